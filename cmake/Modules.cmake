@@ -1,0 +1,48 @@
+# tw_module(<name> DEPS <module>... LIBS <library>...)
+#
+# One static library `tw_<name>` from every .cc file of the current folder. DEPS are Tilewright
+# modules and are the only ones whose headers the folder may include (tests/layering checks it).
+function(tw_module name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  if(sources)
+    add_library(tw_${name} STATIC ${sources})
+    set(scope PUBLIC)
+    set(private PRIVATE)
+  else()
+    add_library(tw_${name} INTERFACE)
+    set(scope INTERFACE)
+    set(private INTERFACE)
+  endif()
+  list(TRANSFORM ARG_DEPS PREPEND tw_)
+  target_include_directories(tw_${name} ${scope} ${PROJECT_SOURCE_DIR})
+  target_link_libraries(tw_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS} ${private} tw_options
+                        ${ARG_PRIVATE_LIBS})
+endfunction()
+
+# Warnings and sanitizers, for every target of ours.
+add_library(tw_options INTERFACE)
+target_compile_options(tw_options INTERFACE -Wall -Wextra -Wshadow -Werror)
+if(TILEWRIGHT_SANITIZE)
+  target_compile_options(tw_options INTERFACE -fsanitize=${TILEWRIGHT_SANITIZE}
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(tw_options INTERFACE -fsanitize=${TILEWRIGHT_SANITIZE})
+endif()
+
+# tw_tests(<folder> DEPS <module>...): one test program from tests/<folder>/*_test.cc, its cases
+# known to ctest under the label <folder>.
+function(tw_tests folder)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${folder}_tests ${sources})
+  list(TRANSFORM ARG_DEPS PREPEND tw_)
+  target_link_libraries(${folder}_tests PRIVATE tw_options tw_test_support ${ARG_DEPS} ${ARG_LIBS}
+                        GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${folder}_tests PRIVATE
+                             TILEWRIGHT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  include(GoogleTest)
+  gtest_discover_tests(${folder}_tests DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${folder})
+endfunction()

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/schedule/summary.h"
+#include "src/space/config.h"
+#include "src/tensor/workload.h"
+
+namespace tilewright::cost_model {
+
+/// Raised whenever the meaning, number or order of features changes.
+inline constexpr int kFeatureVersion = 1;
+/// Number of features of every candidate, whatever the template.
+int FeatureCount();
+/// Names, for printing and for a model file's check.
+const std::vector<std::string>& FeatureNames();
+/// Fixed-width features of a scheduled candidate: loop structure, bytes touched and reused per
+/// level, arithmetic-intensity curve, vector/unroll/parallel extents, knobs. No code is generated.
+/// out: FeatureCount() values.
+void ExtractFeatures(const LoopSummary& summary, const Config& config, std::span<float> out);
+
+/// Rows of features with what was measured. Scores: higher is better (throughput relative to the
+/// best of the group); groups: rows of one task are consecutive.
+struct Dataset {
+  std::vector<float> features;            ///< rows x FeatureCount()
+  std::vector<float> scores;
+  std::vector<std::uint32_t> group_sizes;
+  std::size_t rows() const { return scores.size(); }
+};
+
+/// Ranks candidates. Not thread-safe.
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+  /// Learns from all of `data`; implementations may continue from the previous model.
+  virtual Status Train(const Dataset& data) = 0;
+  /// One score per row (higher is better); meaningless until trained.
+  virtual Result<std::vector<float>> Predict(std::span<const float> features) const = 0;
+  virtual bool trained() const = 0;
+};
+
+}  // namespace tilewright::cost_model

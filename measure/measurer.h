@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/space/trial.h"
+
+namespace tilewright::measure {
+
+/// A candidate on its way to becoming a trial.
+struct Request {
+  std::uint64_t ticket = 0;   ///< chosen by the caller, returned with the trial
+  Candidate candidate;
+  double best_seconds = 0;    ///< best verified value of the task so far; 0 if none: limits follow it
+  std::int64_t attempt = 0;
+};
+
+struct Reply {
+  std::uint64_t ticket = 0;
+  Trial trial;
+};
+
+/// Where the wall time went, in seconds since the measurer started.
+struct TimeSplit {
+  double wall_seconds = 0;
+  double runner_busy_seconds = 0;   ///< a runner works on a candidate (load, verify, time)
+  double runner_timing_seconds = 0; ///< of it: samples being taken
+  double builder_busy_seconds = 0;  ///< at least one build under way
+  double idle_seconds = 0;          ///< neither a build nor a run under way
+};
+
+/// Compiles and times candidates, several at once: Submit queues, Next hands out what is finished.
+/// Not thread-safe: one caller.
+class Measurer {
+ public:
+  virtual ~Measurer() = default;
+  /// Errors: kUnavailable if the measurer can not go on at all (no builder can be started).
+  virtual Status Submit(Request request) = 0;
+  /// The next finished trial, in any order; nullopt after `timeout_seconds` without one.
+  virtual Result<std::optional<Reply>> Next(double timeout_seconds) = 0;
+  /// Submitted and not yet handed out.
+  virtual int in_flight() const = 0;
+  /// How many requests keep every stage busy; more only wait.
+  virtual int capacity() const = 0;
+  virtual TimeSplit time_split() const = 0;
+  /// What the trials are measured on.
+  virtual const DeviceFingerprint& device() const = 0;
+  /// Smallest relative difference this device can tell, from an A/A test (0.02 = 2 %).
+  virtual double resolution() const = 0;
+  /// Measures the finalists again, interleaved; result in the same order. Two whose intervals
+  /// overlap are a tie.
+  virtual Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists) = 0;
+};
+
+}  // namespace tilewright::measure

@@ -1,0 +1,109 @@
+#include "src/base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace tilewright {
+namespace {
+
+std::string Reason() { return std::strerror(errno); }
+
+/// A descriptor that is closed on every path.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) {
+    if (errno == ENOENT) return NotFound(path + ": no such file");
+    return InvalidArgument(path + ": cannot be read: " + Reason());
+  }
+  struct stat info{};
+  if (::fstat(file.get(), &info) != 0) return InvalidArgument(path + ": " + Reason());
+  if (S_ISDIR(info.st_mode)) return InvalidArgument(path + ": is a folder, expected a file");
+  std::string contents;
+  if (info.st_size > 0 && info.st_size <= max_bytes) {
+    contents.reserve(static_cast<std::size_t>(info.st_size));
+  }
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t count = ::read(file.get(), buffer, sizeof(buffer));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return InvalidArgument(path + ": cannot be read: " + Reason());
+    if (count == 0) return contents;
+    contents.append(buffer, static_cast<std::size_t>(count));
+    if (static_cast<std::int64_t>(contents.size()) > max_bytes) {
+      return InvalidArgument(path + ": larger than the limit of " + std::to_string(max_bytes) +
+                             " bytes");
+    }
+  }
+}
+
+Status WriteFile(const std::string& path, std::string_view contents) {
+  const std::string partial = path + ".partial." + std::to_string(::getpid());
+  {
+    const Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (file.get() < 0) return Unavailable(path + ": cannot be written: " + Reason());
+    std::string_view rest = contents;
+    while (!rest.empty()) {
+      const ssize_t count = ::write(file.get(), rest.data(), rest.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) {
+        const std::string reason = Reason();
+        ::unlink(partial.c_str());
+        return Unavailable(path + ": cannot be written: " + reason);
+      }
+      rest.remove_prefix(static_cast<std::size_t>(count));
+    }
+  }
+  if (::rename(partial.c_str(), path.c_str()) != 0) {
+    const std::string reason = Reason();
+    ::unlink(partial.c_str());
+    return Unavailable(path + ": cannot be written: " + reason);
+  }
+  return {};
+}
+
+bool FileExists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+Result<TemporaryFolder> TemporaryFolder::Create(std::string_view prefix) {
+  for (const char* root : {"/dev/shm", "/tmp"}) {
+    std::string path = std::string(root) + "/" + std::string(prefix) + ".XXXXXX";
+    if (::mkdtemp(path.data()) != nullptr) return TemporaryFolder(path);
+  }
+  return Unavailable("no temporary folder can be made in /dev/shm or /tmp: " + Reason());
+}
+
+TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
+    : path_(std::exchange(other.path_, {})) {}
+
+TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  if (path_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace tilewright

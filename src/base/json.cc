@@ -1,0 +1,40 @@
+#include "src/base/json.h"
+
+#include <algorithm>
+#include <string>
+
+namespace tilewright {
+namespace {
+
+// The library's SAX interface reports where it stopped without throwing.
+class Builder : public nlohmann::detail::json_sax_dom_parser<Json> {
+ public:
+  explicit Builder(Json& value) : json_sax_dom_parser(value, false) {}
+  template <typename E>
+  bool parse_error(std::size_t position, const std::string& token, const E& error) {
+    position_ = position;
+    message_ = error.what();
+    return json_sax_dom_parser::parse_error(position, token, error);
+  }
+  std::size_t position_ = 0;
+  std::string message_;
+};
+
+}  // namespace
+
+Result<Json> ParseJson(std::string_view text) {
+  Json value;
+  Builder builder(value);
+  if (Json::sax_parse(text.begin(), text.end(), &builder)) return value;
+  const std::size_t position = std::min(builder.position_, text.size());
+  const auto before = text.substr(0, position);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t start = before.rfind('\n');
+  const std::size_t column = position - (start == std::string_view::npos ? 0 : start + 1);
+  std::string reason = builder.message_;
+  if (const auto at = reason.rfind(": "); at != std::string::npos) reason = reason.substr(at + 2);
+  return InvalidArgument("line " + std::to_string(line) + ", column " + std::to_string(column) +
+                         ": not valid JSON: " + reason);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "src/base/status.h"
+
+namespace tilewright {
+
+/// Ordered, so that what is written keeps the order in which it was made. Include this header in
+/// .cc files only (it is slow to compile); headers include <nlohmann/json_fwd.hpp>.
+using Json = nlohmann::ordered_json;
+
+/// Errors: kInvalidArgument with line and column.
+Result<Json> ParseJson(std::string_view text);
+
+}  // namespace tilewright

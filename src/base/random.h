@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "src/base/hash.h"
+
+namespace tilewright {
+
+/// Deterministic random numbers, the same on every machine and library. SplitMix64.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t Next() { return Mix64(state_ += 0x9E3779B97F4A7C15ULL); }
+  /// Uniform in [0, bound), bound >= 1, without bias worth measuring (128-bit multiply).
+  std::uint64_t Below(std::uint64_t bound) {
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(Next()) * bound) >> 64);
+  }
+  /// Uniform in [0, 1) with 53 bits.
+  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// Element `index` (row-major, from 0) of the made-up contents of a tensor whose name has the
+/// FNV-1a hash `seed`: an integer in [0, 2^24).
+constexpr std::uint32_t SeededElement(std::uint64_t seed, std::uint64_t index) {
+  return static_cast<std::uint32_t>(Mix64(seed + (index + 1) * 0x9E3779B97F4A7C15ULL) >> 40);
+}
+
+}  // namespace tilewright

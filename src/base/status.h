@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tilewright {
+
+/// What the caller of a failed operation does next.
+enum class StatusCode : std::uint8_t {
+  kOk = 0,
+  kInvalidArgument,  ///< fix the input
+  kNotFound,         ///< fall back
+  kUnsupported,      ///< choose another way
+  kCorrupt,          ///< stop, keep the file
+  kUnavailable,      ///< retry
+  kInternal,         ///< report it
+};
+
+/// Name of a code in lower case, such as "invalid argument".
+std::string_view StatusCodeName(StatusCode code);
+
+/// Outcome of an operation that can fail. A message names the thing, the value seen and the value
+/// expected, in lower case and without a full stop.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  bool ok() const { return code_ == StatusCode::kOk; }
+  StatusCode code() const { return code_; }
+  const std::string& message() const { return message_; }
+  /// The same failure with "context: " before its message; an ok status stays as it is.
+  Status WithContext(std::string_view context) const;
+  friend bool operator==(const Status&, const Status&) = default;
+
+ private:
+  StatusCode code_ = StatusCode::kOk;
+  std::string message_;
+};
+
+inline Status InvalidArgument(std::string message) {
+  return {StatusCode::kInvalidArgument, std::move(message)};
+}
+inline Status NotFound(std::string message) { return {StatusCode::kNotFound, std::move(message)}; }
+inline Status Unsupported(std::string message) {
+  return {StatusCode::kUnsupported, std::move(message)};
+}
+inline Status Corrupt(std::string message) { return {StatusCode::kCorrupt, std::move(message)}; }
+inline Status Unavailable(std::string message) {
+  return {StatusCode::kUnavailable, std::move(message)};
+}
+inline Status Internal(std::string message) { return {StatusCode::kInternal, std::move(message)}; }
+
+[[noreturn]] void CheckFailed(const char* file, int line, const char* condition,
+                              std::string_view message = {});
+
+/// A bug if false: prints condition, place and message, then aborts, in release builds too.
+#define TW_CHECK(condition, ...)                                                              \
+  do {                                                                                        \
+    if (!(condition)) ::tilewright::CheckFailed(__FILE__, __LINE__, #condition __VA_OPT__(, ) \
+                                                    __VA_ARGS__);                             \
+  } while (false)
+
+/// A value, or the reason there is none.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}                 // NOLINT: implicit by design
+  Result(Status status) : status_(std::move(status)) {          // NOLINT: implicit by design
+    TW_CHECK(!status_.ok());
+  }
+  template <typename U>
+    requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::decay_t<U>, T> &&
+             !std::is_same_v<std::decay_t<U>, Status> && !std::is_same_v<std::decay_t<U>, Result>)
+  Result(U&& value) : value_(std::forward<U>(value)) {}         // NOLINT: implicit by design
+
+  bool ok() const { return value_.has_value(); }
+  const Status& status() const { return status_; }
+  T& operator*() & { return Get(); }
+  const T& operator*() const& { return const_cast<Result*>(this)->Get(); }
+  T&& operator*() && { return std::move(Get()); }
+  T* operator->() { return &Get(); }
+  const T* operator->() const { return &const_cast<Result*>(this)->Get(); }
+
+ private:
+  T& Get() {
+    TW_CHECK(value_.has_value(), status_.message());
+    return *value_;
+  }
+  std::optional<T> value_;
+  Status status_;
+};
+
+inline const Status& ToStatus(const Status& status) { return status; }
+template <typename T>
+const Status& ToStatus(const Result<T>& result) {
+  return result.status();
+}
+
+/// Returns from the enclosing function with the status of `expression` (a Status or a Result)
+/// unless it is ok. The only control-flow macro.
+#define TW_RETURN_IF_ERROR(expression)                                          \
+  do {                                                                          \
+    if (const auto& tw_status_ = (expression); !tw_status_.ok())                \
+      return ::tilewright::ToStatus(tw_status_);                                \
+  } while (false)
+
+}  // namespace tilewright

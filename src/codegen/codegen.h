@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/ir/stmt.h"
+#include "src/target/target.h"
+
+namespace tilewright {
+
+/// Raised whenever the code made from one Program may change; stored with every trial.
+inline constexpr int kCodegenVersion = 1;
+
+enum class Emit : std::uint8_t { kLlvmIr, kAssembly, kObject };
+
+/// Seconds spent in each part of one build.
+struct BuildTimes {
+  double ir_seconds = 0, optimize_seconds = 0, codegen_seconds = 0, link_seconds = 0;
+};
+
+/// Machine code of the given programs, as text (IR, assembly) or as an ELF object. Each program
+/// becomes a `TwKernel` of its name and a `TwKernelInfo` `<name>_info` (src/runtime/abi.h).
+/// Errors: kUnsupported for what the target lacks; kInternal with LLVM's own words.
+Result<std::string> Generate(const std::vector<Program>& programs, const Target& target, Emit emit,
+                             BuildTimes* times = nullptr);
+
+/// A self-contained ELF shared object (linked with lld, in process) of objects made by Generate and
+/// of `archives` (static libraries). Undefined symbols may only be those of libc and libm.
+Status LinkShared(const std::vector<std::string>& objects, const std::vector<std::string>& archives,
+                  const std::string& output_path, BuildTimes* times = nullptr);
+
+}  // namespace tilewright

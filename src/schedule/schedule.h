@@ -1,0 +1,141 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/ir/stmt.h"
+#include "src/tensor/compute.h"
+
+namespace tilewright {
+
+/// Handle of a stage of one Schedule.
+struct StageId {
+  int index = -1;
+};
+/// Handle of a loop (a leaf or a former leaf) of one Schedule.
+struct LoopId {
+  int index = -1;
+};
+
+/// How the iterations of a split that does not divide the extent are kept inside it.
+enum class Tail : std::uint8_t {
+  kGuard,  ///< a condition around the body
+  kPeel,   ///< the last outer iteration gets its own code with a shorter, constant inner extent
+};
+
+/// A Compute and the decisions on how to execute it. A schedule can make a program slow, never
+/// wrong: an illegal primitive is refused, and the schedule remembers the first refusal.
+///
+/// Errors are sticky: after the first refusal every primitive does nothing and returns handles that
+/// are safe to pass on; templates check status() once at the end.
+/// Names (of stages) are those of the Compute, and of cache stages "<stage>.local" and the like.
+class Schedule {
+ public:
+  explicit Schedule(Compute compute);
+
+  const Status& status() const { return status_; }
+  /// Marks the schedule illegal with a reason of the template's own.
+  void Refuse(std::string reason);
+
+  StageId Stage(std::string_view name);
+  bool HasStage(std::string_view name) const;
+  /// Leaf loop that is (the whole of) spatial axis `i` / reduction axis `i` of the stage.
+  LoopId SpatialAxis(StageId stage, int i);
+  LoopId ReductionAxis(StageId stage, int i);
+  std::int64_t Extent(LoopId loop) const;
+  /// Leaf loops, outermost first.
+  std::vector<LoopId> Leaves(StageId stage) const;
+
+  // --- loops of one stage -------------------------------------------------------------------
+  /// (outer, inner); inner has extent min(factor, extent).
+  std::pair<LoopId, LoopId> Split(StageId stage, LoopId loop, std::int64_t factor,
+                                  Tail tail = Tail::kGuard);
+  /// AutoTVM's split: factors[1..] are used, outermost first; returns factors.size() loops.
+  std::vector<LoopId> SplitBy(StageId stage, LoopId loop, const std::vector<std::int64_t>& factors,
+                              Tail tail = Tail::kGuard);
+  /// Two adjacent leaves, outer first.
+  LoopId Fuse(StageId stage, LoopId outer, LoopId inner);
+  /// The given leaves take the places they occupy now, in the given order.
+  void Reorder(StageId stage, const std::vector<LoopId>& order);
+  void Parallel(StageId stage, LoopId loop);
+  /// At most one per stage, innermost, not a reduction (use a dot intrinsic or rfactor for those).
+  void Vectorize(StageId stage, LoopId loop);
+  void Unroll(StageId stage, LoopId loop);
+  void Bind(StageId stage, LoopId loop, LoopKind thread);
+  void VirtualThread(StageId stage, LoopId loop) { Bind(stage, loop, LoopKind::kVirtualThread); }
+  /// Attribute for the back end: "auto_unroll_max_step", "unroll_explicit", "double_buffer", …
+  void Pragma(StageId stage, LoopId loop, std::string name, std::int64_t value);
+  /// Prefetch what the given input buffer is read at, `distance` iterations of `loop` ahead.
+  void Prefetch(StageId stage, std::string_view buffer, LoopId loop, std::int64_t distance,
+                int locality = 3);
+  /// Replaces `loop` (the vector axis) and everything inside it, which must be one reduction loop of
+  /// the intrinsic's depth, by the intrinsic (src/schedule/intrinsics.h).
+  void Tensorize(StageId stage, LoopId loop, std::string_view intrinsic);
+
+  // --- relations of stages --------------------------------------------------------------------
+  /// Compute `stage` inside `loop` of its consumer, just the part that is needed there.
+  void ComputeAt(StageId stage, StageId consumer, LoopId loop);
+  void ComputeInline(StageId stage);
+  /// A new stage that computes what `stage` did, into memory of the given scope; `stage` becomes a
+  /// copy of it. Call before splitting.
+  StageId CacheWrite(StageId stage, Scope scope);
+  /// A new stage that copies `buffer` (input or stage output, by name) for the reader.
+  StageId CacheRead(std::string_view buffer, Scope scope, StageId reader);
+  void SetScope(StageId stage, Scope scope);
+  /// Zero padding by `select(inside, load, 0)` whose condition depends only on loops outside the
+  /// reduction's vector part: skip the product instead of multiplying by zero.
+  void SkipZeroTaps(StageId stage);
+
+  // --- for lowering, the summary and printing ---------------------------------------------------
+  enum class Attach : std::uint8_t { kRoot, kInline, kAt };
+  struct LoopInfo {
+    Expr var;
+    std::string name;
+    std::int64_t extent = 0;
+    bool reduction = false;
+    LoopKind kind = LoopKind::kSerial;
+    std::map<std::string, std::int64_t> pragmas;
+  };
+  struct Relation {  // of loops: how leaves came from axes, in order of creation
+    enum class Kind : std::uint8_t { kSplit, kFuse } kind;
+    LoopId parent, outer, inner;  // kSplit: parent -> outer, inner; kFuse: outer, inner -> parent
+    std::int64_t factor = 0;      // kSplit: the requested inner extent; kFuse: extent of inner
+    Tail tail = Tail::kGuard;
+  };
+  struct PrefetchInfo {
+    std::string buffer;
+    LoopId loop;
+    std::int64_t distance;
+    int locality;
+  };
+  struct StageInfo {
+    ComputeOp op;
+    std::vector<LoopId> root;    // one per axis: spatial, then reduction
+    std::vector<LoopId> leaves;  // outermost first
+    std::vector<Relation> relations;
+    Attach attach = Attach::kRoot;
+    StageId consumer;
+    LoopId at;
+    LoopId tensorized;
+    std::string intrinsic;
+    std::vector<PrefetchInfo> prefetches;
+    bool skip_zero_taps = false;
+  };
+  const Compute& compute() const { return compute_; }
+  const std::vector<StageInfo>& stages() const { return stages_; }  // topological order
+  const LoopInfo& loop(LoopId id) const { return loops_[static_cast<std::size_t>(id.index)]; }
+  /// Readable list of stages, loops and relations.
+  std::string ToString() const;
+
+ private:
+  Compute compute_;
+  std::vector<StageInfo> stages_;
+  std::vector<LoopInfo> loops_;
+  Status status_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/target/target.h"
+
+namespace tilewright {
+
+/// Instruction sets that change which code is generated for a CPU target.
+struct CpuFeatures {
+  bool avx2 = false;        ///< with FMA
+  bool avx512 = false;      ///< F, BW, DQ, VL
+  bool avx512_vnni = false;
+  bool avx_vnni = false;
+  bool amx_int8 = false;
+  bool neon = false;
+  bool arm_dotprod = false;
+
+  /// float32 lanes of one vector register: 16, 8 or 4.
+  int float_lanes() const { return avx512 ? 16 : avx2 ? 8 : 4; }
+  int vector_registers() const { return avx512 || neon ? 32 : 16; }
+  bool has_int8_dot() const { return avx512_vnni || avx_vnni || arm_dotprod; }
+};
+
+/// Features of a target: from its -mcpu (table of known CPUs, or the host's when -mcpu is the
+/// host's) and -mattr. Errors: kInvalidArgument for an unknown -mcpu.
+Result<CpuFeatures> FeaturesOf(const Target& target);
+
+/// What something was measured on; stored with every trial. Text form is one line of JSON.
+struct DeviceFingerprint {
+  std::string kind;                 ///< "cpu", "cuda", "vta", "null"
+  std::string model;                ///< "AMD EPYC …" as the CPU reports it
+  std::vector<std::string> isa;     ///< sorted: "avx2", "avx512f", …
+  std::int64_t l1d_bytes = 0, l2_bytes = 0, l3_bytes = 0;
+  int cores = 0;
+  std::string extra;                ///< driver, microcode, VTA configuration; may be empty
+
+  std::string ToString() const;
+  static Result<DeviceFingerprint> Parse(std::string_view text);
+  friend bool operator==(const DeviceFingerprint&, const DeviceFingerprint&) = default;
+};
+
+/// This machine (CPUID and /sys). LLVM's name of its CPU is in HostCpuName().
+DeviceFingerprint ProbeHostCpu();
+/// Name for -mcpu and comma-separated "+feature" list for -mattr, so that `native` is explicit in
+/// every record. Without LLVM: from CPUID.
+std::string HostCpuName();
+std::string HostCpuAttributes();
+
+}  // namespace tilewright

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/schedule/schedule.h"
+#include "src/space/config.h"
+#include "src/tensor/workload.h"
+
+namespace tilewright {
+
+/// What a kernel expects beside its schedule.
+struct Kernel {
+  Schedule schedule;
+  AnchorForm form;  ///< layouts of data, packed weight and output; see PackWeight
+};
+
+/// One schedule template: which workloads it serves, its space, and how a config becomes a schedule.
+struct TemplateEntry {
+  std::string_view key;  ///< stored in records; never reused, never renamed
+  int version;           ///< raised when the meaning or order of any knob changes
+  TargetKind target;
+  /// Empty if it serves the workload on the target, else the reason why not.
+  std::string (*refuses)(const Workload&, const Target&);
+  Result<ConfigSpace> (*define_space)(const Workload&, const Target&);
+  /// The config used when nothing is known (AutoTVM: fallback).
+  Result<Config> (*default_config)(const Workload&, const Target&);
+  /// Errors: kInvalidArgument with the reason if the config is illegal (outcome `invalid`).
+  Result<Kernel> (*apply)(const Workload&, const Epilogue&, const Target&, const Config&);
+};
+
+/// All templates, sorted by key.
+std::span<const TemplateEntry> Templates();
+/// Null if there is none.
+const TemplateEntry* FindTemplate(std::string_view key);
+/// Those that serve the workload on the target, preferred first (the first one's default config is
+/// what an untuned operator gets).
+std::vector<const TemplateEntry*> TemplatesFor(const Workload& workload, const Target& target);
+
+/// Good fixed schedule for an operator that is not tuned (parallel outer, vectorized inner loops,
+/// elementwise stages inlined).
+Result<Schedule> FixedSchedule(Compute compute, const Target& target);
+
+/// The tensor a kernel takes as weight, from the workload's own layout; and its compensation input.
+Result<Tensor> PackWeight(const Workload& workload, const AnchorForm& form, const Tensor& weight);
+Result<Tensor> MakeCompensation(const Workload& workload, const AnchorForm& form,
+                                const Tensor& weight);
+
+}  // namespace tilewright

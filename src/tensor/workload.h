@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "src/target/target.h"
+#include "src/tensor/operator.h"
+
+namespace tilewright {
+
+/// One tunable operator with its shapes, types and attributes: what a task tunes and a record is
+/// about. What it is fused with is no part of it (see Epilogue).
+struct Workload {
+  OpKind op = OpKind::kConv2d;
+  TensorType data, weight;
+  std::array<std::int64_t, 2> strides{1, 1};
+  std::array<std::int64_t, 4> padding{0, 0, 0, 0};
+  std::array<std::int64_t, 2> dilation{1, 1};
+  std::int64_t groups = 1;
+  std::string data_layout, kernel_layout;  ///< dense: "MK", "NK"; batch_matmul: "BMK", "BNK"
+  DataType out_dtype;
+
+  /// conv2d, depthwise_conv2d (groups = channels in = channels out), group_conv2d, dense,
+  /// batch_matmul, conv2d_transpose: the names of reference/task-extraction.
+  std::string op_name() const;
+  /// Canonical key, e.g.
+  /// "conv2d(float32[1,3,224,224]NCHW,float32[64,3,7,7]OIHW,s2x2,p3x3x3x3,d1x1,g1)->float32".
+  /// Parses back to the same value.
+  std::string Key() const;
+  /// Errors: kInvalidArgument with the position that was not understood.
+  static Result<Workload> Parse(std::string_view key);
+  /// Python-style tuple of AutoTVM for the given task name, such as
+  /// "('conv2d_NCHWc.x86', ('TENSOR', (1, 3, 224, 224), 'float32'), …)".
+  /// Errors: kUnsupported if that template cannot express the workload.
+  Result<std::string> AutotvmTuple(std::string_view task_name) const;
+  /// Errors: kInvalidArgument if the text is no such tuple.
+  static Result<Workload> FromAutotvmTuple(std::string_view tuple);
+  /// AutoTVM's task name for a target kind, e.g. "conv2d_NCHWc.x86"; empty if it has none.
+  std::string AutotvmName(const Target& target) const;
+
+  Operator ToOperator() const;
+  /// Errors: kInvalidArgument unless op is an anchor and the types fit it.
+  static Result<Workload> FromOperator(const Operator& op, const TensorType& data,
+                                       const TensorType& weight);
+  Result<TensorType> OutputType() const;
+  /// Multiply-accumulates of one run, taps on padding included.
+  std::int64_t macs() const;
+  friend bool operator==(const Workload&, const Workload&) = default;
+};
+
+/// Logical sizes of a convolution whatever its layouts.
+struct ConvShape {
+  std::int64_t n, c, h, w, k, r, s, oh, ow, groups;
+  std::int64_t stride_h, stride_w, pad_top, pad_left, pad_bottom, pad_right, dilation_h, dilation_w;
+};
+/// Errors: kInvalidArgument if the workload is no convolution or its layouts are unknown.
+Result<ConvShape> ConvShapeOf(const Workload& workload);
+
+/// A workload on a target, to be tuned.
+struct Task {
+  Workload workload;
+  Target target;
+  friend bool operator==(const Task&, const Task&) = default;
+};
+
+}  // namespace tilewright
