@@ -40,7 +40,7 @@ function(tw_tests folder)
   add_executable(${folder}_tests ${sources})
   list(TRANSFORM ARG_DEPS PREPEND tw_)
   target_link_libraries(${folder}_tests PRIVATE tw_options tw_test_support ${ARG_DEPS} ${ARG_LIBS}
-                        GTest::gmock GTest::gtest_main)
+                        GTest::gmock GTest::gtest GTest::gtest_main)
   target_compile_definitions(${folder}_tests PRIVATE
                              TILEWRIGHT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   include(GoogleTest)
