@@ -89,6 +89,8 @@ Stmt MakeIf(Expr condition, Stmt then_body, Stmt else_body = {});
 Stmt MakeAllocate(Buffer buffer, Stmt body);
 Stmt MakeCopy(Region destination, Region source, Expr padding = {});
 Stmt MakeIntrinsic(std::string name, std::vector<Region> regions);
+/// A hint to bring the cache line of buffer[indices] near; locality 0 (none) to 3 (keep in L1).
+Stmt MakePrefetch(Buffer buffer, std::vector<Expr> indices, int locality);
 
 /// Indented pseudo-code, one statement per line, stable (golden tests compare it).
 std::string ToString(const Stmt& stmt);
