@@ -91,8 +91,9 @@ class Store {
   Status Check() const;
   const std::string& path() const;
 
+  struct Impl;  ///< records/ only
+
  private:
-  struct Impl;
   explicit Store(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -10,9 +10,6 @@
 
 namespace tilewright {
 
-/// Raised whenever the code made from one Program may change; stored with every trial.
-inline constexpr int kCodegenVersion = 1;
-
 enum class Emit : std::uint8_t { kLlvmIr, kAssembly, kObject };
 
 /// Seconds spent in each part of one build.

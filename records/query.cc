@@ -1,0 +1,247 @@
+// Answering "what is the best config for this workload on this device?".
+//
+// Rule, in order; the first that yields a record answers, and the explanation names it:
+//   1. hit: same workload, same target text, device of the same kind, model and instruction sets,
+//      verified, made by today's template and code generator. Winners of a final race come first
+//      (they were compared interleaved), then single trials, each by value and config index.
+//   2. near hit: same workload, a target or device that differs, whose code can run here (its
+//      instruction sets are a subset of ours).
+//   3. near hit: the nearest workload of the same operator, types, layouts and kernel, same target
+//      and device, whose config the workload's own space contains.
+//   4. miss, naming the nearest workloads that have records.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+
+#include "records/row.h"
+#include "records/store.h"
+#include "records/store_impl.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::records {
+namespace {
+
+// Expected slowdown of a near hit: first guesses that hold until stores carry measured ones. Code
+// for another CPU model of the same instruction sets keeps its tiling but not its cache sizes.
+constexpr double kOtherModelSlowdown = 1.15;
+// Per doubling of one extent of the workload (config made for other sizes).
+constexpr double kSlowdownPerDoubling = 1.2;
+// A workload further away than this many doublings (summed over extents) says nothing.
+constexpr double kFarthestDoublings = 4;
+
+bool SameClass(const DeviceFingerprint& a, const DeviceFingerprint& b) {
+  return a.kind == b.kind && a.model == b.model && a.isa == b.isa;
+}
+
+bool CanRun(const DeviceFingerprint& recorded, const DeviceFingerprint& here) {
+  return recorded.kind == here.kind && std::includes(here.isa.begin(), here.isa.end(),
+                                                     recorded.isa.begin(), recorded.isa.end());
+}
+
+/// Sum over the extents of both tensors of |log2(a/b)|; infinite where anything but sizes differs.
+double Distance(const Workload& a, const Workload& b) {
+  const bool comparable =
+      a.op_name() == b.op_name() && a.data.dtype == b.data.dtype &&
+      a.weight.dtype == b.weight.dtype && a.out_dtype == b.out_dtype && a.strides == b.strides &&
+      a.dilation == b.dilation && a.data_layout == b.data_layout &&
+      a.kernel_layout == b.kernel_layout && a.data.shape.size() == b.data.shape.size() &&
+      a.weight.shape.size() == b.weight.shape.size();
+  if (!comparable) return HUGE_VAL;
+  double distance = 0;
+  const auto add = [&](const std::vector<std::int64_t>& x, const std::vector<std::int64_t>& y) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      distance += std::abs(std::log2(static_cast<double>(x[i]) / static_cast<double>(y[i])));
+    }
+  };
+  add(a.data.shape, b.data.shape);
+  add(a.weight.shape, b.weight.shape);
+  return distance;
+}
+
+std::string Versions(const Trial& trial) {
+  return "template " + trial.candidate.template_key + " v" +
+         std::to_string(trial.candidate.template_version) + ", code generator v" +
+         std::to_string(trial.codegen_version);
+}
+
+std::string Percent(double ratio) {
+  return std::to_string(static_cast<int>(std::lround((ratio - 1) * 100))) + " %";
+}
+
+}  // namespace
+
+/// The queries of one store, prepared once.
+class Finder {
+ public:
+  static Status Prepare(Store::Impl& impl);
+  /// First record of `query` (parameters bound) that is current and that `accepts` takes.
+  template <typename Accepts>
+  static Result<std::optional<Record>> First(Store::Impl& impl, Statement& query, Accepts accepts);
+  static Result<std::int64_t> Number(Statement& query, std::string_view text);
+  static Result<Answer> NearDevice(Store::Impl& impl, std::int64_t workload,
+                                   const DeviceFingerprint& device);
+  static Result<Answer> NearWorkload(Store::Impl& impl, const Workload& workload,
+                                     const Target& target, std::int64_t target_number,
+                                     const DeviceFingerprint& device);
+};
+
+Status Finder::Prepare(Store::Impl& impl) {
+  if (impl.prepared) return {};
+  const std::string columns(kTrialColumns);
+  const std::array<std::pair<Statement*, std::string>, 4> queries = {{
+      {&impl.find_workload, "SELECT id FROM workload WHERE key = ?1"},
+      {&impl.find_target, "SELECT id FROM target WHERE text = ?1"},
+      {&impl.find_raced,
+       "SELECT " + columns + " FROM best JOIN trial ON trial.id = best.trial"
+       " WHERE best.workload = ?1 AND best.target = ?2 AND trial.outcome = 0"
+       " AND trial.verified = 1 ORDER BY trial.value, trial.config_index"},
+      {&impl.find_served,
+       "SELECT " + columns + " FROM trial WHERE workload = ?1 AND target = ?2 AND outcome = 0"
+       " AND verified = 1 ORDER BY value, config_index"},
+  }};
+  for (const auto& [statement, sql] : queries) {
+    auto prepared = Statement::Prepare(impl.db, sql);
+    TW_RETURN_IF_ERROR(prepared);
+    *statement = std::move(*prepared);
+  }
+  impl.prepared = true;
+  return {};
+}
+
+template <typename Accepts>
+Result<std::optional<Record>> Finder::First(Store::Impl& impl, Statement& query, Accepts accepts) {
+  std::optional<Record> found;
+  while (!found.has_value()) {
+    auto row = query.Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) break;
+    if (!VersionsAreCurrent(query.Text(6), query.Int(7), query.Int(8))) continue;
+    auto device = impl.texts.DeviceOf(impl.db, query.Int(4));
+    TW_RETURN_IF_ERROR(device);
+    if (!accepts(**device)) continue;
+    auto record = ReadRow(impl.db, query, impl.texts);
+    TW_RETURN_IF_ERROR(record);
+    found = std::move(*record);
+  }
+  query.Reset();
+  return found;
+}
+
+Result<std::int64_t> Finder::Number(Statement& query, std::string_view text) {
+  query.Bind(1, text);
+  auto row = query.Step();
+  TW_RETURN_IF_ERROR(row);
+  const std::int64_t id = *row ? query.Int(0) : -1;
+  query.Reset();
+  return id;
+}
+
+Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload,
+                                  const DeviceFingerprint& device) {
+  auto query = Statement::Prepare(
+      impl.db, "SELECT " + std::string(kTrialColumns) + " FROM trial WHERE workload = ?1"
+               " AND outcome = 0 AND verified = 1 ORDER BY value, config_index");
+  TW_RETURN_IF_ERROR(query);
+  query->Bind(1, workload);
+  auto record = First(impl, *query, [&](const DeviceFingerprint& d) { return CanRun(d, device); });
+  TW_RETURN_IF_ERROR(record);
+  if (!record->has_value()) return Answer{};
+  Answer answer{AnswerKind::kNearHit, std::move(*record), kOtherModelSlowdown, {}};
+  const Trial& trial = answer.record->trial;
+  answer.explanation = "near hit: same workload, but measured for target '" +
+                       trial.candidate.task.target.ToString() + "' on '" + trial.device.model +
+                       "'; expected up to " + Percent(kOtherModelSlowdown) +
+                       " slower than a config tuned here; " + Versions(trial);
+  return answer;
+}
+
+Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
+                                    const Target& target, std::int64_t target_number,
+                                    const DeviceFingerprint& device) {
+  struct Neighbour {
+    double distance;
+    std::int64_t number;
+    std::string key;
+  };
+  std::vector<Neighbour> neighbours;
+  auto list = Statement::Prepare(impl.db,
+      "SELECT id, key FROM workload WHERE op = ?1 AND EXISTS (SELECT 1 FROM trial WHERE"
+      " trial.workload = workload.id AND trial.target = ?2 AND outcome = 0 AND verified = 1)");
+  TW_RETURN_IF_ERROR(list);
+  list->Bind(1, workload.op_name()).Bind(2, target_number);
+  while (true) {
+    auto row = list->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) break;
+    auto other = impl.texts.WorkloadOf(impl.db, list->Int(0));
+    TW_RETURN_IF_ERROR(other);
+    neighbours.push_back({Distance(workload, **other), list->Int(0), std::string(list->Text(1))});
+  }
+  std::sort(neighbours.begin(), neighbours.end(), [](const Neighbour& a, const Neighbour& b) {
+    return std::tie(a.distance, a.key) < std::tie(b.distance, b.key);
+  });
+  for (const Neighbour& neighbour : neighbours) {
+    if (neighbour.distance > kFarthestDoublings) break;
+    impl.find_served.Bind(1, neighbour.number).Bind(2, target_number);
+    auto record = First(impl, impl.find_served,
+                        [&](const DeviceFingerprint& d) { return SameClass(d, device); });
+    TW_RETURN_IF_ERROR(record);
+    if (!record->has_value()) continue;
+    Trial& trial = (*record)->trial;
+    const TemplateEntry* entry = FindTemplate(trial.candidate.template_key);
+    if (entry == nullptr || !entry->refuses(workload, target).empty()) continue;
+    auto space = entry->define_space(workload, target);
+    if (!space.ok()) continue;
+    auto config = space->Locate(trial.candidate.config);
+    if (!config.ok()) continue;
+    const double slowdown = std::pow(kSlowdownPerDoubling, neighbour.distance);
+    Answer answer{AnswerKind::kNearHit, std::move(*record), slowdown, {}};
+    answer.record->trial.candidate.config = std::move(*config);
+    answer.explanation = "near hit: config of the nearest tuned workload '" + neighbour.key +
+                         "'; expected up to " + Percent(slowdown) +
+                         " slower than a config tuned for this one; " +
+                         Versions(answer.record->trial);
+    return answer;
+  }
+  Answer miss;
+  miss.explanation = "miss: no record of this workload that may be served here (target '" +
+                     target.ToString() + "', device '" + device.model + "')";
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, neighbours.size()); ++i) {
+    miss.explanation += (i == 0 ? "; nearest with records: " : ", ") + neighbours[i].key;
+  }
+  return miss;
+}
+
+Result<Answer> Store::Query(const Workload& workload, const Target& target,
+                            const DeviceFingerprint& device) const {
+  TW_RETURN_IF_ERROR(Finder::Prepare(*impl_));
+  auto workload_number = Finder::Number(impl_->find_workload, workload.Key());
+  TW_RETURN_IF_ERROR(workload_number);
+  auto target_number = Finder::Number(impl_->find_target, target.ToString());
+  TW_RETURN_IF_ERROR(target_number);
+  if (*workload_number >= 0 && *target_number >= 0) {
+    for (Statement* query : {&impl_->find_raced, &impl_->find_served}) {
+      query->Bind(1, *workload_number).Bind(2, *target_number);
+      auto record = Finder::First(
+          *impl_, *query, [&](const DeviceFingerprint& d) { return SameClass(d, device); });
+      TW_RETURN_IF_ERROR(record);
+      if (!record->has_value()) continue;
+      Answer answer{AnswerKind::kHit, std::move(*record), 1, {}};
+      answer.explanation = query == &impl_->find_raced ? "hit: winner of the task's final race"
+                                                       : "hit: fastest verified trial (no race)";
+      answer.explanation += "; same workload, target, CPU model and instruction sets; " +
+                            Versions(answer.record->trial);
+      return answer;
+    }
+  }
+  if (*workload_number >= 0) {
+    auto answer = Finder::NearDevice(*impl_, *workload_number, device);
+    TW_RETURN_IF_ERROR(answer);
+    if (answer->kind == AnswerKind::kNearHit) return answer;
+  }
+  return Finder::NearWorkload(*impl_, workload, target, *target_number, device);
+}
+
+}  // namespace tilewright::records

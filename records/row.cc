@@ -1,0 +1,89 @@
+#include "records/row.h"
+
+#include <cstring>
+
+#include "src/space/version.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::records {
+namespace {
+
+/// Looks a number up in one of the text tables and parses its text, once per number.
+template <typename T, typename ParseText>
+Result<const T*> Cached(std::map<std::int64_t, T>& cache, const Database& db, std::int64_t id,
+                        const char* sql, ParseText parse) {
+  if (const auto found = cache.find(id); found != cache.end()) return &found->second;
+  auto query = Statement::Prepare(db, sql);
+  TW_RETURN_IF_ERROR(query);
+  query->Bind(1, id);
+  auto row = query->Step();
+  TW_RETURN_IF_ERROR(row);
+  if (!*row) return Corrupt("record store: a trial names text " + std::to_string(id) +
+                            " that is not there");
+  auto value = parse(query->Text(0));
+  if (!value.ok()) return Corrupt("record store: " + value.status().message());
+  return &cache.emplace(id, std::move(*value)).first->second;
+}
+
+}  // namespace
+
+Result<const Workload*> TextCache::WorkloadOf(const Database& db, std::int64_t id) {
+  return Cached(workloads_, db, id, "SELECT key FROM workload WHERE id = ?1", Workload::Parse);
+}
+Result<const Target*> TextCache::TargetOf(const Database& db, std::int64_t id) {
+  return Cached(targets_, db, id, "SELECT text FROM target WHERE id = ?1", Target::Parse);
+}
+Result<const DeviceFingerprint*> TextCache::DeviceOf(const Database& db, std::int64_t id) {
+  return Cached(devices_, db, id, "SELECT text FROM device WHERE id = ?1",
+                DeviceFingerprint::Parse);
+}
+Result<const Epilogue*> TextCache::EpilogueOf(const Database& db, std::int64_t id) {
+  return Cached(epilogues_, db, id, "SELECT text FROM epilogue WHERE id = ?1", Epilogue::Parse);
+}
+
+Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cache) {
+  Record record;
+  record.id = row.Text(0);
+  record.job = row.Int(1);
+  Trial& trial = record.trial;
+  auto workload = cache.WorkloadOf(db, row.Int(2));
+  TW_RETURN_IF_ERROR(workload);
+  auto target = cache.TargetOf(db, row.Int(3));
+  TW_RETURN_IF_ERROR(target);
+  auto device = cache.DeviceOf(db, row.Int(4));
+  TW_RETURN_IF_ERROR(device);
+  auto epilogue = cache.EpilogueOf(db, row.Int(5));
+  TW_RETURN_IF_ERROR(epilogue);
+  auto config = Config::Parse(row.Text(9));
+  if (!config.ok()) return Corrupt("trial " + record.id + ": " + config.status().message());
+  trial.candidate = {Task{**workload, **target}, **epilogue, std::string(row.Text(6)),
+                     static_cast<int>(row.Int(7)), std::move(*config)};
+  trial.device = **device;
+  trial.codegen_version = static_cast<int>(row.Int(8));
+  trial.outcome = static_cast<Outcome>(row.Int(10));
+  trial.reason = row.Text(11);
+  trial.metric = row.Text(12);
+  trial.value = row.Real(13);
+  trial.noise = row.Real(14);
+  const std::string_view samples = row.Bytes(15);
+  trial.samples.resize(samples.size() / sizeof(double));
+  if (!trial.samples.empty()) {
+    std::memcpy(trial.samples.data(), samples.data(), trial.samples.size() * sizeof(double));
+  }
+  trial.verified = row.Int(16) != 0;
+  trial.max_abs_error = row.Real(17);
+  trial.build_seconds = row.Real(18);
+  trial.run_seconds = row.Real(19);
+  trial.attempt = row.Int(20);
+  trial.finished_unix_seconds = row.Real(21);
+  return record;
+}
+
+bool VersionsAreCurrent(std::string_view template_key, std::int64_t template_version,
+                        std::int64_t codegen_version) {
+  const TemplateEntry* entry = FindTemplate(template_key);
+  return entry != nullptr && entry->version == template_version &&
+         codegen_version == kCodegenVersion;
+}
+
+}  // namespace tilewright::records

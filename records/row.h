@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "records/sqlite.h"
+#include "records/store.h"
+
+namespace tilewright::records {
+
+/// Columns every reader of trials selects, in the order ReadRow expects.
+inline constexpr std::string_view kTrialColumns =
+    "trial.id, trial.job, trial.workload, trial.target, trial.device, trial.epilogue,"
+    " trial.template, trial.template_version, trial.codegen_version, trial.config, trial.outcome,"
+    " trial.reason, trial.metric, trial.value, trial.noise, trial.samples, trial.verified,"
+    " trial.max_abs_error, trial.build_seconds, trial.run_seconds, trial.attempt, trial.finished";
+
+/// Parsed forms of the texts kept once per store, by their number. Rows of one task share them, so
+/// reading a row parses its config only.
+class TextCache {
+ public:
+  Result<const Workload*> WorkloadOf(const Database& db, std::int64_t id);
+  Result<const Target*> TargetOf(const Database& db, std::int64_t id);
+  Result<const DeviceFingerprint*> DeviceOf(const Database& db, std::int64_t id);
+  Result<const Epilogue*> EpilogueOf(const Database& db, std::int64_t id);
+
+ private:
+  std::map<std::int64_t, Workload> workloads_;
+  std::map<std::int64_t, Target> targets_;
+  std::map<std::int64_t, DeviceFingerprint> devices_;
+  std::map<std::int64_t, Epilogue> epilogues_;
+};
+
+/// The record in the statement's current row, whose first columns are kTrialColumns.
+/// Errors: kCorrupt if a text in it does not parse.
+Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cache);
+
+/// True if a kernel of this template and these versions is what this program would make today.
+bool VersionsAreCurrent(std::string_view template_key, std::int64_t template_version,
+                        std::int64_t codegen_version);
+
+}  // namespace tilewright::records

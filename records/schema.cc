@@ -1,0 +1,115 @@
+#include "records/schema.h"
+
+#include <array>
+#include <string>
+
+namespace tilewright::records {
+namespace {
+
+// "TwRs": tells our files from other SQLite databases (PRAGMA application_id).
+constexpr std::int64_t kApplicationId = 0x54775273;
+
+// Entry i brings version i to version i + 1. Entries never change once released; docs/records.md
+// describes the tables.
+//
+// Texts that repeat (workload keys, targets, devices, epilogues) are kept once and numbered, so a
+// trial is about 300 bytes. `served_by_value` holds just what may be served, best first: a query
+// reads one row of it.
+constexpr std::array kMigrations = {
+    R"sql(
+CREATE TABLE fact (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE workload (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, op TEXT NOT NULL);
+CREATE TABLE target (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+CREATE TABLE device (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+CREATE TABLE epilogue (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+CREATE TABLE job (
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, settings TEXT NOT NULL,
+  seed INTEGER NOT NULL, finished INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE trial (
+  id TEXT PRIMARY KEY, job INTEGER NOT NULL REFERENCES job(id),
+  workload INTEGER NOT NULL REFERENCES workload(id),
+  target INTEGER NOT NULL REFERENCES target(id),
+  device INTEGER NOT NULL REFERENCES device(id),
+  epilogue INTEGER NOT NULL REFERENCES epilogue(id),
+  template TEXT NOT NULL, template_version INTEGER NOT NULL, codegen_version INTEGER NOT NULL,
+  config_index INTEGER NOT NULL, config TEXT NOT NULL,
+  outcome INTEGER NOT NULL, reason TEXT NOT NULL,
+  metric TEXT NOT NULL, value REAL NOT NULL, noise REAL NOT NULL, samples BLOB NOT NULL,
+  verified INTEGER NOT NULL, max_abs_error REAL NOT NULL,
+  build_seconds REAL NOT NULL, run_seconds REAL NOT NULL,
+  attempt INTEGER NOT NULL, finished REAL NOT NULL);
+CREATE INDEX trial_by_task ON trial (workload, target);
+CREATE INDEX trial_by_job ON trial (job);
+CREATE INDEX served_by_value ON trial (workload, target, value, config_index)
+  WHERE outcome = 0 AND verified = 1;
+CREATE TABLE best (
+  workload INTEGER NOT NULL, target INTEGER NOT NULL, device INTEGER NOT NULL, job INTEGER NOT NULL,
+  trial TEXT NOT NULL REFERENCES trial(id), ties TEXT NOT NULL,
+  PRIMARY KEY (workload, target, device, job)) WITHOUT ROWID;
+CREATE TABLE log (
+  seq INTEGER PRIMARY KEY, job INTEGER NOT NULL REFERENCES job(id), task TEXT NOT NULL,
+  kind TEXT NOT NULL, payload TEXT NOT NULL);
+CREATE INDEX log_by_task ON log (job, task, seq);
+)sql",
+};
+
+Result<std::int64_t> ReadPragma(const Database& db, const char* sql) {
+  auto query = Statement::Prepare(db, sql);
+  TW_RETURN_IF_ERROR(query);
+  auto row = query->Step();
+  TW_RETURN_IF_ERROR(row);
+  return *row ? query->Int(0) : std::int64_t{0};
+}
+
+/// Version of the file, 0 if it is empty.
+Result<std::int64_t> FileVersion(const Database& db, const std::string& path) {
+  auto version = ReadPragma(db, "PRAGMA user_version");
+  if (!version.ok()) return version.status().WithContext(path);
+  auto application = ReadPragma(db, "PRAGMA application_id");
+  TW_RETURN_IF_ERROR(application);
+  auto tables = ReadPragma(db, "SELECT count(*) FROM sqlite_schema");
+  if (!tables.ok()) return tables.status().WithContext(path);
+  if (*application != kApplicationId && (*version != 0 || *tables != 0)) {
+    return Corrupt(path + ": an SQLite database, but not a record store");
+  }
+  if (*version > SchemaVersion()) {
+    return Corrupt(path + ": record store of schema version " + std::to_string(*version) +
+                   ", this program knows versions up to " + std::to_string(SchemaVersion()) +
+                   "; use a newer tilewright");
+  }
+  return version;
+}
+
+}  // namespace
+
+int SchemaVersion() { return static_cast<int>(kMigrations.size()); }
+
+Status MigrateSchema(const Database& db, const std::string& path) {
+  auto version = FileVersion(db, path);
+  TW_RETURN_IF_ERROR(version);
+  if (*version == SchemaVersion()) return {};
+  auto transaction = Transaction::Begin(db);
+  TW_RETURN_IF_ERROR(transaction);
+  version = FileVersion(db, path);  // another process may have been first
+  TW_RETURN_IF_ERROR(version);
+  for (auto i = static_cast<std::size_t>(*version); i < kMigrations.size(); ++i) {
+    TW_RETURN_IF_ERROR(db.Execute(kMigrations[i]));
+  }
+  const std::string marks = "PRAGMA application_id = " + std::to_string(kApplicationId) +
+                            "; PRAGMA user_version = " + std::to_string(SchemaVersion());
+  TW_RETURN_IF_ERROR(db.Execute(marks.c_str()));
+  return transaction->Commit();
+}
+
+Status CheckSchema(const Database& db, const std::string& path) {
+  auto version = FileVersion(db, path);
+  TW_RETURN_IF_ERROR(version);
+  if (*version < SchemaVersion()) {
+    return Unsupported(path + ": record store of schema version " + std::to_string(*version) +
+                       ", expected " + std::to_string(SchemaVersion()) +
+                       "; open it for writing once to migrate it");
+  }
+  return {};
+}
+
+}  // namespace tilewright::records

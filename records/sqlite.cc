@@ -1,0 +1,147 @@
+#include "records/sqlite.h"
+
+#include <sqlite3.h>
+
+namespace tilewright::records {
+namespace {
+
+// 10 s: a writer holds the lock for one small transaction (milliseconds); longer means trouble.
+constexpr int kBusyTimeoutMilliseconds = 10'000;
+
+}  // namespace
+
+Status SqliteError(sqlite3* db, int code, std::string_view doing) {
+  std::string message = std::string(doing) + ": ";
+  message += db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return Unavailable(message + " (another process holds the record store)");
+    case SQLITE_FULL:
+      return Unavailable(message + " (free some space; nothing stored so far is lost)");
+    case SQLITE_READONLY:
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+      return Unavailable(std::move(message));
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return Corrupt(std::move(message));
+    default:
+      return Internal(std::move(message));
+  }
+}
+
+Result<Database> Database::Open(const std::string& path, Mode mode) {
+  const int flags = mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY
+                                            : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  sqlite3* raw = nullptr;
+  int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database db(raw);  // closed on every path, also after a failed open
+  if (code != SQLITE_OK) return SqliteError(raw, code, "opening " + path);
+  sqlite3_extended_result_codes(raw, 1);
+  sqlite3_busy_timeout(raw, kBusyTimeoutMilliseconds);
+  return db;
+}
+
+Database::~Database() { sqlite3_close_v2(db_); }
+
+Status Database::Execute(const char* sql) const {
+  const int code = sqlite3_exec(db_, sql, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return SqliteError(db_, code, "record store");
+  return {};
+}
+
+Result<Statement> Statement::Prepare(const Database& db, std::string_view sql) {
+  sqlite3_stmt* raw = nullptr;
+  const int code = sqlite3_prepare_v3(db.get(), sql.data(), static_cast<int>(sql.size()),
+                                      SQLITE_PREPARE_PERSISTENT, &raw, nullptr);
+  if (code != SQLITE_OK) return SqliteError(db.get(), code, "record store");
+  return Statement(raw);
+}
+
+Statement::~Statement() { sqlite3_finalize(statement_); }
+
+Statement& Statement::Bind(int parameter, std::string_view text) {
+  sqlite3_bind_text(statement_, parameter, text.data() != nullptr ? text.data() : "",
+                    static_cast<int>(text.size()), SQLITE_TRANSIENT);
+  return *this;
+}
+
+Statement& Statement::Bind(int parameter, std::int64_t value) {
+  sqlite3_bind_int64(statement_, parameter, value);
+  return *this;
+}
+
+Statement& Statement::Bind(int parameter, double value) {
+  sqlite3_bind_double(statement_, parameter, value);
+  return *this;
+}
+
+Statement& Statement::BindBytes(int parameter, const void* bytes, std::size_t size) {
+  sqlite3_bind_blob64(statement_, parameter, size == 0 ? "" : bytes, size, SQLITE_TRANSIENT);
+  return *this;
+}
+
+Statement& Statement::BindNull(int parameter) {
+  sqlite3_bind_null(statement_, parameter);
+  return *this;
+}
+
+Result<bool> Statement::Step() {
+  const int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  return SqliteError(sqlite3_db_handle(statement_), code, "record store");
+}
+
+Status Statement::Run() {
+  auto row = Step();
+  Reset();
+  TW_RETURN_IF_ERROR(row);
+  return {};
+}
+
+void Statement::Reset() {
+  sqlite3_reset(statement_);
+  sqlite3_clear_bindings(statement_);
+}
+
+std::int64_t Statement::Int(int column) const { return sqlite3_column_int64(statement_, column); }
+double Statement::Real(int column) const { return sqlite3_column_double(statement_, column); }
+
+std::string_view Statement::Text(int column) const {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  if (text == nullptr) return {};
+  return {text, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+std::string_view Statement::Bytes(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+  if (bytes == nullptr) return {};
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+bool Statement::IsNull(int column) const {
+  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+}
+
+Result<Transaction> Transaction::Begin(const Database& db) {
+  TW_RETURN_IF_ERROR(db.Execute("BEGIN IMMEDIATE"));
+  return Transaction(&db);
+}
+
+Transaction::~Transaction() {
+  if (db_ == nullptr) return;
+  // A failed rollback leaves nothing to do: the connection drops the transaction when it closes.
+  const Status ignored = db_->Execute("ROLLBACK");
+  (void)ignored;
+}
+
+Status Transaction::Commit() {
+  TW_RETURN_IF_ERROR(db_->Execute("COMMIT"));
+  db_ = nullptr;
+  return {};
+}
+
+}  // namespace tilewright::records

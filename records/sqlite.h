@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "src/base/status.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace tilewright::records {
+
+/// Turns what SQLite said last into a Status: busy/locked/full/read-only/I-O -> kUnavailable,
+/// not a database/corrupt -> kCorrupt, the rest -> kInternal.
+Status SqliteError(sqlite3* db, int code, std::string_view doing);
+
+/// One connection. Move-only.
+class Database {
+ public:
+  enum class Mode : std::uint8_t { kReadOnly, kReadWriteCreate };
+  static Result<Database> Open(const std::string& path, Mode mode);
+  Database(Database&& other) noexcept : db_(std::exchange(other.db_, nullptr)) {}
+  Database& operator=(Database&& other) noexcept {
+    std::swap(db_, other.db_);
+    return *this;
+  }
+  ~Database();
+
+  /// Runs statements that return nothing.
+  Status Execute(const char* sql) const;
+  sqlite3* get() const { return db_; }
+
+ private:
+  explicit Database(sqlite3* db) : db_(db) {}
+  sqlite3* db_ = nullptr;
+};
+
+/// One prepared statement. Move-only; Reset to use it again.
+class Statement {
+ public:
+  static Result<Statement> Prepare(const Database& db, std::string_view sql);
+  Statement() = default;
+  Statement(Statement&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
+  Statement& operator=(Statement&& other) noexcept {
+    std::swap(statement_, other.statement_);
+    return *this;
+  }
+  ~Statement();
+
+  /// Parameters count from 1. Text and bytes are copied.
+  Statement& Bind(int parameter, std::string_view text);
+  Statement& Bind(int parameter, std::int64_t value);
+  Statement& Bind(int parameter, int value) { return Bind(parameter, static_cast<std::int64_t>(value)); }
+  Statement& Bind(int parameter, double value);
+  Statement& BindBytes(int parameter, const void* bytes, std::size_t size);
+  Statement& BindNull(int parameter);
+
+  /// True while there is a row to read.
+  Result<bool> Step();
+  /// For statements that return no row.
+  Status Run();
+  /// Ready for new parameters; also ends a read.
+  void Reset();
+
+  /// Columns count from 0.
+  std::int64_t Int(int column) const;
+  double Real(int column) const;
+  std::string_view Text(int column) const;  ///< valid until the next Step or Reset
+  std::string_view Bytes(int column) const;
+  bool IsNull(int column) const;
+
+ private:
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+/// A write transaction: rolled back when it goes without Commit.
+class Transaction {
+ public:
+  /// Takes the write lock at once. Errors: kUnavailable past the busy timeout.
+  static Result<Transaction> Begin(const Database& db);
+  Transaction(Transaction&& other) noexcept : db_(std::exchange(other.db_, nullptr)) {}
+  Transaction& operator=(Transaction&&) = delete;
+  ~Transaction();
+  Status Commit();
+
+ private:
+  explicit Transaction(const Database* db) : db_(db) {}
+  const Database* db_ = nullptr;
+};
+
+}  // namespace tilewright::records

@@ -1,0 +1,311 @@
+// The record store: tables of schema.cc behind the interface of store.h.
+//
+// Durability: WAL with synchronous=FULL, so a COMMIT that returned has reached the disk. Append is
+// one transaction for trials and log entries together; what it acknowledged survives kill -9, and
+// what it did not leaves no trace. A trial's id is a hash of where, by whom and for what it was
+// measured, so storing it twice, or merging two stores, keeps one.
+
+#include "records/store.h"
+
+#include <unistd.h>
+
+#include "records/row.h"
+#include "records/schema.h"
+#include "records/sqlite.h"
+#include "records/store_impl.h"
+#include "src/base/clock.h"
+#include "src/base/file.h"
+#include "src/base/hash.h"
+
+namespace tilewright::records {
+namespace {
+
+/// Number of a text in one of the tables (workload, target, …), adding it if it is new.
+Result<std::int64_t> NumberOf(const Database& db, const char* insert, const char* select,
+                              std::string_view text, std::string_view extra = {}) {
+  auto found = Statement::Prepare(db, select);
+  TW_RETURN_IF_ERROR(found);
+  found->Bind(1, text);
+  auto row = found->Step();
+  TW_RETURN_IF_ERROR(row);
+  if (*row) return found->Int(0);
+  auto added = Statement::Prepare(db, insert);
+  TW_RETURN_IF_ERROR(added);
+  added->Bind(1, text);
+  if (!extra.empty()) added->Bind(2, extra);
+  TW_RETURN_IF_ERROR(added->Run());
+  found->Reset();
+  found->Bind(1, text);
+  row = found->Step();
+  TW_RETURN_IF_ERROR(row);
+  return found->Int(0);
+}
+
+struct TrialNumbers {
+  std::int64_t workload, target, device, epilogue;
+};
+
+Result<TrialNumbers> NumbersOf(const Database& db, const Trial& trial) {
+  const Workload& workload = trial.candidate.task.workload;
+  auto w = NumberOf(db, "INSERT INTO workload (key, op) VALUES (?1, ?2)",
+                    "SELECT id FROM workload WHERE key = ?1", workload.Key(), workload.op_name());
+  TW_RETURN_IF_ERROR(w);
+  auto t = NumberOf(db, "INSERT INTO target (text) VALUES (?1)",
+                    "SELECT id FROM target WHERE text = ?1",
+                    trial.candidate.task.target.ToString());
+  TW_RETURN_IF_ERROR(t);
+  auto d = NumberOf(db, "INSERT INTO device (text) VALUES (?1)",
+                    "SELECT id FROM device WHERE text = ?1", trial.device.ToString());
+  TW_RETURN_IF_ERROR(d);
+  auto e = NumberOf(db, "INSERT INTO epilogue (text) VALUES (?1)",
+                    "SELECT id FROM epilogue WHERE text = ?1",
+                    trial.candidate.epilogue.ToString());
+  TW_RETURN_IF_ERROR(e);
+  return TrialNumbers{*w, *t, *d, *e};
+}
+
+/// 128 bits of store, device, job, task, template, config and attempt, as 32 hexadecimal digits.
+std::string TrialId(std::string_view store_id, std::string_view job_name, const Trial& trial) {
+  const Candidate& c = trial.candidate;
+  std::string text;
+  for (const std::string& part :
+       {std::string(store_id), trial.device.ToString(), std::string(job_name),
+        c.task.workload.Key(), c.task.target.ToString(), c.epilogue.ToString(), c.template_key,
+        std::to_string(c.template_version), std::to_string(trial.codegen_version),
+        c.config.ToString(), std::to_string(trial.attempt)}) {
+    text += part;
+    text += '\n';
+  }
+  const std::uint64_t low = Fnv1a64(text);
+  return HexOf(Mix64(low)) + HexOf(Mix64(Fnv1a64(text, low ^ 0x9E3779B97F4A7C15ULL)));
+}
+
+Result<std::string> JobName(const Database& db, std::int64_t job) {
+  auto query = Statement::Prepare(db, "SELECT name FROM job WHERE id = ?1");
+  TW_RETURN_IF_ERROR(query);
+  query->Bind(1, job);
+  auto row = query->Step();
+  TW_RETURN_IF_ERROR(row);
+  if (!*row) return NotFound("record store: no job " + std::to_string(job));
+  return std::string(query->Text(0));
+}
+
+Status InsertTrial(const Database& db, Statement& insert, std::int64_t job, std::string_view id,
+                   const Trial& trial) {
+  auto numbers = NumbersOf(db, trial);
+  TW_RETURN_IF_ERROR(numbers);
+  const Candidate& c = trial.candidate;
+  insert.Bind(1, id).Bind(2, job).Bind(3, numbers->workload).Bind(4, numbers->target);
+  insert.Bind(5, numbers->device).Bind(6, numbers->epilogue).Bind(7, c.template_key);
+  insert.Bind(8, c.template_version).Bind(9, trial.codegen_version).Bind(10, c.config.index);
+  insert.Bind(11, c.config.ToString()).Bind(12, static_cast<int>(trial.outcome));
+  insert.Bind(13, trial.reason).Bind(14, trial.metric).Bind(15, trial.value);
+  insert.Bind(16, trial.noise);
+  insert.BindBytes(17, trial.samples.data(), trial.samples.size() * sizeof(double));
+  insert.Bind(18, trial.verified ? 1 : 0).Bind(19, trial.max_abs_error);
+  insert.Bind(20, trial.build_seconds).Bind(21, trial.run_seconds).Bind(22, trial.attempt);
+  insert.Bind(23, trial.finished_unix_seconds);
+  return insert.Run();
+}
+
+/// WHERE clause of a filter; FilterBinds fills its parameters in the same order.
+std::string FilterSql(const TrialFilter& filter, std::string_view columns) {
+  std::string sql = "SELECT " + std::string(columns) + " FROM trial WHERE 1";
+  if (!filter.workload_key.empty()) {
+    sql += " AND workload = (SELECT id FROM workload WHERE key = ?1)";
+  }
+  if (!filter.target.empty()) sql += " AND target = (SELECT id FROM target WHERE text = ?2)";
+  if (!filter.template_key.empty()) sql += " AND template = ?3";
+  if (filter.outcome.has_value()) sql += " AND outcome = ?4";
+  if (filter.job != 0) sql += " AND job = ?5";
+  return sql;
+}
+
+void BindFilter(const TrialFilter& filter, Statement& query) {
+  if (!filter.workload_key.empty()) query.Bind(1, filter.workload_key);
+  if (!filter.target.empty()) query.Bind(2, filter.target);
+  if (!filter.template_key.empty()) query.Bind(3, filter.template_key);
+  if (filter.outcome.has_value()) query.Bind(4, static_cast<int>(*filter.outcome));
+  if (filter.job != 0) query.Bind(5, filter.job);
+}
+
+}  // namespace
+
+Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+Store::~Store() = default;
+
+const std::string& Store::path() const { return impl_->path; }
+
+Result<Store> Store::Open(const std::string& path, Mode mode) {
+  const bool write = mode == Mode::kReadWrite;
+  if (!write && !FileExists(path)) return NotFound(path + ": no such record store");
+  auto db = Database::Open(path, write ? Database::Mode::kReadWriteCreate
+                                       : Database::Mode::kReadOnly);
+  TW_RETURN_IF_ERROR(db);
+  if (write) {
+    const Status wal = db->Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    if (!wal.ok()) return wal.WithContext(path);
+    TW_RETURN_IF_ERROR(MigrateSchema(*db, path));
+  } else {
+    TW_RETURN_IF_ERROR(CheckSchema(*db, path));
+  }
+  Store store(std::make_unique<Impl>(std::move(*db), path));
+  auto id = store.Fact("store_id");
+  TW_RETURN_IF_ERROR(id);
+  if (id->has_value()) {
+    store.impl_->store_id = **id;
+  } else if (write) {
+    SystemClock clock;
+    // Unique enough to tell stores apart when they are merged: time, process and place.
+    const std::string seed = ShortName(clock.UnixSeconds(), ::getpid(), path);
+    store.impl_->store_id = HexOf(Mix64(Fnv1a64(seed)));
+    TW_RETURN_IF_ERROR(store.SetFact("store_id", store.impl_->store_id));
+  }
+  return store;
+}
+
+Result<Job> Store::OpenJob(std::string_view name, std::string_view settings, std::uint64_t seed) {
+  auto transaction = Transaction::Begin(impl_->db);
+  TW_RETURN_IF_ERROR(transaction);
+  auto insert = Statement::Prepare(
+      impl_->db, "INSERT OR IGNORE INTO job (name, settings, seed) VALUES (?1, ?2, ?3)");
+  TW_RETURN_IF_ERROR(insert);
+  insert->Bind(1, name).Bind(2, settings).Bind(3, static_cast<std::int64_t>(seed));
+  TW_RETURN_IF_ERROR(insert->Run());
+  auto query = Statement::Prepare(
+      impl_->db, "SELECT id, name, settings, seed, finished FROM job WHERE name = ?1");
+  TW_RETURN_IF_ERROR(query);
+  query->Bind(1, name);
+  auto row = query->Step();
+  TW_RETURN_IF_ERROR(row);
+  Job job{query->Int(0), std::string(query->Text(1)), std::string(query->Text(2)),
+          static_cast<std::uint64_t>(query->Int(3)), query->Int(4) != 0};
+  query->Reset();
+  TW_RETURN_IF_ERROR(transaction->Commit());
+  return job;
+}
+
+Status Store::FinishJob(std::int64_t job) {
+  auto update = Statement::Prepare(impl_->db, "UPDATE job SET finished = 1 WHERE id = ?1");
+  TW_RETURN_IF_ERROR(update);
+  return update->Bind(1, job).Run();
+}
+
+Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
+                     const std::vector<LogEntry>& log) {
+  auto transaction = Transaction::Begin(impl_->db);
+  TW_RETURN_IF_ERROR(transaction);
+  auto name = JobName(impl_->db, job);
+  TW_RETURN_IF_ERROR(name);
+  auto insert = Statement::Prepare(
+      impl_->db,
+      "INSERT OR IGNORE INTO trial (id, job, workload, target, device, epilogue, template,"
+      " template_version, codegen_version, config_index, config, outcome, reason, metric, value,"
+      " noise, samples, verified, max_abs_error, build_seconds, run_seconds, attempt, finished)"
+      " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,"
+      "?23)");
+  TW_RETURN_IF_ERROR(insert);
+  for (const Trial& trial : trials) {
+    const std::string id = TrialId(impl_->store_id, *name, trial);
+    TW_RETURN_IF_ERROR(InsertTrial(impl_->db, *insert, job, id, trial));
+  }
+  auto add_entry = Statement::Prepare(
+      impl_->db, "INSERT INTO log (job, task, kind, payload) VALUES (?1, ?2, ?3, ?4)");
+  TW_RETURN_IF_ERROR(add_entry);
+  for (const LogEntry& entry : log) {
+    add_entry->Bind(1, job).Bind(2, entry.task_key).Bind(3, entry.kind).Bind(4, entry.payload);
+    TW_RETURN_IF_ERROR(add_entry->Run());
+  }
+  return transaction->Commit();
+}
+
+Result<std::vector<LogEntry>> Store::Log(std::int64_t job, std::string_view task_key) {
+  auto query = Statement::Prepare(
+      impl_->db, "SELECT task, kind, payload FROM log WHERE job = ?1 AND task = ?2 ORDER BY seq");
+  TW_RETURN_IF_ERROR(query);
+  query->Bind(1, job).Bind(2, task_key);
+  std::vector<LogEntry> entries;
+  while (true) {
+    auto row = query->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) return entries;
+    entries.push_back({std::string(query->Text(0)), std::string(query->Text(1)),
+                       std::string(query->Text(2))});
+  }
+}
+
+Result<std::vector<Record>> Store::Trials(const TrialFilter& filter) const {
+  std::string sql = FilterSql(filter, kTrialColumns) + " ORDER BY rowid";
+  if (filter.limit > 0) sql += " LIMIT " + std::to_string(filter.limit);
+  auto query = Statement::Prepare(impl_->db, sql);
+  TW_RETURN_IF_ERROR(query);
+  BindFilter(filter, *query);
+  std::vector<Record> records;
+  while (true) {
+    auto row = query->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) return records;
+    auto record = ReadRow(impl_->db, *query, impl_->texts);
+    TW_RETURN_IF_ERROR(record);
+    records.push_back(std::move(*record));
+  }
+}
+
+Result<std::int64_t> Store::CountTrials(const TrialFilter& filter) const {
+  auto query = Statement::Prepare(impl_->db, FilterSql(filter, "count(*)"));
+  TW_RETURN_IF_ERROR(query);
+  BindFilter(filter, *query);
+  auto row = query->Step();
+  TW_RETURN_IF_ERROR(row);
+  return query->Int(0);
+}
+
+Status Store::StoreBest(std::int64_t job, const Trial& winner,
+                        const std::vector<std::int64_t>& ties) {
+  auto transaction = Transaction::Begin(impl_->db);
+  TW_RETURN_IF_ERROR(transaction);
+  auto name = JobName(impl_->db, job);
+  TW_RETURN_IF_ERROR(name);
+  auto numbers = NumbersOf(impl_->db, winner);
+  TW_RETURN_IF_ERROR(numbers);
+  std::string list;
+  for (std::int64_t index : ties) list += (list.empty() ? "" : ",") + std::to_string(index);
+  auto insert = Statement::Prepare(
+      impl_->db, "INSERT OR REPLACE INTO best (workload, target, device, job, trial, ties)"
+                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
+  TW_RETURN_IF_ERROR(insert);
+  insert->Bind(1, numbers->workload).Bind(2, numbers->target).Bind(3, numbers->device);
+  insert->Bind(4, job).Bind(5, TrialId(impl_->store_id, *name, winner)).Bind(6, list);
+  TW_RETURN_IF_ERROR(insert->Run());
+  return transaction->Commit();
+}
+
+Status Store::SetFact(std::string_view key, std::string_view value) {
+  auto insert =
+      Statement::Prepare(impl_->db, "INSERT OR REPLACE INTO fact (key, value) VALUES (?1, ?2)");
+  TW_RETURN_IF_ERROR(insert);
+  return insert->Bind(1, key).Bind(2, value).Run();
+}
+
+Result<std::optional<std::string>> Store::Fact(std::string_view key) const {
+  auto query = Statement::Prepare(impl_->db, "SELECT value FROM fact WHERE key = ?1");
+  TW_RETURN_IF_ERROR(query);
+  query->Bind(1, key);
+  auto row = query->Step();
+  TW_RETURN_IF_ERROR(row);
+  if (!*row) return std::optional<std::string>();
+  return std::optional<std::string>(std::string(query->Text(0)));
+}
+
+Status Store::Check() const {
+  auto query = Statement::Prepare(impl_->db, "PRAGMA integrity_check");
+  TW_RETURN_IF_ERROR(query);
+  auto row = query->Step();
+  TW_RETURN_IF_ERROR(row);
+  if (query->Text(0) == "ok") return {};
+  return Corrupt(impl_->path + ": " + std::string(query->Text(0)));
+}
+
+}  // namespace tilewright::records

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "records/row.h"
+#include "records/sqlite.h"
+#include "records/store.h"
+
+namespace tilewright::records {
+
+/// State behind a Store, shared by store.cc (writing, listing) and query.cc (answers).
+struct Store::Impl {
+  Impl(Database database, std::string store_path)
+      : db(std::move(database)), path(std::move(store_path)) {}
+
+  Database db;
+  std::string path;
+  std::string store_id;
+  TextCache texts;
+  // Prepared at the first query and used again: preparing costs more than running them.
+  Statement find_workload, find_target, find_raced, find_served;
+  bool prepared = false;
+};
+
+/// Text that names a store at its creation.
+inline std::string ShortName(double unix_seconds, long process, const std::string& path) {
+  return std::to_string(unix_seconds) + "/" + std::to_string(process) + "/" + path;
+}
+
+}  // namespace tilewright::records

@@ -1,0 +1,273 @@
+#include "records/store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "records/schema.h"
+#include "src/base/file.h"
+#include "src/space/version.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::records {
+namespace {
+
+DeviceFingerprint Device(std::string model = "Test CPU") {
+  DeviceFingerprint device;
+  device.kind = "cpu";
+  device.model = std::move(model);
+  device.isa = {"avx2", "fma"};
+  device.cores = 2;
+  return device;
+}
+
+Workload Conv(std::int64_t channels = 64) {
+  auto workload = Workload::Parse("conv2d(float32[1," + std::to_string(channels) +
+                                  ",56,56]NCHW,float32[64," + std::to_string(channels) +
+                                  ",3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
+  EXPECT_TRUE(workload.ok()) << workload.status().message();
+  return *workload;
+}
+
+Target Haswell(std::string_view extra = "") {
+  return *Target::Parse("llvm -mcpu=haswell" + std::string(extra));
+}
+
+/// A verified trial of config `index` that took `seconds`.
+Trial OkTrial(std::int64_t index, double seconds, const Workload& workload = Conv(),
+              const Target& target = Haswell()) {
+  const TemplateEntry* entry = TemplatesFor(workload, target).front();
+  Trial trial;
+  trial.candidate.task = {workload, target};
+  trial.candidate.template_key = entry->key;
+  trial.candidate.template_version = entry->version;
+  trial.candidate.config = entry->define_space(workload, target)->At(index);
+  trial.outcome = Outcome::kOk;
+  trial.samples = {seconds, seconds * 1.01, seconds * 0.99};
+  trial.value = seconds;
+  trial.noise = 0.01;
+  trial.verified = true;
+  trial.device = Device();
+  trial.codegen_version = kCodegenVersion;
+  trial.finished_unix_seconds = 1.75e9;
+  return trial;
+}
+
+class StoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto folder = TemporaryFolder::Create("tilewright-store-test");
+    ASSERT_TRUE(folder.ok());
+    folder_ = std::make_unique<TemporaryFolder>(std::move(*folder));
+    path_ = folder_->path() + "/records.db";
+  }
+  Store OpenForWriting() {
+    auto store = Store::Open(path_, Store::Mode::kReadWrite);
+    EXPECT_TRUE(store.ok()) << store.status().message();
+    return std::move(*store);
+  }
+  /// Runs SQL behind the store's back.
+  void Sql(const char* sql) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+    sqlite3_close(db);
+  }
+  std::unique_ptr<TemporaryFolder> folder_;
+  std::string path_;
+};
+
+TEST_F(StoreTest, TrialComesBackAsStored) {
+  Store store = OpenForWriting();
+  auto job = store.OpenJob("job", "{}", 7);
+  ASSERT_TRUE(job.ok());
+  Trial trial = OkTrial(3, 0.002);
+  trial.candidate.epilogue = *Epilogue::Parse("add(channel:float32);relu");
+  trial.reason = "";
+  ASSERT_TRUE(store.Append(job->id, {trial}, {}).ok());
+  auto records = store.Trials({});
+  ASSERT_TRUE(records.ok()) << records.status().message();
+  ASSERT_EQ(records->size(), 1U);
+  const Trial& read = records->front().trial;
+  EXPECT_EQ(read.candidate.task, trial.candidate.task);
+  EXPECT_EQ(read.candidate.epilogue, trial.candidate.epilogue);
+  EXPECT_EQ(read.candidate.config, trial.candidate.config);
+  EXPECT_EQ(read.samples, trial.samples);
+  EXPECT_EQ(read.value, trial.value);
+  EXPECT_EQ(read.device, trial.device);
+  EXPECT_EQ(read.outcome, Outcome::kOk);
+  EXPECT_EQ(records->front().id.size(), 32U);
+}
+
+TEST_F(StoreTest, StoringTheSameTrialTwiceKeepsOne) {
+  Store store = OpenForWriting();
+  const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
+  ASSERT_TRUE(store.Append(job, {OkTrial(3, 0.002)}, {}).ok());
+  ASSERT_TRUE(store.Append(job, {OkTrial(3, 0.003), OkTrial(4, 0.004)}, {}).ok());
+  EXPECT_EQ(*store.CountTrials({}), 2);
+  EXPECT_EQ(store.Trials({})->front().trial.value, 0.002) << "a stored trial is immutable";
+}
+
+TEST_F(StoreTest, JobIsFoundAgainByItsName) {
+  std::int64_t id = 0;
+  {
+    Store store = OpenForWriting();
+    id = store.OpenJob("job", "{\"trials\":5}", 7)->id;
+    ASSERT_TRUE(store.Append(id, {}, {{"task", "ask", "[1]"}, {"task", "tell", "[2]"}}).ok());
+  }
+  Store store = OpenForWriting();
+  auto job = store.OpenJob("job", "ignored", 99);
+  EXPECT_EQ(job->id, id);
+  EXPECT_EQ(job->seed, 7U);
+  EXPECT_EQ(job->settings, "{\"trials\":5}");
+  EXPECT_FALSE(job->finished);
+  auto log = store.Log(id, "task");
+  ASSERT_EQ(log->size(), 2U);
+  EXPECT_EQ((*log)[1].kind, "tell");
+  ASSERT_TRUE(store.FinishJob(id).ok());
+  EXPECT_TRUE(store.OpenJob("job", "", 0)->finished);
+}
+
+TEST_F(StoreTest, QueryAnswersTheFastestVerifiedTrial) {
+  Store store = OpenForWriting();
+  const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
+  Trial unverified = OkTrial(1, 0.0001);
+  unverified.verified = false;
+  Trial wrong = OkTrial(2, 0.0001);
+  wrong.outcome = Outcome::kWrongResult;
+  Trial old_code = OkTrial(5, 0.0001);
+  old_code.codegen_version = kCodegenVersion - 1;
+  Trial old_template = OkTrial(6, 0.0001);
+  old_template.candidate.template_version -= 1;
+  Trial tie = OkTrial(4, 0.002);
+  ASSERT_TRUE(store.Append(job, {unverified, wrong, old_code, old_template, tie,
+                                 OkTrial(3, 0.002)}, {}).ok());
+  auto answer = store.Query(Conv(), Haswell(), Device());
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_EQ(answer->kind, AnswerKind::kHit);
+  EXPECT_EQ(answer->record->trial.candidate.config.index, 3) << "ties go to the lowest index";
+  EXPECT_THAT(answer->explanation, testing::HasSubstr("fastest verified trial"));
+}
+
+TEST_F(StoreTest, WinnerOfARaceComesBeforeALuckySingleTrial) {
+  Store store = OpenForWriting();
+  const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
+  Trial winner = OkTrial(9, 0.0025);
+  ASSERT_TRUE(store.Append(job, {OkTrial(3, 0.002), winner}, {}).ok());
+  ASSERT_TRUE(store.StoreBest(job, winner, {9, 12}).ok());
+  auto answer = store.Query(Conv(), Haswell(), Device());
+  EXPECT_EQ(answer->record->trial.candidate.config.index, 9);
+  EXPECT_THAT(answer->explanation, testing::HasSubstr("final race"));
+}
+
+TEST_F(StoreTest, OtherCpuModelIsANearHitOnlyIfItsCodeRunsHere) {
+  Store store = OpenForWriting();
+  const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
+  Trial other = OkTrial(3, 0.002);
+  other.device = Device("Other CPU");
+  ASSERT_TRUE(store.Append(job, {other}, {}).ok());
+  auto near = store.Query(Conv(), Haswell(), Device());
+  EXPECT_EQ(near->kind, AnswerKind::kNearHit);
+  EXPECT_GT(near->expected_slowdown, 1.0);
+  EXPECT_THAT(near->explanation, testing::HasSubstr("Other CPU"));
+  DeviceFingerprint plain = Device();
+  plain.isa = {};
+  EXPECT_EQ(store.Query(Conv(), Haswell(), plain)->kind, AnswerKind::kMiss);
+}
+
+TEST_F(StoreTest, MissNamesTheNearestWorkloads) {
+  Store store = OpenForWriting();
+  const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
+  ASSERT_TRUE(store.Append(job, {OkTrial(0, 0.002)}, {}).ok());
+  auto dense = Workload::Parse("dense(float32[1,512]MK,float32[1000,512]NK)->float32");
+  ASSERT_TRUE(dense.ok()) << dense.status().message();
+  auto miss = store.Query(*dense, Haswell(), Device());
+  EXPECT_EQ(miss->kind, AnswerKind::kMiss);
+  EXPECT_THAT(miss->explanation, testing::StartsWith("miss: no record of this workload"));
+  Workload far = Conv(64 * 1024);
+  auto answer = store.Query(far, Haswell(), Device());
+  EXPECT_EQ(answer->kind, AnswerKind::kMiss);
+  EXPECT_THAT(answer->explanation, testing::HasSubstr("nearest with records: conv2d(float32[1,64"));
+}
+
+TEST_F(StoreTest, RefusesWhatIsNoStoreOfThisVersion) {
+  Sql("CREATE TABLE somebody_elses (x)");
+  auto other = Store::Open(path_, Store::Mode::kReadWrite);
+  EXPECT_EQ(other.status().code(), StatusCode::kCorrupt);
+  EXPECT_EQ(other.status().message(), path_ + ": an SQLite database, but not a record store");
+
+  ASSERT_TRUE(WriteFile(path_, "this is a text file, long enough to be read as a header").ok());
+  EXPECT_EQ(Store::Open(path_, Store::Mode::kReadWrite).status().code(), StatusCode::kCorrupt);
+
+  ASSERT_EQ(::unlink(path_.c_str()), 0);
+  EXPECT_EQ(Store::Open(path_, Store::Mode::kReadOnly).status().code(), StatusCode::kNotFound);
+  { OpenForWriting(); }
+  Sql("PRAGMA user_version = 1000");
+  auto newer = Store::Open(path_, Store::Mode::kReadOnly);
+  EXPECT_EQ(newer.status().code(), StatusCode::kCorrupt);
+  EXPECT_THAT(newer.status().message(), testing::HasSubstr("schema version 1000"));
+}
+
+TEST_F(StoreTest, ReaderSeesWhatAWriterCommits) {
+  Store writer = OpenForWriting();
+  auto reader = Store::Open(path_, Store::Mode::kReadOnly);
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  const std::int64_t job = writer.OpenJob("job", "{}", 7)->id;
+  ASSERT_TRUE(writer.Append(job, {OkTrial(3, 0.002)}, {}).ok());
+  EXPECT_EQ(*reader->CountTrials({}), 1);
+  EXPECT_EQ(reader->Append(job, {OkTrial(4, 0.002)}, {}).code(), StatusCode::kUnavailable);
+}
+
+TEST_F(StoreTest, DamagedTextIsReportedAndNotServed) {
+  {
+    Store store = OpenForWriting();
+    const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
+    ASSERT_TRUE(store.Append(job, {OkTrial(3, 0.002)}, {}).ok());
+  }
+  Sql("UPDATE trial SET config = '{'");
+  Store store = OpenForWriting();
+  EXPECT_EQ(store.Trials({}).status().code(), StatusCode::kCorrupt);
+  EXPECT_EQ(store.Query(Conv(), Haswell(), Device()).status().code(), StatusCode::kCorrupt);
+}
+
+// A writer killed at any instant loses at most the transaction that was open.
+TEST_F(StoreTest, AcknowledgedTrialsSurviveKill) {
+  { OpenForWriting(); }
+  int acknowledged[2];
+  ASSERT_EQ(::pipe(acknowledged), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto store = Store::Open(path_, Store::Mode::kReadWrite);
+    const std::int64_t job = store->OpenJob("job", "{}", 7)->id;
+    for (std::int64_t i = 0;; ++i) {
+      if (!store->Append(job, {OkTrial(i, 0.002)}, {{"task", "tell", std::to_string(i)}}).ok()) {
+        ::_exit(1);
+      }
+      const char byte = 1;
+      if (::write(acknowledged[1], &byte, 1) != 1) ::_exit(1);
+    }
+  }
+  char bytes[20];
+  std::size_t seen = 0;
+  while (seen < sizeof(bytes)) {
+    const ssize_t count = ::read(acknowledged[0], bytes, sizeof(bytes) - seen);
+    ASSERT_GT(count, 0);
+    seen += static_cast<std::size_t>(count);
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::close(acknowledged[0]);
+  ::close(acknowledged[1]);
+  Store store = OpenForWriting();
+  EXPECT_TRUE(store.Check().ok());
+  const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
+  EXPECT_GE(*store.CountTrials({}), 20);
+  EXPECT_EQ(*store.CountTrials({}), static_cast<std::int64_t>(store.Log(job, "task")->size()));
+}
+
+}  // namespace
+}  // namespace tilewright::records
