@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,7 +22,7 @@ int FeatureCount();
 const std::vector<std::string>& FeatureNames();
 /// Fixed-width features of a scheduled candidate: loop structure, bytes touched and reused per
 /// level, arithmetic-intensity curve, vector/unroll/parallel extents, knobs. No code is generated.
-/// out: FeatureCount() values.
+/// out: FeatureCount() values, all finite.
 void ExtractFeatures(const LoopSummary& summary, const Config& config, std::span<float> out);
 
 /// Rows of features with what was measured. Scores: higher is better (throughput relative to the
@@ -32,15 +34,20 @@ struct Dataset {
   std::size_t rows() const { return scores.size(); }
 };
 
-/// Ranks candidates. Not thread-safe.
+/// Ranks candidates. Not thread-safe: one thread at a time, whichever it is.
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  /// Learns from all of `data`; implementations may continue from the previous model.
+  /// Learns from all of `data`; implementations may continue from the previous model. The model
+  /// after it depends on nothing but `data` and the data of the training it continues from.
   virtual Status Train(const Dataset& data) = 0;
   /// One score per row (higher is better); meaningless until trained.
   virtual Result<std::vector<float>> Predict(std::span<const float> features) const = 0;
   virtual bool trained() const = 0;
+  /// Rows of the last training that did not continue from an earlier one; 0 if never trained.
+  virtual std::size_t full_training_rows() const = 0;
+  /// A copy that learns and predicts on its own, so that learning can go on beside predicting.
+  virtual Result<std::unique_ptr<CostModel>> Clone() const = 0;
 };
 
 }  // namespace tilewright::cost_model

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,8 +36,17 @@ struct Told {
   double value = 0;  ///< seconds when ok
 };
 
+/// Slow work of a strategy (learning) that may run on another thread beside Ask and Tell: it holds
+/// copies of all it needs.
+class Lesson {
+ public:
+  virtual ~Lesson() = default;
+  virtual Status Run() = 0;
+};
+
 /// Proposes points and is told what came of them. Deterministic: same seed and same sequence of
-/// calls, same proposals; the log of calls is the whole state.
+/// calls, same proposals; the log of calls is the whole state. Points that a static check refuses
+/// are never proposed. Not thread-safe.
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -43,6 +54,22 @@ class Strategy {
   virtual std::vector<Point> Ask(int count) = 0;
   virtual void Tell(std::span<const Told> results) = 0;
   virtual std::string_view name() const = 0;
+
+  /// Learning that is due, or null; call after Tell (and once before the first Ask). Proposals made
+  /// before it is handed back by Finish use what was known before.
+  virtual std::unique_ptr<Lesson> NextLesson() { return nullptr; }
+  virtual void Finish(std::unique_ptr<Lesson> /*lesson*/) {}
+
+  /// JSON text: what ReplayAsk needs beside the points of the Ask just made. Short.
+  virtual std::string Memo() const { return "{}"; }
+  /// Takes the place of an Ask of an earlier life of the job that returned `points`; afterwards the
+  /// strategy is as it was after that Ask, once FinishReplay is called after the last one.
+  /// Errors: kCorrupt if the memo is none of this strategy's.
+  virtual Status ReplayAsk(std::span<const Point> points, std::string_view memo) = 0;
+  virtual Status FinishReplay() { return {}; }
+
+  /// Points that were considered and refused by a static check: they cost no trial.
+  virtual std::int64_t filtered() const = 0;
 };
 
 }  // namespace tilewright::search

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cost_model/cost_model.h"
+
+namespace tilewright::cost_model {
+
+/// How trees are grown. The defaults suit a few hundred to a few thousand rows.
+struct XgboostOptions {
+  int threads = 1;            ///< more than one only pays while nothing else runs on the machine
+  int max_depth = 5;
+  double learning_rate = 0.2;
+  std::uint64_t seed = 1;
+  /// Data that grew by this factor since the last full training is learned from the start again;
+  /// below it a few rounds are added to that training.
+  double retrain_growth = 1.5;
+};
+
+/// Boosted trees with a pairwise rank objective. One task's rows are one group.
+/// Source: XGBoost's C API.
+class XgboostModel final : public CostModel {
+ public:
+  explicit XgboostModel(const XgboostOptions& options = {});
+  ~XgboostModel() override;
+
+  Status Train(const Dataset& data) override;
+  Result<std::vector<float>> Predict(std::span<const float> features) const override;
+  bool trained() const override;
+  std::size_t full_training_rows() const override;
+  Result<std::unique_ptr<CostModel>> Clone() const override;
+
+  /// The trained model as bytes that name the feature version they need.
+  /// Errors: kInvalidArgument if not trained.
+  Result<std::string> Serialize() const;
+  /// Errors: kInvalidArgument if the bytes are no model, or one of other features.
+  static Result<std::unique_ptr<XgboostModel>> Deserialize(std::string_view bytes,
+                                                           const XgboostOptions& options = {});
+  /// The same through a file. Errors: those of the file as well.
+  Status Save(const std::string& path) const;
+  static Result<std::unique_ptr<XgboostModel>> Load(const std::string& path,
+                                                    const XgboostOptions& options = {});
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tilewright::cost_model

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace tilewright::search {
+
+/// What a tuning job is asked to do. As a file: one JSON object whose keys are the names below
+/// (all optional); unknown keys are an error.
+struct JobSettings {
+  // What is tuned; the program's arguments take precedence.
+  std::string graph;             ///< model file, relative to the working folder
+  std::string target = "native";
+  int threads = 1;               ///< a kernel may use
+  std::string records;           ///< record store
+
+  // How long.
+  std::int64_t trials = 0;       ///< of the whole job; 0 = no limit
+  double budget_seconds = 0;     ///< wall time over all lives of the job; 0 = no limit. JSON: a number
+                                 ///< or a text such as "90s", "10m", "8h"
+  std::int64_t min_trials_per_task = 16;
+  std::int64_t early_stop_trials = 256;  ///< of one task without improvement; 0 = never
+  double early_stop_improvement = 0.01;  ///< what counts as one, relative
+
+  // How it searches.
+  std::string strategy = "model";  ///< key of search/registry.h
+  std::uint64_t seed = 1;
+  int batch = 8;                   ///< points asked at once
+  double epsilon = 0.1;            ///< share of random points among the model's
+  bool warm_start = true;          ///< learn from trials of other tasks in the store
+  int finalists = 4;               ///< raced at the end of a task; 0 = none
+
+  friend bool operator==(const JobSettings&, const JobSettings&) = default;
+};
+
+/// Errors: kInvalidArgument as "file:line: key: value, expected …" for an unknown key, a wrong type
+/// or a value out of range. `file` is only for messages.
+Result<JobSettings> ParseJobSettings(std::string_view json, std::string_view file);
+Result<JobSettings> LoadJobSettings(const std::string& path);
+/// JSON object with every key in a fixed order; parses back to the same value.
+std::string ToJson(const JobSettings& settings);
+/// Seconds of "90", "90s", "10m", "8h" or "1.5h". Errors: kInvalidArgument.
+Result<double> ParseDuration(std::string_view text);
+
+}  // namespace tilewright::search
