@@ -1,0 +1,204 @@
+#include "src/target/cpu.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "src/base/json.h"
+#include "src/base/strings.h"
+
+namespace tilewright {
+namespace {
+
+enum : unsigned {
+  kAvx2 = 1u << 0,
+  kAvx512 = 1u << 1,
+  kVnni512 = 1u << 2,
+  kVnni256 = 1u << 3,
+  kAmx = 1u << 4,
+  kNeon = 1u << 5,
+  kDotprod = 1u << 6,
+};
+
+struct CpuEntry {
+  std::string_view name;  // as LLVM 19 spells it
+  unsigned features;
+};
+
+constexpr unsigned kSkylakeX = kAvx2 | kAvx512;
+constexpr unsigned kCascade = kSkylakeX | kVnni512;
+constexpr unsigned kRapids = kCascade | kVnni256 | kAmx;
+
+constexpr CpuEntry kCpus[] = {
+    // x86-64 levels and processors.
+    {"x86-64", 0},
+    {"x86-64-v2", 0},
+    {"x86-64-v3", kAvx2},
+    {"x86-64-v4", kSkylakeX},
+    {"nehalem", 0},
+    {"westmere", 0},
+    {"sandybridge", 0},
+    {"corei7-avx", 0},
+    {"ivybridge", 0},
+    {"core-avx-i", 0},
+    {"haswell", kAvx2},
+    {"core-avx2", kAvx2},
+    {"broadwell", kAvx2},
+    {"skylake", kAvx2},
+    {"skylake-avx512", kSkylakeX},
+    {"skx", kSkylakeX},
+    {"cascadelake", kCascade},
+    {"cooperlake", kCascade},
+    {"cannonlake", kSkylakeX},
+    {"icelake-client", kCascade},
+    {"icelake-server", kCascade},
+    {"rocketlake", kCascade},
+    {"tigerlake", kCascade},
+    {"alderlake", kAvx2 | kVnni256},
+    {"raptorlake", kAvx2 | kVnni256},
+    {"meteorlake", kAvx2 | kVnni256},
+    {"arrowlake", kAvx2 | kVnni256},
+    {"lunarlake", kAvx2 | kVnni256},
+    {"gracemont", kAvx2 | kVnni256},
+    {"sierraforest", kAvx2 | kVnni256},
+    {"sapphirerapids", kRapids},
+    {"emeraldrapids", kRapids},
+    {"graniterapids", kRapids},
+    {"znver1", kAvx2},
+    {"znver2", kAvx2},
+    {"znver3", kAvx2},
+    {"znver4", kCascade},
+    {"znver5", kCascade | kVnni256},
+    // Arm processors.
+    {"cortex-a53", kNeon},
+    {"cortex-a57", kNeon},
+    {"cortex-a72", kNeon},
+    {"cortex-a73", kNeon},
+    {"cortex-a55", kNeon | kDotprod},
+    {"cortex-a75", kNeon | kDotprod},
+    {"cortex-a76", kNeon | kDotprod},
+    {"cortex-a78", kNeon | kDotprod},
+    {"neoverse-n1", kNeon | kDotprod},
+    {"neoverse-v1", kNeon | kDotprod},
+    {"neoverse-n2", kNeon | kDotprod},
+    {"neoverse-v2", kNeon | kDotprod},
+    {"apple-m1", kNeon | kDotprod},
+    {"apple-m2", kNeon | kDotprod},
+};
+
+/// What one `+name` of -mattr adds, with what it implies; `-name` removes only `own`.
+struct AttributeEntry {
+  std::string_view name;
+  unsigned own;
+  unsigned implied;
+};
+
+constexpr AttributeEntry kAttributes[] = {
+    {"avx2", kAvx2, 0},
+    {"avx512f", kAvx512, kAvx2},
+    {"avx512bw", kAvx512, kAvx2},
+    {"avx512dq", kAvx512, kAvx2},
+    {"avx512vl", kAvx512, kAvx2},
+    {"avx512vnni", kVnni512, 0},
+    {"avxvnni", kVnni256, kAvx2},
+    {"amx-int8", kAmx, 0},
+    {"neon", kNeon, 0},
+    {"dotprod", kDotprod, kNeon},
+};
+
+bool IsArm(const Target& target) {
+  const std::string triple = target.Option("mtriple");
+  return triple.starts_with("aarch64") || triple.starts_with("arm");
+}
+
+Result<unsigned> BaseFeatures(const Target& target) {
+  const std::string name = target.Option("mcpu");
+  if (name.empty() || name == "generic") return IsArm(target) ? unsigned{kNeon} : 0u;
+  const auto* found = std::ranges::find(kCpus, std::string_view(name), &CpuEntry::name);
+  if (found == std::end(kCpus)) {
+    return InvalidArgument("target option -mcpu: '" + name +
+                           "', expected a known processor such as haswell, skylake-avx512 or "
+                           "znver4 (native fills it in for this machine)");
+  }
+  return found->features;
+}
+
+}  // namespace
+
+Result<CpuFeatures> FeaturesOf(const Target& target) {
+  auto base = BaseFeatures(target);
+  TW_RETURN_IF_ERROR(base);
+  unsigned bits = *base;
+  unsigned avx512_parts = 0;  // avx512f alone gives none of the byte and 256-bit forms we use
+  for (const std::string& attribute : Split(target.Option("mattr"), ',')) {
+    if (attribute.size() < 2) continue;
+    const bool add = attribute[0] == '+';
+    const auto* found =
+        std::ranges::find(kAttributes, std::string_view(attribute).substr(1), &AttributeEntry::name);
+    if (found == std::end(kAttributes)) continue;
+    if (!add) {
+      bits &= ~found->own;
+    } else if (found->own == kAvx512) {
+      avx512_parts |= 1u << (found - kAttributes);
+      bits |= kAvx2;
+    } else {
+      bits |= found->own | found->implied;
+    }
+  }
+  constexpr unsigned kAllAvx512Parts = 0b11110;  // positions 1 to 4 of kAttributes
+  if (avx512_parts == kAllAvx512Parts) bits |= kAvx512;
+  if ((bits & kAvx2) == 0) bits &= ~(kAvx512 | kVnni512 | kVnni256 | kAmx);
+  if ((bits & kAvx512) == 0) bits &= ~(kVnni512 | kAmx);
+  return CpuFeatures{.avx2 = (bits & kAvx2) != 0,
+                     .avx512 = (bits & kAvx512) != 0,
+                     .avx512_vnni = (bits & kVnni512) != 0,
+                     .avx_vnni = (bits & kVnni256) != 0,
+                     .amx_int8 = (bits & kAmx) != 0,
+                     .neon = (bits & kNeon) != 0,
+                     .arm_dotprod = (bits & kDotprod) != 0};
+}
+
+std::string DeviceFingerprint::ToString() const {
+  Json json;
+  json["kind"] = kind;
+  json["model"] = model;
+  json["isa"] = isa;
+  json["l1d_bytes"] = l1d_bytes;
+  json["l2_bytes"] = l2_bytes;
+  json["l3_bytes"] = l3_bytes;
+  json["cores"] = cores;
+  json["extra"] = extra;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<DeviceFingerprint> DeviceFingerprint::Parse(std::string_view text) {
+  auto json = ParseJson(text);
+  if (!json.ok()) return json.status().WithContext("device fingerprint");
+  const auto bad = [](std::string_view field) {
+    return InvalidArgument("device fingerprint: " + std::string(field) + ": missing or ill-typed");
+  };
+  DeviceFingerprint device;
+  if (!json->is_object()) return InvalidArgument("device fingerprint: expected a JSON object");
+  for (const auto& [field, destination] :
+       {std::pair("kind", &device.kind), std::pair("model", &device.model),
+        std::pair("extra", &device.extra)}) {
+    if (!json->contains(field) || !(*json)[field].is_string()) return bad(field);
+    *destination = (*json)[field].get<std::string>();
+  }
+  for (const auto& [field, destination] :
+       {std::pair("l1d_bytes", &device.l1d_bytes), std::pair("l2_bytes", &device.l2_bytes),
+        std::pair("l3_bytes", &device.l3_bytes)}) {
+    if (!json->contains(field) || !(*json)[field].is_number_integer()) return bad(field);
+    *destination = (*json)[field].get<std::int64_t>();
+  }
+  if (!json->contains("cores") || !(*json)["cores"].is_number_integer()) return bad("cores");
+  device.cores = (*json)["cores"].get<int>();
+  if (!json->contains("isa") || !(*json)["isa"].is_array()) return bad("isa");
+  for (const Json& item : (*json)["isa"]) {
+    if (!item.is_string()) return bad("isa");
+    device.isa.push_back(item.get<std::string>());
+  }
+  return device;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,260 @@
+// What this machine is, from CPUID and /sys. A feature counts only if the operating system saves its
+// registers (XCR0), as a program that used it otherwise would crash.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "src/base/file.h"
+#include "src/base/strings.h"
+#include "src/target/cpu.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace tilewright {
+namespace {
+
+#if defined(__x86_64__)
+
+struct Registers {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+
+Registers Cpuid(unsigned leaf, unsigned subleaf) {
+  Registers r;
+  __get_cpuid_count(leaf, subleaf, &r.eax, &r.ebx, &r.ecx, &r.edx);
+  return r;
+}
+
+std::uint64_t Xcr0() {
+  unsigned low = 0, high = 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (std::uint64_t{high} << 32) | low;
+}
+
+enum Register { kEax, kEbx, kEcx, kEdx };
+enum State : std::uint64_t { kNoState = 0, kYmm = 0x6, kZmm = 0xE6, kTiles = 0x60000 };
+
+struct FeatureEntry {
+  std::string_view name;  // as LLVM spells it in -mattr
+  unsigned leaf, subleaf;
+  Register reg;
+  int bit;
+  State state;  // bits of XCR0 that must be set
+};
+
+constexpr FeatureEntry kFeatures[] = {
+    {"sse4.2", 1, 0, kEcx, 20, kNoState},
+    {"popcnt", 1, 0, kEcx, 23, kNoState},
+    {"avx", 1, 0, kEcx, 28, kYmm},
+    {"fma", 1, 0, kEcx, 12, kYmm},
+    {"f16c", 1, 0, kEcx, 29, kYmm},
+    {"bmi", 7, 0, kEbx, 3, kNoState},
+    {"avx2", 7, 0, kEbx, 5, kYmm},
+    {"bmi2", 7, 0, kEbx, 8, kNoState},
+    {"avx512f", 7, 0, kEbx, 16, kZmm},
+    {"avx512dq", 7, 0, kEbx, 17, kZmm},
+    {"avx512cd", 7, 0, kEbx, 28, kZmm},
+    {"avx512bw", 7, 0, kEbx, 30, kZmm},
+    {"avx512vl", 7, 0, kEbx, 31, kZmm},
+    {"avx512vbmi", 7, 0, kEcx, 1, kZmm},
+    {"avx512vnni", 7, 0, kEcx, 11, kZmm},
+    {"avxvnni", 7, 1, kEax, 4, kYmm},
+    {"avx512bf16", 7, 1, kEax, 5, kZmm},
+    {"amx-tile", 7, 0, kEdx, 24, kTiles},
+    {"amx-int8", 7, 0, kEdx, 25, kTiles},
+    {"amx-bf16", 7, 0, kEdx, 22, kTiles},
+};
+
+bool HasFeature(const FeatureEntry& entry) {
+  static constexpr unsigned kOsxsaveBit = 27;
+  if (entry.state != kNoState) {
+    if (((Cpuid(1, 0).ecx >> kOsxsaveBit) & 1u) == 0) return false;
+    if ((Xcr0() & entry.state) != entry.state) return false;
+  }
+  const Registers r = Cpuid(entry.leaf, entry.subleaf);
+  const std::array<unsigned, 4> values{r.eax, r.ebx, r.ecx, r.edx};
+  return ((values[entry.reg] >> entry.bit) & 1u) != 0;
+}
+
+std::vector<std::string> HostFeatures() {
+  std::vector<std::string> names;
+  for (const FeatureEntry& entry : kFeatures) {
+    if (HasFeature(entry)) names.emplace_back(entry.name);
+  }
+  return names;
+}
+
+/// "AMD EPYC …" as the processor reports it.
+std::string BrandString() {
+  constexpr unsigned kFirstBrandLeaf = 0x80000002;
+  std::array<char, 49> text{};
+  for (unsigned i = 0; i < 3; ++i) {
+    const Registers r = Cpuid(kFirstBrandLeaf + i, 0);
+    std::memcpy(text.data() + std::size_t{16} * i, &r, 16);
+  }
+  return std::string(Trim(text.data()));
+}
+
+struct Signature {
+  std::string vendor;
+  unsigned family = 0, model = 0, stepping = 0;
+};
+
+Signature ReadSignature() {
+  const Registers vendor = Cpuid(0, 0);
+  std::array<char, 13> name{};
+  std::memcpy(name.data(), &vendor.ebx, 4);
+  std::memcpy(name.data() + 4, &vendor.edx, 4);
+  std::memcpy(name.data() + 8, &vendor.ecx, 4);
+  const unsigned eax = Cpuid(1, 0).eax;
+  Signature s{name.data(), (eax >> 8) & 0xF, (eax >> 4) & 0xF, eax & 0xF};
+  constexpr unsigned kExtendedFamily = 0xF;
+  if (s.family == kExtendedFamily || s.family == 6) s.model += ((eax >> 16) & 0xF) << 4;
+  if (s.family == kExtendedFamily) s.family += (eax >> 20) & 0xFF;
+  return s;
+}
+
+/// Name by family and model; empty if they are in no list.
+std::string NameBySignature(const Signature& s) {
+  if (s.vendor == "AuthenticAMD") {
+    switch (s.family) {
+      case 0x17:
+        return s.model >= 0x30 ? "znver2" : "znver1";
+      case 0x19:
+        return (s.model >= 0x10 && s.model <= 0x1F) || s.model >= 0x60 ? "znver4" : "znver3";
+      case 0x1A:
+        return "znver5";
+      default:
+        return "";
+    }
+  }
+  if (s.vendor != "GenuineIntel" || s.family != 6) return "";
+  switch (s.model) {
+    case 0x3C: case 0x3F: case 0x45: case 0x46: return "haswell";
+    case 0x3D: case 0x47: case 0x4F: case 0x56: return "broadwell";
+    case 0x4E: case 0x5E: case 0x8E: case 0x9E: case 0xA5: case 0xA6: return "skylake";
+    case 0x55: return "skylake-avx512";  // Cascade Lake and Cooper Lake share it: see below
+    case 0x6A: case 0x6C: return "icelake-server";
+    case 0x7D: case 0x7E: return "icelake-client";
+    case 0xA7: return "rocketlake";
+    case 0x8C: case 0x8D: return "tigerlake";
+    case 0x97: case 0x9A: return "alderlake";
+    case 0xB7: case 0xBA: case 0xBF: return "raptorlake";
+    case 0x8F: return "sapphirerapids";
+    case 0xCF: return "emeraldrapids";
+    case 0xAD: case 0xAE: return "graniterapids";
+    default: return "";
+  }
+}
+
+/// True if this machine has everything that code for the named processor may use.
+bool HostRuns(const std::string& name, const std::vector<std::string>& features) {
+  auto target = Target::Parse("llvm -mcpu=" + name);
+  if (!target.ok()) return false;
+  const auto needs = FeaturesOf(*target);
+  if (!needs.ok()) return false;
+  const auto has = [&features](std::string_view f) { return std::ranges::count(features, f) > 0; };
+  return (!needs->avx2 || (has("avx2") && has("fma"))) &&
+         (!needs->avx512 ||
+          (has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl"))) &&
+         (!needs->avx512_vnni || has("avx512vnni")) && (!needs->avx_vnni || has("avxvnni")) &&
+         (!needs->amx_int8 || has("amx-int8"));
+}
+
+std::string CpuName() {
+  const std::vector<std::string> features = HostFeatures();
+  std::string name = NameBySignature(ReadSignature());
+  if (name == "skylake-avx512" && std::ranges::count(features, "avx512vnni") > 0) {
+    name = "cascadelake";
+  }
+  if (!name.empty() && HostRuns(name, features)) return name;
+  // An unknown processor, or a virtual machine that hides part of a known one.
+  for (const char* level : {"x86-64-v4", "x86-64-v3"}) {
+    if (HostRuns(level, features)) return level;
+  }
+  return "x86-64";
+}
+
+std::string ModelName() { return BrandString(); }
+
+std::string SteppingText() {
+  const Signature s = ReadSignature();
+  return s.vendor + " family " + std::to_string(s.family) + " model " + std::to_string(s.model) +
+         " stepping " + std::to_string(s.stepping);
+}
+
+#else
+
+std::vector<std::string> HostFeatures() {
+#if defined(__aarch64__)
+  return {"neon"};
+#else
+  return {};
+#endif
+}
+std::string CpuName() { return "generic"; }
+std::string ModelName() { return "unknown"; }
+std::string SteppingText() { return {}; }
+
+#endif
+
+constexpr std::int64_t kMaxSysfsBytes = 4096;
+
+std::string SysfsLine(const std::string& path) {
+  auto text = ReadFile(path, kMaxSysfsBytes);
+  return text.ok() ? std::string(Trim(*text)) : std::string();
+}
+
+/// Bytes of "32K" or "8M"; 0 for anything else.
+std::int64_t ParseCacheSize(std::string text) {
+  std::int64_t unit = 1;
+  if (!text.empty() && text.back() == 'K') unit = std::int64_t{1} << 10;
+  if (!text.empty() && text.back() == 'M') unit = std::int64_t{1} << 20;
+  if (unit > 1) text.pop_back();
+  const auto number = ParseInt64(text);
+  return number.ok() ? *number * unit : 0;
+}
+
+void ProbeCaches(DeviceFingerprint& device) {
+  constexpr int kMostCaches = 8;  // Linux lists one folder per cache a core can reach
+  for (int i = 0; i < kMostCaches; ++i) {
+    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
+    const std::string level = SysfsLine(folder + "level");
+    const std::int64_t bytes = ParseCacheSize(SysfsLine(folder + "size"));
+    if (level == "1" && SysfsLine(folder + "type") == "Data") device.l1d_bytes = bytes;
+    if (level == "2") device.l2_bytes = bytes;
+    if (level == "3") device.l3_bytes = bytes;
+  }
+}
+
+}  // namespace
+
+DeviceFingerprint ProbeHostCpu() {
+  DeviceFingerprint device;
+  device.kind = "cpu";
+  device.model = ModelName();
+  device.isa = HostFeatures();
+  std::ranges::sort(device.isa);
+  ProbeCaches(device);
+  device.cores = std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
+  device.extra = SteppingText();
+  return device;
+}
+
+std::string HostCpuName() { return CpuName(); }
+
+std::string HostCpuAttributes() {
+  std::string text;
+  for (const std::string& feature : HostFeatures()) {
+    text += (text.empty() ? "+" : ",+") + feature;
+  }
+  return text;
+}
+
+}  // namespace tilewright

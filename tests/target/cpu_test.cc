@@ -1,0 +1,77 @@
+#include "src/target/cpu.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace tilewright {
+namespace {
+
+struct FeatureCase {
+  const char* name;
+  const char* target;
+  int lanes, registers;
+  bool int8_dot;
+};
+class FeaturesTest : public testing::TestWithParam<FeatureCase> {};
+
+TEST_P(FeaturesTest, FollowFromNameAndAttributes) {
+  const FeatureCase& c = GetParam();
+  auto features = FeaturesOf(*Target::Parse(c.target));
+  ASSERT_TRUE(features.ok()) << features.status().message();
+  EXPECT_EQ(features->float_lanes(), c.lanes);
+  EXPECT_EQ(features->vector_registers(), c.registers);
+  EXPECT_EQ(features->has_int8_dot(), c.int8_dot);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Cpus, FeaturesTest,
+    testing::Values(
+        FeatureCase{"None", "llvm", 4, 16, false},
+        FeatureCase{"CoreAvx2", "llvm -mcpu=core-avx2", 8, 16, false},
+        FeatureCase{"SkylakeX", "llvm -mcpu=skylake-avx512", 16, 32, false},
+        FeatureCase{"SkylakeXPlusVnni", "llvm -mcpu=skylake-avx512 -mattr=+avx512vnni", 16, 32, true},
+        FeatureCase{"CascadeLake", "llvm -mcpu=cascadelake", 16, 32, true},
+        FeatureCase{"CascadeLakeLess", "llvm -mcpu=cascadelake -mattr=-avx512vnni", 16, 32, false},
+        FeatureCase{"CascadeLakeNarrow", "llvm -mcpu=cascadelake -mattr=-avx512f", 8, 16, false},
+        FeatureCase{"AvxVnni", "llvm -mcpu=haswell -mattr=+avxvnni", 8, 16, true},
+        FeatureCase{"HalfAvx512", "llvm -mcpu=haswell -mattr=+avx512f", 8, 16, false},
+        FeatureCase{"AllAvx512", "llvm -mattr=+avx512f,+avx512bw,+avx512dq,+avx512vl", 16, 32, false},
+        FeatureCase{"Arm", "llvm -mtriple=aarch64-linux-gnu", 4, 32, false},
+        FeatureCase{"ArmDot", "llvm -mtriple=aarch64-linux-gnu -mattr=+neon,+dotprod", 4, 32, true}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(FeaturesTest, UnknownProcessorIsAnError) {
+  auto features = FeaturesOf(*Target::Parse("llvm -mcpu=quantum"));
+  ASSERT_FALSE(features.ok());
+  EXPECT_EQ(features.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(features.status().message().find("'quantum'"), std::string::npos);
+}
+
+TEST(FeaturesTest, HostIsKnown) {
+  auto features = FeaturesOf(*Target::Parse("native"));
+  ASSERT_TRUE(features.ok()) << features.status().message();
+  const DeviceFingerprint host = ProbeHostCpu();
+  const auto has = [&host](const char* f) { return std::ranges::count(host.isa, f) > 0; };
+  EXPECT_EQ(features->avx512_vnni, features->avx512 && has("avx512vnni"));
+  EXPECT_EQ(features->avx2, has("avx2"));
+}
+
+TEST(DeviceFingerprintTest, RoundTrips) {
+  const DeviceFingerprint device{"cpu", "Some \"CPU\"", {"avx2", "fma"}, 32768, 1 << 20, 1 << 24, 4,
+                                 "microcode 7"};
+  auto again = DeviceFingerprint::Parse(device.ToString());
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(*again, device);
+  auto host = DeviceFingerprint::Parse(ProbeHostCpu().ToString());
+  ASSERT_TRUE(host.ok()) << host.status().message();
+  EXPECT_EQ(*host, ProbeHostCpu());
+}
+
+TEST(DeviceFingerprintTest, BadTextIsRefused) {
+  for (const char* text : {"", "[]", "{}", R"({"kind": 1})", R"({"kind":"cpu","model":"m"})"}) {
+    EXPECT_FALSE(DeviceFingerprint::Parse(text).ok()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace tilewright
