@@ -23,7 +23,8 @@ endfunction()
 # Warnings and sanitizers, for every target of ours.
 add_library(tw_options INTERFACE)
 target_compile_options(tw_options INTERFACE -Wall -Wextra -Wshadow -Werror
-                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # GCC 12: false alarms in <string>
+                       # GCC 12: false alarms in <string> and <variant>
+                       "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-maybe-uninitialized>")
 if(TILEWRIGHT_SANITIZE)
   target_compile_options(tw_options INTERFACE -fsanitize=${TILEWRIGHT_SANITIZE}
                          -fno-omit-frame-pointer -fno-sanitize-recover=all)
