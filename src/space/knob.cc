@@ -1,0 +1,138 @@
+#include "src/space/knob.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/json.h"
+
+namespace tilewright {
+namespace {
+
+std::vector<std::int64_t> Divisors(std::int64_t extent) {
+  std::vector<std::int64_t> low, high;
+  for (std::int64_t d = 1; d <= extent / d; ++d) {
+    if (extent % d != 0) continue;
+    low.push_back(d);
+    if (d != extent / d) high.push_back(extent / d);
+  }
+  low.insert(low.end(), high.rbegin(), high.rend());
+  return low;
+}
+
+std::vector<std::int64_t> CandidateFactors(std::int64_t extent, const Knob::SplitOptions& options) {
+  std::vector<std::int64_t> factors;
+  if (options.policy != Knob::SplitPolicy::kPower2) factors = Divisors(extent);
+  if (options.policy != Knob::SplitPolicy::kFactors) {
+    for (std::int64_t p = 1; p <= extent; p *= 2) factors.push_back(p);
+  }
+  // "verbose" was in hash order in AutoTVM; ascending here, as new spaces should be.
+  std::ranges::sort(factors);
+  factors.erase(std::unique(factors.begin(), factors.end()), factors.end());
+  std::erase_if(factors, [&](std::int64_t f) { return f > options.max_factor; });
+  return factors;
+}
+
+/// Enumerates factors[position..0] in nested loops, the innermost factor in the outermost loop.
+class SplitEnumerator {
+ public:
+  SplitEnumerator(std::int64_t extent, int parts, const Knob::SplitOptions& options)
+      : extent_(extent), options_(options), candidates_(CandidateFactors(extent, options)),
+        current_(static_cast<std::size_t>(parts), 1) {}
+
+  std::vector<KnobValue> Run() {
+    Visit(current_.size() - 1, 1);
+    return std::move(values_);
+  }
+
+ private:
+  void Visit(std::size_t position, std::int64_t product) {
+    if (position == 0) {
+      Emit(product);
+      return;
+    }
+    for (std::int64_t factor : candidates_) {
+      if (product * factor > extent_) break;  // ascending: the rest is larger still
+      current_[position] = factor;
+      Visit(position - 1, product * factor);
+    }
+  }
+
+  void Emit(std::int64_t product) {
+    const bool divides = extent_ % product == 0;
+    if (!divides && options_.policy == Knob::SplitPolicy::kFactors) return;
+    current_[0] = (extent_ + product - 1) / product;
+    if (options_.keep != nullptr && !options_.keep(current_)) return;
+    values_.push_back(KnobValue{current_});
+  }
+
+  std::int64_t extent_;
+  const Knob::SplitOptions& options_;
+  std::vector<std::int64_t> candidates_;
+  std::vector<std::int64_t> current_;
+  std::vector<KnobValue> values_;
+};
+
+}  // namespace
+
+std::int64_t KnobValue::integer() const {
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag ? 1 : 0;
+  return std::get<std::int64_t>(value);
+}
+
+std::string KnobValue::ToString() const {
+  return std::visit(
+      [](const auto& v) {
+        return Json(v).dump(-1, ' ', false, Json::error_handler_t::replace);
+      },
+      value);
+}
+
+Result<Knob> Knob::Split(std::string name, std::int64_t extent, int parts,
+                         const SplitOptions& options) {
+  constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;  // trial division stays instant
+  if (extent < 1 || extent > kMaxExtent) {
+    return InvalidArgument("knob " + name + ": extent " + std::to_string(extent) +
+                           ", expected 1 to 2^40");
+  }
+  if (parts < 1 || parts > kMaxParts) {
+    return InvalidArgument("knob " + name + ": " + std::to_string(parts) + " parts, expected 1 to " +
+                           std::to_string(kMaxParts));
+  }
+  Knob knob;
+  knob.kind_ = KnobKind::kSplit;
+  knob.values_ = SplitEnumerator(extent, parts, options).Run();
+  if (knob.values_.empty()) {
+    return InvalidArgument("knob " + name + ": no way to split " + std::to_string(extent) +
+                           " is left");
+  }
+  knob.name_ = std::move(name);
+  return knob;
+}
+
+Knob Knob::Candidates(std::string name, KnobKind kind, std::vector<KnobValue> values) {
+  TW_CHECK(!values.empty(), name);
+  Knob knob;
+  knob.name_ = std::move(name);
+  knob.kind_ = kind;
+  knob.values_ = std::move(values);
+  return knob;
+}
+
+Knob Knob::Other(std::string name, std::vector<std::int64_t> values) {
+  std::vector<KnobValue> list;
+  for (std::int64_t v : values) list.emplace_back().value = v;
+  return Candidates(std::move(name), KnobKind::kOther, std::move(list));
+}
+
+Knob Knob::Bool(std::string name, std::vector<bool> values) {
+  std::vector<KnobValue> list;
+  for (bool v : values) list.emplace_back().value = v;
+  return Candidates(std::move(name), KnobKind::kOther, std::move(list));
+}
+
+std::int64_t Knob::Find(const KnobValue& value) const {
+  const auto found = std::ranges::find(values_, value);
+  return found == values_.end() ? -1 : found - values_.begin();
+}
+
+}  // namespace tilewright

@@ -1,0 +1,96 @@
+#include "src/space/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/space/trial.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+/// The space of the 64 -> 64, 3x3, 56x56 convolution in AutoTVM's x86 package (sizes 7 7 8 2).
+ConfigSpace ExampleSpace() {
+  ConfigSpace space;
+  EXPECT_TRUE(space.Add(*Knob::Split("tile_ic", 64, 2)).ok());
+  EXPECT_TRUE(space.Add(*Knob::Split("tile_oc", 64, 2)).ok());
+  EXPECT_TRUE(space.Add(*Knob::Split("tile_ow", 56, 2)).ok());
+  EXPECT_TRUE(space.Add(Knob::Bool("unroll_kw", {true, false})).ok());
+  return space;
+}
+
+TEST(ConfigSpaceTest, FirstKnobIsTheFastestDigit) {
+  const ConfigSpace space = ExampleSpace();
+  EXPECT_EQ(space.size(), 7 * 7 * 8 * 2);
+  EXPECT_EQ(space.Digits(188), (std::vector<std::int64_t>{6, 5, 3, 0}));
+  EXPECT_EQ(space.IndexOf({6, 5, 3, 0}), 188);
+  const Config config = space.At(188);
+  EXPECT_EQ(config.Factors("tile_ic"), (std::vector<std::int64_t>{1, 64}));
+  EXPECT_EQ(config.Factors("tile_oc"), (std::vector<std::int64_t>{2, 32}));
+  EXPECT_EQ(config.Factors("tile_ow"), (std::vector<std::int64_t>{8, 7}));
+  EXPECT_EQ(config.Integer("unroll_kw"), 1);
+}
+
+TEST(ConfigSpaceTest, EveryIndexRoundTripsThroughTextAndValues) {
+  const ConfigSpace space = ExampleSpace();
+  for (std::int64_t i = 0; i < space.size(); ++i) {
+    const Config config = space.At(i);
+    auto parsed = Config::Parse(config.ToString());
+    ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+    EXPECT_EQ(*parsed, config);
+    parsed->index = -1;
+    auto located = space.Locate(*parsed);
+    ASSERT_TRUE(located.ok()) << located.status().message();
+    EXPECT_EQ(*located, config);
+  }
+}
+
+TEST(ConfigSpaceTest, LocateNamesTheKnobTheSpaceLacks) {
+  const ConfigSpace space = ExampleSpace();
+  Config config = space.At(0);
+  config.values[2].second = KnobValue{std::vector<std::int64_t>{4, 16}};
+  EXPECT_THAT(space.Locate(config).status().message(), HasSubstr("tile_ow: the space has no value [4,16]"));
+  config = space.At(0);
+  config.values.pop_back();
+  EXPECT_THAT(space.Locate(config).status().message(), HasSubstr("unroll_kw"));
+  config = space.At(0);
+  config.values.emplace_back("more", KnobValue{true});
+  EXPECT_EQ(space.Locate(config).status().code(), StatusCode::kNotFound);
+}
+
+TEST(ConfigSpaceTest, RefusesSecondKnobOfOneNameAndOverflow) {
+  ConfigSpace space;
+  ASSERT_TRUE(space.Add(Knob::Other("a", {1})).ok());
+  EXPECT_FALSE(space.Add(Knob::Other("a", {1, 2})).ok());
+  const std::vector<std::int64_t> many(std::size_t{1} << 16, 0);
+  ASSERT_TRUE(space.Add(Knob::Other("b", many)).ok());
+  ASSERT_TRUE(space.Add(Knob::Other("c", many)).ok());
+  ASSERT_TRUE(space.Add(Knob::Other("d", many)).ok());
+  EXPECT_FALSE(space.Add(Knob::Other("e", many)).ok());
+  EXPECT_EQ(ConfigSpace().size(), 1);
+  EXPECT_TRUE(ConfigSpace().At(0).values.empty());
+}
+
+TEST(ConfigTest, BadTextIsRefused) {
+  for (const char* text :
+       {"", "[]", "{}", R"({"index":1})", R"({"index":1.5,"values":{}})",
+        R"({"index":1,"values":{"a":null}})", R"({"index":1,"values":{"a":[1,"b"]}})",
+        R"({"index":1,"values":{"a":[]}})", R"({"index":1,"values":{},"more":1})"}) {
+    EXPECT_FALSE(Config::Parse(text).ok()) << text;
+  }
+}
+
+TEST(OutcomeTest, NamesRoundTripAndNumbersStay) {
+  for (int i = 0; i < 8; ++i) {
+    const auto outcome = static_cast<Outcome>(i);
+    auto parsed = ParseOutcome(OutcomeName(outcome));
+    ASSERT_TRUE(parsed.ok());
+    EXPECT_EQ(*parsed, outcome);
+  }
+  EXPECT_EQ(OutcomeName(Outcome::kWrongResult), "wrong_result");
+  EXPECT_FALSE(ParseOutcome("fine").ok());
+}
+
+}  // namespace
+}  // namespace tilewright
