@@ -1,0 +1,244 @@
+#include "src/base/subprocess.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <utility>
+
+namespace tilewright {
+namespace {
+
+std::string Reason() { return std::strerror(errno); }
+
+/// Both ends of a pipe, closed on every path unless taken.
+struct Pipe {
+  int read = -1, write = -1;
+  Pipe() = default;
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  ~Pipe() {
+    Close(read);
+    Close(write);
+  }
+  Status Open() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return Unavailable("no pipe can be made: " + Reason());
+    read = ends[0];
+    write = ends[1];
+    return {};
+  }
+  static void Close(int& fd) {
+    if (fd >= 0) ::close(fd);
+    fd = -1;
+  }
+};
+
+cpu_set_t CoreSet(const std::vector<int>& cores) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int core : cores) {
+    if (core >= 0 && core < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(core), &set);
+  }
+  return set;
+}
+
+/// What happens in the child between fork and exec: only calls that are safe there.
+struct ChildPlan {
+  const SubprocessOptions* options;
+  char* const* arguments;
+  cpu_set_t cores;
+  int input, output, error, report;  // report: gets errno if exec fails
+  int parent;
+};
+
+[[noreturn]] void RunChild(const ChildPlan& plan) {
+  ::setsid();
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != plan.parent) ::_exit(127);  // the parent went before the line above
+  ::dup2(plan.input, STDIN_FILENO);
+  ::dup2(plan.output, STDOUT_FILENO);
+  ::dup2(plan.error, STDERR_FILENO);
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  if (plan.options->address_space_bytes > 0) {
+    const auto bytes = static_cast<rlim_t>(plan.options->address_space_bytes);
+    const rlimit limit{bytes, bytes};
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
+  if (!plan.options->cores.empty()) ::sched_setaffinity(0, sizeof(plan.cores), &plan.cores);
+  if (plan.options->priority != 0) (void)SetSessionPriority(plan.options->priority);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  ::execv(plan.arguments[0], plan.arguments);
+  const int reason = errno;
+  (void)!::write(plan.report, &reason, sizeof(reason));
+  ::_exit(127);
+}
+
+/// Waits for exec: the pipe closes without a word if it went well.
+Status ReadReport(int fd, const std::string& program) {
+  int reason = 0;
+  ssize_t count = 0;
+  do {
+    count = ::read(fd, &reason, sizeof(reason));
+  } while (count < 0 && errno == EINTR);
+  if (count != sizeof(reason)) return {};
+  return NotFound(program + ": cannot be executed: " + std::strerror(reason));
+}
+
+}  // namespace
+
+std::string SignalName(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  return name == nullptr ? "signal " + std::to_string(signal) : "SIG" + std::string(name);
+}
+
+std::string ExitStatus::ToString() const {
+  if (!signaled) return "exit code " + std::to_string(code);
+  return "signal " + std::to_string(code) + " (" + SignalName(code) + ")";
+}
+
+Result<Subprocess> Subprocess::Start(const SubprocessOptions& options) {
+  TW_CHECK(!options.command.empty());
+  Pipe input, output, error, report;
+  for (Pipe* pipe : {&input, &output, &error, &report}) TW_RETURN_IF_ERROR(pipe->Open());
+  std::vector<std::string> words = options.command;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const ChildPlan plan{&options,    arguments.data(), CoreSet(options.cores), input.read,
+                       output.write, error.write,      report.write,           ::getpid()};
+  const pid_t pid = ::fork();
+  if (pid < 0) return Unavailable("no process can be made: " + Reason());
+  if (pid == 0) RunChild(plan);
+  Pipe::Close(report.write);
+  Subprocess child;
+  child.pid_ = pid;
+  child.input_ = std::exchange(input.write, -1);
+  child.output_ = std::exchange(output.read, -1);
+  child.error_ = std::exchange(error.read, -1);
+  ::fcntl(child.output_, F_SETFL, O_NONBLOCK);
+  ::fcntl(child.error_, F_SETFL, O_NONBLOCK);
+  TW_RETURN_IF_ERROR(ReadReport(report.read, options.command[0]));
+  return child;
+}
+
+Subprocess::Subprocess(Subprocess&& other) noexcept { Swap(other); }
+
+Subprocess& Subprocess::operator=(Subprocess&& other) noexcept {
+  Subprocess taken(std::move(other));
+  Swap(taken);
+  return *this;
+}
+
+void Subprocess::Swap(Subprocess& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(input_, other.input_);
+  std::swap(output_, other.output_);
+  std::swap(error_, other.error_);
+  std::swap(ended_, other.ended_);
+}
+
+Subprocess::~Subprocess() {
+  if (pid_ > 0) {
+    KillGroup();
+    while (!Wait(1.0)) {
+    }
+  }
+  for (int* fd : {&input_, &output_, &error_}) Pipe::Close(*fd);
+}
+
+void Subprocess::CloseInput() { Pipe::Close(input_); }
+
+void Subprocess::KillGroup() {
+  if (pid_ <= 0) return;
+  // After the child itself was waited for, its number may belong to somebody else.
+  if (!ended_) {
+    ::kill(-pid_, SIGKILL);
+    ::kill(pid_, SIGKILL);  // it may not have reached setsid yet
+  }
+}
+
+std::optional<ExitStatus> Subprocess::Wait(double seconds) {
+  if (ended_ || pid_ <= 0) return ended_;
+  // pidfd_open (Linux 5.3): a descriptor that becomes readable when the process ends, so that
+  // waiting needs no polling.
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+  if (fd >= 0) {
+    pollfd watched{fd, POLLIN, 0};
+    const double bounded = std::clamp(seconds, 0.0, 1e6);
+    while (::poll(&watched, 1, static_cast<int>(bounded * 1e3)) < 0 && errno == EINTR) {
+    }
+    ::close(fd);
+  }
+  int status = 0;
+  siginfo_t info{};
+  // Looks first and leaves it unreaped: the group must be killed while its number is still ours.
+  if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      info.si_pid == 0) {
+    return std::nullopt;
+  }
+  ::kill(-pid_, SIGKILL);
+  if (::waitpid(pid_, &status, 0) != pid_) return std::nullopt;
+  ended_ = WIFSIGNALED(status) ? ExitStatus{true, WTERMSIG(status)}
+                               : ExitStatus{false, WEXITSTATUS(status)};
+  return ended_;
+}
+
+Result<std::string> ThisProgram() {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
+  if (length <= 0) return Unavailable("the program's own path is not known: " + Reason());
+  return std::string(path.data(), static_cast<std::size_t>(length));
+}
+
+Status SetCores(const std::vector<int>& cores) {
+  const cpu_set_t set = CoreSet(cores);
+  if (::sched_setaffinity(0, sizeof(set), &set) != 0) {
+    return Unavailable("the cores cannot be chosen: " + Reason());
+  }
+  return {};
+}
+
+std::vector<int> AllowedCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cores;
+  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return {0};
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(static_cast<std::size_t>(core), &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+bool SetSessionPriority(int priority) {
+  char text[8];
+  int length = 0;
+  const int magnitude = std::clamp(priority < 0 ? -priority : priority, 0, 20);
+  if (priority < 0) text[length++] = '-';
+  if (magnitude >= 10) text[length++] = static_cast<char>('0' + magnitude / 10);
+  text[length++] = static_cast<char>('0' + magnitude % 10);
+  // Between fork and exec too: no allocation here.
+  const bool niced = ::setpriority(PRIO_PROCESS, 0, priority) == 0;
+  const int fd = ::open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return niced;
+  const bool grouped = ::write(fd, text, static_cast<std::size_t>(length)) == length;
+  ::close(fd);
+  return niced && grouped;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,16 @@
+#include "src/base/thread.h"
+
+#include <system_error>
+#include <utility>
+
+namespace tilewright {
+
+Result<std::thread> StartThread(std::function<void()> body) {
+  try {
+    return std::thread(std::move(body));
+  } catch (const std::system_error& error) {
+    return Unavailable(std::string("no thread can be started: ") + error.what());
+  }
+}
+
+}  // namespace tilewright

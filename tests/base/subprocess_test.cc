@@ -1,0 +1,107 @@
+#include "src/base/subprocess.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+namespace tilewright {
+namespace {
+
+/// Everything a child writes until it closes its end.
+std::string ReadAll(int fd) {
+  std::string text;
+  char buffer[256];
+  while (true) {
+    pollfd watched{fd, POLLIN, 0};
+    if (::poll(&watched, 1, 10'000) <= 0) return text + "<nothing came for 10 s>";
+    const ssize_t count = ::read(fd, buffer, sizeof(buffer));
+    if (count <= 0) return text;
+    text.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+SubprocessOptions Command(std::vector<std::string> words) {
+  SubprocessOptions options;
+  options.command = std::move(words);
+  return options;
+}
+
+TEST(Subprocess, WhatIsWrittenComesBack) {
+  auto child = Subprocess::Start(Command({"/bin/cat"}));
+  ASSERT_TRUE(child.ok()) << child.status().message();
+  ASSERT_EQ(::write(child->input(), "hello\n", 6), 6);
+  child->CloseInput();
+  EXPECT_EQ(ReadAll(child->output()), "hello\n");
+  const auto ended = child->Wait(10);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_TRUE(ended->ok());
+  EXPECT_EQ(child->Wait(0), ended) << "waiting again tells the same";
+}
+
+TEST(Subprocess, ExitCodeAndErrorOutputAreKept) {
+  auto child = Subprocess::Start(Command({"/bin/cat", "/no/such/file"}));
+  ASSERT_TRUE(child.ok());
+  EXPECT_NE(ReadAll(child->error()).find("/no/such/file"), std::string::npos);
+  const auto ended = child->Wait(10);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->ToString(), "exit code 1");
+}
+
+TEST(Subprocess, AProgramThatIsNotThereIsReportedAtOnce) {
+  auto child = Subprocess::Start(Command({"/no/such/program"}));
+  ASSERT_FALSE(child.ok());
+  EXPECT_EQ(child.status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(child.status().message(),
+            "/no/such/program: cannot be executed: No such file or directory");
+}
+
+TEST(Subprocess, KillEndsTheWholeGroup) {
+  auto child = Subprocess::Start(Command({"/bin/sh", "-c", "sleep 600 & echo $!; wait"}));
+  ASSERT_TRUE(child.ok());
+  pollfd watched{child->output(), POLLIN, 0};
+  ASSERT_EQ(::poll(&watched, 1, 10'000), 1);
+  char text[32] = {};
+  ASSERT_GT(::read(child->output(), text, sizeof(text) - 1), 0);
+  EXPECT_FALSE(child->Wait(0).has_value());
+  child->KillGroup();
+  const auto ended = child->Wait(10);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->ToString(), "signal 9 (SIGKILL)");
+  // The grandchild held the other end of the pipe: the end of file shows that it went too.
+  EXPECT_EQ(ReadAll(child->output()), "");
+}
+
+TEST(Subprocess, TheAddressSpaceIsLimited) {
+  SubprocessOptions options = Command({"/usr/bin/env", "cat", "/proc/self/limits"});
+  options.address_space_bytes = std::int64_t{1} << 30;
+  auto child = Subprocess::Start(options);
+  ASSERT_TRUE(child.ok());
+  const std::string limits = ReadAll(child->output());
+  EXPECT_NE(limits.find("Max address space         1073741824"), std::string::npos) << limits;
+  EXPECT_NE(limits.find("Max core file size        0"), std::string::npos) << limits;
+}
+
+TEST(Subprocess, ItRunsWhereItIsTold) {
+  const std::vector<int> cores = AllowedCores();
+  ASSERT_FALSE(cores.empty());
+  SubprocessOptions options = Command({"/usr/bin/env", "cat", "/proc/self/status"});
+  options.cores = {cores.back()};
+  auto child = Subprocess::Start(options);
+  ASSERT_TRUE(child.ok());
+  const std::string status = ReadAll(child->output());
+  EXPECT_NE(status.find("Cpus_allowed_list:\t" + std::to_string(cores.back()) + "\n"),
+            std::string::npos)
+      << status;
+}
+
+TEST(Subprocess, NamesSignals) {
+  EXPECT_EQ(SignalName(SIGSEGV), "SIGSEGV");
+  EXPECT_EQ((ExitStatus{true, SIGSEGV}).ToString(), "signal 11 (SIGSEGV)");
+}
+
+}  // namespace
+}  // namespace tilewright
