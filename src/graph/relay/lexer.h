@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "src/base/status.h"
+
+namespace tilewright::relay {
+
+enum class TokenKind : std::uint8_t {
+  kEnd,
+  kString,  ///< with its quotes
+  kNumber,  ///< with its suffix
+  kValue,   ///< %name
+  kGlobal,  ///< @name
+  kName,
+  kPunctuation,  ///< one character, or "->"
+  kComment,      ///< /* … */ with its delimiters
+};
+
+struct Token {
+  TokenKind kind = TokenKind::kEnd;
+  std::string_view text;
+  std::size_t offset = 0;
+  std::size_t end() const { return offset + text.size(); }
+};
+
+/// Cuts a text into tokens, one per call of Next. The text must outlive it.
+class Lexer {
+ public:
+  /// Reads [begin, end) of `text`; positions are those in the whole text.
+  Lexer(std::string_view text, std::size_t begin, std::size_t end)
+      : text_(text.substr(0, end)), position_(begin) {}
+  /// Errors: kInvalidArgument with the place, for a character that starts no token, a string or
+  /// comment without end, and "..." (texts that were abbreviated by hand).
+  Result<Token> Next();
+
+ private:
+  char At(std::size_t position) const { return position < text_.size() ? text_[position] : '\0'; }
+  Token Take(TokenKind kind, std::size_t end);
+  std::size_t EndOfNumber(std::size_t position) const;
+
+  std::string_view text_;
+  std::size_t position_;
+};
+
+}  // namespace tilewright::relay
