@@ -1,0 +1,168 @@
+// `tilewright targets`, `version`, and `completion` (hidden): what this program is and knows.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "python_free_cli/command.h"
+#include "src/base/json.h"
+#include "src/space/version.h"
+#include "src/target/cpu.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::cli {
+namespace {
+
+class TargetsCommand final : public Command {
+ public:
+  const char* name() const override { return "targets"; }
+  const char* summary() const override { return "Show this machine and the targets code can be made for"; }
+  const char* examples() const override { return "  tilewright targets\n  tilewright targets --json\n"; }
+  void Declare(CLI::App& app) override { app.add_flag("--json", json_, "Print JSON"); }
+  Result<int> Run() override {
+    const DeviceFingerprint device = ProbeHostCpu();
+    auto native = Target::Parse("native");
+    TW_RETURN_IF_ERROR(native);
+    Json out = {{"native", native->ToString()}, {"device", *ParseJson(device.ToString())}};
+    for (const char* text : {"llvm -mcpu=x86-64", "llvm -mcpu=core-avx2", "llvm -mcpu=skylake-avx512",
+                             "llvm -mcpu=cascadelake", "llvm -mcpu=sapphirerapids",
+                             "llvm -mcpu=znver4"}) {
+      auto target = Target::Parse(text);
+      TW_RETURN_IF_ERROR(target);
+      auto features = FeaturesOf(*target);
+      TW_RETURN_IF_ERROR(features);
+      out["targets"].push_back({{"target", text},
+                                {"float_lanes", features->float_lanes()},
+                                {"vector_registers", features->vector_registers()},
+                                {"int8_dot", features->has_int8_dot()}});
+    }
+    for (const TemplateEntry& entry : Templates()) {
+      out["templates"].push_back({{"template", std::string(entry.key)}, {"version", entry.version}});
+    }
+    if (json_) {
+      fmt::print("{}\n", out.dump());
+      return kExitDone;
+    }
+    fmt::print("this machine  {} ({} cores; L1d {} KiB, L2 {} KiB, L3 {} KiB)\n", device.model,
+               device.cores, device.l1d_bytes >> 10, device.l2_bytes >> 10, device.l3_bytes >> 10);
+    fmt::print("native        {}\n\n", native->ToString());
+    fmt::print("{:<28} {:>11} {:>9} {:>8}\n", "target", "float lanes", "registers", "int8 dot");
+    for (const Json& t : out["targets"]) {
+      fmt::print("{:<28} {:>11} {:>9} {:>8}\n", t["target"].get<std::string>(),
+                 t["float_lanes"].get<int>(), t["vector_registers"].get<int>(),
+                 t["int8_dot"].get<bool>() ? "yes" : "no");
+    }
+    fmt::print("\ntemplates:\n");
+    for (const Json& t : out["templates"]) {
+      fmt::print("  {} v{}\n", t["template"].get<std::string>(), t["version"].get<int>());
+    }
+    return kExitDone;
+  }
+
+ private:
+  bool json_ = false;
+};
+
+class VersionCommand final : public Command {
+ public:
+  const char* name() const override { return "version"; }
+  const char* summary() const override { return "Show the versions of the program and of its formats"; }
+  void Declare(CLI::App& app) override { app.add_flag("--json", json_, "Print JSON"); }
+  Result<int> Run() override {
+    if (json_) {
+      fmt::print("{}\n", Json({{"version", TILEWRIGHT_VERSION}, {"code_generator", kCodegenVersion}}).dump());
+    } else {
+      fmt::print("tilewright {} (code generator v{})\n", TILEWRIGHT_VERSION, kCodegenVersion);
+    }
+    return kExitDone;
+  }
+
+ private:
+  bool json_ = false;
+};
+
+/// Prints what the installation needs, made from the commands themselves so that it can not go
+/// stale.
+class CompletionCommand final : public Command {
+ public:
+  const char* name() const override { return "completion"; }
+  const char* summary() const override { return "Print shell completion or the manual page"; }
+  bool hidden() const override { return true; }
+  void Declare(CLI::App& app) override {
+    app.add_option("what", what_, "bash or man")->required()->check(CLI::IsMember({"bash", "man"}));
+  }
+  Result<int> Run() override {
+    fmt::print("{}", what_ == "bash" ? Bash() : Man());
+    return kExitDone;
+  }
+
+ private:
+  struct Described {
+    std::string name, summary, examples, help;
+    std::vector<std::string> options;
+  };
+  static std::vector<Described> Describe() {
+    std::vector<Described> all;
+    for (const auto& command : AllCommands()) {
+      if (command->hidden()) continue;
+      CLI::App app(command->summary(), std::string("tilewright ") + command->name());
+      command->Declare(app);
+      Described described{command->name(), command->summary(), command->examples(), app.help(), {}};
+      for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& name : option->get_lnames()) described.options.push_back("--" + name);
+      }
+      all.push_back(std::move(described));
+    }
+    return all;
+  }
+  static std::string Bash() {
+    std::string names;
+    std::string cases;
+    for (const Described& d : Describe()) {
+      names += " " + d.name;
+      cases += "    " + d.name + ") words=\"" + fmt::format("{}", fmt::join(d.options, " ")) + "\" ;;\n";
+    }
+    return "# bash completion for tilewright\n"
+           "_tilewright() {\n"
+           "  local word=\"${COMP_WORDS[COMP_CWORD]}\" words\n"
+           "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+           "    COMPREPLY=($(compgen -W \"" + names.substr(1) + "\" -- \"$word\"))\n"
+           "    return\n"
+           "  fi\n"
+           "  case \"${COMP_WORDS[1]}\" in\n" + cases +
+           "  esac\n"
+           "  if [[ \"$word\" == -* ]]; then\n"
+           "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+           "  else\n"
+           "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
+           "  fi\n"
+           "}\n"
+           "complete -o filenames -F _tilewright tilewright\n";
+  }
+  /// Text that no formatting request can start in.
+  static std::string Quoted(std::string text) {
+    for (std::size_t at = 0; (at = text.find('\\', at)) != std::string::npos; at += 2) text.insert(at, "\\");
+    for (std::size_t at = 0; (at = text.find("\n.", at)) != std::string::npos; at += 2) text.insert(at + 1, "\\&");
+    return text;
+  }
+  static std::string Man() {
+    std::string page = ".TH TILEWRIGHT 1 \"\" \"tilewright " TILEWRIGHT_VERSION "\"\n.SH NAME\n"
+        "tilewright \\- find fast schedules for tensor operators, keep them, compile with them\n"
+        ".SH SYNOPSIS\n.B tilewright\n.I command\n[\\fIarguments\\fR]\n"
+        ".SH EXIT STATUS\n0: done. 1: the work failed. 2: bad usage or bad input.\n.SH COMMANDS\n";
+    for (const Described& d : Describe()) {
+      page += ".SS " + d.name + "\n.nf\n" + Quoted(d.help) + ".fi\n";
+      if (!d.examples.empty()) page += "Examples:\n.nf\n" + Quoted(d.examples) + ".fi\n";
+    }
+    return page;
+  }
+  std::string what_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeTargetsCommand() { return std::make_unique<TargetsCommand>(); }
+std::unique_ptr<Command> MakeVersionCommand() { return std::make_unique<VersionCommand>(); }
+std::unique_ptr<Command> MakeCompletionCommand() { return std::make_unique<CompletionCommand>(); }
+
+}  // namespace tilewright::cli

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tilewright::cli {
+
+/// Exit codes of the program.
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;    ///< the work failed (a result differs, a device is gone)
+inline constexpr int kExitBadInput = 2;  ///< bad usage or bad input
+
+/// One subcommand: declares its arguments, then runs once with their values in its members.
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual const char* name() const = 0;
+  virtual const char* summary() const = 0;
+  /// Lines of "Examples:" under --help.
+  virtual const char* examples() const { return ""; }
+  virtual bool hidden() const { return false; }
+  virtual void Declare(CLI::App& app) = 0;
+  /// returns the exit code. A Status is printed to standard error and becomes kExitBadInput, or
+  /// kExitFailed for kUnavailable and kInternal.
+  virtual Result<int> Run() = 0;
+};
+
+/// Every subcommand, in the order of --help. One line each: a new command is one new file and a
+/// line here.
+std::vector<std::unique_ptr<Command>> AllCommands();
+
+std::unique_ptr<Command> MakeInspectCommand();
+std::unique_ptr<Command> MakeTasksCommand();
+std::unique_ptr<Command> MakeModelCommand();
+std::unique_ptr<Command> MakeSpaceCommand();
+std::unique_ptr<Command> MakeLowerCommand();
+std::unique_ptr<Command> MakeTuneCommand();
+std::unique_ptr<Command> MakeQueryCommand();
+std::unique_ptr<Command> MakeCompileCommand();
+std::unique_ptr<Command> MakeRunCommand();
+std::unique_ptr<Command> MakeBenchCommand();
+std::unique_ptr<Command> MakeVerifyCommand();
+std::unique_ptr<Command> MakeRecordsCommand();
+std::unique_ptr<Command> MakeTargetsCommand();
+std::unique_ptr<Command> MakeVersionCommand();
+std::unique_ptr<Command> MakeMeasureCommand();     // hidden: one candidate, for reproducing a trial
+std::unique_ptr<Command> MakeWorkerCommand();      // hidden: the measurer's child processes
+std::unique_ptr<Command> MakeCompletionCommand();  // hidden: shell completion and man page
+
+}  // namespace tilewright::cli

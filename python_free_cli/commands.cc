@@ -1,0 +1,27 @@
+#include "python_free_cli/command.h"
+
+namespace tilewright::cli {
+
+std::vector<std::unique_ptr<Command>> AllCommands() {
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(MakeInspectCommand());
+  commands.push_back(MakeTasksCommand());
+  commands.push_back(MakeModelCommand());
+  commands.push_back(MakeSpaceCommand());
+  commands.push_back(MakeLowerCommand());
+  commands.push_back(MakeTuneCommand());
+  commands.push_back(MakeQueryCommand());
+  commands.push_back(MakeCompileCommand());
+  commands.push_back(MakeRunCommand());
+  commands.push_back(MakeBenchCommand());
+  commands.push_back(MakeVerifyCommand());
+  commands.push_back(MakeRecordsCommand());
+  commands.push_back(MakeTargetsCommand());
+  commands.push_back(MakeVersionCommand());
+  commands.push_back(MakeMeasureCommand());
+  commands.push_back(MakeWorkerCommand());
+  commands.push_back(MakeCompletionCommand());
+  return commands;
+}
+
+}  // namespace tilewright::cli

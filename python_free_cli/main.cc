@@ -1,0 +1,48 @@
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+
+#include "python_free_cli/command.h"
+
+namespace {
+
+using tilewright::StatusCode;
+namespace cli = tilewright::cli;
+
+int ExitCodeOf(StatusCode code) {
+  return code == StatusCode::kUnavailable || code == StatusCode::kInternal ? cli::kExitFailed
+                                                                           : cli::kExitBadInput;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A reader that goes away (| head) ends a write with an error instead of a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app("Tilewright: finds fast schedules for tensor operators, keeps them, and compiles with "
+               "them",
+               "tilewright");
+  app.require_subcommand(1);
+  app.footer("`tilewright COMMAND --help` tells more about each, with examples.");
+  auto commands = cli::AllCommands();
+  for (const auto& command : commands) {
+    CLI::App* sub = app.add_subcommand(command->name(), command->summary());
+    if (*command->examples() != '\0') sub->footer(std::string("Examples:\n") + command->examples());
+    if (command->hidden()) sub->group("");
+    command->Declare(*sub);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {  // the argument parser's only way to say no
+    return app.exit(error) == 0 ? cli::kExitDone : cli::kExitBadInput;
+  }
+  for (const auto& command : commands) {
+    if (!app.got_subcommand(command->name())) continue;
+    const auto exit_code = command->Run();
+    if (exit_code.ok()) return *exit_code;
+    std::fprintf(stderr, "tilewright %s: %s\n", command->name(),
+                 exit_code.status().message().c_str());
+    return ExitCodeOf(exit_code.status().code());
+  }
+  return cli::kExitBadInput;
+}

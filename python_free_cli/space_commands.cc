@@ -1,0 +1,156 @@
+// `tilewright space` and `tilewright lower`: what there is to choose from, and what a choice becomes.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "python_free_cli/command.h"
+#include "python_free_cli/task_argument.h"
+#include "src/base/json.h"
+#include "src/codegen/codegen.h"
+#include "src/schedule/lower.h"
+
+namespace tilewright::cli {
+namespace {
+
+// Values of one knob that are printed before "…".
+constexpr std::int64_t kShownValues = 12;
+
+class SpaceCommand final : public Command {
+ public:
+  const char* name() const override { return "space"; }
+  const char* summary() const override { return "Show the templates, knobs and sizes of a task's config spaces"; }
+  const char* examples() const override {
+    return "  tilewright space resnet18.onnx#1\n"
+           "  tilewright space 'dense(float32[1,512]MK,float32[1000,512]NK)->float32' --json\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("task", task_, "Workload key, AutoTVM tuple, or FILE#N")->required();
+    app.add_option("--target", target_, "What code is generated for")->capture_default_str();
+    app.add_option("--threads", threads_, "Threads a kernel may use")->capture_default_str();
+    app.add_flag("--json", json_, "Print JSON");
+  }
+  Result<int> Run() override {
+    auto target = ParseTarget(target_, threads_);
+    TW_RETURN_IF_ERROR(target);
+    auto task = ParseTask(task_, *target);
+    TW_RETURN_IF_ERROR(task);
+    Json out = {{"task", task->task.workload.Key()}, {"target", target->ToString()}};
+    for (const TemplateEntry* entry : TemplatesFor(task->task.workload, *target)) {
+      auto space = entry->define_space(task->task.workload, *target);
+      TW_RETURN_IF_ERROR(space);
+      auto standard = entry->default_config(task->task.workload, *target);
+      TW_RETURN_IF_ERROR(standard);
+      Json knobs = Json::array();
+      for (const Knob& knob : space->knobs()) {
+        Json values = Json::array();
+        for (std::int64_t i = 0; i < knob.size(); ++i) values.push_back(knob[i].ToString());
+        knobs.push_back({{"name", knob.name()}, {"size", knob.size()}, {"values", values}});
+      }
+      out["templates"].push_back({{"template", std::string(entry->key)},
+                                  {"version", entry->version},
+                                  {"size", space->size()},
+                                  {"default", standard->ToString()},
+                                  {"knobs", knobs}});
+    }
+    if (json_) {
+      fmt::print("{}\n", out.dump());
+    } else {
+      Print(out);
+    }
+    return kExitDone;
+  }
+
+ private:
+  static void Print(const Json& out) {
+    fmt::print("task    {}\ntarget  {}\n", out["task"].get<std::string>(),
+               out["target"].get<std::string>());
+    for (const Json& space : out.value("templates", Json::array())) {
+      fmt::print("\n{} v{}: {} configs, default {}\n", space["template"].get<std::string>(),
+                 space["version"].get<int>(), space["size"].get<std::int64_t>(),
+                 space["default"].get<std::string>());
+      for (const Json& knob : space["knobs"]) {
+        std::string values;
+        std::int64_t shown = 0;
+        for (const Json& value : knob["values"]) {
+          if (shown++ == kShownValues) {
+            values += " …";
+            break;
+          }
+          values += " " + value.get<std::string>();
+        }
+        fmt::print("  {:<14} {:>4} {}\n", knob["name"].get<std::string>(),
+                   knob["size"].get<std::int64_t>(), values);
+      }
+    }
+  }
+
+  std::string task_;
+  std::string target_ = "native";
+  int threads_ = 1;
+  bool json_ = false;
+};
+
+class LowerCommand final : public Command {
+ public:
+  const char* name() const override { return "lower"; }
+  const char* summary() const override { return "Show the loops or the code of one config of a task"; }
+  const char* examples() const override {
+    return "  tilewright lower resnet18.onnx#1 --emit loops\n"
+           "  tilewright lower resnet18.onnx#1 --config 188 --template conv2d_NCHWc.x86 --emit asm\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("task", task_, "Workload key, AutoTVM tuple, or FILE#N")->required();
+    app.add_option("--config", config_, "Config index, or JSON of its values (default: the default config)");
+    app.add_option("--template", template_, "Template key (default: the preferred one)");
+    app.add_option("--epilogue", epilogue_, "Epilogue to fuse (default: the task's own)");
+    app.add_option("--emit", emit_, "What to print")
+        ->check(CLI::IsMember({"schedule", "loops", "llvm", "asm"}))
+        ->capture_default_str();
+    app.add_option("--target", target_, "What code is generated for")->capture_default_str();
+    app.add_option("--threads", threads_, "Threads a kernel may use")->capture_default_str();
+  }
+  Result<int> Run() override {
+    auto target = ParseTarget(target_, threads_);
+    TW_RETURN_IF_ERROR(target);
+    auto task = ParseTask(task_, *target);
+    TW_RETURN_IF_ERROR(task);
+    if (!epilogue_.empty()) {
+      auto epilogue = Epilogue::Parse(epilogue_);
+      if (!epilogue.ok()) return epilogue.status().WithContext("--epilogue");
+      task->epilogue = std::move(*epilogue);
+    }
+    auto chosen = ChooseConfig(task->task, template_, config_);
+    TW_RETURN_IF_ERROR(chosen);
+    auto kernel = chosen->entry->apply(task->task.workload, task->epilogue, *target, chosen->config);
+    TW_RETURN_IF_ERROR(kernel);
+    if (emit_ == "schedule") {
+      fmt::print("{}", kernel->schedule.ToString());
+      return kExitDone;
+    }
+    auto program = Lower(kernel->schedule, "kernel");
+    TW_RETURN_IF_ERROR(program);
+    if (emit_ == "loops") {
+      fmt::print("{}", ToString(*program));
+      return kExitDone;
+    }
+    auto code = Generate({*program}, *target, emit_ == "llvm" ? Emit::kLlvmIr : Emit::kAssembly);
+    TW_RETURN_IF_ERROR(code);
+    fmt::print("{}", *code);
+    return kExitDone;
+  }
+
+ private:
+  std::string task_, config_, template_, epilogue_;
+  std::string emit_ = "loops";
+  std::string target_ = "native";
+  int threads_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeSpaceCommand() { return std::make_unique<SpaceCommand>(); }
+std::unique_ptr<Command> MakeLowerCommand() { return std::make_unique<LowerCommand>(); }
+
+}  // namespace tilewright::cli

@@ -1,0 +1,117 @@
+#include "python_free_cli/task_argument.h"
+
+#include <fmt/format.h>
+
+#include "src/base/strings.h"
+#include "src/graph/graph.h"
+#include "src/graph/passes.h"
+#include "src/target/cpu.h"
+
+namespace tilewright::cli {
+
+Result<Target> ParseTarget(std::string_view text, int threads) {
+  auto target = Target::Parse(text);
+  if (!target.ok()) return target.status().WithContext("--target");
+  if (threads < 1) return InvalidArgument(fmt::format("--threads: {}, expected 1 or more", threads));
+  if (threads > 1) target->SetOption("num-threads", std::to_string(threads));
+  if (target->kind() != TargetKind::kLlvm) {
+    return Unsupported("--target: no code can be generated for '" + target->kind_name() +
+                       "' yet, expected llvm or native");
+  }
+  if (auto features = FeaturesOf(*target); !features.ok()) {
+    return features.status().WithContext("--target");
+  }
+  return target;
+}
+
+Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target) {
+  std::string file = path;
+  std::int64_t only = -1;
+  if (const auto hash = path.rfind('#'); hash != std::string::npos) {
+    if (auto number = ParseInt64(path.substr(hash + 1)); number.ok()) {
+      only = *number;
+      file = path.substr(0, hash);
+    }
+  }
+  auto graph = LoadGraph(file);
+  TW_RETURN_IF_ERROR(graph);
+  auto extracted = ExtractTasks(*graph);
+  TW_RETURN_IF_ERROR(extracted);
+  const auto count = static_cast<std::int64_t>(extracted->size());
+  if (only >= count) {
+    return InvalidArgument(fmt::format("{}: task {} asked for, the file has {}", file, only, count));
+  }
+  std::vector<search::TuneTask> tasks;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (only >= 0 && i != only) continue;
+    ExtractedTask& task = (*extracted)[static_cast<std::size_t>(i)];
+    const std::int64_t occurrences = task.occurrences();
+    tasks.push_back({{std::move(task.workload), target}, std::move(task.epilogue), occurrences});
+  }
+  return tasks;
+}
+
+Result<search::TuneTask> ParseTask(const std::string& text, const Target& target) {
+  if (auto workload = Workload::Parse(text); workload.ok()) {
+    return search::TuneTask{{std::move(*workload), target}, {}, 1};
+  } else if (!text.empty() && text.front() == '(') {
+    auto tuple = Workload::FromAutotvmTuple(text);
+    TW_RETURN_IF_ERROR(tuple);
+    return search::TuneTask{{std::move(*tuple), target}, {}, 1};
+  } else if (text.find('#') == std::string::npos) {
+    return InvalidArgument("'" + text + "' is no task: " + workload.status().message() +
+                           "; expected a workload key, an AutoTVM tuple, or FILE#N");
+  }
+  auto tasks = TasksOfFile(text, target);
+  TW_RETURN_IF_ERROR(tasks);
+  if (tasks->size() != 1) {
+    return InvalidArgument("'" + text + "' does not name one task, expected FILE#N");
+  }
+  return std::move(tasks->front());
+}
+
+Result<ChosenConfig> ChooseConfig(const Task& task, const std::string& key,
+                                  const std::string& config) {
+  ChosenConfig chosen;
+  if (key.empty()) {
+    const auto entries = TemplatesFor(task.workload, task.target);
+    if (entries.empty()) {
+      return Unsupported("no template serves " + task.workload.Key() + " on " +
+                         task.target.ToString());
+    }
+    chosen.entry = entries.front();
+  } else {
+    chosen.entry = FindTemplate(key);
+    if (chosen.entry == nullptr) {
+      std::string known;
+      for (const TemplateEntry& entry : Templates()) known += " " + std::string(entry.key);
+      return InvalidArgument("no template '" + key + "', expected one of:" + known);
+    }
+    if (auto why = chosen.entry->refuses(task.workload, task.target); !why.empty()) {
+      return InvalidArgument(key + " does not serve " + task.workload.Key() + ": " + why);
+    }
+  }
+  auto space = chosen.entry->define_space(task.workload, task.target);
+  TW_RETURN_IF_ERROR(space);
+  chosen.space = std::move(*space);
+  if (config.empty()) {
+    auto standard = chosen.entry->default_config(task.workload, task.target);
+    TW_RETURN_IF_ERROR(standard);
+    chosen.config = std::move(*standard);
+  } else if (auto index = ParseInt64(config); index.ok()) {
+    if (*index < 0 || *index >= chosen.space.size()) {
+      return InvalidArgument(fmt::format("config {}, expected 0 to {}", *index,
+                                         chosen.space.size() - 1));
+    }
+    chosen.config = chosen.space.At(*index);
+  } else {
+    auto values = Config::Parse(config);
+    TW_RETURN_IF_ERROR(values);
+    auto located = chosen.space.Locate(*values);
+    TW_RETURN_IF_ERROR(located);
+    chosen.config = std::move(*located);
+  }
+  return chosen;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "search/tuner.h"
+#include "src/base/status.h"
+#include "src/space/config.h"
+#include "src/target/target.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::cli {
+
+/// The target of --target and --threads; refuses what no code can be generated for.
+Result<Target> ParseTarget(std::string_view text, int threads);
+
+/// A task as written on the command line: a workload key, an AutoTVM tuple, or `FILE#N`, task N
+/// (from 0) of a model file with its most frequent epilogue.
+/// Errors: kInvalidArgument naming what was tried.
+Result<search::TuneTask> ParseTask(const std::string& text, const Target& target);
+
+/// Every task of a model file, with occurrences and epilogues. `#N` behind the name picks one.
+Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target);
+
+/// A template of a task and one config of its space.
+struct ChosenConfig {
+  const TemplateEntry* entry = nullptr;
+  ConfigSpace space;
+  Config config;
+};
+/// key: empty picks the preferred template. config: an index, the JSON of values, or empty for the
+/// default config.
+Result<ChosenConfig> ChooseConfig(const Task& task, const std::string& key,
+                                  const std::string& config);
+
+}  // namespace tilewright::cli
