@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tilewright {
+
+/// What one core of this machine reaches, measured once at start (about 30 ms).
+struct MachinePeaks {
+  double float_ops_per_second = 0;  ///< fp32 FMA, two operations each, widest vectors
+  double int8_ops_per_second = 0;   ///< int8 dot product (VNNI), else the int16 one
+  double near_bytes_per_second = 0; ///< read, 512 KiB buffer (L2)
+  double far_bytes_per_second = 0;  ///< read, 8 MiB buffer (L3)
+};
+
+/// Measures the calling thread's core. widest_bits limits the vectors (512, 256), so that the peaks
+/// fit the code that is judged by them.
+MachinePeaks MeasurePeaks(int widest_bits = 512);
+
+/// Least time an operator can take: the larger of operations / peak and bytes / bandwidth, where
+/// `bytes` counts each tensor once and comes from near memory if all of it fits 512 KiB per thread.
+double RooflineSeconds(const MachinePeaks& peaks, std::int64_t macs, std::int64_t bytes, bool int8,
+                       int threads);
+
+}  // namespace tilewright
