@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "measure/statistics.h"
+#include "src/base/clock.h"
+
+namespace tilewright::measure {
+
+/// How one candidate is timed.
+struct SamplingSettings {
+  double batch_seconds = 50e-6;    ///< least duration of one sample: the clock ticks in about 50 ns
+  double slice_seconds = 2e-3;     ///< samples between two canaries
+  double budget_seconds = 0.02;    ///< for a candidate that is not near the best
+  double contender_budget_seconds = 0.06;  ///< for one that may be the best
+  double contender_factor = 1.1;   ///< "near the best": at most this multiple of it
+  double settled_noise = 0.01;     ///< stop when the interval's half-width is below this
+  double worse_factor = 1.15;      ///< stop when the interval lies above this multiple of the best
+  double cutoff_factor = 3;        ///< stop after one slice above this multiple of the best
+  int settled_samples = 8;         ///< least number of quiet samples to call settled
+  int max_samples = 500;
+  bool flush_cache = false;        ///< empty the caches before each sample, outside the timed region
+};
+
+/// What is timed. Not thread-safe.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  /// Runs the kernel `calls` times; false if it reported an error (sampling stops).
+  virtual bool Run(std::int64_t calls) = 0;
+  /// Removes the kernel's data from the caches.
+  virtual void Flush() = 0;
+  /// Runs the canary once and returns its duration.
+  virtual double CanarySeconds() = 0;
+};
+
+struct SampleSet {
+  std::vector<double> all;        ///< seconds per call, in order
+  std::vector<double> quiet;      ///< those of slices between two quiet canaries
+  std::vector<double> canaries;   ///< durations, in order
+  double seconds = 0;             ///< spent sampling, canaries included
+  bool failed = false;            ///< Run returned false
+  bool clearly_worse = false;     ///< cut off against the best
+  /// From the quiet samples where there are any, else from all.
+  Estimate estimate() const { return EstimateOf(quiet.empty() ? all : quiet); }
+};
+
+/// One slice of samples between two canaries, added to `set`. call_seconds: estimate of one call.
+void TakeSlice(Subject& subject, Clock& clock, QuietGate& gate, const SamplingSettings& settings,
+               double call_seconds, SampleSet& set);
+
+/// Slices until the noise has settled, the candidate is clearly worse than the best, or the budget
+/// is spent (twice the budget where no quiet moment came).
+/// best_seconds: best value so far; 0 if there is none.
+SampleSet TakeSamples(Subject& subject, Clock& clock, QuietGate& gate,
+                      const SamplingSettings& settings, double call_seconds, double best_seconds);
+
+/// Longest time one call may take before it counts as hanging.
+double CallLimitSeconds(double best_seconds);
+
+}  // namespace tilewright::measure

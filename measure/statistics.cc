@@ -1,0 +1,102 @@
+#include "measure/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilewright::measure {
+namespace {
+
+std::vector<double> Sorted(std::span<const double> samples) {
+  std::vector<double> sorted(samples.begin(), samples.end());
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+double MedianOfSorted(const std::vector<double>& sorted) {
+  if (sorted.empty()) return 0;
+  const std::size_t middle = sorted.size() / 2;
+  if (sorted.size() % 2 == 1) return sorted[middle];
+  return (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+Interval IntervalOfSorted(const std::vector<double>& sorted) {
+  if (sorted.empty()) return {};
+  const auto count = static_cast<double>(sorted.size());
+  // The number of samples below the true median is binomial(n, 1/2); its normal approximation
+  // gives the ranks between which the median lies with 95 % confidence.
+  const double reach = 0.98 * std::sqrt(count);
+  const double low = std::floor(count / 2 - reach);
+  const double high = std::ceil(count / 2 + reach);
+  const auto last = sorted.size() - 1;
+  const auto low_rank = low <= 0 ? std::size_t{0} : static_cast<std::size_t>(low);
+  const auto high_rank = std::min(last, static_cast<std::size_t>(std::max(high, 0.0)));
+  return {sorted[std::min(low_rank, last)], sorted[high_rank]};
+}
+
+}  // namespace
+
+double Median(std::span<const double> samples) { return MedianOfSorted(Sorted(samples)); }
+
+Interval MedianInterval(std::span<const double> samples) {
+  return IntervalOfSorted(Sorted(samples));
+}
+
+Estimate EstimateOf(std::span<const double> samples) {
+  const std::vector<double> sorted = Sorted(samples);
+  Estimate estimate;
+  estimate.value = MedianOfSorted(sorted);
+  if (sorted.size() == 1) {
+    estimate.noise = 1;  // one sample says nothing about its spread
+  } else if (estimate.value > 0) {
+    const Interval interval = IntervalOfSorted(sorted);
+    estimate.noise = (interval.high - interval.low) / 2 / estimate.value;
+  }
+  return estimate;
+}
+
+double ResolutionOf(std::span<const double> values) {
+  double sum = 0;
+  int pairs = 0;
+  for (std::size_t i = 0; i + 1 < values.size(); i += 2) {
+    const double mean = (values[i] + values[i + 1]) / 2;
+    if (mean <= 0) continue;
+    const double difference = (values[i] - values[i + 1]) / mean;
+    sum += difference * difference;
+    ++pairs;
+  }
+  // 1.96 standard deviations of a difference whose mean is zero by construction.
+  return pairs == 0 ? 0 : 1.96 * std::sqrt(sum / pairs);
+}
+
+void QuietGate::Add(double now, double canary_seconds) {
+  if (canary_seconds <= 0) return;
+  const auto number = static_cast<std::int64_t>(std::floor(now / settings_.bucket_seconds));
+  if (!buckets_.empty() && buckets_.back().number >= number) {
+    Bucket& last = buckets_.back();
+    last.fastest = std::min(last.fastest, canary_seconds);
+  } else {
+    buckets_.push_back({number, canary_seconds});
+  }
+  const std::int64_t oldest = buckets_.back().number - settings_.buckets;
+  std::erase_if(buckets_, [oldest](const Bucket& bucket) { return bucket.number <= oldest; });
+}
+
+double QuietGate::quiet_seconds() const {
+  double fastest = 0, second = 0;
+  for (const Bucket& bucket : buckets_) {
+    if (fastest == 0 || bucket.fastest < fastest) {
+      second = fastest;
+      fastest = bucket.fastest;
+    } else if (second == 0 || bucket.fastest < second) {
+      second = bucket.fastest;
+    }
+  }
+  return second == 0 ? fastest : second;
+}
+
+bool QuietGate::IsQuiet(double canary_seconds) const {
+  const double quiet = quiet_seconds();
+  return quiet > 0 && canary_seconds <= quiet * (1 + settings_.tolerance);
+}
+
+}  // namespace tilewright::measure

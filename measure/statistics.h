@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tilewright::measure {
+
+/// Middle value of the samples (mean of the two middle ones for an even count); 0 for none.
+double Median(std::span<const double> samples);
+
+/// Confidence interval of the median.
+struct Interval {
+  double low = 0, high = 0;
+};
+/// 95 % interval of the median from order statistics, which assumes nothing about the
+/// distribution. Fewer than six samples cannot give 95 %: then their whole range.
+Interval MedianInterval(std::span<const double> samples);
+
+/// What a set of samples says.
+struct Estimate {
+  double value = 0;  ///< median
+  double noise = 0;  ///< half-width of the 95 % interval relative to the median
+};
+Estimate EstimateOf(std::span<const double> samples);
+
+/// Relative difference an A/A test can not tell from none: 95 % bound from pairs of values measured
+/// for one and the same code. Pairs are (values[0], values[1]), (values[2], values[3]), …
+/// returns 0 for less than one pair.
+double ResolutionOf(std::span<const double> values);
+
+/// Decides which moments are quiet, from the durations of one constant piece of work (the canary)
+/// run around each slice of samples: a core is quiet or disturbed for seconds at a time, and the
+/// fastest canaries of the last minute show what quiet is.
+class QuietGate {
+ public:
+  struct Settings {
+    double tolerance = 0.06;     ///< a canary at most this much above the quiet time is quiet
+    double bucket_seconds = 1;   ///< one fastest time is kept per bucket
+    int buckets = 60;            ///< how long a fast time is remembered: clocks drift
+  };
+  QuietGate() = default;
+  explicit QuietGate(const Settings& settings) : settings_(settings) {}
+
+  /// now: monotonic seconds, not going back; canary_seconds: how long the canary took.
+  void Add(double now, double canary_seconds);
+  /// Duration of an undisturbed canary: the second fastest bucket, so that a single measurement
+  /// that was too short cannot declare everything else disturbed. 0 until something was added.
+  double quiet_seconds() const;
+  bool IsQuiet(double canary_seconds) const;
+
+ private:
+  struct Bucket {
+    std::int64_t number = 0;
+    double fastest = 0;
+  };
+  Settings settings_;
+  std::vector<Bucket> buckets_;  // ascending numbers
+};
+
+}  // namespace tilewright::measure

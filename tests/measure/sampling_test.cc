@@ -1,0 +1,140 @@
+#include "measure/sampling.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace tilewright::measure {
+namespace {
+
+/// Time passes only where the test says so.
+class FakeClock final : public Clock {
+ public:
+  double MonotonicSeconds() override { return now; }
+  double UnixSeconds() override { return now; }
+  void SleepSeconds(double seconds) override { now += seconds; }
+  double now = 100;
+};
+
+/// A kernel whose every call takes `call_seconds(now)`, on a core that is disturbed when told.
+class FakeSubject final : public Subject {
+ public:
+  explicit FakeSubject(FakeClock& clock) : clock_(clock) {}
+  bool Run(std::int64_t calls) override {
+    ++runs;
+    if (runs == failing_run) return false;
+    clock_.now += call_seconds * static_cast<double>(calls) * (disturbed(clock_.now) ? 1.4 : 1);
+    return true;
+  }
+  void Flush() override { ++flushes; }
+  double CanarySeconds() override {
+    const double canary = disturbed(clock_.now) ? 42e-6 : 30e-6;
+    clock_.now += canary;
+    return canary;
+  }
+  double call_seconds = 1e-3;
+  std::function<bool(double)> disturbed = [](double) { return false; };
+  int runs = 0, flushes = 0, failing_run = -1;
+
+ private:
+  FakeClock& clock_;
+};
+
+struct Bench {
+  FakeClock clock;
+  FakeSubject subject{clock};
+  QuietGate gate;
+  SamplingSettings settings;
+  Bench() {
+    for (int second = 90; second < 100; ++second) gate.Add(second, 30e-6);
+  }
+  SampleSet Take(double best_seconds) {
+    return TakeSamples(subject, clock, gate, settings, subject.call_seconds, best_seconds);
+  }
+};
+
+TEST(Sampling, AQuietKernelSettlesFast) {
+  Bench bench;
+  const SampleSet set = bench.Take(0);
+  EXPECT_EQ(set.all.size(), 8U);
+  EXPECT_EQ(set.quiet.size(), set.all.size());
+  EXPECT_NEAR(set.estimate().value, 1e-3, 1e-9);
+  EXPECT_LT(set.estimate().noise, 1e-6);
+  EXPECT_LT(set.seconds, 0.01);
+}
+
+TEST(Sampling, AShortKernelIsBatched) {
+  Bench bench;
+  bench.subject.call_seconds = 1e-6;
+  const SampleSet set = bench.Take(0);
+  EXPECT_NEAR(set.estimate().value, 1e-6, 1e-12);
+  EXPECT_GE(bench.clock.now - 100, static_cast<double>(set.all.size()) * 50e-6);
+}
+
+TEST(Sampling, DisturbedSlicesDoNotCount) {
+  Bench bench;
+  // 10 ms quiet, 10 ms disturbed, and so on.
+  bench.subject.disturbed = [](double now) { return static_cast<int>(now * 100) % 2 == 1; };
+  bench.settings.settled_samples = 20;
+  const SampleSet set = bench.Take(0);
+  EXPECT_GT(set.all.size(), set.quiet.size());
+  EXPECT_GE(set.quiet.size(), 8U);
+  EXPECT_NEAR(set.estimate().value, 1e-3, 1e-9);
+}
+
+TEST(Sampling, WithoutAQuietMomentAllSamplesAreUsedAfterTwiceTheBudget) {
+  Bench bench;
+  bench.subject.disturbed = [](double) { return true; };
+  const SampleSet set = bench.Take(0);
+  EXPECT_TRUE(set.quiet.empty());
+  EXPECT_NEAR(set.estimate().value, 1.4e-3, 1e-9);
+  EXPECT_NEAR(set.seconds, 2 * bench.settings.contender_budget_seconds, 0.01);
+}
+
+TEST(Sampling, ThreeTimesTheBestIsCutOffAfterOneSlice) {
+  Bench bench;
+  const SampleSet set = bench.Take(0.3e-3);
+  EXPECT_TRUE(set.clearly_worse);
+  EXPECT_LE(set.all.size(), 3U);
+}
+
+TEST(Sampling, ALittleWorseNeedsAFewSamples) {
+  Bench bench;
+  const SampleSet set = bench.Take(0.8e-3);
+  EXPECT_TRUE(set.clearly_worse);
+  EXPECT_GE(set.all.size(), 5U);
+}
+
+TEST(Sampling, ALongKernelGivesTwoSamples) {
+  Bench bench;
+  bench.subject.call_seconds = 0.5;
+  const SampleSet set = bench.Take(0);
+  EXPECT_EQ(set.all.size(), 2U);
+}
+
+TEST(Sampling, AnErrorCodeStops) {
+  Bench bench;
+  bench.subject.failing_run = 3;
+  const SampleSet set = bench.Take(0);
+  EXPECT_TRUE(set.failed);
+  EXPECT_EQ(set.all.size(), 2U);
+}
+
+TEST(Sampling, CachesAreEmptiedBeforeEverySample) {
+  Bench bench;
+  bench.subject.call_seconds = 1e-6;
+  bench.settings.flush_cache = true;
+  bench.settings.max_samples = 10;
+  const SampleSet set = bench.Take(0);
+  EXPECT_EQ(bench.subject.flushes, static_cast<int>(set.all.size()));
+  EXPECT_EQ(bench.subject.runs, bench.subject.flushes);
+}
+
+TEST(Sampling, LimitsFollowTheBest) {
+  EXPECT_EQ(CallLimitSeconds(0), 10);
+  EXPECT_EQ(CallLimitSeconds(1e-3), 1);
+  EXPECT_EQ(CallLimitSeconds(0.2), 4);
+}
+
+}  // namespace
+}  // namespace tilewright::measure
