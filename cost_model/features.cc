@@ -1,0 +1,369 @@
+// Features of a scheduled candidate, from its loop summary alone.
+//
+// One stage does most of the arithmetic (the "main" stage); it is described in detail, the stages
+// before it (padding, packing) and after it (epilogue, copies) as two sums. Counts and bytes enter as
+// log2(1 + x), so that trees cut at ratios. In order:
+//   main.*     loop counts, vector, unroll and parallel extents, the register tile
+//   loop<i>.*  the innermost eight loops, innermost first: extent, kind, reduction or not
+//   ai.*       operations per byte that crosses into a memory of 2^k bytes, k = 8 .. 23
+//   access<i>.* the written buffer, then up to three read ones: footprints, strides, reloads
+//   before.*, after.*  the other stages
+//   knob<i>.*  up to three values of each of ten knobs, and a hash of the knobs' names
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "cost_model/cost_model.h"
+#include "src/base/hash.h"
+
+namespace tilewright::cost_model {
+namespace {
+
+constexpr int kLoops = 8;
+constexpr int kAccesses = 4;
+constexpr int kKnobs = 10;
+constexpr int kKnobParts = 3;
+constexpr int kFirstCacheBits = 8;   // 256 bytes: a few vector registers
+constexpr int kLastCacheBits = 23;   // 8 MiB: a share of a last-level cache
+constexpr double kRegisterBytes = 2048, kL1Bytes = 32768, kL2Bytes = 1048576;
+
+double Log2(double x) { return std::log2(1.0 + std::max(0.0, x)); }
+
+/// Takes features in order. With `names` it keeps what they are called instead of their values.
+class Sink {
+ public:
+  explicit Sink(std::span<float> out) : out_(out) {}
+  explicit Sink(std::vector<std::string>* names) : names_(names) {}
+
+  void Put(const char* name, double value) {
+    if (names_ != nullptr) {
+      names_->push_back(name);
+      return;
+    }
+    TW_CHECK(next_ < out_.size(), "more features than FeatureCount()");
+    out_[next_++] = static_cast<float>(value);
+  }
+  /// The name is "<group><index>.<name>"; index -1: "<group>.<name>".
+  void Put(const char* group, int index, const char* name, double value) {
+    if (names_ != nullptr) {
+      std::string full = group;
+      if (index >= 0) full += std::to_string(index);
+      names_->push_back(full + "." + name);
+      return;
+    }
+    Put(name, value);
+  }
+
+ private:
+  std::span<float> out_;
+  std::size_t next_ = 0;
+  std::vector<std::string>* names_ = nullptr;
+};
+
+/// What is derived from one stage before features are written.
+struct StageView {
+  const SummaryStage* stage = nullptr;
+  std::vector<double> executions;  ///< per level: how often what is inside is executed
+  std::vector<double> footprint;   ///< per level: bytes of all accesses
+  int tile_level = 0;              ///< inside the innermost loop that is neither vector nor unrolled
+  int vector_loop = -1;
+
+  double iterations() const { return executions.back(); }
+  double ops() const {
+    return iterations() * static_cast<double>(std::max<std::int64_t>(1, stage->arithmetic_ops));
+  }
+};
+
+StageView View(const SummaryStage& stage) {
+  StageView view;
+  view.stage = &stage;
+  const std::size_t levels = stage.loops.size() + 1;
+  view.executions.assign(levels, 1);
+  view.footprint.assign(levels, 0);
+  for (std::size_t i = 0; i < stage.loops.size(); ++i) {
+    const SummaryLoop& loop = stage.loops[i];
+    view.executions[i + 1] = view.executions[i] * static_cast<double>(loop.extent);
+    if (loop.kind == LoopKind::kVectorized) {
+      view.vector_loop = static_cast<int>(i);
+    } else if (loop.kind != LoopKind::kUnrolled) {
+      view.tile_level = static_cast<int>(i) + 1;
+    }
+  }
+  for (const SummaryAccess& access : stage.accesses) {
+    for (std::size_t i = 0; i < levels && i < access.footprint_bytes.size(); ++i) {
+      view.footprint[i] += static_cast<double>(access.footprint_bytes[i]);
+    }
+  }
+  return view;
+}
+
+/// Outermost level whose working set fits into `bytes`; the innermost one if none does.
+std::size_t FittingLevel(const StageView& view, double bytes) {
+  for (std::size_t i = 0; i < view.footprint.size(); ++i) {
+    if (view.footprint[i] <= bytes) return i;
+  }
+  return view.footprint.size() - 1;
+}
+
+/// Bytes of one access that cross into a memory that holds the working set of `level`. Loops just
+/// outside that do not move the access reuse what is there.
+double Traffic(const StageView& view, const SummaryAccess& access, std::size_t level) {
+  if (level >= access.footprint_bytes.size()) return 0;
+  std::size_t outside = level;
+  while (outside > 0 && outside <= access.strides.size() && access.strides[outside - 1] == 0) {
+    --outside;
+  }
+  return static_cast<double>(access.footprint_bytes[level]) * view.executions[outside];
+}
+
+double TotalTraffic(const StageView& view, double memory_bytes) {
+  const std::size_t level = FittingLevel(view, memory_bytes);
+  double sum = 0;
+  for (const SummaryAccess& access : view.stage->accesses) sum += Traffic(view, access, level);
+  return sum;
+}
+
+double KindCode(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::kSerial: return 1;
+    case LoopKind::kUnrolled: return 2;
+    case LoopKind::kVectorized: return 3;
+    case LoopKind::kParallel: return 4;
+    case LoopKind::kVirtualThread: return 5;
+    case LoopKind::kBlockX:
+    case LoopKind::kBlockY:
+    case LoopKind::kBlockZ: return 6;
+    case LoopKind::kThreadX:
+    case LoopKind::kThreadY:
+    case LoopKind::kThreadZ: return 7;
+  }
+  return 0;
+}
+
+/// Product of the extents of the loops of one kind.
+double ExtentOf(const SummaryStage& stage, LoopKind kind) {
+  double product = 1;
+  for (const SummaryLoop& loop : stage.loops) {
+    if (loop.kind == kind) product *= static_cast<double>(loop.extent);
+  }
+  return product;
+}
+
+void PutMain(const StageView& view, Sink& sink) {
+  const SummaryStage& stage = *view.stage;
+  const std::size_t loops = stage.loops.size();
+  double reductions = 0, spatial_tile = 1, reduction_tile = 1;
+  std::size_t first_reduction = loops, parallel_depth = 0;
+  for (std::size_t i = 0; i < loops; ++i) {
+    const SummaryLoop& loop = stage.loops[i];
+    if (loop.reduction) {
+      reductions += 1;
+      first_reduction = std::min(first_reduction, i);
+    }
+    if (loop.kind == LoopKind::kParallel) parallel_depth = i + 1;
+    if (static_cast<int>(i) >= view.tile_level) {
+      (loop.reduction ? reduction_tile : spatial_tile) *= static_cast<double>(loop.extent);
+    }
+  }
+  double inside_reduction = 1;
+  for (std::size_t i = first_reduction; i < loops; ++i) {
+    if (!stage.loops[i].reduction) inside_reduction *= static_cast<double>(stage.loops[i].extent);
+  }
+  const auto tile = static_cast<std::size_t>(view.tile_level);
+  const SummaryLoop* serial = tile > 0 ? &stage.loops[tile - 1] : nullptr;
+  const double vector = ExtentOf(stage, LoopKind::kVectorized);
+  double tile_written = 0;
+  for (const SummaryAccess& access : stage.accesses) {
+    if (access.write && tile < access.footprint_bytes.size()) {
+      tile_written += static_cast<double>(access.footprint_bytes[tile]);
+    }
+  }
+  const double tile_read = view.footprint[tile] - tile_written;
+  sink.Put("main.loops", static_cast<double>(loops));
+  sink.Put("main.reductions", reductions);
+  sink.Put("main.iterations", Log2(view.iterations()));
+  sink.Put("main.ops", Log2(view.ops()));
+  sink.Put("main.bytes", Log2(view.footprint[0]));
+  sink.Put("main.vector", Log2(vector));
+  sink.Put("main.unrolled", Log2(ExtentOf(stage, LoopKind::kUnrolled)));
+  sink.Put("main.parallel", Log2(ExtentOf(stage, LoopKind::kParallel)));
+  sink.Put("main.parallel_depth", static_cast<double>(parallel_depth));
+  sink.Put("main.inner_serial", serial != nullptr ? Log2(static_cast<double>(serial->extent)) : 0);
+  sink.Put("main.inner_serial_reduces", serial != nullptr && serial->reduction ? 1 : 0);
+  sink.Put("main.tile_spatial", Log2(spatial_tile));
+  sink.Put("main.tile_reduction", Log2(reduction_tile));
+  sink.Put("main.tile_vectors", Log2(spatial_tile / std::max(1.0, vector)));
+  sink.Put("main.tile_written_bytes", Log2(tile_written));
+  sink.Put("main.tile_read_bytes", Log2(tile_read));
+  sink.Put("main.tile_ops_per_read_byte",
+           Log2(spatial_tile * reduction_tile * static_cast<double>(stage.arithmetic_ops) /
+                std::max(1.0, tile_read)));
+  sink.Put("main.reduction_depth", static_cast<double>(first_reduction));
+  sink.Put("main.inside_reduction", Log2(inside_reduction));
+  sink.Put("main.local_bytes", Log2(static_cast<double>(stage.local_bytes)));
+  sink.Put("main.dot", stage.has_dot ? 1 : 0);
+}
+
+void PutLoops(const SummaryStage& stage, Sink& sink) {
+  for (int i = 0; i < kLoops; ++i) {
+    const auto position = static_cast<std::ptrdiff_t>(stage.loops.size()) - 1 - i;
+    const SummaryLoop* loop =
+        position >= 0 ? &stage.loops[static_cast<std::size_t>(position)] : nullptr;
+    sink.Put("loop", i, "extent", loop != nullptr ? Log2(static_cast<double>(loop->extent)) : 0);
+    sink.Put("loop", i, "kind", loop != nullptr ? KindCode(loop->kind) : 0);
+    sink.Put("loop", i, "reduces", loop != nullptr && loop->reduction ? 1 : 0);
+  }
+}
+
+void PutIntensity(const StageView& view, Sink& sink) {
+  for (int bits = kFirstCacheBits; bits <= kLastCacheBits; ++bits) {
+    const double traffic = std::max(1.0, TotalTraffic(view, std::ldexp(1.0, bits)));
+    sink.Put("ai", bits, "ops_per_byte", Log2(view.ops() / traffic));
+  }
+}
+
+void PutAccesses(const StageView& view, Sink& sink) {
+  std::array<const SummaryAccess*, kAccesses> slots{};
+  std::size_t reads = 1;
+  for (const SummaryAccess& access : view.stage->accesses) {
+    if (access.write) {
+      if (slots[0] == nullptr) slots[0] = &access;
+    } else if (reads < slots.size()) {
+      slots[reads++] = &access;
+    }
+  }
+  const std::array<std::size_t, 3> levels = {FittingLevel(view, kRegisterBytes),
+                                             FittingLevel(view, kL1Bytes),
+                                             FittingLevel(view, kL2Bytes)};
+  for (int i = 0; i < kAccesses; ++i) {
+    const SummaryAccess* access = slots[static_cast<std::size_t>(i)];
+    const auto footprint = [&](std::size_t level) {
+      if (access == nullptr || level >= access->footprint_bytes.size()) return 0.0;
+      return static_cast<double>(access->footprint_bytes[level]);
+    };
+    const auto reloads = [&](std::size_t level) {
+      if (access == nullptr) return 0.0;
+      return Log2(Traffic(view, *access, level) / std::max(1.0, footprint(0)));
+    };
+    const auto stride = [&](std::ptrdiff_t loop) {
+      if (access == nullptr || loop < 0 || loop >= std::ssize(access->strides)) return -1.0;
+      return Log2(std::abs(static_cast<double>(access->strides[static_cast<std::size_t>(loop)])));
+    };
+    sink.Put("access", i, "bytes", Log2(footprint(0)));
+    sink.Put("access", i, "tile_bytes", Log2(footprint(static_cast<std::size_t>(view.tile_level))));
+    sink.Put("access", i, "vector_stride", stride(view.vector_loop));
+    sink.Put("access", i, "serial_stride", stride(view.tile_level - 1));
+    sink.Put("access", i, "register_reloads", reloads(levels[0]));
+    sink.Put("access", i, "l1_reloads", reloads(levels[1]));
+    sink.Put("access", i, "l2_reloads", reloads(levels[2]));
+  }
+}
+
+/// Sums over the stages [first, last); the extents are those of the one with most iterations.
+void PutOthers(const char* group, const std::vector<StageView>& views, std::size_t first,
+               std::size_t last, Sink& sink) {
+  double ops = 0, bytes = 0, iterations = 0, local = 0, l1_traffic = 0;
+  const StageView* largest = nullptr;
+  for (std::size_t i = first; i < last; ++i) {
+    const StageView& view = views[i];
+    ops += view.ops();
+    bytes += view.footprint[0];
+    iterations += view.iterations();
+    local += static_cast<double>(view.stage->local_bytes);
+    l1_traffic += TotalTraffic(view, kL1Bytes);
+    if (largest == nullptr || view.iterations() > largest->iterations()) largest = &view;
+  }
+  sink.Put(group, -1, "stages", static_cast<double>(last - first));
+  sink.Put(group, -1, "ops", Log2(ops));
+  sink.Put(group, -1, "bytes", Log2(bytes));
+  sink.Put(group, -1, "iterations", Log2(iterations));
+  sink.Put(group, -1, "local_bytes", Log2(local));
+  sink.Put(group, -1, "l1_traffic", Log2(l1_traffic));
+  sink.Put(group, -1, "vector",
+           largest != nullptr ? Log2(ExtentOf(*largest->stage, LoopKind::kVectorized)) : 0);
+  sink.Put(group, -1, "parallel",
+           largest != nullptr ? Log2(ExtentOf(*largest->stage, LoopKind::kParallel)) : 0);
+  sink.Put(group, -1, "loops",
+           largest != nullptr ? static_cast<double>(largest->stage->loops.size()) : 0);
+}
+
+/// A word as a number: which one it is, not how large.
+double WordCode(std::string_view word) { return static_cast<double>(Fnv1a64(word) % 251); }
+
+void PutKnobs(const Config& config, Sink& sink) {
+  static constexpr std::array<const char*, kKnobParts> kNames = {"inner", "middle", "outer"};
+  std::uint64_t signature = Fnv1a64("");
+  for (const auto& [name, value] : config.values) signature = Fnv1a64(name, signature);
+  for (int i = 0; i < kKnobs; ++i) {
+    std::array<double, kKnobParts> parts{};
+    if (static_cast<std::size_t>(i) < config.values.size()) {
+      const auto& variant = config.values[static_cast<std::size_t>(i)].second.value;
+      if (const auto* factors = std::get_if<std::vector<std::int64_t>>(&variant)) {
+        for (std::size_t p = 0; p < parts.size() && p < factors->size(); ++p) {
+          parts[p] = Log2(static_cast<double>((*factors)[factors->size() - 1 - p]));
+        }
+      } else if (const auto* words = std::get_if<std::vector<std::string>>(&variant)) {
+        for (std::size_t p = 0; p < parts.size() && p < words->size(); ++p) {
+          parts[p] = WordCode((*words)[words->size() - 1 - p]);
+        }
+      } else if (const auto* number = std::get_if<std::int64_t>(&variant)) {
+        parts[0] = std::copysign(Log2(std::abs(static_cast<double>(*number))),
+                                 static_cast<double>(*number));
+      } else if (const auto* flag = std::get_if<bool>(&variant)) {
+        parts[0] = *flag ? 1 : 0;
+      } else if (const auto* word = std::get_if<std::string>(&variant)) {
+        parts[0] = WordCode(*word);
+      }
+    }
+    for (std::size_t p = 0; p < parts.size(); ++p) sink.Put("knob", i, kNames[p], parts[p]);
+  }
+  sink.Put("knobs.count", static_cast<double>(config.values.size()));
+  sink.Put("knobs.signature", static_cast<double>(signature % 4093));
+}
+
+void Extract(const LoopSummary& summary, const Config& config, Sink& sink) {
+  static const SummaryStage kEmpty;
+  std::vector<StageView> views;
+  views.reserve(summary.stages.size() + 1);
+  for (const SummaryStage& stage : summary.stages) views.push_back(View(stage));
+  if (views.empty()) views.push_back(View(kEmpty));
+  std::size_t main = 0;
+  double total_ops = 0, total_bytes = 0;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    total_ops += views[i].ops();
+    total_bytes += views[i].footprint[0];
+    if (views[i].ops() > views[main].ops()) main = i;
+  }
+  PutMain(views[main], sink);
+  PutLoops(*views[main].stage, sink);
+  PutIntensity(views[main], sink);
+  PutAccesses(views[main], sink);
+  PutOthers("before", views, 0, main, sink);
+  PutOthers("after", views, main + 1, views.size(), sink);
+  sink.Put("all.bytes", Log2(total_bytes));
+  sink.Put("all.main_share", views[main].ops() / std::max(1.0, total_ops));
+  PutKnobs(config, sink);
+}
+
+}  // namespace
+
+const std::vector<std::string>& FeatureNames() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    Sink sink(&names);
+    Extract(LoopSummary(), Config(), sink);
+    return names;
+  }();
+  return kNames;
+}
+
+int FeatureCount() { return static_cast<int>(FeatureNames().size()); }
+
+void ExtractFeatures(const LoopSummary& summary, const Config& config, std::span<float> out) {
+  TW_CHECK(out.size() == static_cast<std::size_t>(FeatureCount()), "wrong width of a feature row");
+  Sink sink(out);
+  Extract(summary, config, sink);
+}
+
+}  // namespace tilewright::cost_model

@@ -1,0 +1,286 @@
+// Boosted trees over XGBoost's C API.
+//
+// A training from the start keeps its booster as bytes. A later one on somewhat more data reloads
+// those bytes and adds a few rounds on all rows; only when the rows have grown by a share are the
+// trees grown from the start again. So the trees stay few, a training costs a fraction of the batch
+// it follows, and the model depends on two data sets only: what a resumed job needs to get the very
+// same model back.
+#include "cost_model/xgboost_model.h"
+
+#include <xgboost/c_api.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+#include "src/base/file.h"
+#include "src/base/hash.h"
+
+namespace tilewright::cost_model {
+namespace {
+
+constexpr std::string_view kMagic = "tilewright-cost-model";
+constexpr std::size_t kMaxModelBytes = std::size_t{256} << 20;
+// Beyond this many rows histograms with few bins are faster than exact splits.
+constexpr std::size_t kHistogramRows = 2000;
+constexpr int kAddedRounds = 10;
+
+/// Rounds of a training from the start: few while there is little to learn from.
+int RoundsFor(std::size_t rows) {
+  if (rows < 64) return 25;
+  if (rows < 256) return 40;
+  if (rows < 1024) return 60;
+  return 80;
+}
+
+Status XgboostStatus(int code, std::string_view what) {
+  if (code == 0) return {};
+  return Internal(std::string(what) + ": " + XGBGetLastError());
+}
+
+class Matrix {
+ public:
+  Matrix() = default;
+  Matrix(const Matrix&) = delete;
+  Matrix& operator=(const Matrix&) = delete;
+  ~Matrix() {
+    if (handle != nullptr) XGDMatrixFree(handle);
+  }
+  DMatrixHandle handle = nullptr;
+};
+
+class Booster {
+ public:
+  Booster() = default;
+  Booster(const Booster&) = delete;
+  Booster& operator=(const Booster&) = delete;
+  Booster(Booster&& other) noexcept : handle(std::exchange(other.handle, nullptr)) {}
+  Booster& operator=(Booster&& other) noexcept {
+    std::swap(handle, other.handle);
+    return *this;
+  }
+  ~Booster() {
+    if (handle != nullptr) XGBoosterFree(handle);
+  }
+  BoosterHandle handle = nullptr;
+};
+
+/// NumPy's array interface of a dense row-major float matrix.
+std::string ArrayInterface(const float* data, std::size_t rows) {
+  return "{\"data\":[" + std::to_string(reinterpret_cast<std::uintptr_t>(data)) +
+         ",true],\"shape\":[" + std::to_string(rows) + "," + std::to_string(FeatureCount()) +
+         "],\"strides\":null,\"typestr\":\"<f4\",\"version\":3}";
+}
+
+Status MakeMatrix(const Dataset& data, int threads, Matrix& matrix) {
+  const std::string array = ArrayInterface(data.features.data(), data.rows());
+  const std::string config = "{\"missing\":NaN,\"nthread\":" + std::to_string(threads) + "}";
+  TW_RETURN_IF_ERROR(XgboostStatus(
+      XGDMatrixCreateFromDense(array.c_str(), config.c_str(), &matrix.handle), "feature matrix"));
+  TW_RETURN_IF_ERROR(XgboostStatus(
+      XGDMatrixSetFloatInfo(matrix.handle, "label", data.scores.data(), data.scores.size()),
+      "scores"));
+  return XgboostStatus(XGDMatrixSetUIntInfo(matrix.handle, "group", data.group_sizes.data(),
+                                            data.group_sizes.size()),
+                       "groups");
+}
+
+Status SetParameters(BoosterHandle booster, const XgboostOptions& options, std::size_t rows) {
+  const std::pair<const char*, std::string> parameters[] = {
+      {"objective", "rank:pairwise"},
+      {"nthread", std::to_string(options.threads)},
+      {"max_depth", std::to_string(options.max_depth)},
+      {"eta", std::to_string(options.learning_rate)},
+      {"min_child_weight", "1"},
+      {"subsample", "1"},
+      // Half of the columns per tree: half the time, and features that say the same take turns.
+      {"colsample_bytree", "0.5"},
+      {"num_pairsample", "4"},
+      {"seed", std::to_string(options.seed % 1000000007)},
+      {"seed_per_iteration", "1"},
+      {"verbosity", "0"},
+      {"tree_method", rows > kHistogramRows ? "hist" : "exact"},
+      {"max_bin", "64"},
+  };
+  for (const auto& [name, value] : parameters) {
+    TW_RETURN_IF_ERROR(
+        XgboostStatus(XGBoosterSetParam(booster, name, value.c_str()), name));
+  }
+  return {};
+}
+
+Result<std::string> Bytes(BoosterHandle booster) {
+  bst_ulong size = 0;
+  const char* data = nullptr;
+  TW_RETURN_IF_ERROR(XgboostStatus(
+      XGBoosterSaveModelToBuffer(booster, "{\"format\":\"ubj\"}", &size, &data), "saving trees"));
+  return std::string(data, size);
+}
+
+Status LoadBytes(BoosterHandle booster, std::string_view bytes) {
+  return XgboostStatus(XGBoosterLoadModelFromBuffer(booster, bytes.data(), bytes.size()),
+                       "loading trees");
+}
+
+std::string FeatureHash() {
+  std::uint64_t hash = Fnv1a64("");
+  for (const std::string& name : FeatureNames()) hash = Fnv1a64(name + "\n", hash);
+  return HexOf(hash);
+}
+
+/// First line of a model file.
+std::string Header() {
+  return std::string(kMagic) + " 1 features " + std::to_string(kFeatureVersion) + " " +
+         std::to_string(FeatureCount()) + " " + FeatureHash() + "\n";
+}
+
+}  // namespace
+
+struct XgboostModel::Impl {
+  XgboostOptions options;
+  Booster booster;
+  std::string full;            ///< bytes of the last training from the start
+  std::size_t full_rows = 0;
+};
+
+XgboostModel::XgboostModel(const XgboostOptions& options) : impl_(std::make_unique<Impl>()) {
+  impl_->options = options;
+}
+XgboostModel::~XgboostModel() = default;
+
+bool XgboostModel::trained() const { return impl_->booster.handle != nullptr; }
+std::size_t XgboostModel::full_training_rows() const { return impl_->full_rows; }
+
+Status XgboostModel::Train(const Dataset& data) {
+  const std::size_t rows = data.rows();
+  if (rows == 0) return InvalidArgument("training data: 0 rows, expected at least 1");
+  TW_CHECK(data.features.size() == rows * static_cast<std::size_t>(FeatureCount()));
+  Matrix matrix;
+  TW_RETURN_IF_ERROR(MakeMatrix(data, impl_->options.threads, matrix));
+  const bool from_start =
+      impl_->full.empty() || rows < impl_->full_rows ||
+      static_cast<double>(rows) >=
+          impl_->options.retrain_growth * static_cast<double>(impl_->full_rows);
+  Booster booster;
+  TW_RETURN_IF_ERROR(
+      XgboostStatus(XGBoosterCreate(&matrix.handle, 1, &booster.handle), "new booster"));
+  if (!from_start) TW_RETURN_IF_ERROR(LoadBytes(booster.handle, impl_->full));
+  TW_RETURN_IF_ERROR(SetParameters(booster.handle, impl_->options, rows));
+  int first = 0;
+  if (!from_start) {
+    TW_RETURN_IF_ERROR(
+        XgboostStatus(XGBoosterBoostedRounds(booster.handle, &first), "counting rounds"));
+  }
+  const int rounds = from_start ? RoundsFor(rows) : kAddedRounds;
+  for (int i = first; i < first + rounds; ++i) {
+    TW_RETURN_IF_ERROR(XgboostStatus(
+        XGBoosterUpdateOneIter(booster.handle, i, matrix.handle), "boosting round"));
+  }
+  // A booster keeps what training needed; one made from the bytes holds the trees alone.
+  Result<std::string> bytes = Bytes(booster.handle);
+  TW_RETURN_IF_ERROR(bytes);
+  Booster lean;
+  TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterCreate(nullptr, 0, &lean.handle), "new booster"));
+  TW_RETURN_IF_ERROR(LoadBytes(lean.handle, *bytes));
+  TW_RETURN_IF_ERROR(SetParameters(lean.handle, impl_->options, rows));
+  impl_->booster = std::move(lean);
+  if (from_start) {
+    impl_->full = std::move(*bytes);
+    impl_->full_rows = rows;
+  }
+  return {};
+}
+
+Result<std::vector<float>> XgboostModel::Predict(std::span<const float> features) const {
+  if (!trained()) return InvalidArgument("cost model: not trained");
+  const std::size_t rows = features.size() / static_cast<std::size_t>(FeatureCount());
+  if (rows == 0) return std::vector<float>();
+  static constexpr const char* kConfig =
+      "{\"type\":0,\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,"
+      "\"strict_shape\":false,\"missing\":NaN,\"cache_id\":0}";
+  const bst_ulong* shape = nullptr;
+  bst_ulong dimensions = 0;
+  const float* scores = nullptr;
+  const std::string array = ArrayInterface(features.data(), rows);
+  TW_RETURN_IF_ERROR(
+      XgboostStatus(XGBoosterPredictFromDense(impl_->booster.handle, array.c_str(), kConfig,
+                                              nullptr, &shape, &dimensions, &scores),
+                    "predicting"));
+  if (dimensions < 1 || shape[0] != rows) return Internal("predicting: wrong number of scores");
+  return std::vector<float>(scores, scores + rows);
+}
+
+Result<std::unique_ptr<CostModel>> XgboostModel::Clone() const {
+  auto copy = std::make_unique<XgboostModel>(impl_->options);
+  copy->impl_->full = impl_->full;
+  copy->impl_->full_rows = impl_->full_rows;
+  if (trained()) {
+    Result<std::string> bytes = Bytes(impl_->booster.handle);
+    TW_RETURN_IF_ERROR(bytes);
+    Booster booster;
+    TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterCreate(nullptr, 0, &booster.handle), "new booster"));
+    TW_RETURN_IF_ERROR(LoadBytes(booster.handle, *bytes));
+    TW_RETURN_IF_ERROR(SetParameters(booster.handle, impl_->options, impl_->full_rows));
+    copy->impl_->booster = std::move(booster);
+  }
+  return std::unique_ptr<CostModel>(std::move(copy));
+}
+
+Result<std::string> XgboostModel::Serialize() const {
+  if (!trained()) return InvalidArgument("cost model: not trained");
+  Result<std::string> bytes = Bytes(impl_->booster.handle);
+  TW_RETURN_IF_ERROR(bytes);
+  return Header() + *bytes;
+}
+
+Result<std::unique_ptr<XgboostModel>> XgboostModel::Deserialize(std::string_view bytes,
+                                                                const XgboostOptions& options) {
+  if (!bytes.starts_with(kMagic)) {
+    return InvalidArgument("cost model: expected it to begin with \"" + std::string(kMagic) + "\"");
+  }
+  const std::size_t end = bytes.find('\n');
+  const std::string header = Header();
+  if (end == std::string_view::npos || bytes.substr(0, end + 1) != header) {
+    return InvalidArgument(
+        "cost model: header \"" + std::string(bytes.substr(0, std::min<std::size_t>(end, 100))) +
+        "\", expected \"" + header.substr(0, header.size() - 1) + "\"");
+  }
+  const std::string_view trees = bytes.substr(end + 1);
+  auto model = std::make_unique<XgboostModel>(options);
+  Booster booster;
+  TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterCreate(nullptr, 0, &booster.handle), "new booster"));
+  if (Status loaded = LoadBytes(booster.handle, trees); !loaded.ok()) {
+    return InvalidArgument("cost model: " + loaded.message());
+  }
+  bst_ulong width = 0;
+  TW_RETURN_IF_ERROR(
+      XgboostStatus(XGBoosterGetNumFeature(booster.handle, &width), "counting features"));
+  if (width != static_cast<bst_ulong>(FeatureCount())) {
+    return InvalidArgument("cost model: trees over " + std::to_string(width) +
+                           " features, expected " + std::to_string(FeatureCount()));
+  }
+  TW_RETURN_IF_ERROR(SetParameters(booster.handle, options, 0));
+  model->impl_->booster = std::move(booster);
+  model->impl_->full = std::string(trees);
+  model->impl_->full_rows = 1;
+  return model;
+}
+
+Status XgboostModel::Save(const std::string& path) const {
+  Result<std::string> bytes = Serialize();
+  TW_RETURN_IF_ERROR(bytes);
+  return WriteFile(path, *bytes);
+}
+
+Result<std::unique_ptr<XgboostModel>> XgboostModel::Load(const std::string& path,
+                                                         const XgboostOptions& options) {
+  Result<std::string> bytes = ReadFile(path, kMaxModelBytes);
+  TW_RETURN_IF_ERROR(bytes);
+  Result<std::unique_ptr<XgboostModel>> model = Deserialize(*bytes, options);
+  if (!model.ok()) return model.status().WithContext(path);
+  return model;
+}
+
+}  // namespace tilewright::cost_model
