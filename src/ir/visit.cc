@@ -1,0 +1,70 @@
+#include "src/ir/visit.h"
+
+#include "src/base/status.h"
+
+namespace tilewright {
+namespace {
+
+/// The expression with each operand replaced by `map` of it; itself where none changed.
+template <typename Map>
+Expr MapArgs(const Expr& expr, const Map& map) {
+  if (expr->args.empty()) return expr;
+  std::vector<Expr> args;
+  args.reserve(expr->args.size());
+  bool changed = false;
+  for (const Expr& arg : expr->args) {
+    args.push_back(map(arg));
+    changed = changed || !args.back().Same(arg);
+  }
+  return changed ? WithArgs(expr, std::move(args)) : expr;
+}
+
+}  // namespace
+
+bool SameExpr(const Expr& a, const Expr& b) {
+  if (a.Same(b)) return true;
+  if (!a || !b) return false;
+  if (a->kind != b->kind || a->dtype != b->dtype || a->kind == ExprKind::kVar ||
+      a->int_value != b->int_value || a->float_value != b->float_value || a->buffer != b->buffer ||
+      a->args.size() != b->args.size() || a->name != b->name) {
+    return false;
+  }
+  for (std::size_t i = 0; i < a->args.size(); ++i) {
+    if (!SameExpr(a->args[i], b->args[i])) return false;
+  }
+  return true;
+}
+
+Expr WithArgs(const Expr& expr, std::vector<Expr> args) {
+  TW_CHECK(args.size() == expr->args.size());
+  switch (expr->kind) {
+    case ExprKind::kInt:
+    case ExprKind::kFloat:
+    case ExprKind::kVar: return expr;
+    case ExprKind::kCast: return MakeCast(expr->dtype, std::move(args[0]));
+    case ExprKind::kNot: return MakeNot(std::move(args[0]));
+    case ExprKind::kSelect:
+      return MakeSelect(std::move(args[0]), std::move(args[1]), std::move(args[2]));
+    case ExprKind::kLoad: return MakeLoad(expr->buffer, std::move(args));
+    case ExprKind::kCall: return MakeCall(expr->dtype, expr->name, std::move(args));
+    default: return MakeBinary(expr->kind, std::move(args[0]), std::move(args[1]));
+  }
+}
+
+Expr Substitute(const Expr& expr, const Substitution& substitution) {
+  if (expr->kind == ExprKind::kVar) {
+    for (const auto& [var, value] : substitution) {
+      if (var == expr.get()) return value;
+    }
+    return expr;
+  }
+  return MapArgs(expr, [&](const Expr& arg) { return Substitute(arg, substitution); });
+}
+
+Expr Rewrite(const Expr& expr, const std::function<Expr(const Expr&)>& change) {
+  const Expr rebuilt = MapArgs(expr, [&](const Expr& arg) { return Rewrite(arg, change); });
+  Expr changed = change(rebuilt);
+  return changed ? changed : rebuilt;
+}
+
+}  // namespace tilewright

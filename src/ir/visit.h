@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "src/ir/stmt.h"
+
+namespace tilewright {
+
+/// Calls `visit` for every node of an expression, operands after the node that has them.
+template <typename Visit>
+void ForEachNode(const Expr& expr, const Visit& visit) {
+  if (!expr) return;
+  visit(expr);
+  for (const Expr& arg : expr->args) ForEachNode(arg, visit);
+}
+
+/// True for expressions of the same structure over the same variables and buffers.
+bool SameExpr(const Expr& a, const Expr& b);
+
+/// The expression with other operands, rebuilt through the Make functions (which fold).
+/// Requires as many operands as the expression has.
+Expr WithArgs(const Expr& expr, std::vector<Expr> args);
+
+/// Replacements of variables, few enough to search in order.
+using Substitution = std::vector<std::pair<const ExprNode*, Expr>>;
+/// Every variable named by the substitution replaced; what does not change is shared.
+Expr Substitute(const Expr& expr, const Substitution& substitution);
+
+/// Bottom-up rewrite: `change` sees each node after its operands were rewritten and returns what
+/// takes its place (null: keep it).
+Expr Rewrite(const Expr& expr, const std::function<Expr(const Expr&)>& change);
+
+}  // namespace tilewright
