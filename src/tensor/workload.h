@@ -18,6 +18,7 @@ struct Workload {
   std::array<std::int64_t, 2> strides{1, 1};
   std::array<std::int64_t, 4> padding{0, 0, 0, 0};
   std::array<std::int64_t, 2> dilation{1, 1};
+  std::array<std::int64_t, 2> output_padding{0, 0};  ///< conv2d_transpose: rows and columns added
   std::int64_t groups = 1;
   std::string data_layout, kernel_layout;  ///< dense: "MK", "NK"; batch_matmul: "BMK", "BNK"
   DataType out_dtype;
@@ -31,7 +32,8 @@ struct Workload {
   std::string Key() const;
   /// Errors: kInvalidArgument with the position that was not understood.
   static Result<Workload> Parse(std::string_view key);
-  /// Python-style tuple of AutoTVM for the given task name, such as
+  /// Python-style tuple of AutoTVM for the given task name (blocked NCHW layouts are written with
+  /// their unblocked shapes, as that program does), such as
   /// "('conv2d_NCHWc.x86', ('TENSOR', (1, 3, 224, 224), 'float32'), …)".
   /// Errors: kUnsupported if that template cannot express the workload.
   Result<std::string> AutotvmTuple(std::string_view task_name) const;
@@ -45,12 +47,15 @@ struct Workload {
   static Result<Workload> FromOperator(const Operator& op, const TensorType& data,
                                        const TensorType& weight);
   Result<TensorType> OutputType() const;
+  /// Layout of the result: the data layout with the kernel's block of output channels; "MN", "BMN".
+  Result<std::string> OutputLayout() const;
   /// Multiply-accumulates of one run, taps on padding included.
   std::int64_t macs() const;
   friend bool operator==(const Workload&, const Workload&) = default;
 };
 
-/// Logical sizes of a convolution whatever its layouts.
+/// Logical sizes of a convolution whatever its layouts; oh and ow are the output's, also of a
+/// transposed one. Blocked dimensions count rounded up, as the tensors have them.
 struct ConvShape {
   std::int64_t n, c, h, w, k, r, s, oh, ow, groups;
   std::int64_t stride_h, stride_w, pad_top, pad_left, pad_bottom, pad_right, dilation_h, dilation_w;

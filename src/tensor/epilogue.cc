@@ -1,0 +1,174 @@
+#include "src/tensor/epilogue.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "src/base/strings.h"
+#include "src/tensor/operator_names.h"
+#include "src/tensor/text_scanner.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::size_t kMaxTextLength = 4000;
+constexpr std::size_t kMaxSteps = 64;
+
+// Arguments in the order in which they are written.
+std::string UnaryArguments(const Operator& op) {
+  const OpAttributes& a = op.attributes;
+  switch (op.kind) {
+    case OpKind::kClip:
+      return fmt::format("({},{})", ShortestDouble(a.a_min), ShortestDouble(a.a_max));
+    case OpKind::kLeakyRelu:
+      return fmt::format("({})", ShortestDouble(a.alpha));
+    case OpKind::kHardSigmoid:
+      return fmt::format("({},{})", ShortestDouble(a.alpha), ShortestDouble(a.beta));
+    case OpKind::kCast:
+    case OpKind::kSaturateCast:
+      return fmt::format("({})", DataTypeName(a.dtype.value_or(kFloat32)));
+    case OpKind::kFixedPointMultiply:
+      return fmt::format("({},{})", a.multiplier, a.shift);
+    default:
+      return {};
+  }
+}
+
+std::string OperandText(const EpilogueStep& step) {
+  const std::string_view order = step.operand_first ? ",first" : "";
+  switch (step.operand) {
+    case OperandKind::kNone: return {};
+    case OperandKind::kScalar: return fmt::format("({}{})", ShortestDouble(step.scalar), order);
+    case OperandKind::kChannel:
+      return fmt::format("(channel:{}{})", DataTypeName(step.operand_dtype), order);
+    case OperandKind::kTensor:
+      return fmt::format("(tensor:{}{})", DataTypeName(step.operand_dtype), order);
+  }
+  return {};
+}
+
+Result<DataType> ReadDataType(TextScanner& scanner) {
+  const TextScanner before = scanner;
+  auto dtype = ParseDataType(scanner.Word());
+  if (dtype.ok()) return dtype;
+  return before.Error("an element type such as int8");
+}
+
+Status ReadNumber(TextScanner& scanner, double& number) {
+  auto value = scanner.Number();
+  TW_RETURN_IF_ERROR(value);
+  if (std::isnan(*value)) return scanner.Error("a number that is not NaN");
+  number = *value;
+  return {};
+}
+
+Status ReadUnaryArguments(TextScanner& scanner, Operator& op) {
+  OpAttributes& a = op.attributes;
+  switch (op.kind) {
+    case OpKind::kClip:
+    case OpKind::kHardSigmoid: {
+      const bool clip = op.kind == OpKind::kClip;
+      TW_RETURN_IF_ERROR(scanner.Expect("("));
+      TW_RETURN_IF_ERROR(ReadNumber(scanner, clip ? a.a_min : a.alpha));
+      TW_RETURN_IF_ERROR(scanner.Expect(","));
+      TW_RETURN_IF_ERROR(ReadNumber(scanner, clip ? a.a_max : a.beta));
+      return scanner.Expect(")");
+    }
+    case OpKind::kLeakyRelu:
+      TW_RETURN_IF_ERROR(scanner.Expect("("));
+      TW_RETURN_IF_ERROR(ReadNumber(scanner, a.alpha));
+      return scanner.Expect(")");
+    case OpKind::kCast:
+    case OpKind::kSaturateCast: {
+      TW_RETURN_IF_ERROR(scanner.Expect("("));
+      auto dtype = ReadDataType(scanner);
+      TW_RETURN_IF_ERROR(dtype);
+      a.dtype = *dtype;
+      return scanner.Expect(")");
+    }
+    case OpKind::kFixedPointMultiply: {
+      TW_RETURN_IF_ERROR(scanner.Expect("("));
+      auto multiplier = scanner.Int();
+      TW_RETURN_IF_ERROR(multiplier);
+      TW_RETURN_IF_ERROR(scanner.Expect(","));
+      auto shift = scanner.Int();
+      TW_RETURN_IF_ERROR(shift);
+      a.multiplier = *multiplier;
+      a.shift = *shift;
+      return scanner.Expect(")");
+    }
+    default:
+      return {};
+  }
+}
+
+Status ReadOperand(TextScanner& scanner, EpilogueStep& step) {
+  TW_RETURN_IF_ERROR(scanner.Expect("("));
+  const bool channel = scanner.Accept("channel:");
+  if (channel || scanner.Accept("tensor:")) {
+    step.operand = channel ? OperandKind::kChannel : OperandKind::kTensor;
+    auto dtype = ReadDataType(scanner);
+    TW_RETURN_IF_ERROR(dtype);
+    step.operand_dtype = *dtype;
+  } else {
+    step.operand = OperandKind::kScalar;
+    TW_RETURN_IF_ERROR(ReadNumber(scanner, step.scalar));
+  }
+  step.operand_first = scanner.Accept(",first");
+  return scanner.Expect(")");
+}
+
+Result<EpilogueStep> ReadStep(TextScanner& scanner) {
+  const TextScanner before = scanner;
+  const auto kind = OpKindNamed(scanner.Word());
+  if (!kind || !IsElementwise(*kind)) return before.Error("an elementwise operator such as relu");
+  EpilogueStep step;
+  step.op.kind = *kind;
+  if (IsBinary(*kind)) {
+    TW_RETURN_IF_ERROR(ReadOperand(scanner, step));
+    return step;
+  }
+  TW_RETURN_IF_ERROR(ReadUnaryArguments(scanner, step.op));
+  // The type rules know which attribute values make sense; the type to apply them to is whichever
+  // the operator takes.
+  const TensorType input{{}, *kind == OpKind::kFixedPointMultiply ? kInt32 : kFloat32};
+  if (auto type = InferType(step.op, {&input, 1}); !type.ok()) return type.status();
+  return step;
+}
+
+}  // namespace
+
+std::string Epilogue::ToString() const {
+  std::string text;
+  for (const EpilogueStep& step : steps) {
+    if (!text.empty()) text.push_back(';');
+    text += OpName(step.op.kind);
+    text += IsBinary(step.op.kind) ? OperandText(step) : UnaryArguments(step.op);
+  }
+  return text;
+}
+
+Result<Epilogue> Epilogue::Parse(std::string_view text) {
+  TextScanner scanner("epilogue", text);
+  Epilogue epilogue;
+  if (text.empty()) return epilogue;
+  if (text.size() > kMaxTextLength) return scanner.Error("at most 4000 characters");
+  do {
+    if (epilogue.steps.size() == kMaxSteps) return scanner.Error("at most 64 steps");
+    auto step = ReadStep(scanner);
+    TW_RETURN_IF_ERROR(step);
+    epilogue.steps.push_back(*std::move(step));
+  } while (scanner.Accept(";"));
+  if (!scanner.AtEnd()) return scanner.Error("';' or the end");
+  return epilogue;
+}
+
+DataType Epilogue::OutputDtype(DataType dtype) const {
+  for (const EpilogueStep& step : steps) {
+    const bool casts = step.op.kind == OpKind::kCast || step.op.kind == OpKind::kSaturateCast;
+    if (casts && step.op.attributes.dtype) dtype = *step.op.attributes.dtype;
+  }
+  return dtype;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,398 @@
+// Types of operator results. Every rule names what it expected and what it saw, because the message
+// is what a person with a broken model file gets to read.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "src/tensor/layout.h"
+#include "src/tensor/operator.h"
+#include "src/tensor/operator_names.h"
+#include "src/tensor/windows.h"
+#include "src/tensor/workload.h"
+
+namespace tilewright {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+using Inputs = std::span<const TensorType>;
+
+// A tensor of more elements can only come from a damaged or hostile file.
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
+
+Status Bad(const Operator& op, std::string_view why) {
+  return InvalidArgument(fmt::format("{}: {}", OpName(op.kind), why));
+}
+
+/// Refuses shapes whose element count is negative or too large to count.
+Status CheckSize(const Operator& op, const TensorType& type) {
+  std::int64_t elements = 1;
+  for (std::int64_t size : type.shape) {
+    if (size < 0 || (size != 0 && elements > kMaxElements / size)) {
+      return Bad(op, fmt::format("{} has too many elements, expected at most 2^40",
+                                 type.ToString()));
+    }
+    elements *= size;
+  }
+  return {};
+}
+
+Status CheckInputCount(const Operator& op, Inputs inputs, std::size_t expected) {
+  if (inputs.size() == expected) return {};
+  return Bad(op, fmt::format("{} inputs, expected {}", inputs.size(), expected));
+}
+
+Status CheckFloat(const Operator& op, const TensorType& type) {
+  if (type.dtype.is_float()) return {};
+  return Bad(op, fmt::format("input is {}, expected a float type", type.ToString()));
+}
+
+/// Position of a possibly negative axis. Errors: kInvalidArgument if out of range.
+Result<std::size_t> AxisOf(const Operator& op, std::int64_t axis, std::size_t rank) {
+  const auto limit = static_cast<std::int64_t>(rank);
+  if (axis < -limit || axis >= limit) {
+    return Bad(op, fmt::format("axis {}, expected {} to {}", axis, -limit, limit - 1));
+  }
+  return static_cast<std::size_t>(axis < 0 ? axis + limit : axis);
+}
+
+Result<Shape> Broadcast(const Operator& op, const Shape& a, const Shape& b) {
+  Shape shape(std::max(a.size(), b.size()));
+  for (std::size_t i = 0; i < shape.size(); ++i) {  // i counts from the last dimension
+    const std::int64_t size_a = i < a.size() ? a[a.size() - 1 - i] : 1;
+    const std::int64_t size_b = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (size_a != size_b && size_a != 1 && size_b != 1) {
+      return Bad(op, fmt::format("shapes [{}] and [{}] do not broadcast", fmt::join(a, ","),
+                                 fmt::join(b, ",")));
+    }
+    shape[shape.size() - 1 - i] = size_a == 1 ? size_b : size_a;
+  }
+  return shape;
+}
+
+Result<TensorType> InferBinary(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 2));
+  if (inputs[0].dtype != inputs[1].dtype) {
+    return Bad(op, fmt::format("inputs are {} and {}, expected one element type",
+                               inputs[0].ToString(), inputs[1].ToString()));
+  }
+  if (op.kind == OpKind::kShiftRight && !inputs[0].dtype.is_integer()) {
+    return Bad(op, fmt::format("input is {}, expected an integer type", inputs[0].ToString()));
+  }
+  if (op.kind == OpKind::kPow) TW_RETURN_IF_ERROR(CheckFloat(op, inputs[0]));
+  auto shape = Broadcast(op, inputs[0].shape, inputs[1].shape);
+  TW_RETURN_IF_ERROR(shape);
+  return TensorType{*std::move(shape), inputs[0].dtype};
+}
+
+Result<TensorType> InferUnary(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  TensorType type = inputs[0];
+  switch (op.kind) {
+    case OpKind::kCast:
+    case OpKind::kSaturateCast:
+      if (!op.attributes.dtype) return Bad(op, "no dtype attribute");
+      type.dtype = *op.attributes.dtype;
+      return type;
+    case OpKind::kFixedPointMultiply: {
+      const std::int64_t shift = op.attributes.shift;
+      const std::int64_t multiplier = op.attributes.multiplier;
+      if (type.dtype != kInt32) {
+        return Bad(op, fmt::format("input is {}, expected int32", type.ToString()));
+      }
+      // Beyond these the 64-bit product has no place for the rounding bit.
+      if (shift < -30 || shift > 31) return Bad(op, fmt::format("shift {}, expected -30 to 31", shift));
+      if (multiplier < 0 || multiplier > std::numeric_limits<std::int32_t>::max()) {
+        return Bad(op, fmt::format("multiplier {}, expected 0 to 2147483647", multiplier));
+      }
+      return type;
+    }
+    case OpKind::kClip:
+      if (std::isnan(op.attributes.a_min) || op.attributes.a_min > op.attributes.a_max) {
+        return Bad(op, fmt::format("a_min {}, expected at most a_max {}", op.attributes.a_min,
+                                   op.attributes.a_max));
+      }
+      return type;
+    case OpKind::kRelu:
+    case OpKind::kNegate:
+    case OpKind::kAbs:
+    case OpKind::kRound:
+    case OpKind::kRoundEven:
+    case OpKind::kFloor:
+    case OpKind::kCeil:
+      return type;
+    default:
+      TW_RETURN_IF_ERROR(CheckFloat(op, type));
+      return type;
+  }
+}
+
+Result<TensorType> InferAnchor(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 2));
+  auto workload = Workload::FromOperator(op, inputs[0], inputs[1]);
+  TW_RETURN_IF_ERROR(workload);
+  return workload->OutputType();
+}
+
+Result<TensorType> InferPool(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  auto window = PoolWindowOf(op, inputs[0]);
+  TW_RETURN_IF_ERROR(window);
+  TensorType type = inputs[0];
+  type.shape[window->height_dimension] = window->out_h;
+  type.shape[window->width_dimension] = window->out_w;
+  return type;
+}
+
+Result<TensorType> InferReduce(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  std::vector<bool> reduced(inputs[0].shape.size(), op.attributes.axes.empty());
+  for (std::int64_t axis : op.attributes.axes) {
+    auto position = AxisOf(op, axis, inputs[0].shape.size());
+    TW_RETURN_IF_ERROR(position);
+    if (reduced[*position]) return Bad(op, fmt::format("axis {} appears twice", axis));
+    reduced[*position] = true;
+  }
+  TensorType type{{}, inputs[0].dtype};
+  for (std::size_t i = 0; i < reduced.size(); ++i) {
+    if (!reduced[i]) type.shape.push_back(inputs[0].shape[i]);
+    if (reduced[i] && op.attributes.keepdims) type.shape.push_back(1);
+  }
+  return type;
+}
+
+Result<TensorType> InferSoftmax(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  TW_RETURN_IF_ERROR(CheckFloat(op, inputs[0]));
+  TW_RETURN_IF_ERROR(AxisOf(op, op.attributes.axis, inputs[0].shape.size()));
+  return inputs[0];
+}
+
+Result<TensorType> InferLrn(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  TW_RETURN_IF_ERROR(CheckFloat(op, inputs[0]));
+  if (inputs[0].shape.size() < 2) {
+    return Bad(op, fmt::format("input is {}, expected a channel dimension", inputs[0].ToString()));
+  }
+  if (op.attributes.size < 1 || op.attributes.size > (1 << 20)) {
+    return Bad(op, fmt::format("size {}, expected at least 1", op.attributes.size));
+  }
+  return inputs[0];
+}
+
+Result<TensorType> InferBatchNorm(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 5));
+  TW_RETURN_IF_ERROR(CheckFloat(op, inputs[0]));
+  auto axis = AxisOf(op, op.attributes.axis, inputs[0].shape.size());
+  TW_RETURN_IF_ERROR(axis);
+  const TensorType expected{{inputs[0].shape[*axis]}, inputs[0].dtype};
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    if (inputs[i] == expected) continue;
+    return Bad(op, fmt::format("input {} is {}, expected {}", i, inputs[i].ToString(),
+                               expected.ToString()));
+  }
+  return inputs[0];
+}
+
+Result<TensorType> InferReshape(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  const Shape& shape = op.attributes.new_shape;
+  TW_RETURN_IF_ERROR(CheckSize(op, TensorType{shape, inputs[0].dtype}));
+  const bool negative = std::ranges::any_of(shape, [](std::int64_t size) { return size < 0; });
+  if (negative || Product(shape) != inputs[0].elements()) {
+    return Bad(op, fmt::format("{} to [{}]: expected {} elements", inputs[0].ToString(),
+                               fmt::join(shape, ","), inputs[0].elements()));
+  }
+  return TensorType{shape, inputs[0].dtype};
+}
+
+Result<TensorType> InferTranspose(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  const std::size_t rank = inputs[0].shape.size();
+  std::vector<bool> seen(rank, false);
+  TensorType type{{}, inputs[0].dtype};
+  for (std::int64_t axis : op.attributes.axes) {
+    auto position = AxisOf(op, axis, rank);
+    TW_RETURN_IF_ERROR(position);
+    if (seen[*position]) return Bad(op, fmt::format("axis {} appears twice", axis));
+    seen[*position] = true;
+    type.shape.push_back(inputs[0].shape[*position]);
+  }
+  if (type.shape.size() != rank) {
+    return Bad(op, fmt::format("{} axes, expected {}", type.shape.size(), rank));
+  }
+  return type;
+}
+
+Result<TensorType> InferBroadcastTo(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  const Shape& shape = op.attributes.new_shape;
+  auto joined = Broadcast(op, inputs[0].shape, shape);
+  TW_RETURN_IF_ERROR(joined);
+  if (*joined != shape) {
+    return Bad(op, fmt::format("{} does not broadcast to [{}]", inputs[0].ToString(),
+                               fmt::join(shape, ",")));
+  }
+  return TensorType{shape, inputs[0].dtype};
+}
+
+Result<TensorType> InferConcat(const Operator& op, Inputs inputs) {
+  if (inputs.empty()) return Bad(op, "no inputs, expected at least 1");
+  auto axis = AxisOf(op, op.attributes.axis, inputs[0].shape.size());
+  TW_RETURN_IF_ERROR(axis);
+  TensorType type = inputs[0];
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    TensorType other = inputs[i];
+    if (other.shape.size() == type.shape.size()) {
+      const std::int64_t size = other.shape[*axis];
+      other.shape[*axis] = type.shape[*axis];
+      if (other == type) {
+        type.shape[*axis] += size;
+        continue;
+      }
+    }
+    return Bad(op, fmt::format("input {} is {}, expected {} but for dimension {}", i,
+                               inputs[i].ToString(), inputs[0].ToString(), *axis));
+  }
+  return type;
+}
+
+Result<TensorType> InferSlice(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  const OpAttributes& a = op.attributes;
+  const Shape& shape = inputs[0].shape;
+  if (a.begin.size() != shape.size() || a.end.size() != shape.size() ||
+      a.steps.size() != shape.size()) {
+    return Bad(op, fmt::format("begin, end and steps have {}, {} and {} numbers, expected {}",
+                               a.begin.size(), a.end.size(), a.steps.size(), shape.size()));
+  }
+  TensorType type{{}, inputs[0].dtype};
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t begin = a.begin[i], end = a.end[i], step = a.steps[i];
+    if (step == 0) return Bad(op, "step 0, expected another number");
+    const bool in_range = step > 0 ? begin >= 0 && end <= shape[i] : begin < shape[i] && end >= -1;
+    if (!in_range) {
+      return Bad(op, fmt::format("{} to {} is outside dimension {} of {}", begin, end, i,
+                                 inputs[0].ToString()));
+    }
+    const std::int64_t count = step > 0 ? CeilDiv(std::max<std::int64_t>(end - begin, 0), step)
+                                        : CeilDiv(std::max<std::int64_t>(begin - end, 0), -step);
+    type.shape.push_back(count);
+  }
+  return type;
+}
+
+Result<TensorType> InferPad(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  TensorType type = inputs[0];
+  const std::vector<std::int64_t>& widths = op.attributes.pad_width;
+  if (widths.size() != 2 * type.shape.size()) {
+    return Bad(op, fmt::format("{} pad widths, expected {}", widths.size(), 2 * type.shape.size()));
+  }
+  for (std::size_t i = 0; i < type.shape.size(); ++i) {
+    if (widths[2 * i] < 0 || widths[2 * i + 1] < 0 || widths[2 * i] > kMaxElements ||
+        widths[2 * i + 1] > kMaxElements) {
+      return Bad(op, fmt::format("pad widths {} and {} of dimension {}, expected none negative",
+                                 widths[2 * i], widths[2 * i + 1], i));
+    }
+    type.shape[i] += widths[2 * i] + widths[2 * i + 1];
+  }
+  return type;
+}
+
+Result<TensorType> InferLayoutTransform(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  auto source = Layout::Parse(op.attributes.src_layout);
+  TW_RETURN_IF_ERROR(source);
+  auto target = Layout::Parse(op.attributes.dst_layout);
+  TW_RETURN_IF_ERROR(target);
+  const std::string from = source->primal(), to = target->primal();
+  if (from.size() != to.size() || !std::ranges::is_permutation(from, to)) {
+    return Bad(op, fmt::format("layouts {} and {} differ in dimensions", source->text(),
+                               target->text()));
+  }
+  if (source->parts().size() != inputs[0].shape.size() ||
+      source->Pack(source->Unpack(inputs[0].shape)) != inputs[0].shape) {
+    return Bad(op, fmt::format("input is {}, expected layout {}", inputs[0].ToString(),
+                               source->text()));
+  }
+  const Shape sizes = source->Unpack(inputs[0].shape);
+  Shape target_sizes;
+  for (char c : to) target_sizes.push_back(sizes[from.find(c)]);
+  const Shape& cropped = op.attributes.new_shape;
+  if (!cropped.empty()) {
+    bool fits = cropped.size() == target_sizes.size() && to == target->text();
+    for (std::size_t i = 0; fits && i < cropped.size(); ++i) {
+      fits = cropped[i] >= 1 && RoundUp(cropped[i], source->BlockOf(to[i])) == target_sizes[i];
+    }
+    if (!fits) {
+      return Bad(op, fmt::format("new_shape [{}] does not fit layout {} of sizes [{}]",
+                                 fmt::join(cropped, ","), target->text(),
+                                 fmt::join(target_sizes, ",")));
+    }
+    target_sizes = cropped;
+  }
+  return TensorType{target->Pack(target_sizes), inputs[0].dtype};
+}
+
+Result<TensorType> InferGather(const Operator& op, Inputs inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 2));
+  if (inputs[1].dtype != kInt32 && inputs[1].dtype != kInt64) {
+    return Bad(op, fmt::format("indices are {}, expected int32 or int64", inputs[1].ToString()));
+  }
+  auto axis = AxisOf(op, op.attributes.axis, inputs[0].shape.size());
+  TW_RETURN_IF_ERROR(axis);
+  if (inputs[0].shape[*axis] == 0) {
+    return Bad(op, fmt::format("dimension {} of {} is empty", *axis, inputs[0].ToString()));
+  }
+  const Shape& shape = inputs[0].shape;
+  const auto position = static_cast<std::ptrdiff_t>(*axis);
+  TensorType type{Shape(shape.begin(), shape.begin() + position), inputs[0].dtype};
+  type.shape.insert(type.shape.end(), inputs[1].shape.begin(), inputs[1].shape.end());
+  type.shape.insert(type.shape.end(), shape.begin() + position + 1, shape.end());
+  return type;
+}
+
+Result<TensorType> InferByKind(const Operator& op, Inputs inputs) {
+  if (IsAnchor(op.kind)) return InferAnchor(op, inputs);
+  if (IsBinary(op.kind)) return InferBinary(op, inputs);
+  if (IsElementwise(op.kind)) return InferUnary(op, inputs);
+  switch (op.kind) {
+    case OpKind::kMaxPool2d:
+    case OpKind::kAvgPool2d:
+    case OpKind::kGlobalAvgPool2d:
+    case OpKind::kGlobalMaxPool2d: return InferPool(op, inputs);
+    case OpKind::kReduceMean:
+    case OpKind::kReduceSum:
+    case OpKind::kReduceMax:
+    case OpKind::kReduceMin: return InferReduce(op, inputs);
+    case OpKind::kSoftmax:
+    case OpKind::kLogSoftmax: return InferSoftmax(op, inputs);
+    case OpKind::kLrn: return InferLrn(op, inputs);
+    case OpKind::kBatchNorm: return InferBatchNorm(op, inputs);
+    case OpKind::kReshape: return InferReshape(op, inputs);
+    case OpKind::kTranspose: return InferTranspose(op, inputs);
+    case OpKind::kBroadcastTo: return InferBroadcastTo(op, inputs);
+    case OpKind::kConcat: return InferConcat(op, inputs);
+    case OpKind::kSlice: return InferSlice(op, inputs);
+    case OpKind::kPad: return InferPad(op, inputs);
+    case OpKind::kLayoutTransform: return InferLayoutTransform(op, inputs);
+    case OpKind::kGather: return InferGather(op, inputs);
+    default:
+      TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+      return inputs[0];
+  }
+}
+
+}  // namespace
+
+Result<TensorType> InferType(const Operator& op, std::span<const TensorType> inputs) {
+  for (const TensorType& input : inputs) TW_RETURN_IF_ERROR(CheckSize(op, input));
+  auto type = InferByKind(op, inputs);
+  TW_RETURN_IF_ERROR(type);
+  TW_RETURN_IF_ERROR(CheckSize(op, *type));
+  return type;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,126 @@
+// The canonical text of a workload:
+//   <name>(<dtype>[<shape>]<layout>,<dtype>[<shape>]<layout>{,<attribute>})-><dtype>
+// with the attributes s (strides), p (padding), d (dilation), g (groups) for convolutions and o
+// (output padding) for transposed ones. There is one spelling: what is written is what is read.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "src/tensor/text_scanner.h"
+#include "src/tensor/workload.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::size_t kMaxKeyLength = 2000;
+constexpr std::size_t kMaxRank = 12;
+
+/// Kind of an operator name of task extraction.
+std::optional<OpKind> KindOf(std::string_view name) {
+  if (name == "conv2d" || name == "depthwise_conv2d" || name == "group_conv2d") {
+    return OpKind::kConv2d;
+  }
+  if (name == "conv2d_transpose") return OpKind::kConv2dTranspose;
+  if (name == "dense") return OpKind::kDense;
+  if (name == "batch_matmul") return OpKind::kBatchMatmul;
+  return std::nullopt;
+}
+
+Result<DataType> ReadDataType(TextScanner& scanner) {
+  const TextScanner before = scanner;
+  auto dtype = ParseDataType(scanner.Word());
+  if (dtype.ok()) return dtype;
+  return before.Error("an element type such as float32");
+}
+
+Status ReadTensor(TextScanner& scanner, TensorType& type, std::string& layout) {
+  auto dtype = ReadDataType(scanner);
+  TW_RETURN_IF_ERROR(dtype);
+  type.dtype = *dtype;
+  TW_RETURN_IF_ERROR(scanner.Expect("["));
+  do {
+    if (type.shape.size() == kMaxRank) return scanner.Error("at most 12 dimensions");
+    auto size = scanner.Int();
+    TW_RETURN_IF_ERROR(size);
+    type.shape.push_back(*size);
+  } while (scanner.Accept(","));
+  TW_RETURN_IF_ERROR(scanner.Expect("]"));
+  layout = std::string(scanner.Word());
+  return {};
+}
+
+/// ",s1x2": a letter and numbers joined by x.
+template <std::size_t kCount>
+Status ReadNumbers(TextScanner& scanner, std::string_view letter,
+                   std::array<std::int64_t, kCount>& numbers) {
+  TW_RETURN_IF_ERROR(scanner.Expect(","));
+  TW_RETURN_IF_ERROR(scanner.Expect(letter));
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (i > 0) TW_RETURN_IF_ERROR(scanner.Expect("x"));
+    auto number = scanner.Int();
+    TW_RETURN_IF_ERROR(number);
+    numbers[i] = *number;
+  }
+  return {};
+}
+
+Status ReadConvolution(TextScanner& scanner, Workload& w) {
+  TW_RETURN_IF_ERROR(ReadNumbers(scanner, "s", w.strides));
+  TW_RETURN_IF_ERROR(ReadNumbers(scanner, "p", w.padding));
+  TW_RETURN_IF_ERROR(ReadNumbers(scanner, "d", w.dilation));
+  std::array<std::int64_t, 1> groups{};
+  TW_RETURN_IF_ERROR(ReadNumbers(scanner, "g", groups));
+  w.groups = groups[0];
+  if (w.op == OpKind::kConv2dTranspose) {
+    TW_RETURN_IF_ERROR(ReadNumbers(scanner, "o", w.output_padding));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Workload::Key() const {
+  std::string attributes;
+  if (op == OpKind::kConv2d || op == OpKind::kConv2dTranspose) {
+    attributes = fmt::format(",s{},p{},d{},g{}", fmt::join(strides, "x"), fmt::join(padding, "x"),
+                             fmt::join(dilation, "x"), groups);
+  }
+  if (op == OpKind::kConv2dTranspose) {
+    attributes += fmt::format(",o{}", fmt::join(output_padding, "x"));
+  }
+  return fmt::format("{}({}{},{}{}{})->{}", op_name(), data.ToString(), data_layout,
+                     weight.ToString(), kernel_layout, attributes, DataTypeName(out_dtype));
+}
+
+Result<Workload> Workload::Parse(std::string_view key) {
+  TextScanner scanner("workload", key);
+  if (key.size() > kMaxKeyLength) return scanner.Error("at most 2000 characters");
+  Workload w;
+  const std::string_view name = scanner.Word();
+  const auto kind = KindOf(name);
+  if (!kind) return TextScanner("workload", key).Error("an operator such as conv2d");
+  w.op = *kind;
+  TW_RETURN_IF_ERROR(scanner.Expect("("));
+  TW_RETURN_IF_ERROR(ReadTensor(scanner, w.data, w.data_layout));
+  TW_RETURN_IF_ERROR(scanner.Expect(","));
+  TW_RETURN_IF_ERROR(ReadTensor(scanner, w.weight, w.kernel_layout));
+  if (w.op == OpKind::kConv2d || w.op == OpKind::kConv2dTranspose) {
+    TW_RETURN_IF_ERROR(ReadConvolution(scanner, w));
+  }
+  TW_RETURN_IF_ERROR(scanner.Expect(")->"));
+  auto out_dtype = ReadDataType(scanner);
+  TW_RETURN_IF_ERROR(out_dtype);
+  w.out_dtype = *out_dtype;
+  if (!scanner.AtEnd()) return scanner.Error("the end");
+  const std::array inputs{w.data, w.weight};
+  if (auto type = InferType(w.ToOperator(), inputs); !type.ok()) {
+    return type.status().WithContext(fmt::format("workload '{}'", key));
+  }
+  if (w.op_name() != name) {
+    return InvalidArgument(fmt::format("workload '{}': named {}, expected {} for its groups", key,
+                                       name, w.op_name()));
+  }
+  return w;
+}
+
+}  // namespace tilewright
