@@ -1,0 +1,155 @@
+// `tilewright tune`: a job from arguments or a file, its display, and what it came to.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+
+#include "cost_model/xgboost_model.h"
+#include "measure/process_measurer.h"
+#include "python_free_cli/command.h"
+#include "python_free_cli/task_argument.h"
+#include "python_free_cli/tune_display.h"
+#include "records/store.h"
+#include "search/job.h"
+#include "search/tuner.h"
+#include "src/runtime/roofline.h"
+#include "src/target/cpu.h"
+
+namespace tilewright::cli {
+namespace {
+
+// A signal handler can reach nothing but a global.
+std::atomic<bool> stop_requested{false};
+
+void RequestStop(int signal) {
+  stop_requested = true;
+  std::signal(signal, SIG_DFL);  // the second Ctrl-C ends the program at once; the store is safe
+}
+
+class TuneCommand final : public Command {
+ public:
+  const char* name() const override { return "tune"; }
+  const char* summary() const override { return "Search for fast schedules of a model's tasks, on this machine"; }
+  const char* examples() const override {
+    return "  tilewright tune resnet18.onnx --records records.db --budget 10m\n"
+           "  tilewright tune resnet18.onnx#3 --records records.db --trials 200\n"
+           "  tilewright tune --job configs/jobs/overnight_cpu.json\n"
+           "A job that was stopped, or killed, goes on when the same command is started again.\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("file", file_, "Model file (ONNX or Relay text), FILE#N for one task");
+    app.add_option("--job", job_, "Read the settings from a JSON file; arguments given beside it win");
+    app.add_option("--records", records_, "Record store, made if it does not exist");
+    target_option_ = app.add_option("--target", target_, "What code is generated for");
+    threads_option_ = app.add_option("--threads", threads_, "Threads a kernel may use");
+    trials_option_ = app.add_option("--trials", trials_, "Trials of the whole job");
+    app.add_option("--budget", budget_, "Wall time of the whole job: 90s, 10m, 8h");
+    strategy_option_ = app.add_option("--strategy", strategy_, "model, genetic, random or grid");
+    seed_option_ = app.add_option("--seed", seed_, "Seed of everything random");
+    app.add_flag("--json", json_, "End with one line of JSON on standard output");
+  }
+
+  Result<int> Run() override {
+    auto settings = Settings();
+    TW_RETURN_IF_ERROR(settings);
+    auto target = ParseTarget(settings->target, settings->threads);
+    TW_RETURN_IF_ERROR(target);
+    auto tasks = TasksOfFile(settings->graph, *target);
+    TW_RETURN_IF_ERROR(tasks);
+    auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
+    TW_RETURN_IF_ERROR(store);
+    SystemClock clock;
+    measure::ProcessMeasurerOptions options;
+    options.target = *target;
+    auto measurer = measure::ProcessMeasurer::Create(options, clock);
+    TW_RETURN_IF_ERROR(measurer);
+
+    std::vector<std::string> names;
+    for (const search::TuneTask& task : *tasks) names.push_back(ShortName(task.task.workload));
+    const std::vector<double> bounds = Bounds(*tasks, *target);
+    TuneDisplay display(bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
+
+    search::TuneContext context;
+    context.measurer = measurer->get();
+    context.store = &*store;
+    context.clock = &clock;
+    context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
+    context.observer = &display;
+    context.stop = &stop_requested;
+    std::signal(SIGINT, RequestStop);
+    std::signal(SIGTERM, RequestStop);
+    auto report = search::Tune(*tasks, *settings, context);
+    TW_RETURN_IF_ERROR(report);
+    display.Finish();
+    if (json_) {
+      fmt::print("{}\n", search::ToJson(*report));
+    } else {
+      PrintReport(*report, names, bounds);
+    }
+    return kExitDone;
+  }
+
+ private:
+  Result<search::JobSettings> Settings() const {
+    search::JobSettings settings;
+    if (!job_.empty()) {
+      auto loaded = search::LoadJobSettings(job_);
+      TW_RETURN_IF_ERROR(loaded);
+      settings = std::move(*loaded);
+    }
+    if (!file_.empty()) settings.graph = file_;
+    if (!records_.empty()) settings.records = records_;
+    if (target_option_->count() > 0) settings.target = target_;
+    if (threads_option_->count() > 0) settings.threads = threads_;
+    if (trials_option_->count() > 0) settings.trials = trials_;
+    if (strategy_option_->count() > 0) settings.strategy = strategy_;
+    if (seed_option_->count() > 0) settings.seed = seed_;
+    if (!budget_.empty()) {
+      auto seconds = search::ParseDuration(budget_);
+      if (!seconds.ok()) return seconds.status().WithContext("--budget");
+      settings.budget_seconds = *seconds;
+    }
+    if (settings.graph.empty()) return InvalidArgument("no model file given (FILE, or \"graph\" in the job file)");
+    if (settings.records.empty()) return InvalidArgument("no record store given (--records, or \"records\" in the job file)");
+    if (settings.trials == 0 && settings.budget_seconds == 0) {
+      return InvalidArgument("no limit given (--trials or --budget)");
+    }
+    return settings;
+  }
+
+  /// Roofline of each task on this machine, in seconds.
+  static std::vector<double> Bounds(const std::vector<search::TuneTask>& tasks,
+                                    const Target& target) {
+    const auto features = FeaturesOf(target);
+    const MachinePeaks peaks = MeasurePeaks(features.ok() && features->avx512 ? 512 : 256);
+    std::vector<double> bounds;
+    for (const search::TuneTask& task : tasks) {
+      const Workload& w = task.task.workload;
+      const auto output = w.OutputType();
+      const std::int64_t bytes = w.data.bytes() + w.weight.bytes() + (output.ok() ? output->bytes() : 0);
+      bounds.push_back(RooflineSeconds(peaks, w.macs(), bytes, !w.data.dtype.is_float(),
+                                       target.num_threads()));
+    }
+    return bounds;
+  }
+
+  std::string file_, job_, records_, target_, budget_, strategy_;
+  int threads_ = 1;
+  std::int64_t trials_ = 0;
+  std::uint64_t seed_ = 1;
+  bool json_ = false;
+  CLI::Option* target_option_ = nullptr;
+  CLI::Option* threads_option_ = nullptr;
+  CLI::Option* trials_option_ = nullptr;
+  CLI::Option* strategy_option_ = nullptr;
+  CLI::Option* seed_option_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeTuneCommand() { return std::make_unique<TuneCommand>(); }
+
+}  // namespace tilewright::cli

@@ -1,0 +1,140 @@
+#include "python_free_cli/tune_display.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+namespace tilewright::cli {
+namespace {
+
+// Redrawing more often than this is only flicker.
+constexpr double kRedrawSeconds = 0.2;
+
+double Share(double bound_seconds, double seconds) {
+  return seconds > 0 ? 100 * bound_seconds / seconds : 0;
+}
+
+}  // namespace
+
+std::string ShortName(const Workload& workload) {
+  if (auto conv = ConvShapeOf(workload); conv.ok()) {
+    std::string name = fmt::format("{} {}->{} {}x{}", workload.op_name(), conv->c, conv->k, conv->r,
+                                   conv->s);
+    if (conv->stride_h != 1 || conv->stride_w != 1) name += fmt::format(" s{}", conv->stride_h);
+    if (conv->n != 1) name += fmt::format(" n{}", conv->n);
+    return name + fmt::format(" {}x{}", conv->h, conv->w);
+  }
+  return fmt::format("{} {}x{}", workload.op_name(), fmt::join(workload.data.shape, "x"),
+                     workload.weight.shape.empty() ? 0 : workload.weight.shape.front());
+}
+
+std::string ShortSeconds(double seconds) {
+  if (seconds <= 0) return "-";
+  if (seconds < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} s", seconds);
+}
+
+std::string ShortDuration(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::llround(seconds));
+  if (whole < 60) return fmt::format("{}s", whole);
+  if (whole < 3600) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
+  return fmt::format("{}h{:02}m", whole / 3600, whole / 60 % 60);
+}
+
+TuneDisplay::TuneDisplay(std::vector<double> bound_seconds, std::vector<std::string> names,
+                         bool terminal, Clock& clock)
+    : bounds_(std::move(bound_seconds)),
+      names_(std::move(names)),
+      tasks_(names_.size()),
+      terminal_(terminal),
+      clock_(clock) {}
+
+std::string TuneDisplay::Line(const search::TaskReport& task, int task_index) const {
+  const auto i = static_cast<std::size_t>(task_index);
+  return fmt::format("[{:>2}/{}] {:<38} {:>5} trials  now {:>7.1f}  best {:>7.1f} GFLOP/s  {:>5.1f} %",
+                     task_index + 1, names_.size(), names_[i], task.trials,
+                     task.gflops(task.current_seconds), task.gflops(task.best_seconds),
+                     Share(bounds_[i], task.best_seconds));
+}
+
+void TuneDisplay::Resumed(std::int64_t trials) {
+  if (trials > 0) fmt::print(stderr, "going on with a job that has {} trials\n", trials);
+}
+
+void TuneDisplay::TrialDone(const search::TaskReport& task, int task_index, const Trial& trial,
+                            double eta_seconds) {
+  const auto i = static_cast<std::size_t>(task_index);
+  const bool improved = trial.outcome == Outcome::kOk && task.best_seconds == trial.value;
+  tasks_[i] = task;
+  if (terminal_) {
+    Redraw(eta_seconds);
+  } else if (improved) {
+    fmt::print(stderr, "{}  eta {}\n", Line(task, task_index),
+               eta_seconds > 0 ? ShortDuration(eta_seconds) : "-");
+  }
+}
+
+void TuneDisplay::TaskFinished(const search::TaskReport& task, int task_index) {
+  tasks_[static_cast<std::size_t>(task_index)] = task;
+  if (!terminal_) fmt::print(stderr, "{}  {}\n", Line(task, task_index), task.finish_reason);
+}
+
+void TuneDisplay::Redraw(double eta_seconds) {
+  const double now = clock_.MonotonicSeconds();
+  if (last_draw_ >= 0 && now - last_draw_ < kRedrawSeconds) return;
+  last_draw_ = now;
+  std::string text = drawn_lines_ > 0 ? fmt::format("\x1b[{}A", drawn_lines_) : "";
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    text += "\x1b[2K" + Line(tasks_[i], static_cast<int>(i));
+    if (tasks_[i].finished) text += "  done";
+    text += "\n";
+  }
+  text += fmt::format("\x1b[2Keta {}\n", eta_seconds > 0 ? ShortDuration(eta_seconds) : "-");
+  drawn_lines_ = static_cast<int>(tasks_.size()) + 1;
+  fmt::print(stderr, "{}", text);
+}
+
+void TuneDisplay::Finish() {
+  if (!terminal_) return;
+  last_draw_ = -1;
+  Redraw(0);
+}
+
+void PrintReport(const search::TuneReport& report, const std::vector<std::string>& names,
+                 const std::vector<double>& bound_seconds) {
+  fmt::print("\n{:<38} {:>4} {:>10} {:>10} {:>8} {:>9} {:>7} {:>7}\n", "task", "uses", "default",
+             "best", "speed-up", "GFLOP/s", "roofl.", "trials");
+  std::map<std::string, std::int64_t> failures;
+  for (std::size_t i = 0; i < report.tasks.size(); ++i) {
+    const search::TaskReport& task = report.tasks[i];
+    const bool both = task.default_seconds > 0 && task.best_seconds > 0;
+    fmt::print("{:<38} {:>4} {:>10} {:>10} {:>8} {:>9.1f} {:>6.1f}% {:>7}{}\n", names[i],
+               task.occurrences, ShortSeconds(task.default_seconds), ShortSeconds(task.best_seconds),
+               both ? fmt::format("{:.2f}x", task.default_seconds / task.best_seconds) : "-",
+               task.gflops(task.best_seconds), Share(bound_seconds[i], task.best_seconds),
+               task.trials, task.ties.size() > 1 ? fmt::format("  tie of {}", task.ties.size()) : "");
+    for (const auto& [reason, count] : task.failures) failures[reason] += count;
+  }
+  const double before = report.default_network_seconds();
+  const double after = report.best_network_seconds();
+  fmt::print("{:<38} {:>4} {:>10} {:>10} {:>8}\n", "all tasks, as often as they are used", "",
+             ShortSeconds(before), ShortSeconds(after),
+             after > 0 ? fmt::format("{:.2f}x", before / after) : "-");
+  std::string failed;
+  for (const auto& [reason, count] : failures) failed += fmt::format(" {} {}", count, reason);
+  fmt::print("\n{} trials, {:.1f}/s; failed:{}; device tells differences of {:.1f} %\n",
+             report.trials, report.trials_per_second, failed.empty() ? " none" : failed,
+             100 * report.resolution);
+  const measure::TimeSplit& split = report.split;
+  const double wall = split.wall_seconds > 0 ? split.wall_seconds : 1;
+  fmt::print("time {}: device busy {:.0f} % (timing {:.0f} %), build {:.0f} %, model {:.0f} %, "
+             "idle {:.1f} %\n",
+             ShortDuration(report.wall_seconds), 100 * split.runner_busy_seconds / wall,
+             100 * split.runner_timing_seconds / wall, 100 * split.builder_busy_seconds / wall,
+             100 * report.model_seconds / wall, 100 * report.idle_share());
+  if (report.interrupted) fmt::print("stopped early; the same command goes on from here\n");
+}
+
+}  // namespace tilewright::cli

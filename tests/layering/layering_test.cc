@@ -1,0 +1,131 @@
+// Reads every #include of the sources and compares it with the checked-in list of edges, so that
+// the direction of dependencies holds by more than good will.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "src/base/file.h"
+#include "src/base/strings.h"
+
+namespace tilewright {
+namespace {
+
+const std::string kRoot = TILEWRIGHT_SOURCE_DIR;
+
+struct Include {
+  std::string from, file;
+  std::int64_t line;
+  std::string header;
+  bool quoted;
+};
+
+std::map<std::string, std::set<std::string>> AllowedEdges() {
+  std::map<std::string, std::set<std::string>> edges;
+  const auto text = ReadFile(kRoot + "/tests/layering/edges.txt");
+  EXPECT_TRUE(text.ok());
+  for (const std::string& line : Split(*text, '\n')) {
+    if (line.empty() || line[0] == '#') continue;
+    const auto colon = line.find(':');
+    std::set<std::string>& to = edges[line.substr(0, colon)];
+    for (const std::string& word : Split(Trim(line.substr(colon + 1)), ' ')) {
+      if (!word.empty()) to.insert(word);
+    }
+  }
+  return edges;
+}
+
+/// Module of a path relative to the root: "src/ir" or "measure"; empty if it is in none.
+std::string ModuleOf(const std::string& path, const std::map<std::string, std::set<std::string>>& edges) {
+  const auto parts = Split(path, '/');
+  if (edges.contains(parts[0])) return parts[0];
+  if (parts.size() > 1 && edges.contains(parts[0] + "/" + parts[1])) return parts[0] + "/" + parts[1];
+  return "";
+}
+
+std::vector<Include> AllIncludes() {
+  std::vector<Include> includes;
+  for (const auto& [module, unused] : AllowedEdges()) {
+    const std::filesystem::path folder = kRoot + "/" + module;
+    if (!std::filesystem::exists(folder)) continue;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension != ".h" && extension != ".cc" && extension != ".c") continue;
+      const auto text = ReadFile(entry.path().string());
+      std::int64_t number = 0;
+      for (const std::string& line : Split(*text, '\n')) {
+        ++number;
+        if (!line.starts_with("#include ")) continue;
+        const bool quoted = line.find('"') != std::string::npos;
+        const auto begin = line.find_first_of("\"<") + 1;
+        const auto end = line.find_first_of("\">", begin);
+        includes.push_back({module, std::filesystem::relative(entry.path(), kRoot).string(), number,
+                            line.substr(begin, end - begin), quoted});
+      }
+    }
+  }
+  std::sort(includes.begin(), includes.end(), [](const Include& a, const Include& b) {
+    return std::tie(a.file, a.line) < std::tie(b.file, b.line);
+  });
+  return includes;
+}
+
+TEST(LayeringTest, EveryIncludeFollowsAnAllowedEdge) {
+  const auto edges = AllowedEdges();
+  std::int64_t seen = 0;
+  for (const Include& include : AllIncludes()) {
+    if (!include.quoted) continue;
+    const std::string to = ModuleOf(include.header, edges);
+    EXPECT_FALSE(to.empty()) << include.file << ":" << include.line << ": \"" << include.header
+                             << "\" is not written from the repository root";
+    const auto& allowed = edges.at(include.from);
+    EXPECT_TRUE(to == include.from || allowed.contains(to) || allowed.contains("*"))
+        << include.file << ":" << include.line << ": " << include.from << " may not include " << to;
+    ++seen;
+  }
+  EXPECT_GT(seen, 50) << "the scan found too little to be believed";
+}
+
+TEST(LayeringTest, AllowedEdgesHaveNoCycle) {
+  const auto edges = AllowedEdges();
+  std::map<std::string, int> state;  // 1 = on the path, 2 = done
+  const std::function<void(const std::string&)> visit = [&](const std::string& module) {
+    ASSERT_NE(state[module], 1) << "cycle through " << module;
+    if (state[module] == 2) return;
+    state[module] = 1;
+    for (const std::string& to : edges.at(module)) {
+      if (to != "*") {
+        ASSERT_TRUE(edges.contains(to)) << module << " names unknown module " << to;
+        visit(to);
+      }
+    }
+    state[module] = 2;
+  };
+  for (const auto& [module, unused] : edges) visit(module);
+}
+
+// A library with one owner can be replaced; one that leaked everywhere can not.
+TEST(LayeringTest, ForeignLibrariesStayInTheirModule) {
+  const std::map<std::string, std::set<std::string>> owners = {
+      {"llvm/", {"src/codegen", "measure"}}, {"lld/", {"src/codegen", "measure"}},
+      {"sqlite3.h", {"records"}},            {"xgboost/", {"cost_model"}},
+      {"onnx/", {"src/graph"}},              {"google/protobuf/", {"src/graph"}},
+      {"CLI/", {"python_free_cli"}},
+  };
+  for (const Include& include : AllIncludes()) {
+    for (const auto& [prefix, modules] : owners) {
+      if (!include.header.starts_with(prefix)) continue;
+      EXPECT_TRUE(modules.contains(include.from))
+          << include.file << ":" << include.line << ": " << prefix << " belongs to another module";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilewright
