@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# build.sh FOLDER [CMAKE_OPTION...] [-- TARGET...]: configures and builds into FOLDER.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+folder=$1
+shift
+options=()
+while [ $# -gt 0 ] && [ "$1" != "--" ]; do
+  options+=("$1")
+  shift
+done
+[ "${1:-}" = "--" ] && shift
+command -v ccache >/dev/null && options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
+
+cmake -G Ninja -S . -B "$folder" "${options[@]}" >"$folder.configure.log" 2>&1 || {
+  cat "$folder.configure.log" >&2
+  exit 1
+}
+rm -f "$folder.configure.log"
+ninja -C "$folder" "$@" | tail -n 1

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Installs the Debian 12 packages the project builds with. Does nothing when all are there.
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build
+  llvm-19-dev liblld-19-dev libxgboost-dev libsqlite3-dev nlohmann-json3-dev
+  libonnx-dev libprotobuf-dev protobuf-compiler libcli11-dev libfmt-dev libspdlog-dev
+  libgtest-dev libgmock-dev libbenchmark-dev libzstd-dev zlib1g-dev
+  sqlite3
+)
+# Optional: the peer of the kernel benchmark, and what speeds builds up.
+optional=(libdnnl-dev ccache)
+[ "${1:-}" = "--with-fuzzers" ] && packages+=(clang-14 libclang-rt-14-dev)
+
+missing=()
+for package in "${packages[@]}" "${optional[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || { echo "setup: need root to install: ${missing[*]}" >&2; exit 1; }
+  root=(sudo)
+fi
+echo "setup: installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${root[@]}" apt-get update -qq
+"${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
