@@ -1,0 +1,137 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+
+#include "src/base/file.h"
+#include "src/base/hash.h"
+#include "src/base/json.h"
+#include "src/base/math.h"
+#include "src/base/random.h"
+#include "src/base/strings.h"
+
+namespace tilewright {
+namespace {
+
+Result<int> Half(int value) {
+  if (value % 2 != 0) return InvalidArgument("value: 3, expected an even number");
+  return value / 2;
+}
+
+Status UseHalf(int value) {
+  TW_RETURN_IF_ERROR(Half(value));
+  return {};
+}
+
+TEST(StatusTest, ErrorsTravelWithContext) {
+  EXPECT_TRUE(UseHalf(4).ok());
+  const Status status = UseHalf(3).WithContext("loading x.json");
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "loading x.json: value: 3, expected an even number");
+  EXPECT_TRUE(Status().WithContext("anything").ok());
+}
+
+TEST(StatusDeathTest, UsingAMissingValueIsABug) {
+  EXPECT_DEATH((void)*Half(3), "internal error: value_.has_value\\(\\) does not hold: value: 3");
+}
+
+TEST(StringsTest, SplitKeepsEmptyParts) {
+  EXPECT_THAT(Split("a,,b,", ','), testing::ElementsAre("a", "", "b", ""));
+  EXPECT_THAT(Split("", ','), testing::ElementsAre(""));
+  EXPECT_EQ(Trim(" \t a b\n"), "a b");
+  EXPECT_EQ(Trim(" \n"), "");
+}
+
+TEST(StringsTest, NumbersMustBeWholeTexts) {
+  EXPECT_EQ(*ParseInt64("-42"), -42);
+  for (const char* bad : {"", " 1", "1 ", "1.5", "9223372036854775808", "0x10", "+1"}) {
+    EXPECT_FALSE(ParseInt64(bad).ok()) << bad;
+  }
+  EXPECT_EQ(*ParseDouble("1e-05"), 1e-05);
+  EXPECT_FALSE(ParseDouble("1e").ok());
+  EXPECT_EQ(ParseInt64("x").status().message(), "'x' is not a 64-bit integer");
+}
+
+TEST(StringsTest, ShortestDoubleReadsBack) {
+  for (double value : {0.1, 1.0 / 3, 1e300, -0.0, 5e-324, 123456789.0}) {
+    EXPECT_EQ(*ParseDouble(ShortestDouble(value)), value);
+  }
+  EXPECT_EQ(ShortestDouble(0.1), "0.1");
+}
+
+TEST(JsonTest, ErrorsHaveLineAndColumn) {
+  EXPECT_TRUE(ParseJson(R"({"b":1,"a":[2]})").ok());
+  EXPECT_EQ(ParseJson(R"({"b":1,"a":2})")->dump(), R"({"b":1,"a":2})") << "order is kept";
+  const Status status = ParseJson("{\n  \"a\": 1,\n  x\n}").status();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), testing::StartsWith("line 3, column 3: not valid JSON: "));
+  EXPECT_FALSE(ParseJson("").ok());
+  EXPECT_FALSE(ParseJson("[1] 2").ok());
+}
+
+TEST(FileTest, WritesAsAWholeAndReadsBack) {
+  auto folder = TemporaryFolder::Create("tilewright-base-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/file";
+  const std::string contents("a\0b\n", 4);
+  ASSERT_TRUE(WriteFile(path, contents).ok());
+  EXPECT_EQ(*ReadFile(path), contents);
+  EXPECT_EQ(ReadFile(path, 3).status().message(), path + ": larger than the limit of 3 bytes");
+  EXPECT_EQ(ReadFile(path + ".none").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(ReadFile(folder->path()).status().message(),
+            folder->path() + ": is a folder, expected a file");
+  EXPECT_EQ(WriteFile(folder->path() + "/none/file", "x").code(), StatusCode::kUnavailable);
+}
+
+TEST(FileTest, TemporaryFolderGoesWithItsObject) {
+  std::string path;
+  {
+    auto folder = TemporaryFolder::Create("tilewright-base-test");
+    TemporaryFolder moved = std::move(*folder);
+    path = moved.path();
+    ASSERT_TRUE(WriteFile(path + "/file", "x").ok());
+    EXPECT_TRUE(FileExists(path));
+  }
+  EXPECT_FALSE(FileExists(path));
+}
+
+// The published check values of the algorithms, and of the made-up tensors.
+TEST(HashTest, KnownValues) {
+  EXPECT_EQ(Fnv1a64(""), 14695981039346656037ULL);
+  EXPECT_EQ(Fnv1a64("a"), 0xaf63dc4c8601ec8cULL);
+  EXPECT_EQ(HexOf(0x0123456789abcdefULL), "0123456789abcdef");
+  const std::string nine = "123456789";
+  EXPECT_EQ(Crc32(std::as_bytes(std::span(nine))), 0xCBF43926U);
+  EXPECT_EQ(SeededElement(Fnv1a64("relay.Constant.0"), 0), 14162697U);
+  EXPECT_EQ(SeededElement(Fnv1a64("relay.Constant.0"), 2), 2336069U);
+  EXPECT_EQ(SeededElement(Fnv1a64("conv10_w_0"), 1), 10936381U);
+}
+
+TEST(RandomTest, SameSeedSameNumbersAndInRange) {
+  Random a(7);
+  Random b(7);
+  std::array<int, 10> counts{};
+  for (int i = 0; i < 10'000; ++i) {
+    const std::uint64_t value = a.Below(10);
+    ASSERT_EQ(value, b.Below(10));
+    ++counts[value];
+    const double uniform = a.Uniform();
+    ASSERT_EQ(uniform, b.Uniform());
+    ASSERT_GE(uniform, 0);
+    ASSERT_LT(uniform, 1);
+  }
+  for (int count : counts) EXPECT_NEAR(count, 1000, 150);
+}
+
+TEST(MathTest, DivisionRoundsTowardsMinusInfinity) {
+  EXPECT_EQ(FloorDiv(-7, 2), -4);
+  EXPECT_EQ(FloorMod(-7, 2), 1);
+  EXPECT_EQ(FloorDiv(7, 2), 3);
+  EXPECT_EQ(CeilDiv(7, 2), 4);
+  EXPECT_EQ(RoundUp(7, 4), 8);
+}
+
+}  // namespace
+}  // namespace tilewright
