@@ -24,9 +24,10 @@ endfunction()
 add_library(tw_options INTERFACE)
 target_compile_options(tw_options INTERFACE -Wall -Wextra -Wshadow -Werror
                        # GCC 12: false alarms in <string> and <variant>
-                       "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-maybe-uninitialized>")
+                       "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-maybe-uninitialized>"
+                       $<$<AND:$<BOOL:${TILEWRIGHT_FUZZ}>,$<CXX_COMPILER_ID:Clang>>:-fsanitize=fuzzer-no-link>)
 if(TILEWRIGHT_SANITIZE)
-  target_compile_options(tw_options INTERFACE -fsanitize=${TILEWRIGHT_SANITIZE}
+  target_compile_options(tw_options INTERFACE -g1 -fsanitize=${TILEWRIGHT_SANITIZE}
                          -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(tw_options INTERFACE -fsanitize=${TILEWRIGHT_SANITIZE})
 endif()

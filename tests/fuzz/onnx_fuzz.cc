@@ -1,0 +1,12 @@
+#include <cstdint>
+#include <string_view>
+
+#include "src/graph/graph.h"
+#include "src/graph/passes.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  auto graph = tilewright::ImportOnnx(bytes, "fuzz");
+  if (graph.ok()) (void)tilewright::ExtractTasks(*graph).ok();
+  return 0;
+}

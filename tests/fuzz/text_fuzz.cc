@@ -1,0 +1,37 @@
+// Every short text of ours: workload keys, tuples, epilogues, configs, targets, fingerprints. What
+// parses must print to a text that parses back to the same value.
+
+#include <cstdint>
+#include <string_view>
+
+#include "src/base/status.h"
+#include "src/space/config.h"
+#include "src/target/cpu.h"
+#include "src/target/target.h"
+#include "src/tensor/epilogue.h"
+#include "src/tensor/workload.h"
+
+namespace {
+
+template <typename T, typename Parse, typename Print>
+void RoundTrip(std::string_view text, Parse parse, Print print) {
+  tilewright::Result<T> value = parse(text);
+  if (!value.ok()) return;
+  tilewright::Result<T> again = parse(print(*value));
+  TW_CHECK(again.ok() && *again == *value, print(*value));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tilewright;  // NOLINT: a test program of one function
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  RoundTrip<Workload>(text, Workload::Parse, [](const Workload& w) { return w.Key(); });
+  RoundTrip<Epilogue>(text, Epilogue::Parse, [](const Epilogue& e) { return e.ToString(); });
+  RoundTrip<Config>(text, Config::Parse, [](const Config& c) { return c.ToString(); });
+  RoundTrip<Target>(text, Target::Parse, [](const Target& t) { return t.ToString(); });
+  RoundTrip<DeviceFingerprint>(text, DeviceFingerprint::Parse,
+                               [](const DeviceFingerprint& d) { return d.ToString(); });
+  (void)Workload::FromAutotvmTuple(text).ok();
+  return 0;
+}
