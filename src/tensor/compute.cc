@@ -1,0 +1,74 @@
+#include "src/tensor/compute.h"
+
+#include <fmt/format.h>
+
+#include "src/tensor/compute_internal.h"
+
+namespace tilewright {
+
+ComputeOp PlainStage(std::string name, DataType dtype, std::vector<Axis> axes, Expr body) {
+  std::vector<std::int64_t> shape;
+  for (const Axis& axis : axes) shape.push_back(axis.extent);
+  ComputeOp stage;
+  stage.output = MakeBuffer(name, dtype, std::move(shape));
+  stage.name = std::move(name);
+  stage.axes = std::move(axes);
+  stage.body = std::move(body);
+  return stage;
+}
+
+ComputeOp ReductionStage(std::string name, std::vector<Axis> axes, std::vector<Axis> reduce_axes,
+                         Combiner combiner, Expr body) {
+  const DataType dtype = body.dtype();
+  ComputeOp stage = PlainStage(std::move(name), dtype, std::move(axes), std::move(body));
+  stage.reduce_axes = std::move(reduce_axes);
+  stage.combiner = combiner;
+  return stage;
+}
+
+std::size_t AxisPosition(std::int64_t axis, std::size_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+
+Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> inputs) {
+  if (IsAnchor(op.kind)) {
+    if (inputs.size() != 2) {
+      return InvalidArgument(fmt::format("{}: {} inputs, expected 2", OpName(op.kind),
+                                         inputs.size()));
+    }
+    auto workload = Workload::FromOperator(op, inputs[0], inputs[1]);
+    TW_RETURN_IF_ERROR(workload);
+    return DefineAnchor(*workload, {});
+  }
+  auto type = InferType(op, inputs);
+  TW_RETURN_IF_ERROR(type);
+  Compute compute;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    compute.inputs.push_back(
+        MakeBuffer(fmt::format("input{}", i), inputs[i].dtype, inputs[i].shape));
+  }
+  if (IsElementwise(op.kind) || op.kind == OpKind::kIdentity) {
+    DefineElementwise(op, *type, compute);
+    return compute;
+  }
+  switch (op.kind) {
+    case OpKind::kMaxPool2d:
+    case OpKind::kAvgPool2d:
+    case OpKind::kGlobalAvgPool2d:
+    case OpKind::kGlobalMaxPool2d:
+      TW_RETURN_IF_ERROR(DefinePool(op, inputs[0], *type, compute));
+      break;
+    case OpKind::kReduceMean:
+    case OpKind::kReduceSum:
+    case OpKind::kReduceMax:
+    case OpKind::kReduceMin: DefineReduce(op, *type, compute); break;
+    case OpKind::kSoftmax:
+    case OpKind::kLogSoftmax: DefineSoftmax(op, *type, compute); break;
+    case OpKind::kLrn: DefineLrn(op, *type, compute); break;
+    case OpKind::kBatchNorm: DefineBatchNorm(op, *type, compute); break;
+    default: TW_RETURN_IF_ERROR(DefineDataMovement(op, *type, compute)); break;
+  }
+  return compute;
+}
+
+}  // namespace tilewright

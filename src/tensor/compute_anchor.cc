@@ -1,0 +1,381 @@
+// Convolutions and matrix products share one shape of definition: an optional "pad" stage that gives
+// the data the sizes and the type the reduction wants, the "reduce" stage (a sum of products over
+// blocked operands), and an "output" stage with the compensation and the epilogue. What differs is
+// which primal index of data and weight belongs to an output position and a reduction step; that is
+// a Contraction.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "src/base/math.h"
+#include "src/tensor/compute.h"
+#include "src/tensor/layout.h"
+#include "src/tensor/linear_index.h"
+
+namespace tilewright {
+namespace {
+
+using Sizes = std::map<char, std::int64_t>;
+
+/// What the "pad" stage reads at one index of a dimension: source = index - before, where defined.
+struct Padding {
+  std::int64_t before = 0;
+  std::int64_t size = 0;  // of the padded dimension; 0: as the source
+  std::int64_t step = 1;  // only every step-th position has a source (transposed convolution)
+};
+
+struct Contraction {
+  Layout data, weight, output;
+  Sizes data_sizes, weight_sizes, output_sizes;  // logical
+  LayoutAxes out;
+  std::vector<Axis> reduce_axes;
+  PrimalIndices data_index, weight_index;  // data_index counts in the padded data
+  std::map<char, Padding> padding;
+  char channel = 'C';  // of output: what channel operands are indexed by
+};
+
+std::vector<std::int64_t> InOrder(const Layout& layout, const Sizes& sizes) {
+  std::vector<std::int64_t> ordered;
+  for (char c : layout.primal()) ordered.push_back(sizes.at(c));
+  return ordered;
+}
+
+std::vector<std::int64_t> PackedShape(const Layout& layout, const Sizes& sizes) {
+  return layout.Pack(InOrder(layout, sizes));
+}
+
+/// Size of a dimension in memory, blocks rounded up.
+std::int64_t RoundedSize(const Layout& layout, const Sizes& sizes, char dimension) {
+  return RoundUp(sizes.at(dimension), layout.BlockOf(dimension));
+}
+
+Result<Layout> ParseForm(std::string_view what, std::string_view form, std::string_view own,
+                         std::string_view dimensions) {
+  auto layout = Layout::Parse(form.empty() ? own : form);
+  TW_RETURN_IF_ERROR(layout);
+  const std::string letters = layout->primal();
+  const bool fits =
+      letters.size() == dimensions.size() && std::ranges::is_permutation(letters, dimensions);
+  // Spatial dimensions are never blocked: windows slide over them.
+  if (!fits || layout->BlockOf('H') != 1 || layout->BlockOf('W') != 1) {
+    return Unsupported(fmt::format("{} layout {}, expected the dimensions {} with blocks of channels",
+                                   what, layout->text(), dimensions));
+  }
+  return layout;
+}
+
+Status ParseLayouts(const Workload& w, const AnchorForm& form, std::string_view data,
+                    std::string_view weight, std::string_view output, Contraction& c) {
+  auto own_output = w.OutputLayout();
+  TW_RETURN_IF_ERROR(own_output);
+  auto data_layout = ParseForm("data", form.data, w.data_layout, data);
+  TW_RETURN_IF_ERROR(data_layout);
+  auto weight_layout = ParseForm("weight", form.weight, w.kernel_layout, weight);
+  TW_RETURN_IF_ERROR(weight_layout);
+  auto output_layout = ParseForm("output", form.output, *own_output, output);
+  TW_RETURN_IF_ERROR(output_layout);
+  c.data = *std::move(data_layout);
+  c.weight = *std::move(weight_layout);
+  c.output = *std::move(output_layout);
+  return {};
+}
+
+Axis ReduceAxis(std::string name, std::int64_t extent) {
+  return {MakeVar(std::move(name)), extent, true};
+}
+
+/// Axes of a reduced dimension as the weight blocks it: the outer one goes to the front of the
+/// reduction, the blocks (outermost first) to `inner`. Returns the index they spell.
+LinearIndex MakeReduction(const Layout& weight, const Sizes& weight_sizes, char dimension,
+                          std::string name, Contraction& c, std::vector<Axis>& inner) {
+  std::int64_t stride = weight.BlockOf(dimension);
+  const std::int64_t blocks = CeilDiv(weight_sizes.at(dimension), stride);
+  c.reduce_axes.push_back(ReduceAxis(name, blocks));
+  LinearIndex index = LinearIndex::Of(c.reduce_axes.back()).Times(stride);
+  for (const Layout::Part& part : weight.parts()) {
+    if (part.dimension != dimension || part.block == 0) continue;
+    name += "i";
+    stride /= part.block;
+    inner.push_back(ReduceAxis(name, part.block));
+    index = index.Plus(LinearIndex::Of(inner.back()).Times(stride));
+  }
+  return index;
+}
+
+/// Makes room in the padded data for the indices that rounded-up blocks reach.
+void CoverIndex(Contraction& c, char dimension) {
+  const std::int64_t reached = c.data_index.at(dimension).Max() + 1;
+  if (reached > RoundedSize(c.data, c.data_sizes, dimension)) c.padding[dimension].size = reached;
+}
+
+Result<Contraction> ConvolutionOf(const Workload& w, const AnchorForm& form) {
+  auto shape = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(shape);
+  const ConvShape& s = *shape;
+  Contraction c;
+  TW_RETURN_IF_ERROR(ParseLayouts(w, form, "NCHW", "OIHW", "NCHW", c));
+  const bool transposed = w.op == OpKind::kConv2dTranspose;
+  const std::int64_t in_per_group = s.c / s.groups, out_per_group = s.k / s.groups;
+  const bool depthwise = s.groups > 1 && in_per_group == 1;
+  c.data_sizes = {{'N', s.n}, {'C', s.c}, {'H', s.h}, {'W', s.w}};
+  c.weight_sizes = {{'O', transposed ? out_per_group : s.k},
+                    {'I', transposed ? s.c : in_per_group},
+                    {'H', s.r},
+                    {'W', s.s}};
+  c.output_sizes = {{'N', s.n}, {'C', s.k}, {'H', s.oh}, {'W', s.ow}};
+  const bool grouped = s.groups > 1 && !(depthwise && out_per_group == 1);
+  if (grouped && (s.k % c.output.BlockOf('C') != 0 || in_per_group % c.weight.BlockOf('I') != 0)) {
+    return Unsupported(fmt::format("{} groups of {} to {} channels with weight layout {} and output "
+                                   "layout {}, expected blocks that divide them",
+                                   s.groups, in_per_group, out_per_group, c.weight.text(),
+                                   c.output.text()));
+  }
+  c.out = MakeLayoutAxes(c.output, PackedShape(c.output, c.output_sizes),
+                         {{'N', "n"}, {'C', "oc"}, {'H', "oh"}, {'W', "ow"}});
+  const LinearIndex k = c.out.primal.at('C');
+
+  std::vector<Axis> inner;
+  LinearIndex ic;
+  if (!depthwise && transposed && s.groups > 1) {
+    c.reduce_axes.push_back(ReduceAxis("ic", in_per_group));
+    ic = LinearIndex::Of(c.reduce_axes.back());
+  } else if (!depthwise) {
+    ic = MakeReduction(c.weight, c.weight_sizes, 'I', "ic", c, inner);
+  }
+  c.reduce_axes.push_back(ReduceAxis("kh", s.r));
+  const LinearIndex kh = LinearIndex::Of(c.reduce_axes.back());
+  c.reduce_axes.push_back(ReduceAxis("kw", s.s));
+  const LinearIndex kw = LinearIndex::Of(c.reduce_axes.back());
+  c.reduce_axes.insert(c.reduce_axes.end(), inner.begin(), inner.end());
+
+  const LinearIndex group = s.groups > 1 ? k.DivMod(out_per_group).first : LinearIndex();
+  const LinearIndex in_channel = group.Times(in_per_group).Plus(ic);
+  const std::int64_t step_h = transposed ? 1 : s.stride_h, step_w = transposed ? 1 : s.stride_w;
+  c.data_index = {
+      {'N', c.out.primal.at('N')},
+      {'C', in_channel},
+      {'H', c.out.primal.at('H').Times(step_h).Plus(kh.Times(s.dilation_h))},
+      {'W', c.out.primal.at('W').Times(step_w).Plus(kw.Times(s.dilation_w))}};
+  CoverIndex(c, 'C');
+  if (transposed) {
+    // The data with stride - 1 zeros between its elements, under the kernel turned around.
+    const std::int64_t reach_h = s.dilation_h * (s.r - 1), reach_w = s.dilation_w * (s.s - 1);
+    c.padding['H'] = {reach_h - s.pad_top, s.oh + reach_h, s.stride_h};
+    c.padding['W'] = {reach_w - s.pad_left, s.ow + reach_w, s.stride_w};
+    c.weight_index = {{'O', s.groups > 1 ? k.DivMod(out_per_group).second : k},
+                      {'I', in_channel},
+                      {'H', kh.Times(-1).Plus(s.r - 1)},
+                      {'W', kw.Times(-1).Plus(s.s - 1)}};
+    return c;
+  }
+  if (s.pad_top + s.pad_bottom > 0) {
+    c.padding['H'] = {s.pad_top, s.h + s.pad_top + s.pad_bottom, 1};
+  }
+  if (s.pad_left + s.pad_right > 0) {
+    c.padding['W'] = {s.pad_left, s.w + s.pad_left + s.pad_right, 1};
+  }
+  c.weight_index = {{'O', k}, {'I', ic}, {'H', kh}, {'W', kw}};
+  return c;
+}
+
+Result<Contraction> MatmulOf(const Workload& w, const AnchorForm& form) {
+  const bool batched = w.op == OpKind::kBatchMatmul;
+  Contraction c;
+  TW_RETURN_IF_ERROR(ParseLayouts(w, form, batched ? "BMK" : "MK", batched ? "BNK" : "NK",
+                                  batched ? "BMN" : "MN", c));
+  c.channel = 'N';
+  auto own_data = Layout::Parse(w.data_layout);
+  TW_RETURN_IF_ERROR(own_data);
+  auto own_weight = Layout::Parse(w.kernel_layout);
+  TW_RETURN_IF_ERROR(own_weight);
+  const std::vector<std::int64_t> data = own_data->Unpack(w.data.shape);
+  const std::vector<std::int64_t> weight = own_weight->Unpack(w.weight.shape);
+  for (std::size_t i = 0; i < data.size(); ++i) c.data_sizes[own_data->primal()[i]] = data[i];
+  for (std::size_t i = 0; i < weight.size(); ++i) {
+    c.weight_sizes[own_weight->primal()[i]] = weight[i];
+  }
+  c.output_sizes = {{'M', c.data_sizes.at('M')}, {'N', c.weight_sizes.at('N')}};
+  if (batched) c.output_sizes['B'] = c.data_sizes.at('B');
+  c.out = MakeLayoutAxes(c.output, PackedShape(c.output, c.output_sizes),
+                         {{'B', "b"}, {'M', "m"}, {'N', "n"}});
+  std::vector<Axis> inner;
+  const LinearIndex k = MakeReduction(c.weight, c.weight_sizes, 'K', "k", c, inner);
+  c.reduce_axes.insert(c.reduce_axes.end(), inner.begin(), inner.end());
+  c.data_index = {{'M', c.out.primal.at('M')}, {'K', k}};
+  c.weight_index = {{'N', c.out.primal.at('N')}, {'K', k}};
+  if (batched) c.data_index['B'] = c.weight_index['B'] = c.out.primal.at('B');
+  CoverIndex(c, 'M');
+  CoverIndex(c, 'K');
+  return c;
+}
+
+Status CheckForm(const Workload& w, const AnchorForm& form) {
+  if (form.shift_data) {
+    const bool bytes = w.data.dtype == kInt8 && w.weight.dtype == kInt8;
+    if (bytes && !form.multiply_dtype && w.op != OpKind::kBatchMatmul) return {};
+    return Unsupported(fmt::format("shifted data of {}, expected int8 data and constant int8 weights",
+                                   w.Key()));
+  }
+  if (!form.multiply_dtype) return {};
+  const DataType wide = *form.multiply_dtype;
+  const auto fits = [&](DataType narrow) {
+    const bool sign_fits = wide.code == narrow.code || wide.bits > narrow.bits;
+    return narrow.is_integer() && wide.code == TypeCode::kInt && narrow.bits <= wide.bits &&
+           sign_fits;
+  };
+  if (fits(w.data.dtype) && fits(w.weight.dtype)) return {};
+  return Unsupported(fmt::format("multiplying {} x {} as {}, expected a type that holds both",
+                                 DataTypeName(w.data.dtype), DataTypeName(w.weight.dtype),
+                                 DataTypeName(wide)));
+}
+
+Expr ConvertData(const AnchorForm& form, Expr value) {
+  if (form.shift_data) {
+    return MakeCast(kUInt8, MakeCast(kInt32, value) + MakeInt(kInt32, 128));
+  }
+  return form.multiply_dtype ? MakeCast(*form.multiply_dtype, value) : value;
+}
+
+/// The data as the reduction reads it.
+ComputeOp PadStage(const Contraction& c, const AnchorForm& form, const Buffer& data) {
+  Sizes padded = c.data_sizes;
+  for (const auto& [dimension, padding] : c.padding) {
+    if (padding.size > 0) padded[dimension] = padding.size;
+  }
+  LayoutAxes axes =
+      MakeLayoutAxes(c.data, PackedShape(c.data, padded),
+                     {{'N', "n"}, {'C', "c"}, {'H', "h"}, {'W', "w"}, {'B', "b"}, {'M', "m"},
+                      {'K', "k"}});
+  PrimalIndices source = axes.primal;
+  Expr inside = MakeInt(kBool, 1);
+  for (const auto& [dimension, padding] : c.padding) {
+    LinearIndex& index = source.at(dimension);
+    const std::int64_t size = RoundedSize(c.data, c.data_sizes, dimension);
+    if (padding.step == 1) {
+      inside = And(inside, Inside(index, padding.before, size));
+      index = index.Plus(-padding.before);
+      continue;
+    }
+    const std::int64_t span = (size - 1) * padding.step + 1;
+    inside = And(inside, Inside(index, padding.before, span));
+    const Expr position = index.Plus(-padding.before).ToExpr();
+    inside = And(inside, Eq(FloorMod(position, Expr(padding.step)), Expr(0)));
+    index = LinearIndex::Atom(FloorDiv(position, Expr(padding.step)), size);
+  }
+  const Expr value = ConvertData(form, MakeLoad(data, MemoryIndices(c.data, source)));
+  const DataType dtype = value.dtype();
+  // With one source position an atom of extent 1 folds to index 0, which is right wherever the
+  // condition holds.
+  ComputeOp stage;
+  stage.name = "pad";
+  stage.output = MakeBuffer("pad", dtype, PackedShape(c.data, padded));
+  stage.axes = std::move(axes.axes);
+  stage.body = MakeSelect(inside, value, MakeConst(dtype, form.shift_data ? 128 : 0));
+  return stage;
+}
+
+ComputeOp ReduceStage(const Contraction& c, const Buffer& data, const Buffer& weight,
+                      DataType accumulator) {
+  const Expr a = MakeLoad(data, MemoryIndices(c.data, c.data_index));
+  const Expr b = MakeLoad(weight, MemoryIndices(c.weight, c.weight_index));
+  ComputeOp stage;
+  stage.name = "reduce";
+  stage.output = MakeBuffer("reduce", accumulator, PackedShape(c.output, c.output_sizes));
+  stage.axes = c.out.axes;
+  stage.reduce_axes = c.reduce_axes;
+  stage.combiner = Combiner::kSum;
+  stage.body = MakeCast(accumulator, a) * MakeCast(accumulator, b);
+  return stage;
+}
+
+/// The value after one step, with the operand's buffer appended to `inputs`.
+Result<Expr> ApplyStep(const EpilogueStep& step, const Expr& current, const LayoutAxes& axes,
+                       char channel, const ComputeOp& stage, std::vector<Buffer>& inputs) {
+  const DataType dtype = current.dtype();
+  std::vector<TensorType> types{TensorType{{}, dtype}};
+  Expr operand;
+  if (step.operand == OperandKind::kScalar) {
+    operand = ConstantOf(dtype, step.scalar);
+  } else if (step.operand != OperandKind::kNone) {
+    const bool vector = step.operand == OperandKind::kChannel;
+    const LinearIndex& index = axes.primal.at(channel);
+    const std::string name = fmt::format("operand{}", inputs.size());
+    const Buffer buffer = MakeBuffer(
+        name, step.operand_dtype,
+        vector ? std::vector<std::int64_t>{index.Max() + 1} : stage.output->shape);
+    operand = vector ? MakeLoad(buffer, {index.ToExpr()}) : MakeLoad(buffer, VarsOf(stage.axes));
+    operand = MakeCast(dtype, operand);
+    inputs.push_back(buffer);
+  }
+  if (operand) types.push_back(types[0]);
+  auto type = InferType(step.op, types);
+  if (!type.ok()) return type.status().WithContext("epilogue");
+  if (!operand) return ElementwiseExpr(step.op, current, {});
+  return step.operand_first ? ElementwiseExpr(step.op, operand, current)
+                            : ElementwiseExpr(step.op, current, operand);
+}
+
+/// Compensation and epilogue on the sums of `reduce`.
+Result<ComputeOp> OutputStage(const Contraction& c, const Epilogue& epilogue,
+                              const AnchorForm& form, const ComputeOp& reduce,
+                              std::vector<Buffer>& inputs) {
+  LayoutAxes axes =
+      MakeLayoutAxes(c.output, reduce.output->shape,
+                     {{'N', "n"}, {'C', "oc"}, {'H', "oh"}, {'W', "ow"},
+                      {'B', "b"}, {'M', "m"}});
+  ComputeOp stage;
+  stage.name = "output";
+  stage.axes = axes.axes;
+  stage.output = reduce.output;  // its shape, until the type is known
+  Expr current = MakeLoad(reduce.output, axes.vars());
+  if (form.shift_data) {
+    const LinearIndex& channel = axes.primal.at(c.channel);
+    const Buffer compensation = MakeBuffer("compensation", kInt32, {channel.Max() + 1});
+    current = current + MakeLoad(compensation, {channel.ToExpr()});
+    inputs.push_back(compensation);
+  }
+  for (const EpilogueStep& step : epilogue.steps) {
+    auto next = ApplyStep(step, current, axes, c.channel, stage, inputs);
+    TW_RETURN_IF_ERROR(next);
+    current = *next;
+  }
+  stage.output = MakeBuffer("output", current.dtype(), reduce.output->shape);
+  stage.body = current;
+  return stage;
+}
+
+}  // namespace
+
+Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
+                             const AnchorForm& form) {
+  const std::array types{workload.data, workload.weight};
+  TW_RETURN_IF_ERROR(InferType(workload.ToOperator(), types));
+  TW_RETURN_IF_ERROR(CheckForm(workload, form));
+  const bool convolution =
+      workload.op == OpKind::kConv2d || workload.op == OpKind::kConv2dTranspose;
+  auto contraction = convolution ? ConvolutionOf(workload, form) : MatmulOf(workload, form);
+  TW_RETURN_IF_ERROR(contraction);
+  const Contraction& c = *contraction;
+  const DataType weight_dtype = form.multiply_dtype.value_or(workload.weight.dtype);
+  Compute compute;
+  compute.macs = workload.macs();
+  compute.inputs = {
+      MakeBuffer("data", workload.data.dtype, PackedShape(c.data, c.data_sizes)),
+      MakeBuffer("weight", weight_dtype, PackedShape(c.weight, c.weight_sizes))};
+  Buffer data = compute.inputs[0];
+  if (!c.padding.empty() || form.shift_data ||
+      form.multiply_dtype.value_or(data->dtype) != data->dtype) {
+    compute.stages.push_back(PadStage(c, form, data));
+    data = compute.stages.back().output;
+  }
+  compute.stages.push_back(ReduceStage(c, data, compute.inputs[1], workload.out_dtype));
+  if (form.shift_data || !epilogue.steps.empty()) {
+    auto output = OutputStage(c, epilogue, form, compute.stages.back(), compute.inputs);
+    TW_RETURN_IF_ERROR(output);
+    compute.stages.push_back(*std::move(output));
+  }
+  return compute;
+}
+
+}  // namespace tilewright

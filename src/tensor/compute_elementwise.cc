@@ -1,0 +1,192 @@
+#include <cmath>
+#include <limits>
+
+#include "src/tensor/compute.h"
+#include "src/tensor/linear_index.h"
+
+namespace tilewright {
+namespace {
+
+Expr Const(DataType dtype, double value) { return ConstantOf(dtype, value); }
+
+Expr Call(const char* name, Expr a) {
+  const DataType dtype = a.dtype();
+  return MakeCall(dtype, name, {std::move(a)});
+}
+
+/// Quotient truncated towards zero, with the two undefined cases given values: x / 0 is 0, and the
+/// lowest number divided by -1 wraps to itself.
+Expr IntegerDiv(Expr a, Expr b) {
+  const DataType dtype = a.dtype();
+  const Expr zero = MakeInt(dtype, 0), one = MakeInt(dtype, 1), minus_one = MakeInt(dtype, -1);
+  std::int64_t constant = 0;
+  if (b.IsInt(&constant)) {
+    if (constant == 0) return zero;
+    if (dtype.code == TypeCode::kInt && constant == -1) return zero - a;
+    return Div(a, b);
+  }
+  const Expr is_zero = Eq(b, zero);
+  if (dtype.code == TypeCode::kUInt) {
+    return MakeSelect(is_zero, zero, Div(a, MakeSelect(is_zero, one, b)));
+  }
+  const Expr is_minus_one = Eq(b, minus_one);
+  const Expr quotient = Div(a, MakeSelect(Or(is_zero, is_minus_one), one, b));
+  return MakeSelect(is_zero, zero, MakeSelect(is_minus_one, zero - a, quotient));
+}
+
+/// Arithmetic shift; amounts outside the width count as the width less one.
+Expr ShiftRight(Expr a, Expr b) {
+  const Expr last = MakeInt(a.dtype(), a.dtype().bits - 1);
+  std::int64_t constant = 0;
+  if (b.IsInt(&constant)) {
+    if (constant < 0 || constant >= a.dtype().bits) b = last;
+  } else {
+    // Negative amounts first: they would pass the upper bound.
+    if (b.dtype().code == TypeCode::kInt) b = MakeSelect(Lt(b, MakeInt(b.dtype(), 0)), last, b);
+    b = Min(b, last);
+  }
+  return MakeBinary(ExprKind::kShiftRight, a, b);
+}
+
+Expr BinaryExpr(OpKind kind, Expr a, Expr b) {
+  switch (kind) {
+    case OpKind::kAdd: return a + b;
+    case OpKind::kSub: return a - b;
+    case OpKind::kMul: return a * b;
+    case OpKind::kDiv: return a.dtype().is_float() ? Div(a, b) : IntegerDiv(a, b);
+    case OpKind::kMax: return Max(a, b);
+    case OpKind::kMin: return Min(a, b);
+    case OpKind::kShiftRight: return ShiftRight(a, b);
+    default: {
+      const DataType dtype = a.dtype();
+      return MakeCall(dtype, "pow", {std::move(a), std::move(b)});
+    }
+  }
+}
+
+/// Integer bounds are rounded inwards and cut to the type; infinite ones do nothing.
+Expr ClipExpr(Expr a, double low, double high) {
+  const DataType dtype = a.dtype();
+  if (dtype.is_float()) {
+    if (std::isfinite(low)) a = Max(a, Const(dtype, low));
+    if (std::isfinite(high)) a = Min(a, Const(dtype, high));
+    return a;
+  }
+  constexpr double kLimit = 9.2e18;  // beyond it a bound bounds no integer
+  low = std::ceil(low);
+  high = std::floor(high);
+  const double lowest = static_cast<double>(LowestOf(dtype)->int_value);
+  const double highest = dtype.code == TypeCode::kUInt && dtype.bits == 64
+                             ? kLimit
+                             : static_cast<double>(HighestOf(dtype)->int_value);
+  if (low > lowest) a = Max(a, low >= highest ? HighestOf(dtype) : Const(dtype, low));
+  if (high < highest) a = Min(a, high <= lowest ? LowestOf(dtype) : Const(dtype, high));
+  return a;
+}
+
+Expr CastExpr(DataType to, Expr a) {
+  if (to.is_bool() && !a.dtype().is_bool()) {
+    return MakeBinary(ExprKind::kNe, a, Const(a.dtype(), 0));
+  }
+  return MakeCast(to, a);
+}
+
+/// Rounds half to even and cuts to the range of the integer type `to`.
+Expr SaturateCastExpr(DataType to, Expr a) {
+  if (!to.is_integer()) return CastExpr(to, a);
+  if (a.dtype().is_float()) {
+    // The bounds of types wider than 16 bits are no float32.
+    if (to.bits > 16) a = MakeCast(kFloat64, a);
+    const DataType from = a.dtype();
+    a = Call("rint", a);
+    a = Max(a, Const(from, static_cast<double>(LowestOf(to)->int_value)));
+    a = Min(a, Const(from, static_cast<double>(HighestOf(to)->int_value)));
+    return MakeCast(to, a);
+  }
+  if (a.dtype().is_bool()) return MakeCast(to, a);
+  const bool to_unsigned = to.code == TypeCode::kUInt;
+  const bool from_unsigned = a.dtype().code == TypeCode::kUInt;
+  if (to_unsigned && !from_unsigned) a = Max(a, MakeInt(a.dtype(), 0));
+  if (!to_unsigned && !from_unsigned && to.bits < a.dtype().bits) {
+    a = Max(a, MakeInt(a.dtype(), LowestOf(to)->int_value));
+  }
+  const int value_bits_to = to.bits - (to_unsigned ? 0 : 1);
+  const int value_bits_from = a.dtype().bits - (from_unsigned ? 0 : 1);
+  if (value_bits_to < value_bits_from) {
+    a = Min(a, MakeInt(a.dtype(), HighestOf(to)->int_value));
+  }
+  return MakeCast(to, a);
+}
+
+/// TVM's fixed_point_multiply: x * multiplier * 2^(shift - 31) in int64, rounded half upwards; a
+/// multiplier of 2^30 is a shift in 32 bits.
+Expr FixedPointMultiply(Expr x, std::int64_t multiplier, std::int64_t shift) {
+  constexpr std::int64_t kHalf = std::int64_t{1} << 30;
+  if (multiplier == kHalf) {
+    if (shift >= 1) {
+      return MakeBinary(ExprKind::kShiftLeft, x, MakeInt(kInt32, shift - 1));
+    }
+    const Expr rounding = MakeInt(kInt32, std::int64_t{1} << -shift);
+    return MakeBinary(ExprKind::kShiftRight, x + rounding, MakeInt(kInt32, 1 - shift));
+  }
+  const std::int64_t left = std::max<std::int64_t>(shift, 0);
+  const std::int64_t right = 31 + std::max<std::int64_t>(-shift, 0);
+  Expr wide = MakeCast(kInt64, x);
+  if (left > 0) wide = MakeBinary(ExprKind::kShiftLeft, wide, MakeInt(kInt64, left));
+  wide = wide * MakeInt(kInt64, multiplier) + MakeInt(kInt64, std::int64_t{1} << (right - 1));
+  return MakeCast(kInt32, MakeBinary(ExprKind::kShiftRight, wide, MakeInt(kInt64, right)));
+}
+
+Expr HardSigmoid(Expr a, double alpha, double beta) {
+  const DataType dtype = a.dtype();
+  const Expr line = a * Const(dtype, alpha) + Const(dtype, beta);
+  return Max(Min(line, Const(dtype, 1)), Const(dtype, 0));
+}
+
+/// Functions whose results have a fraction: inputs are floats.
+Expr FloatExpr(const Operator& op, Expr a) {
+  const DataType dtype = a.dtype();
+  const Expr one = Const(dtype, 1), zero = Const(dtype, 0);
+  switch (op.kind) {
+    case OpKind::kLeakyRelu:
+      return MakeSelect(Lt(a, zero), a * Const(dtype, op.attributes.alpha), a);
+    case OpKind::kSigmoid: return Div(one, one + Call("exp", zero - a));
+    case OpKind::kHardSigmoid: return HardSigmoid(a, op.attributes.alpha, op.attributes.beta);
+    case OpKind::kHardSwish: return a * HardSigmoid(a, 1.0 / 6.0, 0.5);
+    case OpKind::kTanh: return Call("tanh", a);
+    case OpKind::kExp: return Call("exp", a);
+    case OpKind::kLog: return Call("log", a);
+    case OpKind::kSqrt: return Call("sqrt", a);
+    case OpKind::kErf: return Call("erf", a);
+    case OpKind::kRound: return Call("round", a);
+    case OpKind::kRoundEven: return Call("rint", a);
+    case OpKind::kFloor: return Call("floor", a);
+    case OpKind::kCeil: return Call("ceil", a);
+    default: return a;
+  }
+}
+
+}  // namespace
+
+Expr ElementwiseExpr(const Operator& op, Expr a, Expr b) {
+  TW_CHECK(IsElementwise(op.kind));
+  if (b) return BinaryExpr(op.kind, std::move(a), std::move(b));
+  const DataType dtype = a.dtype();
+  switch (op.kind) {
+    case OpKind::kRelu: return Max(a, Const(dtype, 0));
+    case OpKind::kClip: return ClipExpr(a, op.attributes.a_min, op.attributes.a_max);
+    case OpKind::kNegate: return dtype.is_float() ? a * Const(dtype, -1) : MakeInt(dtype, 0) - a;
+    case OpKind::kAbs:
+      if (dtype.is_float()) return Call("abs", a);
+      return dtype.code == TypeCode::kInt ? Max(a, MakeInt(dtype, 0) - a) : a;
+    case OpKind::kCast: return CastExpr(op.attributes.dtype.value_or(dtype), a);
+    case OpKind::kSaturateCast: return SaturateCastExpr(op.attributes.dtype.value_or(dtype), a);
+    case OpKind::kFixedPointMultiply:
+      return FixedPointMultiply(a, op.attributes.multiplier, op.attributes.shift);
+    default:
+      // Rounding does nothing to an integer; the other functions take floats only.
+      return dtype.is_float() ? FloatExpr(op, a) : a;
+  }
+}
+
+}  // namespace tilewright

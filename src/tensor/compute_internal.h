@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+
+#include "src/tensor/compute.h"
+
+namespace tilewright {
+
+// Definitions by family of operator, for DefineOperator. Inputs have been type-checked and `type` is
+// the result's type; `compute` has its input buffers and gets its stages.
+void DefineElementwise(const Operator& op, const TensorType& type, Compute& compute);
+Status DefinePool(const Operator& op, const TensorType& input, const TensorType& type,
+                  Compute& compute);
+void DefineReduce(const Operator& op, const TensorType& type, Compute& compute);
+void DefineSoftmax(const Operator& op, const TensorType& type, Compute& compute);
+void DefineLrn(const Operator& op, const TensorType& type, Compute& compute);
+void DefineBatchNorm(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineDataMovement(const Operator& op, const TensorType& type, Compute& compute);
+
+/// A stage without reduction.
+ComputeOp PlainStage(std::string name, DataType dtype, std::vector<Axis> axes, Expr body);
+/// A stage that reduces; the output's type is the body's.
+ComputeOp ReductionStage(std::string name, std::vector<Axis> axes, std::vector<Axis> reduce_axes,
+                         Combiner combiner, Expr body);
+/// Position of a possibly negative axis that is known to be in range.
+std::size_t AxisPosition(std::int64_t axis, std::size_t rank);
+
+}  // namespace tilewright
