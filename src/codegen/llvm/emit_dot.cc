@@ -1,0 +1,144 @@
+// Dot products of 8- and 16-bit integers into 32-bit lanes. All forms are exact: where the target
+// has no instruction that sums four 8-bit products without saturating, the even and the odd bytes
+// of each lane are widened to 16 bits and multiplied separately (vpmaddwd cannot overflow then).
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/math.h"
+#include "src/codegen/llvm/function_emitter.h"
+#include "src/schedule/intrinsics.h"
+
+namespace tilewright::cpu {
+namespace {
+
+using llvm::Intrinsic::ID;
+namespace intrinsic = llvm::Intrinsic;
+
+/// The instruction for 4, 8 or 16 lanes.
+ID ByLanes(int lanes, ID four, ID eight, ID sixteen) {
+  return lanes == 4 ? four : lanes == 8 ? eight : sixteen;
+}
+
+bool HasPairProduct(const KernelContext& kernel, int lanes) {
+  return kernel.x86 && (lanes == 4 || (lanes == 8 && kernel.features.avx2) ||
+                        (lanes == 16 && kernel.features.avx512));
+}
+
+bool HasVnni(const KernelContext& kernel, int lanes) {
+  if (!kernel.x86 || (lanes != 4 && lanes != 8 && lanes != 16)) return false;
+  return kernel.features.avx512_vnni || (kernel.features.avx_vnni && lanes != 16);
+}
+
+llvm::VectorType* Lanes(llvm::Type* element, int count) {
+  return llvm::FixedVectorType::get(element, static_cast<unsigned>(count));
+}
+
+/// acc + a . b for `depth` elements per lane, spelled out: for targets without an instruction.
+llvm::Value* PlainDot(llvm::IRBuilder<>& builder, llvm::Value* acc, llvm::Value* a, llvm::Value* b,
+                      int lanes, int depth, bool a_signed) {
+  llvm::VectorType* narrow = Lanes(builder.getIntNTy(static_cast<unsigned>(32 / depth)),
+                                   lanes * depth);
+  llvm::VectorType* wide = Lanes(builder.getInt32Ty(), lanes * depth);
+  a = builder.CreateIntCast(builder.CreateBitCast(a, narrow), wide, a_signed);
+  b = builder.CreateSExt(builder.CreateBitCast(b, narrow), wide);
+  llvm::Value* products = builder.CreateMul(a, b);
+  for (int j = 0; j < depth; ++j) {
+    std::vector<int> picked;
+    for (int lane = 0; lane < lanes; ++lane) picked.push_back(lane * depth + j);
+    acc = builder.CreateAdd(acc, builder.CreateShuffleVector(products, picked));
+  }
+  return acc;
+}
+
+llvm::Value* PairProduct(llvm::IRBuilder<>& builder, int lanes, llvm::Value* a, llvm::Value* b) {
+  const ID id = ByLanes(lanes, intrinsic::x86_sse2_pmadd_wd, intrinsic::x86_avx2_pmadd_wd,
+                        intrinsic::x86_avx512_pmaddw_d_512);
+  llvm::VectorType* words = Lanes(builder.getInt16Ty(), lanes * 2);
+  return builder.CreateIntrinsic(id, {}, {builder.CreateBitCast(a, words),
+                                          builder.CreateBitCast(b, words)});
+}
+
+}  // namespace
+
+/// `a`: four unsigned bytes per lane, `b`: four signed bytes per lane, both as <lanes x i32>.
+llvm::Value* FunctionEmitter::EmitDot4(Value* acc, Value* a, Value* b, int lanes) {
+  if (HasVnni(kernel_, lanes)) {
+    const ID id = ByLanes(lanes, intrinsic::x86_avx512_vpdpbusd_128,
+                          intrinsic::x86_avx512_vpdpbusd_256, intrinsic::x86_avx512_vpdpbusd_512);
+    return builder_.CreateIntrinsic(id, {}, {acc, a, b});
+  }
+  if (!HasPairProduct(kernel_, lanes)) {
+    return PlainDot(builder_, acc, a, b, lanes, 4, /*a_signed=*/false);
+  }
+  Value* a_even = builder_.CreateAnd(a, llvm::ConstantInt::get(a->getType(), 0x00FF00FF));
+  Value* a_odd = builder_.CreateAnd(builder_.CreateLShr(a, 8),
+                                    llvm::ConstantInt::get(a->getType(), 0x00FF00FF));
+  Value* words = builder_.CreateBitCast(b, Lanes(builder_.getInt16Ty(), lanes * 2));
+  Value* b_even = builder_.CreateAShr(builder_.CreateShl(words, 8), 8);
+  Value* b_odd = builder_.CreateAShr(words, 8);
+  acc = builder_.CreateAdd(acc, PairProduct(builder_, lanes, a_even, b_even));
+  return builder_.CreateAdd(acc, PairProduct(builder_, lanes, a_odd, b_odd));
+}
+
+/// `a`, `b`: two signed 16-bit values per lane, as <lanes x i32>.
+llvm::Value* FunctionEmitter::EmitDot2(Value* acc, Value* a, Value* b, int lanes) {
+  if (HasVnni(kernel_, lanes)) {
+    const ID id = ByLanes(lanes, intrinsic::x86_avx512_vpdpwssd_128,
+                          intrinsic::x86_avx512_vpdpwssd_256, intrinsic::x86_avx512_vpdpwssd_512);
+    return builder_.CreateIntrinsic(id, {}, {acc, a, b});
+  }
+  if (!HasPairProduct(kernel_, lanes)) {
+    return PlainDot(builder_, acc, a, b, lanes, 2, /*a_signed=*/true);
+  }
+  return builder_.CreateAdd(acc, PairProduct(builder_, lanes, a, b));
+}
+
+void FunctionEmitter::EmitIntrinsic(const Stmt& stmt) {
+  memo_.clear();
+  const DotIntrinsic* dot = FindDotIntrinsic(stmt->name);
+  if (dot == nullptr) return kernel_.Fail(Unsupported("no code for the intrinsic " + stmt->name));
+  if (lanes_ > 0) return kernel_.Fail(Unsupported("intrinsic inside of a vector loop"));
+  if (stmt->regions.size() != 3) {
+    return kernel_.Fail(InvalidArgument(stmt->name + " takes 3 regions, given " +
+                                        std::to_string(stmt->regions.size())));
+  }
+  const Region& acc = stmt->regions[0];
+  const Region& a = stmt->regions[1];
+  const Region& b = stmt->regions[2];
+  const std::int64_t extent = Product(acc.extent);
+  if (Product(a.extent) != dot->depth || Product(b.extent) != extent * dot->depth ||
+      acc.buffer->dtype != dot->acc || a.buffer->dtype != dot->a || b.buffer->dtype != dot->b) {
+    return kernel_.Fail(InvalidArgument(stmt->name + ": regions of the wrong size or type"));
+  }
+  std::optional<Linear> acc_index = Flatten(*acc.buffer, acc.min);
+  const std::optional<Linear> a_index = Flatten(*a.buffer, a.min);
+  std::optional<Linear> b_index = Flatten(*b.buffer, b.min);
+  if (!acc_index || !a_index || !b_index) {
+    return kernel_.Fail(Internal(stmt->name + ": an index is not a scalar"));
+  }
+  Value* bytes = builder_.CreateAlignedLoad(builder_.getInt32Ty(), AddressOf(*a.buffer, *a_index),
+                                            AlignmentOf(*a.buffer, *a_index));
+  std::int64_t lanes = kernel_.vector_bytes() / 4;
+  if (kernel_.features.avx512 && !kernel_.features.avx512_vnni && kernel_.features.avx_vnni) lanes = 8;
+  for (std::int64_t done = 0; done < extent; done += lanes) {
+    while (lanes > extent - done) lanes /= 2;
+    auto* type = Lanes(builder_.getInt32Ty(), static_cast<int>(lanes));
+    Value* acc_address = AddressOf(*acc.buffer, *acc_index);
+    const llvm::Align acc_align = AlignmentOf(*acc.buffer, *acc_index);
+    Value* sum = builder_.CreateAlignedLoad(type, acc_address, acc_align);
+    Value* left = builder_.CreateVectorSplat(static_cast<unsigned>(lanes), bytes);
+    Value* right = builder_.CreateAlignedLoad(type, AddressOf(*b.buffer, *b_index),
+                                              AlignmentOf(*b.buffer, *b_index));
+    const int count = static_cast<int>(lanes);
+    sum = dot->depth == 4 ? EmitDot4(sum, left, right, count) : EmitDot2(sum, left, right, count);
+    builder_.CreateAlignedStore(sum, acc_address, acc_align);
+    acc_index->constant += lanes;
+    b_index->constant += lanes * dot->depth;
+  }
+}
+
+}  // namespace tilewright::cpu

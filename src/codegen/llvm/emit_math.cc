@@ -1,0 +1,153 @@
+// Intrinsic functions. The float32 exp and tanh are computed in vectors, with a relative error below
+// 1e-6; what is rare or float64 calls libm once per lane.
+
+#include <llvm/IR/Intrinsics.h>
+
+#include "src/codegen/llvm/function_emitter.h"
+
+namespace tilewright::cpu {
+namespace {
+
+struct RoundingCall {
+  const char* name;
+  llvm::Intrinsic::ID id;
+};
+constexpr RoundingCall kUnary[] = {
+    {"sqrt", llvm::Intrinsic::sqrt},   {"floor", llvm::Intrinsic::floor},
+    {"ceil", llvm::Intrinsic::ceil},   {"round", llvm::Intrinsic::round},
+    {"rint", llvm::Intrinsic::rint},   {"log", llvm::Intrinsic::log},
+};
+
+}  // namespace
+
+llvm::Value* FunctionEmitter::FloatConstant(Value* like, double value) {
+  return llvm::ConstantFP::get(like->getType(), value);
+}
+
+llvm::Value* FunctionEmitter::EmitUnaryIntrinsic(llvm::Intrinsic::ID id, Value* x) {
+  return builder_.CreateUnaryIntrinsic(id, x);
+}
+
+/// exp(x) = 2^n * p(r) with n = rint(x / ln 2) and r = x - n ln 2 in [-0.347, 0.347]. p is the Taylor
+/// polynomial of degree 6 (next term: 1.2e-7). 2^n is applied in two halves, so that results that
+/// overflow or are denormal come out right.
+llvm::Value* FunctionEmitter::EmitExp(Value* x) {
+  constexpr double kLog2E = 1.44269504088896341;
+  // Upper half of ln 2 in few enough bits that n times it is exact, and what is left.
+  constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440054690583e-4;
+  constexpr double kRounder = 12582912.0;  // 1.5 * 2^23: adding it rounds to an integer
+  constexpr double kLow = -104.0, kHigh = 89.0;  // beyond: 0 and infinity
+  llvm::Type* integers = builder_.getInt32Ty();
+  if (const auto* vector = llvm::dyn_cast<llvm::VectorType>(x->getType())) {
+    integers = llvm::VectorType::get(integers, vector->getElementCount());
+  }
+  auto constant = [&](double value) { return FloatConstant(x, value); };
+  auto integer = [&](std::int64_t v) { return llvm::ConstantInt::getSigned(integers, v); };
+  Value* clamped = builder_.CreateSelect(builder_.CreateFCmpOLT(x, constant(kLow)), constant(kLow), x);
+  clamped = builder_.CreateSelect(builder_.CreateFCmpOLT(constant(kHigh), clamped), constant(kHigh),
+                                  clamped);
+  Value* shifted = MulAdd(clamped, constant(kLog2E), constant(kRounder));
+  Value* n = builder_.CreateFSub(shifted, constant(kRounder));
+  Value* r = MulAdd(n, constant(-kLn2High), clamped);
+  r = MulAdd(n, constant(-kLn2Low), r);
+  Value* p = constant(1.0 / 720);
+  for (const double coefficient : {1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0}) {
+    p = MulAdd(p, r, constant(coefficient));
+  }
+  Value* exponent = builder_.CreateSub(
+      builder_.CreateBitCast(shifted, integers),
+      builder_.CreateBitCast(constant(kRounder), integers));
+  Value* half = builder_.CreateAShr(exponent, integer(1));
+  for (Value* power : {half, builder_.CreateSub(exponent, half)}) {
+    Value* bits = builder_.CreateShl(builder_.CreateAdd(power, integer(127)), integer(23));
+    p = builder_.CreateFMul(p, builder_.CreateBitCast(bits, x->getType()));
+  }
+  return p;
+}
+
+/// An odd polynomial below 0.625 (interpolated at Chebyshev nodes; error 1.7e-8), and
+/// 1 - 2 / (exp(2|x|) + 1) with the sign of x above.
+llvm::Value* FunctionEmitter::EmitTanh(Value* x) {
+  constexpr double kSwitch = 0.625;
+  auto constant = [&](double value) { return FloatConstant(x, value); };
+  Value* size = EmitUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  Value* square = builder_.CreateFMul(x, x);
+  Value* p = constant(-6.096708221309841e-3);
+  for (const double coefficient : {2.0997173753579144e-2, -5.385090803361299e-2,
+                                   1.333276972008963e-1, -3.3333328943634233e-1}) {
+    p = MulAdd(p, square, constant(coefficient));
+  }
+  Value* small = MulAdd(builder_.CreateFMul(p, square), x, x);
+  Value* e = EmitExp(builder_.CreateFAdd(size, size));
+  Value* quotient = builder_.CreateFDiv(constant(2.0), builder_.CreateFAdd(e, constant(1.0)));
+  Value* large = builder_.CreateBinaryIntrinsic(
+      llvm::Intrinsic::copysign, builder_.CreateFSub(constant(1.0), quotient), x);
+  return builder_.CreateSelect(builder_.CreateFCmpOLT(size, constant(kSwitch)), small, large);
+}
+
+/// Calls the libm function of that name (with "f" appended for float32), lane by lane.
+llvm::Value* FunctionEmitter::EmitLibm(const std::string& name, DataType dtype,
+                                       const std::vector<Value*>& args) {
+  llvm::Type* type = ScalarType(context_, dtype);
+  const std::vector<llvm::Type*> types(args.size(), type);
+  llvm::FunctionCallee callee = kernel_.module.getOrInsertFunction(
+      dtype == kFloat32 ? name + "f" : name, llvm::FunctionType::get(type, types, false));
+  auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+  function->setDoesNotThrow();
+  function->setDoesNotAccessMemory();  // errno is nobody's concern here
+  if (!IsVector(args[0])) return builder_.CreateCall(callee, args);
+  Value* result = llvm::PoisonValue::get(args[0]->getType());
+  for (int lane = 0; lane < lanes_; ++lane) {
+    std::vector<Value*> scalars;
+    for (Value* arg : args) scalars.push_back(builder_.CreateExtractElement(arg, lane));
+    result = builder_.CreateInsertElement(result, builder_.CreateCall(callee, scalars), lane);
+  }
+  return result;
+}
+
+llvm::Value* FunctionEmitter::EmitCall(const Expr& expr) {
+  const DataType dtype = expr->dtype;
+  const std::string& name = expr->name;
+  std::vector<Value*> args;
+  bool vector = false;
+  for (const Expr& arg : expr->args) {
+    args.push_back(EmitExpr(arg));
+    vector = vector || IsVector(args.back());
+  }
+  if (vector) {
+    for (Value*& arg : args) arg = ToVector(arg);
+  }
+  auto takes = [&](std::size_t count) { return args.size() == count; };
+  if (name == "abs" && takes(1)) {
+    if (dtype.is_float()) return EmitUnaryIntrinsic(llvm::Intrinsic::fabs, args[0]);
+    if (dtype.code == TypeCode::kUInt) return args[0];
+    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, args[0], builder_.getFalse());
+  }
+  if (name == "mulhi_s64" && takes(2)) {
+    llvm::Type* wide = args[0]->getType()->getWithNewBitWidth(128);
+    Value* product = builder_.CreateMul(builder_.CreateSExt(args[0], wide),
+                                        builder_.CreateSExt(args[1], wide));
+    return builder_.CreateTrunc(builder_.CreateAShr(product, 64), args[0]->getType());
+  }
+  if (dtype.is_float() && dtype.bits == 16) {  // by way of float32
+    std::vector<Expr> wide;
+    for (const Expr& arg : expr->args) wide.push_back(MakeCast(kFloat32, arg));
+    return EmitExpr(MakeCast(kFloat16, MakeCall(kFloat32, name, std::move(wide))));
+  }
+  if (dtype.is_float() && takes(1)) {
+    if (name == "exp" && dtype == kFloat32) return EmitExp(args[0]);
+    if (name == "tanh" && dtype == kFloat32) return EmitTanh(args[0]);
+    for (const RoundingCall& call : kUnary) {
+      if (name == call.name) return EmitUnaryIntrinsic(call.id, args[0]);
+    }
+    if (name == "exp" || name == "tanh" || name == "erf") return EmitLibm(name, dtype, args);
+  }
+  if (dtype.is_float() && name == "pow" && takes(2)) return EmitLibm(name, dtype, args);
+  if (dtype.is_float() && name == "fma" && takes(3)) {
+    return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {args[0]->getType()}, args);
+  }
+  kernel_.Fail(Unsupported("no code for the call " + ToString(expr)));
+  return Undefined(dtype);
+}
+
+}  // namespace tilewright::cpu

@@ -1,0 +1,183 @@
+// Loads and stores. The index of an access is linear in the lane number with factor 1 (a vector
+// access), 0 (one scalar) or something else (one scalar per lane).
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include <bit>
+#include <numeric>
+
+#include "src/codegen/llvm/function_emitter.h"
+#include "src/codegen/llvm/loops.h"
+
+namespace tilewright::cpu {
+
+std::optional<Linear> FunctionEmitter::Flatten(const BufferNode& buffer,
+                                               const std::vector<Expr>& indices) {
+  Linear flat;
+  std::int64_t stride = 1;
+  for (std::size_t d = indices.size(); d-- > 0;) {
+    std::optional<Linear> index = indexer_.Eval(indices[d]);
+    if (!index) return std::nullopt;
+    flat = AddScaled(flat, *index, stride);
+    stride *= buffer.shape[d];
+  }
+  return flat;
+}
+
+llvm::Value* FunctionEmitter::BaseOf(const BufferNode& buffer) {
+  const auto found = bases_.find(&buffer);
+  if (found != bases_.end()) return found->second;
+  kernel_.Fail(InvalidArgument("buffer " + buffer.name + " is accessed outside of its allocation"));
+  return llvm::ConstantPointerNull::get(builder_.getPtrTy());
+}
+
+llvm::Value* FunctionEmitter::AddressOf(const BufferNode& buffer, const Linear& index) {
+  return indexer_.Address(BaseOf(buffer), buffer.dtype.bytes(), index);
+}
+
+llvm::Align FunctionEmitter::AlignmentOf(const BufferNode& buffer, const Linear& index) const {
+  std::uint64_t factors = 64;  // alignment of every buffer
+  auto add = [&](std::int64_t elements) {
+    factors = std::gcd(factors, static_cast<std::uint64_t>(elements < 0 ? -elements : elements) *
+                                    static_cast<std::uint64_t>(buffer.dtype.bytes()));
+  };
+  add(index.constant);
+  for (const auto& term : index.terms) add(term.second);
+  return llvm::Align(factors & (~factors + 1));
+}
+
+bool FunctionEmitter::InBounds(const BufferNode& buffer, const Linear& index) const {
+  const Range range = indexer_.RangeOf(index);
+  return range.min >= 0 && range.max < buffer.elements();
+}
+
+llvm::Value* FunctionEmitter::FromMemory(Value* value, DataType dtype) {
+  if (!dtype.is_bool()) return value;
+  return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
+}
+
+llvm::Value* FunctionEmitter::ToMemory(Value* value, DataType dtype) {
+  if (!dtype.is_bool()) return value;
+  return builder_.CreateZExt(value, value->getType()->getWithNewBitWidth(8));
+}
+
+llvm::Value* FunctionEmitter::EmitLoad(const ExprNode& load) {
+  const BufferNode& buffer = *load.buffer;
+  const std::optional<Linear> index = Flatten(buffer, load.args);
+  if (lanes_ > 0 && (!index || (index->lane != 0 && index->lane != 1))) {
+    return Gather(buffer, load.args);
+  }
+  if (!index) {
+    kernel_.Fail(Internal("index of " + buffer.name + " is not a scalar"));
+    return Undefined(buffer.dtype);
+  }
+  if (lanes_ > 0 && index->lane == 1) return LoadVector(buffer, *index);
+  Value* active = nullptr;
+  if (mask_ != nullptr && !InBounds(buffer, *index)) active = builder_.CreateOrReduce(mask_);
+  return LoadScalar(buffer, *index, active);
+}
+
+/// Where `condition` does not hold, the element may lie outside of the buffer: zeros are read then.
+llvm::Value* FunctionEmitter::LoadScalar(const BufferNode& buffer, const Linear& index,
+                                         Value* condition) {
+  Value* address = AddressOf(buffer, index);
+  llvm::Align alignment = AlignmentOf(buffer, index);
+  if (condition != nullptr) address = SafeAddress(condition, address);
+  Value* loaded =
+      builder_.CreateAlignedLoad(MemoryType(context_, buffer.dtype), address, alignment);
+  return FromMemory(loaded, buffer.dtype);
+}
+
+llvm::Value* FunctionEmitter::LoadVector(const BufferNode& buffer, const Linear& index) {
+  auto* type = llvm::FixedVectorType::get(MemoryType(context_, buffer.dtype),
+                                          static_cast<unsigned>(lanes_));
+  Value* address = AddressOf(buffer, index);
+  const llvm::Align alignment = AlignmentOf(buffer, index);
+  Value* loaded = nullptr;
+  if (mask_ == nullptr || InBounds(buffer, index)) {
+    loaded = builder_.CreateAlignedLoad(type, address, alignment);
+  } else {
+    loaded = builder_.CreateMaskedLoad(type, address, alignment, mask_,
+                                       llvm::Constant::getNullValue(type));
+  }
+  return FromMemory(loaded, buffer.dtype);
+}
+
+llvm::Value* FunctionEmitter::Gather(const BufferNode& buffer, const std::vector<Expr>& indices) {
+  auto* type = llvm::FixedVectorType::get(ScalarType(context_, buffer.dtype),
+                                          static_cast<unsigned>(lanes_));
+  Value* gathered = llvm::PoisonValue::get(type);
+  ForEachLane([&](int lane, Value* active) {
+    const std::optional<Linear> index = Flatten(buffer, indices);
+    if (!index) return kernel_.Fail(Internal("index of " + buffer.name + " is not a scalar"));
+    if (active != nullptr && InBounds(buffer, *index)) active = nullptr;
+    gathered = builder_.CreateInsertElement(gathered, LoadScalar(buffer, *index, active), lane);
+  });
+  return gathered;
+}
+
+void FunctionEmitter::Scatter(const BufferNode& buffer, const std::vector<Expr>& indices,
+                              Value* value) {
+  ForEachLane([&](int lane, Value* active) {
+    auto store = [&] {
+      const std::optional<Linear> index = Flatten(buffer, indices);
+      if (!index) return kernel_.Fail(Internal("index of " + buffer.name + " is not a scalar"));
+      builder_.CreateAlignedStore(builder_.CreateExtractElement(value, lane),
+                                  AddressOf(buffer, *index), AlignmentOf(buffer, *index));
+    };
+    if (active == nullptr) return store();
+    EmitGuarded(active, store);
+  });
+}
+
+void FunctionEmitter::StoreVector(const BufferNode& buffer, const Linear& index, Value* value) {
+  Value* address = AddressOf(buffer, index);
+  const llvm::Align alignment = AlignmentOf(buffer, index);
+  if (mask_ == nullptr) {
+    builder_.CreateAlignedStore(value, address, alignment);
+  } else {
+    builder_.CreateMaskedStore(value, address, alignment, mask_);
+  }
+}
+
+/// `address` where `condition` holds, else that of 64 zero bytes: a load without a branch.
+llvm::Value* FunctionEmitter::SafeAddress(Value* condition, Value* address) {
+  constexpr const char* kName = "tw_zeros";
+  llvm::GlobalVariable* zeros = kernel_.module.getNamedGlobal(kName);
+  if (zeros == nullptr) {
+    auto* type = llvm::ArrayType::get(builder_.getInt8Ty(), 64);
+    zeros = new llvm::GlobalVariable(kernel_.module, type, true, llvm::GlobalValue::PrivateLinkage,
+                                     llvm::Constant::getNullValue(type), kName);
+    zeros->setAlignment(llvm::Align(64));
+  }
+  return builder_.CreateSelect(condition, address, zeros);
+}
+
+/// Value of `condition ? load : otherwise` for a scalar condition and a load whose address is
+/// linear, without a branch. Null if the load is not of that kind.
+llvm::Value* FunctionEmitter::LoadOrConstant(const ExprNode& load, Value* condition,
+                                             Value* otherwise) {
+  if (mask_ != nullptr) return nullptr;
+  const BufferNode& buffer = *load.buffer;
+  const std::optional<Linear> index = Flatten(buffer, load.args);
+  if (!index || (index->lane != 0 && index->lane != 1)) return nullptr;
+  Value* loaded = nullptr;
+  if (index->lane == 0) {
+    loaded = LoadScalar(buffer, *index, condition);
+  } else {
+    if (lanes_ * buffer.dtype.bytes() > 64) return nullptr;
+    auto* type = llvm::FixedVectorType::get(MemoryType(context_, buffer.dtype),
+                                            static_cast<unsigned>(lanes_));
+    Value* address = SafeAddress(condition, AddressOf(buffer, *index));
+    loaded = FromMemory(builder_.CreateAlignedLoad(type, address, AlignmentOf(buffer, *index)),
+                        buffer.dtype);
+  }
+  if (const auto* constant = llvm::dyn_cast<llvm::Constant>(otherwise)) {
+    if (constant->isNullValue() && !buffer.dtype.is_bool()) return loaded;
+  }
+  Unify(loaded, otherwise);
+  return builder_.CreateSelect(condition, loaded, otherwise);
+}
+
+}  // namespace tilewright::cpu

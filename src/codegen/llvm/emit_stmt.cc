@@ -1,0 +1,272 @@
+#include <algorithm>
+
+#include "src/base/math.h"
+#include "src/codegen/llvm/function_emitter.h"
+#include "src/codegen/llvm/loops.h"
+
+namespace tilewright::cpu {
+namespace {
+
+// A vector loop of at most this many registers is written out; a longer one becomes a loop.
+constexpr std::int64_t kMaxChunks = 16;
+
+/// Bytes of the widest element a vector of the body needs. Memory decides; wider intermediate
+/// results (the 64-bit products of a requantization) take several registers.
+std::int64_t WidestBytes(const Expr& expr) {
+  if (expr->kind == ExprKind::kLoad) return expr->buffer->dtype.bytes();
+  std::int64_t bytes = 1;
+  if (!expr->dtype.is_bool() && !IsIndexExpr(expr)) {
+    bytes = std::min<std::int64_t>(4, expr->dtype.bytes());
+  }
+  if (expr->dtype == kFloat64) bytes = 8;
+  for (const Expr& arg : expr->args) bytes = std::max(bytes, WidestBytes(arg));
+  return bytes;
+}
+
+std::int64_t WidestBytes(const Stmt& stmt) {
+  std::int64_t bytes = 1;
+  if (stmt->kind == StmtKind::kStore) {
+    bytes = std::max(stmt->buffer->dtype.bytes(), WidestBytes(stmt->value));
+  }
+  if (stmt->condition) bytes = std::max(bytes, WidestBytes(stmt->condition));
+  for (const Stmt& child : stmt->body) bytes = std::max(bytes, WidestBytes(child));
+  return bytes;
+}
+
+std::int64_t Attribute(const Stmt& stmt, const char* name, std::int64_t fallback) {
+  const auto found = stmt->attributes.find(name);
+  return found == stmt->attributes.end() ? fallback : found->second;
+}
+
+}  // namespace
+
+llvm::Type* ScalarType(llvm::LLVMContext& context, DataType dtype) {
+  if (!dtype.is_float()) return llvm::Type::getIntNTy(context, dtype.is_bool() ? 1 : dtype.bits);
+  switch (dtype.bits) {
+    case 16:
+      return llvm::Type::getHalfTy(context);
+    case 32:
+      return llvm::Type::getFloatTy(context);
+    default:
+      return llvm::Type::getDoubleTy(context);
+  }
+}
+
+llvm::Type* MemoryType(llvm::LLVMContext& context, DataType dtype) {
+  return dtype.is_bool() ? llvm::Type::getInt8Ty(context) : ScalarType(context, dtype);
+}
+
+FunctionEmitter::FunctionEmitter(KernelContext& kernel, llvm::Function* function)
+    : kernel_(kernel),
+      context_(function->getContext()),
+      function_(function),
+      builder_(function->getContext()),
+      indexer_(builder_, [this](const Expr& expr) -> llvm::Value* {
+        Value* value = EmitExpr(expr);
+        return IsVector(value) ? nullptr : value;
+      }) {
+  entry_ = NewBlock("entry");
+  llvm::BasicBlock* start = NewBlock("start");
+  builder_.SetInsertPoint(entry_);
+  builder_.CreateBr(start);
+  builder_.SetInsertPoint(start);
+  indexer_.PushScope(entry_);
+}
+
+void FunctionEmitter::Finish() {
+  if (result_ == nullptr) {
+    builder_.CreateRet(builder_.getInt32(0));
+  } else {
+    builder_.CreateRet(builder_.CreateLoad(builder_.getInt32Ty(), result_));
+  }
+}
+
+llvm::BasicBlock* FunctionEmitter::NewBlock(const char* name) {
+  return llvm::BasicBlock::Create(context_, name, function_);
+}
+
+llvm::IRBuilder<> FunctionEmitter::EntryBuilder() {
+  return llvm::IRBuilder<>(entry_, entry_->begin());
+}
+
+void FunctionEmitter::Emit(const Stmt& stmt) {
+  if (!kernel_.status.ok()) return;
+  switch (stmt->kind) {
+    case StmtKind::kBlock:
+      for (const Stmt& child : stmt->body) Emit(child);
+      return;
+    case StmtKind::kFor:
+      return EmitFor(stmt);
+    case StmtKind::kStore:
+      return EmitStore(stmt);
+    case StmtKind::kIf:
+      return EmitIf(stmt);
+    case StmtKind::kAllocate:
+      return EmitAllocate(stmt);
+    case StmtKind::kCopy:
+      return EmitCopy(stmt);
+    case StmtKind::kIntrinsic:
+      return EmitIntrinsic(stmt);
+    case StmtKind::kBarrier:
+      return kernel_.Fail(Unsupported("barrier in CPU code"));
+    case StmtKind::kPrefetch:
+      return EmitPrefetch(stmt);
+  }
+}
+
+bool FunctionEmitter::ShouldUnroll(const Stmt& stmt) const {
+  if (stmt->loop == LoopKind::kUnrolled || kernel_.plan.unrolled.contains(stmt.get())) return true;
+  if (stmt->loop != LoopKind::kSerial || unroll_steps_ <= 0) return false;
+  return CountSteps(stmt, unroll_steps_ + 1) <= unroll_steps_;
+}
+
+void FunctionEmitter::EmitFor(const Stmt& stmt) {
+  if (stmt->extent <= 0) return;
+  const std::int64_t outer_steps = unroll_steps_;
+  unroll_steps_ = Attribute(stmt, "auto_unroll_max_step", outer_steps);
+  if (stmt->extent == 1 || ShouldUnroll(stmt)) {
+    EmitUnrolled(stmt);
+  } else if (stmt->loop == LoopKind::kVectorized && lanes_ == 0) {
+    EmitVectorized(stmt);
+  } else if (stmt->loop == LoopKind::kParallel && parallel_ != nullptr && lanes_ == 0) {
+    EmitParallel(stmt);
+  } else if (stmt->loop == LoopKind::kSerial || stmt->loop == LoopKind::kVectorized ||
+             stmt->loop == LoopKind::kParallel) {
+    EmitSerial(stmt->var, stmt->extent, stmt->body[0]);
+  } else {
+    kernel_.Fail(Unsupported("loop " + stmt->var->name + " is bound to a GPU index, in CPU code"));
+  }
+  unroll_steps_ = outer_steps;
+}
+
+void FunctionEmitter::EmitSerial(const Expr& var, std::int64_t extent, const Stmt& body) {
+  LoopBetween(builder_.getInt64(0), builder_.getInt64(static_cast<std::uint64_t>(extent)),
+              {0, extent - 1}, var->name, [&](int atom) {
+                indexer_.Bind(var, Linear::Atom(atom));
+                Emit(body);
+              });
+}
+
+void FunctionEmitter::EmitRange(const Stmt& stmt, Value* begin, Value* end) {
+  EmitGuarded(builder_.CreateICmpSLT(begin, end), [&] {
+    LoopBetween(begin, end, {0, stmt->extent - 1}, stmt->var->name, [&](int atom) {
+      indexer_.Bind(stmt->var, Linear::Atom(atom));
+      Emit(stmt->body[0]);
+    });
+  });
+}
+
+void FunctionEmitter::EmitUnrolled(const Stmt& stmt) {
+  for (std::int64_t i = 0; i < stmt->extent && kernel_.status.ok(); ++i) {
+    indexer_.Bind(stmt->var, Linear::Constant(i));
+    Emit(stmt->body[0]);
+  }
+}
+
+void FunctionEmitter::EmitVectorized(const Stmt& stmt) {
+  const std::int64_t native =
+      std::max<std::int64_t>(1, kernel_.vector_bytes() / WidestBytes(stmt->body[0]));
+  const std::int64_t full = stmt->extent / native;
+  std::int64_t done = 0;
+  if (full > kMaxChunks) {
+    LoopBetween(builder_.getInt64(0), builder_.getInt64(static_cast<std::uint64_t>(full)),
+                {0, full - 1}, stmt->var->name, [&](int atom) {
+                  EmitChunk(stmt, AddScaled(Linear{}, Linear::Atom(atom), native),
+                            static_cast<int>(native));
+                });
+    done = full * native;
+  }
+  std::int64_t lanes = native;
+  while (done < stmt->extent) {
+    while (lanes > stmt->extent - done) lanes /= 2;
+    EmitChunk(stmt, Linear::Constant(done), static_cast<int>(lanes));
+    done += lanes;
+  }
+}
+
+void FunctionEmitter::EmitChunk(const Stmt& stmt, Linear first, int lanes) {
+  if (lanes > 1) {
+    lanes_ = lanes;
+    lane_var_ = stmt->var;
+    lane_first_ = first;
+    first.lane = 1;
+    indexer_.set_lanes(lanes);
+  }
+  indexer_.Bind(stmt->var, std::move(first));
+  Emit(stmt->body[0]);
+  lanes_ = 0;
+  indexer_.set_lanes(0);
+}
+
+void FunctionEmitter::EmitIf(const Stmt& stmt) {
+  memo_.clear();
+  Value* condition = EmitExpr(stmt->condition);
+  const bool has_else = stmt->body.size() > 1 && stmt->body[1];
+  if (const auto* known = llvm::dyn_cast<llvm::Constant>(condition)) {
+    if (known->isAllOnesValue()) return Emit(stmt->body[0]);
+    if (known->isNullValue()) {
+      if (has_else) Emit(stmt->body[1]);
+      return;
+    }
+  }
+  if (IsVector(condition)) {
+    Value* outer = mask_;
+    mask_ = AndMask(condition);
+    Emit(stmt->body[0]);
+    mask_ = outer;
+    if (!has_else) return;
+    mask_ = AndMask(builder_.CreateNot(condition));
+    Emit(stmt->body[1]);
+    mask_ = outer;
+    return;
+  }
+  EmitGuarded(condition, [&] { Emit(stmt->body[0]); });
+  if (has_else) EmitGuarded(builder_.CreateNot(condition), [&] { Emit(stmt->body[1]); });
+}
+
+void FunctionEmitter::EmitAllocate(const Stmt& stmt) {
+  const BufferNode& buffer = *stmt->buffer;
+  const Storage& storage = kernel_.plan.storage.at(&buffer);
+  if (storage.place == Place::kStack && !bases_.contains(&buffer)) {
+    auto* type = llvm::ArrayType::get(MemoryType(context_, buffer.dtype),
+                                      static_cast<std::uint64_t>(std::max<std::int64_t>(
+                                          1, buffer.elements())));
+    llvm::AllocaInst* memory = EntryBuilder().CreateAlloca(type, nullptr, buffer.name);
+    memory->setAlignment(llvm::Align(64));
+    bases_[&buffer] = memory;
+  }
+  Emit(stmt->body[0]);
+}
+
+void FunctionEmitter::EmitStore(const Stmt& stmt) {
+  memo_.clear();
+  const BufferNode& buffer = *stmt->buffer;
+  Value* value = ToMemory(EmitExpr(stmt->value), buffer.dtype);
+  std::optional<Linear> index = Flatten(buffer, stmt->indices);
+  if (lanes_ > 0 && (!index || (index->lane != 0 && index->lane != 1))) {
+    return Scatter(buffer, stmt->indices, ToVector(value));
+  }
+  if (!index) return kernel_.Fail(Internal("index of " + buffer.name + " is not a scalar"));
+  if (lanes_ > 0 && index->lane == 1) return StoreVector(buffer, *index, ToVector(value));
+  // All lanes write one element: the last one stays.
+  if (IsVector(value)) value = builder_.CreateExtractElement(value, lanes_ - 1);
+  auto store = [&] {
+    builder_.CreateAlignedStore(value, AddressOf(buffer, *index), AlignmentOf(buffer, *index));
+  };
+  if (mask_ == nullptr) return store();
+  EmitGuarded(builder_.CreateOrReduce(mask_), store);
+}
+
+void FunctionEmitter::EmitPrefetch(const Stmt& stmt) {
+  memo_.clear();
+  std::optional<Linear> index = Flatten(*stmt->buffer, stmt->indices);
+  if (!index) return;  // only a hint
+  Value* address = AddressOf(*stmt->buffer, *index);
+  const std::int64_t locality = std::clamp<std::int64_t>(Attribute(stmt, "locality", 3), 0, 3);
+  builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()},
+                           {address, builder_.getInt32(0),
+                            builder_.getInt32(static_cast<std::uint32_t>(locality)),
+                            builder_.getInt32(1)});
+}
+
+}  // namespace tilewright::cpu

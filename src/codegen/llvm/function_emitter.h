@@ -1,0 +1,169 @@
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "src/codegen/llvm/indexer.h"
+#include "src/codegen/llvm/storage_plan.h"
+#include "src/ir/stmt.h"
+#include "src/target/cpu.h"
+
+namespace tilewright::cpu {
+
+/// What the functions of one kernel share.
+struct KernelContext {
+  llvm::Module& module;
+  const Program& program;
+  const CpuFeatures& features;
+  const StoragePlan& plan;
+  bool x86 = true;
+  Status status = {};  ///< the first thing that could not be emitted
+
+  void Fail(Status failure) {
+    if (status.ok()) status = std::move(failure);
+  }
+  /// Bytes of one vector register.
+  int vector_bytes() const { return features.float_lanes() * 4; }
+};
+
+/// LLVM's type of one element in registers (bool: i1) and in memory (bool: i8).
+llvm::Type* ScalarType(llvm::LLVMContext& context, DataType dtype);
+llvm::Type* MemoryType(llvm::LLVMContext& context, DataType dtype);
+
+/// Emits statements into one function: the kernel's own, or the body of a parallel loop.
+///
+/// Outside of vector loops every value is a scalar. Inside one, the loop is emitted as a sequence of
+/// chunks of at most a register's lanes; a value is then a scalar where it is the same in all lanes
+/// (a splat is made where it meets a vector) and a vector of `lanes_` elements elsewhere. Conditions
+/// that differ between lanes become masks; `mask_` holds what is known to be active.
+///
+/// Failures go to the context's status; what is emitted after one is never used.
+class FunctionEmitter {
+ public:
+  FunctionEmitter(KernelContext& kernel, llvm::Function* function);
+
+  /// Base address of a parameter or of a buffer in the workspace.
+  void SetBase(const BufferNode* buffer, llvm::Value* pointer) { bases_[buffer] = pointer; }
+  /// Where the workspace and the TwParallel of the call are (null if there is none here); both are
+  /// needed only by a function that starts parallel loops.
+  void SetCall(llvm::Value* workspace, llvm::Value* parallel);
+  Indexer& indexer() { return indexer_; }
+
+  void EmitBody(const Stmt& stmt) { Emit(stmt); }
+  /// A loop over [begin, end) given at run time, within [0, stmt->extent).
+  void EmitRange(const Stmt& stmt, llvm::Value* begin, llvm::Value* end);
+  /// Ends the function, which returns 0.
+  void Finish();
+
+ private:
+  using Value = llvm::Value;
+
+  // --- statements (emit_stmt.cc, emit_parallel.cc, emit_copy.cc) ---
+  void Emit(const Stmt& stmt);
+  void EmitFor(const Stmt& stmt);
+  void EmitSerial(const Expr& var, std::int64_t extent, const Stmt& body);
+  void EmitUnrolled(const Stmt& stmt);
+  void EmitVectorized(const Stmt& stmt);
+  void EmitChunk(const Stmt& stmt, Linear first, int lanes);
+  bool ShouldUnroll(const Stmt& stmt) const;
+  void EmitParallel(const Stmt& stmt);
+  llvm::Function* EmitParallelBody(const Stmt& stmt, const std::vector<Expr>& outer,
+                                   const std::vector<const BufferNode*>& shared);
+  void EmitIf(const Stmt& stmt);
+  void EmitAllocate(const Stmt& stmt);
+  void EmitStore(const Stmt& stmt);
+  void EmitPrefetch(const Stmt& stmt);
+  void EmitCopy(const Stmt& stmt);
+  template <typename Body>  // these two are in loops.h
+  void LoopBetween(Value* begin, Value* end, Range range, const std::string& name, Body body);
+  template <typename Then>
+  void EmitGuarded(Value* condition, Then then);
+
+  // --- tensor intrinsics (emit_dot.cc) ---
+  void EmitIntrinsic(const Stmt& stmt);
+  Value* EmitDot4(Value* acc, Value* a, Value* b, int lanes);
+  Value* EmitDot2(Value* acc, Value* a, Value* b, int lanes);
+
+  // --- memory (emit_memory.cc) ---
+  std::optional<Linear> Flatten(const BufferNode& buffer, const std::vector<Expr>& indices);
+  Value* BaseOf(const BufferNode& buffer);
+  Value* AddressOf(const BufferNode& buffer, const Linear& index);
+  llvm::Align AlignmentOf(const BufferNode& buffer, const Linear& index) const;
+  bool InBounds(const BufferNode& buffer, const Linear& index) const;
+  Value* EmitLoad(const ExprNode& load);
+  Value* LoadScalar(const BufferNode& buffer, const Linear& index, Value* condition);
+  Value* LoadVector(const BufferNode& buffer, const Linear& index);
+  Value* Gather(const BufferNode& buffer, const std::vector<Expr>& indices);
+  Value* LoadOrConstant(const ExprNode& load, Value* condition, Value* otherwise);
+  void Scatter(const BufferNode& buffer, const std::vector<Expr>& indices, Value* value);
+  void StoreVector(const BufferNode& buffer, const Linear& index, Value* value);
+  Value* FromMemory(Value* value, DataType dtype);
+  Value* ToMemory(Value* value, DataType dtype);
+  Value* SafeAddress(Value* condition, Value* address);
+  /// Runs `body(lane, active)` for each lane, outside of vector mode, with the vector variable bound
+  /// to that lane; active is null or the lane's bit of the mask (loops.h).
+  template <typename Body>
+  void ForEachLane(Body body);
+
+  // --- expressions (emit_expr.cc, emit_math.cc) ---
+  Value* EmitExpr(const Expr& expr);
+  Value* EmitUncached(const Expr& expr);
+  Value* EmitIndexValue(const Expr& expr, const Linear& value);
+  Value* EmitCast(const Expr& expr);
+  Value* EmitArithmetic(const Expr& expr);
+  Value* EmitFloatSum(const Expr& expr);
+  Value* EmitIntegerDivision(ExprKind kind, DataType dtype, Value* a, Value* b);
+  Value* EmitComparison(const Expr& expr);
+  Value* EmitLinearComparison(ExprKind kind, const Linear& difference);
+  Value* EmitLogical(const Expr& expr);
+  Value* EmitSelect(const Expr& condition, const Expr& if_true, const Expr& if_false);
+  Value* EmitArm(const Expr& arm, Value* mask);
+  Value* EmitCall(const Expr& expr);
+  Value* EmitExp(Value* x);
+  Value* EmitTanh(Value* x);
+  Value* EmitLibm(const std::string& name, DataType dtype, const std::vector<Value*>& args);
+  Value* EmitUnaryIntrinsic(llvm::Intrinsic::ID id, Value* x);
+  Value* MulAdd(Value* a, Value* b, Value* c);
+  bool NeedsGuard(const Expr& expr);
+  Value* Undefined(DataType dtype);
+  Value* FloatConstant(Value* like, double value);
+
+  // --- lanes ---
+  bool IsVector(const Value* value) const { return value->getType()->isVectorTy(); }
+  Value* ToVector(Value* value);
+  /// Makes both vectors if one is.
+  void Unify(Value*& a, Value*& b);
+  /// Active lanes and also those of `condition` (a vector of i1, or a scalar).
+  Value* AndMask(Value* condition);
+
+  llvm::BasicBlock* NewBlock(const char* name);
+  llvm::IRBuilder<> EntryBuilder();
+
+  KernelContext& kernel_;
+  llvm::LLVMContext& context_;
+  llvm::Function* function_;
+  llvm::IRBuilder<> builder_;
+  Indexer indexer_;
+  std::unordered_map<const BufferNode*, Value*> bases_;
+  Value* workspace_ = nullptr;
+  Value* parallel_ = nullptr;
+  llvm::BasicBlock* entry_ = nullptr;
+  Value* result_ = nullptr;  // alloca of the first non-zero return code of a parallel loop, or null
+
+  int lanes_ = 0;
+  Expr lane_var_;
+  Linear lane_first_;
+  Value* mask_ = nullptr;
+  std::int64_t unroll_steps_ = 0;  // auto_unroll_max_step in effect
+
+  // Values of the statement being emitted, valid at the builder's position and mask.
+  std::unordered_map<const ExprNode*, Value*> memo_;
+  std::unordered_map<const ExprNode*, bool> needs_guard_;
+};
+
+}  // namespace tilewright::cpu

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "src/codegen/llvm/linear.h"
+#include "src/ir/expr.h"
+
+namespace tilewright::cpu {
+
+/// True for integer expressions made only of constants, variables, + - * floordiv floormod min max:
+/// those an Indexer can keep linear, at any nesting depth, without emitting code that could trap.
+bool IsIndexExpr(const Expr& expr);
+
+/// Turns index expressions of one function into linear forms, and those into values and addresses.
+///
+/// There is one scope per loop being emitted. Everything that depends only on the variables of the
+/// loops down to a scope is computed once, in that scope's prelude block (which runs at the start of
+/// each iteration and dominates its body), so inner loops are left with constant offsets only.
+class Indexer {
+ public:
+  /// Emits an integer expression that is not an index expression as a scalar at the builder's
+  /// position; returns null if its value differs between lanes.
+  using EmitScalar = std::function<llvm::Value*(const Expr&)>;
+  Indexer(llvm::IRBuilder<>& builder, EmitScalar emit_scalar)
+      : builder_(builder), emit_scalar_(std::move(emit_scalar)) {}
+
+  void PushScope(llvm::BasicBlock* prelude) { scopes_.push_back({prelude, {}, {}}); }
+  void PopScope() { scopes_.pop_back(); }
+
+  /// A run-time value (i64), available from the current scope's prelude on.
+  int AddAtom(llvm::Value* value, Range range);
+  void Bind(const Expr& var, Linear value) { BindNode(var.get(), std::move(value)); }
+  void BindNode(const ExprNode* var, Linear value) { bindings_[var] = std::move(value); }
+  const Linear* Find(const ExprNode* var) const;
+  /// What the variables bound to something else than a constant stand for.
+  const std::unordered_map<const ExprNode*, Linear>& bindings() const { return bindings_; }
+  /// Lanes of the vector loop being emitted; 0 outside of one.
+  void set_lanes(int lanes) { lanes_ = lanes; }
+
+  /// Linear form of an integer expression; none if it is not linear in the lane number.
+  std::optional<Linear> Eval(const Expr& expr);
+  Range RangeOf(const Linear& value) const;
+  /// The value as i64, leaving the lane part out.
+  llvm::Value* Materialize(const Linear& value);
+  /// base + element_bytes * value, leaving the lane part out.
+  llvm::Value* Address(llvm::Value* base, std::int64_t element_bytes, const Linear& value);
+
+ private:
+  struct AtomInfo {
+    llvm::Value* value;
+    int depth;  // of the scope whose prelude computes it; kHere: only at the place it was made
+    Range range;
+  };
+  struct Scope {
+    llvm::BasicBlock* prelude;
+    std::map<std::vector<std::int64_t>, llvm::Value*> values;
+    std::map<std::vector<std::int64_t>, int> atoms;
+  };
+  static constexpr int kHere = 1 << 20;
+
+  std::optional<Linear> EvalDivision(ExprKind kind, const Linear& value, std::int64_t divisor);
+  std::optional<Linear> EvalExtremum(ExprKind kind, const Linear& a, const Linear& b);
+  std::optional<Linear> EvalOpaque(const Expr& expr);
+  /// Atom for `kind` applied to two linear values, computed as far out as possible.
+  int NonLinear(ExprKind kind, const Linear& a, const Linear& b, Range range);
+  int DepthOf(const Linear& value) const;
+  llvm::Value* SumAt(llvm::IRBuilder<>& builder, const Linear& value);
+  /// base + sum of the terms (coefficients in bytes), which are sorted by depth.
+  llvm::Value* PointerPrefix(llvm::Value* base,
+                             const std::vector<std::pair<int, std::int64_t>>& terms,
+                             std::size_t count);
+
+  llvm::IRBuilder<>& builder_;
+  EmitScalar emit_scalar_;
+  std::vector<Scope> scopes_;
+  std::vector<AtomInfo> atoms_;
+  std::unordered_map<const ExprNode*, Linear> bindings_;
+  int lanes_ = 0;
+};
+
+}  // namespace tilewright::cpu

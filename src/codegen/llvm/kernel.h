@@ -1,0 +1,26 @@
+#pragma once
+
+#include <llvm/IR/Function.h>
+
+#include <string>
+#include <vector>
+
+#include "src/codegen/llvm/function_emitter.h"
+
+namespace tilewright::cpu {
+
+/// A function of this module only that returns i32 and does not unwind.
+llvm::Function* MakeInternalFunction(KernelContext& kernel, const std::string& name,
+                                     const std::vector<llvm::Type*>& parameters);
+
+/// Tells LLVM what holds for the base address of a buffer: alignment, size, no overlap with the
+/// function's other buffers, and read-only for the inputs of the kernel.
+void DescribeBufferArgument(const KernelContext& kernel, const BufferNode& buffer,
+                            llvm::Argument& argument);
+
+/// Adds the entry point and the `<name>_info` of one program to the module.
+/// Errors: kInvalidArgument for a malformed program; kUnsupported for what CPU code cannot express.
+Status EmitKernel(const Program& program, const CpuFeatures& features, bool x86,
+                  llvm::Module& module);
+
+}  // namespace tilewright::cpu

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/ir/stmt.h"
+#include "src/target/cpu.h"
+
+namespace tilewright::cpu {
+
+enum class Place : std::uint8_t {
+  kParameter,  ///< passed by the caller
+  kWorkspace,  ///< in the part of the workspace that all threads share
+  kWorker,     ///< in the part of one thread
+  kStack,      ///< on the stack of the function that holds it, or in registers
+};
+
+struct Storage {
+  Place place = Place::kStack;
+  std::int64_t offset = 0;  ///< kParameter: its number; kWorkspace, kWorker: bytes from the start
+};
+
+/// Where each buffer of a program lives, and which loops are unrolled for its sake.
+struct StoragePlan {
+  std::unordered_map<const BufferNode*, Storage> storage;
+  /// In order of their offsets.
+  std::vector<const BufferNode*> workspace_buffers, worker_buffers;
+  std::int64_t workspace_bytes = 0;
+  std::int64_t workspace_bytes_per_thread = 0;
+  /// Serial loops to unroll, because their variable indexes a buffer small enough for registers.
+  std::unordered_set<const StmtNode*> unrolled;
+};
+
+/// Errors: kInvalidArgument for a buffer that is allocated twice, accessed with the wrong number of
+/// indices, or accessed outside of its allocation.
+Result<StoragePlan> PlanStorage(const Program& program, const CpuFeatures& features);
+
+/// Statements executed by one run of `stmt`, at most `limit`; a vector loop counts as one iteration.
+std::int64_t CountSteps(const Stmt& stmt, std::int64_t limit);
+
+}  // namespace tilewright::cpu

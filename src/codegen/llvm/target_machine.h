@@ -1,0 +1,18 @@
+#pragma once
+
+#include <llvm/Target/TargetMachine.h>
+
+#include <memory>
+
+#include "src/base/status.h"
+#include "src/target/target.h"
+
+namespace tilewright::cpu {
+
+/// LLVM's code generator for an `llvm` target: -mtriple (this machine's without it), -mcpu, -mattr.
+/// Position-independent code.
+/// Errors: kUnsupported if LLVM was built without the triple's back end; kInvalidArgument for a CPU
+/// it does not know.
+Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target);
+
+}  // namespace tilewright::cpu
