@@ -34,6 +34,7 @@ std::optional<Interval> Scaled(const Interval& interval, std::int64_t scale) {
 }
 
 std::optional<Interval> AtomBounds(const Expr& atom, const Ranges& ranges) {
+  if (const Interval* fact = ranges.FindFact(atom)) return *fact;
   switch (atom->kind) {
     case ExprKind::kInt: return Interval{atom->int_value, atom->int_value};
     case ExprKind::kVar: {
@@ -206,6 +207,13 @@ Expr SimplifyOperands(const Expr& expr, const Ranges& ranges) {
 }
 
 }  // namespace
+
+const Interval* Ranges::FindFact(const Expr& expr) const {
+  for (auto fact = facts_.rbegin(); fact != facts_.rend(); ++fact) {
+    if (SameExpr(fact->first, expr)) return &fact->second;
+  }
+  return nullptr;
+}
 
 void LinearForm::AddTerm(const Expr& atom, std::int64_t coefficient) {
   std::int64_t value = 0;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "src/ir/expr.h"
@@ -25,7 +26,14 @@ class Ranges {
     return found == intervals_.end() ? nullptr : &found->second.second;
   }
 
+  /// What a condition around the code at hand says of an expression, until PopFact. The latest
+  /// fact about an expression counts.
+  void PushFact(const Expr& expr, Interval interval) { facts_.emplace_back(expr, interval); }
+  void PopFact() { facts_.pop_back(); }
+  const Interval* FindFact(const Expr& expr) const;
+
  private:
+  std::vector<std::pair<Expr, Interval>> facts_;
   // The expression is kept so that no other variable can take its address.
   std::unordered_map<const ExprNode*, std::pair<Expr, Interval>> intervals_;
 };

@@ -15,10 +15,12 @@ namespace tilewright {
 /// Handle of a stage of one Schedule.
 struct StageId {
   int index = -1;
+  friend bool operator==(const StageId&, const StageId&) = default;
 };
 /// Handle of a loop (a leaf or a former leaf) of one Schedule.
 struct LoopId {
   int index = -1;
+  friend bool operator==(const LoopId&, const LoopId&) = default;
 };
 
 /// How the iterations of a split that does not divide the extent are kept inside it.
@@ -85,6 +87,10 @@ class Schedule {
   StageId CacheWrite(StageId stage, Scope scope);
   /// A new stage that copies `buffer` (input or stage output, by name) for the reader.
   StageId CacheRead(std::string_view buffer, Scope scope, StageId reader);
+  /// A new stage of partial results: reduction axis `reduction` of the stage, cut into steps of
+  /// `factor`, leaves one partial result per position inside a step, on a new innermost spatial
+  /// axis of the new stage; `stage` then combines those. Call before splitting.
+  StageId RFactor(StageId stage, int reduction, std::int64_t factor);
   void SetScope(StageId stage, Scope scope);
   /// Zero padding by `select(inside, load, 0)` whose condition depends only on loops outside the
   /// reduction's vector part: skip the product instead of multiplying by zero.
@@ -93,7 +99,6 @@ class Schedule {
   // --- for lowering, the summary and printing ---------------------------------------------------
   enum class Attach : std::uint8_t { kRoot, kInline, kAt };
   struct LoopInfo {
-    Expr var;
     std::string name;
     std::int64_t extent = 0;
     bool reduction = false;
@@ -113,7 +118,8 @@ class Schedule {
     int locality;
   };
   struct StageInfo {
-    ComputeOp op;
+    ComputeOp op;                ///< op.output: what other bodies load; its scope is `scope` below
+    Scope scope = Scope::kGlobal;
     std::vector<LoopId> root;    // one per axis: spatial, then reduction
     std::vector<LoopId> leaves;  // outermost first
     std::vector<Relation> relations;
@@ -126,14 +132,33 @@ class Schedule {
     bool skip_zero_taps = false;
   };
   const Compute& compute() const { return compute_; }
-  const std::vector<StageInfo>& stages() const { return stages_; }  // topological order
+  const std::vector<StageInfo>& stages() const { return stages_; }  // by StageId
+  const StageInfo& stage(StageId id) const { return stages_[static_cast<std::size_t>(id.index)]; }
+  /// Every stage, producers before consumers; the last one is the result.
+  const std::vector<StageId>& order() const { return order_; }
+  /// Stage that computes a buffer; index -1 for an input of the Compute.
+  StageId ProducerOf(const Buffer& buffer) const;
   const LoopInfo& loop(LoopId id) const { return loops_[static_cast<std::size_t>(id.index)]; }
+  std::size_t loop_count() const { return loops_.size(); }
   /// Readable list of stages, loops and relations.
   std::string ToString() const;
 
  private:
+  /// True if the schedule is still legal and the handle is one of its stages; else refuses.
+  bool Usable(StageId stage, const char* primitive);
+  /// Place of the loop among the leaves of the stage, or -1 after a refusal.
+  int LeafOf(StageId stage, LoopId loop, const char* primitive);
+  void RefuseStage(StageId stage, const char* primitive, std::string_view reason);
+  bool Annotate(StageId stage, LoopId loop, LoopKind kind, const char* primitive);
+  LoopId NewLoop(std::string name, std::int64_t extent, bool reduction);
+  void NewRootLoops(StageInfo* stage);
+  StageInfo& Mutable(StageId id) { return stages_[static_cast<std::size_t>(id.index)]; }
+  LoopInfo& Mutable(LoopId id) { return loops_[static_cast<std::size_t>(id.index)]; }
+  StageId InsertBefore(StageId place, StageInfo stage);
+
   Compute compute_;
   std::vector<StageInfo> stages_;
+  std::vector<StageId> order_;
   std::vector<LoopInfo> loops_;
   Status status_;
 };

@@ -1,0 +1,121 @@
+// What part of a stage is needed at its attach point, and the code that computes it there.
+//
+// The loops outside the attach point are fixed, those inside range over all their iterations. From
+// the consumer inwards every index by which a stage is read becomes a box: a first integer in terms
+// of the fixed loops and a constant extent. Boxes of several loads are united.
+
+#include <algorithm>
+
+#include "src/ir/visit.h"
+#include "src/schedule/check.h"
+#include "src/schedule/lowering.h"
+
+namespace tilewright {
+
+void Lowering::GrowPart(const Expr& load, const BoxMap& axes, std::optional<Part>* part) {
+  const auto& shape = load->buffer->shape;
+  Part needed;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    std::optional<Box> box = BoxOf(load->args[d], axes, ranges_);
+    if (box && part->has_value()) {
+      box = Unite(Box{(*part)->min[d], (*part)->extent[d]}, *box, ranges_);
+    }
+    if (!box || box->extent >= shape[d]) box = Box{Expr(0), shape[d]};
+    needed.min.push_back(std::move(box->min));
+    needed.extent.push_back(box->extent);
+  }
+  *part = std::move(needed);
+}
+
+std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nest,
+                                                                 std::size_t p) {
+  std::vector<std::optional<Part>> parts(schedule_.stages().size());
+  const auto visit_loads = [&](const ComputeOp& op, const BoxMap& axes) {
+    ForEachNode(op.body, [&](const Expr& node) {
+      if (node->kind != ExprKind::kLoad) return;
+      const StageId producer = schedule_.ProducerOf(node->buffer);
+      if (producer.index < 0) return;
+      GrowPart(node, axes, &parts[static_cast<std::size_t>(producer.index)]);
+    });
+  };
+  const auto axis_of = [](const ComputeOp& op, std::size_t a) -> const Axis& {
+    return a < op.axes.size() ? op.axes[a] : op.reduce_axes[a - op.axes.size()];
+  };
+
+  BoxMap inner;  // loops inside the attach point
+  for (std::size_t q = p; q < nest.leaf.size(); ++q) {
+    inner.emplace_back(nest.leaf[q].get(),
+                       Box{Expr(0), nest.loops.extent(nest.info->leaves[q])});
+  }
+  BoxMap axes;
+  for (std::size_t a = 0; a < nest.axis.size(); ++a) {
+    const Axis& axis = axis_of(nest.info->op, a);
+    const auto box = BoxOf(nest.axis[a], inner, ranges_);
+    axes.emplace_back(axis.var.get(), box ? *box : Box{Expr(0), axis.extent});
+  }
+  visit_loads(nest.info->op, axes);
+
+  const auto& order = schedule_.order();
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    const auto& part = parts[static_cast<std::size_t>(id->index)];
+    if (!part || !ComputedInside(schedule_, *id, nest.stage, p - 1)) continue;
+    const ComputeOp& op = schedule_.stage(*id).op;
+    axes.clear();
+    for (std::size_t d = 0; d < op.axes.size(); ++d) {
+      axes.emplace_back(op.axes[d].var.get(), Box{part->min[d], part->extent[d]});
+    }
+    for (const Axis& axis : op.reduce_axes) {
+      axes.emplace_back(axis.var.get(), Box{Expr(0), axis.extent});
+    }
+    visit_loads(op, axes);
+  }
+  return parts;
+}
+
+
+Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
+  std::vector<StageId> attached;
+  for (StageId id : schedule_.order()) {
+    const auto& info = schedule_.stage(id);
+    if (info.attach == Schedule::Attach::kAt && info.consumer == nest->stage &&
+        info.at == nest->info->leaves[p - 1]) {
+      attached.push_back(id);
+    }
+  }
+  std::vector<Stmt> code;
+  AppendPrefetches(*nest, p, &code);
+  if (attached.empty()) {
+    if (code.empty()) return EmitLoop(nest, p);
+    code.push_back(EmitLoop(nest, p));
+    return MakeBlock(std::move(code));
+  }
+  const auto parts = NeededParts(*nest, p);
+  const std::int64_t local_before = local_bytes_;
+  std::vector<Buffer> buffers;
+  for (StageId id : attached) {
+    const auto& info = schedule_.stage(id);
+    const auto& part = parts[static_cast<std::size_t>(id.index)];
+    if (!part) continue;  // nobody reads it
+    const Buffer buffer =
+        MakeBuffer(info.op.output->name, info.op.output->dtype, part->extent, info.scope);
+    local_bytes_ += info.scope == Scope::kLocal ? buffer->bytes() : 0;
+    workspace_bytes_ += info.scope == Scope::kGlobal ? buffer->bytes() : 0;
+    if (local_bytes_ > limits_.max_local_bytes) {
+      return FailStage(*nest, "local buffers of " + std::to_string(local_bytes_) +
+                                  " bytes with '" + buffer->name + "', expected at most " +
+                                  std::to_string(limits_.max_local_bytes));
+    }
+    realized_[static_cast<std::size_t>(id.index)] = {buffer, part->min};
+    buffers.push_back(buffer);
+    code.push_back(EmitStage(id, *part));
+  }
+  code.push_back(EmitLoop(nest, p));
+  local_bytes_ = local_before;
+  Stmt body = MakeBlock(std::move(code));
+  for (auto buffer = buffers.rbegin(); buffer != buffers.rend(); ++buffer) {
+    body = MakeAllocate(*buffer, std::move(body));
+  }
+  return body;
+}
+
+}  // namespace tilewright

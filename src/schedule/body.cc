@@ -1,0 +1,203 @@
+// The innermost statements: stores, dot products, prefetches.
+
+#include <algorithm>
+#include <limits>
+
+#include "src/ir/fold.h"
+#include "src/ir/visit.h"
+#include "src/schedule/dot.h"
+#include "src/schedule/lowering.h"
+
+namespace tilewright {
+namespace {
+
+/// What a reduction starts from.
+Expr Identity(Combiner combiner, DataType dtype) {
+  if (combiner == Combiner::kSum) return MakeConst(dtype, 0);
+  const bool max = combiner == Combiner::kMax;
+  if (dtype.is_float()) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return MakeFloat(dtype, max ? -infinity : infinity);
+  }
+  const bool is_unsigned = dtype.code == TypeCode::kUInt;
+  // All ones is the largest unsigned and, shifted right, the largest signed integer.
+  const std::int64_t largest =
+      is_unsigned ? -1
+                  : static_cast<std::int64_t>(~std::uint64_t{0} >> (65 - dtype.bits));
+  const std::int64_t smallest = is_unsigned ? 0 : -largest - 1;
+  return MakeInt(dtype, max ? smallest : largest);
+}
+
+Expr Combine(Combiner combiner, const Expr& accumulator, const Expr& value) {
+  switch (combiner) {
+    case Combiner::kMax: return Max(accumulator, value);
+    case Combiner::kMin: return Min(accumulator, value);
+    default: return accumulator + value;
+  }
+}
+
+/// The position of an element in row-major order.
+LinearForm Flatten(const std::vector<Expr>& indices, const std::vector<std::int64_t>& shape,
+                   const Ranges& ranges) {
+  LinearForm position;
+  std::int64_t stride = 1;
+  for (std::size_t d = indices.size(); d-- > 0;) {
+    position.Add(LinearForm::Of(indices[d], ranges), stride);
+    stride *= shape[d];
+  }
+  return position;
+}
+
+std::int64_t CoefficientOf(const LinearForm& form, const Expr& var) {
+  for (const auto& term : form.terms) {
+    if (term.atom.Same(var)) return term.coefficient;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Expr Lowering::RewriteBody(const Expr& expr, const Nest& nest) {
+  if (expr->kind == ExprKind::kVar) {
+    const ComputeOp& op = nest.info->op;
+    for (std::size_t a = 0; a < nest.axis.size(); ++a) {
+      const Axis& axis = a < op.axes.size() ? op.axes[a] : op.reduce_axes[a - op.axes.size()];
+      if (axis.var.Same(expr)) return nest.axis[a];
+    }
+    return expr;
+  }
+  if (expr->args.empty()) return expr;
+  std::vector<Expr> args;
+  args.reserve(expr->args.size());
+  for (const Expr& arg : expr->args) args.push_back(RewriteBody(arg, nest));
+  if (expr->kind != ExprKind::kLoad) {
+    const bool comparison = expr->dtype.is_bool() && expr->args[0].dtype() == kInt64;
+    const Expr rebuilt = WithArgs(expr, std::move(args));
+    return comparison ? Simplify(rebuilt, ranges_) : rebuilt;
+  }
+  Buffer buffer = expr->buffer;
+  const StageId producer = schedule_.ProducerOf(buffer);
+  const Realized* realized =
+      producer.index < 0 ? nullptr : &realized_[static_cast<std::size_t>(producer.index)];
+  for (std::size_t d = 0; d < args.size(); ++d) {
+    if (realized != nullptr) args[d] = args[d] - realized->origin[d];
+    args[d] = Simplify(args[d], ranges_);
+  }
+  return MakeLoad(realized != nullptr ? realized->buffer : buffer, std::move(args));
+}
+
+Stmt Lowering::EmitBody(const Nest& nest) {
+  const ComputeOp& op = nest.info->op;
+  const Buffer& buffer = realized_[static_cast<std::size_t>(nest.stage.index)].buffer;
+  if (nest.part == Nest::Part::kInit) {
+    return MakeStore(buffer, nest.local, Identity(op.combiner, buffer->dtype));
+  }
+  Expr value = RewriteBody(nest.body, nest);
+  if (nest.part == Nest::Part::kUpdate) {
+    value = Combine(op.combiner, MakeLoad(buffer, nest.local), value);
+  }
+  return MakeStore(buffer, nest.local, std::move(value));
+}
+
+/// The elements of one operand that the intrinsic reads: all lanes, all of the depth. None unless
+/// they lie in memory as it needs them.
+std::optional<Region> Lowering::DotRegion(const Expr& load, const Nest& nest, std::size_t p,
+                                          std::int64_t lane_stride, std::int64_t depth_stride) {
+  const Expr& lane = nest.leaf[p];
+  const Expr& depth = nest.leaf[p + 1];
+  BoxMap loops;
+  loops.emplace_back(lane.get(), Box{Expr(0), nest.loops.extent(nest.info->leaves[p])});
+  loops.emplace_back(depth.get(), Box{Expr(0), nest.loops.extent(nest.info->leaves[p + 1])});
+  const LinearForm position = Flatten(load->args, load->buffer->shape, ranges_);
+  if (!lane.IsInt() && CoefficientOf(position, lane) != lane_stride) return std::nullopt;
+  if (!depth.IsInt() && CoefficientOf(position, depth) != depth_stride) return std::nullopt;
+  Region region{load->buffer, {}, {}};
+  std::int64_t elements = 1;
+  for (const Expr& index : load->args) {
+    const auto box = BoxOf(index, loops, ranges_);
+    if (!box) return std::nullopt;
+    region.min.push_back(box->min);
+    region.extent.push_back(box->extent);
+    elements *= box->extent;
+  }
+  const std::int64_t lanes = lane_stride == 0 ? 1 : loops[0].second.extent;
+  const std::int64_t depths = depth_stride == 0 ? 1 : loops[1].second.extent;
+  if (elements != lanes * depths) return std::nullopt;
+  return region;
+}
+
+Stmt Lowering::EmitDot(const Nest& nest, std::size_t p) {
+  const DotIntrinsic* dot = FindDotIntrinsic(nest.info->intrinsic);
+  const auto fail = [&](const std::string& reason) {
+    return FailStage(nest, nest.info->intrinsic + ": " + reason);
+  };
+  for (std::size_t i = 0; i < nest.guards.size(); ++i) {
+    if (!nest.emitted[i] && Active(nest, nest.guards[i])) {
+      return fail("its loops would need the condition " + ToString(nest.guards[i].condition));
+    }
+  }
+  if (nest.loops.extent(nest.info->leaves[p + 1]) != dot->depth) {
+    return fail("a tail of " + std::to_string(nest.loops.extent(nest.info->leaves[p + 1])) +
+                " products, expected " + std::to_string(dot->depth));
+  }
+  std::vector<Expr> conditions;
+  StripZeroTaps(nest.body, &conditions);
+  if (!conditions.empty()) {
+    return fail("the product has zero padding inside; use skip_zero_taps, or keep the padding a "
+                "stage of its own");
+  }
+  const auto operands = MatchDot(nest.info->op, *dot);
+  if (!operands.ok()) return fail(operands.status().message());
+  const Buffer& buffer = realized_[static_cast<std::size_t>(nest.stage.index)].buffer;
+  const auto acc = DotRegion(MakeLoad(buffer, nest.local), nest, p, 1, 0);
+  const auto a = DotRegion(RewriteBody(operands->a, nest), nest, p, 0, 1);
+  const auto b = DotRegion(RewriteBody(operands->b, nest), nest, p, dot->depth, 1);
+  if (!acc) return fail("the lanes of the sum are not consecutive in memory");
+  if (!a) return fail("the first factor is not " + std::to_string(dot->depth) +
+                      " consecutive elements, the same for all lanes");
+  if (!b) return fail("the second factor is not lanes x " + std::to_string(dot->depth) +
+                      " consecutive elements");
+  return MakeIntrinsic(std::string(dot->name), {*acc, *a, *b});
+}
+
+void Lowering::AppendPrefetches(const Nest& nest, std::size_t p, std::vector<Stmt>* out) {
+  // A hint for every line of a large tile costs more than it brings.
+  constexpr std::int64_t kMostLines = 16;
+  constexpr std::int64_t kLineBytes = 64;
+  for (const auto& prefetch : nest.info->prefetches) {
+    const Expr& var = nest.leaf[p - 1];
+    if (prefetch.loop != nest.info->leaves[p - 1] || var.IsInt()) continue;
+    BoxMap inner;
+    for (std::size_t q = p; q < nest.leaf.size(); ++q) {
+      inner.emplace_back(nest.leaf[q].get(),
+                         Box{Expr(0), nest.loops.extent(nest.info->leaves[q])});
+    }
+    const Substitution ahead{{var.get(), var + Expr(prefetch.distance)}};
+    ForEachNode(nest.body, [&](const Expr& node) {
+      if (node->kind != ExprKind::kLoad || node->buffer->name != prefetch.buffer) return;
+      const Expr load = RewriteBody(node, nest);
+      std::vector<std::vector<Expr>> lines(1);
+      for (std::size_t d = 0; d < load->args.size(); ++d) {
+        const auto box = BoxOf(Substitute(load->args[d], ahead), inner, ranges_);
+        if (!box) return;
+        const bool last = d + 1 == load->args.size();
+        const std::int64_t step =
+            last ? std::max<std::int64_t>(1, kLineBytes / load->buffer->dtype.bytes()) : 1;
+        std::vector<std::vector<Expr>> next;
+        for (const auto& line : lines) {
+          for (std::int64_t i = 0; i < box->extent; i += step) {
+            if (static_cast<std::int64_t>(next.size()) == kMostLines) break;
+            next.push_back(line);
+            next.back().push_back(Simplify(box->min + Expr(i), ranges_));
+          }
+        }
+        lines = std::move(next);
+      }
+      for (auto& line : lines) {
+        out->push_back(MakePrefetch(load->buffer, std::move(line), prefetch.locality));
+      }
+    });
+  }
+}
+
+}  // namespace tilewright

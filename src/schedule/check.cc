@@ -1,0 +1,132 @@
+#include "src/schedule/check.h"
+
+#include <algorithm>
+
+#include "src/ir/visit.h"
+#include "src/schedule/loops.h"
+
+namespace tilewright {
+namespace {
+
+using Attach = Schedule::Attach;
+
+Status Refusal(const Schedule::StageInfo& stage, const std::string& reason) {
+  return InvalidArgument("stage '" + stage.op.name + "': " + reason);
+}
+
+Status CheckLeaves(const Schedule& schedule, const Schedule::StageInfo& stage) {
+  if (stage.leaves.size() > kMaxLeaves) {
+    return Refusal(stage, std::to_string(stage.leaves.size()) + " loops, expected at most " +
+                              std::to_string(kMaxLeaves));
+  }
+  for (std::size_t p = 0; p < stage.leaves.size(); ++p) {
+    const auto& loop = schedule.loop(stage.leaves[p]);
+    if (loop.kind != LoopKind::kVectorized) continue;
+    if (stage.tensorized.index >= 0) {
+      return Refusal(stage, "vectorized loop '" + loop.name + "' beside a tensorized one");
+    }
+    if (p + 1 != stage.leaves.size()) {
+      return Refusal(stage, "vectorized loop '" + loop.name + "' is not innermost");
+    }
+  }
+  if (stage.tensorized.index < 0) return {};
+  if (LeafPosition(stage, stage.tensorized) + 2 != static_cast<int>(stage.leaves.size()) ||
+      !schedule.loop(stage.leaves.back()).reduction) {
+    return Refusal(stage, "the loops of intrinsic '" + stage.intrinsic + "' were changed");
+  }
+  return {};
+}
+
+Status CheckAttachPoint(const Schedule& schedule, const Schedule::StageInfo& stage) {
+  const auto& consumer = schedule.stage(stage.consumer);
+  const std::string at = "loop '" + schedule.loop(stage.at).name + "' of stage '" +
+                         consumer.op.name + "'";
+  if (consumer.attach == Attach::kInline) {
+    return Refusal(stage, "computed at " + at + ", which is inlined");
+  }
+  const int position = LeafPosition(consumer, stage.at);
+  if (position < 0) return Refusal(stage, "computed at " + at + ", which was split or fused since");
+  const int tensorized = LeafPosition(consumer, consumer.tensorized);
+  if (schedule.loop(stage.at).kind == LoopKind::kVectorized ||
+      (tensorized >= 0 && position >= tensorized)) {
+    return Refusal(stage, "computed at " + at + ", which is vectorized");
+  }
+  return {};
+}
+
+/// Every reader of an attached stage must run where the stage's value exists.
+Status CheckReaders(const Schedule& schedule, StageId id) {
+  const auto& stage = schedule.stage(id);
+  const auto position =
+      static_cast<std::size_t>(LeafPosition(schedule.stage(stage.consumer), stage.at));
+  for (StageId reader : schedule.order()) {
+    const auto& other = schedule.stage(reader);
+    if (other.attach == Attach::kInline || reader == stage.consumer) continue;
+    bool reads = false;
+    ForEachNode(other.op.body, [&](const Expr& node) {
+      reads = reads || (node->kind == ExprKind::kLoad && node->buffer == stage.op.output);
+    });
+    if (reads && !ComputedInside(schedule, reader, stage.consumer, position)) {
+      return Refusal(stage, "also read by stage '" + other.op.name +
+                                "', which is not computed inside loop '" +
+                                schedule.loop(stage.at).name + "'");
+    }
+  }
+  return {};
+}
+
+/// Threads do not start threads.
+Status CheckParallel(const Schedule& schedule, StageId id) {
+  const auto& stage = schedule.stage(id);
+  const auto parallel = [&](LoopId loop) {
+    return schedule.loop(loop).kind == LoopKind::kParallel;
+  };
+  if (std::none_of(stage.leaves.begin(), stage.leaves.end(), parallel)) return {};
+  StageId inner = id;
+  while (schedule.stage(inner).attach == Attach::kAt) {
+    const auto& info = schedule.stage(inner);
+    const auto& outer = schedule.stage(info.consumer);
+    const auto end = outer.leaves.begin() + LeafPosition(outer, info.at) + 1;
+    if (std::any_of(outer.leaves.begin(), end, parallel)) {
+      return Refusal(stage, "parallel inside the parallel loop of stage '" + outer.op.name + "'");
+    }
+    inner = info.consumer;
+  }
+  return {};
+}
+
+}  // namespace
+
+int LeafPosition(const Schedule::StageInfo& stage, LoopId loop) {
+  const auto found = std::find(stage.leaves.begin(), stage.leaves.end(), loop);
+  return found == stage.leaves.end() ? -1 : static_cast<int>(found - stage.leaves.begin());
+}
+
+bool ComputedInside(const Schedule& schedule, StageId stage, StageId consumer,
+                    std::size_t position) {
+  while (schedule.stage(stage).attach == Attach::kAt) {
+    const auto& info = schedule.stage(stage);
+    if (info.consumer == consumer) {
+      return LeafPosition(schedule.stage(consumer), info.at) >= static_cast<int>(position);
+    }
+    stage = info.consumer;
+  }
+  return false;
+}
+
+Status CheckSchedule(const Schedule& schedule) {
+  TW_RETURN_IF_ERROR(schedule.status());
+  for (StageId id : schedule.order()) {
+    const auto& stage = schedule.stage(id);
+    if (stage.attach == Attach::kInline) continue;
+    TW_RETURN_IF_ERROR(CheckLeaves(schedule, stage));
+    if (stage.attach == Attach::kAt) {
+      TW_RETURN_IF_ERROR(CheckAttachPoint(schedule, stage));
+      TW_RETURN_IF_ERROR(CheckReaders(schedule, id));
+    }
+    TW_RETURN_IF_ERROR(CheckParallel(schedule, id));
+  }
+  return {};
+}
+
+}  // namespace tilewright

@@ -1,0 +1,81 @@
+#include "src/schedule/dot.h"
+
+#include "src/ir/visit.h"
+
+namespace tilewright {
+namespace {
+
+bool IsZero(const Expr& e) {
+  return (e->kind == ExprKind::kInt && e->int_value == 0) ||
+         (e->kind == ExprKind::kFloat && e->float_value == 0);
+}
+
+bool Loads(const Expr& e) {
+  bool loads = false;
+  ForEachNode(e, [&](const Expr& node) { loads = loads || node->kind == ExprKind::kLoad; });
+  return loads;
+}
+
+Expr WithoutCasts(Expr e) {
+  while (e->kind == ExprKind::kCast) e = e->args[0];
+  return e;
+}
+
+}  // namespace
+
+void AppendConjuncts(const Expr& condition, std::vector<Expr>* conjuncts) {
+  if (condition->kind == ExprKind::kAnd) {
+    AppendConjuncts(condition->args[0], conjuncts);
+    AppendConjuncts(condition->args[1], conjuncts);
+  } else {
+    conjuncts->push_back(condition);
+  }
+}
+
+Expr StripZeroTaps(const Expr& product, std::vector<Expr>* conditions) {
+  switch (product->kind) {
+    case ExprKind::kMul: {
+      Expr a = StripZeroTaps(product->args[0], conditions);
+      Expr b = StripZeroTaps(product->args[1], conditions);
+      if (a.Same(product->args[0]) && b.Same(product->args[1])) return product;
+      return MakeBinary(ExprKind::kMul, std::move(a), std::move(b));
+    }
+    case ExprKind::kCast: {
+      Expr value = StripZeroTaps(product->args[0], conditions);
+      return value.Same(product->args[0]) ? product : MakeCast(product->dtype, std::move(value));
+    }
+    case ExprKind::kSelect:
+      if (!IsZero(product->args[2]) || Loads(product->args[0])) return product;
+      AppendConjuncts(product->args[0], conditions);
+      return StripZeroTaps(product->args[1], conditions);
+    default: return product;
+  }
+}
+
+Result<DotOperands> MatchDot(const ComputeOp& op, const DotIntrinsic& intrinsic) {
+  if (op.combiner != Combiner::kSum) return InvalidArgument("the stage is no sum");
+  if (op.output->dtype != intrinsic.acc) {
+    return InvalidArgument("the sum is " + DataTypeName(op.output->dtype) + ", expected " +
+                           DataTypeName(intrinsic.acc));
+  }
+  std::vector<Expr> conditions;
+  const Expr body = StripZeroTaps(op.body, &conditions);
+  if (body->kind != ExprKind::kMul) return InvalidArgument("the stage sums no products");
+  DotOperands operands{WithoutCasts(body->args[0]), WithoutCasts(body->args[1])};
+  if (operands.a->kind != ExprKind::kLoad || operands.b->kind != ExprKind::kLoad) {
+    return InvalidArgument("a factor is no (converted) load");
+  }
+  const auto fits = [&] {
+    return operands.a.dtype() == intrinsic.a && operands.b.dtype() == intrinsic.b;
+  };
+  if (!fits()) std::swap(operands.a, operands.b);
+  if (!fits()) {
+    std::swap(operands.a, operands.b);
+    return InvalidArgument("factors are " + DataTypeName(operands.a.dtype()) + " and " +
+                           DataTypeName(operands.b.dtype()) + ", expected " +
+                           DataTypeName(intrinsic.a) + " and " + DataTypeName(intrinsic.b));
+  }
+  return operands;
+}
+
+}  // namespace tilewright

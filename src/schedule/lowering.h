@@ -1,0 +1,104 @@
+#pragma once
+
+// Internal to src/schedule: how Lower builds the loops. nest.cc makes the loops of one stage,
+// attach.cc finds what part of a stage is needed at its attach point, body.cc makes the innermost
+// statements.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/ir/simplify.h"
+#include "src/ir/stmt.h"
+#include "src/schedule/loops.h"
+#include "src/schedule/lower.h"
+#include "src/schedule/region.h"
+#include "src/schedule/schedule.h"
+
+namespace tilewright {
+
+/// The loops of one stage while they are emitted from the outermost in. Copied where the code
+/// forks: initialisation and update of a reduction, full tiles and tail.
+struct Nest {
+  /// What is emitted: until the outermost reduction loop both, then one after the other.
+  enum class Part : std::uint8_t { kWhole, kInit, kUpdate };
+  struct Guard {
+    Expr condition;           // null: always true
+    std::size_t depth = 0;    // how many leaves must be entered for all its variables to be known
+    bool update_only = false; // skips products, or concerns a reduction loop
+  };
+
+  StageId stage;
+  const Schedule::StageInfo* info;
+  StageLoops loops;
+  std::vector<Expr> origin;   // per spatial axis: first index of the part that is computed
+  std::vector<std::int64_t> part_extents;            // per spatial axis
+  std::vector<std::pair<LoopId, Expr>> fixed;        // loops whose value is known by peeling
+  Expr body;                                         // without the taps below
+  std::vector<Expr> taps;                            // conditions of nonzero products
+  Part part = Part::kWhole;
+
+  // Refreshed where extents change:
+  std::vector<Expr> leaf;         // per leaf: its variable, or a constant
+  std::vector<Expr> loop_values;  // per loop of the schedule
+  std::vector<Expr> local;        // per spatial axis: index within the part
+  std::vector<Expr> axis;         // per axis, spatial then reduction: index in the whole
+  std::vector<Guard> guards;      // same order in every copy
+  std::vector<bool> emitted;      // per guard
+};
+
+class Lowering {
+ public:
+  Lowering(const Schedule& schedule, const LowerLimits& limits);
+  Result<Program> Run(std::string name);
+
+ private:
+  struct Realized {
+    Buffer buffer;
+    std::vector<Expr> origin;  // first index of each dimension that the buffer holds
+  };
+  struct Part {  // of a stage's output
+    std::vector<Expr> min;
+    std::vector<std::int64_t> extent;
+  };
+
+  // nest.cc
+  Stmt EmitStage(StageId stage, const Part& part);
+  void Refresh(Nest* nest, std::size_t from);
+  void RefreshValues(Nest* nest);
+  void RefreshGuards(Nest* nest);
+  Stmt EmitLevel(Nest* nest, std::size_t p, bool entered);
+  std::optional<Stmt> EmitPeeledBranch(Nest* nest, std::size_t p, bool entered);
+  std::optional<Stmt> EmitPeeledLoop(Nest* nest, std::size_t p);
+  Expr TakeGuards(Nest* nest, std::size_t p);
+  Stmt EmitLoop(Nest* nest, std::size_t p);
+  Stmt EmitFor(Nest* nest, std::size_t p);
+  bool WantsPeel(const Nest& nest, std::size_t relation) const;
+  bool Active(const Nest& nest, const Nest::Guard& guard) const;
+
+  // attach.cc
+  Stmt EmitAttached(Nest* nest, std::size_t p);
+  std::vector<std::optional<Part>> NeededParts(const Nest& nest, std::size_t p);
+  void GrowPart(const Expr& load, const BoxMap& axes, std::optional<Part>* part);
+
+  // body.cc
+  Expr RewriteBody(const Expr& expr, const Nest& nest);
+  Stmt EmitBody(const Nest& nest);
+  Stmt EmitDot(const Nest& nest, std::size_t p);
+  std::optional<Region> DotRegion(const Expr& load, const Nest& nest, std::size_t p,
+                                  std::int64_t lane_stride, std::int64_t depth_stride);
+  void AppendPrefetches(const Nest& nest, std::size_t p, std::vector<Stmt>* out);
+
+  Stmt Fail(const std::string& reason);
+  Stmt FailStage(const Nest& nest, const std::string& reason);
+
+  const Schedule& schedule_;
+  LowerLimits limits_;
+  Ranges ranges_;
+  std::vector<Realized> realized_;  // per stage
+  std::int64_t local_bytes_ = 0;    // allocated around the code at hand
+  std::int64_t workspace_bytes_ = 0;
+  Status status_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,63 @@
+#include <string_view>
+
+#include "src/schedule/schedule.h"
+
+namespace tilewright {
+namespace {
+
+std::string_view KindName(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::kSerial: return "";
+    case LoopKind::kParallel: return " parallel";
+    case LoopKind::kVectorized: return " vectorized";
+    case LoopKind::kUnrolled: return " unrolled";
+    case LoopKind::kBlockX: return " block.x";
+    case LoopKind::kBlockY: return " block.y";
+    case LoopKind::kBlockZ: return " block.z";
+    case LoopKind::kThreadX: return " thread.x";
+    case LoopKind::kThreadY: return " thread.y";
+    case LoopKind::kThreadZ: return " thread.z";
+    case LoopKind::kVirtualThread: return " vthread";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Schedule::ToString() const {
+  std::string out;
+  for (StageId id : order_) {
+    const StageInfo& info = stage(id);
+    out += "stage " + info.op.name;
+    if (info.attach == Attach::kInline) {
+      out += " inlined\n";
+      continue;
+    }
+    if (info.attach == Attach::kAt) {
+      out += " at " + stage(info.consumer).op.name + "." + loop(info.at).name;
+    }
+    if (info.scope == Scope::kLocal) out += " local";
+    if (info.scope == Scope::kShared) out += " shared";
+    if (info.skip_zero_taps) out += " skip_zero_taps";
+    out += "\n";
+    for (const Relation& r : info.relations) {
+      const bool split = r.kind == Relation::Kind::kSplit;
+      out += split ? "  split " + loop(r.parent).name + " by " + std::to_string(r.factor) +
+                         (r.tail == Tail::kPeel ? " peel" : "")
+                   : "  fuse " + loop(r.outer).name + ", " + loop(r.inner).name;
+      out += "\n";
+    }
+    for (LoopId leaf : info.leaves) {
+      const LoopInfo& l = loop(leaf);
+      out += "  loop " + l.name + " " + std::to_string(l.extent) + (l.reduction ? " reduction" : "");
+      out += KindName(l.kind);
+      if (leaf == info.tensorized) out += " " + info.intrinsic;
+      for (const auto& [name, value] : l.pragmas) out += " " + name + "=" + std::to_string(value);
+      out += "\n";
+    }
+  }
+  if (!status_.ok()) out += "refused: " + status_.message() + "\n";
+  return out;
+}
+
+}  // namespace tilewright

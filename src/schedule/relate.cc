@@ -1,0 +1,195 @@
+// Primitives that relate stages: where a stage is computed, inlining, caches.
+
+#include <algorithm>
+
+#include "src/ir/visit.h"
+#include "src/schedule/schedule.h"
+
+namespace tilewright {
+namespace {
+
+std::string_view ScopeName(Scope scope) {
+  switch (scope) {
+    case Scope::kGlobal: return "global";
+    case Scope::kLocal: return "local";
+    case Scope::kShared: return "shared";
+  }
+  return "";
+}
+
+bool Reads(const ComputeOp& op, const Buffer& buffer) {
+  bool reads = false;
+  ForEachNode(op.body, [&](const Expr& node) {
+    reads = reads || (node->kind == ExprKind::kLoad && node->buffer == buffer);
+  });
+  return reads;
+}
+
+/// The body with every load of `from` replaced by `value` of its indices.
+template <typename Value>
+Expr ReplaceLoads(const Expr& body, const Buffer& from, const Value& value) {
+  return Rewrite(body, [&](const Expr& node) {
+    return node->kind == ExprKind::kLoad && node->buffer == from ? value(node->args) : Expr();
+  });
+}
+
+/// A stage without computation yet: axes of `like` under new variables, output of its own.
+ComputeOp CopyOf(const Buffer& source, std::string name, const std::vector<Axis>& like,
+                 Buffer output) {
+  ComputeOp op;
+  op.name = std::move(name);
+  op.output = std::move(output);
+  std::vector<Expr> indices;
+  for (const Axis& axis : like) {
+    op.axes.push_back({MakeVar(axis.var->name), axis.extent, false});
+    indices.push_back(op.axes.back().var);
+  }
+  op.body = MakeLoad(source, std::move(indices));
+  return op;
+}
+
+}  // namespace
+
+StageId Schedule::InsertBefore(StageId place, StageInfo stage) {
+  const StageId id{static_cast<int>(stages_.size())};
+  stages_.push_back(std::move(stage));
+  order_.insert(std::find(order_.begin(), order_.end(), place), id);
+  return id;
+}
+
+void Schedule::ComputeAt(StageId stage, StageId consumer, LoopId loop) {
+  if (!Usable(stage, "compute_at")) return;
+  if (LeafOf(consumer, loop, "compute_at") < 0) return;
+  const StageInfo& target = this->stage(consumer);
+  if (stage == order_.back()) {
+    RefuseStage(stage, "compute_at", "it is the result");
+    return;
+  }
+  if (!Reads(target.op, this->stage(stage).op.output)) {
+    RefuseStage(stage, "compute_at", "stage '" + target.op.name + "' does not read it");
+    return;
+  }
+  StageInfo& info = Mutable(stage);
+  info.attach = Attach::kAt;
+  info.consumer = consumer;
+  info.at = loop;
+}
+
+void Schedule::ComputeInline(StageId stage) {
+  if (!Usable(stage, "compute_inline")) return;
+  StageInfo& info = Mutable(stage);
+  if (info.op.combiner != Combiner::kNone) {
+    RefuseStage(stage, "compute_inline", "it is a reduction");
+    return;
+  }
+  if (stage == order_.back()) {
+    RefuseStage(stage, "compute_inline", "it is the result");
+    return;
+  }
+  for (const StageInfo& other : stages_) {
+    if (other.attach == Attach::kAt && other.consumer == stage) {
+      RefuseStage(stage, "compute_inline", "stage '" + other.op.name + "' is computed in it");
+      return;
+    }
+  }
+  for (StageInfo& reader : stages_) {
+    if (!Reads(reader.op, info.op.output)) continue;
+    reader.op.body = ReplaceLoads(reader.op.body, info.op.output,
+                                  [&](const std::vector<Expr>& indices) {
+      Substitution substitution;
+      for (std::size_t i = 0; i < indices.size(); ++i) {
+        substitution.emplace_back(info.op.axes[i].var.get(), indices[i]);
+      }
+      return Substitute(info.op.body, substitution);
+    });
+  }
+  info.attach = Attach::kInline;
+}
+
+StageId Schedule::CacheWrite(StageId stage, Scope scope) {
+  if (!Usable(stage, "cache_write")) return {};
+  if (!this->stage(stage).relations.empty()) {
+    RefuseStage(stage, "cache_write", "its loops are split or fused already");
+    return {};
+  }
+  const std::string name = this->stage(stage).op.name + "." + std::string(ScopeName(scope));
+  if (HasStage(name)) {
+    RefuseStage(stage, "cache_write", "there is a stage '" + name + "' already");
+    return {};
+  }
+  StageInfo cache;
+  {
+    StageInfo& info = Mutable(stage);
+    cache.scope = scope;
+    cache.op = std::move(info.op);
+    const Buffer output = cache.op.output;
+    cache.op.output = MakeBuffer(name, output->dtype, output->shape, scope);
+    info.op = CopyOf(cache.op.output, cache.op.name, cache.op.axes, output);
+    cache.op.name = name;
+    // Handles of the stage's spatial loops stay with it; the reductions move to the cache.
+    info.root.resize(info.op.axes.size());
+    info.leaves.erase(std::remove_if(info.leaves.begin(), info.leaves.end(),
+                                     [&](LoopId loop) { return this->loop(loop).reduction; }),
+                      info.leaves.end());
+    cache.skip_zero_taps = std::exchange(info.skip_zero_taps, false);
+  }
+  NewRootLoops(&cache);
+  const StageId id = InsertBefore(stage, std::move(cache));
+  // Stages that were computed inside this one are read by the cache now.
+  for (const StageInfo& other : stages_) {
+    if (other.attach != Attach::kAt || other.consumer != stage) continue;
+    RefuseStage(stage, "cache_write", "stage '" + other.op.name + "' is computed in it already");
+  }
+  return id;
+}
+
+StageId Schedule::CacheRead(std::string_view buffer, Scope scope, StageId reader) {
+  if (!Usable(reader, "cache_read")) return {};
+  Buffer source;
+  ForEachNode(this->stage(reader).op.body, [&](const Expr& node) {
+    if (node->kind == ExprKind::kLoad && node->buffer->name == buffer) source = node->buffer;
+  });
+  if (source == nullptr) {
+    RefuseStage(reader, "cache_read", "it does not read '" + std::string(buffer) + "'");
+    return {};
+  }
+  std::string name = std::string(buffer) + "." + std::string(ScopeName(scope));
+  if (HasStage(name)) name += "." + this->stage(reader).op.name;
+  if (HasStage(name)) {
+    RefuseStage(reader, "cache_read", "there is a stage '" + name + "' already");
+    return {};
+  }
+  std::vector<Axis> axes;
+  for (std::size_t i = 0; i < source->shape.size(); ++i) {
+    axes.push_back({MakeVar("a" + std::to_string(i)), source->shape[i], false});
+  }
+  const Buffer output = MakeBuffer(name, source->dtype, source->shape, scope);
+  StageInfo cache;
+  cache.scope = scope;
+  cache.op = CopyOf(source, std::move(name), axes, output);
+  NewRootLoops(&cache);
+  Mutable(reader).op.body =
+      ReplaceLoads(this->stage(reader).op.body, source,
+                   [&](const std::vector<Expr>& indices) { return MakeLoad(output, indices); });
+  return InsertBefore(reader, std::move(cache));
+}
+
+void Schedule::SetScope(StageId stage, Scope scope) {
+  if (!Usable(stage, "set_scope")) return;
+  if (stage == order_.back() && scope != Scope::kGlobal) {
+    RefuseStage(stage, "set_scope", "it is the result");
+    return;
+  }
+  Mutable(stage).scope = scope;
+}
+
+void Schedule::SkipZeroTaps(StageId stage) {
+  if (!Usable(stage, "skip_zero_taps")) return;
+  if (this->stage(stage).op.combiner != Combiner::kSum) {
+    RefuseStage(stage, "skip_zero_taps", "the stage is no sum");
+    return;
+  }
+  Mutable(stage).skip_zero_taps = true;
+}
+
+}  // namespace tilewright
