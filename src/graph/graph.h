@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +21,25 @@ struct Node {
   Operator op;               ///< kOperator
   std::vector<int> inputs;   ///< ids of earlier nodes
   TensorType type;
-  std::string name;          ///< of the value in the source ("r0", "%26", "conv1_w_0"); unique
+  /// Of the value in the source ("r0", "%26", "conv1_w_0"); unique. A value that an importer or a
+  /// pass made on the way to a source value has that one's name and a part: "r0#0".
+  std::string name;
 };
+
+/// Limits of every graph, so that no size computed from types overflows: sizes of dimensions and
+/// elements per tensor.
+inline constexpr std::int64_t kMaxDimension = std::int64_t{1} << 31;
+inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
+/// Errors: kInvalidArgument unless every dimension is at least 1 and both limits are kept.
+Status CheckTensorType(const TensorType& type);
+
+/// The source value a name belongs to: "r0" for "r0" and for "r0#0".
+std::string_view SourceName(std::string_view value_name);
 
 /// A data-flow graph in topological order: a node's inputs have smaller ids. Node id = position.
 /// Every operator has one result (a source operator with several becomes several nodes).
+/// Movable, not copyable (constants are large). Const member functions may be called from several
+/// threads at once.
 class Graph {
  public:
   std::string name;
@@ -31,26 +47,44 @@ class Graph {
   /// A constant with contents, or (no payload in the source) with none: see SeedConstants.
   int AddConstant(std::string value_name, Tensor contents);
   int AddConstant(std::string value_name, TensorType type);
-  /// Infers the type. Errors: those of InferType, with the value's name as context.
+  /// A constant whose elements are all `fill`; takes memory only once its contents are asked for.
+  int AddFilledConstant(std::string value_name, TensorType type, double fill);
+  /// Infers the type. Errors: those of InferType and CheckTensorType, with the value's name as
+  /// context; kInvalidArgument if an input is no earlier node.
   Result<int> AddOperator(std::string value_name, Operator op, std::vector<int> inputs);
   void SetOutputs(std::vector<int> outputs) { outputs_ = std::move(outputs); }
+  void Rename(int id, std::string value_name);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(int id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  int size() const { return static_cast<int>(nodes_.size()); }
   const std::vector<int>& outputs() const { return outputs_; }
   std::vector<int> inputs() const;
-  /// Contents of a constant; null if it has none.
+  /// Contents of a constant; null if it has none. Valid until they are set or taken.
   const Tensor* Contents(int id) const;
+  /// True if Contents would not be null; makes nothing.
+  bool HasContents(int id) const;
   void SetContents(int id, Tensor contents);
   /// For each node the ids of the operators that read it, one entry per use.
   std::vector<std::vector<int>> Users() const;
   /// Moves a constant's contents out (for passes that build a new graph).
   Tensor TakeContents(int id);
+  /// The fill value of a constant that takes no memory yet; null for every other node.
+  const double* Fill(int id) const;
+  /// A graph of the same nodes with the contents of constants of at most `max_elements` elements
+  /// (the others have none).
+  Graph CloneWithout(std::int64_t max_elements) const;
 
  private:
+  /// Contents made on demand from fills_, hence the lock.
+  struct Store {
+    std::mutex mutex;
+    std::map<int, Tensor> contents;
+  };
   std::vector<Node> nodes_;
   std::vector<int> outputs_;
-  std::map<int, Tensor> contents_;
+  std::map<int, double> fills_;
+  std::unique_ptr<Store> store_ = std::make_unique<Store>();
 };
 
 /// Reads a model file by its contents: ONNX protobuf, Relay text, or this project's own model
@@ -58,6 +92,7 @@ class Graph {
 /// Errors: kInvalidArgument with file, place and what was expected; kUnsupported listing every
 /// operator that is not supported, by name and count.
 Result<Graph> LoadGraph(const std::string& path);
+/// `name` becomes the graph's. Symbolic first dimensions of inputs (batch) are read as 1.
 Result<Graph> ImportOnnx(std::string_view bytes, std::string name);
 Result<Graph> ImportRelay(std::string_view text, std::string name);
 
@@ -66,10 +101,13 @@ enum class SeedRule : std::uint8_t {
   kMissing,   ///< only constants without contents (Relay), by the rules of the Relay data
   kAllFloat,  ///< every float constant, by its name, by the rules of the light ONNX models
 };
-/// Fills constants as the rule says. Relay: "relay.Constant.<i>" names.
+/// Fills constants as the rule says. Relay: "relay.Constant.<i>" names. Constants that an importer
+/// made itself ("r0#1") keep their contents.
 void SeedConstants(Graph& graph, SeedRule rule);
 /// The made-up input for `value_name`: float i/n for ONNX ("ramp"), seeded integers for Relay.
 enum class InputRule : std::uint8_t { kRamp, kSeededQuantized, kRandom };
+/// kRamp: element i of n is i / n. kSeededQuantized: a whole number of -127..127, divided by 16 for
+/// floats. kRandom: floats in [-1, 1), integers over the type's range (at most +-2^15).
 Tensor MakeInput(std::string_view value_name, const TensorType& type, InputRule rule);
 
 }  // namespace tilewright

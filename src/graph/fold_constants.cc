@@ -1,0 +1,42 @@
+#include "src/graph/passes.h"
+#include "src/graph/rewrite.h"
+#include "src/tensor/reference.h"
+
+namespace tilewright {
+namespace {
+
+// Above this a result stays an operator (1 GiB of floats; a broadcast could be of any size).
+constexpr std::int64_t kMaxFoldedElements = std::int64_t{1} << 28;
+
+}  // namespace
+
+Result<Graph> FoldConstants(Graph graph) {
+  Rewriter rewriter(std::move(graph));
+  for (int id = 0; id < rewriter.source().size(); ++id) {
+    const Node& node = rewriter.source().node(id);
+    Graph& result = rewriter.result();
+    bool constant = node.kind == NodeKind::kOperator;
+    bool known = true;
+    for (int input : node.inputs) {
+      const int mapped = rewriter.At(input);
+      constant &= result.node(mapped).kind == NodeKind::kConstant;
+      known &= result.HasContents(mapped);
+    }
+    if (!constant || (known && node.type.elements() > kMaxFoldedElements)) {
+      TW_RETURN_IF_ERROR(rewriter.Copy(id));
+      continue;
+    }
+    if (!known) {
+      rewriter.Map(id, result.AddConstant(node.name, node.type));
+      continue;
+    }
+    std::vector<const Tensor*> inputs;
+    for (int input : node.inputs) inputs.push_back(result.Contents(rewriter.At(input)));
+    auto value = Evaluate(node.op, inputs);
+    if (!value.ok()) return value.status().WithContext("value " + node.name);
+    rewriter.Map(id, result.AddConstant(node.name, *std::move(value)));
+  }
+  return rewriter.Finish();
+}
+
+}  // namespace tilewright

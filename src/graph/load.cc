@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include "src/base/file.h"
+#include "src/base/strings.h"
+#include "src/graph/graph.h"
+
+namespace tilewright {
+namespace {
+
+// First line of `text` that holds more than blanks or a line comment, without leading blanks.
+std::string_view FirstWord(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = Trim(text.substr(0, end));
+    if (!line.empty() && !line.starts_with("//")) {
+      if (!line.starts_with("/*")) return line;
+      const std::size_t close = text.find("*/");
+      if (close == std::string_view::npos) return {};
+      text.remove_prefix(close + 2);
+      continue;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return {};
+}
+
+// Relay text starts with its version, a function or a type definition. A protobuf starts with a
+// field tag: ONNX files with 0x08 (ir_version), and none of these words is a valid beginning.
+bool LooksLikeRelay(std::string_view bytes) {
+  constexpr std::array<std::string_view, 5> kStarts = {"#[version", "def ", "fn ", "fn(", "type "};
+  const std::string_view first = FirstWord(bytes.substr(0, 1 << 16));
+  return std::ranges::any_of(kStarts, [&](std::string_view start) {
+    return first.starts_with(start);
+  });
+}
+
+bool IsText(std::string_view bytes) {
+  return std::ranges::all_of(bytes.substr(0, 256), [](unsigned char c) {
+    return c == '\n' || c == '\t' || c == '\r' || (c >= 32 && c < 127);
+  });
+}
+
+// "light_resnet50" for "data/light_resnet50.onnx".
+std::string BaseName(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  const std::size_t dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+}  // namespace
+
+Result<Graph> LoadGraph(const std::string& path) {
+  auto bytes = ReadFile(path);
+  TW_RETURN_IF_ERROR(bytes);
+  if (bytes->empty()) return InvalidArgument(path + ": the file is empty, expected a model");
+  const bool relay = LooksLikeRelay(*bytes);
+  if (!relay && IsText(*bytes)) {
+    return InvalidArgument(path +
+                           ": line 1: this text is no model; expected an ONNX file, or Relay text "
+                           "beginning with \"#[version\", \"def\", \"fn\" or \"type\"");
+  }
+  auto graph = relay ? ImportRelay(*bytes, BaseName(path)) : ImportOnnx(*bytes, BaseName(path));
+  if (!graph.ok()) return graph.status().WithContext(path);
+  return graph;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,157 @@
+// Elementwise operators. Ours take operands of one element type, as ONNX's do (but for Pow).
+
+#include <limits>
+
+#include "src/graph/onnx/handlers.h"
+
+namespace tilewright {
+namespace {
+
+template <OpKind kind>
+void ImportUnary(OnnxNode& node) {
+  node.Return(Operator{kind, {}}, {node.Input(0)});
+}
+
+template <OpKind kind>
+void ImportBinary(OnnxNode& node) {
+  node.Return(Operator{kind, {}}, {node.Input(0), node.Input(1)});
+}
+
+// Sum, Max, Min: any number of operands, from left to right.
+template <OpKind kind>
+void ImportVariadic(OnnxNode& node) {
+  int result = node.Input(0);
+  for (int i = 1; i < node.input_count(); ++i) result = node.Emit(kind, {result, node.Input(i)});
+  node.SetOutput(result);
+}
+
+template <OpKind kind>
+void ImportActivation(OnnxNode& node, double alpha, double beta) {
+  Operator op{kind, {}};
+  op.attributes.alpha = node.Float("alpha", alpha);
+  op.attributes.beta = node.Float("beta", beta);
+  node.Return(op, {node.Input(0)});
+}
+
+void ImportLeakyRelu(OnnxNode& node) { ImportActivation<OpKind::kLeakyRelu>(node, 0.01F, 0); }
+void ImportHardSigmoid(OnnxNode& node) {
+  ImportActivation<OpKind::kHardSigmoid>(node, 0.2F, 0.5F);
+}
+
+void ImportPow(OnnxNode& node) {
+  const int base = node.Input(0);
+  const int exponent = node.EmitCast(node.Input(1), node.TypeOf(base).dtype);
+  node.Return(Operator{OpKind::kPow, {}}, {base, exponent});
+}
+
+void ImportReciprocal(OnnxNode& node) {
+  const int data = node.Input(0);
+  const int one = node.EmitScalar(node.TypeOf(data).dtype, 1);
+  node.Return(Operator{OpKind::kDiv, {}}, {one, data});
+}
+
+// max(x, 0) + slope * min(x, 0)
+void ImportPRelu(OnnxNode& node) {
+  const int data = node.Input(0);
+  const int zero = node.EmitScalar(node.TypeOf(data).dtype, 0);
+  const int negative = node.Emit(OpKind::kMin, {data, zero});
+  const int scaled = node.Emit(OpKind::kMul, {negative, node.Input(1)});
+  node.Return(Operator{OpKind::kAdd, {}}, {node.Emit(OpKind::kRelu, {data}), scaled});
+}
+
+// One bound of a Clip: an attribute up to set 10, an optional input since. `known` is false for a
+// bound that is computed by the network.
+struct Bound {
+  bool present = false;
+  bool known = true;
+  double value = 0;
+};
+
+Bound BoundOf(OnnxNode& node, const char* attribute, int input) {
+  Bound bound;
+  if (node.opset() < 11) {
+    bound.present = node.HasAttribute(attribute);
+    bound.value = node.Float(attribute, 0);
+    // Written out for "no bound" by some exporters.
+    const double limit = static_cast<double>(std::numeric_limits<float>::max());
+    if (bound.value >= limit || bound.value <= -limit) bound.present = false;
+  } else if (node.HasInput(input)) {
+    bound.present = true;
+    bound.known = node.Known(input) != nullptr;
+    if (bound.known) bound.value = node.KnownScalar(input);
+  }
+  return bound;
+}
+
+void ImportClip(OnnxNode& node) {
+  const int data = node.Input(0);
+  const Bound low = BoundOf(node, "min", 1), high = BoundOf(node, "max", 2);
+  if (!node.ok()) return;
+  if (low.present && high.present && low.known && high.known) {
+    Operator op{OpKind::kClip, {}};
+    op.attributes.a_min = low.value;
+    op.attributes.a_max = high.value;
+    return node.Return(op, {data});
+  }
+  if (low.present && low.known && low.value == 0 && !high.present) {
+    return node.Return(Operator{OpKind::kRelu, {}}, {data});
+  }
+  const DataType dtype = node.TypeOf(data).dtype;
+  const auto operand = [&](const Bound& bound, int input) {
+    return bound.known ? node.EmitScalar(dtype, bound.value) : node.Input(input);
+  };
+  int result = data;
+  if (low.present) result = node.Emit(OpKind::kMax, {result, operand(low, 1)});
+  if (high.present) result = node.Emit(OpKind::kMin, {result, operand(high, 2)});
+  node.SetOutput(result);
+}
+
+void ImportCast(OnnxNode& node) {
+  auto dtype = DataTypeOfOnnx(static_cast<std::int32_t>(node.Int("to", 0)));
+  if (!dtype.ok()) return node.Fail(dtype.status());
+  const int data = node.Input(0);
+  if (node.TypeOf(data).dtype == *dtype) {
+    return node.Return(Operator{OpKind::kIdentity, {}}, {data});
+  }
+  Operator op{OpKind::kCast, {}};
+  op.attributes.dtype = *dtype;
+  node.Return(op, {data});
+}
+
+constexpr OnnxHandlerEntry kHandlers[] = {
+    {"Abs", &ImportUnary<OpKind::kAbs>},
+    {"Add", &ImportBinary<OpKind::kAdd>},
+    {"Cast", &ImportCast},
+    {"Ceil", &ImportUnary<OpKind::kCeil>},
+    {"Clip", &ImportClip},
+    {"Div", &ImportBinary<OpKind::kDiv>},
+    {"Dropout", &ImportUnary<OpKind::kIdentity>},
+    {"Erf", &ImportUnary<OpKind::kErf>},
+    {"Exp", &ImportUnary<OpKind::kExp>},
+    {"Floor", &ImportUnary<OpKind::kFloor>},
+    {"HardSigmoid", &ImportHardSigmoid},
+    {"HardSwish", &ImportUnary<OpKind::kHardSwish>},
+    {"Identity", &ImportUnary<OpKind::kIdentity>},
+    {"LeakyRelu", &ImportLeakyRelu},
+    {"Log", &ImportUnary<OpKind::kLog>},
+    {"Max", &ImportVariadic<OpKind::kMax>},
+    {"Min", &ImportVariadic<OpKind::kMin>},
+    {"Mul", &ImportBinary<OpKind::kMul>},
+    {"Neg", &ImportUnary<OpKind::kNegate>},
+    {"PRelu", &ImportPRelu},
+    {"Pow", &ImportPow},
+    {"Reciprocal", &ImportReciprocal},
+    {"Relu", &ImportUnary<OpKind::kRelu>},
+    {"Round", &ImportUnary<OpKind::kRoundEven>},
+    {"Sigmoid", &ImportUnary<OpKind::kSigmoid>},
+    {"Sqrt", &ImportUnary<OpKind::kSqrt>},
+    {"Sub", &ImportBinary<OpKind::kSub>},
+    {"Sum", &ImportVariadic<OpKind::kAdd>},
+    {"Tanh", &ImportUnary<OpKind::kTanh>},
+};
+
+}  // namespace
+
+std::span<const OnnxHandlerEntry> OnnxElementwiseHandlers() { return kHandlers; }
+
+}  // namespace tilewright

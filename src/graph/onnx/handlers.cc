@@ -1,0 +1,34 @@
+#include "src/graph/onnx/handlers.h"
+
+#include <algorithm>
+
+namespace tilewright {
+namespace {
+
+void ImportRightShift(OnnxNode& node) {
+  node.Return(Operator{OpKind::kShiftRight, {}}, {node.Input(0), node.Input(1)});
+}
+
+constexpr OnnxHandlerEntry kOwn[] = {{"RightShift", &ImportRightShift}};
+
+}  // namespace
+
+std::span<const OnnxHandlerEntry> OwnDomainHandlers() { return kOwn; }
+
+OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
+  const auto find = [&](std::span<const OnnxHandlerEntry> entries) -> OnnxHandler {
+    const auto found = std::ranges::find(entries, op_type, &OnnxHandlerEntry::op_type);
+    return found == entries.end() ? nullptr : found->handler;
+  };
+  if (domain == kOwnDomain) return find(OwnDomainHandlers());
+  if (!domain.empty()) return nullptr;
+  for (const auto entries :
+       {OnnxConvolutionHandlers(), OnnxMatmulHandlers(), OnnxElementwiseHandlers(),
+        OnnxReductionHandlers(), OnnxShapeHandlers(), OnnxIndexingHandlers(),
+        OnnxQuantizedHandlers()}) {
+    if (OnnxHandler handler = find(entries)) return handler;
+  }
+  return nullptr;
+}
+
+}  // namespace tilewright

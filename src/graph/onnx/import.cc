@@ -1,0 +1,241 @@
+// From an ONNX file to a graph:
+//  1. parse the protobuf, without its library's own messages;
+//  2. find every operator that has no handler and report them all at once;
+//  3. order the nodes (ONNX asks for topological order, not every writer keeps it) and find values
+//     that nothing makes, values made twice, and cycles;
+//  4. run each node's handler, in order;
+//  5. drop what no output needs.
+// Initializers enter the graph when a node first reads them, so numbers that are only read as
+// attributes (a target shape, say) do not appear.
+
+#include <google/protobuf/stubs/logging.h>
+
+#include <algorithm>
+#include <queue>
+
+#include "src/graph/onnx/node.h"
+#include "src/graph/rewrite.h"
+
+namespace tilewright {
+namespace {
+
+using onnx::GraphProto;
+using onnx::ModelProto;
+using onnx::NodeProto;
+
+constexpr int kMaxNodes = 1'000'000;
+
+std::string DomainOf(const NodeProto& node) {
+  return node.domain() == "ai.onnx" ? "" : node.domain();
+}
+
+std::string Describe(const NodeProto& node, int position) {
+  std::string text = "node " + std::to_string(position);
+  if (!node.name().empty()) text += " '" + node.name() + "'";
+  text += " (" + node.op_type() + ")";
+  if (node.name().empty() && node.output_size() > 0) text += " making '" + node.output(0) + "'";
+  return text;
+}
+
+Status ReportUnsupported(const GraphProto& graph) {
+  std::map<std::string, int> counts;
+  for (const NodeProto& node : graph.node()) {
+    const std::string domain = DomainOf(node);
+    if (FindOnnxHandler(domain, node.op_type()) == nullptr) {
+      ++counts[domain.empty() ? node.op_type() : domain + "." + node.op_type()];
+    }
+  }
+  if (counts.empty()) return Status();
+  std::string message = std::to_string(counts.size()) +
+                        (counts.size() == 1 ? " operator is" : " operators are") +
+                        " not supported: ";
+  bool first = true;
+  for (const auto& [op, count] : counts) {
+    if (!first) message += ", ";
+    first = false;
+    message += op + " (" + std::to_string(count) + (count == 1 ? " node)" : " nodes)");
+  }
+  return Unsupported(message);
+}
+
+Result<std::int64_t> OpsetOf(const ModelProto& model) {
+  for (const auto& opset : model.opset_import()) {
+    if (!opset.domain().empty() && opset.domain() != "ai.onnx") continue;
+    if (opset.version() < kOldestOpset || opset.version() > kNewestOpset) {
+      return Unsupported("operator set " + std::to_string(opset.version()) + ", expected " +
+                         std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset));
+    }
+    return opset.version();
+  }
+  return InvalidArgument("no operator set is named (opset_import), expected one");
+}
+
+// Positions of the nodes in an order in which every input is made before it is read; among those
+// that are ready the first in the file comes first.
+Result<std::vector<int>> NodeOrder(const GraphProto& graph, const OnnxImport& import) {
+  std::map<std::string, int, std::less<>> makers;
+  for (int i = 0; i < graph.node_size(); ++i) {
+    for (const std::string& output : graph.node(i).output()) {
+      if (output.empty()) continue;
+      if (!makers.emplace(output, i).second || import.values.contains(output) ||
+          import.initializers.contains(output)) {
+        return InvalidArgument(Describe(graph.node(i), i) + ": value '" + output +
+                               "' is made twice");
+      }
+    }
+  }
+  const auto count = static_cast<std::size_t>(graph.node_size());
+  std::vector<int> waiting(count, 0);
+  std::vector<std::vector<int>> readers(count);
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  for (int i = 0; i < graph.node_size(); ++i) {
+    for (const std::string& input : graph.node(i).input()) {
+      if (input.empty() || import.values.contains(input) || import.initializers.contains(input)) {
+        continue;
+      }
+      const auto maker = makers.find(input);
+      if (maker == makers.end()) {
+        return InvalidArgument(Describe(graph.node(i), i) + ": input '" + input +
+                               "' is made by no node and is neither an initializer nor an input "
+                               "of the graph");
+      }
+      readers[static_cast<std::size_t>(maker->second)].push_back(i);
+      ++waiting[static_cast<std::size_t>(i)];
+    }
+    if (waiting[static_cast<std::size_t>(i)] == 0) ready.push(i);
+  }
+  std::vector<int> order;
+  while (!ready.empty()) {
+    const int node = ready.top();
+    ready.pop();
+    order.push_back(node);
+    for (int reader : readers[static_cast<std::size_t>(node)]) {
+      if (--waiting[static_cast<std::size_t>(reader)] == 0) ready.push(reader);
+    }
+  }
+  if (order.size() != count) {
+    const auto stuck = std::ranges::find_if(waiting, [](int n) { return n > 0; });
+    const int node = static_cast<int>(stuck - waiting.begin());
+    return InvalidArgument(Describe(graph.node(node), node) +
+                           ": its input depends on its own output (a cycle)");
+  }
+  return order;
+}
+
+Result<TensorType> InputType(const onnx::ValueInfoProto& input) {
+  if (!input.type().has_tensor_type()) {
+    return Unsupported("graph input '" + input.name() + "' is no tensor");
+  }
+  const auto& proto = input.type().tensor_type();
+  auto dtype = DataTypeOfOnnx(proto.elem_type());
+  if (!dtype.ok()) return dtype.status().WithContext("graph input '" + input.name() + "'");
+  if (!proto.has_shape()) {
+    return Unsupported("graph input '" + input.name() + "' has no shape");
+  }
+  TensorType type{{}, *dtype};
+  for (const auto& dim : proto.shape().dim()) {
+    if (dim.has_dim_value()) {
+      type.shape.push_back(dim.dim_value());
+    } else if (type.shape.empty()) {
+      type.shape.push_back(1);  // the batch
+    } else {
+      return Unsupported("graph input '" + input.name() + "': dimension " +
+                         std::to_string(type.shape.size()) + " ('" + dim.dim_param() +
+                         "') has no fixed size; only the first may have none");
+    }
+  }
+  if (Status status = CheckTensorType(type); !status.ok()) {
+    return status.WithContext("graph input '" + input.name() + "'");
+  }
+  return type;
+}
+
+Status AddInputs(const GraphProto& graph, OnnxImport& import) {
+  for (const auto& initializer : graph.initializer()) {
+    if (!import.initializers.emplace(initializer.name(), &initializer).second) {
+      return InvalidArgument("initializer '" + initializer.name() + "' is there twice");
+    }
+  }
+  if (graph.sparse_initializer_size() > 0) {
+    return Unsupported("sparse initializers are not supported");
+  }
+  for (const auto& input : graph.input()) {
+    // Old files list the initializers among the inputs.
+    if (import.initializers.contains(input.name())) continue;
+    auto type = InputType(input);
+    TW_RETURN_IF_ERROR(type);
+    if (import.values.contains(input.name())) {
+      return InvalidArgument("graph input '" + input.name() + "' is there twice");
+    }
+    import.values.emplace(input.name(), import.graph.AddInput(input.name(), *std::move(type)));
+    import.names.insert(input.name());
+  }
+  return Status();
+}
+
+Status SetOutputs(const GraphProto& graph, OnnxImport& import) {
+  std::vector<int> outputs;
+  for (const auto& output : graph.output()) {
+    const bool known =
+        import.values.contains(output.name()) || import.initializers.contains(output.name());
+    if (!known) {
+      return InvalidArgument("graph output '" + output.name() + "' is made by no node");
+    }
+    auto id = import.Value(output.name());
+    TW_RETURN_IF_ERROR(id);
+    outputs.push_back(*id);
+  }
+  if (outputs.empty()) return InvalidArgument("the graph has no output");
+  import.graph.SetOutputs(std::move(outputs));
+  return Status();
+}
+
+Status ImportNodes(const GraphProto& graph, OnnxImport& import) {
+  auto order = NodeOrder(graph, import);
+  TW_RETURN_IF_ERROR(order);
+  for (int position : *order) {
+    const NodeProto& proto = graph.node(position);
+    if (proto.output_size() == 0 || proto.output(0).empty()) {
+      return InvalidArgument(Describe(proto, position) + ": has no output");
+    }
+    OnnxNode node(import, proto);
+    FindOnnxHandler(DomainOf(proto), proto.op_type())(node);
+    if (!node.ok()) return node.status().WithContext(Describe(proto, position));
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<Graph> ImportOnnx(std::string_view bytes, std::string name) {
+  if (bytes.size() >= (std::size_t{1} << 31)) {
+    return InvalidArgument("the file has " + std::to_string(bytes.size()) +
+                           " bytes, expected less than 2^31");
+  }
+  google::protobuf::LogSilencer silencer;
+  ModelProto model;
+  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return InvalidArgument("the file is no ONNX model, or is cut short (" +
+                           std::to_string(bytes.size()) + " bytes)");
+  }
+  const GraphProto& graph = model.graph();
+  if (!model.has_graph() || graph.node_size() == 0) {
+    return InvalidArgument("the file is no ONNX model: it has no graph with nodes");
+  }
+  if (graph.node_size() > kMaxNodes) {
+    return InvalidArgument("the graph has " + std::to_string(graph.node_size()) +
+                           " nodes, expected at most " + std::to_string(kMaxNodes));
+  }
+  TW_RETURN_IF_ERROR(ReportUnsupported(graph));
+  auto opset = OpsetOf(model);
+  TW_RETURN_IF_ERROR(opset);
+  OnnxImport import;
+  import.opset = *opset;
+  import.graph.name = std::move(name);
+  TW_RETURN_IF_ERROR(AddInputs(graph, import));
+  TW_RETURN_IF_ERROR(ImportNodes(graph, import));
+  TW_RETURN_IF_ERROR(SetOutputs(graph, import));
+  return Prune(std::move(import.graph));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,183 @@
+// Operators that pick, join or surround elements.
+
+#include <algorithm>
+
+#include "src/graph/onnx/handlers.h"
+
+namespace tilewright {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+void ImportConcat(OnnxNode& node) {
+  std::vector<int> inputs;
+  for (int i = 0; i < node.input_count(); ++i) inputs.push_back(node.Input(i));
+  if (inputs.empty()) return node.FailInvalid("has no input");
+  if (!node.HasAttribute("axis")) return node.FailInvalid("attribute axis is missing");
+  Operator op{OpKind::kConcat, {}};
+  op.attributes.axis = node.Axis(node.Int("axis", 0), node.Rank(inputs[0]));
+  node.Return(op, inputs);
+}
+
+// The whole of a tensor, to be narrowed.
+Operator WholeSlice(const Shape& shape) {
+  Operator op{OpKind::kSlice, {}};
+  op.attributes.begin.assign(shape.size(), 0);
+  op.attributes.end = shape;
+  op.attributes.steps.assign(shape.size(), 1);
+  return op;
+}
+
+void ImportSplit(OnnxNode& node) {
+  const int data = node.Input(0);
+  const auto axis = static_cast<std::size_t>(node.Axis(node.Int("axis", 0), node.Rank(data)));
+  Shape sizes = node.IntsAttributeOrInput("split", 1, 13, {});
+  if (!node.ok()) return;
+  const Shape shape = node.TypeOf(data).shape;
+  const std::int64_t parts = node.output_count();
+  if (sizes.empty()) {  // equal parts, the last one smaller
+    const std::int64_t size = (shape[axis] + parts - 1) / parts;
+    for (std::int64_t i = 0; i < parts; ++i) {
+      sizes.push_back(std::min(size, shape[axis] - i * size));
+    }
+  }
+  if (std::ssize(sizes) != parts) {
+    return node.FailInvalid("has " + std::to_string(parts) + " outputs, split names " +
+                            std::to_string(sizes.size()) + " sizes");
+  }
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] < 1 || sizes[i] > shape[axis] - begin) {
+      return node.FailInvalid("part " + std::to_string(i) + " has size " +
+                              std::to_string(sizes[i]) + ", " +
+                              std::to_string(shape[axis] - begin) + " are left");
+    }
+    Operator op = WholeSlice(shape);
+    op.attributes.begin[axis] = begin;
+    op.attributes.end[axis] = begin += sizes[i];
+    if (node.HasOutput(static_cast<int>(i))) {
+      node.SetOutput(node.Emit(op, {data}), static_cast<int>(i));
+    }
+  }
+  if (node.ok() && begin != shape[axis]) {
+    node.FailInvalid("the parts have " + std::to_string(begin) + " elements, expected " +
+                     std::to_string(shape[axis]));
+  }
+}
+
+// Attributes up to set 9, inputs since: starts, ends, axes, steps.
+void ImportSlice(OnnxNode& node) {
+  const int data = node.Input(0);
+  const bool attributes = node.opset() < 10;
+  const Shape starts = attributes ? node.LongInts("starts") : node.KnownInts(1);
+  const Shape ends = attributes ? node.LongInts("ends") : node.KnownInts(2);
+  const Shape axes = node.IntsAttributeOrInput("axes", 3, 10, {});
+  const Shape steps = !attributes && node.HasInput(4) ? node.KnownInts(4) : Shape();
+  if (!node.ok()) return;
+  const bool same_size = ends.size() == starts.size() &&
+                         (axes.empty() || axes.size() == starts.size()) &&
+                         (steps.empty() || steps.size() == starts.size());
+  const Shape shape = node.TypeOf(data).shape;
+  if (!same_size || starts.size() > shape.size()) {
+    return node.FailInvalid("starts, ends, axes and steps differ in length");
+  }
+  Operator op = WholeSlice(shape);
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(
+        node.Axis(axes.empty() ? static_cast<std::int64_t>(i) : axes[i], std::ssize(shape)));
+    const std::int64_t step = steps.empty() ? 1 : steps[i];
+    if (step == 0 || step < -kMaxDimension || step > kMaxDimension) {
+      return node.FailInvalid("step " + std::to_string(step) + " is out of range");
+    }
+    if (!node.ok()) return;
+    const std::int64_t extent = shape[axis];
+    const auto resolve = [&](std::int64_t position) {
+      if (position < 0) position += extent;  // can not overflow: the sum has mixed signs
+      return step > 0 ? std::clamp<std::int64_t>(position, 0, extent)
+                      : std::clamp<std::int64_t>(position, -1, extent - 1);
+    };
+    op.attributes.begin[axis] = resolve(starts[i]);
+    op.attributes.end[axis] = resolve(ends[i]);
+    op.attributes.steps[axis] = step;
+  }
+  node.Return(op, {data});
+}
+
+void ImportGather(OnnxNode& node) {
+  const int data = node.Input(0);
+  int indices = node.Input(1);
+  Operator op{OpKind::kGather, {}};
+  op.attributes.axis = node.Axis(node.Int("axis", 0), node.Rank(data));
+  if (!node.ok()) return;
+  const std::int64_t extent = node.TypeOf(data).shape[static_cast<std::size_t>(op.attributes.axis)];
+  const Tensor* known = node.Known(1);
+  if (known == nullptr || !known->dtype().is_integer()) {
+    return node.FailUnsupported("indices must be integers known before the network runs");
+  }
+  bool negative = false;
+  Tensor resolved = known->Clone();
+  for (std::int64_t i = 0; i < resolved.elements(); ++i) {
+    const double index = resolved.At(i);
+    if (index < -static_cast<double>(extent) || index >= static_cast<double>(extent)) {
+      return node.FailInvalid("index " + std::to_string(static_cast<std::int64_t>(index)) +
+                              " is outside of " + std::to_string(extent) + " elements");
+    }
+    if (index < 0) {
+      resolved.Set(i, index + static_cast<double>(extent));
+      negative = true;
+    }
+  }
+  if (negative) indices = node.EmitConstant(std::move(resolved));
+  node.Return(op, {data, indices});
+}
+
+// Attributes up to set 10, inputs since: pads, value, axes. A negative pad crops.
+void ImportPad(OnnxNode& node) {
+  const int data = node.Input(0);
+  const Shape pads = node.IntsAttributeOrInput("pads", 1, 11, {});
+  const std::string mode = node.String("mode", "constant");
+  if (mode != "constant") {
+    return node.FailUnsupported("mode " + mode + " is not supported, expected constant");
+  }
+  double value = node.Float("value", 0);
+  if (node.opset() >= 11 && node.HasInput(2)) value = node.KnownScalar(2);
+  const Shape axes = node.HasInput(3) ? node.KnownInts(3) : Shape();
+  if (!node.ok()) return;
+  const Shape shape = node.TypeOf(data).shape;
+  const std::size_t count = axes.empty() ? shape.size() : axes.size();
+  if (pads.size() != 2 * count) {
+    return node.FailInvalid("has " + std::to_string(pads.size()) + " pads, expected " +
+                            std::to_string(2 * count));
+  }
+  Operator slice = WholeSlice(shape);
+  Operator pad{OpKind::kPad, {}};
+  pad.attributes.pad_value = value;
+  pad.attributes.pad_width.assign(2 * shape.size(), 0);
+  bool cropped = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto axis = static_cast<std::size_t>(
+        node.Axis(axes.empty() ? static_cast<std::int64_t>(i) : axes[i], std::ssize(shape)));
+    const std::int64_t before = pads[i], after = pads[i + count];
+    if (std::max(before, after) > kMaxDimension || std::min(before, after) < -kMaxDimension) {
+      return node.FailInvalid("a pad is beyond 2^31");
+    }
+    if (!node.ok()) return;
+    pad.attributes.pad_width[2 * axis] = std::max<std::int64_t>(before, 0);
+    pad.attributes.pad_width[2 * axis + 1] = std::max<std::int64_t>(after, 0);
+    slice.attributes.begin[axis] = std::max<std::int64_t>(-before, 0);
+    slice.attributes.end[axis] = shape[axis] + std::min<std::int64_t>(after, 0);
+    cropped |= before < 0 || after < 0;
+  }
+  node.Return(pad, {cropped ? node.Emit(slice, {data}) : data});
+}
+
+constexpr OnnxHandlerEntry kHandlers[] = {
+    {"Concat", &ImportConcat}, {"Gather", &ImportGather}, {"Pad", &ImportPad},
+    {"Slice", &ImportSlice},   {"Split", &ImportSplit},
+};
+
+}  // namespace
+
+std::span<const OnnxHandlerEntry> OnnxIndexingHandlers() { return kHandlers; }
+
+}  // namespace tilewright

@@ -1,0 +1,121 @@
+// Matrix products. Ours multiply [M,K] by a transposed weight [N,K]; a weight that comes as [K,N]
+// gets a transpose, which FoldConstants does once if the weight is constant.
+
+#include <algorithm>
+
+#include "src/base/math.h"
+#include "src/graph/onnx/handlers.h"
+
+namespace tilewright {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+// `id` times `factor`, which is 1 most of the time.
+int Scaled(OnnxNode& node, int id, double factor) {
+  if (factor == 1) return id;
+  return node.Emit(OpKind::kMul, {id, node.EmitScalar(node.TypeOf(id).dtype, factor)});
+}
+
+void ImportGemm(OnnxNode& node) {
+  node.ExpectRank(0, 2);
+  node.ExpectRank(1, 2);
+  int data = node.Input(0);
+  if (!node.ok()) return;
+  if (node.Int("transA", 0) != 0) data = node.EmitTranspose(data, {1, 0});
+  int result = EmitDense(node, data, node.Input(1), node.Int("transB", 0) != 0);
+  result = Scaled(node, result, node.Float("alpha", 1));
+  const double beta = node.Float("beta", 1);
+  if (node.HasInput(2) && beta != 0) {
+    result = node.Emit(OpKind::kAdd, {result, Scaled(node, node.Input(2), beta)});
+  }
+  node.SetOutput(result);
+}
+
+void ImportMatMul(OnnxNode& node) {
+  node.SetOutput(EmitMatmul(node, node.Input(0), node.Input(1)));
+}
+
+// The dimensions before the last two of both operands, broadcast against each other.
+Shape BatchShape(OnnxNode& node, const Shape& a, const Shape& b) {
+  Shape batch(std::max(a.size(), b.size()) - 2, 1);
+  for (const Shape* shape : {&a, &b}) {
+    for (std::size_t i = 0; i + 2 < shape->size(); ++i) {  // i counts from the last batch dimension
+      const std::int64_t extent = (*shape)[shape->size() - 3 - i];
+      std::int64_t& joined = batch[batch.size() - 1 - i];
+      if (extent != joined && extent != 1 && joined != 1) {
+        node.FailInvalid("dimensions " + std::to_string(joined) + " and " +
+                         std::to_string(extent) + " do not broadcast");
+      }
+      joined = std::max(joined, extent);
+    }
+  }
+  return batch;
+}
+
+// `id` with its batch dimensions broadcast to `batch` and joined into one: [B, x, y].
+int JoinBatch(OnnxNode& node, int id, const Shape& batch) {
+  if (!node.ok()) return -1;
+  Shape shape = node.TypeOf(id).shape;
+  const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  Shape full = batch;
+  full.insert(full.end(), {rows, columns});
+  if (Product(shape) != Product(full)) {
+    Operator op{OpKind::kBroadcastTo, {}};
+    op.attributes.new_shape = full;
+    id = node.Emit(op, {id});
+  }
+  return node.EmitReshape(id, {Product(batch), rows, columns});
+}
+
+constexpr OnnxHandlerEntry kHandlers[] = {
+    {"Gemm", &ImportGemm},
+    {"MatMul", &ImportMatMul},
+};
+
+}  // namespace
+
+std::span<const OnnxHandlerEntry> OnnxMatmulHandlers() { return kHandlers; }
+
+int EmitDense(OnnxNode& node, int data, int weight, bool weight_transposed) {
+  if (!weight_transposed) weight = node.EmitTranspose(weight, {1, 0});
+  Operator op{OpKind::kDense, {}};
+  op.attributes.data_layout = "MK";
+  op.attributes.kernel_layout = "NK";
+  return node.Emit(op, {data, weight});
+}
+
+int EmitMatmul(OnnxNode& node, int a, int b) {
+  if (!node.ok()) return -1;
+  Shape shape_a = node.TypeOf(a).shape, shape_b = node.TypeOf(b).shape;
+  if (shape_a.empty() || shape_b.empty()) {
+    node.FailInvalid("an operand is a scalar, expected at least one dimension");
+    return -1;
+  }
+  const bool vector_a = shape_a.size() == 1, vector_b = shape_b.size() == 1;
+  if (vector_a) a = node.EmitReshape(a, shape_a = {1, shape_a[0]});
+  if (vector_b) b = node.EmitReshape(b, shape_b = {shape_b[0], 1});
+  Shape result(shape_a.begin(), shape_a.end() - 1);
+  int product = -1;
+  if (shape_b.size() == 2) {
+    const std::int64_t depth = shape_a.back();
+    const int rows = node.EmitReshape(a, {Product(shape_a) / depth, depth});
+    product = EmitDense(node, rows, b, false);
+  } else {
+    const Shape batch = BatchShape(node, shape_a, shape_b);
+    const int left = JoinBatch(node, a, batch);
+    const int right = node.EmitTranspose(JoinBatch(node, b, batch), {0, 2, 1});
+    Operator op{OpKind::kBatchMatmul, {}};
+    op.attributes.data_layout = "BMK";
+    op.attributes.kernel_layout = "BNK";
+    product = node.Emit(op, {left, right});
+    result = batch;
+    result.push_back(shape_a[shape_a.size() - 2]);
+  }
+  result.push_back(shape_b.back());
+  if (vector_b) result.pop_back();
+  if (vector_a) result.erase(result.end() - (vector_b ? 1 : 2));
+  return node.EmitReshape(product, result);
+}
+
+}  // namespace tilewright

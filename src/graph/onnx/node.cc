@@ -1,0 +1,291 @@
+#include "src/graph/onnx/node.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "src/tensor/reference.h"
+
+namespace tilewright {
+namespace {
+
+using onnx::AttributeProto;
+
+// Shape arithmetic works on a handful of numbers; larger constants are left to FoldConstants.
+constexpr std::int64_t kMaxFoldedElements = 4096;
+
+}  // namespace
+
+Result<int> OnnxImport::Value(const std::string& name) {
+  if (auto found = values.find(name); found != values.end()) return found->second;
+  const auto initializer = initializers.find(name);
+  if (initializer == initializers.end()) {
+    return InvalidArgument("value " + name +
+                           " is an output that this operator has only for training, or that is "
+                           "not supported");
+  }
+  auto contents = TensorOfOnnx(*initializer->second);
+  TW_RETURN_IF_ERROR(contents);
+  const int id = graph.AddConstant(name, *std::move(contents));
+  names.insert(name);
+  values.emplace(name, id);
+  return id;
+}
+
+void OnnxNode::Fail(Status status) {
+  if (status_.ok()) status_ = std::move(status);
+}
+
+const AttributeProto* OnnxNode::Find(std::string_view name) const {
+  for (const AttributeProto& attribute : proto_.attribute()) {
+    if (attribute.name() == name) return &attribute;
+  }
+  return nullptr;
+}
+
+const AttributeProto* OnnxNode::Find(std::string_view name, AttributeProto::AttributeType type) {
+  const AttributeProto* attribute = Find(name);
+  // Old files leave the type out; then the contents say it.
+  if (attribute != nullptr && attribute->type() != type &&
+      attribute->type() != AttributeProto::UNDEFINED) {
+    FailInvalid("attribute " + std::string(name) + " has type code " +
+                std::to_string(attribute->type()) + ", expected " + std::to_string(type));
+    return nullptr;
+  }
+  return attribute;
+}
+
+std::int64_t OnnxNode::Int(std::string_view name, std::int64_t fallback) {
+  const AttributeProto* attribute = Find(name, AttributeProto::INT);
+  if (attribute == nullptr) return fallback;
+  if (attribute->i() > kMaxDimension || attribute->i() < -kMaxDimension) {
+    FailInvalid("attribute " + std::string(name) + " is " + std::to_string(attribute->i()) +
+                ", expected at most 2^31");
+    return fallback;
+  }
+  return attribute->i();
+}
+
+double OnnxNode::Float(std::string_view name, double fallback) {
+  const AttributeProto* attribute = Find(name, AttributeProto::FLOAT);
+  return attribute == nullptr ? fallback : static_cast<double>(attribute->f());
+}
+
+std::string OnnxNode::String(std::string_view name, std::string_view fallback) {
+  const AttributeProto* attribute = Find(name, AttributeProto::STRING);
+  return attribute == nullptr ? std::string(fallback) : attribute->s();
+}
+
+std::vector<std::int64_t> OnnxNode::Ints(std::string_view name, std::vector<std::int64_t> fallback,
+                                         std::size_t count) {
+  const AttributeProto* attribute = Find(name, AttributeProto::INTS);
+  if (attribute == nullptr) return fallback;
+  std::vector<std::int64_t> values(attribute->ints().begin(), attribute->ints().end());
+  if (count != 0 && values.size() != count) {
+    FailInvalid("attribute " + std::string(name) + " has " + std::to_string(values.size()) +
+                " numbers, expected " + std::to_string(count));
+    return fallback;
+  }
+  for (std::int64_t value : values) {
+    if (value > kMaxDimension || value < -kMaxDimension) {
+      FailInvalid("attribute " + std::string(name) + " holds " + std::to_string(value) +
+                  ", expected at most 2^31");
+      return fallback;
+    }
+  }
+  return values;
+}
+
+std::vector<std::int64_t> OnnxNode::LongInts(std::string_view name) {
+  const AttributeProto* attribute = Find(name, AttributeProto::INTS);
+  if (attribute == nullptr) return {};
+  return {attribute->ints().begin(), attribute->ints().end()};
+}
+
+const onnx::TensorProto* OnnxNode::TensorAttribute(std::string_view name) {
+  const AttributeProto* attribute = Find(name, AttributeProto::TENSOR);
+  return attribute == nullptr ? nullptr : &attribute->t();
+}
+
+int OnnxNode::Input(int index) {
+  if (!ok()) return -1;
+  if (!HasInput(index)) {
+    FailInvalid("input " + std::to_string(index) + " is missing");
+    return -1;
+  }
+  auto id = import_.Value(proto_.input(index));
+  if (!id.ok()) {
+    Fail(id.status());
+    return -1;
+  }
+  return *id;
+}
+
+TensorType OnnxNode::TypeOf(int id) const {
+  return id < 0 ? TensorType() : import_.graph.node(id).type;
+}
+
+void OnnxNode::ExpectRank(int index, std::int64_t rank) {
+  const int id = Input(index);
+  if (ok() && Rank(id) != rank) {
+    FailUnsupported("input " + std::to_string(index) + " is " + TypeOf(id).ToString() +
+                    ", expected " + std::to_string(rank) + " dimensions");
+  }
+}
+
+const Tensor* OnnxNode::Known(int index) {
+  const int id = Input(index);
+  if (id < 0 || TypeOf(id).elements() > kMaxFoldedElements) return nullptr;
+  return import_.graph.Contents(id);
+}
+
+std::vector<std::int64_t> OnnxNode::KnownInts(int index) {
+  const Tensor* contents = Known(index);
+  if (!ok()) return {};
+  if (contents == nullptr || !contents->dtype().is_integer() || contents->shape().size() > 1) {
+    FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) +
+                    ") must be a list of integers known before the network runs");
+    return {};
+  }
+  std::vector<std::int64_t> values;
+  if (contents->dtype() == kInt64) {  // exact beyond 2^53, where At() is not
+    const auto elements = contents->As<std::int64_t>();
+    values.assign(elements.begin(), elements.end());
+  } else {
+    for (std::int64_t i = 0; i < contents->elements(); ++i) {
+      values.push_back(static_cast<std::int64_t>(contents->At(i)));
+    }
+  }
+  return values;
+}
+
+double OnnxNode::KnownScalar(int index) {
+  const Tensor* contents = Known(index);
+  if (!ok()) return 0;
+  if (contents == nullptr || contents->elements() != 1) {
+    FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) +
+                    ") must be one number known before the network runs");
+    return 0;
+  }
+  return contents->At(0);
+}
+
+std::vector<std::int64_t> OnnxNode::IntsAttributeOrInput(std::string_view name, int index,
+                                                         std::int64_t since,
+                                                         std::vector<std::int64_t> fallback) {
+  if (opset() < since) return Ints(name, std::move(fallback));
+  return HasInput(index) ? KnownInts(index) : fallback;
+}
+
+std::int64_t OnnxNode::Axis(std::int64_t axis, std::int64_t rank) {
+  const std::int64_t resolved = axis < 0 ? axis + rank : axis;
+  if (resolved < 0 || resolved >= rank) {
+    FailInvalid("axis " + std::to_string(axis) + " is outside of " + std::to_string(rank) +
+                " dimensions");
+    return 0;
+  }
+  return resolved;
+}
+
+std::string OnnxNode::PartName() {
+  for (int part = 0;; ++part) {
+    std::string name = proto_.output(0) + "#" + std::to_string(part);
+    if (import_.names.insert(name).second) return name;
+  }
+}
+
+// True if the result of an operator on these constants is arithmetic on shapes.
+bool OnnxNode::Foldable(const std::vector<int>& inputs, int id) const {
+  bool shapes = false;
+  for (int input : inputs) {
+    const TensorType& type = import_.graph.node(input).type;
+    if (!import_.graph.HasContents(input) || type.elements() > kMaxFoldedElements) return false;
+    const bool known = !type.dtype.is_float() || import_.derived.contains(input);
+    if (!known && type.elements() > 1) return false;
+    shapes |= known;
+  }
+  return shapes && import_.graph.node(id).type.elements() <= kMaxFoldedElements;
+}
+
+int OnnxNode::Emit(const Operator& op, std::vector<int> inputs) {
+  if (!ok() || std::ranges::any_of(inputs, [](int id) { return id < 0; })) return -1;
+  for (int input : inputs) {
+    if (TypeOf(input).elements() == 0) {
+      FailInvalid("input " + import_.graph.node(input).name + " is empty");
+      return -1;
+    }
+  }
+  auto id = import_.graph.AddOperator(PartName(), op, inputs);
+  if (!id.ok()) {
+    Fail(id.status());
+    return -1;
+  }
+  if (!Foldable(inputs, *id)) return *id;
+  std::vector<const Tensor*> contents;
+  for (int input : inputs) contents.push_back(import_.graph.Contents(input));
+  auto value = Evaluate(op, contents);
+  if (!value.ok()) {
+    Fail(value.status());
+    return -1;
+  }
+  const int constant = EmitConstant(*std::move(value));
+  import_.derived.insert(constant);
+  return constant;  // the operator has no user and goes when the import ends
+}
+
+int OnnxNode::EmitCast(int id, DataType dtype, OpKind kind) {
+  if (TypeOf(id).dtype == dtype) return id;
+  Operator op{kind, {}};
+  op.attributes.dtype = dtype;
+  return Emit(op, {id});
+}
+
+int OnnxNode::EmitReshape(int id, std::vector<std::int64_t> shape) {
+  if (TypeOf(id).shape == shape) return id;
+  Operator op{OpKind::kReshape, {}};
+  op.attributes.new_shape = std::move(shape);
+  return Emit(op, {id});
+}
+
+int OnnxNode::EmitTranspose(int id, std::vector<std::int64_t> axes) {
+  Operator op{OpKind::kTranspose, {}};
+  op.attributes.axes = std::move(axes);
+  return Emit(op, {id});
+}
+
+int OnnxNode::EmitScalar(DataType dtype, double value) {
+  Tensor scalar(TensorType{{}, dtype});
+  scalar.Set(0, value);
+  return EmitConstant(std::move(scalar));
+}
+
+int OnnxNode::EmitConstant(Tensor contents) {
+  if (!ok()) return -1;
+  return import_.graph.AddConstant(PartName(), std::move(contents));
+}
+
+void OnnxNode::SetOutput(int id, int index) {
+  if (!ok() || id < 0 || !HasOutput(index)) return;
+  // A node made here takes the output's name. Any other (an input handed through, a value that is
+  // an output already) keeps its own, and an identity carries the new name.
+  const std::string& made = import_.graph.node(id).name;
+  const bool ours = made.starts_with(proto_.output(0) + "#");
+  if (!ours) id = Emit(OpKind::kIdentity, {id});
+  if (id < 0) return;
+  const std::string& name = proto_.output(index);
+  import_.names.erase(import_.graph.node(id).name);
+  if (!import_.names.insert(name).second) {
+    FailInvalid("value " + name + " is made twice");
+    return;
+  }
+  import_.graph.Rename(id, name);
+  import_.values.emplace(name, id);
+}
+
+void OnnxNode::ReturnConstant(Tensor contents) { SetOutput(EmitConstant(std::move(contents))); }
+
+void OnnxNode::ReturnFilled(TensorType type, double fill) {
+  if (ok()) SetOutput(import_.graph.AddFilledConstant(PartName(), std::move(type), fill));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/graph/graph.h"
+#include "src/graph/onnx/proto.h"
+
+namespace tilewright {
+
+/// Newest operator set whose meaning the importer knows, and the oldest.
+inline constexpr std::int64_t kOldestOpset = 7;
+inline constexpr std::int64_t kNewestOpset = 21;
+
+/// What the import of one graph has come to: values by name, constants not used yet.
+struct OnnxImport {
+  Graph graph;
+  std::int64_t opset = 0;
+  std::map<std::string, const onnx::TensorProto*, std::less<>> initializers;
+  std::map<std::string, int, std::less<>> values;  ///< name in the source -> node of `graph`
+  std::set<std::string, std::less<>> names;        ///< of every node of `graph`
+  /// Constants that were computed from shapes: the only floats folded while importing (the others
+  /// keep their operators, because their contents may be replaced by name: SeedConstants).
+  std::set<int> derived;
+
+  /// Node of a value; adds an initializer to the graph at its first use.
+  Result<int> Value(const std::string& name);
+};
+
+/// One source node while it is being imported: its attributes and inputs, and the operators made
+/// for it. The first error sticks: from then on every function returns a neutral value (0, -1, an
+/// empty list), so a handler checks ok() only before it relies on one (indexes a shape, say).
+class OnnxNode {
+ public:
+  OnnxNode(OnnxImport& import, const onnx::NodeProto& proto) : import_(import), proto_(proto) {}
+
+  const Status& status() const { return status_; }
+  bool ok() const { return status_.ok(); }
+  void Fail(Status status);
+  void FailInvalid(std::string message) { Fail(InvalidArgument(std::move(message))); }
+  void FailUnsupported(std::string message) { Fail(Unsupported(std::move(message))); }
+  std::int64_t opset() const { return import_.opset; }
+  const std::string& op_type() const { return proto_.op_type(); }
+
+  bool HasAttribute(std::string_view name) const { return Find(name) != nullptr; }
+  std::int64_t Int(std::string_view name, std::int64_t fallback);
+  double Float(std::string_view name, double fallback);
+  std::string String(std::string_view name, std::string_view fallback);
+  /// A list of `count` numbers (any number if 0), each within +-kMaxDimension.
+  std::vector<std::int64_t> Ints(std::string_view name, std::vector<std::int64_t> fallback,
+                                 std::size_t count = 0);
+  /// A list of numbers of any size (the ends of a slice, say); empty if it is absent.
+  std::vector<std::int64_t> LongInts(std::string_view name);
+  /// A tensor attribute; null if it is absent.
+  const onnx::TensorProto* TensorAttribute(std::string_view name);
+
+  int input_count() const { return proto_.input_size(); }
+  int output_count() const { return proto_.output_size(); }
+  bool HasInput(int index) const { return index < input_count() && !proto_.input(index).empty(); }
+  bool HasOutput(int index) const {
+    return index < output_count() && !proto_.output(index).empty();
+  }
+  /// Graph node of an input. Errors: it is missing.
+  int Input(int index);
+  /// Type of an input or of a node made here.
+  TensorType InputType(int index) { return TypeOf(Input(index)); }
+  TensorType TypeOf(int id) const;
+  std::int64_t Rank(int id) const { return std::ssize(TypeOf(id).shape); }
+  void ExpectRank(int index, std::int64_t rank);
+  /// Contents of an input that is known while importing; null otherwise (no error).
+  const Tensor* Known(int index);
+  /// Integers of an input that must be known. Errors: it is not, or it is no list of integers.
+  std::vector<std::int64_t> KnownInts(int index);
+  /// The element of an input that must be known and have one element.
+  double KnownScalar(int index);
+  /// Attribute `name` in older operator sets, input `index` since set `since`; the fallback where
+  /// both are absent.
+  std::vector<std::int64_t> IntsAttributeOrInput(std::string_view name, int index,
+                                                 std::int64_t since,
+                                                 std::vector<std::int64_t> fallback);
+  /// `axis` counted from the end if negative. Errors: it is outside of `rank`.
+  std::int64_t Axis(std::int64_t axis, std::int64_t rank);
+
+  /// Adds an operator for a value on the way to the result.
+  int Emit(const Operator& op, std::vector<int> inputs);
+  int Emit(OpKind kind, std::vector<int> inputs) { return Emit(Operator{kind, {}}, inputs); }
+  int EmitCast(int id, DataType dtype, OpKind kind = OpKind::kCast);
+  int EmitReshape(int id, std::vector<std::int64_t> shape);
+  int EmitTranspose(int id, std::vector<std::int64_t> axes);
+  /// Adds a scalar constant of an element type.
+  int EmitScalar(DataType dtype, double value);
+  /// Adds a constant of the importer's own.
+  int EmitConstant(Tensor contents);
+  /// Makes `id` output `index` of this node: the value gets the output's name.
+  void SetOutput(int id, int index = 0);
+  /// The common end of a handler: one operator whose result is output 0.
+  void Return(const Operator& op, std::vector<int> inputs) { SetOutput(Emit(op, inputs)); }
+  /// Gives an output a constant.
+  void ReturnConstant(Tensor contents);
+  void ReturnFilled(TensorType type, double fill);
+
+ private:
+  const onnx::AttributeProto* Find(std::string_view name) const;
+  const onnx::AttributeProto* Find(std::string_view name, onnx::AttributeProto::AttributeType type);
+  std::string PartName();
+  bool Foldable(const std::vector<int>& inputs, int id) const;
+  int Fold(const Operator& op, const std::vector<int>& inputs, TensorType type);
+
+  OnnxImport& import_;
+  const onnx::NodeProto& proto_;
+  Status status_;
+};
+
+/// Imports the nodes of one operator.
+using OnnxHandler = void (*)(OnnxNode&);
+/// Null if the operator is not supported. `domain` is "" for ONNX's own.
+OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type);
+/// The part of the table that one file holds.
+struct OnnxHandlerEntry {
+  std::string_view op_type;
+  OnnxHandler handler;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,118 @@
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "src/graph/graph.h"
+#include "src/graph/onnx/proto.h"
+
+namespace tilewright {
+namespace {
+
+using onnx::TensorProto;
+
+constexpr std::array<std::pair<std::int32_t, DataType>, 12> kTypes = {{
+    {TensorProto::FLOAT, kFloat32},
+    {TensorProto::UINT8, kUInt8},
+    {TensorProto::INT8, kInt8},
+    {TensorProto::UINT16, kUInt16},
+    {TensorProto::INT16, kInt16},
+    {TensorProto::INT32, kInt32},
+    {TensorProto::INT64, kInt64},
+    {TensorProto::BOOL, kBool},
+    {TensorProto::FLOAT16, kFloat16},
+    {TensorProto::DOUBLE, kFloat64},
+    {TensorProto::UINT32, kUInt32},
+    {TensorProto::UINT64, {TypeCode::kUInt, 64}},
+}};
+
+Status CountMismatch(const TensorProto& proto, std::int64_t seen, std::int64_t expected,
+                     const char* unit) {
+  return InvalidArgument("tensor " + proto.name() + ": has " + std::to_string(seen) + " " + unit +
+                         ", its shape needs " + std::to_string(expected));
+}
+
+// Elements from one of the repeated fields; T is the element type in memory.
+template <typename T, typename Field>
+Status CopyField(const TensorProto& proto, const Field& field, Tensor& tensor) {
+  if (field.size() != tensor.elements()) {
+    return CountMismatch(proto, field.size(), tensor.elements(), "elements");
+  }
+  auto out = tensor.As<T>();
+  for (int i = 0; i < field.size(); ++i) out[static_cast<std::size_t>(i)] = static_cast<T>(field[i]);
+  return Status();
+}
+
+Status CopyTyped(const TensorProto& proto, Tensor& tensor) {
+  switch (proto.data_type()) {
+    case TensorProto::FLOAT: return CopyField<float>(proto, proto.float_data(), tensor);
+    case TensorProto::DOUBLE: return CopyField<double>(proto, proto.double_data(), tensor);
+    case TensorProto::INT64: return CopyField<std::int64_t>(proto, proto.int64_data(), tensor);
+    case TensorProto::INT32: return CopyField<std::int32_t>(proto, proto.int32_data(), tensor);
+    case TensorProto::INT16:
+    case TensorProto::UINT16:
+    case TensorProto::FLOAT16:  // the bits, as the format says
+      return CopyField<std::uint16_t>(proto, proto.int32_data(), tensor);
+    case TensorProto::INT8:
+    case TensorProto::UINT8:
+    case TensorProto::BOOL: return CopyField<std::uint8_t>(proto, proto.int32_data(), tensor);
+    case TensorProto::UINT32: return CopyField<std::uint32_t>(proto, proto.uint64_data(), tensor);
+    default: return CopyField<std::uint64_t>(proto, proto.uint64_data(), tensor);
+  }
+}
+
+}  // namespace
+
+Result<DataType> DataTypeOfOnnx(std::int32_t code) {
+  for (const auto& [onnx_code, dtype] : kTypes) {
+    if (onnx_code == code) return dtype;
+  }
+  return Unsupported("element type " + std::to_string(code) +
+                     " is not supported, expected a float, integer or bool type");
+}
+
+std::int32_t OnnxTypeOf(DataType dtype) {
+  for (const auto& [onnx_code, known] : kTypes) {
+    if (known == dtype) return onnx_code;
+  }
+  return TensorProto::UNDEFINED;
+}
+
+Result<TensorType> TypeOfOnnx(const TensorProto& proto) {
+  auto dtype = DataTypeOfOnnx(proto.data_type());
+  if (!dtype.ok()) return dtype.status().WithContext("tensor " + proto.name());
+  TensorType type{{proto.dims().begin(), proto.dims().end()}, *dtype};
+  // A list of no numbers (the target shape of a scalar, say) is the one empty tensor there is.
+  if (type.shape == std::vector<std::int64_t>{0}) return type;
+  if (Status status = CheckTensorType(type); !status.ok()) {
+    return status.WithContext("tensor " + proto.name());
+  }
+  return type;
+}
+
+Result<Tensor> TensorOfOnnx(const TensorProto& proto) {
+  auto type = TypeOfOnnx(proto);
+  TW_RETURN_IF_ERROR(type);
+  if (proto.data_location() == TensorProto::EXTERNAL || proto.external_data_size() > 0) {
+    return Unsupported("tensor " + proto.name() +
+                       ": its contents are in another file; expected them in the model file");
+  }
+  if (proto.has_raw_data()) {
+    const auto seen = static_cast<std::int64_t>(proto.raw_data().size());
+    if (seen != type->bytes()) return CountMismatch(proto, seen, type->bytes(), "bytes");
+    Tensor tensor(*type);
+    if (seen > 0) std::memcpy(tensor.data(), proto.raw_data().data(), proto.raw_data().size());
+    return tensor;
+  }
+  // Before memory is taken: a short file can claim a large shape.
+  const std::int64_t listed = std::int64_t{0} + proto.float_data_size() + proto.int32_data_size() +
+                              proto.int64_data_size() + proto.double_data_size() +
+                              proto.uint64_data_size();
+  if (listed != type->elements()) {
+    return CountMismatch(proto, listed, type->elements(), "elements");
+  }
+  Tensor tensor(*type);
+  TW_RETURN_IF_ERROR(CopyTyped(proto, tensor));
+  return tensor;
+}
+
+}  // namespace tilewright
