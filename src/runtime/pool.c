@@ -1,0 +1,235 @@
+/* Every worker has a mailbox: the launcher writes a part of the loop into it and raises its ticket;
+ * the worker runs the part and copies the ticket to `done`. No cache line is written by more than
+ * two threads, and a launch of fewer parts than threads leaves the other workers alone. An idle
+ * worker watches its ticket for a while, then sleeps on it (futex); `parked` tells the launcher that
+ * a wake-up is needed. Both sides write their flag before they read the other's, sequentially
+ * consistent, so no wake-up is lost. */
+
+#define _GNU_SOURCE
+#include "src/runtime/pool.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { kMailboxAlignment = 128 }; /* two lines: adjacent-line prefetch pulls pairs */
+
+typedef struct Mailbox {
+  _Alignas(kMailboxAlignment) atomic_uint ticket;
+  TwParallelBody body; /* null: end the thread */
+  void* closure;
+  int64_t begin, end;
+  int32_t worker;
+  int32_t cpu; /* to run on, or -1 */
+  int64_t spin_nanoseconds;
+  pthread_t thread;
+  _Alignas(kMailboxAlignment) atomic_uint done;
+  atomic_uint parked;
+  int32_t result;
+} Mailbox;
+
+struct TwPool {
+  TwParallel parallel;
+  Mailbox* mailboxes; /* of workers 1 .. started */
+  int32_t started;
+  atomic_flag occupied;
+};
+
+static void Pause(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static int64_t Now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void Park(Mailbox* box, unsigned seen) {
+  atomic_store(&box->parked, 1);
+  while (atomic_load(&box->ticket) == seen) {
+    syscall(SYS_futex, &box->ticket, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+  }
+  atomic_store(&box->parked, 0);
+}
+
+/* The next ticket after `seen`. */
+static unsigned AwaitTicket(Mailbox* box, unsigned seen) {
+  int64_t deadline = 0;
+  for (unsigned round = 1;; ++round) {
+    unsigned ticket = atomic_load_explicit(&box->ticket, memory_order_acquire);
+    if (ticket != seen) return ticket;
+    Pause();
+    if (round % 64 != 0) continue;
+    const int64_t now = Now();
+    if (deadline == 0) deadline = now + box->spin_nanoseconds;
+    if (now < deadline) continue;
+    Park(box, seen);
+  }
+}
+
+static void* Work(void* argument) {
+  Mailbox* box = argument;
+  if (box->cpu >= 0) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(box->cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+  }
+  for (unsigned seen = 0;;) {
+    seen = AwaitTicket(box, seen);
+    if (box->body == NULL) return NULL;
+    box->result = box->body(box->closure, box->begin, box->end, box->worker);
+    atomic_store_explicit(&box->done, seen, memory_order_release);
+  }
+}
+
+static void Post(Mailbox* box) {
+  atomic_fetch_add(&box->ticket, 1);
+  if (atomic_load(&box->parked) != 0) {
+    syscall(SYS_futex, &box->ticket, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+  }
+}
+
+static void AwaitDone(Mailbox* box) {
+  const unsigned wanted = atomic_load_explicit(&box->ticket, memory_order_relaxed);
+  for (unsigned round = 1; atomic_load_explicit(&box->done, memory_order_acquire) != wanted;
+       ++round) {
+    /* 16384 rounds are about a millisecond: the worker has probably lost its CPU. */
+    if (round % 16384 == 0) {
+      sched_yield();
+    } else {
+      Pause();
+    }
+  }
+}
+
+static int32_t Launch(void* context, TwParallelBody body, void* closure, int64_t count) {
+  TwPool* pool = context;
+  if (count <= 0) return 0;
+  const int64_t parts = count < pool->started + 1 ? count : pool->started + 1;
+  if (parts == 1 || atomic_flag_test_and_set_explicit(&pool->occupied, memory_order_acquire)) {
+    return body(closure, 0, count, 0);
+  }
+  /* The first count % parts parts are one iteration longer. */
+  const int64_t share = count / parts;
+  const int64_t longer = count % parts;
+  for (int64_t part = 1; part < parts; ++part) {
+    Mailbox* box = &pool->mailboxes[part - 1];
+    box->body = body;
+    box->closure = closure;
+    box->begin = part * share + (part < longer ? part : longer);
+    box->end = box->begin + share + (part < longer ? 1 : 0);
+    box->worker = (int32_t)part;
+    Post(box);
+  }
+  int32_t result = body(closure, 0, share + (longer > 0 ? 1 : 0), 0);
+  for (int64_t part = 1; part < parts; ++part) {
+    AwaitDone(&pool->mailboxes[part - 1]);
+    if (result == 0) result = pool->mailboxes[part - 1].result;
+  }
+  atomic_flag_clear_explicit(&pool->occupied, memory_order_release);
+  return result;
+}
+
+/* CPUs this process may use beyond the calling thread's own binding: found by asking for each. */
+static void WidenToProcess(cpu_set_t* allowed) {
+  cpu_set_t own = *allowed;
+  cpu_set_t wide;
+  memset(&wide, 0xff, sizeof wide);
+  if (sched_setaffinity(0, sizeof wide, &wide) == 0) { /* the kernel cuts it to what is permitted */
+    sched_getaffinity(0, sizeof *allowed, allowed);
+    sched_setaffinity(0, sizeof own, &own);
+  }
+}
+
+/* Gives each worker a CPU, none of them the caller's; -1 throughout if there are too few. Returns
+ * whether there is a CPU for each thread. */
+static int AssignCpus(TwPool* pool, int32_t threads, int32_t pin) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
+  if (CPU_COUNT(&allowed) < threads) WidenToProcess(&allowed);
+  if (CPU_COUNT(&allowed) < threads) return 0;
+  const int caller = sched_getcpu();
+  int cpu = 0;
+  for (int32_t i = 0; i < threads - 1 && pin; ++i, ++cpu) {
+    while (cpu < CPU_SETSIZE && (cpu == caller || !CPU_ISSET(cpu, &allowed))) ++cpu;
+    pool->mailboxes[i].cpu = cpu < CPU_SETSIZE ? cpu : -1;
+  }
+  return 1;
+}
+
+TwPoolOptions TwPoolDefaults(int32_t threads) {
+  const TwPoolOptions options = {threads, 1, 100000};
+  return options;
+}
+
+/* Threads inherit the caller's binding; one that is not given a CPU of its own must not keep it. */
+static int Start(Mailbox* box, const cpu_set_t* allowed) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return -1;
+  if (box->cpu < 0) pthread_attr_setaffinity_np(&attributes, sizeof *allowed, allowed);
+  const int code = pthread_create(&box->thread, &attributes, Work, box);
+  pthread_attr_destroy(&attributes);
+  return code;
+}
+
+TwPool* TwPoolCreate(const TwPoolOptions* options) {
+  if (options->threads < 1 || options->threads > CPU_SETSIZE) return NULL;
+  TwPool* pool = calloc(1, sizeof *pool);
+  if (pool == NULL) return NULL;
+  atomic_flag_clear(&pool->occupied);
+  const size_t workers = (size_t)options->threads - 1;
+  if (workers > 0) {
+    pool->mailboxes = aligned_alloc(kMailboxAlignment, workers * sizeof(Mailbox));
+    if (pool->mailboxes == NULL) {
+      free(pool);
+      return NULL;
+    }
+    memset(pool->mailboxes, 0, workers * sizeof(Mailbox));
+    for (size_t i = 0; i < workers; ++i) pool->mailboxes[i].cpu = -1;
+  }
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  sched_getaffinity(0, sizeof allowed, &allowed);
+  if (CPU_COUNT(&allowed) < options->threads) WidenToProcess(&allowed);
+  const int enough = AssignCpus(pool, options->threads, options->pin);
+  for (size_t i = 0; i < workers; ++i) {
+    /* Watching would only take the CPU from the thread that has the work. */
+    pool->mailboxes[i].spin_nanoseconds = enough ? options->spin_nanoseconds : 0;
+    if (Start(&pool->mailboxes[i], &allowed) != 0) {
+      TwPoolDestroy(pool);
+      return NULL;
+    }
+    ++pool->started;
+  }
+  pool->parallel.context = pool;
+  pool->parallel.launch = Launch;
+  pool->parallel.threads = options->threads;
+  return pool;
+}
+
+void TwPoolDestroy(TwPool* pool) {
+  if (pool == NULL) return;
+  for (int32_t i = 0; i < pool->started; ++i) {
+    pool->mailboxes[i].body = NULL;
+    Post(&pool->mailboxes[i]);
+  }
+  for (int32_t i = 0; i < pool->started; ++i) pthread_join(pool->mailboxes[i].thread, NULL);
+  free(pool->mailboxes);
+  free(pool);
+}
+
+const TwParallel* TwPoolParallel(const TwPool* pool) { return &pool->parallel; }
