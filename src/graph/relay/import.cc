@@ -1,0 +1,425 @@
+// From the syntax of a Relay text to a graph.
+//
+// Nodes appear in post-order from the result, arguments left to right: the order in which values
+// become available. A function written in the text is evaluated once per call with its parameters
+// bound to the arguments, so fused functions disappear; a node keeps the name of its value in the
+// text ("%26"), and the result of an inlined body that of the call ("%1077").
+//
+// A fragment has no result: every line is evaluated, and a last function that nothing calls any
+// more is called by us, its parameters bound to the latest value of the same type or else to
+// constants without contents named "%1100.1", "%1100.2", ….
+
+#include "src/graph/relay/import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/graph/relay/attributes.h"
+#include "src/graph/relay/operators.h"
+
+namespace tilewright::relay {
+namespace {
+
+// Bodies can call functions that call functions …; texts of real networks stay far below.
+constexpr int kMaxNodes = 1 << 18;
+
+Type TypeOf(const TensorType& type) {
+  return Type{TypeKind::kTensor, DataTypeName(type.dtype), type.shape, {}};
+}
+
+bool IsInPlace(ExprKind kind) {
+  return kind == ExprKind::kLiteral || kind == ExprKind::kConstant ||
+         kind == ExprKind::kParameter || kind == ExprKind::kFunction;
+}
+
+/// Errors: kInvalidArgument unless it is the type of one tensor of known shape.
+Result<TensorType> TensorTypeOf(const std::optional<Type>& type) {
+  if (!type) return InvalidArgument("no type, expected one such as Tensor[(1, 64), int8]");
+  if (type->kind != TypeKind::kTensor || std::ranges::count(type->dims, -1) != 0) {
+    return InvalidArgument("type " + ToString(*type) + ", expected a tensor of known shape");
+  }
+  auto dtype = ParseDataType(type->name);
+  TW_RETURN_IF_ERROR(dtype);
+  return TensorType{type->dims, *dtype};
+}
+
+}  // namespace
+
+Status Importer::At(std::size_t offset, const Status& status) const {
+  return status.WithContext(PlaceOf(text_, offset));
+}
+
+Status Importer::Bad(std::size_t offset, std::string message) const {
+  return At(offset, InvalidArgument(std::move(message)));
+}
+
+std::string Importer::Unique(const std::string& name) {
+  if (names_.insert(name).second) return name;
+  int& copies = copies_.try_emplace(name, 1).first->second;
+  std::string unique;
+  do {
+    unique = fmt::format("{}#copy{}", name, ++copies);
+  } while (!names_.insert(unique).second);
+  return unique;
+}
+
+/// For a value that is made on the way to the one called `of`.
+std::string Importer::PartName(const std::string& of) {
+  return Unique(fmt::format("{}#{}", of, parts_[of]++));
+}
+
+std::string Importer::NameOf(int id, const Scope& scope) const {
+  const Expr& expr = module_.expr(id);
+  if (!expr.bound_name.empty()) return "%" + expr.bound_name;
+  return id == scope.result ? scope.result_name : "%unnamed";
+}
+
+Status Importer::CheckType(std::size_t offset, const Value& value, const Type& type,
+                           std::string_view what) const {
+  if (value.function >= 0) return Status();
+  Type actual;
+  if (value.is_tuple) {
+    actual.kind = TypeKind::kTuple;
+    for (std::size_t i = 0; i < value.nodes.size(); ++i) {
+      const bool given = type.kind == TypeKind::kTuple && i < type.parts.size();
+      actual.parts.push_back(value.nodes[i] >= 0 ? TypeOf(graph_.node(value.nodes[i]).type)
+                             : given             ? type.parts[i]
+                                                 : Type());
+    }
+  } else {
+    actual = TypeOf(graph_.node(value.nodes[0]).type);
+  }
+  if (actual == type) return Status();
+  return Bad(offset, fmt::format("{} has type {}, but the text says {}", what, ToString(actual),
+                                 ToString(type)));
+}
+
+/// The use of the function in whose body an expression is written, seen from `scope`.
+Importer::Scope* Importer::ScopeOf(int id, Scope* scope) const {
+  const int owner = module_.expr(id).owner;
+  while (scope != nullptr && scope->function != owner) scope = scope->outer;
+  return scope;
+}
+
+const Importer::Value* Importer::Find(int id, const Scope& scope) const {
+  for (const Scope* s = &scope; s != nullptr; s = s->outer) {
+    if (auto found = s->values.find(id); found != s->values.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+Result<Importer::Value> Importer::EvaluateLiteral(int id) {
+  const Expr& literal = module_.expr(id);
+  auto tensor = ParseLiteral(literal.text);
+  if (!tensor.ok()) return At(literal.offset, tensor.status());
+  if (literal.type && TypeOf(tensor->type()) != *literal.type) {
+    return Bad(literal.offset,
+               fmt::format("literal {} of type {} has the comment ty={}", literal.text,
+                           ToString(TypeOf(tensor->type())), ToString(*literal.type)));
+  }
+  return Value{{graph_.AddConstant(PartName("literal." + literal.text), *std::move(tensor))}};
+}
+
+Result<Importer::Value> Importer::EvaluateConstant(int id) {
+  if (auto known = constants_.find(id); known != constants_.end()) return Value{{known->second}};
+  const Expr& constant = module_.expr(id);
+  auto type = TensorTypeOf(constant.type);
+  if (!type.ok()) return At(constant.offset, type.status().WithContext("constant"));
+  if (Status status = CheckTensorType(*type); !status.ok()) return At(constant.offset, status);
+  const int node = graph_.AddConstant(Unique(fmt::format("{}.{}", constant.text, constant.index)),
+                                      *std::move(type));
+  constants_[id] = node;
+  return Value{{node}};
+}
+
+Result<Importer::Value> Importer::EvaluateProjection(int id, const Scope& scope) {
+  const Expr& projection = module_.expr(id);
+  const Value* tuple = Find(projection.args[0], scope);
+  const auto field = static_cast<std::size_t>(projection.index);
+  if (!tuple->is_tuple || projection.index < 0 || field >= tuple->nodes.size()) {
+    return Bad(projection.offset,
+               fmt::format("field {} of a value that is no tuple of so many", projection.index));
+  }
+  if (tuple->nodes[field] < 0) {
+    return At(projection.offset, Unsupported("only field 0 of nn.batch_norm is supported"));
+  }
+  return Value{{tuple->nodes[field]}};
+}
+
+Result<std::vector<int>> Importer::FlatArguments(int id, const Scope& scope) {
+  std::vector<int> nodes;
+  for (int arg : module_.expr(id).args) {
+    const Value* value = Find(arg, scope);
+    if (value->function >= 0) return Bad(module_.expr(arg).offset, "a function, expected a tensor");
+    for (int node : value->nodes) {
+      if (node < 0) {
+        return At(module_.expr(id).offset, Unsupported("use of the whole result of nn.batch_norm"));
+      }
+      nodes.push_back(node);
+    }
+  }
+  return nodes;
+}
+
+Result<Importer::Value> Importer::EvaluateTuple(int id, const Scope& scope) {
+  auto nodes = FlatArguments(id, scope);
+  TW_RETURN_IF_ERROR(nodes);
+  return Value{*std::move(nodes), true};
+}
+
+Result<Importer::Value> Importer::EvaluateOperator(int id, const Scope& scope) {
+  const Expr& call = module_.expr(id);
+  auto inputs = FlatArguments(id, scope);
+  TW_RETURN_IF_ERROR(inputs);
+  std::vector<Argument> arguments;
+  for (int input : *inputs) {
+    Argument argument{graph_.node(input).type, std::nullopt};
+    if (argument.type.shape.empty()) {
+      if (const Tensor* contents = graph_.Contents(input)) argument.scalar = contents->At(0);
+    }
+    arguments.push_back(std::move(argument));
+  }
+  auto translation = Translate(call, arguments);
+  if (!translation.ok()) return At(call.offset, translation.status());
+  inputs->resize(translation->operands);
+  const std::string name = NameOf(id, scope);
+  if (!translation->reshape_last.empty()) {
+    Operator reshape{OpKind::kReshape, {}};
+    reshape.attributes.new_shape = translation->reshape_last;
+    auto reshaped = graph_.AddOperator(PartName(name), std::move(reshape), {inputs->back()});
+    if (!reshaped.ok()) return At(call.offset, reshaped.status());
+    inputs->back() = *reshaped;
+  }
+  auto node = graph_.AddOperator(Unique(name), std::move(translation->op), *std::move(inputs));
+  if (!node.ok()) return At(call.offset, node.status());
+  if (call.text == "nn.batch_norm") return Value{{*node, -1, -1}, true};
+  return Value{{*node}};
+}
+
+Result<Importer::Value> Importer::Inline(int id, int function_id, Scope* closure,
+                                         std::vector<Value> arguments, std::string result_name) {
+  const Function& function = module_.function(function_id);
+  const std::size_t offset = module_.expr(id).offset;
+  if (arguments.size() != function.parameters.size()) {
+    return Bad(offset, fmt::format("call with {} arguments, expected {}", arguments.size(),
+                                   function.parameters.size()));
+  }
+  Scope& scope = scopes_.emplace_back();
+  scope.function = function_id;
+  scope.outer = closure;
+  scope.result = function.body;
+  scope.result_name = std::move(result_name);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Expr& parameter = module_.expr(function.parameters[i]);
+    if (arguments[i].function >= 0) return Bad(offset, "a function, expected a tensor");
+    if (parameter.type) {
+      TW_RETURN_IF_ERROR(CheckType(offset, arguments[i], *parameter.type,
+                                   fmt::format("argument {} of the call", i)));
+    }
+    scope.values.emplace(function.parameters[i], std::move(arguments[i]));
+  }
+  auto result = Evaluate(function.body, &scope);
+  TW_RETURN_IF_ERROR(result);
+  if (function.result) {
+    TW_RETURN_IF_ERROR(CheckType(module_.expr(function.body).offset, *result, *function.result,
+                                 "the body of the function"));
+  }
+  scope.values.clear();  // its memory; nothing outside refers into it
+  return result;
+}
+
+Result<Importer::Value> Importer::EvaluateCall(int id, Scope* scope) {
+  const Expr& call = module_.expr(id);
+  if (call.callee < 0) return EvaluateOperator(id, *scope);
+  const Expr& callee = module_.expr(call.callee);
+  if (callee.kind != ExprKind::kFunction) {
+    return Bad(call.offset, "call of a value that is no function written in this text");
+  }
+  Scope* closure = ScopeOf(call.callee, scope);
+  if (closure == nullptr) return Bad(call.offset, "call of a function from outside its body");
+  std::vector<Value> arguments;
+  for (int arg : call.args) arguments.push_back(*Find(arg, *scope));
+  return Inline(id, callee.function, closure, std::move(arguments), NameOf(id, *scope));
+}
+
+Result<Importer::Value> Importer::EvaluateOne(int id, Scope* scope) {
+  if (graph_.size() > kMaxNodes) {
+    return Bad(module_.expr(id).offset, fmt::format("more than {} values", kMaxNodes));
+  }
+  switch (module_.expr(id).kind) {
+    case ExprKind::kCall:
+      return EvaluateCall(id, scope);
+    case ExprKind::kLiteral:
+      return EvaluateLiteral(id);
+    case ExprKind::kConstant:
+      return EvaluateConstant(id);
+    case ExprKind::kParameter:
+      return Bad(module_.expr(id).offset, "parameter used outside its function");
+    case ExprKind::kProjection:
+      return EvaluateProjection(id, *scope);
+    case ExprKind::kTuple:
+      return EvaluateTuple(id, *scope);
+    case ExprKind::kFunction:
+      return Value{{}, false, module_.expr(id).function};
+  }
+  return Internal("no such expression");
+}
+
+/// Evaluates everything `root` reaches that has no value yet, in post-order, without recursion
+/// except from a call into its function.
+Result<Importer::Value> Importer::Evaluate(int root, Scope* scope) {
+  struct Visit {
+    int id;
+    Scope* scope;
+    std::size_t next_child;
+  };
+  std::vector<Visit> stack{{root, scope, 0}};
+  while (!stack.empty()) {
+    Visit& visit = stack.back();
+    const Expr& expr = module_.expr(visit.id);
+    if (Find(visit.id, *visit.scope) != nullptr) {
+      stack.pop_back();
+      continue;
+    }
+    if (visit.next_child < expr.args.size()) {
+      const int child = expr.args[visit.next_child++];
+      // In-place expressions may be shared by several functions; they are evaluated where used.
+      const bool here = IsInPlace(module_.expr(child).kind);
+      Scope* child_scope = here ? visit.scope : ScopeOf(child, visit.scope);
+      if (child_scope == nullptr) return Bad(expr.offset, "use of a value of another function");
+      stack.push_back({child, child_scope, 0});
+      continue;
+    }
+    auto value = EvaluateOne(visit.id, visit.scope);
+    TW_RETURN_IF_ERROR(value);
+    if (expr.type && expr.kind != ExprKind::kLiteral) {
+      const std::string_view what = expr.kind == ExprKind::kCall && expr.callee < 0
+                                        ? std::string_view(expr.text)
+                                        : std::string_view("the value");
+      TW_RETURN_IF_ERROR(CheckType(expr.offset, *value, *expr.type, what));
+    }
+    visit.scope->values.insert_or_assign(visit.id, *std::move(value));
+    stack.pop_back();
+  }
+  return *Find(root, *scope);
+}
+
+Status Importer::CheckOperators() const {
+  std::map<std::string, int> unknown;
+  std::size_t offset = 0;
+  for (const Expr& expr : module_.exprs) {
+    if (expr.kind != ExprKind::kCall || expr.callee >= 0 || IsKnownOperator(expr.text)) continue;
+    if (unknown.empty()) offset = expr.offset;
+    ++unknown[expr.text];
+  }
+  if (unknown.empty()) return Status();
+  std::string list;
+  for (const auto& [name, count] : unknown) {
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", name, count);
+  }
+  return Unsupported(
+      fmt::format("unsupported operators: {}; the first at {}", list, PlaceOf(text_, offset)));
+}
+
+int Importer::EntryFunction() const {
+  for (const Definition& definition : module_.definitions) {
+    if (definition.name == "main") return definition.function;
+  }
+  return module_.definitions.front().function;
+}
+
+Status Importer::AddParameters(int function, Scope* scope) {
+  for (int parameter : module_.function(function).parameters) {
+    const Expr& expr = module_.expr(parameter);
+    auto type = TensorTypeOf(expr.type);
+    if (!type.ok()) return At(expr.offset, type.status().WithContext("parameter %" + expr.text));
+    if (Status status = CheckTensorType(*type); !status.ok()) return At(expr.offset, status);
+    const int node = graph_.AddInput(Unique(expr.text), *std::move(type));
+    scope->values.emplace(parameter, Value{{node}});
+  }
+  return Status();
+}
+
+/// Calls the function that a fragment ends with.
+Status Importer::CallLastFunction(int id, Scope* scope) {
+  const Expr& expr = module_.expr(id);
+  const Function& function = module_.function(expr.function);
+  std::vector<Value> arguments;
+  for (std::size_t i = 0; i < function.parameters.size(); ++i) {
+    const Expr& parameter = module_.expr(function.parameters[i]);
+    auto type = TensorTypeOf(parameter.type);
+    if (!type.ok()) return At(parameter.offset, type.status());
+    if (Status status = CheckTensorType(*type); !status.ok()) return At(parameter.offset, status);
+    int node = -1;
+    for (const auto& [id_of_value, value] : scope->values) {
+      const bool line = !module_.expr(id_of_value).bound_name.empty();
+      if (line && value.nodes.size() == 1 && graph_.node(value.nodes[0]).type == *type) {
+        node = std::max(node, value.nodes[0]);
+      }
+    }
+    if (node < 0) {
+      const std::string name = fmt::format("%{}.{}", expr.bound_name, i);
+      node = graph_.AddConstant(Unique(name), *std::move(type));
+    }
+    arguments.push_back(Value{{node}});
+  }
+  auto result = Inline(id, expr.function, scope, std::move(arguments),
+                       fmt::format("%{}(...)", expr.bound_name));
+  TW_RETURN_IF_ERROR(result);
+  graph_.SetOutputs(result->nodes);
+  return Status();
+}
+
+Status Importer::RunFragment(const Function& function, Scope* scope) {
+  Value last;
+  for (int statement : function.statements) {
+    auto value = Evaluate(statement, scope);
+    TW_RETURN_IF_ERROR(value);
+    last = *std::move(value);
+  }
+  if (last.function >= 0) return CallLastFunction(function.statements.back(), scope);
+  std::erase(last.nodes, -1);
+  graph_.SetOutputs(last.nodes);
+  return Status();
+}
+
+Result<Graph> Importer::Run(std::string name) {
+  TW_RETURN_IF_ERROR(CheckOperators());
+  graph_.name = std::move(name);
+  const int entry = EntryFunction();
+  const Function& function = module_.function(entry);
+  Scope& scope = scopes_.emplace_back();
+  scope.function = entry;
+  scope.result = function.body;
+  scope.result_name = "%result";
+  TW_RETURN_IF_ERROR(AddParameters(entry, &scope));
+  if (function.body < 0) {
+    TW_RETURN_IF_ERROR(RunFragment(function, &scope));
+    return std::move(graph_);
+  }
+  auto result = Evaluate(function.body, &scope);
+  TW_RETURN_IF_ERROR(result);
+  const std::size_t offset = module_.expr(function.body).offset;
+  if (result->function >= 0) return Bad(offset, "the result is a function, expected a tensor");
+  if (std::ranges::count(result->nodes, -1) != 0) {
+    return At(offset, Unsupported("the result is the whole result of nn.batch_norm"));
+  }
+  if (function.result) {
+    TW_RETURN_IF_ERROR(CheckType(offset, *result, *function.result, "the result"));
+  }
+  graph_.SetOutputs(result->nodes);
+  return std::move(graph_);
+}
+
+}  // namespace tilewright::relay
+
+namespace tilewright {
+
+Result<Graph> ImportRelay(std::string_view text, std::string name) {
+  auto module = relay::Parse(text);
+  TW_RETURN_IF_ERROR(module);
+  return relay::Importer(*module, text).Run(std::move(name));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,346 @@
+// What each Relay operator is in this project. Attributes that equal their default are left out of
+// texts, so every reader below knows the defaults; one that no reader asked for is an error.
+
+#include "src/graph/relay/operators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "src/graph/relay/attributes.h"
+#include "src/tensor/layout.h"
+
+namespace tilewright::relay {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+using Arguments = std::span<const Argument>;
+
+struct Entry {
+  std::string_view name;
+  OpKind kind;
+  std::size_t inputs;  ///< 0: any number
+  void (*read)(AttributeReader& reader, Arguments arguments, Translation* result);
+};
+
+void ReadNothing(AttributeReader&, Arguments, Translation*) {}
+
+/// Two numbers (height, width), one (both), or four (top, left, bottom, right).
+std::array<std::int64_t, 4> ReadPadding(AttributeReader& reader) {
+  const Integers v = reader.Integers("padding", {0, 0});
+  if (v.size() == 4) return {v[0], v[1], v[2], v[3]};
+  if (v.size() == 2) return {v[0], v[1], v[0], v[1]};
+  if (v.size() == 1) return {v[0], v[0], v[0], v[0]};
+  reader.Fail(fmt::format("padding has {} numbers, expected 1, 2 or 4", v.size()));
+  return {};
+}
+
+std::array<std::int64_t, 2> ReadPair(AttributeReader& reader, std::string_view name) {
+  const Integers v = reader.Integers(name, {1, 1});
+  if (v.size() == 2) return {v[0], v[1]};
+  if (v.size() == 1) return {v[0], v[0]};
+  reader.Fail(fmt::format("{} has {} numbers, expected 1 or 2", name, v.size()));
+  return {1, 1};
+}
+
+/// A layout that does not say how the trailing dimensions are blocked, with them: pooling of a
+/// tensor [1,4,112,112,1,16] is written with layout NCHW and works on dimensions 2 and 3.
+std::string CompleteLayout(std::string layout, const TensorType& type) {
+  const std::size_t rank = type.shape.size();
+  if (layout == "NCHW" && rank == 6) {
+    return fmt::format("NCHW{}n{}c", type.shape[4], type.shape[5]);
+  }
+  if (layout == "NCHW" && rank == 5) return fmt::format("NCHW{}c", type.shape[4]);
+  return layout;
+}
+
+/// Size of a dimension of a tensor in a layout; -1 if the tensor does not have that layout.
+std::int64_t SizeOf(const TensorType& type, const std::string& layout_text, char dimension) {
+  auto layout = Layout::Parse(layout_text);
+  if (!layout.ok() || layout->parts().size() != type.shape.size()) return -1;
+  const std::string letters = layout->primal();
+  const std::size_t at = letters.find(dimension);
+  return at == std::string::npos ? -1 : layout->Unpack(type.shape)[at];
+}
+
+void ReadConv2d(AttributeReader& reader, Arguments arguments, Translation* result) {
+  OpAttributes& a = result->op.attributes;
+  a.strides = ReadPair(reader, "strides");
+  a.padding = ReadPadding(reader);
+  a.dilation = ReadPair(reader, "dilation");
+  a.groups = reader.Integer("groups", 1);
+  a.data_layout = reader.String("data_layout", "NCHW");
+  a.kernel_layout = reader.String("kernel_layout", "OIHW");
+  a.dtype = reader.ElementType("out_dtype");
+  // The result has the data's layout with the kernel's block of output channels; the type comment
+  // tells if the text meant another one.
+  const std::string out_layout = reader.String("out_layout", "");
+  auto kernel = Layout::Parse(a.kernel_layout);
+  auto out = Layout::Parse(out_layout.empty() ? a.data_layout : out_layout);
+  if (kernel.ok() && out.ok() && kernel->BlockOf('O') != out->BlockOf('C')) {
+    reader.Fail(
+        fmt::format("kernel_layout {} with results in {}, expected equal blocks of channels",
+                    kernel->text(), out->text()));
+  }
+  const TensorType& weight = arguments[1].type;
+  if (const auto channels = SizeOf(weight, a.kernel_layout, 'O'); channels > 0) {
+    reader.ExpectInteger("channels", channels);
+  }
+  const Integers kernel_size = reader.Integers("kernel_size", {});
+  const Integers actual{SizeOf(weight, a.kernel_layout, 'H'), SizeOf(weight, a.kernel_layout, 'W')};
+  if (!kernel_size.empty() && actual[0] > 0 && kernel_size != actual) {
+    reader.Fail(fmt::format("kernel_size=[{}], but the weight's is [{}]",
+                            fmt::join(kernel_size, ", "), fmt::join(actual, ", ")));
+  }
+}
+
+void ReadDense(AttributeReader& reader, Arguments arguments, Translation* result) {
+  result->op.attributes.dtype = reader.ElementType("out_dtype");
+  if (!arguments[1].type.shape.empty()) {
+    reader.ExpectInteger("units", arguments[1].type.shape[0]);
+  }
+}
+
+void ReadBatchMatmul(AttributeReader& reader, Arguments, Translation* result) {
+  result->op.attributes.dtype = reader.ElementType("out_dtype");
+  reader.ExpectInteger("transpose_a", 0);
+  if (!reader.Bool("transpose_b", true)) reader.Fail("transpose_b=False, expected True");
+}
+
+void ReadPool(AttributeReader& reader, Arguments arguments, Translation* result) {
+  OpAttributes& a = result->op.attributes;
+  a.pool_size = ReadPair(reader, "pool_size");
+  a.strides = ReadPair(reader, "strides");
+  a.padding = ReadPadding(reader);
+  a.dilation = ReadPair(reader, "dilation");
+  a.ceil_mode = reader.Bool("ceil_mode", false);
+  a.data_layout = CompleteLayout(reader.String("layout", "NCHW"), arguments[0].type);
+  if (result->op.kind == OpKind::kAvgPool2d) {
+    a.count_include_pad = reader.Bool("count_include_pad", false);
+  }
+}
+
+void ReadGlobalPool(AttributeReader& reader, Arguments arguments, Translation* result) {
+  result->op.attributes.data_layout =
+      CompleteLayout(reader.String("layout", "NCHW"), arguments[0].type);
+}
+
+void ReadClip(AttributeReader& reader, Arguments, Translation* result) {
+  if (!reader.Has("a_min") || !reader.Has("a_max")) reader.Fail("expected a_min and a_max");
+  result->op.attributes.a_min = reader.Number("a_min", 0);
+  result->op.attributes.a_max = reader.Number("a_max", 0);
+}
+
+void ReadCast(AttributeReader& reader, Arguments, Translation* result) {
+  result->op.attributes.dtype = reader.ElementType("dtype");
+  if (!result->op.attributes.dtype) reader.Fail("expected a dtype");
+}
+
+void ReadCastHint(AttributeReader& reader, Arguments, Translation*) { reader.ElementType("dtype"); }
+
+void ReadFixedPointMultiply(AttributeReader& reader, Arguments, Translation* result) {
+  result->op.attributes.multiplier = reader.Integer("multiplier", 0);
+  result->op.attributes.shift = reader.Integer("shift", 0);
+}
+
+void ReadReduce(AttributeReader& reader, Arguments arguments, Translation* result) {
+  OpAttributes& a = result->op.attributes;
+  const auto rank = static_cast<std::int64_t>(arguments[0].type.shape.size());
+  a.axes = reader.Integers("axis", {});
+  a.keepdims = reader.Bool("keepdims", false);
+  if (!reader.Bool("exclude", false)) return;
+  Integers others;
+  for (std::int64_t i = 0; i < rank; ++i) {
+    const auto same = [&](std::int64_t axis) { return axis == i || axis + rank == i; };
+    if (std::ranges::none_of(a.axes, same)) others.push_back(i);
+  }
+  a.axes = std::move(others);
+}
+
+void ReadSoftmax(AttributeReader& reader, Arguments, Translation* result) {
+  result->op.attributes.axis = reader.Integer("axis", -1);
+}
+
+void ReadBatchNorm(AttributeReader& reader, Arguments, Translation* result) {
+  result->op.attributes.axis = reader.Integer("axis", 1);
+  result->op.attributes.epsilon = reader.Number("epsilon", 1e-5);
+  if (!reader.Bool("center", true) || !reader.Bool("scale", true)) {
+    reader.Fail("center or scale is False, expected True");
+  }
+}
+
+/// newshape: 0 copies a dimension, -1 is what is left.
+void ReadReshape(AttributeReader& reader, Arguments arguments, Translation* result) {
+  Integers shape = reader.Integers("newshape", {});
+  const Integers& from = arguments[0].type.shape;
+  reader.ExpectInteger("allowzero", 0);
+  std::int64_t known = 1;
+  int open = -1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0 && i < from.size()) shape[i] = from[i];
+    if (shape[i] == -1 && open < 0) {
+      open = static_cast<int>(i);
+      continue;
+    }
+    if (shape[i] < 1 || known > kMaxElements / shape[i]) {
+      reader.Fail(fmt::format("newshape=[{}] is not supported here", fmt::join(shape, ", ")));
+      return;
+    }
+    known *= shape[i];
+  }
+  if (open >= 0) shape[static_cast<std::size_t>(open)] = arguments[0].type.elements() / known;
+  result->op.attributes.new_shape = std::move(shape);
+}
+
+void ReadBatchFlatten(AttributeReader& reader, Arguments arguments, Translation* result) {
+  const TensorType& type = arguments[0].type;
+  if (type.shape.empty() || type.shape[0] < 1) {
+    reader.Fail(fmt::format("data is {}, expected a batch dimension", type.ToString()));
+    return;
+  }
+  result->op.attributes.new_shape = {type.shape[0], type.elements() / type.shape[0]};
+}
+
+void ReadTranspose(AttributeReader& reader, Arguments arguments, Translation* result) {
+  Integers axes = reader.Integers("axes", {});
+  if (axes.empty()) {
+    for (std::size_t i = arguments[0].type.shape.size(); i > 0; --i) {
+      axes.push_back(static_cast<std::int64_t>(i) - 1);
+    }
+  }
+  result->op.attributes.axes = std::move(axes);
+}
+
+void ReadBroadcastTo(AttributeReader& reader, Arguments, Translation* result) {
+  result->op.attributes.new_shape = reader.Integers("shape", {});
+  reader.String("dtype", "");
+}
+
+void ReadConcatenate(AttributeReader& reader, Arguments, Translation* result) {
+  result->op.attributes.axis = reader.Integer("axis", 0);
+}
+
+void ReadLayoutTransform(AttributeReader& reader, Arguments, Translation* result) {
+  result->op.attributes.src_layout = reader.String("src_layout", "");
+  result->op.attributes.dst_layout = reader.String("dst_layout", "");
+}
+
+/// The value to pad with is an argument, of any type; it is converted to the data's.
+void ReadPad(AttributeReader& reader, Arguments arguments, Translation* result) {
+  OpAttributes& a = result->op.attributes;
+  a.pad_width = reader.Integers("pad_width", {});
+  reader.ExpectString("pad_mode", "constant");
+  result->operands = 1;
+  if (!arguments[1].scalar) {
+    reader.Fail("the value to pad with is computed, expected a number");
+    return;
+  }
+  a.pad_value = *arguments[1].scalar;
+  Tensor converted(TensorType{{}, arguments[0].type.dtype});
+  converted.Set(0, a.pad_value);
+  if (!arguments[0].type.dtype.is_float() && converted.At(0) != a.pad_value) {
+    reader.Fail(fmt::format("{} to pad with, expected a value of {}", a.pad_value,
+                            DataTypeName(arguments[0].type.dtype)));
+  }
+}
+
+/// The bias is a vector along `axis`: reshaped, it broadcasts.
+void ReadBiasAdd(AttributeReader& reader, Arguments arguments, Translation* result) {
+  const auto rank = static_cast<std::int64_t>(arguments[0].type.shape.size());
+  const std::int64_t axis = reader.Integer("axis", 1);
+  if (axis < -rank || axis >= rank) {
+    reader.Fail(fmt::format("axis={}, expected {} to {}", axis, -rank, rank - 1));
+    return;
+  }
+  const auto after = static_cast<std::size_t>(axis < 0 ? -axis - 1 : rank - 1 - axis);
+  result->reshape_last.assign(1 + after, 1);
+  result->reshape_last[0] = arguments[1].type.elements();
+}
+
+void ReadLeakyRelu(AttributeReader& reader, Arguments, Translation* result) {
+  result->op.attributes.alpha = reader.Number("alpha", 0);
+}
+
+constexpr Entry kOperators[] = {
+    {"abs", OpKind::kAbs, 1, ReadNothing},
+    {"add", OpKind::kAdd, 2, ReadNothing},
+    {"annotation.cast_hint", OpKind::kIdentity, 1, ReadCastHint},
+    {"annotation.stop_fusion", OpKind::kIdentity, 1, ReadNothing},
+    {"broadcast_to", OpKind::kBroadcastTo, 1, ReadBroadcastTo},
+    {"cast", OpKind::kCast, 1, ReadCast},
+    {"ceil", OpKind::kCeil, 1, ReadNothing},
+    {"clip", OpKind::kClip, 1, ReadClip},
+    {"concatenate", OpKind::kConcat, 0, ReadConcatenate},
+    {"copy", OpKind::kIdentity, 1, ReadNothing},
+    {"divide", OpKind::kDiv, 2, ReadNothing},
+    {"erf", OpKind::kErf, 1, ReadNothing},
+    {"exp", OpKind::kExp, 1, ReadNothing},
+    {"fixed_point_multiply", OpKind::kFixedPointMultiply, 1, ReadFixedPointMultiply},
+    {"floor", OpKind::kFloor, 1, ReadNothing},
+    {"layout_transform", OpKind::kLayoutTransform, 1, ReadLayoutTransform},
+    {"log", OpKind::kLog, 1, ReadNothing},
+    {"max", OpKind::kReduceMax, 1, ReadReduce},
+    {"maximum", OpKind::kMax, 2, ReadNothing},
+    {"mean", OpKind::kReduceMean, 1, ReadReduce},
+    {"min", OpKind::kReduceMin, 1, ReadReduce},
+    {"minimum", OpKind::kMin, 2, ReadNothing},
+    {"multiply", OpKind::kMul, 2, ReadNothing},
+    {"negative", OpKind::kNegate, 1, ReadNothing},
+    {"nn.avg_pool2d", OpKind::kAvgPool2d, 1, ReadPool},
+    {"nn.batch_flatten", OpKind::kReshape, 1, ReadBatchFlatten},
+    {"nn.batch_matmul", OpKind::kBatchMatmul, 2, ReadBatchMatmul},
+    {"nn.batch_norm", OpKind::kBatchNorm, 5, ReadBatchNorm},
+    {"nn.bias_add", OpKind::kAdd, 2, ReadBiasAdd},
+    {"nn.contrib_conv2d_NCHWc", OpKind::kConv2d, 2, ReadConv2d},
+    {"nn.contrib_depthwise_conv2d_NCHWc", OpKind::kConv2d, 2, ReadConv2d},
+    {"nn.conv2d", OpKind::kConv2d, 2, ReadConv2d},
+    {"nn.dense", OpKind::kDense, 2, ReadDense},
+    {"nn.global_avg_pool2d", OpKind::kGlobalAvgPool2d, 1, ReadGlobalPool},
+    {"nn.global_max_pool2d", OpKind::kGlobalMaxPool2d, 1, ReadGlobalPool},
+    {"nn.leaky_relu", OpKind::kLeakyRelu, 1, ReadLeakyRelu},
+    {"nn.log_softmax", OpKind::kLogSoftmax, 1, ReadSoftmax},
+    {"nn.max_pool2d", OpKind::kMaxPool2d, 1, ReadPool},
+    {"nn.pad", OpKind::kPad, 2, ReadPad},
+    {"nn.relu", OpKind::kRelu, 1, ReadNothing},
+    {"nn.softmax", OpKind::kSoftmax, 1, ReadSoftmax},
+    {"power", OpKind::kPow, 2, ReadNothing},
+    {"reshape", OpKind::kReshape, 1, ReadReshape},
+    {"right_shift", OpKind::kShiftRight, 2, ReadNothing},
+    {"round", OpKind::kRound, 1, ReadNothing},
+    {"sigmoid", OpKind::kSigmoid, 1, ReadNothing},
+    {"sqrt", OpKind::kSqrt, 1, ReadNothing},
+    {"subtract", OpKind::kSub, 2, ReadNothing},
+    {"sum", OpKind::kReduceSum, 1, ReadReduce},
+    {"tanh", OpKind::kTanh, 1, ReadNothing},
+    {"transpose", OpKind::kTranspose, 1, ReadTranspose},
+};
+static_assert(std::ranges::is_sorted(kOperators, {}, &Entry::name));
+
+const Entry* FindOperator(std::string_view name) {
+  const auto found = std::ranges::lower_bound(kOperators, name, {}, &Entry::name);
+  return found != std::end(kOperators) && found->name == name ? &*found : nullptr;
+}
+
+}  // namespace
+
+bool IsKnownOperator(std::string_view name) { return FindOperator(name) != nullptr; }
+
+Result<Translation> Translate(const Expr& call, Arguments arguments) {
+  const Entry* entry = FindOperator(call.text);
+  if (entry == nullptr) return Unsupported("operator " + call.text + " is not supported");
+  if (entry->inputs != 0 && arguments.size() != entry->inputs) {
+    return InvalidArgument(fmt::format("{} with {} arguments, expected {}", call.text,
+                                       arguments.size(), entry->inputs));
+  }
+  Translation result;
+  result.op.kind = entry->kind;
+  result.operands = arguments.size();
+  AttributeReader reader(call);
+  entry->read(reader, arguments, &result);
+  if (Status status = reader.Finish(); !status.ok()) return status.WithContext(call.text);
+  return result;
+}
+
+}  // namespace tilewright::relay

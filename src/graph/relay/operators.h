@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/graph/relay/syntax.h"
+#include "src/tensor/operator.h"
+
+namespace tilewright::relay {
+
+/// An argument of a call: its type, and its value where it is a literal.
+struct Argument {
+  TensorType type;
+  std::optional<double> scalar;
+};
+
+/// What a call becomes: operator `op` applied to the first `operands` arguments. With
+/// `reshape_last` the last of them is reshaped to that shape before.
+struct Translation {
+  Operator op;
+  std::size_t operands = 0;
+  std::vector<std::int64_t> reshape_last;
+};
+
+bool IsKnownOperator(std::string_view name);
+/// Errors: kInvalidArgument for a wrong attribute or argument; kUnsupported for an attribute, or a
+/// value of one, that has no counterpart.
+Result<Translation> Translate(const Expr& call, std::span<const Argument> arguments);
+
+}  // namespace tilewright::relay
