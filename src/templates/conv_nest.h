@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "src/templates/parts.h"
+
+namespace tilewright {
+
+/// How the copy of the data with zeros around it is made.
+enum class PadPlace : std::uint8_t {
+  kWhole,  ///< all of it before the convolution
+  kRows,   ///< the rows one pass needs, just before the pass
+  kInline, ///< no copy: positions outside are tested where they are read
+};
+
+/// Loops of a direct convolution over blocked channels.
+///
+/// The result is cut into register tiles of oc_blocks x rows x cols vectors. A pass walks over
+/// `row_tiles` rows of tiles for one group of output channels, so its weights stay in cache:
+///   n, row pass | output channel group | row tile, column tile | reduction | register tile
+/// The reduction runs input channel block (as the weight layout blocks them), kernel row, kernel
+/// column, channels of the block.
+struct ConvNest {
+  static constexpr std::int64_t kWholeAxis = std::int64_t{1} << 40;
+  std::int64_t oc_blocks = 1;
+  std::int64_t rows = 1, cols = 1;
+  std::int64_t row_tiles = 1;
+  std::int64_t col_tiles = kWholeAxis;
+  std::int64_t ic_unroll = 1;    ///< channels (or groups of one dot product) unrolled, innermost
+  bool unroll_kw = false;
+  bool ic_before_kw = false;     ///< channels of the block outside the kernel columns
+  bool channels_first = false;   ///< output channel groups outermost, then row passes
+  std::string dot;               ///< intrinsic; empty: plain multiply and add
+  PadPlace pad = PadPlace::kWhole;
+};
+
+/// Places the "pad" stage of an anchor; `pass` is the loop of the result that kRows is made in.
+void SchedulePad(Schedule& schedule, const AnchorStages& stages, PadPlace place, LoopId pass,
+                 std::int64_t lanes, const Target& target);
+
+/// Arranges the loops. Refuses (in the schedule) what cannot be done.
+void ScheduleConvNest(Schedule& schedule, const ConvNest& nest, std::int64_t lanes,
+                      const Target& target);
+
+}  // namespace tilewright

@@ -1,0 +1,106 @@
+#include "src/templates/parts.h"
+
+#include <algorithm>
+
+#include "src/base/math.h"
+
+namespace tilewright {
+
+AnchorStages PrepareStages(Schedule& schedule) {
+  AnchorStages stages;
+  stages.has_pad = schedule.HasStage("pad");
+  if (stages.has_pad) stages.pad = schedule.Stage("pad");
+  const StageId reduce = schedule.Stage("reduce");
+  if (schedule.HasStage("output")) {
+    stages.sum = reduce;
+    stages.result = schedule.Stage("output");
+    schedule.SetScope(reduce, Scope::kLocal);
+  } else {
+    stages.sum = schedule.CacheWrite(reduce, Scope::kLocal);
+    stages.result = reduce;
+  }
+  return stages;
+}
+
+std::int64_t LargestDivisor(std::int64_t extent, std::int64_t limit) {
+  for (std::int64_t d = std::min(extent, limit); d > 1; --d) {
+    if (extent % d == 0) return d;
+  }
+  return 1;
+}
+
+std::vector<std::int64_t> ThriftyTiles(std::int64_t extent, std::int64_t limit) {
+  std::vector<std::int64_t> tiles;
+  for (std::int64_t tile = 1; tile <= std::min(extent, limit); ++tile) {
+    const bool smallest = tile == 1 || CeilDiv(extent, tile) != CeilDiv(extent, tile - 1);
+    if (smallest) tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+KnobValue InnerFactor(std::int64_t extent, std::int64_t inner) {
+  return KnobValue{std::vector<std::int64_t>{CeilDiv(extent, inner), inner}};
+}
+
+Result<Config> LocateValues(const ConfigSpace& space,
+                            std::vector<std::pair<std::string, KnobValue>> values) {
+  Config config;
+  config.values = std::move(values);
+  return space.Locate(config);
+}
+
+Result<ConfigSpace> MakeSpace(std::vector<Result<Knob>> knobs) {
+  ConfigSpace space;
+  for (Result<Knob>& knob : knobs) {
+    TW_RETURN_IF_ERROR(knob);
+    TW_RETURN_IF_ERROR(space.Add(*std::move(knob)));
+  }
+  return space;
+}
+
+LoopId FuseAll(Schedule& schedule, StageId stage, const std::vector<LoopId>& loops) {
+  LoopId fused = loops.front();
+  for (std::size_t i = 1; i < loops.size(); ++i) fused = schedule.Fuse(stage, fused, loops[i]);
+  return fused;
+}
+
+void ParallelFor(Schedule& schedule, StageId stage, LoopId loop, const Target& target) {
+  if (target.num_threads() > 1) schedule.Parallel(stage, loop);
+}
+
+void ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, const Target& target) {
+  std::vector<LoopId> outer = schedule.Leaves(stage);
+  const std::size_t axes =
+      schedule.stages()[static_cast<std::size_t>(stage.index)].op.axes.size();
+  outer.resize(std::min(axes, outer.size()));
+  if (outer.empty()) return;
+  const LoopId last = outer.back();
+  outer.pop_back();
+  if (schedule.Extent(last) > lanes) {
+    const auto [chunks, lane] = schedule.Split(stage, last, lanes, Tail::kPeel);
+    schedule.Vectorize(stage, lane);
+    if (outer.empty()) outer.push_back(chunks);
+  } else if (schedule.Extent(last) > 1) {
+    schedule.Vectorize(stage, last);
+  }
+  if (!outer.empty()) ParallelFor(schedule, stage, FuseAll(schedule, stage, outer), target);
+}
+
+bool IsFloat32(const Workload& w) {
+  return w.data.dtype == kFloat32 && w.weight.dtype == kFloat32 && w.out_dtype == kFloat32;
+}
+
+bool IsInt8(const Workload& w) {
+  return (w.data.dtype == kInt8 || w.data.dtype == kUInt8) && w.weight.dtype == kInt8 &&
+         w.out_dtype == kInt32;
+}
+
+bool IsPlainNchw(const Workload& w) {
+  return w.data_layout == "NCHW" && w.kernel_layout == "OIHW";
+}
+
+std::string Blocked(const std::string& layout, std::int64_t block, char dimension) {
+  return layout + std::to_string(block) + dimension;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,69 @@
+#include "src/templates/registry.h"
+
+#include <algorithm>
+#include <array>
+
+#include "src/templates/anchor_plain_cpu.h"
+#include "src/templates/conv2d_direct_cpu.h"
+#include "src/templates/conv2d_nchwc_x86.h"
+#include "src/templates/dense_packed_cpu.h"
+#include "src/templates/dense_x86.h"
+#include "src/templates/depthwise_direct_cpu.h"
+#include "src/templates/parts.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::array kTemplates = {
+    EntryOf<AnchorPlainCpu>("anchor_plain.cpu", 1),
+    EntryOf<BatchMatmulX86>("batch_matmul.x86", 1),
+    EntryOf<Conv2dNchwcX86>("conv2d_NCHWc.x86", 1),
+    EntryOf<Conv2dNchwcInt8X86>("conv2d_NCHWc_int8.x86", 1),
+    EntryOf<Conv2dDirectCpu>("conv2d_direct.cpu", 1),
+    EntryOf<Conv2dDirectInt8Cpu>("conv2d_direct_int8.cpu", 1),
+    EntryOf<DenseNopackX86>("dense_nopack.x86", 1),
+    EntryOf<DensePackX86>("dense_pack.x86", 1),
+    EntryOf<DensePackedCpu>("dense_packed.cpu", 1),
+    EntryOf<DepthwiseNchwcX86>("depthwise_conv2d_NCHWc.x86", 1),
+    EntryOf<DepthwiseDirectCpu>("depthwise_direct.cpu", 1),
+};
+static_assert(std::ranges::is_sorted(kTemplates, {}, &TemplateEntry::key));
+static_assert(std::ranges::adjacent_find(kTemplates, {}, &TemplateEntry::key) == kTemplates.end());
+
+/// Ours first, then AutoTVM's, then the one that serves everything.
+constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
+    "conv2d_direct.cpu",
+    "conv2d_direct_int8.cpu",
+    "depthwise_direct.cpu",
+    "dense_packed.cpu",
+    "conv2d_NCHWc_int8.x86",
+    "conv2d_NCHWc.x86",
+    "depthwise_conv2d_NCHWc.x86",
+    "dense_pack.x86",
+    "dense_nopack.x86",
+    "batch_matmul.x86",
+    "anchor_plain.cpu",
+};
+
+}  // namespace
+
+std::span<const TemplateEntry> Templates() { return kTemplates; }
+
+const TemplateEntry* FindTemplate(std::string_view key) {
+  const auto* found = std::ranges::lower_bound(kTemplates, key, {}, &TemplateEntry::key);
+  return found != kTemplates.end() && found->key == key ? found : nullptr;
+}
+
+std::vector<const TemplateEntry*> TemplatesFor(const Workload& workload, const Target& target) {
+  std::vector<const TemplateEntry*> entries;
+  for (std::string_view key : kPreference) {
+    const TemplateEntry* entry = FindTemplate(key);
+    TW_CHECK(entry != nullptr, key);
+    if (entry->target == target.kind() && entry->refuses(workload, target).empty()) {
+      entries.push_back(entry);
+    }
+  }
+  return entries;
+}
+
+}  // namespace tilewright
