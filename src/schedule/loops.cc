@@ -19,6 +19,7 @@ StageLoops::StageLoops(const Schedule& schedule, StageId stage,
   for (const Relation& r : relations) last = std::max({last, r.parent.index, r.inner.index});
   const auto slots = static_cast<std::size_t>(std::max(0, last - first_ + 1));
   extents_.assign(slots, 1);
+  cut_.assign(slots, false);
   masks_.assign(slots, 0);
   factors_.assign(relations.size(), 1);
   peeled_.assign(relations.size(), false);
@@ -32,8 +33,16 @@ void StageLoops::Propagate() {
   const auto& relations = info_->relations;
   for (std::size_t i = 0; i < relations.size(); ++i) {
     const Relation& r = relations[i];
+    const bool split = r.kind == Relation::Kind::kSplit;
+    if (split) {
+      const bool cut = cut_[Slot(r.parent)] || peeled_[i];
+      cut_[Slot(r.outer)] = cut;
+      cut_[Slot(r.inner)] = cut;
+    } else {
+      cut_[Slot(r.parent)] = cut_[Slot(r.outer)] || cut_[Slot(r.inner)];
+    }
     if (peeled_[i]) continue;
-    if (r.kind == Relation::Kind::kSplit) {
+    if (split) {
       const std::int64_t parent = extent(r.parent);
       factors_[i] = std::min(r.factor, parent);
       extents_[Slot(r.inner)] = factors_[i];
@@ -45,7 +54,8 @@ void StageLoops::Propagate() {
   }
   std::fill(masks_.begin(), masks_.end(), 0);
   for (std::size_t p = 0; p < info_->leaves.size(); ++p) {
-    if (extent(info_->leaves[p]) > 1) masks_[Slot(info_->leaves[p])] = std::uint64_t{1} << p;
+    const std::size_t slot = Slot(info_->leaves[p]);
+    if (extents_[slot] > 1 || cut_[slot]) masks_[slot] = std::uint64_t{1} << p;
   }
   for (std::size_t i = relations.size(); i-- > 0;) {
     const Relation& r = relations[i];

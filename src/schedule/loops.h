@@ -21,7 +21,7 @@ class StageLoops {
   /// Extent of the inner loop of a split or fuse in index arithmetic: parent = outer*factor + inner.
   std::int64_t factor(std::size_t relation) const { return factors_[relation]; }
   /// The leaves a loop's value depends on or decides, as a bit set of leaf positions; leaves of
-  /// extent 1 are left out.
+  /// extent 1 are left out, unless a peeled tail made them so.
   std::uint64_t leaves_of(LoopId loop) const { return masks_[Slot(loop)]; }
   /// A split whose inner extent does not divide what is split and that was not peeled.
   bool HasTail(std::size_t relation) const;
@@ -40,6 +40,7 @@ class StageLoops {
   const Schedule::StageInfo* info_;
   int first_ = 0;  // smallest loop index of the stage: the tables start there
   std::vector<std::int64_t> extents_;
+  std::vector<bool> cut_;  // extents that a peeled tail decides
   std::vector<std::uint64_t> masks_;
   std::vector<std::int64_t> factors_;
   std::vector<bool> peeled_;
