@@ -1,0 +1,221 @@
+#include "src/tensor/reference.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "src/tensor/layout.h"
+#include "src/tensor/operator_names.h"
+#include "src/tensor/reference_internal.h"
+
+namespace tilewright {
+namespace reference {
+
+std::vector<std::int64_t> StridesOf(const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+void ForEachIndex(const std::vector<std::int64_t>& shape,
+                  const std::function<void(std::int64_t, const std::vector<std::int64_t>&)>& fn) {
+  std::vector<std::int64_t> index(shape.size(), 0);
+  const std::int64_t count = Product(shape);
+  for (std::int64_t position = 0; position < count; ++position) {
+    fn(position, index);
+    for (std::size_t i = shape.size(); i-- > 0;) {
+      if (++index[i] < shape[i]) break;
+      index[i] = 0;
+    }
+  }
+}
+
+std::size_t Position(std::int64_t axis, std::size_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+
+void ParallelFor(int threads, std::int64_t count, const std::function<void(std::int64_t)>& fn) {
+  const auto workers = static_cast<int>(std::min<std::int64_t>(threads, count));
+  if (workers <= 1) {
+    for (std::int64_t i = 0; i < count; ++i) fn(i);
+    return;
+  }
+  std::atomic<std::int64_t> next{0};
+  const auto work = [&] {
+    for (std::int64_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) fn(i);
+  };
+  std::vector<std::jthread> pool;
+  for (int i = 1; i < workers; ++i) pool.emplace_back(work);
+  work();
+}
+
+}  // namespace reference
+
+namespace {
+
+using reference::TensorPointers;
+
+void EvaluateInto(const Operator& op, TensorPointers inputs, int threads, Tensor& out) {
+  if (IsAnchor(op.kind)) {
+    const auto workload = Workload::FromOperator(op, inputs[0]->type(), inputs[1]->type());
+    return reference::EvaluateContraction(*workload, *inputs[0], *inputs[1], threads, out);
+  }
+  if (IsBinary(op.kind)) return reference::EvaluateBinary(op, *inputs[0], *inputs[1], out);
+  if (IsElementwise(op.kind)) return reference::EvaluateUnary(op, *inputs[0], out);
+  switch (op.kind) {
+    case OpKind::kMaxPool2d:
+    case OpKind::kAvgPool2d:
+    case OpKind::kGlobalAvgPool2d:
+    case OpKind::kGlobalMaxPool2d: return reference::EvaluatePool(op, *inputs[0], out);
+    case OpKind::kReduceMean:
+    case OpKind::kReduceSum:
+    case OpKind::kReduceMax:
+    case OpKind::kReduceMin: return reference::EvaluateReduce(op, *inputs[0], out);
+    case OpKind::kSoftmax:
+    case OpKind::kLogSoftmax: return reference::EvaluateSoftmax(op, *inputs[0], out);
+    case OpKind::kLrn: return reference::EvaluateLrn(op, *inputs[0], out);
+    case OpKind::kBatchNorm: return reference::EvaluateBatchNorm(op, inputs, out);
+    default: return reference::EvaluateDataMovement(op, inputs, out);
+  }
+}
+
+/// The operand of an epilogue step in a shape that broadcasts over the result.
+Result<Tensor> OperandOf(const EpilogueStep& step, const Tensor& operand, const Layout& output,
+                         const std::vector<std::int64_t>& shape, char channel) {
+  if (operand.dtype() != step.operand_dtype) {
+    return InvalidArgument(fmt::format("operand is {}, expected {}", operand.type().ToString(),
+                                       DataTypeName(step.operand_dtype)));
+  }
+  if (step.operand == OperandKind::kTensor) {
+    if (operand.shape() != shape) {
+      return InvalidArgument(fmt::format("operand is {}, expected the shape [{}]",
+                                         operand.type().ToString(), fmt::join(shape, ",")));
+    }
+    return operand.Clone();
+  }
+  // The channel's parts stand in the layout with the block after the outer part, so a vector of
+  // channels is already in order; it only may be shorter than the rounded-up count.
+  std::vector<std::int64_t> broadcast;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    broadcast.push_back(output.parts()[i].dimension == channel ? shape[i] : 1);
+  }
+  const std::int64_t channels = Product(broadcast);
+  if (operand.shape().size() != 1 || operand.elements() > channels ||
+      channels - operand.elements() >= output.BlockOf(channel)) {
+    return InvalidArgument(fmt::format("operand is {}, expected {} channels",
+                                       operand.type().ToString(), channels));
+  }
+  Tensor vector(TensorType{{channels}, operand.dtype()});
+  std::copy_n(operand.data(), operand.bytes(), vector.data());
+  vector.Reshape(broadcast);
+  return vector;
+}
+
+}  // namespace
+
+Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) {
+  std::vector<TensorType> types;
+  bool half = false;
+  for (const Tensor* input : inputs) {
+    types.push_back(input->type());
+    half = half || input->dtype() == kFloat16;
+  }
+  auto type = InferType(op, types);
+  TW_RETURN_IF_ERROR(type);
+  half = half || type->dtype == kFloat16;
+  const bool moves_data = op.kind >= OpKind::kReshape;
+  if (!half || moves_data) {
+    Tensor out(*type);
+    if (out.elements() > 0) EvaluateInto(op, inputs, threads, out);
+    return out;
+  }
+  // Half precision is computed in single precision and rounded once.
+  std::vector<Tensor> wide;
+  std::vector<const Tensor*> pointers;
+  for (const Tensor* input : inputs) {
+    wide.push_back(input->dtype() == kFloat16 ? reference::CastTensor(*input, kFloat32)
+                                              : input->Clone());
+  }
+  for (const Tensor& input : wide) pointers.push_back(&input);
+  Operator wide_op = op;
+  if (op.attributes.dtype == kFloat16) wide_op.attributes.dtype = kFloat32;
+  auto result = Evaluate(wide_op, pointers, threads);
+  TW_RETURN_IF_ERROR(result);
+  return reference::CastTensor(*result, type->dtype);
+}
+
+Result<Tensor> EvaluateAnchor(const Workload& workload, const Epilogue& epilogue,
+                              const Tensor& data, const Tensor& weight, TensorPointers operands,
+                              int threads) {
+  const std::array<const Tensor*, 2> inputs{&data, &weight};
+  auto current = Evaluate(workload.ToOperator(), inputs, threads);
+  TW_RETURN_IF_ERROR(current);
+  auto layout_text = workload.OutputLayout();
+  TW_RETURN_IF_ERROR(layout_text);
+  auto layout = Layout::Parse(*layout_text);
+  TW_RETURN_IF_ERROR(layout);
+  const bool convolution =
+      workload.op == OpKind::kConv2d || workload.op == OpKind::kConv2dTranspose;
+  std::size_t next = 0;
+  for (const EpilogueStep& step : epilogue.steps) {
+    std::vector<const Tensor*> step_inputs{&*current};
+    Tensor operand;
+    if (step.operand == OperandKind::kScalar) {
+      operand = Tensor(TensorType{{}, current->dtype()});
+      operand.Set(0, step.scalar);
+    } else if (step.operand != OperandKind::kNone) {
+      if (next == operands.size()) {
+        return InvalidArgument(fmt::format("{} epilogue operands, expected more", next));
+      }
+      auto shaped = OperandOf(step, *operands[next++], *layout, current->shape(),
+                              convolution ? 'C' : 'N');
+      TW_RETURN_IF_ERROR(shaped);
+      operand = reference::CastTensor(*shaped, current->dtype());
+    }
+    if (step.operand != OperandKind::kNone) {
+      step_inputs.insert(step.operand_first ? step_inputs.begin() : step_inputs.end(), &operand);
+    }
+    auto result = Evaluate(step.op, step_inputs, threads);
+    TW_RETURN_IF_ERROR(result);
+    current = std::move(result);
+  }
+  if (next != operands.size()) {
+    return InvalidArgument(fmt::format("{} epilogue operands, expected {}", operands.size(), next));
+  }
+  return current;
+}
+
+Comparison Compare(const Tensor& result, const Tensor& reference, double tolerance) {
+  Comparison comparison;
+  if (result.type() != reference.type()) {
+    comparison.first_bad = 0;
+    return comparison;
+  }
+  const std::int64_t count = reference.elements();
+  const bool exact = !reference.dtype().is_float();
+  double squares = 0;
+  std::int64_t finite = 0;
+  for (std::int64_t i = 0; i < count && !exact; ++i) {
+    const double value = reference.At(i);
+    if (!std::isfinite(value)) continue;
+    squares += value * value;
+    ++finite;
+  }
+  comparison.reference_rms = finite > 0 ? std::sqrt(squares / static_cast<double>(finite)) : 0;
+  const double bound = exact ? 0 : tolerance * comparison.reference_rms;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double value = result.At(i), expected = reference.At(i);
+    const bool both_nan = std::isnan(value) && std::isnan(expected);
+    if (both_nan || value == expected) continue;
+    const double error = std::fabs(value - expected);
+    if (error > comparison.max_abs_error) comparison.max_abs_error = error;
+    // Written so that NaN is out of bounds.
+    if (!(error <= bound) && comparison.first_bad < 0) comparison.first_bad = i;
+  }
+  comparison.ok = comparison.first_bad < 0;
+  return comparison;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,81 @@
+#pragma once
+
+// What the files of the reference evaluator share. Nothing here or there may be used by the compute
+// definitions or by lowering: two independent answers are what verification compares.
+#include <functional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "src/tensor/operator.h"
+#include "src/tensor/tensor.h"
+#include "src/tensor/workload.h"
+
+namespace tilewright::reference {
+
+using TensorPointers = std::span<const Tensor* const>;
+
+/// Calls fn.template operator()<T>() with the C++ type of an element; bool is stored as uint8.
+/// float16 has none: the evaluator computes it in float32.
+template <typename Fn>
+void VisitType(DataType dtype, Fn&& fn) {
+  const int bits = dtype.bits;
+  switch (dtype.code) {
+    case TypeCode::kFloat: return bits == 64 ? fn.template operator()<double>()
+                                             : fn.template operator()<float>();
+    case TypeCode::kInt:
+      if (bits == 8) return fn.template operator()<std::int8_t>();
+      if (bits == 16) return fn.template operator()<std::int16_t>();
+      if (bits == 32) return fn.template operator()<std::int32_t>();
+      return fn.template operator()<std::int64_t>();
+    case TypeCode::kUInt:
+      if (bits == 8) return fn.template operator()<std::uint8_t>();
+      if (bits == 16) return fn.template operator()<std::uint16_t>();
+      if (bits == 32) return fn.template operator()<std::uint32_t>();
+      return fn.template operator()<std::uint64_t>();
+    case TypeCode::kBool: return fn.template operator()<std::uint8_t>();
+  }
+}
+
+/// Adds or multiplies without undefined overflow: integers wrap.
+template <typename T>
+T WrapAdd(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a + b;
+  else return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+template <typename T>
+T WrapSub(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a - b;
+  else return static_cast<T>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+template <typename T>
+T WrapMul(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a * b;
+  else return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+/// Row-major strides of a shape, in elements.
+std::vector<std::int64_t> StridesOf(const std::vector<std::int64_t>& shape);
+/// Calls fn(position in the output, index) for every element of `shape` in row-major order.
+void ForEachIndex(const std::vector<std::int64_t>& shape,
+                  const std::function<void(std::int64_t, const std::vector<std::int64_t>&)>& fn);
+/// Position of a possibly negative axis.
+std::size_t Position(std::int64_t axis, std::size_t rank);
+/// Runs fn(0) … fn(count - 1), each once, on up to `threads` threads.
+void ParallelFor(int threads, std::int64_t count, const std::function<void(std::int64_t)>& fn);
+/// Copy with another element type; see kCast.
+Tensor CastTensor(const Tensor& source, DataType dtype);
+
+// By family. The types have been checked; `out` has the result's type and zero contents.
+void EvaluateContraction(const Workload& workload, const Tensor& data, const Tensor& weight,
+                         int threads, Tensor& out);
+void EvaluateUnary(const Operator& op, const Tensor& input, Tensor& out);
+void EvaluateBinary(const Operator& op, const Tensor& a, const Tensor& b, Tensor& out);
+void EvaluatePool(const Operator& op, const Tensor& input, Tensor& out);
+void EvaluateReduce(const Operator& op, const Tensor& input, Tensor& out);
+void EvaluateSoftmax(const Operator& op, const Tensor& input, Tensor& out);
+void EvaluateLrn(const Operator& op, const Tensor& input, Tensor& out);
+void EvaluateBatchNorm(const Operator& op, TensorPointers inputs, Tensor& out);
+void EvaluateDataMovement(const Operator& op, TensorPointers inputs, Tensor& out);
+
+}  // namespace tilewright::reference
