@@ -1,0 +1,138 @@
+#include "bench/kernel_bench_ours.h"
+
+#include <algorithm>
+#include <set>
+
+#include "src/base/file.h"
+#include "src/base/random.h"
+#include "src/codegen/codegen.h"
+#include "src/schedule/lower.h"
+
+namespace tilewright::bench {
+namespace {
+
+void Fill(Tensor& tensor) {
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    tensor.Set(i, tensor.dtype().is_float() ? 0.01 : 1);
+  }
+}
+
+/// Seconds per call: the least of a few short slices, enough to rank candidates.
+double QuickTime(Runnable& kernel) {
+  kernel.Run();
+  const double first = Now();
+  kernel.Run();
+  constexpr double kSliceSeconds = 0.001;
+  const int calls = std::clamp(static_cast<int>(kSliceSeconds / (Now() - first + 1e-9)), 1, 10000);
+  double best = 1e9;
+  constexpr int kSlices = 5;
+  for (int slice = 0; slice < kSlices; ++slice) {
+    const double start = Now();
+    for (int i = 0; i < calls; ++i) kernel.Run();
+    best = std::min(best, (Now() - start) / calls);
+  }
+  return best;
+}
+
+/// The search over one template.
+class Climber {
+ public:
+  Climber(const TemplateEntry& entry, const Workload& workload, const Epilogue& epilogue,
+          const Target& target, ConfigSpace space)
+      : entry_(entry), workload_(workload), epilogue_(epilogue), target_(target),
+        space_(std::move(space)) {}
+
+  void Try(std::int64_t index) {
+    if (!tried_.insert(index).second) return;
+    auto kernel = OurKernel::Make(entry_, workload_, epilogue_, target_, space_.At(index));
+    if (!kernel.ok()) return;
+    ++builds_;
+    const double seconds = QuickTime(**kernel);
+    if (seconds < best_seconds_) best_seconds_ = seconds, best_ = index;
+  }
+
+  /// Tries every neighbour along one knob; true if the best changed.
+  bool Climb(int limit) {
+    const std::int64_t start = best_;
+    for (std::size_t k = 0; k < space_.knobs().size() && builds_ < limit; ++k) {
+      const std::vector<std::int64_t> digits = space_.Digits(best_);
+      const std::int64_t size = space_.knobs()[k].size();
+      constexpr std::int64_t kFewValues = 8;
+      for (std::int64_t value = 0; value < size && builds_ < limit; ++value) {
+        if (size > kFewValues && std::abs(value - digits[k]) > 4) continue;
+        std::vector<std::int64_t> next = digits;
+        next[k] = value;
+        Try(space_.IndexOf(next));
+      }
+    }
+    return best_ != start;
+  }
+
+  int builds() const { return builds_; }
+  std::int64_t best() const { return best_; }
+  double best_seconds() const { return best_seconds_; }
+  const ConfigSpace& space() const { return space_; }
+
+ private:
+  const TemplateEntry& entry_;
+  const Workload& workload_;
+  const Epilogue& epilogue_;
+  const Target& target_;
+  ConfigSpace space_;
+  std::set<std::int64_t> tried_;
+  std::int64_t best_ = -1;
+  double best_seconds_ = 1e9;
+  int builds_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<OurKernel>> OurKernel::Make(const TemplateEntry& entry,
+                                                   const Workload& workload,
+                                                   const Epilogue& epilogue, const Target& target,
+                                                   const Config& config) {
+  auto kernel = entry.apply(workload, epilogue, target, config);
+  TW_RETURN_IF_ERROR(kernel);
+  auto program = Lower(kernel->schedule, "kernel");
+  TW_RETURN_IF_ERROR(program);
+  auto object = Generate({*program}, target, Emit::kObject);
+  TW_RETURN_IF_ERROR(object);
+  auto folder = TemporaryFolder::Create("tilewright-bench");
+  TW_RETURN_IF_ERROR(folder);
+  const std::string path = folder->path() + "/kernel.so";
+  TW_RETURN_IF_ERROR(LinkShared({*object}, {}, path));
+  auto loaded = LoadKernel(path, "kernel");
+  TW_RETURN_IF_ERROR(loaded);
+  std::unique_ptr<OurKernel> made(new OurKernel(*std::move(loaded)));
+  for (const Buffer& parameter : program->parameters) {
+    made->tensors_.emplace_back(TensorType{parameter->shape, parameter->dtype});
+    Fill(made->tensors_.back());
+    made->pointers_.push_back(made->tensors_.back().data());
+  }
+  made->workspace_ = Tensor(TensorType{{made->entry_.WorkspaceBytes(1) + 64}, kInt8});
+  return made;
+}
+
+Result<Choice> QuickSearch(const Workload& workload, const Epilogue& epilogue, const Target& target,
+                           int builds, std::uint64_t seed) {
+  const auto entries = TemplatesFor(workload, target);
+  if (entries.empty()) return NotFound(workload.Key() + ": no template");
+  const TemplateEntry& entry = *entries.front();
+  auto space = entry.define_space(workload, target);
+  TW_RETURN_IF_ERROR(space);
+  auto start = entry.default_config(workload, target);
+  TW_RETURN_IF_ERROR(start);
+  Climber climber(entry, workload, epilogue, target, *std::move(space));
+  climber.Try(start->index);
+  Random random(seed);
+  for (int i = 0; i < 4 * builds && climber.builds() < builds / 2; ++i) {
+    climber.Try(static_cast<std::int64_t>(
+        random.Below(static_cast<std::uint64_t>(climber.space().size()))));
+  }
+  if (climber.best() < 0) return Internal(workload.Key() + ": no config could be built");
+  while (climber.builds() < builds && climber.Climb(builds)) {
+  }
+  return Choice{std::string(entry.key), climber.space().At(climber.best())};
+}
+
+}  // namespace tilewright::bench

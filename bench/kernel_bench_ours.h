@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/kernel_bench_peer.h"
+#include "bench/kernel_bench_timer.h"
+#include "src/runtime/loader.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::bench {
+
+/// One of our kernels, compiled and loaded, with operands of its own.
+class OurKernel final : public Runnable {
+ public:
+  /// Errors: those of apply, lowering, code generation and loading.
+  static Result<std::unique_ptr<OurKernel>> Make(const TemplateEntry& entry,
+                                                 const Workload& workload,
+                                                 const Epilogue& epilogue, const Target& target,
+                                                 const Config& config);
+  void Run() override { entry_.run(pointers_.data(), workspace_.data(), nullptr); }
+
+ private:
+  explicit OurKernel(LoadedKernel kernel)
+      : library_(std::move(kernel.library)), entry_(kernel.entry) {}
+  SharedLibrary library_;
+  KernelEntry entry_;
+  std::vector<Tensor> tensors_;
+  std::vector<void*> pointers_;
+  Tensor workspace_;
+};
+
+/// A template's key and a config of its space.
+struct Choice {
+  std::string template_key;
+  Config config;
+};
+
+/// A quick search: the default, random configs, then steps along single knobs from the best.
+/// builds: how many kernels are tried at most.
+Result<Choice> QuickSearch(const Workload& workload, const Epilogue& epilogue, const Target& target,
+                           int builds, std::uint64_t seed);
+
+}  // namespace tilewright::bench

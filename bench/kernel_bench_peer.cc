@@ -1,0 +1,120 @@
+#include "bench/kernel_bench_peer.h"
+
+#include <cstring>
+#include <dnnl.hpp>
+
+#include <unordered_map>
+
+extern "C" void omp_set_num_threads(int threads);  // of the threading library oneDNN uses
+
+namespace tilewright::bench {
+namespace {
+
+using dnnl::memory;
+using Type = memory::data_type;
+using Tag = memory::format_tag;
+
+constexpr float kOutputScale = 0.0005f;
+
+/// A primitive and the memories it runs on.
+struct Peer final : Runnable {
+  void Run() override {
+    primitive.execute(stream, arguments);
+    stream.wait();
+  }
+
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+  dnnl::primitive primitive;
+  std::unordered_map<int, memory> arguments;
+};
+
+dnnl::primitive_attr Attributes(bool quantized) {
+  dnnl::primitive_attr attributes;
+  dnnl::post_ops followers;
+  followers.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+  attributes.set_post_ops(followers);
+  if (quantized) attributes.set_output_scales(0, {kOutputScale});
+  return attributes;
+}
+
+memory Filled(const memory::desc& description, const dnnl::engine& engine) {
+  memory result(description, engine);
+  auto* bytes = static_cast<unsigned char*>(result.get_data_handle());
+  if (description.data_type() == Type::f32) {
+    const float value = 0.01f;
+    for (std::size_t i = 0; i + 4 <= description.get_size(); i += 4) std::memcpy(bytes + i, &value, 4);
+  } else {
+    std::memset(bytes, 1, description.get_size());
+  }
+  return result;
+}
+
+struct Types {
+  Type data, weight, bias, result;
+};
+
+void MakeConvolution(const ConvShape& s, const Types& types, Peer& peer) {
+  const bool grouped = s.groups > 1;
+  const memory::desc data({s.n, s.c, s.h, s.w}, types.data, Tag::any);
+  const memory::desc weight =
+      grouped ? memory::desc({s.groups, s.k / s.groups, s.c / s.groups, s.r, s.s}, types.weight,
+                             Tag::any)
+              : memory::desc({s.k, s.c, s.r, s.s}, types.weight, Tag::any);
+  const memory::desc bias({s.k}, types.bias, Tag::x);
+  const memory::desc result({s.n, s.k, s.oh, s.ow}, types.result, Tag::any);
+  const dnnl::convolution_forward::desc operation(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, data, weight, bias,
+      result, {s.stride_h, s.stride_w}, {s.dilation_h - 1, s.dilation_w - 1},
+      {s.pad_top, s.pad_left}, {s.pad_bottom, s.pad_right});
+  const dnnl::convolution_forward::primitive_desc chosen(
+      operation, Attributes(types.data != Type::f32), peer.engine);
+  peer.primitive = dnnl::convolution_forward(chosen);
+  peer.arguments = {{DNNL_ARG_SRC, Filled(chosen.src_desc(), peer.engine)},
+                    {DNNL_ARG_WEIGHTS, Filled(chosen.weights_desc(), peer.engine)},
+                    {DNNL_ARG_BIAS, Filled(chosen.bias_desc(), peer.engine)},
+                    {DNNL_ARG_DST, Filled(chosen.dst_desc(), peer.engine)}};
+}
+
+void MakeDense(const Workload& w, const Types& types, Peer& peer) {
+  const std::int64_t m = w.data.shape[0], k = w.data.shape[1], n = w.weight.shape[0];
+  const dnnl::inner_product_forward::desc operation(
+      dnnl::prop_kind::forward_inference, memory::desc({m, k}, types.data, Tag::any),
+      memory::desc({n, k}, types.weight, Tag::any), memory::desc({n}, types.bias, Tag::x),
+      memory::desc({m, n}, types.result, Tag::any));
+  const dnnl::inner_product_forward::primitive_desc chosen(
+      operation, Attributes(types.data != Type::f32), peer.engine);
+  peer.primitive = dnnl::inner_product_forward(chosen);
+  peer.arguments = {{DNNL_ARG_SRC, Filled(chosen.src_desc(), peer.engine)},
+                    {DNNL_ARG_WEIGHTS, Filled(chosen.weights_desc(), peer.engine)},
+                    {DNNL_ARG_BIAS, Filled(chosen.bias_desc(), peer.engine)},
+                    {DNNL_ARG_DST, Filled(chosen.dst_desc(), peer.engine)}};
+}
+
+}  // namespace
+
+void LimitPeer(Mode mode) {
+  omp_set_num_threads(1);
+  if (mode == Mode::kInt8Vnni) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_vnni);
+  if (mode == Mode::kFloat32Avx2) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
+}
+
+Result<std::unique_ptr<Runnable>> MakePeer(const Workload& workload, Mode mode) {
+  auto peer = std::make_unique<Peer>();
+  const Types types = mode == Mode::kInt8Vnni ? Types{Type::u8, Type::s8, Type::s32, Type::u8}
+                                              : Types{Type::f32, Type::f32, Type::f32, Type::f32};
+  try {
+    if (workload.op == OpKind::kDense) {
+      MakeDense(workload, types, *peer);
+    } else {
+      auto shape = ConvShapeOf(workload);
+      TW_RETURN_IF_ERROR(shape);
+      MakeConvolution(*shape, types, *peer);
+    }
+  } catch (const dnnl::error& error) {  // the library's C++ interface knows no other way
+    return Unsupported(std::string("oneDNN: ") + error.what());
+  }
+  return std::unique_ptr<Runnable>(std::move(peer));
+}
+
+}  // namespace tilewright::bench

@@ -1,0 +1,100 @@
+#include "bench/kernel_bench_timer.h"
+
+#include <algorithm>
+#include <chrono>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace tilewright::bench {
+namespace {
+
+constexpr int kCanaryFloats = 2048;  // 8 KiB: stays in any L1
+constexpr int kCanaryRepeats = 120;  // about 30 us
+constexpr double kQuietFactor = 1.05;
+
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) float CanaryKernel(const float* data) {
+  __m256 sums[8] = {};
+  for (int repeat = 0; repeat < kCanaryRepeats; ++repeat) {
+    for (int i = 0; i < kCanaryFloats; i += 64) {
+      for (int j = 0; j < 8; ++j) {
+        const __m256 v = _mm256_loadu_ps(data + i + 8 * j);
+        sums[j] = _mm256_fmadd_ps(v, v, sums[j]);
+      }
+    }
+  }
+  for (int j = 1; j < 8; ++j) sums[0] = _mm256_add_ps(sums[0], sums[j]);
+  return _mm256_cvtss_f32(sums[0]);
+}
+#else
+float CanaryKernel(const float* data) {
+  float sums[8] = {};
+  for (int repeat = 0; repeat < kCanaryRepeats; ++repeat) {
+    for (int i = 0; i < kCanaryFloats; ++i) sums[i % 8] += data[i] * data[i];
+  }
+  return sums[0];
+}
+#endif
+
+}  // namespace
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+QuietTimer::QuietTimer() : canary_data_(kCanaryFloats, 0.5f) {
+  constexpr double kCalibrationSeconds = 0.3;
+  for (const double end = Now() + kCalibrationSeconds; Now() < end;) Canary();
+}
+
+double QuietTimer::Canary() {
+  const double start = Now();
+  volatile float sink = CanaryKernel(canary_data_.data());
+  (void)sink;
+  const double seconds = Now() - start;
+  fastest_canary_ = std::min(fastest_canary_, seconds);
+  return seconds;
+}
+
+std::vector<QuietTimer::Timing> QuietTimer::Measure(
+    const std::vector<std::function<void()>>& functions, int rounds, double slice_seconds) {
+  struct Slice {
+    double per_call, canary;
+  };
+  std::vector<std::vector<Slice>> slices(functions.size());
+  std::vector<int> calls(functions.size(), 1);
+  for (std::size_t f = 0; f < functions.size(); ++f) {
+    functions[f]();  // warm: pages, caches, lazily made code
+    const double start = Now();
+    functions[f]();
+    calls[f] = std::clamp(static_cast<int>(slice_seconds / std::max(1e-8, Now() - start)), 1, 100000);
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t f = 0; f < functions.size(); ++f) {
+      functions[f]();
+      const double before = Canary();
+      const double start = Now();
+      for (int i = 0; i < calls[f]; ++i) functions[f]();
+      const double per_call = (Now() - start) / calls[f];
+      slices[f].push_back({per_call, std::max(before, Canary())});
+    }
+  }
+  std::vector<Timing> timings;
+  for (std::vector<Slice>& all : slices) {
+    std::vector<double> quiet;
+    double fastest = 1e9;
+    for (const Slice& s : all) {
+      if (s.canary <= fastest_canary_ * kQuietFactor) quiet.push_back(s.per_call);
+      fastest = std::min(fastest, s.per_call);
+    }
+    std::ranges::sort(quiet);
+    timings.push_back({.seconds = quiet.empty() ? fastest : quiet[quiet.size() / 2],
+                       .quiet_slices = static_cast<int>(quiet.size()),
+                       .slices = static_cast<int>(all.size())});
+  }
+  return timings;
+}
+
+}  // namespace tilewright::bench
