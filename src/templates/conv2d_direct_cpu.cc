@@ -187,11 +187,12 @@ Knob TileKnob(const Plan& plan) {
 }
 
 Knob PadKnob(const Plan& plan) {
+  const bool converts = plan.form.shift_data || plan.form.multiply_dtype.has_value();
   std::vector<KnobValue> values;
-  for (const char* word : {"copy", "rows", "skip"}) {
-    if (!plan.padded && !values.empty()) break;
-    values.emplace_back().value = std::string(word);
-  }
+  values.emplace_back().value = std::string("copy");
+  if (plan.padded || converts) values.emplace_back().value = std::string("rows");
+  // Data that are converted on the way must exist somewhere.
+  if (plan.padded && !converts) values.emplace_back().value = std::string("skip");
   return Knob::Candidates("pad", KnobKind::kOther, std::move(values));
 }
 

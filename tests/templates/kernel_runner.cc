@@ -1,0 +1,153 @@
+#include "tests/templates/kernel_runner.h"
+
+#include <cstring>
+#include <vector>
+
+#include "src/base/file.h"
+#include "src/base/random.h"
+#include "src/codegen/codegen.h"
+#include "src/runtime/loader.h"
+#include "src/schedule/lower.h"
+#include "src/tensor/layout.h"
+
+namespace tilewright {
+namespace {
+
+void Fill(Tensor& tensor, Random& random) {
+  const DataType dtype = tensor.dtype();
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    double value = 2 * random.Uniform() - 1;
+    if (dtype.bits == 8) {
+      const bool is_unsigned = dtype.code == TypeCode::kUInt;
+      value = static_cast<double>(random.Below(256)) - (is_unsigned ? 0 : 128);
+    } else if (dtype.is_integer()) {
+      value = static_cast<double>(random.Below(2001)) - 1000;
+    }
+    tensor.Set(i, value);
+  }
+}
+
+std::vector<std::int64_t> LogicalSizes(const TensorType& type, const std::string& layout) {
+  auto parsed = Layout::Parse(layout);
+  TW_CHECK(parsed.ok());
+  return parsed->Unpack(type.shape);
+}
+
+/// The tensor as a parameter of the kernel: another layout, then the shape the kernel gives it.
+Result<Tensor> AsParameter(const Tensor& tensor, const std::string& from, const std::string& to,
+                           const BufferNode& parameter) {
+  Tensor result = tensor.Clone();
+  if (!to.empty() && to != from) {
+    auto moved = TransformLayout(tensor, from, to);
+    TW_RETURN_IF_ERROR(moved);
+    result = *std::move(moved);
+  }
+  Tensor padded(TensorType{parameter.shape, parameter.dtype});
+  if (result.dtype() != parameter.dtype || result.bytes() > padded.bytes()) {
+    return Internal(parameter.name + ": does not fit the parameter");
+  }
+  std::memcpy(padded.data(), result.data(), static_cast<std::size_t>(result.bytes()));
+  return padded;
+}
+
+Result<Tensor> Run(const Program& program, const Target& target, std::vector<Tensor>& arguments) {
+  auto object = Generate({program}, target, Emit::kObject);
+  TW_RETURN_IF_ERROR(object);
+  auto folder = TemporaryFolder::Create("tilewright-test");
+  TW_RETURN_IF_ERROR(folder);
+  const std::string path = folder->path() + "/kernel.so";
+  TW_RETURN_IF_ERROR(LinkShared({*object}, {}, path));
+  auto kernel = LoadKernel(path, program.name);
+  TW_RETURN_IF_ERROR(kernel);
+  Tensor workspace(TensorType{{kernel->entry.WorkspaceBytes(1) + 64}, kInt8});
+  std::vector<void*> pointers;
+  for (Tensor& argument : arguments) pointers.push_back(argument.data());
+  // Poison: what the kernel leaves out shows.
+  std::memset(arguments.back().data(), 0xC5, static_cast<std::size_t>(arguments.back().bytes()));
+  if (kernel->entry.run(pointers.data(), workspace.data(), nullptr) != 0) {
+    return Internal("the kernel returned an error");
+  }
+  return std::move(arguments.back());
+}
+
+}  // namespace
+
+AnchorData MakeAnchorData(const Workload& w, const Epilogue& epilogue, std::uint64_t seed) {
+  Random random(seed);
+  AnchorData made{Tensor(w.data), Tensor(w.weight), {}};
+  Fill(made.data, random);
+  Fill(made.weight, random);
+  auto output = w.OutputType();
+  auto layout = w.OutputLayout();
+  TW_CHECK(output.ok() && layout.ok());
+  const auto letters = Layout::Parse(*layout)->primal();
+  const auto sizes = LogicalSizes(*output, *layout);
+  const bool conv = w.op == OpKind::kConv2d || w.op == OpKind::kConv2dTranspose;
+  const std::int64_t channels = sizes[letters.find(conv ? 'C' : 'N')];
+  for (const EpilogueStep& step : epilogue.steps) {
+    if (step.operand == OperandKind::kChannel) {
+      made.operands.emplace_back(TensorType{{channels}, step.operand_dtype});
+    } else if (step.operand == OperandKind::kTensor) {
+      made.operands.emplace_back(TensorType{output->shape, step.operand_dtype});
+    } else {
+      continue;
+    }
+    Fill(made.operands.back(), random);
+  }
+  return made;
+}
+
+Result<Tensor> RunKernel(const Workload& w, const Epilogue& epilogue, const Target& target,
+                         const Kernel& kernel, const AnchorData& operands) {
+  auto program = Lower(kernel.schedule, "kernel");
+  TW_RETURN_IF_ERROR(program);
+  const AnchorForm& form = kernel.form;
+  auto output_layout = w.OutputLayout();
+  TW_RETURN_IF_ERROR(output_layout);
+  auto packed = PackWeight(w, form, operands.weight);
+  TW_RETURN_IF_ERROR(packed);
+  std::vector<Tensor> arguments;
+  const auto add = [&](const Tensor& tensor, const std::string& from,
+                       const std::string& to) -> Status {
+    auto argument = AsParameter(tensor, from, to, *program->parameters[arguments.size()]);
+    TW_RETURN_IF_ERROR(argument);
+    arguments.push_back(*std::move(argument));
+    return {};
+  };
+  TW_RETURN_IF_ERROR(add(operands.data, w.data_layout, form.data));
+  TW_RETURN_IF_ERROR(add(*packed, "", ""));
+  if (form.shift_data) {
+    auto compensation = MakeCompensation(w, form, operands.weight);
+    TW_RETURN_IF_ERROR(compensation);
+    TW_RETURN_IF_ERROR(add(*compensation, "", ""));
+  }
+  std::size_t next = 0;
+  for (const EpilogueStep& step : epilogue.steps) {
+    if (step.operand == OperandKind::kChannel) {
+      TW_RETURN_IF_ERROR(add(operands.operands[next++], "", ""));
+    } else if (step.operand == OperandKind::kTensor) {
+      TW_RETURN_IF_ERROR(add(operands.operands[next++], *output_layout, form.output));
+    }
+  }
+  const BufferNode& result = *program->parameters.back();
+  arguments.emplace_back(TensorType{result.shape, result.dtype});
+  auto raw = Run(*program, target, arguments);
+  TW_RETURN_IF_ERROR(raw);
+
+  auto own = w.OutputType();
+  TW_RETURN_IF_ERROR(own);
+  if (form.output.empty() || form.output == *output_layout) {
+    raw->Reshape(own->shape);
+    return raw;
+  }
+  // From the kernel's blocks back; rounded-up channels are dropped.
+  const auto sizes = LogicalSizes(*own, *output_layout);
+  const auto own_letters = Layout::Parse(*output_layout)->primal();
+  const auto form_layout = Layout::Parse(form.output);
+  std::vector<std::int64_t> logical;
+  for (char c : form_layout->primal()) logical.push_back(sizes[own_letters.find(c)]);
+  raw->Reshape(form_layout->Pack(logical));
+  return TransformLayout(*raw, form.output, *output_layout, logical);
+}
+
+}  // namespace tilewright

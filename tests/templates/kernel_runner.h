@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "src/base/status.h"
+#include "src/templates/registry.h"
+#include "src/tensor/tensor.h"
+
+namespace tilewright {
+
+/// Operands of an anchor in the workload's own layouts.
+struct AnchorData {
+  Tensor data, weight;
+  std::vector<Tensor> operands;  ///< of the epilogue's steps that have one
+};
+/// Seeded operands; small integers, floats in [-1, 1).
+AnchorData MakeAnchorData(const Workload& workload, const Epilogue& epilogue, std::uint64_t seed);
+
+/// Lowers, compiles, links, loads and runs the kernel on this machine; the result in the layout of
+/// the workload's output. Errors: those of each step.
+Result<Tensor> RunKernel(const Workload& workload, const Epilogue& epilogue, const Target& target,
+                         const Kernel& kernel, const AnchorData& operands);
+
+}  // namespace tilewright
