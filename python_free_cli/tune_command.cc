@@ -10,6 +10,7 @@
 #include "cost_model/xgboost_model.h"
 #include "measure/process_measurer.h"
 #include "python_free_cli/command.h"
+#include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "records/store.h"
@@ -62,9 +63,7 @@ class TuneCommand final : public Command {
     auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
     TW_RETURN_IF_ERROR(store);
     SystemClock clock;
-    measure::ProcessMeasurerOptions options;
-    options.target = *target;
-    auto measurer = measure::ProcessMeasurer::Create(options, clock);
+    auto measurer = measure::ProcessMeasurer::Create(MeasurerSettings());
     TW_RETURN_IF_ERROR(measurer);
 
     std::vector<std::string> names;

@@ -1,0 +1,119 @@
+// `tilewright inspect`, `tasks` and `model`: graphs in, what is in them out.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "python_free_cli/command.h"
+#include "python_free_cli/task_argument.h"
+#include "python_free_cli/tune_display.h"
+#include "src/base/file.h"
+#include "src/graph/graph.h"
+#include "src/graph/models.h"
+#include "src/graph/passes.h"
+
+namespace tilewright::cli {
+namespace {
+
+class InspectCommand final : public Command {
+ public:
+  const char* name() const override { return "inspect"; }
+  const char* summary() const override { return "Show what a model file holds: inputs, outputs, operators, sizes"; }
+  const char* examples() const override {
+    return "  tilewright inspect resnet18.onnx\n  tilewright inspect resnet18_packed.relay --json\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
+    app.add_flag("--json", json_, "Print JSON");
+  }
+  Result<int> Run() override {
+    auto graph = LoadGraph(file_);
+    TW_RETURN_IF_ERROR(graph);
+    fmt::print("{}{}", json_ ? DescribeGraphJson(*graph) : DescribeGraph(*graph), json_ ? "\n" : "");
+    return kExitDone;
+  }
+
+ private:
+  std::string file_;
+  bool json_ = false;
+};
+
+class TasksCommand final : public Command {
+ public:
+  const char* name() const override { return "tasks"; }
+  const char* summary() const override { return "List the tunable workloads of a model file"; }
+  const char* examples() const override {
+    return "  tilewright tasks resnet18.onnx\n  tilewright tasks resnet18.onnx --json | jq .total_macs\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
+    app.add_option("--target", target_, "What code is generated for")->capture_default_str();
+    app.add_flag("--json", json_, "Print JSON");
+  }
+  Result<int> Run() override {
+    auto target = ParseTarget(target_, 1);
+    TW_RETURN_IF_ERROR(target);
+    auto graph = LoadGraph(file_);
+    TW_RETURN_IF_ERROR(graph);
+    auto tasks = ExtractTasks(*graph);
+    TW_RETURN_IF_ERROR(tasks);
+    if (json_) {
+      fmt::print("{}\n", TasksToJson(graph->name, *tasks, *target));
+      return kExitDone;
+    }
+    fmt::print("{:>3}  {:<38} {:>4} {:>9}  {}\n", "#", "task", "uses", "MMACs", "fused with");
+    std::int64_t uses = 0;
+    std::int64_t macs = 0;
+    for (std::size_t i = 0; i < tasks->size(); ++i) {
+      const ExtractedTask& task = (*tasks)[i];
+      fmt::print("{:>3}  {:<38} {:>4} {:>9.2f}  {}\n", i, ShortName(task.workload),
+                 task.occurrences(), 1e-6 * static_cast<double>(task.workload.macs()),
+                 task.epilogue.ToString());
+      uses += task.occurrences();
+      macs += task.occurrences() * task.workload.macs();
+    }
+    fmt::print("{} tasks, {} uses, {:.3f} GMACs\n", tasks->size(), uses,
+               1e-9 * static_cast<double>(macs));
+    return kExitDone;
+  }
+
+ private:
+  std::string file_;
+  std::string target_ = "native";
+  bool json_ = false;
+};
+
+class ModelCommand final : public Command {
+ public:
+  const char* name() const override { return "model"; }
+  const char* summary() const override { return "Make one of the built-in networks, with seeded weights"; }
+  const char* examples() const override {
+    return "  tilewright model resnet18_v1 -o resnet18.onnx\n"
+           "  tilewright model mobilenet_v2 --batch 8 -o mobilenet.onnx\n"
+           "  tilewright model resnet18_v1 --int8 -o resnet18_int8.onnx\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("name", name_, "resnet18_v1, resnet50_v1, mobilenet_v2 or squeezenet1_1")->required();
+    app.add_option("--batch", options_.batch, "Images per run")->capture_default_str();
+    app.add_flag("--int8", options_.int8, "The quantized form: int8 tensors, int32 sums");
+    app.add_option("-o,--output", output_, "File to write")->required();
+  }
+  Result<int> Run() override {
+    auto bytes = MakeModelOnnx(name_, options_);
+    TW_RETURN_IF_ERROR(bytes);
+    TW_RETURN_IF_ERROR(WriteFile(output_, *bytes));
+    return kExitDone;
+  }
+
+ private:
+  std::string name_, output_;
+  ModelOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeInspectCommand() { return std::make_unique<InspectCommand>(); }
+std::unique_ptr<Command> MakeTasksCommand() { return std::make_unique<TasksCommand>(); }
+std::unique_ptr<Command> MakeModelCommand() { return std::make_unique<ModelCommand>(); }
+
+}  // namespace tilewright::cli

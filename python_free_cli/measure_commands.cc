@@ -1,0 +1,99 @@
+// Hidden: `tilewright measure` repeats one trial; `tilewright worker` is the measurer's child.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "measure/process_measurer.h"
+#include "measure/workers.h"
+#include "python_free_cli/command.h"
+#include "python_free_cli/measurer_setup.h"
+#include "python_free_cli/task_argument.h"
+#include "python_free_cli/tune_display.h"
+
+namespace tilewright::cli {
+namespace {
+
+class MeasureCommand final : public Command {
+ public:
+  const char* name() const override { return "measure"; }
+  const char* summary() const override { return "Build, verify and time one config of a task"; }
+  const char* examples() const override {
+    return "  tilewright measure --task resnet18.onnx#1 --config 188 --template conv2d_NCHWc.x86\n";
+  }
+  bool hidden() const override { return true; }
+  void Declare(CLI::App& app) override {
+    app.add_option("--task", task_, "Workload key, AutoTVM tuple, or FILE#N")->required();
+    app.add_option("--target", target_, "What code is generated for")->capture_default_str();
+    app.add_option("--threads", threads_, "Threads a kernel may use")->capture_default_str();
+    app.add_option("--template", template_, "Template key");
+    app.add_option("--config", config_, "Config index, or JSON of its values");
+    app.add_option("--epilogue", epilogue_, "Epilogue to fuse");
+  }
+  Result<int> Run() override {
+    auto target = ParseTarget(target_, threads_);
+    TW_RETURN_IF_ERROR(target);
+    auto task = ParseTask(task_, *target);
+    TW_RETURN_IF_ERROR(task);
+    if (!epilogue_.empty()) {
+      auto epilogue = Epilogue::Parse(epilogue_);
+      if (!epilogue.ok()) return epilogue.status().WithContext("--epilogue");
+      task->epilogue = std::move(*epilogue);
+    }
+    auto chosen = ChooseConfig(task->task, template_, config_);
+    TW_RETURN_IF_ERROR(chosen);
+    auto measurer = measure::ProcessMeasurer::Create(MeasurerSettings());
+    TW_RETURN_IF_ERROR(measurer);
+    measure::Request request;
+    request.candidate = {task->task, task->epilogue, std::string(chosen->entry->key),
+                         chosen->entry->version, chosen->config};
+    TW_RETURN_IF_ERROR((*measurer)->Submit(std::move(request)));
+    constexpr double kLimitSeconds = 1200;  // the measurer's own limits are far below
+    auto reply = (*measurer)->Next(kLimitSeconds);
+    TW_RETURN_IF_ERROR(reply);
+    if (!reply->has_value()) return Unavailable("no answer from the measurer");
+    const Trial& trial = (*reply)->trial;
+    fmt::print("{}{}{}\n", OutcomeName(trial.outcome), trial.reason.empty() ? "" : ": ",
+               trial.reason);
+    if (trial.outcome != Outcome::kOk) return kExitFailed;
+    fmt::print("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s\n", ShortSeconds(trial.value),
+               100 * trial.noise, trial.samples.size(),
+               2e-9 * static_cast<double>(task->task.workload.macs()) / trial.value);
+    return kExitDone;
+  }
+
+ private:
+  std::string task_, template_, config_, epilogue_;
+  std::string target_ = "native";
+  int threads_ = 1;
+};
+
+class WorkerCommand final : public Command {
+ public:
+  const char* name() const override { return "worker"; }
+  const char* summary() const override { return "Child process of a measurement"; }
+  bool hidden() const override { return true; }
+  void Declare(CLI::App& app) override {
+    app.add_option("kind", kind_)->required()->check(CLI::IsMember({"build", "run"}));
+  }
+  Result<int> Run() override {
+    return kind_ == "build" ? measure::BuildWorkerMain(0, 1) : measure::RunWorkerMain(0, 1);
+  }
+
+ private:
+  std::string kind_;
+};
+
+}  // namespace
+
+measure::ProcessMeasurerSettings MeasurerSettings() {
+  measure::ProcessMeasurerSettings settings;
+  settings.build_command = {"/proc/self/exe", "worker", "build"};
+  settings.run_command = {"/proc/self/exe", "worker", "run"};
+  return settings;
+}
+
+std::unique_ptr<Command> MakeMeasureCommand() { return std::make_unique<MeasureCommand>(); }
+std::unique_ptr<Command> MakeWorkerCommand() { return std::make_unique<WorkerCommand>(); }
+
+}  // namespace tilewright::cli
