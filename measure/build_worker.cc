@@ -1,0 +1,124 @@
+#include <unistd.h>
+
+#include <utility>
+
+#include "measure/fault_hooks.h"
+#include "measure/inputs.h"
+#include "measure/messages.h"
+#include "measure/worker_loop.h"
+#include "measure/workers.h"
+#include "src/base/clock.h"
+#include "src/codegen/codegen.h"
+#include "src/schedule/lower.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::measure {
+namespace {
+
+constexpr const char* kSymbol = "tw_candidate";
+
+/// What a build gave, or why it did not.
+struct Built {
+  Outcome outcome = Outcome::kOk;
+  std::string reason;
+  KernelSpec kernel;
+};
+
+/// A refusal of the candidate is `invalid`; a failure of ours is `build_failed`.
+Built Refused(const Status& status) {
+  const bool refused = status.code() == StatusCode::kInvalidArgument ||
+                       status.code() == StatusCode::kUnsupported ||
+                       status.code() == StatusCode::kNotFound;
+  return {refused ? Outcome::kInvalid : Outcome::kBuildFailed, status.message(), {}};
+}
+
+Built Failed(const Status& status) {
+  return {Outcome::kBuildFailed, std::string(StatusCodeName(status.code())) + ": " +
+                                     status.message(), {}};
+}
+
+Built BuildCandidate(const BuildOrder& order) {
+  const Candidate& candidate = order.candidate;
+  const TemplateEntry* entry = FindTemplate(candidate.template_key);
+  if (entry == nullptr) return Refused(NotFound("no template " + candidate.template_key));
+  const Target& target = candidate.task.target;
+  auto kernel = entry->apply(candidate.task.workload, candidate.epilogue, target,
+                             candidate.config);
+  if (!kernel.ok()) return Refused(kernel.status());
+  if (!kernel->schedule.status().ok()) return Refused(kernel->schedule.status());
+  auto program = Lower(kernel->schedule, kSymbol);
+  if (!program.ok()) return Refused(program.status());
+  auto object = Generate({*program}, target, Emit::kObject);
+  if (!object.ok()) return Failed(object.status());
+  const Status linked = LinkShared({*object}, {}, order.path);
+  if (!linked.ok()) return Failed(linked);
+  Built built;
+  built.kernel.workload = candidate.task.workload;
+  built.kernel.epilogue = candidate.epilogue;
+  built.kernel.form = kernel->form;
+  for (const Buffer& buffer : program->parameters) {
+    built.kernel.parameters.push_back({buffer->shape, buffer->dtype});
+  }
+  built.kernel.artifact = order.path;
+  built.kernel.symbol = kSymbol;
+  built.kernel.threads = target.num_threads();
+  return built;
+}
+
+BuildReply Build(const BuildOrder& order) {
+  SystemClock clock;
+  const double start = clock.MonotonicSeconds();
+  Built built = BuildCandidate(order);
+  BuildReply reply;
+  reply.ticket = order.ticket;
+  reply.outcome = built.outcome;
+  reply.reason = std::move(built.reason);
+  reply.kernel = std::move(built.kernel);
+  reply.seconds = clock.MonotonicSeconds() - start;
+  return reply;
+}
+
+Status PrepareReference(const PrepareOrder& order) {
+  auto workload = Workload::Parse(order.workload);
+  TW_RETURN_IF_ERROR(workload);
+  auto epilogue = Epilogue::Parse(order.epilogue);
+  TW_RETURN_IF_ERROR(epilogue);
+  if (ReadExpected(order.path, *workload, *epilogue).ok()) return {};
+  auto expected = EvaluateExpected(*workload, *epilogue, /*threads=*/1);
+  TW_RETURN_IF_ERROR(expected);
+  return WriteExpected(order.path, *workload, *epilogue, *expected);
+}
+
+BuildReply Prepare(const PrepareOrder& order) {
+  SystemClock clock;
+  const double start = clock.MonotonicSeconds();
+  const Status status = PrepareReference(order);
+  BuildReply reply;
+  reply.reference = order.path;
+  reply.outcome = status.ok() ? Outcome::kOk : Outcome::kRunFailed;
+  reply.reason = status.message();
+  reply.seconds = clock.MonotonicSeconds() - start;
+  return reply;
+}
+
+}  // namespace
+
+int BuildWorkerMain(int in_fd, int out_fd) {
+  const WorkerPipes pipes = TakePipes(in_fd, out_fd);
+  return ServeMessages(pipes, [&](const Json& message) -> Status {
+    if (MessageType(message) == "prepare") {
+      auto order = PrepareOrderFrom(message);
+      TW_RETURN_IF_ERROR(order);
+      return SendMessage(pipes, ToJson(Prepare(*order)));
+    }
+    if (MessageType(message) == "build") {
+      auto order = BuildOrderFrom(message);
+      TW_RETURN_IF_ERROR(order);
+      InjectBuilderFault(order->fault.builder, pipes.out);
+      return SendMessage(pipes, ToJson(Build(*order)));
+    }
+    return Corrupt("message: unknown type '" + MessageType(message) + "'");
+  });
+}
+
+}  // namespace tilewright::measure

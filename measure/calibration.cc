@@ -1,0 +1,54 @@
+#include "measure/calibration.h"
+
+#include <vector>
+
+#include "src/base/clock.h"
+
+namespace tilewright::measure {
+namespace {
+
+constexpr int kWarmCanaries = 100;  // 3 ms
+constexpr int kPairs = 6;
+
+/// A loop of known, constant work on data that fit the second-level cache, about 0.2 ms a call.
+class ConstantLoop final : public Subject {
+ public:
+  explicit ConstantLoop(Canary& canary) : canary_(canary), data_(kFloats, 1.0F) {}
+  bool Run(std::int64_t calls) override {
+    for (std::int64_t call = 0; call < calls; ++call) {
+      for (int pass = 0; pass < kPasses; ++pass) {
+        for (float& value : data_) value = value * 0.5F + 0.25F;
+      }
+    }
+    return true;
+  }
+  void Flush() override {}
+  double CanarySeconds() override { return canary_.Run(); }
+
+ private:
+  static constexpr int kFloats = 1 << 15;  // 128 KiB
+  static constexpr int kPasses = 16;
+  Canary& canary_;
+  std::vector<float> data_;
+};
+
+}  // namespace
+
+double MeasureResolution(Canary& canary, QuietGate& gate, const SamplingSettings& settings) {
+  SystemClock clock;
+  for (int i = 0; i < kWarmCanaries; ++i) gate.Add(clock.MonotonicSeconds(), canary.Run());
+  std::vector<double> values;
+  for (int i = 0; i < 2 * kPairs; ++i) {
+    ConstantLoop loop(canary);
+    (void)loop.Run(2);
+    const double start = clock.MonotonicSeconds();
+    (void)loop.Run(1);
+    const double call_seconds = clock.MonotonicSeconds() - start;
+    SamplingSettings plain = settings;
+    plain.flush_cache = false;
+    values.push_back(TakeSamples(loop, clock, gate, plain, call_seconds, 0).estimate().value);
+  }
+  return ResolutionOf(values);
+}
+
+}  // namespace tilewright::measure

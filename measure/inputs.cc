@@ -1,0 +1,210 @@
+#include "measure/inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "src/base/file.h"
+#include "src/base/hash.h"
+#include "src/base/random.h"
+#include "src/tensor/reference.h"
+
+namespace tilewright::measure {
+namespace {
+
+constexpr std::string_view kMagic = "tilewright reference 1\n";
+
+/// Calls body with a value of the element type.
+template <typename Body>
+void WithElementType(DataType dtype, const Body& body) {
+  if (dtype == kFloat32) return body(float{});
+  if (dtype == kFloat64) return body(double{});
+  if (dtype == kInt8) return body(std::int8_t{});
+  if (dtype == kUInt8) return body(std::uint8_t{});
+  if (dtype == kInt16) return body(std::int16_t{});
+  if (dtype == kUInt16) return body(std::uint16_t{});
+  if (dtype == kInt32) return body(std::int32_t{});
+  if (dtype == kUInt32) return body(std::uint32_t{});
+  if (dtype == kInt64) return body(std::int64_t{});
+}
+
+/// Largest magnitude of made-up integers: all of a narrow type, and for wide ones (biases, scales)
+/// a range in which sums of a few do not overflow.
+constexpr std::int64_t kWideRange = 1 << 15;
+constexpr std::int64_t kWideExtreme = 1 << 24;
+
+template <typename T>
+T RandomElement(std::uint32_t bits24) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(bits24) * static_cast<T>(0x1p-23) - 1;  // [-1, 1)
+  } else if constexpr (sizeof(T) <= 2) {
+    return static_cast<T>(bits24 >> 8);
+  } else {
+    const auto value = static_cast<std::int64_t>(bits24) % (2 * kWideRange);
+    return static_cast<T>(std::is_signed_v<T> ? value - kWideRange : value);
+  }
+}
+
+template <typename T>
+T ExtremeElement(std::uint32_t bits24) {
+  if constexpr (std::is_floating_point_v<T>) {
+    // Magnitudes far apart, both zeros and a subnormal; no infinities, whose differences are NaN.
+    constexpr std::array<T, 8> kValues = {static_cast<T>(1000), static_cast<T>(-1000),
+                                          static_cast<T>(1),    static_cast<T>(-1),
+                                          static_cast<T>(0),    static_cast<T>(-0.0),
+                                          static_cast<T>(1e-3), static_cast<T>(-1e-39)};
+    return kValues[bits24 % kValues.size()];
+  } else {
+    using Limits = std::numeric_limits<T>;
+    const bool narrow = sizeof(T) <= 2;
+    const T lowest = narrow ? Limits::min() : static_cast<T>(Limits::is_signed ? -kWideExtreme : 0);
+    const T highest = narrow ? Limits::max() : static_cast<T>(kWideExtreme);
+    // Mostly the two ends, so that long sums reach far.
+    const std::array<T, 8> values = {lowest,  highest, lowest,          highest,
+                                     highest, lowest,  static_cast<T>(0), static_cast<T>(1)};
+    return values[bits24 % values.size()];
+  }
+}
+
+Tensor MakeTensor(const TensorType& type, std::string_view name, bool extreme) {
+  Tensor tensor(type);
+  const std::uint64_t seed = Fnv1a64(name);
+  WithElementType(type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    auto elements = tensor.As<T>();
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const std::uint32_t bits = SeededElement(seed, i);
+      elements[i] = extreme ? ExtremeElement<T>(bits) : RandomElement<T>(bits);
+    }
+  });
+  return tensor;
+}
+
+/// Some operands have a smaller domain: a divisor is not zero, a shift is within the type.
+void RestrictOperand(OpKind op, Tensor& tensor) {
+  if (op != OpKind::kDiv && op != OpKind::kShiftRight) return;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const double value = std::abs(tensor.At(i));
+    tensor.Set(i, op == OpKind::kDiv ? std::max(value, 1.0) : std::fmod(value, 16));
+  }
+}
+
+/// Every element at the value that stands for zero: 128 for uint8, else 0.
+Tensor MakeZeroPoint(const TensorType& type) {
+  Tensor tensor(type);
+  if (type.dtype == kUInt8) std::memset(tensor.data(), 128, static_cast<std::size_t>(type.bytes()));
+  return tensor;
+}
+
+Result<std::int64_t> OutputChannels(const Workload& workload) {
+  if (workload.op == OpKind::kDense) return workload.weight.shape.at(0);
+  if (workload.op == OpKind::kBatchMatmul) return workload.weight.shape.at(1);
+  auto shape = ConvShapeOf(workload);
+  TW_RETURN_IF_ERROR(shape);
+  return shape->k;
+}
+
+}  // namespace
+
+std::string_view InputSetName(InputSet set) {
+  switch (set) {
+    case InputSet::kRandom: return "random";
+    case InputSet::kExtreme: return "extreme";
+    case InputSet::kZeroPoint: return "zero-point";
+  }
+  return "unknown";
+}
+
+Result<TensorType> ResultType(const Workload& workload, const Epilogue& epilogue) {
+  auto type = workload.OutputType();
+  TW_RETURN_IF_ERROR(type);
+  type->dtype = epilogue.OutputDtype(type->dtype);
+  return type;
+}
+
+std::string ResultLayout(const Workload& workload) {
+  if (workload.op == OpKind::kDense) return "MN";
+  if (workload.op == OpKind::kBatchMatmul) return "BMN";
+  return workload.data_layout;
+}
+
+Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& epilogue,
+                                      InputSet set) {
+  const bool extreme = set == InputSet::kExtreme;
+  AnchorInputs inputs;
+  inputs.data = set == InputSet::kZeroPoint ? MakeZeroPoint(workload.data)
+                                            : MakeTensor(workload.data, "data", extreme);
+  inputs.weight = MakeTensor(workload.weight, "weight", extreme);
+  auto channels = OutputChannels(workload);
+  TW_RETURN_IF_ERROR(channels);
+  auto output = workload.OutputType();
+  TW_RETURN_IF_ERROR(output);
+  for (std::size_t i = 0; i < epilogue.steps.size(); ++i) {
+    const EpilogueStep& step = epilogue.steps[i];
+    TensorType type{{*channels}, step.operand_dtype};
+    if (step.operand == OperandKind::kTensor) type.shape = output->shape;
+    if (step.operand != OperandKind::kTensor && step.operand != OperandKind::kChannel) continue;
+    inputs.operands.push_back(MakeTensor(type, "operand" + std::to_string(i), extreme));
+    RestrictOperand(step.op.kind, inputs.operands.back());
+  }
+  return inputs;
+}
+
+Result<ExpectedResults> EvaluateExpected(const Workload& workload, const Epilogue& epilogue,
+                                         int threads) {
+  ExpectedResults expected;
+  for (InputSet set : kInputSets) {
+    auto inputs = MakeAnchorInputs(workload, epilogue, set);
+    TW_RETURN_IF_ERROR(inputs);
+    std::vector<const Tensor*> operands;
+    for (const Tensor& operand : inputs->operands) operands.push_back(&operand);
+    auto result = EvaluateAnchor(workload, epilogue, inputs->data, inputs->weight, operands,
+                                 threads);
+    TW_RETURN_IF_ERROR(result);
+    expected[static_cast<std::size_t>(set)] = *std::move(result);
+  }
+  return expected;
+}
+
+Status WriteExpected(const std::string& path, const Workload& workload, const Epilogue& epilogue,
+                     const ExpectedResults& expected) {
+  std::string contents(kMagic);
+  contents += workload.Key() + "\n" + epilogue.ToString() + "\n";
+  for (const Tensor& tensor : expected) {
+    contents.append(reinterpret_cast<const char*>(tensor.data()),
+                    static_cast<std::size_t>(tensor.bytes()));
+  }
+  return WriteFile(path, contents);
+}
+
+Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& workload,
+                                     const Epilogue& epilogue) {
+  auto contents = ReadFile(path, std::int64_t{1} << 34);
+  TW_RETURN_IF_ERROR(contents);
+  auto type = ResultType(workload, epilogue);
+  TW_RETURN_IF_ERROR(type);
+  const std::string header =
+      std::string(kMagic) + workload.Key() + "\n" + epilogue.ToString() + "\n";
+  const auto each = static_cast<std::size_t>(type->bytes());
+  if (!contents->starts_with(header) ||
+      contents->size() != header.size() + each * kInputSets.size()) {
+    return Corrupt(path + ": is no reference result of " + workload.Key());
+  }
+  ExpectedResults expected;
+  const char* place = contents->data() + header.size();
+  for (Tensor& tensor : expected) {
+    tensor = Tensor(*type);
+    if (each > 0) std::memcpy(tensor.data(), place, each);
+    place += each;
+  }
+  return expected;
+}
+
+std::string ExpectedFileName(const std::string& workload_key, const std::string& epilogue) {
+  return "reference." + HexOf(Fnv1a64(workload_key + "\n" + epilogue));
+}
+
+}  // namespace tilewright::measure

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "src/tensor/epilogue.h"
+#include "src/tensor/tensor.h"
+#include "src/tensor/workload.h"
+
+namespace tilewright::measure {
+
+/// The kinds of input a candidate is verified with.
+enum class InputSet : std::uint8_t {
+  kRandom = 0,     ///< uniform over the type's useful range; also what it is timed with
+  kExtreme = 1,    ///< smallest, largest and special values: saturation, carries, signs
+  kZeroPoint = 2,  ///< data at the zero point, other tensors as in kRandom
+};
+inline constexpr std::array kInputSets = {InputSet::kRandom, InputSet::kExtreme,
+                                          InputSet::kZeroPoint};
+std::string_view InputSetName(InputSet set);
+
+/// What an anchor with its epilogue reads, in the workload's own layouts.
+struct AnchorInputs {
+  Tensor data, weight;
+  std::vector<Tensor> operands;  ///< of the epilogue's steps that have a tensor, in order
+};
+
+/// Inputs of one set: a function of the arguments alone, the same in every process.
+/// Errors: kInvalidArgument if the workload is none.
+Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& epilogue,
+                                      InputSet set);
+
+/// Type of the result, epilogue applied.
+Result<TensorType> ResultType(const Workload& workload, const Epilogue& epilogue);
+/// Layout the workload's result has in memory: "NCHW", "MN", …
+std::string ResultLayout(const Workload& workload);
+
+/// Reference results of the three sets.
+using ExpectedResults = std::array<Tensor, kInputSets.size()>;
+Result<ExpectedResults> EvaluateExpected(const Workload& workload, const Epilogue& epilogue,
+                                         int threads);
+/// Stores them; a reader sees all or nothing.
+Status WriteExpected(const std::string& path, const Workload& workload, const Epilogue& epilogue,
+                     const ExpectedResults& expected);
+/// Errors: kCorrupt unless the file is one of WriteExpected for this workload and epilogue.
+Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& workload,
+                                     const Epilogue& epilogue);
+/// File name (no folder) for a workload with an epilogue.
+std::string ExpectedFileName(const std::string& workload_key, const std::string& epilogue);
+
+}  // namespace tilewright::measure

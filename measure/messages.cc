@@ -1,0 +1,391 @@
+#include "measure/messages.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilewright::measure {
+namespace {
+
+/// Reads the fields of one object and remembers the first that was not as expected.
+class Fields {
+ public:
+  explicit Fields(const Json& json) : json_(json) {
+    if (!json.is_object()) status_ = Corrupt("message: expected an object");
+  }
+  const Json& Get(const char* name, Json::value_t type) {
+    static const Json kNull;
+    if (!status_.ok()) return kNull;
+    const auto found = json_.find(name);
+    const bool there = found != json_.end();
+    if (!there || !Matches(*found, type)) {
+      status_ = Corrupt(std::string("message: field ") + name +
+                        (there ? " is of the wrong type" : " is missing"));
+      return kNull;
+    }
+    return *found;
+  }
+  std::string Text(const char* name) {
+    const Json& value = Get(name, Json::value_t::string);
+    return value.is_string() ? value.get<std::string>() : std::string();
+  }
+  double Number(const char* name) {
+    const Json& value = Get(name, Json::value_t::number_float);
+    return value.is_number() ? value.get<double>() : 0;
+  }
+  std::int64_t Integer(const char* name) {
+    const Json& value = Get(name, Json::value_t::number_integer);
+    return value.is_number_integer() ? value.get<std::int64_t>() : 0;
+  }
+  bool Flag(const char* name) {
+    const Json& value = Get(name, Json::value_t::boolean);
+    return value.is_boolean() && value.get<bool>();
+  }
+  std::vector<double> Numbers(const char* name) {
+    std::vector<double> numbers;
+    for (const Json& value : Get(name, Json::value_t::array)) {
+      numbers.push_back(value.is_number() ? value.get<double>() : 0);
+    }
+    return numbers;
+  }
+  void Fail(const Status& status) {
+    if (status_.ok()) status_ = status;
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  static bool Matches(const Json& value, Json::value_t type) {
+    if (type == Json::value_t::number_float) return value.is_number();
+    if (type == Json::value_t::number_integer) return value.is_number_integer();
+    return value.type() == type;
+  }
+  const Json& json_;
+  Status status_;
+};
+
+/// JSON has no infinities: the largest number stands for them.
+double Finite(double value) {
+  if (std::isnan(value)) return 1e300;
+  return std::clamp(value, -1e300, 1e300);
+}
+
+Json TypeJson(const TensorType& type) {
+  return Json{{"shape", type.shape}, {"dtype", DataTypeName(type.dtype)}};
+}
+
+TensorType TypeFrom(const Json& json, Fields& outer) {
+  Fields fields(json);
+  TensorType type;
+  for (const Json& extent : fields.Get("shape", Json::value_t::array)) {
+    type.shape.push_back(extent.is_number_integer() ? extent.get<std::int64_t>() : 0);
+  }
+  auto dtype = ParseDataType(fields.Text("dtype"));
+  outer.Fail(fields.status());
+  if (dtype.ok()) {
+    type.dtype = *dtype;
+  } else {
+    outer.Fail(dtype.status());
+  }
+  return type;
+}
+
+Json FormJson(const AnchorForm& form) {
+  return Json{{"data", form.data},
+              {"weight", form.weight},
+              {"output", form.output},
+              {"multiply", form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : ""},
+              {"shift", form.shift_data}};
+}
+
+AnchorForm FormFrom(const Json& json, Fields& outer) {
+  Fields fields(json);
+  AnchorForm form;
+  form.data = fields.Text("data");
+  form.weight = fields.Text("weight");
+  form.output = fields.Text("output");
+  form.shift_data = fields.Flag("shift");
+  const std::string multiply = fields.Text("multiply");
+  outer.Fail(fields.status());
+  if (!multiply.empty()) {
+    auto dtype = ParseDataType(multiply);
+    if (dtype.ok()) form.multiply_dtype = *dtype;
+    outer.Fail(ToStatus(dtype));
+  }
+  return form;
+}
+
+Json KernelJson(const KernelSpec& kernel) {
+  Json parameters = Json::array();
+  for (const TensorType& type : kernel.parameters) parameters.push_back(TypeJson(type));
+  return Json{{"workload", kernel.workload.Key()}, {"epilogue", kernel.epilogue.ToString()},
+              {"form", FormJson(kernel.form)},     {"parameters", std::move(parameters)},
+              {"artifact", kernel.artifact},       {"symbol", kernel.symbol},
+              {"threads", kernel.threads}};
+}
+
+KernelSpec KernelFrom(const Json& json, Fields& outer) {
+  Fields fields(json);
+  KernelSpec kernel;
+  auto workload = Workload::Parse(fields.Text("workload"));
+  auto epilogue = Epilogue::Parse(fields.Text("epilogue"));
+  kernel.form = FormFrom(fields.Get("form", Json::value_t::object), fields);
+  for (const Json& type : fields.Get("parameters", Json::value_t::array)) {
+    kernel.parameters.push_back(TypeFrom(type, fields));
+  }
+  kernel.artifact = fields.Text("artifact");
+  kernel.symbol = fields.Text("symbol");
+  kernel.threads = static_cast<int>(fields.Integer("threads"));
+  outer.Fail(fields.status());
+  outer.Fail(ToStatus(workload));
+  outer.Fail(ToStatus(epilogue));
+  if (workload.ok()) kernel.workload = *workload;
+  if (epilogue.ok()) kernel.epilogue = *epilogue;
+  return kernel;
+}
+
+Json FaultJson(const Fault& fault) {
+  return Json{{"builder", fault.builder},
+              {"runner", fault.runner},
+              {"artifact", fault.artifact},
+              {"symbol", fault.symbol}};
+}
+
+Fault FaultFrom(const Json& json, Fields& outer) {
+  Fields fields(json);
+  Fault fault;
+  fault.builder = fields.Text("builder");
+  fault.runner = fields.Text("runner");
+  fault.artifact = fields.Text("artifact");
+  fault.symbol = fields.Text("symbol");
+  outer.Fail(fields.status());
+  return fault;
+}
+
+Outcome OutcomeFrom(Fields& fields) {
+  auto outcome = ParseOutcome(fields.Text("outcome"));
+  fields.Fail(ToStatus(outcome));
+  return outcome.ok() ? *outcome : Outcome::kRunFailed;
+}
+
+std::uint64_t TicketFrom(Fields& fields) {
+  return static_cast<std::uint64_t>(fields.Integer("ticket"));
+}
+
+Json TicketJson(std::uint64_t ticket) { return static_cast<std::int64_t>(ticket); }
+
+template <typename T>
+Result<T> Finish(const Fields& fields, T value) {
+  TW_RETURN_IF_ERROR(fields.status());
+  return value;
+}
+
+}  // namespace
+
+Json ToJson(const PrepareOrder& order) {
+  return Json{{"type", "prepare"},
+              {"workload", order.workload},
+              {"epilogue", order.epilogue},
+              {"path", order.path}};
+}
+
+Result<PrepareOrder> PrepareOrderFrom(const Json& json) {
+  Fields fields(json);
+  PrepareOrder order;
+  order.workload = fields.Text("workload");
+  order.epilogue = fields.Text("epilogue");
+  order.path = fields.Text("path");
+  return Finish(fields, std::move(order));
+}
+
+Json ToJson(const BuildOrder& order) {
+  const Candidate& candidate = order.candidate;
+  Json json{{"type", "build"},
+            {"ticket", TicketJson(order.ticket)},
+            {"workload", candidate.task.workload.Key()},
+            {"target", candidate.task.target.ToString()},
+            {"epilogue", candidate.epilogue.ToString()},
+            {"template", candidate.template_key},
+            {"template_version", candidate.template_version},
+            {"config", candidate.config.ToString()},
+            {"path", order.path}};
+  if (order.fault != Fault()) json["fault"] = FaultJson(order.fault);
+  return json;
+}
+
+Result<BuildOrder> BuildOrderFrom(const Json& json) {
+  Fields fields(json);
+  BuildOrder order;
+  order.ticket = TicketFrom(fields);
+  Candidate& candidate = order.candidate;
+  auto workload = Workload::Parse(fields.Text("workload"));
+  auto target = Target::Parse(fields.Text("target"));
+  auto epilogue = Epilogue::Parse(fields.Text("epilogue"));
+  auto config = Config::Parse(fields.Text("config"));
+  candidate.template_key = fields.Text("template");
+  candidate.template_version = static_cast<int>(fields.Integer("template_version"));
+  order.path = fields.Text("path");
+  if (json.is_object() && json.contains("fault")) order.fault = FaultFrom(json["fault"], fields);
+  TW_RETURN_IF_ERROR(fields.status());
+  TW_RETURN_IF_ERROR(workload);
+  TW_RETURN_IF_ERROR(target);
+  TW_RETURN_IF_ERROR(epilogue);
+  TW_RETURN_IF_ERROR(config);
+  candidate.task.workload = *std::move(workload);
+  candidate.task.target = *std::move(target);
+  candidate.epilogue = *std::move(epilogue);
+  candidate.config = *std::move(config);
+  return order;
+}
+
+Json ToJson(const BuildReply& reply) {
+  Json json{{"type", "built"},
+            {"ticket", TicketJson(reply.ticket)},
+            {"reference", reply.reference},
+            {"outcome", OutcomeName(reply.outcome)},
+            {"reason", reply.reason},
+            {"seconds", Finite(reply.seconds)}};
+  if (reply.outcome == Outcome::kOk && reply.reference.empty()) {
+    json["kernel"] = KernelJson(reply.kernel);
+  }
+  return json;
+}
+
+Result<BuildReply> BuildReplyFrom(const Json& json) {
+  Fields fields(json);
+  BuildReply reply;
+  reply.ticket = TicketFrom(fields);
+  reply.reference = fields.Text("reference");
+  reply.outcome = OutcomeFrom(fields);
+  reply.reason = fields.Text("reason");
+  reply.seconds = fields.Number("seconds");
+  if (reply.outcome == Outcome::kOk && reply.reference.empty()) {
+    reply.kernel = KernelFrom(fields.Get("kernel", Json::value_t::object), fields);
+  }
+  return Finish(fields, std::move(reply));
+}
+
+Json ToJson(const RunOrder& order) {
+  Json items = Json::array();
+  for (const RunOrder::Item& item : order.items) {
+    Json json{{"ticket", TicketJson(item.ticket)},
+              {"kernel", KernelJson(item.kernel)},
+              {"reference", item.reference},
+              {"best", Finite(item.best_seconds)}};
+    if (item.fault != Fault()) json["fault"] = FaultJson(item.fault);
+    items.push_back(std::move(json));
+  }
+  return Json{{"type", "run"}, {"items", std::move(items)}};
+}
+
+Result<RunOrder> RunOrderFrom(const Json& json) {
+  Fields fields(json);
+  RunOrder order;
+  for (const Json& entry : fields.Get("items", Json::value_t::array)) {
+    Fields inner(entry);
+    RunOrder::Item item;
+    item.ticket = TicketFrom(inner);
+    item.kernel = KernelFrom(inner.Get("kernel", Json::value_t::object), inner);
+    item.reference = inner.Text("reference");
+    item.best_seconds = inner.Number("best");
+    if (entry.is_object() && entry.contains("fault")) item.fault = FaultFrom(entry["fault"], inner);
+    fields.Fail(inner.status());
+    order.items.push_back(std::move(item));
+  }
+  return Finish(fields, std::move(order));
+}
+
+Json ToJson(const RunReply& reply) {
+  return Json{{"type", "ran"},
+              {"ticket", TicketJson(reply.ticket)},
+              {"outcome", OutcomeName(reply.outcome)},
+              {"reason", reply.reason},
+              {"samples", reply.samples},
+              {"canaries", reply.canaries},
+              {"value", Finite(reply.value)},
+              {"noise", Finite(reply.noise)},
+              {"verified", reply.verified},
+              {"max_abs_error", Finite(reply.max_abs_error)},
+              {"run_seconds", Finite(reply.run_seconds)},
+              {"timing_seconds", Finite(reply.timing_seconds)}};
+}
+
+Result<RunReply> RunReplyFrom(const Json& json) {
+  Fields fields(json);
+  RunReply reply;
+  reply.ticket = TicketFrom(fields);
+  reply.outcome = OutcomeFrom(fields);
+  reply.reason = fields.Text("reason");
+  reply.samples = fields.Numbers("samples");
+  reply.canaries = fields.Numbers("canaries");
+  reply.value = fields.Number("value");
+  reply.noise = fields.Number("noise");
+  reply.verified = fields.Flag("verified");
+  reply.max_abs_error = fields.Number("max_abs_error");
+  reply.run_seconds = fields.Number("run_seconds");
+  reply.timing_seconds = fields.Number("timing_seconds");
+  return Finish(fields, std::move(reply));
+}
+
+Json ToJson(const Greeting& greeting) {
+  return Json{{"type", "ready"},
+              {"canary_seconds", Finite(greeting.canary_seconds)},
+              {"resolution", Finite(greeting.resolution)}};
+}
+
+Result<Greeting> GreetingFrom(const Json& json) {
+  Fields fields(json);
+  Greeting greeting;
+  greeting.canary_seconds = fields.Number("canary_seconds");
+  greeting.resolution = fields.Number("resolution");
+  return Finish(fields, greeting);
+}
+
+Json ToJson(const RunWorkerSettings& settings) {
+  const SamplingSettings& sampling = settings.sampling;
+  return Json{{"type", "configure"},
+              {"cache_bytes", settings.cache_bytes},
+              {"memory_bytes", settings.memory_bytes},
+              {"batch_seconds", sampling.batch_seconds},
+              {"slice_seconds", sampling.slice_seconds},
+              {"budget_seconds", sampling.budget_seconds},
+              {"contender_budget_seconds", sampling.contender_budget_seconds},
+              {"contender_factor", sampling.contender_factor},
+              {"settled_noise", sampling.settled_noise},
+              {"worse_factor", sampling.worse_factor},
+              {"cutoff_factor", sampling.cutoff_factor},
+              {"settled_samples", sampling.settled_samples},
+              {"max_samples", sampling.max_samples},
+              {"flush_cache", sampling.flush_cache}};
+}
+
+Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
+  Fields fields(json);
+  RunWorkerSettings settings;
+  SamplingSettings& sampling = settings.sampling;
+  settings.cache_bytes = fields.Integer("cache_bytes");
+  settings.memory_bytes = fields.Integer("memory_bytes");
+  sampling.batch_seconds = fields.Number("batch_seconds");
+  sampling.slice_seconds = fields.Number("slice_seconds");
+  sampling.budget_seconds = fields.Number("budget_seconds");
+  sampling.contender_budget_seconds = fields.Number("contender_budget_seconds");
+  sampling.contender_factor = fields.Number("contender_factor");
+  sampling.settled_noise = fields.Number("settled_noise");
+  sampling.worse_factor = fields.Number("worse_factor");
+  sampling.cutoff_factor = fields.Number("cutoff_factor");
+  sampling.settled_samples = static_cast<int>(fields.Integer("settled_samples"));
+  sampling.max_samples = static_cast<int>(fields.Integer("max_samples"));
+  sampling.flush_cache = fields.Flag("flush_cache");
+  return Finish(fields, settings);
+}
+
+std::string MessageType(const Json& json) {
+  if (!json.is_object()) return {};
+  const auto found = json.find("type");
+  if (found == json.end() || !found->is_string()) return {};
+  return found->get<std::string>();
+}
+
+std::string LineOf(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tilewright::measure

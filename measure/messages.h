@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "measure/sampling.h"
+#include "measure/workers.h"
+#include "src/base/json.h"
+#include "src/space/trial.h"
+#include "src/tensor/compute.h"
+
+// What the supervisor and its workers say to each other: one JSON object per line. Included by .cc
+// files of measure/ only.
+
+namespace tilewright::measure {
+
+/// A failure to be injected: used by tests to show what the supervision does. Empty in real work.
+struct Fault {
+  std::string builder;   ///< what the builder does instead: see fault_hooks.h
+  std::string runner;    ///< what the runner does before it starts the kernel
+  std::string artifact;  ///< a ready shared object, run instead of what was built
+  std::string symbol;    ///< the kernel in it
+  friend bool operator==(const Fault&, const Fault&) = default;
+};
+
+/// A built kernel: all that the runner must know about it.
+struct KernelSpec {
+  Workload workload;
+  Epilogue epilogue;
+  AnchorForm form;
+  std::vector<TensorType> parameters;  ///< inputs in order, then the output
+  std::string artifact, symbol;
+  int threads = 1;
+};
+
+/// Supervisor to builder: make the reference results of a workload with an epilogue.
+struct PrepareOrder {
+  std::string workload, epilogue;  ///< their text forms
+  std::string path;                ///< file to write
+};
+
+/// Supervisor to builder.
+struct BuildOrder {
+  std::uint64_t ticket = 0;
+  Candidate candidate;
+  std::string path;  ///< of the artifact to write
+  Fault fault;
+};
+
+/// Builder to supervisor, for both orders.
+struct BuildReply {
+  std::uint64_t ticket = 0;      ///< 0 for a PrepareOrder
+  std::string reference;         ///< path, for a PrepareOrder
+  Outcome outcome = Outcome::kOk;
+  std::string reason;
+  double seconds = 0;
+  KernelSpec kernel;             ///< if ok and a BuildOrder
+};
+
+/// Supervisor to runner: time these kernels; more than one means interleaved.
+struct RunOrder {
+  struct Item {
+    std::uint64_t ticket = 0;
+    KernelSpec kernel;
+    std::string reference;  ///< file of the expected results
+    double best_seconds = 0;
+    Fault fault;
+  };
+  std::vector<Item> items;
+};
+
+/// Runner to supervisor, one per item.
+struct RunReply {
+  std::uint64_t ticket = 0;
+  Outcome outcome = Outcome::kOk;
+  std::string reason;
+  std::vector<double> samples;
+  std::vector<double> canaries;
+  double value = 0, noise = 0;
+  bool verified = false;
+  double max_abs_error = 0;
+  double run_seconds = 0;     ///< from order to reply, in the runner
+  double timing_seconds = 0;  ///< of it: taking samples
+};
+
+/// First line of a worker, and the runner's answer to the wish to calibrate.
+struct Greeting {
+  double canary_seconds = 0;  ///< quiet time of the canary
+  double resolution = 0;      ///< of the A/A test
+};
+
+Json ToJson(const PrepareOrder& order);
+Json ToJson(const BuildOrder& order);
+Json ToJson(const BuildReply& reply);
+Json ToJson(const RunOrder& order);
+Json ToJson(const RunReply& reply);
+Json ToJson(const Greeting& greeting);
+Json ToJson(const RunWorkerSettings& settings);
+
+/// Errors: kCorrupt naming the field that is missing or of the wrong type.
+Result<PrepareOrder> PrepareOrderFrom(const Json& json);
+Result<BuildOrder> BuildOrderFrom(const Json& json);
+Result<BuildReply> BuildReplyFrom(const Json& json);
+Result<RunOrder> RunOrderFrom(const Json& json);
+Result<RunReply> RunReplyFrom(const Json& json);
+Result<Greeting> GreetingFrom(const Json& json);
+Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json);
+
+/// "prepare", "build", "run", "started", …: the field `type`; empty if there is none.
+std::string MessageType(const Json& json);
+/// One line; bytes that are no UTF-8 are replaced.
+std::string LineOf(const Json& json);
+
+}  // namespace tilewright::measure

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "measure/measurer.h"
+#include "measure/workers.h"
+
+namespace tilewright::measure {
+
+struct Fault;
+
+struct ProcessMeasurerSettings {
+  /// How to start the workers: this program, then the words that make it call BuildWorkerMain(0, 1)
+  /// and RunWorkerMain(0, 1).
+  std::vector<std::string> build_command, run_command;
+  int builders = 0;              ///< 0: one per core that is not the runner's, at least 1, at most 8
+  int queue_limit = 4;           ///< built kernels waiting for the runner, builds under way included
+  double build_limit_seconds = 10;
+  double prepare_limit_seconds = 900;  ///< for the reference results of one workload
+  std::int64_t builder_memory_bytes = std::int64_t{6} << 30;  ///< address space; 0 = no limit
+  int builds_per_worker = 2000;  ///< then the builder is started anew, so that its memory stays flat
+  /// Where reference results are kept between jobs; empty: in the measurer's own temporary folder.
+  std::string reference_folder;
+  RunWorkerSettings runner;
+};
+
+/// Compiles and times on the CPU of this machine, in supervised worker processes. A thread of its
+/// own keeps builders and runner busy while the caller does other things.
+///
+/// The runner has the last core, builders the others; for kernels of several threads builders stop
+/// while the runner works.
+class ProcessMeasurer final : public Measurer {
+ struct Impl;
+
+ public:
+  /// Starts the thread; workers start at once and calibrate while the first builds go on.
+  /// Errors: kUnavailable without temporary folder or thread.
+  static Result<std::unique_ptr<ProcessMeasurer>> Create(ProcessMeasurerSettings settings);
+  explicit ProcessMeasurer(std::unique_ptr<Impl> impl);  ///< use Create
+  ~ProcessMeasurer() override;
+
+  Status Submit(Request request) override;
+  Result<std::optional<Reply>> Next(double timeout_seconds) override;
+  int in_flight() const override;
+  int capacity() const override;
+  TimeSplit time_split() const override;
+  const DeviceFingerprint& device() const override;
+  /// Waits for the A/A test where it is not done yet (a second or two after Create).
+  double resolution() const override;
+  Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists) override;
+
+  /// As Submit, with something going wrong on purpose. For tests.
+  Status SubmitWithFault(Request request, const Fault& fault);
+  /// Process ids of the workers that run now. For tests and memory checks.
+  std::vector<int> worker_pids() const;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+/// One command line that measures the trial's candidate again, for a shell.
+std::string ReproduceCommand(const Candidate& candidate);
+
+}  // namespace tilewright::measure

@@ -1,0 +1,567 @@
+#include "measure/supervisor.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "measure/inputs.h"
+#include "src/space/version.h"
+
+// The supervisor is a loop: take what the caller wants, give every idle worker its next order, wait
+// until one answers or a deadline passes. A job goes through to_build_ (candidates that wait for a
+// builder), to_run_ (built, waiting for the runner) and is finished by its outcome. Each worker has
+// one order at a time, so that it is always clear which candidate a crash belongs to.
+
+namespace tilewright::measure {
+namespace {
+
+/// A worker that failed is not started again at once, in case it fails at every start.
+constexpr double kRestartSeconds = 0.05;
+/// So many failures without a success between them: the workers cannot work here.
+constexpr int kMaxFailures = 20;
+constexpr double kCalibrationLimitSeconds = 60;
+/// Beyond the limits the runner itself keeps: only a runner that itself hangs gets there.
+constexpr double kRunnerGraceSeconds = 60;
+constexpr int kBuilderPriority = 19;
+constexpr int kReferencePriority = 15;
+constexpr int kRunnerPriority = -20;
+
+std::string OneLine(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+std::string LimitText(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g s", seconds);
+  return text;
+}
+
+SubprocessOptions OptionsOf(const std::vector<std::string>& command, std::vector<int> cores,
+                            int priority, std::int64_t memory_bytes) {
+  SubprocessOptions options;
+  options.command = command;
+  options.cores = std::move(cores);
+  options.priority = priority;
+#if !defined(__SANITIZE_ADDRESS__)
+  options.address_space_bytes = memory_bytes;
+#else
+  (void)memory_bytes;
+#endif
+  return options;
+}
+
+/// A kernel in the workload's own layouts, for artifacts a test brings along.
+Result<KernelSpec> PlainKernel(const Candidate& candidate) {
+  const Workload& workload = candidate.task.workload;
+  KernelSpec kernel;
+  kernel.workload = workload;
+  kernel.epilogue = candidate.epilogue;
+  kernel.threads = candidate.task.target.num_threads();
+  auto inputs = MakeAnchorInputs(workload, candidate.epilogue, InputSet::kZeroPoint);
+  TW_RETURN_IF_ERROR(inputs);
+  auto result = ResultType(workload, candidate.epilogue);
+  TW_RETURN_IF_ERROR(result);
+  kernel.parameters = {workload.data, workload.weight};
+  for (const Tensor& operand : inputs->operands) kernel.parameters.push_back(operand.type());
+  kernel.parameters.push_back(*result);
+  return kernel;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(const ProcessMeasurerSettings& settings, Mailbox& mailbox,
+                       std::string folder, DeviceFingerprint device, int wake_fd)
+    : settings_(settings),
+      mailbox_(mailbox),
+      folder_(std::move(folder)),
+      device_(std::move(device)),
+      wake_fd_(wake_fd) {
+  std::vector<int> others = AllowedCores();
+  const std::vector<int> last = {others.back()};
+  if (others.size() > 1) others.pop_back();
+  const auto add = [&](Role role, const SubprocessOptions& options) {
+    workers_.push_back(Worker{role, WorkerProcess(options), {}, {}, 0});
+  };
+  const SubprocessOptions build = OptionsOf(settings.build_command, others, kBuilderPriority,
+                                            settings.builder_memory_bytes);
+  for (int i = 0; i < settings.builders; ++i) add(Role::kBuild, build);
+  add(Role::kReference, OptionsOf(settings.build_command, others, kReferencePriority, 0));
+  add(Role::kRun, OptionsOf(settings.run_command, last, kRunnerPriority, 0));
+}
+
+void Supervisor::Run() {
+  for (Worker& worker : workers_) {
+    if (worker.role == Role::kRun) EnsureRunner(worker);
+  }
+  while (true) {
+    {
+      const std::lock_guard lock(mailbox_.mutex);
+      if (mailbox_.stop) break;
+    }
+    TakeMail();
+    Dispatch();
+    UpdateLedger();
+    Wait();
+    CheckDeadlines();
+  }
+}
+
+// --- Giving orders ---------------------------------------------------------------------------------
+
+void Supervisor::TakeMail() {
+  std::deque<Job> incoming;
+  std::vector<Job> race;
+  {
+    const std::lock_guard lock(mailbox_.mutex);
+    incoming.swap(mailbox_.incoming);
+    if (racing_.empty()) race.swap(mailbox_.race);
+  }
+  const auto take = [&](Job job) {
+    const std::uint64_t id = next_id_++;
+    job.trial.candidate = job.request.candidate;
+    job.trial.attempt = job.request.attempt;
+    job.trial.device = device_;
+    job.trial.codegen_version = kCodegenVersion;
+    (void)ReferencePath(job);
+    jobs_.emplace(id, std::move(job));
+    to_build_.push_back(id);
+    return id;
+  };
+  for (Job& job : incoming) (void)take(std::move(job));
+  race_waiting_ += race.size();
+  if (!race.empty()) race_trials_.assign(race.size(), Trial());
+  for (Job& job : race) racing_.push_back(take(std::move(job)));
+}
+
+const std::string& Supervisor::ReferencePath(const Job& job) {
+  const std::string workload = job.request.candidate.task.workload.Key();
+  const std::string epilogue = job.request.candidate.epilogue.ToString();
+  auto& path = reference_paths_[workload + "\n" + epilogue];
+  if (path.empty()) {
+    const std::string& root =
+        settings_.reference_folder.empty() ? folder_ : settings_.reference_folder;
+    path = root + "/" + ExpectedFileName(workload, epilogue);
+    references_[path] = {workload, epilogue, ReferenceState::kWanted, {}};
+  }
+  return path;
+}
+
+void Supervisor::Dispatch() {
+  if (broken_) return;
+  const double now = clock_.MonotonicSeconds();
+  // Twice: what the runner takes makes room for a build, and the other way round.
+  for (int pass = 0; pass < 2; ++pass) {
+    for (Worker& worker : workers_) {
+      if (worker.process.busy() || worker.ready_after > now || broken_) continue;
+      switch (worker.role) {
+        case Role::kBuild: DispatchBuild(worker); break;
+        case Role::kReference: DispatchReference(worker); break;
+        case Role::kRun: DispatchRun(worker); break;
+      }
+    }
+  }
+}
+
+void Supervisor::SendTo(Worker& worker, const Json& order, double limit_seconds) {
+  const Status sent = worker.process.Send(order, clock_.MonotonicSeconds(), limit_seconds);
+  if (!sent.ok()) Lose(worker, sent.message(), /*timed_out=*/false);
+}
+
+void Supervisor::DispatchReference(Worker& worker) {
+  for (auto& [path, reference] : references_) {
+    if (reference.state != ReferenceState::kWanted) continue;
+    reference.state = ReferenceState::kUnderWay;
+    worker.reference = path;
+    SendTo(worker, ToJson(PrepareOrder{reference.workload, reference.epilogue, path}),
+           settings_.prepare_limit_seconds);
+    return;
+  }
+}
+
+void Supervisor::DispatchBuild(Worker& worker) {
+  std::size_t under_way = to_run_.size();
+  for (const Worker& other : workers_) {
+    under_way += other.role == Role::kBuild && other.job.has_value() ? 1 : 0;
+  }
+  while (!to_build_.empty() && under_way < static_cast<std::size_t>(settings_.queue_limit)) {
+    const std::uint64_t id = to_build_.front();
+    to_build_.pop_front();
+    Job& job = jobs_.at(id);
+    if (!job.fault.artifact.empty()) {
+      auto kernel = PlainKernel(job.request.candidate);
+      if (!kernel.ok()) {
+        Finish(id, Outcome::kInvalid, kernel.status().message());
+        continue;
+      }
+      job.kernel = *std::move(kernel);
+      job.kernel.artifact = job.fault.artifact;
+      job.kernel.symbol = job.fault.symbol;
+      to_run_.push_back(id);
+      ++under_way;
+      continue;
+    }
+    if (worker.process.orders() >= settings_.builds_per_worker) (void)worker.process.End(true);
+    BuildOrder order;
+    order.ticket = id;
+    order.candidate = job.request.candidate;
+    order.path = folder_ + "/candidate." + std::to_string(id) + ".so";
+    order.fault = job.fault;
+    worker.job = id;
+    SendTo(worker, ToJson(order), BuildLimit());
+    return;
+  }
+}
+
+void Supervisor::EnsureRunner(Worker& worker) {
+  if (worker.process.started()) return;
+  runner_greeted_ = false;
+  SendTo(worker, ToJson(settings_.runner), kCalibrationLimitSeconds);
+}
+
+double Supervisor::RunLimit(const Job& job) const {
+  return 20 * CallLimitSeconds(job.request.best_seconds) + kRunnerGraceSeconds;
+}
+
+RunOrder::Item Supervisor::ItemOf(std::uint64_t id, const Job& job) const {
+  RunOrder::Item item;
+  item.ticket = id;
+  item.kernel = job.kernel;
+  item.best_seconds = job.request.best_seconds;
+  item.fault = job.fault;
+  const auto path = reference_paths_.find(job.request.candidate.task.workload.Key() + "\n" +
+                                          job.request.candidate.epilogue.ToString());
+  if (path != reference_paths_.end()) item.reference = path->second;
+  return item;
+}
+
+void Supervisor::DispatchRun(Worker& worker) {
+  EnsureRunner(worker);
+  if (worker.process.busy()) return;
+  if (StartRace(worker)) return;
+  for (std::size_t i = 0; i < to_run_.size();) {
+    const std::uint64_t id = to_run_[i];
+    const Job& job = jobs_.at(id);
+    const RunOrder::Item item = ItemOf(id, job);
+    const Reference& reference = references_.at(item.reference);
+    if (reference.state == ReferenceState::kFailed) {
+      to_run_.erase(to_run_.begin() + static_cast<std::ptrdiff_t>(i));
+      Finish(id, Outcome::kRunFailed, "no reference result: " + reference.reason);
+      continue;
+    }
+    if (reference.state != ReferenceState::kReady) {
+      ++i;  // another task's candidate may be ready to run
+      continue;
+    }
+    to_run_.erase(to_run_.begin() + static_cast<std::ptrdiff_t>(i));
+    worker.job = id;
+    if (item.kernel.threads > 1) PauseBuilders(true);
+    SendTo(worker, ToJson(RunOrder{{item}}), RunLimit(job));
+    return;
+  }
+}
+
+/// Sends the racers off once all of them are built. Builders stand still meanwhile.
+bool Supervisor::StartRace(Worker& worker) {
+  if (racing_.empty() || race_waiting_ > 0 || race_running_) return false;
+  RunOrder order;
+  double limit = kRunnerGraceSeconds;
+  for (std::uint64_t id : racing_) {
+    const auto job = jobs_.find(id);
+    if (job == jobs_.end()) continue;  // failed to build
+    RunOrder::Item item = ItemOf(id, job->second);
+    const ReferenceState state = references_.at(item.reference).state;
+    if (state == ReferenceState::kFailed) {
+      Finish(id, Outcome::kRunFailed,
+             "no reference result: " + references_.at(item.reference).reason);
+      continue;
+    }
+    if (state != ReferenceState::kReady) return false;
+    limit += RunLimit(job->second);
+    order.items.push_back(std::move(item));
+  }
+  if (order.items.empty()) {
+    FinishRace();
+    return false;
+  }
+  race_running_ = true;
+  PauseBuilders(true);
+  SendTo(worker, ToJson(order), limit);
+  return true;
+}
+
+void Supervisor::PauseBuilders(bool pause) {
+  const double now = clock_.MonotonicSeconds();
+  for (Worker& worker : workers_) {
+    if (worker.role == Role::kRun) continue;
+    if (pause) {
+      worker.process.Pause(now);
+    } else {
+      worker.process.Resume(now);
+    }
+  }
+}
+
+// --- Hearing answers -------------------------------------------------------------------------------
+
+void Supervisor::Wait() {
+  const double now = clock_.MonotonicSeconds();
+  double wait_seconds = 60;
+  std::vector<pollfd> watched = {{wake_fd_, POLLIN, 0}};
+  std::vector<Worker*> owners = {nullptr};
+  for (Worker& worker : workers_) {
+    if (worker.ready_after > now) wait_seconds = std::min(wait_seconds, worker.ready_after - now);
+    if (!worker.process.started()) continue;
+    if (worker.process.busy() && !worker.process.paused()) {
+      wait_seconds = std::min(wait_seconds, worker.process.deadline() - now);
+    }
+    for (int fd : {worker.process.output(), worker.process.error()}) {
+      watched.push_back({fd, POLLIN, 0});
+      owners.push_back(&worker);
+    }
+  }
+  const auto milliseconds = static_cast<int>(std::ceil(std::max(wait_seconds, 0.0) * 1e3));
+  if (::poll(watched.data(), watched.size(), milliseconds) <= 0) return;
+  if (watched[0].revents != 0) {
+    std::uint64_t count = 0;
+    (void)!::read(wake_fd_, &count, sizeof(count));
+  }
+  for (std::size_t i = 1; i < watched.size(); ++i) {
+    if (watched[i].revents != 0 && owners[i]->process.started()) HearFrom(*owners[i]);
+  }
+}
+
+void Supervisor::HearFrom(Worker& worker) {
+  auto open = worker.process.Read();
+  while (const auto line = worker.process.Next()) {
+    const Status handled = HandleLine(worker, *line);
+    if (!handled.ok()) {
+      Lose(worker, "sent something that is no message: " + handled.message(), false);
+      return;
+    }
+  }
+  if (!open.ok()) {
+    Lose(worker, open.status().message(), /*timed_out=*/false);
+  } else if (!*open) {
+    Lose(worker, {}, /*timed_out=*/false);
+  }
+}
+
+Status Supervisor::HandleLine(Worker& worker, const std::string& line) {
+  auto json = ParseJson(line);
+  TW_RETURN_IF_ERROR(json);
+  const std::string type = MessageType(*json);
+  if (type == "ready" && worker.role == Role::kRun && !runner_greeted_) {
+    auto greeting = GreetingFrom(*json);
+    TW_RETURN_IF_ERROR(greeting);
+    runner_greeted_ = true;
+    worker.process.SetIdle();
+    const std::lock_guard lock(mailbox_.mutex);
+    if (!mailbox_.greeting) mailbox_.greeting = *greeting;
+    mailbox_.changed.notify_all();
+    return {};
+  }
+  if (type == "built" && worker.role != Role::kRun) {
+    auto reply = BuildReplyFrom(*json);
+    TW_RETURN_IF_ERROR(reply);
+    HandleBuilt(worker, *std::move(reply));
+    return {};
+  }
+  if (type == "ran" && worker.role == Role::kRun) {
+    auto reply = RunReplyFrom(*json);
+    TW_RETURN_IF_ERROR(reply);
+    HandleRan(worker, *reply);
+    return {};
+  }
+  return Corrupt("unexpected type '" + type + "'");
+}
+
+void Supervisor::HandleBuilt(Worker& worker, BuildReply reply) {
+  failures_in_a_row_ = 0;
+  if (worker.role == Role::kReference) {
+    Reference& reference = references_.at(worker.reference);
+    reference.state =
+        reply.outcome == Outcome::kOk ? ReferenceState::kReady : ReferenceState::kFailed;
+    reference.reason = OneLine(reply.reason);
+    worker.process.SetIdle();
+    return;
+  }
+  if (!worker.job || *worker.job != reply.ticket) return;  // late, of an order given up
+  const std::uint64_t id = *worker.job;
+  worker.job.reset();
+  worker.process.SetIdle();
+  Job& job = jobs_.at(id);
+  job.trial.build_seconds = reply.seconds;
+  if (reply.outcome != Outcome::kOk) {
+    Finish(id, reply.outcome, OneLine(reply.reason));
+    return;
+  }
+  job.kernel = std::move(reply.kernel);
+  if (job.racing) {
+    --race_waiting_;
+  } else {
+    to_run_.push_back(id);
+  }
+}
+
+void Supervisor::HandleRan(Worker& worker, const RunReply& reply) {
+  failures_in_a_row_ = 0;
+  const auto found = jobs_.find(reply.ticket);
+  if (found == jobs_.end()) return;
+  Job& job = found->second;
+  Trial& trial = job.trial;
+  trial.samples = reply.samples;
+  trial.verified = reply.verified;
+  trial.max_abs_error = reply.max_abs_error;
+  trial.run_seconds = reply.run_seconds;
+  if (reply.outcome == Outcome::kOk) {
+    trial.value = reply.value;
+    trial.noise = reply.noise;
+  }
+  {
+    const std::lock_guard lock(mailbox_.mutex);
+    mailbox_.ledger.AddTiming(reply.timing_seconds);
+  }
+  const bool racing = job.racing;
+  if (!racing) {
+    worker.job.reset();
+    worker.process.SetIdle();
+    PauseBuilders(false);
+  }
+  Finish(reply.ticket, reply.outcome, OneLine(reply.reason));
+  if (!racing) return;
+  const bool over = std::none_of(racing_.begin(), racing_.end(),
+                                 [&](std::uint64_t id) { return jobs_.contains(id); });
+  if (!over) return;
+  worker.process.SetIdle();
+  PauseBuilders(false);
+  FinishRace();
+}
+
+void Supervisor::CheckDeadlines() {
+  const double now = clock_.MonotonicSeconds();
+  for (Worker& worker : workers_) {
+    if (!worker.process.busy() || worker.process.paused() || worker.process.deadline() > now) {
+      continue;
+    }
+    Lose(worker, {}, /*timed_out=*/true);
+  }
+}
+
+void Supervisor::Lose(Worker& worker, const std::string& why, bool timed_out) {
+  const bool was_busy = worker.process.busy();
+  // A worker that talks nonsense or hangs is ended by us: how is then no news.
+  const std::string ended = worker.process.End(timed_out || !why.empty());
+  const std::string text = why.empty() ? ended : why;
+  worker.ready_after = clock_.MonotonicSeconds() + kRestartSeconds;
+  if (worker.role == Role::kRun) {
+    LoseRun(worker, text, timed_out);
+  } else {
+    LoseBuild(worker, text, timed_out);
+  }
+  if (!was_busy) return;
+  if (++failures_in_a_row_ >= kMaxFailures) {
+    GiveUp(Unavailable("workers fail again and again; the last one: " + text));
+  }
+}
+
+void Supervisor::LoseBuild(Worker& worker, const std::string& why, bool timed_out) {
+  if (worker.role == Role::kReference) {
+    const auto found = references_.find(worker.reference);
+    if (found == references_.end() || found->second.state != ReferenceState::kUnderWay) return;
+    found->second.state = ReferenceState::kFailed;
+    found->second.reason =
+        timed_out ? "took more than " + LimitText(settings_.prepare_limit_seconds) : why;
+    return;
+  }
+  if (!worker.job) return;
+  const std::uint64_t id = *std::exchange(worker.job, std::nullopt);
+  if (timed_out) {
+    Finish(id, Outcome::kBuildTimeout, "compiling took more than " + LimitText(BuildLimit()));
+  } else {
+    Finish(id, Outcome::kBuildFailed, OneLine("compiler crashed: " + why));
+  }
+}
+
+void Supervisor::LoseRun(Worker& worker, const std::string& why, bool timed_out) {
+  runner_greeted_ = false;
+  PauseBuilders(false);
+  const std::string reason = timed_out ? "the runner did not answer in time"
+                                       : OneLine("the runner was lost: " + why);
+  const Outcome outcome = timed_out ? Outcome::kRunTimeout : Outcome::kDeviceLost;
+  if (race_running_) {
+    for (std::uint64_t id : std::vector<std::uint64_t>(racing_)) {
+      if (jobs_.contains(id)) Finish(id, outcome, reason);
+    }
+    FinishRace();
+  }
+  if (worker.job) Finish(*std::exchange(worker.job, std::nullopt), outcome, reason);
+}
+
+// --- Ending jobs -----------------------------------------------------------------------------------
+
+void Supervisor::Finish(std::uint64_t id, Outcome outcome, std::string reason) {
+  auto node = jobs_.extract(id);
+  Job& job = node.mapped();
+  Trial& trial = job.trial;
+  trial.outcome = outcome;
+  trial.reason = std::move(reason);
+  trial.verified = trial.verified && outcome == Outcome::kOk;
+  trial.finished_unix_seconds = clock_.UnixSeconds();
+  if (!job.kernel.artifact.empty() && job.fault.artifact.empty()) {
+    ::unlink(job.kernel.artifact.c_str());
+  }
+  if (job.racing) {
+    const auto place = std::find(racing_.begin(), racing_.end(), id) - racing_.begin();
+    race_trials_[static_cast<std::size_t>(place)] = std::move(trial);
+    if (job.kernel.artifact.empty()) --race_waiting_;  // it ended before it was built
+    return;
+  }
+  const std::lock_guard lock(mailbox_.mutex);
+  mailbox_.finished.push_back({job.request.ticket, std::move(trial)});
+  mailbox_.changed.notify_all();
+}
+
+void Supervisor::FinishRace() {
+  racing_.clear();
+  race_running_ = false;
+  race_waiting_ = 0;
+  const std::lock_guard lock(mailbox_.mutex);
+  mailbox_.race_result = std::move(race_trials_);
+  race_trials_.clear();
+  mailbox_.changed.notify_all();
+}
+
+void Supervisor::GiveUp(const Status& why) {
+  broken_ = true;
+  to_build_.clear();
+  to_run_.clear();
+  for (Worker& worker : workers_) worker.job.reset();
+  while (!jobs_.empty()) Finish(jobs_.begin()->first, Outcome::kDeviceLost, why.message());
+  const std::lock_guard lock(mailbox_.mutex);
+  mailbox_.broken = why;
+  mailbox_.changed.notify_all();
+}
+
+void Supervisor::UpdateLedger() {
+  bool running = false, building = false, preparing = false;
+  std::vector<int> pids;
+  for (const Worker& worker : workers_) {
+    if (worker.process.started()) pids.push_back(worker.process.pid());
+    if (!worker.process.busy()) continue;
+    if (worker.role == Role::kRun) {
+      (runner_greeted_ ? running : preparing) = true;
+    } else if (!worker.process.paused()) {
+      building = true;
+    }
+  }
+  const std::lock_guard lock(mailbox_.mutex);
+  mailbox_.ledger.Set(clock_.MonotonicSeconds(), running, building, preparing);
+  mailbox_.worker_pids = std::move(pids);
+}
+
+}  // namespace tilewright::measure

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/messages.h"
+#include "measure/process_measurer.h"
+#include "measure/time_ledger.h"
+#include "measure/worker_process.h"
+#include "src/base/clock.h"
+#include "src/base/file.h"
+
+namespace tilewright::measure {
+
+/// A candidate on its way through the supervisor.
+struct Job {
+  Request request;
+  Fault fault;
+  bool racing = false;      ///< waits for the others of its race instead of being timed alone
+  Trial trial;              ///< filled on the way
+  KernelSpec kernel;        ///< once built
+};
+
+/// What the caller's thread and the supervising thread share. Everything is guarded by `mutex`.
+struct Mailbox {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Job> incoming;
+  std::deque<Reply> finished;
+  std::vector<Job> race;            ///< to be raced; taken by the supervisor
+  std::optional<std::vector<Trial>> race_result;
+  std::optional<Greeting> greeting;
+  TimeLedger ledger{0};
+  std::vector<int> worker_pids;
+  Status broken;                    ///< not ok: nothing more will come
+  bool stop = false;
+};
+
+/// Keeps builders and the runner busy: one order each at a time, the next one the moment an answer
+/// comes. Runs in a thread of its own (the workers die with that thread).
+class Supervisor {
+ public:
+  /// wake_fd: becomes readable when the mailbox has something new.
+  Supervisor(const ProcessMeasurerSettings& settings, Mailbox& mailbox, std::string folder,
+             DeviceFingerprint device, int wake_fd);
+  void Run();
+
+ private:
+  enum class Role : std::uint8_t { kBuild, kReference, kRun };
+  struct Worker {
+    Role role;
+    WorkerProcess process;
+    std::optional<std::uint64_t> job;  ///< key in jobs_ of what it works on
+    std::string reference;             ///< kReference: the file it makes
+    double ready_after = 0;            ///< not to be started before (it failed just now)
+  };
+  enum class ReferenceState : std::uint8_t { kWanted, kUnderWay, kReady, kFailed };
+  struct Reference {
+    std::string workload, epilogue;
+    ReferenceState state = ReferenceState::kWanted;
+    std::string reason;
+  };
+
+  // Giving orders.
+  void TakeMail();
+  void Dispatch();
+  void DispatchReference(Worker& worker);
+  void DispatchBuild(Worker& worker);
+  void DispatchRun(Worker& worker);
+  bool StartRace(Worker& worker);
+  void SendTo(Worker& worker, const Json& order, double limit_seconds);
+  void EnsureRunner(Worker& worker);
+  RunOrder::Item ItemOf(std::uint64_t id, const Job& job) const;
+  void PauseBuilders(bool pause);
+
+  // Hearing answers.
+  void Wait();
+  void HearFrom(Worker& worker);
+  Status HandleLine(Worker& worker, const std::string& line);
+  void HandleBuilt(Worker& worker, BuildReply reply);
+  void HandleRan(Worker& worker, const RunReply& reply);
+  void CheckDeadlines();
+  /// The worker died, hangs or talks nonsense: what it worked on has failed.
+  void Lose(Worker& worker, const std::string& why, bool timed_out);
+  void LoseBuild(Worker& worker, const std::string& why, bool timed_out);
+  void LoseRun(Worker& worker, const std::string& why, bool timed_out);
+
+  // Ending jobs.
+  void Finish(std::uint64_t id, Outcome outcome, std::string reason);
+  void FinishRace();
+  void GiveUp(const Status& why);
+  void UpdateLedger();
+  const std::string& ReferencePath(const Job& job);
+  double BuildLimit() const { return settings_.build_limit_seconds; }
+  double RunLimit(const Job& job) const;
+
+  const ProcessMeasurerSettings settings_;
+  Mailbox& mailbox_;
+  const std::string folder_;
+  const DeviceFingerprint device_;
+  const int wake_fd_;
+  SystemClock clock_;
+  std::deque<Worker> workers_;  // builders, then the reference maker, then the runner
+  std::map<std::uint64_t, Job> jobs_;
+  std::map<std::string, Reference> references_;       // by path
+  std::map<std::string, std::string> reference_paths_;  // by workload and epilogue
+  std::deque<std::uint64_t> to_build_, to_run_;
+  std::vector<std::uint64_t> racing_;   // in the caller's order; empty when there is no race
+  std::vector<Trial> race_trials_;
+  std::size_t race_waiting_ = 0;        // racers not built yet
+  bool race_running_ = false;
+  bool runner_greeted_ = false;
+  std::uint64_t next_id_ = 1;
+  int failures_in_a_row_ = 0;
+  bool broken_ = false;
+};
+
+}  // namespace tilewright::measure

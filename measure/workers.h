@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+#include "measure/sampling.h"
+
+namespace tilewright::measure {
+
+/// What the runner is configured with, by the first message it gets.
+struct RunWorkerSettings {
+  std::int64_t cache_bytes = std::int64_t{256} << 20;   ///< of the workbench
+  std::int64_t memory_bytes = std::int64_t{2} << 30;    ///< one candidate may allocate
+  SamplingSettings sampling;
+};
+
+/// The builder: reads orders (messages.h) from in_fd, one JSON object per line, and writes replies
+/// to out_fd until in_fd ends. Called by the hidden subcommand `worker build`. Standard input and
+/// output may be the two descriptors: they are moved away first, so that nothing a library prints
+/// gets between the messages.
+/// returns the exit code: 0 at the end of in_fd, 1 if a message cannot be understood.
+int BuildWorkerMain(int in_fd, int out_fd);
+
+/// The runner, likewise: `worker run`. Once configured it calibrates, makes the A/A test and writes
+/// a greeting with their result.
+int RunWorkerMain(int in_fd, int out_fd);
+
+}  // namespace tilewright::measure
