@@ -1,0 +1,18 @@
+#include <cstdint>
+#include <string_view>
+
+#include "src/graph/graph.h"
+#include "src/graph/passes.h"
+#include "src/graph/relay/syntax.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  auto module = tilewright::relay::Parse(text);
+  if (!module.ok()) return 0;
+  const std::string printed = Print(*module, tilewright::relay::Numbering::kRecompute);
+  (void)Print(*module, tilewright::relay::Numbering::kKeep);
+  (void)tilewright::relay::Parse(printed).ok();
+  auto graph = tilewright::ImportRelay(text, "fuzz");
+  if (graph.ok()) (void)tilewright::ExtractTasks(*graph).ok();
+  return 0;
+}

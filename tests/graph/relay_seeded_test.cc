@@ -1,0 +1,142 @@
+// The quantized Relay texts with made-up constants against exact integers computed by an
+// independent program, and the fragment's tasks.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "src/base/file.h"
+#include "src/base/hash.h"
+#include "src/base/json.h"
+#include "src/base/random.h"
+#include "src/graph/evaluate.h"
+#include "src/graph/passes.h"
+#include "tests/graph/shared_data.h"
+
+namespace tilewright {
+namespace {
+
+constexpr int kThreads = 2;
+
+std::map<std::string, int> NodesByName(const Graph& graph) {
+  std::map<std::string, int> by_name;
+  for (int id = 0; id < graph.size(); ++id) by_name.emplace(graph.node(id).name, id);
+  return by_name;
+}
+
+/// A row is value, operator, shape, type, sum, sum of squares, minimum, maximum, CRC-32.
+void ExpectExact(const Tensor& value, const Json& row) {
+  SCOPED_TRACE(row[0].get<std::string>());
+  ASSERT_EQ(value.shape(), row[2].get<std::vector<std::int64_t>>());
+  ASSERT_EQ(DataTypeName(value.dtype()), row[3].get<std::string>());
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < value.elements(); ++i) {
+    sum += static_cast<std::int64_t>(value.At(i));
+  }
+  EXPECT_EQ(sum, row[4].get<std::int64_t>());
+  const std::span bytes(value.data(), static_cast<std::size_t>(value.bytes()));
+  EXPECT_EQ(HexOf(Crc32(bytes)).substr(8), row[8].get<std::string>());
+}
+
+TEST(RelaySeeded, PackedResnet18IsExact) {
+  const std::string path = SharedData("relay/resnet18_v1_vta_packed.relay");
+  const std::string numbers = SharedData("expected/seeded_resnet18_vta_packed.json");
+  TW_NEEDS_FILE(path);
+  TW_NEEDS_FILE(numbers);
+  auto graph = LoadGraph(path);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  SeedConstants(*graph, SeedRule::kMissing);
+  std::vector<Tensor> inputs;
+  const Node& data = graph->node(graph->inputs()[0]);
+  inputs.push_back(MakeInput(data.name, data.type, InputRule::kSeededQuantized));
+  auto values = EvaluateGraph(*graph, inputs, KeepValues::kAll, kThreads);
+  ASSERT_TRUE(values.ok()) << values.status().message();
+  const Json expected = *ParseJson(*ReadFile(numbers));
+  const auto by_name = NodesByName(*graph);
+  for (const Json& row : expected["values"]) {
+    const auto id = static_cast<std::size_t>(by_name.at(row[0].get<std::string>()));
+    ExpectExact((*values)[id], row);
+  }
+  const Tensor& output = (*values)[static_cast<std::size_t>(graph->outputs()[0])];
+  const auto logits = expected["output"].get<std::vector<double>>();
+  ASSERT_EQ(static_cast<std::size_t>(output.elements()), logits.size());
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    EXPECT_NEAR(output.At(static_cast<std::int64_t>(i)), logits[i], 5e-4) << i;
+  }
+}
+
+/// The five constants of a call belong together: weight, bias, multiplier, rounding, shift.
+void SeedFragment(Graph& graph) {
+  const auto users = graph.Users();
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind != NodeKind::kConstant || graph.HasContents(id)) continue;
+    const OpKind use = graph.node(users[static_cast<std::size_t>(id)][0]).op.kind;
+    const std::uint64_t seed = Fnv1a64(node.name);
+    Tensor tensor(node.type);
+    std::int64_t fan = 1;
+    for (std::size_t d = 1; d < 5 && node.type.shape.size() == 6; ++d) fan *= node.type.shape[d];
+    const auto limit = std::min<std::int64_t>(
+        127, static_cast<std::int64_t>(std::sqrt(static_cast<double>(1048576 / fan))));
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+      const std::int64_t k = SeededElement(seed, static_cast<std::uint64_t>(i));
+      std::int64_t value = k % 2001 - 1000;  // bias
+      if (use == OpKind::kConv2d) value = k % (2 * limit + 1) - limit;
+      if (use == OpKind::kMul) value = (std::int64_t{1} << 30) + 64 * k;
+      if (use == OpKind::kAdd && node.type.dtype == kInt64) value = std::int64_t{1} << 38;
+      if (use == OpKind::kShiftRight) value = 39;
+      if (use == OpKind::kSub) value = node.name == "relay.Constant.0" ? 57 : 64;
+      tensor.Set(i, static_cast<double>(value));
+    }
+    graph.SetContents(id, std::move(tensor));
+  }
+}
+
+TEST(RelaySeeded, EfficientnetFragmentIsExact) {
+  const std::string path = SharedData("relay/efficientnet_fused_int16.relay");
+  const std::string numbers = SharedData("expected/seeded_efficientnet_fragment.json");
+  TW_NEEDS_FILE(path);
+  TW_NEEDS_FILE(numbers);
+  auto graph = LoadGraph(path);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  SeedFragment(*graph);
+  Tensor input(graph->node(graph->inputs()[0]).type);
+  for (std::int64_t i = 0; i < input.elements(); ++i) {
+    const std::int64_t k = SeededElement(Fnv1a64("input"), static_cast<std::uint64_t>(i));
+    input.As<float>()[static_cast<std::size_t>(i)] =
+        static_cast<float>(static_cast<double>(k % 256 - 57) * 0.0374636);
+  }
+  std::vector<Tensor> inputs;
+  inputs.push_back(std::move(input));
+  auto values = EvaluateGraph(*graph, inputs, KeepValues::kAll, kThreads);
+  ASSERT_TRUE(values.ok()) << values.status().message();
+  const auto by_name = NodesByName(*graph);
+  const Json expected = *ParseJson(*ReadFile(numbers));
+  for (const Json& row : expected["values"]) {
+    const auto id = static_cast<std::size_t>(by_name.at(row[0].get<std::string>()));
+    ExpectExact((*values)[id], row);
+  }
+}
+
+TEST(RelayTasks, OfTheFragmentEqualTheIndependentList) {
+  const std::string path = SharedData("relay/efficientnet_fused_int16.relay");
+  const std::string list = SharedData("expected/tasks_efficientnet_fragment.json");
+  TW_NEEDS_FILE(path);
+  TW_NEEDS_FILE(list);
+  auto graph = LoadGraph(path);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  auto tasks = ExtractTasks(*graph);
+  ASSERT_TRUE(tasks.ok()) << tasks.status().message();
+  const Json actual = *ParseJson(TasksToJson(graph->name, *tasks, *Target::Parse("llvm")));
+  const Json expected = *ParseJson(*ReadFile(list));
+  ASSERT_EQ(actual["tasks"].size(), expected["tasks"].size());
+  for (std::size_t i = 0; i < expected["tasks"].size(); ++i) {
+    for (const auto& [key, value] : expected["tasks"][i].items()) {
+      EXPECT_EQ(actual["tasks"][i][key], value) << "task " << i << " field " << key;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilewright
