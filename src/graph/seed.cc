@@ -1,6 +1,8 @@
 // Made-up contents of constants and inputs. A tensor's name gives the seed, an element's position
 // the number, so every element stands alone: the work is cut into pieces at will.
 
+#include "src/graph/seed.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -65,28 +67,8 @@ Tensor MakeSeededAny(std::string_view name, const TensorType& type, const Functi
   return tensor;
 }
 
-// Matrices and kernels are spread evenly so that a layer keeps the size of its values; `fan` is the
-// number of products in one result. Everything else (biases, scales, variances) is in [0.5, 1.5).
-Tensor MakeSeededFloat(std::string_view name, const TensorType& type, std::int64_t fan) {
-  if (type.shape.size() >= 2 && type.elements() > 1) {
-    const double bound = std::sqrt(6.0 / static_cast<double>(fan));
-    return MakeSeededAny(name, type, [bound](std::uint32_t k) {
-      return (2 * (static_cast<double>(k) / kTwoTo24) - 1) * bound;
-    });
-  }
-  return MakeSeededAny(name, type,
-                       [](std::uint32_t k) { return 0.5 + static_cast<double>(k) / kTwoTo24; });
-}
-
 std::int64_t Centred(std::uint32_t k, std::int64_t limit) {
   return static_cast<std::int64_t>(k) % (2 * limit + 1) - limit;
-}
-
-std::int64_t IntegerRoot(std::int64_t value) {
-  auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(value)));
-  while (root * root > value) --root;
-  while ((root + 1) * (root + 1) <= value) ++root;
-  return root;
 }
 
 // Products per result of a constant: all dimensions but the first, or, for the kernel of a
@@ -118,6 +100,30 @@ Tensor MakeMissing(std::string_view name, const TensorType& type, std::int64_t f
 }
 
 }  // namespace
+
+// Spread evenly, so that a layer keeps the size of its values.
+Tensor MakeSeededFloat(std::string_view name, const TensorType& type, std::int64_t fan) {
+  if (type.shape.size() >= 2 && type.elements() > 1) {
+    const double bound = std::sqrt(6.0 / static_cast<double>(fan));
+    return MakeSeededAny(name, type, [bound](std::uint32_t k) {
+      return (2 * (static_cast<double>(k) / kTwoTo24) - 1) * bound;
+    });
+  }
+  return MakeSeededAny(name, type,
+                       [](std::uint32_t k) { return 0.5 + static_cast<double>(k) / kTwoTo24; });
+}
+
+Tensor MakeSeededInteger(std::string_view name, const TensorType& type, std::int64_t limit) {
+  return MakeSeededAny(
+      name, type, [limit](std::uint32_t k) { return static_cast<double>(Centred(k, limit)); });
+}
+
+std::int64_t IntegerRoot(std::int64_t value) {
+  auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(value)));
+  while (root * root > value) --root;
+  while ((root + 1) * (root + 1) <= value) ++root;
+  return root;
+}
 
 void SeedConstants(Graph& graph, SeedRule rule) {
   const auto users = graph.Users();

@@ -1,0 +1,122 @@
+// Whole networks with seeded weights against numbers computed in double precision by an independent
+// program. Slow: minutes of arithmetic for the larger ones on a slow machine, seconds here.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "src/base/file.h"
+#include "src/base/json.h"
+#include "src/graph/evaluate.h"
+#include "src/graph/passes.h"
+#include "tests/graph/shared_data.h"
+
+namespace tilewright {
+namespace {
+
+constexpr int kThreads = 2;
+
+// Bound of single numbers relative to the root mean square of their value.
+constexpr double kTolerance = 1e-4;
+
+class GraphSeeded : public testing::TestWithParam<const char*> {
+ protected:
+  // The network with its seeded weights; skips if it is absent.
+  void SetUp() override {
+    const std::string path = SharedData(std::string("onnx/light_") + GetParam() + ".onnx");
+    const std::string numbers =
+        SharedData(std::string("expected/seeded_light_") + GetParam() + ".json");
+    TW_NEEDS_FILE(path);
+    TW_NEEDS_FILE(numbers);
+    auto graph = LoadGraph(path);
+    ASSERT_TRUE(graph.ok()) << graph.status().message();
+    graph_ = *std::move(graph);
+    SeedConstants(graph_, SeedRule::kAllFloat);
+    expected_ = *ParseJson(*ReadFile(numbers));
+  }
+
+  Tensor Input() const {
+    const Node& input = graph_.node(graph_.inputs()[0]);
+    EXPECT_EQ(input.name, expected_["input"].get<std::string>());
+    return MakeInput(input.name, input.type, InputRule::kRamp);
+  }
+
+  // The value that enters the last softmax, or the output if there is none.
+  int Logits() const {
+    const Node& last = graph_.node(graph_.outputs()[0]);
+    return last.op.kind == OpKind::kSoftmax ? last.inputs[0] : graph_.outputs()[0];
+  }
+
+  void ExpectLogits(const Tensor& logits) const {
+    const auto expected = expected_["logits"].get<std::vector<double>>();
+    ASSERT_EQ(static_cast<std::size_t>(logits.elements()), expected.size());
+    double square = 0;
+    for (double value : expected) square += value * value;
+    const double rms = std::sqrt(square / static_cast<double>(expected.size()));
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_NEAR(logits.At(static_cast<std::int64_t>(i)), expected[i], kTolerance * rms) << i;
+    }
+  }
+
+  Graph graph_;
+  Json expected_;
+};
+
+void ExpectRow(const Tensor& value, const Json& row) {
+  SCOPED_TRACE(row[0].get<std::string>());
+  ASSERT_EQ(value.shape(), row[2].get<std::vector<std::int64_t>>());
+  const double rms = row[4];
+  double sum = 0, square = 0, low = value.At(0), high = value.At(0);
+  for (float x : value.As<float>()) {
+    sum += x;
+    square += static_cast<double>(x) * x;
+    low = std::min<double>(low, x);
+    high = std::max<double>(high, x);
+  }
+  const auto count = static_cast<double>(value.elements());
+  EXPECT_NEAR(sum / count, row[3].get<double>(), kTolerance * rms);
+  EXPECT_NEAR(std::sqrt(square / count), rms, kTolerance * rms);
+  EXPECT_NEAR(low, row[5].get<double>(), kTolerance * rms);
+  EXPECT_NEAR(high, row[6].get<double>(), kTolerance * rms);
+  EXPECT_NEAR(value.At(0), row[7].get<double>(), kTolerance * rms);
+  EXPECT_NEAR(value.At(value.elements() - 1), row[8].get<double>(), kTolerance * rms);
+}
+
+TEST_P(GraphSeeded, EveryConvolutionHasTheExpectedNumbers) {
+  std::vector<Tensor> inputs;
+  inputs.push_back(Input());
+  auto values = EvaluateGraph(graph_, inputs, KeepValues::kAll, kThreads);
+  ASSERT_TRUE(values.ok()) << values.status().message();
+  std::map<std::string, int> by_name;
+  for (int id = 0; id < graph_.size(); ++id) by_name.emplace(graph_.node(id).name, id);
+  for (const Json& row : expected_["values"]) {
+    const std::string name = row[0];
+    const int id = name == "(softmax input)" ? Logits() : by_name.at(name);
+    ExpectRow((*values)[static_cast<std::size_t>(id)], row);
+  }
+  ExpectLogits((*values)[static_cast<std::size_t>(Logits())]);
+}
+
+TEST_P(GraphSeeded, OptimizedNetworkGivesTheSameLogits) {
+  if (std::string(GetParam()) == "vgg19") GTEST_SKIP() << "vgg19 has nothing to fold";
+  graph_.SetOutputs({Logits()});
+  std::vector<Tensor> inputs;
+  inputs.push_back(Input());
+  auto optimized = Optimize(std::move(graph_));
+  ASSERT_TRUE(optimized.ok()) << optimized.status().message();
+  for (const Node& node : optimized->nodes()) {
+    EXPECT_FALSE(node.kind == NodeKind::kOperator && node.op.kind == OpKind::kBatchNorm);
+  }
+  auto outputs = EvaluateGraph(*optimized, inputs, KeepValues::kOutputs, kThreads);
+  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+  ExpectLogits((*outputs)[0]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Light, GraphSeeded,
+                         testing::Values("squeezenet", "shufflenet", "resnet50", "inception_v2",
+                                         "densenet121", "vgg19"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+}  // namespace
+}  // namespace tilewright
