@@ -57,6 +57,16 @@ StageId Schedule::InsertBefore(StageId place, StageInfo stage) {
   return id;
 }
 
+bool Schedule::ReadsWithin(StageId consumer, const Buffer& buffer) const {
+  if (Reads(this->stage(consumer).op, buffer)) return true;
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    const StageInfo& inner = stages_[i];
+    if (inner.attach != Attach::kAt || inner.consumer != consumer) continue;
+    if (ReadsWithin({static_cast<int>(i)}, buffer)) return true;
+  }
+  return false;
+}
+
 void Schedule::ComputeAt(StageId stage, StageId consumer, LoopId loop) {
   if (!Usable(stage, "compute_at")) return;
   if (LeafOf(consumer, loop, "compute_at") < 0) return;
@@ -65,7 +75,7 @@ void Schedule::ComputeAt(StageId stage, StageId consumer, LoopId loop) {
     RefuseStage(stage, "compute_at", "it is the result");
     return;
   }
-  if (!Reads(target.op, this->stage(stage).op.output)) {
+  if (!ReadsWithin(consumer, this->stage(stage).op.output)) {
     RefuseStage(stage, "compute_at", "stage '" + target.op.name + "' does not read it");
     return;
   }

@@ -79,7 +79,8 @@ class Schedule {
   void Tensorize(StageId stage, LoopId loop, std::string_view intrinsic);
 
   // --- relations of stages --------------------------------------------------------------------
-  /// Compute `stage` inside `loop` of its consumer, just the part that is needed there.
+  /// Compute `stage` inside `loop` of a stage that reads it, or in which its readers are computed
+  /// already: just the part that is needed there.
   void ComputeAt(StageId stage, StageId consumer, LoopId loop);
   void ComputeInline(StageId stage);
   /// A new stage that computes what `stage` did, into memory of the given scope; `stage` becomes a
@@ -154,6 +155,8 @@ class Schedule {
   void NewRootLoops(StageInfo* stage);
   StageInfo& Mutable(StageId id) { return stages_[static_cast<std::size_t>(id.index)]; }
   LoopInfo& Mutable(LoopId id) { return loops_[static_cast<std::size_t>(id.index)]; }
+  /// True if the stage, or one that is computed inside it, reads the buffer.
+  bool ReadsWithin(StageId consumer, const Buffer& buffer) const;
   StageId InsertBefore(StageId place, StageInfo stage);
 
   Compute compute_;

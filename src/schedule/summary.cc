@@ -1,0 +1,400 @@
+// Strides and footprints straight from indices and relations of loops, in numbers.
+//
+// Every index becomes a sum of coefficient * component, where a component is a loop or, after a
+// fuse, the part of a loop that counts one of the fused loops. Tails are ignored: what is described
+// is a full tile. From consumers to producers, the span of an index over the loops inside an attach
+// point is the extent of the producer's axis there, as in lowering (attach.cc), where the same is
+// done exactly.
+
+#include "src/schedule/summary.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "src/base/math.h"
+#include "src/ir/visit.h"
+#include "src/schedule/check.h"
+#include "src/schedule/loops.h"
+
+namespace tilewright {
+namespace {
+
+struct Component {
+  int level = 0;             // of the loop among those around the stage's body
+  std::int64_t extent = 1;
+  std::int64_t divisor = 1;  // iterations of the loop per step
+};
+
+/// Sum of terms; `whole` if nothing is known of it (an index loaded from memory, say).
+struct Sum {
+  struct Term {
+    int component = 0;
+    std::int64_t coefficient = 0;
+  };
+  std::int64_t constant = 0;
+  int count = 0;
+  bool whole = false;
+  std::array<Term, 16> terms;  // 16: a loop split in four on both sides of an attach point
+
+  void Add(int component, std::int64_t coefficient) {
+    for (int i = 0; i < count; ++i) {
+      if (terms[static_cast<std::size_t>(i)].component != component) continue;
+      terms[static_cast<std::size_t>(i)].coefficient += coefficient;
+      return;
+    }
+    if (count == static_cast<int>(terms.size())) {
+      whole = true;
+    } else {
+      terms[static_cast<std::size_t>(count++)] = {component, coefficient};
+    }
+  }
+  void Add(const Sum& other, std::int64_t scale) {
+    constant += other.constant * scale;
+    whole = whole || other.whole;
+    for (const Term& term : other) Add(term.component, term.coefficient * scale);
+  }
+  const Term* begin() const { return terms.data(); }
+  const Term* end() const { return terms.data() + count; }
+};
+
+class Summarizer {
+ public:
+  explicit Summarizer(const Schedule& schedule)
+      : schedule_(schedule), views_(schedule.stages().size()) {}
+  LoopSummary Run();
+
+ private:
+  /// One stage as it will execute.
+  struct View {
+    bool computed = false;
+    int prefix = 0;                    // loops of other stages around it
+    std::vector<SummaryLoop> loops;
+    std::vector<int> level_of_leaf;    // how many loops (of extent > 1) are outside leaf p
+    std::vector<Sum> axis;             // spatial, then reduction
+    std::vector<Sum> origin;           // of its part, in components of loops outside
+    std::vector<std::int64_t> low;     // constant part of the first index needed
+    std::vector<std::int64_t> extent;  // of its part, per spatial axis; empty: not needed yet
+  };
+
+  View& ViewOf(StageId id) { return views_[static_cast<std::size_t>(id.index)]; }
+  void MakeView(StageId id);
+  void MakeAxes(const Schedule::StageInfo& info, const StageLoops& loops, View* view);
+  void NeedLoads(StageId reader);
+  void Need(const Expr& load, const Schedule::StageInfo& reader, const View& view, StageId producer);
+  Sum SumOf(const Expr& index, const Schedule::StageInfo& info, const View& view);
+  Sum Divide(const Sum& sum, std::int64_t divisor);
+  Sum Modulo(const Sum& sum, std::int64_t divisor);
+  std::int64_t Span(const Sum& sum, int from_level) const;
+  std::int64_t Distinct(const Sum& sum, int from_level) const;
+  SummaryStage Describe(StageId id);
+  SummaryAccess Access(const Buffer& buffer, std::vector<Sum> indices, const View& view, bool write);
+
+  const Schedule& schedule_;
+  std::vector<Component> components_;
+  std::vector<View> views_;
+};
+
+std::int64_t Summarizer::Span(const Sum& sum, int from_level) const {
+  std::int64_t span = 1;
+  for (const auto& term : sum) {
+    const Component& c = components_[static_cast<std::size_t>(term.component)];
+    if (c.level >= from_level) span += std::abs(term.coefficient) * (c.extent - 1);
+  }
+  return span;
+}
+
+/// How many different values: fewer than the span where there are gaps.
+std::int64_t Summarizer::Distinct(const Sum& sum, int from_level) const {
+  std::int64_t values = 1;
+  for (const auto& term : sum) {
+    const Component& c = components_[static_cast<std::size_t>(term.component)];
+    if (c.level >= from_level && term.coefficient != 0) values *= c.extent;
+  }
+  return std::min(values, Span(sum, from_level));
+}
+
+Sum Summarizer::Divide(const Sum& sum, std::int64_t divisor) {
+  Sum quotient;
+  quotient.whole = sum.whole;
+  quotient.constant = FloorDiv(sum.constant, divisor);
+  for (const auto& term : sum) {
+    const Component c = components_[static_cast<std::size_t>(term.component)];
+    const std::int64_t step = std::max<std::int64_t>(1, std::abs(term.coefficient));
+    if (term.coefficient % divisor == 0) {
+      quotient.Add(term.component, term.coefficient / divisor);
+    } else if (step * (c.extent - 1) >= divisor) {
+      components_.push_back({c.level, CeilDiv(step * c.extent, divisor),
+                             c.divisor * std::max<std::int64_t>(1, divisor / step)});
+      quotient.Add(static_cast<int>(components_.size()) - 1, 1);
+    }
+  }
+  return quotient;
+}
+
+Sum Summarizer::Modulo(const Sum& sum, std::int64_t divisor) {
+  Sum rest;
+  rest.whole = sum.whole;
+  rest.constant = FloorMod(sum.constant, divisor);
+  for (const auto& term : sum) {
+    const Component c = components_[static_cast<std::size_t>(term.component)];
+    const std::int64_t step = std::max<std::int64_t>(1, std::abs(term.coefficient));
+    if (term.coefficient % divisor == 0) continue;
+    if (step * (c.extent - 1) < divisor) {
+      rest.Add(term.component, term.coefficient);
+    } else {
+      components_.push_back({c.level, std::max<std::int64_t>(1, divisor / step), c.divisor});
+      rest.Add(static_cast<int>(components_.size()) - 1, term.coefficient);
+    }
+  }
+  return rest;
+}
+
+Sum Summarizer::SumOf(const Expr& index, const Schedule::StageInfo& info, const View& view) {
+  Sum sum;
+  std::int64_t value = 0;
+  switch (index->kind) {
+    case ExprKind::kInt: sum.constant = index->int_value; return sum;
+    case ExprKind::kVar:
+      for (std::size_t a = 0; a < view.axis.size(); ++a) {
+        const auto& op = info.op;
+        const Axis& axis = a < op.axes.size() ? op.axes[a] : op.reduce_axes[a - op.axes.size()];
+        if (axis.var.Same(index)) return view.axis[a];
+      }
+      break;
+    case ExprKind::kAdd:
+    case ExprKind::kSub:
+      sum = SumOf(index->args[0], info, view);
+      sum.Add(SumOf(index->args[1], info, view), index->kind == ExprKind::kAdd ? 1 : -1);
+      return sum;
+    case ExprKind::kMul:
+      if (!index->args[1].IsInt(&value)) break;
+      sum.Add(SumOf(index->args[0], info, view), value);
+      return sum;
+    case ExprKind::kFloorDiv:
+    case ExprKind::kFloorMod:
+      if (!index->args[1].IsInt(&value) || value <= 0) break;
+      sum = SumOf(index->args[0], info, view);
+      return index->kind == ExprKind::kFloorDiv ? Divide(sum, value) : Modulo(sum, value);
+    case ExprKind::kMin:
+    case ExprKind::kMax: {
+      // Clamped indices: the operand that varies.
+      sum = SumOf(index->args[0], info, view);
+      return sum.count > 0 ? sum : SumOf(index->args[1], info, view);
+    }
+    default: break;
+  }
+  sum.whole = true;
+  return sum;
+}
+
+void Summarizer::MakeAxes(const Schedule::StageInfo& info, const StageLoops& loops, View* view) {
+  std::vector<Sum> values(schedule_.loop_count());
+  const auto value = [&](LoopId loop) -> Sum& {
+    return values[static_cast<std::size_t>(loop.index)];
+  };
+  for (LoopId leaf : info.leaves) {
+    view->level_of_leaf.push_back(static_cast<int>(view->loops.size()));
+    const std::int64_t extent = loops.extent(leaf);
+    if (extent == 1) continue;
+    const auto& loop = schedule_.loop(leaf);
+    const LoopKind kind = leaf == info.tensorized ? LoopKind::kVectorized : loop.kind;
+    components_.push_back({static_cast<int>(view->loops.size()), extent, 1});
+    value(leaf).Add(static_cast<int>(components_.size()) - 1, 1);
+    view->loops.push_back({extent, kind, loop.reduction});
+  }
+  for (std::size_t i = info.relations.size(); i-- > 0;) {
+    const auto& r = info.relations[i];
+    if (r.kind == Schedule::Relation::Kind::kSplit) {
+      value(r.parent).Add(value(r.outer), loops.factor(i));
+      value(r.parent).Add(value(r.inner), 1);
+    } else if (loops.factor(i) == 1) {
+      value(r.outer) = value(r.parent);
+    } else {
+      value(r.outer) = Divide(value(r.parent), loops.factor(i));
+      value(r.inner) = Modulo(value(r.parent), loops.factor(i));
+    }
+  }
+  for (std::size_t a = 0; a < info.root.size(); ++a) {
+    Sum sum = value(info.root[a]);
+    if (a < view->origin.size()) sum.Add(view->origin[a], 1);
+    view->axis.push_back(sum);
+  }
+}
+
+void Summarizer::MakeView(StageId id) {
+  const auto& info = schedule_.stage(id);
+  View& view = ViewOf(id);
+  view.computed = true;
+  if (info.attach == Schedule::Attach::kAt) {
+    const View& outer = ViewOf(info.consumer);
+    const auto& consumer = schedule_.stage(info.consumer);
+    const auto position = static_cast<std::size_t>(LeafPosition(consumer, info.at));
+    // Levels count the loops before a leaf; one more leaf, the attach point itself, is outside.
+    view.prefix = position + 1 < outer.level_of_leaf.size()
+                      ? outer.level_of_leaf[position + 1]
+                      : static_cast<int>(outer.loops.size());
+    view.loops.assign(outer.loops.begin(), outer.loops.begin() + view.prefix);
+  }
+  std::vector<std::int64_t> extents;
+  for (std::size_t a = 0; a < info.op.axes.size(); ++a) {
+    const std::int64_t size = info.op.axes[a].extent;
+    const bool part = info.attach == Schedule::Attach::kAt && !view.extent.empty();
+    extents.push_back(part ? std::min(size, view.extent[a]) : size);
+  }
+  view.extent = extents;
+  view.origin.resize(info.op.axes.size());
+  for (const Axis& axis : info.op.reduce_axes) extents.push_back(axis.extent);
+  MakeAxes(info, StageLoops(schedule_, id, extents), &view);
+}
+
+/// Grows the part of `producer` that is needed by what one load reads of it.
+void Summarizer::Need(const Expr& load, const Schedule::StageInfo& reader, const View& view,
+                      StageId producer) {
+  const auto& info = schedule_.stage(producer);
+  if (info.attach != Schedule::Attach::kAt) return;
+  View& needed = ViewOf(producer);
+  const auto& consumer = schedule_.stage(info.consumer);
+  const View& outer = ViewOf(info.consumer);
+  const auto position = static_cast<std::size_t>(LeafPosition(consumer, info.at)) + 1;
+  const int inside = position < outer.level_of_leaf.size() ? outer.level_of_leaf[position]
+                                                           : static_cast<int>(outer.loops.size());
+  const bool first = needed.extent.empty();
+  for (std::size_t d = 0; d < load->args.size(); ++d) {
+    const Sum index = SumOf(load->args[d], reader, view);
+    const std::int64_t span = index.whole ? load->buffer->shape[d] : Span(index, inside);
+    if (first) {
+      needed.low.push_back(index.constant);
+      needed.extent.push_back(span);
+      Sum origin;
+      for (const auto& term : index) {
+        const Component& c = components_[static_cast<std::size_t>(term.component)];
+        if (c.level < inside) origin.Add(term.component, term.coefficient);
+      }
+      needed.origin.push_back(origin);
+    } else {
+      const std::int64_t low = std::min(needed.low[d], index.constant);
+      const std::int64_t end = std::max(needed.low[d] + needed.extent[d], index.constant + span);
+      needed.low[d] = low;
+      needed.extent[d] = end - low;
+    }
+    needed.extent[d] = std::min(needed.extent[d], load->buffer->shape[d]);
+  }
+}
+
+void Summarizer::NeedLoads(StageId reader) {
+  const auto& info = schedule_.stage(reader);
+  ForEachNode(info.op.body, [&](const Expr& node) {
+    if (node->kind != ExprKind::kLoad) return;
+    const StageId producer = schedule_.ProducerOf(node->buffer);
+    if (producer.index >= 0) Need(node, info, ViewOf(reader), producer);
+  });
+}
+
+SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices, const View& view,
+                                 bool write) {
+  SummaryAccess access;
+  access.buffer = buffer->name;
+  access.dtype = buffer->dtype;
+  access.scope = buffer->scope;
+  access.write = write;
+  std::vector<std::int64_t> shape = buffer->shape;
+  int inside = 0;
+  const StageId producer = schedule_.ProducerOf(buffer);
+  if (producer.index >= 0) {
+    const auto& info = schedule_.stage(producer);
+    access.scope = info.scope;
+    if (info.attach == Schedule::Attach::kAt) {
+      shape = ViewOf(producer).extent;
+      inside = ViewOf(producer).prefix;
+    }
+  }
+  const auto levels = view.loops.size();
+  access.strides.assign(levels, 0);
+  access.footprint_bytes.assign(levels + 1, 1);
+  std::int64_t row = 1;
+  for (std::size_t d = indices.size(); d-- > 0;) {
+    const Sum& index = indices[d];
+    for (const auto& term : index) {
+      const Component& c = components_[static_cast<std::size_t>(term.component)];
+      if (c.divisor == 1 && c.level >= inside) {
+        access.strides[static_cast<std::size_t>(c.level)] += term.coefficient * row;
+      }
+    }
+    for (std::size_t level = 0; level <= levels; ++level) {
+      const int from = std::max(static_cast<int>(level), inside);
+      const std::int64_t count = index.whole ? shape[d] : Distinct(index, from);
+      access.footprint_bytes[level] *= std::min(count, shape[d]);
+    }
+    row *= shape[d];
+  }
+  for (std::int64_t& bytes : access.footprint_bytes) bytes *= buffer->dtype.bytes();
+  return access;
+}
+
+/// Operations on values; those of indices and conditions on indices are free.
+std::int64_t ValueOps(const Expr& expr) {
+  if (expr->kind == ExprKind::kLoad) return 0;
+  std::int64_t ops = 0;
+  for (const Expr& arg : expr->args) {
+    if (!arg.dtype().is_bool()) ops += ValueOps(arg);
+  }
+  switch (expr->kind) {
+    case ExprKind::kInt:
+    case ExprKind::kFloat:
+    case ExprKind::kVar:
+    case ExprKind::kCast:
+    case ExprKind::kSelect: return ops;
+    default: return ops + 1;
+  }
+}
+
+SummaryStage Summarizer::Describe(StageId id) {
+  const auto& info = schedule_.stage(id);
+  const View& view = ViewOf(id);
+  SummaryStage stage;
+  stage.name = info.op.name;
+  stage.has_dot = info.tensorized.index >= 0;
+  stage.arithmetic_ops = ValueOps(info.op.body) + (info.op.combiner != Combiner::kNone ? 1 : 0);
+  if (info.scope == Scope::kLocal) {
+    stage.local_bytes = Product(view.extent) * info.op.output->dtype.bytes();
+  }
+  ForEachNode(info.op.body, [&](const Expr& node) {
+    if (node->kind != ExprKind::kLoad) return;
+    std::vector<Sum> indices;
+    indices.reserve(node->args.size());
+    for (const Expr& arg : node->args) indices.push_back(SumOf(arg, info, view));
+    stage.accesses.push_back(Access(node->buffer, std::move(indices), view, false));
+  });
+  const auto dimensions = static_cast<std::ptrdiff_t>(info.op.axes.size());
+  stage.accesses.push_back(Access(
+      info.op.output, {view.axis.begin(), view.axis.begin() + dimensions}, view, true));
+  stage.loops = view.loops;
+  return stage;
+}
+
+LoopSummary Summarizer::Run() {
+  components_.reserve(64);
+  const auto& order = schedule_.order();
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    if (schedule_.stage(*id).attach == Schedule::Attach::kInline) continue;
+    MakeView(*id);
+    NeedLoads(*id);
+  }
+  LoopSummary summary;
+  summary.stages.reserve(order.size());
+  for (StageId id : order) {
+    if (schedule_.stage(id).attach == Schedule::Attach::kInline) continue;
+    summary.stages.push_back(Describe(id));
+  }
+  return summary;
+}
+
+}  // namespace
+
+Result<LoopSummary> Summarize(const Schedule& schedule) {
+  TW_RETURN_IF_ERROR(CheckSchedule(schedule));
+  return Summarizer(schedule).Run();
+}
+
+}  // namespace tilewright
