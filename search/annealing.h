@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "cost_model/cost_model.h"
+#include "search/feature_cache.h"
+#include "search/space.h"
+
+namespace tilewright::search {
+
+struct ScoredPoint {
+  Point point;
+  float score = 0;  ///< the model's; higher is better
+};
+
+struct AnnealingOptions {
+  std::size_t chains = 48;
+  int steps = 20;
+  /// Spaces of up to this many points are scored as a whole instead.
+  std::int64_t exhaustive_size = 1024;
+};
+
+/// Simulated annealing on the cost model: all chains move at once, so that their scores are one
+/// prediction. `chains` holds where they stand: fewer than options.chains are filled up at random,
+/// and they are left where they end, to go on from there. Returns every legal point visited, best
+/// first, ties by point, each once.
+/// Errors: the model's.
+Result<std::vector<ScoredPoint>> Anneal(const SearchSpace& space,
+                                        const cost_model::CostModel& model,
+                                        const AnnealingOptions& options, FeatureCache& features,
+                                        Random& random, std::vector<Point>& chains);
+
+/// Chooses up to `count` points of `pool` (best first) by score, less a penalty for likeness to
+/// those already chosen or in `beside`. Only the first part of the pool is considered.
+std::vector<Point> ChooseDiverse(const SearchSpace& space, const std::vector<ScoredPoint>& pool,
+                                 const std::vector<Point>& beside, std::size_t count);
+
+}  // namespace tilewright::search

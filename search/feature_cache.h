@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "search/inspector.h"
+
+namespace tilewright::search {
+
+/// The features of the points looked at lately, in bounded memory. Not thread-safe.
+class FeatureCache {
+ public:
+  /// The inspector outlives the cache.
+  explicit FeatureCache(const Inspector& inspector) : inspector_(inspector) {}
+  /// Features of the point; empty if a static check refuses it. Valid until the next call.
+  std::span<const float> Get(Point point);
+
+ private:
+  const Inspector& inspector_;
+  std::vector<Point> keys_;      // one slot per hash value, space -1 is free
+  std::vector<char> refused_;
+  std::vector<float> rows_;
+};
+
+}  // namespace tilewright::search

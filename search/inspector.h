@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+
+#include "search/strategy.h"
+
+namespace tilewright::search {
+
+/// What can be known of a point without building it. Thread-safe.
+class Inspector {
+ public:
+  virtual ~Inspector() = default;
+  /// Ok unless a static check refuses the point.
+  /// Errors: kInvalidArgument with the reason.
+  virtual Status Check(Point point) const = 0;
+  /// Fills cost_model::FeatureCount() features. Errors: as Check.
+  virtual Status Features(Point point, std::span<float> out) const = 0;
+};
+
+/// Applies the template and reads the loop summary.
+class TemplateInspector final : public Inspector {
+ public:
+  /// The space outlives the inspector.
+  explicit TemplateInspector(const SearchSpace& space) : space_(space) {}
+  Status Check(Point point) const override;
+  Status Features(Point point, std::span<float> out) const override;
+
+ private:
+  Result<Kernel> Apply(Point point, Config* config) const;
+  const SearchSpace& space_;
+};
+
+}  // namespace tilewright::search

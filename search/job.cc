@@ -1,0 +1,191 @@
+#include "search/job.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <variant>
+
+#include "search/registry.h"
+#include "src/base/file.h"
+#include "src/base/json.h"
+#include "src/base/strings.h"
+
+namespace tilewright::search {
+namespace {
+
+constexpr std::int64_t kMaxFileBytes = 1 << 20;
+constexpr std::int64_t kMaxCount = 1'000'000'000;
+constexpr double kMaxSeconds = 1e9;
+
+using Text = std::string JobSettings::*;
+using Whole = std::int64_t JobSettings::*;
+using Small = int JobSettings::*;
+using Real = double JobSettings::*;
+using Flag = bool JobSettings::*;
+using Seed = std::uint64_t JobSettings::*;
+
+/// A member of the file: its name, where it goes and, for numbers, the values allowed.
+struct Field {
+  std::string_view key;
+  std::variant<Text, Whole, Small, Real, Flag, Seed> member;
+  double least = 0, most = 0;
+};
+
+constexpr std::string_view kBudget = "budget_seconds";
+
+const std::array<Field, 15>& Fields() {
+  static const std::array<Field, 15> kFields = {{
+      {"graph", &JobSettings::graph},
+      {"target", &JobSettings::target},
+      {"threads", &JobSettings::threads, 1, 1024},
+      {"records", &JobSettings::records},
+      {"trials", &JobSettings::trials, 0, kMaxCount},
+      {kBudget, &JobSettings::budget_seconds, 0, kMaxSeconds},
+      {"min_trials_per_task", &JobSettings::min_trials_per_task, 1, kMaxCount},
+      {"early_stop_trials", &JobSettings::early_stop_trials, 0, kMaxCount},
+      {"early_stop_improvement", &JobSettings::early_stop_improvement, 0, 1},
+      {"strategy", &JobSettings::strategy},
+      {"seed", &JobSettings::seed},
+      {"batch", &JobSettings::batch, 1, 1024},
+      {"epsilon", &JobSettings::epsilon, 0, 1},
+      {"warm_start", &JobSettings::warm_start},
+      {"finalists", &JobSettings::finalists, 0, 64},
+  }};
+  return kFields;
+}
+
+/// Line of a key of the one object of the file.
+std::int64_t LineOf(std::string_view text, std::string_view key) {
+  const std::string quoted = "\"" + std::string(key) + "\"";
+  for (std::size_t at = text.find(quoted); at != std::string_view::npos;
+       at = text.find(quoted, at + 1)) {
+    const std::size_t next = text.find_first_not_of(" \t\r\n", at + quoted.size());
+    if (next != std::string_view::npos && text[next] == ':') {
+      return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    }
+  }
+  return 1;
+}
+
+std::string Shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+}
+
+std::string Range(const Field& field, std::string_view kind) {
+  return std::string(kind) + " from " + ShortestDouble(field.least) + " to " +
+         ShortestDouble(field.most);
+}
+
+/// Sets one member. Returns what was expected, or nothing if the value fits.
+std::string Set(const Field& field, const Json& value, JobSettings& settings) {
+  if (const auto* text = std::get_if<Text>(&field.member)) {
+    if (!value.is_string()) return "a text";
+    settings.*(*text) = value.get<std::string>();
+    return {};
+  }
+  if (const auto* flag = std::get_if<Flag>(&field.member)) {
+    if (!value.is_boolean()) return "true or false";
+    settings.*(*flag) = value.get<bool>();
+    return {};
+  }
+  if (const auto* seed = std::get_if<Seed>(&field.member)) {
+    if (!value.is_number_unsigned()) return "an integer from 0 to 18446744073709551615";
+    settings.*(*seed) = value.get<std::uint64_t>();
+    return {};
+  }
+  if (const auto* real = std::get_if<Real>(&field.member)) {
+    double number = std::numeric_limits<double>::quiet_NaN();
+    if (value.is_number()) number = value.get<double>();
+    if (field.key == kBudget && value.is_string()) {
+      const Result<double> duration = ParseDuration(value.get<std::string>());
+      if (duration.ok()) number = *duration;
+    }
+    if (!(number >= field.least && number <= field.most)) {
+      return Range(field, "a number") + (field.key == kBudget ? " or a text such as \"10m\"" : "");
+    }
+    settings.*(*real) = number;
+    return {};
+  }
+  if (!value.is_number_integer() || !(value.get<double>() >= field.least) ||
+      !(value.get<double>() <= field.most)) {
+    return Range(field, "an integer");
+  }
+  if (const auto* whole = std::get_if<Whole>(&field.member)) {
+    settings.*(*whole) = value.get<std::int64_t>();
+  } else if (const auto* small = std::get_if<Small>(&field.member)) {
+    settings.*(*small) = value.get<int>();
+  }
+  return {};
+}
+
+template <typename Key>
+std::string Listed(const Key& keys) {
+  std::string text;
+  for (const auto& entry : keys) text += (text.empty() ? "" : ", ") + std::string(entry.key);
+  return text;
+}
+
+}  // namespace
+
+Result<double> ParseDuration(std::string_view text) {
+  const Status bad = InvalidArgument("duration \"" + std::string(text.substr(0, 40)) +
+                                     "\", expected a number with s, m or h, such as 90s or 1.5h");
+  double unit = 1;
+  std::string_view number = text;
+  if (!number.empty()) {
+    const char last = number.back();
+    if (last == 's' || last == 'm' || last == 'h') {
+      unit = last == 's' ? 1 : last == 'm' ? 60 : 3600;
+      number.remove_suffix(1);
+    }
+  }
+  const Result<double> value = ParseDouble(number);
+  if (!value.ok() || !std::isfinite(*value) || *value < 0 || *value * unit > kMaxSeconds) return bad;
+  return *value * unit;
+}
+
+Result<JobSettings> ParseJobSettings(std::string_view json, std::string_view file) {
+  const std::string name(file);
+  const Result<Json> parsed = ParseJson(json);
+  if (!parsed.ok()) return parsed.status().WithContext(name);
+  if (!parsed->is_object()) {
+    return InvalidArgument(name + ":1: " + Shown(*parsed) + ", expected an object of settings");
+  }
+  JobSettings settings;
+  for (const auto& [key, value] : parsed->items()) {
+    const auto place = [&] {
+      return name + ":" + std::to_string(LineOf(json, key)) + ": " + key + ": ";
+    };
+    const auto field = std::find_if(Fields().begin(), Fields().end(),
+                                    [&key](const Field& one) { return one.key == key; });
+    if (field == Fields().end()) {
+      return InvalidArgument(place() + "unknown key, expected one of " + Listed(Fields()));
+    }
+    std::string expected = Set(*field, value, settings);
+    if (expected.empty() && key == "strategy" && FindStrategy(settings.strategy) == nullptr) {
+      expected = "one of " + Listed(Strategies());
+    }
+    if (!expected.empty()) return InvalidArgument(place() + Shown(value) + ", expected " + expected);
+  }
+  return settings;
+}
+
+Result<JobSettings> LoadJobSettings(const std::string& path) {
+  const Result<std::string> text = ReadFile(path, kMaxFileBytes);
+  TW_RETURN_IF_ERROR(text);
+  return ParseJobSettings(*text, path);
+}
+
+std::string ToJson(const JobSettings& settings) {
+  Json json = Json::object();
+  for (const Field& field : Fields()) {
+    std::visit([&](auto member) { json[std::string(field.key)] = settings.*member; },
+               field.member);
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace tilewright::search

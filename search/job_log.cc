@@ -1,0 +1,194 @@
+#include "search/job_log.h"
+
+#include "src/base/json.h"
+
+namespace tilewright::search {
+namespace {
+
+std::string Text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Reads members of one entry; remembers whether all were there and of the right kind.
+class Reader {
+ public:
+  explicit Reader(const Json& json) : json_(json) {}
+  bool ok() const { return ok_; }
+
+  const Json& Member(const char* name) {
+    static const Json kNull;
+    const auto found = json_.find(name);
+    if (found != json_.end()) return *found;
+    ok_ = false;
+    return kNull;
+  }
+  std::int64_t Integer(const Json& value) {
+    if (value.is_number_integer() && value.get<double>() >= 0 && value.get<double>() < 9e18) {
+      return value.get<std::int64_t>();
+    }
+    ok_ = false;
+    return 0;
+  }
+  std::int64_t Integer(const char* name) { return Integer(Member(name)); }
+  double Number(const char* name) {
+    const Json& value = Member(name);
+    if (value.is_number()) return value.get<double>();
+    ok_ = false;
+    return 0;
+  }
+  std::vector<std::int64_t> Integers(const Json& list) {
+    std::vector<std::int64_t> values;
+    if (!list.is_array()) ok_ = false;
+    if (ok_) {
+      for (const Json& item : list) values.push_back(Integer(item));
+    }
+    return values;
+  }
+  Point PointOf(const Json& value) {
+    const std::vector<std::int64_t> pair = Integers(value);
+    if (pair.size() == 2 && pair[0] < 1000) return {static_cast<int>(pair[0]), pair[1]};
+    ok_ = false;
+    return {};
+  }
+  void Fail() { ok_ = false; }
+
+ private:
+  const Json& json_;
+  bool ok_ = true;
+};
+
+Json PointJson(Point point) { return Json::array({point.space, point.index}); }
+
+BeginEntry DecodeBegin(Reader& reader) {
+  BeginEntry entry;
+  const Json& warm = reader.Member("warm");
+  if (!warm.is_array()) reader.Fail();
+  for (std::size_t i = 0; reader.ok() && i < warm.size(); ++i) {
+    if (!warm[i].is_array() || warm[i].size() != 2 || !warm[i][0].is_string()) {
+      reader.Fail();
+      break;
+    }
+    entry.warm.push_back({warm[i][0].get<std::string>(), reader.Integer(warm[i][1])});
+  }
+  return entry;
+}
+
+AskEntry DecodeAsk(Reader& reader) {
+  AskEntry entry;
+  entry.batch = reader.Integer("batch");
+  entry.told = reader.Integers(reader.Member("told"));
+  const Json& points = reader.Member("points");
+  if (!points.is_array()) reader.Fail();
+  for (std::size_t i = 0; reader.ok() && i < points.size(); ++i) {
+    entry.points.push_back(reader.PointOf(points[i]));
+  }
+  entry.elapsed_seconds = reader.Number("elapsed");
+  entry.memo = Text(reader.Member("memo"));
+  return entry;
+}
+
+TellEntry DecodeTell(Reader& reader) {
+  TellEntry entry;
+  entry.batch = reader.Integer("batch");
+  entry.slot = reader.Integer("slot");
+  entry.told.point = reader.PointOf(reader.Member("point"));
+  const Json& outcome = reader.Member("outcome");
+  if (outcome.is_string()) {
+    const Result<Outcome> parsed = ParseOutcome(outcome.get<std::string>());
+    if (parsed.ok()) {
+      entry.told.outcome = *parsed;
+    } else {
+      reader.Fail();
+    }
+  } else {
+    reader.Fail();
+  }
+  entry.told.value = reader.Number("value");
+  entry.verified = reader.Integer("verified") != 0;
+  return entry;
+}
+
+BestEntry DecodeBest(Reader& reader) {
+  BestEntry entry;
+  entry.batches = reader.Integer("batches");
+  entry.winner = reader.PointOf(reader.Member("winner"));
+  entry.best_seconds = reader.Number("best_seconds");
+  entry.default_seconds = reader.Number("default_seconds");
+  entry.ties = reader.Integers(reader.Member("ties"));
+  entry.attempt = reader.Integer("attempt");
+  return entry;
+}
+
+}  // namespace
+
+records::LogEntry Encode(std::string_view task_key, const BeginEntry& entry) {
+  Json json = Json::object();
+  json["warm"] = Json::array();
+  for (const BeginEntry::Source& source : entry.warm) {
+    json["warm"].push_back(Json::array({source.key, source.trials}));
+  }
+  return {std::string(task_key), "begin", Text(json)};
+}
+
+records::LogEntry Encode(std::string_view task_key, const AskEntry& entry) {
+  Json json = Json::object();
+  json["batch"] = entry.batch;
+  json["told"] = entry.told;
+  json["points"] = Json::array();
+  for (Point point : entry.points) json["points"].push_back(PointJson(point));
+  json["elapsed"] = entry.elapsed_seconds;
+  // The memo goes in as JSON, not as a text of escaped JSON; a strategy's own bug would show here.
+  Result<Json> memo = ParseJson(entry.memo);
+  TW_CHECK(memo.ok(), entry.memo);
+  json["memo"] = std::move(*memo);
+  return {std::string(task_key), "ask", Text(json)};
+}
+
+records::LogEntry Encode(std::string_view task_key, const TellEntry& entry) {
+  Json json = Json::object();
+  json["batch"] = entry.batch;
+  json["slot"] = entry.slot;
+  json["point"] = PointJson(entry.told.point);
+  json["outcome"] = std::string(OutcomeName(entry.told.outcome));
+  json["value"] = entry.told.value;
+  json["verified"] = entry.verified ? 1 : 0;
+  return {std::string(task_key), "tell", Text(json)};
+}
+
+records::LogEntry Encode(std::string_view task_key, const BestEntry& entry) {
+  Json json = Json::object();
+  json["batches"] = entry.batches;
+  json["winner"] = PointJson(entry.winner);
+  json["best_seconds"] = entry.best_seconds;
+  json["default_seconds"] = entry.default_seconds;
+  json["ties"] = entry.ties;
+  json["attempt"] = entry.attempt;
+  return {std::string(task_key), "best", Text(json)};
+}
+
+Result<TaskLog> Decode(const std::vector<records::LogEntry>& entries) {
+  TaskLog log;
+  for (const records::LogEntry& entry : entries) {
+    const Status bad = Corrupt("search log: " + entry.kind + " entry " +
+                               entry.payload.substr(0, 120) + " of " + entry.task_key +
+                               " is not understood");
+    const Result<Json> json = ParseJson(entry.payload);
+    if (!json.ok() || !json->is_object()) return bad;
+    Reader reader(*json);
+    if (entry.kind == "begin") {
+      log.begin = DecodeBegin(reader);
+    } else if (entry.kind == "ask") {
+      log.asks.push_back(DecodeAsk(reader));
+    } else if (entry.kind == "tell") {
+      log.tells.push_back(DecodeTell(reader));
+    } else if (entry.kind == "best") {
+      log.best = DecodeBest(reader);
+    } else {
+      return bad;
+    }
+    if (!reader.ok()) return bad;
+  }
+  return log;
+}
+
+}  // namespace tilewright::search

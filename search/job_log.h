@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "records/store.h"
+#include "search/strategy.h"
+
+namespace tilewright::search {
+
+// The search log of a job, one line of JSON per entry (docs/records.md). Together, in order of the
+// batches, the entries are the whole state of the search.
+
+/// "begin": a task's strategy was made, and which trials of other tasks it may learn from.
+struct BeginEntry {
+  struct Source {
+    std::string key;           ///< another task of the job, or "store:" and a workload of older jobs
+    std::int64_t trials = 0;   ///< the first so many
+  };
+  std::vector<Source> warm;
+};
+
+/// "ask": batch `batch` of the job was proposed; before it, the batches `told` were told.
+struct AskEntry {
+  std::int64_t batch = 0;          ///< counted over all tasks of the job, from 0
+  std::vector<std::int64_t> told;
+  std::vector<Point> points;       ///< none: the strategy had no more
+  double elapsed_seconds = 0;      ///< wall time the job had spent in all its lives
+  std::string memo;                ///< the strategy's
+};
+
+/// "tell": what came of point `slot` of a batch.
+struct TellEntry {
+  std::int64_t batch = 0;
+  std::int64_t slot = 0;
+  Told told;
+  bool verified = false;
+};
+
+/// "best": the finalists of a task were raced when so many batches had been asked.
+struct BestEntry {
+  std::int64_t batches = 0;
+  Point winner;
+  double best_seconds = 0, default_seconds = 0;
+  std::vector<std::int64_t> ties;
+  std::int64_t attempt = 0;
+};
+
+records::LogEntry Encode(std::string_view task_key, const BeginEntry& entry);
+records::LogEntry Encode(std::string_view task_key, const AskEntry& entry);
+records::LogEntry Encode(std::string_view task_key, const TellEntry& entry);
+records::LogEntry Encode(std::string_view task_key, const BestEntry& entry);
+
+/// A task's entries, decoded.
+struct TaskLog {
+  std::optional<BeginEntry> begin;
+  std::vector<AskEntry> asks;
+  std::vector<TellEntry> tells;
+  std::optional<BestEntry> best;  ///< the last one
+};
+/// Errors: kCorrupt with the entry that was not understood.
+Result<TaskLog> Decode(const std::vector<records::LogEntry>& entries);
+
+}  // namespace tilewright::search

@@ -1,0 +1,104 @@
+#include "search/proposer.h"
+
+#include <algorithm>
+
+#include "src/base/hash.h"
+#include "src/base/json.h"
+
+namespace tilewright::search {
+namespace {
+
+constexpr std::size_t kRefusedSlots = 4096;
+// So many useless draws in a row mean that chance has become a slow way to find what is left.
+constexpr int kUselessDraws = 256;
+// Points looked at by one scan: at 20 us each a scan stays within a few seconds.
+constexpr std::int64_t kScanLimit = 200'000;
+
+std::size_t RefusedSlot(Point point) {
+  return Mix64(static_cast<std::uint64_t>(point.index) * 31 +
+               static_cast<std::uint64_t>(point.space)) %
+         kRefusedSlots;
+}
+
+}  // namespace
+
+Proposer::Proposer(const SearchSpace& space, const Inspector& inspector, std::uint64_t seed)
+    : space_(space),
+      inspector_(inspector),
+      seed_(seed),
+      defaults_(DefaultPoints(space)),
+      refused_(kRefusedSlots, Point{-1, 0}) {}
+
+std::vector<Point> Proposer::Ask(int count) {
+  std::vector<Point> out;
+  const auto wanted = static_cast<std::size_t>(std::max(0, count));
+  for (Point point : defaults_) {
+    if (out.size() < wanted) Take(point, out);
+  }
+  Random random(Mix64(seed_) ^ Mix64(asks_ + 1));
+  ++asks_;
+  if (out.size() < wanted) Propose(wanted, random, out);
+  return out;
+}
+
+void Proposer::Tell(std::span<const Told> results) {
+  for (const Told& told : results) ledger_.Tell(told);
+}
+
+std::string Proposer::Memo() const {
+  return "{\"filtered\":" + std::to_string(filtered_) + MoreMemo() + "}";
+}
+
+Status Proposer::ReplayAsk(std::span<const Point> points, std::string_view memo) {
+  Result<Json> json = ParseJson(memo);
+  if (!json.ok() || !json->is_object() || !json->contains("filtered") ||
+      !(*json)["filtered"].is_number_integer()) {
+    return Corrupt("search log: memo \"" + std::string(memo.substr(0, 80)) +
+                   "\", expected an object with \"filtered\"");
+  }
+  filtered_ = (*json)["filtered"].get<std::int64_t>();
+  ++asks_;
+  for (Point point : points) ledger_.Add(point);
+  return ReadMemo(memo);
+}
+
+bool Proposer::KnownRefused(Point point) const { return refused_[RefusedSlot(point)] == point; }
+
+void Proposer::NoteRefused(Point point) {
+  if (KnownRefused(point)) return;
+  refused_[RefusedSlot(point)] = point;
+  ++filtered_;
+}
+
+bool Proposer::Take(Point point, std::vector<Point>& out) {
+  if (ledger_.Contains(point) || KnownRefused(point)) return false;
+  if (!inspector_.Check(point).ok()) {
+    NoteRefused(point);
+    return false;
+  }
+  ledger_.Add(point);
+  out.push_back(point);
+  return true;
+}
+
+void Proposer::TakeRandom(std::size_t count, Random& random, std::vector<Point>& out) {
+  int useless = 0;
+  while (out.size() < count && useless < kUselessDraws) {
+    useless = Take(SamplePoint(space_, random), out) ? 0 : useless + 1;
+  }
+  if (out.size() < count) Scan(count, random, out);
+}
+
+void Proposer::Scan(std::size_t count, Random& random, std::vector<Point>& out) {
+  std::int64_t looked_at = 0;
+  for (std::size_t s = 0; s < space_.spaces.size(); ++s) {
+    const std::int64_t size = space_.spaces[s].size();
+    const auto start = static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(size)));
+    for (std::int64_t i = 0; i < size && looked_at < kScanLimit; ++i, ++looked_at) {
+      if (out.size() == count) return;
+      Take({static_cast<int>(s), start < size - i ? start + i : start + i - size}, out);
+    }
+  }
+}
+
+}  // namespace tilewright::search

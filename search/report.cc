@@ -1,0 +1,70 @@
+#include "search/report.h"
+
+#include "src/base/json.h"
+
+namespace tilewright::search {
+namespace {
+
+double NetworkSeconds(const std::vector<TaskReport>& tasks, double TaskReport::*member) {
+  double sum = 0;
+  for (const TaskReport& task : tasks) sum += static_cast<double>(task.occurrences) * task.*member;
+  return sum;
+}
+
+/// A number, or null where zero means that there is none.
+Json OrNull(double seconds) { return seconds > 0 ? Json(seconds) : Json(nullptr); }
+
+Json TaskJson(const TaskReport& task) {
+  Json json = Json::object();
+  json["key"] = task.key;
+  json["epilogue"] = task.epilogue;
+  json["occurrences"] = task.occurrences;
+  json["macs"] = task.macs;
+  json["space_size"] = task.space_size;
+  json["default_seconds"] = OrNull(task.default_seconds);
+  json["best_seconds"] = OrNull(task.best_seconds);
+  json["best_gflops"] = OrNull(task.gflops(task.best_seconds));
+  json["trials"] = task.trials;
+  json["filtered"] = task.filtered;
+  json["failures"] = Json::object();
+  for (const auto& [reason, count] : task.failures) json["failures"][reason] = count;
+  json["template"] = task.best_template;
+  json["config"] = task.best_seconds > 0 ? Json(task.best_config.index) : Json(nullptr);
+  json["ties"] = task.ties;
+  json["finish"] = task.finish_reason;
+  return json;
+}
+
+}  // namespace
+
+double TuneReport::default_network_seconds() const {
+  return NetworkSeconds(tasks, &TaskReport::default_seconds);
+}
+double TuneReport::best_network_seconds() const {
+  return NetworkSeconds(tasks, &TaskReport::best_seconds);
+}
+
+std::string ToJson(const TuneReport& report) {
+  Json json = Json::object();
+  json["trials"] = report.trials;
+  json["trials_this_run"] = report.trials_this_run;
+  json["wall_seconds"] = report.wall_seconds;
+  json["trials_per_second"] = report.trials_per_second;
+  json["idle_share"] = report.idle_share();
+  Json split = Json::object();
+  split["runner_busy_seconds"] = report.split.runner_busy_seconds;
+  split["runner_timing_seconds"] = report.split.runner_timing_seconds;
+  split["builder_busy_seconds"] = report.split.builder_busy_seconds;
+  split["model_seconds"] = report.model_seconds;
+  split["idle_seconds"] = report.split.idle_seconds;
+  json["time_split"] = split;
+  json["resolution"] = report.resolution;
+  json["interrupted"] = report.interrupted;
+  json["default_network_seconds"] = report.default_network_seconds();
+  json["best_network_seconds"] = report.best_network_seconds();
+  json["tasks"] = Json::array();
+  for (const TaskReport& task : report.tasks) json["tasks"].push_back(TaskJson(task));
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace tilewright::search

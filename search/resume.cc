@@ -1,0 +1,196 @@
+// Opening a job, and going on with one that was interrupted.
+//
+// The log holds every batch that was asked and every result that became durable. Replaying it in the
+// order of the batches puts strategies, scheduler and reports back to where they were after the
+// last ask. Points that were asked and never told are submitted again.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "search/tuner_impl.h"
+#include "src/base/hash.h"
+
+namespace tilewright::search {
+namespace {
+
+/// Settings that only say when to stop or whom to race: a job goes on under other ones.
+JobSettings WithoutLimits(JobSettings settings) {
+  const JobSettings defaults;
+  settings.graph = defaults.graph;
+  settings.records = defaults.records;
+  settings.trials = defaults.trials;
+  settings.budget_seconds = defaults.budget_seconds;
+  settings.early_stop_trials = defaults.early_stop_trials;
+  settings.early_stop_improvement = defaults.early_stop_improvement;
+  settings.finalists = defaults.finalists;
+  return settings;
+}
+
+std::string JobName(const std::vector<TuneTask>& tasks, const JobSettings& settings) {
+  std::string text = ToJson(WithoutLimits(settings));
+  for (const TuneTask& task : tasks) {
+    text += "\n" + task.task.workload.Key() + " " + task.task.target.ToString() + " " +
+            task.epilogue.ToString() + " " + std::to_string(task.occurrences);
+  }
+  return HexOf(Fnv1a64(text));
+}
+
+}  // namespace
+
+Status TuneRun::Open(const std::vector<TuneTask>& tasks) {
+  std::vector<ScheduledTask> scheduled;
+  std::string unserved;
+  for (const TuneTask& task : tasks) {
+    Result<std::unique_ptr<TaskState>> state = MakeTaskState(task);
+    if (!state.ok() && state.status().code() == StatusCode::kUnsupported) {
+      unserved += (unserved.empty() ? "" : "; ") + state.status().message();
+      continue;
+    }
+    TW_RETURN_IF_ERROR(state);
+    for (const auto& other : tasks_) {
+      if (other->key == (*state)->key) return InvalidArgument("task given twice: " + other->key);
+    }
+    tasks_.push_back(std::move(*state));
+    scheduled.push_back({static_cast<double>(task.occurrences),
+                         static_cast<double>(task.task.workload.macs())});
+  }
+  if (!unserved.empty()) return Unsupported(unserved);
+  SchedulerOptions options;
+  options.min_trials = settings_.min_trials_per_task;
+  options.early_stop_trials = settings_.early_stop_trials;
+  options.early_stop_improvement = settings_.early_stop_improvement;
+  scheduler_ = std::make_unique<TaskScheduler>(std::move(scheduled), options);
+
+  Result<records::Job> job = context_.store->OpenJob(JobName(tasks, settings_), ToJson(settings_),
+                                                     settings_.seed);
+  TW_RETURN_IF_ERROR(job);
+  job_ = std::move(*job);
+  pool_ = std::make_unique<WarmPool>();
+  if (settings_.warm_start && !tasks_.empty()) {
+    Result<WarmPool> pool =
+        WarmPool::Load(*context_.store, job_.id, tasks_.front()->input.task.target);
+    TW_RETURN_IF_ERROR(pool);
+    *pool_ = std::move(*pool);
+  }
+  writer_ = std::make_unique<Writer>(*context_.store, job_.id);
+  start_seconds_ = context_.clock->MonotonicSeconds();
+  return Resume();
+}
+
+Status TuneRun::MakeStrategy(int task, const BeginEntry& begin) {
+  TaskState& state = TaskAt(task);
+  const StrategyEntry* entry = FindStrategy(settings_.strategy);
+  if (entry == nullptr) return InvalidArgument("strategy: " + settings_.strategy + ", unknown");
+  StrategyContext made;
+  made.space = &state.space;
+  made.inspector = state.inspector.get();
+  made.seed = settings_.seed ^ Fnv1a64(state.key);
+  made.epsilon = settings_.epsilon;
+  made.make_model = context_.make_model;
+  made.warm = pool_->Collect(tasks_, begin);
+  state.strategy = entry->make(made);
+  return {};
+}
+
+Status TuneRun::Resume() {
+  std::vector<TaskLog> logs;
+  for (const auto& task : tasks_) {
+    Result<std::vector<records::LogEntry>> entries = context_.store->Log(job_.id, task->key);
+    TW_RETURN_IF_ERROR(entries);
+    Result<TaskLog> log = Decode(*entries);
+    TW_RETURN_IF_ERROR(log);
+    logs.push_back(std::move(*log));
+  }
+  TW_RETURN_IF_ERROR(Replay(logs));
+  for (const auto& task : tasks_) {
+    if (task->strategy != nullptr) TW_RETURN_IF_ERROR(task->strategy->FinishReplay());
+  }
+  for (const BatchState& batch : batches_) {
+    if (!batch.complete()) to_submit_.push_back(batch.number);
+  }
+  if (trials_ > 0 && context_.observer != nullptr) context_.observer->Resumed(trials_);
+  return {};
+}
+
+Status TuneRun::Replay(const std::vector<TaskLog>& logs) {
+  std::map<std::int64_t, std::pair<int, const AskEntry*>> asks;
+  std::map<std::pair<std::int64_t, std::int64_t>, const TellEntry*> tells;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    for (const AskEntry& ask : logs[i].asks) asks[ask.batch] = {static_cast<int>(i), &ask};
+    for (const TellEntry& tell : logs[i].tells) tells[{tell.batch, tell.slot}] = &tell;
+  }
+  for (const auto& [number, ask] : asks) {
+    const auto& [task, entry] = ask;
+    if (number != next_batch_) {
+      return Corrupt("search log: batch " + std::to_string(number) + ", expected batch " +
+                     std::to_string(next_batch_));
+    }
+    TaskState& state = TaskAt(task);
+    for (std::int64_t told : entry->told) {
+      const BatchState* batch = FindBatch(told);
+      if (batch == nullptr || !batch->complete()) {
+        return Corrupt("search log: batch " + std::to_string(number) + " was asked after batch " +
+                       std::to_string(told) + ", whose results are missing");
+      }
+      TellBatch(*batch);
+    }
+    RetireStaleTasks();
+    if (state.strategy == nullptr) {
+      const auto& begin = logs[static_cast<std::size_t>(task)].begin;
+      TW_RETURN_IF_ERROR(MakeStrategy(task, begin.value_or(BeginEntry())));
+    }
+    TW_RETURN_IF_ERROR(ReplayAsk(task, *entry, tells));
+  }
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    tasks_[i]->raced = logs[i].best;
+    if (logs[i].best) tasks_[i]->last_attempt = logs[i].best->attempt;
+  }
+  return {};
+}
+
+Status TuneRun::ReplayAsk(
+    int task, const AskEntry& ask,
+    const std::map<std::pair<std::int64_t, std::int64_t>, const TellEntry*>& tells) {
+  TaskState& state = TaskAt(task);
+  for (Point point : ask.points) {
+    if (point.space >= std::ssize(state.space.spaces) ||
+        point.index >= state.space.spaces[static_cast<std::size_t>(point.space)].size()) {
+      return Corrupt("search log: batch " + std::to_string(ask.batch) +
+                     ": a point outside the space of " + state.key);
+    }
+  }
+  state.strategy->Tell(std::exchange(state.to_tell, {}));
+  TW_RETURN_IF_ERROR(state.strategy->ReplayAsk(ask.points, ask.memo));
+  state.report.filtered = state.strategy->filtered();
+  earlier_seconds_ = std::max(earlier_seconds_, ask.elapsed_seconds);
+  next_batch_ = ask.batch + 1;
+  state.last_batch = ask.batch;
+  if (ask.points.empty()) {
+    Retire(task, "exhausted");
+    return {};
+  }
+  BatchState batch;
+  batch.number = ask.batch;
+  batch.task = task;
+  batch.points = ask.points;
+  batch.results.resize(ask.points.size());
+  for (std::size_t slot = 0; slot < ask.points.size(); ++slot) {
+    const auto tell = tells.find({ask.batch, static_cast<std::int64_t>(slot)});
+    if (tell == tells.end()) continue;
+    if (tell->second->told.point != ask.points[slot]) {
+      return Corrupt("search log: batch " + std::to_string(ask.batch) + ", slot " +
+                     std::to_string(slot) + ": told another point than asked");
+    }
+    batch.results[slot] = tell->second->told;
+    ++batch.done;
+    ++trials_;
+    state.Note(tell->second->told, tell->second->verified,
+               static_cast<std::size_t>(settings_.finalists));
+  }
+  proposed_trials_ += std::ssize(batch.points);
+  scheduler_->Proposed(task, std::ssize(batch.points));
+  batches_.push_back(std::move(batch));
+  return {};
+}
+
+}  // namespace tilewright::search

@@ -1,0 +1,130 @@
+#include "search/space.h"
+
+#include <cmath>
+
+#include "src/base/status.h"
+
+namespace tilewright::search {
+namespace {
+
+// How often a neighbour is a jump to anywhere: chains must be able to change the template.
+constexpr double kJump = 0.05;
+
+std::size_t At(int i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+std::int64_t SearchSpace::size() const {
+  std::int64_t sum = 0;
+  for (const ConfigSpace& space : spaces) sum += space.size();
+  return sum;
+}
+
+Result<SearchSpace> MakeSearchSpace(const Task& task, const Epilogue& epilogue) {
+  SearchSpace result;
+  result.task = task;
+  result.epilogue = epilogue;
+  for (const TemplateEntry* entry : TemplatesFor(task.workload, task.target)) {
+    Result<ConfigSpace> space = entry->define_space(task.workload, task.target);
+    if (!space.ok()) return space.status().WithContext(entry->key);
+    result.templates.push_back(entry);
+    result.spaces.push_back(std::move(*space));
+  }
+  if (result.templates.empty()) {
+    return Unsupported("no template serves " + task.workload.Key() + " on " +
+                       task.target.ToString());
+  }
+  return result;
+}
+
+Candidate ToCandidate(const SearchSpace& space, Point point) {
+  const TemplateEntry& entry = *space.templates[At(point.space)];
+  Candidate candidate;
+  candidate.task = space.task;
+  candidate.epilogue = space.epilogue;
+  candidate.template_key = entry.key;
+  candidate.template_version = entry.version;
+  candidate.config = space.spaces[At(point.space)].At(point.index);
+  return candidate;
+}
+
+Result<Point> Locate(const SearchSpace& space, const Candidate& candidate) {
+  for (std::size_t i = 0; i < space.templates.size(); ++i) {
+    if (space.templates[i]->key != candidate.template_key) continue;
+    if (space.templates[i]->version != candidate.template_version) {
+      return NotFound("template " + candidate.template_key + " version " +
+                      std::to_string(candidate.template_version) + ", expected " +
+                      std::to_string(space.templates[i]->version));
+    }
+    Result<Config> config = space.spaces[i].Locate(candidate.config);
+    TW_RETURN_IF_ERROR(config);
+    return Point{static_cast<int>(i), config->index};
+  }
+  return NotFound("template " + candidate.template_key + " is not searched");
+}
+
+std::vector<Point> DefaultPoints(const SearchSpace& space) {
+  std::vector<Point> points;
+  for (std::size_t i = 0; i < space.templates.size(); ++i) {
+    const auto config =
+        space.templates[i]->default_config(space.task.workload, space.task.target);
+    if (!config.ok()) continue;
+    const auto located = space.spaces[i].Locate(*config);
+    if (located.ok()) points.push_back({static_cast<int>(i), located->index});
+  }
+  return points;
+}
+
+Point SamplePoint(const SearchSpace& space, Random& random) {
+  double total = 0;
+  for (const ConfigSpace& one : space.spaces) total += std::sqrt(static_cast<double>(one.size()));
+  double left = random.Uniform() * total;
+  std::size_t chosen = 0;
+  for (; chosen + 1 < space.spaces.size(); ++chosen) {
+    left -= std::sqrt(static_cast<double>(space.spaces[chosen].size()));
+    if (left < 0) break;
+  }
+  const auto size = static_cast<std::uint64_t>(space.spaces[chosen].size());
+  return {static_cast<int>(chosen), static_cast<std::int64_t>(random.Below(size))};
+}
+
+Point MutatePoint(const SearchSpace& space, Point point, Random& random) {
+  const ConfigSpace& one = space.spaces[At(point.space)];
+  std::vector<std::size_t> free;
+  for (std::size_t k = 0; k < one.knobs().size(); ++k) {
+    if (one.knobs()[k].size() > 1) free.push_back(k);
+  }
+  if (free.empty() || (space.spaces.size() > 1 && random.Uniform() < kJump)) {
+    return SamplePoint(space, random);
+  }
+  const std::size_t k = free[random.Below(free.size())];
+  std::vector<std::int64_t> digits = one.Digits(point.index);
+  const std::int64_t size = one.knobs()[k].size();
+  if (random.Below(2) == 0) {
+    const bool up = digits[k] == 0 || (digits[k] + 1 < size && random.Below(2) == 0);
+    digits[k] += up ? 1 : -1;
+  } else {
+    const auto other = static_cast<std::int64_t>(
+        random.Below(static_cast<std::uint64_t>(size - 1)));
+    digits[k] = other < digits[k] ? other : other + 1;
+  }
+  return {point.space, one.IndexOf(digits)};
+}
+
+double Similarity(const SearchSpace& space, Point a, Point b) {
+  if (a.space != b.space) return 0;
+  const ConfigSpace& one = space.spaces[At(a.space)];
+  double equal = 0, all = 0;
+  std::int64_t left_a = a.index, left_b = b.index;
+  for (const Knob& knob : one.knobs()) {
+    if (knob.size() > 1) {
+      all += 1;
+      equal += left_a % knob.size() == left_b % knob.size() ? 1 : 0;
+    }
+    left_a /= knob.size();
+    left_b /= knob.size();
+  }
+  return all == 0 ? 1 : equal / all;
+}
+
+}  // namespace tilewright::search

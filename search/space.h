@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "search/strategy.h"
+#include "src/base/random.h"
+
+namespace tilewright::search {
+
+/// The spaces of every template that serves the task, the preferred template first.
+/// Errors: kUnsupported naming workload and target if no template serves it; the template's own if
+/// a space can not be defined.
+Result<SearchSpace> MakeSearchSpace(const Task& task, const Epilogue& epilogue);
+
+/// The point as a candidate to be measured. Requires that it lies in the space.
+Candidate ToCandidate(const SearchSpace& space, Point point);
+/// The point of a stored candidate of the same task.
+/// Errors: kNotFound if its template or template version is not searched, or the space lacks a value.
+Result<Point> Locate(const SearchSpace& space, const Candidate& candidate);
+/// The default config of each template, as far as its space holds it, in order of the templates.
+std::vector<Point> DefaultPoints(const SearchSpace& space);
+
+/// A point at random: a space is chosen with a probability proportional to the square root of its
+/// size, so that a small space next to a large one is not forgotten; within it all are equal.
+Point SamplePoint(const SearchSpace& space, Random& random);
+/// A neighbour: one knob of the point has another value (half of the time the next one in the
+/// knob's order). Now and then a random point, where nothing can change always so.
+Point MutatePoint(const SearchSpace& space, Point point, Random& random);
+/// Share of the knobs that have equal values; 0 for points of different spaces.
+double Similarity(const SearchSpace& space, Point a, Point b);
+
+}  // namespace tilewright::search

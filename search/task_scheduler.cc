@@ -1,0 +1,97 @@
+// Which task next.
+//
+// The gain of a task's next trials is weight x best time x the share by which the best time is
+// expected to fall. That share mixes what the last batches achieved with what more trials may still
+// achieve: it shrinks with the number of trials made and with how near the task's arithmetic rate is
+// to the best rate any task of the job has reached.
+#include "search/task_scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tilewright::search {
+namespace {
+
+constexpr std::size_t kWindow = 4;        // batches looked back at
+constexpr double kTrustInHistory = 0.4;   // the rest goes to what may still be possible
+constexpr double kLeastHeadroom = 0.1;    // a task at the best rate may improve all the same
+// A task without a working config counts as if it ran at a tenth of the best rate.
+constexpr double kUnknownSlowness = 10;
+
+}  // namespace
+
+TaskScheduler::TaskScheduler(std::vector<ScheduledTask> tasks, const SchedulerOptions& options)
+    : options_(options), tasks_(tasks.size()) {
+  for (std::size_t i = 0; i < tasks.size(); ++i) tasks_[i].task = tasks[i];
+}
+
+double TaskScheduler::BestRate() const {
+  double rate = 0;
+  for (const State& state : tasks_) {
+    if (state.best > 0) rate = std::max(rate, state.task.macs / state.best);
+  }
+  return rate;
+}
+
+double TaskScheduler::Gain(int task, std::int64_t trials) const {
+  const State& state = At(task);
+  const double rate = BestRate();
+  double seconds = state.best;
+  if (seconds <= 0) {
+    seconds = rate > 0 ? kUnknownSlowness * std::max(1.0, state.task.macs) / rate : 1;
+  }
+  const double headroom =
+      rate > 0 ? std::max(kLeastHeadroom, 1 - state.task.macs / seconds / rate) : 1;
+  const auto next = static_cast<double>(trials);
+  const double possible =
+      headroom * next / (static_cast<double>(std::max(state.proposed, state.told)) + next);
+  double recent = 0;
+  if (state.recent.size() >= 2 && state.recent.front().best > 0) {
+    const State::Point& then = state.recent.front();
+    const auto made = static_cast<double>(std::max<std::int64_t>(1, state.told - then.told));
+    recent = (then.best - state.best) / then.best * next / made;
+  }
+  return state.task.weight * seconds *
+         (kTrustInHistory * recent + (1 - kTrustInHistory) * possible);
+}
+
+std::optional<int> TaskScheduler::Next() const {
+  std::optional<int> chosen;
+  const auto better = [this](int a, int b) {
+    const bool needs_a = At(a).proposed < options_.min_trials;
+    const bool needs_b = At(b).proposed < options_.min_trials;
+    if (needs_a != needs_b) return needs_a;
+    if (needs_a) return At(a).proposed < At(b).proposed;
+    return Gain(a) > Gain(b);
+  };
+  for (int i = 0; i < static_cast<int>(tasks_.size()); ++i) {
+    if (!At(i).retired && (!chosen || better(i, *chosen))) chosen = i;
+  }
+  return chosen;
+}
+
+void TaskScheduler::Proposed(int task, std::int64_t trials) { At(task).proposed += trials; }
+
+void TaskScheduler::Told(int task, std::int64_t trials, double best_seconds) {
+  State& state = At(task);
+  state.told += trials;
+  state.best = best_seconds;
+  state.recent.push_back({state.told, best_seconds});
+  if (state.recent.size() > kWindow) state.recent.erase(state.recent.begin());
+  if (best_seconds > 0 &&
+      (state.noted_best == 0 ||
+       best_seconds < state.noted_best * (1 - options_.early_stop_improvement))) {
+    state.noted_best = best_seconds;
+    state.noted_told = state.told;
+  }
+}
+
+void TaskScheduler::Retire(int task) { At(task).retired = true; }
+
+bool TaskScheduler::Stale(int task) const {
+  const State& state = At(task);
+  return options_.early_stop_trials > 0 && state.told >= options_.min_trials &&
+         state.told - state.noted_told >= options_.early_stop_trials;
+}
+
+}  // namespace tilewright::search

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tilewright::search {
+
+/// What the scheduler knows of a task from the start.
+struct ScheduledTask {
+  double weight = 1;  ///< occurrences in the network
+  double macs = 0;    ///< of one run
+};
+
+struct SchedulerOptions {
+  std::int64_t min_trials = 16;         ///< every task gets these first
+  std::int64_t early_stop_trials = 256; ///< without improvement; 0 = never
+  double early_stop_improvement = 0.01;
+};
+
+/// Decides which task gets the next batch: the one whose next trials are expected to shorten the
+/// network most. Deterministic; ties go to the first task.
+/// Source: the gradient of Ansor's task scheduler (Zheng et al., OSDI 2020), simplified.
+class TaskScheduler {
+ public:
+  TaskScheduler(std::vector<ScheduledTask> tasks, const SchedulerOptions& options);
+
+  /// The task for the next batch; nullopt when every task is retired.
+  std::optional<int> Next() const;
+  /// A batch of so many trials was proposed for the task.
+  void Proposed(int task, std::int64_t trials);
+  /// A batch came back; best_seconds is the task's best so far, 0 if none.
+  void Told(int task, std::int64_t trials, double best_seconds);
+  /// The task gets no more trials.
+  void Retire(int task);
+  bool retired(int task) const { return At(task).retired; }
+  /// Whether the task went early_stop_trials without improvement.
+  bool Stale(int task) const;
+  /// Expected seconds saved in the network by the next `trials` of the task.
+  double Gain(int task, std::int64_t trials = 8) const;
+
+ private:
+  struct State {
+    ScheduledTask task;
+    std::int64_t proposed = 0, told = 0;
+    double best = 0;
+    double noted_best = 0;        ///< best at the last improvement worth the name
+    std::int64_t noted_told = 0;  ///< trials told at that moment
+    struct Point {
+      std::int64_t told = 0;
+      double best = 0;
+    };
+    std::vector<Point> recent;    ///< the last few batches
+    bool retired = false;
+  };
+  State& At(int task) { return tasks_[static_cast<std::size_t>(task)]; }
+  const State& At(int task) const { return tasks_[static_cast<std::size_t>(task)]; }
+  double BestRate() const;
+  SchedulerOptions options_;
+  std::vector<State> tasks_;
+};
+
+}  // namespace tilewright::search

@@ -1,0 +1,64 @@
+#include "search/task_state.h"
+
+#include <algorithm>
+
+namespace tilewright::search {
+namespace {
+
+// Trials kept for other tasks to learn from: a few batches say what is fast and what is not.
+constexpr std::size_t kFirstTrials = 64;
+
+}  // namespace
+
+void TaskState::Note(const Told& told, bool verified, std::size_t keep_fastest) {
+  ++report.trials;
+  if (told.outcome != Outcome::kOk || told.value <= 0) {
+    ++report.failures[std::string(OutcomeName(told.outcome))];
+    report.current_seconds = 0;
+    return;
+  }
+  report.current_seconds = told.value;
+  if (default_point == told.point) report.default_seconds = told.value;
+  if (!verified) return;
+  const auto slower = std::find_if(fastest.begin(), fastest.end(), [&told](const Told& other) {
+    return told.value < other.value || (told.value == other.value && told.point < other.point);
+  });
+  fastest.insert(slower, told);
+  if (fastest.size() > std::max<std::size_t>(1, keep_fastest)) fastest.pop_back();
+  const Told& best = fastest.front();
+  if (best.point == told.point) {
+    const auto which = static_cast<std::size_t>(best.point.space);
+    report.best_seconds = best.value;
+    report.best_template = space.templates[which]->key;
+    report.best_config = space.spaces[which].At(best.point.index);
+  }
+}
+
+void TaskState::Tell(const Told& told) {
+  to_tell.push_back(told);
+  if (first_trials.size() < kFirstTrials) first_trials.push_back(told);
+  if (told.outcome == Outcome::kOk && told.value > 0 &&
+      (told_best_seconds == 0 || told.value < told_best_seconds)) {
+    told_best_seconds = told.value;
+  }
+}
+
+Result<std::unique_ptr<TaskState>> MakeTaskState(const TuneTask& task) {
+  Result<SearchSpace> space = MakeSearchSpace(task.task, task.epilogue);
+  TW_RETURN_IF_ERROR(space);
+  auto state = std::make_unique<TaskState>();
+  state->input = task;
+  state->key = task.task.workload.Key();
+  state->space = std::move(*space);
+  state->inspector = std::make_unique<TemplateInspector>(state->space);
+  const std::vector<Point> defaults = DefaultPoints(state->space);
+  if (!defaults.empty()) state->default_point = defaults.front();
+  state->report.key = state->key;
+  state->report.epilogue = task.epilogue.ToString();
+  state->report.occurrences = task.occurrences;
+  state->report.macs = task.task.workload.macs();
+  state->report.space_size = state->space.size();
+  return state;
+}
+
+}  // namespace tilewright::search

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/inspector.h"
+#include "search/job_log.h"
+#include "search/registry.h"
+#include "search/report.h"
+#include "search/space.h"
+#include "search/strategy.h"
+#include "search/tuner.h"
+
+namespace tilewright::search {
+
+/// One task while its job runs: the space, the strategy, and what is known so far.
+///
+/// The strategy is touched by the thinking thread only; everything else by the thread of Tune.
+struct TaskState {
+  TuneTask input;
+  std::string key;                       ///< of its log entries and records: the workload's key
+  SearchSpace space;
+  std::unique_ptr<Inspector> inspector;
+  std::unique_ptr<Strategy> strategy;    ///< made when the task is first asked for points
+  TaskReport report;
+
+  /// Results the strategy has not been told yet, in the order in which it will be.
+  std::vector<Told> to_tell;
+  /// The first trials told, for other tasks to learn from.
+  std::vector<Told> first_trials;
+  double told_best_seconds = 0;          ///< fastest of all told, 0 if none is ok
+  /// The fastest verified points, fastest first.
+  std::vector<Told> fastest;
+  std::optional<Point> default_point;
+  std::optional<BestEntry> raced;
+  std::int64_t last_attempt = 0;         ///< highest attempt number of any race
+  std::int64_t last_batch = -1;          ///< the newest batch asked for this task
+
+  /// A lesson on its way to the learning thread and back to the strategy.
+  std::mutex lesson_mutex;               ///< guards the three below
+  std::unique_ptr<Lesson> lesson;        ///< about to be learned
+  std::unique_ptr<Lesson> learned;
+  bool learning = false;
+
+  /// Takes one durable result into the report and `fastest`; trials are counted here.
+  void Note(const Told& told, bool verified, std::size_t keep_fastest);
+  /// Takes one result, in the order in which the strategy is told, into what decisions rest on.
+  void Tell(const Told& told);
+};
+
+/// A batch of points on its way through the measurer.
+struct BatchState {
+  std::int64_t number = 0;
+  int task = 0;
+  std::vector<Point> points;
+  std::vector<std::optional<Told>> results;  ///< parallel to points; durable ones only
+  std::size_t done = 0;
+  bool complete() const { return done == points.size(); }
+};
+
+/// Builds space and inspector. Errors: kUnsupported if no template serves the task.
+Result<std::unique_ptr<TaskState>> MakeTaskState(const TuneTask& task);
+
+}  // namespace tilewright::search

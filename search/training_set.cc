@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "search/model_guided.h"
+
+namespace tilewright::search {
+namespace {
+
+// With so many own trials those of other tasks have nothing to add.
+constexpr std::size_t kEnoughOwn = 96;
+// Beyond this training would take longer than the trials it serves.
+constexpr std::size_t kMaxOwn = 2048;
+constexpr std::size_t kKeptFastest = 512;
+
+/// Adds one group; a trial that can not be described any more (its template changed) is left out.
+void AddGroup(const Inspector& inspector, const std::vector<Told>& trials,
+              cost_model::Dataset& data) {
+  double best = 0;
+  for (const Told& told : trials) {
+    if (told.outcome == Outcome::kOk && told.value > 0 && (best == 0 || told.value < best)) {
+      best = told.value;
+    }
+  }
+  const auto width = static_cast<std::size_t>(cost_model::FeatureCount());
+  std::uint32_t rows = 0;
+  for (const Told& told : trials) {
+    data.features.resize(data.features.size() + width);
+    const std::span<float> row(data.features.data() + data.features.size() - width, width);
+    if (!inspector.Features(told.point, row).ok()) {
+      data.features.resize(data.features.size() - width);
+      continue;
+    }
+    const bool ok = told.outcome == Outcome::kOk && told.value > 0;
+    data.scores.push_back(ok ? static_cast<float>(best / told.value) : 0);
+    ++rows;
+  }
+  if (rows > 0) data.group_sizes.push_back(rows);
+}
+
+}  // namespace
+
+cost_model::Dataset MakeDataset(const Inspector& inspector, const std::vector<Told>& own,
+                                const std::vector<WarmGroup>& warm) {
+  cost_model::Dataset data;
+  if (own.size() < kEnoughOwn) {
+    for (const WarmGroup& group : warm) AddGroup(*group.inspector, group.trials, data);
+  }
+  if (own.size() <= kMaxOwn) {
+    AddGroup(inspector, own, data);
+    return data;
+  }
+  const std::size_t newest = own.size() - (kMaxOwn - kKeptFastest);
+  std::vector<Told> kept(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(newest));
+  const auto rank = [](const Told& told) {
+    return told.outcome == Outcome::kOk && told.value > 0 ? 1 / told.value : 0;
+  };
+  std::stable_sort(kept.begin(), kept.end(),
+                   [&](const Told& a, const Told& b) { return rank(a) > rank(b); });
+  kept.resize(kKeptFastest);
+  kept.insert(kept.end(), own.begin() + static_cast<std::ptrdiff_t>(newest), own.end());
+  AddGroup(inspector, kept, data);
+  return data;
+}
+
+}  // namespace tilewright::search

@@ -1,0 +1,377 @@
+// The pipeline: propose, build, run and learn, all at once.
+//
+//   thread of Tune   plans batches, feeds the measurer, takes its replies, counts what is durable
+//   thinker          tells a strategy its results and asks it for the next batch
+//   learner          trains cost models; proposals go on with the last one meanwhile
+//   writer           makes trials and log entries durable, several per transaction
+//
+// Batches are numbered over the whole job. A batch is planned when at most `lookahead` earlier ones
+// are unfinished, and on planning batch n exactly the batches up to n - 1 - lookahead are told (in
+// their order, points in the order asked), whatever else has come back by then: so which task gets
+// the batch and what it is asked do not depend on how fast single trials were, a resumed job
+// proposes what the uninterrupted one would have, and two batches keep builders and runner busy. Only
+// when the pipeline runs dry behind one slow trial is the next batch planned early; the log says so.
+#include "search/tuner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "search/tuner_impl.h"
+#include "src/base/math.h"
+
+namespace tilewright::search {
+namespace {
+
+constexpr double kPollSeconds = 0.02;     // longest wait for a reply before looking around
+constexpr double kPatienceSeconds = 0.3;  // a dry pipeline waits for one slow trial
+constexpr double kIdleSeconds = 0.002;
+
+}  // namespace
+
+BatchState* TuneRun::FindBatch(std::int64_t number) {
+  for (BatchState& batch : batches_) {
+    if (batch.number == number) return &batch;
+  }
+  return nullptr;
+}
+
+double TuneRun::Elapsed() const {
+  return earlier_seconds_ + context_.clock->MonotonicSeconds() - start_seconds_;
+}
+
+double TuneRun::EtaSeconds() const {
+  double eta = 0;
+  if (settings_.budget_seconds > 0) eta = std::max(0.0, settings_.budget_seconds - Elapsed());
+  if (settings_.trials > 0 && trials_this_run_ > 0) {
+    const double per_trial = (context_.clock->MonotonicSeconds() - start_seconds_) /
+                             static_cast<double>(trials_this_run_);
+    const double left = per_trial * static_cast<double>(std::max<std::int64_t>(
+                                        0, settings_.trials - trials_));
+    eta = eta > 0 ? std::min(eta, left) : left;
+  }
+  return eta;
+}
+
+std::string TuneRun::LimitReached() const {
+  if (settings_.trials > 0 && proposed_trials_ >= settings_.trials) return "trials";
+  if (settings_.budget_seconds > 0 && Elapsed() >= settings_.budget_seconds) return "budget";
+  return {};
+}
+
+void TuneRun::Retire(int task, std::string reason) {
+  TaskState& state = TaskAt(task);
+  if (state.report.finished) return;
+  scheduler_->Retire(task);
+  state.report.finished = true;
+  state.report.finish_reason = std::move(reason);
+  if (context_.observer != nullptr) context_.observer->TaskFinished(state.report, task);
+}
+
+void TuneRun::TellBatch(const BatchState& batch) {
+  TaskState& state = TaskAt(batch.task);
+  for (const auto& told : batch.results) state.Tell(*told);
+  scheduler_->Told(batch.task, std::ssize(batch.points), state.told_best_seconds);
+  const std::int64_t number = batch.number;
+  std::erase_if(batches_, [number](const BatchState& other) { return other.number == number; });
+}
+
+std::vector<std::int64_t> TuneRun::TellFinishedBatches(std::int64_t upto) {
+  std::vector<std::int64_t> told;
+  for (const BatchState& batch : batches_) {
+    if (batch.number <= upto && batch.complete()) told.push_back(batch.number);
+  }
+  for (std::int64_t number : told) TellBatch(*FindBatch(number));
+  return told;
+}
+
+void TuneRun::RetireStaleTasks() {
+  for (int i = 0; i < static_cast<int>(tasks_.size()); ++i) {
+    if (!scheduler_->retired(i) && scheduler_->Stale(i)) Retire(i, "no improvement");
+  }
+}
+
+int TuneRun::BatchSize() const {
+  std::int64_t size = settings_.batch;
+  if (settings_.trials > 0) size = std::min(size, settings_.trials - proposed_trials_);
+  return static_cast<int>(std::max<std::int64_t>(1, size));
+}
+
+std::int64_t TuneRun::Lookahead() const {
+  return std::max<std::int64_t>(1, CeilDiv(context_.measurer->capacity(), settings_.batch));
+}
+
+bool TuneRun::MayPlan(double now) {
+  if (planned_ || !LimitReached().empty()) return false;
+  const std::int64_t upto = next_batch_ - 1 - Lookahead();
+  const bool finished = std::all_of(
+      batches_.begin(), batches_.end(),
+      [upto](const BatchState& batch) { return batch.number > upto || batch.complete(); });
+  if (finished) {
+    blocked_since_ = -1;
+    return true;
+  }
+  if (!to_submit_.empty() ||
+      context_.measurer->in_flight() * 2 > context_.measurer->capacity()) {
+    blocked_since_ = -1;
+    return false;
+  }
+  if (blocked_since_ < 0) blocked_since_ = now;
+  return now - blocked_since_ >= kPatienceSeconds;
+}
+
+Status TuneRun::Plan() {
+  AskEntry entry;
+  entry.batch = next_batch_;
+  entry.told = TellFinishedBatches(next_batch_ - 1 - Lookahead());
+  RetireStaleTasks();
+  const std::optional<int> task = scheduler_->Next();
+  if (!task) return {};
+  TaskState& state = TaskAt(*task);
+  if (state.strategy == nullptr) {
+    BeginEntry begin;
+    if (settings_.warm_start) begin = pool_->Choose(tasks_, *task);
+    TW_RETURN_IF_ERROR(MakeStrategy(*task, begin));
+    Writer::Item item;
+    item.log.push_back(Encode(state.key, begin));
+    writer_->Push(std::move(item));
+  }
+  entry.elapsed_seconds = Elapsed();
+  planned_ = std::move(entry);
+  thinker_.Post([this, which = *task, count = BatchSize(),
+                 results = std::exchange(state.to_tell, {})]() mutable {
+    Think(which, count, std::move(results));
+  });
+  return {};
+}
+
+void TuneRun::Think(int task, int count, std::vector<Told> results) {
+  const double start = context_.clock->MonotonicSeconds();
+  TaskState& state = TaskAt(task);
+  Strategy& strategy = *state.strategy;
+  std::unique_ptr<Lesson> learned;
+  bool learning = false;
+  {
+    const std::lock_guard lock(state.lesson_mutex);
+    learned = std::move(state.learned);
+    learning = state.learning;
+  }
+  if (learned != nullptr) strategy.Finish(std::move(learned));
+  const bool first = state.last_batch < 0;
+  strategy.Tell(results);
+  // The first model (of other tasks' trials) is waited for: without it proposals would be random.
+  if (!learning) Learn(task, first || !context_.threads);
+  Asked asked;
+  asked.task = task;
+  asked.points = strategy.Ask(count);
+  asked.memo = strategy.Memo();
+  asked.filtered = strategy.filtered();
+  model_seconds_.fetch_add(context_.clock->MonotonicSeconds() - start);
+  const std::lock_guard lock(asked_mutex_);
+  asked_ = std::move(asked);
+}
+
+void TuneRun::Learn(int task, bool wait) {
+  TaskState& state = TaskAt(task);
+  std::unique_ptr<Lesson> lesson = state.strategy->NextLesson();
+  if (lesson == nullptr) return;
+  if (wait) {
+    // A lesson that fails leaves the strategy with the model it has.
+    if (lesson->Run().ok()) state.strategy->Finish(std::move(lesson));
+    return;
+  }
+  {
+    const std::lock_guard lock(state.lesson_mutex);
+    state.learning = true;
+    state.lesson = std::move(lesson);
+  }
+  learner_.Post([this, &state] {
+    std::unique_ptr<Lesson> mine;
+    {
+      const std::lock_guard lock(state.lesson_mutex);
+      mine = std::move(state.lesson);
+    }
+    const double start = context_.clock->MonotonicSeconds();
+    const bool ok = mine->Run().ok();
+    model_seconds_.fetch_add(context_.clock->MonotonicSeconds() - start);
+    const std::lock_guard lock(state.lesson_mutex);
+    state.learning = false;
+    if (ok) state.learned = std::move(mine);
+  });
+}
+
+Status TuneRun::TakeAsked() {
+  std::optional<Asked> asked;
+  {
+    const std::lock_guard lock(asked_mutex_);
+    asked = std::exchange(asked_, std::nullopt);
+  }
+  if (!asked) return {};
+  TaskState& state = TaskAt(asked->task);
+  state.report.filtered = asked->filtered;
+  AskEntry entry = std::move(*planned_);
+  planned_.reset();
+  entry.points = asked->points;
+  entry.memo = std::move(asked->memo);
+  Writer::Item item;
+  item.log.push_back(Encode(state.key, entry));
+  writer_->Push(std::move(item));
+  state.last_batch = entry.batch;
+  next_batch_ = entry.batch + 1;
+  if (entry.points.empty()) {
+    Retire(asked->task, "exhausted");
+    return {};
+  }
+  BatchState batch;
+  batch.number = entry.batch;
+  batch.task = asked->task;
+  batch.points = std::move(entry.points);
+  batch.results.resize(batch.points.size());
+  proposed_trials_ += std::ssize(batch.points);
+  scheduler_->Proposed(asked->task, std::ssize(batch.points));
+  to_submit_.push_back(batch.number);
+  batches_.push_back(std::move(batch));
+  return {};
+}
+
+Status TuneRun::Submit(BatchState& batch) {
+  TaskState& state = TaskAt(batch.task);
+  for (std::size_t slot = 0; slot < batch.points.size(); ++slot) {
+    if (batch.results[slot]) continue;
+    measure::Request request;
+    request.ticket = next_ticket_++;
+    request.candidate = ToCandidate(state.space, batch.points[slot]);
+    request.best_seconds = state.report.best_seconds;
+    places_[request.ticket] = {batch.number, slot};
+    TW_RETURN_IF_ERROR(context_.measurer->Submit(std::move(request)));
+  }
+  return {};
+}
+
+Status TuneRun::SubmitNew() {
+  while (!to_submit_.empty()) {
+    const std::int64_t number = to_submit_.front();
+    to_submit_.pop_front();
+    TW_RETURN_IF_ERROR(Submit(*FindBatch(number)));
+  }
+  return {};
+}
+
+void TuneRun::Acknowledge(const Writer::Item& item) {
+  const auto place = places_.find(item.ticket);
+  TW_CHECK(place != places_.end());
+  BatchState& batch = *FindBatch(place->second.batch);
+  TaskState& state = TaskAt(batch.task);
+  const Trial& trial = item.trials.front();
+  const Told told{batch.points[place->second.slot], trial.outcome, trial.value};
+  batch.results[place->second.slot] = told;
+  ++batch.done;
+  places_.erase(place);
+  ++trials_;
+  ++trials_this_run_;
+  state.Note(told, trial.verified, static_cast<std::size_t>(settings_.finalists));
+  if (context_.observer != nullptr) {
+    context_.observer->TrialDone(state.report, batch.task, trial, EtaSeconds());
+  }
+}
+
+Status TuneRun::Pump(double timeout_seconds) {
+  Result<std::optional<measure::Reply>> reply = std::optional<measure::Reply>();
+  if (context_.measurer->in_flight() > 0) reply = context_.measurer->Next(timeout_seconds);
+  TW_RETURN_IF_ERROR(reply);
+  while (reply->has_value()) {
+    const auto place = places_.find((*reply)->ticket);
+    TW_CHECK(place != places_.end(), "the measurer returned a ticket that was not submitted");
+    const BatchState& batch = *FindBatch(place->second.batch);
+    TellEntry entry;
+    entry.batch = batch.number;
+    entry.slot = static_cast<std::int64_t>(place->second.slot);
+    Trial& trial = (*reply)->trial;
+    entry.told = {batch.points[place->second.slot], trial.outcome, trial.value};
+    entry.verified = trial.verified;
+    Writer::Item item;
+    item.ticket = place->first;
+    item.log.push_back(Encode(TaskAt(batch.task).key, entry));
+    item.trials.push_back(std::move(trial));
+    writer_->Push(std::move(item));
+    if (!context_.threads || context_.measurer->in_flight() == 0) break;
+    reply = context_.measurer->Next(0);
+    TW_RETURN_IF_ERROR(reply);
+  }
+  Result<std::vector<Writer::Item>> durable = writer_->Collect();
+  TW_RETURN_IF_ERROR(durable);
+  for (const Writer::Item& item : *durable) Acknowledge(item);
+  return {};
+}
+
+Status TuneRun::Search() {
+  if (context_.threads) {
+    TW_RETURN_IF_ERROR(thinker_.StartThread());
+    TW_RETURN_IF_ERROR(learner_.StartThread());
+    TW_RETURN_IF_ERROR(writer_->StartThread());
+  }
+  const measure::TimeSplit before = context_.measurer->time_split();
+  while (!StopRequested()) {
+    const double now = context_.clock->MonotonicSeconds();
+    if (MayPlan(now)) TW_RETURN_IF_ERROR(Plan());
+    TW_RETURN_IF_ERROR(TakeAsked());
+    TW_RETURN_IF_ERROR(SubmitNew());
+    if (places_.empty() && !planned_) {
+      if (!LimitReached().empty()) break;
+      RetireStaleTasks();
+      if (!scheduler_->Next()) break;
+    }
+    // With nothing in flight there is nothing to wait for but the thinker or the writer.
+    if (context_.measurer->in_flight() == 0 && context_.threads) {
+      context_.clock->SleepSeconds(kIdleSeconds);
+    }
+    TW_RETURN_IF_ERROR(Pump(planned_ ? kPollSeconds / 4 : kPollSeconds));
+  }
+  interrupted_ = StopRequested();
+  const std::string reason = interrupted_ ? "stopped" : LimitReached();
+  search_seconds_ = context_.clock->MonotonicSeconds() - start_seconds_;
+  split_ = context_.measurer->time_split();
+  split_.wall_seconds -= before.wall_seconds;
+  split_.runner_busy_seconds -= before.runner_busy_seconds;
+  split_.runner_timing_seconds -= before.runner_timing_seconds;
+  split_.builder_busy_seconds -= before.builder_busy_seconds;
+  split_.idle_seconds -= before.idle_seconds;
+  for (int i = 0; i < static_cast<int>(tasks_.size()); ++i) {
+    Retire(i, reason.empty() ? "no improvement" : reason);
+  }
+  return writer_->Flush();
+}
+
+TuneReport TuneRun::Report() {
+  TuneReport report;
+  for (const auto& task : tasks_) report.tasks.push_back(task->report);
+  report.trials = trials_;
+  report.trials_this_run = trials_this_run_;
+  report.wall_seconds = context_.clock->MonotonicSeconds() - start_seconds_;
+  if (search_seconds_ > 0) {
+    report.trials_per_second = static_cast<double>(trials_this_run_) / search_seconds_;
+  }
+  report.split = split_;
+  report.model_seconds = model_seconds_;
+  report.resolution = context_.measurer->resolution();
+  report.interrupted = interrupted_;
+  return report;
+}
+
+Result<TuneReport> Tune(const std::vector<TuneTask>& tasks, const JobSettings& settings,
+                        const TuneContext& context) {
+  if (tasks.empty()) return InvalidArgument("nothing to tune: no task");
+  if (settings.batch < 1) {
+    return InvalidArgument("batch: " + std::to_string(settings.batch) + ", expected at least 1");
+  }
+  TuneRun run(settings, context);
+  TW_RETURN_IF_ERROR(run.Open(tasks));
+  TW_RETURN_IF_ERROR(run.Search());
+  TuneReport report = run.Report();
+  if (!report.interrupted) {
+    TW_RETURN_IF_ERROR(run.Race());
+    report = run.Report();
+  }
+  return report;
+}
+
+}  // namespace tilewright::search

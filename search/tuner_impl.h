@@ -1,0 +1,120 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/task_scheduler.h"
+#include "search/task_state.h"
+#include "search/tuner.h"
+#include "search/warm_start.h"
+#include "search/worker.h"
+#include "search/writer.h"
+
+namespace tilewright::search {
+
+/// One call of Tune. See tuner.cc for the order of events.
+class TuneRun {
+ public:
+  TuneRun(const JobSettings& settings, const TuneContext& context)
+      : settings_(settings), context_(context) {}
+
+  /// Spaces, job and, if the job has been run before, its state (resume.cc).
+  Status Open(const std::vector<TuneTask>& tasks);
+  /// Searches until the limits are reached, every task is retired, or stop is requested.
+  Status Search();
+  /// Races the finalists of every task and stores the winners (race.cc).
+  Status Race();
+  TuneReport Report();
+
+ private:
+  /// What a piece of thinking gives back to the thread of Tune.
+  struct Asked {
+    int task = 0;
+    std::vector<Point> points;
+    std::string memo;
+    std::int64_t filtered = 0;
+    Status status;
+  };
+  /// A submitted point by its ticket.
+  struct Place {
+    std::int64_t batch = 0;
+    std::size_t slot = 0;
+  };
+
+  // resume.cc
+  Status Resume();
+  Status Replay(const std::vector<TaskLog>& logs);
+  Status ReplayAsk(int task, const AskEntry& ask,
+                   const std::map<std::pair<std::int64_t, std::int64_t>, const TellEntry*>& tells);
+  Status MakeStrategy(int task, const BeginEntry& begin);
+
+  // tuner.cc
+  std::int64_t Lookahead() const;
+  bool MayPlan(double now);
+  Status Plan();
+  int BatchSize() const;
+  /// Hands the results of a complete batch to scheduler and task, and forgets it.
+  void TellBatch(const BatchState& batch);
+  std::vector<std::int64_t> TellFinishedBatches(std::int64_t upto);
+  void RetireStaleTasks();
+  void Think(int task, int count, std::vector<Told> results);
+  void Learn(int task, bool wait);
+  Status TakeAsked();
+  Status Submit(BatchState& batch);
+  Status SubmitNew();
+  Status Pump(double timeout_seconds);
+  void Acknowledge(const Writer::Item& item);
+  void Retire(int task, std::string reason);
+  bool StopRequested() const { return context_.stop != nullptr && context_.stop->load(); }
+  double Elapsed() const;
+  double EtaSeconds() const;
+  std::string LimitReached() const;
+
+  // race.cc
+  Status RaceTask(int task);
+
+  BatchState* FindBatch(std::int64_t number);
+  TaskState& TaskAt(int task) { return *tasks_[static_cast<std::size_t>(task)]; }
+
+  const JobSettings& settings_;
+  const TuneContext& context_;
+  std::vector<std::unique_ptr<TaskState>> tasks_;
+  std::unique_ptr<TaskScheduler> scheduler_;
+  std::unique_ptr<WarmPool> pool_;
+  records::Job job_;
+
+  // The pipeline.
+  std::deque<BatchState> batches_;         // not told yet, in order of their numbers
+  std::int64_t next_batch_ = 0;
+  std::deque<std::int64_t> to_submit_;     // numbers of batches
+  std::map<std::uint64_t, Place> places_;  // of what is submitted and not durable
+  std::uint64_t next_ticket_ = 1;
+  std::optional<AskEntry> planned_;        // the ask under way
+  double blocked_since_ = -1;              // of the pipeline running dry behind one slow trial
+  std::int64_t proposed_trials_ = 0;       // of all lives
+
+  // Bookkeeping.
+  std::int64_t trials_ = 0, trials_this_run_ = 0;
+  double start_seconds_ = 0;               // of this run
+  double search_seconds_ = 0;              // wall time of Search in this run
+  double earlier_seconds_ = 0;             // wall time of earlier lives
+  measure::TimeSplit split_;               // of this run's Search
+  bool interrupted_ = false;
+
+  std::mutex asked_mutex_;
+  std::optional<Asked> asked_;             // guarded by asked_mutex_
+  std::atomic<double> model_seconds_{0};
+  // Last, so that they end first: their work refers to the members above.
+  std::unique_ptr<Writer> writer_;
+  Worker learner_;
+  Worker thinker_;
+};
+
+}  // namespace tilewright::search

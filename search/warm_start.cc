@@ -1,0 +1,99 @@
+#include "search/warm_start.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tilewright::search {
+namespace {
+
+constexpr std::size_t kMaxGroups = 6;        // a strategy begins with
+constexpr std::int64_t kMaxGroupTrials = 64;
+constexpr std::int64_t kLeastTrials = 16;    // fewer say nothing about ranks
+constexpr std::int64_t kMaxRead = 20'000;    // of the store
+constexpr std::string_view kStorePrefix = "store:";
+
+}  // namespace
+
+Result<WarmPool> WarmPool::Load(const records::Store& store, std::int64_t job,
+                                const Target& target) {
+  records::TrialFilter filter;
+  filter.target = target.ToString();
+  filter.limit = kMaxRead;
+  Result<std::vector<records::Record>> records = store.Trials(filter);
+  TW_RETURN_IF_ERROR(records);
+  WarmPool pool;
+  std::map<std::string, Group*> by_key;  // null: no template serves it
+  for (const records::Record& record : *records) {
+    const Candidate& candidate = record.trial.candidate;
+    if (record.job == job || record.trial.attempt != 0) continue;
+    const std::string key = candidate.task.workload.Key();
+    const auto [found, added] = by_key.try_emplace(key, nullptr);
+    if (added) {
+      Result<SearchSpace> space = MakeSearchSpace(candidate.task, candidate.epilogue);
+      if (!space.ok()) continue;
+      auto group = std::make_unique<Group>();
+      group->key = key;
+      group->op = candidate.task.workload.op_name();
+      group->space = std::move(*space);
+      group->inspector = std::make_unique<TemplateInspector>(group->space);
+      found->second = group.get();
+      pool.groups_.push_back(std::move(group));
+    }
+    Group* group = found->second;
+    if (group == nullptr || std::ssize(group->trials) >= kMaxGroupTrials) continue;
+    const Result<Point> point = Locate(group->space, candidate);
+    if (!point.ok()) continue;
+    group->trials.push_back({*point, record.trial.outcome, record.trial.value});
+  }
+  return pool;
+}
+
+BeginEntry WarmPool::Choose(const std::vector<std::unique_ptr<TaskState>>& tasks, int task) const {
+  const TaskState& own = *tasks[static_cast<std::size_t>(task)];
+  const std::string op = own.input.task.workload.op_name();
+  BeginEntry like, other;
+  const auto offer = [&](std::string key, const std::string& its_op, std::size_t trials) {
+    const auto count = std::min<std::int64_t>(static_cast<std::int64_t>(trials), kMaxGroupTrials);
+    if (count < kLeastTrials) return;
+    (its_op == op ? like : other).warm.push_back({std::move(key), count});
+  };
+  for (const auto& state : tasks) {
+    if (state->key != own.key) {
+      offer(state->key, state->input.task.workload.op_name(), state->first_trials.size());
+    }
+  }
+  for (const auto& group : groups_) {
+    if (group->key != own.key) {
+      offer(std::string(kStorePrefix) + group->key, group->op, group->trials.size());
+    }
+  }
+  like.warm.insert(like.warm.end(), other.warm.begin(), other.warm.end());
+  if (like.warm.size() > kMaxGroups) like.warm.resize(kMaxGroups);
+  return like;
+}
+
+std::vector<WarmGroup> WarmPool::Collect(const std::vector<std::unique_ptr<TaskState>>& tasks,
+                                         const BeginEntry& begin) const {
+  std::vector<WarmGroup> groups;
+  const auto add = [&groups](const Inspector& inspector, const std::vector<Told>& trials,
+                             std::int64_t count) {
+    WarmGroup group;
+    group.inspector = &inspector;
+    group.trials = trials;
+    if (std::ssize(trials) > count) group.trials.resize(static_cast<std::size_t>(count));
+    groups.push_back(std::move(group));
+  };
+  for (const BeginEntry::Source& source : begin.warm) {
+    for (const auto& state : tasks) {
+      if (state->key == source.key) add(*state->inspector, state->first_trials, source.trials);
+    }
+    for (const auto& group : groups_) {
+      if (std::string(kStorePrefix) + group->key == source.key) {
+        add(*group->inspector, group->trials, source.trials);
+      }
+    }
+  }
+  return groups;
+}
+
+}  // namespace tilewright::search

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "records/store.h"
+#include "search/job_log.h"
+#include "search/registry.h"
+#include "search/task_state.h"
+
+namespace tilewright::search {
+
+/// Trials of other tasks that a new strategy may learn from: those of the job itself and those older
+/// jobs left in the store. What it hands out refers to it.
+class WarmPool {
+ public:
+  /// Reads trials of other jobs on the same target, up to a fixed number. Those that no present
+  /// template can describe are left out. Errors: the store's.
+  static Result<WarmPool> Load(const records::Store& store, std::int64_t job,
+                               const Target& target);
+  WarmPool() = default;
+
+  /// Which trials a strategy of tasks[task] should begin with: first those of like operators.
+  BeginEntry Choose(const std::vector<std::unique_ptr<TaskState>>& tasks, int task) const;
+  /// The trials themselves, as far as they are still there.
+  std::vector<WarmGroup> Collect(const std::vector<std::unique_ptr<TaskState>>& tasks,
+                                 const BeginEntry& begin) const;
+
+ private:
+  struct Group {
+    std::string key;
+    std::string op;
+    SearchSpace space;
+    std::unique_ptr<Inspector> inspector;
+    std::vector<Told> trials;
+  };
+  std::deque<std::unique_ptr<Group>> groups_;
+};
+
+}  // namespace tilewright::search

@@ -1,0 +1,50 @@
+#include "search/worker.h"
+
+#include <utility>
+
+#include "src/base/thread.h"
+
+namespace tilewright::search {
+
+Worker::~Worker() {
+  {
+    const std::lock_guard lock(mutex_);
+    quit_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Status Worker::StartThread() {
+  Result<std::thread> thread = tilewright::StartThread([this] { Loop(); });
+  TW_RETURN_IF_ERROR(thread);
+  thread_ = std::move(*thread);
+  return {};
+}
+
+void Worker::Post(std::function<void()> work) {
+  if (!thread_.joinable()) {
+    work();
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(work));
+  }
+  wake_.notify_all();
+}
+
+void Worker::Loop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [this] { return quit_ || !queue_.empty(); });
+    if (quit_) return;
+    const std::function<void()> work = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    work();
+    lock.lock();
+  }
+}
+
+}  // namespace tilewright::search

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "src/base/status.h"
+
+namespace tilewright::search {
+
+/// Runs pieces of work one after the other, on a thread of its own or at once on the caller's.
+class Worker {
+ public:
+  Worker() = default;
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  /// Waits for the piece under way; the others are dropped.
+  ~Worker();
+
+  /// Without this call every piece runs inside Post. Errors: kUnavailable if no thread can be had.
+  Status StartThread();
+  void Post(std::function<void()> work);
+
+ private:
+  void Loop();
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> queue_;
+  bool quit_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tilewright::search
