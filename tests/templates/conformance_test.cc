@@ -52,7 +52,7 @@ constexpr Sample kSamples[] = {
      "relu"},
     {"Grouped", "group_conv2d(float32[1,16,9,9]NCHW,float32[32,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g4)->float32",
      "relu"},
-    {"Transposed", "conv2d_transpose(float32[1,8,5,5]NCHW,float32[8,12,4,4]IOHW,s2x2,p1x1x1x1,d1x1,g1)->float32",
+    {"Transposed", "conv2d_transpose(float32[1,8,5,5]NCHW,float32[8,12,4,4]IOHW,s2x2,p1x1x1x1,d1x1,g1,o0x0)->float32",
      ""},
     {"Dense", "dense(float32[1,64]MK,float32[40,64]NK)->float32", "add(channel:float32)"},
     {"DenseRows", "dense(float32[6,96]MK,float32[72,96]NK)->float32", "relu"},
