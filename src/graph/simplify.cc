@@ -90,19 +90,6 @@ bool HoldsClip(DataType dtype, const OpAttributes& clip) {
   return clip.a_min >= low && clip.a_max <= high;
 }
 
-// cast(cast(clip(x), narrow), wide) where the narrow type holds every clipped value.
-std::optional<Replacement> DropCastPair(const Graph& graph, const Operator& op,
-                                        const std::vector<int>& inputs) {
-  if (op.kind != OpKind::kCast || !op.attributes.dtype) return std::nullopt;
-  const Node* narrow = OperatorOf(graph, inputs[0], OpKind::kCast);
-  if (narrow == nullptr) return std::nullopt;
-  const Node* clip = OperatorOf(graph, narrow->inputs[0], OpKind::kClip);
-  const bool same = clip != nullptr && clip->type.dtype == *op.attributes.dtype &&
-                    clip->type.dtype.is_integer() &&
-                    HoldsClip(narrow->type.dtype, clip->op.attributes);
-  return same ? std::optional(Existing(narrow->inputs[0])) : std::nullopt;
-}
-
 // clip(x) of values that were clipped before, with casts and maxima between that keep them.
 std::optional<Replacement> DropSecondClip(const Graph& graph, const Operator& op,
                                           const std::vector<int>& inputs) {
@@ -168,7 +155,7 @@ std::optional<Replacement> JoinHardSwish(const Graph& graph, const Operator& op,
 
 using Rule = std::optional<Replacement> (*)(const Graph&, const Operator&,
                                             const std::vector<int>&);
-constexpr Rule kRules[] = {&JoinMoves, &DropCastPair, &DropSecondClip, &JoinHardSwish};
+constexpr Rule kRules[] = {&JoinMoves, &DropSecondClip, &JoinHardSwish};
 
 class Simplifier {
  public:

@@ -22,7 +22,7 @@ constexpr double kInputRms = 28;
 // A residual branch adds this share, so that a stage of many blocks does not grow.
 constexpr double kResidualShare = 0.35;
 // Of the maxima of 3x3 windows against the values (half-normal numbers that overlap).
-constexpr double kMaxPoolGain = 1.5;
+constexpr double kMaxPoolGain = 2;
 // Share of the square that a rectifier keeps of a symmetric value.
 constexpr double kReluKeeps = 0.5;
 
