@@ -3,7 +3,6 @@
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -11,6 +10,7 @@
 #include <chrono>
 
 #include "src/codegen/llvm/kernel.h"
+#include "src/codegen/llvm/machine_code.h"
 #include "src/codegen/llvm/passes.h"
 #include "src/codegen/llvm/target_machine.h"
 #include "src/target/cpu.h"
@@ -41,18 +41,6 @@ class Diagnostics final : public llvm::DiagnosticHandler {
  private:
   std::string& errors_;
 };
-
-Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
-                                    llvm::CodeGenFileType type) {
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream out(bytes);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, out, nullptr, type, /*DisableVerify=*/true)) {
-    return Unsupported("LLVM cannot write this kind of file for the target");
-  }
-  passes.run(module);
-  return std::string(bytes.begin(), bytes.end());
-}
 
 }  // namespace
 
@@ -85,7 +73,7 @@ Result<std::string> Generate(const std::vector<Program>& programs, const Target&
   spent.ir_seconds += SecondsSince(start);
 
   start = SteadyClock::now();
-  cpu::Optimize(module, **machine);
+  cpu::Optimize(module, **machine, *features);
   spent.optimize_seconds += SecondsSince(start);
   if (emit == Emit::kLlvmIr) {
     std::string text;
@@ -94,10 +82,7 @@ Result<std::string> Generate(const std::vector<Program>& programs, const Target&
   }
 
   start = SteadyClock::now();
-  Result<std::string> code = EmitMachineCode(module, **machine,
-                                             emit == Emit::kAssembly
-                                                 ? llvm::CodeGenFileType::AssemblyFile
-                                                 : llvm::CodeGenFileType::ObjectFile);
+  Result<std::string> code = cpu::EmitMachineCode(module, **machine, emit == Emit::kAssembly);
   spent.codegen_seconds += SecondsSince(start);
   if (!errors.empty()) return Internal("LLVM: " + errors);
   return code;

@@ -10,9 +10,11 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include "src/codegen/llvm/tile_scheduler.h"
+
 namespace tilewright::cpu {
 
-void Optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+void Optimize(llvm::Module& module, llvm::TargetMachine& machine, const CpuFeatures& features) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -35,8 +37,12 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine) {
       llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), /*UseMemorySSA=*/true));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::SimplifyCFGPass());
+  const bool x86 = machine.getTargetTriple().isX86();
+  const TileRegisters registers{features.vector_registers(), features.avx512, features.avx2};
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration()) passes.run(function, functions);
+    if (function.isDeclaration()) continue;
+    passes.run(function, functions);
+    if (x86) ScheduleTiles(function, registers);
   }
 }
 

@@ -3,10 +3,13 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "src/target/cpu.h"
+
 namespace tilewright::cpu {
 
 /// The short list of optimizations that explicitly vectorized code still needs: buffers to
-/// registers, common subexpressions, invariants out of loops, simple control flow.
-void Optimize(llvm::Module& module, llvm::TargetMachine& machine);
+/// registers, common subexpressions, invariants out of loops, simple control flow; then the order of
+/// register tiles (tile_scheduler.h).
+void Optimize(llvm::Module& module, llvm::TargetMachine& machine, const CpuFeatures& features);
 
 }  // namespace tilewright::cpu

@@ -1,0 +1,42 @@
+#include "src/codegen/llvm/machine_code.h"
+
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/Support/raw_ostream.h>
+
+namespace tilewright::cpu {
+
+/// TargetMachine::addPassesToEmitFile with one pass less: the machine scheduler would undo the order
+/// of register tiles (tile_scheduler.h), in which instruction selection leaves them.
+Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
+                                    bool assembly) {
+  const auto type =
+      assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
+  auto& generator = static_cast<llvm::LLVMTargetMachine&>(machine);
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  // The pass manager owns what is added to it.
+  llvm::TargetPassConfig* config = generator.createPassConfig(passes);
+  config->setDisableVerify(true);
+  config->disablePass(&llvm::MachineSchedulerID);
+  passes.add(config);
+  auto* module_info = new llvm::MachineModuleInfoWrapperPass(&generator);
+  passes.add(module_info);
+  const bool failed = config->addISelPasses();
+  if (!failed) {
+    config->addMachinePasses();
+    config->setInitialized();
+  }
+  if (failed || generator.addAsmPrinter(passes, out, nullptr, type,
+                                        module_info->getMMI().getContext())) {
+    return Unsupported("LLVM cannot write this kind of file for the target");
+  }
+  passes.add(llvm::createFreeMachineFunctionPass());
+  passes.run(module);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+}  // namespace tilewright::cpu

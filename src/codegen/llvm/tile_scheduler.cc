@@ -1,0 +1,263 @@
+// A register tile is a straight piece of code that adds products x[i] * y[j] to accumulators that
+// live across the loop around it. With A accumulators and R registers, R - A are left for operands.
+// LLVM's scheduler knows nothing of this and its register allocator then spills accumulators, which
+// puts the round trip through the store buffer into every step of the sum.
+//
+// Here the multiply-adds are split into levels (the n-th addition to each accumulator). Within a
+// level one class of operands is the outer loop, each of its values being in one register for a
+// moment; of the other, as many values as fit stay in registers, and the rest are read from memory
+// by the multiply-add itself, once per use. An empty assembly statement that may touch memory stands
+// between two reads of one address, or instruction selection would make them one again.
+
+#include "src/codegen/llvm/tile_scheduler.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/PatternMatch.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace tilewright::cpu {
+namespace {
+
+// Smaller pieces of code do not fill the registers.
+constexpr std::size_t kMinMultiplyAdds = 6;
+
+struct MultiplyAdd {
+  llvm::CallInst* call;
+  llvm::Value* acc;
+  llvm::Value* x;  // the broadcast operand, if one is
+  llvm::Value* y;
+};
+
+bool IsBroadcast(const llvm::Value* value) {
+  const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(value);
+  return shuffle != nullptr && shuffle->isZeroEltSplat();
+}
+
+bool AsMultiplyAdd(llvm::Instruction& instruction, MultiplyAdd& result) {
+  auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  if (call == nullptr || !call->getType()->isVectorTy()) return false;
+  switch (call->getIntrinsicID()) {
+    case llvm::Intrinsic::fma:
+    case llvm::Intrinsic::fmuladd:
+      result = {call, call->getArgOperand(2), call->getArgOperand(0), call->getArgOperand(1)};
+      break;
+    case llvm::Intrinsic::x86_avx512_vpdpbusd_128:
+    case llvm::Intrinsic::x86_avx512_vpdpbusd_256:
+    case llvm::Intrinsic::x86_avx512_vpdpbusd_512:
+    case llvm::Intrinsic::x86_avx512_vpdpwssd_128:
+    case llvm::Intrinsic::x86_avx512_vpdpwssd_256:
+    case llvm::Intrinsic::x86_avx512_vpdpwssd_512:
+      result = {call, call->getArgOperand(0), call->getArgOperand(1), call->getArgOperand(2)};
+      break;
+    default:
+      return false;
+  }
+  if (IsBroadcast(result.y)) std::swap(result.x, result.y);
+  return true;
+}
+
+/// One straight piece of a block without writes to memory.
+class Tile {
+ public:
+  Tile(llvm::BasicBlock& block, const TileRegisters& target) : block_(block), target_(target) {}
+
+  void Schedule() {
+    Collect();
+    if (members_.size() < kMinMultiplyAdds || !CanMove()) return;
+    std::unordered_set<llvm::Value*> operands;
+    for (const MultiplyAdd& member : members_) {
+      operands.insert(member.x);
+      operands.insert(member.y);
+    }
+    if (accumulators_ + operands.size() < static_cast<std::size_t>(target_.registers)) return;
+    for (auto& [level, members] : levels_) ScheduleLevel(members);
+    RemoveDead();
+  }
+
+ private:
+  using Level = std::vector<MultiplyAdd>;
+
+  void Collect() {
+    std::unordered_map<llvm::Value*, int> level_of;
+    for (llvm::Instruction& instruction : block_) {
+      end_ = &instruction;
+      if (instruction.isTerminator()) break;
+      const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      const bool hint =
+          intrinsic != nullptr && intrinsic->getIntrinsicID() == llvm::Intrinsic::prefetch;
+      if (instruction.mayWriteToMemory() && !hint) break;
+      MultiplyAdd member{};
+      if (!AsMultiplyAdd(instruction, member)) continue;
+      const auto before = level_of.find(member.acc);
+      const int level = before == level_of.end() ? 0 : before->second + 1;
+      level_of[member.call] = level;
+      if (level == 0) ++accumulators_;
+      members_.push_back(member);
+      calls_.insert(member.call);
+      levels_[level].push_back(member);
+    }
+  }
+
+  /// A multiply-add moves to the end of the piece: all its users there must move along or follow.
+  bool CanMove() const {
+    for (const MultiplyAdd& member : members_) {
+      if (calls_.contains(member.x) || calls_.contains(member.y)) return false;
+      for (const llvm::User* user : member.call->users()) {
+        const auto* instruction = llvm::cast<llvm::Instruction>(user);
+        if (instruction->getParent() != &block_ || llvm::isa<llvm::PHINode>(instruction)) continue;
+        if (calls_.contains(instruction)) continue;
+        if (instruction != end_ && instruction->comesBefore(end_)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// A load of this piece, or a broadcast of one: what can be read again anywhere in it.
+  bool IsRead(llvm::Value* value) const {
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    if (instruction == nullptr || instruction->getParent() != &block_) return false;
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) return load->isSimple();
+    if (!IsBroadcast(instruction)) return false;
+    auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(instruction->getOperand(0));
+    if (insert == nullptr) return false;
+    auto* load = llvm::dyn_cast<llvm::LoadInst>(insert->getOperand(1));
+    return load != nullptr && load->isSimple() && load->getParent() == &block_;
+  }
+
+  /// The value read again at the end of the piece.
+  llvm::Value* Read(llvm::Value* value) {
+    if (!IsRead(value)) return value;
+    auto* instruction = llvm::cast<llvm::Instruction>(value);
+    dead_.push_back(instruction);
+    llvm::Instruction* copy = instruction->clone();
+    if (!llvm::isa<llvm::LoadInst>(instruction)) {
+      auto* insert = llvm::cast<llvm::InsertElementInst>(instruction->getOperand(0));
+      llvm::Instruction* load = llvm::cast<llvm::LoadInst>(insert->getOperand(1))->clone();
+      llvm::Instruction* inserted = insert->clone();
+      load->insertBefore(end_);
+      inserted->setOperand(1, load);
+      inserted->insertBefore(end_);
+      copy->setOperand(0, inserted);
+    }
+    copy->insertBefore(end_);
+    read_before_.insert(value);
+    return copy;
+  }
+
+  void ForgetMemory() {
+    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(block_.getContext()), false);
+    llvm::InlineAsm* nothing = llvm::InlineAsm::get(type, "", "~{memory}", /*hasSideEffects=*/true);
+    llvm::CallInst* call = llvm::CallInst::Create(type, nothing, "", end_);
+    call->setDoesNotThrow();
+    read_before_.clear();
+  }
+
+  struct Plan {
+    bool outer_is_x = true;
+    std::size_t held = 0;  // inner values that stay in registers
+    std::size_t reads = 0;
+  };
+
+  Plan MakePlan(bool outer_is_x, std::size_t outer, std::size_t inner) const {
+    const std::size_t taken = accumulators_ + (target_.fused ? 0 : 1);
+    const auto registers = static_cast<std::size_t>(target_.registers);
+    // One for the outer value; a broadcast that cannot be folded passes through a register, too.
+    const std::size_t passing = outer_is_x || target_.folds_broadcast ? 1 : 2;
+    const std::size_t left = registers > taken + passing ? registers - taken - passing : 0;
+    Plan plan;
+    plan.outer_is_x = outer_is_x;
+    plan.held = outer == 1 ? 0 : std::min(inner, left);
+    if (passing == 2 && inner == left + 1) plan.held = outer == 1 ? 0 : inner;
+    plan.reads = outer + plan.held + (inner - plan.held) * outer;
+    return plan;
+  }
+
+  void ScheduleLevel(const Level& members) {
+    std::vector<llvm::Value*> x_values, y_values;
+    auto add = [](std::vector<llvm::Value*>& values, llvm::Value* value) {
+      if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    };
+    for (const MultiplyAdd& member : members) {
+      add(x_values, member.x);
+      add(y_values, member.y);
+    }
+    const Plan by_x = MakePlan(true, x_values.size(), y_values.size());
+    const Plan by_y = MakePlan(false, y_values.size(), x_values.size());
+    const Plan plan = by_y.reads < by_x.reads ? by_y : by_x;
+    const std::vector<llvm::Value*>& outer = plan.outer_is_x ? x_values : y_values;
+    const std::vector<llvm::Value*>& inner = plan.outer_is_x ? y_values : x_values;
+    std::unordered_map<llvm::Value*, llvm::Value*> held;
+    for (std::size_t i = 0; i < plan.held; ++i) held[inner[i]] = nullptr;
+    ForgetIfRead(x_values, y_values);
+    for (llvm::Value* value : outer) {
+      if (read_before_.contains(value)) ForgetMemory();
+      llvm::Value* outer_copy = Read(value);
+      for (const MultiplyAdd& member : members) {
+        if ((plan.outer_is_x ? member.x : member.y) != value) continue;
+        llvm::Value* other = plan.outer_is_x ? member.y : member.x;
+        llvm::Value* inner_copy = nullptr;
+        if (const auto kept = held.find(other); kept != held.end()) {
+          if (kept->second == nullptr) kept->second = Read(other);
+          inner_copy = kept->second;
+        } else {
+          if (read_before_.contains(other)) ForgetMemory();
+          inner_copy = Read(other);
+        }
+        member.call->replaceUsesOfWith(value, outer_copy);
+        member.call->replaceUsesOfWith(other, inner_copy);
+        member.call->moveBefore(end_);
+      }
+    }
+  }
+
+  void ForgetIfRead(const std::vector<llvm::Value*>& a, const std::vector<llvm::Value*>& b) {
+    auto known = [this](llvm::Value* value) { return read_before_.contains(value); };
+    if (std::any_of(a.begin(), a.end(), known) || std::any_of(b.begin(), b.end(), known)) {
+      ForgetMemory();
+    }
+  }
+
+  void RemoveDead() {
+    std::unordered_set<llvm::Instruction*> gone;
+    for (llvm::Instruction* instruction : dead_) {
+      while (instruction != nullptr && !gone.contains(instruction) && instruction->use_empty()) {
+        llvm::Instruction* next = nullptr;
+        if (IsBroadcast(instruction)) {
+          next = llvm::dyn_cast<llvm::Instruction>(instruction->getOperand(0));
+        } else if (llvm::isa<llvm::InsertElementInst>(instruction)) {
+          next = llvm::dyn_cast<llvm::Instruction>(instruction->getOperand(1));
+        }
+        gone.insert(instruction);
+        instruction->eraseFromParent();
+        instruction = next;
+      }
+    }
+  }
+
+  llvm::BasicBlock& block_;
+  const TileRegisters& target_;
+  llvm::Instruction* end_ = nullptr;  // the first instruction that does not belong to the piece
+  std::vector<MultiplyAdd> members_;
+  std::unordered_set<const llvm::Value*> calls_;
+  std::map<int, Level> levels_;
+  std::size_t accumulators_ = 0;
+  std::unordered_set<llvm::Value*> read_before_;  // since memory was last forgotten
+  std::vector<llvm::Instruction*> dead_;
+};
+
+}  // namespace
+
+void ScheduleTiles(llvm::Function& function, const TileRegisters& target) {
+  for (llvm::BasicBlock& block : function) Tile(block, target).Schedule();
+}
+
+}  // namespace tilewright::cpu
