@@ -30,7 +30,7 @@ std::int64_t WindowCount(std::int64_t in, std::int64_t before, std::int64_t afte
 
 Result<PoolWindow> PoolWindowOf(const Operator& op, const TensorType& input) {
   const OpAttributes& a = op.attributes;
-  const std::string_view layout_text = a.data_layout.empty() ? "NCHW" : a.data_layout;
+  const std::string layout_text = a.data_layout.empty() ? "NCHW" : a.data_layout;
   auto layout = Layout::Parse(layout_text);
   TW_RETURN_IF_ERROR(layout);
   const auto bad = [&](std::string_view why) {
