@@ -111,9 +111,10 @@ void PrintBinary(const ExprNode& node, int outer, std::string* out) {
     *out += " - " + std::to_string(value).substr(1);
   } else {
     *out += symbol;
-    // The right operand of an equally strong operator is set apart, except in a sum of indices.
-    const bool sum = index && node.kind == ExprKind::kAdd;
-    Print(node.args[1], sum ? own : own + 1, out);
+    // The right operand of an equally strong operator is set apart where that could matter.
+    const bool apart = !(index && node.kind == ExprKind::kAdd) && node.kind != ExprKind::kAnd &&
+                       node.kind != ExprKind::kOr;
+    Print(node.args[1], apart ? own + 1 : own, out);
   }
   if (own < outer) *out += ")";
 }
