@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "records/store.h"
+#include "src/base/status.h"
+#include "src/graph/graph.h"
+#include "src/target/cpu.h"
+#include "src/target/target.h"
+
+namespace tilewright {
+
+/// What to do about an operator that no record serves.
+enum class OnMiss : std::uint8_t { kWarn, kFail };
+
+struct CompileOptions {
+  Target target;  ///< of kind llvm; its num_threads is how many threads the model starts with
+  /// Asked in this order for each operator; the first hit counts, else the first near hit. Not
+  /// owned; may be empty: everything gets its default config.
+  std::vector<const records::Store*> stores;
+  DeviceFingerprint device;  ///< what the records must have been measured on; ProbeHostCpu()
+  OnMiss on_miss = OnMiss::kWarn;
+  int build_threads = 1;
+  /// Prefix of the C functions, [A-Za-z_][A-Za-z0-9_]*; empty: made from the graph's name.
+  std::string name;
+};
+
+/// One operator of a compiled model, in the order in which they run.
+struct OperatorReport {
+  std::string value;         ///< name of the result in the source
+  std::string op;            ///< "conv2d + bias, relu", "max_pool2d", "layout_transform", "copy"
+  std::string kernel;        ///< symbol; equal kernels share one; empty for "copy"
+  std::string workload_key;  ///< empty if it is no anchor
+  std::string template_key;
+  std::string config;  ///< Config::ToString
+  bool tuned = false;  ///< the config comes from a record
+  records::AnswerKind answer = records::AnswerKind::kMiss;
+  double expected_slowdown = 1;  ///< of a near hit
+  std::string explanation;       ///< why this config; never empty for an anchor
+  std::string layout;            ///< of the result in memory
+  std::int64_t macs = 0;
+  std::int64_t bytes = 0;  ///< of inputs, constants and the result, each once
+};
+
+struct CompiledModel {
+  std::string name;  ///< prefix of the C functions
+  std::string library_path;
+  std::string header;  ///< text of the C header
+  std::vector<OperatorReport> operators;
+  int kernels = 0;     ///< distinct ones
+  int transforms = 0;  ///< layout changes at run time
+  std::int64_t arena_bytes = 0, constant_bytes = 0;
+  double plan_seconds = 0, build_seconds = 0, link_seconds = 0;
+  /// Anchors without a record.
+  std::vector<std::string> untuned() const;
+};
+
+/// Compiles a graph (as imported; its constants must have contents) into one shared library with
+/// the C interface of the header, its constants and its runtime inside; it needs libc and libm
+/// only. Inputs and outputs keep the layouts the graph gives them.
+///
+/// Errors: kInvalidArgument for a constant without contents or a bad name; kUnsupported for a
+/// target that has no code generator; kNotFound naming all untuned operators if on_miss is kFail;
+/// kUnavailable if the library cannot be written; kInternal for a kernel that does not build.
+Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
+                              const std::string& library_path);
+
+}  // namespace tilewright

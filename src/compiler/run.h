@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/runtime/loader.h"
+#include "src/runtime/model.h"
+#include "src/runtime/roofline.h"
+#include "src/tensor/tensor.h"
+
+namespace tilewright {
+
+/// An input, an output or the result of an operator.
+struct ModelValue {
+  std::string name;
+  TensorType type;
+};
+
+/// One operator of a loaded model.
+struct ModelOperator {
+  ModelValue result;   ///< as the source has it
+  std::string op;      ///< "conv2d + add, relu"
+  std::string native;  ///< layout of `result` in the source, such as "NCHW"; empty if unknown
+  std::string layout;  ///< of the result in memory; empty: as in the source
+  std::int64_t macs = 0;
+  std::int64_t bytes = 0;
+  bool int8 = false;  ///< its products are of 8-bit integers
+};
+
+/// A library made by Compile, loaded. One run at a time; runs of several threads wait for each
+/// other.
+class ModelLibrary {
+ public:
+  /// Errors: kNotFound; kInvalidArgument if it is no compiled model; kUnsupported if it was made by
+  /// another version of the interface or for a CPU with features that this one lacks.
+  static Result<ModelLibrary> Open(const std::string& path);
+
+  const std::string& name() const { return name_; }
+  const std::string& target() const { return target_; }
+  const std::vector<ModelValue>& inputs() const { return inputs_; }
+  const std::vector<ModelValue>& outputs() const { return outputs_; }
+  const std::vector<ModelOperator>& operators() const { return operators_; }
+  /// Errors: kInvalidArgument if threads is not positive; kUnavailable if they cannot be started.
+  Status SetThreads(int threads);
+  int threads() const { return threads_; }
+
+  /// inputs: in order, of the types of inputs().
+  /// Errors: kInvalidArgument naming the input; kInternal if an operator fails, with its name.
+  Result<std::vector<Tensor>> Run(std::span<const Tensor> inputs) const;
+  /// As Run; calls `observe` after each operator with its number and its result as the source has
+  /// it (layout undone). An error of `observe` stops the run and is returned.
+  Result<std::vector<Tensor>> RunObserved(
+      std::span<const Tensor> inputs,
+      const std::function<Status(std::size_t index, Tensor result)>& observe) const;
+  /// As Run; adds each operator's seconds to `seconds` (one per operator).
+  Status RunTimed(std::span<const Tensor> inputs, std::span<double> seconds) const;
+
+ private:
+  explicit ModelLibrary(SharedLibrary library) : library_(std::move(library)) {}
+  Status Load();
+  Status CheckInputs(std::span<const Tensor> inputs) const;
+  Status RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, TwObserver observer,
+                void* context) const;
+
+  SharedLibrary library_;
+  const TwModel* model_ = nullptr;
+  TwModelFunctions functions_ = {};
+  std::string name_, target_;
+  std::vector<ModelValue> inputs_, outputs_;
+  std::vector<ModelOperator> operators_;
+  int threads_ = 1;
+};
+
+/// Where the time of a model goes.
+struct BenchReport {
+  struct Row {
+    std::string value, op, layout;
+    double seconds = 0;  ///< median of the rounds
+    std::int64_t macs = 0, bytes = 0;
+    double roofline_share = 0;  ///< least possible time / seconds
+  };
+  std::vector<Row> rows;
+  double total_seconds = 0;  ///< median of whole runs (not the sum of the rows)
+  double least_seconds = 0;  ///< fastest whole run
+  std::int64_t macs = 0;
+  double roofline_share = 0;
+  int rounds = 0, threads = 0;
+  double gflops() const { return 2e-9 * static_cast<double>(macs) / total_seconds; }
+};
+
+struct BenchOptions {
+  double seconds = 2;  ///< of measuring, after a warm-up
+  int min_rounds = 5;
+  MachinePeaks peaks;  ///< MeasurePeaks()
+};
+/// Runs the model on the given inputs until the time is over.
+Result<BenchReport> Bench(const ModelLibrary& model, std::span<const Tensor> inputs,
+                          const BenchOptions& options);
+
+}  // namespace tilewright

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/compiler/run.h"
+#include "src/graph/graph.h"
+#include "src/tensor/reference.h"
+
+namespace tilewright {
+
+/// Result of comparing one operator of a library with the reference evaluator.
+struct OperatorCheck {
+  std::string value, op;
+  Comparison comparison;
+};
+
+struct VerifyReport {
+  std::vector<OperatorCheck> checks;  ///< in the order of execution, up to the first that differs
+  std::optional<std::size_t> first_bad;  ///< position in `checks`
+  bool ok() const { return !first_bad.has_value(); }
+  /// "operator 12 (r45, conv2d + add, relu): element 1034 differs …", or "312 operators agree".
+  std::string Summary() const;
+};
+
+struct VerifyOptions {
+  double tolerance = 1e-4;  ///< of floats, relative to the reference's root mean square
+  int threads = 1;          ///< of the reference evaluator
+};
+
+/// Runs the library and, on the same inputs, the reference evaluator over the graph it was compiled
+/// from (as imported, constants with contents), and compares operator by operator: integers must be
+/// equal.
+/// Errors: kInvalidArgument if the graph is not the one the library was made from (inputs, outputs
+/// or values it lacks).
+Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<const Tensor> inputs,
+                            const VerifyOptions& options);
+
+}  // namespace tilewright

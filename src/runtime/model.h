@@ -1,0 +1,100 @@
+#pragma once
+
+/* A compiled model as data, and the few functions that run it. Plain C11: the tables are emitted by
+ * src/compiler, the functions are part of libtilewright_rt.a and so of every compiled model. */
+
+#include <stdint.h>
+
+#include "src/runtime/abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TW_MODEL_VERSION 1u
+
+enum { TW_ARENA = 0, TW_CONSTANT = 1, TW_INPUT = 2, TW_OUTPUT = 3 };
+
+/** Where a tensor is: `offset` bytes into the arena, into the constants, or into the memory the
+ *  caller gave for input / output `index`. */
+typedef struct TwPlace {
+  int32_t space;
+  int32_t index;
+  int64_t offset;
+} TwPlace;
+
+/** A tensor as the source has it. Strings end in a zero byte. */
+typedef struct TwValue {
+  const char* name;
+  const char* dtype;
+  const int64_t* shape;
+  int64_t rank;
+  int64_t bytes;
+} TwValue;
+
+/** One operator. A null kernel copies result_bytes bytes from places[0] to places[1]. The last place
+ *  is the result. */
+typedef struct TwStep {
+  TwKernel kernel;
+  const TwKernelInfo* info;
+  const TwPlace* places;
+  int64_t place_count;
+  const TwValue* result;
+  const char* op;
+  const char* native;   /* layout of the result in the source, "" if it has none */
+  const char* layout;   /* of the result in memory, "" if as in the source */
+  int64_t result_bytes; /* in memory */
+  int64_t macs;
+  int64_t bytes;        /* of inputs, constants and the result, each once */
+  int64_t flags;        /* bit 0: products of 8-bit integers */
+} TwStep;
+
+typedef struct TwModelState TwModelState;
+
+typedef struct TwModel {
+  int64_t version; /* TW_MODEL_VERSION */
+  const char* name;
+  const char* target;
+  const TwValue* inputs;
+  int64_t input_count;
+  const TwValue* outputs;
+  int64_t output_count;
+  const TwStep* steps;
+  int64_t step_count;
+  const unsigned char* constants;
+  int64_t arena_bytes;
+  int64_t threads;     /* to start with */
+  TwModelState** state; /* null until the first run */
+} TwModel;
+
+/** Called after step `step`; `result` is its result in memory, `seconds` what it took. A value other
+ *  than 0 ends the run, which then returns it. */
+typedef int32_t (*TwObserver)(void* context, int64_t step, const void* result, double seconds);
+
+enum {
+  TW_MODEL_NO_MEMORY = 101,
+  TW_MODEL_NO_THREADS = 102,
+  TW_MODEL_NULL_POINTER = 103
+};
+
+/** Runs a model. inputs and outputs: one pointer per tensor, of any alignment. Returns 0, one of the
+ *  codes above, or what a kernel returned. observer may be null. Calls of several threads wait for
+ *  each other. */
+int32_t TwModelRun(const TwModel* model, const void* const* inputs, void* const* outputs,
+                   TwObserver observer, void* context);
+/** Threads of the runs to come; 0 or one of the codes above. */
+int32_t TwModelSetThreads(const TwModel* model, int32_t threads);
+/** Frees memory and threads; the next run makes them again. */
+void TwModelRelease(const TwModel* model);
+
+/** What a library exports as `tilewright_model`, so that programs find it without its name. */
+typedef struct TwModelFunctions {
+  const TwModel* model;
+  int32_t (*run)(const TwModel*, const void* const*, void* const*, TwObserver, void*);
+  int32_t (*set_threads)(const TwModel*, int32_t);
+  void (*release)(const TwModel*);
+} TwModelFunctions;
+
+#ifdef __cplusplus
+}
+#endif
