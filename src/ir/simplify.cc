@@ -48,7 +48,11 @@ std::optional<Interval> AtomBounds(const Expr& atom, const Ranges& ranges) {
       const auto inner = BoundsOf(atom->args[0], ranges);
       if (atom->kind == ExprKind::kFloorMod) {
         if (inner && inner->min >= 0 && inner->max < divisor) return inner;
-        return Interval{0, divisor - 1};
+        // Multiples of g leave multiples of g.
+        const LinearForm form = LinearForm::Of(atom->args[0], ranges);
+        std::int64_t common = std::gcd(divisor, form.constant);
+        for (const auto& term : form.terms) common = std::gcd(common, term.coefficient);
+        return Interval{0, divisor - common};
       }
       if (!inner) return std::nullopt;
       return Interval{FloorDiv(inner->min, divisor), FloorDiv(inner->max, divisor)};

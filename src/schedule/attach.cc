@@ -109,7 +109,18 @@ Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
     buffers.push_back(buffer);
     code.push_back(EmitStage(id, *part));
   }
+  const auto inner = [&](StageId id) {
+    return parts[static_cast<std::size_t>(id.index)] &&
+           ComputedInside(schedule_, id, nest->stage, p - 1);
+  };
+  for (StageId id : schedule_.order()) {
+    const auto i = static_cast<std::size_t>(id.index);
+    if (inner(id)) allowed_[i].push_back(*parts[i]);
+  }
   code.push_back(EmitLoop(nest, p));
+  for (StageId id : schedule_.order()) {
+    if (inner(id)) allowed_[static_cast<std::size_t>(id.index)].pop_back();
+  }
   local_bytes_ = local_before;
   Stmt body = MakeBlock(std::move(code));
   for (auto buffer = buffers.rbegin(); buffer != buffers.rend(); ++buffer) {

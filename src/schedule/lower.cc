@@ -31,7 +31,10 @@ std::int64_t StatementsOf(const Stmt& stmt) {
 }  // namespace
 
 Lowering::Lowering(const Schedule& schedule, const LowerLimits& limits)
-    : schedule_(schedule), limits_(limits), realized_(schedule.stages().size()) {}
+    : schedule_(schedule),
+      limits_(limits),
+      realized_(schedule.stages().size()),
+      allowed_(schedule.stages().size()) {}
 
 Stmt Lowering::Fail(const std::string& reason) {
   if (status_.ok()) status_ = InvalidArgument(reason);

@@ -96,6 +96,10 @@ class Lowering {
   LowerLimits limits_;
   Ranges ranges_;
   std::vector<Realized> realized_;  // per stage
+  // Per stage, for each level of loops around its attach point that emitted a producer of it: the
+  // part for which that producer is large enough. What is computed at the attach point is a box
+  // again and can stick out of it, though what is really needed does not.
+  std::vector<std::vector<Part>> allowed_;
   std::int64_t local_bytes_ = 0;    // allocated around the code at hand
   std::int64_t workspace_bytes_ = 0;
   Status status_;

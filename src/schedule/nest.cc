@@ -129,13 +129,18 @@ void Lowering::RefreshGuards(Nest* nest) {
     }
     add(condition, schedule_.loop(parent).reduction);
   }
+  const auto add_bounds = [&](std::size_t d, const Expr& min, std::int64_t extent) {
+    const auto first = BoundsOf(nest->origin[d] - min, ranges_);
+    const bool low = !first || first->min < 0;
+    const bool high = !first || first->max + nest->part_extents[d] > extent;
+    add(low ? Le(min, nest->axis[d]) : Expr(), false);
+    add(high ? Lt(nest->axis[d], Simplify(min + Expr(extent), ranges_)) : Expr(), false);
+  };
   for (std::size_t d = 0; d < nest->origin.size(); ++d) {
-    const std::int64_t size = info.op.axes[d].extent;
-    const auto bounds = BoundsOf(nest->origin[d], ranges_);
-    const bool low = !bounds || bounds->min < 0;
-    const bool high = !bounds || bounds->max + nest->part_extents[d] > size;
-    add(low ? Le(Expr(0), nest->axis[d]) : Expr(), false);
-    add(high ? Lt(nest->axis[d], Expr(size)) : Expr(), false);
+    add_bounds(d, Expr(0), info.op.axes[d].extent);
+    for (const Part& part : allowed_[static_cast<std::size_t>(nest->stage.index)]) {
+      add_bounds(d, part.min[d], part.extent[d]);
+    }
   }
   Substitution axes;
   for (std::size_t a = 0; a < nest->axis.size(); ++a) {
