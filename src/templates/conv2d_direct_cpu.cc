@@ -28,6 +28,7 @@ struct Plan {
   std::int64_t lanes = 0;       // accumulators of one vector
   std::int64_t registers = 0;
   std::int64_t ic_block = 0;    // channels per block of the weight
+  std::int64_t ic_parts = 1;    // such blocks per block of the data
   int depth = 0;                // of the dot product, 0 for float
   std::string dot;
   std::int64_t oc_blocks = 0;   // of the output
@@ -85,9 +86,12 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8) {
   }
   plan.form.data =
       Blocked("NCHW", few_channels ? RoundUp(shape->c, plan.depth) : plan.lanes, 'c');
-  // The largest part of a data block that divides the channels: no products with padding.
-  plan.ic_block = few_channels ? RoundUp(shape->c, plan.depth) : std::gcd(shape->c, plan.lanes);
-  if (plan.depth > 0) plan.ic_block = RoundUp(plan.ic_block, plan.depth);
+  // The largest part of a data block that divides the channels, so that nothing is multiplied with
+  // padding; 4 at least, as loops over fewer channels cost more than that saves.
+  constexpr std::int64_t kLeastBlock = 4;
+  plan.ic_block = few_channels ? RoundUp(shape->c, plan.depth)
+                               : std::max(kLeastBlock, std::gcd(shape->c, plan.lanes));
+  if (!few_channels) plan.ic_parts = plan.lanes / plan.ic_block;
   plan.form.weight =
       int8 ? Blocked(Blocked(Blocked("OIHW", plan.ic_block / plan.depth, 'i'), plan.lanes, 'o'),
                      plan.depth, 'i')
@@ -214,12 +218,14 @@ Result<Config> DefaultOf(const Plan& plan) {
   for (std::int64_t u : IcUnrolls(plan)) {
     if (u * products <= kDefaultProducts) unroll = u;
   }
+  // Without a copy of the data if the space has that: its last value.
+  const Knob& pads = space->knobs().back();
   return LocateValues(*space, {{"register_tile", KnobValue{tile}},
                                {"pass_tiles", KnobValue{PassSizes(plan).back()}},
                                {"ic_unroll", KnobValue{unroll}},
                                {"unroll_kw", KnobValue{false}},
                                {"channels_first", KnobValue{true}},
-                               {"pad", KnobValue{std::string("copy")}}});
+                               {"pad", pads[pads.size() - 1]}});
 }
 
 PadPlace PlaceOf(const std::string& word) {
@@ -239,6 +245,7 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Targe
   nest.rows = tile[1];
   nest.cols = tile[2];
   (plan.flat ? nest.col_tiles : nest.row_tiles) = config.Integer("pass_tiles");
+  nest.ic_parts = plan.ic_parts;
   nest.ic_unroll = config.Integer("ic_unroll");
   nest.unroll_kw = config.Integer("unroll_kw") != 0;
   nest.channels_first = config.Integer("channels_first") != 0;

@@ -27,6 +27,7 @@ struct ConvNest {
   std::int64_t rows = 1, cols = 1;
   std::int64_t row_tiles = 1;
   std::int64_t col_tiles = kWholeAxis;
+  std::int64_t ic_parts = 1;     ///< weight blocks of input channels per block of the data
   std::int64_t ic_unroll = 1;    ///< channels (or groups of one dot product) unrolled, innermost
   bool unroll_kw = false;
   bool ic_before_kw = false;     ///< channels of the block outside the kernel columns

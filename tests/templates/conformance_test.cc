@@ -41,6 +41,8 @@ constexpr Sample kSamples[] = {
     {"ConvS8", "conv2d(int8[1,32,9,9]NCHW,int8[32,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32",
      "add(256);shift_right(9);clip(-127,127);cast(int8)"},
     {"ConvS8Pointwise", "conv2d(int8[1,64,7,7]NCHW,int8[32,64,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->int32", ""},
+    {"ConvU8OddChannels",
+     "conv2d(uint8[1,24,7,7]NCHW,int8[40,24,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->int32", ""},
     {"ConvS8First", "conv2d(int8[1,3,16,16]NCHW,int8[16,3,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g1)->int32", ""},
     {"ConvPacked", "conv2d(int8[1,2,7,7,1,16]NCHW1n16c,int8[2,2,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)->int32",
      "shift_right(5);clip(-127,127);cast(int8)"},
