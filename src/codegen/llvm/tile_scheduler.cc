@@ -197,7 +197,8 @@ class Tile {
     const std::vector<llvm::Value*>& inner = plan.outer_is_x ? y_values : x_values;
     std::unordered_map<llvm::Value*, llvm::Value*> held;
     for (std::size_t i = 0; i < plan.held; ++i) held[inner[i]] = nullptr;
-    ForgetIfRead(x_values, y_values);
+    // Keeps the reads of this level from moving up among those of the one before.
+    if (!read_before_.empty()) ForgetMemory();
     for (llvm::Value* value : outer) {
       if (read_before_.contains(value)) ForgetMemory();
       llvm::Value* outer_copy = Read(value);
@@ -216,13 +217,6 @@ class Tile {
         member.call->replaceUsesOfWith(other, inner_copy);
         member.call->moveBefore(end_);
       }
-    }
-  }
-
-  void ForgetIfRead(const std::vector<llvm::Value*>& a, const std::vector<llvm::Value*>& b) {
-    auto known = [this](llvm::Value* value) { return read_before_.contains(value); };
-    if (std::any_of(a.begin(), a.end(), known) || std::any_of(b.begin(), b.end(), known)) {
-      ForgetMemory();
     }
   }
 
