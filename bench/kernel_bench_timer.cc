@@ -1,5 +1,7 @@
 #include "bench/kernel_bench_timer.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -38,6 +40,13 @@ float CanaryKernel(const float* data) {
 }
 #endif
 
+/// Times this thread lost its core to another one.
+long Preemptions() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
+
 }  // namespace
 
 double Now() {
@@ -62,6 +71,7 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
     const std::vector<std::function<void()>>& functions, int rounds, double slice_seconds) {
   struct Slice {
     double per_call, canary;
+    bool preempted;
   };
   std::vector<std::vector<Slice>> slices(functions.size());
   std::vector<int> calls(functions.size(), 1);
@@ -74,11 +84,13 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t f = 0; f < functions.size(); ++f) {
       functions[f]();
+      const long preemptions = Preemptions();
       const double before = Canary();
       const double start = Now();
       for (int i = 0; i < calls[f]; ++i) functions[f]();
       const double per_call = (Now() - start) / calls[f];
-      slices[f].push_back({per_call, std::max(before, Canary())});
+      const double canary = std::max(before, Canary());
+      slices[f].push_back({per_call, canary, Preemptions() != preemptions});
     }
   }
   std::vector<Timing> timings;
@@ -86,7 +98,7 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
     std::vector<double> quiet;
     double fastest = 1e9;
     for (const Slice& s : all) {
-      if (s.canary <= fastest_canary_ * kQuietFactor) quiet.push_back(s.per_call);
+      if (!s.preempted && s.canary <= fastest_canary_ * kQuietFactor) quiet.push_back(s.per_call);
       fastest = std::min(fastest, s.per_call);
     }
     std::ranges::sort(quiet);

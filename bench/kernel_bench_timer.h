@@ -9,7 +9,8 @@ namespace tilewright::bench {
 ///
 /// On shared machines a core is quiet or disturbed for seconds at a time. A canary (a short
 /// kernel of known speed that stays in L1) runs before and after every slice of about 2 ms; a slice
-/// counts only if both canaries came within a few per cent of the fastest canary seen.
+/// counts only if both canaries came within a few per cent of the fastest canary seen and the thread
+/// kept its core.
 class QuietTimer {
  public:
   QuietTimer();
