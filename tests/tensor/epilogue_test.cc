@@ -1,0 +1,71 @@
+#include "src/tensor/epilogue.h"
+
+#include <gtest/gtest.h>
+
+namespace tilewright {
+namespace {
+
+class EpilogueTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(EpilogueTest, TextRoundTrips) {
+  const auto epilogue = Epilogue::Parse(GetParam());
+  ASSERT_TRUE(epilogue.ok()) << epilogue.status().message();
+  EXPECT_EQ(epilogue->ToString(), GetParam());
+  EXPECT_EQ(*Epilogue::Parse(epilogue->ToString()), *epilogue);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Texts, EpilogueTest,
+    testing::Values("", "relu",
+                    "add(channel:int32);relu;add(256);shift_right(9);clip(-127,127);cast(int8)",
+                    "add(tensor:float32);clip(0,6)", "sub(1.5,first);div(tensor:int8,first)",
+                    "leaky_relu(0.1);sigmoid;hard_sigmoid(0.2,0.5);hard_swish;tanh",
+                    "fixed_point_multiply(1466124156,-3);saturate_cast(uint8)",
+                    "mul(1e-07);max(-inf);round_even;abs;negate"));
+
+TEST(EpilogueTest, KnowsItsOutputType) {
+  EXPECT_EQ(Epilogue::Parse("relu")->OutputDtype(kInt32), kInt32);
+  EXPECT_EQ(Epilogue::Parse("cast(float32);mul(2);saturate_cast(uint8)")->OutputDtype(kInt32),
+            kUInt8);
+}
+
+struct RejectCase {
+  const char* name;
+  const char* text;
+  const char* message;
+};
+void PrintTo(const RejectCase& c, std::ostream* os) { *os << c.name; }
+class EpilogueRejectTest : public testing::TestWithParam<RejectCase> {};
+
+TEST_P(EpilogueRejectTest, SaysWhereAndWhat) {
+  const auto epilogue = Epilogue::Parse(GetParam().text);
+  ASSERT_FALSE(epilogue.ok());
+  EXPECT_EQ(epilogue.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(epilogue.status().message(), GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Texts, EpilogueRejectTest,
+    testing::Values(
+        RejectCase{"Unknown", "relu;relu7",
+                   "epilogue 'relu;relu7': position 5: expected an elementwise operator such as relu"},
+        RejectCase{"NotElementwise", "softmax",
+                   "epilogue 'softmax': position 0: expected an elementwise operator such as relu"},
+        RejectCase{"NoOperand", "add", "epilogue 'add': position 3: expected '('"},
+        RejectCase{"Operand", "add(row)", "epilogue 'add(row)': position 4: expected a number"},
+        RejectCase{"OperandType", "add(channel:int7)",
+                   "epilogue 'add(channel:int7)': position 12: expected an element type such as int8"},
+        RejectCase{"NaN", "add(nan)",
+                   "epilogue 'add(nan)': position 7: expected a number that is not NaN"},
+        RejectCase{"Open", "clip(0,6", "epilogue 'clip(0,6': position 8: expected ')'"},
+        RejectCase{"Order", "clip(6,0)", "clip: a_min 6, expected at most a_max 0"},
+        RejectCase{"Shift", "fixed_point_multiply(1,40)",
+                   "fixed_point_multiply: shift 40, expected -30 to 31"},
+        RejectCase{"Separator", "relu,relu",
+                   "epilogue 'relu,relu': position 4: expected ';' or the end"},
+        RejectCase{"Trailing", "relu;",
+                   "epilogue 'relu;': position 5: expected an elementwise operator such as relu"}),
+    testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace tilewright
