@@ -75,8 +75,9 @@ std::string Shown(const Json& value) {
 }
 
 std::string Range(const Field& field, std::string_view kind) {
-  return std::string(kind) + " from " + ShortestDouble(field.least) + " to " +
-         ShortestDouble(field.most);
+  // The limits are whole numbers.
+  return std::string(kind) + " from " + std::to_string(static_cast<std::int64_t>(field.least)) +
+         " to " + std::to_string(static_cast<std::int64_t>(field.most));
 }
 
 /// Sets one member. Returns what was expected, or nothing if the value fits.

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/measurer.h"
+#include "src/base/clock.h"
+
+namespace tilewright::search {
+
+/// A clock that moves only when it is told to, or slept on. Starts at 0.
+class VirtualClock final : public Clock {
+ public:
+  double MonotonicSeconds() override { return now_; }
+  double UnixSeconds() override { return now_; }
+  void SleepSeconds(double seconds) override { now_.fetch_add(seconds); }
+  void AdvanceTo(double now) {
+    if (now > now_) now_ = now;
+  }
+
+ private:
+  std::atomic<double> now_{0};  // one thread moves it, others read it
+};
+
+struct ReplayOptions {
+  int builders = 2;
+  int capacity = 6;
+  double resolution = 0.02;
+};
+
+/// A measurer without compiler and device: a function says what comes of a candidate, and builders
+/// and one runner are simulated on a virtual clock, so that overlapping can be tested without time.
+class ReplayMeasurer final : public measure::Measurer {
+ public:
+  /// The trial of a candidate; its build_seconds and run_seconds say how long the stages take (a
+  /// trial that failed to build never reaches the runner).
+  using Outcomes = std::function<Trial(const Candidate&)>;
+  /// The clock outlives the measurer.
+  ReplayMeasurer(Outcomes outcomes, VirtualClock& clock, const ReplayOptions& options = {});
+
+  Status Submit(measure::Request request) override;
+  Result<std::optional<measure::Reply>> Next(double timeout_seconds) override;
+  int in_flight() const override { return static_cast<int>(jobs_.size()); }
+  int capacity() const override { return options_.capacity; }
+  measure::TimeSplit time_split() const override;
+  const DeviceFingerprint& device() const override { return device_; }
+  double resolution() const override { return options_.resolution; }
+  Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists) override;
+
+  /// Every candidate submitted, in order.
+  const std::vector<Candidate>& submitted() const { return submitted_; }
+
+ private:
+  struct Job {
+    measure::Reply reply;
+    double build_start = 0, build_end = 0, run_end = 0;
+    double done() const { return run_end > 0 ? run_end : build_end; }
+  };
+  void Occupy(double from, double to);
+  Outcomes outcomes_;
+  VirtualClock& clock_;
+  ReplayOptions options_;
+  DeviceFingerprint device_;
+  std::vector<double> builder_free_;  // when each is free again
+  double runner_free_ = 0;
+  std::vector<Job> jobs_;
+  std::vector<Candidate> submitted_;
+  measure::TimeSplit split_;
+  double busy_until_ = 0;             // end of the last stretch counted as not idle
+  double start_ = 0;
+};
+
+}  // namespace tilewright::search

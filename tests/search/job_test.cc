@@ -1,0 +1,110 @@
+#include "search/job.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "src/base/file.h"
+
+namespace tilewright::search {
+namespace {
+
+TEST(JobTest, ReadsWhatItPrints) {
+  JobSettings settings;
+  settings.graph = "models/\"a\".onnx";
+  settings.trials = 1000;
+  settings.budget_seconds = 1.5;
+  settings.strategy = "genetic";
+  settings.seed = 18446744073709551615U;
+  settings.warm_start = false;
+  settings.epsilon = 0.25;
+  const auto again = ParseJobSettings(ToJson(settings), "printed");
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(*again, settings);
+}
+
+TEST(JobTest, KeepsTheDefaultsOfWhatIsNotSaid) {
+  JobSettings expected;
+  expected.budget_seconds = 8 * 3600;
+  EXPECT_EQ(*ParseJobSettings(R"({"budget_seconds": "8h"})", "job"), expected);
+}
+
+struct BadCase {
+  const char* name;
+  const char* json;
+  const char* message;
+};
+class BadJobTest : public testing::TestWithParam<BadCase> {};
+
+TEST_P(BadJobTest, IsRefusedWithFileAndLine) {
+  const auto settings = ParseJobSettings(GetParam().json, "night.json");
+  ASSERT_FALSE(settings.ok());
+  EXPECT_EQ(settings.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(settings.status().message(), GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, BadJobTest,
+    testing::Values(
+        BadCase{"UnknownKey", "{\n  \"trials\": 10,\n  \"trails\": 20\n}",
+                "night.json:3: trails: unknown key, expected one of graph, target, threads, "
+                "records, trials, budget_seconds, min_trials_per_task, early_stop_trials, "
+                "early_stop_improvement, strategy, seed, batch, epsilon, warm_start, finalists"},
+        BadCase{"TextForNumber", "{\"trials\": \"many\"}",
+                "night.json:1: trials: \"many\", expected an integer from 0 to 1000000000"},
+        BadCase{"Negative", "{\n\"trials\": -1}",
+                "night.json:2: trials: -1, expected an integer from 0 to 1000000000"},
+        BadCase{"Fraction", "{\"batch\": 1.5}",
+                "night.json:1: batch: 1.5, expected an integer from 1 to 1024"},
+        BadCase{"TooLarge", "{\"epsilon\": 2}",
+                "night.json:1: epsilon: 2, expected a number from 0 to 1"},
+        BadCase{"BadDuration", "{\"budget_seconds\": \"ten minutes\"}",
+                "night.json:1: budget_seconds: \"ten minutes\", expected a number from 0 to "
+                "1000000000 or a text such as \"10m\""},
+        BadCase{"BadFlag", "{\"warm_start\": 1}",
+                "night.json:1: warm_start: 1, expected true or false"},
+        BadCase{"BadSeed", "{\"seed\": -5}",
+                "night.json:1: seed: -5, expected an integer from 0 to 18446744073709551615"},
+        BadCase{"UnknownStrategy", "{\"strategy\": \"magic\"}",
+                "night.json:1: strategy: \"magic\", expected one of genetic, grid, model, random"},
+        BadCase{"NoObject", "[1]", "night.json:1: [1], expected an object of settings"}),
+    [](const auto& tested) { return tested.param.name; });
+
+TEST(JobTest, NamesThePlaceOfMalformedJson) {
+  const auto settings = ParseJobSettings("{\n \"trials\": }", "night.json");
+  ASSERT_FALSE(settings.ok());
+  EXPECT_TRUE(settings.status().message().starts_with("night.json: line 2, column "))
+      << settings.status().message();
+}
+
+TEST(JobTest, ReadsDurations) {
+  EXPECT_EQ(*ParseDuration("90"), 90);
+  EXPECT_EQ(*ParseDuration("90s"), 90);
+  EXPECT_EQ(*ParseDuration("10m"), 600);
+  EXPECT_EQ(*ParseDuration("1.5h"), 5400);
+  for (const char* bad : {"", "m", "-1s", "nan", "1d", "1 m", "1e99h"}) {
+    EXPECT_FALSE(ParseDuration(bad).ok()) << bad;
+  }
+  EXPECT_EQ(ParseDuration("soon").status().message(),
+            "duration \"soon\", expected a number with s, m or h, such as 90s or 1.5h");
+}
+
+TEST(JobTest, TheShippedJobsAreValid) {
+  int count = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(TILEWRIGHT_SOURCE_DIR "/configs/jobs")) {
+    if (entry.path().extension() != ".json") continue;
+    const auto settings = LoadJobSettings(entry.path().string());
+    EXPECT_TRUE(settings.ok()) << settings.status().message();
+    ++count;
+  }
+  EXPECT_GE(count, 2);
+}
+
+TEST(JobTest, NamesAFileThatIsMissing) {
+  EXPECT_EQ(LoadJobSettings("/nowhere/job.json").status().code(), StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace tilewright::search

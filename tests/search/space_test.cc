@@ -1,0 +1,89 @@
+#include "search/space.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "search/annealing.h"
+#include "search/ledger.h"
+#include "tests/strategy/synthetic.h"
+
+namespace tilewright::search {
+namespace {
+
+TEST(SpaceTest, SamplesSmallSpacesByTheRootOfTheirSize) {
+  const SearchSpace space = MadeSpace();  // 700 and 10: roots 26.5 and 3.2
+  Random random(1);
+  int small = 0;
+  for (int i = 0; i < 10000; ++i) small += SamplePoint(space, random).space;
+  EXPECT_NEAR(small, 10000 * 3.162 / (26.458 + 3.162), 150);
+}
+
+TEST(SpaceTest, NeighboursDifferInOneKnobOrAreJumps) {
+  const SearchSpace space = MadeSpace();
+  Random random(1);
+  const Point start{0, 123};
+  int one_knob = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const Point next = MutatePoint(space, start, random);
+    if (next.space != 0) continue;
+    EXPECT_GE(next.index, 0);
+    EXPECT_LT(next.index, space.spaces[0].size());
+    one_knob += Similarity(space, start, next) == 0.75 ? 1 : 0;
+  }
+  EXPECT_GT(one_knob, 900);
+}
+
+TEST(SpaceTest, SimilarityCountsEqualKnobs) {
+  const SearchSpace space = MadeSpace();
+  EXPECT_EQ(Similarity(space, {0, 0}, {0, 0}), 1);
+  EXPECT_EQ(Similarity(space, {0, 0}, {0, 1}), 0.75);
+  EXPECT_EQ(Similarity(space, {0, 0}, {1, 0}), 0);
+}
+
+TEST(SpaceTest, LocatesACandidateByItsValues) {
+  const SearchSpace space = MadeSpace();
+  Candidate candidate = ToCandidate(space, {1, 7});
+  EXPECT_EQ(candidate.template_key, "made.small");
+  candidate.config.index = 99;  // what counts are the values
+  EXPECT_EQ(*Locate(space, candidate), (Point{1, 7}));
+  candidate.template_version = 2;
+  EXPECT_EQ(Locate(space, candidate).status().message(),
+            "template made.small version 2, expected 1");
+  candidate.template_key = "gone";
+  EXPECT_EQ(Locate(space, candidate).status().code(), StatusCode::kNotFound);
+}
+
+TEST(LedgerTest, KeepsOrderAndFindsTheFastest) {
+  Ledger ledger;
+  for (std::int64_t i = 0; i < 1000; ++i) EXPECT_TRUE(ledger.Add({0, i * 7}));
+  EXPECT_FALSE(ledger.Add({0, 7}));
+  EXPECT_TRUE(ledger.Contains({0, 6993}));
+  EXPECT_FALSE(ledger.Contains({1, 7}));
+  EXPECT_EQ(ledger.best_seconds(), 0);
+  ledger.Tell({{0, 70}, Outcome::kOk, 3});
+  ledger.Tell({{0, 7}, Outcome::kOk, 2});
+  ledger.Tell({{0, 14}, Outcome::kRunFailed, 1});
+  ledger.Tell({{0, 0}, Outcome::kOk, 2});
+  EXPECT_EQ(ledger.best_seconds(), 2);
+  const auto fastest = ledger.Fastest(5);
+  ASSERT_EQ(fastest.size(), 3u);
+  EXPECT_EQ(ledger.entries()[fastest[0]].point, (Point{0, 0}));
+  EXPECT_EQ(ledger.entries()[fastest[1]].point, (Point{0, 7}));
+  EXPECT_EQ(ledger.told_order().size(), 4u);
+}
+
+TEST(DiversityTest, PrefersWhatDiffersAmongEqualScores) {
+  const SearchSpace space = MadeSpace();
+  // 0 and 1 differ in one knob of four, 0 and 699 in all.
+  const std::vector<ScoredPoint> pool = {
+      {{0, 0}, 1.0f}, {{0, 1}, 0.999f}, {{0, 699}, 0.998f}, {{0, 2}, 0.5f}};
+  const std::vector<Point> chosen = ChooseDiverse(space, pool, {}, 2);
+  ASSERT_EQ(chosen.size(), 2u);
+  EXPECT_EQ(chosen[0], (Point{0, 0}));
+  EXPECT_EQ(chosen[1], (Point{0, 699}));
+  EXPECT_EQ(ChooseDiverse(space, pool, {{0, 0}}, 1)[0], (Point{0, 699}));
+}
+
+}  // namespace
+}  // namespace tilewright::search

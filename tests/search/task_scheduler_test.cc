@@ -1,0 +1,90 @@
+#include "search/task_scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace tilewright::search {
+namespace {
+
+SchedulerOptions Options() {
+  SchedulerOptions options;
+  options.min_trials = 16;
+  options.early_stop_trials = 64;
+  return options;
+}
+
+/// Runs the scheduler for so many batches of 8; best(task, trials) is the best time by then.
+template <typename Best>
+std::vector<int> Distribute(TaskScheduler& scheduler, int tasks, int batches, Best best) {
+  std::vector<int> trials(static_cast<std::size_t>(tasks), 0);
+  for (int i = 0; i < batches; ++i) {
+    const auto task = scheduler.Next();
+    if (!task) break;
+    auto& made = trials[static_cast<std::size_t>(*task)];
+    made += 8;
+    scheduler.Proposed(*task, 8);
+    scheduler.Told(*task, 8, best(*task, made));
+  }
+  return trials;
+}
+
+TEST(TaskSchedulerTest, EveryTaskGetsItsMinimumFirst) {
+  TaskScheduler scheduler({{100, 1e9}, {1, 1e6}, {1, 1e6}}, Options());
+  const auto trials = Distribute(scheduler, 3, 6, [](int, int) { return 1e-3; });
+  EXPECT_EQ(trials, (std::vector<int>{16, 16, 16}));
+}
+
+TEST(TaskSchedulerTest, HeavyTasksGetMore) {
+  TaskScheduler scheduler({{10, 1e8}, {1, 1e8}}, Options());
+  const auto trials =
+      Distribute(scheduler, 2, 40, [](int, int made) { return 1e-3 * (1 + 10.0 / made); });
+  EXPECT_GT(trials[0], 2 * trials[1]);
+  EXPECT_GE(trials[1], 16);
+}
+
+TEST(TaskSchedulerTest, TasksThatStillImproveGetMore) {
+  TaskScheduler scheduler({{1, 1e8}, {1, 1e8}}, Options());
+  const auto trials = Distribute(scheduler, 2, 40, [](int task, int made) {
+    return task == 0 ? 1e-3 : 1e-3 * (1 + 60.0 / made);
+  });
+  EXPECT_GT(trials[1], trials[0]);
+}
+
+TEST(TaskSchedulerTest, TasksFarFromTheBestRateGetMore) {
+  TaskScheduler scheduler({{1, 1e8}, {1, 1e8}}, Options());
+  // The same work in twice the time: more to gain, even without improvement so far.
+  const auto trials =
+      Distribute(scheduler, 2, 40, [](int task, int) { return task == 0 ? 1e-3 : 2e-3; });
+  EXPECT_GT(trials[1], trials[0]);
+}
+
+TEST(TaskSchedulerTest, ATaskWithoutAnyWorkingConfigIsNotForgotten) {
+  TaskScheduler scheduler({{1, 1e8}, {1, 1e8}}, Options());
+  const auto trials =
+      Distribute(scheduler, 2, 20, [](int task, int) { return task == 0 ? 1e-3 : 0.0; });
+  EXPECT_GT(trials[1], trials[0]);
+}
+
+TEST(TaskSchedulerTest, RetiredTasksGetNothing) {
+  TaskScheduler scheduler({{1, 1e8}, {1, 1e8}}, Options());
+  scheduler.Retire(0);
+  EXPECT_EQ(scheduler.Next(), 1);
+  scheduler.Retire(1);
+  EXPECT_FALSE(scheduler.Next());
+}
+
+TEST(TaskSchedulerTest, IsStaleWithoutImprovementWorthTheName) {
+  TaskScheduler scheduler({{1, 1e8}}, Options());
+  Distribute(scheduler, 1, 4, [](int, int made) { return 1e-3 / made; });
+  EXPECT_FALSE(scheduler.Stale(0));
+  Distribute(scheduler, 1, 7, [](int, int) { return 1e-3 / 32; });
+  EXPECT_FALSE(scheduler.Stale(0));
+  Distribute(scheduler, 1, 1, [](int, int) { return 1e-3 / 32 * 0.995; });
+  EXPECT_TRUE(scheduler.Stale(0));
+  Distribute(scheduler, 1, 1, [](int, int) { return 1e-3 / 40; });
+  EXPECT_FALSE(scheduler.Stale(0));
+}
+
+}  // namespace
+}  // namespace tilewright::search

@@ -1,0 +1,405 @@
+#include "search/tuner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cost_model/xgboost_model.h"
+#include "search/replay.h"
+#include "src/base/file.h"
+#include "src/base/hash.h"
+
+namespace tilewright::search {
+namespace {
+
+/// A task by its workload's key, for plain AVX2 code.
+TuneTask TaskOf(const std::string& key, std::int64_t occurrences = 1) {
+  TuneTask task;
+  task.task.workload = *Workload::Parse(key);
+  task.task.target = *Target::Parse("llvm -mcpu=core-avx2");
+  task.occurrences = occurrences;
+  return task;
+}
+
+TuneTask Dense(int features) {
+  return TaskOf("dense(float32[16,256]MK,float32[" + std::to_string(features) +
+                ",256]NK)->float32");
+}
+
+/// Seconds of a candidate: made up, but smooth in the knobs' logarithms.
+double SecondsOf(const Candidate& candidate) {
+  double penalty = 0.2 * static_cast<double>(Fnv1a64(candidate.template_key) % 4);
+  for (const auto& [name, value] : candidate.config.values) {
+    const double center = static_cast<double>(Fnv1a64(name) % 5);
+    double number = 0;
+    if (const auto* factors = std::get_if<std::vector<std::int64_t>>(&value.value)) {
+      number = std::log2(static_cast<double>(factors->back()));
+    } else if (const auto* integer = std::get_if<std::int64_t>(&value.value)) {
+      number = std::log2(1 + std::abs(static_cast<double>(*integer)));
+    }
+    penalty += 0.05 * (number - center) * (number - center);
+  }
+  return 1e-3 * (1 + penalty);
+}
+
+Trial TrialOf(const Candidate& candidate) {
+  Trial trial;
+  const std::uint64_t hash = Mix64(Fnv1a64(candidate.template_key) +
+                                   static_cast<std::uint64_t>(candidate.config.index));
+  trial.build_seconds = 0.02 + 0.001 * static_cast<double>(hash % 17);
+  if (hash % 23 == 0) {
+    trial.outcome = Outcome::kBuildFailed;
+    trial.reason = "made to fail";
+    return trial;
+  }
+  trial.run_seconds = 0.03 + 0.001 * static_cast<double>(hash % 11);
+  if (hash % 29 == 0) {
+    trial.outcome = Outcome::kWrongResult;
+    trial.reason = "made wrong";
+    return trial;
+  }
+  trial.outcome = Outcome::kOk;
+  trial.verified = true;
+  trial.value = SecondsOf(candidate);
+  trial.samples = {trial.value};
+  trial.noise = 0.001;
+  return trial;
+}
+
+/// Stops the job after so many trials of this life.
+class StopAfter final : public TuneObserver {
+ public:
+  explicit StopAfter(std::int64_t trials) : left_(trials) {}
+  void Resumed(std::int64_t trials) override { resumed = trials; }
+  void TrialDone(const TaskReport& task, int, const Trial& trial, double) override {
+    EXPECT_EQ(task.key, trial.candidate.task.workload.Key());
+    if (--left_ == 0) stop = true;
+  }
+  void TaskFinished(const TaskReport& task, int) override {
+    EXPECT_TRUE(task.finished);
+    finished.push_back(task.finish_reason);
+  }
+  std::atomic<bool> stop{false};
+  std::int64_t resumed = 0;
+  std::vector<std::string> finished;
+
+ private:
+  std::int64_t left_;
+};
+
+class TunerTest : public testing::Test {
+ protected:
+  void SetUp() override { NewStore(); }
+
+  void NewStore() {
+    store_.reset();
+    folder_ = std::make_unique<TemporaryFolder>(*TemporaryFolder::Create("tw_tuner"));
+    OpenStore();
+  }
+  void OpenStore() {
+    store_.reset();
+    auto store =
+        records::Store::Open(folder_->path() + "/r.db", records::Store::Mode::kReadWrite);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    store_ = std::make_unique<records::Store>(std::move(*store));
+  }
+
+  Result<TuneReport> Run(const std::vector<TuneTask>& tasks, const JobSettings& settings,
+                         StopAfter* observer = nullptr,
+                         const ReplayMeasurer::Outcomes& outcomes = TrialOf) {
+    VirtualClock clock;
+    ReplayMeasurer measurer(outcomes, clock);
+    TuneContext context;
+    context.measurer = &measurer;
+    context.store = store_.get();
+    context.clock = &clock;
+    context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
+    context.threads = false;
+    context.observer = observer;
+    if (observer != nullptr) context.stop = &observer->stop;
+    auto report = Tune(tasks, settings, context);
+    for (const Candidate& candidate : measurer.submitted()) {
+      submitted_.emplace_back(candidate.task.workload.Key(), candidate.template_key,
+                              candidate.config.index);
+    }
+    return report;
+  }
+
+  using Submitted = std::tuple<std::string, std::string, std::int64_t>;
+  std::unique_ptr<TemporaryFolder> folder_;
+  std::unique_ptr<records::Store> store_;
+  std::vector<Submitted> submitted_;  // over all runs
+};
+
+JobSettings Settings(const char* strategy, std::int64_t trials) {
+  JobSettings settings;
+  settings.strategy = strategy;
+  settings.trials = trials;
+  settings.finalists = 3;
+  return settings;
+}
+
+TEST_F(TunerTest, FindsAFasterConfigAndStoresEveryTrial) {
+  const auto report = Run({Dense(256)}, Settings("model", 60));
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  ASSERT_EQ(report->tasks.size(), 1u);
+  const TaskReport& task = report->tasks[0];
+  EXPECT_EQ(report->trials, 60);
+  EXPECT_EQ(task.trials, 60);
+  EXPECT_GT(task.default_seconds, 0);
+  EXPECT_GT(task.best_seconds, 0);
+  EXPECT_LE(task.best_seconds, task.default_seconds);
+  EXPECT_EQ(task.finish_reason, "trials");
+  EXPECT_EQ(std::set<Submitted>(submitted_.begin(), submitted_.end()).size(), 60u);
+  // 60 trials, and those of the race.
+  records::TrialFilter filter;
+  const auto stored = store_->Trials(filter);
+  ASSERT_TRUE(stored.ok());
+  std::int64_t searched = 0, failed = 0;
+  for (const auto& record : *stored) {
+    if (record.trial.attempt != 0) continue;
+    ++searched;
+    failed += record.trial.outcome != Outcome::kOk ? 1 : 0;
+  }
+  EXPECT_EQ(searched, 60);
+  std::int64_t reported = 0;
+  for (const auto& [reason, count] : task.failures) reported += count;
+  EXPECT_EQ(reported, failed);
+  EXPECT_FALSE(report->interrupted);
+}
+
+TEST_F(TunerTest, KeepsTheRunnerBusy) {
+  const auto report = Run({Dense(256)}, Settings("random", 200));
+  ASSERT_TRUE(report.ok());
+  // Builds of 28 ms on two builders and runs of 35 ms on one runner: the runner is the bottleneck.
+  EXPECT_GT(report->split.runner_busy_seconds, 0.9 * report->split.wall_seconds);
+  EXPECT_LT(report->idle_share(), 0.02);
+  EXPECT_GT(report->trials_per_second, 20);
+}
+
+TEST_F(TunerTest, SameSeedSameTrials) {
+  for (const char* strategy : {"model", "genetic"}) {
+    NewStore();
+    submitted_.clear();
+    ASSERT_TRUE(Run({Dense(256), Dense(512)}, Settings(strategy, 64)).ok());
+    const auto first = std::exchange(submitted_, {});
+    NewStore();
+    ASSERT_TRUE(Run({Dense(256), Dense(512)}, Settings(strategy, 64)).ok());
+    EXPECT_EQ(submitted_, first) << strategy;
+  }
+}
+
+TEST_F(TunerTest, StoppedAnywhereItGoesOnAsIfItHadNot) {
+  const std::vector<TuneTask> tasks = {Dense(256), Dense(512)};
+  const JobSettings settings = Settings("model", 72);
+  const auto whole = Run(tasks, settings);
+  ASSERT_TRUE(whole.ok());
+  const auto expected = std::exchange(submitted_, {});
+  for (std::int64_t stop : {1, 5, 16, 17, 31, 40, 55, 71}) {
+    NewStore();
+    submitted_.clear();
+    StopAfter observer(stop);
+    const auto part = Run(tasks, settings, &observer);
+    ASSERT_TRUE(part.ok());
+    EXPECT_TRUE(part->interrupted);
+    EXPECT_EQ(part->trials, stop);
+    OpenStore();
+    StopAfter again(-1);
+    const auto rest = Run(tasks, settings, &again);
+    ASSERT_TRUE(rest.ok()) << rest.status().message();
+    EXPECT_EQ(again.resumed, stop);
+    EXPECT_EQ(rest->trials, 72);
+    EXPECT_EQ(rest->trials_this_run, 72 - stop);
+    EXPECT_EQ(std::set<Submitted>(submitted_.begin(), submitted_.end()),
+              std::set<Submitted>(expected.begin(), expected.end()))
+        << "stopped after " << stop;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      EXPECT_EQ(rest->tasks[i].best_seconds, whole->tasks[i].best_seconds);
+      EXPECT_EQ(rest->tasks[i].failures, whole->tasks[i].failures);
+    }
+  }
+}
+
+TEST_F(TunerTest, StoppedManyTimesItGoesOnAsIfItHadNot) {
+  const std::vector<TuneTask> tasks = {Dense(256)};
+  const JobSettings settings = Settings("genetic", 80);
+  ASSERT_TRUE(Run(tasks, settings).ok());
+  const auto expected = std::exchange(submitted_, {});
+  NewStore();
+  for (int life = 0; life < 20; ++life) {
+    StopAfter observer(7);
+    const auto report = Run(tasks, settings, &observer);
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    if (!report->interrupted) break;
+    OpenStore();
+  }
+  EXPECT_EQ(std::set<Submitted>(submitted_.begin(), submitted_.end()),
+            std::set<Submitted>(expected.begin(), expected.end()));
+}
+
+TEST_F(TunerTest, AFinishedJobTellsWhatItFoundAndMoreTrialsGoOn) {
+  const auto first = Run({Dense(256)}, Settings("random", 24));
+  ASSERT_TRUE(first.ok());
+  submitted_.clear();
+  const auto again = Run({Dense(256)}, Settings("random", 24));
+  ASSERT_TRUE(again.ok());
+  EXPECT_TRUE(submitted_.empty());
+  EXPECT_EQ(again->tasks[0].best_seconds, first->tasks[0].best_seconds);
+  EXPECT_EQ(again->tasks[0].best_config, first->tasks[0].best_config);
+  const auto more = Run({Dense(256)}, Settings("random", 40));
+  ASSERT_TRUE(more.ok());
+  EXPECT_EQ(submitted_.size(), 16u);
+  EXPECT_EQ(more->trials, 40);
+}
+
+TEST_F(TunerTest, RespectsTheBudget) {
+  JobSettings settings = Settings("random", 0);
+  settings.budget_seconds = 2;
+  const auto report = Run({Dense(256)}, settings);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->tasks[0].finish_reason, "budget");
+  EXPECT_GT(report->trials, 40);
+  EXPECT_LT(report->trials, 80);
+}
+
+TEST_F(TunerTest, StopsTasksThatDoNotImprove) {
+  JobSettings settings = Settings("random", 1000);
+  settings.early_stop_trials = 24;
+  const auto flat = [](const Candidate& candidate) {
+    Trial trial = TrialOf(candidate);
+    if (trial.outcome == Outcome::kOk) trial.value = 1e-3;
+    return trial;
+  };
+  StopAfter observer(-1);
+  const auto report = Run({Dense(256)}, settings, &observer, flat);
+  ASSERT_TRUE(report.ok());
+  EXPECT_LT(report->trials, 64);
+  EXPECT_EQ(report->tasks[0].finish_reason, "no improvement");
+  EXPECT_THAT(observer.finished, testing::ElementsAre("no improvement"));
+}
+
+TEST_F(TunerTest, TiesGoToTheLowestIndex) {
+  const auto flat = [](const Candidate& candidate) {
+    Trial trial = TrialOf(candidate);
+    // Within the resolution of 2 %: larger indices are a little faster.
+    if (trial.outcome == Outcome::kOk) {
+      trial.value = 1e-3 - 1e-9 * static_cast<double>(candidate.config.index % 1000);
+    }
+    return trial;
+  };
+  const auto report = Run({Dense(256)}, Settings("random", 40), nullptr, flat);
+  ASSERT_TRUE(report.ok());
+  const TaskReport& task = report->tasks[0];
+  EXPECT_FALSE(task.ties.empty());
+  for (std::int64_t tie : task.ties) EXPECT_LE(task.best_config.index, tie);
+}
+
+TEST_F(TunerTest, AJobOfWhichEverythingFailsEndsAndSaysSo) {
+  const auto broken = [](const Candidate&) {
+    Trial trial;
+    trial.outcome = Outcome::kRunFailed;
+    trial.build_seconds = trial.run_seconds = 0.01;
+    return trial;
+  };
+  JobSettings settings = Settings("model", 40);
+  const auto report = Run({Dense(256)}, settings, nullptr, broken);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->tasks[0].best_seconds, 0);
+  EXPECT_EQ(report->tasks[0].failures.at("run_failed"), 40);
+}
+
+TEST_F(TunerTest, UnverifiedResultsNeverWin) {
+  const auto unverified = [](const Candidate& candidate) {
+    Trial trial = TrialOf(candidate);
+    trial.verified = false;
+    return trial;
+  };
+  const auto report = Run({Dense(256)}, Settings("random", 24), nullptr, unverified);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->tasks[0].best_seconds, 0);
+}
+
+TEST_F(TunerTest, LearnsFromTheTrialsOfOlderJobs) {
+  ASSERT_TRUE(Run({Dense(256)}, Settings("random", 64)).ok());
+  ASSERT_TRUE(Run({Dense(512)}, Settings("model", 16)).ok());
+  auto job = store_->Trials({});
+  ASSERT_TRUE(job.ok());
+  std::int64_t newest = 0;
+  for (const auto& record : *job) newest = std::max(newest, record.job);
+  const auto log = store_->Log(newest, Dense(512).task.workload.Key());
+  ASSERT_TRUE(log.ok());
+  ASSERT_FALSE(log->empty());
+  EXPECT_EQ((*log)[0].kind, "begin");
+  EXPECT_EQ((*log)[0].payload,
+            "{\"warm\":[[\"store:" + Dense(256).task.workload.Key() + "\",64]]}");
+}
+
+TEST_F(TunerTest, RefusesBadJobs) {
+  EXPECT_EQ(Run({}, Settings("random", 8)).status().message(), "nothing to tune: no task");
+  EXPECT_EQ(Run({Dense(256), Dense(256)}, Settings("random", 8)).status().message(),
+            "task given twice: dense(float32[16,256]MK,float32[256,256]NK)->float32");
+  EXPECT_FALSE(Run({Dense(256)}, Settings("magic", 8)).ok());
+  TuneTask other = Dense(256);
+  other.task.target = *Target::Parse("opencl");
+  const auto unserved = Run({other}, Settings("random", 8));
+  EXPECT_EQ(unserved.status().code(), StatusCode::kUnsupported);
+}
+
+TEST_F(TunerTest, AForeignLogIsRefused) {
+  const std::vector<TuneTask> tasks = {Dense(256)};
+  StopAfter observer(10);
+  ASSERT_TRUE(Run(tasks, Settings("random", 40), &observer).ok());
+  const auto trials = store_->Trials({});
+  ASSERT_TRUE(store_->Append((*trials)[0].job, {},
+                             {{tasks[0].task.workload.Key(), "ask", "{\"batch\":77}"}})
+                  .ok());
+  const auto report = Run(tasks, Settings("random", 40));
+  EXPECT_EQ(report.status().code(), StatusCode::kCorrupt);
+  EXPECT_THAT(report.status().message(), testing::HasSubstr("search log: ask entry"));
+}
+
+TEST_F(TunerTest, WithThreadsItComesToAnEndToo) {
+  VirtualClock clock;
+  ReplayMeasurer measurer(TrialOf, clock);
+  TuneContext context;
+  context.measurer = &measurer;
+  context.store = store_.get();
+  context.clock = &clock;
+  context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
+  const auto report = Tune({Dense(256), Dense(512)}, Settings("model", 96), context);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->trials, 96);
+  EXPECT_GT(report->tasks[0].best_seconds, 0);
+  EXPECT_GT(report->tasks[1].best_seconds, 0);
+}
+
+TEST(TuneReportTest, PrintsTheKeysProgramsRelyOn) {
+  TuneReport report;
+  report.trials = 3;
+  report.wall_seconds = 2;
+  report.split.wall_seconds = 2;
+  report.split.idle_seconds = 0.5;
+  TaskReport task;
+  task.key = "k";
+  task.best_seconds = 0.5;
+  task.trials = 3;
+  task.failures["run_failed"] = 2;
+  report.tasks.push_back(task);
+  const std::string json = ToJson(report);
+  for (const char* part :
+       {"\"trials\":3", "\"wall_seconds\":2.0", "\"idle_share\":0.25", "\"trials_per_second\":",
+        "\"key\":\"k\"", "\"default_seconds\":null", "\"best_seconds\":0.5",
+        "\"failures\":{\"run_failed\":2}"}) {
+    EXPECT_THAT(json, testing::HasSubstr(part));
+  }
+}
+
+}  // namespace
+}  // namespace tilewright::search
