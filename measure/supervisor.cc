@@ -26,8 +26,9 @@ constexpr int kMaxFailures = 20;
 constexpr double kCalibrationLimitSeconds = 60;
 /// Beyond the limits the runner itself keeps: only a runner that itself hangs gets there.
 constexpr double kRunnerGraceSeconds = 60;
-constexpr int kBuilderPriority = 19;
-constexpr int kReferencePriority = 15;
+/// Builders share their cores with the caller as equals, and give way where the runner's is theirs too.
+constexpr int kBuilderPriority = 0;
+constexpr int kSharedCorePriority = 10;
 constexpr int kRunnerPriority = -20;
 
 std::string OneLine(std::string text) {
@@ -83,14 +84,15 @@ Supervisor::Supervisor(const ProcessMeasurerSettings& settings, Mailbox& mailbox
       wake_fd_(wake_fd) {
   std::vector<int> others = AllowedCores();
   const std::vector<int> last = {others.back()};
+  const int priority = others.size() > 1 ? kBuilderPriority : kSharedCorePriority;
   if (others.size() > 1) others.pop_back();
   const auto add = [&](Role role, const SubprocessOptions& options) {
     workers_.push_back(Worker{role, WorkerProcess(options), {}, {}, 0});
   };
-  const SubprocessOptions build = OptionsOf(settings.build_command, others, kBuilderPriority,
+  const SubprocessOptions build = OptionsOf(settings.build_command, others, priority,
                                             settings.builder_memory_bytes);
   for (int i = 0; i < settings.builders; ++i) add(Role::kBuild, build);
-  add(Role::kReference, OptionsOf(settings.build_command, others, kReferencePriority, 0));
+  add(Role::kReference, OptionsOf(settings.build_command, others, priority, 0));
   add(Role::kRun, OptionsOf(settings.run_command, last, kRunnerPriority, 0));
 }
 
@@ -453,7 +455,6 @@ void Supervisor::CheckDeadlines() {
 }
 
 void Supervisor::Lose(Worker& worker, const std::string& why, bool timed_out) {
-  const bool was_busy = worker.process.busy();
   // A worker that talks nonsense or hangs is ended by us: how is then no news.
   const std::string ended = worker.process.End(timed_out || !why.empty());
   const std::string text = why.empty() ? ended : why;
@@ -463,7 +464,6 @@ void Supervisor::Lose(Worker& worker, const std::string& why, bool timed_out) {
   } else {
     LoseBuild(worker, text, timed_out);
   }
-  if (!was_busy) return;
   if (++failures_in_a_row_ >= kMaxFailures) {
     GiveUp(Unavailable("workers fail again and again; the last one: " + text));
   }

@@ -1,0 +1,149 @@
+/* Kernels for dense, float32 [4,16] x [32,16] -> [4,32], each wrong in a way of its own, as artifacts
+ * for the fault tests. Every kernel first computes the right result. */
+
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/runtime/abi.h"
+
+enum { kRows = 4, kDepth = 16, kColumns = 32, kElements = kRows * kColumns };
+
+#define EXPORT __attribute__((visibility("default")))
+
+static void Dense(void* const* arguments) {
+  const float* data = arguments[0];
+  const float* weight = arguments[1];
+  float* out = arguments[2];
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kColumns; ++j) {
+      double sum = 0;
+      for (int k = 0; k < kDepth; ++k) sum += (double)data[i * kDepth + k] * weight[j * kDepth + k];
+      out[i * kColumns + j] = (float)sum;
+    }
+  }
+}
+
+/* Calls since the artifact was loaded. */
+static int calls;
+
+/* A kernel `name` that computes the result and then does `body`. */
+#define KERNEL_WITH(name, version, count, workspace_bytes, body)                                \
+  EXPORT const TwKernelInfo name##_info = {version, count, workspace_bytes, 0};                 \
+  EXPORT int32_t name(void* const* arguments, void* workspace, const TwParallel* parallel) {    \
+    volatile float* data = arguments[0];                                                        \
+    volatile float* weight = arguments[1];                                                      \
+    volatile float* out = arguments[2];                                                         \
+    (void)data, (void)weight, (void)out, (void)workspace, (void)parallel;                       \
+    Dense(arguments);                                                                           \
+    ++calls;                                                                                    \
+    body;                                                                                       \
+    return 0;                                                                                   \
+  }
+#define KERNEL(name, body) KERNEL_WITH(name, TW_ABI_VERSION, 3, 0, body)
+
+static volatile int zero = 0;
+static volatile double sink;
+
+static void Sleep(double seconds) {
+  const struct timespec time = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+  nanosleep(&time, NULL);
+}
+
+__attribute__((noinline)) static int Recurse(volatile char* above) {
+  volatile char here[4096];
+  here[0] = above[0];
+  return Recurse(here) + here[0];
+}
+
+static void* WriteLate(void* out) {
+  Sleep(0.02);
+  ((volatile float*)out)[3] = 1e6F;
+  return NULL;
+}
+
+static void StartLateWriter(volatile float* out) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, &WriteLate, (void*)out) == 0) pthread_detach(thread);
+}
+
+static void UseUpMemory(void) {
+  const size_t block = (size_t)16 << 20;
+  while (1) memset(malloc(block), 1, block);
+}
+
+static void Spin(double seconds) {
+  struct timespec start, now;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec) <
+           seconds);
+}
+
+static void WriteEverywhere(void) {
+  for (int fd = 3; fd < 64; ++fd) {
+    if (write(fd, "no reply\n", 9) < 0) continue;
+  }
+}
+
+static void CloseEverything(void) {
+  for (int fd = 3; fd < 64; ++fd) close(fd);
+}
+
+KERNEL(good, (void)0)
+KERNEL(slower, Spin(300e-6))
+KERNEL(much_slower, Spin(20e-3))
+KERNEL(crash, *(volatile int*)(intptr_t)64 = 1)
+KERNEL(jump_to_null, ((void (*)(void))(intptr_t)zero)())
+KERNEL(hang, while (1) Spin(1))
+KERNEL(sleep_for_ever, while (1) pause())
+KERNEL(memory, UseUpMemory())
+KERNEL(write_past_end, out[kElements + 16] = 1)
+KERNEL(write_before_start, out[-1] = 1)
+KERNEL(write_far_before, out[-2000] = 1)
+KERNEL(read_past_end, sink = data[kRows * kDepth + 16])
+KERNEL(read_before_weight, sink = weight[-8000])
+KERNEL(write_input, data[5] = 0)
+KERNEL(wrong_lane, out[37] += 0.5F)
+KERNEL(wrong_tail, out[kElements - 1] = 0)
+KERNEL(wrong_extremes, for (int i = 0; i < kElements; ++i) if (out[i] > 1e4F) out[i] = 1e4F)
+KERNEL(wrong_zero_point, int all = 1; for (int i = 0; i < 64; ++i) all &= data[i] == 0;
+       if (all) out[7] = 1)
+KERNEL(not_a_number, out[11] = 0.0F / (float)zero)
+KERNEL(late_write, StartLateWriter(out))
+KERNEL(return_code, return 7)
+KERNEL(stack_overflow, char top[1] = {0}; zero = Recurse(top))
+KERNEL(division, zero = 100 / zero)
+KERNEL(illegal_instruction, __builtin_trap())
+KERNEL(abort_call, abort())
+KERNEL(exit_call, exit(0))
+KERNEL(fork_call, if (fork() == 0) pause())
+KERNEL(socket_call, (void)socket(AF_INET, SOCK_STREAM, 0))
+KERNEL(kill_self, raise(SIGKILL))
+KERNEL(terminate_self, raise(SIGTERM))
+KERNEL(garbage, WriteEverywhere())
+KERNEL(closed_pipes, CloseEverything())
+KERNEL(wrong_later, if (calls > 5) out[0] += 1)
+KERNEL(crash_later, if (calls > 5) *(volatile int*)(intptr_t)64 = 1)
+KERNEL(code_later, if (calls > 5) return 9)
+KERNEL_WITH(other_version, TW_ABI_VERSION + 1, 3, 0, (void)0)
+KERNEL_WITH(other_count, TW_ABI_VERSION, 4, 0, (void)0)
+KERNEL_WITH(huge_workspace, TW_ABI_VERSION, 3, (int64_t)1 << 45, (void)0)
+KERNEL_WITH(past_workspace, TW_ABI_VERSION, 3, 128, ((volatile char*)workspace)[128] = 1)
+
+EXPORT const TwKernelInfo not_written_info = {TW_ABI_VERSION, 3, 0, 0};
+EXPORT int32_t not_written(void* const* arguments, void* workspace, const TwParallel* parallel) {
+  (void)arguments, (void)workspace, (void)parallel;
+  return 0;
+}
+
+EXPORT const TwKernelInfo no_entry_info = {TW_ABI_VERSION, 3, 0, 0};

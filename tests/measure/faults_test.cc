@@ -1,0 +1,176 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "src/base/file.h"
+#include "tests/measure/process_fixture.h"
+
+namespace tilewright::measure {
+namespace {
+
+struct FaultCase {
+  const char* name;
+  Fault fault;
+  Outcome outcome;
+  const char* reason;  // a part of it
+};
+
+Fault BuilderFault(std::string name) {
+  Fault fault;
+  fault.builder = std::move(name);
+  return fault;
+}
+
+Fault RunnerFault(std::string name) {
+  Fault fault = ArtifactFault("good");
+  fault.runner = std::move(name);
+  return fault;
+}
+
+Fault MissingArtifact() {
+  Fault fault = ArtifactFault("good");
+  fault.artifact = "/no/such/artifact.so";
+  return fault;
+}
+
+std::vector<FaultCase> KernelFaults() {
+  const auto of = [](const char* symbol, Outcome outcome, const char* reason) {
+    return FaultCase{symbol, ArtifactFault(symbol), outcome, reason};
+  };
+  constexpr Outcome kRun = Outcome::kRunFailed;
+  constexpr Outcome kWrong = Outcome::kWrongResult;
+  return {
+      of("crash", kRun, "crashed: SIGSEGV: wrote at address 0x40 (random inputs)"),
+      of("jump_to_null", kRun, "crashed: SIGSEGV"),
+      of("hang", Outcome::kRunTimeout, "one call took more than 1 s (random inputs)"),
+      of("sleep_for_ever", Outcome::kRunTimeout, "one call took more than 1 s (random inputs)"),
+      of("memory", kRun, "out of memory"),
+      of("write_past_end", kRun, "wrote out of bounds of parameter 2: 64 bytes past its end"),
+      of("write_before_start", kRun, "wrote out of bounds of parameter 2: 4 bytes before its start"),
+      of("write_far_before", kRun,
+         "wrote out of bounds of parameter 2: 8000 bytes before its start"),
+      of("read_past_end", kRun, "read out of bounds of parameter 0: 64 bytes past its end"),
+      of("read_before_weight", kRun,
+         "read out of bounds of parameter 1: 32000 bytes before its start"),
+      of("write_input", kRun, "wrote to parameter 0, which is an input"),
+      of("wrong_lane", kWrong, "element 37 of 128 is"),
+      of("wrong_tail", kWrong, "element 127 of 128 is 0, expected"),
+      of("wrong_extremes", kWrong, "(extreme inputs)"),
+      of("wrong_zero_point", kWrong, "element 7 of 128 is 1, expected 0 (zero-point inputs)"),
+      of("not_a_number", kWrong, "element 11 of 128 is"),
+      of("not_written", kWrong, "element 0 of 128 was not written"),
+      of("late_write", kRun, "a thread of the kernel still ran after it had returned"),
+      of("return_code", kRun, "the kernel returned code 7"),
+      of("stack_overflow", kRun, "the stack overflowed"),
+      of("division", kRun, "crashed: SIGFPE"),
+      of("illegal_instruction", kRun, "crashed: SIGILL"),
+      of("abort_call", kRun, "crashed: SIGABRT"),
+      of("exit_call", kRun, "ended without a result: exit code 0"),
+      of("fork_call", kRun, "made a forbidden system call"),
+      of("socket_call", kRun, "made a forbidden system call: number 41"),
+      of("kill_self", kRun, "crashed: SIGKILL"),
+      of("terminate_self", kRun, "crashed: SIGTERM"),
+      of("garbage", kRun, "sent something that is no reply"),
+      of("closed_pipes", kRun, "ended without a result"),
+      of("wrong_later", kWrong, "element 0 of 128 is"),
+      of("crash_later", kRun, "(while timed)"),
+      of("code_later", kRun, "the kernel returned code 9"),
+      of("other_version", kRun, "version 2"),
+      of("other_count", kRun, "artifact takes 4 parameters, expected 3"),
+      of("huge_workspace", kRun, "out of memory"),
+      of("past_workspace", kRun, "wrote out of bounds of the workspace: 0 bytes past its end"),
+      of("no_entry", kRun, "no_entry"),
+      of("no_such_symbol", kRun, "no_such_symbol"),
+  };
+}
+
+std::vector<FaultCase> WorkerFaults() {
+  constexpr Outcome kBuild = Outcome::kBuildFailed;
+  return {
+      {"builder_crash", BuilderFault("crash"), kBuild,
+       "compiler crashed: signal 11 (SIGSEGV)"},
+      {"builder_abort", BuilderFault("abort"), kBuild,
+       "compiler crashed: signal 6 (SIGABRT)"},
+      {"builder_memory", BuilderFault("memory"), kBuild, "LLVM ERROR: out of memory"},
+      {"builder_exit", BuilderFault("exit"), kBuild, "compiler crashed: exit code 3"},
+      {"builder_killed", BuilderFault("kill"), kBuild,
+       "compiler crashed: signal 9 (SIGKILL)"},
+      {"builder_closed", BuilderFault("close"), kBuild, "compiler crashed: exit code 1"},
+      {"builder_garbage", BuilderFault("garbage"), kBuild,
+       "compiler crashed: sent something that is no message"},
+      {"builder_refuses", BuilderFault("none"), Outcome::kInvalid, "no template of_a_test"},
+      {"runner_killed", RunnerFault("kill_runner"), Outcome::kDeviceLost,
+       "the runner was lost: signal 9 (SIGKILL)"},
+      {"runner_garbage", RunnerFault("garbage"), Outcome::kRunFailed,
+       "sent something that is no reply"},
+      {"runner_closed", RunnerFault("close"), Outcome::kRunFailed, "ended without a result"},
+      {"missing_artifact", MissingArtifact(), Outcome::kRunFailed, "artifact cannot be used: no file"},
+  };
+}
+
+/// Submits every case followed by a good candidate, and compares what became of them.
+void RunAll(const std::vector<FaultCase>& cases, ProcessMeasurerSettings settings) {
+  auto made = ProcessMeasurer::Create(std::move(settings));
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  ProcessMeasurer& measurer = **made;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    ASSERT_TRUE(measurer.SubmitWithFault(RequestFor(2 * i, DenseCandidate()), cases[i].fault).ok());
+    ASSERT_TRUE(
+        measurer.SubmitWithFault(RequestFor(2 * i + 1, DenseCandidate()), ArtifactFault("good"))
+            .ok());
+  }
+  std::map<std::uint64_t, Trial> trials;
+  for (std::size_t i = 0; i < 2 * cases.size(); ++i) {
+    Reply reply = NextReply(measurer);
+    trials[reply.ticket] = std::move(reply.trial);
+  }
+  EXPECT_EQ(measurer.in_flight(), 0);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Trial& faulty = trials[2 * i];
+    EXPECT_EQ(faulty.outcome, cases[i].outcome)
+        << cases[i].name << ": " << OutcomeName(faulty.outcome) << ": " << faulty.reason;
+    EXPECT_THAT(faulty.reason, testing::HasSubstr(cases[i].reason)) << cases[i].name;
+    EXPECT_FALSE(faulty.verified) << cases[i].name;
+    EXPECT_EQ(faulty.value, 0) << cases[i].name;
+    const Trial& good = trials[2 * i + 1];
+    EXPECT_EQ(good.outcome, Outcome::kOk) << "after " << cases[i].name << ": " << good.reason;
+    EXPECT_TRUE(good.verified) << "after " << cases[i].name;
+    EXPECT_GT(good.value, 0);
+  }
+}
+
+TEST(Faults, EveryFaultOfAKernelIsRecordedWithItsReason) {
+  RunAll(KernelFaults(), TestSettings());
+}
+
+TEST(Faults, EveryFaultOfAWorkerIsRecordedWithItsReason) {
+  RunAll(WorkerFaults(), TestSettings());
+}
+
+TEST(Faults, ABuilderThatHangsIsEnded) {
+  ProcessMeasurerSettings settings = TestSettings();
+  settings.build_limit_seconds = 1;
+  RunAll({{"builder_hang", BuilderFault("hang"), Outcome::kBuildTimeout,
+           "compiling took more than 1 s"}},
+         settings);
+}
+
+TEST(Faults, ATruncatedArtifactIsRefused) {
+  auto folder = TemporaryFolder::Create("tilewright-test");
+  ASSERT_TRUE(folder.ok());
+  auto whole = ReadFile(MEASURE_FAULTS);
+  ASSERT_TRUE(whole.ok());
+  std::vector<FaultCase> cases;
+  for (const std::size_t length : {std::size_t{0}, std::size_t{64}, std::size_t{5000}}) {
+    Fault fault = ArtifactFault("good");
+    fault.artifact = folder->path() + "/" + std::to_string(length) + ".so";
+    ASSERT_TRUE(WriteFile(fault.artifact, whole->substr(0, length)).ok());
+    cases.push_back({"truncated", fault, Outcome::kRunFailed, ""});
+  }
+  RunAll(cases, TestSettings());
+}
+
+}  // namespace
+}  // namespace tilewright::measure
