@@ -113,6 +113,21 @@ Result<Tensor> OperandOf(const EpilogueStep& step, const Tensor& operand, const 
   return vector;
 }
 
+/// 64-bit integers, of which a double can not hold all digits.
+Comparison CompareWideIntegers(const Tensor& result, const Tensor& reference) {
+  Comparison comparison;
+  const auto values = result.As<std::int64_t>(), expected = reference.As<std::int64_t>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == expected[i]) continue;
+    const auto position = static_cast<std::int64_t>(i);
+    const double error = std::fabs(result.At(position) - reference.At(position));
+    comparison.max_abs_error = std::max({comparison.max_abs_error, error, 1.0});
+    if (comparison.first_bad < 0) comparison.first_bad = position;
+  }
+  comparison.ok = comparison.first_bad < 0;
+  return comparison;
+}
+
 }  // namespace
 
 Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) {
@@ -194,6 +209,9 @@ Comparison Compare(const Tensor& result, const Tensor& reference, double toleran
     return comparison;
   }
   const std::int64_t count = reference.elements();
+  if (!reference.dtype().is_float() && reference.dtype().bits == 64) {
+    return CompareWideIntegers(result, reference);
+  }
   const bool exact = !reference.dtype().is_float();
   double squares = 0;
   std::int64_t finite = 0;
