@@ -52,6 +52,10 @@ void StageLoops::Propagate() {
       extents_[Slot(r.parent)] = extent(r.outer) * extent(r.inner);
     }
   }
+  for (const auto& [slot, count] : restricted_) {
+    extents_[slot] = count;
+    cut_[slot] = true;
+  }
   std::fill(masks_.begin(), masks_.end(), 0);
   for (std::size_t p = 0; p < info_->leaves.size(); ++p) {
     const std::size_t slot = Slot(info_->leaves[p]);
@@ -66,6 +70,11 @@ void StageLoops::Propagate() {
       masks_[Slot(r.inner)] |= leaves_of(r.parent);
     }
   }
+}
+
+void StageLoops::Restrict(std::size_t leaf, std::int64_t count) {
+  restricted_.emplace_back(Slot(info_->leaves[leaf]), count);
+  Propagate();
 }
 
 bool StageLoops::HasTail(std::size_t relation) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "src/schedule/schedule.h"
@@ -30,6 +31,8 @@ class StageLoops {
   /// From now on the extents of both loops of a split are these; its inner extent in index
   /// arithmetic stays. What comes from the inner loop follows.
   void Peel(std::size_t relation, std::int64_t outer, std::int64_t inner);
+  /// Only so many iterations of a leaf are meant.
+  void Restrict(std::size_t leaf, std::int64_t count);
 
  private:
   std::size_t Slot(LoopId loop) const {
@@ -40,6 +43,7 @@ class StageLoops {
   const Schedule::StageInfo* info_;
   int first_ = 0;  // smallest loop index of the stage: the tables start there
   std::vector<std::int64_t> extents_;
+  std::vector<std::pair<std::size_t, std::int64_t>> restricted_;  // slots of leaves and extents
   std::vector<bool> cut_;  // extents that a peeled tail decides
   std::vector<std::uint64_t> masks_;
   std::vector<std::int64_t> factors_;

@@ -34,6 +34,7 @@ struct Nest {
   std::vector<Expr> origin;   // per spatial axis: first index of the part that is computed
   std::vector<std::int64_t> part_extents;            // per spatial axis
   std::vector<std::pair<LoopId, Expr>> fixed;        // loops whose value is known by peeling
+  std::vector<std::pair<LoopId, std::int64_t>> offsets;  // first iteration of leaves cut in ranges
   Expr body;                                         // without the taps below
   std::vector<Expr> taps;                            // conditions of nonzero products
   Part part = Part::kWhole;
@@ -75,6 +76,12 @@ class Lowering {
   Stmt EmitFor(Nest* nest, std::size_t p);
   bool WantsPeel(const Nest& nest, std::size_t relation) const;
   bool Active(const Nest& nest, const Nest::Guard& guard) const;
+
+  // edges.cc
+  Stmt EmitRange(Nest* nest, std::size_t p);
+  std::optional<Interval> InsideOf(const Nest& nest, std::size_t p);
+  bool NarrowInside(const Expr& condition, const ComputeOp& op, const Part& part, const Expr& var,
+                    Interval* inside);
 
   // attach.cc
   Stmt EmitAttached(Nest* nest, std::size_t p);

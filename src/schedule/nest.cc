@@ -37,6 +37,7 @@ Stmt Lowering::EmitStage(StageId stage, const Part& part) {
             .origin = part.min,
             .part_extents = part.extent,
             .fixed = {},
+            .offsets = {},
             .body = info.op.body,
             .taps = {},
             .leaf = {},
@@ -80,7 +81,13 @@ void Lowering::RefreshValues(Nest* nest) {
     return nest->loop_values[static_cast<std::size_t>(loop.index)];
   };
   const auto& info = *nest->info;
-  for (std::size_t p = 0; p < nest->leaf.size(); ++p) assign(info.leaves[p], nest->leaf[p]);
+  for (std::size_t p = 0; p < nest->leaf.size(); ++p) {
+    Expr index = nest->leaf[p];
+    for (const auto& [loop, first] : nest->offsets) {
+      if (loop == info.leaves[p]) index = index + Expr(first);
+    }
+    assign(info.leaves[p], std::move(index));
+  }
   for (std::size_t i = info.relations.size(); i-- > 0;) {
     const Relation& r = info.relations[i];
     const Expr factor(nest->loops.factor(i));
@@ -231,7 +238,7 @@ std::optional<Stmt> Lowering::EmitPeeledLoop(Nest* nest, std::size_t p) {
     tail.loops.Peel(i, 1, rest);
     tail.fixed.emplace_back(r.outer, Expr(outer - 1));
     Refresh(&full, p);
-    Stmt full_code = EmitFor(&full, p);
+    Stmt full_code = EmitRange(&full, p);
     Refresh(&tail, p);
     return MakeBlock({std::move(full_code), EmitFor(&tail, p)});
   }
@@ -269,7 +276,7 @@ Stmt Lowering::EmitLoop(Nest* nest, std::size_t p) {
   }
   if (nest->part == Nest::Part::kUpdate && leaf == info.tensorized) return EmitDot(*nest, p);
   if (auto peeled = EmitPeeledLoop(nest, p)) return *peeled;
-  return EmitFor(nest, p);
+  return EmitRange(nest, p);
 }
 
 Stmt Lowering::EmitFor(Nest* nest, std::size_t p) {
