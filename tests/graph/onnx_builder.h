@@ -1,0 +1,53 @@
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/graph/graph.h"
+
+namespace tilewright {
+
+using Ints = std::vector<std::int64_t>;
+using Strings = std::vector<std::string>;
+
+/// A tensor of any type from a list of numbers.
+Tensor MakeTensor(DataType dtype, Ints shape, const std::vector<double>& values);
+/// 0, step, 2 * step, … shifted by `first`.
+Tensor MakeRange(DataType dtype, Ints shape, double first = 0, double step = 1);
+std::vector<double> ValuesOf(const Tensor& tensor);
+
+/// Small ONNX models, made by hand.
+class OnnxBuilder {
+ public:
+  explicit OnnxBuilder(std::int64_t opset = 13);
+
+  OnnxBuilder& Input(const std::string& name, Ints shape,
+                     std::int32_t type = onnx::TensorProto::FLOAT);
+  OnnxBuilder& Initializer(const std::string& name, const Tensor& contents);
+  OnnxBuilder& Output(const std::string& name);
+  /// The new node, for attributes; valid until the next one is added.
+  OnnxBuilder& Node(const std::string& op_type, const Strings& inputs, const Strings& outputs,
+                    const std::string& domain = "");
+  /// Attributes of the node added last.
+  OnnxBuilder& Int(const std::string& name, std::int64_t value);
+  OnnxBuilder& Float(const std::string& name, float value);
+  OnnxBuilder& IntList(const std::string& name, const Ints& values);
+  OnnxBuilder& Text(const std::string& name, const std::string& value);
+  OnnxBuilder& Contents(const std::string& name, const Tensor& value);
+
+  onnx::ModelProto& proto() { return model_; }
+  std::string Bytes() const { return model_.SerializeAsString(); }
+  Result<Graph> Import() const { return ImportOnnx(Bytes(), "test"); }
+
+ private:
+  onnx::AttributeProto* Attribute(const std::string& name, onnx::AttributeProto::AttributeType type);
+  onnx::ModelProto model_;
+};
+
+/// Imports and evaluates a model of one output. Failures become test failures.
+Tensor EvaluateModel(const OnnxBuilder& model, const std::vector<const Tensor*>& inputs);
+
+}  // namespace tilewright
