@@ -1,0 +1,78 @@
+// Tensor intrinsics: exact for every value, in every width, on every runnable target.
+
+#include <algorithm>
+
+#include "tests/codegen/kernel_runner.h"
+
+namespace tilewright {
+namespace {
+
+class DotTest : public testing::TestWithParam<std::string> {};
+
+/// acc[l] = 5 + sum over d < depth, s < steps of a[s, d] * b[s, l, d].
+Program DotProgram(const char* name, DataType a_type, DataType b_type, std::int64_t lanes,
+                   std::int64_t depth, std::int64_t steps) {
+  const Buffer a = MakeBuffer("a", a_type, {steps, depth});
+  const Buffer b = MakeBuffer("b", b_type, {steps, lanes, depth});
+  const Buffer out = MakeBuffer("out", kInt32, {lanes});
+  const Buffer acc = MakeBuffer("acc", kInt32, {lanes}, Scope::kLocal);
+  const Expr i = MakeVar("i"), s = MakeVar("s"), o = MakeVar("o");
+  std::vector<Stmt> body;
+  body.push_back(
+      MakeFor(i, lanes, LoopKind::kVectorized, MakeStore(acc, {i}, MakeInt(kInt32, 5))));
+  body.push_back(MakeFor(
+      s, steps, LoopKind::kSerial,
+      MakeIntrinsic(name, {{acc, {Expr(0)}, {lanes}},
+                           {a, {s, Expr(0)}, {1, depth}},
+                           {b, {s, Expr(0), Expr(0)}, {1, lanes, depth}}})));
+  body.push_back(
+      MakeFor(o, lanes, LoopKind::kVectorized, MakeStore(out, {o}, MakeLoad(acc, {o}))));
+  return {"dot", {a, b, out}, 1, MakeAllocate(acc, MakeBlock(std::move(body)))};
+}
+
+template <typename A, typename B>
+void CheckDot(const std::string& target, const char* name, DataType a_type, DataType b_type,
+              std::int64_t depth) {
+  constexpr std::int64_t kSteps = 6;
+  for (const std::int64_t lanes : {1, 4, 7, 8, 16, 24, 32}) {
+    Result<KernelRunner> kernel = KernelRunner::Build(
+        DotProgram(name, a_type, b_type, lanes, depth, kSteps), *Target::Parse(target));
+    ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+    A* a = kernel->Data<A>(0);
+    B* b = kernel->Data<B>(1);
+    // Half of the values are extreme: sums of pairs would saturate in 16 bits.
+    for (std::int64_t i = 0; i < kSteps * depth; ++i) {
+      a[i] = i % 2 == 0 ? std::numeric_limits<A>::max() : static_cast<A>(Seeded(1, i, 127));
+    }
+    for (std::int64_t i = 0; i < kSteps * depth * lanes; ++i) {
+      b[i] = i % 3 == 0   ? std::numeric_limits<B>::min()
+             : i % 3 == 1 ? std::numeric_limits<B>::max()
+                          : static_cast<B>(Seeded(2, i, 127));
+    }
+    kernel->Run();
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      std::int64_t sum = 5;
+      for (std::int64_t s = 0; s < kSteps; ++s) {
+        for (std::int64_t d = 0; d < depth; ++d) {
+          sum += std::int64_t{a[s * depth + d]} * b[(s * lanes + l) * depth + d];
+        }
+      }
+      ASSERT_EQ(kernel->Data<std::int32_t>(2)[l], static_cast<std::int32_t>(sum))
+          << name << " lane " << l << " of " << lanes;
+    }
+  }
+}
+
+TEST_P(DotTest, SumsFourBytesExactly) {
+  CheckDot<std::uint8_t, std::int8_t>(GetParam(), "dot4.u8s8", kUInt8, kInt8, 4);
+}
+
+TEST_P(DotTest, SumsTwoWordsExactly) {
+  CheckDot<std::int16_t, std::int16_t>(GetParam(), "dot2.s16", kInt16, kInt16, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, DotTest, testing::ValuesIn(RunnableTargets()),
+                         [](const auto& tested) { return TargetTestName(tested.param); });
+
+}  // namespace
+}  // namespace tilewright
