@@ -33,7 +33,9 @@ std::string Describe(const NodeProto& node, int position) {
   std::string text = "node " + std::to_string(position);
   if (!node.name().empty()) text += " '" + node.name() + "'";
   text += " (" + node.op_type() + ")";
-  if (node.name().empty() && node.output_size() > 0) text += " making '" + node.output(0) + "'";
+  if (node.name().empty() && node.output_size() > 0 && !node.output(0).empty()) {
+    text += " making '" + node.output(0) + "'";
+  }
   return text;
 }
 

@@ -1,0 +1,138 @@
+#include "src/graph/graph.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "src/base/hash.h"
+#include "src/base/random.h"
+#include "src/graph/evaluate.h"
+#include "tests/graph/onnx_builder.h"
+
+namespace tilewright {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Graph, KnowsItsUsers) {
+  Graph graph;
+  const int x = graph.AddInput("x", TensorType{{2}, kFloat32});
+  const int y = *graph.AddOperator("y", Operator{OpKind::kAdd, {}}, {x, x});
+  EXPECT_THAT(graph.Users()[0], ElementsAre(y, y));
+  EXPECT_THAT(graph.inputs(), ElementsAre(x));
+}
+
+TEST(Graph, RefusesOperatorsWithTheValuesName) {
+  Graph graph;
+  graph.AddInput("x", TensorType{{2}, kFloat32});
+  EXPECT_EQ(graph.AddOperator("y", Operator{OpKind::kRelu, {}}, {1}).status(),
+            InvalidArgument("value y: input 1 is no earlier node"));
+  EXPECT_EQ(graph.AddOperator("y", Operator{OpKind::kAdd, {}}, {0}).status(),
+            InvalidArgument("value y: add: 1 inputs, expected 2"));
+}
+
+TEST(Graph, FilledConstantsAppearWhenRead) {
+  Graph graph;
+  const int id = graph.AddFilledConstant("c", TensorType{{3}, kFloat32}, 0.5);
+  EXPECT_TRUE(graph.HasContents(id));
+  ASSERT_NE(graph.Fill(id), nullptr);
+  EXPECT_THAT(ValuesOf(*graph.Contents(id)), ElementsAre(0.5, 0.5, 0.5));
+  EXPECT_EQ(graph.Fill(id), nullptr);
+  EXPECT_THAT(ValuesOf(graph.TakeContents(id)), ElementsAre(0.5, 0.5, 0.5));
+  EXPECT_EQ(graph.Contents(id), nullptr);
+}
+
+TEST(Graph, CloneLeavesLargeContentsBehind) {
+  Graph graph;
+  graph.AddConstant("small", MakeRange(kFloat32, {2}));
+  graph.AddConstant("large", MakeRange(kFloat32, {3}));
+  graph.AddFilledConstant("filled", TensorType{{3}, kFloat32}, 1);
+  const Graph clone = graph.CloneWithout(2);
+  EXPECT_TRUE(clone.HasContents(0));
+  EXPECT_FALSE(clone.HasContents(1));
+  EXPECT_FALSE(clone.HasContents(2));
+  EXPECT_EQ(clone.node(1).name, "large");
+}
+
+TEST(Graph, SourceNameDropsThePart) {
+  EXPECT_EQ(SourceName("r0"), "r0");
+  EXPECT_EQ(SourceName("r0#12"), "r0");
+  EXPECT_EQ(SourceName("#1"), "#1");
+}
+
+TEST(SeedConstants, FollowsTheRulesOfTheOnnxData) {
+  Graph graph;
+  const int w = graph.AddConstant("conv10_w_0", TensorType{{10, 3, 2, 2}, kFloat32});
+  const int b = graph.AddConstant("b", MakeRange(kFloat32, {4}));
+  const int own = graph.AddConstant("b#0", MakeRange(kFloat32, {4}));
+  SeedConstants(graph, SeedRule::kAllFloat);
+  const double bound = std::sqrt(6.0 / 12);
+  const double first[] = {14784998, 10936381, 9238669};  // stated with the data
+  for (int i = 0; i < 3; ++i) {
+    const double expected = (2 * (first[i] / 16777216) - 1) * bound;
+    EXPECT_EQ(graph.Contents(w)->At(i), static_cast<float>(expected));
+  }
+  EXPECT_EQ(graph.Contents(b)->At(0),
+            static_cast<float>(0.5 + SeededElement(Fnv1a64("b"), 0) / 16777216.0));
+  EXPECT_EQ(graph.Contents(own)->At(1), 1);
+}
+
+TEST(SeedConstants, FollowsTheRulesOfTheRelayData) {
+  Graph graph;
+  const int w = graph.AddConstant("relay.Constant.0", TensorType{{64, 3, 7, 7}, kInt8});
+  const int b = graph.AddConstant("relay.Constant.1", TensorType{{64, 1, 1}, kInt32});
+  const int there = graph.AddConstant("c", MakeRange(kInt32, {2}, 5));
+  SeedConstants(graph, SeedRule::kMissing);
+  const int first[] = {14162697, 2798720, 2336069};  // stated with the data
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(graph.Contents(w)->At(i), first[i] % 43 - 21);
+  EXPECT_LE(std::abs(graph.Contents(b)->At(7)), 1000);
+  EXPECT_EQ(graph.Contents(there)->At(0), 5);
+}
+
+TEST(SeedConstants, LargeOnesAreTheSameInPieces) {
+  Graph graph;
+  const int w = graph.AddConstant("large", TensorType{{1100, 1000}, kFloat32});
+  SeedConstants(graph, SeedRule::kAllFloat);
+  const double bound = std::sqrt(6.0 / 1000);
+  const std::uint64_t seed = Fnv1a64("large");
+  for (std::int64_t i = 0; i < 1100000; i += 997) {
+    const double u = SeededElement(seed, static_cast<std::uint64_t>(i)) / 16777216.0;
+    ASSERT_EQ(graph.Contents(w)->At(i), static_cast<float>((2 * u - 1) * bound));
+  }
+}
+
+TEST(MakeInput, FollowsItsRule) {
+  const TensorType floats{{4}, kFloat32};
+  EXPECT_THAT(ValuesOf(MakeInput("x", floats, InputRule::kRamp)), ElementsAre(0, 0.25, 0.5, 0.75));
+  const Tensor quantized = MakeInput("data", floats, InputRule::kSeededQuantized);
+  EXPECT_EQ(quantized.At(0), (9676663 % 255 - 127) / 16.0);  // stated with the data
+  for (DataType dtype : {kInt8, kUInt8, kInt32, kFloat32}) {
+    const Tensor random = MakeInput("x", TensorType{{1000}, dtype}, InputRule::kRandom);
+    double low = 0, high = 0;
+    for (double x : ValuesOf(random)) low = std::min(low, x), high = std::max(high, x);
+    EXPECT_GT(high, dtype.is_float() ? 0.9 : 100);
+    EXPECT_EQ(low < 0, dtype != kUInt8);
+  }
+}
+
+TEST(EvaluateGraph, NamesWhatIsMissing) {
+  Graph graph;
+  const int x = graph.AddInput("x", TensorType{{2}, kFloat32});
+  const int c = graph.AddConstant("c", TensorType{{2}, kFloat32});
+  graph.SetOutputs({*graph.AddOperator("y", Operator{OpKind::kAdd, {}}, {x, c})});
+  std::vector<Tensor> inputs;
+  EXPECT_EQ(EvaluateGraph(graph, inputs).status(), InvalidArgument("got 0 inputs, expected 1"));
+  inputs.push_back(MakeRange(kFloat32, {3}));
+  EXPECT_EQ(EvaluateGraph(graph, inputs).status(),
+            InvalidArgument("input x is float32[3], expected float32[2]"));
+  inputs[0] = MakeRange(kFloat32, {2});
+  EXPECT_EQ(EvaluateGraph(graph, inputs).status(), InvalidArgument("constant c has no contents"));
+  graph.SetContents(c, MakeRange(kFloat32, {2}, 10));
+  auto outputs = EvaluateGraph(graph, inputs);
+  ASSERT_TRUE(outputs.ok());
+  EXPECT_THAT(ValuesOf((*outputs)[0]), ElementsAre(10, 12));
+}
+
+}  // namespace
+}  // namespace tilewright

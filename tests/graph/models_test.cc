@@ -1,0 +1,164 @@
+#include "src/graph/models.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "src/base/file.h"
+#include "src/base/json.h"
+#include "src/base/strings.h"
+#include "src/graph/evaluate.h"
+#include "src/graph/passes.h"
+#include "tests/graph/shared_data.h"
+
+namespace tilewright {
+namespace {
+
+Graph MakeModel(std::string_view name, const ModelOptions& options = {}) {
+  auto bytes = MakeModelOnnx(name, options);
+  EXPECT_TRUE(bytes.ok()) << bytes.status().message();
+  auto graph = ImportOnnx(*bytes, std::string(name));
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+  return *std::move(graph);
+}
+
+struct Named {
+  const char* model;
+  const char* expected;
+};
+class ModelTasks : public testing::TestWithParam<Named> {};
+
+// Everything but the names of values.
+TEST_P(ModelTasks, EqualTheIndependentList) {
+  const std::string path =
+      SharedData("expected/tasks_" + std::string(GetParam().expected) + ".json");
+  TW_NEEDS_FILE(path);
+  auto tasks = ExtractTasks(MakeModel(GetParam().model));
+  ASSERT_TRUE(tasks.ok()) << tasks.status().message();
+  const Json actual = *ParseJson(TasksToJson("net", *tasks, *Target::Parse("llvm")));
+  const Json expected = *ParseJson(*ReadFile(path));
+  EXPECT_EQ(actual["total_macs"], expected["total_macs"]);
+  ASSERT_EQ(actual["tasks"].size(), expected["tasks"].size());
+  for (std::size_t i = 0; i < expected["tasks"].size(); ++i) {
+    for (const auto& [key, value] : expected["tasks"][i].items()) {
+      if (key != "sites") {
+        EXPECT_EQ(actual["tasks"][i][key], value) << i << " " << key;
+      }
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Models, ModelTasks,
+                         testing::Values(Named{"mobilenet_v2", "mobilenet_v2"},
+                                         Named{"squeezenet1_1", "light_squeezenet"}),
+                         [](const auto& tested) { return std::string(tested.param.model); });
+
+TEST(Models, MobilenetTuplesAreThePublishedOnes) {
+  const std::string path = SharedData("expected/mobilenet_v2_workloads.txt");
+  TW_NEEDS_FILE(path);
+  auto tasks = ExtractTasks(MakeModel("mobilenet_v2"));
+  ASSERT_TRUE(tasks.ok());
+  const Target target = *Target::Parse("llvm");
+  std::set<std::string> expected, actual;
+  for (const std::string& line : Split(*ReadFile(path), '\n')) {
+    if (!line.empty()) expected.insert(line);
+  }
+  for (const ExtractedTask& task : *tasks) {
+    auto tuple = task.workload.AutotvmTuple(task.workload.AutotvmName(target));
+    ASSERT_TRUE(tuple.ok()) << tuple.status().message();
+    // The published list has the kernels without a packed weight under the name "nopack".
+    actual.insert(*tuple);
+  }
+  EXPECT_EQ(actual, expected);
+}
+
+class ModelWorkloads : public testing::TestWithParam<const char*> {};
+
+// The convolutions and counts of the benchmark's tables.
+TEST_P(ModelWorkloads, EqualTheBenchmarksTable) {
+  const std::string path =
+      SharedData(std::string("../bench-workloads/") + GetParam() + ".csv");
+  TW_NEEDS_FILE(path);
+  std::map<std::string, std::int64_t> expected, actual;
+  for (const std::string& line : Split(*ReadFile(path), '\n')) {
+    const auto cells = Split(line, ',');
+    if (cells.size() != 13 || cells[0] == "name" || cells[0].starts_with("dense")) continue;
+    std::string key;
+    for (std::size_t i = 1; i < 12; ++i) key += cells[i] + ",";
+    expected[key] = *ParseInt64(cells[12]);
+  }
+  auto tasks = ExtractTasks(MakeModel(GetParam()));
+  ASSERT_TRUE(tasks.ok());
+  for (const ExtractedTask& task : *tasks) {
+    const auto shape = ConvShapeOf(task.workload);
+    if (!shape.ok()) continue;
+    std::string key;
+    for (std::int64_t number : {shape->n, shape->c, shape->h, shape->w, shape->k, shape->r,
+                                shape->s, shape->stride_h, shape->pad_top, shape->dilation_h,
+                                shape->groups}) {
+      key += std::to_string(number) + ",";
+    }
+    actual[key] = task.occurrences();
+  }
+  EXPECT_EQ(actual, expected);
+}
+INSTANTIATE_TEST_SUITE_P(Tables, ModelWorkloads,
+                         testing::Values("resnet18_v1", "resnet50_v1", "mobilenet_v2"));
+
+class QuantizedModels : public testing::TestWithParam<std::string_view> {};
+
+// No tensor of the quantized form dies out or sticks to its ends.
+TEST_P(QuantizedModels, ValuesNeitherVanishNorSaturate) {
+  const Graph graph = MakeModel(GetParam(), {.batch = 1, .int8 = true});
+  const int input = graph.inputs()[0];
+  std::vector<Tensor> inputs;
+  inputs.push_back(
+      MakeInput(graph.node(input).name, graph.node(input).type, InputRule::kSeededQuantized));
+  auto values = EvaluateGraph(graph, inputs, KeepValues::kAll, 2);
+  ASSERT_TRUE(values.ok()) << values.status().message();
+  for (int id = 0; id < graph.size(); ++id) {
+    const Tensor& value = (*values)[static_cast<std::size_t>(id)];
+    if (graph.node(id).kind != NodeKind::kOperator || value.dtype() != kInt8) continue;
+    double square = 0;
+    std::int64_t at_end = 0;
+    for (std::int8_t x : value.As<std::int8_t>()) {
+      square += x * x;
+      at_end += std::abs(x) == 127 ? 1 : 0;
+    }
+    const auto count = static_cast<double>(value.elements());
+    EXPECT_GT(std::sqrt(square / count), 4) << graph.node(id).name;
+    EXPECT_LT(static_cast<double>(at_end) / count, 0.15) << graph.node(id).name;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Models, QuantizedModels, testing::ValuesIn(ModelNames()),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+TEST(Models, QuantizedConvolutionsAreInt8WithOneEpilogue) {
+  auto tasks = ExtractTasks(MakeModel("resnet18_v1", {.batch = 1, .int8 = true}));
+  ASSERT_TRUE(tasks.ok());
+  ASSERT_EQ(tasks->size(), 12U);
+  EXPECT_EQ((*tasks)[1].workload.Key(),
+            "conv2d(int8[1,64,56,56]NCHW,int8[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32");
+  EXPECT_EQ((*tasks)[1].epilogue.ToString().substr(0, 22), "add(channel:int32);rel");
+}
+
+TEST(Models, BatchIsTheFirstDimension) {
+  const Graph graph = MakeModel("squeezenet1_1", {.batch = 3});
+  EXPECT_EQ(graph.node(graph.outputs()[0]).type.ToString(), "float32[3,1000,1,1]");
+}
+
+TEST(Models, AreTheSameEveryTime) {
+  EXPECT_EQ(*MakeModelOnnx("squeezenet1_1"), *MakeModelOnnx("squeezenet1_1"));
+}
+
+TEST(Models, RejectsUnknownNamesAndBatches) {
+  EXPECT_EQ(MakeModelOnnx("alexnet").status(),
+            NotFound("no built-in model alexnet, expected one of mobilenet_v2, resnet18_v1, "
+                     "resnet50_v1, squeezenet1_1"));
+  EXPECT_EQ(MakeModelOnnx("resnet18_v1", {.batch = 0}).status(),
+            InvalidArgument("batch is 0, expected 1 to 1024"));
+}
+
+}  // namespace
+}  // namespace tilewright

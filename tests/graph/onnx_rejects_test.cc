@@ -1,0 +1,251 @@
+// Bad models, each with its exact message.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "src/base/file.h"
+#include "tests/graph/onnx_builder.h"
+
+namespace tilewright {
+namespace {
+
+struct BadModel {
+  const char* name;
+  std::function<void(OnnxBuilder&)> make;
+  StatusCode code;
+  const char* message;
+};
+
+// x float32[1,2,4,4] -> … -> y
+OnnxBuilder Start(std::int64_t opset = 13) {
+  OnnxBuilder model(opset);
+  model.Input("x", {1, 2, 4, 4}).Output("y");
+  return model;
+}
+
+class OnnxRejects : public testing::TestWithParam<BadModel> {};
+
+TEST_P(OnnxRejects, WithItsMessage) {
+  OnnxBuilder model = Start();
+  GetParam().make(model);
+  auto graph = model.Import();
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.status().message(), GetParam().message);
+  EXPECT_EQ(graph.status().code(), GetParam().code);
+}
+
+constexpr StatusCode kBad = StatusCode::kInvalidArgument;
+constexpr StatusCode kNot = StatusCode::kUnsupported;
+
+const BadModel kModels[] = {
+    {"NoNodes", [](OnnxBuilder&) {}, kBad,
+     "the file is no ONNX model: it has no graph with nodes"},
+    {"UnknownOperators",
+     [](OnnxBuilder& m) {
+       m.Node("Wobble", {"x"}, {"a"}).Node("Relu", {"a"}, {"b"}).Node("Wobble", {"b"}, {"c"});
+       m.Node("Relu", {"c"}, {"y"}, "com.example");
+     },
+     kNot, "2 operators are not supported: Wobble (2 nodes), com.example.Relu (1 node)"},
+    {"OldOperatorSet",
+     [](OnnxBuilder& m) {
+       m.Node("Relu", {"x"}, {"y"}).proto().mutable_opset_import(0)->set_version(3);
+     },
+     kNot, "operator set 3, expected 7 to 21"},
+    {"NoOperatorSet",
+     [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"y"}).proto().clear_opset_import(); }, kBad,
+     "no operator set is named (opset_import), expected one"},
+    {"MissingInput", [](OnnxBuilder& m) { m.Node("Conv", {"x", "w"}, {"y"}); }, kBad,
+     "node 0 (Conv) making 'y': input 'w' is made by no node and is neither an initializer nor an "
+     "input of the graph"},
+    {"TooFewInputs", [](OnnxBuilder& m) { m.Node("Add", {"x"}, {"y"}); }, kBad,
+     "node 0 (Add) making 'y': input 1 is missing"},
+    {"Cycle",
+     [](OnnxBuilder& m) { m.Node("Add", {"x", "b"}, {"a"}).Node("Relu", {"a"}, {"b"}); }, kBad,
+     "node 0 (Add) making 'a': its input depends on its own output (a cycle)"},
+    {"MadeTwice",
+     [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"y"}).Node("Relu", {"x"}, {"y"}); }, kBad,
+     "node 1 (Relu) making 'y': value 'y' is made twice"},
+    {"OverwritesInput", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"x"}); }, kBad,
+     "node 0 (Relu) making 'x': value 'x' is made twice"},
+    {"NoOutputName", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {""}); }, kBad,
+     "node 0 (Relu): has no output"},
+    {"OutputOfNothing", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"z"}); }, kBad,
+     "graph output 'y' is made by no node"},
+    {"TrainingOutput",
+     [](OnnxBuilder& m) {
+       m.Node("Dropout", {"x"}, {"a", "mask"}).Node("Relu", {"mask"}, {"y"});
+     },
+     kBad,
+     "node 1 (Relu) making 'y': value mask is an output that this operator has only for training, "
+     "or that is not supported"},
+    {"InitializerTooShort",
+     [](OnnxBuilder& m) {
+       m.Initializer("w", MakeRange(kFloat32, {4})).Node("Add", {"x", "w"}, {"y"});
+       m.proto().mutable_graph()->mutable_initializer(0)->set_raw_data("abc");
+     },
+     kBad, "node 0 (Add) making 'y': tensor w: has 3 bytes, its shape needs 16"},
+    {"InitializerHuge",
+     [](OnnxBuilder& m) {
+       m.Initializer("w", MakeRange(kFloat32, {4})).Node("Add", {"x", "w"}, {"y"});
+       auto* w = m.proto().mutable_graph()->mutable_initializer(0);
+       for (int i = 0; i < 3; ++i) w->add_dims(std::int64_t{1} << 30);
+     },
+     kBad, "node 0 (Add) making 'y': tensor w: a tensor has more than 2^40 elements"},
+    {"InitializerNegative",
+     [](OnnxBuilder& m) {
+       m.Initializer("w", MakeRange(kFloat32, {4})).Node("Add", {"x", "w"}, {"y"});
+       m.proto().mutable_graph()->mutable_initializer(0)->set_dims(0, -4);
+     },
+     kBad,
+     "node 0 (Add) making 'y': tensor w: a dimension has size -4, expected 1 to 2147483648"},
+    {"InitializerOfText",
+     [](OnnxBuilder& m) {
+       m.Initializer("w", MakeRange(kFloat32, {4})).Node("Add", {"x", "w"}, {"y"});
+       m.proto().mutable_graph()->mutable_initializer(0)->set_data_type(
+           onnx::TensorProto::STRING);
+     },
+     kNot,
+     "node 0 (Add) making 'y': tensor w: element type 8 is not supported, expected a float, "
+     "integer or bool type"},
+    {"InitializerElsewhere",
+     [](OnnxBuilder& m) {
+       m.Initializer("w", MakeRange(kFloat32, {4})).Node("Add", {"x", "w"}, {"y"});
+       m.proto().mutable_graph()->mutable_initializer(0)->set_data_location(
+           onnx::TensorProto::EXTERNAL);
+     },
+     kNot,
+     "node 0 (Add) making 'y': tensor w: its contents are in another file; expected them in the "
+     "model file"},
+    {"InitializerTwice",
+     [](OnnxBuilder& m) {
+       m.Initializer("w", MakeRange(kFloat32, {4})).Initializer("w", MakeRange(kFloat32, {4}));
+       m.Node("Add", {"x", "w"}, {"y"});
+     },
+     kBad, "initializer 'w' is there twice"},
+    {"ShapesDoNotFit",
+     [](OnnxBuilder& m) {
+       m.Initializer("w", MakeRange(kFloat32, {3})).Node("Add", {"x", "w"}, {"y"});
+     },
+     kBad,
+     "node 0 (Add) making 'y': value y#0: add: shapes [1,2,4,4] and [3] do not broadcast"},
+    {"OneDimensionalConv",
+     [](OnnxBuilder& m) {
+       m.Initializer("w", MakeRange(kFloat32, {3, 2, 2})).Node("Conv", {"x", "w"}, {"y"});
+     },
+     kNot,
+     "node 0 (Conv) making 'y': input 1 is float32[3,2,2], expected 4 dimensions"},
+    {"PadsTooMany",
+     [](OnnxBuilder& m) {
+       m.Initializer("w", MakeRange(kFloat32, {3, 2, 2, 2})).Node("Conv", {"x", "w"}, {"y"});
+       m.IntList("pads", {1, 1, 1});
+     },
+     kBad, "node 0 (Conv) making 'y': attribute pads has 3 numbers, expected 4"},
+    {"AttributeOfOtherType",
+     [](OnnxBuilder& m) { m.Node("Flatten", {"x"}, {"y"}).Float("axis", 1); }, kBad,
+     "node 0 (Flatten) making 'y': attribute axis has type code 1, expected 2"},
+    {"AttributeTooLarge",
+     [](OnnxBuilder& m) {
+       m.Node("Flatten", {"x"}, {"y"}).Int("axis", std::numeric_limits<std::int64_t>::max());
+     },
+     kBad,
+     "node 0 (Flatten) making 'y': attribute axis is 9223372036854775807, expected at most 2^31"},
+    {"AxisOutside", [](OnnxBuilder& m) { m.Node("Flatten", {"x"}, {"y"}).Int("axis", 5); }, kBad,
+     "node 0 (Flatten) making 'y': axis 5 is outside of 4 dimensions"},
+    {"ReshapeToComputedShape",
+     [](OnnxBuilder& m) {
+       m.Input("s", {2}, onnx::TensorProto::INT64).Node("Reshape", {"x", "s"}, {"y"});
+     },
+     kNot,
+     "node 0 (Reshape) making 'y': input 1 (s) must be a list of integers known before the "
+     "network runs"},
+    {"ReshapeToOtherSize",
+     [](OnnxBuilder& m) {
+       m.Initializer("s", MakeTensor(kInt64, {2}, {5, -1})).Node("Reshape", {"x", "s"}, {"y"});
+     },
+     kBad, "node 0 (Reshape) making 'y': the input float32[1,2,4,4] does not divide by 5"},
+    {"ConstantOfShapeHuge",
+     [](OnnxBuilder& m) {
+       m.Initializer("s", MakeTensor(kInt64, {3}, {65536, 65536, 2}));
+       m.Node("ConstantOfShape", {"s"}, {"y"});
+     },
+     kBad,
+     "node 0 (ConstantOfShape) making 'y': float32[65536,65536,2] has more than 2^32 elements"},
+    {"InputWithoutSize",
+     [](OnnxBuilder& m) { m.Input("z", {1, -1}).Node("Add", {"x", "z"}, {"y"}); }, kNot,
+     "graph input 'z': dimension 1 ('n') has no fixed size; only the first may have none"},
+    {"InputEmpty", [](OnnxBuilder& m) { m.Input("z", {0}).Node("Relu", {"z"}, {"y"}); }, kBad,
+     "graph input 'z': a dimension has size 0, expected 1 to 2147483648"},
+    {"SplitOfOtherSize",
+     [](OnnxBuilder& m) {
+       m.Initializer("s", MakeTensor(kInt64, {2}, {1, 2}));
+       m.Node("Split", {"x", "s"}, {"y", "z"}).Int("axis", 2);
+     },
+     kBad, "node 0 (Split) making 'y': the parts have 3 elements, expected 4"},
+    {"PadByReflection",
+     [](OnnxBuilder& m) {
+       m.Initializer("p", MakeTensor(kInt64, {8}, {0, 0, 1, 1, 0, 0, 1, 1}));
+       m.Node("Pad", {"x", "p"}, {"y"}).Text("mode", "reflect");
+     },
+     kNot, "node 0 (Pad) making 'y': mode reflect is not supported, expected constant"},
+    {"GatherOutside",
+     [](OnnxBuilder& m) {
+       m.Initializer("i", MakeTensor(kInt64, {1}, {2})).Node("Gather", {"x", "i"}, {"y"});
+       m.Int("axis", 1);
+     },
+     kBad, "node 0 (Gather) making 'y': index 2 is outside of 2 elements"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Models, OnnxRejects, testing::ValuesIn(kModels),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(OnnxRejectsBytes, EveryTruncationWithoutACrash) {
+  OnnxBuilder model = Start();
+  model.Initializer("w", MakeRange(kFloat32, {3, 2, 3, 3})).Node("Conv", {"x", "w"}, {"y"});
+  const std::string bytes = model.Bytes();
+  ASSERT_TRUE(ImportOnnx(bytes, "whole").ok());
+  testing::internal::CaptureStderr();
+  int refused = 0;
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    refused += ImportOnnx(std::string_view(bytes).substr(0, size), "cut").ok() ? 0 : 1;
+  }
+  EXPECT_EQ(refused, static_cast<int>(bytes.size()));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");  // protobuf keeps quiet
+}
+
+TEST(LoadGraph, NamesTheFileAndWhatItExpected) {
+  auto folder = TemporaryFolder::Create("load_graph");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/model";
+  const auto message = [&](std::string_view contents) {
+    EXPECT_TRUE(WriteFile(path, contents).ok());
+    return LoadGraph(path).status().message();
+  };
+  EXPECT_EQ(message(""), path + ": the file is empty, expected a model");
+  EXPECT_EQ(message("hello"),
+            path +
+                ": line 1: this text is no model; expected an ONNX file, or Relay text beginning "
+                "with \"#[version\", \"def\", \"fn\" or \"type\"");
+  EXPECT_EQ(message("\x08\x07\xff"),
+            path + ": the file is no ONNX model, or is cut short (3 bytes)");
+  EXPECT_EQ(LoadGraph(path + "x").status().code(), StatusCode::kNotFound);
+}
+
+TEST(LoadGraph, TellsRelayFromOnnx) {
+  auto folder = TemporaryFolder::Create("load_graph");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/net.v2.txt";
+  ASSERT_TRUE(WriteFile(path, "\n/* a comment\n of two lines */\nfn (%x: Tensor[(4), float32]) {\n"
+                              "  nn.relu(%x)\n}").ok());
+  auto relay = LoadGraph(path);
+  ASSERT_TRUE(relay.ok()) << relay.status().message();
+  EXPECT_EQ(relay->name, "net.v2");
+  OnnxBuilder model = Start();
+  model.Node("Relu", {"x"}, {"y"});
+  ASSERT_TRUE(WriteFile(path, model.Bytes()).ok());
+  EXPECT_TRUE(LoadGraph(path).ok());
+}
+
+}  // namespace
+}  // namespace tilewright

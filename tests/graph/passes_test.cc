@@ -1,0 +1,413 @@
+#include "src/graph/passes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "src/graph/evaluate.h"
+#include "tests/graph/onnx_builder.h"
+
+namespace tilewright {
+namespace {
+
+using testing::ElementsAre;
+
+Operator Conv(std::int64_t pad = 0) {
+  Operator op{OpKind::kConv2d, {}};
+  op.attributes.padding = {pad, pad, pad, pad};
+  op.attributes.data_layout = "NCHW";
+  op.attributes.kernel_layout = "OIHW";
+  return op;
+}
+
+// A graph that is written down node by node; errors end the test program.
+class TestGraph {
+ public:
+  int Input(const std::string& name, Ints shape, DataType dtype = kFloat32) {
+    return graph.AddInput(name, TensorType{std::move(shape), dtype});
+  }
+  int Constant(const std::string& name, Tensor contents) {
+    return graph.AddConstant(name, std::move(contents));
+  }
+  int Op(const std::string& name, const Operator& op, std::vector<int> inputs) {
+    auto id = graph.AddOperator(name, op, std::move(inputs));
+    EXPECT_TRUE(id.ok()) << id.status().message();
+    return *id;
+  }
+  int Op(const std::string& name, OpKind kind, std::vector<int> inputs) {
+    return Op(name, Operator{kind, {}}, std::move(inputs));
+  }
+  int Cast(const std::string& name, DataType dtype, int input) {
+    Operator op{OpKind::kCast, {}};
+    op.attributes.dtype = dtype;
+    return Op(name, op, {input});
+  }
+  int BatchNorm(const std::string& name, int data, std::int64_t channels) {
+    Operator op{OpKind::kBatchNorm, {}};
+    op.attributes.axis = 1;
+    op.attributes.epsilon = 1e-3;
+    std::vector<int> inputs = {data};
+    for (const char* part : {"gamma", "beta", "mean", "var"}) {
+      inputs.push_back(Constant(name + "_" + part,
+                                MakeRange(kFloat32, {channels}, 0.5, 0.25 * std::ssize(inputs))));
+    }
+    return Op(name, op, inputs);
+  }
+  Graph graph;
+};
+
+std::vector<std::string> OperatorNames(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Node& node : graph.nodes()) {
+    if (node.kind == NodeKind::kOperator) names.emplace_back(OpName(node.op.kind));
+  }
+  return names;
+}
+
+// Outputs of a graph for a fixed input.
+std::vector<double> Outputs(const Graph& graph) {
+  std::vector<Tensor> inputs;
+  for (int id : graph.inputs()) {
+    inputs.push_back(MakeInput(graph.node(id).name, graph.node(id).type, InputRule::kRandom));
+  }
+  auto outputs = EvaluateGraph(graph, inputs);
+  EXPECT_TRUE(outputs.ok()) << outputs.status().message();
+  return ValuesOf((*outputs)[0]);
+}
+
+void ExpectNear(const std::vector<double>& actual, const std::vector<double>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_NEAR(actual[i], expected[i], 1e-5 * (1 + std::abs(expected[i]))) << i;
+  }
+}
+
+// conv with bias -> batch_norm -> mul and add per channel -> relu
+TEST(FoldBatchNorm, FoldsEveryScaleAndShiftBehindAConvolution) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 2, 4, 4});
+  const int w = t.Constant("w", MakeRange(kFloat32, {3, 2, 3, 3}, -0.3, 0.02));
+  const int conv = t.Op("conv", Conv(1), {x, w});
+  const int bias = t.Constant("b", MakeRange(kFloat32, {3, 1, 1}, 1));
+  const int biased = t.Op("biased", OpKind::kAdd, {bias, conv});
+  const int norm = t.BatchNorm("norm", biased, 3);
+  const int mul =
+      t.Op("mul", OpKind::kMul, {norm, t.Constant("m", MakeRange(kFloat32, {1, 3, 1, 1}, 2))});
+  const int sub = t.Op("sub", OpKind::kSub, {mul, t.Constant("s", MakeTensor(kFloat32, {}, {3}))});
+  t.graph.SetOutputs({t.Op("y", OpKind::kRelu, {sub})});
+  const auto before = Outputs(t.graph);
+  auto folded = FoldBatchNorm(std::move(t.graph));
+  ASSERT_TRUE(folded.ok()) << folded.status().message();
+  EXPECT_THAT(OperatorNames(*folded), ElementsAre("conv2d", "add", "relu"));
+  EXPECT_EQ(folded->node(folded->outputs()[0]).name, "y");
+  ExpectNear(Outputs(*folded), before);
+}
+
+TEST(FoldBatchNorm, FoldsIntoMatrixProductsAndDepthwiseConvolutions) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 4, 1, 1});
+  Operator depthwise = Conv();
+  depthwise.attributes.groups = 4;
+  const int conv =
+      t.Op("dw", depthwise, {x, t.Constant("w", MakeRange(kFloat32, {4, 1, 1, 1}, 1))});
+  const int norm = t.BatchNorm("norm", conv, 4);
+  Operator flat{OpKind::kReshape, {}};
+  flat.attributes.new_shape = {1, 4};
+  Operator dense{OpKind::kDense, {}};
+  dense.attributes.data_layout = "MK";
+  dense.attributes.kernel_layout = "NK";
+  const int product = t.Op("dense", dense, {t.Op("flat", flat, {norm}),
+                                            t.Constant("v", MakeRange(kFloat32, {2, 4}, -1, 0.3))});
+  t.graph.SetOutputs(
+      {t.Op("y", OpKind::kDiv, {product, t.Constant("d", MakeRange(kFloat32, {2}, 2))})});
+  const auto before = Outputs(t.graph);
+  auto folded = FoldBatchNorm(std::move(t.graph));
+  ASSERT_TRUE(folded.ok()) << folded.status().message();
+  EXPECT_THAT(OperatorNames(*folded), ElementsAre("conv2d", "add", "reshape", "dense"));
+  ExpectNear(Outputs(*folded), before);
+}
+
+TEST(FoldBatchNorm, ChainEndsWhereAValueIsReadTwice) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 2, 2, 2});
+  const int conv =
+      t.Op("conv", Conv(), {x, t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}, -1))});
+  const int norm = t.BatchNorm("norm", conv, 2);
+  t.graph.SetOutputs({t.Op("y", OpKind::kAdd, {norm, conv})});
+  const auto before = Outputs(t.graph);
+  auto folded = FoldBatchNorm(std::move(t.graph));
+  ASSERT_TRUE(folded.ok()) << folded.status().message();
+  EXPECT_THAT(OperatorNames(*folded), ElementsAre("conv2d", "mul", "add", "add"));
+  ExpectNear(Outputs(*folded), before);
+}
+
+TEST(FoldBatchNorm, MissingContentsStayMissing) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 2, 2, 2});
+  const int w = t.graph.AddConstant("w", TensorType{{2, 2, 1, 1}, kFloat32});
+  t.graph.SetOutputs({t.BatchNorm("y", t.Op("conv", Conv(), {x, w}), 2)});
+  auto folded = FoldBatchNorm(std::move(t.graph));
+  ASSERT_TRUE(folded.ok()) << folded.status().message();
+  EXPECT_THAT(OperatorNames(*folded), ElementsAre("conv2d", "add"));
+  const Node& anchor = folded->node(folded->node(folded->outputs()[0]).inputs[0]);
+  EXPECT_FALSE(folded->HasContents(anchor.inputs[1]));
+}
+
+TEST(FoldConstants, EvaluatesOperatorsOnConstants) {
+  TestGraph t;
+  const int x = t.Input("x", {2});
+  const int c = t.Op("c", OpKind::kNegate, {t.Constant("one", MakeTensor(kFloat32, {2}, {1, 2}))});
+  const int unknown = t.Op("u", OpKind::kNegate, {t.graph.AddConstant("m", {{2}, kFloat32})});
+  t.graph.SetOutputs(
+      {t.Op("y", OpKind::kAdd, {t.Op("s", OpKind::kAdd, {x, c}), unknown})});
+  auto folded = FoldConstants(std::move(t.graph));
+  ASSERT_TRUE(folded.ok()) << folded.status().message();
+  EXPECT_THAT(OperatorNames(*folded), ElementsAre("add", "add"));
+  EXPECT_EQ(folded->node(1).name, "c");
+  EXPECT_THAT(ValuesOf(*folded->Contents(1)), ElementsAre(-1, -2));
+  EXPECT_EQ(folded->Contents(2), nullptr);
+}
+
+TEST(Simplify, DropsWhatDoesNothing) {
+  TestGraph t;
+  const int x = t.Input("x", {2, 3});
+  Operator transpose{OpKind::kTranspose, {}};
+  transpose.attributes.axes = {1, 0};
+  Operator flat{OpKind::kReshape, {}}, square{OpKind::kReshape, {}};
+  flat.attributes.new_shape = {6};
+  square.attributes.new_shape = {3, 2};
+  const int there = t.Op("there", transpose, {t.Op("id", OpKind::kIdentity, {x})});
+  const int back = t.Op("back", transpose, {there});
+  const int relu = t.Op("relu", OpKind::kRelu, {back});
+  const int cast = t.Cast("same", kFloat32, relu);
+  t.graph.SetOutputs({t.Op("y", square, {t.Op("flat", flat, {cast})})});
+  auto simple = Simplify(std::move(t.graph));
+  ASSERT_TRUE(simple.ok()) << simple.status().message();
+  EXPECT_THAT(OperatorNames(*simple), ElementsAre("relu", "reshape"));
+}
+
+TEST(Simplify, OutputsKeepTheirNames) {
+  TestGraph t;
+  const int x = t.Input("x", {2});
+  const int relu = t.Op("relu", OpKind::kRelu, {x});
+  t.graph.SetOutputs({t.Op("a", OpKind::kIdentity, {relu}), t.Op("b", OpKind::kIdentity, {relu}),
+                      t.Op("c", OpKind::kIdentity, {x})});
+  auto simple = Simplify(std::move(t.graph));
+  ASSERT_TRUE(simple.ok()) << simple.status().message();
+  EXPECT_THAT(OperatorNames(*simple), ElementsAre("relu", "identity", "identity"));
+  std::vector<std::string> names;
+  for (int id : simple->outputs()) names.push_back(simple->node(id).name);
+  EXPECT_THAT(names, ElementsAre("a", "b", "c"));
+}
+
+TEST(Simplify, ComputesEqualOperatorsOnceButKeepsAnchors) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 2, 2, 2});
+  const int w = t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}));
+  const int left = t.Op("c1", Conv(), {t.Op("r1", OpKind::kRelu, {x}), w});
+  const int right = t.Op("c2", Conv(), {t.Op("r2", OpKind::kRelu, {x}), w});
+  t.graph.SetOutputs({t.Op("y", OpKind::kAdd, {left, right})});
+  auto simple = Simplify(std::move(t.graph));
+  ASSERT_TRUE(simple.ok()) << simple.status().message();
+  EXPECT_THAT(OperatorNames(*simple), ElementsAre("relu", "conv2d", "conv2d", "add"));
+}
+
+TEST(Simplify, FindsHardSwishInItsSpellings) {
+  for (int spelling = 0; spelling < 3; ++spelling) {
+    TestGraph t;
+    const int x = t.Input("x", {4});
+    const int six = t.Constant("six", MakeTensor(kFloat32, {}, {6}));
+    int y = -1;
+    if (spelling == 0) {
+      Operator sigmoid{OpKind::kHardSigmoid, {}};
+      sigmoid.attributes.alpha = 1.0F / 6;
+      sigmoid.attributes.beta = 0.5;
+      y = t.Op("y", OpKind::kMul, {x, t.Op("gate", sigmoid, {x})});
+    } else {
+      Operator clip{OpKind::kClip, {}};
+      clip.attributes.a_max = 6;
+      const int three = t.Constant("three", MakeTensor(kFloat32, {}, {3}));
+      const int gate = t.Op("clip", clip, {t.Op("add", OpKind::kAdd, {x, three})});
+      y = spelling == 1
+              ? t.Op("y", OpKind::kDiv, {t.Op("mul", OpKind::kMul, {x, gate}), six})
+              : t.Op("y", OpKind::kMul, {t.Op("div", OpKind::kDiv, {gate, six}), x});
+    }
+    t.graph.SetOutputs({y});
+    const auto before = Outputs(t.graph);
+    auto simple = Simplify(std::move(t.graph));
+    ASSERT_TRUE(simple.ok()) << simple.status().message();
+    EXPECT_THAT(OperatorNames(*simple), ElementsAre("hard_swish")) << spelling;
+    ExpectNear(Outputs(*simple), before);
+  }
+}
+
+TEST(Simplify, DropsAClipOfClippedValues) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 1, 4, 4}, kInt32);
+  Operator clip{OpKind::kClip, {}};
+  clip.attributes.a_min = -127;
+  clip.attributes.a_max = 127;
+  Operator pool{OpKind::kMaxPool2d, {}};
+  pool.attributes.pool_size = {2, 2};
+  pool.attributes.data_layout = "NCHW";
+  const int narrow = t.Cast("narrow", kInt8, t.Op("clip", clip, {x}));
+  t.graph.SetOutputs({t.Op("y", clip, {t.Op("pool", pool, {narrow})})});
+  auto simple = Simplify(std::move(t.graph));
+  ASSERT_TRUE(simple.ok()) << simple.status().message();
+  EXPECT_THAT(OperatorNames(*simple), ElementsAre("clip", "cast", "max_pool2d"));
+  EXPECT_EQ(simple->node(simple->outputs()[0]).name, "y");
+}
+
+// "nodes of the group -> epilogue", or "(alias)".
+std::vector<std::string> Describe(const Graph& graph, const std::vector<FusedGroup>& groups) {
+  std::vector<std::string> lines;
+  for (const FusedGroup& group : groups) {
+    std::string line;
+    for (int id : group.nodes) line += (line.empty() ? "" : " ") + graph.node(id).name;
+    if (group.alias) line += " (alias)";
+    if (group.anchor) line += " -> " + group.epilogue.ToString();
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::vector<std::string> Fuse(const Graph& graph) {
+  auto groups = FuseGroups(graph);
+  EXPECT_TRUE(groups.ok());
+  return Describe(graph, *groups);
+}
+
+TEST(FuseGroups, AnchorTakesItsFollowers) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 2, 2, 2});
+  const int conv =
+      t.Op("conv", Conv(), {x, t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}))});
+  const int bias = t.Constant("b", MakeRange(kFloat32, {2, 1, 1}));
+  const int sum = t.Op("sum", OpKind::kAdd, {conv, bias});
+  const int three = t.Constant("three", MakeTensor(kFloat32, {1}, {3}));
+  const int sub = t.Op("sub", OpKind::kSub, {three, sum});
+  const int same = t.Op("same", OpKind::kIdentity, {sub});
+  t.graph.SetOutputs({t.Op("y", OpKind::kRelu, {same})});
+  auto groups = FuseGroups(t.graph);
+  ASSERT_TRUE(groups.ok());
+  ASSERT_EQ(groups->size(), 1U);
+  const FusedGroup& group = (*groups)[0];
+  EXPECT_THAT(group.nodes, ElementsAre(conv, sum, sub, same, t.graph.outputs()[0]));
+  EXPECT_THAT(group.inputs, ElementsAre(x, t.graph.node(conv).inputs[1], bias));
+  ASSERT_EQ(group.epilogue.steps.size(), 3U);
+  EXPECT_EQ(group.epilogue.steps[0].operand, OperandKind::kChannel);
+  EXPECT_EQ(group.epilogue.steps[1].scalar, 3);
+  EXPECT_TRUE(group.epilogue.steps[1].operand_first);
+  EXPECT_EQ(group.output, t.graph.outputs()[0]);
+}
+
+TEST(FuseGroups, ResidualSumBelongsToTheLaterConvolution) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 2, 2, 2});
+  const int w = t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}));
+  const int left = t.Op("left", OpKind::kRelu, {t.Op("c1", Conv(), {x, w})});
+  const int right = t.Op("c2", Conv(), {x, w});
+  t.graph.SetOutputs({t.Op("y", OpKind::kAdd, {right, left})});
+  EXPECT_THAT(Fuse(t.graph), ElementsAre("c1 left -> relu", "c2 y -> add(tensor:float32)"));
+}
+
+TEST(FuseGroups, CastOfTheResidualIsPartOfTheSum) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 2, 2, 2}, kInt8);
+  Operator conv = Conv();
+  conv.attributes.dtype = kInt32;
+  const int c = t.Op("conv", conv, {x, t.Constant("w", MakeRange(kInt8, {2, 2, 1, 1}))});
+  const int wide = t.Cast("wide", kInt32, x);
+  const int narrow = t.Cast("narrow", kInt8, c);
+  const int sum = t.Op("sum", OpKind::kAdd, {wide, t.Cast("again", kInt32, narrow)});
+  t.graph.SetOutputs({t.Op("y", OpKind::kRelu, {sum})});
+  auto groups = FuseGroups(t.graph);
+  ASSERT_TRUE(groups.ok());
+  EXPECT_THAT(Describe(t.graph, *groups),
+              ElementsAre("conv wide narrow again sum y -> "
+                          "cast(int8);cast(int32);add(tensor:int8);relu"));
+  EXPECT_EQ((*groups)[0].inputs.back(), x);
+}
+
+TEST(FuseGroups, StopsWhereAValueIsReadTwiceOrIsAnOutput) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 2, 2, 2});
+  const int conv =
+      t.Op("conv", Conv(), {x, t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}))});
+  const int relu = t.Op("relu", OpKind::kRelu, {conv});
+  const int gate = t.Op("gate", OpKind::kSigmoid, {relu});
+  const int out = t.Op("out", OpKind::kMul, {relu, gate});
+  t.graph.SetOutputs({out, t.Op("y", OpKind::kTanh, {out})});
+  EXPECT_THAT(Fuse(t.graph), ElementsAre("conv relu -> relu", "gate out", "y"));
+}
+
+TEST(FuseGroups, PackedBiasIsPerChannel) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 1, 2, 2, 1, 16}, kInt8);
+  Operator conv{OpKind::kConv2d, {}};
+  conv.attributes.data_layout = "NCHW1n16c";
+  conv.attributes.kernel_layout = "OIHW16o16i";
+  conv.attributes.dtype = kInt32;
+  const int c =
+      t.Op("conv", conv, {x, t.Constant("w", MakeRange(kInt8, {2, 1, 1, 1, 16, 16}))});
+  t.graph.SetOutputs(
+      {t.Op("y", OpKind::kAdd, {c, t.Constant("b", MakeRange(kInt32, {2, 1, 1, 1, 16}))})});
+  EXPECT_THAT(Fuse(t.graph), ElementsAre("conv y -> add(channel:int32)"));
+}
+
+TEST(FuseGroups, OtherOperatorsMakeChains) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 2, 4, 4});
+  Operator pool{OpKind::kMaxPool2d, {}};
+  pool.attributes.pool_size = {2, 2};
+  pool.attributes.data_layout = "NCHW";
+  Operator concat{OpKind::kConcat, {}};
+  concat.attributes.axis = 1;
+  Operator flat{OpKind::kReshape, {}};
+  flat.attributes.new_shape = {36};
+  const int relu = t.Op("relu", OpKind::kRelu, {t.Op("pool", pool, {x})});
+  const int both = t.Op("concat", concat, {relu, relu});
+  const int exp = t.Op("exp", OpKind::kExp, {both});
+  t.graph.SetOutputs({t.Op("y", OpKind::kIdentity, {t.Op("flat", flat, {exp})})});
+  EXPECT_THAT(Fuse(t.graph), ElementsAre("pool relu", "concat", "exp", "flat y (alias)"));
+}
+
+TEST(ExtractTasks, ChoosesTheMostFrequentEpilogue) {
+  TestGraph t;
+  int value = t.Input("x", {1, 2, 2, 2});
+  const int w = t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}));
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = std::to_string(i);
+    value = t.Op("c" + name, Conv(), {value, w});
+    value = t.Op("f" + name, i == 0 ? OpKind::kTanh : OpKind::kRelu, {value});
+  }
+  t.graph.SetOutputs({value});
+  auto tasks = ExtractTasks(t.graph);
+  ASSERT_TRUE(tasks.ok()) << tasks.status().message();
+  ASSERT_EQ(tasks->size(), 1U);
+  EXPECT_THAT((*tasks)[0].sites, ElementsAre("c0", "c1", "c2"));
+  EXPECT_EQ((*tasks)[0].epilogue.ToString(), "relu");
+}
+
+TEST(DescribeGraph, CountsOperatorsAndParameters) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 2, 2, 2});
+  const int conv =
+      t.Op("conv", Conv(), {x, t.Constant("w", MakeRange(kFloat32, {3, 2, 1, 1}))});
+  t.graph.SetOutputs({t.Op("y", OpKind::kRelu, {conv})});
+  t.graph.name = "net";
+  EXPECT_EQ(DescribeGraph(t.graph),
+            "network     net\n"
+            "input       x float32[1,2,2,2]\n"
+            "output      y float32[1,3,2,2]\n"
+            "parameters  0.00 M in 0.0 MB\n"
+            "MACs        0.000 G\n"
+            "operators   2\n"
+            "  conv2d                   1\n"
+            "  relu                     1\n");
+  EXPECT_NE(DescribeGraphJson(t.graph).find("\"macs\": 24"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tilewright
