@@ -1,0 +1,213 @@
+// What Generate and LinkShared promise beside correct results: no spills in register tiles, errors
+// instead of aborts, self-contained artifacts, other targets.
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <regex>
+
+#include "src/base/strings.h"
+#include "src/runtime/abi.h"
+#include "tests/codegen/kernel_runner.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+Program Increment(const std::string& name, std::int64_t n) {
+  const Buffer a = MakeBuffer("a", kFloat32, {n});
+  const Buffer b = MakeBuffer("b", kFloat32, {n});
+  const Expr i = MakeVar("i");
+  const Expr value = MakeLoad(a, {i}) + MakeFloat(kFloat32, 1);
+  return {name, {a, b}, 1, MakeFor(i, n, LoopKind::kVectorized, MakeStore(b, {i}, value))};
+}
+
+Target ParseTarget(const char* text) { return *Target::Parse(text); }
+
+/// The inner loop of a direct convolution: `rows` output columns x `vectors` registers of channels.
+Program ConvTile(std::int64_t lanes, std::int64_t rows, std::int64_t vectors, LoopKind inner) {
+  const std::int64_t columns = rows * 4;
+  const Buffer in = MakeBuffer("in", kFloat32, {4, columns + 2, lanes});
+  const Buffer weight = MakeBuffer("weight", kFloat32, {vectors, 4, 3, lanes, lanes});
+  const Buffer out = MakeBuffer("out", kFloat32, {vectors, columns, lanes});
+  const Buffer acc = MakeBuffer("acc", kFloat32, {rows, vectors, lanes}, Scope::kLocal);
+  const Expr o = MakeVar("o"), c = MakeVar("c"), k = MakeVar("k"), i = MakeVar("i");
+  auto each = [&](const std::function<Stmt(Expr, Expr, Expr)>& body) {
+    const Expr x = MakeVar("x"), b = MakeVar("b"), v = MakeVar("v");
+    const Stmt vector = MakeFor(v, lanes, LoopKind::kVectorized, body(x, b, v));
+    const Stmt blocks = MakeFor(b, vectors, LoopKind::kUnrolled, vector);
+    return MakeFor(x, rows, LoopKind::kUnrolled, blocks);
+  };
+  const Stmt clear = each([&](const Expr& x, const Expr& b, const Expr& v) {
+    return MakeStore(acc, {x, b, v}, MakeFloat(kFloat32, 0));
+  });
+  const Stmt sum = each([&](const Expr& x, const Expr& b, const Expr& v) {
+    return MakeStore(acc, {x, b, v},
+                     MakeLoad(acc, {x, b, v}) + MakeLoad(in, {c, o * rows + x + k, i}) *
+                                                    MakeLoad(weight, {b, c, k, i, v}));
+  });
+  const Stmt copy = each([&](const Expr& x, const Expr& b, const Expr& v) {
+    return MakeStore(out, {b, o * rows + x, v}, MakeLoad(acc, {x, b, v}));
+  });
+  const Stmt taps = MakeFor(k, 3, LoopKind::kSerial, MakeFor(i, lanes, inner, sum));
+  std::vector<Stmt> steps = {clear, MakeFor(c, 4, LoopKind::kSerial, taps), copy};
+  return {"tile",
+          {in, weight, out},
+          1,
+          MakeFor(o, 4, LoopKind::kSerial, MakeAllocate(acc, MakeBlock(std::move(steps))))};
+}
+
+struct TileCase {
+  const char* name;
+  const char* target;
+  int lanes, rows, vectors;
+  LoopKind inner;
+};
+class TileTest : public testing::TestWithParam<TileCase> {};
+
+/// Wherever vectors are multiplied and added, none goes to the stack or comes from there.
+TEST_P(TileTest, KeepsItsAccumulatorsInRegisters) {
+  const TileCase& c = GetParam();
+  const Result<std::string> text = Generate({ConvTile(c.lanes, c.rows, c.vectors, c.inner)},
+                                            ParseTarget(c.target), Emit::kAssembly);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  const std::regex stack_vector("[xyz]mm[0-9]+.*\\(%rsp\\)|\\(%rsp\\).*[xyz]mm[0-9]+");
+  int multiply_adds = 0;
+  for (const std::string& line : Split(*text, '\n')) {
+    if (line.find("vfmadd") != std::string::npos) ++multiply_adds;
+    EXPECT_FALSE(std::regex_search(line, stack_vector)) << line;
+  }
+  const int copies = c.inner == LoopKind::kUnrolled ? c.lanes : 1;
+  EXPECT_EQ(multiply_adds, c.rows * c.vectors * copies);
+}
+
+constexpr const char* kAvx512 = "llvm -mtriple=x86_64-linux-gnu -mcpu=skylake-avx512";
+constexpr const char* kAvx2 = "llvm -mtriple=x86_64-linux-gnu -mcpu=core-avx2";
+INSTANTIATE_TEST_SUITE_P(
+    Tiles, TileTest,
+    testing::Values(TileCase{"Avx512By7x4", kAvx512, 16, 7, 4, LoopKind::kSerial},
+                    TileCase{"Avx512By14x2", kAvx512, 16, 14, 2, LoopKind::kSerial},
+                    TileCase{"Avx512By28x1", kAvx512, 16, 28, 1, LoopKind::kSerial},
+                    TileCase{"Avx512By14x2Unrolled", kAvx512, 16, 14, 2, LoopKind::kUnrolled},
+                    TileCase{"Avx2By3x4", kAvx2, 8, 3, 4, LoopKind::kSerial},
+                    TileCase{"Avx2By6x2", kAvx2, 8, 6, 2, LoopKind::kSerial},
+                    TileCase{"Avx2By7x2", kAvx2, 8, 7, 2, LoopKind::kSerial},
+                    TileCase{"Avx2By6x2Unrolled", kAvx2, 8, 6, 2, LoopKind::kUnrolled}),
+    [](const auto& tested) { return tested.param.name; });
+
+TEST(GenerateTest, WritesIrAssemblyAndObjects) {
+  const Target target = ParseTarget(kAvx2);
+  const std::vector<Program> programs = {Increment("first", 8), Increment("second", 9)};
+  EXPECT_THAT(*Generate(programs, target, Emit::kLlvmIr), HasSubstr("@second"));
+  EXPECT_THAT(*Generate(programs, target, Emit::kAssembly), HasSubstr("first_info:"));
+  EXPECT_EQ(Generate(programs, target, Emit::kObject)->substr(1, 3), "ELF");
+}
+
+TEST(GenerateTest, GivesTheSameBytesTwice) {
+  const Target target = ParseTarget(kAvx512);
+  const Program program = ConvTile(16, 7, 2, LoopKind::kSerial);
+  EXPECT_EQ(*Generate({program}, target, Emit::kObject), *Generate({program}, target, Emit::kObject));
+}
+
+TEST(GenerateTest, TellsHowLongEachPartTook) {
+  BuildTimes times;
+  const Result<std::string> object =
+      Generate({Increment("timed", 100)}, ParseTarget(kAvx2), Emit::kObject, &times);
+  ASSERT_TRUE(object.ok());
+  EXPECT_GT(times.ir_seconds, 0);
+  EXPECT_GT(times.optimize_seconds, 0);
+  EXPECT_GT(times.codegen_seconds, 0);
+  EXPECT_EQ(times.link_seconds, 0);
+}
+
+TEST(GenerateTest, WritesCodeForOtherProcessors) {
+  const Result<std::string> text =
+      Generate({ConvTile(4, 6, 4, LoopKind::kSerial)},
+               ParseTarget("llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72"), Emit::kAssembly);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  EXPECT_THAT(*text, HasSubstr("fmla"));
+}
+
+TEST(GenerateTest, AnnouncesTheInterfaceVersionOfTheRuntime) {
+  Result<KernelRunner> kernel =
+      KernelRunner::Build(Increment("versioned", 3), ParseTarget("llvm -mcpu=x86-64"));
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  EXPECT_EQ(kernel->entry().info.abi_version, TW_ABI_VERSION);
+  EXPECT_EQ(kernel->entry().info.parameters, 2u);
+}
+
+struct Rejection {
+  const char* name;
+  const char* target;
+  Program program;
+  StatusCode code;
+  const char* message;
+};
+class RejectionTest : public testing::TestWithParam<Rejection> {};
+
+TEST_P(RejectionTest, IsAStatus) {
+  const Rejection& c = GetParam();
+  const Result<std::string> object = Generate({c.program}, ParseTarget(c.target), Emit::kObject);
+  ASSERT_FALSE(object.ok());
+  EXPECT_EQ(object.status().code(), c.code);
+  EXPECT_THAT(object.status().message(), HasSubstr(c.message));
+}
+
+Program WithBody(const std::function<Stmt(const Buffer&, const Expr&)>& body) {
+  const Buffer out = MakeBuffer("out", kFloat32, {8});
+  const Expr i = MakeVar("i");
+  return {"bad", {out}, 1, body(out, i)};
+}
+
+Stmt StoreOne(const Buffer& out, std::vector<Expr> indices) {
+  return MakeStore(out, std::move(indices), MakeFloat(kFloat32, 1));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Programs, RejectionTest,
+    testing::Values(
+        Rejection{"Name", kAvx2, Increment("no name", 4), StatusCode::kInvalidArgument,
+                  "no C identifier"},
+        Rejection{"UnboundVariable", kAvx2,
+                  WithBody([](const Buffer& out, const Expr& i) { return StoreOne(out, {i}); }),
+                  StatusCode::kInvalidArgument, "variable i is used outside of its loop"},
+        Rejection{"UnknownBuffer", kAvx2, WithBody([](const Buffer&, const Expr&) {
+                    return StoreOne(MakeBuffer("lost", kFloat32, {1}), {Expr(0)});
+                  }),
+                  StatusCode::kInvalidArgument, "lost is accessed outside of its allocation"},
+        Rejection{"Intrinsic", kAvx2, WithBody([](const Buffer& out, const Expr&) {
+                    return MakeIntrinsic("dot9.x", {{out, {Expr(0)}, {1}}});
+                  }),
+                  StatusCode::kUnsupported, "dot9.x"},
+        Rejection{"Call", kAvx2, WithBody([](const Buffer& out, const Expr&) {
+                    const Expr call = MakeCall(kFloat32, "magic", {MakeFloat(kFloat32, 1)});
+                    return MakeStore(out, {Expr(0)}, call);
+                  }),
+                  StatusCode::kUnsupported, "magic"},
+        Rejection{"GpuLoop", kAvx2, WithBody([](const Buffer& out, const Expr& i) {
+                    return MakeFor(i, 8, LoopKind::kThreadX, StoreOne(out, {i}));
+                  }),
+                  StatusCode::kUnsupported, "bound to a GPU index"},
+        Rejection{"Processor", "llvm -mcpu=z80000", Increment("fine", 4),
+                  StatusCode::kInvalidArgument, "z80000"},
+        Rejection{"Kind", "cuda", Increment("fine", 4), StatusCode::kUnsupported, "cuda"}),
+    [](const auto& tested) { return tested.param.name; });
+
+TEST(LinkTest, NamesWhatIsMissing) {
+  const Result<TemporaryFolder> folder = TemporaryFolder::Create("link-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/out.so";
+  EXPECT_THAT(LinkShared({"no object at all"}, {}, path).message(), HasSubstr("linking"));
+  const Result<std::string> object =
+      Generate({Increment("fine", 4)}, ParseTarget("llvm -mcpu=x86-64"), Emit::kObject);
+  ASSERT_TRUE(object.ok());
+  EXPECT_THAT(LinkShared({*object}, {folder->path() + "/none.a"}, path).message(),
+              HasSubstr("none.a"));
+  EXPECT_THAT(LinkShared({*object, *object}, {}, path).message(), HasSubstr("duplicate symbol"));
+  EXPECT_FALSE(FileExists(path));
+  EXPECT_TRUE(LinkShared({*object}, {}, path).ok());
+}
+
+}  // namespace
+}  // namespace tilewright
