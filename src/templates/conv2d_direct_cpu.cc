@@ -15,7 +15,7 @@ namespace {
 
 /// More products than this in one unrolled body make code that no longer fits the instruction
 /// cache and takes long to compile.
-constexpr std::int64_t kMaxUnrolledProducts = 1024;
+constexpr std::int64_t kMaxUnrolledProducts = 512;
 /// Fewer accumulators than this leave the two multiply-add units waiting for their own results.
 constexpr std::int64_t kMinAccumulators = 8;
 
@@ -133,7 +133,7 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
 /// Cycles of the whole convolution per reduction step on a core with two multiply-add units and
 /// two loads per cycle.
 double TileCost(const Plan& plan, const Tile& tile) {
-  constexpr double kLatency = 4;  // of a multiply-add, and of nothing else to do meanwhile
+  constexpr double kLatency = 5;  // of a multiply-add, and a little for the loop around it
   const auto cost = [](std::int64_t oc, std::int64_t row, std::int64_t col) {
     const auto products = static_cast<double>(oc * row * col);
     const auto loads = static_cast<double>(oc + row * col);
@@ -159,7 +159,8 @@ Tile BestTile(const Plan& plan) {
   Tile best;
   double best_cost = 0;
   for (const Tile& tile : RegisterTiles(plan)) {
-    const double cost = TileCost(plan, tile);
+    // Of tiles of one cost the larger one loads less.
+    const double cost = TileCost(plan, tile) * (1 + 0.5 / static_cast<double>(Product(tile)));
     if (best.empty() || cost < best_cost) best = tile, best_cost = cost;
   }
   return best;

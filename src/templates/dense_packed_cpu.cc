@@ -83,10 +83,13 @@ Result<Config> DensePackedCpu::DefaultConfig(const Workload& w, const Target& ta
   TW_RETURN_IF_ERROR(plan);
   auto space = SpaceOf(*plan);
   TW_RETURN_IF_ERROR(space);
-  // As many sums as half the registers hold, of as many columns as that leaves.
+  // One row only waits for the weights, and few streams of them come fastest; more rows want as
+  // many sums as fit beside them.
+  constexpr std::int64_t kStreams = 2;
   Tile best = {1, 1};
   for (const Tile& tile : RegisterTiles(*plan)) {
-    const bool fits = 4 * tile[0] * tile[1] <= 3 * plan->registers;
+    const bool fits = plan->m == 1 ? tile[1] <= kStreams
+                                   : 4 * Product(tile) <= 3 * plan->registers;
     if (fits && Product(tile) >= Product(best)) best = tile;
   }
   return LocateValues(*space, {{"register_tile", KnobValue{best}},

@@ -11,7 +11,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kMaxUnrolledProducts = 1024;  // code size and compile time
+constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
 
 struct Plan {
   ConvShape shape;
@@ -101,11 +101,14 @@ Result<Config> DepthwiseDirectCpu::DefaultConfig(const Workload& w, const Target
   TW_RETURN_IF_ERROR(plan);
   auto space = SpaceOf(*plan);
   TW_RETURN_IF_ERROR(space);
-  const bool rows = plan->padded;
+  const auto last = [&space](std::size_t knob) {
+    const Knob& k = space->knobs()[knob];
+    return k[k.size() - 1];
+  };
   return LocateValues(*space, {{"register_tile", KnobValue{DefaultTile(*plan)}},
-                               {"pass_tiles", space->knobs()[1][rows && plan->shape.oh > 7 ? 3 : 0]},
+                               {"pass_tiles", last(1)},
                                {"unroll_kh", KnobValue{true}},
-                               {"pad", KnobValue{std::string(rows ? "rows" : "copy")}}});
+                               {"pad", last(3)}});
 }
 
 Result<Kernel> DepthwiseDirectCpu::Apply(const Workload& w, const Epilogue& epilogue,
