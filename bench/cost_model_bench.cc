@@ -1,0 +1,164 @@
+// Candidates scored per second on one core: template applied, loop summary, features, prediction.
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "cost_model/cost_model.h"
+#include "cost_model/xgboost_model.h"
+#include "src/base/random.h"
+#include "src/schedule/summary.h"
+#include "src/templates/registry.h"
+
+namespace tilewright {
+namespace {
+
+constexpr int kBatch = 256;
+
+struct Case {
+  const char* name;
+  const char* workload;
+  const char* epilogue;
+};
+constexpr Case kCases[] = {
+    {"conv3x3",
+     "conv2d(float32[1,128,28,28]NCHW,float32[128,128,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
+     "add(channel:float32);relu"},
+    {"conv1x1",
+     "conv2d(float32[1,256,14,14]NCHW,float32[1024,256,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->float32",
+     "add(channel:float32);add(tensor:float32);relu"},
+    {"dense", "dense(float32[1,512]MK,float32[1000,512]NK)->float32", "add(channel:float32)"},
+};
+
+void Fail(const Status& status, const char* what) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s: %s\n", what, status.message().c_str());
+  std::exit(1);
+}
+
+/// Everything a search does to score one candidate, part by part.
+class Scorer {
+ public:
+  explicit Scorer(const Case& one) {
+    const auto workload = Workload::Parse(one.workload);
+    Fail(workload.status(), one.name);
+    workload_ = *workload;
+    const auto epilogue = Epilogue::Parse(one.epilogue);
+    Fail(epilogue.status(), one.name);
+    epilogue_ = *epilogue;
+    target_ = *Target::Parse("llvm -mcpu=skylake-avx512");
+    entry_ = TemplatesFor(workload_, target_).front();
+    space_ = *entry_->define_space(workload_, target_);
+    row_.resize(static_cast<std::size_t>(cost_model::FeatureCount()));
+    Train();
+  }
+
+  Config Draw() {
+    return space_.At(static_cast<std::int64_t>(
+        random_.Below(static_cast<std::uint64_t>(space_.size()))));
+  }
+  Result<Kernel> Apply(const Config& config) const {
+    return entry_->apply(workload_, epilogue_, target_, config);
+  }
+  /// Appends the features of a legal candidate.
+  bool Describe(std::vector<float>& rows) {
+    const Config config = Draw();
+    const auto kernel = Apply(config);
+    if (!kernel.ok()) return false;
+    const auto summary = Summarize(kernel->schedule);
+    if (!summary.ok()) return false;
+    cost_model::ExtractFeatures(*summary, config, row_);
+    rows.insert(rows.end(), row_.begin(), row_.end());
+    return true;
+  }
+  const cost_model::XgboostModel& model() const { return model_; }
+
+ private:
+  void Train() {
+    cost_model::Dataset data;
+    while (data.rows() < kBatch) {
+      if (Describe(data.features)) data.scores.push_back(static_cast<float>(random_.Uniform()));
+    }
+    data.group_sizes = {kBatch};
+    Fail(model_.Train(data), "training");
+  }
+
+  Workload workload_;
+  Epilogue epilogue_;
+  Target target_;
+  const TemplateEntry* entry_ = nullptr;
+  ConfigSpace space_;
+  Random random_{1};
+  std::vector<float> row_;
+  cost_model::XgboostModel model_;
+};
+
+/// The bar: at least 10,000 candidates per second.
+void Score(benchmark::State& state) {
+  Scorer scorer(kCases[state.range(0)]);
+  std::vector<float> rows;
+  std::int64_t legal = 0, all = 0;
+  for (auto _ : state) {
+    rows.clear();
+    for (int i = 0; i < kBatch; ++i) legal += scorer.Describe(rows) ? 1 : 0;
+    all += kBatch;
+    benchmark::DoNotOptimize(scorer.model().Predict(rows));
+  }
+  state.SetItemsProcessed(all);
+  state.counters["legal_share"] = static_cast<double>(legal) / static_cast<double>(all);
+  state.SetLabel(kCases[state.range(0)].name);
+}
+BENCHMARK(Score)->DenseRange(0, std::size(kCases) - 1)->Unit(benchmark::kMillisecond);
+
+void ApplyTemplate(benchmark::State& state) {
+  Scorer scorer(kCases[state.range(0)]);
+  for (auto _ : state) benchmark::DoNotOptimize(scorer.Apply(scorer.Draw()));
+  state.SetItemsProcessed(state.iterations());
+  state.SetLabel(kCases[state.range(0)].name);
+}
+BENCHMARK(ApplyTemplate)->DenseRange(0, std::size(kCases) - 1)->Unit(benchmark::kMicrosecond);
+
+void SummarizeLoops(benchmark::State& state) {
+  Scorer scorer(kCases[state.range(0)]);
+  auto kernel = scorer.Apply(scorer.Draw());
+  while (!kernel.ok()) kernel = scorer.Apply(scorer.Draw());
+  for (auto _ : state) benchmark::DoNotOptimize(Summarize(kernel->schedule));
+  state.SetItemsProcessed(state.iterations());
+  state.SetLabel(kCases[state.range(0)].name);
+}
+BENCHMARK(SummarizeLoops)->DenseRange(0, std::size(kCases) - 1)->Unit(benchmark::kMicrosecond);
+
+void Predict(benchmark::State& state) {
+  Scorer scorer(kCases[0]);
+  std::vector<float> rows;
+  const auto width = static_cast<std::size_t>(cost_model::FeatureCount());
+  while (rows.size() < kBatch * width) scorer.Describe(rows);
+  for (auto _ : state) benchmark::DoNotOptimize(scorer.model().Predict(rows));
+  state.SetItemsProcessed(state.iterations() * kBatch);
+}
+BENCHMARK(Predict)->Unit(benchmark::kMicrosecond);
+
+void TrainFromStart(benchmark::State& state) {
+  Scorer scorer(kCases[0]);
+  cost_model::Dataset data;
+  Random random(2);
+  const auto wanted = static_cast<std::size_t>(state.range(0));
+  while (data.rows() < wanted) {
+    if (scorer.Describe(data.features)) {
+      data.scores.push_back(static_cast<float>(random.Uniform()));
+    }
+  }
+  data.group_sizes = {static_cast<std::uint32_t>(wanted)};
+  for (auto _ : state) {
+    cost_model::XgboostModel model;
+    benchmark::DoNotOptimize(model.Train(data).ok());
+  }
+}
+BENCHMARK(TrainFromStart)->Arg(64)->Arg(256)->Arg(1024)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace tilewright
+
+BENCHMARK_MAIN();
