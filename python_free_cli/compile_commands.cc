@@ -1,0 +1,347 @@
+// `tilewright compile`, `run`, `bench` and `verify`: from a graph and records to a library, and what
+// the library does.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "python_free_cli/command.h"
+#include "python_free_cli/task_argument.h"
+#include "python_free_cli/tensor_file.h"
+#include "python_free_cli/tune_display.h"
+#include "records/store.h"
+#include "src/base/file.h"
+#include "src/base/json.h"
+#include "src/base/thread.h"
+#include "src/compiler/compile.h"
+#include "src/compiler/run.h"
+#include "src/compiler/verify.h"
+#include "src/graph/graph.h"
+
+namespace tilewright::cli {
+namespace {
+
+/// The graph with contents for every constant: made-up ones where the file has none.
+Result<Graph> LoadForRunning(const std::string& file, bool seeded) {
+  auto graph = LoadGraph(file);
+  TW_RETURN_IF_ERROR(graph);
+  SeedConstants(*graph, seeded ? SeedRule::kAllFloat : SeedRule::kMissing);
+  return graph;
+}
+
+class CompileCommand final : public Command {
+ public:
+  const char* name() const override { return "compile"; }
+  const char* summary() const override { return "Compile a model and its best configs into one shared library"; }
+  const char* examples() const override {
+    return "  tilewright compile resnet18.onnx --records records.db -o resnet18.so\n"
+           "  tilewright compile resnet18.onnx --records records.db --on-miss fail -o resnet18.so\n"
+           "Writes the C header beside the library (resnet18.h).\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
+    app.add_option("-o,--output", output_, "Library to write")->required();
+    app.add_option("--records", records_, "Record stores, asked in order");
+    app.add_option("--target", target_, "What code is generated for")->capture_default_str();
+    app.add_option("--threads", threads_, "Threads the model starts with")->capture_default_str();
+    app.add_option("--name", name_, "Prefix of the C functions (default: from the file's name)");
+    app.add_option("--on-miss", on_miss_, "What to do about operators without a record")
+        ->check(CLI::IsMember({"warn", "fail"}))
+        ->capture_default_str();
+    app.add_option("--build-threads", build_threads_, "Kernels built at once")->capture_default_str();
+    app.add_flag("--seeded", seeded_, "Replace every float constant by made-up contents");
+    app.add_flag("--json", json_, "Print the report as JSON");
+  }
+  Result<int> Run() override {
+    auto target = ParseTarget(target_, threads_);
+    TW_RETURN_IF_ERROR(target);
+    auto graph = LoadForRunning(file_, seeded_);
+    TW_RETURN_IF_ERROR(graph);
+    std::vector<records::Store> stores;
+    for (const std::string& path : records_) {
+      auto store = records::Store::Open(path, records::Store::Mode::kReadOnly);
+      TW_RETURN_IF_ERROR(store);
+      stores.push_back(std::move(*store));
+    }
+    CompileOptions options;
+    options.target = *target;
+    for (const records::Store& store : stores) options.stores.push_back(&store);
+    options.device = ProbeHostCpu();
+    options.on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
+    options.build_threads = build_threads_;
+    options.name = name_;
+    auto model = Compile(std::move(*graph), options, output_);
+    TW_RETURN_IF_ERROR(model);
+    const std::size_t dot = output_.ends_with(".so") ? output_.size() - 3 : output_.size();
+    TW_RETURN_IF_ERROR(WriteFile(output_.substr(0, dot) + ".h", model->header));
+    for (const OperatorReport& op : model->operators) {
+      if (op.workload_key.empty() || op.answer == records::AnswerKind::kHit) continue;
+      fmt::print(stderr, "{}: {} ({}): {}\n", op.tuned ? "near" : "untuned", op.value, op.op,
+                 op.explanation);
+    }
+    if (json_) {
+      PrintJson(*model);
+    } else {
+      const std::size_t untuned = model->untuned().size();
+      fmt::print("{}: {} operators, {} kernels, {} layout changes, {:.1f} MB constants, "
+                 "{:.1f} MB memory, {} untuned; planned in {:.1f} s, built in {:.1f} s\n",
+                 output_, model->operators.size(), model->kernels, model->transforms,
+                 1e-6 * static_cast<double>(model->constant_bytes),
+                 1e-6 * static_cast<double>(model->arena_bytes), untuned, model->plan_seconds,
+                 model->build_seconds + model->link_seconds);
+    }
+    return kExitDone;
+  }
+
+ private:
+  static void PrintJson(const CompiledModel& model) {
+    Json operators = Json::array();
+    for (const OperatorReport& op : model.operators) {
+      operators.push_back({{"value", op.value}, {"op", op.op}, {"kernel", op.kernel},
+                           {"task", op.workload_key}, {"template", op.template_key},
+                           {"config", op.config}, {"tuned", op.tuned}, {"layout", op.layout},
+                           {"explanation", op.explanation}, {"macs", op.macs}, {"bytes", op.bytes}});
+    }
+    const Json out = {{"library", model.library_path}, {"kernels", model.kernels},
+                      {"layout_changes", model.transforms}, {"arena_bytes", model.arena_bytes},
+                      {"constant_bytes", model.constant_bytes},
+                      {"untuned", model.untuned().size()}, {"operators", operators}};
+    fmt::print("{}\n", out.dump());
+  }
+
+  std::string file_, output_, name_;
+  std::vector<std::string> records_;
+  std::string target_ = "native";
+  std::string on_miss_ = "warn";
+  int threads_ = 1;
+  int build_threads_ = 2;
+  bool seeded_ = false;
+  bool json_ = false;
+};
+
+/// Arguments of the commands that feed a library.
+struct InputArguments {
+  std::vector<std::string> files;
+  std::string rule = "ramp";
+
+  void Declare(CLI::App& app) {
+    app.add_option("--input", files, "Raw or .npy tensors, one per input, in order");
+    app.add_option("--made-up", rule, "Made-up inputs where none is given")
+        ->check(CLI::IsMember({"ramp", "quantized", "random"}))
+        ->capture_default_str();
+  }
+  Result<std::vector<Tensor>> Make(const ModelLibrary& model) const {
+    if (files.size() > model.inputs().size()) {
+      return InvalidArgument(fmt::format("--input: {} given, the model has {}", files.size(),
+                                         model.inputs().size()));
+    }
+    std::vector<Tensor> inputs;
+    for (std::size_t i = 0; i < model.inputs().size(); ++i) {
+      const ModelValue& value = model.inputs()[i];
+      if (i < files.size()) {
+        auto tensor = ReadTensorFile(files[i], value.type);
+        TW_RETURN_IF_ERROR(tensor);
+        inputs.push_back(std::move(*tensor));
+      } else {
+        inputs.push_back(MakeInput(value.name, value.type,
+                                   rule == "ramp"        ? InputRule::kRamp
+                                   : rule == "quantized" ? InputRule::kSeededQuantized
+                                                         : InputRule::kRandom));
+      }
+    }
+    return inputs;
+  }
+};
+
+Result<ModelLibrary> OpenModel(const std::string& file, int threads) {
+  auto model = ModelLibrary::Open(file);
+  TW_RETURN_IF_ERROR(model);
+  if (threads > 0) TW_RETURN_IF_ERROR(model->SetThreads(threads));
+  return model;
+}
+
+class RunCommand final : public Command {
+ public:
+  const char* name() const override { return "run"; }
+  const char* summary() const override { return "Run a compiled model and show its outputs"; }
+  const char* examples() const override {
+    return "  tilewright run resnet18.so --input image.npy\n"
+           "  tilewright run resnet18.so --output logits.npy\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("library", library_, "Library made by compile")->required();
+    app.add_option("--threads", threads_, "Threads to run with");
+    app.add_option("--output", outputs_, "Files for the outputs (.npy or raw), in order");
+    app.add_flag("--json", json_, "Print JSON with every output element");
+    inputs_.Declare(app);
+  }
+  Result<int> Run() override {
+    auto model = OpenModel(library_, threads_);
+    TW_RETURN_IF_ERROR(model);
+    auto inputs = inputs_.Make(*model);
+    TW_RETURN_IF_ERROR(inputs);
+    auto outputs = model->Run(*inputs);
+    TW_RETURN_IF_ERROR(outputs);
+    Json list = Json::array();
+    for (std::size_t i = 0; i < outputs->size(); ++i) {
+      const Tensor& output = (*outputs)[i];
+      if (i < outputs_.size()) TW_RETURN_IF_ERROR(WriteTensorFile(outputs_[i], output));
+      if (json_) {
+        Json values = Json::array();
+        for (std::int64_t j = 0; j < output.elements(); ++j) values.push_back(output.At(j));
+        list.push_back({{"name", model->outputs()[i].name}, {"shape", output.shape()},
+                        {"dtype", DataTypeName(output.dtype())}, {"values", values}});
+      } else {
+        PrintTop(model->outputs()[i].name, output);
+      }
+    }
+    if (json_) fmt::print("{}\n", Json({{"outputs", list}}).dump());
+    return kExitDone;
+  }
+
+ private:
+  static void PrintTop(const std::string& name, const Tensor& output) {
+    fmt::print("{} {}\n", name, output.type().ToString());
+    std::vector<std::int64_t> order(static_cast<std::size_t>(output.elements()));
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+    const std::size_t shown = std::min<std::size_t>(5, order.size());
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
+                      [&](std::int64_t a, std::int64_t b) {
+                        return output.At(a) != output.At(b) ? output.At(a) > output.At(b) : a < b;
+                      });
+    for (std::size_t i = 0; i < shown; ++i) {
+      fmt::print("  {:>6}  {:.7g}\n", order[i], output.At(order[i]));
+    }
+  }
+
+  std::string library_;
+  std::vector<std::string> outputs_;
+  InputArguments inputs_;
+  int threads_ = 0;
+  bool json_ = false;
+};
+
+class BenchCommand final : public Command {
+ public:
+  const char* name() const override { return "bench"; }
+  const char* summary() const override { return "Time a compiled model, operator by operator"; }
+  const char* examples() const override {
+    return "  tilewright bench resnet18.so\n  tilewright bench resnet18.so --threads 2 --seconds 5 --json\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("library", library_, "Library made by compile")->required();
+    app.add_option("--threads", threads_, "Threads to run with");
+    app.add_option("--seconds", seconds_, "How long to measure")->capture_default_str()->check(CLI::PositiveNumber);
+    app.add_flag("--json", json_, "Print JSON");
+    inputs_.Declare(app);
+  }
+  Result<int> Run() override {
+    auto model = OpenModel(library_, threads_);
+    TW_RETURN_IF_ERROR(model);
+    auto inputs = inputs_.Make(*model);
+    TW_RETURN_IF_ERROR(inputs);
+    BenchOptions options;
+    options.seconds = seconds_;
+    options.peaks = MeasurePeaks();
+    auto report = Bench(*model, *inputs, options);
+    TW_RETURN_IF_ERROR(report);
+    if (json_) {
+      Json rows = Json::array();
+      for (const BenchReport::Row& row : report->rows) {
+        rows.push_back({{"value", row.value}, {"op", row.op}, {"layout", row.layout},
+                        {"seconds", row.seconds}, {"macs", row.macs}, {"bytes", row.bytes},
+                        {"roofline_share", row.roofline_share}});
+      }
+      fmt::print("{}\n", Json({{"model", model->name()}, {"threads", report->threads},
+                               {"total_seconds", report->total_seconds},
+                               {"least_seconds", report->least_seconds},
+                               {"gflops", report->gflops()},
+                               {"roofline_share", report->roofline_share},
+                               {"rounds", report->rounds}, {"operators", rows}}).dump());
+      return kExitDone;
+    }
+    fmt::print("{:<34} {:<44} {:<8} {:>10} {:>9} {:>7}\n", "value", "operator", "layout", "time",
+               "GFLOP/s", "roofl.");
+    for (const BenchReport::Row& row : report->rows) {
+      const double gflops = row.seconds > 0 ? 2e-9 * static_cast<double>(row.macs) / row.seconds : 0;
+      fmt::print("{:<34} {:<44} {:<8} {:>10} {:>9} {:>6.1f}%\n", row.value.substr(0, 34),
+                 row.op.substr(0, 44), row.layout, ShortSeconds(row.seconds),
+                 row.macs > 0 ? fmt::format("{:.1f}", gflops) : "-", 100 * row.roofline_share);
+    }
+    fmt::print("{}: {} per run (fastest {}), {} threads, {:.1f} GFLOP/s, {:.1f} % of roofline, {} runs\n",
+               model->name(), ShortSeconds(report->total_seconds),
+               ShortSeconds(report->least_seconds), report->threads, report->gflops(),
+               100 * report->roofline_share, report->rounds);
+    return kExitDone;
+  }
+
+ private:
+  std::string library_;
+  InputArguments inputs_;
+  int threads_ = 0;
+  double seconds_ = 2;
+  bool json_ = false;
+};
+
+class VerifyCommand final : public Command {
+ public:
+  const char* name() const override { return "verify"; }
+  const char* summary() const override { return "Compare a compiled model with the reference, operator by operator"; }
+  const char* examples() const override {
+    return "  tilewright verify resnet18.onnx resnet18.so\nExit code 1 if an operator differs.\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("file", file_, "Model file the library was compiled from")->required();
+    app.add_option("library", library_, "Library made by compile")->required();
+    app.add_option("--tolerance", options_.tolerance, "Of floats, relative to the reference's RMS")->capture_default_str();
+    app.add_flag("--seeded", seeded_, "The library was compiled with --seeded");
+    app.add_flag("--json", json_, "Print JSON");
+    inputs_.Declare(app);
+  }
+  Result<int> Run() override {
+    auto graph = LoadForRunning(file_, seeded_);
+    TW_RETURN_IF_ERROR(graph);
+    auto model = OpenModel(library_, 0);
+    TW_RETURN_IF_ERROR(model);
+    auto inputs = inputs_.Make(*model);
+    TW_RETURN_IF_ERROR(inputs);
+    options_.threads = 2;
+    auto report = Verify(std::move(*graph), *model, *inputs, options_);
+    TW_RETURN_IF_ERROR(report);
+    if (json_) {
+      Json rows = Json::array();
+      for (const OperatorCheck& check : report->checks) {
+        rows.push_back({{"value", check.value}, {"op", check.op}, {"ok", check.comparison.ok},
+                        {"max_abs_error", check.comparison.max_abs_error},
+                        {"reference_rms", check.comparison.reference_rms}});
+      }
+      fmt::print("{}\n", Json({{"ok", report->ok()}, {"summary", report->Summary()},
+                               {"operators", rows}}).dump());
+    } else {
+      for (const OperatorCheck& check : report->checks) {
+        fmt::print("{:<4} {:<40} {:<44} error {:.2e} of {:.2e}\n",
+                   check.comparison.ok ? "ok" : "BAD", check.value, check.op,
+                   check.comparison.max_abs_error, check.comparison.reference_rms);
+      }
+      fmt::print("{}\n", report->Summary());
+    }
+    return report->ok() ? kExitDone : kExitFailed;
+  }
+
+ private:
+  std::string file_, library_;
+  VerifyOptions options_;
+  InputArguments inputs_;
+  bool seeded_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCompileCommand() { return std::make_unique<CompileCommand>(); }
+std::unique_ptr<Command> MakeRunCommand() { return std::make_unique<RunCommand>(); }
+std::unique_ptr<Command> MakeBenchCommand() { return std::make_unique<BenchCommand>(); }
+std::unique_ptr<Command> MakeVerifyCommand() { return std::make_unique<VerifyCommand>(); }
+
+}  // namespace tilewright::cli
