@@ -194,6 +194,41 @@ INSTANTIATE_TEST_SUITE_P(
         Rejection{"Kind", "cuda", Increment("fine", 4), StatusCode::kUnsupported, "cuda"}),
     [](const auto& tested) { return tested.param.name; });
 
+TEST(LinkTest, MakesLibrariesOfSeveralKernels) {
+  const Result<TemporaryFolder> folder = TemporaryFolder::Create("link-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/two.so";
+  const Target target = ParseTarget("llvm -mcpu=x86-64");
+  const Result<std::string> one = Generate({Increment("one", 4)}, target, Emit::kObject);
+  const Result<std::string> two = Generate({Increment("two", 5)}, target, Emit::kObject);
+  ASSERT_TRUE(LinkShared({*one, *two}, {}, path).ok());
+  const Result<SharedLibrary> library = SharedLibrary::Open(path);
+  ASSERT_TRUE(library.ok()) << library.status().message();
+  EXPECT_TRUE(FindKernel(*library, "one").ok());
+  EXPECT_TRUE(FindKernel(*library, "two").ok());
+  const Status missing = FindKernel(*library, "three").status();
+  EXPECT_EQ(missing.code(), StatusCode::kNotFound);
+  EXPECT_THAT(missing.message(), HasSubstr("no kernel three"));
+}
+
+TEST(LinkTest, RefusesKernelsOfAnotherInterfaceVersion) {
+  const Result<TemporaryFolder> folder = TemporaryFolder::Create("link-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/old.so";
+  Result<std::string> object =
+      Generate({Increment("old", 4)}, ParseTarget("llvm -mcpu=x86-64"), Emit::kObject);
+  ASSERT_TRUE(object.ok());
+  // old_info begins with the version and the number of parameters, two 32-bit numbers.
+  const std::string info("\x01\0\0\0\x02\0\0\0", 8);
+  const std::size_t at = object->find(info);
+  ASSERT_NE(at, std::string::npos);
+  (*object)[at] = 9;
+  ASSERT_TRUE(LinkShared({*object}, {}, path).ok());
+  const Status status = LoadKernel(path, "old").status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("interface version 9, expected 1"));
+}
+
 TEST(LinkTest, NamesWhatIsMissing) {
   const Result<TemporaryFolder> folder = TemporaryFolder::Create("link-test");
   ASSERT_TRUE(folder.ok());

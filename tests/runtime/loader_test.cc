@@ -1,0 +1,39 @@
+#include "src/runtime/loader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/base/file.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(LoaderTest, NamesAFileThatIsNotThere) {
+  const Status status = LoadKernel("/nowhere/kernel.so", "k").status();
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr("/nowhere/kernel.so"));
+}
+
+TEST(LoaderTest, RefusesFilesThatAreNoSharedObjects) {
+  const Result<TemporaryFolder> folder = TemporaryFolder::Create("loader-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/kernel.so";
+  for (const std::string& contents :
+       {std::string(), std::string("not a library"), "\x7f""ELF" + std::string(100, '\0')}) {
+    ASSERT_TRUE(WriteFile(path, contents).ok());
+    const Status status = LoadKernel(path, "k").status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(status.message(), HasSubstr("kernel.so"));
+  }
+}
+
+TEST(LoaderTest, ComputesTheWorkspaceForAnyNumberOfThreads) {
+  const KernelEntry entry{nullptr, {TW_ABI_VERSION, 2, 128, 64}};
+  EXPECT_EQ(entry.WorkspaceBytes(1), 192);
+  EXPECT_EQ(entry.WorkspaceBytes(4), 384);
+}
+
+}  // namespace
+}  // namespace tilewright
