@@ -18,7 +18,7 @@ struct OperatorCheck {
 };
 
 struct VerifyReport {
-  std::vector<OperatorCheck> checks;  ///< in the order of execution, up to the first that differs
+  std::vector<OperatorCheck> checks;     ///< in the order of execution
   std::optional<std::size_t> first_bad;  ///< position in `checks`
   bool ok() const { return !first_bad.has_value(); }
   /// "operator 12 (r45, conv2d + add, relu): element 1034 differs …", or "312 operators agree".

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "src/compiler/compile.h"
+#include "src/ir/stmt.h"
+#include "src/tensor/compute.h"
+#include "src/tensor/epilogue.h"
+#include "src/tensor/workload.h"
+
+namespace tilewright {
+
+/// The kernel of one anchor with its epilogue, and why it is this one.
+struct Choice {
+  AnchorForm form;
+  Program program;
+  OperatorReport report;  ///< workload_key, template_key, config, tuned, answer, explanation
+};
+
+/// Asks the stores for the best config, falling back to the default config of the preferred
+/// template that can do it. With `plain_weight` only kernels that take the weight converted by a
+/// mere change of layout are accepted (for weights that are computed at run time). Errors:
+/// kUnsupported if no template serves the workload.
+Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
+                            const CompileOptions& options);
+
+}  // namespace tilewright

@@ -1,0 +1,149 @@
+#include "src/compiler/compile.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "src/base/clock.h"
+#include "src/base/file.h"
+#include "src/base/thread.h"
+#include "src/codegen/assemble.h"
+#include "src/codegen/codegen.h"
+#include "src/compiler/constant_object.h"
+#include "src/compiler/driver.h"
+#include "src/compiler/plan.h"
+#include "src/compiler/runtime_archive.h"
+#include "src/graph/passes.h"
+
+namespace tilewright {
+namespace {
+
+bool IsIdentifier(const std::string& name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+  for (char c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') return false;
+  }
+  return true;
+}
+
+/// "resnet18_v1" for "resnet18-v1"; "model_7" for "7".
+std::string IdentifierOf(std::string name) {
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return IsIdentifier(name) ? name : "model_" + name;
+}
+
+/// Machine code of all kernels, one object each, made by several threads.
+Result<std::vector<std::string>> BuildKernels(const Plan& plan, const Target& target,
+                                              int thread_count) {
+  std::vector<std::string> objects(plan.kernels.size());
+  std::vector<Status> failures(plan.kernels.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < objects.size(); i = next++) {
+      auto object = Generate({plan.kernels[i]}, target, Emit::kObject);
+      if (object.ok()) {
+        objects[i] = *std::move(object);
+      } else {
+        failures[i] = object.status().WithContext("kernel " + plan.kernels[i].name);
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 1; i < thread_count; ++i) {
+    auto thread = StartThread(work);
+    if (!thread.ok()) break;  // those that there are do the work
+    threads.push_back(*std::move(thread));
+  }
+  work();
+  for (std::thread& thread : threads) thread.join();
+  for (const Status& failure : failures) TW_RETURN_IF_ERROR(failure);
+  return objects;
+}
+
+/// A file beside the library that is removed on every path.
+class ScratchFile {
+ public:
+  explicit ScratchFile(std::string path) : path_(std::move(path)) {}
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+  ~ScratchFile() { ::unlink(path_.c_str()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
+            std::vector<std::string> objects, const std::string& library_path) {
+  auto tables = AssembleIr(DriverIr(graph, plan, options), options.target);
+  TW_RETURN_IF_ERROR(tables);
+  objects.push_back(*std::move(tables));
+  const ScratchFile constants(library_path + ".constants.o");
+  const ScratchFile runtime(library_path + ".runtime.a");
+  TW_RETURN_IF_ERROR(
+      WriteConstantObject(plan.constants, plan.constant_bytes, options.target, constants.path()));
+  TW_RETURN_IF_ERROR(WriteFile(runtime.path(), RuntimeArchive()));
+  return LinkShared(objects, {constants.path(), runtime.path()}, library_path);
+}
+
+Status CheckMisses(const CompiledModel& model, OnMiss on_miss) {
+  const std::vector<std::string> untuned = model.untuned();
+  if (on_miss == OnMiss::kWarn || untuned.empty()) return Status();
+  return NotFound(
+      fmt::format("{} operators without a record: {}", untuned.size(), fmt::join(untuned, ", ")));
+}
+
+}  // namespace
+
+std::vector<std::string> CompiledModel::untuned() const {
+  std::vector<std::string> values;
+  for (const OperatorReport& report : operators) {
+    if (!report.workload_key.empty() && !report.tuned) values.push_back(report.value);
+  }
+  return values;
+}
+
+Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
+                              const std::string& library_path) {
+  CompileOptions options = given;
+  if (options.name.empty()) options.name = IdentifierOf(graph.name);
+  if (!IsIdentifier(options.name)) {
+    return InvalidArgument("name '" + options.name + "', expected letters, digits and _");
+  }
+  if (options.target.kind() != TargetKind::kLlvm) {
+    return Unsupported("compiling for target kind " + options.target.kind_name() +
+                       ", expected llvm");
+  }
+  SystemClock clock;
+  const double start = clock.MonotonicSeconds();
+  auto optimized = Optimize(std::move(graph));
+  TW_RETURN_IF_ERROR(optimized);
+  auto plan = MakePlan(*optimized, options);
+  TW_RETURN_IF_ERROR(plan);
+  CompiledModel model;
+  model.name = options.name;
+  model.library_path = library_path;
+  model.header = DriverHeader(*optimized, *plan, options);
+  for (const PlanStep& step : plan->steps) model.operators.push_back(step.report);
+  model.kernels = static_cast<int>(plan->kernels.size());
+  model.transforms = plan->transforms;
+  model.arena_bytes = plan->arena_bytes;
+  model.constant_bytes = plan->constant_bytes;
+  TW_RETURN_IF_ERROR(CheckMisses(model, options.on_miss));
+  const double planned = clock.MonotonicSeconds();
+  auto objects = BuildKernels(*plan, options.target, options.build_threads);
+  TW_RETURN_IF_ERROR(objects);
+  const double built = clock.MonotonicSeconds();
+  TW_RETURN_IF_ERROR(Link(*optimized, *plan, options, *std::move(objects), library_path));
+  model.plan_seconds = planned - start;
+  model.build_seconds = built - planned;
+  model.link_seconds = clock.MonotonicSeconds() - built;
+  return model;
+}
+
+}  // namespace tilewright

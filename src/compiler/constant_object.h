@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/target/target.h"
+#include "src/tensor/tensor.h"
+
+namespace tilewright {
+
+/// Symbol of the first byte of the constants.
+inline constexpr const char* kConstantsSymbol = "tw_constants";
+
+/// Writes an ELF object with one read-only section that holds the tensors one after the other, each
+/// at the next multiple of kTensorAlignment (src/compiler/plan.h), and a hidden symbol at its
+/// start. Constants go straight to the file: they can be larger than what a compiler likes to see
+/// as code. total_bytes: size of the section, at least that of the tensors. Errors: kUnavailable
+/// with the system's reason; kUnsupported for an unknown architecture.
+Status WriteConstantObject(const std::vector<Tensor>& constants, std::int64_t total_bytes,
+                           const Target& target, const std::string& path);
+
+}  // namespace tilewright

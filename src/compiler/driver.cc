@@ -1,0 +1,275 @@
+// The tables that src/runtime/model.c interprets, as LLVM IR. The struct types below repeat those
+// of src/runtime/model.h field by field.
+
+#include "src/compiler/driver.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "src/compiler/constant_object.h"
+#include "src/runtime/model.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::string_view kTypes =
+    "%Place = type { i32, i32, i64 }\n"
+    "%Value = type { ptr, ptr, ptr, i64, i64 }\n"
+    "%Step = type { ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, i64, i64, i64, i64 }\n"
+    "%Model = type { i64, ptr, ptr, ptr, i64, ptr, i64, ptr, i64, ptr, i64, i64, ptr }\n"
+    "%Functions = type { ptr, ptr, ptr, ptr }\n"
+    "declare i32 @TwModelRun(ptr, ptr, ptr, ptr, ptr)\n"
+    "declare i32 @TwModelSetThreads(ptr, i32)\n"
+    "declare void @TwModelRelease(ptr)\n"
+    "@tw_state = internal global ptr null\n";
+static_assert(sizeof(TwPlace) == 16 && sizeof(TwValue) == 40 && sizeof(TwStep) == 96 &&
+              sizeof(TwModel) == 104 && sizeof(TwModelFunctions) == 32);
+
+/// A space of TwPlace.
+int SpaceOf(BufferSpace space) {
+  switch (space) {
+    case BufferSpace::kArena:
+      return TW_ARENA;
+    case BufferSpace::kConstant:
+      return TW_CONSTANT;
+    case BufferSpace::kInput:
+      return TW_INPUT;
+    case BufferSpace::kOutput:
+      return TW_OUTPUT;
+  }
+  return TW_ARENA;
+}
+
+class IrWriter {
+ public:
+  IrWriter(const Graph& graph, const Plan& plan, const CompileOptions& options)
+      : graph_(graph), plan_(plan), options_(options) {}
+
+  std::string Write() {
+    text_ += kTypes;
+    text_ += fmt::format("@{} = external hidden constant i8\n", kConstantsSymbol);
+    for (const Program& kernel : plan_.kernels) {
+      text_ += fmt::format("declare i32 @{0}(ptr, ptr, ptr)\n@{0}_info = external constant i8\n",
+                           kernel.name);
+    }
+    WriteTable("inputs", "%Value", ValuesOf(graph_.inputs()));
+    WriteTable("outputs", "%Value", ValuesOf(graph_.outputs()));
+    WriteTable("steps", "%Step", Steps());
+    WriteModel();
+    WriteFunctions();
+    return std::move(text_);
+  }
+
+ private:
+  /// Name of a string constant.
+  std::string StringOf(const std::string& text) {
+    const auto [known, added] = strings_.try_emplace(text, fmt::format("@s{}", strings_.size()));
+    if (!added) return known->second;
+    std::string escaped;
+    for (char c : text) {
+      const bool plain = c >= ' ' && c <= '~' && c != '"' && c != '\\';
+      escaped += plain ? std::string(1, c) : fmt::format("\\{:02X}", static_cast<unsigned char>(c));
+    }
+    text_ += fmt::format("{} = internal constant [{} x i8] c\"{}\\00\"\n", known->second,
+                         text.size() + 1, escaped);
+    return known->second;
+  }
+
+  std::string ShapeOf(const TensorType& type) {
+    std::string elements;
+    for (std::int64_t size : type.shape) {
+      elements += fmt::format("{}i64 {}", elements.empty() ? "" : ", ", size);
+    }
+    const auto [known, added] = shapes_.try_emplace(elements, fmt::format("@d{}", shapes_.size()));
+    if (added) {
+      text_ += fmt::format("{} = internal constant [{} x i64] [{}]\n", known->second,
+                           type.shape.size(), elements);
+    }
+    return known->second;
+  }
+
+  /// Fields of a TwValue.
+  std::string ValueOf(int node) {
+    const TensorType& type = graph_.node(node).type;
+    return fmt::format("%Value {{ ptr {}, ptr {}, ptr {}, i64 {}, i64 {} }}",
+                       StringOf(graph_.node(node).name), StringOf(DataTypeName(type.dtype)),
+                       ShapeOf(type), type.shape.size(), type.bytes());
+  }
+
+  std::vector<std::string> ValuesOf(const std::vector<int>& nodes) {
+    std::vector<std::string> values;
+    for (int node : nodes) values.push_back(ValueOf(node));
+    return values;
+  }
+
+  std::vector<std::string> Steps() {
+    std::vector<std::string> steps;
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      const PlanStep& step = plan_.steps[i];
+      std::string places;
+      for (int id : step.buffers) {
+        const PlanBuffer& buffer = plan_.buffers[static_cast<std::size_t>(id)];
+        const bool outside =
+            buffer.space == BufferSpace::kInput || buffer.space == BufferSpace::kOutput;
+        places += fmt::format("{}%Place {{ i32 {}, i32 {}, i64 {} }}", places.empty() ? "" : ", ",
+                              SpaceOf(buffer.space), outside ? buffer.index : 0, buffer.offset);
+      }
+      text_ += fmt::format("@p{} = internal constant [{} x %Place] [{}]\n", i, step.buffers.size(),
+                           places);
+      text_ += fmt::format("@v{} = internal constant {}\n", i, ValueOf(step.node));
+      const std::string kernel =
+          step.kernel < 0 ? "" : "@" + plan_.kernels[static_cast<std::size_t>(step.kernel)].name;
+      steps.push_back(fmt::format(
+          "%Step {{ ptr {}, ptr {}, ptr @p{}, i64 {}, ptr @v{}, ptr {}, ptr {}, ptr {}, i64 {}, "
+          "i64 {}, i64 {}, i64 {} }}",
+          kernel.empty() ? "null" : kernel, kernel.empty() ? "null" : kernel + "_info", i,
+          step.buffers.size(), i, StringOf(step.report.op), StringOf(step.form.native),
+          StringOf(step.form.layout), step.result_bytes, step.report.macs, step.report.bytes,
+          step.int8 ? 1 : 0));
+    }
+    return steps;
+  }
+
+  void WriteTable(const std::string& name, const std::string& type,
+                  const std::vector<std::string>& rows) {
+    std::string list;
+    for (const std::string& row : rows) list += (list.empty() ? "\n  " : ",\n  ") + row;
+    text_ += fmt::format("@{} = internal constant [{} x {}] [{}]\n", name, rows.size(), type, list);
+  }
+
+  void WriteModel() {
+    const std::string name = StringOf(options_.name);
+    const std::string target = StringOf(options_.target.ToString());
+    text_ += fmt::format(
+        "@model = internal constant %Model {{ i64 {}, ptr {}, ptr {}, ptr @inputs, i64 {}, ptr "
+        "@outputs, i64 {}, ptr @steps, i64 {}, ptr @{}, i64 {}, i64 {}, ptr @tw_state }}\n",
+        TW_MODEL_VERSION, name, target, graph_.inputs().size(), graph_.outputs().size(),
+        plan_.steps.size(), kConstantsSymbol, plan_.arena_bytes, options_.target.num_threads());
+    text_ +=
+        "@tilewright_model = constant %Functions { ptr @model, ptr @TwModelRun, ptr "
+        "@TwModelSetThreads, ptr @TwModelRelease }\n";
+  }
+
+  void WriteFunctions() {
+    const std::string& name = options_.name;
+    text_ += fmt::format(
+        "define i32 @{0}_run(ptr %i, ptr %o) {{\n"
+        "  %r = call i32 @TwModelRun(ptr @model, ptr %i, ptr %o, ptr null, ptr null)\n"
+        "  ret i32 %r\n}}\n"
+        "define i32 @{0}_run_observed(ptr %i, ptr %o, ptr %f, ptr %c) {{\n"
+        "  %r = call i32 @TwModelRun(ptr @model, ptr %i, ptr %o, ptr %f, ptr %c)\n"
+        "  ret i32 %r\n}}\n"
+        "define i32 @{0}_set_threads(i32 %t) {{\n"
+        "  %r = call i32 @TwModelSetThreads(ptr @model, i32 %t)\n  ret i32 %r\n}}\n"
+        "define void @{0}_release() {{\n"
+        "  call void @TwModelRelease(ptr @model)\n  ret void\n}}\n",
+        name);
+    WriteAccess("input", "inputs", "%Value", graph_.inputs().size());
+    WriteAccess("output", "outputs", "%Value", graph_.outputs().size());
+    WriteAccess("operator", "steps", "%Step", plan_.steps.size());
+  }
+
+  /// <name>_<what>_count() and <name>_<what>(i), null if there is no such one.
+  void WriteAccess(const std::string& what, const std::string& table, const std::string& type,
+                   std::size_t count) {
+    text_ += fmt::format(
+        "define i64 @{0}_{1}_count() {{\n  ret i64 {4}\n}}\n"
+        "define ptr @{0}_{1}(i64 %i) {{\n"
+        "  %inside = icmp ult i64 %i, {4}\n"
+        "  %p = getelementptr {3}, ptr @{2}, i64 %i\n"
+        "  %r = select i1 %inside, ptr %p, ptr null\n  ret ptr %r\n}}\n",
+        options_.name, what, table, type, count);
+  }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  const CompileOptions& options_;
+  std::string text_;
+  std::map<std::string, std::string> strings_, shapes_;
+};
+
+std::string DescribeValues(const Graph& graph, const std::vector<int>& nodes, const char* what) {
+  std::string text;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = graph.node(nodes[i]);
+    text += fmt::format(" *   {} {}: {} {}, {} bytes\n", what, i, node.name, node.type.ToString(),
+                        node.type.bytes());
+  }
+  return text;
+}
+
+constexpr std::string_view kHeaderTypes = R"(#ifndef TILEWRIGHT_MODEL_TYPES
+#define TILEWRIGHT_MODEL_TYPES
+/** A tensor of a model: dense, row-major. */
+typedef struct TilewrightValue {
+  const char* name;
+  const char* dtype; /* "float32", "int8", ... */
+  const int64_t* shape;
+  int64_t rank;
+  int64_t bytes;
+} TilewrightValue;
+
+/** One operator, in the order of execution. */
+typedef struct TilewrightOperator {
+  const void* internal[3];
+  int64_t internal_count;
+  const TilewrightValue* result; /* as the source has it */
+  const char* op;
+  const char* native;   /* layout of the result in the source, "" if unknown */
+  const char* layout;   /* of the result in memory, "" if as in the source */
+  int64_t result_bytes; /* in memory */
+  int64_t macs;
+  int64_t bytes; /* read and written, each tensor once */
+  int64_t flags;
+} TilewrightOperator;
+
+/** Called after operator `index` with its result in memory and the seconds it took; a value other
+ *  than 0 ends the run, which returns it. */
+typedef int32_t (*TilewrightObserver)(void* context, int64_t index, const void* result,
+                                      double seconds);
+#endif
+)";
+
+}  // namespace
+
+std::string DriverIr(const Graph& graph, const Plan& plan, const CompileOptions& options) {
+  return IrWriter(graph, plan, options).Write();
+}
+
+std::string DriverHeader(const Graph& graph, const Plan& plan, const CompileOptions& options) {
+  std::string text = fmt::format(
+      "#pragma once\n\n/* Model {0}, compiled by Tilewright for {1}.\n{2}{3} * Working memory: {4} "
+      "bytes. */\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
+      graph.name, options.target.ToString(), DescribeValues(graph, graph.inputs(), "input"),
+      DescribeValues(graph, graph.outputs(), "output"), plan.arena_bytes);
+  text += kHeaderTypes;
+  text += fmt::format(R"(
+/** Runs the model. inputs, outputs: one pointer per tensor, best aligned to 64 bytes. Returns 0, or
+ *  a code: 101 no memory, 102 no threads, 103 null pointer. Calls of several threads wait for each
+ *  other. */
+int32_t {0}_run(const void* const* inputs, void* const* outputs);
+int32_t {0}_run_observed(const void* const* inputs, void* const* outputs,
+                         TilewrightObserver observer, void* context);
+/** Threads of the runs to come; {1} at first. Returns 0 or a code. */
+int32_t {0}_set_threads(int32_t threads);
+/** Frees working memory and threads; the next run makes them again. */
+void {0}_release(void);
+
+int64_t {0}_input_count(void);
+int64_t {0}_output_count(void);
+int64_t {0}_operator_count(void);
+/** Null if there is none of this number. */
+const TilewrightValue* {0}_input(int64_t index);
+const TilewrightValue* {0}_output(int64_t index);
+const TilewrightOperator* {0}_operator(int64_t index);
+
+#ifdef __cplusplus
+}}
+#endif
+)",
+                      options.name, options.target.num_threads());
+  return text;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/tensor/operator.h"
+#include "src/tensor/tensor.h"
+
+namespace tilewright {
+
+/// How a value of a graph lies in memory.
+struct Form {
+  std::string native;  ///< layout the graph gives it, such as "NCHW"; empty where nobody knows
+  std::string layout;  ///< the one in memory; empty: as the graph has it
+  bool is_native() const { return layout.empty(); }
+  friend bool operator==(const Form&, const Form&) = default;
+};
+
+/// Shape in memory of a value of this type.
+/// Errors: kInvalidArgument if the layouts do not fit the type.
+Result<std::vector<std::int64_t>> MemoryShape(const TensorType& type, const Form& form);
+
+/// True if a value has the same bytes in both layouts (of the same dimensions), as NCHW and NCHW16c
+/// have for images of one pixel.
+bool SameBytes(const TensorType& type, const std::string& native, const std::string& a,
+               const std::string& b);
+
+/// The form, with `layout` emptied if its bytes are those of the native layout.
+Form Canonical(const TensorType& type, Form form);
+
+/// True if blocks of channels reach beyond the value's channels, so that its memory has elements
+/// that are no part of it.
+bool IsRounded(const TensorType& type, const Form& form);
+
+/// A layout transformation from one form of a value to another of the same native layout.
+/// Errors: kUnsupported if it takes two steps (by way of the native form).
+Result<Operator> TransformBetween(const TensorType& type, const Form& from, const Form& to);
+
+/// The form in which an elementwise operand or result follows a value in `form`: sizes of
+/// dimensions of a tensor that broadcasts against it. `type` is padded with ones in front. Errors:
+/// kUnsupported if such a tensor cannot be blocked like that.
+Result<std::vector<std::int64_t>> BroadcastShape(const TensorType& type, const TensorType& value,
+                                                 const Form& form);
+
+}  // namespace tilewright

@@ -1,0 +1,266 @@
+#include "src/compiler/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/base/clock.h"
+#include "src/compiler/form.h"
+#include "src/target/cpu.h"
+#include "src/tensor/layout.h"
+
+namespace tilewright {
+namespace {
+
+// A table that says it has more than this is not one of ours.
+constexpr std::int64_t kMaxCount = 1 << 20;
+
+Result<ModelValue> ValueOf(const TwValue& value) {
+  auto dtype = ParseDataType(value.dtype);
+  TW_RETURN_IF_ERROR(dtype);
+  if (value.rank < 0 || value.rank > 16) return Corrupt("value of a wrong rank");
+  TensorType type{{value.shape, value.shape + value.rank}, *dtype};
+  if (type.bytes() != value.bytes) return Corrupt(std::string(value.name) + " has a wrong size");
+  return ModelValue{value.name, std::move(type)};
+}
+
+Result<std::vector<ModelValue>> ValuesOf(const TwValue* values, std::int64_t count) {
+  std::vector<ModelValue> list;
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto value = ValueOf(values[i]);
+    TW_RETURN_IF_ERROR(value);
+    list.push_back(*std::move(value));
+  }
+  return list;
+}
+
+/// Errors: kUnsupported naming the first feature that this machine lacks.
+Status CheckCpu(const std::string& target_text) {
+  auto target = Target::Parse(target_text);
+  TW_RETURN_IF_ERROR(target);
+  auto needed = FeaturesOf(*target);
+  TW_RETURN_IF_ERROR(needed);
+  auto native = Target::Parse("native");
+  TW_RETURN_IF_ERROR(native);
+  auto here = FeaturesOf(*native);
+  TW_RETURN_IF_ERROR(here);
+  const std::pair<const char*, bool> lacking[] = {
+      {"AVX2", needed->avx2 && !here->avx2},
+      {"AVX-512", needed->avx512 && !here->avx512},
+      {"AVX512-VNNI", needed->avx512_vnni && !here->avx512_vnni},
+      {"AVX-VNNI", needed->avx_vnni && !here->avx_vnni},
+      {"AMX", needed->amx_int8 && !here->amx_int8},
+      {"NEON", needed->neon && !here->neon},
+      {"the Arm dot product", needed->arm_dotprod && !here->arm_dotprod}};
+  for (const auto& [name, lacks] : lacking) {
+    if (lacks) return Unsupported(fmt::format("the model needs {}, this CPU has none", name));
+  }
+  return Status();
+}
+
+/// A result as the source has it, from its memory.
+Result<Tensor> AsInSource(const ModelOperator& op, const void* memory) {
+  auto shape = MemoryShape(op.result.type, {op.native, op.layout});
+  TW_RETURN_IF_ERROR(shape);
+  Tensor stored(TensorType{*std::move(shape), op.result.type.dtype});
+  std::memcpy(stored.data(), memory, static_cast<std::size_t>(stored.bytes()));
+  if (op.layout.empty()) return stored;
+  auto native = Layout::Parse(op.native);
+  TW_RETURN_IF_ERROR(native);
+  auto layout = Layout::Parse(op.layout);
+  TW_RETURN_IF_ERROR(layout);
+  const auto sizes = native->Unpack(op.result.type.shape);
+  std::vector<std::int64_t> logical;
+  for (char letter : layout->primal()) logical.push_back(sizes[native->primal().find(letter)]);
+  return TransformLayout(stored, op.layout, op.native, logical);
+}
+
+struct Observation {
+  const std::vector<ModelOperator>* operators;
+  const std::function<Status(std::size_t, Tensor)>* observe;
+  Status status;
+};
+
+// A code of our own; kernels and runtime return others.
+constexpr std::int32_t kStopped = 200;
+
+std::int32_t Observe(void* context, std::int64_t step, const void* result, double) {
+  auto* observation = static_cast<Observation*>(context);
+  const auto index = static_cast<std::size_t>(step);
+  auto tensor = AsInSource((*observation->operators)[index], result);
+  observation->status =
+      tensor.ok() ? (*observation->observe)(index, *std::move(tensor)) : tensor.status();
+  return observation->status.ok() ? 0 : kStopped;
+}
+
+std::int32_t AddSeconds(void* context, std::int64_t step, const void*, double seconds) {
+  (*static_cast<std::span<double>*>(context))[static_cast<std::size_t>(step)] += seconds;
+  return 0;
+}
+
+Status StatusOf(std::int32_t code) {
+  switch (code) {
+    case 0:
+      return Status();
+    case TW_MODEL_NO_MEMORY:
+      return Unavailable("running the model: no memory");
+    case TW_MODEL_NO_THREADS:
+      return Unavailable("running the model: no threads");
+    default:
+      return Internal(fmt::format("running the model: an operator returned {}", code));
+  }
+}
+
+std::vector<Tensor> MakeOutputs(const std::vector<ModelValue>& values) {
+  std::vector<Tensor> outputs;
+  for (const ModelValue& value : values) outputs.emplace_back(value.type);
+  return outputs;
+}
+
+double MedianOf(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+Result<ModelLibrary> ModelLibrary::Open(const std::string& path) {
+  auto library = SharedLibrary::Open(path);
+  TW_RETURN_IF_ERROR(library);
+  ModelLibrary model(*std::move(library));
+  if (Status status = model.Load(); !status.ok()) return status.WithContext(path);
+  return model;
+}
+
+Status ModelLibrary::Load() {
+  const auto* functions = static_cast<const TwModelFunctions*>(library_.Symbol("tilewright_model"));
+  if (functions == nullptr) return InvalidArgument("this library is no compiled model");
+  functions_ = *functions;
+  model_ = functions_.model;
+  if (model_->version != TW_MODEL_VERSION) {
+    return Unsupported(fmt::format("made for interface version {}, expected {}", model_->version,
+                                   TW_MODEL_VERSION));
+  }
+  for (std::int64_t count : {model_->input_count, model_->output_count, model_->step_count}) {
+    if (count < 0 || count > kMaxCount) return Corrupt("the model's tables make no sense");
+  }
+  name_ = model_->name;
+  target_ = model_->target;
+  threads_ = static_cast<int>(model_->threads);
+  TW_RETURN_IF_ERROR(CheckCpu(target_));
+  auto inputs = ValuesOf(model_->inputs, model_->input_count);
+  TW_RETURN_IF_ERROR(inputs);
+  inputs_ = *std::move(inputs);
+  auto outputs = ValuesOf(model_->outputs, model_->output_count);
+  TW_RETURN_IF_ERROR(outputs);
+  outputs_ = *std::move(outputs);
+  for (std::int64_t i = 0; i < model_->step_count; ++i) {
+    const TwStep& step = model_->steps[i];
+    auto result = ValueOf(*step.result);
+    TW_RETURN_IF_ERROR(result);
+    operators_.push_back({*std::move(result), step.op, step.native, step.layout, step.macs,
+                          step.bytes, (step.flags & 1) != 0});
+  }
+  return Status();
+}
+
+Status ModelLibrary::SetThreads(int threads) {
+  if (threads < 1) {
+    return InvalidArgument(fmt::format("{} threads, expected at least 1", threads));
+  }
+  TW_RETURN_IF_ERROR(StatusOf(functions_.set_threads(model_, threads)));
+  threads_ = threads;
+  return Status();
+}
+
+Status ModelLibrary::CheckInputs(std::span<const Tensor> inputs) const {
+  if (inputs.size() != inputs_.size()) {
+    return InvalidArgument(fmt::format("{} inputs, expected {}", inputs.size(), inputs_.size()));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].type() == inputs_[i].type) continue;
+    return InvalidArgument(fmt::format("input {} is {}, expected {}", inputs_[i].name,
+                                       inputs[i].type().ToString(), inputs_[i].type.ToString()));
+  }
+  return Status();
+}
+
+Status ModelLibrary::RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>& outputs,
+                            TwObserver observer, void* context) const {
+  TW_RETURN_IF_ERROR(CheckInputs(inputs));
+  std::vector<const void*> input_pointers;
+  for (const Tensor& input : inputs) input_pointers.push_back(input.data());
+  std::vector<void*> output_pointers;
+  for (Tensor& output : outputs) output_pointers.push_back(output.data());
+  input_pointers.push_back(nullptr);  // so that data() is not null for a model without any
+  output_pointers.push_back(nullptr);
+  const std::int32_t code =
+      functions_.run(model_, input_pointers.data(), output_pointers.data(), observer, context);
+  return code == kStopped ? Status() : StatusOf(code);
+}
+
+Result<std::vector<Tensor>> ModelLibrary::Run(std::span<const Tensor> inputs) const {
+  std::vector<Tensor> outputs = MakeOutputs(outputs_);
+  TW_RETURN_IF_ERROR(RunRaw(inputs, outputs, nullptr, nullptr));
+  return outputs;
+}
+
+Result<std::vector<Tensor>> ModelLibrary::RunObserved(
+    std::span<const Tensor> inputs,
+    const std::function<Status(std::size_t, Tensor)>& observe) const {
+  std::vector<Tensor> outputs = MakeOutputs(outputs_);
+  Observation observation{&operators_, &observe, Status()};
+  TW_RETURN_IF_ERROR(RunRaw(inputs, outputs, Observe, &observation));
+  TW_RETURN_IF_ERROR(observation.status);
+  return outputs;
+}
+
+Status ModelLibrary::RunTimed(std::span<const Tensor> inputs, std::span<double> seconds) const {
+  if (seconds.size() != operators_.size()) {
+    return InvalidArgument("seconds for another number of operators");
+  }
+  std::vector<Tensor> outputs = MakeOutputs(outputs_);
+  return RunRaw(inputs, outputs, AddSeconds, &seconds);
+}
+
+Result<BenchReport> Bench(const ModelLibrary& model, std::span<const Tensor> inputs,
+                          const BenchOptions& options) {
+  SystemClock clock;
+  const std::size_t count = model.operators().size();
+  TW_RETURN_IF_ERROR(model.Run(inputs));  // warm-up: memory, threads, caches
+  std::vector<std::vector<double>> samples(count);
+  std::vector<double> totals;
+  const double end = clock.MonotonicSeconds() + options.seconds;
+  while (clock.MonotonicSeconds() < end ||
+         totals.size() < static_cast<std::size_t>(options.min_rounds)) {
+    // Rounds with and without looking at each operator take turns; the total is of the latter.
+    const double start = clock.MonotonicSeconds();
+    TW_RETURN_IF_ERROR(model.Run(inputs));
+    totals.push_back(clock.MonotonicSeconds() - start);
+    std::vector<double> seconds(count, 0.0);
+    TW_RETURN_IF_ERROR(model.RunTimed(inputs, seconds));
+    for (std::size_t i = 0; i < count; ++i) samples[i].push_back(seconds[i]);
+  }
+  BenchReport report;
+  report.threads = model.threads();
+  report.rounds = static_cast<int>(totals.size());
+  report.least_seconds = *std::ranges::min_element(totals);
+  report.total_seconds = MedianOf(totals);
+  double least = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const ModelOperator& op = model.operators()[i];
+    BenchReport::Row row{op.result.name, op.op, op.layout, MedianOf(samples[i]), op.macs, op.bytes};
+    const double bound =
+        RooflineSeconds(options.peaks, op.macs, op.bytes, op.int8, model.threads());
+    row.roofline_share = row.seconds > 0 ? bound / row.seconds : 0;
+    least += bound;
+    report.macs += op.macs;
+    report.rows.push_back(std::move(row));
+  }
+  report.roofline_share = least / report.total_seconds;
+  return report;
+}
+
+}  // namespace tilewright

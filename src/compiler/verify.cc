@@ -1,0 +1,78 @@
+#include "src/compiler/verify.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "src/graph/evaluate.h"
+#include "src/graph/passes.h"
+
+namespace tilewright {
+namespace {
+
+/// Errors: kInvalidArgument unless graph and library have the same inputs and outputs.
+Status CheckSame(const Graph& graph, const ModelLibrary& model) {
+  const auto check = [&](const std::vector<int>& nodes, const std::vector<ModelValue>& values,
+                         const char* what) -> Status {
+    bool same = nodes.size() == values.size();
+    for (std::size_t i = 0; same && i < nodes.size(); ++i) {
+      const Node& node = graph.node(nodes[i]);
+      same = node.name == values[i].name && node.type == values[i].type;
+    }
+    if (same) return Status();
+    return InvalidArgument(
+        fmt::format("library {} was made from another graph than {}: their {} "
+                    "differ",
+                    model.name(), graph.name, what));
+  };
+  TW_RETURN_IF_ERROR(check(graph.inputs(), model.inputs(), "inputs"));
+  return check(graph.outputs(), model.outputs(), "outputs");
+}
+
+}  // namespace
+
+std::string VerifyReport::Summary() const {
+  if (!first_bad) return fmt::format("{} operators agree with the reference", checks.size());
+  const OperatorCheck& bad = checks[*first_bad];
+  return fmt::format(
+      "operator {} ({}, {}) differs from the reference: element {}, largest error {:.3g}, "
+      "reference RMS {:.3g}; the {} before it agree",
+      *first_bad, bad.value, bad.op, bad.comparison.first_bad, bad.comparison.max_abs_error,
+      bad.comparison.reference_rms, *first_bad);
+}
+
+Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<const Tensor> inputs,
+                            const VerifyOptions& options) {
+  auto optimized = Optimize(std::move(graph));
+  TW_RETURN_IF_ERROR(optimized);
+  TW_RETURN_IF_ERROR(CheckSame(*optimized, model));
+  auto values = EvaluateGraph(*optimized, inputs, KeepValues::kAll, options.threads);
+  TW_RETURN_IF_ERROR(values);
+  std::map<std::string_view, int> by_name;
+  for (int id = 0; id < optimized->size(); ++id) by_name.emplace(optimized->node(id).name, id);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    (*values)[static_cast<std::size_t>(optimized->inputs()[i])] = inputs[i].Clone();
+  }
+
+  VerifyReport report;
+  const auto observe = [&](std::size_t index, Tensor result) -> Status {
+    const ModelOperator& op = model.operators()[index];
+    const auto node = by_name.find(op.result.name);
+    if (node == by_name.end() || optimized->node(node->second).type != op.result.type) {
+      return InvalidArgument(fmt::format("library {} was made from another graph than {}: value {}",
+                                         model.name(), optimized->name, op.result.name));
+    }
+    const Tensor* reference = &(*values)[static_cast<std::size_t>(node->second)];
+    if (optimized->node(node->second).kind == NodeKind::kConstant) {
+      reference = optimized->Contents(node->second);
+    }
+    report.checks.push_back(
+        {op.result.name, op.op, Compare(result, *reference, options.tolerance)});
+    if (!report.checks.back().comparison.ok && !report.first_bad) report.first_bad = index;
+    return Status();
+  };
+  TW_RETURN_IF_ERROR(model.RunObserved(inputs, observe));
+  return report;
+}
+
+}  // namespace tilewright
