@@ -27,8 +27,10 @@ const AllReferenceKernels& ChooseKernels() {
 
 template <typename T>
 const ReferenceKernels<T>& KernelsFor() {
-  if constexpr (std::is_same_v<T, double>) return ChooseKernels().real;
-  else return ChooseKernels().integer;
+  if constexpr (std::is_same_v<T, double>)
+    return ChooseKernels().real;
+  else
+    return ChooseKernels().integer;
 }
 
 /// to[i] = from[begin + i] in the type of the sums.
@@ -60,12 +62,12 @@ struct Geometry {
   ConvShape s;
   bool transposed = false;
   std::int64_t in_per_group, out_per_group;
-  std::int64_t image_h, image_w;      // with padding and inserted zeros
-  std::int64_t before_h, before_w;    // where the first element lies; negative: cut off
-  std::int64_t spread_h, spread_w;    // distance of elements in the image
+  std::int64_t image_h, image_w;    // with padding and inserted zeros
+  std::int64_t before_h, before_w;  // where the first element lies; negative: cut off
+  std::int64_t spread_h, spread_w;  // distance of elements in the image
   std::int64_t stride_h, stride_w;
-  bool depthwise = false;             // one input channel per output channel
-  std::int64_t channels;              // of the image in memory
+  bool depthwise = false;  // one input channel per output channel
+  std::int64_t channels;   // of the image in memory
 };
 
 Geometry GeometryOf(const Workload& w) {
@@ -236,7 +238,7 @@ void Convolution(const Workload& w, const Tensor& data, const Tensor& weight, in
 
 /// out[m][n] = sum of a[m][i] * b[n][i], both from element offsets of row-major tensors.
 template <typename T>
-void Product2d(const Tensor& a, std::int64_t a_begin, const Tensor& b, std::int64_t b_begin,
+  const std::int64_t m = mnk[0], n = mnk[1], k = mnk[2];  // Clang 14 captures no bindings
                std::array<std::int64_t, 3> mnk, int threads, Tensor& out, std::int64_t begin) {
   const auto [m, n, k] = mnk;
   std::vector<T> rows(static_cast<std::size_t>(m * k));
