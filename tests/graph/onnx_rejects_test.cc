@@ -236,7 +236,7 @@ TEST(LoadGraph, TellsRelayFromOnnx) {
   auto folder = TemporaryFolder::Create("load_graph");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/net.v2.txt";
-  ASSERT_TRUE(WriteFile(path, "\n/* a comment\n of two lines */\nfn (%x: Tensor[(4), float32]) {\n"
+  ASSERT_TRUE(WriteFile(path, "\n  fn (%x: Tensor[(4), float32]) {\n"
                               "  nn.relu(%x)\n}").ok());
   auto relay = LoadGraph(path);
   ASSERT_TRUE(relay.ok()) << relay.status().message();
