@@ -1,0 +1,130 @@
+// Records the landscapes that bench/strategy_bench replays:
+//   landscape_record FOLDER [CONFIGS [TASK]]
+// measures about CONFIGS configs of each task (or of the one with that number) on this machine and
+// keeps them in FOLDER/<name>.csv; what a file holds already is not measured again. The program is
+// its own worker: "landscape_record worker build|run".
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "measure/process_measurer.h"
+#include "search/landscape.h"
+#include "search/space.h"
+#include "src/base/file.h"
+#include "src/base/strings.h"
+
+namespace tilewright {
+namespace {
+
+struct RecordedTask {
+  const char* name;
+  const char* workload;
+  const char* epilogue;
+};
+
+// Twelve tasks: each kind of layer of the three networks, both types, large and small.
+constexpr RecordedTask kTasks[] = {
+    {"resnet_first",
+     "conv2d(float32[1,3,224,224]NCHW,float32[64,3,7,7]OIHW,s2x2,p3x3x3x3,d1x1,g1)->float32",
+     "add(channel:float32);relu"},
+    {"resnet_3x3_56",
+     "conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
+     "add(channel:float32);relu"},
+    {"resnet_3x3_28_stride",
+     "conv2d(float32[1,64,56,56]NCHW,float32[128,64,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g1)->float32",
+     "add(channel:float32);relu"},
+    {"resnet_3x3_14",
+     "conv2d(float32[1,256,14,14]NCHW,float32[256,256,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
+     "add(channel:float32);add(tensor:float32);relu"},
+    {"resnet_3x3_7",
+     "conv2d(float32[1,512,7,7]NCHW,float32[512,512,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
+     "add(channel:float32);relu"},
+    {"resnet50_1x1_56",
+     "conv2d(float32[1,64,56,56]NCHW,float32[256,64,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->float32",
+     "add(channel:float32);add(tensor:float32);relu"},
+    {"resnet50_1x1_14",
+     "conv2d(float32[1,1024,14,14]NCHW,float32[256,1024,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->float32",
+     "add(channel:float32);relu"},
+    {"mobilenet_1x1_28",
+     "conv2d(float32[1,192,28,28]NCHW,float32[32,192,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->float32",
+     "add(channel:float32);add(tensor:float32)"},
+    {"mobilenet_depthwise_56",
+     "conv2d(float32[1,144,56,56]NCHW,float32[144,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g144)->float32",
+     "add(channel:float32);clip(0,6)"},
+    {"mobilenet_depthwise_14",
+     "conv2d(float32[1,576,14,14]NCHW,float32[576,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g576)->float32",
+     "add(channel:float32);clip(0,6)"},
+    {"resnet_dense", "dense(float32[1,512]MK,float32[1000,512]NK)->float32",
+     "add(channel:float32)"},
+    {"resnet_3x3_28_int8",
+     "conv2d(int8[1,128,28,28]NCHW,int8[128,128,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32",
+     "add(channel:int32);relu;add(256);shift_right(9);clip(-127,127);cast(int8)"},
+};
+
+Status Record(const RecordedTask& one, const std::string& folder, std::int64_t configs,
+              measure::Measurer& measurer) {
+  const std::string path = folder + "/" + one.name + ".csv";
+  search::Landscape landscape;
+  if (FileExists(path)) {
+    Result<search::Landscape> loaded = search::Landscape::Load(path);
+    TW_RETURN_IF_ERROR(loaded);
+    landscape = std::move(*loaded);
+  } else {
+    const Result<Workload> workload = Workload::Parse(one.workload);
+    TW_RETURN_IF_ERROR(workload);
+    const Result<Epilogue> epilogue = Epilogue::Parse(one.epilogue);
+    TW_RETURN_IF_ERROR(epilogue);
+    const Result<Target> target = Target::Parse("native");
+    TW_RETURN_IF_ERROR(target);
+    const Result<search::SearchSpace> space =
+        search::MakeSearchSpace({*workload, *target}, *epilogue);
+    TW_RETURN_IF_ERROR(space);
+    landscape = search::PlanLandscape(*space, configs);
+  }
+  const auto progress = [&](std::size_t rows, std::size_t legal) {
+    if (rows % 50 == 0 || rows == legal) {
+      std::fprintf(stderr, "%s: %zu of %zu, best %.4g s\n", one.name, rows, legal,
+                   landscape.best_seconds());
+    }
+    return true;
+  };
+  TW_RETURN_IF_ERROR(search::RecordLandscape(landscape, measurer, progress));
+  return WriteFile(path, landscape.ToString());
+}
+
+int Main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "worker") == 0) {
+    return std::strcmp(argv[2], "build") == 0 ? measure::BuildWorkerMain(0, 1)
+                                              : measure::RunWorkerMain(0, 1);
+  }
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: landscape_record FOLDER [CONFIGS [TASK]]\n");
+    return 2;
+  }
+  const std::int64_t configs = argc > 2 ? ParseInt64(argv[2]).ok() ? *ParseInt64(argv[2]) : 0 : 1500;
+  measure::ProcessMeasurerSettings settings;
+  settings.build_command = {"/proc/self/exe", "worker", "build"};
+  settings.run_command = {"/proc/self/exe", "worker", "run"};
+  const auto measurer = measure::ProcessMeasurer::Create(std::move(settings));
+  if (!measurer.ok()) {
+    std::fprintf(stderr, "%s\n", measurer.status().message().c_str());
+    return 1;
+  }
+  int number = 0;
+  for (const RecordedTask& one : kTasks) {
+    if (argc > 3 && std::to_string(number++) != argv[3]) continue;
+    const Status status = Record(one, argv[1], configs, **measurer);
+    if (!status.ok()) {
+      std::fprintf(stderr, "%s: %s\n", one.name, status.message().c_str());
+      return 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tilewright
+
+int main(int argc, char** argv) { return tilewright::Main(argc, argv); }

@@ -1,0 +1,164 @@
+// Strategies compared on recorded landscapes, no device:
+//   strategy_bench [--seeds N] [--lag N] FILE.csv…
+// For each landscape and strategy: the median over the seeds of the best time found after 64 and 128
+// trials, as multiples of the fastest config of the landscape. Then how the model-guided search
+// stands against random search: on how many tasks its median is ahead, and its worst ratio.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cost_model/xgboost_model.h"
+#include "search/landscape.h"
+#include "search/registry.h"
+#include "src/base/strings.h"
+
+namespace tilewright::search {
+namespace {
+
+constexpr int kBatch = 8;
+constexpr int kTrials = 128;
+constexpr int kMarks[] = {64, 128};
+constexpr double kTolerance = 1.03;  // the bar: none behind random search by more than 3 %
+
+struct Options {
+  int seeds = 10;
+  int lag = 1;  ///< batches that are under way while the next is proposed, as in the pipeline
+  std::vector<std::string> strategies = {"random", "grid", "genetic", "model"};
+  std::vector<std::string> files;
+};
+
+/// Best seconds after each mark.
+std::vector<double> Run(const Landscape& landscape, const SearchSpace& space,
+                        const std::string& key, std::uint64_t seed, int lag) {
+  const LandscapeInspector inspector(landscape, space);
+  StrategyContext context;
+  context.space = &space;
+  context.inspector = &inspector;
+  context.seed = seed;
+  context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
+  const auto strategy = FindStrategy(key)->make(context);
+  std::vector<std::vector<Told>> batches;
+  std::vector<double> marks;
+  double best = 0;
+  int trials = 0;
+  while (trials < kTrials) {
+    const auto told = static_cast<std::ptrdiff_t>(batches.size()) - lag - 1;
+    if (told >= 0) {
+      strategy->Tell(batches[static_cast<std::size_t>(told)]);
+      if (auto lesson = strategy->NextLesson()) {
+        if (lesson->Run().ok()) strategy->Finish(std::move(lesson));
+      }
+    }
+    std::vector<Told> batch;
+    for (Point point : strategy->Ask(kBatch)) {
+      const Landscape::Row* row = landscape.Find(point);
+      batch.push_back({point, row->outcome, row->seconds});
+      if (row->outcome == Outcome::kOk && row->seconds > 0 && (best == 0 || row->seconds < best)) {
+        best = row->seconds;
+      }
+    }
+    if (batch.empty()) break;
+    trials += kBatch;
+    batches.push_back(std::move(batch));
+    for (int mark : kMarks) {
+      if (trials == mark) marks.push_back(best);
+    }
+  }
+  while (marks.size() < std::size(kMarks)) marks.push_back(best);
+  return marks;
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n == 0 ? 0 : (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+struct Verdict {
+  int tasks = 0, ahead = 0, behind = 0;
+  double worst = 0;
+};
+
+Status Compare(const std::string& file, const Options& options, std::map<int, Verdict>& verdicts) {
+  const Result<Landscape> landscape = Landscape::Load(file);
+  TW_RETURN_IF_ERROR(landscape);
+  const Result<SearchSpace> space = landscape->Space();
+  TW_RETURN_IF_ERROR(space);
+  const double optimum = landscape->best_seconds();
+  std::string name = file.substr(file.rfind('/') + 1);
+  name = name.substr(0, name.rfind('.'));
+  std::printf("%-24s %6zu %10.4g", name.c_str(), landscape->rows.size(), optimum);
+  std::map<std::string, std::vector<double>> medians;
+  for (const std::string& key : options.strategies) {
+    std::vector<std::vector<double>> marks(std::size(kMarks));
+    for (int seed = 1; seed <= options.seeds; ++seed) {
+      const std::vector<double> run =
+          Run(*landscape, *space, key, static_cast<std::uint64_t>(seed), options.lag);
+      for (std::size_t m = 0; m < marks.size(); ++m) marks[m].push_back(run[m]);
+    }
+    for (const auto& values : marks) {
+      medians[key].push_back(Median(values));
+      std::printf(" %8.3f", medians[key].back() / optimum);
+    }
+    std::fflush(stdout);
+  }
+  std::printf("\n");
+  if (!medians.contains("random") || !medians.contains("model")) return {};
+  for (std::size_t m = 0; m < std::size(kMarks); ++m) {
+    Verdict& verdict = verdicts[kMarks[m]];
+    const double ratio = medians["model"][m] / medians["random"][m];
+    ++verdict.tasks;
+    verdict.ahead += ratio < 1 ? 1 : 0;
+    verdict.behind += ratio > kTolerance ? 1 : 0;
+    verdict.worst = std::max(verdict.worst, ratio);
+  }
+  return {};
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const Result<std::int64_t> number =
+        i + 1 < argc ? ParseInt64(argv[i + 1]) : Result<std::int64_t>(InvalidArgument("none"));
+    if ((word == "--seeds" || word == "--lag") && number.ok()) {
+      (word == "--seeds" ? options.seeds : options.lag) = static_cast<int>(*number);
+      ++i;
+    } else {
+      options.files.push_back(word);
+    }
+  }
+  if (options.files.empty()) {
+    std::fprintf(stderr, "usage: strategy_bench [--seeds N] [--lag N] FILE.csv...\n");
+    return 2;
+  }
+  std::printf("%-24s %6s %10s", "landscape", "rows", "best [s]");
+  for (const std::string& key : options.strategies) {
+    for (int mark : kMarks) {
+      std::printf(" %8s", (key.substr(0, 4) + "@" + std::to_string(mark)).c_str());
+    }
+  }
+  std::printf("\n");
+  std::map<int, Verdict> verdicts;
+  for (const std::string& file : options.files) {
+    const Status status = Compare(file, options, verdicts);
+    if (!status.ok()) {
+      std::fprintf(stderr, "%s\n", status.message().c_str());
+      return 1;
+    }
+  }
+  for (const auto& [mark, verdict] : verdicts) {
+    std::printf("after %d trials, model against random: ahead on %d of %d tasks, behind by more than"
+                " 3 %% on %d, worst ratio %.3f\n",
+                mark, verdict.ahead, verdict.tasks, verdict.behind, verdict.worst);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace tilewright::search
+
+int main(int argc, char** argv) { return tilewright::search::Main(argc, argv); }

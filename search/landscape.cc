@@ -1,0 +1,298 @@
+#include "search/landscape.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <set>
+#include <utility>
+
+#include "search/space.h"
+#include "src/base/file.h"
+#include "src/base/strings.h"
+
+namespace tilewright::search {
+namespace {
+
+constexpr std::string_view kVersion = "1";
+// Shares of the configs of a landscape, the preferred template first.
+constexpr double kFirstShare = 0.6;
+
+std::string Line(std::string_view key, std::string_view value) {
+  return "# " + std::string(key) + " " + std::string(value) + "\n";
+}
+
+/// Drops knob values, evenly and always from the knob that has most, until the product fits.
+std::vector<Landscape::KeptKnob> Reduce(const ConfigSpace& space,
+                                        const std::vector<std::int64_t>& always,
+                                        std::int64_t configs) {
+  std::vector<std::int64_t> counts;
+  double product = 1;
+  for (const Knob& knob : space.knobs()) {
+    counts.push_back(knob.size());
+    product *= static_cast<double>(knob.size());
+  }
+  while (product > static_cast<double>(configs)) {
+    const auto most = std::max_element(counts.begin(), counts.end());
+    if (*most <= 2) break;
+    product = product / static_cast<double>(*most) * static_cast<double>(*most - 1);
+    --*most;
+  }
+  std::vector<Landscape::KeptKnob> kept;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    const Knob& knob = space.knobs()[k];
+    std::set<std::int64_t> digits;
+    for (std::int64_t i = 0; i < counts[k]; ++i) {
+      digits.insert(counts[k] == 1 ? 0 : i * (knob.size() - 1) / (counts[k] - 1));
+    }
+    if (k < always.size()) digits.insert(always[k]);
+    kept.push_back({knob.name(), {digits.begin(), digits.end()}});
+  }
+  return kept;
+}
+
+Result<std::vector<std::int64_t>> ParseDigits(std::string_view text) {
+  std::vector<std::int64_t> digits;
+  for (const std::string& part : Split(text, ',')) {
+    const Result<std::int64_t> digit = ParseInt64(part);
+    TW_RETURN_IF_ERROR(digit);
+    digits.push_back(*digit);
+  }
+  return digits;
+}
+
+Status ParseHeader(std::string_view key, std::string_view value, Landscape& landscape) {
+  if (key == "landscape") {
+    if (value == kVersion) return {};
+    return InvalidArgument("version " + std::string(value) + ", expected " + std::string(kVersion));
+  }
+  if (key == "workload") {
+    const Result<Workload> workload = Workload::Parse(value);
+    TW_RETURN_IF_ERROR(workload);
+    landscape.task.workload = *workload;
+  } else if (key == "target") {
+    const Result<Target> target = Target::Parse(value);
+    TW_RETURN_IF_ERROR(target);
+    landscape.task.target = *target;
+  } else if (key == "epilogue") {
+    const Result<Epilogue> epilogue = Epilogue::Parse(value);
+    TW_RETURN_IF_ERROR(epilogue);
+    landscape.epilogue = *epilogue;
+  } else if (key == "device") {
+    landscape.device = value;
+  } else if (key == "template") {
+    const std::vector<std::string> words = Split(value, ' ');
+    if (words.size() != 2) return InvalidArgument("expected a template's key and version");
+    const Result<std::int64_t> version = ParseInt64(words[1]);
+    TW_RETURN_IF_ERROR(version);
+    landscape.spaces.push_back({words[0], static_cast<int>(*version), {}});
+  } else if (key == "knob") {
+    const std::vector<std::string> words = Split(value, ' ');
+    if (words.size() != 2 || landscape.spaces.empty()) {
+      return InvalidArgument("expected a knob's name and digits, after a template");
+    }
+    Result<std::vector<std::int64_t>> digits = ParseDigits(words[1]);
+    TW_RETURN_IF_ERROR(digits);
+    landscape.spaces.back().knobs.push_back({words[0], std::move(*digits)});
+  } else {
+    return InvalidArgument("unknown key " + std::string(key));
+  }
+  return {};
+}
+
+Result<Landscape::Row> ParseRow(std::string_view line) {
+  const std::vector<std::string> cells = Split(line, ',');
+  if (cells.size() != 4) return InvalidArgument("expected space,index,outcome,seconds");
+  const Result<std::int64_t> space = ParseInt64(cells[0]);
+  const Result<std::int64_t> index = ParseInt64(cells[1]);
+  const Result<Outcome> outcome = ParseOutcome(cells[2]);
+  const Result<double> seconds = ParseDouble(cells[3]);
+  TW_RETURN_IF_ERROR(space);
+  TW_RETURN_IF_ERROR(index);
+  TW_RETURN_IF_ERROR(outcome);
+  TW_RETURN_IF_ERROR(seconds);
+  return Landscape::Row{{static_cast<int>(*space), *index}, *outcome, *seconds};
+}
+
+}  // namespace
+
+std::string Landscape::ToString() const {
+  std::string text = Line("landscape", kVersion) + Line("workload", task.workload.Key()) +
+                     Line("target", task.target.ToString()) +
+                     Line("epilogue", epilogue.ToString()) + Line("device", device);
+  for (const Reduced& space : spaces) {
+    text += Line("template", space.template_key + " " + std::to_string(space.template_version));
+    for (const KeptKnob& knob : space.knobs) {
+      std::string digits;
+      for (std::int64_t digit : knob.digits) {
+        digits += (digits.empty() ? "" : ",") + std::to_string(digit);
+      }
+      text += Line("knob", knob.name + " " + digits);
+    }
+  }
+  for (const Row& row : rows) {
+    char seconds[32];
+    std::snprintf(seconds, sizeof(seconds), "%.4g", row.seconds);
+    text += std::to_string(row.point.space) + "," + std::to_string(row.point.index) + "," +
+            std::string(OutcomeName(row.outcome)) + "," + seconds + "\n";
+  }
+  return text;
+}
+
+Result<Landscape> Landscape::Parse(std::string_view text) {
+  Landscape landscape;
+  std::int64_t number = 0;
+  for (const std::string& line : Split(text, '\n')) {
+    ++number;
+    if (line.empty()) continue;
+    Status status;
+    if (line.starts_with("# ")) {
+      const std::string_view rest = std::string_view(line).substr(2);
+      const std::size_t space = rest.find(' ');
+      const bool bare = space == std::string_view::npos;
+      status = ParseHeader(rest.substr(0, space), bare ? "" : rest.substr(space + 1), landscape);
+    } else {
+      Result<Row> row = ParseRow(line);
+      status = row.status();
+      if (row.ok()) landscape.rows.push_back(*row);
+    }
+    if (!status.ok()) {
+      return InvalidArgument("line " + std::to_string(number) + ": " + status.message());
+    }
+  }
+  std::sort(landscape.rows.begin(), landscape.rows.end(),
+            [](const Row& a, const Row& b) { return a.point < b.point; });
+  return landscape;
+}
+
+Result<Landscape> Landscape::Load(const std::string& path) {
+  const Result<std::string> text = ReadFile(path);
+  TW_RETURN_IF_ERROR(text);
+  Result<Landscape> landscape = Parse(*text);
+  if (!landscape.ok()) return landscape.status().WithContext(path);
+  return landscape;
+}
+
+Result<SearchSpace> Landscape::Space() const {
+  SearchSpace space;
+  space.task = task;
+  space.epilogue = epilogue;
+  for (const Reduced& reduced : spaces) {
+    const TemplateEntry* entry = FindTemplate(reduced.template_key);
+    if (entry == nullptr || entry->version != reduced.template_version) {
+      return NotFound("template " + reduced.template_key + " version " +
+                      std::to_string(reduced.template_version));
+    }
+    const Result<ConfigSpace> whole = entry->define_space(task.workload, task.target);
+    TW_RETURN_IF_ERROR(whole);
+    if (whole->knobs().size() != reduced.knobs.size()) {
+      return NotFound("template " + reduced.template_key + ": other knobs");
+    }
+    ConfigSpace part;
+    for (std::size_t k = 0; k < reduced.knobs.size(); ++k) {
+      const Knob& knob = whole->knobs()[k];
+      std::vector<KnobValue> values;
+      for (std::int64_t digit : reduced.knobs[k].digits) {
+        if (knob.name() != reduced.knobs[k].name || digit < 0 || digit >= knob.size()) {
+          return NotFound("template " + reduced.template_key + ": knob " + reduced.knobs[k].name +
+                          ", value " + std::to_string(digit));
+        }
+        values.push_back(knob[digit]);
+      }
+      TW_RETURN_IF_ERROR(part.Add(Knob::Candidates(knob.name(), knob.kind(), std::move(values))));
+    }
+    space.templates.push_back(entry);
+    space.spaces.push_back(std::move(part));
+  }
+  if (space.spaces.empty()) return InvalidArgument("landscape: no template");
+  return space;
+}
+
+const Landscape::Row* Landscape::Find(Point point) const {
+  const auto row = std::lower_bound(rows.begin(), rows.end(), point,
+                                    [](const Row& a, Point b) { return a.point < b; });
+  return row != rows.end() && row->point == point ? &*row : nullptr;
+}
+
+double Landscape::best_seconds() const {
+  double best = 0;
+  for (const Row& row : rows) {
+    if (row.outcome == Outcome::kOk && (best == 0 || row.seconds < best)) best = row.seconds;
+  }
+  return best;
+}
+
+Landscape PlanLandscape(const SearchSpace& space, std::int64_t configs) {
+  Landscape landscape;
+  landscape.task = space.task;
+  landscape.epilogue = space.epilogue;
+  const std::vector<Point> defaults = DefaultPoints(space);
+  for (std::size_t i = 0; i < space.spaces.size(); ++i) {
+    const double share = space.spaces.size() == 1 ? 1
+                         : i == 0
+                             ? kFirstShare
+                             : (1 - kFirstShare) / static_cast<double>(space.spaces.size() - 1);
+    std::vector<std::int64_t> always;
+    for (Point point : defaults) {
+      if (point.space == static_cast<int>(i)) always = space.spaces[i].Digits(point.index);
+    }
+    landscape.spaces.push_back(
+        {std::string(space.templates[i]->key), space.templates[i]->version,
+         Reduce(space.spaces[i], always,
+                static_cast<std::int64_t>(share * static_cast<double>(configs)))});
+  }
+  return landscape;
+}
+
+Status RecordLandscape(Landscape& landscape, measure::Measurer& measurer,
+                       const std::function<bool(std::size_t, std::size_t)>& progress) {
+  const Result<SearchSpace> space = landscape.Space();
+  TW_RETURN_IF_ERROR(space);
+  const TemplateInspector inspector(*space);
+  std::deque<Point> left;
+  for (std::size_t s = 0; s < space->spaces.size(); ++s) {
+    for (std::int64_t i = 0; i < space->spaces[s].size(); ++i) {
+      const Point point{static_cast<int>(s), i};
+      if (landscape.Find(point) == nullptr && inspector.Check(point).ok()) left.push_back(point);
+    }
+  }
+  // Shuffled, so that a part of a landscape is a fair sample of it.
+  Random random(1);
+  for (std::size_t i = left.size(); i > 1; --i) std::swap(left[i - 1], left[random.Below(i)]);
+  const std::size_t legal = landscape.rows.size() + left.size();
+  landscape.device = measurer.device().ToString();
+  std::vector<Point> tickets;
+  bool go_on = true;
+  while (measurer.in_flight() > 0 || (go_on && !left.empty())) {
+    while (go_on && !left.empty() && measurer.in_flight() < measurer.capacity()) {
+      measure::Request request;
+      request.ticket = tickets.size();
+      request.candidate = ToCandidate(*space, left.front());
+      request.best_seconds = landscape.best_seconds();
+      tickets.push_back(left.front());
+      left.pop_front();
+      TW_RETURN_IF_ERROR(measurer.Submit(std::move(request)));
+    }
+    const Result<std::optional<measure::Reply>> reply = measurer.Next(1.0);
+    TW_RETURN_IF_ERROR(reply);
+    if (!reply->has_value()) continue;
+    const Trial& trial = (*reply)->trial;
+    const bool ok = trial.outcome == Outcome::kOk && trial.verified;
+    landscape.rows.push_back({tickets[(*reply)->ticket], trial.outcome, ok ? trial.value : 0});
+    go_on = go_on && progress(landscape.rows.size(), legal);
+  }
+  std::sort(landscape.rows.begin(), landscape.rows.end(),
+            [](const Landscape::Row& a, const Landscape::Row& b) { return a.point < b.point; });
+  return {};
+}
+
+Status LandscapeInspector::Check(Point point) const {
+  if (landscape_.Find(point) != nullptr) return {};
+  return InvalidArgument("not recorded");
+}
+
+Status LandscapeInspector::Features(Point point, std::span<float> out) const {
+  TW_RETURN_IF_ERROR(Check(point));
+  return templates_.Features(point, out);
+}
+
+}  // namespace tilewright::search

@@ -1,0 +1,73 @@
+#include "search/landscape.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cost_model/cost_model.h"
+#include "search/replay.h"
+#include "search/space.h"
+
+namespace tilewright::search {
+namespace {
+
+SearchSpace DenseSpace() {
+  Task task;
+  task.workload = *Workload::Parse("dense(float32[16,256]MK,float32[256,256]NK)->float32");
+  task.target = *Target::Parse("llvm -mcpu=core-avx2");
+  return *MakeSearchSpace(task, Epilogue());
+}
+
+TEST(LandscapeTest, KeepsAboutAsManyConfigsAsPlannedAndTheDefaults) {
+  const SearchSpace whole = DenseSpace();
+  const Landscape plan = PlanLandscape(whole, 100);
+  const auto part = plan.Space();
+  ASSERT_TRUE(part.ok()) << part.status().message();
+  EXPECT_LT(part->size(), 400);
+  EXPECT_EQ(DefaultPoints(*part).size(), DefaultPoints(whole).size());
+}
+
+TEST(LandscapeTest, RecordsEveryLegalConfigOnceAndReadsWhatItPrints) {
+  Landscape landscape = PlanLandscape(DenseSpace(), 60);
+  VirtualClock clock;
+  ReplayMeasurer measurer(
+      [](const Candidate& candidate) {
+        Trial trial;
+        trial.outcome = candidate.config.index % 5 == 4 ? Outcome::kRunFailed : Outcome::kOk;
+        trial.verified = trial.outcome == Outcome::kOk;
+        trial.value = 1e-3 + 1e-6 * static_cast<double>(candidate.config.index);
+        return trial;
+      },
+      clock);
+  const auto all = [](std::size_t, std::size_t) { return true; };
+  ASSERT_TRUE(RecordLandscape(landscape, measurer, all).ok());
+  const std::size_t recorded = landscape.rows.size();
+  EXPECT_GT(recorded, 10u);
+  ASSERT_TRUE(RecordLandscape(landscape, measurer, all).ok());
+  EXPECT_EQ(landscape.rows.size(), recorded);
+
+  const auto again = Landscape::Parse(landscape.ToString());
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(again->ToString(), landscape.ToString());
+  EXPECT_EQ(again->rows.size(), recorded);
+  EXPECT_EQ(again->spaces, landscape.spaces);
+  EXPECT_EQ(again->task, landscape.task);
+  EXPECT_DOUBLE_EQ(again->best_seconds(), 1e-3);
+
+  const auto space = again->Space();
+  ASSERT_TRUE(space.ok());
+  const LandscapeInspector inspector(*again, *space);
+  std::vector<float> features(static_cast<std::size_t>(cost_model::FeatureCount()));
+  EXPECT_TRUE(inspector.Features(landscape.rows[0].point, features).ok());
+  EXPECT_FALSE(inspector.Check({0, space->spaces[0].size() + 7}).ok());
+}
+
+TEST(LandscapeTest, NamesTheLineThatIsWrong) {
+  EXPECT_EQ(Landscape::Parse("# landscape 1\n0,1,ok\n").status().message(),
+            "line 2: expected space,index,outcome,seconds");
+  EXPECT_EQ(Landscape::Parse("# landscape 9\n").status().message(),
+            "line 1: version 9, expected 1");
+  EXPECT_EQ(Landscape::Parse("# mood good\n").status().message(), "line 1: unknown key mood");
+}
+
+}  // namespace
+}  // namespace tilewright::search
