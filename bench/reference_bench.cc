@@ -29,7 +29,8 @@ void Run(benchmark::State& state, const std::string& key) {
     TW_CHECK(result.ok(), result.status().message());
     benchmark::DoNotOptimize(result->data());
   }
-  const double macs = static_cast<double>(workload->macs()) * static_cast<double>(state.iterations());
+  const double macs =
+      static_cast<double>(workload->macs()) * static_cast<double>(state.iterations());
   state.counters["GMAC/s"] = benchmark::Counter(macs / 1e9, benchmark::Counter::kIsRate);
 }
 
@@ -56,8 +57,7 @@ BENCHMARK_CAPTURE(Run, group_float32,
                               "p0x0x0x0,d1x1,g4)->float32"));
 BENCHMARK_CAPTURE(Run, dense_float32,
                   std::string("dense(float32[1,2048]MK,float32[1000,2048]NK)->float32"));
-BENCHMARK_CAPTURE(Run, dense_int8,
-                  std::string("dense(int8[16,2048]MK,int8[1000,2048]NK)->int32"));
+BENCHMARK_CAPTURE(Run, dense_int8, std::string("dense(int8[16,2048]MK,int8[1000,2048]NK)->int32"));
 
 }  // namespace
 }  // namespace tilewright

@@ -126,13 +126,18 @@ Result<std::vector<std::string>> Arguments(const Workload& w, Form form) {
   const std::string layout = fmt::format("'{}'", w.data_layout);
   using Texts = std::vector<std::string>;
   switch (form) {
-    case Form::kNchwc: return Texts{strides, padding, dilation, layout, layout, dtype};
-    case Form::kPlain: return Texts{strides, padding, dilation, dtype};
+    case Form::kNchwc:
+      return Texts{strides, padding, dilation, layout, layout, dtype};
+    case Form::kPlain:
+      return Texts{strides, padding, dilation, dtype};
     case Form::kPacked:
-    case Form::kPlainLayout: return Texts{strides, padding, dilation, layout, dtype};
+    case Form::kPlainLayout:
+      return Texts{strides, padding, dilation, layout, dtype};
     case Form::kPackedGroup:
-    case Form::kGroup: return Texts{strides, padding, dilation, groups, dtype};
-    case Form::kLibrary: return Texts{strides, padding, dilation, groups, layout, dtype};
+    case Form::kGroup:
+      return Texts{strides, padding, dilation, groups, dtype};
+    case Form::kLibrary:
+      return Texts{strides, padding, dilation, groups, layout, dtype};
     case Form::kPackedTranspose:
     case Form::kTranspose:
       if (w.groups != 1 || w.dilation != std::array<std::int64_t, 2>{1, 1}) {
@@ -140,8 +145,10 @@ Result<std::vector<std::string>> Arguments(const Workload& w, Form form) {
       }
       return Texts{strides, padding, dtype, Tuple(w.output_padding)};
     case Form::kPackedDense:
-    case Form::kDense: return Texts{"None", dtype};
-    case Form::kBatchMatmul: return Texts{};
+    case Form::kDense:
+      return Texts{"None", dtype};
+    case Form::kBatchMatmul:
+      return Texts{};
   }
   return Texts{};
 }
@@ -334,31 +341,47 @@ void SetDepthwise(Workload& w) {
 OpKind KindOf(Form form) {
   switch (form) {
     case Form::kTranspose:
-    case Form::kPackedTranspose: return OpKind::kConv2dTranspose;
+    case Form::kPackedTranspose:
+      return OpKind::kConv2dTranspose;
     case Form::kDense:
-    case Form::kPackedDense: return OpKind::kDense;
-    case Form::kBatchMatmul: return OpKind::kBatchMatmul;
-    default: return OpKind::kConv2d;
+    case Form::kPackedDense:
+      return OpKind::kDense;
+    case Form::kBatchMatmul:
+      return OpKind::kBatchMatmul;
+    default:
+      return OpKind::kConv2d;
   }
 }
 
 std::size_t RankOf(Form form) {
   switch (form) {
-    case Form::kDense: return 2;
-    case Form::kBatchMatmul: return 3;
+    case Form::kDense:
+      return 2;
+    case Form::kBatchMatmul:
+      return 3;
     case Form::kPacked:
     case Form::kPackedGroup:
-    case Form::kPackedTranspose: return 6;
-    default: return 4;
+    case Form::kPackedTranspose:
+      return 6;
+    default:
+      return 4;
   }
 }
 
 void SetLayouts(Workload& w, Form form) {
   switch (w.op) {
-    case OpKind::kDense: w.data_layout = "MK", w.kernel_layout = "NK"; break;
-    case OpKind::kBatchMatmul: w.data_layout = "BMK", w.kernel_layout = "BNK"; break;
-    case OpKind::kConv2dTranspose: w.data_layout = "NCHW", w.kernel_layout = "IOHW"; break;
-    default: w.data_layout = "NCHW", w.kernel_layout = "OIHW"; break;
+    case OpKind::kDense:
+      w.data_layout = "MK", w.kernel_layout = "NK";
+      break;
+    case OpKind::kBatchMatmul:
+      w.data_layout = "BMK", w.kernel_layout = "BNK";
+      break;
+    case OpKind::kConv2dTranspose:
+      w.data_layout = "NCHW", w.kernel_layout = "IOHW";
+      break;
+    default:
+      w.data_layout = "NCHW", w.kernel_layout = "OIHW";
+      break;
   }
   if (IsPacked(form)) SetPackedLayouts(w, form);
 }
@@ -432,13 +455,12 @@ Result<Workload> Workload::FromAutotvmTuple(std::string_view text) {
   scanner.SkipSpaces();
   if (!scanner.AtEnd()) return scanner.Error("the end");
   if (tuple->items.empty() || tuple->items[0].kind != Literal::Kind::kText) {
-    return InvalidArgument(
-        fmt::format("workload tuple '{}': item 0: expected a task name", text));
+    return InvalidArgument(fmt::format("workload tuple '{}': item 0: expected a task name", text));
   }
   const TaskName* task = FindTask(tuple->items[0].text);
   if (task == nullptr) {
-    return InvalidArgument(fmt::format("workload tuple '{}': unknown task '{}'", text,
-                                       tuple->items[0].text));
+    return InvalidArgument(
+        fmt::format("workload tuple '{}': unknown task '{}'", text, tuple->items[0].text));
   }
   ArgumentReader reader(*tuple, text);
   Workload w;
@@ -460,7 +482,8 @@ Result<Workload> Workload::FromAutotvmTuple(std::string_view text) {
     reader.Next();  // the bias: no part of the workload
     TW_RETURN_IF_ERROR(reader.OutDtype(w));
   } else {
-    while (reader.Next() != nullptr) {}  // the output's shape and type follow from the inputs
+    while (reader.Next() != nullptr) {
+    }  // the output's shape and type follow from the inputs
   }
   if (!reader.AtEnd()) return reader.Bad("no further item");
   const std::array inputs{w.data, w.weight};
@@ -476,7 +499,9 @@ std::string Workload::AutotvmName(const Target& target) const {
   for (const std::string& key : target.keys()) on_arm = on_arm || key == "arm_cpu";
   std::string name;
   switch (target.kind()) {
-    case TargetKind::kVta: name = op_name() + "_packed.vta"; break;
+    case TargetKind::kVta:
+      name = op_name() + "_packed.vta";
+      break;
     case TargetKind::kCuda:
       // 32: the batch from which that program's large-batch template takes over.
       if (op == OpKind::kDense) {
@@ -490,7 +515,8 @@ std::string Workload::AutotvmName(const Target& target) const {
       if (op == OpKind::kBatchMatmul && !on_arm) name = "batch_matmul.x86";
       if (convolution) name = ConvolutionName(*this, target, on_arm);
       break;
-    case TargetKind::kOther: break;
+    case TargetKind::kOther:
+      break;
   }
   // A name is of use only if that template can express the workload.
   return AutotvmTuple(name).ok() ? name : std::string();

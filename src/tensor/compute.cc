@@ -33,8 +33,8 @@ std::size_t AxisPosition(std::int64_t axis, std::size_t rank) {
 Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> inputs) {
   if (IsAnchor(op.kind)) {
     if (inputs.size() != 2) {
-      return InvalidArgument(fmt::format("{}: {} inputs, expected 2", OpName(op.kind),
-                                         inputs.size()));
+      return InvalidArgument(
+          fmt::format("{}: {} inputs, expected 2", OpName(op.kind), inputs.size()));
     }
     auto workload = Workload::FromOperator(op, inputs[0], inputs[1]);
     TW_RETURN_IF_ERROR(workload);
@@ -61,12 +61,22 @@ Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> i
     case OpKind::kReduceMean:
     case OpKind::kReduceSum:
     case OpKind::kReduceMax:
-    case OpKind::kReduceMin: DefineReduce(op, *type, compute); break;
+    case OpKind::kReduceMin:
+      DefineReduce(op, *type, compute);
+      break;
     case OpKind::kSoftmax:
-    case OpKind::kLogSoftmax: DefineSoftmax(op, *type, compute); break;
-    case OpKind::kLrn: DefineLrn(op, *type, compute); break;
-    case OpKind::kBatchNorm: DefineBatchNorm(op, *type, compute); break;
-    default: TW_RETURN_IF_ERROR(DefineDataMovement(op, *type, compute)); break;
+    case OpKind::kLogSoftmax:
+      DefineSoftmax(op, *type, compute);
+      break;
+    case OpKind::kLrn:
+      DefineLrn(op, *type, compute);
+      break;
+    case OpKind::kBatchNorm:
+      DefineBatchNorm(op, *type, compute);
+      break;
+    default:
+      TW_RETURN_IF_ERROR(DefineDataMovement(op, *type, compute));
+      break;
   }
   return compute;
 }

@@ -51,8 +51,8 @@ struct AnchorForm {
   /// int16 path: the weight is packed as int16, the "pad" stage converts the data.
   std::optional<DataType> multiply_dtype;
   /// int8 data for a uint8 x int8 dot product: the "pad" stage computes data + 128 as uint8, and an
-  /// input `compensation` (int32 [K], -128 * sum of the channel's weights) after the weight is added
-  /// to the sum.
+  /// input `compensation` (int32 [K], -128 * sum of the channel's weights) after the weight is
+  /// added to the sum.
   bool shift_data = false;
   friend bool operator==(const AnchorForm&, const AnchorForm&) = default;
 };

@@ -1,8 +1,8 @@
-// Convolutions and matrix products share one shape of definition: an optional "pad" stage that gives
-// the data the sizes and the type the reduction wants, the "reduce" stage (a sum of products over
-// blocked operands), and an "output" stage with the compensation and the epilogue. What differs is
-// which primal index of data and weight belongs to an output position and a reduction step; that is
-// a Contraction.
+// Convolutions and matrix products share one shape of definition: an optional "pad" stage that
+// gives the data the sizes and the type the reduction wants, the "reduce" stage (a sum of products
+// over blocked operands), and an "output" stage with the compensation and the epilogue. What
+// differs is which primal index of data and weight belongs to an output position and a reduction
+// step; that is a Contraction.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,8 +59,9 @@ Result<Layout> ParseForm(std::string_view what, std::string_view form, std::stri
       letters.size() == dimensions.size() && std::ranges::is_permutation(letters, dimensions);
   // Spatial dimensions are never blocked: windows slide over them.
   if (!fits || layout->BlockOf('H') != 1 || layout->BlockOf('W') != 1) {
-    return Unsupported(fmt::format("{} layout {}, expected the dimensions {} with blocks of channels",
-                                   what, layout->text(), dimensions));
+    return Unsupported(
+        fmt::format("{} layout {}, expected the dimensions {} with blocks of channels", what,
+                    layout->text(), dimensions));
   }
   return layout;
 }
@@ -126,10 +127,10 @@ Result<Contraction> ConvolutionOf(const Workload& w, const AnchorForm& form) {
   c.output_sizes = {{'N', s.n}, {'C', s.k}, {'H', s.oh}, {'W', s.ow}};
   const bool grouped = s.groups > 1 && !(depthwise && out_per_group == 1);
   if (grouped && (s.k % c.output.BlockOf('C') != 0 || in_per_group % c.weight.BlockOf('I') != 0)) {
-    return Unsupported(fmt::format("{} groups of {} to {} channels with weight layout {} and output "
-                                   "layout {}, expected blocks that divide them",
-                                   s.groups, in_per_group, out_per_group, c.weight.text(),
-                                   c.output.text()));
+    return Unsupported(
+        fmt::format("{} groups of {} to {} channels with weight layout {} and output "
+                    "layout {}, expected blocks that divide them",
+                    s.groups, in_per_group, out_per_group, c.weight.text(), c.output.text()));
   }
   c.out = MakeLayoutAxes(c.output, PackedShape(c.output, c.output_sizes),
                          {{'N', "n"}, {'C', "oc"}, {'H', "oh"}, {'W', "ow"}});
@@ -152,11 +153,10 @@ Result<Contraction> ConvolutionOf(const Workload& w, const AnchorForm& form) {
   const LinearIndex group = s.groups > 1 ? k.DivMod(out_per_group).first : LinearIndex();
   const LinearIndex in_channel = group.Times(in_per_group).Plus(ic);
   const std::int64_t step_h = transposed ? 1 : s.stride_h, step_w = transposed ? 1 : s.stride_w;
-  c.data_index = {
-      {'N', c.out.primal.at('N')},
-      {'C', in_channel},
-      {'H', c.out.primal.at('H').Times(step_h).Plus(kh.Times(s.dilation_h))},
-      {'W', c.out.primal.at('W').Times(step_w).Plus(kw.Times(s.dilation_w))}};
+  c.data_index = {{'N', c.out.primal.at('N')},
+                  {'C', in_channel},
+                  {'H', c.out.primal.at('H').Times(step_h).Plus(kh.Times(s.dilation_h))},
+                  {'W', c.out.primal.at('W').Times(step_w).Plus(kw.Times(s.dilation_w))}};
   CoverIndex(c, 'C');
   if (transposed) {
     // The data with stride - 1 zeros between its elements, under the kernel turned around.
@@ -214,8 +214,8 @@ Status CheckForm(const Workload& w, const AnchorForm& form) {
   if (form.shift_data) {
     const bool bytes = w.data.dtype == kInt8 && w.weight.dtype == kInt8;
     if (bytes && !form.multiply_dtype && w.op != OpKind::kBatchMatmul) return {};
-    return Unsupported(fmt::format("shifted data of {}, expected int8 data and constant int8 weights",
-                                   w.Key()));
+    return Unsupported(
+        fmt::format("shifted data of {}, expected int8 data and constant int8 weights", w.Key()));
   }
   if (!form.multiply_dtype) return {};
   const DataType wide = *form.multiply_dtype;
@@ -243,10 +243,9 @@ ComputeOp PadStage(const Contraction& c, const AnchorForm& form, const Buffer& d
   for (const auto& [dimension, padding] : c.padding) {
     if (padding.size > 0) padded[dimension] = padding.size;
   }
-  LayoutAxes axes =
-      MakeLayoutAxes(c.data, PackedShape(c.data, padded),
-                     {{'N', "n"}, {'C', "c"}, {'H', "h"}, {'W', "w"}, {'B', "b"}, {'M', "m"},
-                      {'K', "k"}});
+  LayoutAxes axes = MakeLayoutAxes(
+      c.data, PackedShape(c.data, padded),
+      {{'N', "n"}, {'C', "c"}, {'H', "h"}, {'W', "w"}, {'B', "b"}, {'M', "m"}, {'K', "k"}});
   PrimalIndices source = axes.primal;
   Expr inside = MakeInt(kBool, 1);
   for (const auto& [dimension, padding] : c.padding) {
@@ -301,9 +300,9 @@ Result<Expr> ApplyStep(const EpilogueStep& step, const Expr& current, const Layo
     const bool vector = step.operand == OperandKind::kChannel;
     const LinearIndex& index = axes.primal.at(channel);
     const std::string name = fmt::format("operand{}", inputs.size());
-    const Buffer buffer = MakeBuffer(
-        name, step.operand_dtype,
-        vector ? std::vector<std::int64_t>{index.Max() + 1} : stage.output->shape);
+    const Buffer buffer =
+        MakeBuffer(name, step.operand_dtype,
+                   vector ? std::vector<std::int64_t>{index.Max() + 1} : stage.output->shape);
     operand = vector ? MakeLoad(buffer, {index.ToExpr()}) : MakeLoad(buffer, VarsOf(stage.axes));
     operand = MakeCast(dtype, operand);
     inputs.push_back(buffer);
@@ -322,8 +321,7 @@ Result<ComputeOp> OutputStage(const Contraction& c, const Epilogue& epilogue,
                               std::vector<Buffer>& inputs) {
   LayoutAxes axes =
       MakeLayoutAxes(c.output, reduce.output->shape,
-                     {{'N', "n"}, {'C', "oc"}, {'H', "oh"}, {'W', "ow"},
-                      {'B', "b"}, {'M', "m"}});
+                     {{'N', "n"}, {'C', "oc"}, {'H', "oh"}, {'W', "ow"}, {'B', "b"}, {'M', "m"}});
   ComputeOp stage;
   stage.name = "output";
   stage.axes = axes.axes;
@@ -360,9 +358,8 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
   const DataType weight_dtype = form.multiply_dtype.value_or(workload.weight.dtype);
   Compute compute;
   compute.macs = workload.macs();
-  compute.inputs = {
-      MakeBuffer("data", workload.data.dtype, PackedShape(c.data, c.data_sizes)),
-      MakeBuffer("weight", weight_dtype, PackedShape(c.weight, c.weight_sizes))};
+  compute.inputs = {MakeBuffer("data", workload.data.dtype, PackedShape(c.data, c.data_sizes)),
+                    MakeBuffer("weight", weight_dtype, PackedShape(c.weight, c.weight_sizes))};
   Buffer data = compute.inputs[0];
   if (!c.padding.empty() || form.shift_data ||
       form.multiply_dtype.value_or(data->dtype) != data->dtype) {

@@ -129,9 +129,8 @@ Status DefineLayoutTransform(const Operator& op, const TensorType& type, Compute
     inside = And(inside, Inside(axes.primal.at(letters[i]), 0, sizes[i]));
   }
   const Expr load = MakeLoad(input, MemoryIndices(*source, axes.primal));
-  compute.stages.push_back(
-      PlainStage("output", type.dtype, axes.axes,
-                 MakeSelect(inside, load, MakeConst(type.dtype, 0))));
+  compute.stages.push_back(PlainStage("output", type.dtype, axes.axes,
+                                      MakeSelect(inside, load, MakeConst(type.dtype, 0))));
   return {};
 }
 
@@ -151,16 +150,27 @@ Status DefineDataMovement(const Operator& op, const TensorType& type, Compute& c
   const Buffer input = compute.inputs[0];
   Expr body;
   switch (op.kind) {
-    case OpKind::kReshape: body = MakeLoad(input, ReshapedIndex(axes, input->shape)); break;
-    case OpKind::kTranspose: body = TransposeBody(op, input, axes); break;
-    case OpKind::kBroadcastTo: body = BroadcastLoad(input, axes); break;
-    case OpKind::kConcat:
-      body = ConcatBody(compute.inputs, axes,
-                        AxisPosition(op.attributes.axis, type.shape.size()));
+    case OpKind::kReshape:
+      body = MakeLoad(input, ReshapedIndex(axes, input->shape));
       break;
-    case OpKind::kSlice: body = SliceBody(op, input, axes); break;
-    case OpKind::kPad: body = PadBody(op, input, axes); break;
-    case OpKind::kGather: body = GatherBody(op, input, compute.inputs[1], axes); break;
+    case OpKind::kTranspose:
+      body = TransposeBody(op, input, axes);
+      break;
+    case OpKind::kBroadcastTo:
+      body = BroadcastLoad(input, axes);
+      break;
+    case OpKind::kConcat:
+      body = ConcatBody(compute.inputs, axes, AxisPosition(op.attributes.axis, type.shape.size()));
+      break;
+    case OpKind::kSlice:
+      body = SliceBody(op, input, axes);
+      break;
+    case OpKind::kPad:
+      body = PadBody(op, input, axes);
+      break;
+    case OpKind::kGather:
+      body = GatherBody(op, input, compute.inputs[1], axes);
+      break;
     default:
       return Unsupported(fmt::format("{} has no compute definition", OpName(op.kind)));
   }

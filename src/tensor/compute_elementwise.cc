@@ -50,13 +50,20 @@ Expr ShiftRight(Expr a, Expr b) {
 
 Expr BinaryExpr(OpKind kind, Expr a, Expr b) {
   switch (kind) {
-    case OpKind::kAdd: return a + b;
-    case OpKind::kSub: return a - b;
-    case OpKind::kMul: return a * b;
-    case OpKind::kDiv: return a.dtype().is_float() ? Div(a, b) : IntegerDiv(a, b);
-    case OpKind::kMax: return Max(a, b);
-    case OpKind::kMin: return Min(a, b);
-    case OpKind::kShiftRight: return ShiftRight(a, b);
+    case OpKind::kAdd:
+      return a + b;
+    case OpKind::kSub:
+      return a - b;
+    case OpKind::kMul:
+      return a * b;
+    case OpKind::kDiv:
+      return a.dtype().is_float() ? Div(a, b) : IntegerDiv(a, b);
+    case OpKind::kMax:
+      return Max(a, b);
+    case OpKind::kMin:
+      return Min(a, b);
+    case OpKind::kShiftRight:
+      return ShiftRight(a, b);
     default: {
       const DataType dtype = a.dtype();
       return MakeCall(dtype, "pow", {std::move(a), std::move(b)});
@@ -150,19 +157,32 @@ Expr FloatExpr(const Operator& op, Expr a) {
   switch (op.kind) {
     case OpKind::kLeakyRelu:
       return MakeSelect(Lt(a, zero), a * Const(dtype, op.attributes.alpha), a);
-    case OpKind::kSigmoid: return Div(one, one + Call("exp", zero - a));
-    case OpKind::kHardSigmoid: return HardSigmoid(a, op.attributes.alpha, op.attributes.beta);
-    case OpKind::kHardSwish: return a * HardSigmoid(a, 1.0 / 6.0, 0.5);
-    case OpKind::kTanh: return Call("tanh", a);
-    case OpKind::kExp: return Call("exp", a);
-    case OpKind::kLog: return Call("log", a);
-    case OpKind::kSqrt: return Call("sqrt", a);
-    case OpKind::kErf: return Call("erf", a);
-    case OpKind::kRound: return Call("round", a);
-    case OpKind::kRoundEven: return Call("rint", a);
-    case OpKind::kFloor: return Call("floor", a);
-    case OpKind::kCeil: return Call("ceil", a);
-    default: return a;
+    case OpKind::kSigmoid:
+      return Div(one, one + Call("exp", zero - a));
+    case OpKind::kHardSigmoid:
+      return HardSigmoid(a, op.attributes.alpha, op.attributes.beta);
+    case OpKind::kHardSwish:
+      return a * HardSigmoid(a, 1.0 / 6.0, 0.5);
+    case OpKind::kTanh:
+      return Call("tanh", a);
+    case OpKind::kExp:
+      return Call("exp", a);
+    case OpKind::kLog:
+      return Call("log", a);
+    case OpKind::kSqrt:
+      return Call("sqrt", a);
+    case OpKind::kErf:
+      return Call("erf", a);
+    case OpKind::kRound:
+      return Call("round", a);
+    case OpKind::kRoundEven:
+      return Call("rint", a);
+    case OpKind::kFloor:
+      return Call("floor", a);
+    case OpKind::kCeil:
+      return Call("ceil", a);
+    default:
+      return a;
   }
 }
 
@@ -173,14 +193,19 @@ Expr ElementwiseExpr(const Operator& op, Expr a, Expr b) {
   if (b) return BinaryExpr(op.kind, std::move(a), std::move(b));
   const DataType dtype = a.dtype();
   switch (op.kind) {
-    case OpKind::kRelu: return Max(a, Const(dtype, 0));
-    case OpKind::kClip: return ClipExpr(a, op.attributes.a_min, op.attributes.a_max);
-    case OpKind::kNegate: return dtype.is_float() ? a * Const(dtype, -1) : MakeInt(dtype, 0) - a;
+    case OpKind::kRelu:
+      return Max(a, Const(dtype, 0));
+    case OpKind::kClip:
+      return ClipExpr(a, op.attributes.a_min, op.attributes.a_max);
+    case OpKind::kNegate:
+      return dtype.is_float() ? a * Const(dtype, -1) : MakeInt(dtype, 0) - a;
     case OpKind::kAbs:
       if (dtype.is_float()) return Call("abs", a);
       return dtype.code == TypeCode::kInt ? Max(a, MakeInt(dtype, 0) - a) : a;
-    case OpKind::kCast: return CastExpr(op.attributes.dtype.value_or(dtype), a);
-    case OpKind::kSaturateCast: return SaturateCastExpr(op.attributes.dtype.value_or(dtype), a);
+    case OpKind::kCast:
+      return CastExpr(op.attributes.dtype.value_or(dtype), a);
+    case OpKind::kSaturateCast:
+      return SaturateCastExpr(op.attributes.dtype.value_or(dtype), a);
     case OpKind::kFixedPointMultiply:
       return FixedPointMultiply(a, op.attributes.multiplier, op.attributes.shift);
     default:

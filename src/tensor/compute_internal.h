@@ -6,8 +6,8 @@
 
 namespace tilewright {
 
-// Definitions by family of operator, for DefineOperator. Inputs have been type-checked and `type` is
-// the result's type; `compute` has its input buffers and gets its stages.
+// Definitions by family of operator, for DefineOperator. Inputs have been type-checked and `type`
+// is the result's type; `compute` has its input buffers and gets its stages.
 void DefineElementwise(const Operator& op, const TensorType& type, Compute& compute);
 Status DefinePool(const Operator& op, const TensorType& input, const TensorType& type,
                   Compute& compute);

@@ -69,8 +69,8 @@ Status DefinePool(const Operator& op, const TensorType& input, const TensorType&
   if (max) return {};
 
   std::vector<Axis> out_axes = MakeAxes("i", type.shape);
-  const Expr divisor = DivisorOf(op, out_axes[p.height_dimension].var,
-                                 out_axes[p.width_dimension].var, h, w);
+  const Expr divisor =
+      DivisorOf(op, out_axes[p.height_dimension].var, out_axes[p.width_dimension].var, h, w);
   const Expr sum = MakeLoad(compute.stages[0].output, VarsOf(out_axes));
   const Expr average = MakeCast(dtype, Div(sum, MakeCast(sum_dtype, divisor)));
   compute.stages.push_back(PlainStage("output", dtype, out_axes, average));

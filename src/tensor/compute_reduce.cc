@@ -8,9 +8,9 @@ namespace {
 
 /// Which dimensions are reduced and how a full index splits into the kept and the reduced part.
 struct ReduceAxes {
-  std::vector<Axis> kept;          // at least one: a scalar is kept as one element
+  std::vector<Axis> kept;  // at least one: a scalar is kept as one element
   std::vector<Axis> reduced;
-  std::vector<Expr> full;          // index into the input
+  std::vector<Expr> full;  // index into the input
 };
 
 ReduceAxes SplitAxes(const std::vector<std::int64_t>& shape, const std::vector<bool>& reduced) {
@@ -97,8 +97,8 @@ void DefineSoftmax(const Operator& op, const TensorType& type, Compute& compute)
   const Buffer max = compute.stages[0].output;
 
   const std::vector<Axis> exp_axes = MakeAxes("i", type.shape);
-  const Expr shifted = MakeLoad(input, VarsOf(exp_axes)) -
-                       MakeLoad(max, KeptIndex(exp_axes, reduced));
+  const Expr shifted =
+      MakeLoad(input, VarsOf(exp_axes)) - MakeLoad(max, KeptIndex(exp_axes, reduced));
   compute.stages.push_back(PlainStage("exp", type.dtype, exp_axes, Exp(shifted)));
   const Buffer exp = compute.stages[1].output;
 
@@ -130,10 +130,8 @@ void DefineLrn(const Operator& op, const TensorType& type, Compute& compute) {
   std::vector<Expr> index = VarsOf(axes);
   index[1] = channel.ToExpr();
   const Expr x = MakeLoad(input, index);
-  const Expr squares =
-      MakeSelect(Inside(channel, 0, type.shape[1]), x * x, MakeConst(dtype, 0));
-  compute.stages.push_back(
-      ReductionStage("squares", axes, {window}, Combiner::kSum, squares));
+  const Expr squares = MakeSelect(Inside(channel, 0, type.shape[1]), x * x, MakeConst(dtype, 0));
+  compute.stages.push_back(ReductionStage("squares", axes, {window}, Combiner::kSum, squares));
 
   const std::vector<Axis> out_axes = MakeAxes("i", type.shape);
   const std::vector<Expr> vars = VarsOf(out_axes);
@@ -150,17 +148,16 @@ void DefineBatchNorm(const Operator& op, const TensorType& type, Compute& comput
   const std::size_t axis = AxisPosition(op.attributes.axis, type.shape.size());
   const DataType dtype = type.dtype;
   const std::vector<Axis> channel = MakeAxes("c", {type.shape[axis]});
-  const Expr variance =
-      MakeLoad(in[4], VarsOf(channel)) + MakeConst(dtype, op.attributes.epsilon);
+  const Expr variance = MakeLoad(in[4], VarsOf(channel)) + MakeConst(dtype, op.attributes.epsilon);
   const Expr deviation = MakeCall(dtype, "sqrt", {variance});
   compute.stages.push_back(
       PlainStage("scale", dtype, channel, Div(MakeLoad(in[1], VarsOf(channel)), deviation)));
 
   const std::vector<Axis> axes = MakeAxes("i", type.shape);
   const std::vector<Expr> c{axes[axis].var};
-  const Expr value = (MakeLoad(in[0], VarsOf(axes)) - MakeLoad(in[3], c)) *
-                         MakeLoad(compute.stages[0].output, c) +
-                     MakeLoad(in[2], c);
+  const Expr value =
+      (MakeLoad(in[0], VarsOf(axes)) - MakeLoad(in[3], c)) * MakeLoad(compute.stages[0].output, c) +
+      MakeLoad(in[2], c);
   compute.stages.push_back(PlainStage("output", dtype, axes, value));
 }
 

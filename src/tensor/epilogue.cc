@@ -37,8 +37,10 @@ std::string UnaryArguments(const Operator& op) {
 std::string OperandText(const EpilogueStep& step) {
   const std::string_view order = step.operand_first ? ",first" : "";
   switch (step.operand) {
-    case OperandKind::kNone: return {};
-    case OperandKind::kScalar: return fmt::format("({}{})", ShortestDouble(step.scalar), order);
+    case OperandKind::kNone:
+      return {};
+    case OperandKind::kScalar:
+      return fmt::format("({}{})", ShortestDouble(step.scalar), order);
     case OperandKind::kChannel:
       return fmt::format("(channel:{}{})", DataTypeName(step.operand_dtype), order);
     case OperandKind::kTensor:

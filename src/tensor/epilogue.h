@@ -19,11 +19,11 @@ enum class OperandKind : std::uint8_t {
 
 /// One elementwise operator applied to the anchor's result so far ("current").
 struct EpilogueStep {
-  Operator op;                                 ///< IsElementwise(op.kind)
+  Operator op;  ///< IsElementwise(op.kind)
   OperandKind operand = OperandKind::kNone;
   double scalar = 0;
-  DataType operand_dtype = kFloat32;           ///< of the operand in memory; cast to current's type
-  bool operand_first = false;                  ///< operand (op) current, for sub and div
+  DataType operand_dtype = kFloat32;  ///< of the operand in memory; cast to current's type
+  bool operand_first = false;         ///< operand (op) current, for sub and div
   friend bool operator==(const EpilogueStep&, const EpilogueStep&) = default;
 };
 

@@ -26,7 +26,7 @@ std::uint16_t FloatToHalf(float value) {
   // 65520 is half way between the largest half, 65504, and the next power of two.
   if (magnitude >= 65520.0f) return static_cast<std::uint16_t>(sign | 0x7c00);
   int exponent = 0;
-  std::frexp(magnitude, &exponent);  // magnitude = f * 2^exponent, 0.5 <= f < 1
+  std::frexp(magnitude, &exponent);    // magnitude = f * 2^exponent, 0.5 <= f < 1
   if (exponent < -13) exponent = -13;  // subnormal: one unit is 2^-24
   auto units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 11 - exponent)));
   if (units >= 0x800) {

@@ -30,8 +30,8 @@ Status CheckSize(const Operator& op, const TensorType& type) {
   std::int64_t elements = 1;
   for (std::int64_t size : type.shape) {
     if (size < 0 || (size != 0 && elements > kMaxElements / size)) {
-      return Bad(op, fmt::format("{} has too many elements, expected at most 2^40",
-                                 type.ToString()));
+      return Bad(op,
+                 fmt::format("{} has too many elements, expected at most 2^40", type.ToString()));
     }
     elements *= size;
   }
@@ -102,7 +102,8 @@ Result<TensorType> InferUnary(const Operator& op, Inputs inputs) {
         return Bad(op, fmt::format("input is {}, expected int32", type.ToString()));
       }
       // Beyond these the 64-bit product has no place for the rounding bit.
-      if (shift < -30 || shift > 31) return Bad(op, fmt::format("shift {}, expected -30 to 31", shift));
+      if (shift < -30 || shift > 31)
+        return Bad(op, fmt::format("shift {}, expected -30 to 31", shift));
       if (multiplier < 0 || multiplier > std::numeric_limits<std::int32_t>::max()) {
         return Bad(op, fmt::format("multiplier {}, expected 0 to 2147483647", multiplier));
       }
@@ -309,13 +310,13 @@ Result<TensorType> InferLayoutTransform(const Operator& op, Inputs inputs) {
   TW_RETURN_IF_ERROR(target);
   const std::string from = source->primal(), to = target->primal();
   if (from.size() != to.size() || !std::ranges::is_permutation(from, to)) {
-    return Bad(op, fmt::format("layouts {} and {} differ in dimensions", source->text(),
-                               target->text()));
+    return Bad(
+        op, fmt::format("layouts {} and {} differ in dimensions", source->text(), target->text()));
   }
   if (source->parts().size() != inputs[0].shape.size() ||
       source->Pack(source->Unpack(inputs[0].shape)) != inputs[0].shape) {
-    return Bad(op, fmt::format("input is {}, expected layout {}", inputs[0].ToString(),
-                               source->text()));
+    return Bad(
+        op, fmt::format("input is {}, expected layout {}", inputs[0].ToString(), source->text()));
   }
   const Shape sizes = source->Unpack(inputs[0].shape);
   Shape target_sizes;
@@ -327,9 +328,9 @@ Result<TensorType> InferLayoutTransform(const Operator& op, Inputs inputs) {
       fits = cropped[i] >= 1 && RoundUp(cropped[i], source->BlockOf(to[i])) == target_sizes[i];
     }
     if (!fits) {
-      return Bad(op, fmt::format("new_shape [{}] does not fit layout {} of sizes [{}]",
-                                 fmt::join(cropped, ","), target->text(),
-                                 fmt::join(target_sizes, ",")));
+      return Bad(
+          op, fmt::format("new_shape [{}] does not fit layout {} of sizes [{}]",
+                          fmt::join(cropped, ","), target->text(), fmt::join(target_sizes, ",")));
     }
     target_sizes = cropped;
   }
@@ -362,23 +363,36 @@ Result<TensorType> InferByKind(const Operator& op, Inputs inputs) {
     case OpKind::kMaxPool2d:
     case OpKind::kAvgPool2d:
     case OpKind::kGlobalAvgPool2d:
-    case OpKind::kGlobalMaxPool2d: return InferPool(op, inputs);
+    case OpKind::kGlobalMaxPool2d:
+      return InferPool(op, inputs);
     case OpKind::kReduceMean:
     case OpKind::kReduceSum:
     case OpKind::kReduceMax:
-    case OpKind::kReduceMin: return InferReduce(op, inputs);
+    case OpKind::kReduceMin:
+      return InferReduce(op, inputs);
     case OpKind::kSoftmax:
-    case OpKind::kLogSoftmax: return InferSoftmax(op, inputs);
-    case OpKind::kLrn: return InferLrn(op, inputs);
-    case OpKind::kBatchNorm: return InferBatchNorm(op, inputs);
-    case OpKind::kReshape: return InferReshape(op, inputs);
-    case OpKind::kTranspose: return InferTranspose(op, inputs);
-    case OpKind::kBroadcastTo: return InferBroadcastTo(op, inputs);
-    case OpKind::kConcat: return InferConcat(op, inputs);
-    case OpKind::kSlice: return InferSlice(op, inputs);
-    case OpKind::kPad: return InferPad(op, inputs);
-    case OpKind::kLayoutTransform: return InferLayoutTransform(op, inputs);
-    case OpKind::kGather: return InferGather(op, inputs);
+    case OpKind::kLogSoftmax:
+      return InferSoftmax(op, inputs);
+    case OpKind::kLrn:
+      return InferLrn(op, inputs);
+    case OpKind::kBatchNorm:
+      return InferBatchNorm(op, inputs);
+    case OpKind::kReshape:
+      return InferReshape(op, inputs);
+    case OpKind::kTranspose:
+      return InferTranspose(op, inputs);
+    case OpKind::kBroadcastTo:
+      return InferBroadcastTo(op, inputs);
+    case OpKind::kConcat:
+      return InferConcat(op, inputs);
+    case OpKind::kSlice:
+      return InferSlice(op, inputs);
+    case OpKind::kPad:
+      return InferPad(op, inputs);
+    case OpKind::kLayoutTransform:
+      return InferLayoutTransform(op, inputs);
+    case OpKind::kGather:
+      return InferGather(op, inputs);
     default:
       TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
       return inputs[0];

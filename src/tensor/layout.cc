@@ -155,8 +155,8 @@ Result<Tensor> TransformLayout(const Tensor& source, std::string_view from, std:
   }
   std::vector<std::int64_t> sizes = source_layout->Unpack(source.shape());
   if (source_layout->Pack(sizes) != source.shape()) {
-    return InvalidArgument(fmt::format("layout {}: tensor {} has other block sizes", from,
-                                       source.type().ToString()));
+    return InvalidArgument(
+        fmt::format("layout {}: tensor {} has other block sizes", from, source.type().ToString()));
   }
   if (!logical.empty()) {
     if (logical.size() != sizes.size() || source_layout->Pack(logical) != source.shape()) {
@@ -179,10 +179,18 @@ Result<Tensor> TransformLayout(const Tensor& source, std::string_view from, std:
                  tables);
   };
   switch (source.dtype().bytes()) {
-    case 1: copy(std::uint8_t{}); break;
-    case 2: copy(std::uint16_t{}); break;
-    case 4: copy(std::uint32_t{}); break;
-    default: copy(std::uint64_t{}); break;
+    case 1:
+      copy(std::uint8_t{});
+      break;
+    case 2:
+      copy(std::uint16_t{});
+      break;
+    case 4:
+      copy(std::uint32_t{});
+      break;
+    default:
+      copy(std::uint64_t{});
+      break;
   }
   return result;
 }

@@ -17,21 +17,40 @@ namespace tilewright {
 /// (loops) and reference.cc (values); nothing else knows what an operator computes.
 enum class OpKind : std::uint8_t {
   // Tunable anchors.
-  kConv2d,           ///< data, weight; any groups (see AnchorName); strides padding dilation groups layouts dtype
+  kConv2d,  ///< data, weight; any groups (see AnchorName); strides padding dilation groups layouts
+            ///< dtype
   kConv2dTranspose,  ///< as kConv2d; output_padding
   kDense,            ///< data [M,K], weight [N,K] -> [M,N]
   kBatchMatmul,      ///< a [B,M,K], b [B,N,K] -> [B,M,N]  (b transposed)
   // Elementwise with broadcasting (NumPy's rule) of two inputs of one type.
-  kAdd, kSub, kMul, kDiv, kMax, kMin, kPow,
-  kShiftRight,       ///< arithmetic; inputs integer
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMax,
+  kMin,
+  kPow,
+  kShiftRight,  ///< arithmetic; inputs integer
   // Elementwise of one input.
-  kRelu, kClip /* a_min a_max */, kLeakyRelu /* alpha */, kSigmoid, kHardSigmoid /* alpha beta */,
-  kHardSwish, kTanh, kExp, kLog, kSqrt, kErf, kNegate, kAbs,
-  kRound,            ///< half away from zero
-  kRoundEven,        ///< half to even (ONNX)
-  kFloor, kCeil,
-  kCast,             ///< dtype; float to int truncates, int to int wraps
-  kSaturateCast,     ///< dtype; rounds half to even, then saturates (ONNX quantization)
+  kRelu,
+  kClip /* a_min a_max */,
+  kLeakyRelu /* alpha */,
+  kSigmoid,
+  kHardSigmoid /* alpha beta */,
+  kHardSwish,
+  kTanh,
+  kExp,
+  kLog,
+  kSqrt,
+  kErf,
+  kNegate,
+  kAbs,
+  kRound,      ///< half away from zero
+  kRoundEven,  ///< half to even (ONNX)
+  kFloor,
+  kCeil,
+  kCast,                ///< dtype; float to int truncates, int to int wraps
+  kSaturateCast,        ///< dtype; rounds half to even, then saturates (ONNX quantization)
   kFixedPointMultiply,  ///< int32; multiplier (Q31) and shift: TVM's fixed_point_multiply
   // Windows over NCHW, NHWC or NCHW<c>c (data_layout).
   kMaxPool2d,        ///< pool_size strides padding dilation ceil_mode
@@ -39,11 +58,14 @@ enum class OpKind : std::uint8_t {
   kGlobalAvgPool2d,  ///< integers: sum, then division truncated towards zero
   kGlobalMaxPool2d,
   // Reductions over `axes` (empty = all) with keepdims.
-  kReduceMean, kReduceSum, kReduceMax, kReduceMin,
-  kSoftmax,          ///< over axis; flatten = true: over every dimension from axis on (ONNX < 13)
+  kReduceMean,
+  kReduceSum,
+  kReduceMax,
+  kReduceMin,
+  kSoftmax,  ///< over axis; flatten = true: over every dimension from axis on (ONNX < 13)
   kLogSoftmax,
-  kLrn,              ///< across channels (dimension 1): size alpha beta bias
-  kBatchNorm,        ///< data, gamma, beta, mean, var; axis epsilon
+  kLrn,        ///< across channels (dimension 1): size alpha beta bias
+  kBatchNorm,  ///< data, gamma, beta, mean, var; axis epsilon
   // Moving data.
   kReshape,          ///< new_shape (resolved: no 0 or -1)
   kTranspose,        ///< axes
@@ -67,7 +89,7 @@ struct OpAttributes {
   std::int64_t groups = 1;
   std::string data_layout, kernel_layout;  ///< "NCHW", "OIHW", "NCHW1n16c", "OIHW16o16i", …
   std::string src_layout, dst_layout;
-  std::optional<DataType> dtype;           ///< cast target, or out_dtype of an anchor
+  std::optional<DataType> dtype;  ///< cast target, or out_dtype of an anchor
   std::int64_t axis = 0;
   std::vector<std::int64_t> axes;
   bool keepdims = false;

@@ -68,16 +68,22 @@ void EvaluateInto(const Operator& op, TensorPointers inputs, int threads, Tensor
     case OpKind::kMaxPool2d:
     case OpKind::kAvgPool2d:
     case OpKind::kGlobalAvgPool2d:
-    case OpKind::kGlobalMaxPool2d: return reference::EvaluatePool(op, *inputs[0], out);
+    case OpKind::kGlobalMaxPool2d:
+      return reference::EvaluatePool(op, *inputs[0], out);
     case OpKind::kReduceMean:
     case OpKind::kReduceSum:
     case OpKind::kReduceMax:
-    case OpKind::kReduceMin: return reference::EvaluateReduce(op, *inputs[0], out);
+    case OpKind::kReduceMin:
+      return reference::EvaluateReduce(op, *inputs[0], out);
     case OpKind::kSoftmax:
-    case OpKind::kLogSoftmax: return reference::EvaluateSoftmax(op, *inputs[0], out);
-    case OpKind::kLrn: return reference::EvaluateLrn(op, *inputs[0], out);
-    case OpKind::kBatchNorm: return reference::EvaluateBatchNorm(op, inputs, out);
-    default: return reference::EvaluateDataMovement(op, inputs, out);
+    case OpKind::kLogSoftmax:
+      return reference::EvaluateSoftmax(op, *inputs[0], out);
+    case OpKind::kLrn:
+      return reference::EvaluateLrn(op, *inputs[0], out);
+    case OpKind::kBatchNorm:
+      return reference::EvaluateBatchNorm(op, inputs, out);
+    default:
+      return reference::EvaluateDataMovement(op, inputs, out);
   }
 }
 
@@ -104,8 +110,8 @@ Result<Tensor> OperandOf(const EpilogueStep& step, const Tensor& operand, const 
   const std::int64_t channels = Product(broadcast);
   if (operand.shape().size() != 1 || operand.elements() > channels ||
       channels - operand.elements() >= output.BlockOf(channel)) {
-    return InvalidArgument(fmt::format("operand is {}, expected {} channels",
-                                       operand.type().ToString(), channels));
+    return InvalidArgument(
+        fmt::format("operand is {}, expected {} channels", operand.type().ToString(), channels));
   }
   Tensor vector(TensorType{{channels}, operand.dtype()});
   std::copy_n(operand.data(), operand.bytes(), vector.data());
@@ -184,8 +190,8 @@ Result<Tensor> EvaluateAnchor(const Workload& workload, const Epilogue& epilogue
       if (next == operands.size()) {
         return InvalidArgument(fmt::format("{} epilogue operands, expected more", next));
       }
-      auto shaped = OperandOf(step, *operands[next++], *layout, current->shape(),
-                              convolution ? 'C' : 'N');
+      auto shaped =
+          OperandOf(step, *operands[next++], *layout, current->shape(), convolution ? 'C' : 'N');
       TW_RETURN_IF_ERROR(shaped);
       operand = reference::CastTensor(*shaped, current->dtype());
     }

@@ -29,7 +29,8 @@ void CopyStrided(const Tensor& input, const Index& steps, std::int64_t begin, Te
 void Transpose(const Operator& op, const Tensor& input, Tensor& out) {
   const Index strides = StridesOf(input.shape());
   Index steps;
-  for (std::int64_t axis : op.attributes.axes) steps.push_back(strides[Position(axis, strides.size())]);
+  for (std::int64_t axis : op.attributes.axes)
+    steps.push_back(strides[Position(axis, strides.size())]);
   CopyStrided(input, steps, 0, out);
 }
 
@@ -119,13 +120,20 @@ void TransformLayouts(const Operator& op, const Tensor& input, Tensor& out) {
 void EvaluateDataMovement(const Operator& op, TensorPointers inputs, Tensor& out) {
   const Tensor& input = *inputs[0];
   switch (op.kind) {
-    case OpKind::kTranspose: return Transpose(op, input, out);
-    case OpKind::kBroadcastTo: return BroadcastTo(input, out);
-    case OpKind::kConcat: return Concat(op, inputs, out);
-    case OpKind::kSlice: return Slice(op, input, out);
-    case OpKind::kPad: return Pad(op, input, out);
-    case OpKind::kGather: return Gather(op, input, *inputs[1], out);
-    case OpKind::kLayoutTransform: return TransformLayouts(op, input, out);
+    case OpKind::kTranspose:
+      return Transpose(op, input, out);
+    case OpKind::kBroadcastTo:
+      return BroadcastTo(input, out);
+    case OpKind::kConcat:
+      return Concat(op, inputs, out);
+    case OpKind::kSlice:
+      return Slice(op, input, out);
+    case OpKind::kPad:
+      return Pad(op, input, out);
+    case OpKind::kGather:
+      return Gather(op, input, *inputs[1], out);
+    case OpKind::kLayoutTransform:
+      return TransformLayouts(op, input, out);
     default:  // reshape and identity keep the bytes
       std::memcpy(out.data(), input.data(), static_cast<std::size_t>(out.bytes()));
   }

@@ -35,13 +35,20 @@ T ShiftRight(T a, T b) {
 template <typename T>
 T Binary(OpKind kind, T a, T b) {
   switch (kind) {
-    case OpKind::kAdd: return WrapAdd(a, b);
-    case OpKind::kSub: return WrapSub(a, b);
-    case OpKind::kMul: return WrapMul(a, b);
-    case OpKind::kDiv: return Divide(a, b);
-    case OpKind::kMax: return std::max(a, b);
-    case OpKind::kMin: return std::min(a, b);
-    case OpKind::kShiftRight: return ShiftRight(a, b);
+    case OpKind::kAdd:
+      return WrapAdd(a, b);
+    case OpKind::kSub:
+      return WrapSub(a, b);
+    case OpKind::kMul:
+      return WrapMul(a, b);
+    case OpKind::kDiv:
+      return Divide(a, b);
+    case OpKind::kMax:
+      return std::max(a, b);
+    case OpKind::kMin:
+      return std::min(a, b);
+    case OpKind::kShiftRight:
+      return ShiftRight(a, b);
     default:
       if constexpr (std::is_floating_point_v<T>) return std::pow(a, b);
       return a;
@@ -58,25 +65,42 @@ template <typename T>
 T UnaryFloat(const Operator& op, T x) {
   const OpAttributes& a = op.attributes;
   switch (op.kind) {
-    case OpKind::kRelu: return std::max(x, T{0});
+    case OpKind::kRelu:
+      return std::max(x, T{0});
     case OpKind::kClip:
       return std::min(std::max(x, static_cast<T>(a.a_min)), static_cast<T>(a.a_max));
-    case OpKind::kLeakyRelu: return x < 0 ? x * static_cast<T>(a.alpha) : x;
-    case OpKind::kSigmoid: return T{1} / (T{1} + std::exp(-x));
-    case OpKind::kHardSigmoid: return HardSigmoid(x, a.alpha, a.beta);
-    case OpKind::kHardSwish: return x * HardSigmoid(x, 1.0 / 6.0, 0.5);
-    case OpKind::kTanh: return std::tanh(x);
-    case OpKind::kExp: return std::exp(x);
-    case OpKind::kLog: return std::log(x);
-    case OpKind::kSqrt: return std::sqrt(x);
-    case OpKind::kErf: return std::erf(x);
-    case OpKind::kNegate: return -x;
-    case OpKind::kAbs: return std::fabs(x);
-    case OpKind::kRound: return std::round(x);
-    case OpKind::kRoundEven: return std::nearbyint(x);
-    case OpKind::kFloor: return std::floor(x);
-    case OpKind::kCeil: return std::ceil(x);
-    default: return x;
+    case OpKind::kLeakyRelu:
+      return x < 0 ? x * static_cast<T>(a.alpha) : x;
+    case OpKind::kSigmoid:
+      return T{1} / (T{1} + std::exp(-x));
+    case OpKind::kHardSigmoid:
+      return HardSigmoid(x, a.alpha, a.beta);
+    case OpKind::kHardSwish:
+      return x * HardSigmoid(x, 1.0 / 6.0, 0.5);
+    case OpKind::kTanh:
+      return std::tanh(x);
+    case OpKind::kExp:
+      return std::exp(x);
+    case OpKind::kLog:
+      return std::log(x);
+    case OpKind::kSqrt:
+      return std::sqrt(x);
+    case OpKind::kErf:
+      return std::erf(x);
+    case OpKind::kNegate:
+      return -x;
+    case OpKind::kAbs:
+      return std::fabs(x);
+    case OpKind::kRound:
+      return std::round(x);
+    case OpKind::kRoundEven:
+      return std::nearbyint(x);
+    case OpKind::kFloor:
+      return std::floor(x);
+    case OpKind::kCeil:
+      return std::ceil(x);
+    default:
+      return x;
   }
 }
 
@@ -109,18 +133,22 @@ std::int32_t FixedPoint(std::int32_t x, std::int64_t multiplier, std::int64_t sh
 template <typename T>
 T UnaryInteger(const Operator& op, T x) {
   switch (op.kind) {
-    case OpKind::kRelu: return std::max(x, T{0});
+    case OpKind::kRelu:
+      return std::max(x, T{0});
     case OpKind::kClip:
       return std::min(std::max(x, IntegerBound<T>(std::ceil(op.attributes.a_min))),
                       IntegerBound<T>(std::floor(op.attributes.a_max)));
-    case OpKind::kNegate: return WrapSub<T>(0, x);
-    case OpKind::kAbs: return std::cmp_less(x, 0) ? WrapSub<T>(0, x) : x;
+    case OpKind::kNegate:
+      return WrapSub<T>(0, x);
+    case OpKind::kAbs:
+      return std::cmp_less(x, 0) ? WrapSub<T>(0, x) : x;
     case OpKind::kFixedPointMultiply:
       if constexpr (std::is_same_v<T, std::int32_t>) {
         return FixedPoint(x, op.attributes.multiplier, op.attributes.shift);
       }
       return x;
-    default: return x;
+    default:
+      return x;
   }
 }
 

@@ -21,8 +21,8 @@ template <typename Fn>
 void VisitType(DataType dtype, Fn&& fn) {
   const int bits = dtype.bits;
   switch (dtype.code) {
-    case TypeCode::kFloat: return bits == 64 ? fn.template operator()<double>()
-                                             : fn.template operator()<float>();
+    case TypeCode::kFloat:
+      return bits == 64 ? fn.template operator()<double>() : fn.template operator()<float>();
     case TypeCode::kInt:
       if (bits == 8) return fn.template operator()<std::int8_t>();
       if (bits == 16) return fn.template operator()<std::int16_t>();
@@ -33,25 +33,32 @@ void VisitType(DataType dtype, Fn&& fn) {
       if (bits == 16) return fn.template operator()<std::uint16_t>();
       if (bits == 32) return fn.template operator()<std::uint32_t>();
       return fn.template operator()<std::uint64_t>();
-    case TypeCode::kBool: return fn.template operator()<std::uint8_t>();
+    case TypeCode::kBool:
+      return fn.template operator()<std::uint8_t>();
   }
 }
 
 /// Adds or multiplies without undefined overflow: integers wrap.
 template <typename T>
 T WrapAdd(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a + b;
-  else return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  if constexpr (std::is_floating_point_v<T>)
+    return a + b;
+  else
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
 template <typename T>
 T WrapSub(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a - b;
-  else return static_cast<T>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+  if constexpr (std::is_floating_point_v<T>)
+    return a - b;
+  else
+    return static_cast<T>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 template <typename T>
 T WrapMul(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a * b;
-  else return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  if constexpr (std::is_floating_point_v<T>)
+    return a * b;
+  else
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
 /// Row-major strides of a shape, in elements.

@@ -15,7 +15,7 @@ inline constexpr int kReferenceColumns = 4;
 
 /// Window over an image [row][column][channel] of elements of the accumulator type.
 struct ReferenceWindow {
-  std::int64_t kernel_h, kernel_w, channels;       ///< channels summed; depthwise: multiple of 16
+  std::int64_t kernel_h, kernel_w, channels;         ///< channels summed; depthwise: multiple of 16
   std::ptrdiff_t row_step, column_step, pixel_step;  ///< elements to the next tap or output pixel
 };
 
@@ -28,7 +28,8 @@ struct ReferenceKernels {
   /// out[pixel][channel] = sum over taps of image * weight[tap][channel].
   void (*depthwise)(const ReferenceWindow& window, std::int64_t pixels, const T* image,
                     const T* weight, T* out);
-  /// out[row][column] = sum over k of a[row * k + i] * b[column * k + i], kReferenceColumns columns.
+  /// out[row][column] = sum over k of a[row * k + i] * b[column * k + i], kReferenceColumns
+  /// columns.
   void (*dot)(std::int64_t k, std::int64_t rows, const T* a, const T* b, T* out);
 };
 

@@ -76,8 +76,8 @@ void ReduceAll(const Operator& op, const Tensor& input, const std::vector<bool>&
   const auto to = out.As<T>();
   const bool low = op.kind == OpKind::kReduceMax, high = op.kind == OpKind::kReduceMin;
   std::vector<SumOf<T>> sums(kept.count(), 0);
-  std::vector<T> extremes(kept.count(), low ? std::numeric_limits<T>::lowest()
-                                            : std::numeric_limits<T>::max());
+  std::vector<T> extremes(kept.count(),
+                          low ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
   ForEachIndex(input.shape(), [&](std::int64_t position, const std::vector<std::int64_t>& index) {
     const T value = from[static_cast<std::size_t>(position)];
     const std::size_t at = kept(index);

@@ -59,8 +59,8 @@ Result<PoolWindow> PoolWindowOf(const Operator& op, const TensorType& input) {
     window.out_h = window.out_w = 1;
     return window;
   }
-  for (std::int64_t v : {a.pool_size[0], a.pool_size[1], a.strides[0], a.strides[1],
-                         a.dilation[0], a.dilation[1]}) {
+  for (std::int64_t v :
+       {a.pool_size[0], a.pool_size[1], a.strides[0], a.strides[1], a.dilation[0], a.dilation[1]}) {
     if (v < 1 || v > kMaxStep) {
       return bad(fmt::format("pool_size, strides or dilation {}, expected at least 1", v));
     }

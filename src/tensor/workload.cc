@@ -39,8 +39,8 @@ Result<NamedSizes> SizesOf(std::string_view what, const TensorType& type, std::s
   const bool in_range = std::ranges::all_of(
       type.shape, [](std::int64_t size) { return size >= 1 && size <= kMaxSize; });
   if (!in_range) {
-    return InvalidArgument(fmt::format("{} is {}, expected sizes from 1 to 2147483648", what,
-                                       type.ToString()));
+    return InvalidArgument(
+        fmt::format("{} is {}, expected sizes from 1 to 2147483648", what, type.ToString()));
   }
   if (layout->parts().size() != type.shape.size() ||
       layout->Pack(layout->Unpack(type.shape)) != type.shape) {
@@ -55,12 +55,12 @@ Result<NamedSizes> SizesOf(std::string_view what, const TensorType& type, std::s
 Status CheckTypes(const Workload& w) {
   const DataType a = w.data.dtype, b = w.weight.dtype;
   const bool floats = a.is_float() && a == b && w.out_dtype == a;
-  const bool integers = a.is_integer() && b.is_integer() && a.bits <= 32 && b.bits <= 32 &&
-                        w.out_dtype == kInt32;
+  const bool integers =
+      a.is_integer() && b.is_integer() && a.bits <= 32 && b.bits <= 32 && w.out_dtype == kInt32;
   if (floats || integers) return {};
-  return InvalidArgument(fmt::format(
-      "{} x {} -> {}, expected one float type or integers with int32 sums", DataTypeName(a),
-      DataTypeName(b), DataTypeName(w.out_dtype)));
+  return InvalidArgument(
+      fmt::format("{} x {} -> {}, expected one float type or integers with int32 sums",
+                  DataTypeName(a), DataTypeName(b), DataTypeName(w.out_dtype)));
 }
 
 Status CheckSteps(const Workload& w) {
@@ -112,8 +112,8 @@ std::string Relabel(const Layout& from, char old_letter, char new_letter, std::i
     if (part.block == 0) {
       text.push_back(letter);
     } else {
-      text += fmt::format("{}{}", renamed ? block : part.block,
-                          static_cast<char>(letter - 'A' + 'a'));
+      text +=
+          fmt::format("{}{}", renamed ? block : part.block, static_cast<char>(letter - 'A' + 'a'));
     }
   }
   return text;
@@ -157,12 +157,12 @@ Result<ConvShape> ConvShapeOf(const Workload& w) {
   const std::int64_t channels = transposed ? all : per_group * w.groups;
   if (channels != s.c) {
     return InvalidArgument(fmt::format("weight {} in {} groups takes {} channels, data {} has {}",
-                                       w.weight.ToString(), w.groups, channels,
-                                       w.data.ToString(), s.c));
+                                       w.weight.ToString(), w.groups, channels, w.data.ToString(),
+                                       s.c));
   }
   if (s.k % w.groups != 0 || s.c % w.groups != 0) {
-    return InvalidArgument(fmt::format("{} groups, expected a divisor of {} and {} channels",
-                                       w.groups, s.c, s.k));
+    return InvalidArgument(
+        fmt::format("{} groups, expected a divisor of {} and {} channels", w.groups, s.c, s.k));
   }
   const std::int64_t reach_h = s.dilation_h * (s.r - 1) + 1;
   const std::int64_t reach_w = s.dilation_w * (s.s - 1) + 1;
@@ -239,13 +239,13 @@ Result<std::string> Workload::OutputLayout() const {
   TW_RETURN_IF_ERROR(kernel_parts);
   const bool convolution = IsConvolution(op);
   const char channel = convolution ? 'C' : 'K';
-  const int blocks = static_cast<int>(std::ranges::count_if(
-      data_parts->parts(), [&](const Layout::Part& part) {
+  const int blocks =
+      static_cast<int>(std::ranges::count_if(data_parts->parts(), [&](const Layout::Part& part) {
         return part.dimension == channel && part.block != 0;
       }));
   if (blocks > 1) {
-    return InvalidArgument(fmt::format("data layout {}, expected one block of {}", data_layout,
-                                       channel));
+    return InvalidArgument(
+        fmt::format("data layout {}, expected one block of {}", data_layout, channel));
   }
   const std::int64_t kernel_block = kernel_parts->BlockOf(convolution ? 'O' : 'N');
   const std::int64_t block =
@@ -287,8 +287,8 @@ std::int64_t Workload::macs() const {
   const ConvShape& s = *shape;
   // A transposed convolution spreads each input value over its window.
   const bool transposed = op == OpKind::kConv2dTranspose;
-  return CappedProduct({s.n, transposed ? s.h : s.oh, transposed ? s.w : s.ow, s.k,
-                        s.c / s.groups, s.r, s.s});
+  return CappedProduct(
+      {s.n, transposed ? s.h : s.oh, transposed ? s.w : s.ow, s.k, s.c / s.groups, s.r, s.s});
 }
 
 }  // namespace tilewright

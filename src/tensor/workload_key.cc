@@ -117,8 +117,8 @@ Result<Workload> Workload::Parse(std::string_view key) {
     return type.status().WithContext(fmt::format("workload '{}'", key));
   }
   if (w.op_name() != name) {
-    return InvalidArgument(fmt::format("workload '{}': named {}, expected {} for its groups", key,
-                                       name, w.op_name()));
+    return InvalidArgument(
+        fmt::format("workload '{}': named {}, expected {} for its groups", key, name, w.op_name()));
   }
   return w;
 }

@@ -33,8 +33,7 @@ std::vector<std::int64_t> LogicalOutput(const Workload& w) {
 /// -128 times the sum of each output channel's weights, for the padded channels.
 Tensor Compensation(const Workload& w, const Buffer& buffer, const Tensor& weight) {
   const bool convolution = w.op == OpKind::kConv2d;
-  const Tensor plain =
-      *TransformLayout(weight, w.kernel_layout, convolution ? "OIHW" : "NK");
+  const Tensor plain = *TransformLayout(weight, w.kernel_layout, convolution ? "OIHW" : "NK");
   Tensor result(TensorType{buffer->shape, kInt32});
   const std::int64_t per_channel = plain.elements() / plain.shape()[0];
   for (std::int64_t k = 0; k < plain.shape()[0]; ++k) {
@@ -107,8 +106,7 @@ TEST_P(AnchorTest, DefinitionEqualsReference) {
   ASSERT_TRUE(result.ok()) << result.status().message();
   const Comparison comparison = Compare(*result, *expected);
   EXPECT_TRUE(comparison.ok) << "element " << comparison.first_bad << " of "
-                             << result->type().ToString() << " and "
-                             << expected->type().ToString();
+                             << result->type().ToString() << " and " << expected->type().ToString();
   EXPECT_EQ(compute->macs, w.macs());
 }
 
@@ -153,8 +151,9 @@ INSTANTIATE_TEST_SUITE_P(
         AnchorCase{"BlocksDiffer", kConv, "", Form("NCHW3c", "OIHW2i4o", "NCHW8c")},
         AnchorCase{"DataNarrowerThanWeight", kConv, "relu", Form("NCHW", "OIHW4i8o", "NCHW8c")},
         AnchorCase{"BlockedToNhwc", kConv, "", Form("NHWC", "OIHW2i8o", "NHWC")},
-        AnchorCase{"Int8", kConvInt8, "add(channel:int32);relu;add(256);shift_right(9);"
-                                      "clip(-127,127);cast(int8)"},
+        AnchorCase{"Int8", kConvInt8,
+                   "add(channel:int32);relu;add(256);shift_right(9);"
+                   "clip(-127,127);cast(int8)"},
         AnchorCase{"Int8Vnni", kConvInt8, "add(channel:int32);relu;shift_right(7);cast(int8)",
                    Shifted(Form("NCHW4c", "OIHW1i16o4i", "NCHW16c"))},
         AnchorCase{"Int8VnniGroups", kConvInt8, "",
@@ -186,52 +185,60 @@ INSTANTIATE_TEST_SUITE_P(
                    Form("NCHW2c", "OIHW1i2o", "NCHW2c")},
         AnchorCase{"DepthwiseRounding", kDepthwise, "add(channel:float32)",
                    Form("NCHW4c", "OIHW1i4o", "NCHW4c")},
-        AnchorCase{"DepthwiseBlocksDiffer", kDepthwise, "",
-                   Form("NCHW2c", "OIHW1i8o", "NCHW8c")},
+        AnchorCase{"DepthwiseBlocksDiffer", kDepthwise, "", Form("NCHW2c", "OIHW1i8o", "NCHW8c")},
         AnchorCase{"DepthwiseNhwc",
                    "depthwise_conv2d(float32[1,5,5,4]NHWC,float32[3,3,1,4]HWIO,s1x1,p1x1x1x1,d2x2,"
                    "g4)->float32"},
-        AnchorCase{"DepthwiseOwnBlocks",
-                   "depthwise_conv2d(int16[1,2,5,5,4]NCHW4c,int16[2,1,3,3,1,4]OIHW1i4o,s1x1,p0x0x0x0"
-                   ",d1x1,g8)->int32",
-                   "add(channel:int32)"},
+        AnchorCase{
+            "DepthwiseOwnBlocks",
+            "depthwise_conv2d(int16[1,2,5,5,4]NCHW4c,int16[2,1,3,3,1,4]OIHW1i4o,s1x1,p0x0x0x0"
+            ",d1x1,g8)->int32",
+            "add(channel:int32)"},
         AnchorCase{"Multiplier",
                    "group_conv2d(float32[1,3,5,5]NCHW,float32[6,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g3)->"
                    "float32"},
-        AnchorCase{"Groups",
-                   "group_conv2d(float32[1,8,5,5]NCHW,float32[12,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g2)->"
-                   "float32",
-                   "add(channel:float32)"},
-        AnchorCase{"GroupsBlocked",
-                   "group_conv2d(float32[1,8,5,5]NCHW,float32[12,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g2)->"
-                   "float32",
-                   "", Form("NCHW2c", "OIHW2i3o", "NCHW3c")},
-        AnchorCase{"GroupsStraddle",
-                   "group_conv2d(float32[1,8,5,5]NCHW,float32[12,4,3,3]OIHW,s1x1,p0x0x0x0,d1x1,g2)->"
-                   "float32",
-                   "", Form("NCHW8c", "OIHW4i4o", "NCHW4c")}),
+        AnchorCase{
+            "Groups",
+            "group_conv2d(float32[1,8,5,5]NCHW,float32[12,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g2)->"
+            "float32",
+            "add(channel:float32)"},
+        AnchorCase{
+            "GroupsBlocked",
+            "group_conv2d(float32[1,8,5,5]NCHW,float32[12,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g2)->"
+            "float32",
+            "", Form("NCHW2c", "OIHW2i3o", "NCHW3c")},
+        AnchorCase{
+            "GroupsStraddle",
+            "group_conv2d(float32[1,8,5,5]NCHW,float32[12,4,3,3]OIHW,s1x1,p0x0x0x0,d1x1,g2)->"
+            "float32",
+            "", Form("NCHW8c", "OIHW4i4o", "NCHW4c")}),
     testing::PrintToStringParamName());
 
 INSTANTIATE_TEST_SUITE_P(
     Transposed, AnchorTest,
     testing::Values(
-        AnchorCase{"Plain",
-                   "conv2d_transpose(float32[1,3,4,5]NCHW,float32[3,4,3,3]IOHW,s2x2,p1x1x1x1,d1x1,g1,"
-                   "o1x0)->float32",
-                   "add(channel:float32);tanh"},
-        AnchorCase{"Groups",
-                   "conv2d_transpose(float32[1,4,3,3]NCHW,float32[4,3,3,2]IOHW,s1x3,p0x1x0x0,d2x1,g2,"
-                   "o0x0)->float32"},
-        AnchorCase{"PadsBeyondKernel",
-                   "conv2d_transpose(int8[1,2,6,6]NCHW,int8[2,2,2,2]IOHW,s2x2,p2x2x2x2,d1x1,g1,o0x0)"
-                   "->int32"},
-        AnchorCase{"OneRow",
-                   "conv2d_transpose(float32[1,2,1,3]NCHW,float32[2,3,4,4]IOHW,s2x2,p1x1x1x1,d1x1,g1,"
-                   "o0x0)->float32"},
-        AnchorCase{"Blocked",
-                   "conv2d_transpose(float32[1,4,3,3]NCHW,float32[4,8,3,3]IOHW,s2x2,p1x1x1x1,d1x1,g1,"
-                   "o0x0)->float32",
-                   "", Form("NCHW4c", "OIHW4i8o", "NCHW8c")}),
+        AnchorCase{
+            "Plain",
+            "conv2d_transpose(float32[1,3,4,5]NCHW,float32[3,4,3,3]IOHW,s2x2,p1x1x1x1,d1x1,g1,"
+            "o1x0)->float32",
+            "add(channel:float32);tanh"},
+        AnchorCase{
+            "Groups",
+            "conv2d_transpose(float32[1,4,3,3]NCHW,float32[4,3,3,2]IOHW,s1x3,p0x1x0x0,d2x1,g2,"
+            "o0x0)->float32"},
+        AnchorCase{
+            "PadsBeyondKernel",
+            "conv2d_transpose(int8[1,2,6,6]NCHW,int8[2,2,2,2]IOHW,s2x2,p2x2x2x2,d1x1,g1,o0x0)"
+            "->int32"},
+        AnchorCase{
+            "OneRow",
+            "conv2d_transpose(float32[1,2,1,3]NCHW,float32[2,3,4,4]IOHW,s2x2,p1x1x1x1,d1x1,g1,"
+            "o0x0)->float32"},
+        AnchorCase{
+            "Blocked",
+            "conv2d_transpose(float32[1,4,3,3]NCHW,float32[4,8,3,3]IOHW,s2x2,p1x1x1x1,d1x1,g1,"
+            "o0x0)->float32",
+            "", Form("NCHW4c", "OIHW4i8o", "NCHW8c")}),
     testing::PrintToStringParamName());
 
 constexpr const char* kDense = "dense(float32[3,10]MK,float32[9,10]NK)->float32";
@@ -245,8 +252,7 @@ INSTANTIATE_TEST_SUITE_P(
                    Form("", "NK4n", "")},
         AnchorCase{"DenseBlockedOutput", kDense, "add(channel:float32)",
                    Form("", "NK16n", "MN16n")},
-        AnchorCase{"DenseVnni", kDenseInt8, "add(channel:int32)",
-                   Shifted(Form("", "NK16n4k", ""))},
+        AnchorCase{"DenseVnni", kDenseInt8, "add(channel:int32)", Shifted(Form("", "NK16n4k", ""))},
         AnchorCase{"DenseInt16", kDenseInt8, "", As(kInt16, Form("", "NK8n2k", ""))},
         AnchorCase{"DenseTransposed", "dense(float32[4,3]KM,float32[4,5]KN)->float32"},
         AnchorCase{"DenseAccelerator",
@@ -261,16 +267,15 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(DefineAnchorTest, BodyIsAProductOfCastLoads) {
   const Workload w = *Workload::Parse(kConvInt8);
-  const Compute compute =
-      *DefineAnchor(w, {}, Shifted(Form("NCHW4c", "OIHW1i16o4i", "NCHW16c")));
+  const Compute compute = *DefineAnchor(w, {}, Shifted(Form("NCHW4c", "OIHW1i16o4i", "NCHW16c")));
   ASSERT_EQ(compute.stages.size(), 3u);
   EXPECT_EQ(compute.stages[0].name, "pad");
   EXPECT_EQ(compute.stages[2].name, "output");
   const ComputeOp& reduce = compute.stages[1];
   EXPECT_EQ(reduce.name, "reduce");
-  EXPECT_EQ(ToString(reduce.body),
-            ToString(MakeCast(kInt32, reduce.body->args[0]->args[0])) + " * " +
-                ToString(MakeCast(kInt32, reduce.body->args[1]->args[0])));
+  EXPECT_EQ(ToString(reduce.body), ToString(MakeCast(kInt32, reduce.body->args[0]->args[0])) +
+                                       " * " +
+                                       ToString(MakeCast(kInt32, reduce.body->args[1]->args[0])));
   std::vector<std::string> names;
   for (const Axis& axis : reduce.reduce_axes) names.push_back(axis.var->name);
   EXPECT_EQ(names, (std::vector<std::string>{"ic", "kh", "kw", "ici", "icii"}));
@@ -310,9 +315,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "data layout NCDW, expected the dimensions NCHW with blocks of channels"},
         RefusedCase{"BlockedRows", kConv, Form("NCHW4h", "", ""),
                     "data layout NCHW4h, expected the dimensions NCHW with blocks of channels"},
-        RefusedCase{"ShiftedFloats", kDense, Shifted({}),
-                    "shifted data of dense(float32[3,10]MK,float32[9,10]NK)->float32, expected int8 "
-                    "data and constant int8 weights"},
+        RefusedCase{
+            "ShiftedFloats", kDense, Shifted({}),
+            "shifted data of dense(float32[3,10]MK,float32[9,10]NK)->float32, expected int8 "
+            "data and constant int8 weights"},
         RefusedCase{"NarrowMultiply", kConvInt8, As(kUInt8, {}),
                     "multiplying int8 x int8 as uint8, expected a type that holds both"},
         RefusedCase{"StraddlingGroups",

@@ -28,8 +28,7 @@ std::vector<Tensor> InputsOf(const OperatorCase& c) {
     inputs.push_back(RandomTensor(c.inputs[i], 10 + i));
     Tensor& input = inputs.back();
     const bool positive = c.op.kind == OpKind::kPow || c.op.kind == OpKind::kLog ||
-                          c.op.kind == OpKind::kSqrt ||
-                          (c.op.kind == OpKind::kBatchNorm && i == 4);
+                          c.op.kind == OpKind::kSqrt || (c.op.kind == OpKind::kBatchNorm && i == 4);
     const bool wide = input.dtype() == kInt32 && c.op.kind == OpKind::kFixedPointMultiply;
     const bool scaled = input.dtype().is_float() &&
                         (c.op.kind == OpKind::kSaturateCast || c.op.kind == OpKind::kRoundEven ||
@@ -102,23 +101,23 @@ std::vector<OperatorCase> CastCases() {
         // A plain cast of a float that does not fit the integer is undefined.
         if (kind == OpKind::kCast && from.is_float() && to.code == TypeCode::kUInt) continue;
         if (kind == OpKind::kCast && from.is_float() && to.bits < 16 && !to.is_bool()) continue;
-        cases.push_back({std::string(OpName(kind)) + "_" + DataTypeName(from) + "_to_" +
-                             DataTypeName(to),
-                         With(kind, [&](OpAttributes& a) { a.dtype = to; }),
-                         {Of(from, {50})}});
+        cases.push_back(
+            {std::string(OpName(kind)) + "_" + DataTypeName(from) + "_to_" + DataTypeName(to),
+             With(kind, [&](OpAttributes& a) { a.dtype = to; }),
+             {Of(from, {50})}});
       }
     }
   }
   for (std::int64_t shift : {-30, -8, -1, 0, 1, 2, 5}) {
     for (std::int64_t multiplier : {1 << 30, (1 << 30) + 12345, 0}) {
-      cases.push_back({"fixed_point_" + std::to_string(shift + 40) + "_" +
-                           std::to_string(multiplier),
-                       With(OpKind::kFixedPointMultiply,
-                            [&](OpAttributes& a) {
-                              a.shift = shift;
-                              a.multiplier = multiplier;
-                            }),
-                       {Of(kInt32, {60})}});
+      cases.push_back(
+          {"fixed_point_" + std::to_string(shift + 40) + "_" + std::to_string(multiplier),
+           With(OpKind::kFixedPointMultiply,
+                [&](OpAttributes& a) {
+                  a.shift = shift;
+                  a.multiplier = multiplier;
+                }),
+           {Of(kInt32, {60})}});
     }
   }
   return cases;
@@ -143,7 +142,8 @@ std::vector<OperatorCase> PoolCases() {
           a.data_layout = s.layout;
           a.pool_size = {3, 2}, a.strides = {2, 1}, a.padding = {1, 0, 2, 1};
         });
-        cases.push_back({std::string(OpName(kind)) + "_" + s.name + "_" + DataTypeName(dtype), op,
+        cases.push_back({std::string(OpName(kind)) + "_" + s.name + "_" + DataTypeName(dtype),
+                         op,
                          {Of(dtype, s.shape)}});
       }
     }
@@ -161,8 +161,9 @@ std::vector<OperatorCase> PoolCases() {
   };
   variant("ceil", [](OpAttributes& a) { a.ceil_mode = true; });
   variant("ceil_padded", [](OpAttributes& a) { a.ceil_mode = true, a.padding = {1, 1, 1, 1}; });
-  variant("include_pad",
-          [](OpAttributes& a) { a.count_include_pad = true, a.padding = {1, 2, 0, 1}; });
+  variant("include_pad", [](OpAttributes& a) {
+    a.count_include_pad = true, a.padding = {1, 2, 0, 1};
+  });
   variant("ceil_include_pad", [](OpAttributes& a) {
     a.ceil_mode = a.count_include_pad = true, a.padding = {1, 0, 1, 0};
   });
@@ -174,16 +175,16 @@ std::vector<OperatorCase> PoolCases() {
 std::vector<OperatorCase> ReduceCases() {
   std::vector<OperatorCase> cases;
   const std::vector<std::vector<std::int64_t>> axes{{}, {1}, {-1, 0}, {0, 1, 2}};
-  for (OpKind kind : {OpKind::kReduceMean, OpKind::kReduceSum, OpKind::kReduceMax,
-                      OpKind::kReduceMin}) {
+  for (OpKind kind :
+       {OpKind::kReduceMean, OpKind::kReduceSum, OpKind::kReduceMax, OpKind::kReduceMin}) {
     for (DataType dtype : {kFloat32, kInt8, kInt32}) {
       for (std::size_t i = 0; i < axes.size(); ++i) {
         for (bool keepdims : {false, true}) {
-          cases.push_back({std::string(OpName(kind)) + "_" + DataTypeName(dtype) + "_" +
-                               std::to_string(i) + (keepdims ? "_keep" : ""),
-                           With(kind,
-                                [&](OpAttributes& a) { a.axes = axes[i], a.keepdims = keepdims; }),
-                           {Of(dtype, {3, 4, 5})}});
+          cases.push_back(
+              {std::string(OpName(kind)) + "_" + DataTypeName(dtype) + "_" + std::to_string(i) +
+                   (keepdims ? "_keep" : ""),
+               With(kind, [&](OpAttributes& a) { a.axes = axes[i], a.keepdims = keepdims; }),
+               {Of(dtype, {3, 4, 5})}});
         }
       }
     }
@@ -197,24 +198,23 @@ std::vector<OperatorCase> ReduceCases() {
                          {Float({3, 4, 5})}});
       }
     }
-    cases.push_back({std::string(OpName(kind)) + "_vector", With(kind, [](OpAttributes&) {}),
-                     {Float({7})}});
+    cases.push_back(
+        {std::string(OpName(kind)) + "_vector", With(kind, [](OpAttributes&) {}), {Float({7})}});
   }
   for (int size : {1, 4, 5}) {
-    cases.push_back({"lrn_" + std::to_string(size),
-                     With(OpKind::kLrn,
-                          [&](OpAttributes& a) {
-                            a.size = size, a.alpha = 0.1, a.beta = 0.75, a.bias = 1;
-                          }),
-                     {Float({2, 6, 2, 3})}});
+    cases.push_back(
+        {"lrn_" + std::to_string(size),
+         With(OpKind::kLrn,
+              [&](OpAttributes& a) { a.size = size, a.alpha = 0.1, a.beta = 0.75, a.bias = 1; }),
+         {Float({2, 6, 2, 3})}});
   }
   for (int axis : {1, -1}) {
     const std::int64_t channels = axis == 1 ? 3 : 5;
-    cases.push_back({axis == 1 ? "batch_norm" : "batch_norm_last",
-                     With(OpKind::kBatchNorm,
-                          [&](OpAttributes& a) { a.axis = axis, a.epsilon = 1e-5; }),
-                     {Float({2, 3, 4, 5}), Float({channels}), Float({channels}), Float({channels}),
-                      Float({channels})}});
+    cases.push_back(
+        {axis == 1 ? "batch_norm" : "batch_norm_last",
+         With(OpKind::kBatchNorm, [&](OpAttributes& a) { a.axis = axis, a.epsilon = 1e-5; }),
+         {Float({2, 3, 4, 5}), Float({channels}), Float({channels}), Float({channels}),
+          Float({channels})}});
   }
   return cases;
 }
@@ -229,29 +229,48 @@ std::vector<OperatorCase> DataCases() {
     return With(OpKind::kLayoutTransform,
                 [&](A& a) { a.src_layout = from, a.dst_layout = to, a.new_shape = shape; });
   };
-  const auto gather = [](int axis) {
-    return With(OpKind::kGather, [&](A& a) { a.axis = axis; });
-  };
+  const auto gather = [](int axis) { return With(OpKind::kGather, [&](A& a) { a.axis = axis; }); };
   return {
       {"reshape_flatten", reshape({2, 60}), {Float({2, 3, 4, 5})}},
       {"reshape_split", reshape({2, 3, 2, 2, 5}), {Float({6, 20})}},
       {"reshape_straddle", reshape({4, 3}), {Of(kInt8, {2, 6})}},
       {"reshape_scalar", reshape({}), {Float({1, 1})}},
       {"reshape_from_scalar", reshape({1, 1}), {Float({})}},
-      {"transpose", With(OpKind::kTranspose, [](A& a) { a.axes = {2, 0, -2}; }),
+      {"transpose",
+       With(OpKind::kTranspose,
+            [](A& a) {
+              a.axes = {2, 0, -2};
+            }),
        {Float({2, 3, 4})}},
-      {"broadcast_to", With(OpKind::kBroadcastTo, [](A& a) { a.new_shape = {4, 2, 3}; }),
+      {"broadcast_to",
+       With(OpKind::kBroadcastTo,
+            [](A& a) {
+              a.new_shape = {4, 2, 3};
+            }),
        {Float({2, 1})}},
-      {"concat", With(OpKind::kConcat, [](A& a) { a.axis = 1; }),
+      {"concat",
+       With(OpKind::kConcat, [](A& a) { a.axis = 1; }),
        {Float({2, 3, 2}), Float({2, 1, 2}), Float({2, 4, 2})}},
-      {"concat_last", With(OpKind::kConcat, [](A& a) { a.axis = -1; }),
+      {"concat_last",
+       With(OpKind::kConcat, [](A& a) { a.axis = -1; }),
        {Of(kInt64, {2, 3}), Of(kInt64, {2, 0}), Of(kInt64, {2, 2})}},
-      {"slice", With(OpKind::kSlice,
-                     [](A& a) { a.begin = {1, 4, 0}, a.end = {3, -1, 5}, a.steps = {1, -2, 2}; }),
+      {"slice",
+       With(OpKind::kSlice,
+            [](A& a) {
+              a.begin = {1, 4, 0}, a.end = {3, -1, 5}, a.steps = {1, -2, 2};
+            }),
        {Float({3, 5, 5})}},
-      {"pad", With(OpKind::kPad, [](A& a) { a.pad_width = {0, 0, 1, 2}, a.pad_value = 3.5; }),
+      {"pad",
+       With(OpKind::kPad,
+            [](A& a) {
+              a.pad_width = {0, 0, 1, 2}, a.pad_value = 3.5;
+            }),
        {Float({2, 3})}},
-      {"pad_int8", With(OpKind::kPad, [](A& a) { a.pad_width = {1, 0}, a.pad_value = -7; }),
+      {"pad_int8",
+       With(OpKind::kPad,
+            [](A& a) {
+              a.pad_width = {1, 0}, a.pad_value = -7;
+            }),
        {Of(kInt8, {4})}},
       {"layout_block", transform("NCHW", "NCHW4c"), {Float({1, 8, 2, 3})}},
       {"layout_round_up", transform("NCHW", "NCHW8c"), {Float({2, 3, 2, 2})}},
@@ -282,8 +301,8 @@ INSTANTIATE_TEST_SUITE_P(Data, OperatorTest, testing::ValuesIn(DataCases()),
 
 TEST(DefineOperatorTest, EveryKindHasACase) {
   std::set<OpKind> covered;
-  for (const auto& cases : {ElementwiseCases(), CastCases(), PoolCases(), ReduceCases(),
-                            DataCases()}) {
+  for (const auto& cases :
+       {ElementwiseCases(), CastCases(), PoolCases(), ReduceCases(), DataCases()}) {
     for (const OperatorCase& c : cases) covered.insert(c.op.kind);
   }
   for (int i = 0; i <= static_cast<int>(OpKind::kIdentity); ++i) {

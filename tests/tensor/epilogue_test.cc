@@ -47,14 +47,16 @@ TEST_P(EpilogueRejectTest, SaysWhereAndWhat) {
 INSTANTIATE_TEST_SUITE_P(
     Texts, EpilogueRejectTest,
     testing::Values(
-        RejectCase{"Unknown", "relu;relu7",
-                   "epilogue 'relu;relu7': position 5: expected an elementwise operator such as relu"},
+        RejectCase{
+            "Unknown", "relu;relu7",
+            "epilogue 'relu;relu7': position 5: expected an elementwise operator such as relu"},
         RejectCase{"NotElementwise", "softmax",
                    "epilogue 'softmax': position 0: expected an elementwise operator such as relu"},
         RejectCase{"NoOperand", "add", "epilogue 'add': position 3: expected '('"},
         RejectCase{"Operand", "add(row)", "epilogue 'add(row)': position 4: expected a number"},
-        RejectCase{"OperandType", "add(channel:int7)",
-                   "epilogue 'add(channel:int7)': position 12: expected an element type such as int8"},
+        RejectCase{
+            "OperandType", "add(channel:int7)",
+            "epilogue 'add(channel:int7)': position 12: expected an element type such as int8"},
         RejectCase{"NaN", "add(nan)",
                    "epilogue 'add(nan)': position 7: expected a number that is not NaN"},
         RejectCase{"Open", "clip(0,6", "epilogue 'clip(0,6': position 8: expected ')'"},

@@ -21,15 +21,24 @@ class Interpreter {
 
   Value Eval(const Expr& e) {
     switch (e->kind) {
-      case ExprKind::kInt: return {e->int_value, 0};
-      case ExprKind::kFloat: return {0, e->float_value};
-      case ExprKind::kVar: return {vars.at(e.get()), 0};
-      case ExprKind::kSelect: return Eval(e->args[0]).i != 0 ? Eval(e->args[1]) : Eval(e->args[2]);
-      case ExprKind::kNot: return {Eval(e->args[0]).i == 0 ? 1 : 0, 0};
-      case ExprKind::kLoad: return Load(e);
-      case ExprKind::kCast: return Cast(e->args[0].dtype(), e->dtype, Eval(e->args[0]));
-      case ExprKind::kCall: return {0, Round(e->dtype, Call(e))};
-      default: return Binary(e);
+      case ExprKind::kInt:
+        return {e->int_value, 0};
+      case ExprKind::kFloat:
+        return {0, e->float_value};
+      case ExprKind::kVar:
+        return {vars.at(e.get()), 0};
+      case ExprKind::kSelect:
+        return Eval(e->args[0]).i != 0 ? Eval(e->args[1]) : Eval(e->args[2]);
+      case ExprKind::kNot:
+        return {Eval(e->args[0]).i == 0 ? 1 : 0, 0};
+      case ExprKind::kLoad:
+        return Load(e);
+      case ExprKind::kCast:
+        return Cast(e->args[0].dtype(), e->dtype, Eval(e->args[0]));
+      case ExprKind::kCall:
+        return {0, Round(e->dtype, Call(e))};
+      default:
+        return Binary(e);
     }
   }
 
@@ -110,17 +119,28 @@ class Interpreter {
       return {*folded, 0};
     }
     switch (e->kind) {
-      case ExprKind::kAdd: return {0, Round(dtype, a.f + b.f)};
-      case ExprKind::kSub: return {0, Round(dtype, a.f - b.f)};
-      case ExprKind::kMul: return {0, Round(dtype, a.f * b.f)};
-      case ExprKind::kDiv: return {0, Round(dtype, a.f / b.f)};
-      case ExprKind::kMin: return {0, std::fmin(a.f, b.f)};
-      case ExprKind::kMax: return {0, std::fmax(a.f, b.f)};
-      case ExprKind::kEq: return {a.f == b.f, 0};
-      case ExprKind::kNe: return {a.f != b.f, 0};
-      case ExprKind::kLt: return {a.f < b.f, 0};
-      case ExprKind::kLe: return {a.f <= b.f, 0};
-      default: TW_CHECK(false, "float operation");
+      case ExprKind::kAdd:
+        return {0, Round(dtype, a.f + b.f)};
+      case ExprKind::kSub:
+        return {0, Round(dtype, a.f - b.f)};
+      case ExprKind::kMul:
+        return {0, Round(dtype, a.f * b.f)};
+      case ExprKind::kDiv:
+        return {0, Round(dtype, a.f / b.f)};
+      case ExprKind::kMin:
+        return {0, std::fmin(a.f, b.f)};
+      case ExprKind::kMax:
+        return {0, std::fmax(a.f, b.f)};
+      case ExprKind::kEq:
+        return {a.f == b.f, 0};
+      case ExprKind::kNe:
+        return {a.f != b.f, 0};
+      case ExprKind::kLt:
+        return {a.f < b.f, 0};
+      case ExprKind::kLe:
+        return {a.f <= b.f, 0};
+      default:
+        TW_CHECK(false, "float operation");
     }
   }
 };
@@ -145,9 +165,12 @@ Value Combine(Combiner combiner, DataType dtype, Value a, Value b) {
     case Combiner::kSum:
       if (real) return {0, Interpreter::Round(dtype, a.f + b.f)};
       return {WrapToType(dtype, a.i + b.i), 0};
-    case Combiner::kMax: return real ? Value{0, std::fmax(a.f, b.f)} : Value{std::max(a.i, b.i), 0};
-    case Combiner::kMin: return real ? Value{0, std::fmin(a.f, b.f)} : Value{std::min(a.i, b.i), 0};
-    case Combiner::kNone: break;
+    case Combiner::kMax:
+      return real ? Value{0, std::fmax(a.f, b.f)} : Value{std::max(a.i, b.i), 0};
+    case Combiner::kMin:
+      return real ? Value{0, std::fmin(a.f, b.f)} : Value{std::min(a.i, b.i), 0};
+    case Combiner::kNone:
+      break;
   }
   return b;
 }

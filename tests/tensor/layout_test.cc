@@ -66,7 +66,8 @@ INSTANTIATE_TEST_SUITE_P(
         RejectCase{"Empty", "", "layout '': empty, expected letters such as NCHW16c"},
         RejectCase{"Twice", "NCHWC", "layout 'NCHWC': dimension C appears twice"},
         RejectCase{"Lower", "NCHWc", "layout 'NCHWc': unexpected character at position 4"},
-        RejectCase{"NoLetter", "NCHW16", "layout 'NCHW16': expected a lower-case letter after a block"},
+        RejectCase{"NoLetter", "NCHW16",
+                   "layout 'NCHW16': expected a lower-case letter after a block"},
         RejectCase{"Zero", "NCHW0c", "layout 'NCHW0c': block out of range, expected 1 to 1048576"},
         RejectCase{"Huge", "NCHW99999999999999999999c",
                    "layout 'NCHW99999999999999999999c': block out of range, expected 1 to 1048576"},
@@ -89,8 +90,7 @@ TEST_P(TransformTest, ThereAndBackIsTheSame) {
   const Layout from = *Layout::Parse(c.from);
   // Only logical positions hold values: those that rounding added are zero.
   const std::string plain = from.primal();
-  const Tensor source =
-      *TransformLayout(RandomTensor({c.logical, kInt16}, 3, 1000), plain, c.from);
+  const Tensor source = *TransformLayout(RandomTensor({c.logical, kInt16}, 3, 1000), plain, c.from);
   const auto there = TransformLayout(source, c.from, c.to, c.logical);
   ASSERT_TRUE(there.ok()) << there.status().message();
   const std::string to_primal = Layout::Parse(c.to)->primal();

@@ -39,8 +39,8 @@ TEST_P(KeyTest, RoundTripsAndDescribes) {
   EXPECT_EQ(workload->op_name(), c.op);
   EXPECT_EQ(workload->OutputType()->ToString() + *workload->OutputLayout(), c.output);
   EXPECT_EQ(workload->macs(), c.macs);
-  const auto again = Workload::FromOperator(workload->ToOperator(), workload->data,
-                                            workload->weight);
+  const auto again =
+      Workload::FromOperator(workload->ToOperator(), workload->data, workload->weight);
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(*again, *workload);
 }
@@ -68,10 +68,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "conv2d(int8[1,4,56,56,1,16]NCHW1n16c,int8[8,4,1,1,16,16]OIHW16o16i,s2x2,p0x0x0x0,"
                 "d1x1,g1)->int32",
                 "conv2d", "int32[1,8,28,28,1,16]NCHW1n16c", 6422528},
-        KeyCase{"BlocksDiffer",
-                "conv2d(int16[1,1,258,258,3]NCHW3c,int16[4,1,3,3,3,8]OIHW3i8o,s2x2,p0x0x0x0,d1x1,g1)"
-                "->int32",
-                "conv2d", "int32[1,4,128,128,8]NCHW8c", 14155776},
+        KeyCase{
+            "BlocksDiffer",
+            "conv2d(int16[1,1,258,258,3]NCHW3c,int16[4,1,3,3,3,8]OIHW3i8o,s2x2,p0x0x0x0,d1x1,g1)"
+            "->int32",
+            "conv2d", "int32[1,4,128,128,8]NCHW8c", 14155776},
         KeyCase{"Transposed",
                 "conv2d_transpose(float32[1,8,4,4]NCHW,float32[8,6,3,3]IOHW,s2x2,p1x1x1x1,d1x1,g1,"
                 "o1x1)->float32",
@@ -110,16 +111,18 @@ INSTANTIATE_TEST_SUITE_P(
                    "float32"},
         RejectCase{"Truncated", "dense(float32[1,2]MK,float32[3,2]NK)",
                    "workload 'dense(float32[1,2]MK,float32[3,2]NK)': position 35: expected ')->'"},
-        RejectCase{"Trailing", "dense(float32[1,2]MK,float32[3,2]NK)->float32 ",
-                   "workload 'dense(float32[1,2]MK,float32[3,2]NK)->float32 ': position 45: expected "
-                   "the end"},
+        RejectCase{
+            "Trailing", "dense(float32[1,2]MK,float32[3,2]NK)->float32 ",
+            "workload 'dense(float32[1,2]MK,float32[3,2]NK)->float32 ': position 45: expected "
+            "the end"},
         RejectCase{"Shape", "dense(float32[1,2]MK,float32[3,4]NK)->float32",
                    "workload 'dense(float32[1,2]MK,float32[3,4]NK)->float32': dense: data "
                    "float32[1,2] and weight float32[3,4]: expected equal K"},
-        RejectCase{"Groups",
-                   "conv2d(float32[1,4,5,5]NCHW,float32[4,1,3,3]OIHW,s1x1,p0x0x0x0,d1x1,g4)->float32",
-                   "workload 'conv2d(float32[1,4,5,5]NCHW,float32[4,1,3,3]OIHW,s1x1,p0x0x0x0,d1x1,g4"
-                   ")->float32': named conv2d, expected depthwise_conv2d for its groups"},
+        RejectCase{
+            "Groups",
+            "conv2d(float32[1,4,5,5]NCHW,float32[4,1,3,3]OIHW,s1x1,p0x0x0x0,d1x1,g4)->float32",
+            "workload 'conv2d(float32[1,4,5,5]NCHW,float32[4,1,3,3]OIHW,s1x1,p0x0x0x0,d1x1,g4"
+            ")->float32': named conv2d, expected depthwise_conv2d for its groups"},
         RejectCase{"Sums", "dense(int8[1,2]MK,int8[3,2]NK)->int8",
                    "workload 'dense(int8[1,2]MK,int8[3,2]NK)->int8': dense: int8 x int8 -> int8, "
                    "expected one float type or integers with int32 sums"},
@@ -145,8 +148,8 @@ Workload FromJson(const Json& task) {
     a.data_layout = task["data_layout"].get<std::string>();
     a.kernel_layout = task["kernel_layout"].get<std::string>();
   }
-  auto workload = Workload::FromOperator(op, type("data", "data_dtype"),
-                                         type("weight", "weight_dtype"));
+  auto workload =
+      Workload::FromOperator(op, type("data", "data_dtype"), type("weight", "weight_dtype"));
   EXPECT_TRUE(workload.ok()) << workload.status().message();
   return *workload;
 }
@@ -223,11 +226,14 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         "('conv2d_packed.vta', ('TENSOR', (1, 4, 56, 56, 1, 16), 'int8'), ('TENSOR', (4, 4, 3, 3, "
         "16, 16), 'int8'), (1, 1), (1, 1, 1, 1), (1, 1), 'NCHW1n16c', 'int32')",
-        "('group_conv2d_packed.vta', ('TENSOR', (1, 4, 28, 28, 1, 16), 'int8'), ('TENSOR', (4, 1, 3,"
+        "('group_conv2d_packed.vta', ('TENSOR', (1, 4, 28, 28, 1, 16), 'int8'), ('TENSOR', (4, 1, "
+        "3,"
         " 3, 16, 16), 'int8'), (1, 1), (1, 1, 1, 1), (1, 1), 4, 'int32')",
-        "('conv2d_transpose_packed.vta', ('TENSOR', (1, 4, 4, 4, 1, 16), 'int8'), ('TENSOR', (4, 2, "
+        "('conv2d_transpose_packed.vta', ('TENSOR', (1, 4, 4, 4, 1, 16), 'int8'), ('TENSOR', (4, "
+        "2, "
         "4, 4, 16, 16), 'int8'), (2, 2), (1, 1, 1, 1), 'int32', (0, 0))",
-        "('dense_packed.vta', ('TENSOR', (1, 8, 1, 16), 'int8'), ('TENSOR', (4, 8, 16, 16), 'int8'),"
+        "('dense_packed.vta', ('TENSOR', (1, 8, 1, 16), 'int8'), ('TENSOR', (4, 8, 16, 16), "
+        "'int8'),"
         " None, 'int32')",
         "('group_conv2d_nchw.cuda', ('TENSOR', (1, 8, 5, 5), 'float32'), ('TENSOR', (8, 4, 3, 3), "
         "'float32'), (1, 1), (1, 1, 1, 1), (1, 1), 2, 'float32')",
@@ -283,9 +289,10 @@ INSTANTIATE_TEST_SUITE_P(
                    "tuples"},
         RejectCase{"Task", "('sort.x86',)",
                    "workload tuple '('sort.x86',)': unknown task 'sort.x86'"},
-        RejectCase{"Rank", "('dense_nopack.x86', ('TENSOR', (1, 2, 3), 'float32'))",
-                   "workload tuple '('dense_nopack.x86', ('TENSOR', (1, 2, 3), 'float32'))': item 2: "
-                   "expected a tensor of 2 dimensions"},
+        RejectCase{
+            "Rank", "('dense_nopack.x86', ('TENSOR', (1, 2, 3), 'float32'))",
+            "workload tuple '('dense_nopack.x86', ('TENSOR', (1, 2, 3), 'float32'))': item 2: "
+            "expected a tensor of 2 dimensions"},
         RejectCase{"Size", "('dense_nopack.x86', ('TENSOR', (1, -2), 'float32'))",
                    "workload tuple '('dense_nopack.x86', ('TENSOR', (1, -2), 'float32'))': item 2: "
                    "expected a tensor of integer sizes"}),
