@@ -17,6 +17,7 @@
 #include "measure/fault_hooks.h"
 #include "measure/parallel.h"
 #include "src/base/clock.h"
+#include "src/base/sanitizer.h"
 #include "src/runtime/loader.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/reference.h"
@@ -86,13 +87,11 @@ class Kernel final : public Subject {
 std::optional<Failure> Kernel::Load() {
   work_.report->phase = Phase::kLoading;
   std::int64_t limit = 0;
-#if !defined(__SANITIZE_ADDRESS__)
-  if (work_.memory_bytes > 0) {
+  if (work_.memory_bytes > 0 && !kHasShadowMemory) {
     limit = AddressSpaceBytes() + work_.memory_bytes;
     const rlimit bound{static_cast<rlim_t>(limit), static_cast<rlim_t>(limit)};
     ::setrlimit(RLIMIT_AS, &bound);
   }
-#endif
   for (const auto& set : work_.setup->inputs) {
     for (std::size_t i = 0; i < set.size(); ++i) known_.push_back({set[i], static_cast<int>(i)});
   }

@@ -12,8 +12,8 @@ namespace tilewright::measure {
 struct SamplingSettings {
   double batch_seconds = 50e-6;    ///< least duration of one sample: the clock ticks in about 50 ns
   double slice_seconds = 2e-3;     ///< samples between two canaries
-  double budget_seconds = 0.02;    ///< for a candidate that is not near the best
-  double contender_budget_seconds = 0.06;  ///< for one that may be the best
+  double budget_seconds = 0.015;   ///< for a candidate that is not near the best
+  double contender_budget_seconds = 0.04;  ///< for one that may be the best
   double contender_factor = 1.1;   ///< "near the best": at most this multiple of it
   double settled_noise = 0.01;     ///< stop when the interval's half-width is below this
   double worse_factor = 1.15;      ///< stop when the interval lies above this multiple of the best

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "measure/inputs.h"
+#include "src/base/sanitizer.h"
 #include "src/space/version.h"
 
 // The supervisor is a loop: take what the caller wants, give every idle worker its next order, wait
@@ -48,11 +49,7 @@ SubprocessOptions OptionsOf(const std::vector<std::string>& command, std::vector
   options.command = command;
   options.cores = std::move(cores);
   options.priority = priority;
-#if !defined(__SANITIZE_ADDRESS__)
-  options.address_space_bytes = memory_bytes;
-#else
-  (void)memory_bytes;
-#endif
+  options.address_space_bytes = kHasShadowMemory ? 0 : memory_bytes;
   return options;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "src/base/file.h"
+#include "src/base/sanitizer.h"
 #include "tests/measure/process_fixture.h"
 
 namespace tilewright::measure {
@@ -111,7 +112,11 @@ std::vector<FaultCase> WorkerFaults() {
 }
 
 /// Submits every case followed by a good candidate, and compares what became of them.
-void RunAll(const std::vector<FaultCase>& cases, ProcessMeasurerSettings settings) {
+void RunAll(std::vector<FaultCase> cases, ProcessMeasurerSettings settings) {
+  if (kHasShadowMemory) {
+    // Nothing bounds what a process with shadow memory takes: it would be the machine's memory.
+    std::erase_if(cases, [](const FaultCase& c) { return std::string(c.name).ends_with("memory"); });
+  }
   auto made = ProcessMeasurer::Create(std::move(settings));
   ASSERT_TRUE(made.ok()) << made.status().message();
   ProcessMeasurer& measurer = **made;

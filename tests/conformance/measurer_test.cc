@@ -1,0 +1,164 @@
+// What every device must do, whatever it is. A new device is one more line in kDevices.
+
+#include "measure/measurer.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "measure/null_measurer.h"
+#include "measure/process_measurer.h"
+#include "src/base/clock.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::measure {
+namespace {
+
+std::unique_ptr<Measurer> MakeCpu(Clock&) {
+  ProcessMeasurerSettings settings;
+  settings.build_command = {MEASURE_WORKER, "build"};
+  settings.run_command = {MEASURE_WORKER, "run"};
+  settings.build_limit_seconds = 60;
+  auto made = ProcessMeasurer::Create(settings);
+  TW_CHECK(made.ok(), made.status().message());
+  return *std::move(made);
+}
+
+std::unique_ptr<Measurer> MakeNull(Clock& clock) {
+  return std::make_unique<NullMeasurer>(clock, 1e-3);
+}
+
+struct Device {
+  const char* name;
+  std::unique_ptr<Measurer> (*make)(Clock&);
+  bool verifies;  // runs candidates and compares their results
+};
+constexpr std::array kDevices = {Device{"Cpu", &MakeCpu, true}, Device{"Null", &MakeNull, false}};
+
+class MeasurerConformance : public testing::TestWithParam<Device> {
+ protected:
+  MeasurerConformance() : measurer_(GetParam().make(clock_)) {}
+
+  static Candidate MakeCandidate() {
+    auto workload = Workload::Parse("dense(float32[1,64]MK,float32[48,64]NK)->float32");
+    auto target = Target::Parse("llvm");
+    TW_CHECK(workload.ok() && target.ok());
+    Candidate candidate;
+    candidate.task = {*workload, *target};
+    const auto templates = TemplatesFor(*workload, *target);
+    TW_CHECK(!templates.empty());
+    candidate.template_key = std::string(templates.front()->key);
+    candidate.template_version = templates.front()->version;
+    auto config = templates.front()->default_config(*workload, *target);
+    TW_CHECK(config.ok(), config.status().message());
+    candidate.config = *config;
+    return candidate;
+  }
+  Status Submit(std::uint64_t ticket, Candidate candidate, std::int64_t attempt = 0) {
+    Request request;
+    request.ticket = ticket;
+    request.candidate = std::move(candidate);
+    request.attempt = attempt;
+    return measurer_->Submit(std::move(request));
+  }
+  Reply Next() {
+    auto reply = measurer_->Next(120);
+    TW_CHECK(reply.ok(), reply.status().message());
+    TW_CHECK(reply->has_value(), "no trial came");
+    return std::move(**reply);
+  }
+
+  SystemClock clock_;
+  std::unique_ptr<Measurer> measurer_;
+};
+
+TEST_P(MeasurerConformance, NothingComesOfNothing) {
+  EXPECT_EQ(measurer_->in_flight(), 0);
+  EXPECT_GE(measurer_->capacity(), 1);
+  EXPECT_GE(measurer_->resolution(), 0);
+  auto reply = measurer_->Next(0);
+  ASSERT_TRUE(reply.ok());
+  EXPECT_FALSE(reply->has_value());
+}
+
+TEST_P(MeasurerConformance, EveryTicketComesBackOnceWithItsCandidate) {
+  std::set<std::uint64_t> tickets;
+  const int count = 2 * measurer_->capacity() + 1;
+  for (int i = 0; i < count; ++i) {
+    const auto ticket = static_cast<std::uint64_t>(1000 + 7 * i);
+    ASSERT_TRUE(Submit(ticket, MakeCandidate(), i).ok());
+    tickets.insert(ticket);
+  }
+  EXPECT_EQ(measurer_->in_flight(), count);
+  for (int left = count; left > 0; --left) {
+    const Reply reply = Next();
+    ASSERT_EQ(tickets.erase(reply.ticket), 1U);
+    EXPECT_EQ(measurer_->in_flight(), left - 1);
+    EXPECT_EQ(reply.trial.attempt, static_cast<std::int64_t>((reply.ticket - 1000) / 7));
+    EXPECT_EQ(reply.trial.candidate.config, MakeCandidate().config);
+    EXPECT_EQ(reply.trial.candidate.task, MakeCandidate().task);
+  }
+}
+
+TEST_P(MeasurerConformance, AGoodTrialIsComplete) {
+  ASSERT_TRUE(Submit(1, MakeCandidate()).ok());
+  const Trial trial = Next().trial;
+  EXPECT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
+  EXPECT_EQ(trial.reason, "");
+  EXPECT_NE(trial.metric, "");
+  EXPECT_FALSE(trial.samples.empty());
+  EXPECT_GT(trial.value, 0);
+  EXPECT_GE(trial.noise, 0);
+  EXPECT_EQ(trial.device, measurer_->device());
+  EXPECT_GT(trial.finished_unix_seconds, 0);
+  EXPECT_GT(trial.codegen_version, 0);
+  EXPECT_EQ(trial.verified, GetParam().verifies);
+}
+
+TEST_P(MeasurerConformance, ABadCandidateIsATrialWithAReasonAndNotAnError) {
+  Candidate candidate = MakeCandidate();
+  candidate.template_key = "no_such_template";
+  ASSERT_TRUE(Submit(1, candidate).ok());
+  const Trial trial = Next().trial;
+  EXPECT_EQ(trial.outcome, Outcome::kInvalid);
+  EXPECT_NE(trial.reason, "");
+  EXPECT_EQ(trial.reason.find('\n'), std::string::npos);
+  EXPECT_FALSE(trial.verified);
+  EXPECT_EQ(trial.value, 0);
+  ASSERT_TRUE(Submit(2, MakeCandidate()).ok());
+  EXPECT_EQ(Next().trial.outcome, Outcome::kOk);
+}
+
+TEST_P(MeasurerConformance, ARaceAnswersInItsOrder) {
+  Candidate bad = MakeCandidate();
+  bad.template_key = "no_such_template";
+  auto trials = measurer_->Race({MakeCandidate(), bad, MakeCandidate()});
+  ASSERT_TRUE(trials.ok()) << trials.status().message();
+  ASSERT_EQ(trials->size(), 3U);
+  EXPECT_EQ((*trials)[0].outcome, Outcome::kOk) << (*trials)[0].reason;
+  EXPECT_EQ((*trials)[1].outcome, Outcome::kInvalid);
+  EXPECT_EQ((*trials)[2].outcome, Outcome::kOk);
+  EXPECT_EQ(measurer_->in_flight(), 0);
+}
+
+TEST_P(MeasurerConformance, ThePartsOfTheTimeFitTheWhole) {
+  const TimeSplit before = measurer_->time_split();
+  ASSERT_TRUE(Submit(1, MakeCandidate()).ok());
+  (void)Next();
+  const TimeSplit after = measurer_->time_split();
+  EXPECT_GE(after.wall_seconds, before.wall_seconds);
+  for (double part : {after.runner_busy_seconds, after.builder_busy_seconds, after.idle_seconds}) {
+    EXPECT_GE(part, 0);
+    EXPECT_LE(part, after.wall_seconds + 1e-9);
+  }
+  EXPECT_LE(after.runner_timing_seconds, after.runner_busy_seconds + 1e-9);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, MeasurerConformance, testing::ValuesIn(kDevices),
+                         [](const auto& tested) { return tested.param.name; });
+
+}  // namespace
+}  // namespace tilewright::measure

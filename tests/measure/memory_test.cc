@@ -1,0 +1,105 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+
+#include "measure/guarded_memory.h"
+#include "measure/inputs.h"
+#include "src/base/file.h"
+
+namespace tilewright::measure {
+namespace {
+
+TEST(GuardedMemory, IsAlignedAndIntact) {
+  for (const std::int64_t bytes : {0, 1, 63, 64, 65, 4095, 4096, 4097, 100'000}) {
+    auto memory = GuardedMemory::Create(bytes);
+    ASSERT_TRUE(memory.ok());
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory->data()) % 64, 0U) << bytes;
+    memory->Poison(0xA5);
+    EXPECT_EQ(memory->FindDamage(), GuardedMemory::kIntact) << bytes;
+  }
+}
+
+TEST(GuardedMemory, ShowsWritesJustOutside) {
+  auto memory = GuardedMemory::Create(100);
+  ASSERT_TRUE(memory.ok());
+  memory->data()[-3] = std::byte{0};
+  EXPECT_EQ(memory->FindDamage(), -3);
+  memory->data()[-3] = std::byte{0xC7};
+  memory->data()[101] = std::byte{0};
+  EXPECT_EQ(memory->FindDamage(), 101);
+}
+
+TEST(GuardedMemoryDeathTest, FaultsBeyondTheEndAndWhenReadOnly) {
+  auto memory = GuardedMemory::Create(128);
+  ASSERT_TRUE(memory.ok());
+  volatile std::byte* data = memory->data();
+  EXPECT_DEATH(data[128] = std::byte{1}, "");
+  memory->SetReadOnly(true);
+  EXPECT_DEATH(data[0] = std::byte{1}, "");
+  memory->SetReadOnly(false);
+  data[0] = std::byte{1};
+}
+
+TEST(GuardedMemory, KnowsItsAddresses) {
+  auto memory = GuardedMemory::Create(128);
+  ASSERT_TRUE(memory.ok());
+  std::int64_t offset = 0;
+  EXPECT_TRUE(memory->Covers(memory->data() + 130, &offset));
+  EXPECT_EQ(offset, 130);
+  EXPECT_TRUE(memory->Covers(memory->data() - 10, &offset));
+  EXPECT_EQ(offset, -10);
+  EXPECT_FALSE(memory->Covers(&offset, &offset));
+}
+
+Workload Parsed(const char* key) {
+  auto workload = Workload::Parse(key);
+  TW_CHECK(workload.ok(), workload.status().message());
+  return *workload;
+}
+
+TEST(Inputs, AreTheSameEveryTimeAndDifferentPerSet) {
+  const Workload workload = Parsed("dense(int8[2,8]MK,int8[4,8]NK)->int32");
+  const Epilogue epilogue = *Epilogue::Parse("add(channel:int32);shift_right(channel:int32)");
+  auto first = MakeAnchorInputs(workload, epilogue, InputSet::kExtreme);
+  auto second = MakeAnchorInputs(workload, epilogue, InputSet::kExtreme);
+  auto random = MakeAnchorInputs(workload, epilogue, InputSet::kRandom);
+  auto zero = MakeAnchorInputs(workload, epilogue, InputSet::kZeroPoint);
+  ASSERT_TRUE(first.ok() && second.ok() && random.ok() && zero.ok());
+  ASSERT_EQ(first->operands.size(), 2U);
+  bool extremes = false, differ = false;
+  for (std::int64_t i = 0; i < first->data.elements(); ++i) {
+    EXPECT_EQ(first->data.At(i), second->data.At(i));
+    extremes |= first->data.At(i) == -128;
+    differ |= first->data.At(i) != random->data.At(i);
+    EXPECT_EQ(zero->data.At(i), 0);
+  }
+  EXPECT_TRUE(extremes && differ);
+  for (std::int64_t i = 0; i < 4; ++i) {
+    EXPECT_GE(first->operands[1].At(i), 0) << "a shift is within the type";
+    EXPECT_LT(first->operands[1].At(i), 16);
+  }
+}
+
+TEST(Inputs, ExpectedResultsComeBackFromTheirFile) {
+  const Workload workload = Parsed("dense(float32[2,8]MK,float32[4,8]NK)->float32");
+  const Epilogue epilogue = *Epilogue::Parse("relu");
+  auto folder = TemporaryFolder::Create("tilewright-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/expected";
+  auto expected = EvaluateExpected(workload, epilogue, 1);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  ASSERT_TRUE(WriteExpected(path, workload, epilogue, *expected).ok());
+  auto back = ReadExpected(path, workload, epilogue);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  for (std::size_t set = 0; set < kInputSets.size(); ++set) {
+    for (std::int64_t i = 0; i < 8; ++i) EXPECT_EQ((*back)[set].At(i), (*expected)[set].At(i));
+  }
+  EXPECT_EQ(ReadExpected(path, workload, Epilogue()).status().code(), StatusCode::kCorrupt);
+  ASSERT_EQ(::truncate(path.c_str(), 60), 0);
+  EXPECT_EQ(ReadExpected(path, workload, epilogue).status().code(), StatusCode::kCorrupt);
+}
+
+}  // namespace
+}  // namespace tilewright::measure

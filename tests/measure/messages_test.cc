@@ -1,0 +1,126 @@
+#include "measure/messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <limits>
+
+#include "measure/channel.h"
+#include "tests/measure/process_fixture.h"
+
+namespace tilewright::measure {
+namespace {
+
+KernelSpec MakeKernel() {
+  KernelSpec kernel;
+  kernel.workload = DenseCandidate().task.workload;
+  kernel.epilogue = *Epilogue::Parse("add(channel:float32);relu");
+  kernel.form = {"NCHW16c", "OIHW16i16o", "NCHW16c", kInt16, true};
+  kernel.parameters = {{{1, 2, 3}, kInt8}, {{}, kFloat32}};
+  kernel.artifact = "/tmp/a b.so";
+  kernel.symbol = "tw";
+  kernel.threads = 3;
+  return kernel;
+}
+
+TEST(Messages, ABuildOrderComesBackTheSame) {
+  BuildOrder order;
+  order.ticket = 12;
+  order.candidate = DenseCandidate();
+  order.candidate.template_version = 4;
+  order.path = "/tmp/x.so";
+  order.fault = ArtifactFault("crash");
+  auto back = BuildOrderFrom(*ParseJson(LineOf(ToJson(order))));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(back->ticket, 12U);
+  EXPECT_EQ(back->candidate.task, order.candidate.task);
+  EXPECT_EQ(back->candidate.config, order.candidate.config);
+  EXPECT_EQ(back->candidate.template_version, 4);
+  EXPECT_EQ(back->fault, order.fault);
+}
+
+TEST(Messages, ARunOrderComesBackTheSame) {
+  RunOrder order;
+  order.items.push_back({5, MakeKernel(), "/tmp/reference", 0.25, Fault()});
+  const std::string line = LineOf(ToJson(order));
+  EXPECT_EQ(line.find('\n'), line.size() - 1) << "one line";
+  auto back = RunOrderFrom(*ParseJson(line));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  ASSERT_EQ(back->items.size(), 1U);
+  const KernelSpec& kernel = back->items[0].kernel;
+  EXPECT_EQ(kernel.workload, MakeKernel().workload);
+  EXPECT_EQ(kernel.epilogue, MakeKernel().epilogue);
+  EXPECT_EQ(kernel.form, MakeKernel().form);
+  EXPECT_EQ(kernel.parameters, MakeKernel().parameters);
+  EXPECT_EQ(kernel.artifact, "/tmp/a b.so");
+  EXPECT_EQ(kernel.threads, 3);
+  EXPECT_EQ(back->items[0].best_seconds, 0.25);
+}
+
+TEST(Messages, AReplyWithNumbersJsonHasNotIsStillAMessage) {
+  RunReply reply;
+  reply.ticket = 1;
+  reply.max_abs_error = std::numeric_limits<double>::infinity();
+  reply.noise = std::numeric_limits<double>::quiet_NaN();
+  reply.reason = "broken \xff text";
+  auto back = RunReplyFrom(*ParseJson(LineOf(ToJson(reply))));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_GT(back->max_abs_error, 1e299);
+}
+
+TEST(Messages, WhatIsMissingOrWrongIsNamed) {
+  const auto message_of = [](const char* text) {
+    return RunReplyFrom(*ParseJson(text)).status().message();
+  };
+  EXPECT_EQ(message_of("{}"), "message: field ticket is missing");
+  EXPECT_EQ(message_of("{\"ticket\":\"1\"}"), "message: field ticket is of the wrong type");
+  EXPECT_EQ(message_of("[1]"), "message: expected an object");
+  EXPECT_EQ(message_of("{\"ticket\":1,\"outcome\":\"ok\"}"), "message: field reason is missing");
+}
+
+TEST(Messages, RunnerSettingsComeBackTheSame) {
+  RunWorkerSettings settings;
+  settings.cache_bytes = 123;
+  settings.sampling.flush_cache = true;
+  settings.sampling.max_samples = 7;
+  settings.sampling.settled_noise = 0.5;
+  auto back = RunWorkerSettingsFrom(*ParseJson(LineOf(ToJson(settings))));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(back->cache_bytes, 123);
+  EXPECT_TRUE(back->sampling.flush_cache);
+  EXPECT_EQ(back->sampling.max_samples, 7);
+  EXPECT_EQ(back->sampling.settled_noise, 0.5);
+}
+
+TEST(LineReader, LinesComeOutWhole) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  LineReader reader;
+  ASSERT_EQ(::write(ends[1], "one\ntw", 6), 6);
+  ASSERT_TRUE(reader.Fill(ends[0], /*blocking=*/true).ok());
+  EXPECT_EQ(reader.Next(), "one");
+  EXPECT_EQ(reader.Next(), std::nullopt);
+  EXPECT_EQ(reader.rest(), "tw");
+  ASSERT_EQ(::write(ends[1], "o\n\n", 3), 3);
+  ::close(ends[1]);
+  ASSERT_TRUE(reader.Fill(ends[0], /*blocking=*/true).ok());
+  EXPECT_EQ(reader.Next(), "two");
+  EXPECT_EQ(reader.Next(), "");
+  auto state = reader.Fill(ends[0], /*blocking=*/true);
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ(*state, LineReader::State::kClosed);
+  ::close(ends[0]);
+}
+
+TEST(WriteAll, AReaderThatDoesNotReadIsAnError) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const Status status = WriteAll(ends[1], std::string(1 << 20, 'x'), 0.05);
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+}  // namespace
+}  // namespace tilewright::measure
