@@ -74,29 +74,40 @@ Expr SimplifyWithConstant(ExprKind kind, const Expr& a, std::int64_t b) {
       }
       return Expr();
     case ExprKind::kDiv:
-    case ExprKind::kFloorDiv: return b == 1 ? a : Expr();
-    case ExprKind::kFloorMod: return b == 1 ? MakeInt(dtype, 0) : Expr();
+    case ExprKind::kFloorDiv:
+      return b == 1 ? a : Expr();
+    case ExprKind::kFloorMod:
+      return b == 1 ? MakeInt(dtype, 0) : Expr();
     case ExprKind::kShiftLeft:
-    case ExprKind::kShiftRight: return b == 0 ? a : Expr();
-    case ExprKind::kAnd: return b != 0 ? a : MakeInt(kBool, 0);
-    case ExprKind::kOr: return b != 0 ? MakeInt(kBool, 1) : a;
-    default: return Expr();
+    case ExprKind::kShiftRight:
+      return b == 0 ? a : Expr();
+    case ExprKind::kAnd:
+      return b != 0 ? a : MakeInt(kBool, 0);
+    case ExprKind::kOr:
+      return b != 0 ? MakeInt(kBool, 1) : a;
+    default:
+      return Expr();
   }
 }
 
 /// Operands the same node.
 Expr SimplifySame(ExprKind kind, const Expr& a) {
   switch (kind) {
-    case ExprKind::kSub: return a.dtype().is_float() ? Expr() : MakeInt(a.dtype(), 0);
+    case ExprKind::kSub:
+      return a.dtype().is_float() ? Expr() : MakeInt(a.dtype(), 0);
     case ExprKind::kMin:
     case ExprKind::kMax:
     case ExprKind::kAnd:
-    case ExprKind::kOr: return a;
+    case ExprKind::kOr:
+      return a;
     case ExprKind::kEq:
-    case ExprKind::kLe: return a.dtype().is_float() ? Expr() : MakeInt(kBool, 1);
+    case ExprKind::kLe:
+      return a.dtype().is_float() ? Expr() : MakeInt(kBool, 1);
     case ExprKind::kNe:
-    case ExprKind::kLt: return a.dtype().is_float() ? Expr() : MakeInt(kBool, 0);
-    default: return Expr();
+    case ExprKind::kLt:
+      return a.dtype().is_float() ? Expr() : MakeInt(kBool, 0);
+    default:
+      return Expr();
   }
 }
 
@@ -117,8 +128,10 @@ bool Commutes(ExprKind kind) {
     case ExprKind::kEq:
     case ExprKind::kNe:
     case ExprKind::kAnd:
-    case ExprKind::kOr: return true;
-    default: return false;
+    case ExprKind::kOr:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -199,8 +212,8 @@ Expr MakeBinary(ExprKind kind, Expr a, Expr b) {
   if (!simpler && a.Same(b)) simpler = SimplifySame(kind, a);
   if (simpler) return simpler;
   const bool truth = IsComparison(kind) || IsLogic(kind);
-  ExprNode node{.kind = kind, .dtype = truth ? kBool : a.dtype(), .name = {}, .buffer = {},
-                .args = {}};
+  ExprNode node{
+      .kind = kind, .dtype = truth ? kBool : a.dtype(), .name = {}, .buffer = {}, .args = {}};
   node.args.reserve(2);
   node.args.push_back(std::move(a));
   node.args.push_back(std::move(b));
@@ -212,8 +225,8 @@ Expr MakeSelect(Expr condition, Expr if_true, Expr if_false) {
   std::int64_t value = 0;
   if (condition.IsInt(&value)) return value != 0 ? if_true : if_false;
   if (if_true.Same(if_false)) return if_true;
-  ExprNode node{.kind = ExprKind::kSelect, .dtype = if_true.dtype(), .name = {}, .buffer = {},
-                .args = {}};
+  ExprNode node{
+      .kind = ExprKind::kSelect, .dtype = if_true.dtype(), .name = {}, .buffer = {}, .args = {}};
   node.args = {std::move(condition), std::move(if_true), std::move(if_false)};
   return MakeNode(std::move(node));
 }
@@ -229,8 +242,8 @@ Expr MakeNot(Expr a) {
 
 Expr MakeLoad(Buffer buffer, std::vector<Expr> indices) {
   TW_CHECK(indices.size() == buffer->shape.size(), buffer->name);
-  ExprNode node{.kind = ExprKind::kLoad, .dtype = buffer->dtype, .name = {}, .buffer = {},
-                .args = {}};
+  ExprNode node{
+      .kind = ExprKind::kLoad, .dtype = buffer->dtype, .name = {}, .buffer = {}, .args = {}};
   node.buffer = std::move(buffer);
   node.args = std::move(indices);
   return MakeNode(std::move(node));

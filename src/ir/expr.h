@@ -31,10 +31,10 @@ enum class ExprKind : std::uint8_t {
   kNot,
   kShiftLeft,
   kShiftRight,  ///< arithmetic for signed, logical for unsigned
-  kSelect,      ///< args = condition, if true, if false; a load in the arm not chosen is not executed
-  kLoad,        ///< buffer, args = one index per dimension
-  kCall,        ///< name = intrinsic: exp, log, sqrt, tanh, erf, pow, floor, ceil, round (half away
-                ///< from zero), rint (half to even), abs, fma, mulhi_s64 (high half of a product)
+  kSelect,  ///< args = condition, if true, if false; a load in the arm not chosen is not executed
+  kLoad,    ///< buffer, args = one index per dimension
+  kCall,    ///< name = intrinsic: exp, log, sqrt, tanh, erf, pow, floor, ceil, round (half away
+            ///< from zero), rint (half to even), abs, fma, mulhi_s64 (high half of a product)
 };
 
 enum class Scope : std::uint8_t {
@@ -65,7 +65,7 @@ class Expr {
   Expr() = default;
   explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
   /// Index constants: kInt64.
-  Expr(std::int64_t value);  // NOLINT: implicit by design
+  Expr(std::int64_t value);                                    // NOLINT: implicit by design
   Expr(int value) : Expr(static_cast<std::int64_t>(value)) {}  // NOLINT
 
   explicit operator bool() const { return node_ != nullptr; }
@@ -86,8 +86,8 @@ struct ExprNode {
   DataType dtype;
   std::int64_t int_value = 0;
   double float_value = 0;
-  std::string name;        // kVar, kCall
-  Buffer buffer;           // kLoad
+  std::string name;  // kVar, kCall
+  Buffer buffer;     // kLoad
   std::vector<Expr> args;
 };
 

@@ -37,32 +37,47 @@ std::int64_t WrapToType(DataType dtype, std::int64_t value) {
   return static_cast<std::int64_t>(shifted) >> unused;
 }
 
-std::optional<std::int64_t> FoldInt(ExprKind kind, DataType dtype, std::int64_t a,
-                                    std::int64_t b) {
+std::optional<std::int64_t> FoldInt(ExprKind kind, DataType dtype, std::int64_t a, std::int64_t b) {
   // Constants are kept sign- or zero-extended, so only 64-bit unsigned needs its own order.
   const bool wide = dtype.code == TypeCode::kUInt && dtype.bits == 64;
   if (wide && (a < 0 || b < 0)) return std::nullopt;
   const auto ua = static_cast<std::uint64_t>(a);
   const auto ub = static_cast<std::uint64_t>(b);
-  const auto wrap = [&](std::uint64_t v) { return WrapToType(dtype, static_cast<std::int64_t>(v)); };
+  const auto wrap = [&](std::uint64_t v) {
+    return WrapToType(dtype, static_cast<std::int64_t>(v));
+  };
   switch (kind) {
-    case ExprKind::kAdd: return wrap(ua + ub);
-    case ExprKind::kSub: return wrap(ua - ub);
-    case ExprKind::kMul: return wrap(ua * ub);
+    case ExprKind::kAdd:
+      return wrap(ua + ub);
+    case ExprKind::kSub:
+      return wrap(ua - ub);
+    case ExprKind::kMul:
+      return wrap(ua * ub);
     case ExprKind::kDiv:
     case ExprKind::kFloorDiv:
-    case ExprKind::kFloorMod: return FoldDivision(kind, a, b);
-    case ExprKind::kMin: return a < b ? a : b;
-    case ExprKind::kMax: return a < b ? b : a;
-    case ExprKind::kEq: return a == b;
-    case ExprKind::kNe: return a != b;
-    case ExprKind::kLt: return a < b;
-    case ExprKind::kLe: return a <= b;
-    case ExprKind::kAnd: return a != 0 && b != 0;
-    case ExprKind::kOr: return a != 0 || b != 0;
+    case ExprKind::kFloorMod:
+      return FoldDivision(kind, a, b);
+    case ExprKind::kMin:
+      return a < b ? a : b;
+    case ExprKind::kMax:
+      return a < b ? b : a;
+    case ExprKind::kEq:
+      return a == b;
+    case ExprKind::kNe:
+      return a != b;
+    case ExprKind::kLt:
+      return a < b;
+    case ExprKind::kLe:
+      return a <= b;
+    case ExprKind::kAnd:
+      return a != 0 && b != 0;
+    case ExprKind::kOr:
+      return a != 0 || b != 0;
     case ExprKind::kShiftLeft:
-    case ExprKind::kShiftRight: return FoldShift(kind, dtype, a, b);
-    default: return std::nullopt;
+    case ExprKind::kShiftRight:
+      return FoldShift(kind, dtype, a, b);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -70,13 +85,26 @@ std::optional<double> FoldFloat(ExprKind kind, DataType dtype, double a, double 
   if (std::isnan(a) || std::isnan(b) || dtype.bits < 32) return std::nullopt;
   double value = 0;
   switch (kind) {
-    case ExprKind::kAdd: value = a + b; break;
-    case ExprKind::kSub: value = a - b; break;
-    case ExprKind::kMul: value = a * b; break;
-    case ExprKind::kDiv: value = a / b; break;
-    case ExprKind::kMin: value = a < b ? a : b; break;
-    case ExprKind::kMax: value = a < b ? b : a; break;
-    default: return std::nullopt;
+    case ExprKind::kAdd:
+      value = a + b;
+      break;
+    case ExprKind::kSub:
+      value = a - b;
+      break;
+    case ExprKind::kMul:
+      value = a * b;
+      break;
+    case ExprKind::kDiv:
+      value = a / b;
+      break;
+    case ExprKind::kMin:
+      value = a < b ? a : b;
+      break;
+    case ExprKind::kMax:
+      value = a < b ? b : a;
+      break;
+    default:
+      return std::nullopt;
   }
   if (std::isnan(value)) return std::nullopt;
   // Rounding a double result of two floats to float gives the correctly rounded float.
@@ -85,11 +113,16 @@ std::optional<double> FoldFloat(ExprKind kind, DataType dtype, double a, double 
 
 std::optional<bool> FoldFloatComparison(ExprKind kind, double a, double b) {
   switch (kind) {
-    case ExprKind::kEq: return a == b;
-    case ExprKind::kNe: return a != b;
-    case ExprKind::kLt: return a < b;
-    case ExprKind::kLe: return a <= b;
-    default: return std::nullopt;
+    case ExprKind::kEq:
+      return a == b;
+    case ExprKind::kNe:
+      return a != b;
+    case ExprKind::kLt:
+      return a < b;
+    case ExprKind::kLe:
+      return a <= b;
+    default:
+      return std::nullopt;
   }
 }
 

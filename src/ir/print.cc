@@ -14,49 +14,76 @@ namespace {
 /// Binding strength as in C; a higher number binds tighter.
 int Precedence(ExprKind kind) {
   switch (kind) {
-    case ExprKind::kOr: return 1;
-    case ExprKind::kAnd: return 2;
+    case ExprKind::kOr:
+      return 1;
+    case ExprKind::kAnd:
+      return 2;
     case ExprKind::kEq:
-    case ExprKind::kNe: return 3;
+    case ExprKind::kNe:
+      return 3;
     case ExprKind::kLt:
-    case ExprKind::kLe: return 4;
+    case ExprKind::kLe:
+      return 4;
     case ExprKind::kShiftLeft:
-    case ExprKind::kShiftRight: return 5;
+    case ExprKind::kShiftRight:
+      return 5;
     case ExprKind::kAdd:
-    case ExprKind::kSub: return 6;
+    case ExprKind::kSub:
+      return 6;
     case ExprKind::kMul:
-    case ExprKind::kDiv: return 7;
-    default: return 9;
+    case ExprKind::kDiv:
+      return 7;
+    default:
+      return 9;
   }
 }
 
 /// Operator text between two operands; empty for those printed as a function.
 std::string_view Symbol(const ExprNode& node) {
   switch (node.kind) {
-    case ExprKind::kAdd: return " + ";
-    case ExprKind::kSub: return " - ";
-    case ExprKind::kMul: return node.dtype == kInt64 ? "*" : " * ";
-    case ExprKind::kDiv: return " / ";
-    case ExprKind::kEq: return " == ";
-    case ExprKind::kNe: return " != ";
-    case ExprKind::kLt: return " < ";
-    case ExprKind::kLe: return " <= ";
-    case ExprKind::kAnd: return " && ";
-    case ExprKind::kOr: return " || ";
-    case ExprKind::kShiftLeft: return " << ";
-    case ExprKind::kShiftRight: return " >> ";
-    default: return {};
+    case ExprKind::kAdd:
+      return " + ";
+    case ExprKind::kSub:
+      return " - ";
+    case ExprKind::kMul:
+      return node.dtype == kInt64 ? "*" : " * ";
+    case ExprKind::kDiv:
+      return " / ";
+    case ExprKind::kEq:
+      return " == ";
+    case ExprKind::kNe:
+      return " != ";
+    case ExprKind::kLt:
+      return " < ";
+    case ExprKind::kLe:
+      return " <= ";
+    case ExprKind::kAnd:
+      return " && ";
+    case ExprKind::kOr:
+      return " || ";
+    case ExprKind::kShiftLeft:
+      return " << ";
+    case ExprKind::kShiftRight:
+      return " >> ";
+    default:
+      return {};
   }
 }
 
 std::string_view FunctionName(const ExprNode& node) {
   switch (node.kind) {
-    case ExprKind::kFloorDiv: return "floordiv";
-    case ExprKind::kFloorMod: return "floormod";
-    case ExprKind::kMin: return "min";
-    case ExprKind::kMax: return "max";
-    case ExprKind::kSelect: return "select";
-    default: return node.name;
+    case ExprKind::kFloorDiv:
+      return "floordiv";
+    case ExprKind::kFloorMod:
+      return "floormod";
+    case ExprKind::kMin:
+      return "min";
+    case ExprKind::kMax:
+      return "max";
+    case ExprKind::kSelect:
+      return "select";
+    default:
+      return node.name;
   }
 }
 
@@ -126,9 +153,15 @@ void Print(const Expr& expr, int outer, std::string* out) {
   }
   const ExprNode& node = *expr;
   switch (node.kind) {
-    case ExprKind::kInt: PrintInt(node, out); return;
-    case ExprKind::kFloat: PrintFloat(node, out); return;
-    case ExprKind::kVar: *out += node.name; return;
+    case ExprKind::kInt:
+      PrintInt(node, out);
+      return;
+    case ExprKind::kFloat:
+      PrintFloat(node, out);
+      return;
+    case ExprKind::kVar:
+      *out += node.name;
+      return;
     case ExprKind::kCast:
       *out += DataTypeName(node.dtype) + "(";
       Print(node.args[0], 0, out);
@@ -143,7 +176,8 @@ void Print(const Expr& expr, int outer, std::string* out) {
       PrintList(node.args, out);
       *out += "]";
       return;
-    default: break;
+    default:
+      break;
   }
   if (!Symbol(node).empty()) {
     PrintBinary(node, outer, out);
@@ -157,26 +191,40 @@ void Print(const Expr& expr, int outer, std::string* out) {
 
 std::string_view LoopSuffix(LoopKind kind) {
   switch (kind) {
-    case LoopKind::kSerial: return "";
-    case LoopKind::kParallel: return " parallel";
-    case LoopKind::kVectorized: return " vectorized";
-    case LoopKind::kUnrolled: return " unrolled";
-    case LoopKind::kBlockX: return " block.x";
-    case LoopKind::kBlockY: return " block.y";
-    case LoopKind::kBlockZ: return " block.z";
-    case LoopKind::kThreadX: return " thread.x";
-    case LoopKind::kThreadY: return " thread.y";
-    case LoopKind::kThreadZ: return " thread.z";
-    case LoopKind::kVirtualThread: return " vthread";
+    case LoopKind::kSerial:
+      return "";
+    case LoopKind::kParallel:
+      return " parallel";
+    case LoopKind::kVectorized:
+      return " vectorized";
+    case LoopKind::kUnrolled:
+      return " unrolled";
+    case LoopKind::kBlockX:
+      return " block.x";
+    case LoopKind::kBlockY:
+      return " block.y";
+    case LoopKind::kBlockZ:
+      return " block.z";
+    case LoopKind::kThreadX:
+      return " thread.x";
+    case LoopKind::kThreadY:
+      return " thread.y";
+    case LoopKind::kThreadZ:
+      return " thread.z";
+    case LoopKind::kVirtualThread:
+      return " vthread";
   }
   return "";
 }
 
 std::string_view ScopeSuffix(Scope scope) {
   switch (scope) {
-    case Scope::kGlobal: return " global";
-    case Scope::kLocal: return " local";
-    case Scope::kShared: return " shared";
+    case Scope::kGlobal:
+      return " global";
+    case Scope::kLocal:
+      return " local";
+    case Scope::kShared:
+      return " shared";
   }
   return "";
 }
@@ -241,7 +289,8 @@ void PrintStmt(const Stmt& stmt, int depth, std::string* out) {
   }
   out->append(static_cast<std::size_t>(depth) * 2, ' ');
   switch (node.kind) {
-    case StmtKind::kBlock: break;
+    case StmtKind::kBlock:
+      break;
     case StmtKind::kFor:
       *out += "for " + node.var->name + " in 0.." + std::to_string(node.extent);
       *out += LoopSuffix(node.loop);
@@ -277,9 +326,13 @@ void PrintStmt(const Stmt& stmt, int depth, std::string* out) {
       PrintList(node.indices, out);
       *out += "]";
       break;
-    case StmtKind::kBarrier: *out += "barrier " + node.name; break;
+    case StmtKind::kBarrier:
+      *out += "barrier " + node.name;
+      break;
     case StmtKind::kCopy:
-    case StmtKind::kIntrinsic: PrintCall(node, out); break;
+    case StmtKind::kIntrinsic:
+      PrintCall(node, out);
+      break;
   }
   PrintAttributes(node, out);
   *out += "\n";
@@ -301,8 +354,8 @@ std::string ToString(const Stmt& stmt) {
 
 std::string ToString(const Program& program) {
   std::string out = program.name + "(";
-  const std::size_t inputs = program.parameters.size() -
-                             static_cast<std::size_t>(program.output_count);
+  const std::size_t inputs =
+      program.parameters.size() - static_cast<std::size_t>(program.output_count);
   for (std::size_t i = 0; i < program.parameters.size(); ++i) {
     if (i > 0) out += i == inputs ? " -> " : ", ";
     if (i == 0 && inputs == 0) out += "-> ";

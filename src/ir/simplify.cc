@@ -36,7 +36,8 @@ std::optional<Interval> Scaled(const Interval& interval, std::int64_t scale) {
 std::optional<Interval> AtomBounds(const Expr& atom, const Ranges& ranges) {
   if (const Interval* fact = ranges.FindFact(atom)) return *fact;
   switch (atom->kind) {
-    case ExprKind::kInt: return Interval{atom->int_value, atom->int_value};
+    case ExprKind::kInt:
+      return Interval{atom->int_value, atom->int_value};
     case ExprKind::kVar: {
       const Interval* found = ranges.Find(atom.get());
       return found != nullptr ? std::optional(*found) : std::nullopt;
@@ -73,7 +74,8 @@ std::optional<Interval> AtomBounds(const Expr& atom, const Ranges& ranges) {
       if (!a || !b) return std::nullopt;
       return Interval{std::min(a->min, b->min), std::max(a->max, b->max)};
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -242,8 +244,12 @@ void LinearForm::Add(const LinearForm& other, std::int64_t scale) {
 LinearForm LinearForm::Of(const Expr& expr, const Ranges& ranges) {
   LinearForm form;
   switch (expr->kind) {
-    case ExprKind::kInt: form.constant = expr->int_value; return form;
-    case ExprKind::kVar: form.terms.push_back({expr, 1}); return form;
+    case ExprKind::kInt:
+      form.constant = expr->int_value;
+      return form;
+    case ExprKind::kVar:
+      form.terms.push_back({expr, 1});
+      return form;
     case ExprKind::kAdd:
     case ExprKind::kSub:
       form = Of(expr->args[0], ranges);
@@ -277,7 +283,8 @@ LinearForm LinearForm::Of(const Expr& expr, const Ranges& ranges) {
       }
       return Of(simpler, ranges);
     }
-    default: break;
+    default:
+      break;
   }
   form.AddTerm(SimplifyOperands(expr, ranges), 1);
   return form;
@@ -338,7 +345,8 @@ Expr Simplify(const Expr& expr, const Ranges& ranges) {
     case ExprKind::kMax:
       if (expr.dtype() == kInt64) return LinearForm::Of(expr, ranges).ToExpr();
       return SimplifyOperands(expr, ranges);
-    default: return SimplifyOperands(expr, ranges);
+    default:
+      return SimplifyOperands(expr, ranges);
   }
 }
 

@@ -40,14 +40,20 @@ Expr WithArgs(const Expr& expr, std::vector<Expr> args) {
   switch (expr->kind) {
     case ExprKind::kInt:
     case ExprKind::kFloat:
-    case ExprKind::kVar: return expr;
-    case ExprKind::kCast: return MakeCast(expr->dtype, std::move(args[0]));
-    case ExprKind::kNot: return MakeNot(std::move(args[0]));
+    case ExprKind::kVar:
+      return expr;
+    case ExprKind::kCast:
+      return MakeCast(expr->dtype, std::move(args[0]));
+    case ExprKind::kNot:
+      return MakeNot(std::move(args[0]));
     case ExprKind::kSelect:
       return MakeSelect(std::move(args[0]), std::move(args[1]), std::move(args[2]));
-    case ExprKind::kLoad: return MakeLoad(expr->buffer, std::move(args));
-    case ExprKind::kCall: return MakeCall(expr->dtype, expr->name, std::move(args));
-    default: return MakeBinary(expr->kind, std::move(args[0]), std::move(args[1]));
+    case ExprKind::kLoad:
+      return MakeLoad(expr->buffer, std::move(args));
+    case ExprKind::kCall:
+      return MakeCall(expr->dtype, expr->name, std::move(args));
+    default:
+      return MakeBinary(expr->kind, std::move(args[0]), std::move(args[1]));
   }
 }
 

@@ -27,8 +27,7 @@ void Lowering::GrowPart(const Expr& load, const BoxMap& axes, std::optional<Part
   *part = std::move(needed);
 }
 
-std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nest,
-                                                                 std::size_t p) {
+std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nest, std::size_t p) {
   std::vector<std::optional<Part>> parts(schedule_.stages().size());
   const auto visit_loads = [&](const ComputeOp& op, const BoxMap& axes) {
     ForEachNode(op.body, [&](const Expr& node) {
@@ -44,8 +43,7 @@ std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nes
 
   BoxMap inner;  // loops inside the attach point
   for (std::size_t q = p; q < nest.leaf.size(); ++q) {
-    inner.emplace_back(nest.leaf[q].get(),
-                       Box{Expr(0), nest.loops.extent(nest.info->leaves[q])});
+    inner.emplace_back(nest.leaf[q].get(), Box{Expr(0), nest.loops.extent(nest.info->leaves[q])});
   }
   BoxMap axes;
   for (std::size_t a = 0; a < nest.axis.size(); ++a) {
@@ -71,7 +69,6 @@ std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nes
   }
   return parts;
 }
-
 
 Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
   std::vector<StageId> attached;
@@ -101,8 +98,8 @@ Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
     local_bytes_ += info.scope == Scope::kLocal ? buffer->bytes() : 0;
     workspace_bytes_ += info.scope == Scope::kGlobal ? buffer->bytes() : 0;
     if (local_bytes_ > limits_.max_local_bytes) {
-      return FailStage(*nest, "local buffers of " + std::to_string(local_bytes_) +
-                                  " bytes with '" + buffer->name + "', expected at most " +
+      return FailStage(*nest, "local buffers of " + std::to_string(local_bytes_) + " bytes with '" +
+                                  buffer->name + "', expected at most " +
                                   std::to_string(limits_.max_local_bytes));
     }
     realized_[static_cast<std::size_t>(id.index)] = {buffer, part->min};

@@ -22,17 +22,19 @@ Expr Identity(Combiner combiner, DataType dtype) {
   const bool is_unsigned = dtype.code == TypeCode::kUInt;
   // All ones is the largest unsigned and, shifted right, the largest signed integer.
   const std::int64_t largest =
-      is_unsigned ? -1
-                  : static_cast<std::int64_t>(~std::uint64_t{0} >> (65 - dtype.bits));
+      is_unsigned ? -1 : static_cast<std::int64_t>(~std::uint64_t{0} >> (65 - dtype.bits));
   const std::int64_t smallest = is_unsigned ? 0 : -largest - 1;
   return MakeInt(dtype, max ? smallest : largest);
 }
 
 Expr Combine(Combiner combiner, const Expr& accumulator, const Expr& value) {
   switch (combiner) {
-    case Combiner::kMax: return Max(accumulator, value);
-    case Combiner::kMin: return Min(accumulator, value);
-    default: return accumulator + value;
+    case Combiner::kMax:
+      return Max(accumulator, value);
+    case Combiner::kMin:
+      return Min(accumulator, value);
+    default:
+      return accumulator + value;
   }
 }
 
@@ -143,8 +145,9 @@ Stmt Lowering::EmitDot(const Nest& nest, std::size_t p) {
   std::vector<Expr> conditions;
   StripZeroTaps(nest.body, &conditions);
   if (!conditions.empty()) {
-    return fail("the product has zero padding inside; use skip_zero_taps, or keep the padding a "
-                "stage of its own");
+    return fail(
+        "the product has zero padding inside; use skip_zero_taps, or keep the padding a "
+        "stage of its own");
   }
   const auto operands = MatchDot(nest.info->op, *dot);
   if (!operands.ok()) return fail(operands.status().message());
@@ -153,10 +156,12 @@ Stmt Lowering::EmitDot(const Nest& nest, std::size_t p) {
   const auto a = DotRegion(RewriteBody(operands->a, nest), nest, p, 0, 1);
   const auto b = DotRegion(RewriteBody(operands->b, nest), nest, p, dot->depth, 1);
   if (!acc) return fail("the lanes of the sum are not consecutive in memory");
-  if (!a) return fail("the first factor is not " + std::to_string(dot->depth) +
-                      " consecutive elements, the same for all lanes");
-  if (!b) return fail("the second factor is not lanes x " + std::to_string(dot->depth) +
-                      " consecutive elements");
+  if (!a)
+    return fail("the first factor is not " + std::to_string(dot->depth) +
+                " consecutive elements, the same for all lanes");
+  if (!b)
+    return fail("the second factor is not lanes x " + std::to_string(dot->depth) +
+                " consecutive elements");
   return MakeIntrinsic(std::string(dot->name), {*acc, *a, *b});
 }
 
@@ -169,8 +174,7 @@ void Lowering::AppendPrefetches(const Nest& nest, std::size_t p, std::vector<Stm
     if (prefetch.loop != nest.info->leaves[p - 1] || var.IsInt()) continue;
     BoxMap inner;
     for (std::size_t q = p; q < nest.leaf.size(); ++q) {
-      inner.emplace_back(nest.leaf[q].get(),
-                         Box{Expr(0), nest.loops.extent(nest.info->leaves[q])});
+      inner.emplace_back(nest.leaf[q].get(), Box{Expr(0), nest.loops.extent(nest.info->leaves[q])});
     }
     const Substitution ahead{{var.get(), var + Expr(prefetch.distance)}};
     ForEachNode(nest.body, [&](const Expr& node) {

@@ -25,7 +25,9 @@ Status CheckLeaves(const Schedule& schedule, const Schedule::StageInfo& stage) {
     if (stage.tensorized.index >= 0) {
       return Refusal(stage, "vectorized loop '" + loop.name + "' beside a tensorized one");
     }
-    if (p + 1 != stage.leaves.size()) {
+    const auto inner = stage.leaves.begin() + static_cast<std::ptrdiff_t>(p) + 1;
+    if (std::any_of(inner, stage.leaves.end(),
+                    [&](LoopId other) { return schedule.loop(other).extent > 1; })) {
       return Refusal(stage, "vectorized loop '" + loop.name + "' is not innermost");
     }
   }
@@ -39,8 +41,8 @@ Status CheckLeaves(const Schedule& schedule, const Schedule::StageInfo& stage) {
 
 Status CheckAttachPoint(const Schedule& schedule, const Schedule::StageInfo& stage) {
   const auto& consumer = schedule.stage(stage.consumer);
-  const std::string at = "loop '" + schedule.loop(stage.at).name + "' of stage '" +
-                         consumer.op.name + "'";
+  const std::string at =
+      "loop '" + schedule.loop(stage.at).name + "' of stage '" + consumer.op.name + "'";
   if (consumer.attach == Attach::kInline) {
     return Refusal(stage, "computed at " + at + ", which is inlined");
   }

@@ -48,7 +48,8 @@ Expr StripZeroTaps(const Expr& product, std::vector<Expr>* conditions) {
       if (!IsZero(product->args[2]) || Loads(product->args[0])) return product;
       AppendConjuncts(product->args[0], conditions);
       return StripZeroTaps(product->args[1], conditions);
-    default: return product;
+    default:
+      return product;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "src/base/math.h"
+#include "src/ir/visit.h"
 #include "src/schedule/check.h"
 #include "src/schedule/dot.h"
 #include "src/schedule/lowering.h"
@@ -106,6 +107,28 @@ Stmt Lowering::EmitRange(Nest* nest, std::size_t p) {
     emit_edge(inside->max + 1, extent);
   }
   return MakeBlock(std::move(code));
+}
+
+/// True if a condition that skips a product becomes a constant when the short serial loop `p` is
+/// unrolled like those inside it: a branch per product costs more than the longer code.
+bool Lowering::UnrollingDecides(const Nest& nest, std::size_t p, const Nest::Guard& guard) const {
+  constexpr std::int64_t kLongestLoop = 5;        // columns of a common kernel
+  constexpr std::int64_t kMostStatements = 1024;  // of the unrolled code
+  if (!guard.update_only || nest.loops.extent(nest.info->leaves[p]) > kLongestLoop) return false;
+  std::int64_t statements = 1;
+  BoxMap unrolled;
+  for (std::size_t q = p; q < nest.leaf.size(); ++q) {
+    const LoopId leaf = nest.info->leaves[q];
+    const LoopKind kind = schedule_.loop(leaf).kind;
+    if (q != p && kind != LoopKind::kUnrolled) continue;
+    statements *= nest.loops.extent(leaf);
+    unrolled.emplace_back(nest.leaf[q].get(), Box());
+  }
+  bool decided = Mentions(guard.condition, {unrolled[0]}) && guard.depth > p + 1;
+  ForEachNode(guard.condition, [&](const Expr& node) {
+    if (node->kind == ExprKind::kVar) decided = decided && Mentions(node, unrolled);
+  });
+  return decided && statements <= kMostStatements;
 }
 
 }  // namespace tilewright

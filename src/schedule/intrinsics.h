@@ -13,7 +13,7 @@ namespace tilewright {
 /// `acc` is `lanes` consecutive elements.
 struct DotIntrinsic {
   std::string_view name;
-  int depth;        ///< products summed into one lane
+  int depth;  ///< products summed into one lane
   DataType a, b, acc;
 };
 

@@ -16,10 +16,12 @@ class StageLoops {
   using Relation = Schedule::Relation;
 
   /// axis_extents: one per axis, spatial then reduction, each at least 1.
-  StageLoops(const Schedule& schedule, StageId stage, const std::vector<std::int64_t>& axis_extents);
+  StageLoops(const Schedule& schedule, StageId stage,
+             const std::vector<std::int64_t>& axis_extents);
 
   std::int64_t extent(LoopId loop) const { return extents_[Slot(loop)]; }
-  /// Extent of the inner loop of a split or fuse in index arithmetic: parent = outer*factor + inner.
+  /// Extent of the inner loop of a split or fuse in index arithmetic: parent = outer*factor +
+  /// inner.
   std::int64_t factor(std::size_t relation) const { return factors_[relation]; }
   /// The leaves a loop's value depends on or decides, as a bit set of leaf positions; leaves of
   /// extent 1 are left out, unless a peeled tail made them so.
@@ -35,9 +37,7 @@ class StageLoops {
   void Restrict(std::size_t leaf, std::int64_t count);
 
  private:
-  std::size_t Slot(LoopId loop) const {
-    return static_cast<std::size_t>(loop.index - first_);
-  }
+  std::size_t Slot(LoopId loop) const { return static_cast<std::size_t>(loop.index - first_); }
   void Propagate();
 
   const Schedule::StageInfo* info_;

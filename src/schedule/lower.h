@@ -8,8 +8,8 @@
 namespace tilewright {
 
 struct LowerLimits {
-  std::int64_t max_local_bytes = 64 * 1024;      ///< of kLocal buffers of one thread
-  std::int64_t max_statements = 200'000;         ///< after unrolling, as an estimate
+  std::int64_t max_local_bytes = 64 * 1024;  ///< of kLocal buffers of one thread
+  std::int64_t max_statements = 200'000;     ///< after unrolling, as an estimate
   std::int64_t max_workspace_bytes = std::int64_t{1} << 32;
 };
 

@@ -23,20 +23,20 @@ struct Nest {
   /// What is emitted: until the outermost reduction loop both, then one after the other.
   enum class Part : std::uint8_t { kWhole, kInit, kUpdate };
   struct Guard {
-    Expr condition;           // null: always true
-    std::size_t depth = 0;    // how many leaves must be entered for all its variables to be known
-    bool update_only = false; // skips products, or concerns a reduction loop
+    Expr condition;            // null: always true
+    std::size_t depth = 0;     // how many leaves must be entered for all its variables to be known
+    bool update_only = false;  // skips products, or concerns a reduction loop
   };
 
   StageId stage;
   const Schedule::StageInfo* info;
   StageLoops loops;
-  std::vector<Expr> origin;   // per spatial axis: first index of the part that is computed
-  std::vector<std::int64_t> part_extents;            // per spatial axis
-  std::vector<std::pair<LoopId, Expr>> fixed;        // loops whose value is known by peeling
+  std::vector<Expr> origin;  // per spatial axis: first index of the part that is computed
+  std::vector<std::int64_t> part_extents;                // per spatial axis
+  std::vector<std::pair<LoopId, Expr>> fixed;            // loops whose value is known by peeling
   std::vector<std::pair<LoopId, std::int64_t>> offsets;  // first iteration of leaves cut in ranges
-  Expr body;                                         // without the taps below
-  std::vector<Expr> taps;                            // conditions of nonzero products
+  Expr body;                                             // without the taps below
+  std::vector<Expr> taps;                                // conditions of nonzero products
   Part part = Part::kWhole;
 
   // Refreshed where extents change:
@@ -77,7 +77,10 @@ class Lowering {
   bool WantsPeel(const Nest& nest, std::size_t relation) const;
   bool Active(const Nest& nest, const Nest::Guard& guard) const;
 
+  LoopKind KindOf(const Nest& nest, std::size_t p) const;
+
   // edges.cc
+  bool UnrollingDecides(const Nest& nest, std::size_t p, const Nest::Guard& guard) const;
   Stmt EmitRange(Nest* nest, std::size_t p);
   std::optional<Interval> InsideOf(const Nest& nest, std::size_t p);
   bool NarrowInside(const Expr& condition, const ComputeOp& op, const Part& part, const Expr& var,
@@ -107,7 +110,7 @@ class Lowering {
   // part for which that producer is large enough. What is computed at the attach point is a box
   // again and can stick out of it, though what is really needed does not.
   std::vector<std::vector<Part>> allowed_;
-  std::int64_t local_bytes_ = 0;    // allocated around the code at hand
+  std::int64_t local_bytes_ = 0;  // allocated around the code at hand
   std::int64_t workspace_bytes_ = 0;
   Status status_;
 };

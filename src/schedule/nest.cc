@@ -1,7 +1,7 @@
 // The loops of one stage, from the outermost in. At each level, in this order: guards whose
-// variables are known are placed, tails that can be told now are peeled (the code forks), stages computed
-// here are emitted, and the next loop is opened. A reduction forks into initialisation and update
-// just outside its outermost reduction loop.
+// variables are known are placed, tails that can be told now are peeled (the code forks), stages
+// computed here are emitted, and the next loop is opened. A reduction forks into initialisation and
+// update just outside its outermost reduction loop.
 
 #include <bit>
 
@@ -251,7 +251,7 @@ Stmt Lowering::EmitLevel(Nest* nest, std::size_t p, bool entered) {
   // Guards first: a branch takes every tile that is not full for the last one.
   const Expr guard = TakeGuards(nest, p);
   auto branch = EmitPeeledBranch(nest, p, entered);
-  Stmt code = branch ? std::move(*branch)
+  Stmt code = branch                                       ? std::move(*branch)
               : entered && nest->part != Nest::Part::kInit ? EmitAttached(nest, p)
                                                            : EmitLoop(nest, p);
   return guard ? MakeIf(guard, std::move(code)) : code;
@@ -279,21 +279,28 @@ Stmt Lowering::EmitLoop(Nest* nest, std::size_t p) {
   return EmitRange(nest, p);
 }
 
+/// How a loop is executed, given the conditions that are still to be placed inside it.
+LoopKind Lowering::KindOf(const Nest& nest, std::size_t p) const {
+  const LoopId id = nest.info->leaves[p];
+  const LoopKind kind =
+      id == nest.info->tensorized ? LoopKind::kVectorized : schedule_.loop(id).kind;
+  for (std::size_t i = 0; i < nest.guards.size(); ++i) {
+    const Nest::Guard& guard = nest.guards[i];
+    if (nest.emitted[i] || guard.depth <= p || !Active(nest, guard)) continue;
+    if (kind == LoopKind::kVectorized) return LoopKind::kSerial;
+    if (kind == LoopKind::kSerial && UnrollingDecides(nest, p, guard)) return LoopKind::kUnrolled;
+  }
+  return kind;
+}
+
 Stmt Lowering::EmitFor(Nest* nest, std::size_t p) {
   const LoopId id = nest->info->leaves[p];
-  const auto& loop = schedule_.loop(id);
   const std::int64_t extent = nest->loops.extent(id);
   if (extent == 1) return EmitLevel(nest, p + 1, true);
-  LoopKind kind = id == nest->info->tensorized ? LoopKind::kVectorized : loop.kind;
-  if (kind == LoopKind::kVectorized) {
-    for (std::size_t i = 0; i < nest->guards.size(); ++i) {
-      const Nest::Guard& guard = nest->guards[i];
-      if (!nest->emitted[i] && guard.depth > p && Active(*nest, guard)) kind = LoopKind::kSerial;
-    }
-  }
+  const LoopKind kind = KindOf(*nest, p);
   const Expr var = nest->leaf[p];
   Stmt body = EmitLevel(nest, p + 1, true);
-  return MakeFor(var, extent, kind, std::move(body), loop.pragmas);
+  return MakeFor(var, extent, kind, std::move(body), schedule_.loop(id).pragmas);
 }
 
 }  // namespace tilewright

@@ -7,17 +7,28 @@ namespace {
 
 std::string_view KindName(LoopKind kind) {
   switch (kind) {
-    case LoopKind::kSerial: return "";
-    case LoopKind::kParallel: return " parallel";
-    case LoopKind::kVectorized: return " vectorized";
-    case LoopKind::kUnrolled: return " unrolled";
-    case LoopKind::kBlockX: return " block.x";
-    case LoopKind::kBlockY: return " block.y";
-    case LoopKind::kBlockZ: return " block.z";
-    case LoopKind::kThreadX: return " thread.x";
-    case LoopKind::kThreadY: return " thread.y";
-    case LoopKind::kThreadZ: return " thread.z";
-    case LoopKind::kVirtualThread: return " vthread";
+    case LoopKind::kSerial:
+      return "";
+    case LoopKind::kParallel:
+      return " parallel";
+    case LoopKind::kVectorized:
+      return " vectorized";
+    case LoopKind::kUnrolled:
+      return " unrolled";
+    case LoopKind::kBlockX:
+      return " block.x";
+    case LoopKind::kBlockY:
+      return " block.y";
+    case LoopKind::kBlockZ:
+      return " block.z";
+    case LoopKind::kThreadX:
+      return " thread.x";
+    case LoopKind::kThreadY:
+      return " thread.y";
+    case LoopKind::kThreadZ:
+      return " thread.z";
+    case LoopKind::kVirtualThread:
+      return " vthread";
   }
   return "";
 }
@@ -49,7 +60,8 @@ std::string Schedule::ToString() const {
     }
     for (LoopId leaf : info.leaves) {
       const LoopInfo& l = loop(leaf);
-      out += "  loop " + l.name + " " + std::to_string(l.extent) + (l.reduction ? " reduction" : "");
+      out +=
+          "  loop " + l.name + " " + std::to_string(l.extent) + (l.reduction ? " reduction" : "");
       out += KindName(l.kind);
       if (leaf == info.tensorized) out += " " + info.intrinsic;
       for (const auto& [name, value] : l.pragmas) out += " " + name + "=" + std::to_string(value);

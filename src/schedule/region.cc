@@ -93,8 +93,7 @@ std::optional<LinearBox> LinearBoxOf(const LinearForm& form, const BoxMap& boxes
 bool Mentions(const Expr& expr, const BoxMap& boxes) {
   bool mentions = false;
   ForEachNode(expr, [&](const Expr& node) {
-    mentions =
-        mentions || (node->kind == ExprKind::kVar && FindBox(boxes, node.get()) != nullptr);
+    mentions = mentions || (node->kind == ExprKind::kVar && FindBox(boxes, node.get()) != nullptr);
   });
   return mentions;
 }

@@ -10,9 +10,12 @@ namespace {
 
 std::string_view ScopeName(Scope scope) {
   switch (scope) {
-    case Scope::kGlobal: return "global";
-    case Scope::kLocal: return "local";
-    case Scope::kShared: return "shared";
+    case Scope::kGlobal:
+      return "global";
+    case Scope::kLocal:
+      return "local";
+    case Scope::kShared:
+      return "shared";
   }
   return "";
 }
@@ -104,14 +107,14 @@ void Schedule::ComputeInline(StageId stage) {
   }
   for (StageInfo& reader : stages_) {
     if (!Reads(reader.op, info.op.output)) continue;
-    reader.op.body = ReplaceLoads(reader.op.body, info.op.output,
-                                  [&](const std::vector<Expr>& indices) {
-      Substitution substitution;
-      for (std::size_t i = 0; i < indices.size(); ++i) {
-        substitution.emplace_back(info.op.axes[i].var.get(), indices[i]);
-      }
-      return Substitute(info.op.body, substitution);
-    });
+    reader.op.body =
+        ReplaceLoads(reader.op.body, info.op.output, [&](const std::vector<Expr>& indices) {
+          Substitution substitution;
+          for (std::size_t i = 0; i < indices.size(); ++i) {
+            substitution.emplace_back(info.op.axes[i].var.get(), indices[i]);
+          }
+          return Substitute(info.op.body, substitution);
+        });
   }
   info.attach = Attach::kInline;
 }

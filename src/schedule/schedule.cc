@@ -18,8 +18,10 @@ bool IsBinding(LoopKind kind) {
     case LoopKind::kThreadX:
     case LoopKind::kThreadY:
     case LoopKind::kThreadZ:
-    case LoopKind::kVirtualThread: return true;
-    default: return false;
+    case LoopKind::kVirtualThread:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -273,8 +275,8 @@ void Schedule::Pragma(StageId stage, LoopId loop, std::string name, std::int64_t
   Mutable(loop).pragmas[std::move(name)] = value;
 }
 
-void Schedule::Prefetch(StageId stage, std::string_view buffer, LoopId loop,
-                        std::int64_t distance, int locality) {
+void Schedule::Prefetch(StageId stage, std::string_view buffer, LoopId loop, std::int64_t distance,
+                        int locality) {
   if (LeafOf(stage, loop, "prefetch") < 0) return;
   const auto& inputs = compute_.inputs;
   const bool known = std::any_of(inputs.begin(), inputs.end(),

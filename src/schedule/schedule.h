@@ -64,7 +64,8 @@ class Schedule {
   /// The given leaves take the places they occupy now, in the given order.
   void Reorder(StageId stage, const std::vector<LoopId>& order);
   void Parallel(StageId stage, LoopId loop);
-  /// At most one per stage, innermost, not a reduction (use a dot intrinsic or rfactor for those).
+  /// At most one per stage, innermost (but for loops of extent 1), not a reduction (use a dot
+  /// intrinsic or rfactor for those).
   void Vectorize(StageId stage, LoopId loop);
   void Unroll(StageId stage, LoopId loop);
   void Bind(StageId stage, LoopId loop, LoopKind thread);
@@ -74,8 +75,8 @@ class Schedule {
   /// Prefetch what the given input buffer is read at, `distance` iterations of `loop` ahead.
   void Prefetch(StageId stage, std::string_view buffer, LoopId loop, std::int64_t distance,
                 int locality = 3);
-  /// Replaces `loop` (the vector axis) and everything inside it, which must be one reduction loop of
-  /// the intrinsic's depth, by the intrinsic (src/schedule/intrinsics.h).
+  /// Replaces `loop` (the vector axis) and everything inside it, which must be one reduction loop
+  /// of the intrinsic's depth, by the intrinsic (src/schedule/intrinsics.h).
   void Tensorize(StageId stage, LoopId loop, std::string_view intrinsic);
 
   // --- relations of stages --------------------------------------------------------------------
@@ -93,8 +94,11 @@ class Schedule {
   /// axis of the new stage; `stage` then combines those. Call before splitting.
   StageId RFactor(StageId stage, int reduction, std::int64_t factor);
   void SetScope(StageId stage, Scope scope);
-  /// Zero padding by `select(inside, load, 0)` whose condition depends only on loops outside the
-  /// reduction's vector part: skip the product instead of multiplying by zero.
+  /// Zero padding by `select(inside, load, 0)` as a factor of a sum of products (inline the padding
+  /// first): skip the product instead of multiplying by zero. Conditions are placed in the
+  /// outermost loop where they are known. Where the sum is computed in a serial loop of its
+  /// consumer, the iterations without padding become a loop without conditions and the others code
+  /// of their own; there, short kernel loops are unrolled where that makes the conditions constant.
   void SkipZeroTaps(StageId stage);
 
   // --- for lowering, the summary and printing ---------------------------------------------------
@@ -119,7 +123,7 @@ class Schedule {
     int locality;
   };
   struct StageInfo {
-    ComputeOp op;                ///< op.output: what other bodies load; its scope is `scope` below
+    ComputeOp op;  ///< op.output: what other bodies load; its scope is `scope` below
     Scope scope = Scope::kGlobal;
     std::vector<LoopId> root;    // one per axis: spatial, then reduction
     std::vector<LoopId> leaves;  // outermost first

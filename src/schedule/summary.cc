@@ -21,7 +21,7 @@ namespace tilewright {
 namespace {
 
 struct Component {
-  int level = 0;             // of the loop among those around the stage's body
+  int level = 0;  // of the loop among those around the stage's body
   std::int64_t extent = 1;
   std::int64_t divisor = 1;  // iterations of the loop per step
 };
@@ -68,7 +68,7 @@ class Summarizer {
   /// One stage as it will execute.
   struct View {
     bool computed = false;
-    int prefix = 0;                    // loops of other stages around it
+    int prefix = 0;  // loops of other stages around it
     std::vector<SummaryLoop> loops;
     std::vector<int> level_of_leaf;    // how many loops (of extent > 1) are outside leaf p
     std::vector<Sum> axis;             // spatial, then reduction
@@ -81,14 +81,16 @@ class Summarizer {
   void MakeView(StageId id);
   void MakeAxes(const Schedule::StageInfo& info, const StageLoops& loops, View* view);
   void NeedLoads(StageId reader);
-  void Need(const Expr& load, const Schedule::StageInfo& reader, const View& view, StageId producer);
+  void Need(const Expr& load, const Schedule::StageInfo& reader, const View& view,
+            StageId producer);
   Sum SumOf(const Expr& index, const Schedule::StageInfo& info, const View& view);
   Sum Divide(const Sum& sum, std::int64_t divisor);
   Sum Modulo(const Sum& sum, std::int64_t divisor);
   std::int64_t Span(const Sum& sum, int from_level) const;
   std::int64_t Distinct(const Sum& sum, int from_level) const;
   SummaryStage Describe(StageId id);
-  SummaryAccess Access(const Buffer& buffer, std::vector<Sum> indices, const View& view, bool write);
+  SummaryAccess Access(const Buffer& buffer, std::vector<Sum> indices, const View& view,
+                       bool write);
 
   const Schedule& schedule_;
   std::vector<Component> components_;
@@ -154,7 +156,9 @@ Sum Summarizer::SumOf(const Expr& index, const Schedule::StageInfo& info, const 
   Sum sum;
   std::int64_t value = 0;
   switch (index->kind) {
-    case ExprKind::kInt: sum.constant = index->int_value; return sum;
+    case ExprKind::kInt:
+      sum.constant = index->int_value;
+      return sum;
     case ExprKind::kVar:
       for (std::size_t a = 0; a < view.axis.size(); ++a) {
         const auto& op = info.op;
@@ -182,7 +186,8 @@ Sum Summarizer::SumOf(const Expr& index, const Schedule::StageInfo& info, const 
       sum = SumOf(index->args[0], info, view);
       return sum.count > 0 ? sum : SumOf(index->args[1], info, view);
     }
-    default: break;
+    default:
+      break;
   }
   sum.whole = true;
   return sum;
@@ -231,9 +236,8 @@ void Summarizer::MakeView(StageId id) {
     const auto& consumer = schedule_.stage(info.consumer);
     const auto position = static_cast<std::size_t>(LeafPosition(consumer, info.at));
     // Levels count the loops before a leaf; one more leaf, the attach point itself, is outside.
-    view.prefix = position + 1 < outer.level_of_leaf.size()
-                      ? outer.level_of_leaf[position + 1]
-                      : static_cast<int>(outer.loops.size());
+    view.prefix = position + 1 < outer.level_of_leaf.size() ? outer.level_of_leaf[position + 1]
+                                                            : static_cast<int>(outer.loops.size());
     view.loops.assign(outer.loops.begin(), outer.loops.begin() + view.prefix);
   }
   std::vector<std::int64_t> extents;
@@ -344,8 +348,10 @@ std::int64_t ValueOps(const Expr& expr) {
     case ExprKind::kFloat:
     case ExprKind::kVar:
     case ExprKind::kCast:
-    case ExprKind::kSelect: return ops;
-    default: return ops + 1;
+    case ExprKind::kSelect:
+      return ops;
+    default:
+      return ops + 1;
   }
 }
 
@@ -367,8 +373,8 @@ SummaryStage Summarizer::Describe(StageId id) {
     stage.accesses.push_back(Access(node->buffer, std::move(indices), view, false));
   });
   const auto dimensions = static_cast<std::ptrdiff_t>(info.op.axes.size());
-  stage.accesses.push_back(Access(
-      info.op.output, {view.axis.begin(), view.axis.begin() + dimensions}, view, true));
+  stage.accesses.push_back(
+      Access(info.op.output, {view.axis.begin(), view.axis.begin() + dimensions}, view, true));
   stage.loops = view.loops;
   return stage;
 }

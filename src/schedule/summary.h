@@ -30,7 +30,8 @@ struct SummaryAccess {
 
 struct SummaryStage {
   std::string name;
-  std::vector<SummaryLoop> loops;  ///< outermost first, those of the stage it is attached to included
+  std::vector<SummaryLoop>
+      loops;  ///< outermost first, those of the stage it is attached to included
   std::vector<SummaryAccess> accesses;
   std::int64_t arithmetic_ops = 0;  ///< of one execution of the body
   std::int64_t local_bytes = 0;     ///< kLocal output it keeps

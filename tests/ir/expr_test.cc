@@ -81,11 +81,12 @@ TEST(StmtTest, PrintsNestedStatements) {
   const Expr i = MakeVar("i");
   const Expr j = MakeVar("j");
   Stmt store = MakeStore(a, {i, j}, MakeLoad(t, {j}));
-  Stmt body = MakeFor(i, 4, LoopKind::kParallel,
-                      MakeAllocate(t, MakeBlock({MakePrefetch(a, {i + 1, 0}, 2),
-                                                 MakeFor(j, 8, LoopKind::kVectorized,
-                                                         MakeIf(Lt(j, i), store, store))})),
-                      {{"unroll_explicit", 1}});
+  Stmt body = MakeFor(
+      i, 4, LoopKind::kParallel,
+      MakeAllocate(
+          t, MakeBlock({MakePrefetch(a, {i + 1, 0}, 2),
+                        MakeFor(j, 8, LoopKind::kVectorized, MakeIf(Lt(j, i), store, store))})),
+      {{"unroll_explicit", 1}});
   const Program program{"copy", {a}, 1, body};
   EXPECT_EQ(ToString(program), R"(copy(-> A: float32[4, 8]):
   for i in 0..4 parallel unroll_explicit=1:

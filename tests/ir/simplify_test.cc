@@ -71,14 +71,22 @@ Expr RandomIndex(Random* random, const std::vector<Expr>& vars, int depth) {
   const Expr b = RandomIndex(random, vars, depth - 1);
   const Expr c(static_cast<std::int64_t>(random->Below(8)) + 1);
   switch (random->Below(8)) {
-    case 0: return a - b;
-    case 1: return a * c;
-    case 2: return FloorDiv(a, c);
-    case 3: return FloorMod(a, c);
-    case 4: return Min(a, b);
-    case 5: return Max(a, b);
-    case 6: return MakeSelect(Lt(a, b), a + c, b);
-    default: return a + b;
+    case 0:
+      return a - b;
+    case 1:
+      return a * c;
+    case 2:
+      return FloorDiv(a, c);
+    case 3:
+      return FloorMod(a, c);
+    case 4:
+      return Min(a, b);
+    case 5:
+      return Max(a, b);
+    case 6:
+      return MakeSelect(Lt(a, b), a + c, b);
+    default:
+      return a + b;
   }
 }
 

@@ -39,9 +39,9 @@ Compute MakeConv(const ConvCase& c) {
   Compute compute;
   const Buffer data =
       MakeBuffer("data", kFloat32, {c.channel_blocks, c.height, c.width, c.channel_block});
-  const Buffer weight = MakeBuffer("weight", kFloat32,
-                                   {c.output_blocks, c.channel_blocks, c.kernel, c.kernel,
-                                    c.channel_block, c.output_block});
+  const Buffer weight = MakeBuffer(
+      "weight", kFloat32,
+      {c.output_blocks, c.channel_blocks, c.kernel, c.kernel, c.channel_block, c.output_block});
   const Buffer bias = MakeBuffer("bias", kFloat32, {c.output_blocks, c.output_block});
   compute.inputs = {data, weight, bias};
   Buffer source = data;
@@ -77,7 +77,8 @@ Compute MakeConv(const ConvCase& c) {
   Reduce(&conv, Combiner::kSum, std::move(reduce), std::move(body));
   ComputeOp output = MakeOp("output", kFloat32, axes());
   const auto o = Vars(output.axes);
-  output.body = Max(MakeLoad(conv.output, o) + MakeLoad(bias, {o[0], o[3]}), MakeFloat(kFloat32, 0));
+  output.body =
+      Max(MakeLoad(conv.output, o) + MakeLoad(bias, {o[0], o[3]}), MakeFloat(kFloat32, 0));
   compute.stages.push_back(std::move(conv));
   compute.stages.push_back(std::move(output));
   return compute;

@@ -8,7 +8,7 @@ namespace tilewright {
 /// Small tensor expressions built by hand, so that schedules are tested without the operators.
 
 struct ConvCase {
-  std::int64_t channel_blocks = 1, channel_block = 2;     // input
+  std::int64_t channel_blocks = 1, channel_block = 2;  // input
   std::int64_t output_blocks = 2, output_block = 4;
   std::int64_t height = 6, width = 7, kernel = 3;
   std::int64_t stride = 1, pad = 1, dilation = 1;

@@ -72,10 +72,14 @@ void Interpreter::EvaluateStage(const ComputeOp& op) {
     ForEachPoint(reductions, [&](const std::vector<double>& inner) {
       for (std::size_t d = 0; d < inner.size(); ++d) vars_[op.reduce_axes[d].var.get()] = inner[d];
       const double value = Value(op.body);
-      if (first) sum = value;
-      else if (op.combiner == Combiner::kMax) sum = std::max(sum, value);
-      else if (op.combiner == Combiner::kMin) sum = std::min(sum, value);
-      else sum += value;
+      if (first)
+        sum = value;
+      else if (op.combiner == Combiner::kMax)
+        sum = std::max(sum, value);
+      else if (op.combiner == Combiner::kMin)
+        sum = std::min(sum, value);
+      else
+        sum += value;
       first = false;
     });
     Store(op.output, point, sum);
@@ -137,19 +141,27 @@ void Interpreter::Execute(const Stmt& stmt) {
       }
       vars_.erase(node.var.get());
       break;
-    case StmtKind::kStore: Store(node.buffer, values(node.indices), Value(node.value)); break;
+    case StmtKind::kStore:
+      Store(node.buffer, values(node.indices), Value(node.value));
+      break;
     case StmtKind::kIf:
-      if (Value(node.condition) != 0) Execute(node.body[0]);
-      else if (node.body.size() > 1) Execute(node.body[1]);
+      if (Value(node.condition) != 0)
+        Execute(node.body[0]);
+      else if (node.body.size() > 1)
+        Execute(node.body[1]);
       break;
     case StmtKind::kAllocate:
       memory_[node.buffer.get()] = MemoryOf(node.buffer);
       Execute(node.body[0]);
       memory_.erase(node.buffer.get());
       break;
-    case StmtKind::kIntrinsic: ExecuteDot(node); break;
-    case StmtKind::kPrefetch: break;
-    default: Fail("statement the interpreter does not know");
+    case StmtKind::kIntrinsic:
+      ExecuteDot(node);
+      break;
+    case StmtKind::kPrefetch:
+      break;
+    default:
+      Fail("statement the interpreter does not know");
   }
 }
 
@@ -187,27 +199,37 @@ double Interpreter::Binary(const Expr& expr) {
   const double b = Value(expr->args[1]);
   const DataType dtype = expr->args[0].dtype();
   if (!dtype.is_float()) {
-    const auto value = FoldInt(expr->kind, dtype, static_cast<std::int64_t>(a),
-                               static_cast<std::int64_t>(b));
+    const auto value =
+        FoldInt(expr->kind, dtype, static_cast<std::int64_t>(a), static_cast<std::int64_t>(b));
     if (!value) Fail("integer operation without a value");
     return static_cast<double>(value.value_or(0));
   }
   if (const auto truth = FoldFloatComparison(expr->kind, a, b)) return *truth ? 1 : 0;
   switch (expr->kind) {
-    case ExprKind::kAdd: return a + b;
-    case ExprKind::kSub: return a - b;
-    case ExprKind::kMul: return a * b;
-    case ExprKind::kDiv: return a / b;
-    case ExprKind::kMin: return std::min(a, b);
-    case ExprKind::kMax: return std::max(a, b);
-    default: Fail("operator the interpreter does not know"); return 0;
+    case ExprKind::kAdd:
+      return a + b;
+    case ExprKind::kSub:
+      return a - b;
+    case ExprKind::kMul:
+      return a * b;
+    case ExprKind::kDiv:
+      return a / b;
+    case ExprKind::kMin:
+      return std::min(a, b);
+    case ExprKind::kMax:
+      return std::max(a, b);
+    default:
+      Fail("operator the interpreter does not know");
+      return 0;
   }
 }
 
 double Interpreter::Value(const Expr& expr) {
   switch (expr->kind) {
-    case ExprKind::kInt: return static_cast<double>(expr->int_value);
-    case ExprKind::kFloat: return expr->float_value;
+    case ExprKind::kInt:
+      return static_cast<double>(expr->int_value);
+    case ExprKind::kFloat:
+      return expr->float_value;
     case ExprKind::kVar: {
       const auto found = vars_.find(expr.get());
       if (found == vars_.end()) Fail("variable " + expr->name + " outside its loop");
@@ -218,8 +240,10 @@ double Interpreter::Value(const Expr& expr) {
       if (expr->dtype.is_float()) return value;
       return static_cast<double>(WrapToType(expr->dtype, static_cast<std::int64_t>(value)));
     }
-    case ExprKind::kNot: return Value(expr->args[0]) == 0;
-    case ExprKind::kSelect: return Value(expr->args[Value(expr->args[0]) != 0 ? 1 : 2]);
+    case ExprKind::kNot:
+      return Value(expr->args[0]) == 0;
+    case ExprKind::kSelect:
+      return Value(expr->args[Value(expr->args[0]) != 0 ? 1 : 2]);
     case ExprKind::kLoad: {
       std::vector<double> indices;
       for (const Expr& index : expr->args) indices.push_back(Value(index));
@@ -229,7 +253,8 @@ double Interpreter::Value(const Expr& expr) {
       if (expr->name == "exp") return std::exp(Value(expr->args[0]));
       Fail("call of " + expr->name);
       return 0;
-    default: return Binary(expr);
+    default:
+      return Binary(expr);
   }
 }
 

@@ -164,7 +164,9 @@ TEST(LowerTest, PaddingStaysAStageWhereItIsNeeded) {
   s.ComputeAt(pad, sum, s.SpatialAxis(sum, 1));
   s.SetScope(pad, Scope::kLocal);
   ASSERT_TRUE(s.status().ok()) << s.status().message();
-  EXPECT_EQ(LoweredText(s), R"(kernel(data: float32[1, 4, 4, 2], weight: float32[1, 1, 3, 3, 2, 4], bias: float32[1, 4] -> output: float32[1, 4, 4, 4]):
+  EXPECT_EQ(
+      LoweredText(s),
+      R"(kernel(data: float32[1, 4, 4, 2], weight: float32[1, 1, 3, 3, 2, 4], bias: float32[1, 4] -> output: float32[1, 4, 4, 4]):
   for oh in 0..4:
     for ow in 0..4:
       allocate conv: float32[1, 1, 1, 4] local
@@ -182,6 +184,41 @@ TEST(LowerTest, PaddingStaysAStageWhereItIsNeeded) {
       for oi in 0..4:
         output[0, oh, ow, oi] = max(conv[0, 0, 0, oi] + bias[0, oi], 0.0f)
 )");
+}
+
+TEST(LowerTest, SkippedPaddingTellsEdgesFromInside) {
+  ConvCase conv;
+  conv.height = 1;
+  conv.width = 8;
+  conv.pad = 1;
+  conv.output_blocks = 1;
+  conv.channel_block = 1;
+  Schedule s(MakeConv(conv));
+  const StageId out = s.Stage("output");
+  const StageId sum = s.Stage("conv");
+  s.ComputeInline(s.Stage("pad"));
+  s.SkipZeroTaps(sum);
+  const LoopId tile = s.Split(out, s.SpatialAxis(out, 2), 2, Tail::kPeel).first;
+  s.ComputeAt(sum, out, tile);
+  s.SetScope(sum, Scope::kLocal);
+  s.Reorder(sum, {s.ReductionAxis(sum, 1), s.ReductionAxis(sum, 2), s.SpatialAxis(sum, 2),
+                  s.SpatialAxis(sum, 3)});
+  s.Unroll(sum, s.SpatialAxis(sum, 2));
+  s.Vectorize(sum, s.SpatialAxis(sum, 3));
+  const std::string text = LoweredText(s);
+  const auto count = [&](std::string_view part) {
+    int found = 0;
+    for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("allocate conv"), 3) << text;
+  // At the left edge, with the kernel's columns unrolled as well.
+  EXPECT_EQ(count("for kw in 0..3 unrolled"), 2) << text;
+  EXPECT_EQ(count("if 1 <= ow + kw:"), 1) << text;
+  // Inside: two tiles and no condition on columns.
+  EXPECT_EQ(count("for ow.o in 0..2:"), 1) << text;
+  EXPECT_EQ(count("for kw in 0..3:"), 1) << text;
+  EXPECT_EQ(count("if ow + kw + 6 < 9:"), 1) << text;
 }
 
 TEST(LowerTest, PrefetchNamesLinesAhead) {
@@ -212,8 +249,9 @@ TEST(LowerTest, LimitsAreRefusedWithTheirNumbers) {
     return Lower(s, "kernel", limits).status().message();
   };
   EXPECT_EQ(message({}), "");
-  EXPECT_EQ(message({.max_local_bytes = 4096}),
-            "stage 'matmul': local buffers of 8192 bytes with 'matmul.local', expected at most 4096");
+  EXPECT_EQ(
+      message({.max_local_bytes = 4096}),
+      "stage 'matmul': local buffers of 8192 bytes with 'matmul.local', expected at most 4096");
   EXPECT_EQ(message({.max_statements = 100}),
             "8229 statements when unrolled, expected at most 100");
   EXPECT_EQ(Lower(s, "a b").status().message(), "program name 'a b' is no identifier");
