@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/base/math.h"
+#include "src/schedule/lower.h"
 #include "src/templates/conv_nest.h"
 #include "src/templates/parts.h"
 
@@ -219,18 +220,38 @@ Result<Config> DefaultOf(const Plan& plan) {
   for (std::int64_t u : IcUnrolls(plan)) {
     if (u * products <= kDefaultProducts) unroll = u;
   }
-  // Without a copy of the data if the space has that: its last value.
+  // Without a copy of the data if the space has that.
   const Knob& pads = space->knobs().back();
+  KnobValue pad;
+  pad.value = std::string("skip");
+  if (pads.Find(pad) < 0) pad = pads[0];
   return LocateValues(*space, {{"register_tile", KnobValue{tile}},
                                {"pass_tiles", KnobValue{PassSizes(plan).back()}},
                                {"ic_unroll", KnobValue{unroll}},
                                {"unroll_kw", KnobValue{false}},
                                {"channels_first", KnobValue{true}},
-                               {"pad", pads[pads.size() - 1]}});
+                               {"pad", pad}});
 }
 
 PadPlace PlaceOf(const std::string& word) {
   return word == "rows" ? PadPlace::kRows : word == "skip" ? PadPlace::kInline : PadPlace::kWhole;
+}
+
+/// Bytes of the data one pass reads, when it gets a copy of its own.
+std::int64_t PassBytes(const Plan& plan, const ConvNest& nest) {
+  const ConvShape& s = plan.shape;
+  const auto reach = [](std::int64_t count, std::int64_t all, std::int64_t stride,
+                        std::int64_t kernel, std::int64_t dilation) {
+    return (std::min(count, all) - 1) * stride + (kernel - 1) * dilation + 1;
+  };
+  const std::int64_t rows =
+      reach(nest.rows * nest.row_tiles, OutRows(plan), s.stride_h, s.r, s.dilation_h);
+  const std::int64_t pass_cols =
+      nest.col_tiles == ConvNest::kWholeAxis ? OutCols(plan) : nest.cols * nest.col_tiles;
+  const std::int64_t cols = reach(pass_cols, OutCols(plan), s.stride_w, s.s, s.dilation_w);
+  const std::int64_t channels = RoundUp(s.c, std::max<std::int64_t>(1, plan.ic_block));
+  const DataType dtype = plan.form.multiply_dtype.value_or(plan.workload.data.dtype);
+  return rows * cols * channels * dtype.bytes();
 }
 
 Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Target& target,
@@ -256,6 +277,11 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Targe
   if (products > kMaxUnrolledProducts) {
     return InvalidArgument("unrolled body of " + std::to_string(products) +
                            " products, expected at most " + std::to_string(kMaxUnrolledProducts));
+  }
+  if (const std::int64_t bytes = PassBytes(plan, nest);
+      nest.pad == PadPlace::kRows && bytes > LowerLimits().max_local_bytes) {
+    return InvalidArgument("copy of " + std::to_string(bytes) + " bytes per pass, expected at most " +
+                           std::to_string(LowerLimits().max_local_bytes));
   }
   auto compute = DefineAnchor(plan.workload, epilogue, plan.form);
   TW_RETURN_IF_ERROR(compute);

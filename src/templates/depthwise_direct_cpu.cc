@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/base/math.h"
+#include "src/schedule/lower.h"
 #include "src/templates/depthwise_nest.h"
 #include "src/templates/parts.h"
 
@@ -126,6 +127,14 @@ Result<Kernel> DepthwiseDirectCpu::Apply(const Workload& w, const Epilogue& epil
   if (products > kMaxUnrolledProducts) {
     return InvalidArgument("unrolled body of " + std::to_string(products) +
                            " products, expected at most " + std::to_string(kMaxUnrolledProducts));
+  }
+  const ConvShape& c = plan->shape;
+  const std::int64_t rows = std::min(nest.rows * nest.row_tiles, c.oh);
+  const std::int64_t bytes = ((rows - 1) * c.stride_h + (c.r - 1) * c.dilation_h + 1) *
+                             (c.w + c.pad_left + c.pad_right) * plan->lanes * w.data.dtype.bytes();
+  if (nest.pad == PadPlace::kRows && bytes > LowerLimits().max_local_bytes) {
+    return InvalidArgument("copy of " + std::to_string(bytes) + " bytes per pass, expected at most " +
+                           std::to_string(LowerLimits().max_local_bytes));
   }
   AnchorForm form;
   form.data = form.output = Blocked("NCHW", plan->lanes, 'c');

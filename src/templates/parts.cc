@@ -72,16 +72,23 @@ void ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, const T
   std::vector<LoopId> outer = schedule.Leaves(stage);
   const std::size_t axes =
       schedule.stages()[static_cast<std::size_t>(stage.index)].op.axes.size();
+  std::vector<LoopId> inner(outer.begin() + static_cast<std::ptrdiff_t>(std::min(axes, outer.size())),
+                            outer.end());  // of the reduction: inside, around the lanes
   outer.resize(std::min(axes, outer.size()));
   if (outer.empty()) return;
   const LoopId last = outer.back();
   outer.pop_back();
+  const auto vectorize = [&](LoopId lane) {
+    inner.push_back(lane);
+    schedule.Reorder(stage, inner);
+    schedule.Vectorize(stage, lane);
+  };
   if (schedule.Extent(last) > lanes) {
     const auto [chunks, lane] = schedule.Split(stage, last, lanes, Tail::kPeel);
-    schedule.Vectorize(stage, lane);
+    vectorize(lane);
     if (outer.empty()) outer.push_back(chunks);
   } else if (schedule.Extent(last) > 1) {
-    schedule.Vectorize(stage, last);
+    vectorize(last);
   }
   if (!outer.empty()) ParallelFor(schedule, stage, FuseAll(schedule, stage, outer), target);
 }

@@ -95,7 +95,7 @@ TEST_P(TemplateConformanceTest, EqualsTheReference) {
   // What this machine has, and the older sets it can run too.
   const auto host = FeaturesOf(*Target::Parse("native"));
   ASSERT_TRUE(host.ok());
-  std::vector<std::string> targets = {"native"};
+  std::vector<std::string> targets = {"native", "native -num-threads=2"};
   if (host->avx2) targets.push_back("llvm -mcpu=core-avx2");
   for (const std::string& text : targets) {
     SCOPED_TRACE(text);

@@ -7,6 +7,7 @@
 #include "src/base/random.h"
 #include "src/codegen/codegen.h"
 #include "src/runtime/loader.h"
+#include "src/runtime/thread_pool.h"
 #include "src/schedule/lower.h"
 #include "src/tensor/layout.h"
 
@@ -59,12 +60,15 @@ Result<Tensor> Run(const Program& program, const Target& target, std::vector<Ten
   TW_RETURN_IF_ERROR(LinkShared({*object}, {}, path));
   auto kernel = LoadKernel(path, program.name);
   TW_RETURN_IF_ERROR(kernel);
-  Tensor workspace(TensorType{{kernel->entry.WorkspaceBytes(1) + 64}, kInt8});
+  auto pool = ThreadPool::Create(target.num_threads(), /*pin=*/false);
+  TW_RETURN_IF_ERROR(pool);
+  Tensor workspace(
+      TensorType{{kernel->entry.WorkspaceBytes(target.num_threads()) + 64}, kInt8});
   std::vector<void*> pointers;
   for (Tensor& argument : arguments) pointers.push_back(argument.data());
   // Poison: what the kernel leaves out shows.
   std::memset(arguments.back().data(), 0xC5, static_cast<std::size_t>(arguments.back().bytes()));
-  if (kernel->entry.run(pointers.data(), workspace.data(), nullptr) != 0) {
+  if (kernel->entry.run(pointers.data(), workspace.data(), pool->parallel()) != 0) {
     return Internal("the kernel returned an error");
   }
   return std::move(arguments.back());
@@ -95,6 +99,13 @@ AnchorData MakeAnchorData(const Workload& w, const Epilogue& epilogue, std::uint
     Fill(made.operands.back(), random);
   }
   return made;
+}
+
+Result<Tensor> RunSchedule(const Schedule& schedule, const Target& target,
+                           std::vector<Tensor>& arguments) {
+  auto program = Lower(schedule, "kernel");
+  TW_RETURN_IF_ERROR(program);
+  return Run(*program, target, arguments);
 }
 
 Result<Tensor> RunKernel(const Workload& w, const Epilogue& epilogue, const Target& target,

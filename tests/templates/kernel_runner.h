@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "src/base/status.h"
 #include "src/templates/registry.h"
@@ -15,6 +16,11 @@ struct AnchorData {
 };
 /// Seeded operands; small integers, floats in [-1, 1).
 AnchorData MakeAnchorData(const Workload& workload, const Epilogue& epilogue, std::uint64_t seed);
+
+/// Compiles the schedule and runs it on this machine with as many threads as the target says;
+/// `arguments` are the parameters, the result last. Errors: those of each step.
+Result<Tensor> RunSchedule(const Schedule& schedule, const Target& target,
+                           std::vector<Tensor>& arguments);
 
 /// Lowers, compiles, links, loads and runs the kernel on this machine; the result in the layout of
 /// the workload's output. Errors: those of each step.

@@ -1,0 +1,79 @@
+// The public AutoTVM package for x86: each of its records is a point of our space, under the index it
+// was recorded with, and can be applied.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "src/base/file.h"
+#include "src/base/json.h"
+#include "src/base/strings.h"
+#include "src/templates/registry.h"
+
+namespace tilewright {
+namespace {
+
+std::string PackagePath() {
+  const char* folder = std::getenv("TILEWRIGHT_SHARED");
+  return std::string(folder != nullptr ? folder : TILEWRIGHT_SOURCE_DIR "/../shared") +
+         "/data/tophub/llvm_v0.04.log";
+}
+
+/// A conv2d_NCHWc.x86 task: data, kernel, strides, padding, dilation, layouts, out dtype.
+Workload WorkloadOf(const Json& arguments) {
+  Workload w;
+  w.data = {arguments[0][1].get<std::vector<std::int64_t>>(),
+            *ParseDataType(arguments[0][2].get<std::string>())};
+  w.weight = {arguments[1][1].get<std::vector<std::int64_t>>(),
+              *ParseDataType(arguments[1][2].get<std::string>())};
+  w.strides = arguments[2].get<std::array<std::int64_t, 2>>();
+  w.padding = arguments[3].get<std::array<std::int64_t, 4>>();
+  w.dilation = arguments[4].get<std::array<std::int64_t, 2>>();
+  w.data_layout = "NCHW", w.kernel_layout = "OIHW";
+  w.out_dtype = *ParseDataType(arguments[7].get<std::string>());
+  return w;
+}
+
+TEST(AutotvmRecordsTest, EveryRecordOfThePackageIsAPointOfOurSpace) {
+  const std::string path = PackagePath();
+  if (!FileExists(path)) GTEST_SKIP() << "needs " << path;
+  auto text = ReadFile(path);
+  ASSERT_TRUE(text.ok());
+  int records = 0;
+  for (const std::string& line : Split(*text, '\n')) {
+    if (line.empty() || line[0] == '#') continue;
+    SCOPED_TRACE(line);
+    auto json = ParseJson(line);
+    ASSERT_TRUE(json.ok());
+    const Json& input = (*json)["input"];
+    const TemplateEntry* entry = FindTemplate(input[1].get<std::string>());
+    ASSERT_NE(entry, nullptr);
+    const Target target = *Target::Parse(input[0].get<std::string>());
+    const Workload workload = WorkloadOf(input[2]);
+    EXPECT_EQ(entry->refuses(workload, target), "");
+    auto space = entry->define_space(workload, target);
+    ASSERT_TRUE(space.ok()) << space.status().message();
+    Config recorded;
+    for (const Json& entity : (*json)["config"]["entity"]) {
+      KnobValue value;
+      if (entity[1] == "sp") {
+        value.value = entity[2].get<std::vector<std::int64_t>>();
+      } else if (entity[2].is_boolean()) {
+        value.value = entity[2].get<bool>();
+      } else {
+        value.value = entity[2].get<std::int64_t>();
+      }
+      recorded.values.emplace_back(entity[0].get<std::string>(), std::move(value));
+    }
+    auto config = space->Locate(recorded);
+    ASSERT_TRUE(config.ok()) << config.status().message();
+    EXPECT_EQ(config->index, (*json)["config"]["index"].get<std::int64_t>());
+    auto kernel = entry->apply(workload, {}, target, *config);
+    EXPECT_TRUE(kernel.ok()) << kernel.status().message();
+    ++records;
+  }
+  EXPECT_EQ(records, 35);
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,124 @@
+// Sizes and default configs of the spaces of typical workloads. A change here changes what indices
+// mean: it needs a new version of the template.
+
+#include <gtest/gtest.h>
+
+#include "src/templates/registry.h"
+
+namespace tilewright {
+namespace {
+
+struct SpaceCase {
+  const char* name;
+  const char* template_key;
+  const char* target;
+  const char* workload;
+  std::int64_t size;
+  const char* default_config;
+};
+
+constexpr const char* kSkylakeX = "llvm -mcpu=skylake-avx512";
+constexpr const char* kCascadeLake = "llvm -mcpu=cascadelake";
+constexpr const char* kHaswell = "llvm -mcpu=core-avx2";
+constexpr const char* kConv3x3 =
+    "conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32";
+constexpr const char* kConv1x1 =
+    "conv2d(float32[1,64,56,56]NCHW,float32[128,64,1,1]OIHW,s2x2,p0x0x0x0,d1x1,g1)->float32";
+constexpr const char* kFlat =
+    "conv2d(float32[1,64,14,14]NCHW,float32[384,64,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->float32";
+constexpr const char* kBytes =
+    "conv2d(uint8[1,64,56,56]NCHW,int8[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32";
+constexpr const char* kDepthwise =
+    "depthwise_conv2d(float32[1,96,112,112]NCHW,float32[96,1,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g96)->"
+    "float32";
+constexpr const char* kDense = "dense(float32[1,512]MK,float32[1000,512]NK)->float32";
+constexpr const char* kRows = "dense(float32[4,512]MK,float32[1000,512]NK)->float32";
+
+constexpr SpaceCase kCases[] = {
+    {"NchwcConv", "conv2d_NCHWc.x86", kSkylakeX, kConv3x3, 784,
+     R"({"index":718,"values":{"tile_ic":[4,16],"tile_oc":[4,16],"tile_ow":[2,28],"unroll_kw":false}})"},
+    {"NchwcPointwise", "conv2d_NCHWc.x86", kSkylakeX, kConv1x1, 672,
+     R"({"index":312,"values":{"tile_ic":[4,16],"tile_oc":[8,16],"tile_ow":[1,28],"tile_oh":1}})"},
+    {"NchwcConvAvx2", "conv2d_NCHWc.x86", kHaswell, kConv3x3, 784,
+     R"({"index":710,"values":{"tile_ic":[8,8],"tile_oc":[8,8],"tile_ow":[2,28],"unroll_kw":false}})"},
+    {"NchwcBytes", "conv2d_NCHWc_int8.x86", kCascadeLake, kBytes, 240,
+     R"({"index":212,"values":{"tile_ic":[4,16],"tile_oc":[4,16],"tile_ow":[2,28],"unroll_kw":false}})"},
+    {"NchwcDepthwise", "depthwise_conv2d_NCHWc.x86", kSkylakeX, kDepthwise, 2304,
+     R"({"index":2107,"values":{"tile_ic":[6,16],"tile_oc":[6,16],"tile_ow":[2,28],"unroll_kw":false}})"},
+    {"DenseNopack", "dense_nopack.x86", kHaswell, kRows, 480,
+     R"({"index":194,"values":{"tile_y":[1,4],"tile_x":[1000,1],"tile_k":[32,16]}})"},
+    {"DensePack", "dense_pack.x86", kSkylakeX, kRows, 6000,
+     R"({"index":431,"values":{"tile_y":[1,1,4],"tile_x":[5,8,25],"tile_k":[512,1]}})"},
+    {"DirectConv", "conv2d_direct.cpu", kSkylakeX, kConv3x3, 10500,
+     R"({"index":9438,"values":{"register_tile":[2,1,14],"pass_tiles":56,"ic_unroll":8,"unroll_kw":false,"channels_first":true,"pad":"skip"}})"},
+    {"DirectConvAvx2", "conv2d_direct.cpu", kHaswell, kConv3x3, 3696,
+     R"({"index":3383,"values":{"register_tile":[2,1,6],"pass_tiles":56,"ic_unroll":8,"unroll_kw":false,"channels_first":true,"pad":"skip"}})"},
+    {"DirectFlat", "conv2d_direct.cpu", kSkylakeX, kFlat, 3080,
+     R"({"index":2752,"values":{"register_tile":[2,1,14],"pass_tiles":196,"ic_unroll":8,"unroll_kw":false,"channels_first":true,"pad":"copy"}})"},
+    {"DirectBytes", "conv2d_direct_int8.cpu", kCascadeLake, kBytes, 6300,
+     R"({"index":5763,"values":{"register_tile":[2,1,14],"pass_tiles":56,"ic_unroll":4,"unroll_kw":false,"channels_first":true,"pad":"skip"}})"},
+    {"DirectBytesInPairs", "conv2d_direct_int8.cpu", kHaswell, kBytes, 1344,
+     R"({"index":501,"values":{"register_tile":[2,1,6],"pass_tiles":56,"ic_unroll":4,"unroll_kw":false,"channels_first":true,"pad":"copy"}})"},
+    {"DirectDepthwise", "depthwise_direct.cpu", kSkylakeX, kDepthwise, 1302,
+     R"({"index":1061,"values":{"register_tile":[1,14],"pass_tiles":56,"unroll_kh":true,"pad":"skip"}})"},
+    {"DensePacked", "dense_packed.cpu", kSkylakeX, kDense, 60,
+     R"({"index":25,"values":{"register_tile":[1,2],"k_unroll":4}})"},
+};
+
+class SpaceTest : public testing::TestWithParam<SpaceCase> {};
+
+TEST_P(SpaceTest, SizeAndDefaultConfigStay) {
+  const SpaceCase& c = GetParam();
+  const TemplateEntry* entry = FindTemplate(c.template_key);
+  ASSERT_NE(entry, nullptr);
+  const Target target = *Target::Parse(c.target);
+  auto workload = Workload::Parse(c.workload);
+  ASSERT_TRUE(workload.ok()) << workload.status().message();
+  EXPECT_EQ(entry->refuses(*workload, target), "");
+  auto space = entry->define_space(*workload, target);
+  ASSERT_TRUE(space.ok()) << space.status().message();
+  EXPECT_EQ(space->size(), c.size);
+  auto config = entry->default_config(*workload, target);
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_EQ(config->ToString(), c.default_config);
+  EXPECT_TRUE(entry->apply(*workload, {}, target, *config).ok());
+}
+INSTANTIATE_TEST_SUITE_P(Typical, SpaceTest, testing::ValuesIn(kCases),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(TemplatesForTest, PrefersOurOwnAndServesEveryAnchor) {
+  const Target target = *Target::Parse(kCascadeLake);
+  const auto first = [&target](const char* key) {
+    const auto entries = TemplatesFor(*Workload::Parse(key), target);
+    return entries.empty() ? std::string() : std::string(entries.front()->key);
+  };
+  EXPECT_EQ(first(kConv3x3), "conv2d_direct.cpu");
+  EXPECT_EQ(first(kBytes), "conv2d_direct_int8.cpu");
+  EXPECT_EQ(first(kDepthwise), "depthwise_direct.cpu");
+  EXPECT_EQ(first(kDense), "dense_packed.cpu");
+  EXPECT_EQ(first("batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32"),
+            "batch_matmul.x86");
+  EXPECT_EQ(first("group_conv2d(float32[1,16,9,9]NCHW,float32[32,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,"
+                  "g4)->float32"),
+            "anchor_plain.cpu");
+  EXPECT_TRUE(TemplatesFor(*Workload::Parse(kDense), *Target::Parse("cuda")).empty());
+}
+
+TEST(TemplatesTest, TilesThatNoRegisterHoldsAreRefused) {
+  const Target target = *Target::Parse(kSkylakeX);
+  const Workload workload = *Workload::Parse(kConv3x3);
+  const TemplateEntry* entry = FindTemplate("conv2d_NCHWc.x86");
+  auto space = entry->define_space(workload, target);
+  ASSERT_TRUE(space.ok());
+  Config config = *entry->default_config(workload, target);
+  config.values[1].second = KnobValue{std::vector<std::int64_t>{1, 64}};
+  config.values[2].second = KnobValue{std::vector<std::int64_t>{1, 56}};
+  config = *space->Locate(config);
+  auto kernel = entry->apply(workload, {}, target, config);
+  ASSERT_FALSE(kernel.ok());
+  EXPECT_EQ(kernel.status().message(),
+            "register tile of 224 vectors, the target has 32 registers");
+}
+
+}  // namespace
+}  // namespace tilewright
