@@ -125,12 +125,6 @@ Result<TensorType> ResultType(const Workload& workload, const Epilogue& epilogue
   return type;
 }
 
-std::string ResultLayout(const Workload& workload) {
-  if (workload.op == OpKind::kDense) return "MN";
-  if (workload.op == OpKind::kBatchMatmul) return "BMN";
-  return workload.data_layout;
-}
-
 Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& epilogue,
                                       InputSet set) {
   const bool extreme = set == InputSet::kExtreme;

@@ -33,8 +33,6 @@ Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& 
 
 /// Type of the result, epilogue applied.
 Result<TensorType> ResultType(const Workload& workload, const Epilogue& epilogue);
-/// Layout the workload's result has in memory: "NCHW", "MN", …
-std::string ResultLayout(const Workload& workload);
 
 /// Reference results of the three sets.
 using ExpectedResults = std::array<Tensor, kInputSets.size()>;

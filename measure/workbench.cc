@@ -20,6 +20,12 @@ std::string FormKey(const AnchorForm& form) {
          (form.shift_data ? "/shifted" : "");
 }
 
+/// Layout of the result in memory. A workload that came through Parse has one.
+std::string ResultLayout(const Workload& workload) {
+  auto layout = workload.OutputLayout();
+  return layout.ok() ? *layout : std::string();
+}
+
 std::string OutputLayout(const KernelSpec& kernel) {
   return kernel.form.output.empty() ? ResultLayout(kernel.workload) : kernel.form.output;
 }
