@@ -238,9 +238,9 @@ void Convolution(const Workload& w, const Tensor& data, const Tensor& weight, in
 
 /// out[m][n] = sum of a[m][i] * b[n][i], both from element offsets of row-major tensors.
 template <typename T>
-  const std::int64_t m = mnk[0], n = mnk[1], k = mnk[2];  // Clang 14 captures no bindings
+void Product2d(const Tensor& a, std::int64_t a_begin, const Tensor& b, std::int64_t b_begin,
                std::array<std::int64_t, 3> mnk, int threads, Tensor& out, std::int64_t begin) {
-  const auto [m, n, k] = mnk;
+  const std::int64_t m = mnk[0], n = mnk[1], k = mnk[2];  // Clang 14 captures no bindings
   std::vector<T> rows(static_cast<std::size_t>(m * k));
   Widen(a, a_begin, m * k, rows.data());
   ParallelFor(threads, CeilDiv(n, kReferenceColumns), [&](std::int64_t block) {
