@@ -165,6 +165,11 @@ class IrWriter {
         "define void @{0}_release() {{\n"
         "  call void @TwModelRelease(ptr @model)\n  ret void\n}}\n",
         name);
+    // Threads must be gone before the code they run is.
+    text_ += fmt::format(
+        "@llvm.global_dtors = appending global [1 x {{ i32, ptr, ptr }}] "
+        "[{{ i32, ptr, ptr }} {{ i32 65535, ptr @{}_release, ptr null }}]\n",
+        name);
     WriteAccess("input", "inputs", "%Value", graph_.inputs().size());
     WriteAccess("output", "outputs", "%Value", graph_.outputs().size());
     WriteAccess("operator", "steps", "%Step", plan_.steps.size());

@@ -1,0 +1,192 @@
+// Small graphs, compiled and run, against the reference evaluator.
+
+#include "src/compiler/compile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/base/file.h"
+#include "src/compiler/run.h"
+#include "src/compiler/verify.h"
+#include "src/graph/evaluate.h"
+#include "src/graph/passes.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+struct Network {
+  const char* name;
+  const char* text;
+};
+void PrintTo(const Network& network, std::ostream* out) { *out << network.name; }
+
+constexpr Network kNetworks[] = {
+    {"ConvBatchNormReluPoolDense", R"(def @main(%data: Tensor[(1, 3, 16, 16), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 3, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  %1 = nn.batch_norm(%0, meta[relay.Constant][1] /* ty=Tensor[(32), float32] */, meta[relay.Constant][2] /* ty=Tensor[(32), float32] */, meta[relay.Constant][3] /* ty=Tensor[(32), float32] */, meta[relay.Constant][4] /* ty=Tensor[(32), float32] */);
+  %2 = nn.relu(%1.0);
+  %3 = nn.conv2d(%2, meta[relay.Constant][5] /* ty=Tensor[(32, 32, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  %4 = nn.bias_add(%3, meta[relay.Constant][6] /* ty=Tensor[(32), float32] */);
+  %5 = add(%4, %2);
+  %6 = nn.relu(%5);
+  %7 = nn.max_pool2d(%6, pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1]);
+  %8 = nn.global_avg_pool2d(%7);
+  %9 = nn.batch_flatten(%8);
+  %10 = nn.dense(%9, meta[relay.Constant][7] /* ty=Tensor[(10, 32), float32] */);
+  %11 = nn.bias_add(%10, meta[relay.Constant][8] /* ty=Tensor[(10), float32] */);
+  nn.softmax(%11)
+})"},
+    {"OddChannels", R"(def @main(%data: Tensor[(2, 5, 9, 7), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(13, 5, 3, 3), float32] */, strides=[2, 2], padding=[1, 0, 2, 1]);
+  %1 = sigmoid(%0);
+  %2 = nn.conv2d(%1, meta[relay.Constant][1] /* ty=Tensor[(7, 13, 1, 1), float32] */);
+  %3 = nn.avg_pool2d(%2, pool_size=[2, 2]);
+  nn.relu(%3)
+})"},
+    {"Concat", R"(def @main(%data: Tensor[(1, 16, 8, 8), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16, 1, 1), float32] */);
+  %1 = nn.conv2d(%0, meta[relay.Constant][1] /* ty=Tensor[(16, 32, 3, 3), float32] */, padding=[1, 1]);
+  %2 = (%0, %1, %data);
+  %3 = concatenate(%2, axis=1);
+  %4 = multiply(%3, meta[relay.Constant][2] /* ty=Tensor[(64, 1, 1), float32] */);
+  %5 = tanh(%4);
+  %6 = nn.conv2d(%5, meta[relay.Constant][3] /* ty=Tensor[(24, 64, 1, 1), float32] */);
+  %7 = (%6, %1);
+  concatenate(%7, axis=1)
+})"},
+    {"DepthwiseAndGroups", R"(def @main(%data: Tensor[(1, 32, 10, 10), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 1, 3, 3), float32] */, padding=[1, 1, 1, 1], groups=32);
+  %1 = clip(%0, a_min=0f, a_max=6f);
+  %2 = nn.conv2d(%1, meta[relay.Constant][1] /* ty=Tensor[(48, 8, 1, 1), float32] */, groups=4);
+  %3 = mean(%2, axis=[2, 3], keepdims=True);
+  %4 = sigmoid(%3);
+  %5 = multiply(%2, %4);
+  %6 = reshape(%5, newshape=[1, 4, 12, 10, 10]);
+  %7 = transpose(%6, axes=[0, 2, 1, 3, 4]);
+  %8 = reshape(%7, newshape=[1, 48, 10, 10]);
+  nn.conv2d(%8, meta[relay.Constant][2] /* ty=Tensor[(16, 48, 3, 3), float32] */, padding=[1, 1, 1, 1])
+})"},
+    {"Quantized", R"(def @main(%data: Tensor[(1, 32, 8, 8), int8]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 32, 3, 3), int8] */, padding=[1, 1, 1, 1], out_dtype="int32");
+  %1 = add(%0, meta[relay.Constant][1] /* ty=Tensor[(32, 1, 1), int32] */);
+  %2 = nn.relu(%1);
+  %3 = add(%2, 256);
+  %4 = right_shift(%3, 9);
+  %5 = clip(%4, a_min=-127f, a_max=127f);
+  %6 = cast(%5, dtype="int8");
+  %7 = nn.conv2d(%6, meta[relay.Constant][2] /* ty=Tensor[(32, 32, 1, 1), int8] */, out_dtype="int32");
+  %8 = right_shift(%7, 6);
+  %9 = clip(%8, a_min=-127f, a_max=127f);
+  %10 = cast(%9, dtype="int8");
+  %11 = cast(%10, dtype="int32");
+  %12 = cast(%6, dtype="int32");
+  %13 = add(%11, %12);
+  %14 = clip(%13, a_min=-127f, a_max=127f);
+  %15 = cast(%14, dtype="int8");
+  nn.max_pool2d(%15, pool_size=[2, 2], strides=[2, 2])
+})"},
+    {"ChannelsLast", R"(def @main(%data: Tensor[(2, 8, 8, 16), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(3, 3, 16, 32), float32] */, padding=[1, 1, 1, 1], data_layout="NHWC", kernel_layout="HWIO");
+  %1 = add(%0, meta[relay.Constant][1] /* ty=Tensor[(32), float32] */);
+  %2 = nn.relu(%1);
+  %3 = nn.max_pool2d(%2, pool_size=[2, 2], strides=[2, 2], layout="NHWC");
+  %4 = tanh(%3);
+  %5 = nn.conv2d(%4, meta[relay.Constant][2] /* ty=Tensor[(1, 1, 32, 8), float32] */, data_layout="NHWC", kernel_layout="HWIO");
+  mean(%5, axis=[1, 2])
+})"},
+    {"WeightsAreInputs",
+     R"(def @main(%data: Tensor[(1, 16, 8, 8), float32], %weight: Tensor[(16, 16, 3, 3), float32]) {
+  %0 = nn.conv2d(%data, %weight, padding=[1, 1, 1, 1]);
+  nn.relu(%0)
+})"},
+    {"OutputsTwiceAndUnchanged", R"(def @main(%x: Tensor[(2, 3), float32]) {
+  %0 = tanh(%x);
+  %1 = reshape(%0, newshape=[3, 2]);
+  (%0, %x, %0, %1, meta[relay.Constant][0] /* ty=Tensor[(3), float32] */)
+})"},
+    {"BatchMatmul", R"(def @main(%a: Tensor[(3, 5, 8), float32], %b: Tensor[(3, 6, 8), float32]) {
+  %0 = nn.batch_matmul(%a, %b);
+  nn.softmax(%0)
+})"}};
+
+struct Case {
+  Network network;
+  const char* target;
+};
+
+class Compiled : public testing::TestWithParam<std::tuple<Network, const char*>> {
+ protected:
+  void SetUp() override {
+    auto target = Target::Parse(std::get<1>(GetParam()));
+    ASSERT_TRUE(target.ok());
+    options_.target = *target;
+    options_.device = ProbeHostCpu();
+    auto features = FeaturesOf(*target);
+    auto here = FeaturesOf(*Target::Parse("native"));
+    if (features->avx2 && !here->avx2) GTEST_SKIP() << "this CPU has no AVX2";
+    auto folder = TemporaryFolder::Create("tilewright-compile-test");
+    ASSERT_TRUE(folder.ok());
+    folder_.emplace(*std::move(folder));
+  }
+
+  static Graph Load(const char* text) {
+    auto graph = ImportRelay(text, "small");
+    EXPECT_TRUE(graph.ok()) << graph.status().message();
+    SeedConstants(*graph, SeedRule::kMissing);
+    return *std::move(graph);
+  }
+
+  static std::vector<Tensor> Inputs(const Graph& graph) {
+    std::vector<Tensor> inputs;
+    for (int id : graph.inputs()) {
+      inputs.push_back(
+          MakeInput(graph.node(id).name, graph.node(id).type, InputRule::kSeededQuantized));
+    }
+    return inputs;
+  }
+
+  CompileOptions options_;
+  std::optional<TemporaryFolder> folder_;
+};
+
+TEST_P(Compiled, GivesWhatTheReferenceGives) {
+  const char* text = std::get<0>(GetParam()).text;
+  Graph graph = Load(text);
+  const std::vector<Tensor> inputs = Inputs(graph);
+  auto expected = EvaluateGraph(graph, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  const std::string path = folder_->path() + "/model.so";
+  auto compiled = Compile(std::move(graph), options_, path);
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  auto model = ModelLibrary::Open(path);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  for (int threads : {1, 2}) {
+    ASSERT_TRUE(model->SetThreads(threads).ok());
+    auto outputs = model->Run(inputs);
+    ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+    ASSERT_EQ(outputs->size(), expected->size());
+    for (std::size_t i = 0; i < outputs->size(); ++i) {
+      const Comparison comparison = Compare((*outputs)[i], (*expected)[i]);
+      EXPECT_TRUE(comparison.ok) << "output " << i << " element " << comparison.first_bad
+                                 << " error " << comparison.max_abs_error;
+    }
+  }
+  auto report = Verify(Load(text), *model, inputs, {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report->ok()) << report->Summary();
+  EXPECT_EQ(report->checks.size(), compiled->operators.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, Compiled,
+                         testing::Combine(testing::ValuesIn(kNetworks),
+                                          testing::Values("native", "llvm -mcpu=core-avx2")),
+                         [](const auto& tested) {
+                           return std::string(std::get<0>(tested.param).name) +
+                                  (std::string(std::get<1>(tested.param)) == "native" ? "Native"
+                                                                                      : "Avx2");
+                         });
+
+}  // namespace
+}  // namespace tilewright
