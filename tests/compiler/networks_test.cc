@@ -1,0 +1,124 @@
+// Whole networks with seeded weights, compiled with default configs, against numbers of an
+// independent program.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <iostream>
+
+#include "src/base/file.h"
+#include "src/base/hash.h"
+#include "src/base/json.h"
+#include "src/compiler/compile.h"
+#include "src/compiler/run.h"
+#include "src/graph/passes.h"
+
+namespace tilewright {
+namespace {
+
+constexpr int kThreads = 2;
+constexpr double kTolerance = 1e-4;  // of single numbers, relative to the root mean square
+
+std::string SharedData(const std::string& file) {
+  const char* folder = std::getenv("TILEWRIGHT_SHARED");
+  return std::string(folder != nullptr ? folder : TILEWRIGHT_SOURCE_DIR "/../shared") + "/data/" +
+         file;
+}
+
+struct Loaded {
+  TemporaryFolder folder;
+  ModelLibrary model;
+};
+
+Result<Loaded> CompileAndLoad(Graph graph) {
+  auto target = Target::Parse("native");
+  TW_RETURN_IF_ERROR(target);
+  CompileOptions options;
+  options.target = *target;
+  options.target.SetOption("num-threads", std::to_string(kThreads));
+  options.device = ProbeHostCpu();
+  options.build_threads = kThreads;
+  auto folder = TemporaryFolder::Create("tilewright-networks-test");
+  TW_RETURN_IF_ERROR(folder);
+  auto compiled = Compile(std::move(graph), options, folder->path() + "/model.so");
+  TW_RETURN_IF_ERROR(compiled);
+  std::cout << compiled->kernels << " kernels, " << compiled->transforms << " layout changes, "
+            << compiled->arena_bytes / 1024 << " KiB of memory; planned in "
+            << compiled->plan_seconds << " s, built in " << compiled->build_seconds
+            << " s, linked in " << compiled->link_seconds << " s\n";
+  auto model = ModelLibrary::Open(compiled->library_path);
+  TW_RETURN_IF_ERROR(model);
+  return Loaded{*std::move(folder), *std::move(model)};
+}
+
+void ExpectNear(const Tensor& output, const std::vector<double>& expected) {
+  ASSERT_EQ(static_cast<std::size_t>(output.elements()), expected.size());
+  double square = 0;
+  for (double value : expected) square += value * value;
+  const double rms = std::sqrt(square / static_cast<double>(expected.size()));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_NEAR(output.At(static_cast<std::int64_t>(i)), expected[i], kTolerance * rms) << i;
+  }
+}
+
+class CompiledOnnx : public testing::TestWithParam<const char*> {};
+
+TEST_P(CompiledOnnx, GivesTheExpectedLogits) {
+  const std::string path = SharedData(std::string("onnx/light_") + GetParam() + ".onnx");
+  const std::string numbers =
+      SharedData(std::string("expected/seeded_light_") + GetParam() + ".json");
+  if (!FileExists(path) || !FileExists(numbers)) GTEST_SKIP() << "needs " << path;
+  auto graph = LoadGraph(path);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  SeedConstants(*graph, SeedRule::kAllFloat);
+  const Node& last = graph->node(graph->outputs()[0]);
+  if (last.op.kind == OpKind::kSoftmax) graph->SetOutputs({last.inputs[0]});
+  std::vector<Tensor> inputs;
+  const Node& input = graph->node(graph->inputs()[0]);
+  inputs.push_back(MakeInput(input.name, input.type, InputRule::kRamp));
+  auto loaded = CompileAndLoad(*std::move(graph));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  auto outputs = loaded->model.Run(inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+  const Json expected = *ParseJson(*ReadFile(numbers));
+  ExpectNear((*outputs)[0], expected["logits"].get<std::vector<double>>());
+}
+
+INSTANTIATE_TEST_SUITE_P(Light, CompiledOnnx,
+                         testing::Values("squeezenet", "shufflenet", "resnet50", "inception_v2",
+                                         "densenet121", "vgg19"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+TEST(CompiledRelay, PackedResnet18GivesTheExpectedLogits) {
+  const std::string path = SharedData("relay/resnet18_v1_vta_packed.relay");
+  const std::string numbers = SharedData("expected/seeded_resnet18_vta_packed.json");
+  if (!FileExists(path) || !FileExists(numbers)) GTEST_SKIP() << "needs " << path;
+  auto graph = LoadGraph(path);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  SeedConstants(*graph, SeedRule::kMissing);
+  std::vector<Tensor> inputs;
+  const Node& data = graph->node(graph->inputs()[0]);
+  inputs.push_back(MakeInput(data.name, data.type, InputRule::kSeededQuantized));
+  auto loaded = CompileAndLoad(*std::move(graph));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  const Json expected = *ParseJson(*ReadFile(numbers));
+  // The integers on the way are exact: those that the library keeps as values of the source.
+  std::map<std::string, std::string> checksums;
+  for (const Json& row : expected["values"]) checksums[row[0]] = row[8];
+  int compared = 0;
+  auto outputs = loaded->model.RunObserved(inputs, [&](std::size_t index, Tensor result) {
+    const ModelOperator& op = loaded->model.operators()[index];
+    const auto checksum = checksums.find(op.result.name);
+    if (checksum == checksums.end()) return Status();
+    ++compared;
+    const std::span bytes(result.data(), static_cast<std::size_t>(result.bytes()));
+    EXPECT_EQ(HexOf(Crc32(bytes)).substr(8), checksum->second) << op.result.name;
+    return Status();
+  });
+  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+  std::cout << compared << " values compared\n";
+  ExpectNear((*outputs)[0], expected["output"].get<std::vector<double>>());
+}
+
+}  // namespace
+}  // namespace tilewright
