@@ -48,7 +48,12 @@ std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nes
   BoxMap axes;
   for (std::size_t a = 0; a < nest.axis.size(); ++a) {
     const Axis& axis = axis_of(nest.info->op, a);
-    const auto box = BoxOf(nest.axis[a], inner, ranges_);
+    auto box = BoxOf(nest.axis[a], inner, ranges_);
+    // Tails of loops still to come reach beyond the axis; nothing is computed there.
+    std::int64_t first = 0;
+    if (box && box->min.IsInt(&first) && first >= 0 && first < axis.extent) {
+      box->extent = std::min(box->extent, axis.extent - first);
+    }
     axes.emplace_back(axis.var.get(), box ? *box : Box{Expr(0), axis.extent});
   }
   visit_loads(nest.info->op, axes);

@@ -278,9 +278,10 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Targe
     return InvalidArgument("unrolled body of " + std::to_string(products) +
                            " products, expected at most " + std::to_string(kMaxUnrolledProducts));
   }
-  if (const std::int64_t bytes = PassBytes(plan, nest);
+  if (const std::int64_t bytes =
+          PassBytes(plan, nest) + Product(tile) * plan.lanes * plan.workload.out_dtype.bytes();
       nest.pad == PadPlace::kRows && bytes > LowerLimits().max_local_bytes) {
-    return InvalidArgument("copy of " + std::to_string(bytes) + " bytes per pass, expected at most " +
+    return InvalidArgument("local buffers of " + std::to_string(bytes) + " bytes per pass, expected at most " +
                            std::to_string(LowerLimits().max_local_bytes));
   }
   auto compute = DefineAnchor(plan.workload, epilogue, plan.form);

@@ -131,9 +131,10 @@ Result<Kernel> DepthwiseDirectCpu::Apply(const Workload& w, const Epilogue& epil
   const ConvShape& c = plan->shape;
   const std::int64_t rows = std::min(nest.rows * nest.row_tiles, c.oh);
   const std::int64_t bytes = ((rows - 1) * c.stride_h + (c.r - 1) * c.dilation_h + 1) *
-                             (c.w + c.pad_left + c.pad_right) * plan->lanes * w.data.dtype.bytes();
+                             (c.w + c.pad_left + c.pad_right) * plan->lanes * w.data.dtype.bytes() +
+                             Product(tile) * plan->lanes * w.out_dtype.bytes();
   if (nest.pad == PadPlace::kRows && bytes > LowerLimits().max_local_bytes) {
-    return InvalidArgument("copy of " + std::to_string(bytes) + " bytes per pass, expected at most " +
+    return InvalidArgument("local buffers of " + std::to_string(bytes) + " bytes per pass, expected at most " +
                            std::to_string(LowerLimits().max_local_bytes));
   }
   AnchorForm form;

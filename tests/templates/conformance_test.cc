@@ -59,6 +59,7 @@ constexpr Sample kSamples[] = {
     {"Dense", "dense(float32[1,64]MK,float32[40,64]NK)->float32", "add(channel:float32)"},
     {"DenseRows", "dense(float32[6,96]MK,float32[72,96]NK)->float32", "relu"},
     {"DenseS8", "dense(int8[1,64]MK,int8[40,64]NK)->int32", "add(channel:int32)"},
+    {"DenseU8Tails", "dense(uint8[1,64]MK,int8[232,64]NK)->int32", "relu"},
     {"BatchMatmul", "batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32", ""},
 };
 
