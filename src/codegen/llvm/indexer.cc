@@ -37,7 +37,8 @@ llvm::Value* EmitFloorDivision(llvm::IRBuilder<>& builder, ExprKind kind, llvm::
   if (kind == ExprKind::kFloorMod) {
     return builder.CreateAdd(remainder, builder.CreateSelect(negative, d, zero));
   }
-  return builder.CreateSub(builder.CreateSDiv(a, d), builder.CreateZExt(negative, builder.getInt64Ty()));
+  return builder.CreateSub(builder.CreateSDiv(a, d),
+                           builder.CreateZExt(negative, builder.getInt64Ty()));
 }
 
 void AppendKey(std::vector<std::int64_t>& key, const Linear& value) {
@@ -135,7 +136,7 @@ std::optional<Linear> Indexer::Eval(const Expr& expr) {
     case ExprKind::kMul:
       if (b->is_constant()) return AddScaled(Linear{}, *a, b->constant);
       if (a->is_constant()) return AddScaled(Linear{}, *b, a->constant);
-      return EvalOpaque(expr);
+      return EvalProduct(*a, *b);
     case ExprKind::kMin:
     case ExprKind::kMax:
       return EvalExtremum(expr->kind, *a, *b);
@@ -173,8 +174,8 @@ std::optional<Linear> Indexer::EvalDivision(ExprKind kind, const Linear& value,
     return quotient;
   }
   if (rest.lane != 0) return std::nullopt;
-  const int atom = NonLinear(kind, rest, Linear::Constant(divisor),
-                             RangeOfDivision(kind, range, divisor));
+  const int atom =
+      NonLinear(kind, rest, Linear::Constant(divisor), RangeOfDivision(kind, range, divisor));
   if (kind == ExprKind::kFloorMod) return Linear::Atom(atom);
   return AddScaled(quotient, Linear::Atom(atom), 1);
 }
@@ -190,6 +191,23 @@ std::optional<Linear> Indexer::EvalExtremum(ExprKind kind, const Linear& a, cons
   const Range range = minimum ? Range{std::min(ra.min, rb.min), std::min(ra.max, rb.max)}
                               : Range{std::max(ra.min, rb.min), std::max(ra.max, rb.max)};
   return Linear::Atom(NonLinear(kind, a, b, range));
+}
+
+/// Of two values that both change at run time, such as the sides of a window cut off at the border.
+std::optional<Linear> Indexer::EvalProduct(const Linear& a, const Linear& b) {
+  if (a.lane != 0 || b.lane != 0) return std::nullopt;
+  const Range ra = RangeOf(a);
+  const Range rb = RangeOf(b);
+  // As for EvalOpaque: index ranges beyond this are no longer trusted.
+  constexpr std::int64_t kLimit = std::int64_t{1} << 20;
+  Range range{-kLimit * kLimit, kLimit * kLimit};
+  if (std::min(ra.min, rb.min) >= -kLimit && std::max(ra.max, rb.max) <= kLimit) {
+    const auto [min, max] =
+        std::minmax({ra.min * rb.min, ra.min * rb.max, ra.max * rb.min, ra.max * rb.max});
+    range = {min, max};
+  }
+  atoms_.push_back({builder_.CreateMul(Materialize(a), Materialize(b)), kHere, range});
+  return Linear::Atom(static_cast<int>(atoms_.size()) - 1);
 }
 
 std::optional<Linear> Indexer::EvalOpaque(const Expr& expr) {
@@ -247,7 +265,8 @@ llvm::Value* Indexer::SumAt(llvm::IRBuilder<>& builder, const Linear& value) {
   for (const auto& [atom, coefficient] : value.terms) {
     llvm::Value* term = atoms_[static_cast<std::size_t>(atom)].value;
     if (coefficient != 1) {
-      term = builder.CreateMul(term, llvm::ConstantInt::getSigned(builder.getInt64Ty(), coefficient));
+      term =
+          builder.CreateMul(term, llvm::ConstantInt::getSigned(builder.getInt64Ty(), coefficient));
     }
     sum = sum == nullptr ? term : builder.CreateAdd(sum, term);
   }

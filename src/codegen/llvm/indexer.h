@@ -66,6 +66,7 @@ class Indexer {
 
   std::optional<Linear> EvalDivision(ExprKind kind, const Linear& value, std::int64_t divisor);
   std::optional<Linear> EvalExtremum(ExprKind kind, const Linear& a, const Linear& b);
+  std::optional<Linear> EvalProduct(const Linear& a, const Linear& b);
   std::optional<Linear> EvalOpaque(const Expr& expr);
   /// Atom for `kind` applied to two linear values, computed as far out as possible.
   int NonLinear(ExprKind kind, const Linear& a, const Linear& b, Range range);
