@@ -35,6 +35,9 @@ void WithElementType(DataType dtype, const Body& body) {
 /// a range in which sums of a few do not overflow.
 constexpr std::int64_t kWideRange = 1 << 15;
 constexpr std::int64_t kWideExtreme = 1 << 24;
+/// Extreme floats: data this much larger and weights this much smaller than 1, so that their products
+/// are ordinary again, but not in a type of fewer exponent bits.
+constexpr double kFarScale = 0x1p+40;
 
 template <typename T>
 T RandomElement(std::uint32_t bits24) {
@@ -51,11 +54,12 @@ T RandomElement(std::uint32_t bits24) {
 template <typename T>
 T ExtremeElement(std::uint32_t bits24) {
   if constexpr (std::is_floating_point_v<T>) {
-    // Magnitudes far apart, both zeros and a subnormal; no infinities, whose differences are NaN.
-    constexpr std::array<T, 8> kValues = {static_cast<T>(1000), static_cast<T>(-1000),
-                                          static_cast<T>(1),    static_cast<T>(-1),
-                                          static_cast<T>(0),    static_cast<T>(-0.0),
-                                          static_cast<T>(1e-3), static_cast<T>(-1e-39)};
+    // Both signs, both zeros, a small number and a subnormal. No infinities, whose differences are
+    // NaN, and no magnitudes so far apart that float32 sums depend on their order.
+    constexpr std::array<T, 8> kValues = {static_cast<T>(1),   static_cast<T>(-1),
+                                          static_cast<T>(0.5), static_cast<T>(-0.5),
+                                          static_cast<T>(0),   static_cast<T>(-0.0),
+                                          static_cast<T>(0x1p-10), static_cast<T>(-1e-39)};
     return kValues[bits24 % kValues.size()];
   } else {
     using Limits = std::numeric_limits<T>;
@@ -69,7 +73,8 @@ T ExtremeElement(std::uint32_t bits24) {
   }
 }
 
-Tensor MakeTensor(const TensorType& type, std::string_view name, bool extreme) {
+/// scale: what extreme floats are multiplied by (a power of two).
+Tensor MakeTensor(const TensorType& type, std::string_view name, bool extreme, double scale = 1) {
   Tensor tensor(type);
   const std::uint64_t seed = Fnv1a64(name);
   WithElementType(type.dtype, [&](auto zero) {
@@ -78,6 +83,9 @@ Tensor MakeTensor(const TensorType& type, std::string_view name, bool extreme) {
     for (std::size_t i = 0; i < elements.size(); ++i) {
       const std::uint32_t bits = SeededElement(seed, i);
       elements[i] = extreme ? ExtremeElement<T>(bits) : RandomElement<T>(bits);
+      if constexpr (std::is_floating_point_v<T>) {
+        if (extreme) elements[i] *= static_cast<T>(scale);
+      }
     }
   });
   return tensor;
@@ -130,8 +138,8 @@ Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& 
   const bool extreme = set == InputSet::kExtreme;
   AnchorInputs inputs;
   inputs.data = set == InputSet::kZeroPoint ? MakeZeroPoint(workload.data)
-                                            : MakeTensor(workload.data, "data", extreme);
-  inputs.weight = MakeTensor(workload.weight, "weight", extreme);
+                                            : MakeTensor(workload.data, "data", extreme, kFarScale);
+  inputs.weight = MakeTensor(workload.weight, "weight", extreme, 1 / kFarScale);
   auto channels = OutputChannels(workload);
   TW_RETURN_IF_ERROR(channels);
   auto output = workload.OutputType();

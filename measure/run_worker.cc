@@ -46,7 +46,8 @@ class Child {
   void Fail(Outcome outcome, std::string reason);
   /// Whether it has run one call, or done nothing else, for too long.
   bool IsHanging();
-  ExitStatus Reap();
+  /// Ends it and its descendants. by_itself: first lets it end alone for a moment, for how it does.
+  ExitStatus Reap(bool by_itself);
 
   const RunOrder::Item& item_;
   double limit_seconds_;
@@ -93,16 +94,16 @@ Status Child::Start(ChildWork work, bool commanded) {
 }
 
 Child::~Child() {
-  if (pid_ > 0) (void)Reap();
+  if (pid_ > 0) (void)Reap(/*by_itself=*/false);
   if (result_fd_ >= 0) ::close(result_fd_);
   if (command_fd_ >= 0) ::close(command_fd_);
   if (report_ != nullptr) ::munmap(report_, sizeof(ChildReport));
 }
 
-ExitStatus Child::Reap() {
+ExitStatus Child::Reap(bool by_itself) {
   siginfo_t info{};
   // A moment to end by itself: its pipe closes just before it is gone.
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; by_itself && i < 50; ++i) {
     if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         info.si_pid != 0) {
       break;
@@ -147,7 +148,7 @@ std::optional<std::string> Child::NextLine() {
         Fail(Outcome::kRunFailed, "sent something that is no reply");
         return std::nullopt;
       }
-      const ExitStatus ended = Reap();
+      const ExitStatus ended = Reap(/*by_itself=*/true);
       Fail(Outcome::kRunFailed, CrashReason(*report_, ended));
       return std::nullopt;
     }
