@@ -18,13 +18,17 @@ struct BuildTimes {
 };
 
 /// Machine code of the given programs, as text (IR, assembly) or as an ELF object. Each program
-/// becomes a `TwKernel` of its name and a `TwKernelInfo` `<name>_info` (src/runtime/abi.h).
+/// becomes a `TwKernel` of its name and a `TwKernelInfo` `<name>_info` (src/runtime/abi.h). The code
+/// takes for granted that parameters do not overlap, except that an output may stand in the place of
+/// an input of which each element is read once, before the output's element there is written.
+/// Thread-safe.
 /// Errors: kUnsupported for what the target lacks; kInternal with LLVM's own words.
 Result<std::string> Generate(const std::vector<Program>& programs, const Target& target, Emit emit,
                              BuildTimes* times = nullptr);
 
 /// A self-contained ELF shared object (linked with lld, in process) of objects made by Generate and
 /// of `archives` (static libraries). Undefined symbols may only be those of libc and libm.
+/// Thread-safe; one link at a time. Errors: kInvalidArgument with the linker's words.
 Status LinkShared(const std::vector<std::string>& objects, const std::vector<std::string>& archives,
                   const std::string& output_path, BuildTimes* times = nullptr);
 

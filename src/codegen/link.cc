@@ -58,9 +58,9 @@ Status LinkShared(const std::vector<std::string>& objects, const std::vector<std
   const auto start = std::chrono::steady_clock::now();
   Result<TemporaryFolder> folder = TemporaryFolder::Create("tilewright-link");
   TW_RETURN_IF_ERROR(folder);
-  std::vector<std::string> arguments = {"ld.lld",      "-shared",  "--threads=1",
-                                        "-O0",         "--build-id=none", "-z", "noexecstack",
-                                        "--no-undefined", "-o",     output_path};
+  std::vector<std::string> arguments = {
+      "ld.lld", "-shared",     "--threads=1",    "-O0", "--build-id=none",
+      "-z",     "noexecstack", "--no-undefined", "-o",  output_path};
   bool needs_libraries = !archives.empty();
   for (std::size_t i = 0; i < objects.size(); ++i) {
     const std::string path = folder->path() + "/" + std::to_string(i) + ".o";

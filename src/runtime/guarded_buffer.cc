@@ -26,7 +26,8 @@ Result<GuardedBuffer> GuardedBuffer::Create(std::int64_t bytes) {
   const std::int64_t padded = RoundUp(bytes, kAlignment);
   const std::int64_t inner = RoundUp(padded + kRedZoneBytes, page);
   const auto length = static_cast<std::size_t>(inner + 2 * page);
-  void* memory = mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     return Unavailable("no memory for a buffer of " + std::to_string(bytes) + " bytes");
   }

@@ -16,7 +16,8 @@ namespace tilewright {
 class GuardedBuffer {
  public:
   static constexpr std::int64_t kAlignment = 64;
-  /// Zeroed memory. Errors: kInvalidArgument for a negative size; kUnavailable if there is no memory.
+  /// Zeroed memory. Errors: kInvalidArgument for a negative size; kUnavailable if there is no
+  /// memory.
   static Result<GuardedBuffer> Create(std::int64_t bytes);
 
   void* data() const { return data_; }

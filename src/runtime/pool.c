@@ -1,8 +1,8 @@
 /* Every worker has a mailbox: the launcher writes a part of the loop into it and raises its ticket;
  * the worker runs the part and copies the ticket to `done`. No cache line is written by more than
  * two threads, and a launch of fewer parts than threads leaves the other workers alone. An idle
- * worker watches its ticket for a while, then sleeps on it (futex); `parked` tells the launcher that
- * a wake-up is needed. Both sides write their flag before they read the other's, sequentially
+ * worker watches its ticket for a while, then sleeps on it (futex); `parked` tells the launcher
+ * that a wake-up is needed. Both sides write their flag before they read the other's, sequentially
  * consistent, so no wake-up is lost. */
 
 #define _GNU_SOURCE

@@ -1,7 +1,7 @@
 #pragma once
 
-/* A persistent pool of threads for parallel loops. Plain C11 with POSIX threads and nothing else, so
- * that the same source serves the program and, as libtilewright_rt.a, every compiled model. */
+/* A persistent pool of threads for parallel loops. Plain C11 with POSIX threads and nothing else,
+ * so that the same source serves the program and, as libtilewright_rt.a, every compiled model. */
 
 #include <stdint.h>
 
@@ -22,16 +22,16 @@ typedef struct TwPoolOptions {
 /** threads, pinned, 100 us of watching. */
 TwPoolOptions TwPoolDefaults(int32_t threads);
 
-/** A pool, or null where memory or threads are lacking. Workers are pinned only if there are at least
- *  as many CPUs as threads. The CPUs are those the calling thread may use; where it is itself bound
- *  to fewer CPUs than `threads` (a benchmark pins itself, say), all the process may have. */
+/** A pool, or null where memory or threads are lacking. Workers are pinned only if there are at
+ * least as many CPUs as threads. The CPUs are those the calling thread may use; where it is itself
+ * bound to fewer CPUs than `threads` (a benchmark pins itself, say), all the process may have. */
 TwPool* TwPoolCreate(const TwPoolOptions* options);
 
 /** Waits for the workers to end. No launch may be under way. */
 void TwPoolDestroy(TwPool* pool);
 
-/** What a kernel takes; valid as long as the pool. Several threads may launch at once, and a body may
- *  launch: who finds the pool occupied runs its loop alone, as worker 0. */
+/** What a kernel takes; valid as long as the pool. Several threads may launch at once, and a body
+ * may launch: who finds the pool occupied runs its loop alone, as worker 0. */
 const TwParallel* TwPoolParallel(const TwPool* pool);
 
 #ifdef __cplusplus

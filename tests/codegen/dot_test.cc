@@ -18,15 +18,12 @@ Program DotProgram(const char* name, DataType a_type, DataType b_type, std::int6
   const Buffer acc = MakeBuffer("acc", kInt32, {lanes}, Scope::kLocal);
   const Expr i = MakeVar("i"), s = MakeVar("s"), o = MakeVar("o");
   std::vector<Stmt> body;
-  body.push_back(
-      MakeFor(i, lanes, LoopKind::kVectorized, MakeStore(acc, {i}, MakeInt(kInt32, 5))));
-  body.push_back(MakeFor(
-      s, steps, LoopKind::kSerial,
-      MakeIntrinsic(name, {{acc, {Expr(0)}, {lanes}},
-                           {a, {s, Expr(0)}, {1, depth}},
-                           {b, {s, Expr(0), Expr(0)}, {1, lanes, depth}}})));
-  body.push_back(
-      MakeFor(o, lanes, LoopKind::kVectorized, MakeStore(out, {o}, MakeLoad(acc, {o}))));
+  body.push_back(MakeFor(i, lanes, LoopKind::kVectorized, MakeStore(acc, {i}, MakeInt(kInt32, 5))));
+  body.push_back(MakeFor(s, steps, LoopKind::kSerial,
+                         MakeIntrinsic(name, {{acc, {Expr(0)}, {lanes}},
+                                              {a, {s, Expr(0)}, {1, depth}},
+                                              {b, {s, Expr(0), Expr(0)}, {1, lanes, depth}}})));
+  body.push_back(MakeFor(o, lanes, LoopKind::kVectorized, MakeStore(out, {o}, MakeLoad(acc, {o}))));
   return {"dot", {a, b, out}, 1, MakeAllocate(acc, MakeBlock(std::move(body)))};
 }
 

@@ -49,8 +49,8 @@ TEST_P(ExpressionsTest, ComputesFloatFunctions) {
   };
   constexpr std::int64_t kCount = 1001;
   for (const Function& f : functions) {
-    KernelRunner kernel = BuildMap(kFloat32, kFloat32, kCount,
-                                   [&](const Expr& x) { return Call1(f.name, x); });
+    KernelRunner kernel =
+        BuildMap(kFloat32, kFloat32, kCount, [&](const Expr& x) { return Call1(f.name, x); });
     for (std::int64_t i = 0; i < kCount; ++i) {
       kernel.Data<float>(0)[i] = static_cast<float>(
           f.low + (f.high - f.low) * static_cast<double>(i) / static_cast<double>(kCount - 1));
@@ -59,8 +59,7 @@ TEST_P(ExpressionsTest, ComputesFloatFunctions) {
     for (std::int64_t i = 0; i < kCount; ++i) {
       const double expected = f.reference(kernel.Data<float>(0)[i]);
       for (const std::size_t out : {1u, 2u}) {
-        ASSERT_NEAR(kernel.Data<float>(out)[i], expected,
-                    f.tolerance * std::fabs(expected) + 1e-37)
+        ASSERT_NEAR(kernel.Data<float>(out)[i], expected, f.tolerance * std::fabs(expected) + 1e-37)
             << f.name << "(" << kernel.Data<float>(0)[i] << ")";
       }
     }
@@ -167,8 +166,7 @@ TEST_P(ExpressionsTest, TakesTheHighHalfOfAProduct) {
   for (int i = 0; i < 9; ++i) kernel.Data<std::int64_t>(0)[i] = (i - 4) * (0x7654321fedcba987 / 5);
   kernel.Run();
   for (int i = 0; i < 9; ++i) {
-    const auto product =
-        static_cast<__int128>(kernel.Data<std::int64_t>(0)[i]) * 0x123456789abcdef;
+    const auto product = static_cast<__int128>(kernel.Data<std::int64_t>(0)[i]) * 0x123456789abcdef;
     EXPECT_EQ(kernel.Data<std::int64_t>(1)[i], static_cast<std::int64_t>(product >> 64));
   }
 }

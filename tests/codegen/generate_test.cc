@@ -104,10 +104,53 @@ TEST(GenerateTest, WritesIrAssemblyAndObjects) {
   EXPECT_EQ(Generate(programs, target, Emit::kObject)->substr(1, 3), "ELF");
 }
 
+/// Four serial iterations of one addition each, with attributes on the loop.
+Program SerialSum(std::map<std::string, std::int64_t> attributes) {
+  const Buffer a = MakeBuffer("a", kFloat32, {4, 8});
+  const Buffer b = MakeBuffer("b", kFloat32, {8});
+  const Expr i = MakeVar("i"), j = MakeVar("j");
+  const Stmt add = MakeStore(b, {j}, MakeLoad(b, {j}) + MakeLoad(a, {i, j}));
+  auto prefetch = std::make_shared<StmtNode>();
+  prefetch->kind = StmtKind::kPrefetch;
+  prefetch->buffer = a;
+  prefetch->indices = {i + 1, Expr(0)};
+  prefetch->attributes = {{"locality", 3}};
+  std::vector<Stmt> body = {Stmt(prefetch), MakeFor(j, 8, LoopKind::kVectorized, add)};
+  return {"sum",
+          {a, b},
+          1,
+          MakeFor(i, 4, LoopKind::kSerial, MakeBlock(std::move(body)), std::move(attributes))};
+}
+
+int CountOf(const std::string& text, const std::string& wanted) {
+  int count = 0;
+  for (std::size_t at = text.find(wanted); at != std::string::npos;
+       at = text.find(wanted, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(GenerateTest, PrefetchesAndUnrollsAsTold) {
+  const Target target = ParseTarget(kAvx2);
+  const struct {
+    std::int64_t max_step;
+    int copies;
+  } cases[] = {{0, 1}, {3, 1}, {4, 4}, {100, 4}};
+  for (const auto& c : cases) {
+    const Result<std::string> text =
+        Generate({SerialSum({{"auto_unroll_max_step", c.max_step}})}, target, Emit::kAssembly);
+    ASSERT_TRUE(text.ok()) << text.status().message();
+    EXPECT_EQ(CountOf(*text, "vaddps"), c.copies) << c.max_step;
+    EXPECT_EQ(CountOf(*text, "prefetcht0"), c.copies) << c.max_step;
+  }
+}
+
 TEST(GenerateTest, GivesTheSameBytesTwice) {
   const Target target = ParseTarget(kAvx512);
   const Program program = ConvTile(16, 7, 2, LoopKind::kSerial);
-  EXPECT_EQ(*Generate({program}, target, Emit::kObject), *Generate({program}, target, Emit::kObject));
+  EXPECT_EQ(*Generate({program}, target, Emit::kObject),
+            *Generate({program}, target, Emit::kObject));
 }
 
 TEST(GenerateTest, TellsHowLongEachPartTook) {

@@ -27,7 +27,9 @@ Program VectorAdd(std::int64_t n, LoopKind kind) {
   const Buffer b = MakeBuffer("b", kFloat32, {n});
   const Buffer c = MakeBuffer("c", kFloat32, {n});
   const Expr i = MakeVar("i");
-  return {"add", {a, b, c}, 1,
+  return {"add",
+          {a, b, c},
+          1,
           MakeFor(i, n, kind, MakeStore(c, {i}, MakeLoad(a, {i}) + MakeLoad(b, {i})))};
 }
 
@@ -56,8 +58,9 @@ Stmt MatmulTile(const Buffer& a, const Buffer& b, const Buffer& out, const Expr&
     return MakeFor(i, count, LoopKind::kUnrolled, inner);
   };
   const Expr p = MakeVar("p");
-  const Stmt clear = each(
-      [&](const Expr& i, const Expr& j) { return MakeStore(acc, {i, j}, MakeFloat(kFloat32, 0)); });
+  const Stmt clear = each([&](const Expr& i, const Expr& j) {
+    return MakeStore(acc, {i, j}, MakeFloat(kFloat32, 0));
+  });
   const Stmt sum = each([&](const Expr& i, const Expr& j) {
     return MakeStore(acc, {i, j},
                      MakeLoad(acc, {i, j}) + MakeLoad(a, {p, first + i}) * MakeLoad(b, {p, j}));
@@ -113,12 +116,12 @@ TEST_P(LoopsTest, GuardsReadsOutsideOfTheInput) {
     const Buffer out = MakeBuffer("out", kFloat32, {kLength});
     const Expr v = MakeVar("v"), t = MakeVar("t");
     const Expr at = v + t - kPad;
-    const Expr value = MakeSelect(And(Le(0, at), Lt(at, kLength)), MakeLoad(in, {at}),
-                                  MakeFloat(kFloat32, 0));
-    const Stmt body = MakeBlock(
-        {MakeStore(out, {v}, MakeFloat(kFloat32, 0)),
-         MakeFor(t, kTaps, unrolled_taps ? LoopKind::kUnrolled : LoopKind::kSerial,
-                 MakeStore(out, {v}, MakeLoad(out, {v}) + value * MakeLoad(taps, {t})))});
+    const Expr value =
+        MakeSelect(And(Le(0, at), Lt(at, kLength)), MakeLoad(in, {at}), MakeFloat(kFloat32, 0));
+    const Stmt body =
+        MakeBlock({MakeStore(out, {v}, MakeFloat(kFloat32, 0)),
+                   MakeFor(t, kTaps, unrolled_taps ? LoopKind::kUnrolled : LoopKind::kSerial,
+                           MakeStore(out, {v}, MakeLoad(out, {v}) + value * MakeLoad(taps, {t})))});
     KernelRunner kernel =
         Build({"padded", {in, taps, out}, 1, MakeFor(v, kLength, LoopKind::kVectorized, body)});
     Fill(kernel.Data<float>(0), kLength, 1);
@@ -142,12 +145,14 @@ TEST_P(LoopsTest, GuardsReadsOfWholeVectors) {
   const Buffer out = MakeBuffer("out", kFloat32, {kRows + 4, kChannels});
   const Expr r = MakeVar("r"), c = MakeVar("c");
   const Expr inside = And(Le(2, r), Lt(r, kRows + 2));
-  const Expr value =
-      MakeSelect(inside, MakeLoad(in, {r - 2, c}), MakeFloat(kFloat32, -7)) * MakeFloat(kFloat32, 2);
-  KernelRunner kernel = Build({"rows", {in, out}, 1,
-                               MakeFor(r, kRows + 4, LoopKind::kSerial,
-                                       MakeFor(c, kChannels, LoopKind::kVectorized,
-                                               MakeStore(out, {r, c}, value)))});
+  const Expr value = MakeSelect(inside, MakeLoad(in, {r - 2, c}), MakeFloat(kFloat32, -7)) *
+                     MakeFloat(kFloat32, 2);
+  KernelRunner kernel =
+      Build({"rows",
+             {in, out},
+             1,
+             MakeFor(r, kRows + 4, LoopKind::kSerial,
+                     MakeFor(c, kChannels, LoopKind::kVectorized, MakeStore(out, {r, c}, value)))});
   Fill(kernel.Data<float>(0), kRows * kChannels, 3);
   kernel.Run();
   for (std::int64_t i = 0; i < kRows + 4; ++i) {
@@ -167,10 +172,12 @@ TEST_P(LoopsTest, GuardsStoresOfATail) {
   const Expr o = MakeVar("o"), v = MakeVar("v");
   const Expr i = o * kInner + v;
   const Stmt store = MakeStore(out, {i}, MakeLoad(in, {i}) + MakeFloat(kFloat32, 1));
-  KernelRunner kernel = Build(
-      {"tail", {in, out}, 1,
-       MakeFor(o, 4, LoopKind::kSerial,
-               MakeFor(v, kInner, LoopKind::kVectorized, MakeIf(Lt(i, kLength), store)))});
+  KernelRunner kernel =
+      Build({"tail",
+             {in, out},
+             1,
+             MakeFor(o, 4, LoopKind::kSerial,
+                     MakeFor(v, kInner, LoopKind::kVectorized, MakeIf(Lt(i, kLength), store)))});
   Fill(kernel.Data<float>(0), kLength, 4);
   kernel.Run();
   for (std::int64_t j = 0; j < kLength; ++j) {
@@ -185,9 +192,9 @@ TEST_P(LoopsTest, GathersAndScatters) {
   const Buffer turned = MakeBuffer("turned", kFloat32, {kColumns, kRows});
   const Buffer folded = MakeBuffer("folded", kFloat32, {kRows * kColumns});
   const Expr r = MakeVar("r"), c = MakeVar("c"), f = MakeVar("f");
-  const Stmt turn = MakeFor(r, kRows, LoopKind::kSerial,
-                            MakeFor(c, kColumns, LoopKind::kVectorized,
-                                    MakeStore(turned, {c, r}, MakeLoad(in, {r, c}))));
+  const Stmt turn = MakeFor(
+      r, kRows, LoopKind::kSerial,
+      MakeFor(c, kColumns, LoopKind::kVectorized, MakeStore(turned, {c, r}, MakeLoad(in, {r, c}))));
   const Expr source = MakeLoad(in, {FloorMod(f, kRows), FloorDiv(f, kRows)});
   const Stmt fold = MakeFor(f, kRows * kColumns, LoopKind::kVectorized,
                             MakeIf(Lt(FloorMod(f, 7), 5), MakeStore(folded, {f}, source)));
@@ -215,7 +222,9 @@ TEST_P(LoopsTest, SplitsAFusedIndexAgain) {
   const Expr f = MakeVar("f");
   const Expr i = FloorDiv(f, kInner), j = FloorMod(f, kInner);
   KernelRunner kernel =
-      Build({"fused", {in, scale, out}, 1,
+      Build({"fused",
+             {in, scale, out},
+             1,
              MakeFor(f, kOuter * kInner, LoopKind::kVectorized,
                      MakeStore(out, {i, j}, MakeLoad(in, {i, j}) * MakeLoad(scale, {j})))});
   Fill(kernel.Data<float>(0), kOuter * kInner, 6);
@@ -235,15 +244,15 @@ Program ParallelRows(std::int64_t rows, std::int64_t columns, std::int64_t round
   const Buffer row = MakeBuffer("row", kFloat32, {columns});
   const Expr t = MakeVar("t"), r = MakeVar("r"), q = MakeVar("q");
   const Expr i = MakeVar("i"), j = MakeVar("j"), k = MakeVar("k");
-  const Stmt twice = MakeFor(
-      r, rows, LoopKind::kParallel,
-      MakeFor(i, columns, LoopKind::kVectorized,
-              MakeStore(doubled, {r, i}, MakeLoad(in, {r, i}) + MakeLoad(in, {r, i}))));
-  const Stmt reverse = MakeBlock(
-      {MakeFor(j, columns, LoopKind::kVectorized,
-               MakeStore(row, {j}, MakeLoad(doubled, {q, j}) + MakeCast(kFloat32, t))),
-       MakeFor(k, columns, LoopKind::kVectorized,
-               MakeStore(out, {t, q, k}, MakeLoad(row, {Expr(columns - 1) - k})))});
+  const Stmt twice =
+      MakeFor(r, rows, LoopKind::kParallel,
+              MakeFor(i, columns, LoopKind::kVectorized,
+                      MakeStore(doubled, {r, i}, MakeLoad(in, {r, i}) + MakeLoad(in, {r, i}))));
+  const Stmt reverse =
+      MakeBlock({MakeFor(j, columns, LoopKind::kVectorized,
+                         MakeStore(row, {j}, MakeLoad(doubled, {q, j}) + MakeCast(kFloat32, t))),
+                 MakeFor(k, columns, LoopKind::kVectorized,
+                         MakeStore(out, {t, q, k}, MakeLoad(row, {Expr(columns - 1) - k})))});
   const Stmt main = MakeFor(t, rounds, LoopKind::kSerial,
                             MakeFor(q, rows, LoopKind::kParallel, MakeAllocate(row, reverse)));
   return {"rows", {in, out}, 1, MakeAllocate(doubled, MakeBlock({twice, main}))};
@@ -257,7 +266,8 @@ TEST_P(LoopsTest, RunsParallelLoopsOnThePool) {
     EXPECT_EQ(kernel.entry().info.workspace_bytes_per_thread > 0, columns == 2000);
     Fill(kernel.Data<float>(0), kRows * columns, 8);
     for (const int threads : {0, 1, 2, 3, 9}) {
-      std::memset(kernel.Data<float>(1), 0, static_cast<std::size_t>(4 * kRounds * kRows * columns));
+      std::memset(kernel.Data<float>(1), 0,
+                  static_cast<std::size_t>(4 * kRounds * kRows * columns));
       if (threads == 0) {
         kernel.Run();
       } else {
@@ -282,7 +292,8 @@ TEST_P(LoopsTest, CopiesRegionsWithPadding) {
   const Stmt pad = MakeCopy({out, {0, 0}, {7, 8}}, {in, {-1, -1}, {7, 8}}, MakeInt(kInt8, 9));
   const Stmt flatten = MakeCopy({flat, {2}, {12}}, {in, {1, 2}, {3, 4}});
   KernelRunner kernel = Build({"copy", {in, out, flat}, 2, MakeBlock({pad, flatten})});
-  for (std::int64_t i = 0; i < 30; ++i) kernel.Data<std::int8_t>(0)[i] = static_cast<std::int8_t>(i);
+  for (std::int64_t i = 0; i < 30; ++i)
+    kernel.Data<std::int8_t>(0)[i] = static_cast<std::int8_t>(i);
   kernel.Run();
   for (int r = 0; r < 7; ++r) {
     for (int c = 0; c < 8; ++c) {

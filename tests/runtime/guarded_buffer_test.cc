@@ -14,7 +14,8 @@ TEST(GuardedBufferTest, IsZeroedAlignedAndWritable) {
     ASSERT_TRUE(buffer.ok());
     EXPECT_EQ(buffer->size(), bytes);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data()) % GuardedBuffer::kAlignment, 0u);
-    EXPECT_TRUE(std::ranges::all_of(buffer->bytes(), [](std::byte b) { return b == std::byte{0}; }));
+    EXPECT_TRUE(
+        std::ranges::all_of(buffer->bytes(), [](std::byte b) { return b == std::byte{0}; }));
     std::ranges::fill(buffer->bytes(), std::byte{1});
     EXPECT_TRUE(buffer->CheckRedZone().ok());
   }

@@ -20,8 +20,10 @@ TEST(LoaderTest, RefusesFilesThatAreNoSharedObjects) {
   const Result<TemporaryFolder> folder = TemporaryFolder::Create("loader-test");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/kernel.so";
-  for (const std::string& contents :
-       {std::string(), std::string("not a library"), "\x7f""ELF" + std::string(100, '\0')}) {
+  for (const std::string& contents : {std::string(), std::string("not a library"),
+                                      "\x7f"
+                                      "ELF" +
+                                          std::string(100, '\0')}) {
     ASSERT_TRUE(WriteFile(path, contents).ok());
     const Status status = LoadKernel(path, "k").status();
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);

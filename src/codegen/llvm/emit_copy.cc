@@ -18,9 +18,8 @@ void FunctionEmitter::EmitCopy(const Stmt& stmt) {
   std::int64_t stride = 1;
   Expr inside = MakeInt(kBool, 1);
   for (std::size_t d = from.extent.size(); d-- > 0;) {
-    const Expr offset = to.extent == from.extent
-                            ? vars[d]
-                            : FloorMod(FloorDiv(position, stride), from.extent[d]);
+    const Expr offset =
+        to.extent == from.extent ? vars[d] : FloorMod(FloorDiv(position, stride), from.extent[d]);
     const Expr index = from.min[d] + offset;
     from_index.insert(from_index.begin(), index);
     inside = And(inside, And(Le(0, index), Lt(index, from.buffer->shape[d])));

@@ -40,8 +40,8 @@ llvm::VectorType* Lanes(llvm::Type* element, int count) {
 /// acc + a . b for `depth` elements per lane, spelled out: for targets without an instruction.
 llvm::Value* PlainDot(llvm::IRBuilder<>& builder, llvm::Value* acc, llvm::Value* a, llvm::Value* b,
                       int lanes, int depth, bool a_signed) {
-  llvm::VectorType* narrow = Lanes(builder.getIntNTy(static_cast<unsigned>(32 / depth)),
-                                   lanes * depth);
+  llvm::VectorType* narrow =
+      Lanes(builder.getIntNTy(static_cast<unsigned>(32 / depth)), lanes * depth);
   llvm::VectorType* wide = Lanes(builder.getInt32Ty(), lanes * depth);
   a = builder.CreateIntCast(builder.CreateBitCast(a, narrow), wide, a_signed);
   b = builder.CreateSExt(builder.CreateBitCast(b, narrow), wide);
@@ -58,8 +58,8 @@ llvm::Value* PairProduct(llvm::IRBuilder<>& builder, int lanes, llvm::Value* a, 
   const ID id = ByLanes(lanes, intrinsic::x86_sse2_pmadd_wd, intrinsic::x86_avx2_pmadd_wd,
                         intrinsic::x86_avx512_pmaddw_d_512);
   llvm::VectorType* words = Lanes(builder.getInt16Ty(), lanes * 2);
-  return builder.CreateIntrinsic(id, {}, {builder.CreateBitCast(a, words),
-                                          builder.CreateBitCast(b, words)});
+  return builder.CreateIntrinsic(
+      id, {}, {builder.CreateBitCast(a, words), builder.CreateBitCast(b, words)});
 }
 
 }  // namespace
@@ -123,7 +123,8 @@ void FunctionEmitter::EmitIntrinsic(const Stmt& stmt) {
   Value* bytes = builder_.CreateAlignedLoad(builder_.getInt32Ty(), AddressOf(*a.buffer, *a_index),
                                             AlignmentOf(*a.buffer, *a_index));
   std::int64_t lanes = kernel_.vector_bytes() / 4;
-  if (kernel_.features.avx512 && !kernel_.features.avx512_vnni && kernel_.features.avx_vnni) lanes = 8;
+  if (kernel_.features.avx512 && !kernel_.features.avx512_vnni && kernel_.features.avx_vnni)
+    lanes = 8;
   for (std::int64_t done = 0; done < extent; done += lanes) {
     while (lanes > extent - done) lanes /= 2;
     auto* type = Lanes(builder_.getInt32Ty(), static_cast<int>(lanes));

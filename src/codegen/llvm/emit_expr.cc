@@ -86,7 +86,8 @@ llvm::Value* FunctionEmitter::EmitUncached(const Expr& expr) {
       break;
   }
   if (IsIndexExpr(expr)) {
-    if (const std::optional<Linear> value = indexer_.Eval(expr)) return EmitIndexValue(expr, *value);
+    if (const std::optional<Linear> value = indexer_.Eval(expr))
+      return EmitIndexValue(expr, *value);
   }
   return EmitArithmetic(expr);
 }
@@ -111,7 +112,8 @@ llvm::Value* FunctionEmitter::EmitCast(const Expr& expr) {
   if (IsVector(value)) type = llvm::FixedVectorType::get(type, static_cast<unsigned>(lanes_));
   if (to.is_bool()) {
     llvm::Constant* zero = llvm::Constant::getNullValue(value->getType());
-    return from.is_float() ? builder_.CreateFCmpUNE(value, zero) : builder_.CreateICmpNE(value, zero);
+    return from.is_float() ? builder_.CreateFCmpUNE(value, zero)
+                           : builder_.CreateICmpNE(value, zero);
   }
   const bool from_signed = from.code == TypeCode::kInt;
   const bool to_signed = to.code == TypeCode::kInt;
@@ -135,8 +137,8 @@ llvm::Value* FunctionEmitter::MulAdd(Value* a, Value* b, Value* c) {
   return builder_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {a->getType()}, {a, b, c});
 }
 
-/// A float sum or difference, with a product as operand contracted to a fused multiply-add where the
-/// target has one. It is the only liberty taken with floating-point arithmetic.
+/// A float sum or difference, with a product as operand contracted to a fused multiply-add where
+/// the target has one. It is the only liberty taken with floating-point arithmetic.
 llvm::Value* FunctionEmitter::EmitFloatSum(const Expr& expr) {
   const bool subtract = expr->kind == ExprKind::kSub;
   const Expr& left = expr->args[0];
@@ -209,9 +211,8 @@ llvm::Value* FunctionEmitter::EmitIntegerDivision(ExprKind kind, DataType dtype,
   // Correct the truncated result by one where the remainder and the divisor differ in sign.
   llvm::Constant* zero = llvm::Constant::getNullValue(a->getType());
   Value* rest = builder_.CreateSRem(a, b);
-  Value* wrong = builder_.CreateAnd(
-      builder_.CreateICmpNE(rest, zero),
-      builder_.CreateICmpSLT(builder_.CreateXor(rest, b), zero));
+  Value* wrong = builder_.CreateAnd(builder_.CreateICmpNE(rest, zero),
+                                    builder_.CreateICmpSLT(builder_.CreateXor(rest, b), zero));
   if (remainder) return builder_.CreateAdd(rest, builder_.CreateSelect(wrong, b, zero));
   return builder_.CreateAdd(builder_.CreateSDiv(a, b), builder_.CreateSExt(wrong, a->getType()));
 }
@@ -305,8 +306,8 @@ bool FunctionEmitter::NeedsGuard(const Expr& expr) {
   }
   const bool divides = expr->kind == ExprKind::kDiv || expr->kind == ExprKind::kFloorDiv ||
                        expr->kind == ExprKind::kFloorMod;
-  bool needs = expr->kind == ExprKind::kLoad || (divides && expr->dtype.is_integer() &&
-                                                 !expr->args[1].IsInt());
+  bool needs = expr->kind == ExprKind::kLoad ||
+               (divides && expr->dtype.is_integer() && !expr->args[1].IsInt());
   for (const Expr& arg : expr->args) needs = needs || NeedsGuard(arg);
   needs_guard_[expr.get()] = needs;
   return needs;
@@ -331,7 +332,8 @@ llvm::Value* FunctionEmitter::EmitSelect(const Expr& condition, const Expr& if_t
   const bool guard_true = NeedsGuard(if_true);
   const bool guard_false = NeedsGuard(if_false);
   if (IsVector(chosen) || (!guard_true && !guard_false)) {
-    Value* a = IsVector(chosen) && guard_true ? EmitArm(if_true, AndMask(chosen)) : EmitExpr(if_true);
+    Value* a =
+        IsVector(chosen) && guard_true ? EmitArm(if_true, AndMask(chosen)) : EmitExpr(if_true);
     Value* b = IsVector(chosen) && guard_false
                    ? EmitArm(if_false, AndMask(builder_.CreateNot(chosen)))
                    : EmitExpr(if_false);

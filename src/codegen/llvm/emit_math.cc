@@ -1,5 +1,5 @@
-// Intrinsic functions. The float32 exp and tanh are computed in vectors, with a relative error below
-// 1e-6; what is rare or float64 calls libm once per lane.
+// Intrinsic functions. The float32 exp and tanh are computed in vectors, with a relative error
+// below 1e-6; what is rare or float64 calls libm once per lane.
 
 #include <llvm/IR/Intrinsics.h>
 
@@ -13,9 +13,9 @@ struct RoundingCall {
   llvm::Intrinsic::ID id;
 };
 constexpr RoundingCall kUnary[] = {
-    {"sqrt", llvm::Intrinsic::sqrt},   {"floor", llvm::Intrinsic::floor},
-    {"ceil", llvm::Intrinsic::ceil},   {"round", llvm::Intrinsic::round},
-    {"rint", llvm::Intrinsic::rint},   {"log", llvm::Intrinsic::log},
+    {"sqrt", llvm::Intrinsic::sqrt}, {"floor", llvm::Intrinsic::floor},
+    {"ceil", llvm::Intrinsic::ceil}, {"round", llvm::Intrinsic::round},
+    {"rint", llvm::Intrinsic::rint}, {"log", llvm::Intrinsic::log},
 };
 
 }  // namespace
@@ -28,14 +28,14 @@ llvm::Value* FunctionEmitter::EmitUnaryIntrinsic(llvm::Intrinsic::ID id, Value* 
   return builder_.CreateUnaryIntrinsic(id, x);
 }
 
-/// exp(x) = 2^n * p(r) with n = rint(x / ln 2) and r = x - n ln 2 in [-0.347, 0.347]. p is the Taylor
-/// polynomial of degree 6 (next term: 1.2e-7). 2^n is applied in two halves, so that results that
-/// overflow or are denormal come out right.
+/// exp(x) = 2^n * p(r) with n = rint(x / ln 2) and r = x - n ln 2 in [-0.347, 0.347]. p is the
+/// Taylor polynomial of degree 6 (next term: 1.2e-7). 2^n is applied in two halves, so that results
+/// that overflow or are denormal come out right.
 llvm::Value* FunctionEmitter::EmitExp(Value* x) {
   constexpr double kLog2E = 1.44269504088896341;
   // Upper half of ln 2 in few enough bits that n times it is exact, and what is left.
   constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440054690583e-4;
-  constexpr double kRounder = 12582912.0;  // 1.5 * 2^23: adding it rounds to an integer
+  constexpr double kRounder = 12582912.0;        // 1.5 * 2^23: adding it rounds to an integer
   constexpr double kLow = -104.0, kHigh = 89.0;  // beyond: 0 and infinity
   llvm::Type* integers = builder_.getInt32Ty();
   if (const auto* vector = llvm::dyn_cast<llvm::VectorType>(x->getType())) {
@@ -43,7 +43,8 @@ llvm::Value* FunctionEmitter::EmitExp(Value* x) {
   }
   auto constant = [&](double value) { return FloatConstant(x, value); };
   auto integer = [&](std::int64_t v) { return llvm::ConstantInt::getSigned(integers, v); };
-  Value* clamped = builder_.CreateSelect(builder_.CreateFCmpOLT(x, constant(kLow)), constant(kLow), x);
+  Value* clamped =
+      builder_.CreateSelect(builder_.CreateFCmpOLT(x, constant(kLow)), constant(kLow), x);
   clamped = builder_.CreateSelect(builder_.CreateFCmpOLT(constant(kHigh), clamped), constant(kHigh),
                                   clamped);
   Value* shifted = MulAdd(clamped, constant(kLog2E), constant(kRounder));
@@ -54,9 +55,8 @@ llvm::Value* FunctionEmitter::EmitExp(Value* x) {
   for (const double coefficient : {1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0}) {
     p = MulAdd(p, r, constant(coefficient));
   }
-  Value* exponent = builder_.CreateSub(
-      builder_.CreateBitCast(shifted, integers),
-      builder_.CreateBitCast(constant(kRounder), integers));
+  Value* exponent = builder_.CreateSub(builder_.CreateBitCast(shifted, integers),
+                                       builder_.CreateBitCast(constant(kRounder), integers));
   Value* half = builder_.CreateAShr(exponent, integer(1));
   for (Value* power : {half, builder_.CreateSub(exponent, half)}) {
     Value* bits = builder_.CreateShl(builder_.CreateAdd(power, integer(127)), integer(23));
@@ -80,8 +80,8 @@ llvm::Value* FunctionEmitter::EmitTanh(Value* x) {
   Value* small = MulAdd(builder_.CreateFMul(p, square), x, x);
   Value* e = EmitExp(builder_.CreateFAdd(size, size));
   Value* quotient = builder_.CreateFDiv(constant(2.0), builder_.CreateFAdd(e, constant(1.0)));
-  Value* large = builder_.CreateBinaryIntrinsic(
-      llvm::Intrinsic::copysign, builder_.CreateFSub(constant(1.0), quotient), x);
+  Value* large = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign,
+                                                builder_.CreateFSub(constant(1.0), quotient), x);
   return builder_.CreateSelect(builder_.CreateFCmpOLT(size, constant(kSwitch)), small, large);
 }
 
@@ -125,8 +125,8 @@ llvm::Value* FunctionEmitter::EmitCall(const Expr& expr) {
   }
   if (name == "mulhi_s64" && takes(2)) {
     llvm::Type* wide = args[0]->getType()->getWithNewBitWidth(128);
-    Value* product = builder_.CreateMul(builder_.CreateSExt(args[0], wide),
-                                        builder_.CreateSExt(args[1], wide));
+    Value* product =
+        builder_.CreateMul(builder_.CreateSExt(args[0], wide), builder_.CreateSExt(args[1], wide));
     return builder_.CreateTrunc(builder_.CreateAShr(product, 64), args[0]->getType());
   }
   if (dtype.is_float() && dtype.bits == 16) {  // by way of float32

@@ -90,8 +90,8 @@ llvm::Value* FunctionEmitter::LoadScalar(const BufferNode& buffer, const Linear&
 }
 
 llvm::Value* FunctionEmitter::LoadVector(const BufferNode& buffer, const Linear& index) {
-  auto* type = llvm::FixedVectorType::get(MemoryType(context_, buffer.dtype),
-                                          static_cast<unsigned>(lanes_));
+  auto* type =
+      llvm::FixedVectorType::get(MemoryType(context_, buffer.dtype), static_cast<unsigned>(lanes_));
   Value* address = AddressOf(buffer, index);
   const llvm::Align alignment = AlignmentOf(buffer, index);
   Value* loaded = nullptr;
@@ -105,8 +105,8 @@ llvm::Value* FunctionEmitter::LoadVector(const BufferNode& buffer, const Linear&
 }
 
 llvm::Value* FunctionEmitter::Gather(const BufferNode& buffer, const std::vector<Expr>& indices) {
-  auto* type = llvm::FixedVectorType::get(ScalarType(context_, buffer.dtype),
-                                          static_cast<unsigned>(lanes_));
+  auto* type =
+      llvm::FixedVectorType::get(ScalarType(context_, buffer.dtype), static_cast<unsigned>(lanes_));
   Value* gathered = llvm::PoisonValue::get(type);
   ForEachLane([&](int lane, Value* active) {
     const std::optional<Linear> index = Flatten(buffer, indices);

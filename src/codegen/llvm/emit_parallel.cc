@@ -75,9 +75,9 @@ llvm::Function* FunctionEmitter::EmitParallelBody(const Stmt& stmt, const std::v
   emitter.EmitRange(stmt, begin, end);
   emitter.Finish();
 
-  llvm::Function* start = MakeInternalFunction(
-      kernel_, kernel_.program.name + ".start",
-      {at.getPtrTy(), at.getInt64Ty(), at.getInt64Ty(), at.getInt32Ty()});
+  llvm::Function* start =
+      MakeInternalFunction(kernel_, kernel_.program.name + ".start",
+                           {at.getPtrTy(), at.getInt64Ty(), at.getInt64Ty(), at.getInt32Ty()});
   at.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", start));
   llvm::Value* closure = start->getArg(0);
   std::size_t slot = 0;
@@ -91,8 +91,10 @@ llvm::Function* FunctionEmitter::EmitParallelBody(const Stmt& stmt, const std::v
   const StoragePlan& plan = kernel_.plan;
   for (const BufferNode* buffer : own) {
     llvm::Value* offset = at.CreateAdd(
-        at.CreateMul(worker, at.getInt64(static_cast<std::uint64_t>(plan.workspace_bytes_per_thread))),
-        at.getInt64(static_cast<std::uint64_t>(plan.workspace_bytes + plan.storage.at(buffer).offset)));
+        at.CreateMul(worker,
+                     at.getInt64(static_cast<std::uint64_t>(plan.workspace_bytes_per_thread))),
+        at.getInt64(
+            static_cast<std::uint64_t>(plan.workspace_bytes + plan.storage.at(buffer).offset)));
     arguments.push_back(at.CreateGEP(at.getInt8Ty(), workspace, offset));
   }
   arguments.push_back(start->getArg(1));
@@ -146,8 +148,8 @@ void FunctionEmitter::EmitParallel(const Stmt& stmt) {
     llvm::PointerType* pointer = builder_.getPtrTy();
     llvm::Value* context = builder_.CreateLoad(pointer, parallel_);
     llvm::Value* launch = builder_.CreateLoad(pointer, SlotAddress(builder_, parallel_, 1));
-    auto* type = llvm::FunctionType::get(
-        builder_.getInt32Ty(), {pointer, pointer, pointer, builder_.getInt64Ty()}, false);
+    auto* type = llvm::FunctionType::get(builder_.getInt32Ty(),
+                                         {pointer, pointer, pointer, builder_.getInt64Ty()}, false);
     keep(builder_.CreateCall(type, launch, {context, start, closure, extent}));
   });
 }

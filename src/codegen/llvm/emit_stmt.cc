@@ -228,9 +228,9 @@ void FunctionEmitter::EmitAllocate(const Stmt& stmt) {
   const BufferNode& buffer = *stmt->buffer;
   const Storage& storage = kernel_.plan.storage.at(&buffer);
   if (storage.place == Place::kStack && !bases_.contains(&buffer)) {
-    auto* type = llvm::ArrayType::get(MemoryType(context_, buffer.dtype),
-                                      static_cast<std::uint64_t>(std::max<std::int64_t>(
-                                          1, buffer.elements())));
+    auto* type = llvm::ArrayType::get(
+        MemoryType(context_, buffer.dtype),
+        static_cast<std::uint64_t>(std::max<std::int64_t>(1, buffer.elements())));
     llvm::AllocaInst* memory = EntryBuilder().CreateAlloca(type, nullptr, buffer.name);
     memory->setAlignment(llvm::Align(64));
     bases_[&buffer] = memory;
@@ -263,10 +263,10 @@ void FunctionEmitter::EmitPrefetch(const Stmt& stmt) {
   if (!index) return;  // only a hint
   Value* address = AddressOf(*stmt->buffer, *index);
   const std::int64_t locality = std::clamp<std::int64_t>(Attribute(stmt, "locality", 3), 0, 3);
-  builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {address->getType()},
-                           {address, builder_.getInt32(0),
-                            builder_.getInt32(static_cast<std::uint32_t>(locality)),
-                            builder_.getInt32(1)});
+  builder_.CreateIntrinsic(
+      llvm::Intrinsic::prefetch, {address->getType()},
+      {address, builder_.getInt32(0), builder_.getInt32(static_cast<std::uint32_t>(locality)),
+       builder_.getInt32(1)});
 }
 
 }  // namespace tilewright::cpu

@@ -37,10 +37,10 @@ llvm::Type* MemoryType(llvm::LLVMContext& context, DataType dtype);
 
 /// Emits statements into one function: the kernel's own, or the body of a parallel loop.
 ///
-/// Outside of vector loops every value is a scalar. Inside one, the loop is emitted as a sequence of
-/// chunks of at most a register's lanes; a value is then a scalar where it is the same in all lanes
-/// (a splat is made where it meets a vector) and a vector of `lanes_` elements elsewhere. Conditions
-/// that differ between lanes become masks; `mask_` holds what is known to be active.
+/// Outside of vector loops every value is a scalar. Inside one, the loop is emitted as a sequence
+/// of chunks of at most a register's lanes; a value is then a scalar where it is the same in all
+/// lanes (a splat is made where it meets a vector) and a vector of `lanes_` elements elsewhere.
+/// Conditions that differ between lanes become masks; `mask_` holds what is known to be active.
 ///
 /// Failures go to the context's status; what is emitted after one is never used.
 class FunctionEmitter {
@@ -105,8 +105,8 @@ class FunctionEmitter {
   Value* FromMemory(Value* value, DataType dtype);
   Value* ToMemory(Value* value, DataType dtype);
   Value* SafeAddress(Value* condition, Value* address);
-  /// Runs `body(lane, active)` for each lane, outside of vector mode, with the vector variable bound
-  /// to that lane; active is null or the lane's bit of the mask (loops.h).
+  /// Runs `body(lane, active)` for each lane, outside of vector mode, with the vector variable
+  /// bound to that lane; active is null or the lane's bit of the mask (loops.h).
   template <typename Body>
   void ForEachLane(Body body);
 

@@ -20,8 +20,8 @@ bool IsIndexExpr(const Expr& expr);
 /// Turns index expressions of one function into linear forms, and those into values and addresses.
 ///
 /// There is one scope per loop being emitted. Everything that depends only on the variables of the
-/// loops down to a scope is computed once, in that scope's prelude block (which runs at the start of
-/// each iteration and dominates its body), so inner loops are left with constant offsets only.
+/// loops down to a scope is computed once, in that scope's prelude block (which runs at the start
+/// of each iteration and dominates its body), so inner loops are left with constant offsets only.
 class Indexer {
  public:
   /// Emits an integer expression that is not an index expression as a scalar at the builder's

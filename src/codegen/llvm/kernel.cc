@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 
-
 namespace tilewright::cpu {
 namespace {
 
@@ -23,8 +22,8 @@ bool IsSymbol(const std::string& name) {
 /// TwKernelInfo <name>_info.
 void EmitInfo(const KernelContext& kernel) {
   llvm::IRBuilder<> at(kernel.module.getContext());
-  auto* type = llvm::StructType::get(at.getInt32Ty(), at.getInt32Ty(), at.getInt64Ty(),
-                                     at.getInt64Ty());
+  auto* type =
+      llvm::StructType::get(at.getInt32Ty(), at.getInt32Ty(), at.getInt64Ty(), at.getInt64Ty());
   const auto parameters = static_cast<std::uint32_t>(kernel.program.parameters.size());
   llvm::Constant* value = llvm::ConstantStruct::get(
       type, {at.getInt32(kAbiVersion), at.getInt32(parameters),
@@ -46,8 +45,8 @@ void EmitEntry(KernelContext& kernel, llvm::Function* run) {
   llvm::Value* workspace = entry->getArg(1);
   std::vector<llvm::Value*> arguments;
   for (std::size_t i = 0; i < kernel.program.parameters.size(); ++i) {
-    arguments.push_back(at.CreateLoad(
-        pointer, at.CreateConstInBoundsGEP1_64(pointer, entry->getArg(0), i)));
+    arguments.push_back(
+        at.CreateLoad(pointer, at.CreateConstInBoundsGEP1_64(pointer, entry->getArg(0), i)));
   }
   for (const BufferNode* buffer : kernel.plan.workspace_buffers) {
     const auto offset = static_cast<std::uint64_t>(kernel.plan.storage.at(buffer).offset);
@@ -79,12 +78,12 @@ void DescribeBufferArgument(const KernelContext& kernel, const BufferNode& buffe
   argument.addAttr(llvm::Attribute::getWithAlignment(context, llvm::Align(64)));
   const std::int64_t bytes = buffer.bytes();
   if (bytes > 0) {
-    argument.addAttr(llvm::Attribute::getWithDereferenceableBytes(
-        context, static_cast<std::uint64_t>(bytes)));
+    argument.addAttr(
+        llvm::Attribute::getWithDereferenceableBytes(context, static_cast<std::uint64_t>(bytes)));
   }
   const Storage& storage = kernel.plan.storage.at(&buffer);
-  const auto inputs = static_cast<std::int64_t>(kernel.program.parameters.size()) -
-                      kernel.program.output_count;
+  const auto inputs =
+      static_cast<std::int64_t>(kernel.program.parameters.size()) - kernel.program.output_count;
   if (storage.place == Place::kParameter && storage.offset < inputs) {
     argument.addAttr(llvm::Attribute::ReadOnly);
   }

@@ -8,8 +8,8 @@
 
 namespace tilewright::cpu {
 
-/// TargetMachine::addPassesToEmitFile with one pass less: the machine scheduler would undo the order
-/// of register tiles (tile_scheduler.h), in which instruction selection leaves them.
+/// TargetMachine::addPassesToEmitFile with one pass less: the machine scheduler would undo the
+/// order of register tiles (tile_scheduler.h), in which instruction selection leaves them.
 Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
                                     bool assembly) {
   const auto type =
@@ -30,8 +30,8 @@ Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& m
     config->addMachinePasses();
     config->setInitialized();
   }
-  if (failed || generator.addAsmPrinter(passes, out, nullptr, type,
-                                        module_info->getMMI().getContext())) {
+  if (failed ||
+      generator.addAsmPrinter(passes, out, nullptr, type, module_info->getMMI().getContext())) {
     return Unsupported("LLVM cannot write this kind of file for the target");
   }
   passes.add(llvm::createFreeMachineFunctionPass());

@@ -74,8 +74,8 @@ class Planner {
     const BufferNode* buffer = stmt->buffer.get();
     Storage storage;
     const std::int64_t bytes = RoundUp(std::max<std::int64_t>(buffer->bytes(), 1), kAlignment);
-    const bool shared = !in_parallel && (buffer->scope == Scope::kGlobal || bytes > kMaxStackBytes ||
-                                         ContainsParallel(stmt->body[0]));
+    const bool shared = !in_parallel && (buffer->scope == Scope::kGlobal ||
+                                         bytes > kMaxStackBytes || ContainsParallel(stmt->body[0]));
     if (shared) {
       storage = {Place::kWorkspace, plan_.workspace_bytes};
       plan_.workspace_bytes += bytes;
@@ -98,15 +98,15 @@ class Planner {
       return;
     }
     if (indices.size() != buffer.shape.size()) {
-      status_ = InvalidArgument("buffer " + buffer.name + " has " +
-                                std::to_string(buffer.shape.size()) + " dimensions, accessed with " +
-                                std::to_string(indices.size()) + " indices");
+      status_ = InvalidArgument(
+          "buffer " + buffer.name + " has " + std::to_string(buffer.shape.size()) +
+          " dimensions, accessed with " + std::to_string(indices.size()) + " indices");
       return;
     }
     const std::int64_t register_bytes =
         std::int64_t{features_.vector_registers()} * features_.float_lanes() * 4;
-    const bool promotable = found->second.place == Place::kStack &&
-                            buffer.scope == Scope::kLocal && buffer.bytes() <= register_bytes;
+    const bool promotable = found->second.place == Place::kStack && buffer.scope == Scope::kLocal &&
+                            buffer.bytes() <= register_bytes;
     for (const Expr& index : indices) {
       VisitExpr(index);
       if (promotable) UnrollLoopsOf(index);

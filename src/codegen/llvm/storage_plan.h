@@ -38,7 +38,8 @@ struct StoragePlan {
 /// indices, or accessed outside of its allocation.
 Result<StoragePlan> PlanStorage(const Program& program, const CpuFeatures& features);
 
-/// Statements executed by one run of `stmt`, at most `limit`; a vector loop counts as one iteration.
+/// Statements executed by one run of `stmt`, at most `limit`; a vector loop counts as one
+/// iteration.
 std::int64_t CountSteps(const Stmt& stmt, std::int64_t limit);
 
 }  // namespace tilewright::cpu

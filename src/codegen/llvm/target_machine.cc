@@ -32,9 +32,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& tar
   if (back_end == nullptr) return Unsupported("-mtriple=" + triple + ": " + error);
   const std::string cpu = target.Option("mcpu", "generic");
   llvm::TargetOptions options;
-  std::unique_ptr<llvm::TargetMachine> machine(back_end->createTargetMachine(
-      triple, cpu, target.Option("mattr"), options,
-      llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      back_end->createTargetMachine(triple, cpu, target.Option("mattr"), options, llvm::Reloc::PIC_,
+                                    std::nullopt, llvm::CodeGenOptLevel::Default));
   if (machine == nullptr) return Unsupported("no code generator for " + triple);
   if (!machine->getMCSubtargetInfo()->isCPUStringValid(cpu)) {
     return InvalidArgument("-mcpu=" + cpu + ": not a processor of " + triple);

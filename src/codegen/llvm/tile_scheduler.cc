@@ -6,8 +6,8 @@
 // Here the multiply-adds are split into levels (the n-th addition to each accumulator). Within a
 // level one class of operands is the outer loop, each of its values being in one register for a
 // moment; of the other, as many values as fit stay in registers, and the rest are read from memory
-// by the multiply-add itself, once per use. An empty assembly statement that may touch memory stands
-// between two reads of one address, or instruction selection would make them one again.
+// by the multiply-add itself, once per use. An empty assembly statement that may touch memory
+// stands between two reads of one address, or instruction selection would make them one again.
 
 #include "src/codegen/llvm/tile_scheduler.h"
 

@@ -6,9 +6,9 @@ namespace tilewright::cpu {
 
 /// What the scheduler needs to know of an x86 target.
 struct TileRegisters {
-  int registers = 16;           ///< vector registers
-  bool folds_broadcast = false; ///< a multiply-add can broadcast a scalar from memory (AVX-512)
-  bool fused = true;            ///< multiply-add is one instruction
+  int registers = 16;            ///< vector registers
+  bool folds_broadcast = false;  ///< a multiply-add can broadcast a scalar from memory (AVX-512)
+  bool fused = true;             ///< multiply-add is one instruction
 };
 
 /// Orders the multiply-adds of register tiles, so that the accumulators and the operands in flight
