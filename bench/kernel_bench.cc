@@ -1,21 +1,24 @@
 // Our kernels against oneDNN's, layer by layer, in the same run and interleaved, on one thread.
 //
-//   kernel_bench --layers resnet18_v1.csv --mode fp32|int8|avx2 [--configs FILE] [--builds N]
+//   kernel_bench --layers resnet18_v1.csv|resnet18_v1 --mode fp32|int8|avx2 [--configs FILE] [--builds N]
 //                [--rounds N] [--only NAME] [--json]
 //
-// --configs names a file of one line per layer, `<workload key>\t<template>\t<config>`: layers found
+// --layers is a CSV of layers or the name of a built-in model. --configs names a file of one line per layer, `<workload key>\t<template>\t<config>`: layers found
 // there are not searched, and what a search finds is appended. The sums weigh each layer by its count
 // in the network.
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
 #include <fstream>
 #include <map>
 
 #include "bench/kernel_bench_ours.h"
 #include "src/base/file.h"
 #include "src/base/strings.h"
+#include "src/graph/graph.h"
+#include "src/graph/models.h"
+#include "src/graph/passes.h"
 
 namespace tilewright::bench {
 namespace {
@@ -94,7 +97,29 @@ Result<Layer> ParseLayer(const std::string& line, bool int8) {
   return layer;
 }
 
+/// The distinct convolutions and matrix products of a built-in model.
+Result<std::vector<Layer>> ModelLayers(const Options& options) {
+  auto bytes = MakeModelOnnx(options.layers);
+  TW_RETURN_IF_ERROR(bytes);
+  auto graph = ImportOnnx(*bytes, options.layers);
+  TW_RETURN_IF_ERROR(graph);
+  auto tasks = ExtractTasks(*graph);
+  TW_RETURN_IF_ERROR(tasks);
+  std::vector<Layer> layers;
+  for (const ExtractedTask& task : *tasks) {
+    Layer layer{task.sites.front(), task.workload, task.occurrences()};
+    if (options.mode == "int8") {
+      layer.workload.data.dtype = kUInt8;
+      layer.workload.weight.dtype = kInt8;
+      layer.workload.out_dtype = kInt32;
+    }
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
 Result<std::vector<Layer>> ReadLayers(const Options& options) {
+  if (std::ranges::count(ModelNames(), options.layers) > 0) return ModelLayers(options);
   auto text = ReadFile(options.layers);
   TW_RETURN_IF_ERROR(text);
   std::vector<Layer> layers;

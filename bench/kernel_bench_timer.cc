@@ -15,6 +15,8 @@ namespace {
 constexpr int kCanaryFloats = 2048;  // 8 KiB: stays in any L1
 constexpr int kCanaryRepeats = 120;  // about 30 us
 constexpr double kQuietFactor = 1.05;
+constexpr int kEnoughQuietSlices = 7;
+constexpr int kMostRounds = 5;  // times the rounds asked for, while quiet slices are missing
 
 #if defined(__x86_64__)
 __attribute__((target("avx2,fma"))) float CanaryKernel(const float* data) {
@@ -58,6 +60,10 @@ QuietTimer::QuietTimer() : canary_data_(kCanaryFloats, 0.5f) {
   for (const double end = Now() + kCalibrationSeconds; Now() < end;) Canary();
 }
 
+bool QuietTimer::IsQuiet(bool preempted, double canary_seconds) const {
+  return !preempted && canary_seconds <= fastest_canary_ * kQuietFactor;
+}
+
 double QuietTimer::Canary() {
   const double start = Now();
   volatile float sink = CanaryKernel(canary_data_.data());
@@ -81,7 +87,10 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
     functions[f]();
     calls[f] = std::clamp(static_cast<int>(slice_seconds / std::max(1e-8, Now() - start)), 1, 100000);
   }
-  for (int round = 0; round < rounds; ++round) {
+  std::vector<int> quiet_slices(functions.size(), 0);
+  for (int round = 0; round < kMostRounds * rounds; ++round) {
+    const bool enough = std::ranges::min(quiet_slices) >= kEnoughQuietSlices;
+    if (round >= rounds && enough) break;
     for (std::size_t f = 0; f < functions.size(); ++f) {
       functions[f]();
       const long preemptions = Preemptions();
@@ -91,6 +100,7 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
       const double per_call = (Now() - start) / calls[f];
       const double canary = std::max(before, Canary());
       slices[f].push_back({per_call, canary, Preemptions() != preemptions});
+      if (IsQuiet(slices[f].back().preempted, canary)) ++quiet_slices[f];
     }
   }
   std::vector<Timing> timings;
@@ -98,7 +108,7 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
     std::vector<double> quiet;
     double fastest = 1e9;
     for (const Slice& s : all) {
-      if (!s.preempted && s.canary <= fastest_canary_ * kQuietFactor) quiet.push_back(s.per_call);
+      if (IsQuiet(s.preempted, s.canary)) quiet.push_back(s.per_call);
       fastest = std::min(fastest, s.per_call);
     }
     std::ranges::sort(quiet);

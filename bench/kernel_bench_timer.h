@@ -20,12 +20,14 @@ class QuietTimer {
     int quiet_slices = 0;
     int slices = 0;
   };
-  /// One Timing per function. rounds: slices per function; slice_seconds: length of one.
+  /// One Timing per function. rounds: slices per function, up to five times as many while
+  /// quiet ones are missing; slice_seconds: length of one.
   std::vector<Timing> Measure(const std::vector<std::function<void()>>& functions, int rounds,
                               double slice_seconds = 0.002);
 
  private:
   double Canary();
+  bool IsQuiet(bool preempted, double canary_seconds) const;
   std::vector<float> canary_data_;
   double fastest_canary_ = 1e9;
 };
