@@ -4,6 +4,7 @@
 
 #include "src/ir/stmt.h"
 #include "src/schedule/lower.h"
+#include "src/schedule/summary.h"
 #include "tests/schedule/computes.h"
 #include "tests/schedule/interpreter.h"
 
@@ -140,6 +141,7 @@ TEST(LowerRandomTest, ProgramsComputeWhatTheirComputeSays) {
     const auto program = Lower(schedule, "kernel");
     if (!program.ok()) continue;
     ++accepted;
+    ASSERT_TRUE(Summarize(schedule).ok()) << "seed " << seed;
     const auto inputs = RandomInputs(compute, &random);
     Interpreter expected;
     expected.Evaluate(compute, inputs);
