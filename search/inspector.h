@@ -3,6 +3,7 @@
 #include <span>
 
 #include "search/strategy.h"
+#include "src/schedule/summary.h"
 
 namespace tilewright::search {
 
@@ -17,7 +18,8 @@ class Inspector {
   virtual Status Features(Point point, std::span<float> out) const = 0;
 };
 
-/// Applies the template and reads the loop summary.
+/// Applies the template and reads the loop summary; what lowering would refuse for the size of its
+/// local buffers is refused here, without lowering.
 class TemplateInspector final : public Inspector {
  public:
   /// The space outlives the inspector.
@@ -26,7 +28,7 @@ class TemplateInspector final : public Inspector {
   Status Features(Point point, std::span<float> out) const override;
 
  private:
-  Result<Kernel> Apply(Point point, Config* config) const;
+  Result<LoopSummary> Describe(Point point, Config* config) const;
   const SearchSpace& space_;
 };
 
