@@ -302,6 +302,8 @@ Result<TensorType> InferPad(const Operator& op, Inputs inputs) {
   return type;
 }
 
+/// new_shape (only to a layout without blocks): sizes of the result where the source was rounded up
+/// to whole blocks; empty keeps them all.
 Result<TensorType> InferLayoutTransform(const Operator& op, Inputs inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   auto source = Layout::Parse(op.attributes.src_layout);
