@@ -9,6 +9,8 @@
 namespace tilewright {
 namespace {
 
+constexpr std::int64_t kDefaultBlocks = 8;
+
 struct Plan {
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t lanes = 0, registers = 0, blocks = 0;
@@ -25,7 +27,6 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
   plan.lanes = features->float_lanes();
   plan.registers = features->vector_registers();
   plan.blocks = CeilDiv(plan.n, plan.lanes);
-  plan.form.weight = Blocked("NK", plan.lanes, 'n');
   if (!IsInt8(w)) return plan;
   const bool bytes = features->has_int8_dot();
   plan.depth = bytes ? 4 : 2;
@@ -34,10 +35,17 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
     plan.depth = 0;  // plain products; such sizes do not occur in networks worth tuning
     return plan;
   }
-  plan.form.weight = Blocked(plan.form.weight, plan.depth, 'k');
   plan.form.shift_data = bytes && w.data.dtype == kInt8;
   if (!bytes) plan.form.multiply_dtype = kInt16;
   return plan;
+}
+
+/// All columns of a register tile are one block of the weight: a single stream, however many sums.
+AnchorForm FormOf(const Plan& plan, std::int64_t columns) {
+  AnchorForm form = plan.form;
+  form.weight = Blocked("NK", columns, 'n');
+  if (plan.depth > 0) form.weight = Blocked(form.weight, plan.depth, 'k');
+  return form;
 }
 
 using Tile = std::vector<std::int64_t>;  // rows, blocks of columns
@@ -83,13 +91,10 @@ Result<Config> DensePackedCpu::DefaultConfig(const Workload& w, const Target& ta
   TW_RETURN_IF_ERROR(plan);
   auto space = SpaceOf(*plan);
   TW_RETURN_IF_ERROR(space);
-  // One row only waits for the weights, and few streams of them come fastest; more rows want as
-  // many sums as fit beside them.
-  constexpr std::int64_t kStreams = 2;
+  // As many sums as fit beside weights and data: one row has little else to hide latencies with.
   Tile best = {1, 1};
   for (const Tile& tile : RegisterTiles(*plan)) {
-    const bool fits = plan->m == 1 ? tile[1] <= kStreams
-                                   : 4 * Product(tile) <= 3 * plan->registers;
+    const bool fits = 4 * Product(tile) <= 3 * plan->registers && tile[1] <= kDefaultBlocks;
     if (fits && Product(tile) >= Product(best)) best = tile;
   }
   return LocateValues(*space, {{"register_tile", KnobValue{best}},
@@ -101,12 +106,13 @@ Result<Kernel> DensePackedCpu::Apply(const Workload& w, const Epilogue& epilogue
   auto plan = MakePlan(w, target);
   TW_RETURN_IF_ERROR(plan);
   const Tile& tile = config.Factors("register_tile");
-  auto compute = DefineAnchor(w, epilogue, plan->form);
+  const std::int64_t columns = tile[1] * plan->lanes;
+  const AnchorForm form = FormOf(*plan, columns);
+  auto compute = DefineAnchor(w, epilogue, form);
   TW_RETURN_IF_ERROR(compute);
   Schedule s(*std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum;
-  const std::int64_t columns = tile[1] * plan->lanes;
 
   const auto [row_tile, row] = s.Split(result, s.SpatialAxis(result, 0), tile[0], Tail::kPeel);
   const auto [group, column] = s.Split(result, s.SpatialAxis(result, 1), columns, Tail::kPeel);
@@ -137,7 +143,7 @@ Result<Kernel> DensePackedCpu::Apply(const Workload& w, const Epilogue& epilogue
   }
   if (stages.has_pad) ScheduleFlat(s, stages.pad, plan->lanes, target);
   TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), plan->form};
+  return Kernel{std::move(s), form};
 }
 
 }  // namespace tilewright

@@ -5,7 +5,7 @@
 namespace tilewright {
 
 /// `dense_packed.cpu`: matrix products with constant weights, float32 or 8-bit. Weights are packed
-/// in blocks of the target's vector lanes, so one step of K reads them in one stream. Knobs:
+/// in blocks of as many columns as the register tile has, so that they are read in one stream. Knobs:
 /// register_tile [rows, blocks of columns], k_unroll.
 struct DensePackedCpu {
   static std::string Refuses(const Workload& workload, const Target& target);

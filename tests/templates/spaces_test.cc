@@ -62,7 +62,7 @@ constexpr SpaceCase kCases[] = {
     {"DirectDepthwise", "depthwise_direct.cpu", kSkylakeX, kDepthwise, 1302,
      R"({"index":1061,"values":{"register_tile":[1,14],"pass_tiles":56,"unroll_kh":true,"pad":"skip"}})"},
     {"DensePacked", "dense_packed.cpu", kSkylakeX, kDense, 60,
-     R"({"index":25,"values":{"register_tile":[1,2],"k_unroll":4}})"},
+     R"({"index":31,"values":{"register_tile":[1,8],"k_unroll":4}})"},
 };
 
 class SpaceTest : public testing::TestWithParam<SpaceCase> {};
