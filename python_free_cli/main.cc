@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   CLI::App app("Tilewright: finds fast schedules for tensor operators, keeps them, and compiles with "
                "them",
                "tilewright");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // none: the help; an unknown one is named as not expected
   app.footer("`tilewright COMMAND --help` tells more about each, with examples.");
   auto commands = cli::AllCommands();
   for (const auto& command : commands) {
@@ -44,5 +44,6 @@ int main(int argc, char** argv) {
                  exit_code.status().message().c_str());
     return ExitCodeOf(exit_code.status().code());
   }
+  std::fprintf(stderr, "%s", app.help().c_str());
   return cli::kExitBadInput;
 }
