@@ -46,6 +46,51 @@ void InlineElementwise(Schedule& schedule) {
   }
 }
 
+/// The reduction that `stage` only finishes, element by element; index -1 if there is none.
+StageId ReductionBehind(const Schedule& schedule, StageId stage) {
+  const ComputeOp& op = schedule.stage(stage).op;
+  StageId found;
+  bool aligned = true;
+  ForEachNode(op.body, [&](const Expr& node) {
+    if (node->kind != ExprKind::kLoad) return;
+    const StageId producer = schedule.ProducerOf(node->buffer);
+    if (producer.index < 0) return;
+    if (schedule.stage(producer).op.combiner == Combiner::kNone || found.index >= 0) {
+      aligned = false;
+      return;
+    }
+    found = producer;
+    for (std::size_t d = 0; d < node->args.size(); ++d) {
+      aligned = aligned && node->args[d].Same(op.axes[d].var);
+    }
+  });
+  if (!aligned || found.index < 0) return {};
+  bool reduced = false;
+  return Readers(schedule, schedule.stage(found).op.output, &reduced) == 1 ? found : StageId();
+}
+
+/// Sums of a few neighbouring outputs at a time, in registers, inside the stage that writes them.
+void ScheduleReduction(Schedule& schedule, StageId reduction, StageId result, std::int64_t lanes,
+                       const Target& target) {
+  constexpr std::int64_t kTile = 4;            // independent sums, to hide latencies
+  constexpr std::int64_t kMostUnrolled = 3;    // kernel rows and columns of the usual pools
+  const FlatLoops loops = ScheduleFlat(schedule, result, lanes, target, kTile);
+  if (loops.innermost.index < 0) return;
+  schedule.SetScope(reduction, Scope::kLocal);
+  schedule.ComputeAt(reduction, result, loops.innermost);
+  const ComputeOp& op = schedule.stage(reduction).op;
+  const int axes = static_cast<int>(op.axes.size());
+  const int reductions = static_cast<int>(op.reduce_axes.size());
+  std::vector<LoopId> order;
+  for (int i = 0; i < reductions; ++i) order.push_back(schedule.ReductionAxis(reduction, i));
+  for (int i = 0; i < axes; ++i) order.push_back(schedule.SpatialAxis(reduction, i));
+  schedule.Reorder(reduction, order);
+  const LoopId inner = schedule.ReductionAxis(reduction, reductions - 1);
+  if (schedule.Extent(inner) <= kMostUnrolled) schedule.Unroll(reduction, inner);
+  if (axes > 1) schedule.Unroll(reduction, schedule.SpatialAxis(reduction, axes - 2));
+  schedule.Vectorize(reduction, schedule.SpatialAxis(reduction, axes - 1));
+}
+
 }  // namespace
 
 Result<Schedule> FixedSchedule(Compute compute, const Target& target) {
@@ -53,10 +98,18 @@ Result<Schedule> FixedSchedule(Compute compute, const Target& target) {
   TW_RETURN_IF_ERROR(features);
   Schedule schedule(std::move(compute));
   InlineElementwise(schedule);
+  const StageId result = schedule.order().back();
+  const bool reduces = schedule.stage(result).op.combiner != Combiner::kNone;
+  const StageId reduction =
+      reduces ? schedule.CacheWrite(result, Scope::kLocal) : ReductionBehind(schedule, result);
   const std::vector<StageId> order = schedule.order();
   for (const StageId id : order) {
-    if (schedule.stage(id).attach == Schedule::Attach::kInline) continue;
-    ScheduleFlat(schedule, id, features->float_lanes(), target);
+    if (schedule.stage(id).attach == Schedule::Attach::kInline || id == reduction) continue;
+    if (id == result && reduction.index >= 0) {
+      ScheduleReduction(schedule, reduction, result, features->float_lanes(), target);
+    } else {
+      ScheduleFlat(schedule, id, features->float_lanes(), target);
+    }
   }
   TW_RETURN_IF_ERROR(schedule.status());
   return schedule;

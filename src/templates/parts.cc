@@ -68,29 +68,49 @@ void ParallelFor(Schedule& schedule, StageId stage, LoopId loop, const Target& t
   if (target.num_threads() > 1) schedule.Parallel(stage, loop);
 }
 
-void ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, const Target& target) {
+FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes,
+                       const Target& target, std::int64_t tile) {
   std::vector<LoopId> outer = schedule.Leaves(stage);
-  const std::size_t axes =
-      schedule.stages()[static_cast<std::size_t>(stage.index)].op.axes.size();
-  std::vector<LoopId> inner(outer.begin() + static_cast<std::ptrdiff_t>(std::min(axes, outer.size())),
-                            outer.end());  // of the reduction: inside, around the lanes
-  outer.resize(std::min(axes, outer.size()));
-  if (outer.empty()) return;
-  const LoopId last = outer.back();
+  outer.resize(std::min(schedule.stage(stage).op.axes.size(), outer.size()));
+  FlatLoops loops;
+  if (outer.empty()) return loops;
+  LoopId last = outer.back();
   outer.pop_back();
-  const auto vectorize = [&](LoopId lane) {
-    inner.push_back(lane);
-    schedule.Reorder(stage, inner);
-    schedule.Vectorize(stage, lane);
-  };
   if (schedule.Extent(last) > lanes) {
     const auto [chunks, lane] = schedule.Split(stage, last, lanes, Tail::kPeel);
-    vectorize(lane);
-    if (outer.empty()) outer.push_back(chunks);
-  } else if (schedule.Extent(last) > 1) {
-    vectorize(last);
+    outer.push_back(chunks);
+    last = lane;
   }
-  if (!outer.empty()) ParallelFor(schedule, stage, FuseAll(schedule, stage, outer), target);
+  if (schedule.Extent(last) > 1) {
+    std::vector<LoopId> inner;
+    for (LoopId loop : schedule.Leaves(stage)) {
+      if (schedule.loop(loop).reduction) inner.push_back(loop);
+    }
+    inner.push_back(last);
+    schedule.Reorder(stage, inner);
+    schedule.Vectorize(stage, last);
+  }
+  if (tile > 1 && !outer.empty()) {
+    const auto [steps, inside] = schedule.Split(stage, outer.back(), tile, Tail::kPeel);
+    schedule.Unroll(stage, inside);
+    outer.back() = steps;
+  }
+  if (outer.empty()) return loops;
+  loops.innermost = outer.back();
+  if (target.num_threads() == 1) return loops;
+  // Loops are fused only as far as the threads need it: the index of a fused one costs divisions.
+  std::int64_t iterations = 1;
+  std::size_t fused = 0;
+  constexpr std::int64_t kIterationsPerThread = 4;
+  while (fused < outer.size() && iterations < kIterationsPerThread * target.num_threads()) {
+    iterations *= schedule.Extent(outer[fused++]);
+  }
+  outer.resize(fused);
+  const bool all = outer.back() == loops.innermost;
+  const LoopId parallel = FuseAll(schedule, stage, outer);
+  schedule.Parallel(stage, parallel);
+  if (all) loops.innermost = parallel;
+  return loops;
 }
 
 bool IsFloat32(const Workload& w) {

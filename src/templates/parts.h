@@ -42,9 +42,14 @@ Result<ConfigSpace> MakeSpace(std::vector<Result<Knob>> knobs);
 LoopId FuseAll(Schedule& schedule, StageId stage, const std::vector<LoopId>& loops);
 /// Parallel over the loop if the target has more than one thread.
 void ParallelFor(Schedule& schedule, StageId stage, LoopId loop, const Target& target);
-/// A root stage as a whole: outer loops fused and parallel, innermost axis vectorized in steps of
-/// `lanes`.
-void ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, const Target& target);
+/// What ScheduleFlat leaves for stages that are to be computed inside.
+struct FlatLoops {
+  LoopId innermost;  ///< the innermost loop outside vector and tile; index -1 if there is none
+};
+/// A root stage as a whole: innermost axis vectorized in steps of `lanes`, around it `tile`
+/// iterations unrolled, outer loops parallel.
+FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes,
+                       const Target& target, std::int64_t tile = 1);
 
 /// True for float32 throughout.
 bool IsFloat32(const Workload& workload);
