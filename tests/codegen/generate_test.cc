@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <regex>
+#include <thread>
 
 #include "src/base/strings.h"
 #include "src/runtime/abi.h"
@@ -252,6 +253,26 @@ TEST(LinkTest, MakesLibrariesOfSeveralKernels) {
   const Status missing = FindKernel(*library, "three").status();
   EXPECT_EQ(missing.code(), StatusCode::kNotFound);
   EXPECT_THAT(missing.message(), HasSubstr("no kernel three"));
+}
+
+TEST(LinkTest, WorksOnSeveralThreadsAtOnce) {
+  const Result<TemporaryFolder> folder = TemporaryFolder::Create("link-test");
+  ASSERT_TRUE(folder.ok());
+  std::vector<std::thread> builders;
+  for (int t = 0; t < 4; ++t) {
+    builders.emplace_back([&, t] {
+      const std::string name = "kernel" + std::to_string(t);
+      const std::string path = folder->path() + "/" + name + ".so";
+      for (int round = 0; round < 5; ++round) {
+        const Result<std::string> object =
+            Generate({Increment(name, 4 + t)}, ParseTarget("llvm -mcpu=x86-64"), Emit::kObject);
+        ASSERT_TRUE(object.ok()) << object.status().message();
+        ASSERT_TRUE(LinkShared({*object}, {}, path).ok());
+      }
+      EXPECT_TRUE(LoadKernel(path, name).ok());
+    });
+  }
+  for (std::thread& builder : builders) builder.join();
 }
 
 TEST(LinkTest, RefusesKernelsOfAnotherInterfaceVersion) {
