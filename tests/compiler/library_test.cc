@@ -1,0 +1,232 @@
+// What a compiled library offers, what compiling reports, and what it refuses.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "records/store.h"
+#include "src/base/file.h"
+#include "src/space/version.h"
+#include "src/compiler/compile.h"
+#include "src/compiler/run.h"
+#include "src/compiler/verify.h"
+#include "src/graph/passes.h"
+#include "src/templates/registry.h"
+
+namespace tilewright {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr char kConv[] = R"(def @main(%data: Tensor[(1, 16, 8, 8), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(16, 16, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  %1 = nn.relu(%0);
+  %2 = nn.conv2d(%1, meta[relay.Constant][1] /* ty=Tensor[(16, 16, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  nn.relu(%2)
+})";
+
+class Library : public testing::Test {
+ protected:
+  void SetUp() override {
+    options_.target = *Target::Parse("native");
+    options_.device = ProbeHostCpu();
+    options_.name = "small";
+    auto folder = TemporaryFolder::Create("tilewright-library-test");
+    ASSERT_TRUE(folder.ok());
+    folder_.emplace(*std::move(folder));
+  }
+  static Graph Load(const char* text, bool seeded = true) {
+    auto graph = ImportRelay(text, "net-1");
+    EXPECT_TRUE(graph.ok()) << graph.status().message();
+    if (seeded) SeedConstants(*graph, SeedRule::kMissing);
+    return *std::move(graph);
+  }
+  static std::vector<Tensor> Inputs(const Graph& graph) {
+    std::vector<Tensor> inputs;
+    for (int id : graph.inputs()) {
+      inputs.push_back(MakeInput(graph.node(id).name, graph.node(id).type, InputRule::kRandom));
+    }
+    return inputs;
+  }
+  std::string Path(const char* name) const { return folder_->path() + "/" + name; }
+
+  CompileOptions options_;
+  std::optional<TemporaryFolder> folder_;
+};
+
+TEST_F(Library, ExportsTheFunctionsOfItsHeader) {
+  auto model = Compile(Load(kConv), options_, Path("model.so"));
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_FALSE(FileExists(Path("model.so.constants.o")));
+  auto library = SharedLibrary::Open(Path("model.so"));
+  ASSERT_TRUE(library.ok()) << library.status().message();
+  for (const char* function : {"run", "run_observed", "set_threads", "release", "input_count",
+                               "output_count", "operator_count", "input", "output", "operator"}) {
+    const std::string symbol = std::string("small_") + function;
+    EXPECT_NE(library->Symbol(symbol), nullptr) << symbol;
+    EXPECT_THAT(model->header, HasSubstr(symbol + "("));
+  }
+  // Runtime and constants are its own: nothing that another model's library could take over.
+  EXPECT_EQ(library->Symbol("TwModelRun"), nullptr);
+  EXPECT_EQ(library->Symbol("tw_constants"), nullptr);
+  const auto input =
+      reinterpret_cast<const TwValue* (*)(std::int64_t)>(library->Symbol("small_input"));
+  ASSERT_NE(input(0), nullptr);
+  EXPECT_STREQ(input(0)->name, "data");
+  EXPECT_EQ(input(0)->bytes, 4096);
+  EXPECT_EQ(input(1), nullptr);
+}
+
+TEST_F(Library, TakesPointersOfAnyAlignment) {
+  Graph graph = Load(kConv);
+  const std::vector<Tensor> inputs = Inputs(graph);
+  ASSERT_TRUE(Compile(std::move(graph), options_, Path("model.so")).ok());
+  auto model = ModelLibrary::Open(Path("model.so"));
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  auto expected = model->Run(inputs);
+  ASSERT_TRUE(expected.ok());
+  auto library = SharedLibrary::Open(Path("model.so"));
+  const auto run = reinterpret_cast<std::int32_t (*)(const void* const*, void* const*)>(
+      library->Symbol("small_run"));
+  std::vector<std::byte> in(4096 + 68), out(4096 + 68);
+  const std::size_t shift = 4;
+  std::memcpy(in.data() + shift, inputs[0].data(), 4096);
+  const void* ins[] = {in.data() + shift};
+  void* outs[] = {out.data() + shift};
+  ASSERT_EQ(run(ins, outs), 0);
+  EXPECT_EQ(std::memcmp(outs[0], (*expected)[0].data(), 4096), 0);
+  EXPECT_EQ(run(nullptr, outs), TW_MODEL_NULL_POINTER);
+}
+
+TEST_F(Library, SharesKernelsAndKeepsLayouts) {
+  auto model = Compile(Load(kConv), options_, Path("model.so"));
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  std::vector<std::string> ops;
+  for (const OperatorReport& report : model->operators) ops.push_back(report.op);
+  // No change of layout between the two convolutions, and one kernel for both.
+  EXPECT_THAT(
+      ops, ElementsAre("layout_transform", "conv2d + relu", "conv2d + relu", "layout_transform"));
+  EXPECT_EQ(model->operators[1].kernel, model->operators[2].kernel);
+  EXPECT_EQ(model->kernels, 3);
+  EXPECT_EQ(model->transforms, 2);
+}
+
+TEST_F(Library, NamesEveryOperatorWithoutARecord) {
+  auto model = Compile(Load(kConv), options_, Path("model.so"));
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_THAT(model->untuned(), ElementsAre("%1", "%result"));
+  EXPECT_THAT(model->operators[1].explanation, HasSubstr("no record store was given"));
+  options_.on_miss = OnMiss::kFail;
+  auto refused = Compile(Load(kConv), options_, Path("other.so"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(refused.status().message(), "2 operators without a record: %1, %result");
+  EXPECT_FALSE(FileExists(Path("other.so")));
+}
+
+TEST_F(Library, TakesTheConfigOfARecord) {
+  auto graph = Load(kConv);
+  auto tasks = ExtractTasks(graph);
+  ASSERT_TRUE(tasks.ok());
+  ASSERT_EQ(tasks->size(), 1u);
+  const TemplateEntry* entry = FindTemplate("conv2d_NCHWc.x86");
+  ASSERT_NE(entry, nullptr);
+  auto config = entry->default_config((*tasks)[0].workload, options_.target);
+  ASSERT_TRUE(config.ok());
+  Trial trial;
+  trial.candidate = {{(*tasks)[0].workload, options_.target},
+                     (*tasks)[0].epilogue,
+                     std::string(entry->key),
+                     entry->version,
+                     *config};
+  trial.outcome = Outcome::kOk;
+  trial.samples = {1e-5};
+  trial.value = 1e-5;
+  trial.verified = true;
+  trial.device = options_.device;
+  trial.codegen_version = kCodegenVersion;
+  auto store = records::Store::Open(Path("records.db"), records::Store::Mode::kReadWrite);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  auto job = store->OpenJob("job", "{}", 1);
+  ASSERT_TRUE(job.ok());
+  ASSERT_TRUE(store->Append(job->id, {trial}, {}).ok());
+  options_.stores = {&*store};
+  options_.on_miss = OnMiss::kFail;
+  auto model = Compile(std::move(graph), options_, Path("model.so"));
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_TRUE(model->untuned().empty());
+  EXPECT_EQ(model->operators[1].template_key, "conv2d_NCHWc.x86");
+  EXPECT_EQ(model->operators[1].answer, records::AnswerKind::kHit);
+}
+
+TEST_F(Library, VerifyNamesTheFirstOperatorThatDiffers) {
+  Graph graph = Load(kConv);
+  const std::vector<Tensor> inputs = Inputs(graph);
+  ASSERT_TRUE(Compile(std::move(graph), options_, Path("model.so")).ok());
+  auto model = ModelLibrary::Open(Path("model.so"));
+  ASSERT_TRUE(model.ok());
+  Graph changed = Load(kConv);  // other weights of the second convolution
+  for (int id = 0; id < changed.size(); ++id) {
+    if (changed.node(id).name == "relay.Constant.1") {
+      Tensor contents = changed.Contents(id)->Clone();
+      contents.Set(7, 100);
+      changed.SetContents(id, std::move(contents));
+    }
+  }
+  auto report = Verify(std::move(changed), *model, inputs, {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  ASSERT_TRUE(report->first_bad.has_value());
+  EXPECT_EQ(*report->first_bad, 2u);
+  EXPECT_THAT(report->Summary(), HasSubstr("operator 2 (%result, conv2d + relu) differs"));
+}
+
+TEST_F(Library, RefusesWhatItCannotCompile) {
+  const auto message = [&](Graph graph) {
+    return Compile(std::move(graph), options_, Path("model.so")).status().message();
+  };
+  EXPECT_EQ(message(Load(kConv, /*seeded=*/false)),
+            "value %1: constant relay.Constant.0 has no contents");
+  options_.name = "1st";
+  EXPECT_EQ(message(Load(kConv)), "name '1st', expected letters, digits and _");
+  options_.name.clear();
+  options_.target = *Target::Parse("cuda");
+  EXPECT_EQ(message(Load(kConv)), "compiling for target kind cuda, expected llvm");
+}
+
+TEST_F(Library, RefusesWrongInputsAndOtherLibraries) {
+  ASSERT_TRUE(Compile(Load(kConv), options_, Path("model.so")).ok());
+  auto model = ModelLibrary::Open(Path("model.so"));
+  ASSERT_TRUE(model.ok());
+  std::vector<Tensor> inputs;
+  EXPECT_EQ(model->Run(inputs).status().message(), "0 inputs, expected 1");
+  inputs.emplace_back(TensorType{{1, 16, 8, 8}, kInt8});
+  EXPECT_EQ(model->Run(inputs).status().message(),
+            "input data is int8[1,16,8,8], expected float32[1,16,8,8]");
+  EXPECT_EQ(model->SetThreads(0).message(), "0 threads, expected at least 1");
+  EXPECT_EQ(ModelLibrary::Open(Path("missing.so")).status().code(), StatusCode::kNotFound);
+  ASSERT_TRUE(WriteFile(Path("text.so"), "no library").ok());
+  EXPECT_EQ(ModelLibrary::Open(Path("text.so")).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(Library, UnwritableOutputIsReported) {
+  EXPECT_FALSE(Compile(Load(kConv), options_, Path("no/such/folder/model.so")).ok());
+}
+
+TEST_F(Library, BenchMeasuresEveryOperator) {
+  Graph graph = Load(kConv);
+  const std::vector<Tensor> inputs = Inputs(graph);
+  ASSERT_TRUE(Compile(std::move(graph), options_, Path("model.so")).ok());
+  auto model = ModelLibrary::Open(Path("model.so"));
+  ASSERT_TRUE(model.ok());
+  BenchOptions bench{.seconds = 0, .min_rounds = 3, .peaks = {1e11, 1e11, 1e11, 1e11}};
+  auto report = Bench(*model, inputs, bench);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->rows.size(), model->operators().size());
+  EXPECT_EQ(report->macs, 2 * 16 * 16 * 9 * 64);
+  EXPECT_EQ(report->rounds, 3);
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,117 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "src/base/random.h"
+#include "src/compiler/form.h"
+#include "src/compiler/plan.h"
+
+namespace tilewright {
+namespace {
+
+PlanStep Step(std::vector<int> buffers, std::vector<int> may_overwrite = {}) {
+  PlanStep step;
+  step.buffers = std::move(buffers);
+  step.may_overwrite = std::move(may_overwrite);
+  return step;
+}
+
+Plan PlanOf(const std::vector<std::int64_t>& bytes, std::vector<PlanStep> steps) {
+  Plan plan;
+  for (std::int64_t b : bytes) plan.buffers.push_back({BufferSpace::kArena, b, 0, 0});
+  plan.steps = std::move(steps);
+  return plan;
+}
+
+TEST(PlanMemory, ReusesThePlaceOfDeadBuffers) {
+  // A chain 0 -> 1 -> 2 -> 3: two buffers are enough.
+  Plan plan = PlanOf({640, 640, 640, 640}, {Step({0, 1}), Step({1, 2}), Step({2, 3})});
+  PlanMemory(plan);
+  EXPECT_EQ(plan.arena_bytes, 1280);
+  EXPECT_EQ(plan.buffers[0].offset, plan.buffers[2].offset);
+}
+
+TEST(PlanMemory, OverwritesAnOperandThatDies) {
+  Plan plan = PlanOf({640, 640}, {Step({0}), Step({0, 1}, {0})});
+  PlanMemory(plan);
+  EXPECT_EQ(plan.arena_bytes, 640);
+  EXPECT_EQ(plan.buffers[0].offset, plan.buffers[1].offset);
+}
+
+TEST(PlanMemory, KeepsAnOperandThatIsReadLater) {
+  Plan plan = PlanOf({640, 640, 640}, {Step({0}), Step({0, 1}, {0}), Step({0, 1, 2})});
+  PlanMemory(plan);
+  EXPECT_EQ(plan.arena_bytes, 3 * 640);
+}
+
+TEST(PlanMemory, AlignsOffsets) {
+  Plan plan = PlanOf({100, 7, 65}, {Step({0, 1, 2})});
+  PlanMemory(plan);
+  for (const PlanBuffer& buffer : plan.buffers) EXPECT_EQ(buffer.offset % kTensorAlignment, 0);
+}
+
+TEST(PlanMemory, NeverLetsLivingBuffersOverlap) {
+  Random random(1);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::int64_t> bytes;
+    std::vector<PlanStep> steps;
+    const int count = 3 + static_cast<int>(random.Below(30));
+    for (int i = 0; i < count; ++i) {
+      bytes.push_back(64 * static_cast<std::int64_t>(1 + random.Below(8)));
+      std::vector<int> operands;
+      for (int j = 0; i > 0 && j < 2; ++j) {
+        operands.push_back(static_cast<int>(random.Below(static_cast<std::uint64_t>(i))));
+      }
+      std::vector<int> may_overwrite;
+      if (i > 0 && operands[0] != operands[1]) may_overwrite.push_back(operands[0]);
+      operands.push_back(i);
+      steps.push_back(Step(operands, may_overwrite));
+    }
+    Plan plan = PlanOf(bytes, steps);
+    PlanMemory(plan);
+    // Executes the steps with a label per 64 bytes of memory: what is read must be what was
+    // written.
+    std::vector<int> memory(static_cast<std::size_t>(plan.arena_bytes / 64), -1);
+    for (int i = 0; i < count; ++i) {
+      const auto& buffers = plan.steps[static_cast<std::size_t>(i)].buffers;
+      for (std::size_t b = 0; b < buffers.size(); ++b) {
+        const PlanBuffer& buffer = plan.buffers[static_cast<std::size_t>(buffers[b])];
+        for (std::int64_t at = 0; at < buffer.bytes / 64; ++at) {
+          int& label = memory[static_cast<std::size_t>(buffer.offset / 64 + at)];
+          if (b + 1 == buffers.size()) {
+            label = buffers[b];
+          } else {
+            ASSERT_EQ(label, buffers[b]) << "round " << round << " step " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Form, KnowsWhichLayoutsShareBytes) {
+  const TensorType image{{1, 32, 7, 7}, kFloat32}, pixel{{2, 32, 1, 1}, kFloat32};
+  EXPECT_FALSE(SameBytes(image, "NCHW", "NCHW", "NCHW16c"));
+  EXPECT_TRUE(SameBytes(pixel, "NCHW", "NCHW", "NCHW16c"));
+  EXPECT_TRUE(SameBytes(pixel, "NCHW", "NCHW8c", "NCHW16c"));
+  EXPECT_TRUE(SameBytes(pixel, "NCHW", "NHWC", "NCHW"));
+  const TensorType odd{{2, 20, 1, 1}, kFloat32};
+  EXPECT_FALSE(SameBytes(odd, "NCHW", "NCHW", "NCHW16c"));
+  const TensorType packed{{1, 2, 7, 7, 1, 16}, kInt8};
+  EXPECT_TRUE(SameBytes(packed, "NCHW1n16c", "NCHW1n16c", "NCHW16c"));
+  EXPECT_TRUE(Canonical(packed, {"NCHW1n16c", "NCHW16c"}).is_native());
+  EXPECT_TRUE(IsRounded(odd, {"NCHW", "NCHW16c"}));
+  EXPECT_FALSE(IsRounded(image, {"NCHW", "NCHW16c"}));
+}
+
+TEST(Form, BlocksOperandsThatBroadcast) {
+  const TensorType value{{1, 32, 7, 7}, kFloat32};
+  const Form form{"NCHW", "NCHW16c"};
+  using Shape = std::vector<std::int64_t>;
+  EXPECT_EQ(*BroadcastShape({{32, 1, 1}, kFloat32}, value, form), (Shape{1, 2, 1, 1, 16}));
+  EXPECT_EQ(*BroadcastShape({{1, 1, 7, 7}, kFloat32}, value, form), (Shape{1, 1, 7, 7, 1}));
+  EXPECT_EQ(*BroadcastShape({{}, kFloat32}, value, form), (Shape{1, 1, 1, 1, 1}));
+}
+
+}  // namespace
+}  // namespace tilewright
