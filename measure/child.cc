@@ -236,6 +236,11 @@ Result<Tensor> Kernel::ResultTensor() const {
   Tensor result(work_.setup->output);
   std::memcpy(result.data(), output_.data(), static_cast<std::size_t>(result.bytes()));
   if (!work_.setup->padded) return result;
+  // A kernel may see the image as one row (1x1 convolutions): the memory is that of the layout.
+  auto layout = Layout::Parse(work_.setup->output_layout);
+  TW_RETURN_IF_ERROR(layout);
+  std::vector<std::int64_t> packed = layout->Pack(work_.setup->logical);
+  if (Product(packed) == result.elements()) result.Reshape(std::move(packed));
   return TransformLayout(result, work_.setup->output_layout, work_.setup->result_layout,
                          work_.setup->logical);
 }

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <system_error>
 
 #include "python_free_cli/command.h"
 
@@ -38,7 +39,12 @@ int main(int argc, char** argv) {
   }
   for (const auto& command : commands) {
     if (!app.got_subcommand(command->name())) continue;
-    const auto exit_code = command->Run();
+    tilewright::Result<int> exit_code = cli::kExitFailed;
+    try {
+      exit_code = command->Run();
+    } catch (const std::system_error&) {  // the formatter's way to say that standard output is gone
+      return cli::kExitFailed;
+    }
     if (exit_code.ok()) return *exit_code;
     std::fprintf(stderr, "tilewright %s: %s\n", command->name(),
                  exit_code.status().message().c_str());

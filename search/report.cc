@@ -7,7 +7,10 @@ namespace {
 
 double NetworkSeconds(const std::vector<TaskReport>& tasks, double TaskReport::*member) {
   double sum = 0;
-  for (const TaskReport& task : tasks) sum += static_cast<double>(task.occurrences) * task.*member;
+  for (const TaskReport& task : tasks) {
+    if (task.default_seconds <= 0 || task.best_seconds <= 0) continue;
+    sum += static_cast<double>(task.occurrences) * task.*member;
+  }
   return sum;
 }
 

@@ -50,7 +50,8 @@ struct TuneReport {
   double idle_share() const {
     return split.wall_seconds > 0 ? split.idle_seconds / split.wall_seconds : 0;
   }
-  /// Sum over tasks of occurrences x default or best seconds.
+  /// Sum of occurrences x default or best seconds over the tasks that have both, so that the two
+  /// compare the same work.
   double default_network_seconds() const;
   double best_network_seconds() const;
 };
