@@ -36,21 +36,6 @@ struct Plan {
   bool padded = false;
 };
 
-bool IsFlat(const ConvShape& s) {
-  return s.r == 1 && s.s == 1 && s.stride_h == 1 && s.stride_w == 1 && s.pad_top == 0 &&
-         s.pad_left == 0 && s.pad_bottom == 0 && s.pad_right == 0;
-}
-
-/// The workload with plain layouts and, if flat, all pixels in one row: the memory is the same.
-Workload Normalized(const Workload& w, const ConvShape& s, bool flat) {
-  Workload plain = w;
-  plain.data_layout = "NCHW";
-  plain.kernel_layout = "OIHW";
-  plain.data.shape = {s.n, s.c, flat ? 1 : s.h, flat ? s.h * s.w : s.w};
-  plain.weight.shape = {s.k, s.c, s.r, s.s};
-  return plain;
-}
-
 void SetDot(const CpuFeatures& features, const Workload& w, Plan& plan) {
   if (features.has_int8_dot()) {
     plan.depth = 4;
@@ -70,8 +55,8 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8) {
   TW_RETURN_IF_ERROR(features);
   Plan plan;
   plan.shape = *shape;
-  plan.flat = IsFlat(*shape);
-  plan.workload = Normalized(w, *shape, plan.flat);
+  plan.flat = IsFlatConvolution(*shape);
+  plan.workload = PlainConvolution(w, *shape, plan.flat);
   plan.lanes = features->float_lanes();
   plan.registers = features->vector_registers();
   plan.oc_blocks = CeilDiv(shape->k, plan.lanes);

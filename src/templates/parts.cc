@@ -113,6 +113,20 @@ FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes,
   return loops;
 }
 
+bool IsFlatConvolution(const ConvShape& s) {
+  return s.r == 1 && s.s == 1 && s.stride_h == 1 && s.stride_w == 1 && s.pad_top == 0 &&
+         s.pad_left == 0 && s.pad_bottom == 0 && s.pad_right == 0;
+}
+
+Workload PlainConvolution(const Workload& w, const ConvShape& s, bool flat) {
+  Workload plain = w;
+  plain.data_layout = "NCHW";
+  plain.kernel_layout = "OIHW";
+  plain.data.shape = {s.n, s.c, flat ? 1 : s.h, flat ? s.h * s.w : s.w};
+  plain.weight.shape = {s.k, s.c / s.groups, s.r, s.s};
+  return plain;
+}
+
 bool IsFloat32(const Workload& w) {
   return w.data.dtype == kFloat32 && w.weight.dtype == kFloat32 && w.out_dtype == kFloat32;
 }

@@ -51,6 +51,11 @@ struct FlatLoops {
 FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes,
                        const Target& target, std::int64_t tile = 1);
 
+/// True for 1x1 kernels, stride 1, no padding: rows of pixels need not be told apart.
+bool IsFlatConvolution(const ConvShape& shape);
+/// The convolution in plain layouts and, if flat, with all pixels in one row: the memory of blocked
+/// activations is the same.
+Workload PlainConvolution(const Workload& workload, const ConvShape& shape, bool flat);
 /// True for float32 throughout.
 bool IsFloat32(const Workload& workload);
 /// True for 8-bit data and int8 weight summed in int32.

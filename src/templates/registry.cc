@@ -6,6 +6,7 @@
 #include "src/templates/anchor_plain_cpu.h"
 #include "src/templates/conv2d_direct_cpu.h"
 #include "src/templates/conv2d_nchwc_x86.h"
+#include "src/templates/conv2d_pixels_cpu.h"
 #include "src/templates/dense_packed_cpu.h"
 #include "src/templates/dense_x86.h"
 #include "src/templates/depthwise_direct_cpu.h"
@@ -21,6 +22,7 @@ constexpr std::array kTemplates = {
     EntryOf<Conv2dNchwcInt8X86>("conv2d_NCHWc_int8.x86", 1),
     EntryOf<Conv2dDirectCpu>("conv2d_direct.cpu", 1),
     EntryOf<Conv2dDirectInt8Cpu>("conv2d_direct_int8.cpu", 1),
+    EntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
     EntryOf<DenseNopackX86>("dense_nopack.x86", 1),
     EntryOf<DensePackX86>("dense_pack.x86", 1),
     EntryOf<DensePackedCpu>("dense_packed.cpu", 1),
@@ -38,6 +40,7 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "dense_packed.cpu",
     "conv2d_NCHWc_int8.x86",
     "conv2d_NCHWc.x86",
+    "conv2d_pixels.cpu",
     "depthwise_conv2d_NCHWc.x86",
     "dense_pack.x86",
     "dense_nopack.x86",

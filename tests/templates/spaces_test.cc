@@ -100,6 +100,9 @@ TEST(TemplatesForTest, PrefersOurOwnAndServesEveryAnchor) {
             "batch_matmul.x86");
   EXPECT_EQ(first("group_conv2d(float32[1,16,9,9]NCHW,float32[32,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,"
                   "g4)->float32"),
+            "conv2d_pixels.cpu");
+  EXPECT_EQ(first("conv2d_transpose(float32[1,8,5,5]NCHW,float32[8,12,4,4]IOHW,s2x2,p1x1x1x1,d1x1,g1,"
+                  "o0x0)->float32"),
             "anchor_plain.cpu");
   EXPECT_TRUE(TemplatesFor(*Workload::Parse(kDense), *Target::Parse("cuda")).empty());
 }

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "src/templates/registry.h"
+
+namespace tilewright {
+
+/// `conv2d_pixels.cpu`: convolutions of any number of groups, whose channels no block needs to
+/// divide. Activations stay in NCHW and the vector runs over pixels; each weight is broadcast.
+/// Knobs: register_tile [output channels, rows, vectors of columns], ic_unroll, unroll_kw,
+/// pixels_first.
+struct Conv2dPixelsCpu {
+  static std::string Refuses(const Workload& workload, const Target& target);
+  static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);
+  static Result<Config> DefaultConfig(const Workload& workload, const Target& target);
+  static Result<Kernel> Apply(const Workload& workload, const Epilogue& epilogue,
+                              const Target& target, const Config& config);
+};
+
+}  // namespace tilewright
