@@ -269,7 +269,8 @@ Json ToJson(const RunOrder& order) {
     Json json{{"ticket", TicketJson(item.ticket)},
               {"kernel", KernelJson(item.kernel)},
               {"reference", item.reference},
-              {"best", Finite(item.best_seconds)}};
+              {"best", Finite(item.best_seconds)},
+              {"patience", Finite(item.patience_seconds)}};
     if (item.fault != Fault()) json["fault"] = FaultJson(item.fault);
     items.push_back(std::move(json));
   }
@@ -286,6 +287,7 @@ Result<RunOrder> RunOrderFrom(const Json& json) {
     item.kernel = KernelFrom(inner.Get("kernel", Json::value_t::object), inner);
     item.reference = inner.Text("reference");
     item.best_seconds = inner.Number("best");
+    item.patience_seconds = inner.Number("patience");
     if (entry.is_object() && entry.contains("fault")) item.fault = FaultFrom(entry["fault"], inner);
     fields.Fail(inner.status());
     order.items.push_back(std::move(item));

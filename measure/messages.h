@@ -66,6 +66,7 @@ struct RunOrder {
     KernelSpec kernel;
     std::string reference;  ///< file of the expected results
     double best_seconds = 0;
+    double patience_seconds = 0;  ///< see SamplingSettings
     Fault fault;
   };
   std::vector<Item> items;

@@ -181,7 +181,7 @@ class Runner {
   Status Run(const RunOrder& order);
   RunReply RunAlone(const RunOrder::Item& item);
   std::vector<RunReply> RunRace(const std::vector<RunOrder::Item>& items);
-  ChildWork WorkFor(const Workbench::Setup& setup);
+  ChildWork WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup);
   void LearnFrom(const RunReply& reply);
 
   const WorkerPipes& pipes_;
@@ -203,10 +203,11 @@ Status Runner::Configure(const Json& message) {
   return SendMessage(pipes_, ToJson(greeting));
 }
 
-ChildWork Runner::WorkFor(const Workbench::Setup& setup) {
+ChildWork Runner::WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup) {
   ChildWork work;
   work.setup = &setup;
   work.sampling = settings_.sampling;
+  work.sampling.patience_seconds = item.patience_seconds;
   work.gate = gate_;
   work.canary = &canary_;
   work.memory_bytes = settings_.memory_bytes;
@@ -230,7 +231,7 @@ RunReply Runner::RunAlone(const RunOrder::Item& item) {
   auto setup = workbench_.Prepare(item.kernel, item.reference);
   if (!setup.ok()) return FailedWith(item, setup.status());
   Child child(item, CallLimitSeconds(item.best_seconds));
-  const Status started = child.Start(WorkFor(*setup), /*commanded=*/false);
+  const Status started = child.Start(WorkFor(item, *setup), /*commanded=*/false);
   if (!started.ok()) return FailedWith(item, started);
   const auto line = child.NextLine();
   return line ? child.ReplyFrom(*line) : child.FailedReply();
@@ -262,7 +263,7 @@ std::vector<RunReply> Runner::RunRace(const std::vector<RunOrder::Item>& items) 
     }
     setups.push_back(*std::move(setup));
     children[i] = std::make_unique<Child>(items[i], CallLimitSeconds(items[i].best_seconds));
-    const Status started = children[i]->Start(WorkFor(setups.back()), /*commanded=*/true);
+    const Status started = children[i]->Start(WorkFor(items[i], setups.back()), /*commanded=*/true);
     if (!started.ok()) {
       replies[i] = FailedWith(items[i], started);
       children[i] = nullptr;

@@ -23,6 +23,7 @@ double CanaryBefore(Subject& subject, Clock& clock, QuietGate& gate, SampleSet& 
 }
 
 bool IsSettled(const SamplingSettings& settings, const SampleSet& set) {
+  if (set.seconds < settings.patience_seconds) return false;
   if (static_cast<int>(set.quiet.size()) < settings.settled_samples) return false;
   return EstimateOf(set.quiet).noise <= settings.settled_noise;
 }

@@ -20,6 +20,8 @@ struct SamplingSettings {
   double cutoff_factor = 3;        ///< stop after one slice above this multiple of the best
   int settled_samples = 8;         ///< least number of quiet samples to call settled
   int max_samples = 500;
+  /// Settled or not, go on this long: nothing else waits for the runner.
+  double patience_seconds = 0;
   bool flush_cache = false;        ///< empty the caches before each sample, outside the timed region
 };
 

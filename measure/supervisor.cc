@@ -226,6 +226,14 @@ double Supervisor::RunLimit(const Job& job) const {
   return 20 * CallLimitSeconds(job.request.best_seconds) + kRunnerGraceSeconds;
 }
 
+/// How long the runner may go on with one candidate because the next one is not built yet: a part of
+/// a usual build, spent on more samples instead of waiting.
+double Supervisor::Patience() const {
+  if (!to_run_.empty() || to_build_.empty()) return 0;
+  const double next_seconds = 0.7 * build_seconds_ / settings_.builders;
+  return std::min(next_seconds, settings_.runner.sampling.budget_seconds);
+}
+
 RunOrder::Item Supervisor::ItemOf(std::uint64_t id, const Job& job) const {
   RunOrder::Item item;
   item.ticket = id;
@@ -245,7 +253,7 @@ void Supervisor::DispatchRun(Worker& worker) {
   for (std::size_t i = 0; i < to_run_.size();) {
     const std::uint64_t id = to_run_[i];
     const Job& job = jobs_.at(id);
-    const RunOrder::Item item = ItemOf(id, job);
+    RunOrder::Item item = ItemOf(id, job);
     const Reference& reference = references_.at(item.reference);
     if (reference.state == ReferenceState::kFailed) {
       to_run_.erase(to_run_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -258,6 +266,7 @@ void Supervisor::DispatchRun(Worker& worker) {
     }
     to_run_.erase(to_run_.begin() + static_cast<std::ptrdiff_t>(i));
     worker.job = id;
+    item.patience_seconds = Patience();
     if (item.kernel.threads > 1) PauseBuilders(true);
     SendTo(worker, ToJson(RunOrder{{item}}), RunLimit(job));
     return;
@@ -395,6 +404,7 @@ void Supervisor::HandleBuilt(Worker& worker, BuildReply reply) {
   worker.process.SetIdle();
   Job& job = jobs_.at(id);
   job.trial.build_seconds = reply.seconds;
+  build_seconds_ += 0.2 * (reply.seconds - build_seconds_);
   if (reply.outcome != Outcome::kOk) {
     Finish(id, reply.outcome, OneLine(reply.reason));
     return;

@@ -98,6 +98,7 @@ class Supervisor {
   const std::string& ReferencePath(const Job& job);
   double BuildLimit() const { return settings_.build_limit_seconds; }
   double RunLimit(const Job& job) const;
+  double Patience() const;
 
   const ProcessMeasurerSettings settings_;
   Mailbox& mailbox_;
@@ -116,6 +117,7 @@ class Supervisor {
   bool race_running_ = false;
   bool runner_greeted_ = false;
   std::uint64_t next_id_ = 1;
+  double build_seconds_ = 0;            // a usual build: a moving average
   int failures_in_a_row_ = 0;
   bool broken_ = false;
 };

@@ -42,7 +42,7 @@ TEST(Messages, ABuildOrderComesBackTheSame) {
 
 TEST(Messages, ARunOrderComesBackTheSame) {
   RunOrder order;
-  order.items.push_back({5, MakeKernel(), "/tmp/reference", 0.25, Fault()});
+  order.items.push_back({5, MakeKernel(), "/tmp/reference", 0.25, 0.5, Fault()});
   const std::string line = LineOf(ToJson(order));
   EXPECT_EQ(line.find('\n'), line.size() - 1) << "one line";
   auto back = RunOrderFrom(*ParseJson(line));
@@ -56,6 +56,7 @@ TEST(Messages, ARunOrderComesBackTheSame) {
   EXPECT_EQ(kernel.artifact, "/tmp/a b.so");
   EXPECT_EQ(kernel.threads, 3);
   EXPECT_EQ(back->items[0].best_seconds, 0.25);
+  EXPECT_EQ(back->items[0].patience_seconds, 0.5);
 }
 
 TEST(Messages, AReplyWithNumbersJsonHasNotIsStillAMessage) {

@@ -130,6 +130,14 @@ TEST(Sampling, CachesAreEmptiedBeforeEverySample) {
   EXPECT_EQ(bench.subject.runs, bench.subject.flushes);
 }
 
+TEST(Sampling, WithPatienceASettledKernelGoesOn) {
+  Bench bench;
+  bench.settings.patience_seconds = 0.03;
+  const SampleSet set = bench.Take(0);
+  EXPECT_GE(set.seconds, 0.03);
+  EXPECT_LT(set.seconds, 0.035);
+}
+
 TEST(Sampling, LimitsFollowTheBest) {
   EXPECT_EQ(CallLimitSeconds(0), 10);
   EXPECT_EQ(CallLimitSeconds(1e-3), 1);
