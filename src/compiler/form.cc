@@ -42,24 +42,16 @@ Result<Shape> PackedShape(const Sizes& sizes, const std::string& layout_text) {
   return layout->Pack(ordered);
 }
 
-/// Dimensions in memory, outermost first, those of one element left out and neighbours of one
-/// letter joined. Empty if blocks are rounded up.
-std::vector<std::pair<char, std::int64_t>> Order(const Sizes& sizes, const std::string& text) {
-  auto layout = Layout::Parse(text);
-  auto shape = PackedShape(sizes, text);
-  std::vector<std::pair<char, std::int64_t>> order;
-  if (!layout.ok() || !shape.ok()) return order;
-  if (Product(*shape) != Product(sizes.sizes)) return order;
-  for (std::size_t i = 0; i < shape->size(); ++i) {
-    const char letter = layout->parts()[i].dimension;
-    if ((*shape)[i] == 1) continue;
-    if (!order.empty() && order.back().first == letter) {
-      order.back().second *= (*shape)[i];
-    } else {
-      order.emplace_back(letter, (*shape)[i]);
-    }
+using Order = std::vector<std::pair<char, std::int64_t>>;
+
+/// Appends a dimension in memory, joined with the one before it if they are parts of one.
+void Append(Order& order, char letter, std::int64_t extent) {
+  if (extent == 1) return;
+  if (!order.empty() && order.back().first == letter) {
+    order.back().second *= extent;
+  } else {
+    order.emplace_back(letter, extent);
   }
-  return order;
 }
 
 }  // namespace
@@ -71,13 +63,58 @@ Result<Shape> MemoryShape(const TensorType& type, const Form& form) {
   return PackedShape(*sizes, form.layout);
 }
 
+std::vector<std::pair<char, std::int64_t>> MemoryOrder(const TensorType& type,
+                                                       const std::string& native,
+                                                       const std::string& layout_text) {
+  Order order;
+  auto sizes = SizesOf(type, native);
+  auto layout = Layout::Parse(layout_text);
+  if (!sizes.ok() || !layout.ok()) return order;
+  auto shape = PackedShape(*sizes, layout_text);
+  if (!shape.ok() || Product(*shape) != Product(sizes->sizes)) return order;
+  for (std::size_t i = 0; i < shape->size(); ++i) {
+    Append(order, layout->parts()[i].dimension, (*shape)[i]);
+  }
+  return order;
+}
+
+std::vector<std::pair<char, std::int64_t>> TransposedOrder(const TensorType& type,
+                                                           const std::string& native,
+                                                           const Shape& reshaped,
+                                                           const Shape& axes) {
+  if (native.size() != type.shape.size() || axes.size() != reshaped.size()) return {};
+  // Which native dimension each reshaped one is a part of, in order from the outermost part.
+  std::vector<std::size_t> part_of(reshaped.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < type.shape.size(); ++i) {
+    std::int64_t product = 1;
+    while (next < reshaped.size() && (product < type.shape[i] || reshaped[next] == 1)) {
+      part_of[next] = i;
+      product *= reshaped[next++];
+    }
+    if (product != type.shape[i]) return {};
+  }
+  if (next != reshaped.size()) return {};
+  Order order;
+  std::vector<std::int64_t> innermost(type.shape.size(), -1);  // part of each dimension so far
+  for (std::int64_t axis : axes) {
+    const auto a = static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(axes.size()) : axis);
+    if (reshaped[a] == 1) continue;
+    const std::size_t dimension = part_of[a];
+    const auto part = static_cast<std::int64_t>(a);
+    if (part < innermost[dimension]) return {};  // an inner part outside of an outer one
+    innermost[dimension] = part;
+    Append(order, native[dimension], reshaped[a]);
+  }
+  return order;
+}
+
 bool SameBytes(const TensorType& type, const std::string& native, const std::string& a,
                const std::string& b) {
   if (a == b) return true;
-  auto sizes = SizesOf(type, native);
-  if (!sizes.ok() || type.elements() == 1) return sizes.ok();
-  const auto order_a = Order(*sizes, a);
-  return !order_a.empty() && order_a == Order(*sizes, b);
+  if (type.elements() == 1) return true;
+  const Order order_a = MemoryOrder(type, native, a);
+  return !order_a.empty() && order_a == MemoryOrder(type, native, b);
 }
 
 Form Canonical(const TensorType& type, Form form) {

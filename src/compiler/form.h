@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/base/status.h"
@@ -26,6 +27,18 @@ Result<std::vector<std::int64_t>> MemoryShape(const TensorType& type, const Form
 /// have for images of one pixel.
 bool SameBytes(const TensorType& type, const std::string& native, const std::string& a,
                const std::string& b);
+
+/// Dimensions in memory, outermost first: letter and extent, those of one element left out and
+/// neighbours of one letter joined. Empty if blocks are rounded up. Equal orders are equal bytes.
+std::vector<std::pair<char, std::int64_t>> MemoryOrder(const TensorType& type,
+                                                       const std::string& native,
+                                                       const std::string& layout);
+
+/// The same of the result of reshaping a native value to `reshaped` and transposing that. Empty if
+/// the reshape does not just split dimensions.
+std::vector<std::pair<char, std::int64_t>> TransposedOrder(
+    const TensorType& type, const std::string& native, const std::vector<std::int64_t>& reshaped,
+    const std::vector<std::int64_t>& axes);
 
 /// The form, with `layout` emptied if its bytes are those of the native layout.
 Form Canonical(const TensorType& type, Form form);

@@ -46,13 +46,11 @@ Status PlanBuilder::AddAlias(const FusedGroup& group) {
   const int input = group.inputs.front();
   const bool unchanged = std::ranges::all_of(
       group.nodes, [&](int id) { return graph_.node(id).op.kind == OpKind::kIdentity; });
-  if (unchanged && graph_.node(input).kind != NodeKind::kConstant) {
+  if (unchanged && !forms_[static_cast<std::size_t>(input)].empty()) {
     forms_[static_cast<std::size_t>(group.output)] = forms_[static_cast<std::size_t>(input)];
     return Status();
   }
-  auto buffer = BufferOf(input, Form());
-  TW_RETURN_IF_ERROR(buffer);
-  Store(group.output, Form(), *buffer);
+  views_[group.output] = input;
   return Status();
 }
 
@@ -191,7 +189,32 @@ Form PlanBuilder::FormForOther(const FusedGroup& group) const {
   return best;
 }
 
-Status PlanBuilder::AddOther(const FusedGroup& group) {
+bool PlanBuilder::FindTransposed(const FusedGroup& group) {
+  const Node& node = graph_.node(group.nodes.front());
+  if (node.op.kind != OpKind::kTranspose) return false;
+  const int input = node.inputs[0];
+  int source = input;
+  while (views_.contains(source)) source = views_.at(source);
+  const TensorType& type = graph_.node(source).type;
+  for (const Stored& stored : forms_[static_cast<std::size_t>(source)]) {
+    if (stored.form.is_native()) continue;
+    const auto order = TransposedOrder(type, stored.form.native, graph_.node(input).type.shape,
+                                       node.op.attributes.axes);
+    if (order.empty() || order != MemoryOrder(type, stored.form.native, stored.form.layout)) {
+      continue;
+    }
+    Store(group.nodes.front(), Form(), stored.buffer);
+    return true;
+  }
+  return false;
+}
+
+Status PlanBuilder::AddOther(const FusedGroup& given) {
+  FusedGroup group = given;
+  if (FindTransposed(group)) {
+    group.nodes.erase(group.nodes.begin());
+    if (group.nodes.empty()) return Status();
+  }
   const Form form = FormForOther(group);
   if (!form.is_native()) {
     const Status status = AddOtherIn(group, form);

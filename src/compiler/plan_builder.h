@@ -34,6 +34,9 @@ class PlanBuilder {
   Status AddOther(const FusedGroup& group);
   Status AddOtherIn(const FusedGroup& group, const Form& form);
   Form FormForOther(const FusedGroup& group) const;
+  /// Whether the transposition that a group begins with leaves the bytes of a form that its input
+  /// is in; then the result is there already.
+  bool FindTransposed(const FusedGroup& group);
   Result<int> WeightBuffer(const Workload& workload, const AnchorForm& form, int weight);
   Result<int> CompensationBuffer(const Workload& workload, const AnchorForm& form, int weight,
                                  std::int64_t elements);
@@ -59,7 +62,8 @@ class PlanBuilder {
   const Graph& graph_;
   const CompileOptions& options_;
   Plan plan_;
-  std::vector<std::vector<Stored>> forms_;                 // by node
+  std::vector<std::vector<Stored>> forms_;  // by node
+  std::map<int, int> views_;  // reshaped values that nobody has asked for: what they are views of
   std::map<std::string, int> kernel_numbers_;              // by code
   std::map<std::string, int> constant_buffers_;            // by what they hold
   std::map<std::string, std::pair<Choice, int>> choices_;  // by workload and epilogue, with kernel

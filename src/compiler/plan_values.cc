@@ -60,6 +60,13 @@ Result<int> PlanBuilder::BufferOf(int node, const Form& form) {
     return PackConstant(node, form, *shape);
   }
   if (const Stored* stored = Find(node, form)) return stored->buffer;
+  if (const auto view = views_.find(node); view != views_.end()) {
+    auto buffer = BufferOf(view->second, Form());
+    TW_RETURN_IF_ERROR(buffer);
+    views_.erase(node);
+    Store(node, Form(), *buffer);
+    return BufferOf(node, form);
+  }
   return TransformTo(node, form);
 }
 

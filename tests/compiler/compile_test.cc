@@ -87,6 +87,19 @@ constexpr Network kNetworks[] = {
   %15 = cast(%14, dtype="int8");
   nn.max_pool2d(%15, pool_size=[2, 2], strides=[2, 2])
 })"},
+    {"PackedInTheGraph", R"(def @main(%data: Tensor[(1, 16, 8, 8), int8]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16, 3, 3), int8] */, padding=[1, 1], out_dtype="int32");
+  %1 = reshape(%0, newshape=[1, 1, 2, 16, 8, 8]);
+  %2 = transpose(%1, axes=[0, 2, 4, 5, 1, 3]);
+  %3 = add(%2, meta[relay.Constant][1] /* ty=Tensor[(2, 1, 1, 1, 16), int32] */);
+  %4 = right_shift(%3, 7);
+  %5 = clip(%4, a_min=-127f, a_max=127f);
+  %6 = cast(%5, dtype="int8");
+  %7 = nn.max_pool2d(%6, pool_size=[2, 2], strides=[2, 2]);
+  %8 = nn.conv2d(%7, meta[relay.Constant][2] /* ty=Tensor[(1, 2, 1, 1, 16, 16), int8] */, data_layout="NCHW1n16c", kernel_layout="OIHW16o16i", out_dtype="int32");
+  %9 = transpose(%8, axes=[0, 4, 1, 5, 2, 3]);
+  (reshape(%9, newshape=[1, 16, 4, 4]), %2)
+})"},
     {"ChannelsLast", R"(def @main(%data: Tensor[(2, 8, 8, 16), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(3, 3, 16, 32), float32] */, padding=[1, 1, 1, 1], data_layout="NHWC", kernel_layout="HWIO");
   %1 = add(%0, meta[relay.Constant][1] /* ty=Tensor[(32), float32] */);

@@ -104,6 +104,17 @@ TEST(Form, KnowsWhichLayoutsShareBytes) {
   EXPECT_FALSE(IsRounded(image, {"NCHW", "NCHW16c"}));
 }
 
+TEST(Form, SeesALayoutChangeInAReshapeAndATranspose) {
+  const TensorType image{{1, 64, 5, 6}, kInt32};
+  const auto blocked = MemoryOrder(image, "NCHW", "NCHW16c");
+  EXPECT_EQ(TransposedOrder(image, "NCHW", {1, 1, 4, 16, 5, 6}, {0, 2, 4, 5, 1, 3}), blocked);
+  EXPECT_NE(TransposedOrder(image, "NCHW", {1, 1, 16, 4, 5, 6}, {0, 2, 4, 5, 1, 3}), blocked);
+  // The parts of the channels the other way round: a shuffle.
+  EXPECT_TRUE(TransposedOrder(image, "NCHW", {1, 4, 16, 5, 6}, {0, 2, 1, 3, 4}).empty());
+  // No split of dimensions.
+  EXPECT_TRUE(TransposedOrder(image, "NCHW", {1, 5, 64, 6}, {0, 1, 2, 3}).empty());
+}
+
 TEST(Form, BlocksOperandsThatBroadcast) {
   const TensorType value{{1, 32, 7, 7}, kFloat32};
   const Form form{"NCHW", "NCHW16c"};
