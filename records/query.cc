@@ -79,7 +79,9 @@ class Finder {
   /// First record of `query` (parameters bound) that is current and that `accepts` takes.
   template <typename Accepts>
   static Result<std::optional<Record>> First(Store::Impl& impl, Statement& query, Accepts accepts);
-  static Result<std::int64_t> Number(Statement& query, std::string_view text);
+  /// Number of a text, -1 if the store has it not.
+  static Result<std::int64_t> Number(Statement& query, std::string text,
+                                     std::unordered_map<std::string, std::int64_t>& known);
   static Result<Answer> NearDevice(Store::Impl& impl, std::int64_t workload,
                                    const DeviceFingerprint& device);
   static Result<Answer> NearWorkload(Store::Impl& impl, const Workload& workload,
@@ -129,12 +131,15 @@ Result<std::optional<Record>> Finder::First(Store::Impl& impl, Statement& query,
   return found;
 }
 
-Result<std::int64_t> Finder::Number(Statement& query, std::string_view text) {
+Result<std::int64_t> Finder::Number(Statement& query, std::string text,
+                                    std::unordered_map<std::string, std::int64_t>& known) {
+  if (const auto found = known.find(text); found != known.end()) return found->second;
   query.Bind(1, text);
   auto row = query.Step();
   TW_RETURN_IF_ERROR(row);
   const std::int64_t id = *row ? query.Int(0) : -1;
   query.Reset();
+  if (id >= 0) known.emplace(std::move(text), id);
   return id;
 }
 
@@ -217,9 +222,9 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
 Result<Answer> Store::Query(const Workload& workload, const Target& target,
                             const DeviceFingerprint& device) const {
   TW_RETURN_IF_ERROR(Finder::Prepare(*impl_));
-  auto workload_number = Finder::Number(impl_->find_workload, workload.Key());
+  auto workload_number = Finder::Number(impl_->find_workload, workload.Key(), impl_->workload_numbers);
   TW_RETURN_IF_ERROR(workload_number);
-  auto target_number = Finder::Number(impl_->find_target, target.ToString());
+  auto target_number = Finder::Number(impl_->find_target, target.ToString(), impl_->target_numbers);
   TW_RETURN_IF_ERROR(target_number);
   if (*workload_number >= 0 && *target_number >= 0) {
     for (Statement* query : {&impl_->find_raced, &impl_->find_served}) {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "records/row.h"
@@ -19,6 +20,8 @@ struct Store::Impl {
   std::string path;
   std::string store_id;
   TextCache texts;
+  // Numbers of texts seen by queries: a text keeps its number for the life of the store.
+  std::unordered_map<std::string, std::int64_t> workload_numbers, target_numbers;
   // Prepared at the first query and used again: preparing costs more than running them.
   Statement find_workload, find_target, find_raced, find_served;
   bool prepared = false;
