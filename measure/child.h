@@ -52,13 +52,14 @@ struct ChildWork {
   Canary* canary = nullptr;
   ChildReport* report = nullptr;
   std::int64_t memory_bytes = 0;  ///< it may allocate beyond what the runner has; 0 = no limit
+  int runner_pid = -1;
   int result_fd = -1;             ///< where lines go
   int command_fd = -1;            ///< -1: takes samples until settled; else see ServeSlices
 };
 
 /// Loads, verifies, times and verifies again; writes a line with the RunReply. With a command_fd it
-/// writes an empty line after the first verification, then answers each byte 's' with a slice and
-/// an empty line, and anything else (or the end) with the last verification and the reply.
+/// writes a line after the first verification, then answers each byte 's' with a slice and a line (the
+/// noise so far, relative; 1 for unknown), and anything else (or the end) with the last verification and the reply.
 /// Never returns.
 [[noreturn]] void RunChild(const ChildWork& work);
 

@@ -20,6 +20,7 @@
 #include "measure/worker_loop.h"
 #include "measure/workers.h"
 #include "src/base/clock.h"
+#include "src/base/strings.h"
 
 namespace tilewright::measure {
 namespace {
@@ -76,12 +77,14 @@ Status Child::Start(ChildWork work, bool commanded) {
   if (::pipe2(result, O_CLOEXEC) != 0) return Unavailable("no pipe can be made");
   if (commanded && ::pipe2(command, O_CLOEXEC) != 0) return Unavailable("no pipe can be made");
   last_progress_ = clock_.MonotonicSeconds();
+  const pid_t runner = ::getpid();
   pid_ = ::fork();
   if (pid_ == 0) {
     work.item = &item_;
     work.report = report_;
     work.result_fd = result[1];
     work.command_fd = command[0];
+    work.runner_pid = runner;
     KeepDescriptors(work.result_fd, work.command_fd);
     RunChild(work);
   }
@@ -241,8 +244,10 @@ RunReply Runner::RunAlone(const RunOrder::Item& item) {
 /// machine meanwhile disturbs all of them alike.
 std::vector<RunReply> Runner::RunRace(const std::vector<RunOrder::Item>& items) {
   constexpr int kRounds = 60;
-  constexpr double kSecondsEach = 0.6;
+  constexpr double kSecondsEach = 0.5;
+  constexpr double kSettledNoise = 0.003;
   std::vector<RunReply> replies(items.size());
+  std::vector<double> noise(items.size(), 1);
   std::deque<Workbench::Setup> setups;
   std::vector<std::unique_ptr<Child>> children(items.size());
   const auto lose = [&](std::size_t i) {
@@ -251,7 +256,11 @@ std::vector<RunReply> Runner::RunRace(const std::vector<RunOrder::Item>& items) 
   };
   const auto step = [&](std::size_t i) {
     const auto line = children[i]->NextLine();
-    if (line && line->empty()) return;
+    const auto value = line ? ParseDouble(*line) : Result<double>(NotFound("no line"));
+    if (value.ok()) {
+      noise[i] = *value;
+      return;
+    }
     replies[i] = line ? children[i]->ReplyFrom(*line) : children[i]->FailedReply();
     children[i] = nullptr;
   };
@@ -273,7 +282,14 @@ std::vector<RunReply> Runner::RunRace(const std::vector<RunOrder::Item>& items) 
   }
   const double deadline =
       clock_.MonotonicSeconds() + kSecondsEach * static_cast<double>(items.size());
-  for (int round = 0; round < kRounds && clock_.MonotonicSeconds() < deadline; ++round) {
+  const auto settled = [&] {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (children[i] != nullptr && noise[i] > kSettledNoise) return false;
+    }
+    return true;
+  };
+  for (int round = 0; round < kRounds && clock_.MonotonicSeconds() < deadline && !settled();
+       ++round) {
     for (std::size_t k = 0; k < items.size(); ++k) {
       const std::size_t i = (k + static_cast<std::size_t>(round)) % items.size();
       if (children[i] == nullptr) continue;
