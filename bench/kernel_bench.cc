@@ -1,11 +1,12 @@
 // Our kernels against oneDNN's, layer by layer, in the same run and interleaved, on one thread.
 //
-//   kernel_bench --layers resnet18_v1.csv|resnet18_v1 --mode fp32|int8|avx2 [--configs FILE] [--builds N]
+//   kernel_bench --layers resnet18_v1.csv|resnet18_v1 --mode fp32|int8|avx2 [--configs FILE]
+//   [--builds N]
 //                [--rounds N] [--only NAME] [--json]
 //
-// --layers is a CSV of layers or the name of a built-in model. --configs names a file of one line per layer, `<workload key>\t<template>\t<config>`: layers found
-// there are not searched, and what a search finds is appended. The sums weigh each layer by its count
-// in the network.
+// --layers is a CSV of layers or the name of a built-in model. --configs names a file of one line
+// per layer, `<workload key>\t<template>\t<config>`: layers found there are not searched, and what
+// a search finds is appended. The sums weigh each layer by its count in the network.
 
 #include <fmt/format.h>
 
@@ -164,8 +165,8 @@ Result<Choice> Choose(const Layer& layer, const Epilogue& epilogue, const Target
   TW_RETURN_IF_ERROR(choice);
   if (!options.configs.empty()) {
     std::ofstream(options.configs, std::ios::app)
-        << layer.workload.Key() << '\t' << choice->template_key << '\t'
-        << choice->config.ToString() << '\n';
+        << layer.workload.Key() << '\t' << choice->template_key << '\t' << choice->config.ToString()
+        << '\n';
   }
   return choice;
 }
@@ -176,10 +177,10 @@ struct Sums {
 
 Status BenchLayer(const Layer& layer, Mode mode, const Target& target, const Options& options,
                   const std::map<std::string, Choice>& known, QuietTimer& timer, Sums& sums) {
-  auto epilogue = Epilogue::Parse(mode == Mode::kInt8Vnni
-                                      ? "add(channel:int32);relu;cast(float32);mul(0.0005);"
-                                        "saturate_cast(uint8)"
-                                      : "add(channel:float32);relu");
+  auto epilogue =
+      Epilogue::Parse(mode == Mode::kInt8Vnni ? "add(channel:int32);relu;cast(float32);mul(0.0005);"
+                                                "saturate_cast(uint8)"
+                                              : "add(channel:float32);relu");
   TW_RETURN_IF_ERROR(epilogue);
   auto peer = MakePeer(layer.workload, mode);
   TW_RETURN_IF_ERROR(peer);
@@ -188,24 +189,26 @@ Status BenchLayer(const Layer& layer, Mode mode, const Target& target, const Opt
   auto ours = OurKernel::Make(*FindTemplate(choice->template_key), layer.workload, *epilogue,
                               target, choice->config);
   TW_RETURN_IF_ERROR(ours);
-  const auto timings = timer.Measure({[&] { (*ours)->Run(); }, [&] { (*peer)->Run(); }},
-                                     options.rounds);
+  const auto timings =
+      timer.Measure({[&] { (*ours)->Run(); }, [&] { (*peer)->Run(); }}, options.rounds);
   const auto macs = static_cast<double>(layer.workload.macs());
   const double count = static_cast<double>(layer.count);
   sums.ours += count * timings[0].seconds;
   sums.peer += count * timings[1].seconds;
   if (options.json) {
-    fmt::print("{{\"layer\":\"{}\",\"count\":{},\"ours_seconds\":{:.4e},\"peer_seconds\":{:.4e},"
-               "\"quiet_slices\":[{},{}],\"config\":{}}}\n",
-               layer.name, layer.count, timings[0].seconds, timings[1].seconds,
-               timings[0].quiet_slices, timings[1].quiet_slices, choice->config.ToString());
+    fmt::print(
+        "{{\"layer\":\"{}\",\"count\":{},\"ours_seconds\":{:.4e},\"peer_seconds\":{:.4e},"
+        "\"quiet_slices\":[{},{}],\"config\":{}}}\n",
+        layer.name, layer.count, timings[0].seconds, timings[1].seconds, timings[0].quiet_slices,
+        timings[1].quiet_slices, choice->config.ToString());
   } else {
-    fmt::print("{:<28} x{:<2} ours {:8.1f} us {:7.1f} GOP/s   peer {:8.1f} us {:7.1f} GOP/s   "
-               "ratio {:5.2f}  quiet {}/{}  {}\n",
-               layer.name, layer.count, timings[0].seconds * 1e6, 2e-9 * macs / timings[0].seconds,
-               timings[1].seconds * 1e6, 2e-9 * macs / timings[1].seconds,
-               timings[0].seconds / timings[1].seconds, timings[0].quiet_slices,
-               timings[1].quiet_slices, choice->config.ToString());
+    fmt::print(
+        "{:<28} x{:<2} ours {:8.1f} us {:7.1f} GOP/s   peer {:8.1f} us {:7.1f} GOP/s   "
+        "ratio {:5.2f}  quiet {}/{}  {}\n",
+        layer.name, layer.count, timings[0].seconds * 1e6, 2e-9 * macs / timings[0].seconds,
+        timings[1].seconds * 1e6, 2e-9 * macs / timings[1].seconds,
+        timings[0].seconds / timings[1].seconds, timings[0].quiet_slices, timings[1].quiet_slices,
+        choice->config.ToString());
   }
   std::fflush(stdout);
   return {};
@@ -234,9 +237,10 @@ Status Main(int argc, char** argv) {
     if (!done.ok()) return done.WithContext(layer.name);
   }
   if (options->json) {
-    fmt::print("{{\"layers\":\"{}\",\"mode\":\"{}\",\"ours_seconds\":{:.4e},\"peer_seconds\":{:.4e},"
-               "\"ratio\":{:.4f}}}\n",
-               options->layers, options->mode, sums.ours, sums.peer, sums.ours / sums.peer);
+    fmt::print(
+        "{{\"layers\":\"{}\",\"mode\":\"{}\",\"ours_seconds\":{:.4e},\"peer_seconds\":{:.4e},"
+        "\"ratio\":{:.4f}}}\n",
+        options->layers, options->mode, sums.ours, sums.peer, sums.ours / sums.peer);
   } else {
     fmt::print("{} {}: ours {:.3f} ms, oneDNN {:.3f} ms, ratio {:.3f}\n", options->layers,
                options->mode, sums.ours * 1e3, sums.peer * 1e3, sums.ours / sums.peer);

@@ -39,7 +39,10 @@ class Climber {
  public:
   Climber(const TemplateEntry& entry, const Workload& workload, const Epilogue& epilogue,
           const Target& target, ConfigSpace space)
-      : entry_(entry), workload_(workload), epilogue_(epilogue), target_(target),
+      : entry_(entry),
+        workload_(workload),
+        epilogue_(epilogue),
+        target_(target),
         space_(std::move(space)) {}
 
   void Try(std::int64_t index) {

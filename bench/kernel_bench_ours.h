@@ -16,9 +16,8 @@ class OurKernel final : public Runnable {
  public:
   /// Errors: those of apply, lowering, code generation and loading.
   static Result<std::unique_ptr<OurKernel>> Make(const TemplateEntry& entry,
-                                                 const Workload& workload,
-                                                 const Epilogue& epilogue, const Target& target,
-                                                 const Config& config);
+                                                 const Workload& workload, const Epilogue& epilogue,
+                                                 const Target& target, const Config& config);
   void Run() override { entry_.run(pointers_.data(), workspace_.data(), nullptr); }
 
  private:

@@ -43,7 +43,8 @@ memory Filled(const memory::desc& description, const dnnl::engine& engine) {
   auto* bytes = static_cast<unsigned char*>(result.get_data_handle());
   if (description.data_type() == Type::f32) {
     const float value = 0.01f;
-    for (std::size_t i = 0; i + 4 <= description.get_size(); i += 4) std::memcpy(bytes + i, &value, 4);
+    for (std::size_t i = 0; i + 4 <= description.get_size(); i += 4)
+      std::memcpy(bytes + i, &value, 4);
   } else {
     std::memset(bytes, 1, description.get_size());
   }

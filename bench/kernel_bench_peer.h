@@ -17,7 +17,8 @@ class Runnable {
   virtual void Run() = 0;
 };
 
-/// Restricts oneDNN to the instruction set of the mode and to one thread. Call before the first MakePeer.
+/// Restricts oneDNN to the instruction set of the mode and to one thread. Call before the first
+/// MakePeer.
 void LimitPeer(Mode mode);
 
 /// oneDNN's direct convolution (inner product for dense) of the workload with bias and relu, one

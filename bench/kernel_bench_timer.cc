@@ -85,7 +85,8 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
     functions[f]();  // warm: pages, caches, lazily made code
     const double start = Now();
     functions[f]();
-    calls[f] = std::clamp(static_cast<int>(slice_seconds / std::max(1e-8, Now() - start)), 1, 100000);
+    calls[f] =
+        std::clamp(static_cast<int>(slice_seconds / std::max(1e-8, Now() - start)), 1, 100000);
   }
   std::vector<int> quiet_slices(functions.size(), 0);
   for (int round = 0; round < kMostRounds * rounds; ++round) {

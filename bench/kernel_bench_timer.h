@@ -9,14 +9,14 @@ namespace tilewright::bench {
 ///
 /// On shared machines a core is quiet or disturbed for seconds at a time. A canary (a short
 /// kernel of known speed that stays in L1) runs before and after every slice of about 2 ms; a slice
-/// counts only if both canaries came within a few per cent of the fastest canary seen and the thread
-/// kept its core.
+/// counts only if both canaries came within a few per cent of the fastest canary seen and the
+/// thread kept its core.
 class QuietTimer {
  public:
   QuietTimer();
 
   struct Timing {
-    double seconds = 0;      ///< median per call over the quiet slices (the fastest one if none was)
+    double seconds = 0;  ///< median per call over the quiet slices (the fastest one if none was)
     int quiet_slices = 0;
     int slices = 0;
   };

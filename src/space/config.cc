@@ -63,8 +63,9 @@ std::string Config::ToString() const {
 Result<Config> Config::Parse(std::string_view json) {
   auto parsed = ParseJson(json);
   if (!parsed.ok()) return parsed.status().WithContext("config");
-  if (!parsed->is_object() || !parsed->contains("index") || !(*parsed)["index"].is_number_integer() ||
-      !parsed->contains("values") || !(*parsed)["values"].is_object() || parsed->size() != 2) {
+  if (!parsed->is_object() || !parsed->contains("index") ||
+      !(*parsed)["index"].is_number_integer() || !parsed->contains("values") ||
+      !(*parsed)["values"].is_object() || parsed->size() != 2) {
     return InvalidArgument("config: expected {\"index\": integer, \"values\": {knob: value}}");
   }
   Config config;
@@ -125,7 +126,8 @@ Result<Config> ConfigSpace::Locate(const Config& values) const {
   std::vector<std::int64_t> digits;
   for (const Knob& knob : knobs_) {
     const KnobValue* value = values.Find(knob.name());
-    if (value == nullptr) return NotFound("knob " + knob.name() + ": the config has no value for it");
+    if (value == nullptr)
+      return NotFound("knob " + knob.name() + ": the config has no value for it");
     digits.push_back(knob.Find(*value));
     if (digits.back() < 0) {
       return NotFound("knob " + knob.name() + ": the space has no value " + value->ToString());

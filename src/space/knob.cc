@@ -36,7 +36,9 @@ std::vector<std::int64_t> CandidateFactors(std::int64_t extent, const Knob::Spli
 class SplitEnumerator {
  public:
   SplitEnumerator(std::int64_t extent, int parts, const Knob::SplitOptions& options)
-      : extent_(extent), options_(options), candidates_(CandidateFactors(extent, options)),
+      : extent_(extent),
+        options_(options),
+        candidates_(CandidateFactors(extent, options)),
         current_(static_cast<std::size_t>(parts), 1) {}
 
   std::vector<KnobValue> Run() {
@@ -81,9 +83,7 @@ std::int64_t KnobValue::integer() const {
 
 std::string KnobValue::ToString() const {
   return std::visit(
-      [](const auto& v) {
-        return Json(v).dump(-1, ' ', false, Json::error_handler_t::replace);
-      },
+      [](const auto& v) { return Json(v).dump(-1, ' ', false, Json::error_handler_t::replace); },
       value);
 }
 
@@ -95,8 +95,8 @@ Result<Knob> Knob::Split(std::string name, std::int64_t extent, int parts,
                            ", expected 1 to 2^40");
   }
   if (parts < 1 || parts > kMaxParts) {
-    return InvalidArgument("knob " + name + ": " + std::to_string(parts) + " parts, expected 1 to " +
-                           std::to_string(kMaxParts));
+    return InvalidArgument("knob " + name + ": " + std::to_string(parts) +
+                           " parts, expected 1 to " + std::to_string(kMaxParts));
   }
   Knob knob;
   knob.kind_ = KnobKind::kSplit;

@@ -10,9 +10,11 @@
 namespace tilewright {
 
 /// One value of one knob. Split: factors, outermost first (item 0 is what is left and is stored as
-/// the true number; AutoTVM's -1 on exchange). Reorder: permutation. Annotate: words. Other: a scalar.
+/// the true number; AutoTVM's -1 on exchange). Reorder: permutation. Annotate: words. Other: a
+/// scalar.
 struct KnobValue {
-  std::variant<std::vector<std::int64_t>, std::vector<std::string>, std::int64_t, bool, std::string> value;
+  std::variant<std::vector<std::int64_t>, std::vector<std::string>, std::int64_t, bool, std::string>
+      value;
 
   const std::vector<std::int64_t>& factors() const { return std::get<0>(value); }
   std::int64_t integer() const;  ///< of an integer or bool value

@@ -23,7 +23,8 @@ Result<Outcome> ParseOutcome(std::string_view name) {
   for (std::size_t i = 0; i < kOutcomeNames.size(); ++i) {
     if (kOutcomeNames[i] == name) return static_cast<Outcome>(i);
   }
-  return InvalidArgument("outcome '" + std::string(name) + "': unknown, expected one of ok, "
+  return InvalidArgument("outcome '" + std::string(name) +
+                         "': unknown, expected one of ok, "
                          "invalid, build_failed, build_timeout, run_failed, run_timeout, "
                          "wrong_result, device_lost");
 }

@@ -15,10 +15,10 @@ namespace tilewright {
 /// What became of a trial. Stored as a number: values never change.
 enum class Outcome : std::uint8_t {
   kOk = 0,
-  kInvalid = 1,        ///< refused by a static check before building
+  kInvalid = 1,  ///< refused by a static check before building
   kBuildFailed = 2,
   kBuildTimeout = 3,
-  kRunFailed = 4,      ///< crash, out of memory, write out of bounds (the reason says which)
+  kRunFailed = 4,  ///< crash, out of memory, write out of bounds (the reason says which)
   kRunTimeout = 5,
   kWrongResult = 6,
   kDeviceLost = 7,
@@ -29,8 +29,8 @@ Result<Outcome> ParseOutcome(std::string_view name);
 /// A config proposed for a task: everything needed to build and judge one kernel.
 struct Candidate {
   Task task;
-  Epilogue epilogue;          ///< the one it is measured with
-  std::string template_key;   ///< key of src/templates/registry.h
+  Epilogue epilogue;         ///< the one it is measured with
+  std::string template_key;  ///< key of src/templates/registry.h
   int template_version = 0;
   Config config;
 };
@@ -39,17 +39,17 @@ struct Candidate {
 struct Trial {
   Candidate candidate;
   Outcome outcome = Outcome::kInvalid;
-  std::string reason;             ///< one line; empty when ok
+  std::string reason;  ///< one line; empty when ok
   std::string metric = "seconds";
-  std::vector<double> samples;    ///< all raw samples, in order
-  double value = 0;               ///< what the samples say: median of those taken in quiet moments
-  double noise = 0;               ///< relative half-width of the 95 % interval of `value`
-  bool verified = false;          ///< result equal to the reference
-  double max_abs_error = 0;       ///< of the verification
+  std::vector<double> samples;  ///< all raw samples, in order
+  double value = 0;             ///< what the samples say: median of those taken in quiet moments
+  double noise = 0;             ///< relative half-width of the 95 % interval of `value`
+  bool verified = false;        ///< result equal to the reference
+  double max_abs_error = 0;     ///< of the verification
   double build_seconds = 0, run_seconds = 0;
   DeviceFingerprint device;
   int codegen_version = 0;
-  std::int64_t attempt = 0;       ///< 0 for the first time this config is measured in this job
+  std::int64_t attempt = 0;  ///< 0 for the first time this config is measured in this job
   double finished_unix_seconds = 0;
 };
 

@@ -94,15 +94,9 @@ struct AttributeEntry {
 };
 
 constexpr AttributeEntry kAttributes[] = {
-    {"avx2", kAvx2, 0},
-    {"avx512f", kAvx512, kAvx2},
-    {"avx512bw", kAvx512, kAvx2},
-    {"avx512dq", kAvx512, kAvx2},
-    {"avx512vl", kAvx512, kAvx2},
-    {"avx512vnni", kVnni512, 0},
-    {"avxvnni", kVnni256, kAvx2},
-    {"amx-int8", kAmx, 0},
-    {"neon", kNeon, 0},
+    {"avx2", kAvx2, 0},           {"avx512f", kAvx512, kAvx2},  {"avx512bw", kAvx512, kAvx2},
+    {"avx512dq", kAvx512, kAvx2}, {"avx512vl", kAvx512, kAvx2}, {"avx512vnni", kVnni512, 0},
+    {"avxvnni", kVnni256, kAvx2}, {"amx-int8", kAmx, 0},        {"neon", kNeon, 0},
     {"dotprod", kDotprod, kNeon},
 };
 
@@ -133,8 +127,8 @@ Result<CpuFeatures> FeaturesOf(const Target& target) {
   for (const std::string& attribute : Split(target.Option("mattr"), ',')) {
     if (attribute.size() < 2) continue;
     const bool add = attribute[0] == '+';
-    const auto* found =
-        std::ranges::find(kAttributes, std::string_view(attribute).substr(1), &AttributeEntry::name);
+    const auto* found = std::ranges::find(kAttributes, std::string_view(attribute).substr(1),
+                                          &AttributeEntry::name);
     if (found == std::end(kAttributes)) continue;
     if (!add) {
       bits &= ~found->own;

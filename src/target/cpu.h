@@ -10,8 +10,8 @@ namespace tilewright {
 
 /// Instruction sets that change which code is generated for a CPU target.
 struct CpuFeatures {
-  bool avx2 = false;        ///< with FMA
-  bool avx512 = false;      ///< F, BW, DQ, VL
+  bool avx2 = false;    ///< with FMA
+  bool avx512 = false;  ///< F, BW, DQ, VL
   bool avx512_vnni = false;
   bool avx_vnni = false;
   bool amx_int8 = false;
@@ -30,12 +30,12 @@ Result<CpuFeatures> FeaturesOf(const Target& target);
 
 /// What something was measured on; stored with every trial. Text form is one line of JSON.
 struct DeviceFingerprint {
-  std::string kind;                 ///< "cpu", "cuda", "vta", "null"
-  std::string model;                ///< "AMD EPYC …" as the CPU reports it
-  std::vector<std::string> isa;     ///< sorted: "avx2", "avx512f", …
+  std::string kind;              ///< "cpu", "cuda", "vta", "null"
+  std::string model;             ///< "AMD EPYC …" as the CPU reports it
+  std::vector<std::string> isa;  ///< sorted: "avx2", "avx512f", …
   std::int64_t l1d_bytes = 0, l2_bytes = 0, l3_bytes = 0;
   int cores = 0;
-  std::string extra;                ///< driver, microcode, VTA configuration; may be empty
+  std::string extra;  ///< driver, microcode, VTA configuration; may be empty
 
   std::string ToString() const;
   static Result<DeviceFingerprint> Parse(std::string_view text);

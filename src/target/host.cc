@@ -1,5 +1,5 @@
-// What this machine is, from CPUID and /sys. A feature counts only if the operating system saves its
-// registers (XCR0), as a program that used it otherwise would crash.
+// What this machine is, from CPUID and /sys. A feature counts only if the operating system saves
+// its registers (XCR0), as a program that used it otherwise would crash.
 
 #include <unistd.h>
 
@@ -49,26 +49,16 @@ struct FeatureEntry {
 };
 
 constexpr FeatureEntry kFeatures[] = {
-    {"sse4.2", 1, 0, kEcx, 20, kNoState},
-    {"popcnt", 1, 0, kEcx, 23, kNoState},
-    {"avx", 1, 0, kEcx, 28, kYmm},
-    {"fma", 1, 0, kEcx, 12, kYmm},
-    {"f16c", 1, 0, kEcx, 29, kYmm},
-    {"bmi", 7, 0, kEbx, 3, kNoState},
-    {"avx2", 7, 0, kEbx, 5, kYmm},
-    {"bmi2", 7, 0, kEbx, 8, kNoState},
-    {"avx512f", 7, 0, kEbx, 16, kZmm},
-    {"avx512dq", 7, 0, kEbx, 17, kZmm},
-    {"avx512cd", 7, 0, kEbx, 28, kZmm},
-    {"avx512bw", 7, 0, kEbx, 30, kZmm},
-    {"avx512vl", 7, 0, kEbx, 31, kZmm},
-    {"avx512vbmi", 7, 0, kEcx, 1, kZmm},
-    {"avx512vnni", 7, 0, kEcx, 11, kZmm},
-    {"avxvnni", 7, 1, kEax, 4, kYmm},
-    {"avx512bf16", 7, 1, kEax, 5, kZmm},
-    {"amx-tile", 7, 0, kEdx, 24, kTiles},
-    {"amx-int8", 7, 0, kEdx, 25, kTiles},
-    {"amx-bf16", 7, 0, kEdx, 22, kTiles},
+    {"sse4.2", 1, 0, kEcx, 20, kNoState}, {"popcnt", 1, 0, kEcx, 23, kNoState},
+    {"avx", 1, 0, kEcx, 28, kYmm},        {"fma", 1, 0, kEcx, 12, kYmm},
+    {"f16c", 1, 0, kEcx, 29, kYmm},       {"bmi", 7, 0, kEbx, 3, kNoState},
+    {"avx2", 7, 0, kEbx, 5, kYmm},        {"bmi2", 7, 0, kEbx, 8, kNoState},
+    {"avx512f", 7, 0, kEbx, 16, kZmm},    {"avx512dq", 7, 0, kEbx, 17, kZmm},
+    {"avx512cd", 7, 0, kEbx, 28, kZmm},   {"avx512bw", 7, 0, kEbx, 30, kZmm},
+    {"avx512vl", 7, 0, kEbx, 31, kZmm},   {"avx512vbmi", 7, 0, kEcx, 1, kZmm},
+    {"avx512vnni", 7, 0, kEcx, 11, kZmm}, {"avxvnni", 7, 1, kEax, 4, kYmm},
+    {"avx512bf16", 7, 1, kEax, 5, kZmm},  {"amx-tile", 7, 0, kEdx, 24, kTiles},
+    {"amx-int8", 7, 0, kEdx, 25, kTiles}, {"amx-bf16", 7, 0, kEdx, 22, kTiles},
 };
 
 bool HasFeature(const FeatureEntry& entry) {
@@ -136,20 +126,52 @@ std::string NameBySignature(const Signature& s) {
   }
   if (s.vendor != "GenuineIntel" || s.family != 6) return "";
   switch (s.model) {
-    case 0x3C: case 0x3F: case 0x45: case 0x46: return "haswell";
-    case 0x3D: case 0x47: case 0x4F: case 0x56: return "broadwell";
-    case 0x4E: case 0x5E: case 0x8E: case 0x9E: case 0xA5: case 0xA6: return "skylake";
-    case 0x55: return "skylake-avx512";  // Cascade Lake and Cooper Lake share it: see below
-    case 0x6A: case 0x6C: return "icelake-server";
-    case 0x7D: case 0x7E: return "icelake-client";
-    case 0xA7: return "rocketlake";
-    case 0x8C: case 0x8D: return "tigerlake";
-    case 0x97: case 0x9A: return "alderlake";
-    case 0xB7: case 0xBA: case 0xBF: return "raptorlake";
-    case 0x8F: return "sapphirerapids";
-    case 0xCF: return "emeraldrapids";
-    case 0xAD: case 0xAE: return "graniterapids";
-    default: return "";
+    case 0x3C:
+    case 0x3F:
+    case 0x45:
+    case 0x46:
+      return "haswell";
+    case 0x3D:
+    case 0x47:
+    case 0x4F:
+    case 0x56:
+      return "broadwell";
+    case 0x4E:
+    case 0x5E:
+    case 0x8E:
+    case 0x9E:
+    case 0xA5:
+    case 0xA6:
+      return "skylake";
+    case 0x55:
+      return "skylake-avx512";  // Cascade Lake and Cooper Lake share it: see below
+    case 0x6A:
+    case 0x6C:
+      return "icelake-server";
+    case 0x7D:
+    case 0x7E:
+      return "icelake-client";
+    case 0xA7:
+      return "rocketlake";
+    case 0x8C:
+    case 0x8D:
+      return "tigerlake";
+    case 0x97:
+    case 0x9A:
+      return "alderlake";
+    case 0xB7:
+    case 0xBA:
+    case 0xBF:
+      return "raptorlake";
+    case 0x8F:
+      return "sapphirerapids";
+    case 0xCF:
+      return "emeraldrapids";
+    case 0xAD:
+    case 0xAE:
+      return "graniterapids";
+    default:
+      return "";
   }
 }
 

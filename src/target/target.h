@@ -25,7 +25,9 @@ class Target {
   const std::string& kind_name() const { return kind_name_; }
   /// Value of option `-name`, or `fallback`.
   std::string Option(std::string_view name, std::string_view fallback = {}) const;
-  void SetOption(std::string name, std::string value) { options_[std::move(name)] = std::move(value); }
+  void SetOption(std::string name, std::string value) {
+    options_[std::move(name)] = std::move(value);
+  }
   const std::map<std::string, std::string>& options() const { return options_; }
   /// Threads a kernel may use: -num-threads, 1 when absent.
   int num_threads() const;

@@ -20,8 +20,7 @@ Result<ConfigSpace> SpaceOf(const Target& target) {
   TW_RETURN_IF_ERROR(features);
   const std::int64_t lanes = features->float_lanes();
   return MakeSpace({Knob::Other("lanes", {1, lanes, 2 * lanes}),
-                    Knob::Other("tile", {1, 2, 4, 7, 8}),
-                    Knob::Bool("unroll", {false, true})});
+                    Knob::Other("tile", {1, 2, 4, 7, 8}), Knob::Bool("unroll", {false, true})});
 }
 
 }  // namespace

@@ -23,16 +23,16 @@ constexpr std::int64_t kMinAccumulators = 8;
 /// What follows from workload and target alone.
 struct Plan {
   ConvShape shape;
-  bool flat = false;            // 1x1, stride 1, no padding: one long row of pixels
-  Workload workload;            // what is computed: flattened if `flat`
+  bool flat = false;  // 1x1, stride 1, no padding: one long row of pixels
+  Workload workload;  // what is computed: flattened if `flat`
   AnchorForm form;
-  std::int64_t lanes = 0;       // accumulators of one vector
+  std::int64_t lanes = 0;  // accumulators of one vector
   std::int64_t registers = 0;
-  std::int64_t ic_block = 0;    // channels per block of the weight
-  std::int64_t ic_parts = 1;    // such blocks per block of the data
-  int depth = 0;                // of the dot product, 0 for float
+  std::int64_t ic_block = 0;  // channels per block of the weight
+  std::int64_t ic_parts = 1;  // such blocks per block of the data
+  int depth = 0;              // of the dot product, 0 for float
   std::string dot;
-  std::int64_t oc_blocks = 0;   // of the output
+  std::int64_t oc_blocks = 0;  // of the output
   bool padded = false;
 };
 
@@ -70,8 +70,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8) {
     plan.form.weight = Blocked("OIHW", plan.lanes, 'o');
     return plan;
   }
-  plan.form.data =
-      Blocked("NCHW", few_channels ? RoundUp(shape->c, plan.depth) : plan.lanes, 'c');
+  plan.form.data = Blocked("NCHW", few_channels ? RoundUp(shape->c, plan.depth) : plan.lanes, 'c');
   // The largest part of a data block that divides the channels, so that nothing is multiplied with
   // padding; 4 at least, as loops over fewer channels cost more than that saves.
   constexpr std::int64_t kLeastBlock = 4;
@@ -190,10 +189,11 @@ Knob PadKnob(const Plan& plan) {
 
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   const bool columns = plan.shape.s > 1;
-  return MakeSpace({TileKnob(plan), Knob::Other("pass_tiles", PassSizes(plan)),
-                    Knob::Other("ic_unroll", IcUnrolls(plan)),
-                    Knob::Bool("unroll_kw", columns ? std::vector{false, true} : std::vector{false}),
-                    Knob::Bool("channels_first", {false, true}), PadKnob(plan)});
+  return MakeSpace(
+      {TileKnob(plan), Knob::Other("pass_tiles", PassSizes(plan)),
+       Knob::Other("ic_unroll", IcUnrolls(plan)),
+       Knob::Bool("unroll_kw", columns ? std::vector{false, true} : std::vector{false}),
+       Knob::Bool("channels_first", {false, true}), PadKnob(plan)});
 }
 
 Result<Config> DefaultOf(const Plan& plan) {
@@ -259,7 +259,8 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Targe
   nest.channels_first = config.Integer("channels_first") != 0;
   nest.dot = plan.dot;
   nest.pad = PlaceOf(std::get<std::string>(config.Find("pad")->value));
-  const std::int64_t products = Product(tile) * nest.ic_unroll * (nest.unroll_kw ? plan.shape.s : 1);
+  const std::int64_t products =
+      Product(tile) * nest.ic_unroll * (nest.unroll_kw ? plan.shape.s : 1);
   if (products > kMaxUnrolledProducts) {
     return InvalidArgument("unrolled body of " + std::to_string(products) +
                            " products, expected at most " + std::to_string(kMaxUnrolledProducts));
@@ -267,7 +268,8 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Targe
   if (const std::int64_t bytes =
           PassBytes(plan, nest) + Product(tile) * plan.lanes * plan.workload.out_dtype.bytes();
       nest.pad == PadPlace::kRows && bytes > LowerLimits().max_local_bytes) {
-    return InvalidArgument("local buffers of " + std::to_string(bytes) + " bytes per pass, expected at most " +
+    return InvalidArgument("local buffers of " + std::to_string(bytes) +
+                           " bytes per pass, expected at most " +
                            std::to_string(LowerLimits().max_local_bytes));
   }
   auto compute = DefineAnchor(plan.workload, epilogue, plan.form);

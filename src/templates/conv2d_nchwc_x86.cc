@@ -139,12 +139,11 @@ std::string Conv2dNchwcInt8X86::Refuses(const Workload& w, const Target& target)
 Result<ConfigSpace> Conv2dNchwcInt8X86::DefineSpace(const Workload& w, const Target&) {
   auto s = ConvShapeOf(w);
   TW_RETURN_IF_ERROR(s);
-  return MakeSpace(
-      {Knob::Split("tile_ic", s->c, 2,
-                   {.keep = [](const auto& f) { return f[1] % kInt8Depth == 0; }}),
-       Knob::Split("tile_oc", s->k, 2,
-                   {.keep = [](const auto& f) { return f[1] % kInt8OcBlock == 0; }}),
-       Knob::Split("tile_ow", s->ow, 2, {.max_factor = kMaxOwTile}), LastKnob(*s)});
+  return MakeSpace({Knob::Split("tile_ic", s->c, 2,
+                                {.keep = [](const auto& f) { return f[1] % kInt8Depth == 0; }}),
+                    Knob::Split("tile_oc", s->k, 2,
+                                {.keep = [](const auto& f) { return f[1] % kInt8OcBlock == 0; }}),
+                    Knob::Split("tile_ow", s->ow, 2, {.max_factor = kMaxOwTile}), LastKnob(*s)});
 }
 
 Result<Config> Conv2dNchwcInt8X86::DefaultConfig(const Workload& w, const Target& target) {
@@ -203,11 +202,10 @@ Result<Config> DepthwiseNchwcX86::DefaultConfig(const Workload& w, const Target&
   auto space = DefineSpace(w, target);
   TW_RETURN_IF_ERROR(space);
   const std::int64_t oc = LargestDivisor(s->k, FallbackLanes(target));
-  return LocateValues(
-      *space, {{"tile_ic", InnerFactor(s->c, oc)},
-               {"tile_oc", InnerFactor(s->k, oc)},
-               {"tile_ow", InnerFactor(s->ow, LargestDivisor(s->ow, kFallbackOw))},
-               {"unroll_kw", KnobValue{false}}});
+  return LocateValues(*space, {{"tile_ic", InnerFactor(s->c, oc)},
+                               {"tile_oc", InnerFactor(s->k, oc)},
+                               {"tile_ow", InnerFactor(s->ow, LargestDivisor(s->ow, kFallbackOw))},
+                               {"unroll_kw", KnobValue{false}}});
 }
 
 Result<Kernel> DepthwiseNchwcX86::Apply(const Workload& w, const Epilogue& epilogue,

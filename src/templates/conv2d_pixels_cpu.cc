@@ -68,11 +68,11 @@ std::vector<std::int64_t> IcUnrolls(const Plan& plan) {
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   std::vector<KnobValue> tiles;
   for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
-  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-                    Knob::Other("ic_unroll", IcUnrolls(plan)),
-                    Knob::Bool("unroll_kw", plan.shape.s > 1 ? std::vector{false, true}
-                                                             : std::vector{false}),
-                    Knob::Bool("pixels_first", {false, true})});
+  return MakeSpace(
+      {Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
+       Knob::Other("ic_unroll", IcUnrolls(plan)),
+       Knob::Bool("unroll_kw", plan.shape.s > 1 ? std::vector{false, true} : std::vector{false}),
+       Knob::Bool("pixels_first", {false, true})});
 }
 
 /// Loops of the result: n, group | channel tile, row tile, column tile | register tile.
@@ -102,11 +102,10 @@ LoopId ScheduleResult(Schedule& s, StageId result, const Plan& plan, const Tile&
 void ScheduleSum(Schedule& s, StageId sum, const Plan& plan, std::int64_t ic_unroll,
                  bool unroll_kw) {
   const auto [vector, lane] = s.Split(sum, s.SpatialAxis(sum, 3), plan.lanes, Tail::kPeel);
-  const auto [ic, ic_unrolled] =
-      s.Split(sum, s.ReductionAxis(sum, 0), ic_unroll, Tail::kPeel);
+  const auto [ic, ic_unrolled] = s.Split(sum, s.ReductionAxis(sum, 0), ic_unroll, Tail::kPeel);
   const LoopId kh = s.ReductionAxis(sum, 1), kw = s.ReductionAxis(sum, 2);
-  s.Reorder(sum, {ic, kh, kw, ic_unrolled, s.SpatialAxis(sum, 1), s.SpatialAxis(sum, 2), vector,
-                  lane});
+  s.Reorder(sum,
+            {ic, kh, kw, ic_unrolled, s.SpatialAxis(sum, 1), s.SpatialAxis(sum, 2), vector, lane});
   if (unroll_kw) s.Unroll(sum, kw);
   s.Unroll(sum, ic_unrolled);
   s.Unroll(sum, s.SpatialAxis(sum, 1));
@@ -169,8 +168,8 @@ Result<Kernel> Conv2dPixelsCpu::Apply(const Workload& w, const Epilogue& epilogu
   TW_RETURN_IF_ERROR(compute);
   Schedule s(*std::move(compute));
   const AnchorStages stages = PrepareStages(s);
-  const LoopId innermost = ScheduleResult(s, stages.result, *plan, tile,
-                                          config.Integer("pixels_first") != 0, target);
+  const LoopId innermost =
+      ScheduleResult(s, stages.result, *plan, tile, config.Integer("pixels_first") != 0, target);
   s.ComputeAt(stages.sum, stages.result, innermost);
   ScheduleSum(s, stages.sum, *plan, ic_unroll, unroll_kw);
   if (stages.has_pad) ScheduleFlat(s, stages.pad, plan->lanes, target);

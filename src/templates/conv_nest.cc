@@ -47,8 +47,7 @@ void ScheduleSum(Schedule& s, StageId sum, const ConvNest& nest) {
   const LoopId lane = s.SpatialAxis(sum, kLane);
   const LoopId kh = s.ReductionAxis(sum, kKh), kw = s.ReductionAxis(sum, kKw);
   // Weight blocks may be parts of a data block; whole data blocks outside keep the indices simple.
-  const auto [data_block, ic] =
-      s.Split(sum, s.ReductionAxis(sum, kIc), nest.ic_parts, Tail::kPeel);
+  const auto [data_block, ic] = s.Split(sum, s.ReductionAxis(sum, kIc), nest.ic_parts, Tail::kPeel);
   std::vector<LoopId> order = {data_block, ic, kh};
   const bool blocked = s.stage(sum).op.reduce_axes.size() > kIcInner;
   if (blocked) {

@@ -9,9 +9,9 @@ namespace tilewright {
 
 /// How the copy of the data with zeros around it is made.
 enum class PadPlace : std::uint8_t {
-  kWhole,  ///< all of it before the convolution
-  kRows,   ///< the rows one pass needs, just before the pass
-  kInline, ///< no copy: positions outside are tested where they are read
+  kWhole,   ///< all of it before the convolution
+  kRows,    ///< the rows one pass needs, just before the pass
+  kInline,  ///< no copy: positions outside are tested where they are read
 };
 
 /// Loops of a direct convolution over blocked channels.
@@ -27,12 +27,12 @@ struct ConvNest {
   std::int64_t rows = 1, cols = 1;
   std::int64_t row_tiles = 1;
   std::int64_t col_tiles = kWholeAxis;
-  std::int64_t ic_parts = 1;     ///< weight blocks of input channels per block of the data
-  std::int64_t ic_unroll = 1;    ///< channels (or groups of one dot product) unrolled, innermost
+  std::int64_t ic_parts = 1;   ///< weight blocks of input channels per block of the data
+  std::int64_t ic_unroll = 1;  ///< channels (or groups of one dot product) unrolled, innermost
   bool unroll_kw = false;
-  bool ic_before_kw = false;     ///< channels of the block outside the kernel columns
-  bool channels_first = false;   ///< output channel groups outermost, then row passes
-  std::string dot;               ///< intrinsic; empty: plain multiply and add
+  bool ic_before_kw = false;    ///< channels of the block outside the kernel columns
+  bool channels_first = false;  ///< output channel groups outermost, then row passes
+  std::string dot;              ///< intrinsic; empty: plain multiply and add
   PadPlace pad = PadPlace::kWhole;
 };
 

@@ -97,8 +97,8 @@ Result<Config> DensePackedCpu::DefaultConfig(const Workload& w, const Target& ta
     const bool fits = 4 * Product(tile) <= 3 * plan->registers && tile[1] <= kDefaultBlocks;
     if (fits && Product(tile) >= Product(best)) best = tile;
   }
-  return LocateValues(*space, {{"register_tile", KnobValue{best}},
-                               {"k_unroll", KnobValue{std::int64_t{4}}}});
+  return LocateValues(
+      *space, {{"register_tile", KnobValue{best}}, {"k_unroll", KnobValue{std::int64_t{4}}}});
 }
 
 Result<Kernel> DensePackedCpu::Apply(const Workload& w, const Epilogue& epilogue,
@@ -126,8 +126,7 @@ Result<Kernel> DensePackedCpu::Apply(const Workload& w, const Epilogue& epilogue
 
   s.ComputeAt(sum, result, outer);
   const LoopId sum_row = s.SpatialAxis(sum, 0);
-  const auto [sum_block, sum_lane] =
-      s.Split(sum, s.SpatialAxis(sum, 1), plan->lanes, Tail::kPeel);
+  const auto [sum_block, sum_lane] = s.Split(sum, s.SpatialAxis(sum, 1), plan->lanes, Tail::kPeel);
   const auto [k_step, k_unrolled] =
       s.Split(sum, s.ReductionAxis(sum, 0), config.Integer("k_unroll"), Tail::kPeel);
   std::vector<LoopId> order = {k_step, k_unrolled, sum_row, sum_block, sum_lane};

@@ -40,8 +40,8 @@ Status CheckTile(std::int64_t vectors, const Target& target) {
   TW_RETURN_IF_ERROR(features);
   const std::int64_t most = 2 * features->vector_registers();
   if (vectors <= most) return {};
-  return InvalidArgument("register tile of " + std::to_string(vectors) + " vectors, expected at most " +
-                         std::to_string(most));
+  return InvalidArgument("register tile of " + std::to_string(vectors) +
+                         " vectors, expected at most " + std::to_string(most));
 }
 
 /// Rows and columns of the result in tiles, the sums of a tile in vectors over the inner part of K.

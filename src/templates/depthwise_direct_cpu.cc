@@ -123,7 +123,8 @@ Result<Kernel> DepthwiseDirectCpu::Apply(const Workload& w, const Epilogue& epil
   nest.row_tiles = config.Integer("pass_tiles");
   nest.unroll_kh = config.Integer("unroll_kh") != 0;
   nest.pad = PlaceOf(std::get<std::string>(config.Find("pad")->value));
-  const std::int64_t products = Product(tile) * plan->shape.s * (nest.unroll_kh ? plan->shape.r : 1);
+  const std::int64_t products =
+      Product(tile) * plan->shape.s * (nest.unroll_kh ? plan->shape.r : 1);
   if (products > kMaxUnrolledProducts) {
     return InvalidArgument("unrolled body of " + std::to_string(products) +
                            " products, expected at most " + std::to_string(kMaxUnrolledProducts));
@@ -131,10 +132,12 @@ Result<Kernel> DepthwiseDirectCpu::Apply(const Workload& w, const Epilogue& epil
   const ConvShape& c = plan->shape;
   const std::int64_t rows = std::min(nest.rows * nest.row_tiles, c.oh);
   const std::int64_t bytes = ((rows - 1) * c.stride_h + (c.r - 1) * c.dilation_h + 1) *
-                             (c.w + c.pad_left + c.pad_right) * plan->lanes * w.data.dtype.bytes() +
+                                 (c.w + c.pad_left + c.pad_right) * plan->lanes *
+                                 w.data.dtype.bytes() +
                              Product(tile) * plan->lanes * w.out_dtype.bytes();
   if (nest.pad == PadPlace::kRows && bytes > LowerLimits().max_local_bytes) {
-    return InvalidArgument("local buffers of " + std::to_string(bytes) + " bytes per pass, expected at most " +
+    return InvalidArgument("local buffers of " + std::to_string(bytes) +
+                           " bytes per pass, expected at most " +
                            std::to_string(LowerLimits().max_local_bytes));
   }
   AnchorForm form;

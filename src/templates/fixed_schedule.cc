@@ -18,9 +18,8 @@ bool Loads(const ComputeOp& reader, const Buffer& buffer) {
 /// True if computing the value again for every use would cost more than storing it.
 bool IsExpensive(const Expr& value) {
   bool expensive = false;
-  ForEachNode(value, [&](const Expr& node) {
-    expensive = expensive || node->kind == ExprKind::kCall;
-  });
+  ForEachNode(value,
+              [&](const Expr& node) { expensive = expensive || node->kind == ExprKind::kCall; });
   return expensive;
 }
 
@@ -72,8 +71,8 @@ StageId ReductionBehind(const Schedule& schedule, StageId stage) {
 /// Sums of a few neighbouring outputs at a time, in registers, inside the stage that writes them.
 void ScheduleReduction(Schedule& schedule, StageId reduction, StageId result, std::int64_t lanes,
                        const Target& target) {
-  constexpr std::int64_t kTile = 4;            // independent sums, to hide latencies
-  constexpr std::int64_t kMostUnrolled = 3;    // kernel rows and columns of the usual pools
+  constexpr std::int64_t kTile = 4;          // independent sums, to hide latencies
+  constexpr std::int64_t kMostUnrolled = 3;  // kernel rows and columns of the usual pools
   const FlatLoops loops = ScheduleFlat(schedule, result, lanes, target, kTile);
   if (loops.innermost.index < 0) return;
   schedule.SetScope(reduction, Scope::kLocal);

@@ -68,8 +68,8 @@ void ParallelFor(Schedule& schedule, StageId stage, LoopId loop, const Target& t
   if (target.num_threads() > 1) schedule.Parallel(stage, loop);
 }
 
-FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes,
-                       const Target& target, std::int64_t tile) {
+FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, const Target& target,
+                       std::int64_t tile) {
   std::vector<LoopId> outer = schedule.Leaves(stage);
   outer.resize(std::min(schedule.stage(stage).op.axes.size(), outer.size()));
   FlatLoops loops;
@@ -136,9 +136,7 @@ bool IsInt8(const Workload& w) {
          w.out_dtype == kInt32;
 }
 
-bool IsPlainNchw(const Workload& w) {
-  return w.data_layout == "NCHW" && w.kernel_layout == "OIHW";
-}
+bool IsPlainNchw(const Workload& w) { return w.data_layout == "NCHW" && w.kernel_layout == "OIHW"; }
 
 std::string Blocked(const std::string& layout, std::int64_t block, char dimension) {
   return layout + std::to_string(block) + dimension;

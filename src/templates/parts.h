@@ -48,8 +48,8 @@ struct FlatLoops {
 };
 /// A root stage as a whole: innermost axis vectorized in steps of `lanes`, around it `tile`
 /// iterations unrolled, outer loops parallel.
-FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes,
-                       const Target& target, std::int64_t tile = 1);
+FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, const Target& target,
+                       std::int64_t tile = 1);
 
 /// True for 1x1 kernels, stride 1, no padding: rows of pixels need not be told apart.
 bool IsFlatConvolution(const ConvShape& shape);

@@ -34,18 +34,10 @@ static_assert(std::ranges::adjacent_find(kTemplates, {}, &TemplateEntry::key) ==
 
 /// Ours first, then AutoTVM's, then the one that serves everything.
 constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
-    "conv2d_direct.cpu",
-    "conv2d_direct_int8.cpu",
-    "depthwise_direct.cpu",
-    "dense_packed.cpu",
-    "conv2d_NCHWc_int8.x86",
-    "conv2d_NCHWc.x86",
-    "conv2d_pixels.cpu",
-    "depthwise_conv2d_NCHWc.x86",
-    "dense_pack.x86",
-    "dense_nopack.x86",
-    "batch_matmul.x86",
-    "anchor_plain.cpu",
+    "conv2d_direct.cpu", "conv2d_direct_int8.cpu",     "depthwise_direct.cpu",
+    "dense_packed.cpu",  "conv2d_NCHWc_int8.x86",      "conv2d_NCHWc.x86",
+    "conv2d_pixels.cpu", "depthwise_conv2d_NCHWc.x86", "dense_pack.x86",
+    "dense_nopack.x86",  "batch_matmul.x86",           "anchor_plain.cpu",
 };
 
 }  // namespace

@@ -17,7 +17,8 @@ struct Kernel {
   AnchorForm form;  ///< layouts of data, packed weight and output; see PackWeight
 };
 
-/// One schedule template: which workloads it serves, its space, and how a config becomes a schedule.
+/// One schedule template: which workloads it serves, its space, and how a config becomes a
+/// schedule.
 struct TemplateEntry {
   std::string_view key;  ///< stored in records; never reused, never renamed
   int version;           ///< raised when the meaning or order of any knob changes

@@ -50,7 +50,8 @@ TEST(ConfigSpaceTest, LocateNamesTheKnobTheSpaceLacks) {
   const ConfigSpace space = ExampleSpace();
   Config config = space.At(0);
   config.values[2].second = KnobValue{std::vector<std::int64_t>{4, 16}};
-  EXPECT_THAT(space.Locate(config).status().message(), HasSubstr("tile_ow: the space has no value [4,16]"));
+  EXPECT_THAT(space.Locate(config).status().message(),
+              HasSubstr("tile_ow: the space has no value [4,16]"));
   config = space.At(0);
   config.values.pop_back();
   EXPECT_THAT(space.Locate(config).status().message(), HasSubstr("unroll_kw"));

@@ -36,19 +36,19 @@ TEST_P(SplitKnobTest, HasAsManyValuesAsAutotvmsAndEachCoversTheExtent) {
 constexpr auto kFactors = Knob::SplitPolicy::kFactors;
 constexpr auto kPower2 = Knob::SplitPolicy::kPower2;
 constexpr auto kVerbose = Knob::SplitPolicy::kVerbose;
-INSTANTIATE_TEST_SUITE_P(
-    Reference, SplitKnobTest,
-    testing::Values(SplitCase{"Unit", 1, 2, kFactors, 1}, SplitCase{"Prime", 7, 2, kFactors, 2},
-                    SplitCase{"Composite", 12, 2, kFactors, 6},
-                    SplitCase{"ThreeParts", 12, 3, kFactors, 18},
-                    SplitCase{"Pow2Factors", 256, 3, kFactors, 45},
-                    SplitCase{"Pow2Power2", 256, 3, kPower2, 45},
-                    SplitCase{"Pow2Verbose", 256, 3, kVerbose, 45},
-                    SplitCase{"MixedFactors", 224, 3, kFactors, 63},
-                    SplitCase{"MixedPower2", 224, 3, kPower2, 36},
-                    SplitCase{"MixedVerbose", 224, 3, kVerbose, 84},
-                    SplitCase{"FourParts", 1 << 25, 4, kFactors, 3276}),
-    [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(Reference, SplitKnobTest,
+                         testing::Values(SplitCase{"Unit", 1, 2, kFactors, 1},
+                                         SplitCase{"Prime", 7, 2, kFactors, 2},
+                                         SplitCase{"Composite", 12, 2, kFactors, 6},
+                                         SplitCase{"ThreeParts", 12, 3, kFactors, 18},
+                                         SplitCase{"Pow2Factors", 256, 3, kFactors, 45},
+                                         SplitCase{"Pow2Power2", 256, 3, kPower2, 45},
+                                         SplitCase{"Pow2Verbose", 256, 3, kVerbose, 45},
+                                         SplitCase{"MixedFactors", 224, 3, kFactors, 63},
+                                         SplitCase{"MixedPower2", 224, 3, kPower2, 36},
+                                         SplitCase{"MixedVerbose", 224, 3, kVerbose, 84},
+                                         SplitCase{"FourParts", 1 << 25, 4, kFactors, 3276}),
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(SplitKnobTest, OrderIsAutotvms) {
   auto knob = Knob::Split("tile", 12, 3);

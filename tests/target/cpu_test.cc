@@ -29,15 +29,18 @@ INSTANTIATE_TEST_SUITE_P(
         FeatureCase{"None", "llvm", 4, 16, false},
         FeatureCase{"CoreAvx2", "llvm -mcpu=core-avx2", 8, 16, false},
         FeatureCase{"SkylakeX", "llvm -mcpu=skylake-avx512", 16, 32, false},
-        FeatureCase{"SkylakeXPlusVnni", "llvm -mcpu=skylake-avx512 -mattr=+avx512vnni", 16, 32, true},
+        FeatureCase{"SkylakeXPlusVnni", "llvm -mcpu=skylake-avx512 -mattr=+avx512vnni", 16, 32,
+                    true},
         FeatureCase{"CascadeLake", "llvm -mcpu=cascadelake", 16, 32, true},
         FeatureCase{"CascadeLakeLess", "llvm -mcpu=cascadelake -mattr=-avx512vnni", 16, 32, false},
         FeatureCase{"CascadeLakeNarrow", "llvm -mcpu=cascadelake -mattr=-avx512f", 8, 16, false},
         FeatureCase{"AvxVnni", "llvm -mcpu=haswell -mattr=+avxvnni", 8, 16, true},
         FeatureCase{"HalfAvx512", "llvm -mcpu=haswell -mattr=+avx512f", 8, 16, false},
-        FeatureCase{"AllAvx512", "llvm -mattr=+avx512f,+avx512bw,+avx512dq,+avx512vl", 16, 32, false},
+        FeatureCase{"AllAvx512", "llvm -mattr=+avx512f,+avx512bw,+avx512dq,+avx512vl", 16, 32,
+                    false},
         FeatureCase{"Arm", "llvm -mtriple=aarch64-linux-gnu", 4, 32, false},
-        FeatureCase{"ArmDot", "llvm -mtriple=aarch64-linux-gnu -mattr=+neon,+dotprod", 4, 32, true}),
+        FeatureCase{"ArmDot", "llvm -mtriple=aarch64-linux-gnu -mattr=+neon,+dotprod", 4, 32,
+                    true}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(FeaturesTest, UnknownProcessorIsAnError) {
@@ -57,8 +60,8 @@ TEST(FeaturesTest, HostIsKnown) {
 }
 
 TEST(DeviceFingerprintTest, RoundTrips) {
-  const DeviceFingerprint device{"cpu", "Some \"CPU\"", {"avx2", "fma"}, 32768, 1 << 20, 1 << 24, 4,
-                                 "microcode 7"};
+  const DeviceFingerprint device{"cpu", "Some \"CPU\"", {"avx2", "fma"}, 32768, 1 << 20, 1 << 24,
+                                 4,     "microcode 7"};
   auto again = DeviceFingerprint::Parse(device.ToString());
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(*again, device);

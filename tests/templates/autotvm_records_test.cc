@@ -1,5 +1,5 @@
-// The public AutoTVM package for x86: each of its records is a point of our space, under the index it
-// was recorded with, and can be applied.
+// The public AutoTVM package for x86: each of its records is a point of our space, under the index
+// it was recorded with, and can be applied.
 
 #include <gtest/gtest.h>
 

@@ -20,51 +20,67 @@ struct Sample {
 
 // Small, with every awkward case: channels no block divides, borders, strides, tails.
 constexpr Sample kSamples[] = {
-    {"Conv3x3", "conv2d(float32[1,32,10,9]NCHW,float32[48,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
+    {"Conv3x3",
+     "conv2d(float32[1,32,10,9]NCHW,float32[48,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
      "add(channel:float32);relu"},
-    {"Conv3x3Stride2", "conv2d(float32[2,16,11,11]NCHW,float32[32,16,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g1)->float32",
-     ""},
-    {"ConvOddChannels", "conv2d(float32[1,24,9,9]NCHW,float32[40,24,3,3]OIHW,s1x1,p0x1x2x0,d1x1,g1)->float32",
-     "relu"},
-    {"ConvDilated", "conv2d(float32[1,16,12,12]NCHW,float32[16,16,3,3]OIHW,s1x1,p2x2x2x2,d2x2,g1)->float32",
-     ""},
-    {"Conv1x1", "conv2d(float32[1,48,7,7]NCHW,float32[80,48,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->float32",
+    {"Conv3x3Stride2",
+     "conv2d(float32[2,16,11,11]NCHW,float32[32,16,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g1)->float32", ""},
+    {"ConvOddChannels",
+     "conv2d(float32[1,24,9,9]NCHW,float32[40,24,3,3]OIHW,s1x1,p0x1x2x0,d1x1,g1)->float32", "relu"},
+    {"ConvDilated",
+     "conv2d(float32[1,16,12,12]NCHW,float32[16,16,3,3]OIHW,s1x1,p2x2x2x2,d2x2,g1)->float32", ""},
+    {"Conv1x1",
+     "conv2d(float32[1,48,7,7]NCHW,float32[80,48,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->float32",
      "add(channel:float32);add(tensor:float32);relu"},
-    {"Conv1x1Stride2", "conv2d(float32[1,32,14,14]NCHW,float32[64,32,1,1]OIHW,s2x2,p0x0x0x0,d1x1,g1)->float32",
-     ""},
-    {"ConvFirst", "conv2d(float32[1,3,30,30]NCHW,float32[32,3,7,7]OIHW,s2x2,p3x3x3x3,d1x1,g1)->float32",
+    {"Conv1x1Stride2",
+     "conv2d(float32[1,32,14,14]NCHW,float32[64,32,1,1]OIHW,s2x2,p0x0x0x0,d1x1,g1)->float32", ""},
+    {"ConvFirst",
+     "conv2d(float32[1,3,30,30]NCHW,float32[32,3,7,7]OIHW,s2x2,p3x3x3x3,d1x1,g1)->float32",
      "add(channel:float32);relu"},
-    {"ConvNhwc", "conv2d(float32[1,9,9,16]NHWC,float32[3,3,16,32]HWIO,s1x1,p1x1x1x1,d1x1,g1)->float32",
-     "relu"},
+    {"ConvNhwc",
+     "conv2d(float32[1,9,9,16]NHWC,float32[3,3,16,32]HWIO,s1x1,p1x1x1x1,d1x1,g1)->float32", "relu"},
     {"ConvU8", "conv2d(uint8[1,32,9,9]NCHW,int8[48,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32",
      "add(channel:int32);relu"},
     {"ConvS8", "conv2d(int8[1,32,9,9]NCHW,int8[32,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32",
      "add(256);shift_right(9);clip(-127,127);cast(int8)"},
-    {"ConvS8Pointwise", "conv2d(int8[1,64,7,7]NCHW,int8[32,64,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->int32", ""},
+    {"ConvS8Pointwise",
+     "conv2d(int8[1,64,7,7]NCHW,int8[32,64,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->int32", ""},
     {"ConvU8OddChannels",
      "conv2d(uint8[1,24,7,7]NCHW,int8[40,24,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->int32", ""},
-    {"ConvS8First", "conv2d(int8[1,3,16,16]NCHW,int8[16,3,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g1)->int32", ""},
-    {"ConvPacked", "conv2d(int8[1,2,7,7,1,16]NCHW1n16c,int8[2,2,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)->int32",
+    {"ConvS8First", "conv2d(int8[1,3,16,16]NCHW,int8[16,3,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g1)->int32",
+     ""},
+    {"ConvPacked",
+     "conv2d(int8[1,2,7,7,1,16]NCHW1n16c,int8[2,2,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)->"
+     "int32",
      "shift_right(5);clip(-127,127);cast(int8)"},
     {"ConvBlockedBy8",
      "conv2d(float32[1,3,6,6,8]NCHW8c,float32[5,3,1,1,8,8]OIHW8i8o,s1x1,p0x0x0x0,d1x1,g1)->float32",
      "relu"},
     {"DepthwiseBlockedBy8",
-     "depthwise_conv2d(float32[1,3,9,9,8]NCHW8c,float32[3,1,3,3,1,8]OIHW1i8o,s2x2,p0x0x0x0,d1x1,g24)"
+     "depthwise_conv2d(float32[1,3,9,9,8]NCHW8c,float32[3,1,3,3,1,8]OIHW1i8o,s2x2,p0x0x0x0,d1x1,"
+     "g24)"
      "->float32",
      "clip(0,6)"},
-    {"Depthwise", "depthwise_conv2d(float32[1,32,10,10]NCHW,float32[32,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g32)->float32",
+    {"Depthwise",
+     "depthwise_conv2d(float32[1,32,10,10]NCHW,float32[32,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g32)->"
+     "float32",
      "add(channel:float32);clip(0,6)"},
-    {"DepthwiseStride2", "depthwise_conv2d(float32[1,24,13,13]NCHW,float32[24,1,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g24)->float32",
+    {"DepthwiseStride2",
+     "depthwise_conv2d(float32[1,24,13,13]NCHW,float32[24,1,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g24)->"
+     "float32",
      ""},
-    {"DepthwiseU8", "depthwise_conv2d(uint8[1,32,9,9]NCHW,int8[32,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g32)->int32",
+    {"DepthwiseU8",
+     "depthwise_conv2d(uint8[1,32,9,9]NCHW,int8[32,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g32)->int32",
      "relu"},
-    {"Grouped", "group_conv2d(float32[1,16,9,9]NCHW,float32[32,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g4)->float32",
+    {"Grouped",
+     "group_conv2d(float32[1,16,9,9]NCHW,float32[32,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g4)->float32",
      "relu"},
     {"GroupedFlat",
      "group_conv2d(float32[2,12,7,7]NCHW,float32[20,3,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g4)->float32",
      "add(channel:float32);add(tensor:float32);relu"},
-    {"Transposed", "conv2d_transpose(float32[1,8,5,5]NCHW,float32[8,12,4,4]IOHW,s2x2,p1x1x1x1,d1x1,g1,o0x0)->float32",
+    {"Transposed",
+     "conv2d_transpose(float32[1,8,5,5]NCHW,float32[8,12,4,4]IOHW,s2x2,p1x1x1x1,d1x1,g1,o0x0)->"
+     "float32",
      ""},
     {"Dense", "dense(float32[1,64]MK,float32[40,64]NK)->float32", "add(channel:float32)"},
     {"DenseRows", "dense(float32[6,96]MK,float32[72,96]NK)->float32", "relu"},
@@ -122,13 +138,14 @@ TEST_P(TemplateConformanceTest, EqualsTheReference) {
       ASSERT_TRUE(located.ok()) << entry->key << ": " << located.status().message();
       EXPECT_EQ(*located, *chosen);
       EXPECT_TRUE(entry->apply(*workload, *epilogue, target, *chosen).ok())
-          << entry->key << ": " << entry->apply(*workload, *epilogue, target, *chosen).status().message();
+          << entry->key << ": "
+          << entry->apply(*workload, *epilogue, target, *chosen).status().message();
       CheckConfig(*entry, *workload, *epilogue, target, *chosen, data, *expected);
       Random random(Fnv1a64(entry->key));
       constexpr int kRandomConfigs = 3;
       for (int i = 0; i < kRandomConfigs; ++i) {
-        const auto index = static_cast<std::int64_t>(
-            random.Below(static_cast<std::uint64_t>(space->size())));
+        const auto index =
+            static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(space->size())));
         CheckConfig(*entry, *workload, *epilogue, target, space->At(index), data, *expected);
       }
     }

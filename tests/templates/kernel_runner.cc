@@ -62,8 +62,7 @@ Result<Tensor> Run(const Program& program, const Target& target, std::vector<Ten
   TW_RETURN_IF_ERROR(kernel);
   auto pool = ThreadPool::Create(target.num_threads(), /*pin=*/false);
   TW_RETURN_IF_ERROR(pool);
-  Tensor workspace(
-      TensorType{{kernel->entry.WorkspaceBytes(target.num_threads()) + 64}, kInt8});
+  Tensor workspace(TensorType{{kernel->entry.WorkspaceBytes(target.num_threads()) + 64}, kInt8});
   std::vector<void*> pointers;
   for (Tensor& argument : arguments) pointers.push_back(argument.data());
   // Poison: what the kernel leaves out shows.

@@ -101,9 +101,10 @@ TEST(TemplatesForTest, PrefersOurOwnAndServesEveryAnchor) {
   EXPECT_EQ(first("group_conv2d(float32[1,16,9,9]NCHW,float32[32,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,"
                   "g4)->float32"),
             "conv2d_pixels.cpu");
-  EXPECT_EQ(first("conv2d_transpose(float32[1,8,5,5]NCHW,float32[8,12,4,4]IOHW,s2x2,p1x1x1x1,d1x1,g1,"
-                  "o0x0)->float32"),
-            "anchor_plain.cpu");
+  EXPECT_EQ(
+      first("conv2d_transpose(float32[1,8,5,5]NCHW,float32[8,12,4,4]IOHW,s2x2,p1x1x1x1,d1x1,g1,"
+            "o0x0)->float32"),
+      "anchor_plain.cpu");
   EXPECT_TRUE(TemplatesFor(*Workload::Parse(kDense), *Target::Parse("cuda")).empty());
 }
 
@@ -119,8 +120,7 @@ TEST(TemplatesTest, TilesThatNoRegisterHoldsAreRefused) {
   config = *space->Locate(config);
   auto kernel = entry->apply(workload, {}, target, config);
   ASSERT_FALSE(kernel.ok());
-  EXPECT_EQ(kernel.status().message(),
-            "register tile of 224 vectors, the target has 32 registers");
+  EXPECT_EQ(kernel.status().message(), "register tile of 224 vectors, the target has 32 registers");
 }
 
 }  // namespace
