@@ -1,6 +1,7 @@
 #include "search/model_guided.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "search/annealing.h"
@@ -14,6 +15,17 @@ constexpr std::size_t kFirstLesson = 8;      // own trials before a model is wor
 constexpr std::size_t kLessonStep = 8;       // new trials that make another lesson worth while
 constexpr std::size_t kWarmLesson = 32;      // trials of other tasks that stand in for own ones
 constexpr std::size_t kRestarts = 12;        // chains that start from the fastest configs each time
+constexpr int kFreshPerSpace = 3;            // chains that start anywhere in each template's space
+
+// A template that began badly may still hold the best config. Each but the best gets some points,
+// by turns random, next to its best and what the model likes best of it, until they turn out
+// hopeless or, unless it has come near, enough.
+constexpr int kTemplatePoints = 16;
+constexpr double kNear = 1.6;                // times slower than the best
+constexpr int kTemplateDoubt = 6;            // points before one is given up
+constexpr double kHopeless = 2.5;            // times slower than the best
+constexpr std::size_t kPointsPerTemplatePick = 4;
+constexpr int kTries = 16;
 
 /// A clone of the model that learns from copies of the trials.
 class ModelLesson final : public Lesson {
@@ -105,6 +117,12 @@ class ModelGuided final : public Proposer {
       starts.push_back(ledger().entries()[position].point);
     }
     const AnnealingOptions options;
+    for (std::size_t s = 0; s < space().spaces.size(); ++s) {
+      const auto size = static_cast<std::uint64_t>(space().spaces[s].size());
+      for (int i = 0; i < kFreshPerSpace; ++i) {
+        starts.push_back({static_cast<int>(s), static_cast<std::int64_t>(random.Below(size))});
+      }
+    }
     for (Point point : chains_) {
       if (starts.size() < options.chains) starts.push_back(point);
     }
@@ -119,8 +137,53 @@ class ModelGuided final : public Proposer {
                   [this](const ScoredPoint& scored) { return ledger().Contains(scored.point); });
     std::size_t guided = 0;
     for (std::size_t i = out.size(); i < count; ++i) guided += random.Uniform() >= epsilon_ ? 1 : 0;
+    const std::size_t before = out.size();
+    for (std::size_t i = 0; i < guided; i += kPointsPerTemplatePick) {
+      TakeOfDoubted(*visited, random, out);
+    }
+    guided -= std::min(guided, out.size() - before);
     for (Point point : ChooseDiverse(space(), *visited, InFlight(), guided)) Take(point, out);
     TakeRandom(count, random, out);
+  }
+
+  /// Adds a point of a template that is neither the best nor given up: of the one tried least for
+  /// its size.
+  void TakeOfDoubted(const std::vector<ScoredPoint>& pool, Random& random,
+                     std::vector<Point>& out) {
+    const std::size_t spaces = space().spaces.size();
+    if (spaces < 2 || ledger().best_seconds() == 0) return;
+    std::vector<int> tried(spaces, 0);
+    std::vector<const Ledger::Entry*> best(spaces, nullptr);
+    for (const Ledger::Entry& entry : ledger().entries()) {
+      const auto s = static_cast<std::size_t>(entry.point.space);
+      ++tried[s];
+      if (entry.ok() && (best[s] == nullptr || entry.value < best[s]->value)) best[s] = &entry;
+    }
+    const auto share = [&](std::size_t s) {
+      return tried[s] / std::sqrt(static_cast<double>(space().spaces[s].size()));
+    };
+    std::size_t chosen = spaces;
+    for (std::size_t s = 0; s < spaces; ++s) {
+      const double slower =
+          best[s] == nullptr ? kHopeless + 1 : best[s]->value / ledger().best_seconds();
+      const bool given_up = (tried[s] >= kTemplateDoubt && slower > kHopeless) ||
+                            (tried[s] >= kTemplatePoints && slower > kNear);
+      if (slower == 1 || given_up) continue;
+      if (chosen == spaces || share(s) < share(chosen)) chosen = s;
+    }
+    if (chosen == spaces) return;
+    const auto size = static_cast<std::uint64_t>(space().spaces[chosen].size());
+    const int turn = tried[chosen] % 3;
+    for (int i = 0; i < kTries && turn < 2; ++i) {
+      Point point{static_cast<int>(chosen), static_cast<std::int64_t>(random.Below(size))};
+      if (turn == 1 && best[chosen] != nullptr) {
+        point = MutatePoint(space(), best[chosen]->point, random);
+      }
+      if (Take(point, out)) return;
+    }
+    for (const ScoredPoint& scored : pool) {
+      if (scored.point.space == static_cast<int>(chosen) && Take(scored.point, out)) return;
+    }
   }
 
   std::string MoreMemo() const override {

@@ -1,7 +1,9 @@
 #include "search/worker.h"
 
 #include <utility>
+#include <vector>
 
+#include "src/base/subprocess.h"
 #include "src/base/thread.h"
 
 namespace tilewright::search {
@@ -16,7 +18,14 @@ Worker::~Worker() {
 }
 
 Status Worker::StartThread() {
-  Result<std::thread> thread = tilewright::StartThread([this] { Loop(); });
+  Result<std::thread> thread = tilewright::StartThread([this] {
+    std::vector<int> cores = AllowedCores();
+    if (cores.size() > 1) {
+      cores.pop_back();
+      (void)SetCores(cores);  // where it is not permitted, measurements are a little noisier
+    }
+    Loop();
+  });
   TW_RETURN_IF_ERROR(thread);
   thread_ = std::move(*thread);
   return {};

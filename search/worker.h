@@ -19,7 +19,8 @@ class Worker {
   /// Waits for the piece under way; the others are dropped.
   ~Worker();
 
-  /// Without this call every piece runs inside Post. Errors: kUnavailable if no thread can be had.
+  /// Without this call every piece runs inside Post. The thread stays off the last core, which is
+  /// the measuring one (measure/process_measurer.h). Errors: kUnavailable if no thread can be had.
   Status StartThread();
   void Post(std::function<void()> work);
 
