@@ -64,12 +64,10 @@ std::string DescribeGraph(const Graph& graph) {
   for (const auto& [name, type] : summary.outputs) {
     text += fmt::format("output      {} {}\n", name, type.ToString());
   }
-  text += fmt::format("parameters  {:.2f} M in {:.1f} MB{}\n",
-                      static_cast<double>(summary.parameters) / 1e6,
-                      static_cast<double>(summary.parameter_bytes) / 1e6,
-                      summary.missing == 0
-                          ? ""
-                          : fmt::format(" ({} constants without contents)", summary.missing));
+  text += fmt::format(
+      "parameters  {:.2f} M in {:.1f} MB{}\n", static_cast<double>(summary.parameters) / 1e6,
+      static_cast<double>(summary.parameter_bytes) / 1e6,
+      summary.missing == 0 ? "" : fmt::format(" ({} constants without contents)", summary.missing));
   text += fmt::format("MACs        {:.3f} G\n", static_cast<double>(summary.macs) / 1e9);
   text += fmt::format("operators   {}\n", summary.operator_count);
   for (const auto& [name, count] : summary.operators) {

@@ -5,7 +5,8 @@
 namespace tilewright {
 namespace {
 
-Status CheckInputs(const Graph& graph, const std::vector<int>& ids, std::span<const Tensor> inputs) {
+Status CheckInputs(const Graph& graph, const std::vector<int>& ids,
+                   std::span<const Tensor> inputs) {
   if (inputs.size() != ids.size()) {
     return InvalidArgument("got " + std::to_string(inputs.size()) + " inputs, expected " +
                            std::to_string(ids.size()));
@@ -33,7 +34,7 @@ Result<std::vector<Tensor>> EvaluateGraph(const Graph& graph, std::span<const Te
   }
   for (int id : graph.outputs()) last_use[static_cast<std::size_t>(id)] = graph.size();
 
-  std::vector<Tensor> made(count);               // results of operators
+  std::vector<Tensor> made(count);  // results of operators
   std::vector<const Tensor*> value(count, nullptr);
   for (std::size_t i = 0; i < input_ids.size(); ++i) {
     value[static_cast<std::size_t>(input_ids[i])] = &inputs[i];

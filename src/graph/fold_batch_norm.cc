@@ -27,19 +27,16 @@ struct Chain {
   std::vector<bool> channel;  // channel dimensions of the value
 };
 
-// a and b for every channel.
+// a and b for every channel; no numbers unless every constant has contents.
 struct Affine {
-  explicit Affine(std::int64_t channels)
-      : scale(static_cast<std::size_t>(channels), 1), shift(static_cast<std::size_t>(channels), 0) {}
   std::vector<double> scale, shift;
   bool has_scale = false, has_shift = false;
-  bool known = true;  // every constant has contents
+  bool known = true;
 };
 
 bool AllConstant(const Graph& graph, const std::vector<int>& ids, std::size_t from) {
-  return std::all_of(ids.begin() + static_cast<std::ptrdiff_t>(from), ids.end(), [&](int id) {
-    return graph.node(id).kind == NodeKind::kConstant;
-  });
+  return std::all_of(ids.begin() + static_cast<std::ptrdiff_t>(from), ids.end(),
+                     [&](int id) { return graph.node(id).kind == NodeKind::kConstant; });
 }
 
 // The dimension that `channel` flags; -1 unless it is exactly one.
@@ -70,7 +67,8 @@ bool IsStep(const Graph& graph, int id, int value, const std::vector<bool>& chan
       const auto kind = OperandKindOf(operand.type, node.type, channel);
       return kind == OperandKind::kScalar || kind == OperandKind::kChannel;
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -86,8 +84,8 @@ bool TakesScale(const Graph& graph, const Node& anchor) {
   // In a depthwise HWOI kernel the outputs are two dimensions; such a one keeps its scale behind.
   const std::size_t position = layout->text().find('O');
   const std::int64_t channel = OnlyChannel(ChannelDimensions(anchor));
-  return channel >= 0 && weight.type.shape[position] ==
-                             anchor.type.shape[static_cast<std::size_t>(channel)];
+  return channel >= 0 &&
+         weight.type.shape[position] == anchor.type.shape[static_cast<std::size_t>(channel)];
 }
 
 Chain FindChain(const Graph& graph, const std::vector<std::vector<int>>& users, int start) {
@@ -132,10 +130,6 @@ void Apply(const Rewriter& rewriter, const Node& step, int value, Affine& affine
     if (input != value) constants.push_back(ContentsOf(rewriter, input));
   }
   const OpKind kind = step.op.kind;
-  affine.has_scale |= norm || kind == OpKind::kMul || kind == OpKind::kDiv;
-  affine.has_shift |= norm || kind == OpKind::kAdd || kind == OpKind::kSub;
-  if (std::ranges::find(constants, nullptr) != constants.end()) affine.known = false;
-  if (!affine.known) return;
   for (std::size_t c = 0; c < affine.scale.size(); ++c) {
     double scale = 1, shift = 0;
     const double x = ElementOf(*constants[0], c);
@@ -160,7 +154,21 @@ Affine AffineOf(const Rewriter& rewriter, const Chain& chain) {
   for (std::size_t i = 0; i < chain.channel.size(); ++i) {
     if (chain.channel[i]) channels *= type.shape[i];
   }
-  Affine affine(channels);
+  Affine affine;
+  for (int id : chain.steps) {
+    const Node& step = rewriter.source().node(id);
+    const OpKind kind = step.op.kind;
+    const bool norm = kind == OpKind::kBatchNorm;
+    affine.has_scale |= norm || kind == OpKind::kMul || kind == OpKind::kDiv;
+    affine.has_shift |= norm || kind == OpKind::kAdd || kind == OpKind::kSub;
+    for (int input : step.inputs) {
+      const bool constant = rewriter.source().node(input).kind == NodeKind::kConstant;
+      affine.known &= !constant || rewriter.result().HasContents(rewriter.At(input));
+    }
+  }
+  if (!affine.known) return affine;
+  affine.scale.assign(static_cast<std::size_t>(channels), 1);
+  affine.shift.assign(static_cast<std::size_t>(channels), 0);
   int value = chain.start;
   for (int step : chain.steps) {
     Apply(rewriter, rewriter.source().node(step), value, affine);
@@ -188,9 +196,8 @@ int AddChannelConstant(Graph& graph, const std::string& name, const std::vector<
 // The weight with row c of its output dimension multiplied by scale[c].
 Tensor ScaleWeight(const Tensor& weight, const Node& anchor, const std::vector<double>& scale) {
   Tensor scaled(weight.type());
-  const std::size_t position = anchor.op.kind == OpKind::kDense
-                                   ? 0
-                                   : anchor.op.attributes.kernel_layout.find('O');
+  const std::size_t position =
+      anchor.op.kind == OpKind::kDense ? 0 : anchor.op.attributes.kernel_layout.find('O');
   std::size_t inner = 1;
   for (std::size_t i = position + 1; i < weight.shape().size(); ++i) {
     inner *= static_cast<std::size_t>(weight.shape()[i]);
@@ -221,9 +228,9 @@ Result<int> EmitAnchor(Rewriter& rewriter, const Chain& chain, const Affine& aff
                  : rewriter.result().AddConstant(weight_name, source.node(anchor.inputs[1]).type);
   }
   const bool last = !affine.has_shift;
-  return rewriter.result().AddOperator(last ? source.node(chain.steps.back()).name
-                                            : name + "#anchor",
-                                       anchor.op, {rewriter.At(anchor.inputs[0]), weight});
+  return rewriter.result().AddOperator(
+      last ? source.node(chain.steps.back()).name : name + "#anchor", anchor.op,
+      {rewriter.At(anchor.inputs[0]), weight});
 }
 
 Status EmitChain(Rewriter& rewriter, const Chain& chain) {
@@ -245,8 +252,7 @@ Status EmitChain(Rewriter& rewriter, const Chain& chain) {
   if (!chain.anchor || affine.has_shift) {
     const int shift = AddChannelConstant(rewriter.result(), last.name + "#shift", affine.shift,
                                          affine.known, last.type, chain.channel);
-    auto sum = rewriter.result().AddOperator(last.name, Operator{OpKind::kAdd, {}},
-                                             {value, shift});
+    auto sum = rewriter.result().AddOperator(last.name, Operator{OpKind::kAdd, {}}, {value, shift});
     TW_RETURN_IF_ERROR(sum);
     value = *sum;
   }

@@ -10,7 +10,7 @@ constexpr std::int64_t kMaxFoldedElements = std::int64_t{1} << 28;
 
 }  // namespace
 
-Result<Graph> FoldConstants(Graph graph) {
+Result<Graph> FoldConstants(Graph graph, FoldExtent extent) {
   Rewriter rewriter(std::move(graph));
   for (int id = 0; id < rewriter.source().size(); ++id) {
     const Node& node = rewriter.source().node(id);
@@ -22,6 +22,7 @@ Result<Graph> FoldConstants(Graph graph) {
       constant &= result.node(mapped).kind == NodeKind::kConstant;
       known &= result.HasContents(mapped);
     }
+    if (extent == FoldExtent::kSmall && node.type.elements() > kSmallConstant) known = false;
     if (!constant || (known && node.type.elements() > kMaxFoldedElements)) {
       TW_RETURN_IF_ERROR(rewriter.Copy(id));
       continue;

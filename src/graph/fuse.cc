@@ -19,8 +19,10 @@ bool AcceptsFollowers(OpKind kind) {
     case OpKind::kLogSoftmax:
     case OpKind::kConcat:
     case OpKind::kReshape:
-    case OpKind::kIdentity: return false;
-    default: return true;
+    case OpKind::kIdentity:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -134,7 +136,8 @@ class Fuser {
     const Node& node = At(id);
     const int other = node.inputs[static_cast<std::size_t>(1 - main)];
     if (other == node.inputs[static_cast<std::size_t>(main)]) return std::nullopt;
-    const auto kind = OperandKindOf(At(other).type, node.type, ChannelDimensions(At(*group.anchor)));
+    const auto kind =
+        OperandKindOf(At(other).type, node.type, ChannelDimensions(At(*group.anchor)));
     if (!kind) return std::nullopt;
     EpilogueStep step{.op = node.op, .operand = *kind};
     step.operand_dtype = At(Waits(other) ? At(other).inputs[0] : other).type.dtype;

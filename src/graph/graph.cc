@@ -124,8 +124,7 @@ bool Graph::HasContents(int id) const {
 }
 
 void Graph::SetContents(int id, Tensor contents) {
-  TW_CHECK(node(id).kind == NodeKind::kConstant && node(id).type == contents.type(),
-           node(id).name);
+  TW_CHECK(node(id).kind == NodeKind::kConstant && node(id).type == contents.type(), node(id).name);
   fills_.erase(id);
   store_->contents.insert_or_assign(id, std::move(contents));
 }

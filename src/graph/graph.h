@@ -18,8 +18,8 @@ enum class NodeKind : std::uint8_t { kInput, kConstant, kOperator };
 /// One value of a graph: an input, a constant, or the result of an operator.
 struct Node {
   NodeKind kind = NodeKind::kOperator;
-  Operator op;               ///< kOperator
-  std::vector<int> inputs;   ///< ids of earlier nodes
+  Operator op;              ///< kOperator
+  std::vector<int> inputs;  ///< ids of earlier nodes
   TensorType type;
   /// Of the value in the source ("r0", "%26", "conv1_w_0"); unique. A value that an importer or a
   /// pass made on the way to a source value has that one's name and a part: "r0#0".

@@ -32,9 +32,8 @@ std::string_view FirstWord(std::string_view text) {
 bool LooksLikeRelay(std::string_view bytes) {
   constexpr std::array<std::string_view, 5> kStarts = {"#[version", "def ", "fn ", "fn(", "type "};
   const std::string_view first = FirstWord(bytes.substr(0, 1 << 16));
-  return std::ranges::any_of(kStarts, [&](std::string_view start) {
-    return first.starts_with(start);
-  });
+  return std::ranges::any_of(kStarts,
+                             [&](std::string_view start) { return first.starts_with(start); });
 }
 
 bool IsText(std::string_view bytes) {

@@ -38,8 +38,7 @@ std::optional<OperandKind> OperandKindOf(const TensorType& operand, const Tensor
 }
 
 bool IsBinaryElementwise(const Node& node) {
-  return node.kind == NodeKind::kOperator && IsElementwise(node.op.kind) &&
-         node.inputs.size() == 2;
+  return node.kind == NodeKind::kOperator && IsElementwise(node.op.kind) && node.inputs.size() == 2;
 }
 
 int SingleUser(const Graph& graph, const std::vector<std::vector<int>>& users, int id) {

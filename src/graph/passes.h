@@ -14,9 +14,16 @@ namespace tilewright {
 /// Passes return a new graph; nodes no output needs are dropped, inputs and the names of outputs
 /// stay. Every value with a name of the source ("r0", not "r0#1") has the value it has there.
 
+/// Which constants FoldConstants computes.
+enum class FoldExtent : std::uint8_t {
+  kAll,    ///< all; results of more than 1 GiB stay operators
+  kSmall,  ///< of more than kSmallConstant elements: a constant without contents, in no time
+};
+/// Constants up to this size decide which operators there are and how they fuse (scalars, mostly).
+inline constexpr std::int64_t kSmallConstant = 4096;
 /// Makes a constant of every operator whose inputs are constants; one without contents if an input
-/// has none (so seed constants first). Results of more than 1 GiB are left alone.
-Result<Graph> FoldConstants(Graph graph);
+/// has none (so seed constants first).
+Result<Graph> FoldConstants(Graph graph, FoldExtent extent = FoldExtent::kAll);
 /// conv/dense -> batch_norm, mul, add, … by per-channel constants into weight and one addition; a
 /// batch_norm elsewhere into mul and add.
 Result<Graph> FoldBatchNorm(Graph graph);
@@ -25,7 +32,7 @@ Result<Graph> FoldBatchNorm(Graph graph);
 /// front of a convolution does too, because merging it would make another task of the convolution.
 Result<Graph> Simplify(Graph graph);
 /// All of these, in the order that compiling uses.
-Result<Graph> Optimize(Graph graph);
+Result<Graph> Optimize(Graph graph, FoldExtent extent = FoldExtent::kAll);
 
 /// One kernel: an anchor with its epilogue, or a chain of other operators.
 struct FusedGroup {
@@ -33,7 +40,7 @@ struct FusedGroup {
   std::optional<int> anchor;  ///< node id of the anchor, if there is one
   Epilogue epilogue;          ///< of the anchor: the followers in `nodes`
   std::vector<int> inputs;    ///< anchor: data, weight, then the operands of the epilogue's steps;
-                              ///< else the values read from outside, each once, constants too
+                              ///< else the values read from outside, each once
   int output = -1;            ///< node id whose value the group makes
   /// Only reshapes and identities: no kernel, the output is the memory of inputs[0] (one input)
   /// under another shape.
@@ -44,11 +51,11 @@ struct FusedGroup {
 /// Behind an anchor come elementwise followers, as long as each value on the way has one use and is
 /// no output of the graph. The operand of a step is a scalar constant (in the step, not in
 /// `inputs`), a constant with one element per channel ([K], [K,1,1], [K/16,1,1,1,16], …: its
-/// elements in row-major order are the channels), or a value of the result's shape; a cast that only
-/// this step reads is part of it (operand_dtype). A sum of two chains belongs to the later anchor.
-/// Identities on the way are in `nodes` without a step.
-/// Other groups: one operator of any kind, then, unless it is a softmax, a concat or an alias,
-/// elementwise operators on its result (same shape); the value each of them adds to may be cast.
+/// elements in row-major order are the channels), or a value of the result's shape; a cast that
+/// only this step reads is part of it (operand_dtype). A sum of two chains belongs to the later
+/// anchor. Identities on the way are in `nodes` without a step. Other groups: one operator of any
+/// kind, then, unless it is a softmax, a concat or an alias, elementwise operators on its result
+/// (same shape); the value each of them adds to may be cast.
 Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph);
 
 /// One distinct tunable workload of a graph.

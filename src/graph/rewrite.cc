@@ -5,7 +5,9 @@ namespace tilewright {
 Status Rewriter::Copy(int old_id) {
   const Node& node = source_.node(old_id);
   switch (node.kind) {
-    case NodeKind::kInput: Map(old_id, result_.AddInput(node.name, node.type)); break;
+    case NodeKind::kInput:
+      Map(old_id, result_.AddInput(node.name, node.type));
+      break;
     case NodeKind::kConstant:
       if (const double* fill = source_.Fill(old_id)) {
         Map(old_id, result_.AddFilledConstant(node.name, node.type, *fill));

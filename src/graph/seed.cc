@@ -114,8 +114,8 @@ Tensor MakeSeededFloat(std::string_view name, const TensorType& type, std::int64
 }
 
 Tensor MakeSeededInteger(std::string_view name, const TensorType& type, std::int64_t limit) {
-  return MakeSeededAny(
-      name, type, [limit](std::uint32_t k) { return static_cast<double>(Centred(k, limit)); });
+  return MakeSeededAny(name, type,
+                       [limit](std::uint32_t k) { return static_cast<double>(Centred(k, limit)); });
 }
 
 std::int64_t IntegerRoot(std::int64_t value) {
@@ -157,7 +157,8 @@ Tensor MakeInput(std::string_view value_name, const TensorType& type, InputRule 
         return static_cast<double>(Centred(k, 127)) / step;
       });
     }
-    case InputRule::kRandom: break;
+    case InputRule::kRandom:
+      break;
   }
   if (type.dtype.is_float()) {
     return MakeSeededAny(value_name, type, [](std::uint32_t k) {

@@ -1,6 +1,6 @@
-// Local rules, applied once in topological order on values that are simplified already: a rule looks
-// at the operator to be added and at the new graph's nodes that it reads. A rule that applies gives
-// an existing value, or a replacement operator.
+// Local rules, applied once in topological order on values that are simplified already: a rule
+// looks at the operator to be added and at the new graph's nodes that it reads. A rule that applies
+// gives an existing value, or a replacement operator.
 
 #include <algorithm>
 #include <cmath>
@@ -43,20 +43,28 @@ bool IsNothing(const Graph& graph, const Operator& op, const std::vector<int>& i
   const TensorType& type = graph.node(inputs[0]).type;
   const OpAttributes& a = op.attributes;
   switch (op.kind) {
-    case OpKind::kIdentity: return true;
+    case OpKind::kIdentity:
+      return true;
     case OpKind::kCast:
-    case OpKind::kSaturateCast: return a.dtype == type.dtype;
+    case OpKind::kSaturateCast:
+      return a.dtype == type.dtype;
     case OpKind::kReshape:
-    case OpKind::kBroadcastTo: return a.new_shape == type.shape;
-    case OpKind::kTranspose: return std::ranges::is_sorted(a.axes);
-    case OpKind::kConcat: return inputs.size() == 1;
-    case OpKind::kPad: return std::ranges::all_of(a.pad_width, [](auto width) { return width == 0; });
+    case OpKind::kBroadcastTo:
+      return a.new_shape == type.shape;
+    case OpKind::kTranspose:
+      return std::ranges::is_sorted(a.axes);
+    case OpKind::kConcat:
+      return inputs.size() == 1;
+    case OpKind::kPad:
+      return std::ranges::all_of(a.pad_width, [](auto width) { return width == 0; });
     case OpKind::kSlice:
       return a.end == type.shape &&
              std::ranges::all_of(a.begin, [](auto begin) { return begin == 0; }) &&
              std::ranges::all_of(a.steps, [](auto step) { return step == 1; });
-    case OpKind::kLayoutTransform: return a.src_layout == a.dst_layout;
-    default: return false;
+    case OpKind::kLayoutTransform:
+      return a.src_layout == a.dst_layout;
+    default:
+      return false;
   }
 }
 
@@ -99,8 +107,8 @@ std::optional<Replacement> DropSecondClip(const Graph& graph, const Operator& op
     const Node& node = graph.node(id);
     const OpAttributes& a = node.op.attributes;
     if (node.op.kind == OpKind::kClip) {
-      const bool kept = std::ranges::all_of(
-          passed, [&](DataType dtype) { return HoldsClip(dtype, a); });
+      const bool kept =
+          std::ranges::all_of(passed, [&](DataType dtype) { return HoldsClip(dtype, a); });
       const bool inside = a.a_min >= op.attributes.a_min && a.a_max <= op.attributes.a_max;
       return kept && inside ? std::optional(Existing(inputs[0])) : std::nullopt;
     }
@@ -129,7 +137,8 @@ std::optional<Replacement> JoinHardSwish(const Graph& graph, const Operator& op,
            (add->inputs[1] == x && Near(ScalarOf(graph, add->inputs[0]), 3));
   };
   if (op.kind == OpKind::kMul) {
-    for (const auto& [x, gate] : {std::pair(inputs[0], inputs[1]), std::pair(inputs[1], inputs[0])}) {
+    for (const auto& [x, gate] :
+         {std::pair(inputs[0], inputs[1]), std::pair(inputs[1], inputs[0])}) {
       if (const Node* sigmoid = OperatorOf(graph, gate, OpKind::kHardSigmoid)) {
         const OpAttributes& a = sigmoid->op.attributes;
         if (sigmoid->inputs[0] == x && Near(a.alpha, 1.0 / 6) && Near(a.beta, 0.5)) {
@@ -153,8 +162,7 @@ std::optional<Replacement> JoinHardSwish(const Graph& graph, const Operator& op,
   return std::nullopt;
 }
 
-using Rule = std::optional<Replacement> (*)(const Graph&, const Operator&,
-                                            const std::vector<int>&);
+using Rule = std::optional<Replacement> (*)(const Graph&, const Operator&, const std::vector<int>&);
 constexpr Rule kRules[] = {&JoinMoves, &DropSecondClip, &JoinHardSwish};
 
 class Simplifier {
@@ -232,14 +240,14 @@ class Simplifier {
 
 Result<Graph> Simplify(Graph graph) { return Simplifier(std::move(graph)).Run(); }
 
-Result<Graph> Optimize(Graph graph) {
-  auto folded = FoldConstants(std::move(graph));
+Result<Graph> Optimize(Graph graph, FoldExtent extent) {
+  auto folded = FoldConstants(std::move(graph), extent);
   TW_RETURN_IF_ERROR(folded);
   auto simple = Simplify(*std::move(folded));
   TW_RETURN_IF_ERROR(simple);
   auto normalized = FoldBatchNorm(*std::move(simple));
   TW_RETURN_IF_ERROR(normalized);
-  return FoldConstants(*std::move(normalized));
+  return FoldConstants(*std::move(normalized), extent);
 }
 
 }  // namespace tilewright

@@ -7,13 +7,9 @@
 namespace tilewright {
 namespace {
 
-// Constants up to this size keep their contents while tasks are extracted: scalars of epilogues
-// and what shapes depend on. Larger ones can not change which operators there are.
-constexpr std::int64_t kMaxKeptElements = 4096;
-
 // The epilogue of each anchor, by the source value that the anchor belongs to.
 Result<std::map<std::string, Epilogue, std::less<>>> EpiloguesBySite(const Graph& graph) {
-  auto optimized = Optimize(graph.CloneWithout(kMaxKeptElements));
+  auto optimized = Optimize(graph.CloneWithout(kSmallConstant), FoldExtent::kSmall);
   TW_RETURN_IF_ERROR(optimized);
   auto groups = FuseGroups(*optimized);
   TW_RETURN_IF_ERROR(groups);

@@ -77,8 +77,7 @@ class ModelWorkloads : public testing::TestWithParam<const char*> {};
 
 // The convolutions and counts of the benchmark's tables.
 TEST_P(ModelWorkloads, EqualTheBenchmarksTable) {
-  const std::string path =
-      SharedData(std::string("../bench-workloads/") + GetParam() + ".csv");
+  const std::string path = SharedData(std::string("../bench-workloads/") + GetParam() + ".csv");
   TW_NEEDS_FILE(path);
   std::map<std::string, std::int64_t> expected, actual;
   for (const std::string& line : Split(*ReadFile(path), '\n')) {
@@ -94,9 +93,9 @@ TEST_P(ModelWorkloads, EqualTheBenchmarksTable) {
     const auto shape = ConvShapeOf(task.workload);
     if (!shape.ok()) continue;
     std::string key;
-    for (std::int64_t number : {shape->n, shape->c, shape->h, shape->w, shape->k, shape->r,
-                                shape->s, shape->stride_h, shape->pad_top, shape->dilation_h,
-                                shape->groups}) {
+    for (std::int64_t number :
+         {shape->n, shape->c, shape->h, shape->w, shape->k, shape->r, shape->s, shape->stride_h,
+          shape->pad_top, shape->dilation_h, shape->groups}) {
       key += std::to_string(number) + ",";
     }
     actual[key] = task.occurrences();

@@ -43,7 +43,8 @@ class OnnxBuilder {
   Result<Graph> Import() const { return ImportOnnx(Bytes(), "test"); }
 
  private:
-  onnx::AttributeProto* Attribute(const std::string& name, onnx::AttributeProto::AttributeType type);
+  onnx::AttributeProto* Attribute(const std::string& name,
+                                  onnx::AttributeProto::AttributeType type);
   onnx::ModelProto model_;
 };
 

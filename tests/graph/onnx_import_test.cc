@@ -21,10 +21,10 @@ class OneNode {
  public:
   OneNode(std::int64_t opset, const std::string& op, Tensor x) : model_(opset), x_(std::move(x)) {
     const bool is_float = x_.dtype().is_float();
-    const auto type = is_float                  ? onnx::TensorProto::FLOAT
-                      : x_.dtype() == kInt32    ? onnx::TensorProto::INT32
-                      : x_.dtype() == kInt8     ? onnx::TensorProto::INT8
-                                                : onnx::TensorProto::UINT8;
+    const auto type = is_float               ? onnx::TensorProto::FLOAT
+                      : x_.dtype() == kInt32 ? onnx::TensorProto::INT32
+                      : x_.dtype() == kInt8  ? onnx::TensorProto::INT8
+                                             : onnx::TensorProto::UINT8;
     model_.Input("x", x_.shape(), type).Output("y").Node(op, {"x"}, {"y"});
   }
   OneNode& With(const Tensor& operand) {

@@ -20,8 +20,8 @@ Tensor RandomTensor(DataType dtype, Ints shape, int seed, double low, double hig
   Tensor tensor(TensorType{std::move(shape), dtype});
   Random random(static_cast<std::uint64_t>(seed));
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-    tensor.Set(i, low + static_cast<double>(
-                            random.Below(static_cast<std::uint64_t>(high - low + 1))));
+    tensor.Set(i,
+               low + static_cast<double>(random.Below(static_cast<std::uint64_t>(high - low + 1))));
   }
   return tensor;
 }
@@ -138,19 +138,19 @@ TEST_P(OnnxQuantizedConv, QLinearConvIsExact) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    ZeroPoints, OnnxQuantizedConv,
-    testing::Values(ConvCase{"Symmetric", kInt8, kInt8, 0, 0, 1},
-                    ConvCase{"UnsignedData", kUInt8, kInt8, 0, 0, 1},
-                    ConvCase{"DataZeroPoint", kUInt8, kInt8, 121, 0, 1},
-                    ConvCase{"DataZeroPointNoPad", kUInt8, kInt8, 121, 0, 0},
-                    ConvCase{"WeightAround128", kUInt8, kUInt8, 3, 128, 1},
-                    ConvCase{"WeightAround100", kUInt8, kUInt8, 128, 100, 1},
-                    ConvCase{"UnsignedWeight", kUInt8, kUInt8, 0, 0, 0}),
-    [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(ZeroPoints, OnnxQuantizedConv,
+                         testing::Values(ConvCase{"Symmetric", kInt8, kInt8, 0, 0, 1},
+                                         ConvCase{"UnsignedData", kUInt8, kInt8, 0, 0, 1},
+                                         ConvCase{"DataZeroPoint", kUInt8, kInt8, 121, 0, 1},
+                                         ConvCase{"DataZeroPointNoPad", kUInt8, kInt8, 121, 0, 0},
+                                         ConvCase{"WeightAround128", kUInt8, kUInt8, 3, 128, 1},
+                                         ConvCase{"WeightAround100", kUInt8, kUInt8, 128, 100, 1},
+                                         ConvCase{"UnsignedWeight", kUInt8, kUInt8, 0, 0, 0}),
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(OnnxQuantized, MatMulIntegerIsExact) {
-  const Tensor a = RandomTensor(kUInt8, {3, 4}, 3, 0, 255), b = RandomTensor(kInt8, {4, 2}, 4, -128, 127);
+  const Tensor a = RandomTensor(kUInt8, {3, 4}, 3, 0, 255),
+               b = RandomTensor(kInt8, {4, 2}, 4, -128, 127);
   OnnxBuilder model(13);
   model.Input("x", {3, 4}, onnx::TensorProto::UINT8).Output("y").Initializer("b", b);
   model.Initializer("za", MakeTensor(kUInt8, {}, {200}));

@@ -40,8 +40,7 @@ constexpr StatusCode kBad = StatusCode::kInvalidArgument;
 constexpr StatusCode kNot = StatusCode::kUnsupported;
 
 const BadModel kModels[] = {
-    {"NoNodes", [](OnnxBuilder&) {}, kBad,
-     "the file is no ONNX model: it has no graph with nodes"},
+    {"NoNodes", [](OnnxBuilder&) {}, kBad, "the file is no ONNX model: it has no graph with nodes"},
     {"UnknownOperators",
      [](OnnxBuilder& m) {
        m.Node("Wobble", {"x"}, {"a"}).Node("Relu", {"a"}, {"b"}).Node("Wobble", {"b"}, {"c"});
@@ -56,17 +55,22 @@ const BadModel kModels[] = {
     {"NoOperatorSet",
      [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"y"}).proto().clear_opset_import(); }, kBad,
      "no operator set is named (opset_import), expected one"},
-    {"MissingInput", [](OnnxBuilder& m) { m.Node("Conv", {"x", "w"}, {"y"}); }, kBad,
+    {"MissingInput",
+     [](OnnxBuilder& m) {
+       m.Node("Conv", {"x", "w"}, {"y"});
+     },
+     kBad,
      "node 0 (Conv) making 'y': input 'w' is made by no node and is neither an initializer nor an "
      "input of the graph"},
     {"TooFewInputs", [](OnnxBuilder& m) { m.Node("Add", {"x"}, {"y"}); }, kBad,
      "node 0 (Add) making 'y': input 1 is missing"},
     {"Cycle",
-     [](OnnxBuilder& m) { m.Node("Add", {"x", "b"}, {"a"}).Node("Relu", {"a"}, {"b"}); }, kBad,
-     "node 0 (Add) making 'a': its input depends on its own output (a cycle)"},
-    {"MadeTwice",
-     [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"y"}).Node("Relu", {"x"}, {"y"}); }, kBad,
-     "node 1 (Relu) making 'y': value 'y' is made twice"},
+     [](OnnxBuilder& m) {
+       m.Node("Add", {"x", "b"}, {"a"}).Node("Relu", {"a"}, {"b"});
+     },
+     kBad, "node 0 (Add) making 'a': its input depends on its own output (a cycle)"},
+    {"MadeTwice", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"y"}).Node("Relu", {"x"}, {"y"}); },
+     kBad, "node 1 (Relu) making 'y': value 'y' is made twice"},
     {"OverwritesInput", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"x"}); }, kBad,
      "node 0 (Relu) making 'x': value 'x' is made twice"},
     {"NoOutputName", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {""}); }, kBad,
@@ -98,13 +102,11 @@ const BadModel kModels[] = {
        m.Initializer("w", MakeRange(kFloat32, {4})).Node("Add", {"x", "w"}, {"y"});
        m.proto().mutable_graph()->mutable_initializer(0)->set_dims(0, -4);
      },
-     kBad,
-     "node 0 (Add) making 'y': tensor w: a dimension has size -4, expected 1 to 2147483648"},
+     kBad, "node 0 (Add) making 'y': tensor w: a dimension has size -4, expected 1 to 2147483648"},
     {"InitializerOfText",
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {4})).Node("Add", {"x", "w"}, {"y"});
-       m.proto().mutable_graph()->mutable_initializer(0)->set_data_type(
-           onnx::TensorProto::STRING);
+       m.proto().mutable_graph()->mutable_initializer(0)->set_data_type(onnx::TensorProto::STRING);
      },
      kNot,
      "node 0 (Add) making 'y': tensor w: element type 8 is not supported, expected a float, "
@@ -128,14 +130,12 @@ const BadModel kModels[] = {
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {3})).Node("Add", {"x", "w"}, {"y"});
      },
-     kBad,
-     "node 0 (Add) making 'y': value y#0: add: shapes [1,2,4,4] and [3] do not broadcast"},
+     kBad, "node 0 (Add) making 'y': value y#0: add: shapes [1,2,4,4] and [3] do not broadcast"},
     {"OneDimensionalConv",
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {3, 2, 2})).Node("Conv", {"x", "w"}, {"y"});
      },
-     kNot,
-     "node 0 (Conv) making 'y': input 1 is float32[3,2,2], expected 4 dimensions"},
+     kNot, "node 0 (Conv) making 'y': input 1 is float32[3,2,2], expected 4 dimensions"},
     {"PadsTooMany",
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {3, 2, 2, 2})).Node("Conv", {"x", "w"}, {"y"});
@@ -173,8 +173,10 @@ const BadModel kModels[] = {
      kBad,
      "node 0 (ConstantOfShape) making 'y': float32[65536,65536,2] has more than 2^32 elements"},
     {"InputWithoutSize",
-     [](OnnxBuilder& m) { m.Input("z", {1, -1}).Node("Add", {"x", "z"}, {"y"}); }, kNot,
-     "graph input 'z': dimension 1 ('n') has no fixed size; only the first may have none"},
+     [](OnnxBuilder& m) {
+       m.Input("z", {1, -1}).Node("Add", {"x", "z"}, {"y"});
+     },
+     kNot, "graph input 'z': dimension 1 ('n') has no fixed size; only the first may have none"},
     {"InputEmpty", [](OnnxBuilder& m) { m.Input("z", {0}).Node("Relu", {"z"}, {"y"}); }, kBad,
      "graph input 'z': a dimension has size 0, expected 1 to 2147483648"},
     {"SplitOfOtherSize",
@@ -236,8 +238,10 @@ TEST(LoadGraph, TellsRelayFromOnnx) {
   auto folder = TemporaryFolder::Create("load_graph");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/net.v2.txt";
-  ASSERT_TRUE(WriteFile(path, "\n  fn (%x: Tensor[(4), float32]) {\n"
-                              "  nn.relu(%x)\n}").ok());
+  ASSERT_TRUE(WriteFile(path,
+                        "\n  fn (%x: Tensor[(4), float32]) {\n"
+                        "  nn.relu(%x)\n}")
+                  .ok());
   auto relay = LoadGraph(path);
   ASSERT_TRUE(relay.ok()) << relay.status().message();
   EXPECT_EQ(relay->name, "net.v2");

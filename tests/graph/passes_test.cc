@@ -117,8 +117,9 @@ TEST(FoldBatchNorm, FoldsIntoMatrixProductsAndDepthwiseConvolutions) {
   Operator dense{OpKind::kDense, {}};
   dense.attributes.data_layout = "MK";
   dense.attributes.kernel_layout = "NK";
-  const int product = t.Op("dense", dense, {t.Op("flat", flat, {norm}),
-                                            t.Constant("v", MakeRange(kFloat32, {2, 4}, -1, 0.3))});
+  const int product =
+      t.Op("dense", dense,
+           {t.Op("flat", flat, {norm}), t.Constant("v", MakeRange(kFloat32, {2, 4}, -1, 0.3))});
   t.graph.SetOutputs(
       {t.Op("y", OpKind::kDiv, {product, t.Constant("d", MakeRange(kFloat32, {2}, 2))})});
   const auto before = Outputs(t.graph);
@@ -159,8 +160,7 @@ TEST(FoldConstants, EvaluatesOperatorsOnConstants) {
   const int x = t.Input("x", {2});
   const int c = t.Op("c", OpKind::kNegate, {t.Constant("one", MakeTensor(kFloat32, {2}, {1, 2}))});
   const int unknown = t.Op("u", OpKind::kNegate, {t.graph.AddConstant("m", {{2}, kFloat32})});
-  t.graph.SetOutputs(
-      {t.Op("y", OpKind::kAdd, {t.Op("s", OpKind::kAdd, {x, c}), unknown})});
+  t.graph.SetOutputs({t.Op("y", OpKind::kAdd, {t.Op("s", OpKind::kAdd, {x, c}), unknown})});
   auto folded = FoldConstants(std::move(t.graph));
   ASSERT_TRUE(folded.ok()) << folded.status().message();
   EXPECT_THAT(OperatorNames(*folded), ElementsAre("add", "add"));
@@ -229,9 +229,8 @@ TEST(Simplify, FindsHardSwishInItsSpellings) {
       clip.attributes.a_max = 6;
       const int three = t.Constant("three", MakeTensor(kFloat32, {}, {3}));
       const int gate = t.Op("clip", clip, {t.Op("add", OpKind::kAdd, {x, three})});
-      y = spelling == 1
-              ? t.Op("y", OpKind::kDiv, {t.Op("mul", OpKind::kMul, {x, gate}), six})
-              : t.Op("y", OpKind::kMul, {t.Op("div", OpKind::kDiv, {gate, six}), x});
+      y = spelling == 1 ? t.Op("y", OpKind::kDiv, {t.Op("mul", OpKind::kMul, {x, gate}), six})
+                        : t.Op("y", OpKind::kMul, {t.Op("div", OpKind::kDiv, {gate, six}), x});
     }
     t.graph.SetOutputs({y});
     const auto before = Outputs(t.graph);
@@ -281,8 +280,7 @@ std::vector<std::string> Fuse(const Graph& graph) {
 TEST(FuseGroups, AnchorTakesItsFollowers) {
   TestGraph t;
   const int x = t.Input("x", {1, 2, 2, 2});
-  const int conv =
-      t.Op("conv", Conv(), {x, t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}))});
+  const int conv = t.Op("conv", Conv(), {x, t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}))});
   const int bias = t.Constant("b", MakeRange(kFloat32, {2, 1, 1}));
   const int sum = t.Op("sum", OpKind::kAdd, {conv, bias});
   const int three = t.Constant("three", MakeTensor(kFloat32, {1}, {3}));
@@ -333,8 +331,7 @@ TEST(FuseGroups, CastOfTheResidualIsPartOfTheSum) {
 TEST(FuseGroups, StopsWhereAValueIsReadTwiceOrIsAnOutput) {
   TestGraph t;
   const int x = t.Input("x", {1, 2, 2, 2});
-  const int conv =
-      t.Op("conv", Conv(), {x, t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}))});
+  const int conv = t.Op("conv", Conv(), {x, t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}))});
   const int relu = t.Op("relu", OpKind::kRelu, {conv});
   const int gate = t.Op("gate", OpKind::kSigmoid, {relu});
   const int out = t.Op("out", OpKind::kMul, {relu, gate});
@@ -349,8 +346,7 @@ TEST(FuseGroups, PackedBiasIsPerChannel) {
   conv.attributes.data_layout = "NCHW1n16c";
   conv.attributes.kernel_layout = "OIHW16o16i";
   conv.attributes.dtype = kInt32;
-  const int c =
-      t.Op("conv", conv, {x, t.Constant("w", MakeRange(kInt8, {2, 1, 1, 1, 16, 16}))});
+  const int c = t.Op("conv", conv, {x, t.Constant("w", MakeRange(kInt8, {2, 1, 1, 1, 16, 16}))});
   t.graph.SetOutputs(
       {t.Op("y", OpKind::kAdd, {c, t.Constant("b", MakeRange(kInt32, {2, 1, 1, 1, 16}))})});
   EXPECT_THAT(Fuse(t.graph), ElementsAre("conv y -> add(channel:int32)"));
@@ -393,8 +389,7 @@ TEST(ExtractTasks, ChoosesTheMostFrequentEpilogue) {
 TEST(DescribeGraph, CountsOperatorsAndParameters) {
   TestGraph t;
   const int x = t.Input("x", {1, 2, 2, 2});
-  const int conv =
-      t.Op("conv", Conv(), {x, t.Constant("w", MakeRange(kFloat32, {3, 2, 1, 1}))});
+  const int conv = t.Op("conv", Conv(), {x, t.Constant("w", MakeRange(kFloat32, {3, 2, 1, 1}))});
   t.graph.SetOutputs({t.Op("y", OpKind::kRelu, {conv})});
   t.graph.name = "net";
   EXPECT_EQ(DescribeGraph(t.graph),

@@ -29,8 +29,8 @@ std::string Resnet18(ModelWriter& writer, std::int64_t batch) {
     for (int unit = 1; unit <= 2; ++unit) {
       const std::string name = "stage" + std::to_string(stage) + "_unit" + std::to_string(unit);
       const std::int64_t stride = stage > 1 && unit == 1 ? 2 : 1;
-      const ModelValue first = writer.Conv(name + "_conv1", value, channels,
-                                           {.kernel = 3, .stride = stride, .pad = 1});
+      const ModelValue first =
+          writer.Conv(name + "_conv1", value, channels, {.kernel = 3, .stride = stride, .pad = 1});
       const ModelValue second =
           writer.Conv(name + "_conv2", first, channels,
                       {.kernel = 3, .pad = 1, .activation = Activation::kNone, .residual = true});
@@ -56,9 +56,8 @@ std::string Resnet50(ModelWriter& writer, std::int64_t batch) {
       const ModelValue first = writer.Conv(name + "_conv1", value, channels, {.stride = stride});
       const ModelValue second =
           writer.Conv(name + "_conv2", first, channels, {.kernel = 3, .pad = 1});
-      const ModelValue third =
-          writer.Conv(name + "_conv3", second, 4 * channels,
-                      {.activation = Activation::kNone, .residual = true});
+      const ModelValue third = writer.Conv(name + "_conv3", second, 4 * channels,
+                                           {.activation = Activation::kNone, .residual = true});
       if (unit == 1) {
         value = writer.Conv(name + "_shortcut", value, 4 * channels,
                             {.stride = stride, .activation = Activation::kNone});
@@ -96,7 +95,10 @@ std::string MobilenetV2(ModelWriter& writer, std::int64_t batch) {
                              {.activation = kRelu6});
       }
       hidden = writer.Conv(name + "_depthwise", hidden, hidden.channels,
-                           {.kernel = 3, .stride = stride, .pad = 1, .groups = hidden.channels,
+                           {.kernel = 3,
+                            .stride = stride,
+                            .pad = 1,
+                            .groups = hidden.channels,
                             .activation = kRelu6});
       hidden = writer.Conv(name + "_project", hidden, stage.channels,
                            {.activation = Activation::kNone, .residual = residual});
@@ -116,8 +118,7 @@ std::string Squeezenet(ModelWriter& writer, std::int64_t batch) {
   for (std::size_t i = 0; i < kSqueeze.size(); ++i) {
     const std::string name = "fire" + std::to_string(i + 2);
     if (i == 2 || i == 4) value = writer.MaxPool(name + "_pool", value, 3, 2, 0);
-    const ModelValue squeezed =
-        writer.Conv(name + "_squeeze", value, kSqueeze[i], {.bias = true});
+    const ModelValue squeezed = writer.Conv(name + "_squeeze", value, kSqueeze[i], {.bias = true});
     const ModelValue one =
         writer.Conv(name + "_expand1x1", squeezed, 4 * kSqueeze[i], {.bias = true});
     const ModelValue three = writer.Conv(name + "_expand3x3", squeezed, 4 * kSqueeze[i],
@@ -149,7 +150,8 @@ Result<std::string> MakeModelOnnx(std::string_view name, const ModelOptions& opt
   const auto model = std::ranges::find(kModels, name, &ModelEntry::name);
   if (model == kModels.end()) {
     std::string known;
-    for (std::string_view other : kModelNames) known += (known.empty() ? "" : ", ") + std::string(other);
+    for (std::string_view other : kModelNames)
+      known += (known.empty() ? "" : ", ") + std::string(other);
     return NotFound("no built-in model " + std::string(name) + ", expected one of " + known);
   }
   if (options.batch < 1 || options.batch > 1024) {

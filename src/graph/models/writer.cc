@@ -114,10 +114,10 @@ ModelValue ModelWriter::Input() {
   if (!options_.int8) return {name, 3, 224, 1};
   AddNode("Mul", {name, AddScalar("data_scale", kFloat32, 16)}, "data_scaled");
   AddNode("Round", {"data_scaled"}, "data_rounded");
-  AddNode("Clip",
-          {"data_rounded", AddScalar("data_min", kFloat32, -127),
-           AddScalar("data_max", kFloat32, 127)},
-          "data_clipped");
+  AddNode(
+      "Clip",
+      {"data_rounded", AddScalar("data_min", kFloat32, -127), AddScalar("data_max", kFloat32, 127)},
+      "data_clipped");
   SetInt(AddNode("Cast", {"data_clipped"}, "data_int8"), "to", onnx::TensorProto::INT8);
   return {"data_int8", 3, 224, kInputRms};
 }
@@ -137,17 +137,18 @@ std::string ModelWriter::Activate(const std::string& value, const std::string& o
                                   Activation activation) {
   if (activation == Activation::kNone) return value;
   if (activation == Activation::kRelu6 && !options_.int8) {
-    AddNode("Clip",
-            {value, AddScalar(output + "_min", kFloat32, 0), AddScalar(output + "_max", kFloat32, 6)},
-            output);
+    AddNode(
+        "Clip",
+        {value, AddScalar(output + "_min", kFloat32, 0), AddScalar(output + "_max", kFloat32, 6)},
+        output);
   } else {
     AddNode("Relu", {value}, output);  // int8 values end at 127 anyway
   }
   return output;
 }
 
-ModelValue ModelWriter::Conv(const std::string& name, const ModelValue& data,
-                             std::int64_t channels, const ConvOptions& options) {
+ModelValue ModelWriter::Conv(const std::string& name, const ModelValue& data, std::int64_t channels,
+                             const ConvOptions& options) {
   return options_.int8 ? QuantizedConv(name, data, channels, options)
                        : FloatConv(name, data, channels, options);
 }
@@ -222,8 +223,7 @@ ModelValue ModelWriter::QuantizedConv(const std::string& name, const ModelValue&
 ModelValue ModelWriter::MaxPool(const std::string& name, const ModelValue& data,
                                 std::int64_t kernel, std::int64_t stride, std::int64_t pad) {
   SetWindow(AddNode("MaxPool", {data.name}, name), kernel, stride, pad);
-  return {name, data.channels, OutputSize(data.size, kernel, stride, pad),
-          data.rms * kMaxPoolGain};
+  return {name, data.channels, OutputSize(data.size, kernel, stride, pad), data.rms * kMaxPoolGain};
 }
 
 ModelValue ModelWriter::Concat(const std::string& name, const ModelValue& a, const ModelValue& b) {

@@ -34,9 +34,7 @@ void ImportActivation(OnnxNode& node, double alpha, double beta) {
 }
 
 void ImportLeakyRelu(OnnxNode& node) { ImportActivation<OpKind::kLeakyRelu>(node, 0.01F, 0); }
-void ImportHardSigmoid(OnnxNode& node) {
-  ImportActivation<OpKind::kHardSigmoid>(node, 0.2F, 0.5F);
-}
+void ImportHardSigmoid(OnnxNode& node) { ImportActivation<OpKind::kHardSigmoid>(node, 0.2F, 0.5F); }
 
 void ImportPow(OnnxNode& node) {
   const int base = node.Input(0);

@@ -111,8 +111,8 @@ void ImportGather(OnnxNode& node) {
   if (!node.ok()) return;
   const std::int64_t extent = node.TypeOf(data).shape[static_cast<std::size_t>(op.attributes.axis)];
   const Tensor* known = node.Known(1);
-  if (known == nullptr || !known->dtype().is_integer()) {
-    return node.FailUnsupported("indices must be integers known before the network runs");
+  if (known == nullptr || (known->dtype() != kInt32 && known->dtype() != kInt64)) {
+    return node.FailUnsupported("indices must be int32 or int64, known before the network runs");
   }
   bool negative = false;
   Tensor resolved = known->Clone();

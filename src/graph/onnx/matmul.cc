@@ -44,8 +44,8 @@ Shape BatchShape(OnnxNode& node, const Shape& a, const Shape& b) {
       const std::int64_t extent = (*shape)[shape->size() - 3 - i];
       std::int64_t& joined = batch[batch.size() - 1 - i];
       if (extent != joined && extent != 1 && joined != 1) {
-        node.FailInvalid("dimensions " + std::to_string(joined) + " and " +
-                         std::to_string(extent) + " do not broadcast");
+        node.FailInvalid("dimensions " + std::to_string(joined) + " and " + std::to_string(extent) +
+                         " do not broadcast");
       }
       joined = std::max(joined, extent);
     }

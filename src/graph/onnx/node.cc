@@ -142,7 +142,9 @@ const Tensor* OnnxNode::Known(int index) {
 std::vector<std::int64_t> OnnxNode::KnownInts(int index) {
   const Tensor* contents = Known(index);
   if (!ok()) return {};
-  if (contents == nullptr || !contents->dtype().is_integer() || contents->shape().size() > 1) {
+  const bool integers = contents != nullptr && contents->dtype().is_integer() &&
+                        contents->dtype() != DataType{TypeCode::kUInt, 64};
+  if (!integers || contents->shape().size() > 1) {
     FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) +
                     ") must be a list of integers known before the network runs");
     return {};

@@ -20,9 +20,11 @@ std::int64_t ZeroPoint(OnnxNode& node, int index) {
   if (!node.HasInput(index)) return 0;
   const Tensor* contents = node.Known(index);
   if (!node.ok()) return 0;
-  if (contents == nullptr || contents->elements() == 0) {
+  const bool fits = contents != nullptr && contents->elements() > 0 &&
+                    contents->dtype().is_integer() && contents->dtype().bits <= 16;
+  if (!fits) {
     node.FailUnsupported("zero point (input " + std::to_string(index) +
-                         ") must be known before the network runs");
+                         ") must be integers of 8 or 16 bits, known before the network runs");
     return 0;
   }
   for (std::int64_t i = 1; i < contents->elements(); ++i) {
@@ -87,8 +89,7 @@ int IntegerConvolution(OnnxNode& node, int data, int weight, std::int64_t data_z
                          ", expected 4 dimensions");
     return -1;
   }
-  Operator op{OpKind::kConv2d,
-              WindowAttributes(node, type, {kernel.shape[2], kernel.shape[3]})};
+  Operator op{OpKind::kConv2d, WindowAttributes(node, type, {kernel.shape[2], kernel.shape[3]})};
   op.attributes.data_layout = "NCHW";
   op.attributes.kernel_layout = "OIHW";
   op.attributes.dtype = kInt32;
@@ -158,8 +159,8 @@ void ImportConvInteger(OnnxNode& node) {
 }
 
 void ImportMatMulInteger(OnnxNode& node) {
-  node.SetOutput(IntegerMatmul(node, node.Input(0), node.Input(1), ZeroPoint(node, 2),
-                               ZeroPoint(node, 3)));
+  node.SetOutput(
+      IntegerMatmul(node, node.Input(0), node.Input(1), ZeroPoint(node, 2), ZeroPoint(node, 3)));
 }
 
 // x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias
@@ -176,8 +177,8 @@ void ImportQLinearConv(OnnxNode& node) {
 
 // a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero
 void ImportQLinearMatMul(OnnxNode& node) {
-  const int sum = IntegerMatmul(node, node.Input(0), node.Input(3), ZeroPoint(node, 2),
-                                ZeroPoint(node, 5));
+  const int sum =
+      IntegerMatmul(node, node.Input(0), node.Input(3), ZeroPoint(node, 2), ZeroPoint(node, 5));
   if (!node.ok()) return;
   const std::int64_t columns = node.InputType(3).shape[1];
   node.SetOutput(Requantize(node, sum, 1, 4, 6, 7, columns, {columns}));
@@ -220,12 +221,9 @@ void ImportDequantizeLinear(OnnxNode& node) {
 }
 
 constexpr OnnxHandlerEntry kHandlers[] = {
-    {"ConvInteger", &ImportConvInteger},
-    {"DequantizeLinear", &ImportDequantizeLinear},
-    {"MatMulInteger", &ImportMatMulInteger},
-    {"QLinearConv", &ImportQLinearConv},
-    {"QLinearMatMul", &ImportQLinearMatMul},
-    {"QuantizeLinear", &ImportQuantizeLinear},
+    {"ConvInteger", &ImportConvInteger},     {"DequantizeLinear", &ImportDequantizeLinear},
+    {"MatMulInteger", &ImportMatMulInteger}, {"QLinearConv", &ImportQLinearConv},
+    {"QLinearMatMul", &ImportQLinearMatMul}, {"QuantizeLinear", &ImportQuantizeLinear},
 };
 
 }  // namespace

@@ -35,9 +35,9 @@ void ImportSoftmaxAs(OnnxNode& node, OpKind kind) {
   op.attributes.axis = node.Axis(node.Int("axis", node.opset() < 13 ? 1 : -1), node.Rank(data));
   // The same thing where the dimensions behind the axis are all 1, and simpler to compute.
   const auto shape = node.TypeOf(data).shape;
-  const bool last = std::all_of(shape.begin() + std::min<std::ptrdiff_t>(op.attributes.axis + 1,
-                                                                         std::ssize(shape)),
-                                shape.end(), [](std::int64_t extent) { return extent == 1; });
+  const bool last = std::all_of(
+      shape.begin() + std::min<std::ptrdiff_t>(op.attributes.axis + 1, std::ssize(shape)),
+      shape.end(), [](std::int64_t extent) { return extent == 1; });
   if (last) op.attributes.flatten = false;
   node.Return(op, {data});
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -38,25 +39,32 @@ Status CopyField(const TensorProto& proto, const Field& field, Tensor& tensor) {
     return CountMismatch(proto, field.size(), tensor.elements(), "elements");
   }
   auto out = tensor.As<T>();
-  for (int i = 0; i < field.size(); ++i) out[static_cast<std::size_t>(i)] = static_cast<T>(field[i]);
+  std::ranges::transform(field, out.begin(), [](auto value) { return static_cast<T>(value); });
   return Status();
 }
 
 Status CopyTyped(const TensorProto& proto, Tensor& tensor) {
   switch (proto.data_type()) {
-    case TensorProto::FLOAT: return CopyField<float>(proto, proto.float_data(), tensor);
-    case TensorProto::DOUBLE: return CopyField<double>(proto, proto.double_data(), tensor);
-    case TensorProto::INT64: return CopyField<std::int64_t>(proto, proto.int64_data(), tensor);
-    case TensorProto::INT32: return CopyField<std::int32_t>(proto, proto.int32_data(), tensor);
+    case TensorProto::FLOAT:
+      return CopyField<float>(proto, proto.float_data(), tensor);
+    case TensorProto::DOUBLE:
+      return CopyField<double>(proto, proto.double_data(), tensor);
+    case TensorProto::INT64:
+      return CopyField<std::int64_t>(proto, proto.int64_data(), tensor);
+    case TensorProto::INT32:
+      return CopyField<std::int32_t>(proto, proto.int32_data(), tensor);
     case TensorProto::INT16:
     case TensorProto::UINT16:
     case TensorProto::FLOAT16:  // the bits, as the format says
       return CopyField<std::uint16_t>(proto, proto.int32_data(), tensor);
     case TensorProto::INT8:
     case TensorProto::UINT8:
-    case TensorProto::BOOL: return CopyField<std::uint8_t>(proto, proto.int32_data(), tensor);
-    case TensorProto::UINT32: return CopyField<std::uint32_t>(proto, proto.uint64_data(), tensor);
-    default: return CopyField<std::uint64_t>(proto, proto.uint64_data(), tensor);
+    case TensorProto::BOOL:
+      return CopyField<std::uint8_t>(proto, proto.int32_data(), tensor);
+    case TensorProto::UINT32:
+      return CopyField<std::uint32_t>(proto, proto.uint64_data(), tensor);
+    default:
+      return CopyField<std::uint64_t>(proto, proto.uint64_data(), tensor);
   }
 }
 
