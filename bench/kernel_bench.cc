@@ -1,8 +1,7 @@
 // Our kernels against oneDNN's, layer by layer, in the same run and interleaved, on one thread.
 //
-//   kernel_bench --layers resnet18_v1.csv|resnet18_v1 --mode fp32|int8|avx2 [--configs FILE]
-//   [--builds N]
-//                [--rounds N] [--only NAME] [--json]
+//   kernel_bench --layers resnet18_v1.csv|resnet18_v1 --mode fp32|int8|avx2|int8avx2
+//                [--configs FILE] [--builds N] [--rounds N] [--only NAME] [--json]
 //
 // --layers is a CSV of layers or the name of a built-in model. --configs names a file of one line
 // per layer, `<workload key>\t<template>\t<config>`: layers found there are not searched, and what
@@ -109,7 +108,7 @@ Result<std::vector<Layer>> ModelLayers(const Options& options) {
   std::vector<Layer> layers;
   for (const ExtractedTask& task : *tasks) {
     Layer layer{task.sites.front(), task.workload, task.occurrences()};
-    if (options.mode == "int8") {
+    if (options.mode.starts_with("int8")) {
       layer.workload.data.dtype = kUInt8;
       layer.workload.weight.dtype = kInt8;
       layer.workload.out_dtype = kInt32;
@@ -126,7 +125,7 @@ Result<std::vector<Layer>> ReadLayers(const Options& options) {
   std::vector<Layer> layers;
   for (const std::string& line : Split(*text, '\n')) {
     if (Trim(line).empty() || line.starts_with("name,")) continue;
-    auto layer = ParseLayer(line, options.mode == "int8");
+    auto layer = ParseLayer(line, options.mode.starts_with("int8"));
     TW_RETURN_IF_ERROR(layer);
     if (options.only.empty() || layer->name.find(options.only) != std::string::npos) {
       layers.push_back(*std::move(layer));
@@ -178,9 +177,9 @@ struct Sums {
 Status BenchLayer(const Layer& layer, Mode mode, const Target& target, const Options& options,
                   const std::map<std::string, Choice>& known, QuietTimer& timer, Sums& sums) {
   auto epilogue =
-      Epilogue::Parse(mode == Mode::kInt8Vnni ? "add(channel:int32);relu;cast(float32);mul(0.0005);"
-                                                "saturate_cast(uint8)"
-                                              : "add(channel:float32);relu");
+      Epilogue::Parse(IsInt8(mode) ? "add(channel:int32);relu;cast(float32);mul(0.0005);"
+                                     "saturate_cast(uint8)"
+                                   : "add(channel:float32);relu");
   TW_RETURN_IF_ERROR(epilogue);
   auto peer = MakePeer(layer.workload, mode);
   TW_RETURN_IF_ERROR(peer);
@@ -220,9 +219,11 @@ Status Main(int argc, char** argv) {
   const std::map<std::string, std::pair<Mode, const char*>> modes = {
       {"fp32", {Mode::kFloat32, "native"}},
       {"int8", {Mode::kInt8Vnni, "native"}},
-      {"avx2", {Mode::kFloat32Avx2, "llvm -mcpu=core-avx2"}}};
+      {"avx2", {Mode::kFloat32Avx2, "llvm -mcpu=core-avx2"}},
+      {"int8avx2", {Mode::kInt8Avx2, "llvm -mcpu=core-avx2"}}};
   const auto chosen = modes.find(options->mode);
-  if (chosen == modes.end()) return InvalidArgument("--mode: expected fp32, int8 or avx2");
+  if (chosen == modes.end())
+    return InvalidArgument("--mode: expected fp32, int8, avx2 or int8avx2");
   const Mode mode = chosen->second.first;
   LimitPeer(mode);
   auto target = Target::Parse(chosen->second.second);

@@ -97,13 +97,14 @@ void MakeDense(const Workload& w, const Types& types, Peer& peer) {
 void LimitPeer(Mode mode) {
   omp_set_num_threads(1);
   if (mode == Mode::kInt8Vnni) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_vnni);
-  if (mode == Mode::kFloat32Avx2) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
+  if (mode == Mode::kFloat32Avx2 || mode == Mode::kInt8Avx2)
+    dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
 }
 
 Result<std::unique_ptr<Runnable>> MakePeer(const Workload& workload, Mode mode) {
   auto peer = std::make_unique<Peer>();
-  const Types types = mode == Mode::kInt8Vnni ? Types{Type::u8, Type::s8, Type::s32, Type::u8}
-                                              : Types{Type::f32, Type::f32, Type::f32, Type::f32};
+  const Types types = IsInt8(mode) ? Types{Type::u8, Type::s8, Type::s32, Type::u8}
+                                   : Types{Type::f32, Type::f32, Type::f32, Type::f32};
   try {
     if (workload.op == OpKind::kDense) {
       MakeDense(workload, types, *peer);

@@ -8,7 +8,8 @@
 namespace tilewright::bench {
 
 /// What is compared: number types and the instruction set both sides may use.
-enum class Mode { kFloat32, kInt8Vnni, kFloat32Avx2 };
+enum class Mode { kFloat32, kInt8Vnni, kFloat32Avx2, kInt8Avx2 };
+inline bool IsInt8(Mode mode) { return mode == Mode::kInt8Vnni || mode == Mode::kInt8Avx2; }
 
 /// Something that can be run again and again.
 class Runnable {
