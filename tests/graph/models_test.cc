@@ -11,6 +11,7 @@
 #include "src/base/strings.h"
 #include "src/graph/evaluate.h"
 #include "src/graph/passes.h"
+#include "src/tensor/reference.h"
 #include "tests/graph/shared_data.h"
 
 namespace tilewright {
@@ -132,6 +133,53 @@ TEST_P(QuantizedModels, ValuesNeitherVanishNorSaturate) {
 }
 INSTANTIATE_TEST_SUITE_P(Models, QuantizedModels, testing::ValuesIn(ModelNames()),
                          [](const auto& tested) { return std::string(tested.param); });
+
+struct Form {
+  std::string_view model;
+  bool int8;
+};
+class OptimizedModels : public testing::TestWithParam<Form> {};
+
+// Integers are equal; floats differ by what folding a normalization into a weight rounds.
+void ExpectSame(const Tensor& actual, const Tensor& expected, const std::string& name) {
+  ASSERT_EQ(actual.type(), expected.type()) << name;
+  const Comparison comparison = Compare(actual, expected, 1e-4);
+  EXPECT_TRUE(comparison.ok) << name << " differs by " << comparison.max_abs_error << ", rms "
+                             << comparison.reference_rms;
+}
+
+TEST_P(OptimizedModels, ValuesOfTheSourceStayTheSame) {
+  const ModelOptions options{.batch = 1, .int8 = GetParam().int8};
+  Graph graph = MakeModel(GetParam().model, options);
+  std::vector<Tensor> inputs;
+  inputs.push_back(MakeInput("data", graph.node(graph.inputs()[0]).type, InputRule::kRandom));
+  auto expected = EvaluateGraph(graph, inputs, KeepValues::kAll, 2);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  std::map<std::string, const Tensor*> by_name;
+  for (int id = 0; id < graph.size(); ++id) {
+    by_name[graph.node(id).name] = &(*expected)[static_cast<std::size_t>(id)];
+  }
+  auto optimized = Optimize(std::move(graph));
+  ASSERT_TRUE(optimized.ok()) << optimized.status().message();
+  auto actual = EvaluateGraph(*optimized, inputs, KeepValues::kAll, 2);
+  ASSERT_TRUE(actual.ok()) << actual.status().message();
+  int compared = 0;
+  for (int id = 0; id < optimized->size(); ++id) {
+    const Node& node = optimized->node(id);
+    if (node.kind != NodeKind::kOperator || SourceName(node.name) != node.name) continue;
+    ExpectSame((*actual)[static_cast<std::size_t>(id)], *by_name.at(node.name), node.name);
+    ++compared;
+  }
+  EXPECT_GT(compared, 40);
+}
+INSTANTIATE_TEST_SUITE_P(Models, OptimizedModels,
+                         testing::Values(Form{"resnet18_v1", false}, Form{"resnet18_v1", true},
+                                         Form{"mobilenet_v2", false}, Form{"mobilenet_v2", true},
+                                         Form{"squeezenet1_1", false}),
+                         [](const auto& tested) {
+                           return std::string(tested.param.model) +
+                                  (tested.param.int8 ? "_int8" : "_float32");
+                         });
 
 TEST(Models, QuantizedConvolutionsAreInt8WithOneEpilogue) {
   auto tasks = ExtractTasks(MakeModel("resnet18_v1", {.batch = 1, .int8 = true}));

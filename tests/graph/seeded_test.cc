@@ -118,5 +118,26 @@ INSTANTIATE_TEST_SUITE_P(Light, GraphSeeded,
                                          "densenet121", "vgg19"),
                          [](const auto& tested) { return std::string(tested.param); });
 
+// The packed quantized network: the last layer is float32, everything before it exact.
+TEST(GraphSeededRelay, OptimizedPackedNetworkGivesTheSameResult) {
+  const std::string path = SharedData("relay/resnet18_v1_vta_packed.relay");
+  TW_NEEDS_FILE(path);
+  auto graph = LoadGraph(path);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  SeedConstants(*graph, SeedRule::kMissing);
+  const Node& input = graph->node(graph->inputs()[0]);
+  std::vector<Tensor> inputs;
+  inputs.push_back(MakeInput(input.name, input.type, InputRule::kSeededQuantized));
+  auto expected = EvaluateGraph(*graph, inputs, KeepValues::kOutputs, kThreads);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  auto optimized = Optimize(*std::move(graph));
+  ASSERT_TRUE(optimized.ok()) << optimized.status().message();
+  auto actual = EvaluateGraph(*optimized, inputs, KeepValues::kOutputs, kThreads);
+  ASSERT_TRUE(actual.ok()) << actual.status().message();
+  for (std::int64_t i = 0; i < (*expected)[0].elements(); ++i) {
+    ASSERT_EQ((*actual)[0].At(i), (*expected)[0].At(i)) << i;
+  }
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -117,13 +117,15 @@ void ImportGather(OnnxNode& node) {
   bool negative = false;
   Tensor resolved = known->Clone();
   for (std::int64_t i = 0; i < resolved.elements(); ++i) {
-    const double index = resolved.At(i);
-    if (index < -static_cast<double>(extent) || index >= static_cast<double>(extent)) {
-      return node.FailInvalid("index " + std::to_string(static_cast<std::int64_t>(index)) +
-                              " is outside of " + std::to_string(extent) + " elements");
+    const auto position = static_cast<std::size_t>(i);
+    const std::int64_t index = known->dtype() == kInt64 ? known->As<std::int64_t>()[position]
+                                                        : known->As<std::int32_t>()[position];
+    if (index < -extent || index >= extent) {
+      return node.FailInvalid("index " + std::to_string(index) + " is outside of " +
+                              std::to_string(extent) + " elements");
     }
     if (index < 0) {
-      resolved.Set(i, index + static_cast<double>(extent));
+      resolved.Set(i, static_cast<double>(index + extent));
       negative = true;
     }
   }
