@@ -1,3 +1,5 @@
+#include "src/ir/print.h"
+
 // Pseudo-code of expressions and statements. Golden tests compare it: change it with care.
 
 #include <cmath>
@@ -189,34 +191,6 @@ void Print(const Expr& expr, int outer, std::string* out) {
   *out += ")";
 }
 
-std::string_view LoopSuffix(LoopKind kind) {
-  switch (kind) {
-    case LoopKind::kSerial:
-      return "";
-    case LoopKind::kParallel:
-      return " parallel";
-    case LoopKind::kVectorized:
-      return " vectorized";
-    case LoopKind::kUnrolled:
-      return " unrolled";
-    case LoopKind::kBlockX:
-      return " block.x";
-    case LoopKind::kBlockY:
-      return " block.y";
-    case LoopKind::kBlockZ:
-      return " block.z";
-    case LoopKind::kThreadX:
-      return " thread.x";
-    case LoopKind::kThreadY:
-      return " thread.y";
-    case LoopKind::kThreadZ:
-      return " thread.z";
-    case LoopKind::kVirtualThread:
-      return " vthread";
-  }
-  return "";
-}
-
 std::string_view ScopeSuffix(Scope scope) {
   switch (scope) {
     case Scope::kGlobal:
@@ -339,6 +313,34 @@ void PrintStmt(const Stmt& stmt, int depth, std::string* out) {
 }
 
 }  // namespace
+
+std::string_view LoopSuffix(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::kSerial:
+      return "";
+    case LoopKind::kParallel:
+      return " parallel";
+    case LoopKind::kVectorized:
+      return " vectorized";
+    case LoopKind::kUnrolled:
+      return " unrolled";
+    case LoopKind::kBlockX:
+      return " block.x";
+    case LoopKind::kBlockY:
+      return " block.y";
+    case LoopKind::kBlockZ:
+      return " block.z";
+    case LoopKind::kThreadX:
+      return " thread.x";
+    case LoopKind::kThreadY:
+      return " thread.y";
+    case LoopKind::kThreadZ:
+      return " thread.z";
+    case LoopKind::kVirtualThread:
+      return " vthread";
+  }
+  return "";
+}
 
 std::string ToString(const Expr& expr) {
   std::string out;

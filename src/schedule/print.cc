@@ -1,39 +1,9 @@
 #include <string_view>
 
+#include "src/ir/print.h"
 #include "src/schedule/schedule.h"
 
 namespace tilewright {
-namespace {
-
-std::string_view KindName(LoopKind kind) {
-  switch (kind) {
-    case LoopKind::kSerial:
-      return "";
-    case LoopKind::kParallel:
-      return " parallel";
-    case LoopKind::kVectorized:
-      return " vectorized";
-    case LoopKind::kUnrolled:
-      return " unrolled";
-    case LoopKind::kBlockX:
-      return " block.x";
-    case LoopKind::kBlockY:
-      return " block.y";
-    case LoopKind::kBlockZ:
-      return " block.z";
-    case LoopKind::kThreadX:
-      return " thread.x";
-    case LoopKind::kThreadY:
-      return " thread.y";
-    case LoopKind::kThreadZ:
-      return " thread.z";
-    case LoopKind::kVirtualThread:
-      return " vthread";
-  }
-  return "";
-}
-
-}  // namespace
 
 std::string Schedule::ToString() const {
   std::string out;
@@ -62,7 +32,7 @@ std::string Schedule::ToString() const {
       const LoopInfo& l = loop(leaf);
       out +=
           "  loop " + l.name + " " + std::to_string(l.extent) + (l.reduction ? " reduction" : "");
-      out += KindName(l.kind);
+      out += LoopSuffix(l.kind);
       if (leaf == info.tensorized) out += " " + info.intrinsic;
       for (const auto& [name, value] : l.pragmas) out += " " + name + "=" + std::to_string(value);
       out += "\n";

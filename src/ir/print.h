@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string_view>
+
+#include "src/ir/stmt.h"
+
+namespace tilewright {
+
+/// What a printed loop says of its kind: "" for a serial one, else a blank and a word.
+std::string_view LoopSuffix(LoopKind kind);
+
+}  // namespace tilewright
