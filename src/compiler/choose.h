@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "src/compiler/compile.h"
 #include "src/ir/stmt.h"
 #include "src/tensor/compute.h"
@@ -15,11 +17,15 @@ struct Choice {
   OperatorReport report;  ///< workload_key, template_key, config, tuned, answer, explanation
 };
 
-/// Asks the stores for the best config, falling back to the default config of the preferred
+/// Seconds that changes of layout around a kernel of this form take.
+using LayoutSeconds = std::function<double(const AnchorForm&)>;
+
+/// Asks the stores for the best config, or for another one of the workload that is slower by less
+/// than the changes of layout it saves, falling back to the default config of the preferred
 /// template that can do it. With `plain_weight` only kernels that take the weight converted by a
 /// mere change of layout are accepted (for weights that are computed at run time). Errors:
 /// kUnsupported if no template serves the workload.
 Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
-                            const CompileOptions& options);
+                            const LayoutSeconds& layout_seconds, const CompileOptions& options);
 
 }  // namespace tilewright

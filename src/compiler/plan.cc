@@ -109,6 +109,42 @@ Result<int> PlanBuilder::ChannelBuffer(int constant, std::int64_t elements, OpKi
   return AddConstant(key, std::move(padded));
 }
 
+std::string PlanBuilder::FormsOf(const FusedGroup& group) const {
+  std::string text;
+  for (int input : group.inputs) {
+    for (const Stored& stored : forms_[static_cast<std::size_t>(input)]) {
+      text += stored.form.layout + ",";
+    }
+    text += ";";
+  }
+  return text;
+}
+
+double PlanBuilder::LayoutSecondsOf(const Workload& workload, const FusedGroup& group,
+                                    const AnchorForm& form) const {
+  // Changing a layout costs about this much on every machine it was measured on (7 GB/s).
+  constexpr double kSecondsPerByte = 1 / 7e9;
+  const auto cost = [](const TensorType& type) {
+    return static_cast<double>(type.bytes()) * kSecondsPerByte;
+  };
+  double seconds = 0;
+  const Form data = Canonical(workload.data, {workload.data_layout, form.data});
+  if (Find(group.inputs[0], data) == nullptr) seconds += cost(workload.data);
+  auto native = workload.OutputLayout();
+  if (!native.ok() || native->size() != 4) return seconds;
+  const TensorType& type = graph_.node(group.output).type;
+  const Form result = Canonical(type, {*native, form.output});
+  const bool leaves = std::ranges::find(graph_.outputs(), group.output) != graph_.outputs().end();
+  const Form wanted = Canonical(type, {*native, leaves ? "" : house_layout_});
+  if (result != wanted) seconds += cost(type);
+  for (std::size_t i = 2; i < group.inputs.size(); ++i) {
+    const Node& operand = graph_.node(group.inputs[i]);
+    if (operand.kind == NodeKind::kConstant) continue;
+    if (Find(group.inputs[i], result) == nullptr) seconds += cost(operand.type);
+  }
+  return seconds;
+}
+
 Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   const Node& anchor = graph_.node(*group.anchor);
   const int data = group.inputs[0], weight = group.inputs[1];
@@ -116,11 +152,14 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
       Workload::FromOperator(anchor.op, graph_.node(data).type, graph_.node(weight).type);
   TW_RETURN_IF_ERROR(workload);
   const bool plain_weight = graph_.node(weight).kind != NodeKind::kConstant;
-  const std::string key =
-      workload->Key() + (plain_weight ? " plain " : " ") + group.epilogue.ToString();
+  const std::string key = workload->Key() + (plain_weight ? " plain " : " ") +
+                          group.epilogue.ToString() + " " + FormsOf(group);
   auto known = choices_.find(key);
   if (known == choices_.end()) {
-    auto choice = ChooseKernel(*workload, group.epilogue, plain_weight, options_);
+    const auto layout_seconds = [&](const AnchorForm& form) {
+      return LayoutSecondsOf(*workload, group, form);
+    };
+    auto choice = ChooseKernel(*workload, group.epilogue, plain_weight, layout_seconds, options_);
     TW_RETURN_IF_ERROR(choice);
     const int kernel = AddKernel(choice->program, SymbolPart(workload->op_name()));
     known = choices_.emplace(key, std::pair(*std::move(choice), kernel)).first;
@@ -293,6 +332,9 @@ Status PlanBuilder::FinishOutputs() {
 }
 
 Result<Plan> PlanBuilder::Build() {
+  auto features = FeaturesOf(options_.target);
+  TW_RETURN_IF_ERROR(features);
+  house_layout_ = fmt::format("NCHW{}c", features->float_lanes());
   auto groups = FuseGroups(graph_);
   TW_RETURN_IF_ERROR(groups);
   TW_RETURN_IF_ERROR(AddInputs());

@@ -31,6 +31,11 @@ class PlanBuilder {
   Status AddGroup(const FusedGroup& group);
   Status AddAlias(const FusedGroup& group);
   Status AddAnchor(const FusedGroup& group);
+  /// Seconds for the changes of layout that a kernel of this form would need around it.
+  double LayoutSecondsOf(const Workload& workload, const FusedGroup& group,
+                         const AnchorForm& form) const;
+  /// The forms that the values an anchor reads are in, as text.
+  std::string FormsOf(const FusedGroup& group) const;
   Status AddOther(const FusedGroup& group);
   Status AddOtherIn(const FusedGroup& group, const Form& form);
   Form FormForOther(const FusedGroup& group) const;
@@ -63,6 +68,7 @@ class PlanBuilder {
   const CompileOptions& options_;
   Plan plan_;
   std::vector<std::vector<Stored>> forms_;  // by node
+  std::string house_layout_;  // that anchors agree on if it costs little
   std::map<int, int> views_;  // reshaped values that nobody has asked for: what they are views of
   std::map<std::string, int> kernel_numbers_;              // by code
   std::map<std::string, int> constant_buffers_;            // by what they hold
