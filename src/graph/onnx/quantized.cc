@@ -187,6 +187,11 @@ void ImportQLinearMatMul(OnnxNode& node) {
 // A per-channel vector, shaped to broadcast along `axis` of a tensor of this rank.
 int AlongAxis(OnnxNode& node, int id, std::int64_t axis, std::int64_t rank) {
   if (!node.ok() || node.TypeOf(id).elements() == 1) return id;
+  if (axis >= rank) {
+    node.FailInvalid(node.TypeOf(id).ToString() + " per channel of a value of " +
+                     std::to_string(rank) + " dimensions");
+    return -1;
+  }
   std::vector<std::int64_t> shape(static_cast<std::size_t>(rank - axis), 1);
   shape[0] = node.TypeOf(id).elements();
   return node.EmitReshape(id, shape);
@@ -211,6 +216,10 @@ void ImportDequantizeLinear(OnnxNode& node) {
   int value = node.Input(0);
   const std::int64_t axis = ScaleAxis(node), rank = node.Rank(value);
   if (node.HasInput(2) && node.ok()) {
+    if (node.InputType(2).elements() != node.InputType(1).elements()) {
+      return node.FailInvalid("zero points " + node.InputType(2).ToString() + " and scales " +
+                              node.InputType(1).ToString() + " differ in number");
+    }
     const int zero = AlongAxis(node, node.EmitCast(node.Input(2), kInt32), axis, rank);
     const Tensor* known = node.Known(2);
     const bool none = known != nullptr && known->elements() == 1 && known->At(0) == 0;
