@@ -197,6 +197,32 @@ const BadModel kModels[] = {
        m.Int("axis", 1);
      },
      kBad, "node 0 (Gather) making 'y': index 2 is outside of 2 elements"},
+    {"GatherFarOutside",
+     [](OnnxBuilder& m) {
+       Tensor index(TensorType{{1}, kInt64});
+       index.As<std::int64_t>()[0] = std::numeric_limits<std::int64_t>::max();
+       m.Initializer("i", index).Node("Gather", {"x", "i"}, {"y"});
+     },
+     kBad, "node 0 (Gather) making 'y': index 9223372036854775807 is outside of 1 elements"},
+    {"ZeroPointOfFloat",
+     [](OnnxBuilder& m) {
+       m.Initializer("s", MakeTensor(kFloat32, {}, {1}));
+       m.Initializer("z", MakeTensor(kFloat32, {}, {1e28}));
+       m.Node("QuantizeLinear", {"x", "s", "z"}, {"y"});
+     },
+     kNot,
+     "node 0 (QuantizeLinear) making 'y': zero point (input 2) must be integers of 8 or 16 bits, "
+     "known before the network runs"},
+    {"MoreZeroPointsThanScales",
+     [](OnnxBuilder& m) {
+       m.Initializer("q", MakeTensor(kInt8, {}, {1}))
+           .Initializer("s", MakeTensor(kFloat32, {}, {1}));
+       m.Initializer("z", MakeTensor(kInt8, {2}, {1, 2}));
+       m.Node("DequantizeLinear", {"q", "s", "z"}, {"y"});
+     },
+     kBad,
+     "node 0 (DequantizeLinear) making 'y': zero points int8[2] and scales float32[] differ in "
+     "number"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Models, OnnxRejects, testing::ValuesIn(kModels),
