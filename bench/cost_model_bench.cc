@@ -56,8 +56,8 @@ class Scorer {
   }
 
   Config Draw() {
-    return space_.At(static_cast<std::int64_t>(
-        random_.Below(static_cast<std::uint64_t>(space_.size()))));
+    return space_.At(
+        static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(space_.size()))));
   }
   Result<Kernel> Apply(const Config& config) const {
     return entry_->apply(workload_, epilogue_, target_, config);

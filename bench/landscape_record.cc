@@ -51,10 +51,12 @@ constexpr RecordedTask kTasks[] = {
      "conv2d(float32[1,192,28,28]NCHW,float32[32,192,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->float32",
      "add(channel:float32);add(tensor:float32)"},
     {"mobilenet_depthwise_56",
-     "depthwise_conv2d(float32[1,144,56,56]NCHW,float32[144,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g144)->float32",
+     "depthwise_conv2d(float32[1,144,56,56]NCHW,float32[144,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g144)->"
+     "float32",
      "add(channel:float32);clip(0,6)"},
     {"mobilenet_depthwise_14",
-     "depthwise_conv2d(float32[1,576,14,14]NCHW,float32[576,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g576)->float32",
+     "depthwise_conv2d(float32[1,576,14,14]NCHW,float32[576,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g576)->"
+     "float32",
      "add(channel:float32);clip(0,6)"},
     {"resnet_dense", "dense(float32[1,512]MK,float32[1000,512]NK)->float32",
      "add(channel:float32)"},
@@ -103,7 +105,8 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "usage: landscape_record FOLDER [CONFIGS [TASK]]\n");
     return 2;
   }
-  const std::int64_t configs = argc > 2 ? ParseInt64(argv[2]).ok() ? *ParseInt64(argv[2]) : 0 : 1500;
+  const std::int64_t configs =
+      argc > 2 ? ParseInt64(argv[2]).ok() ? *ParseInt64(argv[2]) : 0 : 1500;
   measure::ProcessMeasurerSettings settings;
   settings.build_command = {"/proc/self/exe", "worker", "build"};
   settings.run_command = {"/proc/self/exe", "worker", "run"};

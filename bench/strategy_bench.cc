@@ -1,7 +1,7 @@
 // Strategies compared on recorded landscapes, no device:
 //   strategy_bench [--seeds N] [--lag N] FILE.csv…
-// For each landscape and strategy: the median over the seeds of the best time found after 64 and 128
-// trials, as multiples of the fastest config of the landscape. Then how the model-guided search
+// For each landscape and strategy: the median over the seeds of the best time found after 64 and
+// 128 trials, as multiples of the fastest config of the landscape. Then how the model-guided search
 // stands against random search: on how many tasks its median is ahead, and its worst ratio.
 #include <algorithm>
 #include <cstdio>
@@ -151,9 +151,10 @@ int Main(int argc, char** argv) {
     }
   }
   for (const auto& [mark, verdict] : verdicts) {
-    std::printf("after %d trials, model against random: ahead on %d of %d tasks, behind by more than"
-                " 3 %% on %d, worst ratio %.3f\n",
-                mark, verdict.ahead, verdict.tasks, verdict.behind, verdict.worst);
+    std::printf(
+        "after %d trials, model against random: ahead on %d of %d tasks, behind by more than"
+        " 3 %% on %d, worst ratio %.3f\n",
+        mark, verdict.ahead, verdict.tasks, verdict.behind, verdict.worst);
   }
   return 0;
 }

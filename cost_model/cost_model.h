@@ -28,7 +28,7 @@ void ExtractFeatures(const LoopSummary& summary, const Config& config, std::span
 /// Rows of features with what was measured. Scores: higher is better (throughput relative to the
 /// best of the group); groups: rows of one task are consecutive.
 struct Dataset {
-  std::vector<float> features;            ///< rows x FeatureCount()
+  std::vector<float> features;  ///< rows x FeatureCount()
   std::vector<float> scores;
   std::vector<std::uint32_t> group_sizes;
   std::size_t rows() const { return scores.size(); }

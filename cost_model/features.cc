@@ -1,8 +1,8 @@
 // Features of a scheduled candidate, from its loop summary alone.
 //
 // One stage does most of the arithmetic (the "main" stage); it is described in detail, the stages
-// before it (padding, packing) and after it (epilogue, copies) as two sums. Counts and bytes enter as
-// log2(1 + x), so that trees cut at ratios. In order:
+// before it (padding, packing) and after it (epilogue, copies) as two sums. Counts and bytes enter
+// as log2(1 + x), so that trees cut at ratios. In order:
 //   main.*     loop counts, vector, unroll and parallel extents, the register tile
 //   loop<i>.*  the innermost eight loops, innermost first: extent, kind, reduction or not
 //   ai.*       operations per byte that crosses into a memory of 2^k bytes, k = 8 .. 23
@@ -24,8 +24,8 @@ constexpr int kLoops = 8;
 constexpr int kAccesses = 4;
 constexpr int kKnobs = 10;
 constexpr int kKnobParts = 3;
-constexpr int kFirstCacheBits = 8;   // 256 bytes: a few vector registers
-constexpr int kLastCacheBits = 23;   // 8 MiB: a share of a last-level cache
+constexpr int kFirstCacheBits = 8;  // 256 bytes: a few vector registers
+constexpr int kLastCacheBits = 23;  // 8 MiB: a share of a last-level cache
 constexpr double kRegisterBytes = 2048, kL1Bytes = 32768, kL2Bytes = 1048576;
 
 double Log2(double x) { return std::log2(1.0 + std::max(0.0, x)); }
@@ -66,7 +66,7 @@ struct StageView {
   const SummaryStage* stage = nullptr;
   std::vector<double> executions;  ///< per level: how often what is inside is executed
   std::vector<double> footprint;   ///< per level: bytes of all accesses
-  int tile_level = 0;              ///< inside the innermost loop that is neither vector nor unrolled
+  int tile_level = 0;  ///< inside the innermost loop that is neither vector nor unrolled
   int vector_loop = -1;
 
   double iterations() const { return executions.back(); }
@@ -126,17 +126,24 @@ double TotalTraffic(const StageView& view, double memory_bytes) {
 
 double KindCode(LoopKind kind) {
   switch (kind) {
-    case LoopKind::kSerial: return 1;
-    case LoopKind::kUnrolled: return 2;
-    case LoopKind::kVectorized: return 3;
-    case LoopKind::kParallel: return 4;
-    case LoopKind::kVirtualThread: return 5;
+    case LoopKind::kSerial:
+      return 1;
+    case LoopKind::kUnrolled:
+      return 2;
+    case LoopKind::kVectorized:
+      return 3;
+    case LoopKind::kParallel:
+      return 4;
+    case LoopKind::kVirtualThread:
+      return 5;
     case LoopKind::kBlockX:
     case LoopKind::kBlockY:
-    case LoopKind::kBlockZ: return 6;
+    case LoopKind::kBlockZ:
+      return 6;
     case LoopKind::kThreadX:
     case LoopKind::kThreadY:
-    case LoopKind::kThreadZ: return 7;
+    case LoopKind::kThreadZ:
+      return 7;
   }
   return 0;
 }

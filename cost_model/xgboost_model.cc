@@ -105,8 +105,7 @@ Status SetParameters(BoosterHandle booster, const XgboostOptions& options, std::
       {"max_bin", "64"},
   };
   for (const auto& [name, value] : parameters) {
-    TW_RETURN_IF_ERROR(
-        XgboostStatus(XGBoosterSetParam(booster, name, value.c_str()), name));
+    TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterSetParam(booster, name, value.c_str()), name));
   }
   return {};
 }
@@ -141,7 +140,7 @@ std::string Header() {
 struct XgboostModel::Impl {
   XgboostOptions options;
   Booster booster;
-  std::string full;            ///< bytes of the last training from the start
+  std::string full;  ///< bytes of the last training from the start
   std::size_t full_rows = 0;
 };
 
@@ -159,10 +158,9 @@ Status XgboostModel::Train(const Dataset& data) {
   TW_CHECK(data.features.size() == rows * static_cast<std::size_t>(FeatureCount()));
   Matrix matrix;
   TW_RETURN_IF_ERROR(MakeMatrix(data, impl_->options.threads, matrix));
-  const bool from_start =
-      impl_->full.empty() || rows < impl_->full_rows ||
-      static_cast<double>(rows) >=
-          impl_->options.retrain_growth * static_cast<double>(impl_->full_rows);
+  const bool from_start = impl_->full.empty() || rows < impl_->full_rows ||
+                          static_cast<double>(rows) >=
+                              impl_->options.retrain_growth * static_cast<double>(impl_->full_rows);
   Booster booster;
   TW_RETURN_IF_ERROR(
       XgboostStatus(XGBoosterCreate(&matrix.handle, 1, &booster.handle), "new booster"));
@@ -175,8 +173,8 @@ Status XgboostModel::Train(const Dataset& data) {
   }
   const int rounds = from_start ? RoundsFor(rows) : kAddedRounds;
   for (int i = first; i < first + rounds; ++i) {
-    TW_RETURN_IF_ERROR(XgboostStatus(
-        XGBoosterUpdateOneIter(booster.handle, i, matrix.handle), "boosting round"));
+    TW_RETURN_IF_ERROR(
+        XgboostStatus(XGBoosterUpdateOneIter(booster.handle, i, matrix.handle), "boosting round"));
   }
   // A booster keeps what training needed; one made from the bytes holds the trees alone.
   Result<std::string> bytes = Bytes(booster.handle);
@@ -243,9 +241,9 @@ Result<std::unique_ptr<XgboostModel>> XgboostModel::Deserialize(std::string_view
   const std::size_t end = bytes.find('\n');
   const std::string header = Header();
   if (end == std::string_view::npos || bytes.substr(0, end + 1) != header) {
-    return InvalidArgument(
-        "cost model: header \"" + std::string(bytes.substr(0, std::min<std::size_t>(end, 100))) +
-        "\", expected \"" + header.substr(0, header.size() - 1) + "\"");
+    return InvalidArgument("cost model: header \"" +
+                           std::string(bytes.substr(0, std::min<std::size_t>(end, 100))) +
+                           "\", expected \"" + header.substr(0, header.size() - 1) + "\"");
   }
   const std::string_view trees = bytes.substr(end + 1);
   auto model = std::make_unique<XgboostModel>(options);

@@ -11,7 +11,7 @@ namespace tilewright::cost_model {
 
 /// How trees are grown. The defaults suit a few hundred to a few thousand rows.
 struct XgboostOptions {
-  int threads = 1;            ///< more than one only pays while nothing else runs on the machine
+  int threads = 1;  ///< more than one only pays while nothing else runs on the machine
   int max_depth = 5;
   double learning_rate = 0.2;
   std::uint64_t seed = 1;

@@ -1,8 +1,9 @@
 // Simulated annealing, all chains in step.
 //
 // A step proposes one neighbour per chain, computes the features of those not seen lately, predicts
-// all of them in one call (a prediction of 48 rows costs little more than one of 1) and accepts each
-// by Metropolis' rule. The temperature is in units of the scores' own spread and falls to zero.
+// all of them in one call (a prediction of 48 rows costs little more than one of 1) and accepts
+// each by Metropolis' rule. The temperature is in units of the scores' own spread and falls to
+// zero.
 #include "search/annealing.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace tilewright::search {
 namespace {
 
-constexpr int kLegalTries = 8;         // neighbours drawn until one is legal
+constexpr int kLegalTries = 8;  // neighbours drawn until one is legal
 constexpr double kStartTemperature = 0.6;
 constexpr std::size_t kPoolPerPoint = 10;
 constexpr double kLikenessPenalty = 0.25;
@@ -61,11 +62,10 @@ void SortAndDrop(std::vector<ScoredPoint>& visited) {
   std::sort(visited.begin(), visited.end(), [](const ScoredPoint& a, const ScoredPoint& b) {
     return a.score != b.score ? a.score > b.score : a.point < b.point;
   });
-  visited.erase(std::unique(visited.begin(), visited.end(),
-                            [](const ScoredPoint& a, const ScoredPoint& b) {
-                              return a.point == b.point;
-                            }),
-                visited.end());
+  visited.erase(
+      std::unique(visited.begin(), visited.end(),
+                  [](const ScoredPoint& a, const ScoredPoint& b) { return a.point == b.point; }),
+      visited.end());
 }
 
 Status ScoreAll(const SearchSpace& space, const cost_model::CostModel& model,

@@ -18,7 +18,7 @@ class FeatureCache {
 
  private:
   const Inspector& inspector_;
-  std::vector<Point> keys_;      // one slot per hash value, space -1 is free
+  std::vector<Point> keys_;  // one slot per hash value, space -1 is free
   std::vector<char> refused_;
   std::vector<float> rows_;
 };

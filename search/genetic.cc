@@ -10,9 +10,9 @@ namespace {
 constexpr std::size_t kPopulation = 32;
 constexpr std::size_t kFirstGeneration = 16;  // ok results before there is anything to breed from
 constexpr double kImmigrants = 0.1;
-constexpr double kMutation = 0.1;             // per knob
+constexpr double kMutation = 0.1;  // per knob
 constexpr int kTournament = 3;
-constexpr int kTries = 64;                    // children per point before chance takes over
+constexpr int kTries = 64;  // children per point before chance takes over
 
 class Genetic final : public Proposer {
  public:

@@ -144,7 +144,8 @@ Result<double> ParseDuration(std::string_view text) {
     }
   }
   const Result<double> value = ParseDouble(number);
-  if (!value.ok() || !std::isfinite(*value) || *value < 0 || *value * unit > kMaxSeconds) return bad;
+  if (!value.ok() || !std::isfinite(*value) || *value < 0 || *value * unit > kMaxSeconds)
+    return bad;
   return *value * unit;
 }
 
@@ -169,7 +170,8 @@ Result<JobSettings> ParseJobSettings(std::string_view json, std::string_view fil
     if (expected.empty() && key == "strategy" && FindStrategy(settings.strategy) == nullptr) {
       expected = "one of " + Listed(Strategies());
     }
-    if (!expected.empty()) return InvalidArgument(place() + Shown(value) + ", expected " + expected);
+    if (!expected.empty())
+      return InvalidArgument(place() + Shown(value) + ", expected " + expected);
   }
   return settings;
 }
@@ -183,8 +185,7 @@ Result<JobSettings> LoadJobSettings(const std::string& path) {
 std::string ToJson(const JobSettings& settings) {
   Json json = Json::object();
   for (const Field& field : Fields()) {
-    std::visit([&](auto member) { json[std::string(field.key)] = settings.*member; },
-               field.member);
+    std::visit([&](auto member) { json[std::string(field.key)] = settings.*member; }, field.member);
   }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

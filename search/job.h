@@ -13,15 +13,15 @@ namespace tilewright::search {
 /// (all optional); unknown keys are an error.
 struct JobSettings {
   // What is tuned; the program's arguments take precedence.
-  std::string graph;             ///< model file, relative to the working folder
+  std::string graph;  ///< model file, relative to the working folder
   std::string target = "native";
-  int threads = 1;               ///< a kernel may use
-  std::string records;           ///< record store
+  int threads = 1;      ///< a kernel may use
+  std::string records;  ///< record store
 
   // How long.
-  std::int64_t trials = 0;       ///< of the whole job; 0 = no limit
-  double budget_seconds = 0;     ///< wall time over all lives of the job; 0 = no limit. JSON: a number
-                                 ///< or a text such as "90s", "10m", "8h"
+  std::int64_t trials = 0;    ///< of the whole job; 0 = no limit
+  double budget_seconds = 0;  ///< wall time over all lives of the job; 0 = no limit. JSON: a number
+                              ///< or a text such as "90s", "10m", "8h"
   std::int64_t min_trials_per_task = 16;
   std::int64_t early_stop_trials = 256;  ///< of one task without improvement; 0 = never
   double early_stop_improvement = 0.01;  ///< what counts as one, relative
@@ -29,10 +29,10 @@ struct JobSettings {
   // How it searches.
   std::string strategy = "model";  ///< key of search/registry.h
   std::uint64_t seed = 1;
-  int batch = 8;                   ///< points asked at once
-  double epsilon = 0.1;            ///< share of random points among the model's
-  bool warm_start = true;          ///< learn from trials of other tasks in the store
-  int finalists = 4;               ///< raced at the end of a task; 0 = none
+  int batch = 8;           ///< points asked at once
+  double epsilon = 0.1;    ///< share of random points among the model's
+  bool warm_start = true;  ///< learn from trials of other tasks in the store
+  int finalists = 4;       ///< raced at the end of a task; 0 = none
 
   friend bool operator==(const JobSettings&, const JobSettings&) = default;
 };

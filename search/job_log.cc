@@ -169,9 +169,9 @@ records::LogEntry Encode(std::string_view task_key, const BestEntry& entry) {
 Result<TaskLog> Decode(const std::vector<records::LogEntry>& entries) {
   TaskLog log;
   for (const records::LogEntry& entry : entries) {
-    const Status bad = Corrupt("search log: " + entry.kind + " entry " +
-                               entry.payload.substr(0, 120) + " of " + entry.task_key +
-                               " is not understood");
+    const Status bad =
+        Corrupt("search log: " + entry.kind + " entry " + entry.payload.substr(0, 120) + " of " +
+                entry.task_key + " is not understood");
     const Result<Json> json = ParseJson(entry.payload);
     if (!json.ok() || !json->is_object()) return bad;
     Reader reader(*json);

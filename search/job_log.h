@@ -17,19 +17,19 @@ namespace tilewright::search {
 /// "begin": a task's strategy was made, and which trials of other tasks it may learn from.
 struct BeginEntry {
   struct Source {
-    std::string key;           ///< another task of the job, or "store:" and a workload of older jobs
-    std::int64_t trials = 0;   ///< the first so many
+    std::string key;          ///< another task of the job, or "store:" and a workload of older jobs
+    std::int64_t trials = 0;  ///< the first so many
   };
   std::vector<Source> warm;
 };
 
 /// "ask": batch `batch` of the job was proposed; before it, the batches `told` were told.
 struct AskEntry {
-  std::int64_t batch = 0;          ///< counted over all tasks of the job, from 0
+  std::int64_t batch = 0;  ///< counted over all tasks of the job, from 0
   std::vector<std::int64_t> told;
-  std::vector<Point> points;       ///< none: the strategy had no more
-  double elapsed_seconds = 0;      ///< wall time the job had spent in all its lives
-  std::string memo;                ///< the strategy's
+  std::vector<Point> points;   ///< none: the strategy had no more
+  double elapsed_seconds = 0;  ///< wall time the job had spent in all its lives
+  std::string memo;            ///< the strategy's
 };
 
 /// "tell": what came of point `slot` of a batch.

@@ -11,31 +11,28 @@
 namespace tilewright::search {
 namespace {
 
-constexpr std::size_t kFirstLesson = 8;      // own trials before a model is worth having
-constexpr std::size_t kLessonStep = 8;       // new trials that make another lesson worth while
-constexpr std::size_t kWarmLesson = 32;      // trials of other tasks that stand in for own ones
-constexpr std::size_t kRestarts = 12;        // chains that start from the fastest configs each time
-constexpr int kFreshPerSpace = 3;            // chains that start anywhere in each template's space
+constexpr std::size_t kFirstLesson = 8;  // own trials before a model is worth having
+constexpr std::size_t kLessonStep = 8;   // new trials that make another lesson worth while
+constexpr std::size_t kWarmLesson = 32;  // trials of other tasks that stand in for own ones
+constexpr std::size_t kRestarts = 12;    // chains that start from the fastest configs each time
+constexpr int kFreshPerSpace = 3;        // chains that start anywhere in each template's space
 
 // A template that began badly may still hold the best config. Each but the best gets some points,
 // by turns random, next to its best and what the model likes best of it, until they turn out
 // hopeless or, unless it has come near, enough.
 constexpr int kTemplatePoints = 16;
-constexpr double kNear = 1.6;                // times slower than the best
-constexpr int kTemplateDoubt = 6;            // points before one is given up
-constexpr double kHopeless = 2.5;            // times slower than the best
+constexpr double kNear = 1.6;      // times slower than the best
+constexpr int kTemplateDoubt = 6;  // points before one is given up
+constexpr double kHopeless = 2.5;  // times slower than the best
 constexpr std::size_t kPointsPerTemplatePick = 4;
 constexpr int kTries = 16;
 
 /// A clone of the model that learns from copies of the trials.
 class ModelLesson final : public Lesson {
  public:
-  ModelLesson(const Inspector& inspector, const std::vector<WarmGroup>& warm,
-              std::vector<Told> own, std::unique_ptr<cost_model::CostModel> trained_model)
-      : model(std::move(trained_model)),
-        inspector_(inspector),
-        warm_(warm),
-        own_(std::move(own)) {}
+  ModelLesson(const Inspector& inspector, const std::vector<WarmGroup>& warm, std::vector<Told> own,
+              std::unique_ptr<cost_model::CostModel> trained_model)
+      : model(std::move(trained_model)), inspector_(inspector), warm_(warm), own_(std::move(own)) {}
 
   Status Run() override {
     const std::size_t full_before = model->full_training_rows();
@@ -189,7 +186,8 @@ class ModelGuided final : public Proposer {
   std::string MoreMemo() const override {
     std::string text;
     if (learned_) {
-      text = ",\"model\":[" + std::to_string(full_told_) + "," + std::to_string(learned_told_) + "]";
+      text =
+          ",\"model\":[" + std::to_string(full_told_) + "," + std::to_string(learned_told_) + "]";
     }
     text += ",\"chains\":[";
     for (std::size_t i = 0; i < chains_.size(); ++i) {

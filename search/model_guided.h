@@ -11,8 +11,8 @@ namespace tilewright::search {
 /// next to new ones that start from the fastest configs measured.
 std::unique_ptr<Strategy> MakeModelGuided(const StrategyContext& context);
 
-/// What a cost model learns from: the warm groups while own trials are few, then the own trials (the
-/// fastest and the newest of them where there are very many).
+/// What a cost model learns from: the warm groups while own trials are few, then the own trials
+/// (the fastest and the newest of them where there are very many).
 cost_model::Dataset MakeDataset(const Inspector& inspector, const std::vector<Told>& own,
                                 const std::vector<WarmGroup>& warm);
 

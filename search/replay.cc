@@ -5,8 +5,7 @@
 
 namespace tilewright::search {
 
-ReplayMeasurer::ReplayMeasurer(Outcomes outcomes, VirtualClock& clock,
-                               const ReplayOptions& options)
+ReplayMeasurer::ReplayMeasurer(Outcomes outcomes, VirtualClock& clock, const ReplayOptions& options)
     : outcomes_(std::move(outcomes)),
       clock_(clock),
       options_(options),
@@ -16,8 +15,8 @@ ReplayMeasurer::ReplayMeasurer(Outcomes outcomes, VirtualClock& clock,
   device_.model = "replay";
 }
 
-/// Counts a stretch in which something is under way. Stretches come in order of their start, nearly:
-/// what overlaps the ones before is counted once.
+/// Counts a stretch in which something is under way. Stretches come in order of their start,
+/// nearly: what overlaps the ones before is counted once.
 void ReplayMeasurer::Occupy(double from, double to) {
   from = std::max(from, busy_until_);
   if (to > from) {
@@ -55,9 +54,8 @@ Status ReplayMeasurer::Submit(measure::Request request) {
 }
 
 Result<std::optional<measure::Reply>> ReplayMeasurer::Next(double timeout_seconds) {
-  const auto first =
-      std::min_element(jobs_.begin(), jobs_.end(),
-                       [](const Job& a, const Job& b) { return a.done() < b.done(); });
+  const auto first = std::min_element(
+      jobs_.begin(), jobs_.end(), [](const Job& a, const Job& b) { return a.done() < b.done(); });
   const double now = clock_.MonotonicSeconds();
   if (first == jobs_.end() || first->done() > now + timeout_seconds) {
     clock_.AdvanceTo(now + timeout_seconds);

@@ -70,7 +70,7 @@ class ReplayMeasurer final : public measure::Measurer {
   std::vector<Job> jobs_;
   std::vector<Candidate> submitted_;
   measure::TimeSplit split_;
-  double busy_until_ = 0;             // end of the last stretch counted as not idle
+  double busy_until_ = 0;  // end of the last stretch counted as not idle
   double start_ = 0;
 };
 

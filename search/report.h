@@ -12,22 +12,22 @@ namespace tilewright::search {
 
 /// One task of a job as it stands.
 struct TaskReport {
-  std::string key;                 ///< of the workload
+  std::string key;  ///< of the workload
   std::string epilogue;
   std::int64_t occurrences = 1;
   std::int64_t macs = 0;
   std::int64_t space_size = 0;
-  double default_seconds = 0;      ///< 0 if not measured, or not ok
-  double best_seconds = 0;         ///< 0 if none is ok
-  double current_seconds = 0;      ///< of the newest trial; 0 if it failed
+  double default_seconds = 0;  ///< 0 if not measured, or not ok
+  double best_seconds = 0;     ///< 0 if none is ok
+  double current_seconds = 0;  ///< of the newest trial; 0 if it failed
   std::string best_template;
   Config best_config;
   std::vector<std::int64_t> ties;  ///< configs of the race that can not be told from the best
   std::int64_t trials = 0;
-  std::int64_t filtered = 0;       ///< considered and refused by a static check; no trials
+  std::int64_t filtered = 0;  ///< considered and refused by a static check; no trials
   std::map<std::string, std::int64_t> failures;  ///< outcome name -> trials
-  bool finished = false;           ///< no more trials: exhausted, stopped early, or the job is over
-  std::string finish_reason;       ///< "exhausted", "no improvement", "trials", "budget", "stopped"
+  bool finished = false;      ///< no more trials: exhausted, stopped early, or the job is over
+  std::string finish_reason;  ///< "exhausted", "no improvement", "trials", "budget", "stopped"
 
   double gflops(double seconds) const {
     return seconds > 0 ? 2e-9 * static_cast<double>(macs) / seconds : 0;
@@ -37,14 +37,14 @@ struct TaskReport {
 /// A whole job.
 struct TuneReport {
   std::vector<TaskReport> tasks;
-  std::int64_t trials = 0;          ///< all lives of the job
+  std::int64_t trials = 0;  ///< all lives of the job
   std::int64_t trials_this_run = 0;
-  double wall_seconds = 0;          ///< this run
-  double trials_per_second = 0;     ///< this run
-  measure::TimeSplit split;         ///< this run
-  double model_seconds = 0;         ///< asking and learning, this run
-  double resolution = 0;            ///< smallest difference the device can tell
-  bool interrupted = false;         ///< stopped from outside; the same command goes on
+  double wall_seconds = 0;       ///< this run
+  double trials_per_second = 0;  ///< this run
+  measure::TimeSplit split;      ///< this run
+  double model_seconds = 0;      ///< asking and learning, this run
+  double resolution = 0;         ///< smallest difference the device can tell
+  bool interrupted = false;      ///< stopped from outside; the same command goes on
 
   /// Share of the wall time in which neither a build nor a run was under way.
   double idle_share() const {

@@ -1,7 +1,7 @@
 // Opening a job, and going on with one that was interrupted.
 //
-// The log holds every batch that was asked and every result that became durable. Replaying it in the
-// order of the batches puts strategies, scheduler and reports back to where they were after the
+// The log holds every batch that was asked and every result that became durable. Replaying it in
+// the order of the batches puts strategies, scheduler and reports back to where they were after the
 // last ask. Points that were asked and never told are submitted again.
 #include <algorithm>
 #include <map>
@@ -51,8 +51,8 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks) {
       if (other->key == (*state)->key) return InvalidArgument("task given twice: " + other->key);
     }
     tasks_.push_back(std::move(*state));
-    scheduled.push_back({static_cast<double>(task.occurrences),
-                         static_cast<double>(task.task.workload.macs())});
+    scheduled.push_back(
+        {static_cast<double>(task.occurrences), static_cast<double>(task.task.workload.macs())});
   }
   if (!unserved.empty()) return Unsupported(unserved);
   SchedulerOptions options;
@@ -61,8 +61,8 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks) {
   options.early_stop_improvement = settings_.early_stop_improvement;
   scheduler_ = std::make_unique<TaskScheduler>(std::move(scheduled), options);
 
-  Result<records::Job> job = context_.store->OpenJob(JobName(tasks, settings_), ToJson(settings_),
-                                                     settings_.seed);
+  Result<records::Job> job =
+      context_.store->OpenJob(JobName(tasks, settings_), ToJson(settings_), settings_.seed);
   TW_RETURN_IF_ERROR(job);
   job_ = std::move(*job);
   pool_ = std::make_unique<WarmPool>();

@@ -66,8 +66,7 @@ Result<Point> Locate(const SearchSpace& space, const Candidate& candidate) {
 std::vector<Point> DefaultPoints(const SearchSpace& space) {
   std::vector<Point> points;
   for (std::size_t i = 0; i < space.templates.size(); ++i) {
-    const auto config =
-        space.templates[i]->default_config(space.task.workload, space.task.target);
+    const auto config = space.templates[i]->default_config(space.task.workload, space.task.target);
     if (!config.ok()) continue;
     const auto located = space.spaces[i].Locate(*config);
     if (located.ok()) points.push_back({static_cast<int>(i), located->index});
@@ -104,8 +103,8 @@ Point MutatePoint(const SearchSpace& space, Point point, Random& random) {
     const bool up = digits[k] == 0 || (digits[k] + 1 < size && random.Below(2) == 0);
     digits[k] += up ? 1 : -1;
   } else {
-    const auto other = static_cast<std::int64_t>(
-        random.Below(static_cast<std::uint64_t>(size - 1)));
+    const auto other =
+        static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(size - 1)));
     digits[k] = other < digits[k] ? other : other + 1;
   }
   return {point.space, one.IndexOf(digits)};

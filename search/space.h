@@ -16,7 +16,8 @@ Result<SearchSpace> MakeSearchSpace(const Task& task, const Epilogue& epilogue);
 /// The point as a candidate to be measured. Requires that it lies in the space.
 Candidate ToCandidate(const SearchSpace& space, Point point);
 /// The point of a stored candidate of the same task.
-/// Errors: kNotFound if its template or template version is not searched, or the space lacks a value.
+/// Errors: kNotFound if its template or template version is not searched, or the space lacks a
+/// value.
 Result<Point> Locate(const SearchSpace& space, const Candidate& candidate);
 /// The default config of each template, as far as its space holds it, in order of the templates.
 std::vector<Point> DefaultPoints(const SearchSpace& space);

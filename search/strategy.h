@@ -16,8 +16,8 @@ namespace tilewright::search {
 
 /// A config of one of the task's templates: spaces of several templates are searched as one.
 struct Point {
-  int space = 0;            ///< which of SearchSpace::templates
-  std::int64_t index = 0;   ///< in that template's ConfigSpace
+  int space = 0;           ///< which of SearchSpace::templates
+  std::int64_t index = 0;  ///< in that template's ConfigSpace
   friend auto operator<=>(const Point&, const Point&) = default;
 };
 

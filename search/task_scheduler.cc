@@ -2,8 +2,8 @@
 //
 // The gain of a task's next trials is weight x best time x the share by which the best time is
 // expected to fall. That share mixes what the last batches achieved with what more trials may still
-// achieve: it shrinks with the number of trials made and with how near the task's arithmetic rate is
-// to the best rate any task of the job has reached.
+// achieve: it shrinks with the number of trials made and with how near the task's arithmetic rate
+// is to the best rate any task of the job has reached.
 #include "search/task_scheduler.h"
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace tilewright::search {
 namespace {
 
-constexpr std::size_t kWindow = 4;        // batches looked back at
-constexpr double kTrustInHistory = 0.4;   // the rest goes to what may still be possible
-constexpr double kLeastHeadroom = 0.1;    // a task at the best rate may improve all the same
+constexpr std::size_t kWindow = 4;       // batches looked back at
+constexpr double kTrustInHistory = 0.4;  // the rest goes to what may still be possible
+constexpr double kLeastHeadroom = 0.1;   // a task at the best rate may improve all the same
 // A task without a working config counts as if it ran at a tenth of the best rate.
 constexpr double kUnknownSlowness = 10;
 

@@ -13,8 +13,8 @@ struct ScheduledTask {
 };
 
 struct SchedulerOptions {
-  std::int64_t min_trials = 16;         ///< every task gets these first
-  std::int64_t early_stop_trials = 256; ///< without improvement; 0 = never
+  std::int64_t min_trials = 16;          ///< every task gets these first
+  std::int64_t early_stop_trials = 256;  ///< without improvement; 0 = never
   double early_stop_improvement = 0.01;
 };
 
@@ -50,7 +50,7 @@ class TaskScheduler {
       std::int64_t told = 0;
       double best = 0;
     };
-    std::vector<Point> recent;    ///< the last few batches
+    std::vector<Point> recent;  ///< the last few batches
     bool retired = false;
   };
   State& At(int task) { return tasks_[static_cast<std::size_t>(task)]; }

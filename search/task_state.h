@@ -23,27 +23,27 @@ namespace tilewright::search {
 /// The strategy is touched by the thinking thread only; everything else by the thread of Tune.
 struct TaskState {
   TuneTask input;
-  std::string key;                       ///< of its log entries and records: the workload's key
+  std::string key;  ///< of its log entries and records: the workload's key
   SearchSpace space;
   std::unique_ptr<Inspector> inspector;
-  std::unique_ptr<Strategy> strategy;    ///< made when the task is first asked for points
+  std::unique_ptr<Strategy> strategy;  ///< made when the task is first asked for points
   TaskReport report;
 
   /// Results the strategy has not been told yet, in the order in which it will be.
   std::vector<Told> to_tell;
   /// The first trials told, for other tasks to learn from.
   std::vector<Told> first_trials;
-  double told_best_seconds = 0;          ///< fastest of all told, 0 if none is ok
+  double told_best_seconds = 0;  ///< fastest of all told, 0 if none is ok
   /// The fastest verified points, fastest first.
   std::vector<Told> fastest;
   std::optional<Point> default_point;
   std::optional<BestEntry> raced;
-  std::int64_t last_attempt = 0;         ///< highest attempt number of any race
-  std::int64_t last_batch = -1;          ///< the newest batch asked for this task
+  std::int64_t last_attempt = 0;  ///< highest attempt number of any race
+  std::int64_t last_batch = -1;   ///< the newest batch asked for this task
 
   /// A lesson on its way to the learning thread and back to the strategy.
-  std::mutex lesson_mutex;               ///< guards the three below
-  std::unique_ptr<Lesson> lesson;        ///< about to be learned
+  std::mutex lesson_mutex;         ///< guards the three below
+  std::unique_ptr<Lesson> lesson;  ///< about to be learned
   std::unique_ptr<Lesson> learned;
   bool learning = false;
 

@@ -9,8 +9,9 @@
 // are unfinished, and on planning batch n exactly the batches up to n - 1 - lookahead are told (in
 // their order, points in the order asked), whatever else has come back by then: so which task gets
 // the batch and what it is asked do not depend on how fast single trials were, a resumed job
-// proposes what the uninterrupted one would have, and two batches keep builders and runner busy. Only
-// when the pipeline runs dry behind one slow trial is the next batch planned early; the log says so.
+// proposes what the uninterrupted one would have, and two batches keep builders and runner busy.
+// Only when the pipeline runs dry behind one slow trial is the next batch planned early; the log
+// says so.
 #include "search/tuner.h"
 
 #include <algorithm>
@@ -45,8 +46,8 @@ double TuneRun::EtaSeconds() const {
   if (settings_.trials > 0 && trials_this_run_ > 0) {
     const double per_trial = (context_.clock->MonotonicSeconds() - start_seconds_) /
                              static_cast<double>(trials_this_run_);
-    const double left = per_trial * static_cast<double>(std::max<std::int64_t>(
-                                        0, settings_.trials - trials_));
+    const double left =
+        per_trial * static_cast<double>(std::max<std::int64_t>(0, settings_.trials - trials_));
     eta = eta > 0 ? std::min(eta, left) : left;
   }
   return eta;
@@ -110,8 +111,7 @@ bool TuneRun::MayPlan(double now) {
     blocked_since_ = -1;
     return true;
   }
-  if (!to_submit_.empty() ||
-      context_.measurer->in_flight() * 2 > context_.measurer->capacity()) {
+  if (!to_submit_.empty() || context_.measurer->in_flight() * 2 > context_.measurer->capacity()) {
     blocked_since_ = -1;
     return false;
   }

@@ -45,8 +45,8 @@ struct TuneContext {
   Clock* clock = nullptr;
   /// Makes an untrained cost model; needed by strategies that learn.
   std::function<std::unique_ptr<cost_model::CostModel>()> make_model;
-  TuneObserver* observer = nullptr;           ///< may be null
-  const std::atomic<bool>* stop = nullptr;    ///< becomes true: finish soon; may be null
+  TuneObserver* observer = nullptr;         ///< may be null
+  const std::atomic<bool>* stop = nullptr;  ///< becomes true: finish soon; may be null
   /// Asks, learns and writes on threads of their own. False: all on the calling thread, in an
   /// order that depends on nothing but the results (tests, replays).
   bool threads = true;

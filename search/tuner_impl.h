@@ -91,25 +91,25 @@ class TuneRun {
   records::Job job_;
 
   // The pipeline.
-  std::deque<BatchState> batches_;         // not told yet, in order of their numbers
+  std::deque<BatchState> batches_;  // not told yet, in order of their numbers
   std::int64_t next_batch_ = 0;
   std::deque<std::int64_t> to_submit_;     // numbers of batches
   std::map<std::uint64_t, Place> places_;  // of what is submitted and not durable
   std::uint64_t next_ticket_ = 1;
-  std::optional<AskEntry> planned_;        // the ask under way
-  double blocked_since_ = -1;              // of the pipeline running dry behind one slow trial
-  std::int64_t proposed_trials_ = 0;       // of all lives
+  std::optional<AskEntry> planned_;   // the ask under way
+  double blocked_since_ = -1;         // of the pipeline running dry behind one slow trial
+  std::int64_t proposed_trials_ = 0;  // of all lives
 
   // Bookkeeping.
   std::int64_t trials_ = 0, trials_this_run_ = 0;
-  double start_seconds_ = 0;               // of this run
-  double search_seconds_ = 0;              // wall time of Search in this run
-  double earlier_seconds_ = 0;             // wall time of earlier lives
-  measure::TimeSplit split_;               // of this run's Search
+  double start_seconds_ = 0;    // of this run
+  double search_seconds_ = 0;   // wall time of Search in this run
+  double earlier_seconds_ = 0;  // wall time of earlier lives
+  measure::TimeSplit split_;    // of this run's Search
   bool interrupted_ = false;
 
   std::mutex asked_mutex_;
-  std::optional<Asked> asked_;             // guarded by asked_mutex_
+  std::optional<Asked> asked_;  // guarded by asked_mutex_
   std::atomic<double> model_seconds_{0};
   // Last, so that they end first: their work refers to the members above.
   std::unique_ptr<Writer> writer_;

@@ -6,10 +6,10 @@
 namespace tilewright::search {
 namespace {
 
-constexpr std::size_t kMaxGroups = 6;        // a strategy begins with
+constexpr std::size_t kMaxGroups = 6;  // a strategy begins with
 constexpr std::int64_t kMaxGroupTrials = 64;
-constexpr std::int64_t kLeastTrials = 16;    // fewer say nothing about ranks
-constexpr std::int64_t kMaxRead = 20'000;    // of the store
+constexpr std::int64_t kLeastTrials = 16;  // fewer say nothing about ranks
+constexpr std::int64_t kMaxRead = 20'000;  // of the store
 constexpr std::string_view kStorePrefix = "store:";
 
 }  // namespace

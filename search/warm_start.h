@@ -13,14 +13,13 @@
 
 namespace tilewright::search {
 
-/// Trials of other tasks that a new strategy may learn from: those of the job itself and those older
-/// jobs left in the store. What it hands out refers to it.
+/// Trials of other tasks that a new strategy may learn from: those of the job itself and those
+/// older jobs left in the store. What it hands out refers to it.
 class WarmPool {
  public:
   /// Reads trials of other jobs on the same target, up to a fixed number. Those that no present
   /// template can describe are left out. Errors: the store's.
-  static Result<WarmPool> Load(const records::Store& store, std::int64_t job,
-                               const Target& target);
+  static Result<WarmPool> Load(const records::Store& store, std::int64_t job, const Target& target);
   WarmPool() = default;
 
   /// Which trials a strategy of tasks[task] should begin with: first those of like operators.

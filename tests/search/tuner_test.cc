@@ -51,8 +51,8 @@ double SecondsOf(const Candidate& candidate) {
 
 Trial TrialOf(const Candidate& candidate) {
   Trial trial;
-  const std::uint64_t hash = Mix64(Fnv1a64(candidate.template_key) +
-                                   static_cast<std::uint64_t>(candidate.config.index));
+  const std::uint64_t hash =
+      Mix64(Fnv1a64(candidate.template_key) + static_cast<std::uint64_t>(candidate.config.index));
   trial.build_seconds = 0.02 + 0.001 * static_cast<double>(hash % 17);
   if (hash % 23 == 0) {
     trial.outcome = Outcome::kBuildFailed;
@@ -105,8 +105,7 @@ class TunerTest : public testing::Test {
   }
   void OpenStore() {
     store_.reset();
-    auto store =
-        records::Store::Open(folder_->path() + "/r.db", records::Store::Mode::kReadWrite);
+    auto store = records::Store::Open(folder_->path() + "/r.db", records::Store::Mode::kReadWrite);
     ASSERT_TRUE(store.ok()) << store.status().message();
     store_ = std::make_unique<records::Store>(std::move(*store));
   }
@@ -357,9 +356,10 @@ TEST_F(TunerTest, AForeignLogIsRefused) {
   StopAfter observer(10);
   ASSERT_TRUE(Run(tasks, Settings("random", 40), &observer).ok());
   const auto trials = store_->Trials({});
-  ASSERT_TRUE(store_->Append((*trials)[0].job, {},
-                             {{tasks[0].task.workload.Key(), "ask", "{\"batch\":77}"}})
-                  .ok());
+  ASSERT_TRUE(
+      store_
+          ->Append((*trials)[0].job, {}, {{tasks[0].task.workload.Key(), "ask", "{\"batch\":77}"}})
+          .ok());
   const auto report = Run(tasks, Settings("random", 40));
   EXPECT_EQ(report.status().code(), StatusCode::kCorrupt);
   EXPECT_THAT(report.status().message(), testing::HasSubstr("search log: ask entry"));
@@ -393,10 +393,9 @@ TEST(TuneReportTest, PrintsTheKeysProgramsRelyOn) {
   task.failures["run_failed"] = 2;
   report.tasks.push_back(task);
   const std::string json = ToJson(report);
-  for (const char* part :
-       {"\"trials\":3", "\"wall_seconds\":2.0", "\"idle_share\":0.25", "\"trials_per_second\":",
-        "\"key\":\"k\"", "\"default_seconds\":null", "\"best_seconds\":0.5",
-        "\"failures\":{\"run_failed\":2}"}) {
+  for (const char* part : {"\"trials\":3", "\"wall_seconds\":2.0", "\"idle_share\":0.25",
+                           "\"trials_per_second\":", "\"key\":\"k\"", "\"default_seconds\":null",
+                           "\"best_seconds\":0.5", "\"failures\":{\"run_failed\":2}"}) {
     EXPECT_THAT(json, testing::HasSubstr(part));
   }
 }

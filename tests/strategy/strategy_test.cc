@@ -221,8 +221,7 @@ TEST(ModelGuidedTest, DatasetHasOneGroupPerTaskAndForgetsTheOthersInTime) {
   EXPECT_FLOAT_EQ(data.scores[18], 1.0f);
   EXPECT_FLOAT_EQ(data.scores[19], 0.5f);
   EXPECT_FLOAT_EQ(data.scores[20], 0.0f);
-  EXPECT_EQ(data.features.size(),
-            21 * static_cast<std::size_t>(cost_model::FeatureCount()));
+  EXPECT_EQ(data.features.size(), 21 * static_cast<std::size_t>(cost_model::FeatureCount()));
   while (own.size() < 96) own.push_back({{0, 0}, Outcome::kOk, 3e-3});
   EXPECT_EQ(MakeDataset(inspector, own, {group}).group_sizes.size(), 1u);
 }

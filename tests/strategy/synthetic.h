@@ -98,9 +98,8 @@ inline double MadeSeconds(const SearchSpace& space, Point point, std::uint64_t t
   const double c = log(config.Integer("c")) - 2;
   double penalty = 0.15 * a * a + 0.1 * b * b + 0.1 * c * c + (config.Integer("d") == 1 ? 0 : 0.2);
   if (const KnobValue* e = config.Find("e")) penalty += 0.03 * log(e->integer());
-  const double rough = static_cast<double>(
-                           Mix64(static_cast<std::uint64_t>(point.index) + task) >> 40) *
-                       0x1p-24;
+  const double rough =
+      static_cast<double>(Mix64(static_cast<std::uint64_t>(point.index) + task) >> 40) * 0x1p-24;
   return 1e-3 * (1 + penalty) * (1 + 0.02 * rough);
 }
 
