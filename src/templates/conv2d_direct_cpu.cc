@@ -200,17 +200,17 @@ Result<Config> DefaultOf(const Plan& plan) {
   auto space = SpaceOf(plan);
   TW_RETURN_IF_ERROR(space);
   const Tile tile = BestTile(plan);
-  const std::int64_t products = Product(tile);
-  constexpr std::int64_t kDefaultProducts = 256;  // long enough to hide the loop's own work
+  // Two steps hide the loop's own work; more only cost time to build.
   std::int64_t unroll = 1;
   for (std::int64_t u : IcUnrolls(plan)) {
-    if (u * products <= kDefaultProducts) unroll = u;
+    if (u <= 2) unroll = std::max(unroll, u);
   }
   // Without a copy of the data if the space has that.
   const Knob& pads = space->knobs().back();
   KnobValue pad;
   pad.value = std::string("skip");
-  if (pads.Find(pad) < 0) pad = pads[0];
+  const std::int64_t inlined = Product(tile) * unroll * (1 + 2 * plan.shape.s);
+  if (pads.Find(pad) < 0 || inlined > kMaxUnrolledProducts) pad = pads[0];
   return LocateValues(*space, {{"register_tile", KnobValue{tile}},
                                {"pass_tiles", KnobValue{PassSizes(plan).back()}},
                                {"ic_unroll", KnobValue{unroll}},
@@ -259,8 +259,10 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Targe
   nest.channels_first = config.Integer("channels_first") != 0;
   nest.dot = plan.dot;
   nest.pad = PlaceOf(std::get<std::string>(config.Find("pad")->value));
-  const std::int64_t products =
-      Product(tile) * nest.ic_unroll * (nest.unroll_kw ? plan.shape.s : 1);
+  // With the padding inlined, the tiles at both edges are copies of their own with kw unrolled.
+  const std::int64_t copies =
+      (nest.unroll_kw ? plan.shape.s : 1) + (nest.pad == PadPlace::kInline ? 2 * plan.shape.s : 0);
+  const std::int64_t products = Product(tile) * nest.ic_unroll * copies;
   if (products > kMaxUnrolledProducts) {
     return InvalidArgument("unrolled body of " + std::to_string(products) +
                            " products, expected at most " + std::to_string(kMaxUnrolledProducts));
