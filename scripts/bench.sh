@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# bench.sh [FOLDER]: measures every number of the README on this machine and keeps the raw output in
+# FOLDER (default bench/results/<date>-<host CPU>). Takes about an hour on two idle cores; LONG=0
+# leaves out the runs that take ten minutes each (kills, memory).
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+./scripts/setup.sh || exit 1
+./scripts/build.sh build/release || exit 1
+bin=$PWD/build/release
+tilewright=$bin/python_free_cli/tilewright
+cpu=$("$tilewright" targets --json | sed -E 's/.*-mcpu=([a-z0-9-]+).*/\1/')
+out=${1:-bench/results/$(date +%Y-%m-%d)-$cpu}
+mkdir -p "$out"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+{
+  "$tilewright" version
+  "$tilewright" targets | head -2
+  uname -sr
+  grep -m1 'cpu MHz' /proc/cpuinfo
+  date -u
+} >"$out/machine.txt"
+
+# Kernels against oneDNN, in the same process, interleaved. The layer lists are those of the
+# built-in models where the shared lists are absent.
+shared=${TILEWRIGHT_SHARED:-../shared}
+if [ -x "$bin/bench/kernel_bench" ]; then
+  for mode in fp32 int8 avx2 int8avx2; do
+    for network in resnet18_v1 resnet50_v1 mobilenet_v2; do
+      layers=$shared/bench-workloads/$network.csv
+      [ -f "$layers" ] || layers=$network
+      taskset -c 0 "$bin/bench/kernel_bench" --layers "$layers" --mode "$mode" --builds 24 --rounds 15 \
+        >"$out/kernels_${mode}_$network.txt" 2>&1
+      tail -n 1 "$out/kernels_${mode}_$network.txt"
+    done
+  done
+fi
+
+"$bin/bench/build_bench" >"$out/build.txt" 2>&1
+"$bin/bench/cost_model_bench" >"$out/cost_model.txt" 2>&1
+"$bin/bench/reference_bench" >"$out/reference.txt" 2>&1
+"$bin/bench/query_bench" >"$out/query.txt" 2>&1
+
+# The pipeline: a whole network, and one task.
+"$tilewright" model resnet18_v1 -o "$work/resnet18.onnx"
+"$tilewright" tune "$work/resnet18.onnx" --records "$work/network.db" --trials 1000 --json >"$out/tune_network.json" 2>/dev/null
+"$tilewright" tune "$work/resnet18.onnx#3" --records "$work/task.db" --trials 300 --json >"$out/tune_task.json" 2>/dev/null
+
+# Strategies on the recorded landscapes.
+if ls bench/landscapes/*.csv >/dev/null 2>&1; then
+  "$bin/bench/strategy_bench" bench/landscapes/*.csv >"$out/strategies.txt" 2>&1
+fi
+
+# Whole networks, default against tuned.
+for network in resnet18_v1 mobilenet_v2; do
+  for form in "" --int8; do
+    name=$network$form
+    "$tilewright" model $network $form -o "$work/$name.onnx" || continue
+    "$tilewright" tune "$work/$name.onnx" --records "$work/records.db" --budget 3m >/dev/null 2>&1
+    "$tilewright" compile "$work/$name.onnx" -o "$work/default.so" >/dev/null 2>&1
+    "$tilewright" compile "$work/$name.onnx" --records "$work/records.db" -o "$work/tuned.so" >/dev/null 2>&1
+    for threads in 1 2; do
+      for kind in default tuned default tuned; do
+        echo "$name $kind, $threads threads: $("$tilewright" bench "$work/$kind.so" --threads $threads | tail -n 1)"
+      done
+    done
+  done
+done >"$out/networks.txt"
+
+if [ "${LONG:-1}" -ne 0 ]; then
+  bench/kill_test.sh "$tilewright" 200 >"$out/kills.txt" 2>&1
+  bench/memory_test.sh "$tilewright" 10000 >"$out/memory.txt" 2>&1
+fi
+echo "results in $out"
