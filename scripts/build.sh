@@ -13,9 +13,9 @@ done
 [ "${1:-}" = "--" ] && shift
 command -v ccache >/dev/null && options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
 
-cmake -G Ninja -S . -B "$folder" "${options[@]}" >"$folder.configure.log" 2>&1 || {
-  cat "$folder.configure.log" >&2
+mkdir -p "$folder"
+cmake -G Ninja -S . -B "$folder" "${options[@]}" >"$folder/configure.log" 2>&1 || {
+  cat "$folder/configure.log" >&2
   exit 1
 }
-rm -f "$folder.configure.log"
 ninja -C "$folder" "$@" | tail -n 1
