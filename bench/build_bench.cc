@@ -45,18 +45,18 @@ std::vector<Program> Candidates(const Target& target) {
     const std::string r = std::to_string(layer.r);
     const std::string c = std::to_string(layer.c);
     const std::string s = std::to_string(layer.stride);
-    const Workload workload = *Workload::Parse(
-        "conv2d(float32[1," + c + "," + h + "," + h + "]NCHW,float32[" + std::to_string(layer.k) +
-        "," + c + "," + r + "," + r + "]OIHW,s" + s + "x" + s + ",p" + p + "x" + p + "x" + p + "x" +
-        p + ",d1x1,g1)->float32");
+    const Workload workload =
+        *Workload::Parse("conv2d(float32[1," + c + "," + h + "," + h + "]NCHW,float32[" +
+                         std::to_string(layer.k) + "," + c + "," + r + "," + r + "]OIHW,s" + s +
+                         "x" + s + ",p" + p + "x" + p + "x" + p + "x" + p + ",d1x1,g1)->float32");
     for (const TemplateEntry* entry : TemplatesFor(workload, target)) {
       const auto space = entry->define_space(workload, target);
       if (!space.ok()) continue;
       int taken = 0;
       for (int i = 0; i < kConfigsPerTask * kTriesPerConfig && taken < kConfigsPerTask; ++i) {
         const auto index = random.Below(static_cast<std::uint64_t>(space->size()));
-        auto kernel = entry->apply(workload, epilogue, target,
-                                   space->At(static_cast<std::int64_t>(index)));
+        auto kernel =
+            entry->apply(workload, epilogue, target, space->At(static_cast<std::int64_t>(index)));
         if (!kernel.ok()) continue;
         auto program = Lower(kernel->schedule, "kernel");
         if (!program.ok()) continue;
@@ -70,7 +70,8 @@ std::vector<Program> Candidates(const Target& target) {
 
 double Percentile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
-  return values[std::min(values.size() - 1, static_cast<std::size_t>(share * static_cast<double>(values.size())))];
+  return values[std::min(values.size() - 1,
+                         static_cast<std::size_t>(share * static_cast<double>(values.size())))];
 }
 
 void BM_BuildCandidate(benchmark::State& state) {

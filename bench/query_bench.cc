@@ -56,7 +56,9 @@ void Fill(Store& store, std::int64_t records, const Target& target,
     const int w = static_cast<int>(i % kWorkloads);
     const auto at = static_cast<std::size_t>(w);
     Trial trial;
-    trial.candidate = {{MakeWorkload(w), target}, {}, std::string(entries[at]->key),
+    trial.candidate = {{MakeWorkload(w), target},
+                       {},
+                       std::string(entries[at]->key),
                        entries[at]->version,
                        spaces[at].At(static_cast<std::int64_t>(
                            random.Below(static_cast<std::uint64_t>(spaces[at].size()))))};

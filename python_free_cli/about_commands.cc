@@ -16,17 +16,21 @@ namespace {
 class TargetsCommand final : public Command {
  public:
   const char* name() const override { return "targets"; }
-  const char* summary() const override { return "Show this machine and the targets code can be made for"; }
-  const char* examples() const override { return "  tilewright targets\n  tilewright targets --json\n"; }
+  const char* summary() const override {
+    return "Show this machine and the targets code can be made for";
+  }
+  const char* examples() const override {
+    return "  tilewright targets\n  tilewright targets --json\n";
+  }
   void Declare(CLI::App& app) override { app.add_flag("--json", json_, "Print JSON"); }
   Result<int> Run() override {
     const DeviceFingerprint device = ProbeHostCpu();
     auto native = Target::Parse("native");
     TW_RETURN_IF_ERROR(native);
     Json out = {{"native", native->ToString()}, {"device", *ParseJson(device.ToString())}};
-    for (const char* text : {"llvm -mcpu=x86-64", "llvm -mcpu=core-avx2", "llvm -mcpu=skylake-avx512",
-                             "llvm -mcpu=cascadelake", "llvm -mcpu=sapphirerapids",
-                             "llvm -mcpu=znver4"}) {
+    for (const char* text :
+         {"llvm -mcpu=x86-64", "llvm -mcpu=core-avx2", "llvm -mcpu=skylake-avx512",
+          "llvm -mcpu=cascadelake", "llvm -mcpu=sapphirerapids", "llvm -mcpu=znver4"}) {
       auto target = Target::Parse(text);
       TW_RETURN_IF_ERROR(target);
       auto features = FeaturesOf(*target);
@@ -37,7 +41,8 @@ class TargetsCommand final : public Command {
                                 {"int8_dot", features->has_int8_dot()}});
     }
     for (const TemplateEntry& entry : Templates()) {
-      out["templates"].push_back({{"template", std::string(entry.key)}, {"version", entry.version}});
+      out["templates"].push_back(
+          {{"template", std::string(entry.key)}, {"version", entry.version}});
     }
     if (json_) {
       fmt::print("{}\n", out.dump());
@@ -66,11 +71,15 @@ class TargetsCommand final : public Command {
 class VersionCommand final : public Command {
  public:
   const char* name() const override { return "version"; }
-  const char* summary() const override { return "Show the versions of the program and of its formats"; }
+  const char* summary() const override {
+    return "Show the versions of the program and of its formats";
+  }
   void Declare(CLI::App& app) override { app.add_flag("--json", json_, "Print JSON"); }
   Result<int> Run() override {
     if (json_) {
-      fmt::print("{}\n", Json({{"version", TILEWRIGHT_VERSION}, {"code_generator", kCodegenVersion}}).dump());
+      fmt::print(
+          "{}\n",
+          Json({{"version", TILEWRIGHT_VERSION}, {"code_generator", kCodegenVersion}}).dump());
     } else {
       fmt::print("tilewright {} (code generator v{})\n", TILEWRIGHT_VERSION, kCodegenVersion);
     }
@@ -109,7 +118,8 @@ class CompletionCommand final : public Command {
       command->Declare(app);
       Described described{command->name(), command->summary(), command->examples(), app.help(), {}};
       for (const CLI::Option* option : app.get_options()) {
-        for (const std::string& name : option->get_lnames()) described.options.push_back("--" + name);
+        for (const std::string& name : option->get_lnames())
+          described.options.push_back("--" + name);
       }
       all.push_back(std::move(described));
     }
@@ -120,16 +130,20 @@ class CompletionCommand final : public Command {
     std::string cases;
     for (const Described& d : Describe()) {
       names += " " + d.name;
-      cases += "    " + d.name + ") words=\"" + fmt::format("{}", fmt::join(d.options, " ")) + "\" ;;\n";
+      cases +=
+          "    " + d.name + ") words=\"" + fmt::format("{}", fmt::join(d.options, " ")) + "\" ;;\n";
     }
     return "# bash completion for tilewright\n"
            "_tilewright() {\n"
            "  local word=\"${COMP_WORDS[COMP_CWORD]}\" words\n"
            "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-           "    COMPREPLY=($(compgen -W \"" + names.substr(1) + "\" -- \"$word\"))\n"
+           "    COMPREPLY=($(compgen -W \"" +
+           names.substr(1) +
+           "\" -- \"$word\"))\n"
            "    return\n"
            "  fi\n"
-           "  case \"${COMP_WORDS[1]}\" in\n" + cases +
+           "  case \"${COMP_WORDS[1]}\" in\n" +
+           cases +
            "  esac\n"
            "  if [[ \"$word\" == -* ]]; then\n"
            "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
@@ -141,12 +155,16 @@ class CompletionCommand final : public Command {
   }
   /// Text that no formatting request can start in.
   static std::string Quoted(std::string text) {
-    for (std::size_t at = 0; (at = text.find('\\', at)) != std::string::npos; at += 2) text.insert(at, "\\");
-    for (std::size_t at = 0; (at = text.find("\n.", at)) != std::string::npos; at += 2) text.insert(at + 1, "\\&");
+    for (std::size_t at = 0; (at = text.find('\\', at)) != std::string::npos; at += 2)
+      text.insert(at, "\\");
+    for (std::size_t at = 0; (at = text.find("\n.", at)) != std::string::npos; at += 2)
+      text.insert(at + 1, "\\&");
     return text;
   }
   static std::string Man() {
-    std::string page = ".TH TILEWRIGHT 1 \"\" \"tilewright " TILEWRIGHT_VERSION "\"\n.SH NAME\n"
+    std::string page =
+        ".TH TILEWRIGHT 1 \"\" \"tilewright " TILEWRIGHT_VERSION
+        "\"\n.SH NAME\n"
         "tilewright \\- find fast schedules for tensor operators, keep them, compile with them\n"
         ".SH SYNOPSIS\n.B tilewright\n.I command\n[\\fIarguments\\fR]\n"
         ".SH EXIT STATUS\n0: done. 1: the work failed. 2: bad usage or bad input.\n.SH COMMANDS\n";

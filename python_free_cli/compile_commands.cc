@@ -1,5 +1,5 @@
-// `tilewright compile`, `run`, `bench` and `verify`: from a graph and records to a library, and what
-// the library does.
+// `tilewright compile`, `run`, `bench` and `verify`: from a graph and records to a library, and
+// what the library does.
 
 #include <fmt/format.h>
 
@@ -33,7 +33,9 @@ Result<Graph> LoadForRunning(const std::string& file, bool seeded) {
 class CompileCommand final : public Command {
  public:
   const char* name() const override { return "compile"; }
-  const char* summary() const override { return "Compile a model and its best configs into one shared library"; }
+  const char* summary() const override {
+    return "Compile a model and its best configs into one shared library";
+  }
   const char* examples() const override {
     return "  tilewright compile resnet18.onnx --records records.db -o resnet18.so\n"
            "  tilewright compile resnet18.onnx --records records.db --on-miss fail -o resnet18.so\n"
@@ -43,18 +45,18 @@ class CompileCommand final : public Command {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
     app.add_option("-o,--output", output_, "Library to write")->required();
     app.add_option("--records", records_, "Record stores, asked in order");
-    app.add_option("--target", target_, "What code is generated for")->capture_default_str();
-    app.add_option("--threads", threads_, "Threads the model starts with")->capture_default_str();
+    target_.Declare(app);
     app.add_option("--name", name_, "Prefix of the C functions (default: from the file's name)");
     app.add_option("--on-miss", on_miss_, "What to do about operators without a record")
         ->check(CLI::IsMember({"warn", "fail"}))
         ->capture_default_str();
-    app.add_option("--build-threads", build_threads_, "Kernels built at once")->capture_default_str();
+    app.add_option("--build-threads", build_threads_, "Kernels built at once")
+        ->capture_default_str();
     app.add_flag("--seeded", seeded_, "Replace every float constant by made-up contents");
     app.add_flag("--json", json_, "Print the report as JSON");
   }
   Result<int> Run() override {
-    auto target = ParseTarget(target_, threads_);
+    auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
     auto graph = LoadForRunning(file_, seeded_);
     TW_RETURN_IF_ERROR(graph);
@@ -84,12 +86,13 @@ class CompileCommand final : public Command {
       PrintJson(*model);
     } else {
       const std::size_t untuned = model->untuned().size();
-      fmt::print("{}: {} operators, {} kernels, {} layout changes, {:.1f} MB constants, "
-                 "{:.1f} MB memory, {} untuned; planned in {:.1f} s, built in {:.1f} s\n",
-                 output_, model->operators.size(), model->kernels, model->transforms,
-                 1e-6 * static_cast<double>(model->constant_bytes),
-                 1e-6 * static_cast<double>(model->arena_bytes), untuned, model->plan_seconds,
-                 model->build_seconds + model->link_seconds);
+      fmt::print(
+          "{}: {} operators, {} kernels, {} layout changes, {:.1f} MB constants, "
+          "{:.1f} MB memory, {} untuned; planned in {:.1f} s, built in {:.1f} s\n",
+          output_, model->operators.size(), model->kernels, model->transforms,
+          1e-6 * static_cast<double>(model->constant_bytes),
+          1e-6 * static_cast<double>(model->arena_bytes), untuned, model->plan_seconds,
+          model->build_seconds + model->link_seconds);
     }
     return kExitDone;
   }
@@ -98,23 +101,32 @@ class CompileCommand final : public Command {
   static void PrintJson(const CompiledModel& model) {
     Json operators = Json::array();
     for (const OperatorReport& op : model.operators) {
-      operators.push_back({{"value", op.value}, {"op", op.op}, {"kernel", op.kernel},
-                           {"task", op.workload_key}, {"template", op.template_key},
-                           {"config", op.config}, {"tuned", op.tuned}, {"layout", op.layout},
-                           {"explanation", op.explanation}, {"macs", op.macs}, {"bytes", op.bytes}});
+      operators.push_back({{"value", op.value},
+                           {"op", op.op},
+                           {"kernel", op.kernel},
+                           {"task", op.workload_key},
+                           {"template", op.template_key},
+                           {"config", op.config},
+                           {"tuned", op.tuned},
+                           {"layout", op.layout},
+                           {"explanation", op.explanation},
+                           {"macs", op.macs},
+                           {"bytes", op.bytes}});
     }
-    const Json out = {{"library", model.library_path}, {"kernels", model.kernels},
-                      {"layout_changes", model.transforms}, {"arena_bytes", model.arena_bytes},
+    const Json out = {{"library", model.library_path},
+                      {"kernels", model.kernels},
+                      {"layout_changes", model.transforms},
+                      {"arena_bytes", model.arena_bytes},
                       {"constant_bytes", model.constant_bytes},
-                      {"untuned", model.untuned().size()}, {"operators", operators}};
+                      {"untuned", model.untuned().size()},
+                      {"operators", operators}};
     fmt::print("{}\n", out.dump());
   }
 
   std::string file_, output_, name_;
   std::vector<std::string> records_;
-  std::string target_ = "native";
+  TargetArguments target_;
   std::string on_miss_ = "warn";
-  int threads_ = 1;
   int build_threads_ = 2;
   bool seeded_ = false;
   bool json_ = false;
@@ -133,8 +145,8 @@ struct InputArguments {
   }
   Result<std::vector<Tensor>> Make(const ModelLibrary& model) const {
     if (files.size() > model.inputs().size()) {
-      return InvalidArgument(fmt::format("--input: {} given, the model has {}", files.size(),
-                                         model.inputs().size()));
+      return InvalidArgument(
+          fmt::format("--input: {} given, the model has {}", files.size(), model.inputs().size()));
     }
     std::vector<Tensor> inputs;
     for (std::size_t i = 0; i < model.inputs().size(); ++i) {
@@ -190,8 +202,10 @@ class RunCommand final : public Command {
       if (json_) {
         Json values = Json::array();
         for (std::int64_t j = 0; j < output.elements(); ++j) values.push_back(output.At(j));
-        list.push_back({{"name", model->outputs()[i].name}, {"shape", output.shape()},
-                        {"dtype", DataTypeName(output.dtype())}, {"values", values}});
+        list.push_back({{"name", model->outputs()[i].name},
+                        {"shape", output.shape()},
+                        {"dtype", DataTypeName(output.dtype())},
+                        {"values", values}});
       } else {
         PrintTop(model->outputs()[i].name, output);
       }
@@ -206,8 +220,8 @@ class RunCommand final : public Command {
     std::vector<std::int64_t> order(static_cast<std::size_t>(output.elements()));
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
     const std::size_t shown = std::min<std::size_t>(5, order.size());
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
-                      [&](std::int64_t a, std::int64_t b) {
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown),
+                      order.end(), [&](std::int64_t a, std::int64_t b) {
                         return output.At(a) != output.At(b) ? output.At(a) > output.At(b) : a < b;
                       });
     for (std::size_t i = 0; i < shown; ++i) {
@@ -227,12 +241,15 @@ class BenchCommand final : public Command {
   const char* name() const override { return "bench"; }
   const char* summary() const override { return "Time a compiled model, operator by operator"; }
   const char* examples() const override {
-    return "  tilewright bench resnet18.so\n  tilewright bench resnet18.so --threads 2 --seconds 5 --json\n";
+    return "  tilewright bench resnet18.so\n  tilewright bench resnet18.so --threads 2 --seconds 5 "
+           "--json\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("library", library_, "Library made by compile")->required();
     app.add_option("--threads", threads_, "Threads to run with");
-    app.add_option("--seconds", seconds_, "How long to measure")->capture_default_str()->check(CLI::PositiveNumber);
+    app.add_option("--seconds", seconds_, "How long to measure")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
     app.add_flag("--json", json_, "Print JSON");
     inputs_.Declare(app);
   }
@@ -249,30 +266,38 @@ class BenchCommand final : public Command {
     if (json_) {
       Json rows = Json::array();
       for (const BenchReport::Row& row : report->rows) {
-        rows.push_back({{"value", row.value}, {"op", row.op}, {"layout", row.layout},
-                        {"seconds", row.seconds}, {"macs", row.macs}, {"bytes", row.bytes},
+        rows.push_back({{"value", row.value},
+                        {"op", row.op},
+                        {"layout", row.layout},
+                        {"seconds", row.seconds},
+                        {"macs", row.macs},
+                        {"bytes", row.bytes},
                         {"roofline_share", row.roofline_share}});
       }
-      fmt::print("{}\n", Json({{"model", model->name()}, {"threads", report->threads},
+      fmt::print("{}\n", Json({{"model", model->name()},
+                               {"threads", report->threads},
                                {"total_seconds", report->total_seconds},
                                {"least_seconds", report->least_seconds},
                                {"gflops", report->gflops()},
                                {"roofline_share", report->roofline_share},
-                               {"rounds", report->rounds}, {"operators", rows}}).dump());
+                               {"rounds", report->rounds},
+                               {"operators", rows}})
+                             .dump());
       return kExitDone;
     }
     fmt::print("{:<34} {:<44} {:<8} {:>10} {:>9} {:>7}\n", "value", "operator", "layout", "time",
                "GFLOP/s", "roofl.");
     for (const BenchReport::Row& row : report->rows) {
-      const double gflops = row.seconds > 0 ? 2e-9 * static_cast<double>(row.macs) / row.seconds : 0;
+      const double gflops =
+          row.seconds > 0 ? 2e-9 * static_cast<double>(row.macs) / row.seconds : 0;
       fmt::print("{:<34} {:<44} {:<8} {:>10} {:>9} {:>6.1f}%\n", row.value.substr(0, 34),
                  row.op.substr(0, 44), row.layout, ShortSeconds(row.seconds),
                  row.macs > 0 ? fmt::format("{:.1f}", gflops) : "-", 100 * row.roofline_share);
     }
-    fmt::print("{}: {} per run (fastest {}), {} threads, {:.1f} GFLOP/s, {:.1f} % of roofline, {} runs\n",
-               model->name(), ShortSeconds(report->total_seconds),
-               ShortSeconds(report->least_seconds), report->threads, report->gflops(),
-               100 * report->roofline_share, report->rounds);
+    fmt::print(
+        "{}: {} per run (fastest {}), {} threads, {:.1f} GFLOP/s, {:.1f} % of roofline, {} runs\n",
+        model->name(), ShortSeconds(report->total_seconds), ShortSeconds(report->least_seconds),
+        report->threads, report->gflops(), 100 * report->roofline_share, report->rounds);
     return kExitDone;
   }
 
@@ -287,14 +312,17 @@ class BenchCommand final : public Command {
 class VerifyCommand final : public Command {
  public:
   const char* name() const override { return "verify"; }
-  const char* summary() const override { return "Compare a compiled model with the reference, operator by operator"; }
+  const char* summary() const override {
+    return "Compare a compiled model with the reference, operator by operator";
+  }
   const char* examples() const override {
     return "  tilewright verify resnet18.onnx resnet18.so\nExit code 1 if an operator differs.\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file the library was compiled from")->required();
     app.add_option("library", library_, "Library made by compile")->required();
-    app.add_option("--tolerance", options_.tolerance, "Of floats, relative to the reference's RMS")->capture_default_str();
+    app.add_option("--tolerance", options_.tolerance, "Of floats, relative to the reference's RMS")
+        ->capture_default_str();
     app.add_flag("--seeded", seeded_, "The library was compiled with --seeded");
     app.add_flag("--json", json_, "Print JSON");
     inputs_.Declare(app);
@@ -312,12 +340,15 @@ class VerifyCommand final : public Command {
     if (json_) {
       Json rows = Json::array();
       for (const OperatorCheck& check : report->checks) {
-        rows.push_back({{"value", check.value}, {"op", check.op}, {"ok", check.comparison.ok},
+        rows.push_back({{"value", check.value},
+                        {"op", check.op},
+                        {"ok", check.comparison.ok},
                         {"max_abs_error", check.comparison.max_abs_error},
                         {"reference_rms", check.comparison.reference_rms}});
       }
-      fmt::print("{}\n", Json({{"ok", report->ok()}, {"summary", report->Summary()},
-                               {"operators", rows}}).dump());
+      fmt::print(
+          "{}\n",
+          Json({{"ok", report->ok()}, {"summary", report->Summary()}, {"operators", rows}}).dump());
     } else {
       for (const OperatorCheck& check : report->checks) {
         fmt::print("{:<4} {:<40} {:<44} error {:.2e} of {:.2e}\n",

@@ -18,9 +18,12 @@ namespace {
 class InspectCommand final : public Command {
  public:
   const char* name() const override { return "inspect"; }
-  const char* summary() const override { return "Show what a model file holds: inputs, outputs, operators, sizes"; }
+  const char* summary() const override {
+    return "Show what a model file holds: inputs, outputs, operators, sizes";
+  }
   const char* examples() const override {
-    return "  tilewright inspect resnet18.onnx\n  tilewright inspect resnet18_packed.relay --json\n";
+    return "  tilewright inspect resnet18.onnx\n  tilewright inspect resnet18_packed.relay "
+           "--json\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
@@ -29,7 +32,8 @@ class InspectCommand final : public Command {
   Result<int> Run() override {
     auto graph = LoadGraph(file_);
     TW_RETURN_IF_ERROR(graph);
-    fmt::print("{}{}", json_ ? DescribeGraphJson(*graph) : DescribeGraph(*graph), json_ ? "\n" : "");
+    fmt::print("{}{}", json_ ? DescribeGraphJson(*graph) : DescribeGraph(*graph),
+               json_ ? "\n" : "");
     return kExitDone;
   }
 
@@ -43,7 +47,8 @@ class TasksCommand final : public Command {
   const char* name() const override { return "tasks"; }
   const char* summary() const override { return "List the tunable workloads of a model file"; }
   const char* examples() const override {
-    return "  tilewright tasks resnet18.onnx\n  tilewright tasks resnet18.onnx --json | jq .total_macs\n";
+    return "  tilewright tasks resnet18.onnx\n  tilewright tasks resnet18.onnx --json | jq "
+           ".total_macs\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
@@ -86,14 +91,17 @@ class TasksCommand final : public Command {
 class ModelCommand final : public Command {
  public:
   const char* name() const override { return "model"; }
-  const char* summary() const override { return "Make one of the built-in networks, with seeded weights"; }
+  const char* summary() const override {
+    return "Make one of the built-in networks, with seeded weights";
+  }
   const char* examples() const override {
     return "  tilewright model resnet18_v1 -o resnet18.onnx\n"
            "  tilewright model mobilenet_v2 --batch 8 -o mobilenet.onnx\n"
            "  tilewright model resnet18_v1 --int8 -o resnet18_int8.onnx\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("name", name_, "resnet18_v1, resnet50_v1, mobilenet_v2 or squeezenet1_1")->required();
+    app.add_option("name", name_, "resnet18_v1, resnet50_v1, mobilenet_v2 or squeezenet1_1")
+        ->required();
     app.add_option("--batch", options_.batch, "Images per run")->capture_default_str();
     app.add_flag("--int8", options_.int8, "The quantized form: int8 tensors, int32 sums");
     app.add_option("-o,--output", output_, "File to write")->required();

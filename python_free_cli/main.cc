@@ -20,9 +20,10 @@ int ExitCodeOf(StatusCode code) {
 int main(int argc, char** argv) {
   // A reader that goes away (| head) ends a write with an error instead of a signal.
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App app("Tilewright: finds fast schedules for tensor operators, keeps them, and compiles with "
-               "them",
-               "tilewright");
+  CLI::App app(
+      "Tilewright: finds fast schedules for tensor operators, keeps them, and compiles with "
+      "them",
+      "tilewright");
   app.require_subcommand(0, 1);  // none: the help; an unknown one is named as not expected
   app.footer("`tilewright COMMAND --help` tells more about each, with examples.");
   auto commands = cli::AllCommands();

@@ -23,30 +23,18 @@ class MeasureCommand final : public Command {
   }
   bool hidden() const override { return true; }
   void Declare(CLI::App& app) override {
-    app.add_option("--task", task_, "Workload key, AutoTVM tuple, or FILE#N")->required();
-    app.add_option("--target", target_, "What code is generated for")->capture_default_str();
-    app.add_option("--threads", threads_, "Threads a kernel may use")->capture_default_str();
-    app.add_option("--template", template_, "Template key");
-    app.add_option("--config", config_, "Config index, or JSON of its values");
-    app.add_option("--epilogue", epilogue_, "Epilogue to fuse");
+    app.add_option("--task", candidate_.task, "Workload key, AutoTVM tuple, or FILE#N")->required();
+    candidate_.Declare(app);
   }
   Result<int> Run() override {
-    auto target = ParseTarget(target_, threads_);
-    TW_RETURN_IF_ERROR(target);
-    auto task = ParseTask(task_, *target);
-    TW_RETURN_IF_ERROR(task);
-    if (!epilogue_.empty()) {
-      auto epilogue = Epilogue::Parse(epilogue_);
-      if (!epilogue.ok()) return epilogue.status().WithContext("--epilogue");
-      task->epilogue = std::move(*epilogue);
-    }
-    auto chosen = ChooseConfig(task->task, template_, config_);
-    TW_RETURN_IF_ERROR(chosen);
+    auto parsed = candidate_.Parse();
+    TW_RETURN_IF_ERROR(parsed);
+    const auto& [task, chosen] = *parsed;
     auto measurer = measure::ProcessMeasurer::Create(MeasurerSettings());
     TW_RETURN_IF_ERROR(measurer);
     measure::Request request;
-    request.candidate = {task->task, task->epilogue, std::string(chosen->entry->key),
-                         chosen->entry->version, chosen->config};
+    request.candidate = {task.task, task.epilogue, std::string(chosen.entry->key),
+                         chosen.entry->version, chosen.config};
     TW_RETURN_IF_ERROR((*measurer)->Submit(std::move(request)));
     constexpr double kLimitSeconds = 1200;  // the measurer's own limits are far below
     auto reply = (*measurer)->Next(kLimitSeconds);
@@ -58,14 +46,12 @@ class MeasureCommand final : public Command {
     if (trial.outcome != Outcome::kOk) return kExitFailed;
     fmt::print("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s\n", ShortSeconds(trial.value),
                100 * trial.noise, trial.samples.size(),
-               2e-9 * static_cast<double>(task->task.workload.macs()) / trial.value);
+               2e-9 * static_cast<double>(task.task.workload.macs()) / trial.value);
     return kExitDone;
   }
 
  private:
-  std::string task_, template_, config_, epilogue_;
-  std::string target_ = "native";
-  int threads_ = 1;
+  CandidateArguments candidate_;
 };
 
 class WorkerCommand final : public Command {

@@ -17,15 +17,19 @@ namespace {
 
 const char* KindName(records::AnswerKind kind) {
   switch (kind) {
-    case records::AnswerKind::kHit: return "hit";
-    case records::AnswerKind::kNearHit: return "near hit";
-    case records::AnswerKind::kMiss: return "miss";
+    case records::AnswerKind::kHit:
+      return "hit";
+    case records::AnswerKind::kNearHit:
+      return "near hit";
+    case records::AnswerKind::kMiss:
+      return "miss";
   }
   return "?";
 }
 
 Json AnswerJson(const Workload& workload, const records::Answer& answer) {
-  Json out = {{"task", workload.Key()}, {"answer", KindName(answer.kind)},
+  Json out = {{"task", workload.Key()},
+              {"answer", KindName(answer.kind)},
               {"explanation", answer.explanation}};
   if (!answer.record.has_value()) return out;
   const Trial& trial = answer.record->trial;
@@ -44,21 +48,23 @@ Json AnswerJson(const Workload& workload, const records::Answer& answer) {
 class QueryCommand final : public Command {
  public:
   const char* name() const override { return "query"; }
-  const char* summary() const override { return "Ask a record store for the best config of a task, or for a graph's coverage"; }
+  const char* summary() const override {
+    return "Ask a record store for the best config of a task, or for a graph's coverage";
+  }
   const char* examples() const override {
     return "  tilewright query resnet18.onnx --records records.db\n"
            "  tilewright query resnet18.onnx#3 --records records.db --json\n"
            "Exit code 1 if a task has no record at all.\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("task", task_, "Workload key, AutoTVM tuple, FILE#N, or FILE for all its tasks")->required();
+    app.add_option("task", task_, "Workload key, AutoTVM tuple, FILE#N, or FILE for all its tasks")
+        ->required();
     app.add_option("--records", records_, "Record store")->required();
-    app.add_option("--target", target_, "What code is generated for")->capture_default_str();
-    app.add_option("--threads", threads_, "Threads a kernel may use")->capture_default_str();
+    target_.Declare(app);
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
-    auto target = ParseTarget(target_, threads_);
+    auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
     auto store = records::Store::Open(records_, records::Store::Mode::kReadOnly);
     TW_RETURN_IF_ERROR(store);
@@ -109,8 +115,7 @@ class QueryCommand final : public Command {
   }
 
   std::string task_, records_;
-  std::string target_ = "native";
-  int threads_ = 1;
+  TargetArguments target_;
   bool json_ = false;
 };
 
@@ -166,14 +171,18 @@ class RecordsCommand final : public Command {
     for (const records::Record& record : trials) {
       const Trial& t = record.trial;
       if (json_) {
-        Json line = {{"id", record.id}, {"job", record.job},
+        Json line = {{"id", record.id},
+                     {"job", record.job},
                      {"task", t.candidate.task.workload.Key()},
                      {"target", t.candidate.task.target.ToString()},
                      {"epilogue", t.candidate.epilogue.ToString()},
                      {"template", t.candidate.template_key},
                      {"config", *ParseJson(t.candidate.config.ToString())},
-                     {"outcome", std::string(OutcomeName(t.outcome))}, {"reason", t.reason},
-                     {"value", t.value}, {"noise", t.noise}, {"samples", t.samples},
+                     {"outcome", std::string(OutcomeName(t.outcome))},
+                     {"reason", t.reason},
+                     {"value", t.value},
+                     {"noise", t.noise},
+                     {"samples", t.samples},
                      {"verified", t.verified}};
         fmt::print("{}\n", line.dump());
       } else {
@@ -195,7 +204,8 @@ class RecordsCommand final : public Command {
     std::map<std::string, PerTask> tasks;
     for (const records::Record& record : trials) {
       const Trial& t = record.trial;
-      PerTask& task = tasks[t.candidate.task.workload.Key() + " @ " + t.candidate.task.target.ToString()];
+      PerTask& task =
+          tasks[t.candidate.task.workload.Key() + " @ " + t.candidate.task.target.ToString()];
       task.name = ShortName(t.candidate.task.workload);
       ++task.trials;
       ++task.outcomes[std::string(OutcomeName(t.outcome))];
@@ -205,8 +215,11 @@ class RecordsCommand final : public Command {
     }
     Json out = {{"store", store_}, {"trials", trials.size()}, {"tasks", Json::array()}};
     for (const auto& [key, task] : tasks) {
-      out["tasks"].push_back({{"key", key}, {"trials", task.trials}, {"verified", task.ok},
-                              {"best_seconds", task.best}, {"outcomes", task.outcomes}});
+      out["tasks"].push_back({{"key", key},
+                              {"trials", task.trials},
+                              {"verified", task.ok},
+                              {"best_seconds", task.best},
+                              {"outcomes", task.outcomes}});
       if (!json_) {
         fmt::print("{:<38} {:>6} trials {:>6} verified  best {:>10}\n", task.name, task.trials,
                    task.ok, ShortSeconds(task.best));

@@ -1,4 +1,5 @@
-// `tilewright space` and `tilewright lower`: what there is to choose from, and what a choice becomes.
+// `tilewright space` and `tilewright lower`: what there is to choose from, and what a choice
+// becomes.
 
 #include <fmt/format.h>
 
@@ -20,19 +21,20 @@ constexpr std::int64_t kShownValues = 12;
 class SpaceCommand final : public Command {
  public:
   const char* name() const override { return "space"; }
-  const char* summary() const override { return "Show the templates, knobs and sizes of a task's config spaces"; }
+  const char* summary() const override {
+    return "Show the templates, knobs and sizes of a task's config spaces";
+  }
   const char* examples() const override {
     return "  tilewright space resnet18.onnx#1\n"
            "  tilewright space 'dense(float32[1,512]MK,float32[1000,512]NK)->float32' --json\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("task", task_, "Workload key, AutoTVM tuple, or FILE#N")->required();
-    app.add_option("--target", target_, "What code is generated for")->capture_default_str();
-    app.add_option("--threads", threads_, "Threads a kernel may use")->capture_default_str();
+    target_.Declare(app);
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
-    auto target = ParseTarget(target_, threads_);
+    auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
     auto task = ParseTask(task_, *target);
     TW_RETURN_IF_ERROR(task);
@@ -87,43 +89,34 @@ class SpaceCommand final : public Command {
   }
 
   std::string task_;
-  std::string target_ = "native";
-  int threads_ = 1;
+  TargetArguments target_;
   bool json_ = false;
 };
 
 class LowerCommand final : public Command {
  public:
   const char* name() const override { return "lower"; }
-  const char* summary() const override { return "Show the loops or the code of one config of a task"; }
+  const char* summary() const override {
+    return "Show the loops or the code of one config of a task";
+  }
   const char* examples() const override {
     return "  tilewright lower resnet18.onnx#1 --emit loops\n"
-           "  tilewright lower resnet18.onnx#1 --config 188 --template conv2d_NCHWc.x86 --emit asm\n";
+           "  tilewright lower resnet18.onnx#1 --config 188 --template conv2d_NCHWc.x86 --emit "
+           "asm\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("task", task_, "Workload key, AutoTVM tuple, or FILE#N")->required();
-    app.add_option("--config", config_, "Config index, or JSON of its values (default: the default config)");
-    app.add_option("--template", template_, "Template key (default: the preferred one)");
-    app.add_option("--epilogue", epilogue_, "Epilogue to fuse (default: the task's own)");
+    app.add_option("task", candidate_.task, "Workload key, AutoTVM tuple, or FILE#N")->required();
     app.add_option("--emit", emit_, "What to print")
         ->check(CLI::IsMember({"schedule", "loops", "llvm", "asm"}))
         ->capture_default_str();
-    app.add_option("--target", target_, "What code is generated for")->capture_default_str();
-    app.add_option("--threads", threads_, "Threads a kernel may use")->capture_default_str();
+    candidate_.Declare(app);
   }
   Result<int> Run() override {
-    auto target = ParseTarget(target_, threads_);
-    TW_RETURN_IF_ERROR(target);
-    auto task = ParseTask(task_, *target);
-    TW_RETURN_IF_ERROR(task);
-    if (!epilogue_.empty()) {
-      auto epilogue = Epilogue::Parse(epilogue_);
-      if (!epilogue.ok()) return epilogue.status().WithContext("--epilogue");
-      task->epilogue = std::move(*epilogue);
-    }
-    auto chosen = ChooseConfig(task->task, template_, config_);
-    TW_RETURN_IF_ERROR(chosen);
-    auto kernel = chosen->entry->apply(task->task.workload, task->epilogue, *target, chosen->config);
+    auto parsed = candidate_.Parse();
+    TW_RETURN_IF_ERROR(parsed);
+    const auto& [task, chosen] = *parsed;
+    const Target& target = task.task.target;
+    auto kernel = chosen.entry->apply(task.task.workload, task.epilogue, target, chosen.config);
     TW_RETURN_IF_ERROR(kernel);
     if (emit_ == "schedule") {
       fmt::print("{}", kernel->schedule.ToString());
@@ -135,17 +128,15 @@ class LowerCommand final : public Command {
       fmt::print("{}", ToString(*program));
       return kExitDone;
     }
-    auto code = Generate({*program}, *target, emit_ == "llvm" ? Emit::kLlvmIr : Emit::kAssembly);
+    auto code = Generate({*program}, target, emit_ == "llvm" ? Emit::kLlvmIr : Emit::kAssembly);
     TW_RETURN_IF_ERROR(code);
     fmt::print("{}", *code);
     return kExitDone;
   }
 
  private:
-  std::string task_, config_, template_, epilogue_;
+  CandidateArguments candidate_;
   std::string emit_ = "loops";
-  std::string target_ = "native";
-  int threads_ = 1;
 };
 
 }  // namespace

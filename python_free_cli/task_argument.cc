@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+
 #include "src/base/strings.h"
 #include "src/graph/graph.h"
 #include "src/graph/passes.h"
@@ -12,7 +14,8 @@ namespace tilewright::cli {
 Result<Target> ParseTarget(std::string_view text, int threads) {
   auto target = Target::Parse(text);
   if (!target.ok()) return target.status().WithContext("--target");
-  if (threads < 1) return InvalidArgument(fmt::format("--threads: {}, expected 1 or more", threads));
+  if (threads < 1)
+    return InvalidArgument(fmt::format("--threads: {}, expected 1 or more", threads));
   if (threads > 1) target->SetOption("num-threads", std::to_string(threads));
   if (target->kind() != TargetKind::kLlvm) {
     return Unsupported("--target: no code can be generated for '" + target->kind_name() +
@@ -39,7 +42,8 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const
   TW_RETURN_IF_ERROR(extracted);
   const auto count = static_cast<std::int64_t>(extracted->size());
   if (only >= count) {
-    return InvalidArgument(fmt::format("{}: task {} asked for, the file has {}", file, only, count));
+    return InvalidArgument(
+        fmt::format("{}: task {} asked for, the file has {}", file, only, count));
   }
   std::vector<search::TuneTask> tasks;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -100,8 +104,8 @@ Result<ChosenConfig> ChooseConfig(const Task& task, const std::string& key,
     chosen.config = std::move(*standard);
   } else if (auto index = ParseInt64(config); index.ok()) {
     if (*index < 0 || *index >= chosen.space.size()) {
-      return InvalidArgument(fmt::format("config {}, expected 0 to {}", *index,
-                                         chosen.space.size() - 1));
+      return InvalidArgument(
+          fmt::format("config {}, expected 0 to {}", *index, chosen.space.size() - 1));
     }
     chosen.config = chosen.space.At(*index);
   } else {
@@ -112,6 +116,34 @@ Result<ChosenConfig> ChooseConfig(const Task& task, const std::string& key,
     chosen.config = std::move(*located);
   }
   return chosen;
+}
+
+void TargetArguments::Declare(CLI::App& app) {
+  app.add_option("--target", target, "What code is generated for")->capture_default_str();
+  app.add_option("--threads", threads, "Threads a kernel may use")->capture_default_str();
+}
+
+void CandidateArguments::Declare(CLI::App& app) {
+  app.add_option("--config", config,
+                 "Config index, or JSON of its values (default: the default config)");
+  app.add_option("--template", template_key, "Template key (default: the preferred one)");
+  app.add_option("--epilogue", epilogue, "Epilogue to fuse (default: the task's own)");
+  target.Declare(app);
+}
+
+Result<CandidateArguments::Parsed> CandidateArguments::Parse() const {
+  auto parsed_target = target.Parse();
+  TW_RETURN_IF_ERROR(parsed_target);
+  auto parsed_task = ParseTask(task, *parsed_target);
+  TW_RETURN_IF_ERROR(parsed_task);
+  if (!epilogue.empty()) {
+    auto parsed = Epilogue::Parse(epilogue);
+    if (!parsed.ok()) return parsed.status().WithContext("--epilogue");
+    parsed_task->epilogue = std::move(*parsed);
+  }
+  auto chosen = ChooseConfig(parsed_task->task, template_key, config);
+  TW_RETURN_IF_ERROR(chosen);
+  return Parsed{std::move(*parsed_task), std::move(*chosen)};
 }
 
 }  // namespace tilewright::cli

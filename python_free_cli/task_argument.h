@@ -9,6 +9,10 @@
 #include "src/target/target.h"
 #include "src/templates/registry.h"
 
+namespace CLI {
+class App;
+}
+
 namespace tilewright::cli {
 
 /// The target of --target and --threads; refuses what no code can be generated for.
@@ -32,5 +36,26 @@ struct ChosenConfig {
 /// default config.
 Result<ChosenConfig> ChooseConfig(const Task& task, const std::string& key,
                                   const std::string& config);
+
+/// `--target` and `--threads` of a command.
+struct TargetArguments {
+  std::string target = "native";
+  int threads = 1;
+  void Declare(CLI::App& app);
+  Result<Target> Parse() const { return ParseTarget(target, threads); }
+};
+
+/// A task, its target, and one config of it, as `lower` and `measure` take them.
+struct CandidateArguments {
+  TargetArguments target;
+  std::string task, template_key, config, epilogue;
+  /// Everything but the task.
+  void Declare(CLI::App& app);
+  struct Parsed {
+    search::TuneTask task;
+    ChosenConfig chosen;
+  };
+  Result<Parsed> Parse() const;
+};
 
 }  // namespace tilewright::cli

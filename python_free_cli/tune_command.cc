@@ -33,7 +33,9 @@ void RequestStop(int signal) {
 class TuneCommand final : public Command {
  public:
   const char* name() const override { return "tune"; }
-  const char* summary() const override { return "Search for fast schedules of a model's tasks, on this machine"; }
+  const char* summary() const override {
+    return "Search for fast schedules of a model's tasks, on this machine";
+  }
   const char* examples() const override {
     return "  tilewright tune resnet18.onnx --records records.db --budget 10m\n"
            "  tilewright tune resnet18.onnx#3 --records records.db --trials 200\n"
@@ -42,7 +44,8 @@ class TuneCommand final : public Command {
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text), FILE#N for one task");
-    app.add_option("--job", job_, "Read the settings from a JSON file; arguments given beside it win");
+    app.add_option("--job", job_,
+                   "Read the settings from a JSON file; arguments given beside it win");
     app.add_option("--records", records_, "Record store, made if it does not exist");
     target_option_ = app.add_option("--target", target_, "What code is generated for");
     threads_option_ = app.add_option("--threads", threads_, "Threads a kernel may use");
@@ -111,8 +114,10 @@ class TuneCommand final : public Command {
       if (!seconds.ok()) return seconds.status().WithContext("--budget");
       settings.budget_seconds = *seconds;
     }
-    if (settings.graph.empty()) return InvalidArgument("no model file given (FILE, or \"graph\" in the job file)");
-    if (settings.records.empty()) return InvalidArgument("no record store given (--records, or \"records\" in the job file)");
+    if (settings.graph.empty())
+      return InvalidArgument("no model file given (FILE, or \"graph\" in the job file)");
+    if (settings.records.empty())
+      return InvalidArgument("no record store given (--records, or \"records\" in the job file)");
     if (settings.trials == 0 && settings.budget_seconds == 0) {
       return InvalidArgument("no limit given (--trials or --budget)");
     }
@@ -128,9 +133,10 @@ class TuneCommand final : public Command {
     for (const search::TuneTask& task : tasks) {
       const Workload& w = task.task.workload;
       const auto output = w.OutputType();
-      const std::int64_t bytes = w.data.bytes() + w.weight.bytes() + (output.ok() ? output->bytes() : 0);
-      bounds.push_back(RooflineSeconds(peaks, w.macs(), bytes, !w.data.dtype.is_float(),
-                                       target.num_threads()));
+      const std::int64_t bytes =
+          w.data.bytes() + w.weight.bytes() + (output.ok() ? output->bytes() : 0);
+      bounds.push_back(
+          RooflineSeconds(peaks, w.macs(), bytes, !w.data.dtype.is_float(), target.num_threads()));
     }
     return bounds;
   }

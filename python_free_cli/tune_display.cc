@@ -19,8 +19,8 @@ double Share(double bound_seconds, double seconds) {
 
 std::string ShortName(const Workload& workload) {
   if (auto conv = ConvShapeOf(workload); conv.ok()) {
-    std::string name = fmt::format("{} {}->{} {}x{}", workload.op_name(), conv->c, conv->k, conv->r,
-                                   conv->s);
+    std::string name =
+        fmt::format("{} {}->{} {}x{}", workload.op_name(), conv->c, conv->k, conv->r, conv->s);
     if (conv->stride_h != 1 || conv->stride_w != 1) name += fmt::format(" s{}", conv->stride_h);
     if (conv->n != 1) name += fmt::format(" n{}", conv->n);
     return name + fmt::format(" {}x{}", conv->h, conv->w);
@@ -53,10 +53,10 @@ TuneDisplay::TuneDisplay(std::vector<double> bound_seconds, std::vector<std::str
 
 std::string TuneDisplay::Line(const search::TaskReport& task, int task_index) const {
   const auto i = static_cast<std::size_t>(task_index);
-  return fmt::format("[{:>2}/{}] {:<38} {:>5} trials  now {:>7.1f}  best {:>7.1f} GFLOP/s  {:>5.1f} %",
-                     task_index + 1, names_.size(), names_[i], task.trials,
-                     task.gflops(task.current_seconds), task.gflops(task.best_seconds),
-                     Share(bounds_[i], task.best_seconds));
+  return fmt::format(
+      "[{:>2}/{}] {:<38} {:>5} trials  now {:>7.1f}  best {:>7.1f} GFLOP/s  {:>5.1f} %",
+      task_index + 1, names_.size(), names_[i], task.trials, task.gflops(task.current_seconds),
+      task.gflops(task.best_seconds), Share(bounds_[i], task.best_seconds));
 }
 
 void TuneDisplay::Resumed(std::int64_t trials) {
@@ -110,11 +110,12 @@ void PrintReport(const search::TuneReport& report, const std::vector<std::string
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
     const search::TaskReport& task = report.tasks[i];
     const bool both = task.default_seconds > 0 && task.best_seconds > 0;
-    fmt::print("{:<38} {:>4} {:>10} {:>10} {:>8} {:>9.1f} {:>6.1f}% {:>7}{}\n", names[i],
-               task.occurrences, ShortSeconds(task.default_seconds), ShortSeconds(task.best_seconds),
-               both ? fmt::format("{:.2f}x", task.default_seconds / task.best_seconds) : "-",
-               task.gflops(task.best_seconds), Share(bound_seconds[i], task.best_seconds),
-               task.trials, task.ties.size() > 1 ? fmt::format("  tie of {}", task.ties.size()) : "");
+    fmt::print(
+        "{:<38} {:>4} {:>10} {:>10} {:>8} {:>9.1f} {:>6.1f}% {:>7}{}\n", names[i], task.occurrences,
+        ShortSeconds(task.default_seconds), ShortSeconds(task.best_seconds),
+        both ? fmt::format("{:.2f}x", task.default_seconds / task.best_seconds) : "-",
+        task.gflops(task.best_seconds), Share(bound_seconds[i], task.best_seconds), task.trials,
+        task.ties.size() > 1 ? fmt::format("  tie of {}", task.ties.size()) : "");
     for (const auto& [reason, count] : task.failures) failures[reason] += count;
   }
   const double before = report.default_network_seconds();
@@ -129,11 +130,12 @@ void PrintReport(const search::TuneReport& report, const std::vector<std::string
              100 * report.resolution);
   const measure::TimeSplit& split = report.split;
   const double wall = split.wall_seconds > 0 ? split.wall_seconds : 1;
-  fmt::print("time {}: device busy {:.0f} % (timing {:.0f} %), build {:.0f} %, model {:.0f} %, "
-             "idle {:.1f} %\n",
-             ShortDuration(report.wall_seconds), 100 * split.runner_busy_seconds / wall,
-             100 * split.runner_timing_seconds / wall, 100 * split.builder_busy_seconds / wall,
-             100 * report.model_seconds / wall, 100 * report.idle_share());
+  fmt::print(
+      "time {}: device busy {:.0f} % (timing {:.0f} %), build {:.0f} %, model {:.0f} %, "
+      "idle {:.1f} %\n",
+      ShortDuration(report.wall_seconds), 100 * split.runner_busy_seconds / wall,
+      100 * split.runner_timing_seconds / wall, 100 * split.builder_busy_seconds / wall,
+      100 * report.model_seconds / wall, 100 * report.idle_share());
   if (report.interrupted) fmt::print("stopped early; the same command goes on from here\n");
 }
 

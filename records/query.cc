@@ -36,18 +36,18 @@ bool SameClass(const DeviceFingerprint& a, const DeviceFingerprint& b) {
 }
 
 bool CanRun(const DeviceFingerprint& recorded, const DeviceFingerprint& here) {
-  return recorded.kind == here.kind && std::includes(here.isa.begin(), here.isa.end(),
-                                                     recorded.isa.begin(), recorded.isa.end());
+  return recorded.kind == here.kind &&
+         std::includes(here.isa.begin(), here.isa.end(), recorded.isa.begin(), recorded.isa.end());
 }
 
 /// Sum over the extents of both tensors of |log2(a/b)|; infinite where anything but sizes differs.
 double Distance(const Workload& a, const Workload& b) {
-  const bool comparable =
-      a.op_name() == b.op_name() && a.data.dtype == b.data.dtype &&
-      a.weight.dtype == b.weight.dtype && a.out_dtype == b.out_dtype && a.strides == b.strides &&
-      a.dilation == b.dilation && a.data_layout == b.data_layout &&
-      a.kernel_layout == b.kernel_layout && a.data.shape.size() == b.data.shape.size() &&
-      a.weight.shape.size() == b.weight.shape.size();
+  const bool comparable = a.op_name() == b.op_name() && a.data.dtype == b.data.dtype &&
+                          a.weight.dtype == b.weight.dtype && a.out_dtype == b.out_dtype &&
+                          a.strides == b.strides && a.dilation == b.dilation &&
+                          a.data_layout == b.data_layout && a.kernel_layout == b.kernel_layout &&
+                          a.data.shape.size() == b.data.shape.size() &&
+                          a.weight.shape.size() == b.weight.shape.size();
   if (!comparable) return HUGE_VAL;
   double distance = 0;
   const auto add = [&](const std::vector<std::int64_t>& x, const std::vector<std::int64_t>& y) {
@@ -95,13 +95,13 @@ Status Finder::Prepare(Store::Impl& impl) {
   const std::array<std::pair<Statement*, std::string>, 4> queries = {{
       {&impl.find_workload, "SELECT id FROM workload WHERE key = ?1"},
       {&impl.find_target, "SELECT id FROM target WHERE text = ?1"},
-      {&impl.find_raced,
-       "SELECT " + columns + " FROM best JOIN trial ON trial.id = best.trial"
-       " WHERE best.workload = ?1 AND best.target = ?2 AND trial.outcome = 0"
-       " AND trial.verified = 1 ORDER BY trial.value, trial.config_index"},
-      {&impl.find_served,
-       "SELECT " + columns + " FROM trial WHERE workload = ?1 AND target = ?2 AND outcome = 0"
-       " AND verified = 1 ORDER BY value, config_index"},
+      {&impl.find_raced, "SELECT " + columns +
+                             " FROM best JOIN trial ON trial.id = best.trial"
+                             " WHERE best.workload = ?1 AND best.target = ?2 AND trial.outcome = 0"
+                             " AND trial.verified = 1 ORDER BY trial.value, trial.config_index"},
+      {&impl.find_served, "SELECT " + columns +
+                              " FROM trial WHERE workload = ?1 AND target = ?2 AND outcome = 0"
+                              " AND verified = 1 ORDER BY value, config_index"},
   }};
   for (const auto& [statement, sql] : queries) {
     auto prepared = Statement::Prepare(impl.db, sql);
@@ -146,8 +146,9 @@ Result<std::int64_t> Finder::Number(Statement& query, std::string text,
 Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload,
                                   const DeviceFingerprint& device) {
   auto query = Statement::Prepare(
-      impl.db, "SELECT " + std::string(kTrialColumns) + " FROM trial WHERE workload = ?1"
-               " AND outcome = 0 AND verified = 1 ORDER BY value, config_index");
+      impl.db, "SELECT " + std::string(kTrialColumns) +
+                   " FROM trial WHERE workload = ?1"
+                   " AND outcome = 0 AND verified = 1 ORDER BY value, config_index");
   TW_RETURN_IF_ERROR(query);
   query->Bind(1, workload);
   auto record = First(impl, *query, [&](const DeviceFingerprint& d) { return CanRun(d, device); });
@@ -171,7 +172,8 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
     std::string key;
   };
   std::vector<Neighbour> neighbours;
-  auto list = Statement::Prepare(impl.db,
+  auto list = Statement::Prepare(
+      impl.db,
       "SELECT id, key FROM workload WHERE op = ?1 AND EXISTS (SELECT 1 FROM trial WHERE"
       " trial.workload = workload.id AND trial.target = ?2 AND outcome = 0 AND verified = 1)");
   TW_RETURN_IF_ERROR(list);
@@ -222,15 +224,16 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
 Result<Answer> Store::Query(const Workload& workload, const Target& target,
                             const DeviceFingerprint& device) const {
   TW_RETURN_IF_ERROR(Finder::Prepare(*impl_));
-  auto workload_number = Finder::Number(impl_->find_workload, workload.Key(), impl_->workload_numbers);
+  auto workload_number =
+      Finder::Number(impl_->find_workload, workload.Key(), impl_->workload_numbers);
   TW_RETURN_IF_ERROR(workload_number);
   auto target_number = Finder::Number(impl_->find_target, target.ToString(), impl_->target_numbers);
   TW_RETURN_IF_ERROR(target_number);
   if (*workload_number >= 0 && *target_number >= 0) {
     for (Statement* query : {&impl_->find_raced, &impl_->find_served}) {
       query->Bind(1, *workload_number).Bind(2, *target_number);
-      auto record = Finder::First(
-          *impl_, *query, [&](const DeviceFingerprint& d) { return SameClass(d, device); });
+      auto record = Finder::First(*impl_, *query,
+                                  [&](const DeviceFingerprint& d) { return SameClass(d, device); });
       TW_RETURN_IF_ERROR(record);
       if (!record->has_value()) continue;
       Answer answer{AnswerKind::kHit, std::move(*record), 1, {}};

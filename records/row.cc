@@ -18,8 +18,8 @@ Result<const T*> Cached(std::map<std::int64_t, T>& cache, const Database& db, st
   query->Bind(1, id);
   auto row = query->Step();
   TW_RETURN_IF_ERROR(row);
-  if (!*row) return Corrupt("record store: a trial names text " + std::to_string(id) +
-                            " that is not there");
+  if (!*row)
+    return Corrupt("record store: a trial names text " + std::to_string(id) + " that is not there");
   auto value = parse(query->Text(0));
   if (!value.ok()) return Corrupt("record store: " + value.status().message());
   return &cache.emplace(id, std::move(*value)).first->second;

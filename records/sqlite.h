@@ -52,7 +52,9 @@ class Statement {
   /// Parameters count from 1. Text and bytes are copied.
   Statement& Bind(int parameter, std::string_view text);
   Statement& Bind(int parameter, std::int64_t value);
-  Statement& Bind(int parameter, int value) { return Bind(parameter, static_cast<std::int64_t>(value)); }
+  Statement& Bind(int parameter, int value) {
+    return Bind(parameter, static_cast<std::int64_t>(value));
+  }
   Statement& Bind(int parameter, double value);
   Statement& BindBytes(int parameter, const void* bytes, std::size_t size);
   Statement& BindNull(int parameter);

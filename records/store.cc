@@ -50,16 +50,15 @@ Result<TrialNumbers> NumbersOf(const Database& db, const Trial& trial) {
   auto w = NumberOf(db, "INSERT INTO workload (key, op) VALUES (?1, ?2)",
                     "SELECT id FROM workload WHERE key = ?1", workload.Key(), workload.op_name());
   TW_RETURN_IF_ERROR(w);
-  auto t = NumberOf(db, "INSERT INTO target (text) VALUES (?1)",
-                    "SELECT id FROM target WHERE text = ?1",
-                    trial.candidate.task.target.ToString());
+  auto t =
+      NumberOf(db, "INSERT INTO target (text) VALUES (?1)", "SELECT id FROM target WHERE text = ?1",
+               trial.candidate.task.target.ToString());
   TW_RETURN_IF_ERROR(t);
   auto d = NumberOf(db, "INSERT INTO device (text) VALUES (?1)",
                     "SELECT id FROM device WHERE text = ?1", trial.device.ToString());
   TW_RETURN_IF_ERROR(d);
   auto e = NumberOf(db, "INSERT INTO epilogue (text) VALUES (?1)",
-                    "SELECT id FROM epilogue WHERE text = ?1",
-                    trial.candidate.epilogue.ToString());
+                    "SELECT id FROM epilogue WHERE text = ?1", trial.candidate.epilogue.ToString());
   TW_RETURN_IF_ERROR(e);
   return TrialNumbers{*w, *t, *d, *e};
 }
@@ -141,8 +140,8 @@ const std::string& Store::path() const { return impl_->path; }
 Result<Store> Store::Open(const std::string& path, Mode mode) {
   const bool write = mode == Mode::kReadWrite;
   if (!write && !FileExists(path)) return NotFound(path + ": no such record store");
-  auto db = Database::Open(path, write ? Database::Mode::kReadWriteCreate
-                                       : Database::Mode::kReadOnly);
+  auto db =
+      Database::Open(path, write ? Database::Mode::kReadWriteCreate : Database::Mode::kReadOnly);
   TW_RETURN_IF_ERROR(db);
   if (write) {
     const Status wal = db->Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
@@ -231,8 +230,8 @@ Result<std::vector<LogEntry>> Store::Log(std::int64_t job, std::string_view task
     auto row = query->Step();
     TW_RETURN_IF_ERROR(row);
     if (!*row) return entries;
-    entries.push_back({std::string(query->Text(0)), std::string(query->Text(1)),
-                       std::string(query->Text(2))});
+    entries.push_back(
+        {std::string(query->Text(0)), std::string(query->Text(1)), std::string(query->Text(2))});
   }
 }
 
@@ -272,9 +271,10 @@ Status Store::StoreBest(std::int64_t job, const Trial& winner,
   TW_RETURN_IF_ERROR(numbers);
   std::string list;
   for (std::int64_t index : ties) list += (list.empty() ? "" : ",") + std::to_string(index);
-  auto insert = Statement::Prepare(
-      impl_->db, "INSERT OR REPLACE INTO best (workload, target, device, job, trial, ties)"
-                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
+  auto insert =
+      Statement::Prepare(impl_->db,
+                         "INSERT OR REPLACE INTO best (workload, target, device, job, trial, ties)"
+                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
   TW_RETURN_IF_ERROR(insert);
   insert->Bind(1, numbers->workload).Bind(2, numbers->target).Bind(3, numbers->device);
   insert->Bind(4, job).Bind(5, TrialId(impl_->store_id, *name, winner)).Bind(6, list);

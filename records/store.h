@@ -16,8 +16,8 @@ namespace tilewright::records {
 /// A tuning job as stored: what was asked for, so that the same command goes on with it.
 struct Job {
   std::int64_t id = 0;
-  std::string name;          ///< hash of graph, target, settings: finds the job again
-  std::string settings;      ///< JSON
+  std::string name;      ///< hash of graph, target, settings: finds the job again
+  std::string settings;  ///< JSON
   std::uint64_t seed = 0;
   bool finished = false;
 };
@@ -32,7 +32,7 @@ struct LogEntry {
 
 /// A stored trial.
 struct Record {
-  std::string id;            ///< hash of store, device, job, task, config, attempt
+  std::string id;  ///< hash of store, device, job, task, config, attempt
   Trial trial;
   std::int64_t job = 0;
 };
@@ -52,17 +52,18 @@ struct TrialFilter {
   std::string target;        ///< canonical text; empty = any
   std::string template_key;  ///< empty = any
   std::optional<Outcome> outcome;
-  std::int64_t job = 0;      ///< 0 = any
-  std::int64_t limit = 0;    ///< 0 = all
+  std::int64_t job = 0;    ///< 0 = any
+  std::int64_t limit = 0;  ///< 0 = all
 };
 
-/// The SQLite record store. Any number of readers, one write transaction at a time from any process.
+/// The SQLite record store. Any number of readers, one write transaction at a time from any
+/// process.
 class Store {
  public:
   enum class Mode : std::uint8_t { kReadOnly, kReadWrite };
   /// Creates the file in kReadWrite mode if it is missing.
-  /// Errors: kNotFound (read-only and missing); kCorrupt if it is no store of this schema version or
-  /// older (a newer one is refused by number); kUnavailable if the disk refuses.
+  /// Errors: kNotFound (read-only and missing); kCorrupt if it is no store of this schema version
+  /// or older (a newer one is refused by number); kUnavailable if the disk refuses.
   static Result<Store> Open(const std::string& path, Mode mode);
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;

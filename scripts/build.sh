@@ -18,4 +18,8 @@ cmake -G Ninja -S . -B "$folder" "${options[@]}" >"$folder/configure.log" 2>&1 |
   cat "$folder/configure.log" >&2
   exit 1
 }
-ninja -C "$folder" "$@" | tail -n 1
+ninja -C "$folder" "$@" >"$folder/build.log" 2>&1 || {
+  grep -vE '^\[[0-9]+/' "$folder/build.log" | head -n 60 >&2
+  exit 1
+}
+tail -n 1 "$folder/build.log"

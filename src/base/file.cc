@@ -36,7 +36,7 @@ Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
     if (errno == ENOENT) return NotFound(path + ": no such file");
     return InvalidArgument(path + ": cannot be read: " + Reason());
   }
-  struct stat info{};
+  struct stat info {};
   if (::fstat(file.get(), &info) != 0) return InvalidArgument(path + ": " + Reason());
   if (S_ISDIR(info.st_mode)) return InvalidArgument(path + ": is a folder, expected a file");
   std::string contents;

@@ -11,7 +11,8 @@ namespace tilewright {
 /// Whole contents of a file.
 /// Errors: kNotFound if it does not exist; kInvalidArgument if it is a folder, unreadable or larger
 /// than max_bytes.
-Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes = std::int64_t{1} << 31);
+Result<std::string> ReadFile(const std::string& path,
+                             std::int64_t max_bytes = std::int64_t{1} << 31);
 
 /// Replaces or creates a file as a whole: readers see the old contents or the new, never a part.
 /// Errors: kUnavailable with the system's reason (disk full, read-only, no such folder).

@@ -58,24 +58,25 @@ inline Status Internal(std::string message) { return {StatusCode::kInternal, std
                               std::string_view message = {});
 
 /// A bug if false: prints condition, place and message, then aborts, in release builds too.
-#define TW_CHECK(condition, ...)                                                              \
-  do {                                                                                        \
-    if (!(condition)) ::tilewright::CheckFailed(__FILE__, __LINE__, #condition __VA_OPT__(, ) \
-                                                    __VA_ARGS__);                             \
+#define TW_CHECK(condition, ...)                                                            \
+  do {                                                                                      \
+    if (!(condition))                                                                       \
+      ::tilewright::CheckFailed(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)
 
 /// A value, or the reason there is none.
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                 // NOLINT: implicit by design
-  Result(Status status) : status_(std::move(status)) {          // NOLINT: implicit by design
+  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit by design
+  Result(Status status) : status_(std::move(status)) {  // NOLINT: implicit by design
     TW_CHECK(!status_.ok());
   }
   template <typename U>
-    requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::decay_t<U>, T> &&
-             !std::is_same_v<std::decay_t<U>, Status> && !std::is_same_v<std::decay_t<U>, Result>)
-  Result(U&& value) : value_(std::forward<U>(value)) {}         // NOLINT: implicit by design
+  requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, T> &&
+           !std::is_same_v<std::decay_t<U>, Status> && !std::is_same_v<std::decay_t<U>, Result>)
+      Result(U&& value)
+      : value_(std::forward<U>(value)) {}  // NOLINT: implicit by design
 
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
@@ -102,10 +103,10 @@ const Status& ToStatus(const Result<T>& result) {
 
 /// Returns from the enclosing function with the status of `expression` (a Status or a Result)
 /// unless it is ok. The only control-flow macro.
-#define TW_RETURN_IF_ERROR(expression)                                          \
-  do {                                                                          \
-    if (const auto& tw_status_ = (expression); !tw_status_.ok())                \
-      return ::tilewright::ToStatus(tw_status_);                                \
+#define TW_RETURN_IF_ERROR(expression)                           \
+  do {                                                           \
+    if (const auto& tw_status_ = (expression); !tw_status_.ok()) \
+      return ::tilewright::ToStatus(tw_status_);                 \
   } while (false)
 
 }  // namespace tilewright

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -120,7 +121,7 @@ Result<Subprocess> Subprocess::Start(const SubprocessOptions& options) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  const ChildPlan plan{&options,    arguments.data(), CoreSet(options.cores), input.read,
+  const ChildPlan plan{&options,     arguments.data(), CoreSet(options.cores), input.read,
                        output.write, error.write,      report.write,           ::getpid()};
   const pid_t pid = ::fork();
   if (pid < 0) return Unavailable("no process can be made: " + Reason());
@@ -197,6 +198,13 @@ std::optional<ExitStatus> Subprocess::Wait(double seconds) {
   ended_ = WIFSIGNALED(status) ? ExitStatus{true, WTERMSIG(status)}
                                : ExitStatus{false, WEXITSTATUS(status)};
   return ended_;
+}
+
+double ProcessorSeconds(int pid) {
+  clockid_t clock;
+  timespec time{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 Result<std::string> ThisProgram() {

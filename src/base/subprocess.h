@@ -25,8 +25,8 @@ std::string SignalName(int signal);
 
 /// Places a process is started in. A negative or zero number leaves the setting as it is inherited.
 struct SubprocessOptions {
-  std::vector<std::string> command;  ///< absolute path of the program, then its arguments
-  std::vector<int> cores;            ///< cores it may run on; empty = inherited
+  std::vector<std::string> command;      ///< absolute path of the program, then its arguments
+  std::vector<int> cores;                ///< cores it may run on; empty = inherited
   std::int64_t address_space_bytes = 0;  ///< RLIMIT_AS
   /// Priority of its session among all sessions (the scheduler's autogroup) and of itself: -20
   /// first, 19 last. Silently left at 0 where the system does not allow it.
@@ -67,6 +67,10 @@ class Subprocess {
   int input_ = -1, output_ = -1, error_ = -1;
   std::optional<ExitStatus> ended_;
 };
+
+/// Processor seconds a process has used so far; 0 if it cannot be told. On a busy machine they tell
+/// a process that hangs from one that waits for its turn.
+double ProcessorSeconds(int pid);
 
 /// Absolute path of the running program, for starting it again.
 /// Errors: kUnavailable if the system does not tell.

@@ -27,10 +27,15 @@ std::string Mutilate(std::string text, tilewright::Random& random) {
   const std::size_t at = random.Below(text.size());
   const std::size_t length = random.Below(std::min<std::size_t>(text.size() - at, 64)) + 1;
   switch (random.Below(4)) {
-    case 0: return text.substr(0, at);
-    case 1: text[at] = static_cast<char>(random.Below(256)); return text;
-    case 2: return text.insert(at, text.substr(at, length));
-    default: return text.erase(at, length);
+    case 0:
+      return text.substr(0, at);
+    case 1:
+      text[at] = static_cast<char>(random.Below(256));
+      return text;
+    case 2:
+      return text.insert(at, text.substr(at, length));
+    default:
+      return text.erase(at, length);
   }
 }
 

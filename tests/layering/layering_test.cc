@@ -42,10 +42,12 @@ std::map<std::string, std::set<std::string>> AllowedEdges() {
 }
 
 /// Module of a path relative to the root: "src/ir" or "measure"; empty if it is in none.
-std::string ModuleOf(const std::string& path, const std::map<std::string, std::set<std::string>>& edges) {
+std::string ModuleOf(const std::string& path,
+                     const std::map<std::string, std::set<std::string>>& edges) {
   const auto parts = Split(path, '/');
   if (edges.contains(parts[0])) return parts[0];
-  if (parts.size() > 1 && edges.contains(parts[0] + "/" + parts[1])) return parts[0] + "/" + parts[1];
+  if (parts.size() > 1 && edges.contains(parts[0] + "/" + parts[1]))
+    return parts[0] + "/" + parts[1];
   return "";
 }
 
@@ -113,9 +115,12 @@ TEST(LayeringTest, AllowedEdgesHaveNoCycle) {
 // A library with one owner can be replaced; one that leaked everywhere can not.
 TEST(LayeringTest, ForeignLibrariesStayInTheirModule) {
   const std::map<std::string, std::set<std::string>> owners = {
-      {"llvm/", {"src/codegen", "measure"}}, {"lld/", {"src/codegen", "measure"}},
-      {"sqlite3.h", {"records"}},            {"xgboost/", {"cost_model"}},
-      {"onnx/", {"src/graph"}},              {"google/protobuf/", {"src/graph"}},
+      {"llvm/", {"src/codegen", "measure"}},
+      {"lld/", {"src/codegen", "measure"}},
+      {"sqlite3.h", {"records"}},
+      {"xgboost/", {"cost_model"}},
+      {"onnx/", {"src/graph"}},
+      {"google/protobuf/", {"src/graph"}},
       {"CLI/", {"python_free_cli"}},
   };
   for (const Include& include : AllIncludes()) {

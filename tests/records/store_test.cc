@@ -26,9 +26,9 @@ DeviceFingerprint Device(std::string model = "Test CPU") {
 }
 
 Workload Conv(std::int64_t channels = 64) {
-  auto workload = Workload::Parse("conv2d(float32[1," + std::to_string(channels) +
-                                  ",56,56]NCHW,float32[64," + std::to_string(channels) +
-                                  ",3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
+  auto workload =
+      Workload::Parse("conv2d(float32[1," + std::to_string(channels) + ",56,56]NCHW,float32[64," +
+                      std::to_string(channels) + ",3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
   EXPECT_TRUE(workload.ok()) << workload.status().message();
   return *workload;
 }
@@ -144,8 +144,9 @@ TEST_F(StoreTest, QueryAnswersTheFastestVerifiedTrial) {
   Trial old_template = OkTrial(6, 0.0001);
   old_template.candidate.template_version -= 1;
   Trial tie = OkTrial(4, 0.002);
-  ASSERT_TRUE(store.Append(job, {unverified, wrong, old_code, old_template, tie,
-                                 OkTrial(3, 0.002)}, {}).ok());
+  ASSERT_TRUE(
+      store.Append(job, {unverified, wrong, old_code, old_template, tie, OkTrial(3, 0.002)}, {})
+          .ok());
   auto answer = store.Query(Conv(), Haswell(), Device());
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   EXPECT_EQ(answer->kind, AnswerKind::kHit);
