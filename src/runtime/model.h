@@ -32,8 +32,8 @@ typedef struct TwValue {
   int64_t bytes;
 } TwValue;
 
-/** One operator. A null kernel copies result_bytes bytes from places[0] to places[1]. The last place
- *  is the result. */
+/** One operator. A null kernel copies result_bytes bytes from places[0] to places[1]. The last
+ *  place is the result. */
 typedef struct TwStep {
   TwKernel kernel;
   const TwKernelInfo* info;
@@ -67,8 +67,8 @@ typedef struct TwModel {
   TwModelState** state; /* null until the first run */
 } TwModel;
 
-/** Called after step `step`; `result` is its result in memory, `seconds` what it took. A value other
- *  than 0 ends the run, which then returns it. */
+/** Called after step `step`; `result` is its result in memory, `seconds` what it took. A value
+ *  other than 0 ends the run, which then returns it. */
 typedef int32_t (*TwObserver)(void* context, int64_t step, const void* result, double seconds);
 
 enum {
@@ -77,8 +77,8 @@ enum {
   TW_MODEL_NULL_POINTER = 103
 };
 
-/** Runs a model. inputs and outputs: one pointer per tensor, of any alignment. Returns 0, one of the
- *  codes above, or what a kernel returned. observer may be null. Calls of several threads wait for
+/** Runs a model. inputs and outputs: one pointer per tensor, of any alignment. Returns 0, one of
+ *  the codes above, or what a kernel returned. observer may be null. Calls of several threads wait for
  *  each other. */
 int32_t TwModelRun(const TwModel* model, const void* const* inputs, void* const* outputs,
                    TwObserver observer, void* context);
