@@ -129,6 +129,13 @@ std::string FeatureHash() {
   return HexOf(hash);
 }
 
+/// Second line of a model file: length and CRC-32 of the trees. XGBoost reads memory it never wrote
+/// when a model is cut off, so nothing but what Serialize gave reaches it.
+std::string Seal(std::string_view trees) {
+  const std::uint32_t crc = Crc32(std::as_bytes(std::span(trees)));
+  return std::to_string(trees.size()) + " " + HexOf(crc) + "\n";
+}
+
 /// First line of a model file.
 std::string Header() {
   return std::string(kMagic) + " 1 features " + std::to_string(kFeatureVersion) + " " +
@@ -230,7 +237,7 @@ Result<std::string> XgboostModel::Serialize() const {
   if (!trained()) return InvalidArgument("cost model: not trained");
   Result<std::string> bytes = Bytes(impl_->booster.handle);
   TW_RETURN_IF_ERROR(bytes);
-  return Header() + *bytes;
+  return Header() + Seal(*bytes) + *bytes;
 }
 
 Result<std::unique_ptr<XgboostModel>> XgboostModel::Deserialize(std::string_view bytes,
@@ -245,7 +252,13 @@ Result<std::unique_ptr<XgboostModel>> XgboostModel::Deserialize(std::string_view
                            std::string(bytes.substr(0, std::min<std::size_t>(end, 100))) +
                            "\", expected \"" + header.substr(0, header.size() - 1) + "\"");
   }
-  const std::string_view trees = bytes.substr(end + 1);
+  const std::size_t sealed = bytes.find('\n', end + 1);
+  if (sealed == std::string_view::npos) return InvalidArgument("cost model: cut off in its header");
+  const std::string_view trees = bytes.substr(sealed + 1);
+  if (bytes.substr(end + 1, sealed - end) != Seal(trees)) {
+    return InvalidArgument("cost model: cut off or damaged: " + std::to_string(trees.size()) +
+                           " bytes of trees whose check sum differs");
+  }
   auto model = std::make_unique<XgboostModel>(options);
   Booster booster;
   TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterCreate(nullptr, 0, &booster.handle), "new booster"));

@@ -132,7 +132,11 @@ TEST(XgboostModelTest, RefusesWhatIsNoModelOfTheseFeatures) {
   const std::string header = bytes.substr(0, bytes.find('\n') + 1);
   EXPECT_FALSE(XgboostModel::Deserialize(header).ok());
   EXPECT_FALSE(XgboostModel::Deserialize(header + "{}").ok());
-  EXPECT_FALSE(XgboostModel::Deserialize(bytes.substr(0, bytes.size() / 2)).ok());
+  EXPECT_THAT(XgboostModel::Deserialize(bytes.substr(0, bytes.size() / 2)).status().message(),
+              testing::HasSubstr("cost model: cut off or damaged: "));
+  std::string damaged = bytes;
+  damaged[bytes.size() - 100] ^= 1;
+  EXPECT_FALSE(XgboostModel::Deserialize(damaged).ok());
   EXPECT_EQ(XgboostModel().Train({}).message(), "training data: 0 rows, expected at least 1");
 }
 
