@@ -89,7 +89,12 @@ void CandidateProcess::Fail(Outcome outcome, std::string reason) {
 bool CandidateProcess::IsHanging() {
   const double now = clock_.MonotonicSeconds();
   const double call_started = report_->call_started;
-  if (call_started > 0) return now - call_started > limit_seconds_;
+  if (call_started > 0) {
+    const double elapsed = now - call_started;
+    if (elapsed <= limit_seconds_) return false;
+    // Where the machine did not let it run it gets more time, but not for ever: it may sleep.
+    return elapsed > 3 * limit_seconds_ || ProcessorSeconds(pid_) > 0.7 * limit_seconds_;
+  }
   // Outside a call: loading, comparing. Bounded too, generously: the code there is ours but for the
   // artifact's constructors.
   return now - last_progress_ > 30 + 10 * limit_seconds_;

@@ -170,10 +170,7 @@ void Supervisor::HandleRan(Worker& worker, const RunReply& reply) {
 void Supervisor::CheckDeadlines() {
   const double now = clock_.MonotonicSeconds();
   for (Worker& worker : workers_) {
-    if (!worker.process.busy() || worker.process.paused() || worker.process.deadline() > now) {
-      continue;
-    }
-    Lose(worker, {}, /*timed_out=*/true);
+    if (worker.process.IsOverdue(now)) Lose(worker, {}, /*timed_out=*/true);
   }
 }
 

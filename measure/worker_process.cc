@@ -32,8 +32,18 @@ Status WorkerProcess::Send(const Json& order, double now, double limit_seconds) 
   busy_ = true;
   limit_seconds_ = limit_seconds;
   deadline_ = now + limit_seconds;
+  sent_at_ = now;
+  processor_at_send_ = ProcessorSeconds(process_->pid());
   ++orders_;
   return WriteAll(process_->input(), LineOf(order), kWriteSeconds);
+}
+
+bool WorkerProcess::IsOverdue(double now) {
+  if (!busy_ || paused_ || now < deadline_) return false;
+  const double used = ProcessorSeconds(process_->pid()) - processor_at_send_;
+  if (used > 0.7 * limit_seconds_ || now > sent_at_ + 3 * limit_seconds_) return true;
+  deadline_ = now + 0.25 * limit_seconds_;
+  return false;
 }
 
 Result<bool> WorkerProcess::Read() {
@@ -71,6 +81,7 @@ void WorkerProcess::Resume(double now) {
   if (!process_ || !paused_) return;
   paused_ = false;
   deadline_ += now - paused_at_;
+  sent_at_ += now - paused_at_;
   ::kill(-process_->pid(), SIGCONT);
 }
 

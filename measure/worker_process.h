@@ -25,6 +25,9 @@ class WorkerProcess {
   bool busy() const { return busy_; }
   void SetIdle() { busy_ = false; }
   double deadline() const { return deadline_; }
+  /// After the deadline: whether it used its time, or had it three times over. Else the deadline moves
+  /// on: the machine is busy with other things.
+  bool IsOverdue(double now);
   double limit_seconds() const { return limit_seconds_; }
 
   /// Reads what is there. Lines come out of Next(). Errors: kCorrupt for what is no line.
@@ -53,6 +56,7 @@ class WorkerProcess {
   TailReader tail_;
   bool busy_ = false, paused_ = false;
   double deadline_ = 0, limit_seconds_ = 0, paused_at_ = 0;
+  double sent_at_ = 0, processor_at_send_ = 0;
   int orders_ = 0;
 };
 
