@@ -90,7 +90,8 @@ Status Record(const RecordedTask& one, const std::string& folder, std::int64_t c
       std::fprintf(stderr, "%s: %zu of %zu, best %.4g s\n", one.name, rows, legal,
                    landscape.best_seconds());
     }
-    return true;
+    // What is measured survives an interruption; the next run goes on.
+    return rows % 50 != 0 || WriteFile(path, landscape.ToString()).ok();
   };
   TW_RETURN_IF_ERROR(search::RecordLandscape(landscape, measurer, progress));
   return WriteFile(path, landscape.ToString());
