@@ -74,6 +74,10 @@ class CompileCommand final : public Command {
     options.build_threads = build_threads_;
     options.name = name_;
     auto model = Compile(std::move(*graph), options, output_);
+    if (model.status().code() == StatusCode::kNotFound) {  // the input is fine, records are missing
+      fmt::print(stderr, "tilewright compile: {}\n", model.status().message());
+      return kExitFailed;
+    }
     TW_RETURN_IF_ERROR(model);
     const std::size_t dot = output_.ends_with(".so") ? output_.size() - 3 : output_.size();
     TW_RETURN_IF_ERROR(WriteFile(output_.substr(0, dot) + ".h", model->header));
@@ -169,6 +173,14 @@ struct InputArguments {
 Result<ModelLibrary> OpenModel(const std::string& file, int threads) {
   auto model = ModelLibrary::Open(file);
   TW_RETURN_IF_ERROR(model);
+  if (threads > 1) {
+    auto target = Target::Parse(model->target());
+    if (target.ok() && target->num_threads() == 1) {
+      return InvalidArgument(fmt::format(
+          "--threads: {}, but {} was compiled for one thread; compile it with --threads {}", threads,
+          file, threads));
+    }
+  }
   if (threads > 0) TW_RETURN_IF_ERROR(model->SetThreads(threads));
   return model;
 }

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# program_test.sh TILEWRIGHT: the program end to end, as a user would, with its exit codes.
+set -euo pipefail
+
+tilewright=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+  echo "program_test: $*" >&2
+  exit 1
+}
+# expect CODE ARGUMENT...: runs the program and checks its exit code; output in out and err.
+expect() {
+  local code=$1 seen=0
+  shift
+  "$tilewright" "$@" >out 2>err || seen=$?
+  [ "$seen" -eq "$code" ] || fail "'$*' gave exit code $seen, expected $code: $(head -c 500 err)"
+}
+has() { grep -qF -- "$1" "$2" || fail "no '$1' in: $(head -c 500 "$2")"; }
+
+if ldd "$tilewright" | grep -qi python; then fail "links Python"; fi
+
+expect 0 model squeezenet1_1 -o m.onnx
+expect 0 tasks m.onnx --json
+has '"distinct_tasks": 18' out
+expect 0 inspect m.onnx
+expect 0 space m.onnx#1
+expect 0 lower m.onnx#1 --emit loops
+has 'kernel(data: ' out
+
+expect 0 tune m.onnx#1 --records r.db --trials 6 --json
+has '"trials":6' out
+expect 0 tune m.onnx#1 --records r.db --trials 6 --json
+has '"trials_this_run":0' out
+expect 0 query m.onnx#1 --records r.db
+has 'hit' out
+expect 1 query m.onnx --records r.db
+has 'miss' out
+expect 0 records check r.db
+
+expect 0 compile m.onnx --records r.db -o m.so
+has 'untuned: ' err
+[ -f m.h ] || fail "no header beside the library"
+expect 1 compile m.onnx --records r.db --on-miss fail -o strict.so
+expect 0 verify m.onnx m.so
+has 'agree with the reference' out
+expect 0 run m.so --output logits.npy
+[ -s logits.npy ] || fail "no output file"
+expect 0 bench m.so --seconds 0.2 --json
+has '"total_seconds"' out
+expect 2 bench m.so --threads 2
+has 'was compiled for one thread' err
+
+expect 2 nothing
+expect 2 inspect missing.onnx
+has 'no such file' err
+expect 2 tune m.onnx --records r.db
+has 'no limit given' err
+expect 2 space m.onnx#1 --target 'llvm -mcpu=nothing'
+expect 2 lower m.onnx#99
+head -c 1000 m.onnx >cut.onnx
+expect 2 inspect cut.onnx
+echo "program_test: all as expected"
