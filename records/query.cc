@@ -92,7 +92,9 @@ class Finder {
 Status Finder::Prepare(Store::Impl& impl) {
   if (impl.prepared) return {};
   const std::string columns(kTrialColumns);
-  const std::array<std::pair<Statement*, std::string>, 4> queries = {{
+  const std::array<std::pair<Statement*, std::string>, 6> queries = {{
+      {&impl.begin_read, "BEGIN"},
+      {&impl.end_read, "COMMIT"},
       {&impl.find_workload, "SELECT id FROM workload WHERE key = ?1"},
       {&impl.find_target, "SELECT id FROM target WHERE text = ?1"},
       {&impl.find_raced, "SELECT " + columns +
@@ -221,9 +223,34 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
   return miss;
 }
 
+namespace {
+
+/// One read transaction around the statements of a query: the store's lock is taken once, and all
+/// of them see the same state.
+class ReadTransaction {
+ public:
+  explicit ReadTransaction(Store::Impl& impl) : impl_(impl) {
+    began_ = impl_.begin_read.Run().ok();
+  }
+  ReadTransaction(const ReadTransaction&) = delete;
+  ReadTransaction& operator=(const ReadTransaction&) = delete;
+  ~ReadTransaction() {
+    if (!began_) return;  // the statements then take the lock one by one
+    const Status ignored = impl_.end_read.Run();
+    (void)ignored;
+  }
+
+ private:
+  Store::Impl& impl_;
+  bool began_ = false;
+};
+
+}  // namespace
+
 Result<Answer> Store::Query(const Workload& workload, const Target& target,
                             const DeviceFingerprint& device) const {
   TW_RETURN_IF_ERROR(Finder::Prepare(*impl_));
+  const ReadTransaction transaction(*impl_);
   auto workload_number =
       Finder::Number(impl_->find_workload, workload.Key(), impl_->workload_numbers);
   TW_RETURN_IF_ERROR(workload_number);

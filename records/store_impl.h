@@ -23,7 +23,7 @@ struct Store::Impl {
   // Numbers of texts seen by queries: a text keeps its number for the life of the store.
   std::unordered_map<std::string, std::int64_t> workload_numbers, target_numbers;
   // Prepared at the first query and used again: preparing costs more than running them.
-  Statement find_workload, find_target, find_raced, find_served;
+  Statement begin_read, end_read, find_workload, find_target, find_raced, find_served;
   bool prepared = false;
 };
 
