@@ -82,9 +82,11 @@ void Supervisor::Run() {
       const std::lock_guard lock(mailbox_.mutex);
       if (mailbox_.stop) break;
     }
+    // A worker may be at work before the order is off our hands: its time begins here.
+    const double now = clock_.MonotonicSeconds();
     TakeMail();
     Dispatch();
-    UpdateLedger();
+    UpdateLedger(now);
     Wait();
     CheckDeadlines();
   }

@@ -94,7 +94,8 @@ class Supervisor {
   void Finish(std::uint64_t id, Outcome outcome, std::string reason);
   void FinishRace();
   void GiveUp(const Status& why);
-  void UpdateLedger();
+  /// Books what the workers do now, as begun at `since` (monotonic seconds).
+  void UpdateLedger(double since);
   const std::string& ReferencePath(const Job& job);
   double BuildLimit() const { return settings_.build_limit_seconds; }
   double RunLimit(const Job& job) const;

@@ -265,7 +265,7 @@ void Supervisor::GiveUp(const Status& why) {
   mailbox_.changed.notify_all();
 }
 
-void Supervisor::UpdateLedger() {
+void Supervisor::UpdateLedger(double since) {
   bool running = false, building = false, preparing = false;
   std::vector<int> pids;
   for (const Worker& worker : workers_) {
@@ -278,7 +278,7 @@ void Supervisor::UpdateLedger() {
     }
   }
   const std::lock_guard lock(mailbox_.mutex);
-  mailbox_.ledger.Set(clock_.MonotonicSeconds(), running, building, preparing);
+  mailbox_.ledger.Set(since, running, building, preparing);
   mailbox_.worker_pids = std::move(pids);
 }
 

@@ -5,7 +5,8 @@
 //      verified, made by today's template and code generator. Winners of a final race come first
 //      (they were compared interleaved), then single trials, each by value and config index.
 //   2. near hit: same workload, a target or device that differs, whose code can run here (its
-//      instruction sets are a subset of ours).
+//      instruction sets are a subset of ours), for as many threads: a tiling for one thread was
+//      up to 27 % slower on two than the default config.
 //   3. near hit: the nearest workload of the same operator, types, layouts and kernel, same target
 //      and device, whose config the workload's own space contains.
 //   4. miss, naming the nearest workloads that have records.
@@ -76,13 +77,14 @@ std::string Percent(double ratio) {
 class Finder {
  public:
   static Status Prepare(Store::Impl& impl);
-  /// First record of `query` (parameters bound) that is current and that `accepts` takes.
+  /// First record of `query` (parameters bound) that is current and whose target (by number) and
+  /// device `accepts` takes.
   template <typename Accepts>
   static Result<std::optional<Record>> First(Store::Impl& impl, Statement& query, Accepts accepts);
   /// Number of a text, -1 if the store has it not.
   static Result<std::int64_t> Number(Statement& query, std::string text,
                                      std::unordered_map<std::string, std::int64_t>& known);
-  static Result<Answer> NearDevice(Store::Impl& impl, std::int64_t workload,
+  static Result<Answer> NearDevice(Store::Impl& impl, std::int64_t workload, const Target& target,
                                    const DeviceFingerprint& device);
   static Result<Answer> NearWorkload(Store::Impl& impl, const Workload& workload,
                                      const Target& target, std::int64_t target_number,
@@ -124,7 +126,7 @@ Result<std::optional<Record>> Finder::First(Store::Impl& impl, Statement& query,
     if (!VersionsAreCurrent(query.Text(6), query.Int(7), query.Int(8))) continue;
     auto device = impl.texts.DeviceOf(impl.db, query.Int(4));
     TW_RETURN_IF_ERROR(device);
-    if (!accepts(**device)) continue;
+    if (!accepts(query.Int(3), **device)) continue;
     auto record = ReadRow(impl.db, query, impl.texts);
     TW_RETURN_IF_ERROR(record);
     found = std::move(*record);
@@ -145,7 +147,7 @@ Result<std::int64_t> Finder::Number(Statement& query, std::string text,
   return id;
 }
 
-Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload,
+Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload, const Target& target,
                                   const DeviceFingerprint& device) {
   auto query = Statement::Prepare(
       impl.db, "SELECT " + std::string(kTrialColumns) +
@@ -153,7 +155,11 @@ Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload,
                    " AND outcome = 0 AND verified = 1 ORDER BY value, config_index");
   TW_RETURN_IF_ERROR(query);
   query->Bind(1, workload);
-  auto record = First(impl, *query, [&](const DeviceFingerprint& d) { return CanRun(d, device); });
+  auto record = First(impl, *query, [&](std::int64_t number, const DeviceFingerprint& d) {
+    if (!CanRun(d, device)) return false;
+    const auto recorded = impl.texts.TargetOf(impl.db, number);
+    return recorded.ok() && (*recorded)->num_threads() == target.num_threads();
+  });
   TW_RETURN_IF_ERROR(record);
   if (!record->has_value()) return Answer{};
   Answer answer{AnswerKind::kNearHit, std::move(*record), kOtherModelSlowdown, {}};
@@ -195,7 +201,9 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
     if (neighbour.distance > kFarthestDoublings) break;
     impl.find_served.Bind(1, neighbour.number).Bind(2, target_number);
     auto record = First(impl, impl.find_served,
-                        [&](const DeviceFingerprint& d) { return SameClass(d, device); });
+                        [&](std::int64_t, const DeviceFingerprint& d) {
+                          return SameClass(d, device);
+                        });
     TW_RETURN_IF_ERROR(record);
     if (!record->has_value()) continue;
     Trial& trial = (*record)->trial;
@@ -260,7 +268,9 @@ Result<Answer> Store::Query(const Workload& workload, const Target& target,
     for (Statement* query : {&impl_->find_raced, &impl_->find_served}) {
       query->Bind(1, *workload_number).Bind(2, *target_number);
       auto record = Finder::First(*impl_, *query,
-                                  [&](const DeviceFingerprint& d) { return SameClass(d, device); });
+                                  [&](std::int64_t, const DeviceFingerprint& d) {
+                          return SameClass(d, device);
+                        });
       TW_RETURN_IF_ERROR(record);
       if (!record->has_value()) continue;
       Answer answer{AnswerKind::kHit, std::move(*record), 1, {}};
@@ -272,7 +282,7 @@ Result<Answer> Store::Query(const Workload& workload, const Target& target,
     }
   }
   if (*workload_number >= 0) {
-    auto answer = Finder::NearDevice(*impl_, *workload_number, device);
+    auto answer = Finder::NearDevice(*impl_, *workload_number, target, device);
     TW_RETURN_IF_ERROR(answer);
     if (answer->kind == AnswerKind::kNearHit) return answer;
   }

@@ -53,17 +53,19 @@ if ls bench/landscapes/*.csv >/dev/null 2>&1; then
   "$bin/bench/strategy_bench" bench/landscapes/*.csv >"$out/strategies.txt" 2>&1
 fi
 
-# Whole networks, default against tuned.
+# Whole networks, default against tuned, each number of threads with its own records: interleaved,
+# because the machine's speed drifts.
 for network in resnet18_v1 mobilenet_v2; do
   for form in "" --int8; do
     name=$network$form
     "$tilewright" model $network $form -o "$work/$name.onnx" || continue
-    "$tilewright" tune "$work/$name.onnx" --records "$work/records.db" --budget 3m >/dev/null 2>&1
-    "$tilewright" compile "$work/$name.onnx" -o "$work/default.so" >/dev/null 2>&1
-    "$tilewright" compile "$work/$name.onnx" --records "$work/records.db" -o "$work/tuned.so" >/dev/null 2>&1
     for threads in 1 2; do
-      for kind in default tuned default tuned; do
-        echo "$name $kind, $threads threads: $("$tilewright" bench "$work/$kind.so" --threads $threads | tail -n 1)"
+      "$tilewright" tune "$work/$name.onnx" --threads $threads --records "$work/records.db" --budget 3m 2>/dev/null |
+        grep -E 'all tasks|trials,' | sed "s/^/$name, $threads threads: /"
+      "$tilewright" compile "$work/$name.onnx" --threads $threads -o "$work/default.so" >/dev/null 2>&1
+      "$tilewright" compile "$work/$name.onnx" --threads $threads --records "$work/records.db" -o "$work/tuned.so" >/dev/null 2>&1
+      for kind in default tuned default tuned default tuned; do
+        echo "$name $kind, $threads threads: $("$tilewright" bench "$work/$kind.so" | tail -n 1)"
       done
     done
   done

@@ -34,6 +34,8 @@ class TaskScheduler {
   /// The task gets no more trials.
   void Retire(int task);
   bool retired(int task) const { return At(task).retired; }
+  /// Tasks of which nothing was proposed yet, retired ones left out.
+  std::int64_t untouched() const;
   /// Whether the task went early_stop_trials without improvement.
   bool Stale(int task) const;
   /// Expected seconds saved in the network by the next `trials` of the task.

@@ -26,6 +26,9 @@ namespace {
 constexpr double kPollSeconds = 0.02;     // longest wait for a reply before looking around
 constexpr double kPatienceSeconds = 0.3;  // a dry pipeline waits for one slow trial
 constexpr double kIdleSeconds = 0.002;
+// What a budget keeps for the final races: seconds per racer (as measured), at most this share.
+constexpr double kRacerSeconds = 0.35;
+constexpr double kMostForRaces = 0.25;
 
 }  // namespace
 
@@ -42,7 +45,9 @@ double TuneRun::Elapsed() const {
 
 double TuneRun::EtaSeconds() const {
   double eta = 0;
-  if (settings_.budget_seconds > 0) eta = std::max(0.0, settings_.budget_seconds - Elapsed());
+  if (settings_.budget_seconds > 0) {
+    eta = std::max(0.0, settings_.budget_seconds - RaceReserve() - Elapsed());
+  }
   if (settings_.trials > 0 && trials_this_run_ > 0) {
     const double per_trial = (context_.clock->MonotonicSeconds() - start_seconds_) /
                              static_cast<double>(trials_this_run_);
@@ -53,9 +58,17 @@ double TuneRun::EtaSeconds() const {
   return eta;
 }
 
+double TuneRun::RaceReserve() const {
+  const double racers =
+      settings_.finalists > 0 ? static_cast<double>(tasks_.size()) * (settings_.finalists + 1) : 0;
+  return std::min(kRacerSeconds * racers, kMostForRaces * settings_.budget_seconds);
+}
+
 std::string TuneRun::LimitReached() const {
   if (settings_.trials > 0 && proposed_trials_ >= settings_.trials) return "trials";
-  if (settings_.budget_seconds > 0 && Elapsed() >= settings_.budget_seconds) return "budget";
+  if (settings_.budget_seconds > 0 && Elapsed() >= settings_.budget_seconds - RaceReserve()) {
+    return "budget";
+  }
   return {};
 }
 
@@ -93,7 +106,12 @@ void TuneRun::RetireStaleTasks() {
 
 int TuneRun::BatchSize() const {
   std::int64_t size = settings_.batch;
-  if (settings_.trials > 0) size = std::min(size, settings_.trials - proposed_trials_);
+  if (settings_.trials > 0) {
+    // When trials are few, every task is to get some: its default config comes first.
+    const std::int64_t left = settings_.trials - proposed_trials_;
+    const std::int64_t tasks = scheduler_->untouched();
+    size = std::min(size, tasks > 0 ? CeilDiv(left, tasks) : left);
+  }
   return static_cast<int>(std::max<std::int64_t>(1, size));
 }
 

@@ -76,6 +76,8 @@ class TuneRun {
   double Elapsed() const;
   double EtaSeconds() const;
   std::string LimitReached() const;
+  /// Seconds of the budget that the search leaves to the races.
+  double RaceReserve() const;
 
   // race.cc
   Status RaceTask(int task);

@@ -180,6 +180,18 @@ TEST_F(StoreTest, OtherCpuModelIsANearHitOnlyIfItsCodeRunsHere) {
   EXPECT_EQ(store.Query(Conv(), Haswell(), plain)->kind, AnswerKind::kMiss);
 }
 
+TEST_F(StoreTest, AConfigForAnotherNumberOfThreadsIsNoNearHit) {
+  Store store = OpenForWriting();
+  const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
+  ASSERT_TRUE(store.Append(job, {OkTrial(3, 0.002)}, {}).ok());
+  const auto ask = [&store](const char* options) {
+    auto target = Target::Parse(Haswell().ToString() + options);
+    return store.Query(Conv(), *target, Device())->kind;
+  };
+  EXPECT_EQ(ask(" -mattr=+fma"), AnswerKind::kNearHit);
+  EXPECT_EQ(ask(" -num-threads=2"), AnswerKind::kMiss);
+}
+
 TEST_F(StoreTest, MissNamesTheNearestWorkloads) {
   Store store = OpenForWriting();
   const std::int64_t job = store.OpenJob("job", "{}", 7)->id;

@@ -258,6 +258,13 @@ TEST_F(TunerTest, AFinishedJobTellsWhatItFoundAndMoreTrialsGoOn) {
   EXPECT_EQ(more->trials, 40);
 }
 
+TEST_F(TunerTest, WithFewTrialsEveryTaskGetsItsDefaultConfig) {
+  const auto report = Run({Dense(128), Dense(256), Dense(512)}, Settings("random", 4));
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->trials, 4);
+  for (const TaskReport& task : report->tasks) EXPECT_GT(task.trials, 0) << task.key;
+}
+
 TEST_F(TunerTest, RespectsTheBudget) {
   JobSettings settings = Settings("random", 0);
   settings.budget_seconds = 2;
