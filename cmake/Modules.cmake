@@ -28,6 +28,8 @@ add_library(tw_options INTERFACE)
 target_compile_options(tw_options INTERFACE -Wall -Wextra -Wshadow -Werror
                        # GCC 12: false alarms in <string> and <variant>
                        "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-maybe-uninitialized>"
+                       # ... and more of them where <string> comes precompiled
+                       "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>"
                        $<$<AND:$<BOOL:${TILEWRIGHT_FUZZ}>,$<CXX_COMPILER_ID:Clang>>:-fsanitize=fuzzer-no-link>)
 if(TILEWRIGHT_SANITIZE)
   target_compile_options(tw_options INTERFACE -g1 -fsanitize=${TILEWRIGHT_SANITIZE}
