@@ -33,8 +33,9 @@ Built Refused(const Status& status) {
 }
 
 Built Failed(const Status& status) {
-  return {Outcome::kBuildFailed, std::string(StatusCodeName(status.code())) + ": " +
-                                     status.message(), {}};
+  return {Outcome::kBuildFailed,
+          std::string(StatusCodeName(status.code())) + ": " + status.message(),
+          {}};
 }
 
 Built BuildCandidate(const BuildOrder& order) {
@@ -42,8 +43,7 @@ Built BuildCandidate(const BuildOrder& order) {
   const TemplateEntry* entry = FindTemplate(candidate.template_key);
   if (entry == nullptr) return Refused(NotFound("no template " + candidate.template_key));
   const Target& target = candidate.task.target;
-  auto kernel = entry->apply(candidate.task.workload, candidate.epilogue, target,
-                             candidate.config);
+  auto kernel = entry->apply(candidate.task.workload, candidate.epilogue, target, candidate.config);
   if (!kernel.ok()) return Refused(kernel.status());
   if (!kernel->schedule.status().ok()) return Refused(kernel->schedule.status());
   auto program = Lower(kernel->schedule, kSymbol);

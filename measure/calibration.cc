@@ -8,7 +8,7 @@ namespace tilewright::measure {
 namespace {
 
 constexpr int kWarmCanaries = 100;  // 3 ms
-constexpr int kPairs = 6;
+constexpr int kPairs = 10;
 
 /// A loop of known, constant work on data that fit the second-level cache, about 0.2 ms a call.
 class ConstantLoop final : public Subject {
@@ -22,7 +22,7 @@ class ConstantLoop final : public Subject {
     }
     return true;
   }
-  void Flush() override {}
+  void Flush(std::int64_t) override {}
   double CanarySeconds() override { return canary_.Run(); }
 
  private:
@@ -45,7 +45,7 @@ double MeasureResolution(Canary& canary, QuietGate& gate, const SamplingSettings
     (void)loop.Run(1);
     const double call_seconds = clock.MonotonicSeconds() - start;
     SamplingSettings plain = settings;
-    plain.flush_cache = false;
+    plain.flush_bytes = 0;
     values.push_back(TakeSamples(loop, clock, gate, plain, call_seconds, 0).estimate().value);
   }
   return ResolutionOf(values);

@@ -5,9 +5,9 @@
 
 namespace tilewright::measure {
 
-/// Learns the canary's quiet time and runs an A/A test: one and the same loop is timed several times
-/// as if it were two candidates; returns the relative difference between two such values that means
-/// nothing (ResolutionOf). Takes about a quarter of a second.
+/// Learns the canary's quiet time and runs an A/A test: one and the same loop is timed several
+/// times as if it were two candidates; returns the relative difference between two such values that
+/// means nothing (ResolutionOf). Takes about a quarter of a second.
 double MeasureResolution(Canary& canary, QuietGate& gate, const SamplingSettings& settings);
 
 }  // namespace tilewright::measure

@@ -82,8 +82,8 @@ Canary::Canary() {
     for (int i = 0; i < 4; ++i) fastest = std::min(fastest, Run());
     if (fastest >= kTargetSeconds / 2 || rounds_ > (std::int64_t{1} << 40)) {
       const double scale = kTargetSeconds / std::max(fastest, 1e-9);
-      rounds_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(
-                                              static_cast<double>(rounds_) * scale));
+      rounds_ = std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(static_cast<double>(rounds_) * scale));
       return;
     }
     rounds_ *= 2;

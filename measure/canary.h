@@ -6,8 +6,8 @@ namespace tilewright::measure {
 
 /// A constant piece of work whose duration tells whether the core is quiet: multiply-adds on
 /// vectors read from a buffer that stays in the first-level cache, enough of them independent to
-/// fill the units. A neighbour on the sibling hardware thread, a lower clock or an interruption makes
-/// it slower. Not thread-safe.
+/// fill the units. A neighbour on the sibling hardware thread, a lower clock or an interruption
+/// makes it slower. Not thread-safe.
 class Canary {
  public:
   /// Chooses how much work takes about kTargetSeconds on this core (takes some milliseconds).

@@ -136,7 +136,6 @@ RunReply CandidateProcess::ReplyFrom(const std::string& line) {
   return failed_;
 }
 
-
 void CandidateProcess::Command(char command) { (void)!::write(command_fd_, &command, 1); }
 
 RunReply CandidateProcess::Reply() {

@@ -29,8 +29,8 @@
 namespace tilewright::measure {
 namespace {
 
-/// Bytes read to empty the caches: several times a usual second-level cache, and enough of the last.
-constexpr std::size_t kFlushBytes = std::size_t{64} << 20;
+/// Bytes read to empty the caches: several times a usual second-level cache, and enough of the
+/// last.
 
 /// Fewest quiet samples whose noise means anything in a race.
 constexpr std::size_t kRaceSamples = 12;
@@ -51,8 +51,8 @@ int CountThreads() {
   return count;
 }
 
-/// Largest error of a float32 or integer result that surely passes Compare, without its cost; nullopt
-/// where Compare must decide.
+/// Largest error of a float32 or integer result that surely passes Compare, without its cost;
+/// nullopt where Compare must decide.
 std::optional<double> QuickCompare(const std::byte* result, const Tensor& expected) {
   const auto bytes = static_cast<std::size_t>(expected.bytes());
   if (bytes == 0 || std::memcmp(result, expected.data(), bytes) == 0) return 0.0;
@@ -88,7 +88,7 @@ class Kernel final : public Subject {
   int return_code() const { return code_; }
 
   bool Run(std::int64_t calls) override;
-  void Flush() override;
+  void Flush(std::int64_t bytes) override;
   double CanarySeconds() override { return work_.canary->Run(); }
   /// Threads, red zones, return code: what shows on any call.
   std::optional<Failure> CheckTraces() const;
@@ -199,15 +199,15 @@ bool Kernel::Run(std::int64_t calls) {
   work_.report->call_started = start;
   for (std::int64_t i = 0; i < calls && code_ == 0; ++i) {
     code_ = loaded_->entry.run(arguments_.data(), workspace_.data(),
-                   pool_ == nullptr ? nullptr : TwPoolParallel(pool_.get()));
+                               pool_ == nullptr ? nullptr : TwPoolParallel(pool_.get()));
   }
   work_.report->call_started = 0;
   last_call_seconds_ = (clock_.MonotonicSeconds() - start) / static_cast<double>(calls);
   return code_ == 0;
 }
 
-void Kernel::Flush() {
-  if (flush_.empty()) flush_.resize(kFlushBytes);
+void Kernel::Flush(std::int64_t bytes) {
+  flush_.resize(static_cast<std::size_t>(bytes));
   for (std::size_t i = 0; i < flush_.size(); i += 64) ++flush_[i];
 }
 
@@ -217,9 +217,8 @@ std::optional<Failure> Kernel::CheckTraces() const {
                                             PhaseText(work_.report->phase)};
   }
   if (CountThreads() > threads_before_) {
-    return Failure{Outcome::kRunFailed,
-                   "a thread of the kernel still ran after it had returned" +
-                       PhaseText(work_.report->phase)};
+    return Failure{Outcome::kRunFailed, "a thread of the kernel still ran after it had returned" +
+                                            PhaseText(work_.report->phase)};
   }
   for (const KnownMemory& known : known_) {
     const std::int64_t damage = known.memory->FindDamage();
@@ -265,8 +264,8 @@ std::optional<Failure> Kernel::CheckOutput(InputSet set, RunReply& reply) const 
   reply.max_abs_error = std::max(reply.max_abs_error, comparison.max_abs_error);
   if (comparison.ok) return std::nullopt;
   const std::int64_t at = std::max<std::int64_t>(comparison.first_bad, 0);
-  const std::string where = "element " + std::to_string(at) + " of " +
-                            std::to_string(expected.elements());
+  const std::string where =
+      "element " + std::to_string(at) + " of " + std::to_string(expected.elements());
   const std::byte* place = result->data() + at * result->dtype().bytes();
   const bool untouched = std::all_of(place, place + result->dtype().bytes(), [&](std::byte b) {
     return b == static_cast<std::byte>(poison_);
@@ -276,8 +275,7 @@ std::optional<Failure> Kernel::CheckOutput(InputSet set, RunReply& reply) const 
                    where + " was not written" + PhaseText(work_.report->phase)};
   }
   char values[96];
-  std::snprintf(values, sizeof(values), " is %.9g, expected %.9g", result->At(at),
-                expected.At(at));
+  std::snprintf(values, sizeof(values), " is %.9g, expected %.9g", result->At(at), expected.At(at));
   return Failure{Outcome::kWrongResult, where + values + PhaseText(work_.report->phase)};
 }
 
@@ -345,8 +343,8 @@ void Course::TakeAll() {
   kernel_.SelectInputs(InputSet::kRandom);
   (void)kernel_.Run(1);  // warm-up: the random set's tensors come back into the caches
   call_seconds_ = kernel_.last_call_seconds();
-  samples_ = TakeSamples(kernel_, clock_, gate_, work_.sampling, call_seconds_,
-                         work_.item->best_seconds);
+  samples_ =
+      TakeSamples(kernel_, clock_, gate_, work_.sampling, call_seconds_, work_.item->best_seconds);
 }
 
 /// A race: the runner says when this candidate takes its next slice.
@@ -354,6 +352,7 @@ void Course::ServeSlices() {
   work_.report->phase = Phase::kTiming;
   kernel_.SelectInputs(InputSet::kRandom);
   Send("1\n");
+  samples_.interleaved = true;
   char command = 0;
   while (::read(work_.command_fd, &command, 1) == 1 && command == 's') {
     (void)kernel_.Run(1);  // the others' tensors were in the caches
@@ -363,7 +362,7 @@ void Course::ServeSlices() {
     reply_.canaries.insert(reply_.canaries.end(), samples_.canaries.begin(),
                            samples_.canaries.end());
     if (samples_.failed) return;
-    const bool some = samples_.quiet.size() >= kRaceSamples;
+    const bool some = samples_.all.size() >= kRaceSamples;
     Send(ShortestDouble(some ? samples_.estimate().noise : 1) + "\n");
   }
 }
@@ -371,8 +370,7 @@ void Course::ServeSlices() {
 void Course::Finish() {
   const Estimate estimate = samples_.estimate();
   reply_.samples = samples_.all;
-  reply_.canaries.insert(reply_.canaries.end(), samples_.canaries.begin(),
-                         samples_.canaries.end());
+  reply_.canaries.insert(reply_.canaries.end(), samples_.canaries.begin(), samples_.canaries.end());
   reply_.value = estimate.value;
   reply_.noise = estimate.noise;
   reply_.timing_seconds = samples_.seconds;
@@ -408,7 +406,8 @@ void RunChild(const ChildWork& work) {
   if (::getppid() != work.runner_pid) ::_exit(1);  // it went before the line above
   ::setpgid(0, 0);
   ::signal(SIGPIPE, SIG_IGN);
-  // On the heap and never destroyed: at the end the process just ends, whatever the kernel did to it.
+  // On the heap and never destroyed: at the end the process just ends, whatever the kernel did to
+  // it.
   auto* course = std::make_unique<Course>(work).release();
   course->Follow();
   ::_exit(0);

@@ -10,19 +10,19 @@
 #include "measure/workbench.h"
 #include "src/base/subprocess.h"
 
-// One candidate runs in a process of its own, forked from the runner: whatever it overwrites, leaves
-// running or takes with it is gone afterwards, and the runner keeps its tensors.
+// One candidate runs in a process of its own, forked from the runner: whatever it overwrites,
+// leaves running or takes with it is gone afterwards, and the runner keeps its tensors.
 
 namespace tilewright::measure {
 
 /// What a candidate is doing; part of the reason when it does not come back.
 enum class Phase : std::int32_t {
   kLoading = 0,
-  kRandom = 1,     ///< the three verifications, in the order of InputSet
+  kRandom = 1,  ///< the three verifications, in the order of InputSet
   kExtreme = 2,
   kZeroPoint = 3,
   kTiming = 4,
-  kFinal = 5,      ///< verification after timing
+  kFinal = 5,  ///< verification after timing
 };
 
 /// Memory shared by the runner and the child, so that a child that dies has told where.
@@ -38,7 +38,7 @@ struct ChildReport {
   std::atomic<std::int64_t> offset{0};    ///< bytes from that parameter's start
   std::atomic<std::int64_t> bytes{0};     ///< of that parameter
   std::atomic<std::uint64_t> address{0};
-  std::atomic<int> system_call{-1};       ///< SIGSYS: the number of the forbidden call
+  std::atomic<int> system_call{-1};  ///< SIGSYS: the number of the forbidden call
 };
 
 /// Stands for the kernel's workspace in ChildReport::parameter.
@@ -53,14 +53,14 @@ struct ChildWork {
   ChildReport* report = nullptr;
   std::int64_t memory_bytes = 0;  ///< it may allocate beyond what the runner has; 0 = no limit
   int runner_pid = -1;
-  int result_fd = -1;             ///< where lines go
-  int command_fd = -1;            ///< -1: takes samples until settled; else see ServeSlices
+  int result_fd = -1;   ///< where lines go
+  int command_fd = -1;  ///< -1: takes samples until settled; else see ServeSlices
 };
 
 /// Loads, verifies, times and verifies again; writes a line with the RunReply. With a command_fd it
-/// writes a line after the first verification, then answers each byte 's' with a slice and a line (the
-/// noise so far, relative; 1 for unknown), and anything else (or the end) with the last verification and the reply.
-/// Never returns.
+/// writes a line after the first verification, then answers each byte 's' with a slice and a line
+/// (the noise so far, relative; 1 for unknown), and anything else (or the end) with the last
+/// verification and the reply. Never returns.
 [[noreturn]] void RunChild(const ChildWork& work);
 
 /// One line on how a child ended that sent no reply.

@@ -54,8 +54,7 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
   if (signal == SIGSYS) report.system_call = info->si_syscall;
   if (handler_state.address_space_limit > 0) {
     constexpr std::int64_t kNearlySpent = std::int64_t{64} << 20;
-    report.memory_spent =
-        AddressSpaceBytes() + kNearlySpent > handler_state.address_space_limit;
+    report.memory_spent = AddressSpaceBytes() + kNearlySpent > handler_state.address_space_limit;
   }
   ::_exit(kCrashExitCode);
 }
@@ -109,7 +108,7 @@ void CatchCrashes(ChildReport* report, const std::vector<KnownMemory>* known,
     alternative.ss_size = kHandlerStackBytes;
     ::sigaltstack(&alternative, nullptr);
   }
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_sigaction = &OnSignal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP}) {
@@ -119,12 +118,18 @@ void CatchCrashes(ChildReport* report, const std::vector<KnownMemory>* known,
 
 std::string PhaseText(Phase phase) {
   switch (phase) {
-    case Phase::kLoading: return " while being loaded";
-    case Phase::kRandom: return " (random inputs)";
-    case Phase::kExtreme: return " (extreme inputs)";
-    case Phase::kZeroPoint: return " (zero-point inputs)";
-    case Phase::kTiming: return " (while timed)";
-    case Phase::kFinal: return " (after timing)";
+    case Phase::kLoading:
+      return " while being loaded";
+    case Phase::kRandom:
+      return " (random inputs)";
+    case Phase::kExtreme:
+      return " (extreme inputs)";
+    case Phase::kZeroPoint:
+      return " (zero-point inputs)";
+    case Phase::kTiming:
+      return " (while timed)";
+    case Phase::kFinal:
+      return " (after timing)";
   }
   return {};
 }

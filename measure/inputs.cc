@@ -35,8 +35,8 @@ void WithElementType(DataType dtype, const Body& body) {
 /// a range in which sums of a few do not overflow.
 constexpr std::int64_t kWideRange = 1 << 15;
 constexpr std::int64_t kWideExtreme = 1 << 24;
-/// Extreme floats: data this much larger and weights this much smaller than 1, so that their products
-/// are ordinary again, but not in a type of fewer exponent bits.
+/// Extreme floats: data this much larger and weights this much smaller than 1, so that their
+/// products are ordinary again, but not in a type of fewer exponent bits.
 constexpr double kFarScale = 0x1p+40;
 
 template <typename T>
@@ -56,10 +56,9 @@ T ExtremeElement(std::uint32_t bits24) {
   if constexpr (std::is_floating_point_v<T>) {
     // Both signs, both zeros, a small number and a subnormal. No infinities, whose differences are
     // NaN, and no magnitudes so far apart that float32 sums depend on their order.
-    constexpr std::array<T, 8> kValues = {static_cast<T>(1),   static_cast<T>(-1),
-                                          static_cast<T>(0.5), static_cast<T>(-0.5),
-                                          static_cast<T>(0),   static_cast<T>(-0.0),
-                                          static_cast<T>(0x1p-10), static_cast<T>(-1e-39)};
+    constexpr std::array<T, 8> kValues = {
+        static_cast<T>(1), static_cast<T>(-1),   static_cast<T>(0.5),     static_cast<T>(-0.5),
+        static_cast<T>(0), static_cast<T>(-0.0), static_cast<T>(0x1p-10), static_cast<T>(-1e-39)};
     return kValues[bits24 % kValues.size()];
   } else {
     using Limits = std::numeric_limits<T>;
@@ -67,8 +66,8 @@ T ExtremeElement(std::uint32_t bits24) {
     const T lowest = narrow ? Limits::min() : static_cast<T>(Limits::is_signed ? -kWideExtreme : 0);
     const T highest = narrow ? Limits::max() : static_cast<T>(kWideExtreme);
     // Mostly the two ends, so that long sums reach far.
-    const std::array<T, 8> values = {lowest,  highest, lowest,          highest,
-                                     highest, lowest,  static_cast<T>(0), static_cast<T>(1)};
+    const std::array<T, 8> values = {lowest, highest,           lowest,           highest, highest,
+                                     lowest, static_cast<T>(0), static_cast<T>(1)};
     return values[bits24 % values.size()];
   }
 }
@@ -119,9 +118,12 @@ Result<std::int64_t> OutputChannels(const Workload& workload) {
 
 std::string_view InputSetName(InputSet set) {
   switch (set) {
-    case InputSet::kRandom: return "random";
-    case InputSet::kExtreme: return "extreme";
-    case InputSet::kZeroPoint: return "zero-point";
+    case InputSet::kRandom:
+      return "random";
+    case InputSet::kExtreme:
+      return "extreme";
+    case InputSet::kZeroPoint:
+      return "zero-point";
   }
   return "unknown";
 }
@@ -163,8 +165,8 @@ Result<ExpectedResults> EvaluateExpected(const Workload& workload, const Epilogu
     TW_RETURN_IF_ERROR(inputs);
     std::vector<const Tensor*> operands;
     for (const Tensor& operand : inputs->operands) operands.push_back(&operand);
-    auto result = EvaluateAnchor(workload, epilogue, inputs->data, inputs->weight, operands,
-                                 threads);
+    auto result =
+        EvaluateAnchor(workload, epilogue, inputs->data, inputs->weight, operands, threads);
     TW_RETURN_IF_ERROR(result);
     expected[static_cast<std::size_t>(set)] = *std::move(result);
   }

@@ -12,9 +12,9 @@ namespace tilewright::measure {
 
 /// A candidate on its way to becoming a trial.
 struct Request {
-  std::uint64_t ticket = 0;   ///< chosen by the caller, returned with the trial
+  std::uint64_t ticket = 0;  ///< chosen by the caller, returned with the trial
   Candidate candidate;
-  double best_seconds = 0;    ///< best verified value of the task so far; 0 if none: limits follow it
+  double best_seconds = 0;  ///< best verified value of the task so far; 0 if none: limits follow it
   std::int64_t attempt = 0;
 };
 
@@ -26,10 +26,10 @@ struct Reply {
 /// Where the wall time went, in seconds since the measurer started.
 struct TimeSplit {
   double wall_seconds = 0;
-  double runner_busy_seconds = 0;   ///< a runner works on a candidate (load, verify, time)
-  double runner_timing_seconds = 0; ///< of it: samples being taken
-  double builder_busy_seconds = 0;  ///< at least one build under way
-  double idle_seconds = 0;          ///< neither a build nor a run under way
+  double runner_busy_seconds = 0;    ///< a runner works on a candidate (load, verify, time)
+  double runner_timing_seconds = 0;  ///< of it: samples being taken
+  double builder_busy_seconds = 0;   ///< at least one build under way
+  double idle_seconds = 0;           ///< neither a build nor a run under way
 };
 
 /// Compiles and times candidates, several at once: Submit queues, Next hands out what is finished.

@@ -345,6 +345,7 @@ Json ToJson(const RunWorkerSettings& settings) {
   const SamplingSettings& sampling = settings.sampling;
   return Json{{"type", "configure"},
               {"cache_bytes", settings.cache_bytes},
+              {"race_flush_bytes", settings.race_flush_bytes},
               {"memory_bytes", settings.memory_bytes},
               {"batch_seconds", sampling.batch_seconds},
               {"slice_seconds", sampling.slice_seconds},
@@ -356,7 +357,7 @@ Json ToJson(const RunWorkerSettings& settings) {
               {"cutoff_factor", sampling.cutoff_factor},
               {"settled_samples", sampling.settled_samples},
               {"max_samples", sampling.max_samples},
-              {"flush_cache", sampling.flush_cache}};
+              {"flush_bytes", sampling.flush_bytes}};
 }
 
 Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
@@ -364,6 +365,7 @@ Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
   RunWorkerSettings settings;
   SamplingSettings& sampling = settings.sampling;
   settings.cache_bytes = fields.Integer("cache_bytes");
+  settings.race_flush_bytes = fields.Integer("race_flush_bytes");
   settings.memory_bytes = fields.Integer("memory_bytes");
   sampling.batch_seconds = fields.Number("batch_seconds");
   sampling.slice_seconds = fields.Number("slice_seconds");
@@ -375,7 +377,7 @@ Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
   sampling.cutoff_factor = fields.Number("cutoff_factor");
   sampling.settled_samples = static_cast<int>(fields.Integer("settled_samples"));
   sampling.max_samples = static_cast<int>(fields.Integer("max_samples"));
-  sampling.flush_cache = fields.Flag("flush_cache");
+  sampling.flush_bytes = fields.Integer("flush_bytes");
   return Finish(fields, settings);
 }
 

@@ -51,12 +51,12 @@ struct BuildOrder {
 
 /// Builder to supervisor, for both orders.
 struct BuildReply {
-  std::uint64_t ticket = 0;      ///< 0 for a PrepareOrder
-  std::string reference;         ///< path, for a PrepareOrder
+  std::uint64_t ticket = 0;  ///< 0 for a PrepareOrder
+  std::string reference;     ///< path, for a PrepareOrder
   Outcome outcome = Outcome::kOk;
   std::string reason;
   double seconds = 0;
-  KernelSpec kernel;             ///< if ok and a BuildOrder
+  KernelSpec kernel;  ///< if ok and a BuildOrder
 };
 
 /// Supervisor to runner: time these kernels; more than one means interleaved.

@@ -81,8 +81,7 @@ struct ProcessMeasurer::Impl {
   std::thread thread;
 };
 
-Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(
-    ProcessMeasurerSettings settings) {
+Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurerSettings settings) {
   TW_CHECK(!settings.build_command.empty() && !settings.run_command.empty());
   for (const char* root : {"/dev/shm", "/tmp"}) RemoveStaleFolders(root);
   auto folder = TemporaryFolder::Create(std::string(kFolderPrefix) + std::to_string(::getpid()));
@@ -125,9 +124,8 @@ Status ProcessMeasurer::SubmitWithFault(Request request, const Fault& fault) {
 Result<std::optional<Reply>> ProcessMeasurer::Next(double timeout_seconds) {
   Mailbox& mailbox = impl_->mailbox;
   std::unique_lock lock(mailbox.mutex);
-  mailbox.changed.wait_for(lock, std::chrono::duration<double>(timeout_seconds), [&] {
-    return !mailbox.finished.empty() || !mailbox.broken.ok();
-  });
+  mailbox.changed.wait_for(lock, std::chrono::duration<double>(timeout_seconds),
+                           [&] { return !mailbox.finished.empty() || !mailbox.broken.ok(); });
   if (!mailbox.finished.empty()) {
     std::optional<Reply> reply(std::move(mailbox.finished.front()));
     mailbox.finished.pop_front();
@@ -155,9 +153,8 @@ double ProcessMeasurer::resolution() const {
   constexpr double kWaitSeconds = 20;
   Mailbox& mailbox = impl_->mailbox;
   std::unique_lock lock(mailbox.mutex);
-  mailbox.changed.wait_for(lock, std::chrono::duration<double>(kWaitSeconds), [&] {
-    return mailbox.greeting.has_value() || !mailbox.broken.ok();
-  });
+  mailbox.changed.wait_for(lock, std::chrono::duration<double>(kWaitSeconds),
+                           [&] { return mailbox.greeting.has_value() || !mailbox.broken.ok(); });
   return mailbox.greeting ? mailbox.greeting->resolution : 0;
 }
 
@@ -175,9 +172,8 @@ Result<std::vector<Trial>> ProcessMeasurer::Race(const std::vector<Candidate>& f
     mailbox.race.push_back(std::move(job));
   }
   impl_->Wake();
-  mailbox.changed.wait(lock, [&] {
-    return mailbox.race_result.has_value() || !mailbox.broken.ok();
-  });
+  mailbox.changed.wait(lock,
+                       [&] { return mailbox.race_result.has_value() || !mailbox.broken.ok(); });
   if (!mailbox.race_result) return mailbox.broken;
   return *std::exchange(mailbox.race_result, std::nullopt);
 }

@@ -15,12 +15,13 @@ struct ProcessMeasurerSettings {
   /// How to start the workers: this program, then the words that make it call BuildWorkerMain(0, 1)
   /// and RunWorkerMain(0, 1).
   std::vector<std::string> build_command, run_command;
-  int builders = 0;              ///< 0: one per core that is not the runner's, at least 1, at most 8
-  int queue_limit = 4;           ///< built kernels waiting for the runner, builds under way included
+  int builders = 0;     ///< 0: one per core that is not the runner's, at least 1, at most 8
+  int queue_limit = 4;  ///< built kernels waiting for the runner, builds under way included
   double build_limit_seconds = 10;
   double prepare_limit_seconds = 900;  ///< for the reference results of one workload
   std::int64_t builder_memory_bytes = std::int64_t{6} << 30;  ///< address space; 0 = no limit
-  int builds_per_worker = 2000;  ///< then the builder is started anew, so that its memory stays flat
+  int builds_per_worker =
+      2000;  ///< then the builder is started anew, so that its memory stays flat
   /// Where reference results are kept between jobs; empty: in the measurer's own temporary folder.
   std::string reference_folder;
   RunWorkerSettings runner;
@@ -32,7 +33,7 @@ struct ProcessMeasurerSettings {
 /// The runner has the last core, builders the others; for kernels of several threads builders stop
 /// while the runner works.
 class ProcessMeasurer final : public Measurer {
- struct Impl;
+  struct Impl;
 
  public:
   /// Starts the thread; workers start at once and calibrate while the first builds go on.

@@ -11,7 +11,7 @@
 namespace tilewright::measure {
 namespace {
 
-constexpr int kRounds = 60;
+constexpr int kRounds = 40;
 constexpr double kSecondsEach = 0.5;
 /// A third of what one candidate alone has to reach: a race decides between close ones.
 constexpr double kSettledNoise = 0.003;

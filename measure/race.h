@@ -11,10 +11,10 @@ namespace tilewright::measure {
 /// What a race needs of the runner: the settings of one candidate's process.
 using MakeWork = std::function<ChildWork(const RunOrder::Item&, const Workbench::Setup&)>;
 
-/// Runs all items, each in a process of its own, one slice of samples each in turns and starting with
-/// another one in each round: what disturbs the machine meanwhile disturbs all of them alike. Ends
-/// when the noise of all has settled, or after half a second for each.
-/// returns one reply per item, in order.
+/// Runs all items, each in a process of its own, one slice of samples each in turns and starting
+/// with another one in each round: what disturbs the machine meanwhile disturbs all of them alike.
+/// Ends when the noise of all has settled, or after half a second for each. returns one reply per
+/// item, in order.
 std::vector<RunReply> RunRace(const std::vector<RunOrder::Item>& items, Workbench& workbench,
                               const MakeWork& make_work);
 

@@ -86,7 +86,9 @@ Status Runner::Run(const RunOrder& order) {
   } else {
     replies = RunRace(order.items, workbench_,
                       [this](const RunOrder::Item& item, const Workbench::Setup& setup) {
-                        return WorkFor(item, setup);
+                        ChildWork work = WorkFor(item, setup);
+                        work.sampling.flush_bytes = settings_.race_flush_bytes;
+                        return work;
                       });
   }
   for (RunReply& reply : replies) {

@@ -8,7 +8,7 @@ namespace {
 
 /// Calls in one sample: enough for the clock; one where the caches are emptied before each.
 std::int64_t BatchOf(const SamplingSettings& settings, double call_seconds) {
-  if (settings.flush_cache || call_seconds <= 0) return 1;
+  if (settings.flush_bytes > 0 || call_seconds <= 0) return 1;
   const double calls = std::ceil(settings.batch_seconds / call_seconds);
   return static_cast<std::int64_t>(std::clamp(calls, 1.0, 1e6));
 }
@@ -38,8 +38,8 @@ bool IsClearlyWorse(const SamplingSettings& settings, const SampleSet& set, doub
 }
 
 double BudgetSeconds(const SamplingSettings& settings, const SampleSet& set, double best_seconds) {
-  const bool contender = best_seconds <= 0 ||
-                         set.estimate().value <= settings.contender_factor * best_seconds;
+  const bool contender =
+      best_seconds <= 0 || set.estimate().value <= settings.contender_factor * best_seconds;
   const double budget = contender ? settings.contender_budget_seconds : settings.budget_seconds;
   return set.quiet.empty() ? 2 * budget : budget;
 }
@@ -54,7 +54,7 @@ void TakeSlice(Subject& subject, Clock& clock, QuietGate& gate, const SamplingSe
   const std::size_t first = set.all.size();
   double spent = 0;
   do {
-    if (settings.flush_cache) subject.Flush();
+    if (settings.flush_bytes > 0) subject.Flush(settings.flush_bytes);
     const double start = clock.MonotonicSeconds();
     if (!subject.Run(batch)) {
       set.failed = true;

@@ -10,19 +10,21 @@ namespace tilewright::measure {
 
 /// How one candidate is timed.
 struct SamplingSettings {
-  double batch_seconds = 50e-6;    ///< least duration of one sample: the clock ticks in about 50 ns
-  double slice_seconds = 2e-3;     ///< samples between two canaries
-  double budget_seconds = 0.015;   ///< for a candidate that is not near the best
-  double contender_budget_seconds = 0.04;  ///< for one that may be the best
-  double contender_factor = 1.1;   ///< "near the best": at most this multiple of it
-  double settled_noise = 0.01;     ///< stop when the interval's half-width is below this
-  double worse_factor = 1.15;      ///< stop when the interval lies above this multiple of the best
-  double cutoff_factor = 3;        ///< stop after one slice above this multiple of the best
-  int settled_samples = 8;         ///< least number of quiet samples to call settled
+  double batch_seconds = 50e-6;   ///< least duration of one sample: the clock ticks in about 50 ns
+  double slice_seconds = 2e-3;    ///< samples between two canaries
+  double budget_seconds = 0.015;  ///< for a candidate that is not near the best
+  double contender_budget_seconds = 0.032;  ///< for one that may be the best
+  double contender_factor = 1.05;           ///< "near the best": at most this multiple of it
+  double settled_noise = 0.01;              ///< stop when the interval's half-width is below this
+  double worse_factor = 1.15;  ///< stop when the interval lies above this multiple of the best
+  double cutoff_factor = 3;    ///< stop after one slice above this multiple of the best
+  int settled_samples = 8;     ///< least number of quiet samples to call settled
   int max_samples = 500;
   /// Settled or not, go on this long: nothing else waits for the runner.
   double patience_seconds = 0;
-  bool flush_cache = false;        ///< empty the caches before each sample, outside the timed region
+  /// Other memory touched before each sample, outside the timed region: what fits a cache of that
+  /// size is no longer in it. 0: none.
+  std::int64_t flush_bytes = 0;
 };
 
 /// What is timed. Not thread-safe.
@@ -31,21 +33,23 @@ class Subject {
   virtual ~Subject() = default;
   /// Runs the kernel `calls` times; false if it reported an error (sampling stops).
   virtual bool Run(std::int64_t calls) = 0;
-  /// Removes the kernel's data from the caches.
-  virtual void Flush() = 0;
+  /// Touches so much other memory.
+  virtual void Flush(std::int64_t bytes) = 0;
   /// Runs the canary once and returns its duration.
   virtual double CanarySeconds() = 0;
 };
 
 struct SampleSet {
-  std::vector<double> all;        ///< seconds per call, in order
-  std::vector<double> quiet;      ///< those of slices between two quiet canaries
-  std::vector<double> canaries;   ///< durations, in order
-  double seconds = 0;             ///< spent sampling, canaries included
-  bool failed = false;            ///< Run returned false
-  bool clearly_worse = false;     ///< cut off against the best
-  /// From the quiet samples where there are any, else from all.
-  Estimate estimate() const { return EstimateOf(quiet.empty() ? all : quiet); }
+  std::vector<double> all;       ///< seconds per call, in order
+  std::vector<double> quiet;     ///< those of slices between two quiet canaries
+  std::vector<double> canaries;  ///< durations, in order
+  double seconds = 0;            ///< spent sampling, canaries included
+  bool failed = false;           ///< Run returned false
+  bool clearly_worse = false;    ///< cut off against the best
+  bool interleaved = false;      ///< in turns with others, who met the same disturbances
+  /// From the quiet samples where there are any, else from all; from all of a race, where the few
+  /// quiet ones would be other moments for each.
+  Estimate estimate() const { return EstimateOf(quiet.empty() || interleaved ? all : quiet); }
 };
 
 /// One slice of samples between two canaries, added to `set`. call_seconds: estimate of one call.

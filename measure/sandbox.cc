@@ -31,8 +31,8 @@ constexpr sock_filter kAllow = Statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 
 /// System calls that are refused outright.
 constexpr std::array<std::uint32_t, 14> kForbidden = {
-    SYS_fork,   SYS_vfork,   SYS_execve, SYS_execveat, SYS_ptrace,   SYS_socket,   SYS_connect,
-    SYS_unlink, SYS_rename,  SYS_rmdir,  SYS_unlinkat, SYS_renameat, SYS_truncate, SYS_setsid};
+    SYS_fork,   SYS_vfork,  SYS_execve, SYS_execveat, SYS_ptrace,   SYS_socket,   SYS_connect,
+    SYS_unlink, SYS_rename, SYS_rmdir,  SYS_unlinkat, SYS_renameat, SYS_truncate, SYS_setsid};
 
 }  // namespace
 

@@ -55,17 +55,14 @@ Estimate EstimateOf(std::span<const double> samples) {
 }
 
 double ResolutionOf(std::span<const double> values) {
-  double sum = 0;
-  int pairs = 0;
+  std::vector<double> differences;
   for (std::size_t i = 0; i + 1 < values.size(); i += 2) {
     const double mean = (values[i] + values[i + 1]) / 2;
-    if (mean <= 0) continue;
-    const double difference = (values[i] - values[i + 1]) / mean;
-    sum += difference * difference;
-    ++pairs;
+    if (mean > 0) differences.push_back(std::abs(values[i] - values[i + 1]) / mean);
   }
-  // 1.96 standard deviations of a difference whose mean is zero by construction.
-  return pairs == 0 ? 0 : 1.96 * std::sqrt(sum / pairs);
+  // 1.96 standard deviations of a difference whose mean is zero by construction. The median tells
+  // them from a single pair that something else disturbed; 1.4826 is for normal differences.
+  return 1.96 * 1.4826 * Median(differences);
 }
 
 void QuietGate::Add(double now, double canary_seconds) {

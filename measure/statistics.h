@@ -35,9 +35,9 @@ double ResolutionOf(std::span<const double> values);
 class QuietGate {
  public:
   struct Settings {
-    double tolerance = 0.06;     ///< a canary at most this much above the quiet time is quiet
-    double bucket_seconds = 1;   ///< one fastest time is kept per bucket
-    int buckets = 60;            ///< how long a fast time is remembered: clocks drift
+    double tolerance = 0.06;    ///< a canary at most this much above the quiet time is quiet
+    double bucket_seconds = 1;  ///< one fastest time is kept per bucket
+    int buckets = 60;           ///< how long a fast time is remembered: clocks drift
   };
   QuietGate() = default;
   explicit QuietGate(const Settings& settings) : settings_(settings) {}

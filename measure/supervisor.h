@@ -21,9 +21,9 @@ namespace tilewright::measure {
 struct Job {
   Request request;
   Fault fault;
-  bool racing = false;      ///< waits for the others of its race instead of being timed alone
-  Trial trial;              ///< filled on the way
-  KernelSpec kernel;        ///< once built
+  bool racing = false;  ///< waits for the others of its race instead of being timed alone
+  Trial trial;          ///< filled on the way
+  KernelSpec kernel;    ///< once built
 };
 
 /// What the caller's thread and the supervising thread share. Everything is guarded by `mutex`.
@@ -32,12 +32,12 @@ struct Mailbox {
   std::condition_variable changed;
   std::deque<Job> incoming;
   std::deque<Reply> finished;
-  std::vector<Job> race;            ///< to be raced; taken by the supervisor
+  std::vector<Job> race;  ///< to be raced; taken by the supervisor
   std::optional<std::vector<Trial>> race_result;
   std::optional<Greeting> greeting;
   TimeLedger ledger{0};
   std::vector<int> worker_pids;
-  Status broken;                    ///< not ok: nothing more will come
+  Status broken;  ///< not ok: nothing more will come
   bool stop = false;
 };
 
@@ -109,16 +109,16 @@ class Supervisor {
   SystemClock clock_;
   std::deque<Worker> workers_;  // builders, then the reference maker, then the runner
   std::map<std::uint64_t, Job> jobs_;
-  std::map<std::string, Reference> references_;       // by path
+  std::map<std::string, Reference> references_;         // by path
   std::map<std::string, std::string> reference_paths_;  // by workload and epilogue
   std::deque<std::uint64_t> to_build_, to_run_;
-  std::vector<std::uint64_t> racing_;   // in the caller's order; empty when there is no race
+  std::vector<std::uint64_t> racing_;  // in the caller's order; empty when there is no race
   std::vector<Trial> race_trials_;
-  std::size_t race_waiting_ = 0;        // racers not built yet
+  std::size_t race_waiting_ = 0;  // racers not built yet
   bool race_running_ = false;
   bool runner_greeted_ = false;
   std::uint64_t next_id_ = 1;
-  double build_seconds_ = 0;            // a usual build: a moving average
+  double build_seconds_ = 0;  // a usual build: a moving average
   int failures_in_a_row_ = 0;
   bool broken_ = false;
 };

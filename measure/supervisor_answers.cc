@@ -1,5 +1,5 @@
-// The second half of the supervisor's loop (supervisor.cc): what workers answer, what becomes of the
-// candidate a worker was lost with, and how jobs end.
+// The second half of the supervisor's loop (supervisor.cc): what workers answer, what becomes of
+// the candidate a worker was lost with, and how jobs end.
 
 #include <poll.h>
 #include <unistd.h>
@@ -210,8 +210,8 @@ void Supervisor::LoseBuild(Worker& worker, const std::string& why, bool timed_ou
 void Supervisor::LoseRun(Worker& worker, const std::string& why, bool timed_out) {
   runner_greeted_ = false;
   PauseBuilders(false);
-  const std::string reason = timed_out ? "the runner did not answer in time"
-                                       : OneLine("the runner was lost: " + why);
+  const std::string reason =
+      timed_out ? "the runner did not answer in time" : OneLine("the runner was lost: " + why);
   const Outcome outcome = timed_out ? Outcome::kRunTimeout : Outcome::kDeviceLost;
   if (race_running_) {
     for (std::uint64_t id : std::vector<std::uint64_t>(racing_)) {

@@ -9,8 +9,8 @@ class TimeLedger {
  public:
   /// now: monotonic seconds, the start.
   explicit TimeLedger(double now) : start_(now), last_(now) {}
-  /// From `now` on: whether a runner works on a candidate, whether a build is under way, and whether
-  /// the device is being prepared (calibrated), which is neither and not idle.
+  /// From `now` on: whether a runner works on a candidate, whether a build is under way, and
+  /// whether the device is being prepared (calibrated), which is neither and not idle.
   void Set(double now, bool running, bool building, bool preparing);
   void AddTiming(double seconds) { split_.runner_timing_seconds += seconds; }
   /// The split up to `now`.

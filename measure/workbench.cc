@@ -125,19 +125,17 @@ Result<const GuardedMemory*> Workbench::FindInput(const KernelSpec& kernel, cons
   const bool is_weight = parameter == 1 || (parameter == 2 && kernel.form.shift_data);
   const std::size_t kept_as = is_data ? set : is_weight ? WeightSet(set) : set;
   const std::string& layout = is_data ? kernel.form.data : kernel.form.output;
-  const std::string key = SourceKey(kernel) + "\n" + std::to_string(kept_as) + "/" +
-                          std::to_string(parameter) + "/" +
-                          (is_weight ? FormKey(kernel.form) : layout) + "/" +
-                          kernel.parameters[parameter].ToString();
+  const std::string key =
+      SourceKey(kernel) + "\n" + std::to_string(kept_as) + "/" + std::to_string(parameter) + "/" +
+      (is_weight ? FormKey(kernel.form) : layout) + "/" + kernel.parameters[parameter].ToString();
   auto found = pieces_.find(key);
   if (found == pieces_.end()) {
     auto tensor = MakeParameter(kernel, source, set, parameter);
     TW_RETURN_IF_ERROR(tensor);
     const TensorType& wanted = kernel.parameters[parameter];
     if (tensor->bytes() != wanted.bytes() || tensor->dtype() != wanted.dtype) {
-      return InvalidArgument("parameter " + std::to_string(parameter) + " is " +
-                             wanted.ToString() + ", the workload gives " +
-                             tensor->type().ToString());
+      return InvalidArgument("parameter " + std::to_string(parameter) + " is " + wanted.ToString() +
+                             ", the workload gives " + tensor->type().ToString());
     }
     auto memory = GuardedMemory::Create(tensor->bytes());
     TW_RETURN_IF_ERROR(memory);
@@ -174,8 +172,7 @@ Status Workbench::FindExpected(const KernelSpec& kernel, const Source& source, S
         SourceKey(kernel) + "\n" + std::to_string(set) + "/" + setup.output_layout;
     auto found = expected_.find(key);
     if (found == expected_.end()) {
-      auto tensor =
-          TransformLayout(source.expected[set], setup.result_layout, setup.output_layout);
+      auto tensor = TransformLayout(source.expected[set], setup.result_layout, setup.output_layout);
       TW_RETURN_IF_ERROR(tensor);
       found = expected_.emplace(key, ExpectedPiece{*std::move(tensor), now_}).first;
     }

@@ -24,7 +24,7 @@ class Workbench {
     /// Per input set, the expected result: in the kernel's output layout, or if `padded` (that
     /// layout has more elements than the result) in the workload's own.
     std::array<const Tensor*, kInputSets.size()> expected;
-    TensorType output;       ///< of the kernel's last parameter
+    TensorType output;  ///< of the kernel's last parameter
     bool padded = false;
     std::string output_layout, result_layout;
     std::vector<std::int64_t> logical;  ///< sizes of the result's dimensions if `padded`

@@ -25,8 +25,8 @@ class WorkerProcess {
   bool busy() const { return busy_; }
   void SetIdle() { busy_ = false; }
   double deadline() const { return deadline_; }
-  /// After the deadline: whether it used its time, or had it three times over. Else the deadline moves
-  /// on: the machine is busy with other things.
+  /// After the deadline: whether it used its time, or had it three times over. Else the deadline
+  /// moves on: the machine is busy with other things.
   bool IsOverdue(double now);
   double limit_seconds() const { return limit_seconds_; }
 

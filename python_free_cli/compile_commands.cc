@@ -6,11 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cost_model/xgboost_model.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tensor_file.h"
 #include "python_free_cli/tune_display.h"
 #include "records/store.h"
+#include "search/guess.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/base/thread.h"
@@ -50,6 +52,7 @@ class CompileCommand final : public Command {
     app.add_option("--on-miss", on_miss_, "What to do about operators without a record")
         ->check(CLI::IsMember({"warn", "fail"}))
         ->capture_default_str();
+    app.add_option("--model", model_, "Cost model that chooses configs where no record serves");
     app.add_option("--build-threads", build_threads_, "Kernels built at once")
         ->capture_default_str();
     app.add_flag("--seeded", seeded_, "Replace every float constant by made-up contents");
@@ -72,6 +75,15 @@ class CompileCommand final : public Command {
     options.device = ProbeHostCpu();
     options.on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
     options.build_threads = build_threads_;
+    std::unique_ptr<cost_model::XgboostModel> model_file;
+    if (!model_.empty()) {
+      auto loaded = cost_model::XgboostModel::Load(model_);
+      TW_RETURN_IF_ERROR(loaded);
+      model_file = std::move(*loaded);
+      options.guess = [&model_file](const Task& task, const Epilogue& epilogue) {
+        return search::GuessConfig(task, epilogue, *model_file);
+      };
+    }
     options.name = name_;
     auto model = Compile(std::move(*graph), options, output_);
     if (model.status().code() == StatusCode::kNotFound) {  // the input is fine, records are missing
@@ -131,6 +143,7 @@ class CompileCommand final : public Command {
   std::vector<std::string> records_;
   TargetArguments target_;
   std::string on_miss_ = "warn";
+  std::string model_;
   int build_threads_ = 2;
   bool seeded_ = false;
   bool json_ = false;
@@ -177,8 +190,8 @@ Result<ModelLibrary> OpenModel(const std::string& file, int threads) {
     auto target = Target::Parse(model->target());
     if (target.ok() && target->num_threads() == 1) {
       return InvalidArgument(fmt::format(
-          "--threads: {}, but {} was compiled for one thread; compile it with --threads {}", threads,
-          file, threads));
+          "--threads: {}, but {} was compiled for one thread; compile it with --threads {}",
+          threads, file, threads));
     }
   }
   if (threads > 0) TW_RETURN_IF_ERROR(model->SetThreads(threads));

@@ -200,10 +200,9 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
   for (const Neighbour& neighbour : neighbours) {
     if (neighbour.distance > kFarthestDoublings) break;
     impl.find_served.Bind(1, neighbour.number).Bind(2, target_number);
-    auto record = First(impl, impl.find_served,
-                        [&](std::int64_t, const DeviceFingerprint& d) {
-                          return SameClass(d, device);
-                        });
+    auto record = First(impl, impl.find_served, [&](std::int64_t, const DeviceFingerprint& d) {
+      return SameClass(d, device);
+    });
     TW_RETURN_IF_ERROR(record);
     if (!record->has_value()) continue;
     Trial& trial = (*record)->trial;
@@ -267,10 +266,9 @@ Result<Answer> Store::Query(const Workload& workload, const Target& target,
   if (*workload_number >= 0 && *target_number >= 0) {
     for (Statement* query : {&impl_->find_raced, &impl_->find_served}) {
       query->Bind(1, *workload_number).Bind(2, *target_number);
-      auto record = Finder::First(*impl_, *query,
-                                  [&](std::int64_t, const DeviceFingerprint& d) {
-                          return SameClass(d, device);
-                        });
+      auto record = Finder::First(*impl_, *query, [&](std::int64_t, const DeviceFingerprint& d) {
+        return SameClass(d, device);
+      });
       TW_RETURN_IF_ERROR(record);
       if (!record->has_value()) continue;
       Answer answer{AnswerKind::kHit, std::move(*record), 1, {}};

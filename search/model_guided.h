@@ -11,6 +11,11 @@ namespace tilewright::search {
 /// next to new ones that start from the fastest configs measured.
 std::unique_ptr<Strategy> MakeModelGuided(const StrategyContext& context);
 
+/// Adds the trials of one task as a group of rows, scored by their speed relative to the fastest.
+/// What can not be described any more (its template changed) is left out.
+void AddGroup(const Inspector& inspector, const std::vector<Told>& trials,
+              cost_model::Dataset& data);
+
 /// What a cost model learns from: the warm groups while own trials are few, then the own trials
 /// (the fastest and the newest of them where there are very many).
 cost_model::Dataset MakeDataset(const Inspector& inspector, const std::vector<Told>& own,

@@ -71,9 +71,8 @@ std::optional<int> TaskScheduler::Next() const {
 }
 
 std::int64_t TaskScheduler::untouched() const {
-  return std::count_if(tasks_.begin(), tasks_.end(), [](const State& state) {
-    return !state.retired && state.proposed == 0;
-  });
+  return std::count_if(tasks_.begin(), tasks_.end(),
+                       [](const State& state) { return !state.retired && state.proposed == 0; });
 }
 
 void TaskScheduler::Proposed(int task, std::int64_t trials) { At(task).proposed += trials; }

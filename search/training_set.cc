@@ -11,7 +11,8 @@ constexpr std::size_t kEnoughOwn = 96;
 constexpr std::size_t kMaxOwn = 2048;
 constexpr std::size_t kKeptFastest = 512;
 
-/// Adds one group; a trial that can not be described any more (its template changed) is left out.
+}  // namespace
+
 void AddGroup(const Inspector& inspector, const std::vector<Told>& trials,
               cost_model::Dataset& data) {
   double best = 0;
@@ -35,8 +36,6 @@ void AddGroup(const Inspector& inspector, const std::vector<Told>& trials,
   }
   if (rows > 0) data.group_sizes.push_back(rows);
 }
-
-}  // namespace
 
 cost_model::Dataset MakeDataset(const Inspector& inspector, const std::vector<Told>& own,
                                 const std::vector<WarmGroup>& warm) {

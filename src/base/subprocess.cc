@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace tilewright {
@@ -59,6 +60,7 @@ cpu_set_t CoreSet(const std::vector<int>& cores) {
 struct ChildPlan {
   const SubprocessOptions* options;
   char* const* arguments;
+  char* const* environment;
   cpu_set_t cores;
   int input, output, error, report;  // report: gets errno if exec fails
   int parent;
@@ -84,10 +86,26 @@ struct ChildPlan {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
-  ::execv(plan.arguments[0], plan.arguments);
+  ::execve(plan.arguments[0], plan.arguments, plan.environment);
   const int reason = errno;
   (void)!::write(plan.report, &reason, sizeof(reason));
   ::_exit(127);
+}
+
+/// This process's environment with `own` ("NAME=value") in place of variables of those names; null
+/// at the end. Refers to both.
+std::vector<char*> EnvironmentWith(std::vector<std::string>& own) {
+  std::vector<char*> all;
+  for (char** inherited = environ; *inherited != nullptr; ++inherited) {
+    const std::string_view variable = *inherited;
+    const std::string_view name = variable.substr(0, variable.find('=') + 1);
+    const bool replaced = std::any_of(
+        own.begin(), own.end(), [name](const std::string& text) { return text.starts_with(name); });
+    if (!replaced) all.push_back(*inherited);
+  }
+  for (std::string& text : own) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
 }
 
 /// Waits for exec: the pipe closes without a word if it went well.
@@ -121,8 +139,11 @@ Result<Subprocess> Subprocess::Start(const SubprocessOptions& options) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  const ChildPlan plan{&options,     arguments.data(), CoreSet(options.cores), input.read,
-                       output.write, error.write,      report.write,           ::getpid()};
+  std::vector<std::string> own = options.environment;
+  std::vector<char*> environment = EnvironmentWith(own);
+  const ChildPlan plan{&options,   arguments.data(), environment.data(), CoreSet(options.cores),
+                       input.read, output.write,     error.write,        report.write,
+                       ::getpid()};
   const pid_t pid = ::fork();
   if (pid < 0) return Unavailable("no process can be made: " + Reason());
   if (pid == 0) RunChild(plan);

@@ -26,6 +26,7 @@ std::string SignalName(int signal);
 /// Places a process is started in. A negative or zero number leaves the setting as it is inherited.
 struct SubprocessOptions {
   std::vector<std::string> command;      ///< absolute path of the program, then its arguments
+  std::vector<std::string> environment;  ///< NAME=value, instead of what is inherited
   std::vector<int> cores;                ///< cores it may run on; empty = inherited
   std::int64_t address_space_bytes = 0;  ///< RLIMIT_AS
   /// Priority of its session among all sessions (the scheduler's autogroup) and of itself: -20

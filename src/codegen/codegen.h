@@ -18,11 +18,11 @@ struct BuildTimes {
 };
 
 /// Machine code of the given programs, as text (IR, assembly) or as an ELF object. Each program
-/// becomes a `TwKernel` of its name and a `TwKernelInfo` `<name>_info` (src/runtime/abi.h). The code
-/// takes for granted that parameters do not overlap, except that an output may stand in the place of
-/// an input of which each element is read once, before the output's element there is written.
-/// Thread-safe.
-/// Errors: kUnsupported for what the target lacks; kInternal with LLVM's own words.
+/// becomes a `TwKernel` of its name and a `TwKernelInfo` `<name>_info` (src/runtime/abi.h). The
+/// code takes for granted that parameters do not overlap, except that an output may stand in the
+/// place of an input of which each element is read once, before the output's element there is
+/// written. Thread-safe. Errors: kUnsupported for what the target lacks; kInternal with LLVM's own
+/// words.
 Result<std::string> Generate(const std::vector<Program>& programs, const Target& target, Emit emit,
                              BuildTimes* times = nullptr);
 

@@ -103,11 +103,10 @@ Status WeighLayouts(const Workload& workload, const Epilogue& epilogue, const Ta
   return Status();
 }
 
-/// The kernel that a record describes.
+/// The kernel of a candidate.
 /// Errors: why it cannot be used here.
-Result<Built> KernelOf(const records::Record& record, const Workload& workload,
+Result<Built> KernelOf(const Candidate& candidate, const Workload& workload,
                        const Epilogue& epilogue, bool plain_weight, const Target& target) {
-  const Candidate& candidate = record.trial.candidate;
   const TemplateEntry* entry = FindTemplate(candidate.template_key);
   if (entry == nullptr || entry->version != candidate.template_version) {
     return NotFound("template " + candidate.template_key + " version " +
@@ -156,19 +155,31 @@ Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, 
   choice.report.answer = answer->kind;
   choice.report.expected_slowdown = answer->expected_slowdown;
   choice.report.explanation = answer->explanation;
+  const auto take = [&](const Candidate& candidate) -> Status {
+    auto built = KernelOf(candidate, workload, epilogue, plain_weight, options.target);
+    TW_RETURN_IF_ERROR(built);
+    choice.form = std::move(built->form);
+    choice.program = std::move(built->program);
+    choice.report.template_key = candidate.template_key;
+    choice.report.config = candidate.config.ToString();
+    return {};
+  };
   if (answer->record) {
-    auto built = KernelOf(*answer->record, workload, epilogue, plain_weight, options.target);
-    if (built.ok()) {
-      const Candidate& candidate = answer->record->trial.candidate;
-      choice.form = std::move(built->form);
-      choice.program = std::move(built->program);
-      choice.report.template_key = candidate.template_key;
-      choice.report.config = candidate.config.ToString();
-      choice.report.tuned = true;
+    const Status taken = take(answer->record->trial.candidate);
+    choice.report.tuned = taken.ok();
+    if (taken.ok()) return choice;
+    choice.report.answer = records::AnswerKind::kMiss;
+    choice.report.explanation += "; not usable here: " + taken.message();
+  }
+  if (options.guess) {
+    const auto guess = options.guess({workload, options.target}, epilogue);
+    const Status taken = guess.ok() ? take(*guess) : guess.status();
+    if (taken.ok()) {
+      choice.report.explanation += "; config of " + choice.report.template_key +
+                                   " that the cost model thinks best, not measured";
       return choice;
     }
-    choice.report.answer = records::AnswerKind::kMiss;
-    choice.report.explanation += "; not usable here: " + built.status().message();
+    choice.report.explanation += "; the cost model has none: " + taken.message();
   }
   TW_RETURN_IF_ERROR(ChooseDefault(workload, epilogue, plain_weight, options, choice));
   choice.report.explanation += "; default config of " + choice.report.template_key;

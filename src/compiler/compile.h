@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct CompileOptions {
   std::vector<const records::Store*> stores;
   DeviceFingerprint device;  ///< what the records must have been measured on; ProbeHostCpu()
   OnMiss on_miss = OnMiss::kWarn;
+  /// Where no record serves: a config chosen by a model without measuring, before the default one
+  /// is taken; empty: none. Errors are reported as the reason why the default config was taken.
+  std::function<Result<Candidate>(const Task&, const Epilogue&)> guess;
   int build_threads = 1;
   /// Prefix of the C functions, [A-Za-z_][A-Za-z0-9_]*; empty: made from the graph's name.
   std::string name;

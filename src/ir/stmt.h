@@ -15,9 +15,13 @@ enum class LoopKind : std::uint8_t {
   kParallel,    ///< iterations run in any order, on the runtime's threads
   kVectorized,  ///< iterations become lanes
   kUnrolled,    ///< the body is repeated in the code
-  kBlockX, kBlockY, kBlockZ,     ///< GPU grid
-  kThreadX, kThreadY, kThreadZ,  ///< GPU block
-  kVirtualThread,                ///< striped over one thread (GPU, VTA)
+  kBlockX,
+  kBlockY,
+  kBlockZ,  ///< GPU grid
+  kThreadX,
+  kThreadY,
+  kThreadZ,        ///< GPU block
+  kVirtualThread,  ///< striped over one thread (GPU, VTA)
 };
 
 enum class StmtKind : std::uint8_t {
@@ -97,9 +101,9 @@ std::string ToString(const Stmt& stmt);
 
 /// The lowered loop nest of one kernel: the only input of a back end.
 struct Program {
-  std::string name;              ///< symbol of the entry point; [A-Za-z_][A-Za-z0-9_]*
+  std::string name;                ///< symbol of the entry point; [A-Za-z_][A-Za-z0-9_]*
   std::vector<Buffer> parameters;  ///< inputs first, in the order of the kernel's signature
-  int output_count = 1;          ///< the last `output_count` parameters are written
+  int output_count = 1;            ///< the last `output_count` parameters are written
   Stmt body;
 };
 

@@ -45,8 +45,8 @@ typedef struct TwStep {
   const char* layout;   /* of the result in memory, "" if as in the source */
   int64_t result_bytes; /* in memory */
   int64_t macs;
-  int64_t bytes;        /* of inputs, constants and the result, each once */
-  int64_t flags;        /* bit 0: products of 8-bit integers */
+  int64_t bytes; /* of inputs, constants and the result, each once */
+  int64_t flags; /* bit 0: products of 8-bit integers */
 } TwStep;
 
 typedef struct TwModelState TwModelState;
@@ -63,7 +63,7 @@ typedef struct TwModel {
   int64_t step_count;
   const unsigned char* constants;
   int64_t arena_bytes;
-  int64_t threads;     /* to start with */
+  int64_t threads;      /* to start with */
   TwModelState** state; /* null until the first run */
 } TwModel;
 
@@ -71,15 +71,11 @@ typedef struct TwModel {
  *  other than 0 ends the run, which then returns it. */
 typedef int32_t (*TwObserver)(void* context, int64_t step, const void* result, double seconds);
 
-enum {
-  TW_MODEL_NO_MEMORY = 101,
-  TW_MODEL_NO_THREADS = 102,
-  TW_MODEL_NULL_POINTER = 103
-};
+enum { TW_MODEL_NO_MEMORY = 101, TW_MODEL_NO_THREADS = 102, TW_MODEL_NULL_POINTER = 103 };
 
 /** Runs a model. inputs and outputs: one pointer per tensor, of any alignment. Returns 0, one of
- *  the codes above, or what a kernel returned. observer may be null. Calls of several threads wait for
- *  each other. */
+ *  the codes above, or what a kernel returned. observer may be null. Calls of several threads wait
+ * for each other. */
 int32_t TwModelRun(const TwModel* model, const void* const* inputs, void* const* outputs,
                    TwObserver observer, void* context);
 /** Threads of the runs to come; 0 or one of the codes above. */

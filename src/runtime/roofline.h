@@ -6,10 +6,10 @@ namespace tilewright {
 
 /// What one core of this machine reaches, measured once at start (about 30 ms).
 struct MachinePeaks {
-  double float_ops_per_second = 0;  ///< fp32 FMA, two operations each, widest vectors
-  double int8_ops_per_second = 0;   ///< int8 dot product (VNNI), else the int16 one
-  double near_bytes_per_second = 0; ///< read, 512 KiB buffer (L2)
-  double far_bytes_per_second = 0;  ///< read, 8 MiB buffer (L3)
+  double float_ops_per_second = 0;   ///< fp32 FMA, two operations each, widest vectors
+  double int8_ops_per_second = 0;    ///< int8 dot product (VNNI), else the int16 one
+  double near_bytes_per_second = 0;  ///< read, 512 KiB buffer (L2)
+  double far_bytes_per_second = 0;   ///< read, 8 MiB buffer (L3)
 };
 
 /// Measures the calling thread's core. widest_bits limits the vectors (512, 256), so that the peaks

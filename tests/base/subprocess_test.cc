@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <string>
 
 namespace tilewright {
@@ -96,6 +97,16 @@ TEST(Subprocess, ItRunsWhereItIsTold) {
   EXPECT_NE(status.find("Cpus_allowed_list:\t" + std::to_string(cores.back()) + "\n"),
             std::string::npos)
       << status;
+}
+
+TEST(Subprocess, ItsEnvironmentIsTheInheritedOneButForWhatIsGiven) {
+  ASSERT_EQ(::setenv("TW_TEST_KEPT", "kept", 1), 0);
+  ASSERT_EQ(::setenv("TW_TEST_GIVEN", "inherited", 1), 0);
+  SubprocessOptions options = Command({"/bin/sh", "-c", "echo $TW_TEST_KEPT $TW_TEST_GIVEN"});
+  options.environment = {"TW_TEST_GIVEN=given"};
+  auto child = Subprocess::Start(options);
+  ASSERT_TRUE(child.ok()) << child.status().message();
+  EXPECT_EQ(ReadAll(child->output()), "kept given\n");
 }
 
 TEST(Subprocess, NamesSignals) {

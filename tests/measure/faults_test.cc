@@ -49,7 +49,8 @@ std::vector<FaultCase> KernelFaults() {
       of("sleep_for_ever", Outcome::kRunTimeout, "one call took more than 1 s (random inputs)"),
       of("memory", kRun, "out of memory"),
       of("write_past_end", kRun, "wrote out of bounds of parameter 2: 64 bytes past its end"),
-      of("write_before_start", kRun, "wrote out of bounds of parameter 2: 4 bytes before its start"),
+      of("write_before_start", kRun,
+         "wrote out of bounds of parameter 2: 4 bytes before its start"),
       of("write_far_before", kRun,
          "wrote out of bounds of parameter 2: 8000 bytes before its start"),
       of("read_past_end", kRun, "read out of bounds of parameter 0: 64 bytes past its end"),
@@ -90,14 +91,11 @@ std::vector<FaultCase> KernelFaults() {
 std::vector<FaultCase> WorkerFaults() {
   constexpr Outcome kBuild = Outcome::kBuildFailed;
   return {
-      {"builder_crash", BuilderFault("crash"), kBuild,
-       "compiler crashed: signal 11 (SIGSEGV)"},
-      {"builder_abort", BuilderFault("abort"), kBuild,
-       "compiler crashed: signal 6 (SIGABRT)"},
+      {"builder_crash", BuilderFault("crash"), kBuild, "compiler crashed: signal 11 (SIGSEGV)"},
+      {"builder_abort", BuilderFault("abort"), kBuild, "compiler crashed: signal 6 (SIGABRT)"},
       {"builder_memory", BuilderFault("memory"), kBuild, "LLVM ERROR: out of memory"},
       {"builder_exit", BuilderFault("exit"), kBuild, "compiler crashed: exit code 3"},
-      {"builder_killed", BuilderFault("kill"), kBuild,
-       "compiler crashed: signal 9 (SIGKILL)"},
+      {"builder_killed", BuilderFault("kill"), kBuild, "compiler crashed: signal 9 (SIGKILL)"},
       {"builder_closed", BuilderFault("close"), kBuild, "compiler crashed: exit code 1"},
       {"builder_garbage", BuilderFault("garbage"), kBuild,
        "compiler crashed: sent something that is no message"},
@@ -107,7 +105,8 @@ std::vector<FaultCase> WorkerFaults() {
       {"runner_garbage", RunnerFault("garbage"), Outcome::kRunFailed,
        "sent something that is no reply"},
       {"runner_closed", RunnerFault("close"), Outcome::kRunFailed, "ended without a result"},
-      {"missing_artifact", MissingArtifact(), Outcome::kRunFailed, "artifact cannot be used: no file"},
+      {"missing_artifact", MissingArtifact(), Outcome::kRunFailed,
+       "artifact cannot be used: no file"},
   };
 }
 
@@ -115,7 +114,8 @@ std::vector<FaultCase> WorkerFaults() {
 void RunAll(std::vector<FaultCase> cases, ProcessMeasurerSettings settings) {
   if (kHasShadowMemory) {
     // Nothing bounds what a process with shadow memory takes: it would be the machine's memory.
-    std::erase_if(cases, [](const FaultCase& c) { return std::string(c.name).ends_with("memory"); });
+    std::erase_if(cases,
+                  [](const FaultCase& c) { return std::string(c.name).ends_with("memory"); });
   }
   auto made = ProcessMeasurer::Create(std::move(settings));
   ASSERT_TRUE(made.ok()) << made.status().message();
@@ -146,13 +146,9 @@ void RunAll(std::vector<FaultCase> cases, ProcessMeasurerSettings settings) {
   }
 }
 
-TEST(Faults, EveryFaultOfAKernelIsRecordedWithItsReason) {
-  RunAll(KernelFaults(), TestSettings());
-}
+TEST(Faults, EveryFaultOfAKernelIsRecordedWithItsReason) { RunAll(KernelFaults(), TestSettings()); }
 
-TEST(Faults, EveryFaultOfAWorkerIsRecordedWithItsReason) {
-  RunAll(WorkerFaults(), TestSettings());
-}
+TEST(Faults, EveryFaultOfAWorkerIsRecordedWithItsReason) { RunAll(WorkerFaults(), TestSettings()); }
 
 TEST(Faults, ABuilderThatHangsIsEnded) {
   ProcessMeasurerSettings settings = TestSettings();

@@ -45,7 +45,8 @@ std::unique_ptr<ProcessMeasurer> MakeMeasurer() {
 
 TEST(ProcessMeasurer, ADefaultConfigIsBuiltVerifiedAndTimed) {
   auto measurer = MakeMeasurer();
-  ASSERT_TRUE(measurer->Submit(RequestFor(7, ConvCandidate(kConv, "add(channel:float32);relu"))).ok());
+  ASSERT_TRUE(
+      measurer->Submit(RequestFor(7, ConvCandidate(kConv, "add(channel:float32);relu"))).ok());
   EXPECT_EQ(measurer->in_flight(), 1);
   const Reply reply = NextReply(*measurer);
   EXPECT_EQ(measurer->in_flight(), 0);
@@ -72,7 +73,8 @@ TEST(ProcessMeasurer, ADefaultConfigIsBuiltVerifiedAndTimed) {
 
 TEST(ProcessMeasurer, IntegersWithARequantizingEpilogueAreExact) {
   auto measurer = MakeMeasurer();
-  const char* epilogue = "add(channel:int32);relu;add(256);shift_right(9);clip(-127,127);cast(int8)";
+  const char* epilogue =
+      "add(channel:int32);relu;add(256);shift_right(9);clip(-127,127);cast(int8)";
   ASSERT_TRUE(measurer->Submit(RequestFor(1, ConvCandidate(kConvInt8, epilogue))).ok());
   const Reply reply = NextReply(*measurer);
   ASSERT_EQ(reply.trial.outcome, Outcome::kOk) << reply.trial.reason;
@@ -117,8 +119,9 @@ TEST(ProcessMeasurer, AnIllegalConfigIsInvalidWithItsReason) {
 
 TEST(ProcessMeasurer, AClearlyWorseCandidateIsCutOff) {
   auto measurer = MakeMeasurer();
-  ASSERT_TRUE(measurer->SubmitWithFault(RequestFor(1, DenseCandidate()),
-                                        ArtifactFault("much_slower")).ok());
+  ASSERT_TRUE(
+      measurer->SubmitWithFault(RequestFor(1, DenseCandidate()), ArtifactFault("much_slower"))
+          .ok());
   const Reply reply = NextReply(*measurer);
   EXPECT_EQ(reply.trial.outcome, Outcome::kOk) << reply.trial.reason;
   EXPECT_FALSE(reply.trial.verified) << "it was not proved right on every input";

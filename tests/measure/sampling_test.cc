@@ -26,7 +26,7 @@ class FakeSubject final : public Subject {
     clock_.now += call_seconds * static_cast<double>(calls) * (disturbed(clock_.now) ? 1.4 : 1);
     return true;
   }
-  void Flush() override { ++flushes; }
+  void Flush(std::int64_t) override { ++flushes; }
   double CanarySeconds() override {
     const double canary = disturbed(clock_.now) ? 42e-6 : 30e-6;
     clock_.now += canary;
@@ -123,7 +123,7 @@ TEST(Sampling, AnErrorCodeStops) {
 TEST(Sampling, CachesAreEmptiedBeforeEverySample) {
   Bench bench;
   bench.subject.call_seconds = 1e-6;
-  bench.settings.flush_cache = true;
+  bench.settings.flush_bytes = 1 << 20;
   bench.settings.max_samples = 10;
   const SampleSet set = bench.Take(0);
   EXPECT_EQ(bench.subject.flushes, static_cast<int>(set.all.size()));

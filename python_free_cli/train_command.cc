@@ -1,0 +1,139 @@
+// `tilewright train`: a cost model from stored trials, for configs without measuring.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+
+#include "cost_model/xgboost_model.h"
+#include "python_free_cli/command.h"
+#include "records/store.h"
+#include "search/train.h"
+#include "src/base/hash.h"
+#include "src/base/json.h"
+
+namespace tilewright::cli {
+namespace {
+
+/// How good a model's first choice among the trials of tasks it has not seen is.
+struct HeldOut {
+  int tasks = 0;
+  double first_choice = 1;  ///< its throughput relative to the task's best: geometric mean
+  double worst = 1;
+  double median_trial = 1;  ///< what a choice at random is worth in the middle: geometric mean
+};
+
+Result<HeldOut> Judge(const cost_model::CostModel& model, const cost_model::Dataset& data) {
+  HeldOut result;
+  auto predicted = model.Predict(data.features);
+  TW_RETURN_IF_ERROR(predicted);
+  double log_first = 0, log_median = 0;
+  std::ptrdiff_t begin = 0;
+  for (const std::uint32_t size : data.group_sizes) {
+    const auto end = begin + static_cast<std::ptrdiff_t>(size);
+    const auto top = std::max_element(predicted->begin() + begin, predicted->begin() + end);
+    const double first =
+        std::max(1e-3F, data.scores[static_cast<std::size_t>(top - predicted->begin())]);
+    std::vector<float> scores(data.scores.begin() + begin, data.scores.begin() + end);
+    std::sort(scores.begin(), scores.end());
+    log_first += std::log(first);
+    log_median += std::log(std::max(1e-3F, scores[scores.size() / 2]));
+    result.worst = std::min(result.worst, first);
+    ++result.tasks;
+    begin = end;
+  }
+  if (result.tasks > 0) {
+    result.first_choice = std::exp(log_first / result.tasks);
+    result.median_trial = std::exp(log_median / result.tasks);
+  }
+  return result;
+}
+
+class TrainCommand final : public Command {
+ public:
+  const char* name() const override { return "train"; }
+  const char* summary() const override { return "Make a cost model from the trials of stores"; }
+  const char* examples() const override {
+    return "  tilewright train --records records.db -o cpu.model\n"
+           "  tilewright train --records a.db b.db --hold-out 0.25 -o cpu.model\n"
+           "  tilewright compile resnet18.onnx --model cpu.model -o resnet18.so\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("--records", records_, "Record stores to learn from")->required();
+    app.add_option("-o,--output", output_, "Model file to write")->required();
+    app.add_option("--hold-out", hold_out_,
+                   "Share of the tasks to leave out and to judge the model by")
+        ->check(CLI::Range(0.0, 0.9))
+        ->capture_default_str();
+    app.add_option("--threads", threads_, "Threads of the training")->capture_default_str();
+    app.add_flag("--json", json_, "Print the result as JSON");
+  }
+  Result<int> Run() override {
+    std::vector<records::Store> stores;
+    std::vector<const records::Store*> asked;
+    for (const std::string& path : records_) {
+      auto store = records::Store::Open(path, records::Store::Mode::kReadOnly);
+      TW_RETURN_IF_ERROR(store);
+      stores.push_back(std::move(*store));
+    }
+    for (const records::Store& store : stores) asked.push_back(&store);
+    const auto held_out = [this](std::string_view key) {
+      return static_cast<double>(Mix64(Fnv1a64(key)) % 1000) < 1000 * hold_out_;
+    };
+    const auto training =
+        search::LoadTrainingData(asked, [&](std::string_view key) { return !held_out(key); });
+    TW_RETURN_IF_ERROR(training);
+    if (training->tasks == 0) {
+      return InvalidArgument("--records: no task with at least 16 trials to learn from");
+    }
+    cost_model::XgboostOptions options;
+    options.threads = threads_;
+    cost_model::XgboostModel model(options);
+    TW_RETURN_IF_ERROR(model.Train(training->data));
+    const auto rest = search::LoadTrainingData(asked, held_out);
+    TW_RETURN_IF_ERROR(rest);
+    const auto judged = Judge(model, rest->data);
+    TW_RETURN_IF_ERROR(judged);
+    TW_RETURN_IF_ERROR(model.Save(output_));
+    Print(*training, *judged);
+    return kExitDone;
+  }
+
+ private:
+  void Print(const search::TrainingData& training, const HeldOut& judged) const {
+    if (json_) {
+      Json out = {{"file", output_},
+                  {"tasks", training.tasks},
+                  {"trials", training.data.rows()},
+                  {"left_out", training.left_out}};
+      if (judged.tasks > 0) {
+        out["held_out"] = {{"tasks", judged.tasks},
+                           {"first_choice", judged.first_choice},
+                           {"worst", judged.worst},
+                           {"median_trial", judged.median_trial}};
+      }
+      fmt::print("{}\n", out.dump());
+      return;
+    }
+    fmt::print("{}: learned from {} trials of {} tasks ({} trials left out)\n", output_,
+               training.data.rows(), training.tasks, training.left_out);
+    if (judged.tasks == 0) return;
+    fmt::print(
+        "on {} tasks held out: first choice {:.2f} of the best throughput (geometric mean; worst "
+        "{:.2f}), median trial {:.2f}\n",
+        judged.tasks, judged.first_choice, judged.worst, judged.median_trial);
+  }
+
+  std::vector<std::string> records_;
+  std::string output_;
+  double hold_out_ = 0;
+  int threads_ = 1;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeTrainCommand() { return std::make_unique<TrainCommand>(); }
+
+}  // namespace tilewright::cli

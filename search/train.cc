@@ -1,0 +1,57 @@
+#include "search/train.h"
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "search/model_guided.h"
+#include "search/space.h"
+
+namespace tilewright::search {
+namespace {
+
+constexpr std::size_t kLeastTrials = 16;
+
+struct Group {
+  SearchSpace space;
+  std::vector<Told> trials;
+};
+
+}  // namespace
+
+Result<TrainingData> LoadTrainingData(const std::vector<const records::Store*>& stores,
+                                      const std::function<bool(std::string_view)>& wanted) {
+  TrainingData training;
+  std::map<std::string, std::unique_ptr<Group>> groups;  // null: no template serves it
+  for (const records::Store* store : stores) {
+    const auto records = store->Trials({});
+    if (!records.ok()) return records.status().WithContext(store->path());
+    for (const records::Record& record : *records) {
+      const Candidate& candidate = record.trial.candidate;
+      const std::string key = candidate.task.workload.Key();
+      if (!wanted(key)) continue;
+      const auto [found, added] =
+          groups.try_emplace(key + "\n" + candidate.task.target.ToString(), nullptr);
+      if (added) {
+        Result<SearchSpace> space = MakeSearchSpace(candidate.task, candidate.epilogue);
+        if (space.ok()) found->second = std::make_unique<Group>(Group{std::move(*space), {}});
+      }
+      const Result<Point> point = found->second == nullptr || record.trial.attempt != 0
+                                      ? Result<Point>(NotFound("not learned from"))
+                                      : Locate(found->second->space, candidate);
+      if (!point.ok()) {
+        ++training.left_out;
+        continue;
+      }
+      found->second->trials.push_back({*point, record.trial.outcome, record.trial.value});
+    }
+  }
+  for (const auto& [name, group] : groups) {
+    if (group == nullptr || group->trials.size() < kLeastTrials) continue;
+    AddGroup(TemplateInspector(group->space), group->trials, training.data);
+    ++training.tasks;
+  }
+  return training;
+}
+
+}  // namespace tilewright::search

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "cost_model/cost_model.h"
+#include "records/store.h"
+
+namespace tilewright::search {
+
+/// What a shipped cost model learns from.
+struct TrainingData {
+  cost_model::Dataset data;  ///< one group per workload and target
+  std::int64_t tasks = 0;
+  std::int64_t left_out = 0;  ///< trials that no present template describes, and those of races
+};
+
+/// The trials of all stores whose workload `wanted` accepts (by key), grouped by workload and
+/// target. Groups of fewer than 16 trials are left out: they say nothing about ranks.
+/// Errors: the stores'.
+Result<TrainingData> LoadTrainingData(const std::vector<const records::Store*>& stores,
+                                      const std::function<bool(std::string_view)>& wanted);
+
+}  // namespace tilewright::search
