@@ -7,10 +7,10 @@
 #include <algorithm>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/record_sources.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tensor_file.h"
 #include "python_free_cli/tune_display.h"
-#include "records/store.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/base/thread.h"
@@ -44,7 +44,7 @@ class CompileCommand final : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
     app.add_option("-o,--output", output_, "Library to write")->required();
-    app.add_option("--records", records_, "Record stores, asked in order");
+    sources_.Declare(app, "default");
     target_.Declare(app);
     app.add_option("--name", name_, "Prefix of the C functions (default: from the file's name)");
     app.add_option("--on-miss", on_miss_, "What to do about operators without a record")
@@ -60,15 +60,14 @@ class CompileCommand final : public Command {
     TW_RETURN_IF_ERROR(target);
     auto graph = LoadForRunning(file_, seeded_);
     TW_RETURN_IF_ERROR(graph);
-    std::vector<records::Store> stores;
-    for (const std::string& path : records_) {
-      auto store = records::Store::Open(path, records::Store::Mode::kReadOnly);
-      TW_RETURN_IF_ERROR(store);
-      stores.push_back(std::move(*store));
-    }
+    auto catalog = sources_.Open();
+    TW_RETURN_IF_ERROR(catalog);
+    auto accept = sources_.Accept();
+    TW_RETURN_IF_ERROR(accept);
     CompileOptions options;
     options.target = *target;
-    for (const records::Store& store : stores) options.stores.push_back(&store);
+    options.catalog = &*catalog;
+    options.accept = *accept;
     options.device = ProbeHostCpu();
     options.on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
     options.build_threads = build_threads_;
@@ -82,7 +81,7 @@ class CompileCommand final : public Command {
     const std::size_t dot = output_.ends_with(".so") ? output_.size() - 3 : output_.size();
     TW_RETURN_IF_ERROR(WriteFile(output_.substr(0, dot) + ".h", model->header));
     for (const OperatorReport& op : model->operators) {
-      if (op.workload_key.empty() || op.answer == records::AnswerKind::kHit) continue;
+      if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
       fmt::print(stderr, "{}: {} ({}): {}\n", op.tuned ? "near" : "untuned", op.value, op.op,
                  op.explanation);
     }
@@ -112,6 +111,8 @@ class CompileCommand final : public Command {
                            {"template", op.template_key},
                            {"config", op.config},
                            {"tuned", op.tuned},
+                           {"answer", std::string(records::AnswerLevelName(op.answer))},
+                           {"source", op.source},
                            {"layout", op.layout},
                            {"explanation", op.explanation},
                            {"macs", op.macs},
@@ -128,7 +129,7 @@ class CompileCommand final : public Command {
   }
 
   std::string file_, output_, name_;
-  std::vector<std::string> records_;
+  RecordSources sources_;
   TargetArguments target_;
   std::string on_miss_ = "warn";
   int build_threads_ = 2;
@@ -177,8 +178,8 @@ Result<ModelLibrary> OpenModel(const std::string& file, int threads) {
     auto target = Target::Parse(model->target());
     if (target.ok() && target->num_threads() == 1) {
       return InvalidArgument(fmt::format(
-          "--threads: {}, but {} was compiled for one thread; compile it with --threads {}", threads,
-          file, threads));
+          "--threads: {}, but {} was compiled for one thread; compile it with --threads {}",
+          threads, file, threads));
     }
   }
   if (threads > 0) TW_RETURN_IF_ERROR(model->SetThreads(threads));

@@ -36,7 +36,10 @@ Result<Database> Database::Open(const std::string& path, Mode mode) {
   const int flags =
       mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   sqlite3* raw = nullptr;
-  int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  // URIs are for what is attached later; a file whose name looks like one stays a file.
+  const std::string name = path.starts_with("file:") ? "./" + path : path;
+  int code =
+      sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
   Database db(raw);  // closed on every path, also after a failed open
   if (code != SQLITE_OK) return SqliteError(raw, code, "opening " + path);
   sqlite3_extended_result_codes(raw, 1);
@@ -49,6 +52,16 @@ Database::~Database() { sqlite3_close_v2(db_); }
 Status Database::Execute(const char* sql) const {
   const int code = sqlite3_exec(db_, sql, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return SqliteError(db_, code, "record store");
+  return {};
+}
+
+Status Database::SyncLog() const {
+  sqlite3_file* log = nullptr;
+  const int code = sqlite3_file_control(db_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (code != SQLITE_OK) return SqliteError(db_, code, "record store");
+  if (log == nullptr || log->pMethods == nullptr) return {};
+  const int synced = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+  if (synced != SQLITE_OK) return SqliteError(nullptr, synced, "record store");
   return {};
 }
 

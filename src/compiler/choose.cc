@@ -30,28 +30,16 @@ Result<Built> Build(const TemplateEntry& entry, const Config& config, const Work
   return Built{std::move(kernel->form), *std::move(program)};
 }
 
-struct StoreAnswer {
-  records::Answer answer;
-  const records::Store* store = nullptr;  // that gave it
-};
-
-/// The first hit of the stores, else the first near hit, else the last miss.
-Result<StoreAnswer> Ask(const Workload& workload, const CompileOptions& options) {
-  StoreAnswer asked;
-  records::Answer& best = asked.answer;
-  best.explanation = "no record store was given";
-  for (const records::Store* store : options.stores) {
-    auto answer = store->Query(workload, options.target, options.device);
-    if (!answer.ok()) return answer.status().WithContext(store->path());
-    const bool better =
-        best.kind == records::AnswerKind::kMiss || answer->kind == records::AnswerKind::kHit;
-    if (better) {
-      best = *std::move(answer);
-      asked.store = store;
-    }
-    if (best.kind == records::AnswerKind::kHit) break;
+/// The best answer there is, down to a cost model's choice: the default config is ChooseDefault's,
+/// which takes the first that builds with the epilogue.
+Result<records::CatalogAnswer> Ask(const Workload& workload, const CompileOptions& options) {
+  if (options.catalog == nullptr) {
+    records::CatalogAnswer none;
+    none.answer.explanation = "no record store was given";
+    return none;
   }
-  return asked;
+  return options.catalog->Query(workload, options.target, options.device,
+                                std::min(options.accept, records::AnswerLevel::kModel));
 }
 
 /// Whether a trial may be served where `best` is.
@@ -65,7 +53,7 @@ bool ServedLike(const Trial& trial, const Trial& best) {
 
 /// Replaces a hit by another trial of the workload if time and changes of layout together are less.
 Status WeighLayouts(const Workload& workload, const Epilogue& epilogue, const Target& target,
-                    const LayoutSeconds& layout_seconds, StoreAnswer& asked) {
+                    const LayoutSeconds& layout_seconds, records::CatalogAnswer& asked) {
   records::Record& best = *asked.answer.record;
   const auto total = [&](const Trial& trial) -> Result<double> {
     const TemplateEntry* entry = FindTemplate(trial.candidate.template_key);
@@ -103,11 +91,10 @@ Status WeighLayouts(const Workload& workload, const Epilogue& epilogue, const Ta
   return Status();
 }
 
-/// The kernel that a record describes.
+/// The kernel that a candidate describes.
 /// Errors: why it cannot be used here.
-Result<Built> KernelOf(const records::Record& record, const Workload& workload,
+Result<Built> KernelOf(const Candidate& candidate, const Workload& workload,
                        const Epilogue& epilogue, bool plain_weight, const Target& target) {
-  const Candidate& candidate = record.trial.candidate;
   const TemplateEntry* entry = FindTemplate(candidate.template_key);
   if (entry == nullptr || entry->version != candidate.template_version) {
     return NotFound("template " + candidate.template_key + " version " +
@@ -147,27 +134,27 @@ Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, 
                             const LayoutSeconds& layout_seconds, const CompileOptions& options) {
   auto asked = Ask(workload, options);
   TW_RETURN_IF_ERROR(asked);
-  records::Answer* const answer = &asked->answer;
-  if (answer->kind == records::AnswerKind::kHit && answer->record) {
+  if (asked->level == records::AnswerLevel::kHit) {
     TW_RETURN_IF_ERROR(WeighLayouts(workload, epilogue, options.target, layout_seconds, *asked));
+    asked->candidate = asked->answer.record->trial.candidate;
   }
   Choice choice;
   choice.report.workload_key = workload.Key();
-  choice.report.answer = answer->kind;
-  choice.report.expected_slowdown = answer->expected_slowdown;
-  choice.report.explanation = answer->explanation;
-  if (answer->record) {
-    auto built = KernelOf(*answer->record, workload, epilogue, plain_weight, options.target);
+  choice.report.answer = asked->level;
+  choice.report.source = asked->answer.record.has_value() ? asked->source : std::string();
+  choice.report.expected_slowdown = asked->answer.expected_slowdown;
+  choice.report.explanation = asked->answer.explanation;
+  if (asked->candidate) {
+    auto built = KernelOf(*asked->candidate, workload, epilogue, plain_weight, options.target);
     if (built.ok()) {
-      const Candidate& candidate = answer->record->trial.candidate;
       choice.form = std::move(built->form);
       choice.program = std::move(built->program);
-      choice.report.template_key = candidate.template_key;
-      choice.report.config = candidate.config.ToString();
-      choice.report.tuned = true;
+      choice.report.template_key = asked->candidate->template_key;
+      choice.report.config = asked->candidate->config.ToString();
+      choice.report.tuned = asked->answer.record.has_value();
       return choice;
     }
-    choice.report.answer = records::AnswerKind::kMiss;
+    choice.report.answer = records::AnswerLevel::kMiss;
     choice.report.explanation += "; not usable here: " + built.status().message();
   }
   TW_RETURN_IF_ERROR(ChooseDefault(workload, epilogue, plain_weight, options, choice));
