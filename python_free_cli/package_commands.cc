@@ -429,25 +429,17 @@ Result<int> PackageCommand::Query() {
   TW_RETURN_IF_ERROR(store);
   records::Catalog catalog;
   catalog.AddStore(*std::move(store));
-  std::vector<search::TuneTask> tasks;
-  if (auto one = ParseTask(task_, *target); one.ok()) {
-    tasks.push_back(std::move(*one));
-  } else if (task_.find('(') != std::string::npos) {
-    return one.status();
-  } else {
-    auto all = TasksOfFile(task_, *target);
-    TW_RETURN_IF_ERROR(all);
-    tasks = std::move(*all);
-  }
+  auto tasks = ParseTasks(task_, *target);
+  TW_RETURN_IF_ERROR(tasks);
   const DeviceFingerprint device = ProbeHostCpu();
   Json out = Json::array();
   bool missed = false;
-  for (const search::TuneTask& task : tasks) {
+  for (const search::TuneTask& task : *tasks) {
     auto answer = catalog.Query(task.task.workload, *target, device);
     TW_RETURN_IF_ERROR(answer);
     missed = missed || answer->level == records::AnswerLevel::kMiss;
     out.push_back(AnswerJson(task.task.workload, *target, device, *answer));
-    if (!json_) PrintAnswer(task.task.workload, *answer, tasks.size() == 1);
+    if (!json_) PrintAnswer(task.task.workload, *answer, tasks->size() == 1);
   }
   if (json_) PrintJson({{"answers", out}});
   return missed ? kExitFailed : kExitDone;

@@ -44,30 +44,22 @@ class QueryCommand final : public Command {
     TW_RETURN_IF_ERROR(catalog);
     auto accept = sources_.Accept();
     TW_RETURN_IF_ERROR(accept);
-    std::vector<search::TuneTask> tasks;
-    if (auto one = ParseTask(task_, *target); one.ok()) {
-      tasks.push_back(std::move(*one));
-    } else if (task_.find('(') != std::string::npos) {
-      return one.status();
-    } else {
-      auto all = TasksOfFile(task_, *target);
-      TW_RETURN_IF_ERROR(all);
-      tasks = std::move(*all);
-    }
+    auto tasks = ParseTasks(task_, *target);
+    TW_RETURN_IF_ERROR(tasks);
     const DeviceFingerprint device = ProbeHostCpu();
     Json list = Json::array();
     std::map<records::AnswerLevel, int> counts;
-    for (const search::TuneTask& task : tasks) {
+    for (const search::TuneTask& task : *tasks) {
       auto answer = catalog->Query(task.task.workload, *target, device, *accept);
       TW_RETURN_IF_ERROR(answer);
       ++counts[answer->level];
       list.push_back(AnswerJson(task.task.workload, *target, device, *answer));
-      if (!json_) PrintAnswer(task.task.workload, *answer, tasks.size() == 1);
+      if (!json_) PrintAnswer(task.task.workload, *answer, tasks->size() == 1);
     }
     if (json_) {
       fmt::print("{}\n", Json({{"answers", list}}).dump());
-    } else if (tasks.size() > 1) {
-      fmt::print("{} tasks:", tasks.size());
+    } else if (tasks->size() > 1) {
+      fmt::print("{} tasks:", tasks->size());
       for (const auto& [level, count] : counts) {
         fmt::print(" {} {}", count, records::AnswerLevelName(level));
       }

@@ -10,16 +10,6 @@
 namespace tilewright::records {
 namespace {
 
-/// 'text' as SQL has it.
-std::string Quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    out += c;
-    if (c == '\'') out += c;
-  }
-  return out + "'";
-}
-
 /// Columns that both tables have: a store of an older schema lacks some, which then get their
 /// defaults.
 std::vector<std::string> Common(const Table& source, const Table& own) {

@@ -241,9 +241,7 @@ Result<InstallResult> InstallPackage(const Package& package, std::string_view by
   }
   installed.folder = root + "/" + package.digest;
   installed.database_bytes = static_cast<std::int64_t>(package.database.size());
-  const Digest digest = Sha256(package.database);
-  installed.database_sha256 =
-      HexText({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  installed.database_sha256 = Sha256Hex(package.database);
   std::vector<InstalledPackage> older;
   for (const InstalledPackage& other : list->packages) {
     if (other.digest == package.digest) {
@@ -306,9 +304,7 @@ Status CheckInstalled(const InstalledPackage& package, const TrustPolicy& policy
   }
   auto database = ReadFile(package.DatabasePath());
   TW_RETURN_IF_ERROR(database);
-  const Digest digest = Sha256(*database);
-  const std::string sha256 = HexText({reinterpret_cast<const char*>(digest.data()), digest.size()});
-  if (sha256 != package.database_sha256) {
+  if (Sha256Hex(*database) != package.database_sha256) {
     return Corrupt(package.DatabasePath() + ": was changed; install the package again");
   }
   return {};

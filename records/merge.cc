@@ -18,14 +18,6 @@
 namespace tilewright::records {
 namespace {
 
-Result<std::int64_t> Number(const Database& db, const std::string& sql) {
-  auto query = Statement::Prepare(db, sql);
-  TW_RETURN_IF_ERROR(query);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  return *row ? query->Int(0) : std::int64_t{0};
-}
-
 /// Makes or migrates the store, and opens it again as a plain database.
 Result<Database> OpenForMerging(const std::string& path) {
   {
@@ -73,13 +65,13 @@ Result<MergeReport> MergeOne(const Database& db, const std::string& path) {
   TW_RETURN_IF_ERROR(copier);
   auto transaction = Transaction::Begin(db);
   TW_RETURN_IF_ERROR(transaction);
-  auto before = Number(db, "SELECT count(*) FROM main.trial");
+  auto before = QueryInt(db, "SELECT count(*) FROM main.trial");
   TW_RETURN_IF_ERROR(before);
-  auto log_before = Number(db, "SELECT count(*) FROM main.log");
+  auto log_before = QueryInt(db, "SELECT count(*) FROM main.log");
   TW_RETURN_IF_ERROR(log_before);
   TW_RETURN_IF_ERROR(copier->Choose("SELECT id FROM source.trial"));
   auto shared =
-      Number(db, "SELECT count(*) FROM temp.chosen WHERE id IN (SELECT id FROM main.trial)");
+      QueryInt(db, "SELECT count(*) FROM temp.chosen WHERE id IN (SELECT id FROM main.trial)");
   TW_RETURN_IF_ERROR(shared);
   TW_RETURN_IF_ERROR(copier->CopyTexts(true));
   TW_RETURN_IF_ERROR(copier->CopyTrials());
@@ -89,11 +81,11 @@ Result<MergeReport> MergeOne(const Database& db, const std::string& path) {
   TW_RETURN_IF_ERROR(proof);
   report.trials = proof->trials;
   report.sha256 = proof->sha256;
-  auto after = Number(db, "SELECT count(*) FROM main.trial");
+  auto after = QueryInt(db, "SELECT count(*) FROM main.trial");
   TW_RETURN_IF_ERROR(after);
-  auto log_after = Number(db, "SELECT count(*) FROM main.log");
+  auto log_after = QueryInt(db, "SELECT count(*) FROM main.log");
   TW_RETURN_IF_ERROR(log_after);
-  auto there = Number(db, "SELECT count(*) FROM source.trial");
+  auto there = QueryInt(db, "SELECT count(*) FROM source.trial");
   TW_RETURN_IF_ERROR(there);
   report.added = *after - *before;
   report.log_entries_added = *log_after - *log_before;
@@ -185,12 +177,10 @@ Status FillPart(const std::string& source, SplitPart& part, SplitBy by) {
   TW_RETURN_IF_ERROR(own_id);
   auto copier = Copier::Create(*db, *source_id, *own_id);
   TW_RETURN_IF_ERROR(copier);
-  std::string quoted;
-  for (const char c : part.value) quoted += c == '\'' ? std::string("''") : std::string(1, c);
   auto transaction = Transaction::Begin(*db);
   TW_RETURN_IF_ERROR(transaction);
   TW_RETURN_IF_ERROR(
-      copier->Choose("SELECT id FROM (" + ValuesOf(by) + ") WHERE value = '" + quoted + "'"));
+      copier->Choose("SELECT id FROM (" + ValuesOf(by) + ") WHERE value = " + Quoted(part.value)));
   TW_RETURN_IF_ERROR(copier->CopyTexts(false));
   TW_RETURN_IF_ERROR(copier->CopyTrials());
   TW_RETURN_IF_ERROR(copier->CopyOfTrials());
@@ -214,7 +204,7 @@ Result<std::vector<SplitPart>> SplitStore(const std::string& path, const std::st
     TW_RETURN_IF_ERROR(db);
     auto attached = AttachedSource::Attach(*db, path);
     TW_RETURN_IF_ERROR(attached);
-    auto count = Number(*db, "SELECT count(*) FROM source.trial");
+    auto count = QueryInt(*db, "SELECT count(*) FROM source.trial");
     TW_RETURN_IF_ERROR(count);
     trials = *count;
     auto values =

@@ -291,7 +291,7 @@ Result<Package> ReadPackage(std::string_view bytes, const TrustPolicy& policy) {
   auto database = Unpack(parts->payload, package.manifest.database_bytes);
   TW_RETURN_IF_ERROR(database);
   package.database = *std::move(database);
-  if (HexText(View(Sha256(package.database))) != package.manifest.database_sha256) {
+  if (Sha256Hex(package.database) != package.manifest.database_sha256) {
     return Corrupt("its database is not the one its manifest describes");
   }
   const Status content = CheckContent(package.database, package.manifest);

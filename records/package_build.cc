@@ -73,13 +73,11 @@ Result<BuiltPackage> BuildOne(const std::string& stage, const std::string& targe
   auto db = OpenMemory();
   TW_RETURN_IF_ERROR(db);
   TW_RETURN_IF_ERROR(MakeTables(*db, SchemaVersion()));
-  std::string quoted;
-  for (const char c : target) quoted += c == '\'' ? std::string("''") : std::string(1, c);
   TW_RETURN_IF_ERROR(CopyFrom(*db, stage,
                               "SELECT id FROM (" + SelectServed("source", options.best) +
                                   ") WHERE id IN (SELECT t.id FROM source.trial t JOIN"
-                                  " source.target g ON g.id = t.target WHERE g.text = '" +
-                                  quoted + "')"));
+                                  " source.target g ON g.id = t.target WHERE g.text = " +
+                                  Quoted(target) + ")"));
   // A job's settings name files of the machine that ran it; its name and seed tell jobs apart.
   TW_RETURN_IF_ERROR(db->Execute("UPDATE job SET settings = '{}'; VACUUM"));
   auto image = ImageOf(*db);
@@ -99,8 +97,7 @@ Result<BuiltPackage> BuildOne(const std::string& stage, const std::string& targe
   manifest.license = options.license;
   TW_RETURN_IF_ERROR(Count(*db, manifest));
   manifest.database_bytes = static_cast<std::int64_t>(image->size());
-  const Digest digest = Sha256(*image);
-  manifest.database_sha256 = HexText({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  manifest.database_sha256 = Sha256Hex(*image);
   auto bytes = PackageBytes(manifest, *image, options.key);
   TW_RETURN_IF_ERROR(bytes);
   built.bytes = *std::move(bytes);

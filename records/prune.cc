@@ -8,19 +8,11 @@
 namespace tilewright::records {
 namespace {
 
-Result<std::int64_t> Number(const Database& db, const std::string& sql) {
-  auto query = Statement::Prepare(db, sql);
-  TW_RETURN_IF_ERROR(query);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  return *row ? query->Int(0) : std::int64_t{0};
-}
-
 /// Adds what `select` names to temp.kept. returns how many it names, kept already or not.
 Result<std::int64_t> Keep(const Database& db, const std::string& select) {
   const Status kept = db.Execute(("INSERT OR IGNORE INTO temp.kept " + select).c_str());
   TW_RETURN_IF_ERROR(kept);
-  return Number(db, "SELECT count(*) FROM (" + select + ")");
+  return QueryInt(db, "SELECT count(*) FROM (" + select + ")");
 }
 
 Status ChooseKept(const Database& db, const PruneOptions& options, PruneReport& report) {
@@ -70,9 +62,9 @@ Result<PruneReport> PruneStore(const std::string& path, const PruneOptions& opti
   TW_RETURN_IF_ERROR(transaction);
   PruneReport report;
   TW_RETURN_IF_ERROR(ChooseKept(*db, options, report));
-  auto trials = Number(*db, "SELECT count(*) FROM trial");
+  auto trials = QueryInt(*db, "SELECT count(*) FROM trial");
   TW_RETURN_IF_ERROR(trials);
-  auto kept = Number(*db, "SELECT count(*) FROM temp.kept");
+  auto kept = QueryInt(*db, "SELECT count(*) FROM temp.kept");
   TW_RETURN_IF_ERROR(kept);
   report.trials = *trials;
   report.removed = *trials - *kept;
@@ -85,7 +77,7 @@ Result<PruneReport> PruneStore(const std::string& path, const PruneOptions& opti
   }
   TW_RETURN_IF_ERROR(db->Execute("DELETE FROM trial WHERE id NOT IN (SELECT id FROM temp.kept)"));
   // Texts stay: other programs that have the store open may have their numbers in mind.
-  auto left = Number(*db, "SELECT count(*) FROM trial");
+  auto left = QueryInt(*db, "SELECT count(*) FROM trial");
   TW_RETURN_IF_ERROR(left);
   if (*left != *kept) return Internal(path + ": pruning went wrong; nothing was removed");
   TW_RETURN_IF_ERROR(transaction->Commit());
@@ -98,7 +90,7 @@ Result<VacuumReport> VacuumStore(const std::string& path, const std::string& int
   const auto bytes = [](const std::string& file) -> Result<std::int64_t> {
     auto db = Database::Open(file, Database::Mode::kReadOnly);
     TW_RETURN_IF_ERROR(db);
-    return Number(*db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+    return QueryInt(*db, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
   };
   VacuumReport report;
   auto before = bytes(path);

@@ -53,14 +53,6 @@ CREATE INDEX log_by_task ON log (job, task, seq);
 )sql",
 };
 
-Result<std::int64_t> ReadPragma(const Database& db, const char* sql) {
-  auto query = Statement::Prepare(db, sql);
-  TW_RETURN_IF_ERROR(query);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  return *row ? query->Int(0) : std::int64_t{0};
-}
-
 /// Runs the entries that lead from one version to another, and marks the file.
 Status Migrate(const Database& db, std::size_t from, std::size_t to) {
   for (std::size_t i = from; i < to; ++i) TW_RETURN_IF_ERROR(db.Execute(kMigrations[i]));
@@ -72,11 +64,11 @@ Status Migrate(const Database& db, std::size_t from, std::size_t to) {
 }  // namespace
 
 Result<std::int64_t> StoreVersion(const Database& db, const std::string& path) {
-  auto version = ReadPragma(db, "PRAGMA user_version");
+  auto version = QueryInt(db, "PRAGMA user_version");
   if (!version.ok()) return version.status().WithContext(path);
-  auto application = ReadPragma(db, "PRAGMA application_id");
+  auto application = QueryInt(db, "PRAGMA application_id");
   TW_RETURN_IF_ERROR(application);
-  auto tables = ReadPragma(db, "SELECT count(*) FROM sqlite_schema");
+  auto tables = QueryInt(db, "SELECT count(*) FROM sqlite_schema");
   if (!tables.ok()) return tables.status().WithContext(path);
   if (*application != kApplicationId && (*version != 0 || *tables != 0)) {
     return Corrupt(path + ": an SQLite database, but not a record store");

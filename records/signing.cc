@@ -78,6 +78,11 @@ Digest Sha256(std::string_view bytes) {
   return digest;
 }
 
+std::string Sha256Hex(std::string_view bytes) {
+  const Digest digest = Sha256(bytes);
+  return HexText({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
 std::string HexText(std::string_view bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;

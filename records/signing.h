@@ -14,6 +14,8 @@ namespace tilewright::records {
 /// SHA-256 of some bytes.
 using Digest = std::array<unsigned char, 32>;
 Digest Sha256(std::string_view bytes);
+/// The same as 64 hexadecimal digits.
+std::string Sha256Hex(std::string_view bytes);
 
 /// Lower-case hexadecimal digits.
 std::string HexText(std::string_view bytes);

@@ -85,6 +85,12 @@ class Statement {
   sqlite3_stmt* statement_ = nullptr;
 };
 
+/// The number in the first column of a statement's first row; 0 if it has no row.
+Result<std::int64_t> QueryInt(const Database& db, std::string_view sql);
+
+/// A text as SQL has it, in quotes.
+std::string Quoted(std::string_view text);
+
 /// A write transaction: rolled back when it goes without Commit.
 class Transaction {
  public:

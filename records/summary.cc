@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "records/care.h"
+#include "records/copy.h"
 #include "records/image.h"
 #include "records/row.h"
 #include "records/schema.h"
@@ -13,14 +14,6 @@
 
 namespace tilewright::records {
 namespace {
-
-Result<std::int64_t> Number(const Database& db, const char* sql) {
-  auto query = Statement::Prepare(db, sql);
-  TW_RETURN_IF_ERROR(query);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  return *row ? query->Int(0) : std::int64_t{0};
-}
 
 Status SummarizeTasks(const Database& db, StoreSummary& summary) {
   auto query = Statement::Prepare(
@@ -79,7 +72,7 @@ Result<StoreSummary> Summarize(const std::string& path) {
            {"SELECT count(*) FROM log", &summary.log_entries},
            {"SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size",
             &summary.free_bytes}}) {
-    auto number = Number(*db, sql);
+    auto number = QueryInt(*db, sql);
     if (!number.ok()) return number.status().WithContext(path);
     *out = *number;
   }

@@ -20,10 +20,6 @@ Result<std::vector<std::string>> Texts(const Database& db, const std::string& sq
   }
 }
 
-bool Has(const std::vector<std::string>& texts, std::string_view text) {
-  return std::ranges::find(texts, text) != texts.end();
-}
-
 /// Columns, and the column that is unique by itself (beside the primary key).
 Status ReadColumns(const Database& db, std::string_view schema, Table& table) {
   auto columns =

@@ -18,7 +18,8 @@ class CareTest : public SampleStores {
   std::vector<std::string> Ids(const std::string& path) {
     auto store = Store::Open(path, Store::Mode::kReadOnly);
     std::vector<std::string> ids;
-    for (const Record& record : *store->Trials({})) ids.push_back(record.id);
+    auto records = store->Trials({});
+    for (const Record& record : *records) ids.push_back(record.id);
     std::sort(ids.begin(), ids.end());
     return ids;
   }

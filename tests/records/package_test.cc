@@ -45,10 +45,8 @@ class PackageTest : public SampleStores {
   }
   /// A package of any database, well made otherwise: hash and signature are right.
   std::string Forge(PackageManifest manifest, const std::string& database) {
-    const Digest digest = Sha256(database);
     manifest.database_bytes = static_cast<std::int64_t>(database.size());
-    manifest.database_sha256 =
-        HexText({reinterpret_cast<const char*>(digest.data()), digest.size()});
+    manifest.database_sha256 = Sha256Hex(database);
     auto bytes = PackageBytes(manifest, database, key_.get());
     EXPECT_TRUE(bytes.ok());
     return *bytes;

@@ -77,7 +77,9 @@ class SampleStores : public testing::Test {
     ASSERT_TRUE(job.ok());
     const Status added = store->Append(job->id, trials, log);
     ASSERT_TRUE(added.ok()) << added.message();
-    if (finish) ASSERT_TRUE(store->FinishJob(job->id).ok());
+    if (finish) {
+      ASSERT_TRUE(store->FinishJob(job->id).ok());
+    }
   }
   /// Runs SQL behind the store's back.
   static void Sql(const std::string& path, const std::string& sql) {
