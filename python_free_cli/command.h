@@ -48,6 +48,7 @@ std::unique_ptr<Command> MakeRunCommand();
 std::unique_ptr<Command> MakeBenchCommand();
 std::unique_ptr<Command> MakeVerifyCommand();
 std::unique_ptr<Command> MakeRecordsCommand();
+std::unique_ptr<Command> MakePackageCommand();
 std::unique_ptr<Command> MakeTrainCommand();
 std::unique_ptr<Command> MakeTargetsCommand();
 std::unique_ptr<Command> MakeVersionCommand();

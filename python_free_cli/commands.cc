@@ -16,6 +16,7 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
   commands.push_back(MakeBenchCommand());
   commands.push_back(MakeVerifyCommand());
   commands.push_back(MakeRecordsCommand());
+  commands.push_back(MakePackageCommand());
   commands.push_back(MakeTrainCommand());
   commands.push_back(MakeTargetsCommand());
   commands.push_back(MakeVersionCommand());

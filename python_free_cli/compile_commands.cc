@@ -6,13 +6,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cost_model/xgboost_model.h"
 #include "python_free_cli/command.h"
+#include "python_free_cli/record_sources.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tensor_file.h"
 #include "python_free_cli/tune_display.h"
-#include "records/store.h"
-#include "search/guess.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/base/thread.h"
@@ -46,13 +44,12 @@ class CompileCommand final : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
     app.add_option("-o,--output", output_, "Library to write")->required();
-    app.add_option("--records", records_, "Record stores, asked in order");
+    sources_.Declare(app, "default");
     target_.Declare(app);
     app.add_option("--name", name_, "Prefix of the C functions (default: from the file's name)");
     app.add_option("--on-miss", on_miss_, "What to do about operators without a record")
         ->check(CLI::IsMember({"warn", "fail"}))
         ->capture_default_str();
-    app.add_option("--model", model_, "Cost model that chooses configs where no record serves");
     app.add_option("--build-threads", build_threads_, "Kernels built at once")
         ->capture_default_str();
     app.add_flag("--seeded", seeded_, "Replace every float constant by made-up contents");
@@ -63,27 +60,17 @@ class CompileCommand final : public Command {
     TW_RETURN_IF_ERROR(target);
     auto graph = LoadForRunning(file_, seeded_);
     TW_RETURN_IF_ERROR(graph);
-    std::vector<records::Store> stores;
-    for (const std::string& path : records_) {
-      auto store = records::Store::Open(path, records::Store::Mode::kReadOnly);
-      TW_RETURN_IF_ERROR(store);
-      stores.push_back(std::move(*store));
-    }
+    auto catalog = sources_.Open();
+    TW_RETURN_IF_ERROR(catalog);
+    auto accept = sources_.Accept();
+    TW_RETURN_IF_ERROR(accept);
     CompileOptions options;
     options.target = *target;
-    for (const records::Store& store : stores) options.stores.push_back(&store);
+    options.catalog = &*catalog;
+    options.accept = *accept;
     options.device = ProbeHostCpu();
     options.on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
     options.build_threads = build_threads_;
-    std::unique_ptr<cost_model::XgboostModel> model_file;
-    if (!model_.empty()) {
-      auto loaded = cost_model::XgboostModel::Load(model_);
-      TW_RETURN_IF_ERROR(loaded);
-      model_file = std::move(*loaded);
-      options.guess = [&model_file](const Task& task, const Epilogue& epilogue) {
-        return search::GuessConfig(task, epilogue, *model_file);
-      };
-    }
     options.name = name_;
     auto model = Compile(std::move(*graph), options, output_);
     if (model.status().code() == StatusCode::kNotFound) {  // the input is fine, records are missing
@@ -94,7 +81,7 @@ class CompileCommand final : public Command {
     const std::size_t dot = output_.ends_with(".so") ? output_.size() - 3 : output_.size();
     TW_RETURN_IF_ERROR(WriteFile(output_.substr(0, dot) + ".h", model->header));
     for (const OperatorReport& op : model->operators) {
-      if (op.workload_key.empty() || op.answer == records::AnswerKind::kHit) continue;
+      if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
       fmt::print(stderr, "{}: {} ({}): {}\n", op.tuned ? "near" : "untuned", op.value, op.op,
                  op.explanation);
     }
@@ -124,6 +111,8 @@ class CompileCommand final : public Command {
                            {"template", op.template_key},
                            {"config", op.config},
                            {"tuned", op.tuned},
+                           {"answer", std::string(records::AnswerLevelName(op.answer))},
+                           {"source", op.source},
                            {"layout", op.layout},
                            {"explanation", op.explanation},
                            {"macs", op.macs},
@@ -140,10 +129,9 @@ class CompileCommand final : public Command {
   }
 
   std::string file_, output_, name_;
-  std::vector<std::string> records_;
+  RecordSources sources_;
   TargetArguments target_;
   std::string on_miss_ = "warn";
-  std::string model_;
   int build_threads_ = 2;
   bool seeded_ = false;
   bool json_ = false;

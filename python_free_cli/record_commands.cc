@@ -6,6 +6,8 @@
 #include <map>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/record_sources.h"
+#include "python_free_cli/store_verbs.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "records/store.h"
@@ -14,36 +16,6 @@
 
 namespace tilewright::cli {
 namespace {
-
-const char* KindName(records::AnswerKind kind) {
-  switch (kind) {
-    case records::AnswerKind::kHit:
-      return "hit";
-    case records::AnswerKind::kNearHit:
-      return "near hit";
-    case records::AnswerKind::kMiss:
-      return "miss";
-  }
-  return "?";
-}
-
-Json AnswerJson(const Workload& workload, const records::Answer& answer) {
-  Json out = {{"task", workload.Key()},
-              {"answer", KindName(answer.kind)},
-              {"explanation", answer.explanation}};
-  if (!answer.record.has_value()) return out;
-  const Trial& trial = answer.record->trial;
-  out["template"] = trial.candidate.template_key;
-  out["config"] = *ParseJson(trial.candidate.config.ToString());
-  out["seconds"] = trial.value;
-  out["noise"] = trial.noise;
-  out["epilogue"] = trial.candidate.epilogue.ToString();
-  out["expected_slowdown"] = answer.expected_slowdown;
-  out["record"] = answer.record->id;
-  out["device"] = trial.device.model;
-  out["measured_unix_seconds"] = trial.finished_unix_seconds;
-  return out;
-}
 
 class QueryCommand final : public Command {
  public:
@@ -54,67 +26,51 @@ class QueryCommand final : public Command {
   const char* examples() const override {
     return "  tilewright query resnet18.onnx --records records.db\n"
            "  tilewright query resnet18.onnx#3 --records records.db --json\n"
-           "Exit code 1 if a task has no record at all.\n";
+           "  tilewright query resnet18.onnx --package llvm-znver5.twpkg --accept default\n"
+           "Asks the stores, then the packages, then all of them for near hits. Exit code 1 on a "
+           "miss.\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("task", task_, "Workload key, AutoTVM tuple, FILE#N, or FILE for all its tasks")
         ->required();
-    app.add_option("--records", records_, "Record store")->required();
+    sources_.Declare(app, "near");
     target_.Declare(app);
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
     auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
-    auto store = records::Store::Open(records_, records::Store::Mode::kReadOnly);
-    TW_RETURN_IF_ERROR(store);
-    std::vector<search::TuneTask> tasks;
-    if (auto one = ParseTask(task_, *target); one.ok()) {
-      tasks.push_back(std::move(*one));
-    } else if (task_.find('(') != std::string::npos) {
-      return one.status();
-    } else {
-      auto all = TasksOfFile(task_, *target);
-      TW_RETURN_IF_ERROR(all);
-      tasks = std::move(*all);
-    }
+    auto catalog = sources_.Open();
+    TW_RETURN_IF_ERROR(catalog);
+    auto accept = sources_.Accept();
+    TW_RETURN_IF_ERROR(accept);
+    auto tasks = ParseTasks(task_, *target);
+    TW_RETURN_IF_ERROR(tasks);
     const DeviceFingerprint device = ProbeHostCpu();
     Json list = Json::array();
-    std::map<std::string, int> counts;
-    for (const search::TuneTask& task : tasks) {
-      auto answer = store->Query(task.task.workload, *target, device);
+    std::map<records::AnswerLevel, int> counts;
+    for (const search::TuneTask& task : *tasks) {
+      auto answer = catalog->Query(task.task.workload, *target, device, *accept);
       TW_RETURN_IF_ERROR(answer);
-      ++counts[KindName(answer->kind)];
-      list.push_back(AnswerJson(task.task.workload, *answer));
-      if (!json_) Print(task.task.workload, *answer, tasks.size() == 1);
+      ++counts[answer->level];
+      list.push_back(AnswerJson(task.task.workload, *target, device, *answer));
+      if (!json_) PrintAnswer(task.task.workload, *answer, tasks->size() == 1);
     }
     if (json_) {
       fmt::print("{}\n", Json({{"answers", list}}).dump());
-    } else if (tasks.size() > 1) {
-      fmt::print("{} tasks: {} hits, {} near hits, {} misses\n", tasks.size(), counts["hit"],
-                 counts["near hit"], counts["miss"]);
+    } else if (tasks->size() > 1) {
+      fmt::print("{} tasks:", tasks->size());
+      for (const auto& [level, count] : counts) {
+        fmt::print(" {} {}", count, records::AnswerLevelName(level));
+      }
+      fmt::print("\n");
     }
-    return counts["miss"] > 0 ? kExitFailed : kExitDone;
+    return counts.contains(records::AnswerLevel::kMiss) ? kExitFailed : kExitDone;
   }
 
  private:
-  static void Print(const Workload& workload, const records::Answer& answer, bool whole) {
-    if (answer.record.has_value()) {
-      const Trial& trial = answer.record->trial;
-      fmt::print("{:<38} {:<8} {:>10}  {} #{}\n", ShortName(workload), KindName(answer.kind),
-                 ShortSeconds(trial.value), trial.candidate.template_key,
-                 trial.candidate.config.index);
-      if (whole) {
-        fmt::print("  config    {}\n  record    {}\n  device    {}\n",
-                   trial.candidate.config.ToString(), answer.record->id, trial.device.model);
-      }
-    } else {
-      fmt::print("{:<38} {:<8}\n", ShortName(workload), KindName(answer.kind));
-    }
-    if (whole || answer.kind != records::AnswerKind::kHit) fmt::print("  {}\n", answer.explanation);
-  }
-
-  std::string task_, records_;
+  std::string task_;
+  RecordSources sources_;
   TargetArguments target_;
   bool json_ = false;
 };
@@ -122,118 +78,73 @@ class QueryCommand final : public Command {
 class RecordsCommand final : public Command {
  public:
   const char* name() const override { return "records"; }
-  const char* summary() const override { return "Look into a record store: stats, list, check"; }
+  const char* summary() const override {
+    return "Look after record stores: list, stats, best, merge, split, prune, check, export-csv";
+  }
   const char* examples() const override {
     return "  tilewright records stats records.db\n"
            "  tilewright records list records.db --outcome wrong_result\n"
+           "  tilewright records best records.db --top 3\n"
+           "  tilewright records merge all.db laptop.db server.db\n"
+           "  tilewright records prune records.db --best 16 --dry-run\n"
+           "  tilewright records vacuum records.db --into /mnt/share/records.db\n"
            "  tilewright records check records.db\n";
   }
   void Declare(CLI::App& app) override {
     app.require_subcommand(1);
-    for (const char* verb : {"stats", "list", "check"}) {
-      CLI::App* sub = app.add_subcommand(verb, Summary(verb));
-      sub->add_option("store", store_, "Record store")->required();
-      sub->add_flag("--json", json_, "Print JSON");
-      if (std::string(verb) == "list") {
-        sub->add_option("--task", filter_.workload_key, "Only this workload key");
-        sub->add_option("--template", filter_.template_key, "Only this template");
-        sub->add_option("--outcome", outcome_, "Only this outcome, such as ok or wrong_result");
-        sub->add_option("--limit", filter_.limit, "At most this many");
-      }
-      sub->callback([this, verb] { verb_ = verb; });
-    }
+    care_.Declare(app);
+    CLI::App* sub = app.add_subcommand("list", "Every trial, oldest first");
+    sub->add_option("store", store_, "Record store")->required();
+    sub->add_flag("--json", json_, "Print JSON");
+    sub->add_option("--task", filter_.workload_key, "Only this workload key");
+    sub->add_option("--template", filter_.template_key, "Only this template");
+    sub->add_option("--outcome", outcome_, "Only this outcome, such as ok or wrong_result");
+    sub->add_option("--limit", filter_.limit, "At most this many");
   }
   Result<int> Run() override {
+    if (care_.chosen()) return care_.Run();
     auto store = records::Store::Open(store_, records::Store::Mode::kReadOnly);
     TW_RETURN_IF_ERROR(store);
-    if (verb_ == "check") {
-      TW_RETURN_IF_ERROR(store->Check());
-      fmt::print("{}: sound\n", store_);
-      return kExitDone;
-    }
     if (!outcome_.empty()) {
       auto outcome = ParseOutcome(outcome_);
       if (!outcome.ok()) return outcome.status().WithContext("--outcome");
       filter_.outcome = *outcome;
     }
-    auto trials = store->Trials(filter_);
-    TW_RETURN_IF_ERROR(trials);
-    return verb_ == "stats" ? Stats(*trials) : List(*trials);
+    TW_RETURN_IF_ERROR(store->ForEachTrial(filter_, [this](const records::Record& record) {
+      List(record);
+      return Status();
+    }));
+    return kExitDone;
   }
 
  private:
-  static const char* Summary(const std::string& verb) {
-    if (verb == "stats") return "Trials and best times per task";
-    if (verb == "list") return "Every trial, oldest first";
-    return "Check the file's integrity";
-  }
-  int List(const std::vector<records::Record>& trials) const {
-    for (const records::Record& record : trials) {
-      const Trial& t = record.trial;
-      if (json_) {
-        Json line = {{"id", record.id},
-                     {"job", record.job},
-                     {"task", t.candidate.task.workload.Key()},
-                     {"target", t.candidate.task.target.ToString()},
-                     {"epilogue", t.candidate.epilogue.ToString()},
-                     {"template", t.candidate.template_key},
-                     {"config", *ParseJson(t.candidate.config.ToString())},
-                     {"outcome", std::string(OutcomeName(t.outcome))},
-                     {"reason", t.reason},
-                     {"value", t.value},
-                     {"noise", t.noise},
-                     {"samples", t.samples},
-                     {"verified", t.verified}};
-        fmt::print("{}\n", line.dump());
-      } else {
-        fmt::print("{} {:<12} {:>10} {:<38} {} #{} {}\n", record.id.substr(0, 12),
-                   OutcomeName(t.outcome), ShortSeconds(t.value),
-                   ShortName(t.candidate.task.workload), t.candidate.template_key,
-                   t.candidate.config.index, t.reason);
-      }
-    }
-    return kExitDone;
-  }
-  int Stats(const std::vector<records::Record>& trials) const {
-    struct PerTask {
-      std::string name;
-      std::int64_t trials = 0, ok = 0;
-      double best = 0;
-      std::map<std::string, std::int64_t> outcomes;
-    };
-    std::map<std::string, PerTask> tasks;
-    for (const records::Record& record : trials) {
-      const Trial& t = record.trial;
-      PerTask& task =
-          tasks[t.candidate.task.workload.Key() + " @ " + t.candidate.task.target.ToString()];
-      task.name = ShortName(t.candidate.task.workload);
-      ++task.trials;
-      ++task.outcomes[std::string(OutcomeName(t.outcome))];
-      if (t.outcome != Outcome::kOk || !t.verified) continue;
-      ++task.ok;
-      if (task.best == 0 || t.value < task.best) task.best = t.value;
-    }
-    Json out = {{"store", store_}, {"trials", trials.size()}, {"tasks", Json::array()}};
-    for (const auto& [key, task] : tasks) {
-      out["tasks"].push_back({{"key", key},
-                              {"trials", task.trials},
-                              {"verified", task.ok},
-                              {"best_seconds", task.best},
-                              {"outcomes", task.outcomes}});
-      if (!json_) {
-        fmt::print("{:<38} {:>6} trials {:>6} verified  best {:>10}\n", task.name, task.trials,
-                   task.ok, ShortSeconds(task.best));
-      }
-    }
+  void List(const records::Record& record) const {
+    const Trial& t = record.trial;
     if (json_) {
-      fmt::print("{}\n", out.dump());
+      Json line = {{"id", record.id},
+                   {"job", record.job},
+                   {"task", t.candidate.task.workload.Key()},
+                   {"target", t.candidate.task.target.ToString()},
+                   {"epilogue", t.candidate.epilogue.ToString()},
+                   {"template", t.candidate.template_key},
+                   {"config", *ParseJson(t.candidate.config.ToString())},
+                   {"outcome", std::string(OutcomeName(t.outcome))},
+                   {"reason", t.reason},
+                   {"value", t.value},
+                   {"noise", t.noise},
+                   {"samples", t.samples},
+                   {"verified", t.verified}};
+      fmt::print("{}\n", line.dump());
     } else {
-      fmt::print("{} tasks, {} trials\n", tasks.size(), trials.size());
+      fmt::print("{} {:<12} {:>10} {:<38} {} #{} {}\n", record.id.substr(0, 12),
+                 OutcomeName(t.outcome), ShortSeconds(t.value),
+                 ShortName(t.candidate.task.workload), t.candidate.template_key,
+                 t.candidate.config.index, t.reason);
     }
-    return kExitDone;
   }
 
-  std::string store_, verb_, outcome_;
+  StoreVerbs care_;
+  std::string store_, outcome_;
   records::TrialFilter filter_;
   bool json_ = false;
 };

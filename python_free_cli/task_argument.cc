@@ -74,6 +74,13 @@ Result<search::TuneTask> ParseTask(const std::string& text, const Target& target
   return std::move(tasks->front());
 }
 
+Result<std::vector<search::TuneTask>> ParseTasks(const std::string& text, const Target& target) {
+  auto one = ParseTask(text, target);
+  if (one.ok()) return std::vector<search::TuneTask>{*std::move(one)};
+  if (text.find('(') != std::string::npos) return one.status();
+  return TasksOfFile(text, target);
+}
+
 Result<ChosenConfig> ChooseConfig(const Task& task, const std::string& key,
                                   const std::string& config) {
   ChosenConfig chosen;

@@ -26,6 +26,9 @@ Result<search::TuneTask> ParseTask(const std::string& text, const Target& target
 /// Every task of a model file, with occurrences and epilogues. `#N` behind the name picks one.
 Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target);
 
+/// What ParseTask takes, or all tasks of a model file.
+Result<std::vector<search::TuneTask>> ParseTasks(const std::string& text, const Target& target);
+
 /// A template of a task and one config of its space.
 struct ChosenConfig {
   const TemplateEntry* entry = nullptr;

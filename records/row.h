@@ -38,6 +38,9 @@ class TextCache {
 /// Errors: kCorrupt if a text in it does not parse.
 Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cache);
 
+/// 128 bits of store, device, job, task, template, config and attempt, as 32 hexadecimal digits.
+std::string TrialId(std::string_view store_id, std::string_view job_name, const Trial& trial);
+
 /// True if a kernel of this template and these versions is what this program would make today.
 bool VersionsAreCurrent(std::string_view template_key, std::int64_t template_version,
                         std::int64_t codegen_version);

@@ -53,25 +53,27 @@ CREATE INDEX log_by_task ON log (job, task, seq);
 )sql",
 };
 
-Result<std::int64_t> ReadPragma(const Database& db, const char* sql) {
-  auto query = Statement::Prepare(db, sql);
-  TW_RETURN_IF_ERROR(query);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  return *row ? query->Int(0) : std::int64_t{0};
+/// Runs the entries that lead from one version to another, and marks the file.
+Status Migrate(const Database& db, std::size_t from, std::size_t to) {
+  for (std::size_t i = from; i < to; ++i) TW_RETURN_IF_ERROR(db.Execute(kMigrations[i]));
+  const std::string marks = "PRAGMA application_id = " + std::to_string(kApplicationId) +
+                            "; PRAGMA user_version = " + std::to_string(to);
+  return db.Execute(marks.c_str());
 }
 
-/// Version of the file, 0 if it is empty.
-Result<std::int64_t> FileVersion(const Database& db, const std::string& path) {
-  auto version = ReadPragma(db, "PRAGMA user_version");
+}  // namespace
+
+Result<std::int64_t> StoreVersion(const Database& db, const std::string& path) {
+  auto version = QueryInt(db, "PRAGMA user_version");
   if (!version.ok()) return version.status().WithContext(path);
-  auto application = ReadPragma(db, "PRAGMA application_id");
+  auto application = QueryInt(db, "PRAGMA application_id");
   TW_RETURN_IF_ERROR(application);
-  auto tables = ReadPragma(db, "SELECT count(*) FROM sqlite_schema");
+  auto tables = QueryInt(db, "SELECT count(*) FROM sqlite_schema");
   if (!tables.ok()) return tables.status().WithContext(path);
   if (*application != kApplicationId && (*version != 0 || *tables != 0)) {
     return Corrupt(path + ": an SQLite database, but not a record store");
   }
+  if (*version < 0) return Corrupt(path + ": a record store of no schema version there ever was");
   if (*version > SchemaVersion()) {
     return Corrupt(path + ": record store of schema version " + std::to_string(*version) +
                    ", this program knows versions up to " + std::to_string(SchemaVersion()) +
@@ -80,29 +82,27 @@ Result<std::int64_t> FileVersion(const Database& db, const std::string& path) {
   return version;
 }
 
-}  // namespace
-
 int SchemaVersion() { return static_cast<int>(kMigrations.size()); }
 
+Status MakeTables(const Database& db, int version) {
+  TW_CHECK(version >= 1 && version <= SchemaVersion());
+  return Migrate(db, 0, static_cast<std::size_t>(version));
+}
+
 Status MigrateSchema(const Database& db, const std::string& path) {
-  auto version = FileVersion(db, path);
+  auto version = StoreVersion(db, path);
   TW_RETURN_IF_ERROR(version);
   if (*version == SchemaVersion()) return {};
   auto transaction = Transaction::Begin(db);
   TW_RETURN_IF_ERROR(transaction);
-  version = FileVersion(db, path);  // another process may have been first
+  version = StoreVersion(db, path);  // another process may have been first
   TW_RETURN_IF_ERROR(version);
-  for (auto i = static_cast<std::size_t>(*version); i < kMigrations.size(); ++i) {
-    TW_RETURN_IF_ERROR(db.Execute(kMigrations[i]));
-  }
-  const std::string marks = "PRAGMA application_id = " + std::to_string(kApplicationId) +
-                            "; PRAGMA user_version = " + std::to_string(SchemaVersion());
-  TW_RETURN_IF_ERROR(db.Execute(marks.c_str()));
+  TW_RETURN_IF_ERROR(Migrate(db, static_cast<std::size_t>(*version), kMigrations.size()));
   return transaction->Commit();
 }
 
 Status CheckSchema(const Database& db, const std::string& path) {
-  auto version = FileVersion(db, path);
+  auto version = StoreVersion(db, path);
   TW_RETURN_IF_ERROR(version);
   if (*version < SchemaVersion()) {
     return Unsupported(path + ": record store of schema version " + std::to_string(*version) +

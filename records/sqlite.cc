@@ -1,12 +1,27 @@
 #include "records/sqlite.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
+
+#include "src/base/hash.h"
 
 namespace tilewright::records {
 namespace {
 
-// 10 s: a writer holds the lock for one small transaction (milliseconds); longer means trouble.
-constexpr int kBusyTimeoutMilliseconds = 10'000;
+// 30 s: a writer holds the lock for one small transaction (milliseconds); longer means trouble.
+constexpr int kBusyMilliseconds = 30'000;
+constexpr int kMeanWaitMilliseconds = 5;
+
+/// Waits a little for another process to give up its lock. SQLite's own handler waits ever longer,
+/// up to 100 ms: of dozens of writers some would wait for seconds while others come and go.
+int WaitForLock(void*, int count) {
+  if (count > kBusyMilliseconds / kMeanWaitMilliseconds) return 0;
+  // 1 ms at first, then 2 to 8, different for each process and attempt so that they spread out.
+  const auto spread =
+      Mix64(static_cast<std::uint64_t>(::getpid()) << 32 | static_cast<std::uint64_t>(count)) % 7;
+  ::usleep(count < 3 ? 1000U : 2000U + 1000U * static_cast<unsigned>(spread));
+  return 1;
+}
 
 }  // namespace
 
@@ -36,11 +51,14 @@ Result<Database> Database::Open(const std::string& path, Mode mode) {
   const int flags =
       mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   sqlite3* raw = nullptr;
-  int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  // URIs are for what is attached later; a file whose name looks like one stays a file.
+  const std::string name = path.starts_with("file:") ? "./" + path : path;
+  int code =
+      sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
   Database db(raw);  // closed on every path, also after a failed open
   if (code != SQLITE_OK) return SqliteError(raw, code, "opening " + path);
   sqlite3_extended_result_codes(raw, 1);
-  sqlite3_busy_timeout(raw, kBusyTimeoutMilliseconds);
+  sqlite3_busy_handler(raw, &WaitForLock, nullptr);
   return db;
 }
 
@@ -49,6 +67,16 @@ Database::~Database() { sqlite3_close_v2(db_); }
 Status Database::Execute(const char* sql) const {
   const int code = sqlite3_exec(db_, sql, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return SqliteError(db_, code, "record store");
+  return {};
+}
+
+Status Database::SyncLog() const {
+  sqlite3_file* log = nullptr;
+  const int code = sqlite3_file_control(db_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (code != SQLITE_OK) return SqliteError(db_, code, "record store");
+  if (log == nullptr || log->pMethods == nullptr) return {};
+  const int synced = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
+  if (synced != SQLITE_OK) return SqliteError(nullptr, synced, "record store");
   return {};
 }
 
@@ -124,6 +152,23 @@ std::string_view Statement::Bytes(int column) const {
 
 bool Statement::IsNull(int column) const {
   return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+}
+
+Result<std::int64_t> QueryInt(const Database& db, std::string_view sql) {
+  auto query = Statement::Prepare(db, sql);
+  TW_RETURN_IF_ERROR(query);
+  auto row = query->Step();
+  TW_RETURN_IF_ERROR(row);
+  return *row ? query->Int(0) : std::int64_t{0};
+}
+
+std::string Quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    out += c;
+    if (c == '\'') out += c;
+  }
+  return out + "'";
 }
 
 Result<Transaction> Transaction::Begin(const Database& db) {

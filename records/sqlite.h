@@ -21,6 +21,8 @@ class Database {
  public:
   enum class Mode : std::uint8_t { kReadOnly, kReadWriteCreate };
   static Result<Database> Open(const std::string& path, Mode mode);
+  /// Owns a connection made elsewhere (records/image.h).
+  static Database Adopt(sqlite3* db) { return Database(db); }
   Database(Database&& other) noexcept : db_(std::exchange(other.db_, nullptr)) {}
   Database& operator=(Database&& other) noexcept {
     std::swap(db_, other.db_);
@@ -30,6 +32,11 @@ class Database {
 
   /// Runs statements that return nothing.
   Status Execute(const char* sql) const;
+  /// Waits until the write-ahead log is on the disk: what was committed before survives a power
+  /// cut. Several processes that wait at once share one write of the disk. Does nothing for a
+  /// database without such a log.
+  /// Errors: kUnavailable if the disk refuses.
+  Status SyncLog() const;
   sqlite3* get() const { return db_; }
 
  private:
@@ -77,6 +84,12 @@ class Statement {
   explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
   sqlite3_stmt* statement_ = nullptr;
 };
+
+/// The number in the first column of a statement's first row; 0 if it has no row.
+Result<std::int64_t> QueryInt(const Database& db, std::string_view sql);
+
+/// A text as SQL has it, in quotes.
+std::string Quoted(std::string_view text);
 
 /// A write transaction: rolled back when it goes without Commit.
 class Transaction {

@@ -1,14 +1,21 @@
 // The record store: tables of schema.cc behind the interface of store.h.
 //
-// Durability: WAL with synchronous=FULL, so a COMMIT that returned has reached the disk. Append is
-// one transaction for trials and log entries together; what it acknowledged survives kill -9, and
-// what it did not leaves no trace. A trial's id is a hash of where, by whom and for what it was
-// measured, so storing it twice, or merging two stores, keeps one.
+// Durability: WAL with synchronous=FULL, so a COMMIT that returned has reached the disk. Append,
+// which many processes call at once, commits with NORMAL and then waits for the log to reach the
+// disk when the write lock is free again: the next writer works meanwhile, and waiting ones share
+// one flush. A checkpoint in between is no harm, since it syncs the log before it moves pages.
+// Append is one transaction for trials and log entries together; what it acknowledged survives kill
+// -9 and power cuts, and what it did not leaves no trace. A trial's id is a hash of where, by whom
+// and for what it was measured, so storing it twice, or merging two stores, keeps one.
 
 #include "records/store.h"
 
 #include <unistd.h>
 
+#include <unordered_map>
+
+#include "records/image.h"
+#include "records/network.h"
 #include "records/row.h"
 #include "records/schema.h"
 #include "records/sqlite.h"
@@ -19,6 +26,42 @@
 
 namespace tilewright::records {
 namespace {
+
+/// What is stored of a trial as text. Made before the write lock is taken: it is most of the work.
+struct TrialTexts {
+  std::string workload, op, target, device, epilogue, config, id;
+};
+
+/// 128 bits of store, device, job, task, template, config and attempt, as 32 hexadecimal digits.
+std::string HashOf(std::string_view store_id, std::string_view job_name, const Trial& trial,
+                   const TrialTexts& texts) {
+  std::string text;
+  for (const std::string_view part :
+       {store_id, std::string_view(texts.device), job_name, std::string_view(texts.workload),
+        std::string_view(texts.target), std::string_view(texts.epilogue),
+        std::string_view(trial.candidate.template_key)}) {
+    text += part;
+    text += '\n';
+  }
+  text += std::to_string(trial.candidate.template_version) + "\n";
+  text += std::to_string(trial.codegen_version) + "\n" + texts.config + "\n";
+  text += std::to_string(trial.attempt) + "\n";
+  const std::uint64_t low = Fnv1a64(text);
+  return HexOf(Mix64(low)) + HexOf(Mix64(Fnv1a64(text, low ^ 0x9E3779B97F4A7C15ULL)));
+}
+
+TrialTexts TextsOf(std::string_view store_id, std::string_view job_name, const Trial& trial) {
+  const Candidate& c = trial.candidate;
+  TrialTexts texts{c.task.workload.Key(),
+                   c.task.workload.op_name(),
+                   c.task.target.ToString(),
+                   trial.device.ToString(),
+                   c.epilogue.ToString(),
+                   c.config.ToString(),
+                   {}};
+  texts.id = HashOf(store_id, job_name, trial, texts);
+  return texts;
+}
 
 /// Number of a text in one of the tables (workload, target, …), adding it if it is new.
 Result<std::int64_t> NumberOf(const Database& db, const char* insert, const char* select,
@@ -45,38 +88,39 @@ struct TrialNumbers {
   std::int64_t workload, target, device, epilogue;
 };
 
-Result<TrialNumbers> NumbersOf(const Database& db, const Trial& trial) {
-  const Workload& workload = trial.candidate.task.workload;
-  auto w = NumberOf(db, "INSERT INTO workload (key, op) VALUES (?1, ?2)",
-                    "SELECT id FROM workload WHERE key = ?1", workload.Key(), workload.op_name());
-  TW_RETURN_IF_ERROR(w);
-  auto t =
-      NumberOf(db, "INSERT INTO target (text) VALUES (?1)", "SELECT id FROM target WHERE text = ?1",
-               trial.candidate.task.target.ToString());
-  TW_RETURN_IF_ERROR(t);
-  auto d = NumberOf(db, "INSERT INTO device (text) VALUES (?1)",
-                    "SELECT id FROM device WHERE text = ?1", trial.device.ToString());
-  TW_RETURN_IF_ERROR(d);
-  auto e = NumberOf(db, "INSERT INTO epilogue (text) VALUES (?1)",
-                    "SELECT id FROM epilogue WHERE text = ?1", trial.candidate.epilogue.ToString());
-  TW_RETURN_IF_ERROR(e);
-  return TrialNumbers{*w, *t, *d, *e};
-}
+/// Numbers found or made in one write transaction, by text; of no use after it, since another
+/// process, or a rollback, may remove them.
+struct NumberCache {
+  std::unordered_map<std::string, std::int64_t> workload, target, device, epilogue;
+};
 
-/// 128 bits of store, device, job, task, template, config and attempt, as 32 hexadecimal digits.
-std::string TrialId(std::string_view store_id, std::string_view job_name, const Trial& trial) {
-  const Candidate& c = trial.candidate;
-  std::string text;
-  for (const std::string& part :
-       {std::string(store_id), trial.device.ToString(), std::string(job_name),
-        c.task.workload.Key(), c.task.target.ToString(), c.epilogue.ToString(), c.template_key,
-        std::to_string(c.template_version), std::to_string(trial.codegen_version),
-        c.config.ToString(), std::to_string(trial.attempt)}) {
-    text += part;
-    text += '\n';
-  }
-  const std::uint64_t low = Fnv1a64(text);
-  return HexOf(Mix64(low)) + HexOf(Mix64(Fnv1a64(text, low ^ 0x9E3779B97F4A7C15ULL)));
+Result<TrialNumbers> NumbersOf(const Database& db, const TrialTexts& texts, NumberCache& cache) {
+  const auto number = [&](std::unordered_map<std::string, std::int64_t>& known,
+                          const std::string& text, const char* insert, const char* select,
+                          std::string_view extra, std::int64_t& out) -> Status {
+    const auto found = known.find(text);
+    if (found != known.end()) {
+      out = found->second;
+      return {};
+    }
+    auto made = NumberOf(db, insert, select, text, extra);
+    TW_RETURN_IF_ERROR(made);
+    out = *made;
+    known.emplace(text, out);
+    return {};
+  };
+  TrialNumbers n{};
+  TW_RETURN_IF_ERROR(number(cache.workload, texts.workload,
+                            "INSERT INTO workload (key, op) VALUES (?1, ?2)",
+                            "SELECT id FROM workload WHERE key = ?1", texts.op, n.workload));
+  TW_RETURN_IF_ERROR(number(cache.target, texts.target, "INSERT INTO target (text) VALUES (?1)",
+                            "SELECT id FROM target WHERE text = ?1", {}, n.target));
+  TW_RETURN_IF_ERROR(number(cache.device, texts.device, "INSERT INTO device (text) VALUES (?1)",
+                            "SELECT id FROM device WHERE text = ?1", {}, n.device));
+  TW_RETURN_IF_ERROR(number(cache.epilogue, texts.epilogue,
+                            "INSERT INTO epilogue (text) VALUES (?1)",
+                            "SELECT id FROM epilogue WHERE text = ?1", {}, n.epilogue));
+  return n;
 }
 
 Result<std::string> JobName(const Database& db, std::int64_t job) {
@@ -89,15 +133,13 @@ Result<std::string> JobName(const Database& db, std::int64_t job) {
   return std::string(query->Text(0));
 }
 
-Status InsertTrial(const Database& db, Statement& insert, std::int64_t job, std::string_view id,
-                   const Trial& trial) {
-  auto numbers = NumbersOf(db, trial);
-  TW_RETURN_IF_ERROR(numbers);
+Status InsertTrial(Statement& insert, std::int64_t job, const TrialTexts& texts,
+                   const TrialNumbers& numbers, const Trial& trial) {
   const Candidate& c = trial.candidate;
-  insert.Bind(1, id).Bind(2, job).Bind(3, numbers->workload).Bind(4, numbers->target);
-  insert.Bind(5, numbers->device).Bind(6, numbers->epilogue).Bind(7, c.template_key);
+  insert.Bind(1, texts.id).Bind(2, job).Bind(3, numbers.workload).Bind(4, numbers.target);
+  insert.Bind(5, numbers.device).Bind(6, numbers.epilogue).Bind(7, c.template_key);
   insert.Bind(8, c.template_version).Bind(9, trial.codegen_version).Bind(10, c.config.index);
-  insert.Bind(11, c.config.ToString()).Bind(12, static_cast<int>(trial.outcome));
+  insert.Bind(11, texts.config).Bind(12, static_cast<int>(trial.outcome));
   insert.Bind(13, trial.reason).Bind(14, trial.metric).Bind(15, trial.value);
   insert.Bind(16, trial.noise);
   insert.BindBytes(17, trial.samples.data(), trial.samples.size() * sizeof(double));
@@ -106,6 +148,28 @@ Status InsertTrial(const Database& db, Statement& insert, std::int64_t job, std:
   insert.Bind(23, trial.finished_unix_seconds);
   return insert.Run();
 }
+
+/// Commits without waiting for the disk while it lives, unless `full`.
+class CommitMode {
+ public:
+  CommitMode(const Database& db, bool full) : db_(db), full_(full) {
+    if (!full_) Set("PRAGMA synchronous = NORMAL");
+  }
+  CommitMode(const CommitMode&) = delete;
+  CommitMode& operator=(const CommitMode&) = delete;
+  ~CommitMode() {
+    if (!full_) Set("PRAGMA synchronous = FULL");
+  }
+
+ private:
+  void Set(const char* pragma) {
+    // A connection that keeps FULL is slower, and as safe.
+    const Status ignored = db_.Execute(pragma);
+    (void)ignored;
+  }
+  const Database& db_;
+  bool full_;
+};
 
 /// WHERE clause of a filter; FilterBinds fills its parameters in the same order.
 std::string FilterSql(const TrialFilter& filter, std::string_view columns) {
@@ -130,6 +194,10 @@ void BindFilter(const TrialFilter& filter, Statement& query) {
 
 }  // namespace
 
+std::string TrialId(std::string_view store_id, std::string_view job_name, const Trial& trial) {
+  return TextsOf(store_id, job_name, trial).id;
+}
+
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;
@@ -140,6 +208,7 @@ const std::string& Store::path() const { return impl_->path; }
 Result<Store> Store::Open(const std::string& path, Mode mode) {
   const bool write = mode == Mode::kReadWrite;
   if (!write && !FileExists(path)) return NotFound(path + ": no such record store");
+  if (write) TW_RETURN_IF_ERROR(CheckWritableHere(path));
   auto db =
       Database::Open(path, write ? Database::Mode::kReadWriteCreate : Database::Mode::kReadOnly);
   TW_RETURN_IF_ERROR(db);
@@ -166,6 +235,21 @@ Result<Store> Store::Open(const std::string& path, Mode mode) {
     TW_RETURN_IF_ERROR(store.SetFact("store_id", store.impl_->store_id));
   }
   return store;
+}
+
+Result<Store> Store::OpenImmutable(const std::string& path) {
+  if (!FileExists(path)) return NotFound(path + ": no such database of a package");
+  auto db = records::OpenImmutable(path);
+  TW_RETURN_IF_ERROR(db);
+  TW_RETURN_IF_ERROR(CheckSchema(*db, path));
+  return Store(std::make_unique<Impl>(std::move(*db), path));
+}
+
+Result<Store> Store::OpenImage(std::string_view bytes, const std::string& name) {
+  auto db = records::OpenImage(bytes);
+  TW_RETURN_IF_ERROR(db);
+  TW_RETURN_IF_ERROR(CheckSchema(*db, name));
+  return Store(std::make_unique<Impl>(std::move(*db), name));
 }
 
 Result<Job> Store::OpenJob(std::string_view name, std::string_view settings, std::uint64_t seed) {
@@ -195,12 +279,15 @@ Status Store::FinishJob(std::int64_t job) {
   return update->Bind(1, job).Run();
 }
 
+void Store::SetDurability(Durability durability) { impl_->durability = durability; }
+
 Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
                      const std::vector<LogEntry>& log) {
-  auto transaction = Transaction::Begin(impl_->db);
-  TW_RETURN_IF_ERROR(transaction);
   auto name = JobName(impl_->db, job);
   TW_RETURN_IF_ERROR(name);
+  std::vector<TrialTexts> texts;
+  texts.reserve(trials.size());
+  for (const Trial& trial : trials) texts.push_back(TextsOf(impl_->store_id, *name, trial));
   auto insert = Statement::Prepare(
       impl_->db,
       "INSERT OR IGNORE INTO trial (id, job, workload, target, device, epilogue, template,"
@@ -209,18 +296,25 @@ Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
       " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,"
       "?23)");
   TW_RETURN_IF_ERROR(insert);
-  for (const Trial& trial : trials) {
-    const std::string id = TrialId(impl_->store_id, *name, trial);
-    TW_RETURN_IF_ERROR(InsertTrial(impl_->db, *insert, job, id, trial));
-  }
   auto add_entry = Statement::Prepare(
       impl_->db, "INSERT INTO log (job, task, kind, payload) VALUES (?1, ?2, ?3, ?4)");
   TW_RETURN_IF_ERROR(add_entry);
+  const CommitMode mode(impl_->db, impl_->durability == Durability::kDiskInTurn);
+  // From here to the commit no other process writes: only what must be in it.
+  auto transaction = Transaction::Begin(impl_->db);
+  TW_RETURN_IF_ERROR(transaction);
+  NumberCache numbers;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    auto row = NumbersOf(impl_->db, texts[i], numbers);
+    TW_RETURN_IF_ERROR(row);
+    TW_RETURN_IF_ERROR(InsertTrial(*insert, job, texts[i], *row, trials[i]));
+  }
   for (const LogEntry& entry : log) {
     add_entry->Bind(1, job).Bind(2, entry.task_key).Bind(3, entry.kind).Bind(4, entry.payload);
     TW_RETURN_IF_ERROR(add_entry->Run());
   }
-  return transaction->Commit();
+  TW_RETURN_IF_ERROR(transaction->Commit());
+  return impl_->durability == Durability::kDisk ? impl_->db.SyncLog() : Status();
 }
 
 Result<std::vector<LogEntry>> Store::Log(std::int64_t job, std::string_view task_key) {
@@ -238,21 +332,30 @@ Result<std::vector<LogEntry>> Store::Log(std::int64_t job, std::string_view task
   }
 }
 
-Result<std::vector<Record>> Store::Trials(const TrialFilter& filter) const {
+Status Store::ForEachTrial(const TrialFilter& filter,
+                           const std::function<Status(const Record&)>& visit) const {
   std::string sql = FilterSql(filter, kTrialColumns) + " ORDER BY rowid";
   if (filter.limit > 0) sql += " LIMIT " + std::to_string(filter.limit);
   auto query = Statement::Prepare(impl_->db, sql);
   TW_RETURN_IF_ERROR(query);
   BindFilter(filter, *query);
-  std::vector<Record> records;
   while (true) {
     auto row = query->Step();
     TW_RETURN_IF_ERROR(row);
-    if (!*row) return records;
+    if (!*row) return {};
     auto record = ReadRow(impl_->db, *query, impl_->texts);
     TW_RETURN_IF_ERROR(record);
-    records.push_back(std::move(*record));
+    TW_RETURN_IF_ERROR(visit(*record));
   }
+}
+
+Result<std::vector<Record>> Store::Trials(const TrialFilter& filter) const {
+  std::vector<Record> records;
+  TW_RETURN_IF_ERROR(ForEachTrial(filter, [&](const Record& record) {
+    records.push_back(record);
+    return Status();
+  }));
+  return records;
 }
 
 Result<std::int64_t> Store::CountTrials(const TrialFilter& filter) const {
@@ -270,7 +373,9 @@ Status Store::StoreBest(std::int64_t job, const Trial& winner,
   TW_RETURN_IF_ERROR(transaction);
   auto name = JobName(impl_->db, job);
   TW_RETURN_IF_ERROR(name);
-  auto numbers = NumbersOf(impl_->db, winner);
+  const TrialTexts texts = TextsOf(impl_->store_id, *name, winner);
+  NumberCache cache;
+  auto numbers = NumbersOf(impl_->db, texts, cache);
   TW_RETURN_IF_ERROR(numbers);
   std::string list;
   for (std::int64_t index : ties) list += (list.empty() ? "" : ",") + std::to_string(index);
@@ -280,7 +385,7 @@ Status Store::StoreBest(std::int64_t job, const Trial& winner,
                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
   TW_RETURN_IF_ERROR(insert);
   insert->Bind(1, numbers->workload).Bind(2, numbers->target).Bind(3, numbers->device);
-  insert->Bind(4, job).Bind(5, TrialId(impl_->store_id, *name, winner)).Bind(6, list);
+  insert->Bind(4, job).Bind(5, texts.id).Bind(6, list);
   TW_RETURN_IF_ERROR(insert->Run());
   return transaction->Commit();
 }

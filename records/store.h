@@ -56,6 +56,17 @@ struct TrialFilter {
   std::int64_t limit = 0;  ///< 0 = all
 };
 
+/// What Append waits for.
+enum class Durability : std::uint8_t {
+  /// The disk, after the write lock was given up: processes that write at once share its time. What
+  /// was acknowledged survives a power cut.
+  kDisk,
+  /// The disk, with the lock held (SQLite's synchronous=FULL). Promises the same; for comparison.
+  kDiskInTurn,
+  /// The system: survives kill -9, but not a power cut (synchronous=NORMAL).
+  kSystem,
+};
+
 /// The SQLite record store. Any number of readers, one write transaction at a time from any
 /// process.
 class Store {
@@ -63,8 +74,14 @@ class Store {
   enum class Mode : std::uint8_t { kReadOnly, kReadWrite };
   /// Creates the file in kReadWrite mode if it is missing.
   /// Errors: kNotFound (read-only and missing); kCorrupt if it is no store of this schema version
-  /// or older (a newer one is refused by number); kUnavailable if the disk refuses.
+  /// or older (a newer one is refused by number); kUnavailable if the disk refuses;
+  /// kUnsupported to write on a network file system.
   static Result<Store> Open(const std::string& path, Mode mode);
+  /// Opens a database that nobody writes while it is open, such as an installed package's: no
+  /// locks, and nothing in its schema is trusted. Errors: as Open.
+  static Result<Store> OpenImmutable(const std::string& path);
+  /// As OpenImmutable, from a copy of a database's bytes. `name` stands for its path.
+  static Result<Store> OpenImage(std::string_view bytes, const std::string& name);
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
   ~Store();
@@ -72,12 +89,18 @@ class Store {
   /// Finds the unfinished or finished job of this name, or makes it.
   Result<Job> OpenJob(std::string_view name, std::string_view settings, std::uint64_t seed);
   Status FinishJob(std::int64_t job);
-  /// Stores trials and log entries in one durable transaction (synchronous=FULL): after ok they
-  /// survive kill -9 and power loss. A trial already there (same id) is left as it is.
+  /// Stores trials and log entries in one durable transaction: after ok they survive kill -9 and
+  /// power loss (see Durability; kDisk unless SetDurability says otherwise). A trial already there
+  /// (same id) is left as it is.
   Status Append(std::int64_t job, const std::vector<Trial>& trials,
                 const std::vector<LogEntry>& log);
+  void SetDurability(Durability durability);
   Result<std::vector<LogEntry>> Log(std::int64_t job, std::string_view task_key);
   Result<std::vector<Record>> Trials(const TrialFilter& filter) const;
+  /// As Trials, one at a time: for stores that do not fit into memory. Ends with the first status
+  /// of `visit` that is not ok, and returns it.
+  Status ForEachTrial(const TrialFilter& filter,
+                      const std::function<Status(const Record&)>& visit) const;
   Result<std::int64_t> CountTrials(const TrialFilter& filter) const;
   /// Marks the winner of a task's race; ties list the configs that can not be told from it.
   Status StoreBest(std::int64_t job, const Trial& winner, const std::vector<std::int64_t>& ties);

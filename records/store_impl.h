@@ -19,6 +19,7 @@ struct Store::Impl {
   Database db;
   std::string path;
   std::string store_id;
+  Durability durability = Durability::kDisk;
   TextCache texts;
   // Numbers of texts seen by queries: a text keeps its number for the life of the store.
   std::unordered_map<std::string, std::int64_t> workload_numbers, target_numbers;

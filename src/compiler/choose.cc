@@ -30,28 +30,16 @@ Result<Built> Build(const TemplateEntry& entry, const Config& config, const Work
   return Built{std::move(kernel->form), *std::move(program)};
 }
 
-struct StoreAnswer {
-  records::Answer answer;
-  const records::Store* store = nullptr;  // that gave it
-};
-
-/// The first hit of the stores, else the first near hit, else the last miss.
-Result<StoreAnswer> Ask(const Workload& workload, const CompileOptions& options) {
-  StoreAnswer asked;
-  records::Answer& best = asked.answer;
-  best.explanation = "no record store was given";
-  for (const records::Store* store : options.stores) {
-    auto answer = store->Query(workload, options.target, options.device);
-    if (!answer.ok()) return answer.status().WithContext(store->path());
-    const bool better =
-        best.kind == records::AnswerKind::kMiss || answer->kind == records::AnswerKind::kHit;
-    if (better) {
-      best = *std::move(answer);
-      asked.store = store;
-    }
-    if (best.kind == records::AnswerKind::kHit) break;
+/// The best answer there is, down to a cost model's choice: the default config is ChooseDefault's,
+/// which takes the first that builds with the epilogue.
+Result<records::CatalogAnswer> Ask(const Workload& workload, const CompileOptions& options) {
+  if (options.catalog == nullptr) {
+    records::CatalogAnswer none;
+    none.answer.explanation = "no record store was given";
+    return none;
   }
-  return asked;
+  return options.catalog->Query(workload, options.target, options.device,
+                                std::min(options.accept, records::AnswerLevel::kModel));
 }
 
 /// Whether a trial may be served where `best` is.
@@ -65,7 +53,7 @@ bool ServedLike(const Trial& trial, const Trial& best) {
 
 /// Replaces a hit by another trial of the workload if time and changes of layout together are less.
 Status WeighLayouts(const Workload& workload, const Epilogue& epilogue, const Target& target,
-                    const LayoutSeconds& layout_seconds, StoreAnswer& asked) {
+                    const LayoutSeconds& layout_seconds, records::CatalogAnswer& asked) {
   records::Record& best = *asked.answer.record;
   const auto total = [&](const Trial& trial) -> Result<double> {
     const TemplateEntry* entry = FindTemplate(trial.candidate.template_key);
@@ -103,7 +91,7 @@ Status WeighLayouts(const Workload& workload, const Epilogue& epilogue, const Ta
   return Status();
 }
 
-/// The kernel of a candidate.
+/// The kernel that a candidate describes.
 /// Errors: why it cannot be used here.
 Result<Built> KernelOf(const Candidate& candidate, const Workload& workload,
                        const Epilogue& epilogue, bool plain_weight, const Target& target) {
@@ -146,40 +134,28 @@ Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, 
                             const LayoutSeconds& layout_seconds, const CompileOptions& options) {
   auto asked = Ask(workload, options);
   TW_RETURN_IF_ERROR(asked);
-  records::Answer* const answer = &asked->answer;
-  if (answer->kind == records::AnswerKind::kHit && answer->record) {
+  if (asked->level == records::AnswerLevel::kHit) {
     TW_RETURN_IF_ERROR(WeighLayouts(workload, epilogue, options.target, layout_seconds, *asked));
+    asked->candidate = asked->answer.record->trial.candidate;
   }
   Choice choice;
   choice.report.workload_key = workload.Key();
-  choice.report.answer = answer->kind;
-  choice.report.expected_slowdown = answer->expected_slowdown;
-  choice.report.explanation = answer->explanation;
-  const auto take = [&](const Candidate& candidate) -> Status {
-    auto built = KernelOf(candidate, workload, epilogue, plain_weight, options.target);
-    TW_RETURN_IF_ERROR(built);
-    choice.form = std::move(built->form);
-    choice.program = std::move(built->program);
-    choice.report.template_key = candidate.template_key;
-    choice.report.config = candidate.config.ToString();
-    return {};
-  };
-  if (answer->record) {
-    const Status taken = take(answer->record->trial.candidate);
-    choice.report.tuned = taken.ok();
-    if (taken.ok()) return choice;
-    choice.report.answer = records::AnswerKind::kMiss;
-    choice.report.explanation += "; not usable here: " + taken.message();
-  }
-  if (options.guess) {
-    const auto guess = options.guess({workload, options.target}, epilogue);
-    const Status taken = guess.ok() ? take(*guess) : guess.status();
-    if (taken.ok()) {
-      choice.report.explanation += "; config of " + choice.report.template_key +
-                                   " that the cost model thinks best, not measured";
+  choice.report.answer = asked->level;
+  choice.report.source = asked->answer.record.has_value() ? asked->source : std::string();
+  choice.report.expected_slowdown = asked->answer.expected_slowdown;
+  choice.report.explanation = asked->answer.explanation;
+  if (asked->candidate) {
+    auto built = KernelOf(*asked->candidate, workload, epilogue, plain_weight, options.target);
+    if (built.ok()) {
+      choice.form = std::move(built->form);
+      choice.program = std::move(built->program);
+      choice.report.template_key = asked->candidate->template_key;
+      choice.report.config = asked->candidate->config.ToString();
+      choice.report.tuned = asked->answer.record.has_value();
       return choice;
     }
-    choice.report.explanation += "; the cost model has none: " + taken.message();
+    choice.report.answer = records::AnswerLevel::kMiss;
+    choice.report.explanation += "; not usable here: " + built.status().message();
   }
   TW_RETURN_IF_ERROR(ChooseDefault(workload, epilogue, plain_weight, options, choice));
   choice.report.explanation += "; default config of " + choice.report.template_key;

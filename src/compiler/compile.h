@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "records/store.h"
+#include "records/catalog.h"
 #include "src/base/status.h"
 #include "src/graph/graph.h"
 #include "src/target/cpu.h"
@@ -18,14 +17,13 @@ enum class OnMiss : std::uint8_t { kWarn, kFail };
 
 struct CompileOptions {
   Target target;  ///< of kind llvm; its num_threads is how many threads the model starts with
-  /// Asked in this order for each operator; the first hit counts, else the first near hit. Not
-  /// owned; may be empty: everything gets its default config.
-  std::vector<const records::Store*> stores;
+  /// Asked for each operator. Not owned; null: everything gets its default config.
+  records::Catalog* catalog = nullptr;
+  /// How far down an answer may be. With kHit, kNearHit or kModel an operator for which there is
+  /// none still gets its default config, which is then a miss (see on_miss).
+  records::AnswerLevel accept = records::AnswerLevel::kDefault;
   DeviceFingerprint device;  ///< what the records must have been measured on; ProbeHostCpu()
   OnMiss on_miss = OnMiss::kWarn;
-  /// Where no record serves: a config chosen by a model without measuring, before the default one
-  /// is taken; empty: none. Errors are reported as the reason why the default config was taken.
-  std::function<Result<Candidate>(const Task&, const Epilogue&)> guess;
   int build_threads = 1;
   /// Prefix of the C functions, [A-Za-z_][A-Za-z0-9_]*; empty: made from the graph's name.
   std::string name;
@@ -40,7 +38,8 @@ struct OperatorReport {
   std::string template_key;
   std::string config;  ///< Config::ToString
   bool tuned = false;  ///< the config comes from a record
-  records::AnswerKind answer = records::AnswerKind::kMiss;
+  records::AnswerLevel answer = records::AnswerLevel::kMiss;
+  std::string source;            ///< store or package the record came from; empty without one
   double expected_slowdown = 1;  ///< of a near hit
   std::string explanation;       ///< why this config; never empty for an anchor
   std::string layout;            ///< of the result in memory

@@ -167,7 +167,9 @@ class LibraryOfRecords : public Library {
     auto job = store->OpenJob("job", "{}", 1);
     TW_RETURN_IF_ERROR(job);
     TW_RETURN_IF_ERROR(store->Append(job->id, trials, {}));
-    options_.stores = {&*store};
+    records::Catalog catalog;
+    catalog.AddStore(*std::move(store));
+    options_.catalog = &catalog;
     options_.on_miss = OnMiss::kFail;
     return Compile(std::move(graph), options_, Path("model.so"));
   }
@@ -178,7 +180,7 @@ TEST_F(LibraryOfRecords, TakesTheFastestConfig) {
   ASSERT_TRUE(model.ok()) << model.status().message();
   EXPECT_TRUE(model->untuned().empty());
   EXPECT_EQ(model->operators[1].template_key, "conv2d_NCHWc.x86");
-  EXPECT_EQ(model->operators[1].answer, records::AnswerKind::kHit);
+  EXPECT_EQ(model->operators[1].answer, records::AnswerLevel::kHit);
   EXPECT_EQ(model->operators[1].layout, "NCHW8c");
 }
 

@@ -6,6 +6,7 @@ tilewright=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+export XDG_DATA_HOME="$work/data" XDG_CONFIG_HOME="$work/config"  # no package of this machine's user
 
 fail() {
   echo "program_test: $*" >&2
@@ -39,6 +40,57 @@ has 'hit' out
 expect 1 query m.onnx --records r.db
 has 'miss' out
 expect 0 records check r.db
+has 'sound' out
+
+expect 0 records stats r.db --json
+has '"trials":6' out
+expect 0 records best r.db
+expect 0 records export-csv r.db -o r.csv
+[ "$(wc -l <r.csv)" -eq 7 ] || fail "r.csv has $(wc -l <r.csv) lines, expected 7"
+expect 0 records merge all.db r.db --json
+has '"added":6' out
+expect 0 records merge all.db r.db
+has '0 added, 6 known' out
+expect 0 records split all.db -o parts --by op
+expect 0 records prune all.db --best 1 --training 2
+expect 0 records vacuum all.db
+expect 0 records check all.db
+expect 2 records merge all.db nowhere.db
+
+expect 0 package keygen -o lab --comment tests
+expect 2 package build r.db -o packages --license CC0-1.0
+has '--unsigned' err
+expect 0 package build r.db -o packages --license CC0-1.0 --key lab
+has 'signed' out
+package=$(ls packages/*.twpkg)
+expect 0 package build r.db -o again.twpkg --license CC0-1.0 --key lab
+cmp "$package" again.twpkg || fail "building twice gave other bytes"
+expect 2 package verify "$package"
+has 'not trusted' err
+expect 0 package verify "$package" --key lab.pub
+expect 2 package install packages
+expect 0 package trust lab.pub
+expect 0 package install packages
+expect 0 package list
+has 'tests (' out
+expect 0 package verify --installed
+expect 0 query m.onnx#1
+has 'package ' out
+expect 1 query m.onnx#1 --no-packages
+expect 0 query m.onnx#1 --no-packages --accept default --json
+has '"kind":"default"' out
+expect 0 package query "$package" m.onnx#1
+expect 0 package diff "$package" again.twpkg
+has '0 different' out
+expect 0 compile m.onnx --json -o packaged.so
+has '"source":"package ' out
+head -c 2000 "$package" >cut.twpkg
+expect 2 package verify cut.twpkg
+expect 0 package build r.db -o plain.twpkg --license CC0-1.0 --unsigned
+expect 2 package install plain.twpkg
+has '--allow-unsigned' err
+expect 0 package remove "$(basename "$package" .twpkg)"
+expect 1 query m.onnx#1
 
 expect 0 compile m.onnx --records r.db -o m.so
 has 'untuned: ' err

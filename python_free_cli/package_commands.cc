@@ -1,0 +1,509 @@
+// `tilewright package`: records as files that are built, signed, verified and installed.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "python_free_cli/command.h"
+#include "python_free_cli/record_sources.h"
+#include "python_free_cli/task_argument.h"
+#include "python_free_cli/tune_display.h"
+#include "python_free_cli/user_paths.h"
+#include "records/package_build.h"
+#include "records/package_diff.h"
+#include "src/base/file.h"
+#include "src/target/cpu.h"
+
+namespace tilewright::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Json ManifestJson(const records::PackageManifest& manifest) {
+  return *ParseJson(manifest.ToText());
+}
+
+void PrintJson(const Json& json) { fmt::print("{}\n", json.dump()); }
+
+/// Package files: the ones named, and those in folders that are named, by name.
+Result<std::vector<std::string>> PackageFiles(const std::vector<std::string>& arguments) {
+  std::vector<std::string> files;
+  for (const std::string& argument : arguments) {
+    std::error_code failed;
+    if (!fs::is_directory(argument, failed)) {
+      files.push_back(argument);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (fs::directory_iterator at(argument, failed), end; !failed && at != end;
+         at.increment(failed)) {
+      if (at->path().extension() == records::kPackageExtension) found.push_back(at->path());
+    }
+    if (failed) return InvalidArgument(argument + ": " + failed.message());
+    if (found.empty()) return NotFound(argument + ": no package files (*.twpkg) in this folder");
+    std::ranges::sort(found);
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+/// Every installed package, in the order in which they are asked.
+Result<records::InstalledList> AllInstalled() {
+  records::InstalledList all;
+  for (const std::string& root : PackageRoots()) {
+    auto list = records::ListInstalled(root);
+    TW_RETURN_IF_ERROR(list);
+    std::ranges::move(list->packages, std::back_inserter(all.packages));
+    std::ranges::move(list->problems, std::back_inserter(all.problems));
+  }
+  return all;
+}
+
+class PackageCommand final : public Command {
+ public:
+  const char* name() const override { return "package"; }
+  const char* summary() const override {
+    return "Build, sign, verify and install packages of records";
+  }
+  const char* examples() const override {
+    return "  tilewright package keygen -o lab --comment 'Lab tuning'\n"
+           "  tilewright package build records.db -o packages --license CC0-1.0 --key lab\n"
+           "  tilewright package trust lab.pub\n"
+           "  tilewright package verify packages\n"
+           "  tilewright package install packages\n"
+           "  tilewright package query llvm-znver5-t1-8c1f22ab.twpkg resnet18.onnx\n"
+           "  tilewright package diff old.twpkg new.twpkg\n";
+  }
+  void Declare(CLI::App& app) override;
+  Result<int> Run() override { return (this->*run_)(); }
+
+ private:
+  using Verb = Result<int> (PackageCommand::*)();
+  CLI::App* Add(CLI::App& app, const char* verb, const char* what, Verb run) {
+    CLI::App* sub = app.add_subcommand(verb, what);
+    sub->add_flag("--json", json_, "Print JSON");
+    sub->callback([this, run] { run_ = run; });
+    return sub;
+  }
+  Result<int> Build();
+  Result<int> Verify();
+  Result<int> VerifyInstalled();
+  Result<int> Install();
+  Result<int> List();
+  Result<int> Remove();
+  Result<int> Diff();
+  Result<int> Query();
+  Result<int> Keygen();
+  Result<int> Trust();
+  /// The records of a package file, or of an installed package of this name.
+  Result<records::Store> OpenEither(const std::string& which);
+  Status AddTrusted(const records::PublicKey& key, const std::string& comment);
+
+  Verb run_ = nullptr;
+  std::vector<std::string> arguments_;
+  std::string output_ = ".", key_file_, comment_, task_, before_, after_;
+  records::PackageOptions build_;
+  TrustArguments trust_;
+  TargetArguments target_;
+  bool json_ = false, unsigned_ = false, system_ = false, downgrade_ = false, installed_ = false,
+       trust_new_ = false;
+};
+
+void PackageCommand::Declare(CLI::App& app) {
+  app.require_subcommand(1);
+  CLI::App* build = Add(app, "build", "One package for each target of some record stores",
+                        &PackageCommand::Build);
+  build->add_option("stores", arguments_, "Record stores")->required();
+  build->add_option("-o,--output", output_, "Folder, or a file name that ends in .twpkg")
+      ->capture_default_str();
+  build->add_option("--license", build_.license, "Licence of the records, such as CC0-1.0")
+      ->required();
+  build->add_option("--key", key_file_, "Secret key to sign with (from keygen)");
+  build->add_flag("--unsigned", unsigned_, "Build without a signature");
+  build->add_option("--target", build_.target, "Only this target");
+  build->add_option("--name", build_.name, "Name of the package (default: from its target)");
+  build->add_option("--best", build_.best, "Fastest trials of each task, and ties (0: all)")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+
+  CLI::App* verify = Add(app, "verify", "Check packages, their signatures and every record",
+                         &PackageCommand::Verify);
+  verify->add_option("packages", arguments_, "Package files, or folders of them");
+  verify->add_flag("--installed", installed_, "Check what is installed");
+  trust_.Declare(*verify);
+
+  CLI::App* install =
+      Add(app, "install", "Verify packages and make them answer queries", &PackageCommand::Install);
+  install->add_option("packages", arguments_, "Package files, or folders of them")->required();
+  install->add_flag("--system", system_, std::string("For all users, in ") + kSystemPackages);
+  install->add_flag("--downgrade", downgrade_, "Also where a newer one is installed");
+  trust_.Declare(*install);
+
+  Add(app, "list", "Installed packages, in the order in which they are asked",
+      &PackageCommand::List);
+  CLI::App* remove = Add(app, "remove", "Remove installed packages", &PackageCommand::Remove);
+  remove->add_option("packages", arguments_, "Names, or beginnings of digests")->required();
+
+  CLI::App* diff = Add(app, "diff", "Tasks whose best config differs", &PackageCommand::Diff);
+  diff->add_option("before", before_, "Package file, or name of an installed one")->required();
+  diff->add_option("after", after_, "Package file, or name of an installed one")->required();
+  trust_.Declare(*diff);
+
+  CLI::App* query =
+      Add(app, "query", "Ask one package for the best config of a task", &PackageCommand::Query);
+  query->add_option("package", before_, "Package file, or name of an installed one")->required();
+  query->add_option("task", task_, "Workload key, AutoTVM tuple, FILE#N, or FILE for all its tasks")
+      ->required();
+  trust_.Declare(*query);
+  target_.Declare(*query);
+
+  CLI::App* keygen = Add(app, "keygen", "Make a key pair to sign with", &PackageCommand::Keygen);
+  keygen->add_option("-o,--output", output_, "Secret key; the public one is beside it, FILE.pub")
+      ->required();
+  keygen->add_option("--comment", comment_, "Whose it is");
+  keygen->add_flag("--trust", trust_new_, "Trust it here at once");
+  CLI::App* trust = Add(app, "trust", "Trust public keys from now on", &PackageCommand::Trust);
+  trust->add_option("keys", arguments_, "Public key files")->required();
+}
+
+Result<int> PackageCommand::Build() {
+  if (key_file_.empty() != unsigned_) {
+    return InvalidArgument("sign it with --key FILE, or say --unsigned");
+  }
+  std::optional<records::SecretKey> key;
+  if (!key_file_.empty()) {
+    auto read = records::ReadSecretKey(key_file_);
+    TW_RETURN_IF_ERROR(read);
+    key = *read;
+    build_.key = &*key;
+  }
+  build_.tool_version = TILEWRIGHT_VERSION;
+  if (!build_.target.empty()) {
+    auto target = Target::Parse(build_.target);
+    if (!target.ok()) return target.status().WithContext("--target");
+    build_.target = target->ToString();
+  }
+  auto packages = records::BuildPackages(arguments_, build_);
+  TW_RETURN_IF_ERROR(packages);
+  const bool one_file = output_.ends_with(records::kPackageExtension);
+  if (one_file && packages->size() > 1) {
+    return InvalidArgument(fmt::format("-o {}: one file, but {} targets; choose one with --target",
+                                       output_, packages->size()));
+  }
+  if (!one_file) {
+    std::error_code failed;
+    fs::create_directories(output_, failed);
+    if (failed) return Unavailable(output_ + ": cannot be made: " + failed.message());
+  }
+  Json out = Json::array();
+  for (const records::BuiltPackage& package : *packages) {
+    const std::string path =
+        one_file ? output_
+                 : output_ + "/" + package.manifest.name + std::string(records::kPackageExtension);
+    TW_RETURN_IF_ERROR(WriteFile(path, package.bytes));
+    out.push_back({{"file", path},
+                   {"bytes", package.bytes.size()},
+                   {"manifest", ManifestJson(package.manifest)}});
+    if (json_) continue;
+    fmt::print("{}: {} trials of {} tasks on {} devices, {:.1f} kB, {}\n", path,
+               package.manifest.trials, package.manifest.tasks, package.manifest.devices,
+               1e-3 * static_cast<double>(package.bytes.size()), unsigned_ ? "unsigned" : "signed");
+  }
+  if (json_) PrintJson({{"packages", out}});
+  return kExitDone;
+}
+
+Result<int> PackageCommand::Verify() {
+  if (installed_) return VerifyInstalled();
+  if (arguments_.empty()) return InvalidArgument("name package files, or say --installed");
+  auto policy = trust_.Policy();
+  TW_RETURN_IF_ERROR(policy);
+  auto files = PackageFiles(arguments_);
+  TW_RETURN_IF_ERROR(files);
+  Json out = Json::array();
+  int refused = 0;
+  for (const std::string& file : *files) {
+    auto package = records::ReadPackageFile(file, *policy);
+    if (!package.ok()) {
+      ++refused;
+      out.push_back({{"file", file}, {"ok", false}, {"reason", package.status().message()}});
+      fmt::print(stderr, "refused: {}\n", package.status().message());
+      continue;
+    }
+    out.push_back({{"file", file},
+                   {"ok", true},
+                   {"digest", package->digest},
+                   {"signer", package->SignerText()},
+                   {"manifest", ManifestJson(package->manifest)}});
+    if (json_) continue;
+    const records::PackageManifest& m = package->manifest;
+    fmt::print(
+        "{}: sound\n  target   {}\n  records  {} trials of {} tasks, newest {}\n"
+        "  signer   {}\n  licence  {}\n  digest   {}\n",
+        file, fmt::join(m.targets, "; "), m.trials, m.tasks, m.newest_trial, package->SignerText(),
+        m.license, package->digest);
+  }
+  if (json_) PrintJson({{"packages", out}});
+  return refused > 0 ? kExitBadInput : kExitDone;
+}
+
+Result<int> PackageCommand::VerifyInstalled() {
+  auto policy = trust_.Policy();
+  TW_RETURN_IF_ERROR(policy);
+  auto list = AllInstalled();
+  TW_RETURN_IF_ERROR(list);
+  Json out = Json::array();
+  std::size_t refused = list->problems.size();
+  for (const std::string& problem : list->problems) fmt::print(stderr, "refused: {}\n", problem);
+  for (const records::InstalledPackage& package : list->packages) {
+    const Status status = records::CheckInstalled(package, *policy);
+    out.push_back({{"name", package.manifest.name},
+                   {"digest", package.digest},
+                   {"ok", status.ok()},
+                   {"reason", status.message()}});
+    if (!status.ok()) {
+      ++refused;
+      fmt::print(stderr, "refused: {}\n", status.message());
+    } else if (!json_) {
+      fmt::print("{} ({}): sound\n", package.manifest.name, package.digest.substr(0, 12));
+    }
+  }
+  if (json_) PrintJson({{"packages", out}, {"problems", list->problems}});
+  return refused > 0 ? kExitBadInput : kExitDone;
+}
+
+Result<int> PackageCommand::Install() {
+  auto policy = trust_.Policy();
+  TW_RETURN_IF_ERROR(policy);
+  std::string root = kSystemPackages;
+  if (!system_) {
+    auto paths = FindUserPaths();
+    TW_RETURN_IF_ERROR(paths);
+    root = paths->packages;
+  }
+  auto files = PackageFiles(arguments_);
+  TW_RETURN_IF_ERROR(files);
+  Json out = Json::array();
+  Status first;
+  for (const std::string& file : *files) {
+    const auto install = [&]() -> Result<records::InstallResult> {
+      auto bytes = ReadFile(file, records::kMaxPackageBytes);
+      TW_RETURN_IF_ERROR(bytes);
+      auto package = records::ReadPackage(*bytes, *policy);
+      if (!package.ok()) return package.status().WithContext(file);
+      return records::InstallPackage(*package, *bytes, root, downgrade_);
+    };
+    auto installed = install();
+    if (!installed.ok()) {
+      // The others of a folder are installed all the same; the exit code tells.
+      if (first.ok()) first = installed.status();
+      if (files->size() > 1) fmt::print(stderr, "refused: {}\n", installed.status().message());
+      out.push_back({{"file", file}, {"ok", false}, {"reason", installed.status().message()}});
+      continue;
+    }
+    const records::InstalledPackage& package = installed->package;
+    out.push_back({{"file", file},
+                   {"ok", true},
+                   {"name", package.manifest.name},
+                   {"digest", package.digest},
+                   {"was_there", installed->was_there},
+                   {"replaced", installed->replaced}});
+    if (json_) continue;
+    fmt::print("{} ({}): {}, {} tasks, {}{}\n", package.manifest.name, package.digest.substr(0, 12),
+               installed->was_there ? "was there" : "installed", package.manifest.tasks,
+               package.SignerText(), installed->replaced.empty() ? "" : ", replaces an older one");
+  }
+  if (json_) PrintJson({{"packages", out}});
+  if (!first.ok() && files->size() > 1 && first.code() != StatusCode::kUnavailable) {
+    return kExitBadInput;
+  }
+  TW_RETURN_IF_ERROR(first);
+  return kExitDone;
+}
+
+Result<int> PackageCommand::List() {
+  auto list = AllInstalled();
+  TW_RETURN_IF_ERROR(list);
+  Json out = Json::array();
+  for (const records::InstalledPackage& package : list->packages) {
+    out.push_back({{"name", package.manifest.name},
+                   {"digest", package.digest},
+                   {"signer", package.SignerText()},
+                   {"folder", package.folder},
+                   {"manifest", ManifestJson(package.manifest)}});
+    if (json_) continue;
+    fmt::print("{:<34} {}  {:>5} tasks {:>6} trials  {}  {}\n", package.manifest.name,
+               package.digest.substr(0, 12), package.manifest.tasks, package.manifest.trials,
+               package.manifest.newest_trial, package.SignerText());
+  }
+  for (const std::string& problem : list->problems) fmt::print(stderr, "left out: {}\n", problem);
+  if (json_) PrintJson({{"packages", out}, {"problems", list->problems}});
+  return kExitDone;
+}
+
+Result<int> PackageCommand::Remove() {
+  auto list = AllInstalled();
+  TW_RETURN_IF_ERROR(list);
+  std::vector<records::InstalledPackage> chosen;
+  for (const std::string& which : arguments_) {
+    auto package = records::FindInstalled(list->packages, which);
+    TW_RETURN_IF_ERROR(package);
+    chosen.push_back(*std::move(package));
+  }
+  Json out = Json::array();
+  for (const records::InstalledPackage& package : chosen) {
+    TW_RETURN_IF_ERROR(records::RemoveInstalled(package));
+    out.push_back(package.digest);
+    if (json_) continue;
+    fmt::print("{} ({}): removed\n", package.manifest.name, package.digest.substr(0, 12));
+  }
+  if (json_) PrintJson({{"removed", out}});
+  return kExitDone;
+}
+
+Result<records::Store> PackageCommand::OpenEither(const std::string& which) {
+  if (FileExists(which)) {
+    auto policy = trust_.Policy();
+    TW_RETURN_IF_ERROR(policy);
+    auto package = records::ReadPackageFile(which, *policy);
+    TW_RETURN_IF_ERROR(package);
+    return records::Store::OpenImage(package->database, which);
+  }
+  auto list = AllInstalled();
+  TW_RETURN_IF_ERROR(list);
+  auto package = records::FindInstalled(list->packages, which);
+  TW_RETURN_IF_ERROR(package);
+  return records::OpenInstalled(*package);
+}
+
+Result<int> PackageCommand::Diff() {
+  auto before = OpenEither(before_);
+  TW_RETURN_IF_ERROR(before);
+  auto after = OpenEither(after_);
+  TW_RETURN_IF_ERROR(after);
+  auto tasks = records::CompareBest(*before, *after);
+  TW_RETURN_IF_ERROR(tasks);
+  Json out = Json::array();
+  int same = 0;
+  const auto side = [](const std::optional<records::Record>& record) -> Json {
+    if (!record.has_value()) return nullptr;
+    return {{"template", record->trial.candidate.template_key},
+            {"config", *ParseJson(record->trial.candidate.config.ToString())},
+            {"seconds", record->trial.value},
+            {"record", record->id}};
+  };
+  for (const records::TaskDifference& task : *tasks) {
+    if (task.same()) {
+      ++same;
+      continue;
+    }
+    out.push_back({{"workload", task.workload_key},
+                   {"target", task.target},
+                   {"device", task.device},
+                   {"before", side(task.before)},
+                   {"after", side(task.after)}});
+    if (json_) continue;
+    const auto text = [](const std::optional<records::Record>& record) {
+      return record.has_value() ? fmt::format("{} #{}", ShortSeconds(record->trial.value),
+                                              record->trial.candidate.config.index)
+                                : std::string("-");
+    };
+    auto workload = Workload::Parse(task.workload_key);
+    fmt::print("{:<38} {:>20} -> {}\n", workload.ok() ? ShortName(*workload) : task.workload_key,
+               text(task.before), text(task.after));
+  }
+  if (json_) {
+    PrintJson({{"same", same}, {"different", out}});
+  } else {
+    fmt::print("{} tasks the same, {} different\n", same, out.size());
+  }
+  return kExitDone;
+}
+
+Result<int> PackageCommand::Query() {
+  auto target = target_.Parse();
+  TW_RETURN_IF_ERROR(target);
+  auto store = OpenEither(before_);
+  TW_RETURN_IF_ERROR(store);
+  records::Catalog catalog;
+  catalog.AddStore(*std::move(store));
+  auto tasks = ParseTasks(task_, *target);
+  TW_RETURN_IF_ERROR(tasks);
+  const DeviceFingerprint device = ProbeHostCpu();
+  Json out = Json::array();
+  bool missed = false;
+  for (const search::TuneTask& task : *tasks) {
+    auto answer = catalog.Query(task.task.workload, *target, device);
+    TW_RETURN_IF_ERROR(answer);
+    missed = missed || answer->level == records::AnswerLevel::kMiss;
+    out.push_back(AnswerJson(task.task.workload, *target, device, *answer));
+    if (!json_) PrintAnswer(task.task.workload, *answer, tasks->size() == 1);
+  }
+  if (json_) PrintJson({{"answers", out}});
+  return missed ? kExitFailed : kExitDone;
+}
+
+Status PackageCommand::AddTrusted(const records::PublicKey& key, const std::string& comment) {
+  auto paths = FindUserPaths();
+  TW_RETURN_IF_ERROR(paths);
+  auto known = records::ReadTrustedKeys(paths->trusted_keys);
+  TW_RETURN_IF_ERROR(known);
+  const bool is_known = std::ranges::find(*known, key, &records::TrustedKey::key) != known->end();
+  if (!is_known) {
+    std::error_code failed;
+    fs::create_directories(fs::path(paths->trusted_keys).parent_path(), failed);
+    if (failed) return Unavailable(paths->trusted_keys + ": " + failed.message());
+    std::string text;
+    if (FileExists(paths->trusted_keys)) {
+      auto read = ReadFile(paths->trusted_keys);
+      TW_RETURN_IF_ERROR(read);
+      text = *std::move(read);
+      if (!text.empty() && text.back() != '\n') text += '\n';
+    }
+    TW_RETURN_IF_ERROR(WriteFile(paths->trusted_keys, text + records::PublicKeyLine(key, comment)));
+  }
+  if (!json_) {
+    fmt::print("{} {}: {}trusted ({})\n", key.Hex().substr(0, 16), comment,
+               is_known ? "already " : "", paths->trusted_keys);
+  }
+  return {};
+}
+
+Result<int> PackageCommand::Keygen() {
+  auto key = records::GenerateKey();
+  TW_RETURN_IF_ERROR(key);
+  TW_RETURN_IF_ERROR(records::WriteKeyFiles(*key, output_, comment_));
+  if (json_) {
+    PrintJson(
+        {{"secret", output_}, {"public", output_ + ".pub"}, {"key", key->public_key().Hex()}});
+  } else {
+    fmt::print("{}: secret, keep it; {}.pub: give it to those who shall trust it\n", output_,
+               output_);
+  }
+  if (trust_new_) TW_RETURN_IF_ERROR(AddTrusted(key->public_key(), comment_));
+  return kExitDone;
+}
+
+Result<int> PackageCommand::Trust() {
+  Json out = Json::array();
+  for (const std::string& file : arguments_) {
+    if (!FileExists(file)) return NotFound(file + ": no such file");
+    auto keys = records::ReadTrustedKeys(file);
+    TW_RETURN_IF_ERROR(keys);
+    if (keys->empty()) return InvalidArgument(file + ": no key in it");
+    for (const records::TrustedKey& key : *keys) {
+      TW_RETURN_IF_ERROR(AddTrusted(key.key, key.comment));
+      out.push_back({{"key", key.key.Hex()}, {"comment", key.comment}});
+    }
+  }
+  if (json_) PrintJson({{"trusted", out}});
+  return kExitDone;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> MakePackageCommand() { return std::make_unique<PackageCommand>(); }
+
+}  // namespace tilewright::cli

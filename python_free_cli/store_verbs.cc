@@ -1,0 +1,253 @@
+#include "python_free_cli/store_verbs.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "python_free_cli/command.h"
+#include "python_free_cli/tune_display.h"
+#include "records/merge.h"
+#include "records/package.h"
+#include "src/base/json.h"
+
+namespace tilewright::cli {
+namespace {
+
+double Megabytes(std::int64_t bytes) { return 1e-6 * static_cast<double>(bytes); }
+
+std::string NameOf(const std::string& workload_key) {
+  auto workload = Workload::Parse(workload_key);
+  return workload.ok() ? ShortName(*workload) : workload_key;
+}
+
+void PrintJson(const Json& json) { fmt::print("{}\n", json.dump()); }
+
+}  // namespace
+
+CLI::App* StoreVerbs::Add(CLI::App& app, const char* name, const char* summary, Verb run) {
+  CLI::App* sub = app.add_subcommand(name, summary);
+  sub->add_option("store", store_, "Record store")->required();
+  sub->add_flag("--json", json_, "Print JSON");
+  sub->callback([this, run] { run_ = run; });
+  return sub;
+}
+
+void StoreVerbs::Declare(CLI::App& app) {
+  Add(app, "stats", "Trials and best times per task, and what the file holds", &StoreVerbs::Stats);
+  CLI::App* best = Add(app, "best", "The best configs of every task", &StoreVerbs::Best);
+  best->add_option("--top", top_, "How many of each task")->capture_default_str();
+  CLI::App* merge = Add(app, "merge", "Merge stores into the first, proving that nothing is lost",
+                        &StoreVerbs::Merge);
+  merge->add_option("from", from_, "Stores to merge into it")->required();
+  CLI::App* split =
+      Add(app, "split", "Cut a store into new ones; itself it stays", &StoreVerbs::SplitUp);
+  split->add_option("-o,--output", output_, "Folder of the new stores")->required();
+  split->add_option("--by", by_, "What it is cut by")
+      ->check(CLI::IsMember({"target", "device", "op", "job"}))
+      ->capture_default_str();
+  CLI::App* prune = Add(app, "prune", "Remove what is neither among the best nor for training",
+                        &StoreVerbs::Prune);
+  prune->add_option("--best", prune_.best, "Fastest trials kept of each task, and ties with them")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  prune
+      ->add_option("--training", prune_.training,
+                   "Trials kept of each task for cost models (-1: all)")
+      ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  prune->add_flag("--dry-run", prune_.dry_run, "Only say what would be removed");
+  Add(app, "check", "Check the file and every trial; exit code 1 if something is wrong",
+      &StoreVerbs::Check);
+  CLI::App* vacuum = Add(app, "vacuum", "Give free space back, or write a compact read-only copy",
+                         &StoreVerbs::Vacuum);
+  vacuum->add_option("--into", output_, "Write a copy here instead");
+  CLI::App* csv = Add(app, "export-csv", "Every trial as a line of CSV", &StoreVerbs::Csv);
+  csv->add_option("-o,--output", output_, "File (default: standard output)");
+  csv->add_option("--task", filter_.workload_key, "Only this workload key");
+  csv->add_option("--outcome", outcome_, "Only this outcome");
+}
+
+Result<int> StoreVerbs::Stats() {
+  auto summary = records::Summarize(store_);
+  TW_RETURN_IF_ERROR(summary);
+  if (json_) {
+    Json out = {{"store", store_},
+                {"store_id", summary->store_id},
+                {"schema", summary->schema},
+                {"trials", summary->trials},
+                {"jobs", summary->jobs},
+                {"unfinished_jobs", summary->unfinished_jobs},
+                {"log_entries", summary->log_entries},
+                {"file_bytes", summary->file_bytes},
+                {"free_bytes", summary->free_bytes},
+                {"oldest_unix_seconds", summary->oldest_unix_seconds},
+                {"newest_unix_seconds", summary->newest_unix_seconds},
+                {"trials_of_stores", summary->stores},
+                {"tasks", Json::array()}};
+    for (const records::TaskSummary& task : summary->tasks) {
+      out["tasks"].push_back({{"key", task.workload_key},
+                              {"target", task.target},
+                              {"device", task.device},
+                              {"trials", task.trials},
+                              {"verified", task.verified},
+                              {"best_seconds", task.best},
+                              {"outcomes", task.outcomes}});
+    }
+    PrintJson(out);
+    return kExitDone;
+  }
+  for (const records::TaskSummary& task : summary->tasks) {
+    fmt::print("{:<38} {:>6} trials {:>6} verified  best {:>10}\n", NameOf(task.workload_key),
+               task.trials, task.verified, task.best > 0 ? ShortSeconds(task.best) : "-");
+  }
+  fmt::print("{} tasks, {} trials, {} jobs ({} unfinished), {:.1f} MB, {:.1f} MB of it free\n",
+             summary->tasks.size(), summary->trials, summary->jobs, summary->unfinished_jobs,
+             Megabytes(summary->file_bytes), Megabytes(summary->free_bytes));
+  if (summary->trials > 0) {
+    fmt::print("measured from {} to {}\n", records::UtcText(summary->oldest_unix_seconds),
+               records::UtcText(summary->newest_unix_seconds));
+  }
+  return kExitDone;
+}
+
+Result<int> StoreVerbs::Best() {
+  auto list = records::BestOfStore(store_, top_);
+  TW_RETURN_IF_ERROR(list);
+  Json out = Json::array();
+  for (const records::BestTrial& best : *list) {
+    const Trial& trial = best.record.trial;
+    const Candidate& candidate = trial.candidate;
+    if (json_) {
+      out.push_back({{"task", candidate.task.workload.Key()},
+                     {"target", candidate.task.target.ToString()},
+                     {"device", trial.device.model},
+                     {"template", candidate.template_key},
+                     {"config", *ParseJson(candidate.config.ToString())},
+                     {"value", trial.value},
+                     {"metric", trial.metric},
+                     {"noise", trial.noise},
+                     {"raced", best.raced},
+                     {"tied_with", best.tied},
+                     {"record", best.record.id}});
+      continue;
+    }
+    fmt::print("{:<38} {:>10} +-{:.1f} % {} #{}{}{}\n", ShortName(candidate.task.workload),
+               ShortSeconds(trial.value), 100 * trial.noise, candidate.template_key,
+               candidate.config.index, best.raced ? ", won its race" : "",
+               best.tied.empty() ? "" : fmt::format(", tied with #{}", fmt::join(best.tied, " #")));
+  }
+  if (json_) PrintJson({{"best", out}});
+  return kExitDone;
+}
+
+Result<int> StoreVerbs::Merge() {
+  auto reports = records::MergeStores(store_, from_);
+  TW_RETURN_IF_ERROR(reports);
+  Json out = Json::array();
+  for (const records::MergeReport& report : *reports) {
+    out.push_back({{"store", report.path},
+                   {"store_id", report.store_id},
+                   {"trials", report.trials},
+                   {"added", report.added},
+                   {"duplicates", report.trials - report.added},
+                   {"log_entries_added", report.log_entries_added},
+                   {"sha256", report.sha256}});
+    if (json_) continue;
+    fmt::print("{}: {} trials, {} added, {} known; all {} are in {}, SHA-256 {} of both\n",
+               report.path, report.trials, report.added, report.trials - report.added,
+               report.trials, store_, report.sha256.substr(0, 16));
+  }
+  if (json_) PrintJson({{"into", store_}, {"merged", out}});
+  return kExitDone;
+}
+
+Result<int> StoreVerbs::SplitUp() {
+  auto by = records::ParseSplitBy(by_);
+  if (!by.ok()) return by.status().WithContext("--by");
+  auto parts = records::SplitStore(store_, output_, *by);
+  TW_RETURN_IF_ERROR(parts);
+  Json out = Json::array();
+  for (const records::SplitPart& part : *parts) {
+    out.push_back({{"store", part.path},
+                   {"value", part.value},
+                   {"trials", part.trials},
+                   {"sha256", part.sha256}});
+    if (!json_) fmt::print("{}: {} trials of '{}'\n", part.path, part.trials, part.value);
+  }
+  if (json_) PrintJson({{"by", by_}, {"parts", out}});
+  return kExitDone;
+}
+
+Result<int> StoreVerbs::Prune() {
+  auto report = records::PruneStore(store_, prune_);
+  TW_RETURN_IF_ERROR(report);
+  if (json_) {
+    PrintJson({{"store", store_},
+               {"dry_run", prune_.dry_run},
+               {"trials", report->trials},
+               {"removed", report->removed},
+               {"kept_best", report->kept_best},
+               {"kept_raced", report->kept_raced},
+               {"kept_training", report->kept_training},
+               {"kept_unfinished", report->kept_unfinished}});
+    return kExitDone;
+  }
+  fmt::print(
+      "{}: {} of {} trials {}removed; kept: {} best, {} of races, {} for training, {} of "
+      "unfinished jobs (some are several of these)\n",
+      store_, report->removed, report->trials, prune_.dry_run ? "would be " : "", report->kept_best,
+      report->kept_raced, report->kept_training, report->kept_unfinished);
+  if (!prune_.dry_run && report->removed > 0) {
+    fmt::print("`tilewright records vacuum {}` gives the space back\n", store_);
+  }
+  return kExitDone;
+}
+
+Result<int> StoreVerbs::Check() {
+  auto problems = records::CheckStore(store_);
+  TW_RETURN_IF_ERROR(problems);
+  if (json_) {
+    PrintJson({{"store", store_}, {"sound", problems->empty()}, {"problems", *problems}});
+  } else if (problems->empty()) {
+    fmt::print("{}: sound\n", store_);
+  } else {
+    for (const std::string& problem : *problems) fmt::print("{}: {}\n", store_, problem);
+  }
+  return problems->empty() ? kExitDone : kExitFailed;
+}
+
+Result<int> StoreVerbs::Vacuum() {
+  auto report = records::VacuumStore(store_, output_);
+  TW_RETURN_IF_ERROR(report);
+  if (json_) {
+    PrintJson({{"store", output_.empty() ? store_ : output_},
+               {"bytes_before", report->bytes_before},
+               {"bytes_after", report->bytes_after}});
+  } else {
+    fmt::print("{}: {:.1f} MB, was {:.1f} MB\n", output_.empty() ? store_ : output_,
+               Megabytes(report->bytes_after), Megabytes(report->bytes_before));
+  }
+  return kExitDone;
+}
+
+Result<int> StoreVerbs::Csv() {
+  if (!outcome_.empty()) {
+    auto outcome = ParseOutcome(outcome_);
+    if (!outcome.ok()) return outcome.status().WithContext("--outcome");
+    filter_.outcome = *outcome;
+  }
+  std::FILE* file = output_.empty() ? stdout : std::fopen(output_.c_str(), "wb");
+  if (file == nullptr) return Unavailable(output_ + ": cannot be written");
+  Status status = records::ExportCsv(store_, filter_, [&](std::string_view text) -> Status {
+    if (std::fwrite(text.data(), 1, text.size(), file) == text.size()) return {};
+    return Unavailable((output_.empty() ? "standard output" : output_) + ": cannot be written");
+  });
+  const bool flushed = std::fflush(file) == 0;
+  if (!output_.empty()) std::fclose(file);
+  TW_RETURN_IF_ERROR(status);
+  if (!flushed) return Unavailable("the CSV could not be written whole (disk full?)");
+  return kExitDone;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,115 @@
+#include "records/image.h"
+
+#include <sqlite3.h>
+
+#include <cstring>
+
+#include "src/base/file.h"
+
+namespace tilewright::records {
+namespace {
+
+// 1 GiB of address space: larger packages are refused before they get here.
+constexpr const char* kMapPragma = "PRAGMA mmap_size = 1073741824";
+
+/// A path as a URI that SQLite takes apart again into the same path.
+std::string FileUri(const std::string& path, std::string_view query) {
+  static constexpr char kHex[] = "0123456789ABCDEF";
+  std::string uri = path.starts_with('/') ? "file:" : "file:./";
+  for (const char c : path) {
+    if (c == '%' || c == '?' || c == '#') {
+      const auto byte = static_cast<unsigned char>(c);
+      uri += '%';
+      uri += kHex[byte >> 4];
+      uri += kHex[byte & 15];
+    } else {
+      uri += c;
+    }
+  }
+  return uri + "?" + std::string(query);
+}
+
+Result<Database> OpenWith(const std::string& name, int flags, const std::string& shown) {
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database db = Database::Adopt(raw);  // closed on every path, also after a failed open
+  if (code != SQLITE_OK) return SqliteError(raw, code, "opening " + shown);
+  sqlite3_extended_result_codes(raw, 1);
+  return db;
+}
+
+}  // namespace
+
+void Harden(const Database& db) {
+  for (const int option : {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
+                           SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, SQLITE_DBCONFIG_TRUSTED_SCHEMA}) {
+    sqlite3_db_config(db.get(), option, 0, nullptr);
+  }
+  sqlite3_db_config(db.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_limit(db.get(), SQLITE_LIMIT_ATTACHED, 0);
+}
+
+Result<Database> OpenImmutable(const std::string& path) {
+  auto db = OpenWith(FileUri(path, "immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path);
+  TW_RETURN_IF_ERROR(db);
+  Harden(*db);
+  TW_RETURN_IF_ERROR(db->Execute(kMapPragma));
+  return db;
+}
+
+Result<Database> OpenImage(std::string_view bytes, ImageMode mode) {
+  auto db = OpenWith(":memory:", SQLITE_OPEN_READWRITE, "a database in memory");
+  TW_RETURN_IF_ERROR(db);
+  Harden(*db);
+  auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size() + 1));
+  if (copy == nullptr)
+    return Unavailable("no memory for a database of " + std::to_string(bytes.size()) + " bytes");
+  std::memcpy(copy, bytes.data(), bytes.size());
+  const auto size = static_cast<sqlite3_int64>(bytes.size());
+  const unsigned access =
+      mode == ImageMode::kReadOnly ? SQLITE_DESERIALIZE_READONLY : SQLITE_DESERIALIZE_RESIZEABLE;
+  const int code = sqlite3_deserialize(db->get(), "main", copy, size, size,
+                                       SQLITE_DESERIALIZE_FREEONCLOSE | access);
+  if (code != SQLITE_OK) return SqliteError(db->get(), code, "opening a database in memory");
+  return db;
+}
+
+Result<Database> OpenMemory() {
+  return OpenWith(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI,
+                  "a database in memory");
+}
+
+Result<Database> OpenScratch(const std::string& path) {
+  auto db = OpenWith(FileUri(path, "mode=rwc"),
+                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, path);
+  TW_RETURN_IF_ERROR(db);
+  TW_RETURN_IF_ERROR(db->Execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF"));
+  return db;
+}
+
+Result<std::string> ImageOf(const Database& db) {
+  sqlite3_int64 size = 0;
+  unsigned char* bytes = sqlite3_serialize(db.get(), "main", &size, 0);
+  if (bytes == nullptr) return Unavailable("no memory for a copy of the database");
+  std::string image(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  sqlite3_free(bytes);
+  return image;
+}
+
+Result<AttachedSource> AttachedSource::Attach(const Database& db, const std::string& path) {
+  if (!FileExists(path)) return NotFound(path + ": no such record store");
+  auto attach = Statement::Prepare(db, "ATTACH DATABASE ?1 AS source");
+  TW_RETURN_IF_ERROR(attach);
+  const Status attached = attach->Bind(1, FileUri(path, "mode=ro")).Run();
+  if (!attached.ok()) return attached.WithContext(path);
+  return AttachedSource(&db);
+}
+
+AttachedSource::~AttachedSource() {
+  if (db_ == nullptr) return;
+  // A failed detach leaves the source readable until the connection closes, which harms nothing.
+  const Status ignored = db_->Execute("DETACH DATABASE source");
+  (void)ignored;
+}
+
+}  // namespace tilewright::records

@@ -1,0 +1,318 @@
+// The package file.
+//
+//   offset   bytes  what
+//   0        8      "TWPKG", 0x0d, 0x0a, 0x1a: a text-mode copy shows
+//   8        4      format version, 1
+//   12       4      M, length of the manifest
+//   16       8      P, length of the payload
+//   24       M      manifest, JSON
+//   24+M     P      payload, one zstd frame that holds the SQLite file
+//   24+M+P   32     SHA-256 of everything before: the package's digest
+//   +32      32     public key, or zeros
+//   +64      64     Ed25519 signature of "tilewright package 1\n" and the digest, or zeros
+//
+// Integers are little-endian. Nothing follows. Every bit is under the digest, which is under the
+// signature; the digest and signature are checked before the manifest is parsed or the payload
+// unpacked, so that only a trusted builder's bytes reach zstd and SQLite (an unsigned package
+// reaches them where the user said so; they are bounded and hardened all the same).
+
+#include "records/package.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <ctime>
+#include <memory>
+
+#include "records/package_content.h"
+#include "src/base/file.h"
+#include "src/base/json.h"
+
+namespace tilewright::records {
+namespace {
+
+constexpr std::string_view kMagic("TWPKG\r\n\x1a", 8);
+constexpr std::uint32_t kFormatVersion = 1;
+constexpr std::size_t kHeaderBytes = 24;
+constexpr std::size_t kDigestBytes = 32, kKeyBytes = 32, kSignatureBytes = 64;
+constexpr std::size_t kTrailerBytes = kDigestBytes + kKeyBytes + kSignatureBytes;
+constexpr std::string_view kSignedPrefix = "tilewright package 1\n";
+constexpr std::uint32_t kMaxManifestBytes = 1 << 16;
+// 1 GiB unpacked, and not more than 400 times the packed bytes: databases of records pack 5 to 30
+// times smaller, a bomb thousands of times.
+constexpr std::int64_t kMaxDatabaseBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxRatio = 400;
+// 19: packed once, read often; the frame's window is bounded by zstd's default limit of 128 MiB.
+constexpr int kLevel = 19;
+
+std::uint64_t Little(std::string_view bytes, std::size_t at, int count) {
+  std::uint64_t value = 0;
+  for (int i = count - 1; i >= 0; --i) {
+    value = value << 8 | static_cast<unsigned char>(bytes[at + static_cast<std::size_t>(i)]);
+  }
+  return value;
+}
+
+void PutLittle(std::string& out, std::uint64_t value, int count) {
+  for (int i = 0; i < count; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+std::string_view View(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+bool NameIsFine(std::string_view name) {
+  return !name.empty() && name.size() <= 128 && name.front() != '.' &&
+         std::ranges::all_of(name, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+                  c == '.';
+         });
+}
+
+/// The parts of a package file whose lengths fit its size and whose digest is right.
+struct Parts {
+  std::string_view manifest, payload, digest, key, signature;
+};
+
+Result<Parts> TakeApart(std::string_view bytes) {
+  if (bytes.size() < kHeaderBytes + kTrailerBytes || !bytes.starts_with(kMagic)) {
+    return Corrupt("not a package file, or cut off");
+  }
+  const std::uint64_t version = Little(bytes, 8, 4);
+  if (version != kFormatVersion) {
+    return Unsupported("package format " + std::to_string(version) + ", this program reads " +
+                       std::to_string(kFormatVersion));
+  }
+  const std::uint64_t manifest_bytes = Little(bytes, 12, 4);
+  const std::uint64_t payload_bytes = Little(bytes, 16, 8);
+  const std::uint64_t room = bytes.size() - kHeaderBytes - kTrailerBytes;
+  if (manifest_bytes > kMaxManifestBytes || manifest_bytes > room ||
+      payload_bytes != room - manifest_bytes) {
+    return Corrupt("its lengths do not add up: cut off, or something was appended");
+  }
+  Parts parts;
+  parts.manifest = bytes.substr(kHeaderBytes, manifest_bytes);
+  parts.payload = bytes.substr(kHeaderBytes + manifest_bytes, payload_bytes);
+  const std::size_t covered = kHeaderBytes + manifest_bytes + payload_bytes;
+  parts.digest = bytes.substr(covered, kDigestBytes);
+  parts.key = bytes.substr(covered + kDigestBytes, kKeyBytes);
+  parts.signature = bytes.substr(covered + kDigestBytes + kKeyBytes);
+  if (View(Sha256(bytes.substr(0, covered))) != parts.digest) {
+    return Corrupt("its SHA-256 is not the one it states: damaged or changed");
+  }
+  return parts;
+}
+
+/// The trusted key that signed the package; none if it is unsigned and may be.
+Result<std::optional<TrustedKey>> CheckSignature(const Parts& parts, const TrustPolicy& policy) {
+  const auto is_zero = [](std::string_view bytes) {
+    return std::ranges::all_of(bytes, [](char c) { return c == 0; });
+  };
+  if (is_zero(parts.key) && is_zero(parts.signature)) {
+    if (policy.allow_unsigned) return std::optional<TrustedKey>();
+    return Unsupported("not signed; --allow-unsigned takes it all the same");
+  }
+  PublicKey key;
+  std::memcpy(key.bytes.data(), parts.key.data(), kKeyBytes);
+  const auto trusted = std::ranges::find(policy.keys, key, &TrustedKey::key);
+  if (trusted == policy.keys.end()) {
+    return Unsupported("signed by the key " + key.Hex() +
+                       ", which is not trusted (`tilewright package trust FILE.pub` adds one)");
+  }
+  Signature signature;
+  std::memcpy(signature.data(), parts.signature.data(), kSignatureBytes);
+  if (!SignatureHolds(key, std::string(kSignedPrefix) + std::string(parts.digest), signature)) {
+    return Corrupt("its signature is not by the key it names: damaged or changed");
+  }
+  return std::optional(*trusted);
+}
+
+/// Unpacks into exactly `size` bytes.
+Result<std::string> Unpack(std::string_view payload, std::int64_t size) {
+  const auto packed = static_cast<std::int64_t>(payload.size());
+  if (size > kMaxDatabaseBytes || size > packed * kMaxRatio) {
+    return Corrupt("it unpacks " + std::to_string(packed) + " bytes to " + std::to_string(size) +
+                   ", more than a package may");
+  }
+  const unsigned long long framed = ZSTD_getFrameContentSize(payload.data(), payload.size());
+  if (framed != static_cast<unsigned long long>(size) ||
+      ZSTD_findFrameCompressedSize(payload.data(), payload.size()) != payload.size()) {
+    return Corrupt("its payload is no zstd frame of the length its manifest states");
+  }
+  std::string out(static_cast<std::size_t>(size), '\0');
+  const std::size_t count = ZSTD_decompress(out.data(), out.size(), payload.data(), payload.size());
+  if (ZSTD_isError(count) || count != out.size()) {
+    return Corrupt(std::string("its payload does not unpack: ") +
+                   (ZSTD_isError(count) ? ZSTD_getErrorName(count) : "too short"));
+  }
+  return out;
+}
+
+Result<std::string> Pack(std::string_view database) {
+  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
+                                                                     &ZSTD_freeCCtx);
+  TW_CHECK(context != nullptr);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kLevel);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
+  std::string out(ZSTD_compressBound(database.size()), '\0');
+  const std::size_t count =
+      ZSTD_compress2(context.get(), out.data(), out.size(), database.data(), database.size());
+  if (ZSTD_isError(count)) return Internal(std::string("zstd: ") + ZSTD_getErrorName(count));
+  out.resize(count);
+  return out;
+}
+
+}  // namespace
+
+std::string UtcText(double unix_seconds) {
+  // Years 1970 to 9999: what the text has room for.
+  const double seconds = std::isfinite(unix_seconds) ? unix_seconds : 0;
+  const auto time = static_cast<std::time_t>(std::clamp(seconds, 0.0, 253402300799.0));
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string PackageManifest::ToText() const {
+  const Json json = {{"schema", schema},
+                     {"name", name},
+                     {"targets", targets},
+                     {"tasks", tasks},
+                     {"trials", trials},
+                     {"devices", devices},
+                     {"codegen_version", codegen_version},
+                     {"tool_version", tool_version},
+                     {"newest_trial", newest_trial},
+                     {"license", license},
+                     {"database_bytes", database_bytes},
+                     {"database_sha256", database_sha256}};
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+Result<PackageManifest> PackageManifest::Parse(std::string_view text) {
+  auto json = ParseJson(text);
+  if (!json.ok()) return Corrupt("manifest: " + json.status().message());
+  PackageManifest manifest;
+  const auto integer = [&](const char* key, auto& out) {
+    using T = std::remove_reference_t<decltype(out)>;
+    if (const auto at = json->find(key); at != json->end() && at->is_number_integer()) {
+      out = static_cast<T>(at->template get<std::int64_t>());
+    }
+  };
+  const auto string = [&](const char* key, std::string& out) {
+    if (const auto at = json->find(key); at != json->end() && at->is_string()) {
+      out = at->get<std::string>();
+    }
+  };
+  if (!json->is_object()) return Corrupt("manifest: expected an object");
+  integer("schema", manifest.schema);
+  string("name", manifest.name);
+  if (const auto at = json->find("targets"); at != json->end() && at->is_array()) {
+    for (const Json& target : *at) {
+      if (target.is_string()) manifest.targets.push_back(target.get<std::string>());
+    }
+  }
+  integer("tasks", manifest.tasks);
+  integer("trials", manifest.trials);
+  integer("devices", manifest.devices);
+  integer("codegen_version", manifest.codegen_version);
+  string("tool_version", manifest.tool_version);
+  string("newest_trial", manifest.newest_trial);
+  string("license", manifest.license);
+  integer("database_bytes", manifest.database_bytes);
+  string("database_sha256", manifest.database_sha256);
+  // One comparison refuses whatever is missing, unknown, out of range, repeated or of another type.
+  if (manifest.ToText() != text) {
+    return Corrupt("manifest: keys or values are not those of this format");
+  }
+  if (!NameIsFine(manifest.name)) return Corrupt("manifest: the name is not of [a-z0-9._-]");
+  if (manifest.database_bytes <= 0) return Corrupt("manifest: database_bytes is not positive");
+  return manifest;
+}
+
+std::string Package::SignerText() const {
+  if (!signer.has_value()) return "unsigned";
+  const std::string key = signer->key.Hex().substr(0, 16);
+  return signer->comment.empty() ? key : signer->comment + " (" + key + ")";
+}
+
+Result<std::string> PackageBytes(const PackageManifest& manifest, std::string_view database,
+                                 const SecretKey* key) {
+  const std::string text = manifest.ToText();
+  if (text.size() > kMaxManifestBytes) {
+    return InvalidArgument("package: a manifest of " + std::to_string(text.size()) +
+                           " bytes, at most " + std::to_string(kMaxManifestBytes));
+  }
+  if (static_cast<std::int64_t>(database.size()) > kMaxDatabaseBytes) {
+    return InvalidArgument("package: a database of " + std::to_string(database.size()) +
+                           " bytes, at most " + std::to_string(kMaxDatabaseBytes) +
+                           "; keep fewer trials per task");
+  }
+  auto payload = Pack(database);
+  TW_RETURN_IF_ERROR(payload);
+  std::string bytes(kMagic);
+  PutLittle(bytes, kFormatVersion, 4);
+  PutLittle(bytes, text.size(), 4);
+  PutLittle(bytes, payload->size(), 8);
+  bytes += text;
+  bytes += *payload;
+  const Digest digest = Sha256(bytes);
+  bytes += View(digest);
+  PublicKey public_key;
+  Signature signature{};
+  if (key != nullptr) {
+    public_key = key->public_key();
+    signature = Sign(*key, std::string(kSignedPrefix) + std::string(View(digest)));
+  }
+  bytes.append(reinterpret_cast<const char*>(public_key.bytes.data()), kKeyBytes);
+  bytes.append(reinterpret_cast<const char*>(signature.data()), kSignatureBytes);
+  if (static_cast<std::int64_t>(bytes.size()) > kMaxPackageBytes) {
+    return InvalidArgument("package: " + std::to_string(bytes.size()) + " bytes, at most " +
+                           std::to_string(kMaxPackageBytes) + "; keep fewer trials per task");
+  }
+  return bytes;
+}
+
+Result<Package> ReadPackage(std::string_view bytes, const TrustPolicy& policy) {
+  auto parts = TakeApart(bytes);
+  TW_RETURN_IF_ERROR(parts);
+  Package package;
+  auto signer = CheckSignature(*parts, policy);
+  TW_RETURN_IF_ERROR(signer);
+  package.signer = *std::move(signer);
+  package.digest = HexText(parts->digest);
+  auto manifest = PackageManifest::Parse(parts->manifest);
+  TW_RETURN_IF_ERROR(manifest);
+  package.manifest = *std::move(manifest);
+  auto database = Unpack(parts->payload, package.manifest.database_bytes);
+  TW_RETURN_IF_ERROR(database);
+  package.database = *std::move(database);
+  if (Sha256Hex(package.database) != package.manifest.database_sha256) {
+    return Corrupt("its database is not the one its manifest describes");
+  }
+  const Status content = CheckContent(package.database, package.manifest);
+  if (content.code() == StatusCode::kUnsupported) return content;
+  // Whatever SQLite says about it: these bytes will not become better.
+  if (!content.ok()) return Corrupt(content.message());
+  return package;
+}
+
+Result<Package> ReadPackageFile(const std::string& path, const TrustPolicy& policy) {
+  auto bytes = ReadFile(path, kMaxPackageBytes);
+  TW_RETURN_IF_ERROR(bytes);
+  auto package = ReadPackage(*bytes, policy);
+  if (!package.ok()) return package.status().WithContext(path);
+  return package;
+}
+
+Result<PackageManifest> ReadPackageManifest(std::string_view bytes) {
+  auto parts = TakeApart(bytes);
+  TW_RETURN_IF_ERROR(parts);
+  return PackageManifest::Parse(parts->manifest);
+}
+
+}  // namespace tilewright::records

@@ -1,0 +1,174 @@
+// Building packages. All served trials of the stores are first copied into one staging store, so
+// that "the best of each task" means the best of all of them; from there each target's go into a
+// database of their own, in the order of task, value and config, which makes its bytes depend on
+// the records alone.
+
+#include "records/package_build.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "records/copy.h"
+#include "records/image.h"
+#include "records/schema.h"
+#include "records/select.h"
+#include "src/base/file.h"
+#include "src/base/hash.h"
+#include "src/space/version.h"
+#include "src/target/target.h"
+
+namespace tilewright::records {
+namespace {
+
+Result<std::vector<std::string>> Column(const Database& db, const std::string& sql) {
+  auto query = Statement::Prepare(db, sql);
+  TW_RETURN_IF_ERROR(query);
+  std::vector<std::string> texts;
+  while (true) {
+    auto row = query->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) return texts;
+    texts.emplace_back(query->Text(0));
+  }
+}
+
+/// Copies the trials that `select` names, and what they need, from the store at `path`.
+Status CopyFrom(const Database& db, const std::string& path, const std::string& select) {
+  auto attached = AttachedSource::Attach(db, path);
+  TW_RETURN_IF_ERROR(attached);
+  auto source_id = StoreIdOf(db, "source");
+  if (!source_id.ok()) return source_id.status().WithContext(path);
+  TW_RETURN_IF_ERROR(FindCurrent(db, "source"));
+  auto copier = Copier::Create(db, *source_id, "");
+  TW_RETURN_IF_ERROR(copier);
+  auto transaction = Transaction::Begin(db);
+  TW_RETURN_IF_ERROR(transaction);
+  TW_RETURN_IF_ERROR(copier->Choose(select));
+  TW_RETURN_IF_ERROR(copier->CopyTexts(false));
+  TW_RETURN_IF_ERROR(copier->CopyTrials());
+  TW_RETURN_IF_ERROR(copier->CopyOfTrials());
+  auto proof = copier->ProveSame();
+  if (!proof.ok()) return proof.status().WithContext(path);
+  return transaction->Commit();
+}
+
+/// What the manifest counts.
+Status Count(const Database& db, PackageManifest& manifest) {
+  auto query =
+      Statement::Prepare(db,
+                         "SELECT count(*), count(DISTINCT workload), count(DISTINCT device),"
+                         " ifnull(max(finished), 0) FROM trial");
+  TW_RETURN_IF_ERROR(query);
+  auto row = query->Step();
+  TW_RETURN_IF_ERROR(row);
+  manifest.trials = query->Int(0);
+  manifest.tasks = query->Int(1);
+  manifest.devices = query->Int(2);
+  manifest.newest_trial = UtcText(query->Real(3));
+  return {};
+}
+
+Result<BuiltPackage> BuildOne(const std::string& stage, const std::string& target,
+                              const PackageOptions& options) {
+  auto db = OpenMemory();
+  TW_RETURN_IF_ERROR(db);
+  TW_RETURN_IF_ERROR(MakeTables(*db, SchemaVersion()));
+  TW_RETURN_IF_ERROR(CopyFrom(*db, stage,
+                              "SELECT id FROM (" + SelectServed("source", options.best) +
+                                  ") WHERE id IN (SELECT t.id FROM source.trial t JOIN"
+                                  " source.target g ON g.id = t.target WHERE g.text = " +
+                                  Quoted(target) + ")"));
+  // A job's settings name files of the machine that ran it; its name and seed tell jobs apart.
+  TW_RETURN_IF_ERROR(db->Execute("UPDATE job SET settings = '{}'; VACUUM"));
+  auto image = ImageOf(*db);
+  TW_RETURN_IF_ERROR(image);
+  BuiltPackage built;
+  PackageManifest& manifest = built.manifest;
+  manifest.schema = SchemaVersion();
+  manifest.name = options.name;
+  if (manifest.name.empty()) {
+    auto name = PackageNameOf(target);
+    TW_RETURN_IF_ERROR(name);
+    manifest.name = *std::move(name);
+  }
+  manifest.targets = {target};
+  manifest.codegen_version = kCodegenVersion;
+  manifest.tool_version = options.tool_version;
+  manifest.license = options.license;
+  TW_RETURN_IF_ERROR(Count(*db, manifest));
+  manifest.database_bytes = static_cast<std::int64_t>(image->size());
+  manifest.database_sha256 = Sha256Hex(*image);
+  auto bytes = PackageBytes(manifest, *image, options.key);
+  TW_RETURN_IF_ERROR(bytes);
+  built.bytes = *std::move(bytes);
+  // What is handed out is what its readers will accept.
+  TrustPolicy own{{}, true};
+  if (options.key != nullptr) own.keys.push_back({options.key->public_key(), ""});
+  auto read = ReadPackage(built.bytes, own);
+  if (!read.ok()) return read.status().WithContext("package " + manifest.name);
+  return built;
+}
+
+}  // namespace
+
+Result<std::string> PackageNameOf(const std::string& target) {
+  auto parsed = Target::Parse(target);
+  TW_RETURN_IF_ERROR(parsed);
+  std::string name = parsed->kind_name();
+  for (const char* option : {"mcpu", "arch", "model"}) {
+    if (const std::string value = parsed->Option(option); !value.empty()) name += "-" + value;
+  }
+  name += "-t" + std::to_string(parsed->num_threads());
+  for (char& c : name) {
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const bool fine = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    if (!fine) c = '_';
+  }
+  // Options that the name leaves out (features, say) differ in the hash.
+  return name.substr(0, 100) + "-" + HexOf(Mix64(Fnv1a64(target))).substr(0, 8);
+}
+
+Result<std::vector<BuiltPackage>> BuildPackages(const std::vector<std::string>& stores,
+                                                const PackageOptions& options) {
+  auto folder = TemporaryFolder::Create("tilewright-package");
+  TW_RETURN_IF_ERROR(folder);
+  const std::string stage = folder->path() + "/stage.db";
+  std::vector<std::string> targets;
+  {
+    auto db = OpenScratch(stage);
+    TW_RETURN_IF_ERROR(db);
+    TW_RETURN_IF_ERROR(MakeTables(*db, SchemaVersion()));
+    for (const std::string& store : stores) {
+      auto checked = Database::Open(store, Database::Mode::kReadOnly);
+      TW_RETURN_IF_ERROR(checked);
+      auto version = StoreVersion(*checked, store);
+      TW_RETURN_IF_ERROR(version);
+      TW_RETURN_IF_ERROR(CopyFrom(*db, store, SelectServed("source", options.best)));
+    }
+    auto found =
+        Column(*db, "SELECT text FROM target WHERE id IN (SELECT target FROM trial) ORDER BY text");
+    TW_RETURN_IF_ERROR(found);
+    targets = *std::move(found);
+  }
+  if (!options.target.empty()) {
+    std::erase_if(targets, [&](const std::string& t) { return t != options.target; });
+  }
+  if (targets.empty()) {
+    return NotFound("no trial that may be served" +
+                    (options.target.empty() ? std::string() : " for '" + options.target + "'") +
+                    ": verified, and made by today's templates and code generator");
+  }
+  if (!options.name.empty() && targets.size() > 1) {
+    return InvalidArgument("a name is for one package, and there are " +
+                           std::to_string(targets.size()) + " targets; choose one with --target");
+  }
+  std::vector<BuiltPackage> packages;
+  for (const std::string& target : targets) {
+    auto built = BuildOne(stage, target, options);
+    TW_RETURN_IF_ERROR(built);
+    packages.push_back(*std::move(built));
+  }
+  return packages;
+}
+
+}  // namespace tilewright::records

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "records/sqlite.h"
+
+namespace tilewright::records {
+
+/// Which trials are worth keeping. Packages and pruning choose by the same rules.
+
+/// Fills `temp.current (template, template_version, codegen_version)` with those of the trials of
+/// the attached database `schema` that this program could serve today.
+Status FindCurrent(const Database& db, std::string_view schema);
+
+/// SQL that selects the ids of trials of `schema` that are ok, verified and current (FindCurrent):
+/// the `best` fastest of each workload, target and device, and all that are equal to the last of
+/// them; winners of final races, and the configs that could not be told from those. 0: all.
+std::string SelectServed(std::string_view schema, std::int64_t best);
+
+/// SQL that selects the ids of trials of `schema` that won a race, or whose config could not be
+/// told from the winner's.
+std::string SelectRaced(std::string_view schema);
+
+}  // namespace tilewright::records

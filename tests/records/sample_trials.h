@@ -1,0 +1,100 @@
+#pragma once
+
+// Trials and stores for the tests of packages and store care.
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "records/store.h"
+#include "src/base/file.h"
+#include "src/space/version.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::records {
+
+inline DeviceFingerprint SampleDevice(std::string model = "Test CPU") {
+  DeviceFingerprint device;
+  device.kind = "cpu";
+  device.model = std::move(model);
+  device.isa = {"avx2", "fma"};
+  device.cores = 2;
+  return device;
+}
+
+inline Workload SampleConv(std::int64_t channels = 64) {
+  auto workload =
+      Workload::Parse("conv2d(float32[1," + std::to_string(channels) + ",56,56]NCHW,float32[64," +
+                      std::to_string(channels) + ",3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
+  EXPECT_TRUE(workload.ok()) << workload.status().message();
+  return *workload;
+}
+
+inline Target SampleTarget(std::string_view extra = "") {
+  return *Target::Parse("llvm -mcpu=haswell" + std::string(extra));
+}
+
+/// A verified trial of config `index` that took `seconds`.
+inline Trial SampleTrial(std::int64_t index, double seconds,
+                         const Workload& workload = SampleConv(),
+                         const Target& target = SampleTarget()) {
+  const TemplateEntry* entry = TemplatesFor(workload, target).front();
+  Trial trial;
+  trial.candidate.task = {workload, target};
+  trial.candidate.template_key = entry->key;
+  trial.candidate.template_version = entry->version;
+  trial.candidate.config = entry->define_space(workload, target)->At(index);
+  trial.outcome = Outcome::kOk;
+  trial.samples = {seconds, seconds * 1.01, seconds * 0.99};
+  trial.value = seconds;
+  trial.noise = 0.01;
+  trial.verified = true;
+  trial.device = SampleDevice();
+  trial.codegen_version = kCodegenVersion;
+  trial.finished_unix_seconds = 1.75e9 + static_cast<double>(index);
+  return trial;
+}
+
+/// A folder, and stores in it.
+class SampleStores : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto folder = TemporaryFolder::Create("tilewright-records-test");
+    ASSERT_TRUE(folder.ok());
+    folder_ = std::make_unique<TemporaryFolder>(std::move(*folder));
+  }
+  std::string Path(const std::string& name) const { return folder_->path() + "/" + name; }
+  /// Adds trials to a store under a job, which is made if it is not there.
+  void Add(const std::string& path, const std::vector<Trial>& trials,
+           const std::vector<LogEntry>& log = {}, bool finish = true,
+           const std::string& job_name = "job") {
+    auto store = Store::Open(path, Store::Mode::kReadWrite);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    auto job = store->OpenJob(job_name, "{\"graph\":\"/home/somebody/model.onnx\"}", 7);
+    ASSERT_TRUE(job.ok());
+    const Status added = store->Append(job->id, trials, log);
+    ASSERT_TRUE(added.ok()) << added.message();
+    if (finish) {
+      ASSERT_TRUE(store->FinishJob(job->id).ok());
+    }
+  }
+  /// Runs SQL behind the store's back.
+  static void Sql(const std::string& path, const std::string& sql) {
+    sqlite3* db = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(db);
+    sqlite3_close(db);
+  }
+  static std::int64_t CountIn(const std::string& path) {
+    auto store = Store::Open(path, Store::Mode::kReadOnly);
+    EXPECT_TRUE(store.ok()) << store.status().message();
+    return store.ok() ? *store->CountTrials({}) : -1;
+  }
+  std::unique_ptr<TemporaryFolder> folder_;
+};
+
+}  // namespace tilewright::records

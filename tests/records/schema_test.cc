@@ -1,0 +1,91 @@
+#include "records/schema.h"
+
+#include <gtest/gtest.h>
+
+#include "records/care.h"
+#include "records/image.h"
+#include "records/package.h"
+#include "records/row.h"
+#include "tests/records/sample_trials.h"
+
+namespace tilewright::records {
+namespace {
+
+/// Stores as each version of the schema wrote them: the tables of that version, and one trial in
+/// the columns that the first one had.
+class EverySchema : public SampleStores, public testing::WithParamInterface<int> {
+ protected:
+  static void Fill(const Database& db, const Trial& trial) {
+    ASSERT_TRUE(MakeTables(db, GetParam()).ok());
+    ASSERT_TRUE(db.Execute("INSERT INTO fact VALUES ('store_id', '0123456789abcdef');"
+                           "INSERT INTO job VALUES (1, 'job', '{}', 7, 1);"
+                           "INSERT INTO epilogue VALUES (1, '')")
+                    .ok());
+    const Candidate& c = trial.candidate;
+    const auto text = [&](const char* sql, const std::string& value) {
+      auto insert = Statement::Prepare(db, sql);
+      ASSERT_TRUE(insert.ok());
+      EXPECT_TRUE(insert->Bind(1, value).Run().ok());
+    };
+    text("INSERT INTO workload VALUES (1, ?1, 'conv2d')", c.task.workload.Key());
+    text("INSERT INTO target VALUES (1, ?1)", c.task.target.ToString());
+    text("INSERT INTO device VALUES (1, ?1)", trial.device.ToString());
+    auto insert = Statement::Prepare(
+        db,
+        "INSERT INTO trial (id, job, workload, target, device, epilogue, template,"
+        " template_version, codegen_version, config_index, config, outcome, reason, metric,"
+        " value, noise, samples, verified, max_abs_error, build_seconds, run_seconds, attempt,"
+        " finished) VALUES (?1, 1, 1, 1, 1, 1, ?2, ?3, ?4, ?5, ?6, 0, '', 'seconds', ?7, 0.01,"
+        " ?8, 1, 0, 0, 0, 0, ?9)");
+    ASSERT_TRUE(insert.ok()) << insert.status().message();
+    insert->Bind(1, TrialId("0123456789abcdef", "job", trial)).Bind(2, c.template_key);
+    insert->Bind(3, c.template_version).Bind(4, trial.codegen_version).Bind(5, c.config.index);
+    insert->Bind(6, c.config.ToString()).Bind(7, trial.value);
+    insert->BindBytes(8, trial.samples.data(), trial.samples.size() * sizeof(double));
+    insert->Bind(9, trial.finished_unix_seconds);
+    ASSERT_TRUE(insert->Run().ok());
+  }
+};
+
+TEST_P(EverySchema, StoreOpensAndMigrates) {
+  {
+    auto db = Database::Open(Path("old.db"), Database::Mode::kReadWriteCreate);
+    ASSERT_TRUE(db.ok());
+    Fill(*db, SampleTrial(3, 0.002));
+  }
+  auto store = Store::Open(Path("old.db"), Store::Mode::kReadWrite);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  auto answer = store->Query(SampleConv(), SampleTarget(), SampleDevice());
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_EQ(answer->kind, AnswerKind::kHit);
+  EXPECT_EQ(Summarize(Path("old.db"))->schema, SchemaVersion());
+  EXPECT_TRUE(CheckStore(Path("old.db"))->empty());
+}
+
+TEST_P(EverySchema, PackageOpens) {
+  auto db = OpenMemory();
+  ASSERT_TRUE(db.ok());
+  const Trial trial = SampleTrial(3, 0.002);
+  Fill(*db, trial);
+  ASSERT_TRUE(db->Execute("DELETE FROM fact").ok());
+  const std::string image = *ImageOf(*db);
+  PackageManifest manifest;
+  manifest.schema = GetParam();
+  manifest.name = "old";
+  manifest.targets = {SampleTarget().ToString()};
+  manifest.tasks = manifest.trials = manifest.devices = 1;
+  manifest.codegen_version = trial.codegen_version;
+  manifest.newest_trial = UtcText(trial.finished_unix_seconds);
+  manifest.database_bytes = static_cast<std::int64_t>(image.size());
+  manifest.database_sha256 = Sha256Hex(image);
+  auto package = ReadPackage(*PackageBytes(manifest, image, nullptr), TrustPolicy{{}, true});
+  ASSERT_TRUE(package.ok()) << package.status().message();
+  auto store = Store::OpenImage(package->database, "old");
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ(store->Query(SampleConv(), SampleTarget(), SampleDevice())->kind, AnswerKind::kHit);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, EverySchema, testing::Range(1, SchemaVersion() + 1));
+
+}  // namespace
+}  // namespace tilewright::records
