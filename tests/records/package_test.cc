@@ -231,7 +231,7 @@ TEST_F(PackageTest, HoldsDataOnly) {
       {"UPDATE trial SET outcome = 6", "not a verified one"},
       {"UPDATE trial SET value = -1", "not a positive number"},
       {"UPDATE trial SET config = '{'", "trial"},
-      {"UPDATE workload SET key = 'nonsense' WHERE id = 1", "trial"},
+      {"UPDATE workload SET key = 'nonsense' WHERE id = 1", "nonsense"},
       {"UPDATE trial SET job = 99", "refer to nothing"},
       {"UPDATE trial SET codegen_version = 77", "code generator version 77"},
       {"DELETE FROM trial", "does not describe"},
