@@ -70,8 +70,8 @@ int Main(const char* store) {
     threads.emplace_back([&catalog, &target, &line] {
       try {
         const auto op = DescribeConvolution();  // one description per thread
-        const auto answer = Make<tw_answer>(tw_query_operator, catalog.get(), target.get(),
-                                            op.get(), nullptr);
+        const auto answer =
+            Make<tw_answer>(tw_query_operator, catalog.get(), target.get(), op.get(), nullptr);
         line = Tiling(answer.get());
       } catch (const std::exception& failure) {
         line = failure.what();

@@ -25,8 +25,8 @@ class StoreWatch {
   StoreWatch& operator=(StoreWatch&&) noexcept;
   ~StoreWatch();
 
-  /// Thread-safe. Errors: kUnavailable, kCorrupt (only where SQLite has to be asked: a store without
-  /// a write-ahead log, such as a copy made by VACUUM INTO).
+  /// Thread-safe. Errors: kUnavailable, kCorrupt (only where SQLite has to be asked: a store
+  /// without a write-ahead log, such as a copy made by VACUUM INTO).
   Result<Stamp> Look() const;
 
  private:

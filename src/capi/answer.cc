@@ -10,7 +10,8 @@
 namespace tilewright::capi {
 namespace {
 
-/// A list of integers may be a split or a reorder. Only a permutation has a 0: no loop has no trips.
+/// A list of integers may be a split or a reorder. Only a permutation has a 0: no loop has no
+/// trips.
 std::int32_t KindOf(const KnobValue& value) {
   if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value.value)) {
     return std::ranges::find(*integers, 0) != integers->end() ? TW_KNOB_REORDER : TW_KNOB_SPLIT;
@@ -42,8 +43,7 @@ void View(const std::string& name, const KnobValue& value, tw_answer::Knob& knob
     knob.strings.push_back(text->c_str());
     view.strings = knob.strings.data();
   } else {
-    view.value_type =
-        std::holds_alternative<bool>(value.value) ? TW_VALUE_BOOL : TW_VALUE_INTEGER;
+    view.value_type = std::holds_alternative<bool>(value.value) ? TW_VALUE_BOOL : TW_VALUE_INTEGER;
     knob.scalar = value.integer();
     view.integers = &knob.scalar;
   }

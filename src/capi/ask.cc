@@ -17,8 +17,9 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-std::vector<std::string> Without(const std::vector<std::string>& from,
-                                 const std::vector<std::string>& what) {
+std::vector<std::string> Without(std::vector<std::string> from, std::vector<std::string> what) {
+  std::ranges::sort(from);
+  std::ranges::sort(what);
   std::vector<std::string> left;
   std::ranges::set_difference(from, what, std::back_inserter(left));
   return left;
@@ -115,8 +116,8 @@ Result<Reply> Ask(std::span<Source* const> sources, const Question& question) {
     passed_over += (passed_over.empty() ? "" : "; ") + why;
   };
   for (Source* source : sources) {
-    auto answer = source->Query(question.workload, question.target->target,
-                                question.target->device);
+    auto answer =
+        source->Query(question.workload, question.target->target, question.target->device);
     TW_RETURN_IF_ERROR(answer);
     const std::string where = sources.size() > 1 ? source->path() + ": " : "";
     if (!answer->record.has_value()) {

@@ -51,8 +51,9 @@ const char* tw_version(void) noexcept { return TILEWRIGHT_VERSION; }
 
 const char* tw_code_name(tw_code code) noexcept {
   static constexpr std::array kNames = {
-      "ok",          "invalid argument", "not found", "unsupported",         "corrupt",
-      "unavailable", "internal",         "no memory", "the buffer is too small"};
+      "ok",          "invalid argument", "not found",
+      "unsupported", "corrupt",          "unavailable",
+      "internal",    "no memory",        "the buffer is too small"};
   if (code < 0 || static_cast<std::size_t>(code) >= kNames.size()) return "unknown code";
   return kNames[static_cast<std::size_t>(code)];
 }

@@ -75,8 +75,7 @@ Status Run(tw_model* model, Buffers inputs, Buffers outputs) {
   for (std::size_t i = 0; i < outputs.count; ++i) to.push_back(outputs.first[i].data);
   from.push_back(nullptr);  // so that data() is not null for a model without any
   to.push_back(nullptr);
-  return ModelStatus(
-      model->loaded.functions.run(&table, from.data(), to.data(), nullptr, nullptr));
+  return ModelStatus(model->loaded.functions.run(&table, from.data(), to.data(), nullptr, nullptr));
 }
 
 }  // namespace

@@ -155,8 +155,7 @@ tw_code tw_query_key(tw_catalog* catalog, const tw_target* target, const char* k
 }
 
 tw_code tw_query_tuple(tw_catalog* catalog, const tw_target* target, const char* tuple,
-                       const tw_query_options* options, tw_answer** out,
-                       tw_error* error) noexcept {
+                       const tw_query_options* options, tw_answer** out, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
     return tilewright::capi::QueryText({catalog, target, options, out},
                                        tilewright::capi::Spelling::kTuple, tuple,

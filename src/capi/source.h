@@ -65,7 +65,7 @@ class Source {
   records::StoreWatch::Stamp stamp_ = {};
   FileState file_state_ = {};
   std::uint64_t generation_ = 1;
-  Status trouble_;           // of the last look at the file
+  Status trouble_;          // of the last look at the file
   std::uint64_t file_ = 1;  // grows when another file has taken the place
 
   std::mutex idle_mutex_;

@@ -1,5 +1,6 @@
 #include "src/capi/target.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "src/base/hash.h"
@@ -20,6 +21,7 @@ Status MakeTarget(const char* target_text, const char* device_text, tw_target** 
     auto parsed = DeviceFingerprint::Parse(device_text);
     if (!parsed.ok()) return parsed.status().WithContext("device");
     device = *std::move(parsed);
+    std::ranges::sort(device.isa);  // sets are compared in order
   }
   auto made = std::make_unique<tw_target>();
   made->text = target->ToString();

@@ -92,8 +92,7 @@ class CapiTest : public testing::Test {
   }
 
   void Add(const std::string& path) {
-    ASSERT_EQ(tw_catalog_add_store(catalog_.get(), path.c_str(), &error_), TW_OK)
-        << error_.message;
+    ASSERT_EQ(tw_catalog_add_store(catalog_.get(), path.c_str(), &error_), TW_OK) << error_.message;
   }
 
   /// Null after a failure, which error_ then tells.

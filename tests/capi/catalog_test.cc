@@ -100,8 +100,9 @@ TEST_F(CatalogTest, StoreWithoutALogIsWatchedToo) {
   Sql(path_, ("VACUUM INTO '" + copy + "'").c_str());
   Add(copy);
   EXPECT_EQ(IndexOf(DenseKey(1)), 5);
-  Sql(copy, "UPDATE trial SET config_index = 6, config = replace(config, '\"index\":5',"
-            " '\"index\":6')");
+  Sql(copy,
+      "UPDATE trial SET config_index = 6, config = replace(config, '\"index\":5',"
+      " '\"index\":6')");
   EXPECT_EQ(IndexOf(DenseKey(1)), 6);
 }
 

@@ -230,14 +230,14 @@ TEST_F(QueryTest, RefusesWhatItDoesNotUnderstand) {
   tw_answer* answer = nullptr;
   tw_query_options options = TW_QUERY_OPTIONS_INIT;
   options.rule = 77;
-  EXPECT_EQ(tw_query_key(catalog_.get(), target_.get(), DenseKey(1).c_str(), &options, &answer,
-                         &error_),
-            TW_UNSUPPORTED);
+  EXPECT_EQ(
+      tw_query_key(catalog_.get(), target_.get(), DenseKey(1).c_str(), &options, &answer, &error_),
+      TW_UNSUPPORTED);
   options = TW_QUERY_OPTIONS_INIT;
   options.struct_size = 4;
-  EXPECT_EQ(tw_query_key(catalog_.get(), target_.get(), DenseKey(1).c_str(), &options, &answer,
-                         &error_),
-            TW_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      tw_query_key(catalog_.get(), target_.get(), DenseKey(1).c_str(), &options, &answer, &error_),
+      TW_INVALID_ARGUMENT);
   EXPECT_EQ(tw_catalog_add_store(catalog_.get(), "/nowhere/records.db", &error_), TW_NOT_FOUND);
   EXPECT_STREQ(error_.message, "/nowhere/records.db: no such record store");
   EXPECT_EQ(tw_catalog_source_count(catalog_.get()), 1U);

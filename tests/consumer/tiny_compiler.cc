@@ -1,6 +1,7 @@
-// tiny_compiler STORE OPERATORS OUTPUT: "compiles" a list of operators. For each it asks for a config
-// and writes the loop nest that the split knobs give to OUTPUT; where nothing was measured it says so
-// and takes the default. Prints a table of what was used. Exit code 1 if an operator has no config.
+// tiny_compiler STORE OPERATORS OUTPUT: "compiles" a list of operators. For each it asks for a
+// config and writes the loop nest that the split knobs give to OUTPUT; where nothing was measured
+// it says so and takes the default. Prints a table of what was used. Exit code 1 if an operator has
+// no config.
 
 #include <tilewright/tilewright.h>
 
@@ -64,8 +65,7 @@ tw_answer* Ask(Session& session, const std::string& line) {
   const std::string form = line.substr(0, space), text = line.substr(space + 1);
   tw_answer* answer = nullptr;
   if (form == "key") {
-    tw_query_key(session.catalog, session.target, text.c_str(), &options, &answer,
-                 &session.error);
+    tw_query_key(session.catalog, session.target, text.c_str(), &options, &answer, &session.error);
   } else if (form == "tuple") {
     tw_query_tuple(session.catalog, session.target, text.c_str(), &options, &answer,
                    &session.error);

@@ -16,7 +16,18 @@ static const TwModel model = {
 #else
     TW_MODEL_VERSION,
 #endif
-    "tiny", "llvm", &input, 1, &output, 1, &step, 1, NULL, 64, 1, &state};
+    "tiny",
+    "llvm",
+    &input,
+    1,
+    &output,
+    1,
+    &step,
+    1,
+    NULL,
+    64,
+    1,
+    &state};
 
-__attribute__((visibility("default"))) const TwModelFunctions tilewright_model = {
-    &model, TwModelRun, TwModelSetThreads, TwModelRelease};
+__attribute__((visibility("default")))
+const TwModelFunctions tilewright_model = {&model, TwModelRun, TwModelSetThreads, TwModelRelease};
