@@ -51,7 +51,7 @@ std::string Tiling(const tw_answer* answer) {
   for (std::size_t i = 0; i < tw_answer_knob_count(answer); ++i) {
     tw_knob knob = TW_KNOB_INIT;
     if (tw_answer_knob(answer, i, &knob, nullptr) != TW_OK) continue;
-    if (knob.kind != TW_KNOB_SPLIT) continue;
+    if (knob.value_type != TW_VALUE_INTEGERS) continue;
     text += std::string("; ") + knob.name + ":";
     for (std::size_t k = 0; k < knob.count; ++k) text += " " + std::to_string(knob.integers[k]);
   }

@@ -236,7 +236,7 @@ enum {
   TW_KNOB_SPLIT = 0,    /* loop extents, outermost first */
   TW_KNOB_REORDER = 1,  /* item i: which axis is i-th from outside */
   TW_KNOB_ANNOTATE = 2, /* one word per axis */
-  TW_KNOB_OTHER = 3     /* one scalar */
+  TW_KNOB_OTHER = 3     /* whatever the template says: a scalar, or a list */
 };
 /** Types of values. */
 enum {

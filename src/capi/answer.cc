@@ -1,6 +1,5 @@
 #include "src/capi/answer.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -10,22 +9,13 @@
 namespace tilewright::capi {
 namespace {
 
-/// A list of integers may be a split or a reorder. Only a permutation has a 0: no loop has no
-/// trips.
-std::int32_t KindOf(const KnobValue& value) {
-  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value.value)) {
-    return std::ranges::find(*integers, 0) != integers->end() ? TW_KNOB_REORDER : TW_KNOB_SPLIT;
-  }
-  return std::holds_alternative<std::vector<std::string>>(value.value) ? TW_KNOB_ANNOTATE
-                                                                       : TW_KNOB_OTHER;
-}
-
 /// Fills the view in place: it points into `value`, `name` and `knob`, which stay where they are.
-void View(const std::string& name, const KnobValue& value, tw_answer::Knob& knob) {
+void View(const std::string& name, const KnobValue& value, std::int32_t kind,
+          tw_answer::Knob& knob) {
   knob.text = value.ToString();
   tw_knob& view = knob.view;
   view = TW_KNOB_INIT;
-  view.kind = KindOf(value);
+  view.kind = kind;
   view.name = name.c_str();
   view.text = knob.text.c_str();
   view.count = 1;
@@ -148,7 +138,8 @@ AnswerPtr MakeAnswer(Reply reply, std::string target) {
   }
   answer->knobs.resize(made.config.values.size());
   for (std::size_t i = 0; i < answer->knobs.size(); ++i) {
-    View(made.config.values[i].first, made.config.values[i].second, answer->knobs[i]);
+    View(made.config.values[i].first, made.config.values[i].second, made.knob_kinds[i],
+         answer->knobs[i]);
   }
   return answer;
 }

@@ -11,6 +11,11 @@
 namespace tilewright::capi {
 namespace {
 
+static_assert(static_cast<int>(KnobKind::kSplit) == TW_KNOB_SPLIT);
+static_assert(static_cast<int>(KnobKind::kReorder) == TW_KNOB_REORDER);
+static_assert(static_cast<int>(KnobKind::kAnnotate) == TW_KNOB_ANNOTATE);
+static_assert(static_cast<int>(KnobKind::kOther) == TW_KNOB_OTHER);
+
 std::string Joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -71,6 +76,31 @@ std::vector<std::string> Differences(const Question& question, const Trial& tria
   return differences;
 }
 
+/// Kind of a knob that no space tells of. A list of integers may be a split or a reorder; only a
+/// permutation has a 0: no loop has no trips.
+std::int32_t GuessKind(const KnobValue& value) {
+  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value.value)) {
+    return std::ranges::find(*integers, 0) != integers->end() ? TW_KNOB_REORDER : TW_KNOB_SPLIT;
+  }
+  return std::holds_alternative<std::vector<std::string>>(value.value) ? TW_KNOB_ANNOTATE
+                                                                       : TW_KNOB_OTHER;
+}
+
+/// Fills in the kinds: as the template's space has them, guessed for records of other templates.
+void FindKinds(const Question& question, Reply& reply) {
+  ConfigSpace space;
+  const TemplateEntry* entry = FindTemplate(reply.template_key);
+  if (entry != nullptr && entry->version == reply.template_version) {
+    auto defined = entry->define_space(question.workload, question.target->target);
+    if (defined.ok()) space = *std::move(defined);
+  }
+  for (const auto& [name, value] : reply.config.values) {
+    const auto knob = std::ranges::find(space.knobs(), name, &Knob::name);
+    reply.knob_kinds.push_back(knob != space.knobs().end() ? static_cast<std::int32_t>(knob->kind())
+                                                           : GuessKind(value));
+  }
+}
+
 Reply FromRecord(const Question& question, const Source& source, records::Answer answer) {
   Reply reply;
   reply.kind = answer.kind == records::AnswerKind::kHit ? TW_KIND_HIT : TW_KIND_NEAR;
@@ -84,6 +114,7 @@ Reply FromRecord(const Question& question, const Source& source, records::Answer
   reply.template_version = candidate.template_version;
   reply.config = candidate.config;
   reply.differences = Differences(question, reply.record->trial);
+  FindKinds(question, reply);
   return reply;
 }
 
@@ -101,6 +132,7 @@ Reply FromTemplates(const Question& question) {
     reply.config = *std::move(config);
     reply.explanation = "default config of " + reply.template_key + " v" +
                         std::to_string(entry->version) + ", which nobody measured";
+    FindKinds(question, reply);
     return reply;
   }
   reply.explanation = "no template serves it on target '" + question.target->text + "'";

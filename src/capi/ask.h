@@ -27,6 +27,7 @@ struct Reply {
   std::string template_key;
   int template_version = 0;
   Config config;
+  std::vector<std::int32_t> knob_kinds;  ///< TW_KNOB_ of each value of the config
   std::optional<records::Record> record;
   std::string source;            ///< path of the file that holds the record
   double expected_slowdown = 0;  ///< NaN where nothing is known

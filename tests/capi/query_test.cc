@@ -37,17 +37,20 @@ TEST_F(QueryTest, HitTellsKnobsCostAndProvenance) {
   EXPECT_EQ(tw_answer_config(answer.get()), trial.candidate.config.ToString());
 
   const auto& values = trial.candidate.config.values;
+  const TemplateEntry* entry = FindTemplate(trial.candidate.template_key);
+  const auto space =
+      entry->define_space(trial.candidate.task.workload, trial.candidate.task.target);
   ASSERT_EQ(tw_answer_knob_count(answer.get()), values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     tw_knob knob = TW_KNOB_INIT;
     ASSERT_EQ(tw_answer_knob(answer.get(), i, &knob, &error_), TW_OK) << error_.message;
     EXPECT_EQ(knob.name, values[i].first);
     EXPECT_EQ(knob.text, values[i].second.ToString());
+    EXPECT_EQ(knob.kind, static_cast<int>(space->knobs()[i].kind())) << knob.name;
     tw_knob found = TW_KNOB_INIT;
     ASSERT_EQ(tw_answer_find_knob(answer.get(), knob.name, &found, nullptr), TW_OK);
     EXPECT_EQ(found.text, knob.text);
     if (knob.value_type != TW_VALUE_INTEGERS) continue;
-    EXPECT_EQ(knob.kind, TW_KNOB_SPLIT);
     EXPECT_EQ(std::vector(knob.integers, knob.integers + knob.count), values[i].second.factors());
   }
 
