@@ -13,13 +13,13 @@ Status MakeTarget(const char* target_text, const char* device_text, tw_target** 
   if (out == nullptr) return InvalidArgument("no place for the target");
   *out = nullptr;
   auto target = Target::Parse(target_text != nullptr ? target_text : "native");
-  if (!target.ok()) return target.status().WithContext("target");
+  if (!target.ok()) return target.status();
   DeviceFingerprint device;
   if (device_text == nullptr) {
     device = ProbeHostCpu();
   } else {
     auto parsed = DeviceFingerprint::Parse(device_text);
-    if (!parsed.ok()) return parsed.status().WithContext("device");
+    TW_RETURN_IF_ERROR(parsed);
     device = *std::move(parsed);
     std::ranges::sort(device.isa);  // sets are compared in order
   }
