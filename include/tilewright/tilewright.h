@@ -1,5 +1,6 @@
-/* Tilewright's C interface: the best known schedule of an operator, asked for while a compiler runs,
- * and running a compiled model. Plain C99; docs/c-abi.md has the manual and examples/ two programs.
+/* Tilewright's C interface: the best known schedule of an operator, asked for while a compiler
+ * runs, and running a compiled model. Plain C99; docs/c-abi.md has the manual and examples/ two
+ * programs.
  *
  * Rules that hold for every function:
  *  - No function exits, prints, reads the environment or lets an exception out.
@@ -33,7 +34,7 @@ extern "C" {
 #define TW_NOEXCEPT
 #endif
 
-/* ---- Versions ---------------------------------------------------------------------------------
+/* ---- Versions.
  * The interface only grows: functions, bits, codes and struct members are added, never changed. */
 
 /** Version of the interface that this header describes. */
@@ -44,7 +45,7 @@ TW_API uint32_t tw_api_version(void) TW_NOEXCEPT;
 /** Version of the library, such as "0.1.0". */
 TW_API const char* tw_version(void) TW_NOEXCEPT;
 
-/* ---- Errors ----------------------------------------------------------------------------------- */
+/* ---- Errors */
 
 /** What the caller does next. Expect codes to be added. */
 typedef int32_t tw_code;
@@ -68,9 +69,10 @@ typedef struct tw_error {
   tw_code code;
   char message[1016]; /* one line, cut if it is longer; "" after success */
 } tw_error;
-#define TW_ERROR_INIT {sizeof(tw_error), 0, {0}}
+#define TW_ERROR_INIT \
+  { sizeof(tw_error), TW_OK, "" }
 
-/* ---- Targets ---------------------------------------------------------------------------------- */
+/* ---- Targets */
 
 /** What code is made for, and the device it will run on. */
 typedef struct tw_target tw_target;
@@ -86,7 +88,7 @@ TW_API const char* tw_target_text(const tw_target* target) TW_NOEXCEPT;
 /** The device's fingerprint as JSON. */
 TW_API const char* tw_target_device(const tw_target* target) TW_NOEXCEPT;
 
-/* ---- Catalogs --------------------------------------------------------------------------------- */
+/* ---- Catalogs */
 
 /** Stores and packages, asked in the order in which they were added, and a cache of their answers.
  *  A commit to a store is seen by the next query. A file that another one has taken the place of is
@@ -108,7 +110,7 @@ TW_API const char* tw_catalog_source_path(const tw_catalog* catalog, size_t inde
 /** Looks at every file now and drops answers that may have changed. */
 TW_API tw_code tw_catalog_refresh(tw_catalog* catalog, tw_error* error) TW_NOEXCEPT;
 
-/* ---- Operators --------------------------------------------------------------------------------
+/* ---- Operators.
  * A description of an operator for callers that have neither a key nor a tuple. */
 
 typedef struct tw_operator tw_operator;
@@ -130,17 +132,18 @@ TW_API tw_code tw_operator_set_integers(tw_operator* op, const char* name, const
                                         size_t count, tw_error* error) TW_NOEXCEPT;
 /** Sets an attribute that is a text: "data_layout" [NCHW], "kernel_layout" [OIHW, of
  *  conv2d_transpose IOHW], "out_dtype" [int32 for integers, else that of the data].
- *  Errors: TW_INVALID_ARGUMENT for an unknown name; layouts are checked when the operator is used. */
+ *  Errors: TW_INVALID_ARGUMENT for an unknown name; layouts are checked when the operator is used.
+ */
 TW_API tw_code tw_operator_set_text(tw_operator* op, const char* name, const char* value,
                                     tw_error* error) TW_NOEXCEPT;
 /** Writes the canonical key. buffer may be null: then only *needed is set (bytes, the zero byte
  *  included).
  *  Errors: TW_INVALID_ARGUMENT if shapes, types, layouts and attributes do not fit together;
  *  TW_TOO_SMALL, nothing written, *needed set. */
-TW_API tw_code tw_operator_key(const tw_operator* op, char* buffer, size_t capacity,
-                               size_t* needed, tw_error* error) TW_NOEXCEPT;
+TW_API tw_code tw_operator_key(const tw_operator* op, char* buffer, size_t capacity, size_t* needed,
+                               tw_error* error) TW_NOEXCEPT;
 
-/* ---- Queries ---------------------------------------------------------------------------------- */
+/* ---- Queries */
 
 /** What an answer is, best first. */
 typedef int32_t tw_kind;
@@ -177,7 +180,8 @@ typedef struct tw_query_options {
   uint32_t accept; /* TW_ACCEPT_ bits, at least one */
   uint32_t rule;   /* TW_RULE_ */
 } tw_query_options;
-#define TW_QUERY_OPTIONS_INIT {sizeof(tw_query_options), TW_ACCEPT_MEASURED, TW_RULE_TILEWRIGHT}
+#define TW_QUERY_OPTIONS_INIT \
+  { sizeof(tw_query_options), TW_ACCEPT_MEASURED, TW_RULE_TILEWRIGHT }
 
 /** What a catalog says about a workload. Independent of the catalog once it is made. */
 typedef struct tw_answer tw_answer;
@@ -203,7 +207,7 @@ TW_API tw_code tw_query_operator(tw_catalog* catalog, const tw_target* target,
                                  tw_answer** out, tw_error* error) TW_NOEXCEPT;
 TW_API void tw_answer_free(tw_answer* answer) TW_NOEXCEPT;
 
-/* ---- Answers ---------------------------------------------------------------------------------- */
+/* ---- Answers */
 
 TW_API tw_kind tw_answer_kind(const tw_answer* answer) TW_NOEXCEPT;
 /** Mean seconds of one run as measured; not a number where this workload was not (see the record of
@@ -218,7 +222,8 @@ TW_API const char* tw_answer_workload(const tw_answer* answer) TW_NOEXCEPT;
 TW_API const char* tw_answer_target(const tw_answer* answer) TW_NOEXCEPT;
 /** One line for people: the rule and every field that decided. Never empty. */
 TW_API const char* tw_answer_explanation(const tw_answer* answer) TW_NOEXCEPT;
-/** What differs between what was asked and what was measured, one line each; nothing for a hit. */
+/** What differs between what was asked and what was measured, one line each; as a rule nothing for
+ * a hit. */
 TW_API size_t tw_answer_difference_count(const tw_answer* answer) TW_NOEXCEPT;
 /** Null if there is no such index. */
 TW_API const char* tw_answer_difference(const tw_answer* answer, size_t index) TW_NOEXCEPT;
@@ -257,7 +262,8 @@ typedef struct tw_knob {
   const char* const* strings; /* null unless the type says so */
   const char* text;           /* the value as JSON */
 } tw_knob;
-#define TW_KNOB_INIT {sizeof(tw_knob), 0, 0, 0, 0, 0, 0, 0, 0}
+#define TW_KNOB_INIT \
+  { sizeof(tw_knob), 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Knobs of the config, in the template's order; 0 for a miss. */
 TW_API size_t tw_answer_knob_count(const tw_answer* answer) TW_NOEXCEPT;
@@ -271,10 +277,10 @@ TW_API tw_code tw_answer_find_knob(const tw_answer* answer, const char* name, tw
 /** Where an answer comes from. */
 typedef struct tw_record {
   uint32_t struct_size;
-  int32_t verified;         /* 1: its result was compared with the reference */
-  const char* id;           /* 32 hexadecimal digits; the same in every store it is copied to */
-  const char* source;       /* path of the store or package */
-  const char* workload;     /* what was measured: key, target, device (JSON), epilogue */
+  int32_t verified;     /* 1: its result was compared with the reference */
+  const char* id;       /* 32 hexadecimal digits; the same in every store it is copied to */
+  const char* source;   /* path of the store or package */
+  const char* workload; /* what was measured: key, target, device (JSON), epilogue */
   const char* target;
   const char* device;
   const char* device_model; /* such as the CPU's name */
@@ -288,7 +294,8 @@ typedef struct tw_record {
   size_t sample_count;
   const double* samples; /* all, in order */
 } tw_record;
-#define TW_RECORD_INIT {sizeof(tw_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define TW_RECORD_INIT \
+  { sizeof(tw_record), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Errors: TW_NOT_FOUND for an answer without a record (model, default, miss). */
 TW_API tw_code tw_answer_record(const tw_answer* answer, tw_record* out,
@@ -299,7 +306,7 @@ TW_API tw_code tw_answer_record(const tw_answer* answer, tw_record* out,
 TW_API tw_code tw_answer_json(const tw_answer* answer, char* buffer, size_t capacity,
                               size_t* needed, tw_error* error) TW_NOEXCEPT;
 
-/* ---- Compiled models --------------------------------------------------------------------------
+/* ---- Compiled models.
  * Running what `tilewright compile` made. Opening a model runs code of it: open only what you
  * trust as you would a plug-in. */
 
@@ -314,7 +321,8 @@ typedef struct tw_tensor_info {
   const int64_t* shape; /* rank sizes */
   uint64_t bytes;
 } tw_tensor_info;
-#define TW_TENSOR_INFO_INIT {sizeof(tw_tensor_info), 0, 0, 0, 0, 0}
+#define TW_TENSOR_INFO_INIT \
+  { sizeof(tw_tensor_info), 0, 0, 0, 0, 0 }
 
 /** Memory of the caller, of any alignment (multiples of 64 save a copy). */
 typedef struct tw_buffer {
