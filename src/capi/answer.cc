@@ -121,19 +121,23 @@ AnswerPtr Share(const AnswerPtr& answer) {
   return AnswerPtr(answer.get());
 }
 
-AnswerPtr MakeAnswer(Reply reply, std::string target) {
+AnswerPtr MakeAnswer(Reply reply, const tw_target& asked) {
   AnswerPtr answer(std::make_unique<tw_answer>().release());
   answer->reply = std::move(reply);
-  answer->target = std::move(target);
+  answer->target = asked.text;
   const Reply& made = answer->reply;
   answer->workload = made.workload.Key();
   answer->cost_seconds = CostSeconds(made);
   if (made.kind != TW_KIND_MISS) answer->config = made.config.ToString();
   if (made.record.has_value()) {
+    // A hit mostly has the texts of the question: printing them again takes longer than the query.
     const Candidate& candidate = made.record->trial.candidate;
-    answer->record_workload = candidate.task.workload.Key();
-    answer->record_target = candidate.task.target.ToString();
-    answer->record_device = made.record->trial.device.ToString();
+    const Task& task = candidate.task;
+    const DeviceFingerprint& device = made.record->trial.device;
+    answer->record_workload =
+        task.workload == made.workload ? answer->workload : task.workload.Key();
+    answer->record_target = task.target == asked.target ? asked.text : task.target.ToString();
+    answer->record_device = device == asked.device ? asked.device_text : device.ToString();
     answer->record_epilogue = candidate.epilogue.ToString();
   }
   answer->knobs.resize(made.config.values.size());

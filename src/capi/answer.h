@@ -34,8 +34,8 @@ struct ReleaseAnswer {
 /// One of the owners of an answer.
 using AnswerPtr = std::unique_ptr<tw_answer, ReleaseAnswer>;
 
-/// `target`: canonical text of what was asked.
-AnswerPtr MakeAnswer(Reply reply, std::string target);
+/// `asked`: the target of the question.
+AnswerPtr MakeAnswer(Reply reply, const tw_target& asked);
 /// Another owner of the same answer.
 AnswerPtr Share(const AnswerPtr& answer);
 

@@ -32,6 +32,7 @@ std::vector<std::string> Without(std::vector<std::string> from, std::vector<std:
 
 void CompareDevices(const DeviceFingerprint& measured, const DeviceFingerprint& here,
                     std::vector<std::string>& differences) {
+  if (measured == here) return;
   if (measured.model != here.model) {
     differences.push_back("device: measured on '" + measured.model + "', asked for '" + here.model +
                           "'");
@@ -55,9 +56,9 @@ std::vector<std::string> Differences(const Question& question, const Trial& tria
   if (candidate.task.workload != question.workload) {
     differences.push_back("workload: measured " + candidate.task.workload.Key());
   }
-  if (const std::string text = candidate.task.target.ToString(); text != question.target->text) {
-    differences.push_back("target: measured for '" + text + "', asked for '" +
-                          question.target->text + "'");
+  if (candidate.task.target != question.target->target) {
+    differences.push_back("target: measured for '" + candidate.task.target.ToString() +
+                          "', asked for '" + question.target->text + "'");
   }
   CompareDevices(trial.device, question.target->device, differences);
   const TemplateEntry* entry = FindTemplate(candidate.template_key);
@@ -86,22 +87,8 @@ std::int32_t GuessKind(const KnobValue& value) {
                                                                        : TW_KNOB_OTHER;
 }
 
-/// Fills in the kinds: as the template's space has them, guessed for records of other templates.
-void FindKinds(const Question& question, Reply& reply) {
-  ConfigSpace space;
-  const TemplateEntry* entry = FindTemplate(reply.template_key);
-  if (entry != nullptr && entry->version == reply.template_version) {
-    auto defined = entry->define_space(question.workload, question.target->target);
-    if (defined.ok()) space = *std::move(defined);
-  }
-  for (const auto& [name, value] : reply.config.values) {
-    const auto knob = std::ranges::find(space.knobs(), name, &Knob::name);
-    reply.knob_kinds.push_back(knob != space.knobs().end() ? static_cast<std::int32_t>(knob->kind())
-                                                           : GuessKind(value));
-  }
-}
-
-Reply FromRecord(const Question& question, const Source& source, records::Answer answer) {
+Reply FromRecord(const Question& question, const Source& source, records::Answer answer,
+                 KnobKinds& kinds) {
   Reply reply;
   reply.kind = answer.kind == records::AnswerKind::kHit ? TW_KIND_HIT : TW_KIND_NEAR;
   reply.workload = question.workload;
@@ -114,12 +101,12 @@ Reply FromRecord(const Question& question, const Source& source, records::Answer
   reply.template_version = candidate.template_version;
   reply.config = candidate.config;
   reply.differences = Differences(question, reply.record->trial);
-  FindKinds(question, reply);
+  reply.knob_kinds = kinds.Of(question, reply.template_key, reply.template_version, reply.config);
   return reply;
 }
 
 /// The default config of the first template that has one; a miss if none has.
-Reply FromTemplates(const Question& question) {
+Reply FromTemplates(const Question& question, KnobKinds& kinds) {
   Reply reply;
   reply.workload = question.workload;
   reply.expected_slowdown = std::nan("");
@@ -132,7 +119,7 @@ Reply FromTemplates(const Question& question) {
     reply.config = *std::move(config);
     reply.explanation = "default config of " + reply.template_key + " v" +
                         std::to_string(entry->version) + ", which nobody measured";
-    FindKinds(question, reply);
+    reply.knob_kinds = kinds.Of(question, reply.template_key, reply.template_version, reply.config);
     return reply;
   }
   reply.explanation = "no template serves it on target '" + question.target->text + "'";
@@ -141,7 +128,30 @@ Reply FromTemplates(const Question& question) {
 
 }  // namespace
 
-Result<Reply> Ask(std::span<Source* const> sources, const Question& question) {
+std::vector<std::int32_t> KnobKinds::Of(const Question& question, const std::string& template_key,
+                                        int template_version, const Config& config) {
+  const TemplateEntry* entry = FindTemplate(template_key);
+  const bool has_space = entry != nullptr && entry->version == template_version;
+  std::vector<std::int32_t> kinds;
+  std::optional<ConfigSpace> space;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, value] : config.values) {
+    const std::string key = template_key + "/" + name;
+    auto known = has_space ? known_.find(key) : known_.end();
+    if (has_space && known == known_.end() && !space.has_value()) {
+      auto defined = entry->define_space(question.workload, question.target->target);
+      space = defined.ok() ? *std::move(defined) : ConfigSpace();
+      for (const Knob& knob : space->knobs()) {
+        known_.emplace(template_key + "/" + knob.name(), static_cast<std::int32_t>(knob.kind()));
+      }
+      known = known_.find(key);
+    }
+    kinds.push_back(known != known_.end() ? known->second : GuessKind(value));
+  }
+  return kinds;
+}
+
+Result<Reply> Ask(std::span<Source* const> sources, const Question& question, KnobKinds& kinds) {
   std::optional<Reply> near;
   std::string passed_over;
   const auto pass_over = [&](const std::string& why) {
@@ -156,19 +166,19 @@ Result<Reply> Ask(std::span<Source* const> sources, const Question& question) {
       pass_over(where + answer->explanation);
     } else if (answer->kind == records::AnswerKind::kHit) {
       if ((question.accept & TW_ACCEPT_HIT) != 0) {
-        return FromRecord(question, *source, *std::move(answer));
+        return FromRecord(question, *source, *std::move(answer), kinds);
       }
       pass_over(where + "not accepted: " + answer->explanation);
     } else if ((question.accept & TW_ACCEPT_NEAR) == 0) {
       pass_over(where + "not accepted: " + answer->explanation);
     } else if (!near.has_value()) {
-      near = FromRecord(question, *source, *std::move(answer));
+      near = FromRecord(question, *source, *std::move(answer), kinds);
     }
   }
   if (near.has_value()) return *std::move(near);
   if (sources.empty()) pass_over("miss: the catalog has no stores or packages");
   if ((question.accept & TW_ACCEPT_DEFAULT) != 0) {
-    Reply reply = FromTemplates(question);
+    Reply reply = FromTemplates(question, kinds);
     reply.explanation = reply.kind == TW_KIND_DEFAULT ? reply.explanation + "; " + passed_over
                                                       : passed_over + "; " + reply.explanation;
     return reply;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,9 +37,23 @@ struct Reply {
   std::vector<std::string> differences;
 };
 
+/// Kinds of the knobs of templates. They are the same in every space of a template, and making a
+/// space takes as long as a query. Thread-safe.
+class KnobKinds {
+ public:
+  /// TW_KNOB_ of each value of a config of the template (that version) for the question's workload.
+  /// For templates of others it is guessed from the values.
+  std::vector<std::int32_t> Of(const Question& question, const std::string& template_key,
+                               int template_version, const Config& config);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::int32_t> known_;  // by template and name
+};
+
 /// Goes down the precedence as far as the question accepts: hits of the sources in order, then near
 /// hits in order, then the default config.
 /// Errors: those of the sources.
-Result<Reply> Ask(std::span<Source* const> sources, const Question& question);
+Result<Reply> Ask(std::span<Source* const> sources, const Question& question, KnobKinds& kinds);
 
 }  // namespace tilewright::capi

@@ -51,9 +51,9 @@ Result<AnswerPtr> Catalog::AskSources(const AnswerCache::Question& question,
                                       std::uint64_t generation) {
   std::vector<Source*> sources;
   for (std::size_t i = 0; i < source_count(); ++i) sources.push_back(sources_[i].get());
-  auto reply = Ask(sources, {std::move(workload), &target, question.accept});
+  auto reply = Ask(sources, {std::move(workload), &target, question.accept}, knob_kinds_);
   TW_RETURN_IF_ERROR(reply);
-  AnswerPtr answer = MakeAnswer(*std::move(reply), target.text);
+  AnswerPtr answer = MakeAnswer(*std::move(reply), target);
   cache_.Keep(question, generation, Share(answer));
   return answer;
 }

@@ -56,6 +56,7 @@ class Catalog {
   std::atomic<std::size_t> count_{0};
   std::atomic<double> next_look_{0};
   AnswerCache cache_;
+  KnobKinds knob_kinds_;
 };
 
 }  // namespace tilewright::capi

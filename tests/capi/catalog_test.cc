@@ -160,7 +160,7 @@ TEST_F(CatalogTest, CacheStaysWithinItsBounds) {
   for (std::uint64_t i = 0; i < 40'000; ++i) {
     const AnswerCache::Question question{
         {i, 2}, TW_ACCEPT_HIT, 0, AnswerCache::Question::Spelling::kKey, text};
-    cache.Keep(question, 7, MakeAnswer(Reply(), ""));
+    cache.Keep(question, 7, MakeAnswer(Reply(), *target_));
     EXPECT_NE(cache.Find(question, 7), nullptr);
     EXPECT_EQ(cache.Find(question, 8), nullptr) << "an older generation";
   }
