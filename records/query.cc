@@ -287,4 +287,10 @@ Result<Answer> Store::Query(const Workload& workload, const Target& target,
   return Finder::NearWorkload(*impl_, workload, target, *target_number, device);
 }
 
+void Store::ForgetTexts() const {
+  impl_->texts = {};
+  impl_->workload_numbers.clear();
+  impl_->target_numbers.clear();
+}
+
 }  // namespace tilewright::records

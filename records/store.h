@@ -111,6 +111,9 @@ class Store {
   /// Key/value facts of the store: A/A resolution per device, canary rate, …
   Status SetFact(std::string_view key, std::string_view value);
   Result<std::optional<std::string>> Fact(std::string_view key) const;
+  /// Drops what queries have kept of the store. Needed after another process has removed workloads or
+  /// targets: their numbers may then stand for others.
+  void ForgetTexts() const;
   /// PRAGMA integrity_check. Errors: kCorrupt with its words.
   Status Check() const;
   const std::string& path() const;

@@ -7,7 +7,7 @@ packages=(
   llvm-19-dev liblld-19-dev libxgboost-dev libsqlite3-dev nlohmann-json3-dev
   libonnx-dev libprotobuf-dev protobuf-compiler libcli11-dev libfmt-dev libspdlog-dev
   libgtest-dev libgmock-dev libbenchmark-dev libzstd-dev libsodium-dev zlib1g-dev
-  sqlite3
+  sqlite3 pkg-config
 )
 # Optional: the peer of the kernel benchmark, and what speeds builds up.
 optional=(libdnnl-dev ccache)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets the machine up, builds, and runs every test: optimized, under AddressSanitizer and
-# UndefinedBehaviorSanitizer, and `measure` and `search` under ThreadSanitizer.
+# UndefinedBehaviorSanitizer, and what has threads of its own under ThreadSanitizer.
 # Ends with one line "N passed, N failed, N skipped".
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -46,8 +46,8 @@ fi
 
 echo "== ThreadSanitizer ($((SECONDS - begin)) s so far)"
 if ./scripts/build.sh build/tsan -DTILEWRIGHT_SANITIZE=thread -DTILEWRIGHT_BENCH=OFF -- \
-  measure_tests search_tests runtime_tests; then
-  TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp" run_tests build/tsan -L 'measure|search|runtime' -LE slow
+  measure_tests search_tests runtime_tests capi_tests; then
+  TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp" run_tests build/tsan -L 'measure|search|runtime|capi' -LE slow
 else
   failed=$((failed + 1))
 fi

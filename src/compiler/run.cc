@@ -7,14 +7,10 @@
 
 #include "src/base/clock.h"
 #include "src/compiler/form.h"
-#include "src/target/cpu.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright {
 namespace {
-
-// A table that says it has more than this is not one of ours.
-constexpr std::int64_t kMaxCount = 1 << 20;
 
 Result<ModelValue> ValueOf(const TwValue& value) {
   auto dtype = ParseDataType(value.dtype);
@@ -33,30 +29,6 @@ Result<std::vector<ModelValue>> ValuesOf(const TwValue* values, std::int64_t cou
     list.push_back(*std::move(value));
   }
   return list;
-}
-
-/// Errors: kUnsupported naming the first feature that this machine lacks.
-Status CheckCpu(const std::string& target_text) {
-  auto target = Target::Parse(target_text);
-  TW_RETURN_IF_ERROR(target);
-  auto needed = FeaturesOf(*target);
-  TW_RETURN_IF_ERROR(needed);
-  auto native = Target::Parse("native");
-  TW_RETURN_IF_ERROR(native);
-  auto here = FeaturesOf(*native);
-  TW_RETURN_IF_ERROR(here);
-  const std::pair<const char*, bool> lacking[] = {
-      {"AVX2", needed->avx2 && !here->avx2},
-      {"AVX-512", needed->avx512 && !here->avx512},
-      {"AVX512-VNNI", needed->avx512_vnni && !here->avx512_vnni},
-      {"AVX-VNNI", needed->avx_vnni && !here->avx_vnni},
-      {"AMX", needed->amx_int8 && !here->amx_int8},
-      {"NEON", needed->neon && !here->neon},
-      {"the Arm dot product", needed->arm_dotprod && !here->arm_dotprod}};
-  for (const auto& [name, lacks] : lacking) {
-    if (lacks) return Unsupported(fmt::format("the model needs {}, this CPU has none", name));
-  }
-  return Status();
 }
 
 /// A result as the source has it, from its memory.
@@ -99,19 +71,6 @@ std::int32_t AddSeconds(void* context, std::int64_t step, const void*, double se
   return 0;
 }
 
-Status StatusOf(std::int32_t code) {
-  switch (code) {
-    case 0:
-      return Status();
-    case TW_MODEL_NO_MEMORY:
-      return Unavailable("running the model: no memory");
-    case TW_MODEL_NO_THREADS:
-      return Unavailable("running the model: no threads");
-    default:
-      return Internal(fmt::format("running the model: an operator returned {}", code));
-  }
-}
-
 std::vector<Tensor> MakeOutputs(const std::vector<ModelValue>& values) {
   std::vector<Tensor> outputs;
   for (const ModelValue& value : values) outputs.emplace_back(value.type);
@@ -127,29 +86,17 @@ double MedianOf(std::vector<double> values) {
 }  // namespace
 
 Result<ModelLibrary> ModelLibrary::Open(const std::string& path) {
-  auto library = SharedLibrary::Open(path);
-  TW_RETURN_IF_ERROR(library);
-  ModelLibrary model(*std::move(library));
+  auto loaded = LoadModel(path);
+  TW_RETURN_IF_ERROR(loaded);
+  ModelLibrary model(*std::move(loaded));
   if (Status status = model.Load(); !status.ok()) return status.WithContext(path);
   return model;
 }
 
 Status ModelLibrary::Load() {
-  const auto* functions = static_cast<const TwModelFunctions*>(library_.Symbol("tilewright_model"));
-  if (functions == nullptr) return InvalidArgument("this library is no compiled model");
-  functions_ = *functions;
-  model_ = functions_.model;
-  if (model_->version != TW_MODEL_VERSION) {
-    return Unsupported(fmt::format("made for interface version {}, expected {}", model_->version,
-                                   TW_MODEL_VERSION));
-  }
-  for (std::int64_t count : {model_->input_count, model_->output_count, model_->step_count}) {
-    if (count < 0 || count > kMaxCount) return Corrupt("the model's tables make no sense");
-  }
   name_ = model_->name;
   target_ = model_->target;
   threads_ = static_cast<int>(model_->threads);
-  TW_RETURN_IF_ERROR(CheckCpu(target_));
   auto inputs = ValuesOf(model_->inputs, model_->input_count);
   TW_RETURN_IF_ERROR(inputs);
   inputs_ = *std::move(inputs);
@@ -170,7 +117,7 @@ Status ModelLibrary::SetThreads(int threads) {
   if (threads < 1) {
     return InvalidArgument(fmt::format("{} threads, expected at least 1", threads));
   }
-  TW_RETURN_IF_ERROR(StatusOf(functions_.set_threads(model_, threads)));
+  TW_RETURN_IF_ERROR(ModelStatus(functions_.set_threads(model_, threads)));
   threads_ = threads;
   return Status();
 }
@@ -198,7 +145,7 @@ Status ModelLibrary::RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>&
   output_pointers.push_back(nullptr);
   const std::int32_t code =
       functions_.run(model_, input_pointers.data(), output_pointers.data(), observer, context);
-  return code == kStopped ? Status() : StatusOf(code);
+  return code == kStopped ? Status() : ModelStatus(code);
 }
 
 Result<std::vector<Tensor>> ModelLibrary::Run(std::span<const Tensor> inputs) const {

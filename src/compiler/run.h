@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "src/base/status.h"
-#include "src/runtime/loader.h"
-#include "src/runtime/model.h"
+#include "src/runtime/loaded_model.h"
 #include "src/runtime/roofline.h"
 #include "src/tensor/tensor.h"
 
@@ -60,7 +59,10 @@ class ModelLibrary {
   Status RunTimed(std::span<const Tensor> inputs, std::span<double> seconds) const;
 
  private:
-  explicit ModelLibrary(SharedLibrary library) : library_(std::move(library)) {}
+  explicit ModelLibrary(LoadedModel loaded)
+      : library_(std::move(loaded.library)),
+        model_(loaded.functions.model),
+        functions_(loaded.functions) {}
   Status Load();
   Status CheckInputs(std::span<const Tensor> inputs) const;
   Status RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, TwObserver observer,

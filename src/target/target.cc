@@ -134,12 +134,13 @@ Result<Target> Target::Parse(std::string_view text) {
   }
   Target target;
   text = Trim(text);
-  if (text.empty()) return InvalidArgument("target: empty, expected a kind such as llvm");
+  const std::vector<std::string> tokens = Tokens(text);
+  // Tokens end at more characters than Trim takes away: a form feed, say.
+  if (tokens.empty()) return InvalidArgument("target: empty, expected a kind such as llvm");
   if (text.front() == '{') {
     target.kind_name_.clear();
     TW_RETURN_IF_ERROR(ParseJsonTarget(text, target.kind_name_, target.options_));
   } else {
-    const std::vector<std::string> tokens = Tokens(text);
     target.kind_name_ = tokens[0];
     TW_RETURN_IF_ERROR(ParseOptions(std::span(tokens).subspan(1), target.options_));
   }

@@ -103,7 +103,8 @@ TEST_P(TargetRejectTest, NamesTheToken) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Bad, TargetRejectTest,
-    testing::Values(BadCase{"Empty", "  ", "empty"}, BadCase{"Kind", "lvm -mcpu=x", "'lvm'"},
+    testing::Values(BadCase{"Empty", "  ", "empty"}, BadCase{"FormFeed", "\f", "empty"},
+                    BadCase{"Kind", "lvm -mcpu=x", "'lvm'"},
                     BadCase{"Twice", "llvm -mcpu=a -mcpu=b", "-mcpu: given twice"},
                     BadCase{"NoDash", "llvm mcpu=a", "'mcpu=a'"},
                     BadCase{"NoName", "llvm -=a", "empty name"},

@@ -1,0 +1,97 @@
+// Every commit to a store in WAL mode rewrites the header of the WAL index, a file that all
+// processes of the store map (https://www.sqlite.org/walformat.html, section 2.1): a counter of
+// transactions, the number of frames, their checksums and salts; 48 bytes, of which a second copy
+// follows. Readers of SQLite look at the same bytes to learn whether what they have cached still
+// holds. Reading the first copy while it is written gives a mixture, which differs from what was
+// there before: a look may see a change early or twice, but never misses one.
+//
+// The mapping is taken from SQLite itself: opening the file a second time and closing it would drop
+// the locks that SQLite holds on it (POSIX locks belong to the process).
+
+#include "records/watch.h"
+
+#include <sqlite3.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "records/schema.h"
+#include "records/sqlite.h"
+#include "src/base/file.h"
+
+namespace tilewright::records {
+namespace {
+
+// The first region of the index as SQLite maps it; fixed by the format.
+constexpr int kIndexRegionBytes = 32 * 1024;
+
+/// Start of the WAL index of a connection that has read something; null if it has none.
+const std::uint64_t* IndexHeader(sqlite3* db) {
+  sqlite3_file* file = nullptr;
+  const int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  if (code != SQLITE_OK || file == nullptr || file->pMethods == nullptr) return nullptr;
+  if (file->pMethods->iVersion < 2 || file->pMethods->xShmMap == nullptr) return nullptr;
+  void volatile* region = nullptr;
+  const int mapped = file->pMethods->xShmMap(file, 0, kIndexRegionBytes, 0, &region);
+  if (mapped != SQLITE_OK || region == nullptr) return nullptr;
+  return static_cast<const std::uint64_t*>(const_cast<const void*>(region));
+}
+
+Result<std::string> JournalMode(const Database& db) {
+  auto query = Statement::Prepare(db, "PRAGMA journal_mode");
+  TW_RETURN_IF_ERROR(query);
+  auto row = query->Step();
+  TW_RETURN_IF_ERROR(row);
+  return std::string(*row ? query->Text(0) : "");
+}
+
+}  // namespace
+
+struct StoreWatch::Impl {
+  explicit Impl(Database database) : db(std::move(database)) {}
+  Database db;
+  const std::uint64_t* header = nullptr;  // mapped by db; null: ask data_version
+  std::mutex mutex;                       // of data_version
+  Statement data_version;
+};
+
+StoreWatch::StoreWatch(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+StoreWatch::StoreWatch(StoreWatch&&) noexcept = default;
+StoreWatch& StoreWatch::operator=(StoreWatch&&) noexcept = default;
+StoreWatch::~StoreWatch() = default;
+
+Result<StoreWatch> StoreWatch::Open(const std::string& path) {
+  if (!FileExists(path)) return NotFound(path + ": no such record store");
+  auto db = Database::Open(path, Database::Mode::kReadOnly);
+  TW_RETURN_IF_ERROR(db);
+  TW_RETURN_IF_ERROR(CheckSchema(*db, path));  // the first read: maps the index
+  auto impl = std::make_unique<Impl>(std::move(*db));
+  auto mode = JournalMode(impl->db);
+  TW_RETURN_IF_ERROR(mode);
+  if (*mode == "wal") impl->header = IndexHeader(impl->db.get());
+  if (impl->header == nullptr) {
+    auto statement = Statement::Prepare(impl->db, "PRAGMA data_version");
+    TW_RETURN_IF_ERROR(statement);
+    impl->data_version = std::move(*statement);
+  }
+  return StoreWatch(std::move(impl));
+}
+
+// The thread sanitizer cannot know that a mixture of old and new is welcome here.
+__attribute__((no_sanitize("thread"))) Result<StoreWatch::Stamp> StoreWatch::Look() const {
+  Stamp stamp = {};
+  if (impl_->header != nullptr) {
+    const auto* words = const_cast<const volatile std::uint64_t*>(impl_->header);
+    for (std::size_t i = 0; i < stamp.size(); ++i) stamp[i] = words[i];
+    std::atomic_thread_fence(std::memory_order_acquire);  // what is read next is no older
+    return stamp;
+  }
+  const std::lock_guard lock(impl_->mutex);
+  auto row = impl_->data_version.Step();
+  TW_RETURN_IF_ERROR(row);
+  stamp[0] = static_cast<std::uint64_t>(impl_->data_version.Int(0));
+  impl_->data_version.Reset();
+  return stamp;
+}
+
+}  // namespace tilewright::records

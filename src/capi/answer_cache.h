@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "src/capi/answer.h"
+
+namespace tilewright::capi {
+
+/// Answers by the text of the question, so that one asked again costs neither parsing nor reading.
+/// Thread-safe; an answer is found only while the catalog's generation is the one it was made in.
+class AnswerCache {
+ public:
+  /// A question as it came in. Two spellings of one workload are two questions.
+  struct Question {
+    enum class Spelling : std::uint8_t { kKey, kTuple, kOperator };
+    std::uint64_t target[2];  ///< hash of target and device
+    std::uint32_t accept, rule;
+    Spelling spelling;
+    std::string_view text;
+  };
+
+  /// Null if there is none.
+  AnswerPtr Find(const Question& question, std::uint64_t generation);
+  /// generation: what the catalog's was before the answer was made.
+  void Keep(const Question& question, std::uint64_t generation, AnswerPtr answer);
+
+ private:
+  // 32 x 512: a network has about a hundred tasks; an answer takes about 4 KiB.
+  static constexpr std::size_t kShards = 32;
+  static constexpr std::size_t kMostPerShard = 512;
+
+  struct Key {
+    std::size_t hash;
+    Question question;  // its text is that of `text` once it is in the map
+    std::string text;
+  };
+  struct View {
+    std::size_t hash;
+    const Question* question;
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const Key& key) const { return key.hash; }
+    std::size_t operator()(const View& view) const { return view.hash; }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const Key& a, const Key& b) const { return Same(a.question, a.text, b); }
+    bool operator()(const View& a, const Key& b) const {
+      return Same(*a.question, a.question->text, b);
+    }
+    bool operator()(const Key& a, const View& b) const { return (*this)(b, a); }
+    static bool Same(const Question& a, std::string_view text, const Key& b);
+  };
+  struct Entry {
+    std::uint64_t generation;
+    AnswerPtr answer;
+  };
+  struct alignas(64) Shard {
+    std::mutex mutex;
+    std::unordered_map<Key, Entry, Hash, Equal> entries;
+  };
+
+  static std::size_t HashOf(const Question& question);
+  Shard& ShardOf(std::size_t hash) { return shards_[(hash >> 32) % kShards]; }
+
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace tilewright::capi

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "include/tilewright/tilewright.h"
+#include "src/base/status.h"
+
+namespace tilewright::capi {
+
+/// The number a status has outside. The two lists are the same up to TW_INTERNAL.
+tw_code CodeOf(StatusCode code);
+
+/// Fills the caller's error, as far as its struct reaches, and returns the code.
+tw_code Report(tw_error* error, tw_code code, std::string_view message) noexcept;
+
+/// Writes a text into the caller's buffer; see tw_answer_json for the contract.
+tw_code WriteText(std::string_view text, char* buffer, std::size_t capacity, std::size_t* needed,
+                  tw_error* error) noexcept;
+
+/// Runs what a C function does: `body` returns a Status, which becomes code and text. Exceptions of
+/// the standard library end here.
+template <typename Body>
+tw_code Guarded(tw_error* error, Body body) noexcept {
+  try {
+    const Status status = body();
+    return Report(error, CodeOf(status.code()), status.message());
+  } catch (const std::bad_alloc&) {
+    return Report(error, TW_NO_MEMORY, "no memory");
+  } catch (...) {
+    return Report(error, TW_INTERNAL, "an unexpected exception was caught");
+  }
+}
+
+/// Copies to a struct of the caller what fits into it. `size` is its struct_size.
+/// Errors: kInvalidArgument if it is smaller than the first version of the struct, which is all of
+/// `value` as long as no member has been added.
+template <typename Struct>
+Status Fill(Struct* out, Struct value) {
+  if (out == nullptr) return InvalidArgument("no struct to fill");
+  const std::uint32_t size = out->struct_size;
+  if (size < sizeof(Struct)) {
+    return InvalidArgument("struct_size " + std::to_string(size) + ", expected at least " +
+                           std::to_string(sizeof(Struct)) + " (use the TW_..._INIT macro)");
+  }
+  value.struct_size = size;
+  std::memcpy(out, &value, sizeof(Struct));
+  return {};
+}
+
+}  // namespace tilewright::capi

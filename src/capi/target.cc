@@ -1,0 +1,59 @@
+#include "src/capi/target.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "src/base/hash.h"
+#include "src/capi/boundary.h"
+
+namespace tilewright::capi {
+namespace {
+
+Status MakeTarget(const char* target_text, const char* device_text, tw_target** out) {
+  if (out == nullptr) return InvalidArgument("no place for the target");
+  *out = nullptr;
+  auto target = Target::Parse(target_text != nullptr ? target_text : "native");
+  if (!target.ok()) return target.status();
+  DeviceFingerprint device;
+  if (device_text == nullptr) {
+    device = ProbeHostCpu();
+  } else {
+    auto parsed = DeviceFingerprint::Parse(device_text);
+    TW_RETURN_IF_ERROR(parsed);
+    device = *std::move(parsed);
+    std::ranges::sort(device.isa);  // sets are compared in order
+  }
+  auto made = std::make_unique<tw_target>();
+  made->text = target->ToString();
+  made->device_text = device.ToString();
+  made->target = *std::move(target);
+  made->device = std::move(device);
+  const std::string both = made->text + '\n' + made->device_text;
+  made->hash[0] = Fnv1a64(both);
+  made->hash[1] = Fnv1a64(both, Mix64(made->hash[0]));
+  *out = made.release();
+  return {};
+}
+
+}  // namespace
+}  // namespace tilewright::capi
+
+extern "C" {
+
+tw_code tw_target_create(const char* target, const char* device, tw_target** out,
+                         tw_error* error) noexcept {
+  return tilewright::capi::Guarded(
+      error, [&] { return tilewright::capi::MakeTarget(target, device, out); });
+}
+
+void tw_target_free(tw_target* target) noexcept { const std::unique_ptr<tw_target> gone(target); }
+
+const char* tw_target_text(const tw_target* target) noexcept {
+  return target != nullptr ? target->text.c_str() : "";
+}
+
+const char* tw_target_device(const tw_target* target) noexcept {
+  return target != nullptr ? target->device_text.c_str() : "";
+}
+
+}  // extern "C"

@@ -1,0 +1,98 @@
+#include "src/runtime/loaded_model.h"
+
+#include <utility>
+
+#include "src/target/cpu.h"
+
+namespace tilewright {
+namespace {
+
+// A table that says it has more than this is not one of ours.
+constexpr std::int64_t kMaxCount = 1 << 20;
+constexpr std::int64_t kMaxRank = 16;
+
+/// Errors: kUnsupported naming the first feature that this machine lacks.
+Status CheckCpu(const std::string& target_text) {
+  auto target = Target::Parse(target_text);
+  TW_RETURN_IF_ERROR(target);
+  auto needed = FeaturesOf(*target);
+  TW_RETURN_IF_ERROR(needed);
+  auto native = Target::Parse("native");
+  TW_RETURN_IF_ERROR(native);
+  auto here = FeaturesOf(*native);
+  TW_RETURN_IF_ERROR(here);
+  const std::pair<const char*, bool> lacking[] = {
+      {"AVX2", needed->avx2 && !here->avx2},
+      {"AVX-512", needed->avx512 && !here->avx512},
+      {"AVX512-VNNI", needed->avx512_vnni && !here->avx512_vnni},
+      {"AVX-VNNI", needed->avx_vnni && !here->avx_vnni},
+      {"AMX", needed->amx_int8 && !here->amx_int8},
+      {"NEON", needed->neon && !here->neon},
+      {"the Arm dot product", needed->arm_dotprod && !here->arm_dotprod}};
+  for (const auto& [name, lacks] : lacking) {
+    if (lacks) {
+      return Unsupported("the model needs " + std::string(name) + ", this CPU has none");
+    }
+  }
+  return Status();
+}
+
+Status CheckValues(const TwValue* values, std::int64_t count) {
+  if (count < 0 || count > kMaxCount || (count > 0 && values == nullptr)) {
+    return Corrupt("the model's tables make no sense");
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const TwValue& value = values[i];
+    if (value.name == nullptr || value.dtype == nullptr) return Corrupt("a value without a name");
+    if (value.rank < 0 || value.rank > kMaxRank) return Corrupt("value of a wrong rank");
+    if (value.bytes < 0) return Corrupt(std::string(value.name) + " has a wrong size");
+  }
+  return Status();
+}
+
+Status Check(const TwModelFunctions& functions) {
+  const TwModel* model = functions.model;
+  if (model == nullptr || functions.run == nullptr || functions.set_threads == nullptr ||
+      functions.release == nullptr) {
+    return Corrupt("the model's functions are missing");
+  }
+  if (model->version != TW_MODEL_VERSION) {
+    return Unsupported("made for interface version " + std::to_string(model->version) +
+                       ", expected " + std::to_string(TW_MODEL_VERSION));
+  }
+  if (model->step_count < 0 || model->step_count > kMaxCount) {
+    return Corrupt("the model's tables make no sense");
+  }
+  TW_RETURN_IF_ERROR(CheckValues(model->inputs, model->input_count));
+  TW_RETURN_IF_ERROR(CheckValues(model->outputs, model->output_count));
+  return CheckCpu(model->target);
+}
+
+}  // namespace
+
+Result<LoadedModel> LoadModel(const std::string& path) {
+  auto library = SharedLibrary::Open(path);
+  TW_RETURN_IF_ERROR(library);
+  const auto* functions = static_cast<const TwModelFunctions*>(library->Symbol("tilewright_model"));
+  if (functions == nullptr) return InvalidArgument(path + ": this library is no compiled model");
+  LoadedModel loaded{*std::move(library), *functions};
+  if (Status status = Check(loaded.functions); !status.ok()) return status.WithContext(path);
+  return loaded;
+}
+
+Status ModelStatus(std::int32_t code) {
+  switch (code) {
+    case 0:
+      return Status();
+    case TW_MODEL_NO_MEMORY:
+      return Unavailable("running the model: no memory");
+    case TW_MODEL_NO_THREADS:
+      return Unavailable("running the model: no threads");
+    case TW_MODEL_NULL_POINTER:
+      return InvalidArgument("running the model: a null pointer");
+    default:
+      return Internal("running the model: an operator returned " + std::to_string(code));
+  }
+}
+
+}  // namespace tilewright

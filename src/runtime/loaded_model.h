@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "src/base/status.h"
+#include "src/runtime/loader.h"
+#include "src/runtime/model.h"
+
+namespace tilewright {
+
+/// A compiled model that is open and fits this machine. Its tables live in the library.
+struct LoadedModel {
+  SharedLibrary library;
+  TwModelFunctions functions = {};
+
+  const TwModel& model() const { return *functions.model; }
+};
+
+/// Errors: kNotFound; kInvalidArgument if it is no compiled model; kUnsupported if it was made by
+/// another version of the interface or for a CPU with features that this one lacks; kCorrupt if its
+/// tables make no sense.
+Result<LoadedModel> LoadModel(const std::string& path);
+
+/// What a run or a change of threads returned. Errors: kUnavailable for no memory or threads,
+/// kInvalidArgument for a null pointer, kInternal for the code of an operator.
+Status ModelStatus(std::int32_t code);
+
+}  // namespace tilewright

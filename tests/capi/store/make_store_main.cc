@@ -1,0 +1,57 @@
+// capi_make_store FILE: a record store with one verified trial for two operators on this machine,
+// for the programs that use the installed library.
+
+#include <cstdio>
+#include <string>
+
+#include "records/store.h"
+#include "src/space/version.h"
+#include "src/templates/registry.h"
+
+namespace tilewright {
+namespace {
+
+Trial MakeTrial(const char* key, const Target& target) {
+  const Workload workload = *Workload::Parse(key);
+  const TemplateEntry* entry = TemplatesFor(workload, target).front();
+  Trial trial;
+  trial.candidate.task = {workload, target};
+  trial.candidate.template_key = entry->key;
+  trial.candidate.template_version = entry->version;
+  trial.candidate.config = entry->define_space(workload, target)->At(1);
+  trial.outcome = Outcome::kOk;
+  trial.samples = {0.001, 0.0011, 0.0009};
+  trial.value = 0.001;
+  trial.noise = 0.01;
+  trial.verified = true;
+  trial.device = ProbeHostCpu();
+  trial.codegen_version = kCodegenVersion;
+  trial.finished_unix_seconds = 1.75e9;
+  return trial;
+}
+
+Status Make(const std::string& path) {
+  auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
+  TW_RETURN_IF_ERROR(store);
+  auto job = store->OpenJob("made for tests", "{}", 1);
+  TW_RETURN_IF_ERROR(job);
+  auto target = Target::Parse("native");
+  TW_RETURN_IF_ERROR(target);
+  return store->Append(
+      job->id,
+      {MakeTrial("conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)"
+                 "->float32",
+                 *target),
+       MakeTrial("dense(float32[1,512]MK,float32[1000,512]NK)->float32", *target)},
+      {});
+}
+
+}  // namespace
+}  // namespace tilewright
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const tilewright::Status status = tilewright::Make(argv[1]);
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
+  return status.ok() ? 0 : 1;
+}
