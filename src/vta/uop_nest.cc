@@ -1,0 +1,40 @@
+#include "src/vta/uop_nest.h"
+
+#include "src/base/status.h"
+
+namespace tilewright::vta {
+
+UopNest FoldNest(std::span<const NestLoop> loops, const Uop& base) {
+  UopNest nest;
+  nest.uops = {base};
+  int folded = 0;
+  for (const NestLoop& loop : loops) {
+    if (loop.extent == 1) continue;
+    if (folded == 0) {
+      nest.iter_out = static_cast<std::uint32_t>(loop.extent);
+      nest.dst.out = loop.dst;
+      nest.src.out = loop.src;
+      nest.wgt.out = loop.wgt;
+    } else if (folded == 1) {
+      nest.iter_in = static_cast<std::uint32_t>(loop.extent);
+      nest.dst.in = loop.dst;
+      nest.src.in = loop.src;
+      nest.wgt.in = loop.wgt;
+    } else {
+      TW_CHECK(static_cast<std::int64_t>(nest.uops.size()) * loop.extent <= 1 << 20);
+      std::vector<Uop> unrolled;
+      unrolled.reserve(nest.uops.size() * static_cast<std::size_t>(loop.extent));
+      for (const Uop& uop : nest.uops) {
+        for (std::uint32_t i = 0; i < loop.extent; ++i) {
+          unrolled.push_back({uop.dst + i * loop.dst, uop.src + i * loop.src,
+                              uop.wgt + i * loop.wgt});
+        }
+      }
+      nest.uops = std::move(unrolled);
+    }
+    ++folded;
+  }
+  return nest;
+}
+
+}  // namespace tilewright::vta
