@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "src/base/math.h"
 #include "src/vta/copy_pattern.h"
 #include "src/vta/uop_nest.h"
 
@@ -64,6 +63,27 @@ Status CheckShape(const PackedConv2d& conv) {
     return InvalidArgument("the kernel is larger than the padded data");
   }
   return Status();
+}
+
+std::uint32_t U32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
+
+// The order of the loops is the original's: it decides which two the instruction executes.
+std::array<NestLoop, 6> GemmLoops(const PackedConv2d& conv, const PackedConv2dTiles& tiles) {
+  const std::int64_t region_w = RegionWidth(conv, tiles);
+  const std::int64_t region = RegionHeight(conv, tiles) * region_w;
+  const std::int64_t filter = conv.kernel_h * conv.kernel_w;
+  return {{{tiles.ci, 0, U32(region), U32(filter)},
+           {tiles.w, 1, U32(conv.stride_w), 0},
+           {conv.kernel_w, 0, 1, 1},
+           {conv.kernel_h, 0, U32(region_w), U32(conv.kernel_w)},
+           {tiles.co, U32(tiles.h * tiles.w), 0, U32(tiles.ci * filter)},
+           {tiles.h, U32(tiles.w), U32(conv.stride_h * region_w), 0}}};
+}
+
+std::array<NestLoop, 3> ResetLoops(const PackedConv2dTiles& tiles) {
+  return {{{tiles.w, 1, 0, 0},
+           {tiles.co, U32(tiles.h * tiles.w), 0, 0},
+           {tiles.h, U32(tiles.w), 0, 0}}};
 }
 
 /// Writes the instructions of one convolution.
@@ -144,27 +164,11 @@ class Writer {
     std::vector<std::int32_t> steps;
   };
 
-  static std::uint32_t U32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
-
   void AddKernels(std::int64_t k) {
-    const auto& [b, ci, co, h, w, kh, kw, sh, sw, ph, pw] = conv_;
-    (void)b, (void)ci, (void)co, (void)h, (void)w, (void)ph, (void)pw;
-    const std::int64_t plane = tiles_.h * tiles_.w;
-    const std::int64_t wgt_plane = kh * kw;
     const Uop base = {U32(k * tile_entries_), U32(k * tiles_.ci * region_h_ * region_w_),
-                      U32(k * tiles_.co * tiles_.ci * wgt_plane)};
-    const NestLoop gemm[] = {
-        {tiles_.ci, 0, U32(region_h_ * region_w_), U32(wgt_plane)},
-        {tiles_.w, 1, U32(sw), 0},
-        {kw, 0, 1, 1},
-        {kh, 0, U32(region_w_), U32(kw)},
-        {tiles_.co, U32(plane), 0, U32(tiles_.ci * wgt_plane)},
-        {tiles_.h, U32(tiles_.w), U32(sh * region_w_), 0},
-    };
-    const NestLoop reset[] = {
-        {tiles_.w, 1, 0, 0}, {tiles_.co, U32(plane), 0, 0}, {tiles_.h, U32(tiles_.w), 0, 0}};
-    gemm_nest_ = FoldNest(gemm, base);
-    reset_nest_ = FoldNest(reset, {base.dst, 0, 0});
+                      U32(k * tiles_.co * tiles_.ci * conv_.kernel_h * conv_.kernel_w)};
+    gemm_nest_ = FoldNest(GemmLoops(conv_, tiles_), base);
+    reset_nest_ = FoldNest(ResetLoops(tiles_), {base.dst, 0, 0});
     ThreadKernels kernels;
     kernels.reset = builder_.AddKernel(reset_nest_.uops);
     kernels.gemm = builder_.AddKernel(gemm_nest_.uops);
@@ -398,6 +402,11 @@ Status CheckPackedConv2d(const Design& design, const PackedConv2d& conv,
       return InvalidArgument(fmt::format("needs {} entries of {}, expected at most {}", entries,
                                          MemoryName(memory), design.Depth(memory)));
     }
+  }
+  const std::int64_t uops = UopCount(GemmLoops(conv, tiles));
+  if (uops > design.UsableUops()) {
+    return InvalidArgument(fmt::format("needs {} micro-ops in one kernel, expected at most {}", uops,
+                                       design.UsableUops()));
   }
   return Status();
 }

@@ -3,8 +3,21 @@
 #include "src/base/status.h"
 
 namespace tilewright::vta {
+namespace {
+constexpr std::int64_t kMaxUops = 1 << 20;
+}
+
+std::int64_t UopCount(std::span<const NestLoop> loops) {
+  std::int64_t count = 1;
+  int folded = 0;
+  for (const NestLoop& loop : loops) {
+    if (loop.extent != 1 && ++folded > 2) count *= loop.extent;
+  }
+  return count;
+}
 
 UopNest FoldNest(std::span<const NestLoop> loops, const Uop& base) {
+  TW_CHECK(UopCount(loops) <= kMaxUops);
   UopNest nest;
   nest.uops = {base};
   int folded = 0;
@@ -21,7 +34,6 @@ UopNest FoldNest(std::span<const NestLoop> loops, const Uop& base) {
       nest.src.in = loop.src;
       nest.wgt.in = loop.wgt;
     } else {
-      TW_CHECK(static_cast<std::int64_t>(nest.uops.size()) * loop.extent <= 1 << 20);
       std::vector<Uop> unrolled;
       unrolled.reserve(nest.uops.size() * static_cast<std::size_t>(loop.extent));
       for (const Uop& uop : nest.uops) {

@@ -21,9 +21,12 @@ struct UopNest {
   std::vector<Uop> uops;
 };
 
+/// Micro-ops that FoldNest makes of these loops.
+std::int64_t UopCount(std::span<const NestLoop> loops);
+
 /// Loops outermost first, around a micro-op with indices `base`: loops of extent 1 vanish, the two
 /// outermost of the rest become the instruction's.
-/// Requires that the unrolled loops have at most 2^20 iterations together.
+/// Requires that UopCount is at most 2^20.
 UopNest FoldNest(std::span<const NestLoop> loops, const Uop& base);
 
 }  // namespace tilewright::vta
