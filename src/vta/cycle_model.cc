@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 
 #include "src/base/json.h"
@@ -92,7 +91,8 @@ Result<CycleModel> CycleModel::Parse(std::string_view text, std::string_view fil
   if (!json->is_object()) {
     return InvalidArgument(fmt::format("{}: a cycle model is a JSON object", file));
   }
-  for (const auto& [key, unused] : json->items()) {
+  for (const auto& item : json->items()) {
+    const std::string& key = item.key();
     const bool known =
         key == "name" || std::ranges::any_of(kFields, [&](const Field& f) { return key == f.key; });
     if (!known) return InvalidArgument(fmt::format("{}: unknown field {}", file, key));

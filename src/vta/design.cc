@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "src/base/json.h"
 #include "src/vta/encoding.h"
@@ -58,7 +59,8 @@ Result<Design> Design::Parse(std::string_view text, std::string_view file) {
       {"LOG_WGT_BUFF_SIZE", &design.log_wgt_bytes_, 0, 32},
       {"LOG_ACC_BUFF_SIZE", &design.log_acc_bytes_, 0, 32},
   };
-  for (const auto& [key, unused] : json->items()) {
+  for (const auto& item : json->items()) {
+    const std::string& key = item.key();
     const bool known = key == "TARGET" || key == "HW_VER" ||
                        std::ranges::any_of(numbers, [&](const Number& n) { return key == n.key; });
     if (!known) return InvalidArgument(fmt::format("{}: unknown field {}", file, key));
@@ -81,11 +83,12 @@ Result<Design> Design::Parse(std::string_view text, std::string_view file) {
     if (at == json->end()) {
       return InvalidArgument(fmt::format("{}: {} is missing", file, number.key));
     }
-    if (!at->is_number_integer() || *at < number.low || *at > number.high) {
+    const std::int64_t value = at->is_number_integer() ? at->get<std::int64_t>() : -1;
+    if (value < number.low || value > number.high) {
       return InvalidArgument(fmt::format("{}: {}: {}, expected an integer from {} to {}", file,
                                          number.key, at->dump(), number.low, number.high));
     }
-    *number.value = at->get<int>();
+    *number.value = static_cast<int>(value);
   }
   if (Status status = design.Check(); !status.ok()) return status.WithContext(file);
   return design;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 // Fields are laid out from bit 0 upward; one that would cross bit 64 starts there instead. Each
 // operation's fields are listed once, in Visit..., for writing, for reading and for measuring.
@@ -27,7 +28,7 @@ struct Depths {
   int uop, inp, wgt, acc;  // log2
 };
 
-/// Where the next field goes.
+/// Where the next field goes. A memory of one element has fields without bits.
 struct Cursor {
   int bit = 0;
   int Take(int width) {
@@ -45,7 +46,6 @@ struct Writer {
   InstructionWords words{};
   Status status;
   void operator()(std::string_view name, int width, std::uint32_t& value) {
-    const int at = cursor.Take(width);
     if (value > Mask(width)) {
       if (status.ok()) {
         status = InvalidArgument(
@@ -53,6 +53,8 @@ struct Writer {
       }
       return;
     }
+    if (width == 0) return;
+    const int at = cursor.Take(width);
     words[static_cast<std::size_t>(at / 64)] |= std::uint64_t{value} << (at % 64);
   }
 };
@@ -61,6 +63,8 @@ struct Reader {
   Cursor cursor;
   InstructionWords words{};
   void operator()(std::string_view, int width, std::uint32_t& value) {
+    value = 0;
+    if (width == 0) return;
     const int at = cursor.Take(width);
     value = static_cast<std::uint32_t>((words[static_cast<std::size_t>(at / 64)] >> (at % 64)) &
                                        Mask(width));
@@ -69,7 +73,9 @@ struct Reader {
 
 struct Measure {
   Cursor cursor;
-  void operator()(std::string_view, int width, std::uint32_t&) { cursor.Take(width); }
+  void operator()(std::string_view, int width, std::uint32_t&) {
+    if (width > 0) cursor.Take(width);
+  }
 };
 
 template <typename Bits, typename Value>

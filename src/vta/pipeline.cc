@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 
 namespace tilewright::vta {
@@ -216,14 +215,6 @@ class Player {
 };
 
 }  // namespace
-
-std::string_view FaultKindName(FaultKind kind) {
-  static constexpr std::string_view kNames[] = {
-      "bad instruction", "bad token", "bad finish",  "token underflow", "deadlock",    "tokens left",
-      "buffer overrun",  "bad address", "race", "wrong order", "not written", "stale output"};
-  const auto index = static_cast<std::size_t>(kind);
-  return index < std::size(kNames) ? kNames[index] : "?";
-}
 
 std::string Describe(std::int64_t place, const Instruction& instruction) {
   return fmt::format("instruction {} ({})", place, ToString(instruction));

@@ -10,7 +10,7 @@ Timing Simulate(const Design& design, std::span<const Instruction> instructions,
                 const Pipeline& pipeline, const CycleModel& model, bool with_timeline) {
   Timing timing;
   std::vector<double> end(instructions.size(), 0);
-  std::array<double, kEngineCount> free = {};
+  std::array<double, kEngineCount> free_at = {};
   const auto end_of = [&](std::int32_t place) {
     return place < 0 ? 0 : end[static_cast<std::size_t>(place)];
   };
@@ -20,21 +20,21 @@ Timing Simulate(const Design& design, std::span<const Instruction> instructions,
     const auto place = static_cast<std::size_t>(issue.instruction);
     const double prev = end_of(issue.prev_producer);
     const double next = end_of(issue.next_producer);
-    const double start = std::max({free[engine], prev, next});
+    const double start = std::max({free_at[engine], prev, next});
     // The wait belongs to the token that came last.
     EngineTime& time = timing.engines[engine];
-    (next > prev ? time.stalled : time.starved) += start - free[engine];
+    (next > prev ? time.stalled : time.starved) += start - free_at[engine];
     const double duration = model.Duration(design, instructions[place]);
     time.busy += duration;
     end[place] = start + duration;
     if (with_timeline) {
       timing.timeline.push_back(
-          {issue.instruction, issue.engine, free[engine], start, end[place]});
+          {issue.instruction, issue.engine, free_at[engine], start, end[place]});
     }
-    free[engine] = end[place];
+    free_at[engine] = end[place];
   }
-  const double last = std::max({free[0], free[1], free[2]});
-  for (std::size_t e = 0; e < kEngineCount; ++e) timing.engines[e].idle = last - free[e];
+  const double last = std::max({free_at[0], free_at[1], free_at[2]});
+  for (std::size_t e = 0; e < kEngineCount; ++e) timing.engines[e].idle = last - free_at[e];
   timing.cycles = model.launch_cycles + last;
   return timing;
 }
