@@ -24,17 +24,9 @@ namespace {
 constexpr std::int64_t kMaxExtent = 1 << 15;
 constexpr std::int64_t kMaxPadding = 15;  // the field of a transfer
 
-using Operand = EpilogueStep::Operand;
-
-std::int64_t OperandEntries(Operand operand, const PackedConv2dTiles& tiles) {
-  switch (operand) {
-    case Operand::kImmediate:
-      return 0;
-    case Operand::kPerChannel:
-      return tiles.co;
-    default:
-      return tiles.co * tiles.h * tiles.w;
-  }
+ResultBlocks BlocksOf(const PackedConv2d& conv, const PackedConv2dTiles& tiles) {
+  return {conv.batch, conv.co,  conv.out_height(), conv.out_width(),
+          tiles.co,   tiles.h, tiles.w};
 }
 
 std::int64_t RegionHeight(const PackedConv2d& conv, const PackedConv2dTiles& tiles) {
@@ -93,34 +85,25 @@ class Writer {
          const std::vector<EpilogueStep>& epilogue)
       : conv_(conv),
         tiles_(tiles),
-        epilogue_(epilogue),
         threads_(tiles.threads()),
         slices_(conv.ci / tiles.ci),
         region_h_(RegionHeight(conv, tiles)),
         region_w_(RegionWidth(conv, tiles)),
         tile_entries_(tiles.co * tiles.h * tiles.w),
-        builder_(design) {
-    data_ = builder_.AddBuffer("data", false);
-    kernel_ = builder_.AddBuffer("kernel", false);
-    output_ = builder_.AddBuffer("output", true);
-    std::int64_t acc = threads_ * tile_entries_;
-    for (const EpilogueStep& step : epilogue) {
-      const std::int64_t entries = OperandEntries(step.operand, tiles);
-      operands_.push_back({.base = acc, .entries = entries});
-      acc += threads_ * entries;
-      if (entries == 0) continue;
-      operands_.back().buffer =
-          builder_.AddBuffer(fmt::format("operand {}", operands_.size() - 1), false);
-    }
+        builder_(design),
+        data_(builder_.AddBuffer("data", false)),
+        kernel_(builder_.AddBuffer("kernel", false)),
+        output_(builder_.AddBuffer("output", true)),
+        epilogue_(BlocksOf(conv, tiles), epilogue, threads_, builder_) {
     for (std::int64_t k = 0; k < threads_; ++k) AddKernels(k);
   }
 
   Result<Stream> Write() && {
     // Extents of the tile loops, in their order; the thread axis is inside the last-named one.
-    const Axis batch = {conv_.batch, &Tile::batch};
-    const Axis row = {conv_.out_height() / tiles_.h / tiles_.h_threads, &Tile::row};
-    const Axis channel = {conv_.co / tiles_.co / tiles_.oc_threads, &Tile::channel};
-    const Axis column = {conv_.out_width() / tiles_.w, &Tile::column};
+    const Axis batch = {conv_.batch, &BlockIndex::batch};
+    const Axis row = {conv_.out_height() / tiles_.h / tiles_.h_threads, &BlockIndex::row};
+    const Axis channel = {conv_.co / tiles_.co / tiles_.oc_threads, &BlockIndex::channel};
+    const Axis column = {conv_.out_width() / tiles_.w, &BlockIndex::column};
     std::array<Axis, 4> axes = {batch, row, channel, column};
     if (tiles_.oc_threads > 1) axes = {row, channel, batch, column};
     if (tiles_.h_threads > 1) axes = {row, batch, channel, column};
@@ -131,7 +114,7 @@ class Writer {
       builder_.Push(Engine::kStore, Engine::kCompute);
     }
     for (std::int64_t n = 0; n < count; ++n) {
-      Tile tile;
+      BlockIndex tile;
       std::int64_t rest = n;
       for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
         tile.*(axis->place) = rest % axis->extent;
@@ -147,21 +130,12 @@ class Writer {
   }
 
  private:
-  struct Tile {
-    std::int64_t batch = 0, row = 0, channel = 0, column = 0;
-  };
   struct Axis {
     std::int64_t extent;
-    std::int64_t Tile::*place;
-  };
-  struct Place {  // of an operand of the epilogue
-    std::int64_t base = 0;
-    std::int64_t entries = 0;
-    std::int32_t buffer = Stream::kNoBuffer;
+    std::int64_t BlockIndex::*place;
   };
   struct ThreadKernels {
     std::int32_t reset = 0, gemm = 0;
-    std::vector<std::int32_t> steps;
   };
 
   void AddKernels(std::int64_t k) {
@@ -172,22 +146,18 @@ class Writer {
     ThreadKernels kernels;
     kernels.reset = builder_.AddKernel(reset_nest_.uops);
     kernels.gemm = builder_.AddKernel(gemm_nest_.uops);
-    for (const Place& operand : operands_) {
-      const Uop uop = {base.dst, operand.entries == 0 ? 0 : U32(operand.base + k * operand.entries),
-                       0};
-      kernels.steps.push_back(builder_.AddKernel({&uop, 1}));
-    }
-    kernels_.push_back(std::move(kernels));
+    kernels_.push_back(kernels);
+    epilogue_.AddKernels();
   }
 
   /// What thread k works on.
-  Tile OfThread(Tile tile, std::int64_t k) const {
+  BlockIndex OfThread(BlockIndex tile, std::int64_t k) const {
     if (tiles_.oc_threads > 1) tile.channel = tile.channel * tiles_.oc_threads + k;
     if (tiles_.h_threads > 1) tile.row = tile.row * tiles_.h_threads + k;
     return tile;
   }
 
-  Status WriteTile(const Tile& tile, bool many) {
+  Status WriteTile(const BlockIndex& tile, bool many) {
     for (std::int64_t k = 0; k < threads_; ++k) {
       if (many) builder_.Pop(Engine::kStore, Engine::kCompute);
       Append(reset_nest_, true, kernels_[static_cast<std::size_t>(k)].reset);
@@ -218,7 +188,7 @@ class Writer {
     }
     for (std::int64_t k = 0; k < threads_; ++k) {
       builder_.Pop(Engine::kCompute, Engine::kStore);
-      TW_RETURN_IF_ERROR(StoreTile(OfThread(tile, k), k));
+      TW_RETURN_IF_ERROR(epilogue_.Store(OfThread(tile, k), k, output_));
       if (many) builder_.Push(Engine::kStore, Engine::kCompute);
     }
     return Status();
@@ -235,7 +205,7 @@ class Writer {
     builder_.Append(gemm, kernel);
   }
 
-  Status LoadOperands(const Tile& tile, std::int64_t k, std::int64_t slice) {
+  Status LoadOperands(const BlockIndex& tile, std::int64_t k, std::int64_t slice) {
     const std::int64_t top = tile.row * tiles_.h * conv_.stride_h - conv_.pad_h;
     const std::int64_t left = tile.column * tiles_.w * conv_.stride_w - conv_.pad_w;
     const std::int64_t row = std::max<std::int64_t>(top, 0);
@@ -280,79 +250,21 @@ class Writer {
     return Status();
   }
 
-  /// The tile's part of a tensor like the result.
-  Result<Transfer> TilePattern(const Tile& tile) const {
-    const std::int64_t height = conv_.out_height();
-    const std::int64_t width = conv_.out_width();
-    const CopyDimension region[] = {{tiles_.co, height * width}, {tiles_.h, width}, {tiles_.w, 1}};
-    auto transfer = CopyPattern(region);
-    if (!transfer.ok()) return transfer;
-    const std::int64_t channel = tile.batch * conv_.co + tile.channel * tiles_.co;
-    transfer->dram_base =
-        U32((channel * height + tile.row * tiles_.h) * width + tile.column * tiles_.w);
-    return transfer;
-  }
-
-  Status WriteEpilogue(const Tile& tile, std::int64_t k) {
-    for (std::size_t n = 0; n < epilogue_.size(); ++n) {
-      const Place& place = operands_[n];
-      if (place.entries == 0) continue;
-      Transfer transfer;
-      if (epilogue_[n].operand == Operand::kPerChannel) {
-        transfer.y_size = 1;
-        transfer.x_size = transfer.x_stride = U32(tiles_.co);
-        transfer.dram_base = U32(tile.channel * tiles_.co);
-      } else {
-        const auto pattern = TilePattern(tile);
-        if (!pattern.ok()) return pattern.status().WithContext("loading an operand");
-        transfer = *pattern;
-      }
-      transfer.memory =
-          epilogue_[n].operand == Operand::kTensorInt8 ? Memory::kAccInt8 : Memory::kAcc;
-      transfer.sram_base = U32(place.base + k * place.entries);
-      builder_.Append(transfer, place.buffer);
-    }
-    for (std::size_t n = 0; n < epilogue_.size(); ++n) {
-      const EpilogueStep& step = epilogue_[n];
-      Alu alu;
-      alu.op = step.op;
-      alu.use_immediate = step.operand == Operand::kImmediate;
-      alu.immediate = step.immediate;
-      const bool per_channel = step.operand == Operand::kPerChannel;
-      const NestLoop loops[] = {
-          {per_channel ? tiles_.co : 1, U32(tiles_.h * tiles_.w), 1, 0},
-          {per_channel ? tiles_.h * tiles_.w : tile_entries_, 1, per_channel ? 0u : 1u, 0}};
-      const UopNest nest = FoldNest(loops, Uop());
-      alu.loop.iter_out = nest.iter_out;
-      alu.loop.iter_in = nest.iter_in;
-      alu.dst = nest.dst;
-      if (!alu.use_immediate) alu.src = nest.src;
-      builder_.Append(alu, kernels_[static_cast<std::size_t>(k)].steps[n]);
-    }
+  Status WriteEpilogue(const BlockIndex& tile, std::int64_t k) {
+    TW_RETURN_IF_ERROR(epilogue_.Calculate(tile, k));
     builder_.Push(Engine::kCompute, Engine::kStore);
-    return Status();
-  }
-
-  Status StoreTile(const Tile& tile, std::int64_t k) {
-    auto transfer = TilePattern(tile);
-    if (!transfer.ok()) return transfer.status().WithContext("storing the output");
-    transfer->is_store = true;
-    transfer->memory = Memory::kOut;
-    transfer->sram_base = U32(k * tile_entries_);
-    builder_.Append(*transfer, output_);
     return Status();
   }
 
   const PackedConv2d conv_;
   const PackedConv2dTiles tiles_;
-  const std::vector<EpilogueStep>& epilogue_;
   const std::int64_t threads_;
   const std::int64_t slices_;  // of the input channels
   const std::int64_t region_h_, region_w_;
   const std::int64_t tile_entries_;
   StreamBuilder builder_;
-  std::int32_t data_ = 0, kernel_ = 0, output_ = 0;
-  std::vector<Place> operands_;  // of each step
+  const std::int32_t data_, kernel_, output_;
+  EpilogueWriter epilogue_;
   UopNest gemm_nest_, reset_nest_;  // loops are alike for all threads
   std::vector<ThreadKernels> kernels_;
 };
@@ -364,8 +276,9 @@ PackedConv2dFootprint Footprint(const PackedConv2d& conv, const PackedConv2dTile
   PackedConv2dFootprint footprint;
   footprint.inp = tiles.threads() * tiles.ci * RegionHeight(conv, tiles) * RegionWidth(conv, tiles);
   footprint.wgt = tiles.threads() * tiles.co * tiles.ci * conv.kernel_h * conv.kernel_w;
-  std::int64_t acc = tiles.co * tiles.h * tiles.w;
-  for (const EpilogueStep& step : epilogue) acc += OperandEntries(step.operand, tiles);
+  const ResultBlocks blocks = BlocksOf(conv, tiles);
+  std::int64_t acc = blocks.entries();
+  for (const EpilogueStep& step : epilogue) acc += OperandEntries(step.operand, blocks);
   footprint.acc = tiles.threads() * acc;
   return footprint;
 }

@@ -5,7 +5,7 @@
 
 #include "src/base/status.h"
 #include "src/vta/design.h"
-#include "src/vta/isa.h"
+#include "src/vta/epilogue_writer.h"
 #include "src/vta/stream_builder.h"
 
 namespace tilewright::vta {
@@ -30,19 +30,6 @@ struct PackedConv2dTiles {
   std::int64_t h = 1, w = 1, ci = 1, co = 1;
   std::int64_t oc_threads = 1, h_threads = 1;
   std::int64_t threads() const { return oc_threads * h_threads; }
-};
-
-/// One operation on the int32 result, in place.
-struct EpilogueStep {
-  enum class Operand : std::uint8_t {
-    kImmediate,
-    kPerChannel,  ///< a tensor [co] of ACC tiles
-    kTensor,      ///< a tensor like the result, of ACC tiles
-    kTensorInt8,  ///< a tensor like the result, of int8 tiles; only the reference simulator has it
-  };
-  AluOp op = AluOp::kAdd;
-  Operand operand = Operand::kImmediate;
-  std::int16_t immediate = 0;
 };
 
 /// Entries that a schedule takes of each memory, all threads together.

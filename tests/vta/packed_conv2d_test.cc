@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 #include "src/base/json.h"
 #include "src/vta/cycle_model.h"
 #include "src/vta/encoding.h"
+#include "src/vta/packed_alu.h"
 #include "src/vta/timing.h"
 #include "tests/vta/conv_reference.h"
 
@@ -181,9 +183,104 @@ TEST(PackedConv2dTest, RefusesWithReasons) {
   }
 }
 
+TEST(PackedAluTest, AddsBlockByBlock) {
+  const Design design = PresetDesign("sim");
+  const ResultBlocks blocks = {2, 2, 4, 6, 2, 2, 6};
+  const std::vector<EpilogueStep> steps = {{AluOp::kAdd, Operand::kTensorInt8, 0},
+                                           {AluOp::kMul, Operand::kPerChannel, 0},
+                                           {AluOp::kMin, Operand::kImmediate, 127},
+                                           {AluOp::kMax, Operand::kImmediate, -127}};
+  const auto stream = BuildPackedAlu(design, blocks, true, steps);
+  ASSERT_TRUE(stream.ok()) << stream.status().message();
+  Random random(4);
+  const std::int64_t count = 2 * 2 * 4 * 6 * 16;
+  const auto a = RandomValues(random, count);
+  const auto b = RandomValues(random, count);
+  std::vector<std::int32_t> scale(2 * 16);
+  for (auto& value : scale) value = static_cast<std::int32_t>(random.Below(7)) - 3;
+  Dram dram;
+  const std::int64_t addresses[] = {
+      dram.Allocate("a", std::as_bytes(std::span(a)), false), dram.Allocate("out", count, true),
+      dram.Allocate("b", std::as_bytes(std::span(b)), false),
+      dram.Allocate("scale", std::as_bytes(std::span(scale)), false)};
+  const auto instructions = Place(design, *stream, dram, addresses);
+  ASSERT_TRUE(instructions.ok()) << instructions.status().message();
+  RunOptions options;
+  options.allow_tokens_left = true;
+  const RunResult run = Run(design, *instructions, &dram, options);
+  ASSERT_TRUE(run.status().ok()) << run.status().message();
+  const auto out = dram.Bytes(addresses[1], count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const std::int64_t channel = i / (4 * 6 * 16) % 2;
+    const int value = (a[at] + b[at]) * scale[static_cast<std::size_t>(channel * 16 + i % 16)];
+    EXPECT_EQ(static_cast<std::int8_t>(out[at]), std::clamp(value, -127, 127)) << i;
+  }
+  EXPECT_EQ(BuildPackedAlu(design, blocks, true, {}).status().message(),
+            "no ALU operation: hardware would store older data");
+  EXPECT_EQ(BuildPackedAlu(design, {2, 2, 4, 6, 2, 3, 6}, true, steps).status().message(),
+            "tile_h: 3 does not divide 4");
+  EXPECT_EQ(BuildPackedAlu(design, {1, 4, 16, 32, 4, 16, 32}, true, steps).status().message(),
+            "needs 4100 entries of ACC, expected at most 2048");
+}
+
 PackedConv2dTiles TilesOf(const Json& config) {
   return {config["tile_h"][1],  config["tile_w"][1],   config["tile_ci"][1],
           config["tile_co"][1], config["oc_nthread"], config["h_nthread"]};
+}
+
+Json CountersOf(const Statistics& s) {
+  return {{"inp_load_nbytes", s.inp_load_nbytes},   {"wgt_load_nbytes", s.wgt_load_nbytes},
+          {"acc_load_nbytes", s.acc_load_nbytes},   {"uop_load_nbytes", s.uop_load_nbytes},
+          {"out_store_nbytes", s.out_store_nbytes}, {"gemm_counter", s.gemm_counter},
+          {"alu_counter", s.alu_counter}};
+}
+
+/// Kinds that do not occur in a layer are left out of its row.
+Json CountsOf(const InstructionCounts& n, const Json& row) {
+  Json counts = {{"total", n.Total()}, {"inp", n.inp},   {"wgt", n.wgt}, {"acc", n.acc},
+                 {"uop", n.uop},       {"gemm", n.gemm}, {"alu", n.alu}, {"out", n.out},
+                 {"nop", n.idle},      {"finish", n.finish}};
+  for (const char* name : {"inp", "wgt", "gemm"}) {
+    if (!row.contains(name) && counts[name] == 0) counts.erase(name);
+  }
+  return counts;
+}
+
+PackedConv2d ConvOf(const Json& w) {
+  return {1,
+          w["in_channels"].get<int>() / 16,
+          w["out_channels"].get<int>() / 16,
+          w["height"],
+          w["width"],
+          w["kernel"][0],
+          w["kernel"][1],
+          w["strides"][0],
+          w["strides"][1],
+          w["padding"][0],
+          w["padding"][1]};
+}
+
+Result<Stream> ConvLayer(const Design& design, const Json& layer) {
+  const PackedConv2d conv = ConvOf(layer["workload"]);
+  const PackedConv2dTiles tiles = TilesOf(layer["config"]);
+  const auto epilogue = Requantize(true, layer["epilogue"].size() == 6, 8);
+  const PackedConv2dFootprint footprint = Footprint(conv, tiles, epilogue);
+  EXPECT_EQ(footprint.inp, layer["on_chip"]["inp_vectors"].get<std::int64_t>());
+  EXPECT_EQ(footprint.wgt, layer["on_chip"]["wgt_tiles"].get<std::int64_t>());
+  EXPECT_EQ(footprint.acc, layer["on_chip"]["acc_vectors"].get<std::int64_t>());
+  return BuildPackedConv2d(design, conv, tiles, epilogue);
+}
+
+/// An addition of two int8 tensors, one entry at a time.
+Result<Stream> AddLayer(const Design& design, const Json& layer) {
+  const Json& shape = layer["workload"]["shape"];
+  const ResultBlocks blocks = {shape[0], shape[1], shape[2], shape[3], 1, 1, 1};
+  return BuildPackedAlu(design, blocks, true,
+                        {{AluOp::kAdd, Operand::kTensorInt8, 0},
+                         {AluOp::kMax, Operand::kImmediate, 0},
+                         {AluOp::kMin, Operand::kImmediate, 127},
+                         {AluOp::kMax, Operand::kImmediate, -127}});
 }
 
 TEST(PackedConv2dTest, PublishedStatisticsOfResNet18) {
@@ -195,56 +292,27 @@ TEST(PackedConv2dTest, PublishedStatisticsOfResNet18) {
   Statistics total;
   std::int64_t bus_bytes = 0;
   std::int64_t instructions = 0;
-  int layers = 0;
+  int convolutions = 0;
   for (const Json& layer : (*json)["layers"]) {
-    if (layer["kind"] != "conv") continue;
-    ++layers;
-    const Json& w = layer["workload"];
-    const PackedConv2d conv = {1,
-                               w["in_channels"].get<int>() / 16,
-                               w["out_channels"].get<int>() / 16,
-                               w["height"],
-                               w["width"],
-                               w["kernel"][0],
-                               w["kernel"][1],
-                               w["strides"][0],
-                               w["strides"][1],
-                               w["padding"][0],
-                               w["padding"][1]};
-    const bool relu = layer["epilogue"].size() == 6;
-    const auto epilogue = Requantize(true, relu, 8);
-    const PackedConv2dTiles tiles = TilesOf(layer["config"]);
-    const auto stream = BuildPackedConv2d(design, conv, tiles, epilogue);
+    const bool is_conv = layer["kind"] == "conv";
+    const auto stream = is_conv ? ConvLayer(design, layer) : AddLayer(design, layer);
     ASSERT_TRUE(stream.ok()) << layer["node"] << ": " << stream.status().message();
-    const RunResult run = Run(design, stream->instructions, nullptr);
+    RunOptions options;
+    options.allow_tokens_left = !is_conv;
+    const RunResult run = Run(design, stream->instructions, nullptr, options);
     ASSERT_TRUE(run.status().ok()) << run.status().message();
-    const Statistics& s = run.summary.statistics;
-    const Json counters = {{"inp_load_nbytes", s.inp_load_nbytes},
-                           {"wgt_load_nbytes", s.wgt_load_nbytes},
-                           {"acc_load_nbytes", s.acc_load_nbytes},
-                           {"uop_load_nbytes", s.uop_load_nbytes},
-                           {"out_store_nbytes", s.out_store_nbytes},
-                           {"gemm_counter", s.gemm_counter},
-                           {"alu_counter", s.alu_counter}};
-    EXPECT_EQ(counters, layer["counters"]) << layer["node"];
+    EXPECT_EQ(CountersOf(run.summary.statistics), layer["counters"]) << layer["node"];
     EXPECT_EQ(run.summary.dram_bytes, layer["bus_bytes"].get<std::int64_t>()) << layer["node"];
-    const InstructionCounts& n = run.summary.counts;
-    const Json counts = {{"total", n.Total()}, {"inp", n.inp},   {"wgt", n.wgt}, {"acc", n.acc},
-                         {"uop", n.uop},       {"gemm", n.gemm}, {"alu", n.alu}, {"out", n.out},
-                         {"nop", n.idle},      {"finish", n.finish}};
-    EXPECT_EQ(counts, layer["instructions"]) << layer["node"];
-    const PackedConv2dFootprint footprint = Footprint(conv, tiles, epilogue);
-    EXPECT_EQ(footprint.inp, layer["on_chip"]["inp_vectors"].get<std::int64_t>());
-    EXPECT_EQ(footprint.wgt, layer["on_chip"]["wgt_tiles"].get<std::int64_t>());
-    EXPECT_EQ(footprint.acc, layer["on_chip"]["acc_vectors"].get<std::int64_t>());
-    total += s;
+    EXPECT_EQ(CountsOf(run.summary.counts, layer["instructions"]), layer["instructions"])
+        << layer["node"];
+    total += run.summary.statistics;
+    if (!is_conv) continue;
+    ++convolutions;
     bus_bytes += run.summary.dram_bytes;
-    instructions += n.Total();
+    instructions += run.summary.counts.Total();
   }
-  EXPECT_EQ(layers, 19);
-  EXPECT_EQ(total.gemm_counter, 6623232);
-  EXPECT_EQ(total.inp_load_nbytes, 5549568);
-  EXPECT_EQ(total.wgt_load_nbytes, 12763136);
+  EXPECT_EQ(convolutions, 19);
+  EXPECT_EQ(CountersOf(total), (*json)["published_totals"]);
   EXPECT_EQ(bus_bytes, (*json)["bus_bytes"]["convolutions"].get<std::int64_t>());
   EXPECT_EQ(instructions, (*json)["instructions"]["convolutions"].get<std::int64_t>());
 }
