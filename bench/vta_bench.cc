@@ -26,7 +26,7 @@ void BM_BuildAndTime(benchmark::State& state) {
   const Design design = Design::Default("pynq");
   for (auto _ : state) {
     const auto stream = BuildPackedConv2d(design, kLayer, kTiles, Epilogue());
-    const RunResult run = Run(design, stream->instructions, nullptr);
+    const RunResult run = RunStream(design, stream->instructions, nullptr);
     benchmark::DoNotOptimize(
         Simulate(design, stream->instructions, run.pipeline, CycleModel::Pynq()));
   }
@@ -46,7 +46,7 @@ void BM_Execute(benchmark::State& state) {
   RunOptions options;
   options.check_hazards = state.range(0) != 0;
   for (auto _ : state) {
-    const RunResult run = Run(design, *instructions, &dram, options);
+    const RunResult run = RunStream(design, *instructions, &dram, options);
     if (run.fault) state.SkipWithError(run.fault->message.c_str());
   }
   state.counters["MAC/s"] = benchmark::Counter(

@@ -184,20 +184,23 @@ class Player {
                        });
   }
 
-  /// FINISH comes last in the compute engine; the others must be done by then.
+  /// FINISH comes last in the compute engine; what the others move must be there by then.
   std::optional<Fault> CheckFinish() const {
     const auto finish = static_cast<std::int64_t>(instructions_.size()) - 1;
     const auto& done = done_before_.back();
     for (const Engine engine : {Engine::kLoad, Engine::kStore}) {
       const auto& work = work_[At(engine)];
-      if (work.empty() || done[At(engine)] >= work.back()) continue;
-      return Fault{FaultKind::kBadFinish, finish,
-                   fmt::format("{} does not wait for {}: expected a token {} on the way",
-                               Describe(finish, instructions_.back()),
-                               Describe(work.back(), instructions_[static_cast<std::size_t>(
-                                                         work.back())]),
-                               QueueName(engine == Engine::kLoad ? Queue::kLoadToCompute
-                                                                 : Queue::kStoreToCompute))};
+      const auto last = std::find_if(work.rbegin(), work.rend(), [&](std::int32_t place) {
+        return !instructions_[static_cast<std::size_t>(place)].IsIdle();
+      });
+      if (last == work.rend() || done[At(engine)] >= *last) continue;
+      return Fault{
+          FaultKind::kBadFinish, finish,
+          fmt::format("{} does not wait for {}: expected a token {} on the way",
+                      Describe(finish, instructions_.back()),
+                      Describe(*last, instructions_[static_cast<std::size_t>(*last)]),
+                      QueueName(engine == Engine::kLoad ? Queue::kLoadToCompute
+                                                        : Queue::kStoreToCompute))};
     }
     return std::nullopt;
   }

@@ -11,7 +11,7 @@ Status RunResult::status() const {
   return InvalidArgument(fmt::format("{}: {}", FaultKindName(fault->kind), fault->message));
 }
 
-RunResult Run(const Design& design, std::span<const Instruction> instructions, Dram* dram,
+RunResult RunStream(const Design& design, std::span<const Instruction> instructions, Dram* dram,
               const RunOptions& options) {
   RunResult result;
   for (std::size_t i = 0; i < instructions.size(); ++i) {

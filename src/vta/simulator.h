@@ -38,7 +38,7 @@ struct RunResult {
 ///
 /// dram: what transfers address; null skips the data (timing only): micro-ops, addresses and
 ///       hazards are then not looked at, everything else is checked.
-RunResult Run(const Design& design, std::span<const Instruction> instructions, Dram* dram,
+RunResult RunStream(const Design& design, std::span<const Instruction> instructions, Dram* dram,
               const RunOptions& options = {});
 
 }  // namespace tilewright::vta

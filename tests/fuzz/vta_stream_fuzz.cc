@@ -48,11 +48,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     RunOptions options;
     options.check_hazards = checked;
     options.max_uops = 1 << 12;
-    const RunResult run = Run(design, *instructions, &dram, options);
+    const RunResult run = RunStream(design, *instructions, &dram, options);
     (void)run.status().ok();
     (void)Simulate(design, *instructions, run.pipeline, CycleModel::Pynq());
   }
-  const RunResult timed = Run(design, *instructions, nullptr);
+  const RunResult timed = RunStream(design, *instructions, nullptr);
   (void)ChromeTrace(*instructions,
                     Simulate(design, *instructions, timed.pipeline, CycleModel::Rtl(), true));
   return 0;

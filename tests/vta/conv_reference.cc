@@ -116,7 +116,7 @@ ConvRun RunCase(const ConvCase& test, const Stream& stream, const RunOptions& op
   TW_CHECK(instructions.ok(), instructions.status().message());
   if (tamper != nullptr) tamper(*instructions, argument);
   ConvRun run;
-  run.result = Run(test.design, *instructions, &dram, options);
+  run.result = RunStream(test.design, *instructions, &dram, options);
   const auto output = dram.Bytes(addresses[2], bytes);
   std::ranges::transform(output, std::back_inserter(run.output),
                          [](std::byte b) { return static_cast<std::int8_t>(b); });

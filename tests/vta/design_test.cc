@@ -71,7 +71,7 @@ TEST(DesignTest, RefusesWhatCannotBeBuilt) {
         Case{"UOP_BUFF_SIZE\": 15", "UOP_BUFF_SIZE\": 16",
              "d.json: GEMM instructions need 148 bits, expected at most 128: make the UOP or ACC "
              "buffer smaller"},
-        Case{"{", "[{", "d.json: line 13, column"}}) {
+        Case{"{", "[{", "d.json: line 14, column"}}) {
     std::string text = good;
     const auto at = text.find(c.from);
     ASSERT_NE(at, std::string::npos) << c.from;

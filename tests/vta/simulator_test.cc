@@ -72,7 +72,7 @@ class Lab {
     Add(Idle(Engine::kCompute), kPopNext).Add(Finish());
   }
   RunResult RunAll(const RunOptions& options = {}) {
-    return Run(design_, instructions_, &dram_, options);
+    return RunStream(design_, instructions_, &dram_, options);
   }
   std::vector<std::int8_t> Result() {
     std::vector<std::int8_t> values;
@@ -335,76 +335,76 @@ INSTANTIATE_TEST_SUITE_P(
     Faults, FaultTest,
     testing::Values(
         FaultCase{"LoadOverwritesWhatIsRead",
-                  [](PingPong& t) { t.tokens(4).push_prev = t.tokens(6).pop_next = false; },
+                  [](PingPong& p) { p.tokens(4).push_prev = p.tokens(6).pop_next = false; },
                   FaultKind::kRace, 4, "expected one on the way from compute to load"},
         FaultCase{"GemmReadsWhatIsLoaded",
-                  [](PingPong& t) { t.tokens(1).push_next = t.tokens(4).pop_prev = false; },
+                  [](PingPong& p) { p.tokens(1).push_next = p.tokens(4).pop_prev = false; },
                   FaultKind::kRace, 4, "no token orders them"},
         FaultCase{"ResetOverwritesWhatIsStored",
-                  [](PingPong& t) { t.tokens(5).push_prev = t.tokens(7).pop_next = false; },
+                  [](PingPong& p) { p.tokens(5).push_prev = p.tokens(7).pop_next = false; },
                   FaultKind::kRace, 5, "expected one on the way from store to compute"},
         FaultCase{"StoreReadsWhatIsComputed",
-                  [](PingPong& t) { t.tokens(4).push_next = t.tokens(5).pop_prev = false; },
+                  [](PingPong& p) { p.tokens(4).push_next = p.tokens(5).pop_prev = false; },
                   FaultKind::kRace, 5, "expected one on the way from compute to store"},
         FaultCase{"Deadlock",
-                  [](PingPong& t) {
-                    t.tokens(1).pop_next = true;
-                    t.tokens(6).pop_next = false;
+                  [](PingPong& p) {
+                    p.tokens(1).pop_next = true;
+                    p.tokens(6).pop_next = false;
                   },
                   FaultKind::kDeadlock, 1,
                   "load waits at instruction 1 (load.inp sram=0"},
-        FaultCase{"Underflow", [](PingPong& t) { t.tokens(6).push_next = false; },
+        FaultCase{"Underflow", [](PingPong& p) { p.tokens(6).push_next = false; },
                   FaultKind::kTokenUnderflow, 8,
                   "waits for token 2 of load>compute, but the stream pushes only 1"},
-        FaultCase{"TokensLeft", [](PingPong& t) { t.tokens(10).push_prev = true; },
+        FaultCase{"TokensLeft", [](PingPong& p) { p.tokens(10).push_prev = true; },
                   FaultKind::kTokensLeft, 11, "1 tokens compute>load were pushed and never taken"},
-        FaultCase{"NoSuchNeighbour", [](PingPong& t) { t.tokens(1).push_prev = true; },
+        FaultCase{"NoSuchNeighbour", [](PingPong& p) { p.tokens(1).push_prev = true; },
                   FaultKind::kBadToken, 1, "the load engine has no previous neighbour"},
-        FaultCase{"NoSuchNeighbourOfStore", [](PingPong& t) { t.tokens(5).pop_next = true; },
+        FaultCase{"NoSuchNeighbourOfStore", [](PingPong& p) { p.tokens(5).pop_next = true; },
                   FaultKind::kBadToken, 5, "the store engine has no next neighbour"},
-        FaultCase{"InputBeyondItsMemory", [](PingPong& t) { t.transfer(1).sram_base = 2048; },
+        FaultCase{"InputBeyondItsMemory", [](PingPong& p) { p.transfer(1).sram_base = 2048; },
                   FaultKind::kBufferOverrun, 1, "reaches element 2048 of INP, expected at most 2047"},
-        FaultCase{"MicroOpBeyondItsMemory", [](PingPong& t) { t.gemm(4).loop.uop_end = 8193; },
+        FaultCase{"MicroOpBeyondItsMemory", [](PingPong& p) { p.gemm(4).loop.uop_end = 8193; },
                   FaultKind::kBufferOverrun, 4, "reaches micro-op 8192, expected at most 8191"},
         FaultCase{"IndexBeyondItsMemory",
-                  [](PingPong& t) {
-                    t.gemm(4).loop.iter_out = 3;
-                    t.gemm(4).wgt.out = 512;
+                  [](PingPong& p) {
+                    p.gemm(4).loop.iter_out = 3;
+                    p.gemm(4).wgt.out = 512;
                   },
                   FaultKind::kNotWritten, 4, "reads WGT 512, which nothing has written"},
         FaultCase{"AccumulatorBeyondItsMemory",
-                  [](PingPong& t) {
-                    t.gemm(3).loop.iter_out = 3;
-                    t.gemm(3).dst.out = 1024;
+                  [](PingPong& p) {
+                    p.gemm(3).loop.iter_out = 3;
+                    p.gemm(3).dst.out = 1024;
                   },
                   FaultKind::kBufferOverrun, 3,
                   "a micro-op reaches element 2048 of ACC, expected at most 2047"},
-        FaultCase{"AddressOutsideBuffers", [](PingPong& t) { t.transfer(6).dram_base += 1; },
+        FaultCase{"AddressOutsideBuffers", [](PingPong& p) { p.transfer(6).dram_base += 1; },
                   FaultKind::kBadAddress, 6, "which no buffer holds"},
-        FaultCase{"StoreOutsideBuffers", [](PingPong& t) { t.transfer(9).dram_base += 1; },
+        FaultCase{"StoreOutsideBuffers", [](PingPong& p) { p.transfer(9).dram_base += 1; },
                   FaultKind::kBadAddress, 9, "which no buffer holds"},
         FaultCase{"StoreIntoInput",
-                  [](PingPong& t) { t.transfer(9).dram_base = t.transfer(6).dram_base; },
+                  [](PingPong& p) { p.transfer(9).dram_base = p.transfer(6).dram_base; },
                   FaultKind::kBadAddress, 9, "which is only read"},
-        FaultCase{"MicroOpNotLoaded", [](PingPong& t) { t.transfer(2).sram_base = 1; },
+        FaultCase{"MicroOpNotLoaded", [](PingPong& p) { p.transfer(2).sram_base = 1; },
                   FaultKind::kNotWritten, 3, "reads UOP 0, which nothing has written"},
         FaultCase{"GemmBeforeItsToken",
-                  [](PingPong& t) { std::swap(t.gemm(3).reset, t.gemm(4).reset); },
+                  [](PingPong& p) { std::swap(p.gemm(3).reset, p.gemm(4).reset); },
                   FaultKind::kRace, 3, "reads INP 0, which instruction 1 (load.inp"},
-        FaultCase{"PaddedStore", [](PingPong& t) { t.transfer(5).x_pad_0 = 1; },
+        FaultCase{"PaddedStore", [](PingPong& p) { p.transfer(5).x_pad_0 = 1; },
                   FaultKind::kBadInstruction, 5, "a store takes no padding"},
-        FaultCase{"RowsOfNothing", [](PingPong& t) { t.transfer(1).y_size = 0; },
+        FaultCase{"RowsOfNothing", [](PingPong& p) { p.transfer(1).y_size = 0; },
                   FaultKind::kBadInstruction, 1, "set x_size to 0"},
-        FaultCase{"FinishWaits", [](PingPong& t) { t.tokens(11).pop_next = true; },
+        FaultCase{"FinishWaits", [](PingPong& p) { p.tokens(11).pop_next = true; },
                   FaultKind::kBadFinish, 11, "must not wait for a token"},
         FaultCase{"FinishTooEarly",
-                  [](PingPong& t) {
-                    t.tokens(9).push_prev = t.tokens(10).pop_next = false;
+                  [](PingPong& p) {
+                    p.tokens(9).push_prev = p.tokens(10).pop_next = false;
                   },
                   FaultKind::kBadFinish, 11, "does not wait for instruction 9 (store.out"},
-        FaultCase{"NoFinish", [](PingPong& t) { t.lab.instructions_.pop_back(); },
+        FaultCase{"NoFinish", [](PingPong& p) { p.lab.instructions_.pop_back(); },
                   FaultKind::kBadFinish, 10, "has no finish at its end"},
-        FaultCase{"FinishTwice", [](PingPong& t) { t.lab.Add(Finish()); }, FaultKind::kBadFinish,
+        FaultCase{"FinishTwice", [](PingPong& p) { p.lab.Add(Finish()); }, FaultKind::kBadFinish,
                   11, "is followed by 1 more instructions"}),
     [](const auto& tested) { return tested.param.name; });
 
@@ -525,7 +525,7 @@ TEST(SimulatorTest, StatisticsAndTiming) {
 TEST(SimulatorTest, TimingAloneNeedsNoMemory) {
   PingPong test;
   const RunResult full = test.lab.RunAll();
-  const RunResult timing = Run(Design::Default(), test.lab.instructions_, nullptr);
+  const RunResult timing = RunStream(Design::Default(), test.lab.instructions_, nullptr);
   ASSERT_TRUE(timing.status().ok());
   EXPECT_EQ(timing.summary.statistics, full.summary.statistics);
   EXPECT_EQ(timing.pipeline.order.size(), full.pipeline.order.size());
