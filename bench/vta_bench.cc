@@ -38,10 +38,9 @@ void BM_Execute(benchmark::State& state) {
   const Design design = Design::Default("pynq");
   const auto stream = BuildPackedConv2d(design, kLayer, kTiles, Epilogue());
   Dram dram;
-  const std::int64_t addresses[] = {dram.Allocate("data", 4 * 56 * 56 * 16, false),
-                                    dram.Allocate("kernel", 16 * 9 * 256, false),
-                                    dram.Allocate("output", 4 * 56 * 56 * 16, true),
-                                    dram.Allocate("bias", 4 * 64, false)};
+  const std::int64_t addresses[] = {
+      dram.Allocate("data", 4 * 56 * 56 * 16, false), dram.Allocate("kernel", 16 * 9 * 256, false),
+      dram.Allocate("output", 4 * 56 * 56 * 16, true), dram.Allocate("bias", 4 * 64, false)};
   const auto instructions = Place(design, *stream, dram, addresses);
   RunOptions options;
   options.check_hazards = state.range(0) != 0;
@@ -49,9 +48,9 @@ void BM_Execute(benchmark::State& state) {
     const RunResult run = RunStream(design, *instructions, &dram, options);
     if (run.fault) state.SkipWithError(run.fault->message.c_str());
   }
-  state.counters["MAC/s"] = benchmark::Counter(
-      4.0 * 4 * 56 * 56 * 9 * 256 * static_cast<double>(state.iterations()),
-      benchmark::Counter::kIsRate);
+  state.counters["MAC/s"] =
+      benchmark::Counter(4.0 * 4 * 56 * 56 * 9 * 256 * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate);
 }
 BENCHMARK(BM_Execute)->Arg(0)->Arg(1)->ArgName("hazards")->Unit(benchmark::kMillisecond);
 

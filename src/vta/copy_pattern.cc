@@ -21,17 +21,18 @@ Result<Transfer> CopyPattern(std::span<const CopyDimension> dimensions) {
   }
   if (merged.empty() || merged.front().stride != 1) merged.insert(merged.begin(), {1, 1});
   if (merged.size() > 2) {
-    return InvalidArgument(fmt::format(
-        "a copy of {} dimensions that do not join: a transfer has rows and elements",
-        merged.size()));
+    return InvalidArgument(
+        fmt::format("a copy of {} dimensions that do not join: a transfer has rows and elements",
+                    merged.size()));
   }
   const std::int64_t rows = merged.size() == 2 ? merged[1].extent : 1;
   const std::int64_t stride = merged.size() == 2 ? merged[1].stride : merged[0].extent;
   for (const std::int64_t value : {rows, merged[0].extent, stride}) {
     if (value >= kFieldLimit) {
-      return InvalidArgument(fmt::format("a transfer of {} rows of {} elements, {} apart: expected "
-                                         "less than {} each",
-                                         rows, merged[0].extent, stride, kFieldLimit));
+      return InvalidArgument(
+          fmt::format("a transfer of {} rows of {} elements, {} apart: expected "
+                      "less than {} each",
+                      rows, merged[0].extent, stride, kFieldLimit));
     }
   }
   Transfer transfer;

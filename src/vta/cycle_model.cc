@@ -35,14 +35,15 @@ constexpr Field kFields[] = {
 
 double TransferDuration(const CycleModel& model, const Design& design, const Transfer& transfer) {
   const bool weights = transfer.memory == Memory::kWgt;
-  const double rate = weights                              ? model.weight_bytes_per_cycle
+  const double rate = weights                           ? model.weight_bytes_per_cycle
                       : transfer.memory == Memory::kOut ? model.store_bytes_per_cycle
-                                                           : model.bytes_per_cycle;
+                                                        : model.bytes_per_cycle;
   const auto rows = static_cast<double>(transfer.y_size);
   const int padded_sides = (transfer.x_pad_0 != 0 ? 1 : 0) + (transfer.x_pad_1 != 0 ? 1 : 0);
   const std::int64_t padding = transfer.SramElements() - transfer.DramElements();
   return model.dma_cycles + rows * (weights ? model.weight_row_cycles : model.row_cycles) +
-         static_cast<double>(transfer.DramElements() * design.ElementBytes(transfer.memory)) / rate +
+         static_cast<double>(transfer.DramElements() * design.ElementBytes(transfer.memory)) /
+             rate +
          padded_sides * rows * model.side_padding_cycles +
          static_cast<double>(padding) * model.padding_element_cycles;
 }
@@ -137,8 +138,9 @@ double CycleModel::Duration(const Design& design, const Instruction& instruction
                static_cast<double>(gemm->loop.iter_in);
   }
   if (const auto* alu = std::get_if<Alu>(&instruction.operation)) {
-    return compute_cycles + static_cast<double>(alu->loop.Count()) *
-                                (alu->use_immediate ? alu_immediate_cycles : alu_two_operand_cycles);
+    return compute_cycles +
+           static_cast<double>(alu->loop.Count()) *
+               (alu->use_immediate ? alu_immediate_cycles : alu_two_operand_cycles);
   }
   return idle_instruction_cycles;
 }

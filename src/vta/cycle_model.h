@@ -13,19 +13,19 @@ namespace tilewright::vta {
 /// or bytes per cycle. docs/vta.md has the formulas.
 struct CycleModel {
   std::string name;
-  double launch_cycles = 0;           ///< a launch with nothing to do
-  double dma_cycles = 0;              ///< every transfer
-  double row_cycles = 0;              ///< every row of a transfer that carries no weights
-  double weight_row_cycles = 0;       ///< every row of a transfer of weights
-  double bytes_per_cycle = 1;         ///< loads of activations, accumulators, micro-ops
-  double weight_bytes_per_cycle = 1;  ///< loads of weights
-  double store_bytes_per_cycle = 1;   ///< stores
-  double side_padding_cycles = 0;     ///< every row end that is padded
-  double padding_element_cycles = 0;  ///< every element of padding
-  double compute_cycles = 0;          ///< every GEMM or ALU instruction
-  double alu_immediate_cycles = 0;    ///< every accumulator element, immediate operand
-  double alu_two_operand_cycles = 0;  ///< every accumulator element, operand from the accumulator
-  double gemm_loop_cycles = 0;        ///< every iteration of a GEMM's two outer loops
+  double launch_cycles = 0;            ///< a launch with nothing to do
+  double dma_cycles = 0;               ///< every transfer
+  double row_cycles = 0;               ///< every row of a transfer that carries no weights
+  double weight_row_cycles = 0;        ///< every row of a transfer of weights
+  double bytes_per_cycle = 1;          ///< loads of activations, accumulators, micro-ops
+  double weight_bytes_per_cycle = 1;   ///< loads of weights
+  double store_bytes_per_cycle = 1;    ///< stores
+  double side_padding_cycles = 0;      ///< every row end that is padded
+  double padding_element_cycles = 0;   ///< every element of padding
+  double compute_cycles = 0;           ///< every GEMM or ALU instruction
+  double alu_immediate_cycles = 0;     ///< every accumulator element, immediate operand
+  double alu_two_operand_cycles = 0;   ///< every accumulator element, operand from the accumulator
+  double gemm_loop_cycles = 0;         ///< every iteration of a GEMM's two outer loops
   double idle_instruction_cycles = 0;  ///< an instruction that only passes tokens, and FINISH
 
   /// Fitted to a PYNQ board at 100 MHz (42 measured convolutions).

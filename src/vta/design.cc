@@ -65,8 +65,8 @@ Result<Design> Design::Parse(std::string_view text, std::string_view file) {
                        std::ranges::any_of(numbers, [&](const Number& n) { return key == n.key; });
     if (!known) return InvalidArgument(fmt::format("{}: unknown field {}", file, key));
   }
-  for (const auto& [key, value] : {std::pair{"TARGET", &design.target_},
-                                   std::pair{"HW_VER", &design.hardware_version_}}) {
+  for (const auto& [key, value] :
+       {std::pair{"TARGET", &design.target_}, std::pair{"HW_VER", &design.hardware_version_}}) {
     const auto at = json->find(key);
     if (at == json->end()) return InvalidArgument(fmt::format("{}: {} is missing", file, key));
     if (!at->is_string()) {

@@ -48,8 +48,8 @@ struct Writer {
   void operator()(std::string_view name, int width, std::uint32_t& value) {
     if (value > Mask(width)) {
       if (status.ok()) {
-        status = InvalidArgument(
-            fmt::format("{}: {}, expected at most {}", name, value, Mask(width)));
+        status =
+            InvalidArgument(fmt::format("{}: {}, expected at most {}", name, value, Mask(width)));
       }
       return;
     }
@@ -161,8 +161,8 @@ std::uint32_t OpcodeOf(const Instruction& instruction) {
 Status CheckMemory(const Transfer& t) {
   const auto type = static_cast<int>(t.memory);
   if (type >= kMemoryCount) {
-    return InvalidArgument(fmt::format("memory_type: {}, expected at most {}", type,
-                                       kMemoryCount - 1));
+    return InvalidArgument(
+        fmt::format("memory_type: {}, expected at most {}", type, kMemoryCount - 1));
   }
   if (!t.is_store && t.memory == Memory::kOut) {
     return InvalidArgument("memory_type: OUT cannot be loaded");
@@ -194,8 +194,8 @@ Status CheckEncodable(int log_uop, int log_inp, int log_wgt, int log_acc) {
   }
   for (const int depth : {log_uop, log_inp, log_wgt, log_acc}) {
     if (depth > kSramBaseBits) {
-      return InvalidArgument(fmt::format("a memory has 2^{} elements, expected at most 2^{}", depth,
-                                         kSramBaseBits));
+      return InvalidArgument(
+          fmt::format("a memory has 2^{} elements, expected at most 2^{}", depth, kSramBaseBits));
     }
   }
   const int factor_bits = 2 * (log_acc + log_inp + log_wgt);
@@ -320,9 +320,8 @@ Result<std::vector<std::byte>> Encoding::EncodeStream(
 
 Result<std::vector<Instruction>> Encoding::DecodeStream(std::span<const std::byte> bytes) const {
   if (bytes.size() % kInstructionBytes != 0) {
-    return InvalidArgument(fmt::format(
-        "a stream of {} bytes is cut off: expected a multiple of {}", bytes.size(),
-        kInstructionBytes));
+    return InvalidArgument(fmt::format("a stream of {} bytes is cut off: expected a multiple of {}",
+                                       bytes.size(), kInstructionBytes));
   }
   std::vector<Instruction> instructions;
   instructions.reserve(bytes.size() / kInstructionBytes);

@@ -63,8 +63,7 @@ void EpilogueWriter::AddKernels() {
   }
 }
 
-Status EpilogueWriter::LoadOperand(const BlockIndex& block, std::int64_t thread,
-                                   std::size_t step) {
+Status EpilogueWriter::LoadOperand(const BlockIndex& block, std::int64_t thread, std::size_t step) {
   const Place& place = operands_[step];
   const Operand operand = steps_[step].operand;
   Transfer transfer;
@@ -92,8 +91,7 @@ Status EpilogueWriter::Calculate(const BlockIndex& block, std::int64_t thread) {
     const std::int64_t plane = blocks_.block_h * blocks_.block_w;
     const NestLoop whole[] = {{blocks_.entries(), 1, 1, 0}};
     const NestLoop by_channel[] = {{blocks_.block_co, U32(plane), 1, 0}, {plane, 1, 0, 0}};
-    const UopNest nest =
-        per_channel ? FoldNest(by_channel, Uop()) : FoldNest(whole, Uop());
+    const UopNest nest = per_channel ? FoldNest(by_channel, Uop()) : FoldNest(whole, Uop());
     Alu alu;
     alu.op = steps_[n].op;
     alu.use_immediate = steps_[n].operand == Operand::kImmediate;

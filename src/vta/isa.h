@@ -16,7 +16,12 @@ inline constexpr int kEngineCount = 3;
 std::string_view EngineName(Engine engine);
 
 /// The token queues between neighbours.
-enum class Queue : std::uint8_t { kLoadToCompute, kComputeToLoad, kComputeToStore, kStoreToCompute };
+enum class Queue : std::uint8_t {
+  kLoadToCompute,
+  kComputeToLoad,
+  kComputeToStore,
+  kStoreToCompute
+};
 inline constexpr int kQueueCount = 4;
 /// "load>compute" and so on.
 std::string_view QueueName(Queue queue);

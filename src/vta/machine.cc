@@ -28,16 +28,15 @@ void Pack(const std::int32_t* from, int bits, std::int64_t count, std::span<std:
   std::ranges::fill(bytes, std::byte{0});
   for (std::int64_t i = 0; i < count; ++i) {
     const auto raw = static_cast<unsigned>(from[i]) & ((1u << bits) - 1);
-    bytes[static_cast<std::size_t>(i / lanes)] |=
-        static_cast<std::byte>(raw << (i % lanes * bits));
+    bytes[static_cast<std::size_t>(i / lanes)] |= static_cast<std::byte>(raw << (i % lanes * bits));
   }
 }
 
 std::uint32_t LittleEndian(std::span<const std::byte> bytes, std::int64_t index) {
   std::uint32_t value = 0;
   for (int i = 3; i >= 0; --i) {
-    value = value << 8 | std::to_integer<std::uint32_t>(
-                             bytes[static_cast<std::size_t>(index * 4 + i)]);
+    value =
+        value << 8 | std::to_integer<std::uint32_t>(bytes[static_cast<std::size_t>(index * 4 + i)]);
   }
   return value;
 }
@@ -89,8 +88,7 @@ std::optional<Fault> Machine::Execute(const Issue& issue) {
 }
 
 std::string Machine::This(const Issue& issue) const {
-  return Describe(issue.instruction,
-                  instructions_[static_cast<std::size_t>(issue.instruction)]);
+  return Describe(issue.instruction, instructions_[static_cast<std::size_t>(issue.instruction)]);
 }
 
 Shadow& Machine::ShadowOf(Memory memory) {
@@ -205,12 +203,12 @@ std::optional<Fault> Machine::Store(const Issue& issue, const Transfer& t) {
     const std::int64_t address = (t.dram_base + row * t.x_stride) * element;
     const Dram::Buffer* buffer = dram_.Find(address, bytes);
     if (buffer == nullptr || !buffer->writable) {
-      return Fault{FaultKind::kBadAddress, issue.instruction,
-                   fmt::format("{}: row {} writes bytes {} to {} of DRAM, {}", This(issue), row,
-                               address, address + bytes - 1,
-                               buffer == nullptr
-                                   ? "which no buffer holds"
-                                   : "part of " + buffer->name + ", which is only read")};
+      return Fault{
+          FaultKind::kBadAddress, issue.instruction,
+          fmt::format("{}: row {} writes bytes {} to {} of DRAM, {}", This(issue), row, address,
+                      address + bytes - 1,
+                      buffer == nullptr ? "which no buffer holds"
+                                        : "part of " + buffer->name + ", which is only read")};
     }
     if (options_.check_hazards) {
       for (std::int64_t i = sram; i < sram + t.x_size; ++i) {
@@ -218,13 +216,14 @@ std::optional<Fault> Machine::Store(const Issue& issue, const Transfer& t) {
           return ReadError(issue, fmt::format("OUT {}", i), acc_shadow_, i);
         }
         if (!in_output_[static_cast<std::size_t>(i)]) {
-          return Fault{FaultKind::kStaleOutput, issue.instruction,
-                       fmt::format("{}: OUT {} was last written by {}: hardware would store older "
-                                   "data; expected a GEMM or ALU operation on it",
-                                   This(issue), i,
-                                   Describe(acc_shadow_.LastWrite(i),
-                                            instructions_[static_cast<std::size_t>(
-                                                acc_shadow_.LastWrite(i))]))};
+          return Fault{
+              FaultKind::kStaleOutput, issue.instruction,
+              fmt::format(
+                  "{}: OUT {} was last written by {}: hardware would store older "
+                  "data; expected a GEMM or ALU operation on it",
+                  This(issue), i,
+                  Describe(acc_shadow_.LastWrite(i),
+                           instructions_[static_cast<std::size_t>(acc_shadow_.LastWrite(i))]))};
         }
       }
       for (std::int64_t at = address / granule_bytes_; at * granule_bytes_ < address + bytes;
@@ -243,9 +242,9 @@ std::optional<Fault> Machine::Store(const Issue& issue, const Transfer& t) {
 std::optional<Fault> Machine::CheckUops(const Issue& issue, const UopLoop& loop) {
   uops_left_ -= loop.Count();
   if (uops_left_ < 0) {
-    return Fault{FaultKind::kBadInstruction, issue.instruction,
-                 fmt::format("{}: more than {} micro-ops in one launch", This(issue),
-                             options_.max_uops)};
+    return Fault{
+        FaultKind::kBadInstruction, issue.instruction,
+        fmt::format("{}: more than {} micro-ops in one launch", This(issue), options_.max_uops)};
   }
   for (std::int64_t u = loop.uop_begin; options_.check_hazards && u < loop.uop_end; ++u) {
     if (!uop_shadow_.Read(u, issue)) {
@@ -361,9 +360,9 @@ std::optional<Fault> Machine::ReadError(const Issue& issue, const std::string& w
     return Fault{FaultKind::kNotWritten, issue.instruction,
                  fmt::format("{} reads {}, which nothing has written", This(issue), what)};
   }
-  return Disorder(issue, fmt::format("reads {}, which {} writes", what,
-                                     Describe(written, instructions_[static_cast<std::size_t>(
-                                                           written)])),
+  return Disorder(issue,
+                  fmt::format("reads {}, which {} writes", what,
+                              Describe(written, instructions_[static_cast<std::size_t>(written)])),
                   written, shadow.writer());
 }
 
@@ -371,11 +370,10 @@ std::optional<Fault> Machine::WriteError(const Issue& issue, const std::string& 
                                          const Shadow& shadow, std::int64_t entry) const {
   Engine engine{};
   const std::int32_t read = shadow.LateRead(entry, issue, engine);
-  return Disorder(
-      issue,
-      fmt::format("overwrites {}, which {} reads", what,
-                  Describe(read, instructions_[static_cast<std::size_t>(read)])),
-      read, engine);
+  return Disorder(issue,
+                  fmt::format("overwrites {}, which {} reads", what,
+                              Describe(read, instructions_[static_cast<std::size_t>(read)])),
+                  read, engine);
 }
 
 Fault Machine::Disorder(const Issue& issue, const std::string& what, std::int32_t other,

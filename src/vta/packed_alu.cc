@@ -21,8 +21,8 @@ Status Check(const Design& design, const ResultBlocks& blocks,
         Split{"tile_h", blocks.height, blocks.block_h},
         Split{"tile_w", blocks.width, blocks.block_w}}) {
     if (extent < 1 || extent > kMaxExtent) {
-      return InvalidArgument(fmt::format("{}: extent {}, expected 1 to {}", name, extent,
-                                         kMaxExtent));
+      return InvalidArgument(
+          fmt::format("{}: extent {}, expected 1 to {}", name, extent, kMaxExtent));
     }
     if (inner < 1 || extent % inner != 0) {
       return InvalidArgument(fmt::format("{}: {} does not divide {}", name, inner, extent));

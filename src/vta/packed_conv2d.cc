@@ -25,8 +25,7 @@ constexpr std::int64_t kMaxExtent = 1 << 15;
 constexpr std::int64_t kMaxPadding = 15;  // the field of a transfer
 
 ResultBlocks BlocksOf(const PackedConv2d& conv, const PackedConv2dTiles& tiles) {
-  return {conv.batch, conv.co,  conv.out_height(), conv.out_width(),
-          tiles.co,   tiles.h, tiles.w};
+  return {conv.batch, conv.co, conv.out_height(), conv.out_width(), tiles.co, tiles.h, tiles.w};
 }
 
 std::int64_t RegionHeight(const PackedConv2d& conv, const PackedConv2dTiles& tiles) {
@@ -213,9 +212,8 @@ class Writer {
     const std::int64_t rows = std::min(top + region_h_, conv_.height) - row;
     const std::int64_t columns = std::min(left + region_w_, conv_.width) - column;
     const std::int64_t channel = tile.batch * conv_.ci + slice * tiles_.ci;
-    const CopyDimension region[] = {{tiles_.ci, conv_.height * conv_.width},
-                                    {rows, conv_.width},
-                                    {columns, 1}};
+    const CopyDimension region[] = {
+        {tiles_.ci, conv_.height * conv_.width}, {rows, conv_.width}, {columns, 1}};
     auto data = CopyPattern(region);
     if (conv_.pad_h + conv_.pad_w > 0) {
       // Padded loads keep their rows as they are.
@@ -244,8 +242,7 @@ class Writer {
     if (!kernel.ok()) return kernel.status().WithContext("loading the kernel");
     kernel->memory = Memory::kWgt;
     kernel->sram_base = U32(k * tiles_.co * tiles_.ci * wgt_plane);
-    kernel->dram_base =
-        U32((tile.channel * tiles_.co * conv_.ci + slice * tiles_.ci) * wgt_plane);
+    kernel->dram_base = U32((tile.channel * tiles_.co * conv_.ci + slice * tiles_.ci) * wgt_plane);
     builder_.Append(*kernel, kernel_);
     return Status();
   }
@@ -318,8 +315,8 @@ Status CheckPackedConv2d(const Design& design, const PackedConv2d& conv,
   }
   const std::int64_t uops = UopCount(GemmLoops(conv, tiles));
   if (uops > design.UsableUops()) {
-    return InvalidArgument(fmt::format("needs {} micro-ops in one kernel, expected at most {}", uops,
-                                       design.UsableUops()));
+    return InvalidArgument(fmt::format("needs {} micro-ops in one kernel, expected at most {}",
+                                       uops, design.UsableUops()));
   }
   return Status();
 }

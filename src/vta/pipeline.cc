@@ -61,12 +61,12 @@ std::optional<Fault> CheckLoop(const Design& design, const Instruction& instruct
                                const UopLoop& loop, std::int64_t place) {
   if (loop.uop_begin <= loop.uop_end && loop.uop_end <= design.UsableUops()) return std::nullopt;
   const bool backwards = loop.uop_begin > loop.uop_end;
-  return Fault{backwards ? FaultKind::kBadInstruction : FaultKind::kBufferOverrun, place,
-               Describe(place, instruction) +
-                   (backwards ? ": its micro-ops end before they begin"
-                              : fmt::format(": reaches micro-op {}, expected at most {}",
-                                            std::int64_t{loop.uop_end} - 1,
-                                            design.UsableUops() - 1))};
+  return Fault{
+      backwards ? FaultKind::kBadInstruction : FaultKind::kBufferOverrun, place,
+      Describe(place, instruction) +
+          (backwards ? ": its micro-ops end before they begin"
+                     : fmt::format(": reaches micro-op {}, expected at most {}",
+                                   std::int64_t{loop.uop_end} - 1, design.UsableUops() - 1))};
 }
 
 /// Plays one stream; the queues hold the instructions that pushed the tokens.
@@ -165,14 +165,14 @@ class Player {
       all += fmt::format("{} waits at {} for a token {}", EngineName(engine),
                          Describe(place, Head(engine)), QueueName(queue));
       if (!underflow && !WillBePushed(queue)) {
-        underflow = Fault{
-            FaultKind::kTokenUnderflow, place,
-            fmt::format("{} waits for token {} of {}, but the stream pushes only {}",
-                        Describe(place, Head(engine)), taken_[At(queue)] + 1, QueueName(queue),
-                        tokens_[At(queue)].size())};
+        underflow = Fault{FaultKind::kTokenUnderflow, place,
+                          fmt::format("{} waits for token {} of {}, but the stream pushes only {}",
+                                      Describe(place, Head(engine)), taken_[At(queue)] + 1,
+                                      QueueName(queue), tokens_[At(queue)].size())};
       }
     }
-    if (underflow) return {underflow->kind, underflow->instruction, underflow->message + ": " + all};
+    if (underflow)
+      return {underflow->kind, underflow->instruction, underflow->message + ": " + all};
     return {FaultKind::kDeadlock, first, all};
   }
 
@@ -194,13 +194,12 @@ class Player {
         return !instructions_[static_cast<std::size_t>(place)].IsIdle();
       });
       if (last == work.rend() || done[At(engine)] >= *last) continue;
-      return Fault{
-          FaultKind::kBadFinish, finish,
-          fmt::format("{} does not wait for {}: expected a token {} on the way",
-                      Describe(finish, instructions_.back()),
-                      Describe(*last, instructions_[static_cast<std::size_t>(*last)]),
-                      QueueName(engine == Engine::kLoad ? Queue::kLoadToCompute
-                                                        : Queue::kStoreToCompute))};
+      return Fault{FaultKind::kBadFinish, finish,
+                   fmt::format("{} does not wait for {}: expected a token {} on the way",
+                               Describe(finish, instructions_.back()),
+                               Describe(*last, instructions_[static_cast<std::size_t>(*last)]),
+                               QueueName(engine == Engine::kLoad ? Queue::kLoadToCompute
+                                                                 : Queue::kStoreToCompute))};
     }
     return std::nullopt;
   }
@@ -265,9 +264,9 @@ std::optional<Fault> PlayTokens(std::span<const Instruction> instructions,
     }
   }
   if (instructions.empty() || !std::holds_alternative<Finish>(instructions.back().operation)) {
-    return Fault{FaultKind::kBadFinish, std::max<std::int64_t>(last, 0),
-                 fmt::format("a stream of {} instructions has no finish at its end",
-                             instructions.size())};
+    return Fault{
+        FaultKind::kBadFinish, std::max<std::int64_t>(last, 0),
+        fmt::format("a stream of {} instructions has no finish at its end", instructions.size())};
   }
   return Player(instructions, initial, pipeline).Play();
 }

@@ -40,7 +40,8 @@ class Shadow {
   bool Write(std::int64_t entry, const Issue& issue) {
     writers_[static_cast<std::size_t>(entry)] = issue.instruction;
     for (const Reader& reader : readers_) {
-      if (!InOrder(reader.last[static_cast<std::size_t>(entry)], reader.engine, issue)) return false;
+      if (!InOrder(reader.last[static_cast<std::size_t>(entry)], reader.engine, issue))
+        return false;
     }
     return true;
   }

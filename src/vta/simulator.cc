@@ -12,7 +12,7 @@ Status RunResult::status() const {
 }
 
 RunResult RunStream(const Design& design, std::span<const Instruction> instructions, Dram* dram,
-              const RunOptions& options) {
+                    const RunOptions& options) {
   RunResult result;
   for (std::size_t i = 0; i < instructions.size(); ++i) {
     result.fault = CheckInstruction(design, instructions[i], static_cast<std::int64_t>(i));

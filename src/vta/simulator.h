@@ -39,6 +39,6 @@ struct RunResult {
 /// dram: what transfers address; null skips the data (timing only): micro-ops, addresses and
 ///       hazards are then not looked at, everything else is checked.
 RunResult RunStream(const Design& design, std::span<const Instruction> instructions, Dram* dram,
-              const RunOptions& options = {});
+                    const RunOptions& options = {});
 
 }  // namespace tilewright::vta

@@ -28,9 +28,7 @@ struct Statistics {
 /// How many instructions of each kind; gemm counts resets too, idle those that only pass tokens.
 struct InstructionCounts {
   std::int64_t inp = 0, wgt = 0, acc = 0, uop = 0, gemm = 0, alu = 0, out = 0, idle = 0, finish = 0;
-  std::int64_t Total() const {
-    return inp + wgt + acc + uop + gemm + alu + out + idle + finish;
-  }
+  std::int64_t Total() const { return inp + wgt + acc + uop + gemm + alu + out + idle + finish; }
   friend bool operator==(const InstructionCounts&, const InstructionCounts&) = default;
 };
 

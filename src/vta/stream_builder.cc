@@ -25,8 +25,8 @@ bool AreNeighbours(Engine a, Engine b) {
 Result<std::vector<Instruction>> Stream::Bind(const Design& design,
                                               std::span<const std::int64_t> addresses) const {
   if (addresses.size() != buffers.size()) {
-    return InvalidArgument(fmt::format("{} addresses for a stream of {} buffers", addresses.size(),
-                                       buffers.size()));
+    return InvalidArgument(
+        fmt::format("{} addresses for a stream of {} buffers", addresses.size(), buffers.size()));
   }
   std::vector<Instruction> bound = instructions;
   for (std::size_t i = 0; i < bound.size(); ++i) {
@@ -136,16 +136,17 @@ std::int32_t StreamBuilder::AddKernel(std::span<const Uop> uops) {
     Fail(fmt::format("kernel {} has {} micro-ops, expected 1 to {}", id, uops.size(),
                      design_.UsableUops()));
   }
-  kernels_.push_back({static_cast<std::int64_t>(stream_.uops.size()),
-                      static_cast<std::int64_t>(uops.size()), -1});
+  kernels_.push_back(
+      {static_cast<std::int64_t>(stream_.uops.size()), static_cast<std::int64_t>(uops.size()), -1});
   for (std::size_t i = 0; i < uops.size(); ++i) {
     const auto word = encoding.Encode(uops[i]);
     if (!word.ok()) Fail(fmt::format("kernel {}, micro-op {}: {}", id, i, word.status().message()));
     for (std::size_t j = i >= kHazardDistance - 1 ? i + 1 - kHazardDistance : 0; j < i; ++j) {
       if (uops[j].dst != uops[i].dst) continue;
-      Fail(fmt::format("kernel {}: micro-ops {} and {} both update ACC {}, expected {} places "
-                       "between",
-                       id, j, i, uops[i].dst, kHazardDistance - 1));
+      Fail(
+          fmt::format("kernel {}: micro-ops {} and {} both update ACC {}, expected {} places "
+                      "between",
+                      id, j, i, uops[i].dst, kHazardDistance - 1));
     }
     stream_.uops.push_back(word.ok() ? *word : 0);
   }

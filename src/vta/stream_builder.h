@@ -41,10 +41,10 @@ struct Stream {
 /// Writes a stream: instructions in program order, token by token.
 ///
 /// A pop waits until the next instruction of its engine carries it, a push rides on the last
-/// instruction if that belongs to its engine; where nothing fits, an idle instruction does. Micro-op
-/// kernels are loaded in front of the first instruction that uses them, and again if they had to
-/// make room. These are the rules of the original runtime, so that its streams can be reproduced.
-/// Errors are kept; Finish reports the first one.
+/// instruction if that belongs to its engine; where nothing fits, an idle instruction does.
+/// Micro-op kernels are loaded in front of the first instruction that uses them, and again if they
+/// had to make room. These are the rules of the original runtime, so that its streams can be
+/// reproduced. Errors are kept; Finish reports the first one.
 class StreamBuilder {
  public:
   explicit StreamBuilder(const Design& design);

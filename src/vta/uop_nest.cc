@@ -38,8 +38,8 @@ UopNest FoldNest(std::span<const NestLoop> loops, const Uop& base) {
       unrolled.reserve(nest.uops.size() * static_cast<std::size_t>(loop.extent));
       for (const Uop& uop : nest.uops) {
         for (std::uint32_t i = 0; i < loop.extent; ++i) {
-          unrolled.push_back({uop.dst + i * loop.dst, uop.src + i * loop.src,
-                              uop.wgt + i * loop.wgt});
+          unrolled.push_back(
+              {uop.dst + i * loop.dst, uop.src + i * loop.src, uop.wgt + i * loop.wgt});
         }
       }
       nest.uops = std::move(unrolled);

@@ -39,16 +39,16 @@ ConvCase RandomCase(const Design& design, const PackedConv2d& conv,
   const std::int64_t lanes = std::int64_t{design.batch()} * design.block();
   ConvCase test{design, conv, epilogue, {}, {}, {}};
   test.data = RandomValues(random, conv.batch * conv.ci * conv.height * conv.width * lanes);
-  test.kernel = RandomValues(random, conv.co * conv.ci * conv.kernel_h * conv.kernel_w *
-                                         design.block() * design.block());
+  test.kernel = RandomValues(
+      random, conv.co * conv.ci * conv.kernel_h * conv.kernel_w * design.block() * design.block());
   for (const EpilogueStep& step : epilogue) {
     if (step.operand == Operand::kImmediate) continue;
     std::vector<std::int32_t> values(static_cast<std::size_t>(
         (step.operand == Operand::kPerChannel ? conv.co : OutputTiles(conv)) * lanes));
     const std::int64_t limit = step.operand == Operand::kTensorInt8 ? 1 << 7 : 1 << 16;
     for (auto& value : values) {
-      value = static_cast<std::int32_t>(static_cast<std::int64_t>(random.Below(
-                  static_cast<std::uint64_t>(2 * limit))) - limit);
+      value = static_cast<std::int32_t>(
+          static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(2 * limit))) - limit);
     }
     test.operands.push_back(std::move(values));
   }
@@ -78,8 +78,9 @@ std::vector<std::int8_t> Expected(const ConvCase& test) {
                     const std::int64_t filter =
                         ((co * c.ci + ci) * c.kernel_h + ky) * c.kernel_w + kx;
                     for (int i = 0; i < block; ++i) {
-                      sum += test.data[static_cast<std::size_t>((at * batch + b) * block + i)] *
-                             test.kernel[static_cast<std::size_t>((filter * block + o) * block + i)];
+                      sum +=
+                          test.data[static_cast<std::size_t>((at * batch + b) * block + i)] *
+                          test.kernel[static_cast<std::size_t>((filter * block + o) * block + i)];
                     }
                   }
               std::size_t operand = 0;
@@ -87,7 +88,8 @@ std::vector<std::int8_t> Expected(const ConvCase& test) {
                 std::int32_t value = step.immediate;
                 if (step.operand != Operand::kImmediate) {
                   const std::int64_t at = step.operand == Operand::kPerChannel ? co : tile;
-                  value = test.operands[operand++][static_cast<std::size_t>((at * batch + b) * block + o)];
+                  value = test.operands[operand++]
+                                       [static_cast<std::size_t>((at * batch + b) * block + o)];
                 }
                 sum = Apply(step.op, sum, value);
               }
@@ -101,8 +103,7 @@ ConvRun RunCase(const ConvCase& test, const Stream& stream, const RunOptions& op
   Dram dram;
   std::vector<std::int64_t> addresses = {dram.Allocate("data", Raw(test.data), false),
                                          dram.Allocate("kernel", Raw(test.kernel), false)};
-  const std::int64_t bytes =
-      OutputTiles(test.conv) * test.design.ElementBytes(Memory::kOut);
+  const std::int64_t bytes = OutputTiles(test.conv) * test.design.ElementBytes(Memory::kOut);
   addresses.push_back(dram.Allocate("output", bytes, true));
   std::size_t operand = 0;
   for (const EpilogueStep& step : test.epilogue) {
@@ -128,7 +129,8 @@ std::vector<EpilogueStep> Requantize(bool bias, bool relu, int shift) {
   if (bias) steps.push_back({AluOp::kAdd, Operand::kPerChannel, 0});
   if (relu) steps.push_back({AluOp::kMax, Operand::kImmediate, 0});
   if (relu) {
-    steps.push_back({AluOp::kAdd, Operand::kImmediate, static_cast<std::int16_t>(1 << (shift - 1))});
+    steps.push_back(
+        {AluOp::kAdd, Operand::kImmediate, static_cast<std::int16_t>(1 << (shift - 1))});
   }
   steps.push_back({AluOp::kShr, Operand::kImmediate, static_cast<std::int16_t>(shift)});
   steps.push_back({AluOp::kMin, Operand::kImmediate, 127});

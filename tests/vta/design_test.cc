@@ -52,8 +52,9 @@ TEST(DesignTest, RefusesWhatCannotBeBuilt) {
     const char *from, *to, *message;
   };
   for (const Case& c :
-       {Case{"\"sim\"", "\"gpu\"",
-             "d.json: TARGET: gpu, expected one of sim tsim pynq ultra96 zcu104 de10nano intelfocl"},
+       {Case{
+            "\"sim\"", "\"gpu\"",
+            "d.json: TARGET: gpu, expected one of sim tsim pynq ultra96 zcu104 de10nano intelfocl"},
         Case{"\"sim\"", "3", "d.json: TARGET: expected a string"},
         Case{"LOG_BATCH", "LOG_BATHC", "d.json: unknown field LOG_BATHC"},
         Case{"\"LOG_BATCH\": 0,", "", "d.json: LOG_BATCH is missing"},
@@ -85,8 +86,7 @@ TEST(DesignTest, RefusesWhatCannotBeBuilt) {
 
 TEST(CycleModelTest, PresetFilesAreTheBuiltInModels) {
   for (const CycleModel& model : {CycleModel::Pynq(), CycleModel::Rtl()}) {
-    const std::string path =
-        TILEWRIGHT_SOURCE_DIR "/configs/vta/cycles_" + model.name + ".json";
+    const std::string path = TILEWRIGHT_SOURCE_DIR "/configs/vta/cycles_" + model.name + ".json";
     const auto text = ReadFile(path);
     ASSERT_TRUE(text.ok());
     const auto read = CycleModel::Parse(*text, path);

@@ -229,12 +229,13 @@ TEST(EncodingTest, ListingIsReadable) {
   idle.memory = Memory::kOut;
   const Instruction instructions[] = {Make(load, {false, true, false, true}), Make(gemm), Make(alu),
                                       Make(idle, {true, false, true, false}), Make(Finish())};
-  EXPECT_EQ(Listing(instructions),
-            "     0  load.inp sram=5 dram=1024 rows=10x56 stride=56 pad=1,0,0,1 pop_next push_next\n"
-            "     1  gemm uops=0..48 loops=56x3 dst=+1,+0 src=+1,+1 wgt=+0,+1\n"
-            "     2  alu.shr uops=48..49 loops=896x1 dst=+1,+0 imm=8\n"
-            "     3  store.out nothing pop_prev push_prev\n"
-            "     4  finish\n");
+  EXPECT_EQ(
+      Listing(instructions),
+      "     0  load.inp sram=5 dram=1024 rows=10x56 stride=56 pad=1,0,0,1 pop_next push_next\n"
+      "     1  gemm uops=0..48 loops=56x3 dst=+1,+0 src=+1,+1 wgt=+0,+1\n"
+      "     2  alu.shr uops=48..49 loops=896x1 dst=+1,+0 imm=8\n"
+      "     3  store.out nothing pop_prev push_prev\n"
+      "     4  finish\n");
   const auto coded = ListingWithCode(Encoding(PresetDesign("sim")), {&instructions[4], 1});
   ASSERT_TRUE(coded.ok());
   EXPECT_EQ(*coded, "     0  00000000000000000000000000000003  finish\n");

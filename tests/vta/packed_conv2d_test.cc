@@ -62,22 +62,31 @@ TEST_P(PackedConv2dTest, EqualsPlainLoops) {
 INSTANTIATE_TEST_SUITE_P(
     Schedules, PackedConv2dTest,
     testing::Values(
-        ScheduleCase{"OneTile", "sim", {1, 1, 1, 4, 4, 1, 1, 1, 1, 0, 0}, {4, 4, 1, 1, 1, 1}, false},
-        ScheduleCase{"OneThread", "sim", {1, 2, 2, 6, 6, 3, 3, 1, 1, 1, 1}, {3, 6, 1, 2, 1, 1}, true},
-        ScheduleCase{"ChannelThreads", "sim", {1, 2, 4, 6, 6, 3, 3, 1, 1, 1, 1}, {3, 6, 1, 1, 2, 1},
+        ScheduleCase{
+            "OneTile", "sim", {1, 1, 1, 4, 4, 1, 1, 1, 1, 0, 0}, {4, 4, 1, 1, 1, 1}, false},
+        ScheduleCase{
+            "OneThread", "sim", {1, 2, 2, 6, 6, 3, 3, 1, 1, 1, 1}, {3, 6, 1, 2, 1, 1}, true},
+        ScheduleCase{
+            "ChannelThreads", "sim", {1, 2, 4, 6, 6, 3, 3, 1, 1, 1, 1}, {3, 6, 1, 1, 2, 1}, false},
+        ScheduleCase{
+            "RowThreads", "sim", {1, 2, 2, 8, 5, 3, 3, 1, 1, 1, 1}, {2, 5, 1, 2, 1, 2}, false},
+        ScheduleCase{
+            "OneSlice", "sim", {1, 1, 4, 6, 6, 3, 3, 1, 1, 1, 1}, {3, 3, 1, 1, 2, 1}, false},
+        ScheduleCase{
+            "Strided", "sim", {1, 3, 2, 9, 11, 3, 3, 2, 2, 1, 1}, {5, 3, 1, 2, 1, 1}, true},
+        ScheduleCase{"PointwiseStrided",
+                     "sim",
+                     {1, 2, 4, 8, 8, 1, 1, 2, 2, 0, 0},
+                     {2, 4, 1, 2, 2, 1},
                      false},
-        ScheduleCase{"RowThreads", "sim", {1, 2, 2, 8, 5, 3, 3, 1, 1, 1, 1}, {2, 5, 1, 2, 1, 2},
-                     false},
-        ScheduleCase{"OneSlice", "sim", {1, 1, 4, 6, 6, 3, 3, 1, 1, 1, 1}, {3, 3, 1, 1, 2, 1}, false},
-        ScheduleCase{"Strided", "sim", {1, 3, 2, 9, 11, 3, 3, 2, 2, 1, 1}, {5, 3, 1, 2, 1, 1}, true},
-        ScheduleCase{"PointwiseStrided", "sim", {1, 2, 4, 8, 8, 1, 1, 2, 2, 0, 0}, {2, 4, 1, 2, 2, 1},
-                     false},
-        ScheduleCase{"Batched", "sim", {2, 2, 4, 4, 4, 3, 3, 1, 1, 1, 1}, {4, 4, 1, 2, 2, 1}, false},
-        ScheduleCase{"BatchedRows", "sim", {2, 2, 3, 4, 4, 3, 3, 1, 1, 1, 1}, {2, 4, 1, 3, 1, 2},
-                     false},
-        ScheduleCase{"SlicesOfTwo", "sim", {1, 4, 2, 4, 4, 1, 1, 1, 1, 0, 0}, {4, 4, 2, 2, 1, 1}, false},
-        ScheduleCase{"Design4x8", "pynq_4x8", {1, 3, 4, 6, 6, 3, 3, 1, 1, 1, 1}, {3, 6, 1, 2, 2, 1},
-                     false}),
+        ScheduleCase{
+            "Batched", "sim", {2, 2, 4, 4, 4, 3, 3, 1, 1, 1, 1}, {4, 4, 1, 2, 2, 1}, false},
+        ScheduleCase{
+            "BatchedRows", "sim", {2, 2, 3, 4, 4, 3, 3, 1, 1, 1, 1}, {2, 4, 1, 3, 1, 2}, false},
+        ScheduleCase{
+            "SlicesOfTwo", "sim", {1, 4, 2, 4, 4, 1, 1, 1, 1, 0, 0}, {4, 4, 2, 2, 1, 1}, false},
+        ScheduleCase{
+            "Design4x8", "pynq_4x8", {1, 3, 4, 6, 6, 3, 3, 1, 1, 1, 1}, {3, 6, 1, 2, 2, 1}, false}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(PackedConv2dTest, DropsOfAnyTokenAreFound) {
@@ -160,19 +169,24 @@ TEST(PackedConv2dTest, RefusesWithReasons) {
   for (const Case& c :
        {Case{conv, {5, 56, 1, 2, 2, 1}, "tile_h: 5 does not divide 56"},
         Case{conv, {8, 56, 1, 4, 2, 1}, "tile_co: 1 outer iterations for 2 virtual threads"},
-        Case{conv, {4, 56, 1, 1, 2, 2},
+        Case{conv,
+             {4, 56, 1, 1, 2, 2},
              "oc_nthread and h_nthread are both 2: a micro-op kernel depends on one thread axis"},
         Case{conv, {56, 56, 1, 2, 1, 1}, "needs 3364 entries of INP, expected at most 2048"},
         Case{conv, {28, 28, 1, 2, 2, 1}, "needs 3140 entries of ACC, expected at most 2048"},
-        Case{conv, {2, 2, 2, 2, 2, 1},
+        Case{conv,
+             {2, 2, 2, 2, 2, 1},
              "a padded load of 2 channel blocks: expected one, rows and columns only"},
-        Case{plain, {2, 7, 2, 2, 2, 1},
+        Case{plain,
+             {2, 7, 2, 2, 2, 1},
              "loading the data: a copy of 3 dimensions that do not join: a transfer has rows and "
              "elements"},
         Case{{1, 1, 1, 8, 8, 3, 3, 1, 1, 1, 1},
              {2, 2, 1, 1, 1, 1},
              "kernel 1: micro-ops 0 and 2 both update ACC 0, expected 2 places between"},
-        Case{{1, 1, 1, 8, 8, 3, 3, 1, 1, 16, 1}, {2, 2, 1, 1, 1, 1}, "padding: 16, expected 0 to 15"},
+        Case{{1, 1, 1, 8, 8, 3, 3, 1, 1, 16, 1},
+             {2, 2, 1, 1, 1, 1},
+             "padding: 16, expected 0 to 15"},
         Case{{1, 1, 1, 8, 8, 9, 3, 1, 1, 0, 1},
              {2, 2, 1, 1, 1, 1},
              "the kernel is larger than the padded data"},
@@ -199,10 +213,10 @@ TEST(PackedAluTest, AddsBlockByBlock) {
   std::vector<std::int32_t> scale(2 * 16);
   for (auto& value : scale) value = static_cast<std::int32_t>(random.Below(7)) - 3;
   Dram dram;
-  const std::int64_t addresses[] = {
-      dram.Allocate("a", std::as_bytes(std::span(a)), false), dram.Allocate("out", count, true),
-      dram.Allocate("b", std::as_bytes(std::span(b)), false),
-      dram.Allocate("scale", std::as_bytes(std::span(scale)), false)};
+  const std::int64_t addresses[] = {dram.Allocate("a", std::as_bytes(std::span(a)), false),
+                                    dram.Allocate("out", count, true),
+                                    dram.Allocate("b", std::as_bytes(std::span(b)), false),
+                                    dram.Allocate("scale", std::as_bytes(std::span(scale)), false)};
   const auto instructions = Place(design, *stream, dram, addresses);
   ASSERT_TRUE(instructions.ok()) << instructions.status().message();
   RunOptions options;
@@ -225,21 +239,24 @@ TEST(PackedAluTest, AddsBlockByBlock) {
 }
 
 PackedConv2dTiles TilesOf(const Json& config) {
-  return {config["tile_h"][1],  config["tile_w"][1],   config["tile_ci"][1],
+  return {config["tile_h"][1],  config["tile_w"][1],  config["tile_ci"][1],
           config["tile_co"][1], config["oc_nthread"], config["h_nthread"]};
 }
 
 Json CountersOf(const Statistics& s) {
-  return {{"inp_load_nbytes", s.inp_load_nbytes},   {"wgt_load_nbytes", s.wgt_load_nbytes},
-          {"acc_load_nbytes", s.acc_load_nbytes},   {"uop_load_nbytes", s.uop_load_nbytes},
-          {"out_store_nbytes", s.out_store_nbytes}, {"gemm_counter", s.gemm_counter},
+  return {{"inp_load_nbytes", s.inp_load_nbytes},
+          {"wgt_load_nbytes", s.wgt_load_nbytes},
+          {"acc_load_nbytes", s.acc_load_nbytes},
+          {"uop_load_nbytes", s.uop_load_nbytes},
+          {"out_store_nbytes", s.out_store_nbytes},
+          {"gemm_counter", s.gemm_counter},
           {"alu_counter", s.alu_counter}};
 }
 
 /// Kinds that do not occur in a layer are left out of its row.
 Json CountsOf(const InstructionCounts& n, const Json& row) {
-  Json counts = {{"total", n.Total()}, {"inp", n.inp},   {"wgt", n.wgt}, {"acc", n.acc},
-                 {"uop", n.uop},       {"gemm", n.gemm}, {"alu", n.alu}, {"out", n.out},
+  Json counts = {{"total", n.Total()}, {"inp", n.inp},      {"wgt", n.wgt}, {"acc", n.acc},
+                 {"uop", n.uop},       {"gemm", n.gemm},    {"alu", n.alu}, {"out", n.out},
                  {"nop", n.idle},      {"finish", n.finish}};
   for (const char* name : {"inp", "wgt", "gemm"}) {
     if (!row.contains(name) && counts[name] == 0) counts.erase(name);
@@ -333,17 +350,15 @@ TEST(PackedConv2dTest, CycleModelReproducesTheCalibration) {
     const Design design = PresetDesign(wide ? "pynq_4x8" : "pynq");
     ASSERT_EQ(design.Name(), point["design"].get<std::string>());
     const Json& w = point["workload"];
-    const PackedConv2d conv = {w["batch_blocks"], w["ci_blocks"],  w["co_blocks"],
-                               w["height"],       w["width"],      w["kernel"][0],
-                               w["kernel"][1],    w["strides"][0], w["strides"][1],
-                               w["padding"][0],   w["padding"][1]};
+    const PackedConv2d conv = {w["batch_blocks"], w["ci_blocks"],  w["co_blocks"], w["height"],
+                               w["width"],        w["kernel"][0],  w["kernel"][1], w["strides"][0],
+                               w["strides"][1],   w["padding"][0], w["padding"][1]};
     const auto stream = BuildPackedConv2d(design, conv, TilesOf(point["config"]), epilogue);
     ASSERT_TRUE(stream.ok()) << point.dump() << stream.status().message();
     const RunResult run = RunStream(design, stream->instructions, nullptr);
     ASSERT_TRUE(run.status().ok()) << run.status().message();
     EXPECT_EQ(run.summary.statistics.gemm_counter, point["gemm_counter"].get<std::int64_t>());
-    const Timing timing =
-        Simulate(design, stream->instructions, run.pipeline, CycleModel::Pynq());
+    const Timing timing = Simulate(design, stream->instructions, run.pipeline, CycleModel::Pynq());
     const double expected = point["model_cycles"];
     EXPECT_NEAR(timing.cycles, expected, expected * 1e-3) << w.dump();
     worst = std::max(worst, std::abs(std::round(timing.cycles) / expected - 1));
@@ -354,10 +369,11 @@ TEST(PackedConv2dTest, CycleModelReproducesTheCalibration) {
   }
   EXPECT_EQ(points_1x16, 10);
   EXPECT_EQ(points_4x8, 32);
-  std::printf("farthest from the reference model: %.4f %%; from the board: rms %.2f %% (1x16), "
-              "%.2f %% (4x8)\n",
-              100 * worst, 100 * std::sqrt(squares_1x16 / points_1x16),
-              100 * std::sqrt(squares_4x8 / points_4x8));
+  std::printf(
+      "farthest from the reference model: %.4f %%; from the board: rms %.2f %% (1x16), "
+      "%.2f %% (4x8)\n",
+      100 * worst, 100 * std::sqrt(squares_1x16 / points_1x16),
+      100 * std::sqrt(squares_4x8 / points_4x8));
 }
 
 }  // namespace

@@ -148,8 +148,7 @@ TEST(SimulatorTest, EveryAluOperation) {
         ASSERT_TRUE(run.status().ok()) << run.status().message();
         EXPECT_EQ(run.summary.statistics.alu_counter, 2);
         for (int lane = 0; lane < kLanes; ++lane) {
-          const std::int32_t expected =
-              Exact(op, a[lane], immediate ? alu.immediate : b[lane]);
+          const std::int32_t expected = Exact(op, a[lane], immediate ? alu.immediate : b[lane]);
           EXPECT_EQ(lab.Result()[lane], static_cast<std::int8_t>(expected >> shift))
               << AluOpName(op) << (immediate ? " immediate, lane " : ", lane ") << lane;
         }
@@ -287,16 +286,16 @@ struct PingPong {
     gemm.loop = {0, 1, 1, 1};
     Gemm reset = gemm;
     reset.reset = true;
-    lab.Add(Copy(Memory::kWgt, 0, wgt, 1));                                        // 0
-    lab.Add(Copy(Memory::kInp, 0, inp, 1), kPushNext);                             // 1
-    lab.Add(Copy(Memory::kUop, 0, uops, 1)).Add(reset);                            // 2, 3
-    lab.Add(gemm, {true, false, true, true});                                      // 4
-    lab.Add(Copy(Memory::kOut, 0, out, 1), {true, false, true, false});            // 5
-    lab.Add(Copy(Memory::kInp, 0, inp + 1, 1), {false, true, false, true});        // 6
-    lab.Add(reset, kPopNext);                                                      // 7
-    lab.Add(gemm, {true, false, false, true});                                     // 8
-    lab.Add(Copy(Memory::kOut, 0, out + 1, 1), {true, false, true, false});        // 9
-    lab.Add(Idle(Engine::kCompute), kPopNext).Add(Finish());                       // 10, 11
+    lab.Add(Copy(Memory::kWgt, 0, wgt, 1));                                  // 0
+    lab.Add(Copy(Memory::kInp, 0, inp, 1), kPushNext);                       // 1
+    lab.Add(Copy(Memory::kUop, 0, uops, 1)).Add(reset);                      // 2, 3
+    lab.Add(gemm, {true, false, true, true});                                // 4
+    lab.Add(Copy(Memory::kOut, 0, out, 1), {true, false, true, false});      // 5
+    lab.Add(Copy(Memory::kInp, 0, inp + 1, 1), {false, true, false, true});  // 6
+    lab.Add(reset, kPopNext);                                                // 7
+    lab.Add(gemm, {true, false, false, true});                               // 8
+    lab.Add(Copy(Memory::kOut, 0, out + 1, 1), {true, false, true, false});  // 9
+    lab.Add(Idle(Engine::kCompute), kPopNext).Add(Finish());                 // 10, 11
   }
   Tokens& tokens(int i) { return lab.instructions_[static_cast<std::size_t>(i)].tokens; }
   Transfer& transfer(int i) {
@@ -351,8 +350,7 @@ INSTANTIATE_TEST_SUITE_P(
                     p.tokens(1).pop_next = true;
                     p.tokens(6).pop_next = false;
                   },
-                  FaultKind::kDeadlock, 1,
-                  "load waits at instruction 1 (load.inp sram=0"},
+                  FaultKind::kDeadlock, 1, "load waits at instruction 1 (load.inp sram=0"},
         FaultCase{"Underflow", [](PingPong& p) { p.tokens(6).push_next = false; },
                   FaultKind::kTokenUnderflow, 8,
                   "waits for token 2 of load>compute, but the stream pushes only 1"},
@@ -363,7 +361,8 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"NoSuchNeighbourOfStore", [](PingPong& p) { p.tokens(5).pop_next = true; },
                   FaultKind::kBadToken, 5, "the store engine has no next neighbour"},
         FaultCase{"InputBeyondItsMemory", [](PingPong& p) { p.transfer(1).sram_base = 2048; },
-                  FaultKind::kBufferOverrun, 1, "reaches element 2048 of INP, expected at most 2047"},
+                  FaultKind::kBufferOverrun, 1,
+                  "reaches element 2048 of INP, expected at most 2047"},
         FaultCase{"MicroOpBeyondItsMemory", [](PingPong& p) { p.gemm(4).loop.uop_end = 8193; },
                   FaultKind::kBufferOverrun, 4, "reaches micro-op 8192, expected at most 8191"},
         FaultCase{"IndexBeyondItsMemory",
@@ -398,9 +397,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"FinishWaits", [](PingPong& p) { p.tokens(11).pop_next = true; },
                   FaultKind::kBadFinish, 11, "must not wait for a token"},
         FaultCase{"FinishTooEarly",
-                  [](PingPong& p) {
-                    p.tokens(9).push_prev = p.tokens(10).pop_next = false;
-                  },
+                  [](PingPong& p) { p.tokens(9).push_prev = p.tokens(10).pop_next = false; },
                   FaultKind::kBadFinish, 11, "does not wait for instruction 9 (store.out"},
         FaultCase{"NoFinish", [](PingPong& p) { p.lab.instructions_.pop_back(); },
                   FaultKind::kBadFinish, 10, "has no finish at its end"},

@@ -142,13 +142,11 @@ TEST(CopyPatternTest, MergesDimensions) {
     std::vector<CopyDimension> dimensions;
     std::uint32_t rows, elements, stride;  // no rows: refused
   };
-  for (const Case& c : {Case{{{4, 9}, {1, 3}, {9, 1}}, 1, 36, 36},
-                        Case{{{4, 20}, {2, 5}, {5, 1}}, 4, 10, 20},
-                        Case{{{3, 20}, {4, 5}, {2, 1}}, 12, 2, 5},
-                        Case{{{3, 20}, {4, 5}, {1, 1}}, 12, 1, 5},
-                        Case{{{1, 20}, {1, 5}, {1, 1}}, 1, 1, 1},
-                        Case{{{3, 40}, {4, 5}, {2, 1}}, 0, 0, 0},
-                        Case{{{2, 65536}, {4, 1}}, 0, 0, 0}}) {
+  for (const Case& c :
+       {Case{{{4, 9}, {1, 3}, {9, 1}}, 1, 36, 36}, Case{{{4, 20}, {2, 5}, {5, 1}}, 4, 10, 20},
+        Case{{{3, 20}, {4, 5}, {2, 1}}, 12, 2, 5}, Case{{{3, 20}, {4, 5}, {1, 1}}, 12, 1, 5},
+        Case{{{1, 20}, {1, 5}, {1, 1}}, 1, 1, 1}, Case{{{3, 40}, {4, 5}, {2, 1}}, 0, 0, 0},
+        Case{{{2, 65536}, {4, 1}}, 0, 0, 0}}) {
     const auto transfer = CopyPattern(c.dimensions);
     ASSERT_EQ(transfer.ok(), c.rows > 0);
     if (!transfer.ok()) continue;

@@ -32,7 +32,8 @@ inline std::string SharedData(const std::string& file) {
 inline std::vector<std::int8_t> RandomValues(Random& random, std::int64_t count, int bits = 8) {
   std::vector<std::int8_t> values(static_cast<std::size_t>(count));
   for (auto& value : values) {
-    value = static_cast<std::int8_t>(static_cast<int>(random.Below(1u << bits)) - (1 << (bits - 1)));
+    value =
+        static_cast<std::int8_t>(static_cast<int>(random.Below(1u << bits)) - (1 << (bits - 1)));
   }
   return values;
 }
