@@ -99,7 +99,7 @@ std::vector<std::int8_t> Expected(const ConvCase& test) {
 }
 
 ConvRun RunCase(const ConvCase& test, const Stream& stream, const RunOptions& options,
-                void (*tamper)(std::vector<Instruction>&, int), int argument) {
+                const Tamper& tamper) {
   Dram dram;
   std::vector<std::int64_t> addresses = {dram.Allocate("data", Raw(test.data), false),
                                          dram.Allocate("kernel", Raw(test.kernel), false)};
@@ -115,7 +115,7 @@ ConvRun RunCase(const ConvCase& test, const Stream& stream, const RunOptions& op
   }
   auto instructions = Place(test.design, stream, dram, addresses);
   TW_CHECK(instructions.ok(), instructions.status().message());
-  if (tamper != nullptr) tamper(*instructions, argument);
+  if (tamper) tamper(*instructions);
   ConvRun run;
   run.result = RunStream(test.design, *instructions, &dram, options);
   const auto output = dram.Bytes(addresses[2], bytes);

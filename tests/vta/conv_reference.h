@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,13 +27,16 @@ ConvCase RandomCase(const Design& design, const PackedConv2d& conv,
 /// The result by plain loops that share nothing with the code under test but AluResult's meaning.
 std::vector<std::int8_t> Expected(const ConvCase& test);
 
+/// Changes instructions that already have their addresses.
+using Tamper = std::function<void(std::vector<Instruction>&)>;
+
 struct ConvRun {
   RunResult result;
   std::vector<std::int8_t> output;
 };
 /// Places the tensors of `test` and runs `stream`, with bound instructions changed by `tamper`.
 ConvRun RunCase(const ConvCase& test, const Stream& stream, const RunOptions& options = {},
-                void (*tamper)(std::vector<Instruction>&, int) = nullptr, int argument = 0);
+                const Tamper& tamper = nullptr);
 
 /// bias, rounding constant, shift, clip: what requantization compiles to.
 std::vector<EpilogueStep> Requantize(bool bias, bool relu, int shift);

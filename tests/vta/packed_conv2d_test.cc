@@ -103,7 +103,7 @@ TEST(PackedConv2dTest, DropsOfAnyTokenAreFound) {
   };
   const int count = static_cast<int>(stream->instructions.size());
   for (int which = 0; which < 4 * count; ++which) {
-    const ConvRun run = RunCase(test, *stream, {}, flip, which);
+    const ConvRun run = RunCase(test, *stream, {}, [&](auto& all) { flip(all, which); });
     const Instruction& instruction = stream->instructions[static_cast<std::size_t>(which / 4)];
     EXPECT_TRUE(run.result.fault) << which % 4 << " of " << Describe(which / 4, instruction);
   }
@@ -150,7 +150,7 @@ TEST(PackedConv2dTest, WrongStridesAndPaddingAreFound) {
     for (const Change& change : changes) {
       // A single row has no stride.
       if (transfer->y_size == 1 && change.name == std::string("stride")) continue;
-      const ConvRun run = RunCase(test, *stream, {}, change.tamper, i);
+      const ConvRun run = RunCase(test, *stream, {}, [&](auto& all) { change.tamper(all, i); });
       EXPECT_TRUE(run.result.fault || run.output != expected)
           << change.name << " of " << Describe(i, instruction);
     }
