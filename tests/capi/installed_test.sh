@@ -42,12 +42,12 @@ if "$work/query_c" "$work/records.db" 'conv2d(' 2>"$work/out"; then fail "half a
 expect "invalid argument" "$work/out"
 
 # With find_package: the examples, and a compiler outside of this project.
-for project in examples tests/consumer; do
+for project in docs/examples tests/consumer; do
   cmake -S "$source/$project" -B "$work/$project" -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_BUILD_TYPE=Debug >"$work/log" 2>&1 || fail "$(cat "$work/log")"
   cmake --build "$work/$project" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
 done
-"$work/examples/query_c" "$work/records.db" "$key" >"$work/out"
+"$work/docs/examples/query_c" "$work/records.db" "$key" >"$work/out"
 expect "hit: fastest verified trial" "$work/out"
 "$work/tests/consumer/tiny_compiler" "$work/records.db" "$source/tests/consumer/operators.txt" \
   "$work/code" >"$work/out"

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/vta/cycle_model.h"
+#include "src/vta/pipeline.h"
+
+namespace tilewright::vta {
+
+/// How an engine spends a launch, in cycles; the four add up to the time of the launch after
+/// CycleModel::launch_cycles.
+struct EngineTime {
+  double busy = 0;     ///< executes
+  double starved = 0;  ///< waits for data: a token of the previous engine
+  double stalled = 0;  ///< waits for space: a token of the next engine
+  double idle = 0;     ///< has done all its instructions
+};
+
+/// When one instruction was executed, in cycles from the start of the launch.
+struct TimelineEvent {
+  std::int32_t instruction = 0;
+  Engine engine = Engine::kCompute;
+  double waited_from = 0;  ///< its engine was free
+  double start = 0;
+  double end = 0;
+};
+
+struct Timing {
+  double cycles = 0;  ///< of the whole launch
+  std::array<EngineTime, kEngineCount> engines;
+  std::vector<TimelineEvent> timeline;  ///< in order of Pipeline::order; empty unless asked for
+};
+
+/// Event simulation: an instruction starts when its engine is free and its tokens are there, and
+/// pushes its own tokens when it ends.
+Timing Simulate(const Design& design, std::span<const Instruction> instructions,
+                const Pipeline& pipeline, const CycleModel& model, bool with_timeline = false);
+
+/// The timeline in the trace format of Chrome (chrome://tracing, Perfetto): one row for each
+/// engine, one microsecond of the trace for each cycle, waits included.
+std::string ChromeTrace(std::span<const Instruction> instructions, const Timing& timing);
+
+}  // namespace tilewright::vta

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/vta/isa.h"
+
+namespace tilewright::vta {
+
+/// One loop around a micro-op, and what its indices grow by with each iteration.
+struct NestLoop {
+  std::int64_t extent = 1;
+  std::uint32_t dst = 0, src = 0, wgt = 0;
+};
+
+/// A loop nest as an instruction executes it: two loops, and the rest unrolled into micro-ops.
+struct UopNest {
+  std::uint32_t iter_out = 1, iter_in = 1;
+  Factor dst, src, wgt;
+  std::vector<Uop> uops;
+};
+
+/// Micro-ops that FoldNest makes of these loops.
+std::int64_t UopCount(std::span<const NestLoop> loops);
+
+/// Loops outermost first, around a micro-op with indices `base`: loops of extent 1 vanish, the two
+/// outermost of the rest become the instruction's.
+/// Requires that UopCount is at most 2^20.
+UopNest FoldNest(std::span<const NestLoop> loops, const Uop& base);
+
+}  // namespace tilewright::vta
