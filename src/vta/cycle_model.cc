@@ -31,9 +31,11 @@ constexpr Field kFields[] = {
     {"alu_two_operand_cycles", &CycleModel::alu_two_operand_cycles, false},
     {"gemm_loop_cycles", &CycleModel::gemm_loop_cycles, false},
     {"idle_instruction_cycles", &CycleModel::idle_instruction_cycles, false},
+    {"bus_bytes_per_cycle", &CycleModel::bus_bytes_per_cycle, false},
 };
 
-double TransferDuration(const CycleModel& model, const Design& design, const Transfer& transfer) {
+CycleModel::Cost TransferCost(const CycleModel& model, const Design& design,
+                              const Transfer& transfer) {
   const bool weights = transfer.memory == Memory::kWgt;
   const double rate = weights                           ? model.weight_bytes_per_cycle
                       : transfer.memory == Memory::kOut ? model.store_bytes_per_cycle
@@ -41,11 +43,13 @@ double TransferDuration(const CycleModel& model, const Design& design, const Tra
   const auto rows = static_cast<double>(transfer.y_size);
   const int padded_sides = (transfer.x_pad_0 != 0 ? 1 : 0) + (transfer.x_pad_1 != 0 ? 1 : 0);
   const std::int64_t padding = transfer.SramElements() - transfer.DramElements();
-  return model.dma_cycles + rows * (weights ? model.weight_row_cycles : model.row_cycles) +
-         static_cast<double>(transfer.DramElements() * design.ElementBytes(transfer.memory)) /
-             rate +
-         padded_sides * rows * model.side_padding_cycles +
-         static_cast<double>(padding) * model.padding_element_cycles;
+  const std::int64_t bytes = transfer.DramElements() * design.ElementBytes(transfer.memory);
+  return {.before_data = model.dma_cycles +
+                         rows * (weights ? model.weight_row_cycles : model.row_cycles) +
+                         padded_sides * rows * model.side_padding_cycles +
+                         static_cast<double>(padding) * model.padding_element_cycles,
+          .data = static_cast<double>(bytes) / rate,
+          .bytes_per_cycle = rate};
 }
 
 }  // namespace
@@ -127,22 +131,20 @@ std::string CycleModel::ToJson() const {
   return json.dump(2) + "\n";
 }
 
-double CycleModel::Duration(const Design& design, const Instruction& instruction) const {
+CycleModel::Cost CycleModel::CostOf(const Design& design, const Instruction& instruction) const {
   if (const auto* transfer = std::get_if<Transfer>(&instruction.operation)) {
-    return transfer->x_size == 0 ? idle_instruction_cycles
-                                 : TransferDuration(*this, design, *transfer);
+    if (transfer->x_size > 0) return TransferCost(*this, design, *transfer);
+  } else if (const auto* gemm = std::get_if<Gemm>(&instruction.operation)) {
+    const double iterations =
+        static_cast<double>(gemm->loop.iter_out) * static_cast<double>(gemm->loop.iter_in);
+    return {.before_data = compute_cycles + static_cast<double>(gemm->loop.Count()) +
+                           gemm_loop_cycles * iterations};
+  } else if (const auto* alu = std::get_if<Alu>(&instruction.operation)) {
+    return {.before_data = compute_cycles + static_cast<double>(alu->loop.Count()) *
+                                                (alu->use_immediate ? alu_immediate_cycles
+                                                                    : alu_two_operand_cycles)};
   }
-  if (const auto* gemm = std::get_if<Gemm>(&instruction.operation)) {
-    return compute_cycles + static_cast<double>(gemm->loop.Count()) +
-           gemm_loop_cycles * static_cast<double>(gemm->loop.iter_out) *
-               static_cast<double>(gemm->loop.iter_in);
-  }
-  if (const auto* alu = std::get_if<Alu>(&instruction.operation)) {
-    return compute_cycles +
-           static_cast<double>(alu->loop.Count()) *
-               (alu->use_immediate ? alu_immediate_cycles : alu_two_operand_cycles);
-  }
-  return idle_instruction_cycles;
+  return {.before_data = idle_instruction_cycles};
 }
 
 }  // namespace tilewright::vta

@@ -28,6 +28,9 @@ struct CycleModel {
   double gemm_loop_cycles = 0;         ///< every iteration of a GEMM's two outer loops
   double idle_instruction_cycles = 0;  ///< an instruction that only passes tokens, and FINISH
 
+  /// What the memory bus carries for all engines together; 0: each has it for itself.
+  double bus_bytes_per_cycle = 0;
+
   /// Fitted to a PYNQ board at 100 MHz (42 measured convolutions).
   static CycleModel Pynq();
   /// What the hardware description of the core suggests; never measured.
@@ -37,8 +40,14 @@ struct CycleModel {
   static Result<CycleModel> Parse(std::string_view text, std::string_view file);
   std::string ToJson() const;
 
-  /// Cycles during which `instruction` keeps its engine busy.
-  double Duration(const Design& design, const Instruction& instruction) const;
+  /// What an instruction takes of its engine, and of the bus.
+  struct Cost {
+    double before_data = 0;      ///< cycles without use of the bus
+    double data = 0;             ///< cycles that follow, in which data moves...
+    double bytes_per_cycle = 0;  ///< ... at this rate, if the bus has room
+    double cycles() const { return before_data + data; }
+  };
+  Cost CostOf(const Design& design, const Instruction& instruction) const;
 
   friend bool operator==(const CycleModel&, const CycleModel&) = default;
 };

@@ -32,11 +32,12 @@ struct TimelineEvent {
 struct Timing {
   double cycles = 0;  ///< of the whole launch
   std::array<EngineTime, kEngineCount> engines;
-  std::vector<TimelineEvent> timeline;  ///< in order of Pipeline::order; empty unless asked for
+  std::vector<TimelineEvent> timeline;  ///< in no certain order; empty unless asked for
 };
 
 /// Event simulation: an instruction starts when its engine is free and its tokens are there, and
-/// pushes its own tokens when it ends.
+/// pushes its own tokens when it ends. With CycleModel::bus_bytes_per_cycle, transfers that
+/// together want more than that slow each other down.
 Timing Simulate(const Design& design, std::span<const Instruction> instructions,
                 const Pipeline& pipeline, const CycleModel& model, bool with_timeline = false);
 

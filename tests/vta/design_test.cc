@@ -98,6 +98,18 @@ TEST(CycleModelTest, PresetFilesAreTheBuiltInModels) {
   }
 }
 
+TEST(CycleModelTest, SharedBusDiffersInTheBusAlone) {
+  const std::string path = TILEWRIGHT_SOURCE_DIR "/configs/vta/cycles_pynq_shared_bus.json";
+  const auto text = ReadFile(path);
+  ASSERT_TRUE(text.ok());
+  auto read = CycleModel::Parse(*text, path);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->bus_bytes_per_cycle, 8);
+  read->bus_bytes_per_cycle = 0;
+  read->name = "pynq";
+  EXPECT_EQ(*read, CycleModel::Pynq());
+}
+
 TEST(CycleModelTest, RefusesBadNumbers) {
   const std::string good = CycleModel::Rtl().ToJson();
   struct Case {
@@ -121,7 +133,9 @@ TEST(CycleModelTest, RefusesBadNumbers) {
 
 TEST(CycleModelTest, Durations) {
   const Design design = PresetDesign("pynq");
-  const CycleModel model = CycleModel::Pynq();
+  const auto cycles = [&](const Instruction& instruction) {
+    return CycleModel::Pynq().CostOf(design, instruction).cycles();
+  };
   Transfer load;
   load.memory = Memory::kInp;
   load.y_size = 10;
@@ -130,29 +144,29 @@ TEST(CycleModelTest, Durations) {
   load.y_pad_0 = 1;
   load.x_pad_0 = load.x_pad_1 = 1;
   // 11 rows of 58 elements, 10 of 56 from DRAM: 78 are padding, and 20 row ends
-  EXPECT_DOUBLE_EQ(model.Duration(design, Make(load)), 570 + 60 + 560 * 16 / 8.0 + 1600 + 78);
+  EXPECT_DOUBLE_EQ(cycles(Make(load)), 570 + 60 + 560 * 16 / 8.0 + 1600 + 78);
   load = Transfer();
   load.memory = Memory::kWgt;
   load.y_size = 2;
   load.x_size = 9;
-  EXPECT_DOUBLE_EQ(model.Duration(design, Make(load)), 570 + 32 + 18 * 256 / 4.4);
+  EXPECT_DOUBLE_EQ(cycles(Make(load)), 570 + 32 + 18 * 256 / 4.4);
   load.x_size = 0;
-  EXPECT_DOUBLE_EQ(model.Duration(design, Make(load)), 10);
+  EXPECT_DOUBLE_EQ(cycles(Make(load)), 10);
   Transfer store;
   store.is_store = true;
   store.memory = Memory::kOut;
   store.y_size = 2;
   store.x_size = 9;
-  EXPECT_DOUBLE_EQ(model.Duration(design, Make(store)), 570 + 12 + 18 * 16 / 7.4);
+  EXPECT_DOUBLE_EQ(cycles(Make(store)), 570 + 12 + 18 * 16 / 7.4);
   Gemm gemm;
   gemm.loop = {3, 5, 4, 6};
-  EXPECT_DOUBLE_EQ(model.Duration(design, Make(gemm)), 48 + 48 + 3.3 * 24);
+  EXPECT_DOUBLE_EQ(cycles(Make(gemm)), 48 + 48 + 3.3 * 24);
   Alu alu;
   alu.loop = {3, 5, 4, 6};
-  EXPECT_DOUBLE_EQ(model.Duration(design, Make(alu)), 48 + 48 * 2);
+  EXPECT_DOUBLE_EQ(cycles(Make(alu)), 48 + 48 * 2);
   alu.use_immediate = true;
-  EXPECT_DOUBLE_EQ(model.Duration(design, Make(alu)), 48 + 48 * 1.02);
-  EXPECT_DOUBLE_EQ(model.Duration(design, Make(Finish())), 10);
+  EXPECT_DOUBLE_EQ(cycles(Make(alu)), 48 + 48 * 1.02);
+  EXPECT_DOUBLE_EQ(cycles(Make(Finish())), 10);
 }
 
 }  // namespace

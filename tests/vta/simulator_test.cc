@@ -519,6 +519,27 @@ TEST(SimulatorTest, StatisticsAndTiming) {
   EXPECT_THAT(trace, HasSubstr(R"("args":{"name":"store"})"));
 }
 
+TEST(SimulatorTest, TransfersShareTheBus) {
+  PingPong test;
+  const Design design = Design::Default();
+  const RunResult run = test.lab.RunAll();
+  ASSERT_TRUE(run.status().ok());
+  CycleModel model = CycleModel::Rtl();
+  const double alone = Simulate(design, test.lab.instructions_, run.pipeline, model).cycles;
+  model.bus_bytes_per_cycle = 1000;  // room for all
+  EXPECT_NEAR(Simulate(design, test.lab.instructions_, run.pipeline, model).cycles, alone, 1e-9);
+  // The micro-op's half cycle of data falls into the weights' 32: for one cycle both go at half
+  // their speed. The second activation's two cycles run beside the first store's three, and both
+  // together want 13.33 bytes of 8.
+  model.bus_bytes_per_cycle = 8;
+  const Timing timing = Simulate(design, test.lab.instructions_, run.pipeline, model, true);
+  EXPECT_EQ(timing.timeline.size(), 12u);
+  EXPECT_NEAR(timing.engines[0].busy, 64 + 0.5 + 34 + 32 + 2 * 13.33 / 8, 1e-9);
+  EXPECT_NEAR(timing.engines[1].busy, 32 + 1 + 4 * 13 + 3 + 3, 1e-9);
+  // While the activation's 16 bytes go, so do 10.66 of the store's 16.
+  EXPECT_NEAR(timing.engines[2].busy, 64 + 2 * 13.33 / 8 + 5.34 / 5.33 + 16 / 5.33, 1e-9);
+}
+
 TEST(SimulatorTest, TimingAloneNeedsNoMemory) {
   PingPong test;
   const RunResult full = test.lab.RunAll();
