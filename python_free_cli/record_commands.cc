@@ -6,6 +6,7 @@
 #include <map>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/exchange_commands.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "records/store.h"
@@ -54,18 +55,34 @@ class QueryCommand final : public Command {
   const char* examples() const override {
     return "  tilewright query resnet18.onnx --records records.db\n"
            "  tilewright query resnet18.onnx#3 --records records.db --json\n"
+           "  tilewright query \"('dense_small_batch.gpu', ('TENSOR', (1, 512), 'float16'), "
+           "('TENSOR', (1000, 512), 'float16'), None, 'float16')\" --rule autotvm "
+           "--target 'opencl -device=adreno' --records records.db\n"
            "Exit code 1 if a task has no record at all.\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("task", task_, "Workload key, AutoTVM tuple, FILE#N, or FILE for all its tasks")
         ->required();
-    app.add_option("--records", records_, "Record store")->required();
+    app.add_option("--records", records_, "Record store (default: the user's)");
+    app.add_option("--rule", rule_, "How records are chosen: own, or autotvm for imported ones")
+        ->check(CLI::IsMember({"own", "autotvm"}))
+        ->capture_default_str();
+    app.add_option("--package", package_, "With --rule autotvm: only this TopHub package");
     target_.Declare(app);
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
+    if (rule_ == "autotvm") {
+      return AutotvmQuery{task_, records_, target_.target, package_, json_}.Run();
+    }
+    if (!package_.empty()) return InvalidArgument("--package: needs --rule autotvm");
     auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
+    if (records_.empty()) {
+      auto standard = DefaultStorePath(false);
+      TW_RETURN_IF_ERROR(standard);
+      records_ = *std::move(standard);
+    }
     auto store = records::Store::Open(records_, records::Store::Mode::kReadOnly);
     TW_RETURN_IF_ERROR(store);
     std::vector<search::TuneTask> tasks;
@@ -114,7 +131,7 @@ class QueryCommand final : public Command {
     if (whole || answer.kind != records::AnswerKind::kHit) fmt::print("  {}\n", answer.explanation);
   }
 
-  std::string task_, records_;
+  std::string task_, records_, rule_ = "own", package_;
   TargetArguments target_;
   bool json_ = false;
 };
@@ -122,11 +139,16 @@ class QueryCommand final : public Command {
 class RecordsCommand final : public Command {
  public:
   const char* name() const override { return "records"; }
-  const char* summary() const override { return "Look into a record store: stats, list, check"; }
+  const char* summary() const override {
+    return "Look into a record store, and exchange records: stats, list, check, import, export";
+  }
   const char* examples() const override {
-    return "  tilewright records stats records.db\n"
-           "  tilewright records list records.db --outcome wrong_result\n"
-           "  tilewright records check records.db\n";
+    static const std::string text = std::string("  tilewright records stats records.db\n"
+                                                "  tilewright records list records.db --outcome "
+                                                "wrong_result\n"
+                                                "  tilewright records check records.db\n") +
+                                    ExchangeCommands::Examples();
+    return text.c_str();
   }
   void Declare(CLI::App& app) override {
     app.require_subcommand(1);
@@ -142,8 +164,10 @@ class RecordsCommand final : public Command {
       }
       sub->callback([this, verb] { verb_ = verb; });
     }
+    exchange_.Declare(app);
   }
   Result<int> Run() override {
+    if (exchange_.chosen()) return exchange_.Run();
     auto store = records::Store::Open(store_, records::Store::Mode::kReadOnly);
     TW_RETURN_IF_ERROR(store);
     if (verb_ == "check") {
@@ -236,6 +260,7 @@ class RecordsCommand final : public Command {
   std::string store_, verb_, outcome_;
   records::TrialFilter filter_;
   bool json_ = false;
+  ExchangeCommands exchange_;
 };
 
 }  // namespace
