@@ -57,7 +57,7 @@ Json FileJson(const records::ImportedFile& file) {
           {"other_targets", file.other_targets},
           {"refused_count", file.refused_count},
           {"refused", std::move(refused)},
-          {"index", std::move(agreement)},
+          {"index_agreement", std::move(agreement)},
           {"flags", std::move(flags)}};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -14,7 +15,6 @@
 #include "records/row.h"
 #include "records/sqlite.h"
 #include "src/base/json.h"
-#include "src/base/strings.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::records {
@@ -22,12 +22,18 @@ namespace {
 
 using Write = std::function<Status(std::string_view)>;
 
-/// A number as Python's JSON writes it.
+/// A number as Python's JSON writes it: the shortest digits that read back, in positional notation
+/// from 1e-4 to 1e16, and always with a point or an exponent, so that it stays a float there.
 std::string JsonNumber(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  std::string text = ShortestDouble(value);
-  // An integer in this place would come back as another type there.
+  const double size = std::abs(value);
+  const bool positional = value == 0 || (size >= 1e-4 && size < 1e16);
+  const auto format = positional ? std::chars_format::fixed : std::chars_format::scientific;
+  char buffer[64];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value, format);
+  TW_CHECK(error == std::errc());
+  std::string text(buffer, end);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }

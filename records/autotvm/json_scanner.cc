@@ -88,9 +88,12 @@ bool JsonScanner::Expect(char c) {
 
 bool JsonScanner::More(bool& first, char close) {
   if (!ok() || Accept(close)) return false;
+  if (Peek() == 0) {
+    Fail(close == ']' ? "']'; the line is cut off" : "'}'; the line is cut off");
+    return false;
+  }
   if (!first) Expect(',');
   first = false;
-  if (Peek() == 0) Fail(close == ']' ? "']'; the line is cut off" : "'}'; the line is cut off");
   return ok();
 }
 

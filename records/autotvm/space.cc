@@ -52,19 +52,18 @@ class Locator {
   }
 
   /// False if a written first factor does not multiply to its axis.
+  /// Names count here, as they do where a config is applied.
   bool ProductsFit() const {
-    for (std::size_t i = 0; i < std::min(space_.knobs.size(), line_.entities.size()); ++i) {
-      const LogEntity* entity = EntityOf(i);
-      if (entity == nullptr || entity->kind != KnobKind::kSplit) continue;
-      const auto factors = line_.Ints(*entity);
+    for (const LogEntity& entity : line_.entities) {
+      const AutotvmKnob* knob = space_.Find(entity.name);
+      if (knob == nullptr || knob->extent() == 0 || entity.kind != KnobKind::kSplit) continue;
+      const auto factors = line_.Ints(entity);
       if (factors[0] < 0) continue;
-      __int128 product = 1;
+      std::int64_t product = 1;
       for (std::int64_t factor : factors) {
-        product *= factor;
-        if (product > std::numeric_limits<std::int64_t>::max() || product < 0) return false;
+        if (factor < 0 || __builtin_mul_overflow(product, factor, &product)) return false;
       }
-      const std::int64_t extent = space_.knobs[i].extent();
-      if (extent > 0 && product != extent) return false;
+      if (product != knob->extent()) return false;
     }
     return true;
   }
@@ -76,11 +75,28 @@ class Locator {
       for (const LogEntity& entity : line_.entities) {
         if (std::ranges::count(filter.knobs, entity.name) == 0) continue;
         if (entity.count <= filter.factor) return false;
-        product *= line_.Ints(entity)[filter.factor];
+        const std::int64_t factor = line_.Ints(entity)[filter.factor];
+        if (factor < 1 || __builtin_mul_overflow(product, factor, &product)) return false;
       }
       if (product < filter.low || product > filter.high) return false;
     }
     return true;
+  }
+
+  /// True if the line has one of the two swapped names where the space has the other.
+  bool SwappedAt(std::size_t i) const {
+    const auto is_one = [](std::string_view name) {
+      return name == "tile_ry" || name == "tile_rx";
+    };
+    const std::string_view written = line_.entities[i].name;
+    return space_.order == AutotvmSpace::Order::kByPosition && is_one(written) &&
+           is_one(space_.knobs[i].name()) && written != space_.knobs[i].name();
+  }
+  bool Swapped() const {
+    for (std::size_t i = 0; i < std::min(space_.knobs.size(), line_.entities.size()); ++i) {
+      if (SwappedAt(i)) return true;
+    }
+    return false;
   }
 
   const std::string& note() const { return note_; }
@@ -89,7 +105,7 @@ class Locator {
   /// The line's value for knob i of the space.
   const LogEntity* EntityOf(std::size_t i) const {
     const bool same_place = line_.entities[i].name == space_.knobs[i].name();
-    if (same_place || space_.order == AutotvmSpace::Order::kByPosition) return &line_.entities[i];
+    if (same_place || SwappedAt(i)) return &line_.entities[i];
     const auto found = std::ranges::find(line_.entities, space_.knobs[i].name(), &LogEntity::name);
     return found == line_.entities.end() ? nullptr : &*found;
   }
@@ -154,8 +170,7 @@ AutotvmCheck AutotvmTaskSpaces::Check(const LogLine& line) {
                                                 : AutotvmAgreement::kEdited;
   check.products_fit = current.ProductsFit();
   check.filtered = !current.PassesFilters();
-  check.renamed = space->order == AutotvmSpace::Order::kByPosition &&
-                  line.entities.size() == space->knobs.size() && !current.InOrder();
+  check.renamed = current.Swapped();
   if (check.agreement == AutotvmAgreement::kExact) return check;
   for (const AutotvmEdition edition : {AutotvmEdition::kOldUnroll, AutotvmEdition::kVerbose}) {
     const AutotvmSpace* other = Space(edition);
