@@ -87,6 +87,12 @@ bool IsTarget(const Target& target, const Target& asked) {
   });
 }
 
+void CountFlags(std::int64_t flags, ImportedFile& summary) {
+  for (std::size_t bit = 0; bit < summary.flags.size(); ++bit) {
+    summary.flags[bit] += flags >> bit & 1;
+  }
+}
+
 class Importer {
  public:
   Importer(const Database& db, const ImportOptions& options) : db_(db), options_(options) {}
@@ -103,7 +109,8 @@ class Importer {
   Result<std::int64_t> NumberOf(Statement& find, Statement& insert, std::string_view text,
                                 std::string_view second, std::string_view third);
   /// Flags of a result that another workload's record has too; may move kImportedCopy to that one.
-  Result<std::int64_t> ShareFlags(std::int64_t task, double cost, AutotvmAgreement agreement);
+  Result<std::int64_t> ShareFlags(std::int64_t id, std::int64_t task, AutotvmAgreement agreement,
+                                  ImportedFile& summary);
   Status Commit();
   void Refuse(ImportedFile& summary, std::string reason) const;
 
@@ -115,6 +122,7 @@ class Importer {
   Statement find_target_, add_target_, find_task_, add_task_, add_source_, drop_source_;
   std::unordered_map<std::string, std::unique_ptr<KnownInput>, TextHash, std::equal_to<>> known_;
   std::int64_t source_ = 0;
+  std::int64_t last_before_file_ = 0;  // records up to this number came from other files
   std::int64_t uncommitted_ = 0;
   // Of the current line; kept to reuse their memory.
   LogLine line_;
@@ -245,8 +253,8 @@ Result<KnownInput*> Importer::InputOf() {
   return known_.emplace(std::string(key), std::move(owned)).first->second.get();
 }
 
-Result<std::int64_t> Importer::ShareFlags(std::int64_t task, double cost,
-                                          AutotvmAgreement agreement) {
+Result<std::int64_t> Importer::ShareFlags(std::int64_t id, std::int64_t task,
+                                          AutotvmAgreement agreement, ImportedFile& summary) {
   const auto sound = [](std::int64_t a) {
     return a == static_cast<std::int64_t>(AutotvmAgreement::kExact) ||
            a == static_cast<std::int64_t>(AutotvmAgreement::kExactLegacy);
@@ -262,13 +270,12 @@ Result<std::int64_t> Importer::ShareFlags(std::int64_t task, double cost,
     auto row = find_time_.Step();
     TW_RETURN_IF_ERROR(row);
     if (!*row) break;
-    if (find_time_.Bytes(4) != costs) continue;
+    if (find_time_.Int(0) == id || find_time_.Bytes(4) != costs) continue;
     sharers.push_back({find_time_.Int(0), find_time_.Int(1), find_time_.Int(2), find_time_.Int(3)});
   }
   find_time_.Reset();
-  const bool shared = std::isfinite(cost) && std::ranges::any_of(sharers, [task](const Sharer& s) {
-                        return s.task != task;
-                      });
+  const bool shared =
+      std::ranges::any_of(sharers, [task](const Sharer& s) { return s.task != task; });
   if (!shared) return std::int64_t{0};
   // One of them was measured: the first whose index is that of its values, else the first.
   bool is_copy = true;
@@ -282,6 +289,7 @@ Result<std::int64_t> Importer::ShareFlags(std::int64_t task, double cost,
     if (flags == other.flags) continue;
     set_flags_.Bind(1, other.id).Bind(2, flags);
     TW_RETURN_IF_ERROR(set_flags_.Run());
+    if (other.id > last_before_file_) CountFlags(flags & ~other.flags, summary);
   }
   std::int64_t flags = kImportedSharedResult;
   if (is_copy) flags |= kImportedCopy;
@@ -324,8 +332,9 @@ Status Importer::ImportRecord(KnownInput& input, ImportedFile& summary) {
   }
   ++summary.imported;
   const auto id = static_cast<std::int64_t>(sqlite3_last_insert_rowid(db_.get()));
-  if (line_.error == 0) {
-    auto shared = ShareFlags(input.task, cost, check.agreement);
+  if (summary.imported == 1) last_before_file_ = id - 1;
+  if (line_.error == 0 && std::isfinite(cost)) {
+    auto shared = ShareFlags(id, input.task, check.agreement, summary);
     TW_RETURN_IF_ERROR(shared);
     if (*shared != 0) {
       flags |= *shared;
@@ -334,8 +343,7 @@ Status Importer::ImportRecord(KnownInput& input, ImportedFile& summary) {
     }
   }
   ++summary.agreement[static_cast<std::size_t>(check.agreement)];
-  for (std::size_t bit = 0; bit < summary.flags.size(); ++bit)
-    summary.flags[bit] += flags >> bit & 1;
+  CountFlags(flags, summary);
   return {};
 }
 

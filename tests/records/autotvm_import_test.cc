@@ -391,6 +391,7 @@ TEST_F(AutotvmImportTest, CopiesOfThePackagesAreThoseOfTheReference) {
                   return Status();
                 }).ok());
     EXPECT_EQ(copies.size(), file.package == "cuda" ? 0U : 12U) << name;
+    EXPECT_EQ(file.flags[2], static_cast<std::int64_t>(copies.size())) << "as the summary says";
     if (file.package != "vta") continue;
     EXPECT_THAT(copies, testing::ElementsAre(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14));
   }
