@@ -6,6 +6,7 @@
 #include <map>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/exchange_commands.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/store_verbs.h"
 #include "python_free_cli/task_argument.h"
@@ -27,6 +28,9 @@ class QueryCommand final : public Command {
     return "  tilewright query resnet18.onnx --records records.db\n"
            "  tilewright query resnet18.onnx#3 --records records.db --json\n"
            "  tilewright query resnet18.onnx --package llvm-znver5.twpkg --accept default\n"
+           "  tilewright query \"('dense_small_batch.gpu', ('TENSOR', (1, 512), 'float16'), "
+           "('TENSOR', (1000, 512), 'float16'), None, 'float16')\" --rule autotvm "
+           "--target 'opencl -device=adreno' --records records.db\n"
            "Asks the stores, then the packages, then all of them for near hits. Exit code 1 on a "
            "miss.\n";
   }
@@ -34,10 +38,19 @@ class QueryCommand final : public Command {
     app.add_option("task", task_, "Workload key, AutoTVM tuple, FILE#N, or FILE for all its tasks")
         ->required();
     sources_.Declare(app, "near");
+    app.add_option("--rule", rule_, "How records are chosen: own, or autotvm for imported ones")
+        ->check(CLI::IsMember({"own", "autotvm"}))
+        ->capture_default_str();
+    app.add_option("--tophub", tophub_, "With --rule autotvm: only this TopHub package");
     target_.Declare(app);
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
+    if (rule_ == "autotvm") {
+      const std::string store = sources_.stores.empty() ? "" : sources_.stores.front();
+      return AutotvmQuery{task_, store, target_.target, tophub_, json_}.Run();
+    }
+    if (!tophub_.empty()) return InvalidArgument("--tophub: needs --rule autotvm");
     auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
     auto catalog = sources_.Open();
@@ -71,6 +84,7 @@ class QueryCommand final : public Command {
  private:
   std::string task_;
   RecordSources sources_;
+  std::string rule_ = "own", tophub_;
   TargetArguments target_;
   bool json_ = false;
 };
@@ -79,20 +93,26 @@ class RecordsCommand final : public Command {
  public:
   const char* name() const override { return "records"; }
   const char* summary() const override {
-    return "Look after record stores: list, stats, best, merge, split, prune, check, export-csv";
+    return "Look after record stores and exchange records: list, stats, best, merge, split, prune, "
+           "check, export-csv, import, export";
   }
   const char* examples() const override {
-    return "  tilewright records stats records.db\n"
-           "  tilewright records list records.db --outcome wrong_result\n"
-           "  tilewright records best records.db --top 3\n"
-           "  tilewright records merge all.db laptop.db server.db\n"
-           "  tilewright records prune records.db --best 16 --dry-run\n"
-           "  tilewright records vacuum records.db --into /mnt/share/records.db\n"
-           "  tilewright records check records.db\n";
+    static const std::string text =
+        std::string(
+            "  tilewright records stats records.db\n"
+            "  tilewright records list records.db --outcome wrong_result\n"
+            "  tilewright records best records.db --top 3\n"
+            "  tilewright records merge all.db laptop.db server.db\n"
+            "  tilewright records prune records.db --best 16 --dry-run\n"
+            "  tilewright records vacuum records.db --into /mnt/share/records.db\n"
+            "  tilewright records check records.db\n") +
+        ExchangeCommands::Examples();
+    return text.c_str();
   }
   void Declare(CLI::App& app) override {
     app.require_subcommand(1);
     care_.Declare(app);
+    exchange_.Declare(app);
     CLI::App* sub = app.add_subcommand("list", "Every trial, oldest first");
     sub->add_option("store", store_, "Record store")->required();
     sub->add_flag("--json", json_, "Print JSON");
@@ -103,6 +123,7 @@ class RecordsCommand final : public Command {
   }
   Result<int> Run() override {
     if (care_.chosen()) return care_.Run();
+    if (exchange_.chosen()) return exchange_.Run();
     auto store = records::Store::Open(store_, records::Store::Mode::kReadOnly);
     TW_RETURN_IF_ERROR(store);
     if (!outcome_.empty()) {
@@ -147,6 +168,7 @@ class RecordsCommand final : public Command {
   std::string store_, outcome_;
   records::TrialFilter filter_;
   bool json_ = false;
+  ExchangeCommands exchange_;
 };
 
 }  // namespace

@@ -51,6 +51,28 @@ CREATE TABLE log (
   kind TEXT NOT NULL, payload TEXT NOT NULL);
 CREATE INDEX log_by_task ON log (job, task, seq);
 )sql",
+    // Records of other programs (AutoTVM logs, TopHub packages). They stand apart from the trials:
+    // nothing here was verified, so no query of trials may see it.
+    R"sql(
+CREATE TABLE imported_source (
+  id INTEGER PRIMARY KEY, file TEXT NOT NULL, package TEXT NOT NULL, imported REAL NOT NULL);
+CREATE TABLE imported_target (
+  id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE, canonical TEXT NOT NULL);
+CREATE TABLE imported_task (
+  id INTEGER PRIMARY KEY, tuple TEXT NOT NULL UNIQUE, name TEXT NOT NULL, workload TEXT NOT NULL);
+CREATE INDEX imported_task_by_name ON imported_task (name);
+CREATE TABLE imported (
+  id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE,
+  task INTEGER NOT NULL REFERENCES imported_task(id),
+  target INTEGER NOT NULL REFERENCES imported_target(id),
+  source INTEGER NOT NULL REFERENCES imported_source(id), line INTEGER NOT NULL,
+  config_index INTEGER NOT NULL, entities TEXT NOT NULL, code_hash TEXT NOT NULL,
+  costs BLOB NOT NULL, cost REAL NOT NULL, error INTEGER NOT NULL,
+  all_cost REAL NOT NULL, finished REAL NOT NULL, tvm_version TEXT NOT NULL,
+  agreement INTEGER NOT NULL, flags INTEGER NOT NULL);
+CREATE INDEX imported_by_cost ON imported (task, target, cost, id) WHERE error = 0;
+CREATE INDEX imported_by_time ON imported (finished);
+)sql",
 };
 
 /// Runs the entries that lead from one version to another, and marks the file.

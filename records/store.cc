@@ -204,6 +204,7 @@ Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
 const std::string& Store::path() const { return impl_->path; }
+const Database& Store::DatabaseOf(const Store& store) { return store.impl_->db; }
 
 Result<Store> Store::Open(const std::string& path, Mode mode) {
   const bool write = mode == Mode::kReadWrite;
@@ -217,7 +218,12 @@ Result<Store> Store::Open(const std::string& path, Mode mode) {
     if (!wal.ok()) return wal.WithContext(path);
     TW_RETURN_IF_ERROR(MigrateSchema(*db, path));
   } else {
-    TW_RETURN_IF_ERROR(CheckSchema(*db, path));
+    if (const Status current = CheckSchema(*db, path); !current.ok()) {
+      if (current.code() != StatusCode::kUnsupported) return current;
+      // An older store: bring it up to date where it may be written, then read it as asked.
+      if (!Open(path, Mode::kReadWrite).ok()) return current;
+      return Open(path, mode);
+    }
     // 64 MiB hold what the queries of a thousand tasks touch; the default of 2 MiB reads most pages
     // again each time.
     TW_RETURN_IF_ERROR(db->Execute("PRAGMA cache_size = -65536"));

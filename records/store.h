@@ -13,6 +13,8 @@
 
 namespace tilewright::records {
 
+class Database;
+
 /// A tuning job as stored: what was asked for, so that the same command goes on with it.
 struct Job {
   std::int64_t id = 0;
@@ -119,6 +121,8 @@ class Store {
   const std::string& path() const;
 
   struct Impl;  ///< records/ only
+  /// The open database, for the parts of records/ that keep tables of their own.
+  static const Database& DatabaseOf(const Store& store);
 
  private:
   explicit Store(std::unique_ptr<Impl> impl);

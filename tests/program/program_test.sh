@@ -93,6 +93,27 @@ has '--allow-unsigned' err
 expect 0 package remove "$(basename "$package" .twpkg)"
 expect 1 query m.onnx#1
 
+cat >tuning.log <<'END'
+# made up
+{"input": ["cuda -model=card", "dense_small_batch.gpu", [["TENSOR", [1, 512], "float32"], ["TENSOR", [1000, 512], "float32"], null, "float32"], {}], "config": {"index": 6, "code_hash": null, "entity": [["tile_k", "sp", [-1, 64]]]}, "result": [[5e-05], 0, 1.5, 1600000000.5], "version": 0.2, "tvm_version": "0.11.dev0"}
+{"input": ["cuda -model=card", "dense_small_batch.gpu", [["TENSOR", [1,
+END
+expect 1 records import tuning.log --records i.db --dry-run --json
+[ ! -e i.db ] || fail "a dry run made a store"
+has '"imported":1' out
+expect 1 records import tuning.log --records i.db
+has 'tuning.log:3: refused: ' err
+dense="('dense_small_batch.gpu', ('TENSOR', (1, 512), 'float32'), ('TENSOR', (1000, 512), 'float32'), None, 'float32')"
+expect 0 query "$dense" --rule autotvm --target 'cuda -model=other' --records i.db --json
+has '"kind":"hit"' out
+has '"verified":false' out
+has '"tile_k":[8,64]' out
+expect 1 query "$dense" --rule autotvm --target llvm --records i.db
+expect 0 records export --best --records i.db -o best.log
+[ "$(cat best.log)" = "$(sed -n 2p tuning.log)" ] || fail "the exported line is not the imported one"
+expect 2 records import missing.log --records i.db
+expect 2 records export --format other --records i.db
+
 expect 0 compile m.onnx --records r.db -o m.so
 has 'untuned: ' err
 [ -f m.h ] || fail "no header beside the library"

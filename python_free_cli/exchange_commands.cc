@@ -1,0 +1,338 @@
+// `records import`, `records export` and `query --rule autotvm`: the exchange with AutoTVM.
+
+#include "python_free_cli/exchange_commands.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "python_free_cli/command.h"
+#include "python_free_cli/task_argument.h"
+#include "python_free_cli/tune_display.h"
+#include "records/autotvm/export.h"
+#include "records/autotvm/import.h"
+#include "records/autotvm/match.h"
+#include "records/imported.h"
+#include "src/base/file.h"
+#include "src/base/json.h"
+
+namespace tilewright::cli {
+namespace {
+
+constexpr std::size_t kShownRefusals = 20;
+
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json FileJson(const records::ImportedFile& file) {
+  Json refused = Json::array();
+  for (const records::RefusedLine& line : file.refused) {
+    refused.push_back({{"line", line.line}, {"reason", line.reason}});
+  }
+  Json agreement = Json::object();
+  for (std::size_t i = 0; i < file.agreement.size(); ++i) {
+    const auto kind = static_cast<records::AutotvmAgreement>(i);
+    agreement[std::string(records::AutotvmAgreementName(kind))] = file.agreement[i];
+  }
+  Json flags = Json::object();
+  for (std::size_t bit = 0; bit < file.flags.size(); ++bit) {
+    for (std::string_view name : records::ImportedFlagNames(std::int64_t{1} << bit)) {
+      flags[std::string(name)] = file.flags[bit];
+    }
+  }
+  return {{"file", file.file},
+          {"package", file.package},
+          {"lines", file.lines},
+          {"comments", file.comments},
+          {"blank", file.blank},
+          {"records", file.records},
+          {"imported", file.imported},
+          {"duplicates", file.duplicates},
+          {"other_targets", file.other_targets},
+          {"refused_count", file.refused_count},
+          {"refused", std::move(refused)},
+          {"index_agreement", std::move(agreement)},
+          {"flags", std::move(flags)}};
+}
+
+void PrintFile(const records::ImportedFile& file, bool dry_run) {
+  fmt::print("{}: {} lines, {} records: {} {}imported, {} duplicates", file.file, file.lines,
+             file.records, file.imported, dry_run ? "would be " : "", file.duplicates);
+  if (file.other_targets > 0) fmt::print(", {} of other targets", file.other_targets);
+  fmt::print(", {} refused\n", file.refused_count);
+  const auto edited = file.agreement[static_cast<std::size_t>(records::AutotvmAgreement::kEdited)];
+  const auto outside =
+      file.agreement[static_cast<std::size_t>(records::AutotvmAgreement::kOutside)];
+  const auto unknown =
+      file.agreement[static_cast<std::size_t>(records::AutotvmAgreement::kUnknown)];
+  if (edited > 0) fmt::print("  {:>6} edited by hand: the values count, not the index\n", edited);
+  if (outside > 0) fmt::print("  {:>6} outside the template's space\n", outside);
+  if (unknown > 0) fmt::print("  {:>6} of templates whose space is not known\n", unknown);
+  for (std::size_t bit = 0; bit < file.flags.size(); ++bit) {
+    if (file.flags[bit] == 0) continue;
+    for (std::string_view name : records::ImportedFlagNames(std::int64_t{1} << bit)) {
+      fmt::print("  {:>6} {}\n", file.flags[bit], name);
+    }
+  }
+}
+
+void PrintRefusals(const records::ImportedFile& file) {
+  for (std::size_t i = 0; i < std::min(kShownRefusals, file.refused.size()); ++i) {
+    fmt::print(stderr, "{}:{}: refused: {}\n", file.file, file.refused[i].line,
+               file.refused[i].reason);
+  }
+  if (file.refused_count > static_cast<std::int64_t>(kShownRefusals)) {
+    fmt::print(stderr, "{}: {} more lines refused; --json lists them\n", file.file,
+               file.refused_count - static_cast<std::int64_t>(kShownRefusals));
+  }
+}
+
+Json RecordJson(const records::ImportedRecord& record) {
+  Json flags = Json::array();
+  for (std::string_view flag : records::ImportedFlagNames(record.flags)) {
+    flags.push_back(std::string(flag));
+  }
+  return {{"file", record.file},
+          {"line", record.line},
+          {"package", record.package},
+          {"target", record.target},
+          {"task", record.task},
+          {"tuple", record.tuple},
+          {"index", record.index},
+          {"entity", *ParseJson(record.entities)},
+          {"index_agreement", std::string(records::AutotvmAgreementName(record.agreement))},
+          {"flags", std::move(flags)},
+          {"costs_seconds", record.costs},
+          {"measured_unix_seconds", record.finished},
+          {"tvm_version", record.tvm_version},
+          {"verified", false}};
+}
+
+Result<Json> AnswerJson(const std::string& workload, const std::string& target,
+                        const records::AutotvmAnswer& answer) {
+  Json out = {{"workload", workload}, {"target", target}, {"rule", "autotvm"}};
+  out["kind"] = answer.record.has_value() ? "hit" : "miss";
+  if (answer.record.has_value()) {
+    auto config = records::ConfigOfImported(*answer.record);
+    TW_RETURN_IF_ERROR(config);
+    out["cost_seconds"] = answer.record->cost;
+    out["config"] = *ParseJson(config->ToString());
+    out["record"] = RecordJson(*answer.record);
+    out["matched_by"] = answer.matched_by;
+    out["verified"] = false;
+  } else {
+    out["nearest"] = answer.nearest;
+  }
+  out["why"] = answer.explanation;
+  out["differs"] = answer.differs;
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> DefaultStorePath(bool make_folder) {
+  std::string folder;
+  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data == '/') {
+    folder = data;
+  } else if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+    folder = std::string(home) + "/.local/share";
+  } else {
+    return InvalidArgument("no record store: name one with --records, or set XDG_DATA_HOME");
+  }
+  folder += "/tilewright";
+  for (std::size_t at = 1; make_folder && at != std::string::npos;) {
+    at = folder.find('/', at + 1);
+    const std::string part = folder.substr(0, at);
+    if (::mkdir(part.c_str(), 0777) != 0 && errno != EEXIST) {
+      return Unavailable(part + ": cannot be made: " + std::strerror(errno));
+    }
+  }
+  return folder + "/records.db";
+}
+
+void ExchangeCommands::Declare(CLI::App& records) {
+  CLI::App* import = records.add_subcommand("import", "Read AutoTVM logs and TopHub packages");
+  import->add_option("files", files_, "Logs, format 0.2 or 0.1")->required();
+  import->add_option("--records", store_, "Record store (default: the user's)");
+  import->add_option("--target", target_,
+                     "Only records of this target, such as 'cuda -model=v100'");
+  import->add_flag("--dry-run", dry_run_, "Say what would be imported, write nothing");
+  import->add_flag("--json", json_, "Print JSON");
+  import->callback([this] { verb_ = "import";
+});
+CLI::App* out = records.add_subcommand("export", "Write AutoTVM logs");
+out->add_option("--format", format_, "Only autotvm: its log format 0.2")->capture_default_str();
+out->add_option("--records", store_, "Record store (default: the user's)");
+out->add_flag("--best", best_, "Only the best of each workload, as AutoTVM's pick-best");
+out->add_option("-o,--output", output_, "File to write (default: standard output)");
+out->add_flag("--json", json_, "Print a JSON summary to standard error");
+out->callback([this] { verb_ = "export"; });
+}  // namespace tilewright::cli
+
+const char* ExchangeCommands::Examples() {
+  return "  tilewright records import cuda_v0.10.log my_tuning.log --records records.db\n"
+         "  tilewright records import tuning.log --target 'cuda -model=v100' --dry-run --json\n"
+         "  tilewright records export --format autotvm --best --records records.db -o best.log\n";
+}
+
+Result<int> ExchangeCommands::Run() { return verb_ == "import" ? Import() : Export(); }
+
+Result<int> ExchangeCommands::Import() {
+  std::string path = store_;
+  std::optional<TemporaryFolder> scratch;
+  if (path.empty()) {
+    auto standard = DefaultStorePath(!dry_run_);
+    TW_RETURN_IF_ERROR(standard);
+    path = *std::move(standard);
+  }
+  if (dry_run_ && !FileExists(path)) {  // a dry run makes no store
+    auto folder = TemporaryFolder::Create("tilewright-dry-run");
+    TW_RETURN_IF_ERROR(folder);
+    scratch.emplace(*std::move(folder));
+    path = scratch->path() + "/records.db";
+  }
+  auto store = records::Store::Open(path, records::Store::Mode::kReadWrite);
+  TW_RETURN_IF_ERROR(store);
+  records::ImportOptions options;
+  options.target = target_;
+  options.dry_run = dry_run_;
+  options.progress = [](const records::ImportedFile& file) {
+    fmt::print(stderr, "{}: {} lines read\n", file.file, file.lines);
+  };
+  auto files = records::ImportAutotvm(*store, files_, options);
+  TW_RETURN_IF_ERROR(files);
+  Json list = Json::array();
+  std::int64_t records = 0, refused = 0;
+  for (const records::ImportedFile& file : *files) {
+    records += file.records;
+    refused += file.refused_count;
+    list.push_back(FileJson(file));
+    if (!json_) PrintFile(file, dry_run_);
+    PrintRefusals(file);
+  }
+  if (json_) fmt::print("{}\n", Dump({{"files", std::move(list)}}));
+  if (refused == 0) return kExitDone;
+  return records == 0 ? kExitBadInput : kExitFailed;
+}
+
+Result<int> ExchangeCommands::Export() {
+  if (format_ != "autotvm") {
+    return InvalidArgument("--format: '" + format_ + "', expected autotvm");
+  }
+  std::string path = store_;
+  if (path.empty()) {
+    auto standard = DefaultStorePath(false);
+    TW_RETURN_IF_ERROR(standard);
+    path = *std::move(standard);
+  }
+  auto store = records::Store::Open(path, records::Store::Mode::kReadOnly);
+  TW_RETURN_IF_ERROR(store);
+  std::FILE* file = stdout;
+  const std::string partial = output_ + ".partial";
+  if (!output_.empty()) {
+    file = std::fopen(partial.c_str(), "we");
+    if (file == nullptr) {
+      return Unavailable(output_ + ": cannot be written: " + std::strerror(errno));
+    }
+  }
+  auto exported = records::ExportAutotvm(*store, {.best = best_}, [&](std::string_view line) {
+    const bool written = std::fwrite(line.data(), 1, line.size(), file) == line.size() &&
+                         std::fputc('\n', file) != EOF;
+    return written ? Status() : Unavailable("export: " + std::string(std::strerror(errno)));
+  });
+  bool flushed = std::fflush(file) == 0;
+  if (!output_.empty()) {
+    flushed = std::fclose(file) == 0 && flushed;
+    if (!exported.ok() || !flushed) {
+      (void)std::remove(partial.c_str());
+    } else if (std::rename(partial.c_str(), output_.c_str()) != 0) {
+      flushed = false;
+    }
+  }
+  TW_RETURN_IF_ERROR(exported);
+  if (!flushed) return Unavailable("export: " + std::string(std::strerror(errno)));
+  if (json_) {
+    Json left = Json::object();
+    for (const auto& [reason, count] : exported->left) left[reason] = count;
+    fmt::print(stderr, "{}\n",
+               Dump({{"imported", exported->imported},
+                     {"trials", exported->trials},
+                     {"left_out", std::move(left)}}));
+    return kExitDone;
+  }
+  fmt::print(stderr, "{} imported records and {} own trials written\n", exported->imported,
+             exported->trials);
+  for (const auto& [reason, count] : exported->left) {
+    fmt::print(stderr, "  {:>6} trials left out: {}\n", count, reason);
+  }
+  return kExitDone;
+}
+
+Result<int> AutotvmQuery::Run() const {
+  auto asked = records::AutotvmTarget::Parse(target);
+  if (!asked.ok()) return asked.status().WithContext("--target");
+  std::string path = store;
+  if (path.empty()) {
+    auto standard = DefaultStorePath(false);
+    TW_RETURN_IF_ERROR(standard);
+    path = *std::move(standard);
+  }
+  auto opened = records::Store::Open(path, records::Store::Mode::kReadOnly);
+  TW_RETURN_IF_ERROR(opened);
+  struct Answered {
+    std::string workload;
+    records::AutotvmAnswer answer;
+  };
+  std::vector<Answered> answers;
+  const bool is_tuple = !task.empty() && (task.front() == '(' || task.front() == '[');
+  if (is_tuple) {
+    auto parsed = records::AutotvmTask::Parse(task);
+    TW_RETURN_IF_ERROR(parsed);
+    auto answer = records::QueryAutotvm(*opened, *parsed, *asked, package);
+    TW_RETURN_IF_ERROR(answer);
+    answers.push_back({parsed->tuple, *std::move(answer)});
+  } else {
+    std::vector<search::TuneTask> tasks;
+    if (auto one = ParseTask(task, asked->target); one.ok()) {
+      tasks.push_back(*std::move(one));
+    } else {
+      auto all = TasksOfFile(task, asked->target);
+      TW_RETURN_IF_ERROR(all);
+      tasks = *std::move(all);
+    }
+    for (const search::TuneTask& one : tasks) {
+      std::optional<records::AutotvmTask> chosen;
+      auto answer = records::QueryAutotvm(*opened, one.task.workload, *asked, package, chosen);
+      if (answer.status().code() == StatusCode::kUnsupported) {
+        answer = records::AutotvmAnswer{{}, {}, answer.status().message(), {}, {}};
+      }
+      TW_RETURN_IF_ERROR(answer);
+      answers.push_back({one.task.workload.Key(), *std::move(answer)});
+    }
+  }
+  Json list = Json::array();
+  int misses = 0;
+  for (const Answered& one : answers) {
+    if (!one.answer.record.has_value()) ++misses;
+    auto out = AnswerJson(one.workload, asked->text, one.answer);
+    TW_RETURN_IF_ERROR(out);
+    if (!json) {
+      const bool hit = one.answer.record.has_value();
+      fmt::print("{:<4} {:>10}  {}\n", hit ? "hit" : "miss",
+                 hit ? ShortSeconds(one.answer.record->cost) : "", one.workload);
+      if (hit) fmt::print("  config    {}\n", Dump((*out)["config"]));
+      fmt::print("  {}\n", one.answer.explanation);
+    }
+    list.push_back(*std::move(out));
+  }
+  if (json) fmt::print("{}\n", Dump({{"answers", std::move(list)}}));
+  return misses > 0 ? kExitFailed : kExitDone;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tilewright::cli {
+
+/// The store a command uses when none is named: $XDG_DATA_HOME/tilewright/records.db, or the same
+/// under ~/.local/share. `make_folder`: create the folder if it is missing.
+/// Errors: kInvalidArgument if neither variable names an absolute folder.
+Result<std::string> DefaultStorePath(bool make_folder);
+
+/// `records import` and `records export`: logs of AutoTVM in and out.
+class ExchangeCommands {
+ public:
+  void Declare(CLI::App& records);
+  /// True if the command line named one of them.
+  bool chosen() const { return !verb_.empty(); }
+  Result<int> Run();
+  static const char* Examples();
+
+ private:
+  Result<int> Import();
+  Result<int> Export();
+
+  std::string verb_, store_, target_, format_ = "autotvm", output_;
+  std::vector<std::string> files_;
+  bool dry_run_ = false, json_ = false, best_ = false;
+};
+
+/// `query --rule autotvm`: a task, an AutoTVM tuple or a model file, asked of the imported records.
+struct AutotvmQuery {
+  std::string task, store, target, package;
+  bool json = false;
+  Result<int> Run() const;
+};
+
+}  // namespace tilewright::cli

@@ -1,0 +1,284 @@
+#include "records/autotvm/export.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "records/autotvm/log_line.h"
+#include "records/autotvm/space.h"
+#include "records/autotvm/task.h"
+#include "records/imported.h"
+#include "records/row.h"
+#include "records/sqlite.h"
+#include "src/base/json.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::records {
+namespace {
+
+using Write = std::function<Status(std::string_view)>;
+
+/// A number as Python's JSON writes it: the shortest digits that read back, in positional notation
+/// from 1e-4 to 1e16, and always with a point or an exponent, so that it stays a float there.
+std::string JsonNumber(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  const double size = std::abs(value);
+  const bool positional = value == 0 || (size >= 1e-4 && size < 1e16);
+  const auto format = positional ? std::chars_format::fixed : std::chars_format::scientific;
+  char buffer[64];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value, format);
+  TW_CHECK(error == std::errc());
+  std::string text(buffer, end);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string JsonString(std::string_view text) {
+  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+/// What a line says.
+struct OutLine {
+  std::string target, task;
+  std::string args;  // JSON
+  std::int64_t index = 0;
+  std::string code_hash, entities;  // entities: JSON, AutoTVM's spelling
+  std::vector<double> costs;
+  std::int64_t error = 0;
+  double all_cost = 0, finished = 0;
+  std::string tvm_version;
+};
+
+std::string LineText(const OutLine& line) {
+  std::string costs;
+  for (double cost : line.costs) costs += (costs.empty() ? "" : ", ") + JsonNumber(cost);
+  return "{\"input\": [" + JsonString(line.target) + ", " + JsonString(line.task) + ", " +
+         line.args + ", {}], \"config\": {\"index\": " + std::to_string(line.index) +
+         ", \"code_hash\": " + (line.code_hash.empty() ? "null" : JsonString(line.code_hash)) +
+         ", \"entity\": " + line.entities + "}, \"result\": [[" + costs + "], " +
+         std::to_string(line.error) + ", " + JsonNumber(line.all_cost) + ", " +
+         JsonNumber(line.finished) +
+         "], \"version\": 0.2, \"tvm_version\": " + JsonString(line.tvm_version) + "}";
+}
+
+// ---- Imported records
+
+/// Model and keys of a stored target.
+struct Matching {
+  std::string model;
+  std::vector<std::string> keys;
+};
+
+Result<std::map<std::int64_t, Matching>> MatchingOfTargets(const Database& db) {
+  auto query = Statement::Prepare(db, "SELECT id, text FROM imported_target");
+  TW_RETURN_IF_ERROR(query);
+  std::map<std::int64_t, Matching> all;
+  while (true) {
+    auto row = query->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) return all;
+    auto target = AutotvmTarget::Parse(query->Text(1));
+    if (!target.ok()) return Corrupt("imported target: " + target.status().message());
+    all[query->Int(0)] = {target->model(), target->keys()};
+  }
+}
+
+/// Numbers of the records that pick-best keeps, ascending.
+Result<std::vector<std::int64_t>> BestImported(const Database& db) {
+  auto targets = MatchingOfTargets(db);
+  TW_RETURN_IF_ERROR(targets);
+  auto query = Statement::Prepare(
+      db,
+      "SELECT imported.id, imported.task, imported.target, imported_source.package, imported.cost"
+      " FROM imported JOIN imported_source ON imported_source.id = imported.source"
+      " WHERE error = 0 AND cost < 1e300 ORDER BY imported.task, imported.id");
+  TW_RETURN_IF_ERROR(query);
+  std::vector<std::int64_t> kept;
+  // Of the current task: the cheapest by package and model or key.
+  std::map<std::pair<std::string, std::string>, std::pair<double, std::int64_t>> best;
+  std::int64_t task = -1;
+  const auto flush = [&] {
+    for (const auto& [key, record] : best) kept.push_back(record.second);
+    best.clear();
+  };
+  while (true) {
+    auto row = query->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) break;
+    if (query->Int(1) != task) flush();
+    task = query->Int(1);
+    const std::pair record(query->Real(4), query->Int(0));
+    const std::string package(query->Text(3));
+    const auto enter = [&](const std::string& key) {
+      const auto [place, is_new] = best.try_emplace({package, key}, record);
+      if (!is_new && record.first < place->second.first) place->second = record;
+    };
+    const Matching& matching = (*targets)[query->Int(2)];
+    if (matching.model != "unknown") enter("model " + matching.model);
+    for (const std::string& key : matching.keys) enter("key " + key);
+  }
+  flush();
+  std::ranges::sort(kept);
+  kept.erase(std::ranges::unique(kept).begin(), kept.end());
+  return kept;
+}
+
+Result<OutLine> LineOf(const ImportedRecord& record) {
+  const std::string what = "imported record " + std::to_string(record.id) + ": ";
+  auto task = AutotvmTask::Parse(record.tuple);
+  if (!task.ok()) return Corrupt(what + task.status().message());
+  LogLine entities;
+  if (const Status read = ParseEntities(record.entities, entities); !read.ok()) {
+    return Corrupt(what + read.message());
+  }
+  OutLine line{record.target,   record.task,       JsonText(AutotvmValue::List(task->args)),
+               record.index,    record.code_hash,  {},
+               record.costs,    record.error,      record.all_cost,
+               record.finished, record.tvm_version};
+  entities.AppendEntities(line.entities, LogLine::Style::kSpaced);
+  if (record.agreement == AutotvmAgreement::kEdited) {
+    auto target = AutotvmTarget::Parse(record.target);
+    if (!target.ok()) return Corrupt(what + target.status().message());
+    entities.index = record.index;
+    AutotvmTaskSpaces spaces(task->name, task->args, target->target);
+    const AutotvmCheck check = spaces.Check(entities);
+    if (check.index >= 0) line.index = check.index;
+  }
+  return line;
+}
+
+Status ExportImported(const Store& store, bool best, const Write& write,
+                      AutotvmExported& exported) {
+  const Database& db = Store::DatabaseOf(store);
+  const auto put = [&](const ImportedRecord& record) -> Status {
+    auto line = LineOf(record);
+    TW_RETURN_IF_ERROR(line);
+    ++exported.imported;
+    return write(LineText(*line));
+  };
+  if (!best) return ForEachImported(store, put);
+  auto kept = BestImported(db);
+  TW_RETURN_IF_ERROR(kept);
+  auto query = Statement::Prepare(db, "SELECT " + std::string(ImportedColumns()) +
+                                          std::string(ImportedTables()) + "WHERE imported.id = ?1");
+  TW_RETURN_IF_ERROR(query);
+  for (std::int64_t id : *kept) {
+    query->Bind(1, id);
+    auto row = query->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (*row) TW_RETURN_IF_ERROR(put(ReadImported(*query)));
+    query->Reset();
+  }
+  return {};
+}
+
+// ---- Our own trials
+
+/// The target with the options TVM's parser knows; it refuses others.
+std::string TvmTarget(const Target& target) {
+  static constexpr std::array<std::string_view, 11> kKnown = {
+      "keys",    "device", "model", "libs",       "tag",       "mcpu",
+      "mtriple", "mattr",  "arch",  "mfloat-abi", "system-lib"};
+  std::string text = target.kind_name();
+  for (const auto& [name, value] : target.options()) {
+    if (std::ranges::count(kKnown, name) > 0) text += " -" + name + "=" + value;
+  }
+  return text;
+}
+
+std::string_view KindText(KnobKind kind) {
+  constexpr std::array<std::string_view, 4> kTexts = {"sp", "re", "an", "ot"};
+  return kTexts[static_cast<std::size_t>(kind)];
+}
+
+/// Errors: kUnsupported with the reason for which AutoTVM cannot take the trial.
+Result<OutLine> LineOf(const Trial& trial) {
+  const Candidate& c = trial.candidate;
+  const TemplateEntry* entry = FindTemplate(c.template_key);
+  if (entry == nullptr) return Unsupported("unknown template");
+  auto tuple = c.task.workload.AutotvmTuple(c.template_key);
+  if (!tuple.ok()) return Unsupported("template " + c.template_key + " is none of AutoTVM's");
+  auto task = AutotvmTask::Parse(*tuple);
+  TW_RETURN_IF_ERROR(task);
+  auto space = entry->define_space(c.task.workload, c.task.target);
+  if (!space.ok()) return Unsupported("its space cannot be made again");
+  std::string compact = "[";
+  for (const Knob& knob : space->knobs()) {
+    const KnobValue* value = c.config.Find(knob.name());
+    if (value == nullptr) return Unsupported("its config lacks knob " + knob.name());
+    compact += compact.size() > 1 ? "," : "";
+    compact += "[\"" + knob.name() + "\",\"" + std::string(KindText(knob.kind())) + "\"," +
+               value->ToString() + "]";
+  }
+  compact += "]";
+  LogLine entities;
+  TW_RETURN_IF_ERROR(ParseEntities(compact, entities));
+  OutLine line{TvmTarget(c.task.target),
+               task->name,
+               JsonText(AutotvmValue::List(task->args)),
+               c.config.index,
+               {},
+               {},
+               {trial.value},
+               0,
+               trial.build_seconds + trial.run_seconds,
+               trial.finished_unix_seconds,
+               "tilewright"};
+  entities.AppendEntities(line.entities, LogLine::Style::kSpaced);
+  AutotvmTaskSpaces spaces(task->name, task->args, c.task.target);
+  // What is written today counts as TVM since 2020-04 does, where that differs.
+  for (const AutotvmEdition edition : {AutotvmEdition::kPackages, AutotvmEdition::kVerbose}) {
+    const std::int64_t index = spaces.IndexOf(entities, edition);
+    if (index >= 0) line.index = index;
+  }
+  return line;
+}
+
+Status ExportTrials(const Store& store, bool best, const Write& write, AutotvmExported& exported) {
+  const Database& db = Store::DatabaseOf(store);
+  // With min(), SQLite takes the other columns from the row that has the minimum.
+  const std::string group = best ? " GROUP BY trial.workload, trial.target, trial.template" : "";
+  auto query = Statement::Prepare(
+      db, "SELECT " + std::string(kTrialColumns) + (best ? ", min(trial.value)" : "") +
+              " FROM trial WHERE outcome = 0 AND verified = 1 AND metric = 'seconds'" + group +
+              " ORDER BY trial.rowid");
+  TW_RETURN_IF_ERROR(query);
+  TextCache texts;
+  while (true) {
+    auto row = query->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) return {};
+    if (!VersionsAreCurrent(query->Text(6), query->Int(7), query->Int(8))) {
+      ++exported.left["made by another version of template or code generator"];
+      continue;
+    }
+    auto record = ReadRow(db, *query, texts);
+    TW_RETURN_IF_ERROR(record);
+    auto line = LineOf(record->trial);
+    if (!line.ok()) {
+      ++exported.left[line.status().message()];
+      continue;
+    }
+    ++exported.trials;
+    TW_RETURN_IF_ERROR(write(LineText(*line)));
+  }
+}
+
+}  // namespace
+
+Result<AutotvmExported> ExportAutotvm(const Store& store, const AutotvmExportOptions& options,
+                                      const Write& write) {
+  AutotvmExported exported;
+  if (options.imported) {
+    TW_RETURN_IF_ERROR(ExportImported(store, options.best, write, exported));
+  }
+  if (options.trials) TW_RETURN_IF_ERROR(ExportTrials(store, options.best, write, exported));
+  return exported;
+}
+
+}  // namespace tilewright::records

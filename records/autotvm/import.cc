@@ -1,0 +1,432 @@
+// Importing logs as fast as they can be read: a line is scanned without building a tree; its target
+// and task, which many lines share, are looked up by their text and interpreted once; the config is
+// found in its space by counting. What is left per line is one insert.
+//
+// A record is known by a 128-bit digest of its target's canonical text, its task, its entities
+// (split factors but the first), and its result. The index takes no part. So a line that is read
+// again is a duplicate, also from another file or in another spelling of its target, and a second
+// measurement of one config is a record of its own.
+
+#include "records/autotvm/import.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "records/autotvm/line_reader.h"
+#include "records/autotvm/log_line.h"
+#include "records/autotvm/task.h"
+#include "records/sqlite.h"
+#include "src/base/clock.h"
+#include "src/base/hash.h"
+
+namespace tilewright::records {
+namespace {
+
+constexpr std::int64_t kCommitEvery = 20000;
+constexpr std::int64_t kReportEvery = 50000;
+// Tasks whose interpretation is kept: about 6 KiB each.
+constexpr std::size_t kMostTasks = 8192;
+// Records with one result that are compared with a new one; more than two have not been seen.
+constexpr int kMostSharers = 8;
+
+struct Digest {
+  std::uint64_t a = 0x243F6A8885A308D3ULL;
+  std::uint64_t b = 0x13198A2E03707344ULL;
+
+  void Add(std::uint64_t word) {
+    a = Mix64(a ^ word);
+    b = Mix64(b + (word ^ 0xA4093822299F31D0ULL)) ^ (a >> 32);
+  }
+  void Add(std::string_view text) {
+    Add(text.size());
+    while (text.size() >= sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, text.data(), sizeof(word));
+      Add(word);
+      text.remove_prefix(sizeof(word));
+    }
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data(), text.size());
+    Add(word);
+  }
+  void Add(double number) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, &number, sizeof(word));
+    Add(word);
+  }
+};
+
+/// A target and task as many lines have them, interpreted.
+struct KnownInput {
+  std::string refused;  // why no line with it is taken; the rest is then unset
+  bool other_target = false;
+  std::int64_t target = 0, task = 0;
+  Digest digest;
+  std::int64_t flags = 0;
+  std::optional<AutotvmTaskSpaces> spaces;
+};
+
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>()(text);
+  }
+};
+
+bool IsTarget(const Target& target, const Target& asked) {
+  if (target.kind_name() != asked.kind_name()) return false;
+  return std::ranges::all_of(asked.options(), [&target](const auto& option) {
+    return target.options().contains(option.first) && target.Option(option.first) == option.second;
+  });
+}
+
+void CountFlags(std::int64_t flags, ImportedFile& summary) {
+  for (std::size_t bit = 0; bit < summary.flags.size(); ++bit) {
+    summary.flags[bit] += flags >> bit & 1;
+  }
+}
+
+class Importer {
+ public:
+  Importer(const Database& db, const ImportOptions& options) : db_(db), options_(options) {}
+
+  Status Start();
+  Status ImportFile(const std::string& path, ImportedFile& summary);
+  Status Finish();
+
+ private:
+  Status ImportLine(std::string_view text, ImportedFile& summary);
+  Status ImportRecord(KnownInput& input, ImportedFile& summary);
+  Result<KnownInput*> InputOf();
+  Result<KnownInput> Interpret();
+  Result<std::int64_t> NumberOf(Statement& find, Statement& insert, std::string_view text,
+                                std::string_view second, std::string_view third);
+  /// Flags of a result that another workload's record has too; may move kImportedCopy to that one.
+  Result<std::int64_t> ShareFlags(std::int64_t id, std::int64_t task, AutotvmAgreement agreement,
+                                  ImportedFile& summary);
+  Status Commit();
+  void Refuse(ImportedFile& summary, std::string reason) const;
+
+  const Database& db_;
+  const ImportOptions& options_;
+  std::optional<Target> only_;
+  std::optional<Transaction> transaction_;
+  Statement insert_, find_time_, set_flags_;
+  Statement find_target_, add_target_, find_task_, add_task_, add_source_, drop_source_;
+  std::unordered_map<std::string, std::unique_ptr<KnownInput>, TextHash, std::equal_to<>> known_;
+  std::int64_t source_ = 0;
+  std::int64_t last_before_file_ = 0;  // records up to this number came from other files
+  std::int64_t uncommitted_ = 0;
+  // Of the current line; kept to reuse their memory.
+  LogLine line_;
+  std::string input_key_, entities_, same_config_;
+};
+
+Status Importer::Start() {
+  if (!options_.target.empty()) {
+    auto target = Target::Parse(options_.target);
+    if (!target.ok()) return target.status().WithContext("--target");
+    only_ = *std::move(target);
+  }
+  struct Text {
+    Statement* statement;
+    std::string_view sql;
+  };
+  const std::array texts = {
+      Text{&insert_,
+           "INSERT OR IGNORE INTO imported (digest, task, target, source, line, config_index,"
+           " entities, code_hash, costs, cost, error, all_cost, finished, tvm_version, agreement,"
+           " flags) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)"},
+      Text{&find_time_,
+           "SELECT id, task, agreement, flags, costs FROM imported WHERE finished = ?1"
+           " AND error = 0 ORDER BY id LIMIT ?2"},
+      Text{&set_flags_, "UPDATE imported SET flags = ?2 WHERE id = ?1"},
+      Text{&find_target_, "SELECT id FROM imported_target WHERE text = ?1"},
+      Text{&add_target_, "INSERT INTO imported_target (text, canonical) VALUES (?1, ?2)"},
+      Text{&find_task_, "SELECT id FROM imported_task WHERE tuple = ?1"},
+      Text{&add_task_, "INSERT INTO imported_task (tuple, name, workload) VALUES (?1, ?2, ?3)"},
+      Text{&add_source_,
+           "INSERT INTO imported_source (file, package, imported) VALUES (?1, ?2, ?3)"},
+      Text{&drop_source_, "DELETE FROM imported_source WHERE id = ?1"},
+  };
+  // The indices of a million records are written in no order; the default of 2 MiB would read their
+  // pages again and again.
+  TW_RETURN_IF_ERROR(db_.Execute("PRAGMA cache_size = -65536"));
+  for (const Text& text : texts) {
+    auto statement = Statement::Prepare(db_, text.sql);
+    TW_RETURN_IF_ERROR(statement);
+    *text.statement = *std::move(statement);
+  }
+  auto transaction = Transaction::Begin(db_);
+  TW_RETURN_IF_ERROR(transaction);
+  transaction_.emplace(*std::move(transaction));
+  return {};
+}
+
+Status Importer::Commit() {
+  uncommitted_ = 0;
+  if (options_.dry_run) return {};
+  TW_RETURN_IF_ERROR(transaction_->Commit());
+  transaction_.reset();
+  auto transaction = Transaction::Begin(db_);
+  TW_RETURN_IF_ERROR(transaction);
+  transaction_.emplace(*std::move(transaction));
+  return {};
+}
+
+Status Importer::Finish() {
+  if (!options_.dry_run) TW_RETURN_IF_ERROR(transaction_->Commit());
+  transaction_.reset();  // a dry run is rolled back
+  return {};
+}
+
+void Importer::Refuse(ImportedFile& summary, std::string reason) const {
+  ++summary.refused_count;
+  if (summary.refused.size() < ImportedFile::kMostRefused) {
+    summary.refused.push_back({summary.lines, std::move(reason)});
+  }
+}
+
+Result<std::int64_t> Importer::NumberOf(Statement& find, Statement& insert, std::string_view text,
+                                        std::string_view second, std::string_view third) {
+  find.Bind(1, text);
+  auto row = find.Step();
+  TW_RETURN_IF_ERROR(row);
+  const std::int64_t number = *row ? find.Int(0) : -1;
+  find.Reset();
+  if (number >= 0) return number;
+  insert.Bind(1, text).Bind(2, second);
+  if (&insert == &add_task_) insert.Bind(3, third);
+  TW_RETURN_IF_ERROR(insert.Run());
+  return static_cast<std::int64_t>(sqlite3_last_insert_rowid(db_.get()));
+}
+
+/// Errors: of the store only; an input that is no good is `refused`.
+Result<KnownInput> Importer::Interpret() {
+  KnownInput known;
+  auto input = ParseAutotvmInput(line_);
+  if (!input.ok()) {
+    known.refused = input.status().message();
+    return known;
+  }
+  const AutotvmTask& task = input->task;
+  known.other_target = only_.has_value() && !IsTarget(input->target.target, *only_);
+  if (known.other_target) return known;
+  auto target =
+      NumberOf(find_target_, add_target_, input->target.text, input->target.canonical, {});
+  TW_RETURN_IF_ERROR(target);
+  auto number = NumberOf(find_task_, add_task_, task.tuple, task.name,
+                         task.workload.has_value() ? task.workload->Key() : std::string());
+  TW_RETURN_IF_ERROR(number);
+  known.target = *target;
+  known.task = *number;
+  known.digest.Add(input->target.canonical);
+  known.digest.Add(task.tuple);
+  if (!task.unreachable.empty()) known.flags |= kImportedUnreachable;
+  if (task.malformed_tensor) known.flags |= kImportedMalformedTensor;
+  if (line_.legacy) known.flags |= kImportedFormat01;
+  known.spaces.emplace(task.name, task.args, input->target.target);
+  return known;
+}
+
+Result<KnownInput*> Importer::InputOf() {
+  std::string_view key = line_.input;
+  if (line_.legacy) {  // the template is part of what a task of 0.1 is
+    input_key_.assign(line_.legacy_template);
+    input_key_ += '\n';
+    input_key_ += line_.input;
+    key = input_key_;
+  }
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second.get();
+  if (known_.size() >= kMostTasks) known_.clear();
+  auto known = Interpret();
+  TW_RETURN_IF_ERROR(known);
+  auto owned = std::make_unique<KnownInput>(*std::move(known));
+  return known_.emplace(std::string(key), std::move(owned)).first->second.get();
+}
+
+Result<std::int64_t> Importer::ShareFlags(std::int64_t id, std::int64_t task,
+                                          AutotvmAgreement agreement, ImportedFile& summary) {
+  const auto sound = [](std::int64_t a) {
+    return a == static_cast<std::int64_t>(AutotvmAgreement::kExact) ||
+           a == static_cast<std::int64_t>(AutotvmAgreement::kExactLegacy);
+  };
+  struct Sharer {
+    std::int64_t id, task, agreement, flags;
+  };
+  std::vector<Sharer> sharers;
+  const std::string_view costs(reinterpret_cast<const char*>(line_.costs.data()),
+                               line_.costs.size() * sizeof(double));
+  find_time_.Bind(1, line_.timestamp).Bind(2, kMostSharers);
+  while (true) {
+    auto row = find_time_.Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) break;
+    if (find_time_.Int(0) == id || find_time_.Bytes(4) != costs) continue;
+    sharers.push_back({find_time_.Int(0), find_time_.Int(1), find_time_.Int(2), find_time_.Int(3)});
+  }
+  find_time_.Reset();
+  const bool shared =
+      std::ranges::any_of(sharers, [task](const Sharer& s) { return s.task != task; });
+  if (!shared) return std::int64_t{0};
+  // One of them was measured: the first whose index is that of its values, else the first.
+  bool is_copy = true;
+  for (const Sharer& other : sharers) {
+    std::int64_t flags = other.flags | kImportedSharedResult;
+    const bool original = (other.flags & kImportedCopy) == 0;
+    if (original && !sound(other.agreement) && sound(static_cast<std::int64_t>(agreement))) {
+      flags |= kImportedCopy;
+      is_copy = false;
+    }
+    if (flags == other.flags) continue;
+    set_flags_.Bind(1, other.id).Bind(2, flags);
+    TW_RETURN_IF_ERROR(set_flags_.Run());
+    if (other.id > last_before_file_) CountFlags(flags & ~other.flags, summary);
+  }
+  std::int64_t flags = kImportedSharedResult;
+  if (is_copy) flags |= kImportedCopy;
+  return flags;
+}
+
+Status Importer::ImportRecord(KnownInput& input, ImportedFile& summary) {
+  const AutotvmCheck check = input.spaces->Check(line_);
+  const double cost = line_.cost();
+  std::int64_t flags = input.flags;
+  if (!check.products_fit) flags |= kImportedProductsDiffer;
+  if (check.renamed) flags |= kImportedRenamed;
+  if (check.filtered) flags |= kImportedFiltered;
+  if (!std::isfinite(cost)) flags |= kImportedNoCost;
+
+  entities_.clear();
+  line_.AppendEntities(entities_, LogLine::Style::kCompact);
+  same_config_.clear();
+  line_.AppendEntities(same_config_, LogLine::Style::kSameConfig);
+  Digest digest = input.digest;
+  digest.Add(same_config_);
+  for (double one : line_.costs) digest.Add(one);
+  digest.Add(static_cast<std::uint64_t>(line_.error));
+  digest.Add(line_.all_cost);
+  digest.Add(line_.timestamp);
+  const std::uint64_t words[] = {digest.a, digest.b};
+
+  insert_.BindBytes(1, words, sizeof(words)).Bind(2, input.task).Bind(3, input.target);
+  insert_.Bind(4, source_).Bind(5, summary.lines).Bind(6, line_.index).Bind(7, entities_);
+  insert_.Bind(8, line_.code_hash);
+  insert_.BindBytes(9, line_.costs.data(), line_.costs.size() * sizeof(double));
+  insert_.Bind(10, std::isnan(cost) ? HUGE_VAL : cost).Bind(11, line_.error);
+  insert_.Bind(12, std::isfinite(line_.all_cost) ? line_.all_cost : 0.0);
+  insert_.Bind(13, line_.timestamp).Bind(14, line_.tvm_version);
+  insert_.Bind(15, static_cast<int>(check.agreement)).Bind(16, flags);
+  TW_RETURN_IF_ERROR(insert_.Run());
+  if (sqlite3_changes(db_.get()) == 0) {
+    ++summary.duplicates;
+    return {};
+  }
+  ++summary.imported;
+  const auto id = static_cast<std::int64_t>(sqlite3_last_insert_rowid(db_.get()));
+  if (summary.imported == 1) last_before_file_ = id - 1;
+  if (line_.error == 0 && std::isfinite(cost)) {
+    auto shared = ShareFlags(id, input.task, check.agreement, summary);
+    TW_RETURN_IF_ERROR(shared);
+    if (*shared != 0) {
+      flags |= *shared;
+      set_flags_.Bind(1, id).Bind(2, flags);
+      TW_RETURN_IF_ERROR(set_flags_.Run());
+    }
+  }
+  ++summary.agreement[static_cast<std::size_t>(check.agreement)];
+  CountFlags(flags, summary);
+  return {};
+}
+
+Status Importer::ImportLine(std::string_view text, ImportedFile& summary) {
+  ++summary.lines;
+  if (!text.empty() && text.front() == '#') {
+    ++summary.comments;
+    return {};
+  }
+  if (text.find_first_not_of(" \t\r") == std::string_view::npos) {
+    ++summary.blank;
+    return {};
+  }
+  if (const Status read = ParseLogLine(text, line_); !read.ok()) {
+    Refuse(summary, read.message());
+    return {};
+  }
+  auto input = InputOf();
+  TW_RETURN_IF_ERROR(input);
+  if (!(*input)->refused.empty()) {
+    Refuse(summary, (*input)->refused);
+    return {};
+  }
+  ++summary.records;
+  if ((*input)->other_target) {
+    ++summary.other_targets;
+    return {};
+  }
+  TW_RETURN_IF_ERROR(ImportRecord(**input, summary));
+  return ++uncommitted_ < kCommitEvery ? Status() : Commit();
+}
+
+Status Importer::ImportFile(const std::string& path, ImportedFile& summary) {
+  auto reader = LineReader::Open(path, kMaxLogLine);
+  TW_RETURN_IF_ERROR(reader);
+  summary.file = path;
+  summary.package = TophubPackageOf(path);
+  SystemClock clock;
+  add_source_.Bind(1, path).Bind(2, summary.package).Bind(3, clock.UnixSeconds());
+  TW_RETURN_IF_ERROR(add_source_.Run());
+  source_ = static_cast<std::int64_t>(sqlite3_last_insert_rowid(db_.get()));
+  while (true) {
+    std::string_view line;
+    auto more = reader->Next(line);
+    TW_RETURN_IF_ERROR(more);
+    if (!*more) break;
+    TW_RETURN_IF_ERROR(ImportLine(line, summary));
+    if (options_.progress != nullptr && summary.lines % kReportEvery == 0) {
+      options_.progress(summary);
+    }
+  }
+  if (summary.imported > 0) return {};
+  return drop_source_.Bind(1, source_).Run();
+}
+
+}  // namespace
+
+std::string TophubPackageOf(const std::string& path) {
+  constexpr std::array<std::string_view, 10> kPackages = {
+      "adreno", "amd_apu", "arm_cpu", "cuda", "intel_graphics",
+      "llvm",   "mali",    "opencl",  "rocm", "vta"};
+  const std::string_view name = std::string_view(path).substr(path.find_last_of('/') + 1);
+  for (std::string_view package : kPackages) {
+    if (!name.starts_with(package)) continue;
+    const std::string_view rest = name.substr(package.size());
+    if (!rest.starts_with("_v") || !rest.ends_with(".log")) continue;
+    const std::string_view version = rest.substr(2, rest.size() - 6);
+    const bool digits = version.find_first_not_of("0123456789.") == std::string_view::npos;
+    if (!version.empty() && digits) return std::string(package);
+  }
+  return {};
+}
+
+Result<std::vector<ImportedFile>> ImportAutotvm(Store& store, const std::vector<std::string>& files,
+                                                const ImportOptions& options) {
+  Importer importer(Store::DatabaseOf(store), options);
+  TW_RETURN_IF_ERROR(importer.Start());
+  std::vector<ImportedFile> summaries;
+  for (const std::string& file : files) {
+    TW_RETURN_IF_ERROR(importer.ImportFile(file, summaries.emplace_back()));
+  }
+  TW_RETURN_IF_ERROR(importer.Finish());
+  return summaries;
+}
+
+}  // namespace tilewright::records

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "records/autotvm/log_line.h"
+#include "src/base/status.h"
+#include "src/space/knob.h"
+
+namespace tilewright::records {
+
+/// One knob of an AutoTVM space, in that program's order of values (reference: 6.1-6.4). Unlike
+/// `Knob`, a split is counted, never listed: the spaces of one package hold millions of values, and
+/// a position is found in a few hundred steps.
+class AutotvmKnob {
+ public:
+  /// Smallest and largest value of one factor of a split.
+  struct Bounds {
+    std::int64_t low = 1;
+    std::int64_t high = std::int64_t{1} << 31;
+  };
+
+  AutotvmKnob() = default;
+  /// A split by divisors. bounds: of factors 1, 2, … (factor 0 is what is left); missing ones are
+  /// free.
+  /// Errors: kInvalidArgument if extent or parts are out of range, or nothing is left.
+  static Result<AutotvmKnob> Split(std::string name, std::int64_t extent, int parts,
+                                   std::vector<Bounds> bounds = {});
+  /// A split in two by listed inner factors, which need not divide the extent.
+  static AutotvmKnob Inner(std::string name, std::int64_t extent, std::vector<std::int64_t> inner);
+  /// The listed values in order.
+  static AutotvmKnob List(std::string name, KnobKind kind, std::vector<KnobValue> values);
+  static AutotvmKnob Other(std::string name, const std::vector<std::int64_t>& values);
+  /// All assignments of `words` to `axes` axes, the last axis fastest, with at most one "vec".
+  static AutotvmKnob Annotate(std::string name, const std::vector<std::string>& words, int axes);
+
+  const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+  KnobKind kind() const { return kind_; }
+  std::int64_t size() const { return size_; }
+  std::int64_t extent() const { return extent_; }  ///< of a split; 0 for others
+  /// Position of a line's value, -1 if there is none such. The first factor of a split is ignored.
+  std::int64_t Find(const LogLine& line, const LogEntity& entity) const;
+  /// Value at a position in [0, size()); a split has its true first factor.
+  KnobValue At(std::int64_t position) const;
+
+ private:
+  std::int64_t FindSplit(std::span<const std::int64_t> factors) const;
+  std::vector<std::int64_t> SplitAt(std::int64_t position) const;
+  /// Position of a divisor, -1 if it is none.
+  std::int64_t DivisorPosition(std::int64_t value) const;
+  std::int64_t Count(int factor, std::int64_t rest) const;
+
+  std::string name_;
+  KnobKind kind_ = KnobKind::kOther;
+  std::int64_t size_ = 0;
+  std::int64_t extent_ = 0;
+  int parts_ = 0;
+  std::vector<Bounds> bounds_;          // of factors 1…
+  std::vector<std::int64_t> divisors_;  // of the extent, ascending
+  std::vector<std::int64_t> counts_;    // ways to choose factors 1…f from a divisor, see Count
+  std::vector<std::int64_t> inner_;     // of Inner
+  std::vector<KnobValue> values_;       // of List
+};
+
+}  // namespace tilewright::records

@@ -1,0 +1,98 @@
+#include "records/autotvm/line_reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace tilewright::records {
+namespace {
+
+constexpr std::size_t kChunk = 1 << 18;
+
+}  // namespace
+
+LineReader::LineReader(int file, std::string path, std::size_t longest)
+    : file_(file), path_(std::move(path)), longest_(longest), buffer_(kChunk + longest + 2) {}
+
+LineReader::LineReader(LineReader&& other) noexcept
+    : file_(std::exchange(other.file_, -1)),
+      path_(std::move(other.path_)),
+      longest_(other.longest_),
+      buffer_(std::move(other.buffer_)),
+      begin_(other.begin_),
+      end_(other.end_),
+      at_end_(other.at_end_) {}
+
+LineReader::~LineReader() {
+  if (file_ >= 0) ::close(file_);
+}
+
+Result<LineReader> LineReader::Open(const std::string& path, std::size_t longest) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    if (errno == ENOENT) return NotFound(path + ": no such file");
+    return InvalidArgument(path + ": cannot be read: " + std::strerror(errno));
+  }
+  LineReader reader(file, path, longest);
+  struct stat info {};
+  if (::fstat(file, &info) == 0 && S_ISDIR(info.st_mode)) {
+    return InvalidArgument(path + ": is a folder, expected a file");
+  }
+  return reader;
+}
+
+Result<bool> LineReader::Fill() {
+  if (at_end_) return false;
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  while (true) {
+    const ssize_t count = ::read(file_, buffer_.data() + end_, buffer_.size() - end_);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return InvalidArgument(path_ + ": cannot be read: " + std::strerror(errno));
+    at_end_ = count == 0;
+    end_ += static_cast<std::size_t>(count);
+    return count > 0;
+  }
+}
+
+Result<bool> LineReader::Next(std::string_view& line) {
+  std::size_t searched = begin_;
+  bool cut = false;
+  while (true) {
+    const char* from = buffer_.data() + searched;
+    const void* found = searched < end_ ? std::memchr(from, '\n', end_ - searched) : nullptr;
+    if (found != nullptr || (at_end_ && begin_ < end_)) {
+      const std::size_t stop =
+          found != nullptr
+              ? static_cast<std::size_t>(static_cast<const char*>(found) - buffer_.data())
+              : end_;
+      line = std::string_view(buffer_.data() + begin_, stop - begin_);
+      begin_ = found != nullptr ? stop + 1 : end_;
+      // A line that was cut has lost its middle: only its length matters any more.
+      if (cut && line.size() <= longest_) {
+        line = std::string_view(buffer_.data(), longest_ + 1);
+      } else {
+        line = line.substr(0, longest_ + 1);
+      }
+      return true;
+    }
+    if (at_end_) return false;
+    if (end_ - begin_ > longest_ + 1) {  // drop what cannot be kept, but remember that it was there
+      end_ = begin_ + longest_ + 1;
+      cut = true;
+    }
+    const std::size_t kept = end_ - begin_;
+    auto more = Fill();
+    TW_RETURN_IF_ERROR(more);
+    searched = begin_ + kept;
+  }
+}
+
+}  // namespace tilewright::records

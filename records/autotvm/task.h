@@ -1,0 +1,64 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "records/autotvm/log_line.h"
+#include "records/autotvm/value.h"
+#include "src/base/status.h"
+#include "src/target/target.h"
+#include "src/tensor/workload.h"
+
+namespace tilewright::records {
+
+/// A target as AutoTVM matches it: by keys and model; everything else takes no part.
+struct AutotvmTarget {
+  std::string text;       ///< as written
+  std::string canonical;  ///< kind, -keys, the other options in byte order, defaults filled in
+  Target target;
+
+  const std::string& kind() const { return target.kind_name(); }
+  std::vector<std::string> keys() const { return target.keys(); }
+  /// "unknown" where none is given.
+  std::string model() const { return target.Option("model", "unknown"); }
+  std::string device() const { return target.Option("device"); }
+
+  /// Errors: kInvalidArgument for an unknown kind or a malformed option; unknown options are kept.
+  static Result<AutotvmTarget> Parse(std::string_view text);
+};
+
+/// A task: a template's name and its arguments. Its tuple is the key of 4.2 in the reference.
+struct AutotvmTask {
+  std::string name;
+  std::vector<AutotvmValue> args;
+  std::string tuple;  ///< ('conv2d_nchw.cuda', ('TENSOR', (1, 3, 224, 224), 'float32'), …)
+  /// Our workload; none where the arguments say nothing we have an operator for.
+  std::optional<Workload> workload;
+  /// Why no compiler asks for these arguments; empty if one does.
+  std::string unreachable;
+  bool malformed_tensor = false;
+
+  static AutotvmTask Make(std::string name, std::vector<AutotvmValue> args);
+  /// From a tuple in Python or JSON notation. Errors: kInvalidArgument.
+  static Result<AutotvmTask> Parse(std::string_view tuple);
+};
+
+/// Target and task of a log line.
+struct AutotvmInput {
+  AutotvmTarget target;
+  AutotvmTask task;
+};
+/// Reads a line's `input`; a line of format 0.1 is brought to the names and arguments of 0.2.
+/// Errors: kInvalidArgument with what was not understood; kUnsupported for a task of 0.1 that has
+/// no successor.
+Result<AutotvmInput> ParseAutotvmInput(const LogLine& line);
+
+/// Renames a task of format 0.1 and rewrites its arguments (reference, section 3). `workload` is
+/// the line's own one, whose tensors are flat lists that end in the dtype. Errors: kUnsupported.
+Status UpgradeLegacyTask(const AutotvmTarget& target, std::string_view legacy_template,
+                         const AutotvmValue& workload, std::string& name,
+                         std::vector<AutotvmValue>& args);
+
+}  // namespace tilewright::records

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace tilewright::records {
+
+/// One argument of an AutoTVM task: a tree of numbers, texts and lists. Two are equal when the
+/// trees are equal item by item, numbers by value (1, 1.0 and true are the same), lists and tuples
+/// alike.
+struct AutotvmValue {
+  enum class Kind : std::uint8_t { kNone, kInt, kReal, kText, kList } kind = Kind::kNone;
+  std::int64_t integer = 0;
+  double real = 0;
+  std::string text;
+  std::vector<AutotvmValue> items;
+
+  static AutotvmValue Int(std::int64_t value);
+  /// An integer where the number is one.
+  static AutotvmValue Real(double value);
+  static AutotvmValue Text(std::string value);
+  static AutotvmValue List(std::vector<AutotvmValue> items);
+
+  bool is(Kind k) const { return kind == k; }
+  /// True for a list of integers only.
+  bool IsInts() const;
+  /// The integers of such a list.
+  std::vector<std::int64_t> Ints() const;
+  /// True for ["TENSOR", [sizes], "dtype"].
+  bool IsTensor() const;
+  friend bool operator==(const AutotvmValue&, const AutotvmValue&) = default;
+};
+
+/// Python notation, as in AutoTVM's messages: `('TENSOR', (1, 3), 'float32')`, None, one-item
+/// tuples with a comma. Equal values have equal texts, so it serves as a key.
+std::string PythonText(const AutotvmValue& value);
+/// JSON notation as AutoTVM writes it: `["TENSOR", [1, 3], "float32"]`.
+std::string JsonText(const AutotvmValue& value);
+
+/// Reads Python or JSON notation (quotes of both kinds, None or null, True or true, tuples, lists).
+/// Errors: kInvalidArgument with the position, from 0.
+Result<AutotvmValue> ParseAutotvmValue(std::string_view text);
+
+}  // namespace tilewright::records

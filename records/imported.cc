@@ -1,0 +1,213 @@
+#include "records/imported.h"
+
+#include <array>
+#include <cstring>
+
+#include "records/autotvm/log_line.h"
+#include "records/autotvm/task.h"
+#include "records/sqlite.h"
+#include "src/base/math.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::records {
+namespace {
+
+/// Texts and sources of the attached store `other` that are not here. A source is known by its file
+/// and the time of its import.
+constexpr const char* kCopyTexts = R"sql(
+INSERT OR IGNORE INTO main.imported_target (text, canonical)
+  SELECT text, canonical FROM other.imported_target ORDER BY id;
+INSERT OR IGNORE INTO main.imported_task (tuple, name, workload)
+  SELECT tuple, name, workload FROM other.imported_task ORDER BY id;
+INSERT INTO main.imported_source (file, package, imported)
+  SELECT file, package, imported FROM other.imported_source AS s WHERE NOT EXISTS (
+    SELECT 1 FROM main.imported_source AS m WHERE m.file = s.file AND m.imported = s.imported)
+  ORDER BY id;
+)sql";
+constexpr const char* kCopyRows = R"sql(
+INSERT OR IGNORE INTO main.imported (digest, task, target, source, line, config_index, entities,
+    code_hash, costs, cost, error, all_cost, finished, tvm_version, agreement, flags)
+  SELECT o.digest, mt.id, mg.id, ms.id, o.line, o.config_index, o.entities, o.code_hash, o.costs,
+    o.cost, o.error, o.all_cost, o.finished, o.tvm_version, o.agreement, o.flags
+  FROM other.imported AS o
+  JOIN other.imported_task AS ot ON ot.id = o.task
+  JOIN main.imported_task AS mt ON mt.tuple = ot.tuple
+  JOIN other.imported_target AS og ON og.id = o.target
+  JOIN main.imported_target AS mg ON mg.text = og.text
+  JOIN other.imported_source AS os ON os.id = o.source
+  JOIN main.imported_source AS ms ON ms.file = os.file AND ms.imported = os.imported
+  ORDER BY o.id;
+)sql";
+
+Result<std::int64_t> CountRows(const Database& db) {
+  auto query = Statement::Prepare(db, "SELECT count(*) FROM main.imported");
+  TW_RETURN_IF_ERROR(query);
+  auto row = query->Step();
+  TW_RETURN_IF_ERROR(row);
+  return query->Int(0);
+}
+
+}  // namespace
+
+std::vector<std::string_view> ImportedFlagNames(std::int64_t flags) {
+  constexpr std::array<std::string_view, 9> kNames = {
+      "unreachable",  "shared_result", "copy",     "malformed_tensor", "products_differ",
+      "renamed_axes", "format_0.1",    "filtered", "no_cost"};
+  std::vector<std::string_view> names;
+  for (std::size_t bit = 0; bit < kNames.size(); ++bit) {
+    if ((flags >> bit & 1) != 0) names.push_back(kNames[bit]);
+  }
+  return names;
+}
+
+bool ImportedRecord::trainable() const {
+  const bool as_measured =
+      agreement == AutotvmAgreement::kExact || agreement == AutotvmAgreement::kExactLegacy;
+  return error == 0 && as_measured && (flags & (kImportedCopy | kImportedNoCost)) == 0;
+}
+
+std::string_view ImportedColumns() {
+  return "imported.id, imported_task.name, imported_task.tuple, imported_task.workload,"
+         " imported_target.text, imported_target.canonical, imported_source.file,"
+         " imported_source.package, imported.line, imported.config_index, imported.entities,"
+         " imported.code_hash, imported.costs, imported.cost, imported.error, imported.all_cost,"
+         " imported.finished, imported.tvm_version, imported.agreement, imported.flags";
+}
+
+std::string_view ImportedTables() {
+  return " FROM imported JOIN imported_task ON imported_task.id = imported.task"
+         " JOIN imported_target ON imported_target.id = imported.target"
+         " JOIN imported_source ON imported_source.id = imported.source ";
+}
+
+ImportedRecord ReadImported(const Statement& row) {
+  ImportedRecord record;
+  record.id = row.Int(0);
+  record.task = row.Text(1);
+  record.tuple = row.Text(2);
+  record.workload_key = row.Text(3);
+  record.target = row.Text(4);
+  record.canonical_target = row.Text(5);
+  record.file = row.Text(6);
+  record.package = row.Text(7);
+  record.line = row.Int(8);
+  record.index = row.Int(9);
+  record.entities = row.Text(10);
+  record.code_hash = row.Text(11);
+  const std::string_view costs = row.Bytes(12);
+  record.costs.resize(costs.size() / sizeof(double));
+  if (!record.costs.empty()) {
+    std::memcpy(record.costs.data(), costs.data(), record.costs.size() * sizeof(double));
+  }
+  record.cost = row.Real(13);
+  record.error = row.Int(14);
+  record.all_cost = row.Real(15);
+  record.finished = row.Real(16);
+  record.tvm_version = row.Text(17);
+  const std::int64_t agreement = row.Int(18);
+  const auto last = static_cast<std::int64_t>(AutotvmAgreement::kOutside);
+  if (agreement >= 0 && agreement <= last) {
+    record.agreement = static_cast<AutotvmAgreement>(agreement);
+  }
+  record.flags = row.Int(19);
+  return record;
+}
+
+Status ForEachImported(const Store& store,
+                       const std::function<Status(const ImportedRecord&)>& visit) {
+  auto query = Statement::Prepare(Store::DatabaseOf(store),
+                                  "SELECT " + std::string(ImportedColumns()) +
+                                      std::string(ImportedTables()) + "ORDER BY imported.id");
+  TW_RETURN_IF_ERROR(query);
+  while (true) {
+    auto row = query->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) return {};
+    TW_RETURN_IF_ERROR(visit(ReadImported(*query)));
+  }
+}
+
+Result<std::int64_t> CountImported(const Store& store) {
+  return CountRows(Store::DatabaseOf(store));
+}
+
+Result<std::int64_t> CopyImported(const Store& from, Store& into) {
+  const Database& db = Store::DatabaseOf(into);
+  auto attach = Statement::Prepare(db, "ATTACH DATABASE ?1 AS other");
+  TW_RETURN_IF_ERROR(attach);
+  TW_RETURN_IF_ERROR(attach->Bind(1, from.path()).Run());
+  const auto copy = [&db]() -> Result<std::int64_t> {
+    auto transaction = Transaction::Begin(db);
+    TW_RETURN_IF_ERROR(transaction);
+    auto before = CountRows(db);
+    TW_RETURN_IF_ERROR(before);
+    TW_RETURN_IF_ERROR(db.Execute(kCopyTexts));
+    TW_RETURN_IF_ERROR(db.Execute(kCopyRows));
+    auto after = CountRows(db);
+    TW_RETURN_IF_ERROR(after);
+    TW_RETURN_IF_ERROR(transaction->Commit());
+    return *after - *before;
+  };
+  auto copied = copy();
+  const Status detached = db.Execute("DETACH DATABASE other");
+  TW_RETURN_IF_ERROR(copied);
+  TW_RETURN_IF_ERROR(detached);
+  return copied;
+}
+
+Result<Config> ConfigOfImported(const ImportedRecord& record) {
+  LogLine line;
+  if (const Status read = ParseEntities(record.entities, line); !read.ok()) {
+    return Corrupt("imported record " + std::to_string(record.id) + ": " + read.message());
+  }
+  line.index = record.index;
+  auto task = AutotvmTask::Parse(record.tuple);
+  TW_RETURN_IF_ERROR(task);
+  auto target = AutotvmTarget::Parse(record.target);
+  TW_RETURN_IF_ERROR(target);
+  AutotvmTaskSpaces spaces(task->name, task->args, target->target);
+  const AutotvmCheck check = spaces.Check(line);
+  const AutotvmSpace* space = spaces.Space(AutotvmEdition::kPackages);
+  Config config;
+  config.index = check.index;
+  for (const LogEntity& entity : line.entities) {
+    KnobValue value = KnobValueOf(line, entity);
+    if (entity.kind == KnobKind::kSplit) {
+      auto& factors = std::get<0>(value.value);
+      std::int64_t inner = 1;
+      bool sound = true;
+      for (std::size_t i = 1; i < factors.size(); ++i) {
+        sound = sound && factors[i] >= 1 && !__builtin_mul_overflow(inner, factors[i], &inner);
+      }
+      const AutotvmKnob* knob = space == nullptr ? nullptr : space->Find(entity.name);
+      if (sound && knob != nullptr && knob->extent() > 0) {
+        factors[0] = CeilDiv(knob->extent(), inner);
+      }
+    }
+    config.values.emplace_back(std::string(entity.name), std::move(value));
+  }
+  return config;
+}
+
+Result<Candidate> CandidateOfImported(const ImportedRecord& record, const Target& target) {
+  const TemplateEntry* entry = FindTemplate(record.task);
+  if (entry == nullptr) return Unsupported("no template " + record.task + " to make code with");
+  auto workload = Workload::Parse(record.workload_key);
+  if (!workload.ok()) return Unsupported(record.tuple + ": no operator we know");
+  if (entry->target != target.kind()) {
+    return Unsupported(record.task + ": makes no code for '" + target.ToString() + "'");
+  }
+  if (std::string why = entry->refuses(*workload, target); !why.empty()) {
+    return Unsupported(record.task + " does not serve " + record.workload_key + ": " + why);
+  }
+  auto values = ConfigOfImported(record);
+  TW_RETURN_IF_ERROR(values);
+  auto space = entry->define_space(*workload, target);
+  TW_RETURN_IF_ERROR(space);
+  auto config = space->Locate(*values);
+  if (!config.ok()) return Unsupported(record.task + ": " + config.status().message());
+  return Candidate{
+      Task{*std::move(workload), target}, {}, record.task, entry->version, *std::move(config)};
+}
+
+}  // namespace tilewright::records

@@ -1,0 +1,53 @@
+// The public AutoTVM package for x86: each record becomes a candidate of our template, is built for
+// this machine, runs, and gives the right result.
+
+#include <gtest/gtest.h>
+
+#include "records/autotvm/import.h"
+#include "records/imported.h"
+#include "src/base/file.h"
+#include "src/tensor/reference.h"
+#include "tests/records/shared_file.h"
+#include "tests/templates/kernel_runner.h"
+
+namespace tilewright {
+namespace {
+
+TEST(ImportedRecordsTest, EveryX86RecordBuildsRunsAndVerifies) {
+  const std::string path = SharedFile("tophub/llvm_v0.04.log");
+  TW_NEEDS_SHARED(path);
+  auto folder = TemporaryFolder::Create("tilewright-imported-test");
+  ASSERT_TRUE(folder.ok());
+  auto store =
+      records::Store::Open(folder->path() + "/records.db", records::Store::Mode::kReadWrite);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  auto summary = records::ImportAutotvm(*store, {path}, {});
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  const Target target = *Target::Parse("native");
+  int verified = 0;
+  const Status visited =
+      records::ForEachImported(*store, [&](const records::ImportedRecord& record) -> Status {
+        SCOPED_TRACE(record.tuple);
+        auto candidate = records::CandidateOfImported(record, target);
+        TW_RETURN_IF_ERROR(candidate);
+        EXPECT_EQ(candidate->config.index, record.index);
+        const Workload& workload = candidate->task.workload;
+        const TemplateEntry* entry = FindTemplate(candidate->template_key);
+        auto kernel = entry->apply(workload, {}, target, candidate->config);
+        TW_RETURN_IF_ERROR(kernel);
+        const AnchorData operands = MakeAnchorData(workload, {}, 7);
+        auto result = RunKernel(workload, {}, target, *kernel, operands);
+        TW_RETURN_IF_ERROR(result);
+        auto reference =
+            EvaluateAnchor(workload, {}, operands.data, operands.weight, {}, /*threads=*/2);
+        TW_RETURN_IF_ERROR(reference);
+        EXPECT_TRUE(Compare(*result, *reference).ok);
+        ++verified;
+        return {};
+      });
+  EXPECT_TRUE(visited.ok()) << visited.message();
+  EXPECT_EQ(verified, 35);
+}
+
+}  // namespace
+}  // namespace tilewright

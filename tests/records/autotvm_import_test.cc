@@ -1,0 +1,453 @@
+#include "records/autotvm/import.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "records/autotvm/export.h"
+#include "records/autotvm/match.h"
+#include "records/imported.h"
+#include "src/base/file.h"
+#include "src/base/json.h"
+#include "src/space/version.h"
+#include "src/templates/registry.h"
+#include "tests/records/shared_file.h"
+
+namespace tilewright::records {
+namespace {
+
+using testing::HasSubstr;
+
+/// A line of a 1x1 convolution on x86 with these knobs and cost.
+std::string ConvLine(int oc, int index, const std::string& cost, const std::string& time = "100.5",
+                     const std::string& target = "llvm -mcpu=core-avx2", int channels = 64) {
+  const std::string c = std::to_string(channels);
+  return R"({"input": [")" + target + R"(", "conv2d_NCHWc.x86", [["TENSOR", [1, )" + c +
+         R"(, 56, 56], "float32"], ["TENSOR", [64, )" + c +
+         R"(, 1, 1], "float32"], [1, 1], [0, 0, 0, 0], [1, 1], "NCHW", "NCHW", "float32"], {}],)"
+         R"( "config": {"index": )" +
+         std::to_string(index) + R"(, "code_hash": null, "entity": [["tile_ic", "sp", [-1, 1]],)" +
+         R"( ["tile_oc", "sp", [-1, )" + std::to_string(oc) +
+         R"(]], ["tile_ow", "sp", [-1, 1]], ["tile_oh", "ot", 1]]}, "result": [[)" + cost +
+         "], 0, 1.5, " + time + R"(], "version": 0.2, "tvm_version": "0.7.dev0"})";
+}
+
+class AutotvmImportTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto folder = TemporaryFolder::Create("tilewright-import-test");
+    ASSERT_TRUE(folder.ok());
+    folder_ = std::make_unique<TemporaryFolder>(std::move(*folder));
+  }
+  std::string Path(const std::string& name) const { return folder_->path() + "/" + name; }
+  std::string WriteLog(const std::string& name, const std::vector<std::string>& lines) const {
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    EXPECT_TRUE(WriteFile(Path(name), text).ok());
+    return Path(name);
+  }
+  Store Open(const std::string& name = "records.db") const {
+    auto store = Store::Open(Path(name), Store::Mode::kReadWrite);
+    EXPECT_TRUE(store.ok()) << store.status().message();
+    return std::move(*store);
+  }
+  static std::vector<ImportedFile> Import(Store& store, const std::vector<std::string>& files,
+                                          const ImportOptions& options = {}) {
+    auto summaries = ImportAutotvm(store, files, options);
+    EXPECT_TRUE(summaries.ok()) << summaries.status().message();
+    return *summaries;
+  }
+  static AutotvmAnswer Ask(const Store& store, const std::string& tuple, const std::string& target,
+                           const std::string& package = {}) {
+    auto task = AutotvmTask::Parse(tuple);
+    EXPECT_TRUE(task.ok()) << task.status().message();
+    auto asked = AutotvmTarget::Parse(target);
+    EXPECT_TRUE(asked.ok()) << asked.status().message();
+    auto answer = QueryAutotvm(store, *task, *asked, package);
+    EXPECT_TRUE(answer.ok()) << answer.status().message();
+    return *answer;
+  }
+  static std::vector<std::string> Export(const Store& store, bool best) {
+    std::vector<std::string> lines;
+    auto exported = ExportAutotvm(store, {.best = best}, [&lines](std::string_view line) {
+      lines.emplace_back(line);
+      return Status();
+    });
+    EXPECT_TRUE(exported.ok()) << exported.status().message();
+    return lines;
+  }
+  /// What makes a record, but not where it was read.
+  static std::multiset<std::string> Contents(const Store& store) {
+    std::multiset<std::string> all;
+    EXPECT_TRUE(ForEachImported(store, [&all](const ImportedRecord& r) {
+                  std::string text = r.canonical_target + r.tuple + r.entities + r.tvm_version;
+                  for (double cost : r.costs) text += "," + std::to_string(cost * 1e12);
+                  all.insert(text + "," + std::to_string(r.finished));
+                  return Status();
+                }).ok());
+    return all;
+  }
+  std::unique_ptr<TemporaryFolder> folder_;
+};
+
+const char* const kTuple =
+    "('conv2d_NCHWc.x86', ('TENSOR', (1, 64, 56, 56), 'float32'), ('TENSOR', (64, 64, 1, 1),"
+    " 'float32'), (1, 1), (0, 0, 0, 0), (1, 1), 'NCHW', 'NCHW', 'float32')";
+
+TEST_F(AutotvmImportTest, AnswersForEveryLine) {
+  Store store = Open();
+  const std::string good = ConvLine(16, 28, "0.001");
+  const std::string path = WriteLog(
+      "tuning.log", {"# a comment", good, "", good, ConvLine(32, 35, "0.002"), good.substr(0, 90),
+                     "{}", ConvLine(16, 28, "0.003", "101.5"),
+                     ConvLine(8, 21, "0.001", "100.5", "toaster -x=1"), ConvLine(4, 3, "0.004")});
+  const ImportedFile file = Import(store, {path}).at(0);
+  EXPECT_EQ(file.lines, 10);
+  EXPECT_EQ(file.comments, 1);
+  EXPECT_EQ(file.blank, 1);
+  EXPECT_EQ(file.records, 5);
+  EXPECT_EQ(file.imported, 4) << "a second measurement of a config is a record of its own";
+  EXPECT_EQ(file.duplicates, 1);
+  ASSERT_EQ(file.refused.size(), 3U);
+  EXPECT_EQ(file.refused[0].line, 6);
+  EXPECT_THAT(file.refused[0].reason, HasSubstr("the line is cut off"));
+  EXPECT_EQ(file.refused[2].line, 9);
+  EXPECT_THAT(file.refused[2].reason, HasSubstr("target kind 'toaster': unknown"));
+  EXPECT_EQ(file.agreement[static_cast<std::size_t>(AutotvmAgreement::kExact)], 3);
+  EXPECT_EQ(file.agreement[static_cast<std::size_t>(AutotvmAgreement::kEdited)], 1);
+  EXPECT_EQ(*CountImported(store), 4);
+  const ImportedFile again = Import(store, {path}).at(0);
+  EXPECT_EQ(again.imported, 0);
+  EXPECT_EQ(again.duplicates, 5);
+}
+
+TEST_F(AutotvmImportTest, IndexAndSpellingTakeNoPartInWhatARecordIs) {
+  Store store = Open();
+  std::string first_factor = ConvLine(16, 28, "0.001");
+  first_factor.replace(first_factor.find("[-1, 16]"), 8, "[4, 16]");
+  const ImportedFile file =
+      Import(store,
+             {WriteLog("a.log", {ConvLine(16, 28, "0.001"), ConvLine(16, 5, "0.001"), first_factor,
+                                 ConvLine(16, 28, "0.001", "100.5",
+                                          "llvm -keys=cpu -link-params=0 "
+                                          "-mcpu=core-avx2")})})
+          .at(0);
+  EXPECT_EQ(file.imported, 1);
+  EXPECT_EQ(file.duplicates, 3);
+}
+
+TEST_F(AutotvmImportTest, DryRunSaysTheSameAndWritesNothing) {
+  Store store = Open();
+  const std::string path =
+      WriteLog("a.log", {ConvLine(16, 28, "0.001"), ConvLine(16, 28, "0.001"), "x"});
+  const ImportedFile file =
+      Import(store, {path}, {.target = {}, .dry_run = true, .progress = {}}).at(0);
+  EXPECT_EQ(file.imported, 1);
+  EXPECT_EQ(file.duplicates, 1);
+  EXPECT_EQ(file.refused_count, 1);
+  EXPECT_EQ(*CountImported(store), 0);
+}
+
+TEST_F(AutotvmImportTest, TargetChoosesLines) {
+  Store store = Open();
+  const std::string path =
+      WriteLog("a.log", {ConvLine(16, 28, "0.001"), ConvLine(16, 28, "0.001", "1", "llvm"),
+                         ConvLine(16, 28, "0.001", "2", "cuda -model=v100")});
+  const auto with = [&](const char* target) {
+    return Import(store, {path}, {.target = target, .dry_run = true, .progress = {}}).at(0);
+  };
+  EXPECT_EQ(with("llvm").imported, 2);
+  EXPECT_EQ(with("llvm").other_targets, 1);
+  EXPECT_EQ(with("llvm -mcpu=core-avx2").imported, 1);
+  EXPECT_EQ(with("cuda -model=titanx").imported, 0);
+  auto bad = ImportAutotvm(store, {path}, {.target = "x=", .dry_run = true, .progress = {}});
+  EXPECT_THAT(bad.status().message(), HasSubstr("--target"));
+}
+
+TEST_F(AutotvmImportTest, MissingFileIsAnError) {
+  Store store = Open();
+  auto summaries = ImportAutotvm(store, {Path("nothing.log")}, {});
+  EXPECT_EQ(summaries.status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(AutotvmImportTest, CopiedResultsAreFlaggedAndNotTrainedOn) {
+  Store store = Open();
+  // The first has a wrong index, so it is the copy although it comes first.
+  const ImportedFile file =
+      Import(store, {WriteLog("a.log", {ConvLine(16, 5, "0.001", "7", "llvm", 32),
+                                        ConvLine(16, 28, "0.001", "7", "llvm", 64),
+                                        ConvLine(16, 28, "0.002", "8", "llvm", 64)})})
+          .at(0);
+  EXPECT_EQ(file.imported, 3);
+  std::vector<std::int64_t> flags;
+  std::vector<bool> trainable;
+  ASSERT_TRUE(ForEachImported(store, [&](const ImportedRecord& record) {
+                flags.push_back(record.flags);
+                trainable.push_back(record.trainable());
+                return Status();
+              }).ok());
+  EXPECT_EQ(flags, (std::vector<std::int64_t>{kImportedSharedResult | kImportedCopy,
+                                              kImportedSharedResult, 0}));
+  EXPECT_EQ(trainable, (std::vector<bool>{false, true, true}));
+}
+
+TEST_F(AutotvmImportTest, RuleTakesModelThenKeysThenLowestCost) {
+  Store store = Open();
+  Import(store, {WriteLog("a.log", {ConvLine(16, 28, "0.003", "1", "llvm -model=a"),
+                                    ConvLine(8, 21, "0.001", "2", "llvm -model=b"),
+                                    ConvLine(4, 14, "0.001", "3", "llvm -model=b"),
+                                    ConvLine(2, 7, "0.0005", "4", "cuda -model=c"),
+                                    ConvLine(32, 35, "NaN", "5", "llvm -model=a")})});
+  EXPECT_EQ(Ask(store, kTuple, "llvm -model=a").record->line, 1);
+  EXPECT_EQ(Ask(store, kTuple, "llvm -model=a").matched_by, "model");
+  const AutotvmAnswer by_key = Ask(store, kTuple, "llvm -model=z");
+  EXPECT_EQ(by_key.record->line, 2) << "the first of equals";
+  EXPECT_EQ(by_key.matched_by, "key:cpu");
+  EXPECT_THAT(by_key.explanation, HasSubstr("not verified here"));
+  EXPECT_EQ(by_key.differs.at(0), "model: measured 'b', asked 'z'");
+  EXPECT_EQ(Ask(store, kTuple, "opencl").record->line, 4) << "through key gpu";
+  EXPECT_FALSE(Ask(store, kTuple, "hexagon").record.has_value());
+  const AutotvmAnswer miss =
+      Ask(store, std::string(kTuple).replace(std::string(kTuple).find("64"), 2, "65"), "llvm");
+  EXPECT_FALSE(miss.record.has_value());
+  EXPECT_EQ(miss.nearest, std::vector<std::string>{kTuple});
+  auto unknown =
+      QueryAutotvm(store, *AutotvmTask::Parse(kTuple), *AutotvmTarget::Parse("llvm"), "cuda");
+  EXPECT_EQ(unknown.status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(AutotvmImportTest, LogsComeBeforeThePackageOfTheTarget) {
+  Store store = Open();
+  const std::vector<std::string> files = {
+      WriteLog("llvm_v0.04.log", {ConvLine(16, 28, "0.001", "1", "llvm")}),
+      WriteLog("cuda_v0.10.log", {ConvLine(8, 21, "0.0001", "2", "cuda -device=cpu")})};
+  Import(store, files);
+  EXPECT_EQ(Ask(store, kTuple, "llvm").record->package, "llvm");
+  EXPECT_EQ(Ask(store, kTuple, "llvm", "cuda").record->package, "cuda");
+  Import(store, {WriteLog("mine.log", {ConvLine(4, 14, "0.002", "3", "llvm")})});
+  EXPECT_EQ(Ask(store, kTuple, "llvm").record->package, "");
+}
+
+TEST_F(AutotvmImportTest, OwnRuleNeverServesImportedRecords) {
+  Store store = Open();
+  Import(store, {WriteLog("a.log", {ConvLine(16, 28, "0.001")})});
+  auto task = AutotvmTask::Parse(kTuple);
+  ASSERT_TRUE(task->workload.has_value());
+  auto answer = store.Query(*task->workload, *Target::Parse("llvm -mcpu=core-avx2"), {});
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->kind, AnswerKind::kMiss);
+  EXPECT_EQ(*store.CountTrials({}), 0);
+}
+
+TEST_F(AutotvmImportTest, WorkloadIsAskedOfEveryTemplateOfTheTarget) {
+  Store store = Open();
+  Import(store, {WriteLog("a.log", {ConvLine(16, 28, "0.001")})});
+  auto task = AutotvmTask::Parse(kTuple);
+  std::optional<AutotvmTask> chosen;
+  auto answer = QueryAutotvm(store, *task->workload, *AutotvmTarget::Parse("llvm"), {}, chosen);
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_TRUE(answer->record.has_value());
+  EXPECT_EQ(chosen->name, "conv2d_NCHWc.x86");
+  EXPECT_THAT(AutotvmTaskNames(*task->workload, *AutotvmTarget::Parse("opencl -device=mali")),
+              testing::ElementsAre("conv2d_nchw_spatial_pack.mali", "conv2d_nchw_winograd.mali"));
+}
+
+TEST_F(AutotvmImportTest, ExportWritesTheLineThatWasRead) {
+  Store store = Open();
+  const std::string line = ConvLine(16, 28, "0.001");
+  Import(store, {WriteLog("a.log", {line, ConvLine(8, 3, "0.002")})});
+  const std::vector<std::string> all = Export(store, false);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0], line);
+  EXPECT_EQ(all[1], ConvLine(8, 21, "0.002")) << "an edited record gets the index of its values";
+  EXPECT_EQ(Export(store, true), std::vector<std::string>{line});
+}
+
+TEST_F(AutotvmImportTest, OwnTrialsBecomeLinesThatComeBackExact) {
+  Store store = Open();
+  const Workload workload = *AutotvmTask::Parse(kTuple)->workload;
+  const Target target = *Target::Parse("llvm -mcpu=haswell -num-threads=2");
+  Trial trial;
+  trial.candidate.task = {workload, target};
+  trial.candidate.template_key = "conv2d_NCHWc.x86";
+  const TemplateEntry* entry = FindTemplate("conv2d_NCHWc.x86");
+  ASSERT_NE(entry, nullptr);
+  trial.candidate.template_version = entry->version;
+  trial.candidate.config = entry->define_space(workload, target)->At(188);
+  trial.outcome = Outcome::kOk;
+  trial.value = 0.000123;
+  trial.verified = true;
+  trial.codegen_version = kCodegenVersion;
+  trial.finished_unix_seconds = 1.75e9;
+  Trial slower = trial;
+  slower.candidate.config = entry->define_space(workload, target)->At(3);
+  slower.value = 1;
+  const std::int64_t job = store.OpenJob("job", "{}", 1)->id;
+  ASSERT_TRUE(store.Append(job, {slower, trial}, {}).ok());
+  EXPECT_EQ(Export(store, false).size(), 2U);
+  const std::vector<std::string> best = Export(store, true);
+  ASSERT_EQ(best.size(), 1U);
+  EXPECT_THAT(best[0], HasSubstr("{\"input\": [\"llvm -mcpu=haswell\", \"conv2d_NCHWc.x86\""));
+  EXPECT_THAT(best[0], HasSubstr("[[0.000123], 0, 0.0, 1750000000.0]"));
+  Store other = Open("other.db");
+  const ImportedFile file = Import(other, {WriteLog("out.log", best)}).at(0);
+  EXPECT_EQ(file.imported, 1);
+  EXPECT_EQ(file.agreement[static_cast<std::size_t>(AutotvmAgreement::kExact)], 1);
+  ASSERT_TRUE(ForEachImported(other, [&trial](const ImportedRecord& record) {
+                auto config = ConfigOfImported(record);
+                EXPECT_TRUE(config.ok());
+                EXPECT_EQ(config->values, trial.candidate.config.values);
+                return Status();
+              }).ok());
+}
+
+TEST_F(AutotvmImportTest, CopyBringsWhatIsNotThere) {
+  Store from = Open(), into = Open("into.db");
+  Import(from, {WriteLog("a.log", {ConvLine(16, 28, "0.001"), ConvLine(8, 21, "0.002")})});
+  Import(into, {WriteLog("b.log", {ConvLine(4, 14, "0.003"), ConvLine(8, 21, "0.002")})});
+  auto copied = CopyImported(from, into);
+  ASSERT_TRUE(copied.ok()) << copied.status().message();
+  EXPECT_EQ(*copied, 1);
+  EXPECT_EQ(*CountImported(into), 3);
+  EXPECT_EQ(Ask(into, kTuple, "llvm").record->file, Path("a.log"));
+  EXPECT_EQ(*CopyImported(from, into), 0);
+}
+
+TEST_F(AutotvmImportTest, StoreOfTheFirstSchemaIsMigratedWhenItIsRead) {
+  const std::string first = TILEWRIGHT_SOURCE_DIR "/tests/fuzz/corpus/store/small_store";
+  auto bytes = ReadFile(first);
+  ASSERT_TRUE(bytes.ok());
+  ASSERT_TRUE(WriteFile(Path("old.db"), *bytes).ok());
+  auto store = Store::Open(Path("old.db"), Store::Mode::kReadOnly);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ(*CountImported(*store), 0);
+  EXPECT_TRUE(store->Trials({}).ok());
+}
+
+// ---- The public packages
+
+TEST_F(AutotvmImportTest, CountsOfThePackagesAreThoseExpected) {
+  const std::string expected_path = SharedFile("expected/tophub_counts.json");
+  TW_NEEDS_SHARED(expected_path);
+  auto expected = ParseJson(*ReadFile(expected_path));
+  ASSERT_TRUE(expected.ok());
+  Store store = Open();
+  std::int64_t records = 0, duplicates = 0;
+  for (const char* name : kTophubFiles) {
+    SCOPED_TRACE(name);
+    const Json& row = (*expected)["files"][name];
+    const ImportedFile file = Import(store, {SharedFile(std::string("tophub/") + name)}).at(0);
+    EXPECT_EQ(file.lines, row["lines"].get<std::int64_t>());
+    EXPECT_EQ(file.comments, row["comment_lines"].get<std::int64_t>());
+    EXPECT_EQ(file.records, row["format_0_2_records"].get<std::int64_t>());
+    EXPECT_EQ(file.duplicates, row["duplicate_lines"].get<std::int64_t>());
+    EXPECT_EQ(file.imported, file.records - file.duplicates);
+    EXPECT_TRUE(file.refused.empty());
+    std::vector<std::int64_t> unreachable, malformed, shared;
+    std::set<std::string> pairs, canonical_pairs, tasks, targets;
+    ASSERT_TRUE(ForEachImported(store, [&](const ImportedRecord& record) {
+                  if (record.package != file.package) return Status();
+                  pairs.insert(record.target + "\n" + record.tuple);
+                  canonical_pairs.insert(record.canonical_target + "\n" + record.tuple);
+                  tasks.insert(record.task);
+                  targets.insert(record.target);
+                  const auto add = [&record](std::int64_t flag, std::vector<std::int64_t>& list) {
+                    if ((record.flags & flag) != 0) list.push_back(record.line);
+                  };
+                  add(kImportedUnreachable, unreachable);
+                  add(kImportedMalformedTensor, malformed);
+                  add(kImportedSharedResult, shared);
+                  return Status();
+                }).ok());
+    const auto lines = [&row](const char* key) {
+      return row[key].get<std::vector<std::int64_t>>();
+    };
+    EXPECT_EQ(unreachable, lines("unreachable_by_compiler_query_lines"));
+    EXPECT_EQ(malformed, lines("malformed_tensor_lines"));
+    EXPECT_EQ(shared, lines("lines_sharing_a_result_with_another_workload"));
+    EXPECT_EQ(pairs.size(), row["distinct_target_workload_pairs"].get<std::size_t>());
+    EXPECT_EQ(canonical_pairs.size(),
+              row["distinct_target_workload_pairs_canonical"].get<std::size_t>());
+    EXPECT_EQ(tasks.size(), row["distinct_task_names"].get<std::size_t>());
+    EXPECT_EQ(targets.size(), row["distinct_target_strings"].get<std::size_t>());
+    records += file.records;
+    duplicates += file.duplicates;
+  }
+  EXPECT_EQ(records, 3734);
+  EXPECT_EQ(duplicates, 31);
+  EXPECT_EQ(Export(store, true).size(),
+            (*expected)["total"]["pick_best_records"].get<std::size_t>());
+}
+
+TEST_F(AutotvmImportTest, CopiesOfThePackagesAreThoseOfTheReference) {
+  TW_NEEDS_SHARED(SharedFile("tophub/vta_v0.10.log"));
+  for (const char* name : {"arm_cpu_v0.08.log", "vta_v0.10.log", "cuda_v0.10.log"}) {
+    Store store = Open(std::string(name) + ".db");
+    const ImportedFile file = Import(store, {SharedFile(std::string("tophub/") + name)}).at(0);
+    std::vector<std::int64_t> copies;
+    ASSERT_TRUE(ForEachImported(store, [&copies](const ImportedRecord& record) {
+                  if ((record.flags & kImportedCopy) != 0) copies.push_back(record.line);
+                  return Status();
+                }).ok());
+    EXPECT_EQ(copies.size(), file.package == "cuda" ? 0U : 12U) << name;
+    EXPECT_EQ(file.flags[2], static_cast<std::int64_t>(copies.size())) << "as the summary says";
+    if (file.package != "vta") continue;
+    EXPECT_THAT(copies, testing::ElementsAre(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14));
+  }
+}
+
+TEST_F(AutotvmImportTest, All74LookUpsAreAnsweredAsAutotvmWould) {
+  const std::string expected_path = SharedFile("expected/tophub_queries.json");
+  TW_NEEDS_SHARED(expected_path);
+  auto queries = ParseJson(*ReadFile(expected_path));
+  ASSERT_TRUE(queries.ok());
+  Store all = Open();
+  std::map<std::string, Store> single;
+  for (const char* name : kTophubFiles) {
+    const std::string path = SharedFile(std::string("tophub/") + name);
+    Import(all, {path});
+    Store store = Open(std::string(name) + ".db");
+    Import(store, {path});
+    single.emplace(name, std::move(store));
+  }
+  std::size_t asked = 0;
+  for (const Json& query : *queries) {
+    SCOPED_TRACE(query.dump());
+    const std::string package = query["package"].get<std::string>();
+    auto args = ParseAutotvmValue(query["args"].dump());
+    ASSERT_TRUE(args.ok()) << args.status().message();
+    const AutotvmTask task = AutotvmTask::Make(query["task"].get<std::string>(), args->items);
+    const std::string target = query["target"].get<std::string>();
+    for (const AutotvmAnswer& answer : {Ask(single.at(package), task.tuple, target),
+                                        Ask(all, task.tuple, target, TophubPackageOf(package))}) {
+      EXPECT_FALSE(answer.explanation.empty());
+      ASSERT_EQ(answer.record.has_value(), !query["line"].is_null()) << answer.explanation;
+      if (!answer.record.has_value()) continue;
+      EXPECT_EQ(answer.record->line, query["line"].get<std::int64_t>());
+      EXPECT_EQ(answer.matched_by, query["matched_by"].get<std::string>());
+      EXPECT_DOUBLE_EQ(answer.record->cost, query["mean_cost"].get<double>());
+      EXPECT_EQ(answer.record->target, query["record_target"].get<std::string>());
+      EXPECT_EQ(answer.record->index, query["index"].get<std::int64_t>());
+    }
+    ++asked;
+  }
+  EXPECT_EQ(asked, 74U);
+}
+
+TEST_F(AutotvmImportTest, PackagesSurviveExportAndImport) {
+  TW_NEEDS_SHARED(SharedFile("tophub/vta_v0.10.log"));
+  Store store = Open();
+  std::vector<std::string> paths;
+  for (const char* name : kTophubFiles) paths.push_back(SharedFile(std::string("tophub/") + name));
+  Import(store, paths);
+  Store other = Open("other.db");
+  const ImportedFile file = Import(other, {WriteLog("out.log", Export(store, false))}).at(0);
+  EXPECT_EQ(file.imported, 3734 - 31);
+  EXPECT_EQ(file.duplicates, 0);
+  EXPECT_EQ(file.agreement[static_cast<std::size_t>(AutotvmAgreement::kEdited)], 0);
+  EXPECT_EQ(Contents(other), Contents(store));
+}
+
+}  // namespace
+}  // namespace tilewright::records
