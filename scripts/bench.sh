@@ -42,6 +42,8 @@ fi
 "$bin/bench/cost_model_bench" >"$out/cost_model.txt" 2>&1
 "$bin/bench/reference_bench" >"$out/reference.txt" 2>&1
 "$bin/bench/query_bench" >"$out/query.txt" 2>&1
+{ "$bin/bench/store_bench" package 10000 "$work" && "$bin/bench/store_bench" write 32 10000 "$work"; } \
+  >"$out/store.txt" 2>&1
 
 # The pipeline: a whole network, and one task.
 "$tilewright" model resnet18_v1 -o "$work/resnet18.onnx"

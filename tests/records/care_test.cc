@@ -6,6 +6,7 @@
 #include "records/merge.h"
 #include "records/network.h"
 #include "records/schema.h"
+#include "records/sqlite.h"
 #include "tests/records/sample_trials.h"
 
 namespace tilewright::records {
@@ -94,6 +95,44 @@ TEST_F(CareTest, MergeRefusesTwoVersionsOfOneTrialAndLeavesTheStoreAlone) {
   EXPECT_EQ(MergeStores(Path("a.db"), {Path("a.db")}).status().code(),
             StatusCode::kInvalidArgument);
   EXPECT_EQ(MergeStores(Path("a.db"), {Path("none.db")}).status().code(), StatusCode::kNotFound);
+}
+
+// Tables that came later: numbered rows that no trial refers to are merged with what they refer to,
+// and stay out of parts and packages.
+TEST_F(CareTest, MergeCarriesImportedRecords) {
+  if (SchemaVersion() < 2) GTEST_SKIP() << "this schema has no imported records";
+  Add(Path("a.db"), {SampleTrial(3, 0.002)});
+  Add(Path("b.db"), {SampleTrial(4, 0.003)});
+  const std::string rows =
+      "INSERT INTO imported_source VALUES (NULL, 'tophub.log', '', 1.5);"
+      "INSERT INTO imported_target VALUES (NULL, 'opencl', 'opencl'), (NULL, 'cuda', 'cuda');"
+      "INSERT INTO imported_task VALUES (NULL, 'tuple', 'conv2d', 'key');";
+  const auto imported = [](const char* digest, int target) {
+    return "INSERT INTO imported VALUES (NULL, x'" + std::string(digest) + "', 1, " +
+           std::to_string(target) + ", 1, 7, 9, '[]', '', x'00', 0.5, 0, 0.5, 1.5, '0.8', 0, 0);";
+  };
+  Sql(Path("a.db"), "INSERT INTO imported_target VALUES (NULL, 'cuda', 'cuda');");
+  Sql(Path("b.db"), rows + imported("01", 1) + imported("02", 2));
+  for (int i = 0; i < 2; ++i) {
+    auto reports = MergeStores(Path("a.db"), {Path("b.db")});
+    ASSERT_TRUE(reports.ok()) << reports.status().message();
+  }
+  auto db = Database::Open(Path("a.db"), Database::Mode::kReadOnly);
+  EXPECT_EQ(*QueryInt(*db, "SELECT count(*) FROM imported"), 2);
+  EXPECT_EQ(*QueryInt(*db, "SELECT count(*) FROM imported_source"), 1);
+  EXPECT_EQ(*QueryInt(*db,
+                      "SELECT count(*) FROM imported i JOIN imported_target t ON"
+                      " t.id = i.target WHERE i.digest = x'02' AND t.text = 'cuda'"),
+            1);
+  EXPECT_EQ(*QueryInt(*db,
+                      "SELECT count(*) FROM imported i JOIN imported_task t ON t.id = i.task"
+                      " WHERE t.tuple = 'tuple'"),
+            2);
+  EXPECT_THAT(*CheckStore(Path("a.db")), testing::IsEmpty());
+  auto split = SplitStore(Path("a.db"), Path("parts"), SplitBy::kTarget);
+  ASSERT_TRUE(split.ok()) << split.status().message();
+  auto part = Database::Open(split->front().path, Database::Mode::kReadOnly);
+  EXPECT_EQ(*QueryInt(*part, "SELECT count(*) FROM imported"), 0);
 }
 
 TEST_F(CareTest, SplitPartsHoldEveryTrialOnce) {
