@@ -11,6 +11,7 @@
 #include "src/vta/cycle_model.h"
 #include "src/vta/encoding.h"
 #include "src/vta/simulator.h"
+#include "src/vta/stream_file.h"
 #include "src/vta/timing.h"
 
 namespace {
@@ -28,6 +29,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   (void)Design::Parse(text, "design.json").ok();
   (void)CycleModel::Parse(text, "cycles.json").ok();
+  if (const auto file = ReadStreamFile(text); file.ok()) {
+    const std::vector<std::int64_t> addresses(file->stream.buffers.size(), 0);
+    (void)file->stream.Bind(file->design, addresses).ok();
+  }
   if (size == 0) return 0;
   const auto small = Design::Parse(kSmallDesign, "small.json");
   TW_CHECK(small.ok(), small.status().message());

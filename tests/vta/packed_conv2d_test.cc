@@ -89,6 +89,33 @@ INSTANTIATE_TEST_SUITE_P(
             "Design4x8", "pynq_4x8", {1, 3, 4, 6, 6, 3, 3, 1, 1, 1, 1}, {3, 6, 1, 2, 2, 1}, false}),
     [](const auto& tested) { return tested.param.name; });
 
+TEST(PackedConv2dTest, EveryLegalScheduleOfASpacePlays) {
+  // 512 channels of 7 x 7: 576 configurations, of which the original builds 40.
+  const Design design = PresetDesign("pynq");
+  const PackedConv2d conv = {1, 32, 32, 7, 7, 3, 3, 1, 1, 1, 1};
+  const auto epilogue = Requantize(true, false, 8);
+  int legal = 0;
+  for (const std::int64_t h : {1, 7}) {
+    for (const std::int64_t w : {1, 7}) {
+      for (std::int64_t ci = 1; ci <= 32; ci *= 2) {
+        for (std::int64_t co = 1; co <= 32; co *= 2) {
+          for (int threads = 0; threads < 4; ++threads) {
+            const PackedConv2dTiles tiles = {h, w, ci, co, 1 + threads % 2, 1 + threads / 2};
+            const auto stream = BuildPackedConv2d(design, conv, tiles, epilogue);
+            if (!stream.ok()) continue;
+            ++legal;
+            RunOptions options;
+            options.allow_tokens_left = tiles.threads() == 1;
+            const RunResult run = RunStream(design, stream->instructions, nullptr, options);
+            EXPECT_TRUE(run.status().ok()) << run.status().message();
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(legal, 40);
+}
+
 TEST(PackedConv2dTest, DropsOfAnyTokenAreFound) {
   const PackedConv2d conv = {1, 2, 4, 6, 6, 3, 3, 1, 1, 1, 1};
   const Design design = PresetDesign("sim");
