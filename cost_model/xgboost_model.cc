@@ -27,13 +27,9 @@ constexpr std::size_t kMaxModelBytes = std::size_t{256} << 20;
 constexpr std::size_t kHistogramRows = 2000;
 constexpr int kAddedRounds = 10;
 
-/// Rounds of a training from the start: few while there is little to learn from.
-int RoundsFor(std::size_t rows) {
-  if (rows < 64) return 25;
-  if (rows < 256) return 40;
-  if (rows < 1024) return 60;
-  return 80;
-}
+/// Rounds of a training from the start: few while there is little to learn from, and never many: a
+/// job keeps one model per task, for as long as it runs.
+int RoundsFor(std::size_t rows) { return rows < 64 ? 25 : 40; }
 
 Status XgboostStatus(int code, std::string_view what) {
   if (code == 0) return {};
