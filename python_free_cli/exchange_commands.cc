@@ -3,17 +3,17 @@
 #include "python_free_cli/exchange_commands.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
+#include "python_free_cli/user_paths.h"
 #include "records/autotvm/export.h"
 #include "records/autotvm/import.h"
 #include "records/autotvm/match.h"
@@ -137,23 +137,18 @@ Result<Json> AnswerJson(const std::string& workload, const std::string& target,
 }  // namespace
 
 Result<std::string> DefaultStorePath(bool make_folder) {
-  std::string folder;
-  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data == '/') {
-    folder = data;
-  } else if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
-    folder = std::string(home) + "/.local/share";
-  } else {
-    return InvalidArgument("no record store: name one with --records, or set XDG_DATA_HOME");
+  auto paths = FindUserPaths();
+  if (!paths.ok()) {
+    return InvalidArgument("no record store: name one with --records (" + paths.status().message() +
+                           ")");
   }
-  folder += "/tilewright";
-  for (std::size_t at = 1; make_folder && at != std::string::npos;) {
-    at = folder.find('/', at + 1);
-    const std::string part = folder.substr(0, at);
-    if (::mkdir(part.c_str(), 0777) != 0 && errno != EEXIST) {
-      return Unavailable(part + ": cannot be made: " + std::strerror(errno));
-    }
+  if (make_folder) {
+    const std::filesystem::path folder = std::filesystem::path(paths->records).parent_path();
+    std::error_code failed;
+    std::filesystem::create_directories(folder, failed);
+    if (failed) return Unavailable(folder.string() + ": cannot be made: " + failed.message());
   }
-  return folder + "/records.db";
+  return paths->records;
 }
 
 void ExchangeCommands::Declare(CLI::App& records) {

@@ -11,9 +11,8 @@ class App;
 
 namespace tilewright::cli {
 
-/// The store a command uses when none is named: $XDG_DATA_HOME/tilewright/records.db, or the same
-/// under ~/.local/share. `make_folder`: create the folder if it is missing.
-/// Errors: kInvalidArgument if neither variable names an absolute folder.
+/// The user's own store, which a command uses when none is named. `make_folder`: create its folder
+/// if it is missing. Errors: kInvalidArgument if nothing says where the user's files are.
 Result<std::string> DefaultStorePath(bool make_folder);
 
 /// `records import` and `records export`: logs of AutoTVM in and out.
