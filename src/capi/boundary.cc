@@ -20,7 +20,7 @@ tw_code Report(tw_error* error, tw_code code, std::string_view message) noexcept
   if (error == nullptr || error->struct_size <= kMessage) return code;
   error->code = code;
   const std::size_t size = std::min<std::size_t>(error->struct_size - kMessage - 1, message.size());
-  std::memcpy(error->message, message.data(), size);
+  message.copy(error->message, size);
   error->message[size] = '\0';
   return code;
 }
@@ -35,7 +35,7 @@ tw_code WriteText(std::string_view text, char* buffer, std::size_t capacity, std
   if (capacity < text.size() + 1) {
     return Report(error, TW_TOO_SMALL, "the buffer is too small");
   }
-  std::memcpy(buffer, text.data(), text.size());
+  text.copy(buffer, text.size());
   buffer[text.size()] = '\0';
   return Report(error, TW_OK, {});
 }
