@@ -62,8 +62,9 @@ CandidateProcess::~CandidateProcess() {
 
 ExitStatus CandidateProcess::Reap(bool by_itself) {
   siginfo_t info{};
-  // A moment to end by itself: its pipe closes just before it is gone.
-  for (int i = 0; by_itself && i < 50; ++i) {
+  // A moment to end by itself: its pipe closes just before it is gone, and on a busy machine that
+  // may take a while.
+  for (int i = 0; by_itself && i < 500; ++i) {
     if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         info.si_pid != 0) {
       break;

@@ -6,7 +6,10 @@
 extern "C" const char* __asan_default_options() {
   return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0";
 }
-extern "C" const char* __tsan_default_options() { return __asan_default_options(); }
+extern "C" const char* __tsan_default_options() {
+  return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0:"
+         "atexit_sleep_ms=0";
+}
 
 /// Stands for the program in tests of the measurer: `worker build` and `worker run`.
 int main(int argc, char** argv) {
