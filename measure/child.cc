@@ -29,10 +29,7 @@
 namespace tilewright::measure {
 namespace {
 
-/// Bytes read to empty the caches: several times a usual second-level cache, and enough of the
-/// last.
-
-/// Fewest quiet samples whose noise means anything in a race.
+/// Fewest samples whose noise means anything in a race.
 constexpr std::size_t kRaceSamples = 12;
 
 /// A candidate that went wrong, in the child's own words.

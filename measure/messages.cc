@@ -345,7 +345,6 @@ Json ToJson(const RunWorkerSettings& settings) {
   const SamplingSettings& sampling = settings.sampling;
   return Json{{"type", "configure"},
               {"cache_bytes", settings.cache_bytes},
-              {"race_flush_bytes", settings.race_flush_bytes},
               {"memory_bytes", settings.memory_bytes},
               {"batch_seconds", sampling.batch_seconds},
               {"slice_seconds", sampling.slice_seconds},
@@ -365,7 +364,6 @@ Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
   RunWorkerSettings settings;
   SamplingSettings& sampling = settings.sampling;
   settings.cache_bytes = fields.Integer("cache_bytes");
-  settings.race_flush_bytes = fields.Integer("race_flush_bytes");
   settings.memory_bytes = fields.Integer("memory_bytes");
   sampling.batch_seconds = fields.Number("batch_seconds");
   sampling.slice_seconds = fields.Number("slice_seconds");

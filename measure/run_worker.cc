@@ -86,9 +86,7 @@ Status Runner::Run(const RunOrder& order) {
   } else {
     replies = RunRace(order.items, workbench_,
                       [this](const RunOrder::Item& item, const Workbench::Setup& setup) {
-                        ChildWork work = WorkFor(item, setup);
-                        work.sampling.flush_bytes = settings_.race_flush_bytes;
-                        return work;
+                        return WorkFor(item, setup);
                       });
   }
   for (RunReply& reply : replies) {

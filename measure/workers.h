@@ -11,9 +11,6 @@ struct RunWorkerSettings {
   std::int64_t cache_bytes = std::int64_t{256} << 20;  ///< of the workbench
   std::int64_t memory_bytes = std::int64_t{2} << 30;   ///< one candidate may allocate
   SamplingSettings sampling;
-  /// sampling.flush_bytes of a race: a kernel finds its operands where the rest of a network left
-  /// them, and what decides which one is served should know.
-  std::int64_t race_flush_bytes = 0;
 };
 
 /// The builder: reads orders (messages.h) from in_fd, one JSON object per line, and writes replies

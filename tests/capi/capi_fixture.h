@@ -10,21 +10,13 @@
 #include "include/tilewright/tilewright.h"
 #include "records/store.h"
 #include "src/base/file.h"
-#include "src/space/version.h"
-#include "src/templates/registry.h"
+#include "tests/records/sample_trials.h"
 
 namespace tilewright::capi {
 
 inline constexpr const char* kTarget = "llvm -mcpu=haswell";
 
-inline DeviceFingerprint Device(std::string model = "Test CPU") {
-  DeviceFingerprint device;
-  device.kind = "cpu";
-  device.model = std::move(model);
-  device.isa = {"avx2", "fma"};
-  device.cores = 2;
-  return device;
-}
+using records::SampleDevice;
 
 inline std::string DenseKey(int rows) {
   return "dense(float32[" + std::to_string(rows) + ",512]MK,float32[1000,512]NK)->float32";
@@ -36,21 +28,8 @@ inline std::string ConvKey() {
 
 /// A verified trial of config `index` that took `seconds`.
 inline Trial OkTrial(const std::string& key, std::int64_t index, double seconds) {
-  const Workload workload = *Workload::Parse(key);
-  const Target target = *Target::Parse(kTarget);
-  const TemplateEntry* entry = TemplatesFor(workload, target).front();
-  Trial trial;
-  trial.candidate.task = {workload, target};
-  trial.candidate.template_key = entry->key;
-  trial.candidate.template_version = entry->version;
-  trial.candidate.config = entry->define_space(workload, target)->At(index);
-  trial.outcome = Outcome::kOk;
-  trial.samples = {seconds, seconds * 1.01, seconds * 0.99};
-  trial.value = seconds;
-  trial.noise = 0.01;
-  trial.verified = true;
-  trial.device = Device();
-  trial.codegen_version = kCodegenVersion;
+  Trial trial =
+      records::SampleTrial(index, seconds, *Workload::Parse(key), *Target::Parse(kTarget));
   trial.finished_unix_seconds = 1.75e9;
   return trial;
 }
@@ -83,7 +62,7 @@ class CapiTest : public testing::Test {
     folder_ = std::make_unique<TemporaryFolder>(std::move(*folder));
     path_ = folder_->path() + "/records.db";
     tw_target* target = nullptr;
-    ASSERT_EQ(tw_target_create(kTarget, Device().ToString().c_str(), &target, &error_), TW_OK)
+    ASSERT_EQ(tw_target_create(kTarget, SampleDevice().ToString().c_str(), &target, &error_), TW_OK)
         << error_.message;
     target_.reset(target);
     tw_catalog* catalog = nullptr;

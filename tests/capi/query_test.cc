@@ -60,7 +60,7 @@ TEST_F(QueryTest, HitTellsKnobsCostAndProvenance) {
   EXPECT_EQ(std::string_view(record.id).size(), 32U);
   EXPECT_EQ(record.workload, ConvKey());
   EXPECT_STREQ(record.device_model, "Test CPU");
-  EXPECT_EQ(record.device, Device().ToString());
+  EXPECT_EQ(record.device, SampleDevice().ToString());
   EXPECT_STREQ(record.metric, "seconds");
   EXPECT_EQ(record.verified, 1);
   EXPECT_EQ(record.measured_unix_seconds, 1.75e9);

@@ -83,14 +83,12 @@ TEST(Messages, WhatIsMissingOrWrongIsNamed) {
 TEST(Messages, RunnerSettingsComeBackTheSame) {
   RunWorkerSettings settings;
   settings.cache_bytes = 123;
-  settings.race_flush_bytes = 77;
   settings.sampling.flush_bytes = 4096;
   settings.sampling.max_samples = 7;
   settings.sampling.settled_noise = 0.5;
   auto back = RunWorkerSettingsFrom(*ParseJson(LineOf(ToJson(settings))));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(back->cache_bytes, 123);
-  EXPECT_EQ(back->race_flush_bytes, 77);
   EXPECT_EQ(back->sampling.flush_bytes, 4096);
   EXPECT_EQ(back->sampling.max_samples, 7);
   EXPECT_EQ(back->sampling.settled_noise, 0.5);

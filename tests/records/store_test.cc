@@ -12,50 +12,10 @@
 #include "src/base/file.h"
 #include "src/space/version.h"
 #include "src/templates/registry.h"
+#include "tests/records/sample_trials.h"
 
 namespace tilewright::records {
 namespace {
-
-DeviceFingerprint Device(std::string model = "Test CPU") {
-  DeviceFingerprint device;
-  device.kind = "cpu";
-  device.model = std::move(model);
-  device.isa = {"avx2", "fma"};
-  device.cores = 2;
-  return device;
-}
-
-Workload Conv(std::int64_t channels = 64) {
-  auto workload =
-      Workload::Parse("conv2d(float32[1," + std::to_string(channels) + ",56,56]NCHW,float32[64," +
-                      std::to_string(channels) + ",3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
-  EXPECT_TRUE(workload.ok()) << workload.status().message();
-  return *workload;
-}
-
-Target Haswell(std::string_view extra = "") {
-  return *Target::Parse("llvm -mcpu=haswell" + std::string(extra));
-}
-
-/// A verified trial of config `index` that took `seconds`.
-Trial OkTrial(std::int64_t index, double seconds, const Workload& workload = Conv(),
-              const Target& target = Haswell()) {
-  const TemplateEntry* entry = TemplatesFor(workload, target).front();
-  Trial trial;
-  trial.candidate.task = {workload, target};
-  trial.candidate.template_key = entry->key;
-  trial.candidate.template_version = entry->version;
-  trial.candidate.config = entry->define_space(workload, target)->At(index);
-  trial.outcome = Outcome::kOk;
-  trial.samples = {seconds, seconds * 1.01, seconds * 0.99};
-  trial.value = seconds;
-  trial.noise = 0.01;
-  trial.verified = true;
-  trial.device = Device();
-  trial.codegen_version = kCodegenVersion;
-  trial.finished_unix_seconds = 1.75e9;
-  return trial;
-}
 
 class StoreTest : public testing::Test {
  protected:
@@ -85,7 +45,7 @@ TEST_F(StoreTest, TrialComesBackAsStored) {
   Store store = OpenForWriting();
   auto job = store.OpenJob("job", "{}", 7);
   ASSERT_TRUE(job.ok());
-  Trial trial = OkTrial(3, 0.002);
+  Trial trial = SampleTrial(3, 0.002);
   trial.candidate.epilogue = *Epilogue::Parse("add(channel:float32);relu");
   trial.reason = "";
   ASSERT_TRUE(store.Append(job->id, {trial}, {}).ok());
@@ -106,8 +66,8 @@ TEST_F(StoreTest, TrialComesBackAsStored) {
 TEST_F(StoreTest, StoringTheSameTrialTwiceKeepsOne) {
   Store store = OpenForWriting();
   const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
-  ASSERT_TRUE(store.Append(job, {OkTrial(3, 0.002)}, {}).ok());
-  ASSERT_TRUE(store.Append(job, {OkTrial(3, 0.003), OkTrial(4, 0.004)}, {}).ok());
+  ASSERT_TRUE(store.Append(job, {SampleTrial(3, 0.002)}, {}).ok());
+  ASSERT_TRUE(store.Append(job, {SampleTrial(3, 0.003), SampleTrial(4, 0.004)}, {}).ok());
   EXPECT_EQ(*store.CountTrials({}), 2);
   EXPECT_EQ(store.Trials({})->front().trial.value, 0.002) << "a stored trial is immutable";
 }
@@ -135,19 +95,19 @@ TEST_F(StoreTest, JobIsFoundAgainByItsName) {
 TEST_F(StoreTest, QueryAnswersTheFastestVerifiedTrial) {
   Store store = OpenForWriting();
   const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
-  Trial unverified = OkTrial(1, 0.0001);
+  Trial unverified = SampleTrial(1, 0.0001);
   unverified.verified = false;
-  Trial wrong = OkTrial(2, 0.0001);
+  Trial wrong = SampleTrial(2, 0.0001);
   wrong.outcome = Outcome::kWrongResult;
-  Trial old_code = OkTrial(5, 0.0001);
+  Trial old_code = SampleTrial(5, 0.0001);
   old_code.codegen_version = kCodegenVersion - 1;
-  Trial old_template = OkTrial(6, 0.0001);
+  Trial old_template = SampleTrial(6, 0.0001);
   old_template.candidate.template_version -= 1;
-  Trial tie = OkTrial(4, 0.002);
+  Trial tie = SampleTrial(4, 0.002);
   ASSERT_TRUE(
-      store.Append(job, {unverified, wrong, old_code, old_template, tie, OkTrial(3, 0.002)}, {})
+      store.Append(job, {unverified, wrong, old_code, old_template, tie, SampleTrial(3, 0.002)}, {})
           .ok());
-  auto answer = store.Query(Conv(), Haswell(), Device());
+  auto answer = store.Query(SampleConv(), SampleTarget(), SampleDevice());
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   EXPECT_EQ(answer->kind, AnswerKind::kHit);
   EXPECT_EQ(answer->record->trial.candidate.config.index, 3) << "ties go to the lowest index";
@@ -157,10 +117,10 @@ TEST_F(StoreTest, QueryAnswersTheFastestVerifiedTrial) {
 TEST_F(StoreTest, WinnerOfARaceComesBeforeALuckySingleTrial) {
   Store store = OpenForWriting();
   const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
-  Trial winner = OkTrial(9, 0.0025);
-  ASSERT_TRUE(store.Append(job, {OkTrial(3, 0.002), winner}, {}).ok());
+  Trial winner = SampleTrial(9, 0.0025);
+  ASSERT_TRUE(store.Append(job, {SampleTrial(3, 0.002), winner}, {}).ok());
   ASSERT_TRUE(store.StoreBest(job, winner, {9, 12}).ok());
-  auto answer = store.Query(Conv(), Haswell(), Device());
+  auto answer = store.Query(SampleConv(), SampleTarget(), SampleDevice());
   EXPECT_EQ(answer->record->trial.candidate.config.index, 9);
   EXPECT_THAT(answer->explanation, testing::HasSubstr("final race"));
 }
@@ -168,25 +128,25 @@ TEST_F(StoreTest, WinnerOfARaceComesBeforeALuckySingleTrial) {
 TEST_F(StoreTest, OtherCpuModelIsANearHitOnlyIfItsCodeRunsHere) {
   Store store = OpenForWriting();
   const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
-  Trial other = OkTrial(3, 0.002);
-  other.device = Device("Other CPU");
+  Trial other = SampleTrial(3, 0.002);
+  other.device = SampleDevice("Other CPU");
   ASSERT_TRUE(store.Append(job, {other}, {}).ok());
-  auto near = store.Query(Conv(), Haswell(), Device());
+  auto near = store.Query(SampleConv(), SampleTarget(), SampleDevice());
   EXPECT_EQ(near->kind, AnswerKind::kNearHit);
   EXPECT_GT(near->expected_slowdown, 1.0);
   EXPECT_THAT(near->explanation, testing::HasSubstr("Other CPU"));
-  DeviceFingerprint plain = Device();
+  DeviceFingerprint plain = SampleDevice();
   plain.isa = {};
-  EXPECT_EQ(store.Query(Conv(), Haswell(), plain)->kind, AnswerKind::kMiss);
+  EXPECT_EQ(store.Query(SampleConv(), SampleTarget(), plain)->kind, AnswerKind::kMiss);
 }
 
 TEST_F(StoreTest, AConfigForAnotherNumberOfThreadsIsNoNearHit) {
   Store store = OpenForWriting();
   const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
-  ASSERT_TRUE(store.Append(job, {OkTrial(3, 0.002)}, {}).ok());
+  ASSERT_TRUE(store.Append(job, {SampleTrial(3, 0.002)}, {}).ok());
   const auto ask = [&store](const char* options) {
-    auto target = Target::Parse(Haswell().ToString() + options);
-    return store.Query(Conv(), *target, Device())->kind;
+    auto target = Target::Parse(SampleTarget().ToString() + options);
+    return store.Query(SampleConv(), *target, SampleDevice())->kind;
   };
   EXPECT_EQ(ask(" -mattr=+fma"), AnswerKind::kNearHit);
   EXPECT_EQ(ask(" -num-threads=2"), AnswerKind::kMiss);
@@ -195,14 +155,14 @@ TEST_F(StoreTest, AConfigForAnotherNumberOfThreadsIsNoNearHit) {
 TEST_F(StoreTest, MissNamesTheNearestWorkloads) {
   Store store = OpenForWriting();
   const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
-  ASSERT_TRUE(store.Append(job, {OkTrial(0, 0.002)}, {}).ok());
+  ASSERT_TRUE(store.Append(job, {SampleTrial(0, 0.002)}, {}).ok());
   auto dense = Workload::Parse("dense(float32[1,512]MK,float32[1000,512]NK)->float32");
   ASSERT_TRUE(dense.ok()) << dense.status().message();
-  auto miss = store.Query(*dense, Haswell(), Device());
+  auto miss = store.Query(*dense, SampleTarget(), SampleDevice());
   EXPECT_EQ(miss->kind, AnswerKind::kMiss);
   EXPECT_THAT(miss->explanation, testing::StartsWith("miss: no record of this workload"));
-  Workload far = Conv(64 * 1024);
-  auto answer = store.Query(far, Haswell(), Device());
+  Workload far = SampleConv(64 * 1024);
+  auto answer = store.Query(far, SampleTarget(), SampleDevice());
   EXPECT_EQ(answer->kind, AnswerKind::kMiss);
   EXPECT_THAT(answer->explanation, testing::HasSubstr("nearest with records: conv2d(float32[1,64"));
 }
@@ -230,21 +190,22 @@ TEST_F(StoreTest, ReaderSeesWhatAWriterCommits) {
   auto reader = Store::Open(path_, Store::Mode::kReadOnly);
   ASSERT_TRUE(reader.ok()) << reader.status().message();
   const std::int64_t job = writer.OpenJob("job", "{}", 7)->id;
-  ASSERT_TRUE(writer.Append(job, {OkTrial(3, 0.002)}, {}).ok());
+  ASSERT_TRUE(writer.Append(job, {SampleTrial(3, 0.002)}, {}).ok());
   EXPECT_EQ(*reader->CountTrials({}), 1);
-  EXPECT_EQ(reader->Append(job, {OkTrial(4, 0.002)}, {}).code(), StatusCode::kUnavailable);
+  EXPECT_EQ(reader->Append(job, {SampleTrial(4, 0.002)}, {}).code(), StatusCode::kUnavailable);
 }
 
 TEST_F(StoreTest, DamagedTextIsReportedAndNotServed) {
   {
     Store store = OpenForWriting();
     const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
-    ASSERT_TRUE(store.Append(job, {OkTrial(3, 0.002)}, {}).ok());
+    ASSERT_TRUE(store.Append(job, {SampleTrial(3, 0.002)}, {}).ok());
   }
   Sql("UPDATE trial SET config = '{'");
   Store store = OpenForWriting();
   EXPECT_EQ(store.Trials({}).status().code(), StatusCode::kCorrupt);
-  EXPECT_EQ(store.Query(Conv(), Haswell(), Device()).status().code(), StatusCode::kCorrupt);
+  EXPECT_EQ(store.Query(SampleConv(), SampleTarget(), SampleDevice()).status().code(),
+            StatusCode::kCorrupt);
 }
 
 // A writer killed at any instant loses at most the transaction that was open.
@@ -257,7 +218,8 @@ TEST_F(StoreTest, AcknowledgedTrialsSurviveKill) {
     auto store = Store::Open(path_, Store::Mode::kReadWrite);
     const std::int64_t job = store->OpenJob("job", "{}", 7)->id;
     for (std::int64_t i = 0;; ++i) {
-      if (!store->Append(job, {OkTrial(i, 0.002)}, {{"task", "tell", std::to_string(i)}}).ok()) {
+      if (!store->Append(job, {SampleTrial(i, 0.002)}, {{"task", "tell", std::to_string(i)}})
+               .ok()) {
         ::_exit(1);
       }
       const char byte = 1;
