@@ -1,10 +1,13 @@
 // Boosted trees over XGBoost's C API.
 //
-// A training from the start keeps its booster as bytes. A later one on somewhat more data reloads
-// those bytes and adds a few rounds on all rows; only when the rows have grown by a share are the
-// trees grown from the start again. So the trees stay few, a training costs a fraction of the batch
-// it follows, and the model depends on two data sets only: what a resumed job needs to get the very
-// same model back.
+// A training on somewhat more data than the last one from the start takes that one's trees and adds
+// a few rounds on all rows; only when the rows have grown by a share are the trees grown from the
+// start again. So the trees stay few, a training costs a fraction of the batch it follows, and the
+// model depends on two data sets only: what a resumed job needs to get the very same model back.
+//
+// Between trainings the trees wait as bytes outside memory; a booster is made of them when the
+// model is asked and lives until Rest. A job has one model for each of its tasks and asks one at a
+// time.
 #include "cost_model/xgboost_model.h"
 
 #include <xgboost/c_api.h>
@@ -17,6 +20,7 @@
 
 #include "src/base/file.h"
 #include "src/base/hash.h"
+#include "src/base/scratch.h"
 
 namespace tilewright::cost_model {
 namespace {
@@ -142,9 +146,32 @@ std::string Header() {
 
 struct XgboostModel::Impl {
   XgboostOptions options;
-  Booster booster;
-  std::string full;  ///< bytes of the last training from the start
-  std::size_t full_rows = 0;
+  ScratchBytes trees;         ///< all of them; none before the first training
+  std::size_t rows = 0;       ///< of the last training
+  std::size_t full_rows = 0;  ///< of the last training from the start
+  int full_rounds = 0;        ///< the first rounds of `trees` are its
+  Booster awake;              ///< made of `trees` when needed
+
+  Status Wake() {
+    if (awake.handle != nullptr) return {};
+    Result<std::string> bytes = trees.Read();
+    TW_RETURN_IF_ERROR(bytes);
+    Booster booster;
+    TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterCreate(nullptr, 0, &booster.handle), "new booster"));
+    TW_RETURN_IF_ERROR(LoadBytes(booster.handle, *bytes));
+    TW_RETURN_IF_ERROR(SetParameters(booster.handle, options, rows));
+    awake = std::move(booster);
+    return {};
+  }
+
+  /// Bytes of the trees of the last training from the start.
+  Result<std::string> FullTrees() {
+    TW_RETURN_IF_ERROR(Wake());
+    Booster first;
+    TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterSlice(awake.handle, 0, full_rounds, 1, &first.handle),
+                                     "first rounds"));
+    return Bytes(first.handle);
+  }
 };
 
 XgboostModel::XgboostModel(const XgboostOptions& options) : impl_(std::make_unique<Impl>()) {
@@ -152,8 +179,9 @@ XgboostModel::XgboostModel(const XgboostOptions& options) : impl_(std::make_uniq
 }
 XgboostModel::~XgboostModel() = default;
 
-bool XgboostModel::trained() const { return impl_->booster.handle != nullptr; }
+bool XgboostModel::trained() const { return !impl_->trees.empty(); }
 std::size_t XgboostModel::full_training_rows() const { return impl_->full_rows; }
+void XgboostModel::Rest() { impl_->awake = Booster(); }
 
 Status XgboostModel::Train(const Dataset& data) {
   const std::size_t rows = data.rows();
@@ -161,35 +189,32 @@ Status XgboostModel::Train(const Dataset& data) {
   TW_CHECK(data.features.size() == rows * static_cast<std::size_t>(FeatureCount()));
   Matrix matrix;
   TW_RETURN_IF_ERROR(MakeMatrix(data, impl_->options.threads, matrix));
-  const bool from_start = impl_->full.empty() || rows < impl_->full_rows ||
+  const bool from_start = !trained() || rows < impl_->full_rows ||
                           static_cast<double>(rows) >=
                               impl_->options.retrain_growth * static_cast<double>(impl_->full_rows);
   Booster booster;
   TW_RETURN_IF_ERROR(
       XgboostStatus(XGBoosterCreate(&matrix.handle, 1, &booster.handle), "new booster"));
-  if (!from_start) TW_RETURN_IF_ERROR(LoadBytes(booster.handle, impl_->full));
-  TW_RETURN_IF_ERROR(SetParameters(booster.handle, impl_->options, rows));
-  int first = 0;
   if (!from_start) {
-    TW_RETURN_IF_ERROR(
-        XgboostStatus(XGBoosterBoostedRounds(booster.handle, &first), "counting rounds"));
+    Result<std::string> full = impl_->FullTrees();
+    TW_RETURN_IF_ERROR(full);
+    TW_RETURN_IF_ERROR(LoadBytes(booster.handle, *full));
   }
+  TW_RETURN_IF_ERROR(SetParameters(booster.handle, impl_->options, rows));
+  const int first = from_start ? 0 : impl_->full_rounds;
   const int rounds = from_start ? RoundsFor(rows) : kAddedRounds;
   for (int i = first; i < first + rounds; ++i) {
     TW_RETURN_IF_ERROR(
         XgboostStatus(XGBoosterUpdateOneIter(booster.handle, i, matrix.handle), "boosting round"));
   }
-  // A booster keeps what training needed; one made from the bytes holds the trees alone.
   Result<std::string> bytes = Bytes(booster.handle);
   TW_RETURN_IF_ERROR(bytes);
-  Booster lean;
-  TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterCreate(nullptr, 0, &lean.handle), "new booster"));
-  TW_RETURN_IF_ERROR(LoadBytes(lean.handle, *bytes));
-  TW_RETURN_IF_ERROR(SetParameters(lean.handle, impl_->options, rows));
-  impl_->booster = std::move(lean);
+  impl_->trees = ScratchBytes(std::move(*bytes));
+  impl_->awake = Booster();
+  impl_->rows = rows;
   if (from_start) {
-    impl_->full = std::move(*bytes);
     impl_->full_rows = rows;
+    impl_->full_rounds = rounds;
   }
   return {};
 }
@@ -198,6 +223,7 @@ Result<std::vector<float>> XgboostModel::Predict(std::span<const float> features
   if (!trained()) return InvalidArgument("cost model: not trained");
   const std::size_t rows = features.size() / static_cast<std::size_t>(FeatureCount());
   if (rows == 0) return std::vector<float>();
+  TW_RETURN_IF_ERROR(impl_->Wake());
   static constexpr const char* kConfig =
       "{\"type\":0,\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,"
       "\"strict_shape\":false,\"missing\":NaN,\"cache_id\":0}";
@@ -206,8 +232,8 @@ Result<std::vector<float>> XgboostModel::Predict(std::span<const float> features
   const float* scores = nullptr;
   const std::string array = ArrayInterface(features.data(), rows);
   TW_RETURN_IF_ERROR(
-      XgboostStatus(XGBoosterPredictFromDense(impl_->booster.handle, array.c_str(), kConfig,
-                                              nullptr, &shape, &dimensions, &scores),
+      XgboostStatus(XGBoosterPredictFromDense(impl_->awake.handle, array.c_str(), kConfig, nullptr,
+                                              &shape, &dimensions, &scores),
                     "predicting"));
   if (dimensions < 1 || shape[0] != rows) return Internal("predicting: wrong number of scores");
   return std::vector<float>(scores, scores + rows);
@@ -215,23 +241,18 @@ Result<std::vector<float>> XgboostModel::Predict(std::span<const float> features
 
 Result<std::unique_ptr<CostModel>> XgboostModel::Clone() const {
   auto copy = std::make_unique<XgboostModel>(impl_->options);
-  copy->impl_->full = impl_->full;
+  Result<std::string> bytes = impl_->trees.Read();
+  TW_RETURN_IF_ERROR(bytes);
+  copy->impl_->trees = ScratchBytes(std::move(*bytes));
+  copy->impl_->rows = impl_->rows;
   copy->impl_->full_rows = impl_->full_rows;
-  if (trained()) {
-    Result<std::string> bytes = Bytes(impl_->booster.handle);
-    TW_RETURN_IF_ERROR(bytes);
-    Booster booster;
-    TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterCreate(nullptr, 0, &booster.handle), "new booster"));
-    TW_RETURN_IF_ERROR(LoadBytes(booster.handle, *bytes));
-    TW_RETURN_IF_ERROR(SetParameters(booster.handle, impl_->options, impl_->full_rows));
-    copy->impl_->booster = std::move(booster);
-  }
+  copy->impl_->full_rounds = impl_->full_rounds;
   return std::unique_ptr<CostModel>(std::move(copy));
 }
 
 Result<std::string> XgboostModel::Serialize() const {
   if (!trained()) return InvalidArgument("cost model: not trained");
-  Result<std::string> bytes = Bytes(impl_->booster.handle);
+  Result<std::string> bytes = impl_->trees.Read();
   TW_RETURN_IF_ERROR(bytes);
   return Header() + Seal(*bytes) + *bytes;
 }
@@ -268,9 +289,9 @@ Result<std::unique_ptr<XgboostModel>> XgboostModel::Deserialize(std::string_view
     return InvalidArgument("cost model: trees over " + std::to_string(width) +
                            " features, expected " + std::to_string(FeatureCount()));
   }
-  TW_RETURN_IF_ERROR(SetParameters(booster.handle, options, 0));
-  model->impl_->booster = std::move(booster);
-  model->impl_->full = std::string(trees);
+  TW_RETURN_IF_ERROR(XgboostStatus(
+      XGBoosterBoostedRounds(booster.handle, &model->impl_->full_rounds), "counting rounds"));
+  model->impl_->trees = ScratchBytes(std::string(trees));
   model->impl_->full_rows = 1;
   return model;
 }

@@ -32,6 +32,7 @@ class XgboostModel final : public CostModel {
   bool trained() const override;
   std::size_t full_training_rows() const override;
   Result<std::unique_ptr<CostModel>> Clone() const override;
+  void Rest() override;
 
   /// The trained model as bytes that name the feature version they need.
   /// Errors: kInvalidArgument if not trained.

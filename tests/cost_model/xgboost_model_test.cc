@@ -95,6 +95,22 @@ TEST(XgboostModelTest, ACloneLearnsOnItsOwn) {
   EXPECT_NE(*(*clone)->Predict(probe.features), before);
 }
 
+TEST(XgboostModelTest, GoesOnAfterARestAsIfItHadNone) {
+  XgboostModel rested, other;
+  rested.Rest();
+  const Dataset probe = Made(50, 3);
+  for (std::size_t rows : {100, 120}) {
+    ASSERT_TRUE(rested.Train(Made(rows, 1)).ok());
+    ASSERT_TRUE(other.Train(Made(rows, 1)).ok());
+    const std::vector<float> scores = *other.Predict(probe.features);
+    EXPECT_EQ(*rested.Predict(probe.features), scores);
+    rested.Rest();
+    EXPECT_EQ(*rested.Predict(probe.features), scores);
+    EXPECT_EQ(*(*rested.Clone())->Predict(probe.features), scores);
+    rested.Rest();
+  }
+}
+
 TEST(XgboostModelTest, LearnsFromGroupsOfDifferentScale) {
   Dataset data = Made(80, 1);
   const Dataset second = Made(80, 2);
