@@ -47,7 +47,7 @@ fi
 
 # The pipeline: a whole network, and one task.
 "$tilewright" model resnet18_v1 -o "$work/resnet18.onnx"
-"$tilewright" tune "$work/resnet18.onnx" --records "$work/network.db" --trials 1000 --json >"$out/tune_network.json" 2>/dev/null
+"$tilewright" tune "$work/resnet18.onnx" --records "$work/network.db" --trials 2000 --json >"$out/tune_network.json" 2>/dev/null
 "$tilewright" tune "$work/resnet18.onnx#3" --records "$work/task.db" --trials 300 --json >"$out/tune_task.json" 2>/dev/null
 
 # Strategies on the recorded landscapes.
