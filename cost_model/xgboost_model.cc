@@ -147,9 +147,9 @@ std::string Header() {
 struct XgboostModel::Impl {
   XgboostOptions options;
   ScratchBytes trees;         ///< all of them; none before the first training
+  ScratchBytes full;          ///< those of the last training from the start
   std::size_t rows = 0;       ///< of the last training
   std::size_t full_rows = 0;  ///< of the last training from the start
-  int full_rounds = 0;        ///< the first rounds of `trees` are its
   Booster awake;              ///< made of `trees` when needed
 
   Status Wake() {
@@ -162,15 +162,6 @@ struct XgboostModel::Impl {
     TW_RETURN_IF_ERROR(SetParameters(booster.handle, options, rows));
     awake = std::move(booster);
     return {};
-  }
-
-  /// Bytes of the trees of the last training from the start.
-  Result<std::string> FullTrees() {
-    TW_RETURN_IF_ERROR(Wake());
-    Booster first;
-    TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterSlice(awake.handle, 0, full_rounds, 1, &first.handle),
-                                     "first rounds"));
-    return Bytes(first.handle);
   }
 };
 
@@ -195,13 +186,15 @@ Status XgboostModel::Train(const Dataset& data) {
   Booster booster;
   TW_RETURN_IF_ERROR(
       XgboostStatus(XGBoosterCreate(&matrix.handle, 1, &booster.handle), "new booster"));
+  int first = 0;
   if (!from_start) {
-    Result<std::string> full = impl_->FullTrees();
+    Result<std::string> full = impl_->full.Read();
     TW_RETURN_IF_ERROR(full);
     TW_RETURN_IF_ERROR(LoadBytes(booster.handle, *full));
+    TW_RETURN_IF_ERROR(
+        XgboostStatus(XGBoosterBoostedRounds(booster.handle, &first), "counting rounds"));
   }
   TW_RETURN_IF_ERROR(SetParameters(booster.handle, impl_->options, rows));
-  const int first = from_start ? 0 : impl_->full_rounds;
   const int rounds = from_start ? RoundsFor(rows) : kAddedRounds;
   for (int i = first; i < first + rounds; ++i) {
     TW_RETURN_IF_ERROR(
@@ -209,13 +202,13 @@ Status XgboostModel::Train(const Dataset& data) {
   }
   Result<std::string> bytes = Bytes(booster.handle);
   TW_RETURN_IF_ERROR(bytes);
-  impl_->trees = ScratchBytes(std::move(*bytes));
-  impl_->awake = Booster();
-  impl_->rows = rows;
   if (from_start) {
+    impl_->full = ScratchBytes(*bytes);
     impl_->full_rows = rows;
-    impl_->full_rounds = rounds;
   }
+  impl_->trees = ScratchBytes(std::move(*bytes));
+  impl_->rows = rows;
+  impl_->awake = Booster();
   return {};
 }
 
@@ -241,12 +234,14 @@ Result<std::vector<float>> XgboostModel::Predict(std::span<const float> features
 
 Result<std::unique_ptr<CostModel>> XgboostModel::Clone() const {
   auto copy = std::make_unique<XgboostModel>(impl_->options);
-  Result<std::string> bytes = impl_->trees.Read();
-  TW_RETURN_IF_ERROR(bytes);
-  copy->impl_->trees = ScratchBytes(std::move(*bytes));
+  Result<std::string> trees = impl_->trees.Read();
+  TW_RETURN_IF_ERROR(trees);
+  Result<std::string> full = impl_->full.Read();
+  TW_RETURN_IF_ERROR(full);
+  copy->impl_->trees = ScratchBytes(std::move(*trees));
+  copy->impl_->full = ScratchBytes(std::move(*full));
   copy->impl_->rows = impl_->rows;
   copy->impl_->full_rows = impl_->full_rows;
-  copy->impl_->full_rounds = impl_->full_rounds;
   return std::unique_ptr<CostModel>(std::move(copy));
 }
 
@@ -289,9 +284,8 @@ Result<std::unique_ptr<XgboostModel>> XgboostModel::Deserialize(std::string_view
     return InvalidArgument("cost model: trees over " + std::to_string(width) +
                            " features, expected " + std::to_string(FeatureCount()));
   }
-  TW_RETURN_IF_ERROR(XgboostStatus(
-      XGBoosterBoostedRounds(booster.handle, &model->impl_->full_rounds), "counting rounds"));
   model->impl_->trees = ScratchBytes(std::string(trees));
+  model->impl_->full = ScratchBytes(std::string(trees));
   model->impl_->full_rows = 1;
   return model;
 }
