@@ -14,8 +14,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <limits>
-#include <map>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,12 +34,6 @@ constexpr double kMegabyte = 1e6;
 constexpr double kConvolutionBytes = 17.3 * kMegabyte;
 constexpr double kNetworkBytes = 18.4 * kMegabyte;
 constexpr std::int64_t kByteUnit = 512;
-
-struct Models {
-  CycleModel pynq = CycleModel::Pynq();
-  CycleModel shared_bus = CycleModel::Pynq();
-  Models() { shared_bus.bus_bytes_per_cycle = 8; }  // configs/vta/cycles_pynq_shared_bus.json
-};
 
 /// What running something costs.
 struct Cost {
@@ -147,16 +139,20 @@ Network ReadNetwork(const Json& json) {
   return network;
 }
 
-Cost Measure(const Design& design, const Stream& stream, bool allow_tokens_left = false) {
-  static const Models models;
+/// shared_bus: whether to time it with a shared bus too.
+Cost Measure(const Design& design, const Stream& stream, bool shared_bus = true,
+             bool allow_tokens_left = false) {
   RunOptions options;
   options.allow_tokens_left = allow_tokens_left;
   const RunResult run = RunStream(design, stream.instructions, nullptr, options);
   TW_CHECK(run.status().ok(), run.status().message());
   Cost cost;
-  cost.cycles = Simulate(design, stream.instructions, run.pipeline, models.pynq).cycles;
-  cost.shared_cycles =
-      Simulate(design, stream.instructions, run.pipeline, models.shared_bus).cycles;
+  CycleModel model = CycleModel::Pynq();
+  cost.cycles = Simulate(design, stream.instructions, run.pipeline, model).cycles;
+  model.bus_bytes_per_cycle = 8;  // configs/vta/cycles_pynq_shared_bus.json
+  if (shared_bus) {
+    cost.shared_cycles = Simulate(design, stream.instructions, run.pipeline, model).cycles;
+  }
   cost.bytes = run.summary.dram_bytes;
   cost.instructions = run.summary.counts.Total();
   return cost;
@@ -198,7 +194,8 @@ Front Search(const Design& design, const PackedConv2d& conv,
   };
   std::vector<Open> open;
   for (const OwnConv2dPlan& plan : OwnConv2dPlans(design, conv, epilogue)) {
-    open.push_back({plan, LowerBound(design, conv, plan, epilogue, CycleModel::Pynq())});
+    const auto bound = LowerBound(design, conv, plan, epilogue, CycleModel::Pynq());
+    if (bound.uops <= design.UsableUops()) open.push_back({plan, bound});
   }
   std::ranges::stable_sort(open, {}, [](const Open& o) { return o.bound.cycles; });
   count.plans += static_cast<std::int64_t>(open.size());
@@ -210,9 +207,14 @@ Front Search(const Design& design, const PackedConv2d& conv,
     }
     const auto stream = BuildOwnConv2d(design, conv, next.plan, epilogue);
     ++count.timed;
-    if (stream.ok()) front.Insert({next.plan, Measure(design, *stream)});
+    if (stream.ok()) front.Insert({next.plan, Measure(design, *stream, false)});
   }
-  return front;
+  Front timed;
+  for (const Candidate& candidate : front.plans()) {
+    const auto stream = BuildOwnConv2d(design, conv, candidate.plan, epilogue);
+    timed.Insert({candidate.plan, Measure(design, *stream)});
+  }
+  return timed;
 }
 
 /// Picks one plan of each front: the least cycles, all together, within `bytes`.
@@ -272,41 +274,47 @@ void PrintTotal(const std::string& name, const Cost& cost, const Cost& reference
 
 void PrintHeader(const std::string& what) {
   fmt::print("\n{}\n{:<44} {:>11} {:>11} {:>8} {:>7}   {}\n", what, "", "pynq", "shared bus", "MB",
-             "instr.", "pynq, shared bus, MB: ours / published");
+             "instr.", "over TopHub's: pynq, shared bus, MB");
 }
 
 /// All three sets of the network.
-/// published: of each layer; reference: of everything that the sets replace; extra: what they
-/// need besides.
-void PrintSets(const std::vector<Layer>& layers, const std::vector<Front>& fronts, double bytes,
-               const Cost& reference, const Cost& extra, const std::vector<Cost>& published) {
-  const auto total = [&](const std::vector<std::size_t>& chosen) {
+/// reference: of everything that the sets replace; extra: what they need besides.
+/// returns the chosen plan of each layer within `bytes`; empty if there is no such set.
+std::vector<Candidate> PrintSets(const std::vector<Layer>& layers, const std::vector<Front>& fronts,
+                                 double bytes, const Cost& reference, const Cost& extra) {
+  const auto print = [&](const std::string& name, const std::vector<Candidate>& set) {
     Cost cost = extra;
-    for (std::size_t n = 0; n < layers.size(); ++n) {
-      cost.Add(fronts[n].plans()[chosen[n]].cost, layers[n].count);
-    }
-    return cost;
+    for (std::size_t n = 0; n < set.size(); ++n) cost.Add(set[n].cost, layers[n].count);
+    PrintTotal(name, cost, reference);
   };
-  const double room = bytes - static_cast<double>(extra.bytes);
-  const std::vector<std::size_t> within = Choose(layers, fronts, room);
-  std::vector<std::size_t> fastest, leanest;
+  std::vector<Candidate> fastest, leanest, within;
   for (const Front& front : fronts) {
-    fastest.push_back(0);
-    leanest.push_back(front.plans().size() - 1);
+    fastest.push_back(front.plans().front());
+    leanest.push_back(front.plans().back());
   }
-  PrintTotal("published", reference, reference);
-  PrintTotal("fastest", total(fastest), reference);
-  PrintTotal("leanest", total(leanest), reference);
+  for (const std::size_t n : Choose(layers, fronts, bytes - static_cast<double>(extra.bytes))) {
+    within.push_back(fronts[within.size()].plans()[n]);
+  }
+  PrintTotal("TopHub", reference, reference);
+  print("fastest", fastest);
+  print("leanest", leanest);
   const std::string limit = fmt::format("fastest within {:.1f} MB", bytes / kMegabyte);
   if (within.empty()) {
     fmt::print("{}: there is none\n", limit);
-    return;
+  } else {
+    print(limit, within);
   }
-  PrintTotal(limit, total(within), reference);
-  for (std::size_t n = 0; n < layers.size(); ++n) {
-    const Candidate& plan = fronts[n].plans()[within[n]];
-    PrintTotal(fmt::format("{} x {}", layers[n].count, layers[n].name), plan.cost, published[n]);
-    fmt::print("    {}\n", Describe(plan.plan));
+  return within;
+}
+
+/// published: the convolution of each layer alone.
+void PrintLayers(const std::vector<Layer>& layers, const std::vector<Candidate>& set,
+                 const std::vector<Cost>& published) {
+  for (std::size_t n = 0; n < set.size(); ++n) {
+    const std::string name = fmt::format("{} x {}", layers[n].count, layers[n].name);
+    PrintTotal(name + ", TopHub", published[n], published[n]);
+    PrintTotal("    ours", set[n].cost, published[n]);
+    fmt::print("    {}\n", Describe(set[n].plan));
   }
 }
 
@@ -318,7 +326,7 @@ Cost TiledAddition(const Design& design, ResultBlocks blocks) {
     for (blocks.block_h = 1; blocks.block_h <= blocks.height; ++blocks.block_h) {
       const auto stream = BuildPackedAlu(design, blocks, true, AddSteps());
       if (!stream.ok()) continue;
-      const Cost cost = Measure(design, *stream, true);
+      const Cost cost = Measure(design, *stream, true, true);
       if (!best || cost.cycles < best->cycles) best = cost;
     }
   }
@@ -337,12 +345,12 @@ int Main(const std::string& file, double epsilon) {
   const Network network = ReadNetwork(*json);
   const auto started = std::chrono::steady_clock::now();
 
-  std::vector<Cost> published, published_with_add;
+  std::vector<Cost> published;
   Cost convolutions, additions, tiled_additions;
   for (const Addition& addition : network.additions) {
     const auto stream = BuildPackedAlu(design, addition.blocks, true, AddSteps());
     TW_CHECK(stream.ok(), stream.status().message());
-    additions.Add(Measure(design, *stream, true), addition.count);
+    additions.Add(Measure(design, *stream, true, true), addition.count);
     tiled_additions.Add(TiledAddition(design, addition.blocks), addition.count);
   }
   std::vector<Front> alone, fused;
@@ -361,14 +369,20 @@ int Main(const std::string& file, double epsilon) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
   fmt::print("{} plans, {} of them timed, {:.1f} s\n", count.plans, count.timed, seconds.count());
 
-  PrintHeader("The 19 convolutions, and the set within the limit layer by layer");
-  PrintSets(network.layers, alone, kConvolutionBytes, convolutions, {}, published);
+  PrintHeader("The 19 convolutions");
+  const auto convolution_set =
+      PrintSets(network.layers, alone, kConvolutionBytes, convolutions, {});
   Cost all = convolutions;
   all += additions;
   PrintHeader("With the 8 residual additions, fused into the convolution before");
-  PrintSets(network.layers, fused, kNetworkBytes, all, {}, published);
+  const auto fused_set = PrintSets(network.layers, fused, kNetworkBytes, all, {});
   PrintHeader("With the 8 residual additions by themselves, in tiles of rows");
-  PrintSets(network.layers, alone, kNetworkBytes, all, tiled_additions, published);
+  PrintSets(network.layers, alone, kNetworkBytes, all, tiled_additions);
+  PrintHeader(fmt::format("The 19 convolutions within {:.1f} MB, one of each",
+                          kConvolutionBytes / kMegabyte));
+  PrintLayers(network.layers, convolution_set, published);
+  PrintHeader("The same with fused additions, which TopHub's here are without");
+  PrintLayers(network.layers, fused_set, published);
   return 0;
 }
 

@@ -8,20 +8,23 @@
 
 namespace tilewright::vta {
 
-/// The legal plans of a convolution that are worth a look, in a fixed order.
+/// The plans of a convolution that are worth a look and pass CheckOwnConv2d, in a fixed order.
 ///
 /// Tiles are what an axis gives when it is cut into some number of parts as equal as can be. Slots
-/// are few, or as many as there is room for.
+/// are few, or as many as there is room for. Plans that differ in nothing are there once.
 std::vector<OwnConv2dPlan> OwnConv2dPlans(const Design& design, const PackedConv2d& conv,
                                           const std::vector<EpilogueStep>& epilogue);
 
-/// What a legal plan cannot do without: cycles of its busiest engine, and bytes on the bus but
-/// for the micro-ops.
+/// What a plan cannot do without.
 struct OwnConv2dBound {
   double cycles = 0;
   std::int64_t dram_bytes = 0;
+  std::int64_t uops = 0;  ///< above Design::UsableUops the plan is not legal
 };
-OwnConv2dBound LowerBound(const Design& design, const PackedConv2d& conv, const OwnConv2dPlan& plan,
-                          const std::vector<EpilogueStep>& epilogue, const CycleModel& model);
+/// Without building the stream, and without a shared bus.
+/// plan: one that passes CheckOwnConv2d.
+OwnConv2dBound LowerBound(const Design& design, const PackedConv2d& conv,
+                          const OwnConv2dPlan& plan, const std::vector<EpilogueStep>& epilogue,
+                          const CycleModel& model);
 
 }  // namespace tilewright::vta

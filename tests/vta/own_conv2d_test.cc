@@ -247,6 +247,7 @@ TEST(OwnConv2dSpaceTest, NoPlanIsBetterThanItsBound) {
     const OwnConv2dBound bound = LowerBound(design, conv, plans[n], epilogue, model);
     EXPECT_LE(bound.cycles, Simulate(design, stream->instructions, run.pipeline, model).cycles);
     EXPECT_LE(bound.dram_bytes, run.summary.dram_bytes);
+    EXPECT_LE(bound.uops, static_cast<std::int64_t>(stream->uops.size()));
   }
   EXPECT_GT(built, 10);
 }
