@@ -193,7 +193,11 @@ Front Search(const Design& design, const PackedConv2d& conv,
     OwnConv2dBound bound;
   };
   std::vector<Open> open;
+  const bool adds = std::ranges::any_of(
+      epilogue, [](const auto& step) { return step.operand == Operand::kTensorInt8; });
   for (const OwnConv2dPlan& plan : OwnConv2dPlans(design, conv, epilogue)) {
+    // The boards cannot load int8 data into the accumulator.
+    if (plan.gemm_adds != adds) continue;
     const auto bound = LowerBound(design, conv, plan, epilogue, CycleModel::Pynq());
     if (bound.uops <= design.UsableUops()) open.push_back({plan, bound});
   }
@@ -298,11 +302,10 @@ std::vector<Candidate> PrintSets(const std::vector<Layer>& layers, const std::ve
   PrintTotal("TopHub", reference, reference);
   print("fastest", fastest);
   print("leanest", leanest);
-  const std::string limit = fmt::format("fastest within {:.1f} MB", bytes / kMegabyte);
   if (within.empty()) {
-    fmt::print("{}: there is none\n", limit);
+    fmt::print("within {:.1f} MB there is none\n", bytes / kMegabyte);
   } else {
-    print(limit, within);
+    print(fmt::format("fastest within {:.1f} MB", bytes / kMegabyte), within);
   }
   return within;
 }

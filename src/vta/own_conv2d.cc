@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
 
 #include "src/vta/axis_tile.h"
 #include "src/vta/copy_pattern.h"
+#include "src/vta/tile_gemm.h"
 #include "src/vta/token_writer.h"
 
 // One tile of the result, in program order; TokenWriter finds out what has to wait for what:
@@ -27,7 +27,6 @@ namespace tilewright::vta {
 namespace {
 
 using Operand = EpilogueStep::Operand;
-using Unrolled = OwnConv2dPlan::Unrolled;
 
 // Micro-ops of a kernel that goes through consecutive entries. 64: what the loop around a kernel
 // costs is then small change, and so is the kernel.
@@ -128,12 +127,6 @@ struct Tile {
   AxisTile rows, columns;
   Range channels;
   std::int64_t entries() const { return channels.size * rows.size * columns.size; }
-};
-
-/// Taps [first, end) of the rows, and the results that all of them contribute to.
-struct RowGroup {
-  std::int64_t first = 0, end = 0;
-  AxisTile::Results results;
 };
 
 /// Writes the instructions of one convolution.
@@ -327,99 +320,21 @@ class Writer {
     writer_.Append(gemm, kernel, {acc, entries}, {}, {});
   }
 
-  /// If the instruction loops over rows, all that one kernel does has to be the same for each.
-  std::vector<RowGroup> RowGroups(const AxisTile& rows) const {
-    if (plan_.unrolled == Unrolled::kRows) return {{0, conv_.kernel_h, {}}};
-    std::vector<RowGroup> groups;
-    for (std::int64_t tap = 0; tap < conv_.kernel_h; ++tap) {
-      const AxisTile::Results results = rows.ResultsOf(tap);
-      if (results.low == results.high) continue;
-      if (groups.empty() || groups.back().results != results || groups.back().end != tap) {
-        groups.push_back({tap, tap, results});
-      }
-      groups.back().end = tap + 1;
-    }
-    return groups;
-  }
-
   void Multiply(const Tile& tile, std::int64_t ci, const Uop& base) {
     const AxisTile& rows = tile.rows;
     const AxisTile& columns = tile.columns;
-    const std::int64_t taps = conv_.kernel_h * conv_.kernel_w;
-    const std::int64_t co = tile.channels.size;
+    const TileGemm products = {
+        rows, columns, ci, tile.channels.size, conv_.kernel_h, conv_.kernel_w, plan_.unrolled};
     const EntryRange acc = {base.dst, tile.entries()};
     const EntryRange inp = {base.src, ci * rows.count * columns.count};
-    const EntryRange wgt = {base.wgt, co * ci * taps};
-    for (const RowGroup& group : RowGroups(rows)) {
-      const KernelKey key = {base.dst,      base.src,    base.wgt,   ci,           co,
-                             rows.size,     rows.shift,  rows.count, columns.size, columns.shift,
-                             columns.count, group.first, group.end};
-      const std::int32_t kernel = KernelOf(key, [&] { return GemmUops(tile, ci, base, group); });
-      Gemm gemm;
-      Nest nest = {gemm, 0};
-      if (plan_.unrolled != Unrolled::kInputChannels) {
-        nest.Add(ci, 0, rows.count * columns.count, taps);
-      }
-      if (plan_.unrolled != Unrolled::kOutputChannels) {
-        nest.Add(co, rows.size * columns.size, 0, ci * taps);
-      }
-      if (plan_.unrolled != Unrolled::kRows) {
-        nest.Add(group.results.high - group.results.low, columns.size, rows.stride * columns.count,
-                 0);
-      }
-      writer_.Append(gemm, kernel, acc, inp, wgt);
+    const EntryRange wgt = {base.wgt, products.co * ci * conv_.kernel_h * conv_.kernel_w};
+    for (const TileGemm::Part& part : products.Parts()) {
+      const KernelKey key = {base.dst,      base.src,   base.wgt,   ci,           products.co,
+                             rows.size,     rows.shift, rows.count, columns.size, columns.shift,
+                             columns.count, part.first, part.end};
+      const std::int32_t kernel = KernelOf(key, [&] { return products.UopsOf(part, base); });
+      writer_.Append(products.LoopsOf(part), kernel, acc, inp, wgt);
     }
-  }
-
-  /// Puts loops into an instruction, the outer one first.
-  struct Nest {
-    Gemm& gemm;
-    int loops;
-    void Add(std::int64_t extent, std::int64_t dst, std::int64_t src, std::int64_t wgt) {
-      const bool outer = loops++ == 0;
-      (outer ? gemm.loop.iter_out : gemm.loop.iter_in) = U32(extent);
-      if (extent == 1) return;  // factors need not fit their fields
-      (outer ? gemm.dst.out : gemm.dst.in) = U32(dst);
-      (outer ? gemm.src.out : gemm.src.in) = U32(src);
-      (outer ? gemm.wgt.out : gemm.wgt.in) = U32(wgt);
-    }
-  };
-
-  /// Accumulators vary fastest: the hardware must not update one twice in a row.
-  std::vector<Uop> GemmUops(const Tile& tile, std::int64_t ci, const Uop& base,
-                            const RowGroup& group) const {
-    const AxisTile& rows = tile.rows;
-    const AxisTile& columns = tile.columns;
-    const std::int64_t taps = conv_.kernel_h * conv_.kernel_w;
-    const std::int64_t inner_ci = plan_.unrolled == Unrolled::kInputChannels ? ci : 1;
-    const std::int64_t inner_co =
-        plan_.unrolled == Unrolled::kOutputChannels ? tile.channels.size : 1;
-    std::vector<Uop> uops;
-    for (std::int64_t i = 0; i < inner_ci; ++i) {
-      for (std::int64_t tap = group.first * conv_.kernel_w; tap < group.end * conv_.kernel_w;
-           ++tap) {
-        const std::int64_t kh = tap / conv_.kernel_w;
-        const std::int64_t kw = tap % conv_.kernel_w;
-        // The instruction counts rows from the group's first.
-        const AxisTile::Results ys =
-            plan_.unrolled == Unrolled::kRows
-                ? rows.ResultsOf(kh)
-                : AxisTile::Results{group.results.low, group.results.low + 1};
-        const AxisTile::Results xs = columns.ResultsOf(kw);
-        for (std::int64_t o = 0; o < inner_co; ++o) {
-          for (std::int64_t y = ys.low; y < ys.high; ++y) {
-            for (std::int64_t x = xs.low; x < xs.high; ++x) {
-              const std::int64_t row = i * rows.count + rows.shift + y * rows.stride + kh;
-              const std::int64_t column = columns.shift + x * columns.stride + kw;
-              uops.push_back({base.dst + U32((o * rows.size + y) * columns.size + x),
-                              base.src + U32(row * columns.count + column),
-                              base.wgt + U32((o * ci + i) * taps + tap)});
-            }
-          }
-        }
-      }
-    }
-    return uops;
   }
 
   Status Calculate(const Tile& tile, std::size_t n, std::int64_t acc) {

@@ -7,6 +7,7 @@
 #include "src/vta/design.h"
 #include "src/vta/epilogue_writer.h"
 #include "src/vta/packed_conv2d.h"
+#include "src/vta/tile_gemm.h"
 
 namespace tilewright::vta {
 
@@ -16,10 +17,6 @@ namespace tilewright::vta {
 /// is still on the chip is not loaded again, so many slots make an operand resident, and two are
 /// double buffering. Padding is neither loaded nor multiplied.
 struct OwnConv2dPlan {
-  /// Which loop becomes micro-ops, besides the columns and the kernel's taps. The instruction
-  /// executes the other two.
-  enum class Unrolled : std::uint8_t { kRows, kInputChannels, kOutputChannels };
-
   std::int64_t h = 1, w = 1, ci = 1, co = 1;  ///< extents of a tile
   /// Blocks of data (ci x rows x columns), of weights (co x ci x kernel), and tiles of accumulators
   /// (co x h x w) that are on the chip at a time.
@@ -31,7 +28,7 @@ struct OwnConv2dPlan {
   /// int8 tensors are added by multiplying them with the identity, instead of through the
   /// accumulator. For one more weight tile, that needs neither accumulators nor an ALU that widens.
   bool gemm_adds = false;
-  Unrolled unrolled = Unrolled::kRows;
+  UnrolledLoop unrolled = UnrolledLoop::kRows;
   friend bool operator==(const OwnConv2dPlan&, const OwnConv2dPlan&) = default;
 };
 

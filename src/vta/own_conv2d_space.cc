@@ -11,7 +11,6 @@ namespace tilewright::vta {
 namespace {
 
 using Operand = EpilogueStep::Operand;
-using Unrolled = OwnConv2dPlan::Unrolled;
 
 /// Rows are consecutive in DRAM; cut into many pieces, they only make more and shorter transfers.
 constexpr std::int64_t kMaxColumnParts = 4;
@@ -59,7 +58,7 @@ void AddOrders(const BlockCounts& counts, OwnConv2dPlan plan, std::vector<OwnCon
     for (const bool serpentine : {false, true}) {
       if (serpentine && resident) continue;
       for (const auto unrolled :
-           {Unrolled::kRows, Unrolled::kInputChannels, Unrolled::kOutputChannels}) {
+           {UnrolledLoop::kRows, UnrolledLoop::kInputChannels, UnrolledLoop::kOutputChannels}) {
         plan.channels_outer = channels_outer;
         plan.serpentine = serpentine;
         plan.unrolled = unrolled;
@@ -190,17 +189,17 @@ class Bounder {
     std::int64_t iterations = 0;
     std::int64_t unlike = columns_.unlike_pairs, smallest = columns_.min_pairs;
     switch (plan_.unrolled) {
-      case Unrolled::kRows:
+      case UnrolledLoop::kRows:
         iterations = counts_.positions * conv_.ci * conv_.co;
         unlike *= rows_.unlike_pairs;
         smallest *= rows_.min_pairs;
         break;
-      case Unrolled::kInputChannels:
+      case UnrolledLoop::kInputChannels:
         iterations = strips * conv_.co * counts_.slices;
         unlike *= rows_.unlike_taps * plan_.ci;
         smallest *= rows_.min_taps;
         break;
-      case Unrolled::kOutputChannels:
+      case UnrolledLoop::kOutputChannels:
         iterations = strips * conv_.ci * counts_.channels;
         unlike *= rows_.unlike_taps * plan_.co;
         smallest *= rows_.min_taps;

@@ -23,8 +23,7 @@ struct OwnConv2dBound {
 };
 /// Without building the stream, and without a shared bus.
 /// plan: one that passes CheckOwnConv2d.
-OwnConv2dBound LowerBound(const Design& design, const PackedConv2d& conv,
-                          const OwnConv2dPlan& plan, const std::vector<EpilogueStep>& epilogue,
-                          const CycleModel& model);
+OwnConv2dBound LowerBound(const Design& design, const PackedConv2d& conv, const OwnConv2dPlan& plan,
+                          const std::vector<EpilogueStep>& epilogue, const CycleModel& model);
 
 }  // namespace tilewright::vta

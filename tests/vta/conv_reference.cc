@@ -191,7 +191,7 @@ OwnConv2dPlan RandomPlan(Random& random, const PackedConv2d& conv) {
   plan.channels_outer = random.Below(2) == 1;
   plan.serpentine = random.Below(2) == 1;
   plan.gemm_adds = random.Below(2) == 1;
-  plan.unrolled = static_cast<OwnConv2dPlan::Unrolled>(random.Below(3));
+  plan.unrolled = static_cast<UnrolledLoop>(random.Below(3));
   return plan;
 }
 

@@ -13,7 +13,7 @@ namespace tilewright::vta {
 namespace {
 
 using Operand = EpilogueStep::Operand;
-using enum OwnConv2dPlan::Unrolled;
+using enum UnrolledLoop;
 
 struct PlanCase {
   const char* name;
