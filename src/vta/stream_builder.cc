@@ -167,14 +167,35 @@ void StreamBuilder::MakeResident(Kernel& kernel) {
   kernel.sram = begin;
   uop_end_ = end;
   resident_.push_back(static_cast<std::int32_t>(&kernel - kernels_.data()));
+  LoadUops(begin, kernel.first, kernel.size);
+}
+
+void StreamBuilder::LoadUops(std::int64_t sram, std::int64_t first, std::int64_t count) {
   Transfer load;
   load.memory = Memory::kUop;
-  load.sram_base = static_cast<std::uint32_t>(begin);
-  load.dram_base = static_cast<std::uint32_t>(kernel.first);
+  load.sram_base = static_cast<std::uint32_t>(sram);
+  load.dram_base = static_cast<std::uint32_t>(first);
   load.y_size = 1;
-  load.x_size = static_cast<std::uint32_t>(kernel.size);
+  load.x_size = static_cast<std::uint32_t>(count);
   load.x_stride = load.x_size;
   Emit(Engine::kCompute, {.tokens = {}, .operation = load}, Stream::kUopBuffer);
+}
+
+void StreamBuilder::LoadKernels() {
+  const auto count = static_cast<std::int64_t>(stream_.uops.size());
+  if (count > design_.UsableUops()) {
+    Fail(fmt::format("{} micro-ops of all kernels, expected at most {}", count,
+                     design_.UsableUops()));
+  }
+  if (count == 0 || !status_.ok()) return;
+  // They lie in DRAM one behind the other, and will do so on the chip.
+  resident_.clear();
+  for (Kernel& kernel : kernels_) {
+    kernel.sram = kernel.first;
+    resident_.push_back(static_cast<std::int32_t>(&kernel - kernels_.data()));
+  }
+  uop_end_ = count;
+  LoadUops(0, 0, count);
 }
 
 template <typename Operation>

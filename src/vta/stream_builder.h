@@ -65,6 +65,9 @@ class StreamBuilder {
   /// the micro-op memory, or names one destination twice within three places, which the original
   /// hardware computes wrong.
   std::int32_t AddKernel(std::span<const Uop> uops);
+  /// Loads all kernels there are with one transfer, so that none is loaded later.
+  /// Errors (at Finish): kInvalidArgument if they do not fit the micro-op memory together.
+  void LoadKernels();
   /// Appends `gemm` or `alu` with the micro-ops of `kernel`, loading them first if need be.
   void Append(Gemm gemm, std::int32_t kernel);
   void Append(Alu alu, std::int32_t kernel);
@@ -86,6 +89,7 @@ class StreamBuilder {
   void EmitIdle(Engine engine, bool push_prev, bool push_next);
   void FlushPops(Engine engine);
   void MakeResident(Kernel& kernel);
+  void LoadUops(std::int64_t sram, std::int64_t first, std::int64_t count);
   template <typename Operation>
   void AppendLoop(Operation operation, std::int32_t kernel);
   void Fail(std::string message);
