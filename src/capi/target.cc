@@ -5,6 +5,7 @@
 
 #include "src/base/hash.h"
 #include "src/capi/boundary.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright::capi {
 namespace {
@@ -16,7 +17,9 @@ Status MakeTarget(const char* target_text, const char* device_text, tw_target** 
   if (!target.ok()) return target.status();
   DeviceFingerprint device;
   if (device_text == nullptr) {
-    device = ProbeHostCpu();
+    auto probed = DeviceFor(*target);
+    TW_RETURN_IF_ERROR(probed);
+    device = *std::move(probed);
   } else {
     auto parsed = DeviceFingerprint::Parse(device_text);
     TW_RETURN_IF_ERROR(parsed);

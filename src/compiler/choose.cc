@@ -20,7 +20,7 @@ struct Built {
 /// Errors: why the config cannot be used here.
 Result<Built> Build(const TemplateEntry& entry, const Config& config, const Workload& workload,
                     const Epilogue& epilogue, bool plain_weight, const Target& target) {
-  auto kernel = entry.apply(workload, epilogue, target, config);
+  auto kernel = ApplyTemplate(entry, workload, epilogue, target, config);
   TW_RETURN_IF_ERROR(kernel);
   if (plain_weight && (kernel->form.shift_data || kernel->form.multiply_dtype)) {
     return Unsupported("the weight is computed at run time");
@@ -58,7 +58,7 @@ Status WeighLayouts(const Workload& workload, const Epilogue& epilogue, const Ta
   const auto total = [&](const Trial& trial) -> Result<double> {
     const TemplateEntry* entry = FindTemplate(trial.candidate.template_key);
     if (entry == nullptr) return NotFound("no such template");
-    auto kernel = entry->apply(workload, epilogue, target, trial.candidate.config);
+    auto kernel = ApplyTemplate(*entry, workload, epilogue, target, trial.candidate.config);
     TW_RETURN_IF_ERROR(kernel);
     return trial.value + layout_seconds(kernel->form);
   };

@@ -74,7 +74,8 @@ constexpr TemplateEntry EntryOf(std::string_view key, int version) {
           &Template::Refuses,
           &Template::DefineSpace,
           &Template::DefaultConfig,
-          &Template::Apply};
+          &Template::Apply,
+          nullptr};
 }
 
 }  // namespace tilewright

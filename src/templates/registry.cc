@@ -6,11 +6,13 @@
 #include "src/templates/anchor_plain_cpu.h"
 #include "src/templates/conv2d_direct_cpu.h"
 #include "src/templates/conv2d_nchwc_x86.h"
+#include "src/templates/conv2d_packed_vta.h"
 #include "src/templates/conv2d_pixels_cpu.h"
 #include "src/templates/dense_packed_cpu.h"
 #include "src/templates/dense_x86.h"
 #include "src/templates/depthwise_direct_cpu.h"
 #include "src/templates/parts.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright {
 namespace {
@@ -22,6 +24,7 @@ constexpr std::array kTemplates = {
     EntryOf<Conv2dNchwcInt8X86>("conv2d_NCHWc_int8.x86", 1),
     EntryOf<Conv2dDirectCpu>("conv2d_direct.cpu", 1),
     EntryOf<Conv2dDirectInt8Cpu>("conv2d_direct_int8.cpu", 1),
+    VtaEntryOf<Conv2dPackedVta>("conv2d_packed.vta", 1),
     EntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
     EntryOf<DenseNopackX86>("dense_nopack.x86", 1),
     EntryOf<DensePackX86>("dense_pack.x86", 1),
@@ -38,6 +41,7 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "dense_packed.cpu",  "conv2d_NCHWc_int8.x86",      "conv2d_NCHWc.x86",
     "conv2d_pixels.cpu", "depthwise_conv2d_NCHWc.x86", "dense_pack.x86",
     "dense_nopack.x86",  "batch_matmul.x86",           "anchor_plain.cpu",
+    "conv2d_packed.vta",
 };
 
 }  // namespace
@@ -47,6 +51,23 @@ std::span<const TemplateEntry> Templates() { return kTemplates; }
 const TemplateEntry* FindTemplate(std::string_view key) {
   const auto* found = std::ranges::lower_bound(kTemplates, key, {}, &TemplateEntry::key);
   return found != kTemplates.end() && found->key == key ? found : nullptr;
+}
+
+Result<Kernel> ApplyTemplate(const TemplateEntry& entry, const Workload& workload,
+                             const Epilogue& epilogue, const Target& target, const Config& config) {
+  if (entry.apply == nullptr) {
+    return Unsupported("template " + std::string(entry.key) + " writes VTA streams, not loops");
+  }
+  return entry.apply(workload, epilogue, target, config);
+}
+
+Result<vta::Stream> BuildVtaStream(const TemplateEntry& entry, const Workload& workload,
+                                   const Epilogue& epilogue, const Target& target,
+                                   const Config& config) {
+  if (entry.build_stream == nullptr) {
+    return Unsupported("template " + std::string(entry.key) + " makes loops, not VTA streams");
+  }
+  return entry.build_stream(workload, epilogue, target, config);
 }
 
 std::vector<const TemplateEntry*> TemplatesFor(const Workload& workload, const Target& target) {

@@ -8,6 +8,7 @@
 #include "src/schedule/schedule.h"
 #include "src/space/config.h"
 #include "src/tensor/workload.h"
+#include "src/vta/stream_builder.h"
 
 namespace tilewright {
 
@@ -18,7 +19,8 @@ struct Kernel {
 };
 
 /// One schedule template: which workloads it serves, its space, and how a config becomes a
-/// schedule.
+/// schedule of loops or, for the VTA, a stream of instructions. Exactly one of `apply` and
+/// `build_stream` is not null; ApplyTemplate and BuildVtaStream report the wrong choice.
 struct TemplateEntry {
   std::string_view key;  ///< stored in records; never reused, never renamed
   int version;           ///< raised when the meaning or order of any knob changes
@@ -30,6 +32,10 @@ struct TemplateEntry {
   Result<Config> (*default_config)(const Workload&, const Target&);
   /// Errors: kInvalidArgument with the reason if the config is illegal (outcome `invalid`).
   Result<Kernel> (*apply)(const Workload&, const Epilogue&, const Target&, const Config&);
+  /// The same for the VTA. Buffers of the stream, after the micro-ops: data, weight, output, then
+  /// the tensor operands of the epilogue in order (VtaEpilogue says what is added to them).
+  Result<vta::Stream> (*build_stream)(const Workload&, const Epilogue&, const Target&,
+                                      const Config&);
 };
 
 /// All templates, sorted by key.
@@ -39,6 +45,16 @@ const TemplateEntry* FindTemplate(std::string_view key);
 /// Those that serve the workload on the target, preferred first (the first one's default config is
 /// what an untuned operator gets).
 std::vector<const TemplateEntry*> TemplatesFor(const Workload& workload, const Target& target);
+
+/// The loops of a config. Errors: kUnsupported if the template writes VTA streams; those of
+/// `apply`.
+Result<Kernel> ApplyTemplate(const TemplateEntry& entry, const Workload& workload,
+                             const Epilogue& epilogue, const Target& target, const Config& config);
+/// The VTA stream of a config. Errors: kUnsupported if the template makes loops; those of
+/// `build_stream`.
+Result<vta::Stream> BuildVtaStream(const TemplateEntry& entry, const Workload& workload,
+                                   const Epilogue& epilogue, const Target& target,
+                                   const Config& config);
 
 /// Good fixed schedule for an operator that is not tuned (parallel outer, vectorized inner loops,
 /// elementwise stages inlined).

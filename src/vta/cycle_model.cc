@@ -90,6 +90,21 @@ CycleModel CycleModel::Rtl() {
           .idle_instruction_cycles = 3};
 }
 
+CycleModel CycleModel::PynqSharedBus() {
+  CycleModel model = Pynq();
+  model.name = "pynq_shared_bus";
+  model.bus_bytes_per_cycle = 8;
+  return model;
+}
+
+Result<CycleModel> CycleModel::Preset(std::string_view name) {
+  for (CycleModel model : {Pynq(), Rtl(), PynqSharedBus()}) {
+    if (model.name == name) return model;
+  }
+  return InvalidArgument(
+      fmt::format("cycle model '{}': unknown, expected pynq, rtl or pynq_shared_bus", name));
+}
+
 Result<CycleModel> CycleModel::Parse(std::string_view text, std::string_view file) {
   const auto json = ParseJson(text);
   if (!json.ok()) return json.status().WithContext(file);

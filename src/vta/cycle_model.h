@@ -35,6 +35,10 @@ struct CycleModel {
   static CycleModel Pynq();
   /// What the hardware description of the core suggests; never measured.
   static CycleModel Rtl();
+  /// Pynq() with the 8 bytes per cycle of a 64-bit port shared by the engines.
+  static CycleModel PynqSharedBus();
+  /// The built-in model called `name`. Errors: kInvalidArgument naming those there are.
+  static Result<CycleModel> Preset(std::string_view name);
   /// Errors: kInvalidArgument naming the field that is missing, unknown, negative, not a number or,
   ///         for a rate, zero.
   static Result<CycleModel> Parse(std::string_view text, std::string_view file);

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdio>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "src/base/json.h"
+#include "src/base/strings.h"
 #include "src/vta/encoding.h"
 
 namespace tilewright::vta {
@@ -17,6 +21,8 @@ constexpr std::string_view kTargets[] = {"sim",    "tsim",     "pynq",     "ultr
 
 // An element never crosses a page of the simulated DRAM.
 constexpr std::int64_t kLogPageBytes = 12;
+// The largest buffer a design file may name, as a power of two of bytes.
+constexpr int kMaxLogBytes = 32;
 // The micro-op memory of the core described in Chisel.
 constexpr std::int64_t kChiselUops = 2048;
 
@@ -54,10 +60,10 @@ Result<Design> Design::Parse(std::string_view text, std::string_view file) {
       {"LOG_ACC_WIDTH", &design.log_acc_width_, 5, 5},
       {"LOG_BATCH", &design.log_batch_, 0, 8},
       {"LOG_BLOCK", &design.log_block_, 0, 8},
-      {"LOG_UOP_BUFF_SIZE", &design.log_uop_bytes_, 2, 32},
-      {"LOG_INP_BUFF_SIZE", &design.log_inp_bytes_, 0, 32},
-      {"LOG_WGT_BUFF_SIZE", &design.log_wgt_bytes_, 0, 32},
-      {"LOG_ACC_BUFF_SIZE", &design.log_acc_bytes_, 0, 32},
+      {"LOG_UOP_BUFF_SIZE", &design.log_uop_bytes_, 2, kMaxLogBytes},
+      {"LOG_INP_BUFF_SIZE", &design.log_inp_bytes_, 0, kMaxLogBytes},
+      {"LOG_WGT_BUFF_SIZE", &design.log_wgt_bytes_, 0, kMaxLogBytes},
+      {"LOG_ACC_BUFF_SIZE", &design.log_acc_bytes_, 0, kMaxLogBytes},
   };
   for (const auto& item : json->items()) {
     const std::string& key = item.key();
@@ -92,6 +98,42 @@ Result<Design> Design::Parse(std::string_view text, std::string_view file) {
   }
   if (Status status = design.Check(); !status.ok()) return status.WithContext(file);
   return design;
+}
+
+Result<Design> Design::FromModel(std::string_view model) {
+  const std::string text(model);
+  const auto refused = [&text](std::string_view reason) {
+    return InvalidArgument(fmt::format(
+        "VTA model '{}': {}, expected a name such as sim_1x16_i8w8a32_15_15_18_17", text, reason));
+  };
+  const std::vector<std::string> parts = Split(model, '_');
+  if (parts.size() != 7) return refused(fmt::format("{} parts between '_'", parts.size()));
+  if (std::ranges::find(kTargets, parts[0]) == std::end(kTargets)) {
+    return refused(fmt::format("target {}, known are {}", parts[0], fmt::join(kTargets, " ")));
+  }
+  unsigned batch = 0, block = 0, inp = 0, wgt = 0, acc = 0;
+  if (std::sscanf(parts[1].c_str(), "%4ux%4u", &batch, &block) != 2) return refused("no tile");
+  if (std::sscanf(parts[2].c_str(), "i%2uw%2ua%2u", &inp, &wgt, &acc) != 3) {
+    return refused("no widths");
+  }
+  Design design = Default(parts[0]);
+  const auto log2 = [](unsigned value) { return value == 0 ? 0 : std::bit_width(value) - 1; };
+  design.log_batch_ = log2(batch);
+  design.log_block_ = log2(block);
+  design.log_inp_width_ = log2(inp);
+  design.log_wgt_width_ = log2(wgt);
+  design.log_acc_width_ = log2(acc);
+  int* const buffers[] = {&design.log_uop_bytes_, &design.log_inp_bytes_, &design.log_wgt_bytes_,
+                          &design.log_acc_bytes_};
+  for (std::size_t i = 0; i < std::size(buffers); ++i) {
+    const auto bytes = ParseInt64(parts[3 + i]);
+    if (!bytes.ok()) return refused(bytes.status().message());
+    *buffers[i] = static_cast<int>(std::clamp<std::int64_t>(*bytes, 0, kMaxLogBytes));
+  }
+  // Whatever was not a power of two, out of range or spelled otherwise is no longer the same.
+  if (design.Model() != text) return refused(fmt::format("read as {}", design.Model()));
+  // What Parse knows about each field and all of them is to hold here too.
+  return Parse(design.ToJson(), fmt::format("VTA model '{}'", text));
 }
 
 Status Design::Check() const {

@@ -38,6 +38,11 @@ class Design {
   ///         type or out of range, or the sizes together cannot be encoded in instructions.
   static Result<Design> Parse(std::string_view text, std::string_view file);
 
+  /// The design of the model that Model() names; its hardware version, which no code depends on, is
+  /// the usual one of the target.
+  /// Errors: kInvalidArgument if the text is not such a name, or Parse would refuse the sizes.
+  static Result<Design> FromModel(std::string_view model);
+
   /// The object that Parse reads, with a line for each field.
   std::string ToJson() const;
 

@@ -46,6 +46,43 @@ TEST(DesignTest, PrintsWhatItReads) {
   EXPECT_EQ(*again, design);
 }
 
+TEST(DesignTest, ModelNamesTheDesign) {
+  for (const char* name : {"sim", "tsim", "pynq", "ultra96", "zcu104", "de10nano", "pynq_4x8"}) {
+    const Design design = PresetDesign(name);
+    const auto again = Design::FromModel(design.Model());
+    ASSERT_TRUE(again.ok()) << again.status().message();
+    EXPECT_EQ(*again, design) << name;
+  }
+  struct Case {
+    const char *model, *message;
+  };
+  for (const Case& c : {
+           Case{"", "VTA model '': 1 parts between '_', expected a name such as"},
+           Case{"pynq", "VTA model 'pynq': 1 parts"},
+           Case{"gpu_1x16_i8w8a32_15_15_18_17",
+                "VTA model 'gpu_1x16_i8w8a32_15_15_18_17': target "
+                "gpu, known are sim tsim"},
+           Case{"sim_1x15_i8w8a32_15_15_18_17",
+                "VTA model 'sim_1x15_i8w8a32_15_15_18_17': read as "
+                "sim_1x8_i8w8a32_15_15_18_17"},
+           Case{"sim_1by16_i8w8a32_15_15_18_17", "VTA model 'sim_1by16_i8w8a32_15_15_18_17': no t"},
+           Case{"sim_1x16_i8w8_15_15_18_17", "VTA model 'sim_1x16_i8w8_15_15_18_17': no widths"},
+           Case{"sim_1x16_i8w8a32_15_15_18_x", "VTA model 'sim_1x16_i8w8a32_15_15_18_x': "},
+           Case{"sim_1x16_i8w8a32_15_15_18_-1", "VTA model 'sim_1x16_i8w8a32_15_15_18_-1': read"},
+           Case{"sim_1x16_i8w8a64_15_15_18_17",
+                "VTA model 'sim_1x16_i8w8a64_15_15_18_17': LOG_ACC_WIDTH: 6, expected"},
+           Case{"sim_1x16_i8w8a16_15_15_18_17",
+                "VTA model 'sim_1x16_i8w8a16_15_15_18_17': "
+                "LOG_ACC_WIDTH: 4, expected"},
+           Case{"sim_1x16_i8w8a32_15_15_19_17",
+                "VTA model 'sim_1x16_i8w8a32_15_15_19_17': a micro-op needs 33 bits"},
+       }) {
+    const auto design = Design::FromModel(c.model);
+    ASSERT_FALSE(design.ok()) << c.model;
+    EXPECT_EQ(design.status().message().substr(0, std::string(c.message).size()), c.message);
+  }
+}
+
 TEST(DesignTest, RefusesWhatCannotBeBuilt) {
   const std::string good = PresetDesign("sim").ToJson();
   struct Case {
@@ -85,7 +122,10 @@ TEST(DesignTest, RefusesWhatCannotBeBuilt) {
 }
 
 TEST(CycleModelTest, PresetFilesAreTheBuiltInModels) {
-  for (const CycleModel& model : {CycleModel::Pynq(), CycleModel::Rtl()}) {
+  for (const CycleModel& model :
+       {CycleModel::Pynq(), CycleModel::Rtl(), CycleModel::PynqSharedBus()}) {
+    ASSERT_TRUE(CycleModel::Preset(model.name).ok());
+    EXPECT_EQ(*CycleModel::Preset(model.name), model);
     const std::string path = TILEWRIGHT_SOURCE_DIR "/configs/vta/cycles_" + model.name + ".json";
     const auto text = ReadFile(path);
     ASSERT_TRUE(text.ok());
@@ -98,16 +138,9 @@ TEST(CycleModelTest, PresetFilesAreTheBuiltInModels) {
   }
 }
 
-TEST(CycleModelTest, SharedBusDiffersInTheBusAlone) {
-  const std::string path = TILEWRIGHT_SOURCE_DIR "/configs/vta/cycles_pynq_shared_bus.json";
-  const auto text = ReadFile(path);
-  ASSERT_TRUE(text.ok());
-  auto read = CycleModel::Parse(*text, path);
-  ASSERT_TRUE(read.ok()) << read.status().message();
-  EXPECT_EQ(read->bus_bytes_per_cycle, 8);
-  read->bus_bytes_per_cycle = 0;
-  read->name = "pynq";
-  EXPECT_EQ(*read, CycleModel::Pynq());
+TEST(CycleModelTest, UnknownPresetsAreRefused) {
+  EXPECT_EQ(CycleModel::Preset("board").status().message(),
+            "cycle model 'board': unknown, expected pynq, rtl or pynq_shared_bus");
 }
 
 TEST(CycleModelTest, RefusesBadNumbers) {

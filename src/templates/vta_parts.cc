@@ -1,0 +1,247 @@
+#include "src/templates/vta_parts.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "src/base/hash.h"
+
+namespace tilewright {
+namespace {
+
+using vta::AluOp;
+using Operand = vta::EpilogueStep::Operand;
+
+// Hardware decodes five bits of a shift amount, the uppermost a sign.
+constexpr double kMaxShift = 15;
+
+/// Only the functional simulator and the OpenCL design load int8 data into the accumulator and
+/// multiply on the ALU.
+bool IsExtended(const vta::Design& design) {
+  return design.target() == "sim" || design.target() == "intelfocl";
+}
+
+/// Translates an epilogue step by step.
+class Translator {
+ public:
+  explicit Translator(const vta::Design& design) : design_(design) {}
+
+  Status Add(const EpilogueStep& step) {
+    if (narrow_ && step.op.kind != OpKind::kCast) {
+      return Unsupported("the ALU calculates in int32, expected cast(int32) first");
+    }
+    if (step.operand_first && step.op.kind != OpKind::kAdd && step.op.kind != OpKind::kMul) {
+      return Unsupported("the accumulator is the first operand of every ALU operation");
+    }
+    switch (step.op.kind) {
+      case OpKind::kAdd:
+        return AddBinary(AluOp::kAdd, step);
+      case OpKind::kMul:
+        if (!IsExtended(design_)) return Unsupported(design_.target() + " does not multiply");
+        return AddBinary(AluOp::kMul, step);
+      case OpKind::kMax:
+        return AddBinary(AluOp::kMax, step);
+      case OpKind::kMin:
+        return AddBinary(AluOp::kMin, step);
+      case OpKind::kShiftRight:
+        if (step.operand != OperandKind::kScalar || !(step.scalar >= 0) ||
+            !(step.scalar <= kMaxShift)) {
+          return Unsupported(fmt::format("expected a constant from 0 to {}", kMaxShift));
+        }
+        return AddImmediate(AluOp::kShr, step.scalar);
+      case OpKind::kRelu:
+        return AddImmediate(AluOp::kMax, 0);
+      case OpKind::kClip:
+        return Clip(step.op.attributes.a_min, step.op.attributes.a_max);
+      case OpKind::kSaturateCast:
+        if (step.op.attributes.dtype != kInt8) return Unsupported("expected int8");
+        TW_RETURN_IF_ERROR(Clip(-128, 127));
+        narrow_ = true;
+        return {};
+      case OpKind::kCast:
+        return Cast(step.op.attributes.dtype);
+      default:
+        return Unsupported("the ALU has no such operation");
+    }
+  }
+
+  Result<VtaEpilogue> Finish() && {
+    if (!narrow_) {
+      return Unsupported(
+          "a VTA stores int8: expected an epilogue that ends in cast(int8), such as "
+          "\"shift_right(8);clip(-127,127);cast(int8)\"");
+    }
+    return std::move(result_);
+  }
+
+ private:
+  Status AddImmediate(AluOp op, double value) {
+    using Limits = std::numeric_limits<std::int16_t>;
+    if (!(value >= Limits::min()) || !(value <= Limits::max()) || value != std::round(value)) {
+      return Unsupported(fmt::format("constant {}, expected a whole number of 16 bits", value));
+    }
+    result_.steps.push_back({op, Operand::kImmediate, static_cast<std::int16_t>(value)});
+    range_is_int8_ = false;
+    return {};
+  }
+
+  Status AddBinary(AluOp op, const EpilogueStep& step) {
+    if (step.operand == OperandKind::kScalar) {
+      const bool whole = step.scalar == std::round(step.scalar) && std::abs(step.scalar) < 1 << 30;
+      if (op == AluOp::kAdd && whole && follows_bias()) {
+        result_.operand_addends.back() = static_cast<std::int32_t>(step.scalar);
+        return {};
+      }
+      return AddImmediate(op, step.scalar);
+    }
+    Operand operand = Operand::kTensor;
+    if (step.operand == OperandKind::kChannel) {
+      operand = Operand::kPerChannel;
+    } else if (step.operand_dtype == kInt8) {
+      operand = Operand::kTensorInt8;
+      if (!IsExtended(design_)) {
+        return Unsupported(design_.target() + " does not load int8 data into the accumulator");
+      }
+    }
+    if (operand != Operand::kTensorInt8 && step.operand_dtype != kInt32) {
+      return Unsupported("operand of type " + DataTypeName(step.operand_dtype) +
+                         ", expected int32");
+    }
+    result_.steps.push_back({op, operand, 0});
+    result_.operand_addends.push_back(0);
+    range_is_int8_ = false;
+    return {};
+  }
+
+  bool follows_bias() const {
+    return !result_.steps.empty() && result_.steps.back().op == AluOp::kAdd &&
+           result_.steps.back().operand == Operand::kPerChannel &&
+           result_.operand_addends.back() == 0;
+  }
+
+  Status Clip(double low, double high) {
+    TW_RETURN_IF_ERROR(AddImmediate(AluOp::kMin, high));
+    TW_RETURN_IF_ERROR(AddImmediate(AluOp::kMax, low));
+    range_is_int8_ = low >= -128 && high <= 127;
+    return {};
+  }
+
+  /// Narrowing happens when the result is stored; in between it may only stand where it changes
+  /// nothing.
+  Status Cast(std::optional<DataType> dtype) {
+    if (dtype == kInt8) {
+      narrow_ = true;
+    } else if (dtype == kInt32) {
+      if (narrow_ && !range_is_int8_) {
+        return Unsupported("a cast to int8 that is not the last step, expected a clip before it");
+      }
+      narrow_ = false;
+    } else {
+      return Unsupported("expected int8 or int32");
+    }
+    return {};
+  }
+
+  const vta::Design& design_;
+  VtaEpilogue result_;
+  bool narrow_ = false;         // the value is int8 now
+  bool range_is_int8_ = false;  // the last operation was a clip to what int8 holds
+};
+
+}  // namespace
+
+std::string MetricOf(const Target& target) {
+  return target.kind() == TargetKind::kVta ? target.Option("metric", kVtaCycles) : "seconds";
+}
+
+Result<VtaTarget> VtaTargetOf(const Target& target) {
+  if (target.kind() != TargetKind::kVta) {
+    return InvalidArgument("target '" + target.ToString() + "': expected a VTA");
+  }
+  auto design = vta::Design::FromModel(target.Option("model"));
+  if (!design.ok()) return design.status().WithContext("target option -model");
+  auto cycles = vta::CycleModel::Preset(target.Option("cycles", "pynq"));
+  if (!cycles.ok()) return cycles.status().WithContext("target option -cycles");
+  std::string metric = target.Option("metric", kVtaCycles);
+  if (metric != kVtaCycles && metric != kVtaDramBytes) {
+    return InvalidArgument("target option -metric: '" + metric +
+                           "', expected cycles or dram_bytes");
+  }
+  return VtaTarget{*std::move(design), *std::move(cycles), std::move(metric)};
+}
+
+DeviceFingerprint VtaDevice(const VtaTarget& vta) {
+  DeviceFingerprint device;
+  device.kind = "vta";
+  device.model = "VTA simulator " + vta.design.Model() + ", cycle model " + vta.cycles.name;
+  device.isa = {"cycles=" + vta.cycles.name + ":" + HexOf(Fnv1a64(vta.cycles.ToJson())),
+                "design=" + vta.design.Model(), "metric=" + vta.metric};
+  return device;
+}
+
+Result<DeviceFingerprint> DeviceFor(const Target& target) {
+  if (target.kind() != TargetKind::kVta) return ProbeHostCpu();
+  auto vta = VtaTargetOf(target);
+  TW_RETURN_IF_ERROR(vta);
+  return VtaDevice(*vta);
+}
+
+Result<VtaEpilogue> VtaEpilogueOf(const vta::Design& design, const Epilogue& epilogue) {
+  Translator translator(design);
+  for (const EpilogueStep& step : epilogue.steps) {
+    if (Status status = translator.Add(step); !status.ok()) {
+      return status.WithContext("epilogue step " + Epilogue{{step}}.ToString());
+    }
+  }
+  return std::move(translator).Finish();
+}
+
+std::string VtaDataLayout(const vta::Design& design) {
+  return fmt::format("NCHW{}n{}c", design.batch(), design.block());
+}
+
+std::string VtaKernelLayout(const vta::Design& design) {
+  return fmt::format("OIHW{0}o{0}i", design.block());
+}
+
+Result<vta::PackedConv2d> PackedConv2dOf(const vta::Design& design, const Workload& workload) {
+  const std::string data = VtaDataLayout(design);
+  const std::string kernel = VtaKernelLayout(design);
+  if (workload.op != OpKind::kConv2d || workload.groups != 1) {
+    return Unsupported("expected a convolution of one group");
+  }
+  if (workload.data_layout != data || workload.kernel_layout != kernel) {
+    return Unsupported(fmt::format("layouts {} and {}, expected {} and {}", workload.data_layout,
+                                   workload.kernel_layout, data, kernel));
+  }
+  if (workload.data.dtype != kInt8 || workload.weight.dtype != kInt8 ||
+      workload.out_dtype != kInt32 || design.inp_bits() != 8 || design.wgt_bits() != 8) {
+    return Unsupported("expected int8 data and weight summed in int32, and a design of 8 bits");
+  }
+  auto shape = ConvShapeOf(workload);
+  TW_RETURN_IF_ERROR(shape);
+  if (shape->dilation_h != 1 || shape->dilation_w != 1) {
+    return Unsupported("expected no dilation");
+  }
+  if (shape->pad_top != shape->pad_bottom || shape->pad_left != shape->pad_right) {
+    return Unsupported("expected the same padding on opposite sides");
+  }
+  vta::PackedConv2d conv;
+  conv.batch = shape->n / design.batch();
+  conv.ci = shape->c / design.block();
+  conv.co = shape->k / design.block();
+  conv.height = shape->h;
+  conv.width = shape->w;
+  conv.kernel_h = shape->r;
+  conv.kernel_w = shape->s;
+  conv.stride_h = shape->stride_h;
+  conv.stride_w = shape->stride_w;
+  conv.pad_h = shape->pad_top;
+  conv.pad_w = shape->pad_left;
+  return conv;
+}
+
+}  // namespace tilewright
