@@ -45,6 +45,10 @@ fi
 { "$bin/bench/store_bench" package 10000 "$work" && "$bin/bench/store_bench" write 32 10000 "$work"; } \
   >"$out/store.txt" 2>&1
 
+# Our own plans for the VTA beside TopHub's, as far as the shared list of layers is there.
+layers=$shared/data/expected/vta_resnet18.json
+if [ -f "$layers" ]; then "$bin/bench/vta_own" "$layers" >"$out/vta_own.txt" 2>&1; fi
+
 # The pipeline: a whole network, and one task.
 "$tilewright" model resnet18_v1 -o "$work/resnet18.onnx"
 "$tilewright" tune "$work/resnet18.onnx" --records "$work/network.db" --trials 2000 --json >"$out/tune_network.json" 2>/dev/null

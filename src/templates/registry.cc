@@ -6,6 +6,7 @@
 #include "src/templates/anchor_plain_cpu.h"
 #include "src/templates/conv2d_direct_cpu.h"
 #include "src/templates/conv2d_nchwc_x86.h"
+#include "src/templates/conv2d_packed_slots_vta.h"
 #include "src/templates/conv2d_packed_vta.h"
 #include "src/templates/conv2d_pixels_cpu.h"
 #include "src/templates/dense_packed_cpu.h"
@@ -25,6 +26,7 @@ constexpr std::array kTemplates = {
     EntryOf<Conv2dDirectCpu>("conv2d_direct.cpu", 1),
     EntryOf<Conv2dDirectInt8Cpu>("conv2d_direct_int8.cpu", 1),
     VtaEntryOf<Conv2dPackedVta>("conv2d_packed.vta", 1),
+    VtaEntryOf<Conv2dPackedSlotsVta>("conv2d_packed_slots.vta", 1),
     EntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
     EntryOf<DenseNopackX86>("dense_nopack.x86", 1),
     EntryOf<DensePackX86>("dense_pack.x86", 1),
@@ -41,7 +43,7 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "dense_packed.cpu",  "conv2d_NCHWc_int8.x86",      "conv2d_NCHWc.x86",
     "conv2d_pixels.cpu", "depthwise_conv2d_NCHWc.x86", "dense_pack.x86",
     "dense_nopack.x86",  "batch_matmul.x86",           "anchor_plain.cpu",
-    "conv2d_packed.vta",
+    "conv2d_packed.vta", "conv2d_packed_slots.vta",
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "src/base/math.h"
 #include "src/vta/axis_tile.h"
 #include "src/vta/copy_pattern.h"
 #include "src/vta/tile_gemm.h"
@@ -128,6 +129,16 @@ struct Tile {
   Range channels;
   std::int64_t entries() const { return channels.size * rows.size * columns.size; }
 };
+
+/// The weight tile that multiplies with one, as it lies in DRAM.
+std::vector<std::byte> IdentityTile(const Design& design) {
+  std::vector<std::byte> tile(static_cast<std::size_t>(design.ElementBytes(Memory::kWgt)));
+  for (int i = 0; i < design.block(); ++i) {
+    const int bit = (i * design.block() + i) * design.wgt_bits();
+    tile[static_cast<std::size_t>(bit / 8)] |= static_cast<std::byte>(1 << bit % 8);
+  }
+  return tile;
+}
 
 /// Writes the instructions of one convolution.
 class Writer {
@@ -377,7 +388,7 @@ class Writer {
       load.memory = Memory::kWgt;
       load.sram_base = U32(layout_.identity);
       load.y_size = load.x_size = load.x_stride = 1;
-      writer_.Append(load, writer_.AddBuffer("identity", false));
+      writer_.Append(load, writer_.AddConstant("identity", IdentityTile(design_)));
     }
     const std::int64_t operand = layout_.operands[n];
     TW_RETURN_IF_ERROR(
@@ -426,9 +437,38 @@ Status CheckGemmAdds(const Design& design, const OwnConv2dPlan& plan,
 
 }  // namespace
 
+OwnConv2dCounts::OwnConv2dCounts(const PackedConv2d& conv, const OwnConv2dPlan& plan)
+    : slices(CeilDiv(conv.ci, plan.ci)),
+      positions(conv.batch * CeilDiv(conv.out_height(), plan.h) *
+                CeilDiv(conv.out_width(), plan.w)),
+      channels(CeilDiv(conv.co, plan.co)) {}
+
 PackedConv2dFootprint OwnFootprint(const PackedConv2d& conv, const OwnConv2dPlan& plan,
                                    const std::vector<EpilogueStep>& epilogue) {
   return LayoutOf(conv, plan, epilogue).footprint;
+}
+
+OwnConv2dPlan FillSlots(const Design& design, const PackedConv2d& conv, const OwnConv2dPlan& plan,
+                        const std::vector<EpilogueStep>& epilogue) {
+  if (std::min({plan.h, plan.w, plan.ci, plan.co}) < 1) return plan;
+  OwnConv2dPlan one = plan;
+  one.inp_slots = one.wgt_slots = 1;
+  const Layout layout = LayoutOf(conv, one, epilogue);
+  const OwnConv2dCounts counts(conv, plan);
+  // Next to the first block: what is left of the memory.
+  const std::int64_t inp_room = design.Depth(Memory::kInp) - layout.footprint.inp;
+  const std::int64_t wgt_room = design.Depth(Memory::kWgt) - layout.footprint.wgt;
+  const auto fit = [](std::int64_t room, std::int64_t block, std::int64_t blocks) {
+    return std::clamp<std::int64_t>(1 + room / block, 1, blocks);
+  };
+  OwnConv2dPlan filled = plan;
+  if (plan.inp_slots == 0) {
+    filled.inp_slots = fit(inp_room, layout.inp_block, counts.positions * counts.slices);
+  }
+  if (plan.wgt_slots == 0) {
+    filled.wgt_slots = fit(wgt_room, layout.wgt_block, counts.channels * counts.slices);
+  }
+  return filled;
 }
 
 Status CheckOwnConv2d(const Design& design, const PackedConv2d& conv, const OwnConv2dPlan& plan,
@@ -467,15 +507,6 @@ Result<Stream> BuildOwnConv2d(const Design& design, const PackedConv2d& conv,
                               const std::vector<EpilogueStep>& epilogue) {
   TW_RETURN_IF_ERROR(CheckOwnConv2d(design, conv, plan, epilogue));
   return Writer(design, conv, plan, epilogue).Write();
-}
-
-std::vector<std::byte> IdentityTile(const Design& design) {
-  std::vector<std::byte> tile(static_cast<std::size_t>(design.ElementBytes(Memory::kWgt)));
-  for (int i = 0; i < design.block(); ++i) {
-    const int bit = (i * design.block() + i) * design.wgt_bits();
-    tile[static_cast<std::size_t>(bit / 8)] |= static_cast<std::byte>(1 << bit % 8);
-  }
-  return tile;
 }
 
 }  // namespace tilewright::vta

@@ -32,9 +32,22 @@ struct OwnConv2dPlan {
   friend bool operator==(const OwnConv2dPlan&, const OwnConv2dPlan&) = default;
 };
 
+/// How many slices of the input channels, positions (of rows and columns, in all of the batch) and
+/// tiles of output channels a plan has.
+/// plan: tiles of at least 1.
+struct OwnConv2dCounts {
+  std::int64_t slices, positions, channels;
+  OwnConv2dCounts(const PackedConv2d& conv, const OwnConv2dPlan& plan);
+};
+
 /// Entries that a plan takes of each memory.
 PackedConv2dFootprint OwnFootprint(const PackedConv2d& conv, const OwnConv2dPlan& plan,
                                    const std::vector<EpilogueStep>& epilogue);
+
+/// `plan` with as many slots for data and weights as fit, or as there are blocks, where it says 0,
+/// one where none fits. A plan with tiles that make no sense stays as it is.
+OwnConv2dPlan FillSlots(const Design& design, const PackedConv2d& conv, const OwnConv2dPlan& plan,
+                        const std::vector<EpilogueStep>& epilogue);
 
 /// Whether a plan can be built, but for its micro-ops, which BuildOwnConv2d counts.
 /// Errors: kInvalidArgument with the reason.
@@ -43,13 +56,9 @@ Status CheckOwnConv2d(const Design& design, const PackedConv2d& conv, const OwnC
 
 /// The stream of a plan. It leaves no token behind.
 ///
-/// Its buffers are those of BuildPackedConv2d; with OwnConv2dPlan::gemm_adds one more follows,
-/// "identity", that holds IdentityTile.
+/// Its buffers are those of BuildPackedConv2d; with OwnConv2dPlan::gemm_adds a constant follows.
 /// Errors: kInvalidArgument with the reason why the plan is not legal.
 Result<Stream> BuildOwnConv2d(const Design& design, const PackedConv2d& conv,
                               const OwnConv2dPlan& plan, const std::vector<EpilogueStep>& epilogue);
-
-/// The weight tile that multiplies with one, as it lies in DRAM.
-std::vector<std::byte> IdentityTile(const Design& design);
 
 }  // namespace tilewright::vta

@@ -12,44 +12,18 @@ namespace {
 
 using Operand = EpilogueStep::Operand;
 
-/// Rows are consecutive in DRAM; cut into many pieces, they only make more and shorter transfers.
-constexpr std::int64_t kMaxColumnParts = 4;
-
-/// ceil(extent / n) for every n up to max_parts: each number of parts once, with the smallest tile
-/// for it.
-std::vector<std::int64_t> EvenTiles(std::int64_t extent, std::int64_t max_parts) {
-  std::vector<std::int64_t> tiles;
-  for (std::int64_t parts = 1; parts <= std::min(extent, max_parts); ++parts) {
-    tiles.push_back(CeilDiv(extent, parts));
-  }
-  const auto rest = std::ranges::unique(tiles);
-  tiles.erase(rest.begin(), rest.end());
-  return tiles;
-}
-
-/// Double buffering, a little more, and as many as fit; no more than there are blocks.
-std::vector<std::int64_t> SlotCounts(std::int64_t depth, std::int64_t block, std::int64_t blocks) {
-  const std::int64_t most = std::min(depth / block, blocks);
+/// Double buffering, a little more, and as many as there can be.
+std::vector<std::int64_t> SlotCounts(std::int64_t most) {
   std::vector<std::int64_t> counts;
   for (const std::int64_t count : {2, 3}) {
     if (count < most) counts.push_back(count);
   }
-  if (most > 0) counts.push_back(most);
+  counts.push_back(most);
   return counts;
 }
 
-/// How many blocks and tiles a plan has.
-struct BlockCounts {
-  std::int64_t slices, positions, channels;
-  BlockCounts(const PackedConv2d& conv, const OwnConv2dPlan& plan)
-      : slices(CeilDiv(conv.ci, plan.ci)),
-        positions(conv.batch * CeilDiv(conv.out_height(), plan.h) *
-                  CeilDiv(conv.out_width(), plan.w)),
-        channels(CeilDiv(conv.co, plan.co)) {}
-};
-
 /// Adds `plan` in every order of its loops, as far as they differ.
-void AddOrders(const BlockCounts& counts, OwnConv2dPlan plan, std::vector<OwnConv2dPlan>& plans) {
+void AddOrders(const OwnConv2dCounts& counts, OwnConv2dPlan plan, std::vector<OwnConv2dPlan>& plans) {
   const bool one_loop = counts.positions == 1 || counts.channels == 1;
   const bool resident = plan.inp_slots >= counts.positions * counts.slices &&
                         plan.wgt_slots >= counts.channels * counts.slices;
@@ -242,7 +216,7 @@ class Bounder {
   const OwnConv2dPlan& plan_;
   const CycleModel& model_;
   const AxisCost rows_, columns_;
-  const BlockCounts counts_;
+  const OwnConv2dCounts counts_;
   const double tiles_, results_;
   double load_ = 0, compute_ = 0, store_ = 0, bytes_ = 0;
   std::int64_t uops_ = 0;
@@ -250,28 +224,34 @@ class Bounder {
 
 }  // namespace
 
+std::vector<std::int64_t> EvenTiles(std::int64_t extent, std::int64_t max_parts) {
+  std::vector<std::int64_t> tiles;
+  for (std::int64_t parts = 1; parts <= std::min(extent, max_parts); ++parts) {
+    tiles.push_back(CeilDiv(extent, parts));
+  }
+  const auto rest = std::ranges::unique(tiles);
+  tiles.erase(rest.begin(), rest.end());
+  return tiles;
+}
+
 std::vector<OwnConv2dPlan> OwnConv2dPlans(const Design& design, const PackedConv2d& conv,
                                           const std::vector<EpilogueStep>& epilogue) {
   std::vector<OwnConv2dPlan> plans;
-  const auto add_slots = [&](OwnConv2dPlan plan) {
-    const PackedConv2dFootprint block = OwnFootprint(conv, plan, {});
-    if (block.acc > design.Depth(Memory::kAcc)) return;
-    const BlockCounts counts(conv, plan);
-    const auto inp_slots =
-        SlotCounts(design.Depth(Memory::kInp), block.inp, counts.positions * counts.slices);
-    const auto wgt_slots =
-        SlotCounts(design.Depth(Memory::kWgt), block.wgt, counts.channels * counts.slices);
+  const auto add_slots = [&](const OwnConv2dPlan& tiles) {
+    const OwnConv2dCounts counts(conv, tiles);
     const std::int64_t acc_most = std::min<std::int64_t>(counts.positions * counts.channels, 2);
-    for (const std::int64_t inp : inp_slots) {
-      for (const std::int64_t wgt : wgt_slots) {
-        for (std::int64_t acc = 1; acc <= acc_most; ++acc) {
-          for (const bool gemm_adds : {false, true}) {
+    for (const bool gemm_adds : {false, true}) {
+      OwnConv2dPlan most = tiles;
+      most.gemm_adds = gemm_adds;
+      most = FillSlots(design, conv, most, epilogue);
+      for (const std::int64_t inp : SlotCounts(most.inp_slots)) {
+        for (const std::int64_t wgt : SlotCounts(most.wgt_slots)) {
+          for (std::int64_t acc = 1; acc <= acc_most; ++acc) {
+            OwnConv2dPlan plan = most;
             plan.inp_slots = inp;
             plan.wgt_slots = wgt;
             plan.acc_slots = acc;
-            plan.gemm_adds = gemm_adds;
-            if (!CheckOwnConv2d(design, conv, plan, epilogue).ok()) continue;
-            AddOrders(counts, plan, plans);
+            if (CheckOwnConv2d(design, conv, plan, epilogue).ok()) AddOrders(counts, plan, plans);
           }
         }
       }
@@ -286,6 +266,7 @@ std::vector<OwnConv2dPlan> OwnConv2dPlans(const Design& design, const PackedConv
           plan.w = w;
           plan.ci = ci;
           plan.co = co;
+          plan.inp_slots = plan.wgt_slots = 0;
           add_slots(plan);
         }
       }

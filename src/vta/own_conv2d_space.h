@@ -8,6 +8,13 @@
 
 namespace tilewright::vta {
 
+/// Rows are consecutive in DRAM; columns cut into many pieces only make more and shorter transfers.
+inline constexpr std::int64_t kMaxColumnParts = 4;
+
+/// ceil(extent / n) for every n up to max_parts: each number of parts once, with the smallest tile
+/// for it.
+std::vector<std::int64_t> EvenTiles(std::int64_t extent, std::int64_t max_parts);
+
 /// The plans of a convolution that are worth a look and pass CheckOwnConv2d, in a fixed order.
 ///
 /// Tiles are what an axis gives when it is cut into some number of parts as equal as can be. Slots

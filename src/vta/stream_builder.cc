@@ -69,6 +69,11 @@ std::int32_t StreamBuilder::AddBuffer(std::string name, bool writable) {
   return static_cast<std::int32_t>(stream_.buffers.size()) - 1;
 }
 
+std::int32_t StreamBuilder::AddConstant(std::string name, std::vector<std::byte> contents) {
+  stream_.buffers.push_back({std::move(name), false, std::move(contents)});
+  return static_cast<std::int32_t>(stream_.buffers.size()) - 1;
+}
+
 void StreamBuilder::Fail(std::string message) {
   if (status_.ok()) status_ = InvalidArgument(std::move(message));
 }
@@ -234,7 +239,15 @@ Result<Stream> StreamBuilder::Finish() && {
 Result<std::vector<Instruction>> Place(const Design& design, const Stream& stream, Dram& dram,
                                        std::span<const std::int64_t> addresses) {
   std::vector<std::int64_t> all = {dram.Allocate("micro-ops", stream.UopBytes(), false)};
-  all.insert(all.end(), addresses.begin(), addresses.end());
+  auto next = addresses.begin();
+  for (const Stream::Buffer& buffer : std::span(stream.buffers).subspan(1)) {
+    if (!buffer.contents.empty()) {
+      all.push_back(dram.Allocate(buffer.name, buffer.contents, false));
+    } else if (next != addresses.end()) {
+      all.push_back(*next++);
+    }
+  }
+  all.insert(all.end(), next, addresses.end());  // too many: Bind says so
   return stream.Bind(design, all);
 }
 

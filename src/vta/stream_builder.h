@@ -22,6 +22,7 @@ struct Stream {
   struct Buffer {
     std::string name;
     bool writable = false;
+    std::vector<std::byte> contents = {};  ///< of a constant that the stream brings along
   };
 
   std::vector<Instruction> instructions;
@@ -51,6 +52,8 @@ class StreamBuilder {
 
   /// A buffer that transfers may address. writable: whether it may be stored to.
   std::int32_t AddBuffer(std::string name, bool writable);
+  /// A buffer that is only read and whose contents are part of the stream.
+  std::int32_t AddConstant(std::string name, std::vector<std::byte> contents);
 
   /// The next instruction of `to` waits for a token of its neighbour `from`.
   void Pop(Engine from, Engine to);
@@ -103,8 +106,9 @@ class StreamBuilder {
   Status status_;
 };
 
-/// Puts a stream into DRAM: allocates its micro-ops, and takes the addresses of the other buffers.
-/// addresses: of the stream's buffers from the second on.
+/// Puts a stream into DRAM: allocates its micro-ops and constants, and takes the addresses of the
+/// other buffers.
+/// addresses: of those, in their order.
 /// Errors: as for Stream::Bind.
 Result<std::vector<Instruction>> Place(const Design& design, const Stream& stream, Dram& dram,
                                        std::span<const std::int64_t> addresses);

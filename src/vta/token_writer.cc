@@ -32,6 +32,10 @@ std::int32_t TokenWriter::AddBuffer(std::string name, bool writable) {
   return builder_.AddBuffer(std::move(name), writable);
 }
 
+std::int32_t TokenWriter::AddConstant(std::string name, std::vector<std::byte> contents) {
+  return builder_.AddConstant(std::move(name), std::move(contents));
+}
+
 std::int32_t TokenWriter::AddKernel(std::span<const Uop> uops) { return builder_.AddKernel(uops); }
 
 TokenWriter::Memo* TokenWriter::MemoOf(Memory memory) {

@@ -31,6 +31,7 @@ class TokenWriter {
 
   /// As StreamBuilder's. All kernels together have to fit the micro-op memory.
   std::int32_t AddBuffer(std::string name, bool writable);
+  std::int32_t AddConstant(std::string name, std::vector<std::byte> contents);
   std::int32_t AddKernel(std::span<const Uop> uops);
 
   void Append(const Transfer& transfer, std::int32_t buffer);

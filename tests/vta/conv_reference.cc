@@ -116,9 +116,6 @@ ConvRun RunCase(const ConvCase& test, const Stream& stream, const RunOptions& op
     addresses.push_back(dram.Allocate(
         "operand", step.operand == Operand::kTensorInt8 ? Raw(narrow) : Raw(values), false));
   }
-  if (stream.buffers.back().name == "identity") {
-    addresses.push_back(dram.Allocate("identity", IdentityTile(test.design), false));
-  }
   auto instructions = Place(test.design, stream, dram, addresses);
   TW_CHECK(instructions.ok(), instructions.status().message());
   if (tamper) tamper(*instructions);

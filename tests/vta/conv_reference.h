@@ -34,7 +34,7 @@ struct ConvRun {
   RunResult result;
   std::vector<std::int8_t> output;
 };
-/// Places the tensors of `test` (and "identity", if the stream has it) and runs `stream`, with
+/// Places the tensors of `test` and runs `stream`, with
 /// bound instructions changed by `tamper`.
 ConvRun RunCase(const ConvCase& test, const Stream& stream, const RunOptions& options = {},
                 const Tamper& tamper = nullptr);
