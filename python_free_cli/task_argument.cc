@@ -4,27 +4,64 @@
 
 #include <CLI/CLI.hpp>
 
+#include "src/base/file.h"
 #include "src/base/strings.h"
 #include "src/graph/graph.h"
-#include "src/graph/passes.h"
 #include "src/target/cpu.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright::cli {
 
-Result<Target> ParseTarget(std::string_view text, int threads) {
+namespace {
+
+/// Completes and checks a VTA target.
+Status CompleteVta(const std::string& vta_config, Target& target) {
+  if (!vta_config.empty()) {
+    auto text = ReadFile(vta_config);
+    if (!text.ok()) return text.status().WithContext("--vta-config");
+    auto design = vta::Design::Parse(*text, vta_config);
+    if (!design.ok()) return design.status().WithContext("--vta-config");
+    const std::string model = target.Option("model", design->Model());
+    if (model != design->Model()) {
+      return InvalidArgument("--target: -model=" + model + ", but --vta-config describes " +
+                             design->Model());
+    }
+    target.SetOption("model", model);
+  }
+  if (target.Option("model").empty()) {
+    return InvalidArgument(
+        "--target: a VTA needs its design: --vta-config configs/vta/sim.json, or -model=...");
+  }
+  return ToStatus(VtaTargetOf(target));
+}
+
+}  // namespace
+
+Result<Target> ParseTarget(std::string_view text, int threads, const std::string& vta_config) {
   auto target = Target::Parse(text);
   if (!target.ok()) return target.status().WithContext("--target");
   if (threads < 1)
     return InvalidArgument(fmt::format("--threads: {}, expected 1 or more", threads));
   if (threads > 1) target->SetOption("num-threads", std::to_string(threads));
+  if (target->kind() == TargetKind::kVta) {
+    TW_RETURN_IF_ERROR(CompleteVta(vta_config, *target));
+    return target;
+  }
+  if (!vta_config.empty()) {
+    return InvalidArgument("--vta-config: the target is '" + target->kind_name() + "', no VTA");
+  }
   if (target->kind() != TargetKind::kLlvm) {
     return Unsupported("--target: no code can be generated for '" + target->kind_name() +
-                       "' yet, expected llvm or native");
+                       "' yet, expected llvm, native or vta");
   }
   if (auto features = FeaturesOf(*target); !features.ok()) {
     return features.status().WithContext("--target");
   }
   return target;
+}
+
+FuseRule FuseRuleFor(const Target& target) {
+  return target.kind() == TargetKind::kVta ? FuseRule::kNarrow : FuseRule::kWide;
 }
 
 Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target) {
@@ -38,7 +75,7 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const
   }
   auto graph = LoadGraph(file);
   TW_RETURN_IF_ERROR(graph);
-  auto extracted = ExtractTasks(*graph);
+  auto extracted = ExtractTasks(*graph, FuseRuleFor(target));
   TW_RETURN_IF_ERROR(extracted);
   const auto count = static_cast<std::int64_t>(extracted->size());
   if (only >= count) {
@@ -128,6 +165,7 @@ Result<ChosenConfig> ChooseConfig(const Task& task, const std::string& key,
 void TargetArguments::Declare(CLI::App& app) {
   app.add_option("--target", target, "What code is generated for")->capture_default_str();
   app.add_option("--threads", threads, "Threads a kernel may use")->capture_default_str();
+  app.add_option("--vta-config", vta_config, "Design file of a VTA target (configs/vta)");
 }
 
 void CandidateArguments::Declare(CLI::App& app) {
