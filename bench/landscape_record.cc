@@ -1,8 +1,11 @@
 // Records the landscapes that bench/strategy_bench replays:
 //   landscape_record FOLDER [CONFIGS [TASK]]
 // measures about CONFIGS configs of each task (or of the one with that number) on this machine and
-// keeps them in FOLDER/<name>.csv; what a file holds already is not measured again. The program is
-// its own worker: "landscape_record worker build|run".
+// keeps them in FOLDER/<name>.csv; what a file holds already is not measured again.
+//   landscape_record --vta FOLDER
+// runs every legal config of the ten packed convolutions of ResNet-18 on the VTA simulator, once
+// for cycles and once for bytes. The program is its own worker: "landscape_record worker
+// build|run".
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -14,6 +17,7 @@
 #include "search/space.h"
 #include "src/base/file.h"
 #include "src/base/strings.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright {
 namespace {
@@ -65,9 +69,59 @@ constexpr RecordedTask kTasks[] = {
      "add(channel:int32);relu;add(256);shift_right(9);clip(-127,127);cast(int8)"},
 };
 
-Status Record(const RecordedTask& one, const std::string& folder, std::int64_t configs,
-              measure::Measurer& measurer) {
-  const std::string path = folder + "/" + one.name + ".csv";
+constexpr const char* kVtaTarget = "vta -model=sim_1x16_i8w8a32_15_15_18_17";
+constexpr std::int64_t kEverything = std::int64_t{1} << 40;
+
+// The space is AutoTVM's; as in the network, but for the residual additions, which it leaves alone.
+constexpr const char* kWithRelu =
+    "add(channel:int32);relu;add(256);shift_right(9);clip(-127,127);cast(int8)";
+constexpr const char* kWithoutRelu =
+    "add(channel:int32);add(64);shift_right(7);clip(-127,127);cast(int8)";
+constexpr RecordedTask kVtaTasks[] = {
+    {"vta_3x3_56",
+     "conv2d(int8[1,4,56,56,1,16]NCHW1n16c,int8[4,4,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)->"
+     "int32",
+     kWithRelu},
+    {"vta_1x1_56_stride",
+     "conv2d(int8[1,4,56,56,1,16]NCHW1n16c,int8[8,4,1,1,16,16]OIHW16o16i,s2x2,p0x0x0x0,d1x1,g1)->"
+     "int32",
+     kWithoutRelu},
+    {"vta_3x3_56_stride",
+     "conv2d(int8[1,4,56,56,1,16]NCHW1n16c,int8[8,4,3,3,16,16]OIHW16o16i,s2x2,p1x1x1x1,d1x1,g1)->"
+     "int32",
+     kWithRelu},
+    {"vta_3x3_28",
+     "conv2d(int8[1,8,28,28,1,16]NCHW1n16c,int8[8,8,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)->"
+     "int32",
+     kWithRelu},
+    {"vta_1x1_28_stride",
+     "conv2d(int8[1,8,28,28,1,16]NCHW1n16c,int8[16,8,1,1,16,16]OIHW16o16i,s2x2,p0x0x0x0,d1x1,g1)->"
+     "int32",
+     kWithoutRelu},
+    {"vta_3x3_28_stride",
+     "conv2d(int8[1,8,28,28,1,16]NCHW1n16c,int8[16,8,3,3,16,16]OIHW16o16i,s2x2,p1x1x1x1,d1x1,g1)->"
+     "int32",
+     kWithRelu},
+    {"vta_3x3_14",
+     "conv2d(int8[1,16,14,14,1,16]NCHW1n16c,int8[16,16,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)"
+     "->int32",
+     kWithRelu},
+    {"vta_1x1_14_stride",
+     "conv2d(int8[1,16,14,14,1,16]NCHW1n16c,int8[32,16,1,1,16,16]OIHW16o16i,s2x2,p0x0x0x0,d1x1,g1)"
+     "->int32",
+     kWithoutRelu},
+    {"vta_3x3_14_stride",
+     "conv2d(int8[1,16,14,14,1,16]NCHW1n16c,int8[32,16,3,3,16,16]OIHW16o16i,s2x2,p1x1x1x1,d1x1,g1)"
+     "->int32",
+     kWithRelu},
+    {"vta_3x3_7",
+     "conv2d(int8[1,32,7,7,1,16]NCHW1n16c,int8[32,32,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)->"
+     "int32",
+     kWithRelu},
+};
+
+Status Record(const RecordedTask& one, const std::string& path, const std::string& target_text,
+              std::int64_t configs, measure::Measurer& measurer) {
   search::Landscape landscape;
   if (FileExists(path)) {
     Result<search::Landscape> loaded = search::Landscape::Load(path);
@@ -78,7 +132,7 @@ Status Record(const RecordedTask& one, const std::string& folder, std::int64_t c
     TW_RETURN_IF_ERROR(workload);
     const Result<Epilogue> epilogue = Epilogue::Parse(one.epilogue);
     TW_RETURN_IF_ERROR(epilogue);
-    const Result<Target> target = Target::Parse("native");
+    const Result<Target> target = Target::Parse(target_text);
     TW_RETURN_IF_ERROR(target);
     const Result<search::SearchSpace> space =
         search::MakeSearchSpace({*workload, *target}, *epilogue);
@@ -87,8 +141,8 @@ Status Record(const RecordedTask& one, const std::string& folder, std::int64_t c
   }
   const auto progress = [&](std::size_t rows, std::size_t legal) {
     if (rows % 50 == 0 || rows == legal) {
-      std::fprintf(stderr, "%s: %zu of %zu, best %.4g s\n", one.name, rows, legal,
-                   landscape.best_seconds());
+      std::fprintf(stderr, "%s: %zu of %zu, best %.6g %s\n", one.name, rows, legal,
+                   landscape.best_seconds(), landscape.metric.c_str());
     }
     // What is measured survives an interruption; the next run goes on.
     return rows % 50 != 0 || WriteFile(path, landscape.ToString()).ok();
@@ -97,21 +151,51 @@ Status Record(const RecordedTask& one, const std::string& folder, std::int64_t c
   return WriteFile(path, landscape.ToString());
 }
 
+measure::ProcessMeasurerSettings Settings() {
+  measure::ProcessMeasurerSettings settings;
+  settings.build_command = {"/proc/self/exe", "worker", "build"};
+  settings.run_command = {"/proc/self/exe", "worker", "run"};
+  return settings;
+}
+
+/// Every config by both metrics.
+Status RecordVta(const std::string& folder) {
+  for (const std::string metric : {"cycles", "dram_bytes"}) {
+    const std::string target_text = std::string(kVtaTarget) + " -metric=" + metric;
+    const Result<Target> target = Target::Parse(target_text);
+    TW_RETURN_IF_ERROR(target);
+    Result<DeviceFingerprint> device = DeviceFor(*target);
+    TW_RETURN_IF_ERROR(device);
+    measure::ProcessMeasurerSettings settings = Settings();
+    settings.device = std::move(*device);
+    settings.runner.calibrate = false;
+    const auto measurer = measure::ProcessMeasurer::Create(std::move(settings));
+    TW_RETURN_IF_ERROR(measurer);
+    for (const RecordedTask& one : kVtaTasks) {
+      const std::string path = folder + "/" + one.name + "_" + metric + ".csv";
+      TW_RETURN_IF_ERROR(Record(one, path, target_text, kEverything, **measurer));
+    }
+  }
+  return {};
+}
+
 int Main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--vta") == 0) {
+    const Status status = RecordVta(argv[2]);
+    if (!status.ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
+    return status.ok() ? 0 : 1;
+  }
   if (argc == 3 && std::strcmp(argv[1], "worker") == 0) {
     return std::strcmp(argv[2], "build") == 0 ? measure::BuildWorkerMain(0, 1)
                                               : measure::RunWorkerMain(0, 1);
   }
   if (argc < 2) {
-    std::fprintf(stderr, "usage: landscape_record FOLDER [CONFIGS [TASK]]\n");
+    std::fprintf(stderr, "usage: landscape_record FOLDER [CONFIGS [TASK]], or --vta FOLDER\n");
     return 2;
   }
   const std::int64_t configs =
       argc > 2 ? ParseInt64(argv[2]).ok() ? *ParseInt64(argv[2]) : 0 : 1500;
-  measure::ProcessMeasurerSettings settings;
-  settings.build_command = {"/proc/self/exe", "worker", "build"};
-  settings.run_command = {"/proc/self/exe", "worker", "run"};
-  const auto measurer = measure::ProcessMeasurer::Create(std::move(settings));
+  const auto measurer = measure::ProcessMeasurer::Create(Settings());
   if (!measurer.ok()) {
     std::fprintf(stderr, "%s\n", measurer.status().message().c_str());
     return 1;
@@ -119,7 +203,8 @@ int Main(int argc, char** argv) {
   int number = 0;
   for (const RecordedTask& one : kTasks) {
     if (argc > 3 && std::to_string(number++) != argv[3]) continue;
-    const Status status = Record(one, argv[1], configs, **measurer);
+    const std::string path = std::string(argv[1]) + "/" + one.name + ".csv";
+    const Status status = Record(one, path, "native", configs, **measurer);
     if (!status.ok()) {
       std::fprintf(stderr, "%s: %s\n", one.name, status.message().c_str());
       return 1;

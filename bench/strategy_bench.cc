@@ -1,8 +1,10 @@
 // Strategies compared on recorded landscapes, no device:
-//   strategy_bench [--seeds N] [--lag N] FILE.csv…
+//   strategy_bench [--seeds N] [--lag N] [--optimum N] FILE.csv…
 // For each landscape and strategy: the median over the seeds of the best time found after 64 and
 // 128 trials, as multiples of the fastest config of the landscape. Then how the model-guided search
 // stands against random search: on how many tasks its median is ahead, and its worst ratio.
+// --optimum N: the model-guided search must find the fastest config of every landscape within N
+// trials with every seed; exit code 1 if it does not.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -25,14 +27,20 @@ constexpr double kTolerance = 1.03;  // the bar: none behind random search by mo
 
 struct Options {
   int seeds = 10;
-  int lag = 1;  ///< batches that are under way while the next is proposed, as in the pipeline
+  int lag = 1;      ///< batches that are under way while the next is proposed, as in the pipeline
+  int optimum = 0;  ///< see --optimum; 0: does not matter
   std::vector<std::string> strategies = {"random", "grid", "genetic", "model"};
   std::vector<std::string> files;
 };
 
-/// Best seconds after each mark.
-std::vector<double> Run(const Landscape& landscape, const SearchSpace& space,
-                        const std::string& key, std::uint64_t seed, int lag) {
+/// How one search went.
+struct Found {
+  std::vector<double> marks;  ///< best value after each mark
+  int trials_to_best = 0;     ///< until the best value of all was reached
+};
+
+Found Run(const Landscape& landscape, const SearchSpace& space, const std::string& key,
+          std::uint64_t seed, int lag) {
   const LandscapeInspector inspector(landscape, space);
   StrategyContext context;
   context.space = &space;
@@ -41,7 +49,7 @@ std::vector<double> Run(const Landscape& landscape, const SearchSpace& space,
   context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
   const auto strategy = FindStrategy(key)->make(context);
   std::vector<std::vector<Told>> batches;
-  std::vector<double> marks;
+  Found found;
   double best = 0;
   int trials = 0;
   while (trials < kTrials) {
@@ -56,19 +64,20 @@ std::vector<double> Run(const Landscape& landscape, const SearchSpace& space,
     for (Point point : strategy->Ask(kBatch)) {
       const Landscape::Row* row = landscape.Find(point);
       batch.push_back({point, row->outcome, row->seconds});
+      ++trials;
       if (row->outcome == Outcome::kOk && row->seconds > 0 && (best == 0 || row->seconds < best)) {
         best = row->seconds;
+        found.trials_to_best = trials;
+      }
+      for (int mark : kMarks) {
+        if (trials == mark) found.marks.push_back(best);
       }
     }
     if (batch.empty()) break;
-    trials += kBatch;
     batches.push_back(std::move(batch));
-    for (int mark : kMarks) {
-      if (trials == mark) marks.push_back(best);
-    }
   }
-  while (marks.size() < std::size(kMarks)) marks.push_back(best);
-  return marks;
+  while (found.marks.size() < std::size(kMarks)) found.marks.push_back(best);
+  return found;
 }
 
 double Median(std::vector<double> values) {
@@ -80,6 +89,7 @@ double Median(std::vector<double> values) {
 struct Verdict {
   int tasks = 0, ahead = 0, behind = 0;
   double worst = 0;
+  int missed = 0;  ///< searches that did not find the optimum in time
 };
 
 Status Compare(const std::string& file, const Options& options, std::map<int, Verdict>& verdicts) {
@@ -92,12 +102,16 @@ Status Compare(const std::string& file, const Options& options, std::map<int, Ve
   name = name.substr(0, name.rfind('.'));
   std::printf("%-24s %6zu %10.4g", name.c_str(), landscape->rows.size(), optimum);
   std::map<std::string, std::vector<double>> medians;
+  int missed = 0, slowest = 0;
   for (const std::string& key : options.strategies) {
     std::vector<std::vector<double>> marks(std::size(kMarks));
     for (int seed = 1; seed <= options.seeds; ++seed) {
-      const std::vector<double> run =
-          Run(*landscape, *space, key, static_cast<std::uint64_t>(seed), options.lag);
-      for (std::size_t m = 0; m < marks.size(); ++m) marks[m].push_back(run[m]);
+      const Found run = Run(*landscape, *space, key, static_cast<std::uint64_t>(seed), options.lag);
+      for (std::size_t m = 0; m < marks.size(); ++m) marks[m].push_back(run.marks[m]);
+      if (key != "model") continue;
+      const bool optimal = run.marks.back() == optimum && run.trials_to_best <= options.optimum;
+      missed += optimal ? 0 : 1;
+      slowest = std::max(slowest, run.trials_to_best);
     }
     for (const auto& values : marks) {
       medians[key].push_back(Median(values));
@@ -105,7 +119,8 @@ Status Compare(const std::string& file, const Options& options, std::map<int, Ve
     }
     std::fflush(stdout);
   }
-  std::printf("\n");
+  std::printf(" %8d\n", slowest);
+  verdicts[kMarks[0]].missed += missed;
   if (!medians.contains("random") || !medians.contains("model")) return {};
   for (std::size_t m = 0; m < std::size(kMarks); ++m) {
     Verdict& verdict = verdicts[kMarks[m]];
@@ -124,15 +139,17 @@ int Main(int argc, char** argv) {
     const std::string word = argv[i];
     const Result<std::int64_t> number =
         i + 1 < argc ? ParseInt64(argv[i + 1]) : Result<std::int64_t>(InvalidArgument("none"));
-    if ((word == "--seeds" || word == "--lag") && number.ok()) {
-      (word == "--seeds" ? options.seeds : options.lag) = static_cast<int>(*number);
+    if ((word == "--seeds" || word == "--lag" || word == "--optimum") && number.ok()) {
+      (word == "--seeds" ? options.seeds
+       : word == "--lag" ? options.lag
+                         : options.optimum) = static_cast<int>(*number);
       ++i;
     } else {
       options.files.push_back(word);
     }
   }
   if (options.files.empty()) {
-    std::fprintf(stderr, "usage: strategy_bench [--seeds N] [--lag N] FILE.csv...\n");
+    std::fprintf(stderr, "usage: strategy_bench [--seeds N] [--lag N] [--optimum N] FILE.csv...\n");
     return 2;
   }
   std::printf("%-24s %6s %10s", "landscape", "rows", "best [s]");
@@ -141,7 +158,7 @@ int Main(int argc, char** argv) {
       std::printf(" %8s", (key.substr(0, 4) + "@" + std::to_string(mark)).c_str());
     }
   }
-  std::printf("\n");
+  std::printf(" %8s\n", "to best");
   std::map<int, Verdict> verdicts;
   for (const std::string& file : options.files) {
     const Status status = Compare(file, options, verdicts);
@@ -156,7 +173,10 @@ int Main(int argc, char** argv) {
         " 3 %% on %d, worst ratio %.3f\n",
         mark, verdict.ahead, verdict.tasks, verdict.behind, verdict.worst);
   }
-  return 0;
+  if (options.optimum == 0) return 0;
+  const int missed = verdicts[kMarks[0]].missed;
+  std::printf("optimum not found within %d trials: %d searches\n", options.optimum, missed);
+  return missed == 0 ? 0 : 1;
 }
 
 }  // namespace

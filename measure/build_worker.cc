@@ -5,6 +5,7 @@
 #include "measure/fault_hooks.h"
 #include "measure/inputs.h"
 #include "measure/messages.h"
+#include "measure/vta_candidate.h"
 #include "measure/worker_loop.h"
 #include "measure/workers.h"
 #include "src/base/clock.h"
@@ -43,7 +44,12 @@ Built BuildCandidate(const BuildOrder& order) {
   const TemplateEntry* entry = FindTemplate(candidate.template_key);
   if (entry == nullptr) return Refused(NotFound("no template " + candidate.template_key));
   const Target& target = candidate.task.target;
-  auto kernel = entry->apply(candidate.task.workload, candidate.epilogue, target, candidate.config);
+  if (target.kind() == TargetKind::kVta) {
+    auto kernel = BuildVtaKernel(*entry, order);
+    return kernel.ok() ? Built{Outcome::kOk, {}, *std::move(kernel)} : Refused(kernel.status());
+  }
+  auto kernel =
+      ApplyTemplate(*entry, candidate.task.workload, candidate.epilogue, target, candidate.config);
   if (!kernel.ok()) return Refused(kernel.status());
   if (!kernel->schedule.status().ok()) return Refused(kernel->schedule.status());
   auto program = Lower(kernel->schedule, kSymbol);

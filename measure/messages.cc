@@ -119,7 +119,7 @@ Json KernelJson(const KernelSpec& kernel) {
   return Json{{"workload", kernel.workload.Key()}, {"epilogue", kernel.epilogue.ToString()},
               {"form", FormJson(kernel.form)},     {"parameters", std::move(parameters)},
               {"artifact", kernel.artifact},       {"symbol", kernel.symbol},
-              {"threads", kernel.threads}};
+              {"threads", kernel.threads},         {"vta_target", kernel.vta_target}};
 }
 
 KernelSpec KernelFrom(const Json& json, Fields& outer) {
@@ -134,6 +134,7 @@ KernelSpec KernelFrom(const Json& json, Fields& outer) {
   kernel.artifact = fields.Text("artifact");
   kernel.symbol = fields.Text("symbol");
   kernel.threads = static_cast<int>(fields.Integer("threads"));
+  kernel.vta_target = fields.Text("vta_target");
   outer.Fail(fields.status());
   outer.Fail(ToStatus(workload));
   outer.Fail(ToStatus(epilogue));
@@ -346,6 +347,7 @@ Json ToJson(const RunWorkerSettings& settings) {
   return Json{{"type", "configure"},
               {"cache_bytes", settings.cache_bytes},
               {"memory_bytes", settings.memory_bytes},
+              {"calibrate", settings.calibrate},
               {"batch_seconds", sampling.batch_seconds},
               {"slice_seconds", sampling.slice_seconds},
               {"budget_seconds", sampling.budget_seconds},
@@ -365,6 +367,7 @@ Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
   SamplingSettings& sampling = settings.sampling;
   settings.cache_bytes = fields.Integer("cache_bytes");
   settings.memory_bytes = fields.Integer("memory_bytes");
+  settings.calibrate = fields.Flag("calibrate");
   sampling.batch_seconds = fields.Number("batch_seconds");
   sampling.slice_seconds = fields.Number("slice_seconds");
   sampling.budget_seconds = fields.Number("budget_seconds");

@@ -33,6 +33,8 @@ struct KernelSpec {
   std::vector<TensorType> parameters;  ///< inputs in order, then the output
   std::string artifact, symbol;
   int threads = 1;
+  std::string vta_target;  ///< its target if the artifact is a VTA stream; then form, parameters
+                           ///< and symbol mean nothing
 };
 
 /// Supervisor to builder: make the reference results of a workload with an epilogue.

@@ -47,7 +47,9 @@ std::string ShellQuoted(const std::string& text) {
 
 struct ProcessMeasurer::Impl {
   Impl(ProcessMeasurerSettings wanted, TemporaryFolder temporary)
-      : settings(std::move(wanted)), folder(std::move(temporary)), device(ProbeHostCpu()) {}
+      : settings(std::move(wanted)),
+        folder(std::move(temporary)),
+        device(settings.device ? *settings.device : ProbeHostCpu()) {}
   ~Impl() {
     {
       const std::lock_guard lock(mailbox.mutex);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,15 @@ struct ProcessMeasurerSettings {
   std::int64_t builder_memory_bytes = std::int64_t{6} << 30;  ///< address space; 0 = no limit
   int builds_per_worker =
       2000;  ///< then the builder is started anew, so that its memory stays flat
+  /// What trials are said to be measured on: the simulator, for VTA targets. Empty: this CPU.
+  std::optional<DeviceFingerprint> device;
   /// Where reference results are kept between jobs; empty: in the measurer's own temporary folder.
   std::string reference_folder;
   RunWorkerSettings runner;
 };
 
-/// Compiles and times on the CPU of this machine, in supervised worker processes. A thread of its
+/// Compiles and times on the CPU of this machine, in supervised worker processes; candidates for
+/// VTA targets run on the simulator there. A thread of its
 /// own keeps builders and runner busy while the caller does other things.
 ///
 /// The runner has the last core, builders the others; for kernels of several threads builders stop

@@ -5,6 +5,7 @@
 #include "measure/candidate_process.h"
 #include "measure/messages.h"
 #include "measure/race.h"
+#include "measure/vta_candidate.h"
 #include "measure/worker_loop.h"
 #include "measure/workers.h"
 #include "src/base/clock.h"
@@ -38,8 +39,10 @@ Status Runner::Configure(const Json& message) {
   settings_ = *settings;
   workbench_ = Workbench(settings_.cache_bytes);
   Greeting greeting;
-  greeting.resolution = MeasureResolution(canary_, gate_, settings_.sampling);
-  greeting.canary_seconds = gate_.quiet_seconds();
+  if (settings_.calibrate) {
+    greeting.resolution = MeasureResolution(canary_, gate_, settings_.sampling);
+    greeting.canary_seconds = gate_.quiet_seconds();
+  }
   return SendMessage(pipes_, ToJson(greeting));
 }
 
@@ -81,7 +84,10 @@ Status Runner::Handle(const Json& message) {
 Status Runner::Run(const RunOrder& order) {
   const double start = clock_.MonotonicSeconds();
   std::vector<RunReply> replies;
-  if (order.items.size() == 1) {
+  const bool simulated = !order.items.empty() && !order.items[0].kernel.vta_target.empty();
+  if (simulated) {
+    for (const RunOrder::Item& item : order.items) replies.push_back(RunVtaKernel(item));
+  } else if (order.items.size() == 1) {
     replies.push_back(RunAlone(order.items[0]));
   } else {
     replies = RunRace(order.items, workbench_,

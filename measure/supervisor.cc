@@ -6,6 +6,7 @@
 #include "measure/inputs.h"
 #include "src/base/sanitizer.h"
 #include "src/space/version.h"
+#include "src/templates/vta_parts.h"
 
 // The supervisor is a loop: take what the caller wants, give every idle worker its next order, wait
 // until one answers or a deadline passes. A job goes through to_build_ (candidates that wait for a
@@ -40,7 +41,9 @@ Result<KernelSpec> PlainKernel(const Candidate& candidate) {
   KernelSpec kernel;
   kernel.workload = workload;
   kernel.epilogue = candidate.epilogue;
-  kernel.threads = candidate.task.target.num_threads();
+  const Target& target = candidate.task.target;
+  kernel.threads = target.num_threads();
+  if (target.kind() == TargetKind::kVta) kernel.vta_target = target.ToString();
   auto inputs = MakeAnchorInputs(workload, candidate.epilogue, InputSet::kZeroPoint);
   TW_RETURN_IF_ERROR(inputs);
   auto result = ResultType(workload, candidate.epilogue);
@@ -109,6 +112,7 @@ void Supervisor::TakeMail() {
     job.trial.candidate = job.request.candidate;
     job.trial.attempt = job.request.attempt;
     job.trial.device = device_;
+    job.trial.metric = MetricOf(job.request.candidate.task.target);
     job.trial.codegen_version = kCodegenVersion;
     (void)ReferencePath(job);
     jobs_.emplace(id, std::move(job));
@@ -213,6 +217,7 @@ void Supervisor::EnsureRunner(Worker& worker) {
 }
 
 double Supervisor::RunLimit(const Job& job) const {
+  if (!job.kernel.vta_target.empty()) return kRunnerGraceSeconds;  // its best is in no seconds
   return 20 * CallLimitSeconds(job.request.best_seconds) + kRunnerGraceSeconds;
 }
 

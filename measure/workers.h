@@ -10,6 +10,7 @@ namespace tilewright::measure {
 struct RunWorkerSettings {
   std::int64_t cache_bytes = std::int64_t{256} << 20;  ///< of the workbench
   std::int64_t memory_bytes = std::int64_t{2} << 30;   ///< one candidate may allocate
+  bool calibrate = true;  ///< off: no A/A test, for simulators, whose numbers have no noise
   SamplingSettings sampling;
 };
 

@@ -10,6 +10,7 @@
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright::cli {
 namespace {
@@ -30,7 +31,9 @@ class MeasureCommand final : public Command {
     auto parsed = candidate_.Parse();
     TW_RETURN_IF_ERROR(parsed);
     const auto& [task, chosen] = *parsed;
-    auto measurer = measure::ProcessMeasurer::Create(MeasurerSettings());
+    auto settings = MeasurerSettings(task.task.target);
+    TW_RETURN_IF_ERROR(settings);
+    auto measurer = measure::ProcessMeasurer::Create(*std::move(settings));
     TW_RETURN_IF_ERROR(measurer);
     measure::Request request;
     request.candidate = {task.task, task.epilogue, std::string(chosen.entry->key),
@@ -44,6 +47,11 @@ class MeasureCommand final : public Command {
     fmt::print("{}{}{}\n", OutcomeName(trial.outcome), trial.reason.empty() ? "" : ": ",
                trial.reason);
     if (trial.outcome != Outcome::kOk) return kExitFailed;
+    if (trial.metric != "seconds") {
+      fmt::print("{:.0f} {}, {}\n", trial.value, trial.metric,
+                 trial.verified ? "verified" : "not verified");
+      return kExitDone;
+    }
     fmt::print("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s\n", ShortSeconds(trial.value),
                100 * trial.noise, trial.samples.size(),
                2e-9 * static_cast<double>(task.task.workload.macs()) / trial.value);
@@ -72,8 +80,12 @@ class WorkerCommand final : public Command {
 
 }  // namespace
 
-measure::ProcessMeasurerSettings MeasurerSettings() {
+Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target) {
+  auto device = DeviceFor(target);
+  TW_RETURN_IF_ERROR(device);
   measure::ProcessMeasurerSettings settings;
+  settings.device = *std::move(device);
+  settings.runner.calibrate = target.kind() != TargetKind::kVta;
   settings.build_command = {"/proc/self/exe", "worker", "build"};
   settings.run_command = {"/proc/self/exe", "worker", "run"};
   return settings;

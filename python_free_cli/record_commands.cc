@@ -13,7 +13,7 @@
 #include "python_free_cli/tune_display.h"
 #include "records/store.h"
 #include "src/base/json.h"
-#include "src/target/cpu.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright::cli {
 namespace {
@@ -59,14 +59,15 @@ class QueryCommand final : public Command {
     TW_RETURN_IF_ERROR(accept);
     auto tasks = ParseTasks(task_, *target);
     TW_RETURN_IF_ERROR(tasks);
-    const DeviceFingerprint device = ProbeHostCpu();
+    auto device = DeviceFor(*target);
+    TW_RETURN_IF_ERROR(device);
     Json list = Json::array();
     std::map<records::AnswerLevel, int> counts;
     for (const search::TuneTask& task : *tasks) {
-      auto answer = catalog->Query(task.task.workload, *target, device, *accept);
+      auto answer = catalog->Query(task.task.workload, *target, *device, *accept);
       TW_RETURN_IF_ERROR(answer);
       ++counts[answer->level];
-      list.push_back(AnswerJson(task.task.workload, *target, device, *answer));
+      list.push_back(AnswerJson(task.task.workload, *target, *device, *answer));
       if (!json_) PrintAnswer(task.task.workload, *answer, tasks->size() == 1);
     }
     if (json_) {

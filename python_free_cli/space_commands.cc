@@ -11,6 +11,7 @@
 #include "src/base/json.h"
 #include "src/codegen/codegen.h"
 #include "src/schedule/lower.h"
+#include "src/vta/encoding.h"
 
 namespace tilewright::cli {
 namespace {
@@ -102,13 +103,14 @@ class LowerCommand final : public Command {
   const char* examples() const override {
     return "  tilewright lower resnet18.onnx#1 --emit loops\n"
            "  tilewright lower resnet18.onnx#1 --config 188 --template conv2d_NCHWc.x86 --emit "
-           "asm\n";
+           "asm\n"
+           "  tilewright lower resnet18_v1_vta_packed.relay#1 --target vta --vta-config "
+           "configs/vta/sim.json --emit vta\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("task", candidate_.task, "Workload key, AutoTVM tuple, or FILE#N")->required();
-    app.add_option("--emit", emit_, "What to print")
-        ->check(CLI::IsMember({"schedule", "loops", "llvm", "asm"}))
-        ->capture_default_str();
+    app.add_option("--emit", emit_, "What to print (default: loops, or vta for a VTA target)")
+        ->check(CLI::IsMember({"schedule", "loops", "llvm", "asm", "vta"}));
     candidate_.Declare(app);
   }
   Result<int> Run() override {
@@ -116,7 +118,9 @@ class LowerCommand final : public Command {
     TW_RETURN_IF_ERROR(parsed);
     const auto& [task, chosen] = *parsed;
     const Target& target = task.task.target;
-    auto kernel = chosen.entry->apply(task.task.workload, task.epilogue, target, chosen.config);
+    if (target.kind() == TargetKind::kVta || emit_ == "vta") return PrintStream(task, chosen);
+    auto kernel =
+        ApplyTemplate(*chosen.entry, task.task.workload, task.epilogue, target, chosen.config);
     TW_RETURN_IF_ERROR(kernel);
     if (emit_ == "schedule") {
       fmt::print("{}", kernel->schedule.ToString());
@@ -124,7 +128,7 @@ class LowerCommand final : public Command {
     }
     auto program = Lower(kernel->schedule, "kernel");
     TW_RETURN_IF_ERROR(program);
-    if (emit_ == "loops") {
+    if (emit_.empty() || emit_ == "loops") {
       fmt::print("{}", ToString(*program));
       return kExitDone;
     }
@@ -135,8 +139,19 @@ class LowerCommand final : public Command {
   }
 
  private:
+  Result<int> PrintStream(const search::TuneTask& task, const ChosenConfig& chosen) const {
+    if (!emit_.empty() && emit_ != "vta") {
+      return InvalidArgument("--emit " + emit_ + ": a VTA schedule is a stream, expected vta");
+    }
+    auto stream = BuildVtaStream(*chosen.entry, task.task.workload, task.epilogue, task.task.target,
+                                 chosen.config);
+    TW_RETURN_IF_ERROR(stream);
+    fmt::print("{}", vta::Listing(stream->instructions));
+    return kExitDone;
+  }
+
   CandidateArguments candidate_;
-  std::string emit_ = "loops";
+  std::string emit_;
 };
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "search/tuner.h"
 #include "src/runtime/roofline.h"
 #include "src/target/cpu.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright::cli {
 namespace {
@@ -40,6 +41,8 @@ class TuneCommand final : public Command {
     return "  tilewright tune resnet18.onnx --records records.db --budget 10m\n"
            "  tilewright tune resnet18.onnx#3 --records records.db --trials 200\n"
            "  tilewright tune --job configs/jobs/overnight_cpu.json\n"
+           "  tilewright tune resnet18_v1_vta_packed.relay --target vta --vta-config "
+           "configs/vta/sim.json --records records.db --trials 640\n"
            "A job that was stopped, or killed, goes on when the same command is started again.\n";
   }
   void Declare(CLI::App& app) override {
@@ -48,6 +51,7 @@ class TuneCommand final : public Command {
                    "Read the settings from a JSON file; arguments given beside it win");
     app.add_option("--records", records_, "Record store, made if it does not exist");
     target_option_ = app.add_option("--target", target_, "What code is generated for");
+    app.add_option("--vta-config", vta_config_, "Design file of a VTA target (configs/vta)");
     threads_option_ = app.add_option("--threads", threads_, "Threads a kernel may use");
     trials_option_ = app.add_option("--trials", trials_, "Trials of the whole job");
     app.add_option("--budget", budget_, "Wall time of the whole job: 90s, 10m, 8h");
@@ -59,20 +63,27 @@ class TuneCommand final : public Command {
   Result<int> Run() override {
     auto settings = Settings();
     TW_RETURN_IF_ERROR(settings);
-    auto target = ParseTarget(settings->target, settings->threads);
+    auto target = ParseTarget(settings->target, settings->threads, vta_config_);
     TW_RETURN_IF_ERROR(target);
     auto tasks = TasksOfFile(settings->graph, *target);
     TW_RETURN_IF_ERROR(tasks);
+    if (target->kind() == TargetKind::kVta) {
+      settings->target = target->ToString();  // with the design, wherever its file will be
+      LeaveToHost(*tasks);
+      if (tasks->empty()) return Unsupported(settings->graph + ": no task for the VTA");
+    }
     auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
     TW_RETURN_IF_ERROR(store);
     SystemClock clock;
-    auto measurer = measure::ProcessMeasurer::Create(MeasurerSettings());
+    auto measurer_settings = MeasurerSettings(*target);
+    TW_RETURN_IF_ERROR(measurer_settings);
+    auto measurer = measure::ProcessMeasurer::Create(*std::move(measurer_settings));
     TW_RETURN_IF_ERROR(measurer);
 
     std::vector<std::string> names;
     for (const search::TuneTask& task : *tasks) names.push_back(ShortName(task.task.workload));
     const std::vector<double> bounds = Bounds(*tasks, *target);
-    TuneDisplay display(bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
+    TuneDisplay display(MetricOf(*target), bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
 
     search::TuneContext context;
     context.measurer = measurer->get();
@@ -124,9 +135,42 @@ class TuneCommand final : public Command {
     return settings;
   }
 
-  /// Roofline of each task on this machine, in seconds.
+  /// Takes out the tasks no VTA template serves, and says so: the host computes them.
+  static void LeaveToHost(std::vector<search::TuneTask>& tasks) {
+    std::erase_if(tasks, [](const search::TuneTask& task) {
+      const bool host = TemplatesFor(task.task.workload, task.task.target).empty();
+      if (host) fmt::print(stderr, "left to the host: {}\n", ShortName(task.task.workload));
+      return host;
+    });
+  }
+
+  /// What no schedule of each task can go below.
   static std::vector<double> Bounds(const std::vector<search::TuneTask>& tasks,
                                     const Target& target) {
+    return target.kind() == TargetKind::kVta ? VtaBounds(tasks, target) : CpuBounds(tasks, target);
+  }
+
+  /// Cycles at one tile product in each; or bytes with each tensor loaded or stored once.
+  static std::vector<double> VtaBounds(const std::vector<search::TuneTask>& tasks,
+                                       const Target& target) {
+    const auto vta = VtaTargetOf(target);
+    std::vector<double> bounds;
+    for (const search::TuneTask& task : tasks) {
+      const Workload& w = task.task.workload;
+      const auto output = w.OutputType();
+      const double products =
+          static_cast<double>(vta->design.batch()) * vta->design.block() * vta->design.block();
+      const std::int64_t elements =
+          w.data.elements() + w.weight.elements() + (output.ok() ? output->elements() : 0);
+      bounds.push_back(vta->metric == kVtaDramBytes ? static_cast<double>(elements)
+                                                    : static_cast<double>(w.macs()) / products);
+    }
+    return bounds;
+  }
+
+  /// Roofline of each task on this machine, in seconds.
+  static std::vector<double> CpuBounds(const std::vector<search::TuneTask>& tasks,
+                                       const Target& target) {
     const auto features = FeaturesOf(target);
     const MachinePeaks peaks = MeasurePeaks(features.ok() && features->avx512 ? 512 : 256);
     std::vector<double> bounds;
@@ -141,7 +185,7 @@ class TuneCommand final : public Command {
     return bounds;
   }
 
-  std::string file_, job_, records_, target_, budget_, strategy_;
+  std::string file_, job_, records_, target_, vta_config_, budget_, strategy_;
   int threads_ = 1;
   std::int64_t trials_ = 0;
   std::uint64_t seed_ = 1;

@@ -5,14 +5,20 @@
 #include <cmath>
 #include <map>
 
+#include "src/templates/vta_parts.h"
+
 namespace tilewright::cli {
 namespace {
 
 // Redrawing more often than this is only flicker.
 constexpr double kRedrawSeconds = 0.2;
 
-double Share(double bound_seconds, double seconds) {
-  return seconds > 0 ? 100 * bound_seconds / seconds : 0;
+double Share(double bound, double value) { return value > 0 ? 100 * bound / value : 0; }
+
+/// The speed of a task as the display shows it: GFLOP/s, or the value itself.
+std::string Speed(std::string_view metric, const search::TaskReport& task, double value) {
+  return metric == "seconds" ? fmt::format("{:.1f}", task.gflops(value))
+                             : ShortValue(metric, value);
 }
 
 }  // namespace
@@ -36,6 +42,13 @@ std::string ShortSeconds(double seconds) {
   return fmt::format("{:.2f} s", seconds);
 }
 
+std::string ShortValue(std::string_view metric, double value) {
+  if (metric == "seconds") return ShortSeconds(value);
+  if (value <= 0) return "-";
+  if (metric == kVtaDramBytes) return fmt::format("{:.3f} MB", value * 1e-6);
+  return fmt::format("{:.1f} k{}", value * 1e-3, metric);
+}
+
 std::string ShortDuration(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::llround(seconds));
   if (whole < 60) return fmt::format("{}s", whole);
@@ -43,9 +56,10 @@ std::string ShortDuration(double seconds) {
   return fmt::format("{}h{:02}m", whole / 3600, whole / 60 % 60);
 }
 
-TuneDisplay::TuneDisplay(std::vector<double> bound_seconds, std::vector<std::string> names,
-                         bool terminal, Clock& clock)
-    : bounds_(std::move(bound_seconds)),
+TuneDisplay::TuneDisplay(std::string metric, std::vector<double> bounds,
+                         std::vector<std::string> names, bool terminal, Clock& clock)
+    : metric_(std::move(metric)),
+      bounds_(std::move(bounds)),
       names_(std::move(names)),
       tasks_(names_.size()),
       terminal_(terminal),
@@ -53,10 +67,11 @@ TuneDisplay::TuneDisplay(std::vector<double> bound_seconds, std::vector<std::str
 
 std::string TuneDisplay::Line(const search::TaskReport& task, int task_index) const {
   const auto i = static_cast<std::size_t>(task_index);
-  return fmt::format(
-      "[{:>2}/{}] {:<38} {:>5} trials  now {:>7.1f}  best {:>7.1f} GFLOP/s  {:>5.1f} %",
-      task_index + 1, names_.size(), names_[i], task.trials, task.gflops(task.current_seconds),
-      task.gflops(task.best_seconds), Share(bounds_[i], task.best_seconds));
+  return fmt::format("[{:>2}/{}] {:<38} {:>5} trials  now {:>7}  best {:>7}{}  {:>5.1f} %",
+                     task_index + 1, names_.size(), names_[i], task.trials,
+                     Speed(metric_, task, task.current_seconds),
+                     Speed(metric_, task, task.best_seconds),
+                     metric_ == "seconds" ? " GFLOP/s" : "", Share(bounds_[i], task.best_seconds));
 }
 
 void TuneDisplay::Resumed(std::int64_t trials) {
@@ -103,25 +118,27 @@ void TuneDisplay::Finish() {
 }
 
 void PrintReport(const search::TuneReport& report, const std::vector<std::string>& names,
-                 const std::vector<double>& bound_seconds) {
-  fmt::print("\n{:<38} {:>4} {:>10} {:>10} {:>8} {:>9} {:>7} {:>7}\n", "task", "uses", "default",
-             "best", "speed-up", "GFLOP/s", "roofl.", "trials");
+                 const std::vector<double>& bounds) {
+  const bool timed = report.metric == "seconds";
+  fmt::print("\n{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>7} {:>7}\n", "task", "uses", "default",
+             "best", timed ? "speed-up" : "ratio", timed ? "GFLOP/s" : "", "roofl.", "trials");
   std::map<std::string, std::int64_t> failures;
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
     const search::TaskReport& task = report.tasks[i];
     const bool both = task.default_seconds > 0 && task.best_seconds > 0;
-    fmt::print(
-        "{:<38} {:>4} {:>10} {:>10} {:>8} {:>9.1f} {:>6.1f}% {:>7}{}\n", names[i], task.occurrences,
-        ShortSeconds(task.default_seconds), ShortSeconds(task.best_seconds),
-        both ? fmt::format("{:.2f}x", task.default_seconds / task.best_seconds) : "-",
-        task.gflops(task.best_seconds), Share(bound_seconds[i], task.best_seconds), task.trials,
-        task.ties.size() > 1 ? fmt::format("  tie of {}", task.ties.size()) : "");
+    fmt::print("{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>6.1f}% {:>7}{}\n", names[i],
+               task.occurrences, ShortValue(report.metric, task.default_seconds),
+               ShortValue(report.metric, task.best_seconds),
+               both ? fmt::format("{:.2f}x", task.default_seconds / task.best_seconds) : "-",
+               timed ? Speed(report.metric, task, task.best_seconds) : "",
+               Share(bounds[i], task.best_seconds), task.trials,
+               task.ties.size() > 1 ? fmt::format("  tie of {}", task.ties.size()) : "");
     for (const auto& [reason, count] : task.failures) failures[reason] += count;
   }
   const double before = report.default_network_seconds();
   const double after = report.best_network_seconds();
-  fmt::print("{:<38} {:>4} {:>10} {:>10} {:>8}\n", "all tasks, as often as they are used", "",
-             ShortSeconds(before), ShortSeconds(after),
+  fmt::print("{:<38} {:>4} {:>14} {:>14} {:>8}\n", "all tasks, as often as they are used", "",
+             ShortValue(report.metric, before), ShortValue(report.metric, after),
              after > 0 ? fmt::format("{:.2f}x", before / after) : "-");
   std::string failed;
   for (const auto& [reason, count] : failures) failed += fmt::format(" {} {}", count, reason);

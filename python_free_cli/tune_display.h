@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "search/tuner.h"
@@ -14,9 +15,10 @@ namespace tilewright::cli {
 /// improvement or finished task in a log.
 class TuneDisplay final : public search::TuneObserver {
  public:
-  /// bounds: per task the roofline in seconds. clock: for the pace of redrawing.
-  TuneDisplay(std::vector<double> bound_seconds, std::vector<std::string> names, bool terminal,
-              Clock& clock);
+  /// metric: what values are, "seconds" or a metric of the VTA. bounds: per task the least value
+  /// there can be (the roofline). clock: for the pace of redrawing.
+  TuneDisplay(std::string metric, std::vector<double> bounds, std::vector<std::string> names,
+              bool terminal, Clock& clock);
 
   void Resumed(std::int64_t trials) override;
   void TrialDone(const search::TaskReport& task, int task_index, const Trial& trial,
@@ -29,6 +31,7 @@ class TuneDisplay final : public search::TuneObserver {
   std::string Line(const search::TaskReport& task, int task_index) const;
   void Redraw(double eta_seconds);
 
+  std::string metric_;
   std::vector<double> bounds_;
   std::vector<std::string> names_;
   std::vector<search::TaskReport> tasks_;
@@ -42,11 +45,13 @@ class TuneDisplay final : public search::TuneObserver {
 std::string ShortName(const Workload& workload);
 /// "12.3 ms", "45.6 us".
 std::string ShortSeconds(double seconds);
+/// A value of a metric: seconds as above, "455.3 kcycles", "1.234 MB"; "-" if there is none.
+std::string ShortValue(std::string_view metric, double value);
 /// "1h02m", "3m05s", "12s".
 std::string ShortDuration(double seconds);
 
 /// The closing table of a job, on standard output.
 void PrintReport(const search::TuneReport& report, const std::vector<std::string>& names,
-                 const std::vector<double>& bound_seconds);
+                 const std::vector<double>& bounds);
 
 }  // namespace tilewright::cli

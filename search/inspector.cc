@@ -1,15 +1,16 @@
 #include "search/inspector.h"
 
 #include "cost_model/cost_model.h"
+#include "cost_model/vta_features.h"
 #include "src/schedule/lower.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright::search {
 
-Result<LoopSummary> TemplateInspector::Describe(Point point, Config* config) const {
-  const auto which = static_cast<std::size_t>(point.space);
-  *config = space_.spaces[which].At(point.index);
-  const Result<Kernel> kernel = space_.templates[which]->apply(
-      space_.task.workload, space_.epilogue, space_.task.target, *config);
+Result<LoopSummary> TemplateInspector::Describe(const TemplateEntry& entry,
+                                                const Config& config) const {
+  const Result<Kernel> kernel =
+      ApplyTemplate(entry, space_.task.workload, space_.epilogue, space_.task.target, config);
   TW_RETURN_IF_ERROR(kernel);
   TW_RETURN_IF_ERROR(kernel->schedule.status());
   Result<LoopSummary> summary = Summarize(kernel->schedule);
@@ -25,15 +26,30 @@ Result<LoopSummary> TemplateInspector::Describe(Point point, Config* config) con
 }
 
 Status TemplateInspector::Check(Point point) const {
-  Config config;
-  return ToStatus(Describe(point, &config));
+  const auto which = static_cast<std::size_t>(point.space);
+  const TemplateEntry& entry = *space_.templates[which];
+  const Config config = space_.spaces[which].At(point.index);
+  if (entry.target != TargetKind::kVta) return ToStatus(Describe(entry, config));
+  return ToStatus(
+      BuildVtaStream(entry, space_.task.workload, space_.epilogue, space_.task.target, config));
 }
 
 Status TemplateInspector::Features(Point point, std::span<float> out) const {
-  Config config;
-  const Result<LoopSummary> summary = Describe(point, &config);
-  TW_RETURN_IF_ERROR(summary);
-  cost_model::ExtractFeatures(*summary, config, out);
+  const auto which = static_cast<std::size_t>(point.space);
+  const TemplateEntry& entry = *space_.templates[which];
+  const Config config = space_.spaces[which].At(point.index);
+  if (entry.target != TargetKind::kVta) {
+    const Result<LoopSummary> summary = Describe(entry, config);
+    TW_RETURN_IF_ERROR(summary);
+    cost_model::ExtractFeatures(*summary, config, out);
+    return {};
+  }
+  const Target& target = space_.task.target;
+  const auto stream = BuildVtaStream(entry, space_.task.workload, space_.epilogue, target, config);
+  TW_RETURN_IF_ERROR(stream);
+  const auto vta = VtaTargetOf(target);
+  TW_RETURN_IF_ERROR(vta);
+  cost_model::ExtractVtaFeatures(vta->design, vta->cycles, *stream, config, out);
   return {};
 }
 

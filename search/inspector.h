@@ -19,7 +19,7 @@ class Inspector {
 };
 
 /// Applies the template and reads the loop summary; what lowering would refuse for the size of its
-/// local buffers is refused here, without lowering.
+/// local buffers is refused here, without lowering. For the VTA it builds the stream and counts.
 class TemplateInspector final : public Inspector {
  public:
   /// The space outlives the inspector.
@@ -28,7 +28,7 @@ class TemplateInspector final : public Inspector {
   Status Features(Point point, std::span<float> out) const override;
 
  private:
-  Result<LoopSummary> Describe(Point point, Config* config) const;
+  Result<LoopSummary> Describe(const TemplateEntry& entry, const Config& config) const;
   const SearchSpace& space_;
 };
 

@@ -14,6 +14,7 @@ namespace tilewright::search {
 namespace {
 
 constexpr std::string_view kVersion = "1";
+constexpr std::string_view kSeconds = "seconds";
 // Shares of the configs of a landscape, the preferred template first.
 constexpr double kFirstShare = 0.6;
 
@@ -79,6 +80,8 @@ Status ParseHeader(std::string_view key, std::string_view value, Landscape& land
     landscape.epilogue = *epilogue;
   } else if (key == "device") {
     landscape.device = value;
+  } else if (key == "metric") {
+    landscape.metric = value;
   } else if (key == "template") {
     const std::vector<std::string> words = Split(value, ' ');
     if (words.size() != 2) return InvalidArgument("expected a template's key and version");
@@ -119,6 +122,7 @@ std::string Landscape::ToString() const {
   std::string text = Line("landscape", kVersion) + Line("workload", task.workload.Key()) +
                      Line("target", task.target.ToString()) +
                      Line("epilogue", epilogue.ToString()) + Line("device", device);
+  if (metric != kSeconds) text += Line("metric", metric);
   for (const Reduced& space : spaces) {
     text += Line("template", space.template_key + " " + std::to_string(space.template_version));
     for (const KeptKnob& knob : space.knobs) {
@@ -131,7 +135,8 @@ std::string Landscape::ToString() const {
   }
   for (const Row& row : rows) {
     char seconds[32];
-    std::snprintf(seconds, sizeof(seconds), "%.4g", row.seconds);
+    // Times are not exact to more digits; counts are.
+    std::snprintf(seconds, sizeof(seconds), metric == kSeconds ? "%.4g" : "%.15g", row.seconds);
     text += std::to_string(row.point.space) + "," + std::to_string(row.point.index) + "," +
             std::string(OutcomeName(row.outcome)) + "," + seconds + "\n";
   }
@@ -278,6 +283,7 @@ Status RecordLandscape(Landscape& landscape, measure::Measurer& measurer,
     const Trial& trial = (*reply)->trial;
     // One that is clearly slow is not verified: its time is worth having all the same.
     const bool ok = trial.outcome == Outcome::kOk;
+    landscape.metric = trial.metric;
     landscape.rows.push_back({tickets[(*reply)->ticket], trial.outcome, ok ? trial.value : 0});
     go_on = go_on && progress(landscape.rows.size(), legal);
   }

@@ -16,8 +16,9 @@ namespace tilewright::search {
 /// A part of a task's search space of which every legal config has been measured, so that a search
 /// can be replayed on it without a device.
 ///
-/// Text form: lines "# <key> <value>" (version, workload, target, epilogue, device, and for each
-/// space "template <key> <version>" followed by its "knob <name> <kept digits>"), then one line
+/// Text form: lines "# <key> <value>" (version, workload, target, epilogue, device, metric unless
+/// it is seconds, and for each space "template <key> <version>" followed by its "knob <name> <kept
+/// digits>"), then one line
 /// "<space>,<index>,<outcome>,<seconds>" per config. Indices are those of the reduced space.
 struct Landscape {
   /// The values of one knob that were kept, as digits of the template's own space.
@@ -35,12 +36,13 @@ struct Landscape {
   struct Row {
     Point point;
     Outcome outcome = Outcome::kInvalid;
-    double seconds = 0;  ///< 0 unless ok
+    double seconds = 0;  ///< or whatever the metric is; 0 unless ok
     friend bool operator==(const Row&, const Row&) = default;
   };
   Task task;
   Epilogue epilogue;
   std::string device;
+  std::string metric = "seconds";
   std::vector<Reduced> spaces;
   std::vector<Row> rows;  ///< sorted by point
 

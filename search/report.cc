@@ -17,16 +17,16 @@ double NetworkSeconds(const std::vector<TaskReport>& tasks, double TaskReport::*
 /// A number, or null where zero means that there is none.
 Json OrNull(double seconds) { return seconds > 0 ? Json(seconds) : Json(nullptr); }
 
-Json TaskJson(const TaskReport& task) {
+Json TaskJson(const TaskReport& task, const std::string& metric) {
   Json json = Json::object();
   json["key"] = task.key;
   json["epilogue"] = task.epilogue;
   json["occurrences"] = task.occurrences;
   json["macs"] = task.macs;
   json["space_size"] = task.space_size;
-  json["default_seconds"] = OrNull(task.default_seconds);
-  json["best_seconds"] = OrNull(task.best_seconds);
-  json["best_gflops"] = OrNull(task.gflops(task.best_seconds));
+  json["default_" + metric] = OrNull(task.default_seconds);
+  json["best_" + metric] = OrNull(task.best_seconds);
+  if (metric == "seconds") json["best_gflops"] = OrNull(task.gflops(task.best_seconds));
   json["trials"] = task.trials;
   json["filtered"] = task.filtered;
   json["failures"] = Json::object();
@@ -49,6 +49,7 @@ double TuneReport::best_network_seconds() const {
 
 std::string ToJson(const TuneReport& report) {
   Json json = Json::object();
+  json["metric"] = report.metric;
   json["trials"] = report.trials;
   json["trials_this_run"] = report.trials_this_run;
   json["wall_seconds"] = report.wall_seconds;
@@ -63,10 +64,12 @@ std::string ToJson(const TuneReport& report) {
   json["time_split"] = split;
   json["resolution"] = report.resolution;
   json["interrupted"] = report.interrupted;
-  json["default_network_seconds"] = report.default_network_seconds();
-  json["best_network_seconds"] = report.best_network_seconds();
+  json["default_network_" + report.metric] = report.default_network_seconds();
+  json["best_network_" + report.metric] = report.best_network_seconds();
   json["tasks"] = Json::array();
-  for (const TaskReport& task : report.tasks) json["tasks"].push_back(TaskJson(task));
+  for (const TaskReport& task : report.tasks) {
+    json["tasks"].push_back(TaskJson(task, report.metric));
+  }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -36,6 +36,9 @@ struct TaskReport {
 
 /// A whole job.
 struct TuneReport {
+  /// What the values of trials are. With another metric than "seconds" all that is called …_seconds
+  /// here, but for times of the job itself, counts that.
+  std::string metric = "seconds";
   std::vector<TaskReport> tasks;
   std::int64_t trials = 0;  ///< all lives of the job
   std::int64_t trials_this_run = 0;
@@ -56,8 +59,9 @@ struct TuneReport {
   double best_network_seconds() const;
 };
 
-/// One line of JSON: {"trials","wall_seconds","trials_per_second","idle_share",…,"tasks":[{"key",
-/// "default_seconds","best_seconds","trials","failures":{reason:count},…}]}.
+/// One line of JSON: {"metric","trials","wall_seconds","trials_per_second","idle_share",…,"tasks":
+/// [{"key","default_seconds","best_seconds","trials","failures":{reason:count},…}]}; with another
+/// metric default_cycles, say, takes the place of default_seconds.
 std::string ToJson(const TuneReport& report);
 
 }  // namespace tilewright::search

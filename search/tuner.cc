@@ -21,6 +21,7 @@
 
 #include "search/tuner_impl.h"
 #include "src/base/math.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright::search {
 namespace {
@@ -366,6 +367,7 @@ Status TuneRun::Search() {
 
 TuneReport TuneRun::Report() {
   TuneReport report;
+  if (!tasks_.empty()) report.metric = MetricOf(tasks_.front()->input.task.target);
   for (const auto& task : tasks_) report.tasks.push_back(task->report);
   report.trials = trials_;
   report.trials_this_run = trials_this_run_;

@@ -13,15 +13,35 @@
 #include "measure/process_measurer.h"
 #include "src/base/clock.h"
 #include "src/templates/registry.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright::measure {
 namespace {
+
+constexpr const char* kCpu = "llvm";
+constexpr const char* kDense = "dense(float32[1,64]MK,float32[48,64]NK)->float32";
+constexpr const char* kVta = "vta -model=sim_1x16_i8w8a32_15_15_18_17";
+constexpr const char* kPacked =
+    "conv2d(int8[1,2,6,6,1,16]NCHW1n16c,int8[2,2,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)->"
+    "int32";
+constexpr const char* kNarrow = "add(channel:int32);shift_right(7);clip(-127,127);cast(int8)";
 
 std::unique_ptr<Measurer> MakeCpu(Clock&) {
   ProcessMeasurerSettings settings;
   settings.build_command = {MEASURE_WORKER, "build"};
   settings.run_command = {MEASURE_WORKER, "run"};
   settings.build_limit_seconds = 60;
+  auto made = ProcessMeasurer::Create(settings);
+  TW_CHECK(made.ok(), made.status().message());
+  return *std::move(made);
+}
+
+std::unique_ptr<Measurer> MakeVta(Clock&) {
+  ProcessMeasurerSettings settings;
+  settings.build_command = {MEASURE_WORKER, "build"};
+  settings.run_command = {MEASURE_WORKER, "run"};
+  settings.device = *DeviceFor(*Target::Parse(kVta));
+  settings.runner.calibrate = false;
   auto made = ProcessMeasurer::Create(settings);
   TW_CHECK(made.ok(), made.status().message());
   return *std::move(made);
@@ -35,19 +55,24 @@ struct Device {
   const char* name;
   std::unique_ptr<Measurer> (*make)(Clock&);
   bool verifies;  // runs candidates and compares their results
+  const char *target, *workload, *epilogue;
 };
-constexpr std::array kDevices = {Device{"Cpu", &MakeCpu, true}, Device{"Null", &MakeNull, false}};
+constexpr std::array kDevices = {Device{"Cpu", &MakeCpu, true, kCpu, kDense, ""},
+                                 Device{"Null", &MakeNull, false, kCpu, kDense, ""},
+                                 Device{"Vta", &MakeVta, true, kVta, kPacked, kNarrow}};
 
 class MeasurerConformance : public testing::TestWithParam<Device> {
  protected:
   MeasurerConformance() : measurer_(GetParam().make(clock_)) {}
 
   static Candidate MakeCandidate() {
-    auto workload = Workload::Parse("dense(float32[1,64]MK,float32[48,64]NK)->float32");
-    auto target = Target::Parse("llvm");
-    TW_CHECK(workload.ok() && target.ok());
+    auto workload = Workload::Parse(GetParam().workload);
+    auto target = Target::Parse(GetParam().target);
+    auto epilogue = Epilogue::Parse(GetParam().epilogue);
+    TW_CHECK(workload.ok() && target.ok() && epilogue.ok());
     Candidate candidate;
     candidate.task = {*workload, *target};
+    candidate.epilogue = *epilogue;
     const auto templates = TemplatesFor(*workload, *target);
     TW_CHECK(!templates.empty());
     candidate.template_key = std::string(templates.front()->key);
