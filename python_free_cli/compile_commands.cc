@@ -54,11 +54,14 @@ class CompileCommand final : public Command {
   Result<int> Run() override {
     auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
+    const OnMiss on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
     if (target->kind() == TargetKind::kVta) {
-      auto plan = vta_.Plan(file_, *target, sources_);
+      if (!name_.empty()) return InvalidArgument("--name: a VTA's folder has no C functions");
+      auto plan = vta_.Plan(file_, seeded_, *target, sources_);
       TW_RETURN_IF_ERROR(plan);
-      return CompileForVta(*plan, output_, json_);
+      return CompileForVta(*plan, on_miss, output_, json_);
     }
+    if (vta_.given()) return InvalidArgument("--rule and --fuse-residuals need a VTA target");
     auto graph = LoadForRunning(file_, seeded_);
     TW_RETURN_IF_ERROR(graph);
     auto catalog = sources_.Open();
@@ -70,7 +73,7 @@ class CompileCommand final : public Command {
     options.catalog = &*catalog;
     options.accept = *accept;
     options.device = ProbeHostCpu();
-    options.on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
+    options.on_miss = on_miss;
     options.build_threads = build_threads_;
     options.name = name_;
     auto model = Compile(std::move(*graph), options, output_);
@@ -178,6 +181,7 @@ class RunCommand final : public Command {
   }
   Result<int> Run() override {
     if (vta_.wanted(file_)) return vta_.Run(file_, inputs_, outputs_, threads_, json_);
+    TW_RETURN_IF_ERROR(vta_.CheckUnused());
     auto model = OpenModel(file_, threads_);
     TW_RETURN_IF_ERROR(model);
     auto inputs = inputs_.Make(model->inputs());
@@ -300,6 +304,7 @@ class VerifyCommand final : public Command {
   Result<int> Run() override {
     options_.threads = 2;
     if (vta_.wanted(library_)) return VerifyVta();
+    TW_RETURN_IF_ERROR(vta_.CheckUnused());
     if (library_.empty()) return InvalidArgument("library: missing, expected one made by compile");
     auto graph = LoadForRunning(file_, seeded_);
     TW_RETURN_IF_ERROR(graph);

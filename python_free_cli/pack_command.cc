@@ -26,7 +26,9 @@ class PackCommand final : public Command {
            "  tilewright run resnet50.relay --target vta --vta-config configs/vta/sim.json\n"
            "  tilewright pack resnet50.onnx --vta-config configs/vta/sim.json --start max_pool2d "
            "--stop mean -o resnet50.relay\n"
-           "Results are equal to the last bit. The weights are in the text.\n";
+           "Results are equal to the last bit. The weights are in the text. Exit code 1, and no "
+           "file, if "
+           "no convolution can be packed.\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text), quantized to int8")->required();
@@ -47,11 +49,15 @@ class PackCommand final : public Command {
     PackReport report;
     auto packed = PackForVta(*std::move(graph), *design, options_, &report);
     if (!packed.ok()) return packed.status().WithContext(file_);
+    if (report.convolutions == 0) {
+      Print(report, design->Name());
+      return kExitFailed;
+    }
     auto relay = ExportRelay(*packed);
     if (!relay.ok()) return relay.status().WithContext(file_);
     TW_RETURN_IF_ERROR(WriteFile(output_, *relay));
     Print(report, design->Name());
-    return report.convolutions > 0 ? kExitDone : kExitFailed;
+    return kExitDone;
   }
 
  private:

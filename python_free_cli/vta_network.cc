@@ -14,6 +14,7 @@
 #include "src/compiler/vta_bundle.h"
 #include "src/compiler/vta_run.h"
 #include "src/compiler/vta_verify.h"
+#include "src/templates/registry.h"
 
 namespace tilewright::cli {
 
@@ -40,16 +41,16 @@ void VtaNetwork::DeclareTrace(CLI::App& app) {
       ->capture_default_str();
 }
 
-Result<VtaPlan> VtaChoice::Plan(const std::string& file, const Target& target,
+Result<VtaPlan> VtaChoice::Plan(const std::string& file, bool seeded, const Target& target,
                                 RecordSources& sources) const {
   auto accept = sources.Accept();
   TW_RETURN_IF_ERROR(accept);
-  auto graph = LoadForRunning(file, false);
+  auto graph = LoadForRunning(file, seeded);
   TW_RETURN_IF_ERROR(graph);
   VtaOptions options;
   options.target = target;
   options.accept = *accept;
-  options.fuse = fuse_residuals ? FuseRule::kWide : FuseRule::kNarrow;
+  options.fuse = fuse_residuals ? FuseRule::kResiduals : FuseRule::kNarrow;
   const auto plan = [&]() -> Result<VtaPlan> {
     auto made = PlanVta(*std::move(graph), options);
     if (!made.ok()) return made.status().WithContext(file);
@@ -72,18 +73,21 @@ Result<VtaPlan> VtaChoice::Plan(const std::string& file, const Target& target,
 
 bool IsVtaBundle(const std::string& path) { return FileExists(path + "/kernels.json"); }
 
-Result<int> CompileForVta(const VtaPlan& plan, const std::string& folder, bool json) {
-  TW_RETURN_IF_ERROR(WriteVtaBundle(plan, folder));
+Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string& folder,
+                          bool json) {
+  std::int64_t untuned = 0;
   for (const VtaKernel& kernel : plan.kernels) {
-    if (!kernel.tuned) {
-      fmt::print(stderr, "untuned: {}: {}\n", kernel.workload, kernel.explanation);
-    }
+    // Additions have no template, so there are no records of them.
+    if (kernel.tuned || FindTemplate(kernel.template_key) == nullptr) continue;
+    fmt::print(stderr, "untuned: {}: {}\n", kernel.workload, kernel.explanation);
+    ++untuned;
   }
+  if (on_miss == OnMiss::kFail && untuned > 0) return kExitFailed;
+  TW_RETURN_IF_ERROR(WriteVtaBundle(plan, folder));
   const auto host = std::ranges::count(plan.steps, -1, &VtaStep::kernel);
-  const auto untuned = std::ranges::count(plan.kernels, false, &VtaKernel::tuned);
   const std::int64_t launches = std::ssize(plan.steps) - host;
   if (json) {
-    fmt::print("{}\n", Json({{"bundle", folder},
+    fmt::print("{}\n", Json({{"folder", folder},
                              {"target", plan.target.ToString()},
                              {"streams", plan.kernels.size()},
                              {"untuned", untuned},
@@ -97,6 +101,16 @@ Result<int> CompileForVta(const VtaPlan& plan, const std::string& folder, bool j
   return kExitDone;
 }
 
+Status VtaNetwork::CheckUnused() const {
+  const bool given = choice_.given() || !sources_.stores.empty() || !sources_.packages.empty() ||
+                     !sources_.model_file.empty() || !trace_file_.empty();
+  if (!given) return Status();
+  return InvalidArgument(
+      "--records, --package, --model, --rule, --fuse-residuals and --vta-trace need --target vta: "
+      "a "
+      "library has its configs in it");
+}
+
 Result<VtaPlan> VtaNetwork::Plan(const std::string& file) {
   if (IsVtaBundle(file)) return ReadVtaBundle(file);
   auto target = ParseTarget(target_.empty() ? "vta" : target_, 1, vta_config_);
@@ -105,7 +119,7 @@ Result<VtaPlan> VtaNetwork::Plan(const std::string& file) {
     return InvalidArgument("--target: '" + target->kind_name() +
                            "', expected vta (libraries have their target in them)");
   }
-  return choice_.Plan(file, *target, sources_);
+  return choice_.Plan(file, false, *target, sources_);
 }
 
 Result<int> VtaNetwork::Run(const std::string& file, const InputArguments& inputs,

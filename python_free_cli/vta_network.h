@@ -6,6 +6,7 @@
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/record_sources.h"
 #include "src/base/status.h"
+#include "src/compiler/compile.h"
 #include "src/compiler/verify.h"
 #include "src/compiler/vta_plan.h"
 
@@ -21,15 +22,19 @@ struct VtaChoice {
   bool fuse_residuals = false;
 
   void Declare(CLI::App& app);
-  /// The plan of a model file.
-  Result<VtaPlan> Plan(const std::string& file, const Target& target, RecordSources& sources) const;
+  bool given() const { return rule != "own" || fuse_residuals; }
+  /// The plan of a model file. seeded: as for LoadForRunning.
+  Result<VtaPlan> Plan(const std::string& file, bool seeded, const Target& target,
+                       RecordSources& sources) const;
 };
 
 /// True for a folder that `compile --target vta` made.
 bool IsVtaBundle(const std::string& path);
 
-/// `compile --target vta`: writes the plan of a model file as a folder.
-Result<int> CompileForVta(const VtaPlan& plan, const std::string& folder, bool json);
+/// `compile --target vta`: writes the plan of a model file as a folder. Returns the exit code: with
+/// OnMiss::kFail a convolution without a record is a failure, and nothing is written.
+Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string& folder,
+                          bool json);
 
 /// `run` and `verify` of a model file or a bundle on a simulated VTA.
 class VtaNetwork {
@@ -42,6 +47,9 @@ class VtaNetwork {
   bool wanted(const std::string& file) const {
     return !target_.empty() || !vta_config_.empty() || IsVtaBundle(file);
   }
+
+  /// Errors: kInvalidArgument if arguments were given that mean nothing without a VTA.
+  Status CheckUnused() const;
 
   /// Runs the network and prints what it made, the statistics and a row for each kind of layer.
   Result<int> Run(const std::string& file, const InputArguments& inputs,

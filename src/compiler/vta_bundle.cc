@@ -137,7 +137,7 @@ Status WriteVtaBundle(const VtaPlan& plan, const std::string& folder) {
   }
   const Json index = {{"format", kFormat},
                       {"target", plan.target.ToString()},
-                      {"fuse_residuals", plan.fuse == FuseRule::kWide},
+                      {"fuse_residuals", plan.fuse == FuseRule::kResiduals},
                       {"kernels", std::move(kernels)}};
   return WriteFile(KernelsPath(folder), index.dump(1) + "\n");
 }
@@ -156,7 +156,7 @@ Result<VtaPlan> ReadVtaBundle(const std::string& folder) {
   TW_RETURN_IF_ERROR(graph);
   VtaOptions options;
   options.target = *target;
-  options.fuse = FlagOf(*index, "fuse_residuals") ? FuseRule::kWide : FuseRule::kNarrow;
+  options.fuse = FlagOf(*index, "fuse_residuals") ? FuseRule::kResiduals : FuseRule::kNarrow;
   options.kernels = &*kernels;
   auto plan = PlanVta(*std::move(graph), options);
   if (!plan.ok()) return plan.status().WithContext(folder);

@@ -10,6 +10,13 @@
 namespace tilewright {
 namespace {
 
+/// Whether the ALU can add a residual as it lies in memory.
+bool AddsInt8(const vta::Design& design) {
+  const auto residual = Epilogue::Parse("add(tensor:int8);cast(int8)");
+  TW_CHECK(residual.ok());
+  return VtaEpilogueOf(design, *residual).ok();
+}
+
 class VtaPlanner {
  public:
   VtaPlanner(const VtaTarget& vta, const VtaOptions& options, Graph graph)
@@ -17,7 +24,7 @@ class VtaPlanner {
     plan_.graph = std::move(graph);
     plan_.target = options.target;
     plan_.design = vta.design;
-    plan_.fuse = options.fuse;
+    plan_.fuse = AddsInt8(vta.design) ? options.fuse : FuseRule::kNarrow;
   }
 
   Result<VtaPlan> Plan() {
@@ -27,7 +34,7 @@ class VtaPlanner {
         return InvalidArgument("constant " + node.name + " has no contents");
       }
     }
-    auto groups = FuseGroups(plan_.graph, options_.fuse);
+    auto groups = FuseGroups(plan_.graph, plan_.fuse);
     TW_RETURN_IF_ERROR(groups);
     for (const FusedGroup& group : *groups) TW_RETURN_IF_ERROR(Add(group));
     return std::move(plan_);

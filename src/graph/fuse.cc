@@ -67,12 +67,18 @@ class Fuser {
     return group < 0 ? nullptr : &groups_[static_cast<std::size_t>(group)];
   }
 
+  // Whether a group must end at `value` by the rule.
+  bool EndsBehind(int value, int follower) const {
+    if (rule_ == FuseRule::kWide || At(value).type.dtype != kInt8) return false;
+    return rule_ == FuseRule::kNarrow || !Waits(follower);
+  }
+
   // The group that `follower` may join by way of its input `value`; null if there is none.
   FusedGroup* Open(int value, int follower) {
     FusedGroup* group = GroupOf(value);
     if (group == nullptr || group->output != value || group->alias) return nullptr;
     if (SingleUser(graph_, users_, value) != follower) return nullptr;
-    if (rule_ == FuseRule::kNarrow && At(value).type.dtype == kInt8) return nullptr;
+    if (EndsBehind(value, follower)) return nullptr;
     if (At(follower).type.shape != At(value).type.shape) return nullptr;
     return group->anchor || AcceptsFollowers(At(group->nodes[0]).op.kind) ? group : nullptr;
   }

@@ -38,6 +38,8 @@ Result<Graph> Optimize(Graph graph, FoldExtent extent = FoldExtent::kAll);
 enum class FuseRule : std::uint8_t {
   kWide,    ///< anywhere
   kNarrow,  ///< behind every operator that makes int8: what the VTA stores
+  /// The same, but the sum with a residual may follow: it widens again and ends in int8 too.
+  kResiduals,
 };
 
 /// One kernel: an anchor with its epilogue, or a chain of other operators.

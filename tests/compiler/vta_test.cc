@@ -88,7 +88,7 @@ TEST(Vta, ComputesWhatTheUnpackedNetworkDoes) {
   const Graph graph = MakeQuantizedGraph(1);
   auto expected = EvaluateGraph(graph, MadeUpInputs(graph), KeepValues::kOutputs, kThreads);
   ASSERT_TRUE(expected.ok());
-  for (const FuseRule fuse : {FuseRule::kNarrow, FuseRule::kWide}) {
+  for (const FuseRule fuse : {FuseRule::kNarrow, FuseRule::kResiduals}) {
     VtaOptions options = OptionsFor("sim");
     options.fuse = fuse;
     const VtaPlan plan = PlanOf(PackedGraph(), options);
@@ -123,14 +123,16 @@ TEST(Vta, TakesConvolutionsAndResidualsAndNothingElse) {
 TEST(Vta, ResidualsBehindTheirConvolutionsAreStoredOnce) {
   VtaOptions options = OptionsFor("sim");
   const VtaPlan apart = PlanOf(PackedGraph(), options);
-  options.fuse = FuseRule::kWide;
+  options.fuse = FuseRule::kResiduals;
   const VtaPlan fused = PlanOf(PackedGraph(), options);
   EXPECT_EQ(OnTheVta(fused).size() + 2, OnTheVta(apart).size());
   EXPECT_EQ(StoredBytes(apart, Ran(apart)) - StoredBytes(fused, Ran(fused)), 2 * 2 * 36 * 16);
 }
 
 TEST(Vta, BoardsThatCannotAddInt8LeaveResidualsToTheHost) {
-  const VtaPlan plan = PlanOf(PackedGraph(), OptionsFor("pynq"));
+  VtaOptions options = OptionsFor("pynq");
+  options.fuse = FuseRule::kResiduals;
+  const VtaPlan plan = PlanOf(PackedGraph(), options);
   EXPECT_THAT(OnTheVta(plan),
               ElementsAre("wide_int8", "odd_int8", "odd_again_int8", "even_int8", "last_int8"));
   for (const VtaStep& step : plan.steps) {
@@ -152,7 +154,7 @@ TEST(Vta, ABundleRunsAlone) {
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/net";
   VtaOptions options = OptionsFor("sim");
-  options.fuse = FuseRule::kWide;
+  options.fuse = FuseRule::kResiduals;
   const VtaPlan plan = PlanOf(PackedGraph(), options);
   const Status written = WriteVtaBundle(plan, path);
   ASSERT_TRUE(written.ok()) << written.message();
