@@ -391,7 +391,7 @@ Result<int> PackageCommand::Diff() {
     if (!record.has_value()) return nullptr;
     return {{"template", record->trial.candidate.template_key},
             {"config", *ParseJson(record->trial.candidate.config.ToString())},
-            {"seconds", record->trial.value},
+            {record->trial.metric, record->trial.value},
             {"record", record->id}};
   };
   for (const records::TaskDifference& task : *tasks) {
@@ -406,9 +406,10 @@ Result<int> PackageCommand::Diff() {
                    {"after", side(task.after)}});
     if (json_) continue;
     const auto text = [](const std::optional<records::Record>& record) {
-      return record.has_value() ? fmt::format("{} #{}", ShortSeconds(record->trial.value),
-                                              record->trial.candidate.config.index)
-                                : std::string("-");
+      return record.has_value()
+                 ? fmt::format("{} #{}", ShortValue(record->trial.metric, record->trial.value),
+                               record->trial.candidate.config.index)
+                 : std::string("-");
     };
     auto workload = Workload::Parse(task.workload_key);
     fmt::print("{:<38} {:>20} -> {}\n", workload.ok() ? ShortName(*workload) : task.workload_key,

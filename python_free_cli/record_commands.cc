@@ -153,13 +153,14 @@ class RecordsCommand final : public Command {
                    {"outcome", std::string(OutcomeName(t.outcome))},
                    {"reason", t.reason},
                    {"value", t.value},
+                   {"metric", t.metric},
                    {"noise", t.noise},
                    {"samples", t.samples},
                    {"verified", t.verified}};
       fmt::print("{}\n", line.dump());
     } else {
       fmt::print("{} {:<12} {:>10} {:<38} {} #{} {}\n", record.id.substr(0, 12),
-                 OutcomeName(t.outcome), ShortSeconds(t.value),
+                 OutcomeName(t.outcome), ShortValue(t.metric, t.value),
                  ShortName(t.candidate.task.workload), t.candidate.template_key,
                  t.candidate.config.index, t.reason);
     }

@@ -10,6 +10,7 @@
 #include "python_free_cli/user_paths.h"
 #include "search/guess.h"
 #include "src/base/file.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright::cli {
 namespace {
@@ -124,6 +125,8 @@ Json AnswerJson(const Workload& workload, const Target& target, const DeviceFing
               {"source", answer.source},
               {"why", answer.answer.explanation},
               {"cost_seconds", nullptr},
+              {"cost", nullptr},
+              {"metric", MetricOf(target)},
               {"config", nullptr},
               {"record", nullptr},
               {"differs", Json::array()}};
@@ -133,7 +136,9 @@ Json AnswerJson(const Workload& workload, const Target& target, const DeviceFing
   out["expected_slowdown"] = answer.answer.expected_slowdown;
   if (!answer.answer.record.has_value()) return out;
   const Trial& trial = answer.answer.record->trial;
-  out["cost_seconds"] = trial.value;
+  out["cost"] = trial.value;
+  out["metric"] = trial.metric;
+  if (trial.metric == "seconds") out["cost_seconds"] = trial.value;
   out["record"] = {{"id", answer.answer.record->id},
                    {"noise", trial.noise},
                    {"epilogue", trial.candidate.epilogue.ToString()},
@@ -151,7 +156,7 @@ void PrintAnswer(const Workload& workload, const records::CatalogAnswer& answer,
   if (answer.candidate.has_value()) {
     const auto& record = answer.answer.record;
     fmt::print("{:<38} {:<8} {:>10}  {} #{}\n", name, kind,
-               record.has_value() ? ShortSeconds(record->trial.value) : "-",
+               record.has_value() ? ShortValue(record->trial.metric, record->trial.value) : "-",
                answer.candidate->template_key, answer.candidate->config.index);
     if (whole) {
       fmt::print("  config    {}\n  source    {}\n", answer.candidate->config.ToString(),

@@ -11,7 +11,10 @@
 #include "src/base/json.h"
 #include "src/codegen/codegen.h"
 #include "src/schedule/lower.h"
+#include "src/templates/vta_parts.h"
 #include "src/vta/encoding.h"
+#include "src/vta/simulator.h"
+#include "src/vta/timing.h"
 
 namespace tilewright::cli {
 namespace {
@@ -105,12 +108,12 @@ class LowerCommand final : public Command {
            "  tilewright lower resnet18.onnx#1 --config 188 --template conv2d_NCHWc.x86 --emit "
            "asm\n"
            "  tilewright lower resnet18_v1_vta_packed.relay#1 --target vta --vta-config "
-           "configs/vta/sim.json --emit vta\n";
+           "configs/vta/sim.json --emit cost\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("task", candidate_.task, "Workload key, AutoTVM tuple, or FILE#N")->required();
     app.add_option("--emit", emit_, "What to print (default: loops, or vta for a VTA target)")
-        ->check(CLI::IsMember({"schedule", "loops", "llvm", "asm", "vta"}));
+        ->check(CLI::IsMember({"schedule", "loops", "llvm", "asm", "vta", "cost"}));
     candidate_.Declare(app);
   }
   Result<int> Run() override {
@@ -118,7 +121,9 @@ class LowerCommand final : public Command {
     TW_RETURN_IF_ERROR(parsed);
     const auto& [task, chosen] = *parsed;
     const Target& target = task.task.target;
-    if (target.kind() == TargetKind::kVta || emit_ == "vta") return PrintStream(task, chosen);
+    if (target.kind() == TargetKind::kVta || emit_ == "vta" || emit_ == "cost") {
+      return PrintStream(task, chosen);
+    }
     auto kernel =
         ApplyTemplate(*chosen.entry, task.task.workload, task.epilogue, target, chosen.config);
     TW_RETURN_IF_ERROR(kernel);
@@ -140,13 +145,41 @@ class LowerCommand final : public Command {
 
  private:
   Result<int> PrintStream(const search::TuneTask& task, const ChosenConfig& chosen) const {
-    if (!emit_.empty() && emit_ != "vta") {
-      return InvalidArgument("--emit " + emit_ + ": a VTA schedule is a stream, expected vta");
+    if (!emit_.empty() && emit_ != "vta" && emit_ != "cost") {
+      return InvalidArgument("--emit " + emit_ +
+                             ": a VTA schedule is a stream, expected vta or cost");
     }
     auto stream = BuildVtaStream(*chosen.entry, task.task.workload, task.epilogue, task.task.target,
                                  chosen.config);
     TW_RETURN_IF_ERROR(stream);
+    if (emit_ == "cost") return PrintCost(task.task.target, *stream);
     fmt::print("{}", vta::Listing(stream->instructions));
+    return kExitDone;
+  }
+
+  /// What the simulator counts, and how each engine spends its time by every cycle model.
+  static Result<int> PrintCost(const Target& target, const vta::Stream& stream) {
+    auto vta = VtaTargetOf(target);
+    TW_RETURN_IF_ERROR(vta);
+    vta::RunOptions options;
+    options.allow_tokens_left = true;
+    const auto run = vta::RunStream(vta->design, stream.instructions, nullptr, options);
+    TW_RETURN_IF_ERROR(run.status());
+    fmt::print("{}dram_bytes {}\ninstructions {}\n", vta::ToString(run.summary.statistics),
+               run.summary.dram_bytes, run.summary.counts.Total());
+    for (const vta::CycleModel& model :
+         {vta::CycleModel::Pynq(), vta::CycleModel::PynqSharedBus(), vta::CycleModel::Rtl()}) {
+      const auto timing = vta::Simulate(vta->design, stream.instructions, run.pipeline, model);
+      fmt::print("\n{:<16} {:>12.0f} cycles   busy  starved  stalled   idle\n", model.name,
+                 timing.cycles);
+      for (int i = 0; i < vta::kEngineCount; ++i) {
+        const vta::EngineTime& time = timing.engines[static_cast<std::size_t>(i)];
+        const double all = time.busy + time.starved + time.stalled + time.idle;
+        fmt::print("  {:<33} {:>5.1f}% {:>7.1f}% {:>7.1f}% {:>5.1f}%\n",
+                   vta::EngineName(static_cast<vta::Engine>(i)), 100 * time.busy / all,
+                   100 * time.starved / all, 100 * time.stalled / all, 100 * time.idle / all);
+      }
+    }
     return kExitDone;
   }
 

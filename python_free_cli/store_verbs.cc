@@ -10,6 +10,7 @@
 #include "records/merge.h"
 #include "records/package.h"
 #include "src/base/json.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright::cli {
 namespace {
@@ -19,6 +20,12 @@ double Megabytes(std::int64_t bytes) { return 1e-6 * static_cast<double>(bytes);
 std::string NameOf(const std::string& workload_key) {
   auto workload = Workload::Parse(workload_key);
   return workload.ok() ? ShortName(*workload) : workload_key;
+}
+
+/// The metric of a target's trials.
+std::string MetricOfText(const std::string& target_text) {
+  auto target = Target::Parse(target_text);
+  return target.ok() ? MetricOf(*target) : "seconds";
 }
 
 void PrintJson(const Json& json) { fmt::print("{}\n", json.dump()); }
@@ -86,12 +93,14 @@ Result<int> StoreVerbs::Stats() {
                 {"trials_of_stores", summary->stores},
                 {"tasks", Json::array()}};
     for (const records::TaskSummary& task : summary->tasks) {
+      const std::string metric = MetricOfText(task.target);
       out["tasks"].push_back({{"key", task.workload_key},
                               {"target", task.target},
                               {"device", task.device},
                               {"trials", task.trials},
                               {"verified", task.verified},
-                              {"best_seconds", task.best},
+                              {"metric", metric},
+                              {"best_" + metric, task.best},
                               {"outcomes", task.outcomes}});
     }
     PrintJson(out);
@@ -99,7 +108,7 @@ Result<int> StoreVerbs::Stats() {
   }
   for (const records::TaskSummary& task : summary->tasks) {
     fmt::print("{:<38} {:>6} trials {:>6} verified  best {:>10}\n", NameOf(task.workload_key),
-               task.trials, task.verified, task.best > 0 ? ShortSeconds(task.best) : "-");
+               task.trials, task.verified, ShortValue(MetricOfText(task.target), task.best));
   }
   fmt::print("{} tasks, {} trials, {} jobs ({} unfinished), {:.1f} MB, {:.1f} MB of it free\n",
              summary->tasks.size(), summary->trials, summary->jobs, summary->unfinished_jobs,
@@ -133,7 +142,7 @@ Result<int> StoreVerbs::Best() {
       continue;
     }
     fmt::print("{:<38} {:>10} +-{:.1f} % {} #{}{}{}\n", ShortName(candidate.task.workload),
-               ShortSeconds(trial.value), 100 * trial.noise, candidate.template_key,
+               ShortValue(trial.metric, trial.value), 100 * trial.noise, candidate.template_key,
                candidate.config.index, best.raced ? ", won its race" : "",
                best.tied.empty() ? "" : fmt::format(", tied with #{}", fmt::join(best.tied, " #")));
   }

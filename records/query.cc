@@ -274,8 +274,8 @@ Result<Answer> Store::Query(const Workload& workload, const Target& target,
       Answer answer{AnswerKind::kHit, std::move(*record), 1, {}};
       answer.explanation = query == &impl_->find_raced ? "hit: winner of the task's final race"
                                                        : "hit: fastest verified trial (no race)";
-      answer.explanation += "; same workload, target, CPU model and instruction sets; " +
-                            Versions(answer.record->trial);
+      answer.explanation +=
+          "; same workload, target, device model and features; " + Versions(answer.record->trial);
       return answer;
     }
   }

@@ -1,5 +1,7 @@
 #include "search/feature_cache.h"
 
+#include <algorithm>
+
 #include "cost_model/cost_model.h"
 #include "src/base/hash.h"
 
@@ -7,6 +9,7 @@ namespace tilewright::search {
 namespace {
 
 constexpr std::size_t kSlots = 1024;  // about 0.6 MB of features per task that is being searched
+constexpr std::size_t kRefusedSlots = 4096;
 
 }  // namespace
 
@@ -14,18 +17,24 @@ std::span<const float> FeatureCache::Get(Point point) {
   const auto width = static_cast<std::size_t>(cost_model::FeatureCount());
   if (keys_.empty()) {
     keys_.assign(kSlots, Point{-1, 0});
-    refused_.assign(kSlots, 0);
+    refused_.assign(kRefusedSlots, Point{-1, 0});
     rows_.assign(kSlots * width, 0);
+    fresh_.assign(width, 0);
   }
-  const std::size_t slot = Mix64(static_cast<std::uint64_t>(point.index) * 31 +
-                                 static_cast<std::uint64_t>(point.space)) %
-                           kSlots;
+  const std::uint64_t hash =
+      Mix64(static_cast<std::uint64_t>(point.index) * 31 + static_cast<std::uint64_t>(point.space));
+  Point& refused = refused_[hash % kRefusedSlots];
+  if (refused == point) return {};
+  const std::size_t slot = hash % kSlots;
   const std::span<float> row(rows_.data() + slot * width, width);
-  if (keys_[slot] != point) {
-    keys_[slot] = point;
-    refused_[slot] = inspector_.Features(point, row).ok() ? 0 : 1;
+  if (keys_[slot] == point) return row;
+  if (!inspector_.Features(point, fresh_).ok()) {
+    refused = point;
+    return {};
   }
-  return refused_[slot] != 0 ? std::span<const float>() : row;
+  keys_[slot] = point;
+  std::ranges::copy(fresh_, row.begin());
+  return row;
 }
 
 }  // namespace tilewright::search

@@ -18,9 +18,11 @@ class FeatureCache {
 
  private:
   const Inspector& inspector_;
-  std::vector<Point> keys_;  // one slot per hash value, space -1 is free
-  std::vector<char> refused_;
+  // One slot per hash value, space -1 is free. Refused points, often most of a space, have slots of
+  // their own, so that they push no features out.
+  std::vector<Point> keys_, refused_;
   std::vector<float> rows_;
+  std::vector<float> fresh_;
 };
 
 }  // namespace tilewright::search

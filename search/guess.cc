@@ -12,6 +12,9 @@ constexpr std::uint64_t kSeed = 1;
 
 Result<Candidate> GuessConfig(const Task& task, const Epilogue& epilogue,
                               const cost_model::CostModel& model) {
+  if (task.target.kind() == TargetKind::kVta) {
+    return Unsupported("shipped models judge loops, not VTA streams");
+  }
   const Result<SearchSpace> space = MakeSearchSpace(task, epilogue);
   TW_RETURN_IF_ERROR(space);
   const TemplateInspector inspector(*space);

@@ -33,8 +33,11 @@ Result<TrainingData> LoadTrainingData(const std::vector<const records::Store*>& 
       const auto [found, added] =
           groups.try_emplace(key + "\n" + candidate.task.target.ToString(), nullptr);
       if (added) {
+        // Features of a VTA's candidates mean something else: they would only mislead.
+        const bool described = candidate.task.target.kind() != TargetKind::kVta;
         Result<SearchSpace> space = MakeSearchSpace(candidate.task, candidate.epilogue);
-        if (space.ok()) found->second = std::make_unique<Group>(Group{std::move(*space), {}});
+        if (space.ok() && described)
+          found->second = std::make_unique<Group>(Group{std::move(*space), {}});
       }
       const Result<Point> point = found->second == nullptr || record.trial.attempt != 0
                                       ? Result<Point>(NotFound("not learned from"))

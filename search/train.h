@@ -19,6 +19,7 @@ struct TrainingData {
 
 /// The trials of all stores whose workload `wanted` accepts (by key), grouped by workload and
 /// target. Groups of fewer than 16 trials are left out: they say nothing about ranks.
+/// Trials of VTA targets are left out too: a shipped model judges loops.
 /// Errors: the stores'.
 Result<TrainingData> LoadTrainingData(const std::vector<const records::Store*>& stores,
                                       const std::function<bool(std::string_view)>& wanted);

@@ -1,5 +1,5 @@
-// Every short text of ours: workload keys, tuples, epilogues, configs, targets, fingerprints. What
-// parses must print to a text that parses back to the same value.
+// Every short text of ours: workload keys, tuples, epilogues, configs, targets, fingerprints,
+// models of VTA designs. What parses must print to a text that parses back to the same value.
 
 #include <cstdint>
 #include <string_view>
@@ -10,6 +10,7 @@
 #include "src/target/target.h"
 #include "src/tensor/epilogue.h"
 #include "src/tensor/workload.h"
+#include "src/vta/design.h"
 
 namespace {
 
@@ -32,6 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   RoundTrip<Target>(text, Target::Parse, [](const Target& t) { return t.ToString(); });
   RoundTrip<DeviceFingerprint>(text, DeviceFingerprint::Parse,
                                [](const DeviceFingerprint& d) { return d.ToString(); });
+  RoundTrip<vta::Design>(text, vta::Design::FromModel,
+                         [](const vta::Design& d) { return d.Model(); });
   (void)Workload::FromAutotvmTuple(text).ok();
   return 0;
 }

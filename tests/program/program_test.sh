@@ -3,7 +3,7 @@
 set -euo pipefail
 
 tilewright=$1
-designs=$(cd "$(dirname "$0")/../../configs/vta" && pwd)
+source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -31,6 +31,24 @@ expect 0 inspect m.onnx
 expect 0 space m.onnx#1
 expect 0 lower m.onnx#1 --emit loops
 has 'kernel(data: ' out
+
+vta="--target vta --vta-config $source_folder/configs/vta/sim.json"
+packed='conv2d(int8[1,2,6,6,1,16]NCHW1n16c,int8[2,2,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)->int32'
+narrow='add(channel:int32);shift_right(7);clip(-127,127);cast(int8)'
+expect 0 space "$packed" $vta
+has 'conv2d_packed.vta' out
+expect 0 lower "$packed" $vta --epilogue "$narrow" --emit vta
+has 'load.inp ' out
+expect 0 lower "$packed" $vta --epilogue "$narrow" --emit cost
+has 'gemm_counter' out
+has 'pynq_shared_bus' out
+expect 2 lower "$packed" $vta --epilogue "$narrow" --emit loops
+expect 2 lower "$packed" $vta
+has 'a VTA stores int8' err
+expect 0 measure --task "$packed" $vta --epilogue "$narrow"
+has ' cycles, verified' out
+expect 2 space "$packed" --target vta
+has '--vta-config' err
 
 expect 0 tune m.onnx#1 --records r.db --trials 6 --json
 has '"trials":6' out
@@ -128,9 +146,9 @@ has '"total_seconds"' out
 expect 2 bench m.so --threads 2
 has 'was compiled for one thread' err
 
-vta=(--target vta --vta-config "$designs/sim.json")
+vta=(--target vta --vta-config "$source_folder/configs/vta/sim.json")
 expect 0 model squeezenet1_1 --int8 -o q.onnx
-expect 0 pack q.onnx --vta-config "$designs/sim.json" -o q.relay --json
+expect 0 pack q.onnx --vta-config "$source_folder/configs/vta/sim.json" -o q.relay --json
 has '"left":[{"value":"conv1","why":"3 channels' out
 expect 0 tasks q.relay "${vta[@]}"
 has 'cast(int8)' out
@@ -153,7 +171,7 @@ expect 2 run q.relay --target vta
 has '--vta-config' err
 expect 2 run q.relay --target llvm
 expect 2 verify q.relay m.so "${vta[@]}"
-expect 1 pack m.onnx --vta-config "$designs/sim.json" -o float.relay
+expect 1 pack m.onnx --vta-config "$source_folder/configs/vta/sim.json" -o float.relay
 has 'expected int8' out
 echo '{}' >design.json
 expect 2 run q.relay --target vta --vta-config design.json

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "records/autotvm/import.h"
+#include "records/imported.h"
 #include "src/base/json.h"
 #include "src/templates/vta_parts.h"
 #include "src/vta/statistics.h"
@@ -100,6 +102,38 @@ TEST(VtaTemplate, GivesThePublishedCountersOfResnet18) {
     EXPECT_EQ(summary.counts.Total(), layer["instructions"]["total"]);
   }
   EXPECT_EQ(layers, 19);
+}
+
+// Every convolution of the public package that a compiler would ask for, and that is no copy of
+// another record's result, is a legal config of our template for the design it was tuned on.
+TEST_F(VtaRecords, PublicPackageApplies) {
+  const std::string path = SharedFile("tophub/vta_v0.10.log");
+  TW_NEEDS_SHARED(path);
+  auto store = Store::Open(Path("tophub.db"), Store::Mode::kReadWrite);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  ASSERT_TRUE(ImportAutotvm(*store, {path}, {}).ok());
+  const Epilogue epilogue = *Epilogue::Parse("shift_right(8);clip(-127,127);cast(int8)");
+  int applied = 0;
+  const Status visited = ForEachImported(*store, [&](const ImportedRecord& record) -> Status {
+    if (record.task != "conv2d_packed.vta" || record.agreement != AutotvmAgreement::kExact) {
+      return {};
+    }
+    // The 32 of the 4x8 design name a second layout, which no compiler asks for.
+    if ((record.flags & kImportedUnreachable) != 0) return {};
+    SCOPED_TRACE(record.tuple);
+    const Target target = *Target::Parse(record.target);
+    auto candidate = CandidateOfImported(record, target);
+    TW_RETURN_IF_ERROR(candidate);
+    EXPECT_EQ(candidate->config.index, record.index);
+    const auto stream =
+        BuildVtaStream(*FindTemplate(candidate->template_key), candidate->task.workload, epilogue,
+                       target, candidate->config);
+    applied += stream.ok() ? 1 : 0;
+    EXPECT_TRUE(stream.ok() || (record.flags & kImportedCopy) != 0) << stream.status().message();
+    return {};
+  });
+  EXPECT_TRUE(visited.ok()) << visited.message();
+  EXPECT_EQ(applied, 43);
 }
 
 }  // namespace

@@ -53,6 +53,14 @@ TEST(LandscapeTest, RecordsEveryLegalConfigOnceAndReadsWhatItPrints) {
   EXPECT_EQ(again->task, landscape.task);
   EXPECT_DOUBLE_EQ(again->best_seconds(), 1e-3);
 
+  // Counts are kept exactly.
+  landscape.metric = "cycles";
+  landscape.rows[0].seconds = 95753188.8521754;
+  const auto counted = Landscape::Parse(landscape.ToString());
+  ASSERT_TRUE(counted.ok()) << counted.status().message();
+  EXPECT_EQ(counted->metric, "cycles");
+  EXPECT_EQ(counted->rows[0].seconds, landscape.rows[0].seconds);
+
   const auto space = again->Space();
   ASSERT_TRUE(space.ok());
   const LandscapeInspector inspector(*again, *space);

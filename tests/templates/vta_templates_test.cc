@@ -163,8 +163,13 @@ TEST_P(VtaSpaceTest, SizeAndDefaultConfigStay) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Typical, VtaSpaceTest,
-    testing::Values(VtaSpaceCase{"Conv3x3", "conv2d_packed.vta", kSim, kConv, 2304, ""},
-                    VtaSpaceCase{"ConvOf4x8", "conv2d_packed.vta", kWide, kWideConv, 2880, ""}),
+    testing::Values(
+        VtaSpaceCase{
+            "Conv3x3", "conv2d_packed.vta", kSim, kConv, 2304,
+            R"({"index":791,"values":{"tile_b":[1,1],"tile_h":[1,56],"tile_w":[14,4],"tile_ci":[4,1],"tile_co":[2,2],"oc_nthread":2,"h_nthread":1}})"},
+        VtaSpaceCase{
+            "ConvOf4x8", "conv2d_packed.vta", kWide, kWideConv, 2880,
+            R"({"index":2046,"values":{"tile_b":[1,1],"tile_h":[28,1],"tile_w":[1,28],"tile_ci":[8,1],"tile_co":[1,16],"oc_nthread":1,"h_nthread":2}})"}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(VtaTemplatesTest, ServeOnlyTheirTargetAndLayout) {
