@@ -7,7 +7,6 @@
 #include "src/base/file.h"
 #include "src/base/strings.h"
 #include "src/graph/graph.h"
-#include "src/graph/passes.h"
 #include "src/target/cpu.h"
 #include "src/templates/vta_parts.h"
 
@@ -61,6 +60,10 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
   return target;
 }
 
+FuseRule FuseRuleFor(const Target& target) {
+  return target.kind() == TargetKind::kVta ? FuseRule::kNarrow : FuseRule::kWide;
+}
+
 Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target) {
   std::string file = path;
   std::int64_t only = -1;
@@ -72,7 +75,7 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const
   }
   auto graph = LoadGraph(file);
   TW_RETURN_IF_ERROR(graph);
-  auto extracted = ExtractTasks(*graph);
+  auto extracted = ExtractTasks(*graph, FuseRuleFor(target));
   TW_RETURN_IF_ERROR(extracted);
   const auto count = static_cast<std::int64_t>(extracted->size());
   if (only >= count) {
