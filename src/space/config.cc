@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "src/base/json.h"
+#include "src/base/json_text.h"
 
 namespace tilewright {
 namespace {
@@ -54,7 +55,7 @@ std::string Config::ToString() const {
   std::string text = "{\"index\":" + std::to_string(index) + ",\"values\":{";
   bool first = true;
   for (const auto& [name, value] : values) {
-    text += (first ? "" : ",") + Json(name).dump() + ":" + value.ToString();
+    text += (first ? "" : ",") + JsonString(name) + ":" + value.ToString();
     first = false;
   }
   return text + "}}";
