@@ -1,6 +1,7 @@
 #include "python_free_cli/user_paths.h"
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "src/base/file.h"
 #include "src/base/subprocess.h"

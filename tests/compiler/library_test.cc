@@ -15,6 +15,7 @@
 #include "src/graph/passes.h"
 #include "src/space/version.h"
 #include "src/templates/registry.h"
+#include "tests/records/shared_file.h"
 
 namespace tilewright {
 namespace {
@@ -257,6 +258,29 @@ TEST_F(LibraryOfImports, RefusesLoudlyWhatCannotBeUsed) {
   options_.on_miss = OnMiss::kFail;
   EXPECT_EQ(CompileWith("4", "7").status().code(), StatusCode::kNotFound);
   EXPECT_FALSE(FileExists(Path("model.so.unverified")));
+}
+
+constexpr char kTophubConv[] = R"(def @main(%data: Tensor[(1, 512, 7, 7), float32]) {
+  nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(512, 512, 3, 3), float32] */, padding=[1, 1, 1, 1])
+})";
+
+TEST_F(LibraryOfImports, TakesWhatTophubHasForThisKindOfTarget) {
+  const std::string package = SharedFile("tophub/llvm_v0.04.log");
+  TW_NEEDS_SHARED(package);
+  auto store = records::Store::Open(Path("tophub.db"), records::Store::Mode::kReadWrite);
+  ASSERT_TRUE(store.ok());
+  ASSERT_TRUE(records::ImportAutotvm(*store, {package}, {}).ok());
+  records::Catalog catalog;
+  catalog.AddStore(*std::move(store));
+  options_.catalog = &catalog;
+  options_.autotvm = records::AutotvmQuestion{*records::AutotvmTarget::Parse("llvm"), {}, {}};
+  options_.on_miss = OnMiss::kFail;
+  auto model = CompileImported(Load(kTophubConv), options_, Path("model.so"));
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  ASSERT_EQ(Convolutions(*model).size(), 1U);
+  const OperatorReport op = Convolutions(*model).front();
+  EXPECT_TRUE(op.imported && op.verified);
+  EXPECT_THAT(op.explanation, HasSubstr("package llvm"));
 }
 
 TEST_F(LibraryOfImports, AnOperatorThatDiffersIsCompiledAgain) {
