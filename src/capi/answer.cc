@@ -42,8 +42,8 @@ void View(const std::string& name, const KnobValue& value, std::int32_t kind,
 
 tw_kind KindOf(const tw_answer& answer) { return static_cast<tw_kind>(answer.reply.level); }
 
-const Workload* WorkloadOf(const Asked& asked) {
-  return asked.workload.has_value() ? &*asked.workload : nullptr;
+const Workload* WorkloadOf(const tw_answer& answer) {
+  return answer.asked.has_value() ? &*answer.asked : nullptr;
 }
 
 tw_record ViewOf(const records::Record& record) {
@@ -102,7 +102,7 @@ void NameRecord(const tw_target& target, tw_answer& answer) {
   const Trial& trial = answer.reply.answer.record->trial;
   const Task& task = trial.candidate.task;
   answer.record_workload =
-      task.workload == answer.asked.workload ? answer.workload : task.workload.Key();
+      task.workload == answer.asked ? answer.workload : task.workload.Key();
   answer.record_target = task.target == target.target ? target.text : task.target.ToString();
   answer.record_device =
       trial.device == target.device ? target.device_text : trial.device.ToString();
@@ -127,10 +127,10 @@ AnswerPtr MakeAnswer(records::CatalogAnswer reply, Asked asked,
                      const std::vector<std::int32_t>& kinds, const tw_target& target) {
   AnswerPtr answer(std::make_unique<tw_answer>().release());
   answer->reply = std::move(reply);
-  answer->asked = std::move(asked);
+  answer->asked = std::move(asked.workload);
   answer->target = target.text;
-  const Workload* workload = WorkloadOf(answer->asked);
-  answer->workload = workload != nullptr ? workload->Key() : answer->asked.autotvm->task->tuple;
+  const Workload* workload = WorkloadOf(*answer);
+  answer->workload = workload != nullptr ? workload->Key() : asked.autotvm->task->tuple;
   answer->cost_seconds = answer->reply.CostSeconds(workload);
   NameRecord(target, *answer);
   for (const records::Difference& one : answer->reply.differences) {
@@ -249,7 +249,7 @@ tw_code tw_answer_json(const tw_answer* answer, char* buffer, size_t capacity, s
   const tw_code code = tilewright::capi::Guarded(error, [&]() -> tilewright::Status {
     if (answer == nullptr) return tilewright::InvalidArgument("no answer");
     text = tilewright::DumpJson(
-        tilewright::records::AnswerJson(answer->reply, tilewright::capi::WorkloadOf(answer->asked),
+        tilewright::records::AnswerJson(answer->reply, tilewright::capi::WorkloadOf(*answer),
                                         answer->workload, answer->target));
     return {};
   });

@@ -33,9 +33,10 @@ struct tw_answer {
   };
   mutable std::atomic<std::int64_t> owners{1};
   tilewright::records::CatalogAnswer reply;
-  tilewright::capi::Asked asked;
+  std::optional<tilewright::Workload> asked;  ///< none: see `workload`
   double cost_seconds = 0;
-  std::string workload, target, config;
+  std::string workload;  ///< its key; of a task without an operator of ours its tuple
+  std::string target, config;
   std::vector<std::string> differences;
   std::string record_workload, record_target, record_device, record_epilogue;
   std::vector<Knob> knobs;  ///< point into the reply and into themselves
