@@ -14,19 +14,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <limits>
+#include <cstdlib>
 #include <utility>
 
-#include "src/base/file.h"
-#include "src/base/hash.h"
+#include "src/base/json.h"
 #include "src/base/scratch.h"
 
 namespace tilewright::cost_model {
 namespace {
 
-constexpr std::string_view kMagic = "tilewright-cost-model";
-constexpr std::size_t kMaxModelBytes = std::size_t{256} << 20;
 // Beyond this many rows histograms with few bins are faster than exact splits.
 constexpr std::size_t kHistogramRows = 2000;
 constexpr int kAddedRounds = 10;
@@ -110,11 +106,13 @@ Status SetParameters(BoosterHandle booster, const XgboostOptions& options, std::
   return {};
 }
 
-Result<std::string> Bytes(BoosterHandle booster) {
+/// format: XGBoost's name of one.
+Result<std::string> Bytes(BoosterHandle booster, const char* format = "ubj") {
   bst_ulong size = 0;
   const char* data = nullptr;
+  const std::string config = std::string("{\"format\":\"") + format + "\"}";
   TW_RETURN_IF_ERROR(XgboostStatus(
-      XGBoosterSaveModelToBuffer(booster, "{\"format\":\"ubj\"}", &size, &data), "saving trees"));
+      XGBoosterSaveModelToBuffer(booster, config.c_str(), &size, &data), "saving trees"));
   return std::string(data, size);
 }
 
@@ -123,23 +121,18 @@ Status LoadBytes(BoosterHandle booster, std::string_view bytes) {
                        "loading trees");
 }
 
-std::string FeatureHash() {
-  std::uint64_t hash = Fnv1a64("");
-  for (const std::string& name : FeatureNames()) hash = Fnv1a64(name + "\n", hash);
-  return HexOf(hash);
-}
+using Nodes = std::vector<TreeModel::Node>;
 
-/// Second line of a model file: length and CRC-32 of the trees. XGBoost reads memory it never wrote
-/// when a model is cut off, so nothing but what Serialize gave reaches it.
-std::string Seal(std::string_view trees) {
-  const std::uint32_t crc = Crc32(std::as_bytes(std::span(trees)));
-  return std::to_string(trees.size()) + " " + HexOf(crc) + "\n";
-}
-
-/// First line of a model file.
-std::string Header() {
-  return std::string(kMagic) + " 1 features " + std::to_string(kFeatureVersion) + " " +
-         std::to_string(FeatureCount()) + " " + FeatureHash() + "\n";
+/// Appends a node of XGBoost's JSON and what is below it, a node before its children.
+void AppendNode(const Json& tree, std::size_t index, Nodes& nodes) {
+  const std::size_t at = nodes.size();
+  const auto left = tree["left_children"][index].get<std::int64_t>();
+  nodes.push_back({-1, 0, tree["split_conditions"][index].get<float>()});
+  if (left < 0) return;
+  nodes[at].feature = tree["split_indices"][index].get<std::int32_t>();
+  AppendNode(tree, static_cast<std::size_t>(left), nodes);
+  nodes[at].right = static_cast<std::int32_t>(nodes.size());
+  AppendNode(tree, tree["right_children"][index].get<std::size_t>(), nodes);
 }
 
 }  // namespace
@@ -245,64 +238,21 @@ Result<std::unique_ptr<CostModel>> XgboostModel::Clone() const {
   return std::unique_ptr<CostModel>(std::move(copy));
 }
 
-Result<std::string> XgboostModel::Serialize() const {
+Result<std::unique_ptr<TreeModel>> XgboostModel::Trees(TreeModel::About about) const {
   if (!trained()) return InvalidArgument("cost model: not trained");
-  Result<std::string> bytes = impl_->trees.Read();
+  TW_RETURN_IF_ERROR(impl_->Wake());
+  Result<std::string> bytes = Bytes(impl_->awake.handle, "json");
   TW_RETURN_IF_ERROR(bytes);
-  return Header() + Seal(*bytes) + *bytes;
-}
-
-Result<std::unique_ptr<XgboostModel>> XgboostModel::Deserialize(std::string_view bytes,
-                                                                const XgboostOptions& options) {
-  if (!bytes.starts_with(kMagic)) {
-    return InvalidArgument("cost model: expected it to begin with \"" + std::string(kMagic) + "\"");
+  const Result<Json> json = ParseJson(*bytes);
+  TW_RETURN_IF_ERROR(json);
+  const Json& learner = (*json)["learner"];
+  const auto base = learner["learner_model_param"]["base_score"].get<std::string>();
+  std::vector<Nodes> trees;
+  for (const Json& tree : learner["gradient_booster"]["model"]["trees"]) {
+    AppendNode(tree, 0, trees.emplace_back());
   }
-  const std::size_t end = bytes.find('\n');
-  const std::string header = Header();
-  if (end == std::string_view::npos || bytes.substr(0, end + 1) != header) {
-    return InvalidArgument("cost model: header \"" +
-                           std::string(bytes.substr(0, std::min<std::size_t>(end, 100))) +
-                           "\", expected \"" + header.substr(0, header.size() - 1) + "\"");
-  }
-  const std::size_t sealed = bytes.find('\n', end + 1);
-  if (sealed == std::string_view::npos) return InvalidArgument("cost model: cut off in its header");
-  const std::string_view trees = bytes.substr(sealed + 1);
-  if (bytes.substr(end + 1, sealed - end) != Seal(trees)) {
-    return InvalidArgument("cost model: cut off or damaged: " + std::to_string(trees.size()) +
-                           " bytes of trees whose check sum differs");
-  }
-  auto model = std::make_unique<XgboostModel>(options);
-  Booster booster;
-  TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterCreate(nullptr, 0, &booster.handle), "new booster"));
-  if (Status loaded = LoadBytes(booster.handle, trees); !loaded.ok()) {
-    return InvalidArgument("cost model: " + loaded.message());
-  }
-  bst_ulong width = 0;
-  TW_RETURN_IF_ERROR(
-      XgboostStatus(XGBoosterGetNumFeature(booster.handle, &width), "counting features"));
-  if (width != static_cast<bst_ulong>(FeatureCount())) {
-    return InvalidArgument("cost model: trees over " + std::to_string(width) +
-                           " features, expected " + std::to_string(FeatureCount()));
-  }
-  model->impl_->trees = ScratchBytes(std::string(trees));
-  model->impl_->full = ScratchBytes(std::string(trees));
-  model->impl_->full_rows = 1;
-  return model;
-}
-
-Status XgboostModel::Save(const std::string& path) const {
-  Result<std::string> bytes = Serialize();
-  TW_RETURN_IF_ERROR(bytes);
-  return WriteFile(path, *bytes);
-}
-
-Result<std::unique_ptr<XgboostModel>> XgboostModel::Load(const std::string& path,
-                                                         const XgboostOptions& options) {
-  Result<std::string> bytes = ReadFile(path, kMaxModelBytes);
-  TW_RETURN_IF_ERROR(bytes);
-  Result<std::unique_ptr<XgboostModel>> model = Deserialize(*bytes, options);
-  if (!model.ok()) return model.status().WithContext(path);
-  return model;
+  return std::make_unique<TreeModel>(std::strtof(base.c_str(), nullptr), std::move(trees),
+                                     std::move(about));
 }
 
 }  // namespace tilewright::cost_model
