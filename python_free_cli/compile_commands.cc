@@ -58,6 +58,7 @@ class CompileCommand final : public Command {
   Result<int> Run() override {
     auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
+    TW_RETURN_IF_ERROR(CheckRuns(*target));
     auto graph = LoadForRunning(file_, seeded_);
     TW_RETURN_IF_ERROR(graph);
     auto catalog = sources_.Open();

@@ -30,6 +30,7 @@ class MeasureCommand final : public Command {
     auto parsed = candidate_.Parse();
     TW_RETURN_IF_ERROR(parsed);
     const auto& [task, chosen] = *parsed;
+    TW_RETURN_IF_ERROR(CheckRuns(task.task.target));
     auto measurer = measure::ProcessMeasurer::Create(MeasurerSettings());
     TW_RETURN_IF_ERROR(measurer);
     measure::Request request;

@@ -10,7 +10,9 @@
 #include "python_free_cli/task_argument.h"
 #include "src/base/json.h"
 #include "src/codegen/codegen.h"
+#include "src/codegen/nvptx/ptxas.h"
 #include "src/schedule/lower.h"
+#include "src/target/gpu.h"
 
 namespace tilewright::cli {
 namespace {
@@ -102,12 +104,13 @@ class LowerCommand final : public Command {
   const char* examples() const override {
     return "  tilewright lower resnet18.onnx#1 --emit loops\n"
            "  tilewright lower resnet18.onnx#1 --config 188 --template conv2d_NCHWc.x86 --emit "
-           "asm\n";
+           "asm\n"
+           "  tilewright lower resnet18.onnx#1 --target 'cuda -arch=sm_75' --emit ptx\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("task", candidate_.task, "Workload key, AutoTVM tuple, or FILE#N")->required();
     app.add_option("--emit", emit_, "What to print")
-        ->check(CLI::IsMember({"schedule", "loops", "llvm", "asm"}))
+        ->check(CLI::IsMember({"schedule", "loops", "llvm", "asm", "ptx", "resources"}))
         ->capture_default_str();
     candidate_.Declare(app);
   }
@@ -116,6 +119,10 @@ class LowerCommand final : public Command {
     TW_RETURN_IF_ERROR(parsed);
     const auto& [task, chosen] = *parsed;
     const Target& target = task.task.target;
+    if ((emit_ == "ptx" || emit_ == "resources") && target.kind() != TargetKind::kCuda) {
+      return InvalidArgument("--emit " + emit_ + ": the target is '" + target.kind_name() +
+                             "', expected cuda");
+    }
     auto kernel = chosen.entry->apply(task.task.workload, task.epilogue, target, chosen.config);
     TW_RETURN_IF_ERROR(kernel);
     if (emit_ == "schedule") {
@@ -130,11 +137,29 @@ class LowerCommand final : public Command {
     }
     auto code = Generate({*program}, target, emit_ == "llvm" ? Emit::kLlvmIr : Emit::kAssembly);
     TW_RETURN_IF_ERROR(code);
+    if (emit_ == "resources") return PrintResources(*code, target);
     fmt::print("{}", *code);
     return kExitDone;
   }
 
  private:
+  static Result<int> PrintResources(const std::string& ptx, const Target& target) {
+    const std::string ptxas = FindPtxas();
+    if (ptxas.empty()) return NotFound("--emit resources: needs NVIDIA's ptxas, which is not here");
+    auto capability = ComputeCapabilityOf(target);
+    TW_RETURN_IF_ERROR(capability);
+    auto kernels = RunPtxas(ptxas, ptx, *capability);
+    TW_RETURN_IF_ERROR(kernels);
+    for (const KernelResources& kernel : *kernels) {
+      fmt::print(
+          "{}: {} registers, {} bytes of shared memory, {} bytes of stack, spills: {} bytes "
+          "stored, {} loaded\n",
+          kernel.kernel, kernel.registers, kernel.shared_bytes, kernel.stack_bytes,
+          kernel.spill_store_bytes, kernel.spill_load_bytes);
+    }
+    return kExitDone;
+  }
+
   CandidateArguments candidate_;
   std::string emit_ = "loops";
 };

@@ -7,7 +7,9 @@
 #include "src/base/strings.h"
 #include "src/graph/graph.h"
 #include "src/graph/passes.h"
+#include "src/runtime/cuda_driver.h"
 #include "src/target/cpu.h"
+#include "src/target/gpu.h"
 
 namespace tilewright::cli {
 
@@ -17,14 +19,28 @@ Result<Target> ParseTarget(std::string_view text, int threads) {
   if (threads < 1)
     return InvalidArgument(fmt::format("--threads: {}, expected 1 or more", threads));
   if (threads > 1) target->SetOption("num-threads", std::to_string(threads));
-  if (target->kind() != TargetKind::kLlvm) {
-    return Unsupported("--target: no code can be generated for '" + target->kind_name() +
-                       "' yet, expected llvm or native");
+  Status known;
+  if (target->kind() == TargetKind::kCuda) {
+    known = ComputeCapabilityOf(*target).status();
+  } else if (target->kind() == TargetKind::kLlvm) {
+    known = FeaturesOf(*target).status();
+  } else {
+    known = Unsupported("no code can be generated for '" + target->kind_name() +
+                        "' yet, expected llvm, native or cuda");
   }
-  if (auto features = FeaturesOf(*target); !features.ok()) {
-    return features.status().WithContext("--target");
-  }
+  TW_RETURN_IF_ERROR(known.WithContext("--target"));
   return target;
+}
+
+Status CheckRuns(const Target& target) {
+  if (target.kind() != TargetKind::kCuda) return {};
+  const auto devices = CudaDevices();
+  if (!devices.ok()) {
+    return devices.status().WithContext("--target: '" + target.ToString() +
+                                        "' needs a CUDA device");
+  }
+  return Unsupported("--target: kernels for '" + target.ToString() +
+                     "' are lowered and compiled, but not yet run on a device");
 }
 
 Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target) {

@@ -61,6 +61,7 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(settings);
     auto target = ParseTarget(settings->target, settings->threads);
     TW_RETURN_IF_ERROR(target);
+    TW_RETURN_IF_ERROR(CheckRuns(*target));
     auto tasks = TasksOfFile(settings->graph, *target);
     TW_RETURN_IF_ERROR(tasks);
     auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
