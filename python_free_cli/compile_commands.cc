@@ -64,6 +64,7 @@ class CompileCommand final : public Command {
       return CompileForVta(*plan, on_miss, output_, json_);
     }
     if (vta_.fuse_residuals) return InvalidArgument("--fuse-residuals: needs a VTA target");
+    TW_RETURN_IF_ERROR(CheckRuns(*target));
     auto graph = LoadForRunning(file_, seeded_);
     TW_RETURN_IF_ERROR(graph);
     auto catalog = sources_.Open(*target);

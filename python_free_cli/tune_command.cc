@@ -72,6 +72,7 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(settings);
     auto target = ParseTarget(settings->target, settings->threads, vta_config_);
     TW_RETURN_IF_ERROR(target);
+    TW_RETURN_IF_ERROR(CheckRuns(*target));
     auto tasks = TasksOfFile(settings->graph, *target);
     TW_RETURN_IF_ERROR(tasks);
     if (target->kind() == TargetKind::kVta) {
