@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/model_io.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/task_argument.h"
-#include "python_free_cli/tensor_file.h"
 #include "python_free_cli/tune_display.h"
+#include "python_free_cli/vta_network.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/base/thread.h"
@@ -22,30 +22,28 @@
 namespace tilewright::cli {
 namespace {
 
-/// The graph with contents for every constant: made-up ones where the file has none.
-Result<Graph> LoadForRunning(const std::string& file, bool seeded) {
-  auto graph = LoadGraph(file);
-  TW_RETURN_IF_ERROR(graph);
-  SeedConstants(*graph, seeded ? SeedRule::kAllFloat : SeedRule::kMissing);
-  return graph;
-}
-
 class CompileCommand final : public Command {
  public:
   const char* name() const override { return "compile"; }
   const char* summary() const override {
-    return "Compile a model and its best configs into one shared library";
+    return "Compile a model and its best configs into one shared library, or a folder for a VTA";
   }
   const char* examples() const override {
     return "  tilewright compile resnet18.onnx --records records.db -o resnet18.so\n"
            "  tilewright compile resnet18.onnx --records records.db --on-miss fail -o resnet18.so\n"
-           "Writes the C header beside the library (resnet18.h).\n";
+           "  tilewright compile resnet18.onnx --records records.db --rule autotvm -o resnet18.so\n"
+           "  tilewright compile resnet18_packed.relay --target vta --vta-config "
+           "configs/vta/sim.json -o resnet18.vta\n"
+           "Writes the C header beside the library (resnet18.h). With --rule autotvm the configs "
+           "are those of imported records: nobody has verified them, so each operator that has one "
+           "is run here and compared with the reference first.\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
-    app.add_option("-o,--output", output_, "Library to write")->required();
+    app.add_option("-o,--output", output_, "Library to write; for a VTA a folder")->required();
     sources_.Declare(app, "default");
     target_.Declare(app);
+    vta_.Declare(app);
     app.add_option("--name", name_, "Prefix of the C functions (default: from the file's name)");
     app.add_option("--on-miss", on_miss_, "What to do about operators without a record")
         ->check(CLI::IsMember({"warn", "fail"}))
@@ -58,9 +56,18 @@ class CompileCommand final : public Command {
   Result<int> Run() override {
     auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
+    const OnMiss on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
+    if (target->kind() == TargetKind::kVta) {
+      if (!name_.empty()) return InvalidArgument("--name: a VTA's folder has no C functions");
+      auto plan = vta_.Plan(file_, seeded_, *target, sources_);
+      TW_RETURN_IF_ERROR(plan);
+      return CompileForVta(*plan, on_miss, output_, json_);
+    }
+    if (vta_.fuse_residuals) return InvalidArgument("--fuse-residuals: needs a VTA target");
+    TW_RETURN_IF_ERROR(CheckRuns(*target));
     auto graph = LoadForRunning(file_, seeded_);
     TW_RETURN_IF_ERROR(graph);
-    auto catalog = sources_.Open();
+    auto catalog = sources_.Open(*target);
     TW_RETURN_IF_ERROR(catalog);
     auto accept = sources_.Accept();
     TW_RETURN_IF_ERROR(accept);
@@ -68,11 +75,15 @@ class CompileCommand final : public Command {
     options.target = *target;
     options.catalog = &*catalog;
     options.accept = *accept;
+    auto autotvm = sources_.Autotvm(*target);
+    TW_RETURN_IF_ERROR(autotvm);
+    options.autotvm = *std::move(autotvm);
     options.device = ProbeHostCpu();
-    options.on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
+    options.on_miss = on_miss;
     options.build_threads = build_threads_;
     options.name = name_;
-    auto model = Compile(std::move(*graph), options, output_);
+    auto model = options.autotvm.has_value() ? CompileImported(*graph, options, output_)
+                                             : Compile(std::move(*graph), options, output_);
     if (model.status().code() == StatusCode::kNotFound) {  // the input is fine, records are missing
       fmt::print(stderr, "tilewright compile: {}\n", model.status().message());
       return kExitFailed;
@@ -84,6 +95,11 @@ class CompileCommand final : public Command {
       if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
       fmt::print(stderr, "{}: {} ({}): {}\n", op.tuned ? "near" : "untuned", op.value, op.op,
                  op.explanation);
+    }
+    const auto imported = std::ranges::count_if(model->operators, &OperatorReport::imported);
+    if (options.autotvm.has_value()) {
+      fmt::print(stderr, "{} operators with configs of imported records, verified here\n",
+                 imported);
     }
     if (json_) {
       PrintJson(*model);
@@ -111,6 +127,8 @@ class CompileCommand final : public Command {
                            {"template", op.template_key},
                            {"config", op.config},
                            {"tuned", op.tuned},
+                           {"imported", op.imported},
+                           {"verified", op.verified},
                            {"answer", std::string(records::AnswerLevelName(op.answer))},
                            {"source", op.source},
                            {"layout", op.layout},
@@ -131,44 +149,11 @@ class CompileCommand final : public Command {
   std::string file_, output_, name_;
   RecordSources sources_;
   TargetArguments target_;
+  VtaChoice vta_;
   std::string on_miss_ = "warn";
   int build_threads_ = 2;
   bool seeded_ = false;
   bool json_ = false;
-};
-
-/// Arguments of the commands that feed a library.
-struct InputArguments {
-  std::vector<std::string> files;
-  std::string rule = "ramp";
-
-  void Declare(CLI::App& app) {
-    app.add_option("--input", files, "Raw or .npy tensors, one per input, in order");
-    app.add_option("--made-up", rule, "Made-up inputs where none is given")
-        ->check(CLI::IsMember({"ramp", "quantized", "random"}))
-        ->capture_default_str();
-  }
-  Result<std::vector<Tensor>> Make(const ModelLibrary& model) const {
-    if (files.size() > model.inputs().size()) {
-      return InvalidArgument(
-          fmt::format("--input: {} given, the model has {}", files.size(), model.inputs().size()));
-    }
-    std::vector<Tensor> inputs;
-    for (std::size_t i = 0; i < model.inputs().size(); ++i) {
-      const ModelValue& value = model.inputs()[i];
-      if (i < files.size()) {
-        auto tensor = ReadTensorFile(files[i], value.type);
-        TW_RETURN_IF_ERROR(tensor);
-        inputs.push_back(std::move(*tensor));
-      } else {
-        inputs.push_back(MakeInput(value.name, value.type,
-                                   rule == "ramp"        ? InputRule::kRamp
-                                   : rule == "quantized" ? InputRule::kSeededQuantized
-                                                         : InputRule::kRandom));
-      }
-    }
-    return inputs;
-  }
 };
 
 Result<ModelLibrary> OpenModel(const std::string& file, int threads) {
@@ -189,62 +174,48 @@ Result<ModelLibrary> OpenModel(const std::string& file, int threads) {
 class RunCommand final : public Command {
  public:
   const char* name() const override { return "run"; }
-  const char* summary() const override { return "Run a compiled model and show its outputs"; }
+  const char* summary() const override {
+    return "Run a compiled model, or a network on a simulated VTA, and show its outputs";
+  }
   const char* examples() const override {
     return "  tilewright run resnet18.so --input image.npy\n"
-           "  tilewright run resnet18.so --output logits.npy\n";
+           "  tilewright run resnet18.so --output logits.npy\n"
+           "  tilewright run resnet18_packed.relay --target vta --vta-config configs/vta/sim.json\n"
+           "  tilewright run resnet18_packed.relay --target vta --vta-config configs/vta/sim.json "
+           "--records tophub.db --rule autotvm --json\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("library", library_, "Library made by compile")->required();
+    app.add_option("file", file_, "Library made by compile; for a VTA a model file")->required();
     app.add_option("--threads", threads_, "Threads to run with");
-    app.add_option("--output", outputs_, "Files for the outputs (.npy or raw), in order");
     app.add_flag("--json", json_, "Print JSON with every output element");
     inputs_.Declare(app);
+    outputs_.Declare(app);
+    vta_.Declare(app);
+    vta_.DeclareTrace(app);
   }
   Result<int> Run() override {
-    auto model = OpenModel(library_, threads_);
+    if (vta_.wanted(file_)) return vta_.Run(file_, inputs_, outputs_, threads_, json_);
+    TW_RETURN_IF_ERROR(vta_.CheckUnused());
+    auto model = OpenModel(file_, threads_);
     TW_RETURN_IF_ERROR(model);
-    auto inputs = inputs_.Make(*model);
+    auto inputs = inputs_.Make(model->inputs());
     TW_RETURN_IF_ERROR(inputs);
     auto outputs = model->Run(*inputs);
     TW_RETURN_IF_ERROR(outputs);
-    Json list = Json::array();
-    for (std::size_t i = 0; i < outputs->size(); ++i) {
-      const Tensor& output = (*outputs)[i];
-      if (i < outputs_.size()) TW_RETURN_IF_ERROR(WriteTensorFile(outputs_[i], output));
-      if (json_) {
-        Json values = Json::array();
-        for (std::int64_t j = 0; j < output.elements(); ++j) values.push_back(output.At(j));
-        list.push_back({{"name", model->outputs()[i].name},
-                        {"shape", output.shape()},
-                        {"dtype", DataTypeName(output.dtype())},
-                        {"values", values}});
-      } else {
-        PrintTop(model->outputs()[i].name, output);
-      }
+    TW_RETURN_IF_ERROR(outputs_.Write(*outputs));
+    if (json_) {
+      fmt::print("{}\n", Json({{"outputs", OutputsJson(model->outputs(), *outputs)}}).dump());
+    } else {
+      PrintOutputs(model->outputs(), *outputs);
     }
-    if (json_) fmt::print("{}\n", Json({{"outputs", list}}).dump());
     return kExitDone;
   }
 
  private:
-  static void PrintTop(const std::string& name, const Tensor& output) {
-    fmt::print("{} {}\n", name, output.type().ToString());
-    std::vector<std::int64_t> order(static_cast<std::size_t>(output.elements()));
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-    const std::size_t shown = std::min<std::size_t>(5, order.size());
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown),
-                      order.end(), [&](std::int64_t a, std::int64_t b) {
-                        return output.At(a) != output.At(b) ? output.At(a) > output.At(b) : a < b;
-                      });
-    for (std::size_t i = 0; i < shown; ++i) {
-      fmt::print("  {:>6}  {:.7g}\n", order[i], output.At(order[i]));
-    }
-  }
-
-  std::string library_;
-  std::vector<std::string> outputs_;
+  std::string file_;
   InputArguments inputs_;
+  OutputArguments outputs_;
+  VtaNetwork vta_;
   int threads_ = 0;
   bool json_ = false;
 };
@@ -269,7 +240,7 @@ class BenchCommand final : public Command {
   Result<int> Run() override {
     auto model = OpenModel(library_, threads_);
     TW_RETURN_IF_ERROR(model);
-    auto inputs = inputs_.Make(*model);
+    auto inputs = inputs_.Make(model->inputs());
     TW_RETURN_IF_ERROR(inputs);
     BenchOptions options;
     options.seconds = seconds_;
@@ -329,30 +300,51 @@ class VerifyCommand final : public Command {
     return "Compare a compiled model with the reference, operator by operator";
   }
   const char* examples() const override {
-    return "  tilewright verify resnet18.onnx resnet18.so\nExit code 1 if an operator differs.\n";
+    return "  tilewright verify resnet18.onnx resnet18.so\n"
+           "  tilewright verify resnet18_packed.relay --target vta --vta-config "
+           "configs/vta/sim.json\n"
+           "Exit code 1 if an operator differs.\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("file", file_, "Model file the library was compiled from")->required();
-    app.add_option("library", library_, "Library made by compile")->required();
+    app.add_option("file", file_, "Model file")->required();
+    app.add_option("library", library_, "Made of it by compile; for a VTA it may be missing");
     app.add_option("--tolerance", options_.tolerance, "Of floats, relative to the reference's RMS")
         ->capture_default_str();
     app.add_flag("--seeded", seeded_, "The library was compiled with --seeded");
     app.add_flag("--json", json_, "Print JSON");
     inputs_.Declare(app);
+    vta_.Declare(app);
   }
   Result<int> Run() override {
+    options_.threads = 2;
+    if (vta_.wanted(library_)) return VerifyVta();
+    TW_RETURN_IF_ERROR(vta_.CheckUnused());
+    if (library_.empty()) return InvalidArgument("library: missing, expected one made by compile");
     auto graph = LoadForRunning(file_, seeded_);
     TW_RETURN_IF_ERROR(graph);
     auto model = OpenModel(library_, 0);
     TW_RETURN_IF_ERROR(model);
-    auto inputs = inputs_.Make(*model);
+    auto inputs = inputs_.Make(model->inputs());
     TW_RETURN_IF_ERROR(inputs);
-    options_.threads = 2;
     auto report = Verify(std::move(*graph), *model, *inputs, options_);
     TW_RETURN_IF_ERROR(report);
+    return Print(*report);
+  }
+
+ private:
+  Result<int> VerifyVta() {
+    if (!library_.empty() && !IsVtaBundle(library_)) {
+      return InvalidArgument(library_ + ": no folder made by compile --target vta");
+    }
+    auto report = vta_.Verify(file_, library_, inputs_, options_);
+    TW_RETURN_IF_ERROR(report);
+    return Print(*report);
+  }
+
+  Result<int> Print(const VerifyReport& report) const {
     if (json_) {
       Json rows = Json::array();
-      for (const OperatorCheck& check : report->checks) {
+      for (const OperatorCheck& check : report.checks) {
         rows.push_back({{"value", check.value},
                         {"op", check.op},
                         {"ok", check.comparison.ok},
@@ -361,22 +353,22 @@ class VerifyCommand final : public Command {
       }
       fmt::print(
           "{}\n",
-          Json({{"ok", report->ok()}, {"summary", report->Summary()}, {"operators", rows}}).dump());
+          Json({{"ok", report.ok()}, {"summary", report.Summary()}, {"operators", rows}}).dump());
     } else {
-      for (const OperatorCheck& check : report->checks) {
+      for (const OperatorCheck& check : report.checks) {
         fmt::print("{:<4} {:<40} {:<44} error {:.2e} of {:.2e}\n",
                    check.comparison.ok ? "ok" : "BAD", check.value, check.op,
                    check.comparison.max_abs_error, check.comparison.reference_rms);
       }
-      fmt::print("{}\n", report->Summary());
+      fmt::print("{}\n", report.Summary());
     }
-    return report->ok() ? kExitDone : kExitFailed;
+    return report.ok() ? kExitDone : kExitFailed;
   }
 
- private:
   std::string file_, library_;
   VerifyOptions options_;
   InputArguments inputs_;
+  VtaNetwork vta_;
   bool seeded_ = false;
   bool json_ = false;
 };

@@ -47,20 +47,23 @@ class TasksCommand final : public Command {
   const char* name() const override { return "tasks"; }
   const char* summary() const override { return "List the tunable workloads of a model file"; }
   const char* examples() const override {
-    return "  tilewright tasks resnet18.onnx\n  tilewright tasks resnet18.onnx --json | jq "
-           ".total_macs\n";
+    return "  tilewright tasks resnet18.onnx\n"
+           "  tilewright tasks resnet18.onnx --json | jq .total_macs\n"
+           "  tilewright tasks resnet18_packed.relay --target vta --vta-config "
+           "configs/vta/sim.json\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
     app.add_option("--target", target_, "What code is generated for")->capture_default_str();
+    app.add_option("--vta-config", vta_config_, "Design file of a VTA target (configs/vta)");
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
-    auto target = ParseTarget(target_, 1);
+    auto target = ParseTarget(target_, 1, vta_config_);
     TW_RETURN_IF_ERROR(target);
     auto graph = LoadGraph(file_);
     TW_RETURN_IF_ERROR(graph);
-    auto tasks = ExtractTasks(*graph);
+    auto tasks = ExtractTasks(*graph, FuseRuleFor(*target));
     TW_RETURN_IF_ERROR(tasks);
     if (json_) {
       fmt::print("{}\n", TasksToJson(graph->name, *tasks, *target));
@@ -85,6 +88,7 @@ class TasksCommand final : public Command {
  private:
   std::string file_;
   std::string target_ = "native";
+  std::string vta_config_;
   bool json_ = false;
 };
 

@@ -5,6 +5,7 @@
 
 #include "search/tuner.h"
 #include "src/base/status.h"
+#include "src/graph/passes.h"
 #include "src/space/config.h"
 #include "src/target/target.h"
 #include "src/templates/registry.h"
@@ -18,6 +19,13 @@ namespace tilewright::cli {
 /// The target of --target and --threads; refuses what no code can be generated for.
 /// vta_config: file of a VTA design, for a VTA target without -model; may be empty.
 Result<Target> ParseTarget(std::string_view text, int threads, const std::string& vta_config = {});
+
+/// Where groups of operators end for the target: behind int8 for a VTA.
+FuseRule FuseRuleFor(const Target& target);
+
+/// Whether code for the target can be run here.
+/// Errors: kNotFound or kUnavailable with what is missing (a driver, a device); kUnsupported.
+Status CheckRuns(const Target& target);
 
 /// A task as written on the command line: a workload key, an AutoTVM tuple, or `FILE#N`, task N
 /// (from 0) of a model file with its most frequent epilogue.

@@ -18,20 +18,6 @@
 namespace tilewright {
 namespace {
 
-/// "conv2d + add, relu"
-std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std::string& main) {
-  std::string text = main;
-  const char* separator = " + ";
-  for (int id : group.nodes) {
-    const OpKind kind = graph.node(id).op.kind;
-    const bool first = group.anchor ? id == *group.anchor : id == group.nodes.front();
-    if (first || kind == OpKind::kIdentity) continue;
-    text += separator + std::string(OpName(kind));
-    separator = ", ";
-  }
-  return text;
-}
-
 /// A valid part of a symbol.
 std::string SymbolPart(std::string text) {
   for (char& c : text) {

@@ -3,10 +3,8 @@
 #include "src/tensor/reference.h"
 
 namespace tilewright {
-namespace {
-
-Status CheckInputs(const Graph& graph, const std::vector<int>& ids,
-                   std::span<const Tensor> inputs) {
+Status CheckGraphInputs(const Graph& graph, std::span<const Tensor> inputs) {
+  const std::vector<int> ids = graph.inputs();
   if (inputs.size() != ids.size()) {
     return InvalidArgument("got " + std::to_string(inputs.size()) + " inputs, expected " +
                            std::to_string(ids.size()));
@@ -21,12 +19,10 @@ Status CheckInputs(const Graph& graph, const std::vector<int>& ids,
   return Status();
 }
 
-}  // namespace
-
 Result<std::vector<Tensor>> EvaluateGraph(const Graph& graph, std::span<const Tensor> inputs,
                                           KeepValues keep, int threads) {
   const std::vector<int> input_ids = graph.inputs();
-  TW_RETURN_IF_ERROR(CheckInputs(graph, input_ids, inputs));
+  TW_RETURN_IF_ERROR(CheckGraphInputs(graph, inputs));
   const auto count = static_cast<std::size_t>(graph.size());
   std::vector<int> last_use(count, -1);
   for (int id = 0; id < graph.size(); ++id) {

@@ -7,6 +7,9 @@
 
 namespace tilewright {
 
+/// Errors: kInvalidArgument naming the input whose type is not the graph's.
+Status CheckGraphInputs(const Graph& graph, std::span<const Tensor> inputs);
+
 /// Which values an evaluation hands back.
 enum class KeepValues : std::uint8_t {
   kOutputs,  ///< those of the graph's outputs, in their order

@@ -33,8 +33,9 @@ bool Commutes(OpKind kind) {
 
 class Fuser {
  public:
-  explicit Fuser(const Graph& graph)
+  Fuser(const Graph& graph, FuseRule rule)
       : graph_(graph),
+        rule_(rule),
         users_(graph.Users()),
         group_of_(graph.nodes().size(), -1),
         waiting_(graph.nodes().size(), false) {}
@@ -66,11 +67,18 @@ class Fuser {
     return group < 0 ? nullptr : &groups_[static_cast<std::size_t>(group)];
   }
 
+  // Whether a group must end at `value` by the rule.
+  bool EndsBehind(int value, int follower) const {
+    if (rule_ == FuseRule::kWide || At(value).type.dtype != kInt8) return false;
+    return rule_ == FuseRule::kNarrow || !Waits(follower);
+  }
+
   // The group that `follower` may join by way of its input `value`; null if there is none.
   FusedGroup* Open(int value, int follower) {
     FusedGroup* group = GroupOf(value);
     if (group == nullptr || group->output != value || group->alias) return nullptr;
     if (SingleUser(graph_, users_, value) != follower) return nullptr;
+    if (EndsBehind(value, follower)) return nullptr;
     if (At(follower).type.shape != At(value).type.shape) return nullptr;
     return group->anchor || AcceptsFollowers(At(group->nodes[0]).op.kind) ? group : nullptr;
   }
@@ -214,6 +222,7 @@ class Fuser {
   }
 
   const Graph& graph_;
+  const FuseRule rule_;
   std::vector<std::vector<int>> users_;
   std::vector<int> group_of_;  // node -> position in groups_, -1 before it has one
   std::vector<bool> waiting_;  // casts that their user takes along
@@ -222,6 +231,21 @@ class Fuser {
 
 }  // namespace
 
-Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph) { return Fuser(graph).Run(); }
+Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph, FuseRule rule) {
+  return Fuser(graph, rule).Run();
+}
+
+std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std::string& main) {
+  std::string text = main;
+  const char* separator = " + ";
+  for (int id : group.nodes) {
+    const OpKind kind = graph.node(id).op.kind;
+    const bool first = group.anchor ? id == *group.anchor : id == group.nodes.front();
+    if (first || kind == OpKind::kIdentity) continue;
+    text += separator + std::string(OpName(kind));
+    separator = ", ";
+  }
+  return text;
+}
 
 }  // namespace tilewright

@@ -34,6 +34,14 @@ Result<Graph> Simplify(Graph graph);
 /// All of these, in the order that compiling uses.
 Result<Graph> Optimize(Graph graph, FoldExtent extent = FoldExtent::kAll);
 
+/// Where a group of operators must end.
+enum class FuseRule : std::uint8_t {
+  kWide,    ///< anywhere
+  kNarrow,  ///< behind every operator that makes int8: what the VTA stores
+  /// The same, but the sum with a residual may follow: it widens again and ends in int8 too.
+  kResiduals,
+};
+
 /// One kernel: an anchor with its epilogue, or a chain of other operators.
 struct FusedGroup {
   std::vector<int> nodes;     ///< operator nodes, topological; the last one is the group's result
@@ -56,7 +64,9 @@ struct FusedGroup {
 /// anchor. Identities on the way are in `nodes` without a step. Other groups: one operator of any
 /// kind, then, unless it is a softmax, a concat or an alias, elementwise operators on its result
 /// (same shape); the value each of them adds to may be cast.
-Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph);
+Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph, FuseRule rule = FuseRule::kWide);
+/// "conv2d + add, relu": the name of the first operator, `main`, and its followers.
+std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std::string& main);
 
 /// One distinct tunable workload of a graph.
 struct ExtractedTask {
@@ -69,7 +79,8 @@ struct ExtractedTask {
 /// In order of first use, on the graph as imported (before folding, so that every anchor of the
 /// source is there); epilogues come from the folded and fused graph. Needs no contents of large
 /// constants and makes none.
-Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph);
+Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph,
+                                                FuseRule rule = FuseRule::kWide);
 /// The JSON of `tilewright tasks --json`: network, totals, tasks with the fields of
 /// expected/tasks_*.json and "key", "autotvm" (null where that has no such task), "epilogue".
 std::string TasksToJson(const std::string& network, const std::vector<ExtractedTask>& tasks,

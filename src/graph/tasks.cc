@@ -8,10 +8,11 @@ namespace tilewright {
 namespace {
 
 // The epilogue of each anchor, by the source value that the anchor belongs to.
-Result<std::map<std::string, Epilogue, std::less<>>> EpiloguesBySite(const Graph& graph) {
+Result<std::map<std::string, Epilogue, std::less<>>> EpiloguesBySite(const Graph& graph,
+                                                                     FuseRule rule) {
   auto optimized = Optimize(graph.CloneWithout(kSmallConstant), FoldExtent::kSmall);
   TW_RETURN_IF_ERROR(optimized);
-  auto groups = FuseGroups(*optimized);
+  auto groups = FuseGroups(*optimized, rule);
   TW_RETURN_IF_ERROR(groups);
   std::map<std::string, Epilogue, std::less<>> epilogues;
   for (FusedGroup& group : *groups) {
@@ -70,8 +71,8 @@ Json TaskToJson(std::int64_t id, const ExtractedTask& task, const Target& target
 
 }  // namespace
 
-Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph) {
-  auto epilogues = EpiloguesBySite(graph);
+Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph, FuseRule rule) {
+  auto epilogues = EpiloguesBySite(graph, rule);
   TW_RETURN_IF_ERROR(epilogues);
   std::vector<ExtractedTask> tasks;
   std::vector<std::vector<Epilogue>> uses;

@@ -4,8 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "src/base/json.h"
-
 namespace tilewright::vta {
 namespace {
 
@@ -166,45 +164,6 @@ Timing Simulate(const Design& design, std::span<const Instruction> instructions,
     recorder.Add(issue, start, start + cost.cycles());
   }
   return std::move(recorder).Finish(model);
-}
-
-std::string ChromeTrace(std::span<const Instruction> instructions, const Timing& timing) {
-  Json events = Json::array();
-  for (int e = 0; e < kEngineCount; ++e) {
-    events.push_back({{"name", "thread_name"},
-                      {"ph", "M"},
-                      {"pid", 0},
-                      {"tid", e},
-                      {"args", {{"name", EngineName(static_cast<Engine>(e))}}}});
-  }
-  for (const TimelineEvent& event : timing.timeline) {
-    const int row = static_cast<int>(event.engine);
-    if (event.start > event.waited_from) {
-      events.push_back({{"name", "wait"},
-                        {"cat", "wait"},
-                        {"ph", "X"},
-                        {"pid", 0},
-                        {"tid", row},
-                        {"ts", event.waited_from},
-                        {"dur", event.start - event.waited_from},
-                        {"cname", "grey"}});
-    }
-    const std::string text = ToString(instructions[static_cast<std::size_t>(event.instruction)]);
-    events.push_back({{"name", text.substr(0, text.find(' '))},
-                      {"cat", EngineName(event.engine)},
-                      {"ph", "X"},
-                      {"pid", 0},
-                      {"tid", row},
-                      {"ts", event.start},
-                      {"dur", event.end - event.start},
-                      {"args", {{"instruction", event.instruction}, {"text", text}}}});
-  }
-  Json trace;
-  trace["displayTimeUnit"] = "ns";
-  trace["otherData"] = {{"unit", "one microsecond of this trace is one cycle"},
-                        {"cycles", timing.cycles}};
-  trace["traceEvents"] = std::move(events);
-  return trace.dump() + "\n";
 }
 
 }  // namespace tilewright::vta

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "src/vta/cycle_model.h"
@@ -40,9 +39,5 @@ struct Timing {
 /// together want more than that slow each other down.
 Timing Simulate(const Design& design, std::span<const Instruction> instructions,
                 const Pipeline& pipeline, const CycleModel& model, bool with_timeline = false);
-
-/// The timeline in the trace format of Chrome (chrome://tracing, Perfetto): one row for each
-/// engine, one microsecond of the trace for each cycle, waits included.
-std::string ChromeTrace(std::span<const Instruction> instructions, const Timing& timing);
 
 }  // namespace tilewright::vta

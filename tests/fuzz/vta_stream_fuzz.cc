@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "src/base/status.h"
@@ -13,6 +14,7 @@
 #include "src/vta/simulator.h"
 #include "src/vta/stream_file.h"
 #include "src/vta/timing.h"
+#include "src/vta/trace.h"
 
 namespace {
 
@@ -58,7 +60,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)Simulate(design, *instructions, run.pipeline, CycleModel::Pynq());
   }
   const RunResult timed = RunStream(design, *instructions, nullptr);
-  (void)ChromeTrace(*instructions,
-                    Simulate(design, *instructions, timed.pipeline, CycleModel::Rtl(), true));
+  TraceWriter trace;
+  trace.Add("launch", *instructions,
+            Simulate(design, *instructions, timed.pipeline, CycleModel::Rtl(), true));
+  (void)std::move(trace).Finish();
   return 0;
 }

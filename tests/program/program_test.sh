@@ -146,6 +146,37 @@ has '"total_seconds"' out
 expect 2 bench m.so --threads 2
 has 'was compiled for one thread' err
 
+vta=(--target vta --vta-config "$source_folder/configs/vta/sim.json")
+expect 0 model squeezenet1_1 --int8 -o q.onnx
+expect 0 pack q.onnx --vta-config "$source_folder/configs/vta/sim.json" -o q.relay --json
+has '"left":[{"value":"conv1","why":"3 channels' out
+expect 0 tasks q.relay "${vta[@]}"
+has 'cast(int8)' out
+expect 0 tune q.relay#1 "${vta[@]}" --records v.db --trials 4 --json
+expect 0 run q.relay "${vta[@]}" --records v.db --json --vta-trace trace.json
+has '"tuned":true' out
+has '"gemm_counter":' out
+has '"on":"vta"' out
+has '"traceEvents"' trace.json
+expect 1 compile q.relay "${vta[@]}" --records v.db --on-miss fail -o q.vta
+[ ! -e q.vta ] || fail "a folder in spite of untuned operators"
+expect 0 compile q.relay "${vta[@]}" --records v.db -o q.vta
+has 'untuned: ' err
+expect 2 compile m.onnx --rule autotvm -o m.so
+expect 0 verify q.onnx q.vta
+has 'agree with the reference' out
+expect 2 run m.so --records v.db
+has 'need --target vta' err
+expect 2 run q.relay --target vta
+has '--vta-config' err
+expect 2 run q.relay --target llvm
+expect 2 verify q.relay m.so "${vta[@]}"
+expect 1 pack m.onnx --vta-config "$source_folder/configs/vta/sim.json" -o float.relay
+has 'expected int8' out
+echo '{}' >design.json
+expect 2 run q.relay --target vta --vta-config design.json
+has 'design.json' err
+
 expect 2 nothing
 expect 2 inspect missing.onnx
 has 'no such file' err

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/base/json.h"
 #include "src/vta/encoding.h"
 #include "src/vta/timing.h"
+#include "src/vta/trace.h"
 #include "tests/vta/vta_test_data.h"
 
 namespace tilewright::vta {
@@ -514,7 +516,13 @@ TEST(SimulatorTest, StatisticsAndTiming) {
     EXPECT_NEAR(time.busy + time.starved + time.stalled + time.idle, timing.cycles - 100, 1e-9);
   }
   ASSERT_EQ(timing.timeline.size(), 12u);
-  const std::string trace = ChromeTrace(test.lab.instructions_, timing);
+  TraceWriter writer;
+  writer.Add("first \"launch\"", test.lab.instructions_, timing);
+  writer.Add("second", test.lab.instructions_, timing);
+  const std::string trace = std::move(writer).Finish();
+  const auto json = ParseJson(trace);
+  ASSERT_TRUE(json.ok()) << json.status().message();
+  EXPECT_DOUBLE_EQ((*json)["otherData"]["cycles"].get<double>(), 2 * timing.cycles);
   EXPECT_THAT(trace, HasSubstr(R"("name":"gemm.reset")"));
   EXPECT_THAT(trace, HasSubstr(R"("args":{"name":"store"})"));
 }

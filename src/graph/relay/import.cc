@@ -16,6 +16,7 @@
 #include <algorithm>
 
 #include "src/graph/relay/attributes.h"
+#include "src/graph/relay/metadata.h"
 #include "src/graph/relay/operators.h"
 
 namespace tilewright::relay {
@@ -127,8 +128,16 @@ Result<Importer::Value> Importer::EvaluateConstant(int id) {
   auto type = TensorTypeOf(constant.type);
   if (!type.ok()) return At(constant.offset, type.status().WithContext("constant"));
   if (Status status = CheckTensorType(*type); !status.ok()) return At(constant.offset, status);
-  const int node = graph_.AddConstant(Unique(fmt::format("{}.{}", constant.text, constant.index)),
-                                      *std::move(type));
+  const std::string name = Unique(fmt::format("{}.{}", constant.text, constant.index));
+  const auto contents = contents_.find(constant.index);
+  const bool given = constant.text == "relay.Constant" && contents != contents_.end();
+  if (given && contents->second.type() != *type) {
+    return Bad(constant.offset,
+               fmt::format("constant {} is {}, but its contents are {}", constant.index,
+                           type->ToString(), contents->second.type().ToString()));
+  }
+  const int node = given ? graph_.AddConstant(name, contents->second.Clone())
+                         : graph_.AddConstant(name, *std::move(type));
   constants_[id] = node;
   return Value{{node}};
 }
@@ -386,6 +395,9 @@ Status Importer::RunFragment(const Function& function, Scope* scope) {
 
 Result<Graph> Importer::Run(std::string name) {
   TW_RETURN_IF_ERROR(CheckOperators());
+  auto contents = ReadMetadata(module_.metadata);
+  TW_RETURN_IF_ERROR(contents);
+  contents_ = *std::move(contents);
   graph_.name = std::move(name);
   const int entry = EntryFunction();
   const Function& function = module_.function(entry);

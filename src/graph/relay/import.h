@@ -69,7 +69,8 @@ class Importer {
   std::string_view text_;
   Graph graph_;
   std::deque<Scope> scopes_;
-  std::map<int, int> constants_;  // expression -> node
+  std::map<int, int> constants_;             // expression -> node
+  std::map<std::int64_t, Tensor> contents_;  // of meta[relay.Constant][i], where the text has them
   std::set<std::string, std::less<>> names_;
   std::map<std::string, int> parts_;
   std::map<std::string, int> copies_;  // of a name, made so far

@@ -259,6 +259,28 @@ void ReadBiasAdd(AttributeReader& reader, Arguments arguments, Translation* resu
   result->reshape_last[0] = arguments[1].type.elements();
 }
 
+/// Positive steps only; negative positions count from the end, later ones are cut off.
+void ReadStridedSlice(AttributeReader& reader, Arguments arguments, Translation* result) {
+  const Integers& shape = arguments[0].type.shape;
+  OpAttributes& a = result->op.attributes;
+  a.begin = reader.Integers("begin", {});
+  a.end = reader.Integers("end", {});
+  a.steps = reader.Integers("strides", Integers(shape.size(), 1));
+  reader.ExpectString("slice_mode", "end");
+  if (a.begin.size() != shape.size() || a.end.size() != shape.size() ||
+      a.steps.size() != shape.size() ||
+      std::ranges::any_of(a.steps, [](auto s) { return s < 1; })) {
+    reader.Fail(
+        fmt::format("expected {} numbers each for begin, end and positive strides", shape.size()));
+    return;
+  }
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (a.begin[i] < 0) a.begin[i] += shape[i];
+    if (a.end[i] < 0) a.end[i] += shape[i];
+    a.end[i] = std::min(a.end[i], shape[i]);
+  }
+}
+
 void ReadLeakyRelu(AttributeReader& reader, Arguments, Translation* result) {
   result->op.attributes.alpha = reader.Number("alpha", 0);
 }
@@ -311,9 +333,12 @@ constexpr Entry kOperators[] = {
     {"round", OpKind::kRound, 1, ReadNothing},
     {"sigmoid", OpKind::kSigmoid, 1, ReadNothing},
     {"sqrt", OpKind::kSqrt, 1, ReadNothing},
+    {"strided_slice", OpKind::kSlice, 1, ReadStridedSlice},
     {"subtract", OpKind::kSub, 2, ReadNothing},
     {"sum", OpKind::kReduceSum, 1, ReadReduce},
     {"tanh", OpKind::kTanh, 1, ReadNothing},
+    {"tilewright.round_even", OpKind::kRoundEven, 1, ReadNothing},
+    {"tilewright.saturate_cast", OpKind::kSaturateCast, 1, ReadCast},
     {"transpose", OpKind::kTranspose, 1, ReadTranspose},
 };
 static_assert(std::ranges::is_sorted(kOperators, {}, &Entry::name));
@@ -326,6 +351,14 @@ const Entry* FindOperator(std::string_view name) {
 }  // namespace
 
 bool IsKnownOperator(std::string_view name) { return FindOperator(name) != nullptr; }
+
+std::string_view RelayName(OpKind kind) {
+  std::string_view name;
+  for (const Entry& entry : kOperators) {
+    if (entry.kind == kind && (name.empty() || entry.name.size() < name.size())) name = entry.name;
+  }
+  return name;
+}
 
 Result<Translation> Translate(const Expr& call, Arguments arguments) {
   const Entry* entry = FindOperator(call.text);

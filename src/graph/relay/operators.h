@@ -26,6 +26,8 @@ struct Translation {
 };
 
 bool IsKnownOperator(std::string_view name);
+/// The shortest name of an operator; empty if Relay has none.
+std::string_view RelayName(OpKind kind);
 /// Errors: kInvalidArgument for a wrong attribute or argument; kUnsupported for an attribute, or a
 /// value of one, that has no counterpart.
 Result<Translation> Translate(const Expr& call, std::span<const Argument> arguments);

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/compiler/run.h"
+#include "src/graph/graph.h"
+#include "src/tensor/tensor.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tilewright::cli {
+
+/// The graph with contents for every constant: made-up ones where the file has none, and with
+/// `seeded` for every float constant.
+Result<Graph> LoadForRunning(const std::string& file, bool seeded);
+
+/// Those of a graph's nodes.
+std::vector<ModelValue> ValuesOf(const Graph& graph, const std::vector<int>& nodes);
+
+/// What the commands that run a network feed it: `--input` and `--made-up`.
+struct InputArguments {
+  std::vector<std::string> files;
+  std::string rule;  ///< empty: the command's default
+
+  void Declare(CLI::App& app);
+  /// fallback: the rule of made-up inputs where --made-up is not given.
+  Result<std::vector<Tensor>> Make(const std::vector<ModelValue>& values,
+                                   const std::string& fallback = "ramp") const;
+};
+
+/// What they do with its results: `--output`, and the largest elements or, as JSON, all of them.
+struct OutputArguments {
+  std::vector<std::string> files;
+
+  void Declare(CLI::App& app);
+  Status Write(const std::vector<Tensor>& outputs) const;
+};
+nlohmann::ordered_json OutputsJson(const std::vector<ModelValue>& values,
+                                   const std::vector<Tensor>& outputs);
+void PrintOutputs(const std::vector<ModelValue>& values, const std::vector<Tensor>& outputs);
+
+}  // namespace tilewright::cli

@@ -1,0 +1,93 @@
+// `tilewright pack`: the layout of a quantized graph for a VTA.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "python_free_cli/command.h"
+#include "python_free_cli/model_io.h"
+#include "src/base/file.h"
+#include "src/base/json.h"
+#include "src/graph/pack.h"
+#include "src/graph/relay/export.h"
+
+namespace tilewright::cli {
+namespace {
+
+class PackCommand final : public Command {
+ public:
+  const char* name() const override { return "pack"; }
+  const char* summary() const override {
+    return "Change the layout of a quantized model for a VTA and write it as Relay text";
+  }
+  const char* examples() const override {
+    return "  tilewright model resnet50_v1 --int8 -o resnet50.onnx\n"
+           "  tilewright pack resnet50.onnx --vta-config configs/vta/sim.json -o resnet50.relay\n"
+           "  tilewright run resnet50.relay --target vta --vta-config configs/vta/sim.json\n"
+           "  tilewright pack resnet50.onnx --vta-config configs/vta/sim.json --start max_pool2d "
+           "--stop mean -o resnet50.relay\n"
+           "Results are equal to the last bit. The weights are in the text. Exit code 1, and no "
+           "file, if "
+           "no convolution can be packed.\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("file", file_, "Model file (ONNX or Relay text), quantized to int8")->required();
+    app.add_option("--vta-config", vta_config_, "Design file of the VTA (configs/vta)")->required();
+    app.add_option("-o,--output", output_, "Relay text to write")->required();
+    app.add_option("--start", options_.start,
+                   "First value or operator whose result is packed (default: by itself)");
+    app.add_option("--stop", options_.stop, "First one behind it that is not packed any more");
+    app.add_flag("--json", json_, "Print JSON");
+  }
+  Result<int> Run() override {
+    auto text = ReadFile(vta_config_);
+    TW_RETURN_IF_ERROR(text);
+    auto design = vta::Design::Parse(*text, vta_config_);
+    TW_RETURN_IF_ERROR(design);
+    auto graph = LoadForRunning(file_, false);
+    TW_RETURN_IF_ERROR(graph);
+    PackReport report;
+    auto packed = PackForVta(*std::move(graph), *design, options_, &report);
+    if (!packed.ok()) return packed.status().WithContext(file_);
+    if (report.convolutions == 0) {
+      Print(report, design->Name());
+      return kExitFailed;
+    }
+    auto relay = ExportRelay(*packed);
+    if (!relay.ok()) return relay.status().WithContext(file_);
+    TW_RETURN_IF_ERROR(WriteFile(output_, *relay));
+    Print(report, design->Name());
+    return kExitDone;
+  }
+
+ private:
+  void Print(const PackReport& report, const std::string& design) const {
+    if (json_) {
+      Json left = Json::array();
+      for (const auto& [value, why] : report.left) {
+        left.push_back({{"value", value}, {"why", why}});
+      }
+      fmt::print("{}\n", Json({{"file", output_},
+                               {"design", design},
+                               {"convolutions", report.convolutions},
+                               {"entering", report.entering},
+                               {"leaving", report.leaving},
+                               {"left", std::move(left)}})
+                             .dump());
+      return;
+    }
+    for (const auto& [value, why] : report.left) fmt::print("left as it is: {}: {}\n", value, why);
+    fmt::print("{}: {} convolutions packed for {}, {} left; {} values enter, {} leave\n", output_,
+               report.convolutions, design, report.left.size(), report.entering, report.leaving);
+  }
+
+  std::string file_, vta_config_, output_;
+  PackOptions options_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakePackCommand() { return std::make_unique<PackCommand>(); }
+
+}  // namespace tilewright::cli

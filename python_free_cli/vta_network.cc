@@ -1,0 +1,172 @@
+#include "python_free_cli/vta_network.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "python_free_cli/command.h"
+#include "python_free_cli/exchange_commands.h"
+#include "python_free_cli/task_argument.h"
+#include "python_free_cli/vta_report.h"
+#include "src/base/file.h"
+#include "src/base/json.h"
+#include "src/compiler/vta_bundle.h"
+#include "src/compiler/vta_run.h"
+#include "src/compiler/vta_verify.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::cli {
+
+void VtaChoice::Declare(CLI::App& app) {
+  app.add_flag("--fuse-residuals", fuse_residuals,
+               "On a VTA, add residuals behind the convolution, before its result is stored");
+}
+
+void VtaNetwork::Declare(CLI::App& app) {
+  app.add_option("--target", target_, "vta: run the model file on a simulated VTA");
+  app.add_option("--vta-config", vta_config_, "Design file of the VTA (configs/vta)");
+  choice_.Declare(app);
+  sources_.Declare(app, "default");
+}
+
+void VtaNetwork::DeclareTrace(CLI::App& app) {
+  app.add_option("--vta-trace", trace_file_, "File for the timeline (Chrome's trace format)");
+  app.add_option("--vta-cycles", trace_model_, "Cycle model of the timeline")
+      ->check(CLI::IsMember({"pynq", "rtl", "pynq_shared_bus"}))
+      ->capture_default_str();
+}
+
+Result<VtaPlan> VtaChoice::Plan(const std::string& file, bool seeded, const Target& target,
+                                RecordSources& sources) const {
+  auto accept = sources.Accept();
+  TW_RETURN_IF_ERROR(accept);
+  auto graph = LoadForRunning(file, seeded);
+  TW_RETURN_IF_ERROR(graph);
+  VtaOptions options;
+  options.target = target;
+  options.accept = *accept;
+  options.fuse = fuse_residuals ? FuseRule::kResiduals : FuseRule::kNarrow;
+  const auto plan = [&]() -> Result<VtaPlan> {
+    auto made = PlanVta(*std::move(graph), options);
+    if (!made.ok()) return made.status().WithContext(file);
+    return made;
+  };
+  if (sources.rule == "autotvm") {
+    auto path = sources.stores.empty() ? DefaultStorePath(false)
+                                       : Result<std::string>(sources.stores.front());
+    TW_RETURN_IF_ERROR(path);
+    auto store = records::Store::Open(*path, records::Store::Mode::kReadOnly);
+    TW_RETURN_IF_ERROR(store);
+    options.imported = &*store;
+    return plan();
+  }
+  auto catalog = sources.Open(target);
+  TW_RETURN_IF_ERROR(catalog);
+  options.catalog = &*catalog;
+  return plan();
+}
+
+bool IsVtaBundle(const std::string& path) { return FileExists(path + "/kernels.json"); }
+
+Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string& folder,
+                          bool json) {
+  std::int64_t untuned = 0;
+  for (const VtaKernel& kernel : plan.kernels) {
+    // Additions have no template, so there are no records of them.
+    if (kernel.tuned || FindTemplate(kernel.template_key) == nullptr) continue;
+    fmt::print(stderr, "untuned: {}: {}\n", kernel.workload, kernel.explanation);
+    ++untuned;
+  }
+  if (on_miss == OnMiss::kFail && untuned > 0) return kExitFailed;
+  TW_RETURN_IF_ERROR(WriteVtaBundle(plan, folder));
+  const auto host = std::ranges::count(plan.steps, -1, &VtaStep::kernel);
+  const std::int64_t launches = std::ssize(plan.steps) - host;
+  if (json) {
+    fmt::print("{}\n", Json({{"folder", folder},
+                             {"target", plan.target.ToString()},
+                             {"streams", plan.kernels.size()},
+                             {"untuned", untuned},
+                             {"operators_on_vta", launches},
+                             {"operators_on_host", host}})
+                           .dump());
+  } else {
+    fmt::print("{}: {} streams ({} untuned) for {} operators on the VTA, {} on the host\n", folder,
+               plan.kernels.size(), untuned, launches, host);
+  }
+  return kExitDone;
+}
+
+Status VtaNetwork::CheckUnused() const {
+  const bool given = choice_.fuse_residuals || sources_.rule != "own" || !sources_.stores.empty() ||
+                     !sources_.packages.empty() || !sources_.model_file.empty() ||
+                     !trace_file_.empty();
+  if (!given) return Status();
+  return InvalidArgument(
+      "--records, --package, --model, --rule, --fuse-residuals and --vta-trace need --target vta: "
+      "a "
+      "library has its configs in it");
+}
+
+Result<VtaPlan> VtaNetwork::Plan(const std::string& file) {
+  if (IsVtaBundle(file)) return ReadVtaBundle(file);
+  auto target = ParseTarget(target_.empty() ? "vta" : target_, 1, vta_config_);
+  TW_RETURN_IF_ERROR(target);
+  if (target->kind() != TargetKind::kVta) {
+    return InvalidArgument("--target: '" + target->kind_name() +
+                           "', expected vta (libraries have their target in them)");
+  }
+  return choice_.Plan(file, false, *target, sources_);
+}
+
+Result<int> VtaNetwork::Run(const std::string& file, const InputArguments& inputs,
+                            const OutputArguments& outputs, int threads, bool json) {
+  auto plan = Plan(file);
+  TW_RETURN_IF_ERROR(plan);
+  auto values = inputs.Make(ValuesOf(plan->graph, plan->graph.inputs()), "quantized");
+  TW_RETURN_IF_ERROR(values);
+  const std::vector<std::string> models = {"pynq", "rtl"};
+  VtaRunOptions options;
+  options.host_threads = std::max(1, threads);
+  for (const std::string& name : models) {
+    auto model = vta::CycleModel::Preset(name);
+    TW_RETURN_IF_ERROR(model);
+    options.models.push_back(*std::move(model));
+  }
+  auto run = RunVta(*plan, *values, options);
+  TW_RETURN_IF_ERROR(run);
+  TW_RETURN_IF_ERROR(outputs.Write(run->outputs));
+  if (!trace_file_.empty()) {
+    auto trace_model = vta::CycleModel::Preset(trace_model_);
+    TW_RETURN_IF_ERROR(trace_model);
+    auto trace = TraceVta(*plan, *trace_model);
+    TW_RETURN_IF_ERROR(trace);
+    TW_RETURN_IF_ERROR(WriteFile(trace_file_, *trace));
+  }
+  const auto output_values = ValuesOf(plan->graph, plan->graph.outputs());
+  if (json) {
+    Json report = VtaReportJson(*plan, *run, models);
+    report["outputs"] = OutputsJson(output_values, run->outputs);
+    fmt::print("{}\n", report.dump());
+  } else {
+    PrintVtaReport(*plan, *run, models);
+    PrintOutputs(output_values, run->outputs);
+  }
+  return kExitDone;
+}
+
+Result<VerifyReport> VtaNetwork::Verify(const std::string& file, const std::string& bundle,
+                                        const InputArguments& inputs,
+                                        const VerifyOptions& options) {
+  auto plan = Plan(bundle.empty() ? file : bundle);
+  TW_RETURN_IF_ERROR(plan);
+  auto source = LoadForRunning(file, false);
+  TW_RETURN_IF_ERROR(source);
+  auto values = inputs.Make(ValuesOf(*source, source->inputs()), "quantized");
+  TW_RETURN_IF_ERROR(values);
+  const auto host = std::ranges::count(plan->steps, -1, &VtaStep::kernel);
+  fmt::print(stderr, "{} operators on the host: evaluated by the reference itself\n", host);
+  return VerifyVta(*plan, *source, *values, options);
+}
+
+}  // namespace tilewright::cli

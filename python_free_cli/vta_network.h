@@ -1,0 +1,70 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "python_free_cli/model_io.h"
+#include "python_free_cli/record_sources.h"
+#include "src/base/status.h"
+#include "src/compiler/compile.h"
+#include "src/compiler/verify.h"
+#include "src/compiler/vta_plan.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tilewright::cli {
+
+/// How a network is put on a VTA: `--fuse-residuals`.
+struct VtaChoice {
+  bool fuse_residuals = false;
+
+  void Declare(CLI::App& app);
+  /// The plan of a model file. seeded: as for LoadForRunning.
+  Result<VtaPlan> Plan(const std::string& file, bool seeded, const Target& target,
+                       RecordSources& sources) const;
+};
+
+/// True for a folder that `compile --target vta` made.
+bool IsVtaBundle(const std::string& path);
+
+/// `compile --target vta`: writes the plan of a model file as a folder. Returns the exit code: with
+/// OnMiss::kFail a convolution without a record is a failure, and nothing is written.
+Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string& folder,
+                          bool json);
+
+/// `run` and `verify` of a model file or a bundle on a simulated VTA.
+class VtaNetwork {
+ public:
+  /// `--target`, `--vta-config`, the choice and where records come from.
+  void Declare(CLI::App& app);
+  /// `--vta-trace` and `--vta-cycles`.
+  void DeclareTrace(CLI::App& app);
+  /// True if the command line asks for a VTA, or names a bundle.
+  bool wanted(const std::string& file) const {
+    return !target_.empty() || !vta_config_.empty() || IsVtaBundle(file);
+  }
+
+  /// Errors: kInvalidArgument if arguments were given that mean nothing without a VTA.
+  Status CheckUnused() const;
+
+  /// Runs the network and prints what it made, the statistics and a row for each kind of layer.
+  Result<int> Run(const std::string& file, const InputArguments& inputs,
+                  const OutputArguments& outputs, int threads, bool json);
+  /// Compares what the accelerator makes with the reference, and the results with those of `file`.
+  /// bundle: made of it by compile; empty: the file itself is planned.
+  Result<VerifyReport> Verify(const std::string& file, const std::string& bundle,
+                              const InputArguments& inputs, const VerifyOptions& options);
+
+ private:
+  Result<VtaPlan> Plan(const std::string& file);
+
+  std::string target_, vta_config_;
+  VtaChoice choice_;
+  std::string trace_file_;
+  std::string trace_model_ = "pynq";
+  RecordSources sources_;
+};
+
+}  // namespace tilewright::cli

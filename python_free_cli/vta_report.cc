@@ -1,0 +1,198 @@
+#include "python_free_cli/vta_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "src/base/json.h"
+
+namespace tilewright::cli {
+namespace {
+
+/// Counters of the reference simulator by the names they have there.
+std::vector<std::pair<std::string_view, std::int64_t>> Named(const vta::Statistics& s) {
+  return {{"inp_load_nbytes", s.inp_load_nbytes},
+          {"wgt_load_nbytes", s.wgt_load_nbytes},
+          {"acc_load_nbytes", s.acc_load_nbytes},
+          {"uop_load_nbytes", s.uop_load_nbytes},
+          {"out_store_nbytes", s.out_store_nbytes},
+          {"gemm_counter", s.gemm_counter},
+          {"alu_counter", s.alu_counter}};
+}
+
+std::vector<std::pair<std::string_view, std::int64_t>> Named(const vta::InstructionCounts& c) {
+  return {{"inp", c.inp},       {"wgt", c.wgt},      {"acc", c.acc}, {"uop", c.uop},
+          {"gemm", c.gemm},     {"alu", c.alu},      {"out", c.out}, {"idle", c.idle},
+          {"finish", c.finish}, {"total", c.Total()}};
+}
+
+/// What one or several launches cost together.
+struct Cost {
+  std::vector<std::pair<std::string_view, std::int64_t>> statistics, instructions;
+  std::int64_t dram_bytes = 0;
+  std::vector<double> cycles;                                                 // by model
+  std::vector<std::array<vta::EngineTime, vta::kEngineCount>> engine_cycles;  // by model
+};
+
+void AddCounts(const std::vector<std::pair<std::string_view, std::int64_t>>& counts,
+               std::int64_t times, std::vector<std::pair<std::string_view, std::int64_t>>& sums) {
+  if (sums.empty()) {
+    sums = counts;
+    for (auto& [name, sum] : sums) sum = 0;
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i) sums[i].second += times * counts[i].second;
+}
+
+void AddLaunches(const VtaLaunchCost& launch, int times, Cost& sum) {
+  AddCounts(Named(launch.summary.statistics), times, sum.statistics);
+  AddCounts(Named(launch.summary.counts), times, sum.instructions);
+  sum.dram_bytes += times * launch.summary.dram_bytes;
+  sum.cycles.resize(launch.timings.size(), 0);
+  sum.engine_cycles.resize(launch.timings.size());
+  for (std::size_t m = 0; m < launch.timings.size(); ++m) {
+    const vta::Timing& timing = launch.timings[m];
+    sum.cycles[m] += times * timing.cycles;
+    for (std::size_t e = 0; e < vta::kEngineCount; ++e) {
+      vta::EngineTime& engine = sum.engine_cycles[m][e];
+      engine.busy += times * timing.engines[e].busy;
+      engine.starved += times * timing.engines[e].starved;
+      engine.stalled += times * timing.engines[e].stalled;
+      engine.idle += times * timing.engines[e].idle;
+    }
+  }
+}
+
+/// Of a whole run. Kernels that never ran add nothing but their names.
+Cost Total(const VtaPlan& plan, const VtaRunResult& run) {
+  Cost total;
+  AddLaunches(VtaLaunchCost(), 0, total);
+  for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
+    AddLaunches(run.cost[k], run.launches[k], total);
+  }
+  return total;
+}
+
+std::array<std::pair<const char*, double>, 4> Shares(const vta::EngineTime& time, double cycles) {
+  const double whole = cycles > 0 ? cycles : 1;
+  return {{{"busy", time.busy / whole},
+           {"starved", time.starved / whole},
+           {"stalled", time.stalled / whole},
+           {"idle", time.idle / whole}}};
+}
+
+Json CostJson(const Cost& cost, const std::vector<std::string>& models) {
+  Json json;
+  for (const auto& [name, value] : cost.statistics) json[std::string(name)] = value;
+  json["dram_bytes"] = cost.dram_bytes;
+  for (std::size_t m = 0; m < cost.cycles.size(); ++m) json["cycles"][models[m]] = cost.cycles[m];
+  for (const auto& [name, value] : cost.instructions) {
+    json["instructions"][std::string(name)] = value;
+  }
+  for (std::size_t m = 0; m < cost.engine_cycles.size(); ++m) {
+    for (std::size_t e = 0; e < vta::kEngineCount; ++e) {
+      Json& engine =
+          json["engines"][models[m]][std::string(EngineName(static_cast<vta::Engine>(e)))];
+      for (const auto& [what, share] : Shares(cost.engine_cycles[m][e], cost.cycles[m])) {
+        engine[what] = share;
+      }
+    }
+  }
+  return json;
+}
+
+void PrintTotal(const Cost& total, const std::vector<std::string>& models) {
+  fmt::print("Execution statistics:\n");
+  for (const auto& [name, value] : total.statistics) fmt::print("  {:<18} {:>14}\n", name, value);
+  fmt::print("  {:<18} {:>14}\n", "dram_bytes", total.dram_bytes);
+  fmt::print("  {:<18} {:>14} ", "instructions", total.instructions.back().second);
+  for (std::size_t i = 0; i + 1 < total.instructions.size(); ++i) {
+    fmt::print(" {} {}", total.instructions[i].first, total.instructions[i].second);
+  }
+  fmt::print("\n");
+  for (std::size_t m = 0; m < total.cycles.size(); ++m) {
+    fmt::print("  {:<18} {:>14.0f}\n", "cycles " + models[m], total.cycles[m]);
+    for (std::size_t e = 0; e < vta::kEngineCount; ++e) {
+      fmt::print("    {:<8}", EngineName(static_cast<vta::Engine>(e)));
+      for (const auto& [what, share] : Shares(total.engine_cycles[m][e], total.cycles[m])) {
+        fmt::print(" {} {:>5.1f} %", what, 100 * share);
+      }
+      fmt::print("\n");
+    }
+  }
+}
+
+void PrintLayers(const VtaPlan& plan, const VtaRunResult& run,
+                 const std::vector<std::string>& models) {
+  fmt::print("Layers (of one launch):\n{:>3} {:>9} {:>9} {:>9} {:>8} {:>9} {:>8} {:>8} {:>7}", "x",
+             "inp", "wgt", "acc", "uop", "out", "gemm", "alu", "instr.");
+  for (const std::string& model : models) fmt::print(" {:>11}", "cyc. " + model);
+  fmt::print("\n");
+  for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
+    const VtaKernel& kernel = plan.kernels[k];
+    const vta::Statistics& s = run.cost[k].summary.statistics;
+    fmt::print("{} + {}\n  {} {}\n  {}{}\n", kernel.workload, kernel.epilogue.ToString(),
+               kernel.template_key, kernel.config, kernel.explanation,
+               kernel.source.empty() ? "" : " (" + kernel.source + ")");
+    fmt::print("{:>3} {:>9} {:>9} {:>9} {:>8} {:>9} {:>8} {:>8} {:>7}", run.launches[k],
+               s.inp_load_nbytes, s.wgt_load_nbytes, s.acc_load_nbytes, s.uop_load_nbytes,
+               s.out_store_nbytes, s.gemm_counter, s.alu_counter,
+               run.cost[k].summary.counts.Total());
+    for (const vta::Timing& timing : run.cost[k].timings) fmt::print(" {:>11.0f}", timing.cycles);
+    fmt::print("\n");
+  }
+}
+
+}  // namespace
+
+Json VtaReportJson(const VtaPlan& plan, const VtaRunResult& run,
+                   const std::vector<std::string>& models) {
+  Json layers = Json::array();
+  for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
+    const VtaKernel& kernel = plan.kernels[k];
+    Cost cost;
+    AddLaunches(run.cost[k], 1, cost);
+    Json layer = {{"workload", kernel.workload},
+                  {"epilogue", kernel.epilogue.ToString()},
+                  {"count", run.launches[k]},
+                  {"template", kernel.template_key},
+                  {"config", *ParseJson(kernel.config)},
+                  {"tuned", kernel.tuned},
+                  {"source", kernel.source},
+                  {"why", kernel.explanation}};
+    layer.update(CostJson(cost, models));
+    layers.push_back(std::move(layer));
+  }
+  Json operators = Json::array();
+  for (const VtaStep& step : plan.steps) {
+    operators.push_back({{"value", plan.graph.node(step.nodes.back()).name},
+                         {"op", step.op},
+                         {"on", step.kernel < 0 ? "host" : "vta"},
+                         {"layer", step.kernel < 0 ? Json(nullptr) : Json(step.kernel)},
+                         {"why", step.reason}});
+  }
+  return {{"target", plan.target.ToString()},
+          {"vta", CostJson(Total(plan, run), models)},
+          {"layers", std::move(layers)},
+          {"operators", std::move(operators)},
+          {"simulator_seconds", run.simulator_seconds},
+          {"host_seconds", run.host_seconds}};
+}
+
+void PrintVtaReport(const VtaPlan& plan, const VtaRunResult& run,
+                    const std::vector<std::string>& models) {
+  fmt::print("{}\n", plan.target.ToString());
+  PrintTotal(Total(plan, run), models);
+  PrintLayers(plan, run, models);
+  const auto host = std::ranges::count(plan.steps, -1, &VtaStep::kernel);
+  fmt::print("On the host, by the reference evaluator:\n");
+  for (const VtaStep& step : plan.steps) {
+    if (step.kernel >= 0) continue;
+    fmt::print("  {:<10} {:<44} {}\n", plan.graph.node(step.nodes.back()).name, step.op,
+               step.reason);
+  }
+  fmt::print("{} operators on the VTA in {:.1f} s, {} on the host in {:.1f} s\n",
+             std::ssize(plan.steps) - host, run.simulator_seconds, host, run.host_seconds);
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "src/compiler/vta_plan.h"
+#include "src/compiler/vta_run.h"
+
+namespace tilewright::cli {
+
+/// A run as `run --target vta --json` prints it: "vta" (statistics, instructions, bytes, cycles and
+/// engine shares of the network), "layers" (the same of one launch of each kernel) and "operators"
+/// (what ran where, and why).
+/// models: names of the cycle models the run was timed with.
+nlohmann::ordered_json VtaReportJson(const VtaPlan& plan, const VtaRunResult& run,
+                                     const std::vector<std::string>& models);
+
+/// The same as tables.
+void PrintVtaReport(const VtaPlan& plan, const VtaRunResult& run,
+                    const std::vector<std::string>& models);
+
+}  // namespace tilewright::cli

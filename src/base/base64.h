@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace tilewright {
+
+/// The text of RFC 4648, section 4, with padding.
+std::string EncodeBase64(std::span<const std::byte> bytes);
+/// Errors: kInvalidArgument with the position of what is no such text.
+Result<std::vector<std::byte>> DecodeBase64(std::string_view text);
+
+}  // namespace tilewright

@@ -1,0 +1,146 @@
+#include "src/compiler/vta_plan.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "src/compiler/vta_choose.h"
+
+namespace tilewright {
+namespace {
+
+/// Whether the ALU can add a residual as it lies in memory.
+bool AddsInt8(const vta::Design& design) {
+  const auto residual = Epilogue::Parse("add(tensor:int8);cast(int8)");
+  TW_CHECK(residual.ok());
+  return VtaEpilogueOf(design, *residual).ok();
+}
+
+class VtaPlanner {
+ public:
+  VtaPlanner(const VtaTarget& vta, const VtaOptions& options, Graph graph)
+      : vta_(vta), options_(options) {
+    plan_.graph = std::move(graph);
+    plan_.target = options.target;
+    plan_.design = vta.design;
+    plan_.fuse = AddsInt8(vta.design) ? options.fuse : FuseRule::kNarrow;
+  }
+
+  Result<VtaPlan> Plan() {
+    for (const Node& node : plan_.graph.nodes()) {
+      const int id = static_cast<int>(&node - plan_.graph.nodes().data());
+      if (node.kind == NodeKind::kConstant && !plan_.graph.HasContents(id)) {
+        return InvalidArgument("constant " + node.name + " has no contents");
+      }
+    }
+    auto groups = FuseGroups(plan_.graph, plan_.fuse);
+    TW_RETURN_IF_ERROR(groups);
+    for (const FusedGroup& group : *groups) TW_RETURN_IF_ERROR(Add(group));
+    return std::move(plan_);
+  }
+
+ private:
+  const Node& At(int id) const { return plan_.graph.node(id); }
+
+  Status Add(const FusedGroup& group) {
+    VtaStep step;
+    step.nodes = group.nodes;
+    auto placed = group.anchor ? AddConvolution(group, step) : AddAlu(group, step);
+    if (placed.ok()) {
+      const VtaKernel& kernel = plan_.kernels[static_cast<std::size_t>(*placed)];
+      // Micro-ops, what is loaded, the result.
+      if (kernel.stream.buffers.size() != step.loads.size() + 2) {
+        return InvalidArgument(fmt::format("{}: a stream of {} buffers, expected {}",
+                                           kernel.workload, kernel.stream.buffers.size(),
+                                           step.loads.size() + 2));
+      }
+      step.kernel = *placed;
+      step.reason = kernel.explanation;
+    } else if (placed.status().code() == StatusCode::kUnsupported ||
+               placed.status().code() == StatusCode::kInvalidArgument) {
+      step.reason = placed.status().message();
+    } else {
+      return placed.status().WithContext("value " + At(group.output).name);
+    }
+    plan_.steps.push_back(std::move(step));
+    return Status();
+  }
+
+  /// Number of the kernel, which is made if there is none like it.
+  template <typename Make>
+  Result<int> KernelOf(const std::string& workload, const Epilogue& epilogue,
+                       const TensorType& result, const Make& make) {
+    const std::string key = workload + " " + epilogue.ToString();
+    if (const auto known = known_.find(key); known != known_.end()) return known->second;
+    Result<VtaKernel> kernel = options_.kernels == nullptr ? make() : Given(workload, epilogue);
+    TW_RETURN_IF_ERROR(kernel);
+    kernel->result = result;
+    plan_.kernels.push_back(*std::move(kernel));
+    const int number = static_cast<int>(plan_.kernels.size()) - 1;
+    known_.emplace(key, number);
+    return number;
+  }
+
+  Result<VtaKernel> Given(const std::string& workload, const Epilogue& epilogue) const {
+    for (const VtaKernel& kernel : *options_.kernels) {
+      if (kernel.workload != workload || kernel.epilogue.ToString() != epilogue.ToString())
+        continue;
+      auto steps = VtaEpilogueOf(vta_.design, epilogue);
+      TW_RETURN_IF_ERROR(steps);
+      VtaKernel given = kernel;
+      given.operand_addends = std::move(steps->operand_addends);
+      return given;
+    }
+    return Unsupported("the bundle has no stream for it");
+  }
+
+  Result<int> AddConvolution(const FusedGroup& group, VtaStep& step) {
+    const Node& anchor = At(*group.anchor);
+    auto workload =
+        Workload::FromOperator(anchor.op, At(anchor.inputs[0]).type, At(anchor.inputs[1]).type);
+    if (!workload.ok()) return workload.status().WithContext("value " + anchor.name);
+    step.op = DescribeGroup(plan_.graph, group, workload->op_name());
+    step.loads = group.inputs;
+    return KernelOf(workload->Key(), group.epilogue, At(group.output).type, [&] {
+      return ChooseVtaConvolution(*workload, group.epilogue, vta_, options_);
+    });
+  }
+
+  Result<int> AddAlu(const FusedGroup& group, VtaStep& step) {
+    const std::string first(OpName(At(group.nodes.front()).op.kind));
+    step.op = DescribeGroup(plan_.graph, group, first);
+    auto alu = AluGroupOf(plan_.design, plan_.graph, group);
+    TW_RETURN_IF_ERROR(alu);
+    step.loads = alu->operands;
+    step.loads.insert(step.loads.begin(), alu->data);
+    const TensorType& result = At(group.output).type;
+    std::string workload(OpName(alu->epilogue.steps.front().op.kind));
+    workload += fmt::format("({})->{}", At(alu->data).type.ToString(), DataTypeName(result.dtype));
+    return KernelOf(workload, alu->epilogue, result,
+                    [&] { return ChooseVtaAlu(*alu, workload, vta_, options_); });
+  }
+
+  const VtaTarget& vta_;
+  const VtaOptions& options_;
+  VtaPlan plan_;
+  std::map<std::string, int> known_;  // kernels by workload and epilogue
+};
+
+}  // namespace
+
+Result<VtaPlan> PlanVta(Graph graph, const VtaOptions& options) {
+  auto vta = VtaTargetOf(options.target);
+  TW_RETURN_IF_ERROR(vta);
+  if (vta->design.inp_bits() != 8 || vta->design.wgt_bits() != 8) {
+    return InvalidArgument(
+        fmt::format("design {} has {} bits for activations and {} for weights, "
+                    "expected 8",
+                    vta->design.Name(), vta->design.inp_bits(), vta->design.wgt_bits()));
+  }
+  auto optimized = Optimize(std::move(graph));
+  TW_RETURN_IF_ERROR(optimized);
+  return VtaPlanner(*vta, options, *std::move(optimized)).Plan();
+}
+
+}  // namespace tilewright

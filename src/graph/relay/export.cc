@@ -1,0 +1,358 @@
+#include "src/graph/relay/export.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "src/base/strings.h"
+#include "src/graph/relay/metadata.h"
+#include "src/graph/relay/operators.h"
+#include "src/graph/relay/syntax.h"
+#include "src/tensor/layout.h"
+
+namespace tilewright::relay {
+namespace {
+
+using Attributes = std::vector<Attribute>;
+
+template <typename Range>
+std::string List(const Range& values) {
+  return fmt::format("[{}]", fmt::join(values, ", "));
+}
+
+std::string Quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
+
+Type TypeOf(const TensorType& type) {
+  return Type{TypeKind::kTensor, DataTypeName(type.dtype), type.shape, {}};
+}
+
+std::string TypeComment(const TensorType& type) { return " ty=" + ToString(TypeOf(type)) + " "; }
+
+/// The layout of images as this project's importer completes it: dimensions behind NCHW are blocks.
+std::string ImageLayout(const std::string& layout) {
+  return layout.starts_with("NCHW") ? "NCHW" : layout;
+}
+
+class AttributeWriter {
+ public:
+  AttributeWriter(const Graph& graph, const Node& node) : graph_(graph), node_(node) {}
+
+  /// Attributes in the order in which Relay declares them, defaults left out.
+  Attributes Write() {
+    const OpAttributes& a = node_.op.attributes;
+    switch (node_.op.kind) {
+      case OpKind::kConv2d:
+        WriteConv2d();
+        break;
+      case OpKind::kDense:
+        Add("units", std::to_string(InputType(1).shape[0]));
+        AddOutDtype();
+        break;
+      case OpKind::kBatchMatmul:
+        AddOutDtype();
+        break;
+      case OpKind::kMaxPool2d:
+      case OpKind::kAvgPool2d:
+        WritePool();
+        break;
+      case OpKind::kGlobalAvgPool2d:
+      case OpKind::kGlobalMaxPool2d:
+        AddUnless("layout", Quoted(ImageLayout(a.data_layout)), Quoted("NCHW"));
+        break;
+      case OpKind::kClip:
+        Add("a_min", ShortestDouble(a.a_min) + "f");
+        Add("a_max", ShortestDouble(a.a_max) + "f");
+        break;
+      case OpKind::kLeakyRelu:
+        Add("alpha", ShortestDouble(a.alpha));
+        break;
+      case OpKind::kCast:
+      case OpKind::kSaturateCast:
+        Add("dtype", Quoted(DataTypeName(node_.type.dtype)));
+        break;
+      case OpKind::kFixedPointMultiply:
+        Add("multiplier", std::to_string(a.multiplier));
+        Add("shift", std::to_string(a.shift));
+        break;
+      case OpKind::kReduceMean:
+      case OpKind::kReduceSum:
+      case OpKind::kReduceMax:
+      case OpKind::kReduceMin:
+        if (!a.axes.empty()) Add("axis", List(a.axes));
+        AddUnless("keepdims", a.keepdims ? "True" : "False", "False");
+        break;
+      default:
+        WriteMoves();
+    }
+    return std::move(attributes_);
+  }
+
+ private:
+  const TensorType& InputType(std::size_t i) const { return graph_.node(node_.inputs[i]).type; }
+  void Add(std::string name, std::string value) {
+    attributes_.push_back({std::move(name), std::move(value)});
+  }
+  void AddUnless(std::string name, const std::string& value, const std::string& standard) {
+    if (value != standard) Add(std::move(name), value);
+  }
+  void AddOutDtype() {
+    if (node_.type.dtype != InputType(0).dtype) {
+      Add("out_dtype", Quoted(DataTypeName(node_.type.dtype)));
+    }
+  }
+
+  void WriteConv2d() {
+    const OpAttributes& a = node_.op.attributes;
+    AddUnless("strides", List(a.strides), "[1, 1]");
+    Add("padding", List(a.padding));
+    AddUnless("dilation", List(a.dilation), "[1, 1]");
+    AddUnless("groups", std::to_string(a.groups), "1");
+    const auto layout = Layout::Parse(a.kernel_layout);
+    TW_CHECK(layout.ok(), a.kernel_layout);  // its type was inferred with it
+    const std::vector<std::int64_t> sizes = layout->Unpack(InputType(1).shape);
+    const auto size = [&](char letter) { return sizes[layout->primal().find(letter)]; };
+    Add("channels", std::to_string(size('O')));
+    Add("kernel_size", fmt::format("[{}, {}]", size('H'), size('W')));
+    AddUnless("data_layout", Quoted(a.data_layout), Quoted("NCHW"));
+    AddUnless("kernel_layout", Quoted(a.kernel_layout), Quoted("OIHW"));
+    AddOutDtype();
+  }
+
+  void WritePool() {
+    const OpAttributes& a = node_.op.attributes;
+    Add("pool_size", List(a.pool_size));
+    AddUnless("strides", List(a.strides), "[1, 1]");
+    AddUnless("dilation", List(a.dilation), "[1, 1]");
+    Add("padding", List(a.padding));
+    AddUnless("layout", Quoted(ImageLayout(a.data_layout)), Quoted("NCHW"));
+    AddUnless("ceil_mode", a.ceil_mode ? "True" : "False", "False");
+    if (node_.op.kind == OpKind::kAvgPool2d) {
+      AddUnless("count_include_pad", a.count_include_pad ? "True" : "False", "False");
+    }
+  }
+
+  void WriteMoves() {
+    const OpAttributes& a = node_.op.attributes;
+    switch (node_.op.kind) {
+      case OpKind::kSoftmax:
+      case OpKind::kLogSoftmax:
+      case OpKind::kConcat:
+        Add("axis", std::to_string(a.axis));
+        break;
+      case OpKind::kReshape:
+        Add("newshape", List(a.new_shape));
+        break;
+      case OpKind::kBroadcastTo:
+        Add("shape", List(a.new_shape));
+        break;
+      case OpKind::kTranspose:
+        Add("axes", List(a.axes));
+        break;
+      case OpKind::kSlice:
+        Add("begin", List(a.begin));
+        Add("end", List(a.end));
+        Add("strides", List(a.steps));
+        break;
+      case OpKind::kPad: {
+        std::vector<std::string> pairs;
+        for (std::size_t i = 0; i + 1 < a.pad_width.size(); i += 2) {
+          pairs.push_back(fmt::format("[{}, {}]", a.pad_width[i], a.pad_width[i + 1]));
+        }
+        Add("pad_width", List(pairs));
+        break;
+      }
+      case OpKind::kLayoutTransform:
+        Add("src_layout", Quoted(a.src_layout));
+        Add("dst_layout", Quoted(a.dst_layout));
+        break;
+      default:
+        break;
+    }
+  }
+
+  const Graph& graph_;
+  const Node& node_;
+  Attributes attributes_;
+};
+
+/// The spelling of one number; empty if literals cannot have its type.
+std::string Literal(double value, DataType dtype) {
+  if (dtype == kFloat32 && std::isfinite(value)) return ShortestDouble(value) + "f";
+  if (!dtype.is_integer() || dtype.bits > 32) return {};
+  const std::string digits = std::to_string(static_cast<std::int64_t>(value));
+  if (dtype == kInt32) return digits;
+  return fmt::format("{}{}{}", digits, dtype.code == TypeCode::kInt ? "i" : "u", dtype.bits);
+}
+
+/// A name that the text can have: letters, digits, "_" and ".".
+std::string VariableName(std::string name) {
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.') c = '_';
+  }
+  const bool digit = name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0;
+  return digit ? "v" + name : name;
+}
+
+class Exporter {
+ public:
+  explicit Exporter(const Graph& graph) : graph_(graph), exprs_(graph.nodes().size(), -1) {}
+
+  Result<std::string> Run() {
+    TW_RETURN_IF_ERROR(CheckOperators());
+    TW_RETURN_IF_ERROR(CheckConstants());
+    module_.version = "0.0.5";
+    for (int id = 0; id < graph_.size(); ++id) AddNode(id);
+    AddResult();
+    module_.functions.push_back(std::move(main_));
+    module_.definitions.push_back({"main", {}, 0});
+    module_.metadata = "\n\n" + WriteMetadata(contents_);
+    return Print(module_, Numbering::kKeep);
+  }
+
+ private:
+  Status CheckOperators() const {
+    std::map<std::string, int> unknown;
+    for (const Node& node : graph_.nodes()) {
+      if (node.kind != NodeKind::kOperator) continue;
+      const OpAttributes& a = node.op.attributes;
+      const bool flat_softmax = a.flatten && a.axis + 1 != std::ssize(node.type.shape);
+      const bool several_results = node.op.kind == OpKind::kBatchNorm;
+      if (RelayName(node.op.kind).empty() || flat_softmax || several_results) {
+        ++unknown[std::string(OpName(node.op.kind))];
+      }
+    }
+    if (unknown.empty()) return Status();
+    std::string list;
+    for (const auto& [name, count] : unknown) {
+      list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", name, count);
+    }
+    return Unsupported("Relay text has no operator for: " + list);
+  }
+
+  Status CheckConstants() const {
+    for (int id = 0; id < graph_.size(); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.kind != NodeKind::kConstant) continue;
+      if (!graph_.HasContents(id)) {
+        return InvalidArgument("constant " + node.name + " has no contents");
+      }
+      if (node.type.dtype.code == TypeCode::kBool) {
+        return Unsupported("constant " + node.name + " of type bool");
+      }
+    }
+    return Status();
+  }
+
+  int Append(Expr expr) {
+    expr.owner = 0;
+    module_.exprs.push_back(std::move(expr));
+    return static_cast<int>(module_.exprs.size()) - 1;
+  }
+
+  int AddLiteral(const std::string& spelling, DataType dtype) {
+    Expr literal;
+    literal.kind = ExprKind::kLiteral;
+    literal.text = spelling;
+    literal.comments = {TypeComment({{}, dtype})};
+    return Append(std::move(literal));
+  }
+
+  int AddConstant(int id) {
+    const TensorType& type = graph_.node(id).type;
+    const Tensor* contents = graph_.Contents(id);
+    if (type.shape.empty()) {
+      const std::string spelling = Literal(contents->At(0), type.dtype);
+      if (!spelling.empty()) return AddLiteral(spelling, type.dtype);
+    }
+    Expr constant;
+    constant.kind = ExprKind::kConstant;
+    constant.text = "relay.Constant";
+    constant.comments = {TypeComment(type)};
+    constant.index = std::ssize(contents_);
+    contents_.push_back(contents);
+    return Append(std::move(constant));
+  }
+
+  int AddParameter(int id) {
+    const Node& node = graph_.node(id);
+    Expr parameter;
+    parameter.kind = ExprKind::kParameter;
+    std::string name = VariableName(node.name);
+    while (!names_.insert(name).second) name += "_";
+    parameter.text = name;
+    parameter.type = TypeOf(node.type);
+    const int expr = Append(std::move(parameter));
+    main_.parameters.push_back(expr);
+    return expr;
+  }
+
+  int AddCall(int id) {
+    const Node& node = graph_.node(id);
+    Expr call;
+    call.text = std::string(RelayName(node.op.kind));
+    for (int input : node.inputs) call.args.push_back(exprs_[static_cast<std::size_t>(input)]);
+    if (node.op.kind == OpKind::kConcat) {
+      Expr tuple;
+      tuple.kind = ExprKind::kTuple;
+      tuple.args = std::move(call.args);
+      call.args = {Append(std::move(tuple))};
+    }
+    if (node.op.kind == OpKind::kPad) {
+      call.args.push_back(
+          AddLiteral(Literal(node.op.attributes.pad_value, node.type.dtype), node.type.dtype));
+    }
+    call.attributes = AttributeWriter(graph_, node).Write();
+    call.comments = {TypeComment(node.type)};
+    call.bound_name = std::to_string(main_.statements.size());
+    const int expr = Append(std::move(call));
+    main_.statements.push_back(expr);
+    return expr;
+  }
+
+  void AddNode(int id) {
+    const NodeKind kind = graph_.node(id).kind;
+    exprs_[static_cast<std::size_t>(id)] = kind == NodeKind::kInput      ? AddParameter(id)
+                                           : kind == NodeKind::kConstant ? AddConstant(id)
+                                                                         : AddCall(id);
+  }
+
+  void AddResult() {
+    Type type;
+    std::vector<int> results;
+    for (int id : graph_.outputs()) {
+      results.push_back(exprs_[static_cast<std::size_t>(id)]);
+      type.parts.push_back(TypeOf(graph_.node(id).type));
+    }
+    if (results.size() == 1) {
+      main_.body = results[0];
+      main_.result = type.parts[0];
+      return;
+    }
+    type.kind = TypeKind::kTuple;
+    Expr tuple;
+    tuple.kind = ExprKind::kTuple;
+    tuple.args = std::move(results);
+    main_.body = Append(std::move(tuple));
+    main_.result = std::move(type);
+  }
+
+  const Graph& graph_;
+  std::vector<int> exprs_;  // of nodes
+  Module module_;
+  Function main_;
+  std::set<std::string> names_;
+  std::vector<const Tensor*> contents_;  // of constants
+};
+
+}  // namespace
+}  // namespace tilewright::relay
+
+namespace tilewright {
+
+Result<std::string> ExportRelay(const Graph& graph) { return relay::Exporter(graph).Run(); }
+
+}  // namespace tilewright

@@ -1,0 +1,353 @@
+// Networks on the simulated VTA: against the reference, and ResNet-18 against published numbers.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "records/autotvm/import.h"
+#include "src/base/file.h"
+#include "src/base/hash.h"
+#include "src/base/json.h"
+#include "src/compiler/vta_bundle.h"
+#include "src/compiler/vta_plan.h"
+#include "src/compiler/vta_run.h"
+#include "src/compiler/vta_verify.h"
+#include "src/graph/evaluate.h"
+#include "src/graph/pack.h"
+#include "src/tensor/reference.h"
+#include "tests/graph/quantized_graph.h"
+#include "tests/records/shared_file.h"
+
+namespace tilewright {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr int kThreads = 2;
+
+VtaOptions OptionsFor(const std::string& board) {
+  VtaOptions options;
+  options.target = *Target::Parse("vta -model=" + board + "_1x16_i8w8a32_15_15_18_17");
+  return options;
+}
+
+std::vector<Tensor> MadeUpInputs(const Graph& graph) {
+  std::vector<Tensor> inputs;
+  for (int id : graph.inputs()) {
+    inputs.push_back(
+        MakeInput(graph.node(id).name, graph.node(id).type, InputRule::kSeededQuantized));
+  }
+  return inputs;
+}
+
+Graph PackedGraph() {
+  PackReport report;
+  auto packed = PackForVta(MakeQuantizedGraph(1), vta::Design::Default(), {}, &report);
+  EXPECT_TRUE(packed.ok()) << packed.status().message();
+  return *std::move(packed);
+}
+
+VtaPlan PlanOf(Graph graph, const VtaOptions& options) {
+  auto plan = PlanVta(std::move(graph), options);
+  EXPECT_TRUE(plan.ok()) << plan.status().message();
+  return *std::move(plan);
+}
+
+VtaRunResult Ran(const VtaPlan& plan) {
+  VtaRunOptions options;
+  options.host_threads = kThreads;
+  options.models = {vta::CycleModel::Pynq()};
+  auto run = RunVta(plan, MadeUpInputs(plan.graph), options);
+  EXPECT_TRUE(run.ok()) << run.status().message();
+  return *std::move(run);
+}
+
+std::int64_t StoredBytes(const VtaPlan& plan, const VtaRunResult& run) {
+  std::int64_t bytes = 0;
+  for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
+    bytes += run.launches[k] * run.cost[k].summary.statistics.out_store_nbytes;
+  }
+  return bytes;
+}
+
+std::vector<std::string> OnTheVta(const VtaPlan& plan) {
+  std::vector<std::string> names;
+  for (const VtaStep& step : plan.steps) {
+    if (step.kernel >= 0) {
+      names.emplace_back(SourceName(plan.graph.node(step.nodes.back()).name));
+    }
+  }
+  return names;
+}
+
+TEST(Vta, ComputesWhatTheUnpackedNetworkDoes) {
+  const Graph graph = MakeQuantizedGraph(1);
+  auto expected = EvaluateGraph(graph, MadeUpInputs(graph), KeepValues::kOutputs, kThreads);
+  ASSERT_TRUE(expected.ok());
+  for (const FuseRule fuse : {FuseRule::kNarrow, FuseRule::kResiduals}) {
+    VtaOptions options = OptionsFor("sim");
+    options.fuse = fuse;
+    const VtaPlan plan = PlanOf(PackedGraph(), options);
+    const VtaRunResult run = Ran(plan);
+    ASSERT_EQ(run.outputs.size(), expected->size());
+    for (std::size_t i = 0; i < expected->size(); ++i) {
+      EXPECT_TRUE(Compare(run.outputs[i], (*expected)[i], 0).ok) << "output " << i;
+    }
+    auto report = VerifyVta(plan, graph, MadeUpInputs(graph), {.threads = kThreads});
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_TRUE(report->ok()) << report->Summary();
+    EXPECT_EQ(report->checks.size(), OnTheVta(plan).size() + 2);  // and the outputs
+  }
+}
+
+TEST(Vta, TakesConvolutionsAndResidualsAndNothingElse) {
+  const VtaPlan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
+  EXPECT_THAT(OnTheVta(plan), ElementsAre("wide_int8", "sum_int8", "odd_int8", "odd_again_int8",
+                                          "odd_sum_int8", "even_int8", "last_int8"));
+  for (const VtaStep& step : plan.steps) EXPECT_FALSE(step.reason.empty());
+  const auto step_of = [&](const std::string& name) {
+    for (const VtaStep& step : plan.steps) {
+      if (plan.graph.node(step.nodes.back()).name == name) return step;
+    }
+    return VtaStep();
+  };
+  EXPECT_THAT(step_of("first_int8").reason, HasSubstr("layouts NCHW and OIHW"));
+  EXPECT_THAT(step_of("pooled#packed").reason, HasSubstr("holds max_pool2d"));
+  EXPECT_THAT(step_of("sum_int8#packed").op, HasSubstr("add, relu, clip, cast"));
+}
+
+TEST(Vta, ResidualsBehindTheirConvolutionsAreStoredOnce) {
+  VtaOptions options = OptionsFor("sim");
+  const VtaPlan apart = PlanOf(PackedGraph(), options);
+  options.fuse = FuseRule::kResiduals;
+  const VtaPlan fused = PlanOf(PackedGraph(), options);
+  EXPECT_EQ(OnTheVta(fused).size() + 2, OnTheVta(apart).size());
+  EXPECT_EQ(StoredBytes(apart, Ran(apart)) - StoredBytes(fused, Ran(fused)), 2 * 2 * 36 * 16);
+}
+
+TEST(Vta, BoardsThatCannotAddInt8LeaveResidualsToTheHost) {
+  VtaOptions options = OptionsFor("pynq");
+  options.fuse = FuseRule::kResiduals;
+  const VtaPlan plan = PlanOf(PackedGraph(), options);
+  EXPECT_THAT(OnTheVta(plan),
+              ElementsAre("wide_int8", "odd_int8", "odd_again_int8", "even_int8", "last_int8"));
+  for (const VtaStep& step : plan.steps) {
+    if (plan.graph.node(step.nodes.back()).name == "sum_int8#packed") {
+      EXPECT_THAT(step.reason, HasSubstr("pynq does not load int8 data"));
+    }
+  }
+}
+
+TEST(Vta, TheTimelineHasEveryLaunch) {
+  const VtaPlan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
+  auto trace = TraceVta(plan, vta::CycleModel::Rtl());
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  for (const std::string& name : OnTheVta(plan)) EXPECT_THAT(*trace, HasSubstr(name));
+}
+
+TEST(Vta, ABundleRunsAlone) {
+  auto folder = TemporaryFolder::Create("tilewright-vta-bundle");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/net";
+  VtaOptions options = OptionsFor("sim");
+  options.fuse = FuseRule::kResiduals;
+  const VtaPlan plan = PlanOf(PackedGraph(), options);
+  const Status written = WriteVtaBundle(plan, path);
+  ASSERT_TRUE(written.ok()) << written.message();
+  auto read = ReadVtaBundle(path);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(OnTheVta(*read).size(), OnTheVta(plan).size());
+  const VtaRunResult expected = Ran(plan), actual = Ran(*read);
+  EXPECT_EQ(StoredBytes(*read, actual), StoredBytes(plan, expected));
+  ASSERT_EQ(actual.outputs.size(), expected.outputs.size());
+  for (std::size_t i = 0; i < expected.outputs.size(); ++i) {
+    EXPECT_TRUE(Compare(actual.outputs[i], expected.outputs[i], 0).ok) << "output " << i;
+  }
+
+  const std::string index = path + "/kernels.json";
+  const std::string text = *ReadFile(index);
+  const auto refusal = [&](std::string from, const std::string& to) {
+    std::string changed = text;
+    changed.replace(changed.find(from), from.size(), to);
+    EXPECT_TRUE(WriteFile(index, changed).ok());
+    return ReadVtaBundle(path).status().message();
+  };
+  EXPECT_THAT(refusal("sim_1x16", "pynq_1x16"), HasSubstr("made for sim_1x16"));
+  EXPECT_THAT(refusal("bundle-1", "bundle-9"), HasSubstr("expected tilewright-vta-bundle-1"));
+  EXPECT_THAT(refusal("\"epilogue\"", "\"epilog\""), HasSubstr("kernel 0: field epilogue"));
+  ASSERT_TRUE(WriteFile(index, text).ok());
+  const std::string stream = path + "/streams/0.vta";
+  const std::string bytes = *ReadFile(stream);
+  ASSERT_TRUE(WriteFile(stream, bytes.substr(0, bytes.size() - 1)).ok());
+  EXPECT_THAT(ReadVtaBundle(path).status().message(), HasSubstr("streams/0.vta"));
+  EXPECT_EQ(ReadVtaBundle(path + "/nowhere").status().code(), StatusCode::kNotFound);
+}
+
+TEST(Vta, RefusesWhatItCannotRun) {
+  VtaOptions options = OptionsFor("sim");
+  options.target.SetOption("model", "sim_1x16_i8w4a32_15_15_17_17");
+  EXPECT_THAT(PlanVta(PackedGraph(), options).status().message(), HasSubstr("expected 8"));
+  Graph graph;
+  const int x = graph.AddInput("x", TensorType{{2}, kInt32});
+  auto sum = graph.AddOperator("sum", Operator{OpKind::kAdd, {}},
+                               {x, graph.AddConstant("c", TensorType{{2}, kInt32})});
+  graph.SetOutputs({*sum});
+  EXPECT_THAT(PlanVta(std::move(graph), OptionsFor("sim")).status().message(),
+              HasSubstr("constant c has no contents"));
+  const VtaPlan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
+  EXPECT_EQ(RunVta(plan, {}, {}).status().code(), StatusCode::kInvalidArgument);
+}
+
+/// ResNet-18 with the public package for the VTA, planned as AutoTVM would choose.
+class Resnet18 : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string relay = SharedFile("relay/resnet18_v1_vta_packed.relay");
+    const std::string package = SharedFile("tophub/vta_v0.10.log");
+    for (const std::string& path : {relay, package}) TW_NEEDS_SHARED(path);
+    auto folder = TemporaryFolder::Create("tilewright-vta-test");
+    ASSERT_TRUE(folder.ok());
+    auto store =
+        records::Store::Open(folder->path() + "/records.db", records::Store::Mode::kReadWrite);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    auto imported = records::ImportAutotvm(*store, {package}, {});
+    ASSERT_TRUE(imported.ok()) << imported.status().message();
+    auto graph = LoadGraph(relay);
+    ASSERT_TRUE(graph.ok()) << graph.status().message();
+    SeedConstants(*graph, SeedRule::kMissing);
+    folder_ = *std::move(folder);
+    for (const Node& node : graph->nodes()) {
+      if (node.kind != NodeKind::kOperator || node.op.kind != OpKind::kIdentity) continue;
+      marked_.emplace(graph->node(node.inputs[0]).name, node.name);
+    }
+    graph_ = *std::move(graph);
+    store_ = *std::move(store);
+  }
+
+  VtaPlan PlanOn(const std::string& model) {
+    VtaOptions options = OptionsFor("sim");
+    options.target.SetOption("model", model);
+    options.imported = &*store_;
+    return PlanOf(std::move(graph_), options);
+  }
+
+  /// Checksums of the listed values by name. Some are of marks that optimizing drops: those belong
+  /// to the value that is marked.
+  std::map<std::string, std::string> Checksums(const Json& seeded) const {
+    std::map<std::string, std::string> checksums = marked_;
+    for (auto& [value, mark] : checksums) {
+      for (const Json& row : seeded["values"]) {
+        if (row[0] == mark) mark = row[8];
+      }
+    }
+    for (const Json& row : seeded["values"]) checksums.emplace(row[0], row[8]);
+    return checksums;
+  }
+
+  /// The step that computes the value of this name.
+  static const VtaStep* StepOf(const VtaPlan& plan, const std::string& name) {
+    for (const VtaStep& step : plan.steps) {
+      for (int id : step.nodes) {
+        if (plan.graph.node(id).name == name) return &step;
+      }
+    }
+    return nullptr;
+  }
+
+  std::optional<TemporaryFolder> folder_;
+  Graph graph_;
+  std::map<std::string, std::string> marked_;  // value to the first mark on it
+  std::optional<records::Store> store_;
+};
+
+void ExpectCounters(const vta::Statistics& s, const Json& expected) {
+  EXPECT_EQ(s.inp_load_nbytes, expected["inp_load_nbytes"].get<std::int64_t>());
+  EXPECT_EQ(s.wgt_load_nbytes, expected["wgt_load_nbytes"].get<std::int64_t>());
+  EXPECT_EQ(s.acc_load_nbytes, expected["acc_load_nbytes"].get<std::int64_t>());
+  EXPECT_EQ(s.uop_load_nbytes, expected["uop_load_nbytes"].get<std::int64_t>());
+  EXPECT_EQ(s.out_store_nbytes, expected["out_store_nbytes"].get<std::int64_t>());
+  EXPECT_EQ(s.gemm_counter, expected["gemm_counter"].get<std::int64_t>());
+  EXPECT_EQ(s.alu_counter, expected["alu_counter"].get<std::int64_t>());
+}
+
+TEST_F(Resnet18, PublishedStatisticsComeOutExactly) {
+  const std::string layers = SharedFile("expected/vta_resnet18.json");
+  const std::string values = SharedFile("expected/seeded_resnet18_vta_packed.json");
+  TW_NEEDS_SHARED(layers);
+  TW_NEEDS_SHARED(values);
+  const VtaPlan plan = PlanOn("sim_1x16_i8w8a32_15_15_18_17");
+  const Json expected = *ParseJson(*ReadFile(layers));
+  const Json seeded = *ParseJson(*ReadFile(values));
+  const auto checksums = Checksums(seeded);
+  int compared = 0;
+  VtaRunOptions options;
+  options.host_threads = kThreads;
+  options.observe = [&](std::size_t s, const Tensor& value) -> Status {
+    const std::string& name = plan.graph.node(plan.steps[s].nodes.back()).name;
+    const auto checksum = checksums.find(name);
+    if (checksum == checksums.end()) {
+      EXPECT_LT(plan.steps[s].kernel, 0) << name << " is not compared";
+      return Status();
+    }
+    const std::span bytes(value.data(), static_cast<std::size_t>(value.bytes()));
+    EXPECT_EQ(HexOf(Crc32(bytes)).substr(8), checksum->second) << name;
+    ++compared;
+    return Status();
+  };
+  auto run = RunVta(plan, MadeUpInputs(plan.graph), options);
+  ASSERT_TRUE(run.ok()) << run.status().message();
+  EXPECT_GE(compared, 27);
+  const auto logits = seeded["output"].get<std::vector<double>>();
+  ASSERT_EQ(static_cast<std::size_t>(run->outputs[0].elements()), logits.size());
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    EXPECT_NEAR(run->outputs[0].At(static_cast<std::int64_t>(i)), logits[i], 5e-4) << i;
+  }
+
+  vta::Statistics total;
+  std::int64_t dram_bytes = 0, instructions = 0;
+  for (const Json& layer : expected["layers"]) {
+    SCOPED_TRACE(layer["node"].get<std::string>());
+    const VtaStep* step = StepOf(plan, layer["node"]);
+    ASSERT_NE(step, nullptr);
+    ASSERT_GE(step->kernel, 0) << step->reason;
+    const vta::StreamSummary& summary = run->cost[static_cast<std::size_t>(step->kernel)].summary;
+    ExpectCounters(summary.statistics, layer["counters"]);
+    EXPECT_EQ(summary.dram_bytes, layer["bus_bytes"].get<std::int64_t>());
+    EXPECT_EQ(summary.counts.Total(), layer["instructions"]["total"].get<std::int64_t>());
+    total += summary.statistics;
+    dram_bytes += summary.dram_bytes;
+    instructions += summary.counts.Total();
+    const VtaKernel& kernel = plan.kernels[static_cast<std::size_t>(step->kernel)];
+    if (layer.contains("config_index")) {
+      EXPECT_TRUE(kernel.tuned);
+      EXPECT_THAT(kernel.source, HasSubstr("vta_v0.10.log:"));
+      EXPECT_EQ((*ParseJson(kernel.config))["index"], layer["config_index"]);
+    }
+  }
+  ExpectCounters(total, expected["published_totals"]);
+  EXPECT_EQ(dram_bytes, expected["bus_bytes"]["convolutions"].get<std::int64_t>() +
+                            expected["bus_bytes"]["alu"].get<std::int64_t>());
+  EXPECT_EQ(instructions, expected["instructions"]["convolutions"].get<std::int64_t>() +
+                              expected["instructions"]["alu"].get<std::int64_t>());
+  int launches = 0;
+  for (int count : run->launches) launches += count;
+  EXPECT_EQ(launches, static_cast<int>(expected["layers"].size()));  // and nothing else
+}
+
+TEST_F(Resnet18, RecordsOfAnotherDesignAreNotServed) {
+  // Half the accumulators: none of the recorded schedules may even be tried.
+  const VtaPlan plan = PlanOn("sim_1x16_i8w8a32_15_15_18_16");
+  for (const VtaKernel& kernel : plan.kernels) {
+    EXPECT_FALSE(kernel.tuned);
+    if (kernel.template_key != "conv2d_packed.vta") continue;
+    EXPECT_THAT(kernel.explanation, HasSubstr("no record of a board with the design"));
+    EXPECT_THAT(kernel.explanation, HasSubstr("default config"));
+  }
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,165 @@
+#include "src/graph/pack.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/graph/evaluate.h"
+#include "src/graph/models.h"
+#include "src/graph/passes.h"
+#include "src/graph/relay/export.h"
+#include "src/tensor/reference.h"
+#include "tests/graph/quantized_graph.h"
+
+namespace tilewright {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+constexpr int kThreads = 2;
+
+vta::Design Design4x8() {
+  auto design = vta::Design::Parse(R"({"TARGET": "sim", "HW_VER": "0.0.2", "LOG_INP_WIDTH": 3,
+      "LOG_WGT_WIDTH": 3, "LOG_ACC_WIDTH": 5, "LOG_BATCH": 2, "LOG_BLOCK": 3,
+      "LOG_UOP_BUFF_SIZE": 15, "LOG_INP_BUFF_SIZE": 16, "LOG_WGT_BUFF_SIZE": 16,
+      "LOG_ACC_BUFF_SIZE": 18})",
+                                   "4x8");
+  EXPECT_TRUE(design.ok()) << design.status().message();
+  return *design;
+}
+
+std::vector<Tensor> Outputs(const Graph& graph) {
+  std::vector<Tensor> inputs;
+  for (int id : graph.inputs()) {
+    inputs.push_back(
+        MakeInput(graph.node(id).name, graph.node(id).type, InputRule::kSeededQuantized));
+  }
+  auto outputs = EvaluateGraph(graph, inputs, KeepValues::kOutputs, kThreads);
+  EXPECT_TRUE(outputs.ok()) << outputs.status().message();
+  return *std::move(outputs);
+}
+
+void ExpectEqual(const std::vector<Tensor>& actual, const std::vector<Tensor>& expected) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_EQ(actual[i].type(), expected[i].type());
+    EXPECT_TRUE(Compare(actual[i], expected[i], 0).ok) << "output " << i;
+  }
+}
+
+/// Packs, and reads what was written of it.
+Graph Packed(Graph graph, const vta::Design& design, const PackOptions& options,
+             PackReport& report) {
+  auto packed = PackForVta(std::move(graph), design, options, &report);
+  EXPECT_TRUE(packed.ok()) << packed.status().message();
+  auto text = ExportRelay(*packed);
+  EXPECT_TRUE(text.ok()) << text.status().message();
+  auto read = ImportRelay(*text, "packed");
+  EXPECT_TRUE(read.ok()) << read.status().message();
+  return *std::move(read);
+}
+
+TEST(Pack, ComputesTheSame) {
+  for (const vta::Design& design : {vta::Design::Default(), Design4x8()}) {
+    SCOPED_TRACE(design.Name());
+    const Graph graph = MakeQuantizedGraph(4);
+    PackReport report;
+    const Graph packed = Packed(MakeQuantizedGraph(4), design, {}, report);
+    ExpectEqual(Outputs(packed), Outputs(graph));
+    EXPECT_EQ(report.convolutions, 5);  // all but the first and the depthwise one
+    EXPECT_THAT(report.left, ElementsAre(Pair("first", HasSubstr("3 channels")),
+                                         Pair("depthwise", HasSubstr("24 groups"))));
+    EXPECT_EQ(report.entering, 1);
+    EXPECT_EQ(report.leaving, 2);
+  }
+}
+
+TEST(Pack, PackedConvolutionsHaveBlocksOfChannels) {
+  PackReport report;
+  const Graph packed = Packed(MakeQuantizedGraph(1), vta::Design::Default(), {}, report);
+  const auto tasks = ExtractTasks(packed, FuseRule::kNarrow);
+  ASSERT_TRUE(tasks.ok()) << tasks.status().message();
+  std::vector<std::string> keys;
+  for (const ExtractedTask& task : *tasks) keys.push_back(task.workload.Key());
+  EXPECT_THAT(keys, Contains("conv2d(int8[1,2,6,6,1,16]NCHW1n16c,int8[2,2,1,1,16,16]OIHW16o16i,"
+                             "s1x1,p0x0x0x0,d1x1,g1)->int32"));
+  // A chain ends where it makes int8, so the residual is none of the convolution's.
+  EXPECT_EQ((*tasks)[1].epilogue.ToString(),
+            "add(channel:int32);add(64);shift_right(7);clip(-127,127);cast(int8)");
+  const auto wide = ExtractTasks(packed);
+  ASSERT_TRUE(wide.ok());
+  EXPECT_THAT((*wide)[1].epilogue.ToString(), HasSubstr("add(tensor:int8)"));
+}
+
+TEST(Pack, StartAndStopLimitIt) {
+  PackReport report;
+  PackOptions options{.start = "nn.conv2d", .stop = "max_pool2d"};
+  const Graph packed = Packed(MakeQuantizedGraph(1), vta::Design::Default(), options, report);
+  ExpectEqual(Outputs(packed), Outputs(MakeQuantizedGraph(1)));
+  EXPECT_EQ(report.convolutions, 4);
+  EXPECT_THAT(report.left, Contains(Pair("last", "outside start and stop")));
+
+  options.start = "nowhere";
+  auto refused = PackForVta(MakeQuantizedGraph(1), vta::Design::Default(), options, &report);
+  EXPECT_EQ(refused.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(refused.status().message(), HasSubstr("nowhere"));
+}
+
+TEST(Pack, MobilenetIsTheSame) {
+  ModelOptions options;
+  options.int8 = true;
+  auto bytes = MakeModelOnnx("mobilenet_v2", options);
+  ASSERT_TRUE(bytes.ok());
+  auto graph = ImportOnnx(*bytes, "mobilenet_v2");
+  auto again = ImportOnnx(*bytes, "mobilenet_v2");
+  ASSERT_TRUE(graph.ok() && again.ok());
+  PackReport report;
+  const Graph packed = Packed(*std::move(again), vta::Design::Default(), {}, report);
+  ExpectEqual(Outputs(packed), Outputs(*graph));
+  EXPECT_EQ(report.convolutions, 34);  // all but the first and the depthwise ones
+  EXPECT_EQ(report.left.size(), 18u);
+}
+
+TEST(RelayExport, RefusesWhatRelayLacks) {
+  Graph graph;
+  const int x = graph.AddInput("x", TensorType{{2}, kFloat32});
+  auto y = graph.AddOperator("y", Operator{OpKind::kHardSwish, {}}, {x});
+  ASSERT_TRUE(y.ok());
+  graph.SetOutputs({*y});
+  const auto text = ExportRelay(graph);
+  EXPECT_EQ(text.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(text.status().message(), HasSubstr("hard_swish (1)"));
+}
+
+TEST(RelayExport, ContentsSurviveTheText) {
+  Graph graph;
+  const int x = graph.AddInput("1 x", TensorType{{3}, kFloat32});
+  Tensor values(TensorType{{3}, kFloat32});
+  for (int i = 0; i < 3; ++i) values.Set(i, 0.1 * (i + 1));
+  const int constant = graph.AddConstant("values", std::move(values));
+  Tensor scalar(TensorType{{}, kFloat32});
+  scalar.Set(0, 0.0374636);
+  auto sum = graph.AddOperator("sum", Operator{OpKind::kAdd, {}}, {x, constant});
+  auto product = graph.AddOperator("product", Operator{OpKind::kMul, {}},
+                                   {*sum, graph.AddConstant("scale", std::move(scalar))});
+  graph.SetOutputs({*product, *sum});
+  const auto text = ExportRelay(graph);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  EXPECT_THAT(*text, HasSubstr("def @main(%v1_x: Tensor[(3), float32])"));
+  auto read = ImportRelay(*text, "read");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  std::vector<Tensor> inputs;
+  inputs.emplace_back(TensorType{{3}, kFloat32});
+  auto expected = EvaluateGraph(graph, inputs), actual = EvaluateGraph(*read, inputs);
+  ASSERT_TRUE(expected.ok() && actual.ok());
+  ExpectEqual(*actual, *expected);
+
+  const std::string damaged = std::string(*text).replace(text->find("P6G0"), 4, "Q6G0");
+  EXPECT_THAT(ImportRelay(damaged, "damaged").status().message(),
+              HasSubstr("metadata: relay.Constant 0: no array of TVM"));
+}
+
+}  // namespace
+}  // namespace tilewright
