@@ -162,7 +162,6 @@ expect 1 compile q.relay "${vta[@]}" --records v.db --on-miss fail -o q.vta
 [ ! -e q.vta ] || fail "a folder in spite of untuned operators"
 expect 0 compile q.relay "${vta[@]}" --records v.db -o q.vta
 has 'untuned: ' err
-expect 2 compile m.onnx --rule autotvm -o m.so
 expect 0 verify q.onnx q.vta
 has 'agree with the reference' out
 expect 2 run m.so --records v.db
