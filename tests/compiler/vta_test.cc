@@ -130,7 +130,8 @@ TEST(Vta, TakesConvolutionsAndResidualsAndNothingElse) {
   };
   EXPECT_THAT(step_of("first_int8").reason, HasSubstr("layouts NCHW and OIHW"));
   EXPECT_THAT(step_of("pooled#packed").reason, HasSubstr("holds max_pool2d"));
-  EXPECT_THAT(step_of("sum_int8#packed").op, HasSubstr("add, relu, clip, cast"));
+  EXPECT_EQ(step_of("sum_int8#packed").op, "add + relu, clip, cast");
+  EXPECT_EQ(step_of("wide_int8#packed").op, "conv2d + add, add, shift_right, clip, cast");
 }
 
 TEST(Vta, ResidualsBehindTheirConvolutionsAreStoredOnce) {
