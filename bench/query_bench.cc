@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "bench/query_bench_handle.h"
+#include "bench/sample_workloads.h"
 #include "records/store.h"
 #include "src/base/file.h"
 #include "src/base/random.h"
@@ -31,19 +31,6 @@ using records::Store;
 // A network has about thirty tasks; a million trials is thirty networks of a thousand each.
 constexpr int kWorkloads = 1000;
 
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-Workload MakeWorkload(int i) {
-  Workload workload = *Workload::Parse(
-      "conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
-  const std::int64_t channels = 16 * (1 + i % 40);
-  workload.data.shape = {1, channels, 7 + i / 40, 7 + i / 40};
-  workload.weight.shape = {64, channels, 3, 3};
-  return workload;
-}
-
 void Fill(Store& store, std::int64_t records, const Target& target,
           const DeviceFingerprint& device) {
   const std::int64_t job = store.OpenJob("bench", "{}", 1)->id;
@@ -52,14 +39,14 @@ void Fill(Store& store, std::int64_t records, const Target& target,
   std::vector<ConfigSpace> spaces;
   std::vector<const TemplateEntry*> entries;
   for (int i = 0; i < kWorkloads; ++i) {
-    entries.push_back(TemplatesFor(MakeWorkload(i), target).front());
-    spaces.push_back(*entries.back()->define_space(MakeWorkload(i), target));
+    entries.push_back(TemplatesFor(SampleWorkload(i), target).front());
+    spaces.push_back(*entries.back()->define_space(SampleWorkload(i), target));
   }
   for (std::int64_t i = 0; i < records; ++i) {
     const int w = static_cast<int>(i % kWorkloads);
     const auto at = static_cast<std::size_t>(w);
     Trial trial;
-    trial.candidate = {{MakeWorkload(w), target},
+    trial.candidate = {{SampleWorkload(w), target},
                        {},
                        std::string(entries[at]->key),
                        entries[at]->version,
@@ -116,7 +103,7 @@ int Main(std::int64_t records, const std::string& folder) {
     auto store = Store::Open(path, Store::Mode::kReadOnly);
     Random random(2);
     for (int i = 0; i < 60'000; ++i) {
-      const Workload workload = MakeWorkload(static_cast<int>(random.Below(kWorkloads)));
+      const Workload workload = SampleWorkload(static_cast<int>(random.Below(kWorkloads)));
       const double before = Now();
       auto answer = store->Query(workload, target, device);
       const double seconds = Now() - before;
@@ -134,13 +121,13 @@ int Main(std::int64_t records, const std::string& folder) {
     const double before = Now();
     auto store = Store::Open(path, Store::Mode::kReadOnly);
     opens.push_back(Now() - before);
-    if (!store->Query(MakeWorkload(i), target, device).ok()) return 1;
+    if (!store->Query(SampleWorkload(i), target, device).ok()) return 1;
     firsts.push_back(Now() - before);
   }
   PrintLatencies("cold open", opens);
   PrintLatencies("cold open and first query", firsts);
   std::vector<std::string> keys;
-  for (int i = 0; i < kWorkloads; ++i) keys.push_back(MakeWorkload(i).Key());
+  for (int i = 0; i < kWorkloads; ++i) keys.push_back(SampleWorkload(i).Key());
   return BenchHandle(path, keys);
 }
 

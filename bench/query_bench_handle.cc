@@ -3,11 +3,11 @@
 
 #include "bench/query_bench_handle.h"
 
-#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <thread>
 
+#include "bench/sample_workloads.h"
 #include "include/tilewright/tilewright.h"
 #include "src/base/clock.h"
 #include "src/base/random.h"
@@ -19,10 +19,6 @@ namespace {
 
 constexpr int kThreads = 8;
 constexpr int kCallsPerThread = 100'000;
-
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Times `call(thread, random key)` on every thread, after a tenth as many that are not timed.
 void Measure(const char* what, int threads, int calls, const std::vector<std::string>& keys,
@@ -87,7 +83,12 @@ void MeasureUncached(const std::string& path, const tw_target& target,
                                std::to_string(++asked[static_cast<std::size_t>(t)]);
       const capi::AnswerCache::Question question{
           {1, 2}, TW_ACCEPT_HIT, 0, capi::AnswerCache::Question::Spelling::kKey, text};
-      return catalog.Answer(question, target, [&] { return Workload::Parse(key); }).ok();
+      const auto parse = [&]() -> Result<capi::Asked> {
+        auto workload = Workload::Parse(key);
+        TW_RETURN_IF_ERROR(workload);
+        return capi::Asked{*std::move(workload), {}, {}};
+      };
+      return catalog.Answer(question, target, parse).ok();
     });
   }
 }

@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "bench/sample_workloads.h"
 #include "records/catalog.h"
 #include "records/installed.h"
 #include "records/package_build.h"
@@ -34,19 +34,6 @@ using records::Store;
 
 constexpr std::size_t kBatch = 64;
 
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-Workload MakeWorkload(int i) {
-  Workload workload = *Workload::Parse(
-      "conv2d(float32[1,64,56,56]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
-  const std::int64_t channels = 16 * (1 + i % 40);
-  workload.data.shape = {1, channels, 7 + i / 40, 7 + i / 40};
-  workload.weight.shape = {64, channels, 3, 3};
-  return workload;
-}
-
 /// Trials as a tuner makes them: a process works on a few tasks at a time.
 class TrialMaker {
  public:
@@ -55,7 +42,7 @@ class TrialMaker {
     const Target target = *Target::Parse("native");
     for (int i = 0; i < tasks; ++i) {
       const int w = static_cast<int>(random_.Below(1000));
-      workloads_.push_back({MakeWorkload(w), target});
+      workloads_.push_back({SampleWorkload(w), target});
       entries_.push_back(TemplatesFor(workloads_.back().workload, target).front());
       spaces_.push_back(*entries_.back()->define_space(workloads_.back().workload, target));
     }
@@ -254,7 +241,11 @@ int OpenPackages(std::int64_t records, const std::string& folder) {
     const double before = Now();
     records::Catalog catalog;
     if (!catalog.AddInstalledFrom({root}).ok()) return 1;
-    auto answer = catalog.Query(task.workload, task.target, device);
+    records::Question question;
+    question.workload = &task.workload;
+    question.target = &task.target;
+    question.device = &device;
+    auto answer = catalog.Query(question);
     if (!answer.ok() || answer->level != records::AnswerLevel::kHit) return 1;
     whole.push_back(Now() - before);
   }

@@ -1,9 +1,9 @@
-// vta_check [PAIRS] [SEED]: random packed convolutions with random legal schedules, on two designs,
-// executed and compared bit for bit with plain loops; and each once more with a fault put into its
-// instructions, which has to be noticed. Exit code 1 if anything is not as it should be.
+// vta_check [PAIRS] [SEED]: random packed convolutions with random legal schedules, AutoTVM's and
+// our own, on two designs, executed and compared bit for bit with plain loops; and each once more
+// with a fault put into its instructions, which has to be noticed. Exit code 1 if anything is not
+// as it should be.
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -11,15 +11,10 @@
 #include <vector>
 
 #include "src/base/random.h"
-#include "src/vta/packed_conv2d.h"
 #include "tests/vta/conv_reference.h"
 
 namespace tilewright::vta {
 namespace {
-
-std::int64_t Between(Random& random, std::int64_t low, std::int64_t high) {
-  return low + static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(high - low + 1)));
-}
 
 std::int64_t DivisorOf(Random& random, std::int64_t extent) {
   std::vector<std::int64_t> divisors;
@@ -27,22 +22,6 @@ std::int64_t DivisorOf(Random& random, std::int64_t extent) {
     if (extent % d == 0) divisors.push_back(d);
   }
   return divisors[random.Below(divisors.size())];
-}
-
-PackedConv2d RandomConv(Random& random) {
-  PackedConv2d conv;
-  conv.batch = random.Below(4) == 0 ? 2 : 1;
-  conv.ci = Between(random, 1, 4);
-  conv.co = Between(random, 1, 4);
-  conv.height = Between(random, 3, 12);
-  conv.width = Between(random, 3, 12);
-  const std::int64_t kernels[] = {1, 3, 3, 5};
-  conv.kernel_h = kernels[random.Below(4)];
-  conv.kernel_w = random.Below(4) == 0 ? kernels[random.Below(4)] : conv.kernel_h;
-  conv.stride_h = conv.stride_w = Between(random, 1, 2);
-  conv.pad_h = Between(random, 0, conv.kernel_h / 2);
-  conv.pad_w = Between(random, 0, conv.kernel_w / 2);
-  return conv;
 }
 
 PackedConv2dTiles RandomTiles(Random& random, const PackedConv2d& conv) {
@@ -54,18 +33,6 @@ PackedConv2dTiles RandomTiles(Random& random, const PackedConv2d& conv) {
   tiles.oc_threads = Between(random, 1, 2);
   tiles.h_threads = Between(random, 1, 2);
   return tiles;
-}
-
-std::vector<EpilogueStep> RandomEpilogue(Random& random, const PackedConv2d& conv, int block) {
-  // Sums of n products of uniform int8 have a deviation of 5461 sqrt(n); this brings it to about
-  // 64, so that results differ and few are clipped.
-  const double terms = static_cast<double>(conv.ci * conv.kernel_h * conv.kernel_w * block);
-  const int shift = static_cast<int>(std::lround(std::log2(5461 * std::sqrt(terms) / 64)));
-  auto steps = Requantize(random.Below(2) == 1, random.Below(2) == 1, shift);
-  if (random.Below(4) == 0) {
-    steps.insert(steps.begin(), {AluOp::kAdd, EpilogueStep::Operand::kTensor, 0});
-  }
-  return steps;
 }
 
 const char* const kFaults[] = {"dropped token", "swapped tokens", "wrong stride",
@@ -123,12 +90,12 @@ struct Counts {
 /// One random pair, if it is legal.
 void Try(const Design& design, Random& random, Counts& counts) {
   const PackedConv2d conv = RandomConv(random);
-  if (conv.height + 2 * conv.pad_h < conv.kernel_h || conv.width + 2 * conv.pad_w < conv.kernel_w) {
-    return;
-  }
   const auto epilogue = RandomEpilogue(random, conv, design.block());
+  // Half of them with AutoTVM's schedules, half with our own plans.
+  const bool own = random.Below(2) == 1;
   const PackedConv2dTiles tiles = RandomTiles(random, conv);
-  const auto stream = BuildPackedConv2d(design, conv, tiles, epilogue);
+  const auto stream = own ? BuildOwnConv2d(design, conv, RandomPlan(random, conv), epilogue)
+                          : BuildPackedConv2d(design, conv, tiles, epilogue);
   if (!stream.ok()) {
     ++counts.refused;
     return;
@@ -137,7 +104,7 @@ void Try(const Design& design, Random& random, Counts& counts) {
   const ConvCase test = RandomCase(design, conv, epilogue, random.Next());
   const auto expected = Expected(test);
   RunOptions options;
-  options.allow_tokens_left = tiles.threads() == 1;
+  options.allow_tokens_left = !own && tiles.threads() == 1;
   const ConvRun run = RunCase(test, *stream, options);
   if (run.result.fault || run.output != expected) {
     ++counts.wrong;

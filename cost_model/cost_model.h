@@ -48,6 +48,8 @@ class CostModel {
   virtual std::size_t full_training_rows() const = 0;
   /// A copy that learns and predicts on its own, so that learning can go on beside predicting.
   virtual Result<std::unique_ptr<CostModel>> Clone() const = 0;
+  /// Gives back the memory that the next Predict can make again in a millisecond or two.
+  virtual void Rest() = 0;
 };
 
 }  // namespace tilewright::cost_model

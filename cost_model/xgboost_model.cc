@@ -1,28 +1,28 @@
 // Boosted trees over XGBoost's C API.
 //
-// A training from the start keeps its booster as bytes. A later one on somewhat more data reloads
-// those bytes and adds a few rounds on all rows; only when the rows have grown by a share are the
-// trees grown from the start again. So the trees stay few, a training costs a fraction of the batch
-// it follows, and the model depends on two data sets only: what a resumed job needs to get the very
-// same model back.
+// A training on somewhat more data than the last one from the start takes that one's trees and adds
+// a few rounds on all rows; only when the rows have grown by a share are the trees grown from the
+// start again. So the trees stay few, a training costs a fraction of the batch it follows, and the
+// model depends on two data sets only: what a resumed job needs to get the very same model back.
+//
+// Between trainings the trees wait as bytes outside memory; a booster is made of them when the
+// model is asked and lives until Rest. A job has one model for each of its tasks and asks one at a
+// time.
 #include "cost_model/xgboost_model.h"
 
 #include <xgboost/c_api.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <limits>
+#include <cstdlib>
 #include <utility>
 
-#include "src/base/file.h"
-#include "src/base/hash.h"
+#include "src/base/json.h"
+#include "src/base/scratch.h"
 
 namespace tilewright::cost_model {
 namespace {
 
-constexpr std::string_view kMagic = "tilewright-cost-model";
-constexpr std::size_t kMaxModelBytes = std::size_t{256} << 20;
 // Beyond this many rows histograms with few bins are faster than exact splits.
 constexpr std::size_t kHistogramRows = 2000;
 constexpr int kAddedRounds = 10;
@@ -106,11 +106,13 @@ Status SetParameters(BoosterHandle booster, const XgboostOptions& options, std::
   return {};
 }
 
-Result<std::string> Bytes(BoosterHandle booster) {
+/// format: XGBoost's name of one.
+Result<std::string> Bytes(BoosterHandle booster, const char* format = "ubj") {
   bst_ulong size = 0;
   const char* data = nullptr;
+  const std::string config = std::string("{\"format\":\"") + format + "\"}";
   TW_RETURN_IF_ERROR(XgboostStatus(
-      XGBoosterSaveModelToBuffer(booster, "{\"format\":\"ubj\"}", &size, &data), "saving trees"));
+      XGBoosterSaveModelToBuffer(booster, config.c_str(), &size, &data), "saving trees"));
   return std::string(data, size);
 }
 
@@ -119,32 +121,41 @@ Status LoadBytes(BoosterHandle booster, std::string_view bytes) {
                        "loading trees");
 }
 
-std::string FeatureHash() {
-  std::uint64_t hash = Fnv1a64("");
-  for (const std::string& name : FeatureNames()) hash = Fnv1a64(name + "\n", hash);
-  return HexOf(hash);
-}
+using Nodes = std::vector<TreeModel::Node>;
 
-/// Second line of a model file: length and CRC-32 of the trees. XGBoost reads memory it never wrote
-/// when a model is cut off, so nothing but what Serialize gave reaches it.
-std::string Seal(std::string_view trees) {
-  const std::uint32_t crc = Crc32(std::as_bytes(std::span(trees)));
-  return std::to_string(trees.size()) + " " + HexOf(crc) + "\n";
-}
-
-/// First line of a model file.
-std::string Header() {
-  return std::string(kMagic) + " 1 features " + std::to_string(kFeatureVersion) + " " +
-         std::to_string(FeatureCount()) + " " + FeatureHash() + "\n";
+/// Appends a node of XGBoost's JSON and what is below it, a node before its children.
+void AppendNode(const Json& tree, std::size_t index, Nodes& nodes) {
+  const std::size_t at = nodes.size();
+  const auto left = tree["left_children"][index].get<std::int64_t>();
+  nodes.push_back({-1, 0, tree["split_conditions"][index].get<float>()});
+  if (left < 0) return;
+  nodes[at].feature = tree["split_indices"][index].get<std::int32_t>();
+  AppendNode(tree, static_cast<std::size_t>(left), nodes);
+  nodes[at].right = static_cast<std::int32_t>(nodes.size());
+  AppendNode(tree, tree["right_children"][index].get<std::size_t>(), nodes);
 }
 
 }  // namespace
 
 struct XgboostModel::Impl {
   XgboostOptions options;
-  Booster booster;
-  std::string full;  ///< bytes of the last training from the start
-  std::size_t full_rows = 0;
+  ScratchBytes trees;         ///< all of them; none before the first training
+  ScratchBytes full;          ///< those of the last training from the start
+  std::size_t rows = 0;       ///< of the last training
+  std::size_t full_rows = 0;  ///< of the last training from the start
+  Booster awake;              ///< made of `trees` when needed
+
+  Status Wake() {
+    if (awake.handle != nullptr) return {};
+    Result<std::string> bytes = trees.Read();
+    TW_RETURN_IF_ERROR(bytes);
+    Booster booster;
+    TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterCreate(nullptr, 0, &booster.handle), "new booster"));
+    TW_RETURN_IF_ERROR(LoadBytes(booster.handle, *bytes));
+    TW_RETURN_IF_ERROR(SetParameters(booster.handle, options, rows));
+    awake = std::move(booster);
+    return {};
+  }
 };
 
 XgboostModel::XgboostModel(const XgboostOptions& options) : impl_(std::make_unique<Impl>()) {
@@ -152,8 +163,9 @@ XgboostModel::XgboostModel(const XgboostOptions& options) : impl_(std::make_uniq
 }
 XgboostModel::~XgboostModel() = default;
 
-bool XgboostModel::trained() const { return impl_->booster.handle != nullptr; }
+bool XgboostModel::trained() const { return !impl_->trees.empty(); }
 std::size_t XgboostModel::full_training_rows() const { return impl_->full_rows; }
+void XgboostModel::Rest() { impl_->awake = Booster(); }
 
 Status XgboostModel::Train(const Dataset& data) {
   const std::size_t rows = data.rows();
@@ -161,36 +173,35 @@ Status XgboostModel::Train(const Dataset& data) {
   TW_CHECK(data.features.size() == rows * static_cast<std::size_t>(FeatureCount()));
   Matrix matrix;
   TW_RETURN_IF_ERROR(MakeMatrix(data, impl_->options.threads, matrix));
-  const bool from_start = impl_->full.empty() || rows < impl_->full_rows ||
+  const bool from_start = !trained() || rows < impl_->full_rows ||
                           static_cast<double>(rows) >=
                               impl_->options.retrain_growth * static_cast<double>(impl_->full_rows);
   Booster booster;
   TW_RETURN_IF_ERROR(
       XgboostStatus(XGBoosterCreate(&matrix.handle, 1, &booster.handle), "new booster"));
-  if (!from_start) TW_RETURN_IF_ERROR(LoadBytes(booster.handle, impl_->full));
-  TW_RETURN_IF_ERROR(SetParameters(booster.handle, impl_->options, rows));
   int first = 0;
   if (!from_start) {
+    Result<std::string> full = impl_->full.Read();
+    TW_RETURN_IF_ERROR(full);
+    TW_RETURN_IF_ERROR(LoadBytes(booster.handle, *full));
     TW_RETURN_IF_ERROR(
         XgboostStatus(XGBoosterBoostedRounds(booster.handle, &first), "counting rounds"));
   }
+  TW_RETURN_IF_ERROR(SetParameters(booster.handle, impl_->options, rows));
   const int rounds = from_start ? RoundsFor(rows) : kAddedRounds;
   for (int i = first; i < first + rounds; ++i) {
     TW_RETURN_IF_ERROR(
         XgboostStatus(XGBoosterUpdateOneIter(booster.handle, i, matrix.handle), "boosting round"));
   }
-  // A booster keeps what training needed; one made from the bytes holds the trees alone.
   Result<std::string> bytes = Bytes(booster.handle);
   TW_RETURN_IF_ERROR(bytes);
-  Booster lean;
-  TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterCreate(nullptr, 0, &lean.handle), "new booster"));
-  TW_RETURN_IF_ERROR(LoadBytes(lean.handle, *bytes));
-  TW_RETURN_IF_ERROR(SetParameters(lean.handle, impl_->options, rows));
-  impl_->booster = std::move(lean);
   if (from_start) {
-    impl_->full = std::move(*bytes);
+    impl_->full = ScratchBytes(*bytes);
     impl_->full_rows = rows;
   }
+  impl_->trees = ScratchBytes(std::move(*bytes));
+  impl_->rows = rows;
+  impl_->awake = Booster();
   return {};
 }
 
@@ -198,6 +209,7 @@ Result<std::vector<float>> XgboostModel::Predict(std::span<const float> features
   if (!trained()) return InvalidArgument("cost model: not trained");
   const std::size_t rows = features.size() / static_cast<std::size_t>(FeatureCount());
   if (rows == 0) return std::vector<float>();
+  TW_RETURN_IF_ERROR(impl_->Wake());
   static constexpr const char* kConfig =
       "{\"type\":0,\"training\":false,\"iteration_begin\":0,\"iteration_end\":0,"
       "\"strict_shape\":false,\"missing\":NaN,\"cache_id\":0}";
@@ -206,8 +218,8 @@ Result<std::vector<float>> XgboostModel::Predict(std::span<const float> features
   const float* scores = nullptr;
   const std::string array = ArrayInterface(features.data(), rows);
   TW_RETURN_IF_ERROR(
-      XgboostStatus(XGBoosterPredictFromDense(impl_->booster.handle, array.c_str(), kConfig,
-                                              nullptr, &shape, &dimensions, &scores),
+      XgboostStatus(XGBoosterPredictFromDense(impl_->awake.handle, array.c_str(), kConfig, nullptr,
+                                              &shape, &dimensions, &scores),
                     "predicting"));
   if (dimensions < 1 || shape[0] != rows) return Internal("predicting: wrong number of scores");
   return std::vector<float>(scores, scores + rows);
@@ -215,79 +227,32 @@ Result<std::vector<float>> XgboostModel::Predict(std::span<const float> features
 
 Result<std::unique_ptr<CostModel>> XgboostModel::Clone() const {
   auto copy = std::make_unique<XgboostModel>(impl_->options);
-  copy->impl_->full = impl_->full;
+  Result<std::string> trees = impl_->trees.Read();
+  TW_RETURN_IF_ERROR(trees);
+  Result<std::string> full = impl_->full.Read();
+  TW_RETURN_IF_ERROR(full);
+  copy->impl_->trees = ScratchBytes(std::move(*trees));
+  copy->impl_->full = ScratchBytes(std::move(*full));
+  copy->impl_->rows = impl_->rows;
   copy->impl_->full_rows = impl_->full_rows;
-  if (trained()) {
-    Result<std::string> bytes = Bytes(impl_->booster.handle);
-    TW_RETURN_IF_ERROR(bytes);
-    Booster booster;
-    TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterCreate(nullptr, 0, &booster.handle), "new booster"));
-    TW_RETURN_IF_ERROR(LoadBytes(booster.handle, *bytes));
-    TW_RETURN_IF_ERROR(SetParameters(booster.handle, impl_->options, impl_->full_rows));
-    copy->impl_->booster = std::move(booster);
-  }
   return std::unique_ptr<CostModel>(std::move(copy));
 }
 
-Result<std::string> XgboostModel::Serialize() const {
+Result<std::unique_ptr<TreeModel>> XgboostModel::Trees(TreeModel::About about) const {
   if (!trained()) return InvalidArgument("cost model: not trained");
-  Result<std::string> bytes = Bytes(impl_->booster.handle);
+  TW_RETURN_IF_ERROR(impl_->Wake());
+  Result<std::string> bytes = Bytes(impl_->awake.handle, "json");
   TW_RETURN_IF_ERROR(bytes);
-  return Header() + Seal(*bytes) + *bytes;
-}
-
-Result<std::unique_ptr<XgboostModel>> XgboostModel::Deserialize(std::string_view bytes,
-                                                                const XgboostOptions& options) {
-  if (!bytes.starts_with(kMagic)) {
-    return InvalidArgument("cost model: expected it to begin with \"" + std::string(kMagic) + "\"");
+  const Result<Json> json = ParseJson(*bytes);
+  TW_RETURN_IF_ERROR(json);
+  const Json& learner = (*json)["learner"];
+  const auto base = learner["learner_model_param"]["base_score"].get<std::string>();
+  std::vector<Nodes> trees;
+  for (const Json& tree : learner["gradient_booster"]["model"]["trees"]) {
+    AppendNode(tree, 0, trees.emplace_back());
   }
-  const std::size_t end = bytes.find('\n');
-  const std::string header = Header();
-  if (end == std::string_view::npos || bytes.substr(0, end + 1) != header) {
-    return InvalidArgument("cost model: header \"" +
-                           std::string(bytes.substr(0, std::min<std::size_t>(end, 100))) +
-                           "\", expected \"" + header.substr(0, header.size() - 1) + "\"");
-  }
-  const std::size_t sealed = bytes.find('\n', end + 1);
-  if (sealed == std::string_view::npos) return InvalidArgument("cost model: cut off in its header");
-  const std::string_view trees = bytes.substr(sealed + 1);
-  if (bytes.substr(end + 1, sealed - end) != Seal(trees)) {
-    return InvalidArgument("cost model: cut off or damaged: " + std::to_string(trees.size()) +
-                           " bytes of trees whose check sum differs");
-  }
-  auto model = std::make_unique<XgboostModel>(options);
-  Booster booster;
-  TW_RETURN_IF_ERROR(XgboostStatus(XGBoosterCreate(nullptr, 0, &booster.handle), "new booster"));
-  if (Status loaded = LoadBytes(booster.handle, trees); !loaded.ok()) {
-    return InvalidArgument("cost model: " + loaded.message());
-  }
-  bst_ulong width = 0;
-  TW_RETURN_IF_ERROR(
-      XgboostStatus(XGBoosterGetNumFeature(booster.handle, &width), "counting features"));
-  if (width != static_cast<bst_ulong>(FeatureCount())) {
-    return InvalidArgument("cost model: trees over " + std::to_string(width) +
-                           " features, expected " + std::to_string(FeatureCount()));
-  }
-  TW_RETURN_IF_ERROR(SetParameters(booster.handle, options, 0));
-  model->impl_->booster = std::move(booster);
-  model->impl_->full = std::string(trees);
-  model->impl_->full_rows = 1;
-  return model;
-}
-
-Status XgboostModel::Save(const std::string& path) const {
-  Result<std::string> bytes = Serialize();
-  TW_RETURN_IF_ERROR(bytes);
-  return WriteFile(path, *bytes);
-}
-
-Result<std::unique_ptr<XgboostModel>> XgboostModel::Load(const std::string& path,
-                                                         const XgboostOptions& options) {
-  Result<std::string> bytes = ReadFile(path, kMaxModelBytes);
-  TW_RETURN_IF_ERROR(bytes);
-  Result<std::unique_ptr<XgboostModel>> model = Deserialize(*bytes, options);
-  if (!model.ok()) return model.status().WithContext(path);
-  return model;
+  return std::make_unique<TreeModel>(std::strtof(base.c_str(), nullptr), std::move(trees),
+                                     std::move(about));
 }
 
 }  // namespace tilewright::cost_model

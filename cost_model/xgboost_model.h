@@ -2,10 +2,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <string_view>
 
 #include "cost_model/cost_model.h"
+#include "cost_model/tree_model.h"
 
 namespace tilewright::cost_model {
 
@@ -32,17 +31,11 @@ class XgboostModel final : public CostModel {
   bool trained() const override;
   std::size_t full_training_rows() const override;
   Result<std::unique_ptr<CostModel>> Clone() const override;
+  void Rest() override;
 
-  /// The trained model as bytes that name the feature version they need.
+  /// The trained model as it is shipped: its trees alone.
   /// Errors: kInvalidArgument if not trained.
-  Result<std::string> Serialize() const;
-  /// Errors: kInvalidArgument if the bytes are no model, or one of other features.
-  static Result<std::unique_ptr<XgboostModel>> Deserialize(std::string_view bytes,
-                                                           const XgboostOptions& options = {});
-  /// The same through a file. Errors: those of the file as well.
-  Status Save(const std::string& path) const;
-  static Result<std::unique_ptr<XgboostModel>> Load(const std::string& path,
-                                                    const XgboostOptions& options = {});
+  Result<std::unique_ptr<TreeModel>> Trees(TreeModel::About about) const;
 
  private:
   struct Impl;

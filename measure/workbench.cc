@@ -48,6 +48,15 @@ std::size_t WeightSet(std::size_t set) {
              : set;
 }
 
+/// One value per channel, continued with zeros to the channels that the kernel's blocks have.
+/// What does not fit is left for the caller's check of the sizes.
+Tensor PadChannels(const Tensor& values, const TensorType& wanted) {
+  Tensor padded(wanted);
+  if (padded.bytes() < values.bytes()) return values.Clone();
+  std::memcpy(padded.data(), values.data(), static_cast<std::size_t>(values.bytes()));
+  return padded;
+}
+
 }  // namespace
 
 Result<Workbench::Setup> Workbench::Prepare(const KernelSpec& kernel,
@@ -104,19 +113,14 @@ Result<Tensor> Workbench::MakeParameter(const KernelSpec& kernel, const Source& 
   if (parameter == 0) return ToLayout(inputs.data, kernel.workload.data_layout, kernel.form.data);
   if (parameter == 1) return PackWeight(kernel.workload, kernel.form, weight);
   if (kernel.form.shift_data && parameter == 2) {
-    return MakeCompensation(kernel.workload, kernel.form, weight);
+    auto compensation = MakeCompensation(kernel.workload, kernel.form, weight);
+    TW_RETURN_IF_ERROR(compensation);
+    return PadChannels(*compensation, kernel.parameters[parameter]);
   }
   const std::size_t first = kernel.form.shift_data ? 3 : 2;
   const Tensor& operand = inputs.operands[parameter - first];
-  if (operand.shape().size() != 1) {
-    return ToLayout(operand, ResultLayout(kernel.workload), kernel.form.output);
-  }
-  // Per channel: what the kernel's channel block adds beyond the last channel is zero.
-  Tensor padded(kernel.parameters[parameter]);
-  if (padded.bytes() >= operand.bytes()) {
-    std::memcpy(padded.data(), operand.data(), static_cast<std::size_t>(operand.bytes()));
-  }
-  return padded;
+  if (operand.shape().size() == 1) return PadChannels(operand, kernel.parameters[parameter]);
+  return ToLayout(operand, ResultLayout(kernel.workload), kernel.form.output);
 }
 
 Result<const GuardedMemory*> Workbench::FindInput(const KernelSpec& kernel, const Source& source,

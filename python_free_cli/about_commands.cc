@@ -6,6 +6,7 @@
 
 #include "python_free_cli/command.h"
 #include "src/base/json.h"
+#include "src/runtime/cuda_driver.h"
 #include "src/space/version.h"
 #include "src/target/cpu.h"
 #include "src/templates/registry.h"
@@ -40,6 +41,17 @@ class TargetsCommand final : public Command {
                                 {"vector_registers", features->vector_registers()},
                                 {"int8_dot", features->has_int8_dot()}});
     }
+    const auto gpus = CudaDevices();
+    if (gpus.ok()) {
+      for (const CudaDevice& gpu : *gpus) {
+        out["cuda"]["devices"].push_back({{"name", gpu.name},
+                                          {"compute_capability", gpu.compute_capability},
+                                          {"multiprocessors", gpu.multiprocessors},
+                                          {"memory_bytes", gpu.memory_bytes}});
+      }
+    } else {
+      out["cuda"]["missing"] = gpus.status().message();
+    }
     for (const TemplateEntry& entry : Templates()) {
       out["templates"].push_back(
           {{"template", std::string(entry.key)}, {"version", entry.version}});
@@ -50,7 +62,8 @@ class TargetsCommand final : public Command {
     }
     fmt::print("this machine  {} ({} cores; L1d {} KiB, L2 {} KiB, L3 {} KiB)\n", device.model,
                device.cores, device.l1d_bytes >> 10, device.l2_bytes >> 10, device.l3_bytes >> 10);
-    fmt::print("native        {}\n\n", native->ToString());
+    fmt::print("native        {}\n", native->ToString());
+    PrintCuda(out["cuda"]);
     fmt::print("{:<28} {:>11} {:>9} {:>8}\n", "target", "float lanes", "registers", "int8 dot");
     for (const Json& t : out["targets"]) {
       fmt::print("{:<28} {:>11} {:>9} {:>8}\n", t["target"].get<std::string>(),
@@ -65,6 +78,22 @@ class TargetsCommand final : public Command {
   }
 
  private:
+  static void PrintCuda(const Json& cuda) {
+    if (cuda.contains("missing")) {
+      fmt::print(
+          "cuda          {}; kernels are lowered, compiled to PTX and simulated all the "
+          "same\n\n",
+          cuda["missing"].get<std::string>());
+      return;
+    }
+    for (const Json& gpu : cuda["devices"]) {
+      fmt::print("cuda          {} (sm_{}, {} multiprocessors, {} MiB)\n",
+                 gpu["name"].get<std::string>(), gpu["compute_capability"].get<int>(),
+                 gpu["multiprocessors"].get<int>(), gpu["memory_bytes"].get<std::int64_t>() >> 20);
+    }
+    fmt::print("\n");
+  }
+
   bool json_ = false;
 };
 

@@ -31,10 +31,12 @@ class CompileCommand final : public Command {
   const char* examples() const override {
     return "  tilewright compile resnet18.onnx --records records.db -o resnet18.so\n"
            "  tilewright compile resnet18.onnx --records records.db --on-miss fail -o resnet18.so\n"
+           "  tilewright compile resnet18.onnx --records records.db --rule autotvm -o resnet18.so\n"
            "  tilewright compile resnet18_packed.relay --target vta --vta-config "
-           "configs/vta/sim.json -o "
-           "resnet18.vta\n"
-           "Writes the C header beside the library (resnet18.h).\n";
+           "configs/vta/sim.json -o resnet18.vta\n"
+           "Writes the C header beside the library (resnet18.h). With --rule autotvm the configs "
+           "are those of imported records: nobody has verified them, so each operator that has one "
+           "is run here and compared with the reference first.\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
@@ -61,10 +63,11 @@ class CompileCommand final : public Command {
       TW_RETURN_IF_ERROR(plan);
       return CompileForVta(*plan, on_miss, output_, json_);
     }
-    if (vta_.given()) return InvalidArgument("--rule and --fuse-residuals need a VTA target");
+    if (vta_.fuse_residuals) return InvalidArgument("--fuse-residuals: needs a VTA target");
+    TW_RETURN_IF_ERROR(CheckRuns(*target));
     auto graph = LoadForRunning(file_, seeded_);
     TW_RETURN_IF_ERROR(graph);
-    auto catalog = sources_.Open();
+    auto catalog = sources_.Open(*target);
     TW_RETURN_IF_ERROR(catalog);
     auto accept = sources_.Accept();
     TW_RETURN_IF_ERROR(accept);
@@ -72,11 +75,15 @@ class CompileCommand final : public Command {
     options.target = *target;
     options.catalog = &*catalog;
     options.accept = *accept;
+    auto autotvm = sources_.Autotvm(*target);
+    TW_RETURN_IF_ERROR(autotvm);
+    options.autotvm = *std::move(autotvm);
     options.device = ProbeHostCpu();
     options.on_miss = on_miss;
     options.build_threads = build_threads_;
     options.name = name_;
-    auto model = Compile(std::move(*graph), options, output_);
+    auto model = options.autotvm.has_value() ? CompileImported(*graph, options, output_)
+                                             : Compile(std::move(*graph), options, output_);
     if (model.status().code() == StatusCode::kNotFound) {  // the input is fine, records are missing
       fmt::print(stderr, "tilewright compile: {}\n", model.status().message());
       return kExitFailed;
@@ -88,6 +95,11 @@ class CompileCommand final : public Command {
       if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
       fmt::print(stderr, "{}: {} ({}): {}\n", op.tuned ? "near" : "untuned", op.value, op.op,
                  op.explanation);
+    }
+    const auto imported = std::ranges::count_if(model->operators, &OperatorReport::imported);
+    if (options.autotvm.has_value()) {
+      fmt::print(stderr, "{} operators with configs of imported records, verified here\n",
+                 imported);
     }
     if (json_) {
       PrintJson(*model);
@@ -115,6 +127,8 @@ class CompileCommand final : public Command {
                            {"template", op.template_key},
                            {"config", op.config},
                            {"tuned", op.tuned},
+                           {"imported", op.imported},
+                           {"verified", op.verified},
                            {"answer", std::string(records::AnswerLevelName(op.answer))},
                            {"source", op.source},
                            {"layout", op.layout},

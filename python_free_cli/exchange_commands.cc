@@ -1,4 +1,4 @@
-// `records import`, `records export` and `query --rule autotvm`: the exchange with AutoTVM.
+// `records import` and `records export`: the exchange with AutoTVM.
 
 #include "python_free_cli/exchange_commands.h"
 
@@ -11,12 +11,9 @@
 #include <filesystem>
 
 #include "python_free_cli/command.h"
-#include "python_free_cli/task_argument.h"
-#include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
 #include "records/autotvm/export.h"
 #include "records/autotvm/import.h"
-#include "records/autotvm/match.h"
 #include "records/imported.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
@@ -25,10 +22,6 @@ namespace tilewright::cli {
 namespace {
 
 constexpr std::size_t kShownRefusals = 20;
-
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 Json FileJson(const records::ImportedFile& file) {
   Json refused = Json::array();
@@ -91,47 +84,6 @@ void PrintRefusals(const records::ImportedFile& file) {
     fmt::print(stderr, "{}: {} more lines refused; --json lists them\n", file.file,
                file.refused_count - static_cast<std::int64_t>(kShownRefusals));
   }
-}
-
-Json RecordJson(const records::ImportedRecord& record) {
-  Json flags = Json::array();
-  for (std::string_view flag : records::ImportedFlagNames(record.flags)) {
-    flags.push_back(std::string(flag));
-  }
-  return {{"file", record.file},
-          {"line", record.line},
-          {"package", record.package},
-          {"target", record.target},
-          {"task", record.task},
-          {"tuple", record.tuple},
-          {"index", record.index},
-          {"entity", *ParseJson(record.entities)},
-          {"index_agreement", std::string(records::AutotvmAgreementName(record.agreement))},
-          {"flags", std::move(flags)},
-          {"costs_seconds", record.costs},
-          {"measured_unix_seconds", record.finished},
-          {"tvm_version", record.tvm_version},
-          {"verified", false}};
-}
-
-Result<Json> AnswerJson(const std::string& workload, const std::string& target,
-                        const records::AutotvmAnswer& answer) {
-  Json out = {{"workload", workload}, {"target", target}, {"rule", "autotvm"}};
-  out["kind"] = answer.record.has_value() ? "hit" : "miss";
-  if (answer.record.has_value()) {
-    auto config = records::ConfigOfImported(*answer.record);
-    TW_RETURN_IF_ERROR(config);
-    out["cost_seconds"] = answer.record->cost;
-    out["config"] = *ParseJson(config->ToString());
-    out["record"] = RecordJson(*answer.record);
-    out["matched_by"] = answer.matched_by;
-    out["verified"] = false;
-  } else {
-    out["nearest"] = answer.nearest;
-  }
-  out["why"] = answer.explanation;
-  out["differs"] = answer.differs;
-  return out;
 }
 
 }  // namespace
@@ -211,7 +163,7 @@ Result<int> ExchangeCommands::Import() {
     if (!json_) PrintFile(file, dry_run_);
     PrintRefusals(file);
   }
-  if (json_) fmt::print("{}\n", Dump({{"files", std::move(list)}}));
+  if (json_) fmt::print("{}\n", DumpJson({{"files", std::move(list)}}));
   if (refused == 0) return kExitDone;
   return records == 0 ? kExitBadInput : kExitFailed;
 }
@@ -256,9 +208,9 @@ Result<int> ExchangeCommands::Export() {
     Json left = Json::object();
     for (const auto& [reason, count] : exported->left) left[reason] = count;
     fmt::print(stderr, "{}\n",
-               Dump({{"imported", exported->imported},
-                     {"trials", exported->trials},
-                     {"left_out", std::move(left)}}));
+               DumpJson({{"imported", exported->imported},
+                         {"trials", exported->trials},
+                         {"left_out", std::move(left)}}));
     return kExitDone;
   }
   fmt::print(stderr, "{} imported records and {} own trials written\n", exported->imported,
@@ -267,67 +219,6 @@ Result<int> ExchangeCommands::Export() {
     fmt::print(stderr, "  {:>6} trials left out: {}\n", count, reason);
   }
   return kExitDone;
-}
-
-Result<int> AutotvmQuery::Run() const {
-  auto asked = records::AutotvmTarget::Parse(target);
-  if (!asked.ok()) return asked.status().WithContext("--target");
-  std::string path = store;
-  if (path.empty()) {
-    auto standard = DefaultStorePath(false);
-    TW_RETURN_IF_ERROR(standard);
-    path = *std::move(standard);
-  }
-  auto opened = records::Store::Open(path, records::Store::Mode::kReadOnly);
-  TW_RETURN_IF_ERROR(opened);
-  struct Answered {
-    std::string workload;
-    records::AutotvmAnswer answer;
-  };
-  std::vector<Answered> answers;
-  const bool is_tuple = !task.empty() && (task.front() == '(' || task.front() == '[');
-  if (is_tuple) {
-    auto parsed = records::AutotvmTask::Parse(task);
-    TW_RETURN_IF_ERROR(parsed);
-    auto answer = records::QueryAutotvm(*opened, *parsed, *asked, package);
-    TW_RETURN_IF_ERROR(answer);
-    answers.push_back({parsed->tuple, *std::move(answer)});
-  } else {
-    std::vector<search::TuneTask> tasks;
-    if (auto one = ParseTask(task, asked->target); one.ok()) {
-      tasks.push_back(*std::move(one));
-    } else {
-      auto all = TasksOfFile(task, asked->target);
-      TW_RETURN_IF_ERROR(all);
-      tasks = *std::move(all);
-    }
-    for (const search::TuneTask& one : tasks) {
-      std::optional<records::AutotvmTask> chosen;
-      auto answer = records::QueryAutotvm(*opened, one.task.workload, *asked, package, chosen);
-      if (answer.status().code() == StatusCode::kUnsupported) {
-        answer = records::AutotvmAnswer{{}, {}, answer.status().message(), {}, {}};
-      }
-      TW_RETURN_IF_ERROR(answer);
-      answers.push_back({one.task.workload.Key(), *std::move(answer)});
-    }
-  }
-  Json list = Json::array();
-  int misses = 0;
-  for (const Answered& one : answers) {
-    if (!one.answer.record.has_value()) ++misses;
-    auto out = AnswerJson(one.workload, asked->text, one.answer);
-    TW_RETURN_IF_ERROR(out);
-    if (!json) {
-      const bool hit = one.answer.record.has_value();
-      fmt::print("{:<4} {:>10}  {}\n", hit ? "hit" : "miss",
-                 hit ? ShortSeconds(one.answer.record->cost) : "", one.workload);
-      if (hit) fmt::print("  config    {}\n", Dump((*out)["config"]));
-      fmt::print("  {}\n", one.answer.explanation);
-    }
-    list.push_back(*std::move(out));
-  }
-  if (json) fmt::print("{}\n", Dump({{"answers", std::move(list)}}));
-  return misses > 0 ? kExitFailed : kExitDone;
 }
 
 }  // namespace tilewright::cli

@@ -33,11 +33,4 @@ class ExchangeCommands {
   bool dry_run_ = false, json_ = false, best_ = false;
 };
 
-/// `query --rule autotvm`: a task, an AutoTVM tuple or a model file, asked of the imported records.
-struct AutotvmQuery {
-  std::string task, store, target, package;
-  bool json = false;
-  Result<int> Run() const;
-};
-
 }  // namespace tilewright::cli

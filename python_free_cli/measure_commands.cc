@@ -31,6 +31,7 @@ class MeasureCommand final : public Command {
     auto parsed = candidate_.Parse();
     TW_RETURN_IF_ERROR(parsed);
     const auto& [task, chosen] = *parsed;
+    TW_RETURN_IF_ERROR(CheckRuns(task.task.target));
     auto settings = MeasurerSettings(task.task.target);
     TW_RETURN_IF_ERROR(settings);
     auto measurer = measure::ProcessMeasurer::Create(*std::move(settings));

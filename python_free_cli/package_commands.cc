@@ -11,9 +11,12 @@
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
+#include "records/answer_json.h"
+#include "records/catalog.h"
 #include "records/package_build.h"
 #include "records/package_diff.h"
 #include "src/base/file.h"
+#include "src/base/json.h"
 #include "src/target/cpu.h"
 
 namespace tilewright::cli {
@@ -25,7 +28,7 @@ Json ManifestJson(const records::PackageManifest& manifest) {
   return *ParseJson(manifest.ToText());
 }
 
-void PrintJson(const Json& json) { fmt::print("{}\n", json.dump()); }
+void PrintJson(const Json& json) { fmt::print("{}\n", DumpJson(json)); }
 
 /// Package files: the ones named, and those in folders that are named, by name.
 Result<std::vector<std::string>> PackageFiles(const std::vector<std::string>& arguments) {
@@ -432,15 +435,21 @@ Result<int> PackageCommand::Query() {
   catalog.AddStore(*std::move(store));
   auto tasks = ParseTasks(task_, *target);
   TW_RETURN_IF_ERROR(tasks);
-  const DeviceFingerprint device = ProbeHostCpu();
+  const auto device = DeviceFor(*target);
+  TW_RETURN_IF_ERROR(device);
   Json out = Json::array();
   bool missed = false;
   for (const search::TuneTask& task : *tasks) {
-    auto answer = catalog.Query(task.task.workload, *target, device);
+    records::Question question;
+    question.workload = &task.task.workload;
+    question.target = &*target;
+    question.device = &*device;
+    auto answer = catalog.Query(question);
     TW_RETURN_IF_ERROR(answer);
     missed = missed || answer->level == records::AnswerLevel::kMiss;
-    out.push_back(AnswerJson(task.task.workload, *target, device, *answer));
-    if (!json_) PrintAnswer(task.task.workload, *answer, tasks->size() == 1);
+    const std::string key = task.task.workload.Key();
+    out.push_back(records::AnswerJson(*answer, question.workload, key, target->ToString()));
+    if (!json_) PrintAnswer(question.workload, key, *answer, tasks->size() == 1);
   }
   if (json_) PrintJson({{"answers", out}});
   return missed ? kExitFailed : kExitDone;

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
+#include <optional>
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/exchange_commands.h"
@@ -11,6 +12,7 @@
 #include "python_free_cli/store_verbs.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
+#include "records/answer_json.h"
 #include "records/store.h"
 #include "src/base/json.h"
 #include "src/templates/vta_parts.h"
@@ -38,42 +40,47 @@ class QueryCommand final : public Command {
     app.add_option("task", task_, "Workload key, AutoTVM tuple, FILE#N, or FILE for all its tasks")
         ->required();
     sources_.Declare(app, "near");
-    app.add_option("--rule", rule_, "How records are chosen: own, or autotvm for imported ones")
-        ->check(CLI::IsMember({"own", "autotvm"}))
-        ->capture_default_str();
-    app.add_option("--tophub", tophub_, "With --rule autotvm: only this TopHub package");
     target_.Declare(app);
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
-    if (rule_ == "autotvm") {
-      const std::string store = sources_.stores.empty() ? "" : sources_.stores.front();
-      return AutotvmQuery{task_, store, target_.target, tophub_, json_}.Run();
-    }
-    if (!tophub_.empty()) return InvalidArgument("--tophub: needs --rule autotvm");
-    auto target = target_.Parse();
-    TW_RETURN_IF_ERROR(target);
-    auto catalog = sources_.Open();
-    TW_RETURN_IF_ERROR(catalog);
     auto accept = sources_.Accept();
     TW_RETURN_IF_ERROR(accept);
-    auto tasks = ParseTasks(task_, *target);
-    TW_RETURN_IF_ERROR(tasks);
-    auto device = DeviceFor(*target);
+    // AutoTVM's rule answers for targets, and tasks, that we can make no code for.
+    const bool own = sources_.rule == "own";
+    auto target = own ? target_.Parse() : Target::Parse(target_.target);
+    if (!target.ok()) return target.status().WithContext("--target");
+    auto catalog = sources_.Open(*target);
+    TW_RETURN_IF_ERROR(catalog);
+    auto autotvm = sources_.Autotvm(*target);
+    TW_RETURN_IF_ERROR(autotvm);
+    auto asked = own ? TasksOf(*target) : AutotvmTasksOf(*target);
+    TW_RETURN_IF_ERROR(asked);
+    const auto device = DeviceFor(*target);
     TW_RETURN_IF_ERROR(device);
     Json list = Json::array();
     std::map<records::AnswerLevel, int> counts;
-    for (const search::TuneTask& task : *tasks) {
-      auto answer = catalog->Query(task.task.workload, *target, *device, *accept);
+    for (Asked& one : *asked) {
+      records::Question question;
+      question.workload = one.workload.has_value() ? &*one.workload : nullptr;
+      question.target = &*target;
+      question.device = &*device;
+      question.accept = records::DownTo(*accept);
+      if (autotvm->has_value()) {
+        (*autotvm)->task = std::move(one.task);
+        question.autotvm = &**autotvm;
+      }
+      auto answer = catalog->Query(question);
       TW_RETURN_IF_ERROR(answer);
       ++counts[answer->level];
-      list.push_back(AnswerJson(task.task.workload, *target, *device, *answer));
-      if (!json_) PrintAnswer(task.task.workload, *answer, tasks->size() == 1);
+      list.push_back(records::AnswerJson(*answer, question.workload, one.text,
+                                         own ? target->ToString() : (*autotvm)->target.text));
+      if (!json_) PrintAnswer(question.workload, one.text, *answer, asked->size() == 1);
     }
     if (json_) {
-      fmt::print("{}\n", Json({{"answers", list}}).dump());
-    } else if (tasks->size() > 1) {
-      fmt::print("{} tasks:", tasks->size());
+      fmt::print("{}\n", DumpJson({{"answers", list}}));
+    } else if (asked->size() > 1) {
+      fmt::print("{} tasks:", asked->size());
       for (const auto& [level, count] : counts) {
         fmt::print(" {} {}", count, records::AnswerLevelName(level));
       }
@@ -83,9 +90,33 @@ class QueryCommand final : public Command {
   }
 
  private:
+  struct Asked {
+    std::string text;  ///< key or tuple
+    std::optional<Workload> workload;
+    std::optional<records::AutotvmTask> task;
+  };
+
+  Result<std::vector<Asked>> TasksOf(const Target& target) const {
+    auto tasks = ParseTasks(task_, target);
+    TW_RETURN_IF_ERROR(tasks);
+    std::vector<Asked> asked;
+    for (const search::TuneTask& task : *tasks) {
+      asked.push_back({task.task.workload.Key(), task.task.workload, {}});
+    }
+    return asked;
+  }
+
+  /// A tuple is asked for as it is: it may name a task that we have no operator for.
+  Result<std::vector<Asked>> AutotvmTasksOf(const Target& target) const {
+    const bool is_tuple = !task_.empty() && (task_.front() == '(' || task_.front() == '[');
+    if (!is_tuple) return TasksOf(target);
+    auto task = records::AutotvmTask::Parse(task_);
+    TW_RETURN_IF_ERROR(task);
+    return std::vector<Asked>{{task->tuple, task->workload, *task}};
+  }
+
   std::string task_;
   RecordSources sources_;
-  std::string rule_ = "own", tophub_;
   TargetArguments target_;
   bool json_ = false;
 };

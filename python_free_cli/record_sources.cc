@@ -4,32 +4,17 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 
-#include "cost_model/xgboost_model.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
 #include "search/guess.h"
 #include "src/base/file.h"
-#include "src/templates/vta_parts.h"
 
 namespace tilewright::cli {
 namespace {
 
-/// What differs between where a record was measured and where it is to be used.
-Json Differences(const Target& target, const DeviceFingerprint& device, const Workload& workload,
-                 const Trial& trial) {
-  Json list = Json::array();
-  const auto differ = [&](const char* what, const std::string& recorded, const std::string& here) {
-    if (recorded != here) list.push_back({{"what", what}, {"record", recorded}, {"here", here}});
-  };
-  differ("workload", trial.candidate.task.workload.Key(), workload.Key());
-  differ("target", trial.candidate.task.target.ToString(), target.ToString());
-  differ("device", trial.device.model, device.model);
-  differ("isa", fmt::format("{}", fmt::join(trial.device.isa, ",")),
-         fmt::format("{}", fmt::join(device.isa, ",")));
-  differ("driver", trial.device.extra, device.extra);
-  return list;
-}
+constexpr const char* kNoModel = "none";
 
 }  // namespace
 
@@ -64,17 +49,39 @@ void RecordSources::Declare(CLI::App& app, const std::string& accept_default) {
   app.add_option("--accept", accept, "How far down an answer may be")
       ->check(CLI::IsMember({"hit", "near", "model", "default"}))
       ->capture_default_str();
-  app.add_option("--model", model_file, "Cost model that chooses configs where no record serves");
+  app.add_option("--rule", rule, "How records are chosen: own, or autotvm for imported ones")
+      ->check(CLI::IsMember({"own", "autotvm"}))
+      ->capture_default_str();
+  app.add_option("--tophub", tophub, "With --rule autotvm: only this TopHub package");
+  app.add_option("--model", model_file,
+                 "Cost model that chooses configs where no record serves, or none (default: the "
+                 "shipped one)");
   trust.Declare(app);
 }
 
 Result<records::AnswerLevel> RecordSources::Accept() const {
   auto level = records::ParseAnswerLevel(accept);
   TW_RETURN_IF_ERROR(level);
-  return model_file.empty() ? *level : std::max(*level, records::AnswerLevel::kModel);
+  const bool given = !model_file.empty() && model_file != kNoModel;
+  return given ? std::max(*level, records::AnswerLevel::kModel) : *level;
 }
 
-Result<records::Catalog> RecordSources::Open() {
+Status RecordSources::AddModel(const Target& target, records::Catalog& catalog) const {
+  if (model_file == kNoModel) return {};
+  const std::string shipped = model_file.empty() ? ShippedModel(target.kind_name()) : "";
+  const std::string& path = model_file.empty() ? shipped : model_file;
+  if (path.empty()) return {};
+  auto model = search::LoadChooser(path);
+  if (model.ok()) {
+    catalog.SetModel(*std::move(model));
+    return {};
+  }
+  if (!model_file.empty()) return model.status();
+  fmt::print(stderr, "shipped cost model left out: {}\n", model.status().message());
+  return {};
+}
+
+Result<records::Catalog> RecordSources::Open(const Target& target) const {
   records::Catalog catalog;
   std::vector<std::string> paths = stores;
   if (paths.empty()) {
@@ -94,82 +101,53 @@ Result<records::Catalog> RecordSources::Open() {
     }
   }
   if (!no_packages) TW_RETURN_IF_ERROR(catalog.AddInstalledFrom(PackageRoots()));
-  if (!model_file.empty()) {
-    auto model = cost_model::XgboostModel::Load(model_file);
-    TW_RETURN_IF_ERROR(model);
-    model_ = *std::move(model);
-    catalog.SetModel([this](const Workload& workload,
-                            const Target& target) -> Result<std::optional<records::ModelChoice>> {
-      auto guess = search::GuessConfig({workload, target}, Epilogue(), *model_);
-      if (guess.status().code() == StatusCode::kUnsupported) {
-        return std::optional<records::ModelChoice>();  // no template serves it
-      }
-      TW_RETURN_IF_ERROR(guess);
-      records::ModelChoice choice;
-      choice.candidate = *std::move(guess);
-      choice.explanation = "what " + model_file + " thinks best, not measured";
-      return std::optional<records::ModelChoice>(std::move(choice));
-    });
-  }
+  TW_RETURN_IF_ERROR(AddModel(target, catalog));
   for (const std::string& problem : catalog.problems()) {
     fmt::print(stderr, "package left out: {}\n", problem);
   }
   return catalog;
 }
 
-Json AnswerJson(const Workload& workload, const Target& target, const DeviceFingerprint& device,
-                const records::CatalogAnswer& answer) {
-  Json out = {{"workload", workload.Key()},
-              {"target", target.ToString()},
-              {"kind", std::string(records::AnswerLevelName(answer.level))},
-              {"source", answer.source},
-              {"why", answer.answer.explanation},
-              {"cost_seconds", nullptr},
-              {"cost", nullptr},
-              {"metric", MetricOf(target)},
-              {"config", nullptr},
-              {"record", nullptr},
-              {"differs", Json::array()}};
-  if (!answer.candidate.has_value()) return out;
-  out["config"] = *ParseJson(answer.candidate->config.ToString());
-  out["template"] = answer.candidate->template_key;
-  out["expected_slowdown"] = answer.answer.expected_slowdown;
-  if (!answer.answer.record.has_value()) return out;
-  const Trial& trial = answer.answer.record->trial;
-  out["cost"] = trial.value;
-  out["metric"] = trial.metric;
-  if (trial.metric == "seconds") out["cost_seconds"] = trial.value;
-  out["record"] = {{"id", answer.answer.record->id},
-                   {"noise", trial.noise},
-                   {"epilogue", trial.candidate.epilogue.ToString()},
-                   {"template_version", trial.candidate.template_version},
-                   {"codegen_version", trial.codegen_version},
-                   {"device", trial.device.model},
-                   {"measured_unix_seconds", trial.finished_unix_seconds}};
-  out["differs"] = Differences(target, device, workload, trial);
-  return out;
+Result<std::optional<records::AutotvmQuestion>> RecordSources::Autotvm(const Target& target) const {
+  std::optional<records::AutotvmQuestion> question;
+  if (rule == "own") {
+    if (!tophub.empty()) return InvalidArgument("--tophub: needs --rule autotvm");
+    return question;
+  }
+  auto asked = records::AutotvmTarget::Parse(target.ToString());
+  if (!asked.ok()) return asked.status().WithContext("--target");
+  question = records::AutotvmQuestion{*std::move(asked), {}, tophub};
+  return question;
 }
 
-void PrintAnswer(const Workload& workload, const records::CatalogAnswer& answer, bool whole) {
-  const std::string name = ShortName(workload);
+void PrintAnswer(const Workload* workload, const std::string& name,
+                 const records::CatalogAnswer& answer, bool whole) {
   const std::string_view kind = records::AnswerLevelName(answer.level);
-  if (answer.candidate.has_value()) {
-    const auto& record = answer.answer.record;
-    fmt::print("{:<38} {:<8} {:>10}  {} #{}\n", name, kind,
-               record.has_value() ? ShortValue(record->trial.metric, record->trial.value) : "-",
-               answer.candidate->template_key, answer.candidate->config.index);
+  const std::string shown = workload != nullptr ? ShortName(*workload) : name;
+  const auto& record = answer.answer.record;
+  const double seconds = answer.CostSeconds(workload);
+  if (const Candidate* candidate = answer.candidate()) {
+    const std::string cost = record.has_value()
+                                 ? ShortValue(record->trial.metric, record->trial.value)
+                             : std::isfinite(seconds) ? ShortSeconds(seconds)
+                                                      : "-";
+    fmt::print("{:<38} {:<8} {:>10}  {} #{}\n", shown, kind, cost, candidate->template_key,
+               candidate->config.index);
     if (whole) {
-      fmt::print("  config    {}\n  source    {}\n", answer.candidate->config.ToString(),
-                 answer.source);
+      fmt::print("  config    {}\n  source    {}\n", candidate->config.ToString(), answer.source);
     }
     if (whole && record.has_value()) {
       fmt::print("  record    {}\n  device    {}\n  measured  {}\n", record->id,
                  record->trial.device.model, records::UtcText(record->trial.finished_unix_seconds));
     }
+    if (const records::ImportedRecord* imported = answer.imported(); whole && imported != nullptr) {
+      fmt::print("  record    {} line {}, not verified\n  measured  {}\n", imported->file,
+                 imported->line, records::UtcText(imported->finished));
+    }
   } else {
-    fmt::print("{:<38} {:<8}\n", name, kind);
+    fmt::print("{:<38} {:<8}\n", shown, kind);
   }
-  if (whole || answer.level != records::AnswerLevel::kHit) {
+  if (whole || answer.level != records::AnswerLevel::kHit || answer.imported() != nullptr) {
     fmt::print("  {}\n", answer.answer.explanation);
   }
 }

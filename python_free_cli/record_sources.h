@@ -1,12 +1,10 @@
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "cost_model/cost_model.h"
 #include "records/catalog.h"
-#include "src/base/json.h"
 #include "src/base/status.h"
 
 namespace CLI {
@@ -27,26 +25,28 @@ struct TrustArguments {
 struct RecordSources {
   std::vector<std::string> stores, packages;
   bool no_packages = false;
-  std::string accept;  ///< name of an AnswerLevel
-  std::string model_file;
+  std::string accept;      ///< name of an AnswerLevel
+  std::string model_file;  ///< empty: the shipped one, if there is one; "none": no model
+  std::string rule = "own", tophub;
   TrustArguments trust;
 
   void Declare(CLI::App& app, const std::string& accept_default);
   /// Stores of --records (else the user's own, if there is one), packages of --package, then the
   /// installed ones, then the cost model of --model. What was left out is told on standard error.
-  /// The catalog refers to this object.
-  Result<records::Catalog> Open();
+  Result<records::Catalog> Open(const Target& target) const;
   /// --accept; a model that is given is asked.
   Result<records::AnswerLevel> Accept() const;
+  /// What --rule autotvm looks at; none by our own rule.
+  /// Errors: kInvalidArgument for --tophub without it.
+  Result<std::optional<records::AutotvmQuestion>> Autotvm(const Target& target) const;
 
  private:
-  std::unique_ptr<cost_model::CostModel> model_;
+  Status AddModel(const Target& target, records::Catalog& catalog) const;
 };
 
-/// An answer as `query --json` has it.
-Json AnswerJson(const Workload& workload, const Target& target, const DeviceFingerprint& device,
-                const records::CatalogAnswer& answer);
-/// The answer as lines for people; `whole` adds config, record and reason.
-void PrintAnswer(const Workload& workload, const records::CatalogAnswer& answer, bool whole);
+/// The answer as lines for people; `whole` adds config, record and reason. workload: null if we
+/// have no such operator; `name` then stands for it.
+void PrintAnswer(const Workload* workload, const std::string& name,
+                 const records::CatalogAnswer& answer, bool whole);
 
 }  // namespace tilewright::cli

@@ -10,7 +10,9 @@
 #include "python_free_cli/task_argument.h"
 #include "src/base/json.h"
 #include "src/codegen/codegen.h"
+#include "src/codegen/nvptx/ptxas.h"
 #include "src/schedule/lower.h"
+#include "src/target/gpu.h"
 #include "src/templates/vta_parts.h"
 #include "src/vta/encoding.h"
 #include "src/vta/simulator.h"
@@ -107,13 +109,15 @@ class LowerCommand final : public Command {
     return "  tilewright lower resnet18.onnx#1 --emit loops\n"
            "  tilewright lower resnet18.onnx#1 --config 188 --template conv2d_NCHWc.x86 --emit "
            "asm\n"
+           "  tilewright lower resnet18.onnx#1 --target 'cuda -arch=sm_75' --emit ptx\n"
            "  tilewright lower resnet18_v1_vta_packed.relay#1 --target vta --vta-config "
            "configs/vta/sim.json --emit cost\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("task", candidate_.task, "Workload key, AutoTVM tuple, or FILE#N")->required();
     app.add_option("--emit", emit_, "What to print (default: loops, or vta for a VTA target)")
-        ->check(CLI::IsMember({"schedule", "loops", "llvm", "asm", "vta", "cost"}));
+        ->check(
+            CLI::IsMember({"schedule", "loops", "llvm", "asm", "ptx", "resources", "vta", "cost"}));
     candidate_.Declare(app);
   }
   Result<int> Run() override {
@@ -123,6 +127,10 @@ class LowerCommand final : public Command {
     const Target& target = task.task.target;
     if (target.kind() == TargetKind::kVta || emit_ == "vta" || emit_ == "cost") {
       return PrintStream(task, chosen);
+    }
+    if ((emit_ == "ptx" || emit_ == "resources") && target.kind() != TargetKind::kCuda) {
+      return InvalidArgument("--emit " + emit_ + ": the target is '" + target.kind_name() +
+                             "', expected cuda");
     }
     auto kernel =
         ApplyTemplate(*chosen.entry, task.task.workload, task.epilogue, target, chosen.config);
@@ -139,6 +147,7 @@ class LowerCommand final : public Command {
     }
     auto code = Generate({*program}, target, emit_ == "llvm" ? Emit::kLlvmIr : Emit::kAssembly);
     TW_RETURN_IF_ERROR(code);
+    if (emit_ == "resources") return PrintResources(*code, target);
     fmt::print("{}", *code);
     return kExitDone;
   }
@@ -179,6 +188,23 @@ class LowerCommand final : public Command {
                    vta::EngineName(static_cast<vta::Engine>(i)), 100 * time.busy / all,
                    100 * time.starved / all, 100 * time.stalled / all, 100 * time.idle / all);
       }
+    }
+    return kExitDone;
+  }
+
+  static Result<int> PrintResources(const std::string& ptx, const Target& target) {
+    const std::string ptxas = FindPtxas();
+    if (ptxas.empty()) return NotFound("--emit resources: needs NVIDIA's ptxas, which is not here");
+    auto capability = ComputeCapabilityOf(target);
+    TW_RETURN_IF_ERROR(capability);
+    auto kernels = RunPtxas(ptxas, ptx, *capability);
+    TW_RETURN_IF_ERROR(kernels);
+    for (const KernelResources& kernel : *kernels) {
+      fmt::print(
+          "{}: {} registers, {} bytes of shared memory, {} bytes of stack, spills: {} bytes "
+          "stored, {} loaded\n",
+          kernel.kernel, kernel.registers, kernel.shared_bytes, kernel.stack_bytes,
+          kernel.spill_store_bytes, kernel.spill_load_bytes);
     }
     return kExitDone;
   }

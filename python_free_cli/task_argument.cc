@@ -7,7 +7,10 @@
 #include "src/base/file.h"
 #include "src/base/strings.h"
 #include "src/graph/graph.h"
+#include "src/graph/passes.h"
+#include "src/runtime/cuda_driver.h"
 #include "src/target/cpu.h"
+#include "src/target/gpu.h"
 #include "src/templates/vta_parts.h"
 
 namespace tilewright::cli {
@@ -50,18 +53,32 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
   if (!vta_config.empty()) {
     return InvalidArgument("--vta-config: the target is '" + target->kind_name() + "', no VTA");
   }
-  if (target->kind() != TargetKind::kLlvm) {
-    return Unsupported("--target: no code can be generated for '" + target->kind_name() +
-                       "' yet, expected llvm, native or vta");
+  Status known;
+  if (target->kind() == TargetKind::kCuda) {
+    known = ComputeCapabilityOf(*target).status();
+  } else if (target->kind() == TargetKind::kLlvm) {
+    known = FeaturesOf(*target).status();
+  } else {
+    known = Unsupported("no code can be generated for '" + target->kind_name() +
+                        "' yet, expected llvm, native, cuda or vta");
   }
-  if (auto features = FeaturesOf(*target); !features.ok()) {
-    return features.status().WithContext("--target");
-  }
+  TW_RETURN_IF_ERROR(known.WithContext("--target"));
   return target;
 }
 
 FuseRule FuseRuleFor(const Target& target) {
   return target.kind() == TargetKind::kVta ? FuseRule::kNarrow : FuseRule::kWide;
+}
+
+Status CheckRuns(const Target& target) {
+  if (target.kind() != TargetKind::kCuda) return {};
+  const auto devices = CudaDevices();
+  if (!devices.ok()) {
+    return devices.status().WithContext("--target: '" + target.ToString() +
+                                        "' needs a CUDA device");
+  }
+  return Unsupported("--target: kernels for '" + target.ToString() +
+                     "' are lowered and compiled, but not yet run on a device");
 }
 
 Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target) {

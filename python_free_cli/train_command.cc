@@ -66,6 +66,7 @@ class TrainCommand final : public Command {
                    "Share of the tasks to leave out and to judge the model by")
         ->check(CLI::Range(0.0, 0.9))
         ->capture_default_str();
+    app.add_option("--kind", kind_, "Kind of target to learn for")->capture_default_str();
     app.add_option("--threads", threads_, "Threads of the training")->capture_default_str();
     app.add_flag("--json", json_, "Print the result as JSON");
   }
@@ -78,24 +79,36 @@ class TrainCommand final : public Command {
       stores.push_back(std::move(*store));
     }
     for (const records::Store& store : stores) asked.push_back(&store);
-    const auto held_out = [this](std::string_view key) {
-      return static_cast<double>(Mix64(Fnv1a64(key)) % 1000) < 1000 * hold_out_;
+    const auto held_out = [this](const Task& task) {
+      return static_cast<double>(Mix64(Fnv1a64(task.workload.Key())) % 1000) < 1000 * hold_out_;
     };
-    const auto training =
-        search::LoadTrainingData(asked, [&](std::string_view key) { return !held_out(key); });
+    // Seconds, cycles and what makes them differ from kind to kind of target: a model is for one.
+    const auto is_of_kind = [this](const Task& task) { return task.target.kind_name() == kind_; };
+    const auto training = search::LoadTrainingData(
+        asked, [&](const Task& task) { return is_of_kind(task) && !held_out(task); });
     TW_RETURN_IF_ERROR(training);
     if (training->tasks == 0) {
-      return InvalidArgument("--records: no task with at least 16 trials to learn from");
+      return InvalidArgument("--records: no task for " + kind_ +
+                             " with at least 16 trials to learn from");
     }
     cost_model::XgboostOptions options;
     options.threads = threads_;
     cost_model::XgboostModel model(options);
     TW_RETURN_IF_ERROR(model.Train(training->data));
-    const auto rest = search::LoadTrainingData(asked, held_out);
+    const auto rest = search::LoadTrainingData(
+        asked, [&](const Task& task) { return is_of_kind(task) && held_out(task); });
     TW_RETURN_IF_ERROR(rest);
     const auto judged = Judge(model, rest->data);
     TW_RETURN_IF_ERROR(judged);
-    TW_RETURN_IF_ERROR(model.Save(output_));
+    cost_model::TreeModel::About about;
+    if (judged->tasks > 0) about.expected_slowdown = 1 / judged->first_choice;
+    about.target_kind = kind_;
+    about.families.assign(training->families.begin(), training->families.end());
+    about.learned_from =
+        fmt::format("{} trials of {} tasks", training->data.rows(), training->tasks);
+    const auto trees = model.Trees(std::move(about));
+    TW_RETURN_IF_ERROR(trees);
+    TW_RETURN_IF_ERROR((*trees)->Save(output_));
     Print(*training, *judged);
     return kExitDone;
   }
@@ -126,7 +139,7 @@ class TrainCommand final : public Command {
   }
 
   std::vector<std::string> records_;
-  std::string output_;
+  std::string output_, kind_ = "llvm";
   double hold_out_ = 0;
   int threads_ = 1;
   bool json_ = false;

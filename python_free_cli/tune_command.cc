@@ -1,6 +1,7 @@
 // `tilewright tune`: a job from arguments or a file, its display, and what it came to.
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -22,6 +23,11 @@
 
 namespace tilewright::cli {
 namespace {
+
+// Each training of a cost model takes megabytes for some milliseconds, larger ones the more trials
+// a task has. Blocks from this size on are given back as they are freed; kept in the heap, they
+// would lie between small ones that stay, and a job of days would hold more and more.
+constexpr int kMmapBytes = 64 << 10;
 
 // A signal handler can reach nothing but a global.
 std::atomic<bool> stop_requested{false};
@@ -61,10 +67,12 @@ class TuneCommand final : public Command {
   }
 
   Result<int> Run() override {
+    ::mallopt(M_MMAP_THRESHOLD, kMmapBytes);
     auto settings = Settings();
     TW_RETURN_IF_ERROR(settings);
     auto target = ParseTarget(settings->target, settings->threads, vta_config_);
     TW_RETURN_IF_ERROR(target);
+    TW_RETURN_IF_ERROR(CheckRuns(*target));
     auto tasks = TasksOfFile(settings->graph, *target);
     TW_RETURN_IF_ERROR(tasks);
     if (target->kind() == TargetKind::kVta) {

@@ -1,6 +1,10 @@
 #include "python_free_cli/user_paths.h"
 
 #include <cstdlib>
+#include <filesystem>
+
+#include "src/base/file.h"
+#include "src/base/subprocess.h"
 
 namespace tilewright::cli {
 namespace {
@@ -31,6 +35,19 @@ std::vector<std::string> PackageRoots() {
   if (auto paths = FindUserPaths(); paths.ok()) roots.push_back(paths->packages);
   roots.emplace_back(kSystemPackages);
   return roots;
+}
+
+std::string ShippedModel(std::string_view kind) {
+  const auto program = ThisProgram();
+  if (!program.ok()) return {};
+  const std::string bin = program->substr(0, program->rfind('/'));
+  // Of PREFIX/bin, and of build/CONFIGURATION/python_free_cli.
+  for (const char* folder :
+       {"/../share/tilewright/cost_models/", "/../../../configs/cost_models/"}) {
+    const std::string path = bin + folder + std::string(kind) + ".model";
+    if (FileExists(path)) return path;
+  }
+  return {};
 }
 
 }  // namespace tilewright::cli

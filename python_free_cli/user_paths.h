@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/base/status.h"
@@ -25,5 +26,9 @@ inline constexpr const char* kSystemPackages = "/usr/share/tilewright/packages";
 /// Folders of installed packages in the order in which they are asked: the user's, then the
 /// system's. Nothing else is searched, the current folder least of all.
 std::vector<std::string> PackageRoots();
+
+/// The cost model shipped for a kind of target ("llvm"): beside this program where it is installed,
+/// or in the source tree it was built in. Empty if there is none.
+std::string ShippedModel(std::string_view kind);
 
 }  // namespace tilewright::cli

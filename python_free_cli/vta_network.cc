@@ -19,10 +19,6 @@
 namespace tilewright::cli {
 
 void VtaChoice::Declare(CLI::App& app) {
-  app.add_option("--rule", rule,
-                 "How records are chosen for a VTA: own, or autotvm for imported ones")
-      ->check(CLI::IsMember({"own", "autotvm"}))
-      ->capture_default_str();
   app.add_flag("--fuse-residuals", fuse_residuals,
                "On a VTA, add residuals behind the convolution, before its result is stored");
 }
@@ -56,7 +52,7 @@ Result<VtaPlan> VtaChoice::Plan(const std::string& file, bool seeded, const Targ
     if (!made.ok()) return made.status().WithContext(file);
     return made;
   };
-  if (rule == "autotvm") {
+  if (sources.rule == "autotvm") {
     auto path = sources.stores.empty() ? DefaultStorePath(false)
                                        : Result<std::string>(sources.stores.front());
     TW_RETURN_IF_ERROR(path);
@@ -65,7 +61,7 @@ Result<VtaPlan> VtaChoice::Plan(const std::string& file, bool seeded, const Targ
     options.imported = &*store;
     return plan();
   }
-  auto catalog = sources.Open();
+  auto catalog = sources.Open(target);
   TW_RETURN_IF_ERROR(catalog);
   options.catalog = &*catalog;
   return plan();
@@ -102,8 +98,9 @@ Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string
 }
 
 Status VtaNetwork::CheckUnused() const {
-  const bool given = choice_.given() || !sources_.stores.empty() || !sources_.packages.empty() ||
-                     !sources_.model_file.empty() || !trace_file_.empty();
+  const bool given = choice_.fuse_residuals || sources_.rule != "own" || !sources_.stores.empty() ||
+                     !sources_.packages.empty() || !sources_.model_file.empty() ||
+                     !trace_file_.empty();
   if (!given) return Status();
   return InvalidArgument(
       "--records, --package, --model, --rule, --fuse-residuals and --vta-trace need --target vta: "

@@ -16,13 +16,11 @@ class App;
 
 namespace tilewright::cli {
 
-/// How a network is put on a VTA: `--rule` and `--fuse-residuals`.
+/// How a network is put on a VTA: `--fuse-residuals`.
 struct VtaChoice {
-  std::string rule = "own";
   bool fuse_residuals = false;
 
   void Declare(CLI::App& app);
-  bool given() const { return rule != "own" || fuse_residuals; }
   /// The plan of a model file. seeded: as for LoadForRunning.
   Result<VtaPlan> Plan(const std::string& file, bool seeded, const Target& target,
                        RecordSources& sources) const;

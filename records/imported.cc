@@ -5,49 +5,12 @@
 
 #include "records/autotvm/log_line.h"
 #include "records/autotvm/task.h"
+#include "records/signing.h"
 #include "records/sqlite.h"
 #include "src/base/math.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::records {
-namespace {
-
-/// Texts and sources of the attached store `other` that are not here. A source is known by its file
-/// and the time of its import.
-constexpr const char* kCopyTexts = R"sql(
-INSERT OR IGNORE INTO main.imported_target (text, canonical)
-  SELECT text, canonical FROM other.imported_target ORDER BY id;
-INSERT OR IGNORE INTO main.imported_task (tuple, name, workload)
-  SELECT tuple, name, workload FROM other.imported_task ORDER BY id;
-INSERT INTO main.imported_source (file, package, imported)
-  SELECT file, package, imported FROM other.imported_source AS s WHERE NOT EXISTS (
-    SELECT 1 FROM main.imported_source AS m WHERE m.file = s.file AND m.imported = s.imported)
-  ORDER BY id;
-)sql";
-constexpr const char* kCopyRows = R"sql(
-INSERT OR IGNORE INTO main.imported (digest, task, target, source, line, config_index, entities,
-    code_hash, costs, cost, error, all_cost, finished, tvm_version, agreement, flags)
-  SELECT o.digest, mt.id, mg.id, ms.id, o.line, o.config_index, o.entities, o.code_hash, o.costs,
-    o.cost, o.error, o.all_cost, o.finished, o.tvm_version, o.agreement, o.flags
-  FROM other.imported AS o
-  JOIN other.imported_task AS ot ON ot.id = o.task
-  JOIN main.imported_task AS mt ON mt.tuple = ot.tuple
-  JOIN other.imported_target AS og ON og.id = o.target
-  JOIN main.imported_target AS mg ON mg.text = og.text
-  JOIN other.imported_source AS os ON os.id = o.source
-  JOIN main.imported_source AS ms ON ms.file = os.file AND ms.imported = os.imported
-  ORDER BY o.id;
-)sql";
-
-Result<std::int64_t> CountRows(const Database& db) {
-  auto query = Statement::Prepare(db, "SELECT count(*) FROM main.imported");
-  TW_RETURN_IF_ERROR(query);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  return query->Int(0);
-}
-
-}  // namespace
 
 std::vector<std::string_view> ImportedFlagNames(std::int64_t flags) {
   constexpr std::array<std::string_view, 9> kNames = {
@@ -71,7 +34,8 @@ std::string_view ImportedColumns() {
          " imported_target.text, imported_target.canonical, imported_source.file,"
          " imported_source.package, imported.line, imported.config_index, imported.entities,"
          " imported.code_hash, imported.costs, imported.cost, imported.error, imported.all_cost,"
-         " imported.finished, imported.tvm_version, imported.agreement, imported.flags";
+         " imported.finished, imported.tvm_version, imported.agreement, imported.flags,"
+         " imported.digest";
 }
 
 std::string_view ImportedTables() {
@@ -110,6 +74,7 @@ ImportedRecord ReadImported(const Statement& row) {
     record.agreement = static_cast<AutotvmAgreement>(agreement);
   }
   record.flags = row.Int(19);
+  record.digest = HexText(row.Bytes(20));
   return record;
 }
 
@@ -128,31 +93,7 @@ Status ForEachImported(const Store& store,
 }
 
 Result<std::int64_t> CountImported(const Store& store) {
-  return CountRows(Store::DatabaseOf(store));
-}
-
-Result<std::int64_t> CopyImported(const Store& from, Store& into) {
-  const Database& db = Store::DatabaseOf(into);
-  auto attach = Statement::Prepare(db, "ATTACH DATABASE ?1 AS other");
-  TW_RETURN_IF_ERROR(attach);
-  TW_RETURN_IF_ERROR(attach->Bind(1, from.path()).Run());
-  const auto copy = [&db]() -> Result<std::int64_t> {
-    auto transaction = Transaction::Begin(db);
-    TW_RETURN_IF_ERROR(transaction);
-    auto before = CountRows(db);
-    TW_RETURN_IF_ERROR(before);
-    TW_RETURN_IF_ERROR(db.Execute(kCopyTexts));
-    TW_RETURN_IF_ERROR(db.Execute(kCopyRows));
-    auto after = CountRows(db);
-    TW_RETURN_IF_ERROR(after);
-    TW_RETURN_IF_ERROR(transaction->Commit());
-    return *after - *before;
-  };
-  auto copied = copy();
-  const Status detached = db.Execute("DETACH DATABASE other");
-  TW_RETURN_IF_ERROR(copied);
-  TW_RETURN_IF_ERROR(detached);
-  return copied;
+  return QueryInt(Store::DatabaseOf(store), "SELECT count(*) FROM imported");
 }
 
 Result<Config> ConfigOfImported(const ImportedRecord& record) {

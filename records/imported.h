@@ -31,6 +31,7 @@ std::vector<std::string_view> ImportedFlagNames(std::int64_t flags);
 /// A record of another program. Unverified: served only where the caller asks for AutoTVM's rule.
 struct ImportedRecord {
   std::int64_t id = 0;                    ///< order of import
+  std::string digest;                     ///< 32 hexadecimal digits, the same in every store
   std::string task, tuple, workload_key;  ///< workload_key: empty where we have no such operator
   std::string target;                     ///< as written
   std::string canonical_target;
@@ -63,11 +64,6 @@ ImportedRecord ReadImported(const Statement& row);
 Status ForEachImported(const Store& store,
                        const std::function<Status(const ImportedRecord&)>& visit);
 Result<std::int64_t> CountImported(const Store& store);
-
-/// Copies the imported records of another store that are not here yet, in their order, with where
-/// they came from. returns how many that were.
-/// Errors: kUnavailable if either store is locked; nothing is copied then.
-Result<std::int64_t> CopyImported(const Store& from, Store& into);
 
 /// The config of a record: values in the record's own order, dropped and contradicting first
 /// factors recomputed from the axes where the space is known; the index is that of the values, -1

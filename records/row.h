@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "records/sqlite.h"
 #include "records/store.h"
@@ -28,10 +28,11 @@ class TextCache {
   Result<const Epilogue*> EpilogueOf(const Database& db, std::int64_t id);
 
  private:
-  std::map<std::int64_t, Workload> workloads_;
-  std::map<std::int64_t, Target> targets_;
-  std::map<std::int64_t, DeviceFingerprint> devices_;
-  std::map<std::int64_t, Epilogue> epilogues_;
+  // Their values stay where they are: pointers to them are handed out.
+  std::unordered_map<std::int64_t, Workload> workloads_;
+  std::unordered_map<std::int64_t, Target> targets_;
+  std::unordered_map<std::int64_t, DeviceFingerprint> devices_;
+  std::unordered_map<std::int64_t, Epilogue> epilogues_;
 };
 
 /// The record in the statement's current row, whose first columns are kTrialColumns.

@@ -44,15 +44,27 @@ fi
 "$bin/bench/query_bench" >"$out/query.txt" 2>&1
 { "$bin/bench/store_bench" package 10000 "$work" && "$bin/bench/store_bench" write 32 10000 "$work"; } \
   >"$out/store.txt" 2>&1
+{
+  "$bin/bench/import_bench" 200000 "$work"
+  "$bin/bench/import_bench" 1000000 "$work"
+  if ls "$shared"/data/tophub/*.log >/dev/null 2>&1; then
+    for _ in 1 2 3; do "$bin/bench/import_bench" "$shared"/data/tophub/*.log; done
+  fi
+} >"$out/import.txt" 2>&1
+
+# Our own plans for the VTA beside TopHub's, as far as the shared list of layers is there.
+layers=$shared/data/expected/vta_resnet18.json
+if [ -f "$layers" ]; then "$bin/bench/vta_own" "$layers" >"$out/vta_own.txt" 2>&1; fi
 
 # The pipeline: a whole network, and one task.
 "$tilewright" model resnet18_v1 -o "$work/resnet18.onnx"
-"$tilewright" tune "$work/resnet18.onnx" --records "$work/network.db" --trials 1000 --json >"$out/tune_network.json" 2>/dev/null
+"$tilewright" tune "$work/resnet18.onnx" --records "$work/network.db" --trials 2000 --json >"$out/tune_network.json" 2>/dev/null
 "$tilewright" tune "$work/resnet18.onnx#3" --records "$work/task.db" --trials 300 --json >"$out/tune_task.json" 2>/dev/null
 
-# Strategies on the recorded landscapes.
+# Strategies, and configs chosen without measuring, on the recorded landscapes.
 if ls bench/landscapes/*.csv >/dev/null 2>&1; then
   "$bin/bench/strategy_bench" bench/landscapes/*.csv >"$out/strategies.txt" 2>&1
+  "$bin/bench/guess_bench" bench/landscapes/*.csv >"$out/guess.txt" 2>&1
 fi
 
 # Whole networks, default against tuned, each number of threads with its own records: interleaved,

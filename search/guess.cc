@@ -1,5 +1,10 @@
 #include "search/guess.h"
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "cost_model/tree_model.h"
 #include "search/annealing.h"
 #include "search/space.h"
 
@@ -8,7 +13,53 @@ namespace {
 
 constexpr std::uint64_t kSeed = 1;
 
+class FileChooser final : public records::ModelChooser {
+ public:
+  FileChooser(std::string path, std::unique_ptr<cost_model::TreeModel> model)
+      : path_(std::move(path)), model_(std::move(model)) {}
+
+  Result<std::optional<records::ModelChoice>> Choose(const Workload& workload,
+                                                     const Target& target) const override {
+    const auto& families = model_->about().families;
+    if (target.kind_name() != model_->about().target_kind ||
+        std::ranges::count(families, FamilyOf(workload)) == 0) {
+      return std::optional<records::ModelChoice>();
+    }
+    auto guess = GuessConfig({workload, target}, Epilogue(), *model_);
+    if (guess.status().code() == StatusCode::kUnsupported) {
+      return std::optional<records::ModelChoice>();  // no template serves it
+    }
+    TW_RETURN_IF_ERROR(guess);
+    const auto& about = model_->about();
+    return std::optional(records::ModelChoice{
+        *std::move(guess), about.expected_slowdown > 0 ? about.expected_slowdown : std::nan(""),
+        "what " + path_ + " (" + about.learned_from + ") thinks best, not measured"});
+  }
+
+ private:
+  const std::string path_;
+  const std::unique_ptr<cost_model::TreeModel> model_;
+};
+
 }  // namespace
+
+std::string FamilyOf(const Workload& workload) {
+  return std::string(workload.op_name()) + "/" + std::string(DataTypeName(workload.data.dtype));
+}
+
+Result<Point> GuessPoint(const SearchSpace& space, const Inspector& inspector,
+                         const cost_model::CostModel& model) {
+  FeatureCache features(inspector);
+  Random random(kSeed);
+  std::vector<Point> chains = DefaultPoints(space);
+  const Result<std::vector<ScoredPoint>> visited =
+      Anneal(space, model, AnnealingOptions(), features, random, chains);
+  TW_RETURN_IF_ERROR(visited);
+  if (visited->empty()) {
+    return Unsupported(space.task.workload.Key() + ": no legal config was found");
+  }
+  return visited->front().point;
+}
 
 Result<Candidate> GuessConfig(const Task& task, const Epilogue& epilogue,
                               const cost_model::CostModel& model) {
@@ -17,15 +68,16 @@ Result<Candidate> GuessConfig(const Task& task, const Epilogue& epilogue,
   }
   const Result<SearchSpace> space = MakeSearchSpace(task, epilogue);
   TW_RETURN_IF_ERROR(space);
-  const TemplateInspector inspector(*space);
-  FeatureCache features(inspector);
-  Random random(kSeed);
-  std::vector<Point> chains = DefaultPoints(*space);
-  const Result<std::vector<ScoredPoint>> visited =
-      Anneal(*space, model, AnnealingOptions(), features, random, chains);
-  TW_RETURN_IF_ERROR(visited);
-  if (visited->empty()) return Unsupported(task.workload.Key() + ": no legal config was found");
-  return ToCandidate(*space, visited->front().point);
+  const Result<Point> point = GuessPoint(*space, TemplateInspector(*space), model);
+  TW_RETURN_IF_ERROR(point);
+  return ToCandidate(*space, *point);
+}
+
+Result<std::unique_ptr<records::ModelChooser>> LoadChooser(const std::string& path) {
+  auto model = cost_model::TreeModel::Load(path);
+  TW_RETURN_IF_ERROR(model);
+  return std::unique_ptr<records::ModelChooser>(
+      std::make_unique<FileChooser>(path, *std::move(model)));
 }
 
 }  // namespace tilewright::search

@@ -1,15 +1,33 @@
 #pragma once
 
+#include <memory>
+#include <string>
+
 #include "cost_model/cost_model.h"
+#include "records/precedence.h"
+#include "search/inspector.h"
+#include "search/strategy.h"
 #include "src/space/trial.h"
 
 namespace tilewright::search {
 
-/// The config that a trained model thinks best for the task, without measuring anything: the best
-/// of what annealing from the templates' default configs visits. The same answer every time.
-/// Errors: kUnsupported if no template serves the task, no config of its spaces is legal, or the
-/// target is a VTA; the model's.
+/// Operator and type of its data, "conv2d/int8": a model knows nothing of what it never saw. One
+/// that learned from float32 only chose int8 configs of a seventh of the best one's speed.
+std::string FamilyOf(const Workload& workload);
+
+/// The point that a trained model thinks best, without measuring anything: the best of what
+/// annealing from the templates' default configs visits. The same answer every time.
+/// Errors: kUnsupported if no point was found legal; the model's.
+Result<Point> GuessPoint(const SearchSpace& space, const Inspector& inspector,
+                         const cost_model::CostModel& model);
+
+/// The same for a task. Errors: also kUnsupported if no template serves it, or its target is a VTA.
 Result<Candidate> GuessConfig(const Task& task, const Epilogue& epilogue,
                               const cost_model::CostModel& model);
+
+/// The model of a file, made by `tilewright train`, as a chooser of configs for workloads of the
+/// families it learned from. Takes a tenth of a second per workload.
+/// Errors: as cost_model::TreeModel::Load.
+Result<std::unique_ptr<records::ModelChooser>> LoadChooser(const std::string& path);
 
 }  // namespace tilewright::search

@@ -157,7 +157,8 @@ Result<JobSettings> ParseJobSettings(std::string_view json, std::string_view fil
     return InvalidArgument(name + ":1: " + Shown(*parsed) + ", expected an object of settings");
   }
   JobSettings settings;
-  for (const auto& [key, value] : parsed->items()) {
+  for (const auto& item : parsed->items()) {
+    const std::string& key = item.key();
     const auto place = [&] {
       return name + ":" + std::to_string(LineOf(json, key)) + ": " + key + ": ";
     };
@@ -166,12 +167,12 @@ Result<JobSettings> ParseJobSettings(std::string_view json, std::string_view fil
     if (field == Fields().end()) {
       return InvalidArgument(place() + "unknown key, expected one of " + Listed(Fields()));
     }
-    std::string expected = Set(*field, value, settings);
+    std::string expected = Set(*field, item.value(), settings);
     if (expected.empty() && key == "strategy" && FindStrategy(settings.strategy) == nullptr) {
       expected = "one of " + Listed(Strategies());
     }
     if (!expected.empty())
-      return InvalidArgument(place() + Shown(value) + ", expected " + expected);
+      return InvalidArgument(place() + Shown(item.value()) + ", expected " + expected);
   }
   return settings;
 }

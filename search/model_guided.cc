@@ -126,6 +126,7 @@ class ModelGuided final : public Proposer {
     chains_ = std::move(starts);
     Result<std::vector<ScoredPoint>> visited =
         Anneal(space(), *model_, options, features_, random, chains_);
+    model_->Rest();  // until this task is asked again
     if (!visited.ok()) {
       TakeRandom(count, random, out);
       return;

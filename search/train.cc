@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "search/guess.h"
 #include "search/model_guided.h"
 #include "search/space.h"
 
@@ -20,7 +21,7 @@ struct Group {
 }  // namespace
 
 Result<TrainingData> LoadTrainingData(const std::vector<const records::Store*>& stores,
-                                      const std::function<bool(std::string_view)>& wanted) {
+                                      const std::function<bool(const Task&)>& wanted) {
   TrainingData training;
   std::map<std::string, std::unique_ptr<Group>> groups;  // null: no template serves it
   for (const records::Store* store : stores) {
@@ -28,10 +29,9 @@ Result<TrainingData> LoadTrainingData(const std::vector<const records::Store*>& 
     if (!records.ok()) return records.status().WithContext(store->path());
     for (const records::Record& record : *records) {
       const Candidate& candidate = record.trial.candidate;
-      const std::string key = candidate.task.workload.Key();
-      if (!wanted(key)) continue;
-      const auto [found, added] =
-          groups.try_emplace(key + "\n" + candidate.task.target.ToString(), nullptr);
+      if (!wanted(candidate.task)) continue;
+      const auto [found, added] = groups.try_emplace(
+          candidate.task.workload.Key() + "\n" + candidate.task.target.ToString(), nullptr);
       if (added) {
         // Features of a VTA's candidates mean something else: they would only mislead.
         const bool described = candidate.task.target.kind() != TargetKind::kVta;
@@ -52,6 +52,7 @@ Result<TrainingData> LoadTrainingData(const std::vector<const records::Store*>& 
   for (const auto& [name, group] : groups) {
     if (group == nullptr || group->trials.size() < kLeastTrials) continue;
     AddGroup(TemplateInspector(group->space), group->trials, training.data);
+    training.families.insert(FamilyOf(group->space.task.workload));
     ++training.tasks;
   }
   return training;

@@ -23,6 +23,7 @@ void AddGroup(const Inspector& inspector, const std::vector<Told>& trials,
   }
   const auto width = static_cast<std::size_t>(cost_model::FeatureCount());
   std::uint32_t rows = 0;
+  data.features.reserve(data.features.size() + trials.size() * width);
   for (const Told& told : trials) {
     data.features.resize(data.features.size() + width);
     const std::span<float> row(data.features.data() + data.features.size() - width, width);

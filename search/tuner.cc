@@ -14,8 +14,6 @@
 // says so.
 #include "search/tuner.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -213,9 +211,6 @@ void TuneRun::Learn(int task, bool wait) {
     }
     const double start = context_.clock->MonotonicSeconds();
     const bool ok = mine->Run().ok();
-    // A training takes megabytes for a moment, on this thread's heap: give them back, or the job
-    // keeps as much as its largest training took.
-    ::malloc_trim(0);
     model_seconds_.fetch_add(context_.clock->MonotonicSeconds() - start);
     const std::lock_guard lock(state.lesson_mutex);
     state.learning = false;

@@ -1,6 +1,6 @@
 /* Tilewright's C interface: the best known schedule of an operator, asked for while a compiler
- * runs, and running a compiled model. Plain C99; docs/c-abi.md has the manual and docs/examples/ two
- * programs.
+ * runs, and running a compiled model. Plain C99; docs/c-abi.md has the manual and docs/examples/
+ * two programs.
  *
  * Rules that hold for every function:
  *  - No function exits, prints, reads the environment or lets an exception out.
@@ -103,6 +103,41 @@ TW_API void tw_catalog_free(tw_catalog* catalog) TW_NOEXCEPT;
  *  TW_UNSUPPORTED for an older one (opening it for writing once migrates it); TW_UNAVAILABLE. */
 TW_API tw_code tw_catalog_add_store(tw_catalog* catalog, const char* path,
                                     tw_error* error) TW_NOEXCEPT;
+/** How a package's file is trusted. */
+typedef struct tw_package_options {
+  uint32_t struct_size;
+  uint32_t allow_unsigned;  /* 1: take packages without a signature; never those of unknown keys */
+  const char* trusted_keys; /* path of a file of public keys; null: none */
+} tw_package_options;
+#define TW_PACKAGE_OPTIONS_INIT \
+  { sizeof(tw_package_options), 0, 0 }
+/** Adds a package's file (.twpkg): read, checked and unpacked into memory once; the file is not
+ *  looked at again. options: null for TW_PACKAGE_OPTIONS_INIT, which trusts nobody.
+ *  Errors: TW_NOT_FOUND; TW_CORRUPT if a bit of it is not as it was built; TW_UNSUPPORTED if it is
+ *  unsigned, signed by an unknown key, or newer than the library; TW_INVALID_ARGUMENT. */
+TW_API tw_code tw_catalog_add_package(tw_catalog* catalog, const char* path,
+                                      const tw_package_options* options,
+                                      tw_error* error) TW_NOEXCEPT;
+/** Adds every package installed in a folder, such as "/usr/share/tilewright/packages", in the order
+ *  in which `tilewright package list` has them. They were checked when they were installed. A
+ *  folder that is not there holds none. added: how many; may be null. Those that cannot be used are
+ *  told by tw_catalog_problem.
+ *  Errors: TW_INVALID_ARGUMENT if the path is not absolute or no folder. */
+TW_API tw_code tw_catalog_add_installed(tw_catalog* catalog, const char* folder, size_t* added,
+                                        tw_error* error) TW_NOEXCEPT;
+/** A package that was left out, and why; null if there is no such index. */
+TW_API const char* tw_catalog_problem(const tw_catalog* catalog, size_t index) TW_NOEXCEPT;
+/** Adds an AutoTVM log or a TopHub package ("cuda_v0.10.log"), imported into memory once. Only
+ *  queries by TW_RULE_AUTOTVM look at it. (A store into which `tilewright records import` has put
+ *  logs serves them too, and opens faster.)
+ *  Errors: TW_NOT_FOUND; TW_INVALID_ARGUMENT if no line of it is a record. */
+TW_API tw_code tw_catalog_add_log(tw_catalog* catalog, const char* path,
+                                  tw_error* error) TW_NOEXCEPT;
+/** Gives the catalog a cost model, made by `tilewright train`, for TW_ACCEPT_MODEL. Once only.
+ *  Errors: TW_NOT_FOUND; TW_INVALID_ARGUMENT if it is no model, one of other features than this
+ *  library computes, or the second one. */
+TW_API tw_code tw_catalog_set_model(tw_catalog* catalog, const char* path,
+                                    tw_error* error) TW_NOEXCEPT;
 /** Stores and packages added so far. */
 TW_API size_t tw_catalog_source_count(const tw_catalog* catalog) TW_NOEXCEPT;
 /** Path of one, as it was given; null if there is no such index. */
@@ -162,8 +197,9 @@ TW_API const char* tw_kind_name(tw_kind kind) TW_NOEXCEPT;
 enum {
   TW_ACCEPT_HIT = 1,
   TW_ACCEPT_NEAR = 2,
-  /** Needs the model library. Without it a query with this bit fails with TW_UNSUPPORTED, whatever
-   *  the stores hold: the caller learns at once, not with the first workload nobody measured. */
+  /** Needs tw_catalog_set_model. Without it a query with this bit fails with TW_UNSUPPORTED,
+   *  whatever the stores hold: the caller learns at once, not with the first workload nobody
+   *  measured. A choice takes a tenth of a second, and is then in the cache. */
   TW_ACCEPT_MODEL = 4,
   TW_ACCEPT_DEFAULT = 8,
   TW_ACCEPT_MEASURED = TW_ACCEPT_HIT | TW_ACCEPT_NEAR
@@ -172,7 +208,7 @@ enum {
 /** How records are matched. */
 enum {
   TW_RULE_TILEWRIGHT = 0, /* docs/records.md, "What is served" */
-  TW_RULE_AUTOTVM = 1     /* as AutoTVM does; imported records, which nobody verified, count too */
+  TW_RULE_AUTOTVM = 1     /* as AutoTVM does, among imported records, which nobody verified here */
 };
 
 typedef struct tw_query_options {
@@ -216,7 +252,8 @@ TW_API double tw_answer_cost_seconds(const tw_answer* answer) TW_NOEXCEPT;
 /** How much slower than a config tuned for this very workload and device it may be: 1 for a hit,
  *  1.15 for "up to 15 % slower"; not a number where nothing is known. */
 TW_API double tw_answer_expected_slowdown(const tw_answer* answer) TW_NOEXCEPT;
-/** The workload asked about, as a canonical key. */
+/** The workload asked about, as a canonical key; by TW_RULE_AUTOTVM the tuple, if there is no key.
+ */
 TW_API const char* tw_answer_workload(const tw_answer* answer) TW_NOEXCEPT;
 /** The target asked about, canonical. */
 TW_API const char* tw_answer_target(const tw_answer* answer) TW_NOEXCEPT;
@@ -229,7 +266,8 @@ TW_API size_t tw_answer_difference_count(const tw_answer* answer) TW_NOEXCEPT;
 TW_API const char* tw_answer_difference(const tw_answer* answer, size_t index) TW_NOEXCEPT;
 /** Schedule template of the config, such as "conv2d_NCHWc.x86"; "" for a miss. */
 TW_API const char* tw_answer_template(const tw_answer* answer) TW_NOEXCEPT;
-/** Version of the template: knobs mean the same as long as it is equal. 0 for a miss. */
+/** Version of the template: knobs mean the same as long as it is equal. 0 for a miss, and for an
+ *  imported record of which no template of this library can make code. */
 TW_API int32_t tw_answer_template_version(const tw_answer* answer) TW_NOEXCEPT;
 /** Index of the config in the template's space, -1 if it has none. The knobs are what counts. */
 TW_API int64_t tw_answer_config_index(const tw_answer* answer) TW_NOEXCEPT;

@@ -124,7 +124,7 @@ Result<std::vector<std::int64_t>> BestImported(const Database& db) {
   }
   flush();
   std::ranges::sort(kept);
-  kept.erase(std::ranges::unique(kept).begin(), kept.end());
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
   return kept;
 }
 

@@ -19,9 +19,12 @@
 #include <optional>
 #include <unordered_map>
 
+#include "records/autotvm/json_scanner.h"
 #include "records/autotvm/line_reader.h"
 #include "records/autotvm/log_line.h"
 #include "records/autotvm/task.h"
+#include "records/image.h"
+#include "records/schema.h"
 #include "records/sqlite.h"
 #include "src/base/clock.h"
 #include "src/base/hash.h"
@@ -31,8 +34,11 @@ namespace {
 
 constexpr std::int64_t kCommitEvery = 20000;
 constexpr std::int64_t kReportEvery = 50000;
-// Tasks whose interpretation is kept: about 6 KiB each.
-constexpr std::size_t kMostTasks = 8192;
+// Interpreted tasks are kept in two generations of this many, about 6 KiB each: tuners write one
+// task after the other, and memory that stays in the caches is what makes a new one cheap.
+constexpr std::size_t kMostTasks = 256;
+// Targets kept; a log has a few.
+constexpr std::size_t kMostTargets = 1024;
 // Records with one result that are compared with a new one; more than two have not been seen.
 constexpr int kMostSharers = 8;
 
@@ -63,12 +69,20 @@ struct Digest {
   }
 };
 
-/// A target and task as many lines have them, interpreted.
-struct KnownInput {
+/// A target as many lines have it, interpreted.
+struct KnownTarget {
   std::string refused;  // why no line with it is taken; the rest is then unset
-  bool other_target = false;
-  std::int64_t target = 0, task = 0;
-  Digest digest;
+  bool other = false;   // not the one asked for
+  std::int64_t number = 0;
+  AutotvmTarget target;
+  Digest digest;  // of its canonical text
+};
+
+/// A task as many lines have it, for one kind of target, interpreted.
+struct KnownTask {
+  std::string refused;  // why no line with it is taken; the rest is then unset
+  std::string tuple, name, workload_key;
+  std::int64_t number = -1;  // in the store; -1: not looked up yet
   std::int64_t flags = 0;
   std::optional<AutotvmTaskSpaces> spaces;
 };
@@ -103,9 +117,13 @@ class Importer {
 
  private:
   Status ImportLine(std::string_view text, ImportedFile& summary);
-  Status ImportRecord(KnownInput& input, ImportedFile& summary);
-  Result<KnownInput*> InputOf();
-  Result<KnownInput> Interpret();
+  Status ImportRecord(const KnownTarget& target, KnownTask& task, ImportedFile& summary);
+  /// The target of the current line. written: as it stands there.
+  Result<KnownTarget*> TargetOf(std::string_view written);
+  Result<KnownTarget> InterpretTarget(std::string_view written);
+  /// The task of the current line. rest: what stands behind the target.
+  KnownTask& TaskOf(const KnownTarget& target, std::string_view rest);
+  KnownTask InterpretTask(const KnownTarget& target) const;
   Result<std::int64_t> NumberOf(Statement& find, Statement& insert, std::string_view text,
                                 std::string_view second, std::string_view third);
   /// Flags of a result that another workload's record has too; may move kImportedCopy to that one.
@@ -120,13 +138,16 @@ class Importer {
   std::optional<Transaction> transaction_;
   Statement insert_, find_time_, set_flags_;
   Statement find_target_, add_target_, find_task_, add_task_, add_source_, drop_source_;
-  std::unordered_map<std::string, std::unique_ptr<KnownInput>, TextHash, std::equal_to<>> known_;
+  template <typename Known>
+  using ByText = std::unordered_map<std::string, Known, TextHash, std::equal_to<>>;
+  ByText<KnownTarget> targets_;
+  ByText<std::unique_ptr<KnownTask>> tasks_, older_tasks_;  // refer to targets_
   std::int64_t source_ = 0;
   std::int64_t last_before_file_ = 0;  // records up to this number came from other files
   std::int64_t uncommitted_ = 0;
   // Of the current line; kept to reuse their memory.
   LogLine line_;
-  std::string input_key_, entities_, same_config_;
+  std::string task_key_, entities_, same_config_;
 };
 
 Status Importer::Start() {
@@ -149,9 +170,10 @@ Status Importer::Start() {
            " AND error = 0 ORDER BY id LIMIT ?2"},
       Text{&set_flags_, "UPDATE imported SET flags = ?2 WHERE id = ?1"},
       Text{&find_target_, "SELECT id FROM imported_target WHERE text = ?1"},
-      Text{&add_target_, "INSERT INTO imported_target (text, canonical) VALUES (?1, ?2)"},
+      Text{&add_target_, "INSERT OR IGNORE INTO imported_target (text, canonical) VALUES (?1, ?2)"},
       Text{&find_task_, "SELECT id FROM imported_task WHERE tuple = ?1"},
-      Text{&add_task_, "INSERT INTO imported_task (tuple, name, workload) VALUES (?1, ?2, ?3)"},
+      Text{&add_task_,
+           "INSERT OR IGNORE INTO imported_task (tuple, name, workload) VALUES (?1, ?2, ?3)"},
       Text{&add_source_,
            "INSERT INTO imported_source (file, package, imported) VALUES (?1, ?2, ?3)"},
       Text{&drop_source_, "DELETE FROM imported_source WHERE id = ?1"},
@@ -196,61 +218,96 @@ void Importer::Refuse(ImportedFile& summary, std::string reason) const {
 
 Result<std::int64_t> Importer::NumberOf(Statement& find, Statement& insert, std::string_view text,
                                         std::string_view second, std::string_view third) {
-  find.Bind(1, text);
-  auto row = find.Step();
-  TW_RETURN_IF_ERROR(row);
-  const std::int64_t number = *row ? find.Int(0) : -1;
-  find.Reset();
-  if (number >= 0) return number;
   insert.Bind(1, text).Bind(2, second);
   if (&insert == &add_task_) insert.Bind(3, third);
   TW_RETURN_IF_ERROR(insert.Run());
-  return static_cast<std::int64_t>(sqlite3_last_insert_rowid(db_.get()));
+  if (sqlite3_changes(db_.get()) > 0) {
+    return static_cast<std::int64_t>(sqlite3_last_insert_rowid(db_.get()));
+  }
+  find.Bind(1, text);
+  auto row = find.Step();
+  TW_RETURN_IF_ERROR(row);
+  const std::int64_t number = find.Int(0);
+  find.Reset();
+  return number;
 }
 
-/// Errors: of the store only; an input that is no good is `refused`.
-Result<KnownInput> Importer::Interpret() {
-  KnownInput known;
-  auto input = ParseAutotvmInput(line_);
+/// Errors: of the store only; a target that is no good is `refused`.
+Result<KnownTarget> Importer::InterpretTarget(std::string_view written) {
+  KnownTarget known;
+  JsonScanner scanner(written);
+  const std::string text = scanner.Text();
+  if (!scanner.ok()) {
+    known.refused = scanner.status().WithContext("input").message();
+    return known;
+  }
+  auto target = AutotvmTarget::Parse(text);
+  if (!target.ok()) {
+    known.refused = target.status().message();
+    return known;
+  }
+  known.target = *std::move(target);
+  known.other = only_.has_value() && !IsTarget(known.target.target, *only_);
+  if (known.other) return known;
+  auto number = NumberOf(find_target_, add_target_, known.target.text, known.target.canonical, {});
+  TW_RETURN_IF_ERROR(number);
+  known.number = *number;
+  known.digest.Add(known.target.canonical);
+  return known;
+}
+
+Result<KnownTarget*> Importer::TargetOf(std::string_view written) {
+  if (const auto found = targets_.find(written); found != targets_.end()) return &found->second;
+  if (targets_.size() >= kMostTargets) {
+    tasks_.clear();
+    older_tasks_.clear();
+    targets_.clear();
+  }
+  auto known = InterpretTarget(written);
+  TW_RETURN_IF_ERROR(known);
+  return &targets_.emplace(written, *std::move(known)).first->second;
+}
+
+KnownTask Importer::InterpretTask(const KnownTarget& target) const {
+  KnownTask known;
+  auto input = AutotvmInputText::Read(line_);
   if (!input.ok()) {
     known.refused = input.status().message();
     return known;
   }
-  const AutotvmTask& task = input->task;
-  known.other_target = only_.has_value() && !IsTarget(input->target.target, *only_);
-  if (known.other_target) return known;
-  auto target =
-      NumberOf(find_target_, add_target_, input->target.text, input->target.canonical, {});
-  TW_RETURN_IF_ERROR(target);
-  auto number = NumberOf(find_task_, add_task_, task.tuple, task.name,
-                         task.workload.has_value() ? task.workload->Key() : std::string());
-  TW_RETURN_IF_ERROR(number);
-  known.target = *target;
-  known.task = *number;
-  known.digest.Add(input->target.canonical);
-  known.digest.Add(task.tuple);
-  if (!task.unreachable.empty()) known.flags |= kImportedUnreachable;
-  if (task.malformed_tensor) known.flags |= kImportedMalformedTensor;
+  auto task = std::move(*input).Task(line_, target.target);
+  if (!task.ok()) {
+    known.refused = task.status().message();
+    return known;
+  }
+  if (!task->unreachable.empty()) known.flags |= kImportedUnreachable;
+  if (task->malformed_tensor) known.flags |= kImportedMalformedTensor;
   if (line_.legacy) known.flags |= kImportedFormat01;
-  known.spaces.emplace(task.name, task.args, input->target.target);
+  if (task->workload.has_value()) known.workload_key = task->workload->Key();
+  known.name = task->name;
+  known.tuple = std::move(task->tuple);
+  known.spaces.emplace(std::move(task->name), std::move(task->args), target.target.target);
   return known;
 }
 
-Result<KnownInput*> Importer::InputOf() {
-  std::string_view key = line_.input;
-  if (line_.legacy) {  // the template is part of what a task of 0.1 is
-    input_key_.assign(line_.legacy_template);
-    input_key_ += '\n';
-    input_key_ += line_.input;
-    key = input_key_;
+KnownTask& Importer::TaskOf(const KnownTarget& target, std::string_view rest) {
+  // A task and its space are the same for all targets of a kind; in format 0.1 the target's model
+  // and the template say what the task is.
+  task_key_ = line_.legacy ? target.target.text : target.target.kind();
+  task_key_ += '\n';
+  if (line_.legacy) task_key_ += line_.legacy_template;
+  task_key_ += '\n';
+  task_key_ += rest;
+  if (const auto found = tasks_.find(task_key_); found != tasks_.end()) return *found->second;
+  if (tasks_.size() >= kMostTasks) {
+    older_tasks_ = std::move(tasks_);
+    tasks_.clear();
   }
-  const auto found = known_.find(key);
-  if (found != known_.end()) return found->second.get();
-  if (known_.size() >= kMostTasks) known_.clear();
-  auto known = Interpret();
-  TW_RETURN_IF_ERROR(known);
-  auto owned = std::make_unique<KnownInput>(*std::move(known));
-  return known_.emplace(std::string(key), std::move(owned)).first->second.get();
+  if (const auto found = older_tasks_.find(task_key_); found != older_tasks_.end()) {
+    return *tasks_.insert(older_tasks_.extract(found)).position->second;
+  }
+  return *tasks_.emplace(task_key_, std::make_unique<KnownTask>(InterpretTask(target)))
+              .first->second;
 }
 
 Result<std::int64_t> Importer::ShareFlags(std::int64_t id, std::int64_t task,
@@ -296,10 +353,15 @@ Result<std::int64_t> Importer::ShareFlags(std::int64_t id, std::int64_t task,
   return flags;
 }
 
-Status Importer::ImportRecord(KnownInput& input, ImportedFile& summary) {
-  const AutotvmCheck check = input.spaces->Check(line_);
+Status Importer::ImportRecord(const KnownTarget& target, KnownTask& task, ImportedFile& summary) {
+  if (task.number < 0) {
+    auto number = NumberOf(find_task_, add_task_, task.tuple, task.name, task.workload_key);
+    TW_RETURN_IF_ERROR(number);
+    task.number = *number;
+  }
+  const AutotvmCheck check = task.spaces->Check(line_);
   const double cost = line_.cost();
-  std::int64_t flags = input.flags;
+  std::int64_t flags = task.flags;
   if (!check.products_fit) flags |= kImportedProductsDiffer;
   if (check.renamed) flags |= kImportedRenamed;
   if (check.filtered) flags |= kImportedFiltered;
@@ -309,7 +371,8 @@ Status Importer::ImportRecord(KnownInput& input, ImportedFile& summary) {
   line_.AppendEntities(entities_, LogLine::Style::kCompact);
   same_config_.clear();
   line_.AppendEntities(same_config_, LogLine::Style::kSameConfig);
-  Digest digest = input.digest;
+  Digest digest = target.digest;
+  digest.Add(task.tuple);
   digest.Add(same_config_);
   for (double one : line_.costs) digest.Add(one);
   digest.Add(static_cast<std::uint64_t>(line_.error));
@@ -317,7 +380,7 @@ Status Importer::ImportRecord(KnownInput& input, ImportedFile& summary) {
   digest.Add(line_.timestamp);
   const std::uint64_t words[] = {digest.a, digest.b};
 
-  insert_.BindBytes(1, words, sizeof(words)).Bind(2, input.task).Bind(3, input.target);
+  insert_.BindBytes(1, words, sizeof(words)).Bind(2, task.number).Bind(3, target.number);
   insert_.Bind(4, source_).Bind(5, summary.lines).Bind(6, line_.index).Bind(7, entities_);
   insert_.Bind(8, line_.code_hash);
   insert_.BindBytes(9, line_.costs.data(), line_.costs.size() * sizeof(double));
@@ -334,7 +397,7 @@ Status Importer::ImportRecord(KnownInput& input, ImportedFile& summary) {
   const auto id = static_cast<std::int64_t>(sqlite3_last_insert_rowid(db_.get()));
   if (summary.imported == 1) last_before_file_ = id - 1;
   if (line_.error == 0 && std::isfinite(cost)) {
-    auto shared = ShareFlags(id, input.task, check.agreement, summary);
+    auto shared = ShareFlags(id, task.number, check.agreement, summary);
     TW_RETURN_IF_ERROR(shared);
     if (*shared != 0) {
       flags |= *shared;
@@ -361,18 +424,32 @@ Status Importer::ImportLine(std::string_view text, ImportedFile& summary) {
     Refuse(summary, read.message());
     return {};
   }
-  auto input = InputOf();
-  TW_RETURN_IF_ERROR(input);
-  if (!(*input)->refused.empty()) {
-    Refuse(summary, (*input)->refused);
+  JsonScanner scanner(line_.input);
+  if (!line_.legacy) scanner.Expect('[');
+  const std::string_view written = scanner.Skip();
+  if (!scanner.ok()) {
+    Refuse(summary, scanner.status().WithContext("input").message());
+    return {};
+  }
+  auto target = TargetOf(written);
+  TW_RETURN_IF_ERROR(target);
+  if (!(*target)->refused.empty()) {
+    Refuse(summary, (*target)->refused);
+    return {};
+  }
+  const auto before =
+      static_cast<std::size_t>(written.data() + written.size() - line_.input.data());
+  KnownTask& task = TaskOf(**target, line_.input.substr(before));
+  if (!task.refused.empty()) {
+    Refuse(summary, task.refused);
     return {};
   }
   ++summary.records;
-  if ((*input)->other_target) {
+  if ((*target)->other) {
     ++summary.other_targets;
     return {};
   }
-  TW_RETURN_IF_ERROR(ImportRecord(**input, summary));
+  TW_RETURN_IF_ERROR(ImportRecord(**target, task, summary));
   return ++uncommitted_ < kCommitEvery ? Status() : Commit();
 }
 
@@ -399,6 +476,19 @@ Status Importer::ImportFile(const std::string& path, ImportedFile& summary) {
   return drop_source_.Bind(1, source_).Run();
 }
 
+Result<std::vector<ImportedFile>> ImportAll(const Database& db,
+                                            const std::vector<std::string>& files,
+                                            const ImportOptions& options) {
+  Importer importer(db, options);
+  TW_RETURN_IF_ERROR(importer.Start());
+  std::vector<ImportedFile> summaries;
+  for (const std::string& file : files) {
+    TW_RETURN_IF_ERROR(importer.ImportFile(file, summaries.emplace_back()));
+  }
+  TW_RETURN_IF_ERROR(importer.Finish());
+  return summaries;
+}
+
 }  // namespace
 
 std::string TophubPackageOf(const std::string& path) {
@@ -419,14 +509,24 @@ std::string TophubPackageOf(const std::string& path) {
 
 Result<std::vector<ImportedFile>> ImportAutotvm(Store& store, const std::vector<std::string>& files,
                                                 const ImportOptions& options) {
-  Importer importer(Store::DatabaseOf(store), options);
-  TW_RETURN_IF_ERROR(importer.Start());
-  std::vector<ImportedFile> summaries;
-  for (const std::string& file : files) {
-    TW_RETURN_IF_ERROR(importer.ImportFile(file, summaries.emplace_back()));
+  return ImportAll(Store::DatabaseOf(store), files, options);
+}
+
+Result<std::string> ImportIntoMemory(const std::string& file) {
+  auto db = OpenMemory();
+  TW_RETURN_IF_ERROR(db);
+  TW_RETURN_IF_ERROR(MakeTables(*db, SchemaVersion()));
+  auto files = ImportAll(*db, {file}, {});
+  TW_RETURN_IF_ERROR(files);
+  const ImportedFile& summary = files->front();
+  if (summary.records == 0) {
+    return InvalidArgument(file + ": no AutoTVM record in it" +
+                           (summary.refused.empty()
+                                ? std::string()
+                                : "; line " + std::to_string(summary.refused.front().line) + ": " +
+                                      summary.refused.front().reason));
   }
-  TW_RETURN_IF_ERROR(importer.Finish());
-  return summaries;
+  return ImageOf(*db);
 }
 
 }  // namespace tilewright::records

@@ -52,6 +52,10 @@ struct ImportOptions {
 Result<std::vector<ImportedFile>> ImportAutotvm(Store& store, const std::vector<std::string>& files,
                                                 const ImportOptions& options);
 
+/// The bytes of a store that holds what one log says and nothing else; see Store::OpenImage.
+/// Errors: as ImportAutotvm; kInvalidArgument if no line of it is a record.
+Result<std::string> ImportIntoMemory(const std::string& file);
+
 /// "cuda" for ".../cuda_v0.10.log"; empty if the file's name is none of TopHub's.
 std::string TophubPackageOf(const std::string& path);
 

@@ -48,19 +48,7 @@ void JsonScanner::Fail(const char* expected) {
   at_ = end_;
 }
 
-char JsonScanner::Peek() {
-  while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n')) ++at_;
-  return at_ == end_ ? '\0' : *at_;
-}
-
-bool JsonScanner::Accept(char c) {
-  if (Peek() != c || at_ == end_) return false;
-  ++at_;
-  return true;
-}
-
-bool JsonScanner::Expect(char c) {
-  if (Accept(c)) return true;
+bool JsonScanner::FailFor(char c) {
   switch (c) {
     case '[':
       Fail("'['");
@@ -173,9 +161,9 @@ std::int64_t JsonScanner::Integer() {
 
 double JsonScanner::Number() {
   const char first = Peek();
-  if (AcceptWord("NaN")) return std::numeric_limits<double>::quiet_NaN();
-  if (AcceptWord("Infinity")) return std::numeric_limits<double>::infinity();
-  if (AcceptWord("-Infinity")) return -std::numeric_limits<double>::infinity();
+  if (first == 'N' && AcceptWord("NaN")) return std::numeric_limits<double>::quiet_NaN();
+  if (first == 'I' && AcceptWord("Infinity")) return std::numeric_limits<double>::infinity();
+  if (first == '-' && AcceptWord("-Infinity")) return -std::numeric_limits<double>::infinity();
   double value = 0;
   const auto [end, error] = std::from_chars(at_, end_, value);
   // from_chars also takes "inf" and "nan", which JSON has not.

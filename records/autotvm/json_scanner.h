@@ -27,9 +27,16 @@ class JsonScanner {
   void Fail(const char* expected);
 
   /// Next character that is no space; 0 at the end.
-  char Peek();
-  bool Accept(char c);
-  bool Expect(char c);
+  char Peek() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\r' || *at_ == '\n')) ++at_;
+    return at_ == end_ ? '\0' : *at_;
+  }
+  bool Accept(char c) {
+    if (Peek() != c || at_ == end_) return false;
+    ++at_;
+    return true;
+  }
+  bool Expect(char c) { return Accept(c) || FailFor(c); }
   /// Steps through the items of a list or an object after its opening bracket:
   /// `for (bool first = true; s.More(first, ']');) …`
   bool More(bool& first, char close);
@@ -53,6 +60,8 @@ class JsonScanner {
  private:
   std::string_view RawText(bool* escaped);
   AutotvmValue List(int depth);
+  /// Fails for want of a character; false.
+  bool FailFor(char c);
 
   const char* begin_;
   const char* at_;

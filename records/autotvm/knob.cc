@@ -8,7 +8,9 @@
 #include "records/autotvm/knob.h"
 
 #include <algorithm>
+#include <array>
 
+#include "src/base/divisors.h"
 #include "src/base/math.h"
 
 namespace tilewright::records {
@@ -17,16 +19,22 @@ namespace {
 // 2^24: no axis of a real workload is longer, and the tables stay small.
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 24;
 constexpr int kMaxParts = 4;
+constexpr int kMaxAxes = 3;
 
-std::vector<std::int64_t> Divisors(std::int64_t extent) {
-  std::vector<std::int64_t> low, high;
-  for (std::int64_t d = 1; d <= extent / d; ++d) {
-    if (extent % d != 0) continue;
-    low.push_back(d);
-    if (d != extent / d) high.push_back(extent / d);
+/// At [a * count + b]: which divisor the quotient of divisors a and b is, -1 if it is none.
+std::vector<int> Quotients(const std::vector<std::int64_t>& divisors) {
+  const std::size_t count = divisors.size();
+  std::vector<int> quotients(count * count, -1);
+  for (std::size_t product = 0; product < count; ++product) {
+    // The cofactors of an ascending list descend: one walk finds all pairs.
+    std::size_t other = product;
+    for (std::size_t d = 0; d <= product; ++d) {
+      while (other > 0 && divisors[d] * divisors[other] > divisors[product]) --other;
+      if (divisors[d] * divisors[other] != divisors[product]) continue;
+      quotients[product * count + d] = static_cast<int>(other);
+    }
   }
-  low.insert(low.end(), high.rbegin(), high.rend());
-  return low;
+  return quotients;
 }
 
 bool Same(const LogLine& line, const LogEntity& entity, const KnobValue& value) {
@@ -61,6 +69,22 @@ bool Same(const LogLine& line, const LogEntity& entity, const KnobValue& value) 
 
 }  // namespace
 
+void AutotvmKnob::CountFactor(int factor, const std::vector<int>& quotients) {
+  const Bounds& bounds = bounds_[static_cast<std::size_t>(factor - 1)];
+  const std::size_t count = divisors_.size();
+  const std::size_t below = counts_.size() - count;  // ways with one factor less
+  for (std::size_t rest = 0; rest < count; ++rest) {
+    std::int64_t ways = 0;
+    for (std::size_t d = 0; d <= rest && divisors_[d] <= bounds.high; ++d) {
+      const int quotient = quotients[rest * count + d];
+      if (quotient >= 0 && divisors_[d] >= bounds.low) {
+        ways += counts_[below + static_cast<std::size_t>(quotient)];
+      }
+    }
+    counts_.push_back(ways);
+  }
+}
+
 Result<AutotvmKnob> AutotvmKnob::Split(std::string name, std::int64_t extent, int parts,
                                        std::vector<Bounds> bounds) {
   if (extent < 1 || extent > kMaxExtent || parts < 2 || parts > kMaxParts) {
@@ -75,22 +99,10 @@ Result<AutotvmKnob> AutotvmKnob::Split(std::string name, std::int64_t extent, in
   knob.bounds_ = std::move(bounds);
   knob.bounds_.resize(static_cast<std::size_t>(parts - 1));
   knob.divisors_ = Divisors(extent);
-  const std::vector<std::int64_t>& divisors = knob.divisors_;
-  const auto count = static_cast<std::int64_t>(divisors.size());
-  knob.counts_.assign(divisors.size(), 1);
-  for (int factor = 1; factor < parts; ++factor) {
-    const Bounds& b = knob.bounds_[static_cast<std::size_t>(factor - 1)];
-    for (std::int64_t rest = 0; rest < count; ++rest) {
-      std::int64_t ways = 0;
-      for (std::int64_t d : divisors) {
-        const std::int64_t whole = divisors[static_cast<std::size_t>(rest)];
-        if (d > whole || d > b.high) break;
-        if (d < b.low || whole % d != 0) continue;
-        ways += knob.Count(factor - 1, whole / d);
-      }
-      knob.counts_.push_back(ways);
-    }
-  }
+  knob.counts_.reserve(knob.divisors_.size() * static_cast<std::size_t>(parts));
+  knob.counts_.assign(knob.divisors_.size(), 1);
+  const std::vector<int> quotients = Quotients(knob.divisors_);
+  for (int factor = 1; factor < parts; ++factor) knob.CountFactor(factor, quotients);
   knob.size_ = knob.counts_.back();
   if (knob.size_ == 0) {
     return InvalidArgument("knob " + knob.name_ + ": no way to split " + std::to_string(extent) +
@@ -126,18 +138,49 @@ AutotvmKnob AutotvmKnob::Other(std::string name, const std::vector<std::int64_t>
   return List(std::move(name), KnobKind::kOther, std::move(list));
 }
 
-AutotvmKnob AutotvmKnob::Annotate(std::string name, const std::vector<std::string>& words,
-                                  int axes) {
-  std::vector<KnobValue> values;
-  std::vector<std::size_t> digits(static_cast<std::size_t>(axes), 0);
+template <typename Visit>
+void AutotvmKnob::ForEachAssignment(Visit visit) const {
+  const auto vec = std::ranges::find(words_, "vec") - words_.begin();
+  std::array<std::size_t, kMaxAxes> digits{};
+  const std::span<const std::size_t> shown(digits.data(), static_cast<std::size_t>(axes_));
   while (true) {
-    std::vector<std::string> value;
-    for (std::size_t digit : digits) value.push_back(words[digit]);
-    if (std::ranges::count(value, "vec") <= 1) values.push_back(KnobValue{std::move(value)});
-    std::size_t axis = digits.size();
-    while (axis > 0 && ++digits[axis - 1] == words.size()) digits[--axis] = 0;
-    if (axis == 0) return List(std::move(name), KnobKind::kAnnotate, std::move(values));
+    if (std::ranges::count(shown, static_cast<std::size_t>(vec)) <= 1 && !visit(shown)) return;
+    std::size_t axis = shown.size();
+    while (axis > 0 && ++digits[axis - 1] == words_.size()) digits[--axis] = 0;
+    if (axis == 0) return;
   }
+}
+
+AutotvmKnob AutotvmKnob::Annotate(std::string name, std::vector<std::string> words, int axes) {
+  TW_CHECK(axes >= 1 && axes <= kMaxAxes && !words.empty());
+  AutotvmKnob knob;
+  knob.name_ = std::move(name);
+  knob.kind_ = KnobKind::kAnnotate;
+  knob.words_ = std::move(words);
+  knob.axes_ = axes;
+  knob.ForEachAssignment([&knob](std::span<const std::size_t>) {
+    ++knob.size_;
+    return true;
+  });
+  return knob;
+}
+
+std::int64_t AutotvmKnob::FindWords(std::span<const std::string_view> words) const {
+  if (words.size() != static_cast<std::size_t>(axes_)) return -1;
+  std::array<std::size_t, kMaxAxes> wanted{};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto found = std::ranges::find(words_, words[i]);
+    if (found == words_.end()) return -1;
+    wanted[i] = static_cast<std::size_t>(found - words_.begin());
+  }
+  std::int64_t position = 0;
+  bool found = false;
+  ForEachAssignment([&](std::span<const std::size_t> digits) {
+    found = std::ranges::equal(digits, std::span(wanted.data(), digits.size()));
+    if (!found) ++position;
+    return !found;
+  });
+  return found ? position : -1;
 }
 
 std::int64_t AutotvmKnob::DivisorPosition(std::int64_t value) const {
@@ -199,6 +242,9 @@ std::int64_t AutotvmKnob::Find(const LogLine& line, const LogEntity& entity) con
   if (kind_ == KnobKind::kSplit && values_.empty()) {
     return entity.scalar == LogEntity::Scalar::kInts ? FindSplit(line.Ints(entity)) : -1;
   }
+  if (!words_.empty()) {
+    return entity.scalar == LogEntity::Scalar::kWords ? FindWords(line.Words(entity)) : -1;
+  }
   for (std::size_t i = 0; i < values_.size(); ++i) {
     if (Same(line, entity, values_[i])) return static_cast<std::int64_t>(i);
   }
@@ -208,7 +254,14 @@ std::int64_t AutotvmKnob::Find(const LogLine& line, const LogEntity& entity) con
 KnobValue AutotvmKnob::At(std::int64_t position) const {
   TW_CHECK(position >= 0 && position < size_, name_);
   if (kind_ == KnobKind::kSplit && values_.empty()) return KnobValue{SplitAt(position)};
-  return values_[static_cast<std::size_t>(position)];
+  if (words_.empty()) return values_[static_cast<std::size_t>(position)];
+  std::vector<std::string> words;
+  ForEachAssignment([&](std::span<const std::size_t> digits) {
+    if (position-- > 0) return true;
+    for (const std::size_t digit : digits) words.push_back(words_[digit]);
+    return false;
+  });
+  return KnobValue{std::move(words)};
 }
 
 }  // namespace tilewright::records

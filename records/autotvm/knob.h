@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "records/autotvm/log_line.h"
@@ -34,7 +35,7 @@ class AutotvmKnob {
   static AutotvmKnob List(std::string name, KnobKind kind, std::vector<KnobValue> values);
   static AutotvmKnob Other(std::string name, const std::vector<std::int64_t>& values);
   /// All assignments of `words` to `axes` axes, the last axis fastest, with at most one "vec".
-  static AutotvmKnob Annotate(std::string name, const std::vector<std::string>& words, int axes);
+  static AutotvmKnob Annotate(std::string name, std::vector<std::string> words, int axes);
 
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
@@ -47,11 +48,18 @@ class AutotvmKnob {
   KnobValue At(std::int64_t position) const;
 
  private:
+  /// Adds the counts of a split's next factor.
+  void CountFactor(int factor, const std::vector<int>& quotients);
   std::int64_t FindSplit(std::span<const std::int64_t> factors) const;
   std::vector<std::int64_t> SplitAt(std::int64_t position) const;
   /// Position of a divisor, -1 if it is none.
   std::int64_t DivisorPosition(std::int64_t value) const;
   std::int64_t Count(int factor, std::int64_t rest) const;
+  /// Position of an assignment of words, -1 if it is none.
+  std::int64_t FindWords(std::span<const std::string_view> words) const;
+  /// Calls `visit` with the digits of each assignment of Annotate in order, until it returns false.
+  template <typename Visit>
+  void ForEachAssignment(Visit visit) const;
 
   std::string name_;
   KnobKind kind_ = KnobKind::kOther;
@@ -62,6 +70,8 @@ class AutotvmKnob {
   std::vector<std::int64_t> divisors_;  // of the extent, ascending
   std::vector<std::int64_t> counts_;    // ways to choose factors 1…f from a divisor, see Count
   std::vector<std::int64_t> inner_;     // of Inner
+  std::vector<std::string> words_;      // of Annotate
+  int axes_ = 0;                        // of Annotate, at most kMaxAxes
   std::vector<KnobValue> values_;       // of List
 };
 

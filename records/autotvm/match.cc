@@ -163,15 +163,12 @@ Match MatchOf(const std::vector<Candidate>& candidates, const AutotvmTarget& tar
 }
 
 /// Options of the record's target that the query's has otherwise.
-std::vector<std::string> Differences(const AutotvmTarget& record, const AutotvmTarget& query) {
-  std::vector<std::string> differs;
-  const auto add = [&differs](const std::string& what, const std::string& a, const std::string& b) {
-    if (a != b) differs.push_back(what + ": measured '" + a + "', asked '" + b + "'");
-  };
-  add("kind", record.kind(), query.kind());
-  add("model", record.model(), query.model());
+std::vector<Difference> Differences(const AutotvmTarget& record, const AutotvmTarget& query) {
+  std::vector<Difference> differs;
+  AddDifference("kind", record.kind(), query.kind(), differs);
+  AddDifference("model", record.model(), query.model(), differs);
   for (const char* option : {"device", "mcpu", "mattr", "mtriple", "arch"}) {
-    add(option, record.target.Option(option), query.target.Option(option));
+    AddDifference(option, record.target.Option(option), query.target.Option(option), differs);
   }
   return differs;
 }

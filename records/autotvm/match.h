@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "records/autotvm/task.h"
+#include "records/difference.h"
 #include "records/imported.h"
 #include "records/store.h"
 #include "src/base/status.h"
@@ -16,7 +17,7 @@ struct AutotvmAnswer {
   std::optional<ImportedRecord> record;  ///< none: AutoTVM takes its fallback config
   std::string matched_by;                ///< "model" or "key:cuda"
   std::string explanation;               ///< never empty
-  std::vector<std::string> differs;  ///< target options that differ; AutoTVM does not compare them
+  std::vector<Difference> differs;   ///< target options that differ; AutoTVM does not compare them
   std::vector<std::string> nearest;  ///< on a miss: tuples of the nearest tasks with records
 };
 

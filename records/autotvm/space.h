@@ -79,8 +79,9 @@ struct AutotvmCheck {
 /// The spaces of one task, made when first asked for.
 class AutotvmTaskSpaces {
  public:
-  AutotvmTaskSpaces(std::string task, std::vector<AutotvmValue> args, Target target)
-      : task_(std::move(task)), args_(std::move(args)), target_(std::move(target)) {}
+  /// The target outlives it.
+  AutotvmTaskSpaces(std::string task, std::vector<AutotvmValue> args, const Target& target)
+      : task_(std::move(task)), args_(std::move(args)), target_(target) {}
 
   /// Finds the line's values in the space and compares the index. Trust the values: they are what
   /// was measured, the index only says where they stood.
@@ -93,7 +94,7 @@ class AutotvmTaskSpaces {
  private:
   std::string task_;
   std::vector<AutotvmValue> args_;
-  Target target_;
+  const Target& target_;
   std::optional<Result<AutotvmSpace>> spaces_[3];
 };
 

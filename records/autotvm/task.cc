@@ -132,13 +132,10 @@ std::string WhyUnreachable(const AutotvmTask& task) {
   return {};
 }
 
-/// Items of a line's input.
-struct InputItems {
-  std::string target, name;
-  AutotvmValue args, workload;  ///< workload: of format 0.1
-};
+}  // namespace
 
-Status ReadInput(const LogLine& line, InputItems& items) {
+Result<AutotvmInputText> AutotvmInputText::Read(const LogLine& line) {
+  AutotvmInputText items;
   JsonScanner scanner(line.input);
   if (!line.legacy) scanner.Expect('[');
   items.target = scanner.Text();
@@ -152,13 +149,12 @@ Status ReadInput(const LogLine& line, InputItems& items) {
     scanner.Skip();
     scanner.Expect(',');
     items.workload = scanner.Value();
-    return scanner.status().WithContext("input");
+  } else {
+    for (bool first = false; scanner.More(first, ']');) scanner.Skip();  // kwargs: always empty
   }
-  for (bool first = false; scanner.More(first, ']');) scanner.Skip();  // kwargs: always empty
-  return scanner.status().WithContext("input");
+  if (!scanner.status().ok()) return scanner.status().WithContext("input");
+  return items;
 }
-
-}  // namespace
 
 Result<AutotvmTarget> AutotvmTarget::Parse(std::string_view text) {
   AutotvmTarget result;
@@ -183,10 +179,8 @@ Result<AutotvmTarget> AutotvmTarget::Parse(std::string_view text) {
 AutotvmTask AutotvmTask::Make(std::string name, std::vector<AutotvmValue> args) {
   AutotvmTask task;
   task.name = std::move(name);
-  std::vector<AutotvmValue> items = {AutotvmValue::Text(task.name)};
-  items.insert(items.end(), args.begin(), args.end());
   task.args = std::move(args);
-  task.tuple = PythonText(AutotvmValue::List(std::move(items)));
+  task.tuple = PythonTuple(task.name, task.args);
   for (const AutotvmValue& arg : task.args) {
     const bool tagged = arg.is(Kind::kList) && !arg.items.empty() && arg.items[0].text == "TENSOR";
     task.malformed_tensor = task.malformed_tensor || (tagged && !arg.IsTensor());
@@ -209,19 +203,22 @@ Result<AutotvmTask> AutotvmTask::Parse(std::string_view tuple) {
   return Make(std::move(name), std::move(value->items));
 }
 
-Result<AutotvmInput> ParseAutotvmInput(const LogLine& line) {
-  InputItems items;
-  TW_RETURN_IF_ERROR(ReadInput(line, items));
-  auto target = AutotvmTarget::Parse(items.target);
-  TW_RETURN_IF_ERROR(target);
-  std::vector<AutotvmValue>& args = items.args.items;
+Result<AutotvmTask> AutotvmInputText::Task(const LogLine& line, const AutotvmTarget& of) && {
   if (line.legacy) {
-    TW_RETURN_IF_ERROR(
-        UpgradeLegacyTask(*target, line.legacy_template, items.workload, items.name, args));
+    TW_RETURN_IF_ERROR(UpgradeLegacyTask(of, line.legacy_template, workload, name, args.items));
   }
-  if (items.name.empty()) return InvalidArgument("input: empty task name");
-  return AutotvmInput{*std::move(target),
-                      AutotvmTask::Make(std::move(items.name), std::move(args))};
+  if (name.empty()) return InvalidArgument("input: empty task name");
+  return AutotvmTask::Make(std::move(name), std::move(args.items));
+}
+
+Result<AutotvmInput> ParseAutotvmInput(const LogLine& line) {
+  auto items = AutotvmInputText::Read(line);
+  TW_RETURN_IF_ERROR(items);
+  auto target = AutotvmTarget::Parse(items->target);
+  TW_RETURN_IF_ERROR(target);
+  auto task = std::move(*items).Task(line, *target);
+  TW_RETURN_IF_ERROR(task);
+  return AutotvmInput{*std::move(target), *std::move(task)};
 }
 
 }  // namespace tilewright::records

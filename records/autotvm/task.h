@@ -45,14 +45,25 @@ struct AutotvmTask {
   static Result<AutotvmTask> Parse(std::string_view tuple);
 };
 
+/// A line's `input`, taken apart but not interpreted: many lines share a target.
+struct AutotvmInputText {
+  std::string target, name;
+  AutotvmValue args;
+  AutotvmValue workload;  ///< of format 0.1
+
+  /// Errors: kInvalidArgument with what was not understood.
+  static Result<AutotvmInputText> Read(const LogLine& line);
+  /// The task; one of format 0.1 is brought to the names and arguments of 0.2. of: the target.
+  /// Errors: kInvalidArgument; kUnsupported for a task of 0.1 that has no successor.
+  Result<AutotvmTask> Task(const LogLine& line, const AutotvmTarget& of) &&;
+};
+
 /// Target and task of a log line.
 struct AutotvmInput {
   AutotvmTarget target;
   AutotvmTask task;
 };
-/// Reads a line's `input`; a line of format 0.1 is brought to the names and arguments of 0.2.
-/// Errors: kInvalidArgument with what was not understood; kUnsupported for a task of 0.1 that has
-/// no successor.
+/// Reads a line's `input`. Errors: as AutotvmInputText, and those of AutotvmTarget::Parse.
 Result<AutotvmInput> ParseAutotvmInput(const LogLine& line);
 
 /// Renames a task of format 0.1 and rewrites its arguments (reference, section 3). `workload` is

@@ -42,6 +42,7 @@ struct AutotvmTemplate {
 class AutotvmSpaceBuilder {
  public:
   using Bounds = AutotvmKnob::Bounds;
+  AutotvmSpaceBuilder() { space_.knobs.reserve(kMostKnobs); }
   AutotvmSpaceBuilder& Split(std::string name, std::int64_t extent, int parts,
                              std::vector<Bounds> bounds = {});
   AutotvmSpaceBuilder& Other(std::string name, const std::vector<std::int64_t>& values);
@@ -50,6 +51,7 @@ class AutotvmSpaceBuilder {
   Result<AutotvmSpace> Done() &&;
 
  private:
+  static constexpr std::size_t kMostKnobs = 8;  // of nearly every template
   AutotvmSpace space_;
   Status status_;
 };

@@ -138,6 +138,8 @@ struct Notation {
   bool one_item_comma;
 };
 
+constexpr Notation kPython = {'(', ')', '\'', "None", true};
+
 void Append(std::string& out, const AutotvmValue& value, const Notation& notation) {
   switch (value.kind) {
     case Kind::kNone:
@@ -220,7 +222,19 @@ bool AutotvmValue::IsTensor() const {
 
 std::string PythonText(const AutotvmValue& value) {
   std::string out;
-  Append(out, value, {'(', ')', '\'', "None", true});
+  Append(out, value, kPython);
+  return out;
+}
+
+std::string PythonTuple(std::string_view name, const std::vector<AutotvmValue>& args) {
+  std::string out = "(";
+  AppendQuoted(out, name, kPython.quote);
+  if (args.empty()) out += ',';
+  for (const AutotvmValue& arg : args) {
+    out += ", ";
+    Append(out, arg, kPython);
+  }
+  out += ')';
   return out;
 }
 

@@ -38,6 +38,8 @@ struct AutotvmValue {
 /// Python notation, as in AutoTVM's messages: `('TENSOR', (1, 3), 'float32')`, None, one-item
 /// tuples with a comma. Equal values have equal texts, so it serves as a key.
 std::string PythonText(const AutotvmValue& value);
+/// The same for a list whose first item is the text `name`.
+std::string PythonTuple(std::string_view name, const std::vector<AutotvmValue>& args);
 /// JSON notation as AutoTVM writes it: `["TENSOR", [1, 3], "float32"]`.
 std::string JsonText(const AutotvmValue& value);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "src/base/status.h"
@@ -13,5 +14,8 @@ using Json = nlohmann::ordered_json;
 
 /// Errors: kInvalidArgument with line and column.
 Result<Json> ParseJson(std::string_view text);
+
+/// One line. Bytes that are no UTF-8, which JSON cannot hold, are replaced.
+std::string DumpJson(const Json& json);
 
 }  // namespace tilewright

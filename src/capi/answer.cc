@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "records/answer_json.h"
 #include "src/base/json.h"
 #include "src/capi/boundary.h"
 
@@ -39,64 +40,17 @@ void View(const std::string& name, const KnobValue& value, std::int32_t kind,
   }
 }
 
-/// Seconds of this very workload; NaN where another one was measured, or something else than time.
-double CostSeconds(const Reply& reply) {
-  if (!reply.record.has_value()) return std::nan("");
-  const Trial& trial = reply.record->trial;
-  const bool same = trial.candidate.task.workload == reply.workload;
-  return same && trial.metric == "seconds" ? trial.value : std::nan("");
+tw_kind KindOf(const tw_answer& answer) { return static_cast<tw_kind>(answer.reply.level); }
+
+const Workload* WorkloadOf(const tw_answer& answer) {
+  return answer.asked.has_value() ? &*answer.asked : nullptr;
 }
 
-/// null for what is not a number, which JSON lacks.
-Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
-std::string JsonOf(const tw_answer& answer) {
-  const Reply& reply = answer.reply;
-  Json out = {{"workload", answer.workload},
-              {"target", answer.target},
-              {"kind", tw_kind_name(reply.kind)},
-              {"cost_seconds", Number(answer.cost_seconds)},
-              {"expected_slowdown", Number(reply.expected_slowdown)},
-              {"template", reply.template_key},
-              {"template_version", reply.template_version},
-              {"config", Json()},
-              {"record", Json()},
-              {"why", reply.explanation},
-              {"differs", reply.differences}};
-  if (auto config = ParseJson(answer.config); config.ok()) out["config"] = *std::move(config);
-  if (reply.record.has_value()) {
-    const Trial& trial = reply.record->trial;
-    out["record"] = {{"id", reply.record->id},
-                     {"source", reply.source},
-                     {"workload", answer.record_workload},
-                     {"target", answer.record_target},
-                     {"device", trial.device.model},
-                     {"epilogue", answer.record_epilogue},
-                     {"metric", trial.metric},
-                     {"value", Number(trial.value)},
-                     {"noise", Number(trial.noise)},
-                     {"verified", trial.verified},
-                     {"codegen_version", trial.codegen_version},
-                     {"measured_unix_seconds", Number(trial.finished_unix_seconds)}};
-  }
-  // A store is no source of trust: bytes that are no UTF-8 are replaced.
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Status FillRecord(const tw_answer& answer, tw_record* out) {
-  if (!answer.reply.record.has_value()) {
-    return NotFound(std::string("a ") + tw_kind_name(answer.reply.kind) + " has no record");
-  }
-  const records::Record& record = *answer.reply.record;
+tw_record ViewOf(const records::Record& record) {
   tw_record view = TW_RECORD_INIT;
   view.verified = record.trial.verified ? 1 : 0;
   view.id = record.id.c_str();
-  view.source = answer.reply.source.c_str();
-  view.workload = answer.record_workload.c_str();
-  view.target = answer.record_target.c_str();
-  view.device = answer.record_device.c_str();
   view.device_model = record.trial.device.model.c_str();
-  view.epilogue = answer.record_epilogue.c_str();
   view.metric = record.trial.metric.c_str();
   view.value = record.trial.value;
   view.noise = record.trial.noise;
@@ -104,7 +58,55 @@ Status FillRecord(const tw_answer& answer, tw_record* out) {
   view.codegen_version = record.trial.codegen_version;
   view.sample_count = record.trial.samples.size();
   view.samples = record.trial.samples.data();
+  return view;
+}
+
+tw_record ViewOf(const records::ImportedRecord& record) {
+  tw_record view = TW_RECORD_INIT;
+  view.id = record.digest.c_str();
+  view.device_model = "";
+  view.metric = "seconds";
+  view.value = record.cost;
+  view.noise = std::nan("");
+  view.measured_unix_seconds = record.finished;
+  view.sample_count = record.costs.size();
+  view.samples = record.costs.data();
+  return view;
+}
+
+Status FillRecord(const tw_answer& answer, tw_record* out) {
+  const records::ImportedRecord* imported = answer.reply.imported();
+  const auto& record = answer.reply.answer.record;
+  if (imported == nullptr && !record.has_value()) {
+    return NotFound(std::string("a ") + tw_kind_name(KindOf(answer)) + " has no record");
+  }
+  tw_record view = imported != nullptr ? ViewOf(*imported) : ViewOf(*record);
+  view.source = answer.reply.source.c_str();
+  view.workload = answer.record_workload.c_str();
+  view.target = answer.record_target.c_str();
+  view.device = answer.record_device.c_str();
+  view.epilogue = answer.record_epilogue.c_str();
   return Fill(out, view);
+}
+
+/// Texts of the record. A hit mostly has those of the question: printing them again takes longer
+/// than the query.
+void NameRecord(const tw_target& target, tw_answer& answer) {
+  if (const records::ImportedRecord* imported = answer.reply.imported()) {
+    answer.record_workload =
+        imported->workload_key.empty() ? imported->tuple : imported->workload_key;
+    answer.record_target = imported->target;
+    return;
+  }
+  if (!answer.reply.answer.record.has_value()) return;
+  const Trial& trial = answer.reply.answer.record->trial;
+  const Task& task = trial.candidate.task;
+  answer.record_workload =
+      task.workload == answer.asked ? answer.workload : task.workload.Key();
+  answer.record_target = task.target == target.target ? target.text : task.target.ToString();
+  answer.record_device =
+      trial.device == target.device ? target.device_text : trial.device.ToString();
+  answer.record_epilogue = trial.candidate.epilogue.ToString();
 }
 
 }  // namespace
@@ -121,29 +123,26 @@ AnswerPtr Share(const AnswerPtr& answer) {
   return AnswerPtr(answer.get());
 }
 
-AnswerPtr MakeAnswer(Reply reply, const tw_target& asked) {
+AnswerPtr MakeAnswer(records::CatalogAnswer reply, Asked asked,
+                     const std::vector<std::int32_t>& kinds, const tw_target& target) {
   AnswerPtr answer(std::make_unique<tw_answer>().release());
   answer->reply = std::move(reply);
-  answer->target = asked.text;
-  const Reply& made = answer->reply;
-  answer->workload = made.workload.Key();
-  answer->cost_seconds = CostSeconds(made);
-  if (made.kind != TW_KIND_MISS) answer->config = made.config.ToString();
-  if (made.record.has_value()) {
-    // A hit mostly has the texts of the question: printing them again takes longer than the query.
-    const Candidate& candidate = made.record->trial.candidate;
-    const Task& task = candidate.task;
-    const DeviceFingerprint& device = made.record->trial.device;
-    answer->record_workload =
-        task.workload == made.workload ? answer->workload : task.workload.Key();
-    answer->record_target = task.target == asked.target ? asked.text : task.target.ToString();
-    answer->record_device = device == asked.device ? asked.device_text : device.ToString();
-    answer->record_epilogue = candidate.epilogue.ToString();
+  answer->asked = std::move(asked.workload);
+  answer->target = target.text;
+  const Workload* workload = WorkloadOf(*answer);
+  answer->workload = workload != nullptr ? workload->Key() : asked.autotvm->task->tuple;
+  answer->cost_seconds = answer->reply.CostSeconds(workload);
+  NameRecord(target, *answer);
+  for (const records::Difference& one : answer->reply.differences) {
+    answer->differences.push_back(one.ToString());
   }
-  answer->knobs.resize(made.config.values.size());
-  for (std::size_t i = 0; i < answer->knobs.size(); ++i) {
-    View(made.config.values[i].first, made.config.values[i].second, made.knob_kinds[i],
-         answer->knobs[i]);
+  const Candidate* candidate = answer->reply.candidate();
+  if (candidate == nullptr) return answer;
+  answer->config = candidate->config.ToString();
+  const auto& values = candidate->config.values;
+  answer->knobs.resize(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    View(values[i].first, values[i].second, kinds[i], answer->knobs[i]);
   }
   return answer;
 }
@@ -157,7 +156,7 @@ void tw_answer_free(tw_answer* answer) noexcept {
 }
 
 tw_kind tw_answer_kind(const tw_answer* answer) noexcept {
-  return answer != nullptr ? answer->reply.kind : TW_KIND_MISS;
+  return answer != nullptr ? tilewright::capi::KindOf(*answer) : TW_KIND_MISS;
 }
 
 double tw_answer_cost_seconds(const tw_answer* answer) noexcept {
@@ -165,7 +164,7 @@ double tw_answer_cost_seconds(const tw_answer* answer) noexcept {
 }
 
 double tw_answer_expected_slowdown(const tw_answer* answer) noexcept {
-  return answer != nullptr ? answer->reply.expected_slowdown : std::nan("");
+  return answer != nullptr ? answer->reply.answer.expected_slowdown : std::nan("");
 }
 
 const char* tw_answer_workload(const tw_answer* answer) noexcept {
@@ -177,28 +176,31 @@ const char* tw_answer_target(const tw_answer* answer) noexcept {
 }
 
 const char* tw_answer_explanation(const tw_answer* answer) noexcept {
-  return answer != nullptr ? answer->reply.explanation.c_str() : "";
+  return answer != nullptr ? answer->reply.answer.explanation.c_str() : "";
 }
 
 size_t tw_answer_difference_count(const tw_answer* answer) noexcept {
-  return answer != nullptr ? answer->reply.differences.size() : 0;
+  return answer != nullptr ? answer->differences.size() : 0;
 }
 
 const char* tw_answer_difference(const tw_answer* answer, size_t index) noexcept {
   if (index >= tw_answer_difference_count(answer)) return nullptr;
-  return answer->reply.differences[index].c_str();
+  return answer->differences[index].c_str();
 }
 
 const char* tw_answer_template(const tw_answer* answer) noexcept {
-  return answer != nullptr ? answer->reply.template_key.c_str() : "";
+  const auto* candidate = answer != nullptr ? answer->reply.candidate() : nullptr;
+  return candidate != nullptr ? candidate->template_key.c_str() : "";
 }
 
 int32_t tw_answer_template_version(const tw_answer* answer) noexcept {
-  return answer != nullptr ? answer->reply.template_version : 0;
+  const auto* candidate = answer != nullptr ? answer->reply.candidate() : nullptr;
+  return candidate != nullptr ? candidate->template_version : 0;
 }
 
 int64_t tw_answer_config_index(const tw_answer* answer) noexcept {
-  return answer != nullptr ? answer->reply.config.index : -1;
+  const auto* candidate = answer != nullptr ? answer->reply.candidate() : nullptr;
+  return candidate != nullptr ? candidate->config.index : -1;
 }
 
 const char* tw_answer_config(const tw_answer* answer) noexcept {
@@ -246,7 +248,9 @@ tw_code tw_answer_json(const tw_answer* answer, char* buffer, size_t capacity, s
   std::string text;
   const tw_code code = tilewright::capi::Guarded(error, [&]() -> tilewright::Status {
     if (answer == nullptr) return tilewright::InvalidArgument("no answer");
-    text = tilewright::capi::JsonOf(*answer);
+    text = tilewright::DumpJson(
+        tilewright::records::AnswerJson(answer->reply, tilewright::capi::WorkloadOf(*answer),
+                                        answer->workload, answer->target));
     return {};
   });
   if (code != TW_OK) return code;

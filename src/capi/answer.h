@@ -3,11 +3,24 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "include/tilewright/tilewright.h"
-#include "src/capi/ask.h"
+#include "records/precedence.h"
+#include "src/capi/target.h"
+
+namespace tilewright::capi {
+
+/// A question, interpreted.
+struct Asked {
+  std::optional<Workload> workload;                 ///< none: nothing we have an operator for
+  std::optional<records::AutotvmTask> task;         ///< asked as a tuple, by AutoTVM's rule
+  std::optional<records::AutotvmQuestion> autotvm;  ///< made of it for that rule
+};
+
+}  // namespace tilewright::capi
 
 /// An answer with every text that the C functions hand out. Nothing but the number of owners
 /// changes once it is made: the cache and any number of callers own it together.
@@ -19,11 +32,14 @@ struct tw_answer {
     tw_knob view;
   };
   mutable std::atomic<std::int64_t> owners{1};
-  tilewright::capi::Reply reply;
+  tilewright::records::CatalogAnswer reply;
+  std::optional<tilewright::Workload> asked;  ///< none: see `workload`
   double cost_seconds = 0;
-  std::string workload, target, config;
+  std::string workload;  ///< its key; of a task without an operator of ours its tuple
+  std::string target, config;
+  std::vector<std::string> differences;
   std::string record_workload, record_target, record_device, record_epilogue;
-  std::vector<Knob> knobs;  ///< point into reply.config and into themselves
+  std::vector<Knob> knobs;  ///< point into the reply and into themselves
 };
 
 namespace tilewright::capi {
@@ -34,8 +50,9 @@ struct ReleaseAnswer {
 /// One of the owners of an answer.
 using AnswerPtr = std::unique_ptr<tw_answer, ReleaseAnswer>;
 
-/// `asked`: the target of the question.
-AnswerPtr MakeAnswer(Reply reply, const tw_target& asked);
+/// kinds: of the knobs of the reply's candidate, if it has one.
+AnswerPtr MakeAnswer(records::CatalogAnswer reply, Asked asked,
+                     const std::vector<std::int32_t>& kinds, const tw_target& target);
 /// Another owner of the same answer.
 AnswerPtr Share(const AnswerPtr& answer);
 

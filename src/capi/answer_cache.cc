@@ -29,14 +29,34 @@ AnswerPtr AnswerCache::Find(const Question& question, std::uint64_t generation) 
   return Share(found->second.answer);
 }
 
+// Nothing grows later: a table that doubles would make one query in a hundred wait for it.
+AnswerCache::AnswerCache() {
+  for (Shard& shard : shards_) {
+    shard.entries.reserve(kMostPerShard);
+    shard.oldest_first.reserve(kMostPerShard);
+  }
+}
+
 void AnswerCache::Keep(const Question& question, std::uint64_t generation, AnswerPtr answer) {
   Key key{HashOf(question), question, std::string(question.text)};
   key.question.text = {};
   Shard& shard = ShardOf(key.hash);
+  AnswerPtr gone;  // freed after the lock
   const std::lock_guard lock(shard.mutex);
-  // A program that asks for so many different things gains little from old answers.
-  if (shard.entries.size() >= kMostPerShard) shard.entries.clear();
-  shard.entries.insert_or_assign(std::move(key), Entry{generation, std::move(answer)});
+  const auto [at, added] = shard.entries.try_emplace(std::move(key));
+  gone = std::exchange(at->second.answer, std::move(answer));
+  at->second.generation = generation;
+  if (!added) return;
+  if (shard.oldest_first.size() < kMostPerShard) {
+    shard.oldest_first.push_back(&at->first);
+    return;
+  }
+  const Key*& oldest = shard.oldest_first[shard.next];
+  shard.next = (shard.next + 1) % kMostPerShard;
+  const auto old = shard.entries.find(*oldest);
+  gone = std::move(old->second.answer);
+  shard.entries.erase(old);
+  oldest = &at->first;
 }
 
 }  // namespace tilewright::capi

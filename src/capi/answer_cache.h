@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "src/capi/answer.h"
 
@@ -16,6 +17,7 @@ namespace tilewright::capi {
 /// Thread-safe; an answer is found only while the catalog's generation is the one it was made in.
 class AnswerCache {
  public:
+  AnswerCache();
   /// A question as it came in. Two spellings of one workload are two questions.
   struct Question {
     enum class Spelling : std::uint8_t { kKey, kTuple, kOperator };
@@ -65,6 +67,8 @@ class AnswerCache {
   struct alignas(64) Shard {
     std::mutex mutex;
     std::unordered_map<Key, Entry, Hash, Equal> entries;
+    std::vector<const Key*> oldest_first;  // a ring that begins at `next` once it is full
+    std::size_t next = 0;
   };
 
   static std::size_t HashOf(const Question& question);

@@ -3,9 +3,16 @@
 #include <utility>
 #include <vector>
 
-#include "src/capi/ask.h"
+#include "records/installed.h"
+#include "search/guess.h"
 
 namespace tilewright::capi {
+
+static_assert(TW_ACCEPT_HIT == records::LevelBit(records::AnswerLevel::kHit));
+static_assert(TW_ACCEPT_NEAR == records::LevelBit(records::AnswerLevel::kNearHit));
+static_assert(TW_ACCEPT_MODEL == records::LevelBit(records::AnswerLevel::kModel));
+static_assert(TW_ACCEPT_DEFAULT == records::LevelBit(records::AnswerLevel::kDefault));
+static_assert(TW_KIND_MISS == static_cast<int>(records::AnswerLevel::kMiss));
 
 Status Catalog::Add(std::unique_ptr<Source> source) {
   const std::lock_guard lock(add_mutex_);
@@ -16,6 +23,39 @@ Status Catalog::Add(std::unique_ptr<Source> source) {
   }
   sources_[count] = std::move(source);
   count_.store(count + 1, std::memory_order_release);
+  return {};
+}
+
+Result<std::size_t> Catalog::AddInstalled(const std::string& folder) {
+  auto list = records::ListInstalled(folder);
+  TW_RETURN_IF_ERROR(list);
+  std::size_t added = 0;
+  for (const records::InstalledPackage& package : list->packages) {
+    auto source = Source::OpenInstalled(package);
+    if (source.ok()) {
+      TW_RETURN_IF_ERROR(Add(*std::move(source)));
+      ++added;
+    } else {
+      list->problems.push_back(source.status().message());
+    }
+  }
+  const std::lock_guard lock(problems_mutex_);
+  for (std::string& problem : list->problems) problems_.push_back(std::move(problem));
+  return added;
+}
+
+const char* Catalog::problem(std::size_t index) const {
+  const std::lock_guard lock(problems_mutex_);
+  return index < problems_.size() ? problems_[index].c_str() : nullptr;
+}
+
+Status Catalog::SetModel(const std::string& path) {
+  auto model = search::LoadChooser(path);
+  TW_RETURN_IF_ERROR(model);
+  const std::lock_guard lock(add_mutex_);
+  if (has_model()) return InvalidArgument(path + ": the catalog has a model already");
+  owned_model_ = *std::move(model);
+  model_.store(owned_model_.get(), std::memory_order_release);
   return {};
 }
 
@@ -47,13 +87,27 @@ Result<std::uint64_t> Catalog::Generation() {
 }
 
 Result<AnswerPtr> Catalog::AskSources(const AnswerCache::Question& question,
-                                      const tw_target& target, Workload workload,
+                                      const tw_target& target, Asked asked,
                                       std::uint64_t generation) {
-  std::vector<Source*> sources;
-  for (std::size_t i = 0; i < source_count(); ++i) sources.push_back(sources_[i].get());
-  auto reply = Ask(sources, {std::move(workload), &target, question.accept}, knob_kinds_);
-  TW_RETURN_IF_ERROR(reply);
-  AnswerPtr answer = MakeAnswer(*std::move(reply), target);
+  std::array<records::AnswerSource*, kMostSources> sources;
+  const std::size_t count = source_count();
+  for (std::size_t i = 0; i < count; ++i) sources[i] = sources_[i].get();
+  records::Question wanted;
+  wanted.workload = asked.workload.has_value() ? &*asked.workload : nullptr;
+  wanted.target = &target.target;
+  wanted.device = &target.device;
+  wanted.accept = question.accept;
+  if (question.rule == TW_RULE_AUTOTVM) {
+    auto autotvm = records::AutotvmTarget::Parse(target.text);
+    TW_RETURN_IF_ERROR(autotvm);
+    asked.autotvm = records::AutotvmQuestion{*std::move(autotvm), std::move(asked.task), {}};
+    wanted.autotvm = &*asked.autotvm;
+  }
+  auto found = records::AnswerInOrder({sources.data(), count}, model_.load(), wanted);
+  TW_RETURN_IF_ERROR(found);
+  std::vector<std::int32_t> kinds;
+  if (const Candidate* candidate = found->candidate()) kinds = knob_kinds_.Of(*candidate);
+  AnswerPtr answer = MakeAnswer(*std::move(found), std::move(asked), kinds, target);
   cache_.Keep(question, generation, Share(answer));
   return answer;
 }

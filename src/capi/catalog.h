@@ -4,11 +4,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "src/base/clock.h"
 #include "src/capi/answer_cache.h"
+#include "src/capi/knob_kinds.h"
 #include "src/capi/source.h"
 
 namespace tilewright::capi {
@@ -27,36 +30,49 @@ class Catalog {
   Status Add(std::unique_ptr<Source> source);
   std::size_t source_count() const { return count_.load(std::memory_order_acquire); }
   const Source& source(std::size_t index) const { return *sources_[index]; }
+  /// Puts every package that is installed in a folder behind the others, in their order; returns
+  /// how many. Those that cannot be used are told in problem().
+  /// Errors: as records::ListInstalled; kInvalidArgument if they are too many.
+  Result<std::size_t> AddInstalled(const std::string& folder);
+  /// What was left out and why; null if there is no such index. Valid as long as the catalog.
+  const char* problem(std::size_t index) const;
+  /// Errors: as search::LoadChooser; kInvalidArgument if the catalog has a model.
+  Status SetModel(const std::string& path);
+  bool has_model() const { return model_.load(std::memory_order_acquire) != nullptr; }
   /// Looks at every file now. Errors: the first one's; the others are looked at all the same.
   Status Refresh();
 
   /// Answers from the cache or else from the sources. `parse` makes the workload of the question's
-  /// text and is called only for the latter.
+  /// text (a Result<Asked>) and is called only for the latter.
   template <typename Parse>
   Result<AnswerPtr> Answer(const AnswerCache::Question& question, const tw_target& target,
                            Parse parse) {
     auto generation = Generation();
     TW_RETURN_IF_ERROR(generation);
     if (AnswerPtr known = cache_.Find(question, *generation)) return known;
-    auto workload = parse();
-    TW_RETURN_IF_ERROR(workload);
-    return AskSources(question, target, *std::move(workload), *generation);
+    Result<Asked> asked = parse();
+    TW_RETURN_IF_ERROR(asked);
+    return AskSources(question, target, *std::move(asked), *generation);
   }
 
  private:
   /// Grows whenever a source is added or changes.
   Result<std::uint64_t> Generation();
   Result<AnswerPtr> AskSources(const AnswerCache::Question& question, const tw_target& target,
-                               Workload workload, std::uint64_t generation);
+                               Asked asked, std::uint64_t generation);
 
   Clock& clock_;
-  std::mutex add_mutex_;
+  std::mutex add_mutex_;  // of sources and of the model
   // Filled from the front and never changed: readers need no lock.
   std::array<std::unique_ptr<Source>, kMostSources> sources_;
   std::atomic<std::size_t> count_{0};
   std::atomic<double> next_look_{0};
   AnswerCache cache_;
   KnobKinds knob_kinds_;
+  std::unique_ptr<const records::ModelChooser> owned_model_;
+  std::atomic<const records::ModelChooser*> model_{nullptr};
+  mutable std::mutex problems_mutex_;
+  std::deque<std::string> problems_;  // only grows: its texts stay where they are
 };
 
 }  // namespace tilewright::capi

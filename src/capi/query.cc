@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "src/base/file.h"
 #include "src/capi/boundary.h"
 #include "src/capi/catalog.h"
 #include "src/capi/operator.h"
@@ -30,16 +31,56 @@ Status CreateCatalog(tw_catalog** out) {
   return {};
 }
 
-Status AddStore(tw_catalog* catalog, const char* path) {
+Status CheckPath(const tw_catalog* catalog, const char* path) {
   if (catalog == nullptr) return InvalidArgument("no catalog");
-  if (path == nullptr || *path == '\0') return InvalidArgument("no path of a store");
-  auto source = Source::OpenStore(path);
+  if (path == nullptr || *path == '\0') return InvalidArgument("no path");
+  return {};
+}
+
+/// Adds what `open` makes of the path.
+template <typename Open>
+Status AddSource(tw_catalog* catalog, const char* path, Open open) {
+  TW_RETURN_IF_ERROR(CheckPath(catalog, path));
+  auto source = open(path);
   TW_RETURN_IF_ERROR(source);
   return catalog->catalog.Add(*std::move(source));
 }
 
+Result<records::TrustPolicy> PolicyOf(const tw_package_options* given) {
+  records::TrustPolicy policy;
+  if (given == nullptr) return policy;
+  if (given->struct_size < sizeof *given) {
+    return InvalidArgument("options of struct_size " + std::to_string(given->struct_size) +
+                           ", expected at least " + std::to_string(sizeof *given));
+  }
+  policy.allow_unsigned = given->allow_unsigned != 0;
+  if (given->trusted_keys == nullptr) return policy;
+  if (!FileExists(given->trusted_keys)) {
+    return NotFound(std::string(given->trusted_keys) + ": no such file of keys");
+  }
+  auto keys = records::ReadTrustedKeys(given->trusted_keys);
+  TW_RETURN_IF_ERROR(keys);
+  policy.keys = *std::move(keys);
+  return policy;
+}
+
+Status AddPackage(tw_catalog* catalog, const char* path, const tw_package_options* options) {
+  auto policy = PolicyOf(options);
+  TW_RETURN_IF_ERROR(policy);
+  return AddSource(catalog, path,
+                   [&](const char* file) { return Source::OpenPackage(file, *policy); });
+}
+
+Status AddInstalled(tw_catalog* catalog, const char* folder, std::size_t* added) {
+  TW_RETURN_IF_ERROR(CheckPath(catalog, folder));
+  auto count = catalog->catalog.AddInstalled(folder);
+  TW_RETURN_IF_ERROR(count);
+  if (added != nullptr) *added = *count;
+  return {};
+}
+
 /// The options, or what stands in for them.
-Result<tw_query_options> OptionsOf(const tw_query_options* given) {
+Result<tw_query_options> OptionsOf(const tw_query_options* given, const Catalog& catalog) {
   tw_query_options options = TW_QUERY_OPTIONS_INIT;
   if (given == nullptr) return options;
   if (given->struct_size < sizeof options) {
@@ -52,13 +93,10 @@ Result<tw_query_options> OptionsOf(const tw_query_options* given) {
     return Unsupported("accept has bits this library does not know: " +
                        std::to_string(options.accept & ~kAllKinds));
   }
-  if ((options.accept & TW_ACCEPT_MODEL) != 0) {
-    return Unsupported("model-guided answers: the model library is not installed");
+  if ((options.accept & TW_ACCEPT_MODEL) != 0 && !catalog.has_model()) {
+    return Unsupported("model-guided answers: the catalog has no model (tw_catalog_set_model)");
   }
-  if (options.rule == TW_RULE_AUTOTVM) {
-    return Unsupported("rule autotvm: this library matches records by its own rule only");
-  }
-  if (options.rule != TW_RULE_TILEWRIGHT) {
+  if (options.rule != TW_RULE_TILEWRIGHT && options.rule != TW_RULE_AUTOTVM) {
     return Unsupported("rule " + std::to_string(options.rule) + " is not known to this library");
   }
   return options;
@@ -72,16 +110,18 @@ struct Query {
   tw_answer** out;
 };
 
+/// parse: makes an Asked of the text, by the rule it is given.
 template <typename Parse>
 Status Run(const Query& query, Spelling spelling, std::string_view text, Parse parse) {
-  auto options = OptionsOf(query.options);
+  auto options = OptionsOf(query.options, query.catalog->catalog);
   TW_RETURN_IF_ERROR(options);
   const AnswerCache::Question question{{query.target->hash[0], query.target->hash[1]},
                                        options->accept,
                                        options->rule,
                                        spelling,
                                        text};
-  auto answer = query.catalog->catalog.Answer(question, *query.target, parse);
+  auto answer =
+      query.catalog->catalog.Answer(question, *query.target, [&] { return parse(options->rule); });
   TW_RETURN_IF_ERROR(answer);
   *query.out = answer->release();
   return {};
@@ -97,18 +137,36 @@ Status Check(const Query& query, const void* asked, const char* what) {
   return {};
 }
 
-Status QueryText(const Query& query, Spelling spelling, const char* text,
-                 Result<Workload> (*parse)(std::string_view)) {
+Result<Asked> AskedOf(Result<Workload> workload) {
+  TW_RETURN_IF_ERROR(workload);
+  return Asked{*std::move(workload), {}, {}};
+}
+
+/// By AutoTVM's rule a tuple is asked for as it is, whatever we make of it.
+Result<Asked> AskedOfTuple(std::string_view tuple, std::uint32_t rule) {
+  if (rule != TW_RULE_AUTOTVM) return AskedOf(Workload::FromAutotvmTuple(tuple));
+  auto task = records::AutotvmTask::Parse(tuple);
+  TW_RETURN_IF_ERROR(task);
+  Asked asked;
+  asked.workload = task->workload;
+  asked.task = *std::move(task);
+  return asked;
+}
+
+Status QueryText(const Query& query, Spelling spelling, const char* text) {
   TW_RETURN_IF_ERROR(Check(query, text, "text"));
   const std::string_view view(text, ::strnlen(text, kMostText));
   if (view.size() == kMostText) return InvalidArgument("a text of 65536 bytes or more");
-  return Run(query, spelling, view, [&] { return parse(view); });
+  return Run(query, spelling, view, [&](std::uint32_t rule) {
+    return spelling == Spelling::kKey ? AskedOf(Workload::Parse(view)) : AskedOfTuple(view, rule);
+  });
 }
 
 Status QueryOperator(const Query& query, const tw_operator* op) {
   TW_RETURN_IF_ERROR(Check(query, op, "operator"));
   const std::string fingerprint = FingerprintOf(*op);
-  return Run(query, Spelling::kOperator, fingerprint, [&] { return WorkloadOf(*op); });
+  return Run(query, Spelling::kOperator, fingerprint,
+             [&](std::uint32_t) { return AskedOf(WorkloadOf(*op)); });
 }
 
 }  // namespace
@@ -125,8 +183,38 @@ void tw_catalog_free(tw_catalog* catalog) noexcept {
 }
 
 tw_code tw_catalog_add_store(tw_catalog* catalog, const char* path, tw_error* error) noexcept {
-  return tilewright::capi::Guarded(error,
-                                   [&] { return tilewright::capi::AddStore(catalog, path); });
+  return tilewright::capi::Guarded(error, [&] {
+    return tilewright::capi::AddSource(catalog, path, tilewright::capi::Source::OpenStore);
+  });
+}
+
+tw_code tw_catalog_add_package(tw_catalog* catalog, const char* path,
+                               const tw_package_options* options, tw_error* error) noexcept {
+  return tilewright::capi::Guarded(
+      error, [&] { return tilewright::capi::AddPackage(catalog, path, options); });
+}
+
+tw_code tw_catalog_add_installed(tw_catalog* catalog, const char* folder, size_t* added,
+                                 tw_error* error) noexcept {
+  return tilewright::capi::Guarded(
+      error, [&] { return tilewright::capi::AddInstalled(catalog, folder, added); });
+}
+
+const char* tw_catalog_problem(const tw_catalog* catalog, size_t index) noexcept {
+  return catalog != nullptr ? catalog->catalog.problem(index) : nullptr;
+}
+
+tw_code tw_catalog_add_log(tw_catalog* catalog, const char* path, tw_error* error) noexcept {
+  return tilewright::capi::Guarded(error, [&] {
+    return tilewright::capi::AddSource(catalog, path, tilewright::capi::Source::OpenLog);
+  });
+}
+
+tw_code tw_catalog_set_model(tw_catalog* catalog, const char* path, tw_error* error) noexcept {
+  return tilewright::capi::Guarded(error, [&]() -> tilewright::Status {
+    TW_RETURN_IF_ERROR(tilewright::capi::CheckPath(catalog, path));
+    return catalog->catalog.SetModel(path);
+  });
 }
 
 size_t tw_catalog_source_count(const tw_catalog* catalog) noexcept {
@@ -149,8 +237,7 @@ tw_code tw_query_key(tw_catalog* catalog, const tw_target* target, const char* k
                      const tw_query_options* options, tw_answer** out, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
     return tilewright::capi::QueryText({catalog, target, options, out},
-                                       tilewright::capi::Spelling::kKey, key,
-                                       tilewright::Workload::Parse);
+                                       tilewright::capi::Spelling::kKey, key);
   });
 }
 
@@ -158,8 +245,7 @@ tw_code tw_query_tuple(tw_catalog* catalog, const tw_target* target, const char*
                        const tw_query_options* options, tw_answer** out, tw_error* error) noexcept {
   return tilewright::capi::Guarded(error, [&] {
     return tilewright::capi::QueryText({catalog, target, options, out},
-                                       tilewright::capi::Spelling::kTuple, tuple,
-                                       tilewright::Workload::FromAutotvmTuple);
+                                       tilewright::capi::Spelling::kTuple, tuple);
   });
 }
 

@@ -6,6 +6,9 @@
 #include <cstring>
 #include <utility>
 
+#include "records/autotvm/import.h"
+#include "records/catalog.h"
+
 namespace tilewright::capi {
 namespace {
 
@@ -28,14 +31,11 @@ Result<FileState> StateOf(const std::string& path) {
 
 bool SameFile(const FileState& a, const FileState& b) { return a[0] == b[0] && a[1] == b[1]; }
 
-Result<records::Store> OpenForReading(const std::string& path) {
-  return records::Store::Open(path, records::Store::Mode::kReadOnly);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Source>> Source::OpenStore(const std::string& path) {
-  auto source = std::make_unique<Source>(path, OpenForReading);
+  const auto open = [path] { return records::Store::Open(path, records::Store::Mode::kReadOnly); };
+  auto source = std::make_unique<Source>(path, path, open, path);
   // Before opening: a file put in place after this look is noticed as another one later.
   auto state = StateOf(path);
   if (!state.ok()) return NotFound(path + ": no such record store");
@@ -47,6 +47,44 @@ Result<std::unique_ptr<Source>> Source::OpenStore(const std::string& path) {
   TW_RETURN_IF_ERROR(stamp);
   source->stamp_ = *stamp;
   return source;
+}
+
+Result<std::unique_ptr<Source>> Source::OpenInstalled(const records::InstalledPackage& package) {
+  const std::string file = package.DatabasePath();
+  auto source = std::make_unique<Source>(
+      package.folder, records::PackageSourceName(package.manifest, package.digest),
+      [package] { return records::OpenInstalled(package); }, file);
+  source->manifest_ = package.manifest;
+  auto state = StateOf(file);
+  TW_RETURN_IF_ERROR(state);
+  source->file_state_ = *state;
+  return source;
+}
+
+Result<std::unique_ptr<Source>> Source::OpenPackage(const std::string& path,
+                                                    const records::TrustPolicy& policy) {
+  auto package = records::ReadPackageFile(path, policy);
+  TW_RETURN_IF_ERROR(package);
+  const std::string name = records::PackageSourceName(package->manifest, package->digest);
+  const auto open = [bytes = std::move(package->database), path] {
+    return records::Store::OpenImage(bytes, path);
+  };
+  auto source = std::make_unique<Source>(path, name, open, "");
+  source->manifest_ = std::move(package->manifest);
+  return source;
+}
+
+Result<std::unique_ptr<Source>> Source::OpenLog(const std::string& path) {
+  auto imported = records::ImportIntoMemory(path);
+  TW_RETURN_IF_ERROR(imported);
+  const auto open = [bytes = *std::move(imported), path] {
+    return records::Store::OpenImage(bytes, path);
+  };
+  return std::make_unique<Source>(path, path, open, "");
+}
+
+bool Source::MayServe(const records::Question& question) const {
+  return !manifest_.has_value() || records::PackageMayServe(*manifest_, question);
 }
 
 Result<std::uint64_t> Source::Generation() {
@@ -69,7 +107,8 @@ Result<std::uint64_t> Source::Generation() {
 }
 
 Status Source::LookAtFile() {
-  auto state = StateOf(path_);
+  if (file_path_.empty()) return {};
+  auto state = StateOf(file_path_);
   {
     const std::shared_lock lock(state_mutex_);
     if (state.ok() && *state == file_state_ && trouble_.ok()) return {};
@@ -83,7 +122,7 @@ Status Source::LookAtFile() {
 Status Source::LookAgain(const FileState& state) {
   if (!SameFile(state, file_state_)) {
     if (watch_.has_value()) {
-      auto watch = records::StoreWatch::Open(path_);
+      auto watch = records::StoreWatch::Open(file_path_);
       TW_RETURN_IF_ERROR(watch);
       auto stamp = watch->Look();
       TW_RETURN_IF_ERROR(stamp);
@@ -117,7 +156,7 @@ Result<Source::Connection> Source::Take() {
     kept->generation = generation;
     return *std::move(kept);
   }
-  auto store = opener_(path_);
+  auto store = opener_();
   TW_RETURN_IF_ERROR(store);
   return Connection{*std::move(store), file, generation};
 }
@@ -127,14 +166,12 @@ void Source::GiveBack(Connection connection) {
   if (idle_.size() < kMostIdle) idle_.push_back(std::move(connection));
 }
 
-Result<records::Answer> Source::Query(const Workload& workload, const Target& target,
-                                      const DeviceFingerprint& device) {
+Result<bool> Source::With(const std::function<Status(const records::Store&)>& ask) {
   auto connection = Take();
   TW_RETURN_IF_ERROR(connection);
-  auto answer = connection->store.Query(workload, target, device);
-  if (!answer.ok()) return answer.status().WithContext(path_);  // and the connection is closed
+  TW_RETURN_IF_ERROR(ask(connection->store));  // and the connection is closed
   GiveBack(*std::move(connection));
-  return answer;
+  return true;
 }
 
 }  // namespace tilewright::capi

@@ -10,6 +10,7 @@
 
 namespace tilewright {
 
+/// For a GPU, assembly and object are both PTX text.
 enum class Emit : std::uint8_t { kLlvmIr, kAssembly, kObject };
 
 /// Seconds spent in each part of one build.

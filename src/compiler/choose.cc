@@ -33,13 +33,24 @@ Result<Built> Build(const TemplateEntry& entry, const Config& config, const Work
 /// The best answer there is, down to a cost model's choice: the default config is ChooseDefault's,
 /// which takes the first that builds with the epilogue.
 Result<records::CatalogAnswer> Ask(const Workload& workload, const CompileOptions& options) {
+  records::CatalogAnswer none;
   if (options.catalog == nullptr) {
-    records::CatalogAnswer none;
     none.answer.explanation = "no record store was given";
     return none;
   }
-  return options.catalog->Query(workload, options.target, options.device,
-                                std::min(options.accept, records::AnswerLevel::kModel));
+  if (options.refused_imports.contains(workload.Key())) {
+    none.answer.explanation =
+        "the imported record's config gave a result that differs from the "
+        "reference";
+    return none;
+  }
+  records::Question question;
+  question.workload = &workload;
+  question.target = &options.target;
+  question.device = &options.device;
+  question.accept = records::DownTo(std::min(options.accept, records::AnswerLevel::kModel));
+  question.autotvm = options.autotvm.has_value() ? &*options.autotvm : nullptr;
+  return options.catalog->Query(question);
 }
 
 /// Whether a trial may be served where `best` is.
@@ -134,24 +145,25 @@ Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, 
                             const LayoutSeconds& layout_seconds, const CompileOptions& options) {
   auto asked = Ask(workload, options);
   TW_RETURN_IF_ERROR(asked);
-  if (asked->level == records::AnswerLevel::kHit) {
+  if (asked->level == records::AnswerLevel::kHit && asked->answer.record.has_value()) {
     TW_RETURN_IF_ERROR(WeighLayouts(workload, epilogue, options.target, layout_seconds, *asked));
-    asked->candidate = asked->answer.record->trial.candidate;
   }
   Choice choice;
   choice.report.workload_key = workload.Key();
   choice.report.answer = asked->level;
-  choice.report.source = asked->answer.record.has_value() ? asked->source : std::string();
+  const bool has_record = asked->answer.record.has_value() || asked->imported() != nullptr;
+  choice.report.source = has_record ? asked->source : std::string();
   choice.report.expected_slowdown = asked->answer.expected_slowdown;
   choice.report.explanation = asked->answer.explanation;
-  if (asked->candidate) {
-    auto built = KernelOf(*asked->candidate, workload, epilogue, plain_weight, options.target);
+  if (const Candidate* candidate = asked->candidate()) {
+    auto built = KernelOf(*candidate, workload, epilogue, plain_weight, options.target);
     if (built.ok()) {
       choice.form = std::move(built->form);
       choice.program = std::move(built->program);
-      choice.report.template_key = asked->candidate->template_key;
-      choice.report.config = asked->candidate->config.ToString();
-      choice.report.tuned = asked->answer.record.has_value();
+      choice.report.template_key = candidate->template_key;
+      choice.report.config = candidate->config.ToString();
+      choice.report.tuned = has_record;
+      choice.report.imported = asked->imported() != nullptr;
       return choice;
     }
     choice.report.answer = records::AnswerLevel::kMiss;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,11 @@ struct CompileOptions {
   /// How far down an answer may be. With kHit, kNearHit or kModel an operator for which there is
   /// none still gets its default config, which is then a miss (see on_miss).
   records::AnswerLevel accept = records::AnswerLevel::kDefault;
+  /// Not none: configs of imported records, by AutoTVM's rule. Nobody has verified them: see
+  /// CompileImported.
+  std::optional<records::AutotvmQuestion> autotvm;
+  /// Workloads whose imported record is not to be used.
+  std::set<std::string> refused_imports;
   DeviceFingerprint device;  ///< what the records must have been measured on; ProbeHostCpu()
   OnMiss on_miss = OnMiss::kWarn;
   int build_threads = 1;
@@ -36,8 +43,10 @@ struct OperatorReport {
   std::string kernel;        ///< symbol; equal kernels share one; empty for "copy"
   std::string workload_key;  ///< empty if it is no anchor
   std::string template_key;
-  std::string config;  ///< Config::ToString
-  bool tuned = false;  ///< the config comes from a record
+  std::string config;     ///< Config::ToString
+  bool tuned = false;     ///< the config comes from a record
+  bool imported = false;  ///< of another program, which nobody verified
+  bool verified = false;  ///< imported, and its result here was the reference's
   records::AnswerLevel answer = records::AnswerLevel::kMiss;
   std::string source;            ///< store or package the record came from; empty without one
   double expected_slowdown = 1;  ///< of a near hit
@@ -69,5 +78,14 @@ struct CompiledModel {
 /// kUnavailable if the library cannot be written; kInternal for a kernel that does not build.
 Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
                               const std::string& library_path);
+
+/// As Compile with options.autotvm, but the library is run on made-up inputs and compared with the
+/// reference, operator by operator, before it is written where it was asked for. An operator that
+/// differs with the config of an imported record is compiled again without that.
+///
+/// Errors: also kUnsupported if this machine cannot run the library, so that nothing can be
+/// verified; kInternal if an operator without such a config differs.
+Result<CompiledModel> CompileImported(const Graph& graph, const CompileOptions& options,
+                                      const std::string& library_path);
 
 }  // namespace tilewright

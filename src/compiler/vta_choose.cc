@@ -65,10 +65,15 @@ Result<Asked> Ask(const Workload& workload, const VtaTarget& vta, const VtaOptio
     asked.explanation = "no record store was given";
     return asked;
   }
-  auto answer = options.catalog->Query(workload, options.target, VtaDevice(vta),
-                                       std::min(options.accept, records::AnswerLevel::kModel));
+  const DeviceFingerprint device = VtaDevice(vta);
+  records::Question question;
+  question.workload = &workload;
+  question.target = &options.target;
+  question.device = &device;
+  question.accept = records::DownTo(std::min(options.accept, records::AnswerLevel::kModel));
+  auto answer = options.catalog->Query(question);
   TW_RETURN_IF_ERROR(answer);
-  asked.candidate = std::move(answer->candidate);
+  if (const Candidate* candidate = answer->candidate()) asked.candidate = *candidate;
   if (answer->answer.record.has_value()) asked.source = answer->source;
   asked.explanation = answer->answer.explanation;
   return asked;

@@ -301,7 +301,7 @@ void PrintStmt(const Stmt& stmt, int depth, std::string* out) {
       *out += "]";
       break;
     case StmtKind::kBarrier:
-      *out += "barrier " + node.name;
+      *out += "barrier" + (node.name.empty() ? "" : " " + node.name);
       break;
     case StmtKind::kCopy:
     case StmtKind::kIntrinsic:

@@ -84,6 +84,12 @@ Stmt MakeIntrinsic(std::string name, std::vector<Region> regions) {
   return Share(std::move(node));
 }
 
+Stmt MakeBarrier(std::string engines) {
+  StmtNode node = NodeOf(StmtKind::kBarrier);
+  node.name = std::move(engines);
+  return Share(std::move(node));
+}
+
 Stmt MakePrefetch(Buffer buffer, std::vector<Expr> indices, int locality) {
   TW_CHECK(indices.size() == buffer->shape.size(), buffer->name);
   StmtNode node = NodeOf(StmtKind::kPrefetch);

@@ -9,7 +9,8 @@
 
 namespace tilewright {
 
-/// How the iterations of a loop are executed. All extents are constants.
+/// How the iterations of a loop are executed. All extents are constants. In a lowered program the
+/// loops bound to a GPU index stand around everything else, one per index.
 enum class LoopKind : std::uint8_t {
   kSerial,
   kParallel,    ///< iterations run in any order, on the runtime's threads
@@ -23,6 +24,14 @@ enum class LoopKind : std::uint8_t {
   kThreadZ,        ///< GPU block
   kVirtualThread,  ///< striped over one thread (GPU, VTA)
 };
+
+/// True for the loops whose variable is an index of a GPU's grid or block.
+constexpr bool IsBlockLoop(LoopKind kind) {
+  return kind == LoopKind::kBlockX || kind == LoopKind::kBlockY || kind == LoopKind::kBlockZ;
+}
+constexpr bool IsThreadLoop(LoopKind kind) {
+  return kind == LoopKind::kThreadX || kind == LoopKind::kThreadY || kind == LoopKind::kThreadZ;
+}
 
 enum class StmtKind : std::uint8_t {
   kBlock,      ///< body: statements in order
@@ -93,6 +102,8 @@ Stmt MakeIf(Expr condition, Stmt then_body, Stmt else_body = {});
 Stmt MakeAllocate(Buffer buffer, Stmt body);
 Stmt MakeCopy(Region destination, Region source, Expr padding = {});
 Stmt MakeIntrinsic(std::string name, std::vector<Region> regions);
+/// All threads of a block wait for each other; empty `engines` on a GPU.
+Stmt MakeBarrier(std::string engines = {});
 /// A hint to bring the cache line of buffer[indices] near; locality 0 (none) to 3 (keep in L1).
 Stmt MakePrefetch(Buffer buffer, std::vector<Expr> indices, int locality);
 

@@ -73,4 +73,37 @@ Expr Rewrite(const Expr& expr, const std::function<Expr(const Expr&)>& change) {
   return changed ? changed : rebuilt;
 }
 
+Stmt WithBody(const Stmt& stmt, std::vector<Stmt> body) {
+  if (stmt->kind == StmtKind::kBlock) return MakeBlock(std::move(body));
+  StmtNode node = *stmt;
+  node.body = std::move(body);
+  return Stmt(std::make_shared<const StmtNode>(std::move(node)));
+}
+
+Stmt MapOwnExprs(const Stmt& stmt, const std::function<Expr(const Expr&)>& change) {
+  bool changed = false;
+  StmtNode node = *stmt;
+  const auto map = [&](Expr* expr) {
+    if (!*expr) return;
+    Expr value = change(*expr);
+    changed = changed || !value.Same(*expr);
+    *expr = std::move(value);
+  };
+  for (Expr& index : node.indices) map(&index);
+  map(&node.value);
+  map(&node.condition);
+  for (Region& region : node.regions) {
+    for (Expr& min : region.min) map(&min);
+  }
+  return changed ? Stmt(std::make_shared<const StmtNode>(std::move(node))) : stmt;
+}
+
+Stmt MapExprs(const Stmt& stmt, const std::function<Expr(const Expr&)>& change) {
+  std::vector<Stmt> body;
+  body.reserve(stmt->body.size());
+  for (const Stmt& part : stmt->body) body.push_back(MapExprs(part, change));
+  Stmt own = MapOwnExprs(stmt, change);
+  return body.empty() ? own : WithBody(own, std::move(body));
+}
+
 }  // namespace tilewright

@@ -32,4 +32,24 @@ Expr Substitute(const Expr& expr, const Substitution& substitution);
 /// takes its place (null: keep it).
 Expr Rewrite(const Expr& expr, const std::function<Expr(const Expr&)>& change);
 
+/// The statement with other statements inside it, as many as it has.
+Stmt WithBody(const Stmt& stmt, std::vector<Stmt> body);
+
+/// `change` applied to the expressions of the statement itself, not of those inside it.
+Stmt MapOwnExprs(const Stmt& stmt, const std::function<Expr(const Expr&)>& change);
+/// ... and of all those inside it.
+Stmt MapExprs(const Stmt& stmt, const std::function<Expr(const Expr&)>& change);
+
+/// Calls `visit` for the expressions of the statement itself: indices, value, condition and the
+/// first indices of regions.
+template <typename Visit>
+void ForEachOwnExpr(const StmtNode& stmt, const Visit& visit) {
+  for (const Expr& index : stmt.indices) visit(index);
+  if (stmt.value) visit(stmt.value);
+  if (stmt.condition) visit(stmt.condition);
+  for (const Region& region : stmt.regions) {
+    for (const Expr& min : region.min) visit(min);
+  }
+}
+
 }  // namespace tilewright

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "src/base/math.h"
 #include "src/ir/visit.h"
 #include "src/schedule/check.h"
 #include "src/schedule/lowering.h"
@@ -25,6 +26,16 @@ void Lowering::GrowPart(const Expr& load, const BoxMap& axes, std::optional<Part
     needed.extent.push_back(box->extent);
   }
   *part = std::move(needed);
+}
+
+/// What all threads of a block need together.
+void Lowering::RelaxOverThreads(const std::vector<std::int64_t>& shape, Part* part) {
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const auto box = BoxOf(part->min[d], threads_, ranges_);
+    const std::int64_t extent = box ? box->extent + part->extent[d] - 1 : shape[d];
+    part->min[d] = extent < shape[d] ? box->min : Expr(0);
+    part->extent[d] = std::min(extent, shape[d]);
+  }
 }
 
 std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nest, std::size_t p) {
@@ -60,9 +71,10 @@ std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nes
 
   const auto& order = schedule_.order();
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
-    const auto& part = parts[static_cast<std::size_t>(id->index)];
+    auto& part = parts[static_cast<std::size_t>(id->index)];
     if (!part || !ComputedInside(schedule_, *id, nest.stage, p - 1)) continue;
     const ComputeOp& op = schedule_.stage(*id).op;
+    if (schedule_.stage(*id).scope == Scope::kShared) RelaxOverThreads(op.output->shape, &*part);
     axes.clear();
     for (std::size_t d = 0; d < op.axes.size(); ++d) {
       axes.emplace_back(op.axes[d].var.get(), Box{part->min[d], part->extent[d]});
@@ -98,8 +110,11 @@ Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
     const auto& info = schedule_.stage(id);
     const auto& part = parts[static_cast<std::size_t>(id.index)];
     if (!part) continue;  // nobody reads it
+    // Shared memory is flat: threads that copy to it count its elements, and nothing else.
+    std::vector<std::int64_t> shape = part->extent;
+    if (info.scope == Scope::kShared) shape = {Product(part->extent)};
     const Buffer buffer =
-        MakeBuffer(info.op.output->name, info.op.output->dtype, part->extent, info.scope);
+        MakeBuffer(info.op.output->name, info.op.output->dtype, std::move(shape), info.scope);
     local_bytes_ += info.scope == Scope::kLocal ? buffer->bytes() : 0;
     workspace_bytes_ += info.scope == Scope::kGlobal ? buffer->bytes() : 0;
     if (local_bytes_ > limits_.max_local_bytes) {
@@ -107,7 +122,7 @@ Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
                                   buffer->name + "', expected at most " +
                                   std::to_string(limits_.max_local_bytes));
     }
-    realized_[static_cast<std::size_t>(id.index)] = {buffer, part->min};
+    realized_[static_cast<std::size_t>(id.index)] = {buffer, part->min, part->extent};
     buffers.push_back(buffer);
     code.push_back(EmitStage(id, *part));
   }

@@ -85,20 +85,29 @@ Expr Lowering::RewriteBody(const Expr& expr, const Nest& nest) {
     if (realized != nullptr) args[d] = args[d] - realized->origin[d];
     args[d] = Simplify(args[d], ranges_);
   }
-  return MakeLoad(realized != nullptr ? realized->buffer : buffer, std::move(args));
+  if (realized == nullptr) return MakeLoad(buffer, std::move(args));
+  return MakeLoad(realized->buffer, IndicesOf(*realized, std::move(args)));
+}
+
+/// Indices into the buffer for a position in what it holds.
+std::vector<Expr> Lowering::IndicesOf(const Realized& realized, std::vector<Expr> local) {
+  if (realized.buffer->shape.size() == realized.shape.size()) return local;
+  return {Simplify(Flatten(local, realized.shape, ranges_).ToExpr(), ranges_)};
 }
 
 Stmt Lowering::EmitBody(const Nest& nest) {
   const ComputeOp& op = nest.info->op;
-  const Buffer& buffer = realized_[static_cast<std::size_t>(nest.stage.index)].buffer;
+  const Realized& realized = realized_[static_cast<std::size_t>(nest.stage.index)];
+  const Buffer& buffer = realized.buffer;
+  std::vector<Expr> indices = IndicesOf(realized, nest.local);
   if (nest.part == Nest::Part::kInit) {
-    return MakeStore(buffer, nest.local, Identity(op.combiner, buffer->dtype));
+    return MakeStore(buffer, std::move(indices), Identity(op.combiner, buffer->dtype));
   }
   Expr value = RewriteBody(nest.body, nest);
   if (nest.part == Nest::Part::kUpdate) {
-    value = Combine(op.combiner, MakeLoad(buffer, nest.local), value);
+    value = Combine(op.combiner, MakeLoad(buffer, indices), value);
   }
-  return MakeStore(buffer, nest.local, std::move(value));
+  return MakeStore(buffer, std::move(indices), std::move(value));
 }
 
 /// The elements of one operand that the intrinsic reads: all lanes, all of the depth. None unless
@@ -151,8 +160,9 @@ Stmt Lowering::EmitDot(const Nest& nest, std::size_t p) {
   }
   const auto operands = MatchDot(nest.info->op, *dot);
   if (!operands.ok()) return fail(operands.status().message());
-  const Buffer& buffer = realized_[static_cast<std::size_t>(nest.stage.index)].buffer;
-  const auto acc = DotRegion(MakeLoad(buffer, nest.local), nest, p, 1, 0);
+  const Realized& realized = realized_[static_cast<std::size_t>(nest.stage.index)];
+  const Expr sum = MakeLoad(realized.buffer, IndicesOf(realized, nest.local));
+  const auto acc = DotRegion(sum, nest, p, 1, 0);
   const auto a = DotRegion(RewriteBody(operands->a, nest), nest, p, 0, 1);
   const auto b = DotRegion(RewriteBody(operands->b, nest), nest, p, dot->depth, 1);
   if (!acc) return fail("the lanes of the sum are not consecutive in memory");

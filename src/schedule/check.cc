@@ -97,6 +97,27 @@ Status CheckParallel(const Schedule& schedule, StageId id) {
   return {};
 }
 
+/// Memory and threads of a GPU: what a loop deals to the threads lies where they all see it, and
+/// what each of them computes for itself is its own.
+Status CheckBindings(const Schedule& schedule, StageId id) {
+  const auto& stage = schedule.stage(id);
+  const auto bound = [&](LoopId loop) {
+    const LoopKind kind = schedule.loop(loop).kind;
+    return IsThreadLoop(kind) || IsBlockLoop(kind);
+  };
+  const bool own = std::ranges::any_of(stage.leaves, bound);
+  if (own && stage.scope == Scope::kLocal) {
+    return Refusal(stage, "its loops are bound to threads and its memory is private to one");
+  }
+  if (stage.attach != Attach::kAt || stage.scope != Scope::kGlobal) return {};
+  const auto& outer = schedule.stage(stage.consumer);
+  const auto end = outer.leaves.begin() + LeafPosition(outer, stage.at) + 1;
+  if (own || std::any_of(outer.leaves.begin(), end, bound)) {
+    return Refusal(stage, "computed inside a launch, expected shared or local memory");
+  }
+  return {};
+}
+
 }  // namespace
 
 int LeafPosition(const Schedule::StageInfo& stage, LoopId loop) {
@@ -127,6 +148,7 @@ Status CheckSchedule(const Schedule& schedule) {
       TW_RETURN_IF_ERROR(CheckReaders(schedule, id));
     }
     TW_RETURN_IF_ERROR(CheckParallel(schedule, id));
+    TW_RETURN_IF_ERROR(CheckBindings(schedule, id));
   }
   return {};
 }

@@ -44,7 +44,7 @@ void StageLoops::Propagate() {
     if (peeled_[i]) continue;
     if (split) {
       const std::int64_t parent = extent(r.parent);
-      factors_[i] = std::min(r.factor, parent);
+      factors_[i] = r.InnerExtent(parent);
       extents_[Slot(r.inner)] = factors_[i];
       extents_[Slot(r.outer)] = CeilDiv(parent, factors_[i]);
     } else {

@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "src/schedule/check.h"
+#include "src/schedule/gpu_passes.h"
 #include "src/schedule/lowering.h"
 
 namespace tilewright {
@@ -21,11 +22,20 @@ std::int64_t StatementsOf(const Stmt& stmt) {
   constexpr std::int64_t kMany = std::int64_t{1} << 40;
   std::int64_t count = stmt->kind == StmtKind::kBlock ? 0 : 1;
   for (const Stmt& part : stmt->body) count += StatementsOf(part);
-  if (stmt->kind == StmtKind::kFor && stmt->loop == LoopKind::kUnrolled) {
+  if (stmt->kind == StmtKind::kFor &&
+      (stmt->loop == LoopKind::kUnrolled || stmt->loop == LoopKind::kVirtualThread)) {
     if (count > kMany / stmt->extent) return kMany;
     count *= stmt->extent;
   }
   return count;
+}
+
+bool IsBound(const Schedule& schedule) {
+  for (std::size_t i = 0; i < schedule.loop_count(); ++i) {
+    const LoopKind kind = schedule.loop({static_cast<int>(i)}).kind;
+    if (IsThreadLoop(kind) || IsBlockLoop(kind)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -48,6 +58,7 @@ Stmt Lowering::FailStage(const Nest& nest, const std::string& reason) {
 Result<Program> Lowering::Run(std::string name) {
   TW_RETURN_IF_ERROR(CheckSchedule(schedule_));
   if (!IsIdentifier(name)) return InvalidArgument("program name '" + name + "' is no identifier");
+  const bool bound = IsBound(schedule_);
   std::vector<Stmt> code;
   std::vector<Buffer> workspace;
   const StageId result = schedule_.order().back();
@@ -60,6 +71,10 @@ Result<Program> Lowering::Run(std::string name) {
       whole.extent.push_back(axis.extent);
     }
     Buffer buffer = info.op.output;
+    if (bound && id != result && info.scope != Scope::kGlobal) {
+      return InvalidArgument("stage '" + info.op.name +
+                             "': not computed inside a launch, expected global memory");
+    }
     if (id != result) {
       if (buffer->scope != info.scope) {
         buffer = MakeBuffer(buffer->name, buffer->dtype, buffer->shape, info.scope);
@@ -67,10 +82,14 @@ Result<Program> Lowering::Run(std::string name) {
       workspace.push_back(buffer);
       (info.scope == Scope::kLocal ? local_bytes_ : workspace_bytes_) += buffer->bytes();
     }
-    realized_[static_cast<std::size_t>(id.index)] = {buffer, whole.min};
+    realized_[static_cast<std::size_t>(id.index)] = {buffer, whole.min, buffer->shape};
     code.push_back(EmitStage(id, whole));
+    TW_RETURN_IF_ERROR(status_);
+    if (!bound) continue;
+    auto launch = PlaceBarriers(InjectVirtualThreads(BindThreads(code.back())));
+    if (!launch.ok()) return launch.status().WithContext("stage '" + info.op.name + "'");
+    code.back() = *std::move(launch);
   }
-  TW_RETURN_IF_ERROR(status_);
   if (local_bytes_ > limits_.max_local_bytes) {
     return InvalidArgument("local buffers of " + std::to_string(local_bytes_) +
                            " bytes, expected at most " + std::to_string(limits_.max_local_bytes));
@@ -92,6 +111,11 @@ Result<Program> Lowering::Run(std::string name) {
   if (statements > limits_.max_statements) {
     return InvalidArgument(std::to_string(statements) + " statements when unrolled, expected at " +
                            "most " + std::to_string(limits_.max_statements));
+  }
+  if (bound) {
+    for (const Launch& launch : PlanLaunches(program).launches) {
+      TW_RETURN_IF_ERROR(CheckLaunch(launch, limits_.launch));
+    }
   }
   return program;
 }

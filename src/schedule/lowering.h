@@ -56,7 +56,8 @@ class Lowering {
  private:
   struct Realized {
     Buffer buffer;
-    std::vector<Expr> origin;  // first index of each dimension that the buffer holds
+    std::vector<Expr> origin;         // first index of each dimension that the buffer holds
+    std::vector<std::int64_t> shape;  // of what it holds; the buffer itself may be flat
   };
   struct Part {  // of a stage's output
     std::vector<Expr> min;
@@ -89,9 +90,11 @@ class Lowering {
   // attach.cc
   Stmt EmitAttached(Nest* nest, std::size_t p);
   std::vector<std::optional<Part>> NeededParts(const Nest& nest, std::size_t p);
+  void RelaxOverThreads(const std::vector<std::int64_t>& shape, Part* part);
   void GrowPart(const Expr& load, const BoxMap& axes, std::optional<Part>* part);
 
   // body.cc
+  std::vector<Expr> IndicesOf(const Realized& realized, std::vector<Expr> local);
   Expr RewriteBody(const Expr& expr, const Nest& nest);
   Stmt EmitBody(const Nest& nest);
   Stmt EmitDot(const Nest& nest, std::size_t p);
@@ -110,6 +113,7 @@ class Lowering {
   // part for which that producer is large enough. What is computed at the attach point is a box
   // again and can stick out of it, though what is really needed does not.
   std::vector<std::vector<Part>> allowed_;
+  BoxMap threads_;                // loops over threads, real or virtual, around the code at hand
   std::int64_t local_bytes_ = 0;  // allocated around the code at hand
   std::int64_t workspace_bytes_ = 0;
   Status status_;

@@ -93,6 +93,9 @@ void Lowering::RefreshValues(Nest* nest) {
     const Expr factor(nest->loops.factor(i));
     if (r.kind == Relation::Kind::kSplit) {
       assign(r.parent, Simplify(value(r.outer) * factor + value(r.inner), ranges_));
+    } else if (nest->loops.extent(r.outer) == 1) {
+      assign(r.outer, Expr(0));  // also where a tail reaches beyond: nothing is computed there
+      assign(r.inner, value(r.parent));
     } else {
       assign(r.outer, Simplify(FloorDiv(value(r.parent), factor), ranges_));
       assign(r.inner, Simplify(FloorMod(value(r.parent), factor), ranges_));
@@ -296,11 +299,20 @@ LoopKind Lowering::KindOf(const Nest& nest, std::size_t p) const {
 Stmt Lowering::EmitFor(Nest* nest, std::size_t p) {
   const LoopId id = nest->info->leaves[p];
   const std::int64_t extent = nest->loops.extent(id);
-  if (extent == 1) return EmitLevel(nest, p + 1, true);
+  const auto& pragmas = schedule_.loop(id).pragmas;
+  if (extent == 1) {
+    Stmt body = EmitLevel(nest, p + 1, true);
+    if (pragmas.empty()) return body;
+    return MakeFor(MakeVar(schedule_.loop(id).name), 1, LoopKind::kSerial, std::move(body),
+                   pragmas);
+  }
   const LoopKind kind = KindOf(*nest, p);
   const Expr var = nest->leaf[p];
+  const bool thread = IsThreadLoop(kind) || kind == LoopKind::kVirtualThread;
+  if (thread) threads_.emplace_back(var.get(), Box{Expr(0), extent});
   Stmt body = EmitLevel(nest, p + 1, true);
-  return MakeFor(var, extent, kind, std::move(body), schedule_.loop(id).pragmas);
+  if (thread) threads_.pop_back();
+  return MakeFor(var, extent, kind, std::move(body), pragmas);
 }
 
 }  // namespace tilewright

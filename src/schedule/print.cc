@@ -23,8 +23,9 @@ std::string Schedule::ToString() const {
     out += "\n";
     for (const Relation& r : info.relations) {
       const bool split = r.kind == Relation::Kind::kSplit;
-      out += split ? "  split " + loop(r.parent).name + " by " + std::to_string(r.factor) +
-                         (r.tail == Tail::kPeel ? " peel" : "")
+      const std::string how =
+          r.parts != 0 ? " in " + std::to_string(r.parts) : " by " + std::to_string(r.factor);
+      out += split ? "  split " + loop(r.parent).name + how + (r.tail == Tail::kPeel ? " peel" : "")
                    : "  fuse " + loop(r.outer).name + ", " + loop(r.inner).name;
       out += "\n";
     }

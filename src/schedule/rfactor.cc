@@ -24,6 +24,7 @@ StageId Schedule::RFactor(StageId stage, int reduction, std::int64_t factor) {
 
   StageInfo partial;
   partial.op.name = whole.name + ".rf";
+  while (HasStage(partial.op.name)) partial.op.name += ".rf";
   partial.op.combiner = whole.combiner;
   Substitution substitution;
   std::vector<std::int64_t> shape = whole.output->shape;

@@ -144,25 +144,38 @@ std::vector<LoopId> Schedule::Leaves(StageId stage) const {
 
 std::pair<LoopId, LoopId> Schedule::Split(StageId stage, LoopId loop, std::int64_t factor,
                                           Tail tail) {
-  const int leaf = LeafOf(stage, loop, "split");
+  return AddSplit(stage, loop, {Relation::Kind::kSplit, loop, {}, {}, factor, 0, tail}, "split");
+}
+
+std::pair<LoopId, LoopId> Schedule::SplitParts(StageId stage, LoopId loop, std::int64_t parts) {
+  return AddSplit(stage, loop, {Relation::Kind::kSplit, loop, {}, {}, 1, parts, Tail::kGuard},
+                  "split_parts");
+}
+
+std::pair<LoopId, LoopId> Schedule::AddSplit(StageId stage, LoopId loop, Relation relation,
+                                             const char* primitive) {
+  const int leaf = LeafOf(stage, loop, primitive);
   if (leaf < 0) return {};
-  if (factor < 1) {
-    RefuseStage(stage, "split",
-                "factor " + std::to_string(factor) + " of loop '" + this->loop(loop).name +
+  const std::int64_t asked = relation.parts != 0 ? relation.parts : relation.factor;
+  if (asked < 1) {
+    RefuseStage(stage, primitive,
+                "factor " + std::to_string(asked) + " of loop '" + this->loop(loop).name +
                     "', expected at least 1");
     return {};
   }
   if (this->loop(loop).kind != LoopKind::kSerial) {
-    RefuseStage(stage, "split", "loop '" + this->loop(loop).name + "' is annotated already");
+    RefuseStage(stage, primitive, "loop '" + this->loop(loop).name + "' is annotated already");
     return {};
   }
   const std::string name = this->loop(loop).name;
   const bool reduction = this->loop(loop).reduction;
   const std::int64_t extent = this->loop(loop).extent;
-  const LoopId outer = NewLoop(name + ".o", CeilDiv(extent, std::min(factor, extent)), reduction);
-  const LoopId inner = NewLoop(name + ".i", std::min(factor, extent), reduction);
+  const std::int64_t factor = relation.InnerExtent(extent);
+  relation.outer = NewLoop(name + ".o", CeilDiv(extent, factor), reduction);
+  relation.inner = NewLoop(name + ".i", factor, reduction);
+  const LoopId outer = relation.outer, inner = relation.inner;
   StageInfo& info = Mutable(stage);
-  info.relations.push_back({Relation::Kind::kSplit, loop, outer, inner, factor, tail});
+  info.relations.push_back(relation);
   info.leaves[static_cast<std::size_t>(leaf)] = outer;
   info.leaves.insert(info.leaves.begin() + leaf + 1, inner);
   return {outer, inner};
@@ -204,7 +217,7 @@ LoopId Schedule::Fuse(StageId stage, LoopId outer, LoopId inner) {
   const LoopId fused = NewLoop(a.name + "." + b.name, a.extent * b.extent, a.reduction);
   StageInfo& info = Mutable(stage);
   info.relations.push_back(
-      {Relation::Kind::kFuse, fused, outer, inner, inner_extent, Tail::kGuard});
+      {Relation::Kind::kFuse, fused, outer, inner, inner_extent, 0, Tail::kGuard});
   info.leaves[static_cast<std::size_t>(first)] = fused;
   info.leaves.erase(info.leaves.begin() + second);
   return fused;
@@ -240,7 +253,7 @@ bool Schedule::Annotate(StageId stage, LoopId loop, LoopKind kind, const char* p
     RefuseStage(stage, primitive, "loop '" + info.name + "' is a reduction");
     return false;
   }
-  if (kind == LoopKind::kParallel || kind == LoopKind::kVectorized) {
+  if (kind != LoopKind::kUnrolled && kind != LoopKind::kVirtualThread) {
     for (LoopId other : this->stage(stage).leaves) {
       if (other == loop || this->loop(other).kind != kind) continue;
       RefuseStage(stage, primitive, "loop '" + this->loop(other).name + "' is so already");

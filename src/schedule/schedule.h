@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -7,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/math.h"
 #include "src/ir/stmt.h"
 #include "src/tensor/compute.h"
 
@@ -59,6 +61,9 @@ class Schedule {
   /// AutoTVM's split: factors[1..] are used, outermost first; returns factors.size() loops.
   std::vector<LoopId> SplitBy(StageId stage, LoopId loop, const std::vector<std::int64_t>& factors,
                               Tail tail = Tail::kGuard);
+  /// Cuts the loop in `parts` runs of equal length (the last one may be shorter): outer has at most
+  /// `parts` iterations, whatever part of the stage is computed.
+  std::pair<LoopId, LoopId> SplitParts(StageId stage, LoopId loop, std::int64_t parts);
   /// Two adjacent leaves, outer first.
   LoopId Fuse(StageId stage, LoopId outer, LoopId inner);
   /// The given leaves take the places they occupy now, in the given order.
@@ -68,6 +73,10 @@ class Schedule {
   /// intrinsic or rfactor for those).
   void Vectorize(StageId stage, LoopId loop);
   void Unroll(StageId stage, LoopId loop);
+  /// To an index of the GPU's grid or block, or to a virtual thread. At most one loop of a stage
+  /// per index, no reduction. A stage that is bound has global or shared memory. Shared memory
+  /// holds what all threads of the block need of the stage, so its own loops are dealt to them
+  /// anew.
   void Bind(StageId stage, LoopId loop, LoopKind thread);
   void VirtualThread(StageId stage, LoopId loop) { Bind(stage, loop, LoopKind::kVirtualThread); }
   /// Attribute for the back end: "auto_unroll_max_step", "unroll_explicit", "double_buffer", …
@@ -114,7 +123,13 @@ class Schedule {
     enum class Kind : std::uint8_t { kSplit, kFuse } kind;
     LoopId parent, outer, inner;  // kSplit: parent -> outer, inner; kFuse: outer, inner -> parent
     std::int64_t factor = 0;      // kSplit: the requested inner extent; kFuse: extent of inner
+    std::int64_t parts = 0;       // kSplit: if not 0, the requested outer extent counts instead
     Tail tail = Tail::kGuard;
+
+    /// kSplit: extent of inner where the parent has `extent` iterations.
+    std::int64_t InnerExtent(std::int64_t extent) const {
+      return parts != 0 ? CeilDiv(extent, std::min(parts, extent)) : std::min(factor, extent);
+    }
   };
   struct PrefetchInfo {
     std::string buffer;
@@ -154,6 +169,8 @@ class Schedule {
   /// Place of the loop among the leaves of the stage, or -1 after a refusal.
   int LeafOf(StageId stage, LoopId loop, const char* primitive);
   void RefuseStage(StageId stage, const char* primitive, std::string_view reason);
+  std::pair<LoopId, LoopId> AddSplit(StageId stage, LoopId loop, Relation relation,
+                                     const char* primitive);
   bool Annotate(StageId stage, LoopId loop, LoopKind kind, const char* primitive);
   LoopId NewLoop(std::string name, std::int64_t extent, bool reduction);
   void NewRootLoops(StageInfo* stage);

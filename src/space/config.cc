@@ -1,8 +1,12 @@
 #include "src/space/config.h"
 
+#include <algorithm>
+#include <charconv>
 #include <limits>
+#include <utility>
 
 #include "src/base/json.h"
+#include "src/base/json_text.h"
 
 namespace tilewright {
 namespace {
@@ -29,6 +33,72 @@ Result<KnobValue> ValueOf(const std::string& knob, const Json& json) {
                          ": expected a scalar, or a list of integers or of words");
 }
 
+/// Reads what Config::ToString writes, without making a tree of it: every answer from a store takes
+/// one. Anything else (spaces, escapes, other members, what is no config) is left to the parser,
+/// which also says what is wrong.
+class ConfigReader {
+ public:
+  explicit ConfigReader(std::string_view text) : left_(text) {}
+
+  bool Read(Config& config) {
+    if (!Take("{\"index\":") || !Integer(config.index) || !Take(",\"values\":{")) return false;
+    for (bool first = true; !Take("}"); first = false) {
+      std::string name;
+      KnobValue value;
+      if (!(first || Take(",")) || !Word(name) || !Take(":") || !Value(value)) return false;
+      if (config.Find(name) != nullptr) return false;
+      config.values.emplace_back(std::move(name), std::move(value));
+    }
+    return left_ == "}";
+  }
+
+ private:
+  bool Take(std::string_view text) {
+    if (!left_.starts_with(text)) return false;
+    left_.remove_prefix(text.size());
+    return true;
+  }
+  bool Integer(std::int64_t& number) {
+    const auto [end, error] = std::from_chars(left_.data(), left_.data() + left_.size(), number);
+    const auto used = static_cast<std::size_t>(end - left_.data());
+    // Neither "-0" nor leading zeros, and no fraction or exponent behind it.
+    if (error != std::errc() || left_.substr(0, used) != std::to_string(number)) return false;
+    left_.remove_prefix(used);
+    return left_.find_first_of(".eE") != 0;
+  }
+  bool Word(std::string& word) {
+    if (!Take("\"")) return false;
+    const std::size_t end = left_.find('"');
+    if (end == std::string_view::npos) return false;
+    word = left_.substr(0, end);
+    left_.remove_prefix(end + 1);
+    return std::ranges::all_of(word, [](char c) { return c >= ' ' && c < '\x7f' && c != '\\'; });
+  }
+  template <typename Item, typename ReadItem>
+  bool List(KnobValue& value, ReadItem read) {
+    std::vector<Item> items;
+    while (!Take("]")) {
+      if (!(items.empty() || Take(",")) || !read(items.emplace_back())) return false;
+    }
+    const bool some = !items.empty();
+    value.value = std::move(items);
+    return some;
+  }
+  bool Value(KnobValue& value) {
+    const bool words = left_.starts_with("[\"");
+    if (Take("[")) {
+      return words ? List<std::string>(value, [this](std::string& item) { return Word(item); })
+                   : List<std::int64_t>(value, [this](auto& item) { return Integer(item); });
+    }
+    if (left_.starts_with('"')) return Word(value.value.emplace<std::string>());
+    if (Take("true")) return value.value.emplace<bool>(true);
+    if (Take("false")) return !value.value.emplace<bool>(false);
+    return Integer(value.value.emplace<std::int64_t>());
+  }
+
+  std::string_view left_;
+};
+
 }  // namespace
 
 const KnobValue* Config::Find(std::string_view knob) const {
@@ -54,13 +124,15 @@ std::string Config::ToString() const {
   std::string text = "{\"index\":" + std::to_string(index) + ",\"values\":{";
   bool first = true;
   for (const auto& [name, value] : values) {
-    text += (first ? "" : ",") + Json(name).dump() + ":" + value.ToString();
+    text += (first ? "" : ",") + JsonString(name) + ":" + value.ToString();
     first = false;
   }
   return text + "}}";
 }
 
 Result<Config> Config::Parse(std::string_view json) {
+  Config written;
+  if (ConfigReader(json).Read(written)) return written;
   auto parsed = ParseJson(json);
   if (!parsed.ok()) return parsed.status().WithContext("config");
   if (!parsed->is_object() || !parsed->contains("index") ||

@@ -67,10 +67,11 @@ std::string Blocked(const std::string& layout, std::int64_t block, char dimensio
 
 /// The table's row for a template class with the four static functions.
 template <typename Template>
-constexpr TemplateEntry EntryOf(std::string_view key, int version) {
+constexpr TemplateEntry EntryOf(std::string_view key, int version,
+                                TargetKind target = TargetKind::kLlvm) {
   return {key,
           version,
-          TargetKind::kLlvm,
+          target,
           &Template::Refuses,
           &Template::DefineSpace,
           &Template::DefaultConfig,

@@ -5,12 +5,17 @@
 
 #include "src/templates/anchor_plain_cpu.h"
 #include "src/templates/conv2d_direct_cpu.h"
+#include "src/templates/conv2d_nchw_cuda.h"
 #include "src/templates/conv2d_nchwc_x86.h"
+#include "src/templates/conv2d_packed_slots_vta.h"
 #include "src/templates/conv2d_packed_vta.h"
 #include "src/templates/conv2d_pixels_cpu.h"
+#include "src/templates/dense_cuda.h"
 #include "src/templates/dense_packed_cpu.h"
 #include "src/templates/dense_x86.h"
+#include "src/templates/depthwise_conv2d_nchw_cuda.h"
 #include "src/templates/depthwise_direct_cpu.h"
+#include "src/templates/group_conv2d_nchw_cuda.h"
 #include "src/templates/parts.h"
 #include "src/templates/vta_parts.h"
 
@@ -19,29 +24,38 @@ namespace {
 
 constexpr std::array kTemplates = {
     EntryOf<AnchorPlainCpu>("anchor_plain.cpu", 1),
+    EntryOf<BatchMatmulCuda>("batch_matmul.cuda", 1, TargetKind::kCuda),
     EntryOf<BatchMatmulX86>("batch_matmul.x86", 1),
     EntryOf<Conv2dNchwcX86>("conv2d_NCHWc.x86", 1),
     EntryOf<Conv2dNchwcInt8X86>("conv2d_NCHWc_int8.x86", 1),
     EntryOf<Conv2dDirectCpu>("conv2d_direct.cpu", 1),
     EntryOf<Conv2dDirectInt8Cpu>("conv2d_direct_int8.cpu", 1),
+    EntryOf<Conv2dNchwCuda>("conv2d_nchw.cuda", 1, TargetKind::kCuda),
     VtaEntryOf<Conv2dPackedVta>("conv2d_packed.vta", 1),
+    VtaEntryOf<Conv2dPackedSlotsVta>("conv2d_packed_slots.vta", 1),
     EntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
+    EntryOf<DenseLargeBatchCuda>("dense_large_batch.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseNopackX86>("dense_nopack.x86", 1),
     EntryOf<DensePackX86>("dense_pack.x86", 1),
     EntryOf<DensePackedCpu>("dense_packed.cpu", 1),
+    EntryOf<DenseSmallBatchCuda>("dense_small_batch.cuda", 1, TargetKind::kCuda),
     EntryOf<DepthwiseNchwcX86>("depthwise_conv2d_NCHWc.x86", 1),
+    EntryOf<DepthwiseConv2dNchwCuda>("depthwise_conv2d_nchw.cuda", 1, TargetKind::kCuda),
     EntryOf<DepthwiseDirectCpu>("depthwise_direct.cpu", 1),
+    EntryOf<GroupConv2dNchwCuda>("group_conv2d_nchw.cuda", 1, TargetKind::kCuda),
 };
 static_assert(std::ranges::is_sorted(kTemplates, {}, &TemplateEntry::key));
 static_assert(std::ranges::adjacent_find(kTemplates, {}, &TemplateEntry::key) == kTemplates.end());
 
 /// Ours first, then AutoTVM's, then the one that serves everything.
 constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
-    "conv2d_direct.cpu", "conv2d_direct_int8.cpu",     "depthwise_direct.cpu",
-    "dense_packed.cpu",  "conv2d_NCHWc_int8.x86",      "conv2d_NCHWc.x86",
-    "conv2d_pixels.cpu", "depthwise_conv2d_NCHWc.x86", "dense_pack.x86",
-    "dense_nopack.x86",  "batch_matmul.x86",           "anchor_plain.cpu",
-    "conv2d_packed.vta",
+    "conv2d_direct.cpu",      "conv2d_direct_int8.cpu",     "depthwise_direct.cpu",
+    "dense_packed.cpu",       "conv2d_NCHWc_int8.x86",      "conv2d_NCHWc.x86",
+    "conv2d_pixels.cpu",      "depthwise_conv2d_NCHWc.x86", "dense_pack.x86",
+    "dense_nopack.x86",       "batch_matmul.x86",           "anchor_plain.cpu",
+    "conv2d_nchw.cuda",       "depthwise_conv2d_nchw.cuda", "group_conv2d_nchw.cuda",
+    "dense_large_batch.cuda", "dense_small_batch.cuda",     "batch_matmul.cuda",
+    "conv2d_packed.vta",      "conv2d_packed_slots.vta",
 };
 
 }  // namespace

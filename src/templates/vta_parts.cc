@@ -27,7 +27,7 @@ bool IsExtended(const vta::Design& design) {
 /// Translates an epilogue step by step.
 class Translator {
  public:
-  explicit Translator(const vta::Design& design) : design_(design) {}
+  Translator(const vta::Design& design, bool gemm_adds) : design_(design), gemm_adds_(gemm_adds) {}
 
   Status Add(const EpilogueStep& step) {
     if (narrow_ && step.op.kind != OpKind::kCast) {
@@ -102,7 +102,7 @@ class Translator {
       operand = Operand::kPerChannel;
     } else if (step.operand_dtype == kInt8) {
       operand = Operand::kTensorInt8;
-      if (!IsExtended(design_)) {
+      if (!IsExtended(design_) && !(gemm_adds_ && op == AluOp::kAdd)) {
         return Unsupported(design_.target() + " does not load int8 data into the accumulator");
       }
     }
@@ -146,6 +146,7 @@ class Translator {
   }
 
   const vta::Design& design_;
+  const bool gemm_adds_;
   VtaEpilogue result_;
   bool narrow_ = false;         // the value is int8 now
   bool range_is_int8_ = false;  // the last operation was a clip to what int8 holds
@@ -189,8 +190,9 @@ Result<DeviceFingerprint> DeviceFor(const Target& target) {
   return VtaDevice(*vta);
 }
 
-Result<VtaEpilogue> VtaEpilogueOf(const vta::Design& design, const Epilogue& epilogue) {
-  Translator translator(design);
+Result<VtaEpilogue> VtaEpilogueOf(const vta::Design& design, const Epilogue& epilogue,
+                                  bool gemm_adds) {
+  Translator translator(design, gemm_adds);
   for (const EpilogueStep& step : epilogue.steps) {
     if (Status status = translator.Add(step); !status.ok()) {
       return status.WithContext("epilogue step " + Epilogue{{step}}.ToString());

@@ -50,7 +50,10 @@ struct VtaEpilogue {
 };
 /// Errors: kUnsupported with the step that the ALU cannot do; an epilogue has to end in int8, as
 /// stores narrow to it.
-Result<VtaEpilogue> VtaEpilogueOf(const vta::Design& design, const Epilogue& epilogue);
+/// gemm_adds: int8 tensors are added by products, so no design has to load them into the
+///            accumulator.
+Result<VtaEpilogue> VtaEpilogueOf(const vta::Design& design, const Epilogue& epilogue,
+                                  bool gemm_adds = false);
 
 /// "NCHW1n16c" and "OIHW16o16i" for the 1x16 design.
 std::string VtaDataLayout(const vta::Design& design);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <vector>
-
 namespace tilewright::vta {
 namespace {
 constexpr std::int64_t kFieldLimit = 1 << 16;  // x_size, y_size, x_stride
@@ -40,6 +38,20 @@ Result<Transfer> CopyPattern(std::span<const CopyDimension> dimensions) {
   transfer.x_size = static_cast<std::uint32_t>(merged[0].extent);
   transfer.x_stride = static_cast<std::uint32_t>(stride);
   return transfer;
+}
+
+Result<std::vector<Transfer>> CopyPatterns(std::span<const CopyDimension> dimensions) {
+  if (const auto whole = CopyPattern(dimensions); whole.ok()) return std::vector{*whole};
+  const CopyDimension& outer = dimensions.front();
+  const auto inner = CopyPattern(dimensions.subspan(1));
+  if (!inner.ok()) return inner.status();
+  std::vector<Transfer> transfers;
+  for (std::int64_t i = 0; i < outer.extent; ++i) {
+    transfers.push_back(*inner);
+    transfers.back().sram_base = static_cast<std::uint32_t>(i * inner->SramElements());
+    transfers.back().dram_base = static_cast<std::uint32_t>(i * outer.stride);
+  }
+  return transfers;
 }
 
 }  // namespace tilewright::vta

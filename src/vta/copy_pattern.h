@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "src/base/status.h"
 #include "src/vta/isa.h"
@@ -19,5 +20,10 @@ struct CopyDimension {
 /// Errors: kInvalidArgument if more than rows of consecutive elements remain, or a size does not
 ///         fit its field.
 Result<Transfer> CopyPattern(std::span<const CopyDimension> dimensions);
+
+/// As many transfers as it takes, for regions of up to three dimensions: one, or else one for each
+/// index of the outermost. sram_base and dram_base count from the start of the region.
+/// Errors: kInvalidArgument if a size does not fit its field.
+Result<std::vector<Transfer>> CopyPatterns(std::span<const CopyDimension> dimensions);
 
 }  // namespace tilewright::vta

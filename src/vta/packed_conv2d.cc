@@ -35,27 +35,6 @@ std::int64_t RegionWidth(const PackedConv2d& conv, const PackedConv2dTiles& tile
   return (tiles.w - 1) * conv.stride_w + conv.kernel_w;
 }
 
-Status CheckShape(const PackedConv2d& conv) {
-  for (const auto& [name, value] :
-       {std::pair{"batch", conv.batch}, std::pair{"ci", conv.ci}, std::pair{"co", conv.co},
-        std::pair{"height", conv.height}, std::pair{"width", conv.width},
-        std::pair{"kernel_h", conv.kernel_h}, std::pair{"kernel_w", conv.kernel_w},
-        std::pair{"stride_h", conv.stride_h}, std::pair{"stride_w", conv.stride_w}}) {
-    if (value < 1 || value > kMaxExtent) {
-      return InvalidArgument(fmt::format("{}: {}, expected 1 to {}", name, value, kMaxExtent));
-    }
-  }
-  for (const std::int64_t pad : {conv.pad_h, conv.pad_w}) {
-    if (pad < 0 || pad > kMaxPadding) {
-      return InvalidArgument(fmt::format("padding: {}, expected 0 to {}", pad, kMaxPadding));
-    }
-  }
-  if (conv.height + 2 * conv.pad_h < conv.kernel_h || conv.width + 2 * conv.pad_w < conv.kernel_w) {
-    return InvalidArgument("the kernel is larger than the padded data");
-  }
-  return Status();
-}
-
 std::uint32_t U32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
 // The order of the loops is the original's: it decides which two the instruction executes.
@@ -267,6 +246,27 @@ class Writer {
 };
 
 }  // namespace
+
+Status CheckShape(const PackedConv2d& conv) {
+  for (const auto& [name, value] :
+       {std::pair{"batch", conv.batch}, std::pair{"ci", conv.ci}, std::pair{"co", conv.co},
+        std::pair{"height", conv.height}, std::pair{"width", conv.width},
+        std::pair{"kernel_h", conv.kernel_h}, std::pair{"kernel_w", conv.kernel_w},
+        std::pair{"stride_h", conv.stride_h}, std::pair{"stride_w", conv.stride_w}}) {
+    if (value < 1 || value > kMaxExtent) {
+      return InvalidArgument(fmt::format("{}: {}, expected 1 to {}", name, value, kMaxExtent));
+    }
+  }
+  for (const std::int64_t pad : {conv.pad_h, conv.pad_w}) {
+    if (pad < 0 || pad > kMaxPadding) {
+      return InvalidArgument(fmt::format("padding: {}, expected 0 to {}", pad, kMaxPadding));
+    }
+  }
+  if (conv.height + 2 * conv.pad_h < conv.kernel_h || conv.width + 2 * conv.pad_w < conv.kernel_w) {
+    return InvalidArgument("the kernel is larger than the padded data");
+  }
+  return Status();
+}
 
 PackedConv2dFootprint Footprint(const PackedConv2d& conv, const PackedConv2dTiles& tiles,
                                 const std::vector<EpilogueStep>& epilogue) {

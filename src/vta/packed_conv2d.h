@@ -24,6 +24,11 @@ struct PackedConv2d {
   std::int64_t out_width() const { return (width + 2 * pad_w - kernel_w) / stride_w + 1; }
 };
 
+/// Whether extents are positive and small enough to calculate with, the padding fits a transfer, and
+/// there is a result.
+/// Errors: kInvalidArgument naming the field.
+Status CheckShape(const PackedConv2d& conv);
+
 /// A point of AutoTVM's space conv2d_packed.vta: inner extents of the four splits that have an
 /// effect, and over how many virtual threads the outer loops of channels or rows are spread.
 struct PackedConv2dTiles {

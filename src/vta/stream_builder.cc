@@ -69,6 +69,11 @@ std::int32_t StreamBuilder::AddBuffer(std::string name, bool writable) {
   return static_cast<std::int32_t>(stream_.buffers.size()) - 1;
 }
 
+std::int32_t StreamBuilder::AddConstant(std::string name, std::vector<std::byte> contents) {
+  stream_.buffers.push_back({std::move(name), false, std::move(contents)});
+  return static_cast<std::int32_t>(stream_.buffers.size()) - 1;
+}
+
 void StreamBuilder::Fail(std::string message) {
   if (status_.ok()) status_ = InvalidArgument(std::move(message));
 }
@@ -167,14 +172,35 @@ void StreamBuilder::MakeResident(Kernel& kernel) {
   kernel.sram = begin;
   uop_end_ = end;
   resident_.push_back(static_cast<std::int32_t>(&kernel - kernels_.data()));
+  LoadUops(begin, kernel.first, kernel.size);
+}
+
+void StreamBuilder::LoadUops(std::int64_t sram, std::int64_t first, std::int64_t count) {
   Transfer load;
   load.memory = Memory::kUop;
-  load.sram_base = static_cast<std::uint32_t>(begin);
-  load.dram_base = static_cast<std::uint32_t>(kernel.first);
+  load.sram_base = static_cast<std::uint32_t>(sram);
+  load.dram_base = static_cast<std::uint32_t>(first);
   load.y_size = 1;
-  load.x_size = static_cast<std::uint32_t>(kernel.size);
+  load.x_size = static_cast<std::uint32_t>(count);
   load.x_stride = load.x_size;
   Emit(Engine::kCompute, {.tokens = {}, .operation = load}, Stream::kUopBuffer);
+}
+
+void StreamBuilder::LoadKernels() {
+  const auto count = static_cast<std::int64_t>(stream_.uops.size());
+  if (count > design_.UsableUops()) {
+    Fail(fmt::format("{} micro-ops of all kernels, expected at most {}", count,
+                     design_.UsableUops()));
+  }
+  if (count == 0 || !status_.ok()) return;
+  // They lie in DRAM one behind the other, and will do so on the chip.
+  resident_.clear();
+  for (Kernel& kernel : kernels_) {
+    kernel.sram = kernel.first;
+    resident_.push_back(static_cast<std::int32_t>(&kernel - kernels_.data()));
+  }
+  uop_end_ = count;
+  LoadUops(0, 0, count);
 }
 
 template <typename Operation>
@@ -213,7 +239,15 @@ Result<Stream> StreamBuilder::Finish() && {
 Result<std::vector<Instruction>> Place(const Design& design, const Stream& stream, Dram& dram,
                                        std::span<const std::int64_t> addresses) {
   std::vector<std::int64_t> all = {dram.Allocate("micro-ops", stream.UopBytes(), false)};
-  all.insert(all.end(), addresses.begin(), addresses.end());
+  auto next = addresses.begin();
+  for (const Stream::Buffer& buffer : std::span(stream.buffers).subspan(1)) {
+    if (!buffer.contents.empty()) {
+      all.push_back(dram.Allocate(buffer.name, buffer.contents, false));
+    } else if (next != addresses.end()) {
+      all.push_back(*next++);
+    }
+  }
+  all.insert(all.end(), next, addresses.end());  // too many: Bind says so
   return stream.Bind(design, all);
 }
 

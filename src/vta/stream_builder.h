@@ -22,6 +22,7 @@ struct Stream {
   struct Buffer {
     std::string name;
     bool writable = false;
+    std::vector<std::byte> contents = {};  ///< of a constant that the stream brings along
   };
 
   std::vector<Instruction> instructions;
@@ -51,6 +52,8 @@ class StreamBuilder {
 
   /// A buffer that transfers may address. writable: whether it may be stored to.
   std::int32_t AddBuffer(std::string name, bool writable);
+  /// A buffer that is only read and whose contents are part of the stream.
+  std::int32_t AddConstant(std::string name, std::vector<std::byte> contents);
 
   /// The next instruction of `to` waits for a token of its neighbour `from`.
   void Pop(Engine from, Engine to);
@@ -65,6 +68,9 @@ class StreamBuilder {
   /// the micro-op memory, or names one destination twice within three places, which the original
   /// hardware computes wrong.
   std::int32_t AddKernel(std::span<const Uop> uops);
+  /// Loads all kernels there are with one transfer, so that none is loaded later.
+  /// Errors (at Finish): kInvalidArgument if they do not fit the micro-op memory together.
+  void LoadKernels();
   /// Appends `gemm` or `alu` with the micro-ops of `kernel`, loading them first if need be.
   void Append(Gemm gemm, std::int32_t kernel);
   void Append(Alu alu, std::int32_t kernel);
@@ -86,6 +92,7 @@ class StreamBuilder {
   void EmitIdle(Engine engine, bool push_prev, bool push_next);
   void FlushPops(Engine engine);
   void MakeResident(Kernel& kernel);
+  void LoadUops(std::int64_t sram, std::int64_t first, std::int64_t count);
   template <typename Operation>
   void AppendLoop(Operation operation, std::int32_t kernel);
   void Fail(std::string message);
@@ -99,8 +106,9 @@ class StreamBuilder {
   Status status_;
 };
 
-/// Puts a stream into DRAM: allocates its micro-ops, and takes the addresses of the other buffers.
-/// addresses: of the stream's buffers from the second on.
+/// Puts a stream into DRAM: allocates its micro-ops and constants, and takes the addresses of the
+/// other buffers.
+/// addresses: of those, in their order.
 /// Errors: as for Stream::Bind.
 Result<std::vector<Instruction>> Place(const Design& design, const Stream& stream, Dram& dram,
                                        std::span<const std::int64_t> addresses);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -52,6 +53,10 @@ Status ReadBuffers(const Json& header, Stream& stream) {
       return InvalidArgument("stream file: buffers: expected objects with name and writable");
     }
     stream.buffers.push_back({buffer["name"], buffer["writable"]});
+    if (!buffer.contains("bytes")) continue;
+    const auto bytes = Count(buffer, "bytes");
+    TW_RETURN_IF_ERROR(bytes);
+    stream.buffers.back().contents.resize(static_cast<std::size_t>(*bytes));
   }
   return Status();
 }
@@ -104,6 +109,9 @@ Result<std::string> WriteStreamFile(const StreamFile& file) {
   header["buffers"] = Json::array();
   for (const Stream::Buffer& buffer : stream.buffers) {
     header["buffers"].push_back({{"name", buffer.name}, {"writable", buffer.writable}});
+    if (buffer.contents.empty()) continue;
+    header["buffers"].back()["bytes"] = buffer.contents.size();
+    body.append(reinterpret_cast<const char*>(buffer.contents.data()), buffer.contents.size());
   }
   header["instructions"] = stream.instructions.size();
   header["uops"] = stream.uops.size();
@@ -131,7 +139,13 @@ Result<StreamFile> ReadStreamFile(std::string_view bytes) {
   const auto uops = Count(*header, "uops");
   TW_RETURN_IF_ERROR(uops);
   const std::int64_t code_bytes = *instructions * kInstructionBytes;
-  const std::int64_t expected = code_bytes + (*instructions + *uops) * kWordBytes;
+  StreamFile file{*std::move(design), {}};
+  TW_RETURN_IF_ERROR(ReadBuffers(*header, file.stream));
+  const std::int64_t word_bytes = (*instructions + *uops) * kWordBytes;
+  std::int64_t expected = code_bytes + word_bytes;
+  for (const auto& buffer : file.stream.buffers) {
+    expected += static_cast<std::int64_t>(buffer.contents.size());
+  }
   if (static_cast<std::int64_t>(body.size()) != expected) {
     return Corrupt(
         fmt::format("stream file: {} bytes after the header, expected {}", body.size(), expected));
@@ -140,8 +154,6 @@ Result<StreamFile> ReadStreamFile(std::string_view bytes) {
   if (checksum == header->end() || *checksum != Crc32(std::as_bytes(std::span(body)))) {
     return Corrupt("stream file: its checksum does not fit its contents");
   }
-  StreamFile file{*std::move(design), {}};
-  TW_RETURN_IF_ERROR(ReadBuffers(*header, file.stream));
   const auto code = std::as_bytes(std::span(body)).first(static_cast<std::size_t>(code_bytes));
   auto decoded = Encoding(file.design).DecodeStream(code);
   if (!decoded.ok()) return decoded.status().WithContext("stream file");
@@ -152,6 +164,12 @@ Result<StreamFile> ReadStreamFile(std::string_view bytes) {
   }
   for (std::int64_t i = 0; i < *uops; ++i) {
     file.stream.uops.push_back(WordAt(words, *instructions + i));
+  }
+  auto rest =
+      std::as_bytes(std::span(body)).subspan(static_cast<std::size_t>(code_bytes + word_bytes));
+  for (Stream::Buffer& buffer : file.stream.buffers) {
+    std::ranges::copy(rest.first(buffer.contents.size()), buffer.contents.begin());
+    rest = rest.subspan(buffer.contents.size());
   }
   TW_RETURN_IF_ERROR(CheckBuffers(file.stream));
   return file;

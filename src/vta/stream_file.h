@@ -16,7 +16,7 @@ struct StreamFile {
 };
 
 /// One line that names the format, one of JSON (the design, the buffers, counts, a checksum), then
-/// encoded instructions, the buffer of each, and encoded micro-ops, little endian.
+/// encoded instructions, the buffer of each, encoded micro-ops, little endian, and constants.
 /// Errors: as for Encoding::EncodeStream.
 Result<std::string> WriteStreamFile(const StreamFile& file);
 

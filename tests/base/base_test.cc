@@ -10,6 +10,7 @@
 #include "src/base/json.h"
 #include "src/base/math.h"
 #include "src/base/random.h"
+#include "src/base/scratch.h"
 #include "src/base/strings.h"
 
 namespace tilewright {
@@ -83,6 +84,25 @@ TEST(FileTest, WritesAsAWholeAndReadsBack) {
   EXPECT_EQ(ReadFile(folder->path()).status().message(),
             folder->path() + ": is a folder, expected a file");
   EXPECT_EQ(WriteFile(folder->path() + "/none/file", "x").code(), StatusCode::kUnavailable);
+}
+
+TEST(ScratchTest, KeepsBytesOutsideMemoryOrWhereThereIsNoFileInIt) {
+  const std::string bytes = std::string(100000, 'a') + std::string("\0b", 2);
+  ScratchBytes first(bytes);
+  EXPECT_FALSE(first.in_memory());
+  EXPECT_EQ(*first.Read(), bytes);
+  ScratchBytes moved = std::move(first);
+  EXPECT_EQ(*moved.Read(), bytes);
+  EXPECT_TRUE(ScratchBytes().empty());
+  EXPECT_EQ(*ScratchBytes().Read(), "");
+
+  const char* before = std::getenv("TMPDIR");
+  const std::string restore = before != nullptr ? before : "/tmp";
+  ::setenv("TMPDIR", "/no/such/folder", 1);
+  const ScratchBytes kept(bytes);
+  ::setenv("TMPDIR", restore.c_str(), 1);
+  EXPECT_TRUE(kept.in_memory());
+  EXPECT_EQ(*kept.Read(), bytes);
 }
 
 TEST(FileTest, TemporaryFolderGoesWithItsObject) {

@@ -125,7 +125,8 @@ TEST_F(CatalogTest, FilesAreLookedAtTenTimesASecond) {
   const auto ask = [&] {
     const AnswerCache::Question question{
         {1, 2}, TW_ACCEPT_HIT, 0, AnswerCache::Question::Spelling::kKey, key};
-    auto answer = catalog.Answer(question, *target_, [&] { return Workload::Parse(key); });
+    const auto parse = [&] { return Result<Asked>(Asked{*Workload::Parse(key), {}, {}}); };
+    auto answer = catalog.Answer(question, *target_, parse);
     EXPECT_TRUE(answer.ok()) << answer.status().message();
     return tw_answer_config_index(answer->get());
   };
@@ -157,10 +158,11 @@ TEST_F(CatalogTest, AnswerOutlivesCatalogAndStore) {
 TEST_F(CatalogTest, CacheStaysWithinItsBounds) {
   AnswerCache cache;
   const std::string text(16, 'x');
+  const auto workload = Workload::Parse(DenseKey(1));
   for (std::uint64_t i = 0; i < 40'000; ++i) {
     const AnswerCache::Question question{
         {i, 2}, TW_ACCEPT_HIT, 0, AnswerCache::Question::Spelling::kKey, text};
-    cache.Keep(question, 7, MakeAnswer(Reply(), *target_));
+    cache.Keep(question, 7, MakeAnswer({}, {*workload, {}, {}}, {}, *target_));
     EXPECT_NE(cache.Find(question, 7), nullptr);
     EXPECT_EQ(cache.Find(question, 8), nullptr) << "an older generation";
   }

@@ -150,7 +150,8 @@ TEST_F(QueryTest, CallerSaysHowFarDownToGo) {
   EXPECT_GT(tw_answer_expected_slowdown(near.get()), 1.0);
   EXPECT_TRUE(std::isnan(tw_answer_cost_seconds(near.get()))) << "another workload was measured";
   ASSERT_EQ(tw_answer_difference_count(near.get()), 1U);
-  EXPECT_EQ(tw_answer_difference(near.get(), 0), "workload: measured " + DenseKey(1));
+  EXPECT_EQ(tw_answer_difference(near.get(), 0),
+            "workload: measured '" + DenseKey(1) + "', asked '" + DenseKey(2) + "'");
 
   const auto miss = Ask(DenseKey(2), TW_ACCEPT_HIT);
   EXPECT_EQ(tw_answer_kind(miss.get()), TW_KIND_MISS);
@@ -228,7 +229,8 @@ TEST_F(QueryTest, RefusesWhatItDoesNotUnderstand) {
   EXPECT_EQ(code_, TW_UNSUPPORTED);
   EXPECT_EQ(Ask(DenseKey(1), TW_ACCEPT_MEASURED | TW_ACCEPT_MODEL), nullptr);
   EXPECT_EQ(code_, TW_UNSUPPORTED);
-  EXPECT_STREQ(error_.message, "model-guided answers: the model library is not installed");
+  EXPECT_STREQ(error_.message,
+               "model-guided answers: the catalog has no model (tw_catalog_set_model)");
 
   tw_answer* answer = nullptr;
   tw_query_options options = TW_QUERY_OPTIONS_INIT;

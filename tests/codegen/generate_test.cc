@@ -235,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(
                   StatusCode::kUnsupported, "bound to a GPU index"},
         Rejection{"Processor", "llvm -mcpu=z80000", Increment("fine", 4),
                   StatusCode::kInvalidArgument, "z80000"},
-        Rejection{"Kind", "cuda", Increment("fine", 4), StatusCode::kUnsupported, "cuda"}),
+        Rejection{"Kind", "vta", Increment("fine", 4), StatusCode::kUnsupported, "vta"}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(LinkTest, MakesLibrariesOfSeveralKernels) {

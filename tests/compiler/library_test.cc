@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "records/autotvm/import.h"
+#include "records/catalog.h"
 #include "records/store.h"
 #include "src/base/file.h"
 #include "src/compiler/compile.h"
@@ -13,6 +15,7 @@
 #include "src/graph/passes.h"
 #include "src/space/version.h"
 #include "src/templates/registry.h"
+#include "tests/records/shared_file.h"
 
 namespace tilewright {
 namespace {
@@ -191,6 +194,104 @@ TEST_F(LibraryOfRecords, GivesUpLittleToSaveAChangeOfLayout) {
   ASSERT_TRUE(model.ok()) << model.status().message();
   EXPECT_EQ(model->operators[1].layout, "NCHW" + std::to_string(lanes) + "c");
   EXPECT_THAT(model->operators[1].explanation, HasSubstr("saves changes of layout"));
+}
+
+/// A library whose first convolution has a record of AutoTVM: a 3x3 one of 16 channels on 8x8.
+class LibraryOfImports : public Library {
+ protected:
+  /// Compiles with a log whose one record has these blocks of input and output channels.
+  Result<CompiledModel> CompileWith(const std::string& ic, const std::string& oc) {
+    const std::string line =
+        R"({"input": ["llvm", "conv2d_NCHWc.x86", [["TENSOR", [1, 16, 8, 8], "float32"], )"
+        R"(["TENSOR", [16, 16, 3, 3], "float32"], [1, 1], [1, 1, 1, 1], [1, 1], "NCHW", "NCHW", )"
+        R"("float32"], {}], "config": {"index": 0, "code_hash": null, "entity": )"
+        R"([["tile_ic", "sp", [-1, )" +
+        ic + R"(]], ["tile_oc", "sp", [-1, )" + oc +
+        R"(]], ["tile_ow", "sp", [-1, 4]], ["unroll_kw", "ot", true]]}, "result": )"
+        R"([[0.001], 0, 1.0, 2.0], "version": 0.2, "tvm_version": "0.7"})";
+    TW_RETURN_IF_ERROR(WriteFile(Path("t.log"), line + "\n"));
+    auto store = records::Store::Open(Path("records.db"), records::Store::Mode::kReadWrite);
+    TW_RETURN_IF_ERROR(store);
+    auto files = records::ImportAutotvm(*store, {Path("t.log")}, {});
+    TW_RETURN_IF_ERROR(files);
+    records::Catalog catalog;
+    catalog.AddStore(*std::move(store));
+    options_.catalog = &catalog;
+    options_.autotvm = records::AutotvmQuestion{*records::AutotvmTarget::Parse("llvm"), {}, {}};
+    return CompileImported(Load(kConv), options_, Path("model.so"));
+  }
+  /// Reports of the two convolutions, which are the same workload.
+  static std::vector<OperatorReport> Convolutions(const CompiledModel& model) {
+    std::vector<OperatorReport> reports;
+    for (const OperatorReport& op : model.operators) {
+      if (!op.workload_key.empty()) reports.push_back(op);
+    }
+    return reports;
+  }
+};
+
+TEST_F(LibraryOfImports, TakesImportedConfigsOnceTheyAreVerified) {
+  options_.on_miss = OnMiss::kFail;
+  auto model = CompileWith("4", "8");
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_EQ(model->library_path, Path("model.so"));
+  EXPECT_TRUE(FileExists(Path("model.so")));
+  EXPECT_FALSE(FileExists(Path("model.so.unverified")));
+  ASSERT_EQ(Convolutions(*model).size(), 2U);
+  for (const OperatorReport& op : Convolutions(*model)) {
+    EXPECT_EQ(op.answer, records::AnswerLevel::kHit);
+    EXPECT_TRUE(op.tuned && op.imported && op.verified);
+    EXPECT_THAT(op.config, HasSubstr("[2,8]"));
+    EXPECT_THAT(op.explanation, HasSubstr("not verified here"));
+  }
+}
+
+TEST_F(LibraryOfImports, RefusesLoudlyWhatCannotBeUsed) {
+  auto model = CompileWith("4", "7");
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  ASSERT_EQ(Convolutions(*model).size(), 2U);
+  for (const OperatorReport& op : Convolutions(*model)) {
+    EXPECT_FALSE(op.tuned || op.imported || op.verified);
+    EXPECT_EQ(op.answer, records::AnswerLevel::kMiss);
+    EXPECT_THAT(op.explanation, HasSubstr("no code can be made of it here"));
+  }
+  options_.on_miss = OnMiss::kFail;
+  EXPECT_EQ(CompileWith("4", "7").status().code(), StatusCode::kNotFound);
+  EXPECT_FALSE(FileExists(Path("model.so.unverified")));
+}
+
+constexpr char kTophubConv[] = R"(def @main(%data: Tensor[(1, 512, 7, 7), float32]) {
+  nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(512, 512, 3, 3), float32] */, padding=[1, 1, 1, 1])
+})";
+
+TEST_F(LibraryOfImports, TakesWhatTophubHasForThisKindOfTarget) {
+  const std::string package = SharedFile("tophub/llvm_v0.04.log");
+  TW_NEEDS_SHARED(package);
+  auto store = records::Store::Open(Path("tophub.db"), records::Store::Mode::kReadWrite);
+  ASSERT_TRUE(store.ok());
+  ASSERT_TRUE(records::ImportAutotvm(*store, {package}, {}).ok());
+  records::Catalog catalog;
+  catalog.AddStore(*std::move(store));
+  options_.catalog = &catalog;
+  options_.autotvm = records::AutotvmQuestion{*records::AutotvmTarget::Parse("llvm"), {}, {}};
+  options_.on_miss = OnMiss::kFail;
+  auto model = CompileImported(Load(kTophubConv), options_, Path("model.so"));
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  ASSERT_EQ(Convolutions(*model).size(), 1U);
+  const OperatorReport op = Convolutions(*model).front();
+  EXPECT_TRUE(op.imported && op.verified);
+  EXPECT_THAT(op.explanation, HasSubstr("package llvm"));
+}
+
+TEST_F(LibraryOfImports, AnOperatorThatDiffersIsCompiledAgain) {
+  const std::string workload = (*ExtractTasks(Load(kConv)))[0].workload.Key();
+  options_.refused_imports.insert(workload);
+  auto model = CompileWith("4", "8");
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  for (const OperatorReport& op : Convolutions(*model)) {
+    EXPECT_FALSE(op.imported);
+    EXPECT_THAT(op.explanation, HasSubstr("differs from the reference"));
+  }
 }
 
 TEST_F(Library, VerifyNamesTheFirstOperatorThatDiffers) {

@@ -1,13 +1,11 @@
 #include "cost_model/xgboost_model.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "src/base/file.h"
 #include "src/base/random.h"
 
 namespace tilewright::cost_model {
@@ -95,6 +93,22 @@ TEST(XgboostModelTest, ACloneLearnsOnItsOwn) {
   EXPECT_NE(*(*clone)->Predict(probe.features), before);
 }
 
+TEST(XgboostModelTest, GoesOnAfterARestAsIfItHadNone) {
+  XgboostModel rested, other;
+  rested.Rest();
+  const Dataset probe = Made(50, 3);
+  for (std::size_t rows : {100, 120}) {
+    ASSERT_TRUE(rested.Train(Made(rows, 1)).ok());
+    ASSERT_TRUE(other.Train(Made(rows, 1)).ok());
+    const std::vector<float> scores = *other.Predict(probe.features);
+    EXPECT_EQ(*rested.Predict(probe.features), scores);
+    rested.Rest();
+    EXPECT_EQ(*rested.Predict(probe.features), scores);
+    EXPECT_EQ(*(*rested.Clone())->Predict(probe.features), scores);
+    rested.Rest();
+  }
+}
+
 TEST(XgboostModelTest, LearnsFromGroupsOfDifferentScale) {
   Dataset data = Made(80, 1);
   const Dataset second = Made(80, 2);
@@ -106,37 +120,19 @@ TEST(XgboostModelTest, LearnsFromGroupsOfDifferentScale) {
   EXPECT_GT(PairAccuracy(model, Made(200, 3)), 0.75);
 }
 
-TEST(XgboostModelTest, SavesAndLoads) {
-  auto folder = TemporaryFolder::Create("tw_model");
-  ASSERT_TRUE(folder.ok());
+TEST(XgboostModelTest, ItsTreesPredictTheSameWithoutXgboost) {
   XgboostModel model;
-  EXPECT_EQ(model.Save(folder->path() + "/m").message(), "cost model: not trained");
-  ASSERT_TRUE(model.Train(Made(60, 1)).ok());
-  ASSERT_TRUE(model.Save(folder->path() + "/m").ok());
-  auto loaded = XgboostModel::Load(folder->path() + "/m");
-  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
-  const Dataset probe = Made(50, 3);
-  EXPECT_EQ(*(*loaded)->Predict(probe.features), *model.Predict(probe.features));
+  EXPECT_EQ(model.Trees({}).status().message(), "cost model: not trained");
+  ASSERT_TRUE(model.Train(Made(100, 1)).ok());
+  ASSERT_TRUE(model.Train(Made(130, 1)).ok());
+  const auto trees = model.Trees({1.25, "llvm", {"dense/float32"}, "130 trials of 1 task"});
+  ASSERT_TRUE(trees.ok()) << trees.status().message();
+  const Dataset probe = Made(500, 3);
+  EXPECT_EQ(*(*trees)->Predict(probe.features), *model.Predict(probe.features));
+  EXPECT_TRUE((*trees)->Predict({})->empty());
 }
 
-TEST(XgboostModelTest, RefusesWhatIsNoModelOfTheseFeatures) {
-  EXPECT_EQ(XgboostModel::Deserialize("hello").status().message(),
-            "cost model: expected it to begin with \"tilewright-cost-model\"");
-  XgboostModel model;
-  ASSERT_TRUE(model.Train(Made(60, 1)).ok());
-  const std::string bytes = *model.Serialize();
-  std::string other = bytes;
-  other.replace(other.find("features 1"), 10, "features 9");
-  EXPECT_THAT(XgboostModel::Deserialize(other).status().message(),
-              testing::HasSubstr("cost model: header \"tilewright-cost-model 1 features 9 "));
-  const std::string header = bytes.substr(0, bytes.find('\n') + 1);
-  EXPECT_FALSE(XgboostModel::Deserialize(header).ok());
-  EXPECT_FALSE(XgboostModel::Deserialize(header + "{}").ok());
-  EXPECT_THAT(XgboostModel::Deserialize(bytes.substr(0, bytes.size() / 2)).status().message(),
-              testing::HasSubstr("cost model: cut off or damaged: "));
-  std::string damaged = bytes;
-  damaged[bytes.size() - 100] ^= 1;
-  EXPECT_FALSE(XgboostModel::Deserialize(damaged).ok());
+TEST(XgboostModelTest, RefusesToLearnFromNothing) {
   EXPECT_EQ(XgboostModel().Train({}).message(), "training data: 0 rows, expected at least 1");
 }
 

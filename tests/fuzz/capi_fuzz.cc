@@ -1,6 +1,6 @@
 // Every text that the C interface takes. The first line of the input says which: key, tuple,
-// target, device or operator; the rest is the text, for an operator one call per line. Whatever
-// comes back is read to the end.
+// autotvm (a tuple, by that rule), target, device or operator; the rest is the text, for an
+// operator one call per line. Whatever comes back is read to the end.
 
 #include <cstdint>
 #include <cstdlib>
@@ -101,7 +101,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.accept = TW_ACCEPT_MEASURED | TW_ACCEPT_DEFAULT;
   tw_answer* answer = nullptr;
   tw_code code = TW_OK;
-  if (form == "key" || form == "tuple") {
+  if (form == "autotvm") options.rule = TW_RULE_AUTOTVM;
+  if (form == "key" || form == "tuple" || form == "autotvm") {
     const auto query = form == "key" ? tw_query_key : tw_query_tuple;
     code = query(fixture.catalog, fixture.target, text.c_str(), &options, &answer, &error);
     if (code == TW_OK) ReadAll(answer);

@@ -14,7 +14,9 @@
 namespace tilewright::measure {
 namespace {
 
-Candidate ConvCandidate(const char* key, const char* epilogue, const char* target_text = "native") {
+/// The default config of a template, the first one that serves the workload if none is named.
+Candidate ConvCandidate(const char* key, const char* epilogue, const char* target_text = "native",
+                        const TemplateEntry* entry = nullptr) {
   Candidate candidate;
   auto workload = Workload::Parse(key);
   auto target = Target::Parse(target_text);
@@ -24,9 +26,10 @@ Candidate ConvCandidate(const char* key, const char* epilogue, const char* targe
   candidate.epilogue = *steps;
   const auto templates = TemplatesFor(candidate.task.workload, candidate.task.target);
   TW_CHECK(!templates.empty());
-  candidate.template_key = std::string(templates.front()->key);
-  candidate.template_version = templates.front()->version;
-  auto config = templates.front()->default_config(candidate.task.workload, candidate.task.target);
+  if (entry == nullptr) entry = templates.front();
+  candidate.template_key = std::string(entry->key);
+  candidate.template_version = entry->version;
+  auto config = entry->default_config(candidate.task.workload, candidate.task.target);
   TW_CHECK(config.ok(), config.status().message());
   candidate.config = *config;
   return candidate;
@@ -80,6 +83,23 @@ TEST(ProcessMeasurer, IntegersWithARequantizingEpilogueAreExact) {
   ASSERT_EQ(reply.trial.outcome, Outcome::kOk) << reply.trial.reason;
   EXPECT_TRUE(reply.trial.verified);
   EXPECT_EQ(reply.trial.max_abs_error, 0);
+}
+
+// Blocks of output channels round 24 up: everything per channel has to follow, whatever the
+// template.
+TEST(ProcessMeasurer, ChannelsThatFillNoBlockAreRight) {
+  auto measurer = MakeMeasurer();
+  const char* key = "conv2d(int8[1,96,14,14]NCHW,int8[24,96,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->int32";
+  const auto templates = TemplatesFor(*Workload::Parse(key), *Target::Parse("native"));
+  ASSERT_FALSE(templates.empty());
+  for (const TemplateEntry* entry : templates) {
+    const Candidate candidate =
+        ConvCandidate(key, "add(channel:int32);shift_right(7);cast(int8)", "native", entry);
+    ASSERT_TRUE(measurer->Submit(RequestFor(1, candidate)).ok());
+    const Reply reply = NextReply(*measurer);
+    EXPECT_EQ(reply.trial.outcome, Outcome::kOk) << entry->key << ": " << reply.trial.reason;
+    EXPECT_TRUE(reply.trial.verified) << entry->key;
+  }
 }
 
 TEST(ProcessMeasurer, SeveralTasksAndTicketsComeBackOnceEach) {

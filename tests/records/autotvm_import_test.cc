@@ -12,26 +12,13 @@
 #include "src/base/json.h"
 #include "src/space/version.h"
 #include "src/templates/registry.h"
+#include "tests/records/autotvm_lines.h"
 #include "tests/records/shared_file.h"
 
 namespace tilewright::records {
 namespace {
 
 using testing::HasSubstr;
-
-/// A line of a 1x1 convolution on x86 with these knobs and cost.
-std::string ConvLine(int oc, int index, const std::string& cost, const std::string& time = "100.5",
-                     const std::string& target = "llvm -mcpu=core-avx2", int channels = 64) {
-  const std::string c = std::to_string(channels);
-  return R"({"input": [")" + target + R"(", "conv2d_NCHWc.x86", [["TENSOR", [1, )" + c +
-         R"(, 56, 56], "float32"], ["TENSOR", [64, )" + c +
-         R"(, 1, 1], "float32"], [1, 1], [0, 0, 0, 0], [1, 1], "NCHW", "NCHW", "float32"], {}],)"
-         R"( "config": {"index": )" +
-         std::to_string(index) + R"(, "code_hash": null, "entity": [["tile_ic", "sp", [-1, 1]],)" +
-         R"( ["tile_oc", "sp", [-1, )" + std::to_string(oc) +
-         R"(]], ["tile_ow", "sp", [-1, 1]], ["tile_oh", "ot", 1]]}, "result": [[)" + cost +
-         "], 0, 1.5, " + time + R"(], "version": 0.2, "tvm_version": "0.7.dev0"})";
-}
 
 class AutotvmImportTest : public testing::Test {
  protected:
@@ -90,10 +77,6 @@ class AutotvmImportTest : public testing::Test {
   }
   std::unique_ptr<TemporaryFolder> folder_;
 };
-
-const char* const kTuple =
-    "('conv2d_NCHWc.x86', ('TENSOR', (1, 64, 56, 56), 'float32'), ('TENSOR', (64, 64, 1, 1),"
-    " 'float32'), (1, 1), (0, 0, 0, 0), (1, 1), 'NCHW', 'NCHW', 'float32')";
 
 TEST_F(AutotvmImportTest, AnswersForEveryLine) {
   Store store = Open();
@@ -199,21 +182,21 @@ TEST_F(AutotvmImportTest, RuleTakesModelThenKeysThenLowestCost) {
                                     ConvLine(4, 14, "0.001", "3", "llvm -model=b"),
                                     ConvLine(2, 7, "0.0005", "4", "cuda -model=c"),
                                     ConvLine(32, 35, "NaN", "5", "llvm -model=a")})});
-  EXPECT_EQ(Ask(store, kTuple, "llvm -model=a").record->line, 1);
-  EXPECT_EQ(Ask(store, kTuple, "llvm -model=a").matched_by, "model");
-  const AutotvmAnswer by_key = Ask(store, kTuple, "llvm -model=z");
+  EXPECT_EQ(Ask(store, kConvTuple, "llvm -model=a").record->line, 1);
+  EXPECT_EQ(Ask(store, kConvTuple, "llvm -model=a").matched_by, "model");
+  const AutotvmAnswer by_key = Ask(store, kConvTuple, "llvm -model=z");
   EXPECT_EQ(by_key.record->line, 2) << "the first of equals";
   EXPECT_EQ(by_key.matched_by, "key:cpu");
   EXPECT_THAT(by_key.explanation, HasSubstr("not verified here"));
-  EXPECT_EQ(by_key.differs.at(0), "model: measured 'b', asked 'z'");
-  EXPECT_EQ(Ask(store, kTuple, "opencl").record->line, 4) << "through key gpu";
-  EXPECT_FALSE(Ask(store, kTuple, "hexagon").record.has_value());
-  const AutotvmAnswer miss =
-      Ask(store, std::string(kTuple).replace(std::string(kTuple).find("64"), 2, "65"), "llvm");
+  EXPECT_EQ(by_key.differs.at(0).ToString(), "model: measured 'b', asked 'z'");
+  EXPECT_EQ(Ask(store, kConvTuple, "opencl").record->line, 4) << "through key gpu";
+  EXPECT_FALSE(Ask(store, kConvTuple, "hexagon").record.has_value());
+  const AutotvmAnswer miss = Ask(
+      store, std::string(kConvTuple).replace(std::string(kConvTuple).find("64"), 2, "65"), "llvm");
   EXPECT_FALSE(miss.record.has_value());
-  EXPECT_EQ(miss.nearest, std::vector<std::string>{kTuple});
+  EXPECT_EQ(miss.nearest, std::vector<std::string>{kConvTuple});
   auto unknown =
-      QueryAutotvm(store, *AutotvmTask::Parse(kTuple), *AutotvmTarget::Parse("llvm"), "cuda");
+      QueryAutotvm(store, *AutotvmTask::Parse(kConvTuple), *AutotvmTarget::Parse("llvm"), "cuda");
   EXPECT_EQ(unknown.status().code(), StatusCode::kNotFound);
 }
 
@@ -223,16 +206,16 @@ TEST_F(AutotvmImportTest, LogsComeBeforeThePackageOfTheTarget) {
       WriteLog("llvm_v0.04.log", {ConvLine(16, 28, "0.001", "1", "llvm")}),
       WriteLog("cuda_v0.10.log", {ConvLine(8, 21, "0.0001", "2", "cuda -device=cpu")})};
   Import(store, files);
-  EXPECT_EQ(Ask(store, kTuple, "llvm").record->package, "llvm");
-  EXPECT_EQ(Ask(store, kTuple, "llvm", "cuda").record->package, "cuda");
+  EXPECT_EQ(Ask(store, kConvTuple, "llvm").record->package, "llvm");
+  EXPECT_EQ(Ask(store, kConvTuple, "llvm", "cuda").record->package, "cuda");
   Import(store, {WriteLog("mine.log", {ConvLine(4, 14, "0.002", "3", "llvm")})});
-  EXPECT_EQ(Ask(store, kTuple, "llvm").record->package, "");
+  EXPECT_EQ(Ask(store, kConvTuple, "llvm").record->package, "");
 }
 
 TEST_F(AutotvmImportTest, OwnRuleNeverServesImportedRecords) {
   Store store = Open();
   Import(store, {WriteLog("a.log", {ConvLine(16, 28, "0.001")})});
-  auto task = AutotvmTask::Parse(kTuple);
+  auto task = AutotvmTask::Parse(kConvTuple);
   ASSERT_TRUE(task->workload.has_value());
   auto answer = store.Query(*task->workload, *Target::Parse("llvm -mcpu=core-avx2"), {});
   ASSERT_TRUE(answer.ok());
@@ -243,7 +226,7 @@ TEST_F(AutotvmImportTest, OwnRuleNeverServesImportedRecords) {
 TEST_F(AutotvmImportTest, WorkloadIsAskedOfEveryTemplateOfTheTarget) {
   Store store = Open();
   Import(store, {WriteLog("a.log", {ConvLine(16, 28, "0.001")})});
-  auto task = AutotvmTask::Parse(kTuple);
+  auto task = AutotvmTask::Parse(kConvTuple);
   std::optional<AutotvmTask> chosen;
   auto answer = QueryAutotvm(store, *task->workload, *AutotvmTarget::Parse("llvm"), {}, chosen);
   ASSERT_TRUE(answer.ok()) << answer.status().message();
@@ -266,7 +249,7 @@ TEST_F(AutotvmImportTest, ExportWritesTheLineThatWasRead) {
 
 TEST_F(AutotvmImportTest, OwnTrialsBecomeLinesThatComeBackExact) {
   Store store = Open();
-  const Workload workload = *AutotvmTask::Parse(kTuple)->workload;
+  const Workload workload = *AutotvmTask::Parse(kConvTuple)->workload;
   const Target target = *Target::Parse("llvm -mcpu=haswell -num-threads=2");
   Trial trial;
   trial.candidate.task = {workload, target};
@@ -300,18 +283,6 @@ TEST_F(AutotvmImportTest, OwnTrialsBecomeLinesThatComeBackExact) {
                 EXPECT_EQ(config->values, trial.candidate.config.values);
                 return Status();
               }).ok());
-}
-
-TEST_F(AutotvmImportTest, CopyBringsWhatIsNotThere) {
-  Store from = Open(), into = Open("into.db");
-  Import(from, {WriteLog("a.log", {ConvLine(16, 28, "0.001"), ConvLine(8, 21, "0.002")})});
-  Import(into, {WriteLog("b.log", {ConvLine(4, 14, "0.003"), ConvLine(8, 21, "0.002")})});
-  auto copied = CopyImported(from, into);
-  ASSERT_TRUE(copied.ok()) << copied.status().message();
-  EXPECT_EQ(*copied, 1);
-  EXPECT_EQ(*CountImported(into), 3);
-  EXPECT_EQ(Ask(into, kTuple, "llvm").record->file, Path("a.log"));
-  EXPECT_EQ(*CopyImported(from, into), 0);
 }
 
 TEST_F(AutotvmImportTest, StoreOfTheFirstSchemaIsMigratedWhenItIsRead) {

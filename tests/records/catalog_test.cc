@@ -40,6 +40,31 @@ class CatalogTest : public SampleStores {
   TrustPolicy policy_;
 };
 
+Result<CatalogAnswer> AskCatalog(Catalog& catalog, const Workload& workload,
+                                 AnswerLevel accept = AnswerLevel::kNearHit) {
+  const Target target = SampleTarget();
+  const DeviceFingerprint device = SampleDevice();
+  Question question;
+  question.workload = &workload;
+  question.target = &target;
+  question.device = &device;
+  question.accept = DownTo(accept);
+  return catalog.Query(question);
+}
+
+class SampleChooser final : public ModelChooser {
+ public:
+  Result<std::optional<ModelChoice>> Choose(const Workload& workload,
+                                            const Target& target) const override {
+    ModelChoice choice;
+    choice.candidate.task = {workload, target};
+    choice.candidate.template_key = "from the model";
+    choice.expected_slowdown = 1.4;
+    choice.explanation = "model of tests";
+    return std::optional(choice);
+  }
+};
+
 TEST_F(CatalogTest, StoresComeBeforePackagesAndHitsBeforeNearHits) {
   Trial near = SampleTrial(7, 0.0001);
   near.device = SampleDevice("Other CPU");
@@ -50,14 +75,14 @@ TEST_F(CatalogTest, StoresComeBeforePackagesAndHitsBeforeNearHits) {
     Catalog catalog;
     if (store) catalog.AddStore(*Store::Open(Path("user.db"), Store::Mode::kReadOnly));
     EXPECT_TRUE(catalog.AddInstalledFrom({root_, Path("nowhere")}).ok());
-    auto answer = catalog.Query(SampleConv(), SampleTarget(), SampleDevice(), accept);
+    auto answer = AskCatalog(catalog, SampleConv(), accept);
     EXPECT_TRUE(answer.ok()) << answer.status().message();
     answer->store = nullptr;
     return *answer;
   };
   const CatalogAnswer hit = ask(AnswerLevel::kDefault, true);
   EXPECT_EQ(hit.level, AnswerLevel::kHit);
-  EXPECT_EQ(hit.candidate->config.index, 4);
+  EXPECT_EQ(hit.candidate()->config.index, 4);
   EXPECT_THAT(hit.source, testing::StartsWith("package second ("));
   Add(Path("user.db"), {SampleTrial(5, 0.1)});
   const CatalogAnswer own = ask(AnswerLevel::kDefault, true);
@@ -71,32 +96,25 @@ TEST_F(CatalogTest, GoesDownAsFarAsTheCallerSays) {
   Catalog catalog;
   catalog.AddStore(*Store::Open(Path("user.db"), Store::Mode::kReadOnly));
   const auto ask = [&](const Workload& workload, AnswerLevel accept) {
-    auto answer = catalog.Query(workload, SampleTarget(), SampleDevice(), accept);
+    auto answer = AskCatalog(catalog, workload, accept);
     EXPECT_TRUE(answer.ok()) << answer.status().message();
     return *answer;
   };
   EXPECT_EQ(ask(SampleConv(), AnswerLevel::kNearHit).level, AnswerLevel::kNearHit);
   const CatalogAnswer refused = ask(SampleConv(), AnswerLevel::kHit);
   EXPECT_EQ(refused.level, AnswerLevel::kMiss);
-  EXPECT_FALSE(refused.candidate.has_value());
-  EXPECT_THAT(refused.answer.explanation, HasSubstr("only a near hit"));
+  EXPECT_FALSE(refused.candidate() != nullptr);
+  EXPECT_THAT(refused.answer.explanation, HasSubstr("not accepted: near hit"));
   auto dense = Workload::Parse("dense(float32[1,512]MK,float32[1000,512]NK)->float32");
   EXPECT_EQ(ask(*dense, AnswerLevel::kModel).level, AnswerLevel::kMiss);
   const CatalogAnswer plain = ask(*dense, AnswerLevel::kDefault);
   EXPECT_EQ(plain.level, AnswerLevel::kDefault);
   EXPECT_EQ(plain.source, "default");
   EXPECT_THAT(plain.answer.explanation, HasSubstr("default config of "));
-  catalog.SetModel([](const Workload& workload, const Target& target) {
-    ModelChoice choice;
-    choice.candidate.task = {workload, target};
-    choice.candidate.template_key = "from the model";
-    choice.expected_slowdown = 1.4;
-    choice.explanation = "model of tests";
-    return Result<std::optional<ModelChoice>>(std::optional(choice));
-  });
+  catalog.SetModel(std::make_unique<SampleChooser>());
   const CatalogAnswer model = ask(*dense, AnswerLevel::kDefault);
   EXPECT_EQ(model.level, AnswerLevel::kModel);
-  EXPECT_EQ(model.candidate->template_key, "from the model");
+  EXPECT_EQ(model.candidate()->template_key, "from the model");
   EXPECT_EQ(model.answer.expected_slowdown, 1.4);
   EXPECT_EQ(ask(*dense, AnswerLevel::kNearHit).level, AnswerLevel::kMiss);
 }
@@ -106,7 +124,7 @@ TEST_F(CatalogTest, PackageFileIsAskedWithoutInstallingIt) {
   Catalog catalog;
   EXPECT_EQ(catalog.AddPackageFile(Path("p.twpkg"), {}).code(), StatusCode::kUnsupported);
   ASSERT_TRUE(catalog.AddPackageFile(Path("p.twpkg"), policy_).ok());
-  EXPECT_EQ(catalog.Query(SampleConv(), SampleTarget(), SampleDevice())->level, AnswerLevel::kHit);
+  EXPECT_EQ(AskCatalog(catalog, SampleConv())->level, AnswerLevel::kHit);
 }
 
 TEST_F(CatalogTest, InstallingIsIdempotentReplacesOlderOnesAndRefusesToGoBack) {
@@ -160,8 +178,7 @@ TEST_F(CatalogTest, DamagedPackageIsToldAndTheOthersStillAnswer) {
   Catalog catalog;
   ASSERT_TRUE(catalog.AddInstalledFrom({root_}).ok());
   catalog.AddStore(*Store::Open(Path("user.db"), Store::Mode::kReadOnly));
-  EXPECT_EQ(catalog.Query(SampleConv(32), SampleTarget(), SampleDevice())->level,
-            AnswerLevel::kHit);
+  EXPECT_EQ(AskCatalog(catalog, SampleConv(32))->level, AnswerLevel::kHit);
   EXPECT_EQ(catalog.problems().size(), 1U);
 }
 

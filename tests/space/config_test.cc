@@ -73,6 +73,27 @@ TEST(ConfigSpaceTest, RefusesSecondKnobOfOneNameAndOverflow) {
   EXPECT_TRUE(ConfigSpace().At(0).values.empty());
 }
 
+TEST(ConfigTest, EverySpellingOfATextIsReadTheSame) {
+  const char* const written =
+      R"({"index":7,"values":{"split":[1,64],"words":["none","vec"],"n":-16,"on":true,)"
+      R"("off":false,"word":"unroll","none":""}})";
+  const char* const spaced =
+      R"({"values": {"split": [1, 64], "words": ["none", "ve\u0063"], "n": -16, "on": true,)"
+      R"( "off": false, "word": "unroll", "none": ""}, "index": 7})";
+  const auto config = Config::Parse(written);
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_EQ(config->ToString(), written);
+  EXPECT_EQ(*Config::Parse(spaced), *config);
+  for (const char* value : {"[]", "1.0", "1e3", "-0.5", "[1,\"a\"]", "null", "01", "[1,]", "{}"}) {
+    const std::string text = std::string(R"({"index":7,"values":{"k":)") + value + "}}";
+    EXPECT_FALSE(Config::Parse(text).ok()) << text;
+  }
+  EXPECT_TRUE(Config::Parse(R"({"index":7,"values":{}})").ok());
+  const auto escaped = Config::Parse(R"({"index":7,"values":{"k":"a\"b"}})");
+  ASSERT_TRUE(escaped.ok());
+  EXPECT_EQ(escaped->ToString(), R"({"index":7,"values":{"k":"a\"b"}})");
+}
+
 TEST(ConfigTest, BadTextIsRefused) {
   for (const char* text :
        {"", "[]", "{}", R"({"index":1})", R"({"index":1.5,"values":{}})",

@@ -6,6 +6,7 @@
 #include "src/base/file.h"
 #include "src/base/random.h"
 #include "src/codegen/codegen.h"
+#include "src/codegen/simt/simt.h"
 #include "src/runtime/loader.h"
 #include "src/runtime/thread_pool.h"
 #include "src/schedule/lower.h"
@@ -51,7 +52,24 @@ Result<Tensor> AsParameter(const Tensor& tensor, const std::string& from, const 
   return padded;
 }
 
+/// Poison: what the kernel leaves out shows.
+std::vector<void*> Prepare(std::vector<Tensor>& arguments) {
+  std::vector<void*> pointers;
+  for (Tensor& argument : arguments) pointers.push_back(argument.data());
+  std::memset(arguments.back().data(), 0xC5, static_cast<std::size_t>(arguments.back().bytes()));
+  return pointers;
+}
+
+Result<Tensor> RunInSimt(const Program& program, const Target& target,
+                         std::vector<Tensor>& arguments) {
+  auto kernel = SimtKernel::Build(program, target);
+  TW_RETURN_IF_ERROR(kernel);
+  TW_RETURN_IF_ERROR(kernel->Run(Prepare(arguments)));
+  return std::move(arguments.back());
+}
+
 Result<Tensor> Run(const Program& program, const Target& target, std::vector<Tensor>& arguments) {
+  if (target.kind() == TargetKind::kCuda) return RunInSimt(program, target, arguments);
   auto object = Generate({program}, target, Emit::kObject);
   TW_RETURN_IF_ERROR(object);
   auto folder = TemporaryFolder::Create("tilewright-test");
@@ -63,10 +81,7 @@ Result<Tensor> Run(const Program& program, const Target& target, std::vector<Ten
   auto pool = ThreadPool::Create(target.num_threads(), /*pin=*/false);
   TW_RETURN_IF_ERROR(pool);
   Tensor workspace(TensorType{{kernel->entry.WorkspaceBytes(target.num_threads()) + 64}, kInt8});
-  std::vector<void*> pointers;
-  for (Tensor& argument : arguments) pointers.push_back(argument.data());
-  // Poison: what the kernel leaves out shows.
-  std::memset(arguments.back().data(), 0xC5, static_cast<std::size_t>(arguments.back().bytes()));
+  const std::vector<void*> pointers = Prepare(arguments);
   if (kernel->entry.run(pointers.data(), workspace.data(), pool->parallel()) != 0) {
     return Internal("the kernel returned an error");
   }
@@ -111,7 +126,12 @@ Result<Tensor> RunKernel(const Workload& w, const Epilogue& epilogue, const Targ
                          const Kernel& kernel, const AnchorData& operands) {
   auto program = Lower(kernel.schedule, "kernel");
   TW_RETURN_IF_ERROR(program);
-  const AnchorForm& form = kernel.form;
+  return RunProgram(w, epilogue, target, *program, kernel.form, operands);
+}
+
+Result<Tensor> RunProgram(const Workload& w, const Epilogue& epilogue, const Target& target,
+                          const Program& program, const AnchorForm& form,
+                          const AnchorData& operands) {
   auto output_layout = w.OutputLayout();
   TW_RETURN_IF_ERROR(output_layout);
   auto packed = PackWeight(w, form, operands.weight);
@@ -119,7 +139,7 @@ Result<Tensor> RunKernel(const Workload& w, const Epilogue& epilogue, const Targ
   std::vector<Tensor> arguments;
   const auto add = [&](const Tensor& tensor, const std::string& from,
                        const std::string& to) -> Status {
-    auto argument = AsParameter(tensor, from, to, *program->parameters[arguments.size()]);
+    auto argument = AsParameter(tensor, from, to, *program.parameters[arguments.size()]);
     TW_RETURN_IF_ERROR(argument);
     arguments.push_back(*std::move(argument));
     return {};
@@ -139,9 +159,9 @@ Result<Tensor> RunKernel(const Workload& w, const Epilogue& epilogue, const Targ
       TW_RETURN_IF_ERROR(add(operands.operands[next++], *output_layout, form.output));
     }
   }
-  const BufferNode& result = *program->parameters.back();
+  const BufferNode& result = *program.parameters.back();
   arguments.emplace_back(TensorType{result.shape, result.dtype});
-  auto raw = Run(*program, target, arguments);
+  auto raw = Run(program, target, arguments);
   TW_RETURN_IF_ERROR(raw);
 
   auto own = w.OutputType();

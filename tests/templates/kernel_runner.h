@@ -22,9 +22,14 @@ AnchorData MakeAnchorData(const Workload& workload, const Epilogue& epilogue, st
 Result<Tensor> RunSchedule(const Schedule& schedule, const Target& target,
                            std::vector<Tensor>& arguments);
 
-/// Lowers, compiles, links, loads and runs the kernel on this machine; the result in the layout of
+/// Lowers, compiles, links, loads and runs the kernel on this machine (a kernel for CUDA in the
+/// simulator of threads, src/codegen/simt); the result in the layout of
 /// the workload's output. Errors: those of each step.
 Result<Tensor> RunKernel(const Workload& workload, const Epilogue& epilogue, const Target& target,
                          const Kernel& kernel, const AnchorData& operands);
+/// The same for a kernel that was lowered (and changed, maybe).
+Result<Tensor> RunProgram(const Workload& workload, const Epilogue& epilogue, const Target& target,
+                          const Program& program, const AnchorForm& form,
+                          const AnchorData& operands);
 
 }  // namespace tilewright

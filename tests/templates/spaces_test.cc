@@ -105,8 +105,55 @@ TEST(TemplatesForTest, PrefersOurOwnAndServesEveryAnchor) {
       first("conv2d_transpose(float32[1,8,5,5]NCHW,float32[8,12,4,4]IOHW,s2x2,p1x1x1x1,d1x1,g1,"
             "o0x0)->float32"),
       "anchor_plain.cpu");
-  EXPECT_TRUE(TemplatesFor(*Workload::Parse(kDense), *Target::Parse("cuda")).empty());
+  EXPECT_TRUE(TemplatesFor(*Workload::Parse(kDense), *Target::Parse("opencl")).empty());
 }
+
+struct RecordCase {
+  const char* name;
+  const char* template_key;
+  const char* workload;
+  std::int64_t index;
+  const char* config;
+};
+
+/// Records of the public package for CUDA: what their indices stand for.
+class CudaIndexTest : public testing::TestWithParam<RecordCase> {};
+
+TEST_P(CudaIndexTest, IsThatOfAutotvm) {
+  const RecordCase& c = GetParam();
+  const TemplateEntry* entry = FindTemplate(c.template_key);
+  ASSERT_NE(entry, nullptr);
+  const Target target = *Target::Parse("cuda -model=v100");
+  const Workload workload = *Workload::Parse(c.workload);
+  EXPECT_EQ(entry->refuses(workload, target), "");
+  auto space = entry->define_space(workload, target);
+  ASSERT_TRUE(space.ok()) << space.status().message();
+  EXPECT_EQ(space->At(c.index), *Config::Parse(c.config));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Records, CudaIndexTest,
+    testing::Values(
+        RecordCase{
+            "Conv", "conv2d_nchw.cuda",
+            "conv2d(float32[1,384,72,32]NCHW,float32[128,384,5,3]OIHW,s1x1,p2x2x2x2,d1x1,g1)->"
+            "float32",
+            117158550,
+            R"({"index":117158550,"values":{"tile_f":[4,1,32,1],"tile_y":[3,1,8,3],)"
+            R"("tile_x":[17,2,1,1],"tile_rc":[192,2],"tile_ry":[1,5],"tile_rx":[1,3],)"
+            R"("auto_unroll_max_step":512,"unroll_explicit":1}})"},
+        RecordCase{
+            "Depthwise", "depthwise_conv2d_nchw.cuda",
+            "depthwise_conv2d(float32[1,64,112,112]NCHW,float32[64,1,3,3]OIHW,s2x2,p1x1x1x1,d1x1,"
+            "g64)->float32",
+            2346036,
+            R"({"index":2346036,"values":{"tile_f":[64,1,1,1],"tile_y":[14,2,2,1],)"
+            R"("tile_x":[1,1,56,1],"auto_unroll_max_step":256,"unroll_explicit":1}})"},
+        RecordCase{"BatchMatmul", "batch_matmul.cuda",
+                   "batch_matmul(float32[1,128,20]BMK,float32[1,128,20]BNK)->float32", 50881,
+                   R"({"index":50881,"values":{"tile_y":[2,32,2],"tile_x":[32,2,2],)"
+                   R"("tile_k":[4,5],"auto_unroll_max_step":32,"unroll_explicit":1}})"}),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(TemplatesTest, TilesThatNoRegisterHoldsAreRefused) {
   const Target target = *Target::Parse(kSkylakeX);

@@ -1,6 +1,9 @@
 #include "tests/vta/conv_reference.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "src/vta/own_conv2d.h"
 
 namespace tilewright::vta {
 namespace {
@@ -136,6 +139,57 @@ std::vector<EpilogueStep> Requantize(bool bias, bool relu, int shift) {
   steps.push_back({AluOp::kMin, Operand::kImmediate, 127});
   steps.push_back({AluOp::kMax, Operand::kImmediate, -127});
   return steps;
+}
+
+std::int64_t Between(Random& random, std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(high - low + 1)));
+}
+
+PackedConv2d RandomConv(Random& random) {
+  PackedConv2d conv;
+  conv.batch = random.Below(4) == 0 ? 2 : 1;
+  conv.ci = Between(random, 1, 4);
+  conv.co = Between(random, 1, 4);
+  const std::int64_t kernels[] = {1, 3, 3, 5};
+  conv.kernel_h = kernels[random.Below(4)];
+  conv.kernel_w = random.Below(4) == 0 ? kernels[random.Below(4)] : conv.kernel_h;
+  conv.stride_h = conv.stride_w = Between(random, 1, 2);
+  conv.pad_h = Between(random, 0, conv.kernel_h / 2);
+  conv.pad_w = Between(random, 0, conv.kernel_w / 2);
+  conv.height = Between(random, std::max<std::int64_t>(3, conv.kernel_h - 2 * conv.pad_h), 12);
+  conv.width = Between(random, std::max<std::int64_t>(3, conv.kernel_w - 2 * conv.pad_w), 12);
+  return conv;
+}
+
+std::vector<EpilogueStep> RandomEpilogue(Random& random, const PackedConv2d& conv, int block) {
+  // Sums of n products of uniform int8 have a deviation of 5461 sqrt(n); this brings it to about
+  // 64, so that results differ and few are clipped.
+  const double terms = static_cast<double>(conv.ci * conv.kernel_h * conv.kernel_w * block);
+  const int shift = static_cast<int>(std::lround(std::log2(5461 * std::sqrt(terms) / 64)));
+  auto steps = Requantize(random.Below(2) == 1, random.Below(2) == 1, shift);
+  if (random.Below(4) == 0) steps.insert(steps.begin(), {AluOp::kAdd, Operand::kTensor, 0});
+  if (random.Below(3) == 0) {
+    steps.push_back({AluOp::kAdd, Operand::kTensorInt8, 0});
+    steps.push_back({AluOp::kMin, Operand::kImmediate, 127});
+    steps.push_back({AluOp::kMax, Operand::kImmediate, -127});
+  }
+  return steps;
+}
+
+OwnConv2dPlan RandomPlan(Random& random, const PackedConv2d& conv) {
+  OwnConv2dPlan plan;
+  plan.h = Between(random, 1, conv.out_height());
+  plan.w = Between(random, 1, conv.out_width());
+  plan.ci = Between(random, 1, conv.ci);
+  plan.co = Between(random, 1, conv.co);
+  plan.inp_slots = Between(random, 1, 6);
+  plan.wgt_slots = Between(random, 1, 6);
+  plan.acc_slots = Between(random, 1, 3);
+  plan.channels_outer = random.Below(2) == 1;
+  plan.serpentine = random.Below(2) == 1;
+  plan.gemm_adds = random.Below(2) == 1;
+  plan.unrolled = static_cast<UnrolledLoop>(random.Below(3));
+  return plan;
 }
 
 }  // namespace tilewright::vta

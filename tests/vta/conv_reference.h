@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "src/vta/packed_conv2d.h"
+#include "src/vta/own_conv2d.h"
 #include "src/vta/simulator.h"
 #include "tests/vta/vta_test_data.h"
 
@@ -34,11 +34,20 @@ struct ConvRun {
   RunResult result;
   std::vector<std::int8_t> output;
 };
-/// Places the tensors of `test` and runs `stream`, with bound instructions changed by `tamper`.
+/// Places the tensors of `test` and runs `stream`, with
+/// bound instructions changed by `tamper`.
 ConvRun RunCase(const ConvCase& test, const Stream& stream, const RunOptions& options = {},
                 const Tamper& tamper = nullptr);
 
 /// bias, rounding constant, shift, clip: what requantization compiles to.
 std::vector<EpilogueStep> Requantize(bool bias, bool relu, int shift);
+
+/// Uniform in [low, high].
+std::int64_t Between(Random& random, std::int64_t low, std::int64_t high);
+
+/// Small convolutions, what may follow one, and ways to compute it that need not be legal.
+PackedConv2d RandomConv(Random& random);
+std::vector<EpilogueStep> RandomEpilogue(Random& random, const PackedConv2d& conv, int block);
+OwnConv2dPlan RandomPlan(Random& random, const PackedConv2d& conv);
 
 }  // namespace tilewright::vta

@@ -56,6 +56,28 @@ TEST(StreamBuilderTest, MicroOpLoadsCarryThePop) {
   EXPECT_EQ(stream->uops, std::vector<std::uint32_t>({1u | 2u << 11 | 3u << 22}));
 }
 
+TEST(StreamBuilderTest, LoadsAllKernelsAtOnce) {
+  StreamBuilder builder(PresetDesign("tsim"));  // 2048 micro-ops
+  std::vector<Uop> uops(1000);
+  for (std::uint32_t i = 0; i < uops.size(); ++i) uops[i].dst = i;
+  const std::int32_t first = builder.AddKernel(uops);
+  const std::int32_t second = builder.AddKernel({uops.data(), 3});
+  builder.LoadKernels();
+  builder.Append(Gemm(), second);
+  builder.Append(Gemm(), first);
+  const auto stream = std::move(builder).Finish();
+  ASSERT_TRUE(stream.ok()) << stream.status().message();
+  EXPECT_THAT(Listing({stream->instructions.data(), 3}),
+              "     0  load.uop sram=0 dram=0 rows=1x1003 stride=1003\n"
+              "     1  gemm uops=1000..1003 loops=1x1 dst=+0,+0 src=+0,+0 wgt=+0,+0\n"
+              "     2  gemm uops=0..1000 loops=1x1 dst=+0,+0 src=+0,+0 wgt=+0,+0\n");
+  StreamBuilder full(PresetDesign("tsim"));
+  for (int i = 0; i < 3; ++i) full.AddKernel(uops);
+  full.LoadKernels();
+  EXPECT_EQ(std::move(full).Finish().status().message(),
+            "3000 micro-ops of all kernels, expected at most 2048");
+}
+
 TEST(StreamBuilderTest, KernelsThatMadeRoomAreLoadedAgain) {
   const Design design = PresetDesign("tsim");  // 2048 micro-ops
   StreamBuilder builder(design);
@@ -154,6 +176,25 @@ TEST(CopyPatternTest, MergesDimensions) {
     EXPECT_EQ(transfer->x_size, c.elements);
     EXPECT_EQ(transfer->x_stride, c.stride);
   }
+}
+
+TEST(CopyPatternTest, SplitsWhatDoesNotMerge) {
+  const CopyDimension region[] = {{3, 40}, {4, 5}, {2, 1}};
+  const auto transfers = CopyPatterns(region);
+  ASSERT_TRUE(transfers.ok()) << transfers.status().message();
+  ASSERT_EQ(transfers->size(), 3u);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const Transfer& transfer = (*transfers)[i];
+    EXPECT_EQ(transfer.sram_base, 8 * i);
+    EXPECT_EQ(transfer.dram_base, 40 * i);
+    EXPECT_EQ(transfer.y_size, 4u);
+    EXPECT_EQ(transfer.x_size, 2u);
+    EXPECT_EQ(transfer.x_stride, 5u);
+  }
+  const CopyDimension merged[] = {{4, 9}, {1, 3}, {9, 1}};
+  EXPECT_EQ(CopyPatterns(merged)->size(), 1u);
+  const CopyDimension too_long[] = {{2, 65536}, {65536, 1}};
+  EXPECT_FALSE(CopyPatterns(too_long).ok());
 }
 
 TEST(UopNestTest, FoldsTheTwoOutermostLoops) {

@@ -33,6 +33,24 @@ TEST(StreamFileTest, ComesBack) {
   EXPECT_TRUE(again->stream.buffers[3].writable);
 }
 
+TEST(StreamFileTest, ConstantsComeBack) {
+  const Design design = PresetDesign("pynq");
+  StreamBuilder builder(design);
+  builder.AddConstant("four", std::vector<std::byte>(4, std::byte{4}));
+  builder.AddBuffer("data", false);
+  builder.AddConstant("two", std::vector<std::byte>(2, std::byte{2}));
+  const StreamFile file = {design, *std::move(builder).Finish()};
+  const auto bytes = WriteStreamFile(file);
+  ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+  const auto again = ReadStreamFile(*bytes);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  ASSERT_EQ(again->stream.buffers.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(again->stream.buffers[i].contents, file.stream.buffers[i].contents) << i;
+  }
+  EXPECT_FALSE(ReadStreamFile(bytes->substr(0, bytes->size() - 1)).ok());
+}
+
 TEST(StreamFileTest, EveryCutAndChangeIsFound) {
   const auto bytes = WriteStreamFile(SmallFile());
   ASSERT_TRUE(bytes.ok());

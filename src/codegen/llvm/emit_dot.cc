@@ -24,12 +24,12 @@ ID ByLanes(int lanes, ID four, ID eight, ID sixteen) {
 }
 
 bool HasPairProduct(const KernelContext& kernel, int lanes) {
-  return kernel.x86 && (lanes == 4 || (lanes == 8 && kernel.features.avx2) ||
-                        (lanes == 16 && kernel.features.avx512));
+  return kernel.machine == Machine::kX86 && (lanes == 4 || (lanes == 8 && kernel.features.avx2) ||
+                                             (lanes == 16 && kernel.features.avx512));
 }
 
 bool HasVnni(const KernelContext& kernel, int lanes) {
-  if (!kernel.x86 || (lanes != 4 && lanes != 8 && lanes != 16)) return false;
+  if (kernel.machine != Machine::kX86 || (lanes != 4 && lanes != 8 && lanes != 16)) return false;
   return kernel.features.avx512_vnni || (kernel.features.avx_vnni && lanes != 16);
 }
 

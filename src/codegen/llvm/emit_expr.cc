@@ -267,7 +267,7 @@ llvm::Value* FunctionEmitter::EmitLinearComparison(ExprKind kind, const Linear& 
     for (int lane = 0; lane < lanes_; ++lane) {
       steps.push_back(llvm::ConstantInt::getSigned(type, difference.lane * lane));
     }
-    value = builder_.CreateAdd(ToVector(builder_.CreateTrunc(scalar, type)),
+    value = builder_.CreateAdd(ToVector(builder_.CreateSExtOrTrunc(scalar, type)),
                                llvm::ConstantVector::get(steps));
   }
   llvm::Constant* zero = llvm::Constant::getNullValue(value->getType());

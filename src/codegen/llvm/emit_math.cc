@@ -88,6 +88,10 @@ llvm::Value* FunctionEmitter::EmitTanh(Value* x) {
 /// Calls the libm function of that name (with "f" appended for float32), lane by lane.
 llvm::Value* FunctionEmitter::EmitLibm(const std::string& name, DataType dtype,
                                        const std::vector<Value*>& args) {
+  if (on_gpu()) {
+    kernel_.Fail(Unsupported("no GPU code for " + name + " of " + DataTypeName(dtype)));
+    return args[0];
+  }
   llvm::Type* type = ScalarType(context_, dtype);
   const std::vector<llvm::Type*> types(args.size(), type);
   llvm::FunctionCallee callee = kernel_.module.getOrInsertFunction(
@@ -138,7 +142,9 @@ llvm::Value* FunctionEmitter::EmitCall(const Expr& expr) {
     if (name == "exp" && dtype == kFloat32) return EmitExp(args[0]);
     if (name == "tanh" && dtype == kFloat32) return EmitTanh(args[0]);
     for (const RoundingCall& call : kUnary) {
-      if (name == call.name) return EmitUnaryIntrinsic(call.id, args[0]);
+      if (name != call.name) continue;
+      if (name == "log" && on_gpu()) return EmitLibm(name, dtype, args);
+      return EmitUnaryIntrinsic(call.id, args[0]);
     }
     if (name == "exp" || name == "tanh" || name == "erf") return EmitLibm(name, dtype, args);
   }

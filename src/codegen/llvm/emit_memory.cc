@@ -9,6 +9,7 @@
 
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/llvm/loops.h"
+#include "src/schedule/launch.h"
 
 namespace tilewright::cpu {
 
@@ -37,7 +38,8 @@ llvm::Value* FunctionEmitter::AddressOf(const BufferNode& buffer, const Linear& 
 }
 
 llvm::Align FunctionEmitter::AlignmentOf(const BufferNode& buffer, const Linear& index) const {
-  std::uint64_t factors = 64;  // alignment of every buffer
+  // Alignment of every buffer.
+  std::uint64_t factors = buffer.scope == Scope::kShared ? kSharedAlignment : 64;
   auto add = [&](std::int64_t elements) {
     factors = std::gcd(factors, static_cast<std::uint64_t>(elements < 0 ? -elements : elements) *
                                     static_cast<std::uint64_t>(buffer.dtype.bytes()));
@@ -151,14 +153,16 @@ llvm::Value* FunctionEmitter::SafeAddress(Value* condition, Value* address) {
                                      llvm::Constant::getNullValue(type), kName);
     zeros->setAlignment(llvm::Align(64));
   }
-  return builder_.CreateSelect(condition, address, zeros);
+  Value* generic = builder_.CreateAddrSpaceCast(address, builder_.getPtrTy());
+  return builder_.CreateSelect(condition, generic, zeros);
 }
 
 /// Value of `condition ? load : otherwise` for a scalar condition and a load whose address is
-/// linear, without a branch. Null if the load is not of that kind.
+/// linear, without a branch. Null if the load is not of that kind, or on a GPU, which turns the
+/// branch into a predicate.
 llvm::Value* FunctionEmitter::LoadOrConstant(const ExprNode& load, Value* condition,
                                              Value* otherwise) {
-  if (mask_ != nullptr) return nullptr;
+  if (mask_ != nullptr || on_gpu()) return nullptr;
   const BufferNode& buffer = *load.buffer;
   const std::optional<Linear> index = Flatten(buffer, load.args);
   if (!index || (index->lane != 0 && index->lane != 1)) return nullptr;

@@ -61,7 +61,7 @@ FunctionEmitter::FunctionEmitter(KernelContext& kernel, llvm::Function* function
       context_(function->getContext()),
       function_(function),
       builder_(function->getContext()),
-      indexer_(builder_, [this](const Expr& expr) -> llvm::Value* {
+      indexer_(builder_, kernel.index_type(), [this](const Expr& expr) -> llvm::Value* {
         Value* value = EmitExpr(expr);
         return IsVector(value) ? nullptr : value;
       }) {
@@ -74,7 +74,9 @@ FunctionEmitter::FunctionEmitter(KernelContext& kernel, llvm::Function* function
 }
 
 void FunctionEmitter::Finish() {
-  if (result_ == nullptr) {
+  if (on_gpu()) {
+    builder_.CreateRetVoid();
+  } else if (result_ == nullptr) {
     builder_.CreateRet(builder_.getInt32(0));
   } else {
     builder_.CreateRet(builder_.CreateLoad(builder_.getInt32Ty(), result_));
@@ -108,7 +110,7 @@ void FunctionEmitter::Emit(const Stmt& stmt) {
     case StmtKind::kIntrinsic:
       return EmitIntrinsic(stmt);
     case StmtKind::kBarrier:
-      return kernel_.Fail(Unsupported("barrier in CPU code"));
+      return EmitBarrier();
     case StmtKind::kPrefetch:
       return EmitPrefetch(stmt);
   }
@@ -116,6 +118,7 @@ void FunctionEmitter::Emit(const Stmt& stmt) {
 
 bool FunctionEmitter::ShouldUnroll(const Stmt& stmt) const {
   if (stmt->loop == LoopKind::kUnrolled || kernel_.plan.unrolled.contains(stmt.get())) return true;
+  if (stmt->loop == LoopKind::kVirtualThread && on_gpu()) return true;
   if (stmt->loop != LoopKind::kSerial || unroll_steps_ <= 0) return false;
   return CountSteps(stmt, unroll_steps_ + 1) <= unroll_steps_;
 }
@@ -124,7 +127,11 @@ void FunctionEmitter::EmitFor(const Stmt& stmt) {
   if (stmt->extent <= 0) return;
   const std::int64_t outer_steps = unroll_steps_;
   unroll_steps_ = Attribute(stmt, "auto_unroll_max_step", outer_steps);
-  if (stmt->extent == 1 || ShouldUnroll(stmt)) {
+  // Not in the code: ptxas may unroll what is left as loops.
+  if (Attribute(stmt, "unroll_explicit", 1) == 0) unroll_steps_ = 0;
+  if (on_gpu() && EmitBound(stmt)) {
+    // A loop no more.
+  } else if (stmt->extent == 1 || ShouldUnroll(stmt)) {
     EmitUnrolled(stmt);
   } else if (stmt->loop == LoopKind::kVectorized && lanes_ == 0) {
     EmitVectorized(stmt);
@@ -140,8 +147,8 @@ void FunctionEmitter::EmitFor(const Stmt& stmt) {
 }
 
 void FunctionEmitter::EmitSerial(const Expr& var, std::int64_t extent, const Stmt& body) {
-  LoopBetween(builder_.getInt64(0), builder_.getInt64(static_cast<std::uint64_t>(extent)),
-              {0, extent - 1}, var->name, [&](int atom) {
+  LoopBetween(indexer_.Constant(0), indexer_.Constant(extent), {0, extent - 1}, var->name,
+              [&](int atom) {
                 indexer_.Bind(var, Linear::Atom(atom));
                 Emit(body);
               });
@@ -169,8 +176,8 @@ void FunctionEmitter::EmitVectorized(const Stmt& stmt) {
   const std::int64_t full = stmt->extent / native;
   std::int64_t done = 0;
   if (full > kMaxChunks) {
-    LoopBetween(builder_.getInt64(0), builder_.getInt64(static_cast<std::uint64_t>(full)),
-                {0, full - 1}, stmt->var->name, [&](int atom) {
+    LoopBetween(indexer_.Constant(0), indexer_.Constant(full), {0, full - 1}, stmt->var->name,
+                [&](int atom) {
                   EmitChunk(stmt, AddScaled(Linear{}, Linear::Atom(atom), native),
                             static_cast<int>(native));
                 });
@@ -227,7 +234,9 @@ void FunctionEmitter::EmitIf(const Stmt& stmt) {
 void FunctionEmitter::EmitAllocate(const Stmt& stmt) {
   const BufferNode& buffer = *stmt->buffer;
   const Storage& storage = kernel_.plan.storage.at(&buffer);
-  if (storage.place == Place::kStack && !bases_.contains(&buffer)) {
+  if (storage.place == Place::kShared) {
+    bases_[&buffer] = AllocateShared(buffer);
+  } else if (storage.place == Place::kStack && !bases_.contains(&buffer)) {
     auto* type = llvm::ArrayType::get(
         MemoryType(context_, buffer.dtype),
         static_cast<std::uint64_t>(std::max<std::int64_t>(1, buffer.elements())));

@@ -15,18 +15,23 @@
 
 namespace tilewright::cpu {
 
+enum class Machine : std::uint8_t { kX86, kOtherCpu, kNvptx };
+
 /// What the functions of one kernel share.
 struct KernelContext {
   llvm::Module& module;
   const Program& program;
   const CpuFeatures& features;
   const StoragePlan& plan;
-  bool x86 = true;
+  Machine machine = Machine::kX86;
   Status status = {};  ///< the first thing that could not be emitted
 
   void Fail(Status failure) {
     if (status.ok()) status = std::move(failure);
   }
+  /// What indices are computed in: 32 bits on a GPU, whose long integers are pairs of registers,
+  /// where they suffice.
+  llvm::IntegerType* index_type() const;
   /// Bytes of one vector register.
   int vector_bytes() const { return features.float_lanes() * 4; }
 };
@@ -57,13 +62,13 @@ class FunctionEmitter {
   void EmitBody(const Stmt& stmt) { Emit(stmt); }
   /// A loop over [begin, end) given at run time, within [0, stmt->extent).
   void EmitRange(const Stmt& stmt, llvm::Value* begin, llvm::Value* end);
-  /// Ends the function, which returns 0.
+  /// Ends the function, which returns 0, or nothing on a GPU.
   void Finish();
 
  private:
   using Value = llvm::Value;
 
-  // --- statements (emit_stmt.cc, emit_parallel.cc, emit_copy.cc) ---
+  // --- statements (emit_stmt.cc, emit_parallel.cc, emit_copy.cc, emit_gpu.cc) ---
   void Emit(const Stmt& stmt);
   void EmitFor(const Stmt& stmt);
   void EmitSerial(const Expr& var, std::int64_t extent, const Stmt& body);
@@ -71,6 +76,9 @@ class FunctionEmitter {
   void EmitVectorized(const Stmt& stmt);
   void EmitChunk(const Stmt& stmt, Linear first, int lanes);
   bool ShouldUnroll(const Stmt& stmt) const;
+  bool EmitBound(const Stmt& stmt);
+  void EmitBarrier();
+  Value* AllocateShared(const BufferNode& buffer);
   void EmitParallel(const Stmt& stmt);
   llvm::Function* EmitParallelBody(const Stmt& stmt, const std::vector<Expr>& outer,
                                    const std::vector<const BufferNode*>& shared);
@@ -143,6 +151,7 @@ class FunctionEmitter {
 
   llvm::BasicBlock* NewBlock(const char* name);
   llvm::IRBuilder<> EntryBuilder();
+  bool on_gpu() const { return kernel_.machine == Machine::kNvptx; }
 
   KernelContext& kernel_;
   llvm::LLVMContext& context_;

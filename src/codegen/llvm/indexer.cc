@@ -27,18 +27,18 @@ Range RangeOfDivision(ExprKind kind, const Range& value, std::int64_t divisor) {
 
 llvm::Value* EmitFloorDivision(llvm::IRBuilder<>& builder, ExprKind kind, llvm::Value* a,
                                std::int64_t divisor, bool non_negative) {
-  llvm::Value* d = builder.getInt64(static_cast<std::uint64_t>(divisor));
+  llvm::Type* type = a->getType();
+  llvm::Value* d = llvm::ConstantInt::getSigned(type, divisor);
   if (non_negative) {
     return kind == ExprKind::kFloorDiv ? builder.CreateUDiv(a, d) : builder.CreateURem(a, d);
   }
-  llvm::Value* zero = builder.getInt64(0);
+  llvm::Value* zero = llvm::ConstantInt::get(type, 0);
   llvm::Value* remainder = builder.CreateSRem(a, d);
   llvm::Value* negative = builder.CreateICmpSLT(remainder, zero);
   if (kind == ExprKind::kFloorMod) {
     return builder.CreateAdd(remainder, builder.CreateSelect(negative, d, zero));
   }
-  return builder.CreateSub(builder.CreateSDiv(a, d),
-                           builder.CreateZExt(negative, builder.getInt64Ty()));
+  return builder.CreateSub(builder.CreateSDiv(a, d), builder.CreateZExt(negative, type));
 }
 
 void AppendKey(std::vector<std::int64_t>& key, const Linear& value) {
@@ -213,9 +213,8 @@ std::optional<Linear> Indexer::EvalProduct(const Linear& a, const Linear& b) {
 std::optional<Linear> Indexer::EvalOpaque(const Expr& expr) {
   llvm::Value* value = emit_scalar_(expr);
   if (value == nullptr) return std::nullopt;
-  value = expr->dtype.code == TypeCode::kInt
-              ? builder_.CreateSExtOrTrunc(value, builder_.getInt64Ty())
-              : builder_.CreateZExtOrTrunc(value, builder_.getInt64Ty());
+  value = expr->dtype.code == TypeCode::kInt ? builder_.CreateSExtOrTrunc(value, type_)
+                                             : builder_.CreateZExtOrTrunc(value, type_);
   // 2^40: far beyond any index, and far from overflow when scaled by a stride.
   constexpr std::int64_t kAnything = std::int64_t{1} << 40;
   atoms_.push_back({value, kHere, {-kAnything, kAnything}});
@@ -265,12 +264,11 @@ llvm::Value* Indexer::SumAt(llvm::IRBuilder<>& builder, const Linear& value) {
   for (const auto& [atom, coefficient] : value.terms) {
     llvm::Value* term = atoms_[static_cast<std::size_t>(atom)].value;
     if (coefficient != 1) {
-      term =
-          builder.CreateMul(term, llvm::ConstantInt::getSigned(builder.getInt64Ty(), coefficient));
+      term = builder.CreateMul(term, llvm::ConstantInt::getSigned(type_, coefficient));
     }
     sum = sum == nullptr ? term : builder.CreateAdd(sum, term);
   }
-  llvm::Value* constant = llvm::ConstantInt::getSigned(builder.getInt64Ty(), value.constant);
+  llvm::Value* constant = llvm::ConstantInt::getSigned(type_, value.constant);
   if (sum == nullptr) return constant;
   return value.constant == 0 ? sum : builder.CreateAdd(sum, constant);
 }

@@ -27,13 +27,19 @@ class Indexer {
   /// Emits an integer expression that is not an index expression as a scalar at the builder's
   /// position; returns null if its value differs between lanes.
   using EmitScalar = std::function<llvm::Value*(const Expr&)>;
-  Indexer(llvm::IRBuilder<>& builder, EmitScalar emit_scalar)
-      : builder_(builder), emit_scalar_(std::move(emit_scalar)) {}
+  /// type: of the integers computed with; all bytes of a buffer must be counted by it.
+  Indexer(llvm::IRBuilder<>& builder, llvm::IntegerType* type, EmitScalar emit_scalar)
+      : builder_(builder), type_(type), emit_scalar_(std::move(emit_scalar)) {}
+
+  llvm::IntegerType* type() const { return type_; }
+  llvm::ConstantInt* Constant(std::int64_t value) const {
+    return llvm::ConstantInt::getSigned(type_, value);
+  }
 
   void PushScope(llvm::BasicBlock* prelude) { scopes_.push_back({prelude, {}, {}}); }
   void PopScope() { scopes_.pop_back(); }
 
-  /// A run-time value (i64), available from the current scope's prelude on.
+  /// A run-time value (of the indexer's type), available from the current scope's prelude on.
   int AddAtom(llvm::Value* value, Range range);
   void Bind(const Expr& var, Linear value) { BindNode(var.get(), std::move(value)); }
   void BindNode(const ExprNode* var, Linear value) { bindings_[var] = std::move(value); }
@@ -46,7 +52,7 @@ class Indexer {
   /// Linear form of an integer expression; none if it is not linear in the lane number.
   std::optional<Linear> Eval(const Expr& expr);
   Range RangeOf(const Linear& value) const;
-  /// The value as i64, leaving the lane part out.
+  /// The value, leaving the lane part out.
   llvm::Value* Materialize(const Linear& value);
   /// base + element_bytes * value, leaving the lane part out.
   llvm::Value* Address(llvm::Value* base, std::int64_t element_bytes, const Linear& value);
@@ -78,6 +84,7 @@ class Indexer {
                              std::size_t count);
 
   llvm::IRBuilder<>& builder_;
+  llvm::IntegerType* type_;
   EmitScalar emit_scalar_;
   std::vector<Scope> scopes_;
   std::vector<AtomInfo> atoms_;

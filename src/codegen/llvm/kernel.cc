@@ -98,9 +98,11 @@ Status EmitKernel(const Program& program, const CpuFeatures& features, bool x86,
     return InvalidArgument("two programs are named " + program.name);
   }
   if (!program.body) return InvalidArgument(program.name + ": no body");
-  const Result<StoragePlan> plan = PlanStorage(program, features);
+  const std::int64_t registers = features.vector_registers();
+  const Result<StoragePlan> plan =
+      PlanStorage(program, {.register_bytes = registers * features.float_lanes() * 4});
   TW_RETURN_IF_ERROR(plan);
-  KernelContext kernel{module, program, features, *plan, x86};
+  KernelContext kernel{module, program, features, *plan, x86 ? Machine::kX86 : Machine::kOtherCpu};
 
   std::vector<const BufferNode*> buffers;
   for (const Buffer& buffer : program.parameters) buffers.push_back(buffer.get());

@@ -14,7 +14,7 @@ void FunctionEmitter::LoopBetween(Value* begin, Value* end, Range range, const s
   llvm::BasicBlock* inside = NewBlock("body");
   builder_.CreateBr(prelude);
   builder_.SetInsertPoint(prelude);
-  llvm::PHINode* variable = builder_.CreatePHI(builder_.getInt64Ty(), 2, name);
+  llvm::PHINode* variable = builder_.CreatePHI(indexer_.type(), 2, name);
   variable->addIncoming(begin, before);
   builder_.CreateBr(inside);
   builder_.SetInsertPoint(inside);
@@ -23,7 +23,7 @@ void FunctionEmitter::LoopBetween(Value* begin, Value* end, Range range, const s
   body(indexer_.AddAtom(variable, range));
   indexer_.PopScope();
 
-  Value* next = builder_.CreateAdd(variable, builder_.getInt64(1), "next", true, true);
+  Value* next = builder_.CreateAdd(variable, indexer_.Constant(1), "next", true, true);
   variable->addIncoming(next, builder_.GetInsertBlock());
   llvm::BasicBlock* after = NewBlock("after");
   builder_.CreateCondBr(builder_.CreateICmpNE(next, end), prelude, after);

@@ -21,7 +21,7 @@ bool ContainsParallel(const Stmt& stmt) {
 
 class Planner {
  public:
-  explicit Planner(const CpuFeatures& features) : features_(features) {}
+  explicit Planner(const StorageRules& rules) : rules_(rules) {}
 
   Result<StoragePlan> Run(const Program& program) {
     for (std::size_t i = 0; i < program.parameters.size(); ++i) {
@@ -73,6 +73,11 @@ class Planner {
   void Assign(const Stmt& stmt, bool in_parallel) {
     const BufferNode* buffer = stmt->buffer.get();
     Storage storage;
+    if (rules_.gpu) {
+      storage.place = buffer->scope == Scope::kShared ? Place::kShared : Place::kStack;
+      AddAllocated(buffer, storage);
+      return;
+    }
     const std::int64_t bytes = RoundUp(std::max<std::int64_t>(buffer->bytes(), 1), kAlignment);
     const bool shared = !in_parallel && (buffer->scope == Scope::kGlobal ||
                                          bytes > kMaxStackBytes || ContainsParallel(stmt->body[0]));
@@ -85,6 +90,10 @@ class Planner {
       plan_.workspace_bytes_per_thread += bytes;
       plan_.worker_buffers.push_back(buffer);
     }
+    AddAllocated(buffer, storage);
+  }
+
+  void AddAllocated(const BufferNode* buffer, Storage storage) {
     if (!plan_.storage.emplace(buffer, storage).second) {
       status_ = InvalidArgument("buffer " + buffer->name + " is allocated twice");
     }
@@ -103,10 +112,8 @@ class Planner {
           " dimensions, accessed with " + std::to_string(indices.size()) + " indices");
       return;
     }
-    const std::int64_t register_bytes =
-        std::int64_t{features_.vector_registers()} * features_.float_lanes() * 4;
     const bool promotable = found->second.place == Place::kStack && buffer.scope == Scope::kLocal &&
-                            buffer.bytes() <= register_bytes;
+                            buffer.bytes() <= rules_.register_bytes;
     for (const Expr& index : indices) {
       VisitExpr(index);
       if (promotable) UnrollLoopsOf(index);
@@ -125,7 +132,7 @@ class Planner {
     for (const Expr& arg : index->args) UnrollLoopsOf(arg);
   }
 
-  const CpuFeatures& features_;
+  const StorageRules& rules_;
   StoragePlan plan_;
   Status status_;
   std::unordered_map<const ExprNode*, const StmtNode*> loops_;
@@ -153,8 +160,8 @@ std::int64_t CountSteps(const Stmt& stmt, std::int64_t limit) {
   return steps;
 }
 
-Result<StoragePlan> PlanStorage(const Program& program, const CpuFeatures& features) {
-  return Planner(features).Run(program);
+Result<StoragePlan> PlanStorage(const Program& program, const StorageRules& rules) {
+  return Planner(rules).Run(program);
 }
 
 }  // namespace tilewright::cpu

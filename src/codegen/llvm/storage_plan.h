@@ -7,7 +7,6 @@
 
 #include "src/base/status.h"
 #include "src/ir/stmt.h"
-#include "src/target/cpu.h"
 
 namespace tilewright::cpu {
 
@@ -16,6 +15,12 @@ enum class Place : std::uint8_t {
   kWorkspace,  ///< in the part of the workspace that all threads share
   kWorker,     ///< in the part of one thread
   kStack,      ///< on the stack of the function that holds it, or in registers
+  kShared,     ///< of all threads of a GPU block
+};
+
+struct StorageRules {
+  std::int64_t register_bytes = 0;  ///< private buffers up to this size get a register per slot
+  bool gpu = false;                 ///< private buffers are on the stack of their thread
 };
 
 struct Storage {
@@ -36,7 +41,7 @@ struct StoragePlan {
 
 /// Errors: kInvalidArgument for a buffer that is allocated twice, accessed with the wrong number of
 /// indices, or accessed outside of its allocation.
-Result<StoragePlan> PlanStorage(const Program& program, const CpuFeatures& features);
+Result<StoragePlan> PlanStorage(const Program& program, const StorageRules& rules);
 
 /// Statements executed by one run of `stmt`, at most `limit`; a vector loop counts as one
 /// iteration.

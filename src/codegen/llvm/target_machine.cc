@@ -9,7 +9,6 @@
 #include <mutex>
 
 namespace tilewright::cpu {
-namespace {
 
 void InitializeBackEnds() {
   static std::once_flag done;
@@ -20,8 +19,6 @@ void InitializeBackEnds() {
     llvm::InitializeAllAsmPrinters();
   });
 }
-
-}  // namespace
 
 Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target) {
   InitializeBackEnds();

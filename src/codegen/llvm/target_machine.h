@@ -9,6 +9,9 @@
 
 namespace tilewright::cpu {
 
+/// Makes LLVM's back ends known; does nothing the second time. Thread-safe.
+void InitializeBackEnds();
+
 /// LLVM's code generator for an `llvm` target: -mtriple (this machine's without it), -mcpu, -mattr.
 /// Position-independent code.
 /// Errors: kUnsupported if LLVM was built without the triple's back end; kInvalidArgument for a CPU

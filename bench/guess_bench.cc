@@ -1,0 +1,122 @@
+// How good a config is that a cost model chooses without measuring, on workloads it has not seen:
+//   guess_bench FILE.csv…
+// For each recorded landscape a model is trained on all the others, as `tilewright train` does, and
+// asked for a config as `query --accept default` does: where no other landscape is of the same
+// family, that is the default config (marked *). Printed is its speed relative to the fastest
+// config of the landscape, beside that of the template's default config and of the median config.
+// Bar: geometric mean >= 0.70.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cost_model/xgboost_model.h"
+#include "search/guess.h"
+#include "search/landscape.h"
+#include "search/model_guided.h"
+#include "search/space.h"
+
+namespace tilewright::search {
+namespace {
+
+/// A landscape as a model learns from it.
+struct Task {
+  std::string name;
+  Landscape landscape;
+  SearchSpace space;
+  std::vector<Told> trials;
+
+  static Result<std::unique_ptr<Task>> Load(const std::string& file) {
+    auto landscape = Landscape::Load(file);
+    TW_RETURN_IF_ERROR(landscape);
+    auto space = landscape->Space();
+    TW_RETURN_IF_ERROR(space);
+    std::vector<Told> trials;
+    for (const Landscape::Row& row : landscape->rows) {
+      trials.push_back({row.point, row.outcome, row.seconds});
+    }
+    std::string name = file.substr(file.rfind('/') + 1);
+    return std::make_unique<Task>(Task{name.substr(0, name.rfind('.')), *std::move(landscape),
+                                       *std::move(space), std::move(trials)});
+  }
+  std::string family() const { return FamilyOf(landscape.task.workload); }
+  /// Relative to the fastest config; 0 for one that does not run.
+  double SpeedOf(Point point) const {
+    const Landscape::Row* row = landscape.Find(point);
+    if (row == nullptr || row->outcome != Outcome::kOk) return 0;
+    return landscape.best_seconds() / row->seconds;
+  }
+  double MedianSpeed() const {
+    std::vector<double> speeds;
+    for (const Told& told : trials) speeds.push_back(SpeedOf(told.point));
+    std::ranges::nth_element(speeds, speeds.begin() + std::ssize(speeds) / 2);
+    return speeds[speeds.size() / 2];
+  }
+};
+using Tasks = std::vector<std::unique_ptr<Task>>;
+
+/// What a model of the other tasks chooses for this one: none if it knows nothing of its family.
+Result<std::optional<Point>> Guess(const Tasks& tasks, const Task& held_out) {
+  cost_model::Dataset data;
+  bool is_known = false;
+  for (const auto& task : tasks) {
+    if (task.get() == &held_out) continue;
+    AddGroup(TemplateInspector(task->space), task->trials, data);
+    is_known = is_known || task->family() == held_out.family();
+  }
+  if (!is_known) return std::optional<Point>();
+  cost_model::XgboostModel model;
+  TW_RETURN_IF_ERROR(model.Train(data));
+  const LandscapeInspector inspector(held_out.landscape, held_out.space);
+  auto point = GuessPoint(held_out.space, inspector, model);
+  TW_RETURN_IF_ERROR(point);
+  return std::optional(*point);
+}
+
+/// A config that does not run at all counts as a hundredth of the fastest one's speed.
+double LogOf(double speed) { return std::log(std::max(0.01, speed)); }
+
+Status Run(const std::vector<std::string>& files) {
+  Tasks tasks;
+  for (const std::string& file : files) {
+    auto task = Task::Load(file);
+    TW_RETURN_IF_ERROR(task);
+    tasks.push_back(*std::move(task));
+  }
+  std::printf("%-24s %8s %8s %8s\n", "held out", "model", "default", "median");
+  double model = 0, standard = 0, median = 0, worst = 1;
+  for (const auto& task : tasks) {
+    auto guess = Guess(tasks, *task);
+    TW_RETURN_IF_ERROR(guess);
+    const std::vector<Point> defaults = DefaultPoints(task->space);
+    const double plain = defaults.empty() ? 0 : task->SpeedOf(defaults.front());
+    const double guessed = guess->has_value() ? task->SpeedOf(**guess) : plain;
+    std::printf("%-24s %7.3f%c %8.3f %8.3f\n", task->name.c_str(), guessed,
+                guess->has_value() ? ' ' : '*', plain, task->MedianSpeed());
+    std::fflush(stdout);
+    model += LogOf(guessed);
+    standard += LogOf(plain);
+    median += LogOf(task->MedianSpeed());
+    worst = std::min(worst, guessed);
+  }
+  const auto count = static_cast<double>(tasks.size());
+  std::printf("%-24s %7.3f  %8.3f %8.3f  (worst of the model %.3f)\n", "geometric mean",
+              std::exp(model / count), std::exp(standard / count), std::exp(median / count), worst);
+  return {};
+}
+
+}  // namespace
+}  // namespace tilewright::search
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: guess_bench FILE.csv FILE.csv...\n");
+    return 2;
+  }
+  const tilewright::Status status = tilewright::search::Run({argv + 1, argv + argc});
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.message().c_str());
+  return status.ok() ? 0 : 1;
+}

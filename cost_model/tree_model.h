@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cost_model/cost_model.h"
+
+namespace tilewright::cost_model {
+
+/// A trained model as it is shipped: trees only, evaluated without XGBoost. Thread-safe.
+///
+/// File: a line `tilewright-cost-model 2 features <version> <count> <hash of their names>`, a line
+/// `<expected slowdown> <kind of target> <families,…> <what it learned from>`, a line
+/// `<bytes> <CRC-32>`, then the trees: the base score (float), their number and, of each, its
+/// number of nodes and the nodes, 12 bytes each: feature (int32, -1: a leaf), right child (int32,
+/// after its parent; the left one is the next node), and threshold or leaf value (float), all
+/// little-endian.
+class TreeModel final : public CostModel {
+ public:
+  struct Node {
+    std::int32_t feature = -1;  ///< -1: a leaf
+    std::int32_t right = 0;     ///< index in the tree; the left child is the next node
+    float value = 0;            ///< rows below it go left; of a leaf: what it adds
+  };
+  struct About {
+    /// Of its choices on tasks held out of its training; 0: not known.
+    double expected_slowdown = 0;
+    std::string target_kind;            ///< that it scores candidates for: "llvm"
+    std::vector<std::string> families;  ///< it learned from; see search::FamilyOf
+    std::string learned_from;           ///< one line: "12000 trials of 30 tasks"
+  };
+
+  /// trees: roots first, parents before their children. Requires that they are well formed.
+  TreeModel(float base_score, std::vector<std::vector<Node>> trees, About about);
+
+  const About& about() const { return about_; }
+  std::string Serialize() const;
+  /// Errors: kInvalidArgument if the bytes are no model, damaged, or one of other features.
+  static Result<std::unique_ptr<TreeModel>> Deserialize(std::string_view bytes);
+  /// The same through a file. Errors: those of the file as well.
+  Status Save(const std::string& path) const;
+  static Result<std::unique_ptr<TreeModel>> Load(const std::string& path);
+
+  Result<std::vector<float>> Predict(std::span<const float> features) const override;
+  bool trained() const override { return true; }
+  /// Errors: kUnsupported always: it only predicts.
+  Status Train(const Dataset& data) override;
+  std::size_t full_training_rows() const override { return 0; }
+  Result<std::unique_ptr<CostModel>> Clone() const override;
+  void Rest() override {}  // there is nothing to give back
+
+ private:
+  float base_score_ = 0;
+  std::vector<std::vector<Node>> trees_;
+  About about_;
+};
+
+}  // namespace tilewright::cost_model

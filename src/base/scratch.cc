@@ -1,0 +1,67 @@
+#include "src/base/scratch.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace tilewright {
+namespace {
+
+/// Descriptor of an unnamed file with these bytes, or -1.
+int MakeFile(std::string_view bytes) {
+  const char* folder = std::getenv("TMPDIR");
+  const int file =
+      ::open(folder != nullptr ? folder : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  while (file >= 0 && !bytes.empty()) {
+    const ssize_t count = ::write(file, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      ::close(file);
+      return -1;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return file;
+}
+
+}  // namespace
+
+ScratchBytes::ScratchBytes(std::string bytes)
+    : size_(bytes.size()), file_(bytes.empty() ? -1 : MakeFile(bytes)) {
+  if (file_ < 0) memory_ = std::move(bytes);
+}
+
+ScratchBytes::ScratchBytes(ScratchBytes&& other) noexcept { *this = std::move(other); }
+
+ScratchBytes& ScratchBytes::operator=(ScratchBytes&& other) noexcept {
+  std::swap(size_, other.size_);
+  std::swap(file_, other.file_);
+  std::swap(memory_, other.memory_);
+  return *this;
+}
+
+ScratchBytes::~ScratchBytes() {
+  if (file_ >= 0) ::close(file_);
+}
+
+Result<std::string> ScratchBytes::Read() const {
+  if (file_ < 0) return memory_;
+  std::string bytes(size_, '\0');
+  for (std::size_t at = 0; at < size_;) {
+    const ssize_t count = ::pread(file_, bytes.data() + at, size_ - at, static_cast<off_t>(at));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      return Unavailable(std::string("scratch file: ") +
+                         (count < 0 ? std::strerror(errno) : "shorter than what was written"));
+    }
+    at += static_cast<std::size_t>(count);
+  }
+  return bytes;
+}
+
+}  // namespace tilewright

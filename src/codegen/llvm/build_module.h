@@ -1,0 +1,26 @@
+#pragma once
+
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/codegen/codegen.h"
+
+namespace tilewright::cpu {
+
+/// Optimized IR of some programs, and what makes machine code of it.
+struct BuiltModule {
+  std::string errors;  ///< what LLVM reported; empty so far
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<llvm::Module> module;  // destroyed before its context
+};
+
+/// Errors: those of Generate.
+Result<std::unique_ptr<BuiltModule>> BuildModule(const std::vector<Program>& programs,
+                                                 const Target& target, BuildTimes& spent);
+
+}  // namespace tilewright::cpu

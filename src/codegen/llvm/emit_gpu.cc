@@ -1,0 +1,77 @@
+// What only GPU code has: grid and block indices, shared memory, barriers.
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <algorithm>
+
+#include "src/codegen/llvm/function_emitter.h"
+#include "src/schedule/launch.h"
+
+namespace tilewright::cpu {
+namespace {
+
+/// The register that holds the index; not_intrinsic for loops that are not bound to one.
+llvm::Intrinsic::ID IndexRegister(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::kBlockX:
+      return llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x;
+    case LoopKind::kBlockY:
+      return llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y;
+    case LoopKind::kBlockZ:
+      return llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z;
+    case LoopKind::kThreadX:
+      return llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x;
+    case LoopKind::kThreadY:
+      return llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y;
+    case LoopKind::kThreadZ:
+      return llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z;
+    default:
+      return llvm::Intrinsic::not_intrinsic;
+  }
+}
+
+}  // namespace
+
+llvm::IntegerType* KernelContext::index_type() const {
+  // Half of what 32 bits count: an index may reach beyond a buffer before a condition stops it.
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+  const bool small = std::ranges::all_of(
+      plan.storage, [](const auto& placed) { return placed.first->bytes() <= kMostBytes; });
+  const bool narrow = machine == Machine::kNvptx && small;
+  return llvm::IntegerType::get(module.getContext(), narrow ? 32 : 64);
+}
+
+/// The body of a loop bound to an index, once, with the index as loop variable. False: it is not
+/// bound.
+bool FunctionEmitter::EmitBound(const Stmt& stmt) {
+  const llvm::Intrinsic::ID id = IndexRegister(stmt->loop);
+  if (id == llvm::Intrinsic::not_intrinsic) return false;
+  llvm::IRBuilder<> entry(entry_->getTerminator());
+  Value* index = entry.CreateZExt(entry.CreateIntrinsic(id, {}, {}), indexer_.type());
+  const int atom = indexer_.AddAtom(index, {0, stmt->extent - 1});
+  indexer_.Bind(stmt->var, Linear::Atom(atom));
+  Emit(stmt->body[0]);
+  return true;
+}
+
+void FunctionEmitter::EmitBarrier() {
+  if (!on_gpu()) return kernel_.Fail(Unsupported("barrier in CPU code"));
+  memo_.clear();
+  builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+}
+
+llvm::Value* FunctionEmitter::AllocateShared(const BufferNode& buffer) {
+  constexpr unsigned kSharedSpace = 3;
+  auto* type = llvm::ArrayType::get(
+      MemoryType(context_, buffer.dtype),
+      static_cast<std::uint64_t>(std::max<std::int64_t>(1, buffer.elements())));
+  auto* memory = new llvm::GlobalVariable(
+      kernel_.module, type, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
+      llvm::PoisonValue::get(type), kernel_.program.name + "." + buffer.name, nullptr,
+      llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+  memory->setAlignment(llvm::Align(kSharedAlignment));
+  return memory;
+}
+
+}  // namespace tilewright::cpu

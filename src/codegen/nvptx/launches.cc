@@ -1,0 +1,96 @@
+#include "src/codegen/nvptx/launches.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+
+#include "src/codegen/llvm/function_emitter.h"
+#include "src/codegen/llvm/kernel.h"
+#include "src/codegen/llvm/target_machine.h"
+#include "src/schedule/launch.h"
+#include "src/target/gpu.h"
+
+namespace tilewright::nvptx {
+namespace {
+
+constexpr const char* kTriple = "nvptx64-nvidia-cuda";
+
+/// The block a kernel is always launched with: what registers ptxas may deal out follows from it.
+void RequireBlock(const Launch& launch, llvm::Function* kernel) {
+  llvm::LLVMContext& context = kernel->getContext();
+  llvm::NamedMDNode* annotations =
+      kernel->getParent()->getOrInsertNamedMetadata("nvvm.annotations");
+  constexpr const char* kNames[] = {"reqntidx", "reqntidy", "reqntidz"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    llvm::Constant* extent = llvm::ConstantInt::get(llvm::Type::getInt32Ty(context),
+                                                    static_cast<std::uint64_t>(launch.block[i]));
+    annotations->addOperand(llvm::MDNode::get(
+        context, {llvm::ValueAsMetadata::get(kernel), llvm::MDString::get(context, kNames[i]),
+                  llvm::ValueAsMetadata::get(extent)}));
+  }
+}
+
+Status EmitLaunch(const Launch& launch, const Program& part, llvm::Module& module) {
+  const CpuFeatures features;
+  const LaunchLimits limits;
+  const auto plan =
+      cpu::PlanStorage(part, {.register_bytes = limits.registers_per_thread * 4, .gpu = true});
+  TW_RETURN_IF_ERROR(plan);
+  cpu::KernelContext kernel{module, part, features, *plan, cpu::Machine::kNvptx};
+  llvm::LLVMContext& context = module.getContext();
+  const std::vector<llvm::Type*> types(part.parameters.size(), llvm::PointerType::get(context, 0));
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
+  auto* function =
+      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, part.name, module);
+  function->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  function->setDoesNotThrow();
+  RequireBlock(launch, function);
+  cpu::FunctionEmitter emitter(kernel, function);
+  for (std::size_t i = 0; i < part.parameters.size(); ++i) {
+    llvm::Argument* argument = function->getArg(static_cast<unsigned>(i));
+    cpu::DescribeBufferArgument(kernel, *part.parameters[i], *argument);
+    emitter.SetBase(part.parameters[i].get(), argument);
+  }
+  emitter.EmitBody(part.body);
+  emitter.Finish();
+  return kernel.status.WithContext(part.name);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target) {
+  cpu::InitializeBackEnds();
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  std::string error;
+  const llvm::Target* back_end = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  if (back_end == nullptr) return Unsupported("LLVM without NVPTX: " + error);
+  const std::string device = "sm_" + std::to_string(*capability);
+  std::unique_ptr<llvm::TargetMachine> machine(
+      back_end->createTargetMachine(kTriple, device, "", llvm::TargetOptions(), std::nullopt,
+                                    std::nullopt, llvm::CodeGenOptLevel::Default));
+  if (machine == nullptr) return Unsupported("no code generator for NVPTX");
+  if (!machine->getMCSubtargetInfo()->isCPUStringValid(device)) {
+    return Unsupported("-arch=" + device + ": not a device LLVM knows");
+  }
+  return machine;
+}
+
+Status EmitLaunches(const Program& program, llvm::Module& module) {
+  if (!program.body) return InvalidArgument(program.name + ": no body");
+  const LaunchPlan plan = PlanLaunches(program);
+  Program part = program;
+  part.parameters.insert(part.parameters.end(), plan.workspace.begin(), plan.workspace.end());
+  part.output_count += static_cast<int>(plan.workspace.size());
+  for (const Launch& launch : plan.launches) {
+    if (module.getFunction(launch.name) != nullptr) {
+      return InvalidArgument("two programs are named " + launch.name);
+    }
+    part.name = launch.name;
+    part.body = launch.body;
+    TW_RETURN_IF_ERROR(EmitLaunch(launch, part, module));
+  }
+  return {};
+}
+
+}  // namespace tilewright::nvptx

@@ -1,0 +1,183 @@
+#include "src/codegen/simt/block_machine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace tilewright::simt {
+
+int BlockMachine::AddMemory(Memory memory) {
+  TW_CHECK(memory.element_bytes > 0);
+  Known known{std::move(memory), {}};
+  known.elements.resize(static_cast<std::size_t>(known.memory.bytes / known.memory.element_bytes));
+  memories_.push_back(std::move(known));
+  return static_cast<int>(memories_.size()) - 1;
+}
+
+std::int32_t BlockMachine::Index(std::int32_t which) const {
+  if (which >= 3) return block_[static_cast<std::size_t>(which - 3)];
+  const std::int64_t x = launch_->block[0], y = launch_->block[1];
+  const std::int64_t index = which == 0   ? thread_ % x
+                             : which == 1 ? thread_ / x % y
+                                          : thread_ / (x * y);
+  return static_cast<std::int32_t>(index);
+}
+
+std::string BlockMachine::ThreadText(int thread) const {
+  const std::int64_t x = launch_->block[0], y = launch_->block[1];
+  const auto triple = [](std::int64_t a, std::int64_t b, std::int64_t c) {
+    return "(" + std::to_string(a) + "," + std::to_string(b) + "," + std::to_string(c) + ")";
+  };
+  return "thread " + triple(thread % x, thread / x % y, thread / (x * y)) + " of block " +
+         triple(block_[0], block_[1], block_[2]);
+}
+
+void BlockMachine::Fault(const std::string& reason) {
+  status_ = Corrupt(launch_->name + ": " + ThreadText(thread_) + " " + reason);
+  setcontext(&main_);
+}
+
+void BlockMachine::Barrier(std::int32_t which) {
+  Fiber& fiber = fibers_[static_cast<std::size_t>(thread_)];
+  fiber.barrier = which;
+  swapcontext(&fiber.context, &main_);
+}
+
+int BlockMachine::FindMemory(const void* address) const {
+  const auto found = std::ranges::find_if(memories_, [&](const Known& known) {
+    return address >= known.memory.base && address < known.memory.base + known.memory.bytes;
+  });
+  return found == memories_.end() ? -1 : static_cast<int>(found - memories_.begin());
+}
+
+void BlockMachine::Access(std::int32_t memory, const void* address, std::int32_t bytes,
+                          std::int32_t write) {
+  if (memory < 0) memory = FindMemory(address);
+  const auto verb = [&] { return std::string(write != 0 ? "writes " : "reads "); };
+  if (memory < 0) return Fault(verb() + "outside of every buffer");
+  Known& known = memories_[static_cast<std::size_t>(memory)];
+  const std::int64_t offset = static_cast<const std::byte*>(address) - known.memory.base;
+  if (offset < 0 || offset + bytes > known.memory.bytes) {
+    return Fault(verb() + std::to_string(bytes) + " bytes at byte " + std::to_string(offset) +
+                 " of " + known.memory.name + ", which has " + std::to_string(known.memory.bytes));
+  }
+  const std::int64_t size = known.memory.element_bytes;
+  for (std::int64_t element = offset / size; element * size < offset + bytes; ++element) {
+    Touch(known, element, &known.elements[static_cast<std::size_t>(element)], write != 0);
+  }
+}
+
+void BlockMachine::Touch(const Known& known, std::int64_t element, Touched* touched, bool write) {
+  const bool shared = known.memory.kind == Memory::Kind::kShared;
+  const auto self = static_cast<std::uint16_t>(thread_);
+  const auto fault = [&](const std::string& what) {
+    Fault((write ? "writes" : "reads") + std::string(" element ") + std::to_string(element) +
+          " of " + known.memory.name + ", " + what);
+  };
+  // In another block of this launch, or in this block since the last barrier.
+  const auto conflicts = [&](std::uint32_t when, bool other_thread) {
+    if (!shared && when > launch_start_ && when <= block_start_) return true;
+    return when == now_ && other_thread;
+  };
+  const auto who = [&](std::uint32_t when, std::uint16_t thread) {
+    return when == now_ ? ThreadText(thread) : std::string("another block");
+  };
+  if (conflicts(touched->written, touched->writer != self)) {
+    return fault("which " + who(touched->written, touched->writer) +
+                 " has written without a barrier between");
+  }
+  if (write) {
+    if (conflicts(touched->read, touched->many_readers || touched->reader != self)) {
+      return fault("which " + who(touched->read, touched->reader) +
+                   " has read without a barrier between");
+    }
+    touched->written = now_;
+    touched->writer = self;
+    return;
+  }
+  const bool fresh = shared ? touched->written <= block_start_ : touched->written == 0;
+  if (known.memory.kind != Memory::Kind::kInput && fresh) return fault("which nobody has written");
+  touched->many_readers =
+      touched->read == now_ && (touched->many_readers || touched->reader != self);
+  touched->read = now_;
+  touched->reader = self;
+}
+
+void BlockMachine::Enter(unsigned high, unsigned low) {
+  auto* self = reinterpret_cast<BlockMachine*>((static_cast<std::uintptr_t>(high) << 32) | low);
+  self->kernel_(self->arguments_);
+  self->fibers_[static_cast<std::size_t>(self->thread_)].ended = true;
+  setcontext(&self->main_);
+}
+
+void BlockMachine::StartFiber(int thread) {
+  Fiber& fiber = fibers_[static_cast<std::size_t>(thread)];
+  fiber.ended = false;
+  fiber.barrier = -1;
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = stacks_.get() + static_cast<std::size_t>(thread) * kStackBytes;
+  fiber.context.uc_stack.ss_size = kStackBytes;
+  fiber.context.uc_link = nullptr;
+  const auto self = reinterpret_cast<std::uintptr_t>(this);
+  makecontext(&fiber.context, reinterpret_cast<void (*)()>(&BlockMachine::Enter), 2,
+              static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+}
+
+/// After every thread ran as far as it could: all have ended, or all wait at one barrier.
+void BlockMachine::CheckArrivals() {
+  const Fiber& first = fibers_.front();
+  for (std::size_t t = 1; t < fibers_.size(); ++t) {
+    if (fibers_[t].ended == first.ended && fibers_[t].barrier == first.barrier) continue;
+    status_ = Corrupt(launch_->name + ": " + ThreadText(0) + " and " +
+                      ThreadText(static_cast<int>(t)) + " do not come to the same barriers");
+    return;
+  }
+}
+
+void BlockMachine::RunBlock() {
+  constexpr int kPoison = 0xC5;
+  block_start_ = now_++;
+  for (const Known& known : memories_) {
+    if (known.memory.kind != Memory::Kind::kShared) continue;
+    std::memset(known.memory.base, kPoison, static_cast<std::size_t>(known.memory.bytes));
+  }
+  for (std::size_t t = 0; t < fibers_.size(); ++t) StartFiber(static_cast<int>(t));
+  while (status_.ok() && !fibers_.front().ended) {
+    for (thread_ = 0; thread_ < static_cast<int>(fibers_.size()) && status_.ok(); ++thread_) {
+      Fiber& fiber = fibers_[static_cast<std::size_t>(thread_)];
+      if (fiber.ended) continue;
+      fiber.barrier = -1;
+      swapcontext(&main_, &fiber.context);
+    }
+    if (status_.ok()) CheckArrivals();
+    ++now_;
+  }
+}
+
+Status BlockMachine::Run(const Launch& launch, Kernel kernel, void* const* arguments) {
+  constexpr std::int64_t kMostThreads = std::numeric_limits<std::uint16_t>::max();
+  if (launch.threads() > kMostThreads) {
+    return InvalidArgument(std::to_string(launch.threads()) +
+                           " threads per block, expected at most " + std::to_string(kMostThreads));
+  }
+  launch_ = &launch;
+  kernel_ = kernel;
+  arguments_ = arguments;
+  fibers_ = std::vector<Fiber>(static_cast<std::size_t>(launch.threads()));
+  stacks_ = std::make_unique_for_overwrite<std::byte[]>(fibers_.size() * kStackBytes);
+  launch_start_ = now_;
+  status_ = Status();
+  for (std::int64_t z = 0; z < launch.grid[2]; ++z) {
+    for (std::int64_t y = 0; y < launch.grid[1]; ++y) {
+      for (std::int64_t x = 0; x < launch.grid[0]; ++x) {
+        block_ = {static_cast<std::int32_t>(x), static_cast<std::int32_t>(y),
+                  static_cast<std::int32_t>(z)};
+        RunBlock();
+        TW_RETURN_IF_ERROR(status_);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace tilewright::simt

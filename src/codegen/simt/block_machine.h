@@ -1,0 +1,97 @@
+#pragma once
+
+#include <ucontext.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/schedule/launch.h"
+
+namespace tilewright::simt {
+
+/// Memory the threads may access.
+struct Memory {
+  enum class Kind : std::uint8_t {
+    kInput,      ///< holds values from the start
+    kOutput,     ///< what it holds before is not looked at
+    kWorkspace,  ///< as kOutput
+    kShared,     ///< of one block: another one for each
+  };
+  std::string name;
+  Kind kind = Kind::kInput;
+  std::byte* base = nullptr;
+  std::int64_t bytes = 0;
+  std::int64_t element_bytes = 1;
+};
+
+/// Runs kernels block by block. The threads of a block are fibers: each runs until it ends or comes
+/// to a barrier, then the next one does. So a race does not depend on timing: two accesses are in
+/// conflict if no barrier is between them, whichever comes first.
+class BlockMachine {
+ public:
+  using Kernel = void (*)(void* const* arguments);
+
+  BlockMachine() = default;
+  BlockMachine(const BlockMachine&) = delete;
+  BlockMachine& operator=(const BlockMachine&) = delete;
+
+  /// Returns the number by which the code calls it.
+  int AddMemory(Memory memory);
+  /// Errors: those of SimtKernel::Run.
+  Status Run(const Launch& launch, Kernel kernel, void* const* arguments);
+
+  // --- called by the kernel, on a fiber ---
+  /// Index 0 to 2: thread x, y, z; 3 to 5: block x, y, z.
+  std::int32_t Index(std::int32_t which) const;
+  /// All threads of the block must come to the same barrier. Does not return if they do not.
+  void Barrier(std::int32_t which);
+  /// memory: its number, or -1 if the code does not know. Does not return if the access is wrong.
+  void Access(std::int32_t memory, const void* address, std::int32_t bytes, std::int32_t write);
+
+ private:
+  /// Who touched an element last. Times count the stretches between barriers, 0: never.
+  struct Touched {
+    std::uint32_t written = 0, read = 0;
+    std::uint16_t writer = 0, reader = 0;
+    bool many_readers = false;
+  };
+  struct Fiber {
+    ucontext_t context;
+    bool ended = false;
+    int barrier = -1;  // where it waits; -1: nowhere
+  };
+  struct Known {
+    Memory memory;
+    std::vector<Touched> elements;
+  };
+
+  void RunBlock();
+  void StartFiber(int thread);
+  static void Enter(unsigned high, unsigned low);
+  void Touch(const Known& known, std::int64_t element, Touched* touched, bool write);
+  void CheckArrivals();
+  int FindMemory(const void* address) const;
+  /// Remembers the first fault and leaves the fiber for good.
+  void Fault(const std::string& reason);
+  std::string ThreadText(int thread) const;
+
+  static constexpr std::size_t kStackBytes = 512 * 1024;  // unoptimized code spills a lot
+  std::vector<Known> memories_;
+  const Launch* launch_ = nullptr;
+  Kernel kernel_ = nullptr;
+  void* const* arguments_ = nullptr;
+  std::array<std::int32_t, 3> block_ = {0, 0, 0};
+  std::vector<Fiber> fibers_;
+  std::unique_ptr<std::byte[]> stacks_;
+  ucontext_t main_;
+  int thread_ = 0;  // the one that runs
+  std::uint32_t now_ = 0, block_start_ = 0, launch_start_ = 0;
+  Status status_;
+};
+
+}  // namespace tilewright::simt

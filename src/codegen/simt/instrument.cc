@@ -1,0 +1,162 @@
+#include "src/codegen/simt/instrument.h"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <map>
+
+namespace tilewright::simt {
+namespace {
+
+constexpr unsigned kSharedSpace = 3;
+
+/// Number of an index register as BlockMachine::Index counts them, or -1.
+int IndexOf(llvm::Intrinsic::ID id) {
+  switch (id) {
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x:
+      return 0;
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_y:
+      return 1;
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_z:
+      return 2;
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x:
+      return 3;
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y:
+      return 4;
+    case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z:
+      return 5;
+    default:
+      return -1;
+  }
+}
+
+class Instrumenter {
+ public:
+  explicit Instrumenter(llvm::Module& module) : module_(module), types_(module.getContext()) {
+    llvm::Type* integer = types_.getInt32Ty();
+    llvm::PointerType* pointer = types_.getPtrTy();
+    machine_ = new llvm::GlobalVariable(module, pointer, false, llvm::GlobalValue::ExternalLinkage,
+                                        llvm::ConstantPointerNull::get(pointer), kMachineGlobal);
+    index_ = module.getOrInsertFunction(kIndexFunction, integer, pointer, integer);
+    barrier_ = module.getOrInsertFunction(kBarrierFunction, types_.getVoidTy(), pointer, integer);
+    access_ = module.getOrInsertFunction(kAccessFunction, types_.getVoidTy(), pointer, integer,
+                                         pointer, integer, integer);
+  }
+
+  Result<std::vector<SharedArray>> Run() {
+    std::vector<llvm::Function*> kernels;
+    for (llvm::Function& function : module_) {
+      if (function.getCallingConv() == llvm::CallingConv::PTX_Kernel) kernels.push_back(&function);
+    }
+    if (!kernels.empty()) CollectShared(static_cast<int>(kernels.front()->arg_size()));
+    for (llvm::Function* kernel : kernels) {
+      for (llvm::Instruction& instruction :
+           llvm::make_early_inc_range(llvm::instructions(kernel))) {
+        TW_RETURN_IF_ERROR(Visit(instruction));
+      }
+      kernel->setCallingConv(llvm::CallingConv::C);
+      AddEntry(*kernel);
+    }
+    if (llvm::NamedMDNode* annotations = module_.getNamedMetadata("nvvm.annotations")) {
+      annotations->eraseFromParent();
+    }
+    return shared_;
+  }
+
+ private:
+  void CollectShared(int first) {
+    for (llvm::GlobalVariable& global : module_.globals()) {
+      if (global.getAddressSpace() != kSharedSpace) continue;
+      auto* type = llvm::cast<llvm::ArrayType>(global.getValueType());
+      const llvm::DataLayout& layout = module_.getDataLayout();
+      SharedArray array;
+      array.name = global.getName().str();
+      array.element_bytes =
+          static_cast<std::int64_t>(layout.getTypeAllocSize(type->getElementType()));
+      array.bytes = static_cast<std::int64_t>(layout.getTypeAllocSize(type));
+      memories_[&global] = first + static_cast<int>(shared_.size());
+      shared_.push_back(std::move(array));
+      global.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    }
+  }
+
+  Status Visit(llvm::Instruction& instruction) {
+    if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) return VisitCall(*call);
+    const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
+    if (pointer == nullptr) return {};
+    const llvm::Value* object = llvm::getUnderlyingObject(pointer, /*MaxLookup=*/0);
+    if (llvm::isa<llvm::AllocaInst>(object)) return {};
+    if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object)) {
+      if (global->isConstant()) return {};
+    }
+    int memory = -1;
+    if (const auto* argument = llvm::dyn_cast<llvm::Argument>(object)) {
+      memory = static_cast<int>(argument->getArgNo());
+    } else if (const auto found = memories_.find(object); found != memories_.end()) {
+      memory = found->second;
+    }
+    const auto bytes =
+        module_.getDataLayout().getTypeStoreSize(llvm::getLoadStoreType(&instruction));
+    llvm::IRBuilder<> at(&instruction);
+    llvm::Value* address = at.CreateAddrSpaceCast(const_cast<llvm::Value*>(pointer), at.getPtrTy());
+    at.CreateCall(access_, {Machine(at), at.getInt32(static_cast<std::uint32_t>(memory)), address,
+                            at.getInt32(static_cast<std::uint32_t>(bytes.getFixedValue())),
+                            at.getInt32(llvm::isa<llvm::StoreInst>(instruction) ? 1 : 0)});
+    return {};
+  }
+
+  Status VisitCall(llvm::IntrinsicInst& call) {
+    llvm::IRBuilder<> at(&call);
+    const llvm::Intrinsic::ID id = call.getIntrinsicID();
+    if (const int which = IndexOf(id); which >= 0) {
+      llvm::Value* number = at.getInt32(static_cast<std::uint32_t>(which));
+      call.replaceAllUsesWith(at.CreateCall(index_, {Machine(at), number}));
+    } else if (id == llvm::Intrinsic::nvvm_barrier0) {
+      at.CreateCall(barrier_, {Machine(at), at.getInt32(barriers_++)});
+    } else if (call.getCalledFunction()->getName().starts_with("llvm.nvvm") ||
+               call.getCalledFunction()->getName().starts_with("llvm.masked")) {
+      return Unsupported("no meaning on a CPU: " + call.getCalledFunction()->getName().str());
+    } else {
+      return {};
+    }
+    call.eraseFromParent();
+    return {};
+  }
+
+  llvm::Value* Machine(llvm::IRBuilder<>& at) { return at.CreateLoad(at.getPtrTy(), machine_); }
+
+  /// A function that takes the parameters as one array.
+  void AddEntry(llvm::Function& kernel) {
+    auto* type = llvm::FunctionType::get(types_.getVoidTy(), {types_.getPtrTy()}, false);
+    auto* entry = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                         kernel.getName() + kEntrySuffix, module_);
+    llvm::IRBuilder<> at(llvm::BasicBlock::Create(module_.getContext(), "entry", entry));
+    std::vector<llvm::Value*> arguments;
+    for (unsigned i = 0; i < kernel.arg_size(); ++i) {
+      llvm::Value* slot = at.CreateConstInBoundsGEP1_64(at.getPtrTy(), entry->getArg(0), i);
+      arguments.push_back(at.CreateLoad(at.getPtrTy(), slot));
+    }
+    at.CreateCall(&kernel, arguments);
+    at.CreateRetVoid();
+  }
+
+  llvm::Module& module_;
+  llvm::IRBuilder<> types_;
+  llvm::GlobalVariable* machine_ = nullptr;
+  llvm::FunctionCallee index_, barrier_, access_;
+  std::map<const llvm::Value*, int> memories_;
+  std::vector<SharedArray> shared_;
+  std::uint32_t barriers_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<SharedArray>> Instrument(llvm::Module& module) {
+  return Instrumenter(module).Run();
+}
+
+}  // namespace tilewright::simt

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace tilewright::simt {
+
+// Names the instrumented module and its surroundings meet by.
+inline constexpr const char* kMachineGlobal = "tw_simt_machine";    ///< pointer, first argument of:
+inline constexpr const char* kIndexFunction = "tw_simt_index";      ///< i32 (ptr, i32 which)
+inline constexpr const char* kBarrierFunction = "tw_simt_barrier";  ///< void (ptr, i32 which)
+/// void (ptr, i32 memory, ptr address, i32 bytes, i32 write)
+inline constexpr const char* kAccessFunction = "tw_simt_access";
+inline constexpr const char* kEntrySuffix = ".simt";  ///< of the function (ptr arguments)
+
+/// A shared array of the module; it is an ordinary global there.
+struct SharedArray {
+  std::string name;
+  std::int64_t bytes = 0, element_bytes = 1;
+};
+
+/// Turns a module for NVPTX into one for a CPU: registers of indices and barriers become calls, and
+/// each load and store is announced by a call. Memory is numbered: the kernel's parameters, then
+/// the shared arrays of the module, which are returned.
+/// Errors: kUnsupported for an instruction that has no meaning here.
+Result<std::vector<SharedArray>> Instrument(llvm::Module& module);
+
+}  // namespace tilewright::simt

@@ -1,0 +1,177 @@
+#include "src/codegen/simt/simt.h"
+
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <cstring>
+
+#include "src/codegen/llvm/build_module.h"
+#include "src/codegen/llvm/machine_code.h"
+#include "src/codegen/llvm/target_machine.h"
+#include "src/codegen/simt/block_machine.h"
+#include "src/codegen/simt/instrument.h"
+#include "src/target/cpu.h"
+
+namespace tilewright {
+namespace {
+
+using simt::BlockMachine;
+using simt::Memory;
+
+std::int32_t IndexThunk(BlockMachine* machine, std::int32_t which) { return machine->Index(which); }
+void BarrierThunk(BlockMachine* machine, std::int32_t which) { machine->Barrier(which); }
+void AccessThunk(BlockMachine* machine, std::int32_t memory, const void* address,
+                 std::int32_t bytes, std::int32_t write) {
+  machine->Access(memory, address, bytes, write);
+}
+
+Status FromLlvm(llvm::Error error) { return Internal("LLVM: " + llvm::toString(std::move(error))); }
+
+/// This machine, compiled for in the shortest time.
+Result<std::unique_ptr<llvm::TargetMachine>> HostMachine() {
+  const std::string triple = llvm::sys::getDefaultTargetTriple();
+  std::string error;
+  const llvm::Target* back_end = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (back_end == nullptr) return Unsupported("no code generator for this machine: " + error);
+  std::unique_ptr<llvm::TargetMachine> machine(back_end->createTargetMachine(
+      triple, HostCpuName(), HostCpuAttributes(), llvm::TargetOptions(), llvm::Reloc::PIC_,
+      std::nullopt, llvm::CodeGenOptLevel::None));
+  if (machine == nullptr) return Unsupported("no code generator for " + triple);
+  return machine;
+}
+
+/// The object file of the instrumented module.
+Result<std::string> CompileForHost(llvm::Module& module) {
+  auto machine = HostMachine();
+  TW_RETURN_IF_ERROR(machine);
+  module.setTargetTriple((*machine)->getTargetTriple().str());
+  module.setDataLayout((*machine)->createDataLayout());
+  std::string broken;
+  llvm::raw_string_ostream words(broken);
+  if (llvm::verifyModule(module, &words)) return Internal("LLVM refuses the code: " + broken);
+  return cpu::EmitMachineCode(module, **machine, /*assembly=*/false);
+}
+
+}  // namespace
+
+struct SimtKernel::State {
+  Program program;
+  LaunchPlan plan;
+  std::vector<simt::SharedArray> shared;
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+
+  Status Load(const std::string& object);
+  Result<void*> Find(const std::string& name) const;
+  Status AddMemories(std::span<void* const> arguments, std::vector<std::vector<std::byte>>* owned,
+                     std::vector<void*>* pointers, BlockMachine* machine) const;
+};
+
+Status SimtKernel::State::Load(const std::string& object) {
+  auto made = llvm::orc::LLJITBuilder().create();
+  if (!made) return FromLlvm(made.takeError());
+  jit = std::move(*made);
+  llvm::orc::SymbolMap symbols;
+  const auto define = [&](const char* name, auto* function) {
+    symbols[jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                                           llvm::JITSymbolFlags::Exported};
+  };
+  define(simt::kIndexFunction, &IndexThunk);
+  define(simt::kBarrierFunction, &BarrierThunk);
+  define(simt::kAccessFunction, &AccessThunk);
+  llvm::orc::JITDylib& library = jit->getMainJITDylib();
+  if (auto error = library.define(llvm::orc::absoluteSymbols(std::move(symbols)))) {
+    return FromLlvm(std::move(error));
+  }
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(object, program.name);
+  if (auto error = jit->addObjectFile(std::move(buffer))) return FromLlvm(std::move(error));
+  return {};
+}
+
+Result<void*> SimtKernel::State::Find(const std::string& name) const {
+  auto address = jit->lookup(name);
+  if (!address) return FromLlvm(address.takeError());
+  return address->toPtr<void*>();
+}
+
+/// All memory in the order in which the code numbers it; the pointers of parameters and workspace.
+Status SimtKernel::State::AddMemories(std::span<void* const> arguments,
+                                      std::vector<std::vector<std::byte>>* owned,
+                                      std::vector<void*>* pointers, BlockMachine* machine) const {
+  constexpr std::size_t kAlignment = 64;
+  const auto add = [&](const BufferNode& buffer, Memory::Kind kind, void* data) {
+    pointers->push_back(data);
+    machine->AddMemory(
+        {buffer.name, kind, static_cast<std::byte*>(data), buffer.bytes(), buffer.dtype.bytes()});
+  };
+  const std::size_t inputs =
+      program.parameters.size() - static_cast<std::size_t>(program.output_count);
+  for (std::size_t i = 0; i < program.parameters.size(); ++i) {
+    add(*program.parameters[i], i < inputs ? Memory::Kind::kInput : Memory::Kind::kOutput,
+        arguments[i]);
+  }
+  for (const Buffer& buffer : plan.workspace) {
+    owned->emplace_back(static_cast<std::size_t>(buffer->bytes()) + kAlignment);
+    void* data = owned->back().data();
+    std::size_t space = owned->back().size();
+    std::align(kAlignment, static_cast<std::size_t>(buffer->bytes()), data, space);
+    add(*buffer, Memory::Kind::kWorkspace, data);
+  }
+  for (const simt::SharedArray& array : shared) {
+    auto data = Find(array.name);
+    TW_RETURN_IF_ERROR(data);
+    machine->AddMemory({array.name, Memory::Kind::kShared, static_cast<std::byte*>(*data),
+                        array.bytes, array.element_bytes});
+  }
+  return {};
+}
+
+SimtKernel::SimtKernel(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SimtKernel::SimtKernel(SimtKernel&&) noexcept = default;
+SimtKernel& SimtKernel::operator=(SimtKernel&&) noexcept = default;
+SimtKernel::~SimtKernel() = default;
+
+Result<SimtKernel> SimtKernel::Build(const Program& program, const Target& target) {
+  if (target.kind() != TargetKind::kCuda) {
+    return InvalidArgument("target kind " + target.kind_name() + ", expected cuda");
+  }
+  BuildTimes times;
+  auto built = cpu::BuildModule({program}, target, times);
+  TW_RETURN_IF_ERROR(built);
+  auto state = std::make_unique<State>();
+  state->program = program;
+  state->plan = PlanLaunches(program);
+  auto shared = simt::Instrument(*(*built)->module);
+  TW_RETURN_IF_ERROR(shared);
+  state->shared = *std::move(shared);
+  auto object = CompileForHost(*(*built)->module);
+  TW_RETURN_IF_ERROR(object);
+  TW_RETURN_IF_ERROR(state->Load(*object));
+  return SimtKernel(std::move(state));
+}
+
+Status SimtKernel::Run(std::span<void* const> arguments) {
+  if (arguments.size() != state_->program.parameters.size()) {
+    return InvalidArgument(std::to_string(arguments.size()) + " arguments, expected " +
+                           std::to_string(state_->program.parameters.size()));
+  }
+  BlockMachine machine;
+  std::vector<std::vector<std::byte>> owned;
+  std::vector<void*> pointers;
+  TW_RETURN_IF_ERROR(state_->AddMemories(arguments, &owned, &pointers, &machine));
+  auto slot = state_->Find(simt::kMachineGlobal);
+  TW_RETURN_IF_ERROR(slot);
+  BlockMachine* running = &machine;
+  std::memcpy(*slot, &running, sizeof running);
+  for (const Launch& launch : state_->plan.launches) {
+    auto entry = state_->Find(launch.name + simt::kEntrySuffix);
+    TW_RETURN_IF_ERROR(entry);
+    const auto kernel = reinterpret_cast<BlockMachine::Kernel>(*entry);
+    TW_RETURN_IF_ERROR(machine.Run(launch, kernel, pointers.data()));
+  }
+  return {};
+}
+
+}  // namespace tilewright

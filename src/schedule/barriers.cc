@@ -1,0 +1,154 @@
+#include <algorithm>
+
+#include "src/ir/visit.h"
+#include "src/schedule/gpu_passes.h"
+
+namespace tilewright {
+namespace {
+
+using Buffers = std::vector<const BufferNode*>;
+
+void AddTo(Buffers* buffers, const BufferNode* buffer) {
+  if (std::ranges::find(*buffers, buffer) == buffers->end()) buffers->push_back(buffer);
+}
+
+bool Intersect(const Buffers& a, const Buffers& b) {
+  return std::ranges::any_of(
+      a, [&](const BufferNode* buffer) { return std::ranges::find(b, buffer) != b.end(); });
+}
+
+/// Shared memory touched since the last barrier: by the stages that compute it, and by readers.
+struct Accesses {
+  Buffers written, read;
+
+  void Add(const Accesses& other) {
+    for (const BufferNode* buffer : other.written) AddTo(&written, buffer);
+    for (const BufferNode* buffer : other.read) AddTo(&read, buffer);
+  }
+  bool empty() const { return written.empty() && read.empty(); }
+  bool ConflictsWith(const Accesses& later) const {
+    return Intersect(written, later.read) || Intersect(read, later.written);
+  }
+};
+
+Accesses AccessesOf(const Stmt& stmt) {
+  Accesses accesses;
+  const BufferNode* target = stmt->kind == StmtKind::kStore ? stmt->buffer.get()
+                             : stmt->regions.empty()        ? nullptr
+                                                            : stmt->regions[0].buffer.get();
+  const auto read = [&](const BufferNode* buffer) {
+    if (buffer->scope == Scope::kShared && buffer != target) AddTo(&accesses.read, buffer);
+  };
+  if (target != nullptr && target->scope == Scope::kShared) AddTo(&accesses.written, target);
+  for (const Region& region : stmt->regions) read(region.buffer.get());
+  ForEachOwnExpr(*stmt, [&](const Expr& expr) {
+    ForEachNode(expr, [&](const Expr& node) {
+      if (node->kind == ExprKind::kLoad) read(node->buffer.get());
+    });
+  });
+  for (const Stmt& part : stmt->body) accesses.Add(AccessesOf(part));
+  return accesses;
+}
+
+class BarrierPlacer {
+ public:
+  /// The statement with barriers, executed when `*pending` was touched since the last one.
+  Stmt Place(const Stmt& stmt, Accesses* pending) {
+    const Accesses own = AccessesOf(stmt);
+    if (own.empty()) {
+      if (stmt->kind == StmtKind::kFor && IsThreadLoop(stmt->loop)) AddThread(stmt->var);
+      return stmt;
+    }
+    switch (stmt->kind) {
+      case StmtKind::kBlock: {
+        std::vector<Stmt> body;
+        for (const Stmt& part : stmt->body) {
+          if (pending->ConflictsWith(AccessesOf(part))) body.push_back(Barrier(pending));
+          body.push_back(Place(part, pending));
+        }
+        return MakeBlock(std::move(body));
+      }
+      case StmtKind::kFor:
+        return PlaceInLoop(stmt, pending);
+      case StmtKind::kIf:
+        return PlaceInIf(stmt, pending);
+      case StmtKind::kAllocate:
+        return WithBody(stmt, {Place(stmt->body[0], pending)});
+      default: {
+        const bool conflict = pending->ConflictsWith(own);
+        Stmt barrier = conflict ? Barrier(pending) : Stmt();
+        pending->Add(own);
+        return conflict ? MakeBlock({std::move(barrier), stmt}) : stmt;
+      }
+    }
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  void AddThread(const Expr& var) { threads_.push_back(var.get()); }
+
+  Stmt Barrier(Accesses* pending) {
+    *pending = Accesses();
+    if (divergent_ && status_.ok()) {
+      status_ =
+          InvalidArgument("a barrier is needed under a condition that differs between threads");
+    }
+    return MakeBarrier();
+  }
+
+  Stmt PlaceInLoop(const Stmt& stmt, Accesses* pending) {
+    const bool bound = IsThreadLoop(stmt->loop) || IsBlockLoop(stmt->loop);
+    if (IsThreadLoop(stmt->loop)) AddThread(stmt->var);
+    if (bound || stmt->extent == 1) return WithBody(stmt, {Place(stmt->body[0], pending)});
+    // An iteration begins with what the one before it left, until that is nothing new.
+    for (;;) {
+      Accesses entry = *pending;
+      Accesses end = *pending;
+      Stmt body = Place(stmt->body[0], &end);
+      entry.Add(end);
+      if (entry.written.size() == pending->written.size() &&
+          entry.read.size() == pending->read.size()) {
+        *pending = std::move(end);
+        return WithBody(stmt, {std::move(body)});
+      }
+      *pending = std::move(entry);
+    }
+  }
+
+  Stmt PlaceInIf(const Stmt& stmt, Accesses* pending) {
+    bool differs = false;
+    ForEachNode(stmt->condition, [&](const Expr& node) {
+      differs = differs || node->kind == ExprKind::kLoad ||
+                std::ranges::find(threads_, node.get()) != threads_.end();
+    });
+    const bool outer = divergent_;
+    divergent_ = divergent_ || differs;
+    std::vector<Stmt> body;
+    Accesses after;
+    for (const Stmt& part : stmt->body) {
+      Accesses branch = *pending;
+      body.push_back(Place(part, &branch));
+      after.Add(branch);
+    }
+    if (stmt->body.size() == 1) after.Add(*pending);
+    *pending = std::move(after);
+    divergent_ = outer;
+    return WithBody(stmt, std::move(body));
+  }
+
+  std::vector<const ExprNode*> threads_;
+  bool divergent_ = false;
+  Status status_;
+};
+
+}  // namespace
+
+Result<Stmt> PlaceBarriers(const Stmt& stmt) {
+  BarrierPlacer placer;
+  Accesses pending;
+  Stmt placed = placer.Place(stmt, &pending);
+  TW_RETURN_IF_ERROR(placer.status());
+  return placed;
+}
+
+}  // namespace tilewright

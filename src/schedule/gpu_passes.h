@@ -1,0 +1,27 @@
+#pragma once
+
+// Internal to src/schedule: what a lowered root stage goes through when its loops are bound to a
+// GPU. In this order: BindThreads, InjectVirtualThreads, PlaceBarriers.
+
+#include "src/base/status.h"
+#include "src/ir/stmt.h"
+
+namespace tilewright {
+
+/// One loop per index of grid and block, around everything else. Stages name these loops
+/// differently and make them of different lengths; the longest counts, shorter ones get a
+/// condition. What no loop deals to the threads is written by the first of them.
+Stmt BindThreads(const Stmt& stmt);
+
+/// Virtual threads run in step on one thread: each of their loops moves inwards to the statements
+/// that depend on it, and memory private to them gets one more dimension. What does not depend on
+/// it (copies to shared memory, above all) stays outside and happens once.
+Stmt InjectVirtualThreads(const Stmt& stmt);
+
+/// Barriers wherever a thread may read from shared memory what another one wrote, or write where
+/// another one may still read. Within one stage no two threads touch the same element, so only
+/// accesses of different stages are in conflict.
+/// Errors: kInvalidArgument if a barrier is needed where not all threads come by.
+Result<Stmt> PlaceBarriers(const Stmt& stmt);
+
+}  // namespace tilewright

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/ir/stmt.h"
+
+namespace tilewright {
+
+/// What one kernel launch may ask of a GPU. The defaults hold for every CUDA device from compute
+/// capability 5.0 on (static shared memory).
+struct LaunchLimits {
+  std::int64_t threads_per_block = 1024;
+  std::array<std::int64_t, 3> grid = {(std::int64_t{1} << 31) - 1, 65535, 65535};  ///< x, y, z
+  std::array<std::int64_t, 3> block = {1024, 1024, 64};                            ///< x, y, z
+  std::int64_t shared_bytes = 48 * 1024;
+  std::int64_t registers_per_thread = 255;  ///< of 4 bytes
+  std::int64_t registers_per_block = 65536;
+};
+
+/// Arrays in shared memory begin at multiples of this: the longest load.
+inline constexpr std::int64_t kSharedAlignment = 16;
+
+/// A part of a program that one kernel launch executes.
+struct Launch {
+  std::string name;                              ///< symbol of the kernel
+  std::array<std::int64_t, 3> grid = {1, 1, 1};  ///< x, y, z
+  std::array<std::int64_t, 3> block = {1, 1, 1};
+  std::int64_t shared_bytes = 0;
+  std::int64_t largest_local_bytes = 0;  ///< largest array of one thread: it wants registers
+  Stmt body;
+
+  std::int64_t threads() const { return block[0] * block[1] * block[2]; }
+};
+
+/// A program as a GPU executes it: launches one after the other, on the parameters and on memory
+/// that lives between launches.
+struct LaunchPlan {
+  std::vector<Buffer> workspace;
+  std::vector<Launch> launches;
+};
+
+/// The launches of a program, the first one under the program's own name.
+LaunchPlan PlanLaunches(const Program& program);
+
+/// Errors: kInvalidArgument with the number that passes its limit.
+Status CheckLaunch(const Launch& launch, const LaunchLimits& limits);
+
+}  // namespace tilewright

@@ -1,0 +1,135 @@
+#include <unordered_map>
+#include <unordered_set>
+
+#include "src/ir/visit.h"
+#include "src/schedule/gpu_passes.h"
+
+namespace tilewright {
+namespace {
+
+/// One loop over virtual threads on its way inwards.
+class VirtualThread {
+ public:
+  explicit VirtualThread(const StmtNode& loop) : loop_(loop) {
+    // Values travel from one buffer to the next, so until nothing changes.
+    for (std::size_t known = 1; known > 0;) {
+      const std::size_t before = touched_.size();
+      FindTouched(loop.body[0], false);
+      known = touched_.size() - before;
+    }
+  }
+
+  Stmt Push(const Stmt& stmt) {
+    switch (stmt->kind) {
+      case StmtKind::kAllocate: {
+        const Buffer buffer = Expand(stmt->buffer);
+        return MakeAllocate(buffer, Push(stmt->body[0]));
+      }
+      case StmtKind::kIf:
+        if (DependsOnThread(*stmt)) return Repeat(stmt);
+        break;
+      case StmtKind::kBlock:
+      case StmtKind::kFor:
+        break;
+      default:
+        return DependsOnThread(*stmt) ? Repeat(stmt) : stmt;
+    }
+    std::vector<Stmt> body;
+    for (const Stmt& part : stmt->body) body.push_back(Push(part));
+    return WithBody(stmt, std::move(body));
+  }
+
+ private:
+  bool Touches(const Expr& expr) const {
+    bool touches = false;
+    ForEachNode(expr, [&](const Expr& node) {
+      touches = touches || node.Same(loop_.var) ||
+                (node->kind == ExprKind::kLoad && touched_.contains(node->buffer.get()));
+    });
+    return touches;
+  }
+
+  /// True if the statement itself is another one for another virtual thread.
+  bool DependsOnThread(const StmtNode& stmt) const {
+    bool depends = stmt.buffer != nullptr && touched_.contains(stmt.buffer.get());
+    for (const Region& region : stmt.regions) {
+      depends = depends || touched_.contains(region.buffer.get());
+    }
+    ForEachOwnExpr(stmt, [&](const Expr& expr) { depends = depends || Touches(expr); });
+    return depends;
+  }
+
+  void FindTouched(const Stmt& stmt, bool conditional) {
+    if (stmt->kind == StmtKind::kAllocate) private_.insert(stmt->buffer.get());
+    bool depends = conditional;
+    ForEachOwnExpr(*stmt, [&](const Expr& expr) { depends = depends || Touches(expr); });
+    const bool writes = stmt->kind == StmtKind::kStore || !stmt->regions.empty();
+    if (writes && depends) {
+      const Buffer& buffer = stmt->regions.empty() ? stmt->buffer : stmt->regions[0].buffer;
+      if (private_.contains(buffer.get())) touched_.insert(buffer.get());
+    }
+    const bool inside = stmt->kind == StmtKind::kIf && depends;
+    for (const Stmt& part : stmt->body) FindTouched(part, inside || conditional);
+  }
+
+  Buffer Expand(const Buffer& buffer) {
+    if (!touched_.contains(buffer.get())) return buffer;
+    std::vector<std::int64_t> shape = {loop_.extent};
+    shape.insert(shape.end(), buffer->shape.begin(), buffer->shape.end());
+    Buffer expanded = MakeBuffer(buffer->name, buffer->dtype, std::move(shape), buffer->scope);
+    expanded_[buffer.get()] = expanded;
+    return expanded;
+  }
+
+  Stmt Repeat(const Stmt& stmt) {
+    return MakeFor(loop_.var, loop_.extent, LoopKind::kVirtualThread, Redirect(stmt));
+  }
+
+  std::vector<Expr> Prepend(const std::vector<Expr>& indices) const {
+    std::vector<Expr> all = {loop_.var};
+    all.insert(all.end(), indices.begin(), indices.end());
+    return all;
+  }
+
+  /// The statement on expanded memory.
+  Stmt Redirect(const Stmt& stmt) {
+    StmtNode node = *MapOwnExprs(stmt, [&](const Expr& expr) {
+      return Rewrite(expr, [&](const Expr& load) {
+        const auto found =
+            load->kind == ExprKind::kLoad ? expanded_.find(load->buffer.get()) : expanded_.end();
+        return found == expanded_.end() ? Expr() : MakeLoad(found->second, Prepend(load->args));
+      });
+    });
+    if (const auto found = expanded_.find(node.buffer.get()); found != expanded_.end()) {
+      node.buffer = found->second;
+      if (node.kind != StmtKind::kAllocate) node.indices = Prepend(node.indices);
+    }
+    for (Region& region : node.regions) {
+      const auto found = expanded_.find(region.buffer.get());
+      if (found == expanded_.end()) continue;
+      region.buffer = found->second;
+      region.min = Prepend(region.min);
+      region.extent.insert(region.extent.begin(), 1);
+    }
+    for (Stmt& part : node.body) part = Redirect(part);
+    return Stmt(std::make_shared<const StmtNode>(std::move(node)));
+  }
+
+  const StmtNode& loop_;
+  std::unordered_set<const BufferNode*> private_;  // allocated inside
+  std::unordered_set<const BufferNode*> touched_;  // private and different for each thread
+  std::unordered_map<const BufferNode*, Buffer> expanded_;
+};
+
+}  // namespace
+
+Stmt InjectVirtualThreads(const Stmt& stmt) {
+  if (stmt->body.empty()) return stmt;
+  std::vector<Stmt> body;
+  for (const Stmt& part : stmt->body) body.push_back(InjectVirtualThreads(part));
+  const Stmt rebuilt = WithBody(stmt, std::move(body));
+  if (rebuilt->kind != StmtKind::kFor || rebuilt->loop != LoopKind::kVirtualThread) return rebuilt;
+  return VirtualThread(*rebuilt).Push(rebuilt->body[0]);
+}
+
+}  // namespace tilewright

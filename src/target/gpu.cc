@@ -1,0 +1,54 @@
+#include "src/target/gpu.h"
+
+#include <algorithm>
+
+#include "src/base/strings.h"
+
+namespace tilewright {
+namespace {
+
+struct Model {
+  std::string_view name;
+  int capability;
+};
+
+/// The models of the public record packages, and those of today's data centres.
+constexpr Model kModels[] = {
+    {"1080ti", 61}, {"titanx", 52}, {"tx2", 62},  {"jetson-nano", 53}, {"v100", 70}, {"t4", 75},
+    {"a100", 80},   {"a10", 86},    {"3090", 86}, {"l4", 89},          {"4090", 89}, {"h100", 90},
+};
+
+constexpr int kDefault = 70;
+constexpr int kOldest = 50;
+
+}  // namespace
+
+Result<int> ComputeCapabilityOf(const Target& target) {
+  if (target.kind() != TargetKind::kCuda) {
+    return InvalidArgument("target kind " + target.kind_name() + ", expected cuda");
+  }
+  const std::string arch = target.Option("arch");
+  if (!arch.empty()) {
+    constexpr std::string_view kPrefix = "sm_";
+    const auto number = arch.starts_with(kPrefix) ? ParseInt64(arch.substr(kPrefix.size()))
+                                                  : Result<std::int64_t>(InvalidArgument(""));
+    if (!number.ok() || *number < 10 || *number > 999) {
+      return InvalidArgument("-arch=" + arch + ", expected sm_70, sm_75, sm_80 or the like");
+    }
+    if (*number < kOldest) {
+      return Unsupported("-arch=" + arch + ", expected sm_" + std::to_string(kOldest) +
+                         " or newer");
+    }
+    return static_cast<int>(*number);
+  }
+  const std::string model = target.Option("model", "unknown");
+  if (model == "unknown") return kDefault;
+  const auto* found = std::ranges::find(kModels, model, &Model::name);
+  if (found == std::end(kModels)) {
+    return InvalidArgument("-model=" + model +
+                           ": unknown device, expected -arch=sm_75 or the like");
+  }
+  return found->capability;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,163 @@
+// The simulator of threads on programs made by hand: what is right runs, and every kind of fault is
+// named.
+
+#include "src/codegen/simt/simt.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "src/codegen/codegen.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t kThreads = 8, kBlocks = 3, kAll = kThreads * kBlocks;
+
+/// output[...] of 24 floats from input[24], by blocks of 8 threads; `body` makes the inside of the
+/// loops from the indices of block and thread.
+struct Grid {
+  Buffer input = MakeBuffer("input", kFloat32, {kAll});
+  Buffer output = MakeBuffer("output", kFloat32, {kAll});
+  Buffer shared = MakeBuffer("shared", kFloat32, {kThreads}, Scope::kShared);
+  Expr block = MakeVar("block.x");
+  Expr thread = MakeVar("thread.x");
+
+  Program Make(Stmt body) const {
+    Program program;
+    program.name = "kernel";
+    program.parameters = {input, output};
+    program.body =
+        MakeFor(block, kBlocks, LoopKind::kBlockX,
+                MakeFor(thread, kThreads, LoopKind::kThreadX, MakeAllocate(shared, body)));
+    return program;
+  }
+  Expr Global() const { return block * Expr(kThreads) + thread; }
+  Stmt Stage(Expr to) const { return MakeStore(shared, {to}, MakeLoad(input, {Global()})); }
+  Stmt Store(Expr from) const { return MakeStore(output, {Global()}, MakeLoad(shared, {from})); }
+};
+
+struct Ran {
+  Status status;
+  std::vector<float> output;
+};
+
+Ran RunOn(const Program& program) {
+  auto kernel = SimtKernel::Build(program, *Target::Parse("cuda -arch=sm_80"));
+  if (!kernel.ok()) return {kernel.status(), {}};
+  alignas(64) float input[kAll], output[kAll];
+  for (int i = 0; i < kAll; ++i) input[i] = static_cast<float>(i);
+  std::fill(std::begin(output), std::end(output), -1.0F);
+  void* arguments[] = {input, output};
+  Ran ran{kernel->Run(arguments), {}};
+  ran.output.assign(std::begin(output), std::end(output));
+  return ran;
+}
+
+TEST(SimtTest, ThreadsExchangeValuesThroughSharedMemory) {
+  const Grid g;
+  const Ran ran = RunOn(g.Make(
+      MakeBlock({g.Stage(g.thread), MakeBarrier(), g.Store(Expr(kThreads - 1) - g.thread)})));
+  ASSERT_TRUE(ran.status.ok()) << ran.status.message();
+  for (int i = 0; i < kAll; ++i) {
+    EXPECT_EQ(ran.output[static_cast<std::size_t>(i)], i / 8 * 8 + 7 - i % 8);
+  }
+}
+
+TEST(SimtTest, LaunchesRunInOrderOnWorkspace) {
+  const Grid g;
+  const Buffer doubled = MakeBuffer("doubled", kFloat32, {kAll});
+  const auto launch = [&](const Stmt& body) {
+    return MakeFor(g.block, kBlocks, LoopKind::kBlockX,
+                   MakeFor(g.thread, kThreads, LoopKind::kThreadX, body));
+  };
+  const Expr value = MakeLoad(g.input, {g.Global()});
+  Program program = g.Make(MakeBlock({}));
+  program.body = MakeAllocate(
+      doubled, MakeBlock({launch(MakeStore(doubled, {g.Global()}, value + value)),
+                          launch(MakeStore(g.output, {g.Global()},
+                                           MakeLoad(doubled, {Expr(kAll - 1) - g.Global()})))}));
+  const Ran ran = RunOn(program);
+  ASSERT_TRUE(ran.status.ok()) << ran.status.message();
+  for (int i = 0; i < kAll; ++i) {
+    EXPECT_EQ(ran.output[static_cast<std::size_t>(i)], 2 * (kAll - 1 - i));
+  }
+  EXPECT_THAT(*Generate({program}, *Target::Parse("cuda -arch=sm_80"), Emit::kAssembly),
+              testing::AllOf(HasSubstr(".entry kernel("), HasSubstr(".entry kernel_1(")));
+}
+
+struct FaultCase {
+  const char* name;
+  std::function<Stmt(const Grid&)> body;
+  const char* message;
+};
+
+class SimtFaultTest : public testing::TestWithParam<FaultCase> {};
+
+TEST_P(SimtFaultTest, IsNamed) {
+  const Grid g;
+  const Ran ran = RunOn(g.Make(GetParam().body(g)));
+  EXPECT_EQ(ran.status.code(), StatusCode::kCorrupt);
+  EXPECT_THAT(ran.status.message(), HasSubstr(GetParam().message));
+}
+
+Stmt OnlyThreadZero(const Grid& g, Stmt stmt) {
+  return MakeIf(Eq(g.thread, Expr(0)), std::move(stmt));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, SimtFaultTest,
+    testing::Values(
+        FaultCase{"ReadAfterWrite",
+                  [](const Grid& g) {
+                    return MakeBlock({g.Stage(g.thread), g.Store(Expr(kThreads - 1) - g.thread)});
+                  },
+                  "shared"},
+        FaultCase{"WriteAfterRead",
+                  [](const Grid& g) {
+                    return MakeBlock({g.Stage(g.thread), MakeBarrier(), g.Store(Expr(kThreads - 1)),
+                                      g.Stage(g.thread)});
+                  },
+                  "has read without a barrier between"},
+        FaultCase{"TwoWriters", [](const Grid& g) { return g.Stage(FloorDiv(g.thread, Expr(2))); },
+                  "has written without a barrier between"},
+        FaultCase{
+            "TwoBlocks",
+            [](const Grid& g) { return MakeStore(g.output, {g.thread}, MakeFloat(kFloat32, 1)); },
+            "which another block has written"},
+        FaultCase{"BehindTheEnd",
+                  [](const Grid& g) {
+                    return MakeStore(g.output, {g.Global() + Expr(1)}, MakeFloat(kFloat32, 1));
+                  },
+                  "writes 4 bytes at byte 96 of output, which has 96"},
+        FaultCase{"BeforeTheStart",
+                  [](const Grid& g) {
+                    return MakeStore(g.output, {g.Global()},
+                                     MakeLoad(g.input, {g.Global() - Expr(2)}));
+                  },
+                  "reads 4 bytes at byte -8 of input"},
+        FaultCase{"NobodyWrote", [](const Grid& g) { return g.Store(g.thread); },
+                  "which nobody has written"},
+        FaultCase{"NotAllCome",
+                  [](const Grid& g) {
+                    return MakeBlock({OnlyThreadZero(g, MakeBarrier()), g.Stage(g.thread)});
+                  },
+                  "do not come to the same barriers"}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(SimtTest, OtherTargetsAndCountsAreRefused) {
+  const Grid g;
+  const Program program = g.Make(g.Stage(g.thread));
+  EXPECT_EQ(SimtKernel::Build(program, *Target::Parse("llvm")).status().code(),
+            StatusCode::kInvalidArgument);
+  auto kernel = SimtKernel::Build(program, *Target::Parse("cuda"));
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  EXPECT_EQ(kernel->Run({}).code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace tilewright

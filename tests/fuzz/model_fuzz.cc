@@ -1,0 +1,42 @@
+// A cost model's file: any bytes as they are, and as the trees of a file whose header and check sum
+// are right, which no fuzzer guesses. What is read predicts and is written as it was.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cost_model/tree_model.h"
+#include "src/base/hash.h"
+
+namespace {
+
+using tilewright::cost_model::FeatureCount;
+using tilewright::cost_model::TreeModel;
+
+/// A file with these trees.
+std::string FileWith(std::string_view trees) {
+  const std::string file = TreeModel(0, {}, {1, "llvm", {"dense/float32"}, "nothing"}).Serialize();
+  const std::size_t about = file.find('\n') + 1;
+  const std::string header = file.substr(0, file.find('\n', about) + 1);
+  const auto crc = tilewright::Crc32(std::as_bytes(std::span(trees)));
+  return header + std::to_string(trees.size()) + " " + tilewright::HexOf(crc) + "\n" +
+         std::string(trees);
+}
+
+void Use(const std::string& bytes) {
+  const auto model = TreeModel::Deserialize(bytes);
+  if (!model.ok()) return;
+  const std::vector<float> row(static_cast<std::size_t>(FeatureCount()));
+  TW_CHECK((*model)->Predict(row)->size() == 1);
+  TW_CHECK(TreeModel::Deserialize((*model)->Serialize()).ok());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  Use(std::string(input));
+  Use(FileWith(input));
+  return 0;
+}

@@ -1,0 +1,170 @@
+// What lowering does with loops bound to a GPU, and what it refuses.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/schedule/gpu_passes.h"
+#include "src/schedule/lower.h"
+#include "tests/schedule/computes.h"
+#include "tests/schedule/interpreter.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+/// out[i] = in[i] + 1 for 64 elements.
+Compute AddOne(std::int64_t extent = 64) {
+  const Buffer in = MakeBuffer("in", kFloat32, {extent});
+  ComputeOp op;
+  op.name = "out";
+  op.output = MakeBuffer("out", kFloat32, {extent});
+  op.axes = {{MakeVar("i"), extent, false}};
+  op.body = MakeLoad(in, {op.axes[0].var}) + MakeFloat(kFloat32, 1);
+  Compute compute;
+  compute.inputs = {in};
+  compute.stages = {op};
+  return compute;
+}
+
+TEST(GpuLowerTest, ThreadsWithoutALoopOfTheirOwnDoNotWrite) {
+  // The copy uses 4 threads of 8; the launch has 8, so the other 4 leave the copy alone.
+  Schedule s(AddOne());
+  const StageId out = s.Stage("out");
+  const StageId copy = s.CacheRead("in", Scope::kShared, out);
+  const auto [block, thread] = s.Split(out, s.SpatialAxis(out, 0), 8);
+  s.Bind(out, block, LoopKind::kBlockX);
+  s.Bind(out, thread, LoopKind::kThreadX);
+  s.ComputeAt(copy, out, block);
+  const auto [part, run] = s.SplitParts(copy, s.SpatialAxis(copy, 0), 4);
+  s.Bind(copy, part, LoopKind::kThreadX);
+  auto program = Lower(s, "kernel");
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ(ToString(program->body),
+            "for block.x in 0..8 block.x:\n"
+            "  for thread.x in 0..8 thread.x:\n"
+            "    allocate in.shared: float32[8] shared\n"
+            "    if thread.x < 4:\n"
+            "      for a0.i in 0..2:\n"
+            "        in.shared[thread.x*2 + a0.i] = in[block.x*8 + thread.x*2 + a0.i]\n"
+            "    barrier\n"
+            "    out[block.x*8 + thread.x] = in.shared[thread.x] + 1.0f\n");
+}
+
+TEST(GpuLowerTest, WhatNoLoopDealsOutIsDoneByTheFirstThread) {
+  Schedule s(AddOne(8));
+  const StageId out = s.Stage("out");
+  const StageId copy = s.CacheRead("in", Scope::kShared, out);
+  const LoopId axis = s.SpatialAxis(out, 0);
+  s.Bind(out, axis, LoopKind::kThreadX);
+  s.ComputeAt(copy, out, axis);
+  auto program = Lower(s, "kernel");
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_THAT(ToString(program->body), HasSubstr("    if thread.x == 0:\n"
+                                                 "      in.shared[a0] = in[a0]\n"
+                                                 "  barrier\n"));
+}
+
+TEST(GpuLowerTest, VirtualThreadsGetMemoryOfTheirOwnAndShareCopies) {
+  Schedule s(AddOne());
+  const StageId out = s.Stage("out");
+  const StageId own = s.CacheWrite(out, Scope::kLocal);
+  const StageId copy = s.CacheRead("in", Scope::kShared, own);
+  const std::vector<LoopId> parts = s.SplitBy(out, s.SpatialAxis(out, 0), {2, 2, 8, 2});
+  s.Bind(out, parts[0], LoopKind::kBlockX);
+  s.VirtualThread(out, parts[1]);
+  s.Bind(out, parts[2], LoopKind::kThreadX);
+  s.ComputeAt(own, out, parts[2]);
+  s.ComputeAt(copy, own, s.SpatialAxis(own, 0));
+  auto program = Lower(s, "kernel");
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const std::string text = ToString(program->body);
+  EXPECT_THAT(text, HasSubstr("allocate out.local: float32[2, 2] local"));
+  EXPECT_THAT(text, HasSubstr("out[block.x*32 + i.o.o.i*16 + thread.x*2 + i.i] = "
+                              "out.local[i.o.o.i, i.i]"));
+}
+
+TEST(GpuLowerTest, ABarrierThatNotAllThreadsComeToIsRefused) {
+  const Buffer shared = MakeBuffer("shared", kFloat32, {8}, Scope::kShared);
+  const Buffer out = MakeBuffer("out", kFloat32, {8});
+  const Expr thread = MakeVar("thread.x");
+  const Stmt exchange = MakeBlock({MakeStore(shared, {thread}, MakeFloat(kFloat32, 1)),
+                                   MakeStore(out, {thread}, MakeLoad(shared, {Expr(7) - thread}))});
+  const Stmt launch = MakeFor(thread, 8, LoopKind::kThreadX,
+                              MakeAllocate(shared, MakeIf(Lt(thread, Expr(4)), exchange)));
+  EXPECT_THAT(PlaceBarriers(launch).status().message(), HasSubstr("differs between threads"));
+}
+
+TEST(GpuLowerTest, BarriersFollowWhatTheLastIterationLeft) {
+  const Buffer shared = MakeBuffer("shared", kFloat32, {8}, Scope::kShared);
+  const Buffer in = MakeBuffer("in", kFloat32, {4, 8});
+  const Buffer out = MakeBuffer("out", kFloat32, {4, 8});
+  const Expr thread = MakeVar("t"), step = MakeVar("k");
+  const Stmt copy = MakeStore(shared, {thread}, MakeLoad(in, {step, thread}));
+  const Stmt use = MakeStore(out, {step, thread}, MakeLoad(shared, {Expr(7) - thread}));
+  const auto loop = [&](const Stmt& body) {
+    return MakeFor(thread, 8, LoopKind::kThreadX,
+                   MakeAllocate(shared, MakeFor(step, 4, LoopKind::kSerial, body)));
+  };
+  auto placed = PlaceBarriers(loop(MakeBlock({copy, use})));
+  ASSERT_TRUE(placed.ok());
+  EXPECT_THAT(ToString(*placed), HasSubstr("  for k in 0..4:\n"
+                                           "    barrier\n"
+                                           "    shared[t] = in[k, t]\n"
+                                           "    barrier\n"
+                                           "    out[k, t] = shared[7 - t]\n"));
+  // Nothing to wait for where no other stage reads.
+  auto alone = PlaceBarriers(loop(copy));
+  ASSERT_TRUE(alone.ok());
+  EXPECT_THAT(ToString(*alone), testing::Not(HasSubstr("barrier")));
+}
+
+struct RefusalCase {
+  const char* name;
+  std::int64_t extent;
+  std::int64_t threads;
+  Scope copy;
+  bool bind_copy;
+  const char* message;
+};
+
+class GpuRefusalTest : public testing::TestWithParam<RefusalCase> {};
+
+TEST_P(GpuRefusalTest, SaysWhy) {
+  const RefusalCase& c = GetParam();
+  Schedule s(AddOne(c.extent));
+  const StageId out = s.Stage("out");
+  const StageId copy = s.CacheRead("in", c.copy, out);
+  const auto [block, thread] = s.Split(out, s.SpatialAxis(out, 0), c.threads);
+  s.Bind(out, block, LoopKind::kBlockY);
+  s.Bind(out, thread, LoopKind::kThreadX);
+  s.ComputeAt(copy, out, block);
+  if (c.bind_copy) s.Bind(copy, s.SpatialAxis(copy, 0), LoopKind::kThreadX);
+  EXPECT_THAT(Lower(s, "kernel").status().message(), HasSubstr(c.message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Limits, GpuRefusalTest,
+    testing::Values(
+        RefusalCase{"Threads", 4096, 2048, Scope::kShared, true,
+                    "2048 threads per block, expected at most 1024"},
+        RefusalCase{"Blocks", 70000, 1, Scope::kShared, true,
+                    "70000 blocks along y, expected at most 65535"},
+        RefusalCase{"Shared", 1 << 15, 1 << 15, Scope::kShared, false, "threads per block"},
+        RefusalCase{"Private", 4096, 1024, Scope::kLocal, false,
+                    "4096 bytes in the largest array of one thread, expected at most 256"},
+        RefusalCase{"BoundPrivate", 64, 8, Scope::kLocal, true, "memory is private"},
+        RefusalCase{"Global", 64, 8, Scope::kGlobal, true, "expected shared or local memory"}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(GpuLowerTest, AnIndexIsBoundOnce) {
+  Schedule s(AddOne());
+  const StageId out = s.Stage("out");
+  const auto [outer, inner] = s.Split(out, s.SpatialAxis(out, 0), 8);
+  s.Bind(out, outer, LoopKind::kThreadX);
+  s.Bind(out, inner, LoopKind::kThreadX);
+  EXPECT_THAT(s.status().message(), HasSubstr("is so already"));
+}
+
+}  // namespace
+}  // namespace tilewright
