@@ -17,6 +17,16 @@ bool AddsInt8(const vta::Design& design) {
   return VtaEpilogueOf(design, *residual).ok();
 }
 
+/// "add + relu, clip, cast"
+std::string Describe(const Epilogue& epilogue) {
+  std::string text;
+  for (std::size_t i = 0; i < epilogue.steps.size(); ++i) {
+    text += (i == 0 ? "" : i == 1 ? " + " : ", ");
+    text += OpName(epilogue.steps[i].op.kind);
+  }
+  return text;
+}
+
 class VtaPlanner {
  public:
   VtaPlanner(const VtaTarget& vta, const VtaOptions& options, Graph graph)
@@ -112,6 +122,7 @@ class VtaPlanner {
     step.op = DescribeGroup(plan_.graph, group, first);
     auto alu = AluGroupOf(plan_.design, plan_.graph, group);
     TW_RETURN_IF_ERROR(alu);
+    step.op = Describe(alu->epilogue);
     step.loads = alu->operands;
     step.loads.insert(step.loads.begin(), alu->data);
     const TensorType& result = At(group.output).type;

@@ -29,9 +29,12 @@ using testing::HasSubstr;
 
 constexpr int kThreads = 2;
 
-VtaOptions OptionsFor(const std::string& board) {
+constexpr const char* kDesign1x16 = "1x16_i8w8a32_15_15_18_17";
+constexpr const char* kDesign4x8 = "4x8_i8w8a32_15_16_16_18";
+
+VtaOptions OptionsFor(const std::string& board, const std::string& design = kDesign1x16) {
   VtaOptions options;
-  options.target = *Target::Parse("vta -model=" + board + "_1x16_i8w8a32_15_15_18_17");
+  options.target = *Target::Parse("vta -model=" + board + "_" + design);
   return options;
 }
 
@@ -44,9 +47,11 @@ std::vector<Tensor> MadeUpInputs(const Graph& graph) {
   return inputs;
 }
 
-Graph PackedGraph() {
+Graph PackedGraph(const std::string& design = kDesign1x16) {
+  const auto parsed = vta::Design::FromModel("sim_" + design);
+  EXPECT_TRUE(parsed.ok()) << parsed.status().message();
   PackReport report;
-  auto packed = PackForVta(MakeQuantizedGraph(1), vta::Design::Default(), {}, &report);
+  auto packed = PackForVta(MakeQuantizedGraph(parsed->batch()), *parsed, {}, &report);
   EXPECT_TRUE(packed.ok()) << packed.status().message();
   return *std::move(packed);
 }
@@ -84,14 +89,16 @@ std::vector<std::string> OnTheVta(const VtaPlan& plan) {
   return names;
 }
 
-TEST(Vta, ComputesWhatTheUnpackedNetworkDoes) {
-  const Graph graph = MakeQuantizedGraph(1);
+class VtaDesigns : public testing::TestWithParam<const char*> {};
+
+TEST_P(VtaDesigns, ComputeWhatTheUnpackedNetworkDoes) {
+  const Graph graph = MakeQuantizedGraph(std::string(GetParam()) == kDesign4x8 ? 4 : 1);
   auto expected = EvaluateGraph(graph, MadeUpInputs(graph), KeepValues::kOutputs, kThreads);
   ASSERT_TRUE(expected.ok());
   for (const FuseRule fuse : {FuseRule::kNarrow, FuseRule::kResiduals}) {
-    VtaOptions options = OptionsFor("sim");
+    VtaOptions options = OptionsFor("sim", GetParam());
     options.fuse = fuse;
-    const VtaPlan plan = PlanOf(PackedGraph(), options);
+    const VtaPlan plan = PlanOf(PackedGraph(GetParam()), options);
     const VtaRunResult run = Ran(plan);
     ASSERT_EQ(run.outputs.size(), expected->size());
     for (std::size_t i = 0; i < expected->size(); ++i) {
@@ -101,8 +108,14 @@ TEST(Vta, ComputesWhatTheUnpackedNetworkDoes) {
     ASSERT_TRUE(report.ok()) << report.status().message();
     EXPECT_TRUE(report->ok()) << report->Summary();
     EXPECT_EQ(report->checks.size(), OnTheVta(plan).size() + 2);  // and the outputs
+    EXPECT_GE(OnTheVta(plan).size(), 5u);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Designs, VtaDesigns, testing::Values(kDesign1x16, kDesign4x8),
+                         [](const auto& tested) {
+                           return tested.param == kDesign1x16 ? "OneBySixteen" : "FourByEight";
+                         });
 
 TEST(Vta, TakesConvolutionsAndResidualsAndNothingElse) {
   const VtaPlan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
@@ -117,7 +130,8 @@ TEST(Vta, TakesConvolutionsAndResidualsAndNothingElse) {
   };
   EXPECT_THAT(step_of("first_int8").reason, HasSubstr("layouts NCHW and OIHW"));
   EXPECT_THAT(step_of("pooled#packed").reason, HasSubstr("holds max_pool2d"));
-  EXPECT_THAT(step_of("sum_int8#packed").op, HasSubstr("add, relu, clip, cast"));
+  EXPECT_EQ(step_of("sum_int8#packed").op, "add + relu, clip, cast");
+  EXPECT_EQ(step_of("wide_int8#packed").op, "conv2d + add, add, shift_right, clip, cast");
 }
 
 TEST(Vta, ResidualsBehindTheirConvolutionsAreStoredOnce) {

@@ -1,8 +1,11 @@
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "src/graph/graph.h"
+#include "src/graph/pack.h"
 #include "src/graph/passes.h"
+#include "src/graph/relay/export.h"
 #include "src/graph/relay/syntax.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -13,6 +16,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)Print(*module, tilewright::relay::Numbering::kKeep);
   (void)tilewright::relay::Parse(printed).ok();
   auto graph = tilewright::ImportRelay(text, "fuzz");
-  if (graph.ok()) (void)tilewright::ExtractTasks(*graph).ok();
+  if (!graph.ok()) return 0;
+  (void)tilewright::ExtractTasks(*graph).ok();
+  (void)tilewright::ExportRelay(*graph).ok();
+  tilewright::PackReport report;
+  (void)tilewright::PackForVta(*std::move(graph), tilewright::vta::Design::Default(), {}, &report)
+      .ok();
   return 0;
 }

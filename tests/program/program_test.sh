@@ -32,7 +32,8 @@ expect 0 space m.onnx#1
 expect 0 lower m.onnx#1 --emit loops
 has 'kernel(data: ' out
 
-vta="--target vta --vta-config $source_folder/configs/vta/sim.json"
+design="--vta-config $source_folder/configs/vta/sim.json"
+vta="--target vta $design"
 packed='conv2d(int8[1,2,6,6,1,16]NCHW1n16c,int8[2,2,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)->int32'
 narrow='add(channel:int32);shift_right(7);clip(-127,127);cast(int8)'
 expect 0 space "$packed" $vta
@@ -146,21 +147,20 @@ has '"total_seconds"' out
 expect 2 bench m.so --threads 2
 has 'was compiled for one thread' err
 
-vta=(--target vta --vta-config "$source_folder/configs/vta/sim.json")
 expect 0 model squeezenet1_1 --int8 -o q.onnx
-expect 0 pack q.onnx --vta-config "$source_folder/configs/vta/sim.json" -o q.relay --json
+expect 0 pack q.onnx $design -o q.relay --json
 has '"left":[{"value":"conv1","why":"3 channels' out
-expect 0 tasks q.relay "${vta[@]}"
+expect 0 tasks q.relay $vta
 has 'cast(int8)' out
-expect 0 tune q.relay#1 "${vta[@]}" --records v.db --trials 4 --json
-expect 0 run q.relay "${vta[@]}" --records v.db --json --vta-trace trace.json
+expect 0 tune q.relay#1 $vta --records v.db --trials 4 --json
+expect 0 run q.relay $vta --records v.db --json --vta-trace trace.json
 has '"tuned":true' out
 has '"gemm_counter":' out
 has '"on":"vta"' out
 has '"traceEvents"' trace.json
-expect 1 compile q.relay "${vta[@]}" --records v.db --on-miss fail -o q.vta
+expect 1 compile q.relay $vta --records v.db --on-miss fail -o q.vta
 [ ! -e q.vta ] || fail "a folder in spite of untuned operators"
-expect 0 compile q.relay "${vta[@]}" --records v.db -o q.vta
+expect 0 compile q.relay $vta --records v.db -o q.vta
 has 'untuned: ' err
 expect 0 verify q.onnx q.vta
 has 'agree with the reference' out
@@ -169,8 +169,8 @@ has 'need --target vta' err
 expect 2 run q.relay --target vta
 has '--vta-config' err
 expect 2 run q.relay --target llvm
-expect 2 verify q.relay m.so "${vta[@]}"
-expect 1 pack m.onnx --vta-config "$source_folder/configs/vta/sim.json" -o float.relay
+expect 2 verify q.relay m.so $vta
+expect 1 pack m.onnx $design -o float.relay
 has 'expected int8' out
 echo '{}' >design.json
 expect 2 run q.relay --target vta --vta-config design.json

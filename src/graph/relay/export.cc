@@ -214,16 +214,29 @@ class Exporter {
   }
 
  private:
+  /// Whether the operator has a name, one result, and numbers that literals can have.
+  static bool HasText(const Node& node) {
+    const OpAttributes& a = node.op.attributes;
+    switch (node.op.kind) {
+      case OpKind::kBatchNorm:
+        return false;
+      case OpKind::kSoftmax:
+      case OpKind::kLogSoftmax:
+        return !a.flatten || a.axis + 1 == std::ssize(node.type.shape);
+      case OpKind::kClip:
+        return std::isfinite(a.a_min) && std::isfinite(a.a_max);
+      case OpKind::kPad:
+        return std::isfinite(a.pad_value);
+      default:
+        return !RelayName(node.op.kind).empty();
+    }
+  }
+
   Status CheckOperators() const {
     std::map<std::string, int> unknown;
     for (const Node& node : graph_.nodes()) {
       if (node.kind != NodeKind::kOperator) continue;
-      const OpAttributes& a = node.op.attributes;
-      const bool flat_softmax = a.flatten && a.axis + 1 != std::ssize(node.type.shape);
-      const bool several_results = node.op.kind == OpKind::kBatchNorm;
-      if (RelayName(node.op.kind).empty() || flat_softmax || several_results) {
-        ++unknown[std::string(OpName(node.op.kind))];
-      }
+      if (!HasText(node)) ++unknown[std::string(OpName(node.op.kind))];
     }
     if (unknown.empty()) return Status();
     std::string list;
@@ -302,8 +315,8 @@ class Exporter {
       call.args = {Append(std::move(tuple))};
     }
     if (node.op.kind == OpKind::kPad) {
-      call.args.push_back(
-          AddLiteral(Literal(node.op.attributes.pad_value, node.type.dtype), node.type.dtype));
+      const DataType dtype = node.type.dtype.is_float() ? kFloat32 : kInt32;  // it is converted
+      call.args.push_back(AddLiteral(Literal(node.op.attributes.pad_value, dtype), dtype));
     }
     call.attributes = AttributeWriter(graph_, node).Write();
     call.comments = {TypeComment(node.type)};
