@@ -211,7 +211,9 @@ TEST(CudaPtxTest, PtxasTakesWhatIsEmitted) {
       EXPECT_EQ(kernel.kernel, "kernel");
       EXPECT_EQ(kernel.shared_bytes, PlanLaunches(*program).launches[0].shared_bytes);
       EXPECT_GE(kernel.registers, 28) << "one for each sum";
-      if (config != unrolled) EXPECT_EQ(kernel.spill_store_bytes, 0);
+      if (config != unrolled) {
+        EXPECT_EQ(kernel.spill_store_bytes, 0);
+      }
     }
   }
 }
