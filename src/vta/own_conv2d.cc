@@ -416,6 +416,18 @@ class Writer {
   bool has_identity_ = false;
 };
 
+Status CheckFootprint(const Design& design, const PackedConv2dFootprint& footprint) {
+  for (const auto& [memory, entries] :
+       {std::pair{Memory::kInp, footprint.inp}, std::pair{Memory::kWgt, footprint.wgt},
+        std::pair{Memory::kAcc, footprint.acc}}) {
+    if (entries > design.Depth(memory)) {
+      return InvalidArgument(fmt::format("needs {} entries of {}, expected at most {}", entries,
+                                         MemoryName(memory), design.Depth(memory)));
+    }
+  }
+  return Status();
+}
+
 struct Extent {
   const char* name;
   std::int64_t value, limit;
@@ -490,16 +502,11 @@ Status CheckOwnConv2d(const Design& design, const PackedConv2d& conv, const OwnC
     }
   }
   TW_RETURN_IF_ERROR(CheckGemmAdds(design, plan, epilogue));
-  const PackedConv2dFootprint footprint = OwnFootprint(conv, plan, epilogue);
-  for (const auto& [memory, entries] :
-       {std::pair{Memory::kInp, footprint.inp}, std::pair{Memory::kWgt, footprint.wgt},
-        std::pair{Memory::kAcc, footprint.acc}}) {
-    if (entries > design.Depth(memory)) {
-      return InvalidArgument(fmt::format("needs {} entries of {}, expected at most {}", entries,
-                                         MemoryName(memory), design.Depth(memory)));
-    }
-  }
-  return Status();
+  // One block of each first: where those fit, no product below leaves 64 bits.
+  OwnConv2dPlan one = plan;
+  one.inp_slots = one.wgt_slots = one.acc_slots = 1;
+  TW_RETURN_IF_ERROR(CheckFootprint(design, OwnFootprint(conv, one, epilogue)));
+  return CheckFootprint(design, OwnFootprint(conv, plan, epilogue));
 }
 
 Result<Stream> BuildOwnConv2d(const Design& design, const PackedConv2d& conv,

@@ -42,7 +42,8 @@ Result<std::int64_t> Count(const Json& header, const char* key) {
   return at->get<std::int64_t>();
 }
 
-Status ReadBuffers(const Json& header, Stream& stream) {
+/// body_bytes: what the file has; no more memory than that is taken for constants.
+Status ReadBuffers(const Json& header, std::size_t body_bytes, Stream& stream) {
   const auto buffers = header.find("buffers");
   if (buffers == header.end() || !buffers->is_array() || buffers->empty()) {
     return InvalidArgument("stream file: buffers: expected a list");
@@ -56,6 +57,11 @@ Status ReadBuffers(const Json& header, Stream& stream) {
     if (!buffer.contains("bytes")) continue;
     const auto bytes = Count(buffer, "bytes");
     TW_RETURN_IF_ERROR(bytes);
+    if (static_cast<std::size_t>(*bytes) > body_bytes) {
+      return Corrupt(fmt::format("stream file: a constant of {} bytes, expected at most {}", *bytes,
+                                 body_bytes));
+    }
+    body_bytes -= static_cast<std::size_t>(*bytes);
     stream.buffers.back().contents.resize(static_cast<std::size_t>(*bytes));
   }
   return Status();
@@ -140,7 +146,7 @@ Result<StreamFile> ReadStreamFile(std::string_view bytes) {
   TW_RETURN_IF_ERROR(uops);
   const std::int64_t code_bytes = *instructions * kInstructionBytes;
   StreamFile file{*std::move(design), {}};
-  TW_RETURN_IF_ERROR(ReadBuffers(*header, file.stream));
+  TW_RETURN_IF_ERROR(ReadBuffers(*header, body.size(), file.stream));
   const std::int64_t word_bytes = (*instructions + *uops) * kWordBytes;
   std::int64_t expected = code_bytes + word_bytes;
   for (const auto& buffer : file.stream.buffers) {

@@ -51,6 +51,16 @@ TEST(StreamFileTest, ConstantsComeBack) {
   EXPECT_FALSE(ReadStreamFile(bytes->substr(0, bytes->size() - 1)).ok());
 }
 
+TEST(StreamFileTest, ForgedConstantsTakeNoMemory) {
+  const auto bytes = WriteStreamFile(SmallFile());
+  ASSERT_TRUE(bytes.ok());
+  std::string forged = *bytes;
+  const std::string kernel = R"("name":"kernel",)";
+  forged.insert(forged.find(kernel) + kernel.size(), R"("bytes":16777216,)");
+  EXPECT_THAT(ReadStreamFile(forged).status().message(),
+              HasSubstr("stream file: a constant of 16777216 bytes, expected at most "));
+}
+
 TEST(StreamFileTest, EveryCutAndChangeIsFound) {
   const auto bytes = WriteStreamFile(SmallFile());
   ASSERT_TRUE(bytes.ok());
