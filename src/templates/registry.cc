@@ -72,8 +72,8 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "dense_large_batch.cuda",
     "dense_small_batch.cuda",
     "batch_matmul.cuda",
-    "conv2d_packed.vta",
     "conv2d_packed_slots.vta",
+    "conv2d_packed.vta",
 };
 
 }  // namespace
