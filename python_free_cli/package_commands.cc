@@ -18,6 +18,7 @@
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/target/cpu.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright::cli {
 namespace {
