@@ -30,7 +30,7 @@ class Workloads {
     const std::string weight = bytes ? "int8" : "float32", out = bytes ? "int32" : "float32";
     const std::uint64_t kind = random_.Below(5);
     if (kind == 0) {
-      const std::string k = Number(1, 48);
+      const std::string k = std::to_string(Unit(bytes) * Value(1, 12));
       const std::string m = random_.Below(2) == 0 ? Number(1, 8) : Number(32, 40);
       return "dense(" + in + "[" + m + "," + k + "]MK," + weight + "[" + Number(1, 40) + "," + k +
              "]NK)->" + out;
@@ -40,10 +40,12 @@ class Workloads {
       return "batch_matmul(" + in + "[" + b + "," + Number(1, 24) + "," + k + "]BMK," + weight +
              "[" + b + "," + Number(1, 24) + "," + k + "]BNK)->" + out;
     }
-    return Convolution(kind, in, weight, out);
+    return Convolution(kind, in, weight, out, Unit(bytes));
   }
 
  private:
+  /// What channels come in multiples of: 4 suits dp4a.
+  std::int64_t Unit(bool bytes) { return bytes && random_.Below(4) > 0 ? 4 : 1; }
   std::string Number(std::int64_t low, std::int64_t high) {
     return std::to_string(Value(low, high));
   }
@@ -55,10 +57,10 @@ class Workloads {
 
   /// kind 2: of one group, 3: depthwise, 4: of several groups.
   std::string Convolution(std::uint64_t kind, const std::string& in, const std::string& weight,
-                          const std::string& out) {
+                          const std::string& out, std::int64_t unit) {
     const std::int64_t groups = kind == 2 ? 1 : Value(2, 6);
-    const std::int64_t per_group = kind == 3 ? 1 : Value(1, 8);
-    const std::int64_t outputs = groups * (kind == 3 ? 1 : Value(1, 8));
+    const std::int64_t per_group = kind == 3 ? 1 : unit * Value(1, 6);
+    const std::int64_t outputs = groups * (kind == 3 ? 1 : unit * Value(1, 6));
     const std::string name = kind == 2 ? "conv2d" : kind == 3 ? "depthwise_conv2d" : "group_conv2d";
     const std::string pad =
         "p" + Number(0, 2) + "x" + Number(0, 2) + "x" + Number(0, 2) + "x" + Number(0, 2);

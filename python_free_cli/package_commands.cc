@@ -17,7 +17,6 @@
 #include "records/package_diff.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
-#include "src/target/cpu.h"
 #include "src/templates/vta_parts.h"
 
 namespace tilewright::cli {

@@ -181,7 +181,8 @@ Result<CatalogAnswer> Descent::Unmeasured(const ModelChooser* model) const {
 Result<CatalogAnswer> Descent::Finish(bool any_source, const ModelChooser* model) {
   if (best_.has_value()) return *std::move(best_);
   if (!any_source) PassOver("miss: the catalog has no stores or packages");
-  if (passed_over_.empty()) PassOver("miss: none of the stores and packages can have records of it");
+  if (passed_over_.empty())
+    PassOver("miss: none of the stores and packages can have records of it");
   CatalogAnswer answer;
   answer.answer.expected_slowdown = std::nan("");
   answer.answer.explanation = passed_over_;

@@ -10,8 +10,8 @@ namespace {
 
 /// Looks a number up in one of the text tables and parses its text, once per number.
 template <typename T, typename ParseText>
-Result<const T*> Cached(std::unordered_map<std::int64_t, T>& cache, const Database& db, std::int64_t id,
-                        const char* sql, ParseText parse) {
+Result<const T*> Cached(std::unordered_map<std::int64_t, T>& cache, const Database& db,
+                        std::int64_t id, const char* sql, ParseText parse) {
   if (const auto found = cache.find(id); found != cache.end()) return &found->second;
   auto query = Statement::Prepare(db, sql);
   TW_RETURN_IF_ERROR(query);

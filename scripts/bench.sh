@@ -53,6 +53,7 @@ fi
 } >"$out/import.txt" 2>&1
 
 # Our own plans for the VTA beside TopHub's, as far as the shared list of layers is there.
+"$bin/bench/vta_check" 10000 >"$out/vta_check.txt" 2>&1
 layers=$shared/data/expected/vta_resnet18.json
 if [ -f "$layers" ]; then "$bin/bench/vta_own" "$layers" >"$out/vta_own.txt" 2>&1; fi
 

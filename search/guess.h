@@ -16,7 +16,8 @@ namespace tilewright::search {
 std::string FamilyOf(const Workload& workload);
 
 /// The point that a trained model thinks best, without measuring anything: the best of what
-/// annealing from the templates' default configs visits. The same answer every time.
+/// annealing from the templates' default configs visits, or the first template's default config
+/// where that is not clearly worse. The same answer every time.
 /// Errors: kUnsupported if no point was found legal; the model's.
 Result<Point> GuessPoint(const SearchSpace& space, const Inspector& inspector,
                          const cost_model::CostModel& model);

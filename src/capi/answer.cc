@@ -101,8 +101,7 @@ void NameRecord(const tw_target& target, tw_answer& answer) {
   if (!answer.reply.answer.record.has_value()) return;
   const Trial& trial = answer.reply.answer.record->trial;
   const Task& task = trial.candidate.task;
-  answer.record_workload =
-      task.workload == answer.asked ? answer.workload : task.workload.Key();
+  answer.record_workload = task.workload == answer.asked ? answer.workload : task.workload.Key();
   answer.record_target = task.target == target.target ? target.text : task.target.ToString();
   answer.record_device =
       trial.device == target.device ? target.device_text : trial.device.ToString();
@@ -248,9 +247,8 @@ tw_code tw_answer_json(const tw_answer* answer, char* buffer, size_t capacity, s
   std::string text;
   const tw_code code = tilewright::capi::Guarded(error, [&]() -> tilewright::Status {
     if (answer == nullptr) return tilewright::InvalidArgument("no answer");
-    text = tilewright::DumpJson(
-        tilewright::records::AnswerJson(answer->reply, tilewright::capi::WorkloadOf(*answer),
-                                        answer->workload, answer->target));
+    text = tilewright::DumpJson(tilewright::records::AnswerJson(
+        answer->reply, tilewright::capi::WorkloadOf(*answer), answer->workload, answer->target));
     return {};
   });
   if (code != TW_OK) return code;

@@ -17,7 +17,8 @@ struct DotIntrinsic {
   DataType a, b, acc;
 };
 
-/// "dot4.u8s8": uint8 x int8 -> int32, depth 4 (vpdpbusd, udot-like).
+/// "dot4.u8s8": uint8 x int8 -> int32, depth 4 (vpdpbusd, udot-like, dp4a).
+/// "dot4.s8s8": int8 x int8 -> int32, depth 4 (dp4a, sdot; spelled out on x86).
 /// "dot2.s16": int16 x int16 -> int32, depth 2 (vpmaddwd + add, vpdpwssd).
 /// Lanes are the extent of the vectorized axis and follow from where the intrinsic is placed.
 /// Returns null if there is none of that name.

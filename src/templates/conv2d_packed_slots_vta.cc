@@ -1,12 +1,14 @@
 #include "src/templates/conv2d_packed_slots_vta.h"
 
 #include <algorithm>
-#include <tuple>
+#include <limits>
 #include <utility>
 
 #include "src/templates/parts.h"
 #include "src/templates/vta_parts.h"
 #include "src/vta/own_conv2d_space.h"
+#include "src/vta/simulator.h"
+#include "src/vta/timing.h"
 
 namespace tilewright {
 namespace {
@@ -14,6 +16,9 @@ namespace {
 using vta::OwnConv2dPlan;
 using vta::PackedConv2d;
 using Operand = vta::EpilogueStep::Operand;
+
+// Streams that are timed for a default: some hundredths of a second.
+constexpr int kMaxTimed = 100;
 
 OwnConv2dPlan PlanOf(const Config& config) {
   return {.h = config.Integer("tile_h"),
@@ -95,31 +100,47 @@ Result<ConfigSpace> Conv2dPackedSlotsVta::DefineSpace(const Workload& workload,
   return MakeSpace(std::move(knobs));
 }
 
-// Double buffered, with rows as they are: the one whose lower bound is least.
+// Double buffered, with rows as they are: the fastest of those whose lower bounds are least.
 Result<Config> Conv2dPackedSlotsVta::DefaultConfig(const Workload& workload, const Target& target) {
   const auto space = DefineSpace(workload, target);
   TW_RETURN_IF_ERROR(space);
   const VtaTarget vta = *VtaTargetOf(target);
   const PackedConv2d conv = *PackedConv2dOf(vta.design, workload);
   const std::vector<vta::EpilogueStep> epilogue = LargestEpilogue();
-  std::vector<Config> configs = ConfigsWith(*space, {{"inp_slots", {2}},
-                                                     {"wgt_slots", {2, 0}},
-                                                     {"tile_w", {conv.out_width()}},
-                                                     {"serpentine", {0}}});
-  std::vector<std::tuple<double, std::int64_t, std::size_t>> order;
-  for (std::size_t i = 0; i < configs.size(); ++i) {
-    const OwnConv2dPlan plan = Completed(vta.design, conv, PlanOf(configs[i]), epilogue);
+  const std::vector<Config> configs = ConfigsWith(*space, {{"inp_slots", {2}},
+                                                           {"wgt_slots", {2, 0}},
+                                                           {"tile_w", {conv.out_width()}},
+                                                           {"serpentine", {0}}});
+  struct Candidate {
+    OwnConv2dPlan plan;
+    double bound = 0;
+    const Config* config = nullptr;
+  };
+  std::vector<Candidate> candidates;
+  for (const Config& config : configs) {
+    const OwnConv2dPlan plan = Completed(vta.design, conv, PlanOf(config), epilogue);
     if (!vta::CheckOwnConv2d(vta.design, conv, plan, epilogue).ok()) continue;
     const auto bound = vta::LowerBound(vta.design, conv, plan, epilogue, vta.cycles);
     if (bound.uops > vta.design.UsableUops()) continue;
-    order.emplace_back(bound.cycles, bound.dram_bytes, i);
+    candidates.push_back({plan, bound.cycles, &config});
   }
-  std::ranges::sort(order);
-  for (const auto& [cycles, bytes, i] : order) {
-    const OwnConv2dPlan plan = Completed(vta.design, conv, PlanOf(configs[i]), epilogue);
-    if (vta::BuildOwnConv2d(vta.design, conv, plan, epilogue).ok()) return configs[i];
+  std::ranges::stable_sort(candidates, {}, &Candidate::bound);
+  double best_cycles = std::numeric_limits<double>::infinity();
+  const Config* best = nullptr;
+  int timed = 0;
+  for (const Candidate& candidate : candidates) {
+    if (timed == kMaxTimed || candidate.bound >= best_cycles) break;
+    const auto stream = vta::BuildOwnConv2d(vta.design, conv, candidate.plan, epilogue);
+    if (!stream.ok()) continue;
+    ++timed;
+    const vta::RunResult run = vta::RunStream(vta.design, stream->instructions, nullptr);
+    const double cycles =
+        vta::Simulate(vta.design, stream->instructions, run.pipeline, vta.cycles).cycles;
+    if (cycles >= best_cycles) continue;
+    best_cycles = cycles;
+    best = candidate.config;
   }
-  return space->At(0);
+  return best != nullptr ? *best : space->At(0);
 }
 
 Result<vta::Stream> Conv2dPackedSlotsVta::BuildStream(const Workload& workload,

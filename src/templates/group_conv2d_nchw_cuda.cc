@@ -4,29 +4,6 @@
 #include "src/templates/parts_cuda.h"
 
 namespace tilewright {
-namespace {
-
-struct Threads {
-  std::array<LoopId, 3> loops;
-  BlockThreads counts;
-};
-
-/// The thread parts of n, g, f, y, x as z, y and x of the block.
-Threads ShareOut(Schedule& s, StageId stage, const std::vector<TiledAxis>& axes, bool fuse_yx) {
-  const auto [n, g, f, y, x] =
-      std::array{axes[0].thread, axes[1].thread, axes[2].thread, axes[3].thread, axes[4].thread};
-  Threads threads;
-  if (fuse_yx) {
-    threads.loops = {FuseAll(s, stage, {n, g}), f, FuseAll(s, stage, {y, x})};
-  } else {
-    threads.loops = {FuseAll(s, stage, {n, g, f}), y, x};
-  }
-  for (std::size_t i = 0; i < 3; ++i) threads.counts[i] = s.Extent(threads.loops[i]);
-  return threads;
-}
-
-}  // namespace
-
 std::string GroupConv2dNchwCuda::Refuses(const Workload& w, const Target& target) {
   if (w.op_name() != "group_conv2d") return "only convolutions of groups, not depthwise";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
@@ -95,9 +72,8 @@ Result<Kernel> GroupConv2dNchwCuda::Apply(const Workload& w, const Epilogue& epi
   const LoopId channels = s.Fuse(result, axes[1].block, axes[2].block);
   const LoopId pixels = s.Fuse(result, axes[3].block, axes[4].block);
   BindBlockLoops(s, result, {axes[0].block, channels, pixels});
-  const Threads threads = ShareOut(s, result, axes, config.Integer("fuse_yx") != 0);
+  const DealtThreads threads = DealThreads(s, result, axes, config.Integer("fuse_yx") != 0);
   TW_RETURN_IF_ERROR(CheckBlock(threads.counts));
-  BindThreadLoops(s, result, threads.loops);
   PragmaUnroll(s, result, axes[0].block, config);
 
   s.ComputeAt(sum, result, threads.loops[2]);

@@ -6,6 +6,18 @@
 #include "src/schedule/launch.h"
 
 namespace tilewright {
+namespace {
+
+/// Deals the iterations of a loop to the threads, neighbouring ones to neighbours.
+void Interleave(Schedule& schedule, StageId stage, LoopId rest, const BlockThreads& threads) {
+  std::array<LoopId, 3> loops;
+  for (std::size_t i = threads.size(); i-- > 0;) {
+    std::tie(rest, loops[i]) = schedule.Split(stage, rest, threads[i]);
+  }
+  BindThreadLoops(schedule, stage, loops);
+}
+
+}  // namespace
 
 TiledAxis TileAxis(Schedule& schedule, StageId stage, LoopId axis,
                    const std::vector<std::int64_t>& factors) {
@@ -42,14 +54,40 @@ LoopId BindTiles(Schedule& schedule, StageId stage, const std::array<TiledAxis, 
   return axes[2].thread;
 }
 
+DealtThreads DealThreads(Schedule& schedule, StageId stage, const std::vector<TiledAxis>& axes,
+                         bool fuse_yx) {
+  std::vector<LoopId> rest;
+  for (const TiledAxis& axis : axes) rest.push_back(axis.thread);
+  const std::size_t count = rest.size();
+  const LoopId f = rest[count - 3], y = rest[count - 2], x = rest[count - 1];
+  rest.resize(count - (fuse_yx ? 3 : 2));
+  DealtThreads dealt;
+  const LoopId z = FuseAll(schedule, stage, rest);
+  if (fuse_yx) {
+    dealt.loops = {z, f, schedule.Fuse(stage, y, x)};
+  } else {
+    dealt.loops = {z, y, x};
+  }
+  for (std::size_t i = 0; i < 3; ++i) dealt.counts[i] = schedule.Extent(dealt.loops[i]);
+  BindThreadLoops(schedule, stage, dealt.loops);
+  return dealt;
+}
+
 LoopId OrderReduction(Schedule& schedule, StageId sum,
-                      const std::vector<std::vector<std::int64_t>>& factors) {
+                      const std::vector<std::vector<std::int64_t>>& factors,
+                      const std::vector<std::int64_t>& outer) {
   std::vector<LoopId> order, inner;
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const LoopId axis = schedule.ReductionAxis(sum, static_cast<int>(i));
     const std::vector<LoopId> parts = schedule.SplitBy(sum, axis, factors[i]);
     order.push_back(parts[0]);
     inner.push_back(parts[1]);
+  }
+  if (!outer.empty()) {
+    const std::vector<LoopId> steps = order;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      order[i] = steps[static_cast<std::size_t>(outer[i])];
+    }
   }
   const LoopId step = order.back();
   order.insert(order.end(), inner.begin(), inner.end());
@@ -69,12 +107,16 @@ void FetchInRuns(Schedule& schedule, StageId stage, const BlockThreads& threads)
 }
 
 void FetchInterleaved(Schedule& schedule, StageId stage, const BlockThreads& threads) {
-  LoopId rest = FuseAll(schedule, stage, schedule.Leaves(stage));
-  std::array<LoopId, 3> loops;
-  for (std::size_t i = threads.size(); i-- > 0;) {
-    std::tie(rest, loops[i]) = schedule.Split(stage, rest, threads[i]);
-  }
-  BindThreadLoops(schedule, stage, loops);
+  Interleave(schedule, stage, FuseAll(schedule, stage, schedule.Leaves(stage)), threads);
+}
+
+void FetchVectors(Schedule& schedule, StageId stage, const BlockThreads& threads,
+                  std::int64_t lanes) {
+  const auto [parts, lane] = schedule.Split(stage, schedule.Leaves(stage).back(), lanes);
+  std::vector<LoopId> outer = schedule.Leaves(stage);
+  outer.pop_back();
+  Interleave(schedule, stage, FuseAll(schedule, stage, outer), threads);
+  schedule.Vectorize(stage, lane);
 }
 
 KnobValue ThreadsAndInner(std::int64_t extent, std::int64_t threads, std::int64_t inner) {

@@ -30,17 +30,31 @@ void BindThreadLoops(Schedule& schedule, StageId stage, const std::array<LoopId,
 /// thread loop.
 LoopId BindTiles(Schedule& schedule, StageId stage, const std::array<TiledAxis, 3>& axes);
 
+/// Threads of a block dealt to four or more tiled axes: some outer ones, then f, y and x.
+struct DealtThreads {
+  std::array<LoopId, 3> loops;  ///< z, y, x
+  BlockThreads counts;
+};
+/// z = all but y and x, y, x; or with fuse_yx z = all but the last three, y = f, x = y and x. Fuses
+/// and binds the thread loops, which must be adjacent.
+DealtThreads DealThreads(Schedule& schedule, StageId stage, const std::vector<TiledAxis>& axes,
+                         bool fuse_yx);
+
 /// Cuts each reduction axis of a sum in outer and inner part by its factors and orders the loops:
-/// outer parts, inner parts, spatial axes. Returns the innermost outer one: what is copied there
-/// serves all of the inner ones.
+/// outer parts (in the order `outer` names them, if it does), inner parts, spatial axes. Returns
+/// the innermost outer one: what is copied there serves all of the inner ones.
 LoopId OrderReduction(Schedule& schedule, StageId sum,
-                      const std::vector<std::vector<std::int64_t>>& factors);
+                      const std::vector<std::vector<std::int64_t>>& factors,
+                      const std::vector<std::int64_t>& outer = {});
 
 /// A copy to shared memory that all threads of the block make together: its elements are cut in as
 /// many runs as there are threads.
 void FetchInRuns(Schedule& schedule, StageId stage, const BlockThreads& threads);
 /// ... each thread takes every n-th element, so that neighbours read neighbouring ones.
 void FetchInterleaved(Schedule& schedule, StageId stage, const BlockThreads& threads);
+/// ... each thread takes every n-th part of `lanes` elements of the innermost axis, in one access.
+void FetchVectors(Schedule& schedule, StageId stage, const BlockThreads& threads,
+                  std::int64_t lanes);
 
 /// A split in four parts: blocks, no virtual threads, so many threads and inner iterations.
 KnobValue ThreadsAndInner(std::int64_t extent, std::int64_t threads, std::int64_t inner);

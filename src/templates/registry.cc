@@ -16,6 +16,7 @@
 #include "src/templates/depthwise_conv2d_nchw_cuda.h"
 #include "src/templates/depthwise_direct_cpu.h"
 #include "src/templates/group_conv2d_nchw_cuda.h"
+#include "src/templates/int8_cuda.h"
 #include "src/templates/parts.h"
 #include "src/templates/vta_parts.h"
 
@@ -27,6 +28,7 @@ constexpr std::array kTemplates = {
     EntryOf<BatchMatmulCuda>("batch_matmul.cuda", 1, TargetKind::kCuda),
     EntryOf<BatchMatmulX86>("batch_matmul.x86", 1),
     EntryOf<Conv2dNchwcX86>("conv2d_NCHWc.x86", 1),
+    EntryOf<Conv2dNchwcInt8Cuda>("conv2d_NCHWc_int8.cuda", 1, TargetKind::kCuda),
     EntryOf<Conv2dNchwcInt8X86>("conv2d_NCHWc_int8.x86", 1),
     EntryOf<Conv2dDirectCpu>("conv2d_direct.cpu", 1),
     EntryOf<Conv2dDirectInt8Cpu>("conv2d_direct_int8.cpu", 1),
@@ -34,6 +36,7 @@ constexpr std::array kTemplates = {
     VtaEntryOf<Conv2dPackedVta>("conv2d_packed.vta", 1),
     VtaEntryOf<Conv2dPackedSlotsVta>("conv2d_packed_slots.vta", 1),
     EntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
+    EntryOf<DenseInt8Cuda>("dense_int8.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseLargeBatchCuda>("dense_large_batch.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseNopackX86>("dense_nopack.x86", 1),
     EntryOf<DensePackX86>("dense_pack.x86", 1),
@@ -49,13 +52,28 @@ static_assert(std::ranges::adjacent_find(kTemplates, {}, &TemplateEntry::key) ==
 
 /// Ours first, then AutoTVM's, then the one that serves everything.
 constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
-    "conv2d_direct.cpu",      "conv2d_direct_int8.cpu",     "depthwise_direct.cpu",
-    "dense_packed.cpu",       "conv2d_NCHWc_int8.x86",      "conv2d_NCHWc.x86",
-    "conv2d_pixels.cpu",      "depthwise_conv2d_NCHWc.x86", "dense_pack.x86",
-    "dense_nopack.x86",       "batch_matmul.x86",           "anchor_plain.cpu",
-    "conv2d_nchw.cuda",       "depthwise_conv2d_nchw.cuda", "group_conv2d_nchw.cuda",
-    "dense_large_batch.cuda", "dense_small_batch.cuda",     "batch_matmul.cuda",
-    "conv2d_packed.vta",      "conv2d_packed_slots.vta",
+    "conv2d_direct.cpu",
+    "conv2d_direct_int8.cpu",
+    "depthwise_direct.cpu",
+    "dense_packed.cpu",
+    "conv2d_NCHWc_int8.x86",
+    "conv2d_NCHWc.x86",
+    "conv2d_pixels.cpu",
+    "depthwise_conv2d_NCHWc.x86",
+    "dense_pack.x86",
+    "dense_nopack.x86",
+    "batch_matmul.x86",
+    "anchor_plain.cpu",
+    "conv2d_NCHWc_int8.cuda",
+    "conv2d_nchw.cuda",
+    "depthwise_conv2d_nchw.cuda",
+    "group_conv2d_nchw.cuda",
+    "dense_int8.cuda",
+    "dense_large_batch.cuda",
+    "dense_small_batch.cuda",
+    "batch_matmul.cuda",
+    "conv2d_packed.vta",
+    "conv2d_packed_slots.vta",
 };
 
 }  // namespace

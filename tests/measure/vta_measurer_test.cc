@@ -24,11 +24,11 @@ constexpr const char* kResidual =
     "add(tensor:int8);relu;clip(-127,127);cast(int8)";
 
 Candidate ConvCandidate(const std::string& target_text, const char* workload_key,
-                        const char* epilogue_text) {
+                        const char* epilogue_text, const char* template_key = "conv2d_packed.vta") {
   Candidate candidate;
   candidate.task = {*Workload::Parse(workload_key), *Target::Parse(target_text)};
   candidate.epilogue = *Epilogue::Parse(epilogue_text);
-  const TemplateEntry* entry = FindTemplate("conv2d_packed.vta");
+  const TemplateEntry* entry = FindTemplate(template_key);
   candidate.template_key = entry->key;
   candidate.template_version = entry->version;
   candidate.config = *entry->default_config(candidate.task.workload, candidate.task.target);
@@ -109,6 +109,20 @@ TEST_F(VtaMeasurerTest, ResidualsAndOtherDesignsAreExact) {
   const Trial other = Measure(*wide, ConvCandidate(kWide, kWideConv, kEpilogue), 0);
   EXPECT_EQ(other.outcome, Outcome::kOk) << other.reason;
   EXPECT_TRUE(other.verified);
+}
+
+TEST_F(VtaMeasurerTest, OurOwnTemplateAddsResidualsOnEveryDesign) {
+  constexpr const char* kOwn = "conv2d_packed_slots.vta";
+  auto sim = Make(kSim);
+  const Trial plain = Measure(*sim, ConvCandidate(kSim, kConv, kEpilogue, kOwn), 0);
+  EXPECT_EQ(plain.outcome, Outcome::kOk) << plain.reason;
+  EXPECT_TRUE(plain.verified);
+  auto wide = Make(kWide);
+  const Trial fused = Measure(*wide, ConvCandidate(kWide, kWideConv, kResidual, kOwn), 0);
+  EXPECT_EQ(fused.outcome, Outcome::kOk) << fused.reason;
+  EXPECT_TRUE(fused.verified);
+  const Trial other = Measure(*wide, ConvCandidate(kWide, kWideConv, kResidual), 0);
+  EXPECT_EQ(other.outcome, Outcome::kInvalid);
 }
 
 TEST_F(VtaMeasurerTest, IllegalConfigsAreInvalidWithTheirReason) {

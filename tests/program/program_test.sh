@@ -134,6 +134,20 @@ expect 0 records export --best --records i.db -o best.log
 expect 2 records import missing.log --records i.db
 expect 2 records export --format other --records i.db
 
+expect 0 tune m.onnx#1 --records learned.db --trials 20
+expect 0 train --records learned.db -o cpu.model
+has 'of 1 tasks' out
+expect 1 query m.onnx#2 --records i.db --accept model --model none
+expect 0 query m.onnx#2 --records i.db --model cpu.model --json
+has '"kind":"model"' out
+head -c 200 cpu.model >cut.model
+expect 2 query m.onnx#2 --records i.db --model cut.model
+has 'cut off or damaged' err
+expect 2 train --records learned.db --kind cuda -o none.model
+
+expect 0 compile m.onnx --records i.db --rule autotvm -o imported.so
+has '0 operators with configs of imported records' err
+expect 1 compile m.onnx --records i.db --rule autotvm --on-miss fail -o imported.so
 expect 0 compile m.onnx --records r.db -o m.so
 has 'untuned: ' err
 [ -f m.h ] || fail "no header beside the library"
@@ -162,7 +176,6 @@ expect 1 compile q.relay $vta --records v.db --on-miss fail -o q.vta
 [ ! -e q.vta ] || fail "a folder in spite of untuned operators"
 expect 0 compile q.relay $vta --records v.db -o q.vta
 has 'untuned: ' err
-expect 2 compile m.onnx --rule autotvm -o m.so
 expect 0 verify q.onnx q.vta
 has 'agree with the reference' out
 expect 2 run m.so --records v.db

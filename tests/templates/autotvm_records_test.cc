@@ -1,5 +1,6 @@
-// The public AutoTVM package for x86: each of its records is a point of our space, under the index
-// it was recorded with, and can be applied.
+// The public AutoTVM packages. For x86, each record is a point of our space, under the index it was
+// recorded with, and can be applied; for CUDA, each record of our templates becomes a launch within
+// the limits of its device.
 
 #include <gtest/gtest.h>
 
@@ -8,15 +9,34 @@
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
+#include "src/codegen/codegen.h"
+#include "src/schedule/lower.h"
 #include "src/templates/registry.h"
 
 namespace tilewright {
 namespace {
 
-std::string PackagePath() {
+std::string PackagePath(const char* name) {
   const char* folder = std::getenv("TILEWRIGHT_SHARED");
   return std::string(folder != nullptr ? folder : TILEWRIGHT_SOURCE_DIR "/../shared") +
-         "/data/tophub/llvm_v0.04.log";
+         "/data/tophub/" + name;
+}
+
+/// The config of a record, by its values.
+Config ConfigOf(const Json& entities) {
+  Config recorded;
+  for (const Json& entity : entities) {
+    KnobValue value;
+    if (entity[1] == "sp") {
+      value.value = entity[2].get<std::vector<std::int64_t>>();
+    } else if (entity[2].is_boolean()) {
+      value.value = entity[2].get<bool>();
+    } else {
+      value.value = entity[2].get<std::int64_t>();
+    }
+    recorded.values.emplace_back(entity[0].get<std::string>(), std::move(value));
+  }
+  return recorded;
 }
 
 /// A conv2d_NCHWc.x86 task: data, kernel, strides, padding, dilation, layouts, out dtype.
@@ -35,7 +55,7 @@ Workload WorkloadOf(const Json& arguments) {
 }
 
 TEST(AutotvmRecordsTest, EveryRecordOfThePackageIsAPointOfOurSpace) {
-  const std::string path = PackagePath();
+  const std::string path = PackagePath("llvm_v0.04.log");
   if (!FileExists(path)) GTEST_SKIP() << "needs " << path;
   auto text = ReadFile(path);
   ASSERT_TRUE(text.ok());
@@ -53,19 +73,7 @@ TEST(AutotvmRecordsTest, EveryRecordOfThePackageIsAPointOfOurSpace) {
     EXPECT_EQ(entry->refuses(workload, target), "");
     auto space = entry->define_space(workload, target);
     ASSERT_TRUE(space.ok()) << space.status().message();
-    Config recorded;
-    for (const Json& entity : (*json)["config"]["entity"]) {
-      KnobValue value;
-      if (entity[1] == "sp") {
-        value.value = entity[2].get<std::vector<std::int64_t>>();
-      } else if (entity[2].is_boolean()) {
-        value.value = entity[2].get<bool>();
-      } else {
-        value.value = entity[2].get<std::int64_t>();
-      }
-      recorded.values.emplace_back(entity[0].get<std::string>(), std::move(value));
-    }
-    auto config = space->Locate(recorded);
+    auto config = space->Locate(ConfigOf((*json)["config"]["entity"]));
     ASSERT_TRUE(config.ok()) << config.status().message();
     EXPECT_EQ(config->index, (*json)["config"]["index"].get<std::int64_t>());
     auto kernel = entry->apply(workload, {}, target, *config);
@@ -73,6 +81,47 @@ TEST(AutotvmRecordsTest, EveryRecordOfThePackageIsAPointOfOurSpace) {
     ++records;
   }
   EXPECT_EQ(records, 35);
+}
+
+/// The tuple of a task, from the JSON of its arguments.
+std::string TupleOf(const std::string& task, const Json& arguments) {
+  std::string text = "('" + task + "', " + arguments.dump().substr(1);
+  text.back() = ')';
+  for (char& c : text) c = c == '[' ? '(' : c == ']' ? ')' : c == '"' ? '\'' : c;
+  return text;
+}
+
+TEST(AutotvmRecordsTest, EveryRecordOfTheCudaPackageBecomesALegalLaunch) {
+  const std::string path = PackagePath("cuda_v0.10.log");
+  if (!FileExists(path)) GTEST_SKIP() << "needs " << path;
+  auto text = ReadFile(path);
+  ASSERT_TRUE(text.ok());
+  constexpr int kCompiledEvery = 40;  // to PTX; bench/tophub_cuda_bench compiles all of them
+  int records = 0;
+  for (const std::string& line : Split(*text, '\n')) {
+    if (line.empty() || line[0] == '#') continue;
+    auto json = ParseJson(line);
+    ASSERT_TRUE(json.ok());
+    const Json& input = (*json)["input"];
+    const std::string task = input[1].get<std::string>();
+    const TemplateEntry* entry = FindTemplate(task);
+    if (entry == nullptr) continue;
+    SCOPED_TRACE(line);
+    const Target target = *Target::Parse(input[0].get<std::string>());
+    auto workload = Workload::FromAutotvmTuple(TupleOf(task, input[2]));
+    ASSERT_TRUE(workload.ok()) << workload.status().message();
+    EXPECT_EQ(entry->refuses(*workload, target), "");
+    auto kernel = entry->apply(*workload, {}, target, ConfigOf((*json)["config"]["entity"]));
+    ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+    auto program = Lower(kernel->schedule, "kernel");
+    EXPECT_TRUE(program.ok()) << program.status().message();
+    if (program.ok() && records % kCompiledEvery == 0) {
+      auto ptx = Generate({*program}, target, Emit::kAssembly);
+      EXPECT_TRUE(ptx.ok()) << ptx.status().message();
+    }
+    ++records;
+  }
+  EXPECT_EQ(records, 600 + 97 + 18) << "direct, depthwise, batch_matmul";
 }
 
 }  // namespace

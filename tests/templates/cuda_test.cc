@@ -192,18 +192,29 @@ TEST_F(CudaFaultTest, SwappedStridesAreFound) {
 TEST(CudaPtxTest, PtxasTakesWhatIsEmitted) {
   const std::string ptxas = FindPtxas();
   if (ptxas.empty()) GTEST_SKIP() << "needs NVIDIA's ptxas";
-  auto program = LowerConv(kConv, kPublished);
-  ASSERT_TRUE(program.ok()) << program.status().message();
-  for (const int capability : {75, 80, 90}) {
-    const Target target = *Target::Parse("cuda -arch=sm_" + std::to_string(capability));
-    auto ptx = Generate({*program}, target, Emit::kAssembly);
-    ASSERT_TRUE(ptx.ok()) << ptx.status().message();
-    auto resources = RunPtxas(ptxas, *ptx, capability);
-    ASSERT_TRUE(resources.ok()) << resources.status().message();
-    ASSERT_EQ(resources->size(), 1U);
-    EXPECT_EQ((*resources)[0].kernel, "kernel");
-    EXPECT_EQ((*resources)[0].shared_bytes, PlanLaunches(*program).launches[0].shared_bytes);
-    EXPECT_GE((*resources)[0].registers, 28) << "one for each sum";
+  std::string unrolled = kPublished;
+  const std::string rolled = R"("auto_unroll_max_step":0,"unroll_explicit":0)";
+  unrolled.replace(unrolled.find(rolled), rolled.size(),
+                   R"("auto_unroll_max_step":1500,"unroll_explicit":1)");
+  for (const std::string& config : {std::string(kPublished), unrolled}) {
+    SCOPED_TRACE(config);
+    auto program = LowerConv(kConv, config);
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    for (const int capability : {75, 80, 90}) {
+      const Target target = *Target::Parse("cuda -arch=sm_" + std::to_string(capability));
+      auto ptx = Generate({*program}, target, Emit::kAssembly);
+      ASSERT_TRUE(ptx.ok()) << ptx.status().message();
+      auto resources = RunPtxas(ptxas, *ptx, capability);
+      ASSERT_TRUE(resources.ok()) << resources.status().message();
+      ASSERT_EQ(resources->size(), 1U);
+      const KernelResources& kernel = resources->front();
+      EXPECT_EQ(kernel.kernel, "kernel");
+      EXPECT_EQ(kernel.shared_bytes, PlanLaunches(*program).launches[0].shared_bytes);
+      EXPECT_GE(kernel.registers, 28) << "one for each sum";
+      if (config != unrolled) {
+        EXPECT_EQ(kernel.spill_store_bytes, 0);
+      }
+    }
   }
 }
 

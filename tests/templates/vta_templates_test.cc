@@ -168,6 +168,12 @@ INSTANTIATE_TEST_SUITE_P(
             "Conv3x3", "conv2d_packed.vta", kSim, kConv, 2304,
             R"({"index":791,"values":{"tile_b":[1,1],"tile_h":[1,56],"tile_w":[14,4],"tile_ci":[4,1],"tile_co":[2,2],"oc_nthread":2,"h_nthread":1}})"},
         VtaSpaceCase{
+            "OwnConv3x3", "conv2d_packed_slots.vta", kSim, kConv, 108864,
+            R"({"index":40946,"values":{"tile_h":4,"tile_w":56,"tile_ci":1,"tile_co":4,"inp_slots":2,"wgt_slots":2,"acc_slots":2,"channels_outer":0,"serpentine":0,"unrolled":1}})"},
+        VtaSpaceCase{
+            "OwnConvOf4x8", "conv2d_packed_slots.vta", kWide, kWideConv, 302400,
+            R"({"index":214209,"values":{"tile_h":1,"tile_w":28,"tile_ci":8,"tile_co":16,"inp_slots":2,"wgt_slots":2,"acc_slots":2,"channels_outer":0,"serpentine":0,"unrolled":2}})"},
+        VtaSpaceCase{
             "ConvOf4x8", "conv2d_packed.vta", kWide, kWideConv, 2880,
             R"({"index":2046,"values":{"tile_b":[1,1],"tile_h":[28,1],"tile_w":[1,28],"tile_ci":[8,1],"tile_co":[1,16],"oc_nthread":1,"h_nthread":2}})"}),
     [](const auto& tested) { return std::string(tested.param.name); });

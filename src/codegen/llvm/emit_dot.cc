@@ -64,8 +64,10 @@ llvm::Value* PairProduct(llvm::IRBuilder<>& builder, int lanes, llvm::Value* a, 
 
 }  // namespace
 
-/// `a`: four unsigned bytes per lane, `b`: four signed bytes per lane, both as <lanes x i32>.
-llvm::Value* FunctionEmitter::EmitDot4(Value* acc, Value* a, Value* b, int lanes) {
+/// `a`: four bytes per lane, `b`: four signed bytes per lane, both as <lanes x i32>.
+llvm::Value* FunctionEmitter::EmitDot4(Value* acc, Value* a, Value* b, int lanes, bool a_signed) {
+  if (on_gpu()) return EmitDp4a(acc, a, b, lanes, a_signed);
+  if (a_signed) return PlainDot(builder_, acc, a, b, lanes, 4, a_signed);
   if (HasVnni(kernel_, lanes)) {
     const ID id = ByLanes(lanes, intrinsic::x86_avx512_vpdpbusd_128,
                           intrinsic::x86_avx512_vpdpbusd_256, intrinsic::x86_avx512_vpdpbusd_512);
@@ -135,7 +137,8 @@ void FunctionEmitter::EmitIntrinsic(const Stmt& stmt) {
     Value* right = builder_.CreateAlignedLoad(type, AddressOf(*b.buffer, *b_index),
                                               AlignmentOf(*b.buffer, *b_index));
     const int count = static_cast<int>(lanes);
-    sum = dot->depth == 4 ? EmitDot4(sum, left, right, count) : EmitDot2(sum, left, right, count);
+    sum = dot->depth == 4 ? EmitDot4(sum, left, right, count, dot->a == kInt8)
+                          : EmitDot2(sum, left, right, count);
     builder_.CreateAlignedStore(sum, acc_address, acc_align);
     acc_index->constant += lanes;
     b_index->constant += lanes * dot->depth;

@@ -1,11 +1,13 @@
 // What only GPU code has: grid and block indices, shared memory, barriers.
 
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <algorithm>
 
 #include "src/codegen/llvm/function_emitter.h"
+#include "src/codegen/nvptx/dp4a.h"
 #include "src/schedule/launch.h"
 
 namespace tilewright::cpu {
@@ -59,6 +61,22 @@ void FunctionEmitter::EmitBarrier() {
   if (!on_gpu()) return kernel_.Fail(Unsupported("barrier in CPU code"));
   memo_.clear();
   builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+}
+
+/// The GPU's instruction for four products, lane by lane; LLVM has no intrinsic for it.
+llvm::Value* FunctionEmitter::EmitDp4a(Value* acc, Value* a, Value* b, int lanes, bool a_signed) {
+  llvm::Type* integer = builder_.getInt32Ty();
+  auto* type = llvm::FunctionType::get(integer, {integer, integer, integer}, false);
+  llvm::InlineAsm* dp4a =
+      llvm::InlineAsm::get(type, a_signed ? nvptx::kDp4aSigned : nvptx::kDp4aUnsigned, "=r,r,r,r",
+                           /*hasSideEffects=*/false);
+  for (int lane = 0; lane < lanes; ++lane) {
+    Value* sum = builder_.CreateCall(
+        dp4a, {builder_.CreateExtractElement(a, lane), builder_.CreateExtractElement(b, lane),
+               builder_.CreateExtractElement(acc, lane)});
+    acc = builder_.CreateInsertElement(acc, sum, lane);
+  }
+  return acc;
 }
 
 llvm::Value* FunctionEmitter::AllocateShared(const BufferNode& buffer) {

@@ -94,7 +94,8 @@ class FunctionEmitter {
 
   // --- tensor intrinsics (emit_dot.cc) ---
   void EmitIntrinsic(const Stmt& stmt);
-  Value* EmitDot4(Value* acc, Value* a, Value* b, int lanes);
+  Value* EmitDot4(Value* acc, Value* a, Value* b, int lanes, bool a_signed);
+  Value* EmitDp4a(Value* acc, Value* a, Value* b, int lanes, bool a_signed);
   Value* EmitDot2(Value* acc, Value* a, Value* b, int lanes);
 
   // --- memory (emit_memory.cc) ---

@@ -34,7 +34,6 @@ std::string BlockMachine::ThreadText(int thread) const {
 
 void BlockMachine::Fault(const std::string& reason) {
   status_ = Corrupt(launch_->name + ": " + ThreadText(thread_) + " " + reason);
-  setcontext(&main_);
 }
 
 void BlockMachine::Barrier(std::int32_t which) {
@@ -52,8 +51,14 @@ int BlockMachine::FindMemory(const void* address) const {
 
 void BlockMachine::Access(std::int32_t memory, const void* address, std::int32_t bytes,
                           std::int32_t write) {
+  CheckAccess(memory, address, bytes, write != 0);
+  // The stack is left as it is, so nothing on it may own memory.
+  if (!status_.ok()) setcontext(&main_);
+}
+
+void BlockMachine::CheckAccess(int memory, const void* address, std::int64_t bytes, bool write) {
   if (memory < 0) memory = FindMemory(address);
-  const auto verb = [&] { return std::string(write != 0 ? "writes " : "reads "); };
+  const auto verb = [&] { return std::string(write ? "writes " : "reads "); };
   if (memory < 0) return Fault(verb() + "outside of every buffer");
   Known& known = memories_[static_cast<std::size_t>(memory)];
   const std::int64_t offset = static_cast<const std::byte*>(address) - known.memory.base;
@@ -63,7 +68,7 @@ void BlockMachine::Access(std::int32_t memory, const void* address, std::int32_t
   }
   const std::int64_t size = known.memory.element_bytes;
   for (std::int64_t element = offset / size; element * size < offset + bytes; ++element) {
-    Touch(known, element, &known.elements[static_cast<std::size_t>(element)], write != 0);
+    Touch(known, element, &known.elements[static_cast<std::size_t>(element)], write);
   }
 }
 

@@ -73,10 +73,11 @@ class BlockMachine {
   void RunBlock();
   void StartFiber(int thread);
   static void Enter(unsigned high, unsigned low);
+  void CheckAccess(int memory, const void* address, std::int64_t bytes, bool write);
   void Touch(const Known& known, std::int64_t element, Touched* touched, bool write);
   void CheckArrivals();
   int FindMemory(const void* address) const;
-  /// Remembers the first fault and leaves the fiber for good.
+  /// Remembers what the running thread did wrong.
   void Fault(const std::string& reason);
   std::string ThreadText(int thread) const;
 

@@ -2,12 +2,15 @@
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <map>
+
+#include "src/codegen/nvptx/dp4a.h"
 
 namespace tilewright::simt {
 namespace {
@@ -86,6 +89,9 @@ class Instrumenter {
 
   Status Visit(llvm::Instruction& instruction) {
     if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) return VisitCall(*call);
+    if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm()) {
+      return VisitAssembly(*call);
+    }
     const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction);
     if (pointer == nullptr) return {};
     const llvm::Value* object = llvm::getUnderlyingObject(pointer, /*MaxLookup=*/0);
@@ -123,6 +129,28 @@ class Instrumenter {
     } else {
       return {};
     }
+    call.eraseFromParent();
+    return {};
+  }
+
+  /// What an instruction of the GPU computes, spelled out.
+  Status VisitAssembly(llvm::CallInst& call) {
+    const std::string text = llvm::cast<llvm::InlineAsm>(call.getCalledOperand())->getAsmString();
+    const bool is_signed = text == nvptx::kDp4aSigned;
+    if (!is_signed && text != nvptx::kDp4aUnsigned) {
+      return Unsupported("no meaning on a CPU: " + text);
+    }
+    llvm::IRBuilder<> at(&call);
+    const auto byte = [&](llvm::Value* word, unsigned i, bool extend_sign) {
+      llvm::Value* low = at.CreateTrunc(at.CreateLShr(word, 8 * i), at.getInt8Ty());
+      return at.CreateIntCast(low, at.getInt32Ty(), extend_sign);
+    };
+    llvm::Value* sum = call.getArgOperand(2);
+    for (unsigned i = 0; i < 4; ++i) {
+      sum = at.CreateAdd(sum, at.CreateMul(byte(call.getArgOperand(0), i, is_signed),
+                                           byte(call.getArgOperand(1), i, true)));
+    }
+    call.replaceAllUsesWith(sum);
     call.eraseFromParent();
     return {};
   }

@@ -1,0 +1,64 @@
+#include "search/guess.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cost_model/tree_model.h"
+#include "search/space.h"
+#include "src/base/file.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::search {
+namespace {
+
+using cost_model::TreeModel;
+
+Task DenseTask(const char* dtype = "float32") {
+  const std::string type = dtype;
+  return {*Workload::Parse("dense(" + type + "[1,512]MK," + type + "[1000,512]NK)->" +
+                           (type == "int8" ? "int32" : type)),
+          *Target::Parse("llvm -mcpu=haswell")};
+}
+
+/// Scores `gain` more for candidates with two unrolled iterations or more.
+TreeModel Unroller(float gain) {
+  const auto& names = cost_model::FeatureNames();
+  const auto unrolled = static_cast<std::int32_t>(
+      std::ranges::find(names, std::string("main.unrolled")) - names.begin());
+  return TreeModel(0, {{{unrolled, 2, 1.2F}, {-1, 0, gain}, {-1, 0, 0}}},
+                   {1.25, "llvm", {"dense/float32"}, "a test"});
+}
+
+TEST(GuessTest, TiesGoToTheDefaultConfig) {
+  const Task task = DenseTask();
+  const TemplateEntry* preferred = TemplatesFor(task.workload, task.target).front();
+  const Config standard = *preferred->default_config(task.workload, task.target);
+  const auto slight = GuessConfig(task, {}, Unroller(0.1F));
+  ASSERT_TRUE(slight.ok()) << slight.status().message();
+  EXPECT_EQ(slight->template_key, preferred->key);
+  EXPECT_EQ(slight->config.values, standard.values);
+  const auto clear = GuessConfig(task, {}, Unroller(5));
+  ASSERT_TRUE(clear.ok()) << clear.status().message();
+  EXPECT_NE(clear->config, slight->config);
+  EXPECT_EQ(GuessConfig(task, {}, Unroller(5))->config, clear->config) << "the same every time";
+}
+
+TEST(GuessTest, ChooserKeepsToWhatItLearnedFrom) {
+  auto folder = TemporaryFolder::Create("tw_guess");
+  ASSERT_TRUE(folder.ok());
+  ASSERT_TRUE(Unroller(5).Save(folder->path() + "/m").ok());
+  const auto chooser = LoadChooser(folder->path() + "/m");
+  ASSERT_TRUE(chooser.ok()) << chooser.status().message();
+  const Task task = DenseTask();
+  const auto choice = (*chooser)->Choose(task.workload, task.target);
+  ASSERT_TRUE(choice.ok() && choice->has_value());
+  EXPECT_DOUBLE_EQ((*choice)->expected_slowdown, 1.25);
+  EXPECT_THAT((*choice)->explanation, testing::HasSubstr("a test"));
+  EXPECT_FALSE((*chooser)->Choose(DenseTask("int8").workload, task.target)->has_value());
+  EXPECT_FALSE((*chooser)->Choose(task.workload, *Target::Parse("cuda"))->has_value());
+}
+
+}  // namespace
+}  // namespace tilewright::search
