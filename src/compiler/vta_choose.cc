@@ -182,7 +182,8 @@ Result<VtaKernel> ChooseVtaConvolution(const Workload& workload, const Epilogue&
   if (TemplatesFor(workload, options.target).empty()) {
     return Unsupported(RefusalOf(workload, options.target));
   }
-  auto steps = VtaEpilogueOf(vta.design, epilogue);
+  // Templates that cannot add residuals by products refuse them.
+  auto steps = VtaEpilogueOf(vta.design, epilogue, /*gemm_adds=*/true);
   TW_RETURN_IF_ERROR(steps);
   VtaKernel kernel = KernelWith(*steps, epilogue, workload.Key());
   auto asked = Ask(workload, vta, options);

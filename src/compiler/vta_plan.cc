@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -10,11 +11,16 @@
 namespace tilewright {
 namespace {
 
-/// Whether the ALU can add a residual as it lies in memory.
-bool AddsInt8(const vta::Design& design) {
-  const auto residual = Epilogue::Parse("add(tensor:int8);cast(int8)");
-  TW_CHECK(residual.ok());
-  return VtaEpilogueOf(design, *residual).ok();
+/// Errors: kInvalidArgument unless a stream addresses so many tensors, beside its micro-ops and the
+/// constants that it brings along.
+Status CheckBuffers(const VtaKernel& kernel, std::size_t expected) {
+  const auto& buffers = kernel.stream.buffers;
+  const auto tensors = std::ranges::count_if(
+      buffers.begin() + std::min<std::ptrdiff_t>(1, std::ssize(buffers)), buffers.end(),
+      [](const vta::Stream::Buffer& buffer) { return buffer.contents.empty(); });
+  if (static_cast<std::size_t>(tensors) == expected) return Status();
+  return InvalidArgument(
+      fmt::format("{}: a stream of {} tensors, expected {}", kernel.workload, tensors, expected));
 }
 
 /// "add + relu, clip, cast"
@@ -34,7 +40,7 @@ class VtaPlanner {
     plan_.graph = std::move(graph);
     plan_.target = options.target;
     plan_.design = vta.design;
-    plan_.fuse = AddsInt8(vta.design) ? options.fuse : FuseRule::kNarrow;
+    plan_.fuse = options.fuse;
   }
 
   Result<VtaPlan> Plan() {
@@ -59,12 +65,7 @@ class VtaPlanner {
     auto placed = group.anchor ? AddConvolution(group, step) : AddAlu(group, step);
     if (placed.ok()) {
       const VtaKernel& kernel = plan_.kernels[static_cast<std::size_t>(*placed)];
-      // Micro-ops, what is loaded, the result.
-      if (kernel.stream.buffers.size() != step.loads.size() + 2) {
-        return InvalidArgument(fmt::format("{}: a stream of {} buffers, expected {}",
-                                           kernel.workload, kernel.stream.buffers.size(),
-                                           step.loads.size() + 2));
-      }
+      TW_RETURN_IF_ERROR(CheckBuffers(kernel, step.loads.size() + 1));
       step.kernel = *placed;
       step.reason = kernel.explanation;
     } else if (placed.status().code() == StatusCode::kUnsupported ||
@@ -96,7 +97,7 @@ class VtaPlanner {
     for (const VtaKernel& kernel : *options_.kernels) {
       if (kernel.workload != workload || kernel.epilogue.ToString() != epilogue.ToString())
         continue;
-      auto steps = VtaEpilogueOf(vta_.design, epilogue);
+      auto steps = VtaEpilogueOf(vta_.design, epilogue, /*gemm_adds=*/true);
       TW_RETURN_IF_ERROR(steps);
       VtaKernel given = kernel;
       given.operand_addends = std::move(steps->operand_addends);

@@ -25,7 +25,6 @@ struct VtaOptions {
   /// Given, it is asked instead of the catalog, as AutoTVM asks its logs and packages: imported
   /// records, unverified, and only those of this design. Not owned.
   const records::Store* imported = nullptr;
-  /// kNarrow or kResiduals; the latter is kNarrow on designs that cannot add int8 data.
   FuseRule fuse = FuseRule::kNarrow;
   /// Given, nothing is chosen: these are the kernels there are (of a bundle). Not owned.
   const std::vector<VtaKernel>* kernels = nullptr;

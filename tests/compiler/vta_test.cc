@@ -145,7 +145,6 @@ TEST(Vta, ResidualsBehindTheirConvolutionsAreStoredOnce) {
 
 TEST(Vta, BoardsThatCannotAddInt8LeaveResidualsToTheHost) {
   VtaOptions options = OptionsFor("pynq");
-  options.fuse = FuseRule::kResiduals;
   const VtaPlan plan = PlanOf(PackedGraph(), options);
   EXPECT_THAT(OnTheVta(plan),
               ElementsAre("wide_int8", "odd_int8", "odd_again_int8", "even_int8", "last_int8"));
@@ -154,6 +153,18 @@ TEST(Vta, BoardsThatCannotAddInt8LeaveResidualsToTheHost) {
       EXPECT_THAT(step.reason, HasSubstr("pynq does not load int8 data"));
     }
   }
+}
+
+TEST(Vta, BoardsThatCannotAddInt8AddResidualsByProducts) {
+  VtaOptions options = OptionsFor("pynq");
+  options.fuse = FuseRule::kResiduals;
+  const VtaPlan plan = PlanOf(PackedGraph(), options);
+  EXPECT_THAT(OnTheVta(plan),
+              ElementsAre("sum_int8", "odd_int8", "odd_sum_int8", "even_int8", "last_int8"));
+  const Graph graph = MakeQuantizedGraph(1);
+  auto report = VerifyVta(plan, graph, MadeUpInputs(graph), {.threads = kThreads});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report->ok()) << report->Summary();
 }
 
 TEST(Vta, TheTimelineHasEveryLaunch) {
