@@ -40,6 +40,13 @@ fi
 
 "$bin/bench/build_bench" >"$out/build.txt" 2>&1
 "$bin/bench/cost_model_bench" >"$out/cost_model.txt" 2>&1
+"$bin/bench/simt_check" 2000 5 >"$out/simt.txt" 2>&1
+if [ -f "$shared/data/tophub/cuda_v0.10.log" ]; then
+  for arch in sm_75 sm_80 sm_90; do
+    echo "-arch=$arch"
+    "$bin/bench/tophub_cuda_bench" "$shared/data/tophub/cuda_v0.10.log" --ptxas --arch $arch
+  done >"$out/tophub_cuda.txt" 2>&1
+fi
 "$bin/bench/reference_bench" >"$out/reference.txt" 2>&1
 "$bin/bench/query_bench" >"$out/query.txt" 2>&1
 { "$bin/bench/store_bench" package 10000 "$work" && "$bin/bench/store_bench" write 32 10000 "$work"; } \
