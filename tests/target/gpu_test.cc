@@ -1,0 +1,37 @@
+#include "src/target/gpu.h"
+
+#include <gtest/gtest.h>
+
+namespace tilewright {
+namespace {
+
+struct CapabilityCase {
+  const char* target;
+  int capability;  // 0: refused
+  StatusCode code = StatusCode::kOk;
+};
+
+class CapabilityTest : public testing::TestWithParam<CapabilityCase> {};
+
+TEST_P(CapabilityTest, ComesFromArchThenModel) {
+  const auto capability = ComputeCapabilityOf(*Target::Parse(GetParam().target));
+  EXPECT_EQ(capability.status().code(), GetParam().code) << capability.status().message();
+  if (capability.ok()) {
+    EXPECT_EQ(*capability, GetParam().capability);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Targets, CapabilityTest,
+    testing::Values(CapabilityCase{"cuda -arch=sm_75", 75}, CapabilityCase{"cuda", 70},
+                    CapabilityCase{"cuda -model=1080ti", 61},
+                    CapabilityCase{"cuda -model=1080ti -arch=sm_90", 90},
+                    CapabilityCase{"nvptx -arch=sm_80", 80},
+                    CapabilityCase{"cuda -model=toaster", 0, StatusCode::kInvalidArgument},
+                    CapabilityCase{"cuda -arch=75", 0, StatusCode::kInvalidArgument},
+                    CapabilityCase{"cuda -arch=sm_x", 0, StatusCode::kInvalidArgument},
+                    CapabilityCase{"cuda -arch=sm_35", 0, StatusCode::kUnsupported},
+                    CapabilityCase{"llvm", 0, StatusCode::kInvalidArgument}));
+
+}  // namespace
+}  // namespace tilewright
