@@ -45,7 +45,7 @@ std::string ShippedModel(std::string_view kind) {
   for (const char* folder :
        {"/../share/tilewright/cost_models/", "/../../../configs/cost_models/"}) {
     const std::string path = bin + folder + std::string(kind) + ".model";
-    if (FileExists(path)) return path;
+    if (FileExists(path)) return std::filesystem::path(path).lexically_normal();
   }
   return {};
 }

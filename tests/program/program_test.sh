@@ -98,8 +98,10 @@ expect 0 package verify --installed
 expect 0 query m.onnx#1
 has 'package ' out
 expect 1 query m.onnx#1 --no-packages
-expect 0 query m.onnx#1 --no-packages --accept default --json
+expect 0 query m.onnx#1 --no-packages --accept default --model none --json
 has '"kind":"default"' out
+expect 0 query m.onnx#1 --no-packages --accept default --json  # the shipped model is asked first
+has '"kind":"model"' out
 expect 0 package query "$package" m.onnx#1
 expect 0 package diff "$package" again.twpkg
 has '0 different' out
