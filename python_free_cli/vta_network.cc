@@ -52,7 +52,10 @@ Result<VtaPlan> VtaChoice::Plan(const std::string& file, bool seeded, const Targ
     if (!made.ok()) return made.status().WithContext(file);
     return made;
   };
-  if (sources.rule == "autotvm") {
+  auto autotvm = sources.Autotvm(target);
+  TW_RETURN_IF_ERROR(autotvm);
+  if (autotvm->has_value()) {
+    options.tophub = sources.tophub;
     auto path = sources.stores.empty() ? DefaultStorePath(false)
                                        : Result<std::string>(sources.stores.front());
     TW_RETURN_IF_ERROR(path);

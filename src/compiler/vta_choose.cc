@@ -39,7 +39,7 @@ Result<Asked> AskImported(const Workload& workload, const vta::Design& design,
     auto target = records::AutotvmTarget::Parse("vta -model=" + board + "_" + design.Name());
     TW_RETURN_IF_ERROR(target);
     std::optional<records::AutotvmTask> task;
-    auto answer = records::QueryAutotvm(*options.imported, workload, *target, {}, task);
+    auto answer = records::QueryAutotvm(*options.imported, workload, *target, options.tophub, task);
     TW_RETURN_IF_ERROR(answer);
     if (asked.explanation.empty()) asked.explanation = answer->explanation;
     if (!answer->record.has_value() || !IsOfDesign(*answer->record, design)) continue;

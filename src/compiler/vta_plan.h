@@ -25,6 +25,7 @@ struct VtaOptions {
   /// Given, it is asked instead of the catalog, as AutoTVM asks its logs and packages: imported
   /// records, unverified, and only those of this design. Not owned.
   const records::Store* imported = nullptr;
+  std::string tophub;  ///< of `imported` only this TopHub package; empty: as AutoTVM looks
   FuseRule fuse = FuseRule::kNarrow;
   /// Given, nothing is chosen: these are the kernels there are (of a bundle). Not owned.
   const std::vector<VtaKernel>* kernels = nullptr;
