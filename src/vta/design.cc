@@ -34,6 +34,20 @@ std::string_view MemoryName(Memory memory) {
   return index < std::size(kNames) ? kNames[index] : "?";
 }
 
+std::array<Design::Number, 9> Design::Numbers() {
+  return {{
+      {"LOG_INP_WIDTH", &log_inp_width_, 0, 3},
+      {"LOG_WGT_WIDTH", &log_wgt_width_, 0, 3},
+      {"LOG_ACC_WIDTH", &log_acc_width_, 5, 5},
+      {"LOG_BATCH", &log_batch_, 0, 8},
+      {"LOG_BLOCK", &log_block_, 0, 8},
+      {"LOG_UOP_BUFF_SIZE", &log_uop_bytes_, 2, kMaxLogBytes},
+      {"LOG_INP_BUFF_SIZE", &log_inp_bytes_, 0, kMaxLogBytes},
+      {"LOG_WGT_BUFF_SIZE", &log_wgt_bytes_, 0, kMaxLogBytes},
+      {"LOG_ACC_BUFF_SIZE", &log_acc_bytes_, 0, kMaxLogBytes},
+  }};
+}
+
 Design Design::Default(std::string_view target) {
   Design design;
   design.target_ = target;
@@ -49,22 +63,7 @@ Result<Design> Design::Parse(std::string_view text, std::string_view file) {
     return InvalidArgument(fmt::format("{}: a VTA design is a JSON object", file));
   }
   Design design;
-  struct Number {
-    const char* key;
-    int* value;
-    int low, high;  // what makes sense for this field alone
-  };
-  const Number numbers[] = {
-      {"LOG_INP_WIDTH", &design.log_inp_width_, 0, 3},
-      {"LOG_WGT_WIDTH", &design.log_wgt_width_, 0, 3},
-      {"LOG_ACC_WIDTH", &design.log_acc_width_, 5, 5},
-      {"LOG_BATCH", &design.log_batch_, 0, 8},
-      {"LOG_BLOCK", &design.log_block_, 0, 8},
-      {"LOG_UOP_BUFF_SIZE", &design.log_uop_bytes_, 2, kMaxLogBytes},
-      {"LOG_INP_BUFF_SIZE", &design.log_inp_bytes_, 0, kMaxLogBytes},
-      {"LOG_WGT_BUFF_SIZE", &design.log_wgt_bytes_, 0, kMaxLogBytes},
-      {"LOG_ACC_BUFF_SIZE", &design.log_acc_bytes_, 0, kMaxLogBytes},
-  };
+  const std::array<Number, 9> numbers = design.Numbers();
   for (const auto& item : json->items()) {
     const std::string& key = item.key();
     const bool known = key == "TARGET" || key == "HW_VER" ||
@@ -132,8 +131,15 @@ Result<Design> Design::FromModel(std::string_view model) {
   }
   // Whatever was not a power of two, out of range or spelled otherwise is no longer the same.
   if (design.Model() != text) return refused(fmt::format("read as {}", design.Model()));
-  // What Parse knows about each field and all of them is to hold here too.
-  return Parse(design.ToJson(), fmt::format("VTA model '{}'", text));
+  const std::string place = "VTA model '" + text + "'";
+  for (const Number& number : design.Numbers()) {
+    if (*number.value < number.low || *number.value > number.high) {
+      return InvalidArgument(fmt::format("{}: {}: {}, expected an integer from {} to {}", place,
+                                         number.key, *number.value, number.low, number.high));
+    }
+  }
+  if (Status status = design.Check(); !status.ok()) return status.WithContext(place);
+  return design;
 }
 
 Status Design::Check() const {

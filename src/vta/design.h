@@ -75,7 +75,16 @@ class Design {
   friend bool operator==(const Design&, const Design&) = default;
 
  private:
+  /// A field of the file that is a number.
+  struct Number {
+    const char* key;
+    int* value;
+    int low, high;  ///< what makes sense for this field alone
+  };
+
   Design() = default;
+  std::array<Number, 9> Numbers();
+  /// Whether the sizes go together.
   Status Check() const;
 
   std::string target_ = "sim";
