@@ -7,6 +7,7 @@
 
 #include "records/autotvm/match.h"
 #include "records/imported.h"
+#include "src/base/divisors.h"
 #include "src/vta/packed_alu.h"
 
 namespace tilewright {
@@ -144,14 +145,6 @@ Result<Config> AluConfig(const vta::ResultBlocks& blocks) {
   TW_RETURN_IF_ERROR(split("tile_h", blocks.height, blocks.block_h));
   TW_RETURN_IF_ERROR(split("tile_w", blocks.width, blocks.block_w));
   return space.Locate(values);
-}
-
-std::vector<std::int64_t> Divisors(std::int64_t value) {
-  std::vector<std::int64_t> divisors;
-  for (std::int64_t d = 1; d <= value; ++d) {
-    if (value % d == 0) divisors.push_back(d);
-  }
-  return divisors;
 }
 
 /// Every way to cut a result into blocks, the largest blocks first, of equal ones those of longer
