@@ -66,7 +66,7 @@ Result<TreeModel::About> ParseAbout(std::string_view line) {
   const std::vector<std::string> words = Split(std::string(line), ' ');
   const auto slowdown =
       words.size() > 3 ? ParseDouble(words[0]) : Result<double>(InvalidArgument(""));
-  if (!slowdown.ok() || !(*slowdown >= 0) || line.size() > kMaxAbout) {
+  if (!slowdown.ok() || !(*slowdown >= 0)) {
     return InvalidArgument("cost model: second line \"" + std::string(line.substr(0, 100)) +
                            "\", expected a slowdown, a kind of target, families of operators and "
                            "what it learned from");
@@ -76,6 +76,11 @@ Result<TreeModel::About> ParseAbout(std::string_view line) {
   about.families = Split(words[2], ',');
   const std::size_t before = words[0].size() + words[1].size() + words[2].size() + 3;
   about.learned_from = line.substr(before);
+  if (about.learned_from.size() > kMaxAbout) {
+    return InvalidArgument(
+        "cost model: second line with " + std::to_string(about.learned_from.size()) +
+        " bytes on what it learned from, expected at most " + std::to_string(kMaxAbout));
+  }
   return about;
 }
 

@@ -12,7 +12,7 @@ namespace tilewright {
 /// .cc files only (it is slow to compile); headers include <nlohmann/json_fwd.hpp>.
 using Json = nlohmann::ordered_json;
 
-/// Errors: kInvalidArgument with line and column.
+/// Errors: kInvalidArgument with line and column; for lists and objects more than 100 deep.
 Result<Json> ParseJson(std::string_view text);
 
 /// One line. Bytes that are no UTF-8, which JSON cannot hold, are replaced.

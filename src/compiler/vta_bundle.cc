@@ -85,42 +85,54 @@ Result<vta::Stream> ReadStream(const std::string& path, const vta::Design& desig
   return std::move(file->stream);
 }
 
-Result<std::vector<VtaKernel>> ReadKernels(const Json& list, const std::string& folder,
-                                           const vta::Design& design) {
+Result<std::vector<VtaKernel>> KernelsFrom(const Json& index) {
+  if (!index.is_object() || !index.contains("kernels") || !index["kernels"].is_array()) {
+    return InvalidArgument("field kernels: missing or no list");
+  }
   std::vector<VtaKernel> kernels;
-  for (const Json& json : list) {
+  for (const Json& json : index["kernels"]) {
     auto kernel = KernelFrom(json);
-    if (!kernel.ok()) {
-      return kernel.status().WithContext(
-          fmt::format("{}: kernel {}", KernelsPath(folder), kernels.size()));
-    }
-    auto stream = ReadStream(StreamPath(folder, kernels.size()), design);
-    TW_RETURN_IF_ERROR(stream);
-    kernel->stream = *std::move(stream);
+    if (!kernel.ok()) return kernel.status().WithContext(fmt::format("kernel {}", kernels.size()));
     kernels.push_back(*std::move(kernel));
   }
   return kernels;
 }
 
-/// What kernels.json says: format, target, list of kernels.
-Result<Json> ReadIndex(const std::string& folder) {
-  const std::string path = KernelsPath(folder);
-  auto text = ReadFile(path);
-  TW_RETURN_IF_ERROR(text);
-  auto index = ParseJson(*text);
-  if (!index.ok()) return index.status().WithContext(path);
-  auto format = TextOf(*index, "format");
-  if (!format.ok()) return format.status().WithContext(path);
-  if (*format != kFormat) {
-    return InvalidArgument(fmt::format("{}: format {}, expected {}", path, *format, kFormat));
-  }
-  if (!index->is_object() || !index->contains("kernels") || !(*index)["kernels"].is_array()) {
-    return InvalidArgument(path + ": field kernels: missing or no list");
-  }
-  return index;
+}  // namespace
+
+std::string VtaBundleIndex(const VtaPlan& plan) {
+  Json kernels = Json::array();
+  for (const VtaKernel& kernel : plan.kernels) kernels.push_back(KernelJson(kernel));
+  const Json index = {{"format", kFormat},
+                      {"target", plan.target.ToString()},
+                      {"fuse_residuals", plan.fuse == FuseRule::kResiduals},
+                      {"kernels", std::move(kernels)}};
+  return index.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace
+Result<VtaPlan> ParseVtaBundleIndex(std::string_view text) {
+  const auto index = ParseJson(text);
+  TW_RETURN_IF_ERROR(index);
+  auto format = TextOf(*index, "format");
+  TW_RETURN_IF_ERROR(format);
+  if (*format != kFormat) {
+    return InvalidArgument(fmt::format("format {}, expected {}", *format, kFormat));
+  }
+  auto spelled = TextOf(*index, "target");
+  TW_RETURN_IF_ERROR(spelled);
+  auto target = Target::Parse(*spelled);
+  TW_RETURN_IF_ERROR(target);
+  auto vta = VtaTargetOf(*target);
+  TW_RETURN_IF_ERROR(vta);
+  auto kernels = KernelsFrom(*index);
+  TW_RETURN_IF_ERROR(kernels);
+  VtaPlan plan;
+  plan.target = *std::move(target);
+  plan.design = vta->design;
+  plan.fuse = FlagOf(*index, "fuse_residuals") ? FuseRule::kResiduals : FuseRule::kNarrow;
+  plan.kernels = *std::move(kernels);
+  return plan;
+}
 
 Status WriteVtaBundle(const VtaPlan& plan, const std::string& folder) {
   TW_RETURN_IF_ERROR(MakeFolder(folder));
@@ -128,36 +140,31 @@ Status WriteVtaBundle(const VtaPlan& plan, const std::string& folder) {
   auto graph = ExportRelay(plan.graph);
   TW_RETURN_IF_ERROR(graph);
   TW_RETURN_IF_ERROR(WriteFile(GraphPath(folder), *graph));
-  Json kernels = Json::array();
-  for (const VtaKernel& kernel : plan.kernels) {
+  for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
+    const VtaKernel& kernel = plan.kernels[i];
     auto stream = vta::WriteStreamFile({plan.design, kernel.stream});
     if (!stream.ok()) return stream.status().WithContext(kernel.workload);
-    TW_RETURN_IF_ERROR(WriteFile(StreamPath(folder, kernels.size()), *stream));
-    kernels.push_back(KernelJson(kernel));
+    TW_RETURN_IF_ERROR(WriteFile(StreamPath(folder, i), *stream));
   }
-  const Json index = {{"format", kFormat},
-                      {"target", plan.target.ToString()},
-                      {"fuse_residuals", plan.fuse == FuseRule::kResiduals},
-                      {"kernels", std::move(kernels)}};
-  return WriteFile(KernelsPath(folder), index.dump(1) + "\n");
+  return WriteFile(KernelsPath(folder), VtaBundleIndex(plan));
 }
 
 Result<VtaPlan> ReadVtaBundle(const std::string& folder) {
-  auto index = ReadIndex(folder);
-  TW_RETURN_IF_ERROR(index);
-  auto text = TextOf(*index, "target");
-  auto target = text.ok() ? Target::Parse(*text) : Result<Target>(text.status());
-  if (!target.ok()) return target.status().WithContext(KernelsPath(folder));
-  auto vta = VtaTargetOf(*target);
-  if (!vta.ok()) return vta.status().WithContext(KernelsPath(folder));
-  auto kernels = ReadKernels((*index)["kernels"], folder, vta->design);
-  TW_RETURN_IF_ERROR(kernels);
+  auto text = ReadFile(KernelsPath(folder));
+  TW_RETURN_IF_ERROR(text);
+  auto index = ParseVtaBundleIndex(*text);
+  if (!index.ok()) return index.status().WithContext(KernelsPath(folder));
+  for (std::size_t i = 0; i < index->kernels.size(); ++i) {
+    auto stream = ReadStream(StreamPath(folder, i), index->design);
+    TW_RETURN_IF_ERROR(stream);
+    index->kernels[i].stream = *std::move(stream);
+  }
   auto graph = LoadGraph(GraphPath(folder));
   TW_RETURN_IF_ERROR(graph);
   VtaOptions options;
-  options.target = *target;
-  options.fuse = FlagOf(*index, "fuse_residuals") ? FuseRule::kResiduals : FuseRule::kNarrow;
-  options.kernels = &*kernels;
+  options.target = index->target;
+  options.fuse = index->fuse;
+  options.kernels = &index->kernels;
   auto plan = PlanVta(*std::move(graph), options);
   if (!plan.ok()) return plan.status().WithContext(folder);
   return plan;

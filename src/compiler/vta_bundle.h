@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "src/base/status.h"
 #include "src/compiler/vta_plan.h"
@@ -15,6 +16,14 @@ namespace tilewright {
 /// Errors: kUnavailable if the folder cannot be written; kUnsupported for an operator that Relay
 ///         text lacks.
 Status WriteVtaBundle(const VtaPlan& plan, const std::string& folder);
+
+/// The text of its kernels.json.
+std::string VtaBundleIndex(const VtaPlan& plan);
+
+/// What a kernels.json says: the plan but for its graph, its steps and the streams of its kernels.
+/// Errors: kInvalidArgument naming the field, or line and column of what is no JSON; those of
+///         VtaTargetOf.
+Result<VtaPlan> ParseVtaBundleIndex(std::string_view text);
 
 /// Reads such a folder.
 /// Errors: kNotFound if it is none; kInvalidArgument naming the file, and what is wrong with it: a

@@ -49,10 +49,11 @@ const KindEntry* FindKind(std::string_view name) {
   return found == std::end(kKinds) ? nullptr : found;
 }
 
+constexpr std::string_view kSpace = " \t\r\n\v\f";
+
 std::vector<std::string> Tokens(std::string_view text) {
   std::vector<std::string> tokens;
   std::size_t i = 0;
-  constexpr std::string_view kSpace = " \t\r\n\v\f";
   while ((i = text.find_first_not_of(kSpace, i)) != std::string_view::npos) {
     const std::size_t end = std::min(text.find_first_of(kSpace, i), text.size());
     tokens.emplace_back(text.substr(i, end - i));
@@ -66,6 +67,12 @@ using Options = std::map<std::string, std::string>;
 Status AddOption(Options& options, std::string name, std::string value) {
   if (name == "target") name = "mtriple";
   if (name.empty()) return InvalidArgument("target option: empty name, expected -name=value");
+  // JSON can spell options that the printed target could not be parsed from again.
+  if (name[0] == '-' || name.find('=') != std::string::npos ||
+      (name + value).find_first_of(kSpace) != std::string::npos) {
+    return InvalidArgument("target option '" + name + "' with value '" + value +
+                           "': expected no whitespace, and no - in front of or = in a name");
+  }
   if (!options.emplace(name, std::move(value)).second) {
     return InvalidArgument("target option -" + name + ": given twice");
   }
@@ -160,6 +167,11 @@ Result<Target> Target::Parse(std::string_view text) {
   target.kind_ = entry->kind;
   if (entry->name == "ext_dev" && std::ranges::count(target.keys(), "vta") > 0) {
     target.kind_ = TargetKind::kVta;
+  }
+  // What is printed is parsed again, and is longer: -flag is printed as -flag=1.
+  if (const std::size_t size = target.ToString().size(); size > kMaxTargetBytes) {
+    return InvalidArgument("target: printed with " + std::to_string(size) +
+                           " bytes, expected at most " + std::to_string(kMaxTargetBytes));
   }
   return target;
 }

@@ -68,6 +68,9 @@ TEST(JsonTest, ErrorsHaveLineAndColumn) {
   const Status status = ParseJson("{\n  \"a\": 1,\n  x\n}").status();
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(status.message(), testing::StartsWith("line 3, column 3: not valid JSON: "));
+  EXPECT_TRUE(ParseJson(std::string(100, '[') + std::string(100, ']')).ok());
+  EXPECT_EQ(ParseJson(std::string(1'000'000, '[')).status().message(),
+            "JSON whose lists and objects are more than 100 deep");
   EXPECT_FALSE(ParseJson("").ok());
   EXPECT_FALSE(ParseJson("[1] 2").ok());
 }

@@ -65,5 +65,12 @@ TEST(TreeModelTest, RefusesWhatIsNoModelOfTheseFeatures) {
   EXPECT_THAT(TreeModel::Deserialize(damaged).status().message(), HasSubstr("check sum differs"));
 }
 
+TEST(TreeModelTest, ReadsWhatItWroteOfALongHistory) {
+  const TreeModel model(0, {}, {1, "llvm", {"dense/float32"}, std::string(5000, 'x')});
+  const auto read = TreeModel::Deserialize(model.Serialize());
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ((*read)->about().learned_from, std::string(4096, 'x'));
+}
+
 }  // namespace
 }  // namespace tilewright::cost_model

@@ -1,5 +1,6 @@
-// A cost model's file: any bytes as they are, and as the trees of a file whose header and check sum
-// are right, which no fuzzer guesses. What is read predicts and is written as it was.
+// A cost model's file: any bytes as they are, as the trees of a file whose header and check sum
+// are right, which no fuzzer guesses, and as its second line and its trees. What is read predicts
+// and is written as it was.
 
 #include <cstdint>
 #include <string>
@@ -14,14 +15,12 @@ namespace {
 using tilewright::cost_model::FeatureCount;
 using tilewright::cost_model::TreeModel;
 
-/// A file with these trees.
-std::string FileWith(std::string_view trees) {
+/// A file with this second line and these trees.
+std::string FileWith(std::string_view about, std::string_view trees) {
   const std::string file = TreeModel(0, {}, {1, "llvm", {"dense/float32"}, "nothing"}).Serialize();
-  const std::size_t about = file.find('\n') + 1;
-  const std::string header = file.substr(0, file.find('\n', about) + 1);
   const auto crc = tilewright::Crc32(std::as_bytes(std::span(trees)));
-  return header + std::to_string(trees.size()) + " " + tilewright::HexOf(crc) + "\n" +
-         std::string(trees);
+  return file.substr(0, file.find('\n') + 1) + std::string(about) + "\n" +
+         std::to_string(trees.size()) + " " + tilewright::HexOf(crc) + "\n" + std::string(trees);
 }
 
 void Use(const std::string& bytes) {
@@ -29,7 +28,9 @@ void Use(const std::string& bytes) {
   if (!model.ok()) return;
   const std::vector<float> row(static_cast<std::size_t>(FeatureCount()));
   TW_CHECK((*model)->Predict(row)->size() == 1);
-  TW_CHECK(TreeModel::Deserialize((*model)->Serialize()).ok());
+  const std::string written = (*model)->Serialize();
+  const auto again = TreeModel::Deserialize(written);
+  TW_CHECK(again.ok() && (*again)->Serialize() == written, written);
 }
 
 }  // namespace
@@ -37,6 +38,10 @@ void Use(const std::string& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   Use(std::string(input));
-  Use(FileWith(input));
+  Use(FileWith("1.25 llvm dense/float32 nothing", input));
+  const std::size_t line = input.find('\n');
+  if (line != std::string_view::npos) {
+    Use(FileWith(input.substr(0, line), input.substr(line + 1)));
+  }
   return 0;
 }

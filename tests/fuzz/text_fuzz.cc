@@ -7,6 +7,7 @@
 #include "src/base/status.h"
 #include "src/space/config.h"
 #include "src/target/cpu.h"
+#include "src/target/gpu.h"
 #include "src/target/target.h"
 #include "src/tensor/epilogue.h"
 #include "src/tensor/workload.h"
@@ -35,6 +36,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                [](const DeviceFingerprint& d) { return d.ToString(); });
   RoundTrip<vta::Design>(text, vta::Design::FromModel,
                          [](const vta::Design& d) { return d.Model(); });
+  if (const auto target = Target::Parse(text); target.ok()) {
+    const auto capability = ComputeCapabilityOf(*target);
+    TW_CHECK(!capability.ok() || (*capability >= 50 && *capability <= 999), target->ToString());
+    (void)target->num_threads();
+    (void)target->keys();
+  }
   (void)Workload::FromAutotvmTuple(text).ok();
   return 0;
 }

@@ -159,6 +159,17 @@ TEST(RelayExport, ContentsSurviveTheText) {
   const std::string damaged = std::string(*text).replace(text->find("P6G0"), 4, "Q6G0");
   EXPECT_THAT(ImportRelay(damaged, "damaged").status().message(),
               HasSubstr("metadata: relay.Constant 0: no array of TVM"));
+
+  // Constants may share an array, but not without end: each gets a copy.
+  const auto shared = [&text](int times) {
+    constexpr std::string_view kList = "\"data\": [3";
+    std::string more;
+    for (int i = 0; i < times; ++i) more += ",3";
+    std::string changed = *text;
+    return ImportRelay(changed.insert(changed.find(kList) + kList.size(), more), "shared");
+  };
+  EXPECT_TRUE(shared(2).ok());
+  EXPECT_THAT(shared(100'000).status().message(), HasSubstr("share arrays of more than 16 times"));
 }
 
 }  // namespace

@@ -109,8 +109,17 @@ INSTANTIATE_TEST_SUITE_P(
                     BadCase{"NoDash", "llvm mcpu=a", "'mcpu=a'"},
                     BadCase{"NoName", "llvm -=a", "empty name"},
                     BadCase{"JsonKind", R"({"mcpu": "a"})", "without \"kind\""},
-                    BadCase{"JsonValue", R"({"kind": "llvm", "mcpu": null})", "mcpu"}),
+                    BadCase{"JsonValue", R"({"kind": "llvm", "mcpu": null})", "mcpu"},
+                    BadCase{"JsonSpace", R"({"kind": "llvm", "model": "a b"})", "'a b'"},
+                    BadCase{"JsonEquals", R"({"kind": "llvm", "a=b": 1})", "'a=b'"},
+                    BadCase{"JsonDash", R"({"kind": "llvm", "-mcpu": "a"})", "'-mcpu'"}),
     [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(TargetTest, RefusesWhatIsTooLongOncePrinted) {
+  std::string text = "llvm";
+  for (int i = 1000; text.size() < 4000; ++i) text += " -" + std::to_string(i);
+  EXPECT_THAT(Target::Parse(text).status().message(), HasSubstr("printed with"));
+}
 
 TEST(TargetTest, ThreadsAreOneUnlessSaid) {
   EXPECT_EQ(Target::Parse("llvm")->num_threads(), 1);

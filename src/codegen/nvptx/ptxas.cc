@@ -34,8 +34,9 @@ std::int64_t NumberBefore(const std::string& line, const std::string& words) {
   return number.ok() ? *number : 0;
 }
 
-/// Reads what `ptxas -v` writes: a line names the kernel, the next ones are about it.
-std::vector<KernelResources> ParseReport(const std::string& text) {
+}  // namespace
+
+std::vector<KernelResources> ParsePtxasReport(const std::string& text) {
   constexpr std::string_view kEntry = "Compiling entry function '";
   std::vector<KernelResources> kernels;
   for (const std::string& line : Split(text, '\n')) {
@@ -56,8 +57,6 @@ std::vector<KernelResources> ParseReport(const std::string& text) {
   }
   return kernels;
 }
-
-}  // namespace
 
 std::string FindPtxas() {
   for (const char* path : {"/usr/local/cuda/bin/ptxas", "/opt/cuda/bin/ptxas", "/usr/bin/ptxas"}) {
@@ -89,7 +88,7 @@ Result<std::vector<KernelResources>> RunPtxas(const std::string& ptxas, const st
     TW_RETURN_IF_ERROR(code);
     *cubin = *std::move(code);
   }
-  return ParseReport(words);
+  return ParsePtxasReport(words);
 }
 
 }  // namespace tilewright

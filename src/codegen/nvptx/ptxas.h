@@ -19,6 +19,10 @@ struct KernelResources {
 /// Path of NVIDIA's assembler, which is no part of Debian; empty where there is none.
 std::string FindPtxas();
 
+/// Reads what `ptxas -v` writes: a line names the kernel, the next ones are about it. What is not
+/// understood is passed over.
+std::vector<KernelResources> ParsePtxasReport(const std::string& text);
+
 /// The resources of every kernel in a PTX text, in ptxas's order.
 /// cubin: if not null, the machine code goes there.
 /// Errors: kInvalidArgument with ptxas's words if it refuses the text; kUnavailable if it cannot be

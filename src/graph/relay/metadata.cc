@@ -19,6 +19,8 @@ constexpr std::string_view kHead = "#[metadata]";
 constexpr std::uint64_t kArrayMagic = 0xDD5E40F096B4A13F;
 constexpr std::int32_t kCpuDevice = 1;
 constexpr std::int64_t kMaxRank = 8;
+// Constants may share an array, and each gets a copy: so much larger than the text may they be.
+constexpr std::size_t kMaxGrowth = 16;
 
 // Type codes of DLPack.
 constexpr std::array<TypeCode, 3> kTypeCodes = {TypeCode::kInt, TypeCode::kUInt, TypeCode::kFloat};
@@ -169,11 +171,17 @@ Result<std::map<std::int64_t, Tensor>> ReadMetadata(std::string_view section) {
   if (data == nullptr || !data->is_array())
     return constants;  // other things can be there, but no constants
   const Json* arrays = Field(&*root, "b64ndarrays");
+  std::size_t characters = 0;
   for (std::size_t i = 0; i < data->size(); ++i) {
     const std::string what = fmt::format("metadata: relay.Constant {}", i);
     const Json* attributes = Field(Item(nodes, &(*data)[i]), "attrs");
     const Json* text = Item(arrays, Field(attributes, "data"));
     if (text == nullptr || !text->is_string()) return InvalidArgument(what + ": has no array");
+    characters += text->get_ref<const std::string&>().size();
+    if (characters > kMaxGrowth * section.size()) {
+      return InvalidArgument(fmt::format(
+          "{}: constants share arrays of more than {} times the text", what, kMaxGrowth));
+    }
     auto bytes = DecodeBase64(text->get_ref<const std::string&>());
     if (!bytes.ok()) return bytes.status().WithContext(what);
     auto tensor = ReadArray(*bytes);
