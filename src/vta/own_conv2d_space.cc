@@ -229,8 +229,7 @@ std::vector<std::int64_t> EvenTiles(std::int64_t extent, std::int64_t max_parts)
   for (std::int64_t parts = 1; parts <= std::min(extent, max_parts); ++parts) {
     tiles.push_back(CeilDiv(extent, parts));
   }
-  const auto rest = std::ranges::unique(tiles);
-  tiles.erase(rest.begin(), rest.end());
+  tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
   return tiles;
 }
 
