@@ -25,7 +25,7 @@ step "its tunable tasks" "tasks $work/$model.onnx"
 
 step "compiled with default schedules" "compile $work/$model.onnx -o $work/default.so"
 # No record of this user's or machine's may help here.
-XDG_DATA_HOME=$PWD/$work/none "$tilewright" compile "$work/$model.onnx" --target native --no-packages \
+XDG_DATA_HOME=$PWD/$work/none "$tilewright" compile "$work/$model.onnx" --target native --no-packages --model none \
   -o "$work/default.so" 2>"$work/default.log"
 
 step "tuning for this CPU, $budget" "tune $work/$model.onnx --records $work/records.db --budget $budget"

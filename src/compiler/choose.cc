@@ -139,6 +139,15 @@ Status ChooseDefault(const Workload& workload, const Epilogue& epilogue, bool pl
                      (reasons.empty() ? "" : " (" + reasons + ")"));
 }
 
+/// Whether the default config needs fewer changes of layout than a kernel of this form.
+bool DefaultSavesLayouts(const AnchorForm& form, const Workload& workload, const Epilogue& epilogue,
+                         bool plain_weight, const LayoutSeconds& layout_seconds,
+                         const CompileOptions& options) {
+  Choice choice;
+  return ChooseDefault(workload, epilogue, plain_weight, options, choice).ok() &&
+         layout_seconds(choice.form) < layout_seconds(form);
+}
+
 }  // namespace
 
 Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
@@ -157,6 +166,12 @@ Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, 
   choice.report.explanation = asked->answer.explanation;
   if (const Candidate* candidate = asked->candidate()) {
     auto built = KernelOf(*candidate, workload, epilogue, plain_weight, options.target);
+    // What a model promises is a guess, a change of layout is sure to take its time.
+    if (built.ok() && asked->level == records::AnswerLevel::kModel &&
+        DefaultSavesLayouts(built->form, workload, epilogue, plain_weight, layout_seconds,
+                            options)) {
+      built = Unsupported("it needs changes of layout that the default config does without");
+    }
     if (built.ok()) {
       choice.form = std::move(built->form);
       choice.program = std::move(built->program);

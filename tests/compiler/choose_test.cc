@@ -1,0 +1,84 @@
+// Which kernel an operator gets.
+
+#include "src/compiler/choose.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "records/catalog.h"
+#include "src/templates/registry.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+/// Always this config of this template.
+class OneChooser final : public records::ModelChooser {
+ public:
+  OneChooser(const TemplateEntry& entry, Config config)
+      : entry_(entry), config_(std::move(config)) {}
+  Result<std::optional<records::ModelChoice>> Choose(const Workload& workload,
+                                                     const Target& target) const override {
+    records::ModelChoice choice;
+    choice.candidate = {{workload, target}, {}, std::string(entry_.key), entry_.version, config_};
+    choice.explanation = "model of tests";
+    return std::optional(choice);
+  }
+
+ private:
+  const TemplateEntry& entry_;
+  Config config_;
+};
+
+/// The first config of the template whose result has another layout than `form`'s.
+Config ConfigOfOtherLayout(const TemplateEntry& entry, const Workload& workload,
+                           const Target& target, const AnchorForm& form) {
+  const ConfigSpace space = *entry.define_space(workload, target);
+  for (std::int64_t i = 0; i < space.size(); ++i) {
+    auto kernel = entry.apply(workload, Epilogue(), target, space.At(i));
+    if (kernel.ok() && kernel->form.output != form.output) return space.At(i);
+  }
+  TW_CHECK(false, "every config has the same layout");
+  return {};
+}
+
+TEST(ChooseKernel, AModelsChoiceIsTakenUnlessItNeedsMoreChangesOfLayout) {
+  const Workload conv = *Workload::Parse(
+      "conv2d(float32[1,24,14,14]NCHW,float32[24,24,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
+  CompileOptions options;
+  options.target = *Target::Parse("llvm -mcpu=core-avx2");
+  options.accept = records::AnswerLevel::kDefault;
+  const TemplateEntry& first = *TemplatesFor(conv, options.target).front();
+  const Config config = *first.default_config(conv, options.target);
+  const AnchorForm form = first.apply(conv, Epilogue(), options.target, config)->form;
+  const TemplateEntry& other = *FindTemplate("conv2d_NCHWc.x86");
+  records::Catalog catalog;
+  catalog.SetModel(
+      std::make_unique<OneChooser>(other, ConfigOfOtherLayout(other, conv, options.target, form)));
+  options.catalog = &catalog;
+  const auto choose = [&](const LayoutSeconds& seconds) {
+    auto choice = ChooseKernel(conv, Epilogue(), /*plain_weight=*/false, seconds, options);
+    EXPECT_TRUE(choice.ok()) << choice.status().message();
+    return std::move(choice->report);
+  };
+
+  const OperatorReport free = choose([](const AnchorForm&) { return 0.0; });
+  EXPECT_EQ(free.template_key, other.key);
+  EXPECT_EQ(free.answer, records::AnswerLevel::kModel);
+  EXPECT_FALSE(free.tuned);
+
+  // The default config's layout costs nothing, every other one does.
+  const OperatorReport costly =
+      choose([&](const AnchorForm& one) { return one.output == form.output ? 0.0 : 1e-3; });
+  EXPECT_EQ(costly.template_key, first.key);
+  EXPECT_EQ(costly.answer, records::AnswerLevel::kMiss);
+  EXPECT_THAT(costly.explanation, HasSubstr("changes of layout"));
+}
+
+}  // namespace
+}  // namespace tilewright
