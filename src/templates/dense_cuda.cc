@@ -131,13 +131,9 @@ Result<Kernel> DenseLargeBatchCuda::Apply(const Workload& w, const Epilogue& epi
   const StageId result = stages.result, sum = stages.sum;
   const TiledAxis x = TileAxis(s, result, s.SpatialAxis(result, 0), rows);
   const TiledAxis y = TileAxis(s, result, s.SpatialAxis(result, 1), columns);
-  OrderTiles(s, result, {y, x});
-  s.Bind(result, y.block, LoopKind::kBlockY);
-  s.Bind(result, x.block, LoopKind::kBlockX);
-  s.Bind(result, y.thread, LoopKind::kThreadY);
-  s.Bind(result, x.thread, LoopKind::kThreadX);
+  const LoopId thread = BindPlane(s, result, y, x);
 
-  s.ComputeAt(sum, result, x.thread);
+  s.ComputeAt(sum, result, thread);
   const std::vector<LoopId> k = s.SplitBy(sum, s.ReductionAxis(sum, 0), config.Factors("tile_k"));
   s.Reorder(sum, {k[0], k[1], k[2], s.SpatialAxis(sum, 0), s.SpatialAxis(sum, 1)});
   for (const StageId shared : {stages.data, stages.weight}) {

@@ -173,14 +173,10 @@ Result<Kernel> DenseInt8Cuda::Apply(const Workload& w, const Epilogue& epilogue,
   const StageId result = stages.result, sum = stages.sum;
   const TiledAxis y = TileAxis(s, result, s.SpatialAxis(result, 0), rows);
   const TiledAxis x = TileAxis(s, result, s.SpatialAxis(result, 1), columns);
-  OrderTiles(s, result, {y, x});
-  s.Bind(result, y.block, LoopKind::kBlockY);
-  s.Bind(result, x.block, LoopKind::kBlockX);
-  s.Bind(result, y.thread, LoopKind::kThreadY);
-  s.Bind(result, x.thread, LoopKind::kThreadX);
+  const LoopId thread = BindPlane(s, result, y, x);
   s.Pragma(result, y.block, "auto_unroll_max_step", config.Integer("auto_unroll_max_step"));
 
-  s.ComputeAt(sum, result, x.thread);
+  s.ComputeAt(sum, result, thread);
   const auto [products, depth] = s.Split(sum, s.ReductionAxis(sum, 0), kDepth);
   const std::int64_t staged = config.Factors("tile_k")[1] * sizes.vector / kDepth;
   const auto [step, inside] = s.Split(sum, products, staged);

@@ -54,6 +54,15 @@ LoopId BindTiles(Schedule& schedule, StageId stage, const std::array<TiledAxis, 
   return axes[2].thread;
 }
 
+LoopId BindPlane(Schedule& schedule, StageId stage, const TiledAxis& y, const TiledAxis& x) {
+  OrderTiles(schedule, stage, {y, x});
+  schedule.Bind(stage, y.block, LoopKind::kBlockY);
+  schedule.Bind(stage, x.block, LoopKind::kBlockX);
+  schedule.Bind(stage, y.thread, LoopKind::kThreadY);
+  schedule.Bind(stage, x.thread, LoopKind::kThreadX);
+  return x.thread;
+}
+
 DealtThreads DealThreads(Schedule& schedule, StageId stage, const std::vector<TiledAxis>& axes,
                          bool fuse_yx) {
   std::vector<LoopId> rest;

@@ -30,6 +30,9 @@ void BindThreadLoops(Schedule& schedule, StageId stage, const std::array<LoopId,
 /// thread loop.
 LoopId BindTiles(Schedule& schedule, StageId stage, const std::array<TiledAxis, 3>& axes);
 
+/// The same for two axes: y and x.
+LoopId BindPlane(Schedule& schedule, StageId stage, const TiledAxis& y, const TiledAxis& x);
+
 /// Threads of a block dealt to four or more tiled axes: some outer ones, then f, y and x.
 struct DealtThreads {
   std::array<LoopId, 3> loops;  ///< z, y, x
