@@ -132,7 +132,7 @@ TEST_F(VtaMeasurerTest, IllegalConfigsAreInvalidWithTheirReason) {
   const Trial padded = Measure(*measurer, candidate, 0);
   EXPECT_EQ(padded.outcome, Outcome::kInvalid);
   EXPECT_EQ(padded.reason,
-            "a padded load of 2 channel blocks: expected one, rows and columns only");
+            "loading the data: a padded load of 2 channel blocks: expected one, rows and columns only");
   candidate.config = ConfigOf(candidate, 4, 1, 2);
   candidate.epilogue = Epilogue();
   const Trial bare = Measure(*measurer, candidate, 0);
