@@ -4,7 +4,9 @@
 // device, so what is to be ordered is how fast different workloads' kernels are (operations per
 // second of the direct computation), device by device. The workloads are cut in folds. For each
 // fold a model learns from the records of the other folds, of all devices, and each pair of the
-// fold's records of one device counts as right where the model orders it as the costs do.
+// fold's records of one device counts as right where the model orders it as the costs do. Beside
+// the features of GPUs stand those of CPUs, of the same loop summaries, and the order by the number
+// of operations alone.
 //
 //   gpu_rank_bench LOG [FOLDS]
 
@@ -31,7 +33,7 @@ struct Row {
   std::uint64_t fold = 0;
   double rate = 0;  // operations per second
   double ops = 0;
-  std::vector<float> features;
+  std::vector<float> features, cpu_features;
 };
 
 /// None for a record that is no success or whose template is not here.
@@ -63,13 +65,19 @@ Result<Row> Read(const std::string& text, std::uint64_t folds) {
   row.fold = Fnv1a64(workload.Key()) % folds;
   row.ops = 2 * static_cast<double>(workload.macs());
   row.rate = row.ops / seconds;
-  row.features.resize(static_cast<std::size_t>(cost_model::FeatureCount()));
+  const auto width = static_cast<std::size_t>(cost_model::FeatureCount());
+  row.features.resize(width);
   cost_model::ExtractGpuFeatures(*summary, LimitsOf(*capability), config, row.features);
+  row.cpu_features.resize(width);
+  cost_model::ExtractFeatures(*summary, config, row.cpu_features);
   return row;
 }
 
-/// Ranks by one device after the other; scores are relative to the device's best.
-cost_model::Dataset DatasetOf(const std::vector<Row>& rows, std::uint64_t left_out) {
+using Columns = std::vector<float> Row::*;
+
+/// One device after the other; scores are relative to the device's best.
+cost_model::Dataset DatasetOf(const std::vector<Row>& rows, std::uint64_t left_out,
+                              Columns columns) {
   std::map<std::string, std::vector<const Row*>> devices;
   for (const Row& row : rows) {
     if (row.fold != left_out) devices[row.device].push_back(&row);
@@ -79,7 +87,8 @@ cost_model::Dataset DatasetOf(const std::vector<Row>& rows, std::uint64_t left_o
     double best = 0;
     for (const Row* row : own) best = std::max(best, row->rate);
     for (const Row* row : own) {
-      data.features.insert(data.features.end(), row->features.begin(), row->features.end());
+      const std::vector<float>& features = row->*columns;
+      data.features.insert(data.features.end(), features.begin(), features.end());
       data.scores.push_back(static_cast<float>(row->rate / best));
     }
     data.group_sizes.push_back(static_cast<std::uint32_t>(own.size()));
@@ -88,7 +97,7 @@ cost_model::Dataset DatasetOf(const std::vector<Row>& rows, std::uint64_t left_o
 }
 
 struct Tally {
-  std::int64_t pairs = 0, right = 0, right_by_ops = 0;
+  std::int64_t pairs = 0, right = 0, right_by_cpu = 0, right_by_ops = 0;
 
   double Share(std::int64_t count) const {
     return pairs > 0 ? 100.0 * static_cast<double>(count) / static_cast<double>(pairs) : 0;
@@ -97,7 +106,7 @@ struct Tally {
 
 /// Adds the pairs of the fold.
 void Judge(const std::vector<const Row*>& rows, const std::vector<float>& scores,
-           std::map<std::string, Tally>* tallies) {
+           const std::vector<float>& cpu_scores, std::map<std::string, Tally>* tallies) {
   // Measurements of the package are worth about a hundredth; closer pairs have no order.
   constexpr double kTie = 1.02;
   for (std::size_t a = 0; a < rows.size(); ++a) {
@@ -114,27 +123,39 @@ void Judge(const std::vector<const Row*>& rows, const std::vector<float>& scores
         Tally& tally = (*tallies)[name];
         ++tally.pairs;
         tally.right += (scores[a] > scores[b]) == first ? 1 : 0;
+        tally.right_by_cpu += (cpu_scores[a] > cpu_scores[b]) == first ? 1 : 0;
         tally.right_by_ops += (rows[a]->ops > rows[b]->ops) == first ? 1 : 0;
       }
     }
   }
 }
 
-Status RunFold(const std::vector<Row>& rows, std::uint64_t fold,
-               std::map<std::string, Tally>* tallies) {
+/// A score for each row of the fold, from a model of the others.
+Result<std::vector<float>> Score(const std::vector<Row>& rows, std::uint64_t fold,
+                                 Columns columns) {
   cost_model::XgboostModel model;
-  TW_RETURN_IF_ERROR(model.Train(DatasetOf(rows, fold)));
-  std::vector<const Row*> tested;
+  TW_RETURN_IF_ERROR(model.Train(DatasetOf(rows, fold, columns)));
   std::vector<float> features;
   for (const Row& row : rows) {
     if (row.fold != fold) continue;
-    tested.push_back(&row);
-    features.insert(features.end(), row.features.begin(), row.features.end());
+    const std::vector<float>& own = row.*columns;
+    features.insert(features.end(), own.begin(), own.end());
   }
-  if (tested.empty()) return {};
-  auto scores = model.Predict(features);
+  if (features.empty()) return std::vector<float>();
+  return model.Predict(features);
+}
+
+Status RunFold(const std::vector<Row>& rows, std::uint64_t fold,
+               std::map<std::string, Tally>* tallies) {
+  auto scores = Score(rows, fold, &Row::features);
   TW_RETURN_IF_ERROR(scores);
-  Judge(tested, *scores, tallies);
+  auto cpu_scores = Score(rows, fold, &Row::cpu_features);
+  TW_RETURN_IF_ERROR(cpu_scores);
+  std::vector<const Row*> tested;
+  for (const Row& row : rows) {
+    if (row.fold == fold) tested.push_back(&row);
+  }
+  Judge(tested, *scores, *cpu_scores, tallies);
   return {};
 }
 
@@ -164,13 +185,13 @@ int Run(const std::string& path, std::uint64_t folds) {
   }
   std::printf("%d records, %d left out; %d folds of workloads\n", static_cast<int>(rows.size()),
               left_out, static_cast<int>(folds));
-  std::printf("%-44s %8s %18s %22s\n", "held-out pairs of one device", "pairs", "ordered right",
-              "right by operations");
+  std::printf("%-44s %8s %9s %13s %14s\n", "held-out pairs of one device, ordered right", "pairs",
+              "features", "CPU's ones", "by operations");
   for (auto tally = tallies.rbegin(); tally != tallies.rend(); ++tally) {
-    std::printf("%-44s %8lld %17.1f%% %21.1f%%\n", tally->first.c_str(),
-                static_cast<long long>(tally->second.pairs),
-                tally->second.Share(tally->second.right),
-                tally->second.Share(tally->second.right_by_ops));
+    const Tally& t = tally->second;
+    std::printf("%-44s %8lld %8.1f%% %12.1f%% %13.1f%%\n", tally->first.c_str(),
+                static_cast<long long>(t.pairs), t.Share(t.right), t.Share(t.right_by_cpu),
+                t.Share(t.right_by_ops));
   }
   return 0;
 }

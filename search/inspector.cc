@@ -23,6 +23,7 @@ Result<LoopSummary> TemplateInspector::Describe(const TemplateEntry& entry,
     return InvalidArgument("local buffers of " + std::to_string(local_bytes) +
                            " bytes, expected at most " + std::to_string(limit));
   }
+  TW_RETURN_IF_ERROR(CheckSharedMemory(*summary, LowerLimits().launch));
   return summary;
 }
 

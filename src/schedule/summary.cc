@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 
 #include "src/base/math.h"
 #include "src/ir/visit.h"
@@ -413,7 +414,8 @@ SummaryStage Summarizer::Describe(StageId id) {
     const bool two =
         info.double_buffer && view.prefix > 0 &&
         view.loops[static_cast<std::size_t>(view.prefix) - 1].kind == LoopKind::kSerial;
-    stage.shared_bytes = (two ? 2 : 1) * Product(view.extent) * info.op.output->dtype.bytes();
+    const std::int64_t bytes = Product(view.extent) * info.op.output->dtype.bytes();
+    stage.shared_bytes = (two ? 2 : 1) * RoundUp(bytes, kSharedAlignment);
   }
   ForEachNode(info.op.body, [&](const Expr& node) {
     if (node->kind != ExprKind::kLoad) return;
@@ -451,6 +453,16 @@ LoopSummary Summarizer::Run() {
 Result<LoopSummary> Summarize(const Schedule& schedule) {
   TW_RETURN_IF_ERROR(CheckSchedule(schedule));
   return Summarizer(schedule).Run();
+}
+
+Status CheckSharedMemory(const LoopSummary& summary, const LaunchLimits& limits) {
+  std::map<int, Launch> launches;
+  for (const SummaryStage& stage : summary.stages) {
+    if (stage.shared_bytes == 0) continue;
+    launches[stage.root].shared_bytes += stage.shared_bytes;
+  }
+  for (const auto& [root, launch] : launches) TW_RETURN_IF_ERROR(CheckLaunch(launch, limits));
+  return {};
 }
 
 }  // namespace tilewright

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "src/schedule/launch.h"
 #include "src/schedule/schedule.h"
 
 namespace tilewright {
@@ -45,7 +46,7 @@ struct SummaryStage {
   std::vector<SummaryAccess> accesses;
   std::int64_t arithmetic_ops = 0;  ///< of one execution of the body
   std::int64_t local_bytes = 0;     ///< kLocal output it keeps, of one virtual thread
-  std::int64_t shared_bytes = 0;    ///< kShared output it keeps, both copies if it has two
+  std::int64_t shared_bytes = 0;    ///< kShared output it keeps, rounded up; of both copies
   int root = 0;                     ///< StageId of the stage that all of its loops begin with
   bool has_dot = false;             ///< tensorized
 };
@@ -56,5 +57,9 @@ struct LoopSummary {
   std::vector<SummaryStage> stages;
 };
 Result<LoopSummary> Summarize(const Schedule& schedule);
+
+/// Whether the blocks of each launch have room for what they keep in shared memory, as Lower finds
+/// it. Errors: those of CheckLaunch.
+Status CheckSharedMemory(const LoopSummary& summary, const LaunchLimits& limits);
 
 }  // namespace tilewright

@@ -128,6 +128,12 @@ TEST(SummaryTest, SharedMemoryHoldsWhatAllThreadsOfABlockNeed) {
   EXPECT_THAT(products.accesses[0].strides, ElementsAre(0, 0, 4, 0, 0, 1));
   EXPECT_THAT(products.accesses[1].strides, ElementsAre(0, 8, 0, 1, 0, 16));
   for (const SummaryStage& stage : summary->stages) EXPECT_EQ(stage.root, copy_a.root);
+  LaunchLimits limits;
+  limits.shared_bytes = copy_a.shared_bytes + copy_b.shared_bytes;
+  EXPECT_TRUE(CheckSharedMemory(*summary, limits).ok());
+  --limits.shared_bytes;
+  EXPECT_EQ(CheckSharedMemory(*summary, limits).message(),
+            "576 bytes of shared memory, expected at most 575");
 }
 
 }  // namespace

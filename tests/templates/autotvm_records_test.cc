@@ -8,12 +8,11 @@
 
 #include "src/base/file.h"
 #include "src/base/json.h"
-#include "src/base/math.h"
 #include "src/base/strings.h"
 #include "src/codegen/codegen.h"
 #include "src/schedule/lower.h"
-#include "src/schedule/summary.h"
 #include "src/templates/registry.h"
+#include "tests/templates/shared_bytes.h"
 
 namespace tilewright {
 namespace {
@@ -93,21 +92,6 @@ std::string TupleOf(const std::string& task, const Json& arguments) {
   return text;
 }
 
-/// Shared bytes of each launch as the loop summary has them, which is made without lowering.
-std::vector<std::int64_t> SharedBytesOf(const Schedule& schedule) {
-  const auto summary = Summarize(schedule);
-  TW_CHECK(summary.ok(), summary.status().message());
-  std::vector<std::int64_t> bytes;
-  for (const StageId id : schedule.order()) {
-    if (schedule.stage(id).attach != Schedule::Attach::kRoot) continue;
-    bytes.push_back(0);
-    for (const SummaryStage& stage : summary->stages) {
-      if (stage.root == id.index) bytes.back() += RoundUp(stage.shared_bytes, kSharedAlignment);
-    }
-  }
-  return bytes;
-}
-
 TEST(AutotvmRecordsTest, EveryRecordOfTheCudaPackageBecomesALegalLaunch) {
   const std::string path = PackagePath("cuda_v0.10.log");
   if (!FileExists(path)) GTEST_SKIP() << "needs " << path;
@@ -137,11 +121,7 @@ TEST(AutotvmRecordsTest, EveryRecordOfTheCudaPackageBecomesALegalLaunch) {
     ASSERT_TRUE(kernel.ok()) << kernel.status().message();
     auto program = Lower(kernel->schedule, "kernel");
     ASSERT_TRUE(program.ok()) << program.status().message();
-    std::vector<std::int64_t> shared_bytes;
-    for (const Launch& launch : PlanLaunches(*program).launches) {
-      shared_bytes.push_back(launch.shared_bytes);
-    }
-    EXPECT_EQ(SharedBytesOf(kernel->schedule), shared_bytes);
+    ExpectSharedBytes(kernel->schedule, *program);
     if (records % kCompiledEvery == 0) {
       auto ptx = Generate({*program}, target, Emit::kAssembly);
       EXPECT_TRUE(ptx.ok()) << ptx.status().message();
