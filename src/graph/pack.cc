@@ -24,6 +24,12 @@ Operator Reshape(Shape shape) {
   return op;
 }
 
+Operator BroadcastTo(Shape shape) {
+  Operator op{OpKind::kBroadcastTo, {}};
+  op.attributes.new_shape = std::move(shape);
+  return op;
+}
+
 Operator Transpose(Shape axes) {
   Operator op{OpKind::kTranspose, {}};
   op.attributes.axes = std::move(axes);
@@ -236,7 +242,9 @@ class Packer {
     TW_RETURN_IF_ERROR(plain);
     const std::int64_t channels = Old(operand).type.elements();
     const std::int64_t blocks = Blocks(channels);
-    std::vector<Operator> moves = {Reshape({blocks, block_, 1, 1, 1}), Transpose({0, 2, 3, 4, 1})};
+    // The batch stays 1: it broadcasts, and epilogues know such an operand as one per channel.
+    std::vector<Operator> moves = {Reshape({blocks, block_, 1, 1, 1}), Transpose({0, 2, 3, 4, 1}),
+                                   BroadcastTo({blocks, 1, 1, 1, block_})};
     if (blocks * block_ != channels) {
       Operator pad{OpKind::kPad, {}};
       pad.attributes.pad_width = {0, blocks * block_ - channels};
@@ -248,7 +256,9 @@ class Packer {
   Result<int> AddUnary(int id) {
     auto value = Packed(Old(id).inputs[0]);
     TW_RETURN_IF_ERROR(value);
-    return Emit(Old(id).name + "#packed", Old(id).op, {*value});
+    auto packed = Emit(Old(id).name + "#packed", Old(id).op, {*value});
+    if (packed.ok()) rewriter_.result().Annotate(*packed, Old(id).source, Old(id).mark);
+    return packed;
   }
 
   Result<int> AddPool(int id) {
