@@ -45,15 +45,17 @@ class Calibrator {
   }
 
  private:
-  void SetScales(int id, std::vector<double> scales) {
+  void SetScales(int id, std::vector<double> scales, ValueKind value) {
     Mark mark = graph_.node(id).mark;
+    mark.value = value;
     mark.scales = std::move(scales);
     graph_.Annotate(id, graph_.node(id).source, std::move(mark));
   }
 
   void SetRanges(int id, std::vector<double> ranges) {
-    for (double& range : ranges) range /= config_.Valid(graph_.node(id).mark.value);
-    SetScales(id, std::move(ranges));
+    const ValueKind value = graph_.node(id).mark.value;
+    for (double& range : ranges) range /= config_.Valid(value);
+    SetScales(id, std::move(ranges), value);
   }
 
   /// Walks over the data set, once for each part of the marks.
@@ -120,7 +122,7 @@ class Calibrator {
     if (user >= 0 && HasChannelRanges(*contents, graph_.node(user))) {
       SetRanges(id, ChannelRanges(*contents, graph_.node(user).op));
     } else if (user >= 0 && IsBias(user, id)) {
-      SetScales(id, ScalesOfSum(graph_.node(user).inputs[0]));
+      SetScales(id, ScalesOfSum(graph_.node(user).inputs[0]), ValueKind::kActivation);
     } else {
       const auto elements = contents->As<float>();
       const double largest = LargestMagnitude({elements.begin(), elements.end()});
@@ -159,7 +161,8 @@ class Calibrator {
            IsAnchor(graph_.node(sum.inputs[0]).op.kind);
   }
 
-  /// Of an anchor whose marks have theirs: a bias with them is added without a shift.
+  /// Of an anchor whose marks have theirs: a bias with them, and with as many bits, is added
+  /// without a shift.
   std::vector<double> ScalesOfSum(int anchor) const {
     const Node& node = graph_.node(anchor);
     std::vector<double> scales = graph_.node(node.inputs[1]).mark.scales;

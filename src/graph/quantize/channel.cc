@@ -28,7 +28,7 @@ Result<std::size_t> ScaleDimension(const Graph& graph, const std::vector<std::ve
   for (int user : users[static_cast<std::size_t>(id)]) {
     if (IsAnchor(graph.node(user).op.kind)) dimension = OutputDimension(graph.node(user).op);
   }
-  if (node.mark.value == ValueKind::kWeight && dimension < shape.size() &&
+  if (node.mark.value != ValueKind::kInput && dimension < shape.size() &&
       shape[dimension] == count) {
     return dimension;
   }
