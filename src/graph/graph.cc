@@ -152,6 +152,8 @@ const double* Graph::Fill(int id) const {
 Graph Graph::CloneWithout(std::int64_t max_elements) const {
   Graph clone;
   clone.name = name;
+  clone.quantization = quantization;
+  clone.notes = notes;
   clone.nodes_ = nodes_;
   clone.outputs_ = outputs_;
   clone.fills_ = fills_;
