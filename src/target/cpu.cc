@@ -70,6 +70,12 @@ constexpr CpuEntry kCpus[] = {
     {"znver4", kCascade},
     {"znver5", kCascade | kVnni256},
     // Arm processors.
+    {"cortex-a7", kNeon},
+    {"cortex-a8", kNeon},
+    {"cortex-a9", kNeon},
+    {"cortex-a15", kNeon},
+    {"cortex-a17", kNeon},
+    {"cortex-a35", kNeon},
     {"cortex-a53", kNeon},
     {"cortex-a57", kNeon},
     {"cortex-a72", kNeon},
@@ -77,7 +83,9 @@ constexpr CpuEntry kCpus[] = {
     {"cortex-a55", kNeon | kDotprod},
     {"cortex-a75", kNeon | kDotprod},
     {"cortex-a76", kNeon | kDotprod},
+    {"cortex-a77", kNeon | kDotprod},
     {"cortex-a78", kNeon | kDotprod},
+    {"cortex-x1", kNeon | kDotprod},
     {"neoverse-n1", kNeon | kDotprod},
     {"neoverse-v1", kNeon | kDotprod},
     {"neoverse-n2", kNeon | kDotprod},
@@ -100,10 +108,23 @@ constexpr AttributeEntry kAttributes[] = {
     {"dotprod", kDotprod, kNeon},
 };
 
-bool IsArm(const Target& target) {
+bool IsArm64(const Target& target) {
   const std::string triple = target.Option("mtriple");
-  return triple.starts_with("aarch64") || triple.starts_with("arm");
+#if defined(__aarch64__)
+  if (triple.empty()) return true;
+#endif
+  return triple.starts_with("aarch64") || triple.starts_with("arm64");
 }
+
+bool IsArm32(const Target& target) {
+  const std::string triple = target.Option("mtriple");
+#if defined(__arm__)
+  if (triple.empty()) return true;
+#endif
+  return triple.starts_with("arm") && !triple.starts_with("arm64");
+}
+
+bool IsArm(const Target& target) { return IsArm64(target) || IsArm32(target); }
 
 Result<unsigned> BaseFeatures(const Target& target) {
   const std::string name = target.Option("mcpu");

@@ -48,8 +48,11 @@ class AttributeWriter {
       case OpKind::kConv2d:
         WriteConv2d();
         break;
+      case OpKind::kConv2dTranspose:
+        WriteConv2dTranspose();
+        break;
       case OpKind::kDense:
-        Add("units", std::to_string(InputType(1).shape[0]));
+        Add("units", std::to_string(KernelSize('N')));
         AddOutDtype();
         break;
       case OpKind::kBatchMatmul:
@@ -105,20 +108,44 @@ class AttributeWriter {
     }
   }
 
+  /// Of a dimension of an anchor's weight, in scalars.
+  std::int64_t KernelSize(char dimension) const {
+    const std::string& text = node_.op.attributes.kernel_layout;
+    if (text.empty()) return InputType(1).shape[0];  // a matrix product's, NK
+    const auto layout = Layout::Parse(text);
+    TW_CHECK(layout.ok(), text);  // its type was inferred with it
+    return layout->Unpack(InputType(1).shape)[layout->primal().find(dimension)];
+  }
+
   void WriteConv2d() {
+    AddSteps();
+    AddUnless("groups", std::to_string(node_.op.attributes.groups), "1");
+    AddKernelSizes();
+    AddLayouts("OIHW");
+  }
+
+  void WriteConv2dTranspose() {
+    AddKernelSizes();
+    AddSteps();
+    AddUnless("output_padding", List(node_.op.attributes.output_padding), "[0, 0]");
+    AddUnless("groups", std::to_string(node_.op.attributes.groups), "1");
+    AddLayouts("IOHW");
+  }
+
+  void AddSteps() {
     const OpAttributes& a = node_.op.attributes;
     AddUnless("strides", List(a.strides), "[1, 1]");
     Add("padding", List(a.padding));
     AddUnless("dilation", List(a.dilation), "[1, 1]");
-    AddUnless("groups", std::to_string(a.groups), "1");
-    const auto layout = Layout::Parse(a.kernel_layout);
-    TW_CHECK(layout.ok(), a.kernel_layout);  // its type was inferred with it
-    const std::vector<std::int64_t> sizes = layout->Unpack(InputType(1).shape);
-    const auto size = [&](char letter) { return sizes[layout->primal().find(letter)]; };
-    Add("channels", std::to_string(size('O')));
-    Add("kernel_size", fmt::format("[{}, {}]", size('H'), size('W')));
+  }
+  void AddKernelSizes() {
+    Add("channels", std::to_string(KernelSize('O')));
+    Add("kernel_size", fmt::format("[{}, {}]", KernelSize('H'), KernelSize('W')));
+  }
+  void AddLayouts(std::string_view kernel) {
+    const OpAttributes& a = node_.op.attributes;
     AddUnless("data_layout", Quoted(a.data_layout), Quoted("NCHW"));
-    AddUnless("kernel_layout", Quoted(a.kernel_layout), Quoted("OIHW"));
+    AddUnless("kernel_layout", Quoted(a.kernel_layout), Quoted(kernel));
     AddOutDtype();
   }
 

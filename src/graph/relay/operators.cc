@@ -65,6 +65,19 @@ std::int64_t SizeOf(const TensorType& type, const std::string& layout_text, char
   return at == std::string::npos ? -1 : layout->Unpack(type.shape)[at];
 }
 
+/// Attributes that repeat what the weight says.
+void ExpectKernel(AttributeReader& reader, const TensorType& weight, const std::string& layout) {
+  if (const auto channels = SizeOf(weight, layout, 'O'); channels > 0) {
+    reader.ExpectInteger("channels", channels);
+  }
+  const Integers kernel_size = reader.Integers("kernel_size", {});
+  const Integers actual{SizeOf(weight, layout, 'H'), SizeOf(weight, layout, 'W')};
+  if (!kernel_size.empty() && actual[0] > 0 && kernel_size != actual) {
+    reader.Fail(fmt::format("kernel_size=[{}], but the weight's is [{}]",
+                            fmt::join(kernel_size, ", "), fmt::join(actual, ", ")));
+  }
+}
+
 void ReadConv2d(AttributeReader& reader, Arguments arguments, Translation* result) {
   OpAttributes& a = result->op.attributes;
   a.strides = ReadPair(reader, "strides");
@@ -84,22 +97,36 @@ void ReadConv2d(AttributeReader& reader, Arguments arguments, Translation* resul
         fmt::format("kernel_layout {} with results in {}, expected equal blocks of channels",
                     kernel->text(), out->text()));
   }
-  const TensorType& weight = arguments[1].type;
-  if (const auto channels = SizeOf(weight, a.kernel_layout, 'O'); channels > 0) {
-    reader.ExpectInteger("channels", channels);
-  }
-  const Integers kernel_size = reader.Integers("kernel_size", {});
-  const Integers actual{SizeOf(weight, a.kernel_layout, 'H'), SizeOf(weight, a.kernel_layout, 'W')};
-  if (!kernel_size.empty() && actual[0] > 0 && kernel_size != actual) {
-    reader.Fail(fmt::format("kernel_size=[{}], but the weight's is [{}]",
-                            fmt::join(kernel_size, ", "), fmt::join(actual, ", ")));
-  }
+  ExpectKernel(reader, arguments[1].type, a.kernel_layout);
 }
 
+void ReadConv2dTranspose(AttributeReader& reader, Arguments arguments, Translation* result) {
+  OpAttributes& a = result->op.attributes;
+  a.strides = ReadPair(reader, "strides");
+  a.padding = ReadPadding(reader);
+  a.dilation = ReadPair(reader, "dilation");
+  const Integers more = reader.Integers("output_padding", {0, 0});
+  if (more.size() != 2) return reader.Fail("output_padding: expected 2 numbers");
+  a.output_padding = {more[0], more[1]};
+  reader.ExpectInteger("groups", 1);
+  a.data_layout = reader.String("data_layout", "NCHW");
+  a.kernel_layout = reader.String("kernel_layout", "IOHW");
+  a.dtype = reader.ElementType("out_dtype");
+  ExpectKernel(reader, arguments[1].type, a.kernel_layout);
+}
+
+/// Packed operands, of 4 dimensions, have their blocks in the last two.
 void ReadDense(AttributeReader& reader, Arguments arguments, Translation* result) {
-  result->op.attributes.dtype = reader.ElementType("out_dtype");
-  if (!arguments[1].type.shape.empty()) {
-    reader.ExpectInteger("units", arguments[1].type.shape[0]);
+  OpAttributes& a = result->op.attributes;
+  a.dtype = reader.ElementType("out_dtype");
+  const std::vector<std::int64_t>& data = arguments[0].type.shape;
+  const std::vector<std::int64_t>& weight = arguments[1].type.shape;
+  if (data.size() == 4 && weight.size() == 4) {
+    a.data_layout = fmt::format("MK{}m{}k", data[2], data[3]);
+    a.kernel_layout = fmt::format("NK{}n{}k", weight[2], weight[3]);
+    reader.ExpectInteger("units", SizeOf(arguments[1].type, a.kernel_layout, 'N'));
+  } else if (!weight.empty()) {
+    reader.ExpectInteger("units", weight[0]);
   }
 }
 
@@ -318,6 +345,7 @@ constexpr Entry kOperators[] = {
     {"nn.contrib_conv2d_NCHWc", OpKind::kConv2d, 2, ReadConv2d},
     {"nn.contrib_depthwise_conv2d_NCHWc", OpKind::kConv2d, 2, ReadConv2d},
     {"nn.conv2d", OpKind::kConv2d, 2, ReadConv2d},
+    {"nn.conv2d_transpose", OpKind::kConv2dTranspose, 2, ReadConv2dTranspose},
     {"nn.dense", OpKind::kDense, 2, ReadDense},
     {"nn.global_avg_pool2d", OpKind::kGlobalAvgPool2d, 1, ReadGlobalPool},
     {"nn.global_max_pool2d", OpKind::kGlobalMaxPool2d, 1, ReadGlobalPool},
