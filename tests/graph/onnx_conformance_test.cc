@@ -123,7 +123,7 @@ std::vector<Window> Windows() {
 }
 
 TEST(OnnxConformance, Conv) {
-  const Array x = Array::Made({2, 4, 7, 6}, 1, -9, 9);
+  const Array x = Array::Made({2, 4, 6, 5}, 1, -9, 9);
   const Doubles bias = {1, -2, 3, -4, 5, -6, 7, -8};
   for (Window window : Windows()) {
     for (std::int64_t group : {1, 2, 4}) {
@@ -391,17 +391,16 @@ TEST(OnnxConformance, ConvIntegerAndQLinearConv) {
       OneOperator integer("ConvInteger", x, 13, data);
       integer.With(w, weight).Scalar(c.data_zero, data).Vector(c.weight_zero, weight);
       ExpectEqual(integer.Attributes(window, false).Run(), sums);
-      for (const char* type : {"uint8", "int8"}) {
-        OneOperator linear("QLinearConv", x, 13, data);
-        linear.Scalar(0.5).Scalar(c.data_zero, data);
-        linear.With(w, weight).Vector(c.weight_scale).Vector(c.weight_zero, weight);
-        linear.Scalar(8).Scalar(20, TypeNamed(type));
-        linear.Attributes(window, false);
-        ExpectEqual(linear.Run(), def::Requantize(sums, 0.5, c.weight_scale, 8, 20, 1, type));
-        linear.Vector(bias, kInt32);
-        ExpectEqual(linear.Run(), def::Requantize(def::AddPerChannel(sums, bias), 0.5,
-                                                  c.weight_scale, 8, 20, 1, type));
-      }
+      const char* type = i % 2 == 0 ? "uint8" : "int8";
+      OneOperator linear("QLinearConv", x, 13, data);
+      linear.Scalar(0.5).Scalar(c.data_zero, data);
+      linear.With(w, weight).Vector(c.weight_scale).Vector(c.weight_zero, weight);
+      linear.Scalar(8).Scalar(20, TypeNamed(type));
+      linear.Attributes(window, false);
+      ExpectEqual(linear.Run(), def::Requantize(sums, 0.5, c.weight_scale, 8, 20, 1, type));
+      linear.Vector(bias, kInt32);
+      ExpectEqual(linear.Run(), def::Requantize(def::AddPerChannel(sums, bias), 0.5, c.weight_scale,
+                                                8, 20, 1, type));
     }
   }
 }

@@ -119,12 +119,12 @@ Array Conv(const Array& x, const Array& w, const Window& given, double x_zero,
     for (std::int64_t c = 0; c < w.shape[1]; ++c) {
       std::int64_t tap = 0;
       ForTaps(window, o[2], o[3], [&](std::int64_t row, std::int64_t col) {
-        const double weight = w.At({o[1], c, tap / w.shape[3], tap % w.shape[3]});
+        const double weight = w.At(o[1], c, tap / w.shape[3], tap % w.shape[3]);
         const double zero = w_zero.empty() ? 0 : One(w_zero, o[1]);
         ++tap;
         if (!Inside(x, row, col)) return;
         const std::int64_t channel = o[1] / per_group * w.shape[1] + c;
-        sum += (x.At({o[0], channel, row, col}) - x_zero) * (weight - zero);
+        sum += (x.At(o[0], channel, row, col) - x_zero) * (weight - zero);
       });
     }
     y.At(o) = sum;
@@ -161,7 +161,7 @@ Array ConvTranspose(const Array& x, const Array& w, const Window& given) {
           const std::int64_t col =
               i[3] * window.strides[1] + s * window.dilations[1] - window.pads[1];
           if (row < 0 || col < 0 || row >= sizes[0] || col >= sizes[1]) continue;
-          y.At({i[0], i[1] / inputs * outputs + k, row, col}) += x.At(i) * w.At({i[1], k, r, s});
+          y.At({i[0], i[1] / inputs * outputs + k, row, col}) += x.At(i) * w.At(i[1], k, r, s);
         }
       }
     }
@@ -176,7 +176,7 @@ Array MaxPool(const Array& x, const Window& given) {
                           -std::numeric_limits<double>::infinity());
   ForEach(y.shape, [&](const Ints& o) {
     ForTaps(window, o[2], o[3], [&](std::int64_t row, std::int64_t col) {
-      if (Inside(x, row, col)) y.At(o) = std::max(y.At(o), x.At({o[0], o[1], row, col}));
+      if (Inside(x, row, col)) y.At(o) = std::max(y.At(o), x.At(o[0], o[1], row, col));
     });
   });
   return y;
@@ -191,7 +191,7 @@ Array AveragePool(const Array& x, const Window& given) {
     ForTaps(window, o[2], o[3], [&](std::int64_t row, std::int64_t col) {
       const bool padded = row >= -window.pads[0] && col >= -window.pads[1] &&
                           row < x.shape[2] + window.pads[2] && col < x.shape[3] + window.pads[3];
-      if (Inside(x, row, col)) sum += x.At({o[0], o[1], row, col});
+      if (Inside(x, row, col)) sum += x.At(o[0], o[1], row, col);
       if (Inside(x, row, col) || (window.count_include_pad && padded)) ++count;
     });
     y.At(o) = sum / count;

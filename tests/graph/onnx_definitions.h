@@ -23,6 +23,10 @@ struct Array {
   std::int64_t size() const { return static_cast<std::int64_t>(v.size()); }
   double& At(const Ints& index);
   double At(const Ints& index) const;
+  /// Of four dimensions, without a list of the index.
+  double At(std::int64_t n, std::int64_t c, std::int64_t y, std::int64_t x) const {
+    return v[static_cast<std::size_t>(((n * shape[1] + c) * shape[2] + y) * shape[3] + x)];
+  }
 };
 
 /// Calls `visit` with every index of `shape`, the last dimension fastest.

@@ -212,8 +212,8 @@ const BadModel kModels[] = {
        m.Node("QuantizeLinear", {"x", "s", "z"}, {"y"});
      },
      kNot,
-     "node 0 (QuantizeLinear) making 'y': quantized numbers of type float32, expected 8 or 16 "
-     "bits"},
+     "node 0 (QuantizeLinear) making 'y': zero point (input 2) must be integers of 8, 16 or 32 "
+     "bits, known before the network runs"},
     {"MoreZeroPointsThanScales",
      [](OnnxBuilder& m) {
        m.Initializer("q", MakeTensor(kInt8, {}, {1}))
@@ -313,7 +313,7 @@ const BadModel kModels[] = {
        m.IntList("pads", {huge, huge, huge, huge});
      },
      kBad,
-     "node 0 (Conv) making 'y': value y#0: conv2d: padding is 2147483648, expected 0 to 65535"},
+     "node 0 (Conv) making 'y': value y#0: conv2d: padding 2147483648, expected 0 to 16777216"},
     {"CycleThroughQuantization",
      [](OnnxBuilder& m) {
        m.Initializer("s", MakeTensor(kFloat32, {}, {1}));
