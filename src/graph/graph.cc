@@ -159,6 +159,8 @@ Graph Graph::CloneWithout(std::int64_t max_elements) const {
   Graph clone;
   clone.name = name;
   clone.style = style;
+  clone.quantization = quantization;
+  clone.notes = notes;
   clone.nodes_ = nodes_;
   clone.outputs_ = outputs_;
   clone.fills_ = fills_;

@@ -14,6 +14,8 @@ class Rewriter {
   explicit Rewriter(Graph source) : source_(std::move(source)), map_(source_.nodes().size(), -1) {
     result_.name = source_.name;
     result_.style = source_.style;
+    result_.quantization = source_.quantization;
+    result_.notes = source_.notes;
   }
 
   const Graph& source() const { return source_; }
