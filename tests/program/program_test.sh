@@ -33,6 +33,17 @@ expect 0 space m.onnx#1
 expect 0 lower m.onnx#1 --emit loops
 has 'kernel(data: ' out
 
+expect 0 quantize m.onnx -o q.relay
+has 'operators work on integers' out
+expect 0 inspect q.relay
+expect 0 quantize m.onnx --passes fold,partition --print-after partition
+has 'annotation.cast_hint(' out
+expect 2 quantize m.onnx --set nbits=8 -o q.relay
+has 'expected one of nbit_input' err
+expect 2 quantize m.onnx --set calibrate_mode=percentile -o q.relay
+has 'needs a data set' err
+expect 2 quantize m.onnx
+
 design="--vta-config $source_folder/configs/vta/sim.json"
 vta="--target vta $design"
 packed='conv2d(int8[1,2,6,6,1,16]NCHW1n16c,int8[2,2,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)->int32'
