@@ -96,7 +96,8 @@ Json FormJson(const AnchorForm& form) {
               {"weight", form.weight},
               {"output", form.output},
               {"multiply", form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : ""},
-              {"shift", form.shift_data}};
+              {"shift", form.shift_data},
+              {"winograd", form.winograd_tile}};
 }
 
 AnchorForm FormFrom(const Json& json, Fields& outer) {
@@ -106,6 +107,7 @@ AnchorForm FormFrom(const Json& json, Fields& outer) {
   form.weight = fields.Text("weight");
   form.output = fields.Text("output");
   form.shift_data = fields.Flag("shift");
+  form.winograd_tile = fields.Integer("winograd");
   const std::string multiply = fields.Text("multiply");
   outer.Fail(fields.status());
   if (!multiply.empty()) {

@@ -39,6 +39,7 @@ std::vector<std::unique_ptr<Command>> AllCommands();
 std::unique_ptr<Command> MakeInspectCommand();
 std::unique_ptr<Command> MakeTasksCommand();
 std::unique_ptr<Command> MakeModelCommand();
+std::unique_ptr<Command> MakeQuantizeCommand();
 std::unique_ptr<Command> MakePackCommand();
 std::unique_ptr<Command> MakeSpaceCommand();
 std::unique_ptr<Command> MakeLowerCommand();

@@ -7,6 +7,7 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
   commands.push_back(MakeInspectCommand());
   commands.push_back(MakeTasksCommand());
   commands.push_back(MakeModelCommand());
+  commands.push_back(MakeQuantizeCommand());
   commands.push_back(MakePackCommand());
   commands.push_back(MakeSpaceCommand());
   commands.push_back(MakeLowerCommand());

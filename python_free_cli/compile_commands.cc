@@ -1,4 +1,4 @@
-// `tilewright compile`, `run`, `bench` and `verify`: from a graph and records to a library, and
+// `tilewright compile`, `run` and `bench`: from a graph and records to a library, and
 // what the library does.
 
 #include <fmt/format.h>
@@ -16,7 +16,6 @@
 #include "src/base/thread.h"
 #include "src/compiler/bundle.h"
 #include "src/compiler/run.h"
-#include "src/compiler/verify.h"
 #include "src/graph/graph.h"
 
 namespace tilewright::cli {
@@ -54,6 +53,7 @@ class CompileCommand final : public Command {
     sources_.Declare(app, "default");
     target_.Declare(app);
     vta_.Declare(app);
+    load_.Declare(app);
     app.add_option("--name", name_, "Prefix of the C functions (default: from the file's name)");
     app.add_option("--on-miss", on_miss_, "What to do about operators without a record")
         ->check(CLI::IsMember({"warn", "fail"}))
@@ -76,7 +76,7 @@ class CompileCommand final : public Command {
     }
     if (vta_.fuse_residuals) return InvalidArgument("--fuse-residuals: needs a VTA target");
     TW_RETURN_IF_ERROR(CheckRuns(*target));
-    auto graph = LoadForRunning(file_, seeded_);
+    auto graph = LoadForRunning(file_, seeded_, load_.Options());
     TW_RETURN_IF_ERROR(graph);
     auto catalog = sources_.Open(*target);
     TW_RETURN_IF_ERROR(catalog);
@@ -167,6 +167,7 @@ class CompileCommand final : public Command {
   RecordSources sources_;
   TargetArguments target_;
   VtaChoice vta_;
+  LoadArguments load_;
   std::string on_miss_ = "warn";
   int build_threads_ = 2;
   bool seeded_ = false;
@@ -311,91 +312,10 @@ class BenchCommand final : public Command {
   bool json_ = false;
 };
 
-class VerifyCommand final : public Command {
- public:
-  const char* name() const override { return "verify"; }
-  const char* summary() const override {
-    return "Compare a compiled model with the reference, operator by operator";
-  }
-  const char* examples() const override {
-    return "  tilewright verify resnet18.onnx resnet18.so\n"
-           "  tilewright verify resnet18_packed.relay --target vta --vta-config "
-           "configs/vta/sim.json\n"
-           "Exit code 1 if an operator differs.\n";
-  }
-  void Declare(CLI::App& app) override {
-    app.add_option("file", file_, "Model file")->required();
-    app.add_option("library", library_, "Made of it by compile; for a VTA it may be missing");
-    app.add_option("--tolerance", options_.tolerance, "Of floats, relative to the reference's RMS")
-        ->capture_default_str();
-    app.add_flag("--seeded", seeded_, "The library was compiled with --seeded");
-    app.add_flag("--json", json_, "Print JSON");
-    inputs_.Declare(app);
-    vta_.Declare(app);
-  }
-  Result<int> Run() override {
-    options_.threads = 2;
-    if (vta_.wanted(library_)) return VerifyVta();
-    TW_RETURN_IF_ERROR(vta_.CheckUnused());
-    if (library_.empty()) return InvalidArgument("library: missing, expected one made by compile");
-    auto graph = LoadForRunning(file_, seeded_);
-    TW_RETURN_IF_ERROR(graph);
-    auto model = OpenModel(library_, 0);
-    TW_RETURN_IF_ERROR(model);
-    auto inputs = inputs_.Make(model->inputs());
-    TW_RETURN_IF_ERROR(inputs);
-    auto report = Verify(std::move(*graph), *model, *inputs, options_);
-    TW_RETURN_IF_ERROR(report);
-    return Print(*report);
-  }
-
- private:
-  Result<int> VerifyVta() {
-    if (!library_.empty() && !IsVtaBundle(library_)) {
-      return InvalidArgument(library_ + ": no folder made by compile --target vta");
-    }
-    auto report = vta_.Verify(file_, library_, inputs_, options_);
-    TW_RETURN_IF_ERROR(report);
-    return Print(*report);
-  }
-
-  Result<int> Print(const VerifyReport& report) const {
-    if (json_) {
-      Json rows = Json::array();
-      for (const OperatorCheck& check : report.checks) {
-        rows.push_back({{"value", check.value},
-                        {"op", check.op},
-                        {"ok", check.comparison.ok},
-                        {"max_abs_error", check.comparison.max_abs_error},
-                        {"reference_rms", check.comparison.reference_rms}});
-      }
-      fmt::print(
-          "{}\n",
-          Json({{"ok", report.ok()}, {"summary", report.Summary()}, {"operators", rows}}).dump());
-    } else {
-      for (const OperatorCheck& check : report.checks) {
-        fmt::print("{:<4} {:<40} {:<44} error {:.2e} of {:.2e}\n",
-                   check.comparison.ok ? "ok" : "BAD", check.value, check.op,
-                   check.comparison.max_abs_error, check.comparison.reference_rms);
-      }
-      fmt::print("{}\n", report.Summary());
-    }
-    return report.ok() ? kExitDone : kExitFailed;
-  }
-
-  std::string file_, library_;
-  VerifyOptions options_;
-  InputArguments inputs_;
-  VtaNetwork vta_;
-  bool seeded_ = false;
-  bool json_ = false;
-};
-
 }  // namespace
 
 std::unique_ptr<Command> MakeCompileCommand() { return std::make_unique<CompileCommand>(); }
 std::unique_ptr<Command> MakeRunCommand() { return std::make_unique<RunCommand>(); }
 std::unique_ptr<Command> MakeBenchCommand() { return std::make_unique<BenchCommand>(); }
-std::unique_ptr<Command> MakeVerifyCommand() { return std::make_unique<VerifyCommand>(); }
 
 }  // namespace tilewright::cli

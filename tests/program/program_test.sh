@@ -4,6 +4,7 @@ set -euo pipefail
 
 tilewright=$1
 source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+corpus="$source_folder/tests/fuzz/corpus/onnx"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -162,6 +163,20 @@ expect 0 bench m.so --seconds 0.2 --json
 has '"total_seconds"' out
 expect 2 bench m.so --threads 2
 has 'was compiled for one thread' err
+
+expect 0 inspect "$corpus/qdq.onnx" --json
+has 'sigmoid has no integer form' err
+has '"notes"' out
+expect 0 compile "$corpus/qdq.onnx" --requantize integer -o qdq.so
+expect 0 verify "$corpus/qdq.onnx" qdq.so --requantize integer
+expect 0 verify "$corpus/qdq_float.onnx" "$corpus/qdq.onnx" --made-up random
+has 'layers of qdq agree with qdq_float' out
+expect 0 verify "$corpus/qdq_float.onnx" qdq.so --made-up random --json
+has '"scale_from":"fit"' out
+expect 1 verify "$corpus/qdq_float.onnx" "$corpus/qdq.onnx" --min-sqnr 200 --json
+has '"first_divergence":0' out
+expect 2 verify m.onnx "$corpus/qdq.onnx"
+has 'shapes differ' err
 
 expect 0 model squeezenet1_1 --int8 -o q.onnx
 expect 0 pack q.onnx $design -o q.relay --json
