@@ -52,6 +52,7 @@ std::unique_ptr<Command> MakeVerifyCommand();
 std::unique_ptr<Command> MakeRecordsCommand();
 std::unique_ptr<Command> MakePackageCommand();
 std::unique_ptr<Command> MakeTrainCommand();
+std::unique_ptr<Command> MakeRunnerCommand();
 std::unique_ptr<Command> MakeTargetsCommand();
 std::unique_ptr<Command> MakeVersionCommand();
 std::unique_ptr<Command> MakeMeasureCommand();     // hidden: one candidate, for reproducing a trial

@@ -218,6 +218,30 @@ echo '{}' >design.json
 expect 2 run q.relay --target vta --vta-config design.json
 has 'design.json' err
 
+# Boards, and code for other machines.
+expect 0 targets --json
+has '"name":"rasp4b64"' out
+expect 0 lower m.onnx#1 --target rasp4b64 --emit asm
+has 'fmla' out
+expect 0 lower m.onnx#1 --target "llvm -device=arm_cpu -model=pynq" --emit asm
+has 'vmla.f32' out
+expect 2 compile m.onnx --target "llvm -mtriple=armv7a-linux-eabi" -o arm.so
+has 'gnueabihf' err
+expect 2 compile m.onnx --target pixel2 -o arm.so
+has '--runtime' err
+expect 2 lower m.onnx#1 --target rasp99
+has "target kind 'rasp99'" err
+expect 2 tune m.onnx#1 --target rasp4b64 --records b.db --trials 1
+has '--runner' err
+
+# The runner, as another machine.
+runner="'$tilewright' runner"
+expect 0 tune m.onnx#1 --runner "$runner" --records b.db --trials 2 --json
+has '"trials":2' out
+expect 0 measure --task m.onnx#1 --runner "$runner"
+expect 1 tune m.onnx#1 --runner 'exit 3' --records b.db --trials 2
+has 'exit code 3' err
+
 expect 2 nothing
 expect 2 inspect missing.onnx
 has 'no such file' err
