@@ -64,18 +64,6 @@ bool Inject(int kind, Random& random, std::vector<Instruction>& all) {
   return false;
 }
 
-};
-
-/// What is checked: one operator with one way to write its stream.
-const char* const kKinds[] = {"convolutions, AutoTVM's schedules", "convolutions, our own plans",
-                              "grouped convolutions", "transposed convolutions", "matrix products"};
-
-struct Counts {
-  int pairs = 0, refused = 0, wrong = 0;
-  int of_kind[std::size(kKinds)] = {};
-  int injected[std::size(kFaults)] = {}, missed[std::size(kFaults)] = {};
-};
-
 /// A random operator, what follows it, and its stream with a random schedule.
 struct Pair {
   PlainLoops loops;
@@ -84,44 +72,69 @@ struct Pair {
   bool one_thread = false;
 };
 
-Pair Scheduled(const Design& design, Random& random, PlainLoops loops,
+Pair Scheduled(const Design& design, Random& random, const PlainLoops& loops,
                const Result<PackedOperator>& op) {
-  Pair pair{std::move(loops), {}, op.status()};
-  pair.epilogue = RandomEpilogue(random, pair.loops, design.block());
+  Pair pair{loops, RandomEpilogue(random, loops, design.block())};
   if (!op.ok()) return pair;
   pair.stream = BuildPackedOperator(design, *op, pair.epilogue);
   pair.one_thread = op->tiles.threads() == 1;
   return pair;
 }
 
-Pair RandomPair(const Design& design, Random& random, std::size_t kind) {
-  if (kind == 1) {
-    const PackedConv2d conv = RandomConv(random);
-    Pair pair{LoopsOf(conv), RandomEpilogue(random, conv, design.block())};
-    pair.stream = BuildOwnConv2d(design, conv, RandomPlan(random, conv), pair.epilogue);
-    return pair;
-  }
-  if (kind == 3) {
-    const PackedConv2dTranspose conv = RandomTranspose(random);
-    const PlainLoops loops = LoopsOf(conv);
-    const PackedConv2dTiles tiles = RandomTiles(random, loops, conv.ci);
-    return Scheduled(design, random, loops, SchedulePackedConv2dTranspose(conv, tiles));
-  }
-  if (kind == 4) {
-    const PackedDense dense = RandomDense(random);
-    const PackedDenseTiles tiles = RandomTiles(random, dense);
-    return Scheduled(design, random, LoopsOf(dense), SchedulePackedDense(dense, tiles));
-  }
-  const PackedConv2d conv = kind == 0 ? RandomConv(random) : RandomGroupConv(random);
+Pair PairOf(const Design& design, Random& random, const PackedConv2d& conv) {
   const PlainLoops loops = LoopsOf(conv);
   const PackedConv2dTiles tiles = RandomTiles(random, loops, conv.ci);
   return Scheduled(design, random, loops, SchedulePackedConv2d(conv, tiles));
 }
 
-/// One random pair, if it is legal.
-void Try(const Design& design, Random& random, Counts& counts) {
-  const std::size_t kind = random.Below(std::size(kKinds));
-  const Pair pair = RandomPair(design, random, kind);
+Pair PlainConvPair(const Design& design, Random& random) {
+  return PairOf(design, random, RandomConv(random));
+}
+
+Pair OwnConvPair(const Design& design, Random& random) {
+  const PackedConv2d conv = RandomConv(random);
+  Pair pair{LoopsOf(conv), RandomEpilogue(random, conv, design.block())};
+  pair.stream = BuildOwnConv2d(design, conv, RandomPlan(random, conv), pair.epilogue);
+  return pair;
+}
+
+Pair GroupConvPair(const Design& design, Random& random) {
+  return PairOf(design, random, RandomGroupConv(random));
+}
+
+Pair TransposePair(const Design& design, Random& random) {
+  const PackedConv2dTranspose conv = RandomTranspose(random);
+  const PlainLoops loops = LoopsOf(conv);
+  const PackedConv2dTiles tiles = RandomTiles(random, loops, conv.ci);
+  return Scheduled(design, random, loops, SchedulePackedConv2dTranspose(conv, tiles));
+}
+
+Pair DensePair(const Design& design, Random& random) {
+  const PackedDense dense = RandomDense(random);
+  const PackedDenseTiles tiles = RandomTiles(random, dense);
+  return Scheduled(design, random, LoopsOf(dense), SchedulePackedDense(dense, tiles));
+}
+
+/// What is checked: one operator with one way to write its stream.
+struct Kind {
+  const char* name;
+  Pair (*make)(const Design& design, Random& random);
+};
+constexpr Kind kKinds[] = {{"convolutions, AutoTVM's schedules", &PlainConvPair},
+                           {"convolutions, our own plans", &OwnConvPair},
+                           {"grouped convolutions", &GroupConvPair},
+                           {"transposed convolutions", &TransposePair},
+                           {"matrix products", &DensePair}};
+
+struct Counts {
+  int pairs = 0, refused = 0, wrong = 0;
+  int of_kind[std::size(kKinds)] = {};
+  int injected[std::size(kFaults)] = {}, missed[std::size(kFaults)] = {};
+};
+
+/// One random pair of a kind, if it is legal.
+void Try(std::size_t kind, const Design& design, Random& random, Counts& counts) {
+  const Pair pair = kKinds[kind].make(design, random);
   const Result<Stream>& stream = pair.stream;
   if (!stream.ok()) {
     ++counts.refused;
@@ -136,7 +149,7 @@ void Try(const Design& design, Random& random, Counts& counts) {
   const ConvRun run = RunCase(test, *stream, options);
   if (run.result.fault || run.output != expected) {
     ++counts.wrong;
-    std::printf("wrong, %s: %s\n", kKinds[kind],
+    std::printf("wrong, %s: %s\n", kKinds[kind].name,
                 run.result.fault ? run.result.fault->message.c_str() : "result");
   }
   const int fault = static_cast<int>(random.Below(std::size(kFaults)));
@@ -151,7 +164,7 @@ void Try(const Design& design, Random& random, Counts& counts) {
   const bool tokens_as_before = left == run.result.pipeline.tokens_left;
   if (faulty.result.fault || faulty.output != expected || !tokens_as_before) return;
   ++counts.missed[fault];
-  std::printf("missed: %s in %s, pair %d\n", kFaults[fault], kKinds[kind], counts.pairs);
+  std::printf("missed: %s in %s, pair %d\n", kFaults[fault], kKinds[kind].name, counts.pairs);
 }
 
 int Main(int argc, char** argv) {
@@ -166,11 +179,14 @@ int Main(int argc, char** argv) {
   TW_CHECK(wide.ok(), wide.status().message());
   const Design designs[] = {Design::Default("pynq"), *wide};
   Counts counts;
-  while (counts.pairs < pairs) Try(designs[random.Below(2)], random, counts);
+  while (counts.pairs < pairs) {
+    Try(static_cast<std::size_t>(counts.pairs) % std::size(kKinds), designs[random.Below(2)],
+        random, counts);
+  }
   std::printf("seed %llu: %d pairs (%d more refused), %d wrong\n",
               static_cast<unsigned long long>(seed), counts.pairs, counts.refused, counts.wrong);
   for (std::size_t k = 0; k < std::size(kKinds); ++k) {
-    std::printf("%s: %d\n", kKinds[k], counts.of_kind[k]);
+    std::printf("%s: %d\n", kKinds[k].name, counts.of_kind[k]);
   }
   int missed = 0;
   for (std::size_t k = 0; k < std::size(kFaults); ++k) {

@@ -14,7 +14,7 @@
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/base/thread.h"
-#include "src/compiler/compile.h"
+#include "src/compiler/bundle.h"
 #include "src/compiler/run.h"
 #include "src/graph/graph.h"
 
@@ -31,6 +31,8 @@ class CompileCommand final : public Command {
     return "  tilewright compile resnet18.onnx --records records.db -o resnet18.so\n"
            "  tilewright compile resnet18.onnx --records records.db --on-miss fail -o resnet18.so\n"
            "  tilewright compile resnet18.onnx --records records.db --rule autotvm -o resnet18.so\n"
+           "  tilewright compile resnet18.onnx --target rasp4b64 -o resnet18.so\n"
+           "  tilewright compile resnet18.onnx --format bundle -o resnet18\n"
            "  tilewright compile resnet18_packed.relay --target vta --vta-config "
            "configs/vta/sim.json -o resnet18.vta\n"
            "Writes the C header beside the library (resnet18.h). With --rule autotvm the configs "
@@ -39,7 +41,15 @@ class CompileCommand final : public Command {
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
-    app.add_option("-o,--output", output_, "Library to write; for a VTA a folder")->required();
+    app.add_option("-o,--output", output_, "Library to write; for a VTA or a bundle a folder")
+        ->required();
+    app.add_option("--format", format_,
+                   "so: one library and its header; bundle: library, parameter file, graph as JSON "
+                   "and header in a folder")
+        ->check(CLI::IsMember({"so", "bundle"}))
+        ->capture_default_str();
+    app.add_option("--runtime", runtime_,
+                   "What src/runtime/*.c was compiled to, for a target this program has none for");
     sources_.Declare(app, "default");
     target_.Declare(app);
     vta_.Declare(app);
@@ -59,6 +69,7 @@ class CompileCommand final : public Command {
     const OnMiss on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
     if (target->kind() == TargetKind::kVta) {
       if (!name_.empty()) return InvalidArgument("--name: a VTA's folder has no C functions");
+      if (format_ != "so") return InvalidArgument("--format: a VTA has a format of its own");
       auto plan = vta_.Plan(file_, seeded_, *target, sources_);
       TW_RETURN_IF_ERROR(plan);
       return CompileForVta(*plan, on_miss, output_, json_);
@@ -82,15 +93,20 @@ class CompileCommand final : public Command {
     options.on_miss = on_miss;
     options.build_threads = build_threads_;
     options.name = name_;
-    auto model = options.autotvm.has_value() ? CompileImported(*graph, options, output_)
-                                             : Compile(std::move(*graph), options, output_);
+    options.runtime_path = runtime_;
+    const bool bundle = format_ == "bundle";
+    auto model = bundle                        ? CompileBundle(std::move(*graph), options, output_)
+                 : options.autotvm.has_value() ? CompileImported(*graph, options, output_)
+                                               : Compile(std::move(*graph), options, output_);
     if (model.status().code() == StatusCode::kNotFound) {  // the input is fine, records are missing
       fmt::print(stderr, "tilewright compile: {}\n", model.status().message());
       return kExitFailed;
     }
     TW_RETURN_IF_ERROR(model);
-    const std::size_t dot = output_.ends_with(".so") ? output_.size() - 3 : output_.size();
-    TW_RETURN_IF_ERROR(WriteFile(output_.substr(0, dot) + ".h", model->header));
+    if (!bundle) {
+      const std::size_t dot = output_.ends_with(".so") ? output_.size() - 3 : output_.size();
+      TW_RETURN_IF_ERROR(WriteFile(output_.substr(0, dot) + ".h", model->header));
+    }
     for (const OperatorReport& op : model->operators) {
       if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
       fmt::print(stderr, "{}: {} ({}): {}\n", op.tuned ? "near" : "untuned", op.value, op.op,
@@ -146,7 +162,8 @@ class CompileCommand final : public Command {
     fmt::print("{}\n", out.dump());
   }
 
-  std::string file_, output_, name_;
+  std::string file_, output_, name_, runtime_;
+  std::string format_ = "so";
   RecordSources sources_;
   TargetArguments target_;
   VtaChoice vta_;
@@ -186,7 +203,8 @@ class RunCommand final : public Command {
            "--records tophub.db --rule autotvm --json\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("file", file_, "Library made by compile; for a VTA a model file")->required();
+    app.add_option("file", file_, "Library or bundle made by compile; for a VTA a model file")
+        ->required();
     app.add_option("--threads", threads_, "Threads to run with");
     app.add_flag("--json", json_, "Print JSON with every output element");
     inputs_.Declare(app);

@@ -28,7 +28,7 @@ class PackCommand final : public Command {
            "--stop mean -o resnet50.relay\n"
            "Results are equal to the last bit. The weights are in the text. Exit code 1, and no "
            "file, if "
-           "no convolution can be packed.\n";
+           "nothing can be packed.\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text), quantized to int8")->required();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/base/status.h"
+#include "src/graph/mark.h"
 #include "src/tensor/operator.h"
 
 namespace tilewright {
@@ -24,6 +25,15 @@ struct Node {
   /// Of the value in the source ("r0", "%26", "conv1_w_0"); unique. A value that an importer or a
   /// pass made on the way to a source value has that one's name and a part: "r0#0".
   std::string name;
+  std::string source;  ///< kOperator: what the source file calls it, if it says so
+  Mark mark;           ///< kOperator, identities only
+};
+
+/// How the text that a graph was read from is written, beside what it means.
+struct TextStyle {
+  std::vector<std::string> notes;  ///< comments behind the function's name
+  bool parameters_typed_twice = true;
+  bool ends_in_newline = true;
 };
 
 /// Limits of every graph, so that no size computed from types overflows: sizes of dimensions and
@@ -51,6 +61,7 @@ struct Quantization {
 class Graph {
  public:
   std::string name;
+  TextStyle style;
   /// By the name of the value, as far as the source says it.
   std::map<std::string, Quantization, std::less<>> quantization;
   /// What somebody who reads the file should be told, a sentence each: operators that stay float
@@ -68,6 +79,8 @@ class Graph {
   Result<int> AddOperator(std::string value_name, Operator op, std::vector<int> inputs);
   void SetOutputs(std::vector<int> outputs) { outputs_ = std::move(outputs); }
   void Rename(int id, std::string value_name);
+  /// What a pass that copies an operator takes along: its name in the source, and its mark.
+  void Annotate(int id, std::string source, Mark mark);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(int id) const { return nodes_[static_cast<std::size_t>(id)]; }

@@ -258,7 +258,9 @@ class Packer {
   Result<int> AddUnary(int id) {
     auto value = Packed(Old(id).inputs[0]);
     TW_RETURN_IF_ERROR(value);
-    return Emit(Old(id).name + "#packed", Old(id).op, {*value});
+    auto packed = Emit(Old(id).name + "#packed", Old(id).op, {*value});
+    if (packed.ok()) rewriter_.result().Annotate(*packed, Old(id).source, Old(id).mark);
+    return packed;
   }
 
   Result<int> AddPool(int id) {

@@ -67,6 +67,10 @@ Moves ChannelMoves(const TileShape& tile, std::int64_t channels, std::size_t ran
   } else {
     moves.push_back(ReshapeTo({blocks, tile.block, 1, 1, 1}));
     moves.push_back(TransposeBy({0, 2, 3, 4, 1}));
+    // Of the batch, 1: it broadcasts, and epilogues know such an operand as one per channel.
+    Operator broadcast{OpKind::kBroadcastTo, {}};
+    broadcast.attributes.new_shape = {blocks, 1, 1, 1, tile.block};
+    moves.push_back(std::move(broadcast));
   }
   return moves;
 }

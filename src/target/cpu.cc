@@ -164,12 +164,15 @@ Result<CpuFeatures> FeaturesOf(const Target& target) {
   if (avx512_parts == kAllAvx512Parts) bits |= kAvx512;
   if ((bits & kAvx2) == 0) bits &= ~(kAvx512 | kVnni512 | kVnni256 | kAmx);
   if ((bits & kAvx512) == 0) bits &= ~(kVnni512 | kAmx);
+  // 32-bit Arm reaches its vectors as 16 registers, as the others without any feature; `neon`
+  // stands for the 32 of 64-bit Arm.
+  const bool neon = (bits & kNeon) != 0 && !IsArm32(target);
   return CpuFeatures{.avx2 = (bits & kAvx2) != 0,
                      .avx512 = (bits & kAvx512) != 0,
                      .avx512_vnni = (bits & kVnni512) != 0,
                      .avx_vnni = (bits & kVnni256) != 0,
                      .amx_int8 = (bits & kAmx) != 0,
-                     .neon = (bits & kNeon) != 0,
+                     .neon = neon,
                      .arm_dotprod = (bits & kDotprod) != 0};
 }
 

@@ -33,6 +33,17 @@ expect 0 space m.onnx#1
 expect 0 lower m.onnx#1 --emit loops
 has 'kernel(data: ' out
 
+expect 0 quantize m.onnx -o q.relay
+has 'operators work on integers' out
+expect 0 inspect q.relay
+expect 0 quantize m.onnx --passes fold,partition --print-after partition
+has 'annotation.cast_hint(' out
+expect 2 quantize m.onnx --set nbits=8 -o q.relay
+has 'expected one of nbit_input' err
+expect 2 quantize m.onnx --set calibrate_mode=percentile -o q.relay
+has 'needs a data set' err
+expect 2 quantize m.onnx
+
 design="--vta-config $source_folder/configs/vta/sim.json"
 vta="--target vta $design"
 packed='conv2d(int8[1,2,6,6,1,16]NCHW1n16c,int8[2,2,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)->int32'
@@ -206,6 +217,30 @@ has 'expected int8' out
 echo '{}' >design.json
 expect 2 run q.relay --target vta --vta-config design.json
 has 'design.json' err
+
+# Boards, and code for other machines.
+expect 0 targets --json
+has '"name":"rasp4b64"' out
+expect 0 lower m.onnx#1 --target rasp4b64 --emit asm
+has 'fmla' out
+expect 0 lower m.onnx#1 --target "llvm -device=arm_cpu -model=pynq" --emit asm
+has 'vmla.f32' out
+expect 2 compile m.onnx --target "llvm -mtriple=armv7a-linux-eabi" -o arm.so
+has 'gnueabihf' err
+expect 2 compile m.onnx --target pixel2 -o arm.so
+has '--runtime' err
+expect 2 lower m.onnx#1 --target rasp99
+has "target kind 'rasp99'" err
+expect 2 tune m.onnx#1 --target rasp4b64 --records b.db --trials 1
+has '--runner' err
+
+# The runner, as another machine.
+runner="'$tilewright' runner"
+expect 0 tune m.onnx#1 --runner "$runner" --records b.db --trials 2 --json
+has '"trials":2' out
+expect 0 measure --task m.onnx#1 --runner "$runner"
+expect 1 tune m.onnx#1 --runner 'exit 3' --records b.db --trials 2
+has 'exit code 3' err
 
 expect 2 nothing
 expect 2 inspect missing.onnx

@@ -37,6 +37,12 @@ std::string ImageLayout(const std::string& layout) {
   return layout.starts_with("NCHW") ? "NCHW" : layout;
 }
 
+/// A reshape to a matrix that keeps the first dimension has a name of its own.
+bool IsBatchFlatten(const Node& node, const TensorType& data) {
+  return node.op.kind == OpKind::kReshape && node.type.shape.size() == 2 && data.shape.size() > 2 &&
+         data.shape[0] == node.type.shape[0];
+}
+
 class AttributeWriter {
  public:
   AttributeWriter(const Graph& graph, const Node& node) : graph_(graph), node_(node) {}
@@ -88,6 +94,9 @@ class AttributeWriter {
         if (!a.axes.empty()) Add("axis", List(a.axes));
         AddUnless("keepdims", a.keepdims ? "True" : "False", "False");
         break;
+      case OpKind::kIdentity:
+        WriteMark();
+        break;
       default:
         WriteMoves();
     }
@@ -106,6 +115,17 @@ class AttributeWriter {
     if (node_.type.dtype != InputType(0).dtype) {
       Add("out_dtype", Quoted(DataTypeName(node_.type.dtype)));
     }
+  }
+
+  void WriteMark() {
+    const Mark& mark = node_.mark;
+    if (mark.kind == MarkKind::kCastHint) Add("dtype", Quoted(DataTypeName(mark.dtype)));
+    if (mark.kind != MarkKind::kQuantize) return;
+    Add("kind", Quoted(ValueKindName(mark.value)));
+    if (mark.scales.empty()) return;
+    std::vector<std::string> scales;
+    for (double scale : mark.scales) scales.push_back(ShortestDouble(scale));
+    Add("scale", List(scales));
   }
 
   /// Of a dimension of an anchor's weight, in scalars.
@@ -171,7 +191,7 @@ class AttributeWriter {
         Add("axis", std::to_string(a.axis));
         break;
       case OpKind::kReshape:
-        Add("newshape", List(a.new_shape));
+        if (!IsBatchFlatten(node_, InputType(0))) Add("newshape", List(a.new_shape));
         break;
       case OpKind::kBroadcastTo:
         Add("shape", List(a.new_shape));
@@ -232,15 +252,28 @@ class Exporter {
     TW_RETURN_IF_ERROR(CheckOperators());
     TW_RETURN_IF_ERROR(CheckConstants());
     module_.version = "0.0.5";
-    for (int id = 0; id < graph_.size(); ++id) AddNode(id);
-    AddResult();
-    module_.functions.push_back(std::move(main_));
-    module_.definitions.push_back({"main", {}, 0});
+    Build();
     module_.metadata = "\n\n" + WriteMetadata(contents_);
     return Print(module_, Numbering::kKeep);
   }
 
+  Result<std::string> List() {
+    TW_RETURN_IF_ERROR(CheckOperators());
+    typed_twice_ = graph_.style.parameters_typed_twice;
+    module_.ends_in_newline = graph_.style.ends_in_newline;
+    Build();
+    module_.definitions.front().comments = graph_.style.notes;
+    return Print(module_, Numbering::kRecompute);
+  }
+
  private:
+  void Build() {
+    for (int id = 0; id < graph_.size(); ++id) AddNode(id);
+    AddResult();
+    module_.functions.push_back(std::move(main_));
+    module_.definitions.push_back({"main", {}, 0});
+  }
+
   /// Whether the operator has a name, one result, and numbers that literals can have.
   static bool HasText(const Node& node) {
     const OpAttributes& a = node.op.attributes;
@@ -304,7 +337,7 @@ class Exporter {
   int AddConstant(int id) {
     const TensorType& type = graph_.node(id).type;
     const Tensor* contents = graph_.Contents(id);
-    if (type.shape.empty()) {
+    if (type.shape.empty() && contents != nullptr) {
       const std::string spelling = Literal(contents->At(0), type.dtype);
       if (!spelling.empty()) return AddLiteral(spelling, type.dtype);
     }
@@ -325,15 +358,22 @@ class Exporter {
     while (!names_.insert(name).second) name += "_";
     parameter.text = name;
     parameter.type = TypeOf(node.type);
+    if (typed_twice_) parameter.comments = {TypeComment(node.type)};
     const int expr = Append(std::move(parameter));
     main_.parameters.push_back(expr);
     return expr;
   }
 
+  std::string NameOf(const Node& node) const {
+    if (node.op.kind == OpKind::kIdentity) return std::string(RelayName(node.mark.kind));
+    const bool flat = IsBatchFlatten(node, graph_.node(node.inputs[0]).type);
+    return flat ? "nn.batch_flatten" : std::string(RelayName(node.op.kind));
+  }
+
   int AddCall(int id) {
     const Node& node = graph_.node(id);
     Expr call;
-    call.text = std::string(RelayName(node.op.kind));
+    call.text = NameOf(node);
     for (int input : node.inputs) call.args.push_back(exprs_[static_cast<std::size_t>(input)]);
     if (node.op.kind == OpKind::kConcat) {
       Expr tuple;
@@ -341,12 +381,15 @@ class Exporter {
       tuple.args = std::move(call.args);
       call.args = {Append(std::move(tuple))};
     }
-    if (node.op.kind == OpKind::kPad) {
-      const DataType dtype = node.type.dtype.is_float() ? kFloat32 : kInt32;  // it is converted
+    if (node.op.kind == OpKind::kPad) {  // converted by whoever reads it
+      const double value = node.op.attributes.pad_value;
+      const bool whole = value == std::trunc(value) && std::abs(value) < 0x1.0p31;
+      const DataType dtype = whole ? kInt32 : kFloat32;
       call.args.push_back(AddLiteral(Literal(node.op.attributes.pad_value, dtype), dtype));
     }
     call.attributes = AttributeWriter(graph_, node).Write();
-    call.comments = {TypeComment(node.type)};
+    if (!node.source.empty()) call.comments.push_back(" " + node.source + " ");
+    call.comments.push_back(TypeComment(node.type));
     call.bound_name = std::to_string(main_.statements.size());
     const int expr = Append(std::move(call));
     main_.statements.push_back(expr);
@@ -382,6 +425,7 @@ class Exporter {
 
   const Graph& graph_;
   std::vector<int> exprs_;  // of nodes
+  bool typed_twice_ = false;
   Module module_;
   Function main_;
   std::set<std::string> names_;
@@ -394,5 +438,7 @@ class Exporter {
 namespace tilewright {
 
 Result<std::string> ExportRelay(const Graph& graph) { return relay::Exporter(graph).Run(); }
+
+Result<std::string> ListRelay(const Graph& graph) { return relay::Exporter(graph).List(); }
 
 }  // namespace tilewright

@@ -4,6 +4,7 @@
 #include "src/graph/relay/operators.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -165,7 +166,32 @@ void ReadCast(AttributeReader& reader, Arguments, Translation* result) {
   if (!result->op.attributes.dtype) reader.Fail("expected a dtype");
 }
 
-void ReadCastHint(AttributeReader& reader, Arguments, Translation*) { reader.ElementType("dtype"); }
+void ReadCastHint(AttributeReader& reader, Arguments, Translation* result) {
+  result->mark.kind = MarkKind::kCastHint;
+  result->mark.dtype = reader.ElementType("dtype").value_or(kInt8);
+}
+
+void ReadStopFusion(AttributeReader&, Arguments, Translation* result) {
+  result->mark.kind = MarkKind::kStopFusion;
+}
+
+constexpr std::string_view kValueKinds[] = {"input", "weight", "activation"};
+
+void ReadSimulatedQuantize(AttributeReader& reader, Arguments, Translation* result) {
+  result->mark.kind = MarkKind::kQuantize;
+  const std::string kind = reader.String("kind", "");
+  const auto* found = std::ranges::find(kValueKinds, kind);
+  if (found == std::end(kValueKinds)) {
+    reader.Fail(
+        fmt::format("kind=\"{}\", expected \"{}\"", kind, fmt::join(kValueKinds, "\", \"")));
+    return;
+  }
+  result->mark.value = static_cast<ValueKind>(found - std::begin(kValueKinds));
+  result->mark.scales = reader.Numbers("scale");
+  if (std::ranges::any_of(result->mark.scales, [](double s) { return !(s > 0) || s > 1e30; })) {
+    reader.Fail("scale has a number that is not positive");
+  }
+}
 
 void ReadFixedPointMultiply(AttributeReader& reader, Arguments, Translation* result) {
   result->op.attributes.multiplier = reader.Integer("multiplier", 0);
@@ -316,7 +342,7 @@ constexpr Entry kOperators[] = {
     {"abs", OpKind::kAbs, 1, ReadNothing},
     {"add", OpKind::kAdd, 2, ReadNothing},
     {"annotation.cast_hint", OpKind::kIdentity, 1, ReadCastHint},
-    {"annotation.stop_fusion", OpKind::kIdentity, 1, ReadNothing},
+    {"annotation.stop_fusion", OpKind::kIdentity, 1, ReadStopFusion},
     {"broadcast_to", OpKind::kBroadcastTo, 1, ReadBroadcastTo},
     {"cast", OpKind::kCast, 1, ReadCast},
     {"ceil", OpKind::kCeil, 1, ReadNothing},
@@ -367,6 +393,7 @@ constexpr Entry kOperators[] = {
     {"tanh", OpKind::kTanh, 1, ReadNothing},
     {"tilewright.round_even", OpKind::kRoundEven, 1, ReadNothing},
     {"tilewright.saturate_cast", OpKind::kSaturateCast, 1, ReadCast},
+    {"tilewright.simulated_quantize", OpKind::kIdentity, 1, ReadSimulatedQuantize},
     {"transpose", OpKind::kTranspose, 1, ReadTranspose},
 };
 static_assert(std::ranges::is_sorted(kOperators, {}, &Entry::name));
@@ -386,6 +413,24 @@ std::string_view RelayName(OpKind kind) {
     if (entry.kind == kind && (name.empty() || entry.name.size() < name.size())) name = entry.name;
   }
   return name;
+}
+
+std::string_view RelayName(MarkKind mark) {
+  switch (mark) {
+    case MarkKind::kCastHint:
+      return "annotation.cast_hint";
+    case MarkKind::kStopFusion:
+      return "annotation.stop_fusion";
+    case MarkKind::kQuantize:
+      return "tilewright.simulated_quantize";
+    case MarkKind::kNone:
+      break;
+  }
+  return RelayName(OpKind::kIdentity);
+}
+
+std::string_view ValueKindName(ValueKind kind) {
+  return kValueKinds[static_cast<std::size_t>(kind)];
 }
 
 Result<Translation> Translate(const Expr& call, Arguments arguments) {
