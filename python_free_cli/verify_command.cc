@@ -116,7 +116,8 @@ class VerifyCommand final : public Command {
            "  tilewright verify resnet18.onnx resnet18_quantized.relay --min-sqnr 15 --json\n"
            "  tilewright verify resnet18_packed.relay --target vta --vta-config "
            "configs/vta/sim.json\n"
-           "OTHER is a library made of FILE (its integers must be equal, its floats within the "
+           "OTHER is a library or bundle made of FILE (its integers must be equal, its floats "
+           "within the "
            "tolerance), or another model file or a library of one: then values of one name are "
            "compared, or, if there are none, the convolutions and matrix products in their order; "
            "integers are read as the real numbers they stand for, and the first layer below "
@@ -126,7 +127,7 @@ class VerifyCommand final : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file, the reference")->required();
     app.add_option("other", other_,
-                   "Library or model file to compare with; for a VTA it may be missing");
+                   "Library, bundle or model file to compare with; for a VTA it may be missing");
     app.add_option("--tolerance", options_.tolerance, "Of floats, relative to the reference's RMS")
         ->capture_default_str();
     app.add_option(
@@ -156,7 +157,9 @@ class VerifyCommand final : public Command {
   }
 
  private:
+  // A library, or a bundle with one.
   static Result<bool> IsLibrary(const std::string& path) {
+    if (FileExists(path + "/graph.json")) return true;
     auto bytes = ReadFile(path);
     TW_RETURN_IF_ERROR(bytes);
     return bytes->starts_with("\177ELF");

@@ -1,40 +1,9 @@
 #include "src/compiler/runtime_archive.h"
 
-#include <iterator>
 #include <string>
-
-// The assembler takes files into this object: runtime_files.inc has a TW_RUNTIME(name, path) for
-// each architecture for which the build found a C compiler.
-#define TW_RUNTIME(name, path)                     \
-  asm(".pushsection .rodata, \"a\", @progbits\n"   \
-      ".balign 16\n"                               \
-      "tw_runtime_begin_" #name                    \
-      ":\n"                                        \
-      ".incbin \"" path                            \
-      "\"\n"                                       \
-      "tw_runtime_end_" #name                      \
-      ":\n"                                        \
-      ".byte 0\n"                                  \
-      ".popsection\n");                            \
-  extern "C" const char tw_runtime_begin_##name[]; \
-  extern "C" const char tw_runtime_end_##name[];
-#include "runtime_files.inc"
-#undef TW_RUNTIME
 
 namespace tilewright {
 namespace {
-
-struct Runtime {
-  std::string_view name;
-  const char* begin;
-  const char* end;
-};
-
-#define TW_RUNTIME(name, path) Runtime{#name, tw_runtime_begin_##name, tw_runtime_end_##name},
-const Runtime kRuntimes[] = {
-#include "runtime_files.inc"
-};
-#undef TW_RUNTIME
 
 /// Which runtime a triple takes, and what a build of this program needs to have it.
 struct Kind {
@@ -77,9 +46,8 @@ Result<std::string_view> RuntimeFor(const Target& target) {
   const std::string triple = target.Option("mtriple");
   auto kind = KindOf(triple);
   TW_RETURN_IF_ERROR(kind);
-  for (const Runtime& runtime : kRuntimes) {
-    if (runtime.name != kind->name) continue;
-    return std::string_view(runtime.begin, static_cast<std::size_t>(runtime.end - runtime.begin));
+  for (const RuntimeFile& runtime : RuntimeFiles()) {
+    if (runtime.name == kind->name) return runtime.bytes;
   }
   return Unsupported("-mtriple=" + triple + ": this program was built without a runtime for it; " +
                      "build it again with " + kind->package +

@@ -1,11 +1,20 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "src/base/status.h"
 #include "src/target/target.h"
 
 namespace tilewright {
+
+/// A runtime that the build found a compiler for.
+struct RuntimeFile {
+  std::string_view name;   ///< "host", "aarch64", "armv7"
+  std::string_view bytes;  ///< an archive or an object
+};
+/// All of them; the source of this function is made by the build (CMakeLists.txt).
+std::span<const RuntimeFile> RuntimeFiles();
 
 /// Bytes of the runtime that every compiled model contains (src/runtime/model.c and pool.c), for
 /// the linker: an archive or an object. It is part of this program, so that compiling needs no file

@@ -180,6 +180,8 @@ has 'sigmoid has no integer form' err
 has '"notes"' out
 expect 0 compile "$corpus/qdq.onnx" --requantize integer -o qdq.so
 expect 0 verify "$corpus/qdq.onnx" qdq.so --requantize integer
+expect 0 compile "$corpus/qdq.onnx" --format bundle -o qdq
+expect 0 verify "$corpus/qdq.onnx" qdq
 expect 0 verify "$corpus/qdq_float.onnx" "$corpus/qdq.onnx" --made-up random
 has 'layers of qdq agree with qdq_float' out
 expect 0 verify "$corpus/qdq_float.onnx" qdq.so --made-up random --json

@@ -38,12 +38,6 @@ struct Bin {
   double count = 0;
 };
 
-double Sum(std::span<const double> values) {
-  double sum = 0;
-  for (double value : values) sum += value;
-  return sum;
-}
-
 /// One window. Bins of p that are empty are so in q as well, so only the others are looked at one
 /// by one. Before they are compared, zeros of p and of q get kSmoothing, which the others give.
 class Window {
@@ -52,6 +46,7 @@ class Window {
   Window(std::span<const Bin> filled, std::size_t half, double below, double above)
       : start_(kZero - half), size_(2 * half + 1) {
     const std::size_t last = start_ + size_ - 1;
+    entries_.reserve(std::min(filled.size() + 2, size_));
     if (below > 0) Add(0, below, 0);
     bool ended = false;
     for (const Bin& bin : filled) {
@@ -132,16 +127,17 @@ double KlThreshold(const std::vector<float>& values) {
   if (largest == 0) return 0;
   const std::vector<double> bins = Histogram(values, largest);
   std::vector<Bin> filled;
+  std::vector<double> up_to(kBins + 1, 0);  // counts are whole numbers: sums are exact
   for (std::size_t i = 0; i < kBins; ++i) {
+    up_to[i + 1] = up_to[i] + bins[i];
     if (bins[i] > 0) filled.push_back({i, bins[i]});
   }
   double best = std::numeric_limits<double>::infinity();
   double threshold = largest;
   const double width = 2 * largest / static_cast<double>(kBins);
   for (std::size_t half = kSteps / 2; half <= kZero; ++half) {
-    const std::span<const double> all(bins);
-    const double below = Sum(all.first(kZero - half + 1));
-    const double above = Sum(all.subspan(kZero + half));
+    const double below = up_to[kZero - half + 1];
+    const double above = up_to[kBins] - up_to[kZero + half];
     const double divergence = Window(filled, half, below, above).Divergence();
     if (divergence < best) {
       best = divergence;
