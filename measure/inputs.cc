@@ -10,6 +10,7 @@
 #include "src/base/file.h"
 #include "src/base/hash.h"
 #include "src/base/random.h"
+#include "src/tensor/layout.h"
 #include "src/tensor/reference.h"
 
 namespace tilewright::measure {
@@ -107,6 +108,11 @@ Tensor MakeZeroPoint(const TensorType& type) {
 }
 
 Result<std::int64_t> OutputChannels(const Workload& workload) {
+  if (!IsAnchor(workload.op)) {
+    const auto layout = Layout::Parse(workload.data_layout);
+    TW_RETURN_IF_ERROR(layout);
+    return layout->Unpack(workload.data.shape)[layout->primal().find('C')];
+  }
   if (workload.op == OpKind::kDense) return workload.weight.shape.at(0);
   if (workload.op == OpKind::kBatchMatmul) return workload.weight.shape.at(1);
   auto shape = ConvShapeOf(workload);
@@ -141,11 +147,13 @@ Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& 
   AnchorInputs inputs;
   inputs.data = set == InputSet::kZeroPoint ? MakeZeroPoint(workload.data)
                                             : MakeTensor(workload.data, "data", extreme, kFarScale);
-  inputs.weight = MakeTensor(workload.weight, "weight", extreme, 1 / kFarScale);
-  auto channels = OutputChannels(workload);
-  TW_RETURN_IF_ERROR(channels);
+  if (workload.has_weight()) {
+    inputs.weight = MakeTensor(workload.weight, "weight", extreme, 1 / kFarScale);
+  }
   auto output = workload.OutputType();
   TW_RETURN_IF_ERROR(output);
+  auto channels = OutputChannels(workload);
+  TW_RETURN_IF_ERROR(channels);
   for (std::size_t i = 0; i < epilogue.steps.size(); ++i) {
     const EpilogueStep& step = epilogue.steps[i];
     TensorType type{{*channels}, step.operand_dtype};

@@ -31,6 +31,9 @@ std::string ShortName(const Workload& workload) {
     if (conv->n != 1) name += fmt::format(" n{}", conv->n);
     return name + fmt::format(" {}x{}", conv->h, conv->w);
   }
+  if (!IsAnchor(workload.op)) {
+    return fmt::format("{} {}", workload.op_name(), fmt::join(workload.data.shape, "x"));
+  }
   return fmt::format("{} {}x{}", workload.op_name(), fmt::join(workload.data.shape, "x"),
                      workload.weight.shape.empty() ? 0 : workload.weight.shape.front());
 }
