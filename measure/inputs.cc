@@ -113,8 +113,11 @@ Result<std::int64_t> OutputChannels(const Workload& workload) {
     TW_RETURN_IF_ERROR(layout);
     return layout->Unpack(workload.data.shape)[layout->primal().find('C')];
   }
-  if (workload.op == OpKind::kDense) return workload.weight.shape.at(0);
-  if (workload.op == OpKind::kBatchMatmul) return workload.weight.shape.at(1);
+  if (workload.op == OpKind::kDense || workload.op == OpKind::kBatchMatmul) {
+    auto layout = Layout::Parse(workload.kernel_layout);
+    TW_RETURN_IF_ERROR(layout);
+    return layout->Unpack(workload.weight.shape).at(layout->primal().find('N'));
+  }
   auto shape = ConvShapeOf(workload);
   TW_RETURN_IF_ERROR(shape);
   return shape->k;

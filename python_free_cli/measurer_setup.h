@@ -1,12 +1,32 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "measure/process_measurer.h"
+#include "measure/runner_address.h"
 #include "src/target/target.h"
+
+namespace CLI {
+class App;
+}
 
 namespace tilewright::cli {
 
-/// A measurer for a target whose workers are this program again.
-/// Errors: those of DeviceFor.
-Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target);
+/// `--runner`: where candidates run, if not here.
+struct RunnerArguments {
+  std::string command;  ///< of a shell; empty: here
+  std::optional<measure::RunnerIdentity> identity;
+
+  void Declare(CLI::App& app);
+  /// Asks the runner, if there is one, what it is. `target`: "native" becomes the runner's own.
+  /// Errors: those of measure::ProbeRunner.
+  Status Connect(std::string& target);
+};
+
+/// A measurer for a target whose workers are this program again, or the runner that is connected.
+/// Errors: those of DeviceFor; kInvalidArgument for a VTA target, whose simulator is here.
+Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
+                                                          const RunnerArguments& runner = {});
 
 }  // namespace tilewright::cli

@@ -18,8 +18,9 @@ class Inspector {
   virtual Status Features(Point point, std::span<float> out) const = 0;
 };
 
-/// Applies the template and reads the loop summary; what lowering would refuse for the size of its
-/// local buffers is refused here, without lowering. For the VTA it builds the stream and counts.
+/// Applies the template and reads the loop summary; what lowering would refuse for the size of
+/// its buffers in local or shared memory is refused here, without lowering. For the VTA it builds
+/// the stream and counts.
 class TemplateInspector final : public Inspector {
  public:
   /// The space outlives the inspector.

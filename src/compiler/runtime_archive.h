@@ -1,11 +1,25 @@
 #pragma once
 
+#include <span>
 #include <string_view>
+
+#include "src/base/status.h"
+#include "src/target/target.h"
 
 namespace tilewright {
 
-/// Bytes of libtilewright_rt.a, which every compiled model contains, so that compiling needs no
-/// file but the model's.
-std::string_view RuntimeArchive();
+/// A runtime that the build found a compiler for.
+struct RuntimeFile {
+  std::string_view name;   ///< "host", "aarch64", "armv7"
+  std::string_view bytes;  ///< an archive or an object
+};
+/// All of them; the source of this function is made by the build (CMakeLists.txt).
+std::span<const RuntimeFile> RuntimeFiles();
+
+/// Bytes of the runtime that every compiled model contains (src/runtime/model.c and pool.c), for
+/// the linker: an archive or an object. It is part of this program, so that compiling needs no file
+/// but the model's. Errors: kUnsupported, with what to do, for a target for which the program was
+/// built without one.
+Result<std::string_view> RuntimeFor(const Target& target);
 
 }  // namespace tilewright

@@ -79,15 +79,17 @@ Result<Asked> Ask(const Workload& workload, const VtaTarget& vta, const VtaOptio
 
 /// Why no template serves a workload: what those of its operator say, or that there are none.
 std::string RefusalOf(const Workload& workload, const Target& target) {
+  std::string name = workload.op_name();
+  if (workload.op == OpKind::kMul) name = "multiply";
+  if (workload.op == OpKind::kIdentity) name = "elementwise";
   std::string reasons;
   for (const TemplateEntry& entry : Templates()) {
-    const std::string name = workload.op == OpKind::kMul ? "multiply" : workload.op_name();
-    if (entry.target != target.kind() || !entry.key.starts_with(name)) continue;
+    const bool own = entry.key.starts_with(name + "_packed") || entry.key == name + ".vta";
+    if (entry.target != target.kind() || !own) continue;
     reasons += (reasons.empty() ? "" : "; ") + std::string(entry.key) + ": " +
                entry.refuses(workload, target);
   }
-  if (!reasons.empty()) return reasons;
-  return "no template serves " + workload.op_name() + " on '" + target.ToString() + "'";
+  return reasons.empty() ? "no template for " + name : reasons;
 }
 
 /// Errors: why the config cannot be used.

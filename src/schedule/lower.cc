@@ -86,7 +86,8 @@ Result<Program> Lowering::Run(std::string name) {
     code.push_back(EmitStage(id, whole));
     TW_RETURN_IF_ERROR(status_);
     if (!bound) continue;
-    auto launch = PlaceBarriers(InjectVirtualThreads(BindThreads(code.back())));
+    auto launch =
+        PlaceBarriers(DoubleBuffers(InjectVirtualThreads(BindThreads(code.back())), doubled_));
     if (!launch.ok()) return launch.status().WithContext("stage '" + info.op.name + "'");
     code.back() = *std::move(launch);
   }

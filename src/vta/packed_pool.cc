@@ -108,7 +108,7 @@ class PoolWriter {
   /// Every entry of the block at the smallest number.
   void Begin() {
     const NestLoop whole[] = {{result_.entries(), 1, 0, 0}};
-    const UopNest nest = FoldNest(whole, Uop());
+    const UopNest nest = FoldNest(whole, {Uop()});
     Gemm reset;
     reset.reset = true;
     reset.loop.iter_out = nest.iter_out;
@@ -151,7 +151,7 @@ class PoolWriter {
         NestLoop{columns, 1, U32(columns_.stride), 0}};
     // The shortest loop is the one that becomes micro-ops.
     std::ranges::stable_sort(loops, std::ranges::greater(), &NestLoop::extent);
-    const UopNest nest = FoldNest(loops, base);
+    const UopNest nest = FoldNest(loops, {base});
     Alu maximum;
     maximum.op = AluOp::kMax;
     maximum.loop.iter_out = nest.iter_out;

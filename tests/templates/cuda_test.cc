@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "src/base/math.h"
+#include "src/base/random.h"
 #include "src/base/strings.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/nvptx/ptxas.h"
@@ -13,6 +14,7 @@
 #include "src/templates/registry.h"
 #include "src/tensor/reference.h"
 #include "tests/templates/kernel_runner.h"
+#include "tests/templates/shared_bytes.h"
 
 namespace tilewright {
 namespace {
@@ -106,6 +108,35 @@ TEST(CudaTest, ThePublishedConfigHasThePublishedStructure) {
   EXPECT_EQ(launch.shared_bytes, RoundUp(114 * 4, kSharedAlignment) + 48 * 4);
   EXPECT_EQ(launch.largest_local_bytes, 28 * 4);
   EXPECT_EQ(Lines(ToString(*program)), kPublishedLoops);
+}
+
+TEST(CudaTest, TheSummaryKnowsTheSharedMemoryOfEveryTemplate) {
+  constexpr int kConfigs = 12;
+  Random random(5);
+  for (const char* key :
+       {kSmall, "conv2d(uint8[1,16,9,9]NCHW,int8[24,16,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g1)->int32",
+        "depthwise_conv2d(float32[1,24,13,13]NCHW,float32[24,1,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g24)->"
+        "float32",
+        "group_conv2d(float32[2,12,7,7]NCHW,float32[20,3,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g4)->float32",
+        "conv2d_transpose(float32[1,8,5,5]NCHW,float32[8,12,4,4]IOHW,s2x2,p1x1x1x1,d1x1,g1,o0x0)->"
+        "float32",
+        "dense(int8[36,64]MK,int8[40,64]NK)->int32",
+        "batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32"}) {
+    const Workload workload = *Workload::Parse(key);
+    for (const TemplateEntry* entry : TemplatesFor(workload, Turing())) {
+      const auto space = entry->define_space(workload, Turing());
+      ASSERT_TRUE(space.ok());
+      for (int i = 0; i < kConfigs; ++i) {
+        const auto index = random.Below(static_cast<std::uint64_t>(space->size()));
+        const Config config = space->At(static_cast<std::int64_t>(index));
+        SCOPED_TRACE(std::string(entry->key) + " " + config.ToString());
+        const auto kernel = entry->apply(workload, {}, Turing(), config);
+        if (!kernel.ok()) continue;
+        const auto program = Lower(kernel->schedule, "kernel");
+        if (program.ok()) ExpectSharedBytes(kernel->schedule, *program);
+      }
+    }
+  }
 }
 
 /// The statement without those of which `drop` is true.

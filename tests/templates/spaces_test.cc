@@ -149,6 +149,22 @@ INSTANTIATE_TEST_SUITE_P(
             2346036,
             R"({"index":2346036,"values":{"tile_f":[64,1,1,1],"tile_y":[14,2,2,1],)"
             R"("tile_x":[1,1,56,1],"auto_unroll_max_step":256,"unroll_explicit":1}})"},
+        RecordCase{
+            "Winograd", "conv2d_nchw_winograd.cuda",
+            "conv2d(float32[1,256,56,56]NCHW,float32[256,256,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->"
+            "float32",
+            332746,
+            R"({"index":332746,"values":{"tile_b":[36,1,1,1],"tile_y":[2,1,32,4],)"
+            R"("tile_x":[7,7,4,1],"tile_rc":[64,4],"auto_unroll_max_step":1500,)"
+            R"("unroll_explicit":0}})"},
+        RecordCase{
+            "Transposed", "conv2d_transpose_nchw.cuda",
+            "conv2d_transpose(float32[1,512,9,4]NCHW,float32[512,256,3,3]IOHW,s2x2,p1x1x1x1,d1x1,"
+            "g1,o1x1)->float32",
+            41477299,
+            R"({"index":41477299,"values":{"tile_n":[1,1,1,1],"tile_f":[16,1,4,4],)"
+            R"("tile_y":[1,1,18,1],"tile_x":[4,1,2,1],"tile_rc":[1,32,16],)"
+            R"("auto_unroll_max_step":1500,"unroll_explicit":1,"fuse_yx":0}})"},
         RecordCase{"BatchMatmul", "batch_matmul.cuda",
                    "batch_matmul(float32[1,128,20]BMK,float32[1,128,20]BNK)->float32", 50881,
                    R"({"index":50881,"values":{"tile_y":[2,32,2],"tile_x":[32,2,2],)"
