@@ -1,8 +1,11 @@
 // Runs of one ResNet-18 layer (64 x 56 x 56, 3x3, two virtual threads): building its stream, timing
-// it without data, and executing it.
+// it without data, and executing it. Trials as a search makes them: configs of our own space for
+// the ten convolutions of ResNet-18, drawn at random, each built and timed without data.
 
 #include <benchmark/benchmark.h>
 
+#include "src/base/random.h"
+#include "src/vta/own_conv2d_space.h"
 #include "src/vta/packed_conv2d.h"
 #include "src/vta/simulator.h"
 #include "src/vta/timing.h"
@@ -33,6 +36,41 @@ void BM_BuildAndTime(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 BENCHMARK(BM_BuildAndTime);
+
+const PackedConv2d kLayers[] = {
+    {1, 4, 4, 56, 56, 3, 3, 1, 1, 1, 1},   {1, 4, 8, 56, 56, 1, 1, 2, 2, 0, 0},
+    {1, 4, 8, 56, 56, 3, 3, 2, 2, 1, 1},   {1, 8, 8, 28, 28, 3, 3, 1, 1, 1, 1},
+    {1, 8, 16, 28, 28, 1, 1, 2, 2, 0, 0},  {1, 8, 16, 28, 28, 3, 3, 2, 2, 1, 1},
+    {1, 16, 16, 14, 14, 3, 3, 1, 1, 1, 1}, {1, 16, 32, 14, 14, 1, 1, 2, 2, 0, 0},
+    {1, 16, 32, 14, 14, 3, 3, 2, 2, 1, 1}, {1, 32, 32, 7, 7, 3, 3, 1, 1, 1, 1}};
+constexpr int kPlansOfLayer = 100;
+
+/// Plans of a layer that can be built.
+std::vector<OwnConv2dPlan> DrawPlans(const Design& design, const PackedConv2d& layer) {
+  const std::vector<OwnConv2dPlan> all = OwnConv2dPlans(design, layer, Epilogue());
+  std::vector<OwnConv2dPlan> drawn;
+  Random random(1);
+  while (drawn.size() < kPlansOfLayer) {
+    const OwnConv2dPlan& plan = all[random.Below(all.size())];
+    if (BuildOwnConv2d(design, layer, plan, Epilogue()).ok()) drawn.push_back(plan);
+  }
+  return drawn;
+}
+
+void BM_TimingOnlyTrials(benchmark::State& state) {
+  const Design design = Design::Default("pynq");
+  const PackedConv2d& layer = kLayers[state.range(0)];
+  const std::vector<OwnConv2dPlan> plans = DrawPlans(design, layer);
+  std::size_t next = 0;
+  for (auto _ : state) {
+    const auto stream = BuildOwnConv2d(design, layer, plans[next++ % plans.size()], Epilogue());
+    const RunResult run = RunStream(design, stream->instructions, nullptr);
+    benchmark::DoNotOptimize(
+        Simulate(design, stream->instructions, run.pipeline, CycleModel::Pynq()));
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(BM_TimingOnlyTrials)->DenseRange(0, std::size(kLayers) - 1)->ArgName("layer");
 
 void BM_Execute(benchmark::State& state) {
   const Design design = Design::Default("pynq");

@@ -108,6 +108,11 @@ Tensor MakeZeroPoint(const TensorType& type) {
 }
 
 Result<std::int64_t> OutputChannels(const Workload& workload) {
+  if (!IsAnchor(workload.op)) {
+    const auto layout = Layout::Parse(workload.data_layout);
+    TW_RETURN_IF_ERROR(layout);
+    return layout->Unpack(workload.data.shape)[layout->primal().find('C')];
+  }
   if (workload.op == OpKind::kDense || workload.op == OpKind::kBatchMatmul) {
     auto layout = Layout::Parse(workload.kernel_layout);
     TW_RETURN_IF_ERROR(layout);
@@ -145,11 +150,13 @@ Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& 
   AnchorInputs inputs;
   inputs.data = set == InputSet::kZeroPoint ? MakeZeroPoint(workload.data)
                                             : MakeTensor(workload.data, "data", extreme, kFarScale);
-  inputs.weight = MakeTensor(workload.weight, "weight", extreme, 1 / kFarScale);
-  auto channels = OutputChannels(workload);
-  TW_RETURN_IF_ERROR(channels);
+  if (workload.has_weight()) {
+    inputs.weight = MakeTensor(workload.weight, "weight", extreme, 1 / kFarScale);
+  }
   auto output = workload.OutputType();
   TW_RETURN_IF_ERROR(output);
+  auto channels = OutputChannels(workload);
+  TW_RETURN_IF_ERROR(channels);
   for (std::size_t i = 0; i < epilogue.steps.size(); ++i) {
     const EpilogueStep& step = epilogue.steps[i];
     TensorType type{{*channels}, step.operand_dtype};

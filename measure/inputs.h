@@ -20,9 +20,9 @@ inline constexpr std::array kInputSets = {InputSet::kRandom, InputSet::kExtreme,
                                           InputSet::kZeroPoint};
 std::string_view InputSetName(InputSet set);
 
-/// What an anchor with its epilogue reads, in the workload's own layouts.
+/// What a workload with its epilogue reads, in its own layouts.
 struct AnchorInputs {
-  Tensor data, weight;
+  Tensor data, weight;           ///< weight: empty if the operator has none
   std::vector<Tensor> operands;  ///< of the epilogue's steps that have a tensor, in order
 };
 

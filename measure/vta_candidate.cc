@@ -9,7 +9,7 @@
 #include "measure/race.h"
 #include "src/base/clock.h"
 #include "src/base/file.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/alu_parts_vta.h"
 #include "src/vta/simulator.h"
 #include "src/vta/stream_file.h"
 #include "src/vta/timing.h"
@@ -40,25 +40,34 @@ Tensor PlacedOperand(const vta::Design& design, const Tensor& operand, std::int3
   return placed;
 }
 
-/// One launch with data. expected: only its size is read.
+/// One launch with data. expected: only its size is read. check_hazards: they do not depend on the
+/// data, so once is enough.
 /// Errors: the fault of the simulator.
-Result<std::vector<std::byte>> Execute(const vta::StreamFile& file, const VtaEpilogue& epilogue,
-                                       const AnchorInputs& inputs, const Tensor& expected) {
+Result<std::vector<std::byte>> Execute(const vta::StreamFile& file, const Workload& workload,
+                                       const VtaEpilogue& epilogue, const AnchorInputs& inputs,
+                                       const Tensor& expected, bool check_hazards) {
   vta::Dram dram;
-  std::vector<std::int64_t> addresses = {dram.Allocate("data", BytesOf(inputs.data), false),
-                                         dram.Allocate("kernel", BytesOf(inputs.weight), false),
-                                         dram.Allocate("output", expected.bytes(), true)};
-  for (std::size_t i = 0; i < inputs.operands.size(); ++i) {
-    const Tensor placed =
-        PlacedOperand(file.design, inputs.operands[i], epilogue.operand_addends[i]);
+  std::vector<std::int64_t> addresses = {dram.Allocate("data", BytesOf(inputs.data), false)};
+  std::vector<const Tensor*> operands;
+  if (IsAnchor(workload.op)) {
+    addresses.push_back(dram.Allocate("kernel", BytesOf(inputs.weight), false));
+  } else if (workload.has_weight()) {
+    operands.push_back(&inputs.weight);
+  }
+  const std::int64_t result = dram.Allocate("output", expected.bytes(), true);
+  addresses.push_back(result);
+  for (const Tensor& operand : inputs.operands) operands.push_back(&operand);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Tensor placed = PlacedOperand(file.design, *operands[i], epilogue.operand_addends[i]);
     addresses.push_back(dram.Allocate("operand", BytesOf(placed), false));
   }
   auto instructions = vta::Place(file.design, file.stream, dram, addresses);
   TW_RETURN_IF_ERROR(instructions);
   vta::RunOptions options;
   options.allow_tokens_left = true;  // the original compiler's streams leave one
+  options.check_hazards = check_hazards;
   TW_RETURN_IF_ERROR(vta::RunStream(file.design, *instructions, &dram, options).status());
-  const auto output = dram.Bytes(addresses[2], expected.bytes());
+  const auto output = dram.Bytes(result, expected.bytes());
   return std::vector<std::byte>(output.begin(), output.end());
 }
 
@@ -68,13 +77,14 @@ Status Verify(const RunOrder::Item& item, const vta::StreamFile& file, RunReply&
   const auto expected = ReadExpected(item.reference, kernel.workload, kernel.epilogue);
   TW_RETURN_IF_ERROR(expected);
   // Whether the design has what the epilogue needs was looked at when the stream was made.
-  const auto epilogue = VtaEpilogueOf(file.design, kernel.epilogue, /*gemm_adds=*/true);
+  const auto epilogue = VtaStepsOf(file.design, kernel.workload, kernel.epilogue);
   TW_RETURN_IF_ERROR(epilogue);
   for (InputSet set : kInputSets) {
     const auto inputs = MakeAnchorInputs(kernel.workload, kernel.epilogue, set);
     TW_RETURN_IF_ERROR(inputs);
     const Tensor& wanted = (*expected)[static_cast<std::size_t>(set)];
-    const auto output = Execute(file, *epilogue, *inputs, wanted);
+    const bool first = set == kInputSets.front();
+    const auto output = Execute(file, kernel.workload, *epilogue, *inputs, wanted, first);
     TW_RETURN_IF_ERROR(output);
     const auto [got, want] = std::ranges::mismatch(*output, BytesOf(wanted));
     if (got == output->end()) continue;

@@ -74,7 +74,7 @@ class CompileCommand final : public Command {
       TW_RETURN_IF_ERROR(plan);
       return CompileForVta(*plan, on_miss, output_, json_);
     }
-    if (vta_.fuse_residuals) return InvalidArgument("--fuse-residuals: needs a VTA target");
+    if (vta_.given()) return InvalidArgument("--[no-]fuse-residuals: needs a VTA target");
     TW_RETURN_IF_ERROR(CheckRuns(*target));
     auto graph = LoadForRunning(file_, seeded_, load_.Options());
     TW_RETURN_IF_ERROR(graph);

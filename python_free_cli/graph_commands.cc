@@ -58,6 +58,8 @@ class TasksCommand final : public Command {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
     app.add_option("--target", target_, "What code is generated for")->capture_default_str();
     app.add_option("--vta-config", vta_config_, "Design file of a VTA target (configs/vta)");
+    app.add_flag("--no-fuse-residuals", no_fuse_residuals_,
+                 "On a VTA, additions of residuals are tasks of their own");
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
@@ -66,7 +68,7 @@ class TasksCommand final : public Command {
     auto graph = LoadGraph(file_);
     TW_RETURN_IF_ERROR(graph);
     PrintNotes(*graph);
-    auto tasks = ExtractTasks(*graph, FuseRuleFor(*target));
+    auto tasks = ExtractTasks(*graph, FuseRuleFor(*target, !no_fuse_residuals_));
     TW_RETURN_IF_ERROR(tasks);
     if (json_) {
       fmt::print("{}\n", TasksToJson(graph->name, *tasks, *target));
@@ -92,6 +94,7 @@ class TasksCommand final : public Command {
   std::string file_;
   std::string target_ = "native";
   std::string vta_config_;
+  bool no_fuse_residuals_ = false;
   bool json_ = false;
 };
 

@@ -70,8 +70,9 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
   return target;
 }
 
-FuseRule FuseRuleFor(const Target& target) {
-  return target.kind() == TargetKind::kVta ? FuseRule::kNarrow : FuseRule::kWide;
+FuseRule FuseRuleFor(const Target& target, bool fuse_residuals) {
+  if (target.kind() != TargetKind::kVta) return FuseRule::kWide;
+  return fuse_residuals ? FuseRule::kResiduals : FuseRule::kNarrow;
 }
 
 Status CheckRuns(const Target& target) {
@@ -85,7 +86,8 @@ Status CheckRuns(const Target& target) {
                      "' are lowered and compiled, but not yet run on a device");
 }
 
-Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target) {
+Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target,
+                                                  bool fuse_residuals) {
   std::string file = path;
   std::int64_t only = -1;
   if (const auto hash = path.rfind('#'); hash != std::string::npos) {
@@ -96,7 +98,7 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const
   }
   auto graph = LoadGraph(file);
   TW_RETURN_IF_ERROR(graph);
-  auto extracted = ExtractTasks(*graph, FuseRuleFor(target));
+  auto extracted = ExtractTasks(*graph, FuseRuleFor(target, fuse_residuals));
   TW_RETURN_IF_ERROR(extracted);
   const auto count = static_cast<std::int64_t>(extracted->size());
   if (only >= count) {

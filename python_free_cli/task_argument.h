@@ -20,8 +20,8 @@ namespace tilewright::cli {
 /// vta_config: file of a VTA design, for a VTA target without -model; may be empty.
 Result<Target> ParseTarget(std::string_view text, int threads, const std::string& vta_config = {});
 
-/// Where groups of operators end for the target: behind int8 for a VTA.
-FuseRule FuseRuleFor(const Target& target);
+/// Where groups of operators end for the target: behind int8 for a VTA, but for residuals.
+FuseRule FuseRuleFor(const Target& target, bool fuse_residuals = true);
 
 /// Whether code for the target can be run here.
 /// Errors: kNotFound or kUnavailable with what is missing (a driver, a device); kUnsupported.
@@ -33,7 +33,8 @@ Status CheckRuns(const Target& target);
 Result<search::TuneTask> ParseTask(const std::string& text, const Target& target);
 
 /// Every task of a model file, with occurrences and epilogues. `#N` behind the name picks one.
-Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target);
+Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target,
+                                                  bool fuse_residuals = true);
 
 /// What ParseTask takes, or all tasks of a model file.
 Result<std::vector<search::TuneTask>> ParseTasks(const std::string& text, const Target& target);

@@ -61,6 +61,8 @@ class TuneCommand final : public Command {
     app.add_option("--records", records_, "Record store, made if it does not exist");
     target_option_ = app.add_option("--target", target_, "What code is generated for");
     app.add_option("--vta-config", vta_config_, "Design file of a VTA target (configs/vta)");
+    app.add_flag("--no-fuse-residuals", no_fuse_residuals_,
+                 "On a VTA, tune additions of residuals by themselves, not behind a convolution");
     runner_.Declare(app);
     threads_option_ = app.add_option("--threads", threads_, "Threads a kernel may use");
     trials_option_ = app.add_option("--trials", trials_, "Trials of the whole job");
@@ -80,7 +82,7 @@ class TuneCommand final : public Command {
     // A board's name means what a file of this machine says.
     if (!Target::Parse(settings->target).ok()) settings->target = target->ToString();
     TW_RETURN_IF_ERROR(CheckRuns(*target));
-    auto tasks = TasksOfFile(settings->graph, *target);
+    auto tasks = TasksOfFile(settings->graph, *target, !no_fuse_residuals_);
     TW_RETURN_IF_ERROR(tasks);
     if (target->kind() == TargetKind::kVta) {
       settings->target = target->ToString();  // with the design, wherever its file will be
@@ -165,7 +167,8 @@ class TuneCommand final : public Command {
     return target.kind() == TargetKind::kVta ? VtaBounds(tasks, target) : CpuBounds(tasks, target);
   }
 
-  /// Cycles at one tile product in each; or bytes with each tensor loaded or stored once.
+  /// Cycles at one tile product, or one ALU operation for each tile of the result, in each; or
+  /// bytes with each tensor loaded or stored once.
   static std::vector<double> VtaBounds(const std::vector<search::TuneTask>& tasks,
                                        const Target& target) {
     const auto vta = VtaTargetOf(target);
@@ -173,12 +176,14 @@ class TuneCommand final : public Command {
     for (const search::TuneTask& task : tasks) {
       const Workload& w = task.task.workload;
       const auto output = w.OutputType();
-      const double products =
-          static_cast<double>(vta->design.batch()) * vta->design.block() * vta->design.block();
-      const std::int64_t elements =
-          w.data.elements() + w.weight.elements() + (output.ok() ? output->elements() : 0);
-      bounds.push_back(vta->metric == kVtaDramBytes ? static_cast<double>(elements)
-                                                    : static_cast<double>(w.macs()) / products);
+      const double entry = static_cast<double>(vta->design.batch()) * vta->design.block();
+      const auto results = static_cast<double>(output.ok() ? output->elements() : 0);
+      const std::int64_t loaded = w.data.bytes() + (w.has_weight() ? w.weight.bytes() : 0);
+      const double cycles = IsAnchor(w.op)
+                                ? static_cast<double>(w.macs()) / (entry * vta->design.block())
+                                : results / entry;
+      bounds.push_back(vta->metric == kVtaDramBytes ? static_cast<double>(loaded) + results
+                                                    : cycles);
     }
     return bounds;
   }
@@ -204,6 +209,7 @@ class TuneCommand final : public Command {
   int threads_ = 1;
   std::int64_t trials_ = 0;
   std::uint64_t seed_ = 1;
+  bool no_fuse_residuals_ = false;
   bool json_ = false;
   RunnerArguments runner_;
   CLI::Option* target_option_ = nullptr;

@@ -39,6 +39,9 @@ std::string ShortName(const Workload& workload) {
     if (conv->n != 1) name += fmt::format(" n{}", conv->n);
     return name + fmt::format(" {}x{}", conv->h, conv->w);
   }
+  if (!IsAnchor(workload.op)) {
+    return fmt::format("{} {}", workload.op_name(), fmt::join(workload.data.shape, "x"));
+  }
   const auto weight = PlainSizes(workload.weight, workload.kernel_layout);
   return fmt::format("{} {}x{}", workload.op_name(),
                      fmt::join(PlainSizes(workload.data, workload.data_layout), "x"),

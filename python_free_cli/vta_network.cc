@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "python_free_cli/command.h"
-#include "python_free_cli/exchange_commands.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/vta_report.h"
 #include "src/base/file.h"
@@ -14,13 +13,22 @@
 #include "src/compiler/vta_bundle.h"
 #include "src/compiler/vta_run.h"
 #include "src/compiler/vta_verify.h"
-#include "src/templates/registry.h"
 
 namespace tilewright::cli {
 
 void VtaChoice::Declare(CLI::App& app) {
   app.add_flag("--fuse-residuals", fuse_residuals,
-               "On a VTA, add residuals behind the convolution, before its result is stored");
+               "On a VTA, add residuals behind the convolution, before its result is stored "
+               "(default, but for --rule autotvm)");
+  app.add_flag("--no-fuse-residuals", no_fuse_residuals, "On a VTA, add residuals by themselves");
+}
+
+Result<FuseRule> VtaChoice::Rule(bool autotvm) const {
+  if (fuse_residuals && no_fuse_residuals) {
+    return InvalidArgument("--fuse-residuals and --no-fuse-residuals: expected one of them");
+  }
+  const bool fuse = fuse_residuals || (!no_fuse_residuals && !autotvm);
+  return fuse ? FuseRule::kResiduals : FuseRule::kNarrow;
 }
 
 void VtaNetwork::Declare(CLI::App& app) {
@@ -46,28 +54,18 @@ Result<VtaPlan> VtaChoice::Plan(const std::string& file, bool seeded, const Targ
   VtaOptions options;
   options.target = target;
   options.accept = *accept;
-  options.fuse = fuse_residuals ? FuseRule::kResiduals : FuseRule::kNarrow;
-  const auto plan = [&]() -> Result<VtaPlan> {
-    auto made = PlanVta(*std::move(graph), options);
-    if (!made.ok()) return made.status().WithContext(file);
-    return made;
-  };
   auto autotvm = sources.Autotvm(target);
   TW_RETURN_IF_ERROR(autotvm);
-  if (autotvm->has_value()) {
-    options.tophub = sources.tophub;
-    auto path = sources.stores.empty() ? DefaultStorePath(false)
-                                       : Result<std::string>(sources.stores.front());
-    TW_RETURN_IF_ERROR(path);
-    auto store = records::Store::Open(*path, records::Store::Mode::kReadOnly);
-    TW_RETURN_IF_ERROR(store);
-    options.imported = &*store;
-    return plan();
-  }
+  options.autotvm = *std::move(autotvm);
+  auto fuse = Rule(options.autotvm.has_value());
+  TW_RETURN_IF_ERROR(fuse);
+  options.fuse = *fuse;
   auto catalog = sources.Open(target);
   TW_RETURN_IF_ERROR(catalog);
   options.catalog = &*catalog;
-  return plan();
+  auto plan = PlanVta(*std::move(graph), options);
+  if (!plan.ok()) return plan.status().WithContext(file);
+  return plan;
 }
 
 bool IsVtaBundle(const std::string& path) { return FileExists(path + "/kernels.json"); }
@@ -76,8 +74,7 @@ Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string
                           bool json) {
   std::int64_t untuned = 0;
   for (const VtaKernel& kernel : plan.kernels) {
-    // Additions have no template, so there are no records of them.
-    if (kernel.tuned || FindTemplate(kernel.template_key) == nullptr) continue;
+    if (kernel.tuned) continue;
     fmt::print(stderr, "untuned: {}: {}\n", kernel.workload, kernel.explanation);
     ++untuned;
   }
@@ -101,14 +98,13 @@ Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string
 }
 
 Status VtaNetwork::CheckUnused() const {
-  const bool given = choice_.fuse_residuals || sources_.rule != "own" || !sources_.stores.empty() ||
+  const bool given = choice_.given() || sources_.rule != "own" || !sources_.stores.empty() ||
                      !sources_.packages.empty() || !sources_.model_file.empty() ||
                      !trace_file_.empty();
   if (!given) return Status();
   return InvalidArgument(
-      "--records, --package, --model, --rule, --fuse-residuals and --vta-trace need --target vta: "
-      "a "
-      "library has its configs in it");
+      "--records, --package, --model, --rule, --[no-]fuse-residuals and --vta-trace need --target "
+      "vta: a library has its configs in it");
 }
 
 Result<VtaPlan> VtaNetwork::Plan(const std::string& file) {

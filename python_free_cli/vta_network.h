@@ -16,11 +16,16 @@ class App;
 
 namespace tilewright::cli {
 
-/// How a network is put on a VTA: `--fuse-residuals`.
+/// How a network is put on a VTA: `--fuse-residuals` and `--no-fuse-residuals`.
 struct VtaChoice {
-  bool fuse_residuals = false;
+  bool fuse_residuals = false, no_fuse_residuals = false;
 
   void Declare(CLI::App& app);
+  bool given() const { return fuse_residuals || no_fuse_residuals; }
+  /// Where groups end: residuals are fused unless told otherwise, but by AutoTVM's rule only if
+  /// told to, as its packages were tuned without.
+  /// Errors: kInvalidArgument if both are given.
+  Result<FuseRule> Rule(bool autotvm) const;
   /// The plan of a model file. seeded: as for LoadForRunning.
   Result<VtaPlan> Plan(const std::string& file, bool seeded, const Target& target,
                        RecordSources& sources) const;

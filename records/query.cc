@@ -43,12 +43,12 @@ bool CanRun(const DeviceFingerprint& recorded, const DeviceFingerprint& here) {
 
 /// Sum over the extents of both tensors of |log2(a/b)|; infinite where anything but sizes differs.
 double Distance(const Workload& a, const Workload& b) {
-  const bool comparable = a.op_name() == b.op_name() && a.data.dtype == b.data.dtype &&
-                          a.weight.dtype == b.weight.dtype && a.out_dtype == b.out_dtype &&
-                          a.strides == b.strides && a.dilation == b.dilation &&
-                          a.data_layout == b.data_layout && a.kernel_layout == b.kernel_layout &&
-                          a.data.shape.size() == b.data.shape.size() &&
-                          a.weight.shape.size() == b.weight.shape.size();
+  const bool comparable =
+      a.op_name() == b.op_name() && a.data.dtype == b.data.dtype &&
+      a.weight.dtype == b.weight.dtype && a.out_dtype == b.out_dtype && a.strides == b.strides &&
+      a.dilation == b.dilation && a.pool_size == b.pool_size && a.data_layout == b.data_layout &&
+      a.kernel_layout == b.kernel_layout && a.data.shape.size() == b.data.shape.size() &&
+      a.weight.shape.size() == b.weight.shape.size();
   if (!comparable) return HUGE_VAL;
   double distance = 0;
   const auto add = [&](const std::vector<std::int64_t>& x, const std::vector<std::int64_t>& y) {

@@ -111,6 +111,7 @@ const std::vector<Expected>* ExpectedArguments(std::string_view task) {
     map["group_conv2d_packed.vta"] = {kT6, kT6, kInts2, kInts4, kInts2, kInt, kText};
     map["conv2d_transpose_packed.vta"] = {kT6, kT6, kInts2, kInts4, kText, kInts2};
     map["dense_packed.vta"] = {kT4, kT4, kNone, kText};
+    map["add.vta"] = map["multiply.vta"] = {kT6, kT6};
     return map;
   }();
   const auto found = kByTask.find(task);

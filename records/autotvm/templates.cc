@@ -12,6 +12,7 @@ namespace {
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
 
 constexpr std::array kTemplates = {
+    AutotvmTemplate{"add.vta", &ElementwisePackedVta},
     AutotvmTemplate{"batch_matmul.cuda", &BatchMatmulCuda},
     AutotvmTemplate{"conv1d_transpose_nchw.cuda", &Conv1dTransposeCuda},
     AutotvmTemplate{"conv2d_NCHWc.intel_graphics", &Conv2dIntelGraphics},
@@ -37,6 +38,7 @@ constexpr std::array kTemplates = {
     AutotvmTemplate{"depthwise_conv2d_nchw.mali", &DepthwiseMali},
     AutotvmTemplate{"depthwise_conv2d_nchwc.image2d", &DepthwiseImage2d},
     AutotvmTemplate{"group_conv2d_packed.vta", &GroupConv2dPackedVta},
+    AutotvmTemplate{"multiply.vta", &ElementwisePackedVta},
 };
 static_assert(std::ranges::is_sorted(kTemplates, {}, &AutotvmTemplate::name));
 

@@ -84,6 +84,7 @@ Result<AutotvmSpace> Conv2dPackedVta(const AutotvmTaskArguments& task);
 Result<AutotvmSpace> GroupConv2dPackedVta(const AutotvmTaskArguments& task);
 Result<AutotvmSpace> TransposePackedVta(const AutotvmTaskArguments& task);
 Result<AutotvmSpace> DensePackedVta(const AutotvmTaskArguments& task);
+Result<AutotvmSpace> ElementwisePackedVta(const AutotvmTaskArguments& task);
 
 /// spatial_pack's knobs behind its tiles: reorder_0, ann_reduce, ann_spatial.
 void AddSpatialPackTail(AutotvmSpaceBuilder& builder);

@@ -141,6 +141,15 @@ Result<AutotvmSpace> TransposePackedVta(const AutotvmTaskArguments& task) {
   return PackedSpace(task, true);
 }
 
+Result<AutotvmSpace> ElementwisePackedVta(const AutotvmTaskArguments& task) {
+  auto data = AutotvmTensor(task, 0, 6);
+  TW_RETURN_IF_ERROR(data);
+  AutotvmSpaceBuilder builder;
+  builder.Split("tile_co", (*data)[1], 2).Split("tile_h", (*data)[2], 2);
+  builder.Split("tile_w", (*data)[3], 2);
+  return std::move(builder).Done();
+}
+
 Result<AutotvmSpace> DensePackedVta(const AutotvmTaskArguments& task) {
   auto data = AutotvmTensor(task, 0, 4);
   TW_RETURN_IF_ERROR(data);

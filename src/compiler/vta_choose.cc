@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "records/autotvm/match.h"
-#include "records/imported.h"
-#include "src/base/divisors.h"
-#include "src/vta/packed_alu.h"
+#include "src/templates/alu_parts_vta.h"
+#include "src/vta/simulator.h"
+#include "src/vta/timing.h"
 
 namespace tilewright {
 namespace {
@@ -29,9 +28,10 @@ bool IsOfDesign(const records::ImportedRecord& record, const vta::Design& design
 /// The record AutoTVM would take. The simulator has no records of its own there: it takes those of
 /// a board by the key they share, which may be of another design. So boards of the same design are
 /// asked for by name.
-Result<Asked> AskImported(const Workload& workload, const vta::Design& design,
+Result<Asked> AskImported(records::Question question, const vta::Design& design,
                           const VtaOptions& options) {
   Asked asked;
+  question.accept = records::DownTo(records::AnswerLevel::kHit);
   std::vector<std::string> boards = {design.target()};
   for (const char* board : {"pynq", "ultra96", "zcu104", "de10nano", "intelfocl", "sim", "tsim"}) {
     if (board != design.target()) boards.emplace_back(board);
@@ -39,20 +39,17 @@ Result<Asked> AskImported(const Workload& workload, const vta::Design& design,
   for (const std::string& board : boards) {
     auto target = records::AutotvmTarget::Parse("vta -model=" + board + "_" + design.Name());
     TW_RETURN_IF_ERROR(target);
-    std::optional<records::AutotvmTask> task;
-    auto answer = records::QueryAutotvm(*options.imported, workload, *target, options.tophub, task);
+    const records::AutotvmQuestion autotvm = {*std::move(target), {}, options.autotvm->package};
+    question.autotvm = &autotvm;
+    auto answer = options.catalog->Query(question);
     TW_RETURN_IF_ERROR(answer);
-    if (asked.explanation.empty()) asked.explanation = answer->explanation;
-    if (!answer->record.has_value() || !IsOfDesign(*answer->record, design)) continue;
-    const records::ImportedRecord& record = *answer->record;
-    asked.explanation = answer->explanation;
-    asked.source = fmt::format("{}:{}", record.file, record.line);
-    auto candidate = records::CandidateOfImported(record, options.target);
-    if (candidate.ok()) {
-      asked.candidate = *std::move(candidate);
-    } else {
-      asked.explanation += "; not usable here: " + candidate.status().message();
-    }
+    const records::ImportedRecord* record = answer->imported();
+    if (asked.explanation.empty()) asked.explanation = answer->answer.explanation;
+    if (record == nullptr || !IsOfDesign(*record, design)) continue;
+    asked.explanation = answer->answer.explanation;
+    asked.source = fmt::format("{}:{}", record->file, record->line);
+    // Version 0: no code can be made of it, as the explanation says.
+    if (answer->chosen->template_version > 0) asked.candidate = *answer->chosen;
     return asked;
   }
   asked.explanation += "; no record of a board with the design " + design.Name();
@@ -60,7 +57,6 @@ Result<Asked> AskImported(const Workload& workload, const vta::Design& design,
 }
 
 Result<Asked> Ask(const Workload& workload, const VtaTarget& vta, const VtaOptions& options) {
-  if (options.imported != nullptr) return AskImported(workload, vta.design, options);
   Asked asked;
   if (options.catalog == nullptr) {
     asked.explanation = "no record store was given";
@@ -71,6 +67,7 @@ Result<Asked> Ask(const Workload& workload, const VtaTarget& vta, const VtaOptio
   question.workload = &workload;
   question.target = &options.target;
   question.device = &device;
+  if (options.autotvm.has_value()) return AskImported(question, vta.design, options);
   question.accept = records::DownTo(std::min(options.accept, records::AnswerLevel::kModel));
   auto answer = options.catalog->Query(question);
   TW_RETURN_IF_ERROR(answer);
@@ -80,11 +77,19 @@ Result<Asked> Ask(const Workload& workload, const VtaTarget& vta, const VtaOptio
   return asked;
 }
 
-/// Why no template serves a workload: what the one for such operators says.
+/// Why no template serves a workload: what those of its operator say, or that there are none.
 std::string RefusalOf(const Workload& workload, const Target& target) {
-  const TemplateEntry* entry = FindTemplate(workload.op_name() + "_packed.vta");
-  if (entry == nullptr) return "no template for " + workload.op_name();
-  return std::string(entry->key) + ": " + entry->refuses(workload, target);
+  std::string name = workload.op_name();
+  if (workload.op == OpKind::kMul) name = "multiply";
+  if (workload.op == OpKind::kIdentity) name = "elementwise";
+  std::string reasons;
+  for (const TemplateEntry& entry : Templates()) {
+    const bool own = entry.key.starts_with(name + "_packed") || entry.key == name + ".vta";
+    if (entry.target != target.kind() || !own) continue;
+    reasons += (reasons.empty() ? "" : "; ") + std::string(entry.key) + ": " +
+               entry.refuses(workload, target);
+  }
+  return reasons.empty() ? "no template for " + name : reasons;
 }
 
 /// Errors: why the config cannot be used.
@@ -109,74 +114,94 @@ Status BuildAsked(const Asked& asked, const Workload& workload, const Target& ta
   return Build(*entry, candidate.config, workload, target, kernel);
 }
 
-Status BuildDefault(const Workload& workload, const Target& target, VtaKernel& kernel) {
+/// What the target's metric says of a stream; nothing if it cannot be executed.
+std::optional<double> CostOf(const VtaTarget& vta, const vta::Stream& stream) {
+  vta::RunOptions options;
+  options.allow_tokens_left = true;  // as streams of one virtual thread do
+  const vta::RunResult run = vta::RunStream(vta.design, stream.instructions, nullptr, options);
+  if (!run.status().ok()) return std::nullopt;
+  if (vta.metric == kVtaDramBytes) return static_cast<double>(run.summary.dram_bytes);
+  return vta::Simulate(vta.design, stream.instructions, run.pipeline, vta.cycles).cycles;
+}
+
+/// Of the configs that differ from the asked one in one knob, the best that can be built: a config
+/// that was tuned with another epilogue may take a little more room than there is.
+/// Errors: kUnsupported if there is none.
+Status BuildNeighbour(const Candidate& candidate, const Workload& workload, const VtaTarget& vta,
+                      const Target& target, VtaKernel& kernel) {
+  const TemplateEntry* entry = FindTemplate(candidate.template_key);
+  if (entry == nullptr) return Unsupported("no template " + candidate.template_key);
+  auto space = entry->define_space(workload, target);
+  TW_RETURN_IF_ERROR(space);
+  auto located = space->Locate(candidate.config);
+  TW_RETURN_IF_ERROR(located);
+  const std::vector<std::int64_t> digits = space->Digits(located->index);
+  std::optional<double> best;
+  for (std::size_t k = 0; k < digits.size(); ++k) {
+    for (std::int64_t value = 0; value < space->knobs()[k].size(); ++value) {
+      if (value == digits[k]) continue;
+      std::vector<std::int64_t> changed = digits;
+      changed[k] = value;
+      VtaKernel tried = kernel;
+      const Config config = space->At(space->IndexOf(changed));
+      if (!Build(*entry, config, workload, target, tried).ok()) continue;
+      const auto cost = CostOf(vta, tried.stream);
+      if (!cost.has_value() || (best.has_value() && *cost >= *best)) continue;
+      best = cost;
+      kernel = std::move(tried);
+    }
+  }
+  return best.has_value() ? Status() : Unsupported("nor any config next to it");
+}
+
+/// The config of a template without a record: AutoTVM's fallback for operators without products is
+/// the first one, a tile at a time.
+Result<Config> DefaultOf(const TemplateEntry& entry, const Workload& workload,
+                         const VtaOptions& options) {
+  if (!options.autotvm.has_value() || IsAnchor(workload.op)) {
+    return entry.default_config(workload, options.target);
+  }
+  auto space = entry.define_space(workload, options.target);
+  TW_RETURN_IF_ERROR(space);
+  return space->At(0);
+}
+
+Status BuildDefault(const Workload& workload, const VtaOptions& options, VtaKernel& kernel) {
   std::string reasons;
-  for (const TemplateEntry* entry : TemplatesFor(workload, target)) {
-    auto config = entry->default_config(workload, target);
+  for (const TemplateEntry* entry : TemplatesFor(workload, options.target)) {
+    auto config = DefaultOf(*entry, workload, options);
     const Status built =
-        config.ok() ? Build(*entry, *config, workload, target, kernel) : config.status();
+        config.ok() ? Build(*entry, *config, workload, options.target, kernel) : config.status();
     if (built.ok()) return built;
     reasons += (reasons.empty() ? "" : "; ") + std::string(entry->key) + ": " + built.message();
   }
   return Unsupported(reasons);
 }
 
-VtaKernel KernelWith(const VtaEpilogue& steps, const Epilogue& epilogue, std::string workload) {
-  VtaKernel kernel;
-  kernel.workload = std::move(workload);
-  kernel.epilogue = epilogue;
-  kernel.operand_addends = steps.operand_addends;
-  return kernel;
-}
-
-/// Blocks of a result as a point of AutoTVM's space add.vta.
-Result<Config> AluConfig(const vta::ResultBlocks& blocks) {
-  ConfigSpace space;
-  Config values;
-  const auto split = [&](const char* name, std::int64_t extent, std::int64_t inner) -> Status {
-    auto knob = Knob::Split(name, extent, 2);
-    TW_RETURN_IF_ERROR(knob);
-    values.values.emplace_back(name, KnobValue{std::vector<std::int64_t>{extent / inner, inner}});
-    return space.Add(*std::move(knob));
-  };
-  TW_RETURN_IF_ERROR(split("tile_co", blocks.co, blocks.block_co));
-  TW_RETURN_IF_ERROR(split("tile_h", blocks.height, blocks.block_h));
-  TW_RETURN_IF_ERROR(split("tile_w", blocks.width, blocks.block_w));
-  return space.Locate(values);
-}
-
-/// Every way to cut a result into blocks, the largest blocks first, of equal ones those of longer
-/// rows: fewer instructions, and fewer rows for the transfers.
-std::vector<vta::ResultBlocks> BlocksOf(const vta::ResultBlocks& result) {
-  std::vector<vta::ResultBlocks> list;
-  vta::ResultBlocks blocks = result;
-  for (std::int64_t w : Divisors(result.width)) {
-    blocks.block_w = w;
-    for (std::int64_t h : Divisors(result.height)) {
-      blocks.block_h = h;
-      for (std::int64_t co : Divisors(result.co)) {
-        blocks.block_co = co;
-        list.push_back(blocks);
-      }
-    }
+/// Errors: kUnsupported with the reason why the accelerator does not compute it.
+Status CheckServed(const Workload& workload, const VtaOptions& options) {
+  if (TemplatesFor(workload, options.target).empty()) {
+    return Unsupported(RefusalOf(workload, options.target));
   }
-  std::ranges::stable_sort(list, std::ranges::greater(), [](const vta::ResultBlocks& b) {
-    return std::pair(b.entries(), b.block_w * b.block_h);
-  });
-  return list;
+  const bool alone = !IsAnchor(workload.op) && workload.AutotvmName(options.target).empty();
+  if (alone && options.autotvm.has_value()) {
+    return Unsupported("rule autotvm: there is no such template of a VTA");
+  }
+  return Status();
 }
 
 }  // namespace
 
-Result<VtaKernel> ChooseVtaConvolution(const Workload& workload, const Epilogue& epilogue,
-                                       const VtaTarget& vta, const VtaOptions& options) {
-  if (TemplatesFor(workload, options.target).empty()) {
-    return Unsupported(RefusalOf(workload, options.target));
-  }
+Result<VtaKernel> ChooseVtaKernel(const Workload& workload, const Epilogue& epilogue,
+                                  const VtaTarget& vta, const VtaOptions& options) {
+  TW_RETURN_IF_ERROR(CheckServed(workload, options));
   // Templates that cannot add residuals by products refuse them.
-  auto steps = VtaEpilogueOf(vta.design, epilogue, /*gemm_adds=*/true);
+  auto steps = VtaStepsOf(vta.design, workload, epilogue);
   TW_RETURN_IF_ERROR(steps);
-  VtaKernel kernel = KernelWith(*steps, epilogue, workload.Key());
+  VtaKernel kernel;
+  kernel.workload = workload.Key();
+  kernel.epilogue = epilogue;
+  kernel.operand_addends = std::move(steps->operand_addends);
   auto asked = Ask(workload, vta, options);
   TW_RETURN_IF_ERROR(asked);
   kernel.explanation = asked->explanation;
@@ -188,35 +213,14 @@ Result<VtaKernel> ChooseVtaConvolution(const Workload& workload, const Epilogue&
       return kernel;
     }
     kernel.explanation += "; not usable here: " + built.message();
+    if (BuildNeighbour(*asked->candidate, workload, vta, options.target, kernel).ok()) {
+      kernel.explanation += "; the best of the configs next to it";
+      return kernel;
+    }
   }
-  TW_RETURN_IF_ERROR(BuildDefault(workload, options.target, kernel));
+  TW_RETURN_IF_ERROR(BuildDefault(workload, options, kernel));
   kernel.explanation += "; default config of " + kernel.template_key;
   return kernel;
-}
-
-Result<VtaKernel> ChooseVtaAlu(const VtaAluGroup& group, const std::string& workload,
-                               const VtaTarget& vta, const VtaOptions& options) {
-  auto steps = VtaEpilogueOf(vta.design, group.epilogue);
-  TW_RETURN_IF_ERROR(steps);
-  VtaKernel kernel = KernelWith(*steps, group.epilogue, workload);
-  kernel.template_key = std::string(OpName(group.epilogue.steps.front().op.kind)) + ".vta";
-  const bool autotvm = options.imported != nullptr;
-  std::vector<vta::ResultBlocks> candidates = {group.result};
-  if (!autotvm) candidates = BlocksOf(group.result);
-  Status status;
-  for (const vta::ResultBlocks& blocks : candidates) {
-    auto stream = vta::BuildPackedAlu(vta.design, blocks, group.int8_data, steps->steps);
-    status = stream.status();
-    if (!status.ok()) continue;
-    kernel.stream = *std::move(stream);
-    auto config = AluConfig(blocks);
-    TW_RETURN_IF_ERROR(config);
-    kernel.config = config->ToString();
-    kernel.explanation =
-        autotvm ? "rule autotvm: no record; a tile at a time" : "the largest blocks that fit";
-    return kernel;
-  }
-  return status;
 }
 
 }  // namespace tilewright

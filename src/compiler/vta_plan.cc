@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "src/compiler/vta_choose.h"
+#include "src/graph/alu_group.h"
+#include "src/templates/alu_parts_vta.h"
 
 namespace tilewright {
 namespace {
@@ -24,11 +26,16 @@ Status CheckBuffers(const VtaKernel& kernel, std::size_t expected) {
 }
 
 /// "add + relu, clip, cast"
-std::string Describe(const Epilogue& epilogue) {
+std::string Describe(const AluGroup& group) {
   std::string text;
-  for (std::size_t i = 0; i < epilogue.steps.size(); ++i) {
-    text += (i == 0 ? "" : i == 1 ? " + " : ", ");
-    text += OpName(epilogue.steps[i].op.kind);
+  const char* separator = "";
+  if (group.workload.op != OpKind::kIdentity) {
+    text = group.workload.op_name();
+    separator = " + ";
+  }
+  for (const EpilogueStep& step : group.epilogue.steps) {
+    text += separator + std::string(OpName(step.op.kind));
+    separator = text.find(" + ") == std::string::npos ? " + " : ", ";
   }
   return text;
 }
@@ -79,12 +86,13 @@ class VtaPlanner {
   }
 
   /// Number of the kernel, which is made if there is none like it.
-  template <typename Make>
-  Result<int> KernelOf(const std::string& workload, const Epilogue& epilogue,
-                       const TensorType& result, const Make& make) {
-    const std::string key = workload + " " + epilogue.ToString();
+  Result<int> KernelOf(const Workload& workload, const Epilogue& epilogue,
+                       const TensorType& result) {
+    const std::string key = workload.Key() + " " + epilogue.ToString();
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
-    Result<VtaKernel> kernel = options_.kernels == nullptr ? make() : Given(workload, epilogue);
+    Result<VtaKernel> kernel = options_.kernels == nullptr
+                                   ? ChooseVtaKernel(workload, epilogue, vta_, options_)
+                                   : Given(workload, epilogue);
     TW_RETURN_IF_ERROR(kernel);
     kernel->result = result;
     plan_.kernels.push_back(*std::move(kernel));
@@ -93,11 +101,11 @@ class VtaPlanner {
     return number;
   }
 
-  Result<VtaKernel> Given(const std::string& workload, const Epilogue& epilogue) const {
+  Result<VtaKernel> Given(const Workload& workload, const Epilogue& epilogue) const {
+    const std::string key = workload.Key();
     for (const VtaKernel& kernel : *options_.kernels) {
-      if (kernel.workload != workload || kernel.epilogue.ToString() != epilogue.ToString())
-        continue;
-      auto steps = VtaEpilogueOf(vta_.design, epilogue, /*gemm_adds=*/true);
+      if (kernel.workload != key || kernel.epilogue.ToString() != epilogue.ToString()) continue;
+      auto steps = VtaStepsOf(vta_.design, workload, epilogue);
       TW_RETURN_IF_ERROR(steps);
       VtaKernel given = kernel;
       given.operand_addends = std::move(steps->operand_addends);
@@ -113,24 +121,17 @@ class VtaPlanner {
     if (!workload.ok()) return workload.status().WithContext("value " + anchor.name);
     step.op = DescribeGroup(plan_.graph, group, workload->op_name());
     step.loads = group.inputs;
-    return KernelOf(workload->Key(), group.epilogue, At(group.output).type, [&] {
-      return ChooseVtaConvolution(*workload, group.epilogue, vta_, options_);
-    });
+    return KernelOf(*workload, group.epilogue, At(group.output).type);
   }
 
   Result<int> AddAlu(const FusedGroup& group, VtaStep& step) {
     const std::string first(OpName(At(group.nodes.front()).op.kind));
     step.op = DescribeGroup(plan_.graph, group, first);
-    auto alu = AluGroupOf(plan_.design, plan_.graph, group);
+    auto alu = AluGroupOf(plan_.graph, group);
     TW_RETURN_IF_ERROR(alu);
-    step.op = Describe(alu->epilogue);
-    step.loads = alu->operands;
-    step.loads.insert(step.loads.begin(), alu->data);
-    const TensorType& result = At(group.output).type;
-    std::string workload(OpName(alu->epilogue.steps.front().op.kind));
-    workload += fmt::format("({})->{}", At(alu->data).type.ToString(), DataTypeName(result.dtype));
-    return KernelOf(workload, alu->epilogue, result,
-                    [&] { return ChooseVtaAlu(*alu, workload, vta_, options_); });
+    step.op = Describe(*alu);
+    step.loads = std::move(alu->inputs);
+    return KernelOf(alu->workload, alu->epilogue, At(group.output).type);
   }
 
   const VtaTarget& vta_;

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "records/catalog.h"
 #include "src/base/status.h"
-#include "src/compiler/vta_alu_group.h"
 #include "src/graph/graph.h"
 #include "src/graph/passes.h"
 #include "src/target/target.h"
@@ -19,13 +19,13 @@ struct VtaKernel;
 
 struct VtaOptions {
   Target target;  ///< of kind vta; its -model is the design
-  /// Asked for each convolution. Not owned; null: everything gets its default config.
+  /// Asked for each operator. Not owned; null: everything gets its default config.
   records::Catalog* catalog = nullptr;
   records::AnswerLevel accept = records::AnswerLevel::kDefault;
-  /// Given, it is asked instead of the catalog, as AutoTVM asks its logs and packages: imported
-  /// records, unverified, and only those of this design. Not owned.
-  const records::Store* imported = nullptr;
-  std::string tophub;  ///< of `imported` only this TopHub package; empty: as AutoTVM looks
+  /// Not none: the catalog is asked by AutoTVM's rule: imported records, unverified, and only those
+  /// of boards of this design. Only operators that AutoTVM has templates for are given to the
+  /// accelerator.
+  std::optional<records::AutotvmQuestion> autotvm;
   FuseRule fuse = FuseRule::kNarrow;
   /// Given, nothing is chosen: these are the kernels there are (of a bundle). Not owned.
   const std::vector<VtaKernel>* kernels = nullptr;
@@ -33,7 +33,7 @@ struct VtaOptions {
 
 /// What the accelerator executes for operators of equal shapes, attributes and followers.
 struct VtaKernel {
-  std::string workload;  ///< key of the workload; "add(int8[…],int8[…])->int8" without a product
+  std::string workload;  ///< key of the workload
   Epilogue epilogue;
   std::string template_key;
   std::string config;  ///< Config::ToString
@@ -41,7 +41,7 @@ struct VtaKernel {
   std::string source;  ///< store, package or file and line of the record; empty without one
   std::string explanation;
   vta::Stream stream;
-  /// For each tensor operand of the epilogue, in order: added to its elements before the launch.
+  /// For each tensor operand of the ALU's steps, in order: added to its elements before the launch.
   std::vector<std::int32_t> operand_addends;
   TensorType result;
 };
@@ -52,7 +52,7 @@ struct VtaStep {
   std::string op;          ///< "conv2d + add, relu"
   int kernel = -1;         ///< of the accelerator; -1: the host evaluates the nodes
   std::string reason;      ///< why it runs where it does
-  std::vector<int> loads;  ///< accelerator: data, weight (if there is one), operands
+  std::vector<int> loads;  ///< accelerator: data, weight or second tensor, operands
 };
 
 /// A graph cut into what an accelerator and its host do.
@@ -65,9 +65,9 @@ struct VtaPlan {
   std::vector<VtaStep> steps;
 };
 
-/// Gives packed int8 convolutions with their followers, and chains of elementwise operators on
-/// packed integers that begin with an addition or a product, to the accelerator; the rest to the
-/// host. An operator that no stream can be built for goes to the host, with the reason.
+/// Gives packed int8 convolutions with their followers, and what its ALU computes alone
+/// (src/graph/alu_group.h), to the accelerator; the rest to the host. An operator that no stream
+/// can be built for goes to the host, with the reason.
 ///
 /// Errors: kInvalidArgument if the target is no VTA, its design's widths are not 8 bits, or a
 /// constant has no contents; those of the stores.

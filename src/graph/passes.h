@@ -72,13 +72,16 @@ std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std
 struct ExtractedTask {
   Workload workload;
   std::vector<std::string> sites;  ///< value names of the uses, in graph order
-  std::vector<int> nodes;          ///< the anchors, in graph order
-  Epilogue epilogue;               ///< the most frequent one of its uses (first on ties)
+  std::vector<int> nodes;          ///< the anchors, in graph order; none without an anchor
+  /// The most frequent one of its uses (first on ties); by the rules of the VTA, of those with the
+  /// most tensor operands.
+  Epilogue epilogue;
   std::int64_t occurrences() const { return static_cast<std::int64_t>(sites.size()); }
 };
 /// In order of first use, on the graph as imported (before folding, so that every anchor of the
-/// source is there); epilogues come from the folded and fused graph. Needs no contents of large
-/// constants and makes none.
+/// source is there); epilogues come from the folded and fused graph. By the rules of the VTA,
+/// groups without an anchor that its ALU can execute (src/graph/alu_group.h) come behind them.
+/// Needs no contents of large constants and makes none.
 Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph,
                                                 FuseRule rule = FuseRule::kWide);
 /// The JSON of `tilewright tasks --json`: network, totals, tasks with the fields of

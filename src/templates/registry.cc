@@ -19,8 +19,10 @@
 #include "src/templates/dense_x86.h"
 #include "src/templates/depthwise_conv2d_nchw_cuda.h"
 #include "src/templates/depthwise_direct_cpu.h"
+#include "src/templates/elementwise_packed_vta.h"
 #include "src/templates/group_conv2d_nchw_cuda.h"
 #include "src/templates/int8_cuda.h"
+#include "src/templates/max_pool2d_packed_vta.h"
 #include "src/templates/parts.h"
 #include "src/templates/vta_parts.h"
 
@@ -28,6 +30,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::array kTemplates = {
+    VtaEntryOf<ElementwisePackedVta<OpKind::kAdd>>("add.vta", 1),
     EntryOf<AnchorPlainCpu>("anchor_plain.cpu", 1),
     EntryOf<BatchMatmulCuda>("batch_matmul.cuda", 1, TargetKind::kCuda),
     EntryOf<BatchMatmulX86>("batch_matmul.x86", 1),
@@ -53,8 +56,11 @@ constexpr std::array kTemplates = {
     EntryOf<DepthwiseNchwcX86>("depthwise_conv2d_NCHWc.x86", 1),
     EntryOf<DepthwiseConv2dNchwCuda>("depthwise_conv2d_nchw.cuda", 1, TargetKind::kCuda),
     EntryOf<DepthwiseDirectCpu>("depthwise_direct.cpu", 1),
+    VtaEntryOf<ElementwisePackedVta<OpKind::kIdentity>>("elementwise_packed.vta", 1),
     EntryOf<GroupConv2dNchwCuda>("group_conv2d_nchw.cuda", 1, TargetKind::kCuda),
     VtaEntryOf<GroupConv2dPackedVta>("group_conv2d_packed.vta", 1),
+    VtaEntryOf<MaxPool2dPackedVta>("max_pool2d_packed.vta", 1),
+    VtaEntryOf<ElementwisePackedVta<OpKind::kMul>>("multiply.vta", 1),
 };
 static_assert(std::ranges::is_sorted(kTemplates, {}, &TemplateEntry::key));
 static_assert(std::ranges::adjacent_find(kTemplates, {}, &TemplateEntry::key) == kTemplates.end());
@@ -88,6 +94,10 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "group_conv2d_packed.vta",
     "conv2d_transpose_packed.vta",
     "dense_packed.vta",
+    "add.vta",
+    "multiply.vta",
+    "elementwise_packed.vta",
+    "max_pool2d_packed.vta",
 };
 
 }  // namespace

@@ -33,7 +33,8 @@ struct TemplateEntry {
   /// Errors: kInvalidArgument with the reason if the config is illegal (outcome `invalid`).
   Result<Kernel> (*apply)(const Workload&, const Epilogue&, const Target&, const Config&);
   /// The same for the VTA. Buffers of the stream, after the micro-ops: data, weight, output, then
-  /// the tensor operands of the epilogue in order (VtaEpilogue says what is added to them).
+  /// the tensor operands of the epilogue in order (VtaEpilogue says what is added to them); without
+  /// products data, output, the second tensor if there is one, then those operands.
   Result<vta::Stream> (*build_stream)(const Workload&, const Epilogue&, const Target&,
                                       const Config&);
 };

@@ -18,12 +18,6 @@ using Operand = vta::EpilogueStep::Operand;
 // Hardware decodes five bits of a shift amount, the uppermost a sign.
 constexpr double kMaxShift = 15;
 
-/// Only the functional simulator and the OpenCL design load int8 data into the accumulator and
-/// multiply on the ALU.
-bool IsExtended(const vta::Design& design) {
-  return design.target() == "sim" || design.target() == "intelfocl";
-}
-
 /// Translates an epilogue step by step.
 class Translator {
  public:
@@ -229,6 +223,10 @@ Result<VtaEpilogue> VtaEpilogueOf(const vta::Design& design, const Epilogue& epi
     }
   }
   return std::move(translator).Finish();
+}
+
+bool IsExtended(const vta::Design& design) {
+  return design.target() == "sim" || design.target() == "intelfocl";
 }
 
 std::string VtaDataLayout(const vta::Design& design) {

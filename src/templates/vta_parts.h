@@ -41,6 +41,10 @@ DeviceFingerprint VtaDevice(const VtaTarget& vta);
 /// Errors: those of VtaTargetOf.
 Result<DeviceFingerprint> DeviceFor(const Target& target);
 
+/// Only the functional simulator and the OpenCL design load int8 data into the accumulator and
+/// multiply on the ALU.
+bool IsExtended(const vta::Design& design);
+
 /// An epilogue as the ALU executes it.
 struct VtaEpilogue {
   std::vector<vta::EpilogueStep> steps;

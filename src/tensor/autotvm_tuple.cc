@@ -31,6 +31,8 @@ enum class Form : std::uint8_t {
   kDense,            // bias dtype
   kPackedDense,      // as kDense, 4-D shapes
   kBatchMatmul,      // [out_shape ...]
+  kPackedAdd,        // nothing, 6-D shapes
+  kPackedMultiply,   // as kPackedAdd
 };
 
 struct TaskName {
@@ -76,6 +78,8 @@ constexpr std::array kTaskNames = {
     TaskName{"dense_packed.vta", Form::kPackedDense, "dense"},
     TaskName{"batch_matmul.x86", Form::kBatchMatmul, "batch_matmul"},
     TaskName{"batch_matmul.cuda", Form::kBatchMatmul, "batch_matmul"},
+    TaskName{"add.vta", Form::kPackedAdd, "add"},
+    TaskName{"multiply.vta", Form::kPackedMultiply, "mul"},
 };
 
 const TaskName* FindTask(std::string_view name) {
@@ -148,14 +152,18 @@ Result<std::vector<std::string>> Arguments(const Workload& w, Form form) {
     case Form::kDense:
       return Texts{"None", dtype};
     case Form::kBatchMatmul:
+    case Form::kPackedAdd:
+    case Form::kPackedMultiply:
       return Texts{};
   }
   return Texts{};
 }
 
+bool IsElementwise(Form form) { return form == Form::kPackedAdd || form == Form::kPackedMultiply; }
+
 bool IsPacked(Form form) {
   return form == Form::kPacked || form == Form::kPackedGroup || form == Form::kPackedTranspose ||
-         form == Form::kPackedDense;
+         form == Form::kPackedDense || IsElementwise(form);
 }
 
 /// Layouts of a packed form whose shapes end in these blocks.
@@ -169,6 +177,10 @@ void SetPackedLayouts(Workload& w, Form form) {
     return;
   }
   w.data_layout = fmt::format("NCHW{}n{}c", data[d], data[d + 1]);
+  if (IsElementwise(form)) {
+    w.kernel_layout = w.data_layout;
+    return;
+  }
   // Also of a transposed convolution, whose layout that program calls IOHW.
   w.kernel_layout = fmt::format("OIHW{}o{}i", weight[k], weight[k + 1]);
 }
@@ -275,6 +287,12 @@ class ArgumentReader {
     return {};
   }
 
+  /// Takes the next item if it is this string.
+  void SkipText(std::string_view text) {
+    const bool same = next_ < items_.size() && items_[next_].kind == Literal::Kind::kText;
+    if (same && items_[next_].text == text) ++next_;
+  }
+
   /// An element type, or None: the type that follows from the inputs.
   Status OutDtype(Workload& w) {
     const Literal* item = Next();
@@ -325,6 +343,7 @@ Status ReadConvolution(ArgumentReader& reader, Form form, Workload& w) {
   if (has_layout) {
     TW_RETURN_IF_ERROR(reader.Text(layout));
     if (layout != w.data_layout) return reader.Bad(fmt::format("layout '{}'", w.data_layout));
+    if (form == Form::kPacked) reader.SkipText(layout);  // some logs name the output's layout too
   }
   return reader.OutDtype(w);
 }
@@ -347,6 +366,10 @@ OpKind KindOf(Form form) {
       return OpKind::kDense;
     case Form::kBatchMatmul:
       return OpKind::kBatchMatmul;
+    case Form::kPackedAdd:
+      return OpKind::kAdd;
+    case Form::kPackedMultiply:
+      return OpKind::kMul;
     default:
       return OpKind::kConv2d;
   }
@@ -361,6 +384,8 @@ std::size_t RankOf(Form form) {
     case Form::kPacked:
     case Form::kPackedGroup:
     case Form::kPackedTranspose:
+    case Form::kPackedAdd:
+    case Form::kPackedMultiply:
       return 6;
     default:
       return 4;
@@ -438,6 +463,7 @@ Result<std::string> Workload::AutotvmTuple(std::string_view task_name) const {
                                      kernel_layout));
     }
   }
+  if (IsElementwise(task->form)) w.data.dtype = w.weight.dtype = kInt32;  // as they are widened
   auto arguments = Arguments(w, task->form);
   TW_RETURN_IF_ERROR(arguments);
   std::string text =
@@ -480,13 +506,14 @@ Result<Workload> Workload::FromAutotvmTuple(std::string_view text) {
   } else if (w.op == OpKind::kDense) {
     reader.Next();  // the bias: no part of the workload
     TW_RETURN_IF_ERROR(reader.OutDtype(w));
-  } else {
+  } else if (w.op == OpKind::kBatchMatmul) {
     while (reader.Next() != nullptr) {
     }  // the output's shape and type follow from the inputs
   }
   if (!reader.AtEnd()) return reader.Bad("no further item");
   const std::array inputs{w.data, w.weight};
-  if (auto type = InferType(w.ToOperator(), inputs); !type.ok()) {
+  const auto type = IsAnchor(w.op) ? InferType(w.ToOperator(), inputs) : w.OutputType();
+  if (!type.ok()) {
     return type.status().WithContext(fmt::format("workload tuple '{}'", text));
   }
   return w;
@@ -500,6 +527,8 @@ std::string Workload::AutotvmName(const Target& target) const {
   switch (target.kind()) {
     case TargetKind::kVta:
       name = op_name() + "_packed.vta";
+      if (op == OpKind::kAdd) name = "add.vta";
+      if (op == OpKind::kMul) name = "multiply.vta";
       break;
     case TargetKind::kCuda:
       // 32: the batch from which that program's large-batch template takes over.

@@ -119,6 +119,18 @@ Result<Tensor> OperandOf(const EpilogueStep& step, const Tensor& operand, const 
   return vector;
 }
 
+/// The result of a workload without its epilogue.
+Result<Tensor> EvaluateWorkload(const Workload& workload, const Tensor& data, const Tensor& weight,
+                                int threads) {
+  const Operator op = workload.ToOperator();
+  if (workload.op == OpKind::kMaxPool2d) return Evaluate(op, std::array{&data}, threads);
+  if (IsAnchor(workload.op)) return Evaluate(op, std::array{&data, &weight}, threads);
+  const Tensor wide = reference::CastTensor(data, workload.out_dtype);
+  if (workload.op == OpKind::kIdentity) return wide.Clone();
+  const Tensor other = reference::CastTensor(weight, workload.out_dtype);
+  return Evaluate(op, std::array{&wide, &other}, threads);
+}
+
 /// 64-bit integers, of which a double can not hold all digits.
 Comparison CompareWideIntegers(const Tensor& result, const Tensor& reference) {
   Comparison comparison;
@@ -170,15 +182,13 @@ Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) 
 Result<Tensor> EvaluateAnchor(const Workload& workload, const Epilogue& epilogue,
                               const Tensor& data, const Tensor& weight, TensorPointers operands,
                               int threads) {
-  const std::array<const Tensor*, 2> inputs{&data, &weight};
-  auto current = Evaluate(workload.ToOperator(), inputs, threads);
+  auto current = EvaluateWorkload(workload, data, weight, threads);
   TW_RETURN_IF_ERROR(current);
   auto layout_text = workload.OutputLayout();
   TW_RETURN_IF_ERROR(layout_text);
   auto layout = Layout::Parse(*layout_text);
   TW_RETURN_IF_ERROR(layout);
-  const bool convolution =
-      workload.op == OpKind::kConv2d || workload.op == OpKind::kConv2dTranspose;
+  const bool matrices = workload.op == OpKind::kDense || workload.op == OpKind::kBatchMatmul;
   std::size_t next = 0;
   for (const EpilogueStep& step : epilogue.steps) {
     std::vector<const Tensor*> step_inputs{&*current};
@@ -191,7 +201,7 @@ Result<Tensor> EvaluateAnchor(const Workload& workload, const Epilogue& epilogue
         return InvalidArgument(fmt::format("{} epilogue operands, expected more", next));
       }
       auto shaped =
-          OperandOf(step, *operands[next++], *layout, current->shape(), convolution ? 'C' : 'N');
+          OperandOf(step, *operands[next++], *layout, current->shape(), matrices ? 'N' : 'C');
       TW_RETURN_IF_ERROR(shaped);
       operand = reference::CastTensor(*shaped, current->dtype());
     }

@@ -16,8 +16,8 @@ namespace tilewright {
 /// Errors: those of InferType.
 Result<Tensor> Evaluate(const Operator& op, std::span<const Tensor* const> inputs, int threads = 1);
 
-/// An anchor and its epilogue; `operands` are those of the steps that have one, in order, channel
-/// operands as [K], tensor operands in the output's layout.
+/// A workload and its epilogue; `operands` are those of the steps that have one, in order, channel
+/// operands as [K], tensor operands in the output's layout; weight is not read if there is none.
 Result<Tensor> EvaluateAnchor(const Workload& workload, const Epilogue& epilogue,
                               const Tensor& data, const Tensor& weight,
                               std::span<const Tensor* const> operands, int threads = 1);

@@ -102,6 +102,36 @@ Result<MatmulShape> MatmulShapeOf(const Workload& w) {
   return MatmulShape{batched ? (*a)['B'] : 1, (*a)['M'], (*b)['N'], (*a)['K']};
 }
 
+/// Type of the result of an operator that is no anchor.
+Result<TensorType> PlainOutputType(const Workload& w) {
+  const auto integer = [](DataType dtype) { return dtype.is_integer() && dtype.bits <= 32; };
+  if (!integer(w.data.dtype) || (w.has_weight() && !integer(w.weight.dtype))) {
+    return InvalidArgument(fmt::format("{}: expected integers of at most 32 bits", OpName(w.op)));
+  }
+  TW_RETURN_IF_ERROR(SizesOf("data", w.data, w.data_layout, "NCHW"));
+  const DataType expected = w.op == OpKind::kMaxPool2d ? w.data.dtype : kInt32;
+  if (w.out_dtype != expected) {
+    return InvalidArgument(fmt::format("{}: makes {}, expected {}", OpName(w.op),
+                                       DataTypeName(w.out_dtype), DataTypeName(expected)));
+  }
+  switch (w.op) {
+    case OpKind::kAdd:
+    case OpKind::kMul:
+      if (w.weight.shape != w.data.shape || w.kernel_layout != w.data_layout) {
+        return InvalidArgument(fmt::format("{}: {}{} and {}{}, expected equal shapes and layouts",
+                                           OpName(w.op), w.data.ToString(), w.data_layout,
+                                           w.weight.ToString(), w.kernel_layout));
+      }
+      return TensorType{w.data.shape, w.out_dtype};
+    case OpKind::kIdentity:
+      return TensorType{w.data.shape, w.out_dtype};
+    case OpKind::kMaxPool2d:
+      return InferType(w.ToOperator(), {&w.data, 1});
+    default:
+      return InvalidArgument(fmt::format("{} has no workload", OpName(w.op)));
+  }
+}
+
 /// Letters of an output layout: those of `from` with one dimension renamed and its block replaced
 /// by `block` (1: none).
 std::string Relabel(const Layout& from, char old_letter, char new_letter, std::int64_t block) {
@@ -195,6 +225,7 @@ Operator Workload::ToOperator() const {
   a.padding = padding;
   a.dilation = dilation;
   a.output_padding = output_padding;
+  a.pool_size = pool_size;
   a.groups = groups;
   a.data_layout = data_layout;
   a.kernel_layout = kernel_layout;
@@ -233,6 +264,7 @@ Result<Workload> Workload::FromOperator(const Operator& op, const TensorType& da
 }
 
 Result<std::string> Workload::OutputLayout() const {
+  if (!IsAnchor(op)) return data_layout;
   auto data_parts = Layout::Parse(data_layout);
   TW_RETURN_IF_ERROR(data_parts);
   auto kernel_parts = Layout::Parse(kernel_layout);
@@ -254,6 +286,7 @@ Result<std::string> Workload::OutputLayout() const {
 }
 
 Result<TensorType> Workload::OutputType() const {
+  if (!IsAnchor(op)) return PlainOutputType(*this);
   TW_RETURN_IF_ERROR(CheckTypes(*this));
   std::vector<std::int64_t> sizes;
   std::string letters;
@@ -278,6 +311,7 @@ Result<TensorType> Workload::OutputType() const {
 }
 
 std::int64_t Workload::macs() const {
+  if (!IsAnchor(op)) return 0;
   if (!IsConvolution(op)) {
     const auto shape = MatmulShapeOf(*this);
     return shape.ok() ? CappedProduct({shape->batch, shape->m, shape->n, shape->k}) : 0;

@@ -12,20 +12,29 @@ namespace tilewright {
 
 /// One tunable operator with its shapes, types and attributes: what a task tunes and a record is
 /// about. What it is fused with is no part of it (see Epilogue).
+///
+/// Beside the anchors these have a workload, on activations with one block of channels, where an
+/// accelerator has no other operator to fuse them with: the sum or product of two integer tensors
+/// (kAdd, kMul; `weight` is the second one, and both are widened first), a tensor that is only
+/// widened and goes through its epilogue (kIdentity), and kMaxPool2d.
 struct Workload {
   OpKind op = OpKind::kConv2d;
-  TensorType data, weight;
+  TensorType data, weight;  ///< without a second tensor `weight` is empty: see has_weight
   std::array<std::int64_t, 2> strides{1, 1};
   std::array<std::int64_t, 4> padding{0, 0, 0, 0};
   std::array<std::int64_t, 2> dilation{1, 1};
   std::array<std::int64_t, 2> output_padding{0, 0};  ///< conv2d_transpose: rows and columns added
+  std::array<std::int64_t, 2> pool_size{1, 1};       ///< max_pool2d: rows and columns of a window
   std::int64_t groups = 1;
   std::string data_layout, kernel_layout;  ///< dense: "MK", "NK"; batch_matmul: "BMK", "BNK"
   DataType out_dtype;
 
   /// conv2d, depthwise_conv2d (groups = channels in = channels out), group_conv2d, dense,
-  /// batch_matmul, conv2d_transpose: the names of reference/task-extraction.
+  /// batch_matmul, conv2d_transpose: the names of reference/task-extraction; add, mul, identity,
+  /// max_pool2d.
   std::string op_name() const;
+  /// False for the operators of one tensor.
+  bool has_weight() const { return op != OpKind::kIdentity && op != OpKind::kMaxPool2d; }
   /// Canonical key, e.g.
   /// "conv2d(float32[1,3,224,224]NCHW,float32[64,3,7,7]OIHW,s2x2,p3x3x3x3,d1x1,g1)->float32".
   /// Parses back to the same value.
@@ -49,7 +58,7 @@ struct Workload {
   Result<TensorType> OutputType() const;
   /// Layout of the result: the data layout with the kernel's block of output channels; "MN", "BMN".
   Result<std::string> OutputLayout() const;
-  /// Multiply-accumulates of one run, taps on padding included.
+  /// Multiply-accumulates of one run, taps on padding included; 0 but for anchors.
   std::int64_t macs() const;
   friend bool operator==(const Workload&, const Workload&) = default;
 };

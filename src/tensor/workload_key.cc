@@ -1,7 +1,8 @@
 // The canonical text of a workload:
 //   <name>(<dtype>[<shape>]<layout>,<dtype>[<shape>]<layout>{,<attribute>})-><dtype>
 // with the attributes s (strides), p (padding), d (dilation), g (groups) for convolutions and o
-// (output padding) for transposed ones. There is one spelling: what is written is what is read.
+// (output padding) for transposed ones; k (window), s and p for max_pool2d. Operators of one tensor
+// name only that. There is one spelling: what is written is what is read.
 #include <fmt/format.h>
 
 #include <array>
@@ -22,7 +23,10 @@ std::optional<OpKind> KindOf(std::string_view name) {
   }
   if (name == "conv2d_transpose") return OpKind::kConv2dTranspose;
   if (name == "dense") return OpKind::kDense;
-  if (name == "batch_matmul") return OpKind::kBatchMatmul;
+  for (OpKind kind :
+       {OpKind::kBatchMatmul, OpKind::kAdd, OpKind::kMul, OpKind::kIdentity, OpKind::kMaxPool2d}) {
+    if (name == OpName(kind)) return kind;
+  }
   return std::nullopt;
 }
 
@@ -77,6 +81,12 @@ Status ReadConvolution(TextScanner& scanner, Workload& w) {
   return {};
 }
 
+Status ReadPool(TextScanner& scanner, Workload& w) {
+  TW_RETURN_IF_ERROR(ReadNumbers(scanner, "k", w.pool_size));
+  TW_RETURN_IF_ERROR(ReadNumbers(scanner, "s", w.strides));
+  return ReadNumbers(scanner, "p", w.padding);
+}
+
 }  // namespace
 
 std::string Workload::Key() const {
@@ -88,8 +98,13 @@ std::string Workload::Key() const {
   if (op == OpKind::kConv2dTranspose) {
     attributes += fmt::format(",o{}", fmt::join(output_padding, "x"));
   }
-  return fmt::format("{}({}{},{}{}{})->{}", op_name(), data.ToString(), data_layout,
-                     weight.ToString(), kernel_layout, attributes, DataTypeName(out_dtype));
+  if (op == OpKind::kMaxPool2d) {
+    attributes = fmt::format(",k{},s{},p{}", fmt::join(pool_size, "x"), fmt::join(strides, "x"),
+                             fmt::join(padding, "x"));
+  }
+  std::string tensors = data.ToString() + data_layout;
+  if (has_weight()) tensors += "," + weight.ToString() + kernel_layout;
+  return fmt::format("{}({}{})->{}", op_name(), tensors, attributes, DataTypeName(out_dtype));
 }
 
 Result<Workload> Workload::Parse(std::string_view key) {
@@ -102,8 +117,11 @@ Result<Workload> Workload::Parse(std::string_view key) {
   w.op = *kind;
   TW_RETURN_IF_ERROR(scanner.Expect("("));
   TW_RETURN_IF_ERROR(ReadTensor(scanner, w.data, w.data_layout));
-  TW_RETURN_IF_ERROR(scanner.Expect(","));
-  TW_RETURN_IF_ERROR(ReadTensor(scanner, w.weight, w.kernel_layout));
+  if (w.has_weight()) {
+    TW_RETURN_IF_ERROR(scanner.Expect(","));
+    TW_RETURN_IF_ERROR(ReadTensor(scanner, w.weight, w.kernel_layout));
+  }
+  if (w.op == OpKind::kMaxPool2d) TW_RETURN_IF_ERROR(ReadPool(scanner, w));
   if (w.op == OpKind::kConv2d || w.op == OpKind::kConv2dTranspose) {
     TW_RETURN_IF_ERROR(ReadConvolution(scanner, w));
   }
@@ -113,7 +131,8 @@ Result<Workload> Workload::Parse(std::string_view key) {
   w.out_dtype = *out_dtype;
   if (!scanner.AtEnd()) return scanner.Error("the end");
   const std::array inputs{w.data, w.weight};
-  if (auto type = InferType(w.ToOperator(), inputs); !type.ok()) {
+  const auto type = IsAnchor(w.op) ? InferType(w.ToOperator(), inputs) : w.OutputType();
+  if (!type.ok()) {
     return type.status().WithContext(fmt::format("workload '{}'", key));
   }
   if (w.op_name() != name) {

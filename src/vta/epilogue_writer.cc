@@ -10,9 +10,32 @@ namespace {
 
 using Operand = EpilogueStep::Operand;
 
+// Above any real network; keeps products of all extents inside 64 bits.
+constexpr std::int64_t kMaxExtent = 1 << 15;
+
 std::uint32_t U32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
 }  // namespace
+
+Status CheckBlocks(const ResultBlocks& blocks) {
+  struct Split {
+    const char* name;
+    std::int64_t extent, inner;
+  };
+  for (const auto& [name, extent, inner] :
+       {Split{"batch", blocks.batch, 1}, Split{"tile_co", blocks.co, blocks.block_co},
+        Split{"tile_h", blocks.height, blocks.block_h},
+        Split{"tile_w", blocks.width, blocks.block_w}}) {
+    if (extent < 1 || extent > kMaxExtent) {
+      return InvalidArgument(
+          fmt::format("{}: extent {}, expected 1 to {}", name, extent, kMaxExtent));
+    }
+    if (inner < 1 || extent % inner != 0) {
+      return InvalidArgument(fmt::format("{}: {} does not divide {}", name, inner, extent));
+    }
+  }
+  return Status();
+}
 
 std::int64_t OperandEntries(Operand operand, const ResultBlocks& blocks) {
   switch (operand) {
@@ -32,7 +55,8 @@ Result<Transfer> BlockTransfer(const ResultBlocks& blocks, const BlockIndex& blo
                                   {blocks.block_w, 1}};
   auto transfer = CopyPattern(region);
   if (!transfer.ok()) return transfer;
-  const std::int64_t channel = block.batch * blocks.block_batch * blocks.co + block.channel * blocks.block_co;
+  const std::int64_t channel =
+      block.batch * blocks.block_batch * blocks.co + block.channel * blocks.block_co;
   const std::int64_t row = channel * blocks.height + block.row * blocks.block_h;
   transfer->dram_base = U32(row * blocks.width + block.column * blocks.block_w);
   return transfer;

@@ -30,6 +30,10 @@ struct ResultBlocks {
   std::int64_t entries() const { return block_batch * block_co * block_h * block_w; }
 };
 
+/// Errors: kInvalidArgument naming the knob unless each extent is one of a real network and each
+/// block divides it.
+Status CheckBlocks(const ResultBlocks& blocks);
+
 /// Which block, counted in blocks.
 struct BlockIndex {
   std::int64_t batch = 0, row = 0, channel = 0, column = 0;

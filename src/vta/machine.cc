@@ -13,6 +13,11 @@ namespace {
 
 /// Reads `count` signed scalars of `bits` (1, 2, 4, 8) bits, the first in the low bits.
 void Unpack(std::span<const std::byte> bytes, int bits, std::int64_t count, std::int16_t* to) {
+  if (bits == 8) {
+    std::ranges::transform(bytes.first(static_cast<std::size_t>(count)), to,
+                           [](std::byte byte) { return static_cast<std::int8_t>(byte); });
+    return;
+  }
   const int lanes = 8 / bits;
   for (std::int64_t i = 0; i < count; ++i) {
     const int byte = std::to_integer<int>(bytes[static_cast<std::size_t>(i / lanes)]);

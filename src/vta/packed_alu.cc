@@ -7,27 +7,9 @@
 namespace tilewright::vta {
 namespace {
 
-// Above any real network; keeps every product here inside 64 bits.
-constexpr std::int64_t kMaxExtent = 1 << 15;
-
 Status Check(const Design& design, const ResultBlocks& blocks,
              const std::vector<EpilogueStep>& steps) {
-  struct Split {
-    const char* name;
-    std::int64_t extent, inner;
-  };
-  for (const auto& [name, extent, inner] :
-       {Split{"batch", blocks.batch, 1}, Split{"tile_co", blocks.co, blocks.block_co},
-        Split{"tile_h", blocks.height, blocks.block_h},
-        Split{"tile_w", blocks.width, blocks.block_w}}) {
-    if (extent < 1 || extent > kMaxExtent) {
-      return InvalidArgument(
-          fmt::format("{}: extent {}, expected 1 to {}", name, extent, kMaxExtent));
-    }
-    if (inner < 1 || extent % inner != 0) {
-      return InvalidArgument(fmt::format("{}: {} does not divide {}", name, inner, extent));
-    }
-  }
+  TW_RETURN_IF_ERROR(CheckBlocks(blocks));
   if (steps.empty()) {
     return InvalidArgument("no ALU operation: hardware would store older data");
   }

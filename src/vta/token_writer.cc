@@ -14,6 +14,14 @@ std::span<std::int32_t> Part(std::vector<std::int32_t>& all, EntryRange range) {
                                 static_cast<std::size_t>(range.size));
 }
 
+/// The largest of some numbers from -1 on. A local maximum, so that the loop is vectorized: streams
+/// are built by the hundred thousand when a space is searched.
+std::int32_t Latest(std::span<const std::int32_t> numbers) {
+  std::int32_t latest = -1;
+  for (const std::int32_t number : numbers) latest = std::max(latest, number);
+  return latest;
+}
+
 }  // namespace
 
 TokenWriter::TokenWriter(const Design& design) : builder_(design) {
@@ -54,13 +62,13 @@ TokenWriter::Memo* TokenWriter::MemoOf(Memory memory) {
 // Callers are of the memory's reading engine.
 void TokenWriter::NoteRead(Memo& memo, EntryRange range, Waits& waits) const {
   std::int32_t& wait = waits[At(memo.writer)];
-  for (const std::int32_t written : Part(memo.written, range)) wait = std::max(wait, written);
+  wait = std::max(wait, Latest(Part(memo.written, range)));
   std::ranges::fill(Part(memo.read, range), static_cast<std::int32_t>(entries_.size()));
 }
 
 void TokenWriter::NoteWrite(Memo& memo, EntryRange range, Waits& waits) const {
   std::int32_t& wait = waits[At(memo.reader)];
-  for (const std::int32_t read : Part(memo.read, range)) wait = std::max(wait, read);
+  wait = std::max(wait, Latest(Part(memo.read, range)));
   std::ranges::fill(Part(memo.written, range), static_cast<std::int32_t>(entries_.size()));
 }
 

@@ -24,8 +24,10 @@
 namespace tilewright {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr int kThreads = 2;
 
@@ -118,11 +120,11 @@ INSTANTIATE_TEST_SUITE_P(Designs, VtaDesigns, testing::Values(kDesign1x16, kDesi
                            return tested.param == kDesign1x16 ? "OneBySixteen" : "FourByEight";
                          });
 
-TEST(Vta, TakesConvolutionsAndResidualsAndNothingElse) {
+TEST(Vta, TakesConvolutionsResidualsAndPoolsAndNothingElse) {
   const VtaPlan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
   EXPECT_THAT(OnTheVta(plan),
               ElementsAre("wide_int8", "sum_int8", "odd_int8", "odd_again_int8", "odd_sum_int8",
-                          "depthwise_int8", "even_int8", "last_int8"));
+                          "depthwise_int8", "even_int8", "pooled", "last_int8"));
   for (const VtaStep& step : plan.steps) EXPECT_FALSE(step.reason.empty());
   const auto step_of = [&](const std::string& name) {
     for (const VtaStep& step : plan.steps) {
@@ -131,7 +133,7 @@ TEST(Vta, TakesConvolutionsAndResidualsAndNothingElse) {
     return VtaStep();
   };
   EXPECT_THAT(step_of("first_int8").reason, HasSubstr("layouts NCHW and OIHW"));
-  EXPECT_THAT(step_of("pooled#packed").reason, HasSubstr("holds max_pool2d"));
+  EXPECT_EQ(step_of("pooled#packed").op, "max_pool2d");
   EXPECT_EQ(step_of("sum_int8#packed").op, "add + relu, clip, cast");
   EXPECT_EQ(step_of("wide_int8#packed").op, "conv2d + add, add, shift_right, clip, cast");
 }
@@ -176,6 +178,44 @@ TEST(Vta, BoardsThatCannotAddInt8AddResidualsByProducts) {
                                           "even_int8", "last_int8"));
   const Graph graph = MakeQuantizedGraph(1);
   auto report = VerifyVta(plan, graph, MadeUpInputs(graph), {.threads = kThreads});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report->ok()) << report->Summary();
+}
+
+TEST(Vta, AutotvmsRuleLeavesWhatAutotvmHasNoTemplateForToTheHost) {
+  VtaOptions options = OptionsFor("sim");
+  options.autotvm = records::AutotvmQuestion();
+  const VtaPlan plan = PlanOf(PackedGraph(), options);
+  EXPECT_THAT(OnTheVta(plan), Not(Contains("pooled")));
+  EXPECT_THAT(OnTheVta(plan), Contains("sum_int8"));
+  for (const VtaKernel& kernel : plan.kernels) {
+    if (kernel.template_key != "add.vta") continue;
+    EXPECT_THAT(kernel.config, HasSubstr("\"tile_w\":[6,1]"));  // a tile at a time
+  }
+}
+
+// One of each kind that is nothing but elementwise operators.
+TEST(Vta, ElementwiseOperatorsRunAlone) {
+  QuantizedGraph net;
+  const auto packed = [&](const std::string& name, DataType dtype) {
+    return net.graph.AddInput(name, TensorType{{1, 2, 6, 6, 1, 16}, dtype});
+  };
+  const int a = packed("a", kInt8), b = packed("b", kInt8), sums = packed("sums", kInt32);
+  const int relu = net.Op("relu", OpKind::kRelu, {a});
+  const int shifted =
+      net.Narrow("shifted", net.Op("by_four", OpKind::kShiftRight, {sums, net.Scalar("four", 4)}));
+  const int bias = net.graph.AddConstant(
+      "bias", MakeSeededInteger("bias", TensorType{{2, 1, 1, 1, 16}, kInt32}, 100));
+  const int biased = net.Narrow("biased", net.Op("with_bias", OpKind::kAdd, {sums, bias}));
+  const int product = net.Narrow(
+      "product",
+      net.Op("times", OpKind::kMul, {net.Cast("a32", kInt32, a), net.Cast("b32", kInt32, b)}));
+  const int wrapped = net.Op("wrapped", OpKind::kAdd, {a, b});
+  net.graph.SetOutputs({relu, shifted, biased, product, wrapped});
+  const VtaPlan plan = PlanOf(std::move(net.graph), OptionsFor("sim"));
+  ASSERT_EQ(plan.steps.size(), 5U);
+  for (const VtaStep& step : plan.steps) EXPECT_GE(step.kernel, 0) << step.op << step.reason;
+  auto report = VerifyVta(plan, plan.graph, MadeUpInputs(plan.graph), {.threads = kThreads});
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_TRUE(report->ok()) << report->Summary();
 }
@@ -269,7 +309,10 @@ class Resnet18 : public testing::Test {
   VtaPlan PlanOn(const std::string& model) {
     VtaOptions options = OptionsFor("sim");
     options.target.SetOption("model", model);
-    options.imported = &*store_;
+    options.autotvm = records::AutotvmQuestion();
+    records::Catalog catalog;
+    catalog.AddStore(*std::move(store_));
+    options.catalog = &catalog;
     return PlanOf(std::move(graph_), options);
   }
 

@@ -131,6 +131,10 @@ TEST(Pack, PackedConvolutionsHaveBlocksOfChannels) {
   for (const ExtractedTask& task : *tasks) keys.push_back(task.workload.Key());
   EXPECT_THAT(keys, Contains("conv2d(int8[1,2,6,6,1,16]NCHW1n16c,int8[2,2,1,1,16,16]OIHW16o16i,"
                              "s1x1,p0x0x0x0,d1x1,g1)->int32"));
+  // What the ALU does alone comes last.
+  EXPECT_THAT(keys,
+              Contains("add(int8[1,2,6,6,1,16]NCHW1n16c,int8[1,2,6,6,1,16]NCHW1n16c)->int32"));
+  EXPECT_EQ(keys.back(), "max_pool2d(int8[1,2,6,6,1,16]NCHW1n16c,k3x3,s2x2,p1x1x1x1)->int8");
   // A chain ends where it makes int8, so the residual is none of the convolution's.
   EXPECT_EQ((*tasks)[1].epilogue.ToString(),
             "add(channel:int32);add(64);shift_right(7);clip(-127,127);cast(int8)");

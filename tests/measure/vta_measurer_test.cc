@@ -23,8 +23,8 @@ constexpr const char* kResidual =
     "add(channel:int32);add(64);shift_right(7);clip(-127,127);cast(int8);cast(int32);"
     "add(tensor:int8);relu;clip(-127,127);cast(int8)";
 
-Candidate ConvCandidate(const std::string& target_text, const char* workload_key,
-                        const char* epilogue_text, const char* template_key = "conv2d_packed.vta") {
+Candidate CandidateOf(const std::string& target_text, const char* workload_key,
+                      const char* epilogue_text, const char* template_key = "conv2d_packed.vta") {
   Candidate candidate;
   candidate.task = {*Workload::Parse(workload_key), *Target::Parse(target_text)};
   candidate.epilogue = *Epilogue::Parse(epilogue_text);
@@ -72,7 +72,7 @@ class VtaMeasurerTest : public testing::Test {
 TEST_F(VtaMeasurerTest, ContendersAreVerifiedOthersOnlyTimed) {
   auto measurer = Make(kSim);
   EXPECT_EQ(measurer->resolution(), 0);
-  const Candidate candidate = ConvCandidate(kSim, kConv, kEpilogue);
+  const Candidate candidate = CandidateOf(kSim, kConv, kEpilogue);
   const Trial first = Measure(*measurer, candidate, 0);
   ASSERT_EQ(first.outcome, Outcome::kOk) << first.reason;
   EXPECT_TRUE(first.verified);
@@ -92,7 +92,7 @@ TEST_F(VtaMeasurerTest, ContendersAreVerifiedOthersOnlyTimed) {
 TEST_F(VtaMeasurerTest, TheMetricIsTheTargets) {
   const std::string bytes = std::string(kSim) + " -metric=dram_bytes";
   auto measurer = Make(bytes);
-  const Trial trial = Measure(*measurer, ConvCandidate(bytes, kConv, kEpilogue), 0);
+  const Trial trial = Measure(*measurer, CandidateOf(bytes, kConv, kEpilogue), 0);
   ASSERT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
   EXPECT_EQ(trial.metric, "dram_bytes");
   // At least every tensor once: data, weight, output, bias.
@@ -102,11 +102,11 @@ TEST_F(VtaMeasurerTest, TheMetricIsTheTargets) {
 
 TEST_F(VtaMeasurerTest, ResidualsAndOtherDesignsAreExact) {
   auto sim = Make(kSim);
-  const Trial fused = Measure(*sim, ConvCandidate(kSim, kConv, kResidual), 0);
+  const Trial fused = Measure(*sim, CandidateOf(kSim, kConv, kResidual), 0);
   EXPECT_EQ(fused.outcome, Outcome::kOk) << fused.reason;
   EXPECT_TRUE(fused.verified);
   auto wide = Make(kWide);
-  const Trial other = Measure(*wide, ConvCandidate(kWide, kWideConv, kEpilogue), 0);
+  const Trial other = Measure(*wide, CandidateOf(kWide, kWideConv, kEpilogue), 0);
   EXPECT_EQ(other.outcome, Outcome::kOk) << other.reason;
   EXPECT_TRUE(other.verified);
 }
@@ -114,15 +114,42 @@ TEST_F(VtaMeasurerTest, ResidualsAndOtherDesignsAreExact) {
 TEST_F(VtaMeasurerTest, OurOwnTemplateAddsResidualsOnEveryDesign) {
   constexpr const char* kOwn = "conv2d_packed_slots.vta";
   auto sim = Make(kSim);
-  const Trial plain = Measure(*sim, ConvCandidate(kSim, kConv, kEpilogue, kOwn), 0);
+  const Trial plain = Measure(*sim, CandidateOf(kSim, kConv, kEpilogue, kOwn), 0);
   EXPECT_EQ(plain.outcome, Outcome::kOk) << plain.reason;
   EXPECT_TRUE(plain.verified);
   auto wide = Make(kWide);
-  const Trial fused = Measure(*wide, ConvCandidate(kWide, kWideConv, kResidual, kOwn), 0);
+  const Trial fused = Measure(*wide, CandidateOf(kWide, kWideConv, kResidual, kOwn), 0);
   EXPECT_EQ(fused.outcome, Outcome::kOk) << fused.reason;
   EXPECT_TRUE(fused.verified);
-  const Trial other = Measure(*wide, ConvCandidate(kWide, kWideConv, kResidual), 0);
+  const Trial other = Measure(*wide, CandidateOf(kWide, kWideConv, kResidual), 0);
   EXPECT_EQ(other.outcome, Outcome::kInvalid);
+}
+
+TEST_F(VtaMeasurerTest, OperatorsWithoutProductsAreExact) {
+  struct Case {
+    const char *workload, *epilogue, *template_key;
+  };
+  auto measurer = Make(kSim);
+  for (const Case& c : {
+           Case{"add(int8[1,2,6,6,1,16]NCHW1n16c,int8[1,2,6,6,1,16]NCHW1n16c)->int32",
+                "relu;clip(-127,127);cast(int8)", "add.vta"},
+           Case{"add(int32[1,2,6,6,1,16]NCHW1n16c,int8[1,2,6,6,1,16]NCHW1n16c)->int32",
+                "add(channel:int32);add(8);shift_right(4);clip(-127,127);cast(int8)", "add.vta"},
+           Case{"mul(int8[1,2,6,6,1,16]NCHW1n16c,int8[1,2,6,6,1,16]NCHW1n16c)->int32",
+                "add(tensor:int8);shift_right(7);clip(-127,127);cast(int8)", "multiply.vta"},
+           Case{"identity(int32[1,2,6,6,1,16]NCHW1n16c)->int32",
+                "add(channel:int32);relu;add(8);shift_right(4);clip(-127,127);cast(int8)",
+                "elementwise_packed.vta"},
+           Case{"identity(int8[1,2,6,6,1,16]NCHW1n16c)->int32", "clip(-5,6);cast(int8)",
+                "elementwise_packed.vta"},
+           Case{"max_pool2d(int8[1,2,7,7,1,16]NCHW1n16c,k3x3,s2x2,p1x1x1x1)->int8", "",
+                "max_pool2d_packed.vta"},
+       }) {
+    const Trial trial =
+        Measure(*measurer, CandidateOf(kSim, c.workload, c.epilogue, c.template_key), 0);
+    EXPECT_EQ(trial.outcome, Outcome::kOk) << c.workload << ": " << trial.reason;
+    EXPECT_TRUE(trial.verified) << c.workload;
+  }
 }
 
 TEST_F(VtaMeasurerTest, EveryPackedOperatorIsExact) {
@@ -136,15 +163,15 @@ TEST_F(VtaMeasurerTest, EveryPackedOperatorIsExact) {
                   "s2x2,p1x1x1x1,d1x1,g1,o0x0)->int32"},
         std::pair{"dense_packed.vta",
                   "dense(int8[1,8,1,16]MK1m16k,int8[4,8,16,16]NK16n16k)->int32"}}) {
-    const Trial trial = Measure(*sim, ConvCandidate(kSim, workload, kEpilogue, key), 0);
+    const Trial trial = Measure(*sim, CandidateOf(kSim, workload, kEpilogue, key), 0);
     EXPECT_EQ(trial.outcome, Outcome::kOk) << key << ": " << trial.reason;
     EXPECT_TRUE(trial.verified) << key;
   }
   auto wide = Make(kWide);
   const Trial rows =
       Measure(*wide,
-              ConvCandidate(kWide, "dense(int8[2,4,4,8]MK4m8k,int8[6,4,8,8]NK8n8k)->int32",
-                            kEpilogue, "dense_packed.vta"),
+              CandidateOf(kWide, "dense(int8[2,4,4,8]MK4m8k,int8[6,4,8,8]NK8n8k)->int32", kEpilogue,
+                          "dense_packed.vta"),
               0);
   EXPECT_EQ(rows.outcome, Outcome::kOk) << rows.reason;
   EXPECT_TRUE(rows.verified);
@@ -152,7 +179,7 @@ TEST_F(VtaMeasurerTest, EveryPackedOperatorIsExact) {
 
 TEST_F(VtaMeasurerTest, IllegalConfigsAreInvalidWithTheirReason) {
   auto measurer = Make(kSim);
-  Candidate candidate = ConvCandidate(kSim, kConv, kEpilogue);
+  Candidate candidate = CandidateOf(kSim, kConv, kEpilogue);
   candidate.config = ConfigOf(candidate, 8, 2, 1);
   const Trial padded = Measure(*measurer, candidate, 0);
   EXPECT_EQ(padded.outcome, Outcome::kInvalid);
@@ -173,7 +200,7 @@ class VtaArtifactTest : public VtaMeasurerTest {
     auto folder = TemporaryFolder::Create("tilewright-vta-test");
     ASSERT_TRUE(folder.ok());
     folder_ = std::make_unique<TemporaryFolder>(*std::move(folder));
-    candidate_ = ConvCandidate(kSim, kConv, kEpilogue);
+    candidate_ = CandidateOf(kSim, kConv, kEpilogue);
     candidate_.config = ConfigOf(candidate_, 4, 1, 2);
     auto stream = BuildVtaStream(*FindTemplate(candidate_.template_key), candidate_.task.workload,
                                  candidate_.epilogue, candidate_.task.target, candidate_.config);

@@ -18,6 +18,13 @@ constexpr const char* kConv =
     "int32";
 constexpr const char* kWideConv =
     "conv2d(int8[1,8,56,56,4,8]NCHW4n8c,int8[16,8,1,1,8,8]OIHW8o8i,s2x2,p0x0x0x0,d1x1,g1)->int32";
+constexpr const char* kAdd =
+    "add(int8[1,4,56,56,1,16]NCHW1n16c,int8[1,4,56,56,1,16]NCHW1n16c)->int32";
+constexpr const char* kMultiply =
+    "mul(int32[1,4,56,56,1,16]NCHW1n16c,int8[1,4,56,56,1,16]NCHW1n16c)->int32";
+constexpr const char* kIdentity = "identity(int8[1,4,56,56,1,16]NCHW1n16c)->int32";
+constexpr const char* kPool =
+    "max_pool2d(int8[1,4,112,112,1,16]NCHW1n16c,k3x3,s2x2,p1x1x1x1)->int8";
 constexpr const char* kEpilogue =
     "add(channel:int32);add(64);shift_right(7);clip(-127,127);"
     "cast(int8)";
@@ -164,10 +171,14 @@ TEST_P(VtaSpaceTest, SizeAndDefaultConfigStay) {
   const auto config = entry->default_config(workload, target);
   ASSERT_TRUE(config.ok()) << config.status().message();
   EXPECT_EQ(config->ToString(), c.default_config);
-  const Epilogue epilogue = *Epilogue::Parse(kEpilogue);
+  const bool pool = workload.op == OpKind::kMaxPool2d;
+  const Epilogue epilogue = *Epilogue::Parse(pool ? "" : kEpilogue);
   const auto stream = BuildVtaStream(*entry, workload, epilogue, target, *config);
   ASSERT_TRUE(stream.ok()) << stream.status().message();
-  const auto run = vta::RunStream(VtaTargetOf(target)->design, stream->instructions, nullptr);
+  vta::RunOptions options;
+  options.allow_tokens_left = !IsAnchor(workload.op);  // as AutoTVM's streams of one thread
+  const auto run =
+      vta::RunStream(VtaTargetOf(target)->design, stream->instructions, nullptr, options);
   EXPECT_TRUE(run.status().ok()) << run.status().message();
 }
 INSTANTIATE_TEST_SUITE_P(
@@ -193,7 +204,16 @@ INSTANTIATE_TEST_SUITE_P(
             R"({"index":30,"values":{"tile_b":[1,1],"tile_ci":[16,1],"tile_co":[2,4],"oc_nthread":2}})"},
         VtaSpaceCase{
             "ConvOf4x8", "conv2d_packed.vta", kWide, kWideConv, 2880,
-            R"({"index":2046,"values":{"tile_b":[1,1],"tile_h":[28,1],"tile_w":[1,28],"tile_ci":[8,1],"tile_co":[1,16],"oc_nthread":1,"h_nthread":2}})"}),
+            R"({"index":2046,"values":{"tile_b":[1,1],"tile_h":[28,1],"tile_w":[1,28],"tile_ci":[8,1],"tile_co":[1,16],"oc_nthread":1,"h_nthread":2}})"},
+        VtaSpaceCase{"Add", "add.vta", kSim, kAdd, 192,
+                     R"({"index":181,"values":{"tile_co":[2,2],"tile_h":[7,8],"tile_w":[1,56]}})"},
+        VtaSpaceCase{"Multiply", "multiply.vta", kSim, kMultiply, 192,
+                     R"({"index":181,"values":{"tile_co":[2,2],"tile_h":[7,8],"tile_w":[1,56]}})"},
+        VtaSpaceCase{"Identity", "elementwise_packed.vta", kSim, kIdentity, 192,
+                     R"({"index":181,"values":{"tile_co":[2,2],"tile_h":[7,8],"tile_w":[1,56]}})"},
+        VtaSpaceCase{
+            "MaxPool", "max_pool2d_packed.vta", kSim, kPool, 192,
+            R"({"index":159,"values":{"tile_co":[4,1],"tile_h":[4,14],"tile_w":[2,28]}})"}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(VtaTemplatesTest, IndicesAreAutotvms) {
@@ -262,6 +282,33 @@ TEST(VtaTemplatesTest, ServeOnlyTheirTargetAndLayout) {
             "layouts NCHW1n16c and OIHW16o16i, expected NCHW4n8c and OIHW8o8i");
   for (const TemplateEntry* served : TemplatesFor(conv, *Target::Parse("llvm"))) {
     EXPECT_NE(served->apply, nullptr) << served->key;
+  }
+}
+
+// Nothing else takes operators without products for its own.
+TEST(VtaTemplatesTest, OperatorsWithoutProductsHaveOneTemplate) {
+  struct Case {
+    const char *workload, *template_key, *refusal;
+  };
+  for (const Case& c : {
+           Case{kAdd, "add.vta", "pynq does not load int8 data into the accumulator"},
+           Case{kMultiply, "multiply.vta", "pynq does not load int8 data into the accumulator"},
+           Case{kIdentity, "elementwise_packed.vta",
+                "pynq does not load int8 data into the accumulator"},
+           Case{kPool, "max_pool2d_packed.vta",
+                "pynq does not load int8 data into the accumulator"},
+           Case{"mul(int32[1,4,5,5,1,16]NCHW1n16c,int32[1,4,5,5,1,16]NCHW1n16c)->int32",
+                "multiply.vta", "pynq does not multiply"},
+       }) {
+    const Workload workload = *Workload::Parse(c.workload);
+    const auto served = TemplatesFor(workload, *Target::Parse(kSim));
+    ASSERT_EQ(served.size(), 1U) << c.workload;
+    EXPECT_EQ(served[0]->key, c.template_key);
+    const Target board = *Target::Parse("vta -model=pynq_1x16_i8w8a32_15_15_18_17");
+    EXPECT_EQ(served[0]->refuses(workload, board), c.refusal);
+    for (const char* other : {"llvm -mcpu=znver4", "cuda -arch=sm_80", kWide}) {
+      EXPECT_TRUE(TemplatesFor(workload, *Target::Parse(other)).empty()) << other;
+    }
   }
 }
 
