@@ -8,7 +8,6 @@
 #include "src/base/strings.h"
 #include "src/graph/graph.h"
 #include "src/graph/passes.h"
-#include "src/runtime/cuda_driver.h"
 #include "src/target/cpu.h"
 #include "src/target/gpu.h"
 #include "src/templates/vta_parts.h"
@@ -68,17 +67,6 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
 
 FuseRule FuseRuleFor(const Target& target) {
   return target.kind() == TargetKind::kVta ? FuseRule::kNarrow : FuseRule::kWide;
-}
-
-Status CheckRuns(const Target& target) {
-  if (target.kind() != TargetKind::kCuda) return {};
-  const auto devices = CudaDevices();
-  if (!devices.ok()) {
-    return devices.status().WithContext("--target: '" + target.ToString() +
-                                        "' needs a CUDA device");
-  }
-  return Unsupported("--target: kernels for '" + target.ToString() +
-                     "' are lowered and compiled, but not yet run on a device");
 }
 
 Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target) {

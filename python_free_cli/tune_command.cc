@@ -58,6 +58,7 @@ class TuneCommand final : public Command {
     app.add_option("--records", records_, "Record store, made if it does not exist");
     target_option_ = app.add_option("--target", target_, "What code is generated for");
     app.add_option("--vta-config", vta_config_, "Design file of a VTA target (configs/vta)");
+    device_.Declare(app);
     threads_option_ = app.add_option("--threads", threads_, "Threads a kernel may use");
     trials_option_ = app.add_option("--trials", trials_, "Trials of the whole job");
     app.add_option("--budget", budget_, "Wall time of the whole job: 90s, 10m, 8h");
@@ -72,7 +73,7 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(settings);
     auto target = ParseTarget(settings->target, settings->threads, vta_config_);
     TW_RETURN_IF_ERROR(target);
-    TW_RETURN_IF_ERROR(CheckRuns(*target));
+    TW_RETURN_IF_ERROR(device_.CheckRuns(*target));
     auto tasks = TasksOfFile(settings->graph, *target);
     TW_RETURN_IF_ERROR(tasks);
     if (target->kind() == TargetKind::kVta) {
@@ -83,7 +84,7 @@ class TuneCommand final : public Command {
     auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
     TW_RETURN_IF_ERROR(store);
     SystemClock clock;
-    auto measurer_settings = MeasurerSettings(*target);
+    auto measurer_settings = MeasurerSettings(*target, device_);
     TW_RETURN_IF_ERROR(measurer_settings);
     auto measurer = measure::ProcessMeasurer::Create(*std::move(measurer_settings));
     TW_RETURN_IF_ERROR(measurer);
@@ -155,7 +156,9 @@ class TuneCommand final : public Command {
   /// What no schedule of each task can go below.
   static std::vector<double> Bounds(const std::vector<search::TuneTask>& tasks,
                                     const Target& target) {
-    return target.kind() == TargetKind::kVta ? VtaBounds(tasks, target) : CpuBounds(tasks, target);
+    if (target.kind() == TargetKind::kVta) return VtaBounds(tasks, target);
+    if (target.kind() == TargetKind::kLlvm) return CpuBounds(tasks, target);
+    return std::vector<double>(tasks.size(), 0);  // nobody has measured this GPU's peaks
   }
 
   /// Cycles at one tile product in each; or bytes with each tensor loaded or stored once.
@@ -194,6 +197,7 @@ class TuneCommand final : public Command {
   }
 
   std::string file_, job_, records_, target_, vta_config_, budget_, strategy_;
+  DeviceArgument device_;
   int threads_ = 1;
   std::int64_t trials_ = 0;
   std::uint64_t seed_ = 1;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "src/base/clock.h"
 #include "src/compiler/form.h"
@@ -31,23 +30,6 @@ Result<std::vector<ModelValue>> ValuesOf(const TwValue* values, std::int64_t cou
   return list;
 }
 
-/// A result as the source has it, from its memory.
-Result<Tensor> AsInSource(const ModelOperator& op, const void* memory) {
-  auto shape = MemoryShape(op.result.type, {op.native, op.layout});
-  TW_RETURN_IF_ERROR(shape);
-  Tensor stored(TensorType{*std::move(shape), op.result.type.dtype});
-  std::memcpy(stored.data(), memory, static_cast<std::size_t>(stored.bytes()));
-  if (op.layout.empty()) return stored;
-  auto native = Layout::Parse(op.native);
-  TW_RETURN_IF_ERROR(native);
-  auto layout = Layout::Parse(op.layout);
-  TW_RETURN_IF_ERROR(layout);
-  const auto sizes = native->Unpack(op.result.type.shape);
-  std::vector<std::int64_t> logical;
-  for (char letter : layout->primal()) logical.push_back(sizes[native->primal().find(letter)]);
-  return TransformLayout(stored, op.layout, op.native, logical);
-}
-
 struct Observation {
   const std::vector<ModelOperator>* operators;
   const std::function<Status(std::size_t, Tensor)>* observe;
@@ -60,7 +42,8 @@ constexpr std::int32_t kStopped = 200;
 std::int32_t Observe(void* context, std::int64_t step, const void* result, double) {
   auto* observation = static_cast<Observation*>(context);
   const auto index = static_cast<std::size_t>(step);
-  auto tensor = AsInSource((*observation->operators)[index], result);
+  const ModelOperator& op = (*observation->operators)[index];
+  auto tensor = ToNative(op.result.type, {op.native, op.layout}, result);
   observation->status =
       tensor.ok() ? (*observation->observe)(index, *std::move(tensor)) : tensor.status();
   return observation->status.ok() ? 0 : kStopped;

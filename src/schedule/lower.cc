@@ -86,7 +86,9 @@ Result<Program> Lowering::Run(std::string name) {
     code.push_back(EmitStage(id, whole));
     TW_RETURN_IF_ERROR(status_);
     if (!bound) continue;
-    auto launch = PlaceBarriers(InjectVirtualThreads(BindThreads(code.back())));
+    auto dealt = DealFragments(BindThreads(code.back()));
+    if (!dealt.ok()) return dealt.status().WithContext("stage '" + info.op.name + "'");
+    auto launch = PlaceBarriers(InjectVirtualThreads(*dealt));
     if (!launch.ok()) return launch.status().WithContext("stage '" + info.op.name + "'");
     code.back() = *std::move(launch);
   }

@@ -11,6 +11,7 @@
 #include "src/templates/conv2d_packed_vta.h"
 #include "src/templates/conv2d_pixels_cpu.h"
 #include "src/templates/dense_cuda.h"
+#include "src/templates/dense_mma_cuda.h"
 #include "src/templates/dense_packed_cpu.h"
 #include "src/templates/dense_x86.h"
 #include "src/templates/depthwise_conv2d_nchw_cuda.h"
@@ -38,6 +39,7 @@ constexpr std::array kTemplates = {
     EntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
     EntryOf<DenseInt8Cuda>("dense_int8.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseLargeBatchCuda>("dense_large_batch.cuda", 1, TargetKind::kCuda),
+    EntryOf<DenseMmaCuda>("dense_mma.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseNopackX86>("dense_nopack.x86", 1),
     EntryOf<DensePackX86>("dense_pack.x86", 1),
     EntryOf<DensePackedCpu>("dense_packed.cpu", 1),
@@ -68,6 +70,7 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "conv2d_nchw.cuda",
     "depthwise_conv2d_nchw.cuda",
     "group_conv2d_nchw.cuda",
+    "dense_mma.cuda",
     "dense_int8.cuda",
     "dense_large_batch.cuda",
     "dense_small_batch.cuda",
