@@ -4,6 +4,7 @@
 //
 //   simt_check [PAIRS [SEED]]
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +29,7 @@ class Workloads {
     const bool bytes = random_.Below(3) == 0;
     const std::string in = bytes ? Pick({"int8", "uint8"}) : "float32";
     const std::string weight = bytes ? "int8" : "float32", out = bytes ? "int32" : "float32";
-    const std::uint64_t kind = random_.Below(5);
+    const std::uint64_t kind = random_.Below(7);
     if (kind == 0) {
       const std::string k = std::to_string(Unit(bytes) * Value(1, 12));
       const std::string m = random_.Below(2) == 0 ? Number(1, 8) : Number(32, 40);
@@ -40,6 +41,8 @@ class Workloads {
       return "batch_matmul(" + in + "[" + b + "," + Number(1, 24) + "," + k + "]BMK," + weight +
              "[" + b + "," + Number(1, 24) + "," + k + "]BNK)->" + out;
     }
+    if (kind == 5) return Convolution3x3();
+    if (kind == 6) return Transposed(in, weight, out);
     return Convolution(kind, in, weight, out, Unit(bytes));
   }
 
@@ -71,11 +74,33 @@ class Workloads {
            Number(1, 2) + ",g" + std::to_string(groups) + ")->" + out;
   }
 
+  /// One that Winograd serves.
+  std::string Convolution3x3() {
+    const std::string pad =
+        "p" + Number(0, 2) + "x" + Number(0, 2) + "x" + Number(0, 2) + "x" + Number(0, 2);
+    const std::string channels = Number(1, 12);
+    return "conv2d(float32[" + Number(1, 2) + "," + channels + "," + Number(3, 16) + "," +
+           Number(3, 16) + "]NCHW,float32[" + Number(1, 20) + "," + channels + ",3,3]OIHW,s1x1," +
+           pad + ",d1x1,g1)->float32";
+  }
+
+  std::string Transposed(const std::string& in, const std::string& weight, const std::string& out) {
+    const std::string channels = Number(1, 12), pad = "p" + Number(0, 1) + "x" + Number(0, 1) +
+                                                      "x" + Number(0, 1) + "x" + Number(0, 1);
+    const std::int64_t stride_h = Value(1, 3), stride_w = Value(1, 3);
+    return "conv2d_transpose(" + in + "[" + Number(1, 2) + "," + channels + "," + Number(2, 7) +
+           "," + Number(2, 7) + "]NCHW," + weight + "[" + channels + "," + Number(1, 12) + "," +
+           Number(2, 4) + "," + Number(2, 4) + "]IOHW,s" + std::to_string(stride_h) + "x" +
+           std::to_string(stride_w) + "," + pad + ",d1x1,g1,o" + Number(0, stride_h - 1) + "x" +
+           Number(0, stride_w - 1) + ")->" + out;
+  }
+
   Random random_;
 };
 
 struct Tally {
   int checked = 0, refused = 0;
+  double worst = 0;  // largest error of a float, as a part of the root mean square
 };
 
 /// False if the kernel is wrong.
@@ -95,7 +120,11 @@ bool Check(const TemplateEntry& entry, const Workload& workload, const Epilogue&
     for (const Tensor& operand : data.operands) operands.push_back(&operand);
     auto expected = EvaluateAnchor(workload, epilogue, data.data, data.weight, operands);
     TW_CHECK(expected.ok(), expected.status().message());
-    if (!Compare(*result, *expected).ok) wrong = "differs from the reference";
+    const Comparison comparison = Compare(*result, *expected);
+    if (!comparison.ok) wrong = "differs from the reference";
+    if (comparison.reference_rms > 0) {
+      tally.worst = std::max(tally.worst, comparison.max_abs_error / comparison.reference_rms);
+    }
   }
   ++tally.checked;
   if (wrong.empty()) return true;
@@ -131,7 +160,8 @@ int Run(int pairs, std::uint64_t seed) {
     }
   }
   for (const auto& [key, tally] : tallies) {
-    std::printf("%-28s %5d checked, %5d refused\n", key.c_str(), tally.checked, tally.refused);
+    std::printf("%-28s %5d checked, %5d refused, worst error %.1e of the RMS\n", key.c_str(),
+                tally.checked, tally.refused, tally.worst);
   }
   std::printf("%d pairs, %d wrong, %.1f s\n", checked, wrong,
               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());

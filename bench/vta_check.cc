@@ -1,7 +1,8 @@
-// vta_check [PAIRS] [SEED]: random packed convolutions with random legal schedules, AutoTVM's and
-// our own, on two designs, executed and compared bit for bit with plain loops; and each once more
-// with a fault put into its instructions, which has to be noticed. Exit code 1 if anything is not
-// as it should be.
+// vta_check [PAIRS] [SEED]: random packed operators (plain, grouped and transposed convolutions,
+// matrix products) with random legal schedules, AutoTVM's and for plain convolutions also our own,
+// on two designs, executed and compared bit for bit with plain loops; and each once more with a
+// fault put into its instructions, which has to be noticed. Exit code 1 if anything is not as it
+// should be.
 
 #include <algorithm>
 #include <cstdio>
@@ -15,25 +16,6 @@
 
 namespace tilewright::vta {
 namespace {
-
-std::int64_t DivisorOf(Random& random, std::int64_t extent) {
-  std::vector<std::int64_t> divisors;
-  for (std::int64_t d = 1; d <= extent; ++d) {
-    if (extent % d == 0) divisors.push_back(d);
-  }
-  return divisors[random.Below(divisors.size())];
-}
-
-PackedConv2dTiles RandomTiles(Random& random, const PackedConv2d& conv) {
-  PackedConv2dTiles tiles;
-  tiles.h = DivisorOf(random, conv.out_height());
-  tiles.w = DivisorOf(random, conv.out_width());
-  tiles.ci = DivisorOf(random, conv.ci);
-  tiles.co = DivisorOf(random, conv.co);
-  tiles.oc_threads = Between(random, 1, 2);
-  tiles.h_threads = Between(random, 1, 2);
-  return tiles;
-}
 
 const char* const kFaults[] = {"dropped token", "swapped tokens", "wrong stride",
                                "padding off by one"};
@@ -82,47 +64,107 @@ bool Inject(int kind, Random& random, std::vector<Instruction>& all) {
   return false;
 }
 
+/// A random operator, what follows it, and its stream with a random schedule.
+struct Pair {
+  PlainLoops loops;
+  std::vector<EpilogueStep> epilogue;
+  Result<Stream> stream = InvalidArgument("none");
+  bool one_thread = false;
+};
+
+Pair Scheduled(const Design& design, Random& random, const PlainLoops& loops,
+               const Result<PackedOperator>& op) {
+  Pair pair{loops, RandomEpilogue(random, loops, design.block())};
+  if (!op.ok()) return pair;
+  pair.stream = BuildPackedOperator(design, *op, pair.epilogue);
+  pair.one_thread = op->tiles.threads() == 1;
+  return pair;
+}
+
+Pair PairOf(const Design& design, Random& random, const PackedConv2d& conv) {
+  const PlainLoops loops = LoopsOf(conv);
+  const PackedConv2dTiles tiles = RandomTiles(random, loops, conv.ci);
+  return Scheduled(design, random, loops, SchedulePackedConv2d(conv, tiles));
+}
+
+Pair PlainConvPair(const Design& design, Random& random) {
+  return PairOf(design, random, RandomConv(random));
+}
+
+Pair OwnConvPair(const Design& design, Random& random) {
+  const PackedConv2d conv = RandomConv(random);
+  Pair pair{LoopsOf(conv), RandomEpilogue(random, conv, design.block())};
+  pair.stream = BuildOwnConv2d(design, conv, RandomPlan(random, conv), pair.epilogue);
+  return pair;
+}
+
+Pair GroupConvPair(const Design& design, Random& random) {
+  return PairOf(design, random, RandomGroupConv(random));
+}
+
+Pair TransposePair(const Design& design, Random& random) {
+  const PackedConv2dTranspose conv = RandomTranspose(random);
+  const PlainLoops loops = LoopsOf(conv);
+  const PackedConv2dTiles tiles = RandomTiles(random, loops, conv.ci);
+  return Scheduled(design, random, loops, SchedulePackedConv2dTranspose(conv, tiles));
+}
+
+Pair DensePair(const Design& design, Random& random) {
+  const PackedDense dense = RandomDense(random);
+  const PackedDenseTiles tiles = RandomTiles(random, dense);
+  return Scheduled(design, random, LoopsOf(dense), SchedulePackedDense(dense, tiles));
+}
+
+/// What is checked: one operator with one way to write its stream.
+struct Kind {
+  const char* name;
+  Pair (*make)(const Design& design, Random& random);
+};
+constexpr Kind kKinds[] = {{"convolutions, AutoTVM's schedules", &PlainConvPair},
+                           {"convolutions, our own plans", &OwnConvPair},
+                           {"grouped convolutions", &GroupConvPair},
+                           {"transposed convolutions", &TransposePair},
+                           {"matrix products", &DensePair}};
+
 struct Counts {
   int pairs = 0, refused = 0, wrong = 0;
+  int of_kind[std::size(kKinds)] = {};
   int injected[std::size(kFaults)] = {}, missed[std::size(kFaults)] = {};
 };
 
-/// One random pair, if it is legal.
-void Try(const Design& design, Random& random, Counts& counts) {
-  const PackedConv2d conv = RandomConv(random);
-  const auto epilogue = RandomEpilogue(random, conv, design.block());
-  // Half of them with AutoTVM's schedules, half with our own plans.
-  const bool own = random.Below(2) == 1;
-  const PackedConv2dTiles tiles = RandomTiles(random, conv);
-  const auto stream = own ? BuildOwnConv2d(design, conv, RandomPlan(random, conv), epilogue)
-                          : BuildPackedConv2d(design, conv, tiles, epilogue);
+/// One random pair of a kind, if it is legal.
+void Try(std::size_t kind, const Design& design, Random& random, Counts& counts) {
+  const Pair pair = kKinds[kind].make(design, random);
+  const Result<Stream>& stream = pair.stream;
   if (!stream.ok()) {
     ++counts.refused;
     return;
   }
   ++counts.pairs;
-  const ConvCase test = RandomCase(design, conv, epilogue, random.Next());
+  ++counts.of_kind[kind];
+  const ConvCase test = RandomCase(design, pair.loops, pair.epilogue, random.Next());
   const auto expected = Expected(test);
   RunOptions options;
-  options.allow_tokens_left = !own && tiles.threads() == 1;
+  options.allow_tokens_left = pair.one_thread;
   const ConvRun run = RunCase(test, *stream, options);
   if (run.result.fault || run.output != expected) {
     ++counts.wrong;
-    std::printf("wrong: %s\n", run.result.fault ? run.result.fault->message.c_str() : "result");
+    std::printf("wrong, %s: %s\n", kKinds[kind].name,
+                run.result.fault ? run.result.fault->message.c_str() : "result");
   }
-  const int kind = static_cast<int>(random.Below(std::size(kFaults)));
+  const int fault = static_cast<int>(random.Below(std::size(kFaults)));
   bool injected = false;
   const ConvRun faulty = RunCase(test, *stream, options, [&](std::vector<Instruction>& all) {
-    injected = Inject(kind, random, all);
+    injected = Inject(fault, random, all);
   });
   if (!injected) return;
-  ++counts.injected[kind];
+  ++counts.injected[fault];
   // Only one thread may leave a token, and just that one.
   const auto& left = faulty.result.pipeline.tokens_left;
   const bool tokens_as_before = left == run.result.pipeline.tokens_left;
   if (faulty.result.fault || faulty.output != expected || !tokens_as_before) return;
-  ++counts.missed[kind];
-  std::printf("missed: %s, pair %d\n", kFaults[kind], counts.pairs);
+  ++counts.missed[fault];
+  std::printf("missed: %s in %s, pair %d\n", kFaults[fault], kKinds[kind].name, counts.pairs);
 }
 
 int Main(int argc, char** argv) {
@@ -137,9 +179,15 @@ int Main(int argc, char** argv) {
   TW_CHECK(wide.ok(), wide.status().message());
   const Design designs[] = {Design::Default("pynq"), *wide};
   Counts counts;
-  while (counts.pairs < pairs) Try(designs[random.Below(2)], random, counts);
+  while (counts.pairs < pairs) {
+    Try(static_cast<std::size_t>(counts.pairs) % std::size(kKinds), designs[random.Below(2)],
+        random, counts);
+  }
   std::printf("seed %llu: %d pairs (%d more refused), %d wrong\n",
               static_cast<unsigned long long>(seed), counts.pairs, counts.refused, counts.wrong);
+  for (std::size_t k = 0; k < std::size(kKinds); ++k) {
+    std::printf("%s: %d\n", kKinds[k].name, counts.of_kind[k]);
+  }
   int missed = 0;
   for (std::size_t k = 0; k < std::size(kFaults); ++k) {
     std::printf("%s: %d injected, %d missed\n", kFaults[k], counts.injected[k], counts.missed[k]);

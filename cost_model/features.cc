@@ -12,54 +12,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "cost_model/cost_model.h"
-#include "src/base/hash.h"
+#include "cost_model/feature_sink.h"
 
 namespace tilewright::cost_model {
 namespace {
 
-constexpr int kLoops = 8;
 constexpr int kAccesses = 4;
-constexpr int kKnobs = 10;
-constexpr int kKnobParts = 3;
 constexpr int kFirstCacheBits = 8;  // 256 bytes: a few vector registers
 constexpr int kLastCacheBits = 23;  // 8 MiB: a share of a last-level cache
 constexpr double kRegisterBytes = 2048, kL1Bytes = 32768, kL2Bytes = 1048576;
-
-double Log2(double x) { return std::log2(1.0 + std::max(0.0, x)); }
-
-/// Takes features in order. With `names` it keeps what they are called instead of their values.
-class Sink {
- public:
-  explicit Sink(std::span<float> out) : out_(out) {}
-  explicit Sink(std::vector<std::string>* names) : names_(names) {}
-
-  void Put(const char* name, double value) {
-    if (names_ != nullptr) {
-      names_->push_back(name);
-      return;
-    }
-    TW_CHECK(next_ < out_.size(), "more features than FeatureCount()");
-    out_[next_++] = static_cast<float>(value);
-  }
-  /// The name is "<group><index>.<name>"; index -1: "<group>.<name>".
-  void Put(const char* group, int index, const char* name, double value) {
-    if (names_ != nullptr) {
-      std::string full = group;
-      if (index >= 0) full += std::to_string(index);
-      names_->push_back(full + "." + name);
-      return;
-    }
-    Put(name, value);
-  }
-
- private:
-  std::span<float> out_;
-  std::size_t next_ = 0;
-  std::vector<std::string>* names_ = nullptr;
-};
 
 /// What is derived from one stage before features are written.
 struct StageView {
@@ -79,11 +42,10 @@ StageView View(const SummaryStage& stage) {
   StageView view;
   view.stage = &stage;
   const std::size_t levels = stage.loops.size() + 1;
-  view.executions.assign(levels, 1);
+  view.executions = ExecutionsOf(stage);
   view.footprint.assign(levels, 0);
   for (std::size_t i = 0; i < stage.loops.size(); ++i) {
     const SummaryLoop& loop = stage.loops[i];
-    view.executions[i + 1] = view.executions[i] * static_cast<double>(loop.extent);
     if (loop.kind == LoopKind::kVectorized) {
       view.vector_loop = static_cast<int>(i);
     } else if (loop.kind != LoopKind::kUnrolled) {
@@ -122,30 +84,6 @@ double TotalTraffic(const StageView& view, double memory_bytes) {
   double sum = 0;
   for (const SummaryAccess& access : view.stage->accesses) sum += Traffic(view, access, level);
   return sum;
-}
-
-double KindCode(LoopKind kind) {
-  switch (kind) {
-    case LoopKind::kSerial:
-      return 1;
-    case LoopKind::kUnrolled:
-      return 2;
-    case LoopKind::kVectorized:
-      return 3;
-    case LoopKind::kParallel:
-      return 4;
-    case LoopKind::kVirtualThread:
-      return 5;
-    case LoopKind::kBlockX:
-    case LoopKind::kBlockY:
-    case LoopKind::kBlockZ:
-      return 6;
-    case LoopKind::kThreadX:
-    case LoopKind::kThreadY:
-    case LoopKind::kThreadZ:
-      return 7;
-  }
-  return 0;
 }
 
 /// Product of the extents of the loops of one kind.
@@ -210,17 +148,6 @@ void PutMain(const StageView& view, Sink& sink) {
   sink.Put("main.inside_reduction", Log2(inside_reduction));
   sink.Put("main.local_bytes", Log2(static_cast<double>(stage.local_bytes)));
   sink.Put("main.dot", stage.has_dot ? 1 : 0);
-}
-
-void PutLoops(const SummaryStage& stage, Sink& sink) {
-  for (int i = 0; i < kLoops; ++i) {
-    const auto position = static_cast<std::ptrdiff_t>(stage.loops.size()) - 1 - i;
-    const SummaryLoop* loop =
-        position >= 0 ? &stage.loops[static_cast<std::size_t>(position)] : nullptr;
-    sink.Put("loop", i, "extent", loop != nullptr ? Log2(static_cast<double>(loop->extent)) : 0);
-    sink.Put("loop", i, "kind", loop != nullptr ? KindCode(loop->kind) : 0);
-    sink.Put("loop", i, "reduces", loop != nullptr && loop->reduction ? 1 : 0);
-  }
 }
 
 void PutIntensity(const StageView& view, Sink& sink) {
@@ -293,40 +220,6 @@ void PutOthers(const char* group, const std::vector<StageView>& views, std::size
            largest != nullptr ? Log2(ExtentOf(*largest->stage, LoopKind::kParallel)) : 0);
   sink.Put(group, -1, "loops",
            largest != nullptr ? static_cast<double>(largest->stage->loops.size()) : 0);
-}
-
-/// A word as a number: which one it is, not how large.
-double WordCode(std::string_view word) { return static_cast<double>(Fnv1a64(word) % 251); }
-
-void PutKnobs(const Config& config, Sink& sink) {
-  static constexpr std::array<const char*, kKnobParts> kNames = {"inner", "middle", "outer"};
-  std::uint64_t signature = Fnv1a64("");
-  for (const auto& [name, value] : config.values) signature = Fnv1a64(name, signature);
-  for (int i = 0; i < kKnobs; ++i) {
-    std::array<double, kKnobParts> parts{};
-    if (static_cast<std::size_t>(i) < config.values.size()) {
-      const auto& variant = config.values[static_cast<std::size_t>(i)].second.value;
-      if (const auto* factors = std::get_if<std::vector<std::int64_t>>(&variant)) {
-        for (std::size_t p = 0; p < parts.size() && p < factors->size(); ++p) {
-          parts[p] = Log2(static_cast<double>((*factors)[factors->size() - 1 - p]));
-        }
-      } else if (const auto* words = std::get_if<std::vector<std::string>>(&variant)) {
-        for (std::size_t p = 0; p < parts.size() && p < words->size(); ++p) {
-          parts[p] = WordCode((*words)[words->size() - 1 - p]);
-        }
-      } else if (const auto* number = std::get_if<std::int64_t>(&variant)) {
-        parts[0] = std::copysign(Log2(std::abs(static_cast<double>(*number))),
-                                 static_cast<double>(*number));
-      } else if (const auto* flag = std::get_if<bool>(&variant)) {
-        parts[0] = *flag ? 1 : 0;
-      } else if (const auto* word = std::get_if<std::string>(&variant)) {
-        parts[0] = WordCode(*word);
-      }
-    }
-    for (std::size_t p = 0; p < parts.size(); ++p) sink.Put("knob", i, kNames[p], parts[p]);
-  }
-  sink.Put("knobs.count", static_cast<double>(config.values.size()));
-  sink.Put("knobs.signature", static_cast<double>(signature % 4093));
 }
 
 void Extract(const LoopSummary& summary, const Config& config, Sink& sink) {

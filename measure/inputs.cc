@@ -10,6 +10,7 @@
 #include "src/base/file.h"
 #include "src/base/hash.h"
 #include "src/base/random.h"
+#include "src/tensor/layout.h"
 #include "src/tensor/reference.h"
 
 namespace tilewright::measure {
@@ -107,8 +108,11 @@ Tensor MakeZeroPoint(const TensorType& type) {
 }
 
 Result<std::int64_t> OutputChannels(const Workload& workload) {
-  if (workload.op == OpKind::kDense) return workload.weight.shape.at(0);
-  if (workload.op == OpKind::kBatchMatmul) return workload.weight.shape.at(1);
+  if (workload.op == OpKind::kDense || workload.op == OpKind::kBatchMatmul) {
+    auto layout = Layout::Parse(workload.kernel_layout);
+    TW_RETURN_IF_ERROR(layout);
+    return layout->Unpack(workload.weight.shape).at(layout->primal().find('N'));
+  }
   auto shape = ConvShapeOf(workload);
   TW_RETURN_IF_ERROR(shape);
   return shape->k;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
+
+#include "src/base/base64.h"
 
 namespace tilewright::measure {
 namespace {
@@ -100,7 +103,8 @@ Json FormJson(const AnchorForm& form) {
               {"weight", form.weight},
               {"output", form.output},
               {"multiply", form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : ""},
-              {"shift", form.shift_data}};
+              {"shift", form.shift_data},
+              {"winograd", form.winograd_tile}};
 }
 
 AnchorForm FormFrom(const Json& json, Fields& outer) {
@@ -110,6 +114,7 @@ AnchorForm FormFrom(const Json& json, Fields& outer) {
   form.weight = fields.Text("weight");
   form.output = fields.Text("output");
   form.shift_data = fields.Flag("shift");
+  form.winograd_tile = fields.Integer("winograd");
   const std::string multiply = fields.Text("multiply");
   outer.Fail(fields.status());
   if (!multiply.empty()) {
@@ -212,6 +217,14 @@ std::uint64_t TicketFrom(Fields& fields) {
 }
 
 Json TicketJson(std::uint64_t ticket) { return static_cast<std::int64_t>(ticket); }
+
+void CheckVersion(Fields& fields) {
+  const std::int64_t version = fields.Integer("protocol");
+  if (version == kProtocolVersion) return;
+  fields.Fail(Unsupported("message: protocol version " + std::to_string(version) + ", expected " +
+                          std::to_string(kProtocolVersion) +
+                          "; take both programs from the same version of Tilewright"));
+}
 
 template <typename T>
 Result<T> Finish(const Fields& fields, T value) {
@@ -372,6 +385,9 @@ Result<RunReply> RunReplyFrom(const Json& json) {
 
 Json ToJson(const Greeting& greeting) {
   return Json{{"type", "ready"},
+              {"protocol", kProtocolVersion},
+              {"device", greeting.device},
+              {"target", greeting.target},
               {"canary_seconds", Finite(greeting.canary_seconds)},
               {"resolution", Finite(greeting.resolution)}};
 }
@@ -379,14 +395,37 @@ Json ToJson(const Greeting& greeting) {
 Result<Greeting> GreetingFrom(const Json& json) {
   Fields fields(json);
   Greeting greeting;
+  CheckVersion(fields);
+  greeting.device = fields.Text("device");
+  greeting.target = fields.Text("target");
   greeting.canary_seconds = fields.Number("canary_seconds");
   greeting.resolution = fields.Number("resolution");
   return Finish(fields, greeting);
 }
 
+Json ToJson(const FilePart& part) {
+  return Json{{"type", "file"},
+              {"name", part.name},
+              {"first", part.first},
+              {"data", EncodeBase64(std::as_bytes(std::span(part.bytes)))}};
+}
+
+Result<FilePart> FilePartFrom(const Json& json) {
+  Fields fields(json);
+  FilePart part;
+  part.name = fields.Text("name");
+  part.first = fields.Flag("first");
+  auto bytes = DecodeBase64(fields.Text("data"));
+  TW_RETURN_IF_ERROR(fields.status());
+  if (!bytes.ok()) return Corrupt("message: field data: " + bytes.status().message());
+  part.bytes.assign(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  return part;
+}
+
 Json ToJson(const RunWorkerSettings& settings) {
   const SamplingSettings& sampling = settings.sampling;
   return Json{{"type", "configure"},
+              {"protocol", kProtocolVersion},
               {"cache_bytes", settings.cache_bytes},
               {"memory_bytes", settings.memory_bytes},
               {"calibrate", settings.calibrate},
@@ -410,6 +449,7 @@ Json ToJson(const RunWorkerSettings& settings) {
 Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
   Fields fields(json);
   RunWorkerSettings settings;
+  CheckVersion(fields);
   SamplingSettings& sampling = settings.sampling;
   settings.cache_bytes = fields.Integer("cache_bytes");
   settings.memory_bytes = fields.Integer("memory_bytes");

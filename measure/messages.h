@@ -17,6 +17,10 @@
 
 namespace tilewright::measure {
 
+/// Raised when the meaning of a message changes: a runner on another machine may be of another
+/// version of this program.
+inline constexpr std::int64_t kProtocolVersion = 1;
+
 /// A failure to be injected: used by tests to show what the supervision does. Empty in real work.
 struct Fault {
   std::string builder;   ///< what the builder does instead: see fault_hooks.h
@@ -92,8 +96,17 @@ struct RunReply {
   double timing_seconds = 0;  ///< of it: taking samples
 };
 
-/// First line of a worker, and the runner's answer to the wish to calibrate.
+/// Supervisor to a runner on another machine: a part of a file that orders name.
+struct FilePart {
+  std::string name;   ///< without a folder
+  bool first = true;  ///< else it follows the part before
+  std::string bytes;
+};
+
+/// The runner's answer to being configured.
 struct Greeting {
+  std::string device;         ///< DeviceFingerprint of its processor, as text
+  std::string target;         ///< what `native` is there
   double canary_seconds = 0;  ///< quiet time of the canary
   double resolution = 0;      ///< of the A/A test
 };
@@ -104,15 +117,18 @@ Json ToJson(const BuildReply& reply);
 Json ToJson(const RunOrder& order);
 Json ToJson(const RunReply& reply);
 Json ToJson(const Greeting& greeting);
+Json ToJson(const FilePart& part);
 Json ToJson(const RunWorkerSettings& settings);
 
-/// Errors: kCorrupt naming the field that is missing or of the wrong type.
+/// Errors: kCorrupt naming the field that is missing or of the wrong type; kUnsupported for
+/// settings or a greeting of another version of the protocol.
 Result<PrepareOrder> PrepareOrderFrom(const Json& json);
 Result<BuildOrder> BuildOrderFrom(const Json& json);
 Result<BuildReply> BuildReplyFrom(const Json& json);
 Result<RunOrder> RunOrderFrom(const Json& json);
 Result<RunReply> RunReplyFrom(const Json& json);
 Result<Greeting> GreetingFrom(const Json& json);
+Result<FilePart> FilePartFrom(const Json& json);
 Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json);
 
 /// "prepare", "build", "run", "started", …: the field `type`; empty if there is none.

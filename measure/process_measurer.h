@@ -25,6 +25,12 @@ struct ProcessMeasurerSettings {
       2000;  ///< then the builder is started anew, so that its memory stays flat
   /// What trials are said to be measured on: the simulator, for VTA targets. Empty: this CPU.
   std::optional<DeviceFingerprint> device;
+  /// The runner is on another machine: run_command connects to it, and it is sent the files it
+  /// needs. A connection that is lost costs the candidate under way (device_lost) and is made
+  /// again.
+  bool remote = false;
+  /// With `remote`: so long without a connection, and the measurer gives up.
+  double reconnect_limit_seconds = 3600;
   /// Where reference results are kept between jobs; empty: in the measurer's own temporary folder.
   std::string reference_folder;
   RunWorkerSettings runner;

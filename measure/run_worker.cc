@@ -10,13 +10,27 @@
 #include "measure/cuda_candidate.h"
 #include "measure/messages.h"
 #include "measure/race.h"
+#include "measure/remote.h"
 #include "measure/vta_candidate.h"
 #include "measure/worker_loop.h"
 #include "measure/workers.h"
 #include "src/base/clock.h"
+#include "src/target/cpu.h"
 
 namespace tilewright::measure {
 namespace {
+
+/// `native`, for a program that runs on another machine.
+std::string OwnTarget() {
+  auto target = Target::Parse("native");
+  if (!target.ok()) return {};
+#if defined(__aarch64__)
+  target->SetOption("mtriple", "aarch64-linux-gnu");
+#elif defined(__arm__)
+  target->SetOption("mtriple", "armv7l-linux-gnueabihf");
+#endif
+  return target->ToString();
+}
 
 class Runner {
  public:
@@ -36,6 +50,7 @@ class Runner {
   Canary canary_;
   QuietGate gate_;
   std::optional<CudaRunner> cuda_;
+  FileReceiver files_;
   SystemClock clock_;
 };
 
@@ -46,6 +61,8 @@ Status Runner::Configure(const Json& message) {
   workbench_ = Workbench(settings_.cache_bytes);
   cuda_.emplace(settings_.cuda, settings_.sampling);
   Greeting greeting;
+  greeting.device = ProbeHostCpu().ToString();
+  greeting.target = OwnTarget();
   if (settings_.calibrate) {
     greeting.resolution = MeasureResolution(canary_, gate_, settings_.sampling);
     greeting.canary_seconds = gate_.quiet_seconds();
@@ -80,12 +97,25 @@ RunReply Runner::RunAlone(const RunOrder::Item& item) {
 
 Status Runner::Handle(const Json& message) {
   if (MessageType(message) == "configure") return Configure(message);
+  if (MessageType(message) == "file") {
+    auto part = FilePartFrom(message);
+    TW_RETURN_IF_ERROR(part);
+    return files_.Receive(*part);
+  }
   if (MessageType(message) != "run") {
     return Corrupt("message: unknown type '" + MessageType(message) + "'");
   }
   auto order = RunOrderFrom(message);
   TW_RETURN_IF_ERROR(order);
-  return Run(*order);
+  std::vector<std::string> artifacts;
+  for (RunOrder::Item& item : order->items) {
+    artifacts.push_back(item.kernel.artifact);
+    item.kernel.artifact = files_.PathOf(item.kernel.artifact);
+    item.reference = files_.PathOf(item.reference);
+  }
+  const Status ran = Run(*order);
+  for (const std::string& artifact : artifacts) files_.Remove(artifact);
+  return ran;
 }
 
 Status Runner::Run(const RunOrder& order) {

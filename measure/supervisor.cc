@@ -24,6 +24,8 @@ constexpr double kRunnerGraceSeconds = 60;
 constexpr int kBuilderPriority = 0;
 constexpr int kSharedCorePriority = 10;
 constexpr int kRunnerPriority = -20;
+/// How long a runner on another machine may take to read the files of one order.
+constexpr double kFilesSeconds = 300;
 
 SubprocessOptions OptionsOf(const std::vector<std::string>& command, std::vector<int> cores,
                             int priority, std::int64_t memory_bytes) {
@@ -66,7 +68,7 @@ Supervisor::Supervisor(const ProcessMeasurerSettings& settings, Mailbox& mailbox
   std::vector<int> others = AllowedCores();
   const std::vector<int> last = {others.back()};
   const int priority = others.size() > 1 ? kBuilderPriority : kSharedCorePriority;
-  if (others.size() > 1) others.pop_back();
+  if (others.size() > 1 && !settings.remote) others.pop_back();
   const auto add = [&](Role role, const SubprocessOptions& options) {
     workers_.push_back(Worker{role, WorkerProcess(options), {}, {}, 0});
   };
@@ -74,9 +76,12 @@ Supervisor::Supervisor(const ProcessMeasurerSettings& settings, Mailbox& mailbox
       OptionsOf(settings.build_command, others, priority, settings.builder_memory_bytes);
   for (int i = 0; i < settings.builders; ++i) add(Role::kBuild, build);
   add(Role::kReference, OptionsOf(settings.build_command, others, priority, 0));
-  SubprocessOptions run = OptionsOf(settings.run_command, last, kRunnerPriority, 0);
+  SubprocessOptions run = settings.remote
+                              ? OptionsOf(settings.run_command, {}, kBuilderPriority, 0)
+                              : OptionsOf(settings.run_command, last, kRunnerPriority, 0);
   // The runner forks once per candidate: with huge pages that takes a tenth of the time.
-  run.environment = {"GLIBC_TUNABLES=glibc.malloc.hugetlb=1"};
+  if (!settings.remote) run.environment = {"GLIBC_TUNABLES=glibc.malloc.hugetlb=1"};
+  connected_at_ = clock_.MonotonicSeconds();
   add(Role::kRun, run);
 }
 
@@ -165,6 +170,15 @@ void Supervisor::SendTo(Worker& worker, const Json& order, double limit_seconds)
   if (!sent.ok()) Lose(worker, sent.message(), /*timed_out=*/false);
 }
 
+void Supervisor::SendRun(Worker& worker, RunOrder order, double limit_seconds) {
+  if (settings_.remote) {
+    const auto lines = files_.LinesFor(order);
+    const Status sent = lines.ok() ? worker.process.Push(*lines, kFilesSeconds) : lines.status();
+    if (!sent.ok()) return Lose(worker, sent.message(), /*timed_out=*/false);
+  }
+  SendTo(worker, ToJson(order), limit_seconds);
+}
+
 void Supervisor::DispatchReference(Worker& worker) {
   for (auto& [path, reference] : references_) {
     if (reference.state != ReferenceState::kWanted) continue;
@@ -216,6 +230,7 @@ void Supervisor::DispatchBuild(Worker& worker) {
 void Supervisor::EnsureRunner(Worker& worker) {
   if (worker.process.started()) return;
   runner_greeted_ = false;
+  files_.Forget();
   SendTo(worker, ToJson(settings_.runner), kCalibrationLimitSeconds);
 }
 
@@ -266,7 +281,7 @@ void Supervisor::DispatchRun(Worker& worker) {
     worker.job = id;
     item.patience_seconds = Patience();
     if (item.kernel.threads > 1) PauseBuilders(true);
-    SendTo(worker, ToJson(RunOrder{{item}}), RunLimit(job));
+    SendRun(worker, RunOrder{{item}}, RunLimit(job));
     return;
   }
 }
@@ -296,11 +311,12 @@ bool Supervisor::StartRace(Worker& worker) {
   }
   race_running_ = true;
   PauseBuilders(true);
-  SendTo(worker, ToJson(order), limit);
+  SendRun(worker, std::move(order), limit);
   return true;
 }
 
 void Supervisor::PauseBuilders(bool pause) {
+  if (settings_.remote) return;  // they are in nobody's way
   const double now = clock_.MonotonicSeconds();
   for (Worker& worker : workers_) {
     if (worker.role == Role::kRun) continue;

@@ -10,6 +10,7 @@
 
 #include "measure/messages.h"
 #include "measure/process_measurer.h"
+#include "measure/remote.h"
 #include "measure/time_ledger.h"
 #include "measure/worker_process.h"
 #include "src/base/clock.h"
@@ -75,6 +76,8 @@ class Supervisor {
   void DispatchRun(Worker& worker);
   bool StartRace(Worker& worker);
   void SendTo(Worker& worker, const Json& order, double limit_seconds);
+  /// The same for the runner, which gets the files first if it is on another machine.
+  void SendRun(Worker& worker, RunOrder order, double limit_seconds);
   void EnsureRunner(Worker& worker);
   /// The runner has answered everything: it is free for the next order.
   void Release(Worker& worker);
@@ -92,6 +95,9 @@ class Supervisor {
   void Lose(Worker& worker, const std::string& why, bool timed_out);
   void LoseBuild(Worker& worker, const std::string& why, bool timed_out);
   void LoseRun(Worker& worker, const std::string& why, bool timed_out);
+  /// What a lost worker means for those to come: how long to wait, or to give up.
+  void CountFailure(Worker& worker, const std::string& why);
+  Status HandleGreeting(Worker& worker, const Json& json);
 
   // Ending jobs.
   void Finish(std::uint64_t id, Outcome outcome, std::string reason);
@@ -123,6 +129,9 @@ class Supervisor {
   std::uint64_t next_id_ = 1;
   double build_seconds_ = 0;  // a usual build: a moving average
   int failures_in_a_row_ = 0;
+  FileSender files_;              // to a runner on another machine
+  double connected_at_ = 0;       // until when it was connected; at first, when it was first called
+  double reconnect_seconds_ = 0;  // before it is called again
   bool broken_ = false;
 };
 

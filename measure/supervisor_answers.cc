@@ -16,6 +16,9 @@ namespace {
 
 /// A worker that failed is not started again at once, in case it fails at every start.
 constexpr double kRestartSeconds = 0.05;
+/// A runner on another machine is called again after this, then after twice that, and so on.
+constexpr double kReconnectSeconds = 0.1;
+constexpr double kMaxReconnectSeconds = 30;
 /// So many failures without a success between them: the workers cannot work here.
 constexpr int kMaxFailures = 20;
 
@@ -80,14 +83,7 @@ Status Supervisor::HandleLine(Worker& worker, const std::string& line) {
   TW_RETURN_IF_ERROR(json);
   const std::string type = MessageType(*json);
   if (type == "ready" && worker.role == Role::kRun && !runner_greeted_) {
-    auto greeting = GreetingFrom(*json);
-    TW_RETURN_IF_ERROR(greeting);
-    runner_greeted_ = true;
-    worker.process.SetIdle();
-    const std::lock_guard lock(mailbox_.mutex);
-    if (!mailbox_.greeting) mailbox_.greeting = *greeting;
-    mailbox_.changed.notify_all();
-    return {};
+    return HandleGreeting(worker, *json);
   }
   if (type == "built" && worker.role != Role::kRun) {
     auto reply = BuildReplyFrom(*json);
@@ -102,6 +98,20 @@ Status Supervisor::HandleLine(Worker& worker, const std::string& line) {
     return {};
   }
   return Corrupt("unexpected type '" + type + "'");
+}
+
+Status Supervisor::HandleGreeting(Worker& worker, const Json& json) {
+  auto greeting = GreetingFrom(json);
+  TW_RETURN_IF_ERROR(greeting);
+  if (settings_.remote && greeting->device != device_.ToString()) {
+    return Corrupt("another device answered: " + greeting->device);
+  }
+  runner_greeted_ = true;
+  worker.process.SetIdle();
+  const std::lock_guard lock(mailbox_.mutex);
+  if (!mailbox_.greeting) mailbox_.greeting = *greeting;
+  mailbox_.changed.notify_all();
+  return {};
 }
 
 void Supervisor::HandleBuilt(Worker& worker, BuildReply reply) {
@@ -135,6 +145,7 @@ void Supervisor::HandleBuilt(Worker& worker, BuildReply reply) {
 
 void Supervisor::HandleRan(Worker& worker, const RunReply& reply) {
   failures_in_a_row_ = 0;
+  reconnect_seconds_ = 0;
   const auto found = jobs_.find(reply.ticket);
   if (found == jobs_.end()) return;
   Job& job = found->second;
@@ -185,15 +196,26 @@ void Supervisor::Lose(Worker& worker, const std::string& why, bool timed_out) {
   // A worker that talks nonsense or hangs is ended by us: how is then no news.
   const std::string ended = worker.process.End(timed_out || !why.empty());
   const std::string text = why.empty() ? ended : why;
-  worker.ready_after = clock_.MonotonicSeconds() + kRestartSeconds;
   if (worker.role == Role::kRun) {
     LoseRun(worker, text, timed_out);
   } else {
     LoseBuild(worker, text, timed_out);
   }
-  if (++failures_in_a_row_ >= kMaxFailures) {
-    GiveUp(Unavailable("workers fail again and again; the last one: " + text));
+  CountFailure(worker, text);
+}
+
+void Supervisor::CountFailure(Worker& worker, const std::string& why) {
+  const double now = clock_.MonotonicSeconds();
+  if (!settings_.remote || worker.role != Role::kRun) {
+    worker.ready_after = now + kRestartSeconds;
+    if (++failures_in_a_row_ < kMaxFailures) return;
+    return GiveUp(Unavailable("workers fail again and again; the last one: " + why));
   }
+  if (now - connected_at_ > settings_.reconnect_limit_seconds) {
+    return GiveUp(Unavailable("no connection to the runner any more; the last try: " + why));
+  }
+  reconnect_seconds_ = std::clamp(2 * reconnect_seconds_, kReconnectSeconds, kMaxReconnectSeconds);
+  worker.ready_after = now + reconnect_seconds_;
 }
 
 void Supervisor::LoseBuild(Worker& worker, const std::string& why, bool timed_out) {
@@ -215,6 +237,7 @@ void Supervisor::LoseBuild(Worker& worker, const std::string& why, bool timed_ou
 }
 
 void Supervisor::LoseRun(Worker& worker, const std::string& why, bool timed_out) {
+  if (runner_greeted_) connected_at_ = clock_.MonotonicSeconds();
   runner_greeted_ = false;
   PauseBuilders(false);
   const std::string reason =

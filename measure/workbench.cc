@@ -17,7 +17,8 @@ std::string SourceKey(const KernelSpec& kernel) {
 std::string FormKey(const AnchorForm& form) {
   return form.data + "/" + form.weight + "/" + form.output + "/" +
          (form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : "") +
-         (form.shift_data ? "/shifted" : "");
+         (form.shift_data ? "/shifted" : "") +
+         (form.winograd_tile > 0 ? "/winograd" + std::to_string(form.winograd_tile) : "");
 }
 
 /// Layout of the result in memory. A workload that came through Parse has one.

@@ -38,6 +38,11 @@ Status WorkerProcess::Send(const Json& order, double now, double limit_seconds) 
   return WriteAll(process_->input(), LineOf(order), kWriteSeconds);
 }
 
+Status WorkerProcess::Push(const std::string& lines, double seconds) {
+  TW_RETURN_IF_ERROR(EnsureStarted());
+  return WriteAll(process_->input(), lines, seconds);
+}
+
 bool WorkerProcess::IsOverdue(double now) {
   if (!busy_ || paused_ || now < deadline_) return false;
   const double used = ProcessorSeconds(process_->pid()) - processor_at_send_;

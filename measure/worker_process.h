@@ -21,6 +21,9 @@ class WorkerProcess {
   bool started() const { return process_.has_value(); }
   /// Sends an order; `limit_seconds` from `now` it counts as hanging.
   Status Send(const Json& order, double now, double limit_seconds);
+  /// Writes lines that ask for no answer, such as files; waits at most `seconds` for them to be
+  /// read.
+  Status Push(const std::string& lines, double seconds);
   /// The worker has an order it did not answer yet.
   bool busy() const { return busy_; }
   void SetIdle() { busy_ = false; }

@@ -5,10 +5,12 @@
 #include <CLI/CLI.hpp>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/user_paths.h"
 #include "src/base/json.h"
 #include "src/runtime/cuda_driver.h"
 #include "src/space/version.h"
 #include "src/target/cpu.h"
+#include "src/target/presets.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::cli {
@@ -41,6 +43,13 @@ class TargetsCommand final : public Command {
                                 {"vector_registers", features->vector_registers()},
                                 {"int8_dot", features->has_int8_dot()}});
     }
+    const auto boards = ReadPresets(ShippedPath("targets"));
+    if (boards.status().code() != StatusCode::kNotFound) TW_RETURN_IF_ERROR(boards);
+    out["boards"] = Json::array();
+    for (const TargetPreset& board : boards.ok() ? *boards : std::vector<TargetPreset>()) {
+      out["boards"].push_back(
+          {{"name", board.name}, {"description", board.description}, {"target", board.target}});
+    }
     const auto gpus = CudaDevices();
     if (gpus.ok()) {
       for (const CudaDevice& gpu : *gpus) {
@@ -69,6 +78,11 @@ class TargetsCommand final : public Command {
       fmt::print("{:<28} {:>11} {:>9} {:>8}\n", t["target"].get<std::string>(),
                  t["float_lanes"].get<int>(), t["vector_registers"].get<int>(),
                  t["int8_dot"].get<bool>() ? "yes" : "no");
+    }
+    fmt::print("\nboards:\n");
+    for (const Json& board : out["boards"]) {
+      fmt::print("  {:<12} {}\n", board["name"].get<std::string>(),
+                 board["description"].get<std::string>());
     }
     fmt::print("\ntemplates:\n");
     for (const Json& t : out["templates"]) {

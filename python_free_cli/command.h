@@ -39,6 +39,7 @@ std::vector<std::unique_ptr<Command>> AllCommands();
 std::unique_ptr<Command> MakeInspectCommand();
 std::unique_ptr<Command> MakeTasksCommand();
 std::unique_ptr<Command> MakeModelCommand();
+std::unique_ptr<Command> MakeQuantizeCommand();
 std::unique_ptr<Command> MakePackCommand();
 std::unique_ptr<Command> MakeSpaceCommand();
 std::unique_ptr<Command> MakeLowerCommand();
@@ -51,6 +52,7 @@ std::unique_ptr<Command> MakeVerifyCommand();
 std::unique_ptr<Command> MakeRecordsCommand();
 std::unique_ptr<Command> MakePackageCommand();
 std::unique_ptr<Command> MakeTrainCommand();
+std::unique_ptr<Command> MakeRunnerCommand();
 std::unique_ptr<Command> MakeTargetsCommand();
 std::unique_ptr<Command> MakeVersionCommand();
 std::unique_ptr<Command> MakeMeasureCommand();     // hidden: one candidate, for reproducing a trial

@@ -7,6 +7,7 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
   commands.push_back(MakeInspectCommand());
   commands.push_back(MakeTasksCommand());
   commands.push_back(MakeModelCommand());
+  commands.push_back(MakeQuantizeCommand());
   commands.push_back(MakePackCommand());
   commands.push_back(MakeSpaceCommand());
   commands.push_back(MakeLowerCommand());
@@ -19,6 +20,7 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
   commands.push_back(MakeRecordsCommand());
   commands.push_back(MakePackageCommand());
   commands.push_back(MakeTrainCommand());
+  commands.push_back(MakeRunnerCommand());
   commands.push_back(MakeTargetsCommand());
   commands.push_back(MakeVersionCommand());
   commands.push_back(MakeMeasureCommand());

@@ -1,4 +1,4 @@
-// `tilewright compile`, `run`, `bench` and `verify`: from a graph and records to a library, and
+// `tilewright compile`, `run` and `bench`: from a graph and records to a library, and
 // what the library does.
 
 #include <fmt/format.h>
@@ -15,9 +15,8 @@
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/base/thread.h"
-#include "src/compiler/compile.h"
+#include "src/compiler/bundle.h"
 #include "src/compiler/run.h"
-#include "src/compiler/verify.h"
 #include "src/graph/graph.h"
 
 namespace tilewright::cli {
@@ -33,6 +32,8 @@ class CompileCommand final : public Command {
     return "  tilewright compile resnet18.onnx --records records.db -o resnet18.so\n"
            "  tilewright compile resnet18.onnx --records records.db --on-miss fail -o resnet18.so\n"
            "  tilewright compile resnet18.onnx --records records.db --rule autotvm -o resnet18.so\n"
+           "  tilewright compile resnet18.onnx --target rasp4b64 -o resnet18.so\n"
+           "  tilewright compile resnet18.onnx --format bundle -o resnet18\n"
            "  tilewright compile resnet18_packed.relay --target vta --vta-config "
            "configs/vta/sim.json -o resnet18.vta\n"
            "Writes the C header beside the library (resnet18.h). With --rule autotvm the configs "
@@ -41,10 +42,19 @@ class CompileCommand final : public Command {
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
-    app.add_option("-o,--output", output_, "Library to write; for a VTA a folder")->required();
+    app.add_option("-o,--output", output_, "Library to write; for a VTA or a bundle a folder")
+        ->required();
+    app.add_option("--format", format_,
+                   "so: one library and its header; bundle: library, parameter file, graph as JSON "
+                   "and header in a folder")
+        ->check(CLI::IsMember({"so", "bundle"}))
+        ->capture_default_str();
+    app.add_option("--runtime", runtime_,
+                   "What src/runtime/*.c was compiled to, for a target this program has none for");
     sources_.Declare(app, "default");
     target_.Declare(app);
     vta_.Declare(app);
+    load_.Declare(app);
     app.add_option("--name", name_, "Prefix of the C functions (default: from the file's name)");
     app.add_option("--on-miss", on_miss_, "What to do about operators without a record")
         ->check(CLI::IsMember({"warn", "fail"}))
@@ -60,6 +70,7 @@ class CompileCommand final : public Command {
     const OnMiss on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
     if (target->kind() == TargetKind::kVta) {
       if (!name_.empty()) return InvalidArgument("--name: a VTA's folder has no C functions");
+      if (format_ != "so") return InvalidArgument("--format: a VTA has a format of its own");
       auto plan = vta_.Plan(file_, seeded_, *target, sources_);
       TW_RETURN_IF_ERROR(plan);
       return CompileForVta(*plan, on_miss, output_, json_);
@@ -68,10 +79,9 @@ class CompileCommand final : public Command {
     if (target->kind() == TargetKind::kCuda) {
       return Unsupported(
           "--target: no library is made for a GPU yet; tilewright run and verify take the model "
-          "file "
-          "with --target cuda, and tilewright lower --emit ptx gives one kernel");
+          "file with --target cuda, and tilewright lower --emit ptx gives one kernel");
     }
-    auto graph = LoadForRunning(file_, seeded_);
+    auto graph = LoadForRunning(file_, seeded_, load_.Options());
     TW_RETURN_IF_ERROR(graph);
     auto catalog = sources_.Open(*target);
     TW_RETURN_IF_ERROR(catalog);
@@ -88,15 +98,20 @@ class CompileCommand final : public Command {
     options.on_miss = on_miss;
     options.build_threads = build_threads_;
     options.name = name_;
-    auto model = options.autotvm.has_value() ? CompileImported(*graph, options, output_)
-                                             : Compile(std::move(*graph), options, output_);
+    options.runtime_path = runtime_;
+    const bool bundle = format_ == "bundle";
+    auto model = bundle                        ? CompileBundle(std::move(*graph), options, output_)
+                 : options.autotvm.has_value() ? CompileImported(*graph, options, output_)
+                                               : Compile(std::move(*graph), options, output_);
     if (model.status().code() == StatusCode::kNotFound) {  // the input is fine, records are missing
       fmt::print(stderr, "tilewright compile: {}\n", model.status().message());
       return kExitFailed;
     }
     TW_RETURN_IF_ERROR(model);
-    const std::size_t dot = output_.ends_with(".so") ? output_.size() - 3 : output_.size();
-    TW_RETURN_IF_ERROR(WriteFile(output_.substr(0, dot) + ".h", model->header));
+    if (!bundle) {
+      const std::size_t dot = output_.ends_with(".so") ? output_.size() - 3 : output_.size();
+      TW_RETURN_IF_ERROR(WriteFile(output_.substr(0, dot) + ".h", model->header));
+    }
     for (const OperatorReport& op : model->operators) {
       if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
       fmt::print(stderr, "{}: {} ({}): {}\n", op.tuned ? "near" : "untuned", op.value, op.op,
@@ -152,10 +167,12 @@ class CompileCommand final : public Command {
     fmt::print("{}\n", out.dump());
   }
 
-  std::string file_, output_, name_;
+  std::string file_, output_, name_, runtime_;
+  std::string format_ = "so";
   RecordSources sources_;
   TargetArguments target_;
   VtaChoice vta_;
+  LoadArguments load_;
   std::string on_miss_ = "warn";
   int build_threads_ = 2;
   bool seeded_ = false;
@@ -192,7 +209,8 @@ class RunCommand final : public Command {
            "  tilewright run net.relay --target 'cuda -arch=sm_75' --device simt\n";
   }
   void Declare(CLI::App& app) override {
-    app.add_option("file", file_, "Library made by compile; for a VTA a model file")->required();
+    app.add_option("file", file_, "Library or bundle made by compile; for a VTA a model file")
+        ->required();
     app.add_option("--threads", threads_, "Threads to run with");
     app.add_flag("--json", json_, "Print JSON with every output element");
     inputs_.Declare(app);
@@ -307,106 +325,10 @@ class BenchCommand final : public Command {
   bool json_ = false;
 };
 
-class VerifyCommand final : public Command {
- public:
-  const char* name() const override { return "verify"; }
-  const char* summary() const override {
-    return "Compare a compiled model with the reference, operator by operator";
-  }
-  const char* examples() const override {
-    return "  tilewright verify resnet18.onnx resnet18.so\n"
-           "  tilewright verify resnet18_packed.relay --target vta --vta-config "
-           "configs/vta/sim.json\n"
-           "  tilewright verify net.relay --target 'cuda -arch=sm_75' --device simt\n"
-           "Exit code 1 if an operator differs.\n";
-  }
-  void Declare(CLI::App& app) override {
-    app.add_option("file", file_, "Model file")->required();
-    app.add_option("library", library_, "Made of it by compile; for a VTA it may be missing");
-    app.add_option("--tolerance", options_.tolerance, "Of floats, relative to the reference's RMS")
-        ->capture_default_str();
-    app.add_flag("--seeded", seeded_, "The library was compiled with --seeded");
-    app.add_flag("--json", json_, "Print JSON");
-    inputs_.Declare(app);
-    vta_.Declare(app);
-    device_.Declare(app);
-  }
-  Result<int> Run() override {
-    options_.threads = 2;
-    if (vta_.on_gpu()) return VerifyGpu();
-    if (vta_.wanted(library_)) return VerifyVta();
-    TW_RETURN_IF_ERROR(vta_.CheckUnused());
-    if (library_.empty()) return InvalidArgument("library: missing, expected one made by compile");
-    auto graph = LoadForRunning(file_, seeded_);
-    TW_RETURN_IF_ERROR(graph);
-    auto model = OpenModel(library_, 0);
-    TW_RETURN_IF_ERROR(model);
-    auto inputs = inputs_.Make(model->inputs());
-    TW_RETURN_IF_ERROR(inputs);
-    auto report = Verify(std::move(*graph), *model, *inputs, options_);
-    TW_RETURN_IF_ERROR(report);
-    return Print(*report);
-  }
-
- private:
-  Result<int> VerifyGpu() {
-    if (!library_.empty()) {
-      return InvalidArgument(library_ + ": a GPU's kernels are made anew, expected no library");
-    }
-    auto network = vta_.OpenGpu(file_, seeded_, device_);
-    TW_RETURN_IF_ERROR(network);
-    auto report = network->Verify(inputs_, options_);
-    TW_RETURN_IF_ERROR(report);
-    return Print(*report);
-  }
-
-  Result<int> VerifyVta() {
-    if (!library_.empty() && !IsVtaBundle(library_)) {
-      return InvalidArgument(library_ + ": no folder made by compile --target vta");
-    }
-    auto report = vta_.Verify(file_, library_, inputs_, options_);
-    TW_RETURN_IF_ERROR(report);
-    return Print(*report);
-  }
-
-  Result<int> Print(const VerifyReport& report) const {
-    if (json_) {
-      Json rows = Json::array();
-      for (const OperatorCheck& check : report.checks) {
-        rows.push_back({{"value", check.value},
-                        {"op", check.op},
-                        {"ok", check.comparison.ok},
-                        {"max_abs_error", check.comparison.max_abs_error},
-                        {"reference_rms", check.comparison.reference_rms}});
-      }
-      fmt::print(
-          "{}\n",
-          Json({{"ok", report.ok()}, {"summary", report.Summary()}, {"operators", rows}}).dump());
-    } else {
-      for (const OperatorCheck& check : report.checks) {
-        fmt::print("{:<4} {:<40} {:<44} error {:.2e} of {:.2e}\n",
-                   check.comparison.ok ? "ok" : "BAD", check.value, check.op,
-                   check.comparison.max_abs_error, check.comparison.reference_rms);
-      }
-      fmt::print("{}\n", report.Summary());
-    }
-    return report.ok() ? kExitDone : kExitFailed;
-  }
-
-  std::string file_, library_;
-  VerifyOptions options_;
-  DeviceArgument device_;
-  InputArguments inputs_;
-  VtaNetwork vta_;
-  bool seeded_ = false;
-  bool json_ = false;
-};
-
 }  // namespace
 
 std::unique_ptr<Command> MakeCompileCommand() { return std::make_unique<CompileCommand>(); }
 std::unique_ptr<Command> MakeRunCommand() { return std::make_unique<RunCommand>(); }
 std::unique_ptr<Command> MakeBenchCommand() { return std::make_unique<BenchCommand>(); }
-std::unique_ptr<Command> MakeVerifyCommand() { return std::make_unique<VerifyCommand>(); }
 
 }  // namespace tilewright::cli

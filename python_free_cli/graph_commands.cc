@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/model_io.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "src/base/file.h"
@@ -32,6 +33,7 @@ class InspectCommand final : public Command {
   Result<int> Run() override {
     auto graph = LoadGraph(file_);
     TW_RETURN_IF_ERROR(graph);
+    PrintNotes(*graph);
     fmt::print("{}{}", json_ ? DescribeGraphJson(*graph) : DescribeGraph(*graph),
                json_ ? "\n" : "");
     return kExitDone;
@@ -63,6 +65,7 @@ class TasksCommand final : public Command {
     TW_RETURN_IF_ERROR(target);
     auto graph = LoadGraph(file_);
     TW_RETURN_IF_ERROR(graph);
+    PrintNotes(*graph);
     auto tasks = ExtractTasks(*graph, FuseRuleFor(*target));
     TW_RETURN_IF_ERROR(tasks);
     if (json_) {

@@ -30,8 +30,10 @@ class MeasureCommand final : public Command {
     app.add_option("--task", candidate_.task, "Workload key, AutoTVM tuple, or FILE#N")->required();
     candidate_.Declare(app);
     device_.Declare(app);
+    runner_.Declare(app);
   }
   Result<int> Run() override {
+    TW_RETURN_IF_ERROR(runner_.Connect(candidate_.target.target));
     auto parsed = candidate_.Parse();
     TW_RETURN_IF_ERROR(parsed);
     const auto& [task, chosen] = *parsed;
@@ -39,7 +41,7 @@ class MeasureCommand final : public Command {
                                  chosen.entry->version, chosen.config};
     TW_RETURN_IF_ERROR(device_.Check(task.task.target));
     if (device_.simt()) return Emulate(candidate);
-    auto settings = MeasurerSettings(task.task.target, device_);
+    auto settings = MeasurerSettings(task.task.target, runner_, device_);
     TW_RETURN_IF_ERROR(settings);
     auto measurer = measure::ProcessMeasurer::Create(*std::move(settings));
     TW_RETURN_IF_ERROR(measurer);
@@ -80,6 +82,24 @@ class MeasureCommand final : public Command {
 
   CandidateArguments candidate_;
   DeviceArgument device_;
+  RunnerArguments runner_;
+};
+
+class RunnerCommand final : public Command {
+ public:
+  const char* name() const override { return "runner"; }
+  const char* summary() const override {
+    return "Run candidates for a tilewright on another machine, over standard input and output";
+  }
+  const char* examples() const override {
+    return "  tilewright tune resnet18.onnx --runner 'ssh board tilewright runner' --target "
+           "rasp4b64 "
+           "--trials 100 --records records.db\n"
+           "A board needs only the program tilewright-runner, which is the same without a "
+           "compiler.\n";
+  }
+  void Declare(CLI::App&) override {}
+  Result<int> Run() override { return measure::RunWorkerMain(0, 1); }
 };
 
 class WorkerCommand final : public Command {
@@ -100,7 +120,44 @@ class WorkerCommand final : public Command {
 
 }  // namespace
 
+namespace {
+
+/// Errors: kInvalidArgument for code of another kind of processor.
+Status CheckRunsHere(const Target& target) {
+  const std::string triple = target.Option("mtriple");
+  const std::string kind = triple.substr(0, triple.find('-'));
+#if defined(__x86_64__)
+  constexpr std::string_view kHere = "x86_64";
+#elif defined(__aarch64__)
+  constexpr std::string_view kHere = "aarch64";
+#else
+  constexpr std::string_view kHere;
+#endif
+  if (target.kind() != TargetKind::kLlvm || kind.empty() || kind == kHere) return {};
+  return InvalidArgument("--target: code for " + triple +
+                         " does not run on this machine, expected " +
+                         "--runner 'ssh board tilewright-runner' beside it");
+}
+
+}  // namespace
+
+void RunnerArguments::Declare(CLI::App& app) {
+  app.add_option(
+      "--runner", command,
+      "Run candidates by this command's tilewright-runner: 'ssh board tilewright-runner'");
+}
+
+Status RunnerArguments::Connect(std::string& target) {
+  if (command.empty()) return {};
+  auto asked = measure::ProbeRunner(command);
+  if (!asked.ok()) return asked.status().WithContext("--runner");
+  identity = *std::move(asked);
+  if (target == "native") target = identity->target;
+  return {};
+}
+
 Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
+                                                          const RunnerArguments& runner,
                                                           const DeviceArgument& device) {
   measure::ProcessMeasurerSettings settings;
   if (target.kind() == TargetKind::kCuda) {
@@ -116,10 +173,26 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
   settings.runner.calibrate = target.kind() == TargetKind::kLlvm;  // its loop runs on a CPU
   settings.build_command = {"/proc/self/exe", "worker", "build"};
   settings.run_command = {"/proc/self/exe", "worker", "run"};
+  if (!runner.identity.has_value()) {
+    TW_RETURN_IF_ERROR(CheckRunsHere(target));
+    return settings;
+  }
+  if (target.kind() == TargetKind::kVta) {
+    return InvalidArgument("--runner: candidates for a VTA run on the simulator of this program");
+  }
+  if (target.kind() == TargetKind::kCuda) {
+    return InvalidArgument("--runner: a GPU is one of this machine");
+  }
+  settings.remote = true;
+  settings.device = runner.identity->device;
+  settings.run_command = measure::RunnerCommand(runner.command);
+  constexpr std::int64_t kBoardCacheBytes = std::int64_t{128} << 20;
+  settings.runner.cache_bytes = kBoardCacheBytes;
   return settings;
 }
 
 std::unique_ptr<Command> MakeMeasureCommand() { return std::make_unique<MeasureCommand>(); }
+std::unique_ptr<Command> MakeRunnerCommand() { return std::make_unique<RunnerCommand>(); }
 std::unique_ptr<Command> MakeWorkerCommand() { return std::make_unique<WorkerCommand>(); }
 
 }  // namespace tilewright::cli

@@ -1,14 +1,35 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "measure/process_measurer.h"
+#include "measure/runner_address.h"
 #include "python_free_cli/device_argument.h"
 #include "src/target/target.h"
 
+namespace CLI {
+class App;
+}
+
 namespace tilewright::cli {
 
-/// A measurer for a target whose workers are this program again.
-/// Errors: those of DeviceFor and DeviceArgument::Find.
+/// `--runner`: where candidates run, if not here.
+struct RunnerArguments {
+  std::string command;  ///< of a shell; empty: here
+  std::optional<measure::RunnerIdentity> identity;
+
+  void Declare(CLI::App& app);
+  /// Asks the runner, if there is one, what it is. `target`: "native" becomes the runner's own.
+  /// Errors: those of measure::ProbeRunner.
+  Status Connect(std::string& target);
+};
+
+/// A measurer for a target whose workers are this program again, or the runner that is connected.
+/// Errors: those of DeviceFor and DeviceArgument::Find; kInvalidArgument for a target that a runner
+/// elsewhere cannot have (a VTA, whose simulator is here, and a GPU).
 Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
-                                                          const DeviceArgument& device);
+                                                          const RunnerArguments& runner = {},
+                                                          const DeviceArgument& device = {});
 
 }  // namespace tilewright::cli

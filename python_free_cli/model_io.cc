@@ -27,9 +27,26 @@ void PrintTop(const std::string& name, const Tensor& output) {
 
 }  // namespace
 
-Result<Graph> LoadForRunning(const std::string& file, bool seeded) {
-  auto graph = LoadGraph(file);
+void LoadArguments::Declare(CLI::App& app) {
+  app.add_option("--requantize", requantize,
+                 "How quantized operators of ONNX round: by float32, as ONNX says, or by integers")
+      ->check(CLI::IsMember({"float", "integer"}))
+      ->capture_default_str();
+}
+
+LoadOptions LoadArguments::Options() const {
+  return {requantize == "integer" ? Requantize::kByIntegers : Requantize::kByFloat};
+}
+
+void PrintNotes(const Graph& graph) {
+  for (const std::string& note : graph.notes)
+    fmt::print(stderr, "note: {}: {}\n", graph.name, note);
+}
+
+Result<Graph> LoadForRunning(const std::string& file, bool seeded, const LoadOptions& options) {
+  auto graph = LoadGraph(file, options);
   TW_RETURN_IF_ERROR(graph);
+  PrintNotes(*graph);
   SeedConstants(*graph, seeded ? SeedRule::kAllFloat : SeedRule::kMissing);
   return graph;
 }

@@ -15,9 +15,20 @@ class App;
 
 namespace tilewright::cli {
 
+/// How a model file is read: `--requantize`.
+struct LoadArguments {
+  std::string requantize = "float";
+
+  void Declare(CLI::App& app);
+  LoadOptions Options() const;
+};
+
+/// What somebody who reads the graph should be told, to standard error.
+void PrintNotes(const Graph& graph);
+
 /// The graph with contents for every constant: made-up ones where the file has none, and with
-/// `seeded` for every float constant.
-Result<Graph> LoadForRunning(const std::string& file, bool seeded);
+/// `seeded` for every float constant. Prints its notes.
+Result<Graph> LoadForRunning(const std::string& file, bool seeded, const LoadOptions& options = {});
 
 /// Those of a graph's nodes.
 std::vector<ModelValue> ValuesOf(const Graph& graph, const std::vector<int>& nodes);

@@ -28,7 +28,7 @@ class PackCommand final : public Command {
            "--stop mean -o resnet50.relay\n"
            "Results are equal to the last bit. The weights are in the text. Exit code 1, and no "
            "file, if "
-           "no convolution can be packed.\n";
+           "nothing can be packed.\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text), quantized to int8")->required();
@@ -49,7 +49,7 @@ class PackCommand final : public Command {
     PackReport report;
     auto packed = PackForVta(*std::move(graph), *design, options_, &report);
     if (!packed.ok()) return packed.status().WithContext(file_);
-    if (report.convolutions == 0) {
+    if (report.convolutions + report.products == 0) {
       Print(report, design->Name());
       return kExitFailed;
     }
@@ -70,6 +70,7 @@ class PackCommand final : public Command {
       fmt::print("{}\n", Json({{"file", output_},
                                {"design", design},
                                {"convolutions", report.convolutions},
+                               {"products", report.products},
                                {"entering", report.entering},
                                {"leaving", report.leaving},
                                {"left", std::move(left)}})
@@ -77,8 +78,11 @@ class PackCommand final : public Command {
       return;
     }
     for (const auto& [value, why] : report.left) fmt::print("left as it is: {}: {}\n", value, why);
-    fmt::print("{}: {} convolutions packed for {}, {} left; {} values enter, {} leave\n", output_,
-               report.convolutions, design, report.left.size(), report.entering, report.leaving);
+    fmt::print(
+        "{}: {} convolutions and {} matrix products packed for {}, {} left; {} values enter, {} "
+        "leave\n",
+        output_, report.convolutions, report.products, design, report.left.size(), report.entering,
+        report.leaving);
   }
 
   std::string file_, vta_config_, output_;

@@ -4,12 +4,14 @@
 
 #include <CLI/CLI.hpp>
 
+#include "python_free_cli/user_paths.h"
 #include "src/base/file.h"
 #include "src/base/strings.h"
 #include "src/graph/graph.h"
 #include "src/graph/passes.h"
 #include "src/target/cpu.h"
 #include "src/target/gpu.h"
+#include "src/target/presets.h"
 #include "src/templates/vta_parts.h"
 
 namespace tilewright::cli {
@@ -40,7 +42,9 @@ Status CompleteVta(const std::string& vta_config, Target& target) {
 }  // namespace
 
 Result<Target> ParseTarget(std::string_view text, int threads, const std::string& vta_config) {
-  auto target = Target::Parse(text);
+  auto expanded = ExpandTarget(text, ShippedPath("targets"));
+  TW_RETURN_IF_ERROR(expanded);
+  auto target = Target::Parse(*expanded);
   if (!target.ok()) return target.status().WithContext("--target");
   if (threads < 1)
     return InvalidArgument(fmt::format("--threads: {}, expected 1 or more", threads));
@@ -168,7 +172,9 @@ Result<ChosenConfig> ChooseConfig(const Task& task, const std::string& key,
 }
 
 void TargetArguments::Declare(CLI::App& app) {
-  app.add_option("--target", target, "What code is generated for")->capture_default_str();
+  app.add_option("--target", target,
+                 "What code is generated for: native, a board, or a target string")
+      ->capture_default_str();
   app.add_option("--threads", threads, "Threads a kernel may use")->capture_default_str();
   app.add_option("--vta-config", vta_config, "Design file of a VTA target (configs/vta)");
 }

@@ -41,7 +41,7 @@ class TuneCommand final : public Command {
  public:
   const char* name() const override { return "tune"; }
   const char* summary() const override {
-    return "Search for fast schedules of a model's tasks, on this machine";
+    return "Search for fast schedules of a model's tasks, on this machine or on a board";
   }
   const char* examples() const override {
     return "  tilewright tune resnet18.onnx --records records.db --budget 10m\n"
@@ -49,6 +49,9 @@ class TuneCommand final : public Command {
            "  tilewright tune --job configs/jobs/overnight_cpu.json\n"
            "  tilewright tune resnet18_v1_vta_packed.relay --target vta --vta-config "
            "configs/vta/sim.json --records records.db --trials 640\n"
+           "  tilewright tune resnet18.onnx --runner 'ssh board tilewright-runner' --target "
+           "rasp4b64 "
+           "--records records.db --budget 2h\n"
            "A job that was stopped, or killed, goes on when the same command is started again.\n";
   }
   void Declare(CLI::App& app) override {
@@ -59,6 +62,7 @@ class TuneCommand final : public Command {
     target_option_ = app.add_option("--target", target_, "What code is generated for");
     app.add_option("--vta-config", vta_config_, "Design file of a VTA target (configs/vta)");
     device_.Declare(app);
+    runner_.Declare(app);
     threads_option_ = app.add_option("--threads", threads_, "Threads a kernel may use");
     trials_option_ = app.add_option("--trials", trials_, "Trials of the whole job");
     app.add_option("--budget", budget_, "Wall time of the whole job: 90s, 10m, 8h");
@@ -71,8 +75,11 @@ class TuneCommand final : public Command {
     ::mallopt(M_MMAP_THRESHOLD, kMmapBytes);
     auto settings = Settings();
     TW_RETURN_IF_ERROR(settings);
+    TW_RETURN_IF_ERROR(runner_.Connect(settings->target));
     auto target = ParseTarget(settings->target, settings->threads, vta_config_);
     TW_RETURN_IF_ERROR(target);
+    // A board's name means what a file of this machine says.
+    if (!Target::Parse(settings->target).ok()) settings->target = target->ToString();
     TW_RETURN_IF_ERROR(device_.CheckRuns(*target));
     auto tasks = TasksOfFile(settings->graph, *target);
     TW_RETURN_IF_ERROR(tasks);
@@ -84,7 +91,7 @@ class TuneCommand final : public Command {
     auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
     TW_RETURN_IF_ERROR(store);
     SystemClock clock;
-    auto measurer_settings = MeasurerSettings(*target, device_);
+    auto measurer_settings = MeasurerSettings(*target, runner_, device_);
     TW_RETURN_IF_ERROR(measurer_settings);
     auto measurer = measure::ProcessMeasurer::Create(*std::move(measurer_settings));
     TW_RETURN_IF_ERROR(measurer);
@@ -202,6 +209,7 @@ class TuneCommand final : public Command {
   std::int64_t trials_ = 0;
   std::uint64_t seed_ = 1;
   bool json_ = false;
+  RunnerArguments runner_;
   CLI::Option* target_option_ = nullptr;
   CLI::Option* threads_option_ = nullptr;
   CLI::Option* trials_option_ = nullptr;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "src/templates/vta_parts.h"
+#include "src/tensor/layout.h"
 
 namespace tilewright::cli {
 namespace {
@@ -21,6 +22,13 @@ std::string Speed(std::string_view metric, const search::TaskReport& task, doubl
                              : ShortValue(metric, value);
 }
 
+/// Sizes of a tensor, blocks counted in.
+std::vector<std::int64_t> PlainSizes(const TensorType& type, const std::string& text) {
+  const auto layout = Layout::Parse(text);
+  return layout.ok() && layout->parts().size() == type.shape.size() ? layout->Unpack(type.shape)
+                                                                    : type.shape;
+}
+
 }  // namespace
 
 std::string ShortName(const Workload& workload) {
@@ -31,8 +39,10 @@ std::string ShortName(const Workload& workload) {
     if (conv->n != 1) name += fmt::format(" n{}", conv->n);
     return name + fmt::format(" {}x{}", conv->h, conv->w);
   }
-  return fmt::format("{} {}x{}", workload.op_name(), fmt::join(workload.data.shape, "x"),
-                     workload.weight.shape.empty() ? 0 : workload.weight.shape.front());
+  const auto weight = PlainSizes(workload.weight, workload.kernel_layout);
+  return fmt::format("{} {}x{}", workload.op_name(),
+                     fmt::join(PlainSizes(workload.data, workload.data_layout), "x"),
+                     weight.empty() ? 0 : weight.front());
 }
 
 std::string ShortSeconds(double seconds) {

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "src/base/file.h"
 #include "src/base/subprocess.h"
 
 namespace tilewright::cli {
@@ -37,17 +36,23 @@ std::vector<std::string> PackageRoots() {
   return roots;
 }
 
-std::string ShippedModel(std::string_view kind) {
+std::string ShippedPath(std::string_view name) {
   const auto program = ThisProgram();
   if (!program.ok()) return {};
   const std::string bin = program->substr(0, program->rfind('/'));
   // Of PREFIX/bin, and of build/CONFIGURATION/python_free_cli.
-  for (const char* folder :
-       {"/../share/tilewright/cost_models/", "/../../../configs/cost_models/"}) {
-    const std::string path = bin + folder + std::string(kind) + ".model";
-    if (FileExists(path)) return std::filesystem::path(path).lexically_normal();
+  for (const char* folder : {"/../share/tilewright/", "/../../../configs/"}) {
+    const std::string path = bin + folder + std::string(name);
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) {
+      return std::filesystem::path(path).lexically_normal();
+    }
   }
   return {};
+}
+
+std::string ShippedModel(std::string_view kind) {
+  return ShippedPath("cost_models/" + std::string(kind) + ".model");
 }
 
 }  // namespace tilewright::cli

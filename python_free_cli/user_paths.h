@@ -27,8 +27,11 @@ inline constexpr const char* kSystemPackages = "/usr/share/tilewright/packages";
 /// system's. Nothing else is searched, the current folder least of all.
 std::vector<std::string> PackageRoots();
 
-/// The cost model shipped for a kind of target ("llvm"): beside this program where it is installed,
-/// or in the source tree it was built in. Empty if there is none.
+/// A file or folder shipped with the program ("targets"): beside it where it is installed, or in
+/// the source tree it was built in. Empty if there is none.
+std::string ShippedPath(std::string_view name);
+
+/// The cost model shipped for a kind of target ("llvm"). Empty if there is none.
 std::string ShippedModel(std::string_view kind);
 
 }  // namespace tilewright::cli

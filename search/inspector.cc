@@ -1,6 +1,7 @@
 #include "search/inspector.h"
 
 #include "cost_model/cost_model.h"
+#include "cost_model/gpu_features.h"
 #include "cost_model/vta_features.h"
 #include "src/schedule/lower.h"
 #include "src/templates/vta_parts.h"
@@ -41,7 +42,13 @@ Status TemplateInspector::Features(Point point, std::span<float> out) const {
   if (entry.target != TargetKind::kVta) {
     const Result<LoopSummary> summary = Describe(entry, config);
     TW_RETURN_IF_ERROR(summary);
-    cost_model::ExtractFeatures(*summary, config, out);
+    if (entry.target == TargetKind::kCuda) {
+      const Result<int> capability = ComputeCapabilityOf(space_.task.target);
+      TW_RETURN_IF_ERROR(capability);
+      cost_model::ExtractGpuFeatures(*summary, LimitsOf(*capability), config, out);
+    } else {
+      cost_model::ExtractFeatures(*summary, config, out);
+    }
     return {};
   }
   const Target& target = space_.task.target;

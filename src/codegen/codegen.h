@@ -28,7 +28,8 @@ Result<std::string> Generate(const std::vector<Program>& programs, const Target&
                              BuildTimes* times = nullptr);
 
 /// A self-contained ELF shared object (linked with lld, in process) of objects made by Generate and
-/// of `archives` (static libraries). Undefined symbols may only be those of libc and libm.
+/// of `archives` (static libraries). Undefined symbols may only be those of libc and libm, for
+/// another kind of machine those of a fixed list; its libraries need not be here.
 /// Thread-safe; one link at a time. Errors: kInvalidArgument with the linker's words.
 Status LinkShared(const std::vector<std::string>& objects, const std::vector<std::string>& archives,
                   const std::string& output_path, BuildTimes* times = nullptr);

@@ -1,14 +1,18 @@
 #include <lld/Common/CommonLinkerContext.h>
 #include <lld/Common/Driver.h>
-#include <llvm/Object/ObjectFile.h>
+#include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
 
 #include <chrono>
 #include <mutex>
+#include <span>
+#include <utility>
 
 #include "src/base/file.h"
 #include "src/base/strings.h"
+#include "src/codegen/assemble.h"
 #include "src/codegen/codegen.h"
 
 LLD_HAS_DRIVER(elf)
@@ -20,20 +24,49 @@ namespace {
 constexpr const char* kLibraryFolders[] = {"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
                                            "/lib64", "/usr/lib", "/lib"};
 
-/// True if the object needs a symbol it does not define itself.
-Result<bool> HasUndefined(const std::string& object) {
+/// What kernels, the runtime of compiled models and the compiler's own library may call, for
+/// targets whose libraries are not here. Stand-ins with these names take their place: the linker
+/// sees that nothing else is missing, and the result names no version of a symbol, so that it runs
+/// with an old C library too.
+constexpr const char* kLibcSymbols[] = {
+    "__sched_cpucount", "aligned_alloc", "calloc", "clock_gettime", "close", "free", "lseek",
+    "madvise", "malloc", "memcmp", "memcpy", "memmove", "memset", "mmap", "munmap", "open", "raise",
+    "sched_getaffinity", "sched_getcpu", "sched_setaffinity", "sched_yield", "syscall",
+    // 32-bit Arm: its own names for the same
+    "__aeabi_memclr", "__aeabi_memclr4", "__aeabi_memclr8", "__aeabi_memcpy", "__aeabi_memcpy4",
+    "__aeabi_memcpy8", "__aeabi_memmove", "__aeabi_memmove4", "__aeabi_memmove8", "__aeabi_memset",
+    "__aeabi_memset4", "__aeabi_memset8"};
+constexpr const char* kThreadSymbols[] = {
+    "pthread_attr_destroy", "pthread_attr_init",  "pthread_attr_setaffinity_np", "pthread_create",
+    "pthread_join",         "pthread_mutex_lock", "pthread_mutex_unlock"};
+constexpr const char* kMathSymbols[] = {"ceil",  "ceilf",  "erf",  "erff",  "exp",   "expf",
+                                        "floor", "floorf", "fma",  "fmaf",  "log",   "logf",
+                                        "pow",   "powf",   "rint", "rintf", "round", "roundf",
+                                        "sqrt",  "sqrtf",  "tanh", "tanhf"};
+
+/// What the linker must know about an object.
+struct ObjectFacts {
+  bool undefined = false;  // it needs a symbol it does not define itself
+  bool foreign = false;    // made for another kind of machine than this one
+  std::string triple;
+};
+
+Result<ObjectFacts> Inspect(const std::string& object) {
   llvm::Expected<std::unique_ptr<llvm::object::ObjectFile>> file =
       llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "object"));
   if (!file) return InvalidArgument("linking: " + llvm::toString(file.takeError()));
+  ObjectFacts facts;
+  facts.triple = (*file)->makeTriple().str();
+  facts.foreign = (*file)->getArch() != llvm::Triple(llvm::sys::getProcessTriple()).getArch();
   for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
     llvm::Expected<std::uint32_t> flags = symbol.getFlags();
     if (!flags) return InvalidArgument("linking: " + llvm::toString(flags.takeError()));
     if ((*flags & llvm::object::SymbolRef::SF_Undefined) == 0) continue;
     // The first entry of every ELF symbol table is undefined and has no name.
     llvm::Expected<llvm::StringRef> name = symbol.getName();
-    if (name && !name->empty()) return true;
+    facts.undefined = facts.undefined || (name && !name->empty());
   }
-  return false;
+  return facts;
 }
 
 /// Runs the linker. It keeps its state in globals, so one call at a time.
@@ -51,6 +84,49 @@ Status RunLinker(const std::vector<std::string>& arguments) {
   return InvalidArgument("linking: " + std::string(Trim(errors)));
 }
 
+/// A shared library in `folder` that has the given functions and the name of a system library.
+Result<std::string> MakeStandIn(const std::string& triple, const std::string& name,
+                                std::span<const char* const> symbols, const std::string& folder) {
+  std::string ir;
+  for (const char* symbol : symbols)
+    ir += "define void @" + std::string(symbol) + "() { ret void }\n";
+  auto target = Target::Parse("llvm -mtriple=" + triple);
+  TW_RETURN_IF_ERROR(target);
+  const Result<std::string> object = AssembleIr(ir, *target);
+  TW_RETURN_IF_ERROR(object);
+  const std::string path = folder + "/" + name;
+  TW_RETURN_IF_ERROR(WriteFile(path + ".o", *object));
+  TW_RETURN_IF_ERROR(RunLinker({"ld.lld", "-shared", "-soname", name, "-o", path, path + ".o"}));
+  return path;
+}
+
+/// The libraries of another machine, as stand-ins.
+Status AddStandIns(const std::string& triple, const std::string& folder,
+                   std::vector<std::string>& arguments) {
+  // libpthread: where the C library is older than 2.34, threads are a library of their own.
+  const std::pair<const char*, std::span<const char* const>> libraries[] = {
+      {"libm.so.6", kMathSymbols},
+      {"libpthread.so.0", kThreadSymbols},
+      {"libc.so.6", kLibcSymbols}};
+  for (const auto& [name, symbols] : libraries) {
+    Result<std::string> path = MakeStandIn(triple, name, symbols, folder);
+    TW_RETURN_IF_ERROR(path);
+    arguments.push_back(*std::move(path));
+  }
+  return {};
+}
+
+/// The libraries of this machine.
+void AddSystemLibraries(std::vector<std::string>& arguments) {
+  for (const char* name : {"/libm.so.6", "/libc.so.6"}) {
+    for (const char* place : kLibraryFolders) {
+      if (!FileExists(std::string(place) + name)) continue;
+      arguments.push_back(std::string(place) + name);
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 Status LinkShared(const std::vector<std::string>& objects, const std::vector<std::string>& archives,
@@ -62,24 +138,21 @@ Status LinkShared(const std::vector<std::string>& objects, const std::vector<std
       "ld.lld", "-shared",     "--threads=1",    "-O0", "--build-id=none",
       "-z",     "noexecstack", "--no-undefined", "-o",  output_path};
   bool needs_libraries = !archives.empty();
+  std::string foreign_triple;
   for (std::size_t i = 0; i < objects.size(); ++i) {
     const std::string path = folder->path() + "/" + std::to_string(i) + ".o";
     TW_RETURN_IF_ERROR(WriteFile(path, objects[i]));
     arguments.push_back(path);
-    const Result<bool> undefined = HasUndefined(objects[i]);
-    TW_RETURN_IF_ERROR(undefined);
-    needs_libraries = needs_libraries || *undefined;
+    const Result<ObjectFacts> facts = Inspect(objects[i]);
+    TW_RETURN_IF_ERROR(facts);
+    needs_libraries = needs_libraries || facts->undefined;
+    if (facts->foreign) foreign_triple = facts->triple;
   }
   arguments.insert(arguments.end(), archives.begin(), archives.end());
-  if (needs_libraries) {
-    arguments.emplace_back("--as-needed");
-    for (const char* name : {"/libm.so.6", "/libc.so.6"}) {
-      for (const char* place : kLibraryFolders) {
-        if (!FileExists(std::string(place) + name)) continue;
-        arguments.push_back(std::string(place) + name);
-        break;
-      }
-    }
+  if (needs_libraries) arguments.emplace_back("--as-needed");
+  if (needs_libraries && foreign_triple.empty()) AddSystemLibraries(arguments);
+  if (needs_libraries && !foreign_triple.empty()) {
+    TW_RETURN_IF_ERROR(AddStandIns(foreign_triple, folder->path(), arguments));
   }
   TW_RETURN_IF_ERROR(RunLinker(arguments));
   if (times != nullptr) {

@@ -22,7 +22,8 @@ Result<Built> Build(const TemplateEntry& entry, const Config& config, const Work
                     const Epilogue& epilogue, bool plain_weight, const Target& target) {
   auto kernel = ApplyTemplate(entry, workload, epilogue, target, config);
   TW_RETURN_IF_ERROR(kernel);
-  if (plain_weight && (kernel->form.shift_data || kernel->form.multiply_dtype)) {
+  if (plain_weight && (kernel->form.shift_data || kernel->form.multiply_dtype ||
+                       kernel->form.winograd_tile > 0)) {
     return Unsupported("the weight is computed at run time");
   }
   auto program = Lower(kernel->schedule, "kernel");

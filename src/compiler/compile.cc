@@ -9,11 +9,13 @@
 
 #include "src/base/clock.h"
 #include "src/base/file.h"
+#include "src/base/hash.h"
 #include "src/base/thread.h"
 #include "src/codegen/assemble.h"
 #include "src/codegen/codegen.h"
 #include "src/compiler/constant_object.h"
 #include "src/compiler/driver.h"
+#include "src/compiler/graph_json.h"
 #include "src/compiler/plan.h"
 #include "src/compiler/runtime_archive.h"
 #include "src/graph/passes.h"
@@ -27,14 +29,6 @@ bool IsIdentifier(const std::string& name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') return false;
   }
   return true;
-}
-
-/// "resnet18_v1" for "resnet18-v1"; "model_7" for "7".
-std::string IdentifierOf(std::string name) {
-  for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  }
-  return IsIdentifier(name) ? name : "model_" + name;
 }
 
 /// Machine code of all kernels, one object each, made by several threads.
@@ -85,10 +79,45 @@ Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
   objects.push_back(*std::move(tables));
   const ScratchFile constants(library_path + ".constants.o");
   const ScratchFile runtime(library_path + ".runtime.a");
-  TW_RETURN_IF_ERROR(
-      WriteConstantObject(plan.constants, plan.constant_bytes, options.target, constants.path()));
-  TW_RETURN_IF_ERROR(WriteFile(runtime.path(), RuntimeArchive()));
-  return LinkShared(objects, {constants.path(), runtime.path()}, library_path);
+  std::vector<std::string> files;
+  if (options.parameter_path.empty()) {
+    TW_RETURN_IF_ERROR(
+        WriteConstantObject(plan.constants, plan.constant_bytes, options.target, constants.path()));
+    files.push_back(constants.path());
+  } else {
+    const TwParameterHeader header = {{'T', 'W', 'P', 'A', 'R', 'A', 'M', 'S'},
+                                      TW_PARAMETER_VERSION,
+                                      0,
+                                      plan.constant_bytes,
+                                      plan.constant_hash};
+    TW_RETURN_IF_ERROR(WriteParameterFile(plan.constants, header, options.parameter_path));
+  }
+  if (options.runtime_path.empty()) {
+    auto code = RuntimeFor(options.target);
+    TW_RETURN_IF_ERROR(code);
+    TW_RETURN_IF_ERROR(WriteFile(runtime.path(), *code));
+    files.push_back(runtime.path());
+  } else {
+    files.push_back(options.runtime_path);
+  }
+  return LinkShared(objects, files, library_path);
+}
+
+std::uint64_t HashOf(const std::vector<Tensor>& constants) {
+  std::uint64_t hash = Fnv1a64("");
+  for (const Tensor& constant : constants) {
+    hash = Fnv1a64({reinterpret_cast<const char*>(constant.data()),
+                    static_cast<std::size_t>(constant.bytes())},
+                   hash);
+  }
+  return hash;
+}
+
+/// Refuses early what could not be linked in the end.
+Status CheckRuntime(const CompileOptions& options) {
+  if (options.runtime_path.empty()) return ToStatus(RuntimeFor(options.target));
+  if (FileExists(options.runtime_path)) return Status();
+  return InvalidArgument("no file " + options.runtime_path);
 }
 
 Status CheckMisses(const CompiledModel& model, OnMiss on_miss) {
@@ -108,10 +137,19 @@ std::vector<std::string> CompiledModel::untuned() const {
   return values;
 }
 
+std::string ModelName(const Graph& graph, const CompileOptions& options) {
+  if (!options.name.empty()) return options.name;
+  std::string name = graph.name;
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return IsIdentifier(name) ? name : "model_" + name;
+}
+
 Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
                               const std::string& library_path) {
   CompileOptions options = given;
-  if (options.name.empty()) options.name = IdentifierOf(graph.name);
+  options.name = ModelName(graph, options);
   if (!IsIdentifier(options.name)) {
     return InvalidArgument("name '" + options.name + "', expected letters, digits and _");
   }
@@ -119,16 +157,19 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
     return Unsupported("compiling for target kind " + options.target.kind_name() +
                        ", expected llvm");
   }
+  TW_RETURN_IF_ERROR(CheckRuntime(options));
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
   auto optimized = Optimize(std::move(graph));
   TW_RETURN_IF_ERROR(optimized);
   auto plan = MakePlan(*optimized, options);
   TW_RETURN_IF_ERROR(plan);
+  if (!options.parameter_path.empty()) plan->constant_hash = HashOf(plan->constants);
   CompiledModel model;
   model.name = options.name;
   model.library_path = library_path;
   model.header = DriverHeader(*optimized, *plan, options);
+  if (!options.parameter_path.empty()) model.graph_json = GraphJson(*optimized, *plan, options);
   for (const PlanStep& step : plan->steps) model.operators.push_back(step.report);
   model.kernels = static_cast<int>(plan->kernels.size());
   model.transforms = plan->transforms;

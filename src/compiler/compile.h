@@ -34,6 +34,11 @@ struct CompileOptions {
   int build_threads = 1;
   /// Prefix of the C functions, [A-Za-z_][A-Za-z0-9_]*; empty: made from the graph's name.
   std::string name;
+  /// File for the constants, which the library then has to be given; empty: they are part of it.
+  std::string parameter_path;
+  /// What src/runtime/*.c was compiled to for the target, an object or an archive; empty: what this
+  /// program has for it.
+  std::string runtime_path;
 };
 
 /// One operator of a compiled model, in the order in which they run.
@@ -59,7 +64,8 @@ struct OperatorReport {
 struct CompiledModel {
   std::string name;  ///< prefix of the C functions
   std::string library_path;
-  std::string header;  ///< text of the C header
+  std::string header;      ///< text of the C header
+  std::string graph_json;  ///< of a bundle: what the library does, step by step (docs/deploy.md)
   std::vector<OperatorReport> operators;
   int kernels = 0;     ///< distinct ones
   int transforms = 0;  ///< layout changes at run time
@@ -69,13 +75,17 @@ struct CompiledModel {
   std::vector<std::string> untuned() const;
 };
 
+/// options.name, or what stands for it: "resnet18_v1" for a graph "resnet18-v1".
+std::string ModelName(const Graph& graph, const CompileOptions& options);
+
 /// Compiles a graph (as imported; its constants must have contents) into one shared library with
 /// the C interface of the header, its constants and its runtime inside; it needs libc and libm
 /// only. Inputs and outputs keep the layouts the graph gives them.
 ///
 /// Errors: kInvalidArgument for a constant without contents or a bad name; kUnsupported for a
-/// target that has no code generator; kNotFound naming all untuned operators if on_miss is kFail;
-/// kUnavailable if the library cannot be written; kInternal for a kernel that does not build.
+/// target that has no code generator, or none of whose runtimes is here; kNotFound naming all
+/// untuned operators if on_miss is kFail; kUnavailable if the library cannot be written; kInternal
+/// for a kernel that does not build.
 Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
                               const std::string& library_path);
 

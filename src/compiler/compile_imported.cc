@@ -51,6 +51,8 @@ Result<CompiledModel> CompileImported(const Graph& graph, const CompileOptions& 
                                       const std::string& library_path) {
   CompileOptions options = given;
   const std::string unverified = library_path + ".unverified";
+  const bool bundle = !given.parameter_path.empty();
+  if (bundle) options.parameter_path = unverified + ".params";
   const auto attempt = [&]() -> Result<CompiledModel> {
     while (true) {
       auto model = Compile(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), options,
@@ -70,7 +72,14 @@ Result<CompiledModel> CompileImported(const Graph& graph, const CompileOptions& 
   auto model = attempt();
   if (!model.ok()) {
     (void)std::remove(unverified.c_str());
-  } else if (std::rename(unverified.c_str(), library_path.c_str()) != 0) {
+    if (bundle) (void)std::remove(options.parameter_path.c_str());
+    return model;
+  }
+  const auto move = [](const std::string& from, const std::string& to) {
+    return std::rename(from.c_str(), to.c_str()) == 0;
+  };
+  if ((bundle && !move(options.parameter_path, given.parameter_path)) ||
+      !move(unverified, library_path)) {
     return Unavailable(library_path + ": cannot be written");
   }
   return model;

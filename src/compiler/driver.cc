@@ -17,14 +17,15 @@ constexpr std::string_view kTypes =
     "%Place = type { i32, i32, i64 }\n"
     "%Value = type { ptr, ptr, ptr, i64, i64 }\n"
     "%Step = type { ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, i64, i64, i64, i64 }\n"
-    "%Model = type { i64, ptr, ptr, ptr, i64, ptr, i64, ptr, i64, ptr, i64, i64, ptr }\n"
-    "%Functions = type { ptr, ptr, ptr, ptr }\n"
+    "%Model = type { i64, ptr, ptr, ptr, i64, ptr, i64, ptr, i64, ptr, i64, i64, i64, i64, ptr }\n"
+    "%Functions = type { ptr, ptr, ptr, ptr, ptr }\n"
     "declare i32 @TwModelRun(ptr, ptr, ptr, ptr, ptr)\n"
     "declare i32 @TwModelSetThreads(ptr, i32)\n"
     "declare void @TwModelRelease(ptr)\n"
+    "declare i32 @TwModelLoad(ptr, ptr)\n"
     "@tw_state = internal global ptr null\n";
 static_assert(sizeof(TwPlace) == 16 && sizeof(TwValue) == 40 && sizeof(TwStep) == 96 &&
-              sizeof(TwModel) == 104 && sizeof(TwModelFunctions) == 32);
+              sizeof(TwModel) == 120 && sizeof(TwModelFunctions) == 40);
 
 /// A space of TwPlace.
 int SpaceOf(BufferSpace space) {
@@ -48,7 +49,9 @@ class IrWriter {
 
   std::string Write() {
     text_ += kTypes;
-    text_ += fmt::format("@{} = external hidden constant i8\n", kConstantsSymbol);
+    if (options_.parameter_path.empty()) {
+      text_ += fmt::format("@{} = external hidden constant i8\n", kConstantsSymbol);
+    }
     for (const Program& kernel : plan_.kernels) {
       text_ += fmt::format("declare i32 @{0}(ptr, ptr, ptr)\n@{0}_info = external constant i8\n",
                            kernel.name);
@@ -141,14 +144,19 @@ class IrWriter {
   void WriteModel() {
     const std::string name = StringOf(options_.name);
     const std::string target = StringOf(options_.target.ToString());
+    const std::string constants =
+        options_.parameter_path.empty() ? "@" + std::string(kConstantsSymbol) : "null";
     text_ += fmt::format(
         "@model = internal constant %Model {{ i64 {}, ptr {}, ptr {}, ptr @inputs, i64 {}, ptr "
-        "@outputs, i64 {}, ptr @steps, i64 {}, ptr @{}, i64 {}, i64 {}, ptr @tw_state }}\n",
+        "@outputs, i64 {}, ptr @steps, i64 {}, ptr {}, i64 {}, i64 {}, i64 {}, i64 {}, ptr "
+        "@tw_state }}\n",
         TW_MODEL_VERSION, name, target, graph_.inputs().size(), graph_.outputs().size(),
-        plan_.steps.size(), kConstantsSymbol, plan_.arena_bytes, options_.target.num_threads());
+        plan_.steps.size(), constants, plan_.constant_bytes,
+        static_cast<std::int64_t>(plan_.constant_hash), plan_.arena_bytes,
+        options_.target.num_threads());
     text_ +=
         "@tilewright_model = constant %Functions { ptr @model, ptr @TwModelRun, ptr "
-        "@TwModelSetThreads, ptr @TwModelRelease }\n";
+        "@TwModelSetThreads, ptr @TwModelRelease, ptr @TwModelLoad }\n";
   }
 
   void WriteFunctions() {
@@ -165,6 +173,12 @@ class IrWriter {
         "define void @{0}_release() {{\n"
         "  call void @TwModelRelease(ptr @model)\n  ret void\n}}\n",
         name);
+    if (!options_.parameter_path.empty()) {
+      text_ += fmt::format(
+          "define i32 @{0}_load(ptr %p) {{\n"
+          "  %r = call i32 @TwModelLoad(ptr @model, ptr %p)\n  ret i32 %r\n}}\n",
+          name);
+    }
     // Threads must be gone before the code they run is.
     text_ += fmt::format(
         "@llvm.global_dtors = appending global [1 x {{ i32, ptr, ptr }}] "
@@ -249,10 +263,18 @@ std::string DriverHeader(const Graph& graph, const Plan& plan, const CompileOpti
       graph.name, options.target.ToString(), DescribeValues(graph, graph.inputs(), "input"),
       DescribeValues(graph, graph.outputs(), "output"), plan.arena_bytes);
   text += kHeaderTypes;
+  if (!options.parameter_path.empty()) {
+    text += fmt::format(R"(
+/** Maps the parameter file that was made with this library; before the first run, and again after a
+ *  release. Returns 0, 104 if the file cannot be read, 105 if it belongs to another model. */
+int32_t {}_load(const char* parameter_file);
+)",
+                        options.name);
+  }
   text += fmt::format(R"(
 /** Runs the model. inputs, outputs: one pointer per tensor, best aligned to 64 bytes. Returns 0, or
- *  a code: 101 no memory, 102 no threads, 103 null pointer. Calls of several threads wait for each
- *  other. */
+ *  a code: 101 no memory, 102 no threads, 103 null pointer, 104 no parameters loaded. Calls of
+ *  several threads wait for each other. */
 int32_t {0}_run(const void* const* inputs, void* const* outputs);
 int32_t {0}_run_observed(const void* const* inputs, void* const* outputs,
                          TilewrightObserver observer, void* context);

@@ -45,9 +45,9 @@ Result<int> PlanBuilder::WeightBuffer(const Workload& workload, const AnchorForm
   if (graph_.node(weight).kind != NodeKind::kConstant) {
     return BufferOf(weight, Canonical(workload.weight, {workload.kernel_layout, form.weight}));
   }
-  const std::string key =
-      fmt::format("{} weight {} {} {}", weight, workload.kernel_layout, form.weight,
-                  form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : "");
+  const std::string key = fmt::format(
+      "{} weight {} {} {} {}", weight, workload.kernel_layout, form.weight,
+      form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : "", form.winograd_tile);
   if (auto known = constant_buffers_.find(key); known != constant_buffers_.end()) {
     return known->second;
   }

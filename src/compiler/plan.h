@@ -40,6 +40,7 @@ struct Plan {
   std::vector<Tensor> constants;  ///< packed
   std::vector<PlanStep> steps;
   std::int64_t arena_bytes = 0, constant_bytes = 0;
+  std::uint64_t constant_hash = 0;  ///< of the constants; 0 while they are part of the library
   int transforms = 0;
 };
 

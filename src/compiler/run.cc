@@ -68,6 +68,22 @@ double MedianOf(std::vector<double> values) {
 
 }  // namespace
 
+Result<Tensor> AsInSource(const ModelOperator& op, const void* memory) {
+  auto shape = MemoryShape(op.result.type, {op.native, op.layout});
+  TW_RETURN_IF_ERROR(shape);
+  Tensor stored(TensorType{*std::move(shape), op.result.type.dtype});
+  std::memcpy(stored.data(), memory, static_cast<std::size_t>(stored.bytes()));
+  if (op.layout.empty()) return stored;
+  auto native = Layout::Parse(op.native);
+  TW_RETURN_IF_ERROR(native);
+  auto layout = Layout::Parse(op.layout);
+  TW_RETURN_IF_ERROR(layout);
+  const auto sizes = native->Unpack(op.result.type.shape);
+  std::vector<std::int64_t> logical;
+  for (char letter : layout->primal()) logical.push_back(sizes[native->primal().find(letter)]);
+  return TransformLayout(stored, op.layout, op.native, logical);
+}
+
 Result<ModelLibrary> ModelLibrary::Open(const std::string& path) {
   auto loaded = LoadModel(path);
   TW_RETURN_IF_ERROR(loaded);

@@ -30,6 +30,9 @@ struct ModelOperator {
   bool int8 = false;  ///< its products are of 8-bit integers
 };
 
+/// What an operator left at `memory`, as the source has it: its layout undone.
+Result<Tensor> AsInSource(const ModelOperator& op, const void* memory);
+
 /// A library made by Compile, loaded. One run at a time; runs of several threads wait for each
 /// other.
 class ModelLibrary {

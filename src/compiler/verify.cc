@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "src/graph/evaluate.h"
@@ -30,6 +31,17 @@ Status CheckSame(const Graph& graph, const ModelLibrary& model) {
 }
 
 }  // namespace
+
+bool IsLibraryOf(const Graph& graph, const ModelLibrary& model) {
+  if (!CheckSame(graph, model).ok()) return false;
+  std::map<std::string_view, const TensorType*> types;
+  for (const Node& node : graph.nodes()) types.emplace(node.name, &node.type);
+  return std::ranges::all_of(model.operators(), [&](const ModelOperator& op) {
+    if (SourceName(op.result.name) != op.result.name) return true;  // made by a pass
+    const auto found = types.find(op.result.name);
+    return found != types.end() && *found->second == op.result.type;
+  });
+}
 
 std::string VerifyReport::Summary() const {
   if (!first_bad) return fmt::format("{} operators agree with the reference", checks.size());

@@ -30,6 +30,9 @@ struct VerifyOptions {
   int threads = 1;          ///< of the reference evaluator
 };
 
+/// Whether the library was made of this graph (as imported), as far as names and types say.
+bool IsLibraryOf(const Graph& graph, const ModelLibrary& model);
+
 /// Runs the library and, on the same inputs, the reference evaluator over the graph it was compiled
 /// from (as imported, constants with contents), and compares operator by operator: integers must be
 /// equal.

@@ -80,13 +80,11 @@ Result<Asked> Ask(const Workload& workload, const VtaTarget& vta, const VtaOptio
   return asked;
 }
 
-/// Why no template serves a workload: what the first one for such a target says.
+/// Why no template serves a workload: what the one for such operators says.
 std::string RefusalOf(const Workload& workload, const Target& target) {
-  for (const TemplateEntry& entry : Templates()) {
-    if (entry.target != target.kind()) continue;
-    return std::string(entry.key) + ": " + entry.refuses(workload, target);
-  }
-  return "no template for '" + target.ToString() + "'";
+  const TemplateEntry* entry = FindTemplate(workload.op_name() + "_packed.vta");
+  if (entry == nullptr) return "no template for " + workload.op_name();
+  return std::string(entry->key) + ": " + entry->refuses(workload, target);
 }
 
 /// Errors: why the config cannot be used.

@@ -88,6 +88,7 @@ std::string DescribeGraphJson(const Graph& graph) {
   json["parameter_bytes"] = summary.parameter_bytes;
   json["missing_constants"] = summary.missing;
   json["macs"] = summary.macs;
+  json["notes"] = graph.notes;
   return json.dump(2);
 }
 

@@ -100,6 +100,12 @@ void Graph::Rename(int id, std::string value_name) {
   nodes_[static_cast<std::size_t>(id)].name = std::move(value_name);
 }
 
+void Graph::Annotate(int id, std::string source, Mark mark) {
+  Node& node = nodes_[static_cast<std::size_t>(id)];
+  node.source = std::move(source);
+  node.mark = std::move(mark);
+}
+
 std::vector<int> Graph::inputs() const {
   std::vector<int> ids;
   for (int id = 0; id < size(); ++id) {
@@ -152,6 +158,9 @@ const double* Graph::Fill(int id) const {
 Graph Graph::CloneWithout(std::int64_t max_elements) const {
   Graph clone;
   clone.name = name;
+  clone.style = style;
+  clone.quantization = quantization;
+  clone.notes = notes;
   clone.nodes_ = nodes_;
   clone.outputs_ = outputs_;
   clone.fills_ = fills_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/base/status.h"
+#include "src/graph/mark.h"
 #include "src/tensor/operator.h"
 
 namespace tilewright {
@@ -24,6 +25,15 @@ struct Node {
   /// Of the value in the source ("r0", "%26", "conv1_w_0"); unique. A value that an importer or a
   /// pass made on the way to a source value has that one's name and a part: "r0#0".
   std::string name;
+  std::string source;  ///< kOperator: what the source file calls it, if it says so
+  Mark mark;           ///< kOperator, identities only
+};
+
+/// How the text that a graph was read from is written, beside what it means.
+struct TextStyle {
+  std::vector<std::string> notes;  ///< comments behind the function's name
+  bool parameters_typed_twice = true;
+  bool ends_in_newline = true;
 };
 
 /// Limits of every graph, so that no size computed from types overflows: sizes of dimensions and
@@ -36,6 +46,14 @@ Status CheckTensorType(const TensorType& type);
 /// The source value a name belongs to: "r0" for "r0" and for "r0#0".
 std::string_view SourceName(std::string_view value_name);
 
+/// What the integers of a value stand for: scale * (q - zero_point).
+struct Quantization {
+  std::vector<float> scales;  ///< one, or one per element of dimension `axis`
+  std::int64_t axis = 0;
+  std::int64_t zero_point = 0;
+  friend bool operator==(const Quantization&, const Quantization&) = default;
+};
+
 /// A data-flow graph in topological order: a node's inputs have smaller ids. Node id = position.
 /// Every operator has one result (a source operator with several becomes several nodes).
 /// Movable, not copyable (constants are large). Const member functions may be called from several
@@ -43,6 +61,13 @@ std::string_view SourceName(std::string_view value_name);
 class Graph {
  public:
   std::string name;
+  TextStyle style;
+  /// By the name of the value, as far as the source says it.
+  std::map<std::string, Quantization, std::less<>> quantization;
+  /// What somebody who reads the file should be told, a sentence each: operators that stay float
+  /// between quantized ones, and how the export can be mended.
+  std::vector<std::string> notes;
+
   int AddInput(std::string value_name, TensorType type);
   /// A constant with contents, or (no payload in the source) with none: see SeedConstants.
   int AddConstant(std::string value_name, Tensor contents);
@@ -54,6 +79,8 @@ class Graph {
   Result<int> AddOperator(std::string value_name, Operator op, std::vector<int> inputs);
   void SetOutputs(std::vector<int> outputs) { outputs_ = std::move(outputs); }
   void Rename(int id, std::string value_name);
+  /// What a pass that copies an operator takes along: its name in the source, and its mark.
+  void Annotate(int id, std::string source, Mark mark);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(int id) const { return nodes_[static_cast<std::size_t>(id)]; }
@@ -87,13 +114,23 @@ class Graph {
   std::unique_ptr<Store> store_ = std::make_unique<Store>();
 };
 
+/// How sums of products become quantized numbers again in operators of ONNX.
+enum class Requantize : std::uint8_t {
+  kByFloat,  ///< by a product in float32, to the last bit as ONNX says
+  /// By integers only (fixed_point_multiply, or int64 per channel); halves go up.
+  kByIntegers,
+};
+struct LoadOptions {
+  Requantize requantize = Requantize::kByFloat;
+};
+
 /// Reads a model file by its contents: ONNX protobuf, Relay text, or this project's own model
 /// files (ONNX, written by the model generator).
 /// Errors: kInvalidArgument with file, place and what was expected; kUnsupported listing every
 /// operator that is not supported, by name and count.
-Result<Graph> LoadGraph(const std::string& path);
+Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options = {});
 /// `name` becomes the graph's. Symbolic first dimensions of inputs (batch) are read as 1.
-Result<Graph> ImportOnnx(std::string_view bytes, std::string name);
+Result<Graph> ImportOnnx(std::string_view bytes, std::string name, const LoadOptions& options = {});
 Result<Graph> ImportRelay(std::string_view text, std::string name);
 
 /// Which made-up contents constants get.

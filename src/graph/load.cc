@@ -51,7 +51,7 @@ std::string BaseName(const std::string& path) {
 
 }  // namespace
 
-Result<Graph> LoadGraph(const std::string& path) {
+Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
   auto bytes = ReadFile(path);
   TW_RETURN_IF_ERROR(bytes);
   if (bytes->empty()) return InvalidArgument(path + ": the file is empty, expected a model");
@@ -61,7 +61,8 @@ Result<Graph> LoadGraph(const std::string& path) {
                            ": line 1: this text is no model; expected an ONNX file, or Relay text "
                            "beginning with \"#[version\", \"def\", \"fn\" or \"type\"");
   }
-  auto graph = relay ? ImportRelay(*bytes, BaseName(path)) : ImportOnnx(*bytes, BaseName(path));
+  auto graph =
+      relay ? ImportRelay(*bytes, BaseName(path)) : ImportOnnx(*bytes, BaseName(path), options);
   if (!graph.ok()) return graph.status().WithContext(path);
   return graph;
 }

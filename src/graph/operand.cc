@@ -9,15 +9,15 @@ namespace tilewright {
 std::vector<bool> ChannelDimensions(const Node& anchor) {
   std::vector<bool> channel(anchor.type.shape.size(), false);
   const OpKind kind = anchor.op.kind;
-  if (kind == OpKind::kDense || kind == OpKind::kBatchMatmul) {
-    if (!channel.empty()) channel.back() = true;
-    return channel;
-  }
+  const bool product = kind == OpKind::kDense || kind == OpKind::kBatchMatmul;
   // The result has the data's layout, but for the size of the channel block.
   auto layout = Layout::Parse(anchor.op.attributes.data_layout);
-  if (!layout.ok() || layout->parts().size() != channel.size()) return channel;
+  if (!layout.ok() || layout->parts().size() != channel.size()) {
+    if (product && !channel.empty()) channel.back() = true;
+    return channel;
+  }
   for (std::size_t i = 0; i < channel.size(); ++i) {
-    channel[i] = layout->parts()[i].dimension == 'C';
+    channel[i] = layout->parts()[i].dimension == (product ? 'K' : 'C');
   }
   return channel;
 }

@@ -9,8 +9,8 @@
 namespace tilewright {
 
 /// Which dimensions of an anchor's result make up its output channel, one flag per dimension:
-/// dimension 1 for NCHW, 1 and 4 for NCHW16c, the last one for matrix products. All false if the
-/// layout is unknown.
+/// dimension 1 for NCHW, 1 and 4 for NCHW16c, the last one for matrix products, 1 and 3 for
+/// MK1m16k. All false if the layout is unknown.
 std::vector<bool> ChannelDimensions(const Node& anchor);
 
 /// How an operand lines up with a value of type `value` whose channel dimensions are flagged:

@@ -1,6 +1,6 @@
 // One walk in topological order. Each value exists plain, packed, or both; the form that an
 // operator asks for is made when it is not there, once. An operator works on packed values if it
-// can and one of its inputs is packed; convolutions begin that.
+// can and one of its inputs is packed; convolutions and matrix products begin that.
 
 #include "src/graph/pack.h"
 
@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "src/base/math.h"
 #include "src/graph/operand.h"
+#include "src/graph/pack_moves.h"
 #include "src/graph/rewrite.h"
 
 namespace tilewright {
@@ -18,23 +18,17 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-Operator Reshape(Shape shape) {
-  Operator op{OpKind::kReshape, {}};
-  op.attributes.new_shape = std::move(shape);
-  return op;
+bool IsConvolution(OpKind kind) {
+  return kind == OpKind::kConv2d || kind == OpKind::kConv2dTranspose;
 }
 
-Operator Transpose(Shape axes) {
-  Operator op{OpKind::kTranspose, {}};
-  op.attributes.axes = std::move(axes);
-  return op;
-}
+/// Multiplies data with a weight; what packing begins with.
+bool IsProduct(OpKind kind) { return IsConvolution(kind) || kind == OpKind::kDense; }
 
 class Packer {
  public:
   Packer(Graph graph, const vta::Design& design, PackReport* report)
-      : batch_(design.batch()),
-        block_(design.block()),
+      : tile_{design.batch(), design.block()},
         report_(report),
         rewriter_(std::move(graph)),
         packed_(rewriter_.source().nodes().size(), -1),
@@ -65,7 +59,9 @@ class Packer {
   const Graph& Source() const { return rewriter_.source(); }
   const Node& Old(int id) const { return Source().node(id); }
   bool IsPacked(int id) const { return packed_[static_cast<std::size_t>(id)] >= 0; }
-  std::int64_t Blocks(std::int64_t channels) const { return CeilDiv(channels, block_); }
+
+  std::string ImageLayout() const { return fmt::format("NCHW{}n{}c", tile_.batch, tile_.block); }
+  std::string RowLayout() const { return fmt::format("MK{}m{}k", tile_.batch, tile_.block); }
 
   int Find(const std::string& name, int from) const {
     for (int id = from; id < Source().size(); ++id) {
@@ -91,21 +87,22 @@ class Packer {
     return value;
   }
 
-  /// Whether a plain value can be packed: images of whole blocks.
+  /// Images or rows of integers.
+  static bool HasForm(const TensorType& type) {
+    return (type.shape.size() == 4 || type.shape.size() == 2) &&
+           (type.dtype == kInt8 || type.dtype == kInt32);
+  }
+  /// Whether a plain value can be packed: it is made of whole blocks.
   bool CanEnter(int id) const {
     const TensorType& type = Old(id).type;
-    return type.shape.size() == 4 && (type.dtype == kInt8 || type.dtype == kInt32) &&
-           type.shape[0] % batch_ == 0 && type.shape[1] % block_ == 0;
+    return HasForm(type) && type.shape[0] % tile_.batch == 0 && type.shape[1] % tile_.block == 0;
   }
 
   /// The packed form of a value.
   Result<int> Packed(int id) {
     int& packed = packed_[static_cast<std::size_t>(id)];
     if (packed >= 0) return packed;
-    const Shape& s = Old(id).type.shape;
-    auto entered = EmitMoves(Old(id).name + "#packed",
-                             {Reshape({s[0] / batch_, batch_, s[1] / block_, block_, s[2], s[3]}),
-                              Transpose({0, 2, 4, 5, 1, 3})},
+    auto entered = EmitMoves(Old(id).name + "#packed", EnterMoves(tile_, Old(id).type.shape),
                              rewriter_.At(id));
     TW_RETURN_IF_ERROR(entered);
     ++report_->entering;
@@ -116,18 +113,8 @@ class Packer {
   /// The value as the source has it.
   Result<int> Plain(int id) {
     if (rewriter_.At(id) >= 0) return rewriter_.At(id);
-    const Shape& s = Old(id).type.shape;
-    const std::int64_t channels = Blocks(s[1]) * block_;
-    std::vector<Operator> moves = {Transpose({0, 4, 1, 5, 2, 3}),
-                                   Reshape({s[0], channels, s[2], s[3]})};
-    if (channels != s[1]) {
-      Operator slice{OpKind::kSlice, {}};
-      slice.attributes.begin = {0, 0, 0, 0};
-      slice.attributes.end = s;
-      slice.attributes.steps = {1, 1, 1, 1};
-      moves.push_back(std::move(slice));
-    }
-    auto left = EmitMoves(Old(id).name, std::move(moves), packed_[static_cast<std::size_t>(id)]);
+    auto left = EmitMoves(Old(id).name, LeaveMoves(tile_, Old(id).type.shape),
+                          packed_[static_cast<std::size_t>(id)]);
     TW_RETURN_IF_ERROR(left);
     ++report_->leaving;
     rewriter_.Map(id, *left);
@@ -144,7 +131,7 @@ class Packer {
         packed_[static_cast<std::size_t>(id)] = *packed;
         return Status();
       }
-    } else if (node.op.kind == OpKind::kConv2d) {
+    } else if (IsProduct(node.op.kind)) {
       report_->left.emplace_back(node.name, "outside start and stop");
     }
     for (int input : node.inputs) TW_RETURN_IF_ERROR(Plain(input));
@@ -154,22 +141,22 @@ class Packer {
   /// The operator on packed values; -1 if it is to stay as it is.
   Result<int> AddPacked(int id) {
     const Node& node = Old(id);
-    if (node.op.kind == OpKind::kConv2d) {
+    if (IsProduct(node.op.kind)) {
       std::string reason = RefusalOf(node);
-      if (reason.empty()) return AddConvolution(id);
+      if (reason.empty()) return AddProduct(id);
       report_->left.emplace_back(node.name, std::move(reason));
       return -1;
     }
     const bool any = std::ranges::any_of(node.inputs, [&](int input) { return IsPacked(input); });
-    const bool image =
-        node.type.shape.size() == 4 && (node.type.dtype == kInt8 || node.type.dtype == kInt32);
-    if (!any || !image) return -1;
+    if (!any || !HasForm(node.type)) return -1;
     switch (node.op.kind) {
       case OpKind::kMaxPool2d:
       case OpKind::kAvgPool2d:
         return AddPool(id);
       case OpKind::kConcat:
         return AddConcat(id);
+      case OpKind::kReshape:
+        return AddFlatten(id);
       case OpKind::kIdentity:
         return AddUnary(id);
       default:
@@ -179,76 +166,101 @@ class Packer {
     return node.inputs.size() == 1 ? AddUnary(id) : AddBinary(id);
   }
 
-  /// Why a convolution cannot be packed; empty if it can.
+  /// Why a convolution or matrix product cannot be packed; empty if it can.
   std::string RefusalOf(const Node& node) const {
     const OpAttributes& a = node.op.attributes;
     const TensorType& data = Old(node.inputs[0]).type;
     const TensorType& weight = Old(node.inputs[1]).type;
-    if (a.groups != 1) return fmt::format("{} groups, expected 1", a.groups);
-    if (a.data_layout != "NCHW" || a.kernel_layout != "OIHW") {
-      return fmt::format("layouts {} and {}, expected NCHW and OIHW", a.data_layout,
-                         a.kernel_layout);
-    }
     if (data.dtype != kInt8 || weight.dtype != kInt8 || node.type.dtype != kInt32) {
       return fmt::format("{} x {} to {}, expected int8 x int8 to int32", DataTypeName(data.dtype),
                          DataTypeName(weight.dtype), DataTypeName(node.type.dtype));
     }
-    if (!IsPacked(node.inputs[0]) && !CanEnter(node.inputs[0])) {
-      return fmt::format("{} channels, batch {}; expected multiples of {} and {}", data.shape[1],
-                         data.shape[0], block_, batch_);
+    if (IsConvolution(node.op.kind)) {
+      const char* kernel = node.op.kind == OpKind::kConv2d ? "OIHW" : "IOHW";
+      if (a.data_layout != "NCHW" || a.kernel_layout != kernel) {
+        return fmt::format("layouts {} and {}, expected NCHW and {}", a.data_layout,
+                           a.kernel_layout, kernel);
+      }
+      if (node.op.kind == OpKind::kConv2dTranspose && a.groups != 1) {
+        return fmt::format("{} groups, expected 1", a.groups);
+      }
     }
-    return {};
+    if (data.shape.size() != weight.shape.size() ||
+        (!IsPacked(node.inputs[0]) && !CanEnter(node.inputs[0]))) {
+      return fmt::format("{} channels, batch {}; expected multiples of {} and {}", data.shape[1],
+                         data.shape[0], tile_.block, tile_.batch);
+    }
+    return MergeGroups(tile_, data.shape[1], weight.shape, GroupsOf(node)).status().message();
   }
 
-  Result<int> AddConvolution(int id) {
+  static std::int64_t GroupsOf(const Node& node) {
+    return node.op.kind == OpKind::kConv2d ? node.op.attributes.groups : 1;
+  }
+
+  Result<int> AddProduct(int id) {
     const Node& node = Old(id);
     auto data = Packed(node.inputs[0]);
     TW_RETURN_IF_ERROR(data);
-    auto weight = PackWeight(id);
-    TW_RETURN_IF_ERROR(weight);
     Operator op = node.op;
-    op.attributes.data_layout = fmt::format("NCHW{}n{}c", batch_, block_);
-    op.attributes.kernel_layout = fmt::format("OIHW{0}o{0}i", block_);
-    ++report_->convolutions;
+    auto weight = PackWeight(id, op);
+    TW_RETURN_IF_ERROR(weight);
+    const bool image = IsConvolution(op.kind);
+    op.attributes.data_layout = image ? ImageLayout() : RowLayout();
+    op.attributes.kernel_layout = fmt::format("{1}{0}{2}{0}{3}", tile_.block, image ? "OIHW" : "NK",
+                                              image ? 'o' : 'n', image ? 'i' : 'k');
+    ++(image ? report_->convolutions : report_->products);
     return Emit(node.name + "#packed", std::move(op), {*data, *weight});
   }
 
-  /// Zeros behind the channels of both kinds, then whole blocks of them.
-  Result<int> PackWeight(int id) {
+  /// The packed weight of a product. op: gets the groups that it is packed for.
+  Result<int> PackWeight(int id, Operator& op) {
     const int weight = Old(id).inputs[1];
-    auto plain = Plain(weight);
-    TW_RETURN_IF_ERROR(plain);
-    const Shape s = Old(weight).type.shape;
-    const std::int64_t out = Blocks(s[0]), in = Blocks(s[1]);
-    std::vector<Operator> moves = {Reshape({out, block_, in, block_, s[2], s[3]}),
-                                   Transpose({0, 2, 4, 5, 1, 3})};
-    if (out * block_ != s[0] || in * block_ != s[1]) {
-      Operator pad{OpKind::kPad, {}};
-      pad.attributes.pad_width = {0, out * block_ - s[0], 0, in * block_ - s[1], 0, 0, 0, 0};
-      moves.insert(moves.begin(), std::move(pad));
+    auto value = Plain(weight);
+    TW_RETURN_IF_ERROR(value);
+    const std::string name = Old(id).name + "#weight";
+    Shape shape = Old(weight).type.shape;
+    const std::int64_t groups = GroupsOf(Old(id));
+    const auto merge = MergeGroups(tile_, Old(Old(id).inputs[0]).type.shape[1], shape, groups);
+    TW_RETURN_IF_ERROR(merge);
+    if (merge->merged > 1) {
+      op.attributes.groups = merge->groups;
+      value = EmitMoves(name + "#repeated", MergeMoves(*merge, shape), *value);
+      TW_RETURN_IF_ERROR(value);
+      const int mask =
+          rewriter_.result().AddConstant(name + "#mask", MergeMask(*merge, shape, groups));
+      value = Emit(name + "#merged", {OpKind::kMul, {}}, {*value, mask});
+      TW_RETURN_IF_ERROR(value);
+      shape = rewriter_.result().node(*value).type.shape;
     }
-    return EmitMoves(Old(id).name + "#weight", std::move(moves), *plain);
+    return EmitMoves(name, WeightMoves(tile_, shape, op.kind == OpKind::kConv2dTranspose), *value);
   }
 
-  /// One element per channel as [C/block, 1, 1, 1, block].
+  /// One element per channel of a value, as it broadcasts over the packed form.
   Result<int> PackChannels(int id, int operand) {
     auto plain = Plain(operand);
     TW_RETURN_IF_ERROR(plain);
-    const std::int64_t channels = Old(operand).type.elements();
-    const std::int64_t blocks = Blocks(channels);
-    std::vector<Operator> moves = {Reshape({blocks, block_, 1, 1, 1}), Transpose({0, 2, 3, 4, 1})};
-    if (blocks * block_ != channels) {
-      Operator pad{OpKind::kPad, {}};
-      pad.attributes.pad_width = {0, blocks * block_ - channels};
-      moves.insert(moves.begin(), {Reshape({channels}), std::move(pad)});
-    }
-    return EmitMoves(Old(id).name + "#channels", std::move(moves), *plain);
+    return EmitMoves(Old(id).name + "#channels",
+                     ChannelMoves(tile_, Old(operand).type.elements(), Old(id).type.shape.size()),
+                     *plain);
+  }
+
+  /// Images of one pixel become rows.
+  Result<int> AddFlatten(int id) {
+    const Shape from = Old(Old(id).inputs[0]).type.shape, to = Old(id).type.shape;
+    if (from != Shape{to[0], to[1], 1, 1}) return -1;
+    auto value = Packed(Old(id).inputs[0]);
+    TW_RETURN_IF_ERROR(value);
+    const Shape& packed = rewriter_.result().node(*value).type.shape;
+    return Emit(Old(id).name + "#packed", ReshapeTo({packed[0], packed[1], packed[4], packed[5]}),
+                {*value});
   }
 
   Result<int> AddUnary(int id) {
     auto value = Packed(Old(id).inputs[0]);
     TW_RETURN_IF_ERROR(value);
-    return Emit(Old(id).name + "#packed", Old(id).op, {*value});
+    auto packed = Emit(Old(id).name + "#packed", Old(id).op, {*value});
+    if (packed.ok()) rewriter_.result().Annotate(*packed, Old(id).source, Old(id).mark);
+    return packed;
   }
 
   Result<int> AddPool(int id) {
@@ -256,7 +268,7 @@ class Packer {
     auto value = Packed(Old(id).inputs[0]);
     TW_RETURN_IF_ERROR(value);
     Operator op = Old(id).op;
-    op.attributes.data_layout = fmt::format("NCHW{}n{}c", batch_, block_);
+    op.attributes.data_layout = ImageLayout();
     return Emit(Old(id).name + "#packed", std::move(op), {*value});
   }
 
@@ -281,7 +293,9 @@ class Packer {
     const int other = node.inputs[1 - main];
     const TensorType& type = Old(other).type;
     if (Old(node.inputs[main]).type.shape != node.type.shape) return -1;
-    const auto kind = OperandKindOf(type, node.type, {false, true, false, false});
+    std::vector<bool> channels(node.type.shape.size(), false);
+    channels[1] = true;
+    const auto kind = OperandKindOf(type, node.type, channels);
     if (!kind) return -1;
     // Behind the last channel the divisor would be zero.
     if (*kind == OperandKind::kChannel && node.op.kind == OpKind::kDiv) return -1;
@@ -297,7 +311,7 @@ class Packer {
     return Emit(node.name + "#packed", node.op, std::move(inputs));
   }
 
-  const std::int64_t batch_, block_;
+  const TileShape tile_;
   PackReport* report_;
   Rewriter rewriter_;
   std::vector<int> packed_;  // packed form of each old value, in the new graph; -1: there is none

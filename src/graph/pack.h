@@ -19,18 +19,21 @@ struct PackOptions {
 
 struct PackReport {
   int convolutions = 0;  ///< packed
+  int products = 0;      ///< matrix products, packed
   int entering = 0;      ///< values that are packed on the way
   int leaving = 0;       ///< and unpacked
-  /// Convolutions that stay as they are: name of the value, and why.
+  /// Convolutions and matrix products that stay as they are: name of the value, and why.
   std::vector<std::pair<std::string, std::string>> left;
 };
 
-/// Changes the layout of a quantized graph for a VTA: int8 convolutions to NCHW<batch>n<block>c and
-/// OIHW<block>o<block>i, and with them the elementwise operators, poolings and concatenations
-/// between them. Channels of results are rounded up to whole blocks with zeros in the weights and
-/// constants, and cut off again where a value leaves. What cannot be packed (other than blocks of
-/// input channels, groups, matrix products, floats) stays in place; values enter and leave by a
-/// reshape and a transpose. Results are equal to the last bit.
+/// Changes the layout of a quantized graph for a VTA: int8 convolutions (transposed ones too) to
+/// NCHW<batch>n<block>c and OIHW<block>o<block>i, int8 matrix products to MK<batch>m<block>k and
+/// NK<block>n<block>k, and with them the elementwise operators, poolings and concatenations between
+/// them. Channels of results are rounded up to whole blocks with zeros in the weights and
+/// constants, and cut off again where a value leaves. Groups of fewer channels than a block, as of
+/// depthwise convolutions, are merged to blocks, with zeros in the weights between them. What
+/// cannot be packed (other than blocks of input channels, floats) stays in place; values enter and
+/// leave by a reshape and a transpose. Results are equal to the last bit.
 ///
 /// Errors: kNotFound if start or stop names nothing.
 Result<Graph> PackForVta(Graph graph, const vta::Design& design, const PackOptions& options,

@@ -20,7 +20,7 @@ Status Rewriter::Copy(int old_id) {
     case NodeKind::kOperator: {
       std::vector<int> inputs;
       for (int input : node.inputs) inputs.push_back(At(input));
-      auto id = result_.AddOperator(node.name, node.op, std::move(inputs));
+      auto id = CopyAs(old_id, node.op, std::move(inputs));
       TW_RETURN_IF_ERROR(id);
       Map(old_id, *id);
       break;
@@ -29,11 +29,46 @@ Status Rewriter::Copy(int old_id) {
   return Status();
 }
 
+Result<int> Rewriter::CopyAs(int old_id, Operator op, std::vector<int> inputs) {
+  const Node& node = source_.node(old_id);
+  auto id = result_.AddOperator(node.name, std::move(op), std::move(inputs));
+  if (id.ok()) result_.Annotate(*id, node.source, node.mark);
+  return id;
+}
+
 Graph Rewriter::Finish() {
   std::vector<int> outputs;
   for (int id : source_.outputs()) outputs.push_back(At(id));
   result_.SetOutputs(std::move(outputs));
   return Prune(std::move(result_));
+}
+
+std::vector<int> PostOrder(const Graph& graph) {
+  std::vector<int> order = graph.inputs();
+  std::vector<bool> done(graph.nodes().size(), false);
+  for (int id : order) done[static_cast<std::size_t>(id)] = true;
+  struct Visit {
+    int id;
+    std::size_t next_input;
+  };
+  for (int output : graph.outputs()) {
+    std::vector<Visit> stack{{output, 0}};
+    while (!stack.empty()) {
+      Visit& visit = stack.back();
+      const auto& inputs = graph.node(visit.id).inputs;
+      if (done[static_cast<std::size_t>(visit.id)]) {
+        stack.pop_back();
+      } else if (visit.next_input < inputs.size()) {
+        const int input = inputs[visit.next_input++];
+        stack.push_back({input, 0});
+      } else {
+        done[static_cast<std::size_t>(visit.id)] = true;
+        order.push_back(visit.id);
+        stack.pop_back();
+      }
+    }
+  }
+  return order;
 }
 
 Graph Prune(Graph graph) {

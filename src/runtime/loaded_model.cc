@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "src/base/file.h"
+#include "src/base/json.h"
 #include "src/target/cpu.h"
 
 namespace tilewright {
@@ -53,7 +55,7 @@ Status CheckValues(const TwValue* values, std::int64_t count) {
 Status Check(const TwModelFunctions& functions) {
   const TwModel* model = functions.model;
   if (model == nullptr || functions.run == nullptr || functions.set_threads == nullptr ||
-      functions.release == nullptr) {
+      functions.release == nullptr || functions.load == nullptr) {
     return Corrupt("the model's functions are missing");
   }
   if (model->version != TW_MODEL_VERSION) {
@@ -68,15 +70,53 @@ Status Check(const TwModelFunctions& functions) {
   return CheckCpu(model->target);
 }
 
+/// The library of a bundle; another path as it is.
+Result<std::string> LibraryOf(const std::string& path) {
+  const std::string index = path + "/graph.json";
+  if (!FileExists(index)) return path;
+  auto text = ReadFile(index);
+  TW_RETURN_IF_ERROR(text);
+  auto json = ParseJson(*text);
+  if (!json.ok()) return json.status().WithContext(index);
+  const auto name = json->is_object() ? json->find("library") : json->end();
+  if (name == json->end() || !name->is_string() ||
+      name->get<std::string>().find('/') != std::string::npos) {
+    return InvalidArgument(index + ": field library: missing or no file name");
+  }
+  return path + "/" + name->get<std::string>();
+}
+
+/// Loads the parameters of a bundle's library.
+Status LoadParameters(const TwModelFunctions& functions, const std::string& library) {
+  if (functions.model->constants != nullptr) return Status();
+  constexpr std::string_view kSuffix = ".so";
+  const bool plain = library.ends_with(kSuffix);
+  const std::string path =
+      library.substr(0, library.size() - (plain ? kSuffix.size() : 0)) + ".params";
+  switch (functions.load(functions.model, path.c_str())) {
+    case 0:
+      return Status();
+    case TW_MODEL_NO_PARAMETERS:
+      return NotFound("its parameters " + path + " cannot be read");
+    default:
+      return InvalidArgument(path + ": not the parameters of this model, or cut off");
+  }
+}
+
 }  // namespace
 
-Result<LoadedModel> LoadModel(const std::string& path) {
+Result<LoadedModel> LoadModel(const std::string& given) {
+  auto found = LibraryOf(given);
+  TW_RETURN_IF_ERROR(found);
+  const std::string& path = *found;
   auto library = SharedLibrary::Open(path);
   TW_RETURN_IF_ERROR(library);
   const auto* functions = static_cast<const TwModelFunctions*>(library->Symbol("tilewright_model"));
   if (functions == nullptr) return InvalidArgument(path + ": this library is no compiled model");
   LoadedModel loaded{*std::move(library), *functions};
-  if (Status status = Check(loaded.functions); !status.ok()) return status.WithContext(path);
+  Status status = Check(loaded.functions);
+  if (status.ok()) status = LoadParameters(loaded.functions, path);
+  if (!status.ok()) return status.WithContext(path);
   return loaded;
 }
 
@@ -88,6 +128,8 @@ Status ModelStatus(std::int32_t code) {
       return Unavailable("running the model: no memory");
     case TW_MODEL_NO_THREADS:
       return Unavailable("running the model: no threads");
+    case TW_MODEL_NO_PARAMETERS:
+      return InvalidArgument("running the model: its parameters are not loaded");
     case TW_MODEL_NULL_POINTER:
       return InvalidArgument("running the model: a null pointer");
     default:

@@ -16,7 +16,10 @@ struct LoadedModel {
   const TwModel& model() const { return *functions.model; }
 };
 
-/// Errors: kNotFound; kInvalidArgument if it is no compiled model; kUnsupported if it was made by
+/// path: a library, or the folder of a bundle. The parameters of a bundle are loaded from the file
+/// beside its library.
+/// Errors: kNotFound; kInvalidArgument if it is no compiled model, or its parameters are missing or
+/// another model's; kUnsupported if it was made by
 /// another version of the interface or for a CPU with features that this one lacks; kCorrupt if its
 /// tables make no sense.
 Result<LoadedModel> LoadModel(const std::string& path);

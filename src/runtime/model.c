@@ -5,11 +5,13 @@
 #define _GNU_SOURCE
 #include "src/runtime/model.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/runtime/pool.h"
 
@@ -25,6 +27,8 @@ struct TwModelState {
   void** outputs;
   TwPool* pool;
   int32_t threads;
+  const unsigned char* constants;
+  void* parameters; /* the mapped file, null without one */
 };
 
 /* One lock for all models of the process: it is held during a run, and models of one library are
@@ -50,9 +54,14 @@ static double Seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static size_t ParameterFileBytes(const TwModel* model) {
+  return (size_t)model->constant_bytes + TW_PARAMETER_OFFSET;
+}
+
 static void Free(const TwModel* model) {
   TwModelState* state = *model->state;
   if (state == NULL) return;
+  if (state->parameters != NULL) munmap(state->parameters, ParameterFileBytes(model));
   TwPoolDestroy(state->pool);
   for (int64_t i = 0; state->input_copies != NULL && i < model->input_count; ++i) {
     free(state->input_copies[i]);
@@ -76,6 +85,7 @@ static int32_t Prepare(const TwModel* model) {
   if (state == NULL) return TW_MODEL_NO_MEMORY;
   *model->state = state;
   state->threads = (int32_t)model->threads;
+  state->constants = model->constants;
   state->arena = Allocate(model->arena_bytes);
   state->input_copies = calloc((size_t)model->input_count + 1, sizeof(void*));
   state->output_copies = calloc((size_t)model->output_count + 1, sizeof(void*));
@@ -114,6 +124,7 @@ static int IsAligned(const void* pointer) { return (uintptr_t)pointer % kAlignme
 
 static int32_t Bind(const TwModel* model, const void* const* inputs, void* const* outputs) {
   TwModelState* state = *model->state;
+  if (state->constants == NULL) return TW_MODEL_NO_PARAMETERS;
   for (int64_t i = 0; i < model->input_count; ++i) {
     if (inputs[i] == NULL) return TW_MODEL_NULL_POINTER;
     state->inputs[i] = inputs[i];
@@ -140,7 +151,7 @@ static void* Resolve(const TwModel* model, TwPlace place) {
   TwModelState* state = *model->state;
   switch (place.space) {
     case TW_ARENA: return state->arena + place.offset;
-    case TW_CONSTANT: return (void*)(uintptr_t)(model->constants + place.offset);
+    case TW_CONSTANT: return (void*)(uintptr_t)(state->constants + place.offset);
     case TW_INPUT: return (unsigned char*)(uintptr_t)state->inputs[place.index] + place.offset;
     default: return (unsigned char*)state->outputs[place.index] + place.offset;
   }
@@ -202,6 +213,45 @@ int32_t TwModelSetThreads(const TwModel* model, int32_t threads) {
     state->workspace = NULL;
     state->threads = threads;
     code = PrepareThreads(model);
+  }
+  pthread_mutex_unlock(&lock);
+  return code;
+}
+
+/* The parameters in a file, mapped. */
+static int32_t Map(const TwModel* model, const char* path, unsigned char** mapped) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return TW_MODEL_NO_PARAMETERS;
+  const off_t end = lseek(file, 0, SEEK_END);
+  if (end < 0 || (size_t)end != ParameterFileBytes(model)) {
+    close(file);
+    return end < 0 ? TW_MODEL_NO_PARAMETERS : TW_MODEL_WRONG_PARAMETERS;
+  }
+  *mapped = mmap(NULL, (size_t)end, PROT_READ, MAP_PRIVATE, file, 0);
+  close(file);
+  if (*mapped == MAP_FAILED) return TW_MODEL_NO_MEMORY;
+  const TwParameterHeader* header = (const TwParameterHeader*)(const void*)*mapped;
+  if (memcmp(header->magic, TW_PARAMETER_MAGIC, sizeof header->magic) == 0 &&
+      header->version == TW_PARAMETER_VERSION && header->bytes == model->constant_bytes &&
+      header->hash == model->constant_hash) {
+    return 0;
+  }
+  munmap(*mapped, (size_t)end);
+  return TW_MODEL_WRONG_PARAMETERS;
+}
+
+int32_t TwModelLoad(const TwModel* model, const char* path) {
+  if (path == NULL) return TW_MODEL_NULL_POINTER;
+  if (model->constants != NULL) return 0; /* they came with the library */
+  unsigned char* mapped = NULL;
+  pthread_mutex_lock(&lock);
+  int32_t code = Prepare(model);
+  if (code == 0) code = Map(model, path, &mapped);
+  if (code == 0) {
+    TwModelState* state = *model->state;
+    if (state->parameters != NULL) munmap(state->parameters, ParameterFileBytes(model));
+    state->parameters = mapped;
+    state->constants = mapped + TW_PARAMETER_OFFSET;
   }
   pthread_mutex_unlock(&lock);
   return code;

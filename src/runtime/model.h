@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define TW_MODEL_VERSION 1u
+#define TW_MODEL_VERSION 2u
 
 enum { TW_ARENA = 0, TW_CONSTANT = 1, TW_INPUT = 2, TW_OUTPUT = 3 };
 
@@ -61,17 +61,37 @@ typedef struct TwModel {
   int64_t output_count;
   const TwStep* steps;
   int64_t step_count;
-  const unsigned char* constants;
+  const unsigned char* constants; /* null: they are in a parameter file, see TwModelLoad */
+  int64_t constant_bytes;
+  uint64_t constant_hash; /* of them, as in the parameter file's header */
   int64_t arena_bytes;
   int64_t threads;      /* to start with */
   TwModelState** state; /* null until the first run */
 } TwModel;
 
+/** Start of a parameter file, little-endian; the constants follow at TW_PARAMETER_OFFSET. */
+typedef struct TwParameterHeader {
+  char magic[8];     /* TW_PARAMETER_MAGIC, without its end */
+  uint32_t version;  /* TW_PARAMETER_VERSION */
+  uint32_t reserved; /* 0 */
+  int64_t bytes;
+  uint64_t hash;
+} TwParameterHeader;
+#define TW_PARAMETER_MAGIC "TWPARAMS"
+#define TW_PARAMETER_VERSION 1u
+#define TW_PARAMETER_OFFSET 64
+
 /** Called after step `step`; `result` is its result in memory, `seconds` what it took. A value
  *  other than 0 ends the run, which then returns it. */
 typedef int32_t (*TwObserver)(void* context, int64_t step, const void* result, double seconds);
 
-enum { TW_MODEL_NO_MEMORY = 101, TW_MODEL_NO_THREADS = 102, TW_MODEL_NULL_POINTER = 103 };
+enum {
+  TW_MODEL_NO_MEMORY = 101,
+  TW_MODEL_NO_THREADS = 102,
+  TW_MODEL_NULL_POINTER = 103,
+  TW_MODEL_NO_PARAMETERS = 104,   /* none loaded, or the file cannot be read */
+  TW_MODEL_WRONG_PARAMETERS = 105 /* the file is no parameter file, cut off, or of another model */
+};
 
 /** Runs a model. inputs and outputs: one pointer per tensor, of any alignment. Returns 0, one of
  *  the codes above, or what a kernel returned. observer may be null. Calls of several threads wait
@@ -80,8 +100,11 @@ int32_t TwModelRun(const TwModel* model, const void* const* inputs, void* const*
                    TwObserver observer, void* context);
 /** Threads of the runs to come; 0 or one of the codes above. */
 int32_t TwModelSetThreads(const TwModel* model, int32_t threads);
-/** Frees memory and threads; the next run makes them again. */
+/** Frees memory and threads; the next run makes them again. Loaded parameters are gone too. */
 void TwModelRelease(const TwModel* model);
+/** Maps the parameter file of a model whose constants are in one; before the first run. Returns 0
+ * or one of the codes above; after a failure the parameters loaded before, if any, are kept. */
+int32_t TwModelLoad(const TwModel* model, const char* path);
 
 /** What a library exports as `tilewright_model`, so that programs find it without its name. */
 typedef struct TwModelFunctions {
@@ -89,6 +112,7 @@ typedef struct TwModelFunctions {
   int32_t (*run)(const TwModel*, const void* const*, void* const*, TwObserver, void*);
   int32_t (*set_threads)(const TwModel*, int32_t);
   void (*release)(const TwModel*);
+  int32_t (*load)(const TwModel*, const char*);
 } TwModelFunctions;
 
 #ifdef __cplusplus

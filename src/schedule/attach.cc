@@ -124,6 +124,7 @@ Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
     }
     realized_[static_cast<std::size_t>(id.index)] = {buffer, part->min, part->extent};
     buffers.push_back(buffer);
+    if (info.double_buffer) doubled_.push_back(buffer);
     code.push_back(EmitStage(id, *part));
   }
   const auto inner = [&](StageId id) {

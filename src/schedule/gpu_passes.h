@@ -1,7 +1,10 @@
 #pragma once
 
 // Internal to src/schedule: what a lowered root stage goes through when its loops are bound to a
-// GPU. In this order: BindThreads, DealFragments, InjectVirtualThreads, PlaceBarriers.
+// GPU. In this order: BindThreads, DealFragments, InjectVirtualThreads, DoubleBuffers,
+// PlaceBarriers.
+
+#include <vector>
 
 #include "src/base/status.h"
 #include "src/ir/stmt.h"
@@ -23,6 +26,10 @@ Result<Stmt> DealFragments(const Stmt& stmt);
 /// that depend on it, and memory private to them gets one more dimension. What does not depend on
 /// it (copies to shared memory, above all) stays outside and happens once.
 Stmt InjectVirtualThreads(const Stmt& stmt);
+
+/// The loops that copy to one of the marked buffers before they use it make the copies one step
+/// ahead, in two buffers that take turns. What does not have this form stays as it is.
+Stmt DoubleBuffers(const Stmt& stmt, const std::vector<Buffer>& marked);
 
 /// Barriers wherever a thread may read from shared memory what another one wrote, or write where
 /// another one may still read. Within one stage no two threads touch the same element, so only

@@ -88,7 +88,7 @@ Result<Program> Lowering::Run(std::string name) {
     if (!bound) continue;
     auto dealt = DealFragments(BindThreads(code.back()));
     if (!dealt.ok()) return dealt.status().WithContext("stage '" + info.op.name + "'");
-    auto launch = PlaceBarriers(InjectVirtualThreads(*dealt));
+    auto launch = PlaceBarriers(DoubleBuffers(InjectVirtualThreads(*dealt), doubled_));
     if (!launch.ok()) return launch.status().WithContext("stage '" + info.op.name + "'");
     code.back() = *std::move(launch);
   }

@@ -121,6 +121,7 @@ class Lowering {
   BoxMap threads_;                // loops over threads, real or virtual, around the code at hand
   std::int64_t local_bytes_ = 0;  // allocated around the code at hand
   std::int64_t workspace_bytes_ = 0;
+  std::vector<Buffer> doubled_;  // memory of stages with two copies
   Status status_;
 };
 

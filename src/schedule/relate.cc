@@ -205,4 +205,13 @@ void Schedule::SkipZeroTaps(StageId stage) {
   Mutable(stage).skip_zero_taps = true;
 }
 
+void Schedule::DoubleBuffer(StageId stage) {
+  if (!Usable(stage, "double_buffer")) return;
+  if (this->stage(stage).scope != Scope::kShared) {
+    RefuseStage(stage, "double_buffer", "it is not in shared memory");
+    return;
+  }
+  Mutable(stage).double_buffer = true;
+}
+
 }  // namespace tilewright

@@ -79,7 +79,7 @@ class Schedule {
   /// anew.
   void Bind(StageId stage, LoopId loop, LoopKind thread);
   void VirtualThread(StageId stage, LoopId loop) { Bind(stage, loop, LoopKind::kVirtualThread); }
-  /// Attribute for the back end: "auto_unroll_max_step", "unroll_explicit", "double_buffer", …
+  /// Attribute for the back end: "auto_unroll_max_step", "unroll_explicit"
   void Pragma(StageId stage, LoopId loop, std::string name, std::int64_t value);
   /// Prefetch what the given input buffer is read at, `distance` iterations of `loop` ahead.
   void Prefetch(StageId stage, std::string_view buffer, LoopId loop, std::int64_t distance,
@@ -109,6 +109,9 @@ class Schedule {
   /// consumer, the iterations without padding become a loop without conditions and the others code
   /// of their own; there, short kernel loops are unrolled where that makes the conditions constant.
   void SkipZeroTaps(StageId stage);
+  /// Two copies of a stage in shared memory that is computed in a loop of its reader: while one is
+  /// used the next one is made, with one barrier for each step instead of two.
+  void DoubleBuffer(StageId stage);
 
   // --- for lowering, the summary and printing ---------------------------------------------------
   enum class Attach : std::uint8_t { kRoot, kInline, kAt };
@@ -150,6 +153,7 @@ class Schedule {
     std::string intrinsic;
     std::vector<PrefetchInfo> prefetches;
     bool skip_zero_taps = false;
+    bool double_buffer = false;
   };
   const Compute& compute() const { return compute_; }
   const std::vector<StageInfo>& stages() const { return stages_; }  // by StageId

@@ -58,6 +58,18 @@ struct Sum {
   const Term* end() const { return terms.data() + count; }
 };
 
+/// A set of loops around a body, by their levels.
+struct Levels {
+  std::uint64_t bits = 0;
+
+  static std::uint64_t Bit(int level) { return std::uint64_t{1} << std::min(level, 63); }
+  static Levels From(int level) { return {~(Bit(level) - 1)}; }
+  bool Has(int level) const { return (bits & Bit(level)) != 0; }
+  Levels And(Levels other) const { return {bits & other.bits}; }
+};
+
+bool IsOfBlock(LoopKind kind) { return IsThreadLoop(kind) || kind == LoopKind::kVirtualThread; }
+
 class Summarizer {
  public:
   explicit Summarizer(const Schedule& schedule)
@@ -69,6 +81,8 @@ class Summarizer {
   struct View {
     bool computed = false;
     int prefix = 0;  // loops of other stages around it
+    int root = 0;    // the outermost of these stages
+    Levels inside;   // loops that run while one instance of its memory lives
     std::vector<SummaryLoop> loops;
     std::vector<int> level_of_leaf;    // how many loops (of extent > 1) are outside leaf p
     std::vector<Sum> axis;             // spatial, then reduction
@@ -79,6 +93,8 @@ class Summarizer {
 
   View& ViewOf(StageId id) { return views_[static_cast<std::size_t>(id.index)]; }
   void MakeView(StageId id);
+  int PrefixOf(const Schedule::StageInfo& info);
+  Levels InsideOf(const Schedule::StageInfo& info, int prefix);
   void MakeAxes(const Schedule::StageInfo& info, const StageLoops& loops, View* view);
   void NeedLoads(StageId reader);
   void Need(const Expr& load, const Schedule::StageInfo& reader, const View& view,
@@ -86,8 +102,9 @@ class Summarizer {
   Sum SumOf(const Expr& index, const Schedule::StageInfo& info, const View& view);
   Sum Divide(const Sum& sum, std::int64_t divisor);
   Sum Modulo(const Sum& sum, std::int64_t divisor);
-  std::int64_t Span(const Sum& sum, int from_level) const;
-  std::int64_t Distinct(const Sum& sum, int from_level) const;
+  /// Of the index while the loops of the given levels run.
+  std::int64_t Span(const Sum& sum, Levels levels) const;
+  std::int64_t Distinct(const Sum& sum, Levels levels) const;
   SummaryStage Describe(StageId id);
   SummaryAccess Access(const Buffer& buffer, std::vector<Sum> indices, const View& view,
                        bool write);
@@ -97,23 +114,23 @@ class Summarizer {
   std::vector<View> views_;
 };
 
-std::int64_t Summarizer::Span(const Sum& sum, int from_level) const {
+std::int64_t Summarizer::Span(const Sum& sum, Levels levels) const {
   std::int64_t span = 1;
   for (const auto& term : sum) {
     const Component& c = components_[static_cast<std::size_t>(term.component)];
-    if (c.level >= from_level) span += std::abs(term.coefficient) * (c.extent - 1);
+    if (levels.Has(c.level)) span += std::abs(term.coefficient) * (c.extent - 1);
   }
   return span;
 }
 
 /// How many different values: fewer than the span where there are gaps.
-std::int64_t Summarizer::Distinct(const Sum& sum, int from_level) const {
+std::int64_t Summarizer::Distinct(const Sum& sum, Levels levels) const {
   std::int64_t values = 1;
   for (const auto& term : sum) {
     const Component& c = components_[static_cast<std::size_t>(term.component)];
-    if (c.level >= from_level && term.coefficient != 0) values *= c.extent;
+    if (levels.Has(c.level) && term.coefficient != 0) values *= c.extent;
   }
-  return std::min(values, Span(sum, from_level));
+  return std::min(values, Span(sum, levels));
 }
 
 Sum Summarizer::Divide(const Sum& sum, std::int64_t divisor) {
@@ -227,18 +244,45 @@ void Summarizer::MakeAxes(const Schedule::StageInfo& info, const StageLoops& loo
   }
 }
 
+/// How many loops of other stages are around an attached stage.
+int Summarizer::PrefixOf(const Schedule::StageInfo& info) {
+  const View& outer = ViewOf(info.consumer);
+  // Levels count the loops before a leaf; one more leaf, the attach point itself, is outside.
+  const auto position =
+      static_cast<std::size_t>(LeafPosition(schedule_.stage(info.consumer), info.at)) + 1;
+  return position < outer.level_of_leaf.size() ? outer.level_of_leaf[position]
+                                               : static_cast<int>(outer.loops.size());
+}
+
+/// The loops that run while one instance of an attached stage's memory lives.
+Levels Summarizer::InsideOf(const Schedule::StageInfo& info, int prefix) {
+  Levels inside = Levels::From(prefix);
+  if (info.scope != Scope::kShared) return inside;
+  const View& outer = ViewOf(info.consumer);
+  for (int level = 0; level < prefix; ++level) {
+    if (IsOfBlock(outer.loops[static_cast<std::size_t>(level)].kind)) {
+      inside.bits |= Levels::Bit(level);
+    }
+  }
+  return inside;
+}
+
 void Summarizer::MakeView(StageId id) {
   const auto& info = schedule_.stage(id);
   View& view = ViewOf(id);
   view.computed = true;
+  view.root = id.index;
+  view.inside = Levels::From(0);
   if (info.attach == Schedule::Attach::kAt) {
     const View& outer = ViewOf(info.consumer);
-    const auto& consumer = schedule_.stage(info.consumer);
-    const auto position = static_cast<std::size_t>(LeafPosition(consumer, info.at));
-    // Levels count the loops before a leaf; one more leaf, the attach point itself, is outside.
-    view.prefix = position + 1 < outer.level_of_leaf.size() ? outer.level_of_leaf[position + 1]
-                                                            : static_cast<int>(outer.loops.size());
+    view.root = outer.root;
+    view.prefix = PrefixOf(info);
+    view.inside = InsideOf(info, view.prefix);
     view.loops.assign(outer.loops.begin(), outer.loops.begin() + view.prefix);
+    for (SummaryLoop& loop : view.loops) {
+      // What its own loops deal to the threads is done once for all of them.
+      if (info.scope == Scope::kShared && IsOfBlock(loop.kind)) loop.extent = 1;
+    }
   }
   std::vector<std::int64_t> extents;
   for (std::size_t a = 0; a < info.op.axes.size(); ++a) {
@@ -258,11 +302,7 @@ void Summarizer::Need(const Expr& load, const Schedule::StageInfo& reader, const
   const auto& info = schedule_.stage(producer);
   if (info.attach != Schedule::Attach::kAt) return;
   View& needed = ViewOf(producer);
-  const auto& consumer = schedule_.stage(info.consumer);
-  const View& outer = ViewOf(info.consumer);
-  const auto position = static_cast<std::size_t>(LeafPosition(consumer, info.at)) + 1;
-  const int inside = position < outer.level_of_leaf.size() ? outer.level_of_leaf[position]
-                                                           : static_cast<int>(outer.loops.size());
+  const Levels inside = InsideOf(info, PrefixOf(info));
   const bool first = needed.extent.empty();
   for (std::size_t d = 0; d < load->args.size(); ++d) {
     const Sum index = SumOf(load->args[d], reader, view);
@@ -273,7 +313,7 @@ void Summarizer::Need(const Expr& load, const Schedule::StageInfo& reader, const
       Sum origin;
       for (const auto& term : index) {
         const Component& c = components_[static_cast<std::size_t>(term.component)];
-        if (c.level < inside) origin.Add(term.component, term.coefficient);
+        if (!inside.Has(c.level)) origin.Add(term.component, term.coefficient);
       }
       needed.origin.push_back(origin);
     } else {
@@ -303,14 +343,14 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
   access.scope = buffer->scope;
   access.write = write;
   std::vector<std::int64_t> shape = buffer->shape;
-  int inside = 0;
+  Levels inside = Levels::From(0);
   const StageId producer = schedule_.ProducerOf(buffer);
   if (producer.index >= 0) {
     const auto& info = schedule_.stage(producer);
     access.scope = info.scope;
     if (info.attach == Schedule::Attach::kAt) {
       shape = ViewOf(producer).extent;
-      inside = ViewOf(producer).prefix;
+      inside = ViewOf(producer).inside;
     }
   }
   const auto levels = view.loops.size();
@@ -321,13 +361,16 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
     const Sum& index = indices[d];
     for (const auto& term : index) {
       const Component& c = components_[static_cast<std::size_t>(term.component)];
-      if (c.divisor == 1 && c.level >= inside) {
-        access.strides[static_cast<std::size_t>(c.level)] += term.coefficient * row;
+      if (!inside.Has(c.level)) continue;
+      const auto loop = static_cast<std::size_t>(c.level);
+      if (c.divisor == 1) access.strides[loop] += term.coefficient * row;
+      if (IsThreadLoop(view.loops[loop].kind)) {
+        access.thread_steps.push_back({c.level, c.divisor, c.extent, term.coefficient * row});
       }
     }
     for (std::size_t level = 0; level <= levels; ++level) {
-      const int from = std::max(static_cast<int>(level), inside);
-      const std::int64_t count = index.whole ? shape[d] : Distinct(index, from);
+      const Levels running = Levels::From(static_cast<int>(level)).And(inside);
+      const std::int64_t count = index.whole ? shape[d] : Distinct(index, running);
       access.footprint_bytes[level] *= std::min(count, shape[d]);
     }
     row *= shape[d];
@@ -364,6 +407,13 @@ SummaryStage Summarizer::Describe(StageId id) {
   stage.arithmetic_ops = ValueOps(info.op.body) + (info.op.combiner != Combiner::kNone ? 1 : 0);
   if (info.scope == Scope::kLocal) {
     stage.local_bytes = Product(view.extent) * info.op.output->dtype.bytes();
+  }
+  stage.root = view.root;
+  if (info.scope == Scope::kShared) {
+    const bool two =
+        info.double_buffer && view.prefix > 0 &&
+        view.loops[static_cast<std::size_t>(view.prefix) - 1].kind == LoopKind::kSerial;
+    stage.shared_bytes = (two ? 2 : 1) * Product(view.extent) * info.op.output->dtype.bytes();
   }
   ForEachNode(info.op.body, [&](const Expr& node) {
     if (node->kind != ExprKind::kLoad) return;

@@ -15,6 +15,14 @@ struct SummaryLoop {
   bool reduction = false;
 };
 
+/// What one thread loop of a GPU adds to an address: stride * ((i / divisor) % extent), where i is
+/// the loop's index. A loop over fused axes has one step for each of them.
+struct ThreadStep {
+  int loop = 0;  ///< position in SummaryStage::loops
+  std::int64_t divisor = 1, extent = 1;
+  std::int64_t stride = 0;  ///< elements
+};
+
 /// How the body of a stage touches one buffer.
 struct SummaryAccess {
   std::string buffer;
@@ -26,15 +34,19 @@ struct SummaryAccess {
   /// Per level i: bytes touched by one execution of everything inside loops[0..i-1]; level 0 is the
   /// whole stage, the last level is one execution of the body.
   std::vector<std::int64_t> footprint_bytes;
+  std::vector<ThreadStep> thread_steps = {};  ///< empty but for stages bound to a GPU's threads
 };
 
 struct SummaryStage {
   std::string name;
-  std::vector<SummaryLoop>
-      loops;  ///< outermost first, those of the stage it is attached to included
+  /// Outermost first, those of the stage it is attached to included. Thread loops around a stage
+  /// in shared memory have extent 1: its own loops are dealt to the threads instead.
+  std::vector<SummaryLoop> loops;
   std::vector<SummaryAccess> accesses;
   std::int64_t arithmetic_ops = 0;  ///< of one execution of the body
-  std::int64_t local_bytes = 0;     ///< kLocal output it keeps
+  std::int64_t local_bytes = 0;     ///< kLocal output it keeps, of one virtual thread
+  std::int64_t shared_bytes = 0;    ///< kShared output it keeps, both copies if it has two
+  int root = 0;                     ///< StageId of the stage that all of its loops begin with
   bool has_dot = false;             ///< tensorized
 };
 

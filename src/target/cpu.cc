@@ -70,6 +70,12 @@ constexpr CpuEntry kCpus[] = {
     {"znver4", kCascade},
     {"znver5", kCascade | kVnni256},
     // Arm processors.
+    {"cortex-a7", kNeon},
+    {"cortex-a8", kNeon},
+    {"cortex-a9", kNeon},
+    {"cortex-a15", kNeon},
+    {"cortex-a17", kNeon},
+    {"cortex-a35", kNeon},
     {"cortex-a53", kNeon},
     {"cortex-a57", kNeon},
     {"cortex-a72", kNeon},
@@ -77,7 +83,9 @@ constexpr CpuEntry kCpus[] = {
     {"cortex-a55", kNeon | kDotprod},
     {"cortex-a75", kNeon | kDotprod},
     {"cortex-a76", kNeon | kDotprod},
+    {"cortex-a77", kNeon | kDotprod},
     {"cortex-a78", kNeon | kDotprod},
+    {"cortex-x1", kNeon | kDotprod},
     {"neoverse-n1", kNeon | kDotprod},
     {"neoverse-v1", kNeon | kDotprod},
     {"neoverse-n2", kNeon | kDotprod},
@@ -100,10 +108,23 @@ constexpr AttributeEntry kAttributes[] = {
     {"dotprod", kDotprod, kNeon},
 };
 
-bool IsArm(const Target& target) {
+bool IsArm64(const Target& target) {
   const std::string triple = target.Option("mtriple");
-  return triple.starts_with("aarch64") || triple.starts_with("arm");
+#if defined(__aarch64__)
+  if (triple.empty()) return true;
+#endif
+  return triple.starts_with("aarch64") || triple.starts_with("arm64");
 }
+
+bool IsArm32(const Target& target) {
+  const std::string triple = target.Option("mtriple");
+#if defined(__arm__)
+  if (triple.empty()) return true;
+#endif
+  return triple.starts_with("arm") && !triple.starts_with("arm64");
+}
+
+bool IsArm(const Target& target) { return IsArm64(target) || IsArm32(target); }
 
 Result<unsigned> BaseFeatures(const Target& target) {
   const std::string name = target.Option("mcpu");
@@ -143,12 +164,15 @@ Result<CpuFeatures> FeaturesOf(const Target& target) {
   if (avx512_parts == kAllAvx512Parts) bits |= kAvx512;
   if ((bits & kAvx2) == 0) bits &= ~(kAvx512 | kVnni512 | kVnni256 | kAmx);
   if ((bits & kAvx512) == 0) bits &= ~(kVnni512 | kAmx);
+  // 32-bit Arm reaches its vectors as 16 registers, as the others without any feature; `neon`
+  // stands for the 32 of 64-bit Arm.
+  const bool neon = (bits & kNeon) != 0 && !IsArm32(target);
   return CpuFeatures{.avx2 = (bits & kAvx2) != 0,
                      .avx512 = (bits & kAvx512) != 0,
                      .avx512_vnni = (bits & kVnni512) != 0,
                      .avx_vnni = (bits & kVnni256) != 0,
                      .amx_int8 = (bits & kAmx) != 0,
-                     .neon = (bits & kNeon) != 0,
+                     .neon = neon,
                      .arm_dotprod = (bits & kDotprod) != 0};
 }
 

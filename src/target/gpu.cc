@@ -51,4 +51,25 @@ Result<int> ComputeCapabilityOf(const Target& target) {
   return found->capability;
 }
 
+MultiprocessorLimits LimitsOf(int capability) {
+  struct Row {
+    int capability;
+    MultiprocessorLimits limits;
+  };
+  constexpr std::int64_t kKilo = 1024, kRegisters = 65536;
+  constexpr Row kRows[] = {
+      {50, {2048, 32, 64 * kKilo, kRegisters}},  {52, {2048, 32, 96 * kKilo, kRegisters}},
+      {53, {2048, 32, 64 * kKilo, kRegisters}},  {61, {2048, 32, 96 * kKilo, kRegisters}},
+      {62, {2048, 32, 64 * kKilo, kRegisters}},  {70, {2048, 32, 96 * kKilo, kRegisters}},
+      {75, {1024, 16, 64 * kKilo, kRegisters}},  {80, {2048, 32, 164 * kKilo, kRegisters}},
+      {86, {1536, 16, 100 * kKilo, kRegisters}}, {89, {1536, 24, 100 * kKilo, kRegisters}},
+      {90, {2048, 32, 228 * kKilo, kRegisters}},
+  };
+  const Row* found = &kRows[0];
+  for (const Row& row : kRows) {
+    if (row.capability <= capability) found = &row;
+  }
+  return found->limits;
+}
+
 }  // namespace tilewright

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "src/base/status.h"
@@ -12,5 +13,16 @@ namespace tilewright {
 /// Errors: kInvalidArgument for another kind, an -arch that is none, or an unknown -model without
 /// -arch; kUnsupported for a device older than 5.0.
 Result<int> ComputeCapabilityOf(const Target& target);
+
+/// What one multiprocessor holds at the same time.
+struct MultiprocessorLimits {
+  std::int64_t threads = 2048;
+  std::int64_t blocks = 32;
+  std::int64_t shared_bytes = 96 * 1024;
+  std::int64_t registers = 65536;  ///< of 4 bytes
+};
+/// Of a compute capability; one that is not known is like the next older one that is.
+/// Source: CUDA C++ Programming Guide, technical specifications per compute capability.
+MultiprocessorLimits LimitsOf(int capability);
 
 }  // namespace tilewright

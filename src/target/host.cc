@@ -14,10 +14,19 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__) || defined(__arm__)
+#include <sys/auxv.h>
 #endif
 
 namespace tilewright {
 namespace {
+
+constexpr std::int64_t kMaxSysfsBytes = 4096;
+
+std::string SysfsLine(const std::string& path) {
+  auto text = ReadFile(path, kMaxSysfsBytes);
+  return text.ok() ? std::string(Trim(*text)) : std::string();
+}
 
 #if defined(__x86_64__)
 
@@ -211,27 +220,81 @@ std::string SteppingText() {
          " stepping " + std::to_string(s.stepping);
 }
 
+#elif defined(__aarch64__) || defined(__arm__)
+
+/// What the kernel says in the auxiliary vector (its asm/hwcap.h has the bits).
+std::vector<std::string> HostFeatures() {
+  const unsigned long bits = getauxval(AT_HWCAP);
+#if defined(__aarch64__)
+  constexpr unsigned long kVectors = 1ul << 1, kDotProduct = 1ul << 20;
+#else
+  constexpr unsigned long kVectors = 1ul << 12, kDotProduct = 1ul << 24;
+  constexpr unsigned long kFusedMultiplyAdd = 1ul << 16;
+#endif
+  std::vector<std::string> names;
+  if ((bits & kVectors) != 0) names.emplace_back("neon");
+  if ((bits & kDotProduct) != 0) names.emplace_back("dotprod");
+#if defined(__arm__)
+  if ((bits & kFusedMultiplyAdd) != 0) names.emplace_back("vfp4");
+#endif
+  return names;
+}
+
+struct PartEntry {
+  std::string_view part;
+  std::string_view name;  // as LLVM spells it
+};
+constexpr PartEntry kParts[] = {
+    {"0xc07", "cortex-a7"},   {"0xc08", "cortex-a8"},   {"0xc09", "cortex-a9"},
+    {"0xc0e", "cortex-a17"},  {"0xc0f", "cortex-a15"},  {"0xd03", "cortex-a53"},
+    {"0xd04", "cortex-a35"},  {"0xd05", "cortex-a55"},  {"0xd07", "cortex-a57"},
+    {"0xd08", "cortex-a72"},  {"0xd09", "cortex-a73"},  {"0xd0a", "cortex-a75"},
+    {"0xd0b", "cortex-a76"},  {"0xd0c", "neoverse-n1"}, {"0xd0d", "cortex-a77"},
+    {"0xd40", "neoverse-v1"}, {"0xd41", "cortex-a78"},  {"0xd44", "cortex-x1"},
+    {"0xd49", "neoverse-n2"}, {"0xd4f", "neoverse-v2"}};
+
+/// The last value of a field of /proc/cpuinfo: large cores come after small ones.
+std::string LastCpuField(std::string_view field) {
+  constexpr std::int64_t kMaxBytes = 1 << 20;
+  const auto text = ReadFile("/proc/cpuinfo", kMaxBytes);
+  std::string last;
+  for (const std::string& line : Split(text.ok() ? *text : std::string(), '\n')) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos || Trim(line.substr(0, colon)) != field) continue;
+    last = Trim(line.substr(colon + 1));
+  }
+  return last;
+}
+
+std::string CpuName() {
+  constexpr const char* kArmLimited = "0x41";
+  if (LastCpuField("CPU implementer") != kArmLimited) return "generic";
+  const std::string part = LastCpuField("CPU part");
+  const auto* known = std::ranges::find(kParts, std::string_view(part), &PartEntry::part);
+  return known == std::end(kParts) ? "generic" : std::string(known->name);
+}
+
+/// "Raspberry Pi 4 Model B Rev 1.2"
+std::string ModelName() {
+  std::string board = SysfsLine("/proc/device-tree/model");
+  while (!board.empty() && board.back() == '\0') board.pop_back();
+  if (board.empty()) board = LastCpuField("model name");
+  return board.empty() ? "unknown" : board;
+}
+
+std::string SteppingText() {
+  const std::string part = LastCpuField("CPU part");
+  return part.empty() ? part : "part " + part + " revision " + LastCpuField("CPU revision");
+}
+
 #else
 
-std::vector<std::string> HostFeatures() {
-#if defined(__aarch64__)
-  return {"neon"};
-#else
-  return {};
-#endif
-}
+std::vector<std::string> HostFeatures() { return {}; }
 std::string CpuName() { return "generic"; }
 std::string ModelName() { return "unknown"; }
 std::string SteppingText() { return {}; }
 
 #endif
-
-constexpr std::int64_t kMaxSysfsBytes = 4096;
-
-std::string SysfsLine(const std::string& path) {
-  auto text = ReadFile(path, kMaxSysfsBytes);
-  return text.ok() ? std::string(Trim(*text)) : std::string();
-}
 
 /// Bytes of "32K" or "8M"; 0 for anything else.
 std::int64_t ParseCacheSize(std::string text) {

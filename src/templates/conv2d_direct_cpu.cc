@@ -9,6 +9,7 @@
 #include "src/base/math.h"
 #include "src/schedule/lower.h"
 #include "src/templates/conv_nest.h"
+#include "src/templates/dot_choice.h"
 #include "src/templates/parts.h"
 
 namespace tilewright {
@@ -37,15 +38,11 @@ struct Plan {
 };
 
 void SetDot(const CpuFeatures& features, const Workload& w, Plan& plan) {
-  if (features.has_int8_dot()) {
-    plan.depth = 4;
-    plan.dot = "dot4.u8s8";
-    plan.form.shift_data = w.data.dtype == kInt8;
-  } else {
-    plan.depth = 2;
-    plan.dot = "dot2.s16";
-    plan.form.multiply_dtype = kInt16;
-  }
+  const DotChoice dot = ChooseDot(features, w.data.dtype);
+  plan.depth = dot.depth;
+  plan.dot = dot.name;
+  plan.form.shift_data = dot.shift_data;
+  plan.form.multiply_dtype = dot.multiply_dtype;
 }
 
 Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8) {

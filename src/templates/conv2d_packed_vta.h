@@ -1,19 +1,27 @@
 #pragma once
 
-#include "src/templates/registry.h"
+#include "src/templates/packed_vta.h"
 
 namespace tilewright {
 
-/// `conv2d_packed.vta`: AutoTVM's template for convolutions on packed tensors, with its knobs, so
-/// that its records apply: tile_b (without effect), tile_h, tile_w, tile_ci, tile_co, oc_nthread
-/// and h_nthread. The stream is the original compiler's, instruction by instruction. Layouts: data
-/// and output NCHW<batch>n<block>c, weight OIHW<block>o<block>i.
-struct Conv2dPackedVta {
-  static std::string Refuses(const Workload& workload, const Target& target);
-  static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);
-  static Result<Config> DefaultConfig(const Workload& workload, const Target& target);
-  static Result<vta::Stream> BuildStream(const Workload& workload, const Epilogue& epilogue,
-                                         const Target& target, const Config& config);
+/// AutoTVM's templates for convolutions on packed tensors, with its knobs, so that its records
+/// apply. The stream is the original compiler's, instruction by instruction. Layouts: data and
+/// output NCHW<batch>n<block>c, weight OIHW<block>o<block>i.
+///
+/// `conv2d_packed.vta`: of one group.
+struct PackedConv2dOperator {
+  using Shape = vta::PackedConv2d;
+  static Result<Shape> ShapeOf(const vta::Design& design, const Workload& workload);
+  static Result<ConfigSpace> Space(const Shape& conv);
+  static Result<vta::PackedOperator> Schedule(const Shape& conv, const Config& config);
 };
+using Conv2dPackedVta = PackedVta<PackedConv2dOperator>;
+
+/// `group_conv2d_packed.vta`: of several groups of whole blocks. tile_ci cuts the channels of one
+/// group; a tile of results has whole groups, or part of one.
+struct PackedGroupConv2dOperator : PackedConv2dOperator {
+  static Result<Shape> ShapeOf(const vta::Design& design, const Workload& workload);
+};
+using GroupConv2dPackedVta = PackedVta<PackedGroupConv2dOperator>;
 
 }  // namespace tilewright

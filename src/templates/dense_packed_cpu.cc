@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "src/base/math.h"
+#include "src/templates/dot_choice.h"
 #include "src/templates/parts.h"
 
 namespace tilewright {
@@ -28,15 +29,15 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
   plan.registers = features->vector_registers();
   plan.blocks = CeilDiv(plan.n, plan.lanes);
   if (!IsInt8(w)) return plan;
-  const bool bytes = features->has_int8_dot();
-  plan.depth = bytes ? 4 : 2;
-  plan.dot = bytes ? "dot4.u8s8" : "dot2.s16";
+  const DotChoice dot = ChooseDot(*features, w.data.dtype);
+  plan.depth = dot.depth;
+  plan.dot = dot.name;
   if (plan.k % plan.depth != 0) {
     plan.depth = 0;  // plain products; such sizes do not occur in networks worth tuning
     return plan;
   }
-  plan.form.shift_data = bytes && w.data.dtype == kInt8;
-  if (!bytes) plan.form.multiply_dtype = kInt16;
+  plan.form.shift_data = dot.shift_data;
+  plan.form.multiply_dtype = dot.multiply_dtype;
   return plan;
 }
 

@@ -124,6 +124,8 @@ Result<Kernel> Conv2dNchwcInt8Cuda::Apply(const Workload& w, const Epilogue& epi
     s.ComputeAt(copy, sum, step);
     FetchVectors(s, copy, threads.counts, kDepth);
   }
+  if (config.Integer("AA_double_buffer") != 0) s.DoubleBuffer(stages.data);
+  if (config.Integer("WW_double_buffer") != 0) s.DoubleBuffer(stages.weight);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), form};
 }

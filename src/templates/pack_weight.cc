@@ -1,6 +1,7 @@
 #include "src/base/math.h"
 #include "src/templates/registry.h"
 #include "src/tensor/layout.h"
+#include "src/tensor/winograd.h"
 
 namespace tilewright {
 namespace {
@@ -19,6 +20,8 @@ Result<Tensor> PackWeight(const Workload& workload, const AnchorForm& form, cons
     return InvalidArgument("weight is " + weight.type().ToString() + ", expected " +
                            workload.weight.ToString());
   }
+  TW_RETURN_IF_ERROR(CheckWinograd(workload, form));
+  if (form.winograd_tile > 0) return WinogradWeight(weight, form.winograd_tile);
   const std::string& layout = form.weight.empty() ? workload.kernel_layout : form.weight;
   auto packed = TransformLayout(weight, workload.kernel_layout, layout);
   TW_RETURN_IF_ERROR(packed);

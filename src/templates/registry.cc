@@ -6,13 +6,17 @@
 #include "src/templates/anchor_plain_cpu.h"
 #include "src/templates/conv2d_direct_cpu.h"
 #include "src/templates/conv2d_nchw_cuda.h"
+#include "src/templates/conv2d_nchw_winograd_cuda.h"
 #include "src/templates/conv2d_nchwc_x86.h"
 #include "src/templates/conv2d_packed_slots_vta.h"
 #include "src/templates/conv2d_packed_vta.h"
 #include "src/templates/conv2d_pixels_cpu.h"
+#include "src/templates/conv2d_transpose_nchw_cuda.h"
+#include "src/templates/conv2d_transpose_packed_vta.h"
 #include "src/templates/dense_cuda.h"
 #include "src/templates/dense_mma_cuda.h"
 #include "src/templates/dense_packed_cpu.h"
+#include "src/templates/dense_packed_vta.h"
 #include "src/templates/dense_x86.h"
 #include "src/templates/depthwise_conv2d_nchw_cuda.h"
 #include "src/templates/depthwise_direct_cpu.h"
@@ -34,20 +38,25 @@ constexpr std::array kTemplates = {
     EntryOf<Conv2dDirectCpu>("conv2d_direct.cpu", 1),
     EntryOf<Conv2dDirectInt8Cpu>("conv2d_direct_int8.cpu", 1),
     EntryOf<Conv2dNchwCuda>("conv2d_nchw.cuda", 1, TargetKind::kCuda),
+    EntryOf<Conv2dNchwWinogradCuda>("conv2d_nchw_winograd.cuda", 1, TargetKind::kCuda),
     VtaEntryOf<Conv2dPackedVta>("conv2d_packed.vta", 1),
     VtaEntryOf<Conv2dPackedSlotsVta>("conv2d_packed_slots.vta", 1),
     EntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
+    EntryOf<Conv2dTransposeNchwCuda>("conv2d_transpose_nchw.cuda", 1, TargetKind::kCuda),
+    VtaEntryOf<Conv2dTransposePackedVta>("conv2d_transpose_packed.vta", 1),
     EntryOf<DenseInt8Cuda>("dense_int8.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseLargeBatchCuda>("dense_large_batch.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseMmaCuda>("dense_mma.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseNopackX86>("dense_nopack.x86", 1),
     EntryOf<DensePackX86>("dense_pack.x86", 1),
     EntryOf<DensePackedCpu>("dense_packed.cpu", 1),
+    VtaEntryOf<DensePackedVta>("dense_packed.vta", 1),
     EntryOf<DenseSmallBatchCuda>("dense_small_batch.cuda", 1, TargetKind::kCuda),
     EntryOf<DepthwiseNchwcX86>("depthwise_conv2d_NCHWc.x86", 1),
     EntryOf<DepthwiseConv2dNchwCuda>("depthwise_conv2d_nchw.cuda", 1, TargetKind::kCuda),
     EntryOf<DepthwiseDirectCpu>("depthwise_direct.cpu", 1),
     EntryOf<GroupConv2dNchwCuda>("group_conv2d_nchw.cuda", 1, TargetKind::kCuda),
+    VtaEntryOf<GroupConv2dPackedVta>("group_conv2d_packed.vta", 1),
 };
 static_assert(std::ranges::is_sorted(kTemplates, {}, &TemplateEntry::key));
 static_assert(std::ranges::adjacent_find(kTemplates, {}, &TemplateEntry::key) == kTemplates.end());
@@ -68,8 +77,10 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "anchor_plain.cpu",
     "conv2d_NCHWc_int8.cuda",
     "conv2d_nchw.cuda",
+    "conv2d_nchw_winograd.cuda",
     "depthwise_conv2d_nchw.cuda",
     "group_conv2d_nchw.cuda",
+    "conv2d_transpose_nchw.cuda",
     "dense_mma.cuda",
     "dense_int8.cuda",
     "dense_large_batch.cuda",
@@ -77,6 +88,9 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "batch_matmul.cuda",
     "conv2d_packed_slots.vta",
     "conv2d_packed.vta",
+    "group_conv2d_packed.vta",
+    "conv2d_transpose_packed.vta",
+    "dense_packed.vta",
 };
 
 }  // namespace

@@ -152,6 +152,36 @@ class Translator {
   bool range_is_int8_ = false;  // the last operation was a clip to what int8 holds
 };
 
+/// A convolution in blocks. Errors: kUnsupported with what a packed one cannot be.
+Result<vta::PackedConv2d> BlocksOf(const vta::Design& design, const Workload& workload) {
+  TW_RETURN_IF_ERROR(
+      CheckPackedOperands(design, workload, VtaDataLayout(design), VtaKernelLayout(design)));
+  auto shape = ConvShapeOf(workload);
+  TW_RETURN_IF_ERROR(shape);
+  if (shape->dilation_h != 1 || shape->dilation_w != 1) {
+    return Unsupported("expected no dilation");
+  }
+  if (shape->pad_top != shape->pad_bottom || shape->pad_left != shape->pad_right) {
+    return Unsupported("expected the same padding on opposite sides");
+  }
+  if (shape->k / shape->groups % design.block() != 0) {
+    return Unsupported(fmt::format("{} groups of {} output channels, expected blocks of {}",
+                                   shape->groups, shape->k / shape->groups, design.block()));
+  }
+  return vta::PackedConv2d{.batch = shape->n / design.batch(),
+                           .ci = shape->c / shape->groups / design.block(),
+                           .co = shape->k / design.block(),
+                           .height = shape->h,
+                           .width = shape->w,
+                           .kernel_h = shape->r,
+                           .kernel_w = shape->s,
+                           .stride_h = shape->stride_h,
+                           .stride_w = shape->stride_w,
+                           .pad_h = shape->pad_top,
+                           .pad_w = shape->pad_left,
+                           .groups = shape->groups};
+}
+
 }  // namespace
 
 std::string MetricOf(const Target& target) {
@@ -209,12 +239,8 @@ std::string VtaKernelLayout(const vta::Design& design) {
   return fmt::format("OIHW{0}o{0}i", design.block());
 }
 
-Result<vta::PackedConv2d> PackedConv2dOf(const vta::Design& design, const Workload& workload) {
-  const std::string data = VtaDataLayout(design);
-  const std::string kernel = VtaKernelLayout(design);
-  if (workload.op != OpKind::kConv2d || workload.groups != 1) {
-    return Unsupported("expected a convolution of one group");
-  }
+Status CheckPackedOperands(const vta::Design& design, const Workload& workload,
+                           const std::string& data, const std::string& kernel) {
   if (workload.data_layout != data || workload.kernel_layout != kernel) {
     return Unsupported(fmt::format("layouts {} and {}, expected {} and {}", workload.data_layout,
                                    workload.kernel_layout, data, kernel));
@@ -223,27 +249,21 @@ Result<vta::PackedConv2d> PackedConv2dOf(const vta::Design& design, const Worklo
       workload.out_dtype != kInt32 || design.inp_bits() != 8 || design.wgt_bits() != 8) {
     return Unsupported("expected int8 data and weight summed in int32, and a design of 8 bits");
   }
-  auto shape = ConvShapeOf(workload);
-  TW_RETURN_IF_ERROR(shape);
-  if (shape->dilation_h != 1 || shape->dilation_w != 1) {
-    return Unsupported("expected no dilation");
+  return Status();
+}
+
+Result<vta::PackedConv2d> PackedConv2dOf(const vta::Design& design, const Workload& workload) {
+  if (workload.op != OpKind::kConv2d || workload.groups != 1) {
+    return Unsupported("expected a convolution of one group");
   }
-  if (shape->pad_top != shape->pad_bottom || shape->pad_left != shape->pad_right) {
-    return Unsupported("expected the same padding on opposite sides");
+  return BlocksOf(design, workload);
+}
+
+Result<vta::PackedConv2d> PackedGroupConv2dOf(const vta::Design& design, const Workload& workload) {
+  if (workload.op != OpKind::kConv2d || workload.groups == 1) {
+    return Unsupported("expected a convolution of several groups");
   }
-  vta::PackedConv2d conv;
-  conv.batch = shape->n / design.batch();
-  conv.ci = shape->c / design.block();
-  conv.co = shape->k / design.block();
-  conv.height = shape->h;
-  conv.width = shape->w;
-  conv.kernel_h = shape->r;
-  conv.kernel_w = shape->s;
-  conv.stride_h = shape->stride_h;
-  conv.stride_w = shape->stride_w;
-  conv.pad_h = shape->pad_top;
-  conv.pad_w = shape->pad_left;
-  return conv;
+  return BlocksOf(design, workload);
 }
 
 }  // namespace tilewright

@@ -59,8 +59,14 @@ Result<VtaEpilogue> VtaEpilogueOf(const vta::Design& design, const Epilogue& epi
 std::string VtaDataLayout(const vta::Design& design);
 std::string VtaKernelLayout(const vta::Design& design);
 
-/// The convolution in blocks. Errors: kUnsupported with what a packed convolution cannot be.
+/// Errors: kUnsupported unless int8 tensors of these layouts are multiplied by a design of 8 bits.
+Status CheckPackedOperands(const vta::Design& design, const Workload& workload,
+                           const std::string& data, const std::string& kernel);
+
+/// A convolution of one group, or of several, in blocks.
+/// Errors: kUnsupported with what a packed convolution cannot be.
 Result<vta::PackedConv2d> PackedConv2dOf(const vta::Design& design, const Workload& workload);
+Result<vta::PackedConv2d> PackedGroupConv2dOf(const vta::Design& design, const Workload& workload);
 
 /// The table's row for a VTA template class with the four static functions.
 template <typename Template>

@@ -169,9 +169,8 @@ void SetPackedLayouts(Workload& w, Form form) {
     return;
   }
   w.data_layout = fmt::format("NCHW{}n{}c", data[d], data[d + 1]);
-  w.kernel_layout = form == Form::kPackedTranspose
-                        ? fmt::format("IOHW{}i{}o", weight[k], weight[k + 1])
-                        : fmt::format("OIHW{}o{}i", weight[k], weight[k + 1]);
+  // Also of a transposed convolution, whose layout that program calls IOHW.
+  w.kernel_layout = fmt::format("OIHW{}o{}i", weight[k], weight[k + 1]);
 }
 
 // ---- Reading

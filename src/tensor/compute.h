@@ -54,6 +54,9 @@ struct AnchorForm {
   /// input `compensation` (int32 [K], -128 * sum of the channel's weights) after the weight is
   /// added to the sum.
   bool shift_data = false;
+  /// Not 0: the weight is transformed for Winograd tiles of so many rows and columns of the output
+  /// (src/tensor/winograd.h). Convolutions in float32 only: one group, a square kernel, no strides.
+  std::int64_t winograd_tile = 0;
   friend bool operator==(const AnchorForm&, const AnchorForm&) = default;
 };
 
@@ -61,7 +64,9 @@ struct AnchorForm {
 /// compensation (if shift_data), then one per epilogue step with a channel or tensor operand
 /// (channel: [K], padded to the output's channel block; tensor: output layout).
 /// Stages: "pad" (only if there is padding or a conversion), "reduce" (the sum of products in the
-/// accumulator type), "output" (compensation and epilogue; absent if there are neither).
+/// accumulator type), "output" (compensation and epilogue; absent if there are neither). With
+/// winograd_tile the stages of WinogradStages are in the place of "reduce", which is the last of
+/// them.
 /// Errors: kUnsupported for layouts the operator does not have.
 Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
                              const AnchorForm& form = {});

@@ -12,6 +12,7 @@
 #include "src/tensor/compute.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/linear_index.h"
+#include "src/tensor/winograd.h"
 
 namespace tilewright {
 namespace {
@@ -230,6 +231,16 @@ Status CheckForm(const Workload& w, const AnchorForm& form) {
                                  DataTypeName(wide)));
 }
 
+/// Stages between the padded data and the epilogue. The padding grows to what all tiles read.
+void GrowForTiles(const ConvShape& s, std::int64_t m, Contraction& c) {
+  const WinogradTiles tiles = WinogradTilesOf(s, m);
+  const std::int64_t rows = (tiles.rows - 1) * m + tiles.window;
+  const std::int64_t cols = (tiles.cols - 1) * m + tiles.window;
+  if (s.pad_top > 0 || rows > s.h) c.padding['H'] = {s.pad_top, std::max(rows, s.pad_top + s.h), 1};
+  if (s.pad_left > 0 || cols > s.w)
+    c.padding['W'] = {s.pad_left, std::max(cols, s.pad_left + s.w), 1};
+}
+
 Expr ConvertData(const AnchorForm& form, Expr value) {
   if (form.shift_data) {
     return MakeCast(kUInt8, MakeCast(kInt32, value) + MakeInt(kInt32, 128));
@@ -350,23 +361,37 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
   const std::array types{workload.data, workload.weight};
   TW_RETURN_IF_ERROR(InferType(workload.ToOperator(), types));
   TW_RETURN_IF_ERROR(CheckForm(workload, form));
+  TW_RETURN_IF_ERROR(CheckWinograd(workload, form));
   const bool convolution =
       workload.op == OpKind::kConv2d || workload.op == OpKind::kConv2dTranspose;
   auto contraction = convolution ? ConvolutionOf(workload, form) : MatmulOf(workload, form);
   TW_RETURN_IF_ERROR(contraction);
-  const Contraction& c = *contraction;
+  Contraction& c = *contraction;
   const DataType weight_dtype = form.multiply_dtype.value_or(workload.weight.dtype);
   Compute compute;
   compute.macs = workload.macs();
   compute.inputs = {MakeBuffer("data", workload.data.dtype, PackedShape(c.data, c.data_sizes)),
                     MakeBuffer("weight", weight_dtype, PackedShape(c.weight, c.weight_sizes))};
+  std::optional<ConvShape> tiled;  // by Winograd
+  if (form.winograd_tile > 0) {
+    tiled = *ConvShapeOf(workload);
+    GrowForTiles(*tiled, form.winograd_tile, c);
+    const std::int64_t window = WinogradTilesOf(*tiled, form.winograd_tile).window;
+    compute.inputs[1] = MakeBuffer("weight", weight_dtype, {window, window, tiled->c, tiled->k});
+  }
   Buffer data = compute.inputs[0];
   if (!c.padding.empty() || form.shift_data ||
       form.multiply_dtype.value_or(data->dtype) != data->dtype) {
     compute.stages.push_back(PadStage(c, form, data));
     data = compute.stages.back().output;
   }
-  compute.stages.push_back(ReduceStage(c, data, compute.inputs[1], workload.out_dtype));
+  if (tiled) {
+    for (ComputeOp& stage : WinogradStages(data, compute.inputs[1], *tiled, form.winograd_tile)) {
+      compute.stages.push_back(std::move(stage));
+    }
+  } else {
+    compute.stages.push_back(ReduceStage(c, data, compute.inputs[1], workload.out_dtype));
+  }
   if (form.shift_data || !epilogue.steps.empty()) {
     auto output = OutputStage(c, epilogue, form, compute.stages.back(), compute.inputs);
     TW_RETURN_IF_ERROR(output);

@@ -66,7 +66,7 @@ Result<PoolWindow> PoolWindowOf(const Operator& op, const TensorType& input) {
     }
   }
   for (std::int64_t v : a.padding) {
-    if (v < 0 || v > kMaxStep) return bad(fmt::format("padding {}, expected at least 0", v));
+    if (v < 0 || v > kMaxStep) return bad(fmt::format("padding {}, expected 0 to {}", v, kMaxStep));
   }
   window.pool_h = a.pool_size[0], window.pool_w = a.pool_size[1];
   window.stride_h = a.strides[0], window.stride_w = a.strides[1];

@@ -71,12 +71,12 @@ Status CheckSteps(const Workload& w) {
   }
   for (std::int64_t v : w.padding) {
     if (v < 0 || v > kMaxStep) {
-      return InvalidArgument(fmt::format("padding {}, expected at least 0", v));
+      return InvalidArgument(fmt::format("padding {}, expected 0 to {}", v, kMaxStep));
     }
   }
   for (std::int64_t v : w.output_padding) {
     if (v < 0 || v > kMaxStep) {
-      return InvalidArgument(fmt::format("output padding {}, expected at least 0", v));
+      return InvalidArgument(fmt::format("output padding {}, expected 0 to {}", v, kMaxStep));
     }
   }
   return {};

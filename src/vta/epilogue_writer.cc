@@ -26,12 +26,13 @@ std::int64_t OperandEntries(Operand operand, const ResultBlocks& blocks) {
 }
 
 Result<Transfer> BlockTransfer(const ResultBlocks& blocks, const BlockIndex& block) {
-  const CopyDimension region[] = {{blocks.block_co, blocks.height * blocks.width},
+  const CopyDimension region[] = {{blocks.block_batch, blocks.co * blocks.height * blocks.width},
+                                  {blocks.block_co, blocks.height * blocks.width},
                                   {blocks.block_h, blocks.width},
                                   {blocks.block_w, 1}};
   auto transfer = CopyPattern(region);
   if (!transfer.ok()) return transfer;
-  const std::int64_t channel = block.batch * blocks.co + block.channel * blocks.block_co;
+  const std::int64_t channel = block.batch * blocks.block_batch * blocks.co + block.channel * blocks.block_co;
   const std::int64_t row = channel * blocks.height + block.row * blocks.block_h;
   transfer->dram_base = U32(row * blocks.width + block.column * blocks.block_w);
   return transfer;
@@ -90,8 +91,11 @@ Status EpilogueWriter::Calculate(const BlockIndex& block, std::int64_t thread) {
     const bool per_channel = steps_[n].operand == Operand::kPerChannel;
     const std::int64_t plane = blocks_.block_h * blocks_.block_w;
     const NestLoop whole[] = {{blocks_.entries(), 1, 1, 0}};
-    const NestLoop by_channel[] = {{blocks_.block_co, U32(plane), 1, 0}, {plane, 1, 0, 0}};
-    const UopNest nest = per_channel ? FoldNest(by_channel, Uop()) : FoldNest(whole, Uop());
+    // Two loops, as a block of several batches has planes of one entry.
+    const NestLoop by_channel[] = {{blocks_.block_batch, U32(blocks_.block_co * plane), 0, 0},
+                                   {blocks_.block_co, U32(plane), 1, 0},
+                                   {plane, 1, 0, 0}};
+    const UopNest nest = per_channel ? FoldNest(by_channel, {Uop()}) : FoldNest(whole, {Uop()});
     Alu alu;
     alu.op = steps_[n].op;
     alu.use_immediate = steps_[n].operand == Operand::kImmediate;

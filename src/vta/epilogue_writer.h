@@ -26,10 +26,11 @@ struct EpilogueStep {
 struct ResultBlocks {
   std::int64_t batch = 1, co = 1, height = 1, width = 1;
   std::int64_t block_co = 1, block_h = 1, block_w = 1;
-  std::int64_t entries() const { return block_co * block_h * block_w; }
+  std::int64_t block_batch = 1;  ///< above 1 only for results without height and width
+  std::int64_t entries() const { return block_batch * block_co * block_h * block_w; }
 };
 
-/// Which block, counted in blocks (batch in tiles).
+/// Which block, counted in blocks.
 struct BlockIndex {
   std::int64_t batch = 0, row = 0, channel = 0, column = 0;
 };

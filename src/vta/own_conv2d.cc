@@ -58,7 +58,7 @@ struct Layout {
   std::int64_t inp_block, wgt_block, tile;
   std::int64_t identity;               // WGT
   std::vector<std::int64_t> operands;  // of each step that has one: ACC, or INP if a GEMM adds it
-  PackedConv2dFootprint footprint;
+  PackedFootprint footprint;
 };
 
 Layout LayoutOf(const PackedConv2d& conv, const OwnConv2dPlan& plan,
@@ -69,7 +69,7 @@ Layout LayoutOf(const PackedConv2d& conv, const OwnConv2dPlan& plan,
   layout.wgt_block = plan.co * plan.ci * conv.kernel_h * conv.kernel_w;
   layout.tile = plan.co * plan.h * plan.w;
   layout.identity = plan.wgt_slots * layout.wgt_block;
-  PackedConv2dFootprint& top = layout.footprint;
+  PackedFootprint& top = layout.footprint;
   top = {plan.inp_slots * layout.inp_block, layout.identity, plan.acc_slots * layout.tile};
   for (const EpilogueStep& step : epilogue) {
     std::int64_t& memory = IsGemmAdd(plan, step) ? top.inp : top.acc;
@@ -416,7 +416,7 @@ class Writer {
   bool has_identity_ = false;
 };
 
-Status CheckFootprint(const Design& design, const PackedConv2dFootprint& footprint) {
+Status CheckFootprint(const Design& design, const PackedFootprint& footprint) {
   for (const auto& [memory, entries] :
        {std::pair{Memory::kInp, footprint.inp}, std::pair{Memory::kWgt, footprint.wgt},
         std::pair{Memory::kAcc, footprint.acc}}) {
@@ -455,7 +455,7 @@ OwnConv2dCounts::OwnConv2dCounts(const PackedConv2d& conv, const OwnConv2dPlan& 
                 CeilDiv(conv.out_width(), plan.w)),
       channels(CeilDiv(conv.co, plan.co)) {}
 
-PackedConv2dFootprint OwnFootprint(const PackedConv2d& conv, const OwnConv2dPlan& plan,
+PackedFootprint OwnFootprint(const PackedConv2d& conv, const OwnConv2dPlan& plan,
                                    const std::vector<EpilogueStep>& epilogue) {
   return LayoutOf(conv, plan, epilogue).footprint;
 }
@@ -486,6 +486,9 @@ OwnConv2dPlan FillSlots(const Design& design, const PackedConv2d& conv, const Ow
 Status CheckOwnConv2d(const Design& design, const PackedConv2d& conv, const OwnConv2dPlan& plan,
                       const std::vector<EpilogueStep>& epilogue) {
   TW_RETURN_IF_ERROR(CheckShape(conv));
+  if (conv.groups != 1) {
+    return InvalidArgument(fmt::format("groups: {}, expected 1", conv.groups));
+  }
   // Results that see nothing but padding would never be written.
   if (conv.pad_h >= conv.kernel_h || conv.pad_w >= conv.kernel_w) {
     return InvalidArgument(fmt::format("padding {}x{}: expected less than the kernel, {}x{}",

@@ -41,7 +41,7 @@ struct OwnConv2dCounts {
 };
 
 /// Entries that a plan takes of each memory.
-PackedConv2dFootprint OwnFootprint(const PackedConv2d& conv, const OwnConv2dPlan& plan,
+PackedFootprint OwnFootprint(const PackedConv2d& conv, const OwnConv2dPlan& plan,
                                    const std::vector<EpilogueStep>& epilogue);
 
 /// `plan` with as many slots for data and weights as fit, or as there are blocks, where it says 0,

@@ -1,5 +1,7 @@
 #include "src/vta/uop_nest.h"
 
+#include <utility>
+
 #include "src/base/status.h"
 
 namespace tilewright::vta {
@@ -7,8 +9,8 @@ namespace {
 constexpr std::int64_t kMaxUops = 1 << 20;
 }
 
-std::int64_t UopCount(std::span<const NestLoop> loops) {
-  std::int64_t count = 1;
+std::int64_t UopCount(std::span<const NestLoop> loops, std::int64_t uops) {
+  std::int64_t count = uops;
   int folded = 0;
   for (const NestLoop& loop : loops) {
     if (loop.extent != 1 && ++folded > 2) count *= loop.extent;
@@ -16,10 +18,10 @@ std::int64_t UopCount(std::span<const NestLoop> loops) {
   return count;
 }
 
-UopNest FoldNest(std::span<const NestLoop> loops, const Uop& base) {
-  TW_CHECK(UopCount(loops) <= kMaxUops);
+UopNest FoldNest(std::span<const NestLoop> loops, std::vector<Uop> uops) {
+  TW_CHECK(UopCount(loops, std::ssize(uops)) <= kMaxUops);
   UopNest nest;
-  nest.uops = {base};
+  nest.uops = std::move(uops);
   int folded = 0;
   for (const NestLoop& loop : loops) {
     if (loop.extent == 1) continue;

@@ -21,12 +21,12 @@ struct UopNest {
   std::vector<Uop> uops;
 };
 
-/// Micro-ops that FoldNest makes of these loops.
-std::int64_t UopCount(std::span<const NestLoop> loops);
+/// Micro-ops that FoldNest makes of these loops around some micro-ops.
+std::int64_t UopCount(std::span<const NestLoop> loops, std::int64_t uops = 1);
 
-/// Loops outermost first, around a micro-op with indices `base`: loops of extent 1 vanish, the two
-/// outermost of the rest become the instruction's.
+/// Loops outermost first, around micro-ops: loops of extent 1 vanish, the two outermost of the rest
+/// become the instruction's; the others run inside of each micro-op.
 /// Requires that UopCount is at most 2^20.
-UopNest FoldNest(std::span<const NestLoop> loops, const Uop& base);
+UopNest FoldNest(std::span<const NestLoop> loops, std::vector<Uop> uops);
 
 }  // namespace tilewright::vta

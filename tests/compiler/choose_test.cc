@@ -80,5 +80,25 @@ TEST(ChooseKernel, AModelsChoiceIsTakenUnlessItNeedsMoreChangesOfLayout) {
   EXPECT_THAT(costly.explanation, HasSubstr("changes of layout"));
 }
 
+// 8-bit numbers are multiplied as such only where an instruction does that.
+TEST(ChooseKernel, WidensProductsWhereThereIsNoFastDotProduct) {
+  for (const char* key :
+       {"conv2d(uint8[1,32,14,14]NCHW,int8[32,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32",
+        "dense(uint8[4,64]MK,int8[32,64]NK)->int32"}) {
+    const Workload workload = *Workload::Parse(key);
+    for (const auto& [cpu, wide] :
+         {std::pair("core-avx2", true), std::pair("skylake-avx512", true),
+          std::pair("cascadelake", false), std::pair("alderlake", false)}) {
+      CompileOptions options;
+      options.target = *Target::Parse(std::string("llvm -mcpu=") + cpu);
+      auto choice = ChooseKernel(
+          workload, Epilogue(), /*plain_weight=*/false, [](const AnchorForm&) { return 0.0; },
+          options);
+      ASSERT_TRUE(choice.ok()) << choice.status().message();
+      EXPECT_EQ(choice->form.multiply_dtype == std::optional(kInt16), wide) << key << " " << cpu;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tilewright

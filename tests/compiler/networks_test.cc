@@ -12,6 +12,7 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/run.h"
 #include "src/graph/passes.h"
+#include "tests/graph/seeded_fragment.h"
 
 namespace tilewright {
 namespace {
@@ -61,6 +62,28 @@ void ExpectNear(const Tensor& output, const std::vector<double>& expected) {
   }
 }
 
+/// Runs a model; the integers on the way, as far as the library keeps them as values of the source,
+/// must have the checksums of `expected`.
+std::vector<Tensor> RunExactly(const ModelLibrary& model, const std::vector<Tensor>& inputs,
+                               const Json& expected) {
+  std::map<std::string, std::string> checksums;
+  for (const Json& row : expected["values"]) checksums[row[0]] = row[8];
+  int compared = 0;
+  auto outputs = model.RunObserved(inputs, [&](std::size_t index, Tensor result) {
+    const ModelOperator& op = model.operators()[index];
+    const auto checksum = checksums.find(op.result.name);
+    if (checksum == checksums.end()) return Status();
+    ++compared;
+    const std::span bytes(result.data(), static_cast<std::size_t>(result.bytes()));
+    EXPECT_EQ(HexOf(Crc32(bytes)).substr(8), checksum->second) << op.result.name;
+    return Status();
+  });
+  EXPECT_TRUE(outputs.ok()) << outputs.status().message();
+  EXPECT_GT(compared, 0);
+  std::cout << compared << " values compared\n";
+  return outputs.ok() ? *std::move(outputs) : std::vector<Tensor>();
+}
+
 class CompiledOnnx : public testing::TestWithParam<const char*> {};
 
 TEST_P(CompiledOnnx, GivesTheExpectedLogits) {
@@ -103,22 +126,22 @@ TEST(CompiledRelay, PackedResnet18GivesTheExpectedLogits) {
   auto loaded = CompileAndLoad(*std::move(graph), 2);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   const Json expected = *ParseJson(*ReadFile(numbers));
-  // The integers on the way are exact: those that the library keeps as values of the source.
-  std::map<std::string, std::string> checksums;
-  for (const Json& row : expected["values"]) checksums[row[0]] = row[8];
-  int compared = 0;
-  auto outputs = loaded->model.RunObserved(inputs, [&](std::size_t index, Tensor result) {
-    const ModelOperator& op = loaded->model.operators()[index];
-    const auto checksum = checksums.find(op.result.name);
-    if (checksum == checksums.end()) return Status();
-    ++compared;
-    const std::span bytes(result.data(), static_cast<std::size_t>(result.bytes()));
-    EXPECT_EQ(HexOf(Crc32(bytes)).substr(8), checksum->second) << op.result.name;
-    return Status();
-  });
-  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
-  std::cout << compared << " values compared\n";
-  ExpectNear((*outputs)[0], expected["output"].get<std::vector<double>>());
+  const std::vector<Tensor> outputs = RunExactly(loaded->model, inputs, expected);
+  ASSERT_EQ(outputs.size(), 1U);
+  ExpectNear(outputs[0], expected["output"].get<std::vector<double>>());
+}
+
+TEST(CompiledRelay, EfficientnetFragmentIsExact) {
+  const std::string path = SharedData("relay/efficientnet_fused_int16.relay");
+  const std::string numbers = SharedData("expected/seeded_efficientnet_fragment.json");
+  if (!FileExists(path) || !FileExists(numbers)) GTEST_SKIP() << "needs " << path;
+  auto graph = LoadGraph(path);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  SeedFragment(*graph);
+  const std::vector<Tensor> inputs = FragmentInputs(*graph);
+  auto loaded = CompileAndLoad(*std::move(graph), 1);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  RunExactly(loaded->model, inputs, *ParseJson(*ReadFile(numbers)));
 }
 
 }  // namespace

@@ -47,11 +47,12 @@ std::vector<Tensor> MadeUpInputs(const Graph& graph) {
   return inputs;
 }
 
-Graph PackedGraph(const std::string& design = kDesign1x16) {
+Graph PackedGraph(const std::string& design = kDesign1x16,
+                  Graph (*make)(std::int64_t batch) = &MakeQuantizedGraph) {
   const auto parsed = vta::Design::FromModel("sim_" + design);
   EXPECT_TRUE(parsed.ok()) << parsed.status().message();
   PackReport report;
-  auto packed = PackForVta(MakeQuantizedGraph(parsed->batch()), *parsed, {}, &report);
+  auto packed = PackForVta(make(parsed->batch()), *parsed, {}, &report);
   EXPECT_TRUE(packed.ok()) << packed.status().message();
   return *std::move(packed);
 }
@@ -119,8 +120,9 @@ INSTANTIATE_TEST_SUITE_P(Designs, VtaDesigns, testing::Values(kDesign1x16, kDesi
 
 TEST(Vta, TakesConvolutionsAndResidualsAndNothingElse) {
   const VtaPlan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
-  EXPECT_THAT(OnTheVta(plan), ElementsAre("wide_int8", "sum_int8", "odd_int8", "odd_again_int8",
-                                          "odd_sum_int8", "even_int8", "last_int8"));
+  EXPECT_THAT(OnTheVta(plan),
+              ElementsAre("wide_int8", "sum_int8", "odd_int8", "odd_again_int8", "odd_sum_int8",
+                          "depthwise_int8", "even_int8", "last_int8"));
   for (const VtaStep& step : plan.steps) EXPECT_FALSE(step.reason.empty());
   const auto step_of = [&](const std::string& name) {
     for (const VtaStep& step : plan.steps) {
@@ -132,6 +134,17 @@ TEST(Vta, TakesConvolutionsAndResidualsAndNothingElse) {
   EXPECT_THAT(step_of("pooled#packed").reason, HasSubstr("holds max_pool2d"));
   EXPECT_EQ(step_of("sum_int8#packed").op, "add + relu, clip, cast");
   EXPECT_EQ(step_of("wide_int8#packed").op, "conv2d + add, add, shift_right, clip, cast");
+}
+
+TEST_P(VtaDesigns, TakeEveryKindOfProduct) {
+  const Graph graph = MakeProductGraph(std::string(GetParam()) == kDesign4x8 ? 4 : 1);
+  const VtaPlan plan =
+      PlanOf(PackedGraph(GetParam(), &MakeProductGraph), OptionsFor("sim", GetParam()));
+  EXPECT_THAT(OnTheVta(plan), ElementsAre("parts_int8", "blocks_int8", "doubled_int8",
+                                          "depthwise_int8", "rows_int8", "more_int8"));
+  auto report = VerifyVta(plan, graph, MadeUpInputs(graph), {.threads = kThreads});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report->ok()) << report->Summary();
 }
 
 TEST(Vta, ResidualsBehindTheirConvolutionsAreStoredOnce) {
@@ -146,8 +159,8 @@ TEST(Vta, ResidualsBehindTheirConvolutionsAreStoredOnce) {
 TEST(Vta, BoardsThatCannotAddInt8LeaveResidualsToTheHost) {
   VtaOptions options = OptionsFor("pynq");
   const VtaPlan plan = PlanOf(PackedGraph(), options);
-  EXPECT_THAT(OnTheVta(plan),
-              ElementsAre("wide_int8", "odd_int8", "odd_again_int8", "even_int8", "last_int8"));
+  EXPECT_THAT(OnTheVta(plan), ElementsAre("wide_int8", "odd_int8", "odd_again_int8",
+                                          "depthwise_int8", "even_int8", "last_int8"));
   for (const VtaStep& step : plan.steps) {
     if (plan.graph.node(step.nodes.back()).name == "sum_int8#packed") {
       EXPECT_THAT(step.reason, HasSubstr("pynq does not load int8 data"));
@@ -159,8 +172,8 @@ TEST(Vta, BoardsThatCannotAddInt8AddResidualsByProducts) {
   VtaOptions options = OptionsFor("pynq");
   options.fuse = FuseRule::kResiduals;
   const VtaPlan plan = PlanOf(PackedGraph(), options);
-  EXPECT_THAT(OnTheVta(plan),
-              ElementsAre("sum_int8", "odd_int8", "odd_sum_int8", "even_int8", "last_int8"));
+  EXPECT_THAT(OnTheVta(plan), ElementsAre("sum_int8", "odd_int8", "odd_sum_int8", "depthwise_int8",
+                                          "even_int8", "last_int8"));
   const Graph graph = MakeQuantizedGraph(1);
   auto report = VerifyVta(plan, graph, MadeUpInputs(graph), {.threads = kThreads});
   ASSERT_TRUE(report.ok()) << report.status().message();

@@ -6,7 +6,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  auto graph = tilewright::ImportOnnx(bytes, "fuzz");
-  if (graph.ok()) (void)tilewright::ExtractTasks(*graph).ok();
+  for (const auto requantize :
+       {tilewright::Requantize::kByFloat, tilewright::Requantize::kByIntegers}) {
+    auto graph = tilewright::ImportOnnx(bytes, "fuzz", {requantize});
+    if (graph.ok()) (void)tilewright::ExtractTasks(*graph).ok();
+  }
   return 0;
 }

@@ -5,6 +5,7 @@
 #include "src/graph/graph.h"
 #include "src/graph/pack.h"
 #include "src/graph/passes.h"
+#include "src/graph/quantize/passes.h"
 #include "src/graph/relay/export.h"
 #include "src/graph/relay/syntax.h"
 
@@ -19,6 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!graph.ok()) return 0;
   (void)tilewright::ExtractTasks(*graph).ok();
   (void)tilewright::ExportRelay(*graph).ok();
+  (void)tilewright::ListRelay(*graph).ok();
+  const tilewright::quantize::Config config;
+  auto marked = tilewright::quantize::Partition(graph->CloneWithout(16), config);
+  if (marked.ok()) (void)tilewright::quantize::Annotate(*std::move(marked), config).ok();
   tilewright::PackReport report;
   (void)tilewright::PackForVta(*std::move(graph), tilewright::vta::Design::Default(), {}, &report)
       .ok();

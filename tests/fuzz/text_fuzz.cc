@@ -1,5 +1,6 @@
-// Every short text of ours: workload keys, tuples, epilogues, configs, targets, fingerprints,
-// models of VTA designs. What parses must print to a text that parses back to the same value.
+// Every short text of ours: workload keys, tuples, epilogues, configs, targets, boards,
+// fingerprints, models of VTA designs. What parses must print to a text that parses back to the same
+// value.
 
 #include <cstdint>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include "src/space/config.h"
 #include "src/target/cpu.h"
 #include "src/target/gpu.h"
+#include "src/target/presets.h"
 #include "src/target/target.h"
 #include "src/tensor/epilogue.h"
 #include "src/tensor/workload.h"
@@ -43,5 +45,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)target->keys();
   }
   (void)Workload::FromAutotvmTuple(text).ok();
+  (void)ParsePreset(text, "board").ok();
   return 0;
 }

@@ -3,21 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "src/graph/evaluate.h"
+#include "src/graph/onnx/proto.h"
 
 namespace tilewright {
 namespace {
 
-std::int32_t TypeCodeOf(DataType dtype) {
-  if (dtype == kFloat32) return onnx::TensorProto::FLOAT;
-  if (dtype == kInt8) return onnx::TensorProto::INT8;
-  if (dtype == kUInt8) return onnx::TensorProto::UINT8;
-  if (dtype == kInt32) return onnx::TensorProto::INT32;
-  return onnx::TensorProto::INT64;
-}
-
 void SetTensor(onnx::TensorProto* proto, const std::string& name, const Tensor& contents) {
   proto->set_name(name);
-  proto->set_data_type(TypeCodeOf(contents.dtype()));
+  proto->set_data_type(OnnxTypeOf(contents.dtype()));
   for (std::int64_t extent : contents.shape()) proto->add_dims(extent);
   proto->set_raw_data(contents.data(), static_cast<std::size_t>(contents.bytes()));
 }

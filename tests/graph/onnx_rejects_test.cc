@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -211,8 +212,8 @@ const BadModel kModels[] = {
        m.Node("QuantizeLinear", {"x", "s", "z"}, {"y"});
      },
      kNot,
-     "node 0 (QuantizeLinear) making 'y': zero point (input 2) must be integers of 8 or 16 bits, "
-     "known before the network runs"},
+     "node 0 (QuantizeLinear) making 'y': zero point (input 2) must be integers of 8, 16 or 32 "
+     "bits, known before the network runs"},
     {"MoreZeroPointsThanScales",
      [](OnnxBuilder& m) {
        m.Initializer("q", MakeTensor(kInt8, {}, {1}))
@@ -223,6 +224,102 @@ const BadModel kModels[] = {
      kBad,
      "node 0 (DequantizeLinear) making 'y': zero points int8[2] and scales float32[] differ in "
      "number"},
+    {"FakeQuantization",
+     [](OnnxBuilder& m) { m.Node("fake_quantize_per_tensor_affine", {"x"}, {"y"}, "aten"); }, kNot,
+     "1 operator is not supported: aten.fake_quantize_per_tensor_affine (1 node); fake "
+     "quantization is for training: export it as QuantizeLinear and DequantizeLinear (operator set "
+     "13 or later for one scale per channel), or convert the model before exporting"},
+    {"DynamicScales",
+     [](OnnxBuilder& m) {
+       m.Node("DynamicQuantizeLinear", {"x"}, {"y", "s", "z"});
+     },
+     kNot,
+     "1 operator is not supported: DynamicQuantizeLinear (1 node); scales that are computed while "
+     "the network runs have no integer form: quantize statically, with calibration data"},
+    {"InputWithoutType",
+     [](OnnxBuilder& m) {
+       m.Input("z", {2}, onnx::TensorProto::UNDEFINED).Node("Relu", {"x"}, {"y"});
+     },
+     kBad,
+     "graph input 'z' has no element type; infer the types when exporting (in Python: "
+     "onnx.shape_inference.infer_shapes), or give the exporter an example input"},
+    {"InitializerWithoutType",
+     [](OnnxBuilder& m) {
+       m.Initializer("w", MakeRange(kFloat32, {4})).Node("Add", {"x", "w"}, {"y"});
+       m.proto().mutable_graph()->mutable_initializer(0)->set_data_type(0);
+     },
+     kBad,
+     "node 0 (Add) making 'y': tensor w: has no element type; export the model again, with a type "
+     "for it"},
+    {"ScaleOfZero",
+     [](OnnxBuilder& m) {
+       m.Initializer("s", MakeTensor(kFloat32, {}, {0})).Node("QuantizeLinear", {"x", "s"}, {"y"});
+     },
+     kBad,
+     "node 0 (QuantizeLinear) making 'y': scale (input 1) is 0.000000, expected a positive number"},
+    {"ScaleNotANumber",
+     [](OnnxBuilder& m) {
+       m.Initializer("s", MakeTensor(kFloat32, {}, {std::nan("")}));
+       m.Initializer("q", MakeTensor(kInt8, {2}, {1, 2}));
+       m.Node("DequantizeLinear", {"q", "s"}, {"y"});
+     },
+     kBad,
+     "node 0 (DequantizeLinear) making 'y': scale (input 1) is nan, expected a positive number"},
+    {"ScalesOfOtherLength",
+     [](OnnxBuilder& m) {
+       m.Initializer("s", MakeTensor(kFloat32, {3}, {1, 2, 3}));
+       m.Node("QuantizeLinear", {"x", "s"}, {"y"}).Int("axis", 1);
+     },
+     kBad,
+     "node 0 (QuantizeLinear) making 'y': scales float32[3] do not fit dimension 1 of "
+     "float32[1,2,4,4]"},
+    {"ScalesPerBlock",
+     [](OnnxBuilder& m) {
+       m.Initializer("s", MakeTensor(kFloat32, {}, {1})).Node("QuantizeLinear", {"x", "s"}, {"y"});
+       m.Int("block_size", 16);
+     },
+     kNot,
+     "node 0 (QuantizeLinear) making 'y': scales per block (block_size) are not supported, "
+     "expected per channel"},
+    {"ZeroPointComputed",
+     [](OnnxBuilder& m) {
+       m.Input("z", {}, onnx::TensorProto::UINT8);
+       m.Initializer("s", MakeTensor(kFloat32, {}, {1}));
+       m.Node("QuantizeLinear", {"x", "s", "z"}, {"y"});
+     },
+     kNot,
+     "node 0 (QuantizeLinear) making 'y': zero point (input 2) must be integers of 8, 16 or 32 "
+     "bits, known before the network runs"},
+    {"TransposedOutputTooLarge",
+     [](OnnxBuilder& m) {
+       m.Initializer("w", MakeRange(kFloat32, {2, 1, 2, 2}));
+       m.Node("ConvTranspose", {"x", "w"}, {"y"}).IntList("output_shape", {9, 4});
+     },
+     kNot,
+     "node 0 (ConvTranspose) making 'y': output_shape asks for 9 elements, expected at most 5, "
+     "which is all that the window reaches"},
+    {"TransposedStrideHuge",
+     [](OnnxBuilder& m) {
+       m.Initializer("w", MakeRange(kFloat32, {2, 1, 2, 2}));
+       m.Node("ConvTranspose", {"x", "w"}, {"y"}).IntList("output_shape", {4, 4});
+       m.IntList("strides", {std::int64_t{1} << 31, 1});
+     },
+     kBad,
+     "node 0 (ConvTranspose) making 'y': strides or dilations out of range, expected 1 to 65535"},
+    {"PadsBeyondEverySize",
+     [](OnnxBuilder& m) {
+       m.Initializer("w", MakeRange(kFloat32, {3, 2, 2, 2})).Node("Conv", {"x", "w"}, {"y"});
+       const std::int64_t huge = std::int64_t{1} << 31;
+       m.IntList("pads", {huge, huge, huge, huge});
+     },
+     kBad,
+     "node 0 (Conv) making 'y': value y#0: conv2d: padding 2147483648, expected 0 to 16777216"},
+    {"CycleThroughQuantization",
+     [](OnnxBuilder& m) {
+       m.Initializer("s", MakeTensor(kFloat32, {}, {1}));
+       m.Node("QuantizeLinear", {"d", "s"}, {"q"}).Node("DequantizeLinear", {"q", "s"}, {"d"});
+     },
+     kBad, "node 0 (QuantizeLinear) making 'q': its input depends on its own output (a cycle)"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Models, OnnxRejects, testing::ValuesIn(kModels),

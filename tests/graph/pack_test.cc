@@ -68,12 +68,58 @@ TEST(Pack, ComputesTheSame) {
     PackReport report;
     const Graph packed = Packed(MakeQuantizedGraph(4), design, {}, report);
     ExpectEqual(Outputs(packed), Outputs(graph));
-    EXPECT_EQ(report.convolutions, 5);  // all but the first and the depthwise one
-    EXPECT_THAT(report.left, ElementsAre(Pair("first", HasSubstr("3 channels")),
-                                         Pair("depthwise", HasSubstr("24 groups"))));
+    EXPECT_EQ(report.convolutions, 6);  // all but the first one
+    EXPECT_THAT(report.left, ElementsAre(Pair("first", HasSubstr("3 channels"))));
     EXPECT_EQ(report.entering, 1);
     EXPECT_EQ(report.leaving, 2);
   }
+}
+
+TEST(Pack, EveryKindOfProductIsTheSame) {
+  for (const vta::Design& design : {vta::Design::Default(), Design4x8()}) {
+    SCOPED_TRACE(design.Name());
+    PackReport report;
+    const Graph packed = Packed(MakeProductGraph(4), design, {}, report);
+    ExpectEqual(Outputs(packed), Outputs(MakeProductGraph(4)));
+    EXPECT_EQ(report.convolutions, 4);
+    EXPECT_EQ(report.products, 2);
+    EXPECT_THAT(report.left, ElementsAre());
+    EXPECT_EQ(report.entering, 1);
+    EXPECT_EQ(report.leaving, 2);
+  }
+  PackReport report;
+  const Graph packed = Packed(MakeProductGraph(1), vta::Design::Default(), {}, report);
+  const auto tasks = ExtractTasks(packed, FuseRule::kNarrow);
+  ASSERT_TRUE(tasks.ok()) << tasks.status().message();
+  std::vector<std::string> keys;
+  for (const ExtractedTask& task : *tasks) keys.push_back(task.workload.Key());
+  // Four groups of 4 to 8 channels are one of a block to two blocks.
+  EXPECT_THAT(
+      keys,
+      ElementsAre("group_conv2d(int8[1,2,3,3,1,16]NCHW1n16c,int8[4,1,3,3,16,16]OIHW16o16i,s1x1,"
+                  "p1x1x1x1,d1x1,g2)->int32",
+                  "group_conv2d(int8[1,4,3,3,1,16]NCHW1n16c,int8[4,2,3,3,16,16]OIHW16o16i,s1x1,"
+                  "p1x1x1x1,d1x1,g2)->int32",
+                  "conv2d_transpose(int8[1,4,3,3,1,16]NCHW1n16c,int8[2,4,4,4,16,16]OIHW16o16i,s2x2,"
+                  "p1x1x1x1,d1x1,g1,o0x0)->int32",
+                  "group_conv2d(int8[1,2,6,6,1,16]NCHW1n16c,int8[2,1,3,3,16,16]OIHW16o16i,s1x1,"
+                  "p1x1x1x1,d1x1,g2)->int32",
+                  "dense(int8[1,2,1,16]MK1m16k,int8[3,2,16,16]NK16n16k)->int32",
+                  "dense(int8[1,3,1,16]MK1m16k,int8[2,3,16,16]NK16n16k)->int32"));
+  for (const ExtractedTask& task : *tasks) {
+    EXPECT_THAT(task.epilogue.ToString(), HasSubstr("add(channel:int32);")) << task.workload.Key();
+    EXPECT_THAT(task.epilogue.ToString(), HasSubstr(";cast(int8)")) << task.workload.Key();
+  }
+}
+
+TEST(Pack, GroupsThatDoNotFitBlocksStay) {
+  QuantizedGraph net;
+  const int image = net.Input("image", {1, 48, 4, 4});
+  net.graph.SetOutputs({net.Layer("layer", image, {.channels = 48, .groups = 4})});
+  PackReport report;
+  const auto packed = PackForVta(std::move(net.graph), vta::Design::Default(), {}, &report);
+  ASSERT_TRUE(packed.ok()) << packed.status().message();
+  EXPECT_THAT(report.left, ElementsAre(Pair("layer", HasSubstr("4 groups of 12 to 12 channels"))));
 }
 
 TEST(Pack, PackedConvolutionsHaveBlocksOfChannels) {
@@ -98,7 +144,7 @@ TEST(Pack, StartAndStopLimitIt) {
   PackOptions options{.start = "nn.conv2d", .stop = "max_pool2d"};
   const Graph packed = Packed(MakeQuantizedGraph(1), vta::Design::Default(), options, report);
   ExpectEqual(Outputs(packed), Outputs(MakeQuantizedGraph(1)));
-  EXPECT_EQ(report.convolutions, 4);
+  EXPECT_EQ(report.convolutions, 5);
   EXPECT_THAT(report.left, Contains(Pair("last", "outside start and stop")));
 
   options.start = "nowhere";
@@ -118,8 +164,8 @@ TEST(Pack, MobilenetIsTheSame) {
   PackReport report;
   const Graph packed = Packed(*std::move(again), vta::Design::Default(), {}, report);
   ExpectEqual(Outputs(packed), Outputs(*graph));
-  EXPECT_EQ(report.convolutions, 34);  // all but the first and the depthwise ones
-  EXPECT_EQ(report.left.size(), 18u);
+  EXPECT_EQ(report.convolutions, 51);  // all but the first one
+  EXPECT_EQ(report.left.size(), 2u);   // and the classifier, which is of floats
 }
 
 TEST(RelayExport, RefusesWhatRelayLacks) {

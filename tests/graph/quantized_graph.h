@@ -54,20 +54,44 @@ class QuantizedGraph {
     const std::int64_t channels_in = graph.node(data).type.shape[1];
     const TensorType type{{conv.channels, channels_in / conv.groups, conv.kernel, conv.kernel},
                           kInt8};
-    const int weight =
-        graph.AddConstant(name + "_weight", MakeSeededInteger(name + "_weight", type, 20));
-    const int bias = graph.AddConstant(
-        name + "_bias",
-        MakeSeededInteger(name + "_bias", TensorType{{conv.channels, 1, 1}, kInt32}, 1000));
     Operator op{OpKind::kConv2d, {}};
     op.attributes.data_layout = "NCHW";
     op.attributes.kernel_layout = "OIHW";
-    op.attributes.dtype = kInt32;
     op.attributes.strides = {conv.stride, conv.stride};
     op.attributes.groups = conv.groups;
     const std::int64_t pad = conv.kernel / 2;
     op.attributes.padding = {pad, pad, pad, pad};
-    int value = Op(name + "_sum", OpKind::kAdd, {Op(name, op, {data, weight}), bias});
+    return Requantized(name, Product(name, op, data, type), {conv.channels, 1, 1}, conv);
+  }
+  /// The same with a transposed convolution of kernel 4, which doubles the image.
+  int Doubling(const std::string& name, int data, const Conv& conv) {
+    Operator op{OpKind::kConv2dTranspose, {}};
+    op.attributes.data_layout = "NCHW";
+    op.attributes.kernel_layout = "IOHW";
+    op.attributes.strides = {2, 2};
+    op.attributes.padding = {1, 1, 1, 1};
+    const TensorType type{{graph.node(data).type.shape[1], conv.channels, 4, 4}, kInt8};
+    return Requantized(name, Product(name, op, data, type), {conv.channels, 1, 1}, conv);
+  }
+  /// The same with a matrix product of rows.
+  int Rows(const std::string& name, int data, const Conv& conv) {
+    Operator op{OpKind::kDense, {}};
+    op.attributes.data_layout = "MK";
+    op.attributes.kernel_layout = "NK";
+    const TensorType type{{conv.channels, graph.node(data).type.shape[1]}, kInt8};
+    return Requantized(name, Product(name, op, data, type), {conv.channels}, conv);
+  }
+  int Product(const std::string& name, Operator op, int data, const TensorType& type) {
+    op.attributes.dtype = kInt32;
+    const int weight =
+        graph.AddConstant(name + "_weight", MakeSeededInteger(name + "_weight", type, 20));
+    return Op(name, op, {data, weight});
+  }
+  int Requantized(const std::string& name, int sum, const std::vector<std::int64_t>& bias_shape,
+                  const Conv& conv) {
+    const int bias = graph.AddConstant(
+        name + "_bias", MakeSeededInteger(name + "_bias", TensorType{bias_shape, kInt32}, 1000));
+    int value = Op(name + "_sum", OpKind::kAdd, {sum, bias});
     if (conv.relu) value = Op(name + "_relu", OpKind::kRelu, {value});
     const int half = Scalar(name + "_half", 1 << (conv.shift - 1));
     value = Op(name + "_moved", OpKind::kAdd, {value, half});
@@ -111,6 +135,32 @@ inline Graph MakeQuantizedGraph(std::int64_t batch) {
   const int last = net.Layer("last", joined, {.channels = 40});
   net.graph.SetOutputs({last, depthwise});
   net.graph.name = "quantized";
+  return std::move(net.graph);
+}
+
+/// Products other than convolutions of one group: groups of parts of a block and of whole blocks, a
+/// transposed convolution, rows behind a flattened image; ends in int8.
+inline Graph MakeProductGraph(std::int64_t batch) {
+  QuantizedGraph net;
+  const int image = net.Input("image", {batch, 32, 3, 3});
+  const int parts =
+      net.Layer("parts", image, {.channels = 64, .kernel = 3, .groups = 8, .shift = 5});
+  const int blocks =
+      net.Layer("blocks", parts, {.channels = 64, .kernel = 3, .groups = 2, .shift = 6});
+  const int doubled = net.Doubling("doubled", blocks, {.channels = 24, .relu = false});
+  const int depthwise =
+      net.Layer("depthwise", doubled, {.channels = 24, .kernel = 3, .groups = 24, .shift = 5});
+  Operator pool{OpKind::kMaxPool2d, {}};
+  pool.attributes.pool_size = {6, 6};
+  pool.attributes.strides = {1, 1};
+  pool.attributes.data_layout = "NCHW";
+  Operator flatten{OpKind::kReshape, {}};
+  flatten.attributes.new_shape = {batch, 24};
+  const int flat = net.Op("flat", flatten, {net.Op("pooled", pool, {depthwise})});
+  const int rows = net.Rows("rows", flat, {.channels = 40});
+  const int more = net.Rows("more", rows, {.channels = 20, .relu = false});
+  net.graph.SetOutputs({more, doubled});
+  net.graph.name = "products";
   return std::move(net.graph);
 }
 

@@ -171,6 +171,10 @@ INSTANTIATE_TEST_SUITE_P(
                  "  nn.conv2d(%x, %w, channels=8, kernel_size=[3, 3]) }",
                  StatusCode::kInvalidArgument,
                  "line 2, column 3: nn.conv2d: channels=8, expected 4"},
+        Rejected{"PackedUnits",
+                 "fn (%x: Tensor[(1, 2, 1, 4), int8], %w: Tensor[(3, 2, 4, 4), int8]) {\n"
+                 "  nn.dense(%x, %w, units=3, out_dtype=\"int32\") }",
+                 StatusCode::kInvalidArgument, "line 2, column 3: nn.dense: units=3, expected 12"},
         Rejected{"PadValue", "fn (%x: Tensor[(2), uint8]) { nn.pad(%x, 300f, pad_width=[[1, 1]]) }",
                  StatusCode::kInvalidArgument,
                  "line 1, column 31: nn.pad: 300 to pad with, expected a value of uint8"},

@@ -125,14 +125,40 @@ TEST_F(VtaMeasurerTest, OurOwnTemplateAddsResidualsOnEveryDesign) {
   EXPECT_EQ(other.outcome, Outcome::kInvalid);
 }
 
+TEST_F(VtaMeasurerTest, EveryPackedOperatorIsExact) {
+  auto sim = Make(kSim);
+  for (const auto& [key, workload] :
+       {std::pair{"group_conv2d_packed.vta",
+                  "group_conv2d(int8[1,4,8,8,1,16]NCHW1n16c,int8[4,1,3,3,16,16]OIHW16o16i,s1x1,"
+                  "p1x1x1x1,d1x1,g4)->int32"},
+        std::pair{"conv2d_transpose_packed.vta",
+                  "conv2d_transpose(int8[1,2,4,4,1,16]NCHW1n16c,int8[4,2,4,4,16,16]OIHW16o16i,"
+                  "s2x2,p1x1x1x1,d1x1,g1,o0x0)->int32"},
+        std::pair{"dense_packed.vta",
+                  "dense(int8[1,8,1,16]MK1m16k,int8[4,8,16,16]NK16n16k)->int32"}}) {
+    const Trial trial = Measure(*sim, ConvCandidate(kSim, workload, kEpilogue, key), 0);
+    EXPECT_EQ(trial.outcome, Outcome::kOk) << key << ": " << trial.reason;
+    EXPECT_TRUE(trial.verified) << key;
+  }
+  auto wide = Make(kWide);
+  const Trial rows =
+      Measure(*wide,
+              ConvCandidate(kWide, "dense(int8[2,4,4,8]MK4m8k,int8[6,4,8,8]NK8n8k)->int32",
+                            kEpilogue, "dense_packed.vta"),
+              0);
+  EXPECT_EQ(rows.outcome, Outcome::kOk) << rows.reason;
+  EXPECT_TRUE(rows.verified);
+}
+
 TEST_F(VtaMeasurerTest, IllegalConfigsAreInvalidWithTheirReason) {
   auto measurer = Make(kSim);
   Candidate candidate = ConvCandidate(kSim, kConv, kEpilogue);
   candidate.config = ConfigOf(candidate, 8, 2, 1);
   const Trial padded = Measure(*measurer, candidate, 0);
   EXPECT_EQ(padded.outcome, Outcome::kInvalid);
-  EXPECT_EQ(padded.reason,
-            "a padded load of 2 channel blocks: expected one, rows and columns only");
+  EXPECT_EQ(
+      padded.reason,
+      "loading the data: a padded load of 2 channel blocks: expected one, rows and columns only");
   candidate.config = ConfigOf(candidate, 4, 1, 2);
   candidate.epilogue = Epilogue();
   const Trial bare = Measure(*measurer, candidate, 0);

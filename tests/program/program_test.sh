@@ -4,6 +4,7 @@ set -euo pipefail
 
 tilewright=$1
 source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+corpus="$source_folder/tests/fuzz/corpus/onnx"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -31,6 +32,17 @@ expect 0 inspect m.onnx
 expect 0 space m.onnx#1
 expect 0 lower m.onnx#1 --emit loops
 has 'kernel(data: ' out
+
+expect 0 quantize m.onnx -o q.relay
+has 'operators work on integers' out
+expect 0 inspect q.relay
+expect 0 quantize m.onnx --passes fold,partition --print-after partition
+has 'annotation.cast_hint(' out
+expect 2 quantize m.onnx --set nbits=8 -o q.relay
+has 'expected one of nbit_input' err
+expect 2 quantize m.onnx --set calibrate_mode=percentile -o q.relay
+has 'needs a data set' err
+expect 2 quantize m.onnx
 
 design="--vta-config $source_folder/configs/vta/sim.json"
 vta="--target vta $design"
@@ -183,6 +195,20 @@ has '"total_seconds"' out
 expect 2 bench m.so --threads 2
 has 'was compiled for one thread' err
 
+expect 0 inspect "$corpus/qdq.onnx" --json
+has 'sigmoid has no integer form' err
+has '"notes"' out
+expect 0 compile "$corpus/qdq.onnx" --requantize integer -o qdq.so
+expect 0 verify "$corpus/qdq.onnx" qdq.so --requantize integer
+expect 0 verify "$corpus/qdq_float.onnx" "$corpus/qdq.onnx" --made-up random
+has 'layers of qdq agree with qdq_float' out
+expect 0 verify "$corpus/qdq_float.onnx" qdq.so --made-up random --json
+has '"scale_from":"fit"' out
+expect 1 verify "$corpus/qdq_float.onnx" "$corpus/qdq.onnx" --min-sqnr 200 --json
+has '"first_divergence":0' out
+expect 2 verify m.onnx "$corpus/qdq.onnx"
+has 'shapes differ' err
+
 expect 0 model squeezenet1_1 --int8 -o q.onnx
 expect 0 pack q.onnx $design -o q.relay --json
 has '"left":[{"value":"conv1","why":"3 channels' out
@@ -211,6 +237,30 @@ has 'expected int8' out
 echo '{}' >design.json
 expect 2 run q.relay --target vta --vta-config design.json
 has 'design.json' err
+
+# Boards, and code for other machines.
+expect 0 targets --json
+has '"name":"rasp4b64"' out
+expect 0 lower m.onnx#1 --target rasp4b64 --emit asm
+has 'fmla' out
+expect 0 lower m.onnx#1 --target "llvm -device=arm_cpu -model=pynq" --emit asm
+has 'vmla.f32' out
+expect 2 compile m.onnx --target "llvm -mtriple=armv7a-linux-eabi" -o arm.so
+has 'gnueabihf' err
+expect 2 compile m.onnx --target pixel2 -o arm.so
+has '--runtime' err
+expect 2 lower m.onnx#1 --target rasp99
+has "target kind 'rasp99'" err
+expect 2 tune m.onnx#1 --target rasp4b64 --records b.db --trials 1
+has '--runner' err
+
+# The runner, as another machine.
+runner="'$tilewright' runner"
+expect 0 tune m.onnx#1 --runner "$runner" --records b.db --trials 2 --json
+has '"trials":2' out
+expect 0 measure --task m.onnx#1 --runner "$runner"
+expect 1 tune m.onnx#1 --runner 'exit 3' --records b.db --trials 2
+has 'exit code 3' err
 
 expect 2 nothing
 expect 2 inspect missing.onnx

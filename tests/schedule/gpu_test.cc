@@ -119,6 +119,93 @@ TEST(GpuLowerTest, BarriersFollowWhatTheLastIterationLeft) {
   EXPECT_THAT(ToString(*alone), testing::Not(HasSubstr("barrier")));
 }
 
+/// out[i] = sum over k of in[k, i], the rows of `in` staged in shared memory in twos, in two
+/// copies.
+Schedule StagedSum(std::int64_t rounds, std::int64_t steps) {
+  const std::int64_t rows = 2 * steps * rounds;
+  const Buffer in = MakeBuffer("in", kFloat32, {rows, 8});
+  const Axis i{MakeVar("i"), 8, false}, k{MakeVar("k"), rows, true};
+  ComputeOp op;
+  op.name = "out";
+  op.output = MakeBuffer("out", kFloat32, {8});
+  op.axes = {i};
+  op.reduce_axes = {k};
+  op.combiner = Combiner::kSum;
+  op.body = MakeLoad(in, {k.var, i.var});
+  Compute compute;
+  compute.inputs = {in};
+  compute.stages = {op};
+  Schedule s(std::move(compute));
+  const StageId out = s.Stage("out");
+  const StageId sum = s.CacheWrite(out, Scope::kLocal);
+  const StageId copy = s.CacheRead("in", Scope::kShared, sum);
+  const LoopId thread = s.SpatialAxis(out, 0);
+  s.Bind(out, thread, LoopKind::kThreadX);
+  s.ComputeAt(sum, out, thread);
+  const std::vector<LoopId> k_loops = s.SplitBy(sum, s.ReductionAxis(sum, 0), {rounds, steps, 2});
+  s.Reorder(sum, {k_loops[0], k_loops[1], k_loops[2], s.SpatialAxis(sum, 0)});
+  s.ComputeAt(copy, sum, k_loops[1]);
+  s.Bind(copy, s.SpatialAxis(copy, 1), LoopKind::kThreadX);
+  s.DoubleBuffer(copy);
+  return s;
+}
+
+std::size_t CountOf(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(GpuLowerTest, DoubleBuffersTakeTurnsWithOneBarrierForEachStep) {
+  auto program = Lower(StagedSum(1, 6), "kernel");
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ(ToString(program->body),
+            "for thread.x in 0..8 thread.x:\n"
+            "  allocate out.local: float32[1] local\n"
+            "  out.local[0] = 0.0f\n"
+            "  allocate in.shared: float32[16] shared\n"
+            "  allocate in.shared.next: float32[16] shared\n"
+            "  for a0 in 0..2:\n"
+            "    in.shared[thread.x + a0*8] = in[a0, thread.x]\n"
+            "  barrier\n"
+            "  for k.o.i in 0..3:\n"
+            "    barrier\n"
+            "    for a0 in 0..2:\n"
+            "      in.shared.next[thread.x + a0*8] = in[(k.o.i*2 + 1)*2 + a0, thread.x]\n"
+            "    for k.i in 0..2:\n"
+            "      out.local[0] = out.local[0] + in.shared[thread.x + k.i*8]\n"
+            "    barrier\n"
+            "    if k.o.i < 2:\n"
+            "      for a0 in 0..2:\n"
+            "        in.shared[thread.x + a0*8] = in[(k.o.i*2 + 2)*2 + a0, thread.x]\n"
+            "    for k.i in 0..2:\n"
+            "      out.local[0] = out.local[0] + in.shared.next[thread.x + k.i*8]\n"
+            "  out[thread.x] = out.local[0]\n");
+}
+
+TEST(GpuLowerTest, AnOddNumberOfStepsEndsWithOneOnItsOwn) {
+  auto program = Lower(StagedSum(1, 3), "kernel");
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ(CountOf(ToString(program->body), "barrier"), 3U) << ToString(program->body);
+}
+
+TEST(GpuLowerTest, LoopsAroundThePipelineStayAsTheyAre) {
+  auto program = Lower(StagedSum(2, 3), "kernel");
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const std::string text = ToString(program->body);
+  EXPECT_EQ(CountOf(text, "allocate"), 3U) << text;
+  EXPECT_EQ(CountOf(text, "= in["), 3U) << text;
+  EXPECT_EQ(CountOf(text, "for k"), 1U + 3U) << text;
+}
+
+TEST(GpuLowerTest, ASingleStepNeedsNoSecondBuffer) {
+  auto program = Lower(StagedSum(1, 1), "kernel");
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ(CountOf(ToString(program->body), "next"), 0U);
+}
+
 struct RefusalCase {
   const char* name;
   std::int64_t extent;

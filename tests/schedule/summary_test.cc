@@ -91,5 +91,44 @@ TEST(SummaryTest, DotProductIsSaid) {
   EXPECT_THAT(stage.accesses[1].strides, ElementsAre(0, 32, 4, 1));
 }
 
+TEST(SummaryTest, SharedMemoryHoldsWhatAllThreadsOfABlockNeed) {
+  Schedule s(MakeMatmul(8, 16, 32));
+  const StageId c = s.Stage("matmul");
+  const StageId sum = s.CacheWrite(c, Scope::kLocal);
+  const StageId a = s.CacheRead("A", Scope::kShared, sum),
+                b = s.CacheRead("B", Scope::kShared, sum);
+  const auto [block, row] = s.Split(c, s.SpatialAxis(c, 0), 4);
+  const auto [virtual_thread, column] = s.Split(c, s.SpatialAxis(c, 1), 8);
+  s.Reorder(c, {block, virtual_thread, row, column});
+  s.Bind(c, block, LoopKind::kBlockX);
+  s.VirtualThread(c, virtual_thread);
+  s.Bind(c, row, LoopKind::kThreadY);
+  s.Bind(c, column, LoopKind::kThreadX);
+  s.ComputeAt(sum, c, column);
+  const auto [step, depth] = s.Split(sum, s.ReductionAxis(sum, 0), 4);
+  s.Reorder(sum, {step, depth, s.SpatialAxis(sum, 0), s.SpatialAxis(sum, 1)});
+  for (const StageId copy : {a, b}) {
+    s.ComputeAt(copy, sum, step);
+    s.Bind(copy, s.SpatialAxis(copy, 1), LoopKind::kThreadX);
+  }
+  s.DoubleBuffer(b);
+  const auto summary = Summarize(s);
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  ASSERT_EQ(summary->stages.size(), 4U);
+  const SummaryStage& copy_a = summary->stages[0];
+  const SummaryStage& copy_b = summary->stages[1];
+  EXPECT_EQ(copy_a.shared_bytes, 4 * 4 * 4);
+  EXPECT_EQ(copy_b.shared_bytes, 2 * 4 * 16 * 4) << "two copies";
+  // Blocks, then the steps; the threads around it are its own ones.
+  EXPECT_THAT(ExtentsOf(copy_a), ElementsAre(2, 1, 1, 1, 8, 4, 4));
+  const SummaryStage& products = summary->stages[2];
+  EXPECT_EQ(products.local_bytes, 4);
+  // Neighbouring threads read the same element of A and neighbouring ones of B.
+  ASSERT_EQ(products.accesses[1].buffer, "B.shared");
+  EXPECT_THAT(products.accesses[0].strides, ElementsAre(0, 0, 4, 0, 0, 1));
+  EXPECT_THAT(products.accesses[1].strides, ElementsAre(0, 8, 0, 1, 0, 16));
+  for (const SummaryStage& stage : summary->stages) EXPECT_EQ(stage.root, copy_a.root);
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -22,6 +22,15 @@ constexpr const char* kEpilogue =
     "add(channel:int32);add(64);shift_right(7);clip(-127,127);"
     "cast(int8)";
 
+// Of records in the public package.
+constexpr const char* kGroupConv =
+    "group_conv2d(int8[1,2,112,112,1,16]NCHW1n16c,int8[2,1,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,"
+    "g2)->int32";
+constexpr const char* kTransposed =
+    "conv2d_transpose(int8[1,64,4,4,1,16]NCHW1n16c,int8[32,64,4,4,16,16]OIHW16o16i,s2x2,p1x1x1x1,"
+    "d1x1,g1,o0x0)->int32";
+constexpr const char* kProduct = "dense(int8[1,16,1,16]MK1m16k,int8[8,16,16,16]NK16n16k)->int32";
+
 std::string Shown(const VtaEpilogue& epilogue) {
   using Operand = vta::EpilogueStep::Operand;
   std::string text;
@@ -174,9 +183,76 @@ INSTANTIATE_TEST_SUITE_P(
             "OwnConvOf4x8", "conv2d_packed_slots.vta", kWide, kWideConv, 302400,
             R"({"index":214209,"values":{"tile_h":1,"tile_w":28,"tile_ci":8,"tile_co":16,"inp_slots":2,"wgt_slots":2,"acc_slots":2,"channels_outer":0,"serpentine":0,"unrolled":2}})"},
         VtaSpaceCase{
+            "GroupConv", "group_conv2d_packed.vta", kSim, kGroupConv, 800,
+            R"({"index":267,"values":{"tile_b":[1,1],"tile_h":[4,28],"tile_w":[7,16],"tile_ci":[1,1],"tile_co":[2,1],"oc_nthread":2,"h_nthread":1}})"},
+        VtaSpaceCase{
+            "Transposed", "conv2d_transpose_packed.vta", kSim, kTransposed, 2688,
+            R"({"index":911,"values":{"tile_b":[1,1],"tile_h":[1,8],"tile_w":[1,8],"tile_ci":[64,1],"tile_co":[8,4],"oc_nthread":2,"h_nthread":1}})"},
+        VtaSpaceCase{
+            "Product", "dense_packed.vta", kSim, kProduct, 40,
+            R"({"index":30,"values":{"tile_b":[1,1],"tile_ci":[16,1],"tile_co":[2,4],"oc_nthread":2}})"},
+        VtaSpaceCase{
             "ConvOf4x8", "conv2d_packed.vta", kWide, kWideConv, 2880,
             R"({"index":2046,"values":{"tile_b":[1,1],"tile_h":[28,1],"tile_w":[1,28],"tile_ci":[8,1],"tile_co":[1,16],"oc_nthread":1,"h_nthread":2}})"}),
     [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(VtaTemplatesTest, IndicesAreAutotvms) {
+  struct Case {
+    const char *key, *workload;
+    std::int64_t index;
+    const char* config;
+  };
+  for (
+      const Case& c : {
+          Case{
+              "group_conv2d_packed.vta", kGroupConv, 285,
+              R"({"index":285,"values":{"tile_b":[1,1],"tile_h":[8,14],"tile_w":[2,56],"tile_ci":[1,1],"tile_co":[2,1],"oc_nthread":2,"h_nthread":1}})"},
+          Case{
+              "conv2d_transpose_packed.vta", kTransposed, 1135,
+              R"({"index":1135,"values":{"tile_b":[1,1],"tile_h":[1,8],"tile_w":[1,8],"tile_ci":[64,1],"tile_co":[2,16],"oc_nthread":2,"h_nthread":1}})"},
+          Case{
+              "dense_packed.vta", kProduct, 4,
+              R"({"index":4,"values":{"tile_b":[1,1],"tile_ci":[1,16],"tile_co":[8,1],"oc_nthread":1}})"},
+      }) {
+    const Target target = *Target::Parse(kSim);
+    const Workload workload = *Workload::Parse(c.workload);
+    const auto space = FindTemplate(c.key)->define_space(workload, target);
+    ASSERT_TRUE(space.ok()) << space.status().message();
+    const Config config = space->At(c.index);
+    EXPECT_EQ(config.ToString(), c.config);
+    // As measured there: with a bias the accumulators of the second would not suffice.
+    const Epilogue epilogue = *Epilogue::Parse("shift_right(8);clip(-127,127);cast(int8)");
+    const auto stream = BuildVtaStream(*FindTemplate(c.key), workload, epilogue, target, config);
+    ASSERT_TRUE(stream.ok()) << stream.status().message();
+    vta::RunOptions options;
+    options.allow_tokens_left = true;
+    const auto run =
+        vta::RunStream(VtaTargetOf(target)->design, stream->instructions, nullptr, options);
+    EXPECT_TRUE(run.status().ok()) << run.status().message();
+  }
+}
+
+TEST(VtaTemplatesTest, EachServesItsKindOfOperator) {
+  const Target target = *Target::Parse(kSim);
+  const auto serving = [&](const char* key) {
+    std::string keys;
+    for (const TemplateEntry* entry : TemplatesFor(*Workload::Parse(key), target)) {
+      keys += std::string(entry->key) + " ";
+    }
+    return keys;
+  };
+  EXPECT_EQ(serving(kConv), "conv2d_packed_slots.vta conv2d_packed.vta ");
+  EXPECT_EQ(serving(kGroupConv), "group_conv2d_packed.vta ");
+  EXPECT_EQ(serving(kTransposed), "conv2d_transpose_packed.vta ");
+  EXPECT_EQ(serving(kProduct), "dense_packed.vta ");
+  EXPECT_EQ(serving("dense(int8[16,16]MK,int8[16,16]NK)->int32"), "");
+  EXPECT_EQ(FindTemplate("conv2d_transpose_packed.vta")
+                ->refuses(*Workload::Parse(
+                              "conv2d_transpose(int8[1,1,4,4,1,16]NCHW1n16c,int8[1,1,1,1,16,16]"
+                              "OIHW16o16i,s2x2,p0x0x0x0,d1x1,g1,o0x0)->int32"),
+                          target),
+            "expected a kernel that is not smaller than the strides");
+}
 
 TEST(VtaTemplatesTest, ServeOnlyTheirTargetAndLayout) {
   const TemplateEntry* entry = FindTemplate("conv2d_packed.vta");

@@ -229,8 +229,8 @@ INSTANTIATE_TEST_SUITE_P(
         "('group_conv2d_packed.vta', ('TENSOR', (1, 4, 28, 28, 1, 16), 'int8'), ('TENSOR', (4, 1, "
         "3,"
         " 3, 16, 16), 'int8'), (1, 1), (1, 1, 1, 1), (1, 1), 4, 'int32')",
-        "('conv2d_transpose_packed.vta', ('TENSOR', (1, 4, 4, 4, 1, 16), 'int8'), ('TENSOR', (4, "
-        "2, "
+        "('conv2d_transpose_packed.vta', ('TENSOR', (1, 4, 4, 4, 1, 16), 'int8'), ('TENSOR', (2, "
+        "4, "
         "4, 4, 16, 16), 'int8'), (2, 2), (1, 1, 1, 1), 'int32', (0, 0))",
         "('dense_packed.vta', ('TENSOR', (1, 8, 1, 16), 'int8'), ('TENSOR', (4, 8, 16, 16), "
         "'int8'),"

@@ -6,25 +6,50 @@
 #include <vector>
 
 #include "src/vta/own_conv2d.h"
+#include "src/vta/packed_conv2d_transpose.h"
+#include "src/vta/packed_dense.h"
 #include "src/vta/simulator.h"
 #include "tests/vta/vta_test_data.h"
 
 namespace tilewright::vta {
 
-/// A convolution with its tensors, made up; scalar by scalar in memory order.
+/// Which tile of a result.
+struct ResultTile {
+  std::int64_t batch = 0, co = 0, y = 0, x = 0;
+};
+
+/// What an operator on packed tensors computes, in tiles: plain loops that share nothing with the
+/// code under test.
+struct PlainLoops {
+  std::int64_t data_tiles = 1, kernel_tiles = 1;
+  std::int64_t batch = 1, co = 1, height = 1, width = 1;  // of the result
+  std::int64_t terms = 1;  // products of tiles that a result is the sum of, roughly
+  /// Calls `add` with the data tile and the kernel tile of each product.
+  using Add = std::function<void(std::int64_t data, std::int64_t kernel)>;
+  std::function<void(const ResultTile& tile, const Add& add)> products;
+};
+PlainLoops LoopsOf(const PackedConv2d& conv);
+PlainLoops LoopsOf(const PackedConv2dTranspose& conv);
+PlainLoops LoopsOf(const PackedDense& dense);
+
+/// An operator with its tensors, made up; scalar by scalar in memory order.
 struct ConvCase {
   Design design = Design::Default();
-  PackedConv2d conv;
+  PlainLoops loops;
   std::vector<EpilogueStep> epilogue;
   std::vector<std::int8_t> data, kernel;
   std::vector<std::vector<std::int32_t>> operands;  // of the steps that have one
 };
 
 /// int8 operands are kept as int32 and narrowed when placed.
-ConvCase RandomCase(const Design& design, const PackedConv2d& conv,
+ConvCase RandomCase(const Design& design, const PlainLoops& loops,
                     const std::vector<EpilogueStep>& epilogue, std::uint64_t seed);
+inline ConvCase RandomCase(const Design& design, const PackedConv2d& conv,
+                           const std::vector<EpilogueStep>& epilogue, std::uint64_t seed) {
+  return RandomCase(design, LoopsOf(conv), epilogue, seed);
+}
 
-/// The result by plain loops that share nothing with the code under test but AluResult's meaning.
+/// The result by plain loops.
 std::vector<std::int8_t> Expected(const ConvCase& test);
 
 /// Changes instructions that already have their addresses.
@@ -45,9 +70,20 @@ std::vector<EpilogueStep> Requantize(bool bias, bool relu, int shift);
 /// Uniform in [low, high].
 std::int64_t Between(Random& random, std::int64_t low, std::int64_t high);
 
-/// Small convolutions, what may follow one, and ways to compute it that need not be legal.
+/// Small operators, what may follow one, and ways to compute it that need not be legal.
 PackedConv2d RandomConv(Random& random);
-std::vector<EpilogueStep> RandomEpilogue(Random& random, const PackedConv2d& conv, int block);
+PackedConv2d RandomGroupConv(Random& random);
+PackedConv2dTranspose RandomTranspose(Random& random);
+PackedDense RandomDense(Random& random);
+std::vector<EpilogueStep> RandomEpilogue(Random& random, const PlainLoops& loops, int block);
+inline std::vector<EpilogueStep> RandomEpilogue(Random& random, const PackedConv2d& conv,
+                                                int block) {
+  return RandomEpilogue(random, LoopsOf(conv), block);
+}
 OwnConv2dPlan RandomPlan(Random& random, const PackedConv2d& conv);
+std::int64_t RandomDivisor(Random& random, std::int64_t extent);
+/// Of a result of these sizes, with `ci` blocks of channels that are summed.
+PackedConv2dTiles RandomTiles(Random& random, const PlainLoops& loops, std::int64_t ci);
+PackedDenseTiles RandomTiles(Random& random, const PackedDense& dense);
 
 }  // namespace tilewright::vta

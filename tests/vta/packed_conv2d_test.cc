@@ -203,7 +203,8 @@ TEST(PackedConv2dTest, RefusesWithReasons) {
         Case{conv, {28, 28, 1, 2, 2, 1}, "needs 3140 entries of ACC, expected at most 2048"},
         Case{conv,
              {2, 2, 2, 2, 2, 1},
-             "a padded load of 2 channel blocks: expected one, rows and columns only"},
+             "loading the data: a padded load of 2 channel blocks: expected one, rows and columns "
+             "only"},
         Case{plain,
              {2, 7, 2, 2, 2, 1},
              "loading the data: a copy of 3 dimensions that do not join: a transfer has rows and "
@@ -309,7 +310,9 @@ Result<Stream> ConvLayer(const Design& design, const Json& layer) {
   const PackedConv2d conv = ConvOf(layer["workload"]);
   const PackedConv2dTiles tiles = TilesOf(layer["config"]);
   const auto epilogue = Requantize(true, layer["epilogue"].size() == 6, 8);
-  const PackedConv2dFootprint footprint = Footprint(conv, tiles, epilogue);
+  const auto op = SchedulePackedConv2d(conv, tiles);
+  EXPECT_TRUE(op.ok()) << op.status().message();
+  const PackedFootprint footprint = FootprintOf(*op, epilogue);
   EXPECT_EQ(footprint.inp, layer["on_chip"]["inp_vectors"].get<std::int64_t>());
   EXPECT_EQ(footprint.wgt, layer["on_chip"]["wgt_tiles"].get<std::int64_t>());
   EXPECT_EQ(footprint.acc, layer["on_chip"]["acc_vectors"].get<std::int64_t>());

@@ -199,7 +199,7 @@ TEST(CopyPatternTest, SplitsWhatDoesNotMerge) {
 
 TEST(UopNestTest, FoldsTheTwoOutermostLoops) {
   const NestLoop loops[] = {{1, 9, 9, 9}, {3, 1, 2, 0}, {2, 0, 1, 5}, {2, 4, 0, 8}};
-  const UopNest nest = FoldNest(loops, {10, 20, 30});
+  const UopNest nest = FoldNest(loops, {Uop{10, 20, 30}});
   EXPECT_EQ(nest.iter_out, 3u);
   EXPECT_EQ(nest.iter_in, 2u);
   EXPECT_EQ(nest.dst, (Factor{1, 0}));

@@ -23,6 +23,12 @@ double SecondsSince(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
+Machine MachineOf(const llvm::Triple& triple) {
+  if (triple.isX86()) return Machine::kX86;
+  if (triple.isAArch64()) return Machine::kArm64;
+  return triple.isARM() ? Machine::kArm32 : Machine::kOtherCpu;
+}
+
 /// Collects what LLVM reports instead of letting it print and exit.
 class Diagnostics final : public llvm::DiagnosticHandler {
  public:
@@ -61,10 +67,10 @@ Result<std::unique_ptr<BuiltModule>> BuildModule(const std::vector<Program>& pro
   module.setTargetTriple(built->machine->getTargetTriple().str());
   module.setDataLayout(built->machine->createDataLayout());
   if (!gpu) module.setPICLevel(llvm::PICLevel::BigPIC);
-  const bool x86 = built->machine->getTargetTriple().isX86();
+  const Machine kind = MachineOf(built->machine->getTargetTriple());
   for (const Program& program : programs) {
     TW_RETURN_IF_ERROR(gpu ? nvptx::EmitLaunches(program, module)
-                           : EmitKernel(program, *features, x86, module));
+                           : EmitKernel(program, *features, kind, module));
   }
   llvm::raw_string_ostream broken(built->errors);
   if (llvm::verifyModule(module, &broken)) {

@@ -1,8 +1,12 @@
 // Dot products of 8- and 16-bit integers into 32-bit lanes. All forms are exact: where the target
 // has no instruction that sums four 8-bit products without saturating, the even and the odd bytes
 // of each lane are widened to 16 bits and multiplied separately (vpmaddwd cannot overflow then).
+// Arm's dot product takes two signed or two unsigned operands: unsigned times signed bytes are two
+// signed ones, of the lower seven bits and of the upper one.
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsAArch64.h>
+#include <llvm/IR/IntrinsicsARM.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
@@ -62,11 +66,54 @@ llvm::Value* PairProduct(llvm::IRBuilder<>& builder, int lanes, llvm::Value* a, 
       id, {}, {builder.CreateBitCast(a, words), builder.CreateBitCast(b, words)});
 }
 
+bool IsArm(const KernelContext& kernel) {
+  return kernel.machine == Machine::kArm64 || kernel.machine == Machine::kArm32;
+}
+
+bool HasArmDot(const KernelContext& kernel, int lanes) {
+  return IsArm(kernel) && kernel.features.arm_dotprod && (lanes == 4 || lanes == 2);
+}
+
+/// acc + a . b for four signed bytes per lane.
+llvm::Value* ArmDot(llvm::IRBuilder<>& builder, const KernelContext& kernel, llvm::Value* acc,
+                    llvm::Value* a, llvm::Value* b, int lanes) {
+  ID id = intrinsic::arm_neon_sdot;
+  if (kernel.machine == Machine::kArm64) id = intrinsic::aarch64_neon_sdot;
+  llvm::VectorType* bytes = Lanes(builder.getInt8Ty(), lanes * 4);
+  return builder.CreateIntrinsic(
+      id, {acc->getType(), bytes},
+      {acc, builder.CreateBitCast(a, bytes), builder.CreateBitCast(b, bytes)});
+}
+
+/// acc + a . b for two signed words per lane: as two products of 16 bits that are added while they
+/// are widened (smlal). What is done to b is the same for all that are multiplied with it.
+llvm::Value* WideningDot(llvm::IRBuilder<>& builder, llvm::Value* acc, llvm::Value* a,
+                         llvm::Value* b, int lanes) {
+  llvm::VectorType* words = Lanes(builder.getInt16Ty(), lanes);
+  const auto widened = [&](llvm::Value* value, int half) {
+    if (half > 0) value = builder.CreateLShr(value, 16);
+    return builder.CreateSExt(builder.CreateTrunc(value, words), acc->getType());
+  };
+  for (int half = 0; half < 2; ++half) {
+    acc = builder.CreateAdd(acc, builder.CreateMul(widened(a, half), widened(b, half)));
+  }
+  return acc;
+}
+
 }  // namespace
 
 /// `a`: four bytes per lane, `b`: four signed bytes per lane, both as <lanes x i32>.
 llvm::Value* FunctionEmitter::EmitDot4(Value* acc, Value* a, Value* b, int lanes, bool a_signed) {
   if (on_gpu()) return EmitDp4a(acc, a, b, lanes, a_signed);
+  if (HasArmDot(kernel_, lanes)) {
+    if (a_signed) return ArmDot(builder_, kernel_, acc, a, b, lanes);
+    Value* low = builder_.CreateAnd(a, llvm::ConstantInt::get(a->getType(), 0x7F7F7F7F));
+    // Half of 128 or 0, which is added twice: 128 is no signed byte.
+    Value* half = builder_.CreateAnd(builder_.CreateLShr(a, 1),
+                                     llvm::ConstantInt::get(a->getType(), 0x40404040));
+    for (Value* part : {low, half, half}) acc = ArmDot(builder_, kernel_, acc, part, b, lanes);
+    return acc;
+  }
   if (a_signed) return PlainDot(builder_, acc, a, b, lanes, 4, a_signed);
   if (HasVnni(kernel_, lanes)) {
     const ID id = ByLanes(lanes, intrinsic::x86_avx512_vpdpbusd_128,
@@ -93,10 +140,11 @@ llvm::Value* FunctionEmitter::EmitDot2(Value* acc, Value* a, Value* b, int lanes
                           intrinsic::x86_avx512_vpdpwssd_256, intrinsic::x86_avx512_vpdpwssd_512);
     return builder_.CreateIntrinsic(id, {}, {acc, a, b});
   }
-  if (!HasPairProduct(kernel_, lanes)) {
-    return PlainDot(builder_, acc, a, b, lanes, 2, /*a_signed=*/true);
+  if (HasPairProduct(kernel_, lanes)) {
+    return builder_.CreateAdd(acc, PairProduct(builder_, lanes, a, b));
   }
-  return builder_.CreateAdd(acc, PairProduct(builder_, lanes, a, b));
+  if (IsArm(kernel_)) return WideningDot(builder_, acc, a, b, lanes);
+  return PlainDot(builder_, acc, a, b, lanes, 2, /*a_signed=*/true);
 }
 
 void FunctionEmitter::EmitIntrinsic(const Stmt& stmt) {

@@ -40,7 +40,7 @@ llvm::IntegerType* KernelContext::index_type() const {
   constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
   const bool small = std::ranges::all_of(
       plan.storage, [](const auto& placed) { return placed.first->bytes() <= kMostBytes; });
-  const bool narrow = machine == Machine::kNvptx && small;
+  const bool narrow = (machine == Machine::kNvptx || machine == Machine::kArm32) && small;
   return llvm::IntegerType::get(module.getContext(), narrow ? 32 : 64);
 }
 

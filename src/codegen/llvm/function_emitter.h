@@ -17,7 +17,7 @@
 
 namespace tilewright::cpu {
 
-enum class Machine : std::uint8_t { kX86, kOtherCpu, kNvptx };
+enum class Machine : std::uint8_t { kX86, kArm64, kArm32, kOtherCpu, kNvptx };
 
 /// What the functions of one kernel share.
 struct KernelContext {
@@ -31,8 +31,8 @@ struct KernelContext {
   void Fail(Status failure) {
     if (status.ok()) status = std::move(failure);
   }
-  /// What indices are computed in: 32 bits on a GPU, whose long integers are pairs of registers,
-  /// where they suffice.
+  /// What indices are computed in: 32 bits where they suffice on a GPU and on 32-bit Arm, whose
+  /// long integers are pairs of registers.
   llvm::IntegerType* index_type() const;
   /// Bytes of one vector register.
   int vector_bytes() const { return features.float_lanes() * 4; }

@@ -89,7 +89,7 @@ void DescribeBufferArgument(const KernelContext& kernel, const BufferNode& buffe
   }
 }
 
-Status EmitKernel(const Program& program, const CpuFeatures& features, bool x86,
+Status EmitKernel(const Program& program, const CpuFeatures& features, Machine machine,
                   llvm::Module& module) {
   if (!IsSymbol(program.name)) {
     return InvalidArgument("program name \"" + program.name + "\" is no C identifier");
@@ -102,7 +102,7 @@ Status EmitKernel(const Program& program, const CpuFeatures& features, bool x86,
   const Result<StoragePlan> plan =
       PlanStorage(program, {.register_bytes = registers * features.float_lanes() * 4});
   TW_RETURN_IF_ERROR(plan);
-  KernelContext kernel{module, program, features, *plan, x86 ? Machine::kX86 : Machine::kOtherCpu};
+  KernelContext kernel{module, program, features, *plan, machine};
 
   std::vector<const BufferNode*> buffers;
   for (const Buffer& buffer : program.parameters) buffers.push_back(buffer.get());

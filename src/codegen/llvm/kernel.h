@@ -20,7 +20,7 @@ void DescribeBufferArgument(const KernelContext& kernel, const BufferNode& buffe
 
 /// Adds the entry point and the `<name>_info` of one program to the module.
 /// Errors: kInvalidArgument for a malformed program; kUnsupported for what CPU code cannot express.
-Status EmitKernel(const Program& program, const CpuFeatures& features, bool x86,
+Status EmitKernel(const Program& program, const CpuFeatures& features, Machine machine,
                   llvm::Module& module);
 
 }  // namespace tilewright::cpu

@@ -8,8 +8,9 @@
 
 namespace tilewright::cpu {
 
-/// TargetMachine::addPassesToEmitFile with one pass less: the machine scheduler would undo the
-/// order of register tiles (tile_scheduler.h), in which instruction selection leaves them.
+/// TargetMachine::addPassesToEmitFile, for x86 and GPUs with one pass less: the machine scheduler
+/// would undo the order of register tiles (tile_scheduler.h), in which instruction selection leaves
+/// them. On Arm it makes that order, for cores that run instructions as they come.
 Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
                                     bool assembly) {
   const auto type =
@@ -21,7 +22,8 @@ Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& m
   // The pass manager owns what is added to it.
   llvm::TargetPassConfig* config = generator.createPassConfig(passes);
   config->setDisableVerify(true);
-  config->disablePass(&llvm::MachineSchedulerID);
+  const llvm::Triple& triple = machine.getTargetTriple();
+  if (!triple.isAArch64() && !triple.isARM()) config->disablePass(&llvm::MachineSchedulerID);
   passes.add(config);
   auto* module_info = new llvm::MachineModuleInfoWrapperPass(&generator);
   passes.add(module_info);

@@ -4,6 +4,7 @@
 
 #include "src/base/math.h"
 #include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/qdq.h"
 
 namespace tilewright {
 namespace {
@@ -17,21 +18,11 @@ void AutoPad(const std::string& mode, std::int64_t extent, std::int64_t reach, s
   after = total - before;
 }
 
-// data [N,K,...] plus a bias [K] that came as input `index`, if there is one.
-int AddBias(OnnxNode& node, int id, int index) {
-  if (!node.HasInput(index)) return id;
-  node.ExpectRank(index, 1);
-  const int bias = node.Input(index);
-  if (!node.ok()) return -1;
-  const int shaped = node.EmitReshape(bias, {node.TypeOf(bias).shape[0], 1, 1});
-  return node.Emit(OpKind::kAdd, {id, shaped});
-}
-
 void ImportConv(OnnxNode& node) {
   node.ExpectRank(0, 4);
   node.ExpectRank(1, 4);
   const int data = node.Input(0), weight = node.Input(1);
-  if (!node.ok()) return;
+  if (!node.ok() || ImportQuantizedConv(node)) return;
   const TensorType type = node.TypeOf(weight);
   const auto kernel = node.Ints("kernel_shape", {type.shape[2], type.shape[3]}, 2);
   if (kernel[0] != type.shape[2] || kernel[1] != type.shape[3]) {
@@ -48,18 +39,9 @@ void ImportConvTranspose(OnnxNode& node) {
   node.ExpectRank(0, 4);
   node.ExpectRank(1, 4);
   const int data = node.Input(0), weight = node.Input(1);
-  if (!node.ok()) return;
-  if (node.HasAttribute("output_shape") || node.String("auto_pad", "NOTSET") != "NOTSET") {
-    return node.FailUnsupported("output_shape and auto_pad are not supported, expected pads");
-  }
-  const TensorType type = node.TypeOf(weight);
-  Operator op{OpKind::kConv2dTranspose,
-              WindowAttributes(node, node.TypeOf(data), {type.shape[2], type.shape[3]})};
-  const auto extra = node.Ints("output_padding", {0, 0}, 2);
-  op.attributes.output_padding = {extra[0], extra[1]};
-  op.attributes.data_layout = "NCHW";
-  op.attributes.kernel_layout = "IOHW";
-  node.SetOutput(AddBias(node, node.Emit(op, {data, weight}), 2));
+  if (!node.ok() || ImportQuantizedConvTranspose(node)) return;
+  const int product = node.Emit(ConvTransposeOperator(node, data, weight), {data, weight});
+  node.SetOutput(AddBias(node, product, 2));
 }
 
 void ImportPool(OnnxNode& node, OpKind kind) {
@@ -127,6 +109,52 @@ constexpr OnnxHandlerEntry kHandlers[] = {
 }  // namespace
 
 std::span<const OnnxHandlerEntry> OnnxConvolutionHandlers() { return kHandlers; }
+
+int AddBias(OnnxNode& node, int id, int index) {
+  if (!node.HasInput(index)) return id;
+  node.ExpectRank(index, 1);
+  const int bias = node.Input(index);
+  if (!node.ok()) return -1;
+  const int shaped = node.EmitReshape(bias, {node.TypeOf(bias).shape[0], 1, 1});
+  return node.Emit(OpKind::kAdd, {id, shaped});
+}
+
+Operator ConvTransposeOperator(OnnxNode& node, int data, int weight) {
+  Operator op{OpKind::kConv2dTranspose, {}};
+  if (!node.ok()) return op;
+  const TensorType image = node.TypeOf(data), kernel = node.TypeOf(weight);
+  const std::string mode = node.String("auto_pad", "NOTSET");
+  const auto extra = node.Ints("output_padding", {0, 0}, 2);
+  const auto wanted = node.Ints("output_shape", {}, node.HasAttribute("output_shape") ? 2 : 0);
+  op.attributes = WindowAttributes(node, image, {kernel.shape[2], kernel.shape[3]});
+  op.attributes.data_layout = "NCHW";
+  op.attributes.kernel_layout = "IOHW";
+  if (!node.ok()) return op;
+  op.attributes.output_padding = {extra[0], extra[1]};
+  if (wanted.empty() && !mode.starts_with("SAME")) return op;
+  const auto outside = [](std::int64_t value) { return value < 1 || value > 65535; };
+  if (std::ranges::any_of(op.attributes.strides, outside) ||
+      std::ranges::any_of(op.attributes.dilation, outside)) {
+    node.FailInvalid("strides or dilations out of range, expected 1 to 65535");
+    return op;
+  }
+  for (std::size_t i = 0; i < 2; ++i) {  // the pads that give the wanted size
+    const std::int64_t stride = op.attributes.strides[i], extent = image.shape[2 + i];
+    const std::int64_t reach = (kernel.shape[2 + i] - 1) * op.attributes.dilation[i] + 1;
+    const std::int64_t whole = stride * (extent - 1) + extra[i] + reach;
+    const std::int64_t total = whole - (wanted.empty() ? extent * stride : wanted[i]);
+    if (total < 0) {
+      node.FailUnsupported("output_shape asks for " + std::to_string(whole - total) +
+                           " elements, expected at most " + std::to_string(whole) +
+                           ", which is all that the window reaches");
+      return op;
+    }
+    const std::int64_t before = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
+    op.attributes.padding[i] = before;
+    op.attributes.padding[2 + i] = total - before;
+  }
+  return op;
+}
 
 OpAttributes WindowAttributes(OnnxNode& node, const TensorType& data,
                               std::array<std::int64_t, 2> kernel) {

@@ -24,9 +24,15 @@ inline constexpr std::string_view kOwnDomain = "ai.tilewright";
 /// dimensions of `data`: strides, pads or auto_pad, dilations, group.
 OpAttributes WindowAttributes(OnnxNode& node, const TensorType& data,
                               std::array<std::int64_t, 2> kernel);
-/// Weight times data, both 2-D: [M,K] and a weight [K,N] or (if transposed) [N,K].
-int EmitDense(OnnxNode& node, int data, int weight, bool weight_transposed);
+/// The operator of a ConvTranspose of NCHW `data` with an IOHW `weight`, by the node's attributes.
+Operator ConvTransposeOperator(OnnxNode& node, int data, int weight);
+/// data [N,K,...] plus a bias [K] that came as input `index`, if there is one.
+int AddBias(OnnxNode& node, int id, int index);
+/// Weight times data, both 2-D: [M,K] and a weight [K,N] or (if transposed) [N,K]; sums of type
+/// `sums`, where it is given.
+int EmitDense(OnnxNode& node, int data, int weight, bool weight_transposed,
+              std::optional<DataType> sums = {});
 /// NumPy's matrix product for any ranks.
-int EmitMatmul(OnnxNode& node, int a, int b);
+int EmitMatmul(OnnxNode& node, int a, int b, std::optional<DataType> sums = {});
 
 }  // namespace tilewright

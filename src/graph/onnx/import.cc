@@ -39,6 +39,20 @@ std::string Describe(const NodeProto& node, int position) {
   return text;
 }
 
+// How to mend an export with operators that quantization leaves behind; "" for others.
+std::string_view HintFor(std::string_view op_type) {
+  if (op_type.find("ake_quantize") != op_type.npos || op_type.find("akeQuant") != op_type.npos) {
+    return "; fake quantization is for training: export it as QuantizeLinear and DequantizeLinear "
+           "(operator set 13 or later for one scale per channel), or convert the model before "
+           "exporting";
+  }
+  if (op_type.starts_with("DynamicQuantize")) {
+    return "; scales that are computed while the network runs have no integer form: quantize "
+           "statically, with calibration data";
+  }
+  return "";
+}
+
 Status ReportUnsupported(const GraphProto& graph) {
   std::map<std::string, int> counts;
   for (const NodeProto& node : graph.node()) {
@@ -52,12 +66,15 @@ Status ReportUnsupported(const GraphProto& graph) {
                         (counts.size() == 1 ? " operator is" : " operators are") +
                         " not supported: ";
   bool first = true;
+  std::string hints;
   for (const auto& [op, count] : counts) {
+    const std::string_view hint = HintFor(op);
+    if (hints.find(hint) == std::string::npos) hints += hint;
     if (!first) message += ", ";
     first = false;
     message += op + " (" + std::to_string(count) + (count == 1 ? " node)" : " nodes)");
   }
-  return Unsupported(message);
+  return Unsupported(message + hints);
 }
 
 Result<std::int64_t> OpsetOf(const ModelProto& model) {
@@ -129,6 +146,12 @@ Result<TensorType> InputType(const onnx::ValueInfoProto& input) {
     return Unsupported("graph input '" + input.name() + "' is no tensor");
   }
   const auto& proto = input.type().tensor_type();
+  if (proto.elem_type() == onnx::TensorProto::UNDEFINED) {
+    return InvalidArgument("graph input '" + input.name() +
+                           "' has no element type; infer the types when exporting (in Python: "
+                           "onnx.shape_inference.infer_shapes), or give the exporter an example "
+                           "input");
+  }
   auto dtype = DataTypeOfOnnx(proto.elem_type());
   if (!dtype.ok()) return dtype.status().WithContext("graph input '" + input.name() + "'");
   if (!proto.has_shape()) {
@@ -209,7 +232,7 @@ Status ImportNodes(const GraphProto& graph, OnnxImport& import) {
 
 }  // namespace
 
-Result<Graph> ImportOnnx(std::string_view bytes, std::string name) {
+Result<Graph> ImportOnnx(std::string_view bytes, std::string name, const LoadOptions& options) {
   if (bytes.size() >= (std::size_t{1} << 31)) {
     return InvalidArgument("the file has " + std::to_string(bytes.size()) +
                            " bytes, expected less than 2^31");
@@ -233,6 +256,7 @@ Result<Graph> ImportOnnx(std::string_view bytes, std::string name) {
   TW_RETURN_IF_ERROR(opset);
   OnnxImport import;
   import.opset = *opset;
+  import.requantize = options.requantize;
   import.graph.name = std::move(name);
   TW_RETURN_IF_ERROR(AddInputs(graph, import));
   TW_RETURN_IF_ERROR(ImportNodes(graph, import));

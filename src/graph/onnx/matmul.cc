@@ -5,6 +5,7 @@
 
 #include "src/base/math.h"
 #include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/qdq.h"
 
 namespace tilewright {
 namespace {
@@ -18,6 +19,7 @@ int Scaled(OnnxNode& node, int id, double factor) {
 }
 
 void ImportGemm(OnnxNode& node) {
+  if (ImportQuantizedGemm(node)) return;
   node.ExpectRank(0, 2);
   node.ExpectRank(1, 2);
   int data = node.Input(0);
@@ -33,6 +35,7 @@ void ImportGemm(OnnxNode& node) {
 }
 
 void ImportMatMul(OnnxNode& node) {
+  if (ImportQuantizedMatMul(node)) return;
   node.SetOutput(EmitMatmul(node, node.Input(0), node.Input(1)));
 }
 
@@ -77,15 +80,17 @@ constexpr OnnxHandlerEntry kHandlers[] = {
 
 std::span<const OnnxHandlerEntry> OnnxMatmulHandlers() { return kHandlers; }
 
-int EmitDense(OnnxNode& node, int data, int weight, bool weight_transposed) {
+int EmitDense(OnnxNode& node, int data, int weight, bool weight_transposed,
+              std::optional<DataType> sums) {
   if (!weight_transposed) weight = node.EmitTranspose(weight, {1, 0});
   Operator op{OpKind::kDense, {}};
   op.attributes.data_layout = "MK";
   op.attributes.kernel_layout = "NK";
+  op.attributes.dtype = sums;
   return node.Emit(op, {data, weight});
 }
 
-int EmitMatmul(OnnxNode& node, int a, int b) {
+int EmitMatmul(OnnxNode& node, int a, int b, std::optional<DataType> sums) {
   if (!node.ok()) return -1;
   Shape shape_a = node.TypeOf(a).shape, shape_b = node.TypeOf(b).shape;
   if (shape_a.empty() || shape_b.empty()) {
@@ -100,7 +105,7 @@ int EmitMatmul(OnnxNode& node, int a, int b) {
   if (shape_b.size() == 2) {
     const std::int64_t depth = shape_a.back();
     const int rows = node.EmitReshape(a, {Product(shape_a) / depth, depth});
-    product = EmitDense(node, rows, b, false);
+    product = EmitDense(node, rows, b, false, sums);
   } else {
     const Shape batch = BatchShape(node, shape_a, shape_b);
     const int left = JoinBatch(node, a, batch);
@@ -108,6 +113,7 @@ int EmitMatmul(OnnxNode& node, int a, int b) {
     Operator op{OpKind::kBatchMatmul, {}};
     op.attributes.data_layout = "BMK";
     op.attributes.kernel_layout = "BNK";
+    op.attributes.dtype = sums;
     product = node.Emit(op, {left, right});
     result = batch;
     result.push_back(shape_a[shape_a.size() - 2]);

@@ -36,6 +36,26 @@ void OnnxNode::Fail(Status status) {
   if (status_.ok()) status_ = std::move(status);
 }
 
+const QuantizedForm* OnnxNode::Form(int id) const {
+  const auto found = import_.forms.find(id);
+  return found == import_.forms.end() ? nullptr : &found->second;
+}
+
+void OnnxNode::Note(const std::string& sentence) {
+  auto& notes = import_.graph.notes;
+  if (std::ranges::find(notes, sentence) == notes.end()) notes.push_back(sentence);
+}
+
+void OnnxNode::DescribeInput(int index, Quantization meaning) {
+  if (HasInput(index)) import_.graph.quantization.emplace(proto_.input(index), std::move(meaning));
+}
+
+void OnnxNode::DescribeOutput(int index, Quantization meaning) {
+  if (HasOutput(index)) {
+    import_.graph.quantization.emplace(proto_.output(index), std::move(meaning));
+  }
+}
+
 const AttributeProto* OnnxNode::Find(std::string_view name) const {
   for (const AttributeProto& attribute : proto_.attribute()) {
     if (attribute.name() == name) return &attribute;

@@ -17,6 +17,12 @@ namespace tilewright {
 inline constexpr std::int64_t kOldestOpset = 7;
 inline constexpr std::int64_t kNewestOpset = 21;
 
+/// A float value as quantized numbers.
+struct QuantizedForm {
+  int id = -1;  ///< node of the numbers
+  Quantization meaning;
+};
+
 /// What the import of one graph has come to: values by name, constants not used yet.
 struct OnnxImport {
   Graph graph;
@@ -27,6 +33,10 @@ struct OnnxImport {
   /// Constants that were computed from shapes: the only floats folded while importing (the others
   /// keep their operators, because their contents may be replaced by name: SeedConstants).
   std::set<int> derived;
+  Requantize requantize = Requantize::kByFloat;
+  /// Floats that stand for the numbers of another node: what DequantizeLinear made, and products of
+  /// such values.
+  std::map<int, QuantizedForm> forms;
 
   /// Node of a value; adds an initializer to the graph at its first use.
   Result<int> Value(const std::string& name);
@@ -45,6 +55,17 @@ class OnnxNode {
   void FailInvalid(std::string message) { Fail(InvalidArgument(std::move(message))); }
   void FailUnsupported(std::string message) { Fail(Unsupported(std::move(message))); }
   std::int64_t opset() const { return import_.opset; }
+  Requantize requantize() const { return import_.requantize; }
+  const Graph& graph() const { return import_.graph; }
+  /// Quantized numbers that a value stands for; null if it is not known to do so.
+  const QuantizedForm* Form(int id) const;
+  void SetForm(int id, QuantizedForm form) { import_.forms.insert_or_assign(id, std::move(form)); }
+  /// Writes down what the numbers of input or output `index` stand for.
+  void DescribeInput(int index, Quantization meaning);
+  void DescribeOutput(int index, Quantization meaning);
+  /// A sentence for whoever reads the file; said once.
+  void Note(const std::string& sentence);
+  const std::string& OutputName() const { return proto_.output(0); }
   const std::string& op_type() const { return proto_.op_type(); }
 
   bool HasAttribute(std::string_view name) const { return Find(name) != nullptr; }

@@ -86,6 +86,10 @@ std::int32_t OnnxTypeOf(DataType dtype) {
 }
 
 Result<TensorType> TypeOfOnnx(const TensorProto& proto) {
+  if (proto.data_type() == TensorProto::UNDEFINED) {
+    return InvalidArgument("tensor " + proto.name() +
+                           ": has no element type; export the model again, with a type for it");
+  }
   auto dtype = DataTypeOfOnnx(proto.data_type());
   if (!dtype.ok()) return dtype.status().WithContext("tensor " + proto.name());
   TensorType type{{proto.dims().begin(), proto.dims().end()}, *dtype};

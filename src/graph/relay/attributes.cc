@@ -107,26 +107,53 @@ std::optional<DataType> AttributeReader::ElementType(std::string_view name) {
   return std::nullopt;
 }
 
+namespace {
+
+/// What stands between the brackets and commas of a list.
+std::vector<std::string_view> Words(std::string_view list) {
+  constexpr std::string_view kBetween = "[](), \n";
+  std::vector<std::string_view> words;
+  while (true) {
+    const std::size_t begin = list.find_first_not_of(kBetween);
+    if (begin == std::string_view::npos) return words;
+    list.remove_prefix(begin);
+    const std::size_t end = std::min(list.find_first_of(kBetween), list.size());
+    words.push_back(list.substr(0, end));
+    list.remove_prefix(end);
+  }
+}
+
+}  // namespace
+
 std::vector<std::int64_t> AttributeReader::Integers(std::string_view name,
                                                     std::vector<std::int64_t> fallback) {
   const std::string* value = Find(name);
   if (value == nullptr || *value == "None") return fallback;
   std::vector<std::int64_t> numbers;
-  std::string_view rest = *value;
-  constexpr std::string_view kBetween = "[](), \n";
-  while (true) {
-    const std::size_t begin = rest.find_first_not_of(kBetween);
-    if (begin == std::string_view::npos) return numbers;
-    rest.remove_prefix(begin);
-    const std::size_t end = std::min(rest.find_first_of(kBetween), rest.size());
-    auto number = ParseInt64(rest.substr(0, end));
+  for (std::string_view word : Words(*value)) {
+    auto number = ParseInt64(word);
     if (!number.ok() || std::abs(*number) > kMaxAttribute) {
       Fail(fmt::format("{}={}, expected integers", name, value->substr(0, 40)));
       return fallback;
     }
     numbers.push_back(*number);
-    rest.remove_prefix(end);
   }
+  return numbers;
+}
+
+std::vector<double> AttributeReader::Numbers(std::string_view name) {
+  const std::string* value = Find(name);
+  if (value == nullptr) return {};
+  std::vector<double> numbers;
+  for (std::string_view word : Words(*value)) {
+    auto number = ParseDouble(word);
+    if (!number.ok() || !std::isfinite(*number)) {
+      Fail(fmt::format("{}={}, expected numbers", name, value->substr(0, 40)));
+      return {};
+    }
+    numbers.push_back(*number);
+  }
+  return numbers;
 }
 
 void AttributeReader::ExpectInteger(std::string_view name, std::int64_t expected) {

@@ -27,6 +27,8 @@ class AttributeReader {
   std::optional<DataType> ElementType(std::string_view name);
   /// "[1, 2]", "[[0, 0], [1, 1]]" (flattened) or a single number; `fallback` if absent or None.
   std::vector<std::int64_t> Integers(std::string_view name, std::vector<std::int64_t> fallback);
+  /// "[0.5, 0.25]" or a single number; empty if absent.
+  std::vector<double> Numbers(std::string_view name);
   /// Reads an attribute only to compare it. Errors (in status()): another value.
   void ExpectInteger(std::string_view name, std::int64_t expected);
   void ExpectString(std::string_view name, std::string_view expected);

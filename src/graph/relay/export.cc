@@ -37,6 +37,12 @@ std::string ImageLayout(const std::string& layout) {
   return layout.starts_with("NCHW") ? "NCHW" : layout;
 }
 
+/// A reshape to a matrix that keeps the first dimension has a name of its own.
+bool IsBatchFlatten(const Node& node, const TensorType& data) {
+  return node.op.kind == OpKind::kReshape && node.type.shape.size() == 2 && data.shape.size() > 2 &&
+         data.shape[0] == node.type.shape[0];
+}
+
 class AttributeWriter {
  public:
   AttributeWriter(const Graph& graph, const Node& node) : graph_(graph), node_(node) {}
@@ -48,8 +54,11 @@ class AttributeWriter {
       case OpKind::kConv2d:
         WriteConv2d();
         break;
+      case OpKind::kConv2dTranspose:
+        WriteConv2dTranspose();
+        break;
       case OpKind::kDense:
-        Add("units", std::to_string(InputType(1).shape[0]));
+        Add("units", std::to_string(KernelSize('N')));
         AddOutDtype();
         break;
       case OpKind::kBatchMatmul:
@@ -85,6 +94,9 @@ class AttributeWriter {
         if (!a.axes.empty()) Add("axis", List(a.axes));
         AddUnless("keepdims", a.keepdims ? "True" : "False", "False");
         break;
+      case OpKind::kIdentity:
+        WriteMark();
+        break;
       default:
         WriteMoves();
     }
@@ -105,20 +117,55 @@ class AttributeWriter {
     }
   }
 
+  void WriteMark() {
+    const Mark& mark = node_.mark;
+    if (mark.kind == MarkKind::kCastHint) Add("dtype", Quoted(DataTypeName(mark.dtype)));
+    if (mark.kind != MarkKind::kQuantize) return;
+    Add("kind", Quoted(ValueKindName(mark.value)));
+    if (mark.scales.empty()) return;
+    std::vector<std::string> scales;
+    for (double scale : mark.scales) scales.push_back(ShortestDouble(scale));
+    Add("scale", List(scales));
+  }
+
+  /// Of a dimension of an anchor's weight, in scalars.
+  std::int64_t KernelSize(char dimension) const {
+    const std::string& text = node_.op.attributes.kernel_layout;
+    if (text.empty()) return InputType(1).shape[0];  // a matrix product's, NK
+    const auto layout = Layout::Parse(text);
+    TW_CHECK(layout.ok(), text);  // its type was inferred with it
+    return layout->Unpack(InputType(1).shape)[layout->primal().find(dimension)];
+  }
+
   void WriteConv2d() {
+    AddSteps();
+    AddUnless("groups", std::to_string(node_.op.attributes.groups), "1");
+    AddKernelSizes();
+    AddLayouts("OIHW");
+  }
+
+  void WriteConv2dTranspose() {
+    AddKernelSizes();
+    AddSteps();
+    AddUnless("output_padding", List(node_.op.attributes.output_padding), "[0, 0]");
+    AddUnless("groups", std::to_string(node_.op.attributes.groups), "1");
+    AddLayouts("IOHW");
+  }
+
+  void AddSteps() {
     const OpAttributes& a = node_.op.attributes;
     AddUnless("strides", List(a.strides), "[1, 1]");
     Add("padding", List(a.padding));
     AddUnless("dilation", List(a.dilation), "[1, 1]");
-    AddUnless("groups", std::to_string(a.groups), "1");
-    const auto layout = Layout::Parse(a.kernel_layout);
-    TW_CHECK(layout.ok(), a.kernel_layout);  // its type was inferred with it
-    const std::vector<std::int64_t> sizes = layout->Unpack(InputType(1).shape);
-    const auto size = [&](char letter) { return sizes[layout->primal().find(letter)]; };
-    Add("channels", std::to_string(size('O')));
-    Add("kernel_size", fmt::format("[{}, {}]", size('H'), size('W')));
+  }
+  void AddKernelSizes() {
+    Add("channels", std::to_string(KernelSize('O')));
+    Add("kernel_size", fmt::format("[{}, {}]", KernelSize('H'), KernelSize('W')));
+  }
+  void AddLayouts(std::string_view kernel) {
+    const OpAttributes& a = node_.op.attributes;
     AddUnless("data_layout", Quoted(a.data_layout), Quoted("NCHW"));
-    AddUnless("kernel_layout", Quoted(a.kernel_layout), Quoted("OIHW"));
+    AddUnless("kernel_layout", Quoted(a.kernel_layout), Quoted(kernel));
     AddOutDtype();
   }
 
@@ -144,7 +191,7 @@ class AttributeWriter {
         Add("axis", std::to_string(a.axis));
         break;
       case OpKind::kReshape:
-        Add("newshape", List(a.new_shape));
+        if (!IsBatchFlatten(node_, InputType(0))) Add("newshape", List(a.new_shape));
         break;
       case OpKind::kBroadcastTo:
         Add("shape", List(a.new_shape));
@@ -205,15 +252,28 @@ class Exporter {
     TW_RETURN_IF_ERROR(CheckOperators());
     TW_RETURN_IF_ERROR(CheckConstants());
     module_.version = "0.0.5";
-    for (int id = 0; id < graph_.size(); ++id) AddNode(id);
-    AddResult();
-    module_.functions.push_back(std::move(main_));
-    module_.definitions.push_back({"main", {}, 0});
+    Build();
     module_.metadata = "\n\n" + WriteMetadata(contents_);
     return Print(module_, Numbering::kKeep);
   }
 
+  Result<std::string> List() {
+    TW_RETURN_IF_ERROR(CheckOperators());
+    typed_twice_ = graph_.style.parameters_typed_twice;
+    module_.ends_in_newline = graph_.style.ends_in_newline;
+    Build();
+    module_.definitions.front().comments = graph_.style.notes;
+    return Print(module_, Numbering::kRecompute);
+  }
+
  private:
+  void Build() {
+    for (int id = 0; id < graph_.size(); ++id) AddNode(id);
+    AddResult();
+    module_.functions.push_back(std::move(main_));
+    module_.definitions.push_back({"main", {}, 0});
+  }
+
   /// Whether the operator has a name, one result, and numbers that literals can have.
   static bool HasText(const Node& node) {
     const OpAttributes& a = node.op.attributes;
@@ -277,7 +337,7 @@ class Exporter {
   int AddConstant(int id) {
     const TensorType& type = graph_.node(id).type;
     const Tensor* contents = graph_.Contents(id);
-    if (type.shape.empty()) {
+    if (type.shape.empty() && contents != nullptr) {
       const std::string spelling = Literal(contents->At(0), type.dtype);
       if (!spelling.empty()) return AddLiteral(spelling, type.dtype);
     }
@@ -298,15 +358,22 @@ class Exporter {
     while (!names_.insert(name).second) name += "_";
     parameter.text = name;
     parameter.type = TypeOf(node.type);
+    if (typed_twice_) parameter.comments = {TypeComment(node.type)};
     const int expr = Append(std::move(parameter));
     main_.parameters.push_back(expr);
     return expr;
   }
 
+  std::string NameOf(const Node& node) const {
+    if (node.op.kind == OpKind::kIdentity) return std::string(RelayName(node.mark.kind));
+    const bool flat = IsBatchFlatten(node, graph_.node(node.inputs[0]).type);
+    return flat ? "nn.batch_flatten" : std::string(RelayName(node.op.kind));
+  }
+
   int AddCall(int id) {
     const Node& node = graph_.node(id);
     Expr call;
-    call.text = std::string(RelayName(node.op.kind));
+    call.text = NameOf(node);
     for (int input : node.inputs) call.args.push_back(exprs_[static_cast<std::size_t>(input)]);
     if (node.op.kind == OpKind::kConcat) {
       Expr tuple;
@@ -314,12 +381,15 @@ class Exporter {
       tuple.args = std::move(call.args);
       call.args = {Append(std::move(tuple))};
     }
-    if (node.op.kind == OpKind::kPad) {
-      const DataType dtype = node.type.dtype.is_float() ? kFloat32 : kInt32;  // it is converted
+    if (node.op.kind == OpKind::kPad) {  // converted by whoever reads it
+      const double value = node.op.attributes.pad_value;
+      const bool whole = value == std::trunc(value) && std::abs(value) < 0x1.0p31;
+      const DataType dtype = whole ? kInt32 : kFloat32;
       call.args.push_back(AddLiteral(Literal(node.op.attributes.pad_value, dtype), dtype));
     }
     call.attributes = AttributeWriter(graph_, node).Write();
-    call.comments = {TypeComment(node.type)};
+    if (!node.source.empty()) call.comments.push_back(" " + node.source + " ");
+    call.comments.push_back(TypeComment(node.type));
     call.bound_name = std::to_string(main_.statements.size());
     const int expr = Append(std::move(call));
     main_.statements.push_back(expr);
@@ -355,6 +425,7 @@ class Exporter {
 
   const Graph& graph_;
   std::vector<int> exprs_;  // of nodes
+  bool typed_twice_ = false;
   Module module_;
   Function main_;
   std::set<std::string> names_;
@@ -367,5 +438,7 @@ class Exporter {
 namespace tilewright {
 
 Result<std::string> ExportRelay(const Graph& graph) { return relay::Exporter(graph).Run(); }
+
+Result<std::string> ListRelay(const Graph& graph) { return relay::Exporter(graph).List(); }
 
 }  // namespace tilewright

@@ -14,4 +14,10 @@ namespace tilewright {
 /// constant has no contents.
 Result<std::string> ExportRelay(const Graph& graph);
 
+/// The text alone, as TVM prints it: no contents of constants, values numbered and constants
+/// counted by the printer's rules, in the style of the text that the graph came from (else that of
+/// 2022 and later). For reading and comparing.
+/// Errors: kUnsupported listing the operators that cannot be written.
+Result<std::string> ListRelay(const Graph& graph);
+
 }  // namespace tilewright

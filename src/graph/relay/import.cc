@@ -15,6 +15,7 @@
 
 #include <algorithm>
 
+#include "src/base/strings.h"
 #include "src/graph/relay/attributes.h"
 #include "src/graph/relay/metadata.h"
 #include "src/graph/relay/operators.h"
@@ -32,6 +33,14 @@ Type TypeOf(const TensorType& type) {
 bool IsInPlace(ExprKind kind) {
   return kind == ExprKind::kLiteral || kind == ExprKind::kConstant ||
          kind == ExprKind::kParameter || kind == ExprKind::kFunction;
+}
+
+/// The name of the source operator: a comment in front of the type, in texts before 2022.
+std::string SourceOf(const Expr& call) {
+  if (call.comments.empty()) return {};
+  const std::string_view first = Trim(call.comments.front());
+  return first.starts_with("ty=") || first.starts_with("span=") ? std::string()
+                                                                : std::string(first);
 }
 
 /// Errors: kInvalidArgument unless it is the type of one tensor of known shape.
@@ -202,6 +211,7 @@ Result<Importer::Value> Importer::EvaluateOperator(int id, const Scope& scope) {
   }
   auto node = graph_.AddOperator(Unique(name), std::move(translation->op), *std::move(inputs));
   if (!node.ok()) return At(call.offset, node.status());
+  graph_.Annotate(*node, SourceOf(call), std::move(translation->mark));
   if (call.text == "nn.batch_norm") return Value{{*node, -1, -1}, true};
   return Value{{*node}};
 }
@@ -350,6 +360,16 @@ Status Importer::AddParameters(int function, Scope* scope) {
   return Status();
 }
 
+void Importer::SetStyle(int entry) {
+  for (const Definition& definition : module_.definitions) {
+    if (definition.function == entry) graph_.style.notes = definition.comments;
+  }
+  const std::vector<int>& parameters = module_.function(entry).parameters;
+  graph_.style.parameters_typed_twice =
+      parameters.empty() || !module_.expr(parameters.front()).comments.empty();
+  graph_.style.ends_in_newline = module_.ends_in_newline;
+}
+
 /// Calls the function that a fragment ends with.
 Status Importer::CallLastFunction(int id, Scope* scope) {
   const Expr& expr = module_.expr(id);
@@ -406,6 +426,7 @@ Result<Graph> Importer::Run(std::string name) {
   scope.result = function.body;
   scope.result_name = "%result";
   TW_RETURN_IF_ERROR(AddParameters(entry, &scope));
+  SetStyle(entry);
   if (function.body < 0) {
     TW_RETURN_IF_ERROR(RunFragment(function, &scope));
     return std::move(graph_);

@@ -40,6 +40,7 @@ class Importer {
   Status CheckOperators() const;
   int EntryFunction() const;
   Status AddParameters(int function, Scope* scope);
+  void SetStyle(int entry);
   Status RunFragment(const Function& function, Scope* scope);
   Status CallLastFunction(int expr, Scope* scope);
 

@@ -4,6 +4,7 @@
 #include "src/graph/relay/operators.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -65,6 +66,19 @@ std::int64_t SizeOf(const TensorType& type, const std::string& layout_text, char
   return at == std::string::npos ? -1 : layout->Unpack(type.shape)[at];
 }
 
+/// Attributes that repeat what the weight says.
+void ExpectKernel(AttributeReader& reader, const TensorType& weight, const std::string& layout) {
+  if (const auto channels = SizeOf(weight, layout, 'O'); channels > 0) {
+    reader.ExpectInteger("channels", channels);
+  }
+  const Integers kernel_size = reader.Integers("kernel_size", {});
+  const Integers actual{SizeOf(weight, layout, 'H'), SizeOf(weight, layout, 'W')};
+  if (!kernel_size.empty() && actual[0] > 0 && kernel_size != actual) {
+    reader.Fail(fmt::format("kernel_size=[{}], but the weight's is [{}]",
+                            fmt::join(kernel_size, ", "), fmt::join(actual, ", ")));
+  }
+}
+
 void ReadConv2d(AttributeReader& reader, Arguments arguments, Translation* result) {
   OpAttributes& a = result->op.attributes;
   a.strides = ReadPair(reader, "strides");
@@ -84,22 +98,36 @@ void ReadConv2d(AttributeReader& reader, Arguments arguments, Translation* resul
         fmt::format("kernel_layout {} with results in {}, expected equal blocks of channels",
                     kernel->text(), out->text()));
   }
-  const TensorType& weight = arguments[1].type;
-  if (const auto channels = SizeOf(weight, a.kernel_layout, 'O'); channels > 0) {
-    reader.ExpectInteger("channels", channels);
-  }
-  const Integers kernel_size = reader.Integers("kernel_size", {});
-  const Integers actual{SizeOf(weight, a.kernel_layout, 'H'), SizeOf(weight, a.kernel_layout, 'W')};
-  if (!kernel_size.empty() && actual[0] > 0 && kernel_size != actual) {
-    reader.Fail(fmt::format("kernel_size=[{}], but the weight's is [{}]",
-                            fmt::join(kernel_size, ", "), fmt::join(actual, ", ")));
-  }
+  ExpectKernel(reader, arguments[1].type, a.kernel_layout);
 }
 
+void ReadConv2dTranspose(AttributeReader& reader, Arguments arguments, Translation* result) {
+  OpAttributes& a = result->op.attributes;
+  a.strides = ReadPair(reader, "strides");
+  a.padding = ReadPadding(reader);
+  a.dilation = ReadPair(reader, "dilation");
+  const Integers more = reader.Integers("output_padding", {0, 0});
+  if (more.size() != 2) return reader.Fail("output_padding: expected 2 numbers");
+  a.output_padding = {more[0], more[1]};
+  reader.ExpectInteger("groups", 1);
+  a.data_layout = reader.String("data_layout", "NCHW");
+  a.kernel_layout = reader.String("kernel_layout", "IOHW");
+  a.dtype = reader.ElementType("out_dtype");
+  ExpectKernel(reader, arguments[1].type, a.kernel_layout);
+}
+
+/// Packed operands, of 4 dimensions, have their blocks in the last two.
 void ReadDense(AttributeReader& reader, Arguments arguments, Translation* result) {
-  result->op.attributes.dtype = reader.ElementType("out_dtype");
-  if (!arguments[1].type.shape.empty()) {
-    reader.ExpectInteger("units", arguments[1].type.shape[0]);
+  OpAttributes& a = result->op.attributes;
+  a.dtype = reader.ElementType("out_dtype");
+  const std::vector<std::int64_t>& data = arguments[0].type.shape;
+  const std::vector<std::int64_t>& weight = arguments[1].type.shape;
+  if (data.size() == 4 && weight.size() == 4) {
+    a.data_layout = fmt::format("MK{}m{}k", data[2], data[3]);
+    a.kernel_layout = fmt::format("NK{}n{}k", weight[2], weight[3]);
+    reader.ExpectInteger("units", SizeOf(arguments[1].type, a.kernel_layout, 'N'));
+  } else if (!weight.empty()) {
+    reader.ExpectInteger("units", weight[0]);
   }
 }
 
@@ -138,7 +166,32 @@ void ReadCast(AttributeReader& reader, Arguments, Translation* result) {
   if (!result->op.attributes.dtype) reader.Fail("expected a dtype");
 }
 
-void ReadCastHint(AttributeReader& reader, Arguments, Translation*) { reader.ElementType("dtype"); }
+void ReadCastHint(AttributeReader& reader, Arguments, Translation* result) {
+  result->mark.kind = MarkKind::kCastHint;
+  result->mark.dtype = reader.ElementType("dtype").value_or(kInt8);
+}
+
+void ReadStopFusion(AttributeReader&, Arguments, Translation* result) {
+  result->mark.kind = MarkKind::kStopFusion;
+}
+
+constexpr std::string_view kValueKinds[] = {"input", "weight", "activation"};
+
+void ReadSimulatedQuantize(AttributeReader& reader, Arguments, Translation* result) {
+  result->mark.kind = MarkKind::kQuantize;
+  const std::string kind = reader.String("kind", "");
+  const auto* found = std::ranges::find(kValueKinds, kind);
+  if (found == std::end(kValueKinds)) {
+    reader.Fail(
+        fmt::format("kind=\"{}\", expected \"{}\"", kind, fmt::join(kValueKinds, "\", \"")));
+    return;
+  }
+  result->mark.value = static_cast<ValueKind>(found - std::begin(kValueKinds));
+  result->mark.scales = reader.Numbers("scale");
+  if (std::ranges::any_of(result->mark.scales, [](double s) { return !(s > 0) || s > 1e30; })) {
+    reader.Fail("scale has a number that is not positive");
+  }
+}
 
 void ReadFixedPointMultiply(AttributeReader& reader, Arguments, Translation* result) {
   result->op.attributes.multiplier = reader.Integer("multiplier", 0);
@@ -289,7 +342,7 @@ constexpr Entry kOperators[] = {
     {"abs", OpKind::kAbs, 1, ReadNothing},
     {"add", OpKind::kAdd, 2, ReadNothing},
     {"annotation.cast_hint", OpKind::kIdentity, 1, ReadCastHint},
-    {"annotation.stop_fusion", OpKind::kIdentity, 1, ReadNothing},
+    {"annotation.stop_fusion", OpKind::kIdentity, 1, ReadStopFusion},
     {"broadcast_to", OpKind::kBroadcastTo, 1, ReadBroadcastTo},
     {"cast", OpKind::kCast, 1, ReadCast},
     {"ceil", OpKind::kCeil, 1, ReadNothing},
@@ -318,6 +371,7 @@ constexpr Entry kOperators[] = {
     {"nn.contrib_conv2d_NCHWc", OpKind::kConv2d, 2, ReadConv2d},
     {"nn.contrib_depthwise_conv2d_NCHWc", OpKind::kConv2d, 2, ReadConv2d},
     {"nn.conv2d", OpKind::kConv2d, 2, ReadConv2d},
+    {"nn.conv2d_transpose", OpKind::kConv2dTranspose, 2, ReadConv2dTranspose},
     {"nn.dense", OpKind::kDense, 2, ReadDense},
     {"nn.global_avg_pool2d", OpKind::kGlobalAvgPool2d, 1, ReadGlobalPool},
     {"nn.global_max_pool2d", OpKind::kGlobalMaxPool2d, 1, ReadGlobalPool},
@@ -339,6 +393,7 @@ constexpr Entry kOperators[] = {
     {"tanh", OpKind::kTanh, 1, ReadNothing},
     {"tilewright.round_even", OpKind::kRoundEven, 1, ReadNothing},
     {"tilewright.saturate_cast", OpKind::kSaturateCast, 1, ReadCast},
+    {"tilewright.simulated_quantize", OpKind::kIdentity, 1, ReadSimulatedQuantize},
     {"transpose", OpKind::kTranspose, 1, ReadTranspose},
 };
 static_assert(std::ranges::is_sorted(kOperators, {}, &Entry::name));
@@ -358,6 +413,24 @@ std::string_view RelayName(OpKind kind) {
     if (entry.kind == kind && (name.empty() || entry.name.size() < name.size())) name = entry.name;
   }
   return name;
+}
+
+std::string_view RelayName(MarkKind mark) {
+  switch (mark) {
+    case MarkKind::kCastHint:
+      return "annotation.cast_hint";
+    case MarkKind::kStopFusion:
+      return "annotation.stop_fusion";
+    case MarkKind::kQuantize:
+      return "tilewright.simulated_quantize";
+    case MarkKind::kNone:
+      break;
+  }
+  return RelayName(OpKind::kIdentity);
+}
+
+std::string_view ValueKindName(ValueKind kind) {
+  return kValueKinds[static_cast<std::size_t>(kind)];
 }
 
 Result<Translation> Translate(const Expr& call, Arguments arguments) {

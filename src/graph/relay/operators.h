@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/base/status.h"
+#include "src/graph/mark.h"
 #include "src/graph/relay/syntax.h"
 #include "src/tensor/operator.h"
 
@@ -23,11 +24,15 @@ struct Translation {
   Operator op;
   std::size_t operands = 0;
   std::vector<std::int64_t> reshape_last;
+  Mark mark;  ///< of an identity
 };
 
 bool IsKnownOperator(std::string_view name);
 /// The shortest name of an operator; empty if Relay has none.
 std::string_view RelayName(OpKind kind);
+/// Of an identity with that mark, and of the kind of value that a quantization's mark names.
+std::string_view RelayName(MarkKind mark);
+std::string_view ValueKindName(ValueKind kind);
 /// Errors: kInvalidArgument for a wrong attribute or argument; kUnsupported for an attribute, or a
 /// value of one, that has no counterpart.
 Result<Translation> Translate(const Expr& call, std::span<const Argument> arguments);

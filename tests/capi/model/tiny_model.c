@@ -24,10 +24,13 @@ static const TwModel model = {
     1,
     &step,
     1,
-    NULL,
+    (const unsigned char*)"",
+    0,
+    0,
     64,
     1,
     &state};
 
 __attribute__((visibility("default")))
-const TwModelFunctions tilewright_model = {&model, TwModelRun, TwModelSetThreads, TwModelRelease};
+const TwModelFunctions tilewright_model = {&model, TwModelRun, TwModelSetThreads, TwModelRelease,
+                                           TwModelLoad};

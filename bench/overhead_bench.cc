@@ -1,0 +1,86 @@
+// What a compiled network costs beside its kernels: the time of runs of chains of operators that
+// compute next to nothing, on one thread. The time of an operator is the slope between chains of
+// different length, its kernel's own work included, so it bounds the overhead from above.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "src/base/clock.h"
+#include "src/base/file.h"
+#include "src/compiler/compile.h"
+#include "src/compiler/run.h"
+
+namespace tilewright {
+namespace {
+
+// Poolings do not fuse with each other.
+std::string Chain(int operators) {
+  std::string text = "def @main(%data: Tensor[(1, 16, 1, 1), float32]) {\n";
+  for (int i = 0; i < operators; ++i) {
+    const std::string input = i == 0 ? "%data" : fmt::format("%{}", i - 1);
+    const std::string call =
+        fmt::format("nn.max_pool2d({}, pool_size=[3, 3], padding=[1, 1, 1, 1])", input);
+    text += i + 1 < operators ? fmt::format("  %{} = {};\n", i, call) : "  " + call + "\n}\n";
+  }
+  return text;
+}
+
+// Least seconds of one run.
+Result<double> SecondsOf(int operators, const std::string& folder) {
+  auto graph = ImportRelay(Chain(operators), "chain");
+  TW_RETURN_IF_ERROR(graph);
+  const Node& input = graph->node(graph->inputs()[0]);
+  std::vector<Tensor> inputs;
+  inputs.push_back(MakeInput(input.name, input.type, InputRule::kRandom));
+  auto target = Target::Parse("native");
+  TW_RETURN_IF_ERROR(target);
+  CompileOptions options;
+  options.target = *target;
+  options.device = ProbeHostCpu();
+  const std::string path = fmt::format("{}/chain{}.so", folder, operators);
+  auto compiled = Compile(*std::move(graph), options, path);
+  TW_RETURN_IF_ERROR(compiled);
+  if (compiled->operators.size() != static_cast<std::size_t>(operators)) {
+    return Internal(fmt::format("{} operators became {}", operators, compiled->operators.size()));
+  }
+  auto model = ModelLibrary::Open(path);
+  TW_RETURN_IF_ERROR(model);
+  SystemClock clock;
+  constexpr int kRounds = 200, kRuns = 100;
+  double least = 1;
+  for (int round = 0; round < kRounds; ++round) {
+    const double start = clock.MonotonicSeconds();
+    for (int run = 0; run < kRuns; ++run) TW_RETURN_IF_ERROR(model->Run(inputs));
+    least = std::min(least, (clock.MonotonicSeconds() - start) / kRuns);
+  }
+  return least;
+}
+
+Status Run() {
+  auto folder = TemporaryFolder::Create("tilewright-overhead");
+  TW_RETURN_IF_ERROR(folder);
+  constexpr int kShort = 20, kLong = 220;
+  auto few = SecondsOf(kShort, folder->path());
+  TW_RETURN_IF_ERROR(few);
+  auto many = SecondsOf(kLong, folder->path());
+  TW_RETURN_IF_ERROR(many);
+  const double per_operator = (*many - *few) / (kLong - kShort);
+  fmt::print("run of {} operators {:.2f} us, of {} {:.2f} us\n", kShort, 1e6 * *few, kLong,
+             1e6 * *many);
+  fmt::print("per operator {:.3f} us, per run {:.3f} us\n", 1e6 * per_operator,
+             1e6 * (*few - kShort * per_operator));
+  return Status();
+}
+
+}  // namespace
+}  // namespace tilewright
+
+int main() {
+  const tilewright::Status status = tilewright::Run();
+  if (status.ok()) return 0;
+  fmt::print(stderr, "overhead_bench: {}\n", status.message());
+  return 1;
+}

@@ -1,0 +1,352 @@
+// Features of a candidate for a GPU, from its loop summary alone.
+//
+// A summary's stages belong to launches (those with the same root). The launch with most arithmetic
+// is described in detail: how many threads and blocks it has, what a block occupies, and how the
+// accesses of one warp lie in memory, which is played through lane by lane. The other launches
+// enter as sums. In order:
+//   gpu.*      the launch
+//   block.*    what one block and one thread of it do
+//   memory.*   traffic, coalescing, bank conflicts, arithmetic intensity
+//   copy.*     the copies to shared memory
+//   other.*    the other launches
+//   loop<i>.*, knob<i>.*  as for CPUs (cost_model/feature_sink.h)
+#include "cost_model/gpu_features.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "cost_model/cost_model.h"
+#include "cost_model/feature_sink.h"
+#include "src/base/math.h"
+
+namespace tilewright::cost_model {
+namespace {
+
+constexpr int kLanes = 32;            // threads of a warp
+constexpr std::int64_t kSector = 32;  // bytes global memory moves at once
+constexpr std::int64_t kBanks = 32;   // of shared memory, 4 bytes wide
+constexpr std::int64_t kWord = 4;     // bytes of a bank, and of a register
+constexpr double kOwnRegisters = 24;  // addresses, loop counters, what is on its way
+constexpr double kMostRegisters = 255;
+
+/// Product of the extents of the loops for which `which` holds.
+template <typename Which>
+double ExtentsOf(const SummaryStage& stage, const Which& which) {
+  double product = 1;
+  for (const SummaryLoop& loop : stage.loops) {
+    if (which(loop)) product *= static_cast<double>(loop.extent);
+  }
+  return product;
+}
+
+double ThreadsOf(const SummaryStage& stage) {
+  return ExtentsOf(stage, [](const SummaryLoop& l) { return IsThreadLoop(l.kind); });
+}
+double BlocksOf(const SummaryStage& stage) {
+  return ExtentsOf(stage, [](const SummaryLoop& l) { return IsBlockLoop(l.kind); });
+}
+double VirtualThreadsOf(const SummaryStage& stage) {
+  return ExtentsOf(stage, [](const SummaryLoop& l) { return l.kind == LoopKind::kVirtualThread; });
+}
+
+double OpsOf(const SummaryStage& stage) {
+  return ExecutionsOf(stage).back() * static_cast<double>(stage.arithmetic_ops);
+}
+
+/// First bytes, relative to each other, of what the lanes of the first warp access at once.
+std::vector<std::int64_t> LaneOffsets(const SummaryStage& stage, const SummaryAccess& access) {
+  std::array<int, 3> loop_of = {-1, -1, -1};  // x, y, z
+  for (std::size_t i = 0; i < stage.loops.size(); ++i) {
+    const LoopKind kind = stage.loops[i].kind;
+    if (!IsThreadLoop(kind)) continue;
+    const int axis = kind == LoopKind::kThreadX ? 0 : kind == LoopKind::kThreadY ? 1 : 2;
+    // A stage's own loops come after those of the stages around it, which then have extent 1.
+    loop_of[static_cast<std::size_t>(axis)] = static_cast<int>(i);
+  }
+  const auto lanes = static_cast<std::int64_t>(std::min<double>(kLanes, ThreadsOf(stage)));
+  std::vector<std::int64_t> offsets;
+  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+    std::int64_t rest = lane, offset = 0;
+    for (const int loop : loop_of) {
+      if (loop < 0) continue;
+      const std::int64_t extent = stage.loops[static_cast<std::size_t>(loop)].extent;
+      const std::int64_t index = rest % extent;
+      rest /= extent;
+      for (const ThreadStep& step : access.thread_steps) {
+        if (step.loop == loop) offset += step.stride * (index / step.divisor % step.extent);
+      }
+    }
+    offsets.push_back(offset * access.dtype.bytes());
+  }
+  return offsets;
+}
+
+/// Lanes of a vectorized loop whose elements are neighbours in memory.
+std::int64_t VectorLanes(const SummaryStage& stage, const SummaryAccess& access) {
+  for (std::size_t i = 0; i < stage.loops.size() && i < access.strides.size(); ++i) {
+    if (stage.loops[i].kind == LoopKind::kVectorized && access.strides[i] == 1) {
+      return stage.loops[i].extent;
+    }
+  }
+  return 1;
+}
+
+std::size_t SectorsOf(const std::vector<std::int64_t>& offsets, std::int64_t bytes) {
+  std::vector<std::int64_t> sectors;
+  for (const std::int64_t offset : offsets) {
+    for (std::int64_t s = FloorDiv(offset, kSector); s <= FloorDiv(offset + bytes - 1, kSector);
+         ++s) {
+      sectors.push_back(s);
+    }
+  }
+  std::ranges::sort(sectors);
+  return static_cast<std::size_t>(std::unique(sectors.begin(), sectors.end()) - sectors.begin());
+}
+
+/// How often shared memory is gone through for one access of a warp: as often as the bank most in
+/// demand has different words in it.
+double PassesOf(const std::vector<std::int64_t>& offsets) {
+  std::vector<std::int64_t> words;
+  for (const std::int64_t offset : offsets) words.push_back(FloorDiv(offset, kWord));
+  std::ranges::sort(words);
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  std::array<int, kBanks> used{};
+  for (const std::int64_t word : words) ++used[static_cast<std::size_t>(FloorMod(word, kBanks))];
+  return *std::ranges::max_element(used);
+}
+
+/// How often all threads together make the access. Inside the last reduction a value is kept in a
+/// register while only loops run that do not move it; virtual threads run there, too.
+double AccessCount(const SummaryStage& stage, const SummaryAccess& access) {
+  const std::vector<double> executions = ExecutionsOf(stage);
+  std::size_t level = stage.loops.size();
+  for (std::size_t i = 0; i < stage.loops.size(); ++i) {
+    if (stage.loops[i].reduction) level = i + 1;
+  }
+  const bool reduces = std::ranges::any_of(stage.loops, &SummaryLoop::reduction);
+  if (!reduces || level >= access.footprint_bytes.size()) return executions.back();
+  double count = executions[level] * static_cast<double>(access.footprint_bytes[level]) /
+                 static_cast<double>(access.dtype.bytes());
+  for (std::size_t i = 0; i < level; ++i) {
+    const bool same = stage.loops[i].kind == LoopKind::kVirtualThread && access.strides[i] == 0;
+    if (same) count /= static_cast<double>(stage.loops[i].extent);
+  }
+  return count;
+}
+
+void AddAccess(const SummaryStage& stage, const SummaryAccess& access, GpuProfile* profile) {
+  if (access.scope == Scope::kLocal) return;
+  const std::vector<std::int64_t> offsets = LaneOffsets(stage, access);
+  const std::int64_t vector = VectorLanes(stage, access);
+  const auto lanes = static_cast<double>(offsets.size());
+  const double count = AccessCount(stage, access);
+  const double warps = count / lanes / static_cast<double>(vector);
+  if (access.scope == Scope::kShared) {
+    if (access.write) return;
+    profile->shared_loads += count;
+    profile->bank_passes += warps * PassesOf(offsets);
+    return;
+  }
+  const std::int64_t bytes = vector * access.dtype.bytes();
+  profile->global_bytes += count * static_cast<double>(access.dtype.bytes());
+  profile->sector_bytes +=
+      warps * static_cast<double>(kSector) * static_cast<double>(SectorsOf(offsets, bytes));
+}
+
+/// The stages of one launch and the one of them that does most of its arithmetic.
+struct Launch {
+  std::vector<const SummaryStage*> stages;
+  const SummaryStage* main = nullptr;
+  double ops = 0;
+};
+
+std::vector<Launch> LaunchesOf(const LoopSummary& summary) {
+  std::map<int, Launch> by_root;
+  for (const SummaryStage& stage : summary.stages) {
+    Launch& launch = by_root[stage.root];
+    launch.stages.push_back(&stage);
+    launch.ops += OpsOf(stage);
+    if (launch.main == nullptr || OpsOf(stage) > OpsOf(*launch.main)) launch.main = &stage;
+  }
+  std::vector<Launch> launches;
+  for (auto& [root, launch] : by_root) launches.push_back(std::move(launch));
+  // The largest first.
+  std::ranges::stable_sort(launches, std::ranges::greater(), &Launch::ops);
+  return launches;
+}
+
+double Occupancy(const GpuProfile& profile, const MultiprocessorLimits& limits) {
+  const double warps = std::ceil(profile.threads / kLanes);
+  const double most = static_cast<double>(limits.threads) / kLanes;
+  double blocks = std::min<double>(static_cast<double>(limits.blocks), std::floor(most / warps));
+  if (profile.shared_bytes > 0) {
+    blocks = std::min(blocks,
+                      std::floor(static_cast<double>(limits.shared_bytes) / profile.shared_bytes));
+  }
+  const double registers = profile.registers * warps * kLanes;
+  blocks = std::min(blocks, std::floor(static_cast<double>(limits.registers) / registers));
+  return blocks * warps / most;
+}
+
+GpuProfile ProfileOf(const Launch& launch, const MultiprocessorLimits& limits) {
+  GpuProfile profile;
+  const SummaryStage& main = *launch.main;
+  profile.blocks = BlocksOf(main);
+  profile.ops = launch.ops;
+  profile.registers = kOwnRegisters;
+  for (const SummaryStage* stage : launch.stages) {
+    profile.threads = std::max(profile.threads, ThreadsOf(*stage));
+    profile.virtual_threads = std::max(profile.virtual_threads, VirtualThreadsOf(*stage));
+    profile.shared_bytes += static_cast<double>(stage->shared_bytes);
+    const double own = static_cast<double>(stage->local_bytes) / static_cast<double>(kWord) *
+                       VirtualThreadsOf(*stage);
+    profile.registers += own;
+    if (stage == &main) profile.sums = std::max(1.0, own);
+    if (stage->shared_bytes > 0) {
+      const double steps = ExtentsOf(*stage, [](const SummaryLoop& l) { return l.reduction; });
+      profile.steps = std::max(profile.steps, steps);
+    }
+    for (const SummaryAccess& access : stage->accesses) AddAccess(*stage, access, &profile);
+  }
+  profile.registers = std::min(profile.registers, kMostRegisters);
+  profile.occupancy = Occupancy(profile, limits);
+  return profile;
+}
+
+double Ratio(double a, double b) { return b > 0 ? a / b : 0; }
+
+void PutLaunch(const GpuProfile& p, const SummaryStage& main, const MultiprocessorLimits& limits,
+               Sink& sink) {
+  const double warps = std::ceil(p.threads / kLanes);
+  const auto extent = [&](LoopKind kind) {
+    return Log2(ExtentsOf(main, [&](const SummaryLoop& l) { return l.kind == kind; }));
+  };
+  sink.Put("gpu.blocks", Log2(p.blocks));
+  sink.Put("gpu.threads", Log2(p.threads));
+  sink.Put("gpu.lanes_used", Ratio(p.threads, warps * kLanes));
+  sink.Put("gpu.warps", Log2(p.blocks * warps));
+  sink.Put("gpu.occupancy", p.occupancy);
+  sink.Put("gpu.resident_threads", Log2(p.occupancy * static_cast<double>(limits.threads)));
+  sink.Put("gpu.shared_bytes", Log2(p.shared_bytes));
+  sink.Put("gpu.registers", p.registers);
+  sink.Put("gpu.threads_x", extent(LoopKind::kThreadX));
+  sink.Put("gpu.threads_y", extent(LoopKind::kThreadY));
+  sink.Put("gpu.threads_z", extent(LoopKind::kThreadZ));
+  sink.Put("gpu.blocks_x", extent(LoopKind::kBlockX));
+  sink.Put("gpu.blocks_y", extent(LoopKind::kBlockY));
+  sink.Put("gpu.blocks_z", extent(LoopKind::kBlockZ));
+  sink.Put("block.virtual_threads", Log2(p.virtual_threads));
+  sink.Put("block.sums", Log2(p.sums));
+  sink.Put("block.steps", Log2(p.steps));
+  sink.Put("block.ops", Log2(p.ops));
+  sink.Put("block.ops_per_thread", Log2(p.ops / (p.blocks * p.threads)));
+  sink.Put("block.ops_per_step", Log2(p.ops / (p.blocks * p.threads * p.steps)));
+  sink.Put("block.dot", main.has_dot ? 1 : 0);
+}
+
+void PutMemory(const GpuProfile& p, const Launch& launch, Sink& sink) {
+  double touched = 0;
+  for (const SummaryStage* stage : launch.stages) {
+    for (const SummaryAccess& access : stage->accesses) {
+      const bool global = access.scope == Scope::kGlobal && !access.footprint_bytes.empty();
+      if (global) touched += static_cast<double>(access.footprint_bytes[0]);
+    }
+  }
+  sink.Put("memory.touched_bytes", Log2(touched));
+  sink.Put("memory.global_bytes", Log2(p.global_bytes));
+  sink.Put("memory.sector_bytes", Log2(p.sector_bytes));
+  sink.Put("memory.coalescing", Ratio(p.global_bytes, p.sector_bytes));
+  sink.Put("memory.reloads", Log2(Ratio(p.global_bytes, touched)));
+  sink.Put("memory.ops_per_byte", Log2(Ratio(p.ops, p.sector_bytes)));
+  sink.Put("memory.ops_per_touched_byte", Log2(Ratio(p.ops, touched)));
+  sink.Put("memory.shared_loads", Log2(p.shared_loads));
+  sink.Put("memory.ops_per_shared_load", Log2(Ratio(p.ops, p.shared_loads)));
+  sink.Put("memory.bank_ways",
+           Ratio(p.bank_passes * std::min<double>(kLanes, p.threads), p.shared_loads));
+  sink.Put("memory.ops_per_bank_pass", Log2(Ratio(p.ops, p.bank_passes)));
+}
+
+/// The two largest copies to shared memory.
+void PutCopies(const Launch& launch, Sink& sink) {
+  constexpr int kCopies = 2;
+  std::vector<const SummaryStage*> copies;
+  for (const SummaryStage* stage : launch.stages) {
+    if (stage->shared_bytes > 0) copies.push_back(stage);
+  }
+  std::ranges::stable_sort(copies, std::ranges::greater(), &SummaryStage::shared_bytes);
+  for (int i = 0; i < kCopies; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    GpuProfile own;
+    const SummaryStage* copy = at < copies.size() ? copies[at] : nullptr;
+    if (copy != nullptr) {
+      for (const SummaryAccess& access : copy->accesses) AddAccess(*copy, access, &own);
+    }
+    const double threads = copy != nullptr ? ThreadsOf(*copy) : 0;
+    const double bytes = copy != nullptr ? static_cast<double>(copy->shared_bytes) : 0;
+    sink.Put("copy", i, "shared_bytes", Log2(bytes));
+    sink.Put("copy", i, "threads", Log2(threads));
+    sink.Put("copy", i, "bytes_per_thread", Log2(Ratio(bytes, threads)));
+    sink.Put("copy", i, "coalescing", Ratio(own.global_bytes, own.sector_bytes));
+    sink.Put("copy", i, "sector_bytes", Log2(own.sector_bytes));
+  }
+}
+
+void PutOthers(const std::vector<Launch>& launches, const MultiprocessorLimits& limits,
+               Sink& sink) {
+  double all = 0, ops = 0, bytes = 0;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    all += launches[i].ops;
+    if (i == 0) continue;
+    const GpuProfile profile = ProfileOf(launches[i], limits);
+    ops += profile.ops;
+    bytes += profile.sector_bytes;
+  }
+  sink.Put("other.launches", static_cast<double>(launches.size()));
+  sink.Put("other.ops", Log2(ops));
+  sink.Put("other.share", Ratio(ops, all));
+  sink.Put("other.sector_bytes", Log2(bytes));
+}
+
+void Extract(const LoopSummary& summary, const MultiprocessorLimits& limits, const Config& config,
+             Sink& sink) {
+  static const SummaryStage kEmpty;
+  std::vector<Launch> launches = LaunchesOf(summary);
+  if (launches.empty()) launches.push_back({{&kEmpty}, &kEmpty, 0});
+  const Launch& largest = launches.front();
+  const GpuProfile profile = ProfileOf(largest, limits);
+  PutLaunch(profile, *largest.main, limits, sink);
+  PutMemory(profile, largest, sink);
+  PutCopies(largest, sink);
+  PutOthers(launches, limits, sink);
+  PutLoops(*largest.main, sink);
+  PutKnobs(config, sink);
+}
+
+}  // namespace
+
+GpuProfile ProfileOf(const LoopSummary& summary, const MultiprocessorLimits& limits) {
+  const std::vector<Launch> launches = LaunchesOf(summary);
+  return launches.empty() ? GpuProfile() : ProfileOf(launches.front(), limits);
+}
+
+const std::vector<std::string>& GpuFeatureNames() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    Sink sink(&names);
+    Extract(LoopSummary(), MultiprocessorLimits(), Config(), sink);
+    return names;
+  }();
+  return kNames;
+}
+
+void ExtractGpuFeatures(const LoopSummary& summary, const MultiprocessorLimits& limits,
+                        const Config& config, std::span<float> out) {
+  TW_CHECK(out.size() == static_cast<std::size_t>(FeatureCount()), "wrong width of a feature row");
+  std::ranges::fill(out, 0.0F);
+  Sink sink(out);
+  Extract(summary, limits, config, sink);
+}
+
+}  // namespace tilewright::cost_model

@@ -1,0 +1,33 @@
+// `tilewright-runner`: what a board needs to be tuned. It has no compiler: kernels come ready-made
+// over standard input, and answers go to standard output (docs/deploy.md).
+
+#include <cstdio>
+#include <cstring>
+
+#include "measure/workers.h"
+
+namespace {
+
+constexpr const char* kHelp =
+    "tilewright-runner: runs candidates for a tilewright on another machine\n"
+    "\n"
+    "Started by that: tilewright tune MODEL --runner 'ssh board tilewright-runner' ...\n"
+    "It speaks over standard input and output, and ends when they do.\n"
+    "  --help     this text\n"
+    "  --version  its version, which must be that of the tilewright that uses it\n";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 1) return tilewright::measure::RunWorkerMain(0, 1);
+  if (argc == 2 && std::strcmp(argv[1], "--help") == 0) {
+    std::fputs(kHelp, stdout);
+    return 0;
+  }
+  if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
+    std::puts("tilewright-runner " TILEWRIGHT_VERSION);
+    return 0;
+  }
+  std::fprintf(stderr, "tilewright-runner: '%s': unknown argument, expected none\n", argv[1]);
+  return 2;
+}

@@ -1,0 +1,239 @@
+// `tilewright verify`: what a model computes, beside what another form of it does.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+#include "python_free_cli/command.h"
+#include "python_free_cli/device_argument.h"
+#include "python_free_cli/model_io.h"
+#include "python_free_cli/vta_network.h"
+#include "src/base/file.h"
+#include "src/base/json.h"
+#include "src/compiler/compare.h"
+#include "src/compiler/verify.h"
+#include "src/graph/graph.h"
+
+namespace tilewright::cli {
+namespace {
+
+constexpr int kThreads = 2;  // of the reference evaluator
+
+int Print(const VerifyReport& report, bool json) {
+  if (json) {
+    Json rows = Json::array();
+    for (const OperatorCheck& check : report.checks) {
+      rows.push_back({{"value", check.value},
+                      {"op", check.op},
+                      {"ok", check.comparison.ok},
+                      {"max_abs_error", check.comparison.max_abs_error},
+                      {"reference_rms", check.comparison.reference_rms}});
+    }
+    fmt::print(
+        "{}\n",
+        Json({{"ok", report.ok()}, {"summary", report.Summary()}, {"operators", rows}}).dump());
+  } else {
+    for (const OperatorCheck& check : report.checks) {
+      fmt::print("{:<4} {:<40} {:<44} error {:.2e} of {:.2e}\n", check.comparison.ok ? "ok" : "BAD",
+                 check.value, check.op, check.comparison.max_abs_error,
+                 check.comparison.reference_rms);
+    }
+    fmt::print("{}\n", report.Summary());
+  }
+  return report.ok() ? kExitDone : kExitFailed;
+}
+
+const char* NameOf(ReadBy read_by) {
+  switch (read_by) {
+    case ReadBy::kAsIs:
+      return "as is";
+    case ReadBy::kSource:
+      return "source";
+    case ReadBy::kFit:
+      return "fit";
+  }
+  return "";
+}
+
+Json RowOf(const LayerDifference& layer) {
+  Json row = {{"value", layer.value},
+              {"other", layer.other},
+              {"op", layer.op},
+              {"type", layer.type},
+              {"other_type", layer.other_type},
+              {"scale", layer.scale},
+              {"scale_from", NameOf(layer.read_by)},
+              {"max_abs_error", layer.max_abs_error},
+              {"rms_error", layer.rms_error},
+              {"reference_rms", layer.reference_rms},
+              {"sqnr_db", std::isfinite(layer.sqnr_db) ? Json(layer.sqnr_db) : Json(nullptr)},
+              {"equal", layer.sqnr_db > 0 && std::isinf(layer.sqnr_db)},
+              {"ok", layer.ok}};
+  if (layer.same_top) row["same_top"] = *layer.same_top;
+  return row;
+}
+
+int Print(const DifferenceReport& report, bool json) {
+  if (json) {
+    Json rows = Json::array();
+    for (const LayerDifference& layer : report.layers) rows.push_back(RowOf(layer));
+    Json out = {{"ok", report.ok()},
+                {"summary", report.Summary()},
+                {"by_position", report.by_position},
+                {"unmatched", report.unmatched},
+                {"first_divergence", nullptr},
+                {"layers", rows}};
+    if (report.first_bad) out["first_divergence"] = *report.first_bad;
+    fmt::print("{}\n", out.dump());
+    return report.ok() ? kExitDone : kExitFailed;
+  }
+  fmt::print("{:<4} {:<30} {:<18} {:<10} {:<24} {:>9} {:>9} {:>9} {:>8}\n", "", "value", "operator",
+             "scale from", "type", "max error", "RMS error", "RMS", "SQNR");
+  for (const LayerDifference& layer : report.layers) {
+    const bool equal = std::isinf(layer.sqnr_db) && layer.sqnr_db > 0;
+    fmt::print("{:<4} {:<30} {:<18} {:<10} {:<24} {:>9.2e} {:>9.2e} {:>9.2e} {:>8}{}\n",
+               layer.ok ? "ok" : "BAD", layer.value.substr(0, 30), layer.op.substr(0, 18),
+               NameOf(layer.read_by), layer.other_type.substr(0, 24), layer.max_abs_error,
+               layer.rms_error, layer.reference_rms,
+               equal ? "equal" : fmt::format("{:.1f} dB", layer.sqnr_db),
+               !layer.same_top   ? ""
+               : *layer.same_top ? "  top-1 same"
+                                 : "  top-1 DIFFERS");
+  }
+  fmt::print("{}\n", report.Summary());
+  return report.ok() ? kExitDone : kExitFailed;
+}
+
+class VerifyCommand final : public Command {
+ public:
+  const char* name() const override { return "verify"; }
+  const char* summary() const override {
+    return "Compare a model with another form of it, operator by operator";
+  }
+  const char* examples() const override {
+    return "  tilewright verify resnet18.onnx resnet18.so\n"
+           "  tilewright verify resnet18.onnx resnet18_int8.onnx --input cat.npy\n"
+           "  tilewright verify resnet18.onnx resnet18_quantized.relay --min-sqnr 15 --json\n"
+           "  tilewright verify resnet18_packed.relay --target vta --vta-config "
+           "configs/vta/sim.json\n"
+           "OTHER is a library made of FILE (its integers must be equal, its floats within the "
+           "tolerance), or another model file or a library of one: then values of one name are "
+           "compared, or, if there are none, the convolutions and matrix products in their order; "
+           "integers are read as the real numbers they stand for, and the first layer below "
+           "--min-sqnr is named.\n"
+           "Exit code 1 if an operator differs.\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("file", file_, "Model file, the reference")->required();
+    app.add_option("other", other_,
+                   "Library or model file to compare with; for a VTA it may be missing");
+    app.add_option("--tolerance", options_.tolerance, "Of floats, relative to the reference's RMS")
+        ->capture_default_str();
+    app.add_option(
+        "--min-sqnr", min_sqnr_,
+        "Least signal-to-noise ratio of a layer in dB (default: 10 if one of the models is "
+        "quantized; else integers must be equal and floats within the tolerance)");
+    app.add_flag("--seeded", seeded_, "The library was compiled with --seeded");
+    app.add_flag("--json", json_, "Print JSON");
+    load_.Declare(app);
+    inputs_.Declare(app);
+    vta_.Declare(app);
+    device_.Declare(app);
+  }
+  Result<int> Run() override {
+    options_.threads = kThreads;
+    if (vta_.on_gpu()) return VerifyGpu();
+    if (vta_.wanted(other_)) return VerifyVta();
+    TW_RETURN_IF_ERROR(vta_.CheckUnused());
+    if (other_.empty()) {
+      return InvalidArgument("other: missing, expected a library made by compile, or a model file");
+    }
+    auto graph = LoadForRunning(file_, seeded_, load_.Options());
+    TW_RETURN_IF_ERROR(graph);
+    auto inputs = inputs_.Make(ValuesOf(*graph, graph->inputs()));
+    TW_RETURN_IF_ERROR(inputs);
+    auto library = IsLibrary(other_);
+    TW_RETURN_IF_ERROR(library);
+    return *library ? VerifyLibrary(std::move(*graph), *inputs) : VerifyGraph(*graph, *inputs);
+  }
+
+ private:
+  Result<int> VerifyGpu() {
+    if (!other_.empty()) {
+      return InvalidArgument(other_ +
+                             ": a GPU's kernels are made anew, expected nothing beside the model");
+    }
+    auto network = vta_.OpenGpu(file_, seeded_, device_);
+    TW_RETURN_IF_ERROR(network);
+    auto report = network->Verify(inputs_, options_);
+    TW_RETURN_IF_ERROR(report);
+    return Print(*report, json_);
+  }
+
+  static Result<bool> IsLibrary(const std::string& path) {
+    auto bytes = ReadFile(path);
+    TW_RETURN_IF_ERROR(bytes);
+    return bytes->starts_with("\177ELF");
+  }
+
+  Result<int> VerifyVta() {
+    if (!other_.empty() && !IsVtaBundle(other_)) {
+      return InvalidArgument(other_ + ": no folder made by compile --target vta");
+    }
+    auto report = vta_.Verify(file_, other_, inputs_, options_);
+    TW_RETURN_IF_ERROR(report);
+    return Print(*report, json_);
+  }
+
+  Result<int> VerifyLibrary(Graph graph, const std::vector<Tensor>& inputs) {
+    auto model = ModelLibrary::Open(other_);
+    TW_RETURN_IF_ERROR(model);
+    if (IsLibraryOf(graph, *model)) {
+      auto report = Verify(std::move(graph), *model, inputs, options_);
+      TW_RETURN_IF_ERROR(report);
+      return Print(*report, json_);
+    }
+    auto fed = InputsFor(model->inputs(), ValuesOf(graph, graph.inputs()), inputs, nullptr, graph);
+    TW_RETURN_IF_ERROR(fed);
+    auto trace = TraceLibrary(*model, *fed);
+    TW_RETURN_IF_ERROR(trace);
+    return Compare(graph, inputs, *trace);
+  }
+
+  Result<int> VerifyGraph(const Graph& graph, const std::vector<Tensor>& inputs) {
+    auto other = LoadForRunning(other_, seeded_, load_.Options());
+    TW_RETURN_IF_ERROR(other);
+    auto fed = InputsFor(ValuesOf(*other, other->inputs()), ValuesOf(graph, graph.inputs()), inputs,
+                         &*other, graph);
+    TW_RETURN_IF_ERROR(fed);
+    auto trace = TraceGraph(*other, *fed, kThreads);
+    TW_RETURN_IF_ERROR(trace);
+    return Compare(graph, inputs, *trace);
+  }
+
+  Result<int> Compare(const Graph& graph, const std::vector<Tensor>& inputs, const Trace& other) {
+    auto reference = TraceGraph(graph, inputs, kThreads);
+    TW_RETURN_IF_ERROR(reference);
+    DifferenceOptions options{.tolerance = options_.tolerance, .min_sqnr_db = min_sqnr_};
+    auto report = CompareTraces(*reference, other, options);
+    TW_RETURN_IF_ERROR(report);
+    return Print(*report, json_);
+  }
+
+  std::string file_, other_;
+  VerifyOptions options_;
+  std::optional<double> min_sqnr_;
+  LoadArguments load_;
+  InputArguments inputs_;
+  VtaNetwork vta_;
+  DeviceArgument device_;
+  bool seeded_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeVerifyCommand() { return std::make_unique<VerifyCommand>(); }
+
+}  // namespace tilewright::cli

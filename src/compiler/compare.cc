@@ -1,0 +1,334 @@
+#include "src/compiler/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string_view>
+
+#include "src/compiler/real_values.h"
+#include "src/graph/evaluate.h"
+#include "src/graph/operand.h"
+#include "src/tensor/layout.h"
+#include "src/tensor/reference.h"
+
+namespace tilewright {
+namespace {
+
+constexpr double kDefaultSqnrDb = 10;  // below, more than a third of the signal is error
+
+/// Where the product `anchor` ends: behind additions and scales of one constant per channel.
+int EndOfProduct(const Graph& graph, const std::vector<std::vector<int>>& users, int anchor) {
+  const std::vector<bool> channel = ChannelDimensions(graph.node(anchor));
+  const auto per_channel = [&](int id) {
+    const Node& operand = graph.node(id);
+    return operand.kind == NodeKind::kConstant &&
+           OperandKindOf(operand.type, graph.node(anchor).type, channel) == OperandKind::kChannel;
+  };
+  int end = anchor;
+  for (int user = SingleUser(graph, users, end); user >= 0; user = SingleUser(graph, users, end)) {
+    const Node& node = graph.node(user);
+    bool goes_on = node.op.kind == OpKind::kIdentity;
+    if (node.op.kind == OpKind::kBatchNorm) goes_on = node.inputs[0] == end;
+    if (IsBinaryElementwise(node)) {
+      const int operand = node.inputs[node.inputs[0] == end ? 1 : 0];
+      goes_on = operand != end && per_channel(operand);
+    }
+    if (!goes_on || node.type.shape != graph.node(end).type.shape) break;
+    end = user;
+  }
+  return end;
+}
+
+/// A name without what quantizing exporters append to that of the float value.
+std::string_view PlainName(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kSuffixes = {
+      "_QuantizeLinear_Output", "_DequantizeLinear_Output", "_quantized", "_dequantized",
+      "_QuantizeLinear",        "_DequantizeLinear",        "_q",         "_dq"};
+  for (std::string_view suffix : kSuffixes) {
+    if (name.size() > suffix.size() && name.ends_with(suffix)) {
+      return name.substr(0, name.size() - suffix.size());
+    }
+  }
+  return name;
+}
+
+/// "%26", a number in a listing, or "r0#1", a part: another network has it for something else.
+bool IsLocal(std::string_view name) {
+  const bool number = name.size() > 1 && name[0] == '%' && name[1] >= '0' && name[1] <= '9';
+  return number || SourceName(name) != name;
+}
+
+std::optional<Quantization> MeaningOf(const Graph* graph, const std::string& name) {
+  if (graph == nullptr) return std::nullopt;
+  const auto found = graph->quantization.find(name);
+  return found == graph->quantization.end() ? std::nullopt : std::optional(found->second);
+}
+
+struct Pair {
+  const TracedValue* reference;
+  const TracedValue* other;
+};
+
+/// One side is quantized, or both are in different ways.
+bool DiffersInType(const Pair& pair) {
+  return pair.reference->contents.dtype() != pair.other->contents.dtype() ||
+         pair.reference->meaning != pair.other->meaning;
+}
+
+/// Two traces of one graph have the same values in the same order.
+bool SameValues(const Trace& a, const Trace& b) {
+  return std::ranges::equal(a.values, b.values, [](const TracedValue& x, const TracedValue& y) {
+    return x.name == y.name && x.op == y.op && x.contents.type() == y.contents.type();
+  });
+}
+
+std::vector<Pair> PairByName(const Trace& reference, const Trace& other) {
+  const bool same = SameValues(reference, other);
+  std::map<std::string_view, const TracedValue*> exact, plain;
+  for (const TracedValue& value : other.values) {
+    if (!same && IsLocal(value.name)) continue;
+    exact.emplace(value.name, &value);
+    plain.emplace(PlainName(value.name), &value);
+  }
+  std::vector<Pair> pairs;
+  std::map<const TracedValue*, bool> taken;
+  for (const TracedValue& value : reference.values) {
+    auto found = exact.find(value.name);
+    bool known = found != exact.end();
+    if (!known) {
+      found = plain.find(PlainName(value.name));
+      known = found != plain.end();
+    }
+    if (!known || found->second->contents.elements() != value.contents.elements()) continue;
+    if (taken.emplace(found->second, true).second) pairs.push_back({&value, found->second});
+  }
+  return pairs;
+}
+
+std::vector<const TracedValue*> ProductsOf(const Trace& trace) {
+  std::vector<const TracedValue*> products;
+  for (const TracedValue& value : trace.values) {
+    if (value.product >= 0) products.push_back(&value);
+  }
+  std::ranges::sort(products, {}, [](const TracedValue* value) { return value->product; });
+  return products;
+}
+
+std::vector<Pair> PairByPosition(const Trace& reference, const Trace& other) {
+  const auto left = ProductsOf(reference), right = ProductsOf(other);
+  std::vector<Pair> pairs;
+  if (left.size() != right.size()) return pairs;
+  for (std::size_t i = 0; i < left.size(); ++i) pairs.push_back({left[i], right[i]});
+  return pairs;
+}
+
+/// `value` in the order of elements that `wanted` has.
+/// Errors: kInvalidArgument if they have not the same elements.
+Result<Tensor> InOrderOf(const TracedValue& value, const TracedValue& wanted) {
+  const auto differ = [&] {
+    return InvalidArgument(fmt::format("{} is {} and {} is {}: they do not correspond", wanted.name,
+                                       wanted.contents.type().ToString(), value.name,
+                                       value.contents.type().ToString()));
+  };
+  if (value.layout == wanted.layout || value.layout.empty() || wanted.layout.empty()) {
+    if (value.contents.elements() != wanted.contents.elements()) return differ();
+    return value.contents.Clone();
+  }
+  auto from = Layout::Parse(value.layout);
+  TW_RETURN_IF_ERROR(from);
+  auto to = Layout::Parse(wanted.layout);
+  TW_RETURN_IF_ERROR(to);
+  const auto sizes = to->Unpack(wanted.contents.shape());
+  std::vector<std::int64_t> logical;
+  for (char letter : from->primal()) {
+    const std::size_t position = to->primal().find(letter);
+    if (position == std::string::npos) return differ();
+    logical.push_back(sizes[position]);
+  }
+  auto moved = TransformLayout(value.contents, value.layout, wanted.layout, logical);
+  TW_RETURN_IF_ERROR(moved);
+  if (moved->type().shape != wanted.contents.shape()) return differ();
+  return moved;
+}
+
+Result<LayerDifference> Difference(const Pair& pair, const DifferenceOptions& options) {
+  const TracedValue& reference = *pair.reference;
+  const TracedValue& other = *pair.other;
+  LayerDifference layer;
+  layer.value = reference.name;
+  layer.other = other.name;
+  layer.op = other.op;
+  layer.type = reference.contents.type().ToString();
+  layer.other_type = other.contents.type().ToString();
+  auto ordered = InOrderOf(other, reference);
+  TW_RETURN_IF_ERROR(ordered);
+  const RealValues expected = RealValues::Of(reference.contents, reference.meaning);
+  RealValues actual = RealValues::Of(*ordered, other.meaning);
+  if (DiffersInType(pair)) {
+    const bool numbers = other.contents.dtype().is_integer() && !other.meaning;
+    layer.read_by = numbers ? ReadBy::kFit : ReadBy::kSource;
+    if (numbers) actual = RealValues::Fitted(*ordered, expected, other.product >= 0);
+    layer.scale = actual.scale();
+  }
+  const ErrorStatistics errors = CompareReals(actual, expected);
+  layer.max_abs_error = errors.max_abs;
+  layer.rms_error = errors.rms;
+  layer.reference_rms = errors.reference_rms;
+  layer.sqnr_db = errors.sqnr_db;
+  if (reference.is_output && other.is_output && expected.elements() > 1) {
+    layer.same_top = actual.Largest() == expected.Largest();
+  }
+  if (options.min_sqnr_db) {
+    layer.ok = layer.sqnr_db >= *options.min_sqnr_db;
+  } else {
+    ordered->Reshape(reference.contents.shape());
+    layer.ok = Compare(*ordered, reference.contents, options.tolerance).ok;
+  }
+  return layer;
+}
+
+std::string Decibels(double value) {
+  return std::isinf(value) && value > 0 ? "infinite" : fmt::format("{:.1f} dB", value);
+}
+
+}  // namespace
+
+Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int threads) {
+  auto values = EvaluateGraph(graph, inputs, KeepValues::kAll, threads);
+  TW_RETURN_IF_ERROR(values);
+  const auto users = graph.Users();
+  std::map<int, std::pair<int, std::string>> products;  // by their end: position, layout
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind != NodeKind::kOperator || !IsAnchor(node.op.kind)) continue;
+    const int position = static_cast<int>(products.size());
+    const bool images = node.type.shape.size() >= 4;
+    products.emplace(EndOfProduct(graph, users, id),
+                     std::pair(position, images ? node.op.attributes.data_layout : ""));
+  }
+  Trace trace;
+  trace.name = graph.name;
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind != NodeKind::kOperator) continue;
+    TracedValue value;
+    value.name = node.name;
+    value.op = OpName(node.op.kind);
+    value.contents = std::move((*values)[static_cast<std::size_t>(id)]);
+    value.meaning = MeaningOf(&graph, node.name);
+    if (const auto product = products.find(id); product != products.end()) {
+      value.product = product->second.first;
+      value.layout = product->second.second;
+    }
+    value.is_output = std::ranges::count(graph.outputs(), id) > 0;
+    trace.values.push_back(std::move(value));
+  }
+  return trace;
+}
+
+Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> inputs) {
+  Trace trace;
+  trace.name = model.name();
+  const auto observe = [&](std::size_t index, Tensor result) -> Status {
+    const ModelOperator& op = model.operators()[index];
+    TracedValue value;
+    value.name = op.result.name;
+    value.op = op.op;
+    value.contents = std::move(result);
+    value.is_output = std::ranges::any_of(
+        model.outputs(), [&](const ModelValue& output) { return output.name == op.result.name; });
+    trace.values.push_back(std::move(value));
+    return Status();
+  };
+  TW_RETURN_IF_ERROR(model.RunObserved(inputs, observe));
+  return trace;
+}
+
+Result<std::vector<Tensor>> InputsFor(const std::vector<ModelValue>& wanted,
+                                      const std::vector<ModelValue>& given,
+                                      std::span<const Tensor> inputs, const Graph* other,
+                                      const Graph& reference) {
+  if (wanted.size() != given.size()) {
+    return InvalidArgument(fmt::format("the networks have {} and {} inputs, expected equally many",
+                                       given.size(), wanted.size()));
+  }
+  std::vector<Tensor> result;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const TensorType &from = inputs[i].type(), &to = wanted[i].type;
+    if (from == to) {
+      result.push_back(inputs[i].Clone());
+      continue;
+    }
+    const auto to_meaning = MeaningOf(other, wanted[i].name);
+    const auto from_meaning = MeaningOf(&reference, given[i].name);
+    const bool readable = (from.dtype.is_float() || from_meaning) &&
+                          (to.dtype.is_float() || to_meaning) && from.shape == to.shape;
+    if (!readable) {
+      return InvalidArgument(
+          fmt::format("input {} is {} in one network and {} ({}) in the other, and {}",
+                      given[i].name, from.ToString(), to.ToString(), wanted[i].name,
+                      from.shape == to.shape ? "neither file says what the numbers stand for"
+                                             : "their shapes differ"));
+    }
+    result.push_back(FromReals(RealValues::Of(inputs[i], from_meaning), to, to_meaning));
+  }
+  return result;
+}
+
+std::string DifferenceReport::Summary() const {
+  std::string text;
+  if (!first_bad) {
+    double lowest = std::numeric_limits<double>::infinity();
+    for (const LayerDifference& layer : layers) lowest = std::min(lowest, layer.sqnr_db);
+    text = fmt::format("{} layers of {} agree with {}; lowest SQNR {}", layers.size(), other,
+                       reference, Decibels(lowest));
+  } else {
+    const LayerDifference& bad = layers[*first_bad];
+    text = fmt::format(
+        "layer {} ({}, {}) is the first to diverge: SQNR {}, largest error {:.3g}, reference RMS "
+        "{:.3g}; the {} before it agree",
+        *first_bad, bad.value, bad.op, Decibels(bad.sqnr_db), bad.max_abs_error, bad.reference_rms,
+        *first_bad);
+    const double before = *first_bad > 0 ? layers[*first_bad - 1].sqnr_db : bad.sqnr_db;
+    if (*first_bad > 0) text += fmt::format(" (the last one with {})", Decibels(before));
+  }
+  if (by_position) text += "; no names in common: products were matched by their position";
+  if (unmatched > 0) text += fmt::format("; {} values have no counterpart", unmatched);
+  return text;
+}
+
+Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& other,
+                                       const DifferenceOptions& options) {
+  DifferenceReport report;
+  report.reference = reference.name;
+  report.other = other.name;
+  std::vector<Pair> pairs = PairByName(reference, other);
+  if (pairs.empty()) {
+    pairs = PairByPosition(reference, other);
+    report.by_position = true;
+  }
+  if (pairs.empty()) {
+    return InvalidArgument(fmt::format(
+        "{} and {} have no value of one name, and {} and {} convolutions and matrix products: "
+        "nothing can be compared",
+        reference.name, other.name, ProductsOf(reference).size(), ProductsOf(other).size()));
+  }
+  DifferenceOptions used = options;
+  if (!options.min_sqnr_db && std::ranges::any_of(pairs, DiffersInType)) {
+    used.min_sqnr_db = kDefaultSqnrDb;
+  }
+  for (const Pair& pair : pairs) {
+    auto layer = Difference(pair, used);
+    TW_RETURN_IF_ERROR(layer);
+    if (!layer->ok && !report.first_bad) report.first_bad = report.layers.size();
+    report.layers.push_back(*std::move(layer));
+  }
+  if (!report.by_position) report.unmatched = reference.values.size() - report.layers.size();
+  return report;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/compiler/run.h"
+#include "src/graph/graph.h"
+#include "src/tensor/tensor.h"
+
+namespace tilewright {
+
+/// The result of an operator, with what is needed to find and read it beside another network's.
+struct TracedValue {
+  std::string name, op;
+  Tensor contents;
+  std::optional<Quantization> meaning;  ///< of the numbers, if the source says it
+  /// Of a convolution's result: "NCHW", "NCHW1n16c", …; else empty.
+  std::string layout;
+  /// Position among the network's convolutions and matrix products; -1 for other values. It is on
+  /// the last of the additions per channel (bias, batch normalization) that follow the product.
+  int product = -1;
+  bool is_output = false;
+};
+
+/// What a network computes for some inputs, in the order of execution.
+struct Trace {
+  std::string name;
+  std::vector<TracedValue> values;
+};
+/// By the reference evaluator. Errors: those of EvaluateGraph.
+Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int threads);
+/// By the library; results of its kernels only, without `product`. Errors: those of its run.
+Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> inputs);
+
+/// The same inputs for another network: quantized or dequantized where the element types differ.
+/// meanings: what the numbers of either network's inputs stand for.
+/// Errors: kInvalidArgument naming an input of another shape, or whose numbers nobody explains.
+Result<std::vector<Tensor>> InputsFor(const std::vector<ModelValue>& wanted,
+                                      const std::vector<ModelValue>& given,
+                                      std::span<const Tensor> inputs, const Graph* other,
+                                      const Graph& reference);
+
+/// How the numbers of a value were read.
+enum class ReadBy : std::uint8_t {
+  kAsIs,    ///< both sides have the same element type
+  kSource,  ///< scale and zero point are the source's
+  /// Nobody says the scale: the one that fits the reference best (least squares).
+  kFit,
+};
+
+/// One value that both networks have.
+struct LayerDifference {
+  std::string value, other, op;  ///< names on both sides; the other side's operator
+  std::string type, other_type;  ///< "float32[1,64,56,56]"
+  ReadBy read_by = ReadBy::kAsIs;
+  double scale = 1;  ///< of the other side's numbers; the first one if there are several
+  double max_abs_error = 0, rms_error = 0, reference_rms = 0;
+  double sqnr_db = 0;  ///< infinite if nothing differs
+  bool ok = false;
+  /// Of an output: its largest element is the same one on both sides.
+  std::optional<bool> same_top;
+};
+
+struct DifferenceReport {
+  std::string reference, other;
+  std::vector<LayerDifference> layers;   ///< in the reference's order
+  std::optional<std::size_t> first_bad;  ///< position in `layers`
+  bool by_position = false;              ///< no names in common: products were counted
+  std::size_t unmatched = 0;             ///< values of the reference without a counterpart
+  bool ok() const { return !first_bad.has_value(); }
+  /// "layer 3 (conv2, …) is the first to diverge: SQNR 3.1 dB, …"
+  std::string Summary() const;
+};
+
+struct DifferenceOptions {
+  double tolerance = 1e-4;  ///< of floats, relative to the reference's RMS
+  /// Least SQNR of a value in dB, in the place of equality and tolerance; 10 if the element types
+  /// or scales of any value differ, because quantization changes those behind it too.
+  std::optional<double> min_sqnr_db;
+};
+
+/// Compares value by value. Values are the same if they have one name (but for what exporters
+/// append to a quantized one's); where no two have, the n-th products are, between two graphs of
+/// equally many. Integers of one type must be equal, floats within the tolerance; others are read
+/// as real numbers. Errors: kInvalidArgument if nothing corresponds.
+Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& other,
+                                       const DifferenceOptions& options);
+
+}  // namespace tilewright

@@ -1,0 +1,193 @@
+// Weights take their range from their contents. Inputs and activations take it from the
+// configuration, or from the values that go into their marks over a data set: marks are identities
+// when a graph is evaluated, so the annotated graph computes what the float graph does.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/graph/evaluate.h"
+#include "src/graph/quantize/channel.h"
+#include "src/graph/quantize/passes.h"
+#include "src/graph/quantize/threshold.h"
+#include "src/graph/rewrite.h"
+
+namespace tilewright::quantize {
+namespace {
+
+double RangeOfWeights(double largest, WeightScale rule) {
+  if (rule == WeightScale::kMax) return largest == 0 ? 1 : largest;
+  return largest == 0 ? 1 : std::exp2(std::ceil(std::log2(largest)));
+}
+
+class Calibrator {
+ public:
+  Calibrator(Graph graph, const Config& config, std::span<const Sample> samples, int threads)
+      : graph_(std::move(graph)), config_(config), samples_(samples), threads_(threads) {}
+
+  Result<Graph> Run() {
+    std::vector<int> measured;
+    for (int id : PostOrder(graph_)) {
+      const Mark& mark = graph_.node(id).mark;
+      if (mark.kind != MarkKind::kQuantize) continue;
+      if (mark.value == ValueKind::kWeight) {
+        weights_.push_back(id);
+      } else if (config_.calibrate_mode == CalibrateMode::kGlobalScale) {
+        SetRanges(id, {config_.global_scale});
+      } else {
+        measured.push_back(id);
+      }
+    }
+    TW_RETURN_IF_ERROR(Measure(measured));
+    for (int id : weights_) TW_RETURN_IF_ERROR(CalibrateWeight(id));
+    return std::move(graph_);
+  }
+
+ private:
+  void SetScales(int id, std::vector<double> scales, ValueKind value) {
+    Mark mark = graph_.node(id).mark;
+    mark.value = value;
+    mark.scales = std::move(scales);
+    graph_.Annotate(id, graph_.node(id).source, std::move(mark));
+  }
+
+  void SetRanges(int id, std::vector<double> ranges) {
+    const ValueKind value = graph_.node(id).mark.value;
+    for (double& range : ranges) range /= config_.Valid(value);
+    SetScales(id, std::move(ranges), value);
+  }
+
+  /// Walks over the data set, once for each part of the marks.
+  Status Measure(const std::vector<int>& marks) {
+    if (marks.empty()) return Status();
+    if (samples_.empty()) {
+      return InvalidArgument("calibrate_mode needs a data set, and there is none");
+    }
+    const std::vector<int> outputs = graph_.outputs();
+    const std::size_t chunk = config_.calibrate_chunk_by < 0
+                                  ? marks.size()
+                                  : static_cast<std::size_t>(config_.calibrate_chunk_by);
+    Status status;
+    for (std::size_t begin = 0; begin < marks.size() && status.ok(); begin += chunk) {
+      const std::size_t end = std::min(begin + chunk, marks.size());
+      status = MeasurePart(std::span(marks).subspan(begin, end - begin));
+    }
+    graph_.SetOutputs(outputs);
+    return status;
+  }
+
+  Status MeasurePart(std::span<const int> marks) {
+    graph_.SetOutputs({marks.begin(), marks.end()});
+    std::vector<std::vector<float>> values(marks.size());
+    for (const Sample& sample : samples_) {
+      auto results = EvaluateGraph(graph_, sample, KeepValues::kOutputs, threads_);
+      TW_RETURN_IF_ERROR(results);
+      for (std::size_t i = 0; i < marks.size(); ++i) {
+        const Tensor& result = (*results)[i];
+        if (result.dtype() != kFloat32) {
+          return InvalidArgument(fmt::format("value {} is {}, expected float32",
+                                             graph_.node(marks[i]).name, result.type().ToString()));
+        }
+        const auto elements = result.As<float>();
+        values[i].insert(values[i].end(), elements.begin(), elements.end());
+      }
+    }
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+      const double range = config_.calibrate_mode == CalibrateMode::kPercentile
+                               ? PercentileThreshold(values[i])
+                               : KlThreshold(values[i]);
+      SetRanges(marks[i], {range == 0 ? 1 : range});
+    }
+    return Status();
+  }
+
+  /// The operator that reads a mark.
+  int UserOf(int mark) const {
+    for (int id = mark + 1; id < graph_.size(); ++id) {
+      if (std::ranges::count(graph_.node(id).inputs, mark) != 0) return id;
+    }
+    return -1;
+  }
+
+  Status CalibrateWeight(int id) {
+    const int weight = graph_.node(id).inputs[0];
+    const Tensor* contents = graph_.Contents(weight);
+    if (contents == nullptr || contents->dtype() != kFloat32) {
+      return InvalidArgument(fmt::format("weight {} of type {}, expected contents of float32",
+                                         graph_.node(weight).name,
+                                         graph_.node(weight).type.ToString()));
+    }
+    const int user = config_.per_channel ? UserOf(id) : -1;
+    if (user >= 0 && HasChannelRanges(*contents, graph_.node(user))) {
+      SetRanges(id, ChannelRanges(*contents, graph_.node(user).op));
+    } else if (user >= 0 && IsBias(user, id)) {
+      SetScales(id, ScalesOfSum(graph_.node(user).inputs[0]), ValueKind::kActivation);
+    } else {
+      const auto elements = contents->As<float>();
+      const double largest = LargestMagnitude({elements.begin(), elements.end()});
+      SetRanges(id, {RangeOfWeights(largest, config_.weight_scale)});
+    }
+    return Status();
+  }
+
+  /// Not where the outputs are two dimensions of the weight (depthwise HWOI).
+  static bool HasChannelRanges(const Tensor& weight, const Node& user) {
+    return IsAnchor(user.op.kind) &&
+           weight.shape()[OutputDimension(user.op)] == user.type.shape[ChannelDimension(user)];
+  }
+
+  std::vector<double> ChannelRanges(const Tensor& weight, const Operator& anchor) const {
+    const std::size_t dimension = OutputDimension(anchor);
+    std::size_t inner = 1;
+    for (std::size_t i = dimension + 1; i < weight.shape().size(); ++i) {
+      inner *= static_cast<std::size_t>(weight.shape()[i]);
+    }
+    std::vector<double> ranges(static_cast<std::size_t>(weight.shape()[dimension]), 0);
+    const auto elements = weight.As<float>();
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      double& range = ranges[i / inner % ranges.size()];
+      range = std::max(range, static_cast<double>(std::abs(elements[i])));
+    }
+    for (double& range : ranges) range = RangeOfWeights(range, config_.weight_scale);
+    return ranges;
+  }
+
+  /// Whether a weight is what is added to an anchor's sums.
+  bool IsBias(int user, int mark) const {
+    const Node& sum = graph_.node(user);
+    return sum.op.kind == OpKind::kAdd && sum.inputs[1] == mark &&
+           graph_.node(sum.inputs[0]).kind == NodeKind::kOperator &&
+           IsAnchor(graph_.node(sum.inputs[0]).op.kind);
+  }
+
+  /// Of an anchor whose marks have theirs: a bias with them, and with as many bits, is added
+  /// without a shift.
+  std::vector<double> ScalesOfSum(int anchor) const {
+    const Node& node = graph_.node(anchor);
+    std::vector<double> scales = graph_.node(node.inputs[1]).mark.scales;
+    int data = node.inputs[0];  // markers and pools keep the scale of what they read
+    while (graph_.node(data).mark.kind != MarkKind::kQuantize &&
+           !graph_.node(data).inputs.empty()) {
+      data = graph_.node(data).inputs[0];
+    }
+    const std::vector<double>& step = graph_.node(data).mark.scales;
+    for (double& scale : scales) scale *= step.empty() ? 1 : step[0];
+    return scales;
+  }
+
+  Graph graph_;
+  const Config& config_;
+  std::span<const Sample> samples_;
+  int threads_;
+  std::vector<int> weights_;  // marks of weights, in post-order: an anchor's before its bias'
+};
+
+}  // namespace
+
+Result<Graph> Calibrate(Graph graph, const Config& config, std::span<const Sample> samples,
+                        int threads) {
+  return Calibrator(std::move(graph), config, samples, threads).Run();
+}
+
+}  // namespace tilewright::quantize

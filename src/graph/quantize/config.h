@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/graph/mark.h"
+
+namespace tilewright::quantize {
+
+enum class CalibrateMode : std::uint8_t { kGlobalScale, kPercentile, kKlDivergence };
+enum class WeightScale : std::uint8_t { kPower2, kMax };
+enum class Rounding : std::uint8_t { kUpward, kToNearest };
+enum class PartitionConversions : std::uint8_t { kDisabled, kEnabled, kFullyIntegral };
+
+/// A month in which a rule changed, as 100 * year + month; rules of a date are those of its end.
+using RuleDate = int;
+inline constexpr RuleDate kSkipIsOfConvolutions = 202104;  ///< and percentile calibration begins
+inline constexpr RuleDate kSourceNamesStay = 202110;
+inline constexpr RuleDate kMultiplyClosesRight = 202303;
+inline constexpr RuleDate kSumIsActivation = 202308;
+inline constexpr RuleDate kLatestRules = 202308;
+
+/// How a float graph becomes an integer one. Fields and defaults as TVM's `qconfig` has them, and
+/// at the end two of our own.
+struct Config {
+  int nbit_input = 8, nbit_weight = 8, nbit_activation = 32;
+  DataType dtype_input = kInt8, dtype_weight = kInt8, dtype_activation = kInt32;
+  CalibrateMode calibrate_mode = CalibrateMode::kGlobalScale;
+  double global_scale = 8;  ///< range of every input, kGlobalScale
+  WeightScale weight_scale = WeightScale::kPower2;
+  bool skip_dense_layer = true;
+  std::vector<std::int64_t> skip_conv_layers = {0};  ///< in the order of Relay (post-order)
+  bool do_simulation = false;
+  bool round_for_shift = true;
+  std::vector<std::string> debug_enabled_ops;  ///< Relay names; empty: all
+  Rounding rounding = Rounding::kUpward;
+  int calibrate_chunk_by = -1;  ///< values per walk over the data set; -1: all
+  PartitionConversions partition_conversions = PartitionConversions::kDisabled;
+  bool per_channel = false;  ///< one weight scale for each output channel
+  RuleDate rules = kLatestRules;
+
+  /// Sets one field. value: JSON, or TVM's "None", "True", "False", or the bare text of a string.
+  /// Errors: kNotFound listing the fields; kInvalidArgument naming what was expected.
+  Status Set(std::string_view field, std::string_view value);
+  /// Sets the fields of a JSON object. Errors: those of Set; kInvalidArgument if it is none.
+  Status SetAll(std::string_view json);
+  /// Whether the fields fit each other. Errors: kInvalidArgument naming the fields;
+  /// kUnsupported for conversions as functions of their own.
+  Status Check() const;
+
+  int Bits(ValueKind kind) const;
+  DataType Type(ValueKind kind) const;
+  /// 2^(bits - 1): integers are -(valid - 1) to valid - 1.
+  double Valid(ValueKind kind) const;
+};
+
+}  // namespace tilewright::quantize

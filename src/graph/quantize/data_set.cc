@@ -1,0 +1,167 @@
+#include "src/graph/quantize/data_set.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+
+#include "src/base/file.h"
+#include "src/tensor/image.h"
+#include "src/tensor/npy.h"
+
+namespace tilewright::quantize {
+namespace {
+
+/// `count` elements of an array from `begin` on, as a tensor of a type.
+Tensor Part(const Tensor& array, std::int64_t begin, const TensorType& type) {
+  Tensor part(type);
+  if (array.dtype() == type.dtype) {
+    std::memcpy(part.data(), array.data() + begin * type.dtype.bytes(),
+                static_cast<std::size_t>(type.bytes()));
+    return part;
+  }
+  for (std::int64_t i = 0; i < part.elements(); ++i) part.Set(i, array.At(begin + i));
+  return part;
+}
+
+/// The tensors of an input that an array holds: of the input's shape, or that without its first
+/// dimension, once or several times along the first one.
+Result<std::vector<Tensor>> Cut(const Tensor& array, const TensorType& type) {
+  std::vector<std::int64_t> inner(type.shape.begin() + (type.shape.empty() ? 0 : 1),
+                                  type.shape.end());
+  const std::int64_t least = type.shape.empty() ? 1 : type.shape[0];
+  std::vector<std::int64_t> shape = array.shape();
+  if (shape == inner && least == 1) shape.insert(shape.begin(), 1);
+  const bool fits = !shape.empty() && shape[0] >= least &&
+                    std::vector<std::int64_t>(shape.begin() + 1, shape.end()) == inner;
+  if (!fits) {
+    return InvalidArgument(fmt::format("array {}, expected {} or several along the first dimension",
+                                       array.type().ToString(), type.ToString()));
+  }
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; (i + 1) * type.elements() <= array.elements(); ++i) {
+    parts.push_back(Part(array, i * type.elements(), type));
+  }
+  return parts;
+}
+
+class Loader {
+ public:
+  Loader(const Graph& graph, const DataSetOptions& options) : options_(options) {
+    for (int id : graph.inputs()) {
+      names_.push_back(graph.node(id).name);
+      types_.push_back(graph.node(id).type);
+    }
+  }
+
+  Result<std::vector<Sample>> Load(const std::vector<std::string>& files) {
+    if (types_.empty()) return InvalidArgument("the model has no inputs");
+    for (const std::string& file : files) {
+      if (Full()) break;
+      if (Status status = Read(file); !status.ok()) return status.WithContext(file);
+    }
+    return std::move(samples_);
+  }
+
+ private:
+  bool Full() const { return std::ssize(samples_) >= options_.limit; }
+
+  Status Read(const std::string& file) {
+    auto bytes = ReadFile(file);
+    TW_RETURN_IF_ERROR(bytes);
+    if (IsImage(*bytes)) return AddPicture(*bytes);
+    std::map<std::string, Tensor> arrays;
+    if (IsNpy(*bytes)) {
+      auto array = ParseNpy(*bytes);
+      TW_RETURN_IF_ERROR(array);
+      arrays.emplace(names_[0], *std::move(array));
+    } else if (bytes->starts_with("PK")) {
+      auto read = ParseNpz(*bytes);
+      TW_RETURN_IF_ERROR(read);
+      arrays = *std::move(read);
+    } else {
+      return InvalidArgument("expected a .npy or .npz file, or a PPM or PGM picture");
+    }
+    return AddArrays(std::move(arrays));
+  }
+
+  Status AddArrays(std::map<std::string, Tensor> arrays) {
+    if (names_.size() == 1 && arrays.size() == 1) {  // whatever it is called
+      auto only = arrays.extract(arrays.begin());
+      only.key() = names_[0];
+      arrays.insert(std::move(only));
+    }
+    std::vector<std::vector<Tensor>> parts;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const auto array = arrays.find(names_[i]);
+      if (array == arrays.end()) return InvalidArgument("no array for input " + names_[i]);
+      auto cut = Cut(array->second, types_[i]);
+      if (!cut.ok()) return cut.status().WithContext("input " + names_[i]);
+      if (i > 0 && cut->size() != parts[0].size()) {
+        return InvalidArgument(fmt::format("{} samples of input {}, but {} of input {}",
+                                           cut->size(), names_[i], parts[0].size(), names_[0]));
+      }
+      parts.push_back(*std::move(cut));
+    }
+    for (std::size_t s = 0; s < parts[0].size() && !Full(); ++s) {
+      Sample sample;
+      for (auto& part : parts) sample.push_back(std::move(part[s]));
+      samples_.push_back(std::move(sample));
+    }
+    return Status();
+  }
+
+  Status AddPicture(const std::string& bytes) {
+    auto picture = ParseImage(bytes);
+    TW_RETURN_IF_ERROR(picture);
+    const TensorType& type = types_[0];
+    const std::int64_t height = picture->shape()[0], width = picture->shape()[1],
+                       channels = picture->shape()[2];
+    const bool four = names_.size() == 1 && type.shape.size() == 4 && type.dtype == kFloat32;
+    const bool nchw =
+        four && type.shape[1] == channels && type.shape[2] == height && type.shape[3] == width;
+    const bool nhwc =
+        four && type.shape[1] == height && type.shape[2] == width && type.shape[3] == channels;
+    if (!nchw && !nhwc) {
+      return InvalidArgument(fmt::format(
+          "picture of {} x {} pixels in {} channels, expected one that fits the only input, {}; "
+          "scale it before",
+          width, height, channels, type.ToString()));
+    }
+    if (filled_ == 0) batch_ = Tensor(type);
+    const std::int64_t pixels = height * width;
+    const auto from = picture->As<std::uint8_t>();
+    const auto to =
+        batch_.As<float>().subspan(static_cast<std::size_t>(filled_ * pixels * channels));
+    for (std::int64_t i = 0; i < pixels * channels; ++i) {
+      const auto c = static_cast<std::size_t>(i % channels);
+      const double x = static_cast<double>(from[static_cast<std::size_t>(i)]) / 255;
+      const std::int64_t position = nchw ? i % channels * pixels + i / channels : i;
+      to[static_cast<std::size_t>(position)] =
+          static_cast<float>((x - options_.mean[c]) / options_.deviation[c]);
+    }
+    if (++filled_ == type.shape[0]) {
+      Sample sample;
+      sample.push_back(std::move(batch_));
+      samples_.push_back(std::move(sample));
+      filled_ = 0;
+    }
+    return Status();
+  }
+
+  const DataSetOptions& options_;
+  std::vector<std::string> names_;
+  std::vector<TensorType> types_;
+  std::vector<Sample> samples_;
+  Tensor batch_;             // of pictures
+  std::int64_t filled_ = 0;  // pictures in it
+};
+
+}  // namespace
+
+Result<std::vector<Sample>> LoadDataSet(const std::vector<std::string>& files, const Graph& graph,
+                                        const DataSetOptions& options) {
+  return Loader(graph, options).Load(files);
+}
+
+}  // namespace tilewright::quantize

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/graph/graph.h"
+
+namespace tilewright::quantize {
+
+/// Adds what a pass makes on the way to a value, under names that no other pass gives:
+/// "r0#hint0", "r0#hint1", ….
+class PartEmitter {
+ public:
+  /// part: what this pass calls its values.
+  PartEmitter(Graph& graph, std::string_view part) : graph_(graph), part_(part) {}
+
+  std::string NameFor(std::string_view of);
+  Result<int> Emit(std::string_view of, Operator op, std::vector<int> inputs);
+  Result<int> EmitMark(std::string_view of, Mark mark, int value);
+  /// A constant of one element.
+  int EmitScalar(std::string_view of, DataType dtype, double value);
+
+ private:
+  Graph& graph_;
+  std::string part_;
+  int next_ = 0;
+};
+
+}  // namespace tilewright::quantize

@@ -1,0 +1,57 @@
+#include "src/graph/quantize/pipeline.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "src/graph/passes.h"
+
+namespace tilewright::quantize {
+namespace {
+
+constexpr std::string_view kPassNames[] = {"fold",      "partition", "annotate",
+                                           "calibrate", "realize",   "simulate"};
+
+Result<Graph> RunPass(std::string_view pass, Graph graph, const PipelineOptions& options,
+                      std::vector<IntegerValue>* values) {
+  const Config& config = options.config;
+  if (pass == "fold") return Optimize(std::move(graph));
+  if (pass == "partition") return Partition(std::move(graph), config);
+  if (pass == "annotate") return Annotate(std::move(graph), config);
+  if (pass == "calibrate") {
+    return Calibrate(std::move(graph), config, options.samples, options.threads);
+  }
+  if (pass == "realize") return Realize(std::move(graph), config, values);
+  return Simulate(std::move(graph), config);
+}
+
+}  // namespace
+
+std::span<const std::string_view> PassNames() { return kPassNames; }
+
+std::vector<std::string> DefaultPasses(const Config& config) {
+  std::vector<std::string> passes(std::begin(kPassNames), std::begin(kPassNames) + 4);
+  passes.emplace_back(config.do_simulation ? "simulate" : "realize");
+  return passes;
+}
+
+Result<Graph> RunPasses(Graph graph, const PipelineOptions& options,
+                        std::vector<IntegerValue>* values) {
+  TW_RETURN_IF_ERROR(options.config.Check());
+  for (const std::string& pass : options.passes) {
+    if (std::ranges::find(kPassNames, pass) == std::end(kPassNames)) {
+      return NotFound(
+          fmt::format("no pass {}, expected one of {}", pass, fmt::join(kPassNames, ", ")));
+    }
+  }
+  for (const std::string& pass : options.passes) {
+    auto result = RunPass(pass, std::move(graph), options, values);
+    if (!result.ok()) return result.status().WithContext(pass);
+    graph = *std::move(result);
+    if (options.after) TW_RETURN_IF_ERROR(options.after(pass, graph));
+  }
+  return graph;
+}
+
+}  // namespace tilewright::quantize

@@ -1,0 +1,137 @@
+// From steps of one size to steps of another. Left shifts are written as products: the same
+// numbers, and every back end has them.
+//
+// The fixed-point product is (M * x + 2^(T-1)) >> T with T = 31 - shift, in int64: the same numbers
+// as TVM's ((x << max(shift, 0)) * M + 2^(T'-1)) >> T', and no product leaves the type. TONEAREST
+// adds the product's sign (-1 or 0) before the shift, so that halves go away from zero.
+
+#include "src/graph/quantize/rescale.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/graph/quantize/fixed_point.h"
+
+namespace tilewright::quantize {
+namespace {
+
+// A factor below 2^-32 makes 0 of every int32; one above 2^30 leaves the range of what is rounded
+// to 16 bits or less, whatever its size.
+constexpr int kLeastShift = -31;
+constexpr int kMostShift = 30;
+// The largest float below 2^31.
+constexpr double kLargestFloatInt32 = 2147483520;
+
+}  // namespace
+
+Result<int> Rescaler::Cast(std::string_view of, int value, DataType dtype) {
+  if (graph_.node(value).type.dtype == dtype) return value;
+  Operator op{OpKind::kCast, {}};
+  op.attributes.dtype = dtype;
+  return emitter_.Emit(of, std::move(op), {value});
+}
+
+Result<int> Rescaler::Clip(std::string_view of, int value, double least, double most) {
+  Operator op{OpKind::kClip, {}};
+  op.attributes.a_min = least;
+  op.attributes.a_max = most;
+  return emitter_.Emit(of, std::move(op), {value});
+}
+
+int Rescaler::Constant(std::string_view of, DataType dtype, const std::vector<double>& values,
+                       int like, std::size_t channel) {
+  if (values.size() == 1) return emitter_.EmitScalar(of, dtype, values[0]);
+  std::vector<std::int64_t> shape(graph_.node(like).type.shape.size() - channel, 1);
+  shape[0] = static_cast<std::int64_t>(values.size());
+  Tensor tensor(TensorType{std::move(shape), dtype});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    tensor.Set(static_cast<std::int64_t>(i), values[i]);
+  }
+  return graph_.AddConstant(emitter_.NameFor(of), std::move(tensor));
+}
+
+Result<Integers> Rescaler::Round(const Node& mark, int value, std::size_t channel) {
+  Integers result{value, kFloat32, mark.mark.scales, channel};
+  std::vector<double> inverse = result.scales;
+  for (double& scale : inverse) scale = 1 / scale;
+  const int factor = Constant(mark.name, kFloat32, inverse, value, channel);
+  auto scaled = Binary(mark.name, OpKind::kMul, value, factor);
+  TW_RETURN_IF_ERROR(scaled);
+  auto rounded = emitter_.Emit(mark.name, Operator{OpKind::kRound, {}}, {*scaled});
+  TW_RETURN_IF_ERROR(rounded);
+  const double bound = std::min(config_.Valid(mark.mark.value) - 1, kLargestFloatInt32);
+  auto clipped = Clip(mark.name, *rounded, -bound, bound);
+  TW_RETURN_IF_ERROR(clipped);
+  result.id = *clipped;
+  return result;
+}
+
+Result<int> Rescaler::Binary(std::string_view of, OpKind kind, int value, int operand) {
+  return emitter_.Emit(of, Operator{kind, {}}, {value, operand});
+}
+
+Result<int> Rescaler::ShiftRight(std::string_view of, int value, int count) {
+  if (config_.round_for_shift) {
+    auto moved = Binary(of, OpKind::kAdd, value,
+                        emitter_.EmitScalar(of, kInt32, std::ldexp(1.0, count - 1)));
+    TW_RETURN_IF_ERROR(moved);
+    value = *moved;
+  }
+  return Binary(of, OpKind::kShiftRight, value, emitter_.EmitScalar(of, kInt32, count));
+}
+
+Result<int> Rescaler::FixedPointProduct(std::string_view of, const Integers& value,
+                                        const std::vector<double>& factors) {
+  std::vector<double> multipliers, halves, counts;
+  for (double factor : factors) {
+    const FixedPoint fixed = ToFixedPoint(factor);
+    const int count = 31 - std::clamp(fixed.shift, kLeastShift, kMostShift);
+    multipliers.push_back(fixed.shift < kLeastShift ? 0 : static_cast<double>(fixed.multiplier));
+    halves.push_back(std::ldexp(1.0, count - 1));
+    counts.push_back(count);
+  }
+  const auto constant = [&](const std::vector<double>& numbers) {
+    return Constant(of, kInt64, numbers, value.id, value.channel);
+  };
+  auto wide = Cast(of, value.id, kInt64);
+  TW_RETURN_IF_ERROR(wide);
+  auto product = Binary(of, OpKind::kMul, *wide, constant(multipliers));
+  TW_RETURN_IF_ERROR(product);
+  int sum = *product;
+  if (config_.rounding == Rounding::kToNearest) {
+    auto sign = Binary(of, OpKind::kShiftRight, sum, emitter_.EmitScalar(of, kInt64, 63));
+    TW_RETURN_IF_ERROR(sign);
+    auto moved = Binary(of, OpKind::kAdd, sum, *sign);
+    TW_RETURN_IF_ERROR(moved);
+    sum = *moved;
+  }
+  auto moved = Binary(of, OpKind::kAdd, sum, constant(halves));
+  TW_RETURN_IF_ERROR(moved);
+  return Binary(of, OpKind::kShiftRight, *moved, constant(counts));
+}
+
+Result<Integers> Rescaler::Rescale(std::string_view of, Integers value,
+                                   const std::vector<double>& to) {
+  std::vector<double> factors = value.scales;
+  for (std::size_t i = 0; i < factors.size(); ++i) factors[i] /= to[to.size() == 1 ? 0 : i];
+  value.scales = to;
+  if (std::ranges::all_of(factors, [](double factor) { return factor == 1; })) return value;
+  auto wide = Cast(of, value.id, kInt32);
+  TW_RETURN_IF_ERROR(wide);
+  value.id = *wide;
+  int exponent = 0;
+  const bool one = factors.size() == 1;
+  auto result = Result<int>(-1);
+  if (one && IsPowerOfTwo(factors[0], &exponent) && exponent < 0 && exponent > -31) {
+    result = ShiftRight(of, value.id, -exponent);
+  } else if (one && factors[0] == std::trunc(factors[0]) && factors[0] < 0x1.0p31) {
+    result = Binary(of, OpKind::kMul, value.id, emitter_.EmitScalar(of, kInt32, factors[0]));
+  } else {
+    result = FixedPointProduct(of, value, factors);
+  }
+  TW_RETURN_IF_ERROR(result);
+  value.id = *result;
+  return value;
+}
+
+}  // namespace tilewright::quantize

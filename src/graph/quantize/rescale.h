@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "src/graph/quantize/config.h"
+#include "src/graph/quantize/part_emitter.h"
+
+namespace tilewright::quantize {
+
+/// Integers that stand for a value: it is about the integer times its scale.
+struct Integers {
+  int id = -1;                 ///< in the new graph
+  DataType dtype = kInt32;     ///< float32 for whole numbers in floats
+  std::vector<double> scales;  ///< one, or one per element of dimension `channel`
+  std::size_t channel = 0;
+};
+
+/// Writes the arithmetic of integers into a graph.
+class Rescaler {
+ public:
+  Rescaler(Graph& graph, const Config& config)
+      : graph_(graph), config_(config), emitter_(graph, "q") {}
+  PartEmitter& emitter() { return emitter_; }
+
+  /// The value in another element type; nothing if it has that.
+  Result<int> Cast(std::string_view of, int value, DataType dtype);
+  Result<int> Clip(std::string_view of, int value, double least, double most);
+  /// clip(round(x * (1 / scale))) of a plain value: whole numbers in floats. mark: with scales,
+  /// which count `channel`.
+  Result<Integers> Round(const Node& mark, int value, std::size_t channel);
+  /// round(x * from / to) for whole numbers: a shift where the ratio is a power of two, a product
+  /// where it is a whole number, else a fixed-point product. `to` has as many scales as `from`, or
+  /// one. Nothing if they are equal; else the result is int32 or int64, to be clipped and cast.
+  Result<Integers> Rescale(std::string_view of, Integers value, const std::vector<double>& to);
+  /// A constant of one element, or one per channel, that broadcasts to value `like`.
+  int Constant(std::string_view of, DataType dtype, const std::vector<double>& values, int like,
+               std::size_t channel);
+
+ private:
+  Result<int> Binary(std::string_view of, OpKind kind, int value, int operand);
+  Result<int> ShiftRight(std::string_view of, int value, int count);
+  Result<int> FixedPointProduct(std::string_view of, const Integers& value,
+                                const std::vector<double>& factors);
+
+  Graph& graph_;
+  const Config& config_;
+  PartEmitter emitter_;
+};
+
+}  // namespace tilewright::quantize

@@ -1,0 +1,37 @@
+// The rounding of Realize, with floats: x becomes clip(round(x * (1 / scale))) * scale.
+
+#include "src/graph/passes.h"
+#include "src/graph/quantize/channel.h"
+#include "src/graph/quantize/passes.h"
+#include "src/graph/quantize/rescale.h"
+#include "src/graph/rewrite.h"
+
+namespace tilewright::quantize {
+
+Result<Graph> Simulate(Graph graph, const Config& config) {
+  const auto users = graph.Users();
+  Rewriter rewriter(std::move(graph));
+  Rescaler rescaler(rewriter.result(), config);
+  const Graph& source = rewriter.source();
+  for (int id : PostOrder(source)) {
+    const Node& node = source.node(id);
+    if (node.mark.kind != MarkKind::kQuantize) {
+      TW_RETURN_IF_ERROR(rewriter.Copy(id));
+      continue;
+    }
+    const int plain = rewriter.At(node.inputs[0]);
+    auto dimension = ScaleDimension(source, users, id);
+    TW_RETURN_IF_ERROR(dimension);
+    auto rounded = rescaler.Round(node, plain, *dimension);
+    TW_RETURN_IF_ERROR(rounded);
+    const int scale =
+        rescaler.Constant(node.name, kFloat32, node.mark.scales, plain, rounded->channel);
+    auto product =
+        rescaler.emitter().Emit(node.name, Operator{OpKind::kMul, {}}, {rounded->id, scale});
+    TW_RETURN_IF_ERROR(product);
+    rewriter.Map(id, *product);
+  }
+  return FoldConstants(rewriter.Finish());
+}
+
+}  // namespace tilewright::quantize

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "src/templates/parts.h"
+#include "src/templates/registry.h"
+#include "src/templates/vta_parts.h"
+#include "src/vta/packed_conv2d.h"
+#include "src/vta/packed_operator.h"
+
+namespace tilewright {
+
+// What AutoTVM's templates for packed tensors on a VTA have in common.
+
+/// The knobs of a convolution: tile_b (without effect), tile_h, tile_w, tile_ci, tile_co,
+/// oc_nthread and h_nthread. out_h, out_w: of the result; channels count blocks.
+Result<ConfigSpace> PackedConvSpace(std::int64_t batch, std::int64_t out_h, std::int64_t out_w,
+                                    std::int64_t ci, std::int64_t co);
+vta::PackedConv2dTiles PackedConvTiles(const Config& config);
+
+/// The config of a space that loads the fewest bytes with two virtual threads, so that loads run
+/// beside products, or with one if none of two is legal; with room for a bias and a residual.
+Config LeanestConfig(
+    const vta::Design& design, const ConfigSpace& space,
+    const std::function<Result<vta::PackedOperator>(const Config& config)>& schedule);
+
+/// The four functions of a template whose operator `Op` has
+///   Shape                                                        in blocks
+///   static Result<Shape> ShapeOf(const vta::Design&, const Workload&)
+///   static Result<ConfigSpace> Space(const Shape&)
+///   static Result<vta::PackedOperator> Schedule(const Shape&, const Config&).
+template <typename Op>
+struct PackedVta {
+  static std::string Refuses(const Workload& workload, const Target& target) {
+    const auto vta = VtaTargetOf(target);
+    if (!vta.ok()) return vta.status().message();
+    return Op::ShapeOf(vta->design, workload).status().message();
+  }
+
+  static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target) {
+    const auto vta = VtaTargetOf(target);
+    TW_RETURN_IF_ERROR(vta);
+    const auto shape = Op::ShapeOf(vta->design, workload);
+    TW_RETURN_IF_ERROR(shape);
+    return Op::Space(*shape);
+  }
+
+  static Result<Config> DefaultConfig(const Workload& workload, const Target& target) {
+    const auto space = DefineSpace(workload, target);
+    TW_RETURN_IF_ERROR(space);
+    const vta::Design design = VtaTargetOf(target)->design;
+    const auto shape = *Op::ShapeOf(design, workload);
+    return LeanestConfig(design, *space,
+                         [&](const Config& config) { return Op::Schedule(shape, config); });
+  }
+
+  static Result<vta::Stream> BuildStream(const Workload& workload, const Epilogue& epilogue,
+                                         const Target& target, const Config& config) {
+    const auto vta = VtaTargetOf(target);
+    TW_RETURN_IF_ERROR(vta);
+    const auto shape = Op::ShapeOf(vta->design, workload);
+    TW_RETURN_IF_ERROR(shape);
+    const auto steps = VtaEpilogueOf(vta->design, epilogue);
+    TW_RETURN_IF_ERROR(steps);
+    const auto op = Op::Schedule(*shape, config);
+    TW_RETURN_IF_ERROR(op);
+    return vta::BuildPackedOperator(vta->design, *op, steps->steps);
+  }
+};
+
+}  // namespace tilewright

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "src/base/status.h"
+#include "src/tensor/tensor.h"
+
+namespace tilewright {
+
+/// True if the bytes begin as a .npy file does.
+bool IsNpy(std::string_view bytes);
+
+/// A tensor from a .npy file of version 1.0, 2.0 or 3.0: little-endian, C order, at most 8
+/// dimensions, element types bool, (u)int8 to (u)int64, float16 to float64.
+/// Errors: kInvalidArgument with what was found and what was expected.
+/// Source: NumPy's numpy.lib.format.
+Result<Tensor> ParseNpy(std::string_view bytes);
+
+/// The bytes of a .npy file, version 1.0.
+std::string FormatNpy(const Tensor& tensor);
+
+/// The arrays of a .npz file by name (without ".npy"): a ZIP archive, its members stored or
+/// deflated. Members of other names are passed over.
+/// Errors: kInvalidArgument naming the member; kUnsupported for encrypted ones, and for ZIP64.
+Result<std::map<std::string, Tensor>> ParseNpz(std::string_view bytes);
+
+}  // namespace tilewright

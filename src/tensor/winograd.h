@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/tensor/compute.h"
+#include "src/tensor/tensor.h"
+
+namespace tilewright {
+
+/// Winograd's F(m, r): m neighbouring sums of r products each, by m + r - 1 multiplications. With
+/// the window d of m + r - 1 values and the weights g:
+///   sums = output * ((weight * g) .* (data * d))
+/// and in two dimensions the same along rows and columns.
+struct WinogradMatrices {
+  using Matrix = std::vector<std::vector<double>>;  ///< rows
+  Matrix data;                                      ///< (m + r - 1) x (m + r - 1)
+  Matrix weight;                                    ///< (m + r - 1) x r
+  Matrix output;                                    ///< m x (m + r - 1)
+};
+/// m + r - 1 is from 2 to 8.
+/// Source: Cook and Toom's construction; points after Barabasz and others, "Error Analysis and
+/// Improving the Accuracy of Winograd Convolution for DNNs".
+WinogradMatrices MakeWinogradMatrices(std::int64_t m, std::int64_t r);
+
+/// Errors: kUnsupported if form.winograd_tile is not 0 and the convolution cannot be computed so.
+Status CheckWinograd(const Workload& workload, const AnchorForm& form);
+
+/// How a convolution is cut in tiles of m x m outputs.
+struct WinogradTiles {
+  std::int64_t m = 0;               ///< rows and columns of a tile of the output
+  std::int64_t window = 0;          ///< rows and columns of the data it needs
+  std::int64_t rows = 0, cols = 0;  ///< tiles of one image
+  std::int64_t count = 0;           ///< of the batch
+};
+WinogradTiles WinogradTilesOf(const ConvShape& shape, std::int64_t m);
+
+/// The weight [O, I, r, r] for tiles of m x m outputs: float32 [window, window, I, O].
+Tensor WinogradWeight(const Tensor& weight, std::int64_t m);
+
+/// The stages of the convolution of `data` (padded: zeros for all windows are there) with a
+/// transformed weight. In order:
+///   "window" [ci, p, a, b]: the data of tile p
+///   "rows" [ci, p, e, b], "data_transform" [e, f, ci, p]: transformed along rows, then columns
+///   "products" [e, f, k, p]: one matrix product for each of window^2 positions
+///   "columns" [k, p, i, f], "tile" [k, p, i, j]: transformed back
+///   "reduce" [n, k, oh, ow]: the tiles in their places
+std::vector<ComputeOp> WinogradStages(const Buffer& data, const Buffer& weight,
+                                      const ConvShape& shape, std::int64_t m);
+
+}  // namespace tilewright

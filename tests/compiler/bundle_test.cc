@@ -1,0 +1,119 @@
+// A model as library, parameter file and graph: what is in them, and that nothing else is taken.
+
+#include "src/compiler/bundle.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/base/file.h"
+#include "src/base/json.h"
+#include "src/compiler/run.h"
+#include "src/graph/graph.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kConv[] = R"(def @main(%data: Tensor[(1, 16, 8, 8), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(16, 16, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  nn.relu(%0)
+})";
+
+class Bundle : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto folder = TemporaryFolder::Create("tilewright-bundle-test");
+    ASSERT_TRUE(folder.ok());
+    folder_.emplace(*std::move(folder));
+    options_.target = *Target::Parse("llvm");
+    options_.name = "net";
+  }
+  static Graph Load() {
+    auto graph = ImportRelay(kConv, "net");
+    TW_CHECK(graph.ok(), graph.status().message());
+    SeedConstants(*graph, SeedRule::kMissing);
+    return *std::move(graph);
+  }
+  /// Compiles into a folder of that name; returns its path.
+  std::string Compiled(const std::string& name) {
+    const std::string path = folder_->path() + "/" + name;
+    const auto model = CompileBundle(Load(), options_, path);
+    EXPECT_TRUE(model.ok()) << model.status().message();
+    return path;
+  }
+
+  CompileOptions options_;
+  std::optional<TemporaryFolder> folder_;
+};
+
+TEST_F(Bundle, GivesWhatTheLibraryGives) {
+  const std::string bundle = Compiled("bundle");
+  const std::string library = folder_->path() + "/net.so";
+  ASSERT_TRUE(Compile(Load(), options_, library).ok());
+  const auto one = ModelLibrary::Open(library);
+  const auto other = ModelLibrary::Open(bundle);
+  ASSERT_TRUE(one.ok());
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  std::vector<Tensor> inputs;
+  inputs.push_back(MakeInput("data", one->inputs()[0].type, InputRule::kRandom));
+  const auto wanted = one->Run(inputs);
+  const auto result = other->Run(inputs);
+  ASSERT_TRUE(wanted.ok() && result.ok());
+  EXPECT_TRUE(std::ranges::equal((*wanted)[0].As<float>(), (*result)[0].As<float>()));
+}
+
+TEST_F(Bundle, TheGraphSaysWhereEveryTensorIs) {
+  const std::string bundle = Compiled("bundle");
+  const auto text = ReadFile(bundle + "/graph.json");
+  ASSERT_TRUE(text.ok());
+  const auto json = ParseJson(*text);
+  ASSERT_TRUE(json.ok());
+  EXPECT_EQ((*json)["format"], "tilewright-bundle-1");
+  EXPECT_EQ((*json)["inputs"][0]["shape"], Json({1, 16, 8, 8}));
+  const auto parameter_bytes = (*json)["parameter_bytes"].get<std::int64_t>();
+  EXPECT_EQ(static_cast<std::int64_t>(ReadFile(bundle + "/net.params")->size()),
+            parameter_bytes + TW_PARAMETER_OFFSET);
+  int parameters = 0;
+  for (const Json& step : (*json)["steps"]) {
+    for (const Json& place : step["places"]) {
+      if (place["space"] != "parameters") continue;
+      ++parameters;
+      EXPECT_LE(place["offset"].get<std::int64_t>() + place["bytes"].get<std::int64_t>(),
+                parameter_bytes);
+    }
+  }
+  EXPECT_EQ(parameters, 1) << "the weight";
+}
+
+TEST_F(Bundle, OnlyItsOwnParametersAreTaken) {
+  const std::string bundle = Compiled("bundle");
+  const std::string path = bundle + "/net.params";
+  const std::string right = *ReadFile(path);
+  std::string other = right;
+  other[offsetof(TwParameterHeader, hash)] ^= 1;
+  std::string later = right;
+  later[offsetof(TwParameterHeader, version)] = 9;
+  for (const std::string& wrong :
+       {other, later, right.substr(0, right.size() - 1), right + "x", std::string()}) {
+    ASSERT_TRUE(WriteFile(path, wrong).ok());
+    const auto model = ModelLibrary::Open(bundle);
+    EXPECT_EQ(model.status().code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(model.status().message(), HasSubstr("not the parameters of this model"));
+  }
+  ASSERT_EQ(std::remove(path.c_str()), 0);
+  EXPECT_EQ(ModelLibrary::Open(bundle).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(Bundle, ADamagedIndexIsRefused) {
+  const std::string bundle = Compiled("bundle");
+  for (const char* text : {"{", "[]", "{}", R"({"library":3})", R"({"library":"../net.so"})"}) {
+    ASSERT_TRUE(WriteFile(bundle + "/graph.json", text).ok());
+    const auto model = ModelLibrary::Open(bundle);
+    EXPECT_EQ(model.status().code(), StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(model.status().message(), HasSubstr("graph.json"));
+  }
+}
+
+}  // namespace
+}  // namespace tilewright

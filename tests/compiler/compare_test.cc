@@ -1,0 +1,192 @@
+// Two networks side by side: which values correspond, how numbers are read, what diverges first.
+
+#include "src/compiler/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+Tensor Filled(DataType dtype, std::vector<std::int64_t> shape, const std::vector<double>& values) {
+  Tensor tensor(TensorType{std::move(shape), dtype});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    tensor.Set(static_cast<std::int64_t>(i), values[i]);
+  }
+  return tensor;
+}
+
+TracedValue Value(std::string name, Tensor contents, int product = -1, std::string layout = "") {
+  TracedValue value;
+  value.name = std::move(name);
+  value.op = "conv2d";
+  value.contents = std::move(contents);
+  value.product = product;
+  value.layout = std::move(layout);
+  return value;
+}
+
+template <typename... Values>
+Trace MakeTrace(std::string name, Values... values) {
+  Trace trace;
+  trace.name = std::move(name);
+  (trace.values.push_back(std::move(values)), ...);
+  return trace;
+}
+
+DifferenceReport Compared(const Trace& reference, const Trace& other,
+                          const DifferenceOptions& options = {}) {
+  auto report = CompareTraces(reference, other, options);
+  EXPECT_TRUE(report.ok()) << report.status().message();
+  return report.ok() ? *std::move(report) : DifferenceReport();
+}
+
+constexpr char kConvs[] = R"(def @main(%data: Tensor[(1, 3, 6, 6), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(4, 3, 3, 3), float32] */);
+  %1 = add(%0, meta[relay.Constant][1] /* ty=Tensor[(4, 1, 1), float32] */);
+  %2 = nn.relu(%1);
+  %3 = nn.conv2d(%2, meta[relay.Constant][2] /* ty=Tensor[(4, 4, 3, 3), float32] */);
+  nn.relu(%3)
+})";
+
+Graph Convs() {
+  auto graph = ImportRelay(kConvs, "convs");
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+  SeedConstants(*graph, SeedRule::kMissing);
+  return *std::move(graph);
+}
+
+Trace TraceOf(const Graph& graph) {
+  const Node& input = graph.node(graph.inputs()[0]);
+  std::vector<Tensor> inputs;
+  inputs.push_back(MakeInput(input.name, input.type, InputRule::kRandom));
+  auto trace = TraceGraph(graph, inputs, 1);
+  EXPECT_TRUE(trace.ok()) << trace.status().message();
+  return trace.ok() ? *std::move(trace) : Trace();
+}
+
+TEST(CompareTraces, OneNetworkEqualsItself) {
+  const DifferenceReport report = Compared(TraceOf(Convs()), TraceOf(Convs()));
+  EXPECT_TRUE(report.ok()) << report.Summary();
+  ASSERT_EQ(report.layers.size(), 5U);
+  EXPECT_TRUE(std::isinf(report.layers[4].sqnr_db));
+  EXPECT_EQ(report.layers[4].same_top, std::optional(true));
+  EXPECT_EQ(report.unmatched, 0U);
+}
+
+TEST(CompareTraces, NamesTheFirstLayerThatDiverges) {
+  Graph changed = Convs();
+  const auto conv = std::ranges::find(changed.nodes(), "%3", &Node::name);
+  ASSERT_NE(conv, changed.nodes().end());
+  const int weight = conv->inputs[1];
+  changed.SetContents(weight, Tensor(changed.node(weight).type));
+  const DifferenceReport report = Compared(TraceOf(Convs()), TraceOf(changed));
+  ASSERT_TRUE(report.first_bad.has_value());
+  EXPECT_EQ(*report.first_bad, 3U);
+  EXPECT_THAT(report.Summary(), HasSubstr("layer 3 (%3, conv2d) is the first to diverge"));
+  EXPECT_THAT(report.Summary(), HasSubstr("the 3 before it agree"));
+}
+
+TEST(CompareTraces, AProductEndsBehindItsBias) {
+  const Trace trace = TraceOf(Convs());
+  EXPECT_EQ(trace.values[0].product, -1);
+  EXPECT_EQ(trace.values[1].product, 0);  // the sum with one constant per channel
+  EXPECT_EQ(trace.values[3].product, 1);
+}
+
+// Errors of 0.25 on values of 2: 10 log10(4 / 0.0625) dB.
+TEST(CompareTraces, ReadsNumbersByTheScaleOfTheSource) {
+  TracedValue numbers = Value("r_quantized", Filled(kUInt8, {4}, {7, 3, 7, 3}));
+  numbers.meaning = Quantization{{0.5F}, 0, 5};
+  const DifferenceReport report =
+      Compared(MakeTrace("a", Value("r", Filled(kFloat32, {4}, {1.25, -1.25, 0.75, -0.75}))),
+               MakeTrace("b", std::move(numbers)));
+  const LayerDifference& layer = report.layers.at(0);
+  EXPECT_EQ(layer.read_by, ReadBy::kSource);
+  EXPECT_DOUBLE_EQ(layer.scale, 0.5);
+  EXPECT_DOUBLE_EQ(layer.max_abs_error, 0.25);
+  EXPECT_DOUBLE_EQ(layer.rms_error, 0.25);
+  EXPECT_NEAR(layer.sqnr_db, 10 * std::log10((1.25 * 1.25 + 0.75 * 0.75) / 2 / 0.0625), 1e-9);
+  EXPECT_TRUE(report.ok());
+}
+
+TEST(CompareTraces, FitsAScaleWhereNobodySaysIt) {
+  std::vector<double> numbers(32), reals(32);
+  for (std::size_t i = 0; i < 32; ++i) {
+    numbers[i] = static_cast<double>(i);
+    reals[i] = 0.25 * (numbers[i] - 9);
+  }
+  const DifferenceReport report =
+      Compared(MakeTrace("a", Value("r", Filled(kFloat32, {32}, reals))),
+               MakeTrace("b", Value("r", Filled(kUInt8, {32}, numbers))));
+  EXPECT_EQ(report.layers.at(0).read_by, ReadBy::kFit);
+  EXPECT_NEAR(report.layers.at(0).scale, 0.25, 1e-9);
+  EXPECT_GT(report.layers.at(0).sqnr_db, 100);
+}
+
+TEST(CompareTraces, BelowTheLeastRatioALayerIsBad) {
+  const Trace a = MakeTrace("a", Value("r", Filled(kFloat32, {2}, {1, -1})));
+  const Trace b = MakeTrace("b", Value("r", Filled(kFloat32, {2}, {1.1, -0.9})));  // 20 dB
+  EXPECT_FALSE(Compared(a, b).ok());
+  EXPECT_TRUE(Compared(a, b, {.min_sqnr_db = 19}).ok());
+  EXPECT_FALSE(Compared(a, b, {.min_sqnr_db = 21}).ok());
+}
+
+// Numbers in a listing are no names: products are counted, blocks of channels undone, and each
+// channel has a scale of its own.
+TEST(CompareTraces, CountsProductsWhereThereAreNoNames) {
+  std::vector<double> reals(2 * 16), packed(16 * 16, 0.0);
+  for (std::size_t c = 0; c < 2; ++c) {
+    for (std::size_t i = 0; i < 16; ++i) {
+      const double q = static_cast<double>(i) - 5;
+      reals[16 * c + i] = q * (c == 0 ? 0.5 : 0.125);
+      packed[16 * i + c] = q;
+    }
+  }
+  const Trace a = MakeTrace("a", Value("%0", Filled(kFloat32, {1, 2, 4, 4}, reals), 0, "NCHW"));
+  const Trace b =
+      MakeTrace("b", Value("%0", Filled(kInt8, {1, 1, 4, 4, 1, 16}, packed)),
+                Value("%7", Filled(kInt32, {1, 1, 4, 4, 1, 16}, packed), 0, "NCHW1n16c"));
+  const DifferenceReport report = Compared(a, b);
+  EXPECT_TRUE(report.by_position);
+  ASSERT_EQ(report.layers.size(), 1U);
+  EXPECT_EQ(report.layers[0].other, "%7");
+  EXPECT_GT(report.layers[0].sqnr_db, 100);
+}
+
+TEST(CompareTraces, SaysThatNothingCorresponds) {
+  const auto report = CompareTraces(MakeTrace("a", Value("p", Filled(kFloat32, {2}, {1, 2}), 0)),
+                                    MakeTrace("b", Value("q", Filled(kFloat32, {2}, {1, 2}))), {});
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.status().message(),
+            "a and b have no value of one name, and 1 and 0 convolutions and matrix products: "
+            "nothing can be compared");
+}
+
+TEST(InputsFor, QuantizesWhatTheOtherNetworkTakes) {
+  Graph quantized, reference;
+  quantized.quantization["x"] = {{0.5F}, 0, 10};
+  std::vector<Tensor> inputs;
+  inputs.push_back(Filled(kFloat32, {4}, {0, 1, -20, 0.25}));
+  const std::vector<ModelValue> given = {{"x", {{4}, kFloat32}}};
+  const std::vector<ModelValue> wanted = {{"x", {{4}, kUInt8}}};
+  auto fed = InputsFor(wanted, given, inputs, &quantized, reference);
+  ASSERT_TRUE(fed.ok()) << fed.status().message();
+  for (const auto& [index, value] : {std::pair(0, 10.0), {1, 12.0}, {2, 0.0}, {3, 10.0}}) {
+    EXPECT_EQ((*fed)[0].At(index), value);
+  }
+  EXPECT_EQ(InputsFor(wanted, given, inputs, nullptr, reference).status().message(),
+            "input x is float32[4] in one network and uint8[4] (x) in the other, and neither file "
+            "says what the numbers stand for");
+  EXPECT_THAT(
+      InputsFor({{"x", {{5}, kFloat32}}}, given, inputs, nullptr, reference).status().message(),
+      HasSubstr("their shapes differ"));
+}
+
+}  // namespace
+}  // namespace tilewright

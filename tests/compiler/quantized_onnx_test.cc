@@ -1,0 +1,87 @@
+// Quantized ONNX models, compiled with and without a fast dot product, against the reference.
+
+#include <gtest/gtest.h>
+
+#include "src/base/file.h"
+#include "src/compiler/compare.h"
+#include "src/compiler/compile.h"
+#include "src/compiler/run.h"
+#include "src/compiler/verify.h"
+#include "src/graph/passes.h"
+
+namespace tilewright {
+namespace {
+
+std::string CorpusFile(const std::string& name) {
+  return TILEWRIGHT_SOURCE_DIR "/tests/fuzz/corpus/onnx/" + name + ".onnx";
+}
+
+using Case = std::tuple<const char*, const char*, Requantize>;
+
+class QuantizedOnnx : public testing::TestWithParam<Case> {};
+
+// The models are those of the fuzzer's corpus: QDQ, QLinear and integer operators with scales and
+// zero points per channel, of every padding.
+TEST_P(QuantizedOnnx, GivesTheNumbersOfTheReference) {
+  const auto& [name, target, requantize] = GetParam();
+  const std::string path = CorpusFile(name);
+  const auto load = [&] { return LoadGraph(path, {requantize}); };
+  auto graph = load();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  std::vector<Tensor> inputs;
+  for (int id : graph->inputs()) {
+    inputs.push_back(MakeInput(graph->node(id).name, graph->node(id).type, InputRule::kRandom));
+  }
+  auto folder = TemporaryFolder::Create("tilewright-quantized-onnx");
+  ASSERT_TRUE(folder.ok());
+  CompileOptions options;
+  options.target = *Target::Parse(target);
+  options.device = ProbeHostCpu();
+  auto compiled = Compile(*std::move(graph), options, folder->path() + "/model.so");
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  auto model = ModelLibrary::Open(compiled->library_path);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  auto report = Verify(*load(), *model, inputs, {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report->ok()) << report->Summary();
+}
+
+std::string NameOf(const testing::TestParamInfo<Case>& tested) {
+  const auto& [name, target, requantize] = tested.param;
+  return std::string(name) + (std::string(target) == "native" ? "_native" : "_avx2") +
+         (requantize == Requantize::kByFloat ? "_float" : "_integer");
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, QuantizedOnnx,
+                         testing::Combine(testing::Values("qdq", "quantized", "zero_points",
+                                                          "qlinear_matmul", "qdq_transpose"),
+                                          testing::Values("native", "llvm -mcpu=core-avx2"),
+                                          testing::Values(Requantize::kByFloat,
+                                                          Requantize::kByIntegers)),
+                         NameOf);
+
+// A network before and after quantization, as an exporter names the values of both.
+TEST(QuantizedNetworks, AreComparedWithTheFloatOneByName) {
+  auto reference = LoadGraph(CorpusFile("qdq_float"));
+  auto quantized = LoadGraph(CorpusFile("qdq"));
+  ASSERT_TRUE(reference.ok() && quantized.ok());
+  std::vector<Tensor> inputs;
+  const Node& input = reference->node(reference->inputs()[0]);
+  inputs.push_back(MakeInput(input.name, input.type, InputRule::kRandom));
+  auto left = TraceGraph(*reference, inputs, 1), right = TraceGraph(*quantized, inputs, 1);
+  ASSERT_TRUE(left.ok() && right.ok());
+  auto report = CompareTraces(*left, *right, {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  std::map<std::string, const LayerDifference*> layers;
+  for (const LayerDifference& layer : report->layers) layers[layer.value] = &layer;
+  for (const char* name : {"r", "e", "s", "h", "v", "k"}) {
+    ASSERT_TRUE(layers.contains(name)) << name;
+    EXPECT_EQ(layers[name]->other, std::string(name) + "_q");
+    EXPECT_EQ(layers[name]->read_by, ReadBy::kSource);
+    EXPECT_GT(layers[name]->sqnr_db, 20) << name;
+  }
+  EXPECT_TRUE(report->ok()) << report->Summary();
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,124 @@
+#include "cost_model/gpu_features.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cost_model/cost_model.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::cost_model {
+namespace {
+
+TEST(GpuFeaturesTest, NamesAreUniqueAndFitTheRow) {
+  std::vector<std::string> names = GpuFeatureNames();
+  EXPECT_LE(names.size(), static_cast<std::size_t>(FeatureCount()));
+  std::ranges::sort(names);
+  EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+}
+
+/// One block of 32 threads that each load once, `stride` elements apart, from global or shared
+/// memory.
+LoopSummary Loads(Scope scope, std::int64_t stride) {
+  SummaryStage stage;
+  stage.loops = {{32, LoopKind::kThreadX, false}};
+  stage.arithmetic_ops = 1;
+  SummaryAccess access;
+  access.dtype = kFloat32;
+  access.scope = scope;
+  access.strides = {stride};
+  access.footprint_bytes = {32 * 4, 4};
+  access.thread_steps = {{0, 1, 32, stride}};
+  stage.accesses = {access};
+  return LoopSummary{{stage}};
+}
+
+TEST(GpuFeaturesTest, CoalescingCountsTheSectorsOfAWarp) {
+  const auto moved = [](std::int64_t stride) {
+    return ProfileOf(Loads(Scope::kGlobal, stride), {}).sector_bytes;
+  };
+  EXPECT_EQ(moved(1), 128);
+  EXPECT_EQ(moved(2), 256);
+  EXPECT_EQ(moved(8), 1024) << "a sector for each thread";
+  EXPECT_EQ(moved(100), 1024);
+  EXPECT_EQ(moved(0), 32) << "the same word for all";
+  EXPECT_EQ(ProfileOf(Loads(Scope::kGlobal, 8), {}).global_bytes, 128);
+}
+
+TEST(GpuFeaturesTest, BankConflictsCountTheWordsOfTheBusiestBank) {
+  const auto passes = [](std::int64_t stride) {
+    return ProfileOf(Loads(Scope::kShared, stride), {}).bank_passes;
+  };
+  EXPECT_EQ(passes(1), 1);
+  EXPECT_EQ(passes(2), 2);
+  EXPECT_EQ(passes(33), 1);
+  EXPECT_EQ(passes(32), 32);
+  EXPECT_EQ(passes(0), 1) << "one word for all threads";
+}
+
+TEST(GpuFeaturesTest, AThreadLoopOverFusedAxesHasSteps) {
+  // 32 threads over rows of 8: the rows are 100 elements apart.
+  LoopSummary summary = Loads(Scope::kGlobal, 1);
+  summary.stages[0].accesses[0].thread_steps = {{0, 8, 4, 100}, {0, 1, 8, 1}};
+  // 0..31, 400..431, 800..831 and 1200..1231 bytes: 1 + 2 + 1 + 2 sectors.
+  EXPECT_EQ(ProfileOf(summary, {}).sector_bytes, 6 * 32);
+}
+
+class PublishedConv : public testing::Test {
+ protected:
+  PublishedConv() {
+    const TemplateEntry* entry = FindTemplate("conv2d_nchw.cuda");
+    const Workload workload = *Workload::Parse(
+        "conv2d(float32[1,3,224,224]NCHW,float32[16,3,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
+    config_ = *Config::Parse(
+        R"({"index":0,"values":{"tile_f":[1,2,4,2],"tile_y":[224,1,1,1],"tile_x":[2,7,16,1],)"
+        R"("tile_rc":[3,1],"tile_ry":[3,1],"tile_rx":[1,3],"auto_unroll_max_step":0,)"
+        R"("unroll_explicit":0}})");
+    const auto kernel = entry->apply(workload, {}, *Target::Parse("cuda -arch=sm_75"), config_);
+    TW_CHECK(kernel.ok(), kernel.status().message());
+    summary_ = *Summarize(kernel->schedule);
+  }
+
+  LoopSummary summary_;
+  Config config_;
+};
+
+TEST_F(PublishedConv, ProfileIsThatOfTheLoweredKernel) {
+  const GpuProfile p = ProfileOf(summary_, LimitsOf(75));
+  EXPECT_EQ(p.blocks, 448);
+  EXPECT_EQ(p.threads, 64);
+  EXPECT_EQ(p.virtual_threads, 14);
+  EXPECT_EQ(p.shared_bytes, 114 * 4 + 48 * 4);
+  EXPECT_EQ(p.sums, 28);
+  EXPECT_EQ(p.steps, 9);
+  EXPECT_EQ(p.registers, 24 + 28);
+  EXPECT_EQ(p.occupancy, 1) << "16 blocks of 2 warps on a multiprocessor of 32";
+  EXPECT_EQ(p.ops, 2.0 * 16 * 224 * 224 * 27);
+  EXPECT_GE(p.sector_bytes, p.global_bytes / 8);
+  // A step reads 7 values of the data and 4 weights for each of 3 columns, in every thread.
+  EXPECT_EQ(p.shared_loads, 448.0 * 64 * 9 * 3 * (7 + 4));
+}
+
+TEST_F(PublishedConv, RowIsFiniteAndSaysWhatTheKnobsAre) {
+  std::vector<float> row(static_cast<std::size_t>(FeatureCount()));
+  ExtractGpuFeatures(summary_, LimitsOf(75), config_, row);
+  for (const float value : row) EXPECT_TRUE(std::isfinite(value));
+  const auto& names = GpuFeatureNames();
+  const auto at = [&](const char* name) {
+    return row[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())];
+  };
+  EXPECT_FLOAT_EQ(at("gpu.threads_x"), static_cast<float>(std::log2(17)));
+  EXPECT_EQ(at("knobs.count"), 8);
+  EXPECT_GT(at("memory.bank_ways"), 0);
+  EXPECT_GT(at("memory.ops_per_byte"), 0);
+}
+
+TEST(GpuFeaturesTest, AreFiniteForAnEmptySummary) {
+  std::vector<float> row(static_cast<std::size_t>(FeatureCount()));
+  ExtractGpuFeatures(LoopSummary(), MultiprocessorLimits(), Config(), row);
+  for (const float value : row) EXPECT_TRUE(std::isfinite(value));
+}
+
+}  // namespace
+}  // namespace tilewright::cost_model

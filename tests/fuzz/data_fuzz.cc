@@ -1,0 +1,17 @@
+// The files that calibration data is in.
+
+#include <cstdint>
+#include <string_view>
+
+#include "src/tensor/image.h"
+#include "src/tensor/npy.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  (void)tilewright::ParseNpz(bytes).ok();
+  (void)tilewright::ParseImage(bytes).ok();
+  if (auto array = tilewright::ParseNpy(bytes); array.ok()) {
+    (void)tilewright::ParseNpy(tilewright::FormatNpy(*array)).ok();
+  }
+  return 0;
+}

@@ -1,0 +1,37 @@
+// What a runner and its supervisor read from each other, once they are on two machines: any line
+// gives a message or an error, and files stay in the runner's folder.
+
+#include <cstdint>
+#include <string_view>
+
+#include "measure/remote.h"
+
+namespace {
+
+template <typename T>
+void RoundTrip(const tilewright::Result<T>& value,
+               tilewright::Result<T> (*parse)(const tilewright::Json&)) {
+  if (!value.ok()) return;
+  const std::string line = tilewright::measure::LineOf(ToJson(*value));
+  const auto again = tilewright::ParseJson(line);
+  TW_CHECK(again.ok() && parse(*again).ok(), line);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tilewright::measure;  // NOLINT: a test program of one function
+  const auto json = tilewright::ParseJson({reinterpret_cast<const char*>(data), size});
+  if (!json.ok()) return 0;
+  RoundTrip(RunOrderFrom(*json), RunOrderFrom);
+  RoundTrip(RunReplyFrom(*json), RunReplyFrom);
+  RoundTrip(GreetingFrom(*json), GreetingFrom);
+  RoundTrip(RunWorkerSettingsFrom(*json), RunWorkerSettingsFrom);
+  const auto part = FilePartFrom(*json);
+  RoundTrip(part, FilePartFrom);
+  FileReceiver receiver;
+  if (part.ok() && receiver.Receive(*part).ok()) {
+    TW_CHECK(tilewright::FileExists(receiver.PathOf(part->name)), part->name);
+  }
+  return 0;
+}

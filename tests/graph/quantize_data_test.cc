@@ -1,0 +1,84 @@
+#include "src/graph/quantize/data_set.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/base/file.h"
+#include "src/tensor/npy.h"
+
+namespace tilewright::quantize {
+namespace {
+
+using testing::HasSubstr;
+
+class DataSetTest : public testing::Test {
+ protected:
+  DataSetTest() : folder_(*TemporaryFolder::Create("tilewright_data")) {}
+
+  std::string Write(const std::string& name, std::string_view contents) {
+    const std::string path = folder_.path() + "/" + name;
+    EXPECT_TRUE(WriteFile(path, contents).ok());
+    return path;
+  }
+  std::string WriteArray(const std::string& name, std::vector<std::int64_t> shape, DataType dtype) {
+    Tensor array(TensorType{std::move(shape), dtype});
+    for (std::int64_t i = 0; i < array.elements(); ++i) array.Set(i, static_cast<double>(i % 100));
+    return Write(name, FormatNpy(array));
+  }
+  static Graph Input(std::vector<std::int64_t> shape) {
+    Graph graph;
+    graph.AddInput("x", {std::move(shape), kFloat32});
+    return graph;
+  }
+  std::string Message(const std::vector<std::string>& files, const Graph& graph) {
+    return LoadDataSet(files, graph, {}).status().message();
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(DataSetTest, CutsArraysAlongTheirFirstDimension) {
+  const auto five = WriteArray("five.npy", {5, 2, 3}, kUInt8);
+  const auto one = WriteArray("one.npy", {2, 3}, kFloat32);
+  auto single = LoadDataSet({five, one}, Input({1, 2, 3}), {});
+  ASSERT_TRUE(single.ok()) << single.status().message();
+  ASSERT_EQ(single->size(), 6U);
+  EXPECT_EQ((*single)[1][0].At(0), 6);
+  auto pairs = LoadDataSet({five}, Input({2, 2, 3}), {});
+  ASSERT_TRUE(pairs.ok()) << pairs.status().message();
+  EXPECT_EQ(pairs->size(), 2U);  // one is left over
+  DataSetOptions options;
+  options.limit = 3;
+  EXPECT_EQ(LoadDataSet({five}, Input({1, 2, 3}), options)->size(), 3U);
+}
+
+TEST_F(DataSetTest, NormalizesPictures) {
+  const auto picture = Write("p.ppm", std::string("P6 2 1 255\n\xFF\x00\x33\x00\xFF\x33", 17));
+  DataSetOptions options;
+  options.mean = {0, 0, 0.2};
+  options.deviation = {1, 2, 1};
+  auto nchw = LoadDataSet({picture}, Input({1, 3, 1, 2}), options);
+  ASSERT_TRUE(nchw.ok()) << nchw.status().message();
+  EXPECT_THAT((*nchw)[0][0].As<float>(),
+              testing::Pointwise(testing::FloatNear(1e-6F), {1.F, 0.F, 0.F, 0.5F, 0.F, 0.F}));
+  auto nhwc = LoadDataSet({picture}, Input({1, 1, 2, 3}), options);
+  ASSERT_TRUE(nhwc.ok()) << nhwc.status().message();
+  EXPECT_THAT((*nhwc)[0][0].As<float>(),
+              testing::Pointwise(testing::FloatNear(1e-6F), {1.F, 0.F, 0.F, 0.F, 0.5F, 0.F}));
+  auto batch = LoadDataSet({picture, picture, picture}, Input({2, 3, 1, 2}), options);
+  ASSERT_TRUE(batch.ok()) << batch.status().message();
+  EXPECT_EQ(batch->size(), 1U);
+}
+
+TEST_F(DataSetTest, NamesTheFileAndWhatItExpects) {
+  EXPECT_THAT(
+      Message({WriteArray("a.npy", {5, 2, 4}, kFloat32)}, Input({1, 2, 3})),
+      AllOf(HasSubstr("a.npy: input x: array float32[5,2,4]"), HasSubstr("float32[1,2,3]")));
+  EXPECT_THAT(Message({Write("p.pgm", "P2 1 1 255 7")}, Input({1, 3, 1, 2})),
+              AllOf(HasSubstr("p.pgm"), HasSubstr("picture of 1 x 1 pixels in 1 channels")));
+  EXPECT_THAT(Message({Write("t.txt", "hello")}, Input({1, 2})), HasSubstr("expected a .npy"));
+  EXPECT_FALSE(LoadDataSet({folder_.path() + "/none.npy"}, Input({1, 2}), {}).ok());
+}
+
+}  // namespace
+}  // namespace tilewright::quantize

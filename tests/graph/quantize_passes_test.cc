@@ -1,0 +1,295 @@
+#include "src/graph/quantize/pipeline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "src/graph/evaluate.h"
+#include "src/graph/quantize/threshold.h"
+#include "tests/graph/quantize_test_graphs.h"
+
+namespace tilewright::quantize {
+namespace {
+
+using testing::HasSubstr;
+
+Config AllConvolutions() {
+  Config config;
+  config.skip_conv_layers.clear();
+  return config;
+}
+
+/// Runs passes; made-up contents in +-0.5 for the constants.
+Result<Graph> RunOn(const std::string& body, std::vector<std::string> passes, Config config,
+                    std::vector<Sample> samples = {}) {
+  Graph graph = GraphOf(body);
+  SeedConstants(graph, SeedRule::kMissing);
+  PipelineOptions options{std::move(config), std::move(passes), std::move(samples), 1, {}};
+  std::vector<IntegerValue> values;
+  return RunPasses(std::move(graph), options, &values);
+}
+
+std::string OutlineOf(const std::string& body, std::vector<std::string> passes,
+                      const Config& config) {
+  auto graph = RunOn(body, std::move(passes), config);
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+  return graph.ok() ? Outline(*graph) : "";
+}
+
+TEST(QuantizeAnnotateTest, MarksDataAndWeights) {
+  EXPECT_EQ(OutlineOf(Conv("%x", 0), {"partition", "annotate"}, AllConvolutions()),
+            "0 = simulated_quantize(x, \"input\"); 1 = simulated_quantize(c0, \"weight\"); "
+            "2 = conv2d(0, 1); 3 = simulated_quantize(2, \"input\"); 4 = cast_hint(3); "
+            "stop_fusion(4)");
+}
+
+TEST(QuantizeAnnotateTest, SkippedConvolutionsLoseTheirMarkers) {
+  const std::string body = "%0 = " + Conv("%x", 0) + "; %1 = nn.relu(%0); " + Conv("%1", 1);
+  EXPECT_EQ(OutlineOf(body, {"partition", "annotate"}, Config()),
+            "0 = conv2d(x, c0); 1 = relu(0); 2 = stop_fusion(1); "
+            "3 = simulated_quantize(2, \"input\"); 4 = simulated_quantize(c1, \"weight\"); "
+            "5 = conv2d(3, 4); 6 = simulated_quantize(5, \"input\"); 7 = cast_hint(6); "
+            "stop_fusion(7)");
+}
+
+TEST(QuantizeAnnotateTest, RulesBeforeApril2021SkipEveryOperatorAtASkippedIndex) {
+  Config config;
+  config.skip_conv_layers = {1};
+  const std::string body = "%0 = " + Conv("%x", 0) +
+                           "; %1 = nn.max_pool2d(%0, pool_size=[1, 1], "
+                           "padding=[0, 0, 0, 0]); " +
+                           Conv("%1", 1);
+  EXPECT_THAT(OutlineOf(body, {"partition", "annotate"}, config), HasSubstr("cast_hint"));
+  config.rules = 202103;
+  EXPECT_THAT(OutlineOf(body, {"partition", "annotate"}, config), Not(HasSubstr("cast_hint")));
+}
+
+TEST(QuantizeAnnotateTest, ASumOfInputsIsAnActivationSinceAugust2023) {
+  // Two markers of one user each, then a ReLU of one user: marked again only in the later rules.
+  const std::string body =
+      "%0 = " + Conv("%x", 0) + "; %1 = " + Conv("%x", 1) + "; %2 = add(%0, %1); nn.relu(%2)";
+  Config config = AllConvolutions();
+  const auto marks = [&] {
+    const std::string outline = OutlineOf(body, {"partition", "annotate"}, config);
+    std::size_t count = 0;
+    for (std::size_t at = outline.find("\"input\""); at != std::string::npos;
+         at = outline.find("\"input\"", at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(marks(), 4U);  // data, two sides, the result
+  config.rules = 202307;
+  EXPECT_EQ(marks(), 3U);
+}
+
+TEST(QuantizeAnnotateTest, DenseStaysUnlessAskedFor) {
+  const std::string body =
+      "%0 = " + Conv("%x", 0) +
+      "; %1 = nn.batch_flatten(%0); "
+      "nn.dense(%1, meta[relay.Constant][1] /* ty=Tensor[(3, 64), float32] */, units=3)";
+  Config config = AllConvolutions();
+  EXPECT_THAT(OutlineOf(body, {"partition", "annotate"}, config), HasSubstr("dense(6, c1)"));
+  config.skip_dense_layer = false;
+  EXPECT_THAT(OutlineOf(body, {"partition", "annotate"}, config),
+              HasSubstr("7 = simulated_quantize(c1, \"weight\")"));
+}
+
+TEST(QuantizeAnnotateTest, OtherOperatorsThanTheEnabledStayPlain) {
+  Config config = AllConvolutions();
+  config.debug_enabled_ops = {"nn.dense"};
+  EXPECT_EQ(OutlineOf(Conv("%x", 0), {"partition", "annotate"}, config),
+            "0 = conv2d(x, c0); stop_fusion(0)");
+}
+
+TEST(QuantizeRealizeTest, ConvolutionsWorkOnIntegers) {
+  EXPECT_EQ(OutlineOf("%0 = " + Conv("%x", 0) + "; add(%0, " + Bias(1) + ")",
+                      DefaultPasses(Config()), AllConvolutions()),
+            "0 = multiply(x, 16f); 1 = round(0); 2 = clip(1); 3 = cast(2); 4 = conv2d(3, c0); "
+            "5 = add(4, c1); 6 = add(5, 32); 7 = right_shift(6, 6); 8 = clip(7); 9 = cast(8); "
+            "10 = stop_fusion(9); 11 = cast(10); multiply(11, 0.0625f)");
+}
+
+TEST(QuantizeRealizeTest, OtherRatiosThanPowersOfTwoAreFixedPointProducts) {
+  Config config = AllConvolutions();
+  config.weight_scale = WeightScale::kMax;
+  const std::string outline = OutlineOf(Conv("%x", 0), DefaultPasses(config), config);
+  EXPECT_THAT(outline, HasSubstr("5 = cast(4); 6 = multiply(5, "));
+  EXPECT_THAT(outline, HasSubstr("9 = clip(8); 10 = cast(9)"));
+}
+
+TEST(QuantizeRealizeTest, NeedsScales) {
+  auto graph = RunOn(Conv("%x", 0), {"partition", "annotate", "realize"}, AllConvolutions());
+  ASSERT_FALSE(graph.ok());
+  EXPECT_THAT(graph.status().message(), HasSubstr("run calibrate before"));
+}
+
+/// A network with every kind of operator that stays on integers.
+std::string Network() {
+  return "%0 = " + Conv("%x", 0) + "; %1 = add(%0, " + Bias(1) +
+         "); %2 = nn.relu(%1); %3 = " + Conv("%2", 2) + "; %4 = add(%3, " + Bias(3) +
+         "); %5 = clip(%4, a_min=0f, a_max=6f); " +
+         "%6 = nn.max_pool2d(%5, pool_size=[2, 2], strides=[2, 2], padding=[0, 0, 0, 0]); %7 = " +
+         Conv("%6", 4) +
+         "; %8 = add(%6, %7); %9 = concatenate((%8, %6), axis=1); "
+         "nn.avg_pool2d(%9, pool_size=[2, 2], padding=[0, 0, 0, 0])";
+}
+
+Tensor MadeUpInput(int seed) {
+  return MakeInput("x" + std::to_string(seed), {{1, 4, 4, 4}, kFloat32}, InputRule::kRandom);
+}
+
+std::vector<Sample> MadeUpSamples() {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 8; ++i) samples.emplace_back().push_back(MadeUpInput(i));
+  return samples;
+}
+
+/// Signal to noise in decibels of a quantized network's outputs.
+double Sqnr(const Graph& quantized, const Graph& reference) {
+  double signal = 0, noise = 0;
+  for (int i = 0; i < 4; ++i) {
+    std::vector<Tensor> inputs;
+    inputs.push_back(MadeUpInput(100 + i));
+    auto actual = EvaluateGraph(quantized, inputs);
+    auto expected = EvaluateGraph(reference, inputs);
+    EXPECT_TRUE(actual.ok()) << actual.status().message();
+    EXPECT_EQ((*actual)[0].type(), (*expected)[0].type());
+    for (std::int64_t j = 0; j < (*actual)[0].elements(); ++j) {
+      const double x = (*expected)[0].At(j), error = (*actual)[0].At(j) - x;
+      signal += x * x;
+      noise += error * error;
+    }
+  }
+  return 10 * std::log10(signal / noise);
+}
+
+struct ModeCase {
+  const char* name;
+  std::vector<std::pair<std::string, std::string>> fields;
+  double sqnr;  // at least; without saturation 8 bits have about 40
+};
+
+class QuantizeModeTest : public testing::TestWithParam<ModeCase> {};
+
+TEST_P(QuantizeModeTest, StaysNearTheFloatNetwork) {
+  Config config = AllConvolutions();
+  for (const auto& [field, value] : GetParam().fields) {
+    const Status status = config.Set(field, value);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  auto reference = RunOn(Network(), {}, config);
+  ASSERT_TRUE(reference.ok());
+  auto quantized = RunOn(Network(), DefaultPasses(config), config, MadeUpSamples());
+  ASSERT_TRUE(quantized.ok()) << quantized.status().message();
+  EXPECT_GT(Sqnr(*quantized, *reference), GetParam().sqnr);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, QuantizeModeTest,
+    testing::Values(
+        ModeCase{"GlobalScale", {}, 15},
+        ModeCase{"Percentile", {{"calibrate_mode", "percentile"}}, 28},
+        ModeCase{"Kl", {{"calibrate_mode", "kl_divergence"}, {"weight_scale", "max"}}, 20},
+        ModeCase{"Max", {{"calibrate_mode", "percentile"}, {"weight_scale", "max"}}, 28},
+        ModeCase{
+            "PerChannel",
+            {{"calibrate_mode", "percentile"}, {"weight_scale", "max"}, {"per_channel", "True"}},
+            28},
+        ModeCase{
+            "ToNearest",
+            {{"calibrate_mode", "percentile"}, {"weight_scale", "max"}, {"rounding", "TONEAREST"}},
+            28},
+        ModeCase{"InParts", {{"calibrate_mode", "percentile"}, {"calibrate_chunk_by", "2"}}, 28},
+        ModeCase{"Simulation", {{"calibrate_mode", "percentile"}, {"do_simulation", "true"}}, 28}),
+    [](const auto& tested) { return tested.param.name; });
+
+TEST(QuantizeTest, PassesGoThroughTexts) {
+  const Config config = AllConvolutions();
+  auto whole = RunOn(Network(), DefaultPasses(config), config);
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  Graph graph = GraphOf(Network());
+  SeedConstants(graph, SeedRule::kMissing);
+  for (const std::string& pass : DefaultPasses(config)) {
+    PipelineOptions options{config, {pass}, {}, 1, {}};
+    std::vector<IntegerValue> values;
+    auto next = RunPasses(std::move(graph), options, &values);
+    ASSERT_TRUE(next.ok()) << pass << ": " << next.status().message();
+    auto text = ExportRelay(*next);
+    ASSERT_TRUE(text.ok()) << text.status().message();
+    auto read = ImportRelay(*text, "g");
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    graph = *std::move(read);
+  }
+  EXPECT_EQ(*ListRelay(graph), *ListRelay(*whole));
+}
+
+TEST(QuantizeTest, FullyIntegralRefusesFloatsBetweenIntegers) {
+  Config config = AllConvolutions();
+  config.partition_conversions = PartitionConversions::kFullyIntegral;
+  EXPECT_TRUE(RunOn(Network(), DefaultPasses(config), config).ok());
+  auto graph = RunOn("%0 = " + Conv("%x", 0) + "; %1 = sigmoid(%0); " + Conv("%1", 1),
+                     DefaultPasses(config), config);
+  ASSERT_FALSE(graph.ok());
+  EXPECT_THAT(graph.status().message(), HasSubstr("sigmoid (1)"));
+}
+
+TEST(QuantizeTest, CalibrationNeedsData) {
+  Config config = AllConvolutions();
+  config.calibrate_mode = CalibrateMode::kPercentile;
+  auto graph = RunOn(Conv("%x", 0), DefaultPasses(config), config);
+  ASSERT_FALSE(graph.ok());
+  EXPECT_THAT(graph.status().message(), HasSubstr("needs a data set"));
+}
+
+TEST(QuantizeConfigTest, RefusesWhatIsNoField) {
+  Config config;
+  EXPECT_THAT(config.Set("nbits", "8").message(), HasSubstr("expected one of nbit_input"));
+  EXPECT_THAT(config.Set("nbit_input", "99").message(), HasSubstr("expected 2 to 16"));
+  EXPECT_THAT(config.Set("global_scale", "-1").message(), HasSubstr("a positive number"));
+  EXPECT_THAT(config.Set("calibrate_mode", "max").message(), HasSubstr("percentile"));
+  EXPECT_THAT(config.Set("skip_conv_layers", "[-1]").message(), HasSubstr("indices from 0"));
+  EXPECT_THAT(config.SetAll("[1]").message(), HasSubstr("a JSON object"));
+  EXPECT_THAT(config.SetAll("{\"rounding\": \"DOWN\"}").message(), HasSubstr("TONEAREST"));
+  EXPECT_THAT(config.Set("rules", "2020-01").message(), HasSubstr("2023-08"));
+  ASSERT_TRUE(config.Set("nbit_input", "12").ok());
+  EXPECT_THAT(config.Check().message(), HasSubstr("12 bits of inputs do not fit int8"));
+}
+
+TEST(QuantizeConfigTest, TakesJsonAndTheSpellingOfScripts) {
+  Config config;
+  ASSERT_TRUE(config.SetAll(R"({"skip_conv_layers": [1, 2], "do_simulation": true})").ok());
+  EXPECT_EQ(config.skip_conv_layers, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_TRUE(config.do_simulation);
+  ASSERT_TRUE(config.Set("skip_conv_layers", "None").ok());
+  EXPECT_TRUE(config.skip_conv_layers.empty());
+  ASSERT_TRUE(config.Set("do_simulation", "False").ok());
+  EXPECT_FALSE(config.do_simulation);
+  ASSERT_TRUE(config.Set("rules", "2021-03").ok());
+  EXPECT_EQ(config.rules, 202103);
+}
+
+// The expectations are those of a plain program written from the rule, run once.
+TEST(QuantizeThresholdTest, KlIsTheLeastDivergence) {
+  std::vector<float> values;
+  for (int i = 0; i < 4000; ++i) {
+    const double u = (i * 7919 % 4001 - 2000) / 2000.0;
+    values.push_back(static_cast<float>(u * u * u * 4));
+  }
+  EXPECT_NEAR(KlThreshold(values), 3.9840019997500304, 1e-9);
+  values.insert(values.end(), {16, -20});
+  EXPECT_NEAR(KlThreshold(values), 4.006999125109363, 1e-9);
+  EXPECT_EQ(KlThreshold({0, 0}), 0);
+}
+
+TEST(QuantizeThresholdTest, PercentileIsAPosition) {
+  std::vector<float> values;
+  for (int i = 0; i < 200000; ++i) values.push_back(static_cast<float>(i % 2 == 0 ? i : -i));
+  EXPECT_EQ(PercentileThreshold(values), 199998);  // int(0.99999 * 200000)
+  std::vector<float> none;
+  EXPECT_EQ(PercentileThreshold(none), 0);
+}
+
+}  // namespace
+}  // namespace tilewright::quantize

@@ -1,0 +1,74 @@
+// The published listing of ResNet-18 after quantization and packing, made again from the network's
+// architecture. The weights of that network are not known; of the listing only its 20 shifts are
+// used, which say within which power of two each convolution's weights were.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "src/base/file.h"
+#include "src/graph/models.h"
+#include "src/graph/pack.h"
+#include "src/graph/quantize/pipeline.h"
+#include "src/graph/relay/export.h"
+#include "src/graph/rewrite.h"
+#include "tests/graph/shared_data.h"
+
+namespace tilewright::quantize {
+namespace {
+
+constexpr std::array kShifts = {9, 7, 6, 9, 6, 7, 9, 7, 8, 7, 8, 9, 7, 8, 7, 6, 8, 6, 8, 4};
+
+/// Multiplies a constant so that its largest magnitude is `largest`.
+void SetLargest(Graph& graph, int constant, double largest) {
+  Tensor contents = graph.Contents(constant)->Clone();
+  float before = 0;
+  for (float x : contents.As<float>()) before = std::max(before, std::abs(x));
+  for (float& x : contents.As<float>()) x *= static_cast<float>(largest) / before;
+  graph.SetContents(constant, std::move(contents));
+}
+
+TEST(QuantizeResnet18Test, ListingByteForByte) {
+  const std::string golden = SharedData("relay/resnet18_v1_vta_packed.relay");
+  TW_NEEDS_FILE(golden);
+  auto onnx = MakeModelOnnx("resnet18_v1");
+  ASSERT_TRUE(onnx.ok());
+  auto graph = ImportOnnx(*onnx, "resnet18_v1");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+
+  PipelineOptions options;
+  ASSERT_TRUE(options.config.Set("skip_conv_layers", "[]").ok());
+  options.passes = {"fold"};
+  std::vector<IntegerValue> values;
+  auto folded = RunPasses(*std::move(graph), options, &values);
+  ASSERT_TRUE(folded.ok()) << folded.status().message();
+  // A shift of 7 - log2(r) stands for weights up to r. Biases are of the size of r, so their steps
+  // are no finer than those of the sums.
+  std::size_t convolutions = 0;
+  const auto users = folded->Users();
+  for (int id : PostOrder(*folded)) {
+    if (folded->node(id).op.kind != OpKind::kConv2d) continue;
+    ASSERT_LT(convolutions, kShifts.size());
+    const double range = std::exp2(7 - kShifts[convolutions++]);
+    SetLargest(*folded, folded->node(id).inputs[1], 0.9 * range);
+    const int sum = users[static_cast<std::size_t>(id)][0];
+    SetLargest(*folded, folded->node(sum).inputs[1], 0.9 * range);
+  }
+  ASSERT_EQ(convolutions, kShifts.size());
+
+  options.passes = {"partition", "annotate", "calibrate", "realize"};
+  auto realized = RunPasses(*std::move(folded), options, &values);
+  ASSERT_TRUE(realized.ok()) << realized.status().message();
+  PackReport report;
+  auto packed = PackForVta(*std::move(realized), vta::Design::Default(),
+                           {"nn.conv2d", "nn.global_avg_pool2d"}, &report);
+  ASSERT_TRUE(packed.ok()) << packed.status().message();
+  EXPECT_EQ(report.convolutions, 19);
+  // The file was cut out of a page, without its last line break.
+  EXPECT_EQ(*ListRelay(*packed), *ReadFile(golden) + "\n");
+}
+
+}  // namespace
+}  // namespace tilewright::quantize

@@ -1,0 +1,155 @@
+// A runner at the other end of a connection: the commands here stand for "ssh board ...".
+
+#include "measure/remote.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "measure/runner_address.h"
+#include "src/base/sanitizer.h"
+#include "tests/measure/process_fixture.h"
+
+namespace tilewright::measure {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kRunner = std::string(MEASURE_WORKER) + " run";
+
+ProcessMeasurerSettings RemoteSettings(const std::string& command, DeviceFingerprint device) {
+  ProcessMeasurerSettings settings = TestSettings();
+  settings.remote = true;
+  settings.run_command = RunnerCommand(command);
+  settings.device = std::move(device);
+  settings.runner.calibrate = false;
+  return settings;
+}
+
+std::unique_ptr<ProcessMeasurer> MakeRemote(const ProcessMeasurerSettings& settings) {
+  auto made = ProcessMeasurer::Create(settings);
+  TW_CHECK(made.ok(), made.status().message());
+  return *std::move(made);
+}
+
+/// Runs a kernel that is right, and one that is wrong, by the runner.
+void ExpectWorks(const std::string& command) {
+  const auto identity = ProbeRunner(command);
+  ASSERT_TRUE(identity.ok()) << identity.status().message();
+  auto measurer = MakeRemote(RemoteSettings(command, identity->device));
+  for (const auto& [symbol, outcome] :
+       {std::pair("good", Outcome::kOk), std::pair("wrong_lane", Outcome::kWrongResult),
+        std::pair("good", Outcome::kOk)}) {
+    ASSERT_TRUE(
+        measurer->SubmitWithFault(RequestFor(1, DenseCandidate()), ArtifactFault(symbol)).ok());
+    const Trial trial = NextReply(*measurer).trial;
+    EXPECT_EQ(trial.outcome, outcome) << trial.reason;
+    EXPECT_EQ(trial.device, identity->device);
+    EXPECT_EQ(trial.verified, outcome == Outcome::kOk);
+  }
+}
+
+/// Whether a command of the system works here.
+bool Works(const std::string& command) {
+  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+TEST(RemoteRunner, GetsWhatItRunsOverTheConnection) { ExpectWorks(kRunner); }
+
+TEST(RemoteRunner, NeedsNoNetworkOfItsOwn) {
+  const std::string alone = "unshare --user --map-root-user --net ";
+  if (!Works(alone + "true")) GTEST_SKIP() << "needs unshare, and network namespaces";
+  ExpectWorks(alone + kRunner);
+}
+
+TEST(RemoteRunner, TellsWhatItIsItself) {
+  const std::string emulator = "qemu-x86_64";
+  if (kHasShadowMemory) GTEST_SKIP() << "an emulator has no room for a sanitizer's memory";
+  if (!Works(emulator + " /bin/true")) GTEST_SKIP() << "needs qemu-user";
+  const std::string command = emulator + " " + MEASURE_RUNNER;
+  const auto identity = ProbeRunner(command);
+  ASSERT_TRUE(identity.ok()) << identity.status().message();
+  EXPECT_THAT(identity->device.model, HasSubstr("QEMU"));
+  EXPECT_NE(identity->device, ProbeHostCpu());
+  ExpectWorks(command);
+}
+
+TEST(RemoteRunner, AConnectionThatBreaksCostsOneCandidateOnly) {
+  auto folder = TemporaryFolder::Create("tilewright-remote-test");
+  ASSERT_TRUE(folder.ok());
+  // The first connection ends after the greeting, the second before it.
+  const std::string command = "cd " + folder->path() + "; if mkdir one 2>/dev/null; then " +
+                              kRunner + " | head -n 1; elif mkdir two 2>/dev/null; then exit 3; " +
+                              "else exec " + kRunner + "; fi";
+  auto measurer = MakeRemote(RemoteSettings(command, ProbeHostCpu()));
+  std::vector<Trial> trials;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(
+        measurer->SubmitWithFault(RequestFor(1, DenseCandidate()), ArtifactFault("good")).ok());
+    trials.push_back(NextReply(*measurer).trial);
+  }
+  EXPECT_EQ(trials[0].outcome, Outcome::kDeviceLost);
+  EXPECT_THAT(trials[0].reason, HasSubstr("the runner was lost"));
+  EXPECT_EQ(trials[1].outcome, Outcome::kOk) << trials[1].reason;
+  EXPECT_EQ(trials[2].outcome, Outcome::kOk) << trials[2].reason;
+  EXPECT_TRUE(std::filesystem::exists(folder->path() + "/two"));
+}
+
+TEST(RemoteRunner, AnotherDeviceIsNotTakenForIt) {
+  DeviceFingerprint other = ProbeHostCpu();
+  other.model = "a board";
+  ProcessMeasurerSettings settings = RemoteSettings(kRunner, other);
+  settings.reconnect_limit_seconds = 0.2;
+  auto measurer = MakeRemote(settings);
+  ASSERT_TRUE(
+      measurer->SubmitWithFault(RequestFor(1, DenseCandidate()), ArtifactFault("good")).ok());
+  EXPECT_EQ(NextReply(*measurer).trial.outcome, Outcome::kDeviceLost);
+  const auto next = measurer->Next(10);
+  EXPECT_THAT(next.status().message(), HasSubstr("another device answered"));
+}
+
+TEST(ProbeRunner, SaysWhatCameOfACommandThatIsNoRunner) {
+  const std::pair<const char*, const char*> commands[] = {
+      {"exit 3", "exit code 3"},
+      {"echo no route to board >&2; exit 255", "no route to board"},
+      {"echo Welcome", "said 'Welcome'"},
+      {"echo '{\"type\":\"ready\",\"protocol\":99}'", "protocol version 99, expected 1"}};
+  for (const auto& [command, words] : commands) {
+    const auto identity = ProbeRunner(command);
+    EXPECT_EQ(identity.status().code(), StatusCode::kUnavailable);
+    EXPECT_THAT(identity.status().message(), HasSubstr(words));
+  }
+}
+
+TEST(Messages, APartOfAFileComesBackTheSame) {
+  FilePart part{"candidate.5.so", false, std::string("\0\xff\n{", 4)};
+  const auto back = FilePartFrom(*ParseJson(LineOf(ToJson(part))));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(back->name, part.name);
+  EXPECT_EQ(back->first, part.first);
+  EXPECT_EQ(back->bytes, part.bytes);
+  EXPECT_EQ(FilePartFrom(*ParseJson(R"({"name":"a","first":true,"data":"?"})")).status().code(),
+            StatusCode::kCorrupt);
+}
+
+TEST(FileReceiver, KeepsFilesInAFolderOfItsOwn) {
+  FileReceiver receiver;
+  EXPECT_EQ(receiver.PathOf("/tmp/a.so"), "/tmp/a.so");
+  ASSERT_TRUE(receiver.Receive({"a.so", true, "one"}).ok());
+  ASSERT_TRUE(receiver.Receive({"a.so", false, " two"}).ok());
+  const std::string path = receiver.PathOf("a.so");
+  EXPECT_EQ(*ReadFile(path), "one two");
+  ASSERT_TRUE(receiver.Receive({"a.so", true, "new"}).ok());
+  EXPECT_EQ(*ReadFile(path), "new");
+  receiver.Remove("a.so");
+  EXPECT_FALSE(FileExists(path));
+  for (const char* name : {"", ".", "..", "/etc/passwd", "../a.so", "a/b"}) {
+    EXPECT_EQ(receiver.Receive({name, true, "x"}).code(), StatusCode::kCorrupt) << name;
+  }
+  EXPECT_EQ(receiver.Receive({"b.so", false, "x"}).code(), StatusCode::kCorrupt);
+}
+
+}  // namespace
+}  // namespace tilewright::measure

@@ -1,0 +1,102 @@
+#include "src/tensor/npy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/base/base64.h"
+
+namespace tilewright {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// A .npy file of version 1.0 with that header.
+std::string File(std::string header, std::string_view elements) {
+  std::string file("\x93NUMPY\x01\x00", 8);
+  file += {static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
+  return file + header + std::string(elements);
+}
+
+std::string Header(const std::string& descr, const std::string& order, const std::string& shape) {
+  return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': (" + shape + "), }\n";
+}
+
+// Two deflated arrays, as Python's zipfile writes them.
+std::string DeflatedNpz() {
+  auto bytes = DecodeBase64(
+      "UEsDBBQAAAAIAAAAIQCkCjy/WAAAAJgAAAAFAAAAeC5ucHmb7BfqGxDJyFDGUK2eklqcXKRupaBuk2airqOgnpZf"
+      "VFKUmBefX5SSChJ3S8wpTgWKF2ckFqQC+RpGOgrGOpo6CrUK5AIuBjA4YA8iGBgcHBgYGoB4gQMAUEsDBBQAAAAI"
+      "AAAAIQA7hYw8SgAAAIQAAAAFAAAAeS5ucHmb7BfqGxDJxFDCwMBQrZ6SWpxcpG6loF5Taqiuo6Cell9UUpSYF59f"
+      "lJIKEndLzClOBYoXZyQWpAL5GiY6mjoKtQpkAy4Gxob/AFBLAQIUAxQAAAAIAAAAIQCkCjy/WAAAAJgAAAAFAAAA"
+      "AAAAAAAAAACAAQAAAAB4Lm5weVBLAQIUAxQAAAAIAAAAIQA7hYw8SgAAAIQAAAAFAAAAAAAAAAAAAACAAXsAAAB5"
+      "Lm5weVBLBQYAAAAAAgACAGYAAADoAAAAAAA=");
+  return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
+}
+
+TEST(NpyTest, ReadsWhatItWrites) {
+  for (const DataType dtype : {kFloat32, kInt8, kUInt8, kInt64, kFloat16, kBool}) {
+    Tensor tensor(TensorType{{2, 3}, dtype});
+    for (std::int64_t i = 0; i < 6; ++i) tensor.Set(i, i % 2 == 0 ? 1 : 0);
+    const std::string bytes = FormatNpy(tensor);
+    EXPECT_TRUE(IsNpy(bytes));
+    auto read = ParseNpy(bytes);
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    EXPECT_EQ(read->type(), tensor.type());
+    for (std::int64_t i = 0; i < 6; ++i) EXPECT_EQ(read->At(i), tensor.At(i));
+  }
+}
+
+TEST(NpyTest, ReadsScalarsAndBytesWithAnOrder) {
+  auto scalar = ParseNpy(File(Header("<i2", "False", ""), std::string("\x02\x01", 2)));
+  ASSERT_TRUE(scalar.ok()) << scalar.status().message();
+  EXPECT_TRUE(scalar->shape().empty());
+  EXPECT_EQ(scalar->At(0), 258);
+  auto bytes = ParseNpy(File(Header("<u1", "False", "2,"), "\xFF\x01"));
+  ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+  EXPECT_EQ(bytes->At(0), 255);
+}
+
+TEST(NpyTest, RefusesWhatItCannotRead) {
+  const auto message = [](const std::string& file) { return ParseNpy(file).status().message(); };
+  EXPECT_THAT(message("not"), HasSubstr("no .npy file"));
+  EXPECT_THAT(message(File(Header(">f4", "False", "1,"), "1234")), HasSubstr("type >f4"));
+  EXPECT_THAT(message(File(Header("<f4", "True", "1,"), "1234")), HasSubstr("ascontiguousarray"));
+  EXPECT_THAT(message(File(Header("<f4", "False", "2,"), "1234")),
+              HasSubstr("4 bytes of elements, expected 8"));
+  EXPECT_THAT(message(File(Header("<f4", "False", "0,"), "")), HasSubstr("shape (0,)"));
+  EXPECT_THAT(message(File(Header("<f4", "False", "99999999999, 99999999999"), "")),
+              HasSubstr("sizes from 1 on"));
+  EXPECT_THAT(message(File("{}", "")), HasSubstr("type ?"));
+  std::string cut = File(Header("<f4", "False", "1,"), "1234");
+  EXPECT_THAT(message(cut.substr(0, 30)), HasSubstr("cut off"));
+  cut[6] = 9;
+  EXPECT_THAT(message(cut), HasSubstr("version 9"));
+}
+
+TEST(NpzTest, ReadsDeflatedArrays) {
+  auto arrays = ParseNpz(DeflatedNpz());
+  ASSERT_TRUE(arrays.ok()) << arrays.status().message();
+  ASSERT_EQ(arrays->size(), 2U);
+  const Tensor& x = arrays->at("x");
+  EXPECT_EQ(x.type(), (TensorType{{2, 3}, kFloat32}));
+  EXPECT_THAT(x.As<float>(), ElementsAre(0, 1.5F, -2, 3, 4, 5));
+  EXPECT_THAT(arrays->at("y").As<std::uint8_t>(), ElementsAre(0, 1, 128, 255));
+}
+
+TEST(NpzTest, RefusesDamage) {
+  const std::string whole = DeflatedNpz();
+  EXPECT_THAT(ParseNpz("PK").status().message(), HasSubstr("not a ZIP archive"));
+  std::string damaged = whole;
+  damaged[60] = static_cast<char>(damaged[60] ^ 0x55);
+  EXPECT_THAT(ParseNpz(damaged).status().message(), HasSubstr("member x.npy: damaged"));
+  std::string moved = whole;
+  moved[whole.size() - 6] = 1;  // of the directory
+  EXPECT_THAT(ParseNpz(moved).status().message(), HasSubstr("damaged ZIP directory"));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(ParseNpz(whole.substr(0, size)).ok()) << size;
+  }
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,85 @@
+#include "src/tensor/winograd.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/base/random.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<double> Product(const WinogradMatrices::Matrix& matrix,
+                            const std::vector<double>& vector) {
+  std::vector<double> product;
+  for (const std::vector<double>& row : matrix) {
+    double sum = 0;
+    for (std::size_t i = 0; i < row.size(); ++i) sum += row[i] * vector[i];
+    product.push_back(sum);
+  }
+  return product;
+}
+
+TEST(WinogradTest, MatricesGiveTheSumsOfAWindow) {
+  Random random(3);
+  for (const auto& [m, r] : {std::pair{2, 3}, {4, 3}, {4, 5}, {2, 7}, {1, 2}}) {
+    const WinogradMatrices matrices = MakeWinogradMatrices(m, r);
+    std::vector<double> data, weight;
+    for (int i = 0; i < m + r - 1; ++i) data.push_back(random.Uniform());
+    for (int i = 0; i < r; ++i) weight.push_back(random.Uniform());
+    std::vector<double> products = Product(matrices.data, data);
+    const std::vector<double> factors = Product(matrices.weight, weight);
+    for (std::size_t i = 0; i < products.size(); ++i) products[i] *= factors[i];
+    const std::vector<double> sums = Product(matrices.output, products);
+    for (int i = 0; i < m; ++i) {
+      double expected = 0;
+      for (int k = 0; k < r; ++k) {
+        expected += data[static_cast<std::size_t>(i + k)] * weight[static_cast<std::size_t>(k)];
+      }
+      EXPECT_NEAR(sums[static_cast<std::size_t>(i)], expected, 1e-12) << m << ", " << r;
+    }
+  }
+}
+
+TEST(WinogradTest, WeightsAreTransformedInBothDirections) {
+  Tensor weight(TensorType{{2, 1, 3, 3}, kFloat32});
+  weight.Set(4, 1);      // the middle of the first kernel
+  weight.Set(9 + 2, 8);  // the end of the first row of the second
+  const Tensor transformed = WinogradWeight(weight, 2);
+  EXPECT_EQ(transformed.shape(), (std::vector<std::int64_t>{4, 4, 1, 2}));
+  const WinogradMatrices::Matrix matrix = MakeWinogradMatrices(2, 3).weight;
+  for (std::size_t e = 0; e < 4; ++e) {
+    for (std::size_t f = 0; f < 4; ++f) {
+      const auto place = static_cast<std::int64_t>((e * 4 + f) * 2);
+      EXPECT_FLOAT_EQ(static_cast<float>(transformed.At(place)),
+                      static_cast<float>(matrix[e][1] * matrix[f][1]));
+      EXPECT_FLOAT_EQ(static_cast<float>(transformed.At(place + 1)),
+                      static_cast<float>(8 * matrix[e][0] * matrix[f][2]));
+    }
+  }
+}
+
+TEST(WinogradTest, RefusesWhatTheTransformsCannotDo) {
+  AnchorForm form;
+  form.winograd_tile = 4;
+  const auto check = [&](const char* key) {
+    return CheckWinograd(*Workload::Parse(key), form).message();
+  };
+  EXPECT_EQ(check("conv2d(float32[1,4,8,8]NCHW,float32[4,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->"
+                  "float32"),
+            "");
+  for (const char* key :
+       {"conv2d(float32[1,4,8,8]NCHW,float32[4,4,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g1)->float32",
+        "conv2d(float32[1,4,8,8]NCHW,float32[4,4,3,1]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
+        "conv2d(float32[1,4,9,9]NCHW,float32[4,4,6,6]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
+        "conv2d(int8[1,4,8,8]NCHW,int8[4,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32",
+        "group_conv2d(float32[1,4,8,8]NCHW,float32[4,2,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g2)->float32",
+        "dense(float32[1,64]MK,float32[40,64]NK)->float32"}) {
+    EXPECT_THAT(check(key), testing::AnyOf(HasSubstr("Winograd tiles of 4"), HasSubstr("conv")))
+        << key;
+  }
+}
+
+}  // namespace
+}  // namespace tilewright
