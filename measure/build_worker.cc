@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "measure/cuda_candidate.h"
 #include "measure/fault_hooks.h"
 #include "measure/inputs.h"
 #include "measure/messages.h"
@@ -9,6 +10,7 @@
 #include "measure/worker_loop.h"
 #include "measure/workers.h"
 #include "src/base/clock.h"
+#include "src/base/file.h"
 #include "src/codegen/codegen.h"
 #include "src/schedule/lower.h"
 #include "src/templates/registry.h"
@@ -56,9 +58,12 @@ Built BuildCandidate(const BuildOrder& order) {
   if (!program.ok()) return Refused(program.status());
   auto object = Generate({*program}, target, Emit::kObject);
   if (!object.ok()) return Failed(object.status());
-  const Status linked = LinkShared({*object}, {}, order.path);
-  if (!linked.ok()) return Failed(linked);
+  const bool gpu = target.kind() == TargetKind::kCuda;  // the object is PTX
+  const Status written =
+      gpu ? WriteFile(order.path, *object) : LinkShared({*object}, {}, order.path);
+  if (!written.ok()) return Failed(written);
   Built built;
+  if (gpu) DescribeLaunches(*program, &built.kernel);
   built.kernel.workload = candidate.task.workload;
   built.kernel.epilogue = candidate.epilogue;
   built.kernel.form = kernel->form;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "measure/canary.h"
+#include "measure/course.h"
 #include "measure/messages.h"
 #include "measure/workbench.h"
 #include "src/base/subprocess.h"
@@ -14,16 +15,6 @@
 // leaves running or takes with it is gone afterwards, and the runner keeps its tensors.
 
 namespace tilewright::measure {
-
-/// What a candidate is doing; part of the reason when it does not come back.
-enum class Phase : std::int32_t {
-  kLoading = 0,
-  kRandom = 1,  ///< the three verifications, in the order of InputSet
-  kExtreme = 2,
-  kZeroPoint = 3,
-  kTiming = 4,
-  kFinal = 5,  ///< verification after timing
-};
 
 /// Memory shared by the runner and the child, so that a child that dies has told where.
 struct ChildReport {
@@ -65,8 +56,6 @@ struct ChildWork {
 
 /// One line on how a child ended that sent no reply.
 std::string CrashReason(const ChildReport& report, const ExitStatus& ended);
-/// " in the first call (random inputs)" and the like.
-std::string PhaseText(Phase phase);
 
 /// From here on the process can make no other process, replace itself, use the network or remove
 /// files: such a system call is SIGSYS. Does nothing where the system lacks the means.

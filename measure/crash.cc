@@ -116,24 +116,6 @@ void CatchCrashes(ChildReport* report, const std::vector<KnownMemory>* known,
   }
 }
 
-std::string PhaseText(Phase phase) {
-  switch (phase) {
-    case Phase::kLoading:
-      return " while being loaded";
-    case Phase::kRandom:
-      return " (random inputs)";
-    case Phase::kExtreme:
-      return " (extreme inputs)";
-    case Phase::kZeroPoint:
-      return " (zero-point inputs)";
-    case Phase::kTiming:
-      return " (while timed)";
-    case Phase::kFinal:
-      return " (after timing)";
-  }
-  return {};
-}
-
 std::string CrashReason(const ChildReport& report, const ExitStatus& ended) {
   const std::string where = PhaseText(report.phase);
   const int signal = report.signal;

@@ -1,6 +1,7 @@
 #include "measure/messages.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 
@@ -71,6 +72,14 @@ double Finite(double value) {
   return std::clamp(value, -1e300, 1e300);
 }
 
+std::vector<std::int64_t> IntegersFrom(const char* name, Fields& fields) {
+  std::vector<std::int64_t> integers;
+  for (const Json& value : fields.Get(name, Json::value_t::array)) {
+    integers.push_back(value.is_number_integer() ? value.get<std::int64_t>() : 0);
+  }
+  return integers;
+}
+
 Json TypeJson(const TensorType& type) {
   return Json{{"shape", type.shape}, {"dtype", DataTypeName(type.dtype)}};
 }
@@ -78,9 +87,7 @@ Json TypeJson(const TensorType& type) {
 TensorType TypeFrom(const Json& json, Fields& outer) {
   Fields fields(json);
   TensorType type;
-  for (const Json& extent : fields.Get("shape", Json::value_t::array)) {
-    type.shape.push_back(extent.is_number_integer() ? extent.get<std::int64_t>() : 0);
-  }
+  type.shape = IntegersFrom("shape", fields);
   auto dtype = ParseDataType(fields.Text("dtype"));
   outer.Fail(fields.status());
   if (dtype.ok()) {
@@ -118,13 +125,42 @@ AnchorForm FormFrom(const Json& json, Fields& outer) {
   return form;
 }
 
+Json LaunchesJson(const KernelSpec& kernel) {
+  Json launches = Json::array();
+  for (const CudaLaunch& launch : kernel.launches) {
+    launches.push_back({{"kernel", launch.kernel}, {"grid", launch.grid}, {"block", launch.block}});
+  }
+  return launches;
+}
+
+CudaLaunch LaunchFrom(const Json& json, Fields& outer) {
+  Fields fields(json);
+  CudaLaunch launch;
+  launch.kernel = fields.Text("kernel");
+  const auto extents = [&](const char* name) {
+    std::array<std::int64_t, 3> three = {1, 1, 1};
+    const std::vector<std::int64_t> all = IntegersFrom(name, fields);
+    if (all.size() == three.size()) {
+      std::ranges::copy(all, three.begin());
+    } else {
+      fields.Fail(Corrupt(std::string("message: ") + name + " has not three numbers"));
+    }
+    return three;
+  };
+  launch.grid = extents("grid");
+  launch.block = extents("block");
+  outer.Fail(fields.status());
+  return launch;
+}
+
 Json KernelJson(const KernelSpec& kernel) {
   Json parameters = Json::array();
   for (const TensorType& type : kernel.parameters) parameters.push_back(TypeJson(type));
   return Json{{"workload", kernel.workload.Key()}, {"epilogue", kernel.epilogue.ToString()},
               {"form", FormJson(kernel.form)},     {"parameters", std::move(parameters)},
               {"artifact", kernel.artifact},       {"symbol", kernel.symbol},
-              {"threads", kernel.threads},         {"vta_target", kernel.vta_target}};
+              {"threads", kernel.threads},         {"vta_target", kernel.vta_target},
+              {"launches", LaunchesJson(kernel)},  {"workspace_bytes", kernel.workspace_bytes}};
 }
 
 KernelSpec KernelFrom(const Json& json, Fields& outer) {
@@ -140,6 +176,10 @@ KernelSpec KernelFrom(const Json& json, Fields& outer) {
   kernel.symbol = fields.Text("symbol");
   kernel.threads = static_cast<int>(fields.Integer("threads"));
   kernel.vta_target = fields.Text("vta_target");
+  for (const Json& launch : fields.Get("launches", Json::value_t::array)) {
+    kernel.launches.push_back(LaunchFrom(launch, fields));
+  }
+  kernel.workspace_bytes = IntegersFrom("workspace_bytes", fields);
   outer.Fail(fields.status());
   outer.Fail(ToStatus(workload));
   outer.Fail(ToStatus(epilogue));
@@ -321,7 +361,8 @@ Json ToJson(const RunReply& reply) {
               {"verified", reply.verified},
               {"max_abs_error", Finite(reply.max_abs_error)},
               {"run_seconds", Finite(reply.run_seconds)},
-              {"timing_seconds", Finite(reply.timing_seconds)}};
+              {"timing_seconds", Finite(reply.timing_seconds)},
+              {"runner_ends", reply.runner_ends}};
 }
 
 Result<RunReply> RunReplyFrom(const Json& json) {
@@ -338,6 +379,7 @@ Result<RunReply> RunReplyFrom(const Json& json) {
   reply.max_abs_error = fields.Number("max_abs_error");
   reply.run_seconds = fields.Number("run_seconds");
   reply.timing_seconds = fields.Number("timing_seconds");
+  reply.runner_ends = fields.Flag("runner_ends");
   return Finish(fields, std::move(reply));
 }
 
@@ -397,7 +439,11 @@ Json ToJson(const RunWorkerSettings& settings) {
               {"cutoff_factor", sampling.cutoff_factor},
               {"settled_samples", sampling.settled_samples},
               {"max_samples", sampling.max_samples},
-              {"flush_bytes", sampling.flush_bytes}};
+              {"flush_bytes", sampling.flush_bytes},
+              {"cuda",
+               {{"library", settings.cuda.library},
+                {"nvml", settings.cuda.nvml},
+                {"ordinal", settings.cuda.ordinal}}}};
 }
 
 Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
@@ -419,6 +465,11 @@ Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
   sampling.settled_samples = static_cast<int>(fields.Integer("settled_samples"));
   sampling.max_samples = static_cast<int>(fields.Integer("max_samples"));
   sampling.flush_bytes = fields.Integer("flush_bytes");
+  Fields cuda(fields.Get("cuda", Json::value_t::object));
+  settings.cuda.library = cuda.Text("library");
+  settings.cuda.nvml = cuda.Text("nvml");
+  settings.cuda.ordinal = static_cast<int>(cuda.Integer("ordinal"));
+  fields.Fail(cuda.status());
   return Finish(fields, settings);
 }
 

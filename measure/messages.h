@@ -8,6 +8,7 @@
 #include "measure/sampling.h"
 #include "measure/workers.h"
 #include "src/base/json.h"
+#include "src/runtime/cuda_session.h"
 #include "src/space/trial.h"
 #include "src/tensor/compute.h"
 
@@ -37,6 +38,8 @@ struct KernelSpec {
   std::vector<TensorType> parameters;  ///< inputs in order, then the output
   std::string artifact, symbol;
   int threads = 1;
+  std::vector<CudaLaunch> launches;           ///< if the artifact is PTX: its kernels, in order
+  std::vector<std::int64_t> workspace_bytes;  ///< ... and what they take behind the parameters
   std::string vta_target;  ///< its target if the artifact is a VTA stream; then form, parameters
                            ///< and symbol mean nothing
 };
@@ -88,6 +91,7 @@ struct RunReply {
   double value = 0, noise = 0;
   bool verified = false;
   double max_abs_error = 0;
+  bool runner_ends = false;   ///< its device works no more in this process: it ends after the reply
   double run_seconds = 0;     ///< from order to reply, in the runner
   double timing_seconds = 0;  ///< of it: taking samples
 };

@@ -70,25 +70,35 @@ RunReply FailedWith(const RunOrder::Item& item, const Status& status) {
   return reply;
 }
 
+void RaceInTurns(std::size_t count, Clock& clock,
+                 const std::function<std::optional<double>(std::size_t)>& step) {
+  const double deadline = clock.MonotonicSeconds() + kSecondsEach * static_cast<double>(count);
+  std::vector<double> noise(count, 1);
+  std::vector<bool> out(count, false);
+  for (std::size_t round = 0; round < kRounds && clock.MonotonicSeconds() < deadline; ++round) {
+    if (std::ranges::all_of(noise, [](double each) { return each <= kSettledNoise; })) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t racer = (i + round) % count;
+      if (out[racer]) continue;
+      const std::optional<double> so_far = step(racer);
+      out[racer] = !so_far;
+      noise[racer] = so_far.value_or(0);
+    }
+  }
+}
+
 std::vector<RunReply> RunRace(const std::vector<RunOrder::Item>& items, Workbench& workbench,
                               const MakeWork& make_work) {
   SystemClock clock;
   std::vector<Racer> racers;
   for (const RunOrder::Item& item : items) racers.push_back(Start(item, workbench, make_work));
-  const double deadline =
-      clock.MonotonicSeconds() + kSecondsEach * static_cast<double>(items.size());
-  const auto settled = [](const Racer& racer) {
-    return racer.process == nullptr || racer.noise <= kSettledNoise;
-  };
-  for (std::size_t round = 0; round < kRounds && clock.MonotonicSeconds() < deadline; ++round) {
-    if (std::all_of(racers.begin(), racers.end(), settled)) break;
-    for (std::size_t i = 0; i < racers.size(); ++i) {
-      Racer& racer = racers[(i + round) % racers.size()];
-      if (racer.process == nullptr) continue;
-      racer.process->Command('s');
-      racer.Step();
-    }
-  }
+  RaceInTurns(items.size(), clock, [&](std::size_t i) -> std::optional<double> {
+    Racer& racer = racers[i];
+    if (racer.process == nullptr) return std::nullopt;
+    racer.process->Command('s');
+    racer.Step();
+    return racer.noise;
+  });
   std::vector<RunReply> replies;
   for (Racer& racer : racers) {
     if (racer.process != nullptr) racer.Finish();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "measure/child.h"
@@ -17,6 +18,12 @@ using MakeWork = std::function<ChildWork(const RunOrder::Item&, const Workbench:
 /// item, in order.
 std::vector<RunReply> RunRace(const std::vector<RunOrder::Item>& items, Workbench& workbench,
                               const MakeWork& make_work);
+
+/// The turns of a race: calls `step` for each of `count` racers, starting with another one in each
+/// round, until all have settled or time is over. step returns the noise so far, relative; nullopt
+/// if the racer is out.
+void RaceInTurns(std::size_t count, Clock& clock,
+                 const std::function<std::optional<double>(std::size_t)>& step);
 
 /// The reply for an item that could not even be started.
 RunReply FailedWith(const RunOrder::Item& item, const Status& status);

@@ -1,8 +1,13 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "measure/calibration.h"
 #include "measure/candidate_process.h"
+#include "measure/cuda_candidate.h"
 #include "measure/messages.h"
 #include "measure/race.h"
 #include "measure/remote.h"
@@ -44,6 +49,7 @@ class Runner {
   Workbench workbench_{settings_.cache_bytes};
   Canary canary_;
   QuietGate gate_;
+  std::optional<CudaRunner> cuda_;
   FileReceiver files_;
   SystemClock clock_;
 };
@@ -53,6 +59,7 @@ Status Runner::Configure(const Json& message) {
   TW_RETURN_IF_ERROR(settings);
   settings_ = *settings;
   workbench_ = Workbench(settings_.cache_bytes);
+  cuda_.emplace(settings_.cuda, settings_.sampling);
   Greeting greeting;
   greeting.device = ProbeHostCpu().ToString();
   greeting.target = OwnTarget();
@@ -115,7 +122,12 @@ Status Runner::Run(const RunOrder& order) {
   const double start = clock_.MonotonicSeconds();
   std::vector<RunReply> replies;
   const bool simulated = !order.items.empty() && !order.items[0].kernel.vta_target.empty();
-  if (simulated) {
+  const bool on_gpu = !order.items.empty() && !order.items[0].kernel.launches.empty();
+  if (on_gpu) {
+    auto ran = cuda_->Run(order, workbench_);
+    TW_RETURN_IF_ERROR(ran);
+    replies = *std::move(ran);
+  } else if (simulated) {
     for (const RunOrder::Item& item : order.items) replies.push_back(RunVtaKernel(item));
   } else if (order.items.size() == 1) {
     replies.push_back(RunAlone(order.items[0]));
@@ -127,9 +139,11 @@ Status Runner::Run(const RunOrder& order) {
   }
   for (RunReply& reply : replies) {
     reply.run_seconds = clock_.MonotonicSeconds() - start;
-    LearnFrom(reply);
+    if (!on_gpu) LearnFrom(reply);
     TW_RETURN_IF_ERROR(SendMessage(pipes_, ToJson(reply)));
   }
+  const bool over = std::ranges::any_of(replies, &RunReply::runner_ends);
+  if (over) ::_exit(0);  // the driver would hang in destructors
   return {};
 }
 

@@ -1,14 +1,18 @@
 #include "measure/sampling.h"
-
 #include <algorithm>
 #include <cmath>
 
 namespace tilewright::measure {
 namespace {
 
+/// Whether the caches are to be emptied before each sample.
+bool Flushes(const SamplingSettings& settings, double call_seconds) {
+  return settings.flush_bytes > 0 && call_seconds >= settings.flush_above_seconds;
+}
+
 /// Calls in one sample: enough for the clock; one where the caches are emptied before each.
 std::int64_t BatchOf(const SamplingSettings& settings, double call_seconds) {
-  if (settings.flush_bytes > 0 || call_seconds <= 0) return 1;
+  if (Flushes(settings, call_seconds) || call_seconds <= 0) return 1;
   const double calls = std::ceil(settings.batch_seconds / call_seconds);
   return static_cast<std::int64_t>(std::clamp(calls, 1.0, 1e6));
 }
@@ -32,8 +36,8 @@ bool IsClearlyWorse(const SamplingSettings& settings, const SampleSet& set, doub
   if (best_seconds <= 0) return false;
   const double fastest = *std::min_element(set.all.begin(), set.all.end());
   if (fastest > settings.cutoff_factor * best_seconds) return true;
-  // Disturbed samples are too slow, never too fast: the fastest one above the line is proof enough
-  // once there are a few.
+  // Disturbed samples are too slow, never too fast: the fastest one above the line is proof
+  // enough once there are a few.
   return set.all.size() >= 5 && fastest > settings.worse_factor * best_seconds;
 }
 
@@ -54,7 +58,7 @@ void TakeSlice(Subject& subject, Clock& clock, QuietGate& gate, const SamplingSe
   const std::size_t first = set.all.size();
   double spent = 0;
   do {
-    if (settings.flush_bytes > 0) subject.Flush(settings.flush_bytes);
+    if (Flushes(settings, call_seconds)) subject.Flush(settings.flush_bytes);
     const double start = clock.MonotonicSeconds();
     if (!subject.Run(batch)) {
       set.failed = true;

@@ -25,6 +25,8 @@ struct SamplingSettings {
   /// Other memory touched before each sample, outside the timed region: what fits a cache of that
   /// size is no longer in it. 0: none.
   std::int64_t flush_bytes = 0;
+  /// Calls shorter than that are not flushed for but batched.
+  double flush_above_seconds = 0;
 };
 
 /// What is timed. Not thread-safe.

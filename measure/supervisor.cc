@@ -208,6 +208,9 @@ void Supervisor::DispatchBuild(Worker& worker) {
       job.kernel = *std::move(kernel);
       job.kernel.artifact = job.fault.artifact;
       job.kernel.symbol = job.fault.symbol;
+      if (job.request.candidate.task.target.kind() == TargetKind::kCuda) {
+        job.kernel.launches = {{job.fault.symbol, {1, 1, 1}, {1, 1, 1}}};
+      }
       to_run_.push_back(id);
       ++under_way;
       continue;

@@ -59,6 +59,7 @@ class Supervisor {
     std::optional<std::uint64_t> job;  ///< key in jobs_ of what it works on
     std::string reference;             ///< kReference: the file it makes
     double ready_after = 0;            ///< not to be started before (it failed just now)
+    bool ends = false;  ///< said so with its last reply; started anew for the next order
   };
   enum class ReferenceState : std::uint8_t { kWanted, kUnderWay, kReady, kFailed };
   struct Reference {
@@ -78,6 +79,8 @@ class Supervisor {
   /// The same for the runner, which gets the files first if it is on another machine.
   void SendRun(Worker& worker, RunOrder order, double limit_seconds);
   void EnsureRunner(Worker& worker);
+  /// The runner has answered everything: it is free for the next order.
+  void Release(Worker& worker);
   RunOrder::Item ItemOf(std::uint64_t id, const Job& job) const;
   void PauseBuilders(bool pause);
 

@@ -163,19 +163,26 @@ void Supervisor::HandleRan(Worker& worker, const RunReply& reply) {
     mailbox_.ledger.AddTiming(reply.timing_seconds);
   }
   const bool racing = job.racing;
+  worker.ends = worker.ends || reply.runner_ends;
   if (!racing) {
     worker.job.reset();
-    worker.process.SetIdle();
-    PauseBuilders(false);
+    Release(worker);
   }
   Finish(reply.ticket, reply.outcome, OneLine(reply.reason));
   if (!racing) return;
   const bool over = std::none_of(racing_.begin(), racing_.end(),
                                  [&](std::uint64_t id) { return jobs_.contains(id); });
   if (!over) return;
+  Release(worker);
+  FinishRace();
+}
+
+void Supervisor::Release(Worker& worker) {
   worker.process.SetIdle();
   PauseBuilders(false);
-  FinishRace();
+  if (!std::exchange(worker.ends, false)) return;
+  (void)worker.process.End(/*at_once=*/false);
+  runner_greeted_ = false;
 }
 
 void Supervisor::CheckDeadlines() {

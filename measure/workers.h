@@ -1,10 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "measure/sampling.h"
+#include "src/runtime/cuda_api.h"
+#include "src/runtime/nvml.h"
 
 namespace tilewright::measure {
+
+/// Where the runner finds a GPU, for targets of CUDA.
+struct CudaWorkerSettings {
+  std::string library = CudaApi::kLibrary, nvml = GpuWatch::kLibrary;
+  int ordinal = 0;  ///< of the device
+};
 
 /// What the runner is configured with, by the first message it gets.
 struct RunWorkerSettings {
@@ -12,6 +21,7 @@ struct RunWorkerSettings {
   std::int64_t memory_bytes = std::int64_t{2} << 30;   ///< one candidate may allocate
   bool calibrate = true;  ///< off: no A/A test, for simulators, whose numbers have no noise
   SamplingSettings sampling;
+  CudaWorkerSettings cuda;
 };
 
 /// The builder: reads orders (messages.h) from in_fd, one JSON object per line, and writes replies

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/device_argument.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/task_argument.h"
@@ -75,7 +76,11 @@ class CompileCommand final : public Command {
       return CompileForVta(*plan, on_miss, output_, json_);
     }
     if (vta_.given()) return InvalidArgument("--[no-]fuse-residuals: needs a VTA target");
-    TW_RETURN_IF_ERROR(CheckRuns(*target));
+    if (target->kind() == TargetKind::kCuda) {
+      return Unsupported(
+          "--target: no library is made for a GPU yet; tilewright run and verify take the model "
+          "file with --target cuda, and tilewright lower --emit ptx gives one kernel");
+    }
     auto graph = LoadForRunning(file_, seeded_, load_.Options());
     TW_RETURN_IF_ERROR(graph);
     auto catalog = sources_.Open(*target);
@@ -193,14 +198,15 @@ class RunCommand final : public Command {
  public:
   const char* name() const override { return "run"; }
   const char* summary() const override {
-    return "Run a compiled model, or a network on a simulated VTA, and show its outputs";
+    return "Run a compiled model, or a network on a simulated VTA or a GPU, and show its outputs";
   }
   const char* examples() const override {
     return "  tilewright run resnet18.so --input image.npy\n"
            "  tilewright run resnet18.so --output logits.npy\n"
            "  tilewright run resnet18_packed.relay --target vta --vta-config configs/vta/sim.json\n"
            "  tilewright run resnet18_packed.relay --target vta --vta-config configs/vta/sim.json "
-           "--records tophub.db --rule autotvm --json\n";
+           "--records tophub.db --rule autotvm --json\n"
+           "  tilewright run net.relay --target 'cuda -arch=sm_75' --device simt\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Library or bundle made by compile; for a VTA a model file")
@@ -211,8 +217,14 @@ class RunCommand final : public Command {
     outputs_.Declare(app);
     vta_.Declare(app);
     vta_.DeclareTrace(app);
+    device_.Declare(app);
   }
   Result<int> Run() override {
+    if (vta_.on_gpu()) {
+      auto network = vta_.OpenGpu(file_, /*seeded=*/false, device_);
+      TW_RETURN_IF_ERROR(network);
+      return network->Run(inputs_, outputs_, json_);
+    }
     if (vta_.wanted(file_)) return vta_.Run(file_, inputs_, outputs_, threads_, json_);
     TW_RETURN_IF_ERROR(vta_.CheckUnused());
     auto model = OpenModel(file_, threads_);
@@ -235,6 +247,7 @@ class RunCommand final : public Command {
   InputArguments inputs_;
   OutputArguments outputs_;
   VtaNetwork vta_;
+  DeviceArgument device_;
   int threads_ = 0;
   bool json_ = false;
 };

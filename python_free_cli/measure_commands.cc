@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "measure/process_measurer.h"
+#include "measure/simt_candidate.h"
 #include "measure/workers.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/measurer_setup.h"
@@ -20,12 +21,15 @@ class MeasureCommand final : public Command {
   const char* name() const override { return "measure"; }
   const char* summary() const override { return "Build, verify and time one config of a task"; }
   const char* examples() const override {
-    return "  tilewright measure --task resnet18.onnx#1 --config 188 --template conv2d_NCHWc.x86\n";
+    return "  tilewright measure --task resnet18.onnx#1 --config 188 --template conv2d_NCHWc.x86\n"
+           "  tilewright measure --task resnet18.onnx#1 --target 'cuda -arch=sm_80' --device "
+           "simt\n";
   }
   bool hidden() const override { return true; }
   void Declare(CLI::App& app) override {
     app.add_option("--task", candidate_.task, "Workload key, AutoTVM tuple, or FILE#N")->required();
     candidate_.Declare(app);
+    device_.Declare(app);
     runner_.Declare(app);
   }
   Result<int> Run() override {
@@ -33,14 +37,16 @@ class MeasureCommand final : public Command {
     auto parsed = candidate_.Parse();
     TW_RETURN_IF_ERROR(parsed);
     const auto& [task, chosen] = *parsed;
-    TW_RETURN_IF_ERROR(CheckRuns(task.task.target));
-    auto settings = MeasurerSettings(task.task.target, runner_);
+    const Candidate candidate = {task.task, task.epilogue, std::string(chosen.entry->key),
+                                 chosen.entry->version, chosen.config};
+    TW_RETURN_IF_ERROR(device_.Check(task.task.target));
+    if (device_.simt()) return Emulate(candidate);
+    auto settings = MeasurerSettings(task.task.target, runner_, device_);
     TW_RETURN_IF_ERROR(settings);
     auto measurer = measure::ProcessMeasurer::Create(*std::move(settings));
     TW_RETURN_IF_ERROR(measurer);
     measure::Request request;
-    request.candidate = {task.task, task.epilogue, std::string(chosen.entry->key),
-                         chosen.entry->version, chosen.config};
+    request.candidate = candidate;
     TW_RETURN_IF_ERROR((*measurer)->Submit(std::move(request)));
     constexpr double kLimitSeconds = 1200;  // the measurer's own limits are far below
     auto reply = (*measurer)->Next(kLimitSeconds);
@@ -62,7 +68,20 @@ class MeasureCommand final : public Command {
   }
 
  private:
+  /// Without a device: whether it is right, and no word of how fast.
+  static Result<int> Emulate(const Candidate& candidate) {
+    const measure::SimtVerdict verdict = measure::VerifyInSimt(candidate);
+    if (verdict.outcome != Outcome::kOk) {
+      fmt::print("{}: {}\n", OutcomeName(verdict.outcome), verdict.reason);
+      return kExitFailed;
+    }
+    fmt::print("verified in the emulator, largest error {:.2g}; not timed: it has no times\n",
+               verdict.max_abs_error);
+    return kExitDone;
+  }
+
   CandidateArguments candidate_;
+  DeviceArgument device_;
   RunnerArguments runner_;
 };
 
@@ -138,12 +157,20 @@ Status RunnerArguments::Connect(std::string& target) {
 }
 
 Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
-                                                          const RunnerArguments& runner) {
-  auto device = DeviceFor(target);
-  TW_RETURN_IF_ERROR(device);
+                                                          const RunnerArguments& runner,
+                                                          const DeviceArgument& device) {
   measure::ProcessMeasurerSettings settings;
-  settings.device = *std::move(device);
-  settings.runner.calibrate = target.kind() != TargetKind::kVta;
+  if (target.kind() == TargetKind::kCuda) {
+    auto gpu = device.Find(target);
+    TW_RETURN_IF_ERROR(gpu);
+    settings.device = FingerprintOf(gpu->device);
+    settings.runner.cuda.ordinal = gpu->ordinal;
+  } else {
+    auto fingerprint = DeviceFor(target);
+    TW_RETURN_IF_ERROR(fingerprint);
+    settings.device = *std::move(fingerprint);
+  }
+  settings.runner.calibrate = target.kind() == TargetKind::kLlvm;  // its loop runs on a CPU
   settings.build_command = {"/proc/self/exe", "worker", "build"};
   settings.run_command = {"/proc/self/exe", "worker", "run"};
   if (!runner.identity.has_value()) {
@@ -152,6 +179,9 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
   }
   if (target.kind() == TargetKind::kVta) {
     return InvalidArgument("--runner: candidates for a VTA run on the simulator of this program");
+  }
+  if (target.kind() == TargetKind::kCuda) {
+    return InvalidArgument("--runner: a GPU is one of this machine");
   }
   settings.remote = true;
   settings.device = runner.identity->device;

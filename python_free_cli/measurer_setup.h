@@ -5,6 +5,7 @@
 
 #include "measure/process_measurer.h"
 #include "measure/runner_address.h"
+#include "python_free_cli/device_argument.h"
 #include "src/target/target.h"
 
 namespace CLI {
@@ -25,8 +26,10 @@ struct RunnerArguments {
 };
 
 /// A measurer for a target whose workers are this program again, or the runner that is connected.
-/// Errors: those of DeviceFor; kInvalidArgument for a VTA target, whose simulator is here.
+/// Errors: those of DeviceFor and DeviceArgument::Find; kInvalidArgument for a target that a runner
+/// elsewhere cannot have (a VTA, whose simulator is here, and a GPU).
 Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
-                                                          const RunnerArguments& runner = {});
+                                                          const RunnerArguments& runner = {},
+                                                          const DeviceArgument& device = {});
 
 }  // namespace tilewright::cli

@@ -39,7 +39,8 @@ LoadOptions LoadArguments::Options() const {
 }
 
 void PrintNotes(const Graph& graph) {
-  for (const std::string& note : graph.notes) fmt::print(stderr, "note: {}: {}\n", graph.name, note);
+  for (const std::string& note : graph.notes)
+    fmt::print(stderr, "note: {}: {}\n", graph.name, note);
 }
 
 Result<Graph> LoadForRunning(const std::string& file, bool seeded, const LoadOptions& options) {

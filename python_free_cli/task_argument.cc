@@ -9,7 +9,6 @@
 #include "src/base/strings.h"
 #include "src/graph/graph.h"
 #include "src/graph/passes.h"
-#include "src/runtime/cuda_driver.h"
 #include "src/target/cpu.h"
 #include "src/target/gpu.h"
 #include "src/target/presets.h"
@@ -73,17 +72,6 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
 FuseRule FuseRuleFor(const Target& target, bool fuse_residuals) {
   if (target.kind() != TargetKind::kVta) return FuseRule::kWide;
   return fuse_residuals ? FuseRule::kResiduals : FuseRule::kNarrow;
-}
-
-Status CheckRuns(const Target& target) {
-  if (target.kind() != TargetKind::kCuda) return {};
-  const auto devices = CudaDevices();
-  if (!devices.ok()) {
-    return devices.status().WithContext("--target: '" + target.ToString() +
-                                        "' needs a CUDA device");
-  }
-  return Unsupported("--target: kernels for '" + target.ToString() +
-                     "' are lowered and compiled, but not yet run on a device");
 }
 
 Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target,

@@ -23,10 +23,6 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
 /// Where groups of operators end for the target: behind int8 for a VTA, but for residuals.
 FuseRule FuseRuleFor(const Target& target, bool fuse_residuals = true);
 
-/// Whether code for the target can be run here.
-/// Errors: kNotFound or kUnavailable with what is missing (a driver, a device); kUnsupported.
-Status CheckRuns(const Target& target);
-
 /// A task as written on the command line: a workload key, an AutoTVM tuple, or `FILE#N`, task N
 /// (from 0) of a model file with its most frequent epilogue.
 /// Errors: kInvalidArgument naming what was tried.

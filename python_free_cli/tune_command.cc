@@ -63,6 +63,7 @@ class TuneCommand final : public Command {
     app.add_option("--vta-config", vta_config_, "Design file of a VTA target (configs/vta)");
     app.add_flag("--no-fuse-residuals", no_fuse_residuals_,
                  "On a VTA, tune additions of residuals by themselves, not behind a convolution");
+    device_.Declare(app);
     runner_.Declare(app);
     threads_option_ = app.add_option("--threads", threads_, "Threads a kernel may use");
     trials_option_ = app.add_option("--trials", trials_, "Trials of the whole job");
@@ -81,7 +82,7 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(target);
     // A board's name means what a file of this machine says.
     if (!Target::Parse(settings->target).ok()) settings->target = target->ToString();
-    TW_RETURN_IF_ERROR(CheckRuns(*target));
+    TW_RETURN_IF_ERROR(device_.CheckRuns(*target));
     auto tasks = TasksOfFile(settings->graph, *target, !no_fuse_residuals_);
     TW_RETURN_IF_ERROR(tasks);
     if (target->kind() == TargetKind::kVta) {
@@ -92,7 +93,7 @@ class TuneCommand final : public Command {
     auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
     TW_RETURN_IF_ERROR(store);
     SystemClock clock;
-    auto measurer_settings = MeasurerSettings(*target, runner_);
+    auto measurer_settings = MeasurerSettings(*target, runner_, device_);
     TW_RETURN_IF_ERROR(measurer_settings);
     auto measurer = measure::ProcessMeasurer::Create(*std::move(measurer_settings));
     TW_RETURN_IF_ERROR(measurer);
@@ -164,7 +165,9 @@ class TuneCommand final : public Command {
   /// What no schedule of each task can go below.
   static std::vector<double> Bounds(const std::vector<search::TuneTask>& tasks,
                                     const Target& target) {
-    return target.kind() == TargetKind::kVta ? VtaBounds(tasks, target) : CpuBounds(tasks, target);
+    if (target.kind() == TargetKind::kVta) return VtaBounds(tasks, target);
+    if (target.kind() == TargetKind::kLlvm) return CpuBounds(tasks, target);
+    return std::vector<double>(tasks.size(), 0);  // nobody has measured this GPU's peaks
   }
 
   /// Cycles at one tile product, or one ALU operation for each tile of the result, in each; or
@@ -206,6 +209,7 @@ class TuneCommand final : public Command {
   }
 
   std::string file_, job_, records_, target_, vta_config_, budget_, strategy_;
+  DeviceArgument device_;
   int threads_ = 1;
   std::int64_t trials_ = 0;
   std::uint64_t seed_ = 1;

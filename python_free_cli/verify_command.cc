@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/device_argument.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/vta_network.h"
 #include "src/base/file.h"
@@ -139,9 +140,11 @@ class VerifyCommand final : public Command {
     load_.Declare(app);
     inputs_.Declare(app);
     vta_.Declare(app);
+    device_.Declare(app);
   }
   Result<int> Run() override {
     options_.threads = kThreads;
+    if (vta_.on_gpu()) return VerifyGpu();
     if (vta_.wanted(other_)) return VerifyVta();
     TW_RETURN_IF_ERROR(vta_.CheckUnused());
     if (other_.empty()) {
@@ -157,6 +160,18 @@ class VerifyCommand final : public Command {
   }
 
  private:
+  Result<int> VerifyGpu() {
+    if (!other_.empty()) {
+      return InvalidArgument(other_ +
+                             ": a GPU's kernels are made anew, expected nothing beside the model");
+    }
+    auto network = vta_.OpenGpu(file_, seeded_, device_);
+    TW_RETURN_IF_ERROR(network);
+    auto report = network->Verify(inputs_, options_);
+    TW_RETURN_IF_ERROR(report);
+    return Print(*report, json_);
+  }
+
   // A library, or a bundle with one.
   static Result<bool> IsLibrary(const std::string& path) {
     if (FileExists(path + "/graph.json")) return true;
@@ -215,6 +230,7 @@ class VerifyCommand final : public Command {
   LoadArguments load_;
   InputArguments inputs_;
   VtaNetwork vta_;
+  DeviceArgument device_;
   bool seeded_ = false;
   bool json_ = false;
 };

@@ -32,7 +32,8 @@ Result<FuseRule> VtaChoice::Rule(bool autotvm) const {
 }
 
 void VtaNetwork::Declare(CLI::App& app) {
-  app.add_option("--target", target_, "vta: run the model file on a simulated VTA");
+  app.add_option("--target", target_,
+                 "vta: run the model file on a simulated VTA; cuda -arch=…: on a GPU (--device)");
   app.add_option("--vta-config", vta_config_, "Design file of the VTA (configs/vta)");
   choice_.Declare(app);
   sources_.Declare(app, "default");
@@ -97,6 +98,18 @@ Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string
   return kExitDone;
 }
 
+bool VtaNetwork::on_gpu() const {
+  const auto target = Target::Parse(target_);
+  return target.ok() && target->kind() == TargetKind::kCuda;
+}
+
+Result<GpuNetwork> VtaNetwork::OpenGpu(const std::string& file, bool seeded,
+                                       const DeviceArgument& device) {
+  auto target = ParseTarget(target_, 1, vta_config_);
+  TW_RETURN_IF_ERROR(target);
+  return GpuNetwork::Open(file, seeded, *target, device, sources_);
+}
+
 Status VtaNetwork::CheckUnused() const {
   const bool given = choice_.given() || sources_.rule != "own" || !sources_.stores.empty() ||
                      !sources_.packages.empty() || !sources_.model_file.empty() ||
@@ -104,7 +117,7 @@ Status VtaNetwork::CheckUnused() const {
   if (!given) return Status();
   return InvalidArgument(
       "--records, --package, --model, --rule, --[no-]fuse-residuals and --vta-trace need --target "
-      "vta: a library has its configs in it");
+      "vta (or cuda): a library has its configs in it");
 }
 
 Result<VtaPlan> VtaNetwork::Plan(const std::string& file) {
@@ -113,7 +126,7 @@ Result<VtaPlan> VtaNetwork::Plan(const std::string& file) {
   TW_RETURN_IF_ERROR(target);
   if (target->kind() != TargetKind::kVta) {
     return InvalidArgument("--target: '" + target->kind_name() +
-                           "', expected vta (libraries have their target in them)");
+                           "', expected vta or cuda (libraries have their target in them)");
   }
   return choice_.Plan(file, false, *target, sources_);
 }

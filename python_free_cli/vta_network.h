@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "python_free_cli/gpu_network.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/record_sources.h"
 #include "src/base/status.h"
@@ -39,17 +40,21 @@ bool IsVtaBundle(const std::string& path);
 Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string& folder,
                           bool json);
 
-/// `run` and `verify` of a model file or a bundle on a simulated VTA.
+/// `run` and `verify` of a model file or a bundle on a simulated VTA, or of a model file on a GPU.
 class VtaNetwork {
  public:
   /// `--target`, `--vta-config`, the choice and where records come from.
   void Declare(CLI::App& app);
   /// `--vta-trace` and `--vta-cycles`.
   void DeclareTrace(CLI::App& app);
-  /// True if the command line asks for a VTA, or names a bundle.
+  /// True if the command line asks for a VTA (or a GPU), or names a bundle.
   bool wanted(const std::string& file) const {
     return !target_.empty() || !vta_config_.empty() || IsVtaBundle(file);
   }
+
+  /// True if the target is a GPU: then OpenGpu instead of the functions below.
+  bool on_gpu() const;
+  Result<GpuNetwork> OpenGpu(const std::string& file, bool seeded, const DeviceArgument& device);
 
   /// Errors: kInvalidArgument if arguments were given that mean nothing without a VTA.
   Status CheckUnused() const;

@@ -118,6 +118,16 @@ Result<Built> KernelOf(const Candidate& candidate, const Workload& workload,
   return Build(*entry, candidate.config, workload, epilogue, plain_weight, target);
 }
 
+/// An anchor that no template for GPUs serves: right, and slow.
+Result<Program> FixedKernel(const Workload& workload, const Epilogue& epilogue,
+                            const Target& target) {
+  auto compute = DefineAnchor(workload, epilogue);
+  TW_RETURN_IF_ERROR(compute);
+  auto schedule = FixedSchedule(*std::move(compute), target);
+  TW_RETURN_IF_ERROR(schedule);
+  return Lower(*schedule, "kernel");
+}
+
 Status ChooseDefault(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
                      const CompileOptions& options, Choice& choice) {
   std::string reasons;
@@ -135,6 +145,13 @@ Status ChooseDefault(const Workload& workload, const Epilogue& epilogue, bool pl
     }
     reasons +=
         (reasons.empty() ? "" : "; ") + std::string(entry->key) + ": " + built.status().message();
+  }
+  if (options.target.kind() == TargetKind::kCuda) {
+    auto program = FixedKernel(workload, epilogue, options.target);
+    TW_RETURN_IF_ERROR(program);
+    choice.program = *std::move(program);
+    choice.report.template_key = "fixed";
+    return Status();
   }
   return Unsupported(workload.Key() + ": no template serves it" +
                      (reasons.empty() ? "" : " (" + reasons + ")"));

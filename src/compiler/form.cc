@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "src/base/math.h"
 #include "src/tensor/layout.h"
@@ -107,6 +108,22 @@ std::vector<std::pair<char, std::int64_t>> TransposedOrder(const TensorType& typ
     Append(order, native[dimension], reshaped[a]);
   }
   return order;
+}
+
+Result<Tensor> ToNative(const TensorType& type, const Form& form, const void* memory) {
+  auto shape = MemoryShape(type, form);
+  TW_RETURN_IF_ERROR(shape);
+  Tensor stored(TensorType{*std::move(shape), type.dtype});
+  std::memcpy(stored.data(), memory, static_cast<std::size_t>(stored.bytes()));
+  if (form.is_native()) return stored;
+  auto native = Layout::Parse(form.native);
+  TW_RETURN_IF_ERROR(native);
+  auto layout = Layout::Parse(form.layout);
+  TW_RETURN_IF_ERROR(layout);
+  const auto sizes = native->Unpack(type.shape);
+  std::vector<std::int64_t> logical;
+  for (char letter : layout->primal()) logical.push_back(sizes[native->primal().find(letter)]);
+  return TransformLayout(stored, form.layout, form.native, logical);
 }
 
 bool SameBytes(const TensorType& type, const std::string& native, const std::string& a,

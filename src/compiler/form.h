@@ -23,6 +23,10 @@ struct Form {
 /// Errors: kInvalidArgument if the layouts do not fit the type.
 Result<std::vector<std::int64_t>> MemoryShape(const TensorType& type, const Form& form);
 
+/// The value in the layout the graph gives it, from its memory in `form`.
+/// Errors: those of MemoryShape.
+Result<Tensor> ToNative(const TensorType& type, const Form& form, const void* memory);
+
 /// True if a value has the same bytes in both layouts (of the same dimensions), as NCHW and NCHW16c
 /// have for images of one pixel.
 bool SameBytes(const TensorType& type, const std::string& native, const std::string& a,

@@ -318,9 +318,11 @@ Status PlanBuilder::FinishOutputs() {
 }
 
 Result<Plan> PlanBuilder::Build() {
-  auto features = FeaturesOf(options_.target);
-  TW_RETURN_IF_ERROR(features);
-  house_layout_ = fmt::format("NCHW{}c", features->float_lanes());
+  if (options_.target.kind() == TargetKind::kLlvm) {
+    auto features = FeaturesOf(options_.target);
+    TW_RETURN_IF_ERROR(features);
+    house_layout_ = fmt::format("NCHW{}c", features->float_lanes());
+  }
   auto groups = FuseGroups(graph_);
   TW_RETURN_IF_ERROR(groups);
   TW_RETURN_IF_ERROR(AddInputs());

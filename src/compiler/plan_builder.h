@@ -68,7 +68,7 @@ class PlanBuilder {
   const CompileOptions& options_;
   Plan plan_;
   std::vector<std::vector<Stored>> forms_;  // by node
-  std::string house_layout_;                // that anchors agree on if it costs little
+  std::string house_layout_;  // that anchors agree on if it costs little; empty: the native one
   std::map<int, int> views_;  // reshaped values that nobody has asked for: what they are views of
   std::map<std::string, int> kernel_numbers_;              // by code
   std::map<std::string, int> constant_buffers_;            // by what they hold

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "src/base/clock.h"
 #include "src/compiler/form.h"
@@ -43,7 +42,8 @@ constexpr std::int32_t kStopped = 200;
 std::int32_t Observe(void* context, std::int64_t step, const void* result, double) {
   auto* observation = static_cast<Observation*>(context);
   const auto index = static_cast<std::size_t>(step);
-  auto tensor = AsInSource((*observation->operators)[index], result);
+  const ModelOperator& op = (*observation->operators)[index];
+  auto tensor = ToNative(op.result.type, {op.native, op.layout}, result);
   observation->status =
       tensor.ok() ? (*observation->observe)(index, *std::move(tensor)) : tensor.status();
   return observation->status.ok() ? 0 : kStopped;

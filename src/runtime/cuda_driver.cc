@@ -1,14 +1,9 @@
 #include "src/runtime/cuda_driver.h"
 
-#include <dlfcn.h>
-
 #include <array>
-#include <memory>
 
 namespace tilewright {
 namespace {
-
-constexpr const char* kLibrary = "libcuda.so.1";
 
 // Numbers of the driver interface; they never change.
 enum Attribute : int {
@@ -19,94 +14,62 @@ enum Attribute : int {
   kCapabilityMinor = 76,
 };
 
-/// The driver's library and what is called of it.
-class Driver {
- public:
-  static Result<Driver> Open() {
-    Driver driver;
-    driver.library_.reset(dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL));
-    if (driver.library_ == nullptr) {
-      return NotFound(std::string("no NVIDIA driver: ") + kLibrary + " cannot be loaded");
-    }
-    const bool complete = driver.Bind("cuInit", &driver.init) &&
-                          driver.Bind("cuGetErrorString", &driver.error_string) &&
-                          driver.Bind("cuDeviceGetCount", &driver.count) &&
-                          driver.Bind("cuDeviceGet", &driver.get) &&
-                          driver.Bind("cuDeviceGetName", &driver.name) &&
-                          driver.Bind("cuDeviceGetAttribute", &driver.attribute) &&
-                          driver.Bind("cuDeviceTotalMem_v2", &driver.memory);
-    if (!complete) {
-      return Unavailable(std::string(kLibrary) + " is too old: functions are missing");
-    }
-    TW_RETURN_IF_ERROR(driver.Check(driver.init(0), "cuInit"));
-    return driver;
-  }
+}  // namespace
 
-  Status Check(int code, const char* call) const {
-    if (code == 0) return {};
-    const char* words = nullptr;
-    if (error_string(code, &words) != 0 || words == nullptr) words = "unknown error";
-    return Unavailable(std::string(call) + ": " + words + " (" + std::to_string(code) + ")");
-  }
-
-  int (*init)(unsigned) = nullptr;
-  int (*error_string)(int, const char**) = nullptr;
-  int (*count)(int*) = nullptr;
-  int (*get)(int*, int) = nullptr;
-  int (*name)(char*, int, int) = nullptr;
-  int (*attribute)(int*, int, int) = nullptr;
-  int (*memory)(std::size_t*, int) = nullptr;
-
- private:
-  template <typename Function>
-  bool Bind(const char* symbol, Function* function) {
-    *function = reinterpret_cast<Function>(dlsym(library_.get(), symbol));
-    return *function != nullptr;
-  }
-  struct Close {
-    void operator()(void* library) const { dlclose(library); }
-  };
-  std::unique_ptr<void, Close> library_;
-};
-
-Result<CudaDevice> Describe(const Driver& driver, int ordinal) {
+Result<CudaDevice> DescribeCudaDevice(const CudaApi& api, int ordinal) {
   int device = 0;
-  TW_RETURN_IF_ERROR(driver.Check(driver.get(&device, ordinal), "cuDeviceGet"));
-  std::array<char, 256> name{};
-  TW_RETURN_IF_ERROR(driver.Check(
-      driver.name(name.data(), static_cast<int>(name.size()) - 1, device), "cuDeviceGetName"));
+  TW_RETURN_IF_ERROR(api.Check(api.get_device(&device, ordinal), "cuDeviceGet"));
+  std::array<char, 256> name{}, bus{};
+  const int length = static_cast<int>(name.size()) - 1;
+  TW_RETURN_IF_ERROR(api.Check(api.device_name(name.data(), length, device), "cuDeviceGetName"));
+  TW_RETURN_IF_ERROR(
+      api.Check(api.device_bus_id(bus.data(), length, device), "cuDeviceGetPCIBusId"));
   std::size_t memory = 0;
-  TW_RETURN_IF_ERROR(driver.Check(driver.memory(&memory, device), "cuDeviceTotalMem"));
+  TW_RETURN_IF_ERROR(api.Check(api.device_memory(&memory, device), "cuDeviceTotalMem"));
   Status status;
   const auto attribute = [&](Attribute which) {
     int value = 0;
     const Status asked =
-        driver.Check(driver.attribute(&value, which, device), "cuDeviceGetAttribute");
+        api.Check(api.device_attribute(&value, which, device), "cuDeviceGetAttribute");
     if (status.ok()) status = asked;
     return value;
   };
   CudaDevice described;
   described.name = name.data();
+  described.bus_id = bus.data();
   described.compute_capability = 10 * attribute(kCapabilityMajor) + attribute(kCapabilityMinor);
   described.multiprocessors = attribute(kMultiprocessors);
   described.clock_khz = attribute(kClockRate);
   described.memory_bytes = static_cast<std::int64_t>(memory);
   described.l2_bytes = attribute(kL2CacheSize);
+  TW_RETURN_IF_ERROR(
+      api.Check(api.driver_version(&described.driver_version), "cuDriverGetVersion"));
   TW_RETURN_IF_ERROR(status);
   return described;
 }
 
-}  // namespace
+DeviceFingerprint FingerprintOf(const CudaDevice& device) {
+  DeviceFingerprint fingerprint;
+  fingerprint.kind = "cuda";
+  fingerprint.model = device.name;
+  fingerprint.isa = {"sm_" + std::to_string(device.compute_capability)};
+  fingerprint.l2_bytes = device.l2_bytes;
+  fingerprint.cores = device.multiprocessors;
+  const int version = device.driver_version;  // 12040 is 12.4
+  fingerprint.extra =
+      "driver " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+  return fingerprint;
+}
 
-Result<std::vector<CudaDevice>> CudaDevices() {
-  auto driver = Driver::Open();
-  TW_RETURN_IF_ERROR(driver);
+Result<std::vector<CudaDevice>> CudaDevices(const std::string& library) {
+  auto api = CudaApi::Open(library);
+  TW_RETURN_IF_ERROR(api);
   int count = 0;
-  TW_RETURN_IF_ERROR(driver->Check(driver->count(&count), "cuDeviceGetCount"));
+  TW_RETURN_IF_ERROR(api->Check(api->device_count(&count), "cuDeviceGetCount"));
   if (count == 0) return NotFound("the NVIDIA driver knows no device");
   std::vector<CudaDevice> devices;
   for (int i = 0; i < count; ++i) {
-    auto device = Describe(*driver, i);
+    auto device = DescribeCudaDevice(*api, i);
     TW_RETURN_IF_ERROR(device);
     devices.push_back(*std::move(device));
   }

@@ -5,23 +5,32 @@
 #include <vector>
 
 #include "src/base/status.h"
+#include "src/runtime/cuda_api.h"
+#include "src/target/cpu.h"
 
 namespace tilewright {
 
 /// A GPU as the CUDA driver describes it.
 struct CudaDevice {
   std::string name;
+  std::string bus_id;          ///< "0000:3b:00.0": the same in every process and library
   int compute_capability = 0;  ///< 75 for 7.5
   int multiprocessors = 0;
   int clock_khz = 0;
+  int driver_version = 0;  ///< 12040 for a driver that supports CUDA 12.4
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;
 };
 
-/// The GPUs of this machine. The driver's library (libcuda.so.1) is loaded for the call: nothing of
-/// CUDA is needed to build or to start the program.
+/// Errors: kUnavailable with the driver's words.
+Result<CudaDevice> DescribeCudaDevice(const CudaApi& api, int ordinal);
+
+/// What trials on the device are stored with.
+DeviceFingerprint FingerprintOf(const CudaDevice& device);
+
+/// The GPUs of this machine. The driver's library is loaded for the call.
 /// Errors: kNotFound if there is no driver or no device; kUnavailable with the driver's words if it
 /// does not work.
-Result<std::vector<CudaDevice>> CudaDevices();
+Result<std::vector<CudaDevice>> CudaDevices(const std::string& library = CudaApi::kLibrary);
 
 }  // namespace tilewright

@@ -158,7 +158,7 @@ Stmt Lowering::EmitDot(const Nest& nest, std::size_t p) {
         "the product has zero padding inside; use skip_zero_taps, or keep the padding a "
         "stage of its own");
   }
-  const auto operands = MatchDot(nest.info->op, *dot);
+  const auto operands = MatchProducts(nest.info->op, *TypesOfIntrinsic(dot->name));
   if (!operands.ok()) return fail(operands.status().message());
   const Realized& realized = realized_[static_cast<std::size_t>(nest.stage.index)];
   const Expr sum = MakeLoad(realized.buffer, IndicesOf(realized, nest.local));

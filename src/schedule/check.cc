@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/ir/visit.h"
+#include "src/schedule/intrinsics.h"
 #include "src/schedule/loops.h"
 
 namespace tilewright {
@@ -32,7 +33,8 @@ Status CheckLeaves(const Schedule& schedule, const Schedule::StageInfo& stage) {
     }
   }
   if (stage.tensorized.index < 0) return {};
-  if (LeafPosition(stage, stage.tensorized) + 2 != static_cast<int>(stage.leaves.size()) ||
+  const int inner = FindMmaIntrinsic(stage.intrinsic) != nullptr ? 3 : 2;
+  if (LeafPosition(stage, stage.tensorized) + inner != static_cast<int>(stage.leaves.size()) ||
       !schedule.loop(stage.leaves.back()).reduction) {
     return Refusal(stage, "the loops of intrinsic '" + stage.intrinsic + "' were changed");
   }

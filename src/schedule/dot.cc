@@ -53,11 +53,20 @@ Expr StripZeroTaps(const Expr& product, std::vector<Expr>* conditions) {
   }
 }
 
-Result<DotOperands> MatchDot(const ComputeOp& op, const DotIntrinsic& intrinsic) {
+std::optional<ProductTypes> TypesOfIntrinsic(std::string_view name) {
+  if (const DotIntrinsic* dot = FindDotIntrinsic(name)) {
+    return ProductTypes{dot->a, dot->b, dot->acc};
+  }
+  const MmaIntrinsic* mma = FindMmaIntrinsic(name);
+  if (mma == nullptr) return std::nullopt;
+  return ProductTypes{mma->operand, mma->operand, mma->acc};
+}
+
+Result<DotOperands> MatchProducts(const ComputeOp& op, const ProductTypes& types) {
   if (op.combiner != Combiner::kSum) return InvalidArgument("the stage is no sum");
-  if (op.output->dtype != intrinsic.acc) {
+  if (op.output->dtype != types.acc) {
     return InvalidArgument("the sum is " + DataTypeName(op.output->dtype) + ", expected " +
-                           DataTypeName(intrinsic.acc));
+                           DataTypeName(types.acc));
   }
   std::vector<Expr> conditions;
   const Expr body = StripZeroTaps(op.body, &conditions);
@@ -66,15 +75,13 @@ Result<DotOperands> MatchDot(const ComputeOp& op, const DotIntrinsic& intrinsic)
   if (operands.a->kind != ExprKind::kLoad || operands.b->kind != ExprKind::kLoad) {
     return InvalidArgument("a factor is no (converted) load");
   }
-  const auto fits = [&] {
-    return operands.a.dtype() == intrinsic.a && operands.b.dtype() == intrinsic.b;
-  };
+  const auto fits = [&] { return operands.a.dtype() == types.a && operands.b.dtype() == types.b; };
   if (!fits()) std::swap(operands.a, operands.b);
   if (!fits()) {
     std::swap(operands.a, operands.b);
     return InvalidArgument("factors are " + DataTypeName(operands.a.dtype()) + " and " +
                            DataTypeName(operands.b.dtype()) + ", expected " +
-                           DataTypeName(intrinsic.a) + " and " + DataTypeName(intrinsic.b));
+                           DataTypeName(types.a) + " and " + DataTypeName(types.b));
   }
   return operands;
 }

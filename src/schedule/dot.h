@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include "src/base/status.h"
 #include "src/schedule/intrinsics.h"
 #include "src/tensor/compute.h"
@@ -17,8 +20,15 @@ void AppendConjuncts(const Expr& condition, std::vector<Expr>* conjuncts);
 struct DotOperands {
   Expr a, b;  ///< loads (zero padding taken out)
 };
-/// The two loads whose products the stage sums, in the intrinsic's order.
+/// The types of factors and sum that an intrinsic takes.
+struct ProductTypes {
+  DataType a, b, acc;
+};
+/// Those of the dot product or matrix product of that name. Null if there is none.
+std::optional<ProductTypes> TypesOfIntrinsic(std::string_view name);
+
+/// The two loads whose products the stage sums; of different types, in their order.
 /// Errors: kInvalidArgument with what does not fit (combiner, shape of the body, types).
-Result<DotOperands> MatchDot(const ComputeOp& op, const DotIntrinsic& intrinsic);
+Result<DotOperands> MatchProducts(const ComputeOp& op, const ProductTypes& types);
 
 }  // namespace tilewright

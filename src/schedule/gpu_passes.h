@@ -1,7 +1,7 @@
 #pragma once
 
 // Internal to src/schedule: what a lowered root stage goes through when its loops are bound to a
-// GPU. In this order: BindThreads, InjectVirtualThreads, DoubleBuffers,
+// GPU. In this order: BindThreads, DealFragments, InjectVirtualThreads, DoubleBuffers,
 // PlaceBarriers.
 
 #include <vector>
@@ -15,6 +15,12 @@ namespace tilewright {
 /// differently and make them of different lengths; the longest counts, shorter ones get a
 /// condition. What no loop deals to the threads is written by the first of them.
 Stmt BindThreads(const Stmt& stmt);
+
+/// Matrix products of a warp (MmaIntrinsic): their regions, so far what one thread's part of the
+/// product reads, become what that thread loads of the warp's operands.
+/// Errors: kInvalidArgument if the block is not one of 4 x 8 x warps, if operands differ between
+/// threads that must share them, or if not all threads come by.
+Result<Stmt> DealFragments(const Stmt& stmt);
 
 /// Virtual threads run in step on one thread: each of their loops moves inwards to the statements
 /// that depend on it, and memory private to them gets one more dimension. What does not depend on

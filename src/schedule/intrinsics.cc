@@ -11,10 +11,27 @@ constexpr std::array kDotIntrinsics = {
     DotIntrinsic{"dot4.u8s8", 4, kUInt8, kInt8, kInt32},
 };
 
+constexpr std::array kMmaIntrinsics = {
+    MmaIntrinsic{"mma.m16n8k16.f16", 16, 8, 16, kFloat16, kFloat32, 80},
+    MmaIntrinsic{"mma.m16n8k32.s8", 16, 8, 32, kInt8, kInt32, 80},
+    MmaIntrinsic{"mma.m16n8k8.f16", 16, 8, 8, kFloat16, kFloat32, 75},
+    MmaIntrinsic{"mma.m16n8k8.tf32", 16, 8, 8, kFloat32, kFloat32, 80},
+    MmaIntrinsic{"mma.m8n8k16.s8", 8, 8, 16, kInt8, kInt32, 75},
+};
+
 }  // namespace
 
 const DotIntrinsic* FindDotIntrinsic(std::string_view name) {
   for (const DotIntrinsic& intrinsic : kDotIntrinsics) {
+    if (intrinsic.name == name) return &intrinsic;
+  }
+  return nullptr;
+}
+
+std::span<const MmaIntrinsic> MmaIntrinsics() { return kMmaIntrinsics; }
+
+const MmaIntrinsic* FindMmaIntrinsic(std::string_view name) {
+  for (const MmaIntrinsic& intrinsic : kMmaIntrinsics) {
     if (intrinsic.name == name) return &intrinsic;
   }
   return nullptr;

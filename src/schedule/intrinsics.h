@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "src/ir/dtype.h"
@@ -8,7 +9,7 @@
 namespace tilewright {
 
 /// A tensor intrinsic a schedule can place with Schedule::Tensorize and a back end can emit.
-/// All have the form  acc[l] += sum over j < depth of a[j] * b[l * depth + j]  for l < lanes:
+/// These have the form  acc[l] += sum over j < depth of a[j] * b[l * depth + j]  for l < lanes:
 /// `a` is `depth` consecutive elements (broadcast), `b` is lanes x depth consecutive elements,
 /// `acc` is `lanes` consecutive elements.
 struct DotIntrinsic {
@@ -23,5 +24,31 @@ struct DotIntrinsic {
 /// Lanes are the extent of the vectorized axis and follow from where the intrinsic is placed.
 /// Returns null if there is none of that name.
 const DotIntrinsic* FindDotIntrinsic(std::string_view name);
+
+/// A matrix product of one warp (32 threads) on a GPU's tensor cores, as one thread sees it:
+///   acc[i][j] += sum over q < k of a[i][q] * b[j][q]   for i < rows(), j < 2.
+/// The threads of a block are 4 x 8 x warps. All four threads of a row (thread.x) share the rows of
+/// `a`, all eight of a column (thread.y) the two columns of `b`; so thread (x, y) has row
+/// y * rows() + i and column x * 2 + j of the warp's product, and the hardware's own numbering of
+/// rows, columns and products, of which any permutation does, follows from that.
+struct MmaIntrinsic {
+  std::string_view name;
+  int m, n, k;
+  DataType operand, acc;
+  int capability;  ///< first compute capability that has it
+
+  static constexpr int kColumns = 2;  ///< of one thread
+  static constexpr int kThreadsX = 4, kThreadsY = 8;
+  int rows() const { return m / kThreadsY; }      ///< of one thread
+  int sums() const { return rows() * kColumns; }  ///< of one thread
+  int chunk() const { return k / kThreadsX; }     ///< products whose factors one thread loads
+  int words() const { return chunk() * operand.bytes() / 4; }  ///< ... of 4 bytes each, per row
+};
+
+/// "mma.m8n8k16.s8", "mma.m16n8k8.f16" (sm_75), "mma.m16n8k32.s8", "mma.m16n8k16.f16",
+/// "mma.m16n8k8.tf32" (sm_80). Null if there is none of that name.
+const MmaIntrinsic* FindMmaIntrinsic(std::string_view name);
+/// All of them, sorted by name.
+std::span<const MmaIntrinsic> MmaIntrinsics();
 
 }  // namespace tilewright

@@ -86,8 +86,9 @@ Result<Program> Lowering::Run(std::string name) {
     code.push_back(EmitStage(id, whole));
     TW_RETURN_IF_ERROR(status_);
     if (!bound) continue;
-    auto launch =
-        PlaceBarriers(DoubleBuffers(InjectVirtualThreads(BindThreads(code.back())), doubled_));
+    auto dealt = DealFragments(BindThreads(code.back()));
+    if (!dealt.ok()) return dealt.status().WithContext("stage '" + info.op.name + "'");
+    auto launch = PlaceBarriers(DoubleBuffers(InjectVirtualThreads(*dealt), doubled_));
     if (!launch.ok()) return launch.status().WithContext("stage '" + info.op.name + "'");
     code.back() = *std::move(launch);
   }

@@ -100,6 +100,11 @@ class Lowering {
   Stmt EmitDot(const Nest& nest, std::size_t p);
   std::optional<Region> DotRegion(const Expr& load, const Nest& nest, std::size_t p,
                                   std::int64_t lane_stride, std::int64_t depth_stride);
+  // mma.cc
+  Stmt EmitMma(const Nest& nest, std::size_t p);
+  std::optional<Region> RunOf(const Expr& load, const Expr& products, std::int64_t extent);
+
+  // body.cc
   void AppendPrefetches(const Nest& nest, std::size_t p, std::vector<Stmt>* out);
 
   Stmt Fail(const std::string& reason);

@@ -277,7 +277,9 @@ Stmt Lowering::EmitLoop(Nest* nest, std::size_t p) {
   if (nest->part == Nest::Part::kInit && schedule_.loop(leaf).reduction) {
     return EmitLevel(nest, p + 1, false);
   }
-  if (nest->part == Nest::Part::kUpdate && leaf == info.tensorized) return EmitDot(*nest, p);
+  if (nest->part == Nest::Part::kUpdate && leaf == info.tensorized) {
+    return FindMmaIntrinsic(info.intrinsic) != nullptr ? EmitMma(*nest, p) : EmitDot(*nest, p);
+  }
   if (auto peeled = EmitPeeledLoop(nest, p)) return *peeled;
   return EmitRange(nest, p);
 }

@@ -25,6 +25,28 @@ bool IsBinding(LoopKind kind) {
   }
 }
 
+/// Empty if the leaves from `first` on are what the intrinsic takes, else what it expects.
+std::string WrongLoops(const Schedule& schedule, const Schedule::StageInfo& info, std::size_t first,
+                       std::string_view intrinsic) {
+  const std::size_t count = info.leaves.size() - first;
+  const auto fits = [&](std::size_t place, std::int64_t extent, bool reduction) {
+    const Schedule::LoopInfo& loop = schedule.loop(info.leaves[first + place]);
+    return loop.extent == extent && loop.reduction == reduction;
+  };
+  if (const MmaIntrinsic* mma = FindMmaIntrinsic(intrinsic)) {
+    if (count == 3 && fits(0, mma->rows(), false) && fits(1, MmaIntrinsic::kColumns, false) &&
+        fits(2, mma->k, true)) {
+      return {};
+    }
+    return "expected loops over " + std::to_string(mma->rows()) +
+           " rows, 2 columns and a reduction of extent " + std::to_string(mma->k) + ", innermost";
+  }
+  const std::int64_t depth = FindDotIntrinsic(intrinsic)->depth;
+  if (count == 2 && fits(1, depth, true)) return {};
+  return "inside loop '" + schedule.loop(info.leaves[first]).name +
+         "' must be one reduction of extent " + std::to_string(depth);
+}
+
 }  // namespace
 
 Schedule::Schedule(Compute compute) : compute_(std::move(compute)) {
@@ -308,21 +330,19 @@ void Schedule::Prefetch(StageId stage, std::string_view buffer, LoopId loop, std
 void Schedule::Tensorize(StageId stage, LoopId loop, std::string_view intrinsic) {
   const int leaf = LeafOf(stage, loop, "tensorize");
   if (leaf < 0) return;
-  const DotIntrinsic* dot = FindDotIntrinsic(intrinsic);
   StageInfo& info = Mutable(stage);
   const auto refuse = [&](const std::string& reason) {
     RefuseStage(stage, "tensorize", std::string(intrinsic) + ": " + reason);
   };
-  if (dot == nullptr) return refuse("no such intrinsic");
+  const auto types = TypesOfIntrinsic(intrinsic);
+  if (!types) return refuse("no such intrinsic");
   if (info.tensorized.index >= 0) return refuse("the stage is tensorized already");
   if (this->loop(loop).reduction) return refuse("the vector axis is a reduction");
-  if (static_cast<std::size_t>(leaf) + 2 != info.leaves.size() ||
-      !this->loop(info.leaves.back()).reduction ||
-      this->loop(info.leaves.back()).extent != dot->depth) {
-    return refuse("inside loop '" + this->loop(loop).name + "' must be one reduction of extent " +
-                  std::to_string(dot->depth));
+  if (std::string reason = WrongLoops(*this, info, static_cast<std::size_t>(leaf), intrinsic);
+      !reason.empty()) {
+    return refuse(reason);
   }
-  const auto operands = MatchDot(info.op, *dot);
+  const auto operands = MatchProducts(info.op, *types);
   if (!operands.ok()) return refuse(operands.status().message());
   info.tensorized = loop;
   info.intrinsic = std::string(intrinsic);

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "src/ir/visit.h"
+#include "src/templates/fixed_schedule_cuda.h"
 #include "src/templates/parts.h"
 
 namespace tilewright {
@@ -93,7 +94,9 @@ void ScheduleReduction(Schedule& schedule, StageId reduction, StageId result, st
 }  // namespace
 
 Result<Schedule> FixedSchedule(Compute compute, const Target& target) {
-  auto features = FeaturesOf(target);
+  const bool gpu = target.kind() == TargetKind::kCuda;
+  const Result<CpuFeatures> features =
+      gpu ? Result<CpuFeatures>(CpuFeatures()) : FeaturesOf(target);
   TW_RETURN_IF_ERROR(features);
   Schedule schedule(std::move(compute));
   InlineElementwise(schedule);
@@ -101,6 +104,11 @@ Result<Schedule> FixedSchedule(Compute compute, const Target& target) {
   const bool reduces = schedule.stage(result).op.combiner != Combiner::kNone;
   const StageId reduction =
       reduces ? schedule.CacheWrite(result, Scope::kLocal) : ReductionBehind(schedule, result);
+  if (gpu) {
+    ScheduleFixedForCuda(schedule, reduction);
+    TW_RETURN_IF_ERROR(schedule.status());
+    return schedule;
+  }
   const std::vector<StageId> order = schedule.order();
   for (const StageId id : order) {
     if (schedule.stage(id).attach == Schedule::Attach::kInline || id == reduction) continue;

@@ -14,6 +14,7 @@
 #include "src/templates/conv2d_transpose_nchw_cuda.h"
 #include "src/templates/conv2d_transpose_packed_vta.h"
 #include "src/templates/dense_cuda.h"
+#include "src/templates/dense_mma_cuda.h"
 #include "src/templates/dense_packed_cpu.h"
 #include "src/templates/dense_packed_vta.h"
 #include "src/templates/dense_x86.h"
@@ -48,6 +49,7 @@ constexpr std::array kTemplates = {
     VtaEntryOf<Conv2dTransposePackedVta>("conv2d_transpose_packed.vta", 1),
     EntryOf<DenseInt8Cuda>("dense_int8.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseLargeBatchCuda>("dense_large_batch.cuda", 1, TargetKind::kCuda),
+    EntryOf<DenseMmaCuda>("dense_mma.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseNopackX86>("dense_nopack.x86", 1),
     EntryOf<DensePackX86>("dense_pack.x86", 1),
     EntryOf<DensePackedCpu>("dense_packed.cpu", 1),
@@ -85,6 +87,7 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "depthwise_conv2d_nchw.cuda",
     "group_conv2d_nchw.cuda",
     "conv2d_transpose_nchw.cuda",
+    "dense_mma.cuda",
     "dense_int8.cuda",
     "dense_large_batch.cuda",
     "dense_small_batch.cuda",

@@ -10,119 +10,12 @@
 #include "src/compiler/verify.h"
 #include "src/graph/evaluate.h"
 #include "src/graph/passes.h"
+#include "tests/compiler/sample_networks.h"
 
 namespace tilewright {
 namespace {
 
 using testing::HasSubstr;
-
-struct Network {
-  const char* name;
-  const char* text;
-};
-void PrintTo(const Network& network, std::ostream* out) { *out << network.name; }
-
-constexpr Network kNetworks[] = {
-    {"ConvBatchNormReluPoolDense", R"(def @main(%data: Tensor[(1, 3, 16, 16), float32]) {
-  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 3, 3, 3), float32] */, padding=[1, 1, 1, 1]);
-  %1 = nn.batch_norm(%0, meta[relay.Constant][1] /* ty=Tensor[(32), float32] */, meta[relay.Constant][2] /* ty=Tensor[(32), float32] */, meta[relay.Constant][3] /* ty=Tensor[(32), float32] */, meta[relay.Constant][4] /* ty=Tensor[(32), float32] */);
-  %2 = nn.relu(%1.0);
-  %3 = nn.conv2d(%2, meta[relay.Constant][5] /* ty=Tensor[(32, 32, 3, 3), float32] */, padding=[1, 1, 1, 1]);
-  %4 = nn.bias_add(%3, meta[relay.Constant][6] /* ty=Tensor[(32), float32] */);
-  %5 = add(%4, %2);
-  %6 = nn.relu(%5);
-  %7 = nn.max_pool2d(%6, pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1]);
-  %8 = nn.global_avg_pool2d(%7);
-  %9 = nn.batch_flatten(%8);
-  %10 = nn.dense(%9, meta[relay.Constant][7] /* ty=Tensor[(10, 32), float32] */);
-  %11 = nn.bias_add(%10, meta[relay.Constant][8] /* ty=Tensor[(10), float32] */);
-  nn.softmax(%11)
-})"},
-    {"OddChannels", R"(def @main(%data: Tensor[(2, 5, 9, 7), float32]) {
-  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(13, 5, 3, 3), float32] */, strides=[2, 2], padding=[1, 0, 2, 1]);
-  %1 = sigmoid(%0);
-  %2 = nn.conv2d(%1, meta[relay.Constant][1] /* ty=Tensor[(7, 13, 1, 1), float32] */);
-  %3 = nn.avg_pool2d(%2, pool_size=[2, 2]);
-  nn.relu(%3)
-})"},
-    {"Concat", R"(def @main(%data: Tensor[(1, 16, 8, 8), float32]) {
-  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16, 1, 1), float32] */);
-  %1 = nn.conv2d(%0, meta[relay.Constant][1] /* ty=Tensor[(16, 32, 3, 3), float32] */, padding=[1, 1]);
-  %2 = (%0, %1, %data);
-  %3 = concatenate(%2, axis=1);
-  %4 = multiply(%3, meta[relay.Constant][2] /* ty=Tensor[(64, 1, 1), float32] */);
-  %5 = tanh(%4);
-  %6 = nn.conv2d(%5, meta[relay.Constant][3] /* ty=Tensor[(24, 64, 1, 1), float32] */);
-  %7 = (%6, %1);
-  concatenate(%7, axis=1)
-})"},
-    {"DepthwiseAndGroups", R"(def @main(%data: Tensor[(1, 32, 10, 10), float32]) {
-  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 1, 3, 3), float32] */, padding=[1, 1, 1, 1], groups=32);
-  %1 = clip(%0, a_min=0f, a_max=6f);
-  %2 = nn.conv2d(%1, meta[relay.Constant][1] /* ty=Tensor[(48, 8, 1, 1), float32] */, groups=4);
-  %3 = mean(%2, axis=[2, 3], keepdims=True);
-  %4 = sigmoid(%3);
-  %5 = multiply(%2, %4);
-  %6 = reshape(%5, newshape=[1, 4, 12, 10, 10]);
-  %7 = transpose(%6, axes=[0, 2, 1, 3, 4]);
-  %8 = reshape(%7, newshape=[1, 48, 10, 10]);
-  nn.conv2d(%8, meta[relay.Constant][2] /* ty=Tensor[(16, 48, 3, 3), float32] */, padding=[1, 1, 1, 1])
-})"},
-    {"Quantized", R"(def @main(%data: Tensor[(1, 32, 8, 8), int8]) {
-  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 32, 3, 3), int8] */, padding=[1, 1, 1, 1], out_dtype="int32");
-  %1 = add(%0, meta[relay.Constant][1] /* ty=Tensor[(32, 1, 1), int32] */);
-  %2 = nn.relu(%1);
-  %3 = add(%2, 256);
-  %4 = right_shift(%3, 9);
-  %5 = clip(%4, a_min=-127f, a_max=127f);
-  %6 = cast(%5, dtype="int8");
-  %7 = nn.conv2d(%6, meta[relay.Constant][2] /* ty=Tensor[(32, 32, 1, 1), int8] */, out_dtype="int32");
-  %8 = right_shift(%7, 6);
-  %9 = clip(%8, a_min=-127f, a_max=127f);
-  %10 = cast(%9, dtype="int8");
-  %11 = cast(%10, dtype="int32");
-  %12 = cast(%6, dtype="int32");
-  %13 = add(%11, %12);
-  %14 = clip(%13, a_min=-127f, a_max=127f);
-  %15 = cast(%14, dtype="int8");
-  nn.max_pool2d(%15, pool_size=[2, 2], strides=[2, 2])
-})"},
-    {"PackedInTheGraph", R"(def @main(%data: Tensor[(1, 16, 8, 8), int8]) {
-  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16, 3, 3), int8] */, padding=[1, 1], out_dtype="int32");
-  %1 = reshape(%0, newshape=[1, 1, 2, 16, 8, 8]);
-  %2 = transpose(%1, axes=[0, 2, 4, 5, 1, 3]);
-  %3 = add(%2, meta[relay.Constant][1] /* ty=Tensor[(2, 1, 1, 1, 16), int32] */);
-  %4 = right_shift(%3, 7);
-  %5 = clip(%4, a_min=-127f, a_max=127f);
-  %6 = cast(%5, dtype="int8");
-  %7 = nn.max_pool2d(%6, pool_size=[2, 2], strides=[2, 2]);
-  %8 = nn.conv2d(%7, meta[relay.Constant][2] /* ty=Tensor[(1, 2, 1, 1, 16, 16), int8] */, data_layout="NCHW1n16c", kernel_layout="OIHW16o16i", out_dtype="int32");
-  %9 = transpose(%8, axes=[0, 4, 1, 5, 2, 3]);
-  (reshape(%9, newshape=[1, 16, 4, 4]), %2)
-})"},
-    {"ChannelsLast", R"(def @main(%data: Tensor[(2, 8, 8, 16), float32]) {
-  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(3, 3, 16, 32), float32] */, padding=[1, 1, 1, 1], data_layout="NHWC", kernel_layout="HWIO");
-  %1 = add(%0, meta[relay.Constant][1] /* ty=Tensor[(32), float32] */);
-  %2 = nn.relu(%1);
-  %3 = nn.max_pool2d(%2, pool_size=[2, 2], strides=[2, 2], layout="NHWC");
-  %4 = tanh(%3);
-  %5 = nn.conv2d(%4, meta[relay.Constant][2] /* ty=Tensor[(1, 1, 32, 8), float32] */, data_layout="NHWC", kernel_layout="HWIO");
-  mean(%5, axis=[1, 2])
-})"},
-    {"WeightsAreInputs",
-     R"(def @main(%data: Tensor[(1, 16, 8, 8), float32], %weight: Tensor[(16, 16, 3, 3), float32]) {
-  %0 = nn.conv2d(%data, %weight, padding=[1, 1, 1, 1]);
-  nn.relu(%0)
-})"},
-    {"OutputsTwiceAndUnchanged", R"(def @main(%x: Tensor[(2, 3), float32]) {
-  %0 = tanh(%x);
-  %1 = reshape(%0, newshape=[3, 2]);
-  (%0, %x, %0, %1, meta[relay.Constant][0] /* ty=Tensor[(3), float32] */)
-})"},
-    {"BatchMatmul", R"(def @main(%a: Tensor[(3, 5, 8), float32], %b: Tensor[(3, 6, 8), float32]) {
-  %0 = nn.batch_matmul(%a, %b);
-  nn.softmax(%0)
-})"}};
 
 struct Case {
   Network network;

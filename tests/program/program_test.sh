@@ -63,6 +63,26 @@ has ' cycles, verified' out
 expect 2 space "$packed" --target vta
 has '--vta-config' err
 
+gpu='dense(int8[32,64]MK,int8[16,64]NK)->int32'
+expect 0 measure --task "$gpu" --target 'cuda -arch=sm_80' --device simt
+has 'verified in the emulator' out
+expect 2 measure --task "$gpu" --device simt
+has 'expected cuda' err
+expect 2 tune m.onnx#1 --records r.db --trials 6 --target 'cuda -arch=sm_80' --device simt
+has 'no times' err
+expect 2 compile m.onnx --target 'cuda -arch=sm_80' -o m.so
+has 'no library is made for a GPU' err
+cat >net.relay <<'RELAY'
+def @main(%data: Tensor[(1, 4, 8, 8), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(8, 4, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  %1 = nn.relu(%0);
+  nn.max_pool2d(%1, pool_size=[2, 2], strides=[2, 2])
+}
+RELAY
+expect 0 verify net.relay --target 'cuda -arch=sm_75' --device simt
+has 'agree with the reference' out
+expect 0 run net.relay --target 'cuda -arch=sm_75' --device simt
+
 expect 0 tune m.onnx#1 --records r.db --trials 6 --json
 has '"trials":6' out
 expect 0 tune m.onnx#1 --records r.db --trials 6 --json

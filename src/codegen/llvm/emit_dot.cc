@@ -149,6 +149,7 @@ llvm::Value* FunctionEmitter::EmitDot2(Value* acc, Value* a, Value* b, int lanes
 
 void FunctionEmitter::EmitIntrinsic(const Stmt& stmt) {
   memo_.clear();
+  if (const MmaIntrinsic* mma = FindMmaIntrinsic(stmt->name)) return EmitMma(*stmt, *mma);
   const DotIntrinsic* dot = FindDotIntrinsic(stmt->name);
   if (dot == nullptr) return kernel_.Fail(Unsupported("no code for the intrinsic " + stmt->name));
   if (lanes_ > 0) return kernel_.Fail(Unsupported("intrinsic inside of a vector loop"));

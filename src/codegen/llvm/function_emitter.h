@@ -4,6 +4,7 @@
 #include <llvm/IR/Module.h>
 
 #include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "src/codegen/llvm/indexer.h"
 #include "src/codegen/llvm/storage_plan.h"
 #include "src/ir/stmt.h"
+#include "src/schedule/intrinsics.h"
 #include "src/target/cpu.h"
 
 namespace tilewright::cpu {
@@ -97,6 +99,11 @@ class FunctionEmitter {
   Value* EmitDot4(Value* acc, Value* a, Value* b, int lanes, bool a_signed);
   Value* EmitDp4a(Value* acc, Value* a, Value* b, int lanes, bool a_signed);
   Value* EmitDot2(Value* acc, Value* a, Value* b, int lanes);
+
+  // ... on tensor cores (emit_mma.cc) ---
+  void EmitMma(const StmtNode& stmt, const MmaIntrinsic& mma);
+  void LoadFragments(std::span<const Region> runs, const MmaIntrinsic& mma,
+                     std::vector<Value*>* words);
 
   // --- memory (emit_memory.cc) ---
   std::optional<Linear> Flatten(const BufferNode& buffer, const std::vector<Expr>& indices);

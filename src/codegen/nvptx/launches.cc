@@ -66,8 +66,10 @@ Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& tar
   const llvm::Target* back_end = llvm::TargetRegistry::lookupTarget(kTriple, error);
   if (back_end == nullptr) return Unsupported("LLVM without NVPTX: " + error);
   const std::string device = "sm_" + std::to_string(*capability);
+  // sm_75's matrix products came with PTX 6.5; LLVM would write 6.3.
+  const char* features = *capability == 75 ? "+ptx65" : "";
   std::unique_ptr<llvm::TargetMachine> machine(
-      back_end->createTargetMachine(kTriple, device, "", llvm::TargetOptions(), std::nullopt,
+      back_end->createTargetMachine(kTriple, device, features, llvm::TargetOptions(), std::nullopt,
                                     std::nullopt, llvm::CodeGenOptLevel::Default));
   if (machine == nullptr) return Unsupported("no code generator for NVPTX");
   if (!machine->getMCSubtargetInfo()->isCPUStringValid(device)) {

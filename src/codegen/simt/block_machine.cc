@@ -1,10 +1,19 @@
 #include "src/codegen/simt/block_machine.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
+#include <span>
+
+#include "src/codegen/simt/matrix_product.h"
 
 namespace tilewright::simt {
+namespace {
+
+constexpr std::size_t kWarp = 32;
+
+}  // namespace
 
 int BlockMachine::AddMemory(Memory memory) {
   TW_CHECK(memory.element_bytes > 0);
@@ -39,6 +48,13 @@ void BlockMachine::Fault(const std::string& reason) {
 void BlockMachine::Barrier(std::int32_t which) {
   Fiber& fiber = fibers_[static_cast<std::size_t>(thread_)];
   fiber.barrier = which;
+  swapcontext(&fiber.context, &main_);
+}
+
+void BlockMachine::MatrixProduct(std::int32_t product, std::uint32_t* words) {
+  Fiber& fiber = fibers_[static_cast<std::size_t>(thread_)];
+  fiber.product = product;
+  fiber.words = words;
   swapcontext(&fiber.context, &main_);
 }
 
@@ -118,7 +134,7 @@ void BlockMachine::Enter(unsigned high, unsigned low) {
 void BlockMachine::StartFiber(int thread) {
   Fiber& fiber = fibers_[static_cast<std::size_t>(thread)];
   fiber.ended = false;
-  fiber.barrier = -1;
+  fiber.barrier = fiber.product = -1;
   getcontext(&fiber.context);
   fiber.context.uc_stack.ss_sp = stacks_.get() + static_cast<std::size_t>(thread) * kStackBytes;
   fiber.context.uc_stack.ss_size = kStackBytes;
@@ -126,6 +142,32 @@ void BlockMachine::StartFiber(int thread) {
   const auto self = reinterpret_cast<std::uintptr_t>(this);
   makecontext(&fiber.context, reinterpret_cast<void (*)()>(&BlockMachine::Enter), 2,
               static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+}
+
+void BlockMachine::MultiplyOfWarp(std::size_t first) {
+  const std::size_t end = std::min(first + kWarp, fibers_.size());
+  const int product = fibers_[first].product;
+  std::array<std::uint32_t*, kWarp> words{};
+  bool together = product >= 0 && end == first + kWarp;
+  for (std::size_t t = first; t < end; ++t) {
+    together = together && fibers_[t].product == product;
+    words[t - first] = fibers_[t].words;
+    fibers_[t].product = -1;
+  }
+  if (together) return MultiplyWarp(MmaIntrinsics()[static_cast<std::size_t>(product)], words);
+  status_ = Corrupt(launch_->name + ": not all 32 threads of the warp of " +
+                    ThreadText(static_cast<int>(first)) + " come to the same matrix product");
+}
+
+bool BlockMachine::MultiplyMatrices() {
+  bool any = false;
+  for (std::size_t first = 0; first < fibers_.size() && status_.ok(); first += kWarp) {
+    const auto warp = std::span(fibers_).subspan(first, std::min(kWarp, fibers_.size() - first));
+    if (std::ranges::all_of(warp, [](const Fiber& fiber) { return fiber.product < 0; })) continue;
+    any = true;
+    MultiplyOfWarp(first);
+  }
+  return any;
 }
 
 /// After every thread ran as far as it could: all have ended, or all wait at one barrier.
@@ -150,11 +192,13 @@ void BlockMachine::RunBlock() {
   while (status_.ok() && !fibers_.front().ended) {
     for (thread_ = 0; thread_ < static_cast<int>(fibers_.size()) && status_.ok(); ++thread_) {
       Fiber& fiber = fibers_[static_cast<std::size_t>(thread_)];
-      if (fiber.ended) continue;
-      fiber.barrier = -1;
+      if (fiber.ended || fiber.barrier >= 0) continue;
       swapcontext(&main_, &fiber.context);
     }
+    // Warps that multiplied go on; nothing is ordered between threads by that.
+    if (status_.ok() && MultiplyMatrices()) continue;
     if (status_.ok()) CheckArrivals();
+    for (Fiber& fiber : fibers_) fiber.barrier = -1;
     ++now_;
   }
 }

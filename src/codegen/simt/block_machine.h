@@ -50,6 +50,10 @@ class BlockMachine {
   std::int32_t Index(std::int32_t which) const;
   /// All threads of the block must come to the same barrier. Does not return if they do not.
   void Barrier(std::int32_t which);
+  /// A matrix product of the thread's warp: what all its threads give, in the order of the
+  /// instruction's operands (factors, then sums, which are replaced). product: number of the
+  /// instruction in MmaIntrinsics(). Does not return unless the whole warp comes to it.
+  void MatrixProduct(std::int32_t product, std::uint32_t* words);
   /// memory: its number, or -1 if the code does not know. Does not return if the access is wrong.
   void Access(std::int32_t memory, const void* address, std::int32_t bytes, std::int32_t write);
 
@@ -64,6 +68,8 @@ class BlockMachine {
     ucontext_t context;
     bool ended = false;
     int barrier = -1;  // where it waits; -1: nowhere
+    int product = -1;  // the matrix product it waits for, with its part of it
+    std::uint32_t* words = nullptr;
   };
   struct Known {
     Memory memory;
@@ -76,6 +82,9 @@ class BlockMachine {
   void CheckAccess(int memory, const void* address, std::int64_t bytes, bool write);
   void Touch(const Known& known, std::int64_t element, Touched* touched, bool write);
   void CheckArrivals();
+  /// Executes the matrix products that warps wait for. False: there were none.
+  bool MultiplyMatrices();
+  void MultiplyOfWarp(std::size_t first);
   int FindMemory(const void* address) const;
   /// Remembers what the running thread did wrong.
   void Fault(const std::string& reason);

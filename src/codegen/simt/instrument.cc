@@ -11,6 +11,7 @@
 #include <map>
 
 #include "src/codegen/nvptx/dp4a.h"
+#include "src/codegen/nvptx/mma.h"
 
 namespace tilewright::simt {
 namespace {
@@ -48,6 +49,8 @@ class Instrumenter {
     barrier_ = module.getOrInsertFunction(kBarrierFunction, types_.getVoidTy(), pointer, integer);
     access_ = module.getOrInsertFunction(kAccessFunction, types_.getVoidTy(), pointer, integer,
                                          pointer, integer, integer);
+    product_ =
+        module.getOrInsertFunction(kProductFunction, types_.getVoidTy(), pointer, integer, pointer);
   }
 
   Result<std::vector<SharedArray>> Run() {
@@ -123,6 +126,8 @@ class Instrumenter {
       call.replaceAllUsesWith(at.CreateCall(index_, {Machine(at), number}));
     } else if (id == llvm::Intrinsic::nvvm_barrier0) {
       at.CreateCall(barrier_, {Machine(at), at.getInt32(barriers_++)});
+    } else if (const MmaIntrinsic* mma = nvptx::MmaOf(id)) {
+      call.replaceAllUsesWith(MatrixProduct(at, call, *mma));
     } else if (call.getCalledFunction()->getName().starts_with("llvm.nvvm") ||
                call.getCalledFunction()->getName().starts_with("llvm.masked")) {
       return Unsupported("no meaning on a CPU: " + call.getCalledFunction()->getName().str());
@@ -131,6 +136,30 @@ class Instrumenter {
     }
     call.eraseFromParent();
     return {};
+  }
+
+  /// A call with the operands in memory as words of 4 bytes; the sums come back in their place.
+  llvm::Value* MatrixProduct(llvm::IRBuilder<>& at, llvm::IntrinsicInst& call,
+                             const MmaIntrinsic& mma) {
+    const unsigned count = call.arg_size();
+    llvm::IRBuilder<> entry(&call.getFunction()->getEntryBlock().front());
+    llvm::Value* words = entry.CreateAlloca(llvm::ArrayType::get(at.getInt32Ty(), count));
+    const auto place = [&](unsigned i) {
+      return at.CreateConstInBoundsGEP1_32(at.getInt32Ty(), words, i);
+    };
+    for (unsigned i = 0; i < count; ++i) {
+      at.CreateStore(at.CreateBitCast(call.getArgOperand(i), at.getInt32Ty()), place(i));
+    }
+    const auto number = static_cast<std::uint32_t>(&mma - MmaIntrinsics().data());
+    at.CreateCall(product_, {Machine(at), at.getInt32(number), words});
+    auto* type = llvm::cast<llvm::StructType>(call.getType());
+    llvm::Value* result = llvm::PoisonValue::get(type);
+    for (unsigned i = 0; i < type->getNumElements(); ++i) {
+      llvm::Value* sum =
+          at.CreateLoad(type->getElementType(i), place(count - type->getNumElements() + i));
+      result = at.CreateInsertValue(result, sum, i);
+    }
+    return result;
   }
 
   /// What an instruction of the GPU computes, spelled out.
@@ -175,7 +204,7 @@ class Instrumenter {
   llvm::Module& module_;
   llvm::IRBuilder<> types_;
   llvm::GlobalVariable* machine_ = nullptr;
-  llvm::FunctionCallee index_, barrier_, access_;
+  llvm::FunctionCallee index_, barrier_, access_, product_;
   std::map<const llvm::Value*, int> memories_;
   std::vector<SharedArray> shared_;
   std::uint32_t barriers_ = 0;

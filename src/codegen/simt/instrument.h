@@ -15,6 +15,8 @@ inline constexpr const char* kIndexFunction = "tw_simt_index";      ///< i32 (pt
 inline constexpr const char* kBarrierFunction = "tw_simt_barrier";  ///< void (ptr, i32 which)
 /// void (ptr, i32 memory, ptr address, i32 bytes, i32 write)
 inline constexpr const char* kAccessFunction = "tw_simt_access";
+/// void (ptr, i32 number in MmaIntrinsics(), ptr words)
+inline constexpr const char* kProductFunction = "tw_simt_product";
 inline constexpr const char* kEntrySuffix = ".simt";  ///< of the function (ptr arguments)
 
 /// A shared array of the module; it is an ordinary global there.

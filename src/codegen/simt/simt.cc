@@ -28,6 +28,10 @@ void AccessThunk(BlockMachine* machine, std::int32_t memory, const void* address
   machine->Access(memory, address, bytes, write);
 }
 
+void ProductThunk(BlockMachine* machine, std::int32_t product, std::uint32_t* words) {
+  machine->MatrixProduct(product, words);
+}
+
 Status FromLlvm(llvm::Error error) { return Internal("LLVM: " + llvm::toString(std::move(error))); }
 
 /// This machine, compiled for in the shortest time.
@@ -81,6 +85,7 @@ Status SimtKernel::State::Load(const std::string& object) {
   define(simt::kIndexFunction, &IndexThunk);
   define(simt::kBarrierFunction, &BarrierThunk);
   define(simt::kAccessFunction, &AccessThunk);
+  define(simt::kProductFunction, &ProductThunk);
   llvm::orc::JITDylib& library = jit->getMainJITDylib();
   if (auto error = library.define(llvm::orc::absoluteSymbols(std::move(symbols)))) {
     return FromLlvm(std::move(error));

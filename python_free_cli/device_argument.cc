@@ -1,0 +1,64 @@
+#include "python_free_cli/device_argument.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "src/base/strings.h"
+#include "src/target/gpu.h"
+
+namespace tilewright::cli {
+
+void DeviceArgument::Declare(CLI::App& app) {
+  app.add_option("--device", device,
+                 "What code for CUDA runs on: number of a GPU (default 0), or simt, an emulator of "
+                 "its threads, which verifies but has no times");
+}
+
+Status DeviceArgument::Check(const Target& target) const {
+  if (device.empty()) return {};
+  if (target.kind() != TargetKind::kCuda) {
+    return InvalidArgument("--device: the target is '" + target.kind_name() + "', expected cuda");
+  }
+  if (simt()) return {};
+  const auto ordinal = ParseInt64(device);
+  if (!ordinal.ok() || *ordinal < 0) {
+    return InvalidArgument("--device: '" + device + "', expected the number of a GPU or simt");
+  }
+  return {};
+}
+
+Result<DeviceArgument::Gpu> DeviceArgument::Find(const Target& target) const {
+  TW_RETURN_IF_ERROR(Check(target));
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  auto devices = CudaDevices();
+  if (!devices.ok()) {
+    return devices.status().WithContext("--target: '" + target.ToString() +
+                                        "' needs a CUDA device (or --device simt)");
+  }
+  const std::int64_t ordinal = device.empty() ? 0 : *ParseInt64(device);
+  if (ordinal >= static_cast<std::int64_t>(devices->size())) {
+    return NotFound(fmt::format("--device: {}, there are {}", ordinal, devices->size()));
+  }
+  Gpu gpu{static_cast<int>(ordinal), (*devices)[static_cast<std::size_t>(ordinal)]};
+  if (gpu.device.compute_capability < *capability) {
+    return Unsupported(fmt::format("--target: '{}' is for sm_{}, but {} is sm_{}",
+                                   target.ToString(), *capability, gpu.device.name,
+                                   gpu.device.compute_capability));
+  }
+  return gpu;
+}
+
+Status DeviceArgument::CheckRuns(const Target& target) const {
+  TW_RETURN_IF_ERROR(Check(target));
+  if (target.kind() != TargetKind::kCuda) return {};
+  if (simt()) {
+    return Unsupported(
+        "--device simt: the emulator has no times to choose by; tilewright measure --device simt "
+        "verifies one config");
+  }
+  return Find(target).status();
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+
+#include "src/base/status.h"
+#include "src/runtime/cuda_driver.h"
+#include "src/target/target.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tilewright::cli {
+
+/// `--device` of a command: what code for CUDA runs on.
+struct DeviceArgument {
+  std::string device;  ///< empty: the first GPU, for targets of CUDA
+  void Declare(CLI::App& app);
+  /// The emulator of threads.
+  bool simt() const { return device == "simt"; }
+  /// Errors: kInvalidArgument unless the text fits the target.
+  Status Check(const Target& target) const;
+
+  struct Gpu {
+    int ordinal = 0;
+    CudaDevice device;
+  };
+  /// The GPU that is meant. target: of CUDA.
+  /// Errors: those of CudaDevices; kNotFound if there is no such device; kUnsupported if it cannot
+  /// run the target's code.
+  Result<Gpu> Find(const Target& target) const;
+  /// Whether code for the target can be run here, on a device and not emulated.
+  /// Errors: those of Find and Check.
+  Status CheckRuns(const Target& target) const;
+};
+
+}  // namespace tilewright::cli

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <llvm/IR/Intrinsics.h>
+
+#include "src/schedule/intrinsics.h"
+
+namespace tilewright::nvptx {
+
+/// LLVM's intrinsic for a matrix product of a warp, and back: null for any other intrinsic.
+llvm::Intrinsic::ID IntrinsicOf(const MmaIntrinsic& mma);
+const MmaIntrinsic* MmaOf(llvm::Intrinsic::ID id);
+
+}  // namespace tilewright::nvptx

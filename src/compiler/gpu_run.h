@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/compiler/compile.h"
+#include "src/compiler/plan.h"
+#include "src/compiler/verify.h"
+#include "src/graph/graph.h"
+#include "src/tensor/tensor.h"
+
+namespace tilewright {
+
+/// A network as kernels for a GPU.
+struct GpuPlan {
+  Graph graph;  ///< optimized
+  Target target;
+  Plan plan;
+};
+
+/// Chooses the kernels. options.target: of kind cuda.
+/// Errors: those of Compile.
+Result<GpuPlan> PlanGpu(Graph graph, const CompileOptions& options);
+
+/// Executes a plan's kernels one at a time.
+class GpuExecutor {
+ public:
+  virtual ~GpuExecutor() = default;
+  /// kernel: position in Plan::kernels. arguments: the data of each parameter on this machine, the
+  /// result last.
+  virtual Status Run(std::size_t kernel, std::span<void* const> arguments) = 0;
+};
+
+/// In the emulator of threads. plan: outlives the executor. Errors: those of SimtKernel::Build.
+Result<std::unique_ptr<GpuExecutor>> EmulateGpu(const GpuPlan& plan);
+/// On a device of this machine, by the driver in `library`. Tensors are copied there and back
+/// around each kernel: for looking at results, not for speed.
+/// Errors: those of Generate and CudaSession.
+Result<std::unique_ptr<GpuExecutor>> UseGpu(const GpuPlan& plan, const std::string& library,
+                                            int ordinal);
+
+/// Called with each step's position in Plan::steps and its result as the graph has it (layout
+/// undone); an error ends the run.
+using GpuObserver = std::function<Status(std::size_t, const Tensor&)>;
+
+/// Runs the network. inputs: in the order of graph.inputs(), of exactly their types. observe: may
+/// be null.
+/// Errors: kInvalidArgument for other inputs; those of the executor, with the operator's name.
+Result<std::vector<Tensor>> RunGpu(const GpuPlan& plan, GpuExecutor& executor,
+                                   std::span<const Tensor> inputs, const GpuObserver& observe);
+
+/// Compares every operator with the reference evaluator.
+Result<VerifyReport> VerifyGpu(const GpuPlan& plan, GpuExecutor& executor,
+                               std::span<const Tensor> inputs, const VerifyOptions& options);
+
+}  // namespace tilewright

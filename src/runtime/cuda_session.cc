@@ -1,0 +1,205 @@
+#include "src/runtime/cuda_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/clock.h"
+
+namespace tilewright {
+namespace {
+
+constexpr unsigned kNonBlockingStream = 1;  // not in step with the default stream
+constexpr unsigned kTimingEvent = 0;
+constexpr int kThreadLocalCapture = 1;
+/// Options of cuModuleLoadDataEx: where the assembler writes what is wrong, and how much.
+constexpr int kErrorLogBuffer = 5, kErrorLogBytes = 6;
+constexpr int kInvalidImage = 200, kInvalidPtx = 218, kUnsupportedPtx = 222;
+constexpr int kNoBinaryForDevice = 209, kNotFoundCode = 500;
+
+}  // namespace
+
+CudaMemory& CudaMemory::operator=(CudaMemory&& other) noexcept {
+  std::swap(release_, other.release_);
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+CudaMemory::~CudaMemory() {
+  if (release_ != nullptr) (void)release_(address_);
+}
+
+CudaSession::CudaSession(CudaApi api, CudaDevice device, int handle)
+    : api_(std::move(api)), device_(std::move(device)), handle_(handle) {}
+
+CudaSession::~CudaSession() {
+  // What belongs to the context goes before it.
+  for (CudaHandle* handle : {&end_, &start_, &stream_}) handle->reset();
+  if (retained_) (void)api_.release_context(handle_);
+}
+
+Status CudaSession::Check(int code, const char* call) {
+  if (fault_ == CudaFault::kNone) fault_ = CudaApi::FaultOf(code);
+  return api_.Check(code, call);
+}
+
+Result<std::unique_ptr<CudaSession>> CudaSession::Open(const std::string& library, int ordinal) {
+  auto api = CudaApi::Open(library);
+  TW_RETURN_IF_ERROR(api);
+  int count = 0;
+  TW_RETURN_IF_ERROR(api->Check(api->device_count(&count), "cuDeviceGetCount"));
+  if (ordinal < 0 || ordinal >= count) {
+    return NotFound("no CUDA device " + std::to_string(ordinal) + ", there are " +
+                    std::to_string(count));
+  }
+  auto device = DescribeCudaDevice(*api, ordinal);
+  TW_RETURN_IF_ERROR(device);
+  int handle = 0;
+  TW_RETURN_IF_ERROR(api->Check(api->get_device(&handle, ordinal), "cuDeviceGet"));
+  std::unique_ptr<CudaSession> session(
+      new CudaSession(*std::move(api), *std::move(device), handle));
+  TW_RETURN_IF_ERROR(session->Start());
+  return session;
+}
+
+Status CudaSession::Start() {
+  void* context = nullptr;
+  TW_RETURN_IF_ERROR(Check(api_.retain_context(&context, handle_), "cuDevicePrimaryCtxRetain"));
+  retained_ = true;
+  TW_RETURN_IF_ERROR(Check(api_.set_context(context), "cuCtxSetCurrent"));
+  void* stream = nullptr;
+  TW_RETURN_IF_ERROR(Check(api_.create_stream(&stream, kNonBlockingStream), "cuStreamCreate"));
+  stream_ = CudaHandle(stream, {api_.destroy_stream});
+  for (CudaHandle* event : {&start_, &end_}) {
+    void* made = nullptr;
+    TW_RETURN_IF_ERROR(Check(api_.create_event(&made, kTimingEvent), "cuEventCreate"));
+    *event = CudaHandle(made, {api_.destroy_event});
+  }
+  return {};
+}
+
+Result<CudaMemory> CudaSession::Allocate(std::int64_t bytes) {
+  std::uint64_t address = 0;
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+  TW_RETURN_IF_ERROR(Check(api_.allocate(&address, size), "cuMemAlloc"));
+  return CudaMemory(api_, address, bytes);
+}
+
+Status CudaSession::Write(std::uint64_t address, std::span<const std::byte> from) {
+  return Check(api_.copy_to_device(address, from.data(), from.size()), "cuMemcpyHtoD");
+}
+
+Status CudaSession::Read(std::uint64_t address, std::span<std::byte> to) {
+  return Check(api_.copy_to_host(to.data(), address, to.size()), "cuMemcpyDtoH");
+}
+
+Status CudaSession::Fill(std::uint64_t address, std::uint8_t value, std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(bytes);
+  return Check(api_.fill(address, value, size, stream_.get()), "cuMemsetD8Async");
+}
+
+Result<CudaProgram> CudaSession::Load(const std::string& ptx, std::vector<CudaLaunch> launches) {
+  std::array<char, 2048> words{};
+  int keys[] = {kErrorLogBuffer, kErrorLogBytes};
+  void* values[] = {words.data(), reinterpret_cast<void*>(words.size() - 1)};
+  void* module = nullptr;
+  const int code = api_.load_module(&module, ptx.c_str(), 2, keys, values);
+  if (code == kInvalidImage || code == kInvalidPtx || code == kUnsupportedPtx ||
+      code == kNoBinaryForDevice) {
+    return InvalidArgument(Check(code, "cuModuleLoadDataEx").message() +
+                           (words[0] != 0 ? std::string(": ") + words.data() : ""));
+  }
+  TW_RETURN_IF_ERROR(Check(code, "cuModuleLoadDataEx"));
+  CudaProgram program;
+  program.module_ = CudaHandle(module, {api_.unload_module});
+  program.launches_ = std::move(launches);
+  for (const CudaLaunch& launch : program.launches_) {
+    void* function = nullptr;
+    const int found = api_.get_function(&function, module, launch.kernel.c_str());
+    if (found == kNotFoundCode) return NotFound("the module has no kernel " + launch.kernel);
+    TW_RETURN_IF_ERROR(Check(found, "cuModuleGetFunction"));
+    program.functions_.push_back(function);
+  }
+  return program;
+}
+
+Status CudaSession::Enqueue(const CudaProgram& program) {
+  std::vector<std::uint64_t> values = program.arguments_;
+  std::vector<void*> arguments;
+  for (std::uint64_t& value : values) arguments.push_back(&value);
+  for (std::size_t i = 0; i < program.launches_.size(); ++i) {
+    const auto size = [](std::int64_t extent) { return static_cast<unsigned>(extent); };
+    const auto& [kernel, grid, block] = program.launches_[i];
+    const int code = api_.launch(program.functions_[i], size(grid[0]), size(grid[1]), size(grid[2]),
+                                 size(block[0]), size(block[1]), size(block[2]), 0, stream_.get(),
+                                 arguments.data(), nullptr);
+    TW_RETURN_IF_ERROR(Check(code, "cuLaunchKernel").WithContext(kernel));
+  }
+  return {};
+}
+
+Status CudaSession::Wait(double limit_seconds) {
+  // Short kernels are over before the first sleep; while a long one runs the core is left alone.
+  constexpr double kBusySeconds = 2e-3, kSleepSeconds = 2e-4;
+  SystemClock clock;
+  const double start = clock.MonotonicSeconds();
+  while (true) {
+    const int code = api_.query_stream(stream_.get());
+    if (code != CudaApi::kNotReady) return Check(code, "the kernel");
+    const double elapsed = clock.MonotonicSeconds() - start;
+    if (elapsed > limit_seconds) {
+      hanging_ = true;
+      return Unavailable("the device did not finish in time");
+    }
+    if (elapsed > kBusySeconds) clock.SleepSeconds(kSleepSeconds);
+  }
+}
+
+/// A graph of so many calls, ready to be launched.
+Result<CudaHandle> CudaSession::Record(const CudaProgram& program, std::int64_t calls) {
+  TW_RETURN_IF_ERROR(
+      Check(api_.begin_capture(stream_.get(), kThreadLocalCapture), "cuStreamBeginCapture"));
+  Status recorded;
+  for (std::int64_t i = 0; i < calls && recorded.ok(); ++i) recorded = Enqueue(program);
+  void* graph = nullptr;
+  // Also after a failure: the stream must leave the state of recording.
+  const Status ended = Check(api_.end_capture(stream_.get(), &graph), "cuStreamEndCapture");
+  TW_RETURN_IF_ERROR(recorded);
+  TW_RETURN_IF_ERROR(ended);
+  const CudaHandle owned(graph, {api_.destroy_graph});
+  void* executable = nullptr;
+  TW_RETURN_IF_ERROR(
+      Check(api_.instantiate_graph(&executable, graph, 0), "cuGraphInstantiateWithFlags"));
+  return CudaHandle(executable, {api_.destroy_executable});
+}
+
+/// Makes the graph for Time, where there is to be one.
+Status CudaSession::PrepareReplay(CudaProgram& program, std::int64_t calls) {
+  if (program.replay_ != nullptr && program.replay_calls_ == calls) return {};
+  program.replay_.reset();
+  if (calls <= 1 || !api_.has_graphs()) return {};
+  auto made = Record(program, calls);
+  TW_RETURN_IF_ERROR(made);
+  program.replay_ = *std::move(made);
+  program.replay_calls_ = calls;
+  return {};
+}
+
+Result<double> CudaSession::Time(CudaProgram& program, std::int64_t calls, double limit_seconds) {
+  TW_RETURN_IF_ERROR(PrepareReplay(program, calls));
+  TW_RETURN_IF_ERROR(Check(api_.record_event(start_.get(), stream_.get()), "cuEventRecord"));
+  if (program.replay_ != nullptr) {
+    TW_RETURN_IF_ERROR(
+        Check(api_.launch_graph(program.replay_.get(), stream_.get()), "cuGraphLaunch"));
+  } else {
+    for (std::int64_t i = 0; i < calls; ++i) TW_RETURN_IF_ERROR(Enqueue(program));
+  }
+  TW_RETURN_IF_ERROR(Check(api_.record_event(end_.get(), stream_.get()), "cuEventRecord"));
+  TW_RETURN_IF_ERROR(Wait(limit_seconds));
+  float milliseconds = 0;
+  TW_RETURN_IF_ERROR(Check(api_.event_milliseconds(&milliseconds, start_.get(), end_.get()),
+                           "cuEventElapsedTime"));
+  return static_cast<double>(milliseconds) * 1e-3;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,181 @@
+// Matrix products on tensor cores as statements: where they stand, and what each thread of the warp
+// loads. Regions of such a statement: the sums (rows, then columns; one element each), then a run
+// of consecutive factors for each row, then for each column.
+
+#include "src/ir/visit.h"
+#include "src/schedule/dot.h"
+#include "src/schedule/gpu_passes.h"
+#include "src/schedule/lowering.h"
+
+namespace tilewright {
+namespace {
+
+/// Whether the expression has the variable in it.
+bool Has(const Expr& expr, const Expr& var) {
+  if (!var || var->kind != ExprKind::kVar) return false;
+  bool has = false;
+  ForEachNode(expr, [&](const Expr& node) { has = has || node.Same(var); });
+  return has;
+}
+
+bool Has(const Region& region, const Expr& var) {
+  return std::ranges::any_of(region.min, [&](const Expr& min) { return Has(min, var); });
+}
+
+class FragmentDealer {
+ public:
+  Stmt Visit(const Stmt& stmt) {
+    if (stmt->kind == StmtKind::kIntrinsic) {
+      const MmaIntrinsic* mma = FindMmaIntrinsic(stmt->name);
+      return mma == nullptr ? stmt : Deal(stmt, *mma);
+    }
+    if (stmt->body.empty()) return stmt;
+    if (stmt->kind == StmtKind::kFor && IsThreadLoop(stmt->loop)) {
+      if (stmt->loop == LoopKind::kThreadX) x_ = {stmt->var, stmt->extent};
+      if (stmt->loop == LoopKind::kThreadY) y_ = {stmt->var, stmt->extent};
+      threads_.push_back(stmt->var);
+    }
+    const bool differs = stmt->condition && std::ranges::any_of(threads_, [&](const Expr& var) {
+                           return Has(stmt->condition, var);
+                         });
+    divergent_ += differs ? 1 : 0;
+    std::vector<Stmt> body;
+    for (const Stmt& part : stmt->body) body.push_back(Visit(part));
+    divergent_ -= differs ? 1 : 0;
+    return WithBody(stmt, std::move(body));
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  struct Index {
+    Expr var;  // null: no loop is bound to it
+    std::int64_t extent = 1;
+  };
+
+  Stmt Refuse(const Stmt& stmt, const std::string& reason) {
+    if (status_.ok()) status_ = InvalidArgument(stmt->name + ": " + reason);
+    return stmt;
+  }
+
+  Stmt Deal(const Stmt& stmt, const MmaIntrinsic& mma) {
+    if (x_.extent != MmaIntrinsic::kThreadsX || y_.extent != MmaIntrinsic::kThreadsY) {
+      return Refuse(stmt, "a block of " + std::to_string(x_.extent) + " x " +
+                              std::to_string(y_.extent) + " threads, expected 4 x 8 x warps");
+    }
+    if (divergent_ > 0) return Refuse(stmt, "under a condition that differs between threads");
+    const auto first_row = stmt->regions.begin() + mma.sums();
+    const auto first_column = first_row + mma.rows();
+    std::vector<Region> regions(stmt->regions.begin(), first_row);
+    for (auto row = first_row; row != first_column; ++row) {
+      if (Has(*row, x_.var)) return Refuse(stmt, "threads of a row do not share its factors");
+      regions.push_back(Chunk(*row, mma));
+    }
+    const auto column = OwnColumn(first_column[0], first_column[1]);
+    if (!column) return Refuse(stmt, "threads of a column do not share its factors");
+    regions.push_back(Chunk(*column, mma));
+    return MakeIntrinsic(stmt->name, std::move(regions));
+  }
+
+  /// What thread.x loads of a run.
+  Region Chunk(Region run, const MmaIntrinsic& mma) const {
+    run.min.back() = run.min.back() + x_.var * Expr(mma.chunk());
+    run.extent.back() = mma.chunk();
+    return run;
+  }
+
+  /// Column thread.y of the warp's eight: it belongs to thread.x = thread.y / 2, as its column
+  /// thread.y % 2. None if the columns differ between values of thread.y, or by no constant.
+  std::optional<Region> OwnColumn(const Region& first, const Region& second) const {
+    if (Has(first, y_.var)) return std::nullopt;
+    const Substitution owner = {{x_.var.get(), FloorDiv(y_.var, Expr(MmaIntrinsic::kColumns))}};
+    const Expr which = FloorMod(y_.var, Expr(MmaIntrinsic::kColumns));
+    Region own = first;
+    for (std::size_t d = 0; d < own.min.size(); ++d) {
+      std::int64_t distance = 0;
+      const Ranges none;
+      if (!Simplify(second.min[d] - first.min[d], none).IsInt(&distance)) return std::nullopt;
+      own.min[d] = Substitute(own.min[d], owner) + which * Expr(distance);
+    }
+    return own;
+  }
+
+  Index x_, y_;
+  std::vector<Expr> threads_;
+  int divergent_ = 0;
+  Status status_;
+};
+
+}  // namespace
+
+Result<Stmt> DealFragments(const Stmt& stmt) {
+  FragmentDealer dealer;
+  Stmt dealt = dealer.Visit(stmt);
+  TW_RETURN_IF_ERROR(dealer.status());
+  return dealt;
+}
+
+/// `extent` elements from the load's first one, other loops than that over the products fixed.
+/// None unless they are consecutive in memory.
+std::optional<Region> Lowering::RunOf(const Expr& load, const Expr& products, std::int64_t extent) {
+  const Substitution first = {{products.get(), Expr(0)}};
+  Region region{load->buffer, {}, std::vector<std::int64_t>(load->args.size(), 1)};
+  for (std::size_t d = 0; d < load->args.size(); ++d) {
+    const Expr begin = Simplify(Substitute(load->args[d], first), ranges_);
+    const Expr rest = Simplify(load->args[d] - begin, ranges_);
+    const bool innermost = d + 1 == load->args.size();
+    std::int64_t zero = 1;
+    if (!(innermost ? rest.Same(products) : rest.IsInt(&zero) && zero == 0)) return std::nullopt;
+    region.min.push_back(begin);
+  }
+  region.extent.back() = extent;
+  return region;
+}
+
+Stmt Lowering::EmitMma(const Nest& nest, std::size_t p) {
+  const MmaIntrinsic& mma = *FindMmaIntrinsic(nest.info->intrinsic);
+  const auto fail = [&](const std::string& reason) {
+    return FailStage(nest, std::string(mma.name) + ": " + reason);
+  };
+  for (std::size_t i = 0; i < nest.guards.size(); ++i) {
+    if (!nest.emitted[i] && Active(nest, nest.guards[i])) {
+      return fail("its loops would need the condition " + ToString(nest.guards[i].condition));
+    }
+  }
+  const std::int64_t extents[] = {mma.rows(), MmaIntrinsic::kColumns, mma.k};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::int64_t extent = nest.loops.extent(nest.info->leaves[p + i]);
+    if (extent == extents[i]) continue;
+    return fail("a tail of " + std::to_string(extent) + ", expected " + std::to_string(extents[i]));
+  }
+  std::vector<Expr> conditions;
+  StripZeroTaps(nest.body, &conditions);
+  if (!conditions.empty()) return fail("the product has zero padding inside");
+  const auto operands = MatchProducts(nest.info->op, *TypesOfIntrinsic(mma.name));
+  if (!operands.ok()) return fail(operands.status().message());
+  const Realized& realized = realized_[static_cast<std::size_t>(nest.stage.index)];
+  const Expr &row = nest.leaf[p], &column = nest.leaf[p + 1], &products = nest.leaf[p + 2];
+  Expr a = RewriteBody(operands->a, nest), b = RewriteBody(operands->b, nest);
+  if (Has(a, column)) std::swap(a, b);
+  if (Has(a, column) || Has(b, row)) return fail("no factor follows the rows alone");
+  std::vector<Region> regions;
+  bool runs = true;
+  const auto add = [&](const Expr& load, const Expr& var, std::int64_t at) {
+    auto run = RunOf(Substitute(load, {{var.get(), Expr(at)}}), products, mma.k);
+    runs = runs && run.has_value();
+    if (run) regions.push_back(*std::move(run));
+  };
+  const Expr sum = MakeLoad(realized.buffer, IndicesOf(realized, nest.local));
+  for (std::int64_t i = 0; i < mma.rows(); ++i) {
+    for (std::int64_t j = 0; j < MmaIntrinsic::kColumns; ++j) {
+      const Expr place = Substitute(sum, {{row.get(), Expr(i)}, {column.get(), Expr(j)}});
+      regions.push_back(
+          {place->buffer, place->args, std::vector<std::int64_t>(place->args.size(), 1)});
+    }
+  }
+  for (std::int64_t i = 0; i < mma.rows(); ++i) add(a, row, i);
+  for (std::int64_t j = 0; j < MmaIntrinsic::kColumns; ++j) add(b, column, j);
+  if (!runs) return fail("the factors of a row or column are not consecutive in memory");
+  return MakeIntrinsic(std::string(mma.name), std::move(regions));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,104 @@
+// Small graphs as kernels for CUDA: in the emulator of threads, and by the path of the driver.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/base/file.h"
+#include "src/compiler/gpu_run.h"
+#include "src/graph/passes.h"
+#include "tests/compiler/sample_networks.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+Result<GpuPlan> PlanOf(const std::string& text, SeedRule rule = SeedRule::kMissing) {
+  auto graph = ImportRelay(text, "small");
+  TW_RETURN_IF_ERROR(graph);
+  SeedConstants(*graph, rule);
+  CompileOptions options;
+  options.target = *Target::Parse("cuda -arch=sm_80");
+  return PlanGpu(*std::move(graph), options);
+}
+
+std::vector<Tensor> InputsOf(const Graph& graph) {
+  std::vector<Tensor> inputs;
+  for (const int id : graph.inputs()) {
+    const Node& node = graph.node(id);
+    inputs.push_back(MakeInput(node.name, node.type, InputRule::kSeededQuantized));
+  }
+  return inputs;
+}
+
+class EmulatedNetwork : public testing::TestWithParam<Network> {};
+
+TEST_P(EmulatedNetwork, GivesWhatTheReferenceGives) {
+  auto plan = PlanOf(GetParam().text);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  auto executor = EmulateGpu(*plan);
+  ASSERT_TRUE(executor.ok()) << executor.status().message();
+  const std::vector<Tensor> inputs = InputsOf(plan->graph);
+  auto report = VerifyGpu(*plan, **executor, inputs, {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report->ok()) << report->Summary();
+  EXPECT_FALSE(report->checks.empty());
+  auto outputs = RunGpu(*plan, **executor, inputs, nullptr);
+  ASSERT_TRUE(outputs.ok());
+  EXPECT_EQ(outputs->size(), plan->graph.outputs().size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, EmulatedNetwork, testing::ValuesIn(kNetworks),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+constexpr const char* kDense = R"(def @main(%data: Tensor[(4, 16), float32]) {
+  nn.dense(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16), float32] */)
+})";
+
+/// A kernel that adds one to the first element of what another executor makes.
+class OffByOne final : public GpuExecutor {
+ public:
+  explicit OffByOne(GpuExecutor& inner) : inner_(inner) {}
+  Status Run(std::size_t kernel, std::span<void* const> arguments) override {
+    TW_RETURN_IF_ERROR(inner_.Run(kernel, arguments));
+    *static_cast<float*>(arguments.back()) += 1;
+    return {};
+  }
+
+ private:
+  GpuExecutor& inner_;
+};
+
+TEST(GpuNetworkTest, AnOperatorThatDiffersIsNamed) {
+  auto plan = PlanOf(kDense);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  auto executor = EmulateGpu(*plan);
+  ASSERT_TRUE(executor.ok()) << executor.status().message();
+  OffByOne wrong(**executor);
+  auto report = VerifyGpu(*plan, wrong, InputsOf(plan->graph), {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_FALSE(report->ok());
+  EXPECT_THAT(report->Summary(), HasSubstr("operator 0 ("));
+}
+
+TEST(GpuNetworkTest, OtherInputsAreRefused) {
+  auto plan = PlanOf(kDense);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  auto executor = EmulateGpu(*plan);
+  ASSERT_TRUE(executor.ok());
+  EXPECT_THAT(RunGpu(*plan, **executor, {}, nullptr).status().message(),
+              HasSubstr("0 inputs, expected 1"));
+}
+
+TEST(GpuNetworkTest, TheDriversErrorsNameTheKernel) {
+  auto plan = PlanOf(kDense);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_THAT(UseGpu(*plan, "libno_such_driver.so", 0).status().message(),
+              HasSubstr("cannot be loaded"));
+  // The driver that stands for one knows no kernel of this name.
+  EXPECT_THAT(UseGpu(*plan, FAKE_CUDA, 0).status().message(),
+              HasSubstr("the module has no kernel"));
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,143 @@
+#include "src/runtime/cuda_session.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "src/runtime/nvml.h"
+
+namespace tilewright {
+namespace {
+
+std::unique_ptr<CudaSession> OpenFake(const char* library = FAKE_CUDA) {
+  auto session = CudaSession::Open(library, 0);
+  TW_CHECK(session.ok(), session.status().message());
+  return *std::move(session);
+}
+
+/// Operands of the fake's one computation, dense(float32[4,16], float32[32,16]).
+struct Operands {
+  explicit Operands(CudaSession& session) {
+    const std::vector<float> ones(32 * 16, 1.0F);
+    const auto bytes = std::as_bytes(std::span(ones));
+    for (CudaMemory* memory : {&data, &weight, &output}) {
+      auto made = session.Allocate(static_cast<std::int64_t>(bytes.size()));
+      TW_CHECK(made.ok());
+      *memory = *std::move(made);
+      TW_CHECK(session.Write(memory->address(), bytes).ok());
+    }
+  }
+  std::vector<std::uint64_t> addresses() const {
+    return {data.address(), weight.address(), output.address()};
+  }
+  CudaMemory data, weight, output;
+};
+
+CudaProgram LoadKernel(CudaSession& session, const std::string& kernel, const Operands& operands) {
+  auto program = session.Load("ptx", {{kernel, {2, 1, 1}, {32, 1, 1}}});
+  TW_CHECK(program.ok(), program.status().message());
+  program->SetArguments(operands.addresses());
+  return *std::move(program);
+}
+
+TEST(CudaDevices, DescribesWhatTheDriverKnows) {
+  const auto devices = CudaDevices(FAKE_CUDA);
+  ASSERT_TRUE(devices.ok()) << devices.status().message();
+  ASSERT_EQ(devices->size(), 1U);
+  EXPECT_EQ(devices->front().name, "Fake GPU");
+  EXPECT_EQ(devices->front().compute_capability, 80);
+  EXPECT_EQ(devices->front().driver_version, 12040);
+  EXPECT_EQ(devices->front().l2_bytes, 1 << 20);
+}
+
+TEST(CudaDevices, SaysWhatIsMissing) {
+  const auto message = [](const char* library) { return CudaDevices(library).status().message(); };
+  EXPECT_EQ(message("libno_such_driver.so"),
+            "no NVIDIA driver: libno_such_driver.so cannot be loaded");
+  EXPECT_NE(message(FAKE_CUDA_OLD).find("too old: it has no cuMemsetD8Async"), std::string::npos);
+  EXPECT_EQ(message(FAKE_CUDA_BROKEN), "cuInit: a fake error (999)");
+  EXPECT_EQ(message(FAKE_CUDA_NO_DEVICE), "the NVIDIA driver knows no device");
+  EXPECT_EQ(CudaSession::Open(FAKE_CUDA, 3).status().message(), "no CUDA device 3, there are 1");
+}
+
+TEST(CudaSession, RunsAProgram) {
+  auto session = OpenFake();
+  Operands operands(*session);
+  CudaProgram program = LoadKernel(*session, "tw_candidate", operands);
+  ASSERT_TRUE(session->Fill(operands.output.address(), 0xFF, 128 * 4).ok());
+  const auto seconds = session->Time(program, 1, 1);
+  ASSERT_TRUE(seconds.ok()) << seconds.status().message();
+  EXPECT_NEAR(*seconds, 20e-6, 1e-9);
+  std::vector<float> result(128);
+  ASSERT_TRUE(
+      session->Read(operands.output.address(), std::as_writable_bytes(std::span(result))).ok());
+  EXPECT_EQ(result, std::vector<float>(128, 16.0F));
+}
+
+TEST(CudaSession, ReplaysShortKernelsAsAGraphWhereThereAreGraphs) {
+  for (const char* library : {FAKE_CUDA, FAKE_CUDA_NO_GRAPHS}) {
+    auto session = OpenFake(library);
+    Operands operands(*session);
+    CudaProgram program = LoadKernel(*session, "tw_candidate", operands);
+    const bool graphs = std::strcmp(library, FAKE_CUDA) == 0;
+    for (int again = 0; again < 2; ++again) {
+      const auto seconds = session->Time(program, 10, 1);
+      ASSERT_TRUE(seconds.ok()) << seconds.status().message();
+      EXPECT_NEAR(*seconds, graphs ? 190e-6 : 200e-6, 1e-9);
+    }
+  }
+}
+
+TEST(CudaSession, TellsWhatBrokeTheContext) {
+  struct Case {
+    const char* kernel;
+    CudaFault fault;
+    bool hanging;
+  };
+  for (const Case& c :
+       {Case{"fault", CudaFault::kKernelFault, false}, Case{"lost", CudaFault::kDeviceLost, false},
+        Case{"hang", CudaFault::kNone, true}}) {
+    // In a process of its own: what breaks stays broken.
+    EXPECT_EXIT(
+        {
+          auto session = OpenFake();
+          Operands operands(*session);
+          CudaProgram program = LoadKernel(*session, c.kernel, operands);
+          const bool failed = !session->Time(program, 1, 0.02).ok();
+          const bool as_expected =
+              failed && session->fault() == c.fault && session->hanging() == c.hanging;
+          ::_exit(as_expected ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), "")
+        << c.kernel;
+  }
+}
+
+TEST(CudaSession, RefusesWhatItCannotLoad) {
+  auto session = OpenFake();
+  EXPECT_EQ(session->Load("refuse", {}).status().message(),
+            "cuModuleLoadDataEx: a fake error (218): line 1: unexpected token");
+  EXPECT_EQ(session->Load("ptx", {{"nobody", {1, 1, 1}, {1, 1, 1}}}).status().message(),
+            "the module has no kernel nobody");
+  EXPECT_EQ(session->Allocate(std::int64_t{1} << 40).status().message(),
+            "cuMemAlloc: out of memory (2)");
+  EXPECT_EQ(session->fault(), CudaFault::kNone);
+}
+
+TEST(GpuWatch, ReadsClockAndThrottling) {
+  auto cool = GpuWatch::Open(FAKE_CUDA, "fake:00:00.0");
+  ASSERT_TRUE(cool.ok()) << cool.status().message();
+  const auto state = cool->Look();
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ(state->clock_mhz, 1500);
+  EXPECT_FALSE(state->throttled);
+  auto hot = GpuWatch::Open(FAKE_CUDA_NO_GRAPHS, "fake:00:00.0");
+  ASSERT_TRUE(hot.ok());
+  EXPECT_TRUE(hot->Look()->throttled);
+  EXPECT_FALSE(GpuWatch::Open(FAKE_CUDA, "none").ok());
+  EXPECT_FALSE(GpuWatch::Open("libno_such_library.so", "fake:00:00.0").ok());
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,293 @@
+// Stands for the CUDA driver in tests: device memory is host memory, time is a counter, and what a
+// kernel does follows from its name alone. Built several times:
+//   FAKE_NO_GRAPHS  an older driver, without graphs
+//   FAKE_OLD        one without a function that is needed
+//   FAKE_NO_DEVICE  no device
+//   FAKE_BROKEN     cuInit fails
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define API __attribute__((visibility("default"))) int
+
+enum {
+  kOutOfMemory = 2,
+  kInvalidPtx = 218,
+  kNotFound = 500,
+  kNotReady = 600,
+  kIllegalAddress = 700,
+  kUnknown = 999
+};
+enum { kMostCaptured = 4096 };
+
+static int sticky = 0, hanging = 0, capturing = 0;
+static double now_us = 0;
+
+typedef struct {
+  const char* kernel;
+  uint64_t arguments[8];
+} Launch;
+typedef struct {
+  int count;
+  Launch launches[kMostCaptured];
+} Graph;
+static Graph* recorded = NULL;
+
+API cuInit(unsigned flags) {
+  (void)flags;
+#ifdef FAKE_BROKEN
+  return kUnknown;
+#else
+  return 0;
+#endif
+}
+API cuGetErrorString(int code, const char** words) {
+  *words = code == kIllegalAddress ? "an illegal memory access was encountered"
+           : code == kOutOfMemory  ? "out of memory"
+                                   : "a fake error";
+  return 0;
+}
+API cuDriverGetVersion(int* version) {
+  *version = 12040;
+  return 0;
+}
+API cuDeviceGetCount(int* count) {
+#ifdef FAKE_NO_DEVICE
+  *count = 0;
+#else
+  *count = 1;
+#endif
+  return 0;
+}
+API cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return 0;
+}
+API cuDeviceGetName(char* name, int length, int device) {
+  (void)device;
+  strncpy(name, "Fake GPU", (size_t)length);
+  return 0;
+}
+API cuDeviceGetPCIBusId(char* name, int length, int device) {
+  (void)length, (void)device;
+  // One for each process tree that uses the fake: tests run at the same time.
+  const char* id = getenv("FAKE_CUDA_BUS_ID");
+  strncpy(name, id != NULL ? id : "fake:00:00.0", (size_t)length);
+  return 0;
+}
+API cuDeviceGetAttribute(int* value, int attribute, int device) {
+  (void)device;
+  *value = attribute == 75 ? 8 : attribute == 76 ? 0 : attribute == 38 ? 1 << 20 : 100;
+  return 0;
+}
+API cuDeviceTotalMem_v2(size_t* bytes, int device) {
+  (void)device;
+  *bytes = (size_t)1 << 30;
+  return 0;
+}
+API cuDevicePrimaryCtxRetain(void** context, int device) {
+  (void)device;
+  *context = &sticky;
+  return 0;
+}
+API cuDevicePrimaryCtxRelease_v2(int device) {
+  (void)device;
+  return 0;
+}
+API cuCtxSetCurrent(void* context) { return context == &sticky ? 0 : 1; }
+
+// --- modules: nothing but their kernels' names matters ---
+API cuModuleLoadDataEx(void** module, const void* image, unsigned options, int* keys,
+                       void** values) {
+  if (sticky != 0) return sticky;
+  if (strstr(image, "refuse") != NULL) {
+    for (unsigned i = 0; i < options; ++i) {
+      if (keys[i] == 5) strcpy(values[i], "line 1: unexpected token");
+    }
+    return kInvalidPtx;
+  }
+  *module = strdup("module");
+  return 0;
+}
+API cuModuleUnload(void* module) {
+  if (hanging) pause();  // the real one waits for the device
+  free(module);
+  return 0;
+}
+API cuModuleGetFunction(void** function, void* module, const char* name) {
+  static const char* const kKernels[] = {"tw_candidate", "skip",   "wrong", "past_end",
+                                         "before_start", "input",  "fault", "lost",
+                                         "hang",         "killed", "late",  "slow"};
+  (void)module;
+  for (size_t i = 0; i < sizeof kKernels / sizeof *kKernels; ++i) {
+    if (strcmp(name, kKernels[i]) != 0) continue;
+    *function = (void*)kKernels[i];
+    return 0;
+  }
+  return kNotFound;
+}
+
+// --- memory ---
+API cuMemAlloc_v2(uint64_t* address, size_t bytes) {
+  if (sticky != 0) return sticky;
+  if (bytes > ((size_t)1 << 30)) return kOutOfMemory;
+  *address = (uint64_t)(uintptr_t)malloc(bytes);
+  return 0;
+}
+API cuMemFree_v2(uint64_t address) {
+  if (hanging) pause();
+  free((void*)(uintptr_t)address);
+  return 0;
+}
+API cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) {
+  if (sticky == 0) memcpy((void*)(uintptr_t)to, from, bytes);
+  return sticky;
+}
+API cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
+  if (sticky == 0) memcpy(to, (void*)(uintptr_t)from, bytes);
+  return sticky;
+}
+#ifndef FAKE_OLD
+API cuMemsetD8Async(uint64_t address, unsigned char value, size_t bytes, void* stream) {
+  (void)stream;
+  if (sticky == 0) memset((void*)(uintptr_t)address, value, bytes);
+  return sticky;
+}
+#endif
+
+// --- execution ---
+// dense(float32[4,16]MK,float32[32,16]NK)->float32
+static void Dense(const float* data, const float* weight, float* output) {
+  for (int m = 0; m < 4; ++m) {
+    for (int n = 0; n < 32; ++n) {
+      float sum = 0;
+      for (int k = 0; k < 16; ++k) sum += data[m * 16 + k] * weight[n * 16 + k];
+      output[m * 32 + n] = sum;
+    }
+  }
+}
+
+static void Execute(const Launch* launch) {
+  static int calls = 0;
+  const char* kernel = launch->kernel;
+  float* data = (float*)(uintptr_t)launch->arguments[0];
+  float* output = (float*)(uintptr_t)launch->arguments[2];
+  now_us += strcmp(kernel, "slow") == 0 ? 60000 : 20;
+  if (strcmp(kernel, "fault") == 0) sticky = kIllegalAddress;
+  if (strcmp(kernel, "lost") == 0) sticky = kUnknown;
+  if (strcmp(kernel, "hang") == 0) hanging = 1;
+  if (strcmp(kernel, "killed") == 0) raise(SIGKILL);
+  if (sticky != 0 || hanging || strcmp(kernel, "skip") == 0) return;
+  Dense(data, (const float*)(uintptr_t)launch->arguments[1], output);
+  if (strcmp(kernel, "wrong") == 0) output[37] += 1;
+  if (strcmp(kernel, "late") == 0 && ++calls > 4) output[37] += 1;
+  if (strcmp(kernel, "past_end") == 0) output[128 + 15] = 1;
+  if (strcmp(kernel, "before_start") == 0) output[-2] = 1;
+  if (strcmp(kernel, "input") == 0) data[1] += 1;
+}
+
+API cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, void* stream, void** arguments, void** extra) {
+  (void)shared, (void)stream, (void)extra;
+  if (sticky != 0) return sticky;
+  if (gx * gy * gz * bx * by * bz == 0) return 1;
+  Launch launch = {function, {0}};
+  for (int i = 0; i < 3; ++i) launch.arguments[i] = *(uint64_t*)arguments[i];
+  if (!capturing) {
+    Execute(&launch);
+  } else if (recorded->count < kMostCaptured) {
+    recorded->launches[recorded->count++] = launch;
+  }
+  return 0;
+}
+API cuStreamCreate(void** stream, unsigned flags) {
+  (void)flags;
+  *stream = &now_us;
+  return 0;
+}
+API cuStreamDestroy_v2(void* stream) {
+  (void)stream;
+  return 0;
+}
+API cuStreamQuery(void* stream) {
+  (void)stream;
+  return hanging ? kNotReady : sticky;
+}
+API cuEventCreate(void** event, unsigned flags) {
+  (void)flags;
+  *event = calloc(1, sizeof(double));
+  return 0;
+}
+API cuEventDestroy_v2(void* event) {
+  free(event);
+  return 0;
+}
+API cuEventRecord(void* event, void* stream) {
+  (void)stream;
+  *(double*)event = now_us;
+  return 0;  // errors of kernels show later
+}
+API cuEventElapsedTime(float* milliseconds, void* start, void* end) {
+  *milliseconds = (float)((*(double*)end - *(double*)start) * 1e-3);
+  return sticky;
+}
+
+#ifndef FAKE_NO_GRAPHS
+API cuStreamBeginCapture_v2(void* stream, int mode) {
+  (void)stream, (void)mode;
+  capturing = 1;
+  recorded = calloc(1, sizeof(Graph));
+  return 0;
+}
+API cuStreamEndCapture(void* stream, void** graph) {
+  (void)stream;
+  capturing = 0;
+  *graph = recorded;
+  return 0;
+}
+API cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long long flags) {
+  (void)flags;
+  *executable = malloc(sizeof(Graph));
+  memcpy(*executable, graph, sizeof(Graph));
+  return 0;
+}
+API cuGraphLaunch(void* executable, void* stream) {
+  (void)stream;
+  const Graph* graph = executable;
+  // A replay saves what single launches cost: 1 of 20 us each.
+  for (int i = 0; i < graph->count; ++i) Execute(&graph->launches[i]);
+  now_us -= graph->count;
+  return sticky;
+}
+API cuGraphExecDestroy(void* executable) {
+  free(executable);
+  return 0;
+}
+API cuGraphDestroy(void* graph) {
+  free(graph);
+  return 0;
+}
+#endif
+
+// --- NVML, in the same file: another library in a real driver ---
+API nvmlInit_v2(void) { return 0; }
+API nvmlDeviceGetHandleByPciBusId_v2(const char* id, void** device) {
+  *device = &now_us;
+  return strncmp(id, "none", 4) == 0 ? 6 : 0;
+}
+API nvmlDeviceGetClockInfo(void* device, int domain, unsigned* mhz) {
+  (void)device, (void)domain;
+  *mhz = 1500;
+  return 0;
+}
+API nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* reasons) {
+  (void)device;
+#ifdef FAKE_NO_GRAPHS
+  *reasons = 0x40;  // this one is hot
+#else
+  *reasons = 0x4;
+#endif
+  return 0;
+}

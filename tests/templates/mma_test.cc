@@ -1,0 +1,140 @@
+// Tensor cores: every instruction by the template that uses it, in the simulator of threads, which
+// knows the hardware's fragments; PTX through ptxas where there is one.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/codegen/codegen.h"
+#include "src/codegen/nvptx/ptxas.h"
+#include "src/ir/visit.h"
+#include "src/schedule/lower.h"
+#include "src/target/gpu.h"
+#include "src/templates/registry.h"
+#include "src/tensor/reference.h"
+#include "tests/templates/kernel_runner.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+struct MmaCase {
+  const char* name;
+  const char* workload;
+  const char* target;
+  const char* instruction;
+  const char* ptx;
+};
+
+constexpr MmaCase kCases[] = {
+    {"S8Ampere", "dense(int8[64,96]MK,int8[48,96]NK)->int32", "cuda -arch=sm_80", "mma.m16n8k32.s8",
+     "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"},
+    {"S8Turing", "dense(int8[24,48]MK,int8[16,48]NK)->int32", "cuda -arch=sm_75", "mma.m8n8k16.s8",
+     "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32"},
+};
+
+class MmaTest : public testing::TestWithParam<MmaCase> {
+ protected:
+  Workload workload() const { return *Workload::Parse(GetParam().workload); }
+  Target target() const { return *Target::Parse(GetParam().target); }
+  const TemplateEntry& entry() const { return *FindTemplate("dense_mma.cuda"); }
+
+  Result<Program> LowerConfig(const Config& config, const Epilogue& epilogue) const {
+    auto kernel = entry().apply(workload(), epilogue, target(), config);
+    TW_RETURN_IF_ERROR(kernel);
+    return Lower(kernel->schedule, "kernel");
+  }
+  Status Verify(const Program& program, const Epilogue& epilogue) const {
+    const AnchorData data = MakeAnchorData(workload(), epilogue, 7);
+    auto result = RunProgram(workload(), epilogue, target(), program, AnchorForm(), data);
+    TW_RETURN_IF_ERROR(result);
+    std::vector<const Tensor*> operands;
+    for (const Tensor& operand : data.operands) operands.push_back(&operand);
+    auto expected = EvaluateAnchor(workload(), epilogue, data.data, data.weight, operands);
+    TW_RETURN_IF_ERROR(expected);
+    if (Compare(*result, *expected).ok) return {};
+    return Internal("differs from the reference");
+  }
+};
+
+TEST_P(MmaTest, ConfigsAreRight) {
+  auto space = entry().define_space(workload(), target());
+  ASSERT_TRUE(space.ok()) << space.status().message();
+  int right = 0;
+  for (std::int64_t i = 0; i < space->size(); i += 1 + space->size() / 12) {
+    auto program = LowerConfig(space->At(i), Epilogue());
+    if (!program.ok()) {
+      EXPECT_THAT(program.status().message(), HasSubstr("does not divide"));
+      continue;
+    }
+    const Status verified = Verify(*program, Epilogue());
+    EXPECT_TRUE(verified.ok()) << i << ": " << verified.message();
+    ++right;
+  }
+  EXPECT_GE(right, 2);
+}
+
+TEST_P(MmaTest, TheEpilogueIsPartOfTheKernel) {
+  const Epilogue epilogue =
+      *Epilogue::Parse("add(channel:int32);shift_right(7);clip(-127,127);cast(int8)");
+  auto program = LowerConfig(*entry().default_config(workload(), target()), epilogue);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_THAT(ToString(*program), HasSubstr(GetParam().instruction));
+  EXPECT_EQ(PlanLaunches(*program).launches.size(), 1U);
+  const Status verified = Verify(*program, epilogue);
+  EXPECT_TRUE(verified.ok()) << verified.message();
+}
+
+TEST_P(MmaTest, PtxHasTheInstructionAndPtxasTakesIt) {
+  auto program = LowerConfig(*entry().default_config(workload(), target()), Epilogue());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  auto ptx = Generate({*program}, target(), Emit::kObject);
+  ASSERT_TRUE(ptx.ok()) << ptx.status().message();
+  EXPECT_THAT(*ptx, HasSubstr(GetParam().ptx));
+  const std::string ptxas = FindPtxas();
+  if (ptxas.empty()) GTEST_SKIP() << "no ptxas on this machine";
+  for (const int capability : {75, 80, 90}) {
+    if (capability < *ComputeCapabilityOf(target())) continue;
+    EXPECT_TRUE(RunPtxas(ptxas, *ptx, capability).ok()) << capability;
+  }
+}
+
+/// The statement with what `change` makes of its matrix products.
+Stmt WithProducts(const Stmt& stmt, const std::function<Stmt(const Stmt&)>& change) {
+  if (stmt->kind == StmtKind::kIntrinsic) return change(stmt);
+  std::vector<Stmt> body;
+  for (const Stmt& part : stmt->body) body.push_back(WithProducts(part, change));
+  return stmt->body.empty() ? stmt : WithBody(stmt, std::move(body));
+}
+
+TEST_P(MmaTest, ASwappedFragmentIsFound) {
+  auto program = LowerConfig(*entry().default_config(workload(), target()), Epilogue());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  program->body = WithProducts(program->body, [](const Stmt& product) {
+    std::vector<Region> regions = product->regions;
+    std::swap(regions[0], regions[1]);
+    return MakeIntrinsic(product->name, std::move(regions));
+  });
+  EXPECT_FALSE(Verify(*program, Epilogue()).ok());
+}
+
+TEST_P(MmaTest, AWarpThatDoesNotComeTogetherIsFound) {
+  auto program = LowerConfig(*entry().default_config(workload(), target()), Epilogue());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  Expr thread;
+  const std::function<void(const Stmt&)> find = [&](const Stmt& stmt) {
+    if (stmt->kind == StmtKind::kFor && stmt->loop == LoopKind::kThreadX) thread = stmt->var;
+    for (const Stmt& part : stmt->body) find(part);
+  };
+  find(program->body);
+  ASSERT_TRUE(thread);
+  program->body = WithProducts(
+      program->body, [&](const Stmt& product) { return MakeIf(Lt(thread, Expr(3)), product); });
+  EXPECT_THAT(Verify(*program, Epilogue()).message(), HasSubstr("come to the same matrix product"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Instructions, MmaTest, testing::ValuesIn(kCases),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+}  // namespace
+}  // namespace tilewright
