@@ -143,7 +143,7 @@ TEST_P(VtaDesigns, TakeEveryKindOfProduct) {
   const VtaPlan plan =
       PlanOf(PackedGraph(GetParam(), &MakeProductGraph), OptionsFor("sim", GetParam()));
   EXPECT_THAT(OnTheVta(plan), ElementsAre("parts_int8", "blocks_int8", "doubled_int8",
-                                          "depthwise_int8", "rows_int8", "more_int8"));
+                                          "depthwise_int8", "pooled", "rows_int8", "more_int8"));
   auto report = VerifyVta(plan, graph, MadeUpInputs(graph), {.threads = kThreads});
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_TRUE(report->ok()) << report->Summary();
