@@ -65,7 +65,7 @@ TEST(ModelTest, RefusesWhatIsNoModel) {
   EXPECT_EQ(error.code, TW_NOT_FOUND);
   EXPECT_EQ(Open(OTHER_VERSION_MODEL, error), nullptr);
   EXPECT_EQ(error.code, TW_UNSUPPORTED);
-  EXPECT_THAT(error.message, testing::HasSubstr("interface version 2, expected 1"));
+  EXPECT_THAT(error.message, testing::HasSubstr("interface version 3, expected 2"));
   EXPECT_EQ(Open("/proc/self/exe", error), nullptr);
   EXPECT_EQ(error.code, TW_INVALID_ARGUMENT);
 }
