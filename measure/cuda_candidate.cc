@@ -49,13 +49,18 @@ void DescribeLaunches(const Program& program, KernelSpec* kernel) {
 Status CudaRunner::Open() {
   if (owned_ != nullptr) return {};
   auto owned = std::make_unique<CudaOwned>();
+  auto api = CudaApi::Open(settings_.library);
+  TW_RETURN_IF_ERROR(api);
+  auto found = DescribeCudaDevice(*api, settings_.ordinal);
+  TW_RETURN_IF_ERROR(found);
+  // Before there is a context: making one disturbs whoever measures.
+  auto lock = DeviceLock::Take("cuda-" + found->bus_id, kLockSeconds);
+  TW_RETURN_IF_ERROR(lock);
+  owned->lock = *std::move(lock);
   auto session = CudaSession::Open(settings_.library, settings_.ordinal);
   TW_RETURN_IF_ERROR(session);
   owned->session = *std::move(session);
   const CudaDevice& device = owned->session->device();
-  auto lock = DeviceLock::Take("cuda-" + device.bus_id, kLockSeconds);
-  TW_RETURN_IF_ERROR(lock);
-  owned->lock = *std::move(lock);
   auto watch = GpuWatch::Open(settings_.nvml, device.bus_id);
   if (watch.ok()) owned->watch.emplace(*std::move(watch));
   sampling_.flush_bytes = kFlushFactor * device.l2_bytes;
@@ -108,6 +113,10 @@ std::vector<RunReply> CudaRunner::Race(const std::vector<RunOrder::Item>& items,
   std::vector<std::unique_ptr<Contestant>> contestants;
   for (std::size_t i = 0; i < items.size(); ++i) {
     contestants.push_back(nullptr);
+    if (broken()) {  // by one before it
+      replies[i] = Judged(LostWithAnother(items[i]));
+      continue;
+    }
     auto setup = workbench.Prepare(items[i].kernel, items[i].reference);
     if (!setup.ok()) {
       replies[i] = FailedWith(items[i], setup.status());

@@ -19,6 +19,16 @@ std::span<const std::byte> BytesOf(const GuardedMemory& memory) {
 
 }  // namespace
 
+void CudaKernel::Use(const Workbench::Setup& setup) {
+  setup_ = &setup;
+  // The workbench may have made the inputs anew, elsewhere in memory.
+  for (std::size_t set = 0; set < kInputSets.size(); ++set) {
+    for (std::size_t i = 0; i < inputs_[set].size(); ++i) {
+      pieces_[inputs_[set][i]].from = setup.inputs[set][i];
+    }
+  }
+}
+
 std::optional<Failure> CudaKernel::Load() {
   status_ = Prepare();
   if (status_.ok()) return std::nullopt;

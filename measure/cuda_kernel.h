@@ -16,7 +16,7 @@ class CudaKernel final : public CandidateKernel {
       : kernel_(item.kernel), owned_(owned), limit_seconds_(limit_seconds) {}
   /// What it is run with; valid until the next Use. Before Load, and again before a verification if
   /// the workbench prepared something else meanwhile.
-  void Use(const Workbench::Setup& setup) { setup_ = &setup; }
+  void Use(const Workbench::Setup& setup);
 
   std::optional<Failure> Load() override;
   void SetPhase(Phase phase) override { phase_ = phase; }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cctype>
+#include <cerrno>
 #include <utility>
 
 #include "src/base/clock.h"
@@ -15,8 +16,11 @@ Result<DeviceLock> DeviceLock::Take(const std::string& name, double wait_seconds
   std::string path = "/tmp/tilewright-device-";
   for (const char c : name) path += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
   path += ".lock";
-  // Whoever made the file: to lock it, reading suffices.
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+  // Whoever made the file: to lock it, reading suffices. With O_CREAT the kernel may refuse to open
+  // another user's file there (fs.protected_regular).
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+  int fd = ::open(path.c_str(), kFlags);
+  if (fd < 0 && errno == ENOENT) fd = ::open(path.c_str(), kFlags | O_CREAT, 0644);
   if (fd < 0) return Unavailable(path + ": cannot be opened");
   DeviceLock lock(fd);
   SystemClock clock;

@@ -226,7 +226,7 @@ class RunCommand final : public Command {
       return network->Run(inputs_, outputs_, json_);
     }
     if (vta_.wanted(file_)) return vta_.Run(file_, inputs_, outputs_, threads_, json_);
-    TW_RETURN_IF_ERROR(vta_.CheckUnused());
+    TW_RETURN_IF_ERROR(vta_.CheckUnused(device_));
     auto model = OpenModel(file_, threads_);
     TW_RETURN_IF_ERROR(model);
     auto inputs = inputs_.Make(model->inputs());

@@ -40,6 +40,10 @@ class MeasureCommand final : public Command {
     const Candidate candidate = {task.task, task.epilogue, std::string(chosen.entry->key),
                                  chosen.entry->version, chosen.config};
     TW_RETURN_IF_ERROR(device_.Check(task.task.target));
+    if (device_.simt() && !runner_.command.empty()) {
+      return InvalidArgument(
+          "--runner: the emulator is in this program, expected no --device simt");
+    }
     if (device_.simt()) return Emulate(candidate);
     auto settings = MeasurerSettings(task.task.target, runner_, device_);
     TW_RETURN_IF_ERROR(settings);
@@ -122,17 +126,38 @@ class WorkerCommand final : public Command {
 
 namespace {
 
+#if defined(__x86_64__)
+constexpr std::string_view kHere = "x86_64";
+#elif defined(__aarch64__)
+constexpr std::string_view kHere = "aarch64";
+#else
+constexpr std::string_view kHere;
+#endif
+
+/// "aarch64" of "aarch64-linux-gnu"; empty: this machine's.
+std::string ProcessorOf(const Target& target) {
+  const std::string triple = target.Option("mtriple");
+  return triple.substr(0, triple.find('-'));
+}
+
+/// own: the runner's target string. Errors: kInvalidArgument for code of another kind of processor.
+Status CheckRunsThere(const Target& target, const std::string& own) {
+  auto board = Target::Parse(own);
+  TW_RETURN_IF_ERROR(board);
+  const auto kind = [](const Target& one) {
+    const std::string named = ProcessorOf(one);
+    const std::string known = named.empty() ? std::string(kHere) : named;
+    return known.starts_with("arm") && !known.starts_with("arm64") ? std::string("arm") : known;
+  };
+  const std::string code = kind(target), there = kind(*board);
+  if (code == there || (code == "arm" && there == "aarch64")) return {};
+  return InvalidArgument("--target: code for " + code + ", but --runner is on " + there);
+}
+
 /// Errors: kInvalidArgument for code of another kind of processor.
 Status CheckRunsHere(const Target& target) {
   const std::string triple = target.Option("mtriple");
-  const std::string kind = triple.substr(0, triple.find('-'));
-#if defined(__x86_64__)
-  constexpr std::string_view kHere = "x86_64";
-#elif defined(__aarch64__)
-  constexpr std::string_view kHere = "aarch64";
-#else
-  constexpr std::string_view kHere;
-#endif
+  const std::string kind = ProcessorOf(target);
   if (target.kind() != TargetKind::kLlvm || kind.empty() || kind == kHere) return {};
   return InvalidArgument("--target: code for " + triple +
                          " does not run on this machine, expected " +
@@ -183,6 +208,7 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
   if (target.kind() == TargetKind::kCuda) {
     return InvalidArgument("--runner: a GPU is one of this machine");
   }
+  TW_RETURN_IF_ERROR(CheckRunsThere(target, runner.identity->target));
   settings.remote = true;
   settings.device = runner.identity->device;
   settings.run_command = measure::RunnerCommand(runner.command);

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
@@ -42,11 +43,9 @@ class QuantizeCommand final : public Command {
     app.add_option("--set", fields_, "A field of the configuration, FIELD=VALUE; repeat for more");
     app.add_option("--data", data_, "Calibration data: .npy, .npz, .ppm or .pgm files");
     app.add_option("--image-mean", data_options_.mean, "Mean of red, green, blue, of 0 to 1")
-        ->delimiter(',')
-        ->expected(3);
+        ->delimiter(',');
     app.add_option("--image-std", data_options_.deviation, "What they are divided by")
-        ->delimiter(',')
-        ->expected(3);
+        ->delimiter(',');
     app.add_option("--samples", data_options_.limit, "Samples read at most")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
@@ -72,6 +71,11 @@ class QuantizeCommand final : public Command {
         std::ranges::find(options.passes, print_after_) == options.passes.end()) {
       return InvalidArgument(fmt::format("--print-after: {} is none of the passes that run: {}",
                                          print_after_, fmt::join(options.passes, ", ")));
+    }
+    for (const double deviation : data_options_.deviation) {
+      if (!std::isfinite(deviation) || deviation <= 0) {
+        return InvalidArgument(fmt::format("--image-std: {}, expected more than 0", deviation));
+      }
     }
     auto graph = LoadForQuantizing();
     TW_RETURN_IF_ERROR(graph);

@@ -48,7 +48,8 @@ class QueryCommand final : public Command {
     TW_RETURN_IF_ERROR(accept);
     // AutoTVM's rule answers for targets, and tasks, that we can make no code for.
     const bool own = sources_.rule == "own";
-    auto target = own ? target_.Parse() : Target::Parse(target_.target);
+    auto target =
+        own || !target_.vta_config.empty() ? target_.Parse() : Target::Parse(target_.target);
     if (!target.ok()) return target.status().WithContext("--target");
     auto catalog = sources_.Open(*target);
     TW_RETURN_IF_ERROR(catalog);
@@ -99,6 +100,7 @@ class QueryCommand final : public Command {
   Result<std::vector<Asked>> TasksOf(const Target& target) const {
     auto tasks = ParseTasks(task_, target);
     TW_RETURN_IF_ERROR(tasks);
+    if (target.kind() == TargetKind::kVta && tasks->size() > 1) LeaveToHost(*tasks);
     std::vector<Asked> asked;
     for (const search::TuneTask& task : *tasks) {
       asked.push_back({task.task.workload.Key(), task.task.workload, {}});

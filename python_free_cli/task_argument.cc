@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
 #include "src/base/file.h"
 #include "src/base/strings.h"
@@ -101,6 +102,14 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const
     tasks.push_back({{std::move(task.workload), target}, std::move(task.epilogue), occurrences});
   }
   return tasks;
+}
+
+void LeaveToHost(std::vector<search::TuneTask>& tasks) {
+  std::erase_if(tasks, [](const search::TuneTask& task) {
+    const bool host = TemplatesFor(task.task.workload, task.task.target).empty();
+    if (host) fmt::print(stderr, "left to the host: {}\n", ShortName(task.task.workload));
+    return host;
+  });
 }
 
 Result<search::TuneTask> ParseTask(const std::string& text, const Target& target) {

@@ -32,6 +32,9 @@ Result<search::TuneTask> ParseTask(const std::string& text, const Target& target
 Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target,
                                                   bool fuse_residuals = true);
 
+/// Takes out the tasks no VTA template serves, and says so: the host computes them.
+void LeaveToHost(std::vector<search::TuneTask>& tasks);
+
 /// What ParseTask takes, or all tasks of a model file.
 Result<std::vector<search::TuneTask>> ParseTasks(const std::string& text, const Target& target);
 

@@ -153,15 +153,6 @@ class TuneCommand final : public Command {
     return settings;
   }
 
-  /// Takes out the tasks no VTA template serves, and says so: the host computes them.
-  static void LeaveToHost(std::vector<search::TuneTask>& tasks) {
-    std::erase_if(tasks, [](const search::TuneTask& task) {
-      const bool host = TemplatesFor(task.task.workload, task.task.target).empty();
-      if (host) fmt::print(stderr, "left to the host: {}\n", ShortName(task.task.workload));
-      return host;
-    });
-  }
-
   /// What no schedule of each task can go below.
   static std::vector<double> Bounds(const std::vector<search::TuneTask>& tasks,
                                     const Target& target) {

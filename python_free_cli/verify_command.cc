@@ -14,6 +14,7 @@
 #include "src/compiler/compare.h"
 #include "src/compiler/verify.h"
 #include "src/graph/graph.h"
+#include "src/graph/passes.h"
 
 namespace tilewright::cli {
 namespace {
@@ -146,7 +147,7 @@ class VerifyCommand final : public Command {
     options_.threads = kThreads;
     if (vta_.on_gpu()) return VerifyGpu();
     if (vta_.wanted(other_)) return VerifyVta();
-    TW_RETURN_IF_ERROR(vta_.CheckUnused());
+    TW_RETURN_IF_ERROR(vta_.CheckUnused(device_));
     if (other_.empty()) {
       return InvalidArgument("other: missing, expected a library made by compile, or a model file");
     }
@@ -156,7 +157,8 @@ class VerifyCommand final : public Command {
     TW_RETURN_IF_ERROR(inputs);
     auto library = IsLibrary(other_);
     TW_RETURN_IF_ERROR(library);
-    return *library ? VerifyLibrary(std::move(*graph), *inputs) : VerifyGraph(*graph, *inputs);
+    return *library ? VerifyLibrary(std::move(*graph), *inputs)
+                    : VerifyGraph(*std::move(graph), *inputs);
   }
 
  private:
@@ -204,8 +206,14 @@ class VerifyCommand final : public Command {
     return Compare(graph, inputs, *trace);
   }
 
-  Result<int> VerifyGraph(const Graph& graph, const std::vector<Tensor>& inputs) {
-    auto other = LoadForRunning(other_, seeded_, load_.Options());
+  // With the constants of both folded: pack writes a bias as operators on a constant.
+  Result<int> VerifyGraph(Graph unfolded, const std::vector<Tensor>& inputs) {
+    auto folded = FoldConstants(std::move(unfolded));
+    TW_RETURN_IF_ERROR(folded);
+    const Graph& graph = *folded;
+    auto loaded = LoadForRunning(other_, seeded_, load_.Options());
+    TW_RETURN_IF_ERROR(loaded);
+    auto other = FoldConstants(*std::move(loaded));
     TW_RETURN_IF_ERROR(other);
     auto fed = InputsFor(ValuesOf(*other, other->inputs()), ValuesOf(graph, graph.inputs()), inputs,
                          &*other, graph);

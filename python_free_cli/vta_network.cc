@@ -66,6 +66,13 @@ Result<VtaPlan> VtaChoice::Plan(const std::string& file, bool seeded, const Targ
   options.catalog = &*catalog;
   auto plan = PlanVta(*std::move(graph), options);
   if (!plan.ok()) return plan.status().WithContext(file);
+  if (plan->kernels.empty()) {
+    fmt::print(
+        stderr,
+        "{}: no operator has the layout of this VTA, all are left to the host; tilewright pack "
+        "gives a quantized model that layout\n",
+        file);
+  }
   return plan;
 }
 
@@ -107,10 +114,22 @@ Result<GpuNetwork> VtaNetwork::OpenGpu(const std::string& file, bool seeded,
                                        const DeviceArgument& device) {
   auto target = ParseTarget(target_, 1, vta_config_);
   TW_RETURN_IF_ERROR(target);
+  if (choice_.given() || !trace_file_.empty() || sources_.rule != "own") {
+    return InvalidArgument(
+        "--[no-]fuse-residuals, --vta-trace and --rule autotvm need --target vta");
+  }
+  if (device.simt() && !(sources_.stores.empty() && sources_.packages.empty())) {
+    return InvalidArgument(
+        "--device simt: records are of a device, which the emulator is not; it runs default "
+        "configs");
+  }
   return GpuNetwork::Open(file, seeded, *target, device, sources_);
 }
 
-Status VtaNetwork::CheckUnused() const {
+Status VtaNetwork::CheckUnused(const DeviceArgument& device) const {
+  if (!device.device.empty()) {
+    return InvalidArgument("--device: expected --target cuda with it");
+  }
   const bool given = choice_.given() || sources_.rule != "own" || !sources_.stores.empty() ||
                      !sources_.packages.empty() || !sources_.model_file.empty() ||
                      !trace_file_.empty();

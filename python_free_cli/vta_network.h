@@ -57,7 +57,7 @@ class VtaNetwork {
   Result<GpuNetwork> OpenGpu(const std::string& file, bool seeded, const DeviceArgument& device);
 
   /// Errors: kInvalidArgument if arguments were given that mean nothing without a VTA.
-  Status CheckUnused() const;
+  Status CheckUnused(const DeviceArgument& device) const;
 
   /// Runs the network and prints what it made, the statistics and a row for each kind of layer.
   Result<int> Run(const std::string& file, const InputArguments& inputs,

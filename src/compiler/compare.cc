@@ -118,11 +118,29 @@ std::vector<const TracedValue*> ProductsOf(const Trace& trace) {
   return products;
 }
 
+std::vector<const TracedValue*> OutputsOf(const Trace& trace) {
+  std::vector<const TracedValue*> outputs;
+  for (const TracedValue& value : trace.values) {
+    if (value.is_output) outputs.push_back(&value);
+  }
+  return outputs;
+}
+
+/// Products, if there are equally many, and then the outputs.
 std::vector<Pair> PairByPosition(const Trace& reference, const Trace& other) {
-  const auto left = ProductsOf(reference), right = ProductsOf(other);
   std::vector<Pair> pairs;
-  if (left.size() != right.size()) return pairs;
-  for (std::size_t i = 0; i < left.size(); ++i) pairs.push_back({left[i], right[i]});
+  const auto left = ProductsOf(reference), right = ProductsOf(other);
+  if (left.size() == right.size()) {
+    for (std::size_t i = 0; i < left.size(); ++i) pairs.push_back({left[i], right[i]});
+  }
+  const auto expected = OutputsOf(reference), actual = OutputsOf(other);
+  if (expected.size() != actual.size()) return pairs;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const bool known =
+        std::ranges::any_of(pairs, [&](const Pair& pair) { return pair.reference == expected[i]; });
+    const bool alike = expected[i]->contents.elements() == actual[i]->contents.elements();
+    if (!known && alike) pairs.push_back({expected[i], actual[i]});
+  }
   return pairs;
 }
 
@@ -296,7 +314,8 @@ std::string DifferenceReport::Summary() const {
     const double before = *first_bad > 0 ? layers[*first_bad - 1].sqnr_db : bad.sqnr_db;
     if (*first_bad > 0) text += fmt::format(" (the last one with {})", Decibels(before));
   }
-  if (by_position) text += "; no names in common: products were matched by their position";
+  if (by_position)
+    text += "; no names in common: products and outputs were matched by their position";
   if (unmatched > 0) text += fmt::format("; {} values have no counterpart", unmatched);
   return text;
 }
@@ -313,8 +332,8 @@ Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& othe
   }
   if (pairs.empty()) {
     return InvalidArgument(fmt::format(
-        "{} and {} have no value of one name, and {} and {} convolutions and matrix products: "
-        "nothing can be compared",
+        "{} and {} have no value of one name, {} and {} convolutions and matrix products, and no "
+        "outputs alike: nothing can be compared",
         reference.name, other.name, ProductsOf(reference).size(), ProductsOf(other).size()));
   }
   DifferenceOptions used = options;

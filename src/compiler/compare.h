@@ -68,7 +68,7 @@ struct DifferenceReport {
   std::string reference, other;
   std::vector<LayerDifference> layers;   ///< in the reference's order
   std::optional<std::size_t> first_bad;  ///< position in `layers`
-  bool by_position = false;              ///< no names in common: products were counted
+  bool by_position = false;              ///< no names in common: products and outputs were counted
   std::size_t unmatched = 0;             ///< values of the reference without a counterpart
   bool ok() const { return !first_bad.has_value(); }
   /// "layer 3 (conv2, …) is the first to diverge: SQNR 3.1 dB, …"

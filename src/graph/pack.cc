@@ -247,7 +247,7 @@ class Packer {
   /// Images of one pixel become rows.
   Result<int> AddFlatten(int id) {
     const Shape from = Old(Old(id).inputs[0]).type.shape, to = Old(id).type.shape;
-    if (from != Shape{to[0], to[1], 1, 1}) return -1;
+    if (to.size() != 2 || from != Shape{to[0], to[1], 1, 1}) return -1;
     auto value = Packed(Old(id).inputs[0]);
     TW_RETURN_IF_ERROR(value);
     const Shape& packed = rewriter_.result().node(*value).type.shape;

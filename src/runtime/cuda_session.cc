@@ -8,7 +8,9 @@
 namespace tilewright {
 namespace {
 
-constexpr unsigned kNonBlockingStream = 1;  // not in step with the default stream
+// In step with the default stream, which Write copies on: a copy from pageable memory may return
+// before the device has all of it.
+constexpr unsigned kOrderedStream = 0;
 constexpr unsigned kTimingEvent = 0;
 constexpr int kThreadLocalCapture = 1;
 /// Options of cuModuleLoadDataEx: where the assembler writes what is wrong, and how much.
@@ -68,7 +70,7 @@ Status CudaSession::Start() {
   retained_ = true;
   TW_RETURN_IF_ERROR(Check(api_.set_context(context), "cuCtxSetCurrent"));
   void* stream = nullptr;
-  TW_RETURN_IF_ERROR(Check(api_.create_stream(&stream, kNonBlockingStream), "cuStreamCreate"));
+  TW_RETURN_IF_ERROR(Check(api_.create_stream(&stream, kOrderedStream), "cuStreamCreate"));
   stream_ = CudaHandle(stream, {api_.destroy_stream});
   for (CudaHandle* event : {&start_, &end_}) {
     void* made = nullptr;

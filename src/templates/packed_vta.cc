@@ -1,6 +1,7 @@
 #include "src/templates/packed_vta.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -11,6 +12,27 @@ namespace {
 std::vector<vta::EpilogueStep> LargestEpilogue() {
   using Operand = vta::EpilogueStep::Operand;
   return {{vta::AluOp::kAdd, Operand::kPerChannel, 0}, {vta::AluOp::kAdd, Operand::kTensor, 0}};
+}
+
+using Scheduled = std::function<Result<vta::PackedOperator>(const Config& config)>;
+
+/// The leanest config that can be built with the epilogue.
+std::optional<Config> LeanestWith(const vta::Design& design, const ConfigSpace& space,
+                                  const Scheduled& schedule,
+                                  const std::vector<vta::EpilogueStep>& epilogue) {
+  std::vector<std::tuple<bool, std::int64_t, std::int64_t>> order;
+  for (std::int64_t index = 0; index < space.size(); ++index) {
+    const auto op = schedule(space.At(index));
+    if (!op.ok() || !vta::CheckPackedOperator(design, *op, epilogue).ok()) continue;
+    order.emplace_back(op->tiles.threads() == 1, vta::LoadedBytes(design, *op), index);
+  }
+  std::ranges::sort(order);
+  for (const auto& [single, bytes, index] : order) {
+    Config config = space.At(index);
+    const auto op = schedule(config);
+    if (op.ok() && vta::BuildPackedOperator(design, *op, epilogue).ok()) return config;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -37,21 +59,10 @@ vta::PackedConv2dTiles PackedConvTiles(const Config& config) {
           .h_threads = config.Integer("h_nthread")};
 }
 
-Config LeanestConfig(
-    const vta::Design& design, const ConfigSpace& space,
-    const std::function<Result<vta::PackedOperator>(const Config& config)>& schedule) {
-  const std::vector<vta::EpilogueStep> epilogue = LargestEpilogue();
-  std::vector<std::tuple<bool, std::int64_t, std::int64_t>> order;
-  for (std::int64_t index = 0; index < space.size(); ++index) {
-    const auto op = schedule(space.At(index));
-    if (!op.ok() || !vta::CheckPackedOperator(design, *op, epilogue).ok()) continue;
-    order.emplace_back(op->tiles.threads() == 1, vta::LoadedBytes(design, *op), index);
-  }
-  std::ranges::sort(order);
-  for (const auto& [single, bytes, index] : order) {
-    Config config = space.At(index);
-    const auto op = schedule(config);
-    if (op.ok() && vta::BuildPackedOperator(design, *op, epilogue).ok()) return config;
+Config LeanestConfig(const vta::Design& design, const ConfigSpace& space,
+                     const Scheduled& schedule) {
+  for (const std::vector<vta::EpilogueStep>& epilogue : {LargestEpilogue(), {}}) {
+    if (auto config = LeanestWith(design, space, schedule, epilogue)) return *std::move(config);
   }
   return space.At(0);
 }

@@ -21,7 +21,8 @@ Result<ConfigSpace> PackedConvSpace(std::int64_t batch, std::int64_t out_h, std:
 vta::PackedConv2dTiles PackedConvTiles(const Config& config);
 
 /// The config of a space that loads the fewest bytes with two virtual threads, so that loads run
-/// beside products, or with one if none of two is legal; with room for a bias and a residual.
+/// beside products, or with one if none of two is legal; with room for a bias and a residual, or
+/// without if no config has it.
 Config LeanestConfig(
     const vta::Design& design, const ConfigSpace& space,
     const std::function<Result<vta::PackedOperator>(const Config& config)>& schedule);

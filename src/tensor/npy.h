@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 
@@ -20,10 +19,5 @@ Result<Tensor> ParseNpy(std::string_view bytes);
 
 /// The bytes of a .npy file, version 1.0.
 std::string FormatNpy(const Tensor& tensor);
-
-/// The arrays of a .npz file by name (without ".npy"): a ZIP archive, its members stored or
-/// deflated. Members of other names are passed over.
-/// Errors: kInvalidArgument naming the member; kUnsupported for encrypted ones, and for ZIP64.
-Result<std::map<std::string, Tensor>> ParseNpz(std::string_view bytes);
 
 }  // namespace tilewright

@@ -159,13 +159,30 @@ TEST(CompareTraces, CountsProductsWhereThereAreNoNames) {
   EXPECT_GT(report.layers[0].sqnr_db, 100);
 }
 
+// A wrong concatenation behind right products is found, and a library has no products to count.
+TEST(CompareTraces, ComparesOutputsWhereThereAreNoNames) {
+  const auto trace = [](const std::string& name, int product, double last) {
+    const std::string number = name == "a" ? "%" : "%2";
+    Trace made = MakeTrace(name, Value(number + "0", Filled(kFloat32, {2}, {1, 2}), product),
+                           Value(number + "1", Filled(kFloat32, {2}, {3, last})));
+    made.values[1].is_output = true;
+    return made;
+  };
+  const DifferenceReport wrong = Compared(trace("a", 0, 4), trace("b", 0, 5));
+  ASSERT_EQ(wrong.layers.size(), 2U);
+  EXPECT_EQ(wrong.first_bad, 1U);
+  const DifferenceReport library = Compared(trace("a", 0, 4), trace("b", -1, 4));
+  ASSERT_EQ(library.layers.size(), 1U);
+  EXPECT_TRUE(library.ok());
+}
+
 TEST(CompareTraces, SaysThatNothingCorresponds) {
   const auto report = CompareTraces(MakeTrace("a", Value("p", Filled(kFloat32, {2}, {1, 2}), 0)),
                                     MakeTrace("b", Value("q", Filled(kFloat32, {2}, {1, 2}))), {});
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.status().message(),
-            "a and b have no value of one name, and 1 and 0 convolutions and matrix products: "
-            "nothing can be compared");
+            "a and b have no value of one name, 1 and 0 convolutions and matrix products, "
+            "and no outputs alike: nothing can be compared");
 }
 
 TEST(InputsFor, QuantizesWhatTheOtherNetworkTakes) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "src/graph/npz.h"
 #include "src/tensor/image.h"
 #include "src/tensor/npy.h"
 

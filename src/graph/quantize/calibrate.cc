@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <string>
 
 #include "src/graph/evaluate.h"
 #include "src/graph/quantize/channel.h"
@@ -90,6 +92,7 @@ class Calibrator {
                                              graph_.node(marks[i]).name, result.type().ToString()));
         }
         const auto elements = result.As<float>();
+        TW_RETURN_IF_ERROR(CheckFinite(graph_.node(marks[i]).name, elements));
         values[i].insert(values[i].end(), elements.begin(), elements.end());
       }
     }
@@ -110,6 +113,14 @@ class Calibrator {
     return -1;
   }
 
+  static Status CheckFinite(const std::string& name, std::span<const float> elements) {
+    if (std::ranges::all_of(elements, [](float element) { return std::isfinite(element); })) {
+      return {};
+    }
+    return InvalidArgument(name +
+                           " has elements that are infinite or no numbers: no scale fits it");
+  }
+
   Status CalibrateWeight(int id) {
     const int weight = graph_.node(id).inputs[0];
     const Tensor* contents = graph_.Contents(weight);
@@ -118,6 +129,7 @@ class Calibrator {
                                          graph_.node(weight).name,
                                          graph_.node(weight).type.ToString()));
     }
+    TW_RETURN_IF_ERROR(CheckFinite(graph_.node(weight).name, contents->As<float>()));
     const int user = config_.per_channel ? UserOf(id) : -1;
     if (user >= 0 && HasChannelRanges(*contents, graph_.node(user))) {
       SetRanges(id, ChannelRanges(*contents, graph_.node(user).op));

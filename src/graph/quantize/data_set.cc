@@ -6,6 +6,7 @@
 #include <map>
 
 #include "src/base/file.h"
+#include "src/graph/npz.h"
 #include "src/tensor/image.h"
 #include "src/tensor/npy.h"
 

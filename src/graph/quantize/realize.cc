@@ -210,10 +210,18 @@ class Realizer {
     return narrow ? config_.dtype_input : config_.dtype_activation;
   }
 
-  /// Two sides: the smaller scale. More: one that fits the configured range in 31 bits.
+  /// Two sides: the smaller scale. More: one with which the configured range, or a wider one that
+  /// a side was calibrated to, fits in 31 bits.
   std::vector<double> UnifiedScales(const Node& node) const {
-    if (node.inputs.size() != 2)
-      return {config_.global_scale / config_.Valid(ValueKind::kActivation)};
+    if (node.inputs.size() != 2) {
+      double range = config_.global_scale;
+      for (int input : node.inputs) {
+        for (double scale : At(input)->scales) {
+          range = std::max(range, scale * config_.Valid(ValueKind::kInput));
+        }
+      }
+      return {range / config_.Valid(ValueKind::kActivation)};
+    }
     std::vector<double> scales = At(node.inputs[0])->scales;
     const std::vector<double>& right = At(node.inputs[1])->scales;
     if (right.size() > scales.size()) scales.assign(right.size(), scales[0]);

@@ -1,6 +1,8 @@
 // .npz: a ZIP archive with a .npy file for each array. The central directory at the end of the file
 // is what counts; local headers only say where the bytes of a member begin.
 
+#include "src/graph/npz.h"
+
 #include <fmt/format.h>
 #include <zlib.h>
 
