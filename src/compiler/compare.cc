@@ -79,6 +79,14 @@ bool DiffersInType(const Pair& pair) {
          pair.reference->meaning != pair.other->meaning;
 }
 
+/// Some of what it computes are small integers. Its results may be floats all the same.
+bool IsQuantized(const Trace& trace) {
+  return std::ranges::any_of(trace.values, [](const TracedValue& value) {
+    const DataType dtype = value.contents.dtype();
+    return dtype.is_integer() && dtype.bytes() <= 2;
+  });
+}
+
 /// Two traces of one graph have the same values in the same order.
 bool SameValues(const Trace& a, const Trace& b) {
   return std::ranges::equal(a.values, b.values, [](const TracedValue& x, const TracedValue& y) {
@@ -337,7 +345,9 @@ Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& othe
         reference.name, other.name, ProductsOf(reference).size(), ProductsOf(other).size()));
   }
   DifferenceOptions used = options;
-  if (!options.min_sqnr_db && std::ranges::any_of(pairs, DiffersInType)) {
+  const bool quantized =
+      IsQuantized(reference) != IsQuantized(other) || std::ranges::any_of(pairs, DiffersInType);
+  if (!options.min_sqnr_db && quantized) {
     used.min_sqnr_db = kDefaultSqnrDb;
   }
   for (const Pair& pair : pairs) {
