@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "src/base/math.h"
+#include "src/vta/stream_builder.h"
+#include "src/vta/uop_nest.h"
 
 namespace tilewright::vta {
 namespace {
@@ -83,14 +85,29 @@ Status CheckPhases(const char* name, std::int64_t extent, std::int64_t inner, st
       "{}: tiles of {} with stride {}, expected a multiple or one tile", name, inner, stride));
 }
 
+struct Tap {
+  std::int64_t order;  ///< no two taps of one order and one instruction update the same result
+  Uop uop;
+};
+
+/// Whether updates of one result lie far enough apart in a kernel of all the taps, which are in
+/// their order. each: micro-ops of a tap, which lie together.
+bool FarApart(const std::vector<Tap>& taps, std::int64_t each) {
+  std::int64_t position = 0;
+  std::map<std::uint32_t, std::int64_t> last;
+  for (const Tap& tap : taps) {
+    const auto [found, first] = last.emplace(tap.uop.dst, position);
+    if (!first && (position - found->second) * each < std::int64_t{kHazardDistance}) return false;
+    found->second = position++;
+  }
+  return true;
+}
+
 /// Products of the phases of a tile: those with equally many rows and columns in one instruction.
-/// Taps are the outermost of its micro-ops, so that updates of one result lie far apart.
+/// Taps are the outermost of its micro-ops, so that updates of one result lie far apart; where they
+/// do not, each order of taps has an instruction of its own.
 std::vector<Product> GemmProducts(const PackedConv2dTranspose& conv, const PackedConv2dTiles& tiles,
                                   const TileAxis& rows, const TileAxis& columns) {
-  struct Tap {
-    std::int64_t order;
-    Uop uop;
-  };
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<Tap>> taps;
   for (const Phase& y : rows.phases) {
     for (const Phase& x : columns.phases) {
@@ -112,14 +129,20 @@ std::vector<Product> GemmProducts(const PackedConv2dTranspose& conv, const Packe
   std::vector<Product> products;
   for (auto& [counts, list] : taps) {
     std::ranges::stable_sort(list, {}, &Tap::order);
-    Product product;
-    product.loops = {{tiles.ci, 0, U32(window), U32(filter)},
-                     {counts.second, U32(conv.stride_w), 1, 0},
-                     {tiles.co, U32(tiles.h * tiles.w), 0, U32(tiles.ci * filter)},
-                     {counts.first, U32(conv.stride_h * tiles.w), U32(columns.extent), 0}};
-    product.uops.clear();
-    for (const Tap& tap : list) product.uops.push_back(tap.uop);
-    products.push_back(std::move(product));
+    const std::vector<NestLoop> loops = {
+        {tiles.ci, 0, U32(window), U32(filter)},
+        {counts.second, U32(conv.stride_w), 1, 0},
+        {tiles.co, U32(tiles.h * tiles.w), 0, U32(tiles.ci * filter)},
+        {counts.first, U32(conv.stride_h * tiles.w), U32(columns.extent), 0}};
+    const bool together = FarApart(list, UopCount(loops));
+    for (auto first = list.begin(); first != list.end();) {
+      const auto end =
+          together ? list.end()
+                   : std::ranges::upper_bound(first, list.end(), first->order, {}, &Tap::order);
+      Product product{loops, {}};
+      for (; first != end; ++first) product.uops.push_back(first->uop);
+      products.push_back(std::move(product));
+    }
   }
   return products;
 }

@@ -11,9 +11,6 @@
 namespace tilewright::vta {
 namespace {
 
-// How far apart two updates of one accumulator element have to be in a kernel.
-constexpr std::size_t kHazardDistance = 3;
-
 constexpr std::size_t At(Engine engine) { return static_cast<std::size_t>(engine); }
 
 bool AreNeighbours(Engine a, Engine b) {

@@ -12,6 +12,9 @@
 
 namespace tilewright::vta {
 
+/// How far apart two updates of one accumulator element have to be in a kernel, in micro-ops.
+inline constexpr std::size_t kHazardDistance = 3;
+
 /// A stream whose buffers have no address yet: dram_base of a transfer counts from the start of
 /// the transfer's buffer.
 struct Stream {

@@ -79,6 +79,9 @@ INSTANTIATE_TEST_SUITE_P(
         TransposeCase{"OutputPadding", {1, 2, 2, 4, 4, 3, 3, 2, 2, 1, 1, 8, 8}, {8, 4, 1, 2, 1, 1}},
         TransposeCase{"Stride1", {2, 1, 3, 5, 4, 3, 3, 1, 1, 1, 1, 5, 4}, {5, 2, 1, 3, 1, 1}},
         TransposeCase{"Unpadded", {1, 4, 2, 3, 3, 2, 2, 2, 2, 0, 0, 6, 6}, {6, 6, 2, 1, 2, 1}},
+        TransposeCase{"OneBlock", {1, 2, 1, 4, 4, 3, 3, 1, 1, 1, 1, 4, 4}, {4, 4, 1, 1, 1, 1}},
+        TransposeCase{
+            "OneBlockDoubled", {1, 2, 1, 4, 4, 3, 3, 2, 2, 1, 1, 8, 8}, {8, 8, 1, 1, 1, 1}},
         TransposeCase{"Wide", {1, 1, 2, 3, 4, 5, 3, 3, 1, 1, 1, 9, 4}, {9, 2, 1, 2, 1, 1}}),
     [](const auto& tested) { return tested.param.name; });
 
