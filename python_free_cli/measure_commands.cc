@@ -122,10 +122,6 @@ class WorkerCommand final : public Command {
   std::string kind_;
 };
 
-}  // namespace
-
-namespace {
-
 #if defined(__x86_64__)
 constexpr std::string_view kHere = "x86_64";
 #elif defined(__aarch64__)

@@ -7,13 +7,8 @@ Result<vta::PackedConv2dTranspose> PackedConv2dTransposeOperator::ShapeOf(
   if (workload.op != OpKind::kConv2dTranspose || workload.groups != 1) {
     return Unsupported("expected a transposed convolution of one group");
   }
-  TW_RETURN_IF_ERROR(
-      CheckPackedOperands(design, workload, VtaDataLayout(design), VtaKernelLayout(design)));
-  auto shape = ConvShapeOf(workload);
+  auto shape = PackedConvShapeOf(design, workload);
   TW_RETURN_IF_ERROR(shape);
-  if (shape->dilation_h != 1 || shape->dilation_w != 1) {
-    return Unsupported("expected no dilation");
-  }
   if (shape->r < shape->stride_h || shape->s < shape->stride_w) {
     return Unsupported("expected a kernel that is not smaller than the strides");
   }

@@ -148,13 +148,8 @@ class Translator {
 
 /// A convolution in blocks. Errors: kUnsupported with what a packed one cannot be.
 Result<vta::PackedConv2d> BlocksOf(const vta::Design& design, const Workload& workload) {
-  TW_RETURN_IF_ERROR(
-      CheckPackedOperands(design, workload, VtaDataLayout(design), VtaKernelLayout(design)));
-  auto shape = ConvShapeOf(workload);
+  auto shape = PackedConvShapeOf(design, workload);
   TW_RETURN_IF_ERROR(shape);
-  if (shape->dilation_h != 1 || shape->dilation_w != 1) {
-    return Unsupported("expected no dilation");
-  }
   if (shape->pad_top != shape->pad_bottom || shape->pad_left != shape->pad_right) {
     return Unsupported("expected the same padding on opposite sides");
   }
@@ -248,6 +243,17 @@ Status CheckPackedOperands(const vta::Design& design, const Workload& workload,
     return Unsupported("expected int8 data and weight summed in int32, and a design of 8 bits");
   }
   return Status();
+}
+
+Result<ConvShape> PackedConvShapeOf(const vta::Design& design, const Workload& workload) {
+  TW_RETURN_IF_ERROR(
+      CheckPackedOperands(design, workload, VtaDataLayout(design), VtaKernelLayout(design)));
+  auto shape = ConvShapeOf(workload);
+  TW_RETURN_IF_ERROR(shape);
+  if (shape->dilation_h != 1 || shape->dilation_w != 1) {
+    return Unsupported("expected no dilation");
+  }
+  return shape;
 }
 
 Result<vta::PackedConv2d> PackedConv2dOf(const vta::Design& design, const Workload& workload) {

@@ -67,6 +67,10 @@ std::string VtaKernelLayout(const vta::Design& design);
 Status CheckPackedOperands(const vta::Design& design, const Workload& workload,
                            const std::string& data, const std::string& kernel);
 
+/// The sizes, in scalars, of a convolution or a transposed one in the design's layouts.
+/// Errors: those of CheckPackedOperands and ConvShapeOf; kUnsupported if it is dilated.
+Result<ConvShape> PackedConvShapeOf(const vta::Design& design, const Workload& workload);
+
 /// A convolution of one group, or of several, in blocks.
 /// Errors: kUnsupported with what a packed convolution cannot be.
 Result<vta::PackedConv2d> PackedConv2dOf(const vta::Design& design, const Workload& workload);
