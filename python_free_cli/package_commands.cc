@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/model_io.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
@@ -27,8 +28,6 @@ namespace fs = std::filesystem;
 Json ManifestJson(const records::PackageManifest& manifest) {
   return *ParseJson(manifest.ToText());
 }
-
-void PrintJson(const Json& json) { fmt::print("{}\n", DumpJson(json)); }
 
 /// Package files: the ones named, and those in folders that are named, by name.
 Result<std::vector<std::string>> PackageFiles(const std::vector<std::string>& arguments) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/model_io.h"
 #include "python_free_cli/tune_display.h"
 #include "records/merge.h"
 #include "records/package.h"
@@ -27,8 +28,6 @@ std::string MetricOfText(const std::string& target_text) {
   auto target = Target::Parse(target_text);
   return target.ok() ? MetricOf(*target) : "seconds";
 }
-
-void PrintJson(const Json& json) { fmt::print("{}\n", json.dump()); }
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 namespace tilewright::search {
 namespace {
 
-std::string Text(const Json& json) {
+std::string PlainText(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -83,7 +83,7 @@ AskEntry DecodeAsk(Reader& reader) {
     entry.points.push_back(reader.PointOf(points[i]));
   }
   entry.elapsed_seconds = reader.Number("elapsed");
-  entry.memo = Text(reader.Member("memo"));
+  entry.memo = PlainText(reader.Member("memo"));
   return entry;
 }
 
@@ -127,7 +127,7 @@ records::LogEntry Encode(std::string_view task_key, const BeginEntry& entry) {
   for (const BeginEntry::Source& source : entry.warm) {
     json["warm"].push_back(Json::array({source.key, source.trials}));
   }
-  return {std::string(task_key), "begin", Text(json)};
+  return {std::string(task_key), "begin", PlainText(json)};
 }
 
 records::LogEntry Encode(std::string_view task_key, const AskEntry& entry) {
@@ -141,7 +141,7 @@ records::LogEntry Encode(std::string_view task_key, const AskEntry& entry) {
   Result<Json> memo = ParseJson(entry.memo);
   TW_CHECK(memo.ok(), entry.memo);
   json["memo"] = std::move(*memo);
-  return {std::string(task_key), "ask", Text(json)};
+  return {std::string(task_key), "ask", PlainText(json)};
 }
 
 records::LogEntry Encode(std::string_view task_key, const TellEntry& entry) {
@@ -152,7 +152,7 @@ records::LogEntry Encode(std::string_view task_key, const TellEntry& entry) {
   json["outcome"] = std::string(OutcomeName(entry.told.outcome));
   json["value"] = entry.told.value;
   json["verified"] = entry.verified ? 1 : 0;
-  return {std::string(task_key), "tell", Text(json)};
+  return {std::string(task_key), "tell", PlainText(json)};
 }
 
 records::LogEntry Encode(std::string_view task_key, const BestEntry& entry) {
@@ -163,7 +163,7 @@ records::LogEntry Encode(std::string_view task_key, const BestEntry& entry) {
   json["default_seconds"] = entry.default_seconds;
   json["ties"] = entry.ties;
   json["attempt"] = entry.attempt;
-  return {std::string(task_key), "best", Text(json)};
+  return {std::string(task_key), "best", PlainText(json)};
 }
 
 Result<TaskLog> Decode(const std::vector<records::LogEntry>& entries) {

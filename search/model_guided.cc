@@ -25,7 +25,7 @@ constexpr double kNear = 1.6;      // times slower than the best
 constexpr int kTemplateDoubt = 6;  // points before one is given up
 constexpr double kHopeless = 2.5;  // times slower than the best
 constexpr std::size_t kPointsPerTemplatePick = 4;
-constexpr int kTries = 16;
+constexpr int kWalkTries = 16;
 
 /// A clone of the model that learns from copies of the trials.
 class ModelLesson final : public Lesson {
@@ -172,7 +172,7 @@ class ModelGuided final : public Proposer {
     if (chosen == spaces) return;
     const auto size = static_cast<std::uint64_t>(space().spaces[chosen].size());
     const int turn = tried[chosen] % 3;
-    for (int i = 0; i < kTries && turn < 2; ++i) {
+    for (int i = 0; i < kWalkTries && turn < 2; ++i) {
       Point point{static_cast<int>(chosen), static_cast<std::int64_t>(random.Below(size))};
       if (turn == 1 && best[chosen] != nullptr) {
         point = MutatePoint(space(), best[chosen]->point, random);

@@ -8,7 +8,7 @@
 namespace tilewright::search {
 namespace {
 
-constexpr std::size_t kRefusedSlots = 4096;
+constexpr std::size_t kUselessSlots = 4096;
 // So many useless draws in a row mean that chance has become a slow way to find what is left.
 constexpr int kUselessDraws = 256;
 // Points looked at by one scan: at 20 us each a scan stays within a few seconds.
@@ -17,7 +17,7 @@ constexpr std::int64_t kScanLimit = 200'000;
 std::size_t RefusedSlot(Point point) {
   return Mix64(static_cast<std::uint64_t>(point.index) * 31 +
                static_cast<std::uint64_t>(point.space)) %
-         kRefusedSlots;
+         kUselessSlots;
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ Proposer::Proposer(const SearchSpace& space, const Inspector& inspector, std::ui
       inspector_(inspector),
       seed_(seed),
       defaults_(DefaultPoints(space)),
-      refused_(kRefusedSlots, Point{-1, 0}) {}
+      refused_(kUselessSlots, Point{-1, 0}) {}
 
 std::vector<Point> Proposer::Ask(int count) {
   std::vector<Point> out;

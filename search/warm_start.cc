@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::size_t kMaxGroups = 6;  // a strategy begins with
 constexpr std::int64_t kMaxGroupTrials = 64;
-constexpr std::int64_t kLeastTrials = 16;  // fewer say nothing about ranks
-constexpr std::int64_t kMaxRead = 20'000;  // of the store
+constexpr std::int64_t kLeastGroupTrials = 16;  // fewer say nothing about ranks
+constexpr std::int64_t kMaxRead = 20'000;       // of the store
 constexpr std::string_view kStorePrefix = "store:";
 
 }  // namespace
@@ -54,7 +54,7 @@ BeginEntry WarmPool::Choose(const std::vector<std::unique_ptr<TaskState>>& tasks
   BeginEntry like, other;
   const auto offer = [&](std::string key, const std::string& its_op, std::size_t trials) {
     const auto count = std::min<std::int64_t>(static_cast<std::int64_t>(trials), kMaxGroupTrials);
-    if (count < kLeastTrials) return;
+    if (count < kLeastGroupTrials) return;
     (its_op == op ? like : other).warm.push_back({std::move(key), count});
   };
   for (const auto& state : tasks) {

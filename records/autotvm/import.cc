@@ -42,7 +42,7 @@ constexpr std::size_t kMostTargets = 1024;
 // Records with one result that are compared with a new one; more than two have not been seen.
 constexpr int kMostSharers = 8;
 
-struct Digest {
+struct LineDigest {
   std::uint64_t a = 0x243F6A8885A308D3ULL;
   std::uint64_t b = 0x13198A2E03707344ULL;
 
@@ -75,7 +75,7 @@ struct KnownTarget {
   bool other = false;   // not the one asked for
   std::int64_t number = 0;
   AutotvmTarget target;
-  Digest digest;  // of its canonical text
+  LineDigest digest;  // of its canonical text
 };
 
 /// A task as many lines have it, for one kind of target, interpreted.
@@ -371,7 +371,7 @@ Status Importer::ImportRecord(const KnownTarget& target, KnownTask& task, Import
   line_.AppendEntities(entities_, LogLine::Style::kCompact);
   same_config_.clear();
   line_.AppendEntities(same_config_, LogLine::Style::kSameConfig);
-  Digest digest = target.digest;
+  LineDigest digest = target.digest;
   digest.Add(task.tuple);
   digest.Add(same_config_);
   for (double one : line_.costs) digest.Add(one);

@@ -8,7 +8,6 @@
 namespace tilewright::records {
 namespace {
 
-constexpr int kMaxDepth = 16;      // as in value.cc
 constexpr int kMaxSkipDepth = 64;  // bits of the mask of open brackets
 
 void AppendUtf8(std::string& out, std::uint32_t code) {
@@ -226,7 +225,7 @@ AutotvmValue JsonScanner::List(int depth) {
 }
 
 AutotvmValue JsonScanner::Value(int depth) {
-  if (depth > kMaxDepth) Fail("at most 16 nested lists");
+  if (depth > kMaxListDepth) Fail("at most 16 nested lists");
   if (!ok()) return {};
   switch (Peek()) {
     case '[':

@@ -93,13 +93,13 @@ Result<std::vector<Layer>> LayersOf(const Database& db, const AutotvmTarget& tar
 }
 
 /// The best record of one target of a task.
-struct Candidate {
+struct Reading {
   ImportedRecord record;
   AutotvmTarget target;
 };
 
-Result<std::vector<Candidate>> CandidatesOf(const Database& db, std::int64_t task,
-                                            const Layer& layer) {
+Result<std::vector<Reading>> CandidatesOf(const Database& db, std::int64_t task,
+                                          const Layer& layer) {
   auto targets =
       Statement::Prepare(db, "SELECT DISTINCT target FROM imported WHERE task = ?1 AND error = 0");
   TW_RETURN_IF_ERROR(targets);
@@ -111,7 +111,7 @@ Result<std::vector<Candidate>> CandidatesOf(const Database& db, std::int64_t tas
               layer.condition + std::string(kFinite) +
               " ORDER BY imported.cost, imported.id LIMIT 1");
   TW_RETURN_IF_ERROR(best);
-  std::vector<Candidate> candidates;
+  std::vector<Reading> candidates;
   while (true) {
     auto row = targets->Step();
     TW_RETURN_IF_ERROR(row);
@@ -131,29 +131,29 @@ Result<std::vector<Candidate>> CandidatesOf(const Database& db, std::int64_t tas
 
 /// The cheapest candidate that `accepts`, the first imported among equals; null if none.
 template <typename Accepts>
-const Candidate* Cheapest(const std::vector<Candidate>& candidates, Accepts accepts) {
-  const Candidate* best = nullptr;
-  for (const Candidate& candidate : candidates) {
+const Reading* Cheapest(const std::vector<Reading>& candidates, Accepts accepts) {
+  const Reading* best = nullptr;
+  for (const Reading& candidate : candidates) {
     if (!accepts(candidate.target)) continue;
-    const auto rank = [](const Candidate& c) { return std::pair(c.record.cost, c.record.id); };
+    const auto rank = [](const Reading& c) { return std::pair(c.record.cost, c.record.id); };
     if (best == nullptr || rank(candidate) < rank(*best)) best = &candidate;
   }
   return best;
 }
 
 struct Match {
-  const Candidate* candidate = nullptr;
+  const Reading* candidate = nullptr;
   std::string by;
 };
 
-Match MatchOf(const std::vector<Candidate>& candidates, const AutotvmTarget& target) {
+Match MatchOf(const std::vector<Reading>& candidates, const AutotvmTarget& target) {
   if (const std::string model = target.model(); model != "unknown") {
-    const Candidate* found =
+    const Reading* found =
         Cheapest(candidates, [&model](const AutotvmTarget& t) { return t.model() == model; });
     if (found != nullptr) return {found, "model"};
   }
   for (const std::string& key : target.keys()) {
-    const Candidate* found = Cheapest(candidates, [&key](const AutotvmTarget& t) {
+    const Reading* found = Cheapest(candidates, [&key](const AutotvmTarget& t) {
       const std::vector<std::string> keys = t.keys();
       return std::ranges::count(keys, key) > 0;
     });

@@ -11,7 +11,6 @@ namespace {
 
 using Kind = AutotvmValue::Kind;
 
-constexpr int kMaxDepth = 16;                // argument trees have 4 levels
 constexpr std::size_t kMaxLength = 1 << 16;  // the longest argument list of the packages has 200
 
 /// Reads one literal from left to right.
@@ -21,7 +20,7 @@ class LiteralReader {
 
   Result<AutotvmValue> Read(int depth) {
     SkipSpaces();
-    if (depth > kMaxDepth) return Error("at most 16 nested lists");
+    if (depth > kMaxListDepth) return Error("at most 16 nested lists");
     if (at_ == text_.size()) return Error("a value");
     const char c = text_[at_];
     if (c == '(' || c == '[') return ReadList(c == '(' ? ')' : ']', depth);

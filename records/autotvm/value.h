@@ -9,6 +9,9 @@
 
 namespace tilewright::records {
 
+/// Nested lists of an argument: those of tasks have 4 levels.
+inline constexpr int kMaxListDepth = 16;
+
 /// One argument of an AutoTVM task: a tree of numbers, texts and lists. Two are equal when the
 /// trees are equal item by item, numbers by value (1, 1.0 and true are the same), lists and tuples
 /// alike.

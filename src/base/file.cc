@@ -11,8 +11,6 @@
 namespace tilewright {
 namespace {
 
-std::string Reason() { return std::strerror(errno); }
-
 /// A descriptor that is closed on every path.
 class Descriptor {
  public:
@@ -30,14 +28,16 @@ class Descriptor {
 
 }  // namespace
 
+std::string ErrnoReason() { return std::strerror(errno); }
+
 Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) {
     if (errno == ENOENT) return NotFound(path + ": no such file");
-    return InvalidArgument(path + ": cannot be read: " + Reason());
+    return InvalidArgument(path + ": cannot be read: " + ErrnoReason());
   }
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return InvalidArgument(path + ": " + Reason());
+  if (::fstat(file.get(), &info) != 0) return InvalidArgument(path + ": " + ErrnoReason());
   if (S_ISDIR(info.st_mode)) return InvalidArgument(path + ": is a folder, expected a file");
   std::string contents;
   if (info.st_size > 0 && info.st_size <= max_bytes) {
@@ -47,7 +47,7 @@ Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
   while (true) {
     const ssize_t count = ::read(file.get(), buffer, sizeof(buffer));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return InvalidArgument(path + ": cannot be read: " + Reason());
+    if (count < 0) return InvalidArgument(path + ": cannot be read: " + ErrnoReason());
     if (count == 0) return contents;
     contents.append(buffer, static_cast<std::size_t>(count));
     if (static_cast<std::int64_t>(contents.size()) > max_bytes) {
@@ -61,13 +61,13 @@ Status WriteFile(const std::string& path, std::string_view contents) {
   const std::string partial = path + ".partial." + std::to_string(::getpid());
   {
     const Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (file.get() < 0) return Unavailable(path + ": cannot be written: " + Reason());
+    if (file.get() < 0) return Unavailable(path + ": cannot be written: " + ErrnoReason());
     std::string_view rest = contents;
     while (!rest.empty()) {
       const ssize_t count = ::write(file.get(), rest.data(), rest.size());
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) {
-        const std::string reason = Reason();
+        const std::string reason = ErrnoReason();
         ::unlink(partial.c_str());
         return Unavailable(path + ": cannot be written: " + reason);
       }
@@ -75,7 +75,7 @@ Status WriteFile(const std::string& path, std::string_view contents) {
     }
   }
   if (::rename(partial.c_str(), path.c_str()) != 0) {
-    const std::string reason = Reason();
+    const std::string reason = ErrnoReason();
     ::unlink(partial.c_str());
     return Unavailable(path + ": cannot be written: " + reason);
   }
@@ -89,7 +89,7 @@ Result<TemporaryFolder> TemporaryFolder::Create(std::string_view prefix) {
     std::string path = std::string(root) + "/" + std::string(prefix) + ".XXXXXX";
     if (::mkdtemp(path.data()) != nullptr) return TemporaryFolder(path);
   }
-  return Unavailable("no temporary folder can be made in /dev/shm or /tmp: " + Reason());
+  return Unavailable("no temporary folder can be made in /dev/shm or /tmp: " + ErrnoReason());
 }
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept

@@ -8,6 +8,9 @@
 
 namespace tilewright {
 
+/// What errno says.
+std::string ErrnoReason();
+
 /// Whole contents of a file.
 /// Errors: kNotFound if it does not exist; kInvalidArgument if it is a folder, unreadable or larger
 /// than max_bytes.

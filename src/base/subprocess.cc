@@ -19,10 +19,10 @@
 #include <string_view>
 #include <utility>
 
+#include "src/base/file.h"
+
 namespace tilewright {
 namespace {
-
-std::string Reason() { return std::strerror(errno); }
 
 /// Both ends of a pipe, closed on every path unless taken.
 struct Pipe {
@@ -36,7 +36,7 @@ struct Pipe {
   }
   Status Open() {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return Unavailable("no pipe can be made: " + Reason());
+    if (::pipe2(ends, O_CLOEXEC) != 0) return Unavailable("no pipe can be made: " + ErrnoReason());
     read = ends[0];
     write = ends[1];
     return {};
@@ -145,7 +145,7 @@ Result<Subprocess> Subprocess::Start(const SubprocessOptions& options) {
                        input.read, output.write,     error.write,        report.write,
                        ::getpid()};
   const pid_t pid = ::fork();
-  if (pid < 0) return Unavailable("no process can be made: " + Reason());
+  if (pid < 0) return Unavailable("no process can be made: " + ErrnoReason());
   if (pid == 0) RunChild(plan);
   Pipe::Close(report.write);
   Subprocess child;
@@ -231,14 +231,14 @@ double ProcessorSeconds(int pid) {
 Result<std::string> ThisProgram() {
   std::array<char, PATH_MAX> path{};
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
-  if (length <= 0) return Unavailable("the program's own path is not known: " + Reason());
+  if (length <= 0) return Unavailable("the program's own path is not known: " + ErrnoReason());
   return std::string(path.data(), static_cast<std::size_t>(length));
 }
 
 Status SetCores(const std::vector<int>& cores) {
   const cpu_set_t set = CoreSet(cores);
   if (::sched_setaffinity(0, sizeof(set), &set) != 0) {
-    return Unavailable("the cores cannot be chosen: " + Reason());
+    return Unavailable("the cores cannot be chosen: " + ErrnoReason());
   }
   return {};
 }

@@ -42,7 +42,7 @@ void View(const std::string& name, const KnobValue& value, std::int32_t kind,
 
 tw_kind KindOf(const tw_answer& answer) { return static_cast<tw_kind>(answer.reply.level); }
 
-const Workload* WorkloadOf(const tw_answer& answer) {
+const Workload* AnsweredWorkload(const tw_answer& answer) {
   return answer.asked.has_value() ? &*answer.asked : nullptr;
 }
 
@@ -128,7 +128,7 @@ AnswerPtr MakeAnswer(records::CatalogAnswer reply, Asked asked,
   answer->reply = std::move(reply);
   answer->asked = std::move(asked.workload);
   answer->target = target.text;
-  const Workload* workload = WorkloadOf(*answer);
+  const Workload* workload = AnsweredWorkload(*answer);
   answer->workload = workload != nullptr ? workload->Key() : asked.autotvm->task->tuple;
   answer->cost_seconds = answer->reply.CostSeconds(workload);
   NameRecord(target, *answer);
@@ -247,8 +247,9 @@ tw_code tw_answer_json(const tw_answer* answer, char* buffer, size_t capacity, s
   std::string text;
   const tw_code code = tilewright::capi::Guarded(error, [&]() -> tilewright::Status {
     if (answer == nullptr) return tilewright::InvalidArgument("no answer");
-    text = tilewright::DumpJson(tilewright::records::AnswerJson(
-        answer->reply, tilewright::capi::WorkloadOf(*answer), answer->workload, answer->target));
+    text = tilewright::DumpJson(
+        tilewright::records::AnswerJson(answer->reply, tilewright::capi::AnsweredWorkload(*answer),
+                                        answer->workload, answer->target));
     return {};
   });
   if (code != TW_OK) return code;

@@ -13,9 +13,9 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t kMaxTextLength = 8000;
+constexpr std::size_t kMaxTupleText = 8000;
 constexpr int kMaxDepth = 8;
-constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxTupleSize = std::int64_t{1} << 31;
 
 /// One argument list.
 enum class Form : std::uint8_t {
@@ -254,7 +254,7 @@ class ArgumentReader {
     }
     TensorType type;
     for (const Literal& size : item->items[1].items) {
-      const bool in_range = size.number >= 0 && size.number <= kMaxSize;
+      const bool in_range = size.number >= 0 && size.number <= kMaxTupleSize;
       if (size.kind != Literal::Kind::kInt || !in_range) return Bad("a tensor of integer sizes");
       type.shape.push_back(size.number);
     }
@@ -474,7 +474,7 @@ Result<std::string> Workload::AutotvmTuple(std::string_view task_name) const {
 
 Result<Workload> Workload::FromAutotvmTuple(std::string_view text) {
   TextScanner scanner("workload tuple", text);
-  if (text.size() > kMaxTextLength) return scanner.Error("at most 8000 characters");
+  if (text.size() > kMaxTupleText) return scanner.Error("at most 8000 characters");
   auto tuple = ReadLiteral(scanner, 0);
   TW_RETURN_IF_ERROR(tuple);
   scanner.SkipSpaces();

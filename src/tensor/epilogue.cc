@@ -11,7 +11,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t kMaxTextLength = 4000;
+constexpr std::size_t kMaxEpilogueText = 4000;
 constexpr std::size_t kMaxSteps = 64;
 
 // Arguments in the order in which they are written.
@@ -49,13 +49,6 @@ std::string OperandText(const EpilogueStep& step) {
   return {};
 }
 
-Result<DataType> ReadDataType(TextScanner& scanner) {
-  const TextScanner before = scanner;
-  auto dtype = ParseDataType(scanner.Word());
-  if (dtype.ok()) return dtype;
-  return before.Error("an element type such as int8");
-}
-
 Status ReadNumber(TextScanner& scanner, double& number) {
   auto value = scanner.Number();
   TW_RETURN_IF_ERROR(value);
@@ -83,7 +76,7 @@ Status ReadUnaryArguments(TextScanner& scanner, Operator& op) {
     case OpKind::kCast:
     case OpKind::kSaturateCast: {
       TW_RETURN_IF_ERROR(scanner.Expect("("));
-      auto dtype = ReadDataType(scanner);
+      auto dtype = scanner.ElementType();
       TW_RETURN_IF_ERROR(dtype);
       a.dtype = *dtype;
       return scanner.Expect(")");
@@ -109,7 +102,7 @@ Status ReadOperand(TextScanner& scanner, EpilogueStep& step) {
   const bool channel = scanner.Accept("channel:");
   if (channel || scanner.Accept("tensor:")) {
     step.operand = channel ? OperandKind::kChannel : OperandKind::kTensor;
-    auto dtype = ReadDataType(scanner);
+    auto dtype = scanner.ElementType();
     TW_RETURN_IF_ERROR(dtype);
     step.operand_dtype = *dtype;
   } else {
@@ -154,7 +147,7 @@ Result<Epilogue> Epilogue::Parse(std::string_view text) {
   TextScanner scanner("epilogue", text);
   Epilogue epilogue;
   if (text.empty()) return epilogue;
-  if (text.size() > kMaxTextLength) return scanner.Error("at most 4000 characters");
+  if (text.size() > kMaxEpilogueText) return scanner.Error("at most 4000 characters");
   do {
     if (epilogue.steps.size() == kMaxSteps) return scanner.Error("at most 64 steps");
     auto step = ReadStep(scanner);

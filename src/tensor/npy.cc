@@ -14,8 +14,8 @@ namespace tilewright {
 namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
-constexpr std::size_t kMaxRank = 8;
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 36;
+constexpr std::size_t kMaxArrayRank = 8;
+constexpr std::int64_t kMaxArrayElements = std::int64_t{1} << 36;
 
 std::string Description(DataType dtype) {
   if (dtype.is_bool()) return "|b1";
@@ -54,10 +54,10 @@ Result<std::vector<std::int64_t>> ParseShape(std::string_view text) {
     const std::string_view word = Trim(part);
     if (word.empty()) continue;
     auto extent = ParseInt64(word);
-    if (!extent.ok() || *extent < 1 || shape.size() == kMaxRank ||
-        __builtin_mul_overflow(elements, *extent, &elements) || elements > kMaxElements) {
+    if (!extent.ok() || *extent < 1 || shape.size() == kMaxArrayRank ||
+        __builtin_mul_overflow(elements, *extent, &elements) || elements > kMaxArrayElements) {
       return InvalidArgument(fmt::format("shape ({}), expected at most {} sizes from 1 on",
-                                         text.substr(0, 80), kMaxRank));
+                                         text.substr(0, 80), kMaxArrayRank));
     }
     shape.push_back(*extent);
   }

@@ -66,4 +66,11 @@ Status TextScanner::Error(std::string_view expected) const {
                                      text_.size() > kShown ? "..." : "", position_, expected));
 }
 
+Result<DataType> TextScanner::ElementType() {
+  const TextScanner before = *this;
+  auto dtype = ParseDataType(Word());
+  if (dtype.ok()) return dtype;
+  return before.Error("an element type such as float32");
+}
+
 }  // namespace tilewright

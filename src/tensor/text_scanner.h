@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "src/base/status.h"
+#include "src/ir/dtype.h"
 
 namespace tilewright {
 
@@ -26,6 +27,8 @@ class TextScanner {
   std::string_view Until(std::string_view stops);
   Result<std::int64_t> Int();
   Result<double> Number();
+  /// An element type by its name, such as float32.
+  Result<DataType> ElementType();
   void SkipSpaces();
   /// kInvalidArgument: "<what> '<text>': position <n>: expected <expected>".
   Status Error(std::string_view expected) const;

@@ -9,7 +9,6 @@ namespace {
 
 // Larger strides, windows and pads can only come from a damaged file; the limit keeps the
 // arithmetic below far from overflow.
-constexpr std::int64_t kMaxStep = std::int64_t{1} << 24;
 
 /// Windows along one direction; with ceil_mode also the last one that is only partly inside, as
 /// long as it starts on the image or on the padding before it.

@@ -8,6 +8,9 @@
 
 namespace tilewright {
 
+/// Largest stride, dilation and padding of a window, in elements.
+inline constexpr std::int64_t kMaxStep = std::int64_t{1} << 24;
+
 /// Geometry of a pooling window over a tensor in any activation layout.
 struct PoolWindow {
   std::size_t height_dimension = 0, width_dimension = 0;  ///< positions in the tensor's shape

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "src/tensor/layout.h"
+#include "src/tensor/windows.h"
 
 namespace tilewright {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 // Sizes and steps beyond these can only come from damaged input; they keep the products of the
 // shape rules inside 64 bits.
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
-constexpr std::int64_t kMaxStep = std::int64_t{1} << 24;
 
 bool IsConvolution(OpKind op) { return op == OpKind::kConv2d || op == OpKind::kConv2dTranspose; }
 

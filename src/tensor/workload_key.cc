@@ -14,7 +14,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::size_t kMaxKeyLength = 2000;
-constexpr std::size_t kMaxRank = 12;
+constexpr std::size_t kMaxDimensions = 12;
 
 /// Kind of an operator name of task extraction.
 std::optional<OpKind> KindOf(std::string_view name) {
@@ -30,20 +30,13 @@ std::optional<OpKind> KindOf(std::string_view name) {
   return std::nullopt;
 }
 
-Result<DataType> ReadDataType(TextScanner& scanner) {
-  const TextScanner before = scanner;
-  auto dtype = ParseDataType(scanner.Word());
-  if (dtype.ok()) return dtype;
-  return before.Error("an element type such as float32");
-}
-
 Status ReadTensor(TextScanner& scanner, TensorType& type, std::string& layout) {
-  auto dtype = ReadDataType(scanner);
+  auto dtype = scanner.ElementType();
   TW_RETURN_IF_ERROR(dtype);
   type.dtype = *dtype;
   TW_RETURN_IF_ERROR(scanner.Expect("["));
   do {
-    if (type.shape.size() == kMaxRank) return scanner.Error("at most 12 dimensions");
+    if (type.shape.size() == kMaxDimensions) return scanner.Error("at most 12 dimensions");
     auto size = scanner.Int();
     TW_RETURN_IF_ERROR(size);
     type.shape.push_back(*size);
@@ -126,7 +119,7 @@ Result<Workload> Workload::Parse(std::string_view key) {
     TW_RETURN_IF_ERROR(ReadConvolution(scanner, w));
   }
   TW_RETURN_IF_ERROR(scanner.Expect(")->"));
-  auto out_dtype = ReadDataType(scanner);
+  auto out_dtype = scanner.ElementType();
   TW_RETURN_IF_ERROR(out_dtype);
   w.out_dtype = *out_dtype;
   if (!scanner.AtEnd()) return scanner.Error("the end");

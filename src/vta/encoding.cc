@@ -79,7 +79,7 @@ struct Measure {
 };
 
 template <typename Bits, typename Value>
-void Field(Bits& bits, std::string_view name, int width, Value& value) {
+void CodeField(Bits& bits, std::string_view name, int width, Value& value) {
   auto raw = static_cast<std::uint32_t>(value);
   bits(name, width, raw);
   value = static_cast<Value>(raw);
@@ -88,15 +88,15 @@ void Field(Bits& bits, std::string_view name, int width, Value& value) {
 template <typename Bits>
 void Visit(Bits& bits, std::uint32_t& opcode, Tokens& tokens) {
   bits("opcode", kOpcodeBits, opcode);
-  Field(bits, "pop_prev_dep", 1, tokens.pop_prev);
-  Field(bits, "pop_next_dep", 1, tokens.pop_next);
-  Field(bits, "push_prev_dep", 1, tokens.push_prev);
-  Field(bits, "push_next_dep", 1, tokens.push_next);
+  CodeField(bits, "pop_prev_dep", 1, tokens.pop_prev);
+  CodeField(bits, "pop_next_dep", 1, tokens.pop_next);
+  CodeField(bits, "push_prev_dep", 1, tokens.push_prev);
+  CodeField(bits, "push_next_dep", 1, tokens.push_next);
 }
 
 template <typename Bits>
 void Visit(Bits& bits, const Depths&, Transfer& t) {
-  Field(bits, "memory_type", kMemoryBits, t.memory);
+  CodeField(bits, "memory_type", kMemoryBits, t.memory);
   bits("sram_base", kSramBaseBits, t.sram_base);
   bits("dram_base", kDramBaseBits, t.dram_base);
   bits("y_size", kSizeBits, t.y_size);
@@ -110,7 +110,7 @@ void Visit(Bits& bits, const Depths&, Transfer& t) {
 
 template <typename Bits>
 void Visit(Bits& bits, const Depths& depths, bool& reset, UopLoop& loop) {
-  Field(bits, "reset_reg", 1, reset);
+  CodeField(bits, "reset_reg", 1, reset);
   bits("uop_bgn", depths.uop, loop.uop_begin);
   bits("uop_end", depths.uop + 1, loop.uop_end);
   bits("iter_out", kIterationBits, loop.iter_out);
@@ -135,8 +135,8 @@ void Visit(Bits& bits, const Depths& depths, Alu& a) {
   bits("dst_factor_in", depths.acc, a.dst.in);
   bits("src_factor_out", depths.acc, a.src.out);
   bits("src_factor_in", depths.acc, a.src.in);
-  Field(bits, "alu_opcode", kAluOpBits, a.op);
-  Field(bits, "use_imm", 1, a.use_immediate);
+  CodeField(bits, "alu_opcode", kAluOpBits, a.op);
+  CodeField(bits, "use_imm", 1, a.use_immediate);
   auto raw = static_cast<std::uint32_t>(static_cast<std::uint16_t>(a.immediate));
   bits("imm", kImmediateBits, raw);
   a.immediate = static_cast<std::int16_t>(static_cast<std::uint16_t>(raw));

@@ -11,10 +11,6 @@ namespace {
 using Operand = EpilogueStep::Operand;
 
 // Above any real network; keeps products of all extents inside 64 bits.
-constexpr std::int64_t kMaxExtent = 1 << 15;
-
-std::uint32_t U32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
-
 }  // namespace
 
 Status CheckBlocks(const ResultBlocks& blocks) {

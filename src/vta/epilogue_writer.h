@@ -9,6 +9,9 @@
 
 namespace tilewright::vta {
 
+/// Largest extent of a packed operator, in elements.
+inline constexpr std::int64_t kMaxExtent = 1 << 15;
+
 /// One operation on the int32 result, in place.
 struct EpilogueStep {
   enum class Operand : std::uint8_t {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,9 +10,14 @@
 
 namespace tilewright::vta {
 
+/// Loops count in 64 bits, fields of instructions have fewer than 32: encoding checks that they
+/// fit.
+constexpr std::uint32_t U32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
+
 /// The three engines, in the order of the pipeline. Each executes its instructions in order.
 enum class Engine : std::uint8_t { kLoad, kCompute, kStore };
 inline constexpr int kEngineCount = 3;
+constexpr std::size_t EngineIndex(Engine engine) { return static_cast<std::size_t>(engine); }
 /// "load", "compute", "store".
 std::string_view EngineName(Engine engine);
 

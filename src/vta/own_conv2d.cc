@@ -33,8 +33,6 @@ using Operand = EpilogueStep::Operand;
 // costs is then small change, and so is the kernel.
 constexpr std::int64_t kMaxLinearUops = 64;
 
-std::uint32_t U32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
-
 ConvAxis RowsOf(const PackedConv2d& conv) {
   return {conv.height, conv.kernel_h, conv.stride_h, conv.pad_h, true};
 }
@@ -109,12 +107,12 @@ class Slots {
   std::int64_t clock_ = 0;
 };
 
-struct Range {
+struct Slice {
   std::int64_t begin = 0, size = 0;
 };
 
-std::vector<Range> Split(std::int64_t extent, std::int64_t size) {
-  std::vector<Range> parts;
+std::vector<Slice> Split(std::int64_t extent, std::int64_t size) {
+  std::vector<Slice> parts;
   for (std::int64_t begin = 0; begin < extent; begin += size) {
     parts.push_back({begin, std::min(size, extent - begin)});
   }
@@ -126,7 +124,7 @@ struct Tile {
   std::int64_t position, channel;  // indices
   std::int64_t batch;
   AxisTile rows, columns;
-  Range channels;
+  Slice channels;
   std::int64_t entries() const { return channels.size * rows.size * columns.size; }
 };
 
@@ -141,10 +139,10 @@ std::vector<std::byte> IdentityTile(const Design& design) {
 }
 
 /// Writes the instructions of one convolution.
-class Writer {
+class OwnConv2dWriter {
  public:
-  Writer(const Design& design, const PackedConv2d& conv, const OwnConv2dPlan& plan,
-         const std::vector<EpilogueStep>& epilogue)
+  OwnConv2dWriter(const Design& design, const PackedConv2d& conv, const OwnConv2dPlan& plan,
+                  const std::vector<EpilogueStep>& epilogue)
       : design_(design),
         conv_(conv),
         plan_(plan),
@@ -191,7 +189,7 @@ class Writer {
         }
       }
     }
-    const std::vector<Range> channels = Split(conv_.co, plan_.co);
+    const std::vector<Slice> channels = Split(conv_.co, plan_.co);
     const std::size_t outer = plan_.channels_outer ? channels.size() : positions.size();
     const std::size_t inner = plan_.channels_outer ? positions.size() : channels.size();
     std::vector<Tile> tiles;
@@ -239,7 +237,7 @@ class Writer {
     const auto slices = static_cast<std::int64_t>(slices_.size());
     const Slots::Place inp = inp_.Find(tile.position * slices + slice);
     const Slots::Place wgt = wgt_.Find(tile.channel * slices + slice);
-    const Range& channels = slices_[static_cast<std::size_t>(slice)];
+    const Slice& channels = slices_[static_cast<std::size_t>(slice)];
     const Uop base = {U32(acc), U32(inp.slot * layout_.inp_block),
                       U32(wgt.slot * layout_.wgt_block)};
     if (!inp.loaded) TW_RETURN_IF_ERROR(LoadData(tile, channels, base.src));
@@ -248,7 +246,7 @@ class Writer {
     return Status();
   }
 
-  Status LoadData(const Tile& tile, const Range& channels, std::int64_t sram) {
+  Status LoadData(const Tile& tile, const Slice& channels, std::int64_t sram) {
     const AxisTile& rows = tile.rows;
     const AxisTile& columns = tile.columns;
     const CopyDimension region[] = {{channels.size, conv_.height * conv_.width},
@@ -260,7 +258,7 @@ class Writer {
                 data_);
   }
 
-  Status LoadWeights(const Tile& tile, const Range& channels, std::int64_t sram) {
+  Status LoadWeights(const Tile& tile, const Slice& channels, std::int64_t sram) {
     const std::int64_t taps = conv_.kernel_h * conv_.kernel_w;
     const CopyDimension region[] = {{tile.channels.size, conv_.ci * taps},
                                     {channels.size * taps, 1}};
@@ -406,7 +404,7 @@ class Writer {
   const OwnConv2dPlan plan_;
   const std::vector<EpilogueStep>& epilogue_;
   const Layout layout_;
-  const std::vector<Range> slices_;  // of the input channels
+  const std::vector<Slice> slices_;  // of the input channels
   Slots inp_, wgt_;
   TokenWriter writer_;
   const std::int32_t data_, kernel_, output_;
@@ -456,7 +454,7 @@ OwnConv2dCounts::OwnConv2dCounts(const PackedConv2d& conv, const OwnConv2dPlan& 
       channels(CeilDiv(conv.co, plan.co)) {}
 
 PackedFootprint OwnFootprint(const PackedConv2d& conv, const OwnConv2dPlan& plan,
-                                   const std::vector<EpilogueStep>& epilogue) {
+                             const std::vector<EpilogueStep>& epilogue) {
   return LayoutOf(conv, plan, epilogue).footprint;
 }
 
@@ -516,7 +514,7 @@ Result<Stream> BuildOwnConv2d(const Design& design, const PackedConv2d& conv,
                               const OwnConv2dPlan& plan,
                               const std::vector<EpilogueStep>& epilogue) {
   TW_RETURN_IF_ERROR(CheckOwnConv2d(design, conv, plan, epilogue));
-  return Writer(design, conv, plan, epilogue).Write();
+  return OwnConv2dWriter(design, conv, plan, epilogue).Write();
 }
 
 }  // namespace tilewright::vta

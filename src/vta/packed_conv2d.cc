@@ -7,8 +7,6 @@ namespace {
 
 constexpr std::int64_t kMaxPadding = 15;  // the field of a transfer
 
-std::uint32_t U32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
-
 /// How the channels of a tile's results lie in groups.
 struct TileGroups {
   std::int64_t count;    // groups of a tile

@@ -13,8 +13,6 @@
 namespace tilewright::vta {
 namespace {
 
-std::uint32_t U32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
-
 /// The results of a tile at first, first + stride, … along one axis. They take the taps first_tap,
 /// first_tap + stride, …; the n-th of them from the (base + i - n)-th element, where i counts the
 /// results and elements count from where the tile begins.

@@ -3,10 +3,6 @@
 #include "src/vta/copy_pattern.h"
 
 namespace tilewright::vta {
-namespace {
-std::uint32_t U32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
-}  // namespace
-
 Result<PackedOperator> SchedulePackedDense(const PackedDense& dense,
                                            const PackedDenseTiles& tiles) {
   const NamedExtent extents[] = {{"batch", dense.batch}, {"ci", dense.ci}, {"co", dense.co}};

@@ -20,10 +20,6 @@ namespace tilewright::vta {
 namespace {
 
 // Above any real network; keeps every product here inside 64 bits.
-constexpr std::int64_t kMaxExtent = 1 << 15;
-
-std::uint32_t U32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
-
 // The order of the loops is the original's: it decides which two the instruction executes.
 Product ResetProduct(const ResultBlocks& blocks) {
   const std::int64_t plane = blocks.block_h * blocks.block_w;
@@ -34,9 +30,10 @@ Product ResetProduct(const ResultBlocks& blocks) {
 }
 
 /// Writes the instructions of one operator.
-class Writer {
+class PackedOperatorWriter {
  public:
-  Writer(const Design& design, const PackedOperator& op, const std::vector<EpilogueStep>& epilogue)
+  PackedOperatorWriter(const Design& design, const PackedOperator& op,
+                       const std::vector<EpilogueStep>& epilogue)
       : op_(op),
         blocks_(op.tiles.blocks),
         threads_(op.tiles.threads()),
@@ -288,7 +285,7 @@ Status CheckPackedOperator(const Design& design, const PackedOperator& op,
 Result<Stream> BuildPackedOperator(const Design& design, const PackedOperator& op,
                                    const std::vector<EpilogueStep>& epilogue) {
   TW_RETURN_IF_ERROR(CheckPackedOperator(design, op, epilogue));
-  return Writer(design, op, epilogue).Write();
+  return PackedOperatorWriter(design, op, epilogue).Write();
 }
 
 Result<Transfer> WindowTransfer(const ImageWindow& image, const ChannelRuns& channels,

@@ -19,8 +19,6 @@ constexpr std::int16_t kLowest = -128;
 // Above any real network; keeps products inside 64 bits.
 constexpr std::int64_t kMaxSize = 1 << 15;
 
-std::uint32_t U32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
-
 /// Indices first <= i < end.
 struct Range {
   std::int64_t first = 0, end = 0;

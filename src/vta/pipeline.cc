@@ -24,11 +24,9 @@ constexpr Ports kPorts[kEngineCount] = {
 constexpr Engine kProducer[kQueueCount] = {Engine::kLoad, Engine::kCompute, Engine::kCompute,
                                            Engine::kStore};
 
-constexpr std::size_t At(Queue queue) { return static_cast<std::size_t>(queue); }
-constexpr std::size_t At(Engine engine) { return static_cast<std::size_t>(engine); }
-
+constexpr std::size_t EngineIndex(Queue queue) { return static_cast<std::size_t>(queue); }
 bool Pushes(const Instruction& instruction, Queue queue) {
-  const Ports& ports = kPorts[At(instruction.engine())];
+  const Ports& ports = kPorts[EngineIndex(instruction.engine())];
   return (instruction.tokens.push_prev && ports.push_prev == queue) ||
          (instruction.tokens.push_next && ports.push_next == queue);
 }
@@ -76,7 +74,7 @@ class Player {
          Pipeline& pipeline)
       : instructions_(instructions), pipeline_(pipeline) {
     for (std::size_t i = 0; i < instructions.size(); ++i) {
-      work_[At(instructions[i].engine())].push_back(static_cast<std::int32_t>(i));
+      work_[EngineIndex(instructions[i].engine())].push_back(static_cast<std::int32_t>(i));
     }
     for (std::size_t q = 0; q < kQueueCount; ++q) {
       tokens_[q].assign(static_cast<std::size_t>(initial[q]), -1);
@@ -103,28 +101,30 @@ class Player {
     return static_cast<std::int64_t>(tokens_[queue].size() - taken_[queue]);
   }
 
-  bool Missing(Queue queue) const { return Available(At(queue)) == 0; }
+  bool Missing(Queue queue) const { return Available(EngineIndex(queue)) == 0; }
 
   /// The queue for whose token the instruction at the head of `engine` waits, or kNoQueue.
   Queue WaitsFor(Engine engine) const {
     const Tokens& tokens = Head(engine).tokens;
-    const Ports& ports = kPorts[At(engine)];
+    const Ports& ports = kPorts[EngineIndex(engine)];
     if (tokens.pop_prev && Missing(ports.pop_prev)) return ports.pop_prev;
     if (tokens.pop_next && Missing(ports.pop_next)) return ports.pop_next;
     return kNoQueue;
   }
 
-  std::int32_t HeadPlace(Engine engine) const { return work_[At(engine)][next_[At(engine)]]; }
+  std::int32_t HeadPlace(Engine engine) const {
+    return work_[EngineIndex(engine)][next_[EngineIndex(engine)]];
+  }
   const Instruction& Head(Engine engine) const {
     return instructions_[static_cast<std::size_t>(HeadPlace(engine))];
   }
 
   std::int32_t Take(Queue queue, std::array<std::int32_t, kEngineCount>& done) {
-    const std::int32_t producer = tokens_[At(queue)][taken_[At(queue)]++];
+    const std::int32_t producer = tokens_[EngineIndex(queue)][taken_[EngineIndex(queue)]++];
     if (producer < 0) return producer;
     const auto& before = done_before_[static_cast<std::size_t>(producer)];
     for (std::size_t e = 0; e < kEngineCount; ++e) done[e] = std::max(done[e], before[e]);
-    std::int32_t& own = done[At(kProducer[At(queue)])];
+    std::int32_t& own = done[EngineIndex(kProducer[EngineIndex(queue)])];
     own = std::max(own, producer);
     return producer;
   }
@@ -133,16 +133,16 @@ class Player {
     if (WaitsFor(engine) != kNoQueue) return false;
     const std::int32_t place = HeadPlace(engine);
     const Tokens& tokens = Head(engine).tokens;
-    const Ports& ports = kPorts[At(engine)];
-    Issue issue{.instruction = place, .engine = engine, .done = done_[At(engine)]};
+    const Ports& ports = kPorts[EngineIndex(engine)];
+    Issue issue{.instruction = place, .engine = engine, .done = done_[EngineIndex(engine)]};
     if (tokens.pop_prev) issue.prev_producer = Take(ports.pop_prev, issue.done);
     if (tokens.pop_next) issue.next_producer = Take(ports.pop_next, issue.done);
     done_before_[static_cast<std::size_t>(place)] = issue.done;
-    done_[At(engine)] = issue.done;
-    done_[At(engine)][At(engine)] = place;
-    if (tokens.push_prev) tokens_[At(ports.push_prev)].push_back(place);
-    if (tokens.push_next) tokens_[At(ports.push_next)].push_back(place);
-    ++next_[At(engine)];
+    done_[EngineIndex(engine)] = issue.done;
+    done_[EngineIndex(engine)][EngineIndex(engine)] = place;
+    if (tokens.push_prev) tokens_[EngineIndex(ports.push_prev)].push_back(place);
+    if (tokens.push_next) tokens_[EngineIndex(ports.push_next)].push_back(place);
+    ++next_[EngineIndex(engine)];
     pipeline_.order.push_back(issue);
     return true;
   }
@@ -167,8 +167,8 @@ class Player {
       if (!underflow && !WillBePushed(queue)) {
         underflow = Fault{FaultKind::kTokenUnderflow, place,
                           fmt::format("{} waits for token {} of {}, but the stream pushes only {}",
-                                      Describe(place, Head(engine)), taken_[At(queue)] + 1,
-                                      QueueName(queue), tokens_[At(queue)].size())};
+                                      Describe(place, Head(engine)), taken_[EngineIndex(queue)] + 1,
+                                      QueueName(queue), tokens_[EngineIndex(queue)].size())};
       }
     }
     if (underflow)
@@ -177,7 +177,7 @@ class Player {
   }
 
   bool WillBePushed(Queue queue) const {
-    const std::size_t e = At(kProducer[At(queue)]);
+    const std::size_t e = EngineIndex(kProducer[EngineIndex(queue)]);
     return std::any_of(work_[e].begin() + static_cast<std::ptrdiff_t>(next_[e]), work_[e].end(),
                        [&](std::int32_t place) {
                          return Pushes(instructions_[static_cast<std::size_t>(place)], queue);
@@ -189,11 +189,11 @@ class Player {
     const auto finish = static_cast<std::int64_t>(instructions_.size()) - 1;
     const auto& done = done_before_.back();
     for (const Engine engine : {Engine::kLoad, Engine::kStore}) {
-      const auto& work = work_[At(engine)];
+      const auto& work = work_[EngineIndex(engine)];
       const auto last = std::find_if(work.rbegin(), work.rend(), [&](std::int32_t place) {
         return !instructions_[static_cast<std::size_t>(place)].IsIdle();
       });
-      if (last == work.rend() || done[At(engine)] >= *last) continue;
+      if (last == work.rend() || done[EngineIndex(engine)] >= *last) continue;
       return Fault{FaultKind::kBadFinish, finish,
                    fmt::format("{} does not wait for {}: expected a token {} on the way",
                                Describe(finish, instructions_.back()),
@@ -226,7 +226,7 @@ std::optional<Fault> CheckInstruction(const Design& design, const Instruction& i
                                       std::int64_t place) {
   const Engine engine = instruction.engine();
   const Tokens& tokens = instruction.tokens;
-  const Ports& ports = kPorts[At(engine)];
+  const Ports& ports = kPorts[EngineIndex(engine)];
   const bool bad_prev = ports.pop_prev == kNoQueue && (tokens.pop_prev || tokens.push_prev);
   const bool bad_next = ports.pop_next == kNoQueue && (tokens.pop_next || tokens.push_next);
   if (bad_prev || bad_next) {

@@ -11,8 +11,6 @@
 namespace tilewright::vta {
 namespace {
 
-constexpr std::size_t At(Engine engine) { return static_cast<std::size_t>(engine); }
-
 bool AreNeighbours(Engine a, Engine b) {
   return a != b && (a == Engine::kCompute || b == Engine::kCompute);
 }
@@ -76,7 +74,7 @@ void StreamBuilder::Fail(std::string message) {
 }
 
 Instruction& StreamBuilder::Emit(Engine engine, Instruction instruction, std::int32_t buffer) {
-  Pending& pending = pending_[At(engine)];
+  Pending& pending = pending_[EngineIndex(engine)];
   instruction.tokens.pop_prev = std::exchange(pending.prev, false);
   instruction.tokens.pop_next = std::exchange(pending.next, false);
   const auto place = static_cast<std::int64_t>(stream_.instructions.size());
@@ -98,15 +96,15 @@ void StreamBuilder::EmitIdle(Engine engine, bool push_prev, bool push_next) {
 }
 
 void StreamBuilder::FlushPops(Engine engine) {
-  const Pending& pending = pending_[At(engine)];
+  const Pending& pending = pending_[EngineIndex(engine)];
   if (pending.prev || pending.next) EmitIdle(engine, false, false);
 }
 
 void StreamBuilder::Pop(Engine from, Engine to) {
   TW_CHECK(AreNeighbours(from, to));
   bool Pending::*kind = from < to ? &Pending::prev : &Pending::next;
-  if (pending_[At(to)].*kind) FlushPops(to);
-  pending_[At(to)].*kind = true;
+  if (pending_[EngineIndex(to)].*kind) FlushPops(to);
+  pending_[EngineIndex(to)].*kind = true;
 }
 
 void StreamBuilder::Push(Engine from, Engine to) {

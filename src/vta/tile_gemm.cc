@@ -1,12 +1,6 @@
 #include "src/vta/tile_gemm.h"
 
 namespace tilewright::vta {
-namespace {
-
-std::uint32_t U32(std::int64_t value) { return static_cast<std::uint32_t>(value); }
-
-}  // namespace
-
 std::vector<TileGemm::Part> TileGemm::Parts() const {
   if (unrolled == UnrolledLoop::kRows) return {{0, kernel_h, {}}};
   std::vector<Part> parts;

@@ -6,8 +6,6 @@
 namespace tilewright::vta {
 namespace {
 
-constexpr std::size_t At(Engine engine) { return static_cast<std::size_t>(engine); }
-
 std::span<std::int32_t> Part(std::vector<std::int32_t>& all, EntryRange range) {
   TW_CHECK(range.begin >= 0 && range.begin + range.size <= static_cast<std::int64_t>(all.size()));
   return std::span(all).subspan(static_cast<std::size_t>(range.begin),
@@ -61,21 +59,21 @@ TokenWriter::Memo* TokenWriter::MemoOf(Memory memory) {
 
 // Callers are of the memory's reading engine.
 void TokenWriter::NoteRead(Memo& memo, EntryRange range, Waits& waits) const {
-  std::int32_t& wait = waits[At(memo.writer)];
+  std::int32_t& wait = waits[EngineIndex(memo.writer)];
   wait = std::max(wait, Latest(Part(memo.written, range)));
   std::ranges::fill(Part(memo.read, range), static_cast<std::int32_t>(entries_.size()));
 }
 
 void TokenWriter::NoteWrite(Memo& memo, EntryRange range, Waits& waits) const {
-  std::int32_t& wait = waits[At(memo.reader)];
+  std::int32_t& wait = waits[EngineIndex(memo.reader)];
   wait = std::max(wait, Latest(Part(memo.read, range)));
   std::ranges::fill(Part(memo.written, range), static_cast<std::int32_t>(entries_.size()));
 }
 
 void TokenWriter::Add(Entry entry, const Waits& waits) {
   for (const Engine other : {Engine::kLoad, Engine::kCompute, Engine::kStore}) {
-    const std::int32_t producer = waits[At(other)];
-    std::int32_t& waited = waited_[At(entry.engine)][At(other)];
+    const std::int32_t producer = waits[EngineIndex(other)];
+    std::int32_t& waited = waited_[EngineIndex(entry.engine)][EngineIndex(other)];
     if (producer <= waited) continue;
     waited = producer;
     Tokens& pushes = entries_[static_cast<std::size_t>(producer)].tokens;

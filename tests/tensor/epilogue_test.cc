@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
         RejectCase{"Operand", "add(row)", "epilogue 'add(row)': position 4: expected a number"},
         RejectCase{
             "OperandType", "add(channel:int7)",
-            "epilogue 'add(channel:int7)': position 12: expected an element type such as int8"},
+            "epilogue 'add(channel:int7)': position 12: expected an element type such as float32"},
         RejectCase{"NaN", "add(nan)",
                    "epilogue 'add(nan)': position 7: expected a number that is not NaN"},
         RejectCase{"Open", "clip(0,6", "epilogue 'clip(0,6': position 8: expected ')'"},

@@ -95,7 +95,7 @@ void ImportLrn(OnnxNode& node) {
   node.Return(op, {node.Input(0)});
 }
 
-constexpr OnnxHandlerEntry kHandlers[] = {
+constexpr OnnxHandlerEntry kConvolutionHandlers[] = {
     {"AveragePool", &ImportAveragePool},
     {"BatchNormalization", &ImportBatchNormalization},
     {"Conv", &ImportConv},
@@ -108,7 +108,7 @@ constexpr OnnxHandlerEntry kHandlers[] = {
 
 }  // namespace
 
-std::span<const OnnxHandlerEntry> OnnxConvolutionHandlers() { return kHandlers; }
+std::span<const OnnxHandlerEntry> OnnxConvolutionHandlers() { return kConvolutionHandlers; }
 
 int AddBias(OnnxNode& node, int id, int index) {
   if (!node.HasInput(index)) return id;

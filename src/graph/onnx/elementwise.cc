@@ -116,7 +116,7 @@ void ImportCast(OnnxNode& node) {
   node.Return(op, {data});
 }
 
-constexpr OnnxHandlerEntry kHandlers[] = {
+constexpr OnnxHandlerEntry kElementwiseHandlers[] = {
     {"Abs", &ImportUnary<OpKind::kAbs>},
     {"Add", &ImportBinary<OpKind::kAdd>},
     {"Cast", &ImportCast},
@@ -150,6 +150,6 @@ constexpr OnnxHandlerEntry kHandlers[] = {
 
 }  // namespace
 
-std::span<const OnnxHandlerEntry> OnnxElementwiseHandlers() { return kHandlers; }
+std::span<const OnnxHandlerEntry> OnnxElementwiseHandlers() { return kElementwiseHandlers; }
 
 }  // namespace tilewright

@@ -173,13 +173,13 @@ void ImportPad(OnnxNode& node) {
   node.Return(pad, {cropped ? node.Emit(slice, {data}) : data});
 }
 
-constexpr OnnxHandlerEntry kHandlers[] = {
+constexpr OnnxHandlerEntry kIndexingHandlers[] = {
     {"Concat", &ImportConcat}, {"Gather", &ImportGather}, {"Pad", &ImportPad},
     {"Slice", &ImportSlice},   {"Split", &ImportSplit},
 };
 
 }  // namespace
 
-std::span<const OnnxHandlerEntry> OnnxIndexingHandlers() { return kHandlers; }
+std::span<const OnnxHandlerEntry> OnnxIndexingHandlers() { return kIndexingHandlers; }
 
 }  // namespace tilewright

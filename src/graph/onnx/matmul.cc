@@ -71,14 +71,14 @@ int JoinBatch(OnnxNode& node, int id, const Shape& batch) {
   return node.EmitReshape(id, {Product(batch), rows, columns});
 }
 
-constexpr OnnxHandlerEntry kHandlers[] = {
+constexpr OnnxHandlerEntry kMatmulHandlers[] = {
     {"Gemm", &ImportGemm},
     {"MatMul", &ImportMatMul},
 };
 
 }  // namespace
 
-std::span<const OnnxHandlerEntry> OnnxMatmulHandlers() { return kHandlers; }
+std::span<const OnnxHandlerEntry> OnnxMatmulHandlers() { return kMatmulHandlers; }
 
 int EmitDense(OnnxNode& node, int data, int weight, bool weight_transposed,
               std::optional<DataType> sums) {

@@ -12,7 +12,7 @@ namespace {
 using onnx::AttributeProto;
 
 // Shape arithmetic works on a handful of numbers; larger constants are left to FoldConstants.
-constexpr std::int64_t kMaxFoldedElements = 4096;
+constexpr std::int64_t kMaxShapeElements = 4096;
 
 }  // namespace
 
@@ -155,7 +155,7 @@ void OnnxNode::ExpectRank(int index, std::int64_t rank) {
 
 const Tensor* OnnxNode::Known(int index) {
   const int id = Input(index);
-  if (id < 0 || TypeOf(id).elements() > kMaxFoldedElements) return nullptr;
+  if (id < 0 || TypeOf(id).elements() > kMaxShapeElements) return nullptr;
   return import_.graph.Contents(id);
 }
 
@@ -221,12 +221,12 @@ bool OnnxNode::Foldable(const std::vector<int>& inputs, int id) const {
   bool shapes = false;
   for (int input : inputs) {
     const TensorType& type = import_.graph.node(input).type;
-    if (!import_.graph.HasContents(input) || type.elements() > kMaxFoldedElements) return false;
+    if (!import_.graph.HasContents(input) || type.elements() > kMaxShapeElements) return false;
     const bool known = !type.dtype.is_float() || import_.derived.contains(input);
     if (!known && type.elements() > 1) return false;
     shapes |= known;
   }
-  return shapes && import_.graph.node(id).type.elements() <= kMaxFoldedElements;
+  return shapes && import_.graph.node(id).type.elements() <= kMaxShapeElements;
 }
 
 int OnnxNode::Emit(const Operator& op, std::vector<int> inputs) {

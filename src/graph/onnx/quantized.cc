@@ -199,7 +199,7 @@ void ImportDequantizeLinear(OnnxNode& node) {
   node.SetOutput(result);
 }
 
-constexpr OnnxHandlerEntry kHandlers[] = {
+constexpr OnnxHandlerEntry kQuantizedHandlers[] = {
     {"ConvInteger", &ImportConvInteger},     {"DequantizeLinear", &ImportDequantizeLinear},
     {"MatMulInteger", &ImportMatMulInteger}, {"QLinearConv", &ImportQLinearConv},
     {"QLinearMatMul", &ImportQLinearMatMul}, {"QuantizeLinear", &ImportQuantizeLinear},
@@ -207,6 +207,6 @@ constexpr OnnxHandlerEntry kHandlers[] = {
 
 }  // namespace
 
-std::span<const OnnxHandlerEntry> OnnxQuantizedHandlers() { return kHandlers; }
+std::span<const OnnxHandlerEntry> OnnxQuantizedHandlers() { return kQuantizedHandlers; }
 
 }  // namespace tilewright

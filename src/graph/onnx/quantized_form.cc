@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-constexpr int kMaxDepth = 32;  // moves behind a quantized value
+constexpr int kMaxMoves = 32;  // moves behind a quantized value
 
 }  // namespace
 
@@ -37,7 +37,7 @@ std::string Quoted(OnnxNode& node, int id) {
 }
 
 std::optional<QuantizedForm> FormOf(OnnxNode& node, int id, int depth) {
-  if (!node.ok() || depth > kMaxDepth) return std::nullopt;
+  if (!node.ok() || depth > kMaxMoves) return std::nullopt;
   if (const QuantizedForm* known = node.Form(id)) return *known;
   const Node* value = OperatorAt(node, id);
   if (value == nullptr) return std::nullopt;

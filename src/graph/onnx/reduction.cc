@@ -45,7 +45,7 @@ void ImportSoftmaxAs(OnnxNode& node, OpKind kind) {
 void ImportSoftmax(OnnxNode& node) { ImportSoftmaxAs(node, OpKind::kSoftmax); }
 void ImportLogSoftmax(OnnxNode& node) { ImportSoftmaxAs(node, OpKind::kLogSoftmax); }
 
-constexpr OnnxHandlerEntry kHandlers[] = {
+constexpr OnnxHandlerEntry kReductionHandlers[] = {
     {"LogSoftmax", &ImportLogSoftmax}, {"ReduceMax", &ImportReduceMax},
     {"ReduceMean", &ImportReduceMean}, {"ReduceMin", &ImportReduceMin},
     {"ReduceSum", &ImportReduceSum},   {"Softmax", &ImportSoftmax},
@@ -53,6 +53,6 @@ constexpr OnnxHandlerEntry kHandlers[] = {
 
 }  // namespace
 
-std::span<const OnnxHandlerEntry> OnnxReductionHandlers() { return kHandlers; }
+std::span<const OnnxHandlerEntry> OnnxReductionHandlers() { return kReductionHandlers; }
 
 }  // namespace tilewright

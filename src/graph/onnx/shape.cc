@@ -188,7 +188,7 @@ void ImportConstantOfShape(OnnxNode& node) {
   node.ReturnFilled(std::move(type), fill);
 }
 
-constexpr OnnxHandlerEntry kHandlers[] = {
+constexpr OnnxHandlerEntry kShapeHandlers[] = {
     {"Constant", &ImportConstant},   {"ConstantOfShape", &ImportConstantOfShape},
     {"Expand", &ImportExpand},       {"Flatten", &ImportFlatten},
     {"Reshape", &ImportReshape},     {"Shape", &ImportShape},
@@ -198,6 +198,6 @@ constexpr OnnxHandlerEntry kHandlers[] = {
 
 }  // namespace
 
-std::span<const OnnxHandlerEntry> OnnxShapeHandlers() { return kHandlers; }
+std::span<const OnnxHandlerEntry> OnnxShapeHandlers() { return kShapeHandlers; }
 
 }  // namespace tilewright

@@ -26,10 +26,6 @@ std::string List(const Range& values) {
 
 std::string Quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
 
-Type TypeOf(const TensorType& type) {
-  return Type{TypeKind::kTensor, DataTypeName(type.dtype), type.shape, {}};
-}
-
 std::string TypeComment(const TensorType& type) { return " ty=" + ToString(TypeOf(type)) + " "; }
 
 /// The layout of images as this project's importer completes it: dimensions behind NCHW are blocks.

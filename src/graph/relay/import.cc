@@ -26,10 +26,6 @@ namespace {
 // Bodies can call functions that call functions …; texts of real networks stay far below.
 constexpr int kMaxNodes = 1 << 18;
 
-Type TypeOf(const TensorType& type) {
-  return Type{TypeKind::kTensor, DataTypeName(type.dtype), type.shape, {}};
-}
-
 bool IsInPlace(ExprKind kind) {
   return kind == ExprKind::kLiteral || kind == ExprKind::kConstant ||
          kind == ExprKind::kParameter || kind == ExprKind::kFunction;

@@ -11,6 +11,7 @@
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/graph/graph.h"
+#include "src/graph/relay/syntax.h"
 
 namespace tilewright::relay {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 constexpr std::string_view kHead = "#[metadata]";
 constexpr std::uint64_t kArrayMagic = 0xDD5E40F096B4A13F;
 constexpr std::int32_t kCpuDevice = 1;
-constexpr std::int64_t kMaxRank = 8;
 // Constants may share an array, and each gets a copy: so much larger than the text may they be.
 constexpr std::size_t kMaxGrowth = 16;
 
@@ -76,7 +76,8 @@ Result<TensorType> ReadArrayType(ByteReader& reader) {
                      reader.Read(device_id) && reader.Read(rank) && reader.Read(code) &&
                      reader.Read(bits) && reader.Read(lanes);
   if (!whole || magic != kArrayMagic) return InvalidArgument("no array of TVM");
-  if (code >= kTypeCodes.size() || lanes != 1 || rank < 0 || rank > kMaxRank) {
+  if (code >= kTypeCodes.size() || lanes != 1 || rank < 0 ||
+      rank > static_cast<std::int64_t>(kMaxRank)) {
     return InvalidArgument(
         fmt::format("type code {}, {} lanes, {} dimensions; expected integers or floats, 1, and 0 "
                     "to {}",

@@ -405,6 +405,10 @@ const Entry* FindOperator(std::string_view name) {
 
 }  // namespace
 
+Type TypeOf(const TensorType& type) {
+  return Type{TypeKind::kTensor, DataTypeName(type.dtype), type.shape, {}};
+}
+
 bool IsKnownOperator(std::string_view name) { return FindOperator(name) != nullptr; }
 
 std::string_view RelayName(OpKind kind) {

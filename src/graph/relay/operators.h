@@ -27,6 +27,9 @@ struct Translation {
   Mark mark;  ///< of an identity
 };
 
+/// A tensor's type as the text spells it.
+Type TypeOf(const TensorType& type);
+
 bool IsKnownOperator(std::string_view name);
 /// The shortest name of an operator; empty if Relay has none.
 std::string_view RelayName(OpKind kind);
