@@ -50,8 +50,7 @@ LoopId BindResult(Schedule& s, StageId result, const Tile& tile, const Config& c
   const auto [block_y, inside] = s.Split(result, row, tile.block_rows());
   const std::vector<LoopId> y = s.SplitBy(result, inside, {tile.warps_m, kY, tile.rows});
   const std::int64_t blocks = s.Extent(column) / tile.block_columns();
-  const std::vector<LoopId> x =
-      s.SplitBy(result, column, {blocks, tile.warps_n, kX, tile.columns});
+  const std::vector<LoopId> x = s.SplitBy(result, column, {blocks, tile.warps_n, kX, tile.columns});
   s.Reorder(result, {block_y, x[0], y[0], x[1], y[1], x[2], y[2], x[3]});
   if (rows > 0) s.Bind(result, s.SpatialAxis(result, 0), LoopKind::kBlockZ);
   s.Bind(result, block_y, LoopKind::kBlockY);
@@ -112,14 +111,13 @@ Result<Config> MmaDefault(const MmaIntrinsic& mma, const MmaSizes& sizes) {
   const std::int64_t tiles_n = Powers(sizes.n, mma.n, kWarpSide / mma.n).back();
   const auto number = [](std::int64_t value) { return KnobValue{value}; };
   return LocateValues(
-      *space,
-      {{"warps_m", number(Powers(sizes.m, mma.m * tiles_m, kWarps, partial).back())},
-       {"warps_n", number(Powers(sizes.n, mma.n * tiles_n, kWarps).back())},
-       {"tiles_m", number(tiles_m)},
-       {"tiles_n", number(tiles_n)},
-       {"steps_k", number(Powers(RoundUp(sizes.k, mma.k), mma.k, kSteps).back())},
-       {"copy_bytes", number(kAccessBytes)},
-       {"auto_unroll_max_step", number(512)}});
+      *space, {{"warps_m", number(Powers(sizes.m, mma.m * tiles_m, kWarps, partial).back())},
+               {"warps_n", number(Powers(sizes.n, mma.n * tiles_n, kWarps).back())},
+               {"tiles_m", number(tiles_m)},
+               {"tiles_n", number(tiles_n)},
+               {"steps_k", number(Powers(RoundUp(sizes.k, mma.k), mma.k, kSteps).back())},
+               {"copy_bytes", number(kAccessBytes)},
+               {"auto_unroll_max_step", number(512)}});
 }
 
 std::int64_t MmaBlockRows(const MmaIntrinsic& mma, const Config& config) {

@@ -65,6 +65,22 @@ TEST(GpuFeaturesTest, AThreadLoopOverFusedAxesHasSteps) {
   EXPECT_EQ(ProfileOf(summary, {}).sector_bytes, 6 * 32);
 }
 
+TEST(GpuFeaturesTest, FragmentsAreWhatEachThreadOfAWarpLoads) {
+  const Workload workload = *Workload::Parse("dense(int8[64,64]MK,int8[64,64]NK)->int32");
+  const Target target = *Target::Parse("cuda -arch=sm_80");
+  const TemplateEntry* entry = FindTemplate("dense_mma.cuda");
+  const auto kernel = entry->apply(workload, {}, target, *entry->default_config(workload, target));
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  const GpuProfile p = ProfileOf(*Summarize(kernel->schedule), LimitsOf(80));
+  EXPECT_EQ(p.threads, 128) << "2 x 2 warps of 2 x 4 products";
+  // Twice 32 products deep, each thread loads 8 bytes of 4 rows and of 4 columns.
+  EXPECT_EQ(p.shared_loads, 128.0 * 2 * (4 + 4) * 8);
+  // 8 bytes for each lane take two passes at best. At worst threads are 4 rows of 64 bytes apart:
+  // all rows are in the same 8 banks, and columns alternate between those and 8 others.
+  EXPECT_GE(p.bank_passes, 4.0 * 2 * (4 * 2 + 4 * 2));
+  EXPECT_LE(p.bank_passes, 4.0 * 2 * (4 * 8 + 4 * 4));
+}
+
 class PublishedConv : public testing::Test {
  protected:
   PublishedConv() {
