@@ -111,8 +111,9 @@ Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
     const auto& part = parts[static_cast<std::size_t>(id.index)];
     if (!part) continue;  // nobody reads it
     // Shared memory is flat: threads that copy to it count its elements, and nothing else.
-    std::vector<std::int64_t> shape = part->extent;
-    if (info.scope == Scope::kShared) shape = {Product(part->extent)};
+    const std::vector<std::int64_t> held = info.Held(part->extent);
+    std::vector<std::int64_t> shape = held;
+    if (info.scope == Scope::kShared) shape = {Product(held)};
     const Buffer buffer =
         MakeBuffer(info.op.output->name, info.op.output->dtype, std::move(shape), info.scope);
     local_bytes_ += info.scope == Scope::kLocal ? buffer->bytes() : 0;
@@ -122,9 +123,10 @@ Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
                                   buffer->name + "', expected at most " +
                                   std::to_string(limits_.max_local_bytes));
     }
-    realized_[static_cast<std::size_t>(id.index)] = {buffer, part->min, part->extent};
+    realized_[static_cast<std::size_t>(id.index)] = {buffer, part->min, held};
     buffers.push_back(buffer);
     if (info.double_buffer) doubled_.push_back(buffer);
+    if (info.pipeline > 0) pipelined_.push_back({buffer, info.pipeline});
     code.push_back(EmitStage(id, *part));
   }
   const auto inner = [&](StageId id) {

@@ -112,6 +112,15 @@ class Schedule {
   /// Two copies of a stage in shared memory that is computed in a loop of its reader: while one is
   /// used the next one is made, with one barrier for each step instead of two.
   void DoubleBuffer(StageId stage);
+  /// `copies` (at least 2) copies of a stage in shared memory that is computed in a loop of its
+  /// reader. The stage copies global memory, or zeros where that is padded, and does so
+  /// asynchronously, `copies` - 1 steps ahead of the use: each access of 4, 8 or 16 bytes (a
+  /// vectorized loop, or one element) is one instruction beside the arithmetic. For devices of
+  /// kAsyncCapability (src/schedule/async_copy.h) on; the loop has at least `copies` steps.
+  void Pipeline(StageId stage, int copies);
+  /// Rows (innermost dimension) of what shared memory holds of the stage are so many elements
+  /// longer than they need be: threads that read a column then meet in fewer banks.
+  void PadRows(StageId stage, std::int64_t elements);
 
   // --- for lowering, the summary and printing ---------------------------------------------------
   enum class Attach : std::uint8_t { kRoot, kInline, kAt };
@@ -154,6 +163,14 @@ class Schedule {
     std::vector<PrefetchInfo> prefetches;
     bool skip_zero_taps = false;
     bool double_buffer = false;
+    int pipeline = 0;              // copies; 0: not asynchronous
+    std::int64_t row_padding = 0;  // elements
+
+    /// The part of the stage with the rows it has in memory.
+    std::vector<std::int64_t> Held(std::vector<std::int64_t> part) const {
+      if (!part.empty()) part.back() += row_padding;
+      return part;
+    }
   };
   const Compute& compute() const { return compute_; }
   const std::vector<StageInfo>& stages() const { return stages_; }  // by StageId

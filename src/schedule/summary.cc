@@ -344,6 +344,7 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
   access.scope = buffer->scope;
   access.write = write;
   std::vector<std::int64_t> shape = buffer->shape;
+  std::vector<std::int64_t> held = shape;
   Levels inside = Levels::From(0);
   const StageId producer = schedule_.ProducerOf(buffer);
   if (producer.index >= 0) {
@@ -351,6 +352,7 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
     access.scope = info.scope;
     if (info.attach == Schedule::Attach::kAt) {
       shape = ViewOf(producer).extent;
+      held = info.Held(shape);
       inside = ViewOf(producer).inside;
     }
   }
@@ -374,7 +376,7 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
       const std::int64_t count = index.whole ? shape[d] : Distinct(index, running);
       access.footprint_bytes[level] *= std::min(count, shape[d]);
     }
-    row *= shape[d];
+    row *= held[d];
   }
   for (std::int64_t& bytes : access.footprint_bytes) bytes *= buffer->dtype.bytes();
   return access;
@@ -414,8 +416,9 @@ SummaryStage Summarizer::Describe(StageId id) {
     const bool two =
         info.double_buffer && view.prefix > 0 &&
         view.loops[static_cast<std::size_t>(view.prefix) - 1].kind == LoopKind::kSerial;
-    const std::int64_t bytes = Product(view.extent) * info.op.output->dtype.bytes();
-    stage.shared_bytes = (two ? 2 : 1) * RoundUp(bytes, kSharedAlignment);
+    const std::int64_t bytes = Product(info.Held(view.extent)) * info.op.output->dtype.bytes();
+    const int copies = info.pipeline > 0 ? info.pipeline : two ? 2 : 1;
+    stage.shared_bytes = copies * RoundUp(bytes, kSharedAlignment);
   }
   ForEachNode(info.op.body, [&](const Expr& node) {
     if (node->kind != ExprKind::kLoad) return;
