@@ -19,7 +19,7 @@ Sizes SizesOf(const Workload& w) {
 }
 
 std::string RefusesTypes(const Workload& w, const Target& target) {
-  if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
+  if (!IsFloat32(w) && !IsFloat16(w) && !IsInt8(w)) return kPlainTypes;
   return ComputeCapabilityOf(target).status().message();
 }
 

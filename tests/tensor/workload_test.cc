@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
             ")->float32': named conv2d, expected depthwise_conv2d for its groups"},
         RejectCase{"Sums", "dense(int8[1,2]MK,int8[3,2]NK)->int8",
                    "workload 'dense(int8[1,2]MK,int8[3,2]NK)->int8': dense: int8 x int8 -> int8, "
-                   "expected one float type or integers with int32 sums"},
+                   "expected one float type (float16 also with float32 sums) or integers with int32 sums"},
         RejectCase{"Huge", "dense(float32[1,99999999999]MK,float32[3,99999999999]NK)->float32",
                    "workload 'dense(float32[1,99999999999]MK,float32[3,99999999999]NK)->float32': "
                    "dense: data is float32[1,99999999999], expected sizes from 1 to 2147483648"},
