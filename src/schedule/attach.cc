@@ -111,9 +111,8 @@ Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
     const auto& part = parts[static_cast<std::size_t>(id.index)];
     if (!part) continue;  // nobody reads it
     // Shared memory is flat: threads that copy to it count its elements, and nothing else.
-    const std::vector<std::int64_t> held = info.Held(part->extent);
-    std::vector<std::int64_t> shape = held;
-    if (info.scope == Scope::kShared) shape = {Product(held)};
+    std::vector<std::int64_t> shape = part->extent;
+    if (info.scope == Scope::kShared) shape = {info.HeldElements(part->extent)};
     const Buffer buffer =
         MakeBuffer(info.op.output->name, info.op.output->dtype, std::move(shape), info.scope);
     local_bytes_ += info.scope == Scope::kLocal ? buffer->bytes() : 0;
@@ -123,7 +122,7 @@ Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
                                   buffer->name + "', expected at most " +
                                   std::to_string(limits_.max_local_bytes));
     }
-    realized_[static_cast<std::size_t>(id.index)] = {buffer, part->min, held};
+    realized_[static_cast<std::size_t>(id.index)] = {buffer, part->min, part->extent, &info};
     buffers.push_back(buffer);
     if (info.double_buffer) doubled_.push_back(buffer);
     if (info.pipeline > 0) pipelined_.push_back({buffer, info.pipeline});

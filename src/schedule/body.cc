@@ -93,8 +93,16 @@ Expr Lowering::RewriteBody(const Expr& expr, const Nest& nest) {
 
 /// Indices into the buffer for a position in what it holds.
 std::vector<Expr> Lowering::IndicesOf(const Realized& realized, std::vector<Expr> local) {
-  if (realized.buffer->shape.size() == realized.shape.size()) return local;
-  return {Simplify(Flatten(local, realized.shape, ranges_).ToExpr(), ranges_)};
+  const bool padded = realized.info != nullptr && realized.info->row_padding > 0;
+  if (!padded && realized.buffer->shape.size() == realized.shape.size()) return local;
+  LinearForm position = Flatten(local, realized.shape, ranges_);
+  if (padded) {
+    local.pop_back();
+    const Expr row = Flatten(local, realized.shape, ranges_).ToExpr();
+    const Expr run = Simplify(FloorDiv(row, Expr(realized.info->padded_rows)), ranges_);
+    position.Add(LinearForm::Of(run, ranges_), realized.info->row_padding);
+  }
+  return {Simplify(position.ToExpr(), ranges_)};
 }
 
 /// How many bytes every element that the region may begin at is a multiple of.

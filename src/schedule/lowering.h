@@ -59,6 +59,7 @@ class Lowering {
     Buffer buffer;
     std::vector<Expr> origin;         // first index of each dimension that the buffer holds
     std::vector<std::int64_t> shape;  // of what it holds; the buffer itself may be flat
+    const Schedule::StageInfo* info = nullptr;  // of an attached stage, whose rows may be padded
   };
   struct Part {  // of a stage's output
     std::vector<Expr> min;

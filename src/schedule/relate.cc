@@ -234,13 +234,15 @@ void Schedule::Pipeline(StageId stage, int copies) {
   }
 }
 
-void Schedule::PadRows(StageId stage, std::int64_t elements) {
+void Schedule::PadRows(StageId stage, std::int64_t rows, std::int64_t elements) {
   if (!Usable(stage, "pad_rows")) return;
-  if (elements < 0) {
-    RefuseStage(stage, "pad_rows", std::to_string(elements) + " elements");
+  if (elements < 0 || rows < 1) {
+    RefuseStage(stage, "pad_rows",
+                std::to_string(elements) + " elements after " + std::to_string(rows) + " rows");
   } else if (this->stage(stage).scope != Scope::kShared) {
     RefuseStage(stage, "pad_rows", "it is not in shared memory");
   } else {
+    Mutable(stage).padded_rows = rows;
     Mutable(stage).row_padding = elements;
   }
 }

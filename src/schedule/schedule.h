@@ -118,9 +118,9 @@ class Schedule {
   /// vectorized loop, or one element) is one instruction beside the arithmetic. For devices of
   /// kAsyncCapability (src/schedule/async_copy.h) on; the loop has at least `copies` steps.
   void Pipeline(StageId stage, int copies);
-  /// Rows (innermost dimension) of what shared memory holds of the stage are so many elements
-  /// longer than they need be: threads that read a column then meet in fewer banks.
-  void PadRows(StageId stage, std::int64_t elements);
+  /// In what shared memory holds of the stage, so many elements are left out after every `rows`
+  /// rows (innermost dimension): threads that read rows of the same phase meet in fewer banks.
+  void PadRows(StageId stage, std::int64_t rows, std::int64_t elements);
 
   // --- for lowering, the summary and printing ---------------------------------------------------
   enum class Attach : std::uint8_t { kRoot, kInline, kAt };
@@ -164,12 +164,14 @@ class Schedule {
     bool skip_zero_taps = false;
     bool double_buffer = false;
     int pipeline = 0;              // copies; 0: not asynchronous
-    std::int64_t row_padding = 0;  // elements
+    std::int64_t padded_rows = 1;  // after so many rows ...
+    std::int64_t row_padding = 0;  // ... so many elements are left out
 
-    /// The part of the stage with the rows it has in memory.
-    std::vector<std::int64_t> Held(std::vector<std::int64_t> part) const {
-      if (!part.empty()) part.back() += row_padding;
-      return part;
+    /// Elements of memory that hold the part of the stage.
+    std::int64_t HeldElements(const std::vector<std::int64_t>& part) const {
+      const std::int64_t elements = Product(part);
+      if (row_padding == 0) return elements;
+      return elements + CeilDiv(elements / part.back(), padded_rows) * row_padding;
     }
   };
   const Compute& compute() const { return compute_; }

@@ -7,6 +7,7 @@
 #include "src/codegen/codegen.h"
 #include "src/codegen/nvptx/ptxas.h"
 #include "src/ir/visit.h"
+#include "src/schedule/intrinsics.h"
 #include "src/schedule/lower.h"
 #include "src/target/gpu.h"
 #include "src/templates/registry.h"
@@ -37,9 +38,8 @@ constexpr MmaCase kCases[] = {
      "cuda -arch=sm_80", "mma.m16n8k16.f16", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"},
     {"F16Turing", "dense_mma.cuda", "dense(float16[32,24]MK,float16[16,24]NK)->float16",
      "cuda -arch=sm_75", "mma.m16n8k8.f16", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"},
-    {"BatchS8", "batch_matmul_mma.cuda",
-     "batch_matmul(int8[2,16,64]BMK,int8[2,16,64]BNK)->int32", "cuda -arch=sm_80",
-     "mma.m16n8k32.s8", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"},
+    {"BatchS8", "batch_matmul_mma.cuda", "batch_matmul(int8[2,16,64]BMK,int8[2,16,64]BNK)->int32",
+     "cuda -arch=sm_80", "mma.m16n8k32.s8", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"},
     {"BatchF16", "batch_matmul_mma.cuda",
      "batch_matmul(float16[3,32,16]BMK,float16[3,8,16]BNK)->float32", "cuda -arch=sm_75",
      "mma.m16n8k8.f16", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"},
@@ -103,11 +103,12 @@ TEST_P(MmaTest, ConfigsAreRight) {
   auto space = entry().define_space(workload(), target());
   ASSERT_TRUE(space.ok()) << space.status().message();
   int right = 0;
-  for (std::int64_t i = 0; i < space->size(); i += 1 + space->size() / 12) {
+  for (std::int64_t i = 0; i < space->size() && right < 5; i += 1 + space->size() / 48) {
     auto program = LowerConfig(space->At(i), Epilogue());
     if (!program.ok()) {
       EXPECT_THAT(program.status().message(),
-                  AnyOf(HasSubstr("does not divide"), HasSubstr("differs between threads")));
+                  AnyOf(HasSubstr("does not divide"), HasSubstr("differs between threads"),
+                        HasSubstr("asynchronous copies on sm_75"), HasSubstr("pipeline")));
       continue;
     }
     const Status verified = Verify(*program, Epilogue());
@@ -142,7 +143,9 @@ TEST_P(MmaTest, PtxHasTheInstructionAndPtxasTakesIt) {
 
 /// The statement with what `change` makes of its matrix products.
 Stmt WithProducts(const Stmt& stmt, const std::function<Stmt(const Stmt&)>& change) {
-  if (stmt->kind == StmtKind::kIntrinsic) return change(stmt);
+  if (stmt->kind == StmtKind::kIntrinsic && FindMmaIntrinsic(stmt->name) != nullptr) {
+    return change(stmt);
+  }
   std::vector<Stmt> body;
   for (const Stmt& part : stmt->body) body.push_back(WithProducts(part, change));
   return stmt->body.empty() ? stmt : WithBody(stmt, std::move(body));
