@@ -17,7 +17,8 @@ Result<ConvProduct> ConvProductOf(const Workload& w, const Target& target) {
   auto gemm = ImplicitGemmOf(w, 1);
   TW_RETURN_IF_ERROR(gemm);
   ConvProduct product;
-  product.sizes = {gemm->rows, gemm->columns, gemm->channels, /*partial_rows=*/true};
+  product.sizes = {gemm->rows, gemm->columns, gemm->channels, /*partial_rows=*/true,
+                   gemm->shape.r * gemm->shape.s};
   auto mma = ChooseMma(w, target, product.sizes);
   TW_RETURN_IF_ERROR(mma);
   product.mma = *mma;
@@ -49,7 +50,7 @@ Result<ConfigSpace> Conv2dMmaCuda::DefineSpace(const Workload& w, const Target& 
 Result<Config> Conv2dMmaCuda::DefaultConfig(const Workload& w, const Target& target) {
   auto product = ConvProductOf(w, target);
   TW_RETURN_IF_ERROR(product);
-  return MmaDefault(*product->mma, product->sizes);
+  return MmaDefault(*product->mma, product->sizes, target);
 }
 
 Result<Kernel> Conv2dMmaCuda::Apply(const Workload& w, const Epilogue& epilogue,
@@ -57,7 +58,7 @@ Result<Kernel> Conv2dMmaCuda::Apply(const Workload& w, const Epilogue& epilogue,
   auto product = ConvProductOf(w, target);
   TW_RETURN_IF_ERROR(product);
   const MmaIntrinsic& mma = *product->mma;
-  TW_RETURN_IF_ERROR(CheckMmaBlock(mma, product->sizes, config));
+  TW_RETURN_IF_ERROR(CheckMmaBlock(mma, product->sizes, target, config));
   auto compute = DefineImplicitGemm(w, epilogue, product->gemm, MmaBlockRows(mma, config));
   TW_RETURN_IF_ERROR(compute);
   Schedule s(*std::move(compute));

@@ -38,7 +38,7 @@ template <OpKind kOp>
 Result<Config> MatmulMmaCuda<kOp>::DefaultConfig(const Workload& w, const Target& target) {
   auto mma = MatmulMma(w, target);
   TW_RETURN_IF_ERROR(mma);
-  return MmaDefault(**mma, MatmulSizesOf(w));
+  return MmaDefault(**mma, MatmulSizesOf(w), target);
 }
 
 template <OpKind kOp>
@@ -46,7 +46,7 @@ Result<Kernel> MatmulMmaCuda<kOp>::Apply(const Workload& w, const Epilogue& epil
                                          const Target& target, const Config& config) {
   auto mma = MatmulMma(w, target);
   TW_RETURN_IF_ERROR(mma);
-  TW_RETURN_IF_ERROR(CheckMmaBlock(**mma, MatmulSizesOf(w), config));
+  TW_RETURN_IF_ERROR(CheckMmaBlock(**mma, MatmulSizesOf(w), target, config));
   auto compute = DefineAnchor(w, epilogue);
   TW_RETURN_IF_ERROR(compute);
   Schedule s(*std::move(compute));

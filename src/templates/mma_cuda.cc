@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/base/math.h"
+#include "src/schedule/async_copy.h"
 #include "src/target/gpu.h"
 #include "src/templates/parts_cuda.h"
 
@@ -98,25 +99,33 @@ Result<ConfigSpace> MmaSpace(const MmaIntrinsic& mma, const MmaSizes& sizes) {
                     Knob::Other("tiles_n", Powers(sizes.n, mma.n, 8)),
                     Knob::Other("steps_k", Powers(RoundUp(sizes.k, mma.k), mma.k, 8)),
                     Knob::Other("copy_bytes", {4, 8, kAccessBytes}),
+                    Knob::Other("stages", {1, 2, 3, 4}), Knob::Other("pad_bytes", {0, 16, 32}),
                     Knob::Other("auto_unroll_max_step", {0, 512, 1500})});
 }
 
-Result<Config> MmaDefault(const MmaIntrinsic& mma, const MmaSizes& sizes) {
+Result<Config> MmaDefault(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target) {
   auto space = MmaSpace(mma, sizes);
   TW_RETURN_IF_ERROR(space);
   // Of each axis the tiles of a warp first, then two warps.
   const bool partial = sizes.partial_rows;
-  constexpr std::int64_t kWarpSide = 32, kWarps = 2, kSteps = 2;
+  constexpr std::int64_t kWarpSide = 32, kWarps = 2, kSteps = 2, kStages = 3;
   const std::int64_t tiles_m = Powers(sizes.m, mma.m, kWarpSide / mma.m, partial).back();
   const std::int64_t tiles_n = Powers(sizes.n, mma.n, kWarpSide / mma.n).back();
+  const std::int64_t steps = Powers(RoundUp(sizes.k, mma.k), mma.k, kSteps).back();
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  const std::int64_t copies = sizes.runs * CeilDiv(sizes.k, steps * mma.k);
+  const std::int64_t stages = *capability < kAsyncCapability ? 1 : std::min(copies, kStages);
   const auto number = [](std::int64_t value) { return KnobValue{value}; };
   return LocateValues(
       *space, {{"warps_m", number(Powers(sizes.m, mma.m * tiles_m, kWarps, partial).back())},
                {"warps_n", number(Powers(sizes.n, mma.n * tiles_n, kWarps).back())},
                {"tiles_m", number(tiles_m)},
                {"tiles_n", number(tiles_n)},
-               {"steps_k", number(Powers(RoundUp(sizes.k, mma.k), mma.k, kSteps).back())},
+               {"steps_k", number(steps)},
                {"copy_bytes", number(kAccessBytes)},
+               {"stages", number(stages)},
+               {"pad_bytes", number(32)},
                {"auto_unroll_max_step", number(512)}});
 }
 
@@ -124,7 +133,14 @@ std::int64_t MmaBlockRows(const MmaIntrinsic& mma, const Config& config) {
   return TileOf(mma, config).block_rows();
 }
 
-Status CheckMmaBlock(const MmaIntrinsic& mma, const MmaSizes& sizes, const Config& config) {
+Status CheckMmaBlock(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target,
+                     const Config& config) {
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  if (config.Integer("stages") > 1 && *capability < kAsyncCapability) {
+    return InvalidArgument("asynchronous copies on sm_" + std::to_string(*capability) +
+                           ", expected at least sm_" + std::to_string(kAsyncCapability));
+  }
   const Tile tile = TileOf(mma, config);
   const bool rows =
       sizes.partial_rows ? tile.block_rows() <= sizes.m : sizes.m % tile.block_rows() == 0;
@@ -147,9 +163,9 @@ void ScheduleMma(Schedule& s, const MmaIntrinsic& mma, const Config& config) {
   std::vector<LoopId> order;
   for (int i = 0; i < last; ++i) order.push_back(s.ReductionAxis(sum, i));
   const LoopId run = s.ReductionAxis(sum, last);
-  const auto [step, inside] = s.Split(sum, run, config.Integer("steps_k") * mma.k);
+  const auto [own_step, inside] = s.Split(sum, run, config.Integer("steps_k") * mma.k);
   const auto [product, depth] = s.Split(sum, inside, mma.k);
-  order.insert(order.end(), {step, product});
+  order.insert(order.end(), {own_step, product});
   for (int i = 0; i + 2 < axes; ++i) order.push_back(s.SpatialAxis(sum, i));
   const auto [tile_row, row] = s.Split(sum, s.SpatialAxis(sum, axes - 2), mma.rows());
   const auto [tile_column, column] =
@@ -157,9 +173,16 @@ void ScheduleMma(Schedule& s, const MmaIntrinsic& mma, const Config& config) {
   order.insert(order.end(), {tile_row, tile_column, row, column, depth});
   s.Reorder(sum, order);
   s.Tensorize(sum, row, mma.name);
-  for (const StageId copy : {stages.data, stages.weight}) {
+  // All steps in one loop: a pipeline starts and ends once.
+  const int copies = static_cast<int>(config.Integer("stages"));
+  order.resize(static_cast<std::size_t>(last) + 1);
+  const LoopId step = copies > 1 ? FuseAll(s, sum, order) : order.back();
+  for (const auto& [copy, rows] :
+       {std::pair(stages.data, tile.rows), std::pair(stages.weight, tile.columns)}) {
     s.ComputeAt(copy, sum, step);
     FetchVectors(s, copy, tile.threads(), config.Integer("copy_bytes") / mma.operand.bytes());
+    s.PadRows(copy, rows, config.Integer("pad_bytes") / mma.operand.bytes());
+    if (copies > 1) s.Pipeline(copy, copies);
   }
 }
 

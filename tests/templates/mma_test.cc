@@ -7,6 +7,7 @@
 #include "src/codegen/codegen.h"
 #include "src/codegen/nvptx/ptxas.h"
 #include "src/ir/visit.h"
+#include "src/schedule/intrinsics.h"
 #include "src/schedule/lower.h"
 #include "src/target/gpu.h"
 #include "src/templates/registry.h"
@@ -102,11 +103,12 @@ TEST_P(MmaTest, ConfigsAreRight) {
   auto space = entry().define_space(workload(), target());
   ASSERT_TRUE(space.ok()) << space.status().message();
   int right = 0;
-  for (std::int64_t i = 0; i < space->size(); i += 1 + space->size() / 12) {
+  for (std::int64_t i = 0; i < space->size() && right < 5; i += 1 + space->size() / 48) {
     auto program = LowerConfig(space->At(i), Epilogue());
     if (!program.ok()) {
       EXPECT_THAT(program.status().message(),
-                  AnyOf(HasSubstr("does not divide"), HasSubstr("differs between threads")));
+                  AnyOf(HasSubstr("does not divide"), HasSubstr("differs between threads"),
+                        HasSubstr("asynchronous copies on sm_75"), HasSubstr("pipeline")));
       continue;
     }
     const Status verified = Verify(*program, Epilogue());
@@ -141,7 +143,9 @@ TEST_P(MmaTest, PtxHasTheInstructionAndPtxasTakesIt) {
 
 /// The statement with what `change` makes of its matrix products.
 Stmt WithProducts(const Stmt& stmt, const std::function<Stmt(const Stmt&)>& change) {
-  if (stmt->kind == StmtKind::kIntrinsic) return change(stmt);
+  if (stmt->kind == StmtKind::kIntrinsic && FindMmaIntrinsic(stmt->name) != nullptr) {
+    return change(stmt);
+  }
   std::vector<Stmt> body;
   for (const Stmt& part : stmt->body) body.push_back(WithProducts(part, change));
   return stmt->body.empty() ? stmt : WithBody(stmt, std::move(body));

@@ -69,7 +69,7 @@ Result<std::unique_ptr<BuiltModule>> BuildModule(const std::vector<Program>& pro
   if (!gpu) module.setPICLevel(llvm::PICLevel::BigPIC);
   const Machine kind = MachineOf(built->machine->getTargetTriple());
   for (const Program& program : programs) {
-    TW_RETURN_IF_ERROR(gpu ? nvptx::EmitLaunches(program, module)
+    TW_RETURN_IF_ERROR(gpu ? nvptx::EmitLaunches(program, target, module)
                            : EmitKernel(program, *features, kind, module));
   }
   llvm::raw_string_ostream broken(built->errors);

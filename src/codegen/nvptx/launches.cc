@@ -7,6 +7,8 @@
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/llvm/kernel.h"
 #include "src/codegen/llvm/target_machine.h"
+#include "src/schedule/async_copy.h"
+#include "src/schedule/intrinsics.h"
 #include "src/schedule/launch.h"
 #include "src/target/gpu.h"
 
@@ -28,6 +30,22 @@ void RequireBlock(const Launch& launch, llvm::Function* kernel) {
         context, {llvm::ValueAsMetadata::get(kernel), llvm::MDString::get(context, kNames[i]),
                   llvm::ValueAsMetadata::get(extent)}));
   }
+}
+
+/// LLVM ends the process where it has no instruction for what it is given.
+Status CheckCapability(const Stmt& stmt, int capability) {
+  int needed = IsAsyncCopy(*stmt) ? kAsyncCapability : 0;
+  if (stmt->kind == StmtKind::kIntrinsic) {
+    const MmaIntrinsic* mma = FindMmaIntrinsic(stmt->name);
+    if (mma != nullptr) needed = mma->capability;
+  }
+  if (needed > capability) {
+    return Unsupported((stmt->name.empty() ? "asynchronous copies" : stmt->name) +
+                       std::string(" on sm_") + std::to_string(capability) +
+                       ", expected at least sm_" + std::to_string(needed));
+  }
+  for (const Stmt& part : stmt->body) TW_RETURN_IF_ERROR(CheckCapability(part, capability));
+  return {};
 }
 
 Status EmitLaunch(const Launch& launch, const Program& part, llvm::Module& module) {
@@ -78,8 +96,11 @@ Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& tar
   return machine;
 }
 
-Status EmitLaunches(const Program& program, llvm::Module& module) {
+Status EmitLaunches(const Program& program, const Target& target, llvm::Module& module) {
   if (!program.body) return InvalidArgument(program.name + ": no body");
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  TW_RETURN_IF_ERROR(CheckCapability(program.body, *capability).WithContext(program.name));
   const LaunchPlan plan = PlanLaunches(program);
   Program part = program;
   part.parameters.insert(part.parameters.end(), plan.workspace.begin(), plan.workspace.end());
