@@ -413,6 +413,7 @@ SummaryStage Summarizer::Describe(StageId id) {
   SummaryStage stage;
   stage.name = info.op.name;
   stage.has_dot = info.tensorized.index >= 0;
+  if (stage.has_dot) stage.mma = FindMmaIntrinsic(info.intrinsic);
   stage.arithmetic_ops = ValueOps(info.op.body) + (info.op.combiner != Combiner::kNone ? 1 : 0);
   if (info.scope == Scope::kLocal) {
     stage.local_bytes = Product(view.extent) * info.op.output->dtype.bytes();

@@ -355,8 +355,8 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
     compute.stages.push_back(ReduceStage(c, data, compute.inputs[1], SumType(workload)));
   }
   if (form.shift_data || !epilogue.steps.empty() || SumType(workload) != workload.out_dtype) {
-    auto output = OutputStage(c, epilogue, form, compute.stages.back(), workload.out_dtype,
-                              compute.inputs);
+    auto output =
+        OutputStage(c, epilogue, form, compute.stages.back(), workload.out_dtype, compute.inputs);
     TW_RETURN_IF_ERROR(output);
     compute.stages.push_back(*std::move(output));
   }

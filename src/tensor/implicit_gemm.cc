@@ -35,8 +35,7 @@ ComputeOp RowsStage(const ImplicitGemm& gemm, const Buffer& data, std::int64_t r
     pixel = image.Times(s.h).Plus(h).Plus(-s.pad_top).Times(s.w).Plus(w).Plus(-s.pad_left);
   }
   const Expr value = MakeLoad(data, {pixel.ToExpr(), axes[3].var});
-  return PlainStage("pad", data->dtype, axes,
-                    MakeSelect(inside, value, MakeConst(data->dtype, 0)));
+  return PlainStage("pad", data->dtype, axes, MakeSelect(inside, value, MakeConst(data->dtype, 0)));
 }
 
 }  // namespace
@@ -67,9 +66,8 @@ Result<Compute> DefineImplicitGemm(const Workload& workload, const Epilogue& epi
   const std::int64_t rows = RoundUp(gemm.rows, row_tile);
   Compute compute;
   compute.macs = workload.macs();
-  compute.inputs = {
-      MakeBuffer("data", workload.data.dtype, {s.n * s.h * s.w, gemm.channels}),
-      MakeBuffer("weight", workload.weight.dtype, {s.k, s.r, s.s, gemm.channels})};
+  compute.inputs = {MakeBuffer("data", workload.data.dtype, {s.n * s.h * s.w, gemm.channels}),
+                    MakeBuffer("weight", workload.weight.dtype, {s.k, s.r, s.s, gemm.channels})};
   const bool copied = rows != gemm.rows || !IsPlainProduct(s);
   if (copied) compute.stages.push_back(RowsStage(gemm, compute.inputs[0], rows));
 

@@ -90,8 +90,8 @@ void EvaluateInto(const Operator& op, TensorPointers inputs, int threads, Tensor
 /// Sums that differ by next to nothing may be rounded to neighbours in float16, whose distance is
 /// this part of the smaller one at most, ...
 constexpr double kUnitOfFloat16 = 0x1p-10;
-/// ... and what is added to them afterwards may leave a value that is much smaller. So the root mean
-/// square counts, four times: few elements are larger.
+/// ... and what is added to them afterwards may leave a value that is much smaller. So the root
+/// mean square counts, four times: few elements are larger.
 constexpr double kToleranceOfFloat16 = 4 * kUnitOfFloat16;
 
 /// The operand of an epilogue step in a shape that broadcasts over the result.
@@ -256,7 +256,8 @@ Comparison Compare(const Tensor& result, const Tensor& reference, double toleran
     const double error = std::fabs(value - expected);
     if (error > comparison.max_abs_error) comparison.max_abs_error = error;
     // Written so that NaN is out of bounds.
-    if (!(error <= bound + unit * std::fabs(expected)) && comparison.first_bad < 0) comparison.first_bad = i;
+    if (!(error <= bound + unit * std::fabs(expected)) && comparison.first_bad < 0)
+      comparison.first_bad = i;
   }
   comparison.ok = comparison.first_bad < 0;
   return comparison;

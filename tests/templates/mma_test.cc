@@ -177,6 +177,78 @@ TEST_P(MmaTest, AWarpThatDoesNotComeTogetherIsFound) {
   EXPECT_THAT(Verify(*program, Epilogue()).message(), HasSubstr("come to the same matrix product"));
 }
 
+/// The statement without its barrier number `missing`, counted down on the way.
+Stmt WithoutBarrier(const Stmt& stmt, int* missing) {
+  std::vector<Stmt> body;
+  for (const Stmt& part : stmt->body) {
+    if (part->kind == StmtKind::kBarrier && (*missing)-- == 0) continue;
+    body.push_back(WithoutBarrier(part, missing));
+  }
+  return stmt->body.empty() ? stmt : WithBody(stmt, std::move(body));
+}
+
+TEST_P(MmaTest, AMissingBarrierIsFound) {
+  auto program = LowerConfig(*entry().default_config(workload(), target()), Epilogue());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const Stmt whole = program->body;
+  for (int first = 0;; ++first) {
+    int missing = first;
+    program->body = WithoutBarrier(whole, &missing);
+    if (missing >= 0) {
+      EXPECT_GT(first, 0) << "no barrier at all";
+      break;
+    }
+    EXPECT_FALSE(Verify(*program, Epilogue()).ok()) << "barrier " << first;
+  }
+}
+
+TEST_P(MmaTest, ConditionsThatAreOffByOneAreFound) {
+  auto program = LowerConfig(*entry().default_config(workload(), target()), Epilogue());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  int changed = 0;
+  program->body = MapExprs(program->body, [&](const Expr& expr) {
+    return Rewrite(expr, [&](const Expr& node) {
+      std::int64_t bound = 0;
+      if (node->kind != ExprKind::kLt || !node->args[1].IsInt(&bound)) return Expr();
+      ++changed;
+      return Lt(node->args[0], Expr(bound + 1));
+    });
+  });
+  EXPECT_TRUE(changed > 0 || workload().padding == Workload().padding)
+      << "padding is unconditional";
+  EXPECT_EQ(Verify(*program, Epilogue()).ok(), changed == 0);
+}
+
+TEST(MmaRefusalTest, SaysWhatIsMissing) {
+  struct Refused {
+    const char* key;
+    const char* workload;
+    const char* arch;
+    const char* reason;
+  };
+  for (const Refused& c :
+       {Refused{"conv2d_mma.cuda",
+                "conv2d(int8[1,32,9,9]NCHW,int8[12,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32",
+                "sm_80", "no product for these types that fits 81 x 12 sums of 32"},
+        Refused{"conv2d_mma.cuda",
+                "conv2d(int8[1,32,3,3]NCHW,int8[16,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32",
+                "sm_75", "fewer than 16 pixels"},
+        Refused{"conv2d_mma.cuda",
+                "conv2d(float32[1,32,9,9]NCHW,float32[16,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->"
+                "float32",
+                "sm_80", "only int8 summed in int32 and float16"},
+        Refused{"conv2d_mma.cuda",
+                "conv2d(uint8[1,32,9,9]NCHW,int8[16,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32",
+                "sm_80", "only int8 summed in int32 and float16"},
+        Refused{"batch_matmul_mma.cuda",
+                "batch_matmul(float16[2,16,32]BMK,float16[2,16,32]BNK)->float32", "sm_70",
+                "tensor cores of sm_70 have no product"}}) {
+    const Target target = *Target::Parse(std::string("cuda -arch=") + c.arch);
+    EXPECT_THAT(FindTemplate(c.key)->refuses(*Workload::Parse(c.workload), target),
+                HasSubstr(c.reason));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Instructions, MmaTest, testing::ValuesIn(kCases),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
