@@ -125,10 +125,13 @@ Stmt Lowering::EmitAsyncCopy(const Nest& nest, std::size_t p) {
     return FailStage(nest, "asynchronous copies: " + reason);
   };
   Expr value = RewriteBody(nest.body, nest), inside;
-  if (value->kind == ExprKind::kSelect && SameExpr(value->args[2], MakeConst(value.dtype(), 0))) {
-    inside = value->args[0];
+  while (value->kind == ExprKind::kSelect &&
+         SameExpr(value->args[2], MakeConst(value.dtype(), 0))) {
+    inside = inside ? And(inside, value->args[0]) : value->args[0];
     value = value->args[1];
-    if (Mentions(inside, {{along.get(), Box()}})) return fail("padding inside of one access");
+  }
+  if (inside && Mentions(inside, {{along.get(), Box()}})) {
+    return fail("padding inside of one access");
   }
   if (value->kind != ExprKind::kLoad || value->buffer->scope != Scope::kGlobal) {
     return fail("only of global memory, padded with zeros");
@@ -139,7 +142,8 @@ Stmt Lowering::EmitAsyncCopy(const Nest& nest, std::size_t p) {
   if (!to || !from) return fail("the elements of one access are not neighbours in memory");
   const std::int64_t bytes = extent * value.dtype().bytes();
   if (bytes % kLeast != 0 || bytes > kMost) {
-    return fail("accesses of " + std::to_string(bytes) + " bytes, expected 4, 8 or 16");
+    return fail("accesses of " + std::to_string(bytes) +
+                " bytes, expected a multiple of 4 up to 16");
   }
   const std::int64_t alignment = std::min(AlignmentOf(*to), AlignmentOf(*from));
   if (alignment < kLeast) {

@@ -78,7 +78,7 @@ class Pipeliner {
                                 std::to_string(loop.extent) + " steps");
     }
     const std::int64_t ahead = copies - 1;
-    MakeRings(match, copies);
+    for (const Buffer& buffer : match.copied) rings_[buffer.get()] = MakeRing(buffer, copies);
     std::vector<Stmt> code;
     for (std::int64_t step = 0; step < ahead; ++step) {
       AddParts(match.copies, loop.var, Expr(step), Expr(step), &code);
@@ -98,10 +98,6 @@ class Pipeliner {
       if (const auto ring = rings_.find(buffer.get()); ring != rings_.end()) buffer = ring->second;
     }
     return AllocateAll(buffers, MakeBlock(std::move(code)));
-  }
-
-  void MakeRings(const CopyLoop& match, int copies) {
-    for (const Buffer& buffer : match.copied) rings_[buffer.get()] = MakeRing(buffer, copies);
   }
 
   /// The parts for step `step`, on one copy of each buffer.

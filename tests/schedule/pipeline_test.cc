@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
                     PipelineRefusal{"OneCopy", [] { return PipelinedSum(1, 4, 1); },
                                     "1 copies, expected 2 to 16"},
                     PipelineRefusal{"Bytes", [] { return PipelinedSum(1, 4, 2, kInt8); },
-                                    "accesses of 1 bytes, expected 4, 8 or 16"},
+                                    "accesses of 1 bytes, expected a multiple of 4 up to 16"},
                     PipelineRefusal{"TwoWays",
                                     [] {
                                       Schedule s = PipelinedSum(1, 4, 2);

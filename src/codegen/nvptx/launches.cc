@@ -4,6 +4,8 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 
+#include <algorithm>
+
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/llvm/kernel.h"
 #include "src/codegen/llvm/target_machine.h"
@@ -48,6 +50,13 @@ Status CheckCapability(const Stmt& stmt, int capability) {
   return {};
 }
 
+bool Writes(const Stmt& stmt, const BufferNode& buffer) {
+  if (stmt->kind == StmtKind::kStore && stmt->buffer.get() == &buffer) return true;
+  const bool first = !stmt->regions.empty() && stmt->regions[0].buffer.get() == &buffer;
+  return first ||
+         std::ranges::any_of(stmt->body, [&](const Stmt& part) { return Writes(part, buffer); });
+}
+
 Status EmitLaunch(const Launch& launch, const Program& part, llvm::Module& module) {
   const CpuFeatures features;
   const LaunchLimits limits;
@@ -67,6 +76,8 @@ Status EmitLaunch(const Launch& launch, const Program& part, llvm::Module& modul
   for (std::size_t i = 0; i < part.parameters.size(); ++i) {
     llvm::Argument* argument = function->getArg(static_cast<unsigned>(i));
     cpu::DescribeBufferArgument(kernel, *part.parameters[i], *argument);
+    // What only another launch writes is read through the cache for constants, as inputs are.
+    if (!Writes(part.body, *part.parameters[i])) argument->addAttr(llvm::Attribute::ReadOnly);
     emitter.SetBase(part.parameters[i].get(), argument);
   }
   emitter.EmitBody(part.body);
