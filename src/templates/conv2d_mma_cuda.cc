@@ -32,7 +32,6 @@ Result<ConvProduct> ConvProductOf(const Workload& w, const Target& target) {
 
 std::string Conv2dMmaCuda::Refuses(const Workload& w, const Target& target) {
   if (w.op != OpKind::kConv2d || w.groups != 1) return "only convolutions of one group";
-  if (!HasMmaTypes(w)) return "only int8 summed in int32 and float16";
   // Blocks of 16 rows are the smallest whose last one may be partial.
   constexpr std::int64_t kFewestPixels = 16;
   const auto product = ConvProductOf(w, target);

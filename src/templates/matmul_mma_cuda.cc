@@ -23,7 +23,6 @@ std::string MatmulMmaCuda<kOp>::Refuses(const Workload& w, const Target& target)
   if (w.data_layout != (kBatched ? "BMK" : "MK") || w.kernel_layout != (kBatched ? "BNK" : "NK")) {
     return kBatched ? "only BMK data and BNK weights" : "only MK data and NK weights";
   }
-  if (!HasMmaTypes(w)) return "only int8 summed in int32 and float16";
   return MatmulMma(w, target).status().message();
 }
 

@@ -6,8 +6,8 @@
 
 namespace tilewright {
 
-/// `dense_mma.cuda`, `batch_matmul_mma.cuda`: tensor cores for int8 (summed in int32) and float16
-/// (summed in float32). Sizes are multiples of the instruction's. Knobs: those of MmaSpace
+/// `dense_mma.cuda`, `batch_matmul_mma.cuda`: tensor cores for the types of RefusesMmaTypes.
+/// Sizes are multiples of the instruction's. Knobs: those of MmaSpace
 /// (mma_cuda.h).
 template <OpKind kOp>
 struct MatmulMmaCuda {

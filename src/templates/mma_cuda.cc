@@ -65,13 +65,15 @@ LoopId BindResult(Schedule& s, StageId result, const Tile& tile, const Config& c
 
 }  // namespace
 
-bool HasMmaTypes(const Workload& w) {
+std::string RefusesMmaTypes(const Workload& w, const Target& target) {
   const bool bytes = w.data.dtype == kInt8 && w.weight.dtype == kInt8 && w.out_dtype == kInt32;
-  return bytes || IsFloat16(w);
+  if (bytes || IsFloat16(w) || (IsFloat32(w) && AllowsTf32(target))) return "";
+  return "only int8 summed in int32 and float16, and float32 where the target says -tf32";
 }
 
 Result<const MmaIntrinsic*> ChooseMma(const Workload& w, const Target& target,
                                       const MmaSizes& sizes) {
+  if (std::string reason = RefusesMmaTypes(w, target); !reason.empty()) return Unsupported(reason);
   const auto capability = ComputeCapabilityOf(target);
   TW_RETURN_IF_ERROR(capability);
   const auto waste = [&](const MmaIntrinsic& mma) {
@@ -79,7 +81,7 @@ Result<const MmaIntrinsic*> ChooseMma(const Workload& w, const Target& target,
   };
   const MmaIntrinsic* best = nullptr;
   for (const MmaIntrinsic& mma : MmaIntrinsics()) {
-    const bool has = HasMmaTypes(w) && mma.operand == w.data.dtype && mma.capability <= *capability;
+    const bool has = mma.operand == w.data.dtype && mma.capability <= *capability;
     const bool rows = sizes.partial_rows ? sizes.m >= mma.m : sizes.m % mma.m == 0;
     const bool run = sizes.partial_rows || sizes.k % mma.k == 0;
     if (!has || !rows || !run || sizes.n % mma.n != 0) continue;

@@ -18,8 +18,9 @@ struct MmaSizes {
   std::int64_t runs = 1;      ///< of k products each that are summed into one result
 };
 
-/// True for what tensor cores multiply: int8 summed in int32, float16 summed in float32.
-bool HasMmaTypes(const Workload& workload);
+/// Empty for what tensor cores multiply: int8 summed in int32, float16 summed in float32, float32
+/// as tf32 if the target allows that. Else the reason.
+std::string RefusesMmaTypes(const Workload& workload, const Target& target);
 /// The instruction that wastes least on rounding k up and is the largest of those. Errors:
 /// kUnsupported, with the reason, if the device has none for these types, or n (and m, unless rows
 /// may be partial) is no multiple of any.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "src/base/random.h"
+#include "src/codegen/codegen.h"
+#include "src/schedule/lower.h"
 #include "src/target/cpu.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference.h"
@@ -173,6 +175,19 @@ TEST_P(TemplateConformanceTest, EqualsTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Samples, TemplateConformanceTest, testing::ValuesIn(kSamples),
                          [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(TemplateHalfTest, ACpuWithoutConversionsIsToldSo) {
+  const Workload workload = *Workload::Parse("dense(float16[4,8]MK,float16[8,8]NK)->float32");
+  const Target old = *Target::Parse("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64");
+  const TemplateEntry* entry = TemplatesFor(workload, old).front();
+  auto kernel = entry->apply(workload, {}, old, *entry->default_config(workload, old));
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  auto program = Lower(kernel->schedule, "kernel");
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  auto object = Generate({*program}, old, Emit::kObject);
+  EXPECT_EQ(object.status().code(), StatusCode::kUnsupported);
+  EXPECT_NE(object.status().message().find("+f16c"), std::string::npos);
+}
 
 TEST(TemplateRegistryTest, KeysAreFoundAndUnknownOnesAreNot) {
   for (const TemplateEntry& entry : Templates()) EXPECT_EQ(FindTemplate(entry.key), &entry);

@@ -38,6 +38,13 @@ constexpr MmaCase kCases[] = {
      "cuda -arch=sm_80", "mma.m16n8k16.f16", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"},
     {"F16Turing", "dense_mma.cuda", "dense(float16[32,24]MK,float16[16,24]NK)->float16",
      "cuda -arch=sm_75", "mma.m16n8k8.f16", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"},
+    {"Tf32", "dense_mma.cuda", "dense(float32[32,24]MK,float32[16,24]NK)->float32",
+     "cuda -arch=sm_80 -tf32", "mma.m16n8k8.tf32",
+     "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"},
+    {"ConvTf32", "conv2d_mma.cuda",
+     "conv2d(float32[1,3,7,7]NCHW,float32[8,3,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
+     "cuda -arch=sm_80 -tf32", "mma.m16n8k8.tf32",
+     "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"},
     {"BatchS8", "batch_matmul_mma.cuda", "batch_matmul(int8[2,16,64]BMK,int8[2,16,64]BNK)->int32",
      "cuda -arch=sm_80", "mma.m16n8k32.s8", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"},
     {"BatchF16", "batch_matmul_mma.cuda",
@@ -69,7 +76,9 @@ class MmaTest : public testing::TestWithParam<MmaCase> {
   /// What networks put behind an anchor of these types.
   Epilogue epilogue() const {
     const char* text = "cast(float16)";
-    if (workload().out_dtype == kInt32) {
+    if (workload().data.dtype == kFloat32) {
+      text = "add(channel:float32);relu";
+    } else if (workload().out_dtype == kInt32) {
       text = "add(channel:int32);shift_right(7);clip(-127,127);cast(int8)";
     } else if (workload().out_dtype == kFloat32) {
       text = "add(channel:float16);relu;cast(float16)";
@@ -94,7 +103,7 @@ class MmaTest : public testing::TestWithParam<MmaCase> {
     for (const Tensor& operand : data.operands) operands.push_back(&operand);
     auto expected = EvaluateAnchor(workload(), epilogue, data.data, data.weight, operands);
     TW_RETURN_IF_ERROR(expected);
-    if (Compare(*result, *expected).ok) return {};
+    if (Compare(*result, *expected, ToleranceOf(target())).ok) return {};
     return Internal("differs from the reference");
   }
 };
