@@ -89,7 +89,7 @@ def @main(%data: Tensor[(1, 64, 8, 8), int8]) {
   nn.relu(%0)
 }
 RELAY
-expect 0 lower bytes.relay#1 --template conv2d_mma.cuda --target 'cuda -arch=sm_80' --emit ptx
+expect 0 lower bytes.relay#0 --template conv2d_mma.cuda --target 'cuda -arch=sm_80' --emit ptx
 has 'cp.async.cg.shared.global' out
 
 expect 0 tune m.onnx#1 --records r.db --trials 6 --json
