@@ -137,7 +137,7 @@ TEST_P(MmaTest, TheEpilogueIsPartOfTheKernel) {
 }
 
 TEST_P(MmaTest, PtxHasTheInstructionAndPtxasTakesIt) {
-  auto program = LowerConfig(*entry().default_config(workload(), target()), Epilogue());
+  auto program = LowerConfig(*entry().default_config(workload(), target()), epilogue());
   ASSERT_TRUE(program.ok()) << program.status().message();
   auto ptx = Generate({*program}, target(), Emit::kObject);
   ASSERT_TRUE(ptx.ok()) << ptx.status().message();
