@@ -4,7 +4,6 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <algorithm>
-#include <array>
 
 #include "src/base/math.h"
 #include "src/codegen/llvm/function_emitter.h"
