@@ -203,8 +203,9 @@ Result<BenchReport> Bench(const ModelLibrary& model, std::span<const Tensor> inp
   for (std::size_t i = 0; i < count; ++i) {
     const ModelOperator& op = model.operators()[i];
     BenchReport::Row row{op.result.name, op.op, op.layout, MedianOf(samples[i]), op.macs, op.bytes};
-    const double bound =
-        RooflineSeconds(options.peaks, op.macs, op.bytes, op.int8, model.threads());
+    const double bound = model.on_gpu() ? 0
+                                        : RooflineSeconds(options.peaks, op.macs, op.bytes, op.int8,
+                                                          model.threads());
     row.roofline_share = row.seconds > 0 ? bound / row.seconds : 0;
     least += bound;
     report.macs += op.macs;

@@ -89,7 +89,7 @@ struct BenchReport {
     std::string value, op, layout;
     double seconds = 0;  ///< median of the rounds
     std::int64_t macs = 0, bytes = 0;
-    double roofline_share = 0;  ///< least possible time / seconds
+    double roofline_share = 0;  ///< least possible time / seconds; 0 for a GPU, whose is not known
   };
   std::vector<Row> rows;
   double total_seconds = 0;  ///< median of whole runs (not the sum of the rows)

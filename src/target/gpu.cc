@@ -51,6 +51,17 @@ Result<int> ComputeCapabilityOf(const Target& target) {
   return found->capability;
 }
 
+Result<DeviceFingerprint> AnyGpuFor(const Target& target) {
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  DeviceFingerprint device;
+  device.kind = "cuda";
+  for (int one = *capability; one / 10 == *capability / 10; ++one) {
+    device.isa.push_back("sm_" + std::to_string(one));
+  }
+  return device;
+}
+
 MultiprocessorLimits LimitsOf(int capability) {
   struct Row {
     int capability;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "src/base/status.h"
+#include "src/target/cpu.h"
 #include "src/target/target.h"
 
 namespace tilewright {
@@ -13,6 +14,11 @@ namespace tilewright {
 /// Errors: kInvalidArgument for another kind, an -arch that is none, or an unknown -model without
 /// -arch; kUnsupported for a device older than 5.0.
 Result<int> ComputeCapabilityOf(const Target& target);
+
+/// Stands for every GPU that runs the target's own machine code, of that generation and not older:
+/// without a model, so that a record is never a hit, but may be a near hit.
+/// Errors: those of ComputeCapabilityOf.
+Result<DeviceFingerprint> AnyGpuFor(const Target& target);
 
 /// What one multiprocessor holds at the same time.
 struct MultiprocessorLimits {

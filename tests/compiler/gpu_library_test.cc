@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "records/catalog.h"
+#include "records/store.h"
 #include "src/base/file.h"
 #include "src/compiler/bundle.h"
 #include "src/compiler/verify.h"
@@ -11,6 +13,9 @@
 #include "src/graph/passes.h"
 #include "src/runtime/cuda_session.h"
 #include "src/runtime/loaded_model.h"
+#include "src/space/version.h"
+#include "src/target/gpu.h"
+#include "src/templates/registry.h"
 #include "tests/compiler/fake_gpu.h"
 #include "tests/compiler/sample_networks.h"
 
@@ -22,16 +27,19 @@ using testing::HasSubstr;
 /// A model compiled for sm_80, which the fake device is.
 class GpuLibraryFixture {
  protected:
+  GpuLibraryFixture() {
+    auto folder = TemporaryFolder::Create("tilewright-gpu-test");
+    TW_CHECK(folder.ok());
+    folder_.emplace(*std::move(folder));
+  }
   void Make(const std::string& text, const std::string& target = "cuda -arch=sm_80") {
     text_ = text;
     options_.target = *Target::Parse(target);
     options_.name = "net";
-    auto folder = TemporaryFolder::Create("tilewright-gpu-test");
-    ASSERT_TRUE(folder.ok());
-    folder_.emplace(*std::move(folder));
     auto compiled = Compile(Load(), options_, path());
     ASSERT_TRUE(compiled.ok()) << compiled.status().message();
     header_ = compiled->header;
+    operators_ = compiled->operators;
     auto plan = PlanGpu(Load(), options_);
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     plan_.emplace(*std::move(plan));
@@ -65,6 +73,7 @@ class GpuLibraryFixture {
   std::string path() const { return folder_->path() + "/net.so"; }
 
   std::string text_, header_;
+  std::vector<OperatorReport> operators_;
   CompileOptions options_;
   std::optional<TemporaryFolder> folder_;
   std::optional<GpuPlan> plan_;
@@ -131,6 +140,51 @@ TEST_F(GpuLibrary, CopiesOnlyInputsAndOutputsAndReplaysTheLaunches) {
       EXPECT_EQ(gpu.counts().replays, std::string(driver) == FAKE_CUDA ? run : 0);
     }
   }
+}
+
+/// A trial of a template's default config on some device of compute capability 8.0.
+Trial TrialOn80(const Workload& workload, const std::string& template_key) {
+  const Target target = *Target::Parse("cuda -arch=sm_80");
+  const TemplateEntry& entry = *FindTemplate(template_key);
+  Trial trial;
+  trial.candidate = {
+      {workload, target}, {}, template_key, entry.version, *entry.default_config(workload, target)};
+  trial.outcome = Outcome::kOk;
+  trial.samples = {1e-3};
+  trial.value = 1e-3;
+  trial.verified = true;
+  trial.device.kind = "cuda";
+  trial.device.model = "Card of tests";
+  trial.device.isa = {"sm_80"};
+  trial.codegen_version = kCodegenVersion;
+  return trial;
+}
+
+// Winograd's is a kernel of three launches with memory between them.
+TEST_F(GpuLibrary, RecordsOfAnotherDeviceOfTheGenerationAreTaken) {
+  const Workload conv = *Workload::Parse(
+      "conv2d(float32[1,8,8,8]NCHW,float32[8,8,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
+  auto store =
+      records::Store::Open(folder_->path() + "/records.db", records::Store::Mode::kReadWrite);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  auto job = store->OpenJob("job", "{}", 1);
+  ASSERT_TRUE(job.ok());
+  ASSERT_TRUE(store->Append(job->id, {TrialOn80(conv, "conv2d_nchw_winograd.cuda")}, {}).ok());
+  records::Catalog catalog;
+  catalog.AddStore(*std::move(store));
+  options_.catalog = &catalog;
+  options_.device = *AnyGpuFor(*Target::Parse("cuda -arch=sm_80"));
+  ASSERT_NO_FATAL_FAILURE(Make(R"(def @main(%data: Tensor[(1, 8, 8, 8), float32]) {
+  nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(8, 8, 3, 3), float32] */, padding=[1, 1, 1, 1])
+})"));
+  ASSERT_EQ(operators_.size(), 1U);
+  EXPECT_EQ(operators_[0].template_key, "conv2d_nchw_winograd.cuda");
+  EXPECT_EQ(operators_[0].answer, records::AnswerLevel::kNearHit);
+  EXPECT_THAT(operators_[0].explanation, HasSubstr("Card of tests"));
+  FakeGpu gpu(FAKE_CUDA, *plan_);
+  ExpectSame(Open().Run(Inputs()), Expected());
+  EXPECT_EQ(gpu.problem(), "");
+  EXPECT_EQ(gpu.counts().launches, 3);
 }
 
 TEST_F(GpuLibrary, RunsOnTensorsOfTheDevice) {
