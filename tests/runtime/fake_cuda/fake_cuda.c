@@ -113,9 +113,7 @@ API cuDeviceGetName(char* name, int length, int device) {
 }
 API cuDeviceGetPCIBusId(char* name, int length, int device) {
   (void)length, (void)device;
-  // One for each process tree that uses the fake: tests run at the same time.
-  const char* id = getenv("FAKE_CUDA_BUS_ID");
-  strncpy(name, id != NULL ? id : "fake:00:00.0", (size_t)length);
+  strncpy(name, "fake:00:00.0", (size_t)length);
   return 0;
 }
 API cuDeviceGetAttribute(int* value, int attribute, int device) {
