@@ -54,7 +54,7 @@ Status CudaRunner::Open() {
   auto found = DescribeCudaDevice(*api, settings_.ordinal);
   TW_RETURN_IF_ERROR(found);
   // Before there is a context: making one disturbs whoever measures.
-  auto lock = DeviceLock::Take("cuda-" + found->bus_id, kLockSeconds);
+  auto lock = DeviceLock::Take(settings_.lock_folder, "cuda-" + found->bus_id, kLockSeconds);
   TW_RETURN_IF_ERROR(lock);
   owned->lock = *std::move(lock);
   auto session = CudaSession::Open(settings_.library, settings_.ordinal);
@@ -101,7 +101,7 @@ RunReply CudaRunner::RunAlone(const RunOrder::Item& item, Workbench& workbench) 
   if (course.alive()) course.TakeAll();
   RunReply reply = Judged(course.End());
   for (const double canary : reply.canaries) {
-    owned_->gate.Add(owned_->clock.MonotonicSeconds(), canary);
+    owned_->gate.Add(owned_->clock.UnixSeconds(), canary);
   }
   if (broken()) (void)contestant.release();  // the driver would wait for a kernel that never ends
   return reply;

@@ -450,7 +450,8 @@ Json ToJson(const RunWorkerSettings& settings) {
               {"cuda",
                {{"library", settings.cuda.library},
                 {"nvml", settings.cuda.nvml},
-                {"ordinal", settings.cuda.ordinal}}}};
+                {"ordinal", settings.cuda.ordinal},
+                {"lock_folder", settings.cuda.lock_folder}}}};
 }
 
 Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
@@ -476,6 +477,7 @@ Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
   settings.cuda.library = cuda.Text("library");
   settings.cuda.nvml = cuda.Text("nvml");
   settings.cuda.ordinal = static_cast<int>(cuda.Integer("ordinal"));
+  settings.cuda.lock_folder = cuda.Text("lock_folder");
   fields.Fail(cuda.status());
   return Finish(fields, settings);
 }

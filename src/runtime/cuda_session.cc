@@ -12,9 +12,6 @@ namespace {
 // before the device has all of it.
 constexpr unsigned kOrderedStream = 0;
 constexpr unsigned kTimingEvent = 0;
-constexpr int kThreadLocalCapture = 1;
-/// Options of cuModuleLoadDataEx: where the assembler writes what is wrong, and how much.
-constexpr int kErrorLogBuffer = 5, kErrorLogBytes = 6;
 constexpr int kInvalidImage = 200, kInvalidPtx = 218, kUnsupportedPtx = 222;
 constexpr int kNoBinaryForDevice = 209, kNotFoundCode = 500;
 
@@ -102,7 +99,7 @@ Status CudaSession::Fill(std::uint64_t address, std::uint8_t value, std::int64_t
 
 Result<CudaProgram> CudaSession::Load(const std::string& ptx, std::vector<CudaLaunch> launches) {
   std::array<char, 2048> words{};
-  int keys[] = {kErrorLogBuffer, kErrorLogBytes};
+  int keys[] = {TW_CUDA_ERROR_LOG, TW_CUDA_ERROR_LOG_BYTES};
   void* values[] = {words.data(), reinterpret_cast<void*>(words.size() - 1)};
   void* module = nullptr;
   const int code = api_.load_module(&module, ptx.c_str(), 2, keys, values);
@@ -147,7 +144,7 @@ Status CudaSession::Wait(double limit_seconds) {
   const double start = clock.MonotonicSeconds();
   while (true) {
     const int code = api_.query_stream(stream_.get());
-    if (code != CudaApi::kNotReady) return Check(code, "the kernel");
+    if (code != TW_CUDA_NOT_READY) return Check(code, "the kernel");
     const double elapsed = clock.MonotonicSeconds() - start;
     if (elapsed > limit_seconds) {
       hanging_ = true;
@@ -159,8 +156,8 @@ Status CudaSession::Wait(double limit_seconds) {
 
 /// A graph of so many calls, ready to be launched.
 Result<CudaHandle> CudaSession::Record(const CudaProgram& program, std::int64_t calls) {
-  TW_RETURN_IF_ERROR(
-      Check(api_.begin_capture(stream_.get(), kThreadLocalCapture), "cuStreamBeginCapture"));
+  TW_RETURN_IF_ERROR(Check(api_.begin_capture(stream_.get(), TW_CUDA_CAPTURE_THREAD_LOCAL),
+                           "cuStreamBeginCapture"));
   Status recorded;
   for (std::int64_t i = 0; i < calls && recorded.ok(); ++i) recorded = Enqueue(program);
   void* graph = nullptr;
