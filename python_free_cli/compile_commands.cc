@@ -113,6 +113,9 @@ class CompileCommand final : public Command {
       TW_RETURN_IF_ERROR(WriteFile(output_.substr(0, dot) + ".h", model->header));
     }
     for (const OperatorReport& op : model->operators) {
+      if (!op.passed_over.empty()) {
+        fmt::print(stderr, "passed over: {} ({}): {}\n", op.value, op.op, op.passed_over);
+      }
       if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
       fmt::print(stderr, "{}: {} ({}): {}\n", op.tuned ? "near" : "untuned", op.value, op.op,
                  op.explanation);
@@ -154,6 +157,7 @@ class CompileCommand final : public Command {
                            {"source", op.source},
                            {"layout", op.layout},
                            {"explanation", op.explanation},
+                           {"passed_over", op.passed_over},
                            {"macs", op.macs},
                            {"bytes", op.bytes}});
     }

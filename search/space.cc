@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "src/base/status.h"
+#include "src/target/library.h"
 
 namespace tilewright::search {
 namespace {
@@ -22,9 +23,11 @@ std::int64_t SearchSpace::size() const {
 
 Result<SearchSpace> MakeSearchSpace(const Task& task, const Epilogue& epilogue) {
   SearchSpace result;
-  result.task = task;
+  result.task = {task.workload, WithoutLibraries(task.target)};  // as records say it
   result.epilogue = epilogue;
   for (const TemplateEntry* entry : TemplatesFor(task.workload, task.target)) {
+    const KernelLibrary* library = LibraryOfTemplate(entry->key);
+    if (library != nullptr && !RefusesLibrary(*library, task.target).empty()) continue;
     Result<ConfigSpace> space = entry->define_space(task.workload, task.target);
     if (!space.ok()) return space.status().WithContext(entry->key);
     result.templates.push_back(entry);

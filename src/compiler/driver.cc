@@ -23,6 +23,7 @@ constexpr std::string_view kTypes =
     "declare i32 @TwModelSetThreads(ptr, i32)\n"
     "declare void @TwModelRelease(ptr)\n"
     "declare i32 @TwModelLoad(ptr, ptr)\n"
+    "declare void @TwLibraryForget()\n"
     "@tw_state = internal global ptr null\n";
 static_assert(sizeof(TwPlace) == 16 && sizeof(TwValue) == 40 && sizeof(TwStep) == 96 &&
               sizeof(TwModel) == 120 && sizeof(TwModelFunctions) == 40);
@@ -59,6 +60,7 @@ class IrWriter {
     WriteTable("inputs", "%Value", ValuesOf(graph_.inputs()));
     WriteTable("outputs", "%Value", ValuesOf(graph_.outputs()));
     WriteTable("steps", "%Step", Steps());
+    WriteLibraries();
     WriteModel();
     WriteFunctions();
     return std::move(text_);
@@ -141,6 +143,32 @@ class IrWriter {
     text_ += fmt::format("@{} = internal constant [{} x {}] [{}]\n", name, rows.size(), type, list);
   }
 
+  /// What there is to do about libraries that kernels call: ask them all whether they are there,
+  /// and forget what they keep of constants that may be at other places afterwards.
+  void WriteLibraries() {
+    std::string asked, last = "null";
+    for (const Program& kernel : plan_.kernels) {
+      if (LibraryCallsOf(kernel.body).empty()) continue;
+      text_ += fmt::format("declare ptr @{}_prepare(ptr, ptr)\n", kernel.name);
+      const std::size_t i = static_cast<std::size_t>(&kernel - plan_.kernels.data());
+      asked += fmt::format(
+          "  %r{0} = call ptr @{1}_prepare(ptr null, ptr null)\n"
+          "  %n{0} = icmp eq ptr %r{0}, null\n"
+          "  %p{0} = select i1 %n{0}, ptr {2}, ptr %r{0}\n",
+          i, kernel.name, last);
+      last = fmt::format("%p{}", i);
+    }
+    const char* forget = asked.empty() ? "" : "  call void @TwLibraryForget()\n";
+    text_ += fmt::format(
+        "define ptr @{0}_problem() {{\n{1}  ret ptr {2}\n}}\n"
+        "@tilewright_problem = alias ptr (), ptr @{0}_problem\n"
+        "define internal void @tw_release(ptr %m) {{\n"
+        "  call void @TwModelRelease(ptr %m)\n{3}  ret void\n}}\n"
+        "define internal i32 @tw_load(ptr %m, ptr %p) {{\n"
+        "  %r = call i32 @TwModelLoad(ptr %m, ptr %p)\n{3}  ret i32 %r\n}}\n",
+        options_.name, asked, last, forget);
+  }
+
   void WriteModel() {
     const std::string name = StringOf(options_.name);
     const std::string target = StringOf(options_.target.ToString());
@@ -156,7 +184,7 @@ class IrWriter {
         options_.target.num_threads());
     text_ +=
         "@tilewright_model = constant %Functions { ptr @model, ptr @TwModelRun, ptr "
-        "@TwModelSetThreads, ptr @TwModelRelease, ptr @TwModelLoad }\n";
+        "@TwModelSetThreads, ptr @tw_release, ptr @tw_load }\n";
   }
 
   void WriteFunctions() {
@@ -171,12 +199,12 @@ class IrWriter {
         "define i32 @{0}_set_threads(i32 %t) {{\n"
         "  %r = call i32 @TwModelSetThreads(ptr @model, i32 %t)\n  ret i32 %r\n}}\n"
         "define void @{0}_release() {{\n"
-        "  call void @TwModelRelease(ptr @model)\n  ret void\n}}\n",
+        "  call void @tw_release(ptr @model)\n  ret void\n}}\n",
         name);
     if (!options_.parameter_path.empty()) {
       text_ += fmt::format(
           "define i32 @{0}_load(ptr %p) {{\n"
-          "  %r = call i32 @TwModelLoad(ptr @model, ptr %p)\n  ret i32 %r\n}}\n",
+          "  %r = call i32 @tw_load(ptr @model, ptr %p)\n  ret i32 %r\n}}\n",
           name);
     }
     // Threads must be gone before the code they run is.
@@ -272,9 +300,12 @@ int32_t {}_load(const char* parameter_file);
                         options.name);
   }
   text += fmt::format(R"(
+/** Null, or what the model cannot run without: a library that an operator calls and that is not on
+ *  this machine. Ask before the first run. */
+const char* {0}_problem(void);
 /** Runs the model. inputs, outputs: one pointer per tensor, best aligned to 64 bytes. Returns 0, or
- *  a code: 101 no memory, 102 no threads, 103 null pointer, 104 no parameters loaded. Calls of
- *  several threads wait for each other. */
+ *  a code: 101 no memory, 102 no threads, 103 null pointer, 104 no parameters loaded, 106 see
+ *  {0}_problem. Calls of several threads wait for each other. */
 int32_t {0}_run(const void* const* inputs, void* const* outputs);
 int32_t {0}_run_observed(const void* const* inputs, void* const* outputs,
                          TilewrightObserver observer, void* context);

@@ -19,12 +19,12 @@ struct LoadedModel {
 /// path: a library, or the folder of a bundle. The parameters of a bundle are loaded from the file
 /// beside its library.
 /// Errors: kNotFound; kInvalidArgument if it is no compiled model, or its parameters are missing or
-/// another model's; kUnsupported if it was made by
-/// another version of the interface or for a CPU with features that this one lacks; kCorrupt if its
-/// tables make no sense.
+/// another model's; kUnsupported if it was made by another version of the interface or for a CPU
+/// with features that this one lacks; kUnavailable naming library and operator if it calls a library
+/// that is not here; kCorrupt if its tables make no sense.
 Result<LoadedModel> LoadModel(const std::string& path);
 
-/// What a run or a change of threads returned. Errors: kUnavailable for no memory or threads,
+/// What a run or a change of threads returned. Errors: kUnavailable for no memory or threads, or a library,
 /// kInvalidArgument for a null pointer, kInternal for the code of an operator.
 Status ModelStatus(std::int32_t code);
 

@@ -20,6 +20,7 @@ std::string Schedule::ToString() const {
     if (info.scope == Scope::kLocal) out += " local";
     if (info.scope == Scope::kShared) out += " shared";
     if (info.skip_zero_taps) out += " skip_zero_taps";
+    if (info.library) out += " " + info.library->operation + " by " + info.library->file;
     out += "\n";
     for (const Relation& r : info.relations) {
       const bool split = r.kind == Relation::Kind::kSplit;

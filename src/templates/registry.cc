@@ -23,6 +23,7 @@
 #include "src/templates/elementwise_packed_vta.h"
 #include "src/templates/group_conv2d_nchw_cuda.h"
 #include "src/templates/int8_cuda.h"
+#include "src/templates/library_cpu.h"
 #include "src/templates/max_pool2d_packed_vta.h"
 #include "src/templates/parts.h"
 #include "src/templates/vta_parts.h"
@@ -34,7 +35,9 @@ constexpr std::array kTemplates = {
     VtaEntryOf<ElementwisePackedVta<OpKind::kAdd>>("add.vta", 1),
     EntryOf<AnchorPlainCpu>("anchor_plain.cpu", 1),
     EntryOf<BatchMatmulCuda>("batch_matmul.cuda", 1, TargetKind::kCuda),
+    EntryOf<BatchMatmulDnnl>("batch_matmul.dnnl", 1),
     EntryOf<BatchMatmulX86>("batch_matmul.x86", 1),
+    EntryOf<Conv2dDnnl>("conv2d.dnnl", 1),
     EntryOf<Conv2dNchwcX86>("conv2d_NCHWc.x86", 1),
     EntryOf<Conv2dNchwcInt8Cuda>("conv2d_NCHWc_int8.cuda", 1, TargetKind::kCuda),
     EntryOf<Conv2dNchwcInt8X86>("conv2d_NCHWc_int8.x86", 1),
@@ -47,6 +50,7 @@ constexpr std::array kTemplates = {
     EntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
     EntryOf<Conv2dTransposeNchwCuda>("conv2d_transpose_nchw.cuda", 1, TargetKind::kCuda),
     VtaEntryOf<Conv2dTransposePackedVta>("conv2d_transpose_packed.vta", 1),
+    EntryOf<DenseDnnl>("dense.dnnl", 1),
     EntryOf<DenseInt8Cuda>("dense_int8.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseLargeBatchCuda>("dense_large_batch.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseMmaCuda>("dense_mma.cuda", 1, TargetKind::kCuda),
@@ -67,7 +71,7 @@ constexpr std::array kTemplates = {
 static_assert(std::ranges::is_sorted(kTemplates, {}, &TemplateEntry::key));
 static_assert(std::ranges::adjacent_find(kTemplates, {}, &TemplateEntry::key) == kTemplates.end());
 
-/// Ours first, then AutoTVM's, then the one that serves everything.
+/// Ours first, then AutoTVM's, then the one that serves everything, then libraries.
 constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "conv2d_direct.cpu",
     "conv2d_direct_int8.cpu",
@@ -81,6 +85,9 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "dense_nopack.x86",
     "batch_matmul.x86",
     "anchor_plain.cpu",
+    "conv2d.dnnl",
+    "dense.dnnl",
+    "batch_matmul.dnnl",
     "conv2d_NCHWc_int8.cuda",
     "conv2d_nchw.cuda",
     "conv2d_nchw_winograd.cuda",

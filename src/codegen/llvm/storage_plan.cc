@@ -57,6 +57,7 @@ class Planner {
         break;
       case StmtKind::kCopy:
       case StmtKind::kIntrinsic:
+      case StmtKind::kLibraryCall:
         for (const Region& region : stmt->regions) Access(*region.buffer, region.min);
         break;
       default:
