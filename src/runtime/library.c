@@ -64,6 +64,8 @@ typedef struct {
   int (*engine_create)(void**, int, size_t);
   int (*stream_create)(void**, void*, unsigned);
   int (*stream_wait)(void*);
+  int (*engine_destroy)(void*);
+  int (*stream_destroy)(void*);
   int (*desc_by_tag)(MemoryDesc*, int, const int64_t*, int, int);
   int (*desc_by_strides)(MemoryDesc*, int, const int64_t*, int, const int64_t*);
   size_t (*desc_size)(const void*);
@@ -147,6 +149,8 @@ static int Load(TwLibraryCall* call) {
   } functions[] = {{"dnnl_version", &dnnl.version},
                    {"dnnl_engine_create", &dnnl.engine_create},
                    {"dnnl_stream_create", &dnnl.stream_create},
+                   {"dnnl_engine_destroy", &dnnl.engine_destroy},
+                   {"dnnl_stream_destroy", &dnnl.stream_destroy},
                    {"dnnl_stream_wait", &dnnl.stream_wait},
                    {"dnnl_memory_desc_init_by_tag", &dnnl.desc_by_tag},
                    {"dnnl_memory_desc_init_by_strides", &dnnl.desc_by_strides},
@@ -466,4 +470,11 @@ void TwLibraryForget(void) {
     call->state = NULL;
   }
   pthread_mutex_unlock(&lock);
+}
+
+/* The library itself stays: its threads may run its code. */
+__attribute__((destructor)) static void Close(void) {
+  TwLibraryForget();
+  if (dnnl.stream != NULL) dnnl.stream_destroy(dnnl.stream);
+  if (dnnl.engine != NULL) dnnl.engine_destroy(dnnl.engine);
 }

@@ -83,9 +83,12 @@ struct Arrangement {
 };
 
 /// Those of the convolution; the target's own block of channels first, which the generated code
-/// around it has too. Groups of several channels can not be filled up to whole blocks.
-std::vector<Arrangement> ArrangementsOf(const ConvShape& shape, std::int64_t lanes) {
+/// around it has too. Groups of several channels can not be filled up to whole blocks. For integers
+/// the library has fast code with the channels innermost only.
+std::vector<Arrangement> ArrangementsOf(const ConvShape& shape, std::int64_t lanes, bool integers) {
   std::vector<Arrangement> all;
+  const Arrangement last = {"channels_last", "NHWC", "NHWC", TW_LIBRARY_NHWC, TW_LIBRARY_NHWC};
+  if (integers) return {last};
   const bool depthwise = shape.groups == shape.c && shape.groups == shape.k;
   const bool whole = shape.c % lanes == 0 && shape.k % lanes == 0;
   if (lanes >= TW_LIBRARY_BLOCKED_8 && (shape.groups == 1 || depthwise || whole)) {
@@ -94,7 +97,7 @@ std::vector<Arrangement> ArrangementsOf(const ConvShape& shape, std::int64_t lan
     all.push_back({"blocked", few ? "NCHW" : blocked, blocked,
                    few ? std::int64_t{TW_LIBRARY_NCHW} : lanes, lanes});
   }
-  all.push_back({"channels_last", "NHWC", "NHWC", TW_LIBRARY_NHWC, TW_LIBRARY_NHWC});
+  all.push_back(last);
   all.push_back({"plain", "NCHW", "NCHW", TW_LIBRARY_NCHW, TW_LIBRARY_NCHW});
   return all;
 }
@@ -104,7 +107,7 @@ Result<std::vector<Arrangement>> ArrangementsOf(const Workload& w, const Target&
   TW_RETURN_IF_ERROR(shape);
   auto features = FeaturesOf(target);
   TW_RETURN_IF_ERROR(features);
-  return ArrangementsOf(*shape, features->float_lanes());
+  return ArrangementsOf(*shape, features->float_lanes(), !IsFloat32(w));
 }
 
 }  // namespace

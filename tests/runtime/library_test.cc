@@ -18,7 +18,7 @@ TwLibraryCall Product(const char* file) {
   call.shape.kind = TW_LIBRARY_MATMUL;
   call.shape.data_type = call.shape.weight_type = call.shape.result_type = TW_LIBRARY_F32;
   call.shape.n = 1, call.shape.h = 2, call.shape.c = 3, call.shape.k = 2;
-  call.shape.constant_weight = 1;
+  call.shape.r = call.shape.s = call.shape.groups = call.shape.constant_weight = 1;
   return call;
 }
 
