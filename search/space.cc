@@ -69,6 +69,13 @@ Result<Point> Locate(const SearchSpace& space, const Candidate& candidate) {
 std::vector<Point> DefaultPoints(const SearchSpace& space) {
   std::vector<Point> points;
   for (std::size_t i = 0; i < space.templates.size(); ++i) {
+    if (LibraryOfTemplate(space.templates[i]->key) != nullptr) {
+      // They are few: none is left to chance.
+      for (std::int64_t k = 0; k < space.spaces[i].size(); ++k) {
+        points.push_back({static_cast<int>(i), k});
+      }
+      continue;
+    }
     const auto config = space.templates[i]->default_config(space.task.workload, space.task.target);
     if (!config.ok()) continue;
     const auto located = space.spaces[i].Locate(*config);

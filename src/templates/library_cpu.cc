@@ -12,7 +12,6 @@ namespace {
 constexpr std::string_view kName = "dnnl";
 
 std::string RefusesTarget(const Target& target) {
-  if (!NamesLibrary(target, kName)) return "only targets with -libs=dnnl";
   const std::string triple = target.Option("mtriple");
   if (!triple.empty() && !triple.starts_with("x86_64")) return "only x86-64";
   const auto features = FeaturesOf(target);

@@ -4,9 +4,9 @@
 
 namespace tilewright {
 
-// Templates that call oneDNN for the anchor and generate code for what follows it. They serve only
-// targets that name the library (-libs=dnnl), and are refused where its result could differ from
-// the exact one: without VNNI instructions its 8-bit products saturate, and its convolutions give
+// Templates that call oneDNN for the anchor and generate code for what follows it. They are asked
+// only for targets that name the library (-libs=dnnl), and refuse what could differ from the exact
+// result: without VNNI instructions its 8-bit products saturate, and its convolutions give
 // sums of integers by way of float32.
 
 /// conv2d, depthwise_conv2d and group_conv2d, knob `layout`: of data and result.

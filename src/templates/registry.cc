@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "src/target/library.h"
 #include "src/templates/anchor_plain_cpu.h"
 #include "src/templates/conv2d_direct_cpu.h"
 #include "src/templates/conv2d_nchw_cuda.h"
@@ -141,6 +142,8 @@ std::vector<const TemplateEntry*> TemplatesFor(const Workload& workload, const T
   for (std::string_view key : kPreference) {
     const TemplateEntry* entry = FindTemplate(key);
     TW_CHECK(entry != nullptr, key);
+    const KernelLibrary* library = LibraryOfTemplate(key);
+    if (library != nullptr && !NamesLibrary(target, library->name)) continue;
     if (entry->target == target.kind() && entry->refuses(workload, target).empty()) {
       entries.push_back(entry);
     }
