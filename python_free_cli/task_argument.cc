@@ -208,7 +208,7 @@ void TargetArguments::Declare(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--threads", threads, "Threads a kernel may use")->capture_default_str();
   app.add_option("--libs", libraries,
-                 "Libraries whose functions may take the place of kernels: dnnl");
+                 "Libraries whose functions may take the place of kernels: dnnl; cudnn,cublas");
   app.add_option("--vta-config", vta_config, "Design file of a VTA target (configs/vta)");
 }
 

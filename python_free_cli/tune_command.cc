@@ -63,7 +63,7 @@ class TuneCommand final : public Command {
     app.add_option("--records", records_, "Record store, made if it does not exist");
     target_option_ = app.add_option("--target", target_, "What code is generated for");
     app.add_option("--libs", libraries_,
-                   "Libraries whose functions compete with generated kernels: dnnl");
+                   "Libraries whose functions compete with generated kernels: dnnl; cudnn,cublas");
     app.add_option("--vta-config", vta_config_, "Design file of a VTA target (configs/vta)");
     app.add_flag("--no-fuse-residuals", no_fuse_residuals_,
                  "On a VTA, tune additions of residuals by themselves, not behind a convolution");

@@ -46,6 +46,10 @@ Status Device::Load() {
     std::vector<CudaLaunch> shapes;
     for (const Launch& launch : launches.launches) {
       shapes.push_back({launch.name, launch.grid, launch.block});
+      if (const LibraryCall* call = launch.library()) {
+        shapes.back().library = {call->file, call->operation, FieldsOf(call->shape),
+                                 launch.operands};
+      }
     }
     auto loaded = session_->Load(*ptx, std::move(shapes));
     if (!loaded.ok()) return loaded.status().WithContext(program.name);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "src/base/strings.h"
 
@@ -11,13 +12,41 @@ namespace tilewright {
 namespace {
 
 constexpr std::array kLibraries = {
-    KernelLibrary{"dnnl", "oneDNN", "libdnnl.so.2"},
+    KernelLibrary{"cublas", "cuBLAS", "libcublas.so.12", 12},
+    KernelLibrary{"cudnn", "cuDNN", "libcudnn.so.9", 9},
+    KernelLibrary{"dnnl", "oneDNN", "libdnnl.so.2", 2},
 };
 
 /// The first members of dnnl_version_t.
-struct DnnlVersion {
+struct LibraryNumber {
   int major, minor, patch;
 };
+
+/// What the loaded library says; major 0 if it does not say it.
+LibraryNumber NumberOf(void* handle, std::string_view name) {
+  // POSIX: an object pointer from dlsym converts to a function pointer.
+  const auto find = [&](const char* function, auto*& address) {
+    address = reinterpret_cast<std::remove_reference_t<decltype(address)>>(dlsym(handle, function));
+    return address != nullptr;
+  };
+  LibraryNumber number{};
+  if (name == "dnnl") {
+    const LibraryNumber* (*version)() = nullptr;
+    if (find("dnnl_version", version)) number = *version();
+  } else if (name == "cudnn") {
+    std::size_t (*version)() = nullptr;  // 90203 for 9.2.3
+    if (!find("cudnnGetVersion", version)) return number;
+    const auto all = static_cast<int>(version());
+    number = {all / 10000, all / 100 % 100, all % 100};
+  } else {
+    int (*property)(int, int*) = nullptr;
+    if (!find("cublasGetProperty", property)) return number;
+    (void)property(0, &number.major);
+    (void)property(1, &number.minor);
+    (void)property(2, &number.patch);
+  }
+  return number;
+}
 
 }  // namespace
 
@@ -58,19 +87,13 @@ Result<std::string> LibraryVersion(const KernelLibrary& library) {
   if (handle == nullptr) {
     return NotFound(std::string(library.product) + " is not on this machine: " + dlerror());
   }
-  using VersionFunction = const DnnlVersion* (*)();
-  // POSIX: an object pointer from dlsym converts to a function pointer.
-  const auto version = reinterpret_cast<VersionFunction>(dlsym(handle, "dnnl_version"));
-  if (version == nullptr) {
-    return Unsupported(std::string(library.file) + ": has no dnnl_version");
+  const LibraryNumber number = NumberOf(handle, library.name);
+  if (number.major != library.major) {
+    return Unsupported(std::string(library.product) + " " + std::to_string(number.major) +
+                       ", expected " + std::to_string(library.major));
   }
-  const DnnlVersion* v = version();
-  if (v->major != 2) {
-    return Unsupported(std::string(library.product) + " " + std::to_string(v->major) +
-                       ", expected 2");
-  }
-  return std::string(library.product) + " " + std::to_string(v->major) + "." +
-         std::to_string(v->minor) + "." + std::to_string(v->patch);
+  return std::string(library.product) + " " + std::to_string(number.major) + "." +
+         std::to_string(number.minor) + "." + std::to_string(number.patch);
 }
 
 std::string RefusesLibrary(const KernelLibrary& library, const Target& target) {

@@ -16,6 +16,7 @@ struct KernelLibrary {
   std::string_view name;     ///< "dnnl"
   std::string_view product;  ///< "oneDNN"
   std::string_view file;     ///< what is loaded
+  int major = 0;             ///< the version whose interface is spoken
 };
 /// All that are known, by name.
 std::span<const KernelLibrary> KernelLibraries();

@@ -1,17 +1,15 @@
 #include "src/templates/library_cpu.h"
 
-#include <optional>
+#include <vector>
 
 #include "src/base/math.h"
-#include "src/target/library.h"
 #include "src/templates/parts.h"
 
 namespace tilewright {
 namespace {
 
-constexpr std::string_view kName = "dnnl";
-
 std::string RefusesTarget(const Target& target) {
+  if (target.kind() != TargetKind::kLlvm) return "only CPUs";
   const std::string triple = target.Option("mtriple");
   if (!triple.empty() && !triple.starts_with("x86_64")) return "only x86-64";
   const auto features = FeaturesOf(target);
@@ -36,42 +34,6 @@ std::string RefusesTypes(const Workload& w, const Target& target, std::int64_t d
            std::to_string(depth) + " products";
   }
   return "";
-}
-
-std::int64_t TypeOf(DataType dtype) {
-  if (dtype == kFloat32) return TW_LIBRARY_F32;
-  if (dtype == kInt32) return TW_LIBRARY_S32;
-  return dtype == kInt8 ? TW_LIBRARY_S8 : TW_LIBRARY_U8;
-}
-
-TwLibraryShape ShapeOf(const Workload& w, std::int64_t kind) {
-  TwLibraryShape shape{};
-  shape.kind = kind;
-  shape.data_type = TypeOf(w.data.dtype);
-  shape.weight_type = TypeOf(w.weight.dtype);
-  shape.result_type = TypeOf(w.out_dtype);
-  shape.n = shape.r = shape.s = shape.groups = shape.h = shape.w = shape.oh = shape.ow = 1;
-  return shape;
-}
-
-/// The sum by the library, the rest by code for the target, with the whole sum in memory between.
-Result<Kernel> CallThenRest(const Workload& w, const Epilogue& epilogue, const Target& target,
-                            const AnchorForm& form, const TwLibraryShape& shape) {
-  auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  auto compute = DefineAnchor(w, epilogue, form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
-  const StageId sum = s.Stage("reduce");
-  if (s.HasStage("pad")) s.ComputeInline(s.Stage("pad"));
-  std::string operation = w.Key();
-  if (!form.data.empty()) operation += " " + form.data + "->" + form.output;
-  s.CallLibrary(sum, {std::string(FindLibrary(kName)->file), std::move(operation), shape});
-  if (s.HasStage("output")) {
-    ScheduleFlat(s, s.Stage("output"), features->float_lanes(), target);
-  }
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), form};
 }
 
 /// A way in which data and result lie in memory.
@@ -142,59 +104,18 @@ Result<Kernel> Conv2dDnnl::Apply(const Workload& w, const Epilogue& epilogue, co
   const KnobValue* layout = config.Find("layout");
   for (const Arrangement& one : *all) {
     if (layout == nullptr || *layout != KnobValue{one.name}) continue;
-    const ConvShape c = *ConvShapeOf(w);
-    TwLibraryShape shape = ShapeOf(w, TW_LIBRARY_CONVOLUTION);
-    shape.constant_weight = 1;
+    TwLibraryShape shape = ConvolutionCall(w);
     shape.data_layout = one.data_code, shape.result_layout = one.result_code;
-    shape.n = c.n, shape.c = c.c, shape.h = c.h, shape.w = c.w;
-    shape.k = c.k, shape.r = c.r, shape.s = c.s, shape.oh = c.oh, shape.ow = c.ow;
-    shape.groups = c.groups;
-    shape.stride_h = c.stride_h, shape.stride_w = c.stride_w;
-    shape.dilation_h = c.dilation_h, shape.dilation_w = c.dilation_w;
-    shape.pad_top = c.pad_top, shape.pad_left = c.pad_left;
-    shape.pad_bottom = c.pad_bottom, shape.pad_right = c.pad_right;
     AnchorForm form;
     form.data = one.data, form.output = one.result;
-    return CallThenRest(w, epilogue, target, form, shape);
+    return CallThenRest(w, epilogue, target, form, Dnnl::kName, shape);
   }
   return InvalidArgument("no such layout: " + config.ToString());
 }
 
-template <OpKind kOp>
-std::string MatmulDnnl<kOp>::Refuses(const Workload& w, const Target& target) {
-  const bool batched = kOp == OpKind::kBatchMatmul;
-  if (w.op != kOp) return batched ? "only batch_matmul" : "only dense";
-  if (w.data_layout != (batched ? "BMK" : "MK") || w.kernel_layout != (batched ? "BNK" : "NK")) {
-    return "only rows of both operands";
-  }
-  if (batched && w.data.shape[0] != w.weight.shape[0]) return "only as many matrices of both";
+std::string Dnnl::Refuses(const Workload& w, const Target& target) {
   if (std::string reason = RefusesTarget(target); !reason.empty()) return reason;
   return RefusesTypes(w, target, w.data.shape.back(), /*through_float=*/false);
 }
-
-template <OpKind kOp>
-Result<ConfigSpace> MatmulDnnl<kOp>::DefineSpace(const Workload&, const Target&) {
-  return ConfigSpace();
-}
-
-template <OpKind kOp>
-Result<Config> MatmulDnnl<kOp>::DefaultConfig(const Workload&, const Target&) {
-  return ConfigSpace().At(0);
-}
-
-template <OpKind kOp>
-Result<Kernel> MatmulDnnl<kOp>::Apply(const Workload& w, const Epilogue& epilogue,
-                                      const Target& target, const Config&) {
-  TwLibraryShape shape = ShapeOf(w, TW_LIBRARY_MATMUL);
-  const std::size_t first = kOp == OpKind::kBatchMatmul ? 1 : 0;
-  if (first == 1) shape.n = w.data.shape[0];
-  shape.h = w.data.shape[first], shape.c = w.data.shape[first + 1];
-  shape.k = w.weight.shape[first];
-  shape.constant_weight = first == 0 ? 1 : 0;
-  return CallThenRest(w, epilogue, target, AnchorForm(), shape);
-}
-
-template struct MatmulDnnl<OpKind::kDense>;
-template struct MatmulDnnl<OpKind::kBatchMatmul>;
 
 }  // namespace tilewright

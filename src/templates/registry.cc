@@ -25,6 +25,7 @@
 #include "src/templates/group_conv2d_nchw_cuda.h"
 #include "src/templates/int8_cuda.h"
 #include "src/templates/library_cpu.h"
+#include "src/templates/library_cuda.h"
 #include "src/templates/max_pool2d_packed_vta.h"
 #include "src/templates/parts.h"
 #include "src/templates/vta_parts.h"
@@ -35,9 +36,11 @@ namespace {
 constexpr std::array kTemplates = {
     VtaEntryOf<ElementwisePackedVta<OpKind::kAdd>>("add.vta", 1),
     EntryOf<AnchorPlainCpu>("anchor_plain.cpu", 1),
+    EntryOf<BatchMatmulCublas>("batch_matmul.cublas", 1, TargetKind::kCuda),
     EntryOf<BatchMatmulCuda>("batch_matmul.cuda", 1, TargetKind::kCuda),
     EntryOf<BatchMatmulDnnl>("batch_matmul.dnnl", 1),
     EntryOf<BatchMatmulX86>("batch_matmul.x86", 1),
+    EntryOf<Conv2dCudnn>("conv2d.cudnn", 1, TargetKind::kCuda),
     EntryOf<Conv2dDnnl>("conv2d.dnnl", 1),
     EntryOf<Conv2dNchwcX86>("conv2d_NCHWc.x86", 1),
     EntryOf<Conv2dNchwcInt8Cuda>("conv2d_NCHWc_int8.cuda", 1, TargetKind::kCuda),
@@ -51,6 +54,7 @@ constexpr std::array kTemplates = {
     EntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
     EntryOf<Conv2dTransposeNchwCuda>("conv2d_transpose_nchw.cuda", 1, TargetKind::kCuda),
     VtaEntryOf<Conv2dTransposePackedVta>("conv2d_transpose_packed.vta", 1),
+    EntryOf<DenseCublas>("dense.cublas", 1, TargetKind::kCuda),
     EntryOf<DenseDnnl>("dense.dnnl", 1),
     EntryOf<DenseInt8Cuda>("dense_int8.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseLargeBatchCuda>("dense_large_batch.cuda", 1, TargetKind::kCuda),
@@ -100,6 +104,9 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "dense_large_batch.cuda",
     "dense_small_batch.cuda",
     "batch_matmul.cuda",
+    "conv2d.cudnn",
+    "dense.cublas",
+    "batch_matmul.cublas",
     "conv2d_packed_slots.vta",
     "conv2d_packed.vta",
     "group_conv2d_packed.vta",

@@ -6,6 +6,9 @@
 
 #include <string>
 
+#include "src/codegen/codegen.h"
+#include "src/codegen/simt/simt.h"
+#include "src/schedule/launch.h"
 #include "src/schedule/lower.h"
 #include "src/templates/registry.h"
 
@@ -68,6 +71,42 @@ TEST(LibraryTemplates, CallTheLibraryThenTheRest) {
   EXPECT_THAT(loops, HasSubstr("libdnnl.so.2(reduce["));
   EXPECT_THAT(loops, HasSubstr("max("));
   EXPECT_LT(loops.find("libdnnl"), loops.find("for "));
+}
+
+TEST(LibraryTemplates, AreALaunchAmongOthersOnAGpu) {
+  const Target target = *Target::Parse("cuda -arch=sm_80 -libs=cudnn,cublas");
+  const Workload workload = *Workload::Parse(kConv);
+  const TemplateEntry& entry = *FindTemplate("conv2d.cudnn");
+  EXPECT_EQ(entry.refuses(workload, target), "");
+  auto kernel = entry.apply(workload, *Epilogue::Parse("add(channel:float32);relu"), target,
+                            *entry.default_config(workload, target));
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  auto program = Lower(kernel->schedule, "kernel");
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const LaunchPlan plan = PlanLaunches(*program);
+  ASSERT_EQ(plan.launches.size(), 2U);
+  ASSERT_NE(plan.launches[0].library(), nullptr);
+  // data, weight, bias, result; then the sums, which are what the call writes.
+  EXPECT_THAT(plan.launches[0].operands, testing::ElementsAre(4, 0, 1));
+  EXPECT_EQ(plan.launches[1].library(), nullptr);
+  auto ptx = Generate({*program}, target, Emit::kObject);
+  ASSERT_TRUE(ptx.ok()) << ptx.status().message();
+  EXPECT_THAT(*ptx, HasSubstr(".entry " + plan.launches[1].name));
+  EXPECT_EQ(ptx->find(".entry " + plan.launches[0].name + "("), std::string::npos);
+  EXPECT_EQ(SimtKernel::Build(*program, target).status().code(), StatusCode::kUnsupported);
+}
+
+TEST(LibraryTemplates, RefuseWhatTheLibrariesOfGpusLack) {
+  const char* target = "cuda -arch=sm_80 -libs=cudnn,cublas";
+  EXPECT_THAT(Refusal("conv2d.cudnn",
+                      "conv2d(float32[1,8,9,9]NCHW,float32[8,8,3,3]OIHW,s1x1,p0x1x2x0,d1x1,g1)->"
+                      "float32",
+                      target),
+              HasSubstr("both sides"));
+  EXPECT_THAT(Refusal("conv2d.cudnn", kConv, "llvm -libs=cudnn"), HasSubstr("CUDA"));
+  EXPECT_EQ(Refusal("dense.cublas", "dense(int8[4,64]MK,int8[40,64]NK)->int32", target), "");
+  EXPECT_THAT(Refusal("dense.cublas", "dense(int8[1,64]MK,int8[40,64]NK)->int32", target),
+              HasSubstr("four"));
 }
 
 TEST(LibraryTemplates, WriteTheResultWhereNothingFollows) {

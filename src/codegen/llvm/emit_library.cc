@@ -56,7 +56,7 @@ void FunctionEmitter::EmitLibraryCall(const Stmt& stmt) {
   const LibraryCall& call = *stmt->library;
   const std::string name = call.operation + " by " + call.file;
   if (on_gpu() || parallel_ == nullptr || lanes_ > 0) {
-    return kernel_.Fail(Unsupported(name + ": expected to be called by a CPU, outside of loops"));
+    return kernel_.Fail(Unsupported(name + ": expected outside of loops, and not in a GPU's code"));
   }
   if (stmt->regions.size() != 3) return kernel_.Fail(Internal(name + ": expected two operands"));
   if (kernel_.module.getFunction(kernel_.program.name + "_prepare") != nullptr) {
