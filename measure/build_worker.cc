@@ -14,6 +14,7 @@
 #include "src/codegen/codegen.h"
 #include "src/codegen/runtime_archive.h"
 #include "src/schedule/lower.h"
+#include "src/target/gpu.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::measure {
@@ -74,6 +75,7 @@ Built BuildCandidate(const BuildOrder& order) {
   built.kernel.artifact = order.path;
   built.kernel.symbol = kSymbol;
   built.kernel.threads = target.num_threads();
+  built.kernel.tolerance = ToleranceOf(target);
   return built;
 }
 

@@ -38,6 +38,7 @@ Status ScheduleRest(Schedule& s, const Target& target) {
 Result<Kernel> CallThenRest(const Workload& w, const Epilogue& epilogue, const Target& target,
                             const AnchorForm& form, std::string_view library,
                             TwLibraryShape shape) {
+  if (!IsFloat32(w) && !IsInt8(w)) return Unsupported("no library is called for these types");
   // Libraries of GPUs take weights as they are.
   if (target.kind() == TargetKind::kCuda) shape.constant_weight = 0;
   auto compute = DefineAnchor(w, epilogue, form);

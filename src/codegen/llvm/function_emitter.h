@@ -97,6 +97,11 @@ class FunctionEmitter {
 
   void EmitLibraryCall(const Stmt& stmt);  // emit_library.cc
 
+  // ... on GPUs of sm_80 on (emit_async.cc) ---
+  void EmitAsyncCopy(const StmtNode& stmt);
+  void EmitAsyncCommit();
+  void EmitAsyncWait(const StmtNode& stmt);
+
   // --- tensor intrinsics (emit_dot.cc) ---
   void EmitIntrinsic(const Stmt& stmt);
   Value* EmitDot4(Value* acc, Value* a, Value* b, int lanes, bool a_signed);
