@@ -18,7 +18,8 @@ std::string RefusesTarget(const Target& target) {
 }
 
 /// Why sums of products of these types may differ from the exact ones.
-/// depth: products in a sum. through_float: the library converts the sum to float32 and back.
+/// depth: products in a sum. through_float: the library may convert the sum to float32 and back (it
+/// does in its code for AVX2 with VNNI).
 std::string RefusesTypes(const Workload& w, const Target& target, std::int64_t depth,
                          bool through_float) {
   if (IsFloat32(w)) return "";
@@ -30,7 +31,7 @@ std::string RefusesTypes(const Workload& w, const Target& target, std::int64_t d
   const std::int64_t largest = w.data.dtype == kUInt8 ? 255 : 128;
   constexpr std::int64_t kLargestWeight = 128, kExactInFloat = 1 << 24;
   if (through_float && depth * largest * kLargestWeight > kExactInFloat) {
-    return "its sums go through float32, which does not hold all those of " +
+    return "its sums may go through float32, which does not hold all those of " +
            std::to_string(depth) + " products";
   }
   return "";

@@ -6,8 +6,8 @@ namespace tilewright {
 
 // Templates that call oneDNN for the anchor and generate code for what follows it. They are asked
 // only for targets that name the library (-libs=dnnl), and refuse what could differ from the exact
-// result: without VNNI instructions its 8-bit products saturate, and its convolutions give sums of
-// integers by way of float32.
+// result: without VNNI instructions its 8-bit products saturate, and some of its convolutions give
+// sums of integers by way of float32.
 
 struct Dnnl {
   static constexpr std::string_view kName = "dnnl";
