@@ -20,8 +20,8 @@ std::string RefusesTarget(const Target& target) {
 /// Why sums of products of these types may differ from the exact ones.
 /// depth: products in a sum. through_float: the library may convert the sum to float32 and back (it
 /// does in its code for AVX2 with VNNI).
-std::string RefusesTypes(const Workload& w, const Target& target, std::int64_t depth,
-                         bool through_float) {
+std::string RefusesInexact(const Workload& w, const Target& target, std::int64_t depth,
+                           bool through_float) {
   if (IsFloat32(w)) return "";
   if (!IsInt8(w)) return "only float32, or 8-bit summed in int32";
   const auto features = FeaturesOf(target);
@@ -80,8 +80,8 @@ std::string Conv2dDnnl::Refuses(const Workload& w, const Target& target) {
   if (std::string reason = RefusesTarget(target); !reason.empty()) return reason;
   const auto shape = ConvShapeOf(w);
   if (!shape.ok()) return shape.status().message();
-  return RefusesTypes(w, target, shape->c / shape->groups * shape->r * shape->s,
-                      /*through_float=*/true);
+  return RefusesInexact(w, target, shape->c / shape->groups * shape->r * shape->s,
+                        /*through_float=*/true);
 }
 
 Result<ConfigSpace> Conv2dDnnl::DefineSpace(const Workload& w, const Target& target) {
@@ -116,7 +116,7 @@ Result<Kernel> Conv2dDnnl::Apply(const Workload& w, const Epilogue& epilogue, co
 
 std::string Dnnl::Refuses(const Workload& w, const Target& target) {
   if (std::string reason = RefusesTarget(target); !reason.empty()) return reason;
-  return RefusesTypes(w, target, w.data.shape.back(), /*through_float=*/false);
+  return RefusesInexact(w, target, w.data.shape.back(), /*through_float=*/false);
 }
 
 }  // namespace tilewright
