@@ -42,6 +42,10 @@ void DescribeLaunches(const Program& program, KernelSpec* kernel) {
   const LaunchPlan plan = PlanLaunches(program);
   for (const Launch& launch : plan.launches) {
     kernel->launches.push_back({launch.name, launch.grid, launch.block});
+    if (const LibraryCall* call = launch.library()) {
+      kernel->launches.back().library = {call->file, call->operation, FieldsOf(call->shape),
+                                         launch.operands};
+    }
   }
   for (const Buffer& buffer : plan.workspace) kernel->workspace_bytes.push_back(buffer->bytes());
 }

@@ -156,6 +156,7 @@ class CompileCommand final : public Command {
                            {"source", op.source},
                            {"layout", op.layout},
                            {"explanation", op.explanation},
+                           {"passed_over", op.passed_over},
                            {"macs", op.macs},
                            {"bytes", op.bytes}});
     }

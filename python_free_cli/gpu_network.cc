@@ -35,6 +35,9 @@ Result<Emulated> Emulate(Graph graph, const CompileOptions& options, bool tells)
 
 void PrintMisses(const std::vector<OperatorReport>& operators) {
   for (const OperatorReport& op : operators) {
+    if (!op.passed_over.empty()) {
+      fmt::print(stderr, "passed over: {} ({}): {}\n", op.value, op.op, op.passed_over);
+    }
     if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
     fmt::print(stderr, "{}: {} ({}): {}\n", op.tuned ? "near" : "untuned", op.value, op.op,
                op.explanation);

@@ -14,11 +14,11 @@
 #include "src/base/thread.h"
 #include "src/codegen/assemble.h"
 #include "src/codegen/codegen.h"
+#include "src/codegen/runtime_archive.h"
 #include "src/compiler/constant_object.h"
 #include "src/compiler/driver.h"
 #include "src/compiler/graph_json.h"
 #include "src/compiler/plan.h"
-#include "src/compiler/runtime_archive.h"
 #include "src/graph/passes.h"
 #include "src/target/gpu.h"
 

@@ -57,6 +57,7 @@ struct OperatorReport {
   std::string source;            ///< store or package the record came from; empty without one
   double expected_slowdown = 1;  ///< of a near hit
   std::string explanation;       ///< why this config; never empty for an anchor
+  std::string passed_over;       ///< as records::Answer has it
   std::string layout;            ///< of the result in memory
   std::int64_t macs = 0;
   std::int64_t bytes = 0;  ///< of inputs, constants and the result, each once

@@ -81,6 +81,7 @@ class IrWriter {
     WriteTable("inputs", "%Value", ValuesOf(graph_.inputs()));
     WriteTable("outputs", "%Value", ValuesOf(graph_.outputs()));
     WriteTable("steps", "%Step", Steps());
+    WriteLibraries();
     WriteModel();
     WriteFunctions();
     return std::move(text_);
@@ -157,6 +158,26 @@ class IrWriter {
     std::string list;
     for (const std::string& row : rows) list += (list.empty() ? "\n  " : ",\n  ") + row;
     text_ += fmt::format("@{} = internal constant [{} x {}] [{}]\n", name, rows.size(), type, list);
+  }
+
+  /// Asks all libraries that kernels call whether they are there.
+  void WriteLibraries() {
+    std::string asked, last = "null";
+    for (const Program& kernel : plan_.kernels) {
+      if (LibraryCallsOf(kernel.body).empty()) continue;
+      text_ += fmt::format("declare ptr @{}_prepare(ptr, ptr)\n", kernel.name);
+      const std::size_t i = static_cast<std::size_t>(&kernel - plan_.kernels.data());
+      asked += fmt::format(
+          "  %r{0} = call ptr @{1}_prepare(ptr null, ptr null)\n"
+          "  %n{0} = icmp eq ptr %r{0}, null\n"
+          "  %p{0} = select i1 %n{0}, ptr {2}, ptr %r{0}\n",
+          i, kernel.name, last);
+      last = fmt::format("%p{}", i);
+    }
+    text_ += fmt::format(
+        "define ptr @{0}_problem() {{\n{1}  ret ptr {2}\n}}\n"
+        "@tilewright_problem = alias ptr (), ptr @{0}_problem\n",
+        options_.name, asked, last);
   }
 
   void WriteModel() {
@@ -311,9 +332,12 @@ int32_t {}_load(const char* parameter_file);
   }
   if (options.target.kind() == TargetKind::kCuda) text += fmt::format(kGpuHeader, options.name);
   text += fmt::format(R"(
+/** Null, or what the model cannot run without: a library that an operator calls and that is not on
+ *  this machine. Ask before the first run; the words are there until {0}_release. */
+const char* {0}_problem(void);
 /** Runs the model. inputs, outputs: one pointer per tensor, best aligned to 64 bytes. Returns 0, or
- *  a code: 101 no memory, 102 no threads, 103 null pointer, 104 no parameters loaded. Calls of
- *  several threads wait for each other. */
+ *  a code: 101 no memory, 102 no threads, 103 null pointer, 104 no parameters loaded, 111 see
+ *  {0}_problem. Calls of several threads wait for each other. */
 int32_t {0}_run(const void* const* inputs, void* const* outputs);
 int32_t {0}_run_observed(const void* const* inputs, void* const* outputs,
                          TilewrightObserver observer, void* context);

@@ -113,7 +113,13 @@ Result<CudaProgram> CudaSession::Load(const std::string& ptx, std::vector<CudaLa
   program.module_ = CudaHandle(module, {api_.unload_module});
   program.launches_ = std::move(launches);
   for (const CudaLaunch& launch : program.launches_) {
+    program.calls_.emplace_back();
     void* function = nullptr;
+    if (!launch.library.file.empty()) {
+      TW_RETURN_IF_ERROR(PrepareCall(launch, program));
+      program.functions_.push_back(nullptr);
+      continue;
+    }
     const int found = api_.get_function(&function, module, launch.kernel.c_str());
     if (found == kNotFoundCode) return NotFound("the module has no kernel " + launch.kernel);
     TW_RETURN_IF_ERROR(Check(found, "cuModuleGetFunction"));
@@ -122,17 +128,39 @@ Result<CudaProgram> CudaSession::Load(const std::string& ptx, std::vector<CudaLa
   return program;
 }
 
+Status CudaSession::PrepareCall(const CudaLaunch& launch, CudaProgram& program) {
+  const CudaScratch scratch = [&](std::size_t bytes) -> Result<std::uint64_t> {
+    auto memory = Allocate(static_cast<std::int64_t>(bytes));
+    TW_RETURN_IF_ERROR(memory);
+    program.scratch_.push_back(*std::move(memory));
+    return program.scratch_.back().address();
+  };
+  auto call = PrepareCudaFunction(launch.library, stream_.get(), scratch);
+  TW_RETURN_IF_ERROR(call);
+  program.calls_.back() = *std::move(call);
+  return {};
+}
+
 Status CudaSession::Enqueue(const CudaProgram& program) {
   std::vector<std::uint64_t> values = program.arguments_;
   std::vector<void*> arguments;
   for (std::uint64_t& value : values) arguments.push_back(&value);
   for (std::size_t i = 0; i < program.launches_.size(); ++i) {
     const auto size = [](std::int64_t extent) { return static_cast<unsigned>(extent); };
-    const auto& [kernel, grid, block] = program.launches_[i];
-    const int code = api_.launch(program.functions_[i], size(grid[0]), size(grid[1]), size(grid[2]),
-                                 size(block[0]), size(block[1]), size(block[2]), 0, stream_.get(),
-                                 arguments.data(), nullptr);
-    TW_RETURN_IF_ERROR(Check(code, "cuLaunchKernel").WithContext(kernel));
+    const CudaLaunch& launch = program.launches_[i];
+    if (program.calls_[i] != nullptr) {
+      const auto operand = [&](std::size_t k) {
+        const auto position = static_cast<std::size_t>(launch.library.operands[k]);
+        return position < values.size() ? values[position] : 0;
+      };
+      TW_RETURN_IF_ERROR(program.calls_[i]->Enqueue(operand(0), operand(1), operand(2)));
+      continue;
+    }
+    const int code =
+        api_.launch(program.functions_[i], size(launch.grid[0]), size(launch.grid[1]),
+                    size(launch.grid[2]), size(launch.block[0]), size(launch.block[1]),
+                    size(launch.block[2]), 0, stream_.get(), arguments.data(), nullptr);
+    TW_RETURN_IF_ERROR(Check(code, "cuLaunchKernel").WithContext(launch.kernel));
   }
   return {};
 }

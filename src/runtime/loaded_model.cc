@@ -4,6 +4,7 @@
 
 #include "src/base/file.h"
 #include "src/base/json.h"
+#include "src/runtime/library.h"
 #include "src/target/cpu.h"
 
 namespace tilewright {
@@ -105,6 +106,14 @@ Status LoadParameters(const TwModelFunctions& functions, const std::string& libr
   }
 }
 
+/// Errors: kUnavailable naming operator and library.
+Status CheckLibraries(const SharedLibrary& library) {
+  // POSIX: an object pointer from dlsym converts to a function pointer.
+  const auto problem = reinterpret_cast<const char* (*)()>(library.Symbol("tilewright_problem"));
+  const char* words = problem != nullptr ? problem() : nullptr;
+  return words == nullptr ? Status() : Unavailable(std::string("the model needs ") + words);
+}
+
 }  // namespace
 
 Result<LoadedModel> LoadModel(const std::string& given) {
@@ -120,6 +129,7 @@ Result<LoadedModel> LoadModel(const std::string& given) {
   if (gpu != nullptr) loaded.gpu = *static_cast<const TwGpuFunctions*>(gpu);
   Status status = Check(loaded.functions);
   if (status.ok()) status = LoadParameters(loaded.functions, path);
+  if (status.ok()) status = CheckLibraries(loaded.library);
   if (!status.ok()) return status.WithContext(path);
   return loaded;
 }
@@ -149,6 +159,8 @@ Status ModelStatus(const LoadedModel& loaded, std::int32_t code) {
       return Unavailable(message());
     case TW_MODEL_NULL_POINTER:
       return InvalidArgument("running the model: a null pointer");
+    case TW_LIBRARY_FAILED:
+      return Unavailable("running the model: a library that an operator calls failed");
     default:
       return Internal("running the model: an operator returned " + std::to_string(code));
   }

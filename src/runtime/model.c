@@ -53,7 +53,16 @@ static double Seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* Null in a model that calls no library: library.c is then no part of it. */
+__attribute__((weak, visibility("hidden"))) void TwLibraryForget(void);
+
+/* What libraries made of the constants must go with these, before anybody runs again. */
+static void ForgetConstants(void) {
+  if (TwLibraryForget != NULL) TwLibraryForget();
+}
+
 static void Free(const TwModel* model) {
+  ForgetConstants();
   TwModelState* state = *model->state;
   if (state == NULL) return;
   TwParametersUnmap(model, state->parameters);
@@ -225,6 +234,7 @@ int32_t TwModelLoad(const TwModel* model, const char* path) {
   if (code == 0) code = TwParametersMap(model, path, &mapped);
   if (code == 0) {
     TwModelState* state = *model->state;
+    ForgetConstants();
     TwParametersUnmap(model, state->parameters);
     state->parameters = mapped;
     state->constants = mapped + TW_PARAMETER_OFFSET;

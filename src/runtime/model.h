@@ -97,6 +97,7 @@ enum {
   TW_MODEL_OLD_DEVICE = 108, /* it cannot run the model's code */
   TW_MODEL_NO_DEVICE_MEMORY = 109,
   TW_MODEL_DEVICE_FAILED = 110
+  /* 111: TW_LIBRARY_FAILED of src/runtime/library.h */
 };
 
 /** Runs a model. inputs and outputs: one pointer per tensor, of any alignment. Returns 0, one of

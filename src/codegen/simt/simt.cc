@@ -165,6 +165,9 @@ Result<SimtKernel> SimtKernel::Build(const Program& program, const Target& targe
   if (target.kind() != TargetKind::kCuda) {
     return InvalidArgument("target kind " + target.kind_name() + ", expected cuda");
   }
+  for (const LibraryCall* call : LibraryCallsOf(program.body)) {
+    return Unsupported(call->operation + " by " + call->file + ": a library is not emulated");
+  }
   BuildTimes times;
   auto built = cpu::BuildModule({program}, target, times);
   TW_RETURN_IF_ERROR(built);
