@@ -6,6 +6,7 @@
 #include "src/base/file.h"
 #include "src/base/random.h"
 #include "src/codegen/codegen.h"
+#include "src/codegen/runtime_archive.h"
 #include "src/schedule/lower.h"
 
 namespace tilewright::bench {
@@ -103,7 +104,7 @@ Result<std::unique_ptr<OurKernel>> OurKernel::Make(const TemplateEntry& entry,
   auto folder = TemporaryFolder::Create("tilewright-bench");
   TW_RETURN_IF_ERROR(folder);
   const std::string path = folder->path() + "/kernel.so";
-  TW_RETURN_IF_ERROR(LinkShared({*object}, {}, path));
+  TW_RETURN_IF_ERROR(LinkKernel(*program, *object, target, path));
   auto loaded = LoadKernel(path, "kernel");
   TW_RETURN_IF_ERROR(loaded);
   std::unique_ptr<OurKernel> made(new OurKernel(*std::move(loaded)));

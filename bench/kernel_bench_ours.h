@@ -18,7 +18,9 @@ class OurKernel final : public Runnable {
   static Result<std::unique_ptr<OurKernel>> Make(const TemplateEntry& entry,
                                                  const Workload& workload, const Epilogue& epilogue,
                                                  const Target& target, const Config& config);
-  void Run() override { entry_.run(pointers_.data(), workspace_.data(), nullptr); }
+  void Run() override {
+    TW_CHECK(entry_.run(pointers_.data(), workspace_.data(), nullptr) == 0, "the kernel failed");
+  }
 
  private:
   explicit OurKernel(LoadedKernel kernel)

@@ -3,14 +3,18 @@
 // not, and the time per candidate (from config to PTX, without ptxas). Bar: median of
 // conv2d_nchw.cuda at most 45 ms. With --ptxas, the device's assembler has to take every PTX for
 // its architecture. With --simt, records of at most so many million multiply-accumulates (the
-// others take too long) run in the simulator of threads and are compared with the reference.
+// others take too long) run in the simulator of threads and are compared with the reference;
+// --task takes the records of one template only. --state keeps what became of each record in a
+// file: a run that was ended goes on from there.
 //
-//   tophub_cuda_bench LOG [--ptxas] [--arch sm_75] [--simt MEGAMACS]
+//   tophub_cuda_bench LOG [--ptxas] [--arch sm_75] [--simt MEGAMACS] [--task NAME] [--state FILE]
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,6 +32,32 @@
 
 namespace tilewright {
 namespace {
+
+/// What became of one record.
+struct Fate {
+  std::string task;
+  bool simulated = false, assembled = false, spilling = false;
+  double milliseconds = -1;  // processor time; negative: no PTX was made
+  double error = 0;          // largest in the simulator, as a part of the root mean square
+  std::string refused;       // why; empty: it is legal
+
+  /// As a line of the file of --state, without what ends it.
+  std::string ToLine() const {
+    std::string line = task + '\t' + std::to_string(milliseconds);
+    for (const bool flag : {simulated, assembled, spilling}) line += flag ? "\t1" : "\t0";
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "\t%.3e\t", error);
+    return line + text.data() + refused;
+  }
+  static Fate FromLine(const std::string& line) {
+    const std::vector<std::string> parts = Split(line, '\t');
+    constexpr std::size_t kParts = 7;
+    if (parts.size() != kParts) return {};
+    const auto number = [&](std::size_t i) { return std::strtod(parts[i].c_str(), nullptr); };
+    return {parts[0],  parts[2] == "1", parts[3] == "1", parts[4] == "1",
+            number(1), number(5),       parts[6]};
+  }
+};
 
 struct Counts {
   int records = 0, legal = 0, assembled = 0, spilling = 0, verified = 0;
@@ -66,7 +96,7 @@ struct Built {
 };
 
 Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& input,
-                    const Target& target, Counts& counts) {
+                    const Target& target, Fate& fate) {
   if (!input.task.workload) {
     return Unsupported(input.task.malformed_tensor ? "a tensor of four items, expected three"
                                                    : "arguments that are no operator here");
@@ -86,22 +116,21 @@ Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& i
   TW_RETURN_IF_ERROR(program);
   auto ptx = Generate({*program}, target, Emit::kAssembly);
   TW_RETURN_IF_ERROR(ptx);
-  counts.milliseconds.push_back(1e3 * (Now() - start));
+  fate.milliseconds = 1e3 * (Now() - start);
   return Built{workload, kernel->form, *std::move(program), *std::move(ptx)};
 }
 
 Status Assemble(const std::string& ptxas, const std::string& ptx, const Target& target,
-                Counts& counts) {
+                Fate& fate) {
   auto resources = RunPtxas(ptxas, ptx, *ComputeCapabilityOf(target));
   TW_RETURN_IF_ERROR(resources);
-  ++counts.assembled;
-  for (const KernelResources& kernel : *resources) {
-    counts.spilling += kernel.spill_store_bytes > 0 ? 1 : 0;
-  }
+  fate.assembled = true;
+  fate.spilling = std::any_of(resources->begin(), resources->end(),
+                              [](const KernelResources& k) { return k.spill_store_bytes > 0; });
   return {};
 }
 
-Status Verify(const Built& built, const Target& target, Counts& counts) {
+Status Verify(const Built& built, const Target& target, Fate& fate) {
   const AnchorData data = MakeAnchorData(built.workload, {}, 11);
   auto result = RunProgram(built.workload, {}, target, built.program, built.form, data);
   TW_RETURN_IF_ERROR(result);
@@ -109,9 +138,20 @@ Status Verify(const Built& built, const Target& target, Counts& counts) {
   TW_RETURN_IF_ERROR(expected);
   const Comparison comparison = Compare(*result, *expected);
   if (!comparison.ok) return Internal("WRONG: differs from the reference");
-  ++counts.verified;
-  counts.worst = std::max(counts.worst, comparison.max_abs_error / comparison.reference_rms);
+  fate.simulated = true;
+  fate.error = comparison.max_abs_error / comparison.reference_rms;
   return {};
+}
+
+void Add(const Fate& fate, Counts& counts) {
+  ++counts.records;
+  counts.legal += fate.refused.empty() ? 1 : 0;
+  counts.assembled += fate.assembled ? 1 : 0;
+  counts.spilling += fate.spilling ? 1 : 0;
+  counts.verified += fate.simulated ? 1 : 0;
+  counts.worst = std::max(counts.worst, fate.error);
+  if (fate.milliseconds >= 0) counts.milliseconds.push_back(fate.milliseconds);
+  if (!fate.refused.empty()) ++counts.refused[WithoutNumbers(fate.refused)];
 }
 
 void Print(const std::map<std::string, Counts>& all) {
@@ -130,10 +170,38 @@ void Print(const std::map<std::string, Counts>& all) {
 }
 
 struct Options {
-  std::string path, arch;
+  std::string path, arch, task, state;
   bool ptxas = false;
   double simt_megamacs = 0;  // 0: nothing is run
 };
+
+Fate Try(const records::LogLine& line, const records::AutotvmInput& input, const Options& options,
+         const std::string& ptxas) {
+  Fate fate;
+  fate.task = input.task.name;
+  Target target = input.target.target;
+  if (!options.arch.empty()) target.SetOption("arch", options.arch);
+  auto built = Build(line, input, target, fate);
+  Status status = built.status();
+  if (status.ok() && !ptxas.empty()) status = Assemble(ptxas, built->ptx, target, fate);
+  if (status.ok() && built->workload.macs() <= 1e6 * options.simt_megamacs) {
+    status = Verify(*built, target, fate);
+  }
+  if (!status.ok()) fate.refused = status.message();
+  std::replace_if(
+      fate.refused.begin(), fate.refused.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return fate;
+}
+
+/// What earlier runs found, in the order of the records.
+std::vector<std::string> ReadState(const std::string& path) {
+  if (path.empty() || !FileExists(path)) return {};
+  auto text = ReadFile(path);
+  if (!text.ok()) return {};
+  std::vector<std::string> lines = Split(*text, '\n');
+  lines.pop_back();  // behind the last end of line: nothing, or a line that was cut off
+  return lines;
+}
 
 int Run(const Options& options) {
   auto text = ReadFile(options.path, std::int64_t{1} << 30);
@@ -142,28 +210,25 @@ int Run(const Options& options) {
     return 2;
   }
   const std::string ptxas = options.ptxas ? FindPtxas() : "";
+  const std::vector<std::string> known = ReadState(options.state);
+  std::ofstream state;
+  if (!options.state.empty()) {
+    state.open(options.state, std::ios::trunc);
+    for (const std::string& fate : known) state << fate << '\n';
+  }
   std::map<std::string, Counts> all;
   records::LogLine line;
+  std::size_t done = 0;
   for (const std::string& record : Split(*text, '\n')) {
     if (Trim(record).empty() || record[0] == '#') continue;
     if (!records::ParseLogLine(record, line).ok()) continue;
     auto input = records::ParseAutotvmInput(line);
-    if (!input.ok()) continue;
-    Counts& counts = all[input->task.name];
-    ++counts.records;
-    Target target = input->target.target;
-    if (!options.arch.empty()) target.SetOption("arch", options.arch);
-    auto built = Build(line, *input, target, counts);
-    Status status = built.status();
-    if (status.ok() && !ptxas.empty()) status = Assemble(ptxas, built->ptx, target, counts);
-    if (status.ok() && built->workload.macs() <= 1e6 * options.simt_megamacs) {
-      status = Verify(*built, target, counts);
-    }
-    if (status.ok()) {
-      ++counts.legal;
-    } else {
-      ++counts.refused[WithoutNumbers(status.message())];
-    }
+    if (!input.ok() || (!options.task.empty() && input->task.name != options.task)) continue;
+    const bool resumed = done < known.size();
+    const Fate fate = resumed ? Fate::FromLine(known[done]) : Try(line, *input, options, ptxas);
+    ++done;
+    if (!resumed && state.is_open()) state << fate.ToLine() << std::endl;
+    Add(fate, all[fate.task]);
   }
   Print(all);
   return 0;
@@ -182,13 +247,18 @@ int main(int argc, char** argv) {
       options.arch = argv[++i];
     } else if (argument == "--simt" && i + 1 < argc) {
       options.simt_megamacs = std::atof(argv[++i]);
+    } else if (argument == "--task" && i + 1 < argc) {
+      options.task = argv[++i];
+    } else if (argument == "--state" && i + 1 < argc) {
+      options.state = argv[++i];
     } else {
       options.path = argument;
     }
   }
   if (options.path.empty()) {
     std::fprintf(stderr,
-                 "usage: tophub_cuda_bench LOG [--ptxas] [--arch sm_75] [--simt MEGAMACS]\n");
+                 "usage: tophub_cuda_bench LOG [--ptxas] [--arch sm_75] [--simt MEGAMACS] [--task "
+                 "NAME] [--state FILE]\n");
     return 2;
   }
   return tilewright::Run(options);

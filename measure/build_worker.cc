@@ -12,6 +12,7 @@
 #include "src/base/clock.h"
 #include "src/base/file.h"
 #include "src/codegen/codegen.h"
+#include "src/codegen/runtime_archive.h"
 #include "src/schedule/lower.h"
 #include "src/target/gpu.h"
 #include "src/templates/registry.h"
@@ -61,7 +62,7 @@ Built BuildCandidate(const BuildOrder& order) {
   if (!object.ok()) return Failed(object.status());
   const bool gpu = target.kind() == TargetKind::kCuda;  // the object is PTX
   const Status written =
-      gpu ? WriteFile(order.path, *object) : LinkShared({*object}, {}, order.path);
+      gpu ? WriteFile(order.path, *object) : LinkKernel(*program, *object, target, order.path);
   if (!written.ok()) return Failed(written);
   Built built;
   if (gpu) DescribeLaunches(*program, &built.kernel);

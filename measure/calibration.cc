@@ -36,7 +36,7 @@ class ConstantLoop final : public Subject {
 
 double MeasureResolution(Canary& canary, QuietGate& gate, const SamplingSettings& settings) {
   SystemClock clock;
-  for (int i = 0; i < kWarmCanaries; ++i) gate.Add(clock.MonotonicSeconds(), canary.Run());
+  for (int i = 0; i < kWarmCanaries; ++i) gate.Add(clock.UnixSeconds(), canary.Run());
   std::vector<double> values;
   for (int i = 0; i < 2 * kPairs; ++i) {
     ConstantLoop loop(canary);

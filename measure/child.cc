@@ -55,7 +55,12 @@ class Kernel final : public CandidateKernel {
 
  private:
   std::optional<Failure> Open();
+  std::optional<Failure> Prepare();
   std::optional<Failure> Allocate(const TwKernelInfo& info);
+
+  const TwParallel* parallel() const {
+    return pool_ == nullptr ? nullptr : TwPoolParallel(pool_.get());
+  }
 
   const ChildWork& work_;
   const KernelSpec& kernel_;
@@ -89,6 +94,7 @@ std::optional<Failure> Kernel::Load() {
     pool_.reset(TwPoolCreate(&options));
     if (pool_ == nullptr) return Failure{Outcome::kRunFailed, "no threads can be started"};
   }
+  if (auto failure = Prepare()) return failure;
   threads_before_ = CountThreads();
   ForbidProcesses();
   return std::nullopt;
@@ -107,6 +113,17 @@ std::optional<Failure> Kernel::Open() {
                                             std::to_string(kernel_.parameters.size())};
   }
   return Allocate(info);
+}
+
+/// What a compiled model does once: a library is found, and weights are brought to its layout.
+std::optional<Failure> Kernel::Prepare() {
+  if (loaded_->entry.prepare == nullptr) return std::nullopt;
+  for (InputSet set : kInputSets) {
+    if (auto failure = SelectInputs(set)) return failure;
+    const char* problem = loaded_->entry.prepare(arguments_.data(), parallel());
+    if (problem != nullptr) return Failure{Outcome::kRunFailed, problem};
+  }
+  return std::nullopt;
 }
 
 std::optional<Failure> Kernel::Allocate(const TwKernelInfo& info) {
@@ -153,8 +170,7 @@ bool Kernel::Run(std::int64_t calls) {
   const double start = clock_.MonotonicSeconds();
   work_.report->call_started = start;
   for (std::int64_t i = 0; i < calls && code_ == 0; ++i) {
-    code_ = loaded_->entry.run(arguments_.data(), workspace_.data(),
-                               pool_ == nullptr ? nullptr : TwPoolParallel(pool_.get()));
+    code_ = loaded_->entry.run(arguments_.data(), workspace_.data(), parallel());
   }
   work_.report->call_started = 0;
   last_call_seconds_ = (clock_.MonotonicSeconds() - start) / static_cast<double>(calls);

@@ -42,6 +42,10 @@ void DescribeLaunches(const Program& program, KernelSpec* kernel) {
   const LaunchPlan plan = PlanLaunches(program);
   for (const Launch& launch : plan.launches) {
     kernel->launches.push_back({launch.name, launch.grid, launch.block});
+    if (const LibraryCall* call = launch.library()) {
+      kernel->launches.back().library = {call->file, call->operation, FieldsOf(call->shape),
+                                         launch.operands};
+    }
   }
   for (const Buffer& buffer : plan.workspace) kernel->workspace_bytes.push_back(buffer->bytes());
 }
@@ -54,7 +58,7 @@ Status CudaRunner::Open() {
   auto found = DescribeCudaDevice(*api, settings_.ordinal);
   TW_RETURN_IF_ERROR(found);
   // Before there is a context: making one disturbs whoever measures.
-  auto lock = DeviceLock::Take("cuda-" + found->bus_id, kLockSeconds);
+  auto lock = DeviceLock::Take(settings_.lock_folder, "cuda-" + found->bus_id, kLockSeconds);
   TW_RETURN_IF_ERROR(lock);
   owned->lock = *std::move(lock);
   auto session = CudaSession::Open(settings_.library, settings_.ordinal);
@@ -101,7 +105,7 @@ RunReply CudaRunner::RunAlone(const RunOrder::Item& item, Workbench& workbench) 
   if (course.alive()) course.TakeAll();
   RunReply reply = Judged(course.End());
   for (const double canary : reply.canaries) {
-    owned_->gate.Add(owned_->clock.MonotonicSeconds(), canary);
+    owned_->gate.Add(owned_->clock.UnixSeconds(), canary);
   }
   if (broken()) (void)contestant.release();  // the driver would wait for a kernel that never ends
   return reply;

@@ -12,8 +12,9 @@
 
 namespace tilewright::measure {
 
-Result<DeviceLock> DeviceLock::Take(const std::string& name, double wait_seconds) {
-  std::string path = "/tmp/tilewright-device-";
+Result<DeviceLock> DeviceLock::Take(const std::string& folder, const std::string& name,
+                                    double wait_seconds) {
+  std::string path = folder + "/tilewright-device-";
   for (const char c : name) path += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
   path += ".lock";
   // Whoever made the file: to lock it, reading suffices. With O_CREAT the kernel may refuse to open

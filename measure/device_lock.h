@@ -11,9 +11,11 @@ namespace tilewright::measure {
 class DeviceLock {
  public:
   DeviceLock() = default;
-  /// name: of the device, the same in every process; waits up to `wait_seconds` for another owner
-  /// to go. Errors: kUnavailable with the file that is locked.
-  static Result<DeviceLock> Take(const std::string& name, double wait_seconds);
+  /// name: of the device, folder: of the lock files (they stay), both the same in every process;
+  /// waits up to `wait_seconds` for another owner to go.
+  /// Errors: kUnavailable with the file that is locked.
+  static Result<DeviceLock> Take(const std::string& folder, const std::string& name,
+                                 double wait_seconds);
   DeviceLock(DeviceLock&& other) noexcept;
   DeviceLock& operator=(DeviceLock&& other) noexcept;
   ~DeviceLock();

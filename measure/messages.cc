@@ -28,6 +28,7 @@ class Fields {
     }
     return *found;
   }
+  bool Has(const char* name) const { return json_.contains(name); }
   std::string Text(const char* name) {
     const Json& value = Get(name, Json::value_t::string);
     return value.is_string() ? value.get<std::string>() : std::string();
@@ -129,6 +130,12 @@ Json LaunchesJson(const KernelSpec& kernel) {
   Json launches = Json::array();
   for (const CudaLaunch& launch : kernel.launches) {
     launches.push_back({{"kernel", launch.kernel}, {"grid", launch.grid}, {"block", launch.block}});
+    const CudaLibraryCall& call = launch.library;
+    if (call.file.empty()) continue;
+    launches.back()["library"] = call.file;
+    launches.back()["operation"] = call.operation;
+    launches.back()["shape"] = call.shape;
+    launches.back()["operands"] = call.operands;
   }
   return launches;
 }
@@ -149,6 +156,19 @@ CudaLaunch LaunchFrom(const Json& json, Fields& outer) {
   };
   launch.grid = extents("grid");
   launch.block = extents("block");
+  if (fields.Has("library")) {
+    CudaLibraryCall& call = launch.library;
+    call.file = fields.Text("library");
+    call.operation = fields.Text("operation");
+    call.shape = IntegersFrom("shape", fields);
+    if (call.shape.size() * sizeof(std::int64_t) != sizeof(TwLibraryShape)) {
+      fields.Fail(Corrupt("message: shape is none of a library's call"));
+    }
+    const auto operands = extents("operands");
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      call.operands[i] = static_cast<int>(operands[i]);
+    }
+  }
   outer.Fail(fields.status());
   return launch;
 }
@@ -450,7 +470,8 @@ Json ToJson(const RunWorkerSettings& settings) {
               {"cuda",
                {{"library", settings.cuda.library},
                 {"nvml", settings.cuda.nvml},
-                {"ordinal", settings.cuda.ordinal}}}};
+                {"ordinal", settings.cuda.ordinal},
+                {"lock_folder", settings.cuda.lock_folder}}}};
 }
 
 Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
@@ -476,6 +497,7 @@ Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
   settings.cuda.library = cuda.Text("library");
   settings.cuda.nvml = cuda.Text("nvml");
   settings.cuda.ordinal = static_cast<int>(cuda.Integer("ordinal"));
+  settings.cuda.lock_folder = cuda.Text("lock_folder");
   fields.Fail(cuda.status());
   return Finish(fields, settings);
 }

@@ -19,7 +19,7 @@ namespace tilewright::measure {
 
 /// Raised when the meaning of a message changes: a runner on another machine may be of another
 /// version of this program.
-inline constexpr std::int64_t kProtocolVersion = 1;
+inline constexpr std::int64_t kProtocolVersion = 2;
 
 /// A failure to be injected: used by tests to show what the supervision does. Empty in real work.
 struct Fault {

@@ -83,7 +83,7 @@ ChildWork Runner::WorkFor(const RunOrder::Item& item, const Workbench::Setup& se
 
 /// The canaries of a child tell the runner too what a quiet moment is.
 void Runner::LearnFrom(const RunReply& reply) {
-  for (double canary : reply.canaries) gate_.Add(clock_.MonotonicSeconds(), canary);
+  for (double canary : reply.canaries) gate_.Add(clock_.UnixSeconds(), canary);
 }
 
 RunReply Runner::RunAlone(const RunOrder::Item& item) {

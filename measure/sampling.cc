@@ -21,7 +21,7 @@ std::int64_t BatchOf(const SamplingSettings& settings, double call_seconds) {
 double CanaryBefore(Subject& subject, Clock& clock, QuietGate& gate, SampleSet& set) {
   if (!set.canaries.empty()) return set.canaries.back();
   const double canary = subject.CanarySeconds();
-  gate.Add(clock.MonotonicSeconds(), canary);
+  gate.Add(clock.UnixSeconds(), canary);
   set.canaries.push_back(canary);
   return canary;
 }
@@ -70,7 +70,7 @@ void TakeSlice(Subject& subject, Clock& clock, QuietGate& gate, const SamplingSe
   } while (spent < settings.slice_seconds && spent + call_seconds < 2 * settings.slice_seconds &&
            static_cast<int>(set.all.size()) < settings.max_samples);
   const double after = subject.CanarySeconds();
-  gate.Add(clock.MonotonicSeconds(), after);
+  gate.Add(clock.UnixSeconds(), after);
   set.canaries.push_back(after);
   if (gate.IsQuiet(before) && gate.IsQuiet(after)) {
     set.quiet.insert(set.quiet.end(), set.all.begin() + static_cast<std::ptrdiff_t>(first),

@@ -42,7 +42,8 @@ class QuietGate {
   QuietGate() = default;
   explicit QuietGate(const Settings& settings) : settings_(settings) {}
 
-  /// now: monotonic seconds, not going back; canary_seconds: how long the canary took.
+  /// now: seconds of the wall clock (a device's own clock may stand still between samples); if it
+  /// goes back, the last bucket goes on. canary_seconds: how long the canary took.
   void Add(double now, double canary_seconds);
   /// Duration of an undisturbed canary: the second fastest bucket, so that a single measurement
   /// that was too short cannot declare everything else disturbed. 0 until something was added.

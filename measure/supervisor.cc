@@ -6,6 +6,7 @@
 #include "measure/inputs.h"
 #include "src/base/sanitizer.h"
 #include "src/space/version.h"
+#include "src/target/library.h"
 #include "src/templates/vta_parts.h"
 
 // The supervisor is a loop: take what the caller wants, give every idle worker its next order, wait
@@ -116,7 +117,8 @@ void Supervisor::TakeMail() {
     const std::uint64_t id = next_id_++;
     job.trial.candidate = job.request.candidate;
     job.trial.attempt = job.request.attempt;
-    job.trial.device = device_;
+    const KernelLibrary* library = LibraryOfTemplate(job.request.candidate.template_key);
+    job.trial.device = library != nullptr ? WithLibrary(device_, *library) : device_;
     job.trial.metric = MetricOf(job.request.candidate.task.target);
     job.trial.codegen_version = kCodegenVersion;
     (void)ReferencePath(job);

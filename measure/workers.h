@@ -13,6 +13,8 @@ namespace tilewright::measure {
 struct CudaWorkerSettings {
   std::string library = CudaApi::kLibrary, nvml = GpuWatch::kLibrary;
   int ordinal = 0;  ///< of the device
+  /// Of the files that keep two processes off one device; all users' processes must agree.
+  std::string lock_folder = "/tmp";
 };
 
 /// What the runner is configured with, by the first message it gets.

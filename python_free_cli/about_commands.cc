@@ -10,6 +10,7 @@
 #include "src/runtime/cuda_driver.h"
 #include "src/space/version.h"
 #include "src/target/cpu.h"
+#include "src/target/library.h"
 #include "src/target/presets.h"
 #include "src/templates/registry.h"
 
@@ -61,6 +62,12 @@ class TargetsCommand final : public Command {
     } else {
       out["cuda"]["missing"] = gpus.status().message();
     }
+    for (const KernelLibrary& library : KernelLibraries()) {
+      const auto version = LibraryVersion(library);
+      out["libraries"].push_back({{"name", std::string(library.name)},
+                                  {version.ok() ? "version" : "missing",
+                                   version.ok() ? *version : version.status().message()}});
+    }
     for (const TemplateEntry& entry : Templates()) {
       out["templates"].push_back(
           {{"template", std::string(entry.key)}, {"version", entry.version}});
@@ -73,6 +80,11 @@ class TargetsCommand final : public Command {
                device.cores, device.l1d_bytes >> 10, device.l2_bytes >> 10, device.l3_bytes >> 10);
     fmt::print("native        {}\n", native->ToString());
     PrintCuda(out["cuda"]);
+    for (const Json& library : out["libraries"]) {
+      const char* what = library.contains("version") ? "version" : "missing";
+      fmt::print("--libs {:<7} {}\n", library["name"].get<std::string>(),
+                 library[what].get<std::string>());
+    }
     fmt::print("{:<28} {:>11} {:>9} {:>8}\n", "target", "float lanes", "registers", "int8 dot");
     for (const Json& t : out["targets"]) {
       fmt::print("{:<28} {:>11} {:>9} {:>8}\n", t["target"].get<std::string>(),

@@ -7,6 +7,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/device_argument.h"
+#include "python_free_cli/gpu_network.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/task_argument.h"
@@ -34,6 +35,8 @@ class CompileCommand final : public Command {
            "  tilewright compile resnet18.onnx --records records.db --rule autotvm -o resnet18.so\n"
            "  tilewright compile resnet18.onnx --target rasp4b64 -o resnet18.so\n"
            "  tilewright compile resnet18.onnx --format bundle -o resnet18\n"
+           "  tilewright compile resnet18.onnx --target 'cuda -arch=sm_80' --records records.db -o "
+           "resnet18.so\n"
            "  tilewright compile resnet18_packed.relay --target vta --vta-config "
            "configs/vta/sim.json -o resnet18.vta\n"
            "Writes the C header beside the library (resnet18.h). With --rule autotvm the configs "
@@ -54,6 +57,7 @@ class CompileCommand final : public Command {
     sources_.Declare(app, "default");
     target_.Declare(app);
     vta_.Declare(app);
+    device_.Declare(app);
     load_.Declare(app);
     app.add_option("--name", name_, "Prefix of the C functions (default: from the file's name)");
     app.add_option("--on-miss", on_miss_, "What to do about operators without a record")
@@ -76,10 +80,10 @@ class CompileCommand final : public Command {
       return CompileForVta(*plan, on_miss, output_, json_);
     }
     if (vta_.given()) return InvalidArgument("--[no-]fuse-residuals: needs a VTA target");
-    if (target->kind() == TargetKind::kCuda) {
-      return Unsupported(
-          "--target: no library is made for a GPU yet; tilewright run and verify take the model "
-          "file with --target cuda, and tilewright lower --emit ptx gives one kernel");
+    const bool gpu = target->kind() == TargetKind::kCuda;
+    TW_RETURN_IF_ERROR(device_.Check(*target));
+    if (device_.simt()) {
+      return InvalidArgument("--device simt: run and verify emulate, expected the number of a GPU");
     }
     auto graph = LoadForRunning(file_, seeded_, load_.Options());
     TW_RETURN_IF_ERROR(graph);
@@ -94,7 +98,9 @@ class CompileCommand final : public Command {
     auto autotvm = sources_.Autotvm(*target);
     TW_RETURN_IF_ERROR(autotvm);
     options.autotvm = *std::move(autotvm);
-    options.device = ProbeHostCpu();
+    auto device = gpu ? device_.Fingerprint(*target) : ProbeHostCpu();
+    TW_RETURN_IF_ERROR(device);
+    options.device = *std::move(device);
     options.on_miss = on_miss;
     options.build_threads = build_threads_;
     options.name = name_;
@@ -112,11 +118,7 @@ class CompileCommand final : public Command {
       const std::size_t dot = output_.ends_with(".so") ? output_.size() - 3 : output_.size();
       TW_RETURN_IF_ERROR(WriteFile(output_.substr(0, dot) + ".h", model->header));
     }
-    for (const OperatorReport& op : model->operators) {
-      if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
-      fmt::print(stderr, "{}: {} ({}): {}\n", op.tuned ? "near" : "untuned", op.value, op.op,
-                 op.explanation);
-    }
+    PrintMisses(model->operators);
     const auto imported = std::ranges::count_if(model->operators, &OperatorReport::imported);
     if (options.autotvm.has_value()) {
       fmt::print(stderr, "{} operators with configs of imported records, verified here\n",
@@ -154,6 +156,7 @@ class CompileCommand final : public Command {
                            {"source", op.source},
                            {"layout", op.layout},
                            {"explanation", op.explanation},
+                           {"passed_over", op.passed_over},
                            {"macs", op.macs},
                            {"bytes", op.bytes}});
     }
@@ -172,6 +175,7 @@ class CompileCommand final : public Command {
   RecordSources sources_;
   TargetArguments target_;
   VtaChoice vta_;
+  DeviceArgument device_;
   LoadArguments load_;
   std::string on_miss_ = "warn";
   int build_threads_ = 2;
@@ -215,20 +219,22 @@ class RunCommand final : public Command {
     app.add_flag("--json", json_, "Print JSON with every output element");
     inputs_.Declare(app);
     outputs_.Declare(app);
+    place_.Declare(app);
     vta_.Declare(app);
     vta_.DeclareTrace(app);
-    device_.Declare(app);
+    gpu_.Declare(app);
   }
   Result<int> Run() override {
-    if (vta_.on_gpu()) {
-      auto network = vta_.OpenGpu(file_, /*seeded=*/false, device_);
-      TW_RETURN_IF_ERROR(network);
-      return network->Run(inputs_, outputs_, json_);
+    if (vta_.wanted(file_)) {
+      TW_RETURN_IF_ERROR(gpu_.CheckUnused());
+      return vta_.Run(file_, inputs_, outputs_, threads_, json_);
     }
-    if (vta_.wanted(file_)) return vta_.Run(file_, inputs_, outputs_, threads_, json_);
-    TW_RETURN_IF_ERROR(vta_.CheckUnused(device_));
+    TW_RETURN_IF_ERROR(vta_.CheckUnused());
+    if (gpu_.wanted()) return gpu_.Run(file_, inputs_, outputs_, json_);
+    TW_RETURN_IF_ERROR(place_.CheckUnused());
     auto model = OpenModel(file_, threads_);
     TW_RETURN_IF_ERROR(model);
+    TW_RETURN_IF_ERROR(gpu_.Prepare(*model));
     auto inputs = inputs_.Make(model->inputs());
     TW_RETURN_IF_ERROR(inputs);
     auto outputs = model->Run(*inputs);
@@ -246,8 +252,9 @@ class RunCommand final : public Command {
   std::string file_;
   InputArguments inputs_;
   OutputArguments outputs_;
-  VtaNetwork vta_;
-  DeviceArgument device_;
+  NetworkTarget place_;
+  VtaNetwork vta_{place_};
+  GpuNetwork gpu_{place_};
   int threads_ = 0;
   bool json_ = false;
 };
@@ -268,15 +275,17 @@ class BenchCommand final : public Command {
         ->check(CLI::PositiveNumber);
     app.add_flag("--json", json_, "Print JSON");
     inputs_.Declare(app);
+    gpu_.Declare(app);
   }
   Result<int> Run() override {
     auto model = OpenModel(library_, threads_);
     TW_RETURN_IF_ERROR(model);
+    TW_RETURN_IF_ERROR(gpu_.Prepare(*model));
     auto inputs = inputs_.Make(model->inputs());
     TW_RETURN_IF_ERROR(inputs);
     BenchOptions options;
     options.seconds = seconds_;
-    options.peaks = MeasurePeaks();
+    if (!model->on_gpu()) options.peaks = MeasurePeaks();
     auto report = Bench(*model, *inputs, options);
     TW_RETURN_IF_ERROR(report);
     if (json_) {
@@ -306,20 +315,25 @@ class BenchCommand final : public Command {
     for (const BenchReport::Row& row : report->rows) {
       const double gflops =
           row.seconds > 0 ? 2e-9 * static_cast<double>(row.macs) / row.seconds : 0;
-      fmt::print("{:<34} {:<44} {:<8} {:>10} {:>9} {:>6.1f}%\n", row.value.substr(0, 34),
+      fmt::print("{:<34} {:<44} {:<8} {:>10} {:>9} {:>7}\n", row.value.substr(0, 34),
                  row.op.substr(0, 44), row.layout, ShortSeconds(row.seconds),
-                 row.macs > 0 ? fmt::format("{:.1f}", gflops) : "-", 100 * row.roofline_share);
+                 row.macs > 0 ? fmt::format("{:.1f}", gflops) : "-",
+                 model->on_gpu() ? "-" : fmt::format("{:.1f}%", 100 * row.roofline_share));
     }
-    fmt::print(
-        "{}: {} per run (fastest {}), {} threads, {:.1f} GFLOP/s, {:.1f} % of roofline, {} runs\n",
-        model->name(), ShortSeconds(report->total_seconds), ShortSeconds(report->least_seconds),
-        report->threads, report->gflops(), 100 * report->roofline_share, report->rounds);
+    fmt::print("{}: {} per run (fastest {}), {}, {:.1f} GFLOP/s, {} runs\n", model->name(),
+               ShortSeconds(report->total_seconds), ShortSeconds(report->least_seconds),
+               model->on_gpu() ? "tensors copied there and back"
+                               : fmt::format("{} threads, {:.1f} % of roofline", report->threads,
+                                             100 * report->roofline_share),
+               report->gflops(), report->rounds);
     return kExitDone;
   }
 
  private:
   std::string library_;
   InputArguments inputs_;
+  NetworkTarget place_;
+  GpuNetwork gpu_{place_};
   int threads_ = 0;
   double seconds_ = 2;
   bool json_ = false;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <limits>
 
 #include "src/base/strings.h"
 #include "src/target/gpu.h"
@@ -20,12 +21,26 @@ Status DeviceArgument::Check(const Target& target) const {
   if (target.kind() != TargetKind::kCuda) {
     return InvalidArgument("--device: the target is '" + target.kind_name() + "', expected cuda");
   }
-  if (simt()) return {};
+  return simt() ? Status() : Ordinal().status();
+}
+
+Result<int> DeviceArgument::Ordinal() const {
+  if (device.empty()) return 0;
   const auto ordinal = ParseInt64(device);
-  if (!ordinal.ok() || *ordinal < 0) {
+  if (!ordinal.ok() || *ordinal < 0 || *ordinal > std::numeric_limits<int>::max()) {
     return InvalidArgument("--device: '" + device + "', expected the number of a GPU or simt");
   }
-  return {};
+  return static_cast<int>(*ordinal);
+}
+
+Result<DeviceFingerprint> DeviceArgument::Fingerprint(const Target& target) const {
+  TW_RETURN_IF_ERROR(Check(target));
+  if (!simt()) {
+    auto gpu = Find(target);
+    if (gpu.ok()) return FingerprintOf(gpu->device);
+    if (!device.empty()) return gpu.status();
+  }
+  return AnyGpuFor(target);
 }
 
 Result<DeviceArgument::Gpu> DeviceArgument::Find(const Target& target) const {
@@ -37,11 +52,12 @@ Result<DeviceArgument::Gpu> DeviceArgument::Find(const Target& target) const {
     return devices.status().WithContext("--target: '" + target.ToString() +
                                         "' needs a CUDA device (or --device simt)");
   }
-  const std::int64_t ordinal = device.empty() ? 0 : *ParseInt64(device);
-  if (ordinal >= static_cast<std::int64_t>(devices->size())) {
-    return NotFound(fmt::format("--device: {}, there are {}", ordinal, devices->size()));
+  const auto ordinal = Ordinal();
+  TW_RETURN_IF_ERROR(ordinal);
+  if (*ordinal >= static_cast<int>(devices->size())) {
+    return NotFound(fmt::format("--device: {}, there are {}", *ordinal, devices->size()));
   }
-  Gpu gpu{static_cast<int>(ordinal), (*devices)[static_cast<std::size_t>(ordinal)]};
+  Gpu gpu{*ordinal, (*devices)[static_cast<std::size_t>(*ordinal)]};
   if (gpu.device.compute_capability < *capability) {
     return Unsupported(fmt::format("--target: '{}' is for sm_{}, but {} is sm_{}",
                                    target.ToString(), *capability, gpu.device.name,

@@ -2,67 +2,144 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+#include <utility>
+
 #include "python_free_cli/command.h"
+#include "src/base/file.h"
 #include "src/base/json.h"
+#include "src/compiler/gpu_run.h"
 
 namespace tilewright::cli {
+namespace {
 
-Result<GpuNetwork> GpuNetwork::Open(const std::string& file, bool seeded, const Target& target,
-                                    const DeviceArgument& device, RecordSources& sources) {
-  TW_RETURN_IF_ERROR(device.Check(target));
-  CompileOptions options;
-  options.target = target;
-  DeviceArgument::Gpu gpu;
-  if (!device.simt()) {
-    auto found = device.Find(target);
-    TW_RETURN_IF_ERROR(found);
-    gpu = *std::move(found);
-    options.device = FingerprintOf(gpu.device);
-  }
-  auto catalog = sources.Open(target);
-  TW_RETURN_IF_ERROR(catalog);
-  auto accept = sources.Accept();
-  TW_RETURN_IF_ERROR(accept);
-  options.catalog = &*catalog;
-  options.accept = *accept;
-  auto graph = LoadForRunning(file, seeded);
-  TW_RETURN_IF_ERROR(graph);
-  auto plan = PlanGpu(*std::move(graph), options);
-  if (!plan.ok()) return plan.status().WithContext(file);
-  GpuNetwork network;
-  network.plan = std::make_unique<GpuPlan>(*std::move(plan));
-  auto executor = device.simt() ? EmulateGpu(*network.plan)
-                                : UseGpu(*network.plan, CudaApi::kLibrary, gpu.ordinal);
+struct Emulated {
+  std::unique_ptr<GpuPlan> plan;  // its executor points to it
+  std::unique_ptr<GpuExecutor> executor;
+};
+
+Result<Emulated> Emulate(Graph graph, const CompileOptions& options, bool tells) {
+  auto plan = PlanGpu(std::move(graph), options);
+  TW_RETURN_IF_ERROR(plan);
+  Emulated emulated{std::make_unique<GpuPlan>(*std::move(plan)), nullptr};
+  auto executor = EmulateGpu(*emulated.plan);
   TW_RETURN_IF_ERROR(executor);
-  network.executor = *std::move(executor);
-  return network;
+  emulated.executor = *std::move(executor);
+  std::vector<OperatorReport> operators;
+  for (const PlanStep& step : emulated.plan->plan.steps) operators.push_back(step.report);
+  if (tells) PrintMisses(operators);
+  return emulated;
 }
 
-Result<int> GpuNetwork::Run(const InputArguments& inputs, const OutputArguments& outputs,
-                            bool json) const {
-  const Graph& graph = plan->graph;
-  auto values = inputs.Make(ValuesOf(graph, graph.inputs()));
+}  // namespace
+
+void PrintMisses(const std::vector<OperatorReport>& operators) {
+  for (const OperatorReport& op : operators) {
+    if (!op.passed_over.empty()) {
+      fmt::print(stderr, "passed over: {} ({}): {}\n", op.value, op.op, op.passed_over);
+    }
+    if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
+    fmt::print(stderr, "{}: {} ({}): {}\n", op.tuned ? "near" : "untuned", op.value, op.op,
+               op.explanation);
+  }
+}
+
+Status GpuNetwork::CheckUnused() const {
+  if (device_.device.empty()) return {};
+  return InvalidArgument("--device: expected --target cuda with it");
+}
+
+Result<GpuNetwork::Order> GpuNetwork::Read(const std::string& file, bool seeded) const {
+  if (place_.sources.rule != "own") return InvalidArgument("--rule autotvm: needs --target vta");
+  auto target = place_.Parse("cuda");
+  TW_RETURN_IF_ERROR(target);
+  auto device = device_.Fingerprint(*target);
+  TW_RETURN_IF_ERROR(device);
+  auto catalog = place_.sources.Open(*target);
+  TW_RETURN_IF_ERROR(catalog);
+  auto accept = place_.sources.Accept();
+  TW_RETURN_IF_ERROR(accept);
+  auto graph = LoadForRunning(file, seeded);
+  TW_RETURN_IF_ERROR(graph);
+  Order order;
+  order.graph = *std::move(graph);
+  order.catalog = std::make_unique<records::Catalog>(*std::move(catalog));
+  order.options.target = *std::move(target);
+  order.options.device = *std::move(device);
+  order.options.catalog = order.catalog.get();
+  order.options.accept = *accept;
+  order.tells = order.catalog->size() > 0 || place_.asks_for_records();
+  return order;
+}
+
+Result<ModelLibrary> GpuNetwork::CompileHere(Graph graph, const Order& order) const {
+  auto folder = TemporaryFolder::Create("tilewright-gpu");
+  TW_RETURN_IF_ERROR(folder);
+  const std::string path = folder->path() + "/net.so";
+  auto compiled = Compile(std::move(graph), order.options, path);
+  TW_RETURN_IF_ERROR(compiled);
+  if (order.tells) PrintMisses(compiled->operators);
+  auto library = ModelLibrary::Open(path);  // the file may go while it is loaded
+  TW_RETURN_IF_ERROR(library);
+  TW_RETURN_IF_ERROR(Prepare(*library));
+  return library;
+}
+
+Result<int> GpuNetwork::Run(const std::string& file, const InputArguments& inputs,
+                            const OutputArguments& outputs, bool json) const {
+  auto order = Read(file, false);
+  TW_RETURN_IF_ERROR(order);
+  auto values = inputs.Make(ValuesOf(order->graph, order->graph.inputs()));
   TW_RETURN_IF_ERROR(values);
-  auto results = RunGpu(*plan, *executor, *values, nullptr);
+  const std::vector<ModelValue> names = ValuesOf(order->graph, order->graph.outputs());
+  Result<std::vector<Tensor>> results = std::vector<Tensor>();
+  if (device_.simt()) {
+    auto emulated = Emulate(std::move(order->graph), order->options, order->tells);
+    if (!emulated.ok()) return emulated.status().WithContext(file);
+    results = RunGpu(*emulated->plan, *emulated->executor, *values, nullptr);
+  } else {
+    auto library = CompileHere(std::move(order->graph), *order);
+    if (!library.ok()) return library.status().WithContext(file);
+    results = library->Run(*values);
+  }
   TW_RETURN_IF_ERROR(results);
   TW_RETURN_IF_ERROR(outputs.Write(*results));
-  const std::vector<ModelValue> names = ValuesOf(graph, graph.outputs());
   if (json) {
-    fmt::print("{}\n", Json({{"target", plan->target.ToString()},
-                             {"kernels", plan->plan.kernels.size()},
-                             {"outputs", OutputsJson(names, *results)}})
-                           .dump());
+    fmt::print("{}\n", Json({{"outputs", OutputsJson(names, *results)}}).dump());
   } else {
     PrintOutputs(names, *results);
   }
   return kExitDone;
 }
 
-Result<VerifyReport> GpuNetwork::Verify(const InputArguments& inputs,
+Result<VerifyReport> GpuNetwork::Verify(const std::string& file, bool seeded,
+                                        const InputArguments& inputs,
                                         const VerifyOptions& options) const {
-  auto values = inputs.Make(ValuesOf(plan->graph, plan->graph.inputs()));
+  auto order = Read(file, seeded);
+  TW_RETURN_IF_ERROR(order);
+  auto values = inputs.Make(ValuesOf(order->graph, order->graph.inputs()));
   TW_RETURN_IF_ERROR(values);
-  return VerifyGpu(*plan, *executor, *values, options);
+  if (device_.simt()) {
+    auto emulated = Emulate(std::move(order->graph), order->options, order->tells);
+    if (!emulated.ok()) return emulated.status().WithContext(file);
+    return VerifyGpu(*emulated->plan, *emulated->executor, *values, options);
+  }
+  auto library =
+      CompileHere(order->graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), *order);
+  if (!library.ok()) return library.status().WithContext(file);
+  return tilewright::Verify(std::move(order->graph), *library, *values, options);
+}
+
+Status GpuNetwork::Prepare(ModelLibrary& library) const {
+  if (!library.on_gpu()) {
+    return CheckUnused().WithContext(library.name());
+  }
+  if (device_.simt()) {
+    return InvalidArgument("--device simt: the emulator takes the model file, with --target cuda");
+  }
+  auto ordinal = device_.Ordinal();
+  TW_RETURN_IF_ERROR(ordinal);
+  return library.UseDevice(CudaApi::kLibrary, *ordinal);
 }
 
 }  // namespace tilewright::cli

@@ -11,6 +11,7 @@
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
+#include "src/target/library.h"
 #include "src/templates/vta_parts.h"
 
 namespace tilewright::cli {
@@ -40,6 +41,9 @@ class MeasureCommand final : public Command {
     const Candidate candidate = {task.task, task.epilogue, std::string(chosen.entry->key),
                                  chosen.entry->version, chosen.config};
     TW_RETURN_IF_ERROR(device_.Check(task.task.target));
+    if (LibraryOfTemplate(chosen.entry->key) != nullptr && !runner_.command.empty()) {
+      return InvalidArgument("--libs: libraries are called on this machine, expected no --runner");
+    }
     if (device_.simt() && !runner_.command.empty()) {
       return InvalidArgument(
           "--runner: the emulator is in this program, expected no --device simt");

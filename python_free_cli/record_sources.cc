@@ -147,7 +147,8 @@ void PrintAnswer(const Workload* workload, const std::string& name,
   } else {
     fmt::print("{:<38} {:<8}\n", shown, kind);
   }
-  if (whole || answer.level != records::AnswerLevel::kHit || answer.imported() != nullptr) {
+  if (whole || answer.level != records::AnswerLevel::kHit || answer.imported() != nullptr ||
+      !answer.answer.passed_over.empty()) {
     fmt::print("  {}\n", answer.answer.explanation);
   }
 }

@@ -12,6 +12,7 @@
 #include "src/graph/passes.h"
 #include "src/target/cpu.h"
 #include "src/target/gpu.h"
+#include "src/target/library.h"
 #include "src/target/presets.h"
 #include "src/templates/vta_parts.h"
 
@@ -40,9 +41,26 @@ Status CompleteVta(const std::string& vta_config, Target& target) {
   return ToStatus(VtaTargetOf(target));
 }
 
+/// Errors: kInvalidArgument for a library nobody knows.
+Status CheckLibraries(const Target& target) {
+  for (const std::string& name : LibrariesOf(target)) {
+    const KernelLibrary* library = FindLibrary(name);
+    if (library == nullptr) {
+      std::string known;
+      for (const KernelLibrary& one : KernelLibraries()) known += " " + std::string(one.name);
+      return InvalidArgument("--libs: no library '" + name + "', expected some of:" + known);
+    }
+    if (const auto version = LibraryVersion(*library); !version.ok()) {
+      fmt::print(stderr, "{}; kernels that call it are left out\n", version.status().message());
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<Target> ParseTarget(std::string_view text, int threads, const std::string& vta_config) {
+Result<Target> ParseTarget(std::string_view text, int threads, const std::string& vta_config,
+                           const std::string& libraries) {
   auto expanded = ExpandTarget(text, ShippedPath("targets"));
   TW_RETURN_IF_ERROR(expanded);
   auto target = Target::Parse(*expanded);
@@ -50,6 +68,8 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
   if (threads < 1)
     return InvalidArgument(fmt::format("--threads: {}, expected 1 or more", threads));
   if (threads > 1) target->SetOption("num-threads", std::to_string(threads));
+  if (!libraries.empty()) target->SetOption("libs", libraries);
+  TW_RETURN_IF_ERROR(CheckLibraries(*target));
   if (target->kind() == TargetKind::kVta) {
     TW_RETURN_IF_ERROR(CompleteVta(vta_config, *target));
     return target;
@@ -187,6 +207,8 @@ void TargetArguments::Declare(CLI::App& app) {
                  "What code is generated for: native, a board, or a target string")
       ->capture_default_str();
   app.add_option("--threads", threads, "Threads a kernel may use")->capture_default_str();
+  app.add_option("--libs", libraries,
+                 "Libraries whose functions may take the place of kernels: dnnl; cudnn,cublas");
   app.add_option("--vta-config", vta_config, "Design file of a VTA target (configs/vta)");
 }
 

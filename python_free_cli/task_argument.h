@@ -18,7 +18,10 @@ namespace tilewright::cli {
 
 /// The target of --target and --threads; refuses what no code can be generated for.
 /// vta_config: file of a VTA design, for a VTA target without -model; may be empty.
-Result<Target> ParseTarget(std::string_view text, int threads, const std::string& vta_config = {});
+/// libraries: names for -libs, separated by commas; one that is not on this machine is told on
+/// standard error.
+Result<Target> ParseTarget(std::string_view text, int threads, const std::string& vta_config = {},
+                           const std::string& libraries = {});
 
 /// Where groups of operators end for the target: behind int8 for a VTA, but for residuals.
 FuseRule FuseRuleFor(const Target& target, bool fuse_residuals = true);
@@ -49,13 +52,13 @@ struct ChosenConfig {
 Result<ChosenConfig> ChooseConfig(const Task& task, const std::string& key,
                                   const std::string& config);
 
-/// `--target`, `--threads` and `--vta-config` of a command.
+/// `--target`, `--threads`, `--libs` and `--vta-config` of a command.
 struct TargetArguments {
   std::string target = "native";
   int threads = 1;
-  std::string vta_config;
+  std::string vta_config, libraries;
   void Declare(CLI::App& app);
-  Result<Target> Parse() const { return ParseTarget(target, threads, vta_config); }
+  Result<Target> Parse() const { return ParseTarget(target, threads, vta_config, libraries); }
 };
 
 /// A task, its target, and one config of it, as `lower` and `measure` take them.

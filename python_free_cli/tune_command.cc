@@ -19,6 +19,7 @@
 #include "search/tuner.h"
 #include "src/runtime/roofline.h"
 #include "src/target/cpu.h"
+#include "src/target/library.h"
 #include "src/templates/vta_parts.h"
 
 namespace tilewright::cli {
@@ -46,6 +47,7 @@ class TuneCommand final : public Command {
   const char* examples() const override {
     return "  tilewright tune resnet18.onnx --records records.db --budget 10m\n"
            "  tilewright tune resnet18.onnx#3 --records records.db --trials 200\n"
+           "  tilewright tune resnet18.onnx --libs dnnl --records records.db --budget 10m\n"
            "  tilewright tune --job configs/jobs/overnight_cpu.json\n"
            "  tilewright tune resnet18_v1_vta_packed.relay --target vta --vta-config "
            "configs/vta/sim.json --records records.db --trials 640\n"
@@ -60,6 +62,8 @@ class TuneCommand final : public Command {
                    "Read the settings from a JSON file; arguments given beside it win");
     app.add_option("--records", records_, "Record store, made if it does not exist");
     target_option_ = app.add_option("--target", target_, "What code is generated for");
+    app.add_option("--libs", libraries_,
+                   "Libraries whose functions compete with generated kernels: dnnl; cudnn,cublas");
     app.add_option("--vta-config", vta_config_, "Design file of a VTA target (configs/vta)");
     app.add_flag("--no-fuse-residuals", no_fuse_residuals_,
                  "On a VTA, tune additions of residuals by themselves, not behind a convolution");
@@ -78,8 +82,15 @@ class TuneCommand final : public Command {
     auto settings = Settings();
     TW_RETURN_IF_ERROR(settings);
     TW_RETURN_IF_ERROR(runner_.Connect(settings->target));
-    auto target = ParseTarget(settings->target, settings->threads, vta_config_);
+    auto target = ParseTarget(settings->target, settings->threads, vta_config_, libraries_);
     TW_RETURN_IF_ERROR(target);
+    if (!LibrariesOf(*target).empty()) {
+      if (!runner_.command.empty()) {
+        return InvalidArgument(
+            "--libs: libraries are called on this machine, expected no --runner");
+      }
+      settings->target = target->ToString();  // another job than without them
+    }
     // A board's name means what a file of this machine says.
     if (!Target::Parse(settings->target).ok()) settings->target = target->ToString();
     TW_RETURN_IF_ERROR(device_.CheckRuns(*target));
@@ -199,7 +210,7 @@ class TuneCommand final : public Command {
     return bounds;
   }
 
-  std::string file_, job_, records_, target_, vta_config_, budget_, strategy_;
+  std::string file_, job_, records_, target_, vta_config_, libraries_, budget_, strategy_;
   DeviceArgument device_;
   int threads_ = 1;
   std::int64_t trials_ = 0;

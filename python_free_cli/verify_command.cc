@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "python_free_cli/command.h"
-#include "python_free_cli/device_argument.h"
+#include "python_free_cli/gpu_network.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/vta_network.h"
 #include "src/base/file.h"
@@ -140,14 +140,19 @@ class VerifyCommand final : public Command {
     app.add_flag("--json", json_, "Print JSON");
     load_.Declare(app);
     inputs_.Declare(app);
+    place_.Declare(app);
     vta_.Declare(app);
-    device_.Declare(app);
+    gpu_.Declare(app);
   }
   Result<int> Run() override {
     options_.threads = kThreads;
-    if (vta_.on_gpu()) return VerifyGpu();
-    if (vta_.wanted(other_)) return VerifyVta();
-    TW_RETURN_IF_ERROR(vta_.CheckUnused(device_));
+    if (vta_.wanted(other_)) {
+      TW_RETURN_IF_ERROR(gpu_.CheckUnused());
+      return VerifyVta();
+    }
+    TW_RETURN_IF_ERROR(vta_.CheckUnused());
+    if (gpu_.wanted()) return VerifyGpu();
+    TW_RETURN_IF_ERROR(place_.CheckUnused());
     if (other_.empty()) {
       return InvalidArgument("other: missing, expected a library made by compile, or a model file");
     }
@@ -165,11 +170,10 @@ class VerifyCommand final : public Command {
   Result<int> VerifyGpu() {
     if (!other_.empty()) {
       return InvalidArgument(other_ +
-                             ": a GPU's kernels are made anew, expected nothing beside the model");
+                             ": --target makes the kernels anew, expected nothing beside the model "
+                             "(a library has its target in it)");
     }
-    auto network = vta_.OpenGpu(file_, seeded_, device_);
-    TW_RETURN_IF_ERROR(network);
-    auto report = network->Verify(inputs_, options_);
+    auto report = gpu_.Verify(file_, seeded_, inputs_, options_);
     TW_RETURN_IF_ERROR(report);
     return Print(*report, json_);
   }
@@ -194,6 +198,7 @@ class VerifyCommand final : public Command {
   Result<int> VerifyLibrary(Graph graph, const std::vector<Tensor>& inputs) {
     auto model = ModelLibrary::Open(other_);
     TW_RETURN_IF_ERROR(model);
+    TW_RETURN_IF_ERROR(gpu_.Prepare(*model));
     if (IsLibraryOf(graph, *model)) {
       auto report = Verify(std::move(graph), *model, inputs, options_);
       TW_RETURN_IF_ERROR(report);
@@ -237,8 +242,9 @@ class VerifyCommand final : public Command {
   std::optional<double> min_sqnr_;
   LoadArguments load_;
   InputArguments inputs_;
-  VtaNetwork vta_;
-  DeviceArgument device_;
+  NetworkTarget place_;
+  VtaNetwork vta_{place_};
+  GpuNetwork gpu_{place_};
   bool seeded_ = false;
   bool json_ = false;
 };

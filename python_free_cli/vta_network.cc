@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "python_free_cli/command.h"
-#include "python_free_cli/task_argument.h"
 #include "python_free_cli/vta_report.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
@@ -29,14 +28,6 @@ Result<FuseRule> VtaChoice::Rule(bool autotvm) const {
   }
   const bool fuse = fuse_residuals || (!no_fuse_residuals && !autotvm);
   return fuse ? FuseRule::kResiduals : FuseRule::kNarrow;
-}
-
-void VtaNetwork::Declare(CLI::App& app) {
-  app.add_option("--target", target_,
-                 "vta: run the model file on a simulated VTA; cuda -arch=…: on a GPU (--device)");
-  app.add_option("--vta-config", vta_config_, "Design file of the VTA (configs/vta)");
-  choice_.Declare(app);
-  sources_.Declare(app, "default");
 }
 
 void VtaNetwork::DeclareTrace(CLI::App& app) {
@@ -105,49 +96,20 @@ Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string
   return kExitDone;
 }
 
-bool VtaNetwork::on_gpu() const {
-  const auto target = Target::Parse(target_);
-  return target.ok() && target->kind() == TargetKind::kCuda;
-}
-
-Result<GpuNetwork> VtaNetwork::OpenGpu(const std::string& file, bool seeded,
-                                       const DeviceArgument& device) {
-  auto target = ParseTarget(target_, 1, vta_config_);
-  TW_RETURN_IF_ERROR(target);
-  if (choice_.given() || !trace_file_.empty() || sources_.rule != "own") {
-    return InvalidArgument(
-        "--[no-]fuse-residuals, --vta-trace and --rule autotvm need --target vta");
-  }
-  if (device.simt() && !(sources_.stores.empty() && sources_.packages.empty())) {
-    return InvalidArgument(
-        "--device simt: records are of a device, which the emulator is not; it runs default "
-        "configs");
-  }
-  return GpuNetwork::Open(file, seeded, *target, device, sources_);
-}
-
-Status VtaNetwork::CheckUnused(const DeviceArgument& device) const {
-  if (!device.device.empty()) {
-    return InvalidArgument("--device: expected --target cuda with it");
-  }
-  const bool given = choice_.given() || sources_.rule != "own" || !sources_.stores.empty() ||
-                     !sources_.packages.empty() || !sources_.model_file.empty() ||
-                     !trace_file_.empty();
-  if (!given) return Status();
-  return InvalidArgument(
-      "--records, --package, --model, --rule, --[no-]fuse-residuals and --vta-trace need --target "
-      "vta (or cuda): a library has its configs in it");
+Status VtaNetwork::CheckUnused() const {
+  if (!choice_.given() && trace_file_.empty()) return {};
+  return InvalidArgument("--[no-]fuse-residuals and --vta-trace need --target vta");
 }
 
 Result<VtaPlan> VtaNetwork::Plan(const std::string& file) {
   if (IsVtaBundle(file)) return ReadVtaBundle(file);
-  auto target = ParseTarget(target_.empty() ? "vta" : target_, 1, vta_config_);
+  auto target = place_.Parse("vta");
   TW_RETURN_IF_ERROR(target);
   if (target->kind() != TargetKind::kVta) {
     return InvalidArgument("--target: '" + target->kind_name() +
                            "', expected vta or cuda (libraries have their target in them)");
   }
-  return choice_.Plan(file, false, *target, sources_);
+  return choice_.Plan(file, false, *target, place_.sources);
 }
 
 Result<int> VtaNetwork::Run(const std::string& file, const InputArguments& inputs,

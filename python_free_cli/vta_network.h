@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "python_free_cli/gpu_network.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/network_target.h"
 #include "python_free_cli/record_sources.h"
 #include "src/base/status.h"
 #include "src/compiler/compile.h"
@@ -40,24 +40,20 @@ bool IsVtaBundle(const std::string& path);
 Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string& folder,
                           bool json);
 
-/// `run` and `verify` of a model file or a bundle on a simulated VTA, or of a model file on a GPU.
+/// `run` and `verify` of a model file or a bundle on a simulated VTA.
 class VtaNetwork {
  public:
-  /// `--target`, `--vta-config`, the choice and where records come from.
-  void Declare(CLI::App& app);
+  explicit VtaNetwork(NetworkTarget& place) : place_(place) {}
+  /// The choice.
+  void Declare(CLI::App& app) { choice_.Declare(app); }
   /// `--vta-trace` and `--vta-cycles`.
   void DeclareTrace(CLI::App& app);
-  /// True if the command line asks for a VTA (or a GPU), or names a bundle.
+  /// True if the command line asks for a VTA, or names a bundle.
   bool wanted(const std::string& file) const {
-    return !target_.empty() || !vta_config_.empty() || IsVtaBundle(file);
+    return !place_.on_gpu() && (place_.given() || IsVtaBundle(file));
   }
-
-  /// True if the target is a GPU: then OpenGpu instead of the functions below.
-  bool on_gpu() const;
-  Result<GpuNetwork> OpenGpu(const std::string& file, bool seeded, const DeviceArgument& device);
-
   /// Errors: kInvalidArgument if arguments were given that mean nothing without a VTA.
-  Status CheckUnused(const DeviceArgument& device) const;
+  Status CheckUnused() const;
 
   /// Runs the network and prints what it made, the statistics and a row for each kind of layer.
   Result<int> Run(const std::string& file, const InputArguments& inputs,
@@ -70,11 +66,10 @@ class VtaNetwork {
  private:
   Result<VtaPlan> Plan(const std::string& file);
 
-  std::string target_, vta_config_;
+  NetworkTarget& place_;
   VtaChoice choice_;
   std::string trace_file_;
   std::string trace_model_ = "pynq";
-  RecordSources sources_;
 };
 
 }  // namespace tilewright::cli

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/space/version.h"
+#include "src/target/library.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::records {
@@ -50,7 +51,9 @@ std::vector<Difference> DifferencesOf(const Trial& trial, const Workload& worklo
   if (candidate.task.target != target) {
     AddDifference("target", candidate.task.target.ToString(), target.ToString(), differences);
   }
-  CompareDevices(trial.device, device, differences);
+  const KernelLibrary* library = LibraryOfTemplate(candidate.template_key);
+  CompareDevices(trial.device, library != nullptr ? WithLibrary(device, *library) : device,
+                 differences);
   const TemplateEntry* entry = FindTemplate(candidate.template_key);
   const int version = entry != nullptr ? entry->version : 0;
   if (version != candidate.template_version) {

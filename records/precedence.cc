@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "records/imported.h"
+#include "src/target/library.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::records {
@@ -67,7 +68,7 @@ Status AskByOwnRule(const Store& store, const Question& question, CatalogAnswer&
   if (!found.answer.record.has_value()) return {};
   found.level = found.answer.kind == AnswerKind::kHit ? AnswerLevel::kHit : AnswerLevel::kNearHit;
   found.differences = DifferencesOf(found.answer.record->trial, *question.workload,
-                                    *question.target, *question.device);
+                                    WithoutLibraries(*question.target), *question.device);
   return {};
 }
 
@@ -149,7 +150,7 @@ Result<bool> Descent::AskSource(AnswerSource& source, bool one_of_many) {
 }
 
 Result<std::optional<CatalogAnswer>> Descent::AskModel(const ModelChooser& model) const {
-  auto choice = model.Choose(*question_.workload, *question_.target);
+  auto choice = model.Choose(*question_.workload, WithoutLibraries(*question_.target));
   TW_RETURN_IF_ERROR(choice);
   if (!choice->has_value()) return std::optional<CatalogAnswer>();
   CatalogAnswer answer;

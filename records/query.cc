@@ -10,6 +10,9 @@
 //   3. near hit: the nearest workload of the same operator, types, layouts and kernel, same target
 //      and device, whose config the workload's own space contains.
 //   4. miss, naming the nearest workloads that have records.
+//
+// Records whose template calls a library are left out unless the target names the library (-libs)
+// and it is on this machine; the best one that was left out is told.
 
 #include <algorithm>
 #include <array>
@@ -19,6 +22,8 @@
 #include "records/row.h"
 #include "records/store.h"
 #include "records/store_impl.h"
+#include "src/base/strings.h"
+#include "src/target/library.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::records {
@@ -64,7 +69,9 @@ double Distance(const Workload& a, const Workload& b) {
 std::string Versions(const Trial& trial) {
   return "template " + trial.candidate.template_key + " v" +
          std::to_string(trial.candidate.template_version) + ", code generator v" +
-         std::to_string(trial.codegen_version);
+         std::to_string(trial.codegen_version) +
+         (LibraryOfTemplate(trial.candidate.template_key) != nullptr ? ", " + trial.device.extra
+                                                                     : "");
 }
 
 std::string Percent(double ratio) {
@@ -73,22 +80,47 @@ std::string Percent(double ratio) {
 
 }  // namespace
 
+/// Leaves out records whose library may not be called, and tells of the best one.
+class LibraryRule {
+ public:
+  explicit LibraryRule(const Target& target) : target_(target) {}
+  bool Allows(const Trial& trial) {
+    const KernelLibrary* library = LibraryOfTemplate(trial.candidate.template_key);
+    if (library == nullptr) return true;
+    const std::string reason = RefusesLibrary(*library, target_);
+    if (!reason.empty() && passed_over_.empty()) {
+      passed_over_ = trial.candidate.template_key + " in " + ShortestDouble(trial.value) + " " +
+                     trial.metric + " (" + trial.device.extra + "), as " + reason;
+    }
+    return reason.empty();
+  }
+  /// Empty if nothing was left out.
+  const std::string& passed_over() const { return passed_over_; }
+
+ private:
+  const Target& target_;
+  std::string passed_over_;
+};
+
 /// The queries of one store, prepared once.
 class Finder {
  public:
   static Status Prepare(Store::Impl& impl);
-  /// First record of `query` (parameters bound) that is current and whose target (by number) and
-  /// device `accepts` takes.
+  /// First record of `query` (parameters bound) that is current, whose target (by number) and
+  /// device `accepts` takes, and which calls no library that may not be called.
   template <typename Accepts>
-  static Result<std::optional<Record>> First(Store::Impl& impl, Statement& query, Accepts accepts);
+  static Result<std::optional<Record>> First(Store::Impl& impl, Statement& query,
+                                             LibraryRule& libraries, Accepts accepts);
   /// Number of a text, -1 if the store has it not.
   static Result<std::int64_t> Number(Statement& query, std::string text,
                                      std::unordered_map<std::string, std::int64_t>& known);
+  static Result<Answer> Find(Store::Impl& impl, const Workload& workload, const Target& target,
+                             const DeviceFingerprint& device, LibraryRule& libraries);
   static Result<Answer> NearDevice(Store::Impl& impl, std::int64_t workload, const Target& target,
-                                   const DeviceFingerprint& device);
+                                   const DeviceFingerprint& device, LibraryRule& libraries);
   static Result<Answer> NearWorkload(Store::Impl& impl, const Workload& workload,
                                      const Target& target, std::int64_t target_number,
-                                     const DeviceFingerprint& device);
+                                     const DeviceFingerprint& device, LibraryRule& libraries);
 };
 
 Status Finder::Prepare(Store::Impl& impl) {
@@ -117,7 +149,8 @@ Status Finder::Prepare(Store::Impl& impl) {
 }
 
 template <typename Accepts>
-Result<std::optional<Record>> Finder::First(Store::Impl& impl, Statement& query, Accepts accepts) {
+Result<std::optional<Record>> Finder::First(Store::Impl& impl, Statement& query,
+                                            LibraryRule& libraries, Accepts accepts) {
   std::optional<Record> found;
   while (!found.has_value()) {
     auto row = query.Step();
@@ -129,7 +162,7 @@ Result<std::optional<Record>> Finder::First(Store::Impl& impl, Statement& query,
     if (!accepts(query.Int(3), **device)) continue;
     auto record = ReadRow(impl.db, query, impl.texts);
     TW_RETURN_IF_ERROR(record);
-    found = std::move(*record);
+    if (libraries.Allows(record->trial)) found = std::move(*record);
   }
   query.Reset();
   return found;
@@ -148,21 +181,22 @@ Result<std::int64_t> Finder::Number(Statement& query, std::string text,
 }
 
 Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload, const Target& target,
-                                  const DeviceFingerprint& device) {
+                                  const DeviceFingerprint& device, LibraryRule& libraries) {
   auto query = Statement::Prepare(
       impl.db, "SELECT " + std::string(kTrialColumns) +
                    " FROM trial WHERE workload = ?1"
                    " AND outcome = 0 AND verified = 1 ORDER BY value, config_index");
   TW_RETURN_IF_ERROR(query);
   query->Bind(1, workload);
-  auto record = First(impl, *query, [&](std::int64_t number, const DeviceFingerprint& d) {
-    if (!CanRun(d, device)) return false;
-    const auto recorded = impl.texts.TargetOf(impl.db, number);
-    return recorded.ok() && (*recorded)->num_threads() == target.num_threads();
-  });
+  auto record =
+      First(impl, *query, libraries, [&](std::int64_t number, const DeviceFingerprint& d) {
+        if (!CanRun(d, device)) return false;
+        const auto recorded = impl.texts.TargetOf(impl.db, number);
+        return recorded.ok() && (*recorded)->num_threads() == target.num_threads();
+      });
   TW_RETURN_IF_ERROR(record);
   if (!record->has_value()) return Answer{};
-  Answer answer{AnswerKind::kNearHit, std::move(*record), kOtherModelSlowdown, {}};
+  Answer answer{AnswerKind::kNearHit, std::move(*record), kOtherModelSlowdown, {}, {}};
   const Trial& trial = answer.record->trial;
   answer.explanation = "near hit: same workload, but measured for target '" +
                        trial.candidate.task.target.ToString() + "' on '" + trial.device.model +
@@ -173,7 +207,7 @@ Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload, cons
 
 Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
                                     const Target& target, std::int64_t target_number,
-                                    const DeviceFingerprint& device) {
+                                    const DeviceFingerprint& device, LibraryRule& libraries) {
   struct Neighbour {
     double distance;
     std::int64_t number;
@@ -200,9 +234,9 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
   for (const Neighbour& neighbour : neighbours) {
     if (neighbour.distance > kFarthestDoublings) break;
     impl.find_served.Bind(1, neighbour.number).Bind(2, target_number);
-    auto record = First(impl, impl.find_served, [&](std::int64_t, const DeviceFingerprint& d) {
-      return SameClass(d, device);
-    });
+    auto record =
+        First(impl, impl.find_served, libraries,
+              [&](std::int64_t, const DeviceFingerprint& d) { return SameClass(d, device); });
     TW_RETURN_IF_ERROR(record);
     if (!record->has_value()) continue;
     Trial& trial = (*record)->trial;
@@ -213,7 +247,7 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
     auto config = space->Locate(trial.candidate.config);
     if (!config.ok()) continue;
     const double slowdown = std::pow(kSlowdownPerDoubling, neighbour.distance);
-    Answer answer{AnswerKind::kNearHit, std::move(*record), slowdown, {}};
+    Answer answer{AnswerKind::kNearHit, std::move(*record), slowdown, {}, {}};
     answer.record->trial.candidate.config = std::move(*config);
     answer.explanation = "near hit: config of the nearest tuned workload '" + neighbour.key +
                          "'; expected up to " + Percent(slowdown) +
@@ -254,37 +288,48 @@ class ReadTransaction {
 
 }  // namespace
 
-Result<Answer> Store::Query(const Workload& workload, const Target& target,
-                            const DeviceFingerprint& device) const {
-  TW_RETURN_IF_ERROR(Finder::Prepare(*impl_));
-  const ReadTransaction transaction(*impl_);
-  auto workload_number =
-      Finder::Number(impl_->find_workload, workload.Key(), impl_->workload_numbers);
+Result<Answer> Finder::Find(Store::Impl& impl, const Workload& workload, const Target& target,
+                            const DeviceFingerprint& device, LibraryRule& libraries) {
+  auto workload_number = Number(impl.find_workload, workload.Key(), impl.workload_numbers);
   TW_RETURN_IF_ERROR(workload_number);
-  auto target_number = Finder::Number(impl_->find_target, target.ToString(), impl_->target_numbers);
+  auto target_number =
+      Number(impl.find_target, WithoutLibraries(target).ToString(), impl.target_numbers);
   TW_RETURN_IF_ERROR(target_number);
   if (*workload_number >= 0 && *target_number >= 0) {
-    for (Statement* query : {&impl_->find_raced, &impl_->find_served}) {
+    for (Statement* query : {&impl.find_raced, &impl.find_served}) {
       query->Bind(1, *workload_number).Bind(2, *target_number);
-      auto record = Finder::First(*impl_, *query, [&](std::int64_t, const DeviceFingerprint& d) {
+      const auto same = [&](std::int64_t, const DeviceFingerprint& d) {
         return SameClass(d, device);
-      });
+      };
+      auto record = First(impl, *query, libraries, same);
       TW_RETURN_IF_ERROR(record);
       if (!record->has_value()) continue;
-      Answer answer{AnswerKind::kHit, std::move(*record), 1, {}};
-      answer.explanation = query == &impl_->find_raced ? "hit: winner of the task's final race"
-                                                       : "hit: fastest verified trial (no race)";
+      Answer answer{AnswerKind::kHit, std::move(*record), 1, {}, {}};
+      answer.explanation = query == &impl.find_raced ? "hit: winner of the task's final race"
+                                                     : "hit: fastest verified trial (no race)";
       answer.explanation +=
           "; same workload, target, device model and features; " + Versions(answer.record->trial);
       return answer;
     }
   }
   if (*workload_number >= 0) {
-    auto answer = Finder::NearDevice(*impl_, *workload_number, target, device);
+    auto answer = NearDevice(impl, *workload_number, target, device, libraries);
     TW_RETURN_IF_ERROR(answer);
     if (answer->kind == AnswerKind::kNearHit) return answer;
   }
-  return Finder::NearWorkload(*impl_, workload, target, *target_number, device);
+  return NearWorkload(impl, workload, target, *target_number, device, libraries);
+}
+
+Result<Answer> Store::Query(const Workload& workload, const Target& target,
+                            const DeviceFingerprint& device) const {
+  TW_RETURN_IF_ERROR(Finder::Prepare(*impl_));
+  const ReadTransaction transaction(*impl_);
+  LibraryRule libraries(target);
+  auto answer = Finder::Find(*impl_, workload, target, device, libraries);
+  TW_RETURN_IF_ERROR(answer);
+  answer->passed_over = libraries.passed_over();
+  if (!answer->passed_over.empty()) answer->explanation += "; passed over: " + answer->passed_over;
+  return answer;
 }
 
 void Store::ForgetTexts() const {

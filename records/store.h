@@ -46,6 +46,9 @@ struct Answer {
   std::optional<Record> record;
   double expected_slowdown = 1;  ///< near hit: against a tuned config, stated bound
   std::string explanation;       ///< the rule and every field that decided; never empty
+  /// The best record left out because it calls a library, and why it may not; part of the
+  /// explanation too.
+  std::string passed_over;
 };
 
 /// Filter for reading trials.

@@ -38,6 +38,16 @@ if [ -x "$bin/bench/kernel_bench" ]; then
   done
 fi
 
+# Generated kernels against calls of oneDNN with the rest behind them, where it is installed.
+if [ -x "$bin/bench/library_bench" ]; then
+  for network in resnet18_v1 mobilenet_v2; do
+    for form in "" --int8; do
+      taskset -c 0 "$bin/bench/library_bench" "$network" $form --builds 24 --rounds 9 || true
+    done
+  done >"$out/libraries.txt" 2>&1
+  grep wins "$out/libraries.txt" || true
+fi
+
 "$bin/bench/build_bench" >"$out/build.txt" 2>&1
 "$bin/bench/cost_model_bench" >"$out/cost_model.txt" 2>&1
 "$bin/bench/simt_check" 2000 5 >"$out/simt.txt" 2>&1

@@ -9,7 +9,8 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev libzstd-dev libsodium-dev zlib1g-dev
   sqlite3 pkg-config
 )
-# Optional: the peer of the kernel benchmark, and what speeds builds up.
+# Optional: oneDNN, which tests and benchmarks of library calls load and the kernel benchmark links,
+# and what speeds builds up.
 optional=(libdnnl-dev ccache)
 [ "${1:-}" = "--with-fuzzers" ] && packages+=(clang-14 libclang-rt-14-dev)
 # Models for Arm boards, and their tests under emulation: 93 MB to download, 392 MB installed.

@@ -9,6 +9,7 @@
 
 #include "search/tuner_impl.h"
 #include "src/base/hash.h"
+#include "src/target/library.h"
 
 namespace tilewright::search {
 namespace {
@@ -67,8 +68,8 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks) {
   job_ = std::move(*job);
   pool_ = std::make_unique<WarmPool>();
   if (settings_.warm_start && !tasks_.empty()) {
-    Result<WarmPool> pool =
-        WarmPool::Load(*context_.store, job_.id, tasks_.front()->input.task.target);
+    const Target target = WithoutLibraries(tasks_.front()->input.task.target);
+    Result<WarmPool> pool = WarmPool::Load(*context_.store, job_.id, target);
     TW_RETURN_IF_ERROR(pool);
     *pool_ = std::move(*pool);
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "src/base/status.h"
+#include "src/target/library.h"
 
 namespace tilewright::search {
 namespace {
@@ -22,9 +23,11 @@ std::int64_t SearchSpace::size() const {
 
 Result<SearchSpace> MakeSearchSpace(const Task& task, const Epilogue& epilogue) {
   SearchSpace result;
-  result.task = task;
+  result.task = {task.workload, WithoutLibraries(task.target)};  // as records say it
   result.epilogue = epilogue;
   for (const TemplateEntry* entry : TemplatesFor(task.workload, task.target)) {
+    const KernelLibrary* library = LibraryOfTemplate(entry->key);
+    if (library != nullptr && !RefusesLibrary(*library, task.target).empty()) continue;
     Result<ConfigSpace> space = entry->define_space(task.workload, task.target);
     if (!space.ok()) return space.status().WithContext(entry->key);
     result.templates.push_back(entry);
@@ -66,6 +69,13 @@ Result<Point> Locate(const SearchSpace& space, const Candidate& candidate) {
 std::vector<Point> DefaultPoints(const SearchSpace& space) {
   std::vector<Point> points;
   for (std::size_t i = 0; i < space.templates.size(); ++i) {
+    if (LibraryOfTemplate(space.templates[i]->key) != nullptr) {
+      // They are few: none is left to chance.
+      for (std::int64_t k = 0; k < space.spaces[i].size(); ++k) {
+        points.push_back({static_cast<int>(i), k});
+      }
+      continue;
+    }
     const auto config = space.templates[i]->default_config(space.task.workload, space.task.target);
     if (!config.ok()) continue;
     const auto located = space.spaces[i].Locate(*config);

@@ -19,7 +19,8 @@ Candidate ToCandidate(const SearchSpace& space, Point point);
 /// Errors: kNotFound if its template or template version is not searched, or the space lacks a
 /// value.
 Result<Point> Locate(const SearchSpace& space, const Candidate& candidate);
-/// The default config of each template, as far as its space holds it, in order of the templates.
+/// The default config of each template, as far as its space holds it, in order of the templates; of
+/// those that call a library all configs.
 std::vector<Point> DefaultPoints(const SearchSpace& space);
 
 /// A point at random: a space is chosen with a probability proportional to the square root of its

@@ -75,7 +75,8 @@ Status Run(tw_model* model, Buffers inputs, Buffers outputs) {
   for (std::size_t i = 0; i < outputs.count; ++i) to.push_back(outputs.first[i].data);
   from.push_back(nullptr);  // so that data() is not null for a model without any
   to.push_back(nullptr);
-  return ModelStatus(model->loaded.functions.run(&table, from.data(), to.data(), nullptr, nullptr));
+  return ModelStatus(model->loaded,
+                     model->loaded.functions.run(&table, from.data(), to.data(), nullptr, nullptr));
 }
 
 }  // namespace
@@ -133,7 +134,7 @@ tw_code tw_model_set_threads(tw_model* model, int32_t threads, tw_error* error) 
       return tilewright::InvalidArgument(std::to_string(threads) + " threads, expected at least 1");
     }
     const auto& functions = model->loaded.functions;
-    return tilewright::ModelStatus(functions.set_threads(functions.model, threads));
+    return tilewright::ModelStatus(model->loaded, functions.set_threads(functions.model, threads));
   });
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/schedule/lower.h"
+#include "src/target/library.h"
 #include "src/templates/registry.h"
 
 namespace tilewright {
@@ -22,12 +23,17 @@ Result<Built> Build(const TemplateEntry& entry, const Config& config, const Work
                     const Epilogue& epilogue, bool plain_weight, const Target& target) {
   auto kernel = ApplyTemplate(entry, workload, epilogue, target, config);
   TW_RETURN_IF_ERROR(kernel);
-  if (plain_weight && (kernel->form.shift_data || kernel->form.multiply_dtype ||
-                       kernel->form.winograd_tile > 0)) {
+  if (plain_weight &&
+      (kernel->form.shift_data || kernel->form.multiply_dtype || kernel->form.winograd_tile > 0)) {
     return Unsupported("the weight is computed at run time");
   }
   auto program = Lower(kernel->schedule, "kernel");
   TW_RETURN_IF_ERROR(program);
+  for (const LibraryCall* call : LibraryCallsOf(program->body)) {
+    if (plain_weight && call->shape.constant_weight != 0) {
+      return Unsupported("the weight is computed at run time, and the library keeps it");
+    }
+  }
   return Built{std::move(kernel->form), *std::move(program)};
 }
 
@@ -55,8 +61,10 @@ Result<records::CatalogAnswer> Ask(const Workload& workload, const CompileOption
 }
 
 /// Whether a trial may be served where `best` is.
-bool ServedLike(const Trial& trial, const Trial& best) {
+bool ServedLike(const Trial& trial, const Trial& best, const Target& target) {
   const Candidate& candidate = trial.candidate;
+  const KernelLibrary* library = LibraryOfTemplate(candidate.template_key);
+  if (library != nullptr && !RefusesLibrary(*library, target).empty()) return false;
   const TemplateEntry* entry = FindTemplate(candidate.template_key);
   return trial.outcome == Outcome::kOk && trial.verified && trial.metric == best.metric &&
          trial.device == best.device && trial.codegen_version == best.codegen_version &&
@@ -83,7 +91,7 @@ Status WeighLayouts(const Workload& workload, const Epilogue& epilogue, const Ta
   auto trials = asked.store->Trials(filter);
   TW_RETURN_IF_ERROR(trials);
   std::erase_if(*trials, [&](const records::Record& record) {
-    return record.trial.value >= *least || !ServedLike(record.trial, best.trial);
+    return record.trial.value >= *least || !ServedLike(record.trial, best.trial, target);
   });
   std::ranges::stable_sort(*trials, {}, [](const records::Record& r) { return r.trial.value; });
   const records::Record first = best;
@@ -182,6 +190,7 @@ Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, 
   choice.report.source = has_record ? asked->source : std::string();
   choice.report.expected_slowdown = asked->answer.expected_slowdown;
   choice.report.explanation = asked->answer.explanation;
+  choice.report.passed_over = asked->answer.passed_over;
   if (const Candidate* candidate = asked->candidate()) {
     auto built = KernelOf(*candidate, workload, epilogue, plain_weight, options.target);
     // What a model promises is a guess, a change of layout is sure to take its time.

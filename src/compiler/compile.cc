@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "src/base/clock.h"
@@ -13,12 +14,13 @@
 #include "src/base/thread.h"
 #include "src/codegen/assemble.h"
 #include "src/codegen/codegen.h"
+#include "src/codegen/runtime_archive.h"
 #include "src/compiler/constant_object.h"
 #include "src/compiler/driver.h"
 #include "src/compiler/graph_json.h"
 #include "src/compiler/plan.h"
-#include "src/compiler/runtime_archive.h"
 #include "src/graph/passes.h"
+#include "src/target/gpu.h"
 
 namespace tilewright {
 namespace {
@@ -31,7 +33,12 @@ bool IsIdentifier(const std::string& name) {
   return true;
 }
 
-/// Machine code of all kernels, one object each, made by several threads.
+/// What runs beside the kernels: the target itself, or this machine where that is a GPU.
+Target HostOf(const Target& target) {
+  return target.kind() == TargetKind::kCuda ? *Target::Parse("llvm") : target;
+}
+
+/// Machine code (for a GPU PTX) of all kernels, one object each, made by several threads.
 Result<std::vector<std::string>> BuildKernels(const Plan& plan, const Target& target,
                                               int thread_count) {
   std::vector<std::string> objects(plan.kernels.size());
@@ -72,17 +79,33 @@ class ScratchFile {
   std::string path_;
 };
 
-Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
-            std::vector<std::string> objects, const std::string& library_path) {
-  auto tables = AssembleIr(DriverIr(graph, plan, options), options.target);
+/// The object of the model's tables, behind those of its kernels. A GPU's kernels are part of it.
+Status AddTables(const Graph& graph, const Plan& plan, const CompileOptions& options,
+                 std::vector<std::string>& objects) {
+  const Target host = HostOf(options.target);
+  std::optional<GpuTables> gpu;
+  if (options.target.kind() == TargetKind::kCuda) {
+    auto capability = ComputeCapabilityOf(options.target);
+    TW_RETURN_IF_ERROR(capability);
+    gpu = MakeGpuTables(plan, objects, *capability);
+    objects.clear();
+  }
+  auto tables = AssembleIr(DriverIr(graph, plan, options, gpu ? &*gpu : nullptr), host);
   TW_RETURN_IF_ERROR(tables);
   objects.push_back(*std::move(tables));
+  return Status();
+}
+
+Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
+            std::vector<std::string> objects, const std::string& library_path) {
+  TW_RETURN_IF_ERROR(AddTables(graph, plan, options, objects));
+  const Target host = HostOf(options.target);
   const ScratchFile constants(library_path + ".constants.o");
   const ScratchFile runtime(library_path + ".runtime.a");
   std::vector<std::string> files;
   if (options.parameter_path.empty()) {
     TW_RETURN_IF_ERROR(
-        WriteConstantObject(plan.constants, plan.constant_bytes, options.target, constants.path()));
+        WriteConstantObject(plan.constants, plan.constant_bytes, host, constants.path()));
     files.push_back(constants.path());
   } else {
     const TwParameterHeader header = {{'T', 'W', 'P', 'A', 'R', 'A', 'M', 'S'},
@@ -93,7 +116,7 @@ Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
     TW_RETURN_IF_ERROR(WriteParameterFile(plan.constants, header, options.parameter_path));
   }
   if (options.runtime_path.empty()) {
-    auto code = RuntimeFor(options.target);
+    auto code = RuntimeFor(host);
     TW_RETURN_IF_ERROR(code);
     TW_RETURN_IF_ERROR(WriteFile(runtime.path(), *code));
     files.push_back(runtime.path());
@@ -115,7 +138,7 @@ std::uint64_t HashOf(const std::vector<Tensor>& constants) {
 
 /// Refuses early what could not be linked in the end.
 Status CheckRuntime(const CompileOptions& options) {
-  if (options.runtime_path.empty()) return ToStatus(RuntimeFor(options.target));
+  if (options.runtime_path.empty()) return ToStatus(RuntimeFor(HostOf(options.target)));
   if (FileExists(options.runtime_path)) return Status();
   return InvalidArgument("no file " + options.runtime_path);
 }
@@ -153,9 +176,8 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
   if (!IsIdentifier(options.name)) {
     return InvalidArgument("name '" + options.name + "', expected letters, digits and _");
   }
-  if (options.target.kind() != TargetKind::kLlvm) {
-    return Unsupported("compiling for target kind " + options.target.kind_name() +
-                       ", expected llvm");
+  if (options.target.kind() == TargetKind::kVta) {
+    return Unsupported("compiling for target kind vta, expected llvm or cuda");
   }
   TW_RETURN_IF_ERROR(CheckRuntime(options));
   SystemClock clock;

@@ -18,7 +18,8 @@ namespace tilewright {
 enum class OnMiss : std::uint8_t { kWarn, kFail };
 
 struct CompileOptions {
-  Target target;  ///< of kind llvm; its num_threads is how many threads the model starts with
+  /// Of kind llvm: its num_threads is how many threads the model starts with. Or of kind cuda.
+  Target target;
   /// Asked for each operator. Not owned; null: everything gets its default config.
   records::Catalog* catalog = nullptr;
   /// How far down an answer may be. With kHit, kNearHit or kModel an operator for which there is
@@ -56,6 +57,7 @@ struct OperatorReport {
   std::string source;            ///< store or package the record came from; empty without one
   double expected_slowdown = 1;  ///< of a near hit
   std::string explanation;       ///< why this config; never empty for an anchor
+  std::string passed_over;       ///< as records::Answer has it
   std::string layout;            ///< of the result in memory
   std::int64_t macs = 0;
   std::int64_t bytes = 0;  ///< of inputs, constants and the result, each once
@@ -80,7 +82,8 @@ std::string ModelName(const Graph& graph, const CompileOptions& options);
 
 /// Compiles a graph (as imported; its constants must have contents) into one shared library with
 /// the C interface of the header, its constants and its runtime inside; it needs libc and libm
-/// only. Inputs and outputs keep the layouts the graph gives them.
+/// only. Inputs and outputs keep the layouts the graph gives them. For a GPU the library is one of
+/// this machine that has the kernels as PTX and loads the driver when it is used.
 ///
 /// Errors: kInvalidArgument for a constant without contents or a bad name; kUnsupported for a
 /// target that has no code generator, or none of whose runtimes is here; kNotFound naming all

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "src/compiler/constant_object.h"
+#include "src/runtime/cuda_functions.h"
 #include "src/runtime/model.h"
 
 namespace tilewright {
@@ -19,11 +20,29 @@ constexpr std::string_view kTypes =
     "%Step = type { ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, i64, i64, i64, i64 }\n"
     "%Model = type { i64, ptr, ptr, ptr, i64, ptr, i64, ptr, i64, ptr, i64, i64, i64, i64, ptr }\n"
     "%Functions = type { ptr, ptr, ptr, ptr, ptr }\n"
-    "declare i32 @TwModelRun(ptr, ptr, ptr, ptr, ptr)\n"
-    "declare i32 @TwModelSetThreads(ptr, i32)\n"
-    "declare void @TwModelRelease(ptr)\n"
-    "declare i32 @TwModelLoad(ptr, ptr)\n"
     "@tw_state = internal global ptr null\n";
+// What the runtime has for CPUs and for GPUs, by the beginning of its names.
+constexpr std::string_view kRuntime =
+    "declare i32 @{0}Run(ptr, ptr, ptr, ptr, ptr)\n"
+    "declare i32 @{0}SetThreads(ptr, i32)\n"
+    "declare void @{0}Release(ptr)\n"
+    "declare i32 @{0}Load(ptr, ptr)\n"
+    "@tilewright_model = constant %Functions {{ ptr @model, ptr @{0}Run, ptr @{0}SetThreads, ptr "
+    "@{0}Release, ptr @{0}Load }}\n";
+constexpr std::string_view kGpuFunctions =
+    "declare i32 @TwGpuOpen(ptr, ptr, i32)\n"
+    "declare i32 @TwGpuRunOnDevice(ptr, ptr, ptr, ptr)\n"
+    "declare ptr @TwGpuMessage(ptr)\n"
+    "@tilewright_gpu_model = constant {{ ptr, ptr, ptr }} {{ ptr @TwGpuOpen, ptr "
+    "@TwGpuRunOnDevice, "
+    "ptr @TwGpuMessage }}\n"
+    "@driver = internal constant {1}\n"
+    "define i32 @{0}_set_device(i32 %n) {{\n"
+    "  %r = call i32 @TwGpuOpen(ptr @model, ptr @driver, i32 %n)\n  ret i32 %r\n}}\n"
+    "define i32 @{0}_run_on_device(ptr %i, ptr %o, ptr %s) {{\n"
+    "  %r = call i32 @TwGpuRunOnDevice(ptr @model, ptr %i, ptr %o, ptr %s)\n  ret i32 %r\n}}\n"
+    "define ptr @{0}_message() {{\n"
+    "  %r = call ptr @TwGpuMessage(ptr @model)\n  ret ptr %r\n}}\n";
 static_assert(sizeof(TwPlace) == 16 && sizeof(TwValue) == 40 && sizeof(TwStep) == 96 &&
               sizeof(TwModel) == 120 && sizeof(TwModelFunctions) == 40);
 
@@ -44,21 +63,25 @@ int SpaceOf(BufferSpace space) {
 
 class IrWriter {
  public:
-  IrWriter(const Graph& graph, const Plan& plan, const CompileOptions& options)
-      : graph_(graph), plan_(plan), options_(options) {}
+  IrWriter(const Graph& graph, const Plan& plan, const CompileOptions& options,
+           const GpuTables* gpu)
+      : graph_(graph), plan_(plan), options_(options), gpu_(gpu) {}
 
   std::string Write() {
     text_ += kTypes;
     if (options_.parameter_path.empty()) {
       text_ += fmt::format("@{} = external hidden constant i8\n", kConstantsSymbol);
     }
+    if (gpu_ != nullptr) text_ += gpu_->definitions;
     for (const Program& kernel : plan_.kernels) {
+      if (gpu_ != nullptr) break;
       text_ += fmt::format("declare i32 @{0}(ptr, ptr, ptr)\n@{0}_info = external constant i8\n",
                            kernel.name);
     }
     WriteTable("inputs", "%Value", ValuesOf(graph_.inputs()));
     WriteTable("outputs", "%Value", ValuesOf(graph_.outputs()));
     WriteTable("steps", "%Step", Steps());
+    WriteLibraries();
     WriteModel();
     WriteFunctions();
     return std::move(text_);
@@ -69,13 +92,7 @@ class IrWriter {
   std::string StringOf(const std::string& text) {
     const auto [known, added] = strings_.try_emplace(text, fmt::format("@s{}", strings_.size()));
     if (!added) return known->second;
-    std::string escaped;
-    for (char c : text) {
-      const bool plain = c >= ' ' && c <= '~' && c != '"' && c != '\\';
-      escaped += plain ? std::string(1, c) : fmt::format("\\{:02X}", static_cast<unsigned char>(c));
-    }
-    text_ += fmt::format("{} = internal constant [{} x i8] c\"{}\\00\"\n", known->second,
-                         text.size() + 1, escaped);
+    text_ += fmt::format("{} = internal constant {}\n", known->second, IrString(text));
     return known->second;
   }
 
@@ -122,7 +139,9 @@ class IrWriter {
                            places);
       text_ += fmt::format("@v{} = internal constant {}\n", i, ValueOf(step.node));
       const std::string kernel =
-          step.kernel < 0 ? "" : "@" + plan_.kernels[static_cast<std::size_t>(step.kernel)].name;
+          step.kernel < 0 || gpu_ != nullptr
+              ? ""
+              : "@" + plan_.kernels[static_cast<std::size_t>(step.kernel)].name;
       steps.push_back(fmt::format(
           "%Step {{ ptr {}, ptr {}, ptr @p{}, i64 {}, ptr @v{}, ptr {}, ptr {}, ptr {}, i64 {}, "
           "i64 {}, i64 {}, i64 {} }}",
@@ -141,43 +160,68 @@ class IrWriter {
     text_ += fmt::format("@{} = internal constant [{} x {}] [{}]\n", name, rows.size(), type, list);
   }
 
+  /// Asks all libraries that kernels call whether they are there.
+  void WriteLibraries() {
+    std::string asked, last = "null";
+    for (const Program& kernel : plan_.kernels) {
+      if (LibraryCallsOf(kernel.body).empty()) continue;
+      text_ += fmt::format("declare ptr @{}_prepare(ptr, ptr)\n", kernel.name);
+      const std::size_t i = static_cast<std::size_t>(&kernel - plan_.kernels.data());
+      asked += fmt::format(
+          "  %r{0} = call ptr @{1}_prepare(ptr null, ptr null)\n"
+          "  %n{0} = icmp eq ptr %r{0}, null\n"
+          "  %p{0} = select i1 %n{0}, ptr {2}, ptr %r{0}\n",
+          i, kernel.name, last);
+      last = fmt::format("%p{}", i);
+    }
+    text_ += fmt::format(
+        "define ptr @{0}_problem() {{\n{1}  ret ptr {2}\n}}\n"
+        "@tilewright_problem = alias ptr (), ptr @{0}_problem\n",
+        options_.name, asked, last);
+  }
+
   void WriteModel() {
     const std::string name = StringOf(options_.name);
     const std::string target = StringOf(options_.target.ToString());
     const std::string constants =
         options_.parameter_path.empty() ? "@" + std::string(kConstantsSymbol) : "null";
-    text_ += fmt::format(
-        "@model = internal constant %Model {{ i64 {}, ptr {}, ptr {}, ptr @inputs, i64 {}, ptr "
+    const std::string model = fmt::format(
+        "%Model {{ i64 {}, ptr {}, ptr {}, ptr @inputs, i64 {}, ptr "
         "@outputs, i64 {}, ptr @steps, i64 {}, ptr {}, i64 {}, i64 {}, i64 {}, i64 {}, ptr "
-        "@tw_state }}\n",
+        "@tw_state }}",
         TW_MODEL_VERSION, name, target, graph_.inputs().size(), graph_.outputs().size(),
         plan_.steps.size(), constants, plan_.constant_bytes,
         static_cast<std::int64_t>(plan_.constant_hash), plan_.arena_bytes,
         options_.target.num_threads());
-    text_ +=
-        "@tilewright_model = constant %Functions { ptr @model, ptr @TwModelRun, ptr "
-        "@TwModelSetThreads, ptr @TwModelRelease, ptr @TwModelLoad }\n";
+    text_ += gpu_ == nullptr ? fmt::format("@model = internal constant {}\n", model)
+                             : fmt::format(
+                                   "@model = internal constant {{ %Model, ptr, i64, ptr, "
+                                   "i64, i64 }} {{ {}{} }}\n",
+                                   model, gpu_->fields);
   }
 
   void WriteFunctions() {
     const std::string& name = options_.name;
+    const char* runtime = gpu_ != nullptr ? "TwGpu" : "TwModel";
+    text_ += fmt::format(kRuntime, runtime);
+    if (gpu_ != nullptr) text_ += fmt::format(kGpuFunctions, name, IrString(TW_CUDA_LIBRARY));
     text_ += fmt::format(
         "define i32 @{0}_run(ptr %i, ptr %o) {{\n"
-        "  %r = call i32 @TwModelRun(ptr @model, ptr %i, ptr %o, ptr null, ptr null)\n"
+        "  %r = call i32 @{1}Run(ptr @model, ptr %i, ptr %o, ptr null, ptr null)\n"
         "  ret i32 %r\n}}\n"
         "define i32 @{0}_run_observed(ptr %i, ptr %o, ptr %f, ptr %c) {{\n"
-        "  %r = call i32 @TwModelRun(ptr @model, ptr %i, ptr %o, ptr %f, ptr %c)\n"
+        "  %r = call i32 @{1}Run(ptr @model, ptr %i, ptr %o, ptr %f, ptr %c)\n"
         "  ret i32 %r\n}}\n"
         "define i32 @{0}_set_threads(i32 %t) {{\n"
-        "  %r = call i32 @TwModelSetThreads(ptr @model, i32 %t)\n  ret i32 %r\n}}\n"
+        "  %r = call i32 @{1}SetThreads(ptr @model, i32 %t)\n  ret i32 %r\n}}\n"
         "define void @{0}_release() {{\n"
-        "  call void @TwModelRelease(ptr @model)\n  ret void\n}}\n",
-        name);
+        "  call void @{1}Release(ptr @model)\n  ret void\n}}\n",
+        name, runtime);
     if (!options_.parameter_path.empty()) {
       text_ += fmt::format(
           "define i32 @{0}_load(ptr %p) {{\n"
-          "  %r = call i32 @TwModelLoad(ptr @model, ptr %p)\n  ret i32 %r\n}}\n",
-          name);
+          "  %r = call i32 @{1}Load(ptr @model, ptr %p)\n  ret i32 %r\n}}\n",
+          name, runtime);
     }
     // Threads must be gone before the code they run is.
     text_ += fmt::format(
@@ -204,6 +248,7 @@ class IrWriter {
   const Graph& graph_;
   const Plan& plan_;
   const CompileOptions& options_;
+  const GpuTables* gpu_;
   std::string text_;
   std::map<std::string, std::string> strings_, shapes_;
 };
@@ -250,10 +295,24 @@ typedef int32_t (*TilewrightObserver)(void* context, int64_t index, const void* 
 #endif
 )";
 
+constexpr std::string_view kGpuHeader = R"(
+/** Opens a GPU (0 is the first): loads the kernels and uploads the constants. The first run does that
+ *  for device 0 if nobody has. Besides the codes below: 106 no driver, 107 no such device, 108 the
+ *  device is older than the code, 109 not enough memory there, 110 the driver or a kernel failed. */
+int32_t {0}_set_device(int32_t ordinal);
+/** Puts a run on a stream (a CUstream or cudaStream_t of that device; null: the default stream) and
+ *  returns without waiting. inputs, outputs: addresses on the device, aligned to 64 bytes. One run at
+ *  a time: the next one may be put on the same stream, or after the stream is done. */
+int32_t {0}_run_on_device(const uint64_t* inputs, const uint64_t* outputs, void* stream);
+/** Why the last call that returned a code above 105 did. */
+const char* {0}_message(void);
+)";
+
 }  // namespace
 
-std::string DriverIr(const Graph& graph, const Plan& plan, const CompileOptions& options) {
-  return IrWriter(graph, plan, options).Write();
+std::string DriverIr(const Graph& graph, const Plan& plan, const CompileOptions& options,
+                     const GpuTables* gpu) {
+  return IrWriter(graph, plan, options, gpu).Write();
 }
 
 std::string DriverHeader(const Graph& graph, const Plan& plan, const CompileOptions& options) {
@@ -271,10 +330,14 @@ int32_t {}_load(const char* parameter_file);
 )",
                         options.name);
   }
+  if (options.target.kind() == TargetKind::kCuda) text += fmt::format(kGpuHeader, options.name);
   text += fmt::format(R"(
+/** Null, or what the model cannot run without: a library that an operator calls and that is not on
+ *  this machine. Ask before the first run; the words are there until {0}_release. */
+const char* {0}_problem(void);
 /** Runs the model. inputs, outputs: one pointer per tensor, best aligned to 64 bytes. Returns 0, or
- *  a code: 101 no memory, 102 no threads, 103 null pointer, 104 no parameters loaded. Calls of
- *  several threads wait for each other. */
+ *  a code: 101 no memory, 102 no threads, 103 null pointer, 104 no parameters loaded, 111 see
+ *  {0}_problem. Calls of several threads wait for each other. */
 int32_t {0}_run(const void* const* inputs, void* const* outputs);
 int32_t {0}_run_observed(const void* const* inputs, void* const* outputs,
                          TilewrightObserver observer, void* context);

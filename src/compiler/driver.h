@@ -2,12 +2,15 @@
 
 #include <string>
 
+#include "src/compiler/gpu_tables.h"
 #include "src/compiler/plan.h"
 
 namespace tilewright {
 
 /// LLVM IR of the tables of a planned model (src/runtime/model.h) and of its C functions.
-std::string DriverIr(const Graph& graph, const Plan& plan, const CompileOptions& options);
+/// gpu: null, or what a model for a GPU has beside that.
+std::string DriverIr(const Graph& graph, const Plan& plan, const CompileOptions& options,
+                     const GpuTables* gpu);
 
 /// Text of the C header of those functions.
 std::string DriverHeader(const Graph& graph, const Plan& plan, const CompileOptions& options);

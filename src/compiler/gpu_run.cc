@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/codegen/simt/simt.h"
 #include "src/graph/evaluate.h"
 #include "src/graph/passes.h"
 #include "src/runtime/guarded_buffer.h"
@@ -13,6 +14,17 @@
 
 namespace tilewright {
 namespace {
+
+class Emulator final : public GpuExecutor {
+ public:
+  explicit Emulator(std::vector<SimtKernel> kernels) : kernels_(std::move(kernels)) {}
+  Status Run(std::size_t kernel, std::span<void* const> arguments) override {
+    return kernels_[kernel].Run(arguments);
+  }
+
+ private:
+  std::vector<SimtKernel> kernels_;
+};
 
 Status CheckInputs(const Graph& graph, std::span<const Tensor> inputs) {
   if (inputs.size() != graph.inputs().size()) {
@@ -92,6 +104,16 @@ Result<GpuPlan> PlanGpu(Graph graph, const CompileOptions& options) {
   auto plan = MakePlan(*optimized, options);
   TW_RETURN_IF_ERROR(plan);
   return GpuPlan{*std::move(optimized), options.target, *std::move(plan)};
+}
+
+Result<std::unique_ptr<GpuExecutor>> EmulateGpu(const GpuPlan& plan) {
+  std::vector<SimtKernel> kernels;
+  for (const Program& program : plan.plan.kernels) {
+    auto kernel = SimtKernel::Build(program, plan.target);
+    if (!kernel.ok()) return kernel.status().WithContext(program.name);
+    kernels.push_back(*std::move(kernel));
+  }
+  return std::unique_ptr<GpuExecutor>(std::make_unique<Emulator>(std::move(kernels)));
 }
 
 Result<std::vector<Tensor>> RunGpu(const GpuPlan& plan, GpuExecutor& executor,

@@ -15,7 +15,8 @@
 
 namespace tilewright {
 
-/// A network as kernels for a GPU.
+/// A network as kernels for a GPU, to be looked at kernel by kernel. What runs on a device is a
+/// library (compile.h) of the same plan.
 struct GpuPlan {
   Graph graph;  ///< optimized
   Target target;
@@ -37,11 +38,6 @@ class GpuExecutor {
 
 /// In the emulator of threads. plan: outlives the executor. Errors: those of SimtKernel::Build.
 Result<std::unique_ptr<GpuExecutor>> EmulateGpu(const GpuPlan& plan);
-/// On a device of this machine, by the driver in `library`. Tensors are copied there and back
-/// around each kernel: for looking at results, not for speed.
-/// Errors: those of Generate and CudaSession.
-Result<std::unique_ptr<GpuExecutor>> UseGpu(const GpuPlan& plan, const std::string& library,
-                                            int ordinal);
 
 /// Called with each step's position in Plan::steps and its result as the graph has it (layout
 /// undone); an error ends the run.

@@ -116,9 +116,14 @@ Status ModelLibrary::SetThreads(int threads) {
   if (threads < 1) {
     return InvalidArgument(fmt::format("{} threads, expected at least 1", threads));
   }
-  TW_RETURN_IF_ERROR(ModelStatus(functions_.set_threads(model_, threads)));
+  TW_RETURN_IF_ERROR(ModelStatus(loaded_, loaded_.functions.set_threads(model_, threads)));
   threads_ = threads;
   return Status();
+}
+
+Status ModelLibrary::UseDevice(const std::string& driver, int ordinal) {
+  if (!on_gpu()) return InvalidArgument(name_ + " was compiled for a CPU, it uses no device");
+  return ModelStatus(loaded_, loaded_.gpu.open(model_, driver.c_str(), ordinal));
 }
 
 Status ModelLibrary::CheckInputs(std::span<const Tensor> inputs) const {
@@ -142,9 +147,9 @@ Status ModelLibrary::RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>&
   for (Tensor& output : outputs) output_pointers.push_back(output.data());
   input_pointers.push_back(nullptr);  // so that data() is not null for a model without any
   output_pointers.push_back(nullptr);
-  const std::int32_t code =
-      functions_.run(model_, input_pointers.data(), output_pointers.data(), observer, context);
-  return code == kStopped ? Status() : ModelStatus(code);
+  const std::int32_t code = loaded_.functions.run(model_, input_pointers.data(),
+                                                  output_pointers.data(), observer, context);
+  return code == kStopped ? Status() : ModelStatus(loaded_, code);
 }
 
 Result<std::vector<Tensor>> ModelLibrary::Run(std::span<const Tensor> inputs) const {
@@ -198,8 +203,9 @@ Result<BenchReport> Bench(const ModelLibrary& model, std::span<const Tensor> inp
   for (std::size_t i = 0; i < count; ++i) {
     const ModelOperator& op = model.operators()[i];
     BenchReport::Row row{op.result.name, op.op, op.layout, MedianOf(samples[i]), op.macs, op.bytes};
-    const double bound =
-        RooflineSeconds(options.peaks, op.macs, op.bytes, op.int8, model.threads());
+    const double bound = model.on_gpu() ? 0
+                                        : RooflineSeconds(options.peaks, op.macs, op.bytes, op.int8,
+                                                          model.threads());
     row.roofline_share = row.seconds > 0 ? bound / row.seconds : 0;
     least += bound;
     report.macs += op.macs;

@@ -49,6 +49,12 @@ class ModelLibrary {
   /// Errors: kInvalidArgument if threads is not positive; kUnavailable if they cannot be started.
   Status SetThreads(int threads);
   int threads() const { return threads_; }
+  /// Whether the operators run on a GPU.
+  bool on_gpu() const { return loaded_.gpu.open != nullptr; }
+  /// Opens the device that the runs to come use; otherwise the first run opens device 0.
+  /// Errors: kInvalidArgument if the model is not for a GPU; kNotFound, kUnsupported, kUnavailable
+  /// with the driver's words.
+  Status UseDevice(const std::string& driver, int ordinal);
 
   /// inputs: in order, of the types of inputs().
   /// Errors: kInvalidArgument naming the input; kInternal if an operator fails, with its name.
@@ -63,17 +69,14 @@ class ModelLibrary {
 
  private:
   explicit ModelLibrary(LoadedModel loaded)
-      : library_(std::move(loaded.library)),
-        model_(loaded.functions.model),
-        functions_(loaded.functions) {}
+      : loaded_(std::move(loaded)), model_(loaded_.functions.model) {}
   Status Load();
   Status CheckInputs(std::span<const Tensor> inputs) const;
   Status RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, TwObserver observer,
                 void* context) const;
 
-  SharedLibrary library_;
+  LoadedModel loaded_;
   const TwModel* model_ = nullptr;
-  TwModelFunctions functions_ = {};
   std::string name_, target_;
   std::vector<ModelValue> inputs_, outputs_;
   std::vector<ModelOperator> operators_;
@@ -86,7 +89,7 @@ struct BenchReport {
     std::string value, op, layout;
     double seconds = 0;  ///< median of the rounds
     std::int64_t macs = 0, bytes = 0;
-    double roofline_share = 0;  ///< least possible time / seconds
+    double roofline_share = 0;  ///< least possible time / seconds; 0 for a GPU, whose is not known
   };
   std::vector<Row> rows;
   double total_seconds = 0;  ///< median of whole runs (not the sum of the rows)

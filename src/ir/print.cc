@@ -307,6 +307,10 @@ void PrintStmt(const Stmt& stmt, int depth, std::string* out) {
     case StmtKind::kBarrier:
       *out += "barrier" + (node.name.empty() ? "" : " " + node.name);
       break;
+    case StmtKind::kLibraryCall:
+      *out += node.library->operation + " by ";
+      PrintCall(node, out);
+      break;
     case StmtKind::kCopy:
     case StmtKind::kIntrinsic:
       PrintCall(node, out);

@@ -84,6 +84,19 @@ Stmt MakeIntrinsic(std::string name, std::vector<Region> regions) {
   return Share(std::move(node));
 }
 
+Stmt MakeLibraryCall(LibraryCall call, const Buffer& result, const std::vector<Buffer>& operands) {
+  StmtNode node = NodeOf(StmtKind::kLibraryCall);
+  node.name = call.file;
+  node.library = std::make_shared<const LibraryCall>(std::move(call));
+  const auto add = [&](const Buffer& buffer) {
+    node.regions.push_back(
+        {buffer, std::vector<Expr>(buffer->shape.size(), Expr(0)), buffer->shape});
+  };
+  add(result);
+  for (const Buffer& operand : operands) add(operand);
+  return Share(std::move(node));
+}
+
 Stmt MakeBarrier(std::string engines) {
   StmtNode node = NodeOf(StmtKind::kBarrier);
   node.name = std::move(engines);
@@ -97,6 +110,21 @@ Stmt MakePrefetch(Buffer buffer, std::vector<Expr> indices, int locality) {
   node.indices = std::move(indices);
   node.attributes["locality"] = locality;
   return Share(std::move(node));
+}
+
+namespace {
+
+void CollectLibraryCalls(const Stmt& stmt, std::vector<const LibraryCall*>& calls) {
+  if (stmt->kind == StmtKind::kLibraryCall) calls.push_back(stmt->library.get());
+  for (const Stmt& inner : stmt->body) CollectLibraryCalls(inner, calls);
+}
+
+}  // namespace
+
+std::vector<const LibraryCall*> LibraryCallsOf(const Stmt& stmt) {
+  std::vector<const LibraryCall*> calls;
+  if (stmt) CollectLibraryCalls(stmt, calls);
+  return calls;
 }
 
 }  // namespace tilewright

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/library_call.h"
 #include "src/ir/expr.h"
 
 namespace tilewright {
@@ -34,15 +35,16 @@ constexpr bool IsThreadLoop(LoopKind kind) {
 }
 
 enum class StmtKind : std::uint8_t {
-  kBlock,      ///< body: statements in order
-  kFor,        ///< var from 0 to extent-1 over body[0]
-  kStore,      ///< buffer[indices] = value
-  kIf,         ///< condition, body[0], optional body[1]
-  kAllocate,   ///< buffer lives in body[0]
-  kCopy,       ///< region copy (below)
-  kIntrinsic,  ///< tensor intrinsic (below)
-  kBarrier,    ///< all threads of the block / all engines named by intrinsic
-  kPrefetch,   ///< hint: the line of buffer[indices]; int attribute "locality" 0..3
+  kBlock,        ///< body: statements in order
+  kFor,          ///< var from 0 to extent-1 over body[0]
+  kStore,        ///< buffer[indices] = value
+  kIf,           ///< condition, body[0], optional body[1]
+  kAllocate,     ///< buffer lives in body[0]
+  kCopy,         ///< region copy (below)
+  kIntrinsic,    ///< tensor intrinsic (below)
+  kBarrier,      ///< all threads of the block / all engines named by intrinsic
+  kPrefetch,     ///< hint: the line of buffer[indices]; int attribute "locality" 0..3
+  kLibraryCall,  ///< a function of a library computes regions[0] from the others, whole buffers all
 };
 
 /// A rectangular part of a buffer: for each dimension a first index and a constant extent.
@@ -50,6 +52,13 @@ struct Region {
   Buffer buffer;
   std::vector<Expr> min;
   std::vector<std::int64_t> extent;
+};
+
+/// A function of a library, found when the code is loaded.
+struct LibraryCall {
+  std::string file;       ///< of the library: "libdnnl.so.2"
+  std::string operation;  ///< what it computes and how, in words that tell it from all others
+  TwLibraryShape shape = {};
 };
 
 struct StmtNode;
@@ -90,6 +99,8 @@ struct StmtNode {
   std::string name;
   std::vector<Region> regions;
 
+  std::shared_ptr<const LibraryCall> library;  // kLibraryCall
+
   /// Small integers for the back end, such as {"unroll_explicit", 1} on a kFor.
   std::map<std::string, std::int64_t> attributes;
 };
@@ -102,6 +113,8 @@ Stmt MakeIf(Expr condition, Stmt then_body, Stmt else_body = {});
 Stmt MakeAllocate(Buffer buffer, Stmt body);
 Stmt MakeCopy(Region destination, Region source, Expr padding = {});
 Stmt MakeIntrinsic(std::string name, std::vector<Region> regions);
+/// result = what the call makes of the operands; all of them as wholes.
+Stmt MakeLibraryCall(LibraryCall call, const Buffer& result, const std::vector<Buffer>& operands);
 /// All threads of a block wait for each other; empty `engines` on a GPU.
 Stmt MakeBarrier(std::string engines = {});
 /// A hint to bring the cache line of buffer[indices] near; locality 0 (none) to 3 (keep in L1).
@@ -117,6 +130,9 @@ struct Program {
   int output_count = 1;            ///< the last `output_count` parameters are written
   Stmt body;
 };
+
+/// The calls of libraries in a statement, in order.
+std::vector<const LibraryCall*> LibraryCallsOf(const Stmt& stmt);
 
 /// Signature line and body.
 std::string ToString(const Program& program);

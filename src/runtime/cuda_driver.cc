@@ -10,8 +10,6 @@ enum Attribute : int {
   kClockRate = 13,
   kMultiprocessors = 16,
   kL2CacheSize = 38,
-  kCapabilityMajor = 75,
-  kCapabilityMinor = 76,
 };
 
 }  // namespace
@@ -27,7 +25,7 @@ Result<CudaDevice> DescribeCudaDevice(const CudaApi& api, int ordinal) {
   std::size_t memory = 0;
   TW_RETURN_IF_ERROR(api.Check(api.device_memory(&memory, device), "cuDeviceTotalMem"));
   Status status;
-  const auto attribute = [&](Attribute which) {
+  const auto attribute = [&](int which) {
     int value = 0;
     const Status asked =
         api.Check(api.device_attribute(&value, which, device), "cuDeviceGetAttribute");
@@ -37,7 +35,8 @@ Result<CudaDevice> DescribeCudaDevice(const CudaApi& api, int ordinal) {
   CudaDevice described;
   described.name = name.data();
   described.bus_id = bus.data();
-  described.compute_capability = 10 * attribute(kCapabilityMajor) + attribute(kCapabilityMinor);
+  described.compute_capability =
+      10 * attribute(TW_CUDA_CAPABILITY_MAJOR) + attribute(TW_CUDA_CAPABILITY_MINOR);
   described.multiprocessors = attribute(kMultiprocessors);
   described.clock_khz = attribute(kClockRate);
   described.memory_bytes = static_cast<std::int64_t>(memory);

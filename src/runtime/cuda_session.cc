@@ -12,9 +12,6 @@ namespace {
 // before the device has all of it.
 constexpr unsigned kOrderedStream = 0;
 constexpr unsigned kTimingEvent = 0;
-constexpr int kThreadLocalCapture = 1;
-/// Options of cuModuleLoadDataEx: where the assembler writes what is wrong, and how much.
-constexpr int kErrorLogBuffer = 5, kErrorLogBytes = 6;
 constexpr int kInvalidImage = 200, kInvalidPtx = 218, kUnsupportedPtx = 222;
 constexpr int kNoBinaryForDevice = 209, kNotFoundCode = 500;
 
@@ -102,7 +99,7 @@ Status CudaSession::Fill(std::uint64_t address, std::uint8_t value, std::int64_t
 
 Result<CudaProgram> CudaSession::Load(const std::string& ptx, std::vector<CudaLaunch> launches) {
   std::array<char, 2048> words{};
-  int keys[] = {kErrorLogBuffer, kErrorLogBytes};
+  int keys[] = {TW_CUDA_ERROR_LOG, TW_CUDA_ERROR_LOG_BYTES};
   void* values[] = {words.data(), reinterpret_cast<void*>(words.size() - 1)};
   void* module = nullptr;
   const int code = api_.load_module(&module, ptx.c_str(), 2, keys, values);
@@ -116,7 +113,13 @@ Result<CudaProgram> CudaSession::Load(const std::string& ptx, std::vector<CudaLa
   program.module_ = CudaHandle(module, {api_.unload_module});
   program.launches_ = std::move(launches);
   for (const CudaLaunch& launch : program.launches_) {
+    program.calls_.emplace_back();
     void* function = nullptr;
+    if (!launch.library.file.empty()) {
+      TW_RETURN_IF_ERROR(PrepareCall(launch, program));
+      program.functions_.push_back(nullptr);
+      continue;
+    }
     const int found = api_.get_function(&function, module, launch.kernel.c_str());
     if (found == kNotFoundCode) return NotFound("the module has no kernel " + launch.kernel);
     TW_RETURN_IF_ERROR(Check(found, "cuModuleGetFunction"));
@@ -125,17 +128,39 @@ Result<CudaProgram> CudaSession::Load(const std::string& ptx, std::vector<CudaLa
   return program;
 }
 
+Status CudaSession::PrepareCall(const CudaLaunch& launch, CudaProgram& program) {
+  const CudaScratch scratch = [&](std::size_t bytes) -> Result<std::uint64_t> {
+    auto memory = Allocate(static_cast<std::int64_t>(bytes));
+    TW_RETURN_IF_ERROR(memory);
+    program.scratch_.push_back(*std::move(memory));
+    return program.scratch_.back().address();
+  };
+  auto call = PrepareCudaFunction(launch.library, stream_.get(), scratch);
+  TW_RETURN_IF_ERROR(call);
+  program.calls_.back() = *std::move(call);
+  return {};
+}
+
 Status CudaSession::Enqueue(const CudaProgram& program) {
   std::vector<std::uint64_t> values = program.arguments_;
   std::vector<void*> arguments;
   for (std::uint64_t& value : values) arguments.push_back(&value);
   for (std::size_t i = 0; i < program.launches_.size(); ++i) {
     const auto size = [](std::int64_t extent) { return static_cast<unsigned>(extent); };
-    const auto& [kernel, grid, block] = program.launches_[i];
-    const int code = api_.launch(program.functions_[i], size(grid[0]), size(grid[1]), size(grid[2]),
-                                 size(block[0]), size(block[1]), size(block[2]), 0, stream_.get(),
-                                 arguments.data(), nullptr);
-    TW_RETURN_IF_ERROR(Check(code, "cuLaunchKernel").WithContext(kernel));
+    const CudaLaunch& launch = program.launches_[i];
+    if (program.calls_[i] != nullptr) {
+      const auto operand = [&](std::size_t k) {
+        const auto position = static_cast<std::size_t>(launch.library.operands[k]);
+        return position < values.size() ? values[position] : 0;
+      };
+      TW_RETURN_IF_ERROR(program.calls_[i]->Enqueue(operand(0), operand(1), operand(2)));
+      continue;
+    }
+    const int code =
+        api_.launch(program.functions_[i], size(launch.grid[0]), size(launch.grid[1]),
+                    size(launch.grid[2]), size(launch.block[0]), size(launch.block[1]),
+                    size(launch.block[2]), 0, stream_.get(), arguments.data(), nullptr);
+    TW_RETURN_IF_ERROR(Check(code, "cuLaunchKernel").WithContext(launch.kernel));
   }
   return {};
 }
@@ -147,7 +172,7 @@ Status CudaSession::Wait(double limit_seconds) {
   const double start = clock.MonotonicSeconds();
   while (true) {
     const int code = api_.query_stream(stream_.get());
-    if (code != CudaApi::kNotReady) return Check(code, "the kernel");
+    if (code != TW_CUDA_NOT_READY) return Check(code, "the kernel");
     const double elapsed = clock.MonotonicSeconds() - start;
     if (elapsed > limit_seconds) {
       hanging_ = true;
@@ -159,8 +184,8 @@ Status CudaSession::Wait(double limit_seconds) {
 
 /// A graph of so many calls, ready to be launched.
 Result<CudaHandle> CudaSession::Record(const CudaProgram& program, std::int64_t calls) {
-  TW_RETURN_IF_ERROR(
-      Check(api_.begin_capture(stream_.get(), kThreadLocalCapture), "cuStreamBeginCapture"));
+  TW_RETURN_IF_ERROR(Check(api_.begin_capture(stream_.get(), TW_CUDA_CAPTURE_THREAD_LOCAL),
+                           "cuStreamBeginCapture"));
   Status recorded;
   for (std::int64_t i = 0; i < calls && recorded.ok(); ++i) recorded = Enqueue(program);
   void* graph = nullptr;

@@ -11,6 +11,7 @@
 
 #include "src/runtime/cuda_api.h"
 #include "src/runtime/cuda_driver.h"
+#include "src/runtime/cuda_library.h"
 
 namespace tilewright {
 
@@ -43,6 +44,7 @@ class CudaMemory {
 struct CudaLaunch {
   std::string kernel;
   std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
+  CudaLibraryCall library = {};  ///< unless its file is empty, in the place of the kernel
   friend bool operator==(const CudaLaunch&, const CudaLaunch&) = default;
 };
 
@@ -60,7 +62,9 @@ class CudaProgram {
   friend class CudaSession;
   CudaHandle module_;
   std::vector<CudaLaunch> launches_;
-  std::vector<void*> functions_;  // one per launch
+  std::vector<void*> functions_;  // one per launch; null for a library's
+  std::vector<CudaMemory> scratch_;
+  std::vector<std::unique_ptr<CudaFunction>> calls_;  // one per launch; null for a kernel
   std::vector<std::uint64_t> arguments_;
   CudaHandle replay_;  // graph of so many calls with these arguments; null until it is needed
   std::int64_t replay_calls_ = 0;
@@ -91,7 +95,7 @@ class CudaSession {
   Status Fill(std::uint64_t address, std::uint8_t value, std::int64_t bytes);
 
   /// ptx: text, or a cubin. Errors: kInvalidArgument with the words of the driver's assembler;
-  /// kNotFound for a kernel that is not there; those of the driver.
+  /// kNotFound for a kernel that is not there; those of the driver and of PrepareCudaFunction.
   Result<CudaProgram> Load(const std::string& ptx, std::vector<CudaLaunch> launches);
   /// Puts the program's launches on the stream.
   Status Enqueue(const CudaProgram& program);
@@ -106,6 +110,7 @@ class CudaSession {
   CudaSession(CudaApi api, CudaDevice device, int handle);
   Status Start();
   Status Check(int code, const char* call);
+  Status PrepareCall(const CudaLaunch& launch, CudaProgram& program);
   Result<CudaHandle> Record(const CudaProgram& program, std::int64_t calls);
   Status PrepareReplay(CudaProgram& program, std::int64_t calls);
 

@@ -4,6 +4,7 @@
 
 #include "src/base/file.h"
 #include "src/base/json.h"
+#include "src/runtime/library.h"
 #include "src/target/cpu.h"
 
 namespace tilewright {
@@ -13,10 +14,12 @@ namespace {
 constexpr std::int64_t kMaxCount = 1 << 20;
 constexpr std::int64_t kMaxRank = 16;
 
-/// Errors: kUnsupported naming the first feature that this machine lacks.
-Status CheckCpu(const std::string& target_text) {
+/// Errors: kUnsupported naming the first feature that this machine lacks. A GPU is looked at when
+/// it is opened.
+Status CheckMachine(const std::string& target_text) {
   auto target = Target::Parse(target_text);
   TW_RETURN_IF_ERROR(target);
+  if (target->kind() == TargetKind::kCuda) return Status();
   auto needed = FeaturesOf(*target);
   TW_RETURN_IF_ERROR(needed);
   auto native = Target::Parse("native");
@@ -67,7 +70,7 @@ Status Check(const TwModelFunctions& functions) {
   }
   TW_RETURN_IF_ERROR(CheckValues(model->inputs, model->input_count));
   TW_RETURN_IF_ERROR(CheckValues(model->outputs, model->output_count));
-  return CheckCpu(model->target);
+  return CheckMachine(model->target);
 }
 
 /// The library of a bundle; another path as it is.
@@ -103,6 +106,14 @@ Status LoadParameters(const TwModelFunctions& functions, const std::string& libr
   }
 }
 
+/// Errors: kUnavailable naming operator and library.
+Status CheckLibraries(const SharedLibrary& library) {
+  // POSIX: an object pointer from dlsym converts to a function pointer.
+  const auto problem = reinterpret_cast<const char* (*)()>(library.Symbol("tilewright_problem"));
+  const char* words = problem != nullptr ? problem() : nullptr;
+  return words == nullptr ? Status() : Unavailable(std::string("the model needs ") + words);
+}
+
 }  // namespace
 
 Result<LoadedModel> LoadModel(const std::string& given) {
@@ -113,14 +124,22 @@ Result<LoadedModel> LoadModel(const std::string& given) {
   TW_RETURN_IF_ERROR(library);
   const auto* functions = static_cast<const TwModelFunctions*>(library->Symbol("tilewright_model"));
   if (functions == nullptr) return InvalidArgument(path + ": this library is no compiled model");
-  LoadedModel loaded{*std::move(library), *functions};
+  LoadedModel loaded{*std::move(library), *functions, {}};
+  const void* gpu = loaded.library.Symbol("tilewright_gpu_model");
+  if (gpu != nullptr) loaded.gpu = *static_cast<const TwGpuFunctions*>(gpu);
   Status status = Check(loaded.functions);
   if (status.ok()) status = LoadParameters(loaded.functions, path);
+  if (status.ok()) status = CheckLibraries(loaded.library);
   if (!status.ok()) return status.WithContext(path);
   return loaded;
 }
 
-Status ModelStatus(std::int32_t code) {
+Status ModelStatus(const LoadedModel& loaded, std::int32_t code) {
+  const auto message = [&] {
+    const bool known = loaded.gpu.message != nullptr;
+    return "running the model: " +
+           (known ? loaded.gpu.message(loaded.functions.model) : std::to_string(code));
+  };
   switch (code) {
     case 0:
       return Status();
@@ -130,8 +149,18 @@ Status ModelStatus(std::int32_t code) {
       return Unavailable("running the model: no threads");
     case TW_MODEL_NO_PARAMETERS:
       return InvalidArgument("running the model: its parameters are not loaded");
+    case TW_MODEL_NO_DRIVER:
+    case TW_MODEL_NO_DEVICE:
+      return NotFound(message());
+    case TW_MODEL_OLD_DEVICE:
+      return Unsupported(message());
+    case TW_MODEL_NO_DEVICE_MEMORY:
+    case TW_MODEL_DEVICE_FAILED:
+      return Unavailable(message());
     case TW_MODEL_NULL_POINTER:
       return InvalidArgument("running the model: a null pointer");
+    case TW_LIBRARY_FAILED:
+      return Unavailable("running the model: a library that an operator calls failed");
     default:
       return Internal("running the model: an operator returned " + std::to_string(code));
   }

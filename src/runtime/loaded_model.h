@@ -3,6 +3,7 @@
 #include <string>
 
 #include "src/base/status.h"
+#include "src/runtime/gpu_model.h"
 #include "src/runtime/loader.h"
 #include "src/runtime/model.h"
 
@@ -12,6 +13,7 @@ namespace tilewright {
 struct LoadedModel {
   SharedLibrary library;
   TwModelFunctions functions = {};
+  TwGpuFunctions gpu = {};  ///< null unless the model is for a GPU
 
   const TwModel& model() const { return *functions.model; }
 };
@@ -19,13 +21,15 @@ struct LoadedModel {
 /// path: a library, or the folder of a bundle. The parameters of a bundle are loaded from the file
 /// beside its library.
 /// Errors: kNotFound; kInvalidArgument if it is no compiled model, or its parameters are missing or
-/// another model's; kUnsupported if it was made by
-/// another version of the interface or for a CPU with features that this one lacks; kCorrupt if its
-/// tables make no sense.
+/// another model's; kUnsupported if it was made by another version of the interface or for a CPU
+/// with features that this one lacks; kUnavailable naming library and operator if it calls a library
+/// that is not here; kCorrupt if its tables make no sense.
 Result<LoadedModel> LoadModel(const std::string& path);
 
-/// What a run or a change of threads returned. Errors: kUnavailable for no memory or threads,
-/// kInvalidArgument for a null pointer, kInternal for the code of an operator.
-Status ModelStatus(std::int32_t code);
+/// What a function of the model returned. Errors: kUnavailable for no memory or threads, or a device
+/// or library that failed; kInvalidArgument for a null pointer; kNotFound if there is no driver or
+/// no such device; kUnsupported if that cannot run the model's code; kInternal for the code of an
+/// operator.
+Status ModelStatus(const LoadedModel& loaded, std::int32_t code);
 
 }  // namespace tilewright

@@ -27,6 +27,7 @@ void* SharedLibrary::Symbol(const std::string& name) const {
 Result<KernelEntry> FindKernel(const SharedLibrary& library, const std::string& name) {
   // POSIX: an object pointer from dlsym converts to a function pointer.
   const auto run = reinterpret_cast<TwKernel>(library.Symbol(name));
+  const auto prepare = reinterpret_cast<TwPrepare>(library.Symbol(name + "_prepare"));
   const auto* info = static_cast<const TwKernelInfo*>(library.Symbol(name + "_info"));
   if (run == nullptr || info == nullptr) {
     return NotFound(library.path() + ": no kernel " + name);
@@ -39,7 +40,7 @@ Result<KernelEntry> FindKernel(const SharedLibrary& library, const std::string& 
   if (info->workspace_bytes < 0 || info->workspace_bytes_per_thread < 0) {
     return Corrupt(where + "negative workspace size");
   }
-  return KernelEntry{run, *info};
+  return KernelEntry{run, prepare, *info};
 }
 
 Result<LoadedKernel> LoadKernel(const std::string& path, const std::string& name) {

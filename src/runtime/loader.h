@@ -31,6 +31,7 @@ class SharedLibrary {
 /// One kernel of an open library; valid as long as that.
 struct KernelEntry {
   TwKernel run = nullptr;
+  TwPrepare prepare = nullptr;  ///< null unless it calls a library
   TwKernelInfo info = {};
 
   /// Bytes of workspace a run with this many threads needs.

@@ -5,14 +5,13 @@
 #define _GNU_SOURCE
 #include "src/runtime/model.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "src/runtime/parameters.h"
 #include "src/runtime/pool.h"
 
 enum { kAlignment = 64, kMaxPlaces = 256 };
@@ -21,14 +20,14 @@ struct TwModelState {
   unsigned char* arena;
   unsigned char* workspace;
   int64_t workspace_bytes;
-  void** input_copies;  /* null where the caller's memory was aligned so far */
+  void** input_copies; /* null where the caller's memory was aligned so far */
   void** output_copies;
-  const void** inputs;  /* what the steps of the run see */
+  const void** inputs; /* what the steps of the run see */
   void** outputs;
   TwPool* pool;
   int32_t threads;
   const unsigned char* constants;
-  void* parameters; /* the mapped file, null without one */
+  unsigned char* parameters; /* the mapped file, null without one */
 };
 
 /* One lock for all models of the process: it is held during a run, and models of one library are
@@ -54,14 +53,19 @@ static double Seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static size_t ParameterFileBytes(const TwModel* model) {
-  return (size_t)model->constant_bytes + TW_PARAMETER_OFFSET;
+/* Null in a model that calls no library: library.c is then no part of it. */
+__attribute__((weak, visibility("hidden"))) void TwLibraryForget(void);
+
+/* What libraries made of the constants must go with these, before anybody runs again. */
+static void ForgetConstants(void) {
+  if (TwLibraryForget != NULL) TwLibraryForget();
 }
 
 static void Free(const TwModel* model) {
+  ForgetConstants();
   TwModelState* state = *model->state;
   if (state == NULL) return;
-  if (state->parameters != NULL) munmap(state->parameters, ParameterFileBytes(model));
+  TwParametersUnmap(model, state->parameters);
   TwPoolDestroy(state->pool);
   for (int64_t i = 0; state->input_copies != NULL && i < model->input_count; ++i) {
     free(state->input_copies[i]);
@@ -112,8 +116,7 @@ static int32_t PrepareThreads(const TwModel* model) {
   for (int64_t i = 0; i < model->step_count; ++i) {
     const TwKernelInfo* info = model->steps[i].info;
     if (info == NULL) continue;
-    const int64_t bytes =
-        info->workspace_bytes + state->threads * info->workspace_bytes_per_thread;
+    const int64_t bytes = info->workspace_bytes + state->threads * info->workspace_bytes_per_thread;
     if (bytes > needed) needed = bytes;
   }
   state->workspace = Allocate(needed);
@@ -150,10 +153,14 @@ static int32_t Bind(const TwModel* model, const void* const* inputs, void* const
 static void* Resolve(const TwModel* model, TwPlace place) {
   TwModelState* state = *model->state;
   switch (place.space) {
-    case TW_ARENA: return state->arena + place.offset;
-    case TW_CONSTANT: return (void*)(uintptr_t)(state->constants + place.offset);
-    case TW_INPUT: return (unsigned char*)(uintptr_t)state->inputs[place.index] + place.offset;
-    default: return (unsigned char*)state->outputs[place.index] + place.offset;
+    case TW_ARENA:
+      return state->arena + place.offset;
+    case TW_CONSTANT:
+      return (void*)(uintptr_t)(state->constants + place.offset);
+    case TW_INPUT:
+      return (unsigned char*)(uintptr_t)state->inputs[place.index] + place.offset;
+    default:
+      return (unsigned char*)state->outputs[place.index] + place.offset;
   }
 }
 
@@ -218,38 +225,17 @@ int32_t TwModelSetThreads(const TwModel* model, int32_t threads) {
   return code;
 }
 
-/* The parameters in a file, mapped. */
-static int32_t Map(const TwModel* model, const char* path, unsigned char** mapped) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return TW_MODEL_NO_PARAMETERS;
-  const off_t end = lseek(file, 0, SEEK_END);
-  if (end < 0 || (size_t)end != ParameterFileBytes(model)) {
-    close(file);
-    return end < 0 ? TW_MODEL_NO_PARAMETERS : TW_MODEL_WRONG_PARAMETERS;
-  }
-  *mapped = mmap(NULL, (size_t)end, PROT_READ, MAP_PRIVATE, file, 0);
-  close(file);
-  if (*mapped == MAP_FAILED) return TW_MODEL_NO_MEMORY;
-  const TwParameterHeader* header = (const TwParameterHeader*)(const void*)*mapped;
-  if (memcmp(header->magic, TW_PARAMETER_MAGIC, sizeof header->magic) == 0 &&
-      header->version == TW_PARAMETER_VERSION && header->bytes == model->constant_bytes &&
-      header->hash == model->constant_hash) {
-    return 0;
-  }
-  munmap(*mapped, (size_t)end);
-  return TW_MODEL_WRONG_PARAMETERS;
-}
-
 int32_t TwModelLoad(const TwModel* model, const char* path) {
   if (path == NULL) return TW_MODEL_NULL_POINTER;
   if (model->constants != NULL) return 0; /* they came with the library */
   unsigned char* mapped = NULL;
   pthread_mutex_lock(&lock);
   int32_t code = Prepare(model);
-  if (code == 0) code = Map(model, path, &mapped);
+  if (code == 0) code = TwParametersMap(model, path, &mapped);
   if (code == 0) {
     TwModelState* state = *model->state;
-    if (state->parameters != NULL) munmap(state->parameters, ParameterFileBytes(model));
+    ForgetConstants();
+    TwParametersUnmap(model, state->parameters);
     state->parameters = mapped;
     state->constants = mapped + TW_PARAMETER_OFFSET;
   }

@@ -89,8 +89,15 @@ enum {
   TW_MODEL_NO_MEMORY = 101,
   TW_MODEL_NO_THREADS = 102,
   TW_MODEL_NULL_POINTER = 103,
-  TW_MODEL_NO_PARAMETERS = 104,   /* none loaded, or the file cannot be read */
-  TW_MODEL_WRONG_PARAMETERS = 105 /* the file is no parameter file, cut off, or of another model */
+  TW_MODEL_NO_PARAMETERS = 104,    /* none loaded, or the file cannot be read */
+  TW_MODEL_WRONG_PARAMETERS = 105, /* the file is no parameter file, cut off, or of another model */
+  /* Models for a GPU (src/runtime/gpu_model.h) have words for these. */
+  TW_MODEL_NO_DRIVER = 106,
+  TW_MODEL_NO_DEVICE = 107,
+  TW_MODEL_OLD_DEVICE = 108, /* it cannot run the model's code */
+  TW_MODEL_NO_DEVICE_MEMORY = 109,
+  TW_MODEL_DEVICE_FAILED = 110
+  /* 111: TW_LIBRARY_FAILED of src/runtime/library.h */
 };
 
 /** Runs a model. inputs and outputs: one pointer per tensor, of any alignment. Returns 0, one of

@@ -157,6 +157,9 @@ Status CheckSchedule(const Schedule& schedule) {
   for (StageId id : schedule.order()) {
     const auto& stage = schedule.stage(id);
     if (stage.attach == Attach::kInline) continue;
+    if (stage.library && stage.attach == Attach::kAt) {
+      return Refusal(stage, "computed in a loop, but a library computes it as a whole");
+    }
     TW_RETURN_IF_ERROR(CheckLeaves(schedule, stage));
     if (stage.attach == Attach::kAt) {
       TW_RETURN_IF_ERROR(CheckAttachPoint(schedule, stage));

@@ -43,6 +43,18 @@ void Measure(const Stmt& stmt, Launch* launch) {
   for (const Stmt& part : stmt->body) Measure(part, launch);
 }
 
+/// Positions of a call's buffers among parameters and workspace.
+std::array<int, 3> OperandsOf(const StmtNode& call, const Program& program,
+                              const std::vector<Buffer>& workspace) {
+  std::vector<Buffer> all = program.parameters;
+  all.insert(all.end(), workspace.begin(), workspace.end());
+  std::array<int, 3> operands{};
+  for (std::size_t i = 0; i < std::min(operands.size(), call.regions.size()); ++i) {
+    operands[i] = static_cast<int>(std::ranges::find(all, call.regions[i].buffer) - all.begin());
+  }
+  return operands;
+}
+
 Status TooMuch(std::int64_t value, const std::string& what, std::int64_t limit) {
   return InvalidArgument(std::to_string(value) + " " + what + ", expected at most " +
                          std::to_string(limit));
@@ -65,6 +77,9 @@ LaunchPlan PlanLaunches(const Program& program) {
     if (!plan.launches.empty()) launch.name += "_" + std::to_string(plan.launches.size());
     launch.body = part;
     Measure(part, &launch);
+    if (launch.library() != nullptr) {
+      launch.operands = OperandsOf(*part, program, plan.workspace);
+    }
     plan.launches.push_back(std::move(launch));
   }
   return plan;

@@ -32,7 +32,13 @@ struct Launch {
   std::int64_t shared_bytes = 0;
   std::int64_t largest_local_bytes = 0;  ///< largest array of one thread: it wants registers
   Stmt body;
+  /// If a library computes it (library() is not null): positions of result, data and weight among
+  /// the program's parameters, which the plan's workspace follows.
+  std::array<int, 3> operands = {};
 
+  const LibraryCall* library() const {
+    return body->kind == StmtKind::kLibraryCall ? body->library.get() : nullptr;
+  }
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
 };
 

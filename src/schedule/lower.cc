@@ -85,7 +85,7 @@ Result<Program> Lowering::Run(std::string name) {
     realized_[static_cast<std::size_t>(id.index)] = {buffer, whole.min, buffer->shape};
     code.push_back(EmitStage(id, whole));
     TW_RETURN_IF_ERROR(status_);
-    if (!bound) continue;
+    if (!bound || info.library) continue;
     auto dealt = DealFragments(BindThreads(code.back()));
     if (!dealt.ok()) return dealt.status().WithContext("stage '" + info.op.name + "'");
     auto pipelined = PipelineCopies(InjectVirtualThreads(*dealt), pipelined_);

@@ -68,6 +68,7 @@ class Lowering {
 
   // nest.cc
   Stmt EmitStage(StageId stage, const Part& part);
+  Stmt EmitLibraryCall(StageId stage);
   void Refresh(Nest* nest, std::size_t from);
   void RefreshValues(Nest* nest);
   void RefreshGuards(Nest* nest);

@@ -27,8 +27,24 @@ std::size_t EndOf(std::uint64_t leaves) {
 
 }  // namespace
 
+/// The operands of a call are those inputs that the stage reads, in the order of the signature.
+Stmt Lowering::EmitLibraryCall(StageId stage) {
+  const auto& info = schedule_.stage(stage);
+  std::vector<Buffer> operands;
+  for (const Buffer& input : schedule_.compute().inputs) {
+    bool read = false;
+    ForEachNode(info.op.body, [&](const Expr& node) {
+      read = read || (node->kind == ExprKind::kLoad && node->buffer == input);
+    });
+    if (read) operands.push_back(input);
+  }
+  return MakeLibraryCall(*info.library, realized_[static_cast<std::size_t>(stage.index)].buffer,
+                         operands);
+}
+
 Stmt Lowering::EmitStage(StageId stage, const Part& part) {
   const auto& info = schedule_.stage(stage);
+  if (info.library) return EmitLibraryCall(stage);
   std::vector<std::int64_t> extents = part.extent;
   for (const Axis& axis : info.op.reduce_axes) extents.push_back(axis.extent);
   Nest nest{.stage = stage,

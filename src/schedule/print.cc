@@ -20,6 +20,7 @@ std::string Schedule::ToString() const {
     if (info.scope == Scope::kLocal) out += " local";
     if (info.scope == Scope::kShared) out += " shared";
     if (info.skip_zero_taps) out += " skip_zero_taps";
+    if (info.library) out += " " + info.library->operation + " by " + info.library->file;
     if (info.double_buffer) out += " double_buffer";
     if (info.pipeline > 0) out += " pipeline=" + std::to_string(info.pipeline);
     if (info.row_padding > 0) {

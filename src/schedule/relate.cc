@@ -218,6 +218,16 @@ void Schedule::DoubleBuffer(StageId stage) {
   Mutable(stage).double_buffer = true;
 }
 
+void Schedule::CallLibrary(StageId stage, LibraryCall call) {
+  if (!Usable(stage, "call_library")) return;
+  StageInfo& info = Mutable(stage);
+  ForEachNode(info.op.body, [&](const Expr& node) {
+    if (node->kind != ExprKind::kLoad || ProducerOf(node->buffer).index < 0) return;
+    RefuseStage(stage, "call_library", "it reads stage '" + node->buffer->name + "'");
+  });
+  info.library = std::move(call);
+}
+
 void Schedule::Pipeline(StageId stage, int copies) {
   constexpr int kMostCopies = 16;
   if (!Usable(stage, "pipeline")) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -112,6 +113,10 @@ class Schedule {
   /// Two copies of a stage in shared memory that is computed in a loop of its reader: while one is
   /// used the next one is made, with one barrier for each step instead of two.
   void DoubleBuffer(StageId stage);
+  /// Has a function of a library compute the stage as a whole, in the place of its loops. It must
+  /// read inputs of the Compute only. That the call computes what the stage says is the template's
+  /// to know: it is the one primitive that can make a program wrong.
+  void CallLibrary(StageId stage, LibraryCall call);
   /// `copies` (at least 2) copies of a stage in shared memory that is computed in a loop of its
   /// reader. The stage copies global memory, or zeros where that is padded, and does so
   /// asynchronously, `copies` - 1 steps ahead of the use: each access of 4, 8 or 16 bytes (a
@@ -163,6 +168,7 @@ class Schedule {
     std::vector<PrefetchInfo> prefetches;
     bool skip_zero_taps = false;
     bool double_buffer = false;
+    std::optional<LibraryCall> library;
     int pipeline = 0;              // copies; 0: not asynchronous
     std::int64_t padded_rows = 1;  // after so many rows ...
     std::int64_t row_padding = 0;  // ... so many elements are left out

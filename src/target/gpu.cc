@@ -57,6 +57,17 @@ bool AllowsTf32(const Target& target) {
 
 double ToleranceOf(const Target& target) { return AllowsTf32(target) ? 1e-2 : 1e-4; }
 
+Result<DeviceFingerprint> AnyGpuFor(const Target& target) {
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  DeviceFingerprint device;
+  device.kind = "cuda";
+  for (int one = *capability; one / 10 == *capability / 10; ++one) {
+    device.isa.push_back("sm_" + std::to_string(one));
+  }
+  return device;
+}
+
 MultiprocessorLimits LimitsOf(int capability) {
   struct Row {
     int capability;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "src/base/status.h"
+#include "src/target/cpu.h"
 #include "src/target/target.h"
 
 namespace tilewright {
@@ -20,6 +21,11 @@ bool AllowsTf32(const Target& target);
 /// How far float results may be from the reference, as a part of its root mean square: 1e-4, and
 /// 1e-2 where tf32 is allowed.
 double ToleranceOf(const Target& target);
+
+/// Stands for every GPU that runs the target's own machine code, of that generation and not older:
+/// without a model, so that a record is never a hit, but may be a near hit.
+/// Errors: those of ComputeCapabilityOf.
+Result<DeviceFingerprint> AnyGpuFor(const Target& target);
 
 /// What one multiprocessor holds at the same time.
 struct MultiprocessorLimits {

@@ -26,7 +26,8 @@ void ScheduleFixedForCuda(Schedule& schedule, StageId reduction) {
   const std::vector<StageId> order = schedule.order();
   const StageId result = order.back();
   for (const StageId id : order) {
-    if (schedule.stage(id).attach == Schedule::Attach::kInline || id == reduction) continue;
+    const Schedule::StageInfo& stage = schedule.stage(id);
+    if (stage.attach == Schedule::Attach::kInline || stage.library || id == reduction) continue;
     const LoopId thread = DealElements(schedule, id);
     if (id != result || reduction.index < 0 || thread.index < 0) continue;
     schedule.SetScope(reduction, Scope::kLocal);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "src/target/library.h"
 #include "src/templates/anchor_plain_cpu.h"
 #include "src/templates/conv2d_direct_cpu.h"
 #include "src/templates/conv2d_mma_cuda.h"
@@ -23,6 +24,8 @@
 #include "src/templates/elementwise_packed_vta.h"
 #include "src/templates/group_conv2d_nchw_cuda.h"
 #include "src/templates/int8_cuda.h"
+#include "src/templates/library_cpu.h"
+#include "src/templates/library_cuda.h"
 #include "src/templates/matmul_mma_cuda.h"
 #include "src/templates/max_pool2d_packed_vta.h"
 #include "src/templates/parts.h"
@@ -34,9 +37,13 @@ namespace {
 constexpr std::array kTemplates = {
     VtaEntryOf<ElementwisePackedVta<OpKind::kAdd>>("add.vta", 1),
     EntryOf<AnchorPlainCpu>("anchor_plain.cpu", 1),
+    EntryOf<BatchMatmulCublas>("batch_matmul.cublas", 1, TargetKind::kCuda),
     EntryOf<BatchMatmulCuda>("batch_matmul.cuda", 1, TargetKind::kCuda),
+    EntryOf<BatchMatmulDnnl>("batch_matmul.dnnl", 1),
     EntryOf<BatchMatmulX86>("batch_matmul.x86", 1),
     EntryOf<MatmulMmaCuda<OpKind::kBatchMatmul>>("batch_matmul_mma.cuda", 1, TargetKind::kCuda),
+    EntryOf<Conv2dCudnn>("conv2d.cudnn", 1, TargetKind::kCuda),
+    EntryOf<Conv2dDnnl>("conv2d.dnnl", 1),
     EntryOf<Conv2dNchwcX86>("conv2d_NCHWc.x86", 1),
     EntryOf<Conv2dNchwcInt8Cuda>("conv2d_NCHWc_int8.cuda", 1, TargetKind::kCuda),
     EntryOf<Conv2dNchwcInt8X86>("conv2d_NCHWc_int8.x86", 1),
@@ -50,6 +57,8 @@ constexpr std::array kTemplates = {
     EntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
     EntryOf<Conv2dTransposeNchwCuda>("conv2d_transpose_nchw.cuda", 1, TargetKind::kCuda),
     VtaEntryOf<Conv2dTransposePackedVta>("conv2d_transpose_packed.vta", 1),
+    EntryOf<DenseCublas>("dense.cublas", 1, TargetKind::kCuda),
+    EntryOf<DenseDnnl>("dense.dnnl", 1),
     EntryOf<DenseInt8Cuda>("dense_int8.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseLargeBatchCuda>("dense_large_batch.cuda", 1, TargetKind::kCuda),
     EntryOf<MatmulMmaCuda<OpKind::kDense>>("dense_mma.cuda", 2, TargetKind::kCuda),
@@ -70,7 +79,7 @@ constexpr std::array kTemplates = {
 static_assert(std::ranges::is_sorted(kTemplates, {}, &TemplateEntry::key));
 static_assert(std::ranges::adjacent_find(kTemplates, {}, &TemplateEntry::key) == kTemplates.end());
 
-/// Ours first, then AutoTVM's, then the one that serves everything.
+/// Ours first, then AutoTVM's, then the one that serves everything, then libraries.
 constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "conv2d_direct.cpu",
     "conv2d_direct_int8.cpu",
@@ -84,6 +93,9 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "dense_nopack.x86",
     "batch_matmul.x86",
     "anchor_plain.cpu",
+    "conv2d.dnnl",
+    "dense.dnnl",
+    "batch_matmul.dnnl",
     "conv2d_mma.cuda",
     "conv2d_NCHWc_int8.cuda",
     "conv2d_nchw.cuda",
@@ -97,6 +109,9 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "dense_small_batch.cuda",
     "batch_matmul_mma.cuda",
     "batch_matmul.cuda",
+    "conv2d.cudnn",
+    "dense.cublas",
+    "batch_matmul.cublas",
     "conv2d_packed_slots.vta",
     "conv2d_packed.vta",
     "group_conv2d_packed.vta",
@@ -139,6 +154,8 @@ std::vector<const TemplateEntry*> TemplatesFor(const Workload& workload, const T
   for (std::string_view key : kPreference) {
     const TemplateEntry* entry = FindTemplate(key);
     TW_CHECK(entry != nullptr, key);
+    const KernelLibrary* library = LibraryOfTemplate(key);
+    if (library != nullptr && !NamesLibrary(target, library->name)) continue;
     if (entry->target == target.kind() && entry->refuses(workload, target).empty()) {
       entries.push_back(entry);
     }

@@ -44,7 +44,7 @@ std::span<const TemplateEntry> Templates();
 /// Null if there is none.
 const TemplateEntry* FindTemplate(std::string_view key);
 /// Those that serve the workload on the target, preferred first (the first one's default config is
-/// what an untuned operator gets).
+/// what an untuned operator gets); those of a library only if the target names it (-libs).
 std::vector<const TemplateEntry*> TemplatesFor(const Workload& workload, const Target& target);
 
 /// The loops of a config. Errors: kUnsupported if the template writes VTA streams; those of

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/base/hash.h"
+#include "src/target/gpu.h"
 
 namespace tilewright {
 namespace {
@@ -203,6 +204,13 @@ DeviceFingerprint VtaDevice(const VtaTarget& vta) {
 }
 
 Result<DeviceFingerprint> DeviceFor(const Target& target) {
+  if (target.kind() == TargetKind::kCuda) {
+    auto any = AnyGpuFor(target);
+    if (any.ok()) return any;
+    DeviceFingerprint unknown;  // of a model that only imported records know
+    unknown.kind = "cuda";
+    return unknown;
+  }
   if (target.kind() != TargetKind::kVta) return ProbeHostCpu();
   auto vta = VtaTargetOf(target);
   TW_RETURN_IF_ERROR(vta);

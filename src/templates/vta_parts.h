@@ -37,7 +37,8 @@ Result<VtaTarget> VtaTargetOf(const Target& target);
 /// cycle model with a hash of its numbers. Records are served only where all of these are equal.
 DeviceFingerprint VtaDevice(const VtaTarget& vta);
 
-/// What trials for a target are measured on: this machine's CPU, or the simulator of a VTA.
+/// What trials for a target are measured on: this machine's CPU, the simulator of a VTA, or any GPU
+/// that runs the code (AnyGpuFor).
 /// Errors: those of VtaTargetOf.
 Result<DeviceFingerprint> DeviceFor(const Target& target);
 

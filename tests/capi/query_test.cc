@@ -17,6 +17,18 @@ using testing::StartsWith;
 
 using QueryTest = CapiTest;
 
+TEST_F(QueryTest, ALibraryNobodyNamedIsPassedOverByName) {
+  const Trial trial = OkTrial(ConvKey(), 188, 0.002);
+  Write(path_, {trial, records::SampleCall(0.001)});
+  Add(path_);
+  const auto answer = Ask(ConvKey());
+  ASSERT_NE(answer, nullptr) << error_.message;
+  EXPECT_EQ(tw_answer_kind(answer.get()), TW_KIND_HIT);
+  EXPECT_EQ(tw_answer_template(answer.get()), trial.candidate.template_key);
+  EXPECT_THAT(tw_answer_explanation(answer.get()),
+              HasSubstr("passed over: conv2d.dnnl in 0.001 seconds (oneDNN 2.6.3)"));
+}
+
 TEST_F(QueryTest, HitTellsKnobsCostAndProvenance) {
   const Trial trial = OkTrial(ConvKey(), 188, 0.002);
   Write(path_, {trial, OkTrial(ConvKey(), 3, 0.003)});

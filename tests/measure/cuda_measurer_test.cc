@@ -1,9 +1,8 @@
 // The path to a CUDA device, with a driver that stands for one (tests/runtime/fake_cuda).
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
+#include <optional>
 
 #include "src/base/file.h"
 #include "src/templates/registry.h"
@@ -21,16 +20,17 @@ Candidate CudaCandidate() {
 class CudaMeasurer : public testing::Test {
  protected:
   CudaMeasurer() {
-    // Owners keep a device for themselves: each test has its own.
-    static const std::string id = "fake:" + std::to_string(::getpid());
-    ::setenv("FAKE_CUDA_BUS_ID", id.c_str(), 1);
+    auto folder = TemporaryFolder::Create("tilewright-cuda-test");
+    TW_CHECK(folder.ok());
+    folder_.emplace(*std::move(folder));
   }
 
-  static std::unique_ptr<ProcessMeasurer> Create(const char* library = FAKE_CUDA) {
+  std::unique_ptr<ProcessMeasurer> Create(const char* library = FAKE_CUDA) const {
     ProcessMeasurerSettings settings = TestSettings();
     settings.runner.calibrate = false;
     settings.runner.cuda.library = library;
     settings.runner.cuda.nvml = library;
+    settings.runner.cuda.lock_folder = folder_->path();  // owners keep a device for themselves
     auto made = ProcessMeasurer::Create(settings);
     TW_CHECK(made.ok(), made.status().message());
     return *std::move(made);
@@ -39,6 +39,8 @@ class CudaMeasurer : public testing::Test {
     TW_CHECK(measurer.SubmitWithFault(RequestFor(1, CudaCandidate()), ArtifactFault(kernel)).ok());
     return NextReply(measurer).trial;
   }
+
+  std::optional<TemporaryFolder> folder_;
 };
 
 TEST_F(CudaMeasurer, BuildsVerifiesAndTimesACandidate) {

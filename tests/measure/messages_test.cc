@@ -21,6 +21,10 @@ KernelSpec MakeKernel() {
   kernel.artifact = "/tmp/a b.so";
   kernel.symbol = "tw";
   kernel.threads = 3;
+  kernel.launches.resize(2);
+  kernel.launches[0].kernel = "tw";
+  kernel.launches[0].library = {"lib.so", "dense", FieldsOf(TwLibraryShape{}), {2, 0, 1}};
+  kernel.launches[1] = {"tw_1", {7, 1, 1}, {32, 4, 1}};
   return kernel;
 }
 
@@ -53,6 +57,7 @@ TEST(Messages, ARunOrderComesBackTheSame) {
   EXPECT_EQ(kernel.epilogue, MakeKernel().epilogue);
   EXPECT_EQ(kernel.form, MakeKernel().form);
   EXPECT_EQ(kernel.parameters, MakeKernel().parameters);
+  EXPECT_EQ(kernel.launches, MakeKernel().launches);
   EXPECT_EQ(kernel.artifact, "/tmp/a b.so");
   EXPECT_EQ(kernel.threads, 3);
   EXPECT_EQ(back->items[0].best_seconds, 0.25);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "src/space/version.h"
+#include "src/target/library.h"
 #include "src/templates/registry.h"
 #include "tests/measure/process_fixture.h"
 
@@ -99,6 +100,23 @@ TEST(ProcessMeasurer, ChannelsThatFillNoBlockAreRight) {
     const Reply reply = NextReply(*measurer);
     EXPECT_EQ(reply.trial.outcome, Outcome::kOk) << entry->key << ": " << reply.trial.reason;
     EXPECT_TRUE(reply.trial.verified) << entry->key;
+  }
+}
+
+// A library makes its code and starts threads of its own in the candidate's process.
+TEST(ProcessMeasurer, ACallOfALibraryIsATrialLikeOthers) {
+  const KernelLibrary& library = *FindLibrary("dnnl");
+  const auto version = LibraryVersion(library);
+  if (!version.ok()) GTEST_SKIP() << version.status().message();
+  auto measurer = MakeMeasurer();
+  for (const char* target : {"native -libs=dnnl", "native -libs=dnnl -num-threads=2"}) {
+    const Candidate candidate =
+        ConvCandidate(kConv, "add(channel:float32);relu", target, FindTemplate("conv2d.dnnl"));
+    ASSERT_TRUE(measurer->Submit(RequestFor(1, candidate)).ok());
+    const Trial trial = NextReply(*measurer).trial;
+    ASSERT_EQ(trial.outcome, Outcome::kOk) << target << ": " << trial.reason;
+    EXPECT_TRUE(trial.verified) << target;
+    EXPECT_THAT(trial.device.extra, testing::EndsWith(*version));
   }
 }
 

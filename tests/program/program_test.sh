@@ -70,8 +70,6 @@ expect 2 measure --task "$gpu" --device simt
 has 'expected cuda' err
 expect 2 tune m.onnx#1 --records r.db --trials 6 --target 'cuda -arch=sm_80' --device simt
 has 'no times' err
-expect 2 compile m.onnx --target 'cuda -arch=sm_80' -o m.so
-has 'no library is made for a GPU' err
 cat >net.relay <<'RELAY'
 def @main(%data: Tensor[(1, 4, 8, 8), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(8, 4, 3, 3), float32] */, padding=[1, 1, 1, 1]);
@@ -82,6 +80,11 @@ RELAY
 expect 0 verify net.relay --target 'cuda -arch=sm_75' --device simt
 has 'agree with the reference' out
 expect 0 run net.relay --target 'cuda -arch=sm_75' --device simt
+expect 0 compile net.relay --target 'cuda -arch=sm_75' -o gpu.so
+has 'net_run_on_device' gpu.h
+expect 2 run gpu.so --device simt
+has 'takes the model file' err
+expect 2 bench gpu.so --device 99
 
 cat >bytes.relay <<'RELAY'
 def @main(%data: Tensor[(1, 64, 8, 8), int8]) {
@@ -94,11 +97,17 @@ has 'cp.async.cg.shared.global' out
 
 expect 0 tune m.onnx#1 --records r.db --trials 6 --json
 has '"trials":6' out
+expect 0 verify net.relay --target 'cuda -arch=sm_75' --device simt --records r.db
+has 'untuned: ' err
 expect 0 tune m.onnx#1 --records r.db --trials 6 --json
 has '"trials_this_run":0' out
 expect 0 query m.onnx#1 --records r.db
 has 'hit' out
 expect 1 query m.onnx --records r.db
+# With or without the library.
+expect 0 query m.onnx#1 --records r.db --libs dnnl
+expect 2 query m.onnx#1 --records r.db --libs none
+has "no library 'none', expected some of" err
 has 'miss' out
 expect 0 records check r.db
 has 'sound' out

@@ -58,6 +58,17 @@ inline Trial SampleTrial(std::int64_t index, double seconds,
   return trial;
 }
 
+/// A call of oneDNN for the sample convolution that took `seconds`.
+inline Trial SampleCall(double seconds) {
+  const TemplateEntry& entry = *FindTemplate("conv2d.dnnl");
+  Trial trial = SampleTrial(0, seconds);
+  trial.candidate.template_key = entry.key;
+  trial.candidate.template_version = entry.version;
+  trial.candidate.config = *entry.default_config(SampleConv(), SampleTarget());
+  trial.device.extra = "oneDNN 2.6.3";
+  return trial;
+}
+
 /// A folder, and stores in it.
 class SampleStores : public testing::Test {
  protected:

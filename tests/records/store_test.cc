@@ -11,6 +11,7 @@
 #include "records/schema.h"
 #include "src/base/file.h"
 #include "src/space/version.h"
+#include "src/target/library.h"
 #include "src/templates/registry.h"
 #include "tests/records/sample_trials.h"
 
@@ -123,6 +124,32 @@ TEST_F(StoreTest, WinnerOfARaceComesBeforeALuckySingleTrial) {
   auto answer = store.Query(SampleConv(), SampleTarget(), SampleDevice());
   EXPECT_EQ(answer->record->trial.candidate.config.index, 9);
   EXPECT_THAT(answer->explanation, testing::HasSubstr("final race"));
+}
+
+TEST_F(StoreTest, ALibraryIsCalledOnlyWhereTheTargetNamesItAndPassedOverByName) {
+  const Trial called = SampleCall(1e-4);
+  auto store = Store::Open(path_, Store::Mode::kReadWrite);
+  ASSERT_TRUE(store.ok());
+  auto job = store->OpenJob("job", "{}", 1);
+  ASSERT_TRUE(
+      store->Append(job->id, {called, SampleTrial(1, 3e-4), SampleTrial(2, 2e-4)}, {}).ok());
+  ASSERT_TRUE(store->StoreBest(job->id, called, {}).ok());
+
+  auto plain = store->Query(SampleConv(), SampleTarget(), SampleDevice());
+  ASSERT_TRUE(plain.ok()) << plain.status().message();
+  EXPECT_EQ(plain->kind, AnswerKind::kHit);
+  EXPECT_EQ(plain->record->trial.value, 2e-4);
+  EXPECT_THAT(plain->passed_over,
+              testing::AllOf(testing::HasSubstr("conv2d.dnnl in 1e-04 seconds"),
+                             testing::HasSubstr("oneDNN 2.6.3"), testing::HasSubstr("-libs=dnnl")));
+  EXPECT_THAT(plain->explanation, testing::HasSubstr(plain->passed_over));
+
+  auto named = store->Query(SampleConv(), SampleTarget(" -libs=dnnl"), SampleDevice());
+  ASSERT_TRUE(named.ok()) << named.status().message();
+  EXPECT_EQ(named->kind, AnswerKind::kHit);
+  const bool here = LibraryVersion(*FindLibrary("dnnl")).ok();
+  EXPECT_EQ(named->record->trial.value, here ? 1e-4 : 2e-4);
+  EXPECT_EQ(named->passed_over.empty(), here) << named->passed_over;
 }
 
 TEST_F(StoreTest, OtherCpuModelIsANearHitOnlyIfItsCodeRunsHere) {

@@ -32,7 +32,7 @@ TEST(LoaderTest, RefusesFilesThatAreNoSharedObjects) {
 }
 
 TEST(LoaderTest, ComputesTheWorkspaceForAnyNumberOfThreads) {
-  const KernelEntry entry{nullptr, {TW_ABI_VERSION, 2, 128, 64}};
+  const KernelEntry entry{nullptr, nullptr, {TW_ABI_VERSION, 2, 128, 64}};
   EXPECT_EQ(entry.WorkspaceBytes(1), 192);
   EXPECT_EQ(entry.WorkspaceBytes(4), 384);
 }

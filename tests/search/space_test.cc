@@ -6,6 +6,7 @@
 
 #include "search/annealing.h"
 #include "search/ledger.h"
+#include "src/target/library.h"
 #include "tests/strategy/synthetic.h"
 
 namespace tilewright::search {
@@ -39,6 +40,25 @@ TEST(SpaceTest, SimilarityCountsEqualKnobs) {
   EXPECT_EQ(Similarity(space, {0, 0}, {0, 0}), 1);
   EXPECT_EQ(Similarity(space, {0, 0}, {0, 1}), 0.75);
   EXPECT_EQ(Similarity(space, {0, 0}, {1, 0}), 0);
+}
+
+// A library is searched where the target names it and it is here; records say neither.
+TEST(SpaceTest, ALibraryIsOneMoreTemplateOfTheSameTask) {
+  const Workload workload = *Workload::Parse(
+      "conv2d(float32[1,32,10,9]NCHW,float32[48,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
+  const Target plain = *Target::Parse("llvm -mcpu=haswell");
+  auto without = MakeSearchSpace({workload, plain}, Epilogue());
+  auto with =
+      MakeSearchSpace({workload, *Target::Parse("llvm -mcpu=haswell -libs=dnnl")}, Epilogue());
+  ASSERT_TRUE(without.ok() && with.ok());
+  EXPECT_EQ(with->task.target, plain);
+  const bool here = LibraryVersion(*FindLibrary("dnnl")).ok();
+  ASSERT_EQ(with->templates.size(), without->templates.size() + (here ? 1 : 0));
+  if (!here) GTEST_SKIP() << "oneDNN is not on this machine";
+  EXPECT_EQ(with->templates.back()->key, "conv2d.dnnl");
+  // All of its configs are tried first.
+  EXPECT_EQ(static_cast<std::int64_t>(DefaultPoints(*with).size()),
+            static_cast<std::int64_t>(DefaultPoints(*without).size()) + with->spaces.back().size());
 }
 
 TEST(SpaceTest, LocatesACandidateByItsValues) {

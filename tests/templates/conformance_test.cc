@@ -7,6 +7,7 @@
 #include "src/codegen/codegen.h"
 #include "src/schedule/lower.h"
 #include "src/target/cpu.h"
+#include "src/target/library.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference.h"
 #include "tests/templates/kernel_runner.h"
@@ -143,6 +144,10 @@ TEST_P(TemplateConformanceTest, EqualsTheReference) {
   ASSERT_TRUE(host.ok());
   std::vector<std::string> targets = {"native", "native -num-threads=2"};
   if (host->avx2) targets.push_back("llvm -mcpu=core-avx2");
+  if (LibraryVersion(*FindLibrary("dnnl")).ok()) {
+    targets.push_back("native -libs=dnnl");
+    targets.push_back("native -libs=dnnl -num-threads=2");
+  }
   targets.push_back("cuda -arch=sm_75");
   for (const std::string& text : targets) {
     SCOPED_TRACE(text);
@@ -151,6 +156,8 @@ TEST_P(TemplateConformanceTest, EqualsTheReference) {
     const bool every_operator = target.kind() == TargetKind::kLlvm;
     ASSERT_FALSE(entries.empty() && every_operator) << "no template";
     for (const TemplateEntry* entry : entries) {
+      // What is generated was run without the library already.
+      if (!LibrariesOf(target).empty() && LibraryOfTemplate(entry->key) == nullptr) continue;
       auto space = entry->define_space(*workload, target);
       ASSERT_TRUE(space.ok()) << entry->key << ": " << space.status().message();
       auto chosen = entry->default_config(*workload, target);

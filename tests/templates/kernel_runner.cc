@@ -6,6 +6,7 @@
 #include "src/base/file.h"
 #include "src/base/random.h"
 #include "src/codegen/codegen.h"
+#include "src/codegen/runtime_archive.h"
 #include "src/codegen/simt/simt.h"
 #include "src/runtime/loader.h"
 #include "src/runtime/thread_pool.h"
@@ -75,7 +76,7 @@ Result<Tensor> Run(const Program& program, const Target& target, std::vector<Ten
   auto folder = TemporaryFolder::Create("tilewright-test");
   TW_RETURN_IF_ERROR(folder);
   const std::string path = folder->path() + "/kernel.so";
-  TW_RETURN_IF_ERROR(LinkShared({*object}, {}, path));
+  TW_RETURN_IF_ERROR(LinkKernel(program, *object, target, path));
   auto kernel = LoadKernel(path, program.name);
   TW_RETURN_IF_ERROR(kernel);
   auto pool = ThreadPool::Create(target.num_threads(), /*pin=*/false);

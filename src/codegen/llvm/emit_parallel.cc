@@ -104,6 +104,18 @@ llvm::Function* FunctionEmitter::EmitParallelBody(const Stmt& stmt, const std::v
   return start;
 }
 
+/// The function returns the first code that is not 0.
+void FunctionEmitter::KeepCode(llvm::Value* code) {
+  if (result_ == nullptr) {
+    llvm::IRBuilder<> entry = EntryBuilder();
+    result_ = entry.CreateAlloca(entry.getInt32Ty());
+    entry.CreateStore(entry.getInt32(0), result_);
+  }
+  llvm::Value* first = builder_.CreateLoad(builder_.getInt32Ty(), result_);
+  llvm::Value* none = builder_.CreateICmpEQ(first, builder_.getInt32(0));
+  builder_.CreateStore(builder_.CreateSelect(none, code, first), result_);
+}
+
 void FunctionEmitter::EmitParallel(const Stmt& stmt) {
   std::vector<Expr> used, outer;
   CollectVars(stmt, used);
@@ -128,20 +140,11 @@ void FunctionEmitter::EmitParallel(const Stmt& stmt) {
   for (const BufferNode* buffer : shared) store(BaseOf(*buffer));
   for (const Expr& var : outer) store(indexer_.Materialize(*indexer_.Find(var.get())));
 
-  if (result_ == nullptr) {
-    llvm::IRBuilder<> entry = EntryBuilder();
-    result_ = entry.CreateAlloca(entry.getInt32Ty());
-    entry.CreateStore(entry.getInt32(0), result_);
-  }
-  auto keep = [&](llvm::Value* code) {
-    llvm::Value* first = builder_.CreateLoad(builder_.getInt32Ty(), result_);
-    llvm::Value* none = builder_.CreateICmpEQ(first, builder_.getInt32(0));
-    builder_.CreateStore(builder_.CreateSelect(none, code, first), result_);
-  };
   llvm::Value* extent = builder_.getInt64(static_cast<std::uint64_t>(stmt->extent));
   llvm::Value* alone = builder_.CreateIsNull(parallel_);
   EmitGuarded(alone, [&] {
-    keep(builder_.CreateCall(start, {closure, builder_.getInt64(0), extent, builder_.getInt32(0)}));
+    KeepCode(
+        builder_.CreateCall(start, {closure, builder_.getInt64(0), extent, builder_.getInt32(0)}));
   });
   EmitGuarded(builder_.CreateNot(alone), [&] {
     // struct TwParallel { void* context; int32_t (*launch)(...); int32_t threads; }
@@ -150,7 +153,7 @@ void FunctionEmitter::EmitParallel(const Stmt& stmt) {
     llvm::Value* launch = builder_.CreateLoad(pointer, SlotAddress(builder_, parallel_, 1));
     auto* type = llvm::FunctionType::get(builder_.getInt32Ty(),
                                          {pointer, pointer, pointer, builder_.getInt64Ty()}, false);
-    keep(builder_.CreateCall(type, launch, {context, start, closure, extent}));
+    KeepCode(builder_.CreateCall(type, launch, {context, start, closure, extent}));
   });
 }
 

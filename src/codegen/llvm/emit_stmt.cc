@@ -109,6 +109,8 @@ void FunctionEmitter::Emit(const Stmt& stmt) {
       return EmitCopy(stmt);
     case StmtKind::kIntrinsic:
       return EmitIntrinsic(stmt);
+    case StmtKind::kLibraryCall:
+      return EmitLibraryCall(stmt);
     case StmtKind::kBarrier:
       return EmitBarrier();
     case StmtKind::kPrefetch:

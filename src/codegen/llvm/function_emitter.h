@@ -82,6 +82,7 @@ class FunctionEmitter {
   void EmitBarrier();
   Value* AllocateShared(const BufferNode& buffer);
   void EmitParallel(const Stmt& stmt);
+  void KeepCode(Value* code);
   llvm::Function* EmitParallelBody(const Stmt& stmt, const std::vector<Expr>& outer,
                                    const std::vector<const BufferNode*>& shared);
   void EmitIf(const Stmt& stmt);
@@ -93,6 +94,8 @@ class FunctionEmitter {
   void LoopBetween(Value* begin, Value* end, Range range, const std::string& name, Body body);
   template <typename Then>
   void EmitGuarded(Value* condition, Then then);
+
+  void EmitLibraryCall(const Stmt& stmt);  // emit_library.cc
 
   // ... on GPUs of sm_80 on (emit_async.cc) ---
   void EmitAsyncCopy(const StmtNode& stmt);
@@ -175,7 +178,7 @@ class FunctionEmitter {
   Value* workspace_ = nullptr;
   Value* parallel_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
-  Value* result_ = nullptr;  // alloca of the first non-zero return code of a parallel loop, or null
+  Value* result_ = nullptr;  // alloca of the first return code that is not 0, or null
 
   int lanes_ = 0;
   Expr lane_var_;

@@ -58,6 +58,7 @@ class Planner {
         break;
       case StmtKind::kCopy:
       case StmtKind::kIntrinsic:
+      case StmtKind::kLibraryCall:
         if (stmt->condition) VisitExpr(stmt->condition);
         for (const Region& region : stmt->regions) Access(*region.buffer, region.min);
         break;

@@ -117,6 +117,7 @@ Status EmitLaunches(const Program& program, const Target& target, llvm::Module& 
   part.parameters.insert(part.parameters.end(), plan.workspace.begin(), plan.workspace.end());
   part.output_count += static_cast<int>(plan.workspace.size());
   for (const Launch& launch : plan.launches) {
+    if (launch.library() != nullptr) continue;  // who launches the others calls it
     if (module.getFunction(launch.name) != nullptr) {
       return InvalidArgument("two programs are named " + launch.name);
     }

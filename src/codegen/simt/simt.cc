@@ -76,8 +76,11 @@ struct SimtKernel::State {
 
   Status Load(const std::string& object);
   Result<void*> Find(const std::string& name) const;
-  Status AddMemories(std::span<void* const> arguments, std::vector<std::vector<std::byte>>* owned,
-                     std::vector<void*>* pointers, BlockMachine* machine) const;
+  /// Whether what was written is known from the first launch on.
+  enum class History : std::uint8_t { kWhole, kNone };
+  Status AddMemories(std::span<void* const> pointers, History history, BlockMachine* machine) const;
+  Status Execute(std::span<const Launch> launches, std::span<void* const> pointers,
+                 History history) const;
 };
 
 Status SimtKernel::State::Load(const std::string& object) {
@@ -111,34 +114,44 @@ Result<void*> SimtKernel::State::Find(const std::string& name) const {
   return address->toPtr<void*>();
 }
 
-/// All memory in the order in which the code numbers it; the pointers of parameters and workspace.
-Status SimtKernel::State::AddMemories(std::span<void* const> arguments,
-                                      std::vector<std::vector<std::byte>>* owned,
-                                      std::vector<void*>* pointers, BlockMachine* machine) const {
-  constexpr std::size_t kAlignment = 64;
-  const auto add = [&](const BufferNode& buffer, Memory::Kind kind, void* data) {
-    pointers->push_back(data);
-    machine->AddMemory(
-        {buffer.name, kind, static_cast<std::byte*>(data), buffer.bytes(), buffer.dtype.bytes()});
+/// All memory in the order in which the code numbers it. pointers: of parameters and workspace.
+Status SimtKernel::State::AddMemories(std::span<void* const> pointers, History history,
+                                      BlockMachine* machine) const {
+  std::size_t next = 0;
+  const auto add = [&](const BufferNode& buffer, Memory::Kind kind) {
+    // Inputs are what has a history outside.
+    machine->AddMemory({buffer.name, history == History::kNone ? Memory::Kind::kInput : kind,
+                        static_cast<std::byte*>(pointers[next++]), buffer.bytes(),
+                        buffer.dtype.bytes()});
   };
   const std::size_t inputs =
       program.parameters.size() - static_cast<std::size_t>(program.output_count);
   for (std::size_t i = 0; i < program.parameters.size(); ++i) {
-    add(*program.parameters[i], i < inputs ? Memory::Kind::kInput : Memory::Kind::kOutput,
-        arguments[i]);
+    add(*program.parameters[i], i < inputs ? Memory::Kind::kInput : Memory::Kind::kOutput);
   }
-  for (const Buffer& buffer : plan.workspace) {
-    owned->emplace_back(static_cast<std::size_t>(buffer->bytes()) + kAlignment);
-    void* data = owned->back().data();
-    std::size_t space = owned->back().size();
-    std::align(kAlignment, static_cast<std::size_t>(buffer->bytes()), data, space);
-    add(*buffer, Memory::Kind::kWorkspace, data);
-  }
+  for (const Buffer& buffer : plan.workspace) add(*buffer, Memory::Kind::kWorkspace);
   for (const simt::SharedArray& array : shared) {
     auto data = Find(array.name);
     TW_RETURN_IF_ERROR(data);
     machine->AddMemory({array.name, Memory::Kind::kShared, static_cast<std::byte*>(*data),
                         array.bytes, array.element_bytes});
+  }
+  return {};
+}
+
+Status SimtKernel::State::Execute(std::span<const Launch> launches, std::span<void* const> pointers,
+                                  History history) const {
+  BlockMachine machine;
+  TW_RETURN_IF_ERROR(AddMemories(pointers, history, &machine));
+  auto slot = Find(simt::kMachineGlobal);
+  TW_RETURN_IF_ERROR(slot);
+  BlockMachine* running = &machine;
+  std::memcpy(*slot, &running, sizeof running);
+  for (const Launch& launch : launches) {
+    auto entry = Find(launch.name + simt::kEntrySuffix);
+    TW_RETURN_IF_ERROR(entry);
+    const auto kernel = reinterpret_cast<BlockMachine::Kernel>(*entry);
+    TW_RETURN_IF_ERROR(machine.Run(launch, kernel, pointers.data()));
   }
   return {};
 }
@@ -151,6 +164,9 @@ SimtKernel::~SimtKernel() = default;
 Result<SimtKernel> SimtKernel::Build(const Program& program, const Target& target) {
   if (target.kind() != TargetKind::kCuda) {
     return InvalidArgument("target kind " + target.kind_name() + ", expected cuda");
+  }
+  for (const LibraryCall* call : LibraryCallsOf(program.body)) {
+    return Unsupported(call->operation + " by " + call->file + ": a library is not emulated");
   }
   BuildTimes times;
   auto built = cpu::BuildModule({program}, target, times);
@@ -172,21 +188,29 @@ Status SimtKernel::Run(std::span<void* const> arguments) {
     return InvalidArgument(std::to_string(arguments.size()) + " arguments, expected " +
                            std::to_string(state_->program.parameters.size()));
   }
-  BlockMachine machine;
+  constexpr std::size_t kAlignment = 64;
   std::vector<std::vector<std::byte>> owned;
-  std::vector<void*> pointers;
-  TW_RETURN_IF_ERROR(state_->AddMemories(arguments, &owned, &pointers, &machine));
-  auto slot = state_->Find(simt::kMachineGlobal);
-  TW_RETURN_IF_ERROR(slot);
-  BlockMachine* running = &machine;
-  std::memcpy(*slot, &running, sizeof running);
-  for (const Launch& launch : state_->plan.launches) {
-    auto entry = state_->Find(launch.name + simt::kEntrySuffix);
-    TW_RETURN_IF_ERROR(entry);
-    const auto kernel = reinterpret_cast<BlockMachine::Kernel>(*entry);
-    TW_RETURN_IF_ERROR(machine.Run(launch, kernel, pointers.data()));
+  std::vector<void*> pointers(arguments.begin(), arguments.end());
+  for (const Buffer& buffer : state_->plan.workspace) {
+    owned.emplace_back(static_cast<std::size_t>(buffer->bytes()) + kAlignment);
+    void* data = owned.back().data();
+    std::size_t space = owned.back().size();
+    pointers.push_back(
+        std::align(kAlignment, static_cast<std::size_t>(buffer->bytes()), data, space));
   }
-  return {};
+  return state_->Execute(state_->plan.launches, pointers, State::History::kWhole);
+}
+
+Status SimtKernel::RunLaunch(std::size_t launch, std::span<void* const> arguments) {
+  const std::size_t expected = state_->program.parameters.size() + state_->plan.workspace.size();
+  if (launch >= state_->plan.launches.size() || arguments.size() != expected) {
+    return InvalidArgument("launch " + std::to_string(launch) + " with " +
+                           std::to_string(arguments.size()) + " arguments, expected one of " +
+                           std::to_string(state_->plan.launches.size()) + " with " +
+                           std::to_string(expected));
+  }
+  return state_->Execute(std::span(state_->plan.launches).subspan(launch, 1), arguments,
+                         State::History::kNone);
 }
 
 }  // namespace tilewright

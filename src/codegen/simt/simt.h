@@ -11,7 +11,7 @@ namespace tilewright {
 
 /// A program for a GPU that runs on this machine's CPU: the very LLVM module that becomes PTX, with
 /// block and thread indices and barriers as calls, every thread of a block a fiber, one block after
-/// the other. Slow (tens of nanoseconds per access to memory) and suspicious: see Run.
+/// the other. Slow (about ten nanoseconds per access to memory) and suspicious: see Run.
 class SimtKernel {
  public:
   /// Errors: those of Generate; kUnsupported if LLVM cannot make code for this machine.
@@ -29,6 +29,10 @@ class SimtKernel {
   ///  - an access to what an asynchronous copy that nobody waited for is to write;
   ///  - a barrier that not all threads of the block come to.
   Status Run(std::span<void* const> arguments);
+  /// Executes one launch of the program (src/schedule/launch.h) as a driver would: `arguments` are
+  /// the data of each parameter, then of each buffer of the workspace. Of what the launches before
+  /// it did nothing is known, so only reads of shared memory that nobody wrote are found.
+  Status RunLaunch(std::size_t launch, std::span<void* const> arguments);
 
  private:
   struct State;

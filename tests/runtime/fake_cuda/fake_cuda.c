@@ -1,11 +1,15 @@
 // Stands for the CUDA driver in tests: device memory is host memory, time is a counter, and what a
-// kernel does follows from its name alone. Built several times:
+// kernel does follows from its name alone, or from a function of the test (fake_cuda.h). Built
+// several times:
 //   FAKE_NO_GRAPHS  an older driver, without graphs
 //   FAKE_OLD        one without a function that is needed
 //   FAKE_NO_DEVICE  no device
 //   FAKE_BROKEN     cuInit fails
+#include "tests/runtime/fake_cuda/fake_cuda.h"
+
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,26 +18,63 @@
 
 enum {
   kOutOfMemory = 2,
+  kInvalidContext = 201,
   kInvalidPtx = 218,
   kNotFound = 500,
   kNotReady = 600,
   kIllegalAddress = 700,
   kUnknown = 999
 };
-enum { kMostCaptured = 4096 };
+enum { kMostCaptured = 4096, kMostMemories = 256, kMostFunctions = 256 };
 
 static int sticky = 0, hanging = 0, capturing = 0;
 static double now_us = 0;
+static void* current = NULL;  // context
+static FakeCounts counts = {0};
+static FakeExecutor executor = NULL;
+static void* executor_context = NULL;
 
 typedef struct {
-  const char* kernel;
-  uint64_t arguments[8];
+  char name[256];
+  int parameters;
+} Function;
+static Function functions[kMostFunctions];
+static int function_count = 0;
+
+typedef struct {
+  const Function* function;  // null: a copy on the device (to, from, bytes)
+  unsigned grid[3], block[3];
+  uint64_t arguments[FAKE_MOST_ARGUMENTS];
 } Launch;
 typedef struct {
   int count;
   Launch launches[kMostCaptured];
 } Graph;
 static Graph* recorded = NULL;
+
+typedef struct {
+  uint64_t address, bytes;
+} Memory;
+static Memory memories[kMostMemories];
+
+API fake_cuda_execute_by(FakeExecutor function, void* context) {
+  executor = function;
+  executor_context = context;
+  counts = (FakeCounts){0};
+  return 0;
+}
+API fake_cuda_counts(FakeCounts* out) {
+  *out = counts;
+  return 0;
+}
+API fake_cuda_holds(uint64_t address, uint64_t bytes) {
+  for (int i = 0; i < kMostMemories; ++i) {
+    if (address >= memories[i].address &&
+        address + bytes <= memories[i].address + memories[i].bytes)
+      return 1;
+  }
+  return 0;
+}
 
 API cuInit(unsigned flags) {
   (void)flags;
@@ -72,9 +113,7 @@ API cuDeviceGetName(char* name, int length, int device) {
 }
 API cuDeviceGetPCIBusId(char* name, int length, int device) {
   (void)length, (void)device;
-  // One for each process tree that uses the fake: tests run at the same time.
-  const char* id = getenv("FAKE_CUDA_BUS_ID");
-  strncpy(name, id != NULL ? id : "fake:00:00.0", (size_t)length);
+  strncpy(name, "fake:00:00.0", (size_t)length);
   return 0;
 }
 API cuDeviceGetAttribute(int* value, int attribute, int device) {
@@ -96,9 +135,22 @@ API cuDevicePrimaryCtxRelease_v2(int device) {
   (void)device;
   return 0;
 }
-API cuCtxSetCurrent(void* context) { return context == &sticky ? 0 : 1; }
+API cuCtxSetCurrent(void* context) {
+  current = context;
+  return context == &sticky ? 0 : 1;
+}
+API cuCtxPushCurrent_v2(void* context) {
+  ++counts.pushed;
+  return cuCtxSetCurrent(context);
+}
+API cuCtxPopCurrent_v2(void** context) {
+  --counts.pushed;
+  *context = current;
+  current = NULL;
+  return 0;
+}
 
-// --- modules: nothing but their kernels' names matters ---
+// --- modules: their text, of which nothing but the kernels' names and parameters matters ---
 API cuModuleLoadDataEx(void** module, const void* image, unsigned options, int* keys,
                        void** values) {
   if (sticky != 0) return sticky;
@@ -108,23 +160,45 @@ API cuModuleLoadDataEx(void** module, const void* image, unsigned options, int* 
     }
     return kInvalidPtx;
   }
-  *module = strdup("module");
+  *module = strdup(image);
+  ++counts.modules;
   return 0;
 }
 API cuModuleUnload(void* module) {
   if (hanging) pause();  // the real one waits for the device
   free(module);
+  --counts.modules;
+  return 0;
+}
+// Parameters of a kernel of PTX, -1 if there is no such kernel.
+static int ParametersOf(const char* ptx, const char* name) {
+  char entry[sizeof functions->name + 16];
+  snprintf(entry, sizeof entry, ".entry %s(", name);
+  const char* at = strstr(ptx, entry);
+  if (at == NULL) return -1;
+  const char* end = strchr(at, ')');
+  int count = 0;
+  while ((at = strstr(at, ".param")) != NULL && at < end) ++count, ++at;
+  return count;
+}
+static int AddFunction(void** function, const char* name, int parameters) {
+  if (function_count == kMostFunctions || parameters > FAKE_MOST_ARGUMENTS) return kUnknown;
+  Function* added = &functions[function_count++];
+  snprintf(added->name, sizeof added->name, "%s", name);
+  added->parameters = parameters;
+  *function = added;
   return 0;
 }
 API cuModuleGetFunction(void** function, void* module, const char* name) {
   static const char* const kKernels[] = {"tw_candidate", "skip",   "wrong", "past_end",
                                          "before_start", "input",  "fault", "lost",
                                          "hang",         "killed", "late",  "slow"};
-  (void)module;
+  if (executor != NULL) {
+    const int parameters = ParametersOf(module, name);
+    return parameters < 0 ? kNotFound : AddFunction(function, name, parameters);
+  }
   for (size_t i = 0; i < sizeof kKernels / sizeof *kKernels; ++i) {
-    if (strcmp(name, kKernels[i]) != 0) continue;
-    *function = (void*)kKernels[i];
-    return 0;
+    if (strcmp(name, kKernels[i]) == 0) return AddFunction(function, name, 3);
   }
   return kNotFound;
 }
@@ -132,20 +206,33 @@ API cuModuleGetFunction(void** function, void* module, const char* name) {
 // --- memory ---
 API cuMemAlloc_v2(uint64_t* address, size_t bytes) {
   if (sticky != 0) return sticky;
+  if (current == NULL) return kInvalidContext;
   if (bytes > ((size_t)1 << 30)) return kOutOfMemory;
-  *address = (uint64_t)(uintptr_t)malloc(bytes);
+  int slot = 0;
+  while (slot < kMostMemories && memories[slot].address != 0) ++slot;
+  if (slot == kMostMemories) return kUnknown;
+  // As the device's: aligned, and full of what nobody may rely on.
+  void* memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
+  memset(memory, 0xA5, bytes);
+  *address = (uint64_t)(uintptr_t)memory;
+  memories[slot] = (Memory){*address, bytes};
   return 0;
 }
 API cuMemFree_v2(uint64_t address) {
   if (hanging) pause();
+  for (int i = 0; i < kMostMemories; ++i) {
+    if (memories[i].address == address) memories[i] = (Memory){0, 0};
+  }
   free((void*)(uintptr_t)address);
   return 0;
 }
 API cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) {
+  ++counts.to_device;
   if (sticky == 0) memcpy((void*)(uintptr_t)to, from, bytes);
   return sticky;
 }
 API cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
+  ++counts.to_host;
   if (sticky == 0) memcpy(to, (void*)(uintptr_t)from, bytes);
   return sticky;
 }
@@ -169,9 +256,9 @@ static void Dense(const float* data, const float* weight, float* output) {
   }
 }
 
-static void Execute(const Launch* launch) {
+static void ExecuteByName(const Launch* launch) {
   static int calls = 0;
-  const char* kernel = launch->kernel;
+  const char* kernel = launch->function->name;
   float* data = (float*)(uintptr_t)launch->arguments[0];
   float* output = (float*)(uintptr_t)launch->arguments[2];
   now_us += strcmp(kernel, "slow") == 0 ? 60000 : 20;
@@ -188,19 +275,46 @@ static void Execute(const Launch* launch) {
   if (strcmp(kernel, "input") == 0) data[1] += 1;
 }
 
+static void Execute(const Launch* launch) {
+  const uint64_t* arguments = launch->arguments;
+  if (launch->function == NULL) {
+    memmove((void*)(uintptr_t)arguments[0], (void*)(uintptr_t)arguments[1], arguments[2]);
+  } else if (executor != NULL) {
+    now_us += 20;
+    ++counts.launches;
+    if (sticky == 0 && executor(executor_context, launch->function->name, launch->grid,
+                                launch->block, arguments, launch->function->parameters) != 0) {
+      sticky = kIllegalAddress;
+    }
+  } else {
+    ExecuteByName(launch);
+  }
+}
+
+static int Enqueue(const Launch* launch) {
+  if (current == NULL) return kInvalidContext;
+  if (sticky != 0) return sticky;
+  if (!capturing) {
+    Execute(launch);
+  } else if (recorded->count < kMostCaptured) {
+    recorded->launches[recorded->count++] = *launch;
+  }
+  return 0;
+}
+API cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void* stream) {
+  (void)stream;
+  const Launch copy = {NULL, {0}, {0}, {to, from, bytes}};
+  return Enqueue(&copy);
+}
 API cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void* stream, void** arguments, void** extra) {
   (void)shared, (void)stream, (void)extra;
-  if (sticky != 0) return sticky;
   if (gx * gy * gz * bx * by * bz == 0) return 1;
-  Launch launch = {function, {0}};
-  for (int i = 0; i < 3; ++i) launch.arguments[i] = *(uint64_t*)arguments[i];
-  if (!capturing) {
-    Execute(&launch);
-  } else if (recorded->count < kMostCaptured) {
-    recorded->launches[recorded->count++] = launch;
+  Launch launch = {function, {gx, gy, gz}, {bx, by, bz}, {0}};
+  for (int i = 0; i < launch.function->parameters; ++i) {
+    launch.arguments[i] = *(uint64_t*)arguments[i];
   }
-  return 0;
+  return Enqueue(&launch);
 }
 API cuStreamCreate(void** stream, unsigned flags) {
   if (flags != 0) return 1; /* kernels on it would not wait for copies on the default stream */
@@ -256,6 +370,7 @@ API cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long lo
 API cuGraphLaunch(void* executable, void* stream) {
   (void)stream;
   const Graph* graph = executable;
+  ++counts.replays;
   // A replay saves what single launches cost: 1 of 20 us each.
   for (int i = 0; i < graph->count; ++i) Execute(&graph->launches[i]);
   now_us -= graph->count;

@@ -1,6 +1,9 @@
-#include "src/compiler/runtime_archive.h"
+#include "src/codegen/runtime_archive.h"
 
 #include <string>
+
+#include "src/base/file.h"
+#include "src/codegen/codegen.h"
 
 namespace tilewright {
 namespace {
@@ -52,6 +55,18 @@ Result<std::string_view> RuntimeFor(const Target& target) {
   return Unsupported("-mtriple=" + triple + ": this program was built without a runtime for it; " +
                      "build it again with " + kind->package +
                      " installed, or give --runtime what src/runtime/*.c was compiled to there");
+}
+
+Status LinkKernel(const Program& program, const std::string& object, const Target& target,
+                  const std::string& output_path) {
+  if (LibraryCallsOf(program.body).empty()) return LinkShared({object}, {}, output_path);
+  auto runtime = RuntimeFor(target);
+  TW_RETURN_IF_ERROR(runtime);
+  auto folder = TemporaryFolder::Create("tilewright-link");
+  TW_RETURN_IF_ERROR(folder);
+  const std::string archive = folder->path() + "/runtime.a";
+  TW_RETURN_IF_ERROR(WriteFile(archive, *runtime));
+  return LinkShared({object}, {archive}, output_path);
 }
 
 }  // namespace tilewright

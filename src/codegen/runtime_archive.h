@@ -1,9 +1,11 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "src/base/status.h"
+#include "src/ir/stmt.h"
 #include "src/target/target.h"
 
 namespace tilewright {
@@ -21,5 +23,10 @@ std::span<const RuntimeFile> RuntimeFiles();
 /// but the model's. Errors: kUnsupported, with what to do, for a target for which the program was
 /// built without one.
 Result<std::string_view> RuntimeFor(const Target& target);
+
+/// LinkShared of one kernel's object by itself, with the runtime if it needs that to call a
+/// library. Errors: those of RuntimeFor and LinkShared.
+Status LinkKernel(const Program& program, const std::string& object, const Target& target,
+                  const std::string& output_path);
 
 }  // namespace tilewright

@@ -1,0 +1,171 @@
+// Whole networks with seeded weights as kernels for CUDA (default configs), in the simulator of
+// threads, against numbers of an independent program: integers on the way by their checksums,
+// floats at the end within a part of their root mean square. Slow: minutes to hours for each
+// network.
+//
+//   simt_networks FOLDER [NETWORK]...      FOLDER: of the models and numbers (onnx, relay,
+//   expected)
+//
+// Prints a line for each network; progress goes to standard error.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/base/clock.h"
+#include "src/base/file.h"
+#include "src/base/hash.h"
+#include "src/base/json.h"
+#include "src/compiler/gpu_run.h"
+#include "src/graph/passes.h"
+#include "tests/graph/seeded_fragment.h"
+
+namespace tilewright {
+namespace {
+
+constexpr double kTolerance = 1e-4;  // of single numbers, relative to the root mean square
+
+enum class Kind : std::uint8_t { kOnnx, kPacked, kFragment };
+struct Network {
+  const char* name;
+  const char* model;
+  const char* numbers;
+  Kind kind;
+};
+constexpr Network kNetworks[] = {
+    {"fragment", "relay/efficientnet_fused_int16.relay", "seeded_efficientnet_fragment",
+     Kind::kFragment},
+    {"shufflenet", "onnx/light_shufflenet.onnx", "seeded_light_shufflenet", Kind::kOnnx},
+    {"squeezenet", "onnx/light_squeezenet.onnx", "seeded_light_squeezenet", Kind::kOnnx},
+    {"resnet18_packed", "relay/resnet18_v1_vta_packed.relay", "seeded_resnet18_vta_packed",
+     Kind::kPacked},
+    {"inception_v2", "onnx/light_inception_v2.onnx", "seeded_light_inception_v2", Kind::kOnnx},
+    {"densenet121", "onnx/light_densenet121.onnx", "seeded_light_densenet121", Kind::kOnnx},
+    {"resnet50", "onnx/light_resnet50.onnx", "seeded_light_resnet50", Kind::kOnnx},
+    {"vgg19", "onnx/light_vgg19.onnx", "seeded_light_vgg19", Kind::kOnnx},
+};
+
+/// Seeds the graph as the numbers want it.
+std::vector<Tensor> Prepare(Graph& graph, Kind kind) {
+  if (kind == Kind::kFragment) {
+    SeedFragment(graph);
+    return FragmentInputs(graph);
+  }
+  const bool onnx = kind == Kind::kOnnx;
+  SeedConstants(graph, onnx ? SeedRule::kAllFloat : SeedRule::kMissing);
+  const Node& last = graph.node(graph.outputs()[0]);
+  if (onnx && last.op.kind == OpKind::kSoftmax) graph.SetOutputs({last.inputs[0]});
+  const Node& input = graph.node(graph.inputs()[0]);
+  std::vector<Tensor> inputs;
+  inputs.push_back(
+      MakeInput(input.name, input.type, onnx ? InputRule::kRamp : InputRule::kSeededQuantized));
+  return inputs;
+}
+
+/// Largest error as a part of the expected numbers' root mean square.
+double ErrorOf(const Tensor& output, const std::vector<double>& expected) {
+  if (static_cast<std::size_t>(output.elements()) != expected.size()) return HUGE_VAL;
+  double square = 0, largest = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    square += expected[i] * expected[i];
+    largest = std::max(largest, std::abs(output.At(static_cast<std::int64_t>(i)) - expected[i]));
+  }
+  return largest / std::sqrt(square / static_cast<double>(expected.size()));
+}
+
+/// Follows a run and compares the integers on the way.
+class Follower {
+ public:
+  Follower(const GpuPlan& plan, const Json& numbers) : plan_(plan) {
+    if (!numbers.contains("values")) return;
+    for (const Json& row : numbers["values"]) checksums_[row[0]] = row[8];
+  }
+  Status See(std::size_t index, const Tensor& result) {
+    const PlanStep& step = plan_.plan.steps[index];
+    const std::string& name = plan_.graph.node(step.node).name;
+    fmt::print(stderr, "{:8.1f} s {}/{} {} {}\n", clock_.MonotonicSeconds() - start_, index + 1,
+               plan_.plan.steps.size(), name, step.report.op);
+    const auto known = checksums_.find(name);
+    if (known == checksums_.end()) return {};
+    const std::span bytes(result.data(), static_cast<std::size_t>(result.bytes()));
+    if (HexOf(Crc32(bytes)).substr(8) != known->second) return Internal(name + " differs");
+    ++equal_;
+    return {};
+  }
+  std::int64_t macs() const {
+    std::int64_t macs = 0;
+    for (const PlanStep& step : plan_.plan.steps) macs += step.report.macs;
+    return macs;
+  }
+  int equal() const { return equal_; }
+  double seconds() { return clock_.MonotonicSeconds() - start_; }
+
+ private:
+  const GpuPlan& plan_;
+  SystemClock clock_;
+  const double start_ = clock_.MonotonicSeconds();
+  std::map<std::string, std::string> checksums_;
+  int equal_ = 0;
+};
+
+Result<std::string> Run(const Network& network, const std::string& folder) {
+  auto text = ReadFile(folder + "/expected/" + network.numbers + ".json");
+  TW_RETURN_IF_ERROR(text);
+  auto numbers = ParseJson(*text);
+  TW_RETURN_IF_ERROR(numbers);
+  auto graph = LoadGraph(folder + "/" + network.model);
+  TW_RETURN_IF_ERROR(graph);
+  const std::vector<Tensor> inputs = Prepare(*graph, network.kind);
+  CompileOptions options;
+  auto target = Target::Parse("cuda -arch=sm_80");
+  TW_RETURN_IF_ERROR(target);
+  options.target = *target;
+  auto plan = PlanGpu(*std::move(graph), options);
+  TW_RETURN_IF_ERROR(plan);
+  auto executor = EmulateGpu(*plan);
+  TW_RETURN_IF_ERROR(executor);
+  Follower follower(*plan, *numbers);
+  auto outputs = RunGpu(*plan, **executor, inputs, [&](std::size_t index, const Tensor& result) {
+    return follower.See(index, result);
+  });
+  TW_RETURN_IF_ERROR(outputs);
+  std::string line = fmt::format("{} operators, {} kernels, {:.0f} million multiply-accumulates",
+                                 plan->plan.steps.size(), plan->plan.kernels.size(),
+                                 1e-6 * static_cast<double>(follower.macs()));
+  if (follower.equal() > 0) line += fmt::format("; {} values equal", follower.equal());
+  const char* last = network.kind == Kind::kOnnx ? "logits" : "output";
+  if (numbers->contains(last)) {
+    const double error = ErrorOf((*outputs)[0], (*numbers)[last].get<std::vector<double>>());
+    if (!(error <= kTolerance)) return Internal(fmt::format("error {:.1e} of the RMS", error));
+    line += fmt::format("; error at the end {:.1e} of the RMS", error);
+  }
+  return line + fmt::format("; {:.0f} s", follower.seconds());
+}
+
+int Main(const std::string& folder, const std::vector<std::string>& wanted) {
+  int failed = 0;
+  for (const Network& network : kNetworks) {
+    const bool asked = wanted.empty() || std::ranges::find(wanted, network.name) != wanted.end();
+    if (!asked) continue;
+    const auto line = Run(network, folder);
+    fmt::print("{:<16} {}\n", network.name, line.ok() ? *line : line.status().message());
+    std::fflush(stdout);
+    failed += line.ok() ? 0 : 1;
+  }
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tilewright
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    fmt::print(stderr, "usage: simt_networks FOLDER [NETWORK]...\n");
+    return 2;
+  }
+  return tilewright::Main(argv[1], {argv + 2, argv + argc});
+}

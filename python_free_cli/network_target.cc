@@ -1,0 +1,37 @@
+#include "python_free_cli/network_target.h"
+
+#include <CLI/CLI.hpp>
+
+#include "python_free_cli/task_argument.h"
+
+namespace tilewright::cli {
+
+void NetworkTarget::Declare(CLI::App& app) {
+  app.add_option("--target", target,
+                 "vta: run the model file on a simulated VTA; cuda -arch=…: on a GPU (--device)");
+  app.add_option("--vta-config", vta_config, "Design file of the VTA (configs/vta)");
+  sources.Declare(app, "default");
+}
+
+bool NetworkTarget::on_gpu() const {
+  const auto parsed = Target::Parse(target);
+  return parsed.ok() && parsed->kind() == TargetKind::kCuda;
+}
+
+Result<Target> NetworkTarget::Parse(const std::string& fallback) const {
+  return ParseTarget(target.empty() ? fallback : target, 1, vta_config);
+}
+
+bool NetworkTarget::asks_for_records() const {
+  return sources.rule != "own" || !sources.stores.empty() || !sources.packages.empty() ||
+         !sources.model_file.empty();
+}
+
+Status NetworkTarget::CheckUnused() const {
+  if (!asks_for_records()) return {};
+  return InvalidArgument(
+      "--records, --package, --model and --rule need --target vta or cuda: a library has its "
+      "configs in it");
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "python_free_cli/record_sources.h"
+#include "src/base/status.h"
+#include "src/target/target.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tilewright::cli {
+
+/// What `run` and `verify` put a model file on, where it is not a library already: `--target`,
+/// `--vta-config` and where records come from.
+struct NetworkTarget {
+  std::string target, vta_config;
+  RecordSources sources;
+
+  void Declare(CLI::App& app);
+  bool given() const { return !target.empty() || !vta_config.empty(); }
+  bool on_gpu() const;
+  /// --target; `fallback` where it is not given.
+  Result<Target> Parse(const std::string& fallback) const;
+  /// True if the command line says where records are to come from.
+  bool asks_for_records() const;
+  /// Errors: kInvalidArgument if records were asked for, which a library has no use for.
+  Status CheckUnused() const;
+};
+
+}  // namespace tilewright::cli

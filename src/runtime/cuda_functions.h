@@ -1,0 +1,77 @@
+#pragma once
+
+/* The functions of the CUDA driver that are called here, found at run time: nothing of CUDA is
+ * needed to build or to start what uses them. Plain C: it is also part of compiled models. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TW_CUDA_LIBRARY "libcuda.so.1"
+
+/** Codes of the driver; 0 is success. */
+enum { TW_CUDA_OUT_OF_MEMORY = 2, TW_CUDA_NO_DEVICE = 100, TW_CUDA_NOT_READY = 600 };
+/** Attributes of a device. */
+enum { TW_CUDA_CAPABILITY_MAJOR = 75, TW_CUDA_CAPABILITY_MINOR = 76 };
+/** Options of load_module: where the assembler writes what is wrong, and how much. */
+enum { TW_CUDA_ERROR_LOG = 5, TW_CUDA_ERROR_LOG_BYTES = 6 };
+/** Mode of begin_capture: other threads' calls are none of its business. */
+enum { TW_CUDA_CAPTURE_THREAD_LOCAL = 1 };
+
+/** All return the driver's code. */
+typedef struct TwCuda {
+  int (*init)(unsigned flags);
+  int (*error_string)(int code, const char** words);
+  /* devices */
+  int (*driver_version)(int* version);
+  int (*device_count)(int* count);
+  int (*get_device)(int* device, int ordinal);
+  int (*device_name)(char* name, int length, int device);
+  int (*device_attribute)(int* value, int attribute, int device);
+  int (*device_memory)(size_t* bytes, int device);
+  int (*device_bus_id)(char* id, int length, int device);
+  /* contexts, modules, memory */
+  int (*retain_context)(void** context, int device);
+  int (*release_context)(int device);
+  int (*set_context)(void* context);
+  int (*push_context)(void* context);
+  int (*pop_context)(void** context);
+  int (*load_module)(void** module, const void* image, unsigned options, int* keys, void** values);
+  int (*unload_module)(void* module);
+  int (*get_function)(void** function, void* module, const char* name);
+  int (*allocate)(uint64_t* address, size_t bytes);
+  int (*release)(uint64_t address);
+  int (*copy_to_device)(uint64_t to, const void* from, size_t bytes);
+  int (*copy_to_host)(void* to, uint64_t from, size_t bytes);
+  int (*copy_on_device)(uint64_t to, uint64_t from, size_t bytes, void* stream);
+  int (*fill)(uint64_t address, unsigned char value, size_t bytes, void* stream);
+  /* execution */
+  int (*launch)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                unsigned block_y, unsigned block_z, unsigned shared_bytes, void* stream,
+                void** arguments, void** extra);
+  int (*create_stream)(void** stream, unsigned flags);
+  int (*destroy_stream)(void* stream);
+  int (*query_stream)(void* stream);
+  int (*create_event)(void** event, unsigned flags);
+  int (*destroy_event)(void* event);
+  int (*record_event)(void* event, void* stream);
+  int (*event_milliseconds)(float* milliseconds, void* start, void* end);
+  /* graphs: null in drivers before 11.4 */
+  int (*begin_capture)(void* stream, int mode);
+  int (*end_capture)(void* stream, void** graph);
+  int (*instantiate_graph)(void** executable, void* graph, unsigned long long flags);
+  int (*launch_graph)(void* executable, void* stream);
+  int (*destroy_executable)(void* executable);
+  int (*destroy_graph)(void* graph);
+} TwCuda;
+
+/** Fills in the functions of a library that dlopen gave. Returns null, or the symbol that is
+ * missing (none of a graph's: those may be null). */
+const char* TwCudaBind(TwCuda* cuda, void* library);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,480 @@
+/* oneDNN, found at run time: convolutions and matrix products. The declarations below repeat what
+ * is needed of the C interface of its version 2 (libdnnl.so.2), so that nothing of it has to be
+ * there when this is compiled. Its descriptors are only passed on; they are memory of more than
+ * their size here.
+ *
+ * oneDNN takes memory with padding for its own and writes zeros there, also in operands. So
+ * channels that fill up a block are described as channels like the others, whose weights are zero.
+ */
+
+#define _GNU_SOURCE
+#include "src/runtime/library.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { kAlignment = 64, kMostDimensions = 5 };
+
+/* --- oneDNN 2: oneapi/dnnl/dnnl_types.h ---------------------------------------------------------
+ */
+
+enum {
+  kTagAny = 1,
+  kTag8 = 93,  /* aBcd8b */
+  kTag16 = 69, /* aBcd16b */
+  kTypeF32 = 3,
+  kTypeS32 = 4,
+  kTypeS8 = 5,
+  kTypeU8 = 6,
+  kEngineCpu = 1,
+  kForwardInference = 96,
+  kConvolutionDirect = 1,
+  kScratchpadUser = 1,
+  kQuerySource = 129,
+  kQueryWeights = 131,
+  kQueryResult = 133,
+  kQueryScratchpad = 136,
+  kArgumentSource = 1,
+  kArgumentResult = 17,
+  kArgumentWeights = 33,
+  kArgumentScratchpad = 80
+};
+typedef int64_t Dims[12];
+typedef struct {
+  int64_t words[128];
+} MemoryDesc; /* dnnl_memory_desc_t has 696 bytes */
+typedef struct {
+  int64_t words[1024];
+} OperationDesc; /* dnnl_convolution_desc_t has 5976 */
+typedef struct {
+  int argument;
+  void* memory;
+} ExecArgument;
+typedef struct {
+  int major, minor, patch;
+} Version; /* its first members */
+
+typedef struct {
+  void* handle;
+  const Version* (*version)(void);
+  int (*engine_create)(void**, int, size_t);
+  int (*stream_create)(void**, void*, unsigned);
+  int (*stream_wait)(void*);
+  int (*engine_destroy)(void*);
+  int (*stream_destroy)(void*);
+  int (*desc_by_tag)(MemoryDesc*, int, const int64_t*, int, int);
+  int (*desc_by_strides)(MemoryDesc*, int, const int64_t*, int, const int64_t*);
+  size_t (*desc_size)(const void*);
+  int (*convolution)(OperationDesc*, int, int, const MemoryDesc*, const MemoryDesc*,
+                     const MemoryDesc*, const MemoryDesc*, const int64_t*, const int64_t*,
+                     const int64_t*, const int64_t*);
+  int (*matmul)(OperationDesc*, const MemoryDesc*, const MemoryDesc*, const MemoryDesc*,
+                const MemoryDesc*);
+  int (*reorder)(void**, const void*, void*, const void*, void*, void*);
+  int (*attr_create)(void**);
+  int (*attr_scratchpad)(void*, int);
+  int (*attr_destroy)(void*);
+  int (*primitive_desc_create)(void**, const void*, void*, void*, void*);
+  int (*primitive_desc_destroy)(void*);
+  const void* (*query)(void*, int, int);
+  int (*primitive_create)(void**, void*);
+  int (*primitive_destroy)(void*);
+  int (*execute)(void*, void*, int, const ExecArgument*);
+  int (*memory_create)(void**, const void*, void*, void*);
+  int (*memory_set)(void*, void*);
+  int (*memory_destroy)(void*);
+  /* Of the OpenMP runtime it was built with; null without one. */
+  int (*get_threads)(void);
+  void (*set_threads)(int);
+  void (*start_threads)(void (*)(void*), void*, unsigned, unsigned);
+  void* engine;
+  void* stream;
+} Dnnl;
+
+/* --- what is kept -------------------------------------------------------------------------------
+ */
+
+typedef struct Weight {
+  const void* source;
+  void* prepared;
+  struct Weight* next;
+} Weight;
+
+/* A call for a number of threads. */
+typedef struct Plan {
+  int32_t threads;
+  void* description;
+  void* primitive;
+  void* source; /* memory objects */
+  void* weights;
+  void* result;
+  void* scratchpad;
+  void* scratchpad_bytes;
+  Weight* prepared;
+  struct Plan* next;
+} Plan;
+
+struct TwLibraryState {
+  Plan* plans;
+  char problem[400]; /* empty: none */
+  TwLibraryCall* next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held during calls, too */
+static Dnnl dnnl;
+static TwLibraryCall* calls; /* those that have a state */
+
+static int Fail(TwLibraryCall* call, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char text[200];
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  snprintf(call->state->problem, sizeof call->state->problem, "%s: %s: %s", call->operation,
+           call->file, text);
+  return 0;
+}
+
+static int Load(TwLibraryCall* call) {
+  if (dnnl.stream != NULL) return 1;
+  if (dnnl.handle == NULL) dnnl.handle = dlopen(call->file, RTLD_NOW | RTLD_LOCAL);
+  if (dnnl.handle == NULL) return Fail(call, "not on this machine: %s", dlerror());
+  const struct {
+    const char* name;
+    void* place;
+  } functions[] = {{"dnnl_version", &dnnl.version},
+                   {"dnnl_engine_create", &dnnl.engine_create},
+                   {"dnnl_stream_create", &dnnl.stream_create},
+                   {"dnnl_engine_destroy", &dnnl.engine_destroy},
+                   {"dnnl_stream_destroy", &dnnl.stream_destroy},
+                   {"dnnl_stream_wait", &dnnl.stream_wait},
+                   {"dnnl_memory_desc_init_by_tag", &dnnl.desc_by_tag},
+                   {"dnnl_memory_desc_init_by_strides", &dnnl.desc_by_strides},
+                   {"dnnl_memory_desc_get_size", &dnnl.desc_size},
+                   {"dnnl_dilated_convolution_forward_desc_init", &dnnl.convolution},
+                   {"dnnl_matmul_desc_init", &dnnl.matmul},
+                   {"dnnl_reorder_primitive_desc_create", &dnnl.reorder},
+                   {"dnnl_primitive_attr_create", &dnnl.attr_create},
+                   {"dnnl_primitive_attr_set_scratchpad_mode", &dnnl.attr_scratchpad},
+                   {"dnnl_primitive_attr_destroy", &dnnl.attr_destroy},
+                   {"dnnl_primitive_desc_create", &dnnl.primitive_desc_create},
+                   {"dnnl_primitive_desc_destroy", &dnnl.primitive_desc_destroy},
+                   {"dnnl_primitive_desc_query_md", &dnnl.query},
+                   {"dnnl_primitive_create", &dnnl.primitive_create},
+                   {"dnnl_primitive_destroy", &dnnl.primitive_destroy},
+                   {"dnnl_primitive_execute", &dnnl.execute},
+                   {"dnnl_memory_create", &dnnl.memory_create},
+                   {"dnnl_memory_set_data_handle", &dnnl.memory_set},
+                   {"dnnl_memory_destroy", &dnnl.memory_destroy}};
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i) {
+    void* function = dlsym(dnnl.handle, functions[i].name);
+    if (function == NULL) return Fail(call, "it has no %s", functions[i].name);
+    memcpy(functions[i].place, &function, sizeof function);
+  }
+  if (dnnl.version()->major != 2)
+    return Fail(call, "version %d, expected 2", dnnl.version()->major);
+  *(void**)&dnnl.get_threads = dlsym(dnnl.handle, "omp_get_max_threads");
+  *(void**)&dnnl.set_threads = dlsym(dnnl.handle, "omp_set_num_threads");
+  *(void**)&dnnl.start_threads = dlsym(dnnl.handle, "GOMP_parallel");
+  if (dnnl.engine == NULL && dnnl.engine_create(&dnnl.engine, kEngineCpu, 0) != 0) {
+    return Fail(call, "no engine");
+  }
+  if (dnnl.stream_create(&dnnl.stream, dnnl.engine, 1) != 0) return Fail(call, "no stream");
+  return 1;
+}
+
+static int TypeOf(int64_t type) {
+  static const int types[] = {0, kTypeF32, kTypeS32, kTypeS8, kTypeU8};
+  return types[type];
+}
+
+static int64_t BytesOf(int64_t type) {
+  return type == TW_LIBRARY_F32 || type == TW_LIBRARY_S32 ? 4 : 1;
+}
+
+static int64_t Channels(int64_t channels, int64_t layout) {
+  return layout < TW_LIBRARY_BLOCKED_8 ? channels : (channels + layout - 1) / layout * layout;
+}
+
+/* The convolution with the channels that its blocks have; see above. */
+static TwLibraryShape Filled(const TwLibraryShape* shape) {
+  TwLibraryShape filled = *shape;
+  filled.c = Channels(shape->c, shape->data_layout);
+  filled.k = Channels(shape->k, shape->result_layout);
+  if (shape->groups == shape->c && shape->groups > 1) filled.groups = filled.c;
+  return filled;
+}
+
+static int Activations(MemoryDesc* desc, const Dims dims, int type, int64_t layout) {
+  if (layout == TW_LIBRARY_BLOCKED_8) return dnnl.desc_by_tag(desc, 4, dims, type, kTag8);
+  if (layout == TW_LIBRARY_BLOCKED_16) return dnnl.desc_by_tag(desc, 4, dims, type, kTag16);
+  const int64_t c = dims[1], h = dims[2], w = dims[3];
+  const Dims plain = {c * h * w, h * w, w, 1}, last = {c * h * w, 1, w * c, c};
+  return dnnl.desc_by_strides(desc, 4, dims, type, layout == TW_LIBRARY_NHWC ? last : plain);
+}
+
+/* Descriptors of the operation, and of the weight as it is given. */
+static int DescribeConvolution(const TwLibraryShape* s, OperationDesc* operation,
+                               MemoryDesc* given) {
+  const Dims data = {s->n, s->c, s->h, s->w}, result = {s->n, s->k, s->oh, s->ow};
+  const int64_t inner = s->c / s->groups, outer = s->k / s->groups, taps = s->r * s->s;
+  const Dims grouped = {s->groups, outer, inner, s->r, s->s};
+  const Dims strides = {outer * inner * taps, inner * taps, taps, s->s, 1};
+  const int first = s->groups > 1 ? 0 : 1; /* without groups a dimension less */
+  MemoryDesc source, weights, target;
+  const int type = TypeOf(s->weight_type);
+  return Activations(&source, data, TypeOf(s->data_type), s->data_layout) == 0 &&
+         Activations(&target, result, TypeOf(s->result_type), s->result_layout) == 0 &&
+         dnnl.desc_by_strides(given, 5 - first, grouped + first, type, strides + first) == 0 &&
+         dnnl.desc_by_tag(&weights, 5 - first, grouped + first, type, kTagAny) == 0 &&
+         dnnl.convolution(
+             operation, kForwardInference, kConvolutionDirect, &source, &weights, NULL, &target,
+             (Dims){s->stride_h, s->stride_w}, (Dims){s->dilation_h - 1, s->dilation_w - 1},
+             (Dims){s->pad_top, s->pad_left}, (Dims){s->pad_bottom, s->pad_right}) == 0;
+}
+
+static int DescribeProducts(const TwLibraryShape* s, OperationDesc* operation, MemoryDesc* given) {
+  const Dims data = {s->n, s->h, s->c}, weight = {s->n, s->c, s->k}, result = {s->n, s->h, s->k};
+  const Dims rows = {s->h * s->c, s->c, 1}, columns = {s->c * s->k, 1, s->c};
+  const Dims sums = {s->h * s->k, s->k, 1};
+  const int first = s->n > 1 ? 0 : 1; /* a single product has no dimension for it */
+  const int count = 3 - first, type = TypeOf(s->weight_type);
+  MemoryDesc source, weights, target;
+  if (dnnl.desc_by_strides(&source, count, data + first, TypeOf(s->data_type), rows + first) != 0 ||
+      dnnl.desc_by_strides(&target, count, result + first, TypeOf(s->result_type), sums + first) !=
+          0 ||
+      dnnl.desc_by_strides(given, count, weight + first, type, columns + first) != 0) {
+    return 0;
+  }
+  if (s->constant_weight == 0) {
+    weights = *given;
+  } else if (dnnl.desc_by_tag(&weights, count, weight + first, type, kTagAny) != 0) {
+    return 0;
+  }
+  return dnnl.matmul(operation, &source, &weights, NULL, &target) == 0;
+}
+
+static int Describe(const TwLibraryShape* shape, OperationDesc* operation, MemoryDesc* given) {
+  return shape->kind == TW_LIBRARY_CONVOLUTION ? DescribeConvolution(shape, operation, given)
+                                               : DescribeProducts(shape, operation, given);
+}
+
+static void* Allocate(size_t bytes) {
+  return aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
+}
+
+static void FreePlan(Plan* plan) {
+  while (plan->prepared != NULL) {
+    Weight* weight = plan->prepared;
+    plan->prepared = weight->next;
+    free(weight->prepared);
+    free(weight);
+  }
+  void* const memories[] = {plan->source, plan->weights, plan->result, plan->scratchpad};
+  for (size_t i = 0; i < sizeof memories / sizeof *memories; ++i) {
+    if (memories[i] != NULL) dnnl.memory_destroy(memories[i]);
+  }
+  if (plan->primitive != NULL) dnnl.primitive_destroy(plan->primitive);
+  if (plan->description != NULL) dnnl.primitive_desc_destroy(plan->description);
+  free(plan->scratchpad_bytes);
+  free(plan);
+}
+
+static const void* DescOf(const Plan* plan, int what) {
+  return dnnl.query(plan->description, what, 0);
+}
+
+static int MakePrimitive(TwLibraryCall* call, Plan* plan) {
+  const TwLibraryShape shape = Filled(&call->shape);
+  OperationDesc operation;
+  MemoryDesc given;
+  if (!Describe(&shape, &operation, &given)) return Fail(call, "it refuses the sizes or layouts");
+  void* attributes = NULL;
+  if (dnnl.attr_create(&attributes) != 0) return Fail(call, "no memory");
+  int code = dnnl.attr_scratchpad(attributes, kScratchpadUser);
+  if (code == 0) {
+    code =
+        dnnl.primitive_desc_create(&plan->description, &operation, attributes, dnnl.engine, NULL);
+  }
+  dnnl.attr_destroy(attributes);
+  if (code != 0) return Fail(call, "it has no code for this (its status %d)", code);
+  if (dnnl.primitive_create(&plan->primitive, plan->description) != 0) {
+    return Fail(call, "it cannot make the code");
+  }
+  const void* scratchpad = DescOf(plan, kQueryScratchpad);
+  plan->scratchpad_bytes = Allocate(dnnl.desc_size(scratchpad));
+  if (plan->scratchpad_bytes == NULL ||
+      dnnl.memory_create(&plan->source, DescOf(plan, kQuerySource), dnnl.engine, NULL) != 0 ||
+      dnnl.memory_create(&plan->weights, DescOf(plan, kQueryWeights), dnnl.engine, NULL) != 0 ||
+      dnnl.memory_create(&plan->result, DescOf(plan, kQueryResult), dnnl.engine, NULL) != 0 ||
+      dnnl.memory_create(&plan->scratchpad, scratchpad, dnnl.engine, plan->scratchpad_bytes) != 0) {
+    return Fail(call, "no memory");
+  }
+  return 1;
+}
+
+static void Nothing(void* data) { (void)data; }
+
+/* The plan for the number of threads; null after a failure. */
+static Plan* FindPlan(TwLibraryCall* call, int32_t threads) {
+  if (call->state == NULL) {
+    call->state = calloc(1, sizeof *call->state);
+    if (call->state == NULL) return NULL;
+    call->state->next = calls;
+    calls = call;
+  }
+  if (call->state->problem[0] != 0) return NULL;
+  for (Plan* plan = call->state->plans; plan != NULL; plan = plan->next) {
+    if (plan->threads == threads) return plan;
+  }
+  if (!Load(call)) return NULL;
+  Plan* plan = calloc(1, sizeof *plan);
+  if (plan == NULL) return NULL;
+  plan->threads = threads;
+  const int before = dnnl.get_threads != NULL ? dnnl.get_threads() : 1;
+  if (dnnl.set_threads != NULL) dnnl.set_threads(threads);
+  const int made = MakePrimitive(call, plan);
+  if (made && threads > 1 && dnnl.start_threads != NULL) {
+    dnnl.start_threads(Nothing, NULL, (unsigned)threads, 0);
+  }
+  if (dnnl.set_threads != NULL) dnnl.set_threads(before);
+  if (!made) {
+    FreePlan(plan);
+    return NULL;
+  }
+  plan->next = call->state->plans;
+  call->state->plans = plan;
+  return plan;
+}
+
+/* A copy of the weight with zeros for the channels that fill up blocks. Without groups, or of one
+ * channel each. */
+static void* FillUp(const TwLibraryShape* given, const TwLibraryShape* filled, const void* weight) {
+  const int64_t taps = given->r * given->s * BytesOf(given->weight_type);
+  const int64_t from = given->c / given->groups * taps, to = filled->c / filled->groups * taps;
+  unsigned char* copy = Allocate((size_t)(filled->k * to));
+  if (copy == NULL) return NULL;
+  memset(copy, 0, (size_t)(filled->k * to));
+  for (int64_t k = 0; k < given->k; ++k) {
+    memcpy(copy + k * to, (const unsigned char*)weight + k * from, (size_t)from);
+  }
+  return copy;
+}
+
+static int Reorder(const void* from_desc, void* from, const void* to_desc, void* to) {
+  void *description = NULL, *primitive = NULL, *source = NULL, *result = NULL;
+  int ok = dnnl.reorder(&description, from_desc, dnnl.engine, to_desc, dnnl.engine, NULL) == 0 &&
+           dnnl.primitive_create(&primitive, description) == 0 &&
+           dnnl.memory_create(&source, from_desc, dnnl.engine, from) == 0 &&
+           dnnl.memory_create(&result, to_desc, dnnl.engine, to) == 0;
+  if (ok) {
+    const ExecArgument arguments[] = {{kArgumentSource, source}, {kArgumentResult, result}};
+    ok = dnnl.execute(primitive, dnnl.stream, 2, arguments) == 0 &&
+         dnnl.stream_wait(dnnl.stream) == 0;
+  }
+  if (source != NULL) dnnl.memory_destroy(source);
+  if (result != NULL) dnnl.memory_destroy(result);
+  if (primitive != NULL) dnnl.primitive_destroy(primitive);
+  if (description != NULL) dnnl.primitive_desc_destroy(description);
+  return ok;
+}
+
+/* The weight as the primitive wants it; null after a failure. */
+static const void* FindWeight(TwLibraryCall* call, Plan* plan, const void* source) {
+  if (call->shape.constant_weight == 0) return source;
+  for (Weight* weight = plan->prepared; weight != NULL; weight = weight->next) {
+    if (weight->source == source) return weight->prepared;
+  }
+  const TwLibraryShape filled = Filled(&call->shape);
+  OperationDesc operation;
+  MemoryDesc given;
+  if (!Describe(&filled, &operation, &given)) return NULL;
+  const void* wanted = DescOf(plan, kQueryWeights);
+  Weight* weight = calloc(1, sizeof *weight);
+  void* copy = FillUp(&call->shape, &filled, source);
+  if (weight != NULL) weight->prepared = Allocate(dnnl.desc_size(wanted));
+  if (weight == NULL || copy == NULL || weight->prepared == NULL ||
+      !Reorder(&given, copy, wanted, weight->prepared)) {
+    Fail(call, "the weight cannot be brought to its layout");
+    if (weight != NULL) free(weight->prepared);
+    free(weight);
+    free(copy);
+    return NULL;
+  }
+  free(copy);
+  weight->source = source;
+  weight->next = plan->prepared;
+  plan->prepared = weight;
+  return weight->prepared;
+}
+
+static int32_t Execute(Plan* plan, void* result, const void* data, const void* weight) {
+  /* The handles are not const in the interface; operands are not written: they have no padding. */
+  if (dnnl.memory_set(plan->source, (void*)(uintptr_t)data) != 0 ||
+      dnnl.memory_set(plan->weights, (void*)(uintptr_t)weight) != 0 ||
+      dnnl.memory_set(plan->result, result) != 0) {
+    return TW_LIBRARY_FAILED;
+  }
+  const ExecArgument arguments[] = {{kArgumentSource, plan->source},
+                                    {kArgumentWeights, plan->weights},
+                                    {kArgumentResult, plan->result},
+                                    {kArgumentScratchpad, plan->scratchpad}};
+  const int before = dnnl.get_threads != NULL ? dnnl.get_threads() : 1;
+  if (before != plan->threads && dnnl.set_threads != NULL) dnnl.set_threads(plan->threads);
+  const int code = dnnl.execute(plan->primitive, dnnl.stream, 4, arguments);
+  const int waited = dnnl.stream_wait(dnnl.stream);
+  if (before != plan->threads && dnnl.set_threads != NULL) dnnl.set_threads(before);
+  return code == 0 && waited == 0 ? 0 : TW_LIBRARY_FAILED;
+}
+
+static int32_t ThreadsOf(const TwParallel* parallel) {
+  return parallel != NULL ? parallel->threads : 1;
+}
+
+const char* TwLibraryPrepare(TwLibraryCall* call, void* const* arguments, int64_t weight,
+                             const TwParallel* parallel) {
+  pthread_mutex_lock(&lock);
+  Plan* plan = FindPlan(call, ThreadsOf(parallel));
+  const int ready =
+      plan != NULL && (arguments == NULL || FindWeight(call, plan, arguments[weight]) != NULL);
+  pthread_mutex_unlock(&lock);
+  if (ready) return NULL;
+  return call->state != NULL && call->state->problem[0] != 0 ? call->state->problem : "no memory";
+}
+
+int32_t TwLibraryRun(TwLibraryCall* call, void* result, const void* data, const void* weight,
+                     const TwParallel* parallel) {
+  pthread_mutex_lock(&lock);
+  Plan* plan = FindPlan(call, ThreadsOf(parallel));
+  const void* prepared = plan != NULL ? FindWeight(call, plan, weight) : NULL;
+  const int32_t code = prepared != NULL ? Execute(plan, result, data, prepared) : TW_LIBRARY_FAILED;
+  pthread_mutex_unlock(&lock);
+  return code;
+}
+
+void TwLibraryForget(void) {
+  pthread_mutex_lock(&lock);
+  while (calls != NULL) {
+    TwLibraryCall* call = calls;
+    calls = call->state->next;
+    while (call->state->plans != NULL) {
+      Plan* plan = call->state->plans;
+      call->state->plans = plan->next;
+      FreePlan(plan);
+    }
+    free(call->state);
+    call->state = NULL;
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+/* The library itself stays: its threads may run its code. */
+__attribute__((destructor)) static void Close(void) {
+  TwLibraryForget();
+  if (dnnl.stream != NULL) dnnl.stream_destroy(dnnl.stream);
+  if (dnnl.engine != NULL) dnnl.engine_destroy(dnnl.engine);
+}

@@ -1,0 +1,113 @@
+#include "src/target/library.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+#include "src/base/strings.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::array kLibraries = {
+    KernelLibrary{"cublas", "cuBLAS", "libcublas.so.12", 12},
+    KernelLibrary{"cudnn", "cuDNN", "libcudnn.so.9", 9},
+    KernelLibrary{"dnnl", "oneDNN", "libdnnl.so.2", 2},
+};
+
+/// The first members of dnnl_version_t.
+struct LibraryNumber {
+  int major, minor, patch;
+};
+
+/// What the loaded library says; major 0 if it does not say it.
+LibraryNumber NumberOf(void* handle, std::string_view name) {
+  // POSIX: an object pointer from dlsym converts to a function pointer.
+  const auto find = [&](const char* function, auto*& address) {
+    address = reinterpret_cast<std::remove_reference_t<decltype(address)>>(dlsym(handle, function));
+    return address != nullptr;
+  };
+  LibraryNumber number{};
+  if (name == "dnnl") {
+    const LibraryNumber* (*version)() = nullptr;
+    if (find("dnnl_version", version)) number = *version();
+  } else if (name == "cudnn") {
+    std::size_t (*version)() = nullptr;  // 90203 for 9.2.3
+    if (!find("cudnnGetVersion", version)) return number;
+    const auto all = static_cast<int>(version());
+    number = {all / 10000, all / 100 % 100, all % 100};
+  } else {
+    int (*property)(int, int*) = nullptr;
+    if (!find("cublasGetProperty", property)) return number;
+    (void)property(0, &number.major);
+    (void)property(1, &number.minor);
+    (void)property(2, &number.patch);
+  }
+  return number;
+}
+
+}  // namespace
+
+std::span<const KernelLibrary> KernelLibraries() { return kLibraries; }
+
+const KernelLibrary* FindLibrary(std::string_view name) {
+  const auto* found = std::ranges::find(kLibraries, name, &KernelLibrary::name);
+  return found == kLibraries.end() ? nullptr : found;
+}
+
+const KernelLibrary* LibraryOfTemplate(std::string_view template_key) {
+  const std::size_t dot = template_key.rfind('.');
+  return dot == std::string_view::npos ? nullptr : FindLibrary(template_key.substr(dot + 1));
+}
+
+std::vector<std::string> LibrariesOf(const Target& target) {
+  const std::string names = target.Option("libs");
+  return names.empty() ? std::vector<std::string>() : Split(names, ',');
+}
+
+bool NamesLibrary(const Target& target, std::string_view name) {
+  const std::vector<std::string> names = LibrariesOf(target);
+  return std::ranges::find(names, name) != names.end();
+}
+
+Target WithoutLibraries(const Target& target) {
+  if (target.Option("libs").empty()) return target;
+  auto plain = Target::Parse(target.kind_name());
+  TW_CHECK(plain.ok(), target.kind_name());
+  for (const auto& [name, value] : target.options()) {
+    if (name != "libs") plain->SetOption(name, value);
+  }
+  return *std::move(plain);
+}
+
+Result<std::string> LibraryVersion(const KernelLibrary& library) {
+  void* handle = dlopen(std::string(library.file).c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (handle == nullptr) {
+    return NotFound(std::string(library.product) + " is not on this machine: " + dlerror());
+  }
+  const LibraryNumber number = NumberOf(handle, library.name);
+  if (number.major != library.major) {
+    return Unsupported(std::string(library.product) + " " + std::to_string(number.major) +
+                       ", expected " + std::to_string(library.major));
+  }
+  return std::string(library.product) + " " + std::to_string(number.major) + "." +
+         std::to_string(number.minor) + "." + std::to_string(number.patch);
+}
+
+std::string RefusesLibrary(const KernelLibrary& library, const Target& target) {
+  if (!NamesLibrary(target, library.name)) {
+    return "the target does not name its library (-libs=" + std::string(library.name) + ")";
+  }
+  const auto version = LibraryVersion(library);
+  return version.ok() ? std::string() : version.status().message();
+}
+
+DeviceFingerprint WithLibrary(DeviceFingerprint device, const KernelLibrary& library) {
+  const auto version = LibraryVersion(library);
+  if (version.ok()) device.extra += (device.extra.empty() ? "" : ", ") + *version;
+  return device;
+}
+
+}  // namespace tilewright

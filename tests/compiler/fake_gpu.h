@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/codegen/simt/simt.h"
+#include "src/compiler/gpu_run.h"
+#include "src/runtime/loader.h"
+#include "src/schedule/launch.h"
+#include "tests/runtime/fake_cuda/fake_cuda.h"
+
+namespace tilewright {
+
+/// The library that stands for the CUDA driver, with kernels that are executed by the simulator of
+/// threads: each launch has to be one of a plan, with its sizes, and all its arguments have to be
+/// in memory that was allocated. One at a time for a library.
+class FakeGpu {
+ public:
+  /// library: FAKE_CUDA or one of its like. plan: outlives this.
+  FakeGpu(const std::string& library, const GpuPlan& plan);
+  FakeGpu(const FakeGpu&) = delete;
+  FakeGpu& operator=(const FakeGpu&) = delete;
+  ~FakeGpu();
+
+  FakeCounts counts() const;
+  /// What was wrong with the first launch that was refused; empty without one.
+  const std::string& problem() const { return problem_; }
+  /// The next launch fails, as one does that writes outside of its memory.
+  void FailNext() { fails_ = true; }
+
+ private:
+  struct Known {
+    std::size_t kernel, launch;
+    Launch shape;
+  };
+  static int Execute(void* context, const char* kernel, const unsigned* grid, const unsigned* block,
+                     const std::uint64_t* arguments, int argument_count);
+  Status Launched(const std::string& entry, const unsigned* grid, const unsigned* block,
+                  std::span<const std::uint64_t> arguments);
+  template <typename Function>
+  Function Find(const char* symbol) const {
+    return reinterpret_cast<Function>(library_.Symbol(symbol));
+  }
+
+  const GpuPlan& plan_;
+  SharedLibrary library_;
+  std::vector<SimtKernel> kernels_;
+  std::vector<Known> launches_;
+  std::string problem_;
+  bool fails_ = false;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,314 @@
+// Libraries for a GPU, with the library that stands for the driver and kernels executed by the
+// simulator of threads: the way from a model file to its results, but for the device.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "records/catalog.h"
+#include "records/store.h"
+#include "src/base/file.h"
+#include "src/compiler/bundle.h"
+#include "src/compiler/verify.h"
+#include "src/graph/evaluate.h"
+#include "src/graph/passes.h"
+#include "src/runtime/cuda_session.h"
+#include "src/runtime/loaded_model.h"
+#include "src/space/version.h"
+#include "src/target/gpu.h"
+#include "src/templates/registry.h"
+#include "tests/compiler/fake_gpu.h"
+#include "tests/compiler/sample_networks.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+/// A model compiled for sm_80, which the fake device is.
+class GpuLibraryFixture {
+ protected:
+  GpuLibraryFixture() {
+    auto folder = TemporaryFolder::Create("tilewright-gpu-test");
+    TW_CHECK(folder.ok());
+    folder_.emplace(*std::move(folder));
+  }
+  void Make(const std::string& text, const std::string& target = "cuda -arch=sm_80") {
+    text_ = text;
+    options_.target = *Target::Parse(target);
+    options_.name = "net";
+    auto compiled = Compile(Load(), options_, path());
+    ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+    header_ = compiled->header;
+    operators_ = compiled->operators;
+    auto plan = PlanGpu(Load(), options_);
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    plan_.emplace(*std::move(plan));
+  }
+  Graph Load() const {
+    auto graph = ImportRelay(text_, "small");
+    TW_CHECK(graph.ok(), graph.status().message());
+    SeedConstants(*graph, SeedRule::kMissing);
+    return *std::move(graph);
+  }
+  ModelLibrary Open(const char* driver = FAKE_CUDA) const {
+    auto model = ModelLibrary::Open(path());
+    TW_CHECK(model.ok(), model.status().message());
+    const Status used = model->UseDevice(driver, 0);
+    TW_CHECK(used.ok(), used.message());
+    return *std::move(model);
+  }
+  std::vector<Tensor> Inputs() const {
+    std::vector<Tensor> inputs;
+    for (const int id : plan_->graph.inputs()) {
+      const Node& node = plan_->graph.node(id);
+      inputs.push_back(MakeInput(node.name, node.type, InputRule::kSeededQuantized));
+    }
+    return inputs;
+  }
+  std::vector<Tensor> Expected() const {
+    auto expected = EvaluateGraph(Load(), Inputs());
+    TW_CHECK(expected.ok(), expected.status().message());
+    return *std::move(expected);
+  }
+  std::string path() const { return folder_->path() + "/net.so"; }
+
+  std::string text_, header_;
+  std::vector<OperatorReport> operators_;
+  CompileOptions options_;
+  std::optional<TemporaryFolder> folder_;
+  std::optional<GpuPlan> plan_;
+};
+
+void ExpectSame(const Result<std::vector<Tensor>>& outputs, const std::vector<Tensor>& expected) {
+  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+  ASSERT_EQ(outputs->size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const Comparison comparison = Compare((*outputs)[i], expected[i]);
+    EXPECT_TRUE(comparison.ok) << "output " << i << " element " << comparison.first_bad;
+  }
+}
+
+class GpuLibraryOf : public testing::TestWithParam<Network>, public GpuLibraryFixture {};
+
+TEST_P(GpuLibraryOf, GivesWhatTheReferenceGives) {
+  ASSERT_NO_FATAL_FAILURE(Make(GetParam().text));
+  FakeGpu gpu(FAKE_CUDA, *plan_);
+  const ModelLibrary model = Open();
+  EXPECT_TRUE(model.on_gpu());
+  auto report = Verify(Load(), model, Inputs(), {});
+  ASSERT_TRUE(report.ok()) << report.status().message() << gpu.problem();
+  EXPECT_TRUE(report->ok()) << report->Summary();
+  EXPECT_EQ(report->checks.size(), plan_->plan.steps.size());
+  ExpectSame(model.Run(Inputs()), Expected());
+  EXPECT_EQ(gpu.problem(), "");
+  EXPECT_EQ(gpu.counts().pushed, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, GpuLibraryOf, testing::ValuesIn(kNetworks),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+class GpuLibrary : public testing::Test, public GpuLibraryFixture {};
+
+constexpr const char* kSmall = R"(def @main(%data: Tensor[(4, 16), float32]) {
+  %0 = nn.dense(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16), float32] */);
+  %1 = nn.relu(%0);
+  %2 = nn.softmax(%1);
+  (%1, %2, %data)
+})";
+
+int LaunchesOf(const Plan& plan) {
+  std::size_t count = 0;
+  for (const PlanStep& step : plan.steps) {
+    if (step.kernel < 0) continue;  // a copy
+    count += PlanLaunches(plan.kernels[static_cast<std::size_t>(step.kernel)]).launches.size();
+  }
+  return static_cast<int>(count);
+}
+
+TEST_F(GpuLibrary, CopiesOnlyInputsAndOutputsAndReplaysTheLaunches) {
+  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  for (const char* driver : {FAKE_CUDA, FAKE_CUDA_NO_GRAPHS}) {
+    FakeGpu gpu(driver, *plan_);
+    const ModelLibrary model = Open(driver);
+    const FakeCounts opened = gpu.counts();
+    EXPECT_EQ(opened.to_device, 1) << "the constants";
+    for (int run = 1; run <= 2; ++run) {
+      ExpectSame(model.Run(Inputs()), Expected());
+      EXPECT_EQ(gpu.counts().to_device, 1 + run);
+      EXPECT_EQ(gpu.counts().to_host, 3 * run);
+      EXPECT_EQ(gpu.counts().launches, run * LaunchesOf(plan_->plan));
+      EXPECT_EQ(gpu.counts().replays, std::string(driver) == FAKE_CUDA ? run : 0);
+    }
+  }
+}
+
+/// A trial of a template's default config on some device of compute capability 8.0.
+Trial TrialOn80(const Workload& workload, const std::string& template_key) {
+  const Target target = *Target::Parse("cuda -arch=sm_80");
+  const TemplateEntry& entry = *FindTemplate(template_key);
+  Trial trial;
+  trial.candidate = {
+      {workload, target}, {}, template_key, entry.version, *entry.default_config(workload, target)};
+  trial.outcome = Outcome::kOk;
+  trial.samples = {1e-3};
+  trial.value = 1e-3;
+  trial.verified = true;
+  trial.device.kind = "cuda";
+  trial.device.model = "Card of tests";
+  trial.device.isa = {"sm_80"};
+  trial.codegen_version = kCodegenVersion;
+  return trial;
+}
+
+// Winograd's is a kernel of three launches with memory between them.
+TEST_F(GpuLibrary, RecordsOfAnotherDeviceOfTheGenerationAreTaken) {
+  const Workload conv = *Workload::Parse(
+      "conv2d(float32[1,8,8,8]NCHW,float32[8,8,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
+  auto store =
+      records::Store::Open(folder_->path() + "/records.db", records::Store::Mode::kReadWrite);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  auto job = store->OpenJob("job", "{}", 1);
+  ASSERT_TRUE(job.ok());
+  ASSERT_TRUE(store->Append(job->id, {TrialOn80(conv, "conv2d_nchw_winograd.cuda")}, {}).ok());
+  records::Catalog catalog;
+  catalog.AddStore(*std::move(store));
+  options_.catalog = &catalog;
+  options_.device = *AnyGpuFor(*Target::Parse("cuda -arch=sm_80"));
+  ASSERT_NO_FATAL_FAILURE(Make(R"(def @main(%data: Tensor[(1, 8, 8, 8), float32]) {
+  nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(8, 8, 3, 3), float32] */, padding=[1, 1, 1, 1])
+})"));
+  ASSERT_EQ(operators_.size(), 1U);
+  EXPECT_EQ(operators_[0].template_key, "conv2d_nchw_winograd.cuda");
+  EXPECT_EQ(operators_[0].answer, records::AnswerLevel::kNearHit);
+  EXPECT_THAT(operators_[0].explanation, HasSubstr("Card of tests"));
+  FakeGpu gpu(FAKE_CUDA, *plan_);
+  ExpectSame(Open().Run(Inputs()), Expected());
+  EXPECT_EQ(gpu.problem(), "");
+  EXPECT_EQ(gpu.counts().launches, 3);
+}
+
+TEST_F(GpuLibrary, RunsOnTensorsOfTheDevice) {
+  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  FakeGpu gpu(FAKE_CUDA, *plan_);
+  auto loaded = LoadModel(path());
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  const TwModel* model = loaded->functions.model;
+  ASSERT_EQ(loaded->gpu.open(model, FAKE_CUDA, 0), 0);
+  const FakeCounts before = gpu.counts();
+  auto session = CudaSession::Open(FAKE_CUDA, 0);
+  ASSERT_TRUE(session.ok());
+  const std::vector<Tensor> inputs = Inputs(), expected = Expected();
+  auto data = (*session)->Allocate(inputs[0].bytes());
+  ASSERT_TRUE(data.ok());
+  ASSERT_TRUE(
+      (*session)
+          ->Write(data->address(), {inputs[0].data(), static_cast<std::size_t>(inputs[0].bytes())})
+          .ok());
+  std::vector<CudaMemory> memories;
+  std::vector<std::uint64_t> addresses;
+  for (const Tensor& tensor : expected) {
+    auto memory = (*session)->Allocate(tensor.bytes());
+    ASSERT_TRUE(memory.ok());
+    addresses.push_back(memory->address());
+    memories.push_back(*std::move(memory));
+  }
+  const std::uint64_t input = data->address();
+  ASSERT_EQ(loaded->gpu.run_on_device(model, &input, addresses.data(), nullptr), 0)
+      << loaded->gpu.message(model) << gpu.problem();
+  EXPECT_EQ(gpu.counts().to_device, before.to_device + 1) << "the test's own copy";
+  std::vector<Tensor> outputs;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    Tensor& output = outputs.emplace_back(expected[i].type());
+    ASSERT_TRUE((*session)
+                    ->Read(addresses[i], {output.data(), static_cast<std::size_t>(output.bytes())})
+                    .ok());
+  }
+  ExpectSame(std::move(outputs), expected);
+  loaded->functions.release(model);
+  EXPECT_EQ(gpu.counts().modules, 0);
+}
+
+TEST_F(GpuLibrary, TimesOperatorsByTheDevicesClock) {
+  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  FakeGpu gpu(FAKE_CUDA, *plan_);
+  const ModelLibrary model = Open();
+  std::vector<double> seconds(model.operators().size());
+  ASSERT_TRUE(model.RunTimed(Inputs(), seconds).ok());
+  EXPECT_NEAR(seconds[0], 20e-6, 1e-9);
+}
+
+TEST_F(GpuLibrary, SaysWhyItCannotRun) {
+  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  auto model = ModelLibrary::Open(path());
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const auto message = [&](const char* driver, int device) {
+    return model->UseDevice(driver, device).message();
+  };
+  EXPECT_THAT(message("libno_such_driver.so", 0),
+              HasSubstr("no NVIDIA driver: libno_such_driver.so cannot be loaded"));
+  EXPECT_THAT(message(FAKE_CUDA_OLD, 0), HasSubstr("too old: it has no cuMemsetD8Async"));
+  EXPECT_THAT(message(FAKE_CUDA_NO_DEVICE, 0), HasSubstr("no CUDA device 0, there are 0"));
+  EXPECT_THAT(message(FAKE_CUDA, 7), HasSubstr("no CUDA device 7, there are 1"));
+  // Without an executor the fake knows no kernel of this name.
+  EXPECT_THAT(message(FAKE_CUDA, 0), HasSubstr("a fake error (500)"));
+  EXPECT_EQ(model->UseDevice("libno_such_driver.so", 0).code(), StatusCode::kNotFound);
+}
+
+TEST_F(GpuLibrary, RefusesAnOlderDevice) {
+  ASSERT_NO_FATAL_FAILURE(Make(kSmall, "cuda -arch=sm_90"));
+  auto model = ModelLibrary::Open(path());
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const Status status = model->UseDevice(FAKE_CUDA, 0);
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("Fake GPU is sm_80, the model's code needs sm_90"));
+}
+
+TEST_F(GpuLibrary, SaysHowMuchMemoryIsMissing) {
+  ASSERT_NO_FATAL_FAILURE(
+      Make("def @main(%data: Tensor[(1024, 262144), float32]) { nn.relu(%data) }"));
+  FakeGpu gpu(FAKE_CUDA, *plan_);
+  auto model = ModelLibrary::Open(path());
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_THAT(model->UseDevice(FAKE_CUDA, 0).message(),
+              HasSubstr("out of memory (2), for 2147483648 bytes"));
+  EXPECT_EQ(gpu.counts().modules, 0) << "given back";
+}
+
+TEST_F(GpuLibrary, AFaultOfAKernelEndsTheRun) {
+  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  // In a process of its own: what breaks stays broken.
+  EXPECT_EXIT(
+      {
+        FakeGpu gpu(FAKE_CUDA, *plan_);
+        const ModelLibrary model = Open();
+        gpu.FailNext();
+        const Status status = model.Run(Inputs()).status();
+        const bool named =
+            status.message().find("an illegal memory access was encountered (700)") !=
+            std::string::npos;
+        ::_exit(named ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(GpuLibrary, TakesItsConstantsFromABundle) {
+  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  FakeGpu gpu(FAKE_CUDA, *plan_);
+  auto bundle = CompileBundle(Load(), options_, folder_->path() + "/bundle");
+  ASSERT_TRUE(bundle.ok()) << bundle.status().message();
+  auto model = ModelLibrary::Open(folder_->path() + "/bundle");
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  ASSERT_TRUE(model->UseDevice(FAKE_CUDA, 0).ok());
+  ExpectSame(model->Run(Inputs()), Expected());
+}
+
+TEST_F(GpuLibrary, TheHeaderHasTheFunctionsOfADevice) {
+  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  for (const char* function : {"int32_t net_run(", "int32_t net_set_device(int32_t",
+                               "int32_t net_run_on_device(", "const char* net_message(void)"}) {
+    EXPECT_THAT(header_, HasSubstr(function));
+  }
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,66 @@
+// Calls of a library that is not there, or refuses. That it computes what it should is shown by the
+// conformance tests of templates.
+
+#include "src/runtime/library.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/target/library.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+TwLibraryCall Product(const char* file) {
+  TwLibraryCall call{file, "dense of a test", nullptr, {}};
+  call.shape.kind = TW_LIBRARY_MATMUL;
+  call.shape.data_type = call.shape.weight_type = call.shape.result_type = TW_LIBRARY_F32;
+  call.shape.n = 1, call.shape.h = 2, call.shape.c = 3, call.shape.k = 2;
+  call.shape.r = call.shape.s = call.shape.groups = call.shape.constant_weight = 1;
+  return call;
+}
+
+TEST(LibraryCall, SaysWhatIsMissingAndFails) {
+  TwLibraryCall call = Product("libno_such_library.so.1");
+  EXPECT_THAT(TwLibraryPrepare(&call, nullptr, 1, nullptr),
+              testing::AllOf(HasSubstr("dense of a test"), HasSubstr("libno_such_library.so.1"),
+                             HasSubstr("not on this machine")));
+  float result = 0, data = 0, weight = 0;
+  EXPECT_EQ(TwLibraryRun(&call, &result, &data, &weight, nullptr), TW_LIBRARY_FAILED);
+  TwLibraryForget();
+  EXPECT_EQ(call.state, nullptr);
+}
+
+class PresentLibrary : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto version = LibraryVersion(*FindLibrary("dnnl"));
+    if (!version.ok()) GTEST_SKIP() << version.status().message();
+  }
+  void TearDown() override { TwLibraryForget(); }
+};
+
+TEST_F(PresentLibrary, KeepsAWeightUntilItIsToldToForget) {
+  TwLibraryCall call = Product("libdnnl.so.2");
+  alignas(64) float data[] = {1, 2, 3, 4, 5, 6}, weight[] = {1, 0, 0, 0, 1, 1}, result[4] = {};
+  void* const arguments[] = {data, weight, result};
+  ASSERT_EQ(TwLibraryPrepare(&call, arguments, 1, nullptr), nullptr);
+  ASSERT_EQ(TwLibraryRun(&call, result, data, weight, nullptr), 0);
+  EXPECT_THAT(result, testing::ElementsAre(1, 5, 4, 11));
+  weight[0] = 2;
+  TwLibraryForget();
+  ASSERT_EQ(TwLibraryRun(&call, result, data, weight, nullptr), 0);
+  EXPECT_THAT(result, testing::ElementsAre(2, 5, 8, 11));
+}
+
+TEST_F(PresentLibrary, SaysWhatItHasNoCodeFor) {
+  TwLibraryCall call = Product("libdnnl.so.2");
+  call.shape.weight_type = TW_LIBRARY_S32;
+  EXPECT_THAT(TwLibraryPrepare(&call, nullptr, 1, nullptr),
+              testing::AllOf(HasSubstr("dense of a test"), HasSubstr("libdnnl.so.2")));
+}
+
+}  // namespace
+}  // namespace tilewright

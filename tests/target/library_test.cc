@@ -1,0 +1,41 @@
+#include "src/target/library.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tilewright {
+namespace {
+
+TEST(Library, IsNamedByATemplateAndByATarget) {
+  ASSERT_NE(LibraryOfTemplate("conv2d.dnnl"), nullptr);
+  EXPECT_EQ(LibraryOfTemplate("conv2d.dnnl"), FindLibrary("dnnl"));
+  EXPECT_EQ(LibraryOfTemplate("conv2d_NCHWc.x86"), nullptr);
+  EXPECT_EQ(LibraryOfTemplate("dnnl"), nullptr);
+  const Target target = *Target::Parse("llvm -mcpu=haswell -libs=cblas,dnnl -num-threads=2");
+  EXPECT_THAT(LibrariesOf(target), testing::ElementsAre("cblas", "dnnl"));
+  EXPECT_TRUE(NamesLibrary(target, "dnnl"));
+  EXPECT_FALSE(NamesLibrary(target, "cudnn"));
+  EXPECT_EQ(WithoutLibraries(target).ToString(),
+            Target::Parse("llvm -mcpu=haswell -num-threads=2")->ToString());
+  EXPECT_FALSE(NamesLibrary(*Target::Parse("llvm"), "dnnl"));
+}
+
+TEST(Library, IsRefusedWhereTheTargetDoesNotNameIt) {
+  const KernelLibrary missing = {"none", "Nothing", "libno_such_library.so.1", 1};
+  EXPECT_THAT(RefusesLibrary(missing, *Target::Parse("llvm")), testing::HasSubstr("-libs=none"));
+  EXPECT_THAT(RefusesLibrary(missing, *Target::Parse("llvm -libs=none")),
+              testing::HasSubstr("Nothing is not on this machine"));
+  EXPECT_EQ(WithLibrary(DeviceFingerprint(), missing), DeviceFingerprint());
+}
+
+TEST(Library, TellsItsVersionWhereItIs) {
+  const auto version = LibraryVersion(*FindLibrary("dnnl"));
+  if (!version.ok()) GTEST_SKIP() << version.status().message();
+  EXPECT_TRUE(version->starts_with("oneDNN 2.")) << *version;
+  DeviceFingerprint device;
+  device.extra = "stepping 1";
+  EXPECT_EQ(WithLibrary(device, *FindLibrary("dnnl")).extra, "stepping 1, " + *version);
+}
+
+}  // namespace
+}  // namespace tilewright
