@@ -51,6 +51,10 @@ Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> i
     DefineElementwise(op, *type, compute);
     return compute;
   }
+  if (IsChoice(op.kind)) {
+    DefineChoice(op, *type, compute);
+    return compute;
+  }
   switch (op.kind) {
     case OpKind::kMaxPool2d:
     case OpKind::kAvgPool2d:

@@ -57,6 +57,18 @@ inline constexpr Network kNetworks[] = {
   %8 = reshape(%7, newshape=[1, 48, 10, 10]);
   nn.conv2d(%8, meta[relay.Constant][2] /* ty=Tensor[(16, 48, 3, 3), float32] */, padding=[1, 1, 1, 1])
 })"},
+    {"ComparisonsAndChoices", R"(def @main(%data: Tensor[(1, 5, 6, 7), float32], %rows: Tensor[(3), int32]) {
+  %0 = less(%data, 0f);
+  %1 = exp(%data);
+  %2 = where(%0, %1, %data);
+  %3 = equal(%2, %data);
+  %4 = mean(%2, axis=[3], keepdims=True);
+  %5 = where(%3, %4, meta[relay.Constant][0] /* ty=Tensor[(5, 1, 1), float32] */);
+  %6 = tilewright.gather(%5, %rows, axis=2);
+  %7 = nn.relu(%6);
+  %8 = cast(%3, dtype="int32");
+  (%7, %3, %8)
+})"},
     {"Quantized", R"(def @main(%data: Tensor[(1, 32, 8, 8), int8]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 32, 3, 3), int8] */, padding=[1, 1, 1, 1], out_dtype="int32");
   %1 = add(%0, meta[relay.Constant][1] /* ty=Tensor[(32, 1, 1), int32] */);

@@ -14,8 +14,7 @@ using Shape = std::vector<std::int64_t>;
 
 // `id` times `factor`, which is 1 most of the time.
 int Scaled(OnnxNode& node, int id, double factor) {
-  if (factor == 1) return id;
-  return node.Emit(OpKind::kMul, {id, node.EmitScalar(node.TypeOf(id).dtype, factor)});
+  return factor == 1 ? id : node.Emit(OpKind::kMul, id, factor);
 }
 
 void ImportGemm(OnnxNode& node) {

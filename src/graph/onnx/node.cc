@@ -122,6 +122,12 @@ std::vector<std::int64_t> OnnxNode::LongInts(std::string_view name) {
   return {attribute->ints().begin(), attribute->ints().end()};
 }
 
+std::vector<double> OnnxNode::Floats(std::string_view name) {
+  const AttributeProto* attribute = Find(name, AttributeProto::FLOATS);
+  if (attribute == nullptr) return {};
+  return {attribute->floats().begin(), attribute->floats().end()};
+}
+
 const onnx::TensorProto* OnnxNode::TensorAttribute(std::string_view name) {
   const AttributeProto* attribute = Find(name, AttributeProto::TENSOR);
   return attribute == nullptr ? nullptr : &attribute->t();

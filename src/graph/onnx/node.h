@@ -77,6 +77,8 @@ class OnnxNode {
                                  std::size_t count = 0);
   /// A list of numbers of any size (the ends of a slice, say); empty if it is absent.
   std::vector<std::int64_t> LongInts(std::string_view name);
+  /// A list of floats; empty if it is absent.
+  std::vector<double> Floats(std::string_view name);
   /// A tensor attribute; null if it is absent.
   const onnx::TensorProto* TensorAttribute(std::string_view name);
 
@@ -110,6 +112,10 @@ class OnnxNode {
   /// Adds an operator for a value on the way to the result.
   int Emit(const Operator& op, std::vector<int> inputs);
   int Emit(OpKind kind, std::vector<int> inputs) { return Emit(Operator{kind, {}}, inputs); }
+  /// `id` and a scalar of its element type.
+  int Emit(OpKind kind, int id, double scalar) {
+    return Emit(kind, {id, EmitScalar(TypeOf(id).dtype, scalar)});
+  }
   int EmitCast(int id, DataType dtype, OpKind kind = OpKind::kCast);
   int EmitReshape(int id, std::vector<std::int64_t> shape);
   int EmitTranspose(int id, std::vector<std::int64_t> axes);

@@ -188,6 +188,7 @@ class AttributeWriter {
       case OpKind::kSoftmax:
       case OpKind::kLogSoftmax:
       case OpKind::kConcat:
+      case OpKind::kGather:
         Add("axis", std::to_string(a.axis));
         break;
       case OpKind::kReshape:
