@@ -69,6 +69,15 @@ inline constexpr Network kNetworks[] = {
   %8 = cast(%3, dtype="int32");
   (%7, %3, %8)
 })"},
+    {"GatheredBetweenConvolutions", R"(def @main(%data: Tensor[(1, 16, 6, 5), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16, 1, 1), float32] */);
+  %1 = tilewright.gather(%0, meta[relay.Constant][1] /* ty=Tensor[(12), int32] */, axis=2);
+  %2 = tilewright.gather(%1, meta[relay.Constant][2] /* ty=Tensor[(10), int32] */, axis=3);
+  %3 = multiply(%2, meta[relay.Constant][3] /* ty=Tensor[(10), float32] */);
+  %4 = tilewright.gather(%0, meta[relay.Constant][4] /* ty=Tensor[(32), int32] */, axis=1);
+  %5 = nn.conv2d(%3, meta[relay.Constant][5] /* ty=Tensor[(16, 32, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  (%5, %4)
+})"},
     {"Quantized", R"(def @main(%data: Tensor[(1, 32, 8, 8), int8]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 32, 3, 3), int8] */, padding=[1, 1, 1, 1], out_dtype="int32");
   %1 = add(%0, meta[relay.Constant][1] /* ty=Tensor[(32, 1, 1), int32] */);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "src/graph/onnx/proto.h"
@@ -318,6 +319,88 @@ TEST(OnnxComposed, Reductions) {
   // exp of the elements alone is infinite.
   ExpectEqual(OneOperator("ReduceLogSumExp", {{2}, {200, 200}}).Run(), {{1}, {200 + std::log(2.0)}},
               1e-6);
+}
+
+struct EinsumCase {
+  const char* equation;
+  Ints a, b;  // b empty: one operand
+  const char* result;
+};
+
+// Every letter takes all its values; products are added up where their result's letters say.
+TEST(OnnxComposed, Einsum) {
+  const EinsumCase kCases[] = {
+      {"ij,jk->ik", {2, 3}, {3, 4}, "ik"},
+      {"bhid, bhjd -> bhij", {2, 2, 3, 4}, {2, 2, 5, 4}, "bhij"},
+      {"bhij,bjhd->bihd", {2, 2, 3, 4}, {2, 4, 2, 5}, "bihd"},
+      {"i,j->ji", {3}, {4}, "ji"},
+      {"ij,ij->", {2, 3}, {2, 3}, ""},
+      {"bij,kj->kb", {2, 3, 4}, {5, 4}, "kb"},
+      {"ij,jk", {2, 3}, {3, 4}, "ik"},
+      {"bij->jb", {2, 3, 4}, {}, "jb"},
+      {"ba", {2, 3}, {}, "ab"},
+  };
+  for (const EinsumCase& c : kCases) {
+    SCOPED_TRACE(c.equation);
+    std::string terms = c.equation;
+    std::erase(terms, ' ');
+    terms = terms.substr(0, terms.find("->"));
+    const std::string left = terms.substr(0, terms.find(','));
+    const std::string right = c.b.empty() ? "" : terms.substr(terms.find(',') + 1);
+    const std::string result = c.result;
+    const Array a = Array::Made(c.a, 56, -5, 5);
+    const Array b = c.b.empty() ? Array{{}, {1}} : Array::Made(c.b, 57, -5, 5);
+    std::map<char, std::int64_t> sizes;
+    for (std::size_t i = 0; i < left.size(); ++i) sizes[left[i]] = c.a[i];
+    for (std::size_t i = 0; i < right.size(); ++i) sizes[right[i]] = c.b[i];
+    Ints extents, result_shape;
+    std::string letters;
+    for (const auto& [letter, extent] : sizes) {
+      letters += letter;
+      extents.push_back(extent);
+    }
+    for (char letter : result) result_shape.push_back(sizes[letter]);
+    Array expected = Array::Filled(result_shape);
+    def::ForEach(extents, [&](const Ints& values) {
+      const auto at = [&](const std::string& term) {
+        Ints index;
+        for (char letter : term) index.push_back(values[letters.find(letter)]);
+        return index;
+      };
+      expected.At(at(result)) += a.At(at(left)) * b.At(at(right));
+    });
+    OneOperator einsum("Einsum", a);
+    if (!c.b.empty()) einsum.With(b);
+    einsum.model().Text("equation", c.equation);
+    ExpectEqual(einsum.Run(), expected);
+  }
+}
+
+TEST(OnnxComposed, OneHotAndNumbersThatAreNone) {
+  const Array indices{{2, 2}, {0, 2, -1, 5}};
+  const Ints kShapes[] = {{3, 2, 2}, {2, 3, 2}, {2, 2, 3}};
+  for (std::int64_t axis : {-1, 0, 1}) {
+    OneOperator hot("OneHot", indices, 13, kInt64);
+    hot.Scalar(3, kInt64).With({{2}, {-1, 4}}).model().Int("axis", axis);
+    const auto at = static_cast<std::size_t>(axis < 0 ? 2 : axis);
+    Array expected = Array::Filled(kShapes[at]);
+    def::ForEach(expected.shape, [&](Ints i) {
+      const auto place = static_cast<double>(i[at]);
+      double& value = expected.At(i);
+      i.erase(i.begin() + static_cast<std::ptrdiff_t>(at));
+      const double index = indices.At(i);
+      value = index == place || index == place - 3 ? 4 : -1;  // 5 is nowhere
+    });
+    ExpectEqual(hot.Run(), expected);
+  }
+  const Array x{{4}, {1, kNan, kInfinite, -kInfinite}};
+  ExpectEqual(OneOperator("IsNaN", x).Run(), {{4}, {0, 1, 0, 0}});
+  ExpectEqual(OneOperator("IsInf", x).Run(), {{4}, {0, 0, 1, 1}});
+  OneOperator above("IsInf", x), below("IsInf", x);
+  above.model().Int("detect_negative", 0);
+  below.model().Int("detect_positive", 0);
+  ExpectEqual(above.Run(), {{4}, {0, 0, 1, 0}});
+  ExpectEqual(below.Run(), {{4}, {0, 0, 0, 1}});
 }
 
 TEST(OnnxComposed, DepthToSpaceAndBack) {
