@@ -125,8 +125,7 @@ class VerifyCommand final : public Command {
            "OTHER is a library or bundle made of FILE (its integers must be equal, its floats "
            "within the "
            "tolerance), or another model file or a library of one: then values of one name are "
-           "compared, or, if no products have one, the convolutions and matrix products in their "
-           "order; "
+           "compared, and the convolutions and matrix products without one in their order; "
            "integers are read as the real numbers they stand for, and the first layer below "
            "--min-sqnr is named.\n"
            "Exit code 1 if an operator differs.\n";

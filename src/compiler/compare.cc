@@ -68,10 +68,12 @@ struct Pair {
   const TracedValue* other;
 };
 
-/// One side is quantized, or both are in different ways.
+/// One side is quantized, or both are in different ways. Numbers of one type that only one side
+/// explains are taken for the same ones in another place: a layout that was changed, say.
 bool DiffersInType(const Pair& pair) {
-  return pair.reference->contents.dtype() != pair.other->contents.dtype() ||
-         pair.reference->meaning != pair.other->meaning;
+  const auto &left = pair.reference->meaning, &right = pair.other->meaning;
+  if (pair.reference->contents.dtype() != pair.other->contents.dtype()) return true;
+  return left && right && (left->scales != right->scales || left->zero_point != right->zero_point);
 }
 
 /// Some of what it computes are small integers. Its results may be floats all the same.
@@ -213,9 +215,13 @@ Result<LayerDifference> Difference(const Pair& pair, const DifferenceOptions& op
   layer.other_type = other.contents.type().ToString();
   auto ordered = InOrderOf(other, reference);
   TW_RETURN_IF_ERROR(ordered);
-  const RealValues expected = RealValues::Of(reference.contents, reference.meaning);
-  RealValues actual = RealValues::Of(*ordered, other.meaning);
-  if (DiffersInType(pair)) {
+  const bool differs = DiffersInType(pair);
+  const auto meaning_of = [&](const TracedValue& value, const TracedValue& same) {
+    return value.meaning || differs ? value.meaning : same.meaning;
+  };
+  const RealValues expected = RealValues::Of(reference.contents, meaning_of(reference, other));
+  RealValues actual = RealValues::Of(*ordered, meaning_of(other, reference));
+  if (differs) {
     const bool numbers = other.contents.dtype().is_integer() && !other.meaning;
     layer.read_by = numbers ? ReadBy::kFit : ReadBy::kSource;
     if (numbers) actual = RealValues::Fitted(*ordered, expected, other.product >= 0);

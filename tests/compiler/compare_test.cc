@@ -196,6 +196,19 @@ TEST(CompareTraces, PairsByTheNameInTheFloatNetwork) {
   EXPECT_TRUE(report.ok()) << report.Summary();
 }
 
+// As pack makes them: the numbers are equal, and only one of the texts says what they stand for.
+TEST(CompareTraces, NumbersThatOneSideExplainsMustBeEqual) {
+  Trace reference = MakeTrace("a", Value("%3", Filled(kInt32, {4}, {10, 20, 30, 40}), 0));
+  reference.values[0].meaning = Quantization{{0.1F}, 0, 0};
+  Trace other = MakeTrace("b", Value("%9", Filled(kInt32, {4}, {10, 20, 30, 40}), 0));
+  EXPECT_TRUE(Compared(reference, other).ok());
+  EXPECT_EQ(Compared(reference, other).layers[0].read_by, ReadBy::kAsIs);
+  other.values[0].contents.Set(3, 41);
+  const DifferenceReport wrong = Compared(reference, other);
+  EXPECT_FALSE(wrong.ok());
+  EXPECT_NEAR(wrong.layers[0].max_abs_error, 0.1, 1e-6);
+}
+
 TEST(CompareTraces, NamesAWrongScale) {
   const Trace reference = MakeTrace("a", Value("conv", Filled(kFloat32, {4}, {1, 2, 3, 4}), 0));
   Trace other = MakeTrace("b", Value("conv", Filled(kInt32, {4}, {10, 20, 30, 40}), 0));
