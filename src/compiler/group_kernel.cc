@@ -169,7 +169,13 @@ class GroupBuilder {
     if (auto inner = result_.find(input); inner != result_.end()) return inner->second->shape;
     const TensorType& type = graph_.node(input).type;
     if (form_.is_native()) return type.shape;
-    if (IsElementwise(user.op.kind)) return BroadcastShape(type, user.type, form_);
+    if (IsElementwise(user.op.kind)) {
+      const bool moved = std::ranges::count_if(type.shape, [](auto size) { return size > 1; }) > 1;
+      if (moved && type.shape.size() < form_.native.size()) {
+        return Unsupported("an operand of fewer dimensions, in another order");
+      }
+      return BroadcastShape(type, user.type, form_);
+    }
     return MemoryShape(type, form_);
   }
 
@@ -199,18 +205,18 @@ class GroupBuilder {
       return;
     }
     // Without channels (or with one) there is nothing to block.
+<<<<<<< HEAD
     const bool blocked = Product(added.shape) == Product(MemoryShapeOr(input, added.shape));
+=======
+    const auto memory = MemoryShape(graph_.node(input).type, form_);
+    const bool blocked = memory.ok() && Product(shape) == Product(*memory);
+>>>>>>> main
     if (!blocked) added.form = Form{form_.native, {}};
     const Buffer buffer =
         MakeBuffer(fmt::format("in{}", kernel_.inputs.size()), own->dtype, added.shape);
     kernel_.inputs.push_back(std::move(added));
     kernel_.compute.inputs.push_back(buffer);
     replace_[own.get()] = buffer;
-  }
-
-  Shape MemoryShapeOr(int input, const Shape& fallback) const {
-    auto shape = MemoryShape(graph_.node(input).type, form_);
-    return shape.ok() ? *std::move(shape) : fallback;
   }
 
   Expr Replace(const Expr& body) const {

@@ -72,6 +72,54 @@ void BlockMachine::Access(std::int32_t memory, const void* address, std::int32_t
   if (!status_.ok()) setcontext(&main_);
 }
 
+void BlockMachine::CheckAligned(int memory, const void* address, std::int64_t bytes) {
+  const Memory& known = memories_[static_cast<std::size_t>(memory)].memory;
+  const std::int64_t offset = static_cast<const std::byte*>(address) - known.base;
+  if (offset % bytes == 0) return;
+  Fault("copies " + std::to_string(bytes) + " bytes at byte " + std::to_string(offset) + " of " +
+        known.name + ", no multiple of them");
+}
+
+void BlockMachine::SetInFlight(const Copy& copy, bool in_flight) {
+  Known& known = memories_[static_cast<std::size_t>(copy.memory)];
+  const std::int64_t size = known.memory.element_bytes;
+  const std::int64_t first = (copy.to - known.memory.base) / size;
+  for (std::int64_t i = 0; i * size < copy.bytes; ++i) {
+    known.elements[static_cast<std::size_t>(first + i)].in_flight = in_flight;
+  }
+}
+
+void BlockMachine::BeginCopy(std::int32_t to_memory, void* to, std::int32_t from_memory,
+                             const void* from, std::int32_t bytes, std::int32_t read) {
+  Fiber& fiber = fibers_[static_cast<std::size_t>(thread_)];
+  if (to_memory < 0) to_memory = FindMemory(to);
+  if (from_memory < 0) from_memory = FindMemory(from);
+  CheckAccess(to_memory, to, bytes, true);
+  if (status_.ok()) CheckAligned(to_memory, to, bytes);
+  if (status_.ok() && read > 0) CheckAccess(from_memory, from, read, false);
+  if (status_.ok() && read > 0) CheckAligned(from_memory, from, bytes);
+  if (!status_.ok()) setcontext(&main_);
+  fiber.copies.push_back({to_memory, static_cast<std::byte*>(to),
+                          static_cast<const std::byte*>(from), bytes, read, fiber.groups});
+  SetInFlight(fiber.copies.back(), true);
+}
+
+void BlockMachine::CommitCopies() { ++fibers_[static_cast<std::size_t>(thread_)].groups; }
+
+void BlockMachine::WaitForCopies(std::int32_t pending) {
+  Fiber& fiber = fibers_[static_cast<std::size_t>(thread_)];
+  std::erase_if(fiber.copies, [&](const Copy& copy) {
+    if (copy.group >= fiber.groups - pending) return false;
+    const auto read = static_cast<std::size_t>(copy.read);
+    std::memcpy(copy.to, copy.from, read);
+    std::memset(copy.to + read, 0, static_cast<std::size_t>(copy.bytes) - read);
+    SetInFlight(copy, false);
+    CheckAccess(copy.memory, copy.to, copy.bytes, true);  // that is when it is written
+    return true;
+  });
+  if (!status_.ok()) setcontext(&main_);
+}
+
 void BlockMachine::CheckAccess(int memory, const void* address, std::int64_t bytes, bool write) {
   if (memory < 0) memory = FindMemory(address);
   const auto verb = [&] { return std::string(write ? "writes " : "reads "); };
@@ -95,6 +143,7 @@ void BlockMachine::Touch(const Known& known, std::int64_t element, Touched* touc
     Fault((write ? "writes" : "reads") + std::string(" element ") + std::to_string(element) +
           " of " + known.memory.name + ", " + what);
   };
+  if (touched->in_flight) return fault("to which a copy is under way");
   // In another block of this launch, or in this block since the last barrier.
   const auto conflicts = [&](std::uint32_t when, bool other_thread) {
     if (!shared && when > launch_start_ && when <= block_start_) return true;
@@ -127,7 +176,9 @@ void BlockMachine::Touch(const Known& known, std::int64_t element, Touched* touc
 void BlockMachine::Enter(unsigned high, unsigned low) {
   auto* self = reinterpret_cast<BlockMachine*>((static_cast<std::uintptr_t>(high) << 32) | low);
   self->kernel_(self->arguments_);
-  self->fibers_[static_cast<std::size_t>(self->thread_)].ended = true;
+  Fiber& fiber = self->fibers_[static_cast<std::size_t>(self->thread_)];
+  fiber.ended = true;
+  if (!fiber.copies.empty()) self->Fault("ends without waiting for its copies");
   setcontext(&self->main_);
 }
 
@@ -135,6 +186,8 @@ void BlockMachine::StartFiber(int thread) {
   Fiber& fiber = fibers_[static_cast<std::size_t>(thread)];
   fiber.ended = false;
   fiber.barrier = fiber.product = -1;
+  fiber.copies.clear();
+  fiber.groups = 0;
   getcontext(&fiber.context);
   fiber.context.uc_stack.ss_sp = stacks_.get() + static_cast<std::size_t>(thread) * kStackBytes;
   fiber.context.uc_stack.ss_size = kStackBytes;
