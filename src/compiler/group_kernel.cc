@@ -150,9 +150,7 @@ class GroupBuilder {
       return Internal("definition with other inputs than its operator");
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      Bind(*part, i, node.inputs[i],
-           {node.inputs[i], types[i].shape, IsIndices(node, i) ? Form() : form_,
-            IsElementwise(node.op.kind)});
+      Bind(*part, i, node.inputs[i], types[i].shape, IsElementwise(node.op.kind));
     }
     Append(*part, id);
     kernel_.shape = result_.at(id)->shape;
@@ -186,8 +184,8 @@ class GroupBuilder {
     return graph_.Contents(id);
   }
 
-  /// added: the input as the group's, if it is none of it yet.
-  void Bind(const Compute& part, std::size_t position, int input, GroupInput added) {
+  void Bind(const Compute& part, std::size_t position, int input, const Shape& shape,
+            bool elementwise) {
     const Buffer& own = part.inputs[position];
     if (IsInner(input)) {
       replace_[own.get()] = result_.at(input);
@@ -199,22 +197,19 @@ class GroupBuilder {
     }
     const auto same = std::ranges::find(kernel_.inputs, input, &GroupInput::node);
     if (same != kernel_.inputs.end()) {
-      same->elementwise = same->elementwise && added.elementwise;
+      same->elementwise = same->elementwise && elementwise;
       replace_[own.get()] =
           kernel_.compute.inputs[static_cast<std::size_t>(same - kernel_.inputs.begin())];
       return;
     }
+    GroupInput added{input, shape, form_, elementwise};
     // Without channels (or with one) there is nothing to block.
-<<<<<<< HEAD
-    const bool blocked = Product(added.shape) == Product(MemoryShapeOr(input, added.shape));
-=======
     const auto memory = MemoryShape(graph_.node(input).type, form_);
     const bool blocked = memory.ok() && Product(shape) == Product(*memory);
->>>>>>> main
     if (!blocked) added.form = Form{form_.native, {}};
+    kernel_.inputs.push_back(added);
     const Buffer buffer =
-        MakeBuffer(fmt::format("in{}", kernel_.inputs.size()), own->dtype, added.shape);
-    kernel_.inputs.push_back(std::move(added));
+        MakeBuffer(fmt::format("in{}", kernel_.inputs.size() - 1), own->dtype, shape);
     kernel_.compute.inputs.push_back(buffer);
     replace_[own.get()] = buffer;
   }
