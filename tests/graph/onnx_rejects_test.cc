@@ -201,6 +201,16 @@ const BadModel kModels[] = {
      },
      kNot,
      "node 0 (Pad) making 'y': dimension 3 becomes 4194308 elements, expected at most 4194304"},
+    {"TablesWithoutEnd",
+     [](OnnxBuilder& m) {
+       m.Initializer("p", MakeTensor(kInt64, {8}, {0, 0, 0, 0, 0, 0, 0, 4e6}));
+       for (int i = 0; i < 20; ++i) {
+         m.Node("Pad", {"x", "p"}, {"y" + std::to_string(i)}).Text("mode", "edge");
+       }
+     },
+     kBad,
+     "node 16 (Pad) making 'y16': the file's operators so far need tables of more than 268435456 "
+     "bytes"},
     {"ConvOverVolumes",
      [](OnnxBuilder& m) {
        m.Input("v", {1, 2, 4, 4, 4}).Initializer("w", MakeRange(kFloat32, {3, 2, 2, 2, 2}));

@@ -34,6 +34,10 @@ struct OnnxImport {
   /// keep their operators, because their contents may be replaced by name: SeedConstants).
   std::set<int> derived;
   Requantize requantize = Requantize::kByFloat;
+  /// Bytes of the importer's own constants so far, at most kMaxMadeBytes: a short file can ask for
+  /// many large ones.
+  std::int64_t made_bytes = 0;
+  static constexpr std::int64_t kMaxMadeBytes = std::int64_t{1} << 28;
   /// Floats that stand for the numbers of another node: what DequantizeLinear made, and products of
   /// such values.
   std::map<int, QuantizedForm> forms;
@@ -121,13 +125,13 @@ class OnnxNode {
   int EmitTranspose(int id, std::vector<std::int64_t> axes);
   /// Adds a scalar constant of an element type.
   int EmitScalar(DataType dtype, double value);
-  /// Adds a constant of the importer's own.
+  /// Adds a constant of the importer's own. Errors: there are too many of them.
   int EmitConstant(Tensor contents);
   /// Makes `id` output `index` of this node: the value gets the output's name.
   void SetOutput(int id, int index = 0);
   /// The common end of a handler: one operator whose result is output 0.
   void Return(const Operator& op, std::vector<int> inputs) { SetOutput(Emit(op, inputs)); }
-  /// Gives an output a constant.
+  /// Gives an output a constant that is in the file.
   void ReturnConstant(Tensor contents);
   void ReturnFilled(TensorType type, double fill);
 

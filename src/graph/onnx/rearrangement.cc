@@ -101,7 +101,7 @@ void ImportRange(OnnxNode& node) {
   for (std::int64_t i = 0; i < contents.elements(); ++i) {
     contents.Set(i, start + static_cast<double>(i) * delta);
   }
-  node.ReturnConstant(std::move(contents));
+  node.SetOutput(node.EmitConstant(std::move(contents)));
 }
 
 // Keeps the triangle above (or below) a diagonal of the last two dimensions.
