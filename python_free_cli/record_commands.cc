@@ -40,7 +40,7 @@ class QueryCommand final : public Command {
     app.add_option("task", task_, "Workload key, AutoTVM tuple, FILE#N, or FILE for all its tasks")
         ->required();
     sources_.Declare(app, "near");
-    target_.Declare(app);
+    target_.DeclareWithResiduals(app);
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
@@ -98,7 +98,7 @@ class QueryCommand final : public Command {
   };
 
   Result<std::vector<Asked>> TasksOf(const Target& target) const {
-    auto tasks = ParseTasks(task_, target);
+    auto tasks = ParseTasks(task_, target, !target_.no_fuse_residuals);
     TW_RETURN_IF_ERROR(tasks);
     if (target.kind() == TargetKind::kVta && tasks->size() > 1) LeaveToHost(*tasks);
     std::vector<Asked> asked;

@@ -36,13 +36,13 @@ class SpaceCommand final : public Command {
   }
   void Declare(CLI::App& app) override {
     app.add_option("task", task_, "Workload key, AutoTVM tuple, or FILE#N")->required();
-    target_.Declare(app);
+    target_.DeclareWithResiduals(app);
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
     auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
-    auto task = ParseTask(task_, *target);
+    auto task = ParseTask(task_, *target, !target_.no_fuse_residuals);
     TW_RETURN_IF_ERROR(task);
     Json out = {{"task", task->task.workload.Key()}, {"target", target->ToString()}};
     for (const TemplateEntry* entry : TemplatesFor(task->task.workload, *target)) {

@@ -132,7 +132,8 @@ void LeaveToHost(std::vector<search::TuneTask>& tasks) {
   });
 }
 
-Result<search::TuneTask> ParseTask(const std::string& text, const Target& target) {
+Result<search::TuneTask> ParseTask(const std::string& text, const Target& target,
+                                   bool fuse_residuals) {
   if (auto workload = Workload::Parse(text); workload.ok()) {
     return search::TuneTask{{std::move(*workload), target}, {}, 1};
   } else if (!text.empty() && text.front() == '(') {
@@ -143,7 +144,7 @@ Result<search::TuneTask> ParseTask(const std::string& text, const Target& target
     return InvalidArgument("'" + text + "' is no task: " + workload.status().message() +
                            "; expected a workload key, an AutoTVM tuple, or FILE#N");
   }
-  auto tasks = TasksOfFile(text, target);
+  auto tasks = TasksOfFile(text, target, fuse_residuals);
   TW_RETURN_IF_ERROR(tasks);
   if (tasks->size() != 1) {
     return InvalidArgument("'" + text + "' does not name one task, expected FILE#N");
@@ -151,11 +152,12 @@ Result<search::TuneTask> ParseTask(const std::string& text, const Target& target
   return std::move(tasks->front());
 }
 
-Result<std::vector<search::TuneTask>> ParseTasks(const std::string& text, const Target& target) {
-  auto one = ParseTask(text, target);
+Result<std::vector<search::TuneTask>> ParseTasks(const std::string& text, const Target& target,
+                                                 bool fuse_residuals) {
+  auto one = ParseTask(text, target, fuse_residuals);
   if (one.ok()) return std::vector<search::TuneTask>{*std::move(one)};
   if (text.find('(') != std::string::npos) return one.status();
-  return TasksOfFile(text, target);
+  return TasksOfFile(text, target, fuse_residuals);
 }
 
 Result<ChosenConfig> ChooseConfig(const Task& task, const std::string& key,
@@ -164,8 +166,10 @@ Result<ChosenConfig> ChooseConfig(const Task& task, const std::string& key,
   if (key.empty()) {
     const auto entries = TemplatesFor(task.workload, task.target);
     if (entries.empty()) {
+      const bool vta = task.target.kind() == TargetKind::kVta;
       return Unsupported("no template serves " + task.workload.Key() + " on " +
-                         task.target.ToString());
+                         task.target.ToString() +
+                         (vta ? ": " + VtaRefusalOf(task.workload, task.target) : ""));
     }
     chosen.entry = entries.front();
   } else {
@@ -212,18 +216,24 @@ void TargetArguments::Declare(CLI::App& app) {
   app.add_option("--vta-config", vta_config, "Design file of a VTA target (configs/vta)");
 }
 
+void TargetArguments::DeclareWithResiduals(CLI::App& app) {
+  Declare(app);
+  app.add_flag("--no-fuse-residuals", no_fuse_residuals,
+               "On a VTA, additions of residuals are tasks of their own");
+}
+
 void CandidateArguments::Declare(CLI::App& app) {
   app.add_option("--config", config,
                  "Config index, or JSON of its values (default: the default config)");
   app.add_option("--template", template_key, "Template key (default: the preferred one)");
   app.add_option("--epilogue", epilogue, "Epilogue to fuse (default: the task's own)");
-  target.Declare(app);
+  target.DeclareWithResiduals(app);
 }
 
 Result<CandidateArguments::Parsed> CandidateArguments::Parse() const {
   auto parsed_target = target.Parse();
   TW_RETURN_IF_ERROR(parsed_target);
-  auto parsed_task = ParseTask(task, *parsed_target);
+  auto parsed_task = ParseTask(task, *parsed_target, !target.no_fuse_residuals);
   TW_RETURN_IF_ERROR(parsed_task);
   if (!epilogue.empty()) {
     auto parsed = Epilogue::Parse(epilogue);

@@ -29,7 +29,8 @@ FuseRule FuseRuleFor(const Target& target, bool fuse_residuals = true);
 /// A task as written on the command line: a workload key, an AutoTVM tuple, or `FILE#N`, task N
 /// (from 0) of a model file with its most frequent epilogue.
 /// Errors: kInvalidArgument naming what was tried.
-Result<search::TuneTask> ParseTask(const std::string& text, const Target& target);
+Result<search::TuneTask> ParseTask(const std::string& text, const Target& target,
+                                   bool fuse_residuals = true);
 
 /// Every task of a model file, with occurrences and epilogues. `#N` behind the name picks one.
 Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target,
@@ -39,7 +40,8 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const
 void LeaveToHost(std::vector<search::TuneTask>& tasks);
 
 /// What ParseTask takes, or all tasks of a model file.
-Result<std::vector<search::TuneTask>> ParseTasks(const std::string& text, const Target& target);
+Result<std::vector<search::TuneTask>> ParseTasks(const std::string& text, const Target& target,
+                                                 bool fuse_residuals = true);
 
 /// A template of a task and one config of its space.
 struct ChosenConfig {
@@ -57,7 +59,10 @@ struct TargetArguments {
   std::string target = "native";
   int threads = 1;
   std::string vta_config, libraries;
+  bool no_fuse_residuals = false;
   void Declare(CLI::App& app);
+  /// `--no-fuse-residuals` too, for commands that name tasks of a file.
+  void DeclareWithResiduals(CLI::App& app);
   Result<Target> Parse() const { return ParseTarget(target, threads, vta_config, libraries); }
 };
 

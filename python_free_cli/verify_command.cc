@@ -69,6 +69,7 @@ Json RowOf(const LayerDifference& layer) {
               {"rms_error", layer.rms_error},
               {"reference_rms", layer.reference_rms},
               {"sqnr_db", std::isfinite(layer.sqnr_db) ? Json(layer.sqnr_db) : Json(nullptr)},
+              {"factor", layer.factor},
               {"equal", layer.sqnr_db > 0 && std::isinf(layer.sqnr_db)},
               {"ok", layer.ok}};
   if (layer.same_top) row["same_top"] = *layer.same_top;
@@ -89,15 +90,18 @@ int Print(const DifferenceReport& report, bool json) {
     fmt::print("{}\n", out.dump());
     return report.ok() ? kExitDone : kExitFailed;
   }
-  fmt::print("{:<4} {:<30} {:<18} {:<10} {:<24} {:>9} {:>9} {:>9} {:>8}\n", "", "value", "operator",
+  fmt::print("{:<4} {:<30} {:<18} {:<16} {:<24} {:>9} {:>9} {:>9} {:>8}\n", "", "value", "operator",
              "scale from", "type", "max error", "RMS error", "RMS", "SQNR");
   for (const LayerDifference& layer : report.layers) {
     const bool equal = std::isinf(layer.sqnr_db) && layer.sqnr_db > 0;
-    fmt::print("{:<4} {:<30} {:<18} {:<10} {:<24} {:>9.2e} {:>9.2e} {:>9.2e} {:>8}{}\n",
-               layer.ok ? "ok" : "BAD", layer.value.substr(0, 30), layer.op.substr(0, 18),
-               NameOf(layer.read_by), layer.other_type.substr(0, 24), layer.max_abs_error,
-               layer.rms_error, layer.reference_rms,
-               equal ? "equal" : fmt::format("{:.1f} dB", layer.sqnr_db),
+    const std::string scale = layer.read_by == ReadBy::kAsIs
+                                  ? NameOf(layer.read_by)
+                                  : fmt::format("{} {:.3g}", NameOf(layer.read_by), layer.scale);
+    fmt::print("{:<4} {:<30} {:<18} {:<16} {:<24} {:>9.2e} {:>9.2e} {:>9.2e} {:>8}{}{}\n",
+               layer.ok ? "ok" : "BAD", layer.value.substr(0, 30), layer.op.substr(0, 18), scale,
+               layer.other_type.substr(0, 24), layer.max_abs_error, layer.rms_error,
+               layer.reference_rms, equal ? "equal" : fmt::format("{:.1f} dB", layer.sqnr_db),
+               layer.IsOffScale() ? fmt::format("  off by x{:.3g}", layer.factor) : "",
                !layer.same_top   ? ""
                : *layer.same_top ? "  top-1 same"
                                  : "  top-1 DIFFERS");
@@ -121,7 +125,7 @@ class VerifyCommand final : public Command {
            "OTHER is a library or bundle made of FILE (its integers must be equal, its floats "
            "within the "
            "tolerance), or another model file or a library of one: then values of one name are "
-           "compared, or, if there are none, the convolutions and matrix products in their order; "
+           "compared, and the convolutions and matrix products without one in their order; "
            "integers are read as the real numbers they stand for, and the first layer below "
            "--min-sqnr is named.\n"
            "Exit code 1 if an operator differs.\n";

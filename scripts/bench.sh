@@ -58,6 +58,7 @@ if [ -f "$shared/data/tophub/cuda_v0.10.log" ]; then
   done >"$out/tophub_cuda.txt" 2>&1
 fi
 "$bin/bench/reference_bench" >"$out/reference.txt" 2>&1
+bench/deploy_time.sh "$tilewright" >"$out/deploy.txt" 2>&1
 "$bin/bench/query_bench" >"$out/query.txt" 2>&1
 { "$bin/bench/store_bench" package 10000 "$work" && "$bin/bench/store_bench" write 32 10000 "$work"; } \
   >"$out/store.txt" 2>&1

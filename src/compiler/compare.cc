@@ -56,16 +56,11 @@ std::string_view PlainName(std::string_view name) {
   return name;
 }
 
-/// "%26", a number in a listing, or "r0#1", a part: another network has it for something else.
-bool IsLocal(std::string_view name) {
-  const bool number = name.size() > 1 && name[0] == '%' && name[1] >= '0' && name[1] <= '9';
-  return number || SourceName(name) != name;
-}
-
 std::optional<Quantization> MeaningOf(const Graph* graph, const std::string& name) {
   if (graph == nullptr) return std::nullopt;
   const auto found = graph->quantization.find(name);
-  return found == graph->quantization.end() ? std::nullopt : std::optional(found->second);
+  if (found == graph->quantization.end() || found->second.scales.empty()) return std::nullopt;
+  return found->second;
 }
 
 struct Pair {
@@ -73,10 +68,12 @@ struct Pair {
   const TracedValue* other;
 };
 
-/// One side is quantized, or both are in different ways.
+/// One side is quantized, or both are in different ways. Numbers of one type that only one side
+/// explains are taken for the same ones in another place: a layout that was changed, say.
 bool DiffersInType(const Pair& pair) {
-  return pair.reference->contents.dtype() != pair.other->contents.dtype() ||
-         pair.reference->meaning != pair.other->meaning;
+  const auto &left = pair.reference->meaning, &right = pair.other->meaning;
+  if (pair.reference->contents.dtype() != pair.other->contents.dtype()) return true;
+  return left && right && (left->scales != right->scales || left->zero_point != right->zero_point);
 }
 
 /// Some of what it computes are small integers. Its results may be floats all the same.
@@ -94,21 +91,33 @@ bool SameValues(const Trace& a, const Trace& b) {
   });
 }
 
+/// What a value is called on both sides; empty for one that only its own file has a name for.
+std::string_view CommonName(const TracedValue& value, bool same_graph) {
+  if (same_graph) return value.name;
+  if (!value.source.empty()) return value.source;
+  return IsLocalName(value.name) ? std::string_view() : std::string_view(value.name);
+}
+
 std::vector<Pair> PairByName(const Trace& reference, const Trace& other) {
   const bool same = SameValues(reference, other);
   std::map<std::string_view, const TracedValue*> exact, plain;
-  for (const TracedValue& value : other.values) {
-    if (!same && IsLocal(value.name)) continue;
-    exact.emplace(value.name, &value);
-    plain.emplace(PlainName(value.name), &value);
+  for (const bool outputs : {true, false}) {  // of two that stand for one value, the output
+    for (const TracedValue& value : other.values) {
+      const std::string_view name = CommonName(value, same);
+      if (name.empty() || value.is_output != outputs) continue;
+      exact.emplace(name, &value);
+      plain.emplace(PlainName(name), &value);
+    }
   }
   std::vector<Pair> pairs;
   std::map<const TracedValue*, bool> taken;
   for (const TracedValue& value : reference.values) {
-    auto found = exact.find(value.name);
+    const std::string_view name = CommonName(value, same);
+    if (name.empty()) continue;
+    auto found = exact.find(name);
     bool known = found != exact.end();
     if (!known) {
-      found = plain.find(PlainName(value.name));
+      found = plain.find(PlainName(name));
       known = found != plain.end();
     }
     if (!known || found->second->contents.elements() != value.contents.elements()) continue;
@@ -134,22 +143,36 @@ std::vector<const TracedValue*> OutputsOf(const Trace& trace) {
   return outputs;
 }
 
-/// Products, if there are equally many, and then the outputs.
-std::vector<Pair> PairByPosition(const Trace& reference, const Trace& other) {
-  std::vector<Pair> pairs;
+bool HasReference(const std::vector<Pair>& pairs, const TracedValue* value) {
+  return std::ranges::any_of(pairs, [&](const Pair& pair) { return pair.reference == value; });
+}
+
+/// Adds the products that have no name in common, if there are equally many on both sides and those
+/// that have one are at equal positions. Returns whether it did.
+bool AddProducts(const Trace& reference, const Trace& other, std::vector<Pair>& pairs) {
   const auto left = ProductsOf(reference), right = ProductsOf(other);
-  if (left.size() == right.size()) {
-    for (std::size_t i = 0; i < left.size(); ++i) pairs.push_back({left[i], right[i]});
+  const bool alike =
+      left.size() == right.size() && std::ranges::all_of(pairs, [](const Pair& pair) {
+        return pair.reference->product < 0 || pair.reference->product == pair.other->product;
+      });
+  const std::size_t named = pairs.size();
+  for (std::size_t i = 0; alike && i < left.size(); ++i) {
+    const bool moved = left[i]->layout != right[i]->layout;  // then blocks may be filled up
+    const bool fits = moved || left[i]->contents.elements() == right[i]->contents.elements();
+    if (fits && !HasReference(pairs, left[i])) pairs.push_back({left[i], right[i]});
   }
-  const auto expected = OutputsOf(reference), actual = OutputsOf(other);
-  if (expected.size() != actual.size()) return pairs;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const bool known =
-        std::ranges::any_of(pairs, [&](const Pair& pair) { return pair.reference == expected[i]; });
-    const bool alike = expected[i]->contents.elements() == actual[i]->contents.elements();
-    if (!known && alike) pairs.push_back({expected[i], actual[i]});
+  return pairs.size() > named;
+}
+
+/// Adds the outputs that have no name in common.
+bool AddOutputs(const Trace& reference, const Trace& other, std::vector<Pair>& pairs) {
+  const auto left = OutputsOf(reference), right = OutputsOf(other);
+  const std::size_t named = pairs.size();
+  for (std::size_t i = 0; left.size() == right.size() && i < left.size(); ++i) {
+    const bool alike = left[i]->contents.elements() == right[i]->contents.elements();
+    if (alike && !HasReference(pairs, left[i])) pairs.push_back({left[i], right[i]});
   }
-  return pairs;
+  return pairs.size() > named;
 }
 
 /// `value` in the order of elements that `wanted` has.
@@ -192,9 +215,13 @@ Result<LayerDifference> Difference(const Pair& pair, const DifferenceOptions& op
   layer.other_type = other.contents.type().ToString();
   auto ordered = InOrderOf(other, reference);
   TW_RETURN_IF_ERROR(ordered);
-  const RealValues expected = RealValues::Of(reference.contents, reference.meaning);
-  RealValues actual = RealValues::Of(*ordered, other.meaning);
-  if (DiffersInType(pair)) {
+  const bool differs = DiffersInType(pair);
+  const auto meaning_of = [&](const TracedValue& value, const TracedValue& same) {
+    return value.meaning || differs ? value.meaning : same.meaning;
+  };
+  const RealValues expected = RealValues::Of(reference.contents, meaning_of(reference, other));
+  RealValues actual = RealValues::Of(*ordered, meaning_of(other, reference));
+  if (differs) {
     const bool numbers = other.contents.dtype().is_integer() && !other.meaning;
     layer.read_by = numbers ? ReadBy::kFit : ReadBy::kSource;
     if (numbers) actual = RealValues::Fitted(*ordered, expected, other.product >= 0);
@@ -205,6 +232,8 @@ Result<LayerDifference> Difference(const Pair& pair, const DifferenceOptions& op
   layer.rms_error = errors.rms;
   layer.reference_rms = errors.reference_rms;
   layer.sqnr_db = errors.sqnr_db;
+  layer.factor = errors.factor;
+  layer.factored_sqnr_db = errors.factored_sqnr_db;
   if (reference.is_output && other.is_output && expected.elements() > 1) {
     layer.same_top = actual.Largest() == expected.Largest();
   }
@@ -244,6 +273,7 @@ Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int
     TracedValue value;
     value.name = node.name;
     value.op = OpName(node.op.kind);
+    value.source = graph.FloatName(id);
     value.contents = std::move((*values)[static_cast<std::size_t>(id)]);
     value.meaning = MeaningOf(&graph, node.name);
     if (const auto product = products.find(id); product != products.end()) {
@@ -305,6 +335,10 @@ Result<std::vector<Tensor>> InputsFor(const std::vector<ModelValue>& wanted,
   return result;
 }
 
+bool LayerDifference::IsOffScale() const {
+  return read_by != ReadBy::kFit && std::abs(factor - 1) > kScaleError;
+}
+
 std::string DifferenceReport::Summary() const {
   std::string text;
   if (!first_bad) {
@@ -321,9 +355,19 @@ std::string DifferenceReport::Summary() const {
         *first_bad);
     const double before = *first_bad > 0 ? layers[*first_bad - 1].sqnr_db : bad.sqnr_db;
     if (*first_bad > 0) text += fmt::format(" (the last one with {})", Decibels(before));
+    if (bad.IsOffScale() && bad.factored_sqnr_db >= min_sqnr_db.value_or(kDefaultSqnrDb)) {
+      text += fmt::format("; times {:.3g} it would agree ({}): its scale is wrong", bad.factor,
+                          Decibels(bad.factored_sqnr_db));
+    }
+  }
+  const auto fitted = std::ranges::count(layers, ReadBy::kFit, &LayerDifference::read_by);
+  if (fitted > 0) {
+    text += fmt::format(
+        "; nobody says the scale of {} of them: it was fitted, and one that is wrong goes unseen",
+        fitted);
   }
   if (by_position)
-    text += "; no names in common: products and outputs were matched by their position";
+    text += "; products without common names and outputs were matched by their position";
   if (unmatched > 0) text += fmt::format("; {} values have no counterpart", unmatched);
   return text;
 }
@@ -334,10 +378,10 @@ Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& othe
   report.reference = reference.name;
   report.other = other.name;
   std::vector<Pair> pairs = PairByName(reference, other);
-  if (pairs.empty()) {
-    pairs = PairByPosition(reference, other);
-    report.by_position = true;
-  }
+  const bool any_named = !pairs.empty();
+  const bool products = AddProducts(reference, other, pairs);
+  report.by_position = AddOutputs(reference, other, pairs) || products;
+  std::ranges::sort(pairs, {}, &Pair::reference);  // the order of execution
   if (pairs.empty()) {
     return InvalidArgument(fmt::format(
         "{} and {} have no value of one name, {} and {} convolutions and matrix products, and no "
@@ -350,13 +394,14 @@ Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& othe
   if (!options.min_sqnr_db && quantized) {
     used.min_sqnr_db = kDefaultSqnrDb;
   }
+  report.min_sqnr_db = used.min_sqnr_db;
   for (const Pair& pair : pairs) {
     auto layer = Difference(pair, used);
     TW_RETURN_IF_ERROR(layer);
     if (!layer->ok && !report.first_bad) report.first_bad = report.layers.size();
     report.layers.push_back(*std::move(layer));
   }
-  if (!report.by_position) report.unmatched = reference.values.size() - report.layers.size();
+  if (any_named) report.unmatched = reference.values.size() - report.layers.size();
   return report;
 }
 

@@ -15,6 +15,7 @@ namespace tilewright {
 /// The result of an operator, with what is needed to find and read it beside another network's.
 struct TracedValue {
   std::string name, op;
+  std::string source;  ///< its name in the float network, if somebody says so
   Tensor contents;
   std::optional<Quantization> meaning;  ///< of the numbers, if the source says it
   /// Of a convolution's result: "NCHW", "NCHW1n16c", …; else empty.
@@ -47,7 +48,8 @@ Result<std::vector<Tensor>> InputsFor(const std::vector<ModelValue>& wanted,
 enum class ReadBy : std::uint8_t {
   kAsIs,    ///< both sides have the same element type
   kSource,  ///< scale and zero point are the source's
-  /// Nobody says the scale: the one that fits the reference best (least squares).
+  /// Nobody says the scale: the one that fits the reference best (least squares). Numbers that are
+  /// all wrong by one factor are taken for right ones.
   kFit,
 };
 
@@ -59,7 +61,13 @@ struct LayerDifference {
   double scale = 1;  ///< of the other side's numbers; the first one if there are several
   double max_abs_error = 0, rms_error = 0, reference_rms = 0;
   double sqnr_db = 0;  ///< infinite if nothing differs
+  /// What the other side would have to be multiplied by to come nearest to the reference, and the
+  /// SQNR that it would have then.
+  double factor = 1, factored_sqnr_db = 0;
   bool ok = false;
+  /// Whether a wrong scale, by more than kScaleError, explains a part of the difference.
+  bool IsOffScale() const;
+  static constexpr double kScaleError = 0.05;
   /// Of an output: its largest element is the same one on both sides.
   std::optional<bool> same_top;
 };
@@ -68,8 +76,9 @@ struct DifferenceReport {
   std::string reference, other;
   std::vector<LayerDifference> layers;   ///< in the reference's order
   std::optional<std::size_t> first_bad;  ///< position in `layers`
-  bool by_position = false;              ///< no names in common: products and outputs were counted
+  bool by_position = false;              ///< some without common names were counted
   std::size_t unmatched = 0;             ///< values of the reference without a counterpart
+  std::optional<double> min_sqnr_db;     ///< that was asked of every layer
   bool ok() const { return !first_bad.has_value(); }
   /// "layer 3 (conv2, …) is the first to diverge: SQNR 3.1 dB, …"
   std::string Summary() const;
@@ -83,9 +92,10 @@ struct DifferenceOptions {
 };
 
 /// Compares value by value. Values are the same if they have one name (but for what exporters
-/// append to a quantized one's); where no two have, the n-th products are, between two graphs of
-/// equally many. Integers of one type must be equal, floats within the tolerance; others are read
-/// as real numbers. Errors: kInvalidArgument if nothing corresponds.
+/// append to a quantized one's). Products and outputs without one are counted: the n-th product is
+/// the n-th one, between two graphs of equally many. Integers of one type must be equal, floats
+/// within the tolerance; others are read as real numbers. Errors: kInvalidArgument if nothing
+/// corresponds.
 Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& other,
                                        const DifferenceOptions& options);
 

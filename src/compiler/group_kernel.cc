@@ -87,6 +87,26 @@ Result<Operator> BlockedPad(const Node& node, const Form& form, const Shape& pos
   return op;
 }
 
+/// Whether input `position` is read as it is, whatever form the group has: where to gather from.
+bool IsIndices(const Node& user, std::size_t position) {
+  return user.op.kind == OpKind::kGather && position == 1;
+}
+
+Result<Operator> BlockedGather(const Graph& graph, const Node& node, const Form& form,
+                               const Shape& positions) {
+  auto layout = Layout::Parse(form.layout);
+  TW_RETURN_IF_ERROR(layout);
+  Operator op = node.op;
+  const auto rank = static_cast<std::int64_t>(form.native.size());
+  const std::int64_t axis = op.attributes.axis < 0 ? op.attributes.axis + rank : op.attributes.axis;
+  const char letter = form.native[static_cast<std::size_t>(axis)];
+  if (graph.node(node.inputs[1]).type.shape.size() != 1 || layout->BlockOf(letter) != 1) {
+    return Unsupported("gathering along a blocked dimension");
+  }
+  op.attributes.axis = positions[static_cast<std::size_t>(axis)];
+  return op;
+}
+
 /// The operator that does to blocked tensors what the node does to native ones.
 Result<Operator> InForm(const Graph& graph, const Node& node, const Form& form) {
   if (form.is_native() || IsElementwise(node.op.kind) || node.op.kind == OpKind::kIdentity) {
@@ -97,6 +117,7 @@ Result<Operator> InForm(const Graph& graph, const Node& node, const Form& form) 
   if (node.op.kind == OpKind::kConcat) return BlockedConcat(graph, node, form, *positions);
   if (IsReduction(node.op.kind)) return BlockedReduction(node, form, *positions);
   if (node.op.kind == OpKind::kPad) return BlockedPad(node, form, *positions);
+  if (node.op.kind == OpKind::kGather) return BlockedGather(graph, node, form, *positions);
   if (IsPool(node.op.kind)) {
     Operator op = node.op;
     const std::string& own = op.attributes.data_layout;
@@ -117,10 +138,11 @@ class GroupBuilder {
     auto op = InForm(graph_, node, form_);
     TW_RETURN_IF_ERROR(op);
     std::vector<TensorType> types;
-    for (int input : node.inputs) {
-      auto shape = ShapeOf(input, node);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorType& type = graph_.node(node.inputs[i]).type;
+      Result<Shape> shape = IsIndices(node, i) ? type.shape : ShapeOf(node.inputs[i], node);
       TW_RETURN_IF_ERROR(shape);
-      types.push_back({*std::move(shape), graph_.node(input).type.dtype});
+      types.push_back({*std::move(shape), type.dtype});
     }
     auto part = DefineOperator(*op, types);
     TW_RETURN_IF_ERROR(part);

@@ -94,7 +94,7 @@ Tensor FromReals(const RealValues& reals, const TensorType& type,
 
 ErrorStatistics CompareReals(const RealValues& actual, const RealValues& expected) {
   ErrorStatistics statistics;
-  double signal = 0, noise = 0;
+  double signal = 0, noise = 0, product = 0, energy = 0;
   bool broken = false;
   for (std::int64_t i = 0; i < expected.elements(); ++i) {
     const double wanted = expected.At(i), value = actual.At(i);
@@ -106,6 +106,8 @@ ErrorStatistics CompareReals(const RealValues& actual, const RealValues& expecte
     statistics.max_abs = std::max(statistics.max_abs, std::abs(error));
     noise += error * error;
     signal += wanted * wanted;
+    product += wanted * value;
+    energy += value * value;
   }
   const auto count = static_cast<double>(std::max<std::int64_t>(expected.elements(), 1));
   statistics.rms = std::sqrt(noise / count);
@@ -113,6 +115,12 @@ ErrorStatistics CompareReals(const RealValues& actual, const RealValues& expecte
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   statistics.sqnr_db = noise == 0 ? kInfinite : 10 * std::log10(signal / noise);
   if (broken) statistics.sqnr_db = -kInfinite;
+  statistics.factored_sqnr_db = statistics.sqnr_db;
+  if (broken || energy == 0) return statistics;
+  statistics.factor = product / energy;
+  // Rounding can make the rest of an exact multiple negative.
+  const double rest = std::max(signal - product * statistics.factor, 0.0);
+  statistics.factored_sqnr_db = rest == 0 ? kInfinite : 10 * std::log10(signal / rest);
   return statistics;
 }
 

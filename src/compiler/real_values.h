@@ -49,6 +49,9 @@ struct ErrorStatistics {
   /// Energy of the reference over that of the error; infinite if they are equal, minus infinity if
   /// one has numbers that are not finite where the other has none.
   double sqnr_db = 0;
+  /// What `actual` would have to be multiplied by to come nearest to the reference (least squares),
+  /// and the ratio it would have then. 1 and sqnr_db where it is all zeros or not finite.
+  double factor = 1, factored_sqnr_db = 0;
 };
 ErrorStatistics CompareReals(const RealValues& actual, const RealValues& expected);
 

@@ -77,21 +77,6 @@ Result<Asked> Ask(const Workload& workload, const VtaTarget& vta, const VtaOptio
   return asked;
 }
 
-/// Why no template serves a workload: what those of its operator say, or that there are none.
-std::string RefusalOf(const Workload& workload, const Target& target) {
-  std::string name = workload.op_name();
-  if (workload.op == OpKind::kMul) name = "multiply";
-  if (workload.op == OpKind::kIdentity) name = "elementwise";
-  std::string reasons;
-  for (const TemplateEntry& entry : Templates()) {
-    const bool own = entry.key.starts_with(name + "_packed") || entry.key == name + ".vta";
-    if (entry.target != target.kind() || !own) continue;
-    reasons += (reasons.empty() ? "" : "; ") + std::string(entry.key) + ": " +
-               entry.refuses(workload, target);
-  }
-  return reasons.empty() ? "no template for " + name : reasons;
-}
-
 /// Errors: why the config cannot be used.
 Status Build(const TemplateEntry& entry, const Config& config, const Workload& workload,
              const Target& target, VtaKernel& kernel) {
@@ -181,7 +166,7 @@ Status BuildDefault(const Workload& workload, const VtaOptions& options, VtaKern
 /// Errors: kUnsupported with the reason why the accelerator does not compute it.
 Status CheckServed(const Workload& workload, const VtaOptions& options) {
   if (TemplatesFor(workload, options.target).empty()) {
-    return Unsupported(RefusalOf(workload, options.target));
+    return Unsupported(VtaRefusalOf(workload, options.target));
   }
   const bool alone = !IsAnchor(workload.op) && workload.AutotvmName(options.target).empty();
   if (alone && options.autotvm.has_value()) {

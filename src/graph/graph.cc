@@ -46,6 +46,12 @@ std::string_view SourceName(std::string_view value_name) {
   return mark == std::string_view::npos || mark == 0 ? value_name : value_name.substr(0, mark);
 }
 
+bool IsLocalName(std::string_view value_name) {
+  const bool number =
+      value_name.size() > 1 && value_name[0] == '%' && value_name[1] >= '0' && value_name[1] <= '9';
+  return number || SourceName(value_name) != value_name;
+}
+
 int Graph::AddInput(std::string value_name, TensorType type) {
   Node node;
   node.kind = NodeKind::kInput;
@@ -98,6 +104,13 @@ Result<int> Graph::AddOperator(std::string value_name, Operator op, std::vector<
 
 void Graph::Rename(int id, std::string value_name) {
   nodes_[static_cast<std::size_t>(id)].name = std::move(value_name);
+}
+
+std::string Graph::FloatName(int id) const {
+  const std::string& own = node(id).name;
+  const auto found = quantization.find(own);
+  if (found != quantization.end() && !found->second.value.empty()) return found->second.value;
+  return IsLocalName(own) ? std::string() : own;
 }
 
 void Graph::Annotate(int id, std::string source, Mark mark) {

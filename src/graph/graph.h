@@ -46,11 +46,17 @@ Status CheckTensorType(const TensorType& type);
 /// The source value a name belongs to: "r0" for "r0" and for "r0#0".
 std::string_view SourceName(std::string_view value_name);
 
+/// Whether a name says nothing outside of its file: "%26", a number in a listing, or "r0#1", a
+/// part.
+bool IsLocalName(std::string_view value_name);
+
 /// What the integers of a value stand for: scale * (q - zero_point).
 struct Quantization {
-  std::vector<float> scales;  ///< one, or one per element of dimension `axis`
+  std::vector<float>
+      scales;  ///< one, or one per element of dimension `axis`; none: the value itself
   std::int64_t axis = 0;
   std::int64_t zero_point = 0;
+  std::string value = {};  ///< its name in the float network, where it has another one here
   friend bool operator==(const Quantization&, const Quantization&) = default;
 };
 
@@ -81,6 +87,9 @@ class Graph {
   void Rename(int id, std::string value_name);
   /// What a pass that copies an operator takes along: its name in the source, and its mark.
   void Annotate(int id, std::string source, Mark mark);
+
+  /// The name of a value in the float network; empty if nobody says one.
+  std::string FloatName(int id) const;
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(int id) const { return nodes_[static_cast<std::size_t>(id)]; }

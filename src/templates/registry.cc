@@ -163,4 +163,18 @@ std::vector<const TemplateEntry*> TemplatesFor(const Workload& workload, const T
   return entries;
 }
 
+std::string VtaRefusalOf(const Workload& workload, const Target& target) {
+  std::string name = workload.op_name();
+  if (workload.op == OpKind::kMul) name = "multiply";
+  if (workload.op == OpKind::kIdentity) name = "elementwise";
+  std::string reasons;
+  for (const TemplateEntry& entry : Templates()) {
+    const bool own = entry.key.starts_with(name + "_packed") || entry.key == name + ".vta";
+    if (entry.target != target.kind() || !own) continue;
+    reasons += (reasons.empty() ? "" : "; ") + std::string(entry.key) + ": " +
+               entry.refuses(workload, target);
+  }
+  return reasons.empty() ? "no template for " + name : reasons;
+}
+
 }  // namespace tilewright

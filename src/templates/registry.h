@@ -46,6 +46,9 @@ const TemplateEntry* FindTemplate(std::string_view key);
 /// Those that serve the workload on the target, preferred first (the first one's default config is
 /// what an untuned operator gets); those of a library only if the target names it (-libs).
 std::vector<const TemplateEntry*> TemplatesFor(const Workload& workload, const Target& target);
+/// Why no template serves a workload on a VTA: what those of its operator say, or that there are
+/// none.
+std::string VtaRefusalOf(const Workload& workload, const Target& target);
 
 /// The loops of a config. Errors: kUnsupported if the template writes VTA streams; those of
 /// `apply`.

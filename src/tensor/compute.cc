@@ -38,7 +38,7 @@ namespace {
 /// Whether values are added up on the way to the result: in float16 that would lose what the
 /// reference keeps.
 bool AddsUp(OpKind kind) {
-  return !IsAnchor(kind) && !IsElementwise(kind) && kind < OpKind::kReshape;
+  return !IsAnchor(kind) && !IsElementwise(kind) && !IsChoice(kind) && kind < OpKind::kReshape;
 }
 
 /// What is computed from float32 inputs, from float16 ones of these types, rounded once.
@@ -96,6 +96,10 @@ Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> i
   }
   if (IsElementwise(op.kind) || op.kind == OpKind::kIdentity) {
     DefineElementwise(op, *type, compute);
+    return compute;
+  }
+  if (IsChoice(op.kind)) {
+    DefineChoice(op, *type, compute);
     return compute;
   }
   switch (op.kind) {

@@ -1,5 +1,5 @@
-// Elementwise operators and operators that only move data: one stage each, whose body says where a
-// value comes from.
+// Elementwise operators, comparisons, choices and operators that only move data: one stage each,
+// whose body says where a value comes from.
 #include <fmt/format.h>
 
 #include "src/base/math.h"
@@ -141,6 +141,18 @@ void DefineElementwise(const Operator& op, const TensorType& type, Compute& comp
   const Expr a = BroadcastLoad(compute.inputs[0], axes);
   const Expr b = compute.inputs.size() > 1 ? BroadcastLoad(compute.inputs[1], axes) : Expr();
   const Expr body = op.kind == OpKind::kIdentity ? a : ElementwiseExpr(op, a, b);
+  compute.stages.push_back(PlainStage("output", type.dtype, axes, body));
+}
+
+void DefineChoice(const Operator& op, const TensorType& type, Compute& compute) {
+  const std::vector<Axis> axes = MakeAxes("i", type.shape);
+  const auto load = [&](std::size_t i) { return BroadcastLoad(compute.inputs[i], axes); };
+  Expr body;
+  if (op.kind == OpKind::kWhere) {
+    body = MakeSelect(load(0), load(1), load(2));
+  } else {
+    body = op.kind == OpKind::kEqual ? Eq(load(0), load(1)) : Lt(load(0), load(1));
+  }
   compute.stages.push_back(PlainStage("output", type.dtype, axes, body));
 }
 

@@ -16,6 +16,7 @@ void DefineReduce(const Operator& op, const TensorType& type, Compute& compute);
 void DefineSoftmax(const Operator& op, const TensorType& type, Compute& compute);
 void DefineLrn(const Operator& op, const TensorType& type, Compute& compute);
 void DefineBatchNorm(const Operator& op, const TensorType& type, Compute& compute);
+void DefineChoice(const Operator& op, const TensorType& type, Compute& compute);
 Status DefineDataMovement(const Operator& op, const TensorType& type, Compute& compute);
 
 /// Type in which the products of an anchor are made and summed: float32 for float16.

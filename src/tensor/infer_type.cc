@@ -86,6 +86,25 @@ Result<TensorType> InferBinary(const Operator& op, Inputs inputs) {
   return TensorType{*std::move(shape), inputs[0].dtype};
 }
 
+Result<TensorType> InferChoice(const Operator& op, Inputs inputs) {
+  const bool choice = op.kind == OpKind::kWhere;
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, choice ? 3 : 2));
+  const Inputs values = choice ? inputs.subspan(1) : inputs;
+  if (choice && !inputs[0].dtype.is_bool()) {
+    return Bad(op, fmt::format("condition is {}, expected bool", inputs[0].ToString()));
+  }
+  if (values[0].dtype != values[1].dtype) {
+    return Bad(op, fmt::format("inputs are {} and {}, expected one element type",
+                               values[0].ToString(), values[1].ToString()));
+  }
+  auto shape = Broadcast(op, values[0].shape, values[1].shape);
+  TW_RETURN_IF_ERROR(shape);
+  if (!choice) return TensorType{*std::move(shape), kBool};
+  shape = Broadcast(op, *shape, inputs[0].shape);
+  TW_RETURN_IF_ERROR(shape);
+  return TensorType{*std::move(shape), values[0].dtype};
+}
+
 Result<TensorType> InferUnary(const Operator& op, Inputs inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   TensorType type = inputs[0];
@@ -361,6 +380,7 @@ Result<TensorType> InferByKind(const Operator& op, Inputs inputs) {
   if (IsAnchor(op.kind)) return InferAnchor(op, inputs);
   if (IsBinary(op.kind)) return InferBinary(op, inputs);
   if (IsElementwise(op.kind)) return InferUnary(op, inputs);
+  if (IsChoice(op.kind)) return InferChoice(op, inputs);
   switch (op.kind) {
     case OpKind::kMaxPool2d:
     case OpKind::kAvgPool2d:

@@ -56,6 +56,9 @@ constexpr std::array kNames = {
     NamedKind{OpKind::kLogSoftmax, "log_softmax"},
     NamedKind{OpKind::kLrn, "lrn"},
     NamedKind{OpKind::kBatchNorm, "batch_norm"},
+    NamedKind{OpKind::kEqual, "equal"},
+    NamedKind{OpKind::kLess, "less"},
+    NamedKind{OpKind::kWhere, "where"},
     NamedKind{OpKind::kReshape, "reshape"},
     NamedKind{OpKind::kTranspose, "transpose"},
     NamedKind{OpKind::kBroadcastTo, "broadcast_to"},
@@ -91,6 +94,8 @@ bool IsAnchor(OpKind kind) { return kind <= OpKind::kBatchMatmul; }
 bool IsElementwise(OpKind kind) {
   return kind >= OpKind::kAdd && kind <= OpKind::kFixedPointMultiply;
 }
+
+bool IsChoice(OpKind kind) { return kind >= OpKind::kEqual && kind <= OpKind::kWhere; }
 
 bool IsBinary(OpKind kind) { return kind >= OpKind::kAdd && kind <= OpKind::kShiftRight; }
 

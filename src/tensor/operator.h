@@ -66,6 +66,10 @@ enum class OpKind : std::uint8_t {
   kLogSoftmax,
   kLrn,        ///< across channels (dimension 1): size alpha beta bias
   kBatchNorm,  ///< data, gamma, beta, mean, var; axis epsilon
+  // Comparisons of two inputs of one type, and a choice, with broadcasting (NumPy's rule).
+  kEqual,  ///< bool
+  kLess,   ///< bool
+  kWhere,  ///< condition (bool), two inputs of one type: the first one where it is true
   // Moving data.
   kReshape,          ///< new_shape (resolved: no 0 or -1)
   kTranspose,        ///< axes
@@ -118,6 +122,8 @@ std::string_view OpName(OpKind kind);
 bool IsAnchor(OpKind kind);
 /// Elementwise of one or two inputs: may follow an anchor in its kernel.
 bool IsElementwise(OpKind kind);
+/// A comparison or a choice.
+bool IsChoice(OpKind kind);
 
 /// Type of the result.
 /// Errors: kInvalidArgument naming the operator, the input and what was expected.

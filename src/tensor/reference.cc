@@ -19,6 +19,17 @@ std::vector<std::int64_t> StridesOf(const std::vector<std::int64_t>& shape) {
   return strides;
 }
 
+std::vector<std::int64_t> BroadcastSteps(const Tensor& input,
+                                         const std::vector<std::int64_t>& shape) {
+  const std::vector<std::int64_t> own = StridesOf(input.shape());
+  std::vector<std::int64_t> steps(shape.size(), 0);
+  const std::size_t skipped = shape.size() - own.size();
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (input.shape()[i] != 1) steps[skipped + i] = own[i];
+  }
+  return steps;
+}
+
 void ForEachIndex(const std::vector<std::int64_t>& shape,
                   const std::function<void(std::int64_t, const std::vector<std::int64_t>&)>& fn) {
   std::vector<std::int64_t> index(shape.size(), 0);
@@ -64,6 +75,7 @@ void EvaluateInto(const Operator& op, TensorPointers inputs, int threads, Tensor
   }
   if (IsBinary(op.kind)) return reference::EvaluateBinary(op, *inputs[0], *inputs[1], out);
   if (IsElementwise(op.kind)) return reference::EvaluateUnary(op, *inputs[0], out);
+  if (IsChoice(op.kind)) return reference::EvaluateChoice(op, inputs, out);
   switch (op.kind) {
     case OpKind::kMaxPool2d:
     case OpKind::kAvgPool2d:

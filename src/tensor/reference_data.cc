@@ -35,12 +35,7 @@ void Transpose(const Operator& op, const Tensor& input, Tensor& out) {
 }
 
 void BroadcastTo(const Tensor& input, Tensor& out) {
-  const Index strides = StridesOf(input.shape());
-  Index steps(out.shape().size() - strides.size(), 0);
-  for (std::size_t i = 0; i < strides.size(); ++i) {
-    steps.push_back(input.shape()[i] == 1 ? 0 : strides[i]);
-  }
-  CopyStrided(input, steps, 0, out);
+  CopyStrided(input, BroadcastSteps(input, out.shape()), 0, out);
 }
 
 void Slice(const Operator& op, const Tensor& input, Tensor& out) {

@@ -238,17 +238,8 @@ void EvaluateUnary(const Operator& op, const Tensor& input, Tensor& out) {
 
 void EvaluateBinary(const Operator& op, const Tensor& a, const Tensor& b, Tensor& out) {
   const std::vector<std::int64_t>& shape = out.shape();
-  // Distance between neighbours of each dimension; 0 where an input repeats.
-  const auto steps = [&](const Tensor& input) {
-    const std::vector<std::int64_t> own = StridesOf(input.shape());
-    std::vector<std::int64_t> result(shape.size(), 0);
-    const std::size_t skipped = shape.size() - own.size();
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      if (input.shape()[i] != 1) result[skipped + i] = own[i];
-    }
-    return result;
-  };
-  const std::vector<std::int64_t> a_steps = steps(a), b_steps = steps(b);
+  const std::vector<std::int64_t> a_steps = BroadcastSteps(a, shape);
+  const std::vector<std::int64_t> b_steps = BroadcastSteps(b, shape);
   const std::int64_t inner = shape.empty() ? 1 : shape.back();
   const std::int64_t a_step = shape.empty() ? 0 : a_steps.back();
   const std::int64_t b_step = shape.empty() ? 0 : b_steps.back();

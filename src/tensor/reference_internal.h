@@ -66,6 +66,10 @@ std::vector<std::int64_t> StridesOf(const std::vector<std::int64_t>& shape);
 /// Calls fn(position in the output, index) for every element of `shape` in row-major order.
 void ForEachIndex(const std::vector<std::int64_t>& shape,
                   const std::function<void(std::int64_t, const std::vector<std::int64_t>&)>& fn);
+/// Distance in `input` between neighbours of each dimension of `shape`, which it broadcasts to; 0
+/// where it repeats.
+std::vector<std::int64_t> BroadcastSteps(const Tensor& input,
+                                         const std::vector<std::int64_t>& shape);
 /// Position of a possibly negative axis.
 std::size_t Position(std::int64_t axis, std::size_t rank);
 /// Runs fn(0) … fn(count - 1), each once, on up to `threads` threads.
@@ -78,6 +82,7 @@ void EvaluateContraction(const Workload& workload, const Tensor& data, const Ten
                          int threads, Tensor& out);
 void EvaluateUnary(const Operator& op, const Tensor& input, Tensor& out);
 void EvaluateBinary(const Operator& op, const Tensor& a, const Tensor& b, Tensor& out);
+void EvaluateChoice(const Operator& op, TensorPointers inputs, Tensor& out);
 void EvaluatePool(const Operator& op, const Tensor& input, Tensor& out);
 void EvaluateReduce(const Operator& op, const Tensor& input, Tensor& out);
 void EvaluateSoftmax(const Operator& op, const Tensor& input, Tensor& out);

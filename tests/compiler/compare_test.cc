@@ -180,6 +180,53 @@ TEST(CompareTraces, ComparesOutputsWhereThereAreNoNames) {
   EXPECT_TRUE(Compared(trace("a", 0, 4), other).ok());
 }
 
+TEST(CompareTraces, PairsByTheNameInTheFloatNetwork) {
+  Trace reference = MakeTrace("a", Value("conv", Filled(kFloat32, {4}, {1, 2, 3, 4}), 0),
+                              Value("relu", Filled(kFloat32, {4}, {1, 2, 3, 4})));
+  Trace other = MakeTrace("b", Value("%3", Filled(kInt32, {4}, {10, 20, 30, 40}), 0),
+                          Value("%8", Filled(kInt8, {4}, {2, 4, 6, 8})));
+  other.values[0].source = "conv";
+  other.values[0].meaning = Quantization{{0.1F}, 0, 0};
+  other.values[1].source = "relu";
+  other.values[1].meaning = Quantization{{0.5F}, 0, 0};
+  const DifferenceReport report = Compared(reference, other);
+  EXPECT_FALSE(report.by_position);
+  ASSERT_EQ(report.layers.size(), 2U);
+  EXPECT_EQ(report.layers[1].other, "%8");
+  EXPECT_TRUE(report.ok()) << report.Summary();
+}
+
+// As pack makes them: the numbers are equal, and only one of the texts says what they stand for.
+TEST(CompareTraces, NumbersThatOneSideExplainsMustBeEqual) {
+  Trace reference = MakeTrace("a", Value("%3", Filled(kInt32, {4}, {10, 20, 30, 40}), 0));
+  reference.values[0].meaning = Quantization{{0.1F}, 0, 0};
+  Trace other = MakeTrace("b", Value("%9", Filled(kInt32, {4}, {10, 20, 30, 40}), 0));
+  EXPECT_TRUE(Compared(reference, other).ok());
+  EXPECT_EQ(Compared(reference, other).layers[0].read_by, ReadBy::kAsIs);
+  other.values[0].contents.Set(3, 41);
+  const DifferenceReport wrong = Compared(reference, other);
+  EXPECT_FALSE(wrong.ok());
+  EXPECT_NEAR(wrong.layers[0].max_abs_error, 0.1, 1e-6);
+}
+
+TEST(CompareTraces, NamesAWrongScale) {
+  const Trace reference = MakeTrace("a", Value("conv", Filled(kFloat32, {4}, {1, 2, 3, 4}), 0));
+  Trace other = MakeTrace("b", Value("conv", Filled(kInt32, {4}, {10, 20, 30, 40}), 0));
+  other.values[0].meaning = Quantization{{0.05F}, 0, 0};
+  const DifferenceReport wrong = Compared(reference, other);
+  ASSERT_EQ(wrong.layers.size(), 1U);
+  EXPECT_NEAR(wrong.layers[0].factor, 2, 1e-6);
+  EXPECT_TRUE(wrong.layers[0].IsOffScale());
+  EXPECT_FALSE(wrong.ok());
+  EXPECT_THAT(wrong.Summary(), HasSubstr("; times 2 it would agree ("));
+  other.values[0].meaning.reset();  // then any factor fits, and the report says so
+  const DifferenceReport fitted = Compared(reference, other);
+  EXPECT_TRUE(fitted.ok());
+  EXPECT_NEAR(fitted.layers[0].scale, 0.1, 1e-6);
+  EXPECT_FALSE(fitted.layers[0].IsOffScale());
+  EXPECT_THAT(fitted.Summary(), HasSubstr("nobody says the scale of 1 of them: it was fitted"));
+}
+
 TEST(CompareTraces, SaysThatNothingCorresponds) {
   const auto report = CompareTraces(MakeTrace("a", Value("p", Filled(kFloat32, {2}, {1, 2}), 0)),
                                     MakeTrace("b", Value("q", Filled(kFloat32, {2}, {1, 2}))), {});

@@ -57,6 +57,27 @@ inline constexpr Network kNetworks[] = {
   %8 = reshape(%7, newshape=[1, 48, 10, 10]);
   nn.conv2d(%8, meta[relay.Constant][2] /* ty=Tensor[(16, 48, 3, 3), float32] */, padding=[1, 1, 1, 1])
 })"},
+    {"ComparisonsAndChoices", R"(def @main(%data: Tensor[(1, 5, 6, 7), float32], %rows: Tensor[(3), int32]) {
+  %0 = less(%data, 0f);
+  %1 = exp(%data);
+  %2 = where(%0, %1, %data);
+  %3 = equal(%2, %data);
+  %4 = mean(%2, axis=[3], keepdims=True);
+  %5 = where(%3, %4, meta[relay.Constant][0] /* ty=Tensor[(5, 1, 1), float32] */);
+  %6 = tilewright.gather(%5, %rows, axis=2);
+  %7 = nn.relu(%6);
+  %8 = cast(%3, dtype="int32");
+  (%7, %3, %8)
+})"},
+    {"GatheredBetweenConvolutions", R"(def @main(%data: Tensor[(1, 16, 6, 5), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16, 1, 1), float32] */);
+  %1 = tilewright.gather(%0, meta[relay.Constant][1] /* ty=Tensor[(12), int32] */, axis=2);
+  %2 = tilewright.gather(%1, meta[relay.Constant][2] /* ty=Tensor[(10), int32] */, axis=3);
+  %3 = multiply(%2, meta[relay.Constant][3] /* ty=Tensor[(10), float32] */);
+  %4 = tilewright.gather(%0, meta[relay.Constant][4] /* ty=Tensor[(32), int32] */, axis=1);
+  %5 = nn.conv2d(%3, meta[relay.Constant][5] /* ty=Tensor[(16, 32, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  (%5, %4)
+})"},
     {"BiasOfAnInput", R"(def @main(%data: Tensor[(1, 16, 6, 6), float32], %bias: Tensor[(32), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16, 3, 3), float32] */, padding=[1, 1, 1, 1]);
   %1 = nn.bias_add(%0, %bias);

@@ -100,6 +100,12 @@ OnnxBuilder& OnnxBuilder::Float(const std::string& name, float value) {
   return *this;
 }
 
+OnnxBuilder& OnnxBuilder::FloatList(const std::string& name, const std::vector<float>& values) {
+  auto* attribute = Attribute(name, onnx::AttributeProto::FLOATS);
+  for (float value : values) attribute->add_floats(value);
+  return *this;
+}
+
 OnnxBuilder& OnnxBuilder::IntList(const std::string& name, const Ints& values) {
   auto* attribute = Attribute(name, onnx::AttributeProto::INTS);
   for (std::int64_t value : values) attribute->add_ints(value);

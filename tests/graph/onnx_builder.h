@@ -34,6 +34,7 @@ class OnnxBuilder {
   /// Attributes of the node added last.
   OnnxBuilder& Int(const std::string& name, std::int64_t value);
   OnnxBuilder& Float(const std::string& name, float value);
+  OnnxBuilder& FloatList(const std::string& name, const std::vector<float>& values);
   OnnxBuilder& IntList(const std::string& name, const Ints& values);
   OnnxBuilder& Text(const std::string& name, const std::string& value);
   OnnxBuilder& Contents(const std::string& name, const Tensor& value);

@@ -1,4 +1,5 @@
 // Every combination of attributes of an operator, against the definitions in onnx_definitions.h.
+// onnx_composed_test.cc and onnx_resize_test.cc have the operators that are made of others.
 
 #include <gtest/gtest.h>
 
@@ -6,8 +7,7 @@
 #include <cmath>
 
 #include "src/graph/onnx/proto.h"
-#include "tests/graph/onnx_builder.h"
-#include "tests/graph/onnx_definitions.h"
+#include "tests/graph/one_operator.h"
 
 namespace tilewright {
 namespace {
@@ -15,79 +15,6 @@ namespace {
 namespace def = onnx_definitions;
 using def::Array;
 using def::Window;
-using Doubles = std::vector<double>;
-
-Tensor TensorOf(const Array& array, DataType dtype = kFloat32) {
-  return MakeTensor(dtype, array.shape, array.v);
-}
-
-DataType TypeNamed(const std::string& name) {
-  return name == "uint8"    ? kUInt8
-         : name == "int8"   ? kInt8
-         : name == "uint16" ? kUInt16
-         : name == "int16"  ? kInt16
-                            : kInt32;
-}
-
-void ExpectEqual(const Tensor& actual, const Array& expected, double relative = 0) {
-  ASSERT_EQ(actual.shape(), expected.shape);
-  for (std::int64_t i = 0; i < expected.size(); ++i) {
-    const double wanted = expected.v[static_cast<std::size_t>(i)];
-    ASSERT_NEAR(actual.At(i), wanted, relative * std::max(1.0, std::abs(wanted)))
-        << "element " << i;
-  }
-}
-
-// y = op(x, constants…): `x` is an input of the network, everything else is in the file.
-class OneOperator {
- public:
-  OneOperator(const std::string& op, const Array& x, std::int64_t opset = 13,
-              DataType dtype = kFloat32)
-      : model_(opset), x_(TensorOf(x, dtype)) {
-    model_.Input("x", x_.shape(), OnnxTypeOf(dtype)).Output("y").Node(op, {"x"}, {"y"});
-  }
-  OneOperator& With(const Array& operand, DataType dtype = kFloat32) {
-    auto* node = model_.proto().mutable_graph()->mutable_node(0);
-    const std::string name = "operand" + std::to_string(node->input_size());
-    node->add_input(name);
-    model_.Initializer(name, TensorOf(operand, dtype));
-    return *this;
-  }
-  OneOperator& Scalar(double value, DataType dtype = kFloat32) {
-    return With({{}, {value}}, dtype);
-  }
-  OneOperator& Vector(const Doubles& values, DataType dtype = kFloat32) {
-    return values.size() == 1 ? Scalar(values[0], dtype)
-                              : With({{static_cast<std::int64_t>(values.size())}, values}, dtype);
-  }
-  OneOperator& Skip() {
-    model_.proto().mutable_graph()->mutable_node(0)->add_input("");
-    return *this;
-  }
-  // What differs from the default.
-  OneOperator& Attributes(const Window& w, bool pool) {
-    const Window plain;
-    if (pool) model_.IntList("kernel_shape", w.kernel);
-    if (w.strides != plain.strides) model_.IntList("strides", w.strides);
-    if (w.dilations != plain.dilations) model_.IntList("dilations", w.dilations);
-    if (w.pads != plain.pads) model_.IntList("pads", w.pads);
-    if (w.auto_pad != plain.auto_pad) model_.Text("auto_pad", w.auto_pad);
-    if (w.group != 1) model_.Int("group", w.group);
-    if (w.ceil_mode) model_.Int("ceil_mode", 1);
-    if (w.count_include_pad) model_.Int("count_include_pad", 1);
-    if (w.output_padding != plain.output_padding) {
-      model_.IntList("output_padding", w.output_padding);
-    }
-    if (!w.output_shape.empty()) model_.IntList("output_shape", w.output_shape);
-    return *this;
-  }
-  OnnxBuilder& model() { return model_; }
-  Tensor Run() const { return EvaluateModel(model_, {&x_}); }
-
- private:
-  OnnxBuilder model_;
-  Tensor x_;
-};
 
 std::string Describe(const Window& w) {
   std::string text = w.auto_pad + " group " + std::to_string(w.group);

@@ -186,12 +186,103 @@ const BadModel kModels[] = {
        m.Node("Split", {"x", "s"}, {"y", "z"}).Int("axis", 2);
      },
      kBad, "node 0 (Split) making 'y': the parts have 3 elements, expected 4"},
-    {"PadByReflection",
+    {"PadInAnUnknownWay",
      [](OnnxBuilder& m) {
        m.Initializer("p", MakeTensor(kInt64, {8}, {0, 0, 1, 1, 0, 0, 1, 1}));
-       m.Node("Pad", {"x", "p"}, {"y"}).Text("mode", "reflect");
+       m.Node("Pad", {"x", "p"}, {"y"}).Text("mode", "symmetric");
      },
-     kNot, "node 0 (Pad) making 'y': mode reflect is not supported, expected constant"},
+     kBad,
+     "node 0 (Pad) making 'y': attribute mode is symmetric, expected constant, reflect, edge or "
+     "wrap"},
+    {"PadWithTooMuchOfItself",
+     [](OnnxBuilder& m) {
+       m.Initializer("p", MakeTensor(kInt64, {8}, {0, 0, 0, 0, 0, 0, 0, 1 << 22}));
+       m.Node("Pad", {"x", "p"}, {"y"}).Text("mode", "edge");
+     },
+     kNot,
+     "node 0 (Pad) making 'y': dimension 3 becomes 4194308 elements, expected at most 4194304"},
+    {"TablesWithoutEnd",
+     [](OnnxBuilder& m) {
+       m.Initializer("p", MakeTensor(kInt64, {8}, {0, 0, 0, 0, 0, 0, 0, 4e6}));
+       for (int i = 0; i < 20; ++i) {
+         m.Node("Pad", {"x", "p"}, {"y" + std::to_string(i)}).Text("mode", "edge");
+       }
+     },
+     kBad,
+     "node 16 (Pad) making 'y16': the file's operators so far need tables of more than 268435456 "
+     "bytes"},
+    {"ConvOverVolumes",
+     [](OnnxBuilder& m) {
+       m.Input("v", {1, 2, 4, 4, 4}).Initializer("w", MakeRange(kFloat32, {3, 2, 2, 2, 2}));
+       m.Node("Conv", {"v", "w"}, {"y"});
+     },
+     kNot,
+     "node 0 (Conv) making 'y': input 0 is float32[1,2,4,4,4], expected 3 (a sequence) or 4 "
+     "dimensions (images); windows over volumes are not supported"},
+    {"ResizeWithFilter",
+     [](OnnxBuilder& m) {
+       m.Node("Resize", {"x", "", "s"}, {"y"}).Int("antialias", 1);
+       m.Initializer("s", MakeTensor(kFloat32, {4}, {1, 1, 2, 2}));
+     },
+     kNot, "node 0 (Resize) making 'y': antialias 1 is not supported, expected 0"},
+    {"ResizeOfARegion",
+     [](OnnxBuilder& m) {
+       m.Node("Resize", {"x", "", "s"}, {"y"});
+       m.Text("coordinate_transformation_mode", "tf_crop_and_resize");
+       m.Initializer("s", MakeTensor(kFloat32, {4}, {1, 1, 2, 2}));
+     },
+     kNot,
+     "node 0 (Resize) making 'y': coordinate_transformation_mode tf_crop_and_resize is not "
+     "supported"},
+    {"ResizeToNothing",
+     [](OnnxBuilder& m) {
+       m.Node("Resize", {"x", "", "s"}, {"y"});
+       m.Initializer("s", MakeTensor(kFloat32, {4}, {1, 1, std::nan(""), 2}));
+     },
+     kBad, "node 0 (Resize) making 'y': scale nan makes 4 elements none, or more than 4194304"},
+    {"ResizeOfOtherRank",
+     [](OnnxBuilder& m) {
+       m.Node("Resize", {"x", "", "", "s"}, {"y"});
+       m.Initializer("s", MakeTensor(kInt64, {2}, {8, 8}));
+     },
+     kBad, "node 0 (Resize) making 'y': has 2 scales or sizes, expected 4"},
+    {"DepthToSpaceOfFewChannels",
+     [](OnnxBuilder& m) { m.Node("DepthToSpace", {"x"}, {"y"}).Int("blocksize", 2); }, kBad,
+     "node 0 (DepthToSpace) making 'y': 2 channels do not divide by blocksize 2 squared"},
+    {"TileWithoutEnd",
+     [](OnnxBuilder& m) {
+       m.Initializer("r", MakeTensor(kInt64, {4}, {1, 1, 1, 1e18}));
+       m.Node("Tile", {"x", "r"}, {"y"});
+     },
+     kBad,
+     "node 0 (Tile) making 'y': repeats dimension 3 1000000000000000000 times, expected 1 to 2^31 "
+     "elements"},
+    {"RangeWithoutEnd",
+     [](OnnxBuilder& m) {
+       m.Initializer("a", MakeTensor(kInt64, {}, {0}))
+           .Initializer("b", MakeTensor(kInt64, {}, {9}));
+       m.Node("Range", {"a", "b", "a"}, {"y"});
+     },
+     kBad, "node 0 (Range) making 'y': has no elements, or more than 4194304"},
+    {"WhereByNumbers",
+     [](OnnxBuilder& m) {
+       m.Node("Where", {"x", "x", "x"}, {"y"});
+     },
+     kBad,
+     "node 0 (Where) making 'y': value y#0: where: condition is float32[1,2,4,4], expected bool"},
+    {"GroupsOfPartsOfChannels",
+     [](OnnxBuilder& m) {
+       m.Initializer("s", MakeRange(kFloat32, {2}));
+       m.Node("GroupNormalization", {"x", "s", "s"}, {"y"}).Int("num_groups", 3);
+     },
+     kBad,
+     "node 0 (GroupNormalization) making 'y': attribute num_groups is 3, expected a divisor of 2 "
+     "channels"},
+    {"GatherByFloats",
+     [](OnnxBuilder& m) {
+       m.Initializer("i", MakeTensor(kFloat32, {1}, {1})).Node("Gather", {"x", "i"}, {"y"});
+     },
+     kBad, "node 0 (Gather) making 'y': indices are float32[1], expected int32 or int64"},
     {"GatherOutside",
      [](OnnxBuilder& m) {
        m.Initializer("i", MakeTensor(kInt64, {1}, {2})).Node("Gather", {"x", "i"}, {"y"});

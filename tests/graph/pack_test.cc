@@ -212,6 +212,25 @@ TEST(RelayExport, ContentsSurviveTheText) {
   EXPECT_THAT(ImportRelay(damaged, "damaged").status().message(),
               HasSubstr("metadata: relay.Constant 0: no array of TVM"));
 
+  // What values are called, and rows that say nothing sensible of them.
+  EXPECT_EQ(read->FloatName(read->outputs()[1]), "sum");
+  const auto with_row = [&text](const std::string& row) {
+    constexpr std::string_view kRow = R"({\"value\":\"sum\"})";
+    std::string changed = *text;
+    EXPECT_NE(changed.find(kRow), std::string::npos);
+    return ImportRelay(changed.replace(changed.find(kRow), kRow.size(), row), "changed");
+  };
+  EXPECT_TRUE(with_row(R"({\"scales\":[0.5],\"zero_point\":3})").ok());
+  EXPECT_TRUE(with_row(R"({\"scales\":[0.5,1,2],\"axis\":0})").ok());
+  for (const char* row : {R"({\"scales\":[0]})", R"({\"scales\":[1e99]})", R"({\"axis\":0.5})",
+                          R"({\"other\":1})", "3"}) {
+    EXPECT_THAT(with_row(row).status().message(), HasSubstr("metadata: tilewright.values: 0: "))
+        << row;
+  }
+  EXPECT_THAT(with_row(R"({\"scales\":[0.5,1],\"axis\":0})").status().message(),
+              HasSubstr("metadata: value 0 of type float32[3] has 2 scales along dimension 0"));
+  EXPECT_THAT(with_row("[").status().message(), HasSubstr("metadata: tilewright.values: "));
+
   // Constants may share an array, but not without end: each gets a copy.
   const auto shared = [&text](int times) {
     constexpr std::string_view kList = "\"data\": [3";

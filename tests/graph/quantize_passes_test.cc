@@ -225,6 +225,84 @@ TEST(QuantizeTest, PassesGoThroughTexts) {
   EXPECT_EQ(*ListRelay(graph), *ListRelay(*whole));
 }
 
+// Weights of next to nothing have a scale of next to nothing; the bias beside them stays.
+TEST(QuantizeTest, ChannelsOfNearlyNoWeightsKeepTheirBias) {
+  const auto network = [] {
+    Graph graph = GraphOf("%0 = " + Conv("%x", 0) + "; add(%0, " + Bias(1) + ")");
+    for (int id = 0; id < graph.size(); ++id) {
+      const Node& node = graph.node(id);
+      if (node.kind != NodeKind::kConstant) continue;
+      Tensor contents(node.type);
+      for (std::int64_t i = 0; i < contents.elements(); ++i) {
+        const bool weight = contents.elements() == 16;
+        contents.Set(i, weight ? (i / 4 == 2 ? 1e-30 : 0.25) : 0.5 + static_cast<double>(i));
+      }
+      graph.SetContents(id, std::move(contents));
+    }
+    return graph;
+  };
+  for (const char* rule : {"max", "power2"}) {
+    Config config = AllConvolutions();
+    ASSERT_TRUE(config.Set("per_channel", "True").ok());
+    ASSERT_TRUE(config.Set("weight_scale", rule).ok());
+    PipelineOptions options{config, DefaultPasses(config), {}, 1, {}};
+    std::vector<IntegerValue> values;
+    auto quantized = RunPasses(network(), options, &values);
+    ASSERT_TRUE(quantized.ok()) << quantized.status().message();
+    EXPECT_GT(Sqnr(*quantized, network()), 30) << rule;
+  }
+}
+
+TEST(QuantizeTest, NothingToRoundIsAnError) {
+  for (const char* pass : {"calibrate", "realize", "simulate"}) {
+    auto graph = RunOn(Network(), {pass}, AllConvolutions());
+    ASSERT_FALSE(graph.ok()) << pass;
+    EXPECT_EQ(graph.status().message(),
+              std::string(pass) +
+                  ": no value is marked for rounding, so nothing would become integers: run "
+                  "annotate before, and see what skip_conv_layers, skip_dense_layer and "
+                  "debug_enabled_ops leave float");
+  }
+}
+
+// What integers stand for goes along in the text: the name of the value, and the scale.
+TEST(QuantizeTest, TextsSayWhatTheIntegersStandFor) {
+  const Config config = AllConvolutions();
+  Graph graph = GraphOf("%0 = " + Conv("%x", 0) + "; %1 = nn.relu(%0); " + Conv("%1", 1));
+  SeedConstants(graph, SeedRule::kMissing);
+  for (int id = 0; id < graph.size(); ++id) {
+    const std::string op(OpName(graph.node(id).op.kind));
+    if (graph.node(id).kind == NodeKind::kOperator) graph.Rename(id, op + std::to_string(id));
+  }
+  std::vector<std::string> named;
+  for (const Node& node : graph.nodes()) {
+    if (node.kind == NodeKind::kOperator) named.push_back(node.name);
+  }
+  ASSERT_EQ(named.size(), 3U);
+  for (const std::string& pass : DefaultPasses(config)) {
+    PipelineOptions options{config, {pass}, {}, 1, {}};
+    std::vector<IntegerValue> values;
+    auto next = RunPasses(std::move(graph), options, &values);
+    ASSERT_TRUE(next.ok()) << pass << ": " << next.status().message();
+    auto text = ExportRelay(*next);
+    ASSERT_TRUE(text.ok()) << text.status().message();
+    auto read = ImportRelay(*text, "g");
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    graph = *std::move(read);
+  }
+  std::map<std::string, Quantization> meanings;
+  for (int id = 0; id < graph.size(); ++id) {
+    const auto known = graph.quantization.find(graph.node(id).name);
+    if (known == graph.quantization.end() || known->second.scales.empty()) continue;
+    EXPECT_TRUE(graph.node(id).type.dtype.is_integer());
+    meanings.emplace(graph.FloatName(id), known->second);
+  }
+  ASSERT_TRUE(meanings.contains(named[0]) && meanings.contains(named[1]));
+  // Data of 8 / 128, weights of which the largest is between 1 and 2, in steps of 2 / 128.
+  EXPECT_EQ(meanings[named[0]].scales, std::vector<float>{1.0F / 16 / 64});
+  EXPECT_EQ(meanings[named[1]].scales, std::vector<float>{1.0F / 16 / 64});
+}
+
 TEST(QuantizeTest, FullyIntegralRefusesFloatsBetweenIntegers) {
   Config config = AllConvolutions();
   config.partition_conversions = PartitionConversions::kFullyIntegral;

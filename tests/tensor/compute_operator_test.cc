@@ -39,6 +39,7 @@ std::vector<Tensor> InputsOf(const OperatorCase& c) {
       // Halves on both sides of zero, and beyond the range of 8 bits.
       if (scaled) input.Set(j, static_cast<double>(static_cast<int>(input.At(j) * 200)) / 2);
       if (c.op.kind == OpKind::kShiftRight && i == 1) input.Set(j, static_cast<double>(j % 9));
+      if (IsChoice(c.op.kind)) input.Set(j, static_cast<double>((j * 7 + j / 3) % 4 / 2));
       if (c.op.kind == OpKind::kGather && i == 1) input.Set(j, static_cast<double>(j % 5) - 2);
     }
   }
@@ -301,6 +302,21 @@ std::vector<OperatorCase> DataCases() {
   };
 }
 
+std::vector<OperatorCase> ChoiceCases() {
+  std::vector<OperatorCase> cases;
+  for (OpKind kind : {OpKind::kEqual, OpKind::kLess, OpKind::kWhere}) {
+    for (DataType dtype : {kFloat32, kFloat16, kInt8, kUInt8, kInt64, kBool}) {
+      std::vector<TensorType> inputs{Of(dtype, {2, 3, 4}), Of(dtype, {3, 1})};
+      if (kind == OpKind::kWhere) inputs.insert(inputs.begin(), Of(kBool, {5, 1, 1, 4}));
+      cases.push_back({std::string(OpName(kind)) + "_" + DataTypeName(dtype),
+                       With(kind, [](OpAttributes&) {}), inputs});
+    }
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Choices, OperatorTest, testing::ValuesIn(ChoiceCases()),
+                         testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Elementwise, OperatorTest, testing::ValuesIn(ElementwiseCases()),
                          testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Casts, OperatorTest, testing::ValuesIn(CastCases()),
@@ -315,7 +331,7 @@ INSTANTIATE_TEST_SUITE_P(Data, OperatorTest, testing::ValuesIn(DataCases()),
 TEST(DefineOperatorTest, EveryKindHasACase) {
   std::set<OpKind> covered;
   for (const auto& cases :
-       {ElementwiseCases(), CastCases(), PoolCases(), ReduceCases(), DataCases()}) {
+       {ElementwiseCases(), CastCases(), PoolCases(), ReduceCases(), DataCases(), ChoiceCases()}) {
     for (const OperatorCase& c : cases) covered.insert(c.op.kind);
   }
   for (int i = 0; i <= static_cast<int>(OpKind::kIdentity); ++i) {

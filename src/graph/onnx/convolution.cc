@@ -1,4 +1,4 @@
-// Convolutions, pooling and normalization over NCHW images.
+// Convolutions and pooling over NCHW images, and over sequences as images of one row.
 
 #include <algorithm>
 
@@ -18,43 +18,63 @@ void AutoPad(const std::string& mode, std::int64_t extent, std::int64_t reach, s
   after = total - before;
 }
 
+// Numbers of a window's attribute (of both sides, where there are two) for height and width; a
+// sequence has them for its only dimension, and height gets `neutral`.
+std::vector<std::int64_t> WindowInts(OnnxNode& node, std::string_view name, std::int64_t neutral,
+                                     std::size_t sides = 1) {
+  const bool sequence = node.Rank(node.Input(0)) == 3;
+  const std::size_t count = sequence ? sides : 2 * sides;
+  auto values = node.Ints(name, std::vector<std::int64_t>(count, neutral), count);
+  for (std::size_t side = sides; sequence && side-- > 0;) {
+    values.insert(values.begin() + static_cast<std::ptrdiff_t>(side), neutral);
+  }
+  return values;
+}
+
+void ExpectConvolution(OnnxNode& node) {
+  ExpectImage(node, 0);
+  if (node.ok()) node.ExpectRank(1, node.Rank(node.Input(0)));
+}
+
 void ImportConv(OnnxNode& node) {
-  node.ExpectRank(0, 4);
-  node.ExpectRank(1, 4);
-  const int data = node.Input(0), weight = node.Input(1);
+  ExpectConvolution(node);
   if (!node.ok() || ImportQuantizedConv(node)) return;
+  const int data = AsImage(node, node.Input(0)), weight = AsImage(node, node.Input(1));
   const TensorType type = node.TypeOf(weight);
-  const auto kernel = node.Ints("kernel_shape", {type.shape[2], type.shape[3]}, 2);
-  if (kernel[0] != type.shape[2] || kernel[1] != type.shape[3]) {
+  const auto kernel = node.HasAttribute("kernel_shape")
+                          ? WindowInts(node, "kernel_shape", 1)
+                          : std::vector<std::int64_t>{type.shape[2], type.shape[3]};
+  if (node.ok() && (kernel[0] != type.shape[2] || kernel[1] != type.shape[3])) {
     return node.FailInvalid("attribute kernel_shape is " + std::to_string(kernel[0]) + "x" +
                             std::to_string(kernel[1]) + ", the weight is " + type.ToString());
   }
   Operator op{OpKind::kConv2d, WindowAttributes(node, node.TypeOf(data), {kernel[0], kernel[1]})};
   op.attributes.data_layout = "NCHW";
   op.attributes.kernel_layout = "OIHW";
-  node.SetOutput(AddBias(node, node.Emit(op, {data, weight}), 2));
+  node.SetOutput(FromImage(node, AddBias(node, node.Emit(op, {data, weight}), 2)));
 }
 
 void ImportConvTranspose(OnnxNode& node) {
-  node.ExpectRank(0, 4);
-  node.ExpectRank(1, 4);
-  const int data = node.Input(0), weight = node.Input(1);
+  ExpectConvolution(node);
   if (!node.ok() || ImportQuantizedConvTranspose(node)) return;
+  const int data = AsImage(node, node.Input(0)), weight = AsImage(node, node.Input(1));
   const int product = node.Emit(ConvTransposeOperator(node, data, weight), {data, weight});
-  node.SetOutput(AddBias(node, product, 2));
+  node.SetOutput(FromImage(node, AddBias(node, product, 2)));
 }
 
 void ImportPool(OnnxNode& node, OpKind kind) {
-  node.ExpectRank(0, 4);
-  const auto kernel = node.Ints("kernel_shape", {}, 2);
-  if (node.ok() && kernel.empty()) node.FailInvalid("attribute kernel_shape is missing");
+  ExpectImage(node, 0);
+  if (!node.HasAttribute("kernel_shape")) node.FailInvalid("attribute kernel_shape is missing");
   if (!node.ok()) return;
-  Operator op{kind, WindowAttributes(node, node.InputType(0), {kernel[0], kernel[1]})};
+  const auto kernel = WindowInts(node, "kernel_shape", 1);
+  const int data = AsImage(node, node.Input(0));
+  if (!node.ok()) return;
+  Operator op{kind, WindowAttributes(node, node.TypeOf(data), {kernel[0], kernel[1]})};
   op.attributes.pool_size = {kernel[0], kernel[1]};
   op.attributes.data_layout = "NCHW";
   op.attributes.ceil_mode = node.Int("ceil_mode", 0) != 0;
   op.attributes.count_include_pad = node.Int("count_include_pad", 0) != 0;
-  node.Return(op, {node.Input(0)});
+  node.SetOutput(FromImage(node, node.Emit(op, {data})));
 }
 
 void ImportMaxPool(OnnxNode& node) {
@@ -66,49 +86,59 @@ void ImportMaxPool(OnnxNode& node) {
 
 void ImportAveragePool(OnnxNode& node) { ImportPool(node, OpKind::kAvgPool2d); }
 
+// Over all dimensions behind the channels, however many.
 void ImportGlobalPool(OnnxNode& node, OpKind kind) {
-  node.ExpectRank(0, 4);
+  int data = node.Input(0);
+  if (!node.ok()) return;
+  const TensorType type = node.TypeOf(data);
+  if (type.shape.size() < 3) {
+    return node.FailUnsupported("input 0 is " + type.ToString() +
+                                ", expected at least 3 dimensions");
+  }
   Operator op{kind, {}};
   op.attributes.data_layout = "NCHW";
-  node.Return(op, {node.Input(0)});
+  if (type.shape.size() == 4) return node.Return(op, {data});
+  const std::int64_t images = type.shape[0], channels = type.shape[1];
+  data = node.EmitReshape(data, {images, channels, 1, type.elements() / (images * channels)});
+  std::vector<std::int64_t> result(type.shape.size(), 1);
+  result[0] = images;
+  result[1] = channels;
+  node.SetOutput(node.EmitReshape(node.Emit(op, {data}), std::move(result)));
 }
 
 void ImportGlobalAveragePool(OnnxNode& node) { ImportGlobalPool(node, OpKind::kGlobalAvgPool2d); }
 void ImportGlobalMaxPool(OnnxNode& node) { ImportGlobalPool(node, OpKind::kGlobalMaxPool2d); }
 
-void ImportBatchNormalization(OnnxNode& node) {
-  if (node.Int("training_mode", 0) != 0 || node.Int("spatial", 1) != 1) {
-    return node.FailUnsupported("expected inference over channels (training_mode 0, spatial 1)");
-  }
-  Operator op{OpKind::kBatchNorm, {}};
-  op.attributes.axis = 1;
-  op.attributes.epsilon = node.Float("epsilon", 1e-5F);  // a float in the format
-  node.Return(op, {node.Input(0), node.Input(1), node.Input(2), node.Input(3), node.Input(4)});
-}
-
-void ImportLrn(OnnxNode& node) {
-  Operator op{OpKind::kLrn, {}};
-  op.attributes.size = node.Int("size", 0);
-  op.attributes.alpha = node.Float("alpha", 1e-4F);
-  op.attributes.beta = node.Float("beta", 0.75F);
-  op.attributes.bias = node.Float("bias", 1.0F);
-  node.Return(op, {node.Input(0)});
-}
-
 constexpr OnnxHandlerEntry kConvolutionHandlers[] = {
-    {"AveragePool", &ImportAveragePool},
-    {"BatchNormalization", &ImportBatchNormalization},
-    {"Conv", &ImportConv},
-    {"ConvTranspose", &ImportConvTranspose},
-    {"GlobalAveragePool", &ImportGlobalAveragePool},
-    {"GlobalMaxPool", &ImportGlobalMaxPool},
-    {"LRN", &ImportLrn},
-    {"MaxPool", &ImportMaxPool},
+    {"AveragePool", &ImportAveragePool},     {"Conv", &ImportConv},
+    {"ConvTranspose", &ImportConvTranspose}, {"GlobalAveragePool", &ImportGlobalAveragePool},
+    {"GlobalMaxPool", &ImportGlobalMaxPool}, {"MaxPool", &ImportMaxPool},
 };
 
 }  // namespace
 
 std::span<const OnnxHandlerEntry> OnnxConvolutionHandlers() { return kConvolutionHandlers; }
+
+void ExpectImage(OnnxNode& node, int index) {
+  const int id = node.Input(index);
+  if (!node.ok() || node.Rank(id) == 3 || node.Rank(id) == 4) return;
+  const bool volume = node.Rank(id) == 5;
+  node.FailUnsupported("input " + std::to_string(index) + " is " + node.TypeOf(id).ToString() +
+                       ", expected 3 (a sequence) or 4 dimensions (images)" +
+                       (volume ? "; windows over volumes are not supported" : ""));
+}
+
+int AsImage(OnnxNode& node, int id) {
+  if (!node.ok() || node.Rank(id) != 3) return id;
+  const auto shape = node.TypeOf(id).shape;
+  return node.EmitReshape(id, {shape[0], shape[1], 1, shape[2]});
+}
+
+int FromImage(OnnxNode& node, int id) {
+  if (!node.ok() || node.Rank(node.Input(0)) != 3) return id;
+  const auto shape = node.TypeOf(id).shape;
+  return node.EmitReshape(id, {shape[0], shape[1], shape[3]});
+}
 
 int AddBias(OnnxNode& node, int id, int index) {
   if (!node.HasInput(index)) return id;
@@ -124,8 +154,9 @@ Operator ConvTransposeOperator(OnnxNode& node, int data, int weight) {
   if (!node.ok()) return op;
   const TensorType image = node.TypeOf(data), kernel = node.TypeOf(weight);
   const std::string mode = node.String("auto_pad", "NOTSET");
-  const auto extra = node.Ints("output_padding", {0, 0}, 2);
-  const auto wanted = node.Ints("output_shape", {}, node.HasAttribute("output_shape") ? 2 : 0);
+  const auto extra = WindowInts(node, "output_padding", 0);
+  std::vector<std::int64_t> wanted;
+  if (node.HasAttribute("output_shape")) wanted = WindowInts(node, "output_shape", 1);
   op.attributes = WindowAttributes(node, image, {kernel.shape[2], kernel.shape[3]});
   op.attributes.data_layout = "NCHW";
   op.attributes.kernel_layout = "IOHW";
@@ -159,9 +190,9 @@ Operator ConvTransposeOperator(OnnxNode& node, int data, int weight) {
 OpAttributes WindowAttributes(OnnxNode& node, const TensorType& data,
                               std::array<std::int64_t, 2> kernel) {
   OpAttributes attributes;
-  const auto strides = node.Ints("strides", {1, 1}, 2);
-  const auto dilations = node.Ints("dilations", {1, 1}, 2);
-  const auto pads = node.Ints("pads", {0, 0, 0, 0}, 4);
+  const auto strides = WindowInts(node, "strides", 1);
+  const auto dilations = WindowInts(node, "dilations", 1);
+  const auto pads = WindowInts(node, "pads", 0, 2);
   const std::string mode = node.String("auto_pad", "NOTSET");
   attributes.groups = node.Int("group", 1);
   if (!node.ok()) return attributes;

@@ -25,6 +25,14 @@ void ImportVariadic(OnnxNode& node) {
   node.SetOutput(result);
 }
 
+void ImportMean(OnnxNode& node) {
+  int result = node.Input(0);
+  for (int i = 1; i < node.input_count(); ++i) {
+    result = node.Emit(OpKind::kAdd, {result, node.Input(i)});
+  }
+  if (node.ok()) node.SetOutput(node.Emit(OpKind::kDiv, result, node.input_count()));
+}
+
 template <OpKind kind>
 void ImportActivation(OnnxNode& node, double alpha, double beta) {
   Operator op{kind, {}};
@@ -104,22 +112,28 @@ void ImportClip(OnnxNode& node) {
   node.SetOutput(result);
 }
 
-void ImportCast(OnnxNode& node) {
-  auto dtype = DataTypeOfOnnx(static_cast<std::int32_t>(node.Int("to", 0)));
-  if (!dtype.ok()) return node.Fail(dtype.status());
+void ReturnCast(OnnxNode& node, DataType dtype) {
   const int data = node.Input(0);
-  if (node.TypeOf(data).dtype == *dtype) {
+  if (node.TypeOf(data).dtype == dtype) {
     return node.Return(Operator{OpKind::kIdentity, {}}, {data});
   }
   Operator op{OpKind::kCast, {}};
-  op.attributes.dtype = *dtype;
+  op.attributes.dtype = dtype;
   node.Return(op, {data});
 }
+
+void ImportCast(OnnxNode& node) {
+  auto dtype = DataTypeOfOnnx(static_cast<std::int32_t>(node.Int("to", 0)));
+  if (!dtype.ok()) return node.Fail(dtype.status());
+  ReturnCast(node, *dtype);
+}
+void ImportCastLike(OnnxNode& node) { ReturnCast(node, node.InputType(1).dtype); }
 
 constexpr OnnxHandlerEntry kElementwiseHandlers[] = {
     {"Abs", &ImportUnary<OpKind::kAbs>},
     {"Add", &ImportBinary<OpKind::kAdd>},
     {"Cast", &ImportCast},
+    {"CastLike", &ImportCastLike},
     {"Ceil", &ImportUnary<OpKind::kCeil>},
     {"Clip", &ImportClip},
     {"Div", &ImportBinary<OpKind::kDiv>},
@@ -133,6 +147,7 @@ constexpr OnnxHandlerEntry kElementwiseHandlers[] = {
     {"LeakyRelu", &ImportLeakyRelu},
     {"Log", &ImportUnary<OpKind::kLog>},
     {"Max", &ImportVariadic<OpKind::kMax>},
+    {"Mean", &ImportMean},
     {"Min", &ImportVariadic<OpKind::kMin>},
     {"Mul", &ImportBinary<OpKind::kMul>},
     {"Neg", &ImportUnary<OpKind::kNegate>},

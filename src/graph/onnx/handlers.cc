@@ -23,9 +23,10 @@ OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
   if (domain == kOwnDomain) return find(OwnDomainHandlers());
   if (!domain.empty()) return nullptr;
   for (const auto entries :
-       {OnnxConvolutionHandlers(), OnnxMatmulHandlers(), OnnxElementwiseHandlers(),
+       {OnnxConvolutionHandlers(), OnnxNormalizationHandlers(), OnnxMatmulHandlers(),
+        OnnxElementwiseHandlers(), OnnxActivationHandlers(), OnnxComparisonHandlers(),
         OnnxReductionHandlers(), OnnxShapeHandlers(), OnnxIndexingHandlers(),
-        OnnxQuantizedHandlers()}) {
+        OnnxRearrangementHandlers(), OnnxResizeHandlers(), OnnxQuantizedHandlers()}) {
     if (OnnxHandler handler = find(entries)) return handler;
   }
   return nullptr;

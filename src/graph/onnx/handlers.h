@@ -8,11 +8,16 @@ namespace tilewright {
 
 /// The handlers of one subject each, sorted by operator name.
 std::span<const OnnxHandlerEntry> OnnxConvolutionHandlers();
+std::span<const OnnxHandlerEntry> OnnxNormalizationHandlers();
 std::span<const OnnxHandlerEntry> OnnxMatmulHandlers();
 std::span<const OnnxHandlerEntry> OnnxElementwiseHandlers();
+std::span<const OnnxHandlerEntry> OnnxActivationHandlers();
+std::span<const OnnxHandlerEntry> OnnxComparisonHandlers();
 std::span<const OnnxHandlerEntry> OnnxReductionHandlers();
 std::span<const OnnxHandlerEntry> OnnxShapeHandlers();
 std::span<const OnnxHandlerEntry> OnnxIndexingHandlers();
+std::span<const OnnxHandlerEntry> OnnxRearrangementHandlers();
+std::span<const OnnxHandlerEntry> OnnxResizeHandlers();
 std::span<const OnnxHandlerEntry> OnnxQuantizedHandlers();
 /// Of this project's own domain (docs: model files).
 std::span<const OnnxHandlerEntry> OwnDomainHandlers();
@@ -20,12 +25,24 @@ std::span<const OnnxHandlerEntry> OwnDomainHandlers();
 /// Domain of the operators that this project's model files use beside ONNX's own.
 inline constexpr std::string_view kOwnDomain = "ai.tilewright";
 
+/// Sequences [N,C,L] are computed as images [N,C,1,L], weights [O,I,L] likewise. Refuses values of
+/// input `index` that are neither sequences nor images.
+void ExpectImage(OnnxNode& node, int index);
+/// A sequence as an image; an image stays as it is.
+int AsImage(OnnxNode& node, int id);
+/// An image, as a sequence where input 0 is one.
+int FromImage(OnnxNode& node, int id);
 /// Attributes of a convolution as ONNX spells them, for a window of `kernel` over the last two
-/// dimensions of `data`: strides, pads or auto_pad, dilations, group.
+/// dimensions of `data` (an image that input 0 is or has become): strides, pads or auto_pad,
+/// dilations, group.
 OpAttributes WindowAttributes(OnnxNode& node, const TensorType& data,
                               std::array<std::int64_t, 2> kernel);
 /// The operator of a ConvTranspose of NCHW `data` with an IOHW `weight`, by the node's attributes.
 Operator ConvTransposeOperator(OnnxNode& node, int data, int weight);
+/// The elements of `id` at `positions` of dimension `axis`, each of them within the dimension.
+int EmitPick(OnnxNode& node, int id, std::int64_t axis, const std::vector<std::int64_t>& positions);
+/// Most positions of a dimension that an operator may pick elements for.
+inline constexpr std::int64_t kMaxPicked = std::int64_t{1} << 22;
 /// data [N,K,...] plus a bias [K] that came as input `index`, if there is one.
 int AddBias(OnnxNode& node, int id, int index);
 /// Weight times data, both 2-D: [M,K] and a weight [K,N] or (if transposed) [N,K]; sums of type

@@ -103,6 +103,8 @@ void ImportSlice(OnnxNode& node) {
   node.Return(op, {data});
 }
 
+// Of indices that are computed while the network runs, those that are out of range take the nearest
+// element (src/tensor); known ones are checked here.
 void ImportGather(OnnxNode& node) {
   const int data = node.Input(0);
   int indices = node.Input(1);
@@ -111,8 +113,10 @@ void ImportGather(OnnxNode& node) {
   if (!node.ok()) return;
   const std::int64_t extent = node.TypeOf(data).shape[static_cast<std::size_t>(op.attributes.axis)];
   const Tensor* known = node.Known(1);
-  if (known == nullptr || (known->dtype() != kInt32 && known->dtype() != kInt64)) {
-    return node.FailUnsupported("indices must be int32 or int64, known before the network runs");
+  if (known == nullptr) return node.Return(op, {data, indices});
+  if (known->dtype() != kInt32 && known->dtype() != kInt64) {
+    return node.FailInvalid("indices are " + known->type().ToString() +
+                            ", expected int32 or int64");
   }
   bool negative = false;
   Tensor resolved = known->Clone();
@@ -133,13 +137,47 @@ void ImportGather(OnnxNode& node) {
   node.Return(op, {data, indices});
 }
 
+// Where the elements of a dimension come from that is padded by itself.
+Shape PaddedPositions(const std::string& mode, std::int64_t extent, std::int64_t before,
+                      std::int64_t after) {
+  const std::int64_t period = std::max<std::int64_t>(mode == "wrap" ? extent : 2 * (extent - 1), 1);
+  Shape positions;
+  for (std::int64_t i = -before; i < extent + after; ++i) {
+    if (mode == "edge") {
+      positions.push_back(std::clamp<std::int64_t>(i, 0, extent - 1));
+      continue;
+    }
+    const std::int64_t at = (i % period + period) % period;
+    positions.push_back(at < extent ? at : period - at);  // the way back of a reflection
+  }
+  return positions;
+}
+
+// Pads with the tensor's own elements, dimension by dimension.
+void ReturnPadded(OnnxNode& node, int data, const std::string& mode, const Shape& widths) {
+  for (std::size_t axis = 0; axis < widths.size() / 2 && node.ok(); ++axis) {
+    const std::int64_t before = widths[2 * axis], after = widths[2 * axis + 1];
+    const std::int64_t extent = node.TypeOf(data).shape[axis];
+    if (before == 0 && after == 0) continue;
+    if (extent + before + after > kMaxPicked) {
+      return node.FailUnsupported("dimension " + std::to_string(axis) + " becomes " +
+                                  std::to_string(extent + before + after) +
+                                  " elements, expected at most " + std::to_string(kMaxPicked));
+    }
+    data = EmitPick(node, data, static_cast<std::int64_t>(axis),
+                    PaddedPositions(mode, extent, before, after));
+  }
+  node.SetOutput(data);
+}
+
 // Attributes up to set 10, inputs since: pads, value, axes. A negative pad crops.
 void ImportPad(OnnxNode& node) {
   const int data = node.Input(0);
   const Shape pads = node.IntsAttributeOrInput("pads", 1, 11, {});
   const std::string mode = node.String("mode", "constant");
-  if (mode != "constant") {
-    return node.FailUnsupported("mode " + mode + " is not supported, expected constant");
+  if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap") {
+    return node.FailInvalid("attribute mode is " + mode +
+                            ", expected constant, reflect, edge or wrap");
   }
   double value = node.Float("value", 0);
   if (node.opset() >= 11 && node.HasInput(2)) value = node.KnownScalar(2);
@@ -170,7 +208,9 @@ void ImportPad(OnnxNode& node) {
     slice.attributes.end[axis] = shape[axis] + std::min<std::int64_t>(after, 0);
     cropped |= before < 0 || after < 0;
   }
-  node.Return(pad, {cropped ? node.Emit(slice, {data}) : data});
+  const int inner = cropped ? node.Emit(slice, {data}) : data;
+  if (mode != "constant") return ReturnPadded(node, inner, mode, pad.attributes.pad_width);
+  node.Return(pad, {inner});
 }
 
 constexpr OnnxHandlerEntry kIndexingHandlers[] = {
@@ -181,5 +221,16 @@ constexpr OnnxHandlerEntry kIndexingHandlers[] = {
 }  // namespace
 
 std::span<const OnnxHandlerEntry> OnnxIndexingHandlers() { return kIndexingHandlers; }
+
+int EmitPick(OnnxNode& node, int id, std::int64_t axis,
+             const std::vector<std::int64_t>& positions) {
+  Tensor indices(TensorType{{std::ssize(positions)}, kInt32});
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    indices.As<std::int32_t>()[i] = static_cast<std::int32_t>(positions[i]);
+  }
+  Operator op{OpKind::kGather, {}};
+  op.attributes.axis = axis;
+  return node.Emit(op, {id, node.EmitConstant(std::move(indices))});
+}
 
 }  // namespace tilewright

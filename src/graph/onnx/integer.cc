@@ -170,11 +170,13 @@ int CentredByInput(OnnxNode& node, int id, int index, std::int64_t axis) {
 }
 
 int IntegerConvolution(OnnxNode& node, int data, std::int64_t data_zero, int weight) {
+  data = AsImage(node, data);
+  weight = AsImage(node, weight);
   if (!node.ok()) return -1;
   const TensorType type = node.TypeOf(data), kernel = node.TypeOf(weight);
   if (type.shape.size() != 4 || kernel.shape.size() != 4) {
     node.FailUnsupported("data is " + type.ToString() + " and weight " + kernel.ToString() +
-                         ", expected 4 dimensions");
+                         ", expected 3 or 4 dimensions");
     return -1;
   }
   Operator op{OpKind::kConv2d, WindowAttributes(node, type, {kernel.shape[2], kernel.shape[3]})};
@@ -194,6 +196,8 @@ int IntegerConvolution(OnnxNode& node, int data, std::int64_t data_zero, int wei
 }
 
 int IntegerConvTranspose(OnnxNode& node, int data, int weight) {
+  data = AsImage(node, data);
+  weight = AsImage(node, weight);
   auto op = ConvTransposeOperator(node, data, weight);
   if (!node.ok()) return -1;
   op.attributes.dtype = kInt32;

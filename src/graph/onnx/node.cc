@@ -122,6 +122,12 @@ std::vector<std::int64_t> OnnxNode::LongInts(std::string_view name) {
   return {attribute->ints().begin(), attribute->ints().end()};
 }
 
+std::vector<double> OnnxNode::Floats(std::string_view name) {
+  const AttributeProto* attribute = Find(name, AttributeProto::FLOATS);
+  if (attribute == nullptr) return {};
+  return {attribute->floats().begin(), attribute->floats().end()};
+}
+
 const onnx::TensorProto* OnnxNode::TensorAttribute(std::string_view name) {
   const AttributeProto* attribute = Find(name, AttributeProto::TENSOR);
   return attribute == nullptr ? nullptr : &attribute->t();
@@ -283,6 +289,12 @@ int OnnxNode::EmitScalar(DataType dtype, double value) {
 
 int OnnxNode::EmitConstant(Tensor contents) {
   if (!ok()) return -1;
+  import_.made_bytes += contents.bytes();
+  if (import_.made_bytes > OnnxImport::kMaxMadeBytes) {
+    FailInvalid("the file's operators so far need tables of more than " +
+                std::to_string(OnnxImport::kMaxMadeBytes) + " bytes");
+    return -1;
+  }
   return import_.graph.AddConstant(PartName(), std::move(contents));
 }
 
@@ -304,7 +316,9 @@ void OnnxNode::SetOutput(int id, int index) {
   import_.values.emplace(name, id);
 }
 
-void OnnxNode::ReturnConstant(Tensor contents) { SetOutput(EmitConstant(std::move(contents))); }
+void OnnxNode::ReturnConstant(Tensor contents) {
+  if (ok()) SetOutput(import_.graph.AddConstant(PartName(), std::move(contents)));
+}
 
 void OnnxNode::ReturnFilled(TensorType type, double fill) {
   if (ok()) SetOutput(import_.graph.AddFilledConstant(PartName(), std::move(type), fill));

@@ -34,6 +34,10 @@ struct OnnxImport {
   /// keep their operators, because their contents may be replaced by name: SeedConstants).
   std::set<int> derived;
   Requantize requantize = Requantize::kByFloat;
+  /// Bytes of the importer's own constants so far, at most kMaxMadeBytes: a short file can ask for
+  /// many large ones.
+  std::int64_t made_bytes = 0;
+  static constexpr std::int64_t kMaxMadeBytes = std::int64_t{1} << 28;
   /// Floats that stand for the numbers of another node: what DequantizeLinear made, and products of
   /// such values.
   std::map<int, QuantizedForm> forms;
@@ -77,6 +81,8 @@ class OnnxNode {
                                  std::size_t count = 0);
   /// A list of numbers of any size (the ends of a slice, say); empty if it is absent.
   std::vector<std::int64_t> LongInts(std::string_view name);
+  /// A list of floats; empty if it is absent.
+  std::vector<double> Floats(std::string_view name);
   /// A tensor attribute; null if it is absent.
   const onnx::TensorProto* TensorAttribute(std::string_view name);
 
@@ -110,18 +116,22 @@ class OnnxNode {
   /// Adds an operator for a value on the way to the result.
   int Emit(const Operator& op, std::vector<int> inputs);
   int Emit(OpKind kind, std::vector<int> inputs) { return Emit(Operator{kind, {}}, inputs); }
+  /// `id` and a scalar of its element type.
+  int Emit(OpKind kind, int id, double scalar) {
+    return Emit(kind, {id, EmitScalar(TypeOf(id).dtype, scalar)});
+  }
   int EmitCast(int id, DataType dtype, OpKind kind = OpKind::kCast);
   int EmitReshape(int id, std::vector<std::int64_t> shape);
   int EmitTranspose(int id, std::vector<std::int64_t> axes);
   /// Adds a scalar constant of an element type.
   int EmitScalar(DataType dtype, double value);
-  /// Adds a constant of the importer's own.
+  /// Adds a constant of the importer's own. Errors: there are too many of them.
   int EmitConstant(Tensor contents);
   /// Makes `id` output `index` of this node: the value gets the output's name.
   void SetOutput(int id, int index = 0);
   /// The common end of a handler: one operator whose result is output 0.
   void Return(const Operator& op, std::vector<int> inputs) { SetOutput(Emit(op, inputs)); }
-  /// Gives an output a constant.
+  /// Gives an output a constant that is in the file.
   void ReturnConstant(Tensor contents);
   void ReturnFilled(TensorType type, double fill);
 

@@ -104,13 +104,13 @@ bool ImportQuantizedConv(OnnxNode& node) {
   if (!operands) return !node.ok();
   const QuantizedForm& data = operands->data;
   const int sum = IntegerConvolution(node, data.id, data.meaning.zero_point, operands->weight);
-  ReturnSums(node, sum, 1, operands->scales, node.HasInput(2));
+  ReturnSums(node, FromImage(node, sum), 1, operands->scales, node.HasInput(2));
   return true;
 }
 
 bool ImportQuantizedConvTranspose(OnnxNode& node) {
   const Shape weight = node.InputType(1).shape;
-  const std::int64_t taps = weight[0] * weight[2] * weight[3];
+  const std::int64_t taps = node.InputType(1).elements() / weight[1];
   const auto operands = QuantizedOperands(node, 1, taps);
   if (!operands) return !node.ok();
   const bool grouped = node.Int("group", 1) != 1 && operands->scales.size() > 1;
@@ -122,8 +122,8 @@ bool ImportQuantizedConvTranspose(OnnxNode& node) {
   }
   const QuantizedForm& data = operands->data;
   const int centred = Centred(node, data.id, data.meaning.zero_point);
-  ReturnSums(node, IntegerConvTranspose(node, centred, operands->weight), 1, operands->scales,
-             node.HasInput(2));
+  const int sum = IntegerConvTranspose(node, centred, operands->weight);
+  ReturnSums(node, FromImage(node, sum), 1, operands->scales, node.HasInput(2));
   return true;
 }
 

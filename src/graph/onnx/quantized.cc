@@ -36,7 +36,8 @@ Tensor Factors(float x, const std::vector<float>& w, double y, const Shape& chan
 // x, w, x_zero, w_zero
 void ImportConvInteger(OnnxNode& node) {
   const int weight = CentredByInput(node, node.Input(1), 3, 0);
-  node.SetOutput(IntegerConvolution(node, node.Input(0), ZeroPoint(node, 2), weight));
+  const int sum = IntegerConvolution(node, node.Input(0), ZeroPoint(node, 2), weight);
+  node.SetOutput(FromImage(node, sum));
 }
 
 // a, b, a_zero (one, or one per row), b_zero (one, or one per column); int32.
@@ -68,7 +69,7 @@ void ImportQLinearConv(OnnxNode& node) {
   if (!node.ok()) return;
   node.DescribeInput(0, {x_scale, 0, zero});
   Tensor factors = Factors(x_scale[0], w_scales, range.scale, {channels, 1, 1});
-  node.SetOutput(EmitRequantized(node, sum, std::move(factors), range));
+  node.SetOutput(FromImage(node, EmitRequantized(node, sum, std::move(factors), range)));
 }
 
 // a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero

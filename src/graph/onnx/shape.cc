@@ -162,7 +162,15 @@ void ImportConstant(OnnxNode& node) {
     contents.Set(0, node.Float("value_float", 0));
     return node.ReturnConstant(std::move(contents));
   }
-  node.FailUnsupported("expected attribute value, value_int, value_ints or value_float");
+  if (node.HasAttribute("value_floats")) {
+    const std::vector<double> values = node.Floats("value_floats");
+    Tensor contents(TensorType{{std::ssize(values)}, kFloat32});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      contents.Set(static_cast<std::int64_t>(i), values[i]);
+    }
+    return node.ReturnConstant(std::move(contents));
+  }
+  node.FailUnsupported("expected attribute value, value_int(s) or value_float(s)");
 }
 
 void ImportConstantOfShape(OnnxNode& node) {

@@ -132,7 +132,10 @@ class Calibrator {
     TW_RETURN_IF_ERROR(CheckFinite(graph_.node(weight).name, contents->As<float>()));
     const int user = config_.per_channel ? UserOf(id) : -1;
     if (user >= 0 && HasChannelRanges(*contents, graph_.node(user))) {
-      SetRanges(id, ChannelRanges(*contents, graph_.node(user).op));
+      std::vector<double> ranges = ChannelRanges(*contents, graph_.node(user).op);
+      WidenForBias(user, ranges);
+      for (double& range : ranges) range = RangeOfWeights(range, config_.weight_scale);
+      SetRanges(id, std::move(ranges));
     } else if (user >= 0 && IsBias(user, id)) {
       SetScales(id, ScalesOfSum(graph_.node(user).inputs[0]), ValueKind::kActivation);
     } else {
@@ -161,8 +164,32 @@ class Calibrator {
       double& range = ranges[i / inner % ranges.size()];
       range = std::max(range, static_cast<double>(std::abs(elements[i])));
     }
-    for (double& range : ranges) range = RangeOfWeights(range, config_.weight_scale);
     return ranges;
+  }
+
+  /// A bias is added in units of the sums. Those of a channel whose weights are next to nothing
+  /// would be too small for it to fit, so they get a range in which it does, and the weights go
+  /// the way of what is next to nothing beside the bias: they become 0.
+  void WidenForBias(int anchor, std::vector<double>& ranges) const {
+    const Tensor* bias = BiasOf(anchor);
+    if (bias == nullptr || bias->elements() != std::ssize(ranges)) return;
+    // Half of what the sums' type holds: the other half is for the products.
+    const double most = config_.Valid(ValueKind::kActivation) / 2;
+    const double step = DataStep(anchor) / config_.Valid(ValueKind::kWeight);
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      const double magnitude = std::abs(bias->At(static_cast<std::int64_t>(i)));
+      ranges[i] = std::max(ranges[i], magnitude / most / step);
+    }
+  }
+
+  /// The constant that is added to an anchor's sums; null if there is none.
+  const Tensor* BiasOf(int anchor) const {
+    const int sum = UserOf(anchor);
+    if (sum < 0 || graph_.node(sum).inputs.size() < 2) return nullptr;
+    const int mark = graph_.node(sum).inputs[1];
+    const bool weight = graph_.node(mark).mark.value == ValueKind::kWeight &&
+                        graph_.node(mark).mark.kind == MarkKind::kQuantize;
+    return weight && IsBias(sum, mark) ? graph_.Contents(graph_.node(mark).inputs[0]) : nullptr;
   }
 
   /// Whether a weight is what is added to an anchor's sums.
@@ -178,14 +205,19 @@ class Calibrator {
   std::vector<double> ScalesOfSum(int anchor) const {
     const Node& node = graph_.node(anchor);
     std::vector<double> scales = graph_.node(node.inputs[1]).mark.scales;
-    int data = node.inputs[0];  // markers and pools keep the scale of what they read
+    for (double& scale : scales) scale *= DataStep(anchor);
+    return scales;
+  }
+
+  /// The scale of what an anchor reads; markers and pools keep that of what they read.
+  double DataStep(int anchor) const {
+    int data = graph_.node(anchor).inputs[0];
     while (graph_.node(data).mark.kind != MarkKind::kQuantize &&
            !graph_.node(data).inputs.empty()) {
       data = graph_.node(data).inputs[0];
     }
     const std::vector<double>& step = graph_.node(data).mark.scales;
-    for (double& scale : scales) scale *= step.empty() ? 1 : step[0];
-    return scales;
+    return step.empty() ? 1 : step[0];
   }
 
   Graph graph_;

@@ -13,12 +13,24 @@ namespace {
 constexpr std::string_view kPassNames[] = {"fold",      "partition", "annotate",
                                            "calibrate", "realize",   "simulate"};
 
+/// Errors: kInvalidArgument if no value is to be rounded: the passes that need marks would leave
+/// everything as it is, and a float network would pass for a quantized one.
+Status CheckMarks(const Graph& graph) {
+  const bool any = std::ranges::any_of(
+      graph.nodes(), [](const Node& node) { return node.mark.kind == MarkKind::kQuantize; });
+  if (any) return Status();
+  return InvalidArgument(
+      "no value is marked for rounding, so nothing would become integers: run annotate before, and "
+      "see what skip_conv_layers, skip_dense_layer and debug_enabled_ops leave float");
+}
+
 Result<Graph> RunPass(std::string_view pass, Graph graph, const PipelineOptions& options,
                       std::vector<IntegerValue>* values) {
   const Config& config = options.config;
   if (pass == "fold") return Optimize(std::move(graph));
   if (pass == "partition") return Partition(std::move(graph), config);
   if (pass == "annotate") return Annotate(std::move(graph), config);
+  TW_RETURN_IF_ERROR(CheckMarks(graph));
   if (pass == "calibrate") {
     return Calibrate(std::move(graph), config, options.samples, options.threads);
   }

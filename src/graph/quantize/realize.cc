@@ -102,8 +102,12 @@ class Realizer {
 
   void Record(int id, const Integers& value) {
     if (Old(id).mark.kind != MarkKind::kNone) return;
-    values_->push_back(
-        {Old(id).name, rewriter_.result().node(value.id).name, value.scales, value.channel});
+    const std::string& integers = rewriter_.result().node(value.id).name;
+    values_->push_back({Old(id).name, integers, value.scales, value.channel});
+    const std::vector<float> scales(value.scales.begin(), value.scales.end());
+    rewriter_.result().quantization.insert_or_assign(
+        integers, Quantization{scales, static_cast<std::int64_t>(value.channel), 0,
+                               rewriter_.source().FloatName(id)});
   }
 
   Status AddOperator(int id) {

@@ -184,6 +184,7 @@ class AttributeWriter {
       case OpKind::kSoftmax:
       case OpKind::kLogSoftmax:
       case OpKind::kConcat:
+      case OpKind::kGather:
         Add("axis", std::to_string(a.axis));
         break;
       case OpKind::kReshape:
@@ -249,7 +250,7 @@ class Exporter {
     TW_RETURN_IF_ERROR(CheckConstants());
     module_.version = "0.0.5";
     Build();
-    module_.metadata = "\n\n" + WriteMetadata(contents_);
+    module_.metadata = "\n\n" + WriteMetadata(contents_, values_);
     return Print(module_, Numbering::kKeep);
   }
 
@@ -346,6 +347,16 @@ class Exporter {
     return Append(std::move(constant));
   }
 
+  /// What the text calls a value that has a name of its own or stands for other numbers.
+  void Remember(int id, const std::string& in_text) {
+    Quantization meaning;
+    const auto known = graph_.quantization.find(graph_.node(id).name);
+    if (known != graph_.quantization.end()) meaning = known->second;
+    meaning.value = graph_.FloatName(id);
+    if (meaning.value == in_text) meaning.value.clear();
+    if (meaning != Quantization()) values_.emplace(in_text, std::move(meaning));
+  }
+
   int AddParameter(int id) {
     const Node& node = graph_.node(id);
     Expr parameter;
@@ -353,6 +364,7 @@ class Exporter {
     std::string name = VariableName(node.name);
     while (!names_.insert(name).second) name += "_";
     parameter.text = name;
+    Remember(id, name);
     parameter.type = TypeOf(node.type);
     if (typed_twice_) parameter.comments = {TypeComment(node.type)};
     const int expr = Append(std::move(parameter));
@@ -387,6 +399,7 @@ class Exporter {
     if (!node.source.empty()) call.comments.push_back(" " + node.source + " ");
     call.comments.push_back(TypeComment(node.type));
     call.bound_name = std::to_string(main_.statements.size());
+    Remember(id, call.bound_name);
     const int expr = Append(std::move(call));
     main_.statements.push_back(expr);
     return expr;
@@ -426,6 +439,7 @@ class Exporter {
   Function main_;
   std::set<std::string> names_;
   std::vector<const Tensor*> contents_;  // of constants
+  ValueTable values_;                    // of parameters and operators
 };
 
 }  // namespace

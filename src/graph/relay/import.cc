@@ -17,7 +17,6 @@
 
 #include "src/base/strings.h"
 #include "src/graph/relay/attributes.h"
-#include "src/graph/relay/metadata.h"
 #include "src/graph/relay/operators.h"
 
 namespace tilewright::relay {
@@ -411,9 +410,9 @@ Status Importer::RunFragment(const Function& function, Scope* scope) {
 
 Result<Graph> Importer::Run(std::string name) {
   TW_RETURN_IF_ERROR(CheckOperators());
-  auto contents = ReadMetadata(module_.metadata);
-  TW_RETURN_IF_ERROR(contents);
-  contents_ = *std::move(contents);
+  auto metadata = ReadMetadata(module_.metadata);
+  TW_RETURN_IF_ERROR(metadata);
+  contents_ = std::move(metadata->constants);
   graph_.name = std::move(name);
   const int entry = EntryFunction();
   const Function& function = module_.function(entry);
@@ -438,7 +437,28 @@ Result<Graph> Importer::Run(std::string name) {
     TW_RETURN_IF_ERROR(CheckType(offset, *result, *function.result, "the result"));
   }
   graph_.SetOutputs(result->nodes);
+  TW_RETURN_IF_ERROR(AddMeanings(std::move(metadata->values)));
   return std::move(graph_);
+}
+
+Status Importer::AddMeanings(ValueTable values) {
+  for (const Node& node : graph_.nodes()) {
+    const bool numbered = node.kind == NodeKind::kOperator && node.name.starts_with("%");
+    const auto row = values.find(numbered ? std::string_view(node.name).substr(1) : node.name);
+    if (row == values.end() || node.kind == NodeKind::kConstant) continue;
+    const Quantization& meaning = row->second;
+    const std::size_t count = meaning.scales.size();
+    const bool along =
+        count > 1 && meaning.axis >= 0 && meaning.axis < std::ssize(node.type.shape) &&
+        node.type.shape[static_cast<std::size_t>(meaning.axis)] == std::ssize(meaning.scales);
+    if (count > 1 && !along) {
+      return InvalidArgument(
+          fmt::format("metadata: value {} of type {} has {} scales along dimension {}", row->first,
+                      node.type.ToString(), count, meaning.axis));
+    }
+    graph_.quantization.emplace(node.name, std::move(row->second));
+  }
+  return Status();
 }
 
 }  // namespace tilewright::relay

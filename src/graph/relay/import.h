@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/graph/graph.h"
+#include "src/graph/relay/metadata.h"
 #include "src/graph/relay/syntax.h"
 
 namespace tilewright::relay {
@@ -43,6 +44,8 @@ class Importer {
   void SetStyle(int entry);
   Status RunFragment(const Function& function, Scope* scope);
   Status CallLastFunction(int expr, Scope* scope);
+  /// Errors: kInvalidArgument for scales that do not fit their value.
+  Status AddMeanings(ValueTable values);
 
   Scope* ScopeOf(int expr, Scope* scope) const;
   Result<Value> Evaluate(int root, Scope* scope);

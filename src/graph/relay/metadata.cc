@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <span>
 
@@ -21,6 +22,9 @@ constexpr std::uint64_t kArrayMagic = 0xDD5E40F096B4A13F;
 constexpr std::int32_t kCpuDevice = 1;
 // Constants may share an array, and each gets a copy: so much larger than the text may they be.
 constexpr std::size_t kMaxGrowth = 16;
+
+// The attribute of the whole section (a text, as TVM's version beside it) that names values.
+constexpr const char* kValues = "tilewright.values";
 
 // Type codes of DLPack.
 constexpr std::array<TypeCode, 3> kTypeCodes = {TypeCode::kInt, TypeCode::kUInt, TypeCode::kFloat};
@@ -140,9 +144,66 @@ const Json* ConstantList(const Json* root, const Json* nodes) {
   return nullptr;
 }
 
+std::string ValuesText(const ValueTable& values) {
+  Json table = Json::object();
+  for (const auto& [name, meaning] : values) {
+    Json row = Json::object();
+    if (!meaning.value.empty()) row["value"] = meaning.value;
+    if (!meaning.scales.empty()) row["scales"] = meaning.scales;
+    if (meaning.scales.size() > 1) row["axis"] = meaning.axis;
+    if (meaning.zero_point != 0) row["zero_point"] = meaning.zero_point;
+    table[name] = std::move(row);
+  }
+  return DumpJson(table);
+}
+
+/// Errors: kInvalidArgument for a row that is none.
+Result<Quantization> ReadRow(const Json& row) {
+  const auto bad = [] {
+    return InvalidArgument(
+        "expected value (a name), scales (positive numbers), axis and zero_point (whole numbers)");
+  };
+  Quantization meaning;
+  if (!row.is_object()) return bad();
+  for (const auto& [field, content] : row.items()) {
+    if (field == "value" && content.is_string()) {
+      meaning.value = content.get<std::string>();
+    } else if (field == "scales" && content.is_array()) {
+      for (const Json& scale : content) {
+        if (!scale.is_number()) return bad();
+        meaning.scales.push_back(scale.get<float>());
+        if (!std::isfinite(meaning.scales.back()) || meaning.scales.back() <= 0) return bad();
+      }
+    } else if (field == "axis" && content.is_number_integer()) {
+      meaning.axis = content.get<std::int64_t>();
+    } else if (field == "zero_point" && content.is_number_integer()) {
+      meaning.zero_point = content.get<std::int64_t>();
+    } else {
+      return bad();
+    }
+  }
+  return meaning;
+}
+
+Result<ValueTable> ReadValues(const Json& root) {
+  ValueTable values;
+  const Json* text = Field(Field(&root, "attrs"), kValues);
+  if (text == nullptr) return values;
+  if (!text->is_string()) return InvalidArgument("expected a text");
+  auto table = ParseJson(text->get_ref<const std::string&>());
+  TW_RETURN_IF_ERROR(table);
+  if (!table->is_object()) return InvalidArgument("expected an object");
+  for (const auto& [name, row] : table->items()) {
+    auto meaning = ReadRow(row);
+    if (!meaning.ok()) return meaning.status().WithContext(name);
+    values.emplace(name, *std::move(meaning));
+  }
+  return values;
+}
+
 }  // namespace
 
-std::string WriteMetadata(const std::vector<const Tensor*>& constants) {
+std::string WriteMetadata(const std::vector<const Tensor*>& constants, const ValueTable& values) {
   std::string list, nodes, arrays;
   for (std::size_t i = 0; i < constants.size(); ++i) {
     const char* comma = i == 0 ? "" : ",";
@@ -153,24 +214,31 @@ std::string WriteMetadata(const std::vector<const Tensor*>& constants) {
         i);
     arrays += fmt::format("{}\n  \"{}\"", comma, EncodeBase64(ArrayBytes(*constants[i])));
   }
+  std::string attributes;
+  if (!values.empty()) {
+    attributes = fmt::format(",\n\"attrs\": {}", DumpJson({{kValues, ValuesText(values)}}));
+  }
   return fmt::format(
       "{}\n{{\"root\": 1, \"nodes\": [\n  {{\"type_key\": \"\"}},\n"
       "  {{\"type_key\": \"Map\", \"keys\": [\"relay.Constant\"], \"data\": [2]}},\n"
-      "  {{\"type_key\": \"Array\", \"data\": [{}]}}{}],\n\"b64ndarrays\": [{}]}}\n",
-      kHead, list, nodes, arrays);
+      "  {{\"type_key\": \"Array\", \"data\": [{}]}}{}],\n\"b64ndarrays\": [{}]{}}}\n",
+      kHead, list, nodes, arrays, attributes);
 }
 
-Result<std::map<std::int64_t, Tensor>> ReadMetadata(std::string_view section) {
-  std::map<std::int64_t, Tensor> constants;
+Result<Metadata> ReadMetadata(std::string_view section) {
+  Metadata metadata;
   section = Trim(section);
-  if (section.empty()) return constants;
+  if (section.empty()) return metadata;
   if (!section.starts_with(kHead)) return InvalidArgument("metadata: expected #[metadata]");
   auto root = ParseJson(section.substr(kHead.size()));
   if (!root.ok()) return root.status().WithContext("metadata");
+  auto values = ReadValues(*root);
+  if (!values.ok()) return values.status().WithContext(fmt::format("metadata: {}", kValues));
+  metadata.values = *std::move(values);
   const Json* nodes = Field(&*root, "nodes");
   const Json* data = ConstantList(&*root, nodes);
   if (data == nullptr || !data->is_array())
-    return constants;  // other things can be there, but no constants
+    return metadata;  // other things can be there, but no constants
   const Json* arrays = Field(&*root, "b64ndarrays");
   std::size_t characters = 0;
   for (std::size_t i = 0; i < data->size(); ++i) {
@@ -187,9 +255,9 @@ Result<std::map<std::int64_t, Tensor>> ReadMetadata(std::string_view section) {
     if (!bytes.ok()) return bytes.status().WithContext(what);
     auto tensor = ReadArray(*bytes);
     if (!tensor.ok()) return tensor.status().WithContext(what);
-    constants.emplace(static_cast<std::int64_t>(i), *std::move(tensor));
+    metadata.constants.emplace(static_cast<std::int64_t>(i), *std::move(tensor));
   }
-  return constants;
+  return metadata;
 }
 
 }  // namespace tilewright::relay

@@ -271,7 +271,7 @@ void ReadBroadcastTo(AttributeReader& reader, Arguments, Translation* result) {
   reader.String("dtype", "");
 }
 
-void ReadConcatenate(AttributeReader& reader, Arguments, Translation* result) {
+void ReadAxis(AttributeReader& reader, Arguments, Translation* result) {
   result->op.attributes.axis = reader.Integer("axis", 0);
 }
 
@@ -347,14 +347,16 @@ constexpr Entry kOperators[] = {
     {"cast", OpKind::kCast, 1, ReadCast},
     {"ceil", OpKind::kCeil, 1, ReadNothing},
     {"clip", OpKind::kClip, 1, ReadClip},
-    {"concatenate", OpKind::kConcat, 0, ReadConcatenate},
+    {"concatenate", OpKind::kConcat, 0, ReadAxis},
     {"copy", OpKind::kIdentity, 1, ReadNothing},
     {"divide", OpKind::kDiv, 2, ReadNothing},
+    {"equal", OpKind::kEqual, 2, ReadNothing},
     {"erf", OpKind::kErf, 1, ReadNothing},
     {"exp", OpKind::kExp, 1, ReadNothing},
     {"fixed_point_multiply", OpKind::kFixedPointMultiply, 1, ReadFixedPointMultiply},
     {"floor", OpKind::kFloor, 1, ReadNothing},
     {"layout_transform", OpKind::kLayoutTransform, 1, ReadLayoutTransform},
+    {"less", OpKind::kLess, 2, ReadNothing},
     {"log", OpKind::kLog, 1, ReadNothing},
     {"max", OpKind::kReduceMax, 1, ReadReduce},
     {"maximum", OpKind::kMax, 2, ReadNothing},
@@ -391,10 +393,12 @@ constexpr Entry kOperators[] = {
     {"subtract", OpKind::kSub, 2, ReadNothing},
     {"sum", OpKind::kReduceSum, 1, ReadReduce},
     {"tanh", OpKind::kTanh, 1, ReadNothing},
+    {"tilewright.gather", OpKind::kGather, 2, ReadAxis},
     {"tilewright.round_even", OpKind::kRoundEven, 1, ReadNothing},
     {"tilewright.saturate_cast", OpKind::kSaturateCast, 1, ReadCast},
     {"tilewright.simulated_quantize", OpKind::kIdentity, 1, ReadSimulatedQuantize},
     {"transpose", OpKind::kTranspose, 1, ReadTranspose},
+    {"where", OpKind::kWhere, 3, ReadNothing},
 };
 static_assert(std::ranges::is_sorted(kOperators, {}, &Entry::name));
 

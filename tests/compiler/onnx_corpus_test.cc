@@ -1,4 +1,5 @@
-// Quantized ONNX models, compiled with and without a fast dot product, against the reference.
+// The ONNX models of the fuzzer's corpus, compiled with and without a fast dot product, against the
+// reference.
 
 #include <gtest/gtest.h>
 
@@ -18,11 +19,9 @@ std::string CorpusFile(const std::string& name) {
 
 using Case = std::tuple<const char*, const char*, Requantize>;
 
-class QuantizedOnnx : public testing::TestWithParam<Case> {};
+class OnnxCorpus : public testing::TestWithParam<Case> {};
 
-// The models are those of the fuzzer's corpus: QDQ, QLinear and integer operators with scales and
-// zero points per channel, of every padding.
-TEST_P(QuantizedOnnx, GivesTheNumbersOfTheReference) {
+TEST_P(OnnxCorpus, GivesTheNumbersOfTheReference) {
   const auto& [name, target, requantize] = GetParam();
   const std::string path = CorpusFile(name);
   const auto load = [&] { return LoadGraph(path, {requantize}); };
@@ -32,7 +31,7 @@ TEST_P(QuantizedOnnx, GivesTheNumbersOfTheReference) {
   for (int id : graph->inputs()) {
     inputs.push_back(MakeInput(graph->node(id).name, graph->node(id).type, InputRule::kRandom));
   }
-  auto folder = TemporaryFolder::Create("tilewright-quantized-onnx");
+  auto folder = TemporaryFolder::Create("tilewright-onnx-corpus");
   ASSERT_TRUE(folder.ok());
   CompileOptions options;
   options.target = *Target::Parse(target);
@@ -52,12 +51,20 @@ std::string NameOf(const testing::TestParamInfo<Case>& tested) {
          (requantize == Requantize::kByFloat ? "_float" : "_integer");
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, QuantizedOnnx,
+// QDQ, QLinear and integer operators with scales and zero points per channel, of every padding.
+INSTANTIATE_TEST_SUITE_P(Quantized, OnnxCorpus,
                          testing::Combine(testing::Values("qdq", "quantized", "zero_points",
                                                           "qlinear_matmul", "qdq_transpose"),
                                           testing::Values("native", "llvm -mcpu=core-avx2"),
                                           testing::Values(Requantize::kByFloat,
                                                           Requantize::kByIntegers)),
+                         NameOf);
+
+// Resizing in every mode, a block of a transformer, windows over sequences.
+INSTANTIATE_TEST_SUITE_P(Float, OnnxCorpus,
+                         testing::Combine(testing::Values("resize", "transformer", "sequence"),
+                                          testing::Values("native", "llvm -mcpu=core-avx2"),
+                                          testing::Values(Requantize::kByFloat)),
                          NameOf);
 
 // A network before and after quantization, as an exporter names the values of both.

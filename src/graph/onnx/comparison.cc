@@ -1,0 +1,156 @@
+// Comparisons, logic, choices by a condition, and where an extreme is.
+
+#include <limits>
+
+#include "src/graph/onnx/handlers.h"
+
+namespace tilewright {
+namespace {
+
+int Where(OnnxNode& node, int condition, int yes, int no) {
+  return node.Emit(OpKind::kWhere, {condition, yes, no});
+}
+int Truth(OnnxNode& node, bool value) { return node.EmitScalar(kBool, value ? 1 : 0); }
+int Not(OnnxNode& node, int id) { return Where(node, id, Truth(node, false), Truth(node, true)); }
+
+void ImportEqual(OnnxNode& node) {
+  node.Return(Operator{OpKind::kEqual, {}}, {node.Input(0), node.Input(1)});
+}
+void ImportLess(OnnxNode& node) {
+  node.Return(Operator{OpKind::kLess, {}}, {node.Input(0), node.Input(1)});
+}
+void ImportGreater(OnnxNode& node) {
+  node.Return(Operator{OpKind::kLess, {}}, {node.Input(1), node.Input(0)});
+}
+
+// Not the contrary of the other comparison: every comparison with a NaN is false.
+void ReturnOrEqual(OnnxNode& node, int low, int high) {
+  const int equal = node.Emit(OpKind::kEqual, {low, high});
+  const int less = node.Emit(OpKind::kLess, {low, high});
+  node.SetOutput(Where(node, less, Truth(node, true), equal));
+}
+void ImportLessOrEqual(OnnxNode& node) { ReturnOrEqual(node, node.Input(0), node.Input(1)); }
+void ImportGreaterOrEqual(OnnxNode& node) { ReturnOrEqual(node, node.Input(1), node.Input(0)); }
+
+void ImportWhere(OnnxNode& node) {
+  node.SetOutput(Where(node, node.Input(0), node.Input(1), node.Input(2)));
+}
+void ImportAnd(OnnxNode& node) {
+  node.SetOutput(Where(node, node.Input(0), node.Input(1), Truth(node, false)));
+}
+void ImportOr(OnnxNode& node) {
+  node.SetOutput(Where(node, node.Input(0), Truth(node, true), node.Input(1)));
+}
+void ImportNot(OnnxNode& node) { node.SetOutput(Not(node, node.Input(0))); }
+void ImportXor(OnnxNode& node) {
+  const int equal = node.Emit(OpKind::kEqual, {node.Input(0), node.Input(1)});
+  node.SetOutput(Not(node, equal));
+}
+
+void ImportIsNaN(OnnxNode& node) {
+  const int data = node.Input(0);
+  node.SetOutput(Not(node, node.Emit(OpKind::kEqual, {data, data})));
+}
+
+void ImportIsInf(OnnxNode& node) {
+  int data = node.Input(0);
+  const bool above = node.Int("detect_positive", 1) != 0,
+             below = node.Int("detect_negative", 1) != 0;
+  if (!above && !below) return node.FailUnsupported("expected one sign to detect");
+  if (above && below) data = node.Emit(OpKind::kAbs, {data});
+  const double infinite = std::numeric_limits<double>::infinity();
+  node.SetOutput(node.Emit(OpKind::kEqual, data, above ? infinite : -infinite));
+}
+
+// The numbers 0 … count - 1 along a dimension with `behind` dimensions behind it.
+int Positions(OnnxNode& node, DataType dtype, std::int64_t count, std::size_t behind) {
+  Tensor positions(TensorType{{count}, dtype});
+  for (std::int64_t i = 0; i < count; ++i) positions.Set(i, static_cast<double>(i));
+  std::vector<std::int64_t> shape(behind + 1, 1);
+  shape[0] = count;
+  positions.Reshape(shape);
+  return node.EmitConstant(std::move(positions));
+}
+
+// indices, depth, values (off, on): on where a position along the new dimension is the index.
+void ImportOneHot(OnnxNode& node) {
+  const int indices = node.Input(0), values = node.Input(2);
+  const double depth = node.KnownScalar(1);
+  const std::int64_t rank = node.Rank(indices);
+  const std::int64_t axis = node.Axis(node.Int("axis", -1), rank + 1);
+  if (!node.ok()) return;
+  if (!(depth >= 1 && depth <= static_cast<double>(kMaxPicked)) ||
+      node.TypeOf(values).shape != std::vector<std::int64_t>{2}) {
+    return node.FailInvalid("expected a depth of 1 to " + std::to_string(kMaxPicked) +
+                            " and two values");
+  }
+  const TensorType type = node.TypeOf(indices);
+  std::vector<std::int64_t> shape = type.shape;
+  shape.insert(shape.begin() + axis, 1);
+  const int places = node.EmitReshape(indices, std::move(shape));
+  // An index below 0 counts from the end.
+  const int below = node.Emit(OpKind::kLess, places, 0);
+  const int wrapped = Where(node, below, node.Emit(OpKind::kAdd, places, depth), places);
+  const auto count = static_cast<std::int64_t>(depth);
+  const int steps = Positions(node, type.dtype, count, static_cast<std::size_t>(rank - axis));
+  const int hit = node.Emit(OpKind::kEqual, {wrapped, steps});
+  const int off = node.EmitReshape(EmitPick(node, values, 0, {0}), {});
+  const int on = node.EmitReshape(EmitPick(node, values, 0, {1}), {});
+  node.SetOutput(Where(node, hit, on, off));
+}
+
+void ImportSign(OnnxNode& node) {
+  const int data = node.Input(0);
+  const DataType dtype = node.TypeOf(data).dtype;
+  const int zero = node.EmitScalar(dtype, 0);
+  int result = Where(node, node.Emit(OpKind::kLess, {zero, data}), node.EmitScalar(dtype, 1), zero);
+  if (node.ok() && dtype.code != TypeCode::kUInt) {
+    const int below = node.Emit(OpKind::kLess, {data, zero});
+    result = Where(node, below, node.EmitScalar(dtype, -1), result);
+  }
+  node.SetOutput(result);
+}
+
+// Of the positions whose element is the extreme, the first or the last.
+void ImportExtreme(OnnxNode& node, OpKind extreme) {
+  const int data = node.Input(0);
+  Operator reduce{extreme, {}};
+  reduce.attributes.axes = {node.Axis(node.Int("axis", 0), node.Rank(data))};
+  reduce.attributes.keepdims = true;
+  const bool last = node.Int("select_last_index", 0) != 0;
+  if (!node.ok()) return;
+  const auto axis = static_cast<std::size_t>(reduce.attributes.axes[0]);
+  const std::vector<std::int64_t> shape = node.TypeOf(data).shape;
+  const std::int64_t count = shape[axis];
+  if (count > kMaxPicked) {
+    return node.FailUnsupported("dimension " + std::to_string(axis) + " has " +
+                                std::to_string(count) + " elements, expected at most " +
+                                std::to_string(kMaxPicked));
+  }
+  const int positions = Positions(node, kInt32, count, shape.size() - axis - 1);
+  const int found = node.Emit(OpKind::kEqual, {data, node.Emit(reduce, {data})});
+  const int other = node.EmitScalar(kInt32, last ? 0 : static_cast<double>(count - 1));
+  const int candidates = Where(node, found, positions, other);
+  reduce.kind = last ? OpKind::kReduceMax : OpKind::kReduceMin;
+  reduce.attributes.keepdims = node.Int("keepdims", 1) != 0;
+  node.SetOutput(node.EmitCast(node.Emit(reduce, {candidates}), kInt64));
+}
+void ImportArgMax(OnnxNode& node) { ImportExtreme(node, OpKind::kReduceMax); }
+void ImportArgMin(OnnxNode& node) { ImportExtreme(node, OpKind::kReduceMin); }
+
+constexpr OnnxHandlerEntry kComparisonHandlers[] = {
+    {"And", &ImportAnd},         {"ArgMax", &ImportArgMax},
+    {"ArgMin", &ImportArgMin},   {"Equal", &ImportEqual},
+    {"Greater", &ImportGreater}, {"GreaterOrEqual", &ImportGreaterOrEqual},
+    {"IsInf", &ImportIsInf},     {"IsNaN", &ImportIsNaN},
+    {"Less", &ImportLess},       {"LessOrEqual", &ImportLessOrEqual},
+    {"Not", &ImportNot},         {"OneHot", &ImportOneHot},
+    {"Or", &ImportOr},           {"Sign", &ImportSign},
+    {"Where", &ImportWhere},     {"Xor", &ImportXor},
+};
+
+}  // namespace
+
+std::span<const OnnxHandlerEntry> OnnxComparisonHandlers() { return kComparisonHandlers; }
+
+}  // namespace tilewright

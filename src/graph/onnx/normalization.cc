@@ -1,0 +1,139 @@
+// Normalizations.
+
+#include <algorithm>
+#include <numeric>
+
+#include "src/base/math.h"
+#include "src/graph/onnx/handlers.h"
+
+namespace tilewright {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+void ImportBatchNormalization(OnnxNode& node) {
+  if (node.Int("training_mode", 0) != 0 || node.Int("spatial", 1) != 1) {
+    return node.FailUnsupported("expected inference over channels (training_mode 0, spatial 1)");
+  }
+  Operator op{OpKind::kBatchNorm, {}};
+  op.attributes.axis = 1;
+  op.attributes.epsilon = node.Float("epsilon", 1e-5F);  // a float in the format
+  node.Return(op, {node.Input(0), node.Input(1), node.Input(2), node.Input(3), node.Input(4)});
+}
+
+void ImportLrn(OnnxNode& node) {
+  Operator op{OpKind::kLrn, {}};
+  op.attributes.size = node.Int("size", 0);
+  op.attributes.alpha = node.Float("alpha", 1e-4F);
+  op.attributes.beta = node.Float("beta", 0.75F);
+  op.attributes.bias = node.Float("bias", 1.0F);
+  node.Return(op, {node.Input(0)});
+}
+
+// A value less its mean over some dimensions, divided by its standard deviation over them.
+struct Normalized {
+  int value = -1;
+  int mean = -1, inverse_deviation = -1;
+};
+
+Normalized Normalize(OnnxNode& node, int data, const Shape& axes) {
+  Operator mean{OpKind::kReduceMean, {}};
+  mean.attributes.axes = axes;
+  mean.attributes.keepdims = true;
+  Normalized result;
+  result.mean = node.Emit(mean, {data});
+  const int centred = node.Emit(OpKind::kSub, {data, result.mean});
+  const int variance = node.Emit(mean, {node.Emit(OpKind::kMul, {centred, centred})});
+  const int sum = node.Emit(OpKind::kAdd, variance, node.Float("epsilon", 1e-5F));
+  const int deviation = node.Emit(OpKind::kSqrt, {sum});
+  result.value = node.Emit(OpKind::kDiv, {centred, deviation});
+  if (node.HasOutput(2)) {
+    const int one = node.EmitScalar(node.TypeOf(data).dtype, 1);
+    result.inverse_deviation = node.Emit(OpKind::kDiv, {one, deviation});
+  }
+  return result;
+}
+
+// Dimensions first … rank - 1.
+Shape AxesFrom(std::int64_t first, std::int64_t rank) {
+  Shape axes(static_cast<std::size_t>(rank - first));
+  std::iota(axes.begin(), axes.end(), first);
+  return axes;
+}
+
+// value * input 1 + input 2 (if it is there), both as `shaped` makes them.
+template <typename Shaped>
+int ScaledAndShifted(OnnxNode& node, int value, const Shaped& shaped) {
+  value = node.Emit(OpKind::kMul, {value, shaped(node.Input(1))});
+  return node.HasInput(2) ? node.Emit(OpKind::kAdd, {value, shaped(node.Input(2))}) : value;
+}
+
+// A vector as the factors of dimension 1 of a tensor of `rank`.
+int PerChannel(OnnxNode& node, int vector, std::int64_t rank) {
+  if (!node.ok()) return -1;
+  Shape shape(static_cast<std::size_t>(rank - 1), 1);
+  shape[0] = node.TypeOf(vector).elements();
+  return node.EmitReshape(vector, std::move(shape));
+}
+
+void ImportLayerNormalization(OnnxNode& node) {
+  const int data = node.Input(0);
+  const std::int64_t rank = node.Rank(data);
+  const std::int64_t axis = node.Axis(node.Int("axis", -1), rank);
+  if (!node.ok()) return;
+  const Normalized normalized = Normalize(node, data, AxesFrom(axis, rank));
+  node.SetOutput(ScaledAndShifted(node, normalized.value, [](int id) { return id; }));
+  node.SetOutput(normalized.mean, 1);
+  node.SetOutput(normalized.inverse_deviation, 2);
+}
+
+// Refuses data without dimensions behind the channels.
+bool HasChannels(OnnxNode& node) {
+  const int data = node.Input(0);
+  if (node.ok() && node.Rank(data) < 3) {
+    node.FailUnsupported("input 0 is " + node.TypeOf(data).ToString() +
+                         ", expected at least 3 dimensions");
+  }
+  return node.ok();
+}
+
+void ImportInstanceNormalization(OnnxNode& node) {
+  if (!HasChannels(node)) return;
+  const int data = node.Input(0);
+  const std::int64_t rank = node.Rank(data);
+  const int value = Normalize(node, data, AxesFrom(2, rank)).value;
+  node.SetOutput(ScaledAndShifted(node, value, [&](int id) { return PerChannel(node, id, rank); }));
+}
+
+// Scales and biases are per group up to set 20, per channel since.
+void ImportGroupNormalization(OnnxNode& node) {
+  if (!HasChannels(node)) return;
+  const int data = node.Input(0);
+  const Shape shape = node.TypeOf(data).shape;
+  const std::int64_t groups = node.Int("num_groups", 0);
+  if (groups < 1 || shape[1] % groups != 0) {
+    return node.FailInvalid("attribute num_groups is " + std::to_string(groups) +
+                            ", expected a divisor of " + std::to_string(shape[1]) + " channels");
+  }
+  const Shape grouped = {shape[0], groups, Product(shape) / shape[0] / groups};
+  int value = Normalize(node, node.EmitReshape(data, grouped), {2}).value;
+  const bool per_group = node.opset() < 21;
+  if (!per_group) value = node.EmitReshape(value, shape);
+  const std::int64_t rank = per_group ? 3 : std::ssize(shape);
+  value = ScaledAndShifted(node, value, [&](int id) { return PerChannel(node, id, rank); });
+  node.SetOutput(node.EmitReshape(value, shape));
+}
+
+constexpr OnnxHandlerEntry kNormalizationHandlers[] = {
+    {"BatchNormalization", &ImportBatchNormalization},
+    {"GroupNormalization", &ImportGroupNormalization},
+    {"InstanceNormalization", &ImportInstanceNormalization},
+    {"LRN", &ImportLrn},
+    {"LayerNormalization", &ImportLayerNormalization},
+};
+
+}  // namespace
+
+std::span<const OnnxHandlerEntry> OnnxNormalizationHandlers() { return kNormalizationHandlers; }
+
+}  // namespace tilewright

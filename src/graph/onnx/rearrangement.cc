@@ -1,0 +1,139 @@
+// Operators that lay elements out anew, and constants that lie in a pattern.
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/graph/onnx/handlers.h"
+
+namespace tilewright {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+// Rows and columns of blocks that channels become, or the other way round.
+std::int64_t BlockSize(OnnxNode& node) {
+  node.ExpectRank(0, 4);
+  const std::int64_t size = node.Int("blocksize", 0);
+  if (node.ok() && (size < 1 || size > 65535)) {
+    node.FailInvalid("attribute blocksize is " + std::to_string(size) + ", expected 1 to 65535");
+  }
+  return size;
+}
+
+void ImportDepthToSpace(OnnxNode& node) {
+  const std::int64_t size = BlockSize(node);
+  const std::string mode = node.String("mode", "DCR");
+  if (!node.ok()) return;
+  const Shape s = node.InputType(0).shape;
+  if (s[1] % (size * size) != 0) {
+    return node.FailInvalid(std::to_string(s[1]) + " channels do not divide by blocksize " +
+                            std::to_string(size) + " squared");
+  }
+  if (mode != "DCR" && mode != "CRD") {
+    return node.FailInvalid("attribute mode is " + mode + ", expected DCR or CRD");
+  }
+  const std::int64_t depth = s[1] / (size * size);
+  const bool blocks_first = mode == "DCR";
+  const Shape parts = blocks_first ? Shape{s[0], size, size, depth, s[2], s[3]}
+                                   : Shape{s[0], depth, size, size, s[2], s[3]};
+  const int split = node.EmitReshape(node.Input(0), parts);
+  const int moved =
+      node.EmitTranspose(split, blocks_first ? Shape{0, 3, 4, 1, 5, 2} : Shape{0, 1, 4, 2, 5, 3});
+  node.SetOutput(node.EmitReshape(moved, {s[0], depth, s[2] * size, s[3] * size}));
+}
+
+void ImportSpaceToDepth(OnnxNode& node) {
+  const std::int64_t size = BlockSize(node);
+  if (!node.ok()) return;
+  const Shape s = node.InputType(0).shape;
+  if (s[2] % size != 0 || s[3] % size != 0) {
+    return node.FailInvalid("an image of " + std::to_string(s[2]) + "x" + std::to_string(s[3]) +
+                            " does not divide by blocksize " + std::to_string(size));
+  }
+  const int split =
+      node.EmitReshape(node.Input(0), {s[0], s[1], s[2] / size, size, s[3] / size, size});
+  const int moved = node.EmitTranspose(split, {0, 3, 5, 1, 2, 4});
+  node.SetOutput(node.EmitReshape(moved, {s[0], s[1] * size * size, s[2] / size, s[3] / size}));
+}
+
+// Every dimension gets one in front of it, which is broadcast.
+void ImportTile(OnnxNode& node) {
+  const int data = node.Input(0);
+  const Shape repeats = node.KnownInts(1);
+  if (!node.ok()) return;
+  const Shape shape = node.TypeOf(data).shape;
+  if (repeats.size() != shape.size()) {
+    return node.FailInvalid("has " + std::to_string(repeats.size()) + " repeats, expected " +
+                            std::to_string(shape.size()));
+  }
+  Shape split, result;
+  Operator op{OpKind::kBroadcastTo, {}};
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (repeats[i] < 1 || repeats[i] > kMaxDimension / shape[i]) {
+      return node.FailInvalid("repeats dimension " + std::to_string(i) + " " +
+                              std::to_string(repeats[i]) + " times, expected 1 to 2^31 elements");
+    }
+    split.insert(split.end(), {1, shape[i]});
+    op.attributes.new_shape.insert(op.attributes.new_shape.end(), {repeats[i], shape[i]});
+    result.push_back(repeats[i] * shape[i]);
+  }
+  node.SetOutput(node.EmitReshape(node.Emit(op, {node.EmitReshape(data, split)}), result));
+}
+
+void ImportSize(OnnxNode& node) {
+  const std::int64_t elements = node.InputType(0).elements();
+  if (!node.ok()) return;
+  Tensor contents(TensorType{{}, kInt64});
+  contents.As<std::int64_t>()[0] = elements;
+  node.ReturnConstant(std::move(contents));
+}
+
+void ImportRange(OnnxNode& node) {
+  const double start = node.KnownScalar(0), limit = node.KnownScalar(1);
+  const double delta = node.KnownScalar(2);
+  const DataType dtype = node.InputType(0).dtype;
+  if (!node.ok()) return;
+  const double count = std::ceil((limit - start) / delta);
+  if (!(count >= 1 && count <= static_cast<double>(kMaxPicked))) {
+    return node.FailInvalid("has no elements, or more than " + std::to_string(kMaxPicked));
+  }
+  Tensor contents(TensorType{{static_cast<std::int64_t>(count)}, dtype});
+  for (std::int64_t i = 0; i < contents.elements(); ++i) {
+    contents.Set(i, start + static_cast<double>(i) * delta);
+  }
+  node.SetOutput(node.EmitConstant(std::move(contents)));
+}
+
+// Keeps the triangle above (or below) a diagonal of the last two dimensions.
+void ImportTrilu(OnnxNode& node) {
+  const int data = node.Input(0);
+  const bool upper = node.Int("upper", 1) != 0;
+  const double diagonal = node.HasInput(1) ? node.KnownScalar(1) : 0;
+  if (!node.ok()) return;
+  const TensorType type = node.TypeOf(data);
+  if (type.shape.size() < 2) return node.FailInvalid("has no matrix: " + type.ToString());
+  const TensorType mask_type{{type.shape.end() - 2, type.shape.end()}, kBool};
+  if (mask_type.elements() > kMaxPicked) {
+    return node.FailUnsupported("a matrix of " + std::to_string(mask_type.elements()) +
+                                " elements, expected at most " + std::to_string(kMaxPicked));
+  }
+  Tensor mask(mask_type);
+  const std::int64_t columns = type.shape.back();
+  for (std::int64_t i = 0; i < mask.elements(); ++i) {
+    const auto offset = static_cast<double>(i % columns - i / columns);
+    mask.Set(i, (upper ? offset >= diagonal : offset <= diagonal) ? 1 : 0);
+  }
+  const int kept = node.EmitConstant(std::move(mask));
+  node.Return(Operator{OpKind::kWhere, {}}, {kept, data, node.EmitScalar(type.dtype, 0)});
+}
+
+constexpr OnnxHandlerEntry kRearrangementHandlers[] = {
+    {"DepthToSpace", &ImportDepthToSpace}, {"Range", &ImportRange}, {"Size", &ImportSize},
+    {"SpaceToDepth", &ImportSpaceToDepth}, {"Tile", &ImportTile},   {"Trilu", &ImportTrilu},
+};
+
+}  // namespace
+
+std::span<const OnnxHandlerEntry> OnnxRearrangementHandlers() { return kRearrangementHandlers; }
+
+}  // namespace tilewright

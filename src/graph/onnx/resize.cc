@@ -1,0 +1,284 @@
+// Resize and Upsample. Every mode is separable: along one dimension a result is a sum of a few
+// input elements ("taps"), each times a weight that depends on the position alone. A dimension
+// becomes one gather per tap with positions that are constant; nearest neighbours need no weights,
+// so they work on numbers of any type.
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/graph/onnx/handlers.h"
+
+namespace tilewright {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+// One dimension that is resized.
+struct Stretch {
+  std::size_t axis = 0;
+  std::int64_t from = 0, to = 0;
+  double scale = 1;
+};
+
+// How the node maps positions and mixes neighbours.
+struct Method {
+  std::string mode = "nearest", coordinates = "asymmetric", rounding = "floor";
+  double cubic_a = -0.75;
+  bool exclude_outside = false;
+};
+
+struct Tap {
+  Shape positions;
+  std::vector<double> weights;
+};
+
+// Position in the input, with a fraction, of position `to` of the output.
+double Coordinate(const Method& method, const Stretch& s, std::int64_t to) {
+  const auto x = static_cast<double>(to);
+  const auto from = static_cast<double>(s.from);
+  const double resized = from * s.scale;  // the format's length of the output, with a fraction
+  const double half_pixel = (x + 0.5) / s.scale - 0.5;
+  if (method.coordinates == "asymmetric") return x / s.scale;
+  if (method.coordinates == "tf_half_pixel_for_nn") return (x + 0.5) / s.scale;
+  if (method.coordinates == "align_corners") {
+    return s.to == 1 || resized == 1 ? 0 : x * (from - 1) / (resized - 1);
+  }
+  if (method.coordinates == "pytorch_half_pixel") return s.to == 1 ? 0 : half_pixel;
+  if (method.coordinates == "half_pixel_symmetric") {
+    return half_pixel + from / 2 * (1 - static_cast<double>(s.to) / resized);
+  }
+  return half_pixel;
+}
+
+double Nearest(const Method& method, double x) {
+  if (method.rounding == "floor") return std::floor(x);
+  if (method.rounding == "ceil") return std::ceil(x);
+  return method.rounding == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5);
+}
+
+// Weights of the elements around a position `fraction` behind element 0, from element -1 on for
+// cubic ones (Keys' kernel), from element 0 on for linear ones.
+std::vector<double> WeightsOf(const Method& method, double fraction) {
+  if (method.mode == "linear") return {1 - fraction, fraction};
+  const double a = method.cubic_a;
+  const auto near = [&](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+  const auto far = [&](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+  return {far(1 + fraction), near(fraction), near(1 - fraction), far(2 - fraction)};
+}
+
+std::vector<Tap> TapsOf(const Method& method, const Stretch& s) {
+  const auto last = static_cast<double>(s.from - 1);
+  const auto within = [&](double x) { return static_cast<std::int64_t>(std::clamp(x, 0.0, last)); };
+  std::vector<Tap> taps(method.mode == "nearest" ? 1 : method.mode == "linear" ? 2 : 4);
+  for (std::int64_t to = 0; to < s.to; ++to) {
+    const double x = Coordinate(method, s, to);
+    if (method.mode == "nearest") {
+      taps[0].positions.push_back(within(Nearest(method, x)));
+      continue;
+    }
+    const double first = std::floor(x) - (method.mode == "cubic" ? 1 : 0);
+    std::vector<double> weights = WeightsOf(method, x - std::floor(x));
+    double sum = 0;
+    for (std::size_t k = 0; k < taps.size(); ++k) {
+      const double at = first + static_cast<double>(k);
+      if (method.exclude_outside && (at < 0 || at > last)) weights[k] = 0;
+      sum += weights[k];
+      taps[k].positions.push_back(within(at));
+    }
+    for (std::size_t k = 0; k < taps.size(); ++k) {
+      taps[k].weights.push_back(method.exclude_outside ? weights[k] / sum : weights[k]);
+    }
+  }
+  return taps;
+}
+
+int EmitStretched(OnnxNode& node, int data, const Method& method, const Stretch& s) {
+  const auto axis = static_cast<std::int64_t>(s.axis);
+  int result = -1;
+  for (const Tap& tap : TapsOf(method, s)) {
+    if (std::ranges::all_of(tap.weights, [](double w) { return w == 0; }) && !tap.weights.empty()) {
+      continue;
+    }
+    int part = EmitPick(node, data, axis, tap.positions);
+    if (!node.ok()) return -1;
+    if (!tap.weights.empty()) {
+      Shape shape(static_cast<std::size_t>(node.Rank(data) - axis), 1);
+      shape[0] = s.to;
+      Tensor weights(TensorType{shape, node.TypeOf(data).dtype});
+      for (std::int64_t i = 0; i < s.to; ++i) {
+        weights.Set(i, tap.weights[static_cast<std::size_t>(i)]);
+      }
+      part = node.Emit(OpKind::kMul, {part, node.EmitConstant(std::move(weights))});
+    }
+    result = result < 0 ? part : node.Emit(OpKind::kAdd, {result, part});
+  }
+  return result;
+}
+
+// Floats of an input or attribute, which must be known.
+std::vector<double> KnownScales(OnnxNode& node, int index) {
+  const Tensor* contents = node.Known(index);
+  if (!node.ok()) return {};
+  if (contents == nullptr || !contents->dtype().is_float()) {
+    node.FailUnsupported("input " + std::to_string(index) +
+                         " must be a list of scales known before the network runs");
+    return {};
+  }
+  std::vector<double> scales;
+  for (std::int64_t i = 0; i < contents->elements(); ++i) scales.push_back(contents->At(i));
+  return scales;
+}
+
+bool IsOneOf(const std::string& text, std::initializer_list<std::string_view> known) {
+  return std::ranges::find(known, text) != known.end();
+}
+
+void CheckMethod(OnnxNode& node, const Method& method) {
+  if (!IsOneOf(method.mode, {"nearest", "linear", "cubic"})) {
+    return node.FailUnsupported("mode " + method.mode +
+                                " is not supported, expected nearest, linear or cubic");
+  }
+  if (!IsOneOf(method.coordinates, {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                                    "align_corners", "asymmetric", "tf_half_pixel_for_nn"})) {
+    return node.FailUnsupported("coordinate_transformation_mode " + method.coordinates +
+                                " is not supported");
+  }
+  if (!IsOneOf(method.rounding, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})) {
+    return node.FailInvalid("attribute nearest_mode is " + method.rounding);
+  }
+  if (method.mode != "nearest" && !node.InputType(0).dtype.is_float() && node.ok()) {
+    node.FailUnsupported("input 0 is " + node.InputType(0).ToString() + ", mode " + method.mode +
+                         " needs floats");
+  }
+}
+
+// The dimensions by their scales, in the order of `axes`.
+std::vector<Stretch> ByScales(OnnxNode& node, const std::vector<double>& scales,
+                              const Shape& axes) {
+  std::vector<Stretch> result;
+  const Shape shape = node.InputType(0).shape;
+  for (std::size_t i = 0; i < axes.size() && node.ok(); ++i) {
+    Stretch s{static_cast<std::size_t>(axes[i])};
+    s.from = shape[s.axis];
+    s.scale = scales[i];
+    const double size = std::floor(static_cast<double>(s.from) * s.scale);
+    if (!(size >= 1 && size <= static_cast<double>(kMaxPicked))) {
+      node.FailInvalid("scale " + std::to_string(s.scale) + " makes " + std::to_string(s.from) +
+                       " elements none, or more than " + std::to_string(kMaxPicked));
+      break;
+    }
+    s.to = static_cast<std::int64_t>(size);
+    result.push_back(s);
+  }
+  return result;
+}
+
+std::vector<Stretch> BySizes(OnnxNode& node, const Shape& sizes, const Shape& axes) {
+  const std::string policy = node.String("keep_aspect_ratio_policy", "stretch");
+  if (!IsOneOf(policy, {"stretch", "not_larger", "not_smaller"})) {
+    node.FailInvalid("attribute keep_aspect_ratio_policy is " + policy);
+  }
+  std::vector<Stretch> result;
+  const Shape shape = node.InputType(0).shape;
+  for (std::size_t i = 0; i < axes.size() && node.ok(); ++i) {
+    Stretch s{static_cast<std::size_t>(axes[i])};
+    s.from = shape[s.axis];
+    s.to = sizes[i];
+    if (s.to < 1 || s.to > kMaxPicked) {
+      node.FailInvalid("size " + std::to_string(s.to) + ", expected 1 to " +
+                       std::to_string(kMaxPicked));
+    }
+    s.scale = static_cast<double>(s.to) / static_cast<double>(s.from);
+    result.push_back(s);
+  }
+  if (policy == "stretch" || result.empty()) return result;
+  const auto [least, most] = std::ranges::minmax_element(result, {}, &Stretch::scale);
+  const double scale = policy == "not_larger" ? least->scale : most->scale;
+  for (Stretch& s : result) {
+    s.scale = scale;
+    s.to = std::max<std::int64_t>(std::llround(scale * static_cast<double>(s.from)), 1);
+    if (s.to > kMaxPicked) node.FailInvalid("the kept aspect ratio makes a dimension too large");
+  }
+  return result;
+}
+
+void ReturnStretched(OnnxNode& node, const Method& method, const std::vector<Stretch>& stretches) {
+  CheckMethod(node, method);
+  int result = node.Input(0);
+  for (const Stretch& s : stretches) {
+    if (!node.ok()) return;
+    if (s.from == s.to && s.scale == 1) continue;
+    result = EmitStretched(node, result, method, s);
+  }
+  node.SetOutput(result);
+}
+
+void CheckCount(OnnxNode& node, std::size_t seen, std::size_t expected) {
+  if (seen == expected || !node.ok()) return;
+  node.FailInvalid("has " + std::to_string(seen) + " scales or sizes, expected " +
+                   std::to_string(expected));
+}
+
+Shape AllAxes(OnnxNode& node) {
+  Shape axes;
+  for (std::int64_t i = 0; i < node.Rank(node.Input(0)); ++i) axes.push_back(i);
+  return axes;
+}
+
+// Scales alone (an attribute in set 7), positions from the first element on.
+void ImportUpsample(OnnxNode& node) {
+  if (node.op_type() == "Upsample" && node.opset() >= 10) {
+    return node.FailInvalid("operator set " + std::to_string(node.opset()) +
+                            " has no Upsample, expected Resize");
+  }
+  Method method;
+  method.mode = node.String("mode", "nearest");
+  const auto scales = node.opset() < 9 ? node.Floats("scales") : KnownScales(node, 1);
+  const Shape axes = AllAxes(node);
+  CheckCount(node, scales.size(), axes.size());
+  if (node.ok()) ReturnStretched(node, method, ByScales(node, scales, axes));
+}
+
+// data, roi (read by a mode that is refused), scales or sizes.
+void ImportResize(OnnxNode& node) {
+  if (node.opset() < 11) return ImportUpsample(node);
+  if (node.Int("antialias", 0) != 0) {
+    return node.FailUnsupported("antialias 1 is not supported, expected 0");
+  }
+  Method method;
+  method.mode = node.String("mode", "nearest");
+  method.coordinates = node.String("coordinate_transformation_mode", "half_pixel");
+  method.rounding = node.String("nearest_mode", "round_prefer_floor");
+  method.cubic_a = node.Float("cubic_coeff_a", -0.75);
+  method.exclude_outside = node.Int("exclude_outside", 0) != 0;
+  Shape axes = AllAxes(node);
+  if (node.HasAttribute("axes")) {
+    const std::int64_t rank = std::ssize(axes);
+    axes = node.Ints("axes", {});
+    for (std::int64_t& axis : axes) axis = node.Axis(axis, rank);
+  }
+  // Old exporters write the one that is not meant as an empty list.
+  const bool sized = node.HasInput(3) && node.InputType(3).elements() > 0;
+  std::vector<Stretch> stretches;
+  if (sized) {
+    const Shape sizes = node.KnownInts(3);
+    CheckCount(node, sizes.size(), axes.size());
+    if (node.ok()) stretches = BySizes(node, sizes, axes);
+  } else {
+    const std::vector<double> scales = KnownScales(node, 2);
+    CheckCount(node, scales.size(), axes.size());
+    if (node.ok()) stretches = ByScales(node, scales, axes);
+  }
+  if (node.ok()) ReturnStretched(node, method, stretches);
+}
+
+constexpr OnnxHandlerEntry kResizeHandlers[] = {
+    {"Resize", &ImportResize},
+    {"Upsample", &ImportUpsample},
+};
+
+}  // namespace
+
+std::span<const OnnxHandlerEntry> OnnxResizeHandlers() { return kResizeHandlers; }
+
+}  // namespace tilewright

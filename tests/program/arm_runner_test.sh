@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# arm_runner_test.sh TILEWRIGHT SOURCE BUILD: builds the runner for 64-bit Arm boards in the folder
+# BUILD, as docs/deploy.md says, and tunes a task by it: under an emulator, without a network if
+# namespaces can be had here. Exit code 77 (skipped) where the compiler or the emulator is missing.
+set -euo pipefail
+tilewright=$1
+source=$2
+build=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+for tool in aarch64-linux-gnu-g++ qemu-aarch64; do
+  command -v "$tool" >/dev/null || {
+    echo "skipped: needs $tool (scripts/setup.sh --with-cross)"
+    exit 77
+  }
+done
+cmake -S "$source" -B "$build" -DTILEWRIGHT_RUNNER_ONLY=ON -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_TOOLCHAIN_FILE="$source/cmake/toolchains/aarch64-linux-gnu.cmake" \
+  >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+cmake --build "$build" -j 2 >"$work/log" 2>&1 || fail "$(tail -n 40 "$work/log")"
+runner=$build/python_free_cli/runner/tilewright-runner
+[ "$(od -An -tu2 -j18 -N2 "$runner" | tr -d ' ')" = 183 ] || fail "$runner is not for aarch64"
+
+connection="qemu-aarch64 -L /usr/aarch64-linux-gnu $runner"
+if unshare --user --map-root-user --net true 2>/dev/null; then
+  connection="unshare --user --map-root-user --net $connection"
+else
+  echo "network namespaces cannot be had here: the runner keeps the network"
+fi
+cat >"$work/dense.relay" <<'END'
+def @main(%x: Tensor[(1, 64), float32]) {
+  nn.dense(%x, meta[relay.Constant][0] /* ty=Tensor[(32, 64), float32] */)
+}
+END
+"$tilewright" tune "$work/dense.relay" --runner "$connection" \
+  --target 'llvm -mtriple=aarch64-linux-gnu -mattr=+neon' --trials 4 --records "$work/records.db" \
+  >"$work/out" 2>"$work/log" || fail "$(cat "$work/out" "$work/log")"
+"$tilewright" records export-csv "$work/records.db" -o "$work/trials.csv" >"$work/log" ||
+  fail "$(cat "$work/log")"
+# The device is what the runner found where it runs: a processor with Arm's instructions.
+[ "$(grep -c '""neon"".*,ok,' "$work/trials.csv")" -ge 4 ] ||
+  fail "expected at least 4 good trials of an Arm processor: $(head -c 3000 "$work/trials.csv")"
