@@ -2,9 +2,12 @@
 // and configs of every CUDA template, exactly for integers and within the usual bound for floats.
 // Ends with 1 if one of them is wrong, and says which.
 //
-//   simt_check [PAIRS [SEED]]
+//   simt_check [PAIRS [SEED [KEY]]]
+//
+// With KEY only the template of that key, such as conv2d_mma.cuda, is checked.
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -26,27 +29,56 @@ class Workloads {
   explicit Workloads(std::uint64_t seed) : random_(seed) {}
 
   std::string Next() {
-    const bool bytes = random_.Below(3) == 0;
-    const std::string in = bytes ? Pick({"int8", "uint8"}) : "float32";
-    const std::string weight = bytes ? "int8" : "float32", out = bytes ? "int32" : "float32";
-    const std::uint64_t kind = random_.Below(7);
+    const std::uint64_t kind = random_.Below(10);
+    if (kind == 5) return Convolution3x3();
+    if (kind > 6) return ForTensorCores(kind);
+    const Types types = random_.Below(3) != 0   ? kFloats[random_.Below(2)]
+                        : random_.Below(2) == 0 ? Types{"uint8", "int8", "int32"}
+                                                : kBytes;
+    const bool bytes = types.out == kBytes.out;
     if (kind == 0) {
-      const std::string k = std::to_string(Unit(bytes) * Value(1, 12));
       const std::string m = random_.Below(2) == 0 ? Number(1, 8) : Number(32, 40);
-      return "dense(" + in + "[" + m + "," + k + "]MK," + weight + "[" + Number(1, 40) + "," + k +
-             "]NK)->" + out;
+      return Dense(types, m, Number(1, 40), std::to_string(Unit(bytes) * Value(1, 12)));
     }
     if (kind == 1) {
-      const std::string k = Number(1, 24), b = Number(1, 3);
-      return "batch_matmul(" + in + "[" + b + "," + Number(1, 24) + "," + k + "]BMK," + weight +
-             "[" + b + "," + Number(1, 24) + "," + k + "]BNK)->" + out;
+      return BatchMatmul(types, Number(1, 24), Number(1, 24), Number(1, 24));
     }
-    if (kind == 5) return Convolution3x3();
-    if (kind == 6) return Transposed(in, weight, out);
-    return Convolution(kind, in, weight, out, Unit(bytes));
+    if (kind == 6) return Transposed(types);
+    return Convolution(kind, types, Unit(bytes));
   }
 
  private:
+  struct Types {
+    std::string data, weight, out;
+  };
+  inline static const Types kBytes = {"int8", "int8", "int32"};
+  inline static const std::array kFloats = {Types{"float32", "float32", "float32"},
+                                            Types{"float16", "float16", "float32"}};
+
+  std::string Dense(const Types& types, const std::string& m, const std::string& n,
+                    const std::string& k) {
+    return "dense(" + types.data + "[" + m + "," + k + "]MK," + types.weight + "[" + n + "," + k +
+           "]NK)->" + types.out;
+  }
+  std::string BatchMatmul(const Types& types, const std::string& m, const std::string& n,
+                          const std::string& k) {
+    const std::string b = Number(1, 3);
+    return "batch_matmul(" + types.data + "[" + b + "," + m + "," + k + "]BMK," + types.weight +
+           "[" + b + "," + n + "," + k + "]BNK)->" + types.out;
+  }
+  /// kind 7: dense, 8: batch_matmul, 9: a convolution, of sizes that suit the instructions.
+  std::string ForTensorCores(std::uint64_t kind) {
+    Types types = random_.Below(2) == 0 ? kBytes : kFloats[1];
+    if (types.data == "float16" && random_.Below(2) == 0) types.out = "float16";
+    const auto multiple = [&](std::int64_t unit, std::int64_t most) {
+      return std::to_string(unit * Value(1, most));
+    };
+    if (kind == 7) return Dense(types, multiple(8, 12), multiple(8, 12), multiple(16, 6));
+    if (kind == 8) return BatchMatmul(types, multiple(8, 6), multiple(8, 6), multiple(16, 4));
+    const std::string channels = Number(1, 70);
+    return Conv2d(types, channels, multiple(8, 8), channels, Number(1, 3), "conv2d", "1");
+  }
+
   /// What channels come in multiples of: 4 suits dp4a.
   std::int64_t Unit(bool bytes) { return bytes && random_.Below(4) > 0 ? 4 : 1; }
   std::string Number(std::int64_t low, std::int64_t high) {
@@ -59,19 +91,23 @@ class Workloads {
   std::string Pick(std::vector<std::string> from) { return from[random_.Below(from.size())]; }
 
   /// kind 2: of one group, 3: depthwise, 4: of several groups.
-  std::string Convolution(std::uint64_t kind, const std::string& in, const std::string& weight,
-                          const std::string& out, std::int64_t unit) {
+  std::string Convolution(std::uint64_t kind, const Types& types, std::int64_t unit) {
     const std::int64_t groups = kind == 2 ? 1 : Value(2, 6);
     const std::int64_t per_group = kind == 3 ? 1 : unit * Value(1, 6);
     const std::int64_t outputs = groups * (kind == 3 ? 1 : unit * Value(1, 6));
     const std::string name = kind == 2 ? "conv2d" : kind == 3 ? "depthwise_conv2d" : "group_conv2d";
+    return Conv2d(types, std::to_string(groups * per_group), std::to_string(outputs),
+                  std::to_string(per_group), Number(1, 4), name, std::to_string(groups));
+  }
+  std::string Conv2d(const Types& types, const std::string& channels, const std::string& outputs,
+                     const std::string& per_group, const std::string& kernel,
+                     const std::string& name, const std::string& groups) {
     const std::string pad =
         "p" + Number(0, 2) + "x" + Number(0, 2) + "x" + Number(0, 2) + "x" + Number(0, 2);
-    return name + "(" + in + "[" + Number(1, 2) + "," + std::to_string(groups * per_group) + "," +
-           Number(7, 15) + "," + Number(7, 15) + "]NCHW," + weight + "[" + std::to_string(outputs) +
-           "," + std::to_string(per_group) + "," + Number(1, 4) + "," + Number(1, 4) + "]OIHW,s" +
-           Number(1, 2) + "x" + Number(1, 2) + "," + pad + ",d" + Number(1, 2) + "x" +
-           Number(1, 2) + ",g" + std::to_string(groups) + ")->" + out;
+    return name + "(" + types.data + "[" + Number(1, 2) + "," + channels + "," + Number(7, 15) +
+           "," + Number(7, 15) + "]NCHW," + types.weight + "[" + outputs + "," + per_group + "," +
+           kernel + "," + Number(1, 4) + "]OIHW,s" + Number(1, 2) + "x" + Number(1, 2) + "," + pad +
+           ",d" + Number(1, 2) + "x" + Number(1, 2) + ",g" + groups + ")->" + types.out;
   }
 
   /// One that Winograd serves.
@@ -84,15 +120,15 @@ class Workloads {
            pad + ",d1x1,g1)->float32";
   }
 
-  std::string Transposed(const std::string& in, const std::string& weight, const std::string& out) {
+  std::string Transposed(const Types& types) {
     const std::string channels = Number(1, 12), pad = "p" + Number(0, 1) + "x" + Number(0, 1) +
                                                       "x" + Number(0, 1) + "x" + Number(0, 1);
     const std::int64_t stride_h = Value(1, 3), stride_w = Value(1, 3);
-    return "conv2d_transpose(" + in + "[" + Number(1, 2) + "," + channels + "," + Number(2, 7) +
-           "," + Number(2, 7) + "]NCHW," + weight + "[" + channels + "," + Number(1, 12) + "," +
-           Number(2, 4) + "," + Number(2, 4) + "]IOHW,s" + std::to_string(stride_h) + "x" +
-           std::to_string(stride_w) + "," + pad + ",d1x1,g1,o" + Number(0, stride_h - 1) + "x" +
-           Number(0, stride_w - 1) + ")->" + out;
+    return "conv2d_transpose(" + types.data + "[" + Number(1, 2) + "," + channels + "," +
+           Number(2, 7) + "," + Number(2, 7) + "]NCHW," + types.weight + "[" + channels + "," +
+           Number(1, 12) + "," + Number(2, 4) + "," + Number(2, 4) + "]IOHW,s" +
+           std::to_string(stride_h) + "x" + std::to_string(stride_w) + "," + pad + ",d1x1,g1,o" +
+           Number(0, stride_h - 1) + "x" + Number(0, stride_w - 1) + ")->" + types.out;
   }
 
   Random random_;
@@ -122,7 +158,8 @@ bool Check(const TemplateEntry& entry, const Workload& workload, const Epilogue&
     TW_CHECK(expected.ok(), expected.status().message());
     const Comparison comparison = Compare(*result, *expected);
     if (!comparison.ok) wrong = "differs from the reference";
-    if (comparison.reference_rms > 0) {
+    // Of what is rounded to float16 the error is that rounding.
+    if (comparison.reference_rms > 0 && result->dtype() != kFloat16) {
       tally.worst = std::max(tally.worst, comparison.max_abs_error / comparison.reference_rms);
     }
   }
@@ -133,8 +170,19 @@ bool Check(const TemplateEntry& entry, const Workload& workload, const Epilogue&
   return false;
 }
 
-int Run(int pairs, std::uint64_t seed) {
-  const Target target = *Target::Parse("cuda -arch=sm_75");
+/// Nothing, or what networks have behind an anchor of this type.
+Epilogue DrawEpilogue(DataType dtype, Random& random) {
+  if (random.Below(2) == 0) return Epilogue();
+  if (dtype == kInt32) {
+    return *Epilogue::Parse("add(channel:int32);shift_right(4);clip(-127,127);cast(int8)");
+  }
+  if (dtype == kFloat16) return *Epilogue::Parse("add(channel:float16);relu");
+  return *Epilogue::Parse("add(channel:float32);relu");
+}
+
+int Run(int pairs, std::uint64_t seed, const std::string& only) {
+  const std::array targets = {*Target::Parse("cuda -arch=sm_75"),
+                              *Target::Parse("cuda -arch=sm_80")};
   Workloads workloads(seed);
   Random random(seed + 1);
   std::map<std::string, Tally> tallies;
@@ -143,12 +191,10 @@ int Run(int pairs, std::uint64_t seed) {
   while (checked < pairs) {
     auto workload = Workload::Parse(workloads.Next());
     if (!workload.ok()) continue;  // a kernel larger than its data
-    const bool bytes = workload->out_dtype == kInt32;
-    const Epilogue epilogue =
-        *Epilogue::Parse(random.Below(2) == 0 ? ""
-                         : bytes ? "add(channel:int32);shift_right(4);clip(-127,127);cast(int8)"
-                                 : "add(channel:float32);relu");
+    const Epilogue epilogue = DrawEpilogue(workload->out_dtype, random);
+    const Target& target = targets[random.Below(targets.size())];
     for (const TemplateEntry* entry : TemplatesFor(*workload, target)) {
+      if (!only.empty() && entry->key != only) continue;
       auto space = entry->define_space(*workload, target);
       TW_CHECK(space.ok(), space.status().message());
       const auto index = random.Below(static_cast<std::uint64_t>(space->size()));
@@ -174,5 +220,5 @@ int Run(int pairs, std::uint64_t seed) {
 int main(int argc, char** argv) {
   const int pairs = argc > 1 ? std::atoi(argv[1]) : 200;
   const int seed = argc > 2 ? std::atoi(argv[2]) : 1;
-  return tilewright::Run(pairs, static_cast<std::uint64_t>(seed));
+  return tilewright::Run(pairs, static_cast<std::uint64_t>(seed), argc > 3 ? argv[3] : "");
 }

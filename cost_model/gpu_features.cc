@@ -55,6 +55,41 @@ double OpsOf(const SummaryStage& stage) {
   return ExecutionsOf(stage).back() * static_cast<double>(stage.arithmetic_ops);
 }
 
+/// A warp that multiplies matrices deals the rows, columns and products of its threads anew
+/// (DealFragments in src/schedule/gpu_passes.h): of each row a thread loads its chunk of the
+/// products, of the eight columns its own one's.
+bool IsFragment(const SummaryStage& stage, const SummaryAccess& access) {
+  return stage.mma != nullptr && access.scope == Scope::kShared && !access.write;
+}
+
+/// True for the factors of columns, which threads along x do not share; false for those of rows.
+bool FollowsColumns(const SummaryStage& stage, const SummaryAccess& access) {
+  return std::ranges::any_of(access.thread_steps, [&](const ThreadStep& step) {
+    return stage.loops[static_cast<std::size_t>(step.loop)].kind == LoopKind::kThreadX;
+  });
+}
+
+/// Byte of a fragment that thread (x, y) of the warp loads first.
+std::int64_t FragmentOffset(const SummaryStage& stage, const SummaryAccess& access, std::int64_t x,
+                            std::int64_t y) {
+  const std::int64_t column_stride = access.strides[stage.loops.size() - 2];
+  const bool columns = FollowsColumns(stage, access);
+  std::int64_t offset = x * stage.mma->chunk();
+  if (columns) offset += y % MmaIntrinsic::kColumns * column_stride;
+  for (const ThreadStep& step : access.thread_steps) {
+    const LoopKind kind = stage.loops[static_cast<std::size_t>(step.loop)].kind;
+    if (kind == LoopKind::kThreadZ) continue;
+    const std::int64_t index = columns ? y / MmaIntrinsic::kColumns : y;
+    offset += step.stride * (index / step.divisor % step.extent);
+  }
+  return offset * access.dtype.bytes();
+}
+
+/// Threads of a warp that have the same factors of one row or column, each of which loads a part.
+std::int64_t SharersOf(const SummaryStage& stage, const SummaryAccess& access) {
+  return FollowsColumns(stage, access) ? MmaIntrinsic::kThreadsY : MmaIntrinsic::kThreadsX;
+}
+
 /// First bytes, relative to each other, of what the lanes of the first warp access at once.
 std::vector<std::int64_t> LaneOffsets(const SummaryStage& stage, const SummaryAccess& access) {
   std::array<int, 3> loop_of = {-1, -1, -1};  // x, y, z
@@ -68,6 +103,11 @@ std::vector<std::int64_t> LaneOffsets(const SummaryStage& stage, const SummaryAc
   const auto lanes = static_cast<std::int64_t>(std::min<double>(kLanes, ThreadsOf(stage)));
   std::vector<std::int64_t> offsets;
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
+    if (IsFragment(stage, access)) {
+      constexpr std::int64_t kX = MmaIntrinsic::kThreadsX;
+      offsets.push_back(FragmentOffset(stage, access, lane % kX, lane / kX));
+      continue;
+    }
     std::int64_t rest = lane, offset = 0;
     for (const int loop : loop_of) {
       if (loop < 0) continue;
@@ -85,6 +125,7 @@ std::vector<std::int64_t> LaneOffsets(const SummaryStage& stage, const SummaryAc
 
 /// Lanes of a vectorized loop whose elements are neighbours in memory.
 std::int64_t VectorLanes(const SummaryStage& stage, const SummaryAccess& access) {
+  if (IsFragment(stage, access)) return stage.mma->chunk();
   for (std::size_t i = 0; i < stage.loops.size() && i < access.strides.size(); ++i) {
     if (stage.loops[i].kind == LoopKind::kVectorized && access.strides[i] == 1) {
       return stage.loops[i].extent;
@@ -105,11 +146,13 @@ std::size_t SectorsOf(const std::vector<std::int64_t>& offsets, std::int64_t byt
   return static_cast<std::size_t>(std::unique(sectors.begin(), sectors.end()) - sectors.begin());
 }
 
-/// How often shared memory is gone through for one access of a warp: as often as the bank most in
-/// demand has different words in it.
-double PassesOf(const std::vector<std::int64_t>& offsets) {
+/// How often shared memory is gone through for one access of so many words by each lane of a warp:
+/// as often as the bank most in demand has different words in it.
+double PassesOf(const std::vector<std::int64_t>& offsets, std::int64_t each) {
   std::vector<std::int64_t> words;
-  for (const std::int64_t offset : offsets) words.push_back(FloorDiv(offset, kWord));
+  for (const std::int64_t offset : offsets) {
+    for (std::int64_t i = 0; i < each; ++i) words.push_back(FloorDiv(offset, kWord) + i);
+  }
   std::ranges::sort(words);
   words.erase(std::unique(words.begin(), words.end()), words.end());
   std::array<int, kBanks> used{};
@@ -121,11 +164,15 @@ double PassesOf(const std::vector<std::int64_t>& offsets) {
 /// register while only loops run that do not move it; virtual threads run there, too.
 double AccessCount(const SummaryStage& stage, const SummaryAccess& access) {
   const std::vector<double> executions = ExecutionsOf(stage);
-  std::size_t level = stage.loops.size();
-  for (std::size_t i = 0; i < stage.loops.size(); ++i) {
+  const bool fragment = IsFragment(stage, access);
+  // The products inside of an instruction are no loop around it.
+  const std::size_t loops = stage.loops.size() - (fragment ? 1 : 0);
+  std::size_t level = loops;
+  bool reduces = false;
+  for (std::size_t i = 0; i < loops; ++i) {
+    reduces = reduces || stage.loops[i].reduction;
     if (stage.loops[i].reduction) level = i + 1;
   }
-  const bool reduces = std::ranges::any_of(stage.loops, &SummaryLoop::reduction);
   if (!reduces || level >= access.footprint_bytes.size()) return executions.back();
   double count = executions[level] * static_cast<double>(access.footprint_bytes[level]) /
                  static_cast<double>(access.dtype.bytes());
@@ -133,6 +180,7 @@ double AccessCount(const SummaryStage& stage, const SummaryAccess& access) {
     const bool same = stage.loops[i].kind == LoopKind::kVirtualThread && access.strides[i] == 0;
     if (same) count /= static_cast<double>(stage.loops[i].extent);
   }
+  if (fragment) count /= static_cast<double>(SharersOf(stage, access));
   return count;
 }
 
@@ -146,7 +194,8 @@ void AddAccess(const SummaryStage& stage, const SummaryAccess& access, GpuProfil
   if (access.scope == Scope::kShared) {
     if (access.write) return;
     profile->shared_loads += count;
-    profile->bank_passes += warps * PassesOf(offsets);
+    profile->bank_passes +=
+        warps * PassesOf(offsets, IsFragment(stage, access) ? stage.mma->words() : 1);
     return;
   }
   const std::int64_t bytes = vector * access.dtype.bytes();
@@ -243,7 +292,7 @@ void PutLaunch(const GpuProfile& p, const SummaryStage& main, const Multiprocess
   sink.Put("block.ops", Log2(p.ops));
   sink.Put("block.ops_per_thread", Log2(p.ops / (p.blocks * p.threads)));
   sink.Put("block.ops_per_step", Log2(p.ops / (p.blocks * p.threads * p.steps)));
-  sink.Put("block.dot", main.has_dot ? 1 : 0);
+  sink.Put("block.dot", main.mma != nullptr ? 2 : main.has_dot ? 1 : 0);
 }
 
 void PutMemory(const GpuProfile& p, const Launch& launch, Sink& sink) {

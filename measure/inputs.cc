@@ -39,6 +39,7 @@ constexpr std::int64_t kWideExtreme = 1 << 24;
 /// Extreme floats: data this much larger and weights this much smaller than 1, so that their
 /// products are ordinary again, but not in a type of fewer exponent bits.
 constexpr double kFarScale = 0x1p+40;
+constexpr double kFarScaleOfHalf = 0x1p+7;
 
 template <typename T>
 T RandomElement(std::uint32_t bits24) {
@@ -77,6 +78,13 @@ T ExtremeElement(std::uint32_t bits24) {
 Tensor MakeTensor(const TensorType& type, std::string_view name, bool extreme, double scale = 1) {
   Tensor tensor(type);
   const std::uint64_t seed = Fnv1a64(name);
+  if (type.dtype == kFloat16) {
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+      const std::uint32_t bits = SeededElement(seed, static_cast<std::size_t>(i));
+      tensor.Set(i, extreme ? ExtremeElement<float>(bits) * scale : RandomElement<float>(bits));
+    }
+    return tensor;
+  }
   WithElementType(type.dtype, [&](auto zero) {
     using T = decltype(zero);
     auto elements = tensor.As<T>();
@@ -147,11 +155,12 @@ Result<TensorType> ResultType(const Workload& workload, const Epilogue& epilogue
 Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& epilogue,
                                       InputSet set) {
   const bool extreme = set == InputSet::kExtreme;
+  const double far = workload.data.dtype == kFloat16 ? kFarScaleOfHalf : kFarScale;
   AnchorInputs inputs;
   inputs.data = set == InputSet::kZeroPoint ? MakeZeroPoint(workload.data)
-                                            : MakeTensor(workload.data, "data", extreme, kFarScale);
+                                            : MakeTensor(workload.data, "data", extreme, far);
   if (workload.has_weight()) {
-    inputs.weight = MakeTensor(workload.weight, "weight", extreme, 1 / kFarScale);
+    inputs.weight = MakeTensor(workload.weight, "weight", extreme, 1 / far);
   }
   auto output = workload.OutputType();
   TW_RETURN_IF_ERROR(output);

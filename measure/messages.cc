@@ -156,11 +156,17 @@ CudaLaunch LaunchFrom(const Json& json, Fields& outer) {
 Json KernelJson(const KernelSpec& kernel) {
   Json parameters = Json::array();
   for (const TensorType& type : kernel.parameters) parameters.push_back(TypeJson(type));
-  return Json{{"workload", kernel.workload.Key()}, {"epilogue", kernel.epilogue.ToString()},
-              {"form", FormJson(kernel.form)},     {"parameters", std::move(parameters)},
-              {"artifact", kernel.artifact},       {"symbol", kernel.symbol},
-              {"threads", kernel.threads},         {"vta_target", kernel.vta_target},
-              {"launches", LaunchesJson(kernel)},  {"workspace_bytes", kernel.workspace_bytes}};
+  return Json{{"workload", kernel.workload.Key()},
+              {"epilogue", kernel.epilogue.ToString()},
+              {"form", FormJson(kernel.form)},
+              {"parameters", std::move(parameters)},
+              {"artifact", kernel.artifact},
+              {"symbol", kernel.symbol},
+              {"threads", kernel.threads},
+              {"vta_target", kernel.vta_target},
+              {"tolerance", kernel.tolerance},
+              {"launches", LaunchesJson(kernel)},
+              {"workspace_bytes", kernel.workspace_bytes}};
 }
 
 KernelSpec KernelFrom(const Json& json, Fields& outer) {
@@ -175,6 +181,7 @@ KernelSpec KernelFrom(const Json& json, Fields& outer) {
   kernel.artifact = fields.Text("artifact");
   kernel.symbol = fields.Text("symbol");
   kernel.threads = static_cast<int>(fields.Integer("threads"));
+  kernel.tolerance = fields.Number("tolerance");
   kernel.vta_target = fields.Text("vta_target");
   for (const Json& launch : fields.Get("launches", Json::value_t::array)) {
     kernel.launches.push_back(LaunchFrom(launch, fields));

@@ -69,7 +69,7 @@ std::optional<Failure> CheckResult(const Workbench::Setup& setup, InputSet set,
   auto got = ResultTensor(setup, result);
   if (!got.ok()) return Failure{Outcome::kRunFailed, got.status().message()};
   got->Reshape(expected.shape());
-  const Comparison comparison = Compare(*got, expected);
+  const Comparison comparison = Compare(*got, expected, setup.tolerance);
   *max_abs_error = std::max(*max_abs_error, comparison.max_abs_error);
   if (comparison.ok) return std::nullopt;
   const std::int64_t at = std::max<std::int64_t>(comparison.first_bad, 0);

@@ -74,6 +74,7 @@ Result<Workbench::Setup> Workbench::Prepare(const KernelSpec& kernel,
   }
   Setup setup;
   setup.output = kernel.parameters.back();
+  setup.tolerance = kernel.tolerance;
   for (std::size_t set = 0; set < kInputSets.size(); ++set) {
     for (std::size_t i = 0; i < inputs; ++i) {
       auto memory = FindInput(kernel, **source, set, i);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "src/graph/evaluate.h"
 #include "src/graph/passes.h"
 #include "src/runtime/guarded_buffer.h"
+#include "src/target/gpu.h"
 
 namespace tilewright {
 namespace {
@@ -138,14 +140,14 @@ Result<VerifyReport> VerifyGpu(const GpuPlan& plan, GpuExecutor& executor,
   const auto values = EvaluateGraph(plan.graph, inputs, KeepValues::kAll, options.threads);
   TW_RETURN_IF_ERROR(values);
   VerifyReport report;
+  const double tolerance = std::max(options.tolerance, ToleranceOf(plan.target));
   const auto observe = [&](std::size_t index, const Tensor& result) -> Status {
     const PlanStep& step = plan.plan.steps[index];
     const Node& node = plan.graph.node(step.node);
     // Copies of inputs and constants are no operators.
     if (node.kind != NodeKind::kOperator) return {};
     const Tensor& reference = (*values)[static_cast<std::size_t>(step.node)];
-    report.checks.push_back(
-        {node.name, step.report.op, Compare(result, reference, options.tolerance)});
+    report.checks.push_back({node.name, step.report.op, Compare(result, reference, tolerance)});
     if (!report.checks.back().comparison.ok && !report.first_bad) {
       report.first_bad = report.checks.size() - 1;
     }

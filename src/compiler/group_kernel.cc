@@ -145,7 +145,13 @@ class GroupBuilder {
     if (auto inner = result_.find(input); inner != result_.end()) return inner->second->shape;
     const TensorType& type = graph_.node(input).type;
     if (form_.is_native()) return type.shape;
-    if (IsElementwise(user.op.kind)) return BroadcastShape(type, user.type, form_);
+    if (IsElementwise(user.op.kind)) {
+      const bool moved = std::ranges::count_if(type.shape, [](auto size) { return size > 1; }) > 1;
+      if (moved && type.shape.size() < form_.native.size()) {
+        return Unsupported("an operand of fewer dimensions, in another order");
+      }
+      return BroadcastShape(type, user.type, form_);
+    }
     return MemoryShape(type, form_);
   }
 
@@ -176,18 +182,14 @@ class GroupBuilder {
     }
     GroupInput added{input, shape, form_, elementwise};
     // Without channels (or with one) there is nothing to block.
-    const bool blocked = Product(shape) == Product(MemoryShapeOr(input, shape));
+    const auto memory = MemoryShape(graph_.node(input).type, form_);
+    const bool blocked = memory.ok() && Product(shape) == Product(*memory);
     if (!blocked) added.form = Form{form_.native, {}};
     kernel_.inputs.push_back(added);
     const Buffer buffer =
         MakeBuffer(fmt::format("in{}", kernel_.inputs.size() - 1), own->dtype, shape);
     kernel_.compute.inputs.push_back(buffer);
     replace_[own.get()] = buffer;
-  }
-
-  Shape MemoryShapeOr(int input, const Shape& fallback) const {
-    auto shape = MemoryShape(graph_.node(input).type, form_);
-    return shape.ok() ? *std::move(shape) : fallback;
   }
 
   Expr Replace(const Expr& body) const {

@@ -7,6 +7,7 @@
 
 #include "src/graph/evaluate.h"
 #include "src/graph/passes.h"
+#include "src/target/gpu.h"
 
 namespace tilewright {
 namespace {
@@ -66,6 +67,9 @@ Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<co
     (*values)[static_cast<std::size_t>(optimized->inputs()[i])] = inputs[i].Clone();
   }
 
+  auto target = Target::Parse(model.target());
+  TW_RETURN_IF_ERROR(target);
+  const double tolerance = std::max(options.tolerance, ToleranceOf(*target));
   VerifyReport report;
   const auto observe = [&](std::size_t index, Tensor result) -> Status {
     const ModelOperator& op = model.operators()[index];
@@ -78,8 +82,7 @@ Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<co
     if (optimized->node(node->second).kind == NodeKind::kConstant) {
       reference = optimized->Contents(node->second);
     }
-    report.checks.push_back(
-        {op.result.name, op.op, Compare(result, *reference, options.tolerance)});
+    report.checks.push_back({op.result.name, op.op, Compare(result, *reference, tolerance)});
     if (!report.checks.back().comparison.ok && !report.first_bad) report.first_bad = index;
     return Status();
   };

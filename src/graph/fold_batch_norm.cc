@@ -73,7 +73,7 @@ bool IsStep(const Graph& graph, int id, int value, const std::vector<bool>& chan
 }
 
 // True if the weight of an anchor can take a scale per output channel: its output dimension is not
-// blocked.
+// blocked, and its elements are precise enough to be rounded once more.
 bool TakesScale(const Graph& graph, const Node& anchor) {
   if (anchor.op.kind != OpKind::kConv2d && anchor.op.kind != OpKind::kDense) return false;
   const Node& weight = graph.node(anchor.inputs[1]);
@@ -278,7 +278,7 @@ Result<Graph> FoldBatchNorm(Graph graph) {
     const Node& node = graph.node(id);
     const auto position = static_cast<std::size_t>(id);
     if (node.kind != NodeKind::kOperator || skipped[position] || chains.contains(id)) continue;
-    if (node.type.dtype != kFloat32) continue;
+    if (node.type.dtype != kFloat32 && node.type.dtype != kFloat16) continue;
     const bool norm = node.op.kind == OpKind::kBatchNorm && AllConstant(graph, node.inputs, 1);
     if (!norm && !TakesScale(graph, node)) continue;
     Chain chain = FindChain(graph, users, id);

@@ -252,6 +252,10 @@ void PrintCall(const StmtNode& node, std::string* out) {
     *out += ", padding=";
     Print(node.value, 0, out);
   }
+  if (node.condition) {
+    *out += ", if ";
+    Print(node.condition, 0, out);
+  }
   *out += ")";
 }
 

@@ -112,7 +112,7 @@ Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
     if (!part) continue;  // nobody reads it
     // Shared memory is flat: threads that copy to it count its elements, and nothing else.
     std::vector<std::int64_t> shape = part->extent;
-    if (info.scope == Scope::kShared) shape = {Product(part->extent)};
+    if (info.scope == Scope::kShared) shape = {info.HeldElements(part->extent)};
     const Buffer buffer =
         MakeBuffer(info.op.output->name, info.op.output->dtype, std::move(shape), info.scope);
     local_bytes_ += info.scope == Scope::kLocal ? buffer->bytes() : 0;
@@ -122,9 +122,10 @@ Stmt Lowering::EmitAttached(Nest* nest, std::size_t p) {
                                   buffer->name + "', expected at most " +
                                   std::to_string(limits_.max_local_bytes));
     }
-    realized_[static_cast<std::size_t>(id.index)] = {buffer, part->min, part->extent};
+    realized_[static_cast<std::size_t>(id.index)] = {buffer, part->min, part->extent, &info};
     buffers.push_back(buffer);
     if (info.double_buffer) doubled_.push_back(buffer);
+    if (info.pipeline > 0) pipelined_.push_back({buffer, info.pipeline});
     code.push_back(EmitStage(id, *part));
   }
   const auto inner = [&](StageId id) {

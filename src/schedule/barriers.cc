@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "src/ir/visit.h"
+#include "src/schedule/async_copy.h"
 #include "src/schedule/gpu_passes.h"
 
 namespace tilewright {
@@ -17,29 +18,69 @@ bool Intersect(const Buffers& a, const Buffers& b) {
       a, [&](const BufferNode* buffer) { return std::ranges::find(b, buffer) != b.end(); });
 }
 
-/// Shared memory touched since the last barrier: by the stages that compute it, and by readers.
+void AddAll(Buffers* buffers, const Buffers& others) {
+  for (const BufferNode* buffer : others) AddTo(buffers, buffer);
+}
+
+/// What a statement does to shared memory.
 struct Accesses {
-  Buffers written, read;
+  Buffers written, read;   // by stages that compute it, and by readers
+  Buffers started, ahead;  // by an asynchronous copy, and by one for a later step
+  Buffers arrived;         // by the end of a wait for such copies
 
   void Add(const Accesses& other) {
-    for (const BufferNode* buffer : other.written) AddTo(&written, buffer);
-    for (const BufferNode* buffer : other.read) AddTo(&read, buffer);
+    for (Buffers Accesses::*list : {&Accesses::written, &Accesses::read, &Accesses::started,
+                                    &Accesses::ahead, &Accesses::arrived}) {
+      AddAll(&(this->*list), other.*list);
+    }
   }
-  bool empty() const { return written.empty() && read.empty(); }
+  bool empty() const {
+    return written.empty() && read.empty() && started.empty() && ahead.empty() && arrived.empty();
+  }
+};
+
+/// Shared memory touched since the last barrier. What is copied asynchronously counts as written
+/// where it is waited for: until then nobody touches it. A copy for a later step writes what was
+/// last read in the step before, that is, before the last wait.
+struct Pending {
+  Buffers written, read;
+  Buffers read_before;  // the last wait
+
+  void Follow(const Accesses& next) {
+    for (const BufferNode* buffer : next.arrived) {
+      if (Intersect(read, {buffer})) AddTo(&read_before, buffer);
+    }
+    AddAll(&written, next.arrived);
+    AddAll(&written, next.written);
+    AddAll(&read, next.read);
+  }
+  void Merge(const Pending& other) {
+    AddAll(&written, other.written);
+    AddAll(&read, other.read);
+    AddAll(&read_before, other.read_before);
+  }
+  std::size_t count() const { return written.size() + read.size() + read_before.size(); }
   bool ConflictsWith(const Accesses& later) const {
-    return Intersect(written, later.read) || Intersect(read, later.written);
+    return Intersect(written, later.read) || Intersect(read, later.written) ||
+           Intersect(read, later.started) || Intersect(read_before, later.ahead);
   }
 };
 
 Accesses AccessesOf(const Stmt& stmt) {
   Accesses accesses;
+  if (IsAsyncWait(*stmt)) {
+    for (const Region& region : stmt->regions) AddTo(&accesses.arrived, region.buffer.get());
+    return accesses;
+  }
   const BufferNode* target = stmt->kind == StmtKind::kStore ? stmt->buffer.get()
                              : stmt->regions.empty()        ? nullptr
                                                             : stmt->regions[0].buffer.get();
   const auto read = [&](const BufferNode* buffer) {
     if (buffer->scope == Scope::kShared && buffer != target) AddTo(&accesses.read, buffer);
   };
-  if (target != nullptr && target->scope == Scope::kShared) AddTo(&accesses.written, target);
+  Buffers* change = &accesses.written;
+  if (IsAsyncCopy(*stmt)) change = IsAhead(*stmt) ? &accesses.ahead : &accesses.started;
+  if (target != nullptr && target->scope == Scope::kShared) AddTo(change, target);
   for (const Region& region : stmt->regions) read(region.buffer.get());
   ForEachOwnExpr(*stmt, [&](const Expr& expr) {
     ForEachNode(expr, [&](const Expr& node) {
@@ -53,7 +94,7 @@ Accesses AccessesOf(const Stmt& stmt) {
 class BarrierPlacer {
  public:
   /// The statement with barriers, executed when `*pending` was touched since the last one.
-  Stmt Place(const Stmt& stmt, Accesses* pending) {
+  Stmt Place(const Stmt& stmt, Pending* pending) {
     const Accesses own = AccessesOf(stmt);
     if (own.empty()) {
       if (stmt->kind == StmtKind::kFor && IsThreadLoop(stmt->loop)) AddThread(stmt->var);
@@ -77,7 +118,7 @@ class BarrierPlacer {
       default: {
         const bool conflict = pending->ConflictsWith(own);
         Stmt barrier = conflict ? Barrier(pending) : Stmt();
-        pending->Add(own);
+        pending->Follow(own);
         return conflict ? MakeBlock({std::move(barrier), stmt}) : stmt;
       }
     }
@@ -87,8 +128,8 @@ class BarrierPlacer {
  private:
   void AddThread(const Expr& var) { threads_.push_back(var.get()); }
 
-  Stmt Barrier(Accesses* pending) {
-    *pending = Accesses();
+  Stmt Barrier(Pending* pending) {
+    *pending = Pending();
     if (divergent_ && status_.ok()) {
       status_ =
           InvalidArgument("a barrier is needed under a condition that differs between threads");
@@ -96,18 +137,17 @@ class BarrierPlacer {
     return MakeBarrier();
   }
 
-  Stmt PlaceInLoop(const Stmt& stmt, Accesses* pending) {
+  Stmt PlaceInLoop(const Stmt& stmt, Pending* pending) {
     const bool bound = IsThreadLoop(stmt->loop) || IsBlockLoop(stmt->loop);
     if (IsThreadLoop(stmt->loop)) AddThread(stmt->var);
     if (bound || stmt->extent == 1) return WithBody(stmt, {Place(stmt->body[0], pending)});
     // An iteration begins with what the one before it left, until that is nothing new.
     for (;;) {
-      Accesses entry = *pending;
-      Accesses end = *pending;
+      Pending entry = *pending;
+      Pending end = *pending;
       Stmt body = Place(stmt->body[0], &end);
-      entry.Add(end);
-      if (entry.written.size() == pending->written.size() &&
-          entry.read.size() == pending->read.size()) {
+      entry.Merge(end);
+      if (entry.count() == pending->count()) {
         *pending = std::move(end);
         return WithBody(stmt, {std::move(body)});
       }
@@ -115,7 +155,7 @@ class BarrierPlacer {
     }
   }
 
-  Stmt PlaceInIf(const Stmt& stmt, Accesses* pending) {
+  Stmt PlaceInIf(const Stmt& stmt, Pending* pending) {
     bool differs = false;
     ForEachNode(stmt->condition, [&](const Expr& node) {
       differs = differs || node->kind == ExprKind::kLoad ||
@@ -124,13 +164,13 @@ class BarrierPlacer {
     const bool outer = divergent_;
     divergent_ = divergent_ || differs;
     std::vector<Stmt> body;
-    Accesses after;
+    Pending after;
     for (const Stmt& part : stmt->body) {
-      Accesses branch = *pending;
+      Pending branch = *pending;
       body.push_back(Place(part, &branch));
-      after.Add(branch);
+      after.Merge(branch);
     }
-    if (stmt->body.size() == 1) after.Add(*pending);
+    if (stmt->body.size() == 1) after.Merge(*pending);
     *pending = std::move(after);
     divergent_ = outer;
     return WithBody(stmt, std::move(body));
@@ -145,7 +185,7 @@ class BarrierPlacer {
 
 Result<Stmt> PlaceBarriers(const Stmt& stmt) {
   BarrierPlacer placer;
-  Accesses pending;
+  Pending pending;
   Stmt placed = placer.Place(stmt, &pending);
   TW_RETURN_IF_ERROR(placer.status());
   return placed;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "src/ir/fold.h"
 #include "src/ir/visit.h"
+#include "src/schedule/async_copy.h"
 #include "src/schedule/dot.h"
 #include "src/schedule/lowering.h"
 
@@ -91,11 +93,68 @@ Expr Lowering::RewriteBody(const Expr& expr, const Nest& nest) {
 
 /// Indices into the buffer for a position in what it holds.
 std::vector<Expr> Lowering::IndicesOf(const Realized& realized, std::vector<Expr> local) {
-  if (realized.buffer->shape.size() == realized.shape.size()) return local;
-  return {Simplify(Flatten(local, realized.shape, ranges_).ToExpr(), ranges_)};
+  const bool padded = realized.info != nullptr && realized.info->row_padding > 0;
+  if (!padded && realized.buffer->shape.size() == realized.shape.size()) return local;
+  LinearForm position = Flatten(local, realized.shape, ranges_);
+  if (padded) {
+    local.pop_back();
+    const Expr row = Flatten(local, realized.shape, ranges_).ToExpr();
+    const Expr run = Simplify(FloorDiv(row, Expr(realized.info->padded_rows)), ranges_);
+    position.Add(LinearForm::Of(run, ranges_), realized.info->row_padding);
+  }
+  return {Simplify(position.ToExpr(), ranges_)};
+}
+
+/// How many bytes every element that the region may begin at is a multiple of.
+std::int64_t Lowering::AlignmentOf(const Region& region) {
+  const BufferNode& buffer = *region.buffer;
+  const std::int64_t bytes = buffer.dtype.bytes();
+  const LinearForm position = Flatten(region.min, buffer.shape, ranges_);
+  std::int64_t alignment = std::gcd(kSharedAlignment, position.constant * bytes);
+  for (const auto& term : position.terms) alignment = std::gcd(alignment, term.coefficient * bytes);
+  return alignment;
+}
+
+/// The elements of leaf `p` (of no loop: one element) as an asynchronous copy.
+Stmt Lowering::EmitAsyncCopy(const Nest& nest, std::size_t p) {
+  constexpr std::int64_t kLeast = 4, kMost = kSharedAlignment;  // bytes of one instruction
+  const bool loop = p < nest.leaf.size();
+  const Expr along = loop ? nest.leaf[p] : Expr(0);
+  const std::int64_t extent = loop ? nest.loops.extent(nest.info->leaves[p]) : 1;
+  const auto fail = [&](const std::string& reason) {
+    return FailStage(nest, "asynchronous copies: " + reason);
+  };
+  Expr value = RewriteBody(nest.body, nest), inside;
+  while (value->kind == ExprKind::kSelect &&
+         SameExpr(value->args[2], MakeConst(value.dtype(), 0))) {
+    inside = inside ? And(inside, value->args[0]) : value->args[0];
+    value = value->args[1];
+  }
+  if (inside && Mentions(inside, {{along.get(), Box()}})) {
+    return fail("padding inside of one access");
+  }
+  if (value->kind != ExprKind::kLoad || value->buffer->scope != Scope::kGlobal) {
+    return fail("only of global memory, padded with zeros");
+  }
+  const Realized& realized = realized_[static_cast<std::size_t>(nest.stage.index)];
+  const auto to = RunOf(MakeLoad(realized.buffer, IndicesOf(realized, nest.local)), along, extent);
+  const auto from = RunOf(value, along, extent);
+  if (!to || !from) return fail("the elements of one access are not neighbours in memory");
+  const std::int64_t bytes = extent * value.dtype().bytes();
+  if (bytes % kLeast != 0 || bytes > kMost) {
+    return fail("accesses of " + std::to_string(bytes) +
+                " bytes, expected a multiple of 4 up to 16");
+  }
+  const std::int64_t alignment = std::min(AlignmentOf(*to), AlignmentOf(*from));
+  if (alignment < kLeast) {
+    return fail("accesses at multiples of " + std::to_string(alignment) +
+                " bytes, expected at least 4");
+  }
+  return MakeAsyncCopy(*to, *from, inside);
 }
 
 Stmt Lowering::EmitBody(const Nest& nest) {
+  if (nest.info->pipeline > 0) return EmitAsyncCopy(nest, nest.leaf.size());
   const ComputeOp& op = nest.info->op;
   const Realized& realized = realized_[static_cast<std::size_t>(nest.stage.index)];
   const Buffer& buffer = realized.buffer;

@@ -58,6 +58,19 @@ Status CheckAttachPoint(const Schedule& schedule, const Schedule::StageInfo& sta
   return {};
 }
 
+/// The steps of a pipeline are those of the innermost loop around its attach point.
+Status CheckPipeline(const Schedule& schedule, const Schedule::StageInfo& stage) {
+  const auto& consumer = schedule.stage(stage.consumer);
+  for (int p = LeafPosition(consumer, stage.at); p >= 0; --p) {
+    const std::int64_t steps = schedule.loop(consumer.leaves[static_cast<std::size_t>(p)]).extent;
+    if (steps >= stage.pipeline) return {};
+    if (steps == 1) continue;
+    return Refusal(stage, "a pipeline of " + std::to_string(stage.pipeline) + " copies, but " +
+                              std::to_string(steps) + " steps");
+  }
+  return {};
+}
+
 /// Every reader of an attached stage must run where the stage's value exists.
 Status CheckReaders(const Schedule& schedule, StageId id) {
   const auto& stage = schedule.stage(id);
@@ -148,6 +161,7 @@ Status CheckSchedule(const Schedule& schedule) {
     if (stage.attach == Attach::kAt) {
       TW_RETURN_IF_ERROR(CheckAttachPoint(schedule, stage));
       TW_RETURN_IF_ERROR(CheckReaders(schedule, id));
+      TW_RETURN_IF_ERROR(CheckPipeline(schedule, stage));
     }
     TW_RETURN_IF_ERROR(CheckParallel(schedule, id));
     TW_RETURN_IF_ERROR(CheckBindings(schedule, id));

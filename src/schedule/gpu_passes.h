@@ -1,8 +1,8 @@
 #pragma once
 
 // Internal to src/schedule: what a lowered root stage goes through when its loops are bound to a
-// GPU. In this order: BindThreads, DealFragments, InjectVirtualThreads, DoubleBuffers,
-// PlaceBarriers.
+// GPU. In this order: BindThreads, DealFragments, InjectVirtualThreads, PipelineCopies,
+// DoubleBuffers, PlaceBarriers.
 
 #include <vector>
 
@@ -26,6 +26,17 @@ Result<Stmt> DealFragments(const Stmt& stmt);
 /// that depend on it, and memory private to them gets one more dimension. What does not depend on
 /// it (copies to shared memory, above all) stays outside and happens once.
 Stmt InjectVirtualThreads(const Stmt& stmt);
+
+/// Shared memory that asynchronous copies (src/schedule/async_copy.h) fill, and how many copies of
+/// it there are to be.
+struct PipelinedBuffer {
+  Buffer buffer;
+  int copies = 2;
+};
+/// The loops that copy to the marked buffers before they use them begin each copy `copies` - 1
+/// steps ahead and wait for it when it is used; the copies take turns. Errors: kInvalidArgument if
+/// a marked buffer is copied to in no such loop, or in one of fewer steps than there are copies.
+Result<Stmt> PipelineCopies(const Stmt& stmt, const std::vector<PipelinedBuffer>& marked);
 
 /// The loops that copy to one of the marked buffers before they use it make the copies one step
 /// ahead, in two buffers that take turns. What does not have this form stays as it is.

@@ -88,10 +88,13 @@ Result<Program> Lowering::Run(std::string name) {
     if (!bound) continue;
     auto dealt = DealFragments(BindThreads(code.back()));
     if (!dealt.ok()) return dealt.status().WithContext("stage '" + info.op.name + "'");
-    auto launch = PlaceBarriers(DoubleBuffers(InjectVirtualThreads(*dealt), doubled_));
+    auto pipelined = PipelineCopies(InjectVirtualThreads(*dealt), pipelined_);
+    auto launch = pipelined.ok() ? PlaceBarriers(DoubleBuffers(*pipelined, doubled_)) : pipelined;
     if (!launch.ok()) return launch.status().WithContext("stage '" + info.op.name + "'");
     code.back() = *std::move(launch);
+    pipelined_.clear();
   }
+  if (!pipelined_.empty()) return InvalidArgument("asynchronous copies outside of a GPU's kernel");
   if (local_bytes_ > limits_.max_local_bytes) {
     return InvalidArgument("local buffers of " + std::to_string(local_bytes_) +
                            " bytes, expected at most " + std::to_string(limits_.max_local_bytes));

@@ -10,6 +10,7 @@
 
 #include "src/ir/simplify.h"
 #include "src/ir/stmt.h"
+#include "src/schedule/gpu_passes.h"
 #include "src/schedule/loops.h"
 #include "src/schedule/lower.h"
 #include "src/schedule/region.h"
@@ -58,6 +59,7 @@ class Lowering {
     Buffer buffer;
     std::vector<Expr> origin;         // first index of each dimension that the buffer holds
     std::vector<std::int64_t> shape;  // of what it holds; the buffer itself may be flat
+    const Schedule::StageInfo* info = nullptr;  // of an attached stage, whose rows may be padded
   };
   struct Part {  // of a stage's output
     std::vector<Expr> min;
@@ -102,9 +104,11 @@ class Lowering {
                                   std::int64_t lane_stride, std::int64_t depth_stride);
   // mma.cc
   Stmt EmitMma(const Nest& nest, std::size_t p);
-  std::optional<Region> RunOf(const Expr& load, const Expr& products, std::int64_t extent);
+  std::optional<Region> RunOf(const Expr& load, const Expr& along, std::int64_t extent);
 
   // body.cc
+  Stmt EmitAsyncCopy(const Nest& nest, std::size_t p);
+  std::int64_t AlignmentOf(const Region& region);
   void AppendPrefetches(const Nest& nest, std::size_t p, std::vector<Stmt>* out);
 
   Stmt Fail(const std::string& reason);
@@ -122,6 +126,7 @@ class Lowering {
   std::int64_t local_bytes_ = 0;  // allocated around the code at hand
   std::int64_t workspace_bytes_ = 0;
   std::vector<Buffer> doubled_;  // memory of stages with two copies
+  std::vector<PipelinedBuffer> pipelined_;
   Status status_;
 };
 

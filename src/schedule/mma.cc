@@ -114,17 +114,17 @@ Result<Stmt> DealFragments(const Stmt& stmt) {
   return dealt;
 }
 
-/// `extent` elements from the load's first one, other loops than that over the products fixed.
-/// None unless they are consecutive in memory.
-std::optional<Region> Lowering::RunOf(const Expr& load, const Expr& products, std::int64_t extent) {
-  const Substitution first = {{products.get(), Expr(0)}};
+/// `extent` elements from the load's first one, other loops than `along` fixed. None unless they
+/// are consecutive in memory.
+std::optional<Region> Lowering::RunOf(const Expr& load, const Expr& along, std::int64_t extent) {
+  const Substitution first = {{along.get(), Expr(0)}};
   Region region{load->buffer, {}, std::vector<std::int64_t>(load->args.size(), 1)};
   for (std::size_t d = 0; d < load->args.size(); ++d) {
     const Expr begin = Simplify(Substitute(load->args[d], first), ranges_);
     const Expr rest = Simplify(load->args[d] - begin, ranges_);
-    const bool innermost = d + 1 == load->args.size();
+    const bool moves = d + 1 == load->args.size() && extent > 1;
     std::int64_t zero = 1;
-    if (!(innermost ? rest.Same(products) : rest.IsInt(&zero) && zero == 0)) return std::nullopt;
+    if (!(moves ? rest.Same(along) : rest.IsInt(&zero) && zero == 0)) return std::nullopt;
     region.min.push_back(begin);
   }
   region.extent.back() = extent;

@@ -309,6 +309,7 @@ Stmt Lowering::EmitFor(Nest* nest, std::size_t p) {
                    pragmas);
   }
   const LoopKind kind = KindOf(*nest, p);
+  if (nest->info->pipeline > 0 && kind == LoopKind::kVectorized) return EmitAsyncCopy(*nest, p);
   const Expr var = nest->leaf[p];
   const bool thread = IsThreadLoop(kind) || kind == LoopKind::kVirtualThread;
   if (thread) threads_.emplace_back(var.get(), Box{Expr(0), extent});

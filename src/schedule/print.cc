@@ -20,6 +20,12 @@ std::string Schedule::ToString() const {
     if (info.scope == Scope::kLocal) out += " local";
     if (info.scope == Scope::kShared) out += " shared";
     if (info.skip_zero_taps) out += " skip_zero_taps";
+    if (info.double_buffer) out += " double_buffer";
+    if (info.pipeline > 0) out += " pipeline=" + std::to_string(info.pipeline);
+    if (info.row_padding > 0) {
+      out +=
+          " pad_rows=" + std::to_string(info.padded_rows) + "x" + std::to_string(info.row_padding);
+    }
     out += "\n";
     for (const Relation& r : info.relations) {
       const bool split = r.kind == Relation::Kind::kSplit;

@@ -211,7 +211,40 @@ void Schedule::DoubleBuffer(StageId stage) {
     RefuseStage(stage, "double_buffer", "it is not in shared memory");
     return;
   }
+  if (this->stage(stage).pipeline > 0) {
+    RefuseStage(stage, "double_buffer", "it is a pipeline already");
+    return;
+  }
   Mutable(stage).double_buffer = true;
+}
+
+void Schedule::Pipeline(StageId stage, int copies) {
+  constexpr int kMostCopies = 16;
+  if (!Usable(stage, "pipeline")) return;
+  const StageInfo& info = this->stage(stage);
+  if (copies < 2 || copies > kMostCopies) {
+    RefuseStage(stage, "pipeline",
+                std::to_string(copies) + " copies, expected 2 to " + std::to_string(kMostCopies));
+  } else if (info.scope != Scope::kShared) {
+    RefuseStage(stage, "pipeline", "it is not in shared memory");
+  } else if (info.double_buffer) {
+    RefuseStage(stage, "pipeline", "it is double-buffered already");
+  } else {
+    Mutable(stage).pipeline = copies;
+  }
+}
+
+void Schedule::PadRows(StageId stage, std::int64_t rows, std::int64_t elements) {
+  if (!Usable(stage, "pad_rows")) return;
+  if (elements < 0 || rows < 1) {
+    RefuseStage(stage, "pad_rows",
+                std::to_string(elements) + " elements after " + std::to_string(rows) + " rows");
+  } else if (this->stage(stage).scope != Scope::kShared) {
+    RefuseStage(stage, "pad_rows", "it is not in shared memory");
+  } else {
+    Mutable(stage).padded_rows = rows;
+    Mutable(stage).row_padding = elements;
+  }
 }
 
 }  // namespace tilewright

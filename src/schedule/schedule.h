@@ -112,6 +112,15 @@ class Schedule {
   /// Two copies of a stage in shared memory that is computed in a loop of its reader: while one is
   /// used the next one is made, with one barrier for each step instead of two.
   void DoubleBuffer(StageId stage);
+  /// `copies` (at least 2) copies of a stage in shared memory that is computed in a loop of its
+  /// reader. The stage copies global memory, or zeros where that is padded, and does so
+  /// asynchronously, `copies` - 1 steps ahead of the use: each access of 4, 8 or 16 bytes (a
+  /// vectorized loop, or one element) is one instruction beside the arithmetic. For devices of
+  /// kAsyncCapability (src/schedule/async_copy.h) on; the loop has at least `copies` steps.
+  void Pipeline(StageId stage, int copies);
+  /// In what shared memory holds of the stage, so many elements are left out after every `rows`
+  /// rows (innermost dimension): threads that read rows of the same phase meet in fewer banks.
+  void PadRows(StageId stage, std::int64_t rows, std::int64_t elements);
 
   // --- for lowering, the summary and printing ---------------------------------------------------
   enum class Attach : std::uint8_t { kRoot, kInline, kAt };
@@ -154,6 +163,16 @@ class Schedule {
     std::vector<PrefetchInfo> prefetches;
     bool skip_zero_taps = false;
     bool double_buffer = false;
+    int pipeline = 0;              // copies; 0: not asynchronous
+    std::int64_t padded_rows = 1;  // after so many rows ...
+    std::int64_t row_padding = 0;  // ... so many elements are left out
+
+    /// Elements of memory that hold the part of the stage.
+    std::int64_t HeldElements(const std::vector<std::int64_t>& part) const {
+      const std::int64_t elements = Product(part);
+      if (row_padding == 0) return elements;
+      return elements + CeilDiv(elements / part.back(), padded_rows) * row_padding;
+    }
   };
   const Compute& compute() const { return compute_; }
   const std::vector<StageInfo>& stages() const { return stages_; }  // by StageId

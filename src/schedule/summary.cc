@@ -345,30 +345,37 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
   access.write = write;
   std::vector<std::int64_t> shape = buffer->shape;
   Levels inside = Levels::From(0);
+  const Schedule::StageInfo* padded = nullptr;
   const StageId producer = schedule_.ProducerOf(buffer);
   if (producer.index >= 0) {
     const auto& info = schedule_.stage(producer);
     access.scope = info.scope;
     if (info.attach == Schedule::Attach::kAt) {
       shape = ViewOf(producer).extent;
+      if (info.row_padding > 0) padded = &info;
       inside = ViewOf(producer).inside;
     }
   }
   const auto levels = view.loops.size();
   access.strides.assign(levels, 0);
   access.footprint_bytes.assign(levels + 1, 1);
-  std::int64_t row = 1;
-  for (std::size_t d = indices.size(); d-- > 0;) {
-    const Sum& index = indices[d];
+  const auto move = [&](const Sum& index, std::int64_t stride) {
     for (const auto& term : index) {
       const Component& c = components_[static_cast<std::size_t>(term.component)];
       if (!inside.Has(c.level)) continue;
       const auto loop = static_cast<std::size_t>(c.level);
-      if (c.divisor == 1) access.strides[loop] += term.coefficient * row;
+      if (c.divisor == 1) access.strides[loop] += term.coefficient * stride;
       if (IsThreadLoop(view.loops[loop].kind)) {
-        access.thread_steps.push_back({c.level, c.divisor, c.extent, term.coefficient * row});
+        access.thread_steps.push_back({c.level, c.divisor, c.extent, term.coefficient * stride});
       }
     }
+  };
+  std::int64_t row = 1;
+  Sum rows;
+  for (std::size_t d = indices.size(); d-- > 0;) {
+    const Sum& index = indices[d];
+    move(index, row);
+    if (padded != nullptr && d + 1 < indices.size()) rows.Add(index, row / shape.back());
     for (std::size_t level = 0; level <= levels; ++level) {
       const Levels running = Levels::From(static_cast<int>(level)).And(inside);
       const std::int64_t count = index.whole ? shape[d] : Distinct(index, running);
@@ -376,6 +383,7 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
     }
     row *= shape[d];
   }
+  if (padded != nullptr) move(Divide(rows, padded->padded_rows), padded->row_padding);
   for (std::int64_t& bytes : access.footprint_bytes) bytes *= buffer->dtype.bytes();
   return access;
 }
@@ -405,6 +413,7 @@ SummaryStage Summarizer::Describe(StageId id) {
   SummaryStage stage;
   stage.name = info.op.name;
   stage.has_dot = info.tensorized.index >= 0;
+  if (stage.has_dot) stage.mma = FindMmaIntrinsic(info.intrinsic);
   stage.arithmetic_ops = ValueOps(info.op.body) + (info.op.combiner != Combiner::kNone ? 1 : 0);
   if (info.scope == Scope::kLocal) {
     stage.local_bytes = Product(view.extent) * info.op.output->dtype.bytes();
@@ -414,8 +423,9 @@ SummaryStage Summarizer::Describe(StageId id) {
     const bool two =
         info.double_buffer && view.prefix > 0 &&
         view.loops[static_cast<std::size_t>(view.prefix) - 1].kind == LoopKind::kSerial;
-    const std::int64_t bytes = Product(view.extent) * info.op.output->dtype.bytes();
-    stage.shared_bytes = (two ? 2 : 1) * RoundUp(bytes, kSharedAlignment);
+    const std::int64_t bytes = info.HeldElements(view.extent) * info.op.output->dtype.bytes();
+    const int copies = info.pipeline > 0 ? info.pipeline : two ? 2 : 1;
+    stage.shared_bytes = copies * RoundUp(bytes, kSharedAlignment);
   }
   ForEachNode(info.op.body, [&](const Expr& node) {
     if (node->kind != ExprKind::kLoad) return;

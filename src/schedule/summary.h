@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "src/schedule/intrinsics.h"
 #include "src/schedule/launch.h"
 #include "src/schedule/schedule.h"
 
@@ -46,9 +47,11 @@ struct SummaryStage {
   std::vector<SummaryAccess> accesses;
   std::int64_t arithmetic_ops = 0;  ///< of one execution of the body
   std::int64_t local_bytes = 0;     ///< kLocal output it keeps, of one virtual thread
-  std::int64_t shared_bytes = 0;    ///< kShared output it keeps, rounded up; of both copies
+  std::int64_t shared_bytes = 0;    ///< kShared output it keeps, rounded up; of all copies
   int root = 0;                     ///< StageId of the stage that all of its loops begin with
   bool has_dot = false;             ///< tensorized
+  /// Not null: by a matrix product of a warp, whose loops (rows, columns, products) are the last.
+  const MmaIntrinsic* mma = nullptr;
 };
 
 /// Extents, strides and footprints per level, from the schedule alone: features and legality read

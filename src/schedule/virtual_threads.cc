@@ -1,8 +1,8 @@
-#include <unordered_map>
 #include <unordered_set>
 
 #include "src/ir/visit.h"
 #include "src/schedule/gpu_passes.h"
+#include "src/schedule/redirect.h"
 
 namespace tilewright {
 namespace {
@@ -77,48 +77,19 @@ class VirtualThread {
     std::vector<std::int64_t> shape = {loop_.extent};
     shape.insert(shape.end(), buffer->shape.begin(), buffer->shape.end());
     Buffer expanded = MakeBuffer(buffer->name, buffer->dtype, std::move(shape), buffer->scope);
-    expanded_[buffer.get()] = expanded;
+    expanded_[buffer.get()] = {expanded, {loop_.var}};
     return expanded;
   }
 
   Stmt Repeat(const Stmt& stmt) {
-    return MakeFor(loop_.var, loop_.extent, LoopKind::kVirtualThread, Redirect(stmt));
-  }
-
-  std::vector<Expr> Prepend(const std::vector<Expr>& indices) const {
-    std::vector<Expr> all = {loop_.var};
-    all.insert(all.end(), indices.begin(), indices.end());
-    return all;
-  }
-
-  /// The statement on expanded memory.
-  Stmt Redirect(const Stmt& stmt) {
-    StmtNode node = *MapOwnExprs(stmt, [&](const Expr& expr) {
-      return Rewrite(expr, [&](const Expr& load) {
-        const auto found =
-            load->kind == ExprKind::kLoad ? expanded_.find(load->buffer.get()) : expanded_.end();
-        return found == expanded_.end() ? Expr() : MakeLoad(found->second, Prepend(load->args));
-      });
-    });
-    if (const auto found = expanded_.find(node.buffer.get()); found != expanded_.end()) {
-      node.buffer = found->second;
-      if (node.kind != StmtKind::kAllocate) node.indices = Prepend(node.indices);
-    }
-    for (Region& region : node.regions) {
-      const auto found = expanded_.find(region.buffer.get());
-      if (found == expanded_.end()) continue;
-      region.buffer = found->second;
-      region.min = Prepend(region.min);
-      region.extent.insert(region.extent.begin(), 1);
-    }
-    for (Stmt& part : node.body) part = Redirect(part);
-    return Stmt(std::make_shared<const StmtNode>(std::move(node)));
+    return MakeFor(loop_.var, loop_.extent, LoopKind::kVirtualThread,
+                   Redirect(stmt, {}, expanded_));
   }
 
   const StmtNode& loop_;
   std::unordered_set<const BufferNode*> private_;  // allocated inside
   std::unordered_set<const BufferNode*> touched_;  // private and different for each thread
-  std::unordered_map<const BufferNode*, Buffer> expanded_;
+  Redirections expanded_;
 };
 
 }  // namespace

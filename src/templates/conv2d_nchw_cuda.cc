@@ -13,7 +13,7 @@ constexpr std::array kTiles = {"tile_f", "tile_y", "tile_x"};
 std::string Conv2dNchwCuda::Refuses(const Workload& w, const Target& target) {
   if (w.op != OpKind::kConv2d || w.groups != 1) return "only convolutions of one group";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
-  if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
+  if (!IsFloat32(w) && !IsFloat16(w) && !IsInt8(w)) return kPlainTypes;
   return ComputeCapabilityOf(target).status().message();
 }
 

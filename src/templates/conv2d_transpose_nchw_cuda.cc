@@ -11,7 +11,7 @@ std::string Conv2dTransposeNchwCuda::Refuses(const Workload& w, const Target& ta
   if (w.data_layout != "NCHW" || w.kernel_layout != "IOHW") {
     return "only NCHW data and IOHW weights";
   }
-  if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
+  if (!IsFloat32(w) && !IsFloat16(w) && !IsInt8(w)) return kPlainTypes;
   return ComputeCapabilityOf(target).status().message();
 }
 

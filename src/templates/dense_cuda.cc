@@ -19,7 +19,7 @@ Sizes SizesOf(const Workload& w) {
 }
 
 std::string RefusesTypes(const Workload& w, const Target& target) {
-  if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
+  if (!IsFloat32(w) && !IsFloat16(w) && !IsInt8(w)) return kPlainTypes;
   return ComputeCapabilityOf(target).status().message();
 }
 
@@ -133,13 +133,14 @@ Result<Kernel> DenseLargeBatchCuda::Apply(const Workload& w, const Epilogue& epi
   const TiledAxis y = TileAxis(s, result, s.SpatialAxis(result, 1), columns);
   const LoopId thread = BindPlane(s, result, y, x);
 
+  constexpr std::int64_t kVector = 4;  // floats of the longest access
   s.ComputeAt(sum, result, thread);
   const std::vector<LoopId> k = s.SplitBy(sum, s.ReductionAxis(sum, 0), config.Factors("tile_k"));
   s.Reorder(sum, {k[0], k[1], k[2], s.SpatialAxis(sum, 0), s.SpatialAxis(sum, 1)});
   for (const StageId shared : {stages.data, stages.weight}) {
     KeepInRegisters(s, shared, sum, k[1]);
     s.ComputeAt(shared, sum, k[0]);
-    FetchInterleaved(s, shared, threads);
+    FetchVectors(s, shared, threads, PowerOfTwo(s.Extent(k[1]) * s.Extent(k[2]), kVector));
   }
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), AnchorForm()};

@@ -13,7 +13,7 @@ constexpr std::array kTiles = {"tile_f", "tile_y", "tile_x"};
 std::string DepthwiseConv2dNchwCuda::Refuses(const Workload& w, const Target& target) {
   if (w.op_name() != "depthwise_conv2d") return "only depthwise convolutions";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
-  if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
+  if (!IsFloat32(w) && !IsFloat16(w) && !IsInt8(w)) return kPlainTypes;
   return ComputeCapabilityOf(target).status().message();
 }
 

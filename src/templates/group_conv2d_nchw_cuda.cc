@@ -7,7 +7,7 @@ namespace tilewright {
 std::string GroupConv2dNchwCuda::Refuses(const Workload& w, const Target& target) {
   if (w.op_name() != "group_conv2d") return "only convolutions of groups, not depthwise";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
-  if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
+  if (!IsFloat32(w) && !IsFloat16(w) && !IsInt8(w)) return kPlainTypes;
   return ComputeCapabilityOf(target).status().message();
 }
 

@@ -58,6 +58,8 @@ bool IsFlatConvolution(const ConvShape& shape);
 Workload PlainConvolution(const Workload& workload, const ConvShape& shape, bool flat);
 /// True for float32 throughout.
 bool IsFloat32(const Workload& workload);
+/// True for float16 summed in float32, whether the result is rounded to float16 or not.
+bool IsFloat16(const Workload& workload);
 /// True for 8-bit data and int8 weight summed in int32.
 bool IsInt8(const Workload& workload);
 /// True if data and weight are in NCHW and OIHW (AutoTVM's templates take nothing else).

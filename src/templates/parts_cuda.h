@@ -10,6 +10,10 @@ namespace tilewright {
 
 // Pieces that several templates for CUDA are made of.
 
+/// What templates without special instructions serve, as the reason to refuse anything else.
+inline constexpr const char* kPlainTypes =
+    "only float32, float16 summed in float32, or 8-bit summed in int32";
+
 /// Threads of a block, z first.
 using BlockThreads = std::array<std::int64_t, 3>;
 

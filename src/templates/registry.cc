@@ -5,6 +5,7 @@
 
 #include "src/templates/anchor_plain_cpu.h"
 #include "src/templates/conv2d_direct_cpu.h"
+#include "src/templates/conv2d_mma_cuda.h"
 #include "src/templates/conv2d_nchw_cuda.h"
 #include "src/templates/conv2d_nchw_winograd_cuda.h"
 #include "src/templates/conv2d_nchwc_x86.h"
@@ -14,7 +15,6 @@
 #include "src/templates/conv2d_transpose_nchw_cuda.h"
 #include "src/templates/conv2d_transpose_packed_vta.h"
 #include "src/templates/dense_cuda.h"
-#include "src/templates/dense_mma_cuda.h"
 #include "src/templates/dense_packed_cpu.h"
 #include "src/templates/dense_packed_vta.h"
 #include "src/templates/dense_x86.h"
@@ -23,6 +23,7 @@
 #include "src/templates/elementwise_packed_vta.h"
 #include "src/templates/group_conv2d_nchw_cuda.h"
 #include "src/templates/int8_cuda.h"
+#include "src/templates/matmul_mma_cuda.h"
 #include "src/templates/max_pool2d_packed_vta.h"
 #include "src/templates/parts.h"
 #include "src/templates/vta_parts.h"
@@ -35,11 +36,13 @@ constexpr std::array kTemplates = {
     EntryOf<AnchorPlainCpu>("anchor_plain.cpu", 1),
     EntryOf<BatchMatmulCuda>("batch_matmul.cuda", 1, TargetKind::kCuda),
     EntryOf<BatchMatmulX86>("batch_matmul.x86", 1),
+    EntryOf<MatmulMmaCuda<OpKind::kBatchMatmul>>("batch_matmul_mma.cuda", 1, TargetKind::kCuda),
     EntryOf<Conv2dNchwcX86>("conv2d_NCHWc.x86", 1),
     EntryOf<Conv2dNchwcInt8Cuda>("conv2d_NCHWc_int8.cuda", 1, TargetKind::kCuda),
     EntryOf<Conv2dNchwcInt8X86>("conv2d_NCHWc_int8.x86", 1),
     EntryOf<Conv2dDirectCpu>("conv2d_direct.cpu", 1),
     EntryOf<Conv2dDirectInt8Cpu>("conv2d_direct_int8.cpu", 1),
+    EntryOf<Conv2dMmaCuda>("conv2d_mma.cuda", 1, TargetKind::kCuda),
     EntryOf<Conv2dNchwCuda>("conv2d_nchw.cuda", 1, TargetKind::kCuda),
     EntryOf<Conv2dNchwWinogradCuda>("conv2d_nchw_winograd.cuda", 1, TargetKind::kCuda),
     VtaEntryOf<Conv2dPackedVta>("conv2d_packed.vta", 1),
@@ -49,7 +52,7 @@ constexpr std::array kTemplates = {
     VtaEntryOf<Conv2dTransposePackedVta>("conv2d_transpose_packed.vta", 1),
     EntryOf<DenseInt8Cuda>("dense_int8.cuda", 1, TargetKind::kCuda),
     EntryOf<DenseLargeBatchCuda>("dense_large_batch.cuda", 1, TargetKind::kCuda),
-    EntryOf<DenseMmaCuda>("dense_mma.cuda", 1, TargetKind::kCuda),
+    EntryOf<MatmulMmaCuda<OpKind::kDense>>("dense_mma.cuda", 2, TargetKind::kCuda),
     EntryOf<DenseNopackX86>("dense_nopack.x86", 1),
     EntryOf<DensePackX86>("dense_pack.x86", 1),
     EntryOf<DensePackedCpu>("dense_packed.cpu", 1),
@@ -81,6 +84,7 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "dense_nopack.x86",
     "batch_matmul.x86",
     "anchor_plain.cpu",
+    "conv2d_mma.cuda",
     "conv2d_NCHWc_int8.cuda",
     "conv2d_nchw.cuda",
     "conv2d_nchw_winograd.cuda",
@@ -91,6 +95,7 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "dense_int8.cuda",
     "dense_large_batch.cuda",
     "dense_small_batch.cuda",
+    "batch_matmul_mma.cuda",
     "batch_matmul.cuda",
     "conv2d_packed_slots.vta",
     "conv2d_packed.vta",

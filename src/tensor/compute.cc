@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "src/ir/visit.h"
 #include "src/tensor/compute_internal.h"
 
 namespace tilewright {
@@ -30,6 +33,43 @@ std::size_t AxisPosition(std::int64_t axis, std::size_t rank) {
   return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
 }
 
+namespace {
+
+/// Whether values are added up on the way to the result: in float16 that would lose what the
+/// reference keeps.
+bool AddsUp(OpKind kind) {
+  return !IsAnchor(kind) && !IsElementwise(kind) && kind < OpKind::kReshape;
+}
+
+/// What is computed from float32 inputs, from float16 ones of these types, rounded once.
+Compute Narrowed(Compute wide, std::span<const TensorType> inputs) {
+  Compute compute;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    compute.inputs.push_back(MakeBuffer(wide.inputs[i]->name, inputs[i].dtype, inputs[i].shape));
+  }
+  const auto narrow = [&](const Expr& node) {
+    if (node->kind != ExprKind::kLoad) return Expr();
+    const auto found = std::ranges::find(wide.inputs, node->buffer);
+    if (found == wide.inputs.end()) return Expr();
+    const auto input = static_cast<std::size_t>(found - wide.inputs.begin());
+    return MakeCast(node.dtype(), MakeLoad(compute.inputs[input], node->args));
+  };
+  for (ComputeOp& stage : wide.stages) stage.body = Rewrite(stage.body, narrow);
+  ComputeOp& last = wide.stages.back();
+  if (last.combiner == Combiner::kNone) {
+    last.body = MakeCast(kFloat16, last.body);
+    last.output = MakeBuffer(last.output->name, kFloat16, last.output->shape);
+  } else {
+    std::vector<Axis> axes = MakeAxes("i", last.output->shape);
+    Expr value = MakeCast(kFloat16, MakeLoad(last.output, VarsOf(axes)));
+    wide.stages.push_back(PlainStage("rounded", kFloat16, std::move(axes), std::move(value)));
+  }
+  compute.stages = std::move(wide.stages);
+  return compute;
+}
+
+}  // namespace
+
 Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> inputs) {
   if (IsAnchor(op.kind)) {
     if (inputs.size() != 2) {
@@ -42,6 +82,13 @@ Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> i
   }
   auto type = InferType(op, inputs);
   TW_RETURN_IF_ERROR(type);
+  if (AddsUp(op.kind) && type->dtype == kFloat16) {
+    std::vector<TensorType> wide(inputs.begin(), inputs.end());
+    for (TensorType& input : wide) input.dtype = kFloat32;
+    auto compute = DefineOperator(op, wide);
+    TW_RETURN_IF_ERROR(compute);
+    return Narrowed(*std::move(compute), inputs);
+  }
   Compute compute;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     compute.inputs.push_back(

@@ -9,7 +9,7 @@
 #include <array>
 
 #include "src/base/math.h"
-#include "src/tensor/compute.h"
+#include "src/tensor/compute_internal.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/linear_index.h"
 #include "src/tensor/winograd.h"
@@ -299,59 +299,21 @@ ComputeOp ReduceStage(const Contraction& c, const Buffer& data, const Buffer& we
   return stage;
 }
 
-/// The value after one step, with the operand's buffer appended to `inputs`.
-Result<Expr> ApplyStep(const EpilogueStep& step, const Expr& current, const LayoutAxes& axes,
-                       char channel, const ComputeOp& stage, std::vector<Buffer>& inputs) {
-  const DataType dtype = current.dtype();
-  std::vector<TensorType> types{TensorType{{}, dtype}};
-  Expr operand;
-  if (step.operand == OperandKind::kScalar) {
-    operand = ConstantOf(dtype, step.scalar);
-  } else if (step.operand != OperandKind::kNone) {
-    const bool vector = step.operand == OperandKind::kChannel;
-    const LinearIndex& index = axes.primal.at(channel);
-    const std::string name = fmt::format("operand{}", inputs.size());
-    const Buffer buffer =
-        MakeBuffer(name, step.operand_dtype,
-                   vector ? std::vector<std::int64_t>{index.Max() + 1} : stage.output->shape);
-    operand = vector ? MakeLoad(buffer, {index.ToExpr()}) : MakeLoad(buffer, VarsOf(stage.axes));
-    operand = MakeCast(dtype, operand);
-    inputs.push_back(buffer);
-  }
-  if (operand) types.push_back(types[0]);
-  auto type = InferType(step.op, types);
-  if (!type.ok()) return type.status().WithContext("epilogue");
-  if (!operand) return ElementwiseExpr(step.op, current, {});
-  return step.operand_first ? ElementwiseExpr(step.op, operand, current)
-                            : ElementwiseExpr(step.op, current, operand);
-}
-
-/// Compensation and epilogue on the sums of `reduce`.
+/// Compensation and epilogue on the sums of `reduce`, rounded to the workload's result type.
 Result<ComputeOp> OutputStage(const Contraction& c, const Epilogue& epilogue,
-                              const AnchorForm& form, const ComputeOp& reduce,
+                              const AnchorForm& form, const ComputeOp& reduce, DataType result,
                               std::vector<Buffer>& inputs) {
   LayoutAxes axes =
       MakeLayoutAxes(c.output, reduce.output->shape,
                      {{'N', "n"}, {'C', "oc"}, {'H', "oh"}, {'W', "ow"}, {'B', "b"}, {'M', "m"}});
-  ComputeOp stage;
-  stage.name = "output";
-  stage.axes = axes.axes;
-  stage.output = reduce.output;  // its shape, until the type is known
-  Expr current = MakeLoad(reduce.output, axes.vars());
+  const LinearIndex& channel = axes.primal.at(c.channel);
+  Expr current = MakeCast(result, MakeLoad(reduce.output, axes.vars()));
   if (form.shift_data) {
-    const LinearIndex& channel = axes.primal.at(c.channel);
     const Buffer compensation = MakeBuffer("compensation", kInt32, {channel.Max() + 1});
     current = current + MakeLoad(compensation, {channel.ToExpr()});
     inputs.push_back(compensation);
   }
-  for (const EpilogueStep& step : epilogue.steps) {
-    auto next = ApplyStep(step, current, axes, c.channel, stage, inputs);
-    TW_RETURN_IF_ERROR(next);
-    current = *next;
-  }
-  stage.output = MakeBuffer("output", current.dtype(), reduce.output->shape);
-  stage.body = current;
-  return stage;
+  return EpilogueStage(epilogue, std::move(current), std::move(axes.axes), channel, inputs);
 }
 
 }  // namespace
@@ -390,10 +352,11 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
       compute.stages.push_back(std::move(stage));
     }
   } else {
-    compute.stages.push_back(ReduceStage(c, data, compute.inputs[1], workload.out_dtype));
+    compute.stages.push_back(ReduceStage(c, data, compute.inputs[1], SumType(workload)));
   }
-  if (form.shift_data || !epilogue.steps.empty()) {
-    auto output = OutputStage(c, epilogue, form, compute.stages.back(), compute.inputs);
+  if (form.shift_data || !epilogue.steps.empty() || SumType(workload) != workload.out_dtype) {
+    auto output =
+        OutputStage(c, epilogue, form, compute.stages.back(), workload.out_dtype, compute.inputs);
     TW_RETURN_IF_ERROR(output);
     compute.stages.push_back(*std::move(output));
   }

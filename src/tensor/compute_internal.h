@@ -3,6 +3,7 @@
 #include <span>
 
 #include "src/tensor/compute.h"
+#include "src/tensor/linear_index.h"
 
 namespace tilewright {
 
@@ -16,6 +17,14 @@ void DefineSoftmax(const Operator& op, const TensorType& type, Compute& compute)
 void DefineLrn(const Operator& op, const TensorType& type, Compute& compute);
 void DefineBatchNorm(const Operator& op, const TensorType& type, Compute& compute);
 Status DefineDataMovement(const Operator& op, const TensorType& type, Compute& compute);
+
+/// Type in which the products of an anchor are made and summed: float32 for float16.
+DataType SumType(const Workload& workload);
+/// The stage "output" of an anchor: the value after the steps, over these axes. `channel`: index
+/// into channel operands. The steps' operands are appended to `inputs`.
+/// Errors: kInvalidArgument if a step does not take the type of what comes before it.
+Result<ComputeOp> EpilogueStage(const Epilogue& epilogue, Expr value, std::vector<Axis> axes,
+                                const LinearIndex& channel, std::vector<Buffer>& inputs);
 
 /// A stage without reduction.
 ComputeOp PlainStage(std::string name, DataType dtype, std::vector<Axis> axes, Expr body);

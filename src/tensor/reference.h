@@ -29,8 +29,9 @@ struct Comparison {
   std::int64_t first_bad = -1;  ///< row-major position of the first element out of bounds, or -1
   bool ok = false;
 };
-/// Integers must be equal; floats within `tolerance` times the reference's root mean square, and
-/// NaN only where the reference has it.
+/// Integers must be equal; floats within `tolerance` times the reference's root mean square
+/// (float16: at least four units in the last place of that, and one of the value more), and NaN only
+/// where the reference has it.
 Comparison Compare(const Tensor& result, const Tensor& reference, double tolerance = 1e-4);
 
 }  // namespace tilewright

@@ -54,12 +54,14 @@ Result<NamedSizes> SizesOf(std::string_view what, const TensorType& type, std::s
 /// Errors: kInvalidArgument unless both can be multiplied and summed in `out`.
 Status CheckTypes(const Workload& w) {
   const DataType a = w.data.dtype, b = w.weight.dtype;
-  const bool floats = a.is_float() && a == b && w.out_dtype == a;
+  const bool widened = a == kFloat16 && w.out_dtype == kFloat32;
+  const bool floats = a.is_float() && a == b && (w.out_dtype == a || widened);
   const bool integers =
       a.is_integer() && b.is_integer() && a.bits <= 32 && b.bits <= 32 && w.out_dtype == kInt32;
   if (floats || integers) return {};
   return InvalidArgument(
-      fmt::format("{} x {} -> {}, expected one float type or integers with int32 sums",
+      fmt::format("{} x {} -> {}, expected one float type (float16 also with float32 sums) "
+                  "or integers with int32 sums",
                   DataTypeName(a), DataTypeName(b), DataTypeName(w.out_dtype)));
 }
 

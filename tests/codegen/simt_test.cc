@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/codegen/codegen.h"
+#include "src/schedule/async_copy.h"
 
 namespace tilewright {
 namespace {
@@ -38,6 +39,11 @@ struct Grid {
   }
   Expr Global() const { return block * Expr(kThreads) + thread; }
   Stmt Stage(Expr to) const { return MakeStore(shared, {to}, MakeLoad(input, {Global()})); }
+  /// An asynchronous copy of what Stage copies, or zeros.
+  Stmt Copy(Expr to, Expr condition = {}) const {
+    return MakeAsyncCopy({shared, {to}, {1}}, {input, {Global()}, {1}}, std::move(condition));
+  }
+  Stmt Wait(int pending) const { return MakeAsyncWait(pending, {{shared, {Expr(0)}, {kThreads}}}); }
   Stmt Store(Expr from) const { return MakeStore(output, {Global()}, MakeLoad(shared, {from})); }
 };
 
@@ -66,6 +72,30 @@ TEST(SimtTest, ThreadsExchangeValuesThroughSharedMemory) {
   for (int i = 0; i < kAll; ++i) {
     EXPECT_EQ(ran.output[static_cast<std::size_t>(i)], i / 8 * 8 + 7 - i % 8);
   }
+}
+
+TEST(SimtTest, AsynchronousCopiesArriveWithTheWaitForThem) {
+  const Grid g;
+  const Ran ran =
+      RunOn(g.Make(MakeBlock({g.Copy(g.thread, Lt(g.thread, Expr(5))), MakeAsyncCommit(), g.Wait(0),
+                              MakeBarrier(), g.Store(Expr(kThreads - 1) - g.thread)})));
+  ASSERT_TRUE(ran.status.ok()) << ran.status.message();
+  for (int i = 0; i < kAll; ++i) {
+    const int from = 7 - i % 8;
+    EXPECT_EQ(ran.output[static_cast<std::size_t>(i)], from < 5 ? i / 8 * 8 + from : 0);
+  }
+}
+
+TEST(SimtTest, AsynchronousCopiesNeedADeviceThatHasThem) {
+  const Grid g;
+  const Program program = g.Make(MakeBlock(
+      {g.Copy(g.thread), MakeAsyncCommit(), g.Wait(0), MakeBarrier(), g.Store(g.thread)}));
+  EXPECT_EQ(
+      Generate({program}, *Target::Parse("cuda -arch=sm_75"), Emit::kObject).status().message(),
+      "kernel: asynchronous copies on sm_75, expected at least sm_80");
+  EXPECT_THAT(*Generate({program}, *Target::Parse("cuda -arch=sm_80"), Emit::kObject),
+              testing::AllOf(HasSubstr("cp.async.ca.shared.global"),
+                             HasSubstr("cp.async.commit_group"), HasSubstr("cp.async.wait_group")));
 }
 
 TEST(SimtTest, LaunchesRunInOrderOnWorkspace) {
@@ -142,6 +172,53 @@ INSTANTIATE_TEST_SUITE_P(
                   "reads 4 bytes at byte -8 of input"},
         FaultCase{"NobodyWrote", [](const Grid& g) { return g.Store(g.thread); },
                   "which nobody has written"},
+        FaultCase{"ReadWithoutAWait",
+                  [](const Grid& g) {
+                    return MakeBlock(
+                        {g.Copy(g.thread), MakeAsyncCommit(), MakeBarrier(), g.Store(g.thread)});
+                  },
+                  "reads element 0 of kernel.shared, to which a copy is under way"},
+        FaultCase{"CopyOutsideOfTheGroup",
+                  [](const Grid& g) {
+                    return MakeBlock({MakeAsyncCommit(), g.Copy(g.thread), g.Wait(0), MakeBarrier(),
+                                      g.Store(g.thread)});
+                  },
+                  "to which a copy is under way"},
+        FaultCase{"WaitForTheGroupBefore",
+                  [](const Grid& g) {
+                    return MakeBlock({g.Copy(g.thread), MakeAsyncCommit(), g.Wait(1), MakeBarrier(),
+                                      g.Store(g.thread)});
+                  },
+                  "to which a copy is under way"},
+        FaultCase{
+            "ReadOfAnothersCopy",
+            [](const Grid& g) {
+              // Thread 7 reads what thread 0 has waited for, but not handed over.
+              return MakeBlock({g.Copy(g.thread), MakeAsyncCommit(), g.Wait(0), g.Store(Expr(0))});
+            },
+            "which thread (0,0,0) of block (0,0,0) has written without a barrier between"},
+        FaultCase{"WriteUnderACopy",
+                  [](const Grid& g) {
+                    return MakeBlock({g.Copy(g.thread), g.Stage(g.thread)});
+                  },
+                  "writes element 0 of kernel.shared, to which a copy is under way"},
+        FaultCase{"CopyOverARead",
+                  [](const Grid& g) {
+                    return MakeBlock({g.Stage(g.thread), MakeBarrier(), g.Store(Expr(kThreads - 1)),
+                                      g.Copy(g.thread), MakeAsyncCommit(), g.Wait(0)});
+                  },
+                  "has read without a barrier between"},
+        FaultCase{"CopyNobodyWaitsFor",
+                  [](const Grid& g) {
+                    return MakeBlock({g.Copy(g.thread), MakeAsyncCommit()});
+                  },
+                  "ends without waiting for its copies"},
+        FaultCase{"CopyFromOutside",
+                  [](const Grid& g) {
+                    return MakeAsyncCopy({g.shared, {g.thread}, {1}},
+                                         {g.input, {g.Global() - Expr(1)}, {1}});
+                  },
+                  "reads 4 bytes at byte -4 of input"},
         FaultCase{"NotAllCome",
                   [](const Grid& g) {
                     return MakeBlock({OnlyThreadZero(g, MakeBarrier()), g.Stage(g.thread)});

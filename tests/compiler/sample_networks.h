@@ -57,6 +57,26 @@ inline constexpr Network kNetworks[] = {
   %8 = reshape(%7, newshape=[1, 48, 10, 10]);
   nn.conv2d(%8, meta[relay.Constant][2] /* ty=Tensor[(16, 48, 3, 3), float32] */, padding=[1, 1, 1, 1])
 })"},
+    {"BiasOfAnInput", R"(def @main(%data: Tensor[(1, 16, 6, 6), float32], %bias: Tensor[(32), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  %1 = nn.bias_add(%0, %bias);
+  nn.relu(%1)
+})"},
+    {"HalfPrecision", R"(def @main(%data: Tensor[(1, 3, 16, 16), float16]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(16, 3, 3, 3), float16] */, padding=[1, 1, 1, 1], strides=[2, 2]);
+  %1 = nn.batch_norm(%0, meta[relay.Constant][1] /* ty=Tensor[(16), float16] */, meta[relay.Constant][2] /* ty=Tensor[(16), float16] */, meta[relay.Constant][3] /* ty=Tensor[(16), float16] */, meta[relay.Constant][4] /* ty=Tensor[(16), float16] */);
+  %2 = nn.relu(%1.0);
+  %3 = nn.conv2d(%2, meta[relay.Constant][5] /* ty=Tensor[(16, 1, 3, 3), float16] */, padding=[1, 1, 1, 1], groups=16);
+  %4 = clip(%3, a_min=0f, a_max=6f);
+  %5 = nn.conv2d(%4, meta[relay.Constant][6] /* ty=Tensor[(32, 16, 1, 1), float16] */, out_dtype="float32");
+  %6 = nn.bias_add(%5, meta[relay.Constant][7] /* ty=Tensor[(32), float32] */);
+  %7 = cast(%6, dtype="float16");
+  %8 = nn.max_pool2d(%7, pool_size=[2, 2], strides=[2, 2]);
+  %9 = nn.global_avg_pool2d(%8);
+  %10 = nn.batch_flatten(%9);
+  %11 = nn.dense(%10, meta[relay.Constant][8] /* ty=Tensor[(16, 32), float16] */);
+  nn.softmax(%11)
+})"},
     {"Quantized", R"(def @main(%data: Tensor[(1, 32, 8, 8), int8]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 32, 3, 3), int8] */, padding=[1, 1, 1, 1], out_dtype="int32");
   %1 = add(%0, meta[relay.Constant][1] /* ty=Tensor[(32, 1, 1), int32] */);

@@ -65,6 +65,42 @@ TEST(GpuFeaturesTest, AThreadLoopOverFusedAxesHasSteps) {
   EXPECT_EQ(ProfileOf(summary, {}).sector_bytes, 6 * 32);
 }
 
+TEST(GpuFeaturesTest, FragmentsAreWhatEachThreadOfAWarpLoads) {
+  const Workload workload = *Workload::Parse("dense(int8[64,64]MK,int8[64,64]NK)->int32");
+  const Target target = *Target::Parse("cuda -arch=sm_80");
+  const TemplateEntry* entry = FindTemplate("dense_mma.cuda");
+  const auto kernel = entry->apply(workload, {}, target, *entry->default_config(workload, target));
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  const GpuProfile p = ProfileOf(*Summarize(kernel->schedule), LimitsOf(80));
+  EXPECT_EQ(p.threads, 128) << "2 x 2 warps of 2 x 4 products";
+  // Twice 32 products deep, each thread loads 8 bytes of 4 rows and of 4 columns.
+  EXPECT_EQ(p.shared_loads, 128.0 * 2 * (4 + 4) * 8);
+  // 8 bytes for each lane take two passes at best. At worst threads are 4 rows of 64 bytes apart:
+  // all rows are in the same 8 banks, and columns alternate between those and 8 others.
+  EXPECT_GE(p.bank_passes, 4.0 * 2 * (4 * 2 + 4 * 2));
+  EXPECT_LE(p.bank_passes, 4.0 * 2 * (4 * 8 + 4 * 4));
+}
+
+TEST(GpuFeaturesTest, PaddingKeepsTheFragmentsOfAWarpApart) {
+  const Workload workload = *Workload::Parse("dense(int8[256,512]MK,int8[256,512]NK)->int32");
+  const Target target = *Target::Parse("cuda -arch=sm_80");
+  const TemplateEntry& entry = *FindTemplate("dense_mma.cuda");
+  const auto passes = [&](int pad) {
+    const Config config = *Config::Parse(
+        R"({"index":0,"values":{"warps_m":1,"warps_n":1,"tiles_m":2,"tiles_n":4,"steps_k":2,)"
+        R"("copy_bytes":16,"stages":3,"auto_unroll_max_step":0,"pad_bytes":)" +
+        std::to_string(pad) + "}}");
+    const auto kernel = entry.apply(workload, {}, target, config);
+    TW_CHECK(kernel.ok(), kernel.status().message());
+    return ProfileOf(*Summarize(kernel->schedule), LimitsOf(80)).bank_passes;
+  };
+  // Rows of 64 bytes, 4 rows and 8 columns to a thread: 8 passes for rows and 4 for columns, where
+  // 32 lanes of 8 bytes need 2.
+  const double accesses = 8.0 * 8 * 16 * 4;  // blocks, instructions along the sums, per operand
+  EXPECT_EQ(passes(0), accesses * (8 + 4));
+  EXPECT_EQ(passes(32), accesses * (2 + 2));
+}
+
 class PublishedConv : public testing::Test {
  protected:
   PublishedConv() {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "src/graph/passes.h"
 #include "tests/graph/onnx_builder.h"
 
 namespace tilewright {
@@ -53,6 +54,41 @@ TEST(OnnxImport, ConvPadsEachSideByItself) {
   const Tensor y = conv.Run();
   EXPECT_THAT(y.shape(), ElementsAre(1, 1, 2, 2));
   EXPECT_THAT(ValuesOf(y), ElementsAre(2100.5, 200.5, 4321.5, 402.5));
+}
+
+// Weights, a normalization, scalars and a matrix product in half precision: what such models have.
+TEST(OnnxImport, TakesModelsInHalfPrecision) {
+  OnnxBuilder model;
+  const Tensor x = MakeRange(kFloat16, {1, 2, 4, 4}, -1, 0.0625);
+  model.Input("x", x.shape(), onnx::TensorProto::FLOAT16).Output("y");
+  model.Initializer("w", MakeRange(kFloat16, {8, 2, 3, 3}, -0.5, 0.0078125));
+  model.Initializer("b", MakeRange(kFloat16, {8}, 0, 0.25));
+  model.Node("Conv", {"x", "w", "b"}, {"c"}).IntList("pads", {1, 1, 1, 1});
+  for (const char* name : {"gamma", "beta", "mean", "var"}) {
+    model.Initializer(name, MakeRange(kFloat16, {8}, 1, 0.125));
+  }
+  model.Node("BatchNormalization", {"c", "gamma", "beta", "mean", "var"}, {"n"});
+  model.Initializer("low", MakeTensor(kFloat16, {}, {0}));
+  model.Initializer("high", MakeTensor(kFloat16, {}, {6}));
+  model.Node("Clip", {"n", "low", "high"}, {"r"});
+  model.Node("GlobalAveragePool", {"r"}, {"p"}).Node("Flatten", {"p"}, {"f"});
+  model.Initializer("m", MakeRange(kFloat16, {8, 4}, -1, 0.0625));
+  model.Node("MatMul", {"f", "m"}, {"d"}).Node("Softmax", {"d"}, {"y"});
+
+  auto graph = model.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  auto tasks = ExtractTasks(*graph);
+  ASSERT_TRUE(tasks.ok()) << tasks.status().message();
+  ASSERT_EQ(tasks->size(), 2U);
+  EXPECT_EQ((*tasks)[0].workload.Key(),
+            "conv2d(float16[1,2,4,4]NCHW,float16[8,2,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float16");
+  EXPECT_EQ((*tasks)[0].epilogue.ToString(),
+            "add(channel:float16);mul(channel:float16);add(channel:float16);clip(0,6)");
+  const Tensor y = EvaluateModel(model, {&x});
+  EXPECT_EQ(y.dtype(), kFloat16);
+  double sum = 0;
+  for (const double value : ValuesOf(y)) sum += value;
+  EXPECT_NEAR(sum, 1, 0.002);
 }
 
 TEST(OnnxImport, ConvResolvesAutoPad) {

@@ -86,6 +86,15 @@ expect 2 run gpu.so --device simt
 has 'takes the model file' err
 expect 2 bench gpu.so --device 99
 
+cat >bytes.relay <<'RELAY'
+def @main(%data: Tensor[(1, 64, 8, 8), int8]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(16, 64, 3, 3), int8] */, padding=[1, 1, 1, 1], out_dtype="int32");
+  nn.relu(%0)
+}
+RELAY
+expect 0 lower bytes.relay#0 --template conv2d_mma.cuda --target 'cuda -arch=sm_80' --emit ptx
+has 'cp.async.cg.shared.global' out
+
 expect 0 tune m.onnx#1 --records r.db --trials 6 --json
 has '"trials":6' out
 expect 0 verify net.relay --target 'cuda -arch=sm_75' --device simt --records r.db

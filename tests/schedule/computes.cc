@@ -136,6 +136,33 @@ Compute MakeDenseU8S8(std::int64_t m, std::int64_t n, std::int64_t k) {
   return compute;
 }
 
+Schedule MakeStagedSum(std::int64_t rounds, std::int64_t steps, DataType dtype) {
+  const std::int64_t rows = 2 * steps * rounds;
+  const Buffer in = MakeBuffer("in", dtype, {rows, 8});
+  const Axis i{MakeVar("i"), 8, false}, k{MakeVar("k"), rows, true};
+  ComputeOp op;
+  op.name = "out";
+  op.output = MakeBuffer("out", dtype, {8});
+  op.axes = {i};
+  op.reduce_axes = {k};
+  op.combiner = Combiner::kSum;
+  op.body = MakeLoad(in, {k.var, i.var});
+  Compute compute;
+  compute.inputs = {in};
+  compute.stages = {op};
+  Schedule s(std::move(compute));
+  const StageId out = s.Stage("out");
+  const StageId sum = s.CacheWrite(out, Scope::kLocal);
+  const StageId copy = s.CacheRead("in", Scope::kShared, sum);
+  const LoopId thread = s.SpatialAxis(out, 0);
+  s.Bind(out, thread, LoopKind::kThreadX);
+  s.ComputeAt(sum, out, thread);
+  const std::vector<LoopId> k_loops = s.SplitBy(sum, s.ReductionAxis(sum, 0), {rounds, steps, 2});
+  s.Reorder(sum, {k_loops[0], k_loops[1], k_loops[2], s.SpatialAxis(sum, 0)});
+  s.ComputeAt(copy, sum, k_loops[1]);
+  return s;
+}
+
 std::vector<std::vector<double>> RandomInputs(const Compute& compute, Random* random) {
   std::vector<std::vector<double>> inputs;
   for (const Buffer& buffer : compute.inputs) {

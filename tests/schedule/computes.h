@@ -1,6 +1,7 @@
 #pragma once
 
 #include "src/base/random.h"
+#include "src/schedule/schedule.h"
 #include "src/tensor/compute.h"
 
 namespace tilewright {
@@ -22,6 +23,10 @@ Compute MakeMatmul(std::int64_t m, std::int64_t n, std::int64_t k);
 Compute MakeSoftmaxLike(std::int64_t rows, std::int64_t columns);
 /// [m, n] from uint8 [m, k] and int8 [k/4, n, 4], k a multiple of 4: stage "dense".
 Compute MakeDenseU8S8(std::int64_t m, std::int64_t n, std::int64_t k);
+/// out[i] = sum over k of in[k, i] by 8 threads, the rows of `in` staged in shared memory
+/// ("in.shared", not dealt to threads yet) in twos, by steps in an inner loop and rounds in an
+/// outer one.
+Schedule MakeStagedSum(std::int64_t rounds, std::int64_t steps, DataType dtype = kFloat32);
 /// Values for every input: small integers, so that sums are exact in any order.
 std::vector<std::vector<double>> RandomInputs(const Compute& compute, Random* random);
 

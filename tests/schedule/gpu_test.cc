@@ -119,32 +119,10 @@ TEST(GpuLowerTest, BarriersFollowWhatTheLastIterationLeft) {
   EXPECT_THAT(ToString(*alone), testing::Not(HasSubstr("barrier")));
 }
 
-/// out[i] = sum over k of in[k, i], the rows of `in` staged in shared memory in twos, in two
-/// copies.
-Schedule StagedSum(std::int64_t rounds, std::int64_t steps) {
-  const std::int64_t rows = 2 * steps * rounds;
-  const Buffer in = MakeBuffer("in", kFloat32, {rows, 8});
-  const Axis i{MakeVar("i"), 8, false}, k{MakeVar("k"), rows, true};
-  ComputeOp op;
-  op.name = "out";
-  op.output = MakeBuffer("out", kFloat32, {8});
-  op.axes = {i};
-  op.reduce_axes = {k};
-  op.combiner = Combiner::kSum;
-  op.body = MakeLoad(in, {k.var, i.var});
-  Compute compute;
-  compute.inputs = {in};
-  compute.stages = {op};
-  Schedule s(std::move(compute));
-  const StageId out = s.Stage("out");
-  const StageId sum = s.CacheWrite(out, Scope::kLocal);
-  const StageId copy = s.CacheRead("in", Scope::kShared, sum);
-  const LoopId thread = s.SpatialAxis(out, 0);
-  s.Bind(out, thread, LoopKind::kThreadX);
-  s.ComputeAt(sum, out, thread);
-  const std::vector<LoopId> k_loops = s.SplitBy(sum, s.ReductionAxis(sum, 0), {rounds, steps, 2});
-  s.Reorder(sum, {k_loops[0], k_loops[1], k_loops[2], s.SpatialAxis(sum, 0)});
-  s.ComputeAt(copy, sum, k_loops[1]);
+/// MakeStagedSum with two copies.
+Schedule DoubleBufferedSum(std::int64_t rounds, std::int64_t steps) {
+  Schedule s = MakeStagedSum(rounds, steps);
+  const StageId copy = s.Stage("in.shared");
   s.Bind(copy, s.SpatialAxis(copy, 1), LoopKind::kThreadX);
   s.DoubleBuffer(copy);
   return s;
@@ -159,7 +137,7 @@ std::size_t CountOf(const std::string& text, const std::string& part) {
 }
 
 TEST(GpuLowerTest, DoubleBuffersTakeTurnsWithOneBarrierForEachStep) {
-  auto program = Lower(StagedSum(1, 6), "kernel");
+  auto program = Lower(DoubleBufferedSum(1, 6), "kernel");
   ASSERT_TRUE(program.ok()) << program.status().message();
   EXPECT_EQ(ToString(program->body),
             "for thread.x in 0..8 thread.x:\n"
@@ -186,13 +164,13 @@ TEST(GpuLowerTest, DoubleBuffersTakeTurnsWithOneBarrierForEachStep) {
 }
 
 TEST(GpuLowerTest, AnOddNumberOfStepsEndsWithOneOnItsOwn) {
-  auto program = Lower(StagedSum(1, 3), "kernel");
+  auto program = Lower(DoubleBufferedSum(1, 3), "kernel");
   ASSERT_TRUE(program.ok()) << program.status().message();
   EXPECT_EQ(CountOf(ToString(program->body), "barrier"), 3U) << ToString(program->body);
 }
 
 TEST(GpuLowerTest, LoopsAroundThePipelineStayAsTheyAre) {
-  auto program = Lower(StagedSum(2, 3), "kernel");
+  auto program = Lower(DoubleBufferedSum(2, 3), "kernel");
   ASSERT_TRUE(program.ok()) << program.status().message();
   const std::string text = ToString(program->body);
   EXPECT_EQ(CountOf(text, "allocate"), 3U) << text;
@@ -201,7 +179,7 @@ TEST(GpuLowerTest, LoopsAroundThePipelineStayAsTheyAre) {
 }
 
 TEST(GpuLowerTest, ASingleStepNeedsNoSecondBuffer) {
-  auto program = Lower(StagedSum(1, 1), "kernel");
+  auto program = Lower(DoubleBufferedSum(1, 1), "kernel");
   ASSERT_TRUE(program.ok()) << program.status().message();
   EXPECT_EQ(CountOf(ToString(program->body), "next"), 0U);
 }

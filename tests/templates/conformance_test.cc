@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "src/base/random.h"
+#include "src/codegen/codegen.h"
+#include "src/schedule/lower.h"
 #include "src/target/cpu.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference.h"
@@ -86,6 +88,18 @@ constexpr Sample kSamples[] = {
     {"DenseRows", "dense(float32[6,96]MK,float32[72,96]NK)->float32", "relu"},
     {"DenseS8", "dense(int8[1,64]MK,int8[40,64]NK)->int32", "add(channel:int32)"},
     {"DenseU8Tails", "dense(uint8[1,64]MK,int8[232,64]NK)->int32", "relu"},
+    {"ConvF16",
+     "conv2d(float16[1,20,9,8]NCHW,float16[24,20,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
+     "add(channel:float16);relu;cast(float16)"},
+    {"ConvF16Rounded",
+     "conv2d(float16[1,16,7,7]NCHW,float16[16,16,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->float16",
+     "add(channel:float16);relu"},
+    {"DepthwiseF16",
+     "depthwise_conv2d(float16[1,16,9,9]NCHW,float16[16,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g16)->"
+     "float16",
+     "clip(0,6)"},
+    {"DenseF16", "dense(float16[16,40]MK,float16[24,40]NK)->float16", "add(channel:float16)"},
+    {"BatchMatmulF16", "batch_matmul(float16[2,16,24]BMK,float16[2,24,24]BNK)->float32", ""},
     {"BatchMatmul", "batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32", ""},
 };
 
@@ -161,6 +175,19 @@ TEST_P(TemplateConformanceTest, EqualsTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Samples, TemplateConformanceTest, testing::ValuesIn(kSamples),
                          [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(TemplateHalfTest, ACpuWithoutConversionsIsToldSo) {
+  const Workload workload = *Workload::Parse("dense(float16[4,8]MK,float16[8,8]NK)->float32");
+  const Target old = *Target::Parse("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64");
+  const TemplateEntry* entry = TemplatesFor(workload, old).front();
+  auto kernel = entry->apply(workload, {}, old, *entry->default_config(workload, old));
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  auto program = Lower(kernel->schedule, "kernel");
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  auto object = Generate({*program}, old, Emit::kObject);
+  EXPECT_EQ(object.status().code(), StatusCode::kUnsupported);
+  EXPECT_NE(object.status().message().find("+f16c"), std::string::npos);
+}
 
 TEST(TemplateRegistryTest, KeysAreFoundAndUnknownOnesAreNot) {
   for (const TemplateEntry& entry : Templates()) EXPECT_EQ(FindTemplate(entry.key), &entry);

@@ -120,7 +120,10 @@ TEST(CudaTest, TheSummaryKnowsTheSharedMemoryOfEveryTemplate) {
         "group_conv2d(float32[2,12,7,7]NCHW,float32[20,3,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g4)->float32",
         "conv2d_transpose(float32[1,8,5,5]NCHW,float32[8,12,4,4]IOHW,s2x2,p1x1x1x1,d1x1,g1,o0x0)->"
         "float32",
-        "dense(int8[36,64]MK,int8[40,64]NK)->int32",
+        "conv2d(int8[1,20,9,9]NCHW,int8[24,20,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g1)->int32",
+        "conv2d(float16[1,16,9,9]NCHW,float16[16,16,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->float32",
+        "batch_matmul(int8[2,16,64]BMK,int8[2,24,64]BNK)->int32",
+        "dense(int8[48,64]MK,int8[40,64]NK)->int32",
         "batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32"}) {
     const Workload workload = *Workload::Parse(key);
     for (const TemplateEntry* entry : TemplatesFor(workload, Turing())) {

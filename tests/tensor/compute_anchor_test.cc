@@ -151,6 +151,12 @@ INSTANTIATE_TEST_SUITE_P(
         AnchorCase{"BlocksDiffer", kConv, "", Form("NCHW3c", "OIHW2i4o", "NCHW8c")},
         AnchorCase{"DataNarrowerThanWeight", kConv, "relu", Form("NCHW", "OIHW4i8o", "NCHW8c")},
         AnchorCase{"BlockedToNhwc", kConv, "", Form("NHWC", "OIHW2i8o", "NHWC")},
+        AnchorCase{"Half",
+                   "conv2d(float16[1,4,5,5]NCHW,float16[4,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->"
+                   "float32",
+                   "add(channel:float16);relu;cast(float16)"},
+        AnchorCase{"HalfRounded", "dense(float16[3,40]MK,float16[8,40]NK)->float16",
+                   "add(channel:float16);relu"},
         AnchorCase{"Int8", kConvInt8,
                    "add(channel:int32);relu;add(256);shift_right(9);"
                    "clip(-127,127);cast(int8)"},

@@ -123,6 +123,19 @@ std::vector<OperatorCase> CastCases() {
   return cases;
 }
 
+/// The cases of float32, once more in float16: sums are made in float32 and rounded once.
+std::vector<OperatorCase> AlsoInHalf(std::vector<OperatorCase> cases) {
+  const std::size_t count = cases.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    OperatorCase half = cases[i];
+    if (half.inputs[0].dtype != kFloat32) continue;
+    half.name += "_half";
+    for (TensorType& input : half.inputs) input.dtype = kFloat16;
+    cases.push_back(std::move(half));
+  }
+  return cases;
+}
+
 std::vector<OperatorCase> PoolCases() {
   std::vector<OperatorCase> cases;
   struct Shape {
@@ -169,7 +182,7 @@ std::vector<OperatorCase> PoolCases() {
   });
   variant("dilated", [](OpAttributes& a) { a.dilation = {2, 3}, a.padding = {2, 2, 2, 2}; });
   variant("wide_padding", [](OpAttributes& a) { a.padding = {4, 0, 4, 0}; });
-  return cases;
+  return AlsoInHalf(std::move(cases));
 }
 
 std::vector<OperatorCase> ReduceCases() {
@@ -216,7 +229,7 @@ std::vector<OperatorCase> ReduceCases() {
          {Float({2, 3, 4, 5}), Float({channels}), Float({channels}), Float({channels}),
           Float({channels})}});
   }
-  return cases;
+  return AlsoInHalf(std::move(cases));
 }
 
 std::vector<OperatorCase> DataCases() {

@@ -142,11 +142,12 @@ INSTANTIATE_TEST_SUITE_P(
                  With(OpKind::kConv2d, [](A& a) { a.data_layout = "NCDHW"; }),
                  {F({1, 3, 1, 8, 8}), F({4, 3, 3, 3})},
                  "conv2d: data layout NCDHW, expected the dimensions NCHW"},
-        TypeCase{"MixedConv",
-                 Plain(OpKind::kConv2d),
-                 {I8({1, 3, 8, 8}), F({4, 3, 3, 3})},
-                 "conv2d: int8 x float32 -> int32, expected one float type or integers with int32 "
-                 "sums"},
+        TypeCase{
+            "MixedConv",
+            Plain(OpKind::kConv2d),
+            {I8({1, 3, 8, 8}), F({4, 3, 3, 3})},
+            "conv2d: int8 x float32 -> int32, expected one float type (float16 also with float32 "
+            "sums) or integers with int32 sums"},
         TypeCase{"Dense", Plain(OpKind::kDense), {F({2, 5}), F({7, 5})}, "float32[2,7]"},
         TypeCase{"BatchMatmul",
                  Plain(OpKind::kBatchMatmul),

@@ -259,6 +259,19 @@ TEST(ReferenceTest, HalfPrecisionRoundsOnce) {
             (Numbers{1.0009765625, 2048}));
 }
 
+TEST(ReferenceTest, HalfPrecisionIsSummedInSinglePrecision) {
+  Tensor data(TensorType{{1, 3}, kFloat16}), weight(TensorType{{1, 3}, kFloat16});
+  for (int i = 0; i < 3; ++i) data.Set(i, 1);
+  weight.Set(0, 2048);
+  weight.Set(1, 1);
+  weight.Set(2, 2);
+  for (const auto& [type, expected] : {std::pair("float32", 2051), std::pair("float16", 2052)}) {
+    const Workload w =
+        *Workload::Parse(std::string("dense(float16[1,3]MK,float16[1,3]NK)->") + type);
+    EXPECT_EQ(EvaluateAnchor(w, {}, data, weight, {})->At(0), expected) << type;
+  }
+}
+
 TEST(ReferenceTest, EpilogueOperandsAreChecked) {
   const Workload w = *Workload::Parse("dense(float32[1,4]MK,float32[3,4]NK)->float32");
   const Tensor data(w.data), weight(w.weight), bias(TensorType{{4}, kFloat32});
@@ -299,6 +312,17 @@ TEST(CompareTest, FloatsMayDifferByAShareOfTheRms) {
   a.Set(0, 100.011);
   EXPECT_EQ(Compare(a, b).first_bad, 0);
   EXPECT_DOUBLE_EQ(Compare(a, b).reference_rms, 100);
+}
+
+TEST(CompareTest, HalfPrecisionMayBeRoundedToNeighbours) {
+  Tensor a(TensorType{{2}, kFloat16}), b(TensorType{{2}, kFloat16});
+  b.Set(0, 1024);
+  b.Set(1, 0);
+  a.Set(0, 1027);  // 4 units of the RMS, 724, and one of 1024 are 3.8
+  a.Set(1, 0);
+  EXPECT_TRUE(Compare(a, b).ok);
+  a.Set(0, 1028);
+  EXPECT_FALSE(Compare(a, b).ok);
 }
 
 TEST(CompareTest, NanOnlyWhereTheReferenceHasIt) {

@@ -132,9 +132,10 @@ INSTANTIATE_TEST_SUITE_P(
             "conv2d(float32[1,4,5,5]NCHW,float32[4,1,3,3]OIHW,s1x1,p0x0x0x0,d1x1,g4)->float32",
             "workload 'conv2d(float32[1,4,5,5]NCHW,float32[4,1,3,3]OIHW,s1x1,p0x0x0x0,d1x1,g4"
             ")->float32': named conv2d, expected depthwise_conv2d for its groups"},
-        RejectCase{"Sums", "dense(int8[1,2]MK,int8[3,2]NK)->int8",
-                   "workload 'dense(int8[1,2]MK,int8[3,2]NK)->int8': dense: int8 x int8 -> int8, "
-                   "expected one float type or integers with int32 sums"},
+        RejectCase{
+            "Sums", "dense(int8[1,2]MK,int8[3,2]NK)->int8",
+            "workload 'dense(int8[1,2]MK,int8[3,2]NK)->int8': dense: int8 x int8 -> int8, "
+            "expected one float type (float16 also with float32 sums) or integers with int32 sums"},
         RejectCase{"Huge", "dense(float32[1,99999999999]MK,float32[3,99999999999]NK)->float32",
                    "workload 'dense(float32[1,99999999999]MK,float32[3,99999999999]NK)->float32': "
                    "dense: data is float32[1,99999999999], expected sizes from 1 to 2147483648"},

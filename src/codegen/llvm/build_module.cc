@@ -4,8 +4,10 @@
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "src/codegen/llvm/kernel.h"
@@ -27,6 +29,17 @@ Machine MachineOf(const llvm::Triple& triple) {
   if (triple.isX86()) return Machine::kX86;
   if (triple.isAArch64()) return Machine::kArm64;
   return triple.isARM() ? Machine::kArm32 : Machine::kOtherCpu;
+}
+
+/// Errors: kUnsupported if the program has float16 and the CPU cannot convert it: the compiler's
+/// own library, which kernels are not linked with, would have to.
+Status CheckHalf(const Program& program, const llvm::TargetMachine& machine, Machine kind) {
+  const bool half = std::ranges::any_of(
+      program.parameters, [](const Buffer& buffer) { return buffer->dtype == kFloat16; });
+  const char* feature = kind == Machine::kX86 ? "+f16c" : kind == Machine::kArm32 ? "+fp16" : "";
+  if (!half || machine.getMCSubtargetInfo()->checkFeatures(feature)) return {};
+  return Unsupported(program.name + ": float16 on a CPU without conversions to and from float32 (" +
+                     feature + " in -mattr, or a newer -mcpu)");
 }
 
 /// Collects what LLVM reports instead of letting it print and exit.
@@ -69,7 +82,8 @@ Result<std::unique_ptr<BuiltModule>> BuildModule(const std::vector<Program>& pro
   if (!gpu) module.setPICLevel(llvm::PICLevel::BigPIC);
   const Machine kind = MachineOf(built->machine->getTargetTriple());
   for (const Program& program : programs) {
-    TW_RETURN_IF_ERROR(gpu ? nvptx::EmitLaunches(program, module)
+    if (!gpu) TW_RETURN_IF_ERROR(CheckHalf(program, *built->machine, kind));
+    TW_RETURN_IF_ERROR(gpu ? nvptx::EmitLaunches(program, target, module)
                            : EmitKernel(program, *features, kind, module));
   }
   llvm::raw_string_ostream broken(built->errors);

@@ -1,4 +1,5 @@
 #include "src/codegen/llvm/function_emitter.h"
+#include "src/schedule/async_copy.h"
 
 namespace tilewright::cpu {
 
@@ -6,6 +7,7 @@ namespace tilewright::cpu {
 /// index follows from the row-major position, dimension by dimension where the extents agree.
 void FunctionEmitter::EmitCopy(const Stmt& stmt) {
   if (stmt->regions.size() != 2) return kernel_.Fail(InvalidArgument("a copy takes 2 regions"));
+  if (IsAsyncCopy(*stmt)) return EmitAsyncCopy(*stmt);
   const Region& to = stmt->regions[0];
   const Region& from = stmt->regions[1];
   std::vector<Expr> vars, to_index, from_index;

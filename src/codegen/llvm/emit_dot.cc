@@ -14,6 +14,7 @@
 
 #include "src/base/math.h"
 #include "src/codegen/llvm/function_emitter.h"
+#include "src/schedule/async_copy.h"
 #include "src/schedule/intrinsics.h"
 
 namespace tilewright::cpu {
@@ -149,6 +150,8 @@ llvm::Value* FunctionEmitter::EmitDot2(Value* acc, Value* a, Value* b, int lanes
 
 void FunctionEmitter::EmitIntrinsic(const Stmt& stmt) {
   memo_.clear();
+  if (IsAsyncCommit(*stmt)) return EmitAsyncCommit();
+  if (IsAsyncWait(*stmt)) return EmitAsyncWait(*stmt);
   if (const MmaIntrinsic* mma = FindMmaIntrinsic(stmt->name)) return EmitMma(*stmt, *mma);
   const DotIntrinsic* dot = FindDotIntrinsic(stmt->name);
   if (dot == nullptr) return kernel_.Fail(Unsupported("no code for the intrinsic " + stmt->name));

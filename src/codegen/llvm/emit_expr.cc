@@ -9,6 +9,18 @@
 namespace tilewright::cpu {
 namespace {
 
+/// A vector of bytes as words, if they are whole: NVPTX takes vectors of bytes that come from two
+/// paths apart, and stores them one by one.
+llvm::Value* BytesAsWords(llvm::IRBuilderBase& builder, llvm::Value* value) {
+  constexpr unsigned kBytesOfWord = 4;
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  if (vector == nullptr || !vector->getElementType()->isIntegerTy(8)) return value;
+  const unsigned bytes = vector->getNumElements();
+  if (bytes % kBytesOfWord != 0) return value;
+  llvm::Type* words = llvm::FixedVectorType::get(builder.getInt32Ty(), bytes / kBytesOfWord);
+  return builder.CreateBitCast(value, words);
+}
+
 /// An expression worth remembering while its statement is emitted.
 bool Costs(ExprKind kind) {
   return kind != ExprKind::kInt && kind != ExprKind::kFloat && kind != ExprKind::kVar;
@@ -355,18 +367,21 @@ llvm::Value* FunctionEmitter::EmitSelect(const Expr& condition, const Expr& if_t
   builder_.SetInsertPoint(then_block);
   Value* a = EmitArm(if_true, mask_);
   if (lanes_ > 0) a = ToVector(a);
+  llvm::Type* type = a->getType();
+  if (on_gpu()) a = BytesAsWords(builder_, a);
   then_block = builder_.GetInsertBlock();
   builder_.CreateBr(after);
   builder_.SetInsertPoint(else_block);
   Value* b = EmitArm(if_false, mask_);
   if (lanes_ > 0) b = ToVector(b);
+  if (on_gpu()) b = BytesAsWords(builder_, b);
   else_block = builder_.GetInsertBlock();
   builder_.CreateBr(after);
   builder_.SetInsertPoint(after);
   llvm::PHINode* value = builder_.CreatePHI(a->getType(), 2);
   value->addIncoming(a, then_block);
   value->addIncoming(b, else_block);
-  return value;
+  return builder_.CreateBitCast(value, type);
 }
 
 }  // namespace tilewright::cpu

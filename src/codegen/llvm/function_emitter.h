@@ -94,6 +94,11 @@ class FunctionEmitter {
   template <typename Then>
   void EmitGuarded(Value* condition, Then then);
 
+  // ... on GPUs of sm_80 on (emit_async.cc) ---
+  void EmitAsyncCopy(const StmtNode& stmt);
+  void EmitAsyncCommit();
+  void EmitAsyncWait(const StmtNode& stmt);
+
   // --- tensor intrinsics (emit_dot.cc) ---
   void EmitIntrinsic(const Stmt& stmt);
   Value* EmitDot4(Value* acc, Value* a, Value* b, int lanes, bool a_signed);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/math.h"
+#include "src/schedule/async_copy.h"
 
 namespace tilewright::cpu {
 namespace {
@@ -57,6 +58,7 @@ class Planner {
         break;
       case StmtKind::kCopy:
       case StmtKind::kIntrinsic:
+        if (stmt->condition) VisitExpr(stmt->condition);
         for (const Region& region : stmt->regions) Access(*region.buffer, region.min);
         break;
       default:
@@ -147,7 +149,7 @@ std::int64_t CountSteps(const Stmt& stmt, std::int64_t limit) {
     case StmtKind::kIntrinsic:
       return 1;
     case StmtKind::kCopy:
-      return limit;
+      return IsAsyncCopy(*stmt) ? 1 : limit;
     default:
       break;
   }

@@ -4,9 +4,13 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 
+#include <algorithm>
+
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/llvm/kernel.h"
 #include "src/codegen/llvm/target_machine.h"
+#include "src/schedule/async_copy.h"
+#include "src/schedule/intrinsics.h"
 #include "src/schedule/launch.h"
 #include "src/target/gpu.h"
 
@@ -30,6 +34,29 @@ void RequireBlock(const Launch& launch, llvm::Function* kernel) {
   }
 }
 
+/// LLVM ends the process where it has no instruction for what it is given.
+Status CheckCapability(const Stmt& stmt, int capability) {
+  int needed = IsAsyncCopy(*stmt) ? kAsyncCapability : 0;
+  if (stmt->kind == StmtKind::kIntrinsic) {
+    const MmaIntrinsic* mma = FindMmaIntrinsic(stmt->name);
+    if (mma != nullptr) needed = mma->capability;
+  }
+  if (needed > capability) {
+    return Unsupported((stmt->name.empty() ? "asynchronous copies" : stmt->name) +
+                       std::string(" on sm_") + std::to_string(capability) +
+                       ", expected at least sm_" + std::to_string(needed));
+  }
+  for (const Stmt& part : stmt->body) TW_RETURN_IF_ERROR(CheckCapability(part, capability));
+  return {};
+}
+
+bool Writes(const Stmt& stmt, const BufferNode& buffer) {
+  if (stmt->kind == StmtKind::kStore && stmt->buffer.get() == &buffer) return true;
+  const bool first = !stmt->regions.empty() && stmt->regions[0].buffer.get() == &buffer;
+  return first ||
+         std::ranges::any_of(stmt->body, [&](const Stmt& part) { return Writes(part, buffer); });
+}
+
 Status EmitLaunch(const Launch& launch, const Program& part, llvm::Module& module) {
   const CpuFeatures features;
   const LaunchLimits limits;
@@ -49,6 +76,8 @@ Status EmitLaunch(const Launch& launch, const Program& part, llvm::Module& modul
   for (std::size_t i = 0; i < part.parameters.size(); ++i) {
     llvm::Argument* argument = function->getArg(static_cast<unsigned>(i));
     cpu::DescribeBufferArgument(kernel, *part.parameters[i], *argument);
+    // What only another launch writes is read through the cache for constants, as inputs are.
+    if (!Writes(part.body, *part.parameters[i])) argument->addAttr(llvm::Attribute::ReadOnly);
     emitter.SetBase(part.parameters[i].get(), argument);
   }
   emitter.EmitBody(part.body);
@@ -78,8 +107,11 @@ Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& tar
   return machine;
 }
 
-Status EmitLaunches(const Program& program, llvm::Module& module) {
+Status EmitLaunches(const Program& program, const Target& target, llvm::Module& module) {
   if (!program.body) return InvalidArgument(program.name + ": no body");
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  TW_RETURN_IF_ERROR(CheckCapability(program.body, *capability).WithContext(program.name));
   const LaunchPlan plan = PlanLaunches(program);
   Program part = program;
   part.parameters.insert(part.parameters.end(), plan.workspace.begin(), plan.workspace.end());

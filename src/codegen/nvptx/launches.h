@@ -17,7 +17,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& tar
 
 /// Adds the kernels of a program's launches (src/schedule/launch.h). Each takes the program's
 /// parameters, then the buffers of its workspace, as pointers.
-/// Errors: kInvalidArgument for a malformed program; kUnsupported for what GPU code cannot express.
-Status EmitLaunches(const Program& program, llvm::Module& module);
+/// Errors: kInvalidArgument for a malformed program; kUnsupported for what GPU code cannot express,
+/// or that the target's compute capability does not have.
+Status EmitLaunches(const Program& program, const Target& target, llvm::Module& module);
 
 }  // namespace tilewright::nvptx

@@ -73,6 +73,54 @@ void BlockMachine::Access(std::int32_t memory, const void* address, std::int32_t
   if (!status_.ok()) Leave();
 }
 
+void BlockMachine::CheckAligned(int memory, const void* address, std::int64_t bytes) {
+  const Memory& known = memories_[static_cast<std::size_t>(memory)].memory;
+  const std::int64_t offset = static_cast<const std::byte*>(address) - known.base;
+  if (offset % bytes == 0) return;
+  Fault("copies " + std::to_string(bytes) + " bytes at byte " + std::to_string(offset) + " of " +
+        known.name + ", no multiple of them");
+}
+
+void BlockMachine::SetInFlight(const Copy& copy, bool in_flight) {
+  Known& known = memories_[static_cast<std::size_t>(copy.memory)];
+  const std::int64_t size = known.memory.element_bytes;
+  const std::int64_t first = (copy.to - known.memory.base) >> known.element_shift;
+  for (std::int64_t i = 0; i * size < copy.bytes; ++i) {
+    known.elements[static_cast<std::size_t>(first + i)].in_flight = in_flight;
+  }
+}
+
+void BlockMachine::BeginCopy(std::int32_t to_memory, void* to, std::int32_t from_memory,
+                             const void* from, std::int32_t bytes, std::int32_t read) {
+  Thread& thread = threads_[static_cast<std::size_t>(thread_)];
+  if (to_memory < 0) to_memory = FindMemory(to);
+  if (from_memory < 0) from_memory = FindMemory(from);
+  CheckAccess(to_memory, to, bytes, true);
+  if (status_.ok()) CheckAligned(to_memory, to, bytes);
+  if (status_.ok() && read > 0) CheckAccess(from_memory, from, read, false);
+  if (status_.ok() && read > 0) CheckAligned(from_memory, from, bytes);
+  if (!status_.ok()) Leave();
+  thread.copies.push_back({to_memory, static_cast<std::byte*>(to),
+                          static_cast<const std::byte*>(from), bytes, read, thread.groups});
+  SetInFlight(thread.copies.back(), true);
+}
+
+void BlockMachine::CommitCopies() { ++threads_[static_cast<std::size_t>(thread_)].groups; }
+
+void BlockMachine::WaitForCopies(std::int32_t pending) {
+  Thread& thread = threads_[static_cast<std::size_t>(thread_)];
+  std::erase_if(thread.copies, [&](const Copy& copy) {
+    if (copy.group >= thread.groups - pending) return false;
+    const auto read = static_cast<std::size_t>(copy.read);
+    std::memcpy(copy.to, copy.from, read);
+    std::memset(copy.to + read, 0, static_cast<std::size_t>(copy.bytes) - read);
+    SetInFlight(copy, false);
+    CheckAccess(copy.memory, copy.to, copy.bytes, true);  // that is when it is written
+    return true;
+  });
+  if (!status_.ok()) Leave();
+}
+
 void BlockMachine::CheckAccess(int memory, const void* address, std::int64_t bytes, bool write) {
   if (memory < 0) memory = FindMemory(address);
   const auto verb = [&] { return std::string(write ? "writes " : "reads "); };
@@ -96,6 +144,7 @@ void BlockMachine::Touch(const Known& known, std::int64_t element, Touched* touc
     Fault((write ? "writes" : "reads") + std::string(" element ") + std::to_string(element) +
           " of " + known.memory.name + ", " + what);
   };
+  if (touched->in_flight) return fault("to which a copy is under way");
   // In another block of this launch, or in this block since the last barrier.
   const auto conflicts = [&](std::uint32_t when, bool other_thread) {
     if (!shared && when > launch_start_ && when <= block_start_) return true;
@@ -129,7 +178,9 @@ void BlockMachine::RunThread(void* machine) {
   auto* self = static_cast<BlockMachine*>(machine);
   while (true) {
     self->kernel_(self->arguments_);
-    self->threads_[static_cast<std::size_t>(self->thread_)].ended = true;
+    Thread& thread = self->threads_[static_cast<std::size_t>(self->thread_)];
+    thread.ended = true;
+    if (!thread.copies.empty()) self->Fault("ends without waiting for its copies");
     self->Leave();
   }
 }
@@ -190,6 +241,8 @@ void BlockMachine::RunBlock() {
   for (Thread& thread : threads_) {
     thread.ended = false;
     thread.barrier = thread.product = -1;
+    thread.copies.clear();
+    thread.groups = 0;
   }
   while (status_.ok() && !threads_.front().ended) {
     for (thread_ = 0; thread_ < static_cast<int>(threads_.size()) && status_.ok(); ++thread_) {

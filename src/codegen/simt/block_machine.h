@@ -55,6 +55,15 @@ class BlockMachine {
   void MatrixProduct(std::int32_t product, std::uint32_t* words);
   /// memory: its number, or -1 if the code does not know. Does not return if the access is wrong.
   void Access(std::int32_t memory, const void* address, std::int32_t bytes, std::int32_t write);
+  /// Begins a copy to shared memory, of whose source `read` bytes are read and the rest are zeros.
+  /// It is made by the wait for its group; an access in between is wrong. Does not return if one of
+  /// its two accesses is, or not aligned to all of its bytes.
+  void BeginCopy(std::int32_t to_memory, void* to, std::int32_t from_memory, const void* from,
+                 std::int32_t bytes, std::int32_t read);
+  /// Ends a group of the thread's copies.
+  void CommitCopies();
+  /// Makes the thread's copies but those of its last `pending` groups.
+  void WaitForCopies(std::int32_t pending);
 
  private:
   /// Who touched an element last. Times count the stretches between barriers, 0: never.
@@ -62,6 +71,14 @@ class BlockMachine {
     std::uint32_t written = 0, read = 0;
     std::uint16_t writer = 0, reader = 0;
     bool many_readers = false;
+    bool in_flight = false;  // an asynchronous copy to it is under way
+  };
+  struct Copy {
+    int memory;  // that is written
+    std::byte* to;
+    const std::byte* from;
+    std::int64_t bytes, read;
+    std::int64_t group;
   };
   struct Thread {
     Fiber fiber;
@@ -69,6 +86,8 @@ class BlockMachine {
     int barrier = -1;  // where it waits; -1: nowhere
     int product = -1;  // the matrix product it waits for, with its part of it
     std::uint32_t* words = nullptr;
+    std::vector<Copy> copies = {};  // asynchronous ones under way
+    std::int64_t groups = 0;        // of copies, that ended
   };
   struct Known {
     Memory memory;
@@ -83,6 +102,8 @@ class BlockMachine {
   /// Leaves the running thread, until it is its turn again.
   void Leave() { Fiber::Switch(threads_[static_cast<std::size_t>(thread_)].fiber, main_); }
   void CheckAccess(int memory, const void* address, std::int64_t bytes, bool write);
+  void SetInFlight(const Copy& copy, bool in_flight);
+  void CheckAligned(int memory, const void* address, std::int64_t bytes);
   void Touch(const Known& known, std::int64_t element, Touched* touched, bool write);
   void CheckArrivals();
   /// Executes the matrix products that warps wait for. False: there were none.

@@ -10,6 +10,7 @@
 
 #include <map>
 
+#include "src/codegen/nvptx/cp_async.h"
 #include "src/codegen/nvptx/dp4a.h"
 #include "src/codegen/nvptx/mma.h"
 
@@ -49,6 +50,10 @@ class Instrumenter {
     barrier_ = module.getOrInsertFunction(kBarrierFunction, types_.getVoidTy(), pointer, integer);
     access_ = module.getOrInsertFunction(kAccessFunction, types_.getVoidTy(), pointer, integer,
                                          pointer, integer, integer);
+    copy_ = module.getOrInsertFunction(kCopyFunction, types_.getVoidTy(), pointer, integer, pointer,
+                                       integer, pointer, integer, integer);
+    commit_ = module.getOrInsertFunction(kCommitFunction, types_.getVoidTy(), pointer);
+    wait_ = module.getOrInsertFunction(kWaitFunction, types_.getVoidTy(), pointer, integer);
     product_ =
         module.getOrInsertFunction(kProductFunction, types_.getVoidTy(), pointer, integer, pointer);
   }
@@ -102,20 +107,25 @@ class Instrumenter {
     if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object)) {
       if (global->isConstant()) return {};
     }
+    const auto bytes =
+        module_.getDataLayout().getTypeStoreSize(llvm::getLoadStoreType(&instruction));
+    llvm::IRBuilder<> at(&instruction);
+    llvm::Value* address = at.CreateAddrSpaceCast(const_cast<llvm::Value*>(pointer), at.getPtrTy());
+    at.CreateCall(access_, {Machine(at), MemoryOf(at, object), address,
+                            at.getInt32(static_cast<std::uint32_t>(bytes.getFixedValue())),
+                            at.getInt32(llvm::isa<llvm::StoreInst>(instruction) ? 1 : 0)});
+    return {};
+  }
+
+  /// The number of the memory that is accessed, -1 if that is not known.
+  llvm::Value* MemoryOf(llvm::IRBuilder<>& at, const llvm::Value* object) const {
     int memory = -1;
     if (const auto* argument = llvm::dyn_cast<llvm::Argument>(object)) {
       memory = static_cast<int>(argument->getArgNo());
     } else if (const auto found = memories_.find(object); found != memories_.end()) {
       memory = found->second;
     }
-    const auto bytes =
-        module_.getDataLayout().getTypeStoreSize(llvm::getLoadStoreType(&instruction));
-    llvm::IRBuilder<> at(&instruction);
-    llvm::Value* address = at.CreateAddrSpaceCast(const_cast<llvm::Value*>(pointer), at.getPtrTy());
-    at.CreateCall(access_, {Machine(at), at.getInt32(static_cast<std::uint32_t>(memory)), address,
-                            at.getInt32(static_cast<std::uint32_t>(bytes.getFixedValue())),
-                            at.getInt32(llvm::isa<llvm::StoreInst>(instruction) ? 1 : 0)});
-    return {};
+    return at.getInt32(static_cast<std::uint32_t>(memory));
   }
 
   Status VisitCall(llvm::IntrinsicInst& call) {
@@ -126,6 +136,21 @@ class Instrumenter {
       call.replaceAllUsesWith(at.CreateCall(index_, {Machine(at), number}));
     } else if (id == llvm::Intrinsic::nvvm_barrier0) {
       at.CreateCall(barrier_, {Machine(at), at.getInt32(barriers_++)});
+    } else if (const nvptx::CpAsync* copy = nvptx::CpAsyncOf(id)) {
+      llvm::Value* bytes = at.getInt32(static_cast<std::uint32_t>(copy->bytes));
+      std::vector<llvm::Value*> operands = {Machine(at)};
+      for (unsigned i = 0; i < 2; ++i) {
+        llvm::Value* address = call.getArgOperand(i);
+        operands.push_back(MemoryOf(at, llvm::getUnderlyingObject(address, /*MaxLookup=*/0)));
+        operands.push_back(at.CreateAddrSpaceCast(address, at.getPtrTy()));
+      }
+      operands.push_back(bytes);
+      operands.push_back(id == copy->whole ? bytes : call.getArgOperand(2));
+      at.CreateCall(copy_, operands);
+    } else if (id == llvm::Intrinsic::nvvm_cp_async_commit_group) {
+      at.CreateCall(commit_, {Machine(at)});
+    } else if (id == llvm::Intrinsic::nvvm_cp_async_wait_group) {
+      at.CreateCall(wait_, {Machine(at), call.getArgOperand(0)});
     } else if (const MmaIntrinsic* mma = nvptx::MmaOf(id)) {
       call.replaceAllUsesWith(MatrixProduct(at, call, *mma));
     } else if (call.getCalledFunction()->getName().starts_with("llvm.nvvm") ||
@@ -204,7 +229,7 @@ class Instrumenter {
   llvm::Module& module_;
   llvm::IRBuilder<> types_;
   llvm::GlobalVariable* machine_ = nullptr;
-  llvm::FunctionCallee index_, barrier_, access_, product_;
+  llvm::FunctionCallee index_, barrier_, access_, product_, copy_, commit_, wait_;
   std::map<const llvm::Value*, int> memories_;
   std::vector<SharedArray> shared_;
   std::uint32_t barriers_ = 0;

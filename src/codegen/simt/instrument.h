@@ -17,6 +17,10 @@ inline constexpr const char* kBarrierFunction = "tw_simt_barrier";  ///< void (p
 inline constexpr const char* kAccessFunction = "tw_simt_access";
 /// void (ptr, i32 number in MmaIntrinsics(), ptr words)
 inline constexpr const char* kProductFunction = "tw_simt_product";
+/// void (ptr, i32 memory, ptr to, i32 memory, ptr from, i32 bytes, i32 bytes read)
+inline constexpr const char* kCopyFunction = "tw_simt_copy";
+inline constexpr const char* kCommitFunction = "tw_simt_commit";  ///< void (ptr)
+inline constexpr const char* kWaitFunction = "tw_simt_wait";      ///< void (ptr, i32 pending)
 inline constexpr const char* kEntrySuffix = ".simt";  ///< of the function (ptr arguments)
 
 /// A shared array of the module; it is an ordinary global there.

@@ -32,6 +32,13 @@ void ProductThunk(BlockMachine* machine, std::int32_t product, std::uint32_t* wo
   machine->MatrixProduct(product, words);
 }
 
+void CopyThunk(BlockMachine* machine, std::int32_t to_memory, void* to, std::int32_t from_memory,
+               const void* from, std::int32_t bytes, std::int32_t read) {
+  machine->BeginCopy(to_memory, to, from_memory, from, bytes, read);
+}
+void CommitThunk(BlockMachine* machine) { machine->CommitCopies(); }
+void WaitThunk(BlockMachine* machine, std::int32_t pending) { machine->WaitForCopies(pending); }
+
 Status FromLlvm(llvm::Error error) { return Internal("LLVM: " + llvm::toString(std::move(error))); }
 
 /// This machine, compiled for in the shortest time.
@@ -89,6 +96,9 @@ Status SimtKernel::State::Load(const std::string& object) {
   define(simt::kBarrierFunction, &BarrierThunk);
   define(simt::kAccessFunction, &AccessThunk);
   define(simt::kProductFunction, &ProductThunk);
+  define(simt::kCopyFunction, &CopyThunk);
+  define(simt::kCommitFunction, &CommitThunk);
+  define(simt::kWaitFunction, &WaitThunk);
   llvm::orc::JITDylib& library = jit->getMainJITDylib();
   if (auto error = library.define(llvm::orc::absoluteSymbols(std::move(symbols)))) {
     return FromLlvm(std::move(error));

@@ -26,6 +26,7 @@ class SimtKernel {
   ///  - two threads that access one element, one of them writing, without a barrier between (or at
   ///    all, in different blocks of a launch);
   ///  - a read of shared memory or workspace nobody wrote;
+  ///  - an access to what an asynchronous copy that nobody waited for is to write;
   ///  - a barrier that not all threads of the block come to.
   Status Run(std::span<void* const> arguments);
   /// Executes one launch of the program (src/schedule/launch.h) as a driver would: `arguments` are

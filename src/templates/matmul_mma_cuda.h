@@ -6,16 +6,18 @@
 
 namespace tilewright {
 
-/// `dense_mma.cuda`, ours: a dense layer of int8 on tensor cores. Warps share a block's
-/// tile; both operands are staged in shared memory. Knobs: warps_m, warps_n (of a block), tiles_m,
-/// tiles_n (products of the instruction's size per warp, along rows and columns), steps_k (... that
-/// are staged at once), auto_unroll_max_step. Sizes must be multiples of the instruction's.
-struct DenseMmaCuda {
+/// `dense_mma.cuda`, `batch_matmul_mma.cuda`: tensor cores for the types of RefusesMmaTypes.
+/// Sizes are multiples of the instruction's. Knobs: those of MmaSpace
+/// (mma_cuda.h).
+template <OpKind kOp>
+struct MatmulMmaCuda {
   static std::string Refuses(const Workload& workload, const Target& target);
   static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);
   static Result<Config> DefaultConfig(const Workload& workload, const Target& target);
   static Result<Kernel> Apply(const Workload& workload, const Epilogue& epilogue,
                               const Target& target, const Config& config);
 };
+extern template struct MatmulMmaCuda<OpKind::kDense>;
+extern template struct MatmulMmaCuda<OpKind::kBatchMatmul>;
 
 }  // namespace tilewright
