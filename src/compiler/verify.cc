@@ -76,9 +76,8 @@ Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<co
 
   auto target = Target::Parse(model.target());
   TW_RETURN_IF_ERROR(target);
-  const double tolerance = std::max(options.tolerance, ToleranceOf(*target));
   VerifyReport report;
-  const double tolerance = NetworkTolerance(*optimized, options);
+  const double tolerance = std::max(NetworkTolerance(*optimized, options), ToleranceOf(*target));
   const auto observe = [&](std::size_t index, Tensor result) -> Status {
     const ModelOperator& op = model.operators()[index];
     const auto node = by_name.find(op.result.name);
