@@ -16,7 +16,7 @@
 namespace tilewright::measure {
 namespace {
 
-constexpr std::string_view kMagic = "tilewright reference 1\n";
+constexpr std::string_view kMagic = "tilewright reference 2\n";
 
 /// Calls body with a value of the element type.
 template <typename Body>
@@ -115,6 +115,61 @@ Tensor MakeZeroPoint(const TensorType& type) {
   return tensor;
 }
 
+/// By element of the weight, the element of the data that it is multiplied with in one sum of its
+/// output channel; -1 for those in the padding. Empty for layouts of blocks.
+std::vector<std::int64_t> DataOfOneSum(const Workload& w) {
+  std::vector<std::int64_t> places;
+  const bool batched = w.op == OpKind::kBatchMatmul;
+  if (batched || w.op == OpKind::kDense) {
+    if (w.data_layout != (batched ? "BMK" : "MK") || w.kernel_layout != (batched ? "BNK" : "NK")) {
+      return places;
+    }
+    const std::int64_t depth = w.data.shape.back(), rows = w.data.shape.end()[-2];
+    const std::int64_t columns = w.weight.shape.end()[-2];
+    const std::int64_t matrices = batched ? w.data.shape[0] : 1;
+    for (std::int64_t i = 0; i < w.weight.elements(); ++i) {
+      const std::int64_t matrix = i / (depth * columns) % matrices;
+      places.push_back(matrix * rows * depth + i % depth);
+    }
+    return places;
+  }
+  const auto c = ConvShapeOf(w);
+  if (w.op != OpKind::kConv2d || !c.ok() || w.data_layout != "NCHW" || w.kernel_layout != "OIHW") {
+    return places;
+  }
+  const std::int64_t inner = c->c / c->groups, outer = c->k / c->groups;
+  for (std::int64_t i = 0; i < w.weight.elements(); ++i) {
+    const std::int64_t column = i % c->s, row = i / c->s % c->r;
+    const std::int64_t k = i / (c->s * c->r * inner);
+    const std::int64_t channel = k / outer * inner + i / (c->s * c->r) % inner;
+    const std::int64_t y = c->oh / 2 * c->stride_h - c->pad_top + row * c->dilation_h;
+    const std::int64_t x = c->ow / 2 * c->stride_w - c->pad_left + column * c->dilation_w;
+    const bool inside = y >= 0 && x >= 0 && y < c->h && x < c->w;
+    places.push_back(inside ? (channel * c->h + y) * c->w + x : -1);
+  }
+  return places;
+}
+
+/// Gives the 8-bit weights of every second output channel the signs of the data of one sum: all its
+/// products are then positive, and it reaches as far as any may. Close to the ends, not at them, so
+/// that its low bits count, too.
+void ReachFar(const Workload& workload, const Tensor& data, Tensor& weight) {
+  const DataType dtype = workload.data.dtype;
+  if (workload.weight.dtype != kInt8 || (dtype != kInt8 && dtype != kUInt8)) return;
+  const std::vector<std::int64_t> places = DataOfOneSum(workload);
+  const std::size_t fixed = workload.op == OpKind::kBatchMatmul ? 2 : 1;
+  std::int64_t depth = 1;  // weights of one output channel
+  for (std::size_t i = fixed; i < workload.weight.shape.size(); ++i) {
+    depth *= workload.weight.shape[i];
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto element = static_cast<std::int64_t>(i);
+    if (places[i] < 0 || element / depth % 2 == 0) continue;
+    const auto off = static_cast<double>(SeededElement(Fnv1a64("far"), i) % 3);
+    weight.Set(element, data.At(places[i]) >= 0 ? 127 - off : off - 128);
+  }
+}
+
 Result<std::int64_t> OutputChannels(const Workload& workload) {
   if (!IsAnchor(workload.op)) {
     const auto layout = Layout::Parse(workload.data_layout);
@@ -161,6 +216,7 @@ Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& 
                                             : MakeTensor(workload.data, "data", extreme, far);
   if (workload.has_weight()) {
     inputs.weight = MakeTensor(workload.weight, "weight", extreme, 1 / far);
+    if (extreme) ReachFar(workload, inputs.data, inputs.weight);
   }
   auto output = workload.OutputType();
   TW_RETURN_IF_ERROR(output);

@@ -62,7 +62,8 @@ Status AskByAutotvm(const Store& store, const Question& question, CatalogAnswer&
 }
 
 Status AskByOwnRule(const Store& store, const Question& question, CatalogAnswer& found) {
-  auto answer = store.Query(*question.workload, *question.target, *question.device);
+  auto answer =
+      store.Query(*question.workload, *question.target, *question.device, question.refuses_call);
   TW_RETURN_IF_ERROR(answer);
   found.answer = *std::move(answer);
   if (!found.answer.record.has_value()) return {};

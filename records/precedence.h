@@ -49,6 +49,8 @@ struct Question {
   AnswerLevels accept = DownTo(AnswerLevel::kNearHit);
   /// Not null: imported records, which nobody verified here, by AutoTVM's rule, instead of our own.
   const AutotvmQuestion* autotvm = nullptr;
+  /// Records that call a library and that this refuses are passed over. Empty: none is refused.
+  CallRule refuses_call = {};
 };
 
 /// What a cost model proposes without measuring.

@@ -80,14 +80,15 @@ std::string Percent(double ratio) {
 
 }  // namespace
 
-/// Leaves out records whose library may not be called, and tells of the best one.
+/// Leaves out records whose library may not be called for the workload, and tells of the best one.
 class LibraryRule {
  public:
-  explicit LibraryRule(const Target& target) : target_(target) {}
+  LibraryRule(const Workload& workload, const Target& target, const CallRule& refuses_call)
+      : workload_(workload), target_(target), refuses_call_(refuses_call) {}
   bool Allows(const Trial& trial) {
     const KernelLibrary* library = LibraryOfTemplate(trial.candidate.template_key);
     if (library == nullptr) return true;
-    const std::string reason = RefusesLibrary(*library, target_);
+    const std::string reason = Refuses(*library, trial.candidate);
     if (!reason.empty() && passed_over_.empty()) {
       passed_over_ = trial.candidate.template_key + " in " + ShortestDouble(trial.value) + " " +
                      trial.metric + " (" + trial.device.extra + "), as " + reason;
@@ -98,7 +99,17 @@ class LibraryRule {
   const std::string& passed_over() const { return passed_over_; }
 
  private:
+  std::string Refuses(const KernelLibrary& library, const Candidate& candidate) const {
+    if (std::string reason = RefusesLibrary(library, target_); !reason.empty()) return reason;
+    const TemplateEntry* entry = FindTemplate(candidate.template_key);
+    if (entry == nullptr) return "there is no such template";
+    if (std::string reason = entry->refuses(workload_, target_); !reason.empty()) return reason;
+    return refuses_call_ != nullptr ? refuses_call_(candidate) : std::string();
+  }
+
+  const Workload& workload_;
   const Target& target_;
+  const CallRule& refuses_call_;
   std::string passed_over_;
 };
 
@@ -321,10 +332,10 @@ Result<Answer> Finder::Find(Store::Impl& impl, const Workload& workload, const T
 }
 
 Result<Answer> Store::Query(const Workload& workload, const Target& target,
-                            const DeviceFingerprint& device) const {
+                            const DeviceFingerprint& device, const CallRule& refuses_call) const {
   TW_RETURN_IF_ERROR(Finder::Prepare(*impl_));
   const ReadTransaction transaction(*impl_);
-  LibraryRule libraries(target);
+  LibraryRule libraries(workload, target, refuses_call);
   auto answer = Finder::Find(*impl_, workload, target, device, libraries);
   TW_RETURN_IF_ERROR(answer);
   answer->passed_over = libraries.passed_over();

@@ -72,6 +72,9 @@ enum class Durability : std::uint8_t {
   kSystem,
 };
 
+/// Why a candidate that calls a library cannot be used by who asks; empty if it can.
+using CallRule = std::function<std::string(const Candidate&)>;
+
 /// The SQLite record store. Any number of readers, one write transaction at a time from any
 /// process.
 class Store {
@@ -110,14 +113,15 @@ class Store {
   /// Marks the winner of a task's race; ties list the configs that can not be told from it.
   Status StoreBest(std::int64_t job, const Trial& winner, const std::vector<std::int64_t>& ties);
   /// Best config for a workload: served view only (ok, verified, same template and code-generator
-  /// version), device matched by rule; see docs/records.md.
+  /// version), device matched by rule; see docs/records.md. refuses_call: whose records
+  /// are passed over beside those whose library is not here; empty: no others.
   Result<Answer> Query(const Workload& workload, const Target& target,
-                       const DeviceFingerprint& device) const;
+                       const DeviceFingerprint& device, const CallRule& refuses_call = {}) const;
   /// Key/value facts of the store: A/A resolution per device, canary rate, …
   Status SetFact(std::string_view key, std::string_view value);
   Result<std::optional<std::string>> Fact(std::string_view key) const;
-  /// Drops what queries have kept of the store. Needed after another process has removed workloads or
-  /// targets: their numbers may then stand for others.
+  /// Drops what queries have kept of the store. Needed after another process has removed workloads
+  /// or targets: their numbers may then stand for others.
   void ForgetTexts() const;
   /// PRAGMA integrity_check. Errors: kCorrupt with its words.
   Status Check() const;

@@ -37,9 +37,38 @@ Result<Built> Build(const TemplateEntry& entry, const Config& config, const Work
   return Built{std::move(kernel->form), *std::move(program)};
 }
 
+/// The kernel that a candidate describes.
+/// Errors: why it cannot be used here.
+Result<Built> KernelOf(const Candidate& candidate, const Workload& workload,
+                       const Epilogue& epilogue, bool plain_weight, const Target& target) {
+  const TemplateEntry* entry = FindTemplate(candidate.template_key);
+  if (entry == nullptr || entry->version != candidate.template_version) {
+    return NotFound("template " + candidate.template_key + " version " +
+                    std::to_string(candidate.template_version) + " is no longer there");
+  }
+  if (std::string reason = entry->refuses(workload, target); !reason.empty()) {
+    return Unsupported(reason);
+  }
+  return Build(*entry, candidate.config, workload, epilogue, plain_weight, target);
+}
+
+/// What candidates that call a library are refused for, when they are asked about for an operator.
+/// The arguments outlive the rule.
+records::CallRule CallRuleFor(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
+                              const Target& target) {
+  return [&workload, &epilogue, plain_weight, &target](const Candidate& candidate) {
+    if (target.kind() == TargetKind::kCuda) {
+      return std::string("compiled models for a GPU call no libraries");
+    }
+    const auto built = KernelOf(candidate, workload, epilogue, plain_weight, target);
+    return built.ok() ? std::string() : built.status().message();
+  };
+}
+
 /// The best answer there is, down to a cost model's choice: the default config is ChooseDefault's,
 /// which takes the first that builds with the epilogue.
-Result<records::CatalogAnswer> Ask(const Workload& workload, const CompileOptions& options) {
+Result<records::CatalogAnswer> Ask(const Workload& workload, const records::CallRule& refuses_call,
+                                   const CompileOptions& options) {
   records::CatalogAnswer none;
   if (options.catalog == nullptr) {
     none.answer.explanation = "no record store was given";
@@ -57,23 +86,33 @@ Result<records::CatalogAnswer> Ask(const Workload& workload, const CompileOption
   question.device = &options.device;
   question.accept = records::DownTo(std::min(options.accept, records::AnswerLevel::kModel));
   question.autotvm = options.autotvm.has_value() ? &*options.autotvm : nullptr;
+  question.refuses_call = refuses_call;
   return options.catalog->Query(question);
 }
 
 /// Whether a trial may be served where `best` is.
-bool ServedLike(const Trial& trial, const Trial& best, const Target& target) {
+bool ServedLike(const Trial& trial, const Trial& best, const records::CallRule& refuses_call,
+                const Target& target) {
   const Candidate& candidate = trial.candidate;
   const KernelLibrary* library = LibraryOfTemplate(candidate.template_key);
-  if (library != nullptr && !RefusesLibrary(*library, target).empty()) return false;
+  if (library != nullptr &&
+      (!RefusesLibrary(*library, target).empty() || !refuses_call(candidate).empty())) {
+    return false;
+  }
   const TemplateEntry* entry = FindTemplate(candidate.template_key);
+  // What else is said of a device may be the version of a library that one of both calls.
+  const DeviceFingerprint &device = trial.device, &best_device = best.device;
+  const bool same_device = device.kind == best_device.kind && device.model == best_device.model &&
+                           device.isa == best_device.isa;
   return trial.outcome == Outcome::kOk && trial.verified && trial.metric == best.metric &&
-         trial.device == best.device && trial.codegen_version == best.codegen_version &&
-         entry != nullptr && entry->version == candidate.template_version;
+         same_device && trial.codegen_version == best.codegen_version && entry != nullptr &&
+         entry->version == candidate.template_version;
 }
 
 /// Replaces a hit by another trial of the workload if time and changes of layout together are less.
 Status WeighLayouts(const Workload& workload, const Epilogue& epilogue, const Target& target,
-                    const LayoutSeconds& layout_seconds, records::CatalogAnswer& asked) {
+                    const records::CallRule& refuses_call, const LayoutSeconds& layout_seconds,
+                    records::CatalogAnswer& asked) {
   records::Record& best = *asked.answer.record;
   const auto total = [&](const Trial& trial) -> Result<double> {
     const TemplateEntry* entry = FindTemplate(trial.candidate.template_key);
@@ -91,7 +130,8 @@ Status WeighLayouts(const Workload& workload, const Epilogue& epilogue, const Ta
   auto trials = asked.store->Trials(filter);
   TW_RETURN_IF_ERROR(trials);
   std::erase_if(*trials, [&](const records::Record& record) {
-    return record.trial.value >= *least || !ServedLike(record.trial, best.trial, target);
+    return record.trial.value >= *least ||
+           !ServedLike(record.trial, best.trial, refuses_call, target);
   });
   std::ranges::stable_sort(*trials, {}, [](const records::Record& r) { return r.trial.value; });
   const records::Record first = best;
@@ -111,21 +151,6 @@ Status WeighLayouts(const Workload& workload, const Epilogue& epilogue, const Ta
   return Status();
 }
 
-/// The kernel that a candidate describes.
-/// Errors: why it cannot be used here.
-Result<Built> KernelOf(const Candidate& candidate, const Workload& workload,
-                       const Epilogue& epilogue, bool plain_weight, const Target& target) {
-  const TemplateEntry* entry = FindTemplate(candidate.template_key);
-  if (entry == nullptr || entry->version != candidate.template_version) {
-    return NotFound("template " + candidate.template_key + " version " +
-                    std::to_string(candidate.template_version) + " is no longer there");
-  }
-  if (std::string reason = entry->refuses(workload, target); !reason.empty()) {
-    return Unsupported(reason);
-  }
-  return Build(*entry, candidate.config, workload, epilogue, plain_weight, target);
-}
-
 /// An anchor that no template for GPUs serves: right, and slow.
 Result<Program> FixedKernel(const Workload& workload, const Epilogue& epilogue,
                             const Target& target) {
@@ -139,7 +164,7 @@ Result<Program> FixedKernel(const Workload& workload, const Epilogue& epilogue,
 Status ChooseDefault(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
                      const CompileOptions& options, Choice& choice) {
   std::string reasons;
-  for (const TemplateEntry* entry : TemplatesFor(workload, options.target)) {
+  for (const TemplateEntry* entry : TemplatesFor(workload, WithoutLibraries(options.target))) {
     auto config = entry->default_config(workload, options.target);
     auto built = config.ok()
                      ? Build(*entry, *config, workload, epilogue, plain_weight, options.target)
@@ -178,10 +203,13 @@ bool DefaultSavesLayouts(const AnchorForm& form, const Workload& workload, const
 
 Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
                             const LayoutSeconds& layout_seconds, const CompileOptions& options) {
-  auto asked = Ask(workload, options);
+  const records::CallRule refuses_call =
+      CallRuleFor(workload, epilogue, plain_weight, options.target);
+  auto asked = Ask(workload, refuses_call, options);
   TW_RETURN_IF_ERROR(asked);
   if (asked->level == records::AnswerLevel::kHit && asked->answer.record.has_value()) {
-    TW_RETURN_IF_ERROR(WeighLayouts(workload, epilogue, options.target, layout_seconds, *asked));
+    TW_RETURN_IF_ERROR(
+        WeighLayouts(workload, epilogue, options.target, refuses_call, layout_seconds, *asked));
   }
   Choice choice;
   choice.report.workload_key = workload.Key();

@@ -20,6 +20,8 @@
 #include "src/compiler/graph_json.h"
 #include "src/compiler/plan.h"
 #include "src/graph/passes.h"
+#include "src/runtime/model.h"
+#include "src/schedule/launch.h"
 #include "src/target/gpu.h"
 
 namespace tilewright {
@@ -78,6 +80,22 @@ class ScratchFile {
  private:
   std::string path_;
 };
+
+/// Errors: kUnsupported naming an operator with more tensors than the runtime passes on.
+Status CheckArguments(const Graph& graph, const Plan& plan, const Target& target) {
+  for (const PlanStep& step : plan.steps) {
+    std::size_t count = step.buffers.size();
+    if (target.kind() == TargetKind::kCuda && step.kernel >= 0) {
+      count += PlanLaunches(plan.kernels[static_cast<std::size_t>(step.kernel)]).workspace.size();
+    }
+    if (count > TW_MODEL_MOST_PLACES) {
+      return Unsupported(fmt::format("{} ({}): a kernel with {} tensors, expected at most {}",
+                                     graph.node(step.node).name, step.report.op, count,
+                                     static_cast<int>(TW_MODEL_MOST_PLACES)));
+    }
+  }
+  return Status();
+}
 
 /// The object of the model's tables, behind those of its kernels. A GPU's kernels are part of it.
 Status AddTables(const Graph& graph, const Plan& plan, const CompileOptions& options,
@@ -176,8 +194,10 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
   if (!IsIdentifier(options.name)) {
     return InvalidArgument("name '" + options.name + "', expected letters, digits and _");
   }
-  if (options.target.kind() == TargetKind::kVta) {
-    return Unsupported("compiling for target kind vta, expected llvm or cuda");
+  const TargetKind kind = options.target.kind();
+  if (kind != TargetKind::kLlvm && kind != TargetKind::kCuda) {
+    return Unsupported("compiling for target kind " + options.target.kind_name() +
+                       ", expected llvm or cuda");
   }
   TW_RETURN_IF_ERROR(CheckRuntime(options));
   SystemClock clock;
@@ -186,6 +206,7 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
   TW_RETURN_IF_ERROR(optimized);
   auto plan = MakePlan(*optimized, options);
   TW_RETURN_IF_ERROR(plan);
+  TW_RETURN_IF_ERROR(CheckArguments(*optimized, *plan, options.target));
   if (!options.parameter_path.empty()) plan->constant_hash = HashOf(plan->constants);
   CompiledModel model;
   model.name = options.name;

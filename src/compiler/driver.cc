@@ -301,10 +301,12 @@ constexpr std::string_view kGpuHeader = R"(
  *  device is older than the code, 109 not enough memory there, 110 the driver or a kernel failed. */
 int32_t {0}_set_device(int32_t ordinal);
 /** Puts a run on a stream (a CUstream or cudaStream_t of that device; null: the default stream) and
- *  returns without waiting. inputs, outputs: addresses on the device, aligned to 64 bytes. One run at
- *  a time: the next one may be put on the same stream, or after the stream is done. */
+ *  returns without waiting. inputs, outputs: addresses on the device, aligned to 64 bytes (else it
+ *  returns 112). One run at a time: the next one may be put on the same stream, or after the stream
+ *  is done. */
 int32_t {0}_run_on_device(const uint64_t* inputs, const uint64_t* outputs, void* stream);
-/** Why the last call that returned a code above 105 did. */
+/** Why the last call that returned a code from 106 to 110 did; valid until the next call or
+ *  {0}_release. */
 const char* {0}_message(void);
 )";
 

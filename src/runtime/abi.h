@@ -27,8 +27,8 @@ typedef int32_t (*TwKernel)(void* const* arguments, void* workspace, const TwPar
 
 /** Exported as `<name>_prepare` by a kernel that calls a library: finds the library and makes ready
  *  what need not be made in every call, a constant weight too if `arguments` (as for the kernel)
- *  is not null. Returns null, or what is wrong, in words that stay. A kernel that was not prepared
- *  does all that in its first call. */
+ *  is not null. Returns null, or what is wrong, in words that
+ *  stay until TwLibraryForget. A kernel that was not prepared does all that in its first call. */
 typedef const char* (*TwPrepare)(void* const* arguments, const TwParallel* parallel);
 
 /** Exported by every kernel artifact as `<name>_info`. Workspace bytes needed with T threads:

@@ -23,6 +23,7 @@ static const Symbol kNeeded[] = {
     {"cuCtxSetCurrent", offsetof(TwCuda, set_context)},
     {"cuCtxPushCurrent_v2", offsetof(TwCuda, push_context)},
     {"cuCtxPopCurrent_v2", offsetof(TwCuda, pop_context)},
+    {"cuCtxSynchronize", offsetof(TwCuda, synchronize_context)},
     {"cuModuleLoadDataEx", offsetof(TwCuda, load_module)},
     {"cuModuleUnload", offsetof(TwCuda, unload_module)},
     {"cuModuleGetFunction", offsetof(TwCuda, get_function)},

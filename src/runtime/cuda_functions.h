@@ -18,6 +18,8 @@ enum { TW_CUDA_OUT_OF_MEMORY = 2, TW_CUDA_NO_DEVICE = 100, TW_CUDA_NOT_READY = 6
 enum { TW_CUDA_CAPABILITY_MAJOR = 75, TW_CUDA_CAPABILITY_MINOR = 76 };
 /** Options of load_module: where the assembler writes what is wrong, and how much. */
 enum { TW_CUDA_ERROR_LOG = 5, TW_CUDA_ERROR_LOG_BYTES = 6 };
+/** Flag of create_stream: work on it and on the default stream do not wait for each other. */
+enum { TW_CUDA_NON_BLOCKING = 1 };
 /** Mode of begin_capture: other threads' calls are none of its business. */
 enum { TW_CUDA_CAPTURE_THREAD_LOCAL = 1 };
 
@@ -39,6 +41,7 @@ typedef struct TwCuda {
   int (*set_context)(void* context);
   int (*push_context)(void* context);
   int (*pop_context)(void** context);
+  int (*synchronize_context)(void);
   int (*load_module)(void** module, const void* image, unsigned options, int* keys, void** values);
   int (*unload_module)(void* module);
   int (*get_function)(void** function, void* module, const char* name);

@@ -2,7 +2,9 @@
  * (the constants, the arena and the workspace as src/compiler planned them, inputs, outputs), a
  * stream. A run copies the inputs there, puts all launches on the stream and copies the outputs
  * back. The launches are recorded once and replayed as a graph where the driver can. Copies go by
- * the default stream, which waits for ours and lets ours wait. */
+ * the default stream, which waits for ours and lets ours wait. Recording is done on a stream of its
+ * own that does not: while a stream that waits is recorded, nobody who shares the device's context
+ * may use the default one. */
 
 #define _GNU_SOURCE
 #include "src/runtime/gpu_model.h"
@@ -16,7 +18,7 @@
 #include "src/runtime/cuda_functions.h"
 #include "src/runtime/parameters.h"
 
-enum { kAlignment = 256, kMostArguments = 256, kMessageBytes = 2048 };
+enum { kAlignment = 256, kTensorAlignment = 64, kMessageBytes = 2048 };
 
 struct TwModelState {
   void* library;
@@ -24,7 +26,7 @@ struct TwModelState {
   int32_t ordinal;
   int device;
   void* context; /* null: no device is open */
-  void *stream, *start, *end;
+  void *stream, *recording, *start, *end;
   void** modules;   /* one per kernel */
   void** functions; /* of the launches of all kernels, in order */
   uint64_t memory;  /* holds all that follows */
@@ -109,6 +111,10 @@ static int32_t MakeStream(TwModelState* state) {
   TwCuda* cuda = &state->cuda;
   /* In step with the default stream, by which tensors are copied. */
   int32_t code = Check(state, cuda->create_stream(&state->stream, 0), "cuStreamCreate");
+  if (code == 0) {
+    code = Check(state, cuda->create_stream(&state->recording, TW_CUDA_NON_BLOCKING),
+                 "cuStreamCreate");
+  }
   if (code == 0) code = Check(state, cuda->create_event(&state->start, 0), "cuEventCreate");
   if (code == 0) code = Check(state, cuda->create_event(&state->end, 0), "cuEventCreate");
   return code;
@@ -209,6 +215,8 @@ static void Pop(TwModelState* state) {
 static void Close(const TwGpuModel* gpu, TwModelState* state) {
   TwCuda* cuda = &state->cuda;
   if (state->context != NULL && cuda->push_context(state->context) == 0) {
+    /* Runs on streams of the caller may be under way. */
+    (void)cuda->synchronize_context();
     if (state->replay != NULL) (void)cuda->destroy_executable(state->replay);
     for (int64_t i = 0; state->modules != NULL && i < gpu->kernel_count; ++i) {
       if (state->modules[i] != NULL) (void)cuda->unload_module(state->modules[i]);
@@ -216,6 +224,7 @@ static void Close(const TwGpuModel* gpu, TwModelState* state) {
     if (state->memory != 0) (void)cuda->release(state->memory);
     if (state->end != NULL) (void)cuda->destroy_event(state->end);
     if (state->start != NULL) (void)cuda->destroy_event(state->start);
+    if (state->recording != NULL) (void)cuda->destroy_stream(state->recording);
     if (state->stream != NULL) (void)cuda->destroy_stream(state->stream);
     Pop(state);
   }
@@ -277,8 +286,8 @@ static uint64_t Resolve(const TwModelState* state, const Run* run, TwPlace place
 
 static int32_t LaunchStep(const TwGpuModel* gpu, TwModelState* state, const Run* run, int64_t i) {
   const TwStep* step = &gpu->model.steps[i];
-  uint64_t addresses[kMostArguments];
-  void* arguments[kMostArguments];
+  uint64_t addresses[TW_MODEL_MOST_PLACES];
+  void* arguments[TW_MODEL_MOST_PLACES];
   int64_t count = 0;
   for (; count < step->place_count; ++count) {
     addresses[count] = Resolve(state, run, step->places[count]);
@@ -318,13 +327,14 @@ static int32_t LaunchAll(const TwGpuModel* gpu, TwModelState* state, const Run* 
 /* Records all launches on our own tensors. */
 static int32_t Record(const TwGpuModel* gpu, TwModelState* state, const Run* run) {
   TwCuda* cuda = &state->cuda;
-  int32_t code = Check(state, cuda->begin_capture(run->stream, TW_CUDA_CAPTURE_THREAD_LOCAL),
+  const Run recorded = {run->inputs, run->outputs, state->recording};
+  int32_t code = Check(state, cuda->begin_capture(recorded.stream, TW_CUDA_CAPTURE_THREAD_LOCAL),
                        "cuStreamBeginCapture");
   if (code != 0) return code;
-  code = LaunchAll(gpu, state, run);
+  code = LaunchAll(gpu, state, &recorded);
   void* graph = NULL;
   /* Also after a failure: the stream must leave the state of recording. */
-  const int ended = cuda->end_capture(run->stream, &graph);
+  const int ended = cuda->end_capture(recorded.stream, &graph);
   if (code == 0) code = Check(state, ended, "cuStreamEndCapture");
   if (code == 0) {
     code = Check(state, cuda->instantiate_graph(&state->replay, graph, 0),
@@ -416,6 +426,14 @@ static int HasNull(const void* const* pointers, int64_t count) {
   return 0;
 }
 
+static int32_t CheckAddresses(const uint64_t* addresses, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (addresses[i] == 0) return TW_MODEL_NULL_POINTER;
+    if (addresses[i] % kTensorAlignment != 0) return TW_MODEL_NOT_ALIGNED;
+  }
+  return 0;
+}
+
 /* The state of a model whose device is open. */
 static int32_t Ready(const TwModel* model, TwModelState** state) {
   *state = StateOf(model);
@@ -451,9 +469,12 @@ int32_t TwGpuRun(const TwModel* model, const void* const* inputs, void* const* o
 int32_t TwGpuRunOnDevice(const TwModel* model, const uint64_t* inputs, const uint64_t* outputs,
                          void* stream) {
   if (inputs == NULL || outputs == NULL) return TW_MODEL_NULL_POINTER;
+  int32_t code = CheckAddresses(inputs, model->input_count);
+  if (code == 0) code = CheckAddresses(outputs, model->output_count);
+  if (code != 0) return code;
   pthread_mutex_lock(&lock);
   TwModelState* state = NULL;
-  int32_t code = Ready(model, &state);
+  code = Ready(model, &state);
   if (code == 0) code = Check(state, state->cuda.push_context(state->context), "cuCtxPushCurrent");
   if (code == 0) {
     const Run run = {inputs, outputs, stream};
@@ -500,5 +521,8 @@ void TwGpuRelease(const TwModel* model) {
 }
 
 const char* TwGpuMessage(const TwModel* model) {
-  return *model->state != NULL ? (*model->state)->message : "";
+  pthread_mutex_lock(&lock);
+  const char* message = *model->state != NULL ? (*model->state)->message : "";
+  pthread_mutex_unlock(&lock);
+  return message;
 }

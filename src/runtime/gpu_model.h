@@ -44,7 +44,7 @@ int32_t TwGpuRun(const TwModel* model, const void* const* inputs, void* const* o
                  TwObserver observer, void* context);
 /** Puts a run on a stream of the caller (a CUstream of the device's primary context; null: the
  *  default one) and returns without waiting. inputs, outputs: addresses on the device, aligned to
- * 64 bytes. Runs must not overlap: they share memory. */
+ * 64 bytes (else TW_MODEL_NOT_ALIGNED). Runs must not overlap: they share memory. */
 int32_t TwGpuRunOnDevice(const TwModel* model, const uint64_t* inputs, const uint64_t* outputs,
                          void* stream);
 /** A GPU has no threads to be set: 0, or TW_MODEL_NO_THREADS for less than one. */
@@ -52,7 +52,7 @@ int32_t TwGpuSetThreads(const TwModel* model, int32_t threads);
 /** Gives the device back; the next run opens it again. Loaded parameters are gone too. */
 void TwGpuRelease(const TwModel* model);
 int32_t TwGpuLoad(const TwModel* model, const char* path);
-/** Why the last call that returned a code of a device did; valid until the next one. */
+/** Why the last call that returned a code of a device did; valid until the next call or release. */
 const char* TwGpuMessage(const TwModel* model);
 
 /** What a library exports as `tilewright_gpu_model`, beside `tilewright_model`. */

@@ -41,7 +41,9 @@ enum {
   kArgumentSource = 1,
   kArgumentResult = 17,
   kArgumentWeights = 33,
-  kArgumentScratchpad = 80
+  kArgumentScratchpad = 80,
+  kStrictFloats = 0,
+  kVnni = 0x40 | 0x400 /* bits of dnnl_cpu_isa_t: with AVX-512, with AVX2 */
 };
 typedef int64_t Dims[12];
 typedef struct {
@@ -87,6 +89,9 @@ typedef struct {
   int (*memory_create)(void**, const void*, void*, void*);
   int (*memory_set)(void*, void*);
   int (*memory_destroy)(void*);
+  /* Null in versions without them. */
+  int (*effective_isa)(void);
+  int (*attr_float_mode)(void*, int);
   /* Of the OpenMP runtime it was built with; null without one. */
   int (*get_threads)(void);
   void (*set_threads)(int);
@@ -177,6 +182,8 @@ static int Load(TwLibraryCall* call) {
   }
   if (dnnl.version()->major != 2)
     return Fail(call, "version %d, expected 2", dnnl.version()->major);
+  *(void**)&dnnl.effective_isa = dlsym(dnnl.handle, "dnnl_get_effective_cpu_isa");
+  *(void**)&dnnl.attr_float_mode = dlsym(dnnl.handle, "dnnl_primitive_attr_set_fpmath_mode");
   *(void**)&dnnl.get_threads = dlsym(dnnl.handle, "omp_get_max_threads");
   *(void**)&dnnl.set_threads = dlsym(dnnl.handle, "omp_set_num_threads");
   *(void**)&dnnl.start_threads = dlsym(dnnl.handle, "GOMP_parallel");
@@ -288,18 +295,40 @@ static const void* DescOf(const Plan* plan, int what) {
   return dnnl.query(plan->description, what, 0);
 }
 
+/* Whether its 8-bit products are exact here: its environment can forbid the instructions that the
+ * target has. */
+static int CheckExact(TwLibraryCall* call) {
+  const int64_t type = call->shape.data_type;
+  if (BytesOf(type) > 1) return 1;
+  if (dnnl.effective_isa != NULL && (dnnl.effective_isa() & kVnni) != 0) return 1;
+  return Fail(call,
+              "its 8-bit products are not exact without VNNI instructions, which it does not "
+              "use here (DNNL_MAX_CPU_ISA?)");
+}
+
+/* Attributes of all calls; null after a failure. The environment may ask for floats of fewer bits.
+ */
+static void* MakeAttributes(void) {
+  void* attributes = NULL;
+  if (dnnl.attr_create(&attributes) != 0) return NULL;
+  if (dnnl.attr_scratchpad(attributes, kScratchpadUser) == 0 &&
+      (dnnl.attr_float_mode == NULL || dnnl.attr_float_mode(attributes, kStrictFloats) == 0)) {
+    return attributes;
+  }
+  dnnl.attr_destroy(attributes);
+  return NULL;
+}
+
 static int MakePrimitive(TwLibraryCall* call, Plan* plan) {
+  if (!CheckExact(call)) return 0;
   const TwLibraryShape shape = Filled(&call->shape);
   OperationDesc operation;
   MemoryDesc given;
   if (!Describe(&shape, &operation, &given)) return Fail(call, "it refuses the sizes or layouts");
-  void* attributes = NULL;
-  if (dnnl.attr_create(&attributes) != 0) return Fail(call, "no memory");
-  int code = dnnl.attr_scratchpad(attributes, kScratchpadUser);
-  if (code == 0) {
-    code =
-        dnnl.primitive_desc_create(&plan->description, &operation, attributes, dnnl.engine, NULL);
-  }
+  void* attributes = MakeAttributes();
+  if (attributes == NULL) return Fail(call, "it refuses the attributes");
+  const int code =
+      dnnl.primitive_desc_create(&plan->description, &operation, attributes, dnnl.engine, NULL);
   dnnl.attr_destroy(attributes);
   if (code != 0) return Fail(call, "it has no code for this (its status %d)", code);
   if (dnnl.primitive_create(&plan->primitive, plan->description) != 0) {
@@ -319,6 +348,13 @@ static int MakePrimitive(TwLibraryCall* call, Plan* plan) {
 
 static void Nothing(void* data) { (void)data; }
 
+/* Its threads of the calls to come. Returns how many there were, for going back. */
+static int UseThreads(int threads) {
+  const int before = dnnl.get_threads != NULL ? dnnl.get_threads() : 1;
+  if (before != threads && dnnl.set_threads != NULL) dnnl.set_threads(threads);
+  return before;
+}
+
 /* The plan for the number of threads; null after a failure. */
 static Plan* FindPlan(TwLibraryCall* call, int32_t threads) {
   if (call->state == NULL) {
@@ -335,13 +371,12 @@ static Plan* FindPlan(TwLibraryCall* call, int32_t threads) {
   Plan* plan = calloc(1, sizeof *plan);
   if (plan == NULL) return NULL;
   plan->threads = threads;
-  const int before = dnnl.get_threads != NULL ? dnnl.get_threads() : 1;
-  if (dnnl.set_threads != NULL) dnnl.set_threads(threads);
+  const int before = UseThreads(threads);
   const int made = MakePrimitive(call, plan);
   if (made && threads > 1 && dnnl.start_threads != NULL) {
     dnnl.start_threads(Nothing, NULL, (unsigned)threads, 0);
   }
-  if (dnnl.set_threads != NULL) dnnl.set_threads(before);
+  UseThreads(before);
   if (!made) {
     FreePlan(plan);
     return NULL;
@@ -365,7 +400,8 @@ static void* FillUp(const TwLibraryShape* given, const TwLibraryShape* filled, c
   return copy;
 }
 
-static int Reorder(const void* from_desc, void* from, const void* to_desc, void* to) {
+static int Reorder(int threads, const void* from_desc, void* from, const void* to_desc, void* to) {
+  const int before = UseThreads(threads);
   void *description = NULL, *primitive = NULL, *source = NULL, *result = NULL;
   int ok = dnnl.reorder(&description, from_desc, dnnl.engine, to_desc, dnnl.engine, NULL) == 0 &&
            dnnl.primitive_create(&primitive, description) == 0 &&
@@ -380,6 +416,7 @@ static int Reorder(const void* from_desc, void* from, const void* to_desc, void*
   if (result != NULL) dnnl.memory_destroy(result);
   if (primitive != NULL) dnnl.primitive_destroy(primitive);
   if (description != NULL) dnnl.primitive_desc_destroy(description);
+  UseThreads(before);
   return ok;
 }
 
@@ -398,7 +435,7 @@ static const void* FindWeight(TwLibraryCall* call, Plan* plan, const void* sourc
   void* copy = FillUp(&call->shape, &filled, source);
   if (weight != NULL) weight->prepared = Allocate(dnnl.desc_size(wanted));
   if (weight == NULL || copy == NULL || weight->prepared == NULL ||
-      !Reorder(&given, copy, wanted, weight->prepared)) {
+      !Reorder(plan->threads, &given, copy, wanted, weight->prepared)) {
     Fail(call, "the weight cannot be brought to its layout");
     if (weight != NULL) free(weight->prepared);
     free(weight);
@@ -423,11 +460,10 @@ static int32_t Execute(Plan* plan, void* result, const void* data, const void* w
                                     {kArgumentWeights, plan->weights},
                                     {kArgumentResult, plan->result},
                                     {kArgumentScratchpad, plan->scratchpad}};
-  const int before = dnnl.get_threads != NULL ? dnnl.get_threads() : 1;
-  if (before != plan->threads && dnnl.set_threads != NULL) dnnl.set_threads(plan->threads);
+  const int before = UseThreads(plan->threads);
   const int code = dnnl.execute(plan->primitive, dnnl.stream, 4, arguments);
   const int waited = dnnl.stream_wait(dnnl.stream);
-  if (before != plan->threads && dnnl.set_threads != NULL) dnnl.set_threads(before);
+  UseThreads(before);
   return code == 0 && waited == 0 ? 0 : TW_LIBRARY_FAILED;
 }
 
@@ -441,9 +477,13 @@ const char* TwLibraryPrepare(TwLibraryCall* call, void* const* arguments, int64_
   Plan* plan = FindPlan(call, ThreadsOf(parallel));
   const int ready =
       plan != NULL && (arguments == NULL || FindWeight(call, plan, arguments[weight]) != NULL);
+  const char* words = NULL;
+  if (!ready) {
+    const int said = call->state != NULL && call->state->problem[0] != 0;
+    words = said ? call->state->problem : "no memory";
+  }
   pthread_mutex_unlock(&lock);
-  if (ready) return NULL;
-  return call->state != NULL && call->state->problem[0] != 0 ? call->state->problem : "no memory";
+  return words;
 }
 
 int32_t TwLibraryRun(TwLibraryCall* call, void* result, const void* data, const void* weight,

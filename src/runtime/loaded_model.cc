@@ -157,6 +157,8 @@ Status ModelStatus(const LoadedModel& loaded, std::int32_t code) {
     case TW_MODEL_NO_DEVICE_MEMORY:
     case TW_MODEL_DEVICE_FAILED:
       return Unavailable(message());
+    case TW_MODEL_NOT_ALIGNED:
+      return InvalidArgument("running the model: an address that is not aligned to 64 bytes");
     case TW_MODEL_NULL_POINTER:
       return InvalidArgument("running the model: a null pointer");
     case TW_LIBRARY_FAILED:

@@ -14,7 +14,7 @@
 #include "src/runtime/parameters.h"
 #include "src/runtime/pool.h"
 
-enum { kAlignment = 64, kMaxPlaces = 256 };
+enum { kAlignment = 64 };
 
 struct TwModelState {
   unsigned char* arena;
@@ -166,7 +166,7 @@ static void* Resolve(const TwModel* model, TwPlace place) {
 
 static int32_t RunStep(const TwModel* model, const TwStep* step) {
   TwModelState* state = *model->state;
-  void* arguments[kMaxPlaces];
+  void* arguments[TW_MODEL_MOST_PLACES];
   for (int64_t i = 0; i < step->place_count; ++i) {
     arguments[i] = Resolve(model, step->places[i]);
   }

@@ -13,6 +13,9 @@ extern "C" {
 
 #define TW_MODEL_VERSION 2u
 
+/** Places of a step, and arguments of a launch on a GPU. src/compiler refuses what needs more. */
+enum { TW_MODEL_MOST_PLACES = 256 };
+
 enum { TW_ARENA = 0, TW_CONSTANT = 1, TW_INPUT = 2, TW_OUTPUT = 3 };
 
 /** Where a tensor is: `offset` bytes into the arena, into the constants, or into the memory the
@@ -96,8 +99,9 @@ enum {
   TW_MODEL_NO_DEVICE = 107,
   TW_MODEL_OLD_DEVICE = 108, /* it cannot run the model's code */
   TW_MODEL_NO_DEVICE_MEMORY = 109,
-  TW_MODEL_DEVICE_FAILED = 110
+  TW_MODEL_DEVICE_FAILED = 110,
   /* 111: TW_LIBRARY_FAILED of src/runtime/library.h */
+  TW_MODEL_NOT_ALIGNED = 112 /* an address on the device */
 };
 
 /** Runs a model. inputs and outputs: one pointer per tensor, of any alignment. Returns 0, one of

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
+#include <optional>
 #include <type_traits>
 
 #include "src/base/strings.h"
@@ -48,6 +50,21 @@ LibraryNumber NumberOf(void* handle, std::string_view name) {
   return number;
 }
 
+/// Errors: as LibraryVersion.
+Result<std::string> FindVersion(const KernelLibrary& library) {
+  void* handle = dlopen(std::string(library.file).c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (handle == nullptr) {
+    return NotFound(std::string(library.product) + " is not on this machine: " + dlerror());
+  }
+  const LibraryNumber number = NumberOf(handle, library.name);
+  if (number.major != library.major) {
+    return Unsupported(std::string(library.product) + " " + std::to_string(number.major) +
+                       ", expected " + std::to_string(library.major));
+  }
+  return std::string(library.product) + " " + std::to_string(number.major) + "." +
+         std::to_string(number.minor) + "." + std::to_string(number.patch);
+}
+
 }  // namespace
 
 std::span<const KernelLibrary> KernelLibraries() { return kLibraries; }
@@ -83,17 +100,16 @@ Target WithoutLibraries(const Target& target) {
 }
 
 Result<std::string> LibraryVersion(const KernelLibrary& library) {
-  void* handle = dlopen(std::string(library.file).c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (handle == nullptr) {
-    return NotFound(std::string(library.product) + " is not on this machine: " + dlerror());
-  }
-  const LibraryNumber number = NumberOf(handle, library.name);
-  if (number.major != library.major) {
-    return Unsupported(std::string(library.product) + " " + std::to_string(number.major) +
-                       ", expected " + std::to_string(library.major));
-  }
-  return std::string(library.product) + " " + std::to_string(number.major) + "." +
-         std::to_string(number.minor) + "." + std::to_string(number.patch);
+  struct Known {
+    std::once_flag asked;
+    std::optional<Result<std::string>> version;
+  };
+  static std::array<Known, kLibraries.size()> all;  // queries ask about every record
+  const auto* found = std::ranges::find(kLibraries, library.name, &KernelLibrary::name);
+  TW_CHECK(found != kLibraries.end(), library.name);
+  Known& known = all[static_cast<std::size_t>(found - kLibraries.begin())];
+  std::call_once(known.asked, [&] { known.version.emplace(FindVersion(*found)); });
+  return *known.version;
 }
 
 std::string RefusesLibrary(const KernelLibrary& library, const Target& target) {

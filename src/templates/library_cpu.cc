@@ -18,8 +18,7 @@ std::string RefusesTarget(const Target& target) {
 }
 
 /// Why sums of products of these types may differ from the exact ones.
-/// depth: products in a sum. through_float: the library may convert the sum to float32 and back (it
-/// does in its code for AVX2 with VNNI).
+/// depth: products in a sum. through_float: the library may convert the sum to float32 and back.
 std::string RefusesInexact(const Workload& w, const Target& target, std::int64_t depth,
                            bool through_float) {
   if (IsFloat32(w)) return "";
@@ -28,9 +27,9 @@ std::string RefusesInexact(const Workload& w, const Target& target, std::int64_t
   if (!features.ok() || !(features->avx512_vnni || features->avx_vnni)) {
     return "its 8-bit products saturate without VNNI instructions";
   }
-  const std::int64_t largest = w.data.dtype == kUInt8 ? 255 : 128;
-  constexpr std::int64_t kLargestWeight = 128, kExactInFloat = 1 << 24;
-  if (through_float && depth * largest * kLargestWeight > kExactInFloat) {
+  // Signed data is shifted by 128 to be unsigned, and the sum is converted before that is undone.
+  constexpr std::int64_t kLargest = 255, kLargestWeight = 128, kExactInFloat = 1 << 24;
+  if (through_float && depth * kLargest * kLargestWeight > kExactInFloat) {
     return "its sums may go through float32, which does not hold all those of " +
            std::to_string(depth) + " products";
   }
@@ -116,7 +115,8 @@ Result<Kernel> Conv2dDnnl::Apply(const Workload& w, const Epilogue& epilogue, co
 
 std::string Dnnl::Refuses(const Workload& w, const Target& target) {
   if (std::string reason = RefusesTarget(target); !reason.empty()) return reason;
-  return RefusesInexact(w, target, w.data.shape.back(), /*through_float=*/false);
+  // Version 2.6.3 multiplies matrices of unsigned data exactly, of signed data through float32.
+  return RefusesInexact(w, target, w.data.shape.back(), w.data.dtype != kUInt8);
 }
 
 }  // namespace tilewright

@@ -94,5 +94,25 @@ INSTANTIATE_TEST_SUITE_P(Networks, Compiled,
                                                                                       : "Avx2");
                          });
 
+TEST(CompiledTables, AKernelWithTooManyTensorsIsRefusedByName) {
+  std::string parameters, values;
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = "%x" + std::to_string(i);
+    parameters += (i == 0 ? "" : ", ") + name + ": Tensor[(1, 4), float32]";
+    values += (i == 0 ? "" : ", ") + name;
+  }
+  auto graph = ImportRelay(
+      "def @main(" + parameters + ") {\n  concatenate((" + values + "), axis=1)\n}", "wide");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  auto folder = TemporaryFolder::Create("tilewright-compile-test");
+  ASSERT_TRUE(folder.ok());
+  CompileOptions options;
+  options.target = *Target::Parse("llvm");
+  auto compiled = Compile(*std::move(graph), options, folder->path() + "/wide.so");
+  EXPECT_EQ(compiled.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(compiled.status().message(),
+              testing::AllOf(HasSubstr("concatenate"), HasSubstr("301 tensors")));
+}
+
 }  // namespace
 }  // namespace tilewright

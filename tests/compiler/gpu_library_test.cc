@@ -138,6 +138,7 @@ TEST_F(GpuLibrary, CopiesOnlyInputsAndOutputsAndReplaysTheLaunches) {
       EXPECT_EQ(gpu.counts().to_host, 3 * run);
       EXPECT_EQ(gpu.counts().launches, run * LaunchesOf(plan_->plan));
       EXPECT_EQ(gpu.counts().replays, std::string(driver) == FAKE_CUDA ? run : 0);
+      EXPECT_EQ(gpu.counts().recorded_in_the_way, 0);
     }
   }
 }
@@ -158,6 +159,25 @@ Trial TrialOn80(const Workload& workload, const std::string& template_key) {
   trial.device.isa = {"sm_80"};
   trial.codegen_version = kCodegenVersion;
   return trial;
+}
+
+TEST_F(GpuLibrary, RecordsThatCallALibraryArePassedOver) {
+  const Workload dense = *Workload::Parse("dense(float32[4,16]MK,float32[32,16]NK)->float32");
+  auto store =
+      records::Store::Open(folder_->path() + "/records.db", records::Store::Mode::kReadWrite);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  auto job = store->OpenJob("job", "{}", 1);
+  ASSERT_TRUE(job.ok());
+  Trial generated = TrialOn80(dense, "dense_small_batch.cuda");
+  generated.value *= 2;
+  ASSERT_TRUE(store->Append(job->id, {TrialOn80(dense, "dense.cublas"), generated}, {}).ok());
+  records::Catalog catalog;
+  catalog.AddStore(*std::move(store));
+  options_.catalog = &catalog;
+  options_.device = *AnyGpuFor(*Target::Parse("cuda -arch=sm_80"));
+  ASSERT_NO_FATAL_FAILURE(Make(kSmall, "cuda -arch=sm_80 -libs=cublas"));
+  EXPECT_EQ(operators_[0].template_key, "dense_small_batch.cuda");
+  EXPECT_THAT(operators_[0].passed_over, HasSubstr("dense.cublas in"));
 }
 
 // Winograd's is a kernel of three launches with memory between them.
@@ -224,8 +244,18 @@ TEST_F(GpuLibrary, RunsOnTensorsOfTheDevice) {
                     .ok());
   }
   ExpectSame(std::move(outputs), expected);
+  const std::uint64_t none = 0, crooked = input + 32;
+  EXPECT_EQ(loaded->gpu.run_on_device(model, &none, addresses.data(), nullptr),
+            TW_MODEL_NULL_POINTER);
+  EXPECT_EQ(loaded->gpu.run_on_device(model, &crooked, addresses.data(), nullptr),
+            TW_MODEL_NOT_ALIGNED);
+  addresses[1] = 0;
+  EXPECT_EQ(loaded->gpu.run_on_device(model, &input, addresses.data(), nullptr),
+            TW_MODEL_NULL_POINTER);
+  EXPECT_EQ(gpu.counts().synchronized, 0);
   loaded->functions.release(model);
   EXPECT_EQ(gpu.counts().modules, 0);
+  EXPECT_EQ(gpu.counts().synchronized, 1) << "the caller's stream may be at work";
 }
 
 TEST_F(GpuLibrary, TimesOperatorsByTheDevicesClock) {

@@ -101,7 +101,8 @@ TEST(GpuNetworkTest, OtherInputsAreRefused) {
 TEST(EmulatedRelay, TheBeginningOfTheEfficientnetFragmentIsExact) {
   const std::string path = SharedFile("relay/efficientnet_fused_int16.relay");
   const std::string numbers = SharedFile("expected/seeded_efficientnet_fragment.json");
-  if (!FileExists(path) || !FileExists(numbers)) GTEST_SKIP() << "needs " << path;
+  TW_NEEDS_SHARED(path);
+  TW_NEEDS_SHARED(numbers);
   constexpr const char* kLast = "%1081";
   auto graph = LoadGraph(path);
   ASSERT_TRUE(graph.ok()) << graph.status().message();

@@ -158,6 +158,24 @@ TEST_F(LibraryCalls, AModelWithoutItsLibraryIsNotLoaded) {
               testing::AllOf(HasSubstr("conv2d("), HasSubstr(other), HasSubstr("not on this")));
 }
 
+TEST_F(LibraryCalls, AreNotForWeightsThatAreComputed) {
+  auto graph = ImportRelay(R"(def @main(%data: Tensor[(1, 24, 8, 8), float32],
+    %weight: Tensor[(24, 24, 3, 3), float32]) {
+  nn.conv2d(%data, %weight, padding=[1, 1, 1, 1])
+})",
+                           "computed");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  auto compiled = Compile(*std::move(graph), options_, Path("model.so"));
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  const auto op = std::ranges::find_if(compiled->operators, [](const OperatorReport& report) {
+    return !report.workload_key.empty();
+  });
+  ASSERT_NE(op, compiled->operators.end());
+  EXPECT_EQ(op->template_key, "conv2d_direct.cpu");
+  EXPECT_TRUE(op->tuned) << op->explanation;
+  EXPECT_THAT(op->passed_over, HasSubstr(Present() ? "run time" : "oneDNN"));
+}
+
 TEST_F(LibraryCalls, AreReplacedByTheBestGeneratedKernelAndSo) {
   options_.target = *Target::Parse("native");
   auto compiled = Compile(Load(), options_, Path("model.so"));

@@ -82,6 +82,24 @@ TEST(Inputs, AreTheSameEveryTimeAndDifferentPerSet) {
   }
 }
 
+// Sums that go through float32 somewhere come out wrong then.
+TEST(Inputs, ExtremeSumsOfBytesPassWhatFloatsHold) {
+  for (const char* key :
+       {"dense(int8[1,2048]MK,int8[8,2048]NK)->int32",
+        "batch_matmul(uint8[2,3,2048]BMK,int8[2,8,2048]BNK)->int32",
+        "conv2d(int8[1,256,5,5]NCHW,int8[8,256,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g1)->int32"}) {
+    auto expected = EvaluateExpected(Parsed(key), Epilogue(), 1);
+    ASSERT_TRUE(expected.ok()) << expected.status().message();
+    const Tensor& sums = (*expected)[static_cast<std::size_t>(InputSet::kExtreme)];
+    bool lost = false, negative = false;
+    for (std::int64_t i = 0; i < sums.elements(); ++i) {
+      lost |= static_cast<double>(static_cast<float>(sums.At(i))) != sums.At(i);
+      negative |= sums.At(i) < 0;
+    }
+    EXPECT_TRUE(lost && negative) << key;
+  }
+}
+
 TEST(Inputs, ExpectedResultsComeBackFromTheirFile) {
   const Workload workload = Parsed("dense(float32[2,8]MK,float32[4,8]NK)->float32");
   const Epilogue epilogue = *Epilogue::Parse("relu");

@@ -152,6 +152,20 @@ TEST_F(StoreTest, ALibraryIsCalledOnlyWhereTheTargetNamesItAndPassedOverByName) 
   EXPECT_EQ(named->passed_over.empty(), here) << named->passed_over;
 }
 
+TEST_F(StoreTest, ACallThatWhoAsksCannotUseIsPassedOver) {
+  auto store = Store::Open(path_, Store::Mode::kReadWrite);
+  ASSERT_TRUE(store.ok());
+  auto job = store->OpenJob("job", "{}", 1);
+  ASSERT_TRUE(store->Append(job->id, {SampleCall(1e-4), SampleTrial(2, 2e-4)}, {}).ok());
+  const bool here = LibraryVersion(*FindLibrary("dnnl")).ok();
+  auto answer = store->Query(SampleConv(), SampleTarget(" -libs=dnnl"), SampleDevice(),
+                             [](const Candidate&) { return std::string("its weight changes"); });
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_EQ(answer->kind, AnswerKind::kHit);
+  EXPECT_EQ(answer->record->trial.value, 2e-4);
+  EXPECT_THAT(answer->passed_over, testing::HasSubstr(here ? "its weight changes" : "oneDNN"));
+}
+
 TEST_F(StoreTest, OtherCpuModelIsANearHitOnlyIfItsCodeRunsHere) {
   Store store = OpenForWriting();
   const std::int64_t job = store.OpenJob("job", "{}", 7)->id;

@@ -5,6 +5,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
 
 #include "src/target/library.h"
 
@@ -53,6 +57,21 @@ TEST_F(PresentLibrary, KeepsAWeightUntilItIsToldToForget) {
   TwLibraryForget();
   ASSERT_EQ(TwLibraryRun(&call, result, data, weight, nullptr), 0);
   EXPECT_THAT(result, testing::ElementsAre(2, 5, 8, 11));
+}
+
+// What the target has is not what the library uses if its environment says so.
+TEST_F(PresentLibrary, RefusesBytesWithoutTheirInstructions) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // the library reads its environment once
+  const auto prepare = [] {
+    ::setenv("DNNL_MAX_CPU_ISA", "AVX2", 1);
+    TwLibraryCall call = Product("libdnnl.so.2");
+    call.shape.data_type = TW_LIBRARY_U8, call.shape.weight_type = TW_LIBRARY_S8;
+    call.shape.result_type = TW_LIBRARY_S32;
+    const char* words = TwLibraryPrepare(&call, nullptr, 1, nullptr);
+    const bool refused = words != nullptr && std::string(words).find("VNNI") != std::string::npos;
+    ::_exit(refused ? 0 : 1);
+  };
+  EXPECT_EXIT(prepare(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(PresentLibrary, SaysWhatItHasNoCodeFor) {

@@ -49,7 +49,16 @@ TEST(LibraryTemplates, RefuseIntegersThatWouldNotBeExact) {
   EXPECT_THAT(Refusal("conv2d.dnnl", shallow, "llvm -mcpu=skylake-avx512 -libs=dnnl"),
               HasSubstr("saturate"));
   EXPECT_THAT(Refusal("conv2d.dnnl", deep, vnni), HasSubstr("float32"));
-  EXPECT_EQ(Refusal("dense.dnnl", "dense(int8[1,4096]MK,int8[40,4096]NK)->int32", vnni), "");
+  // Signed data is shifted, so its sums reach as far as those of unsigned data.
+  EXPECT_THAT(
+      Refusal("conv2d.dnnl",
+              "conv2d(int8[1,64,9,9]NCHW,int8[48,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32", vnni),
+      HasSubstr("float32"));
+  // Products of matrices: only those of signed data go through float32.
+  EXPECT_THAT(Refusal("dense.dnnl", "dense(int8[1,515]MK,int8[40,515]NK)->int32", vnni),
+              HasSubstr("float32"));
+  EXPECT_EQ(Refusal("dense.dnnl", "dense(int8[1,514]MK,int8[40,514]NK)->int32", vnni), "");
+  EXPECT_EQ(Refusal("dense.dnnl", "dense(uint8[1,4096]MK,int8[40,4096]NK)->int32", vnni), "");
 }
 
 std::string LoopsOf(const char* key, const char* workload, const char* epilogue) {

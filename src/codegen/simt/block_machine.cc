@@ -101,7 +101,7 @@ void BlockMachine::BeginCopy(std::int32_t to_memory, void* to, std::int32_t from
   if (status_.ok() && read > 0) CheckAligned(from_memory, from, bytes);
   if (!status_.ok()) Leave();
   thread.copies.push_back({to_memory, static_cast<std::byte*>(to),
-                          static_cast<const std::byte*>(from), bytes, read, thread.groups});
+                           static_cast<const std::byte*>(from), bytes, read, thread.groups});
   SetInFlight(thread.copies.back(), true);
 }
 

@@ -143,6 +143,10 @@ API cuCtxPushCurrent_v2(void* context) {
   ++counts.pushed;
   return cuCtxSetCurrent(context);
 }
+API cuCtxSynchronize(void) {
+  ++counts.synchronized;
+  return sticky;
+}
 API cuCtxPopCurrent_v2(void** context) {
   --counts.pushed;
   *context = current;
@@ -316,9 +320,11 @@ API cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
   }
   return Enqueue(&launch);
 }
+// Only for recording: kernels on it would not wait for copies on the default stream.
+static int non_blocking_stream = 0;
 API cuStreamCreate(void** stream, unsigned flags) {
-  if (flags != 0) return 1; /* kernels on it would not wait for copies on the default stream */
-  *stream = &now_us;
+  if (flags > 1) return 1;
+  *stream = flags == 1 ? (void*)&non_blocking_stream : (void*)&now_us;
   return 0;
 }
 API cuStreamDestroy_v2(void* stream) {
@@ -350,7 +356,8 @@ API cuEventElapsedTime(float* milliseconds, void* start, void* end) {
 
 #ifndef FAKE_NO_GRAPHS
 API cuStreamBeginCapture_v2(void* stream, int mode) {
-  (void)stream, (void)mode;
+  (void)mode;
+  if (stream != &non_blocking_stream) ++counts.recorded_in_the_way;
   capturing = 1;
   recorded = calloc(1, sizeof(Graph));
   return 0;
@@ -368,7 +375,7 @@ API cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long lo
   return 0;
 }
 API cuGraphLaunch(void* executable, void* stream) {
-  (void)stream;
+  if (stream == &non_blocking_stream) return 1;
   const Graph* graph = executable;
   ++counts.replays;
   // A replay saves what single launches cost: 1 of 20 us each.

@@ -11,8 +11,10 @@ enum { FAKE_MOST_ARGUMENTS = 64 };
 typedef struct FakeCounts {
   int to_device, to_host; /* copies */
   int launches, replays;
-  int pushed;  /* contexts */
-  int modules; /* that are loaded */
+  int pushed;              /* contexts */
+  int modules;             /* that are loaded */
+  int synchronized;        /* contexts */
+  int recorded_in_the_way; /* recordings during which nobody else could use the default stream */
 } FakeCounts;
 
 /** Executes one launch; another value than 0 is a fault of the kernel. */
