@@ -41,7 +41,8 @@ struct Contestant {
 void DescribeLaunches(const Program& program, KernelSpec* kernel) {
   const LaunchPlan plan = PlanLaunches(program);
   for (const Launch& launch : plan.launches) {
-    kernel->launches.push_back({launch.name, launch.grid, launch.block});
+    kernel->launches.push_back(
+        {launch.name, launch.grid, launch.block, launch.dynamic_shared_bytes()});
   }
   for (const Buffer& buffer : plan.workspace) kernel->workspace_bytes.push_back(buffer->bytes());
 }

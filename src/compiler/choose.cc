@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/schedule/lower.h"
+#include "src/templates/limits.h"
 #include "src/templates/registry.h"
 
 namespace tilewright {
@@ -26,7 +27,7 @@ Result<Built> Build(const TemplateEntry& entry, const Config& config, const Work
                        kernel->form.winograd_tile > 0)) {
     return Unsupported("the weight is computed at run time");
   }
-  auto program = Lower(kernel->schedule, "kernel");
+  auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(target));
   TW_RETURN_IF_ERROR(program);
   return Built{std::move(kernel->form), *std::move(program)};
 }

@@ -13,9 +13,9 @@ namespace tilewright {
 namespace {
 
 constexpr std::string_view kTypes =
-    "%Launch = type { ptr, [3 x i32], [3 x i32] }\n"
+    "%Launch = type { ptr, [3 x i32], [3 x i32], i32 }\n"
     "%Kernel = type { ptr, ptr, i64, ptr, i64 }\n";
-static_assert(sizeof(TwGpuLaunch) == 32 && sizeof(TwGpuKernel) == 40 &&
+static_assert(sizeof(TwGpuLaunch) == 40 && sizeof(TwGpuKernel) == 40 &&
               sizeof(TwGpuModel) == sizeof(TwModel) + 40);
 
 std::string Sizes(const std::array<std::int64_t, 3>& sizes) {
@@ -30,8 +30,9 @@ std::string AddKernel(const Program& program, const std::string& ptx, std::size_
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
     const Launch& launch = plan.launches[i];
     text += fmt::format("@entry{}_{} = internal constant {}\n", number, i, IrString(launch.name));
-    launches += fmt::format("{}%Launch {{ ptr @entry{}_{}, {}, {} }}", i == 0 ? "" : ", ", number,
-                            i, Sizes(launch.grid), Sizes(launch.block));
+    launches +=
+        fmt::format("{}%Launch {{ ptr @entry{}_{}, {}, {}, i32 {} }}", i == 0 ? "" : ", ", number,
+                    i, Sizes(launch.grid), Sizes(launch.block), launch.dynamic_shared_bytes());
   }
   std::int64_t end = 0;
   for (const Buffer& buffer : plan.workspace) {

@@ -117,9 +117,19 @@ Result<CudaProgram> CudaSession::Load(const std::string& ptx, std::vector<CudaLa
     const int found = api_.get_function(&function, module, launch.kernel.c_str());
     if (found == kNotFoundCode) return NotFound("the module has no kernel " + launch.kernel);
     TW_RETURN_IF_ERROR(Check(found, "cuModuleGetFunction"));
+    TW_RETURN_IF_ERROR(AllowShared(function, launch));
     program.functions_.push_back(function);
   }
   return program;
+}
+
+Status CudaSession::AllowShared(void* function, const CudaLaunch& launch) {
+  if (launch.shared_bytes == 0) return {};
+  const int code = api_.set_function(function, TW_CUDA_MOST_DYNAMIC_SHARED,
+                                     static_cast<int>(launch.shared_bytes));
+  return Check(code, "cuFuncSetAttribute")
+      .WithContext(launch.kernel + " with " + std::to_string(launch.shared_bytes) +
+                   " bytes of shared memory");
 }
 
 Status CudaSession::Enqueue(const CudaProgram& program) {
@@ -128,10 +138,10 @@ Status CudaSession::Enqueue(const CudaProgram& program) {
   for (std::uint64_t& value : values) arguments.push_back(&value);
   for (std::size_t i = 0; i < program.launches_.size(); ++i) {
     const auto size = [](std::int64_t extent) { return static_cast<unsigned>(extent); };
-    const auto& [kernel, grid, block] = program.launches_[i];
+    const auto& [kernel, grid, block, shared] = program.launches_[i];
     const int code = api_.launch(program.functions_[i], size(grid[0]), size(grid[1]), size(grid[2]),
-                                 size(block[0]), size(block[1]), size(block[2]), 0, stream_.get(),
-                                 arguments.data(), nullptr);
+                                 size(block[0]), size(block[1]), size(block[2]), size(shared),
+                                 stream_.get(), arguments.data(), nullptr);
     TW_RETURN_IF_ERROR(Check(code, "cuLaunchKernel").WithContext(kernel));
   }
   return {};
