@@ -140,7 +140,8 @@ Result<VerifyReport> VerifyGpu(const GpuPlan& plan, GpuExecutor& executor,
   const auto values = EvaluateGraph(plan.graph, inputs, KeepValues::kAll, options.threads);
   TW_RETURN_IF_ERROR(values);
   VerifyReport report;
-  const double tolerance = std::max(options.tolerance, ToleranceOf(plan.target));
+  const double tolerance =
+      std::max(NetworkTolerance(plan.graph, options), ToleranceOf(plan.target));
   const auto observe = [&](std::size_t index, const Tensor& result) -> Status {
     const PlanStep& step = plan.plan.steps[index];
     const Node& node = plan.graph.node(step.node);

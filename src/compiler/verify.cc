@@ -53,6 +53,13 @@ std::string VerifyReport::Summary() const {
       bad.comparison.reference_rms, *first_bad);
 }
 
+double NetworkTolerance(const Graph& graph, const VerifyOptions& options) {
+  constexpr double kOfHalf = 1.0 / 8;  // MobileNetV2 needs a twentieth
+  const bool half = std::ranges::any_of(
+      graph.nodes(), [](const Node& node) { return node.type.dtype == kFloat16; });
+  return half ? std::max(options.tolerance, kOfHalf) : options.tolerance;
+}
+
 Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<const Tensor> inputs,
                             const VerifyOptions& options) {
   auto optimized = Optimize(std::move(graph));
@@ -67,6 +74,7 @@ Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<co
   }
 
   VerifyReport report;
+  const double tolerance = NetworkTolerance(*optimized, options);
   const auto observe = [&](std::size_t index, Tensor result) -> Status {
     const ModelOperator& op = model.operators()[index];
     const auto node = by_name.find(op.result.name);
@@ -78,8 +86,7 @@ Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<co
     if (optimized->node(node->second).kind == NodeKind::kConstant) {
       reference = optimized->Contents(node->second);
     }
-    report.checks.push_back(
-        {op.result.name, op.op, Compare(result, *reference, options.tolerance)});
+    report.checks.push_back({op.result.name, op.op, Compare(result, *reference, tolerance)});
     if (!report.checks.back().comparison.ok && !report.first_bad) report.first_bad = index;
     return Status();
   };

@@ -29,6 +29,9 @@ struct VerifyOptions {
   double tolerance = 1e-4;  ///< of floats, relative to the reference's root mean square
   int threads = 1;          ///< of the reference evaluator
 };
+/// The tolerance for the values of this graph: an eighth at least if some of them are float16,
+/// whose roundings add up from operator to operator.
+double NetworkTolerance(const Graph& graph, const VerifyOptions& options);
 
 /// Whether the library was made of this graph (as imported), as far as names and types say.
 bool IsLibraryOf(const Graph& graph, const ModelLibrary& model);

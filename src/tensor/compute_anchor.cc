@@ -299,7 +299,7 @@ ComputeOp ReduceStage(const Contraction& c, const Buffer& data, const Buffer& we
   return stage;
 }
 
-/// Compensation and epilogue on the sums of `reduce`, rounded to the workload's result type.
+/// Compensation and epilogue on the sums of `reduce`, which the workload calls `result`.
 Result<ComputeOp> OutputStage(const Contraction& c, const Epilogue& epilogue,
                               const AnchorForm& form, const ComputeOp& reduce, DataType result,
                               std::vector<Buffer>& inputs) {
@@ -307,13 +307,13 @@ Result<ComputeOp> OutputStage(const Contraction& c, const Epilogue& epilogue,
       MakeLayoutAxes(c.output, reduce.output->shape,
                      {{'N', "n"}, {'C', "oc"}, {'H', "oh"}, {'W', "ow"}, {'B', "b"}, {'M', "m"}});
   const LinearIndex& channel = axes.primal.at(c.channel);
-  Expr current = MakeCast(result, MakeLoad(reduce.output, axes.vars()));
+  Expr current = MakeLoad(reduce.output, axes.vars());
   if (form.shift_data) {
     const Buffer compensation = MakeBuffer("compensation", kInt32, {channel.Max() + 1});
     current = current + MakeLoad(compensation, {channel.ToExpr()});
     inputs.push_back(compensation);
   }
-  return EpilogueStage(epilogue, std::move(current), std::move(axes.axes), channel, inputs);
+  return EpilogueStage(epilogue, std::move(current), result, std::move(axes.axes), channel, inputs);
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "src/tensor/compute_internal.h"
 #include "src/tensor/linear_index.h"
 
@@ -37,15 +39,22 @@ DataType SumType(const Workload& workload) {
   return workload.out_dtype == kFloat16 ? kFloat32 : workload.out_dtype;
 }
 
-Result<ComputeOp> EpilogueStage(const Epilogue& epilogue, Expr value, std::vector<Axis> axes,
-                                const LinearIndex& channel, std::vector<Buffer>& inputs) {
+Result<ComputeOp> EpilogueStage(const Epilogue& epilogue, Expr value, DataType type,
+                                std::vector<Axis> axes, const LinearIndex& channel,
+                                std::vector<Buffer>& inputs) {
   for (const EpilogueStep& step : epilogue.steps) {
+    const bool casts = step.op.kind == OpKind::kCast || step.op.kind == OpKind::kSaturateCast;
+    if (casts && step.op.attributes.dtype) {
+      const DataType before = std::exchange(type, *step.op.attributes.dtype);
+      const bool rounds_later = value.dtype() == kFloat32 && (type == kFloat16 || type == kFloat32);
+      if (rounds_later) continue;
+      value = MakeCast(before, value);
+    }
     auto next = ApplyStep(step, value, axes, channel, inputs);
     TW_RETURN_IF_ERROR(next);
     value = *next;
   }
-  const DataType dtype = value.dtype();
-  return PlainStage("output", dtype, std::move(axes), std::move(value));
+  return PlainStage("output", type, std::move(axes), MakeCast(type, std::move(value)));
 }
 
 }  // namespace tilewright

@@ -20,11 +20,13 @@ Status DefineDataMovement(const Operator& op, const TensorType& type, Compute& c
 
 /// Type in which the products of an anchor are made and summed: float32 for float16.
 DataType SumType(const Workload& workload);
-/// The stage "output" of an anchor: the value after the steps, over these axes. `channel`: index
-/// into channel operands. The steps' operands are appended to `inputs`.
-/// Errors: kInvalidArgument if a step does not take the type of what comes before it.
-Result<ComputeOp> EpilogueStage(const Epilogue& epilogue, Expr value, std::vector<Axis> axes,
-                                const LinearIndex& channel, std::vector<Buffer>& inputs);
+/// The stage "output" of an anchor: the value, which has this type for those who read it, after the
+/// steps, over these axes. What is float16 is computed in float32 and rounded at the end.
+/// `channel`: index into channel operands. The steps' operands are appended to `inputs`. Errors:
+/// kInvalidArgument if a step does not take the type of what comes before it.
+Result<ComputeOp> EpilogueStage(const Epilogue& epilogue, Expr value, DataType type,
+                                std::vector<Axis> axes, const LinearIndex& channel,
+                                std::vector<Buffer>& inputs);
 
 /// A stage without reduction.
 ComputeOp PlainStage(std::string name, DataType dtype, std::vector<Axis> axes, Expr body);

@@ -85,9 +85,9 @@ Result<Compute> DefineImplicitGemm(const Workload& workload, const Epilogue& epi
   if (epilogue.steps.empty() && rows == gemm.rows && sum == workload.out_dtype) return compute;
 
   const Axis pixel = {MakeVar("m"), gemm.rows}, channel = {MakeVar("k"), gemm.columns};
-  const Expr value = MakeCast(workload.out_dtype, MakeLoad(sums, {pixel.var, channel.var}));
   auto output =
-      EpilogueStage(epilogue, value, {pixel, channel}, LinearIndex::Of(channel), compute.inputs);
+      EpilogueStage(epilogue, MakeLoad(sums, {pixel.var, channel.var}), workload.out_dtype,
+                    {pixel, channel}, LinearIndex::Of(channel), compute.inputs);
   TW_RETURN_IF_ERROR(output);
   compute.stages.push_back(*std::move(output));
   return compute;

@@ -16,8 +16,9 @@ namespace tilewright {
 /// Errors: those of InferType.
 Result<Tensor> Evaluate(const Operator& op, std::span<const Tensor* const> inputs, int threads = 1);
 
-/// A workload and its epilogue; `operands` are those of the steps that have one, in order, channel
-/// operands as [K], tensor operands in the output's layout; weight is not read if there is none.
+/// A workload and its epilogue, float16 rounded once, at the end; `operands` are those of the steps
+/// that have one, in order, channel operands as [K], tensor operands in the output's layout; weight
+/// is not read if there is none.
 Result<Tensor> EvaluateAnchor(const Workload& workload, const Epilogue& epilogue,
                               const Tensor& data, const Tensor& weight,
                               std::span<const Tensor* const> operands, int threads = 1);
@@ -30,8 +31,8 @@ struct Comparison {
   bool ok = false;
 };
 /// Integers must be equal; floats within `tolerance` times the reference's root mean square
-/// (float16: at least four units in the last place of that, and one of the value more), and NaN only
-/// where the reference has it.
+/// (float16: at least eight units in the last place of that, and one of the value more), and NaN
+/// only where the reference has it.
 Comparison Compare(const Tensor& result, const Tensor& reference, double tolerance = 1e-4);
 
 }  // namespace tilewright

@@ -195,6 +195,22 @@ TEST(Models, BatchIsTheFirstDimension) {
   EXPECT_EQ(graph.node(graph.outputs()[0]).type.ToString(), "float32[3,1000,1,1]");
 }
 
+TEST(Models, InHalfPrecisionHaveTheTasksOfSinglePrecision) {
+  for (const char* name : {"resnet18_v1", "mobilenet_v2"}) {
+    const auto single = ExtractTasks(MakeModel(name));
+    const auto half = ExtractTasks(MakeModel(name, {.float16 = true}));
+    ASSERT_TRUE(single.ok() && half.ok()) << half.status().message();
+    ASSERT_EQ(half->size(), single->size());
+    for (std::size_t i = 0; i < half->size(); ++i) {
+      Workload w = (*half)[i].workload;
+      EXPECT_EQ(w.data.dtype, kFloat16);
+      w.data.dtype = w.weight.dtype = w.out_dtype = kFloat32;
+      EXPECT_EQ(w, (*single)[i].workload);
+      EXPECT_EQ((*half)[i].sites, (*single)[i].sites);
+    }
+  }
+}
+
 TEST(Models, AreTheSameEveryTime) {
   EXPECT_EQ(*MakeModelOnnx("squeezenet1_1"), *MakeModelOnnx("squeezenet1_1"));
 }
@@ -205,6 +221,8 @@ TEST(Models, RejectsUnknownNamesAndBatches) {
                      "resnet50_v1, squeezenet1_1"));
   EXPECT_EQ(MakeModelOnnx("resnet18_v1", {.batch = 0}).status(),
             InvalidArgument("batch is 0, expected 1 to 1024"));
+  EXPECT_EQ(MakeModelOnnx("resnet18_v1", {.int8 = true, .float16 = true}).status(),
+            InvalidArgument("int8 and float16, expected one of them"));
 }
 
 }  // namespace

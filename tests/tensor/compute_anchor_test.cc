@@ -155,6 +155,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "conv2d(float16[1,4,5,5]NCHW,float16[4,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->"
                    "float32",
                    "add(channel:float16);relu;cast(float16)"},
+        AnchorCase{"HalfOnTheWay", "dense(float16[3,40]MK,float16[8,40]NK)->float16",
+                   "mul(64);cast(float32);add(0.25);cast(float16);relu"},
         AnchorCase{"HalfRounded", "dense(float16[3,40]MK,float16[8,40]NK)->float16",
                    "add(channel:float16);relu"},
         AnchorCase{"Int8", kConvInt8,

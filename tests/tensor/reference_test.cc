@@ -272,6 +272,22 @@ TEST(ReferenceTest, HalfPrecisionIsSummedInSinglePrecision) {
   }
 }
 
+TEST(ReferenceTest, AnEpilogueRoundsToHalfPrecisionOnce) {
+  Tensor data(TensorType{{1, 1}, kFloat16}), weight(TensorType{{1, 1}, kFloat16});
+  data.Set(0, 2048);
+  weight.Set(0, 1);
+  // 2048 + 1 + 1: rounded in between it would stay 2048.
+  EXPECT_EQ(EvaluateAnchor(*Workload::Parse("dense(float16[1,1]MK,float16[1,1]NK)->float16"),
+                           *Epilogue::Parse("add(1);add(1)"), data, weight, {})
+                ->At(0),
+            2050);
+  const Tensor whole =
+      *EvaluateAnchor(*Workload::Parse("dense(float16[1,1]MK,float16[1,1]NK)->float32"),
+                      *Epilogue::Parse("add(1.5);cast(float16);cast(int32)"), data, weight, {});
+  EXPECT_EQ(whole.dtype(), kInt32);
+  EXPECT_EQ(whole.At(0), 2050) << "rounded to float16 before it becomes an integer";
+}
+
 TEST(ReferenceTest, EpilogueOperandsAreChecked) {
   const Workload w = *Workload::Parse("dense(float32[1,4]MK,float32[3,4]NK)->float32");
   const Tensor data(w.data), weight(w.weight), bias(TensorType{{4}, kFloat32});
@@ -318,10 +334,10 @@ TEST(CompareTest, HalfPrecisionMayBeRoundedToNeighbours) {
   Tensor a(TensorType{{2}, kFloat16}), b(TensorType{{2}, kFloat16});
   b.Set(0, 1024);
   b.Set(1, 0);
-  a.Set(0, 1027);  // 4 units of the RMS, 724, and one of 1024 are 3.8
+  a.Set(0, 1030);  // 8 units of the RMS, 724, and one of 1024 are 6.7
   a.Set(1, 0);
   EXPECT_TRUE(Compare(a, b).ok);
-  a.Set(0, 1028);
+  a.Set(0, 1031);
   EXPECT_FALSE(Compare(a, b).ok);
 }
 

@@ -157,6 +157,9 @@ Result<std::string> MakeModelOnnx(std::string_view name, const ModelOptions& opt
   if (options.batch < 1 || options.batch > 1024) {
     return InvalidArgument("batch is " + std::to_string(options.batch) + ", expected 1 to 1024");
   }
+  if (options.int8 && options.float16) {
+    return InvalidArgument("int8 and float16, expected one of them");
+  }
   ModelWriter writer(name, options);
   return model->write(writer, options.batch);
 }

@@ -60,12 +60,11 @@ Tensor MakeVector(const std::string& name, std::int64_t count, double scale, dou
   return vector;
 }
 
-void SetValueInfo(onnx::ValueInfoProto* info, const std::string& name,
-                  const std::vector<std::int64_t>& shape) {
-  info->set_name(name);
-  auto* type = info->mutable_type()->mutable_tensor_type();
-  type->set_elem_type(onnx::TensorProto::FLOAT);
-  for (std::int64_t extent : shape) type->mutable_shape()->add_dim()->set_dim_value(extent);
+/// Each element as float16.
+Tensor InHalf(const Tensor& contents) {
+  Tensor half(TensorType{contents.shape(), kFloat16});
+  for (std::int64_t i = 0; i < contents.elements(); ++i) half.Set(i, contents.At(i));
+  return half;
 }
 
 }  // namespace
@@ -93,7 +92,18 @@ onnx::NodeProto* ModelWriter::AddNode(std::string_view op_type,
   return node;
 }
 
+void ModelWriter::SetValueInfo(onnx::ValueInfoProto* info, const std::string& name,
+                               const std::vector<std::int64_t>& shape) const {
+  info->set_name(name);
+  auto* type = info->mutable_type()->mutable_tensor_type();
+  type->set_elem_type(options_.float16 ? onnx::TensorProto::FLOAT16 : onnx::TensorProto::FLOAT);
+  for (std::int64_t extent : shape) type->mutable_shape()->add_dim()->set_dim_value(extent);
+}
+
 void ModelWriter::AddInitializer(const std::string& name, const Tensor& contents) {
+  if (options_.float16 && contents.dtype() == kFloat32) {
+    return AddInitializer(name, InHalf(contents));
+  }
   onnx::TensorProto* proto = model_.mutable_graph()->add_initializer();
   proto->set_name(name);
   proto->set_data_type(OnnxTypeOf(contents.dtype()));

@@ -28,7 +28,7 @@ struct ConvOptions {
   bool residual = false;  ///< its result is added to another value: kept smaller
 };
 
-/// Writes one network layer by layer, in float32 or in the quantized form.
+/// Writes one network layer by layer, in float32, float16 or in the quantized form.
 class ModelWriter {
  public:
   ModelWriter(std::string_view name, const ModelOptions& options);
@@ -53,6 +53,9 @@ class ModelWriter {
  private:
   onnx::NodeProto* AddNode(std::string_view op_type, const std::vector<std::string>& inputs,
                            const std::string& output);
+  /// The model's inputs and outputs.
+  void SetValueInfo(onnx::ValueInfoProto* info, const std::string& name,
+                    const std::vector<std::int64_t>& shape) const;
   void AddInitializer(const std::string& name, const Tensor& contents);
   std::string AddScalar(const std::string& name, DataType dtype, double value);
   ModelValue FloatConv(const std::string& name, const ModelValue& data, std::int64_t channels,
