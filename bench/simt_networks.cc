@@ -81,8 +81,8 @@ double ErrorOf(const Tensor& output, const std::vector<double>& expected) {
 class Follower {
  public:
   Follower(const GpuPlan& plan, const Json& numbers) : plan_(plan) {
-    if (!numbers.contains("values")) return;
-    for (const Json& row : numbers["values"]) checksums_[row[0]] = row[8];
+    if (numbers["columns"].back() != "crc32") return;  // floats have none
+    for (const Json& row : numbers["values"]) checksums_[row[0]] = row.back();
   }
   Status See(std::size_t index, const Tensor& result) {
     const PlanStep& step = plan_.plan.steps[index];

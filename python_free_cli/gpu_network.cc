@@ -46,7 +46,8 @@ Status GpuNetwork::CheckUnused() const {
   return InvalidArgument("--device: expected --target cuda with it");
 }
 
-Result<GpuNetwork::Order> GpuNetwork::Read(const std::string& file, bool seeded) const {
+Result<GpuNetwork::Order> GpuNetwork::Read(const std::string& file, bool seeded,
+                                           const LoadOptions& load) const {
   if (place_.sources.rule != "own") return InvalidArgument("--rule autotvm: needs --target vta");
   auto target = place_.Parse("cuda");
   TW_RETURN_IF_ERROR(target);
@@ -56,7 +57,7 @@ Result<GpuNetwork::Order> GpuNetwork::Read(const std::string& file, bool seeded)
   TW_RETURN_IF_ERROR(catalog);
   auto accept = place_.sources.Accept();
   TW_RETURN_IF_ERROR(accept);
-  auto graph = LoadForRunning(file, seeded);
+  auto graph = LoadForRunning(file, seeded, load);
   TW_RETURN_IF_ERROR(graph);
   Order order;
   order.graph = *std::move(graph);
@@ -84,7 +85,7 @@ Result<ModelLibrary> GpuNetwork::CompileHere(Graph graph, const Order& order) co
 
 Result<int> GpuNetwork::Run(const std::string& file, const InputArguments& inputs,
                             const OutputArguments& outputs, bool json) const {
-  auto order = Read(file, false);
+  auto order = Read(file, false, {});
   TW_RETURN_IF_ERROR(order);
   auto values = inputs.Make(ValuesOf(order->graph, order->graph.inputs()));
   TW_RETURN_IF_ERROR(values);
@@ -110,9 +111,9 @@ Result<int> GpuNetwork::Run(const std::string& file, const InputArguments& input
 }
 
 Result<VerifyReport> GpuNetwork::Verify(const std::string& file, bool seeded,
-                                        const InputArguments& inputs,
+                                        const LoadOptions& load, const InputArguments& inputs,
                                         const VerifyOptions& options) const {
-  auto order = Read(file, seeded);
+  auto order = Read(file, seeded, load);
   TW_RETURN_IF_ERROR(order);
   auto values = inputs.Make(ValuesOf(order->graph, order->graph.inputs()));
   TW_RETURN_IF_ERROR(values);

@@ -30,9 +30,9 @@ class GpuNetwork {
 
   Result<int> Run(const std::string& file, const InputArguments& inputs,
                   const OutputArguments& outputs, bool json) const;
-  /// Compares every operator with the reference. seeded: as for LoadForRunning.
-  Result<VerifyReport> Verify(const std::string& file, bool seeded, const InputArguments& inputs,
-                              const VerifyOptions& options) const;
+  /// Compares every operator with the reference. seeded, load: as for LoadForRunning.
+  Result<VerifyReport> Verify(const std::string& file, bool seeded, const LoadOptions& load,
+                              const InputArguments& inputs, const VerifyOptions& options) const;
   /// Gives a library the device of the command line.
   /// Errors: kInvalidArgument if one was given and the library is not for a GPU.
   Status Prepare(ModelLibrary& library) const;
@@ -45,7 +45,7 @@ class GpuNetwork {
     CompileOptions options;
     bool tells = false;  // operators without a record are named
   };
-  Result<Order> Read(const std::string& file, bool seeded) const;
+  Result<Order> Read(const std::string& file, bool seeded, const LoadOptions& load) const;
   /// A library for this process alone, with its device open.
   Result<ModelLibrary> CompileHere(Graph graph, const Order& order) const;
 

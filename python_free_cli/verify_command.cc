@@ -173,7 +173,7 @@ class VerifyCommand final : public Command {
                              ": --target makes the kernels anew, expected nothing beside the model "
                              "(a library has its target in it)");
     }
-    auto report = gpu_.Verify(file_, seeded_, inputs_, options_);
+    auto report = gpu_.Verify(file_, seeded_, load_.Options(), inputs_, options_);
     TW_RETURN_IF_ERROR(report);
     return Print(*report, json_);
   }

@@ -176,8 +176,10 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
   if (!IsIdentifier(options.name)) {
     return InvalidArgument("name '" + options.name + "', expected letters, digits and _");
   }
-  if (options.target.kind() == TargetKind::kVta) {
-    return Unsupported("compiling for target kind vta, expected llvm or cuda");
+  const TargetKind kind = options.target.kind();
+  if (kind != TargetKind::kLlvm && kind != TargetKind::kCuda) {
+    return Unsupported("compiling for target kind " + options.target.kind_name() +
+                       ", expected llvm or cuda");
   }
   TW_RETURN_IF_ERROR(CheckRuntime(options));
   SystemClock clock;

@@ -7,6 +7,7 @@
 
 #include "src/graph/evaluate.h"
 #include "src/graph/passes.h"
+#include "src/target/gpu.h"
 
 namespace tilewright {
 namespace {
@@ -73,8 +74,10 @@ Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<co
     (*values)[static_cast<std::size_t>(optimized->inputs()[i])] = inputs[i].Clone();
   }
 
+  auto target = Target::Parse(model.target());
+  TW_RETURN_IF_ERROR(target);
   VerifyReport report;
-  const double tolerance = NetworkTolerance(*optimized, options);
+  const double tolerance = std::max(NetworkTolerance(*optimized, options), ToleranceOf(*target));
   const auto observe = [&](std::size_t index, Tensor result) -> Status {
     const ModelOperator& op = model.operators()[index];
     const auto node = by_name.find(op.result.name);

@@ -51,12 +51,6 @@ Result<int> ComputeCapabilityOf(const Target& target) {
   return found->capability;
 }
 
-bool AllowsTf32(const Target& target) {
-  return target.kind() == TargetKind::kCuda && target.Option("tf32", "0") != "0";
-}
-
-double ToleranceOf(const Target& target) { return AllowsTf32(target) ? 1e-2 : 1e-4; }
-
 Result<DeviceFingerprint> AnyGpuFor(const Target& target) {
   const auto capability = ComputeCapabilityOf(target);
   TW_RETURN_IF_ERROR(capability);
@@ -67,6 +61,12 @@ Result<DeviceFingerprint> AnyGpuFor(const Target& target) {
   }
   return device;
 }
+
+bool AllowsTf32(const Target& target) {
+  return target.kind() == TargetKind::kCuda && target.Option("tf32", "0") != "0";
+}
+
+double ToleranceOf(const Target& target) { return AllowsTf32(target) ? 1e-2 : 1e-4; }
 
 MultiprocessorLimits LimitsOf(int capability) {
   struct Row {

@@ -15,17 +15,17 @@ namespace tilewright {
 /// -arch; kUnsupported for a device older than 5.0.
 Result<int> ComputeCapabilityOf(const Target& target);
 
+/// Stands for every GPU that runs the target's own machine code, of that generation and not older:
+/// without a model, so that a record is never a hit, but may be a near hit.
+/// Errors: those of ComputeCapabilityOf.
+Result<DeviceFingerprint> AnyGpuFor(const Target& target);
+
 /// Whether tensor cores may multiply float32 as tf32, which drops 13 bits of each factor: only
 /// where the target says `-tf32`.
 bool AllowsTf32(const Target& target);
 /// How far float results may be from the reference, as a part of its root mean square: 1e-4, and
 /// 1e-2 where tf32 is allowed.
 double ToleranceOf(const Target& target);
-
-/// Stands for every GPU that runs the target's own machine code, of that generation and not older:
-/// without a model, so that a record is never a hit, but may be a near hit.
-/// Errors: those of ComputeCapabilityOf.
-Result<DeviceFingerprint> AnyGpuFor(const Target& target);
 
 /// What one multiprocessor holds at the same time.
 struct MultiprocessorLimits {

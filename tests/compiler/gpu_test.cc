@@ -3,10 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "src/base/file.h"
+#include "src/base/hash.h"
+#include "src/base/json.h"
 #include "src/compiler/gpu_run.h"
 #include "src/graph/passes.h"
 #include "tests/compiler/sample_networks.h"
+#include "tests/graph/seeded_fragment.h"
+#include "tests/records/shared_file.h"
 
 namespace tilewright {
 namespace {
@@ -88,6 +94,39 @@ TEST(GpuNetworkTest, OtherInputsAreRefused) {
   ASSERT_TRUE(executor.ok());
   EXPECT_THAT(RunGpu(*plan, **executor, {}, nullptr).status().message(),
               HasSubstr("0 inputs, expected 1"));
+}
+
+// The first operators of the fragment, with fixed-point requantization; bench/simt_networks runs
+// all.
+TEST(EmulatedRelay, TheBeginningOfTheEfficientnetFragmentIsExact) {
+  const std::string path = SharedFile("relay/efficientnet_fused_int16.relay");
+  const std::string numbers = SharedFile("expected/seeded_efficientnet_fragment.json");
+  TW_NEEDS_SHARED(path);
+  TW_NEEDS_SHARED(numbers);
+  constexpr const char* kLast = "%1081";
+  auto graph = LoadGraph(path);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  SeedFragment(*graph);
+  const std::vector<Tensor> inputs = FragmentInputs(*graph);
+  int last = 0;
+  while (last < graph->size() && graph->node(last).name != kLast) ++last;
+  ASSERT_LT(last, graph->size());
+  graph->SetOutputs({last});
+  CompileOptions options;
+  options.target = *Target::Parse("cuda -arch=sm_80");
+  auto plan = PlanGpu(*std::move(graph), options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  auto executor = EmulateGpu(*plan);
+  ASSERT_TRUE(executor.ok()) << executor.status().message();
+  auto outputs = RunGpu(*plan, **executor, inputs, nullptr);
+  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+  const Tensor& result = outputs->front();
+  const std::span bytes(result.data(), static_cast<std::size_t>(result.bytes()));
+  const Json expected = *ParseJson(*ReadFile(numbers));
+  const auto row = std::ranges::find_if(expected["values"],
+                                        [&](const Json& value) { return value[0] == kLast; });
+  ASSERT_NE(row, expected["values"].end());
+  EXPECT_EQ(HexOf(Crc32(bytes)).substr(8), (*row)[8].get<std::string>());
 }
 
 }  // namespace

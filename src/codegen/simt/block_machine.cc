@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -16,8 +17,9 @@ constexpr std::size_t kWarp = 32;
 }  // namespace
 
 int BlockMachine::AddMemory(Memory memory) {
-  TW_CHECK(memory.element_bytes > 0);
-  Known known{std::move(memory), {}};
+  const auto element_bytes = static_cast<std::uint64_t>(memory.element_bytes);
+  TW_CHECK(std::has_single_bit(element_bytes));
+  Known known{std::move(memory), std::countr_zero(element_bytes), {}};
   known.elements.resize(static_cast<std::size_t>(known.memory.bytes / known.memory.element_bytes));
   memories_.push_back(std::move(known));
   return static_cast<int>(memories_.size()) - 1;
@@ -46,16 +48,15 @@ void BlockMachine::Fault(const std::string& reason) {
 }
 
 void BlockMachine::Barrier(std::int32_t which) {
-  Fiber& fiber = fibers_[static_cast<std::size_t>(thread_)];
-  fiber.barrier = which;
-  swapcontext(&fiber.context, &main_);
+  threads_[static_cast<std::size_t>(thread_)].barrier = which;
+  Leave();
 }
 
 void BlockMachine::MatrixProduct(std::int32_t product, std::uint32_t* words) {
-  Fiber& fiber = fibers_[static_cast<std::size_t>(thread_)];
-  fiber.product = product;
-  fiber.words = words;
-  swapcontext(&fiber.context, &main_);
+  Thread& thread = threads_[static_cast<std::size_t>(thread_)];
+  thread.product = product;
+  thread.words = words;
+  Leave();
 }
 
 int BlockMachine::FindMemory(const void* address) const {
@@ -69,7 +70,7 @@ void BlockMachine::Access(std::int32_t memory, const void* address, std::int32_t
                           std::int32_t write) {
   CheckAccess(memory, address, bytes, write != 0);
   // The stack is left as it is, so nothing on it may own memory.
-  if (!status_.ok()) setcontext(&main_);
+  if (!status_.ok()) Leave();
 }
 
 void BlockMachine::CheckAligned(int memory, const void* address, std::int64_t bytes) {
@@ -83,7 +84,7 @@ void BlockMachine::CheckAligned(int memory, const void* address, std::int64_t by
 void BlockMachine::SetInFlight(const Copy& copy, bool in_flight) {
   Known& known = memories_[static_cast<std::size_t>(copy.memory)];
   const std::int64_t size = known.memory.element_bytes;
-  const std::int64_t first = (copy.to - known.memory.base) / size;
+  const std::int64_t first = (copy.to - known.memory.base) >> known.element_shift;
   for (std::int64_t i = 0; i * size < copy.bytes; ++i) {
     known.elements[static_cast<std::size_t>(first + i)].in_flight = in_flight;
   }
@@ -91,25 +92,25 @@ void BlockMachine::SetInFlight(const Copy& copy, bool in_flight) {
 
 void BlockMachine::BeginCopy(std::int32_t to_memory, void* to, std::int32_t from_memory,
                              const void* from, std::int32_t bytes, std::int32_t read) {
-  Fiber& fiber = fibers_[static_cast<std::size_t>(thread_)];
+  Thread& thread = threads_[static_cast<std::size_t>(thread_)];
   if (to_memory < 0) to_memory = FindMemory(to);
   if (from_memory < 0) from_memory = FindMemory(from);
   CheckAccess(to_memory, to, bytes, true);
   if (status_.ok()) CheckAligned(to_memory, to, bytes);
   if (status_.ok() && read > 0) CheckAccess(from_memory, from, read, false);
   if (status_.ok() && read > 0) CheckAligned(from_memory, from, bytes);
-  if (!status_.ok()) setcontext(&main_);
-  fiber.copies.push_back({to_memory, static_cast<std::byte*>(to),
-                          static_cast<const std::byte*>(from), bytes, read, fiber.groups});
-  SetInFlight(fiber.copies.back(), true);
+  if (!status_.ok()) Leave();
+  thread.copies.push_back({to_memory, static_cast<std::byte*>(to),
+                           static_cast<const std::byte*>(from), bytes, read, thread.groups});
+  SetInFlight(thread.copies.back(), true);
 }
 
-void BlockMachine::CommitCopies() { ++fibers_[static_cast<std::size_t>(thread_)].groups; }
+void BlockMachine::CommitCopies() { ++threads_[static_cast<std::size_t>(thread_)].groups; }
 
 void BlockMachine::WaitForCopies(std::int32_t pending) {
-  Fiber& fiber = fibers_[static_cast<std::size_t>(thread_)];
-  std::erase_if(fiber.copies, [&](const Copy& copy) {
-    if (copy.group >= fiber.groups - pending) return false;
+  Thread& thread = threads_[static_cast<std::size_t>(thread_)];
+  std::erase_if(thread.copies, [&](const Copy& copy) {
+    if (copy.group >= thread.groups - pending) return false;
     const auto read = static_cast<std::size_t>(copy.read);
     std::memcpy(copy.to, copy.from, read);
     std::memset(copy.to + read, 0, static_cast<std::size_t>(copy.bytes) - read);
@@ -117,7 +118,7 @@ void BlockMachine::WaitForCopies(std::int32_t pending) {
     CheckAccess(copy.memory, copy.to, copy.bytes, true);  // that is when it is written
     return true;
   });
-  if (!status_.ok()) setcontext(&main_);
+  if (!status_.ok()) Leave();
 }
 
 void BlockMachine::CheckAccess(int memory, const void* address, std::int64_t bytes, bool write) {
@@ -130,8 +131,8 @@ void BlockMachine::CheckAccess(int memory, const void* address, std::int64_t byt
     return Fault(verb() + std::to_string(bytes) + " bytes at byte " + std::to_string(offset) +
                  " of " + known.memory.name + ", which has " + std::to_string(known.memory.bytes));
   }
-  const std::int64_t size = known.memory.element_bytes;
-  for (std::int64_t element = offset / size; element * size < offset + bytes; ++element) {
+  const std::int64_t last = (offset + bytes - 1) >> known.element_shift;
+  for (std::int64_t element = offset >> known.element_shift; element <= last; ++element) {
     Touch(known, element, &known.elements[static_cast<std::size_t>(element)], write);
   }
 }
@@ -173,39 +174,34 @@ void BlockMachine::Touch(const Known& known, std::int64_t element, Touched* touc
   touched->reader = self;
 }
 
-void BlockMachine::Enter(unsigned high, unsigned low) {
-  auto* self = reinterpret_cast<BlockMachine*>((static_cast<std::uintptr_t>(high) << 32) | low);
-  self->kernel_(self->arguments_);
-  Fiber& fiber = self->fibers_[static_cast<std::size_t>(self->thread_)];
-  fiber.ended = true;
-  if (!fiber.copies.empty()) self->Fault("ends without waiting for its copies");
-  setcontext(&self->main_);
+void BlockMachine::RunThread(void* machine) {
+  auto* self = static_cast<BlockMachine*>(machine);
+  while (true) {
+    self->kernel_(self->arguments_);
+    Thread& thread = self->threads_[static_cast<std::size_t>(self->thread_)];
+    thread.ended = true;
+    if (!thread.copies.empty()) self->Fault("ends without waiting for its copies");
+    self->Leave();
+  }
 }
 
-void BlockMachine::StartFiber(int thread) {
-  Fiber& fiber = fibers_[static_cast<std::size_t>(thread)];
-  fiber.ended = false;
-  fiber.barrier = fiber.product = -1;
-  fiber.copies.clear();
-  fiber.groups = 0;
-  getcontext(&fiber.context);
-  fiber.context.uc_stack.ss_sp = stacks_.get() + static_cast<std::size_t>(thread) * kStackBytes;
-  fiber.context.uc_stack.ss_size = kStackBytes;
-  fiber.context.uc_link = nullptr;
-  const auto self = reinterpret_cast<std::uintptr_t>(this);
-  makecontext(&fiber.context, reinterpret_cast<void (*)()>(&BlockMachine::Enter), 2,
-              static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+void BlockMachine::MakeThreads() {
+  threads_ = std::vector<Thread>(static_cast<std::size_t>(launch_->threads()));
+  stacks_ = std::make_unique_for_overwrite<std::byte[]>(threads_.size() * kStackBytes);
+  for (std::size_t t = 0; t < threads_.size(); ++t) {
+    threads_[t].fiber.Make(stacks_.get() + t * kStackBytes, kStackBytes, &RunThread, this);
+  }
 }
 
 void BlockMachine::MultiplyOfWarp(std::size_t first) {
-  const std::size_t end = std::min(first + kWarp, fibers_.size());
-  const int product = fibers_[first].product;
+  const std::size_t end = std::min(first + kWarp, threads_.size());
+  const int product = threads_[first].product;
   std::array<std::uint32_t*, kWarp> words{};
   bool together = product >= 0 && end == first + kWarp;
   for (std::size_t t = first; t < end; ++t) {
-    together = together && fibers_[t].product == product;
-    words[t - first] = fibers_[t].words;
-    fibers_[t].product = -1;
+    together = together && threads_[t].product == product;
+    words[t - first] = threads_[t].words;
+    threads_[t].product = -1;
   }
   if (together) return MultiplyWarp(MmaIntrinsics()[static_cast<std::size_t>(product)], words);
   status_ = Corrupt(launch_->name + ": not all 32 threads of the warp of " +
@@ -214,9 +210,10 @@ void BlockMachine::MultiplyOfWarp(std::size_t first) {
 
 bool BlockMachine::MultiplyMatrices() {
   bool any = false;
-  for (std::size_t first = 0; first < fibers_.size() && status_.ok(); first += kWarp) {
-    const auto warp = std::span(fibers_).subspan(first, std::min(kWarp, fibers_.size() - first));
-    if (std::ranges::all_of(warp, [](const Fiber& fiber) { return fiber.product < 0; })) continue;
+  for (std::size_t first = 0; first < threads_.size() && status_.ok(); first += kWarp) {
+    const auto warp = std::span(threads_).subspan(first, std::min(kWarp, threads_.size() - first));
+    if (std::ranges::all_of(warp, [](const Thread& thread) { return thread.product < 0; }))
+      continue;
     any = true;
     MultiplyOfWarp(first);
   }
@@ -225,9 +222,9 @@ bool BlockMachine::MultiplyMatrices() {
 
 /// After every thread ran as far as it could: all have ended, or all wait at one barrier.
 void BlockMachine::CheckArrivals() {
-  const Fiber& first = fibers_.front();
-  for (std::size_t t = 1; t < fibers_.size(); ++t) {
-    if (fibers_[t].ended == first.ended && fibers_[t].barrier == first.barrier) continue;
+  const Thread& first = threads_.front();
+  for (std::size_t t = 1; t < threads_.size(); ++t) {
+    if (threads_[t].ended == first.ended && threads_[t].barrier == first.barrier) continue;
     status_ = Corrupt(launch_->name + ": " + ThreadText(0) + " and " +
                       ThreadText(static_cast<int>(t)) + " do not come to the same barriers");
     return;
@@ -241,17 +238,22 @@ void BlockMachine::RunBlock() {
     if (known.memory.kind != Memory::Kind::kShared) continue;
     std::memset(known.memory.base, kPoison, static_cast<std::size_t>(known.memory.bytes));
   }
-  for (std::size_t t = 0; t < fibers_.size(); ++t) StartFiber(static_cast<int>(t));
-  while (status_.ok() && !fibers_.front().ended) {
-    for (thread_ = 0; thread_ < static_cast<int>(fibers_.size()) && status_.ok(); ++thread_) {
-      Fiber& fiber = fibers_[static_cast<std::size_t>(thread_)];
-      if (fiber.ended || fiber.barrier >= 0) continue;
-      swapcontext(&main_, &fiber.context);
+  for (Thread& thread : threads_) {
+    thread.ended = false;
+    thread.barrier = thread.product = -1;
+    thread.copies.clear();
+    thread.groups = 0;
+  }
+  while (status_.ok() && !threads_.front().ended) {
+    for (thread_ = 0; thread_ < static_cast<int>(threads_.size()) && status_.ok(); ++thread_) {
+      Thread& thread = threads_[static_cast<std::size_t>(thread_)];
+      if (thread.ended || thread.barrier >= 0) continue;
+      Fiber::Switch(main_, thread.fiber);
     }
     // Warps that multiplied go on; nothing is ordered between threads by that.
     if (status_.ok() && MultiplyMatrices()) continue;
     if (status_.ok()) CheckArrivals();
-    for (Fiber& fiber : fibers_) fiber.barrier = -1;
+    for (Thread& thread : threads_) thread.barrier = -1;
     ++now_;
   }
 }
@@ -265,8 +267,7 @@ Status BlockMachine::Run(const Launch& launch, Kernel kernel, void* const* argum
   launch_ = &launch;
   kernel_ = kernel;
   arguments_ = arguments;
-  fibers_ = std::vector<Fiber>(static_cast<std::size_t>(launch.threads()));
-  stacks_ = std::make_unique_for_overwrite<std::byte[]>(fibers_.size() * kStackBytes);
+  MakeThreads();
   launch_start_ = now_;
   status_ = Status();
   for (std::int64_t z = 0; z < launch.grid[2]; ++z) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <ucontext.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "src/base/status.h"
+#include "src/codegen/simt/fiber.h"
 #include "src/schedule/launch.h"
 
 namespace tilewright::simt {
@@ -81,8 +80,8 @@ class BlockMachine {
     std::int64_t bytes, read;
     std::int64_t group;
   };
-  struct Fiber {
-    ucontext_t context;
+  struct Thread {
+    Fiber fiber;
     bool ended = false;
     int barrier = -1;  // where it waits; -1: nowhere
     int product = -1;  // the matrix product it waits for, with its part of it
@@ -92,12 +91,16 @@ class BlockMachine {
   };
   struct Known {
     Memory memory;
+    int element_shift = 0;  // log2 of the bytes of one: divisions would take most of the time
     std::vector<Touched> elements;
   };
 
   void RunBlock();
-  void StartFiber(int thread);
-  static void Enter(unsigned high, unsigned low);
+  /// Gives every thread of the launch a fiber, which runs the kernel once for each block.
+  void MakeThreads();
+  static void RunThread(void* machine);
+  /// Leaves the running thread, until it is its turn again.
+  void Leave() { Fiber::Switch(threads_[static_cast<std::size_t>(thread_)].fiber, main_); }
   void CheckAccess(int memory, const void* address, std::int64_t bytes, bool write);
   void SetInFlight(const Copy& copy, bool in_flight);
   void CheckAligned(int memory, const void* address, std::int64_t bytes);
@@ -117,9 +120,9 @@ class BlockMachine {
   Kernel kernel_ = nullptr;
   void* const* arguments_ = nullptr;
   std::array<std::int32_t, 3> block_ = {0, 0, 0};
-  std::vector<Fiber> fibers_;
+  std::vector<Thread> threads_;
   std::unique_ptr<std::byte[]> stacks_;
-  ucontext_t main_;
+  Fiber main_;
   int thread_ = 0;  // the one that runs
   std::uint32_t now_ = 0, block_start_ = 0, launch_start_ = 0;
   Status status_;

@@ -11,7 +11,7 @@ namespace tilewright {
 
 /// A program for a GPU that runs on this machine's CPU: the very LLVM module that becomes PTX, with
 /// block and thread indices and barriers as calls, every thread of a block a fiber, one block after
-/// the other. Slow (tens of nanoseconds per access to memory) and suspicious: see Run.
+/// the other. Slow (about ten nanoseconds per access to memory) and suspicious: see Run.
 class SimtKernel {
  public:
   /// Errors: those of Generate; kUnsupported if LLVM cannot make code for this machine.
