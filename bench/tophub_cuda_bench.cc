@@ -26,6 +26,7 @@
 #include "src/codegen/nvptx/ptxas.h"
 #include "src/schedule/lower.h"
 #include "src/target/gpu.h"
+#include "src/templates/limits.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference.h"
 #include "tests/templates/kernel_runner.h"
@@ -112,7 +113,7 @@ Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& i
   const double start = Now();
   auto kernel = entry->apply(workload, {}, target, config);
   TW_RETURN_IF_ERROR(kernel);
-  auto program = Lower(kernel->schedule, "kernel");
+  auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(target));
   TW_RETURN_IF_ERROR(program);
   auto ptx = Generate({*program}, target, Emit::kAssembly);
   TW_RETURN_IF_ERROR(ptx);

@@ -15,6 +15,7 @@
 #include "src/codegen/runtime_archive.h"
 #include "src/schedule/lower.h"
 #include "src/target/gpu.h"
+#include "src/templates/limits.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::measure {
@@ -56,7 +57,7 @@ Built BuildCandidate(const BuildOrder& order) {
       ApplyTemplate(*entry, candidate.task.workload, candidate.epilogue, target, candidate.config);
   if (!kernel.ok()) return Refused(kernel.status());
   if (!kernel->schedule.status().ok()) return Refused(kernel->schedule.status());
-  auto program = Lower(kernel->schedule, kSymbol);
+  auto program = Lower(kernel->schedule, kSymbol, LowerLimitsFor(target));
   if (!program.ok()) return Refused(program.status());
   auto object = Generate({*program}, target, Emit::kObject);
   if (!object.ok()) return Failed(object.status());

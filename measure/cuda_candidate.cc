@@ -41,7 +41,8 @@ struct Contestant {
 void DescribeLaunches(const Program& program, KernelSpec* kernel) {
   const LaunchPlan plan = PlanLaunches(program);
   for (const Launch& launch : plan.launches) {
-    kernel->launches.push_back({launch.name, launch.grid, launch.block});
+    kernel->launches.push_back(
+        {launch.name, launch.grid, launch.block, launch.dynamic_shared_bytes(), {}});
     if (const LibraryCall* call = launch.library()) {
       kernel->launches.back().library = {call->file, call->operation, FieldsOf(call->shape),
                                          launch.operands};

@@ -129,7 +129,10 @@ AnchorForm FormFrom(const Json& json, Fields& outer) {
 Json LaunchesJson(const KernelSpec& kernel) {
   Json launches = Json::array();
   for (const CudaLaunch& launch : kernel.launches) {
-    launches.push_back({{"kernel", launch.kernel}, {"grid", launch.grid}, {"block", launch.block}});
+    launches.push_back({{"kernel", launch.kernel},
+                        {"grid", launch.grid},
+                        {"block", launch.block},
+                        {"shared_bytes", launch.shared_bytes}});
     const CudaLibraryCall& call = launch.library;
     if (call.file.empty()) continue;
     launches.back()["library"] = call.file;
@@ -156,6 +159,7 @@ CudaLaunch LaunchFrom(const Json& json, Fields& outer) {
   };
   launch.grid = extents("grid");
   launch.block = extents("block");
+  launch.shared_bytes = fields.Integer("shared_bytes");
   if (fields.Has("library")) {
     CudaLibraryCall& call = launch.library;
     call.file = fields.Text("library");

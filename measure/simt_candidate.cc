@@ -9,6 +9,7 @@
 #include "src/codegen/simt/simt.h"
 #include "src/schedule/lower.h"
 #include "src/target/gpu.h"
+#include "src/templates/limits.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::measure {
@@ -55,7 +56,7 @@ SimtVerdict VerifyInSimt(const Candidate& candidate) {
   auto applied =
       ApplyTemplate(*entry, task.workload, candidate.epilogue, task.target, candidate.config);
   if (!applied.ok()) return Ended(Outcome::kInvalid, applied.status());
-  auto program = Lower(applied->schedule, "tw_candidate");
+  auto program = Lower(applied->schedule, "tw_candidate", LowerLimitsFor(task.target));
   if (!program.ok()) return Ended(Outcome::kInvalid, program.status());
   auto built = SimtKernel::Build(*program, task.target);
   if (!built.ok()) return Ended(Outcome::kBuildFailed, built.status());

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "python_free_cli/command.h"
@@ -13,6 +14,7 @@
 #include "src/codegen/nvptx/ptxas.h"
 #include "src/schedule/lower.h"
 #include "src/target/gpu.h"
+#include "src/templates/limits.h"
 #include "src/templates/vta_parts.h"
 #include "src/vta/encoding.h"
 #include "src/vta/simulator.h"
@@ -139,7 +141,7 @@ class LowerCommand final : public Command {
       fmt::print("{}", kernel->schedule.ToString());
       return kExitDone;
     }
-    auto program = Lower(kernel->schedule, "kernel");
+    auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(target));
     TW_RETURN_IF_ERROR(program);
     if (emit_.empty() || emit_ == "loops") {
       fmt::print("{}", ToString(*program));
@@ -147,7 +149,7 @@ class LowerCommand final : public Command {
     }
     auto code = Generate({*program}, target, emit_ == "llvm" ? Emit::kLlvmIr : Emit::kAssembly);
     TW_RETURN_IF_ERROR(code);
-    if (emit_ == "resources") return PrintResources(*code, target);
+    if (emit_ == "resources") return PrintResources(*program, *code, target);
     fmt::print("{}", *code);
     return kExitDone;
   }
@@ -192,18 +194,23 @@ class LowerCommand final : public Command {
     return kExitDone;
   }
 
-  static Result<int> PrintResources(const std::string& ptx, const Target& target) {
+  static Result<int> PrintResources(const Program& program, const std::string& ptx,
+                                    const Target& target) {
     const std::string ptxas = FindPtxas();
     if (ptxas.empty()) return NotFound("--emit resources: needs NVIDIA's ptxas, which is not here");
     auto capability = ComputeCapabilityOf(target);
     TW_RETURN_IF_ERROR(capability);
     auto kernels = RunPtxas(ptxas, ptx, *capability);
     TW_RETURN_IF_ERROR(kernels);
+    const LaunchPlan plan = PlanLaunches(program);
     for (const KernelResources& kernel : *kernels) {
+      const auto launch = std::ranges::find(plan.launches, kernel.kernel, &Launch::name);
+      // ptxas does not see what the launch gives.
+      const std::int64_t given = launch == plan.launches.end() ? 0 : launch->dynamic_shared_bytes();
       fmt::print(
           "{}: {} registers, {} bytes of shared memory, {} bytes of stack, spills: {} bytes "
           "stored, {} loaded\n",
-          kernel.kernel, kernel.registers, kernel.shared_bytes, kernel.stack_bytes,
+          kernel.kernel, kernel.registers, kernel.shared_bytes + given, kernel.stack_bytes,
           kernel.spill_store_bytes, kernel.spill_load_bytes);
     }
     return kExitDone;

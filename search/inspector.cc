@@ -4,6 +4,7 @@
 #include "cost_model/gpu_features.h"
 #include "cost_model/vta_features.h"
 #include "src/schedule/lower.h"
+#include "src/templates/limits.h"
 #include "src/templates/vta_parts.h"
 
 namespace tilewright::search {
@@ -18,12 +19,12 @@ Result<LoopSummary> TemplateInspector::Describe(const TemplateEntry& entry,
   TW_RETURN_IF_ERROR(summary);
   std::int64_t local_bytes = 0;
   for (const SummaryStage& stage : summary->stages) local_bytes += stage.local_bytes;
-  const std::int64_t limit = LowerLimits().max_local_bytes;
-  if (local_bytes > limit) {
+  const LowerLimits limits = LowerLimitsFor(space_.task.target);
+  if (local_bytes > limits.max_local_bytes) {
     return InvalidArgument("local buffers of " + std::to_string(local_bytes) +
-                           " bytes, expected at most " + std::to_string(limit));
+                           " bytes, expected at most " + std::to_string(limits.max_local_bytes));
   }
-  TW_RETURN_IF_ERROR(CheckSharedMemory(*summary, LowerLimits().launch));
+  TW_RETURN_IF_ERROR(CheckSharedMemory(*summary, limits.launch));
   return summary;
 }
 

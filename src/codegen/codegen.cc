@@ -6,6 +6,7 @@
 
 #include "src/codegen/llvm/build_module.h"
 #include "src/codegen/llvm/machine_code.h"
+#include "src/codegen/nvptx/shared_memory.h"
 
 namespace tilewright {
 
@@ -20,6 +21,7 @@ Result<std::string> Generate(const std::vector<Program>& programs, const Target&
   auto built = cpu::BuildModule(programs, target, spent);
   TW_RETURN_IF_ERROR(built);
   llvm::Module& module = *(*built)->module;
+  if (gpu) nvptx::PlaceDynamicShared(module);
   if (emit == Emit::kLlvmIr) {
     std::string text;
     llvm::raw_string_ostream(text) << module;

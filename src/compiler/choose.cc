@@ -8,6 +8,7 @@
 
 #include "src/schedule/lower.h"
 #include "src/target/library.h"
+#include "src/templates/limits.h"
 #include "src/templates/registry.h"
 
 namespace tilewright {
@@ -27,7 +28,7 @@ Result<Built> Build(const TemplateEntry& entry, const Config& config, const Work
       (kernel->form.shift_data || kernel->form.multiply_dtype || kernel->form.winograd_tile > 0)) {
     return Unsupported("the weight is computed at run time");
   }
-  auto program = Lower(kernel->schedule, "kernel");
+  auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(target));
   TW_RETURN_IF_ERROR(program);
   for (const LibraryCall* call : LibraryCallsOf(program->body)) {
     if (plain_weight && call->shape.constant_weight != 0) {

@@ -12,13 +12,13 @@
 namespace tilewright {
 namespace {
 
-constexpr std::string_view kTypes =
-    "%Launch = type { ptr, [3 x i32], [3 x i32] }\n"
+constexpr std::string_view kGpuTypes =
+    "%Launch = type { ptr, [3 x i32], [3 x i32], i32 }\n"
     "%Kernel = type { ptr, ptr, i64, ptr, i64 }\n";
-static_assert(sizeof(TwGpuLaunch) == 32 && sizeof(TwGpuKernel) == 40 &&
+static_assert(sizeof(TwGpuLaunch) == 40 && sizeof(TwGpuKernel) == 40 &&
               sizeof(TwGpuModel) == sizeof(TwModel) + 40);
 
-std::string Sizes(const std::array<std::int64_t, 3>& sizes) {
+std::string GridText(const std::array<std::int64_t, 3>& sizes) {
   return fmt::format("[3 x i32] [i32 {}, i32 {}, i32 {}]", sizes[0], sizes[1], sizes[2]);
 }
 
@@ -30,8 +30,9 @@ std::string AddKernel(const Program& program, const std::string& ptx, std::size_
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
     const Launch& launch = plan.launches[i];
     text += fmt::format("@entry{}_{} = internal constant {}\n", number, i, IrString(launch.name));
-    launches += fmt::format("{}%Launch {{ ptr @entry{}_{}, {}, {} }}", i == 0 ? "" : ", ", number,
-                            i, Sizes(launch.grid), Sizes(launch.block));
+    launches += fmt::format("{}%Launch {{ ptr @entry{}_{}, {}, {}, i32 {} }}", i == 0 ? "" : ", ",
+                            number, i, GridText(launch.grid), GridText(launch.block),
+                            launch.dynamic_shared_bytes());
   }
   std::int64_t end = 0;
   for (const Buffer& buffer : plan.workspace) {
@@ -66,7 +67,7 @@ std::string IrString(std::string_view text) {
 
 GpuTables MakeGpuTables(const Plan& plan, const std::vector<std::string>& ptx, int capability) {
   GpuTables tables;
-  tables.definitions = kTypes;
+  tables.definitions = kGpuTypes;
   std::int64_t workspace_bytes = 0;
   std::string kernels, steps;
   for (std::size_t i = 0; i < plan.kernels.size(); ++i) {

@@ -27,6 +27,7 @@ static const Symbol kNeeded[] = {
     {"cuModuleLoadDataEx", offsetof(TwCuda, load_module)},
     {"cuModuleUnload", offsetof(TwCuda, unload_module)},
     {"cuModuleGetFunction", offsetof(TwCuda, get_function)},
+    {"cuFuncSetAttribute", offsetof(TwCuda, set_function)},
     {"cuMemAlloc_v2", offsetof(TwCuda, allocate)},
     {"cuMemFree_v2", offsetof(TwCuda, release)},
     {"cuMemcpyHtoD_v2", offsetof(TwCuda, copy_to_device)},

@@ -22,6 +22,9 @@ enum { TW_CUDA_ERROR_LOG = 5, TW_CUDA_ERROR_LOG_BYTES = 6 };
 enum { TW_CUDA_NON_BLOCKING = 1 };
 /** Mode of begin_capture: other threads' calls are none of its business. */
 enum { TW_CUDA_CAPTURE_THREAD_LOCAL = 1 };
+/** Attribute of a function: shared memory its launches may ask for, in bytes. Up to 48 KiB are
+ * allowed without it. */
+enum { TW_CUDA_MOST_DYNAMIC_SHARED = 8 };
 
 /** All return the driver's code. */
 typedef struct TwCuda {
@@ -45,6 +48,7 @@ typedef struct TwCuda {
   int (*load_module)(void** module, const void* image, unsigned options, int* keys, void** values);
   int (*unload_module)(void* module);
   int (*get_function)(void** function, void* module, const char* name);
+  int (*set_function)(void* function, int attribute, int value);
   int (*allocate)(uint64_t* address, size_t bytes);
   int (*release)(uint64_t address);
   int (*copy_to_device)(uint64_t to, const void* from, size_t bytes);

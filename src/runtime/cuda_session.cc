@@ -123,6 +123,7 @@ Result<CudaProgram> CudaSession::Load(const std::string& ptx, std::vector<CudaLa
     const int found = api_.get_function(&function, module, launch.kernel.c_str());
     if (found == kNotFoundCode) return NotFound("the module has no kernel " + launch.kernel);
     TW_RETURN_IF_ERROR(Check(found, "cuModuleGetFunction"));
+    TW_RETURN_IF_ERROR(AllowShared(function, launch));
     program.functions_.push_back(function);
   }
   return program;
@@ -141,6 +142,15 @@ Status CudaSession::PrepareCall(const CudaLaunch& launch, CudaProgram& program) 
   return {};
 }
 
+Status CudaSession::AllowShared(void* function, const CudaLaunch& launch) {
+  if (launch.shared_bytes == 0) return {};
+  const int code = api_.set_function(function, TW_CUDA_MOST_DYNAMIC_SHARED,
+                                     static_cast<int>(launch.shared_bytes));
+  return Check(code, "cuFuncSetAttribute")
+      .WithContext(launch.kernel + " with " + std::to_string(launch.shared_bytes) +
+                   " bytes of shared memory");
+}
+
 Status CudaSession::Enqueue(const CudaProgram& program) {
   std::vector<std::uint64_t> values = program.arguments_;
   std::vector<void*> arguments;
@@ -156,10 +166,10 @@ Status CudaSession::Enqueue(const CudaProgram& program) {
       TW_RETURN_IF_ERROR(program.calls_[i]->Enqueue(operand(0), operand(1), operand(2)));
       continue;
     }
-    const int code =
-        api_.launch(program.functions_[i], size(launch.grid[0]), size(launch.grid[1]),
-                    size(launch.grid[2]), size(launch.block[0]), size(launch.block[1]),
-                    size(launch.block[2]), 0, stream_.get(), arguments.data(), nullptr);
+    const int code = api_.launch(program.functions_[i], size(launch.grid[0]), size(launch.grid[1]),
+                                 size(launch.grid[2]), size(launch.block[0]), size(launch.block[1]),
+                                 size(launch.block[2]), size(launch.shared_bytes), stream_.get(),
+                                 arguments.data(), nullptr);
     TW_RETURN_IF_ERROR(Check(code, "cuLaunchKernel").WithContext(launch.kernel));
   }
   return {};

@@ -44,7 +44,8 @@ class CudaMemory {
 struct CudaLaunch {
   std::string kernel;
   std::array<std::int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
-  CudaLibraryCall library = {};  ///< unless its file is empty, in the place of the kernel
+  std::int64_t shared_bytes = 0;  ///< that a block is given beside the kernel's own arrays
+  CudaLibraryCall library = {};   ///< unless its file is empty, in the place of the kernel
   friend bool operator==(const CudaLaunch&, const CudaLaunch&) = default;
 };
 
@@ -95,7 +96,8 @@ class CudaSession {
   Status Fill(std::uint64_t address, std::uint8_t value, std::int64_t bytes);
 
   /// ptx: text, or a cubin. Errors: kInvalidArgument with the words of the driver's assembler;
-  /// kNotFound for a kernel that is not there; those of the driver and of PrepareCudaFunction.
+  /// kNotFound for a kernel that is not there; those of the driver, also for more shared memory
+  /// than the device gives a block, and of PrepareCudaFunction.
   Result<CudaProgram> Load(const std::string& ptx, std::vector<CudaLaunch> launches);
   /// Puts the program's launches on the stream.
   Status Enqueue(const CudaProgram& program);
@@ -111,6 +113,7 @@ class CudaSession {
   Status Start();
   Status Check(int code, const char* call);
   Status PrepareCall(const CudaLaunch& launch, CudaProgram& program);
+  Status AllowShared(void* function, const CudaLaunch& launch);
   Result<CudaHandle> Record(const CudaProgram& program, std::int64_t calls);
   Status PrepareReplay(CudaProgram& program, std::int64_t calls);
 

@@ -134,6 +134,18 @@ static int32_t LoadModule(TwModelState* state, const char* ptx, void** module) {
   return code;
 }
 
+/* The function of a launch, which may have the shared memory it is to be given. */
+static int32_t FindFunction(TwModelState* state, void* module, const TwGpuLaunch* launch,
+                            void** function) {
+  const int32_t code =
+      Check(state, state->cuda.get_function(function, module, launch->entry), launch->entry);
+  if (code != 0 || launch->shared_bytes == 0) return code;
+  return Check(
+      state,
+      state->cuda.set_function(*function, TW_CUDA_MOST_DYNAMIC_SHARED, (int)launch->shared_bytes),
+      "cuFuncSetAttribute for a block's shared memory");
+}
+
 static int32_t LoadKernels(const TwGpuModel* gpu, TwModelState* state) {
   int64_t launches = 0, loaded = 0;
   for (int64_t i = 0; i < gpu->kernel_count; ++i) launches += gpu->kernels[i].launch_count;
@@ -144,10 +156,8 @@ static int32_t LoadKernels(const TwGpuModel* gpu, TwModelState* state) {
     const TwGpuKernel* kernel = &gpu->kernels[i];
     int32_t code = LoadModule(state, kernel->ptx, &state->modules[i]);
     for (int64_t l = 0; code == 0 && l < kernel->launch_count; ++l) {
-      code = Check(state,
-                   state->cuda.get_function(&state->functions[loaded++], state->modules[i],
-                                            kernel->launches[l].entry),
-                   kernel->launches[l].entry);
+      code =
+          FindFunction(state, state->modules[i], &kernel->launches[l], &state->functions[loaded++]);
     }
     if (code != 0) return code;
   }
@@ -308,9 +318,10 @@ static int32_t LaunchStep(const TwGpuModel* gpu, TwModelState* state, const Run*
   for (int32_t k = 0; k < number; ++k) function += gpu->kernels[k].launch_count;
   for (int64_t l = 0; l < kernel->launch_count; ++l) {
     const TwGpuLaunch* launch = &kernel->launches[l];
-    const int code = state->cuda.launch(
-        state->functions[function + l], launch->grid[0], launch->grid[1], launch->grid[2],
-        launch->block[0], launch->block[1], launch->block[2], 0, run->stream, arguments, NULL);
+    const int code =
+        state->cuda.launch(state->functions[function + l], launch->grid[0], launch->grid[1],
+                           launch->grid[2], launch->block[0], launch->block[1], launch->block[2],
+                           launch->shared_bytes, run->stream, arguments, NULL);
     if (code != 0) return Check(state, code, launch->entry);
   }
   return 0;

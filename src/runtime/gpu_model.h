@@ -15,6 +15,7 @@ typedef struct TwGpuLaunch {
   const char* entry;
   uint32_t grid[3];
   uint32_t block[3];
+  uint32_t shared_bytes; /* that a block is given at the launch */
 } TwGpuLaunch;
 
 /** One kernel: launches one after the other. */

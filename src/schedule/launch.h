@@ -10,13 +10,17 @@
 
 namespace tilewright {
 
+/// Shared memory that every device gives a block. A kernel whose arrays need more gets all of it at
+/// its launch ("dynamic"), after the driver was asked to allow that.
+inline constexpr std::int64_t kStaticSharedBytes = 48 * 1024;
+
 /// What one kernel launch may ask of a GPU. The defaults hold for every CUDA device from compute
-/// capability 5.0 on (static shared memory).
+/// capability 5.0 on.
 struct LaunchLimits {
   std::int64_t threads_per_block = 1024;
   std::array<std::int64_t, 3> grid = {(std::int64_t{1} << 31) - 1, 65535, 65535};  ///< x, y, z
   std::array<std::int64_t, 3> block = {1024, 1024, 64};                            ///< x, y, z
-  std::int64_t shared_bytes = 48 * 1024;
+  std::int64_t shared_bytes = kStaticSharedBytes;
   std::int64_t registers_per_thread = 255;  ///< of 4 bytes
   std::int64_t registers_per_block = 65536;
 };
@@ -40,6 +44,10 @@ struct Launch {
     return body->kind == StmtKind::kLibraryCall ? body->library.get() : nullptr;
   }
   std::int64_t threads() const { return block[0] * block[1] * block[2]; }
+  /// What the kernel has to be given when it is launched: all of its shared memory, or 0.
+  std::int64_t dynamic_shared_bytes() const {
+    return shared_bytes > kStaticSharedBytes ? shared_bytes : 0;
+  }
 };
 
 /// A program as a GPU executes it: launches one after the other, on the parameters and on memory

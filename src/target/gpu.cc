@@ -75,12 +75,19 @@ MultiprocessorLimits LimitsOf(int capability) {
   };
   constexpr std::int64_t kKilo = 1024, kRegisters = 65536;
   constexpr Row kRows[] = {
-      {50, {2048, 32, 64 * kKilo, kRegisters}},  {52, {2048, 32, 96 * kKilo, kRegisters}},
-      {53, {2048, 32, 64 * kKilo, kRegisters}},  {61, {2048, 32, 96 * kKilo, kRegisters}},
-      {62, {2048, 32, 64 * kKilo, kRegisters}},  {70, {2048, 32, 96 * kKilo, kRegisters}},
-      {75, {1024, 16, 64 * kKilo, kRegisters}},  {80, {2048, 32, 164 * kKilo, kRegisters}},
-      {86, {1536, 16, 100 * kKilo, kRegisters}}, {89, {1536, 24, 100 * kKilo, kRegisters}},
-      {90, {2048, 32, 228 * kKilo, kRegisters}},
+      {50, {2048, 32, 64 * kKilo, kRegisters, 48 * kKilo}},
+      {52, {2048, 32, 96 * kKilo, kRegisters, 48 * kKilo}},
+      {53, {2048, 32, 64 * kKilo, kRegisters, 48 * kKilo}},
+      {61, {2048, 32, 96 * kKilo, kRegisters, 48 * kKilo}},
+      {62, {2048, 32, 64 * kKilo, kRegisters, 48 * kKilo}},
+      {70, {2048, 32, 96 * kKilo, kRegisters, 96 * kKilo}},
+      {75, {1024, 16, 64 * kKilo, kRegisters, 64 * kKilo}},
+      {80, {2048, 32, 164 * kKilo, kRegisters, 163 * kKilo}},
+      {86, {1536, 16, 100 * kKilo, kRegisters, 99 * kKilo}},
+      {87, {1536, 16, 164 * kKilo, kRegisters, 163 * kKilo}},
+      {89, {1536, 24, 100 * kKilo, kRegisters, 99 * kKilo}},
+      {90, {2048, 32, 228 * kKilo, kRegisters, 227 * kKilo}},
+      {120, {1536, 24, 100 * kKilo, kRegisters, 99 * kKilo}},
   };
   const Row* found = &kRows[0];
   for (const Row& row : kRows) {

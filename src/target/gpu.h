@@ -32,7 +32,8 @@ struct MultiprocessorLimits {
   std::int64_t threads = 2048;
   std::int64_t blocks = 32;
   std::int64_t shared_bytes = 96 * 1024;
-  std::int64_t registers = 65536;  ///< of 4 bytes
+  std::int64_t registers = 65536;               ///< of 4 bytes
+  std::int64_t block_shared_bytes = 96 * 1024;  ///< one block may ask for that much of it
 };
 /// Of a compute capability; one that is not known is like the next older one that is.
 /// Source: CUDA C++ Programming Guide, technical specifications per compute capability.

@@ -40,22 +40,27 @@ FakeCounts FakeGpu::counts() const {
 }
 
 int FakeGpu::Execute(void* context, const char* kernel, const unsigned* grid, const unsigned* block,
-                     const std::uint64_t* arguments, int argument_count) {
+                     unsigned shared_bytes, const std::uint64_t* arguments, int argument_count) {
   auto* self = static_cast<FakeGpu*>(context);
-  const Status status =
-      self->Launched(kernel, grid, block, {arguments, static_cast<std::size_t>(argument_count)});
+  const Status status = self->Launched(kernel, grid, block, shared_bytes,
+                                       {arguments, static_cast<std::size_t>(argument_count)});
   if (!status.ok() && self->problem_.empty()) self->problem_ = status.message();
   return status.ok() ? 0 : 1;
 }
 
 Status FakeGpu::Launched(const std::string& entry, const unsigned* grid, const unsigned* block,
-                         std::span<const std::uint64_t> arguments) {
+                         unsigned shared_bytes, std::span<const std::uint64_t> arguments) {
   if (fails_) return Internal("asked to fail");
   const auto known = std::ranges::find_if(
       launches_, [&](const Known& launch) { return launch.shape.name == entry; });
   if (known == launches_.end()) return NotFound("no launch " + entry);
   if (!SameSizes(known->shape.grid, grid) || !SameSizes(known->shape.block, block)) {
     return InvalidArgument(entry + ": another grid or block");
+  }
+  if (known->shape.dynamic_shared_bytes() != shared_bytes) {
+    return InvalidArgument(entry + ": " + std::to_string(shared_bytes) +
+                           " bytes of shared memory, expected " +
+                           std::to_string(known->shape.dynamic_shared_bytes()));
   }
   const Program& program = plan_.plan.kernels[known->kernel];
   std::vector<Buffer> buffers = program.parameters;

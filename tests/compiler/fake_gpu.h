@@ -13,8 +13,8 @@
 namespace tilewright {
 
 /// The library that stands for the CUDA driver, with kernels that are executed by the simulator of
-/// threads: each launch has to be one of a plan, with its sizes, and all its arguments have to be
-/// in memory that was allocated. One at a time for a library.
+/// threads: each launch has to be one of a plan, with its sizes and shared memory, and all its
+/// arguments have to be in memory that was allocated. One at a time for a library.
 class FakeGpu {
  public:
   /// library: FAKE_CUDA or one of its like. plan: outlives this.
@@ -35,9 +35,9 @@ class FakeGpu {
     Launch shape;
   };
   static int Execute(void* context, const char* kernel, const unsigned* grid, const unsigned* block,
-                     const std::uint64_t* arguments, int argument_count);
+                     unsigned shared_bytes, const std::uint64_t* arguments, int argument_count);
   Status Launched(const std::string& entry, const unsigned* grid, const unsigned* block,
-                  std::span<const std::uint64_t> arguments);
+                  unsigned shared_bytes, std::span<const std::uint64_t> arguments);
   template <typename Function>
   Function Find(const char* symbol) const {
     return reinterpret_cast<Function>(library_.Symbol(symbol));

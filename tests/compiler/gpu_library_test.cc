@@ -143,13 +143,17 @@ TEST_F(GpuLibrary, CopiesOnlyInputsAndOutputsAndReplaysTheLaunches) {
   }
 }
 
-/// A trial of a template's default config on some device of compute capability 8.0.
-Trial TrialOn80(const Workload& workload, const std::string& template_key) {
+/// A trial on some device of compute capability 8.0, by default of the template's default config.
+Trial TrialOn80(const Workload& workload, const std::string& template_key,
+                const std::optional<Config>& config = std::nullopt) {
   const Target target = *Target::Parse("cuda -arch=sm_80");
   const TemplateEntry& entry = *FindTemplate(template_key);
   Trial trial;
-  trial.candidate = {
-      {workload, target}, {}, template_key, entry.version, *entry.default_config(workload, target)};
+  trial.candidate = {{workload, target},
+                     {},
+                     template_key,
+                     entry.version,
+                     config ? *config : *entry.default_config(workload, target)};
   trial.outcome = Outcome::kOk;
   trial.samples = {1e-3};
   trial.value = 1e-3;
@@ -180,18 +184,46 @@ TEST_F(GpuLibrary, RecordsThatCallALibraryArePassedOver) {
   EXPECT_THAT(operators_[0].passed_over, HasSubstr("dense.cublas in"));
 }
 
+/// The records that there are, in a store in `folder`.
+records::Catalog CatalogOf(const std::string& folder, const Trial& trial) {
+  auto store = records::Store::Open(folder + "/records.db", records::Store::Mode::kReadWrite);
+  TW_CHECK(store.ok(), store.status().message());
+  auto job = store->OpenJob("job", "{}", 1);
+  TW_CHECK(job.ok());
+  TW_CHECK(store->Append(job->id, {trial}, {}).ok());
+  records::Catalog catalog;
+  catalog.AddStore(*std::move(store));
+  return catalog;
+}
+
+TEST_F(GpuLibrary, GivesKernelsTheSharedMemoryTheyAskFor) {
+  const Workload dense = *Workload::Parse("dense(int8[64,1024]MK,int8[64,1024]NK)->int32");
+  const Config config = *Config::Parse(
+      R"({"index":0,"values":{"warps_m":2,"warps_n":2,"tiles_m":2,"tiles_n":4,"steps_k":8,)"
+      R"("copy_bytes":16,"stages":4,"pad_bytes":32,"auto_unroll_max_step":0}})");
+  records::Catalog catalog = CatalogOf(folder_->path(), TrialOn80(dense, "dense_mma.cuda", config));
+  options_.catalog = &catalog;
+  options_.device = *AnyGpuFor(*Target::Parse("cuda -arch=sm_80"));
+  ASSERT_NO_FATAL_FAILURE(Make(R"(def @main(%data: Tensor[(64, 1024), int8]) {
+  nn.dense(%data, meta[relay.Constant][0] /* ty=Tensor[(64, 1024), int8] */, out_dtype="int32")
+})"));
+  FakeGpu gpu(FAKE_CUDA, *plan_);
+  ExpectSame(Open().Run(Inputs()), Expected());
+  EXPECT_EQ(gpu.problem(), "");
+  EXPECT_GT(gpu.counts().most_shared, kStaticSharedBytes);
+  auto model = ModelLibrary::Open(path());
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  FakeGpu smaller(FAKE_CUDA_NO_GRAPHS, *plan_);
+  EXPECT_THAT(model->UseDevice(FAKE_CUDA_NO_GRAPHS, 0).message(),
+              HasSubstr("cuFuncSetAttribute for a block's shared memory: a fake error (1)"));
+}
+
 // Winograd's is a kernel of three launches with memory between them.
 TEST_F(GpuLibrary, RecordsOfAnotherDeviceOfTheGenerationAreTaken) {
   const Workload conv = *Workload::Parse(
       "conv2d(float32[1,8,8,8]NCHW,float32[8,8,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
-  auto store =
-      records::Store::Open(folder_->path() + "/records.db", records::Store::Mode::kReadWrite);
-  ASSERT_TRUE(store.ok()) << store.status().message();
-  auto job = store->OpenJob("job", "{}", 1);
-  ASSERT_TRUE(job.ok());
-  ASSERT_TRUE(store->Append(job->id, {TrialOn80(conv, "conv2d_nchw_winograd.cuda")}, {}).ok());
-  records::Catalog catalog;
-  catalog.AddStore(*std::move(store));
+  records::Catalog catalog =
+      CatalogOf(folder_->path(), TrialOn80(conv, "conv2d_nchw_winograd.cuda"));
   options_.catalog = &catalog;
   options_.device = *AnyGpuFor(*Target::Parse("cuda -arch=sm_80"));
   ASSERT_NO_FATAL_FAILURE(Make(R"(def @main(%data: Tensor[(1, 8, 8, 8), float32]) {

@@ -101,6 +101,26 @@ TEST(GpuFeaturesTest, PaddingKeepsTheFragmentsOfAWarpApart) {
   EXPECT_EQ(passes(32), accesses * (2 + 2));
 }
 
+// Stages of 128 rows of 256 bytes.
+TEST(GpuFeaturesTest, AllOfAMultiprocessorsSharedMemoryCounts) {
+  const Workload workload = *Workload::Parse("dense(int8[64,1024]MK,int8[64,1024]NK)->int32");
+  const Target target = *Target::Parse("cuda -arch=sm_90");
+  const auto profile = [&](int stages, int capability) {
+    const Config config = *Config::Parse(
+        R"({"index":0,"values":{"warps_m":2,"warps_n":2,"tiles_m":2,"tiles_n":4,"steps_k":8,)"
+        R"("copy_bytes":16,"auto_unroll_max_step":0,"pad_bytes":0,"stages":)" +
+        std::to_string(stages) + "}}");
+    const auto kernel = FindTemplate("dense_mma.cuda")->apply(workload, {}, target, config);
+    TW_CHECK(kernel.ok(), kernel.status().message());
+    return ProfileOf(*Summarize(kernel->schedule), LimitsOf(capability));
+  };
+  constexpr double kOneBlock = 4.0 / 64;  // warps, of those a multiprocessor holds
+  EXPECT_EQ(profile(3, 90).shared_bytes, 3 * 128 * 256);
+  EXPECT_EQ(profile(3, 90).occupancy, 2 * kOneBlock) << "96 KiB of 228";
+  EXPECT_EQ(profile(3, 80).occupancy, kOneBlock) << "96 KiB of 164";
+  EXPECT_EQ(profile(4, 90).occupancy, kOneBlock) << "128 KiB of 228";
+}
+
 class PublishedConv : public testing::Test {
  protected:
   PublishedConv() {

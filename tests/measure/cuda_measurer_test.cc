@@ -110,6 +110,24 @@ TEST_F(CudaMeasurer, KeepsTheDriversWordsAboutCodeItRefuses) {
             "unexpected token");
 }
 
+// 131 KiB, which a device of the target has and this one has not.
+TEST_F(CudaMeasurer, SharedMemoryTheDriverRefusesCostsOneTrial) {
+  Candidate candidate = CudaCandidate();
+  candidate.task.workload = *Workload::Parse("dense(int8[64,1024]MK,int8[64,1024]NK)->int32");
+  candidate.template_key = "dense_mma.cuda";
+  candidate.config = *Config::Parse(
+      R"({"index":0,"values":{"warps_m":2,"warps_n":2,"tiles_m":2,"tiles_n":4,"steps_k":8,)"
+      R"("copy_bytes":16,"stages":4,"pad_bytes":32,"auto_unroll_max_step":0}})");
+  auto measurer = Create(FAKE_CUDA_NO_GRAPHS);
+  ASSERT_TRUE(measurer->Submit(RequestFor(1, candidate)).ok());
+  const Trial trial = NextReply(*measurer).trial;
+  EXPECT_EQ(trial.outcome, Outcome::kRunFailed) << trial.reason;
+  EXPECT_NE(trial.reason.find(" bytes of shared memory: cuFuncSetAttribute: "), std::string::npos)
+      << trial.reason;
+  const Trial good = Measure(*measurer, "tw_candidate");
+  EXPECT_EQ(good.outcome, Outcome::kOk) << good.reason;
+}
+
 TEST_F(CudaMeasurer, StopsEarlyWithWhatIsFarAboveTheBest) {
   auto measurer = Create();
   const Trial trial = Measure(*measurer, "slow");

@@ -5,7 +5,9 @@
 #include <cstring>
 #include <vector>
 
+#include "src/runtime/loader.h"
 #include "src/runtime/nvml.h"
+#include "tests/runtime/fake_cuda/fake_cuda.h"
 
 namespace tilewright {
 namespace {
@@ -122,6 +124,34 @@ TEST(CudaSession, RefusesWhatItCannotLoad) {
             "the module has no kernel nobody");
   EXPECT_EQ(session->Allocate(std::int64_t{1} << 40).status().message(),
             "cuMemAlloc: out of memory (2)");
+  EXPECT_EQ(session->fault(), CudaFault::kNone);
+}
+
+FakeCounts CountsOf(const char* library) {
+  const auto opened = SharedLibrary::Open(library);
+  TW_CHECK(opened.ok());
+  FakeCounts counts;
+  reinterpret_cast<FakeCountsOf>(opened->Symbol("fake_cuda_counts"))(&counts);
+  return counts;
+}
+
+TEST(CudaSession, AsksForSharedMemoryBeyondTheUsual) {
+  auto session = OpenFake();
+  Operands operands(*session);
+  const auto load = [&](std::int64_t bytes) {
+    return session->Load("ptx", {{"tw_candidate", {2, 1, 1}, {32, 1, 1}, bytes}});
+  };
+  auto program = load(100 << 10);
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  program->SetArguments(operands.addresses());
+  for (const int calls : {1, 10}) {
+    const auto seconds = session->Time(*program, calls, 1);
+    EXPECT_TRUE(seconds.ok()) << seconds.status().message();
+  }
+  EXPECT_EQ(CountsOf(FAKE_CUDA).most_shared, 100U << 10);
+  EXPECT_EQ(
+      load(200 << 10).status().message(),
+      "tw_candidate with 204800 bytes of shared memory: cuFuncSetAttribute: a fake error (1)");
   EXPECT_EQ(session->fault(), CudaFault::kNone);
 }
 

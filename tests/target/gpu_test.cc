@@ -42,5 +42,19 @@ TEST(AnyGpuFor, StandsForTheGenerationFromTheTargetOn) {
   EXPECT_FALSE(AnyGpuFor(*Target::Parse("llvm")).ok());
 }
 
+TEST(LimitsOf, ABlockMayHaveMostOfAMultiprocessorsSharedMemory) {
+  struct Case {
+    int capability;
+    std::int64_t kilobytes;
+  };
+  for (const auto& [capability, kilobytes] :
+       {Case{61, 48}, Case{70, 96}, Case{72, 96}, Case{75, 64}, Case{80, 163}, Case{86, 99},
+        Case{87, 163}, Case{89, 99}, Case{90, 227}, Case{100, 227}, Case{120, 99}}) {
+    const MultiprocessorLimits limits = LimitsOf(capability);
+    EXPECT_EQ(limits.block_shared_bytes, kilobytes * 1024) << capability;
+    EXPECT_LE(limits.block_shared_bytes, limits.shared_bytes) << capability;
+  }
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -11,6 +11,7 @@
 #include "src/runtime/loader.h"
 #include "src/runtime/thread_pool.h"
 #include "src/schedule/lower.h"
+#include "src/templates/limits.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright {
@@ -118,14 +119,14 @@ AnchorData MakeAnchorData(const Workload& w, const Epilogue& epilogue, std::uint
 
 Result<Tensor> RunSchedule(const Schedule& schedule, const Target& target,
                            std::vector<Tensor>& arguments) {
-  auto program = Lower(schedule, "kernel");
+  auto program = Lower(schedule, "kernel", LowerLimitsFor(target));
   TW_RETURN_IF_ERROR(program);
   return Run(*program, target, arguments);
 }
 
 Result<Tensor> RunKernel(const Workload& w, const Epilogue& epilogue, const Target& target,
                          const Kernel& kernel, const AnchorData& operands) {
-  auto program = Lower(kernel.schedule, "kernel");
+  auto program = Lower(kernel.schedule, "kernel", LowerLimitsFor(target));
   TW_RETURN_IF_ERROR(program);
   return RunProgram(w, epilogue, target, *program, kernel.form, operands);
 }

@@ -8,6 +8,7 @@
 
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/nvptx/dp4a.h"
+#include "src/codegen/nvptx/shared_memory.h"
 #include "src/schedule/launch.h"
 
 namespace tilewright::cpu {
@@ -80,15 +81,17 @@ llvm::Value* FunctionEmitter::EmitDp4a(Value* acc, Value* a, Value* b, int lanes
 }
 
 llvm::Value* FunctionEmitter::AllocateShared(const BufferNode& buffer) {
-  constexpr unsigned kSharedSpace = 3;
   auto* type = llvm::ArrayType::get(
       MemoryType(context_, buffer.dtype),
       static_cast<std::uint64_t>(std::max<std::int64_t>(1, buffer.elements())));
   auto* memory = new llvm::GlobalVariable(
       kernel_.module, type, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
       llvm::PoisonValue::get(type), kernel_.program.name + "." + buffer.name, nullptr,
-      llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+      llvm::GlobalValue::NotThreadLocal, nvptx::kSharedSpace);
   memory->setAlignment(llvm::Align(kSharedAlignment));
+  if (kernel_.plan.shared_bytes > kStaticSharedBytes) {
+    nvptx::MarkDynamic(*memory, kernel_.program.name, kernel_.plan.storage.at(&buffer).offset);
+  }
   return memory;
 }
 

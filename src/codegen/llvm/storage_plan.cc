@@ -4,6 +4,7 @@
 
 #include "src/base/math.h"
 #include "src/schedule/async_copy.h"
+#include "src/schedule/launch.h"
 
 namespace tilewright::cpu {
 namespace {
@@ -77,7 +78,10 @@ class Planner {
     const BufferNode* buffer = stmt->buffer.get();
     Storage storage;
     if (rules_.gpu) {
-      storage.place = buffer->scope == Scope::kShared ? Place::kShared : Place::kStack;
+      if (buffer->scope == Scope::kShared) {
+        storage = {Place::kShared, plan_.shared_bytes};
+        plan_.shared_bytes += RoundUp(buffer->bytes(), kSharedAlignment);
+      }
       AddAllocated(buffer, storage);
       return;
     }

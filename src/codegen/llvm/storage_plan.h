@@ -25,7 +25,8 @@ struct StorageRules {
 
 struct Storage {
   Place place = Place::kStack;
-  std::int64_t offset = 0;  ///< kParameter: its number; kWorkspace, kWorker: bytes from the start
+  /// kParameter: its number; kWorkspace, kWorker, kShared: bytes from the start.
+  std::int64_t offset = 0;
 };
 
 /// Where each buffer of a program lives, and which loops are unrolled for its sake.
@@ -35,6 +36,7 @@ struct StoragePlan {
   std::vector<const BufferNode*> workspace_buffers, worker_buffers;
   std::int64_t workspace_bytes = 0;
   std::int64_t workspace_bytes_per_thread = 0;
+  std::int64_t shared_bytes = 0;  ///< of a GPU block
   /// Serial loops to unroll, because their variable indexes a buffer small enough for registers.
   std::unordered_set<const StmtNode*> unrolled;
 };

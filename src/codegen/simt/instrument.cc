@@ -13,11 +13,10 @@
 #include "src/codegen/nvptx/cp_async.h"
 #include "src/codegen/nvptx/dp4a.h"
 #include "src/codegen/nvptx/mma.h"
+#include "src/codegen/nvptx/shared_memory.h"
 
 namespace tilewright::simt {
 namespace {
-
-constexpr unsigned kSharedSpace = 3;
 
 /// Number of an index register as BlockMachine::Index counts them, or -1.
 int IndexOf(llvm::Intrinsic::ID id) {
@@ -81,11 +80,15 @@ class Instrumenter {
  private:
   void CollectShared(int first) {
     for (llvm::GlobalVariable& global : module_.globals()) {
-      if (global.getAddressSpace() != kSharedSpace) continue;
+      if (global.getAddressSpace() != nvptx::kSharedSpace) continue;
       auto* type = llvm::cast<llvm::ArrayType>(global.getValueType());
       const llvm::DataLayout& layout = module_.getDataLayout();
       SharedArray array;
-      array.name = global.getName().str();
+      array.name = array.symbol = global.getName().str();
+      if (const auto place = nvptx::DynamicPlaceOf(global)) {
+        array.symbol = place->memory;
+        array.offset = place->offset;
+      }
       array.element_bytes =
           static_cast<std::int64_t>(layout.getTypeAllocSize(type->getElementType()));
       array.bytes = static_cast<std::int64_t>(layout.getTypeAllocSize(type));

@@ -23,9 +23,11 @@ inline constexpr const char* kCommitFunction = "tw_simt_commit";  ///< void (ptr
 inline constexpr const char* kWaitFunction = "tw_simt_wait";      ///< void (ptr, i32 pending)
 inline constexpr const char* kEntrySuffix = ".simt";  ///< of the function (ptr arguments)
 
-/// A shared array of the module; it is an ordinary global there.
+/// A shared array of the module. Its memory is an ordinary global there, or a part of one.
 struct SharedArray {
   std::string name;
+  std::string symbol;       ///< of the global
+  std::int64_t offset = 0;  ///< into the global
   std::int64_t bytes = 0, element_bytes = 1;
 };
 

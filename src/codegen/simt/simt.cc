@@ -11,6 +11,7 @@
 #include "src/codegen/llvm/build_module.h"
 #include "src/codegen/llvm/machine_code.h"
 #include "src/codegen/llvm/target_machine.h"
+#include "src/codegen/nvptx/shared_memory.h"
 #include "src/codegen/simt/block_machine.h"
 #include "src/codegen/simt/instrument.h"
 #include "src/target/cpu.h"
@@ -131,10 +132,11 @@ Status SimtKernel::State::AddMemories(std::span<void* const> pointers, History h
   }
   for (const Buffer& buffer : plan.workspace) add(*buffer, Memory::Kind::kWorkspace);
   for (const simt::SharedArray& array : shared) {
-    auto data = Find(array.name);
+    auto data = Find(array.symbol);
     TW_RETURN_IF_ERROR(data);
-    machine->AddMemory({array.name, Memory::Kind::kShared, static_cast<std::byte*>(*data),
-                        array.bytes, array.element_bytes});
+    machine->AddMemory({array.name, Memory::Kind::kShared,
+                        static_cast<std::byte*>(*data) + array.offset, array.bytes,
+                        array.element_bytes});
   }
   return {};
 }
@@ -177,6 +179,7 @@ Result<SimtKernel> SimtKernel::Build(const Program& program, const Target& targe
   auto shared = simt::Instrument(*(*built)->module);
   TW_RETURN_IF_ERROR(shared);
   state->shared = *std::move(shared);
+  nvptx::PlaceDynamicShared(*(*built)->module, state->plan.launches);
   auto object = CompileForHost(*(*built)->module);
   TW_RETURN_IF_ERROR(object);
   TW_RETURN_IF_ERROR(state->Load(*object));

@@ -1,7 +1,7 @@
 // Stands for the CUDA driver in tests: device memory is host memory, time is a counter, and what a
 // kernel does follows from its name alone, or from a function of the test (fake_cuda.h). Built
 // several times:
-//   FAKE_NO_GRAPHS  an older driver, without graphs
+//   FAKE_NO_GRAPHS  an older driver, without graphs, and a device with less shared memory
 //   FAKE_OLD        one without a function that is needed
 //   FAKE_NO_DEVICE  no device
 //   FAKE_BROKEN     cuInit fails
@@ -17,6 +17,7 @@
 #define API __attribute__((visibility("default"))) int
 
 enum {
+  kInvalidValue = 1,
   kOutOfMemory = 2,
   kInvalidContext = 201,
   kInvalidPtx = 218,
@@ -37,13 +38,14 @@ static void* executor_context = NULL;
 typedef struct {
   char name[256];
   int parameters;
+  unsigned most_shared;  // that a launch may ask for
 } Function;
 static Function functions[kMostFunctions];
 static int function_count = 0;
 
 typedef struct {
   const Function* function;  // null: a copy on the device (to, from, bytes)
-  unsigned grid[3], block[3];
+  unsigned grid[3], block[3], shared;
   uint64_t arguments[FAKE_MOST_ARGUMENTS];
 } Launch;
 typedef struct {
@@ -190,6 +192,7 @@ static int AddFunction(void** function, const char* name, int parameters) {
   Function* added = &functions[function_count++];
   snprintf(added->name, sizeof added->name, "%s", name);
   added->parameters = parameters;
+  added->most_shared = 48 << 10;
   *function = added;
   return 0;
 }
@@ -205,6 +208,17 @@ API cuModuleGetFunction(void** function, void* module, const char* name) {
     if (strcmp(name, kKernels[i]) == 0) return AddFunction(function, name, 3);
   }
   return kNotFound;
+}
+
+API cuFuncSetAttribute(void* function, int attribute, int value) {
+#ifdef FAKE_NO_GRAPHS
+  enum { kMostDynamicShared = 8, kOfBlock = 99 << 10 };
+#else
+  enum { kMostDynamicShared = 8, kOfBlock = 163 << 10 };
+#endif
+  if (attribute != kMostDynamicShared || value < 0 || value > kOfBlock) return kInvalidValue;
+  ((Function*)function)->most_shared = (unsigned)value;
+  return 0;
 }
 
 // --- memory ---
@@ -286,8 +300,9 @@ static void Execute(const Launch* launch) {
   } else if (executor != NULL) {
     now_us += 20;
     ++counts.launches;
-    if (sticky == 0 && executor(executor_context, launch->function->name, launch->grid,
-                                launch->block, arguments, launch->function->parameters) != 0) {
+    if (sticky == 0 &&
+        executor(executor_context, launch->function->name, launch->grid, launch->block,
+                 launch->shared, arguments, launch->function->parameters) != 0) {
       sticky = kIllegalAddress;
     }
   } else {
@@ -307,14 +322,16 @@ static int Enqueue(const Launch* launch) {
 }
 API cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void* stream) {
   (void)stream;
-  const Launch copy = {NULL, {0}, {0}, {to, from, bytes}};
+  const Launch copy = {NULL, {0}, {0}, 0, {to, from, bytes}};
   return Enqueue(&copy);
 }
 API cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void* stream, void** arguments, void** extra) {
-  (void)shared, (void)stream, (void)extra;
-  if (gx * gy * gz * bx * by * bz == 0) return 1;
-  Launch launch = {function, {gx, gy, gz}, {bx, by, bz}, {0}};
+  (void)stream, (void)extra;
+  if (gx * gy * gz * bx * by * bz == 0) return kInvalidValue;
+  Launch launch = {function, {gx, gy, gz}, {bx, by, bz}, shared, {0}};
+  if (shared > launch.function->most_shared) return kInvalidValue;
+  if (shared > counts.most_shared) counts.most_shared = shared;
   for (int i = 0; i < launch.function->parameters; ++i) {
     launch.arguments[i] = *(uint64_t*)arguments[i];
   }

@@ -15,11 +15,13 @@ typedef struct FakeCounts {
   int modules;             /* that are loaded */
   int synchronized;        /* contexts */
   int recorded_in_the_way; /* recordings during which nobody else could use the default stream */
+  unsigned most_shared;    /* of the launches: bytes of shared memory a block was given */
 } FakeCounts;
 
 /** Executes one launch; another value than 0 is a fault of the kernel. */
 typedef int (*FakeExecutor)(void* context, const char* kernel, const unsigned* grid,
-                            const unsigned* block, const uint64_t* arguments, int argument_count);
+                            const unsigned* block, unsigned shared_bytes, const uint64_t* arguments,
+                            int argument_count);
 
 /** fake_cuda_execute_by: from now on kernels are those of the PTX, executed by a function; null: as
  * at first. */
