@@ -13,7 +13,7 @@
 #include "src/base/file.h"
 #include "src/codegen/codegen.h"
 #include "src/schedule/lower.h"
-#include "src/target/gpu.h"
+#include "src/schedule/tolerance.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::measure {
@@ -74,7 +74,7 @@ Built BuildCandidate(const BuildOrder& order) {
   built.kernel.artifact = order.path;
   built.kernel.symbol = kSymbol;
   built.kernel.threads = target.num_threads();
-  built.kernel.tolerance = ToleranceOf(target);
+  built.kernel.tolerance = ToleranceOf(*program);
   return built;
 }
 

@@ -115,7 +115,7 @@ TEST(ProbeRunner, SaysWhatCameOfACommandThatIsNoRunner) {
       {"exit 3", "exit code 3"},
       {"echo no route to board >&2; exit 255", "no route to board"},
       {"echo Welcome", "said 'Welcome'"},
-      {"echo '{\"type\":\"ready\",\"protocol\":99}'", "protocol version 99, expected 1"}};
+      {"echo '{\"type\":\"ready\",\"protocol\":99}'", "protocol version 99, expected 2"}};
   for (const auto& [command, words] : commands) {
     const auto identity = ProbeRunner(command);
     EXPECT_EQ(identity.status().code(), StatusCode::kUnavailable);

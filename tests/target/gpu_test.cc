@@ -1,5 +1,6 @@
 #include "src/target/gpu.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace tilewright {
@@ -32,6 +33,26 @@ INSTANTIATE_TEST_SUITE_P(
                     CapabilityCase{"cuda -arch=sm_x", 0, StatusCode::kInvalidArgument},
                     CapabilityCase{"cuda -arch=sm_35", 0, StatusCode::kUnsupported},
                     CapabilityCase{"llvm", 0, StatusCode::kInvalidArgument}));
+
+TEST(Tf32Test, IsAllowedByTheFlagAlone) {
+  for (const char* text : {"cuda -arch=sm_80 -tf32", "cuda -arch=sm_90 -tf32=1"}) {
+    EXPECT_TRUE(AllowsTf32(*Target::Parse(text))) << text;
+  }
+  for (const char* text : {"cuda -arch=sm_80", "cuda -arch=sm_75 -tf32=0", "llvm -tf32"}) {
+    EXPECT_FALSE(AllowsTf32(*Target::Parse(text))) << text;
+  }
+}
+
+TEST(Tf32Test, OtherValuesAndOlderDevicesAreRefused) {
+  for (const auto& [text, reason] :
+       {std::pair("cuda -arch=sm_80 -tf32=false", "-tf32=false, expected -tf32 or 1"),
+        std::pair("cuda -arch=sm_80 -tf32=2", "-tf32=2, expected"),
+        std::pair("cuda -arch=sm_75 -tf32", "-tf32 on sm_75, expected -arch=sm_80 or newer"),
+        std::pair("cuda -tf32", "-tf32 on sm_70, expected -arch=sm_80 or newer")}) {
+    EXPECT_EQ(Target::Parse(text).status().code(), StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(Target::Parse(text).status().message(), testing::HasSubstr(reason));
+  }
+}
 
 }  // namespace
 }  // namespace tilewright
