@@ -12,11 +12,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "src/base/random.h"
 #include "src/codegen/simt/simt.h"
+#include "src/schedule/lower.h"
+#include "src/schedule/tolerance.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference.h"
 #include "tests/templates/kernel_runner.h"
@@ -144,8 +147,10 @@ bool Check(const TemplateEntry& entry, const Workload& workload, const Epilogue&
            const Config& config, const Target& target, Tally& tally) {
   auto kernel = entry.apply(workload, epilogue, target, config);
   const AnchorData data = MakeAnchorData(workload, epilogue, 11);
-  auto result = kernel.ok() ? RunKernel(workload, epilogue, target, *kernel, data)
-                            : Result<Tensor>(kernel.status());
+  const auto program =
+      kernel.ok() ? Lower(kernel->schedule, "kernel") : Result<Program>(kernel.status());
+  auto result = program.ok() ? RunProgram(workload, epilogue, target, *program, kernel->form, data)
+                             : Result<Tensor>(program.status());
   if (result.status().code() == StatusCode::kInvalidArgument) {
     ++tally.refused;
     return true;
@@ -156,10 +161,11 @@ bool Check(const TemplateEntry& entry, const Workload& workload, const Epilogue&
     for (const Tensor& operand : data.operands) operands.push_back(&operand);
     auto expected = EvaluateAnchor(workload, epilogue, data.data, data.weight, operands);
     TW_CHECK(expected.ok(), expected.status().message());
-    const Comparison comparison = Compare(*result, *expected);
+    const std::optional<double> tolerance = ToleranceOf(*program);
+    const Comparison comparison = Compare(*result, *expected, tolerance);
     if (!comparison.ok) wrong = "differs from the reference";
-    // Of what is rounded to float16 the error is that rounding.
-    if (comparison.reference_rms > 0 && result->dtype() != kFloat16) {
+    // Of what is rounded to float16, or multiplied as tf32, the error is that rounding.
+    if (comparison.reference_rms > 0 && result->dtype() != kFloat16 && !tolerance) {
       tally.worst = std::max(tally.worst, comparison.max_abs_error / comparison.reference_rms);
     }
   }
@@ -182,7 +188,8 @@ Epilogue DrawEpilogue(DataType dtype, Random& random) {
 
 int Run(int pairs, std::uint64_t seed, const std::string& only) {
   const std::array targets = {*Target::Parse("cuda -arch=sm_75"),
-                              *Target::Parse("cuda -arch=sm_80")};
+                              *Target::Parse("cuda -arch=sm_80"),
+                              *Target::Parse("cuda -arch=sm_80 -tf32")};
   Workloads workloads(seed);
   Random random(seed + 1);
   std::map<std::string, Tally> tallies;

@@ -14,7 +14,7 @@
 #include "src/codegen/codegen.h"
 #include "src/codegen/runtime_archive.h"
 #include "src/schedule/lower.h"
-#include "src/target/gpu.h"
+#include "src/schedule/tolerance.h"
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"
 
@@ -76,7 +76,7 @@ Built BuildCandidate(const BuildOrder& order) {
   built.kernel.artifact = order.path;
   built.kernel.symbol = kSymbol;
   built.kernel.threads = target.num_threads();
-  built.kernel.tolerance = ToleranceOf(target);
+  built.kernel.tolerance = ToleranceOf(*program);
   return built;
 }
 

@@ -37,6 +37,11 @@ class Fields {
     const Json& value = Get(name, Json::value_t::number_float);
     return value.is_number() ? value.get<double>() : 0;
   }
+  std::optional<double> NumberOrNull(const char* name) {
+    const auto found = json_.find(name);
+    if (found != json_.end() && found->is_null()) return std::nullopt;
+    return Number(name);
+  }
   std::int64_t Integer(const char* name) {
     const Json& value = Get(name, Json::value_t::number_integer);
     return value.is_number_integer() ? value.get<std::int64_t>() : 0;
@@ -188,7 +193,7 @@ Json KernelJson(const KernelSpec& kernel) {
               {"symbol", kernel.symbol},
               {"threads", kernel.threads},
               {"vta_target", kernel.vta_target},
-              {"tolerance", kernel.tolerance},
+              {"tolerance", kernel.tolerance ? Json(*kernel.tolerance) : Json()},
               {"launches", LaunchesJson(kernel)},
               {"workspace_bytes", kernel.workspace_bytes}};
 }
@@ -205,7 +210,7 @@ KernelSpec KernelFrom(const Json& json, Fields& outer) {
   kernel.artifact = fields.Text("artifact");
   kernel.symbol = fields.Text("symbol");
   kernel.threads = static_cast<int>(fields.Integer("threads"));
-  kernel.tolerance = fields.Number("tolerance");
+  kernel.tolerance = fields.NumberOrNull("tolerance");
   kernel.vta_target = fields.Text("vta_target");
   for (const Json& launch : fields.Get("launches", Json::value_t::array)) {
     kernel.launches.push_back(LaunchFrom(launch, fields));

@@ -38,7 +38,7 @@ struct KernelSpec {
   std::vector<TensorType> parameters;  ///< inputs in order, then the output
   std::string artifact, symbol;
   int threads = 1;
-  double tolerance = 1e-4;                    ///< of a float result, see Compare
+  std::optional<double> tolerance;            ///< of a float result, see Compare
   std::vector<CudaLaunch> launches;           ///< if the artifact is PTX: its kernels, in order
   std::vector<std::int64_t> workspace_bytes;  ///< ... and what they take behind the parameters
   std::string vta_target;  ///< its target if the artifact is a VTA stream; then form, parameters

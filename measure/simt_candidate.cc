@@ -8,7 +8,7 @@
 #include "src/base/file.h"
 #include "src/codegen/simt/simt.h"
 #include "src/schedule/lower.h"
-#include "src/target/gpu.h"
+#include "src/schedule/tolerance.h"
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"
 
@@ -64,7 +64,7 @@ SimtVerdict VerifyInSimt(const Candidate& candidate) {
   kernel.workload = task.workload;
   kernel.epilogue = candidate.epilogue;
   kernel.form = applied->form;
-  kernel.tolerance = ToleranceOf(task.target);
+  kernel.tolerance = ToleranceOf(*program);
   for (const Buffer& buffer : program->parameters) {
     kernel.parameters.push_back({buffer->shape, buffer->dtype});
   }

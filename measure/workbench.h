@@ -19,7 +19,7 @@ class Workbench {
  public:
   /// What one kernel is run with. Pointers are valid until the next Prepare.
   struct Setup {
-    double tolerance = 0;  ///< of a float result
+    std::optional<double> tolerance;  ///< of a float result, see Compare
     /// Per input set, one guarded read-only memory per input parameter, in order.
     std::array<std::vector<const GuardedMemory*>, kInputSets.size()> inputs;
     /// Per input set, the expected result: in the kernel's output layout, or if `padded` (that

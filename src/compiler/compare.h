@@ -85,7 +85,8 @@ struct DifferenceReport {
 };
 
 struct DifferenceOptions {
-  double tolerance = 1e-4;  ///< of floats, relative to the reference's RMS
+  /// Of floats, relative to the reference's RMS. None: that of Compare for the type.
+  std::optional<double> tolerance = std::nullopt;
   /// Least SQNR of a value in dB, in the place of equality and tolerance; 10 if the element types
   /// or scales of any value differ, because quantization changes those behind it too.
   std::optional<double> min_sqnr_db;

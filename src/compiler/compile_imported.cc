@@ -1,8 +1,8 @@
 // Configs of other programs' records: tried out before anybody gets them.
 //
 // A schedule cannot mean something else than its operator, so a difference would be a bug of ours
-// that no trial of ours has met. All operators are compared in one run; after the first that
-// differs everything behind it may differ too, so one is refused at a time.
+// that no trial of ours has met. All operators are compared in one run, and the first that differs
+// is refused until none does.
 
 #include <fmt/format.h>
 

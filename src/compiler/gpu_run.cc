@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "src/codegen/simt/simt.h"
-#include "src/graph/evaluate.h"
+#include "src/compiler/run_values.h"
 #include "src/graph/passes.h"
 #include "src/runtime/guarded_buffer.h"
-#include "src/target/gpu.h"
+#include "src/schedule/tolerance.h"
 
 namespace tilewright {
 namespace {
@@ -137,21 +137,26 @@ Result<std::vector<Tensor>> RunGpu(const GpuPlan& plan, GpuExecutor& executor,
 Result<VerifyReport> VerifyGpu(const GpuPlan& plan, GpuExecutor& executor,
                                std::span<const Tensor> inputs, const VerifyOptions& options) {
   TW_RETURN_IF_ERROR(CheckInputs(plan.graph, inputs));
-  const auto values = EvaluateGraph(plan.graph, inputs, KeepValues::kAll, options.threads);
-  TW_RETURN_IF_ERROR(values);
   VerifyReport report;
-  const double tolerance =
-      std::max(NetworkTolerance(plan.graph, options), ToleranceOf(plan.target));
+  RunValues values(plan.graph, inputs, options.threads);
   const auto observe = [&](std::size_t index, const Tensor& result) -> Status {
     const PlanStep& step = plan.plan.steps[index];
     const Node& node = plan.graph.node(step.node);
     // Copies of inputs and constants are no operators.
     if (node.kind != NodeKind::kOperator) return {};
-    const Tensor& reference = (*values)[static_cast<std::size_t>(step.node)];
-    report.checks.push_back({node.name, step.report.op, Compare(result, reference, tolerance)});
+    const auto reference = values.Reference(step.node);
+    TW_RETURN_IF_ERROR(reference);
+    std::optional<double> tolerance = options.tolerance;
+    if (!tolerance && step.kernel >= 0) {
+      const Program& kernel = plan.plan.kernels[static_cast<std::size_t>(step.kernel)];
+      tolerance = std::max(reference->tolerance, ToleranceOf(kernel));
+    }
+    report.checks.push_back(
+        {node.name, step.report.op, Compare(result, *reference->value, tolerance)});
     if (!report.checks.back().comparison.ok && !report.first_bad) {
       report.first_bad = report.checks.size() - 1;
     }
+    values.Observe(step.node, result.Clone());
     return {};
   };
   const auto run = RunGpu(plan, executor, inputs, observe);

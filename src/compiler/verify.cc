@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
-#include "src/graph/evaluate.h"
+#include "src/compiler/run_values.h"
 #include "src/graph/passes.h"
+#include "src/schedule/tolerance.h"
 #include "src/target/gpu.h"
 
 namespace tilewright {
@@ -54,30 +56,21 @@ std::string VerifyReport::Summary() const {
       bad.comparison.reference_rms, *first_bad);
 }
 
-double NetworkTolerance(const Graph& graph, const VerifyOptions& options) {
-  constexpr double kOfHalf = 1.0 / 8;  // MobileNetV2 needs a twentieth
-  const bool half = std::ranges::any_of(
-      graph.nodes(), [](const Node& node) { return node.type.dtype == kFloat16; });
-  return half ? std::max(options.tolerance, kOfHalf) : options.tolerance;
-}
-
 Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<const Tensor> inputs,
                             const VerifyOptions& options) {
   auto optimized = Optimize(std::move(graph));
   TW_RETURN_IF_ERROR(optimized);
   TW_RETURN_IF_ERROR(CheckSame(*optimized, model));
-  auto values = EvaluateGraph(*optimized, inputs, KeepValues::kAll, options.threads);
-  TW_RETURN_IF_ERROR(values);
+  TW_RETURN_IF_ERROR(CheckGraphInputs(*optimized, inputs));
   std::map<std::string_view, int> by_name;
   for (int id = 0; id < optimized->size(); ++id) by_name.emplace(optimized->node(id).name, id);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    (*values)[static_cast<std::size_t>(optimized->inputs()[i])] = inputs[i].Clone();
-  }
 
   auto target = Target::Parse(model.target());
   TW_RETURN_IF_ERROR(target);
   VerifyReport report;
-  const double tolerance = std::max(NetworkTolerance(*optimized, options), ToleranceOf(*target));
+  const std::optional<double> least =
+      AllowsTf32(*target) ? std::optional(kToleranceOfTf32) : std::nullopt;
+  RunValues values(*optimized, inputs, options.threads);
   const auto observe = [&](std::size_t index, Tensor result) -> Status {
     const ModelOperator& op = model.operators()[index];
     const auto node = by_name.find(op.result.name);
@@ -85,12 +78,15 @@ Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<co
       return InvalidArgument(fmt::format("library {} was made from another graph than {}: value {}",
                                          model.name(), optimized->name, op.result.name));
     }
-    const Tensor* reference = &(*values)[static_cast<std::size_t>(node->second)];
-    if (optimized->node(node->second).kind == NodeKind::kConstant) {
-      reference = optimized->Contents(node->second);
-    }
-    report.checks.push_back({op.result.name, op.op, Compare(result, *reference, tolerance)});
+    const auto reference = values.Reference(node->second);
+    TW_RETURN_IF_ERROR(reference);
+    const auto tolerance =
+        options.tolerance ? options.tolerance : std::max(reference->tolerance, least);
+    report.checks.push_back({op.result.name, op.op, Compare(result, *reference->value, tolerance)});
     if (!report.checks.back().comparison.ok && !report.first_bad) report.first_bad = index;
+    if (optimized->node(node->second).kind == NodeKind::kOperator) {
+      values.Observe(node->second, std::move(result));
+    }
     return Status();
   };
   TW_RETURN_IF_ERROR(model.RunObserved(inputs, observe));

@@ -26,19 +26,18 @@ struct VerifyReport {
 };
 
 struct VerifyOptions {
-  double tolerance = 1e-4;  ///< of floats, relative to the reference's root mean square
-  int threads = 1;          ///< of the reference evaluator
+  /// Of floats, relative to the reference's root mean square. None: that of Compare for the type of
+  /// each value, more where an operator rounds to float16 on the way or a kernel multiplies tf32.
+  std::optional<double> tolerance = std::nullopt;
+  int threads = 1;  ///< of the reference evaluator
 };
-/// The tolerance for the values of this graph: an eighth at least if some of them are float16,
-/// whose roundings add up from operator to operator.
-double NetworkTolerance(const Graph& graph, const VerifyOptions& options);
 
 /// Whether the library was made of this graph (as imported), as far as names and types say.
 bool IsLibraryOf(const Graph& graph, const ModelLibrary& model);
 
-/// Runs the library and, on the same inputs, the reference evaluator over the graph it was compiled
-/// from (as imported, constants with contents), and compares operator by operator: integers must be
-/// equal.
+/// Runs the library and compares operator by operator with the reference evaluator, over the graph
+/// it was compiled from (as imported, constants with contents): each operator is evaluated on the
+/// values that the library gave it, so that nothing adds up. Integers must be equal.
 /// Errors: kInvalidArgument if the graph is not the one the library was made from (inputs, outputs
 /// or values it lacks).
 Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<const Tensor> inputs,

@@ -237,6 +237,8 @@ void Schedule::Pipeline(StageId stage, int copies) {
                 std::to_string(copies) + " copies, expected 2 to " + std::to_string(kMostCopies));
   } else if (info.scope != Scope::kShared) {
     RefuseStage(stage, "pipeline", "it is not in shared memory");
+  } else if (info.op.combiner != Combiner::kNone) {
+    RefuseStage(stage, "pipeline", "it is a reduction, no copy");
   } else if (info.double_buffer) {
     RefuseStage(stage, "pipeline", "it is double-buffered already");
   } else {

@@ -63,10 +63,23 @@ Result<DeviceFingerprint> AnyGpuFor(const Target& target) {
 }
 
 bool AllowsTf32(const Target& target) {
-  return target.kind() == TargetKind::kCuda && target.Option("tf32", "0") != "0";
+  return target.kind() == TargetKind::kCuda && target.Option("tf32") == "1";
 }
 
-double ToleranceOf(const Target& target) { return AllowsTf32(target) ? 1e-2 : 1e-4; }
+Status CheckTf32(const Target& target) {
+  if (target.kind() != TargetKind::kCuda) return {};
+  constexpr int kFirst = 80;
+  const std::string value = target.Option("tf32", "0");
+  if (value == "0") return {};
+  if (value != "1") {
+    return InvalidArgument("-tf32=" + value + ", expected -tf32 or 1 to allow it, or 0");
+  }
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  if (*capability >= kFirst) return {};
+  return InvalidArgument("-tf32 on sm_" + std::to_string(*capability) + ", expected -arch=sm_" +
+                         std::to_string(kFirst) + " or newer");
+}
 
 MultiprocessorLimits LimitsOf(int capability) {
   struct Row {

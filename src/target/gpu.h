@@ -23,9 +23,9 @@ Result<DeviceFingerprint> AnyGpuFor(const Target& target);
 /// Whether tensor cores may multiply float32 as tf32, which drops 13 bits of each factor: only
 /// where the target says `-tf32`.
 bool AllowsTf32(const Target& target);
-/// How far float results may be from the reference, as a part of its root mean square: 1e-4, and
-/// 1e-2 where tf32 is allowed.
-double ToleranceOf(const Target& target);
+/// Errors: kInvalidArgument if a CUDA target says -tf32 with another value than 0 or 1, or is of a
+/// capability below 8.0, which has no tf32; those of ComputeCapabilityOf with -tf32.
+Status CheckTf32(const Target& target);
 
 /// What one multiprocessor holds at the same time.
 struct MultiprocessorLimits {

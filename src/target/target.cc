@@ -12,6 +12,7 @@
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/target/cpu.h"
+#include "src/target/gpu.h"
 
 namespace tilewright {
 namespace {
@@ -168,6 +169,7 @@ Result<Target> Target::Parse(std::string_view text) {
   if (entry->name == "ext_dev" && std::ranges::count(target.keys(), "vta") > 0) {
     target.kind_ = TargetKind::kVta;
   }
+  TW_RETURN_IF_ERROR(CheckTf32(target));
   // What is printed is parsed again, and is longer: -flag is printed as -flag=1.
   if (const std::size_t size = target.ToString().size(); size > kMaxTargetBytes) {
     return InvalidArgument("target: printed with " + std::to_string(size) +

@@ -43,7 +43,7 @@ std::string Conv2dMmaCuda::Refuses(const Workload& w, const Target& target) {
 Result<ConfigSpace> Conv2dMmaCuda::DefineSpace(const Workload& w, const Target& target) {
   auto product = ConvProductOf(w, target);
   TW_RETURN_IF_ERROR(product);
-  return MmaSpace(*product->mma, product->sizes);
+  return MmaSpace(*product->mma, product->sizes, target);
 }
 
 Result<Config> Conv2dMmaCuda::DefaultConfig(const Workload& w, const Target& target) {

@@ -30,7 +30,7 @@ template <OpKind kOp>
 Result<ConfigSpace> MatmulMmaCuda<kOp>::DefineSpace(const Workload& w, const Target& target) {
   auto mma = MatmulMma(w, target);
   TW_RETURN_IF_ERROR(mma);
-  return MmaSpace(**mma, MatmulSizesOf(w));
+  return MmaSpace(**mma, MatmulSizesOf(w), target);
 }
 
 template <OpKind kOp>

@@ -48,19 +48,35 @@ LoopId BindResult(Schedule& s, StageId result, const Tile& tile, const Config& c
   const int rows = static_cast<int>(s.stage(result).op.axes.size()) - 2;
   const LoopId row = s.SpatialAxis(result, rows), column = s.SpatialAxis(result, rows + 1);
   // The last block's condition stands behind the products: it depends on a thread's own rows.
-  const auto [block_y, inside] = s.Split(result, row, tile.block_rows());
+  const auto [row_block, inside] = s.Split(result, row, tile.block_rows());
   const std::vector<LoopId> y = s.SplitBy(result, inside, {tile.warps_m, kY, tile.rows});
   const std::int64_t blocks = s.Extent(column) / tile.block_columns();
   const std::vector<LoopId> x = s.SplitBy(result, column, {blocks, tile.warps_n, kX, tile.columns});
-  s.Reorder(result, {block_y, x[0], y[0], x[1], y[1], x[2], y[2], x[3]});
+  s.Reorder(result, {row_block, x[0], y[0], x[1], y[1], x[2], y[2], x[3]});
   if (rows > 0) s.Bind(result, s.SpatialAxis(result, 0), LoopKind::kBlockZ);
-  s.Bind(result, block_y, LoopKind::kBlockY);
-  s.Bind(result, x[0], LoopKind::kBlockX);
+  // Rows may be as many as the pixels of a batch: of the axes of a grid only x is that long.
+  s.Bind(result, row_block, LoopKind::kBlockX);
+  s.Bind(result, x[0], LoopKind::kBlockY);
   BindThreadLoops(s, result, {s.Fuse(result, y[0], x[1]), y[1], x[2]});
-  s.Pragma(result, block_y, "auto_unroll_max_step", config.Integer("auto_unroll_max_step"));
+  s.Pragma(result, row_block, "auto_unroll_max_step", config.Integer("auto_unroll_max_step"));
   const std::int64_t lanes = kAccessBytes / s.stage(result).op.output->dtype.bytes();
   s.Vectorize(result, s.Split(result, x[3], LargestDivisor(tile.columns, lanes)).second);
   return x[2];
+}
+
+/// Copies in shared memory: one; more where the target copies asynchronously and there are as many
+/// steps, if each is of one instruction.
+Result<std::vector<std::int64_t>> StagesOf(const MmaIntrinsic& mma, const MmaSizes& sizes,
+                                           const Target& target) {
+  constexpr std::int64_t kMost = 4;
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  const std::int64_t steps = sizes.runs * CeilDiv(sizes.k, mma.k);
+  std::vector<std::int64_t> stages{1};
+  while (*capability >= kAsyncCapability && stages.back() < std::min(kMost, steps)) {
+    stages.push_back(stages.back() + 1);
+  }
+  return stages;
 }
 
 }  // namespace
@@ -93,20 +109,22 @@ Result<const MmaIntrinsic*> ChooseMma(const Workload& w, const Target& target,
                      " x " + std::to_string(sizes.n) + " sums of " + std::to_string(sizes.k));
 }
 
-Result<ConfigSpace> MmaSpace(const MmaIntrinsic& mma, const MmaSizes& sizes) {
+Result<ConfigSpace> MmaSpace(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target) {
+  auto stages = StagesOf(mma, sizes, target);
+  TW_RETURN_IF_ERROR(stages);
   const bool partial = sizes.partial_rows;
-  return MakeSpace({Knob::Other("warps_m", Powers(sizes.m, mma.m, 4, partial)),
-                    Knob::Other("warps_n", Powers(sizes.n, mma.n, 4)),
-                    Knob::Other("tiles_m", Powers(sizes.m, mma.m, 8, partial)),
-                    Knob::Other("tiles_n", Powers(sizes.n, mma.n, 8)),
-                    Knob::Other("steps_k", Powers(RoundUp(sizes.k, mma.k), mma.k, 8)),
-                    Knob::Other("copy_bytes", {4, 8, kAccessBytes}),
-                    Knob::Other("stages", {1, 2, 3, 4}), Knob::Other("pad_bytes", {0, 16, 32}),
-                    Knob::Other("auto_unroll_max_step", {0, 512, 1500})});
+  return MakeSpace(
+      {Knob::Other("warps_m", Powers(sizes.m, mma.m, 4, partial)),
+       Knob::Other("warps_n", Powers(sizes.n, mma.n, 4)),
+       Knob::Other("tiles_m", Powers(sizes.m, mma.m, 8, partial)),
+       Knob::Other("tiles_n", Powers(sizes.n, mma.n, 8)),
+       Knob::Other("steps_k", Powers(RoundUp(sizes.k, mma.k), mma.k, 8)),
+       Knob::Other("copy_bytes", {4, 8, kAccessBytes}), Knob::Other("stages", *std::move(stages)),
+       Knob::Other("pad_bytes", {0, 16, 32}), Knob::Other("auto_unroll_max_step", {0, 512, 1500})});
 }
 
 Result<Config> MmaDefault(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target) {
-  auto space = MmaSpace(mma, sizes);
+  auto space = MmaSpace(mma, sizes, target);
   TW_RETURN_IF_ERROR(space);
   // Of each axis the tiles of a warp first, then two warps.
   const bool partial = sizes.partial_rows;

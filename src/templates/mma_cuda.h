@@ -32,7 +32,7 @@ Result<const MmaIntrinsic*> ChooseMma(const Workload& workload, const Target& ta
 /// thread to global and shared memory), stages (copies in shared memory: 1, or several that are
 /// filled asynchronously, for sm_80 on), pad_bytes (left out there after all rows or columns of one
 /// thread, so that those of the next one lie in other banks), auto_unroll_max_step.
-Result<ConfigSpace> MmaSpace(const MmaIntrinsic& mma, const MmaSizes& sizes);
+Result<ConfigSpace> MmaSpace(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target);
 /// A block of 64 x 64 where there are as many rows and columns, copied ahead where the target can.
 Result<Config> MmaDefault(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target);
 

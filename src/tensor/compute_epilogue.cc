@@ -45,10 +45,9 @@ Result<ComputeOp> EpilogueStage(const Epilogue& epilogue, Expr value, DataType t
   for (const EpilogueStep& step : epilogue.steps) {
     const bool casts = step.op.kind == OpKind::kCast || step.op.kind == OpKind::kSaturateCast;
     if (casts && step.op.attributes.dtype) {
-      const DataType before = std::exchange(type, *step.op.attributes.dtype);
-      const bool rounds_later = value.dtype() == kFloat32 && (type == kFloat16 || type == kFloat32);
-      if (rounds_later) continue;
-      value = MakeCast(before, value);
+      value = MakeCast(std::exchange(type, *step.op.attributes.dtype), value);
+    } else if (value.dtype() == kFloat16) {
+      value = MakeCast(kFloat32, value);
     }
     auto next = ApplyStep(step, value, axes, channel, inputs);
     TW_RETURN_IF_ERROR(next);

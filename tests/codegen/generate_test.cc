@@ -275,6 +275,20 @@ TEST(LinkTest, WorksOnSeveralThreadsAtOnce) {
   for (std::thread& builder : builders) builder.join();
 }
 
+TEST(GenerateTest, HalfPrecisionOnTheWayNeedsConversionsToo) {
+  const Buffer a = MakeBuffer("a", kFloat32, {4});
+  const Buffer b = MakeBuffer("b", kFloat32, {4});
+  const Expr i = MakeVar("i");
+  const Expr rounded = MakeCast(kFloat32, MakeCast(kFloat16, MakeLoad(a, {i})));
+  const Program program{
+      "rounds", {a, b}, 1, MakeFor(i, 4, LoopKind::kSerial, MakeStore(b, {i}, rounded))};
+  EXPECT_THAT(
+      Generate({program}, ParseTarget("llvm -mcpu=x86-64"), Emit::kObject).status().message(),
+      HasSubstr("float16 on a CPU without conversions"));
+  EXPECT_TRUE(
+      Generate({program}, ParseTarget("llvm -mcpu=x86-64 -mattr=+f16c"), Emit::kObject).ok());
+}
+
 TEST(LinkTest, RefusesKernelsOfAnotherInterfaceVersion) {
   const Result<TemporaryFolder> folder = TemporaryFolder::Create("link-test");
   ASSERT_TRUE(folder.ok());

@@ -315,6 +315,41 @@ TEST_F(Library, VerifyNamesTheFirstOperatorThatDiffers) {
   EXPECT_THAT(report->Summary(), HasSubstr("operator 2 (%result, conv2d + relu) differs"));
 }
 
+TEST_F(Library, VerifyGivesAnOperatorTheOperandsOfTheRun) {
+  Graph graph = Load(kConv);
+  const std::vector<Tensor> inputs = Inputs(graph);
+  ASSERT_TRUE(Compile(std::move(graph), options_, Path("model.so")).ok());
+  auto model = ModelLibrary::Open(Path("model.so"));
+  ASSERT_TRUE(model.ok());
+  Graph changed = Load(kConv);  // other weights of the first convolution
+  for (int id = 0; id < changed.size(); ++id) {
+    if (changed.node(id).name == "relay.Constant.0") {
+      Tensor contents = changed.Contents(id)->Clone();
+      contents.Set(7, 100);
+      changed.SetContents(id, std::move(contents));
+    }
+  }
+  auto report = Verify(std::move(changed), *model, inputs, {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(std::ranges::count_if(report->checks,
+                                  [](const OperatorCheck& check) { return !check.comparison.ok; }),
+            1)
+      << "what comes behind it agrees";
+}
+
+TEST_F(Library, VerifyHonoursAGivenTolerance) {
+  Graph graph = Load(kConv);
+  const std::vector<Tensor> inputs = Inputs(graph);
+  ASSERT_TRUE(Compile(std::move(graph), options_, Path("model.so")).ok());
+  auto model = ModelLibrary::Open(Path("model.so"));
+  ASSERT_TRUE(model.ok());
+  for (const double tolerance : {1e-4, 1e-12}) {
+    auto report = Verify(Load(kConv), *model, inputs, {.tolerance = tolerance});
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_EQ(report->ok(), tolerance == 1e-4);
+  }
+}
+
 TEST_F(Library, RefusesWhatItCannotCompile) {
   const auto message = [&](Graph graph) {
     return Compile(std::move(graph), options_, Path("model.so")).status().message();

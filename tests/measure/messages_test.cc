@@ -47,11 +47,14 @@ TEST(Messages, ABuildOrderComesBackTheSame) {
 TEST(Messages, ARunOrderComesBackTheSame) {
   RunOrder order;
   order.items.push_back({5, MakeKernel(), "/tmp/reference", 0.25, 0.5, Fault()});
+  order.items.push_back(order.items[0]);
+  order.items[1].kernel.tolerance = 0.01;
   const std::string line = LineOf(ToJson(order));
   EXPECT_EQ(line.find('\n'), line.size() - 1) << "one line";
   auto back = RunOrderFrom(*ParseJson(line));
   ASSERT_TRUE(back.ok()) << back.status().message();
-  ASSERT_EQ(back->items.size(), 1U);
+  ASSERT_EQ(back->items.size(), 2U);
+  EXPECT_EQ(back->items[1].kernel.tolerance, 0.01);
   const KernelSpec& kernel = back->items[0].kernel;
   EXPECT_EQ(kernel.workload, MakeKernel().workload);
   EXPECT_EQ(kernel.epilogue, MakeKernel().epilogue);
@@ -60,6 +63,7 @@ TEST(Messages, ARunOrderComesBackTheSame) {
   EXPECT_EQ(kernel.launches, MakeKernel().launches);
   EXPECT_EQ(kernel.artifact, "/tmp/a b.so");
   EXPECT_EQ(kernel.threads, 3);
+  EXPECT_EQ(kernel.tolerance, std::nullopt);
   EXPECT_EQ(back->items[0].best_seconds, 0.25);
   EXPECT_EQ(back->items[0].patience_seconds, 0.5);
 }

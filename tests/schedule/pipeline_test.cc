@@ -108,6 +108,15 @@ INSTANTIATE_TEST_SUITE_P(
                                       return s;
                                     },
                                     "accesses at multiples of 2 bytes, expected at least 4"},
+                    PipelineRefusal{"Reduction",
+                                    [] {
+                                      Schedule s = MakeStagedSum(1, 4);
+                                      const StageId sum = s.Stage("out.local");
+                                      s.SetScope(sum, Scope::kShared);
+                                      s.Pipeline(sum, 2);
+                                      return s;
+                                    },
+                                    "it is a reduction, no copy"},
                     PipelineRefusal{"Private",
                                     [] {
                                       Schedule s = MakeStagedSum(1, 4);

@@ -1,5 +1,6 @@
 #include "src/target/gpu.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace tilewright {
@@ -53,6 +54,26 @@ TEST(LimitsOf, ABlockMayHaveMostOfAMultiprocessorsSharedMemory) {
     const MultiprocessorLimits limits = LimitsOf(capability);
     EXPECT_EQ(limits.block_shared_bytes, kilobytes * 1024) << capability;
     EXPECT_LE(limits.block_shared_bytes, limits.shared_bytes) << capability;
+  }
+}
+
+TEST(Tf32Test, IsAllowedByTheFlagAlone) {
+  for (const char* text : {"cuda -arch=sm_80 -tf32", "cuda -arch=sm_90 -tf32=1"}) {
+    EXPECT_TRUE(AllowsTf32(*Target::Parse(text))) << text;
+  }
+  for (const char* text : {"cuda -arch=sm_80", "cuda -arch=sm_75 -tf32=0", "llvm -tf32"}) {
+    EXPECT_FALSE(AllowsTf32(*Target::Parse(text))) << text;
+  }
+}
+
+TEST(Tf32Test, OtherValuesAndOlderDevicesAreRefused) {
+  for (const auto& [text, reason] :
+       {std::pair("cuda -arch=sm_80 -tf32=false", "-tf32=false, expected -tf32 or 1"),
+        std::pair("cuda -arch=sm_80 -tf32=2", "-tf32=2, expected"),
+        std::pair("cuda -arch=sm_75 -tf32", "-tf32 on sm_75, expected -arch=sm_80 or newer"),
+        std::pair("cuda -tf32", "-tf32 on sm_70, expected -arch=sm_80 or newer")}) {
+    EXPECT_EQ(Target::Parse(text).status().code(), StatusCode::kInvalidArgument) << text;
+    EXPECT_THAT(Target::Parse(text).status().message(), testing::HasSubstr(reason));
   }
 }
 

@@ -100,6 +100,13 @@ constexpr Sample kSamples[] = {
      "float16",
      "clip(0,6)"},
     {"DenseF16", "dense(float16[16,40]MK,float16[24,40]NK)->float16", "add(channel:float16)"},
+    // One product each: no sums whose order decides what they are rounded to.
+    {"DenseF16Casts", "dense(float16[4,1]MK,float16[8,1]NK)->float32",
+     "cast(float16);cast(float32)"},
+    {"DenseF16Long", "dense(float16[16,512]MK,float16[16,512]NK)->float32", ""},
+    {"ConvF16Long",
+     "conv2d(float16[1,64,4,4]NCHW,float16[16,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32", ""},
+    {"BatchMatmulF16Long", "batch_matmul(float16[1,16,512]BMK,float16[1,16,512]BNK)->float32", ""},
     {"BatchMatmulF16", "batch_matmul(float16[2,16,24]BMK,float16[2,24,24]BNK)->float32", ""},
     {"BatchMatmul", "batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32", ""},
 };

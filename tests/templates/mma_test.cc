@@ -4,11 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <set>
+
 #include "src/codegen/codegen.h"
 #include "src/codegen/nvptx/ptxas.h"
 #include "src/ir/visit.h"
 #include "src/schedule/intrinsics.h"
 #include "src/schedule/lower.h"
+#include "src/schedule/tolerance.h"
 #include "src/target/gpu.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference.h"
@@ -103,7 +107,7 @@ class MmaTest : public testing::TestWithParam<MmaCase> {
     for (const Tensor& operand : data.operands) operands.push_back(&operand);
     auto expected = EvaluateAnchor(workload(), epilogue, data.data, data.weight, operands);
     TW_RETURN_IF_ERROR(expected);
-    if (Compare(*result, *expected, ToleranceOf(target())).ok) return {};
+    if (Compare(*result, *expected, ToleranceOf(program)).ok) return {};
     return Internal("differs from the reference");
   }
 };
@@ -226,6 +230,51 @@ TEST_P(MmaTest, ConditionsThatAreOffByOneAreFound) {
   EXPECT_TRUE(changed > 0 || workload().padding == Workload().padding)
       << "padding is unconditional";
   EXPECT_EQ(Verify(*program, Epilogue()).ok(), changed == 0);
+}
+
+TEST_P(MmaTest, OnlyTf32HasAWiderTolerance) {
+  auto program = LowerConfig(*entry().default_config(workload(), target()), Epilogue());
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  const bool tf32 = workload().data.dtype == kFloat32;
+  EXPECT_EQ(ToleranceOf(*program) == 1e-2, tf32);
+  program->body = WithProducts(program->body, [](const Stmt&) { return MakeBarrier(); });
+  EXPECT_NE(ToleranceOf(*program), 1e-2);
+  EXPECT_EQ(ToleranceOf(*program).has_value(), workload().out_dtype == kFloat16);
+}
+
+TEST(MmaSpaceTest, HasNoMoreStagesThanTheTargetOrTheStepsAllow) {
+  struct Case {
+    const char* workload;
+    const char* arch;
+    std::vector<std::int64_t> stages;
+  };
+  for (const Case& c :
+       {Case{"dense(float16[16,256]MK,float16[16,256]NK)->float32", "sm_75", {1}},
+        Case{"dense(float16[16,256]MK,float16[16,256]NK)->float32", "sm_80", {1, 2, 3, 4}},
+        Case{"dense(float16[16,48]MK,float16[16,48]NK)->float32", "sm_80", {1, 2, 3}},
+        Case{"dense(float16[16,16]MK,float16[16,16]NK)->float32", "sm_80", {1}}}) {
+    const Target target = *Target::Parse(std::string("cuda -arch=") + c.arch);
+    const auto space =
+        FindTemplate("dense_mma.cuda")->define_space(*Workload::Parse(c.workload), target);
+    ASSERT_TRUE(space.ok()) << space.status().message();
+    std::set<std::int64_t> stages;
+    for (std::int64_t i = 0; i < space->size(); ++i) stages.insert(space->At(i).Integer("stages"));
+    EXPECT_THAT(stages, testing::ElementsAreArray(c.stages)) << c.workload << " " << c.arch;
+  }
+}
+
+TEST(MmaGridTest, HoldsMoreThan65535BlocksOfRows) {
+  const Workload workload = *Workload::Parse(
+      "conv2d(float16[128,16,224,224]NCHW,float16[64,16,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->float16");
+  const Target target = *Target::Parse("cuda -arch=sm_80");
+  const TemplateEntry* entry = FindTemplate("conv2d_mma.cuda");
+  auto kernel =
+      entry->apply(workload, Epilogue(), target, *entry->default_config(workload, target));
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  auto program = Lower(kernel->schedule, "kernel");
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ(PlanLaunches(*program).launches[0].grid[0], 100352);
+  EXPECT_TRUE(Generate({*program}, target, Emit::kObject).ok());
 }
 
 TEST(MmaRefusalTest, SaysWhatIsMissing) {

@@ -159,6 +159,13 @@ INSTANTIATE_TEST_SUITE_P(
                    "mul(64);cast(float32);add(0.25);cast(float16);relu"},
         AnchorCase{"HalfRounded", "dense(float16[3,40]MK,float16[8,40]NK)->float16",
                    "add(channel:float16);relu"},
+        // One product each: no sums whose order decides what they are rounded to.
+        AnchorCase{"HalfAndBack", "dense(float16[3,1]MK,float16[8,1]NK)->float32",
+                   "cast(float16);cast(float32)"},
+        AnchorCase{"HalfThenWide", "dense(float16[3,1]MK,float16[8,1]NK)->float16",
+                   "cast(float32)"},
+        AnchorCase{"SaturatedToHalf", "dense(float32[3,1]MK,float32[8,1]NK)->float32",
+                   "saturate_cast(float16);add(0.125);saturate_cast(float32)"},
         AnchorCase{"Int8", kConvInt8,
                    "add(channel:int32);relu;add(256);shift_right(9);"
                    "clip(-127,127);cast(int8)"},

@@ -5,6 +5,7 @@
 
 #include "src/base/random.h"
 #include "src/ir/fold.h"
+#include "src/tensor/half.h"
 
 namespace tilewright {
 namespace {
@@ -65,6 +66,7 @@ class Interpreter {
   }
 
   static double Round(DataType dtype, double value) {
+    if (dtype == kFloat16) return HalfToFloat(FloatToHalf(static_cast<float>(value)));
     return dtype.bits == 32 ? static_cast<double>(static_cast<float>(value)) : value;
   }
 

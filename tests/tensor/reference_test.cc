@@ -272,6 +272,36 @@ TEST(ReferenceTest, HalfPrecisionIsSummedInSinglePrecision) {
   }
 }
 
+TEST(CompareTest, AGivenToleranceCountsForHalfPrecisionToo) {
+  Tensor a(TensorType{{2}, kFloat16}), b(TensorType{{2}, kFloat16});
+  a.Set(0, 1);
+  b.Set(0, 1);
+  a.Set(1, 0x1p-9);
+  EXPECT_TRUE(Compare(a, b).ok);
+  EXPECT_FALSE(Compare(a, b, 1e-4).ok);
+  EXPECT_TRUE(Compare(a, b, 1e-2).ok);
+}
+
+TEST(ReferenceTest, ACastInAnEpilogueRounds) {
+  Tensor data(TensorType{{1, 1}, kFloat16}), weight(TensorType{{1, 1}, kFloat16});
+  data.Set(0, 2048);
+  weight.Set(0, 1);
+  struct Case {
+    const char* type;
+    const char* epilogue;
+  };
+  for (const Case& c :
+       {Case{"float32", "add(1);cast(float16);cast(float32)"},
+        Case{"float32", "add(1);saturate_cast(float16);saturate_cast(float32)"},
+        Case{"float16", "add(1);cast(float32)"}, Case{"float16", "add(1);cast(float16)"},
+        Case{"float32", "add(1);cast(float16);add(1)"}}) {
+    const Workload w =
+        *Workload::Parse(std::string("dense(float16[1,1]MK,float16[1,1]NK)->") + c.type);
+    const Tensor value = *EvaluateAnchor(w, *Epilogue::Parse(c.epilogue), data, weight, {});
+    EXPECT_EQ(value.At(0), 2048) << c.epilogue;
+  }
+}
+
 TEST(ReferenceTest, AnEpilogueRoundsToHalfPrecisionOnce) {
   Tensor data(TensorType{{1, 1}, kFloat16}), weight(TensorType{{1, 1}, kFloat16});
   data.Set(0, 2048);

@@ -14,6 +14,7 @@
 #include "src/codegen/llvm/passes.h"
 #include "src/codegen/llvm/target_machine.h"
 #include "src/codegen/nvptx/launches.h"
+#include "src/ir/visit.h"
 #include "src/target/cpu.h"
 
 namespace tilewright::cpu {
@@ -31,11 +32,22 @@ Machine MachineOf(const llvm::Triple& triple) {
   return triple.isARM() ? Machine::kArm32 : Machine::kOtherCpu;
 }
 
+/// Whether a value of the statement, or of one inside it, is float16.
+bool HasHalf(const Stmt& stmt) {
+  bool half = false;
+  ForEachOwnExpr(*stmt, [&](const Expr& expr) {
+    ForEachNode(expr, [&](const Expr& node) { half = half || node.dtype() == kFloat16; });
+  });
+  return half || std::ranges::any_of(stmt->body, HasHalf);
+}
+
 /// Errors: kUnsupported if the program has float16 and the CPU cannot convert it: the compiler's
 /// own library, which kernels are not linked with, would have to.
 Status CheckHalf(const Program& program, const llvm::TargetMachine& machine, Machine kind) {
-  const bool half = std::ranges::any_of(
-      program.parameters, [](const Buffer& buffer) { return buffer->dtype == kFloat16; });
+  const bool half =
+      HasHalf(program.body) || std::ranges::any_of(program.parameters, [](const Buffer& buffer) {
+        return buffer->dtype == kFloat16;
+      });
   const char* feature = kind == Machine::kX86 ? "+f16c" : kind == Machine::kArm32 ? "+fp16" : "";
   if (!half || machine.getMCSubtargetInfo()->checkFeatures(feature)) return {};
   return Unsupported(program.name + ": float16 on a CPU without conversions to and from float32 (" +
