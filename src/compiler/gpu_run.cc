@@ -146,10 +146,10 @@ Result<VerifyReport> VerifyGpu(const GpuPlan& plan, GpuExecutor& executor,
     if (node.kind != NodeKind::kOperator) return {};
     const auto reference = values.Reference(step.node);
     TW_RETURN_IF_ERROR(reference);
-    std::optional<double> tolerance = options.tolerance;
-    if (!tolerance && step.kernel >= 0) {
+    auto tolerance = options.tolerance ? options.tolerance : reference->tolerance;
+    if (!options.tolerance && step.kernel >= 0) {
       const Program& kernel = plan.plan.kernels[static_cast<std::size_t>(step.kernel)];
-      tolerance = std::max(reference->tolerance, ToleranceOf(kernel));
+      tolerance = std::max(tolerance, ToleranceOf(kernel));
     }
     report.checks.push_back(
         {node.name, step.report.op, Compare(result, *reference->value, tolerance)});
