@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "records/catalog.h"
 #include "src/base/file.h"
+#include "src/compiler/choose.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/run.h"
 #include "src/compiler/verify.h"
@@ -36,13 +39,17 @@ class LibraryCalls : public testing::Test {
     options_.device = ProbeHostCpu();
     options_.name = "small";
     options_.catalog = &catalog_;
-    auto store = records::Store::Open(Path("records.db"), records::Store::Mode::kReadWrite);
+    Serve("records.db", {Trial("conv2d.dnnl", 1e-6), Trial("conv2d_direct.cpu", 1)});
+  }
+
+  /// These are all records there are.
+  void Serve(const char* file, const std::vector<tilewright::Trial>& trials) {
+    auto store = records::Store::Open(Path(file), records::Store::Mode::kReadWrite);
     ASSERT_TRUE(store.ok()) << store.status().message();
     auto job = store->OpenJob("job", "{}", 1);
     ASSERT_TRUE(job.ok());
-    ASSERT_TRUE(
-        store->Append(job->id, {Trial("conv2d.dnnl", 1e-6), Trial("conv2d_direct.cpu", 1)}, {})
-            .ok());
+    ASSERT_TRUE(store->Append(job->id, trials, {}).ok());
+    catalog_ = records::Catalog();
     catalog_.AddStore(*std::move(store));
   }
 
@@ -101,12 +108,7 @@ class LibraryCalls : public testing::Test {
 TEST_F(LibraryCalls, AreInTheModelWhereTheTargetNamesTheLibrary) {
   if (!Present()) GTEST_SKIP() << "oneDNN is not on this machine";
   options_.target = *Target::Parse("native -libs=dnnl -num-threads=2");
-  catalog_ = records::Catalog();  // records of one thread are not for two
-  auto store = records::Store::Open(Path("two.db"), records::Store::Mode::kReadWrite);
-  ASSERT_TRUE(store.ok());
-  auto job = store->OpenJob("job", "{}", 1);
-  ASSERT_TRUE(store->Append(job->id, {Trial("conv2d.dnnl", 1e-6)}, {}).ok());
-  catalog_.AddStore(*std::move(store));
+  Serve("two.db", {Trial("conv2d.dnnl", 1e-6)});  // records of one thread are not for two
   auto compiled = Compile(Load(), options_, Path("model.so"));
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
   int called = 0;
@@ -156,6 +158,26 @@ TEST_F(LibraryCalls, AModelWithoutItsLibraryIsNotLoaded) {
   EXPECT_EQ(model.status().code(), StatusCode::kUnavailable);
   EXPECT_THAT(model.status().message(),
               testing::AllOf(HasSubstr("conv2d("), HasSubstr(other), HasSubstr("not on this")));
+}
+
+TEST_F(LibraryCalls, GiveWayToAKernelThatSavesChangesOfLayout) {
+  if (!Present()) GTEST_SKIP() << "oneDNN is not on this machine";
+  tilewright::Trial call = Trial("conv2d.dnnl", 1e-6);
+  call.device = WithLibrary(call.device, *FindLibrary("dnnl"));
+  const Workload& conv = call.candidate.task.workload;
+  call.candidate.config =
+      FindTemplate("conv2d.dnnl")->define_space(conv, options_.target)->At(1);  // channels last
+  const tilewright::Trial generated = Trial("conv2d_direct.cpu", 2e-6);
+  Serve("layouts.db", {call, generated});
+  const auto choose = [&](double seconds) {
+    auto choice = ChooseKernel(
+        conv, Epilogue(), /*plain_weight=*/false,
+        [&](const AnchorForm& form) { return form.output == "NHWC" ? seconds : 0; }, options_);
+    EXPECT_TRUE(choice.ok()) << choice.status().message();
+    return choice.ok() ? choice->report.template_key : std::string();
+  };
+  EXPECT_EQ(choose(0), "conv2d.dnnl");
+  EXPECT_EQ(choose(1e-3), "conv2d_direct.cpu");
 }
 
 TEST_F(LibraryCalls, AreNotForWeightsThatAreComputed) {
