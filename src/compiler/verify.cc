@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/compiler/run_values.h"
+#include "src/graph/evaluate.h"
 #include "src/graph/passes.h"
 #include "src/schedule/tolerance.h"
 #include "src/target/gpu.h"
