@@ -106,7 +106,7 @@ Result<std::string> LibraryVersion(const KernelLibrary& library) {
   };
   static std::array<Known, kLibraries.size()> all;  // queries ask about every record
   const auto* found = std::ranges::find(kLibraries, library.name, &KernelLibrary::name);
-  TW_CHECK(found != kLibraries.end(), library.name);
+  if (found == kLibraries.end()) return FindVersion(library);
   Known& known = all[static_cast<std::size_t>(found - kLibraries.begin())];
   std::call_once(known.asked, [&] { known.version.emplace(FindVersion(*found)); });
   return *known.version;

@@ -104,11 +104,11 @@ has '"trials_this_run":0' out
 expect 0 query m.onnx#1 --records r.db
 has 'hit' out
 expect 1 query m.onnx --records r.db
+has 'miss' out
 # With or without the library.
 expect 0 query m.onnx#1 --records r.db --libs dnnl
 expect 2 query m.onnx#1 --records r.db --libs none
 has "no library 'none', expected some of" err
-has 'miss' out
 expect 0 records check r.db
 has 'sound' out
 
