@@ -136,14 +136,13 @@ void EvaluateSoftmax(const Operator& op, const Tensor& input, Tensor& out) {
   const KeptPosition kept(input.shape(), reduced);
   std::vector<double> largest(kept.count(), -std::numeric_limits<double>::infinity());
   std::vector<double> sums(kept.count(), 0);
-  using Index = std::vector<std::int64_t>;
-  ForEachIndex(input.shape(), [&](std::int64_t i, const Index& index) {
+  ForEachIndex(input.shape(), [&](std::int64_t i, const std::vector<std::int64_t>& index) {
     largest[kept(index)] = std::max(largest[kept(index)], input.At(i));
   });
-  ForEachIndex(input.shape(), [&](std::int64_t i, const Index& index) {
+  ForEachIndex(input.shape(), [&](std::int64_t i, const std::vector<std::int64_t>& index) {
     sums[kept(index)] += std::exp(input.At(i) - largest[kept(index)]);
   });
-  ForEachIndex(input.shape(), [&](std::int64_t i, const Index& index) {
+  ForEachIndex(input.shape(), [&](std::int64_t i, const std::vector<std::int64_t>& index) {
     const double shifted = input.At(i) - largest[kept(index)];
     const double sum = sums[kept(index)];
     out.Set(i, op.kind == OpKind::kLogSoftmax ? shifted - std::log(sum) : std::exp(shifted) / sum);
