@@ -73,7 +73,7 @@ class TargetsCommand final : public Command {
           {{"template", std::string(entry.key)}, {"version", entry.version}});
     }
     if (json_) {
-      fmt::print("{}\n", out.dump());
+      PrintJson(out);
       return kExitDone;
     }
     fmt::print("this machine  {} ({} cores; L1d {} KiB, L2 {} KiB, L3 {} KiB)\n", device.model,
@@ -132,9 +132,7 @@ class VersionCommand final : public Command {
   void Declare(CLI::App& app) override { app.add_flag("--json", json_, "Print JSON"); }
   Result<int> Run() override {
     if (json_) {
-      fmt::print(
-          "{}\n",
-          Json({{"version", TILEWRIGHT_VERSION}, {"code_generator", kCodegenVersion}}).dump());
+      PrintJson({{"version", TILEWRIGHT_VERSION}, {"code_generator", kCodegenVersion}});
     } else {
       fmt::print("tilewright {} (code generator v{})\n", TILEWRIGHT_VERSION, kCodegenVersion);
     }

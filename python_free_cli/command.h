@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ namespace tilewright::cli {
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;    ///< the work failed (a result differs, a device is gone)
 inline constexpr int kExitBadInput = 2;  ///< bad usage or bad input
+
+/// To standard output, on one line.
+void PrintJson(const nlohmann::ordered_json& json);
 
 /// One subcommand: declares its arguments, then runs once with their values in its members.
 class Command {

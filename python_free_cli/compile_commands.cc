@@ -125,7 +125,7 @@ class CompileCommand final : public Command {
                  imported);
     }
     if (json_) {
-      PrintJson(*model);
+      PrintJson(ReportOf(*model));
     } else {
       const std::size_t untuned = model->untuned().size();
       fmt::print(
@@ -140,7 +140,7 @@ class CompileCommand final : public Command {
   }
 
  private:
-  static void PrintJson(const CompiledModel& model) {
+  static Json ReportOf(const CompiledModel& model) {
     Json operators = Json::array();
     for (const OperatorReport& op : model.operators) {
       operators.push_back({{"value", op.value},
@@ -160,14 +160,10 @@ class CompileCommand final : public Command {
                            {"macs", op.macs},
                            {"bytes", op.bytes}});
     }
-    const Json out = {{"library", model.library_path},
-                      {"kernels", model.kernels},
-                      {"layout_changes", model.transforms},
-                      {"arena_bytes", model.arena_bytes},
-                      {"constant_bytes", model.constant_bytes},
-                      {"untuned", model.untuned().size()},
-                      {"operators", operators}};
-    fmt::print("{}\n", out.dump());
+    return {{"library", model.library_path},          {"kernels", model.kernels},
+            {"layout_changes", model.transforms},     {"arena_bytes", model.arena_bytes},
+            {"constant_bytes", model.constant_bytes}, {"untuned", model.untuned().size()},
+            {"operators", std::move(operators)}};
   }
 
   std::string file_, output_, name_, runtime_;
@@ -241,7 +237,7 @@ class RunCommand final : public Command {
     TW_RETURN_IF_ERROR(outputs);
     TW_RETURN_IF_ERROR(outputs_.Write(*outputs));
     if (json_) {
-      fmt::print("{}\n", Json({{"outputs", OutputsJson(model->outputs(), *outputs)}}).dump());
+      PrintJson({{"outputs", OutputsJson(model->outputs(), *outputs)}});
     } else {
       PrintOutputs(model->outputs(), *outputs);
     }
@@ -299,15 +295,14 @@ class BenchCommand final : public Command {
                         {"bytes", row.bytes},
                         {"roofline_share", row.roofline_share}});
       }
-      fmt::print("{}\n", Json({{"model", model->name()},
-                               {"threads", report->threads},
-                               {"total_seconds", report->total_seconds},
-                               {"least_seconds", report->least_seconds},
-                               {"gflops", report->gflops()},
-                               {"roofline_share", report->roofline_share},
-                               {"rounds", report->rounds},
-                               {"operators", rows}})
-                             .dump());
+      PrintJson({{"model", model->name()},
+                 {"threads", report->threads},
+                 {"total_seconds", report->total_seconds},
+                 {"least_seconds", report->least_seconds},
+                 {"gflops", report->gflops()},
+                 {"roofline_share", report->roofline_share},
+                 {"rounds", report->rounds},
+                 {"operators", rows}});
       return kExitDone;
     }
     fmt::print("{:<34} {:<44} {:<8} {:>10} {:>9} {:>7}\n", "value", "operator", "layout", "time",

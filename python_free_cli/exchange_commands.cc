@@ -163,7 +163,7 @@ Result<int> ExchangeCommands::Import() {
     if (!json_) PrintFile(file, dry_run_);
     PrintRefusals(file);
   }
-  if (json_) fmt::print("{}\n", DumpJson({{"files", std::move(list)}}));
+  if (json_) PrintJson({{"files", std::move(list)}});
   if (refused == 0) return kExitDone;
   return records == 0 ? kExitBadInput : kExitFailed;
 }

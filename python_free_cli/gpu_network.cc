@@ -106,7 +106,7 @@ Result<int> GpuNetwork::Run(const std::string& file, const InputArguments& input
   TW_RETURN_IF_ERROR(results);
   TW_RETURN_IF_ERROR(outputs.Write(*results));
   if (json) {
-    fmt::print("{}\n", Json({{"outputs", OutputsJson(names, *results)}}).dump());
+    PrintJson({{"outputs", OutputsJson(names, *results)}});
   } else {
     PrintOutputs(names, *results);
   }

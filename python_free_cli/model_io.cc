@@ -117,6 +117,4 @@ void PrintOutputs(const std::vector<ModelValue>& values, const std::vector<Tenso
   for (std::size_t i = 0; i < outputs.size(); ++i) PrintTop(values[i].name, outputs[i]);
 }
 
-void PrintJson(const Json& json) { fmt::print("{}\n", DumpJson(json)); }
-
 }  // namespace tilewright::cli

@@ -55,7 +55,4 @@ nlohmann::ordered_json OutputsJson(const std::vector<ModelValue>& values,
                                    const std::vector<Tensor>& outputs);
 void PrintOutputs(const std::vector<ModelValue>& values, const std::vector<Tensor>& outputs);
 
-/// To standard output, on one line.
-void PrintJson(const nlohmann::ordered_json& json);
-
 }  // namespace tilewright::cli

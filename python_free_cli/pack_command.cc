@@ -67,14 +67,13 @@ class PackCommand final : public Command {
       for (const auto& [value, why] : report.left) {
         left.push_back({{"value", value}, {"why", why}});
       }
-      fmt::print("{}\n", Json({{"file", output_},
-                               {"design", design},
-                               {"convolutions", report.convolutions},
-                               {"products", report.products},
-                               {"entering", report.entering},
-                               {"leaving", report.leaving},
-                               {"left", std::move(left)}})
-                             .dump());
+      PrintJson({{"file", output_},
+                 {"design", design},
+                 {"convolutions", report.convolutions},
+                 {"products", report.products},
+                 {"entering", report.entering},
+                 {"leaving", report.leaving},
+                 {"left", std::move(left)}});
       return;
     }
     for (const auto& [value, why] : report.left) fmt::print("left as it is: {}: {}\n", value, why);

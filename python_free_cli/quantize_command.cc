@@ -135,11 +135,10 @@ class QuantizeCommand final : public Command {
       for (const quantize::IntegerValue& value : values) {
         list.push_back({{"value", value.value}, {"scales", value.scales}});
       }
-      fmt::print("{}\n", Json({{"file", output_},
-                               {"passes", options.passes},
-                               {"samples", options.samples.size()},
-                               {"integers", std::move(list)}})
-                             .dump());
+      PrintJson({{"file", output_},
+                 {"passes", options.passes},
+                 {"samples", options.samples.size()},
+                 {"integers", std::move(list)}});
     } else if (!output_.empty()) {
       fmt::print("{}: {}; {} operators work on integers\n", output_,
                  fmt::join(options.passes, ", "), values.size());

@@ -79,7 +79,7 @@ class QueryCommand final : public Command {
       if (!json_) PrintAnswer(question.workload, one.text, *answer, asked->size() == 1);
     }
     if (json_) {
-      fmt::print("{}\n", DumpJson({{"answers", list}}));
+      PrintJson({{"answers", list}});
     } else if (asked->size() > 1) {
       fmt::print("{} tasks:", asked->size());
       for (const auto& [level, count] : counts) {
@@ -190,7 +190,7 @@ class RecordsCommand final : public Command {
                    {"noise", t.noise},
                    {"samples", t.samples},
                    {"verified", t.verified}};
-      fmt::print("{}\n", line.dump());
+      PrintJson(line);
     } else {
       fmt::print("{} {:<12} {:>10} {:<38} {} #{} {}\n", record.id.substr(0, 12),
                  OutcomeName(t.outcome), ShortValue(t.metric, t.value),

@@ -65,7 +65,7 @@ class SpaceCommand final : public Command {
                                   {"knobs", knobs}});
     }
     if (json_) {
-      fmt::print("{}\n", out.dump());
+      PrintJson(out);
     } else {
       Print(out);
     }

@@ -126,7 +126,7 @@ class TrainCommand final : public Command {
                            {"worst", judged.worst},
                            {"median_trial", judged.median_trial}};
       }
-      fmt::print("{}\n", out.dump());
+      PrintJson(out);
       return;
     }
     fmt::print("{}: learned from {} trials of {} tasks ({} trials left out)\n", output_,

@@ -31,9 +31,7 @@ int Print(const VerifyReport& report, bool json) {
                       {"max_abs_error", check.comparison.max_abs_error},
                       {"reference_rms", check.comparison.reference_rms}});
     }
-    fmt::print(
-        "{}\n",
-        Json({{"ok", report.ok()}, {"summary", report.Summary()}, {"operators", rows}}).dump());
+    PrintJson({{"ok", report.ok()}, {"summary", report.Summary()}, {"operators", rows}});
   } else {
     for (const OperatorCheck& check : report.checks) {
       fmt::print("{:<4} {:<40} {:<44} error {:.2e} of {:.2e}\n", check.comparison.ok ? "ok" : "BAD",
@@ -87,7 +85,7 @@ int Print(const DifferenceReport& report, bool json) {
                 {"first_divergence", nullptr},
                 {"layers", rows}};
     if (report.first_bad) out["first_divergence"] = *report.first_bad;
-    fmt::print("{}\n", out.dump());
+    PrintJson(out);
     return report.ok() ? kExitDone : kExitFailed;
   }
   fmt::print("{:<4} {:<30} {:<18} {:<16} {:<24} {:>9} {:>9} {:>9} {:>8}\n", "", "value", "operator",

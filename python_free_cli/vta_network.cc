@@ -82,13 +82,12 @@ Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string
   const auto host = std::ranges::count(plan.steps, -1, &VtaStep::kernel);
   const std::int64_t launches = std::ssize(plan.steps) - host;
   if (json) {
-    fmt::print("{}\n", Json({{"folder", folder},
-                             {"target", plan.target.ToString()},
-                             {"streams", plan.kernels.size()},
-                             {"untuned", untuned},
-                             {"operators_on_vta", launches},
-                             {"operators_on_host", host}})
-                           .dump());
+    PrintJson({{"folder", folder},
+               {"target", plan.target.ToString()},
+               {"streams", plan.kernels.size()},
+               {"untuned", untuned},
+               {"operators_on_vta", launches},
+               {"operators_on_host", host}});
   } else {
     fmt::print("{}: {} streams ({} untuned) for {} operators on the VTA, {} on the host\n", folder,
                plan.kernels.size(), untuned, launches, host);
@@ -140,7 +139,7 @@ Result<int> VtaNetwork::Run(const std::string& file, const InputArguments& input
   if (json) {
     Json report = VtaReportJson(*plan, *run, models);
     report["outputs"] = OutputsJson(output_values, run->outputs);
-    fmt::print("{}\n", report.dump());
+    PrintJson(report);
   } else {
     PrintVtaReport(*plan, *run, models);
     PrintOutputs(output_values, run->outputs);

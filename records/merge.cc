@@ -48,7 +48,7 @@ Status CopyFacts(const Database& db, const std::string& source_id, const MergeRe
   const Json merged = {{"trials", report.trials}, {"sha256", report.sha256}};
   auto note = Statement::Prepare(db, "INSERT OR REPLACE INTO main.fact VALUES (?1, ?2)");
   TW_RETURN_IF_ERROR(note);
-  return note->Bind(1, prefix + "merged").Bind(2, merged.dump()).Run();
+  return note->Bind(1, prefix + "merged").Bind(2, DumpJson(merged)).Run();
 }
 
 Result<MergeReport> MergeOne(const Database& db, const std::string& path) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cost_model/cost_model.h"
-#include "src/base/hash.h"
 
 namespace tilewright::search {
 namespace {
@@ -21,8 +20,7 @@ std::span<const float> FeatureCache::Get(Point point) {
     rows_.assign(kSlots * width, 0);
     fresh_.assign(width, 0);
   }
-  const std::uint64_t hash =
-      Mix64(static_cast<std::uint64_t>(point.index) * 31 + static_cast<std::uint64_t>(point.space));
+  const std::uint64_t hash = HashOf(point);
   Point& refused = refused_[hash % kRefusedSlots];
   if (refused == point) return {};
   const std::size_t slot = hash % kSlots;

@@ -3,8 +3,6 @@
 #include "cost_model/cost_model.h"
 #include "cost_model/gpu_features.h"
 #include "cost_model/vta_features.h"
-#include "src/schedule/lower.h"
-#include "src/templates/limits.h"
 #include "src/templates/vta_parts.h"
 
 namespace tilewright::search {
@@ -19,12 +17,11 @@ Result<LoopSummary> TemplateInspector::Describe(const TemplateEntry& entry,
   TW_RETURN_IF_ERROR(summary);
   std::int64_t local_bytes = 0;
   for (const SummaryStage& stage : summary->stages) local_bytes += stage.local_bytes;
-  const LowerLimits limits = LowerLimitsFor(space_.task.target);
-  if (local_bytes > limits.max_local_bytes) {
+  if (local_bytes > limits_.max_local_bytes) {
     return InvalidArgument("local buffers of " + std::to_string(local_bytes) +
-                           " bytes, expected at most " + std::to_string(limits.max_local_bytes));
+                           " bytes, expected at most " + std::to_string(limits_.max_local_bytes));
   }
-  TW_RETURN_IF_ERROR(CheckSharedMemory(*summary, limits.launch));
+  TW_RETURN_IF_ERROR(CheckSharedMemory(*summary, limits_.launch));
   return summary;
 }
 

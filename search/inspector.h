@@ -4,6 +4,7 @@
 
 #include "search/strategy.h"
 #include "src/schedule/summary.h"
+#include "src/templates/limits.h"
 
 namespace tilewright::search {
 
@@ -24,13 +25,15 @@ class Inspector {
 class TemplateInspector final : public Inspector {
  public:
   /// The space outlives the inspector.
-  explicit TemplateInspector(const SearchSpace& space) : space_(space) {}
+  explicit TemplateInspector(const SearchSpace& space)
+      : space_(space), limits_(LowerLimitsFor(space.task.target)) {}
   Status Check(Point point) const override;
   Status Features(Point point, std::span<float> out) const override;
 
  private:
   Result<LoopSummary> Describe(const TemplateEntry& entry, const Config& config) const;
   const SearchSpace& space_;
+  LowerLimits limits_;
 };
 
 }  // namespace tilewright::search

@@ -2,24 +2,17 @@
 
 #include <algorithm>
 
-#include "src/base/hash.h"
-
 namespace tilewright::search {
 namespace {
 
 constexpr std::size_t kFirstSlots = 64;
-
-std::uint64_t Hash(Point point) {
-  return Mix64(static_cast<std::uint64_t>(point.index) * 31 +
-               static_cast<std::uint64_t>(point.space) + 1);
-}
 
 }  // namespace
 
 Ledger::Ledger() : table_(kFirstSlots, 0) {}
 
 std::size_t Ledger::Slot(Point point) const {
-  std::size_t slot = Hash(point) & (table_.size() - 1);
+  std::size_t slot = HashOf(point) & (table_.size() - 1);
   while (table_[slot] != 0 && entries_[table_[slot] - 1].point != point) {
     slot = (slot + 1) & (table_.size() - 1);
   }

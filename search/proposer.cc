@@ -14,11 +14,7 @@ constexpr int kUselessDraws = 256;
 // Points looked at by one scan: at 20 us each a scan stays within a few seconds.
 constexpr std::int64_t kScanLimit = 200'000;
 
-std::size_t RefusedSlot(Point point) {
-  return Mix64(static_cast<std::uint64_t>(point.index) * 31 +
-               static_cast<std::uint64_t>(point.space)) %
-         kUselessSlots;
-}
+std::size_t RefusedSlot(Point point) { return HashOf(point) % kUselessSlots; }
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/base/hash.h"
 #include "src/base/status.h"
 #include "src/space/trial.h"
 #include "src/templates/registry.h"
@@ -20,6 +21,11 @@ struct Point {
   std::int64_t index = 0;  ///< in that template's ConfigSpace
   friend auto operator<=>(const Point&, const Point&) = default;
 };
+
+constexpr std::uint64_t HashOf(Point point) {
+  return Mix64(static_cast<std::uint64_t>(point.index) * 31 +
+               static_cast<std::uint64_t>(point.space));
+}
 
 /// What is searched for one task: every template that serves it, and static legality.
 struct SearchSpace {

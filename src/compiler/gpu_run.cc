@@ -8,6 +8,7 @@
 
 #include "src/codegen/simt/simt.h"
 #include "src/compiler/run_values.h"
+#include "src/graph/evaluate.h"
 #include "src/graph/passes.h"
 #include "src/runtime/guarded_buffer.h"
 #include "src/schedule/tolerance.h"
@@ -25,20 +26,6 @@ class Emulator final : public GpuExecutor {
  private:
   std::vector<SimtKernel> kernels_;
 };
-
-Status CheckInputs(const Graph& graph, std::span<const Tensor> inputs) {
-  if (inputs.size() != graph.inputs().size()) {
-    return InvalidArgument(
-        fmt::format("{} inputs, expected {}", inputs.size(), graph.inputs().size()));
-  }
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Node& node = graph.node(graph.inputs()[i]);
-    if (inputs[i].type() == node.type) continue;
-    return InvalidArgument(fmt::format("input {} is {}, expected {}", node.name,
-                                       inputs[i].type().ToString(), node.type.ToString()));
-  }
-  return {};
-}
 
 /// The memory of one run.
 class Memory {
@@ -118,7 +105,7 @@ Result<std::unique_ptr<GpuExecutor>> EmulateGpu(const GpuPlan& plan) {
 
 Result<std::vector<Tensor>> RunGpu(const GpuPlan& plan, GpuExecutor& executor,
                                    std::span<const Tensor> inputs, const GpuObserver& observe) {
-  TW_RETURN_IF_ERROR(CheckInputs(plan.graph, inputs));
+  TW_RETURN_IF_ERROR(CheckGraphInputs(plan.graph, inputs));
   auto memory = Memory::Create(plan, inputs);
   TW_RETURN_IF_ERROR(memory);
   for (std::size_t i = 0; i < plan.plan.steps.size(); ++i) {
@@ -136,7 +123,7 @@ Result<std::vector<Tensor>> RunGpu(const GpuPlan& plan, GpuExecutor& executor,
 
 Result<VerifyReport> VerifyGpu(const GpuPlan& plan, GpuExecutor& executor,
                                std::span<const Tensor> inputs, const VerifyOptions& options) {
-  TW_RETURN_IF_ERROR(CheckInputs(plan.graph, inputs));
+  TW_RETURN_IF_ERROR(CheckGraphInputs(plan.graph, inputs));
   VerifyReport report;
   RunValues values(plan.graph, inputs, options.threads);
   const auto observe = [&](std::size_t index, const Tensor& result) -> Status {

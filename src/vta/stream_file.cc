@@ -122,7 +122,7 @@ Result<std::string> WriteStreamFile(const StreamFile& file) {
   header["instructions"] = stream.instructions.size();
   header["uops"] = stream.uops.size();
   header["crc32"] = Crc32(std::as_bytes(std::span(body)));
-  return std::string(kFirstLine) + header.dump() + "\n" + body;
+  return std::string(kFirstLine) + DumpJson(header) + "\n" + body;
 }
 
 Result<StreamFile> ReadStreamFile(std::string_view bytes) {

@@ -29,7 +29,7 @@ void TraceWriter::Append(const std::string& event) { text_ += ",\n" + event; }
 void TraceWriter::Add(std::string_view name, std::span<const Instruction> instructions,
                       const Timing& timing) {
   Append(fmt::format(R"({{"name":{},"cat":"launch","ph":"X","pid":0,"tid":{},"ts":{},"dur":{}}})",
-                     Json(name).dump(), kLaunchRow, cycles_, timing.cycles));
+                     DumpJson(Json(name)), kLaunchRow, cycles_, timing.cycles));
   for (const TimelineEvent& event : timing.timeline) {
     const int row = static_cast<int>(event.engine);
     if (event.start > event.waited_from) {

@@ -229,6 +229,12 @@ has '"first_divergence":0' out
 expect 2 verify m.onnx "$corpus/qdq.onnx"
 has 'shapes differ' err
 
+# A name that is no UTF-8 must not end the program where it prints JSON.
+LC_ALL=C sed 's/projected/proj\xff\xfeted/g' "$corpus/transformer.onnx" >odd.onnx
+expect 0 compile odd.onnx -o odd.so --json
+expect 0 run odd.so --json
+expect 0 verify odd.onnx odd.onnx --json
+
 expect 0 model squeezenet1_1 --int8 -o q.onnx
 expect 0 pack q.onnx $design -o q.relay --json
 has '"left":[{"value":"conv1","why":"3 channels' out
