@@ -12,6 +12,7 @@
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/graph/quantize/data_set.h"
+#include "src/graph/quantize/integral.h"
 #include "src/graph/quantize/pipeline.h"
 #include "src/graph/relay/export.h"
 
@@ -87,7 +88,7 @@ class QuantizeCommand final : public Command {
     auto result = quantize::RunPasses(*std::move(graph), options, &values);
     if (!result.ok()) return result.status().WithContext(file_);
     if (!output_.empty()) {
-      auto text = ExportRelay(*result);
+      auto text = TextOf(*result, options.config);
       if (!text.ok()) return text.status().WithContext(file_);
       TW_RETURN_IF_ERROR(WriteFile(output_, *text));
     }
@@ -113,6 +114,15 @@ class QuantizeCommand final : public Command {
       if (!status.ok()) return status.WithContext("--set");
     }
     return config.Check();
+  }
+
+  static Result<std::string> TextOf(const Graph& graph, const quantize::Config& config) {
+    if (config.partition_conversions != quantize::PartitionConversions::kEnabled) {
+      return ExportRelay(graph);
+    }
+    auto split = quantize::SplitConversions(graph);
+    TW_RETURN_IF_ERROR(split);
+    return ExportRelay(graph, *split);
   }
 
   /// Contents are made up only for a file that is written: a listing needs none.
