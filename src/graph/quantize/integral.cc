@@ -10,9 +10,9 @@ namespace tilewright::quantize {
 namespace {
 
 /// Where operators stand to those that make integers.
-class Integers {
+class IntegerReach {
  public:
-  explicit Integers(const Graph& graph) : graph_(graph) {
+  explicit IntegerReach(const Graph& graph) : graph_(graph) {
     behind_.resize(static_cast<std::size_t>(graph.size()));
     before_.resize(static_cast<std::size_t>(graph.size()));
     for (int id = 0; id < graph.size(); ++id) {
@@ -41,7 +41,7 @@ class Integers {
 }  // namespace
 
 Status CheckIntegral(const Graph& graph) {
-  const Integers integers(graph);
+  const IntegerReach integers(graph);
   std::map<std::string, int> floats;
   for (int id = 0; id < graph.size(); ++id) {
     const bool between = integers.IsBehind(id) && integers.IsBefore(id);
@@ -57,7 +57,7 @@ Status CheckIntegral(const Graph& graph) {
 
 Result<FunctionSplit> SplitConversions(const Graph& graph) {
   enum : int { kEnter, kCore, kLeave };
-  const Integers integers(graph);
+  const IntegerReach integers(graph);
   FunctionSplit split{{"quantize_inputs", "quantized_main", "dequantize_outputs"}, {}};
   bool any = false;
   for (int id = 0; id < graph.size(); ++id) {
