@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
-#include "src/graph/evaluate.h"
 #include "src/graph/quantize/integral.h"
 #include "src/graph/quantize/threshold.h"
 #include "tests/graph/quantize_test_graphs.h"
@@ -14,12 +14,6 @@ namespace tilewright::quantize {
 namespace {
 
 using testing::HasSubstr;
-
-Config AllConvolutions() {
-  Config config;
-  config.skip_conv_layers.clear();
-  return config;
-}
 
 /// Runs passes; made-up contents in +-0.5 for the constants.
 Result<Graph> RunOn(const std::string& body, std::vector<std::string> passes, Config config,
@@ -120,6 +114,43 @@ TEST(QuantizeRealizeTest, OtherRatiosThanPowersOfTwoAreFixedPointProducts) {
   EXPECT_THAT(outline, HasSubstr("9 = clip(8); 10 = cast(9)"));
 }
 
+TEST(QuantizeRealizeTest, BoundsOfAClipAreRoundedInwards) {
+  struct Case {
+    double least, most, least_steps, most_steps;
+  };
+  const double step = std::exp2(-10);  // of the sums: inputs of 8 / 128, weights of 2 / 128
+  for (const Case& tested :
+       {Case{0.1, 0.9, 103, 921}, {-0.9, -0.1, -921, -103}, {0, 0.5, 0, 512}}) {
+    auto graph = RunOn(fmt::format("%0 = {}; clip(%0, a_min={}f, a_max={}f)", Conv("%x", 0),
+                                   tested.least, tested.most),
+                       DefaultPasses(Config()), AllConvolutions());
+    ASSERT_TRUE(graph.ok()) << graph.status().message();
+    const auto conv = std::ranges::find(graph->nodes(), OpKind::kConv2d,
+                                        [](const Node& node) { return node.op.kind; });
+    const auto clip = std::find_if(conv, graph->nodes().end(),
+                                   [](const Node& node) { return node.op.kind == OpKind::kClip; });
+    ASSERT_NE(clip, graph->nodes().end());
+    EXPECT_EQ(clip->op.attributes.a_min, tested.least_steps);
+    EXPECT_EQ(clip->op.attributes.a_max, tested.most_steps);
+    EXPECT_GE(clip->op.attributes.a_min * step, tested.least);
+    EXPECT_LE(clip->op.attributes.a_max * step, tested.most);
+  }
+}
+
+TEST(QuantizeRealizeTest, SumsThatInt32CannotHoldAreRefused) {
+  Config config = AllConvolutions();
+  config.dtype_input = config.dtype_weight = kInt16;
+  config.nbit_input = config.nbit_weight = 16;
+  auto graph = RunOn(Conv("%x", 0), DefaultPasses(config), config);
+  ASSERT_FALSE(graph.ok());
+  EXPECT_THAT(graph.status().message(),
+              HasSubstr("a sum of 4 products of 16 and 16 bits can leave int32: expected "
+                        "nbit_input and nbit_weight of at most 31 together"));
+  config.nbit_weight = 15;
+  graph = RunOn(Conv("%x", 0), DefaultPasses(config), config);
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+}
+
 TEST(QuantizeRealizeTest, NeedsScales) {
   auto graph = RunOn(Conv("%x", 0), {"partition", "annotate", "realize"}, AllConvolutions());
   ASSERT_FALSE(graph.ok());
@@ -135,35 +166,6 @@ std::string Network() {
          Conv("%6", 4) +
          "; %8 = add(%6, %7); %9 = concatenate((%8, %6), axis=1); "
          "nn.avg_pool2d(%9, pool_size=[2, 2], padding=[0, 0, 0, 0])";
-}
-
-Tensor MadeUpInput(int seed) {
-  return MakeInput("x" + std::to_string(seed), {{1, 4, 4, 4}, kFloat32}, InputRule::kRandom);
-}
-
-std::vector<Sample> MadeUpSamples() {
-  std::vector<Sample> samples;
-  for (int i = 0; i < 8; ++i) samples.emplace_back().push_back(MadeUpInput(i));
-  return samples;
-}
-
-/// Signal to noise in decibels of a quantized network's outputs.
-double Sqnr(const Graph& quantized, const Graph& reference) {
-  double signal = 0, noise = 0;
-  for (int i = 0; i < 4; ++i) {
-    std::vector<Tensor> inputs;
-    inputs.push_back(MadeUpInput(100 + i));
-    auto actual = EvaluateGraph(quantized, inputs);
-    auto expected = EvaluateGraph(reference, inputs);
-    EXPECT_TRUE(actual.ok()) << actual.status().message();
-    EXPECT_EQ((*actual)[0].type(), (*expected)[0].type());
-    for (std::int64_t j = 0; j < (*actual)[0].elements(); ++j) {
-      const double x = (*expected)[0].At(j), error = (*actual)[0].At(j) - x;
-      signal += x * x;
-      noise += error * error;
-    }
-  }
-  return 10 * std::log10(signal / noise);
 }
 
 struct ModeCase {
@@ -182,7 +184,7 @@ TEST_P(QuantizeModeTest, StaysNearTheFloatNetwork) {
   }
   auto reference = RunOn(Network(), {}, config);
   ASSERT_TRUE(reference.ok());
-  auto quantized = RunOn(Network(), DefaultPasses(config), config, MadeUpSamples());
+  auto quantized = RunOn(Network(), DefaultPasses(config), config, MadeUpSamples(*reference));
   ASSERT_TRUE(quantized.ok()) << quantized.status().message();
   EXPECT_GT(Sqnr(*quantized, *reference), GetParam().sqnr);
 }

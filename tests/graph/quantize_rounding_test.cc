@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "src/graph/evaluate.h"
 #include "src/graph/quantize/fixed_point.h"
@@ -28,13 +30,16 @@ std::vector<std::int32_t> Boundaries(double factor) {
   return values;
 }
 
+/// most: of RescaleWithin; 0: Rescale.
 std::vector<std::int64_t> Rescaled(const std::vector<std::int32_t>& values, double factor,
-                                   const Config& config) {
+                                   const Config& config, double most = 0) {
   Graph graph;
   const TensorType type{{static_cast<std::int64_t>(values.size())}, kInt32};
   const int x = graph.AddInput("x", type);
   Rescaler rescaler(graph, config);
-  auto result = rescaler.Rescale("x", {x, kInt32, {factor}, 0}, {1});
+  const Integers before{x, kInt32, {factor}, 0};
+  auto result = most == 0 ? rescaler.Rescale("x", before, {1})
+                          : rescaler.RescaleWithin("x", before, {1}, most);
   EXPECT_TRUE(result.ok()) << result.status().message();
   graph.SetOutputs({result->id});
   std::vector<Tensor> inputs;
@@ -72,6 +77,24 @@ TEST(QuantizeRoundingTest, WholeFactorsMultiply) {
     const auto results = Rescaled(values, factor, Config());
     for (std::size_t i = 0; i < values.size(); ++i) {
       EXPECT_EQ(results[i], values[i] * static_cast<std::int64_t>(factor));
+    }
+  }
+}
+
+// Whatever a value is: a product that would leave int32 is not formed.
+TEST(QuantizeRoundingTest, WholeFactorsSaturate) {
+  for (const double factor : {2.0, 3.0, 127.0, 3072.0, 65537.0, 2147483647.0, 4294967296.0}) {
+    for (const double most : {127.0, 32767.0}) {
+      std::vector<std::int32_t> values = {INT32_MIN, -699051, -1, 0, 1, 699051, INT32_MAX};
+      for (std::int32_t i : {-1, 0, 1}) {
+        values.push_back(static_cast<std::int32_t>(most / factor) + i);
+        values.push_back(-static_cast<std::int32_t>(most / factor) + i);
+      }
+      const auto results = Rescaled(values, factor, Config(), most);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        EXPECT_EQ(results[i], std::clamp(values[i] * factor, -most, most))
+            << values[i] << " * " << factor;
+      }
     }
   }
 }

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "src/graph/evaluate.h"
 #include "src/graph/graph.h"
+#include "src/graph/quantize/passes.h"
 #include "src/graph/relay/export.h"
 #include "src/graph/relay/syntax.h"
 
@@ -61,6 +65,47 @@ inline std::string Outline(const Graph& graph) {
   std::string outline;
   for (int id : main.statements) outline += name_of(id) + " = " + call(id) + "; ";
   return outline + call(main.body);
+}
+
+inline Config AllConvolutions() {
+  Config config;
+  config.skip_conv_layers.clear();
+  return config;
+}
+
+/// The inputs of a graph, made up.
+inline Sample MadeUpSample(const Graph& graph, int seed) {
+  Sample sample;
+  for (int id : graph.inputs()) {
+    const Node& node = graph.node(id);
+    sample.push_back(MakeInput(node.name + std::to_string(seed), node.type, InputRule::kRandom));
+  }
+  return sample;
+}
+
+inline std::vector<Sample> MadeUpSamples(const Graph& graph) {
+  std::vector<Sample> samples;
+  for (int i = 0; i < 8; ++i) samples.push_back(MadeUpSample(graph, i));
+  return samples;
+}
+
+/// Signal to noise in decibels of a quantized network's first output.
+inline double Sqnr(const Graph& quantized, const Graph& reference) {
+  double signal = 0, noise = 0;
+  for (int i = 0; i < 4; ++i) {
+    const Sample inputs = MadeUpSample(reference, 100 + i);
+    auto actual = EvaluateGraph(quantized, inputs);
+    auto expected = EvaluateGraph(reference, inputs);
+    EXPECT_TRUE(actual.ok()) << actual.status().message();
+    EXPECT_EQ((*actual)[0].type(), (*expected)[0].type());
+    if ((*actual)[0].type() != (*expected)[0].type()) return 0;
+    for (std::int64_t j = 0; j < (*actual)[0].elements(); ++j) {
+      const double x = (*expected)[0].At(j), error = (*actual)[0].At(j) - x;
+      signal += x * x;
+      noise += error * error;
+    }
+  }
+  return 10 * std::log10(signal / noise);
 }
 
 }  // namespace tilewright::quantize

@@ -131,12 +131,13 @@ class Calibrator {
     }
     TW_RETURN_IF_ERROR(CheckFinite(graph_.node(weight).name, contents->As<float>()));
     const int user = config_.per_channel ? UserOf(id) : -1;
-    if (user >= 0 && HasChannelRanges(*contents, graph_.node(user))) {
-      std::vector<double> ranges = ChannelRanges(*contents, graph_.node(user).op);
-      WidenForBias(user, ranges);
+    const auto channels = user >= 0 ? OutputChannelsOf(graph_, graph_.node(user)) : std::nullopt;
+    if (channels) {
+      std::vector<double> ranges = ChannelRanges(*contents, channels->weight);
+      WidenForSum(user, ranges);
       for (double& range : ranges) range = RangeOfWeights(range, config_.weight_scale);
       SetRanges(id, std::move(ranges));
-    } else if (user >= 0 && IsBias(user, id)) {
+    } else if (user >= 0 && IsBias(graph_, user, id)) {
       SetScales(id, ScalesOfSum(graph_.node(user).inputs[0]), ValueKind::kActivation);
     } else {
       const auto elements = contents->As<float>();
@@ -146,14 +147,7 @@ class Calibrator {
     return Status();
   }
 
-  /// Not where the outputs are two dimensions of the weight (depthwise HWOI).
-  static bool HasChannelRanges(const Tensor& weight, const Node& user) {
-    return IsAnchor(user.op.kind) &&
-           weight.shape()[OutputDimension(user.op)] == user.type.shape[ChannelDimension(user)];
-  }
-
-  std::vector<double> ChannelRanges(const Tensor& weight, const Operator& anchor) const {
-    const std::size_t dimension = OutputDimension(anchor);
+  static std::vector<double> ChannelRanges(const Tensor& weight, std::size_t dimension) {
     std::size_t inner = 1;
     for (std::size_t i = dimension + 1; i < weight.shape().size(); ++i) {
       inner *= static_cast<std::size_t>(weight.shape()[i]);
@@ -167,37 +161,34 @@ class Calibrator {
     return ranges;
   }
 
-  /// A bias is added in units of the sums. Those of a channel whose weights are next to nothing
+  /// A constant is added in units of the sums. Those of a channel whose weights are next to nothing
   /// would be too small for it to fit, so they get a range in which it does, and the weights go
-  /// the way of what is next to nothing beside the bias: they become 0.
-  void WidenForBias(int anchor, std::vector<double>& ranges) const {
-    const Tensor* bias = BiasOf(anchor);
-    if (bias == nullptr || bias->elements() != std::ssize(ranges)) return;
+  /// the way of what is next to nothing beside the constant: they become 0.
+  void WidenForSum(int anchor, std::vector<double>& ranges) const {
+    const int sum = UserOf(anchor);
+    const Tensor* constant = AddedBy(sum);
+    if (constant == nullptr) return;
+    const bool bias = IsBias(graph_, sum, graph_.node(sum).inputs[1]);
+    const auto elements = constant->As<float>();
+    const double largest = LargestMagnitude({elements.begin(), elements.end()});
     // Half of what the sums' type holds: the other half is for the products.
     const double most = config_.Valid(ValueKind::kActivation) / 2;
     const double step = DataStep(anchor) / config_.Valid(ValueKind::kWeight);
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-      const double magnitude = std::abs(bias->At(static_cast<std::int64_t>(i)));
+      const double magnitude = bias ? std::abs(elements[i]) : largest;
       ranges[i] = std::max(ranges[i], magnitude / most / step);
     }
   }
 
-  /// The constant that is added to an anchor's sums; null if there is none.
-  const Tensor* BiasOf(int anchor) const {
-    const int sum = UserOf(anchor);
-    if (sum < 0 || graph_.node(sum).inputs.size() < 2) return nullptr;
-    const int mark = graph_.node(sum).inputs[1];
-    const bool weight = graph_.node(mark).mark.value == ValueKind::kWeight &&
-                        graph_.node(mark).mark.kind == MarkKind::kQuantize;
-    return weight && IsBias(sum, mark) ? graph_.Contents(graph_.node(mark).inputs[0]) : nullptr;
-  }
-
-  /// Whether a weight is what is added to an anchor's sums.
-  bool IsBias(int user, int mark) const {
-    const Node& sum = graph_.node(user);
-    return sum.op.kind == OpKind::kAdd && sum.inputs[1] == mark &&
-           graph_.node(sum.inputs[0]).kind == NodeKind::kOperator &&
-           IsAnchor(graph_.node(sum.inputs[0]).op.kind);
+  /// The marked constant of float32 on the right side of a sum; null if there is none.
+  const Tensor* AddedBy(int sum) const {
+    if (sum < 0 || graph_.node(sum).op.kind != OpKind::kAdd) return nullptr;
+    const Node& mark = graph_.node(graph_.node(sum).inputs[1]);
+    if (mark.mark.kind != MarkKind::kQuantize || mark.mark.value != ValueKind::kWeight) {
+      return nullptr;
+    }
+    const Tensor* contents = graph_.Contents(mark.inputs[0]);
+    return contents != nullptr && contents->dtype() == kFloat32 ? contents : nullptr;
   }
 
   /// Of an anchor whose marks have theirs: a bias with them, and with as many bits, is added

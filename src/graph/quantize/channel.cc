@@ -4,19 +4,65 @@
 
 #include <algorithm>
 
+#include "src/graph/operand.h"
+#include "src/tensor/layout.h"
+
 namespace tilewright::quantize {
+namespace {
 
-std::size_t ChannelDimension(const Node& anchor) {
-  if (anchor.op.kind != OpKind::kConv2d) return anchor.type.shape.size() - 1;
-  return anchor.op.attributes.data_layout.find('C');
+/// The dimension of a weight that counts outputs; nothing for a blocked layout.
+std::optional<std::size_t> OutputDimension(const Operator& anchor) {
+  const bool dense = anchor.kind == OpKind::kDense;
+  const std::string& text = anchor.attributes.kernel_layout;
+  if (dense && text.empty()) return 0;
+  auto layout = Layout::Parse(text);
+  const std::size_t position = text.find(dense ? 'N' : 'O');
+  if (!layout.ok() || layout->primal() != text || position == std::string::npos) return {};
+  return position;
 }
 
-std::size_t OutputDimension(const Operator& anchor) {
-  return anchor.kind == OpKind::kConv2d ? anchor.attributes.kernel_layout.find('O') : 0;
+/// As DimensionsBehindScales, if `user` says it.
+std::optional<std::size_t> BehindScalesFor(const Graph& graph, int user, int id) {
+  const Node& node = graph.node(user);
+  if (IsAnchor(node.op.kind)) {
+    const auto channels = OutputChannelsOf(graph, node);
+    if (!channels || node.inputs[1] != id) return {};
+    return graph.node(id).type.shape.size() - 1 - channels->weight;
+  }
+  if (!IsBias(graph, user, id)) return {};
+  // Broadcasting aligns the last dimensions.
+  const Node& anchor = graph.node(node.inputs[0]);
+  const auto channels = OutputChannelsOf(graph, anchor);
+  if (!channels) return {};
+  return anchor.type.shape.size() - 1 - channels->result;
 }
 
-Result<std::size_t> ScaleDimension(const Graph& graph, const std::vector<std::vector<int>>& users,
-                                   int id) {
+}  // namespace
+
+std::optional<OutputChannels> OutputChannelsOf(const Graph& graph, const Node& anchor) {
+  if (anchor.op.kind != OpKind::kConv2d && anchor.op.kind != OpKind::kDense) return {};
+  const std::vector<bool> flags = ChannelDimensions(anchor);
+  const auto weight = OutputDimension(anchor.op);
+  if (std::ranges::count(flags, true) != 1 || !weight) return {};
+  const auto result = static_cast<std::size_t>(std::ranges::find(flags, true) - flags.begin());
+  const auto& shape = graph.node(anchor.inputs[1]).type.shape;
+  // In a depthwise HWOI kernel the outputs are two dimensions.
+  if (*weight >= shape.size() || shape[*weight] != anchor.type.shape[result]) return {};
+  return OutputChannels{result, *weight};
+}
+
+bool IsBias(const Graph& graph, int sum, int operand) {
+  const Node& node = graph.node(sum);
+  if (node.op.kind != OpKind::kAdd || node.inputs[1] != operand) return false;
+  const Node& anchor = graph.node(node.inputs[0]);
+  return anchor.kind == NodeKind::kOperator && IsAnchor(anchor.op.kind) &&
+         anchor.type.shape == node.type.shape &&
+         OperandKindOf(graph.node(operand).type, node.type, ChannelDimensions(anchor)) ==
+             OperandKind::kChannel;
+}
+
+Result<std::size_t> DimensionsBehindScales(const Graph& graph,
+                                           const std::vector<std::vector<int>>& users, int id) {
   const Node& node = graph.node(id);
   const auto count = static_cast<std::int64_t>(node.mark.scales.size());
   if (count == 0) {
@@ -24,13 +70,11 @@ Result<std::size_t> ScaleDimension(const Graph& graph, const std::vector<std::ve
   }
   if (count == 1) return std::size_t{0};
   const auto& shape = node.type.shape;
-  auto dimension = static_cast<std::size_t>(std::ranges::find(shape, count) - shape.begin());
   for (int user : users[static_cast<std::size_t>(id)]) {
-    if (IsAnchor(graph.node(user).op.kind)) dimension = OutputDimension(graph.node(user).op);
-  }
-  if (node.mark.value != ValueKind::kInput && dimension < shape.size() &&
-      shape[dimension] == count) {
-    return dimension;
+    const auto behind = BehindScalesFor(graph, user, id);
+    const bool fits =
+        behind && *behind < shape.size() && shape[shape.size() - 1 - *behind] == count;
+    if (fits && node.mark.value != ValueKind::kInput) return *behind;
   }
   return InvalidArgument(
       fmt::format("value {} has {} scales, expected 1 or, for weights, one for each output channel",

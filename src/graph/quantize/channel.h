@@ -1,23 +1,29 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "src/graph/graph.h"
 
 namespace tilewright::quantize {
 
-/// The dimension of an anchor's result that counts its output channels (plain layouts only).
-std::size_t ChannelDimension(const Node& anchor);
+/// The one dimension that counts an anchor's output channels, of its result and of its weight.
+struct OutputChannels {
+  std::size_t result = 0, weight = 0;
+};
 
-/// The dimension of an anchor's weight that counts them.
-std::size_t OutputDimension(const Operator& anchor);
+/// Nothing where several dimensions make them up: blocked layouts, depthwise kernels in HWOI.
+std::optional<OutputChannels> OutputChannelsOf(const Graph& graph, const Node& anchor);
 
-/// The dimension that the scales of mark `id` count: of a weight its outputs, of a bias its
-/// channels; 0 for one scale. `users` is Graph::Users().
-/// Errors: kInvalidArgument for a mark without scales, or with a number of them that fits no
-/// dimension (they may come from a text).
-Result<std::size_t> ScaleDimension(const Graph& graph, const std::vector<std::vector<int>>& users,
-                                   int id);
+/// Whether operator `sum` adds `operand` to an anchor's result, with one element per channel.
+bool IsBias(const Graph& graph, int sum, int operand);
+
+/// How many dimensions are behind the one that the scales of mark `id` count: of a weight its
+/// outputs, of a bias its channels; 0 for one scale. `users` is Graph::Users().
+/// Errors: kInvalidArgument for a mark without scales, or with a number of them that its user has
+/// no dimension for (they may come from a text).
+Result<std::size_t> DimensionsBehindScales(const Graph& graph,
+                                           const std::vector<std::vector<int>>& users, int id);
 
 }  // namespace tilewright::quantize

@@ -35,11 +35,10 @@ Result<Graph> Calibrate(Graph graph, const Config& config, std::span<const Sampl
                         int threads);
 
 /// A value of the float graph, and the integers that stand for it: `value` is about the integer
-/// times its scale (one, or one per element of dimension `channel`).
+/// times its scale (one, or one per channel).
 struct IntegerValue {
   std::string value, integers;
   std::vector<double> scales;
-  std::size_t channel = 0;
 };
 
 /// Replaces marked values by integers. `values` gets an entry for each operator that works on them.

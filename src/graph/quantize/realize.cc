@@ -3,11 +3,13 @@
 // outputs of the graph. At the end constants are folded, which makes integers of the weights.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "src/graph/operand.h"
 #include "src/graph/passes.h"
 #include "src/graph/quantize/channel.h"
 #include "src/graph/quantize/integral.h"
@@ -58,9 +60,10 @@ class Realizer {
     cast.attributes.dtype = kFloat32;
     auto floats = rescaler_.emitter().Emit(name, std::move(cast), {value.id});
     TW_RETURN_IF_ERROR(floats);
-    const int scale = rescaler_.Constant(name, kFloat32, value.scales, value.id, value.channel);
+    const int scale = rescaler_.Constant(name, kFloat32, value.scales, value.behind);
     auto product = rescaler_.emitter().Emit(name, Operator{OpKind::kMul, {}}, {*floats, scale});
     TW_RETURN_IF_ERROR(product);
+    TW_RETURN_IF_ERROR(CheckShape(id, *product));
     rewriter_.Map(id, *product);
     return *product;
   }
@@ -87,6 +90,20 @@ class Realizer {
     return Status();
   }
 
+  /// Errors: kInternal if what stands for a value of the source has another shape.
+  Status CheckShape(int id, int made) {
+    const auto &shape = rewriter_.result().node(made).type.shape, &wanted = Old(id).type.shape;
+    if (shape == wanted) return Status();
+    return Internal(fmt::format("value {}: integers of shape [{}], expected [{}]", Old(id).name,
+                                fmt::join(shape, ","), fmt::join(wanted, ",")));
+  }
+
+  Status Keep(int id, Integers value) {
+    TW_RETURN_IF_ERROR(CheckShape(id, value.id));
+    integers_[static_cast<std::size_t>(id)] = std::move(value);
+    return Status();
+  }
+
   /// The operator of the source on integers.
   Status Finish(int id, Operator op, std::vector<int> inputs, Integers value) {
     const Node& node = Old(id);
@@ -95,18 +112,20 @@ class Realizer {
     const bool stop = node.mark.kind == MarkKind::kStopFusion;
     rewriter_.result().Annotate(*result, node.source, stop ? node.mark : Mark());
     value.id = *result;
+    TW_RETURN_IF_ERROR(Keep(id, value));
     Record(id, value);
-    integers_[static_cast<std::size_t>(id)] = std::move(value);
     return Status();
   }
 
   void Record(int id, const Integers& value) {
     if (Old(id).mark.kind != MarkKind::kNone) return;
     const std::string& integers = rewriter_.result().node(value.id).name;
-    values_->push_back({Old(id).name, integers, value.scales, value.channel});
+    values_->push_back({Old(id).name, integers, value.scales});
     const std::vector<float> scales(value.scales.begin(), value.scales.end());
+    const std::int64_t channel =
+        std::ssize(Old(id).type.shape) - 1 - static_cast<std::int64_t>(value.behind);
     rewriter_.result().quantization.insert_or_assign(
-        integers, Quantization{scales, static_cast<std::int64_t>(value.channel), 0,
+        integers, Quantization{scales, scales.size() == 1 ? 0 : channel, 0,
                                rewriter_.source().FloatName(id)});
   }
 
@@ -148,45 +167,66 @@ class Realizer {
 
   Status AddMark(int id) {
     const Node& node = Old(id);
-    auto dimension = ScaleDimension(rewriter_.source(), users_, id);
-    TW_RETURN_IF_ERROR(dimension);
+    auto behind = DimensionsBehindScales(rewriter_.source(), users_, id);
+    TW_RETURN_IF_ERROR(behind);
     if (At(node.inputs[0])) return RescaleMark(id);
-    auto value = rescaler_.Round(node, rewriter_.At(node.inputs[0]), *dimension);
+    auto value = rescaler_.Round(node, rewriter_.At(node.inputs[0]), *behind);
     TW_RETURN_IF_ERROR(value);
-    integers_[static_cast<std::size_t>(id)] = *std::move(value);
-    return Status();
+    return Keep(id, *std::move(value));
   }
 
   Status RescaleMark(int id) {
     const Node& node = Old(id);
-    const Integers before = *At(node.inputs[0]);
     if (node.mark.scales.size() != 1) {
       return InvalidArgument("value " + node.name + ": integers with more than one new scale");
     }
-    auto value = rescaler_.Rescale(node.name, before, node.mark.scales);
-    TW_RETURN_IF_ERROR(value);
     const double most = config_.Valid(node.mark.value) - 1;
-    auto clipped = rescaler_.Clip(node.name, value->id, -most, most);
-    TW_RETURN_IF_ERROR(clipped);
-    auto cast = rescaler_.Cast(node.name, *clipped, rewriter_.result().node(before.id).type.dtype);
-    TW_RETURN_IF_ERROR(cast);
-    value->id = *cast;
-    integers_[static_cast<std::size_t>(id)] = *std::move(value);
-    return Status();
+    auto value = rescaler_.RescaleWithin(node.name, *At(node.inputs[0]), node.mark.scales, most);
+    TW_RETURN_IF_ERROR(value);
+    return Keep(id, *std::move(value));
   }
 
   Status AddAnchor(int id) {
     const Node& node = Old(id);
     const Integers &data = *At(node.inputs[0]), &weight = *At(node.inputs[1]);
+    // Products of data channels of several scales have no common one (rules before 2023-08: a sum
+    // of an input and a product is an input, and not rounded again).
+    if (data.scales.size() != 1) return Decline(id);
+    TW_RETURN_IF_ERROR(CheckSums(node));
     auto left = rescaler_.Cast(node.name, data.id, config_.dtype_input);
     TW_RETURN_IF_ERROR(left);
     auto right = rescaler_.Cast(node.name, weight.id, config_.dtype_weight);
     TW_RETURN_IF_ERROR(right);
-    Integers value{-1, config_.dtype_activation, weight.scales, ChannelDimension(node)};
+    Integers value{-1, config_.dtype_activation, weight.scales, 0};
+    if (const auto channels = OutputChannelsOf(rewriter_.source(), node)) {
+      value.behind = node.type.shape.size() - 1 - channels->result;
+    }
     for (double& scale : value.scales) scale *= data.scales[0];
     Operator op = node.op;
     op.attributes.dtype = config_.dtype_activation;
     return Finish(id, std::move(op), {*left, *right}, std::move(value));
+  }
+
+  /// Errors: kUnsupported if products of more than 8 bits can add up to more than the sums' type
+  /// holds. Those of 8 bits do so too, with more than 133,000 of them, all of the largest size.
+  Status CheckSums(const Node& anchor) const {
+    if (config_.dtype_input == kInt8 && config_.dtype_weight == kInt8) return Status();
+    const auto& weight = Old(anchor.inputs[1]).type;
+    double outputs = 1;
+    const std::vector<bool> channel = ChannelDimensions(anchor);
+    for (std::size_t i = 0; i < channel.size(); ++i) {
+      if (channel[i]) outputs *= static_cast<double>(anchor.type.shape[i]);
+    }
+    const double count = static_cast<double>(weight.elements()) / outputs;
+    const double largest =
+        (config_.Valid(ValueKind::kInput) - 1) * (config_.Valid(ValueKind::kWeight) - 1);
+    if (count * largest < config_.Valid(ValueKind::kActivation)) return Status();
+    const int bits = config_.nbit_activation + 1 - static_cast<int>(std::ceil(std::log2(count)));
+    return Unsupported(
+        fmt::format("value {}: a sum of {:.0f} products of {} and {} bits can leave {}: expected "
+                    "nbit_input and nbit_weight of at most {} together",
+                    anchor.name, count, config_.nbit_input, config_.nbit_weight,
+                    DataTypeName(config_.dtype_activation), bits));
   }
 
   Status AddProduct(int id) {
@@ -238,32 +278,30 @@ class Realizer {
   Status AddUnified(int id) {
     const Node& node = Old(id);
     const DataType dtype = UnifiedType(node);
-    std::vector<double> scales = UnifiedScales(node);
-    if (scales.size() != 1 && node.op.kind == OpKind::kConcat) return Decline(id);
-    std::size_t channel = 0;
+    std::optional<std::size_t> behind;
+    for (int input : node.inputs) {
+      const Integers& side = *At(input);
+      if (side.scales.size() == 1) continue;
+      if (behind.value_or(side.behind) != side.behind) return Decline(id);  // no common channels
+      behind = side.behind;
+    }
+    Integers sum{-1, dtype, UnifiedScales(node), behind.value_or(0)};
+    if (sum.scales.size() != 1 && node.op.kind == OpKind::kConcat) return Decline(id);
     std::vector<int> sides;
     for (int input : node.inputs) {
-      if (At(input)->scales.size() != 1) channel = SumChannel(node, input);
-    }
-    for (int input : node.inputs) {
-      auto side = UnifySide(node, input, dtype, scales);
+      auto side = UnifySide(node, input, sum);
       TW_RETURN_IF_ERROR(side);
       sides.push_back(*side);
     }
-    return Finish(id, node.op, std::move(sides), {-1, dtype, std::move(scales), channel});
+    return Finish(id, node.op, std::move(sides), std::move(sum));
   }
 
-  /// Where a side's channels are in the sum: broadcasting aligns the last dimensions.
-  std::size_t SumChannel(const Node& sum, int side) const {
-    return At(side)->channel + sum.type.shape.size() - Old(side).type.shape.size();
-  }
-
-  Result<int> UnifySide(const Node& node, int input, DataType dtype,
-                        const std::vector<double>& scales) {
+  /// A side in the type and the scales of the result.
+  Result<int> UnifySide(const Node& node, int input, const Integers& sum) {
     Integers value = *At(input);
     auto& emitter = rescaler_.emitter();
     const Mark& mark = Old(input).mark;
-    if (value.dtype == dtype && mark.kind == MarkKind::kQuantize &&
+    if (value.dtype == sum.dtype && mark.kind == MarkKind::kQuantize &&
         mark.value == ValueKind::kInput) {
       auto narrow = rescaler_.Cast(node.name, value.id, config_.dtype_input);
       TW_RETURN_IF_ERROR(narrow);
@@ -271,14 +309,17 @@ class Realizer {
       TW_RETURN_IF_ERROR(stopped);
       value.id = *stopped;
     }
-    auto cast = rescaler_.Cast(node.name, value.id, dtype);
+    auto cast = rescaler_.Cast(node.name, value.id, sum.dtype);
     TW_RETURN_IF_ERROR(cast);
     const DataType before = value.dtype;
     value.id = *cast;
-    if (value.scales.size() != scales.size()) value.scales.assign(scales.size(), value.scales[0]);
-    auto scaled = rescaler_.Rescale(node.name, value, scales);
+    if (value.scales.size() == 1 && sum.scales.size() != 1) {
+      value.scales.assign(sum.scales.size(), value.scales[0]);
+      value.behind = sum.behind;
+    }
+    auto scaled = rescaler_.Rescale(node.name, value, sum.scales);
     TW_RETURN_IF_ERROR(scaled);
-    auto back = rescaler_.Cast(node.name, scaled->id, dtype);
+    auto back = rescaler_.Cast(node.name, scaled->id, sum.dtype);
     TW_RETURN_IF_ERROR(back);
     if (before != kFloat32) return *back;
     return emitter.EmitMark(node.name, kStop, *back);
@@ -289,8 +330,8 @@ class Realizer {
     const Node& node = Old(id);
     const Integers& value = *At(node.inputs[0]);
     Operator op = node.op;
-    op.attributes.a_min = std::trunc(op.attributes.a_min / value.scales[0]);
-    op.attributes.a_max = std::trunc(op.attributes.a_max / value.scales[0]);
+    op.attributes.a_min = std::ceil(op.attributes.a_min / value.scales[0]);
+    op.attributes.a_max = std::floor(op.attributes.a_max / value.scales[0]);
     return Finish(id, std::move(op), {value.id}, value);
   }
 
@@ -299,11 +340,11 @@ class Realizer {
     Integers value = *At(node.inputs[0]);
     std::vector<double> least, most;
     for (double scale : value.scales) {
-      least.push_back(std::trunc(node.op.attributes.a_min / scale));
-      most.push_back(std::trunc(node.op.attributes.a_max / scale));
+      least.push_back(std::ceil(node.op.attributes.a_min / scale));
+      most.push_back(std::floor(node.op.attributes.a_max / scale));
     }
     const auto bound = [&](const std::vector<double>& values) {
-      return rescaler_.Constant(node.name, value.dtype, values, value.id, value.channel);
+      return rescaler_.Constant(node.name, value.dtype, values, value.behind);
     };
     auto lower =
         rescaler_.emitter().Emit(node.name, Operator{OpKind::kMax, {}}, {value.id, bound(least)});
@@ -327,8 +368,7 @@ class Realizer {
     TW_RETURN_IF_ERROR(cast);
     value.id = *cast;
     value.dtype = node.mark.dtype;
-    integers_[static_cast<std::size_t>(id)] = std::move(value);
-    return Status();
+    return Keep(id, std::move(value));
   }
 
   /// Written to a narrow type even from that type, as TVM does.

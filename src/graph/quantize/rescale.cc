@@ -19,8 +19,20 @@ namespace {
 // to 16 bits or less, whatever its size.
 constexpr int kLeastShift = -31;
 constexpr int kMostShift = 30;
+constexpr double kLargestInt32 = 2147483647;
 // The largest float below 2^31.
 constexpr double kLargestFloatInt32 = 2147483520;
+
+/// Whether a step becomes `factor` steps.
+bool IsMultiple(const std::vector<double>& factors) {
+  return factors.size() == 1 && factors[0] == std::trunc(factors[0]) && factors[0] < 0x1.0p31;
+}
+
+std::vector<double> FactorsOf(const Integers& value, const std::vector<double>& to) {
+  std::vector<double> factors = value.scales;
+  for (std::size_t i = 0; i < factors.size(); ++i) factors[i] /= to[to.size() == 1 ? 0 : i];
+  return factors;
+}
 
 }  // namespace
 
@@ -39,9 +51,9 @@ Result<int> Rescaler::Clip(std::string_view of, int value, double least, double 
 }
 
 int Rescaler::Constant(std::string_view of, DataType dtype, const std::vector<double>& values,
-                       int like, std::size_t channel) {
+                       std::size_t behind) {
   if (values.size() == 1) return emitter_.EmitScalar(of, dtype, values[0]);
-  std::vector<std::int64_t> shape(graph_.node(like).type.shape.size() - channel, 1);
+  std::vector<std::int64_t> shape(1 + behind, 1);
   shape[0] = static_cast<std::int64_t>(values.size());
   Tensor tensor(TensorType{std::move(shape), dtype});
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -50,11 +62,11 @@ int Rescaler::Constant(std::string_view of, DataType dtype, const std::vector<do
   return graph_.AddConstant(emitter_.NameFor(of), std::move(tensor));
 }
 
-Result<Integers> Rescaler::Round(const Node& mark, int value, std::size_t channel) {
-  Integers result{value, kFloat32, mark.mark.scales, channel};
+Result<Integers> Rescaler::Round(const Node& mark, int value, std::size_t behind) {
+  Integers result{value, kFloat32, mark.mark.scales, behind};
   std::vector<double> inverse = result.scales;
   for (double& scale : inverse) scale = 1 / scale;
-  const int factor = Constant(mark.name, kFloat32, inverse, value, channel);
+  const int factor = Constant(mark.name, kFloat32, inverse, behind);
   auto scaled = Binary(mark.name, OpKind::kMul, value, factor);
   TW_RETURN_IF_ERROR(scaled);
   auto rounded = emitter_.Emit(mark.name, Operator{OpKind::kRound, {}}, {*scaled});
@@ -91,7 +103,7 @@ Result<int> Rescaler::FixedPointProduct(std::string_view of, const Integers& val
     counts.push_back(count);
   }
   const auto constant = [&](const std::vector<double>& numbers) {
-    return Constant(of, kInt64, numbers, value.id, value.channel);
+    return Constant(of, kInt64, numbers, value.behind);
   };
   auto wide = Cast(of, value.id, kInt64);
   TW_RETURN_IF_ERROR(wide);
@@ -112,19 +124,18 @@ Result<int> Rescaler::FixedPointProduct(std::string_view of, const Integers& val
 
 Result<Integers> Rescaler::Rescale(std::string_view of, Integers value,
                                    const std::vector<double>& to) {
-  std::vector<double> factors = value.scales;
-  for (std::size_t i = 0; i < factors.size(); ++i) factors[i] /= to[to.size() == 1 ? 0 : i];
+  const std::vector<double> factors = FactorsOf(value, to);
   value.scales = to;
   if (std::ranges::all_of(factors, [](double factor) { return factor == 1; })) return value;
   auto wide = Cast(of, value.id, kInt32);
   TW_RETURN_IF_ERROR(wide);
   value.id = *wide;
   int exponent = 0;
-  const bool one = factors.size() == 1;
   auto result = Result<int>(-1);
-  if (one && IsPowerOfTwo(factors[0], &exponent) && exponent < 0 && exponent > -31) {
+  if (factors.size() == 1 && IsPowerOfTwo(factors[0], &exponent) && exponent < 0 &&
+      exponent > -31) {
     result = ShiftRight(of, value.id, -exponent);
-  } else if (one && factors[0] == std::trunc(factors[0]) && factors[0] < 0x1.0p31) {
+  } else if (IsMultiple(factors)) {
     result = Binary(of, OpKind::kMul, value.id, emitter_.EmitScalar(of, kInt32, factors[0]));
   } else {
     result = FixedPointProduct(of, value, factors);
@@ -132,6 +143,27 @@ Result<Integers> Rescaler::Rescale(std::string_view of, Integers value,
   TW_RETURN_IF_ERROR(result);
   value.id = *result;
   return value;
+}
+
+Result<Integers> Rescaler::RescaleWithin(std::string_view of, const Integers& value,
+                                         const std::vector<double>& to, double most) {
+  Integers narrow = value;
+  if (const auto factors = FactorsOf(value, to); IsMultiple(factors) && factors[0] > 1) {
+    // What is beyond these bounds is clipped behind the product too, and within them none wraps.
+    const double bound =
+        std::min(std::ceil(most / factors[0]), std::floor(kLargestInt32 / factors[0]));
+    auto clipped = Clip(of, value.id, -bound, bound);
+    TW_RETURN_IF_ERROR(clipped);
+    narrow.id = *clipped;
+  }
+  auto result = Rescale(of, std::move(narrow), to);
+  TW_RETURN_IF_ERROR(result);
+  auto clipped = Clip(of, result->id, -most, most);
+  TW_RETURN_IF_ERROR(clipped);
+  auto cast = Cast(of, *clipped, graph_.node(value.id).type.dtype);
+  TW_RETURN_IF_ERROR(cast);
+  result->id = *cast;
+  return result;
 }
 
 }  // namespace tilewright::quantize

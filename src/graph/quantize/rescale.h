@@ -12,8 +12,10 @@ namespace tilewright::quantize {
 struct Integers {
   int id = -1;                 ///< in the new graph
   DataType dtype = kInt32;     ///< float32 for whole numbers in floats
-  std::vector<double> scales;  ///< one, or one per element of dimension `channel`
-  std::size_t channel = 0;
+  std::vector<double> scales;  ///< one, or one per element of one dimension
+  /// How many dimensions are behind that one: broadcasting aligns the last ones, so it is the same
+  /// for a value of fewer dimensions and for the sum it goes into.
+  std::size_t behind = 0;
 };
 
 /// Writes the arithmetic of integers into a graph.
@@ -26,16 +28,19 @@ class Rescaler {
   /// The value in another element type; nothing if it has that.
   Result<int> Cast(std::string_view of, int value, DataType dtype);
   Result<int> Clip(std::string_view of, int value, double least, double most);
-  /// clip(round(x * (1 / scale))) of a plain value: whole numbers in floats. mark: with scales,
-  /// which count `channel`.
-  Result<Integers> Round(const Node& mark, int value, std::size_t channel);
+  /// clip(round(x * (1 / scale))) of a plain value: whole numbers in floats. mark: with scales.
+  Result<Integers> Round(const Node& mark, int value, std::size_t behind);
   /// round(x * from / to) for whole numbers: a shift where the ratio is a power of two, a product
   /// where it is a whole number, else a fixed-point product. `to` has as many scales as `from`, or
   /// one. Nothing if they are equal; else the result is int32 or int64, to be clipped and cast.
+  /// Products of whole numbers wrap around: see RescaleWithin.
   Result<Integers> Rescale(std::string_view of, Integers value, const std::vector<double>& to);
-  /// A constant of one element, or one per channel, that broadcasts to value `like`.
-  int Constant(std::string_view of, DataType dtype, const std::vector<double>& values, int like,
-               std::size_t channel);
+  /// clip(round(x * from / to)) to +-most (below 2^31), whatever x is; of the element type of x.
+  Result<Integers> RescaleWithin(std::string_view of, const Integers& value,
+                                 const std::vector<double>& to, double most);
+  /// A constant of one element, or one per channel with `behind` dimensions behind the channel.
+  int Constant(std::string_view of, DataType dtype, const std::vector<double>& values,
+               std::size_t behind);
 
  private:
   Result<int> Binary(std::string_view of, OpKind kind, int value, int operand);

@@ -20,12 +20,11 @@ Result<Graph> Simulate(Graph graph, const Config& config) {
       continue;
     }
     const int plain = rewriter.At(node.inputs[0]);
-    auto dimension = ScaleDimension(source, users, id);
-    TW_RETURN_IF_ERROR(dimension);
-    auto rounded = rescaler.Round(node, plain, *dimension);
+    auto behind = DimensionsBehindScales(source, users, id);
+    TW_RETURN_IF_ERROR(behind);
+    auto rounded = rescaler.Round(node, plain, *behind);
     TW_RETURN_IF_ERROR(rounded);
-    const int scale =
-        rescaler.Constant(node.name, kFloat32, node.mark.scales, plain, rounded->channel);
+    const int scale = rescaler.Constant(node.name, kFloat32, node.mark.scales, *behind);
     auto product =
         rescaler.emitter().Emit(node.name, Operator{OpKind::kMul, {}}, {rounded->id, scale});
     TW_RETURN_IF_ERROR(product);
