@@ -14,8 +14,8 @@
 
 #include "src/graph/operand.h"
 #include "src/graph/passes.h"
+#include "src/graph/quantize/channel.h"
 #include "src/graph/rewrite.h"
-#include "src/tensor/layout.h"
 
 namespace tilewright {
 namespace {
@@ -72,20 +72,13 @@ bool IsStep(const Graph& graph, int id, int value, const std::vector<bool>& chan
   }
 }
 
-// True if the weight of an anchor can take a scale per output channel: its output dimension is not
-// blocked, and its elements are precise enough to be rounded once more.
+// True if the weight of an anchor can take a scale per output channel: one dimension counts them
+// (else the scale stays behind), and its elements are precise enough to be rounded once more.
 bool TakesScale(const Graph& graph, const Node& anchor) {
   if (anchor.op.kind != OpKind::kConv2d && anchor.op.kind != OpKind::kDense) return false;
   const Node& weight = graph.node(anchor.inputs[1]);
-  if (weight.kind != NodeKind::kConstant || weight.type.dtype != kFloat32) return false;
-  if (anchor.op.kind == OpKind::kDense) return true;
-  auto layout = Layout::Parse(anchor.op.attributes.kernel_layout);
-  if (!layout.ok() || layout->primal() != layout->text()) return false;
-  // In a depthwise HWOI kernel the outputs are two dimensions; such a one keeps its scale behind.
-  const std::size_t position = layout->text().find('O');
-  const std::int64_t channel = OnlyChannel(ChannelDimensions(anchor));
-  return channel >= 0 &&
-         weight.type.shape[position] == anchor.type.shape[static_cast<std::size_t>(channel)];
+  return weight.kind == NodeKind::kConstant && weight.type.dtype == kFloat32 &&
+         quantize::OutputChannelsOf(graph, anchor).has_value();
 }
 
 Chain FindChain(const Graph& graph, const std::vector<std::vector<int>>& users, int start) {
@@ -193,11 +186,9 @@ int AddChannelConstant(Graph& graph, const std::string& name, const std::vector<
   return graph.AddConstant(name, std::move(contents));
 }
 
-// The weight with row c of its output dimension multiplied by scale[c].
-Tensor ScaleWeight(const Tensor& weight, const Node& anchor, const std::vector<double>& scale) {
+// The weight with row c of dimension `position`, its outputs, multiplied by scale[c].
+Tensor ScaleWeight(const Tensor& weight, std::size_t position, const std::vector<double>& scale) {
   Tensor scaled(weight.type());
-  const std::size_t position =
-      anchor.op.kind == OpKind::kDense ? 0 : anchor.op.attributes.kernel_layout.find('O');
   std::size_t inner = 1;
   for (std::size_t i = position + 1; i < weight.shape().size(); ++i) {
     inner *= static_cast<std::size_t>(weight.shape()[i]);
@@ -222,9 +213,10 @@ Result<int> EmitAnchor(Rewriter& rewriter, const Chain& chain, const Affine& aff
   if (affine.has_scale) {
     const Tensor* contents = rewriter.result().Contents(weight);
     const std::string weight_name = name + "#weight";
+    const std::size_t outputs = quantize::OutputChannelsOf(source, anchor)->weight;
     weight = affine.known && contents != nullptr
                  ? rewriter.result().AddConstant(weight_name,
-                                                 ScaleWeight(*contents, anchor, affine.scale))
+                                                 ScaleWeight(*contents, outputs, affine.scale))
                  : rewriter.result().AddConstant(weight_name, source.node(anchor.inputs[1]).type);
   }
   const bool last = !affine.has_shift;

@@ -129,6 +129,23 @@ TEST(FoldBatchNorm, FoldsIntoMatrixProductsAndDepthwiseConvolutions) {
   ExpectNear(Outputs(*folded), before);
 }
 
+TEST(FoldBatchNorm, BlockedMatrixProductsKeepTheirScale) {
+  TestGraph t;
+  Operator dense{OpKind::kDense, {}};
+  dense.attributes.data_layout = "MK1m16k";
+  dense.attributes.kernel_layout = "NK16n16k";
+  const int product = t.Op("dense", dense,
+                           {t.Input("x", {1, 1, 1, 16}),
+                            t.Constant("w", MakeRange(kFloat32, {1, 1, 16, 16}, -1, 0.01))});
+  t.graph.SetOutputs(
+      {t.Op("y", OpKind::kMul, {product, t.Constant("m", MakeRange(kFloat32, {1, 1, 16}, 2))})});
+  const auto before = Outputs(t.graph);
+  auto folded = FoldBatchNorm(std::move(t.graph));
+  ASSERT_TRUE(folded.ok()) << folded.status().message();
+  EXPECT_THAT(OperatorNames(*folded), ElementsAre("dense", "mul"));
+  ExpectNear(Outputs(*folded), before);
+}
+
 TEST(FoldBatchNorm, ChainEndsWhereAValueIsReadTwice) {
   TestGraph t;
   const int x = t.Input("x", {1, 2, 2, 2});
