@@ -43,6 +43,13 @@ int EndOfProduct(const Graph& graph, const std::vector<std::vector<int>>& users,
   return end;
 }
 
+/// Of the dimensions of a product's result; empty if nobody says it.
+std::string LayoutOf(const Node& product) {
+  const std::string& layout = product.op.attributes.data_layout;
+  if (product.op.kind == OpKind::kDense && product.type.shape.size() == 2) return "MK";
+  return product.type.shape.size() >= 4 ? layout : "";
+}
+
 /// A name without what quantizing exporters append to that of the float value.
 std::string_view PlainName(std::string_view name) {
   constexpr std::array<std::string_view, 8> kSuffixes = {
@@ -98,13 +105,23 @@ std::string_view CommonName(const TracedValue& value, bool same_graph) {
   return IsLocalName(value.name) ? std::string_view() : std::string_view(value.name);
 }
 
+/// The value at position `index` of the outputs; null if that is an input or a constant.
+const TracedValue* OutputOf(const Trace& trace, std::size_t index) {
+  const int position = trace.outputs[index];
+  return position < 0 ? nullptr : &trace.values[static_cast<std::size_t>(position)];
+}
+
+bool IsOutput(const Trace& trace, const TracedValue* value) {
+  return std::ranges::count(trace.outputs, value - trace.values.data()) != 0;
+}
+
 std::vector<Pair> PairByName(const Trace& reference, const Trace& other) {
   const bool same = SameValues(reference, other);
   std::map<std::string_view, const TracedValue*> exact, plain;
   for (const bool outputs : {true, false}) {  // of two that stand for one value, the output
     for (const TracedValue& value : other.values) {
       const std::string_view name = CommonName(value, same);
-      if (name.empty() || value.is_output != outputs) continue;
+      if (name.empty() || IsOutput(other, &value) != outputs) continue;
       exact.emplace(name, &value);
       plain.emplace(PlainName(name), &value);
     }
@@ -135,14 +152,6 @@ std::vector<const TracedValue*> ProductsOf(const Trace& trace) {
   return products;
 }
 
-std::vector<const TracedValue*> OutputsOf(const Trace& trace) {
-  std::vector<const TracedValue*> outputs;
-  for (const TracedValue& value : trace.values) {
-    if (value.is_output) outputs.push_back(&value);
-  }
-  return outputs;
-}
-
 bool HasReference(const std::vector<Pair>& pairs, const TracedValue* value) {
   return std::ranges::any_of(pairs, [&](const Pair& pair) { return pair.reference == value; });
 }
@@ -164,13 +173,25 @@ bool AddProducts(const Trace& reference, const Trace& other, std::vector<Pair>& 
   return pairs.size() > named;
 }
 
-/// Adds the outputs that have no name in common.
-bool AddOutputs(const Trace& reference, const Trace& other, std::vector<Pair>& pairs) {
-  const auto left = OutputsOf(reference), right = OutputsOf(other);
+/// Adds the outputs that have no name in common, also those whose product is paired: something may
+/// be wrong behind it. Returns whether it did.
+/// Errors: kInvalidArgument for one without a counterpart: it would go unseen.
+Result<bool> AddOutputs(const Trace& reference, const Trace& other, std::vector<Pair>& pairs) {
   const std::size_t named = pairs.size();
-  for (std::size_t i = 0; left.size() == right.size() && i < left.size(); ++i) {
-    const bool alike = left[i]->contents.elements() == right[i]->contents.elements();
-    if (alike && !HasReference(pairs, left[i])) pairs.push_back({left[i], right[i]});
+  const bool counted = reference.outputs.size() == other.outputs.size();
+  for (std::size_t i = 0; i < reference.outputs.size(); ++i) {
+    const TracedValue* left = OutputOf(reference, i);
+    const bool known = left == nullptr || std::ranges::any_of(pairs, [&](const Pair& pair) {
+                         return pair.reference == left && IsOutput(other, pair.other);
+                       });
+    if (known) continue;
+    if (const TracedValue* right = counted ? OutputOf(other, i) : nullptr; right != nullptr) {
+      pairs.push_back({left, right});
+    } else if (!HasReference(pairs, left)) {
+      return InvalidArgument(fmt::format(
+          "output {} of {}, {} of {}, has no counterpart among the {} of {}", left->name,
+          reference.name, i + 1, reference.outputs.size(), other.outputs.size(), other.name));
+    }
   }
   return pairs.size() > named;
 }
@@ -183,9 +204,12 @@ Result<Tensor> InOrderOf(const TracedValue& value, const TracedValue& wanted) {
                                        wanted.contents.type().ToString(), value.name,
                                        value.contents.type().ToString()));
   };
-  if (value.layout == wanted.layout || value.layout.empty() || wanted.layout.empty()) {
+  const auto as_is = [&]() -> Result<Tensor> {
     if (value.contents.elements() != wanted.contents.elements()) return differ();
     return value.contents.Clone();
+  };
+  if (value.layout == wanted.layout || value.layout.empty() || wanted.layout.empty()) {
+    return as_is();
   }
   auto from = Layout::Parse(value.layout);
   TW_RETURN_IF_ERROR(from);
@@ -195,7 +219,7 @@ Result<Tensor> InOrderOf(const TracedValue& value, const TracedValue& wanted) {
   std::vector<std::int64_t> logical;
   for (char letter : from->primal()) {
     const std::size_t position = to->primal().find(letter);
-    if (position == std::string::npos) return differ();
+    if (position == std::string::npos) return as_is();  // a matrix product and a convolution
     logical.push_back(sizes[position]);
   }
   auto moved = TransformLayout(value.contents, value.layout, wanted.layout, logical);
@@ -204,7 +228,9 @@ Result<Tensor> InOrderOf(const TracedValue& value, const TracedValue& wanted) {
   return moved;
 }
 
-Result<LayerDifference> Difference(const Pair& pair, const DifferenceOptions& options) {
+/// outputs: of both networks.
+Result<LayerDifference> Difference(const Pair& pair, bool outputs,
+                                   const DifferenceOptions& options) {
   const TracedValue& reference = *pair.reference;
   const TracedValue& other = *pair.other;
   LayerDifference layer;
@@ -234,7 +260,7 @@ Result<LayerDifference> Difference(const Pair& pair, const DifferenceOptions& op
   layer.sqnr_db = errors.sqnr_db;
   layer.factor = errors.factor;
   layer.factored_sqnr_db = errors.factored_sqnr_db;
-  if (reference.is_output && other.is_output && expected.elements() > 1) {
+  if (outputs && expected.elements() > 1) {
     layer.same_top = actual.Largest() == expected.Largest();
   }
   if (options.min_sqnr_db) {
@@ -261,12 +287,11 @@ Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int
     const Node& node = graph.node(id);
     if (node.kind != NodeKind::kOperator || !IsAnchor(node.op.kind)) continue;
     const int position = static_cast<int>(products.size());
-    const bool images = node.type.shape.size() >= 4;
-    products.emplace(EndOfProduct(graph, users, id),
-                     std::pair(position, images ? node.op.attributes.data_layout : ""));
+    products.emplace(EndOfProduct(graph, users, id), std::pair(position, LayoutOf(node)));
   }
   Trace trace;
   trace.name = graph.name;
+  std::map<int, int> positions;  // by their node
   for (int id = 0; id < graph.size(); ++id) {
     const Node& node = graph.node(id);
     if (node.kind != NodeKind::kOperator) continue;
@@ -280,8 +305,12 @@ Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int
       value.product = product->second.first;
       value.layout = product->second.second;
     }
-    value.is_output = std::ranges::count(graph.outputs(), id) > 0;
+    positions.emplace(id, static_cast<int>(trace.values.size()));
     trace.values.push_back(std::move(value));
+  }
+  for (int id : graph.outputs()) {
+    const auto found = positions.find(id);
+    trace.outputs.push_back(found == positions.end() ? -1 : found->second);
   }
   return trace;
 }
@@ -295,12 +324,21 @@ Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> in
     value.name = op.result.name;
     value.op = op.op;
     value.contents = std::move(result);
-    value.is_output = std::ranges::any_of(
-        model.outputs(), [&](const ModelValue& output) { return output.name == op.result.name; });
     trace.values.push_back(std::move(value));
     return Status();
   };
-  TW_RETURN_IF_ERROR(model.RunObserved(inputs, observe));
+  auto outputs = model.RunObserved(inputs, observe);
+  TW_RETURN_IF_ERROR(outputs);
+  for (std::size_t i = 0; i < outputs->size(); ++i) {
+    const std::string& name = model.outputs()[i].name;
+    const auto found = std::ranges::find(trace.values, name, &TracedValue::name);
+    trace.outputs.push_back(static_cast<int>(found - trace.values.begin()));
+    if (found != trace.values.end()) continue;
+    TracedValue value;  // an input or a constant, or another name for a result
+    value.name = name;
+    value.contents = std::move((*outputs)[i]);
+    trace.values.push_back(std::move(value));
+  }
   return trace;
 }
 
@@ -380,8 +418,10 @@ Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& othe
   std::vector<Pair> pairs = PairByName(reference, other);
   const bool any_named = !pairs.empty();
   const bool products = AddProducts(reference, other, pairs);
-  report.by_position = AddOutputs(reference, other, pairs) || products;
-  std::ranges::sort(pairs, {}, &Pair::reference);  // the order of execution
+  auto counted = AddOutputs(reference, other, pairs);
+  TW_RETURN_IF_ERROR(counted);
+  report.by_position = *counted || products;
+  std::ranges::stable_sort(pairs, {}, &Pair::reference);  // the order of execution
   if (pairs.empty()) {
     return InvalidArgument(fmt::format(
         "{} and {} have no value of one name, {} and {} convolutions and matrix products, and no "
@@ -396,12 +436,16 @@ Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& othe
   }
   report.min_sqnr_db = used.min_sqnr_db;
   for (const Pair& pair : pairs) {
-    auto layer = Difference(pair, used);
+    const bool both = IsOutput(reference, pair.reference) && IsOutput(other, pair.other);
+    auto layer = Difference(pair, both, used);
     TW_RETURN_IF_ERROR(layer);
     if (!layer->ok && !report.first_bad) report.first_bad = report.layers.size();
     report.layers.push_back(*std::move(layer));
   }
-  if (any_named) report.unmatched = reference.values.size() - report.layers.size();
+  if (any_named) {
+    report.unmatched = static_cast<std::size_t>(std::ranges::count_if(
+        reference.values, [&](const TracedValue& value) { return !HasReference(pairs, &value); }));
+  }
   return report;
 }
 

@@ -23,17 +23,19 @@ struct TracedValue {
   /// Position among the network's convolutions and matrix products; -1 for other values. It is on
   /// the last of the additions per channel (bias, batch normalization) that follow the product.
   int product = -1;
-  bool is_output = false;
 };
 
 /// What a network computes for some inputs, in the order of execution.
 struct Trace {
   std::string name;
   std::vector<TracedValue> values;
+  /// The network's outputs: positions in `values`, -1 for an input or a constant.
+  std::vector<int> outputs;
 };
 /// By the reference evaluator. Errors: those of EvaluateGraph.
 Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int threads);
-/// By the library; results of its kernels only, without `product`. Errors: those of its run.
+/// By the library; results of its kernels and its outputs only, without `product`.
+/// Errors: those of its run.
 Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> inputs);
 
 /// The same inputs for another network: quantized or dequantized where the element types differ.
@@ -96,7 +98,7 @@ struct DifferenceOptions {
 /// append to a quantized one's). Products and outputs without one are counted: the n-th product is
 /// the n-th one, between two graphs of equally many. Integers of one type must be equal, floats
 /// within the tolerance; others are read as real numbers. Errors: kInvalidArgument if nothing
-/// corresponds.
+/// corresponds, or an output of the reference has no counterpart or one of other elements.
 Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& other,
                                        const DifferenceOptions& options);
 

@@ -165,7 +165,7 @@ TEST(CompareTraces, ComparesOutputsWhereThereAreNoNames) {
     const std::string number = name == "a" ? "%" : "%2";
     Trace made = MakeTrace(name, Value(number + "0", Filled(kFloat32, {2}, {1, 2}), product),
                            Value(number + "1", Filled(kFloat32, {2}, {3, last})));
-    made.values[1].is_output = true;
+    made.outputs = {1};
     return made;
   };
   const DifferenceReport wrong = Compared(trace("a", 0, 4), trace("b", 0, 5));
@@ -178,6 +178,78 @@ TEST(CompareTraces, ComparesOutputsWhereThereAreNoNames) {
   // Of a library that works on integers the same difference is what to expect.
   other.values[0].contents = Filled(kInt8, {2}, {1, 2});
   EXPECT_TRUE(Compared(trace("a", 0, 4), other).ok());
+}
+
+// An output that is not compared would pass for one that agrees.
+TEST(CompareTraces, OutputsCorrespondOrAreAnError) {
+  const auto trace = [](const std::string& name, std::vector<std::int64_t> shape) {
+    Trace made = MakeTrace(name, Value("conv", Filled(kFloat32, {2}, {1, 2}), 0),
+                           Value("%" + name, Tensor(TensorType{std::move(shape), kFloat32})));
+    made.outputs = {1};
+    return made;
+  };
+  const auto message = [](const Trace& a, const Trace& b) {
+    return CompareTraces(a, b, {}).status().message();
+  };
+  EXPECT_EQ(message(trace("a", {10}), trace("b", {12})),
+            "%a is float32[10] and %b is float32[12]: they do not correspond");
+  Trace other = trace("b", {10});
+  other.outputs = {1, 0};
+  EXPECT_EQ(message(trace("a", {10}), other),
+            "output %a of a, 1 of 1, has no counterpart among the 2 of b");
+  // Outputs are counted in the order in which the network gives them.
+  Trace two = trace("a", {10});
+  two.outputs = {0, 1};
+  two.values[0].name = "%0";
+  other.values[0].name = "%1";
+  std::swap(other.values[0], other.values[1]);
+  const DifferenceReport report = Compared(two, other);
+  EXPECT_EQ(report.layers.size(), 2U);
+  EXPECT_TRUE(report.ok()) << report.Summary();
+}
+
+// A right product that is unpacked in a wrong way.
+TEST(CompareTraces, ComparesOutputsBehindProducts) {
+  Trace reference = MakeTrace("a", Value("%1", Filled(kInt32, {2}, {1, 2}), 0));
+  reference.outputs = {0};
+  Trace other = MakeTrace("b", Value("%7", Filled(kInt32, {2}, {1, 2}), 0),
+                          Value("%8", Filled(kInt32, {2}, {2, 1})));
+  other.outputs = {1};
+  const DifferenceReport report = Compared(reference, other);
+  ASSERT_EQ(report.layers.size(), 2U);
+  EXPECT_EQ(report.layers[0].other, "%7");
+  EXPECT_EQ(report.first_bad, 1U);
+  EXPECT_EQ(report.unmatched, 0U);
+}
+
+// 3 rows of 10 in blocks of 2 x 16.
+TEST(CompareTraces, CutsTheBlocksOfMatrixProducts) {
+  Tensor plain(TensorType{{3, 10}, kInt32}), packed(TensorType{{2, 1, 2, 16}, kInt32});
+  for (std::int64_t i = 0; i < 30; ++i) {
+    plain.Set(i, static_cast<double>(i * i));
+    packed.Set(i / 10 * 16 + i % 10, static_cast<double>(i * i));
+  }
+  packed.Set(11, 77);  // in what is cut off
+  const Trace reference = MakeTrace("a", Value("%1", plain.Clone(), 0, "MK"));
+  EXPECT_TRUE(Compared(reference, MakeTrace("b", Value("%7", packed.Clone(), 0, "MK2m16k"))).ok());
+  packed.Set(9, 77);
+  EXPECT_FALSE(Compared(reference, MakeTrace("b", Value("%7", packed.Clone(), 0, "MK2m16k"))).ok());
+  const Trace convolution =
+      MakeTrace("c", Value("%2", Tensor(TensorType{{3, 10, 1, 1}, kInt32}), 0, "NCHW"));
+  EXPECT_FALSE(Compared(reference, convolution).ok());  // other numbers, but they correspond
+}
+
+// What a matrix product that is packed, and then unpacked, looks like in a trace.
+TEST(TraceGraph, NamesTheLayoutOfMatrixProducts) {
+  auto graph = ImportRelay(R"(def @main(%x: Tensor[(1, 8), float32]) {
+  nn.dense(%x, meta[relay.Constant][0] /* ty=Tensor[(4, 8), float32] */, units=4)
+})",
+                           "dense");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  SeedConstants(*graph, SeedRule::kMissing);
+  const Trace trace = TraceOf(*graph);
+  EXPECT_EQ(trace.values.at(0).layout, "MK");
+  EXPECT_EQ(trace.outputs, std::vector<int>{0});
 }
 
 TEST(CompareTraces, PairsByTheNameInTheFloatNetwork) {
