@@ -67,9 +67,28 @@ TEST_F(DataSetTest, NormalizesPictures) {
   ASSERT_TRUE(nhwc.ok()) << nhwc.status().message();
   EXPECT_THAT((*nhwc)[0][0].As<float>(),
               testing::Pointwise(testing::FloatNear(1e-6F), {1.F, 0.F, 0.F, 0.F, 0.5F, 0.F}));
-  auto batch = LoadDataSet({picture, picture, picture}, Input({2, 3, 1, 2}), options);
+}
+
+TEST_F(DataSetTest, SaysWhatFillsNoBatch) {
+  const auto picture = Write("p.pgm", "P2 1 1 255 7");
+  const auto array = WriteArray("five.npy", {5, 1, 1, 1}, kFloat32);
+  DataSetOptions options;
+  std::vector<std::string> notes;
+  options.note = [&](const std::string& text) { notes.push_back(text); };
+  options.picture.mean = {0, 0, 0};
+  options.picture.deviation = {1, 1, 1};
+  auto batch = LoadDataSet({picture, picture, picture, array}, Input({2, 1, 1, 1}), options);
   ASSERT_TRUE(batch.ok()) << batch.status().message();
-  EXPECT_EQ(batch->size(), 1U);
+  EXPECT_EQ(batch->size(), 3U);
+  EXPECT_THAT(notes, testing::ElementsAre(
+                         "1 of 5 samples of an array are left over: input x takes 2 at once",
+                         "1 of 3 pictures are left over: input x takes 2 at once"));
+  notes.clear();
+  auto few = LoadDataSet({picture, picture, picture}, Input({8, 1, 1, 1}), options);
+  ASSERT_FALSE(few.ok());
+  EXPECT_EQ(few.status().message(), "3 pictures, expected at least 8: input x takes 8 at once");
+  ASSERT_TRUE(LoadDataSet({picture, array}, Input({1, 1, 1, 1}), options).ok());
+  EXPECT_TRUE(notes.empty());
 }
 
 TEST_F(DataSetTest, ReadsTheFilesOfAFolder) {

@@ -82,10 +82,22 @@ class Loader {
         if (Status status = Read(one); !status.ok()) return status.WithContext(one);
       }
     }
+    if (samples_.empty() && filled_ > 0) {
+      return InvalidArgument(
+          fmt::format("{} pictures, expected at least {}: input {} takes {} at once", pictures_,
+                      types_[0].shape[0], names_[0], types_[0].shape[0]));
+    }
+    NoteLeft(filled_, pictures_, "pictures");
     return std::move(samples_);
   }
 
  private:
+  void NoteLeft(std::int64_t left, std::int64_t all, std::string_view what) const {
+    if (left == 0 || !options_.note) return;
+    options_.note(fmt::format("{} of {} {} are left over: input {} takes {} at once", left, all,
+                              what, names_[0], types_[0].shape[0]));
+  }
+
   bool Full() const { return std::ssize(samples_) >= options_.limit; }
 
   Status Read(const std::string& file) {
@@ -125,6 +137,7 @@ class Loader {
       }
       parts.push_back(*std::move(cut));
     }
+    NoteLeftRows(arrays.at(names_[0]));
     for (std::size_t s = 0; s < parts[0].size() && !Full(); ++s) {
       Sample sample;
       for (auto& part : parts) sample.push_back(std::move(part[s]));
@@ -133,11 +146,19 @@ class Loader {
     return Status();
   }
 
+  /// Of the first input's array; the others have as many.
+  void NoteLeftRows(const Tensor& array) const {
+    const std::int64_t batch = types_[0].shape.empty() ? 1 : types_[0].shape[0];
+    const std::int64_t row = types_[0].elements() / batch, rows = array.elements() / row;
+    NoteLeft(rows % batch, rows, "samples of an array");
+  }
+
   Status AddPicture(const std::string& bytes) {
     if (names_.size() != 1) return InvalidArgument("a picture, but the model has several inputs");
     const TensorType& type = types_[0];
     if (filled_ == 0) batch_ = Tensor(type);
     TW_RETURN_IF_ERROR(PutPicture(bytes, options_.picture, filled_, batch_));
+    ++pictures_;
     if (++filled_ == type.shape[0]) {
       Sample sample;
       sample.push_back(std::move(batch_));
@@ -153,6 +174,7 @@ class Loader {
   std::vector<Sample> samples_;
   Tensor batch_;             // of pictures
   std::int64_t filled_ = 0;  // pictures in it
+  std::int64_t pictures_ = 0;
 };
 
 }  // namespace
