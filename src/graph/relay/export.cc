@@ -48,7 +48,10 @@ class Exporter {
     module_.version = "0.0.5";
     Build();
     module_.metadata = "\n\n" + WriteMetadata(contents_, values_);
-    return Print(module_, Numbering::kKeep);
+    std::string text = Print(module_, Numbering::kKeep);
+    if (text.size() <= kMaxTextBytes + kMaxMetadataBytes) return text;
+    return Unsupported(fmt::format("text of {} bytes with the constants, expected at most {}",
+                                   text.size(), kMaxTextBytes + kMaxMetadataBytes));
   }
 
   Result<std::string> List() {
@@ -192,6 +195,8 @@ class Exporter {
         return std::isfinite(a.a_min) && std::isfinite(a.a_max);
       case OpKind::kPad:
         return std::isfinite(a.pad_value);
+      case OpKind::kLayoutTransform:
+        return a.new_shape.empty();
       default:
         return !RelayName(node.op.kind).empty();
     }
