@@ -75,6 +75,16 @@ class AttributeWriter {
       case OpKind::kLeakyRelu:
         Add("alpha", ShortestDouble(a.alpha));
         break;
+      case OpKind::kHardSigmoid:
+        Add("alpha", ShortestDouble(a.alpha));
+        Add("beta", ShortestDouble(a.beta));
+        break;
+      case OpKind::kLrn:
+        Add("size", std::to_string(a.size));
+        Add("bias", ShortestDouble(a.bias));
+        Add("alpha", ShortestDouble(a.alpha));
+        Add("beta", ShortestDouble(a.beta));
+        break;
       case OpKind::kCast:
       case OpKind::kSaturateCast:
         Add("dtype", Quoted(DataTypeName(node_.type.dtype)));
@@ -284,6 +294,10 @@ class Exporter {
         return std::isfinite(a.a_min) && std::isfinite(a.a_max);
       case OpKind::kPad:
         return std::isfinite(a.pad_value);
+      case OpKind::kLeakyRelu:
+      case OpKind::kHardSigmoid:
+      case OpKind::kLrn:
+        return std::isfinite(a.alpha) && std::isfinite(a.beta) && std::isfinite(a.bias);
       default:
         return !RelayName(node.op.kind).empty();
     }
@@ -292,6 +306,11 @@ class Exporter {
   Status CheckOperators() const {
     std::map<std::string, int> unknown;
     for (const Node& node : graph_.nodes()) {
+      if (node.type.shape.size() > kMaxRank) {
+        return Unsupported(
+            fmt::format("value {} of type {}: Relay text takes at most {} dimensions", node.name,
+                        node.type.ToString(), kMaxRank));
+      }
       if (node.kind != NodeKind::kOperator) continue;
       if (!HasText(node)) ++unknown[std::string(OpName(node.op.kind))];
     }
