@@ -38,6 +38,11 @@ has 'operators work on integers' out
 expect 0 inspect q.relay
 expect 0 quantize m.onnx --passes fold,partition --print-after partition
 has 'annotation.cast_hint(' out
+expect 0 quantize m.onnx --set partition_conversions=enabled -o parts.relay
+has 'def @quantized_main(' parts.relay
+expect 0 verify q.relay parts.relay
+expect 2 quantize m.onnx --set partition_conversions=enabled --set do_simulation=true -o parts.relay
+has 'realize must run' err
 expect 2 quantize m.onnx --set nbits=8 -o q.relay
 has 'expected one of nbit_input' err
 expect 2 quantize m.onnx --set calibrate_mode=percentile -o q.relay

@@ -266,6 +266,18 @@ bool Parser::ParseValue(int* id) {
          Add(std::move(projection), id);
 }
 
+bool Parser::ParseGlobalCall(int* id) {
+  Expr global;
+  global.kind = ExprKind::kGlobal;
+  global.offset = token_.offset;
+  global.text = std::string(token_.text.substr(1));
+  if (!Advance()) return false;
+  if (!Is("(")) return Expected(fmt::format("'(' after @{}", global.text));
+  const std::size_t offset = global.offset;
+  int callee = -1;
+  return Add(std::move(global), &callee) && ParseCall(callee, {}, offset, id);
+}
+
 bool Parser::ParseExpr(int* id) {
   if (!Enter(token_.offset)) return false;
   bool ok = false;
@@ -275,6 +287,8 @@ bool Parser::ParseExpr(int* id) {
     ok = ParseLiteral(id);
   } else if (token_.kind == TokenKind::kName) {
     ok = ParseNameOrCall(id);
+  } else if (token_.kind == TokenKind::kGlobal) {
+    ok = ParseGlobalCall(id);
   } else if (Is("(")) {
     ok = ParseTuple(id);
   } else {

@@ -178,6 +178,9 @@ bool Parser::ParseDefinition() {
       return false;
     }
     definition.name.erase(0, 1);
+    if (std::ranges::count(module_.definitions, definition.name, &Definition::name) != 0) {
+      return Fail(offset, fmt::format("@{} is defined twice", definition.name));
+    }
     if (!ParseComments(&definition.comments, nullptr)) return false;
   } else if (!Advance()) {
     return false;

@@ -30,13 +30,14 @@ struct Type {
 std::string ToString(const Type& type);
 
 enum class ExprKind : std::uint8_t {
-  kCall,        ///< of operator `text`, or (callee >= 0) of a function value
+  kCall,        ///< of operator `text`, or (callee >= 0) of a function
   kLiteral,     ///< `text` is its spelling
   kConstant,    ///< meta[text][index]
   kParameter,   ///< of a function; `text` is its name without "%"
   kProjection,  ///< field `index` of args[0]
   kTuple,
   kFunction,  ///< Module::functions[function]
+  kGlobal,    ///< the definition named `text`; only ever called
 };
 
 /// An attribute and its value as spelled, without interpretation.
