@@ -109,8 +109,9 @@ Status ModelLibrary::Load() {
   auto outputs = ValuesOf(model_->outputs, model_->output_count);
   TW_RETURN_IF_ERROR(outputs);
   outputs_ = *std::move(outputs);
+  const std::int64_t arena_bytes = on_gpu() ? 0 : model_->arena_bytes;
   TW_RETURN_IF_ERROR(
-      CheckMemory("running the model", model_->arena_bytes + BytesOf(inputs_) + BytesOf(outputs_)));
+      CheckMemory("running the model", arena_bytes + BytesOf(inputs_) + BytesOf(outputs_)));
   for (std::int64_t i = 0; i < model_->step_count; ++i) {
     const TwStep& step = model_->steps[i];
     auto result = ValueOf(*step.result);

@@ -3,7 +3,6 @@
 // a graph; none may end the program, write a text that cannot be read, or change a result where
 // it says that it keeps it.
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -18,6 +17,7 @@
 #include "src/graph/passes.h"
 #include "src/graph/quantize/pipeline.h"
 #include "src/graph/relay/export.h"
+#include "src/tensor/workload.h"
 
 namespace {
 

@@ -22,7 +22,7 @@ namespace {
 /// to nothing (what is left of a channel that training switched off, say), of which scales could
 /// be no float32.
 double RangeOf(double largest) {
-  constexpr double kNothing = 0x1.0p-100;
+  constexpr double kNothing = 0x1.0p-80;
   return largest < kNothing ? 1 : largest;
 }
 
