@@ -28,8 +28,9 @@
 namespace tilewright {
 namespace {
 
-bool IsIdentifier(const std::string& name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+/// Whether functions may begin with it: an identifier, and not what those of every model do.
+bool IsPrefix(const std::string& name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9') || name == "tilewright") return false;
   for (char c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') return false;
   }
@@ -190,15 +191,16 @@ std::string ModelName(const Graph& graph, const CompileOptions& options) {
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   }
-  return IsIdentifier(name) ? name : "model_" + name;
+  return IsPrefix(name) ? name : "model_" + name;
 }
 
 Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
                               const std::string& library_path) {
   CompileOptions options = given;
   options.name = ModelName(graph, options);
-  if (!IsIdentifier(options.name)) {
-    return InvalidArgument("name '" + options.name + "', expected letters, digits and _");
+  if (!IsPrefix(options.name)) {
+    return InvalidArgument("name '" + options.name +
+                           "', expected letters, digits and _, and not tilewright");
   }
   const TargetKind kind = options.target.kind();
   if (kind != TargetKind::kLlvm && kind != TargetKind::kCuda) {

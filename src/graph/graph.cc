@@ -28,6 +28,11 @@ Tensor MakeFilled(const TensorType& type, double fill) {
 }  // namespace
 
 Status CheckTensorType(const TensorType& type) {
+  constexpr std::size_t kMostDimensions = 16;  // that a compiled library may have (src/runtime)
+  if (type.shape.size() > kMostDimensions) {
+    return InvalidArgument("a tensor has " + std::to_string(type.shape.size()) +
+                           " dimensions, expected at most 16");
+  }
   std::int64_t elements = 1;
   for (std::int64_t extent : type.shape) {
     if (extent < 1 || extent > kMaxDimension) {

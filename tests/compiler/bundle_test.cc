@@ -123,6 +123,36 @@ TEST_F(Bundle, OnlyItsOwnParametersAreTaken) {
   EXPECT_EQ(ModelLibrary::Open(bundle).status().code(), StatusCode::kNotFound);
 }
 
+TEST_F(Bundle, ALibraryThatIsCutOffIsRefusedBeforeItIsMapped) {
+  const std::string bundle = Compiled("bundle");
+  const std::string path = bundle + "/net.so";
+  const std::string whole = *ReadFile(path);
+  for (const std::size_t bytes : {whole.size() - 1, whole.size() / 2, std::size_t{100}}) {
+    ASSERT_TRUE(WriteFile(path, whole.substr(0, bytes)).ok());
+    const auto model = ModelLibrary::Open(bundle);
+    EXPECT_EQ(model.status().code(), StatusCode::kInvalidArgument) << bytes;
+    EXPECT_THAT(model.status().message(), HasSubstr("net.so is cut off")) << bytes;
+  }
+}
+
+// A name ends neither the comment that it is in, nor the writing of JSON.
+TEST_F(Bundle, NamesOfAnyBytesLeaveHeaderAndIndexReadable) {
+  Graph graph;
+  graph.name = "a */ int b; /*\n";
+  const int input = graph.AddInput("x */\n#error \xff", TensorType{{4}, kFloat32});
+  const auto output = graph.AddOperator("\xfe/*", Operator{OpKind::kRelu, {}}, {input});
+  ASSERT_TRUE(output.ok());
+  graph.SetOutputs({*output});
+  const std::string bundle = folder_->path() + "/bundle";
+  const auto model = CompileBundle(std::move(graph), options_, bundle);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const std::string header = *ReadFile(bundle + "/net.h");
+  const std::size_t end = header.find("*/");
+  EXPECT_EQ(header.substr(end, 20), "*/\n\n#include <stdint") << header;
+  EXPECT_EQ(header.find("/*"), header.rfind("/*", end)) << header;
+  EXPECT_TRUE(ParseJson(*ReadFile(bundle + "/graph.json")).ok());
+}
+
 TEST_F(Bundle, ADamagedIndexIsRefused) {
   const std::string bundle = Compiled("bundle");
   for (const char* text : {"{", "[]", "{}", R"({"library":3})", R"({"library":"../net.so"})"}) {

@@ -437,6 +437,21 @@ TEST(FuseGroups, OtherOperatorsMakeChains) {
   EXPECT_THAT(Fuse(t.graph), ElementsAre("pool relu", "concat", "exp", "flat y (alias)"));
 }
 
+TEST(FuseGroups, CutsChainsThatWouldTakeLongToCompile) {
+  Graph graph;
+  int last = graph.AddInput("x", TensorType{{4}, kFloat32});
+  for (int i = 0; i < 300; ++i) {
+    const OpKind kind = i % 2 == 0 ? OpKind::kExp : OpKind::kNegate;
+    last = *graph.AddOperator("v" + std::to_string(i), Operator{kind, {}}, {last});
+  }
+  graph.SetOutputs({last});
+  const auto groups = FuseGroups(graph);
+  ASSERT_TRUE(groups.ok());
+  std::vector<std::size_t> sizes;
+  for (const FusedGroup& group : *groups) sizes.push_back(group.nodes.size());
+  EXPECT_THAT(sizes, ElementsAre(128, 128, 44));
+}
+
 TEST(ExtractTasks, ChoosesTheMostFrequentEpilogue) {
   TestGraph t;
   int value = t.Input("x", {1, 2, 2, 2});

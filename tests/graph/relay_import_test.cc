@@ -178,6 +178,11 @@ INSTANTIATE_TEST_SUITE_P(
         Rejected{"PadValue", "fn (%x: Tensor[(2), uint8]) { nn.pad(%x, 300f, pad_width=[[1, 1]]) }",
                  StatusCode::kInvalidArgument,
                  "line 1, column 31: nn.pad: 300 to pad with, expected a value of uint8"},
+        // The number whose magnitude is none of its type.
+        Rejected{"LeastInteger",
+                 "fn (%x: Tensor[(2), int8]) { concatenate((%x, %x), axis=-9223372036854775808) }",
+                 StatusCode::kInvalidArgument,
+                 "line 1, column 30: concatenate: axis=-9223372036854775808, expected an integer"},
         Rejected{"Arguments", "fn (%x: int8) { add(%x) }", StatusCode::kInvalidArgument,
                  "line 1, column 17: add with 1 arguments, expected 2"},
         Rejected{"CallOfAParameter", "fn (%f: int8) { %f(%f) }", StatusCode::kInvalidArgument,

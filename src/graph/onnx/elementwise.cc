@@ -89,10 +89,14 @@ Bound BoundOf(OnnxNode& node, const char* attribute, int input) {
   return bound;
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 void ImportClip(OnnxNode& node) {
   const int data = node.Input(0);
-  const Bound low = BoundOf(node, "min", 1), high = BoundOf(node, "max", 2);
+  Bound low = BoundOf(node, "min", 1), high = BoundOf(node, "max", 2);
   if (!node.ok()) return;
+  low.present &= low.value != -kInfinity;
+  high.present &= high.value != kInfinity;
   if (low.present && high.present && low.known && high.known) {
     Operator op{OpKind::kClip, {}};
     op.attributes.a_min = low.value;

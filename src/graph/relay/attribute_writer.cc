@@ -59,6 +59,16 @@ class AttributeWriter {
       case OpKind::kLeakyRelu:
         Add("alpha", ShortestDouble(a.alpha));
         break;
+      case OpKind::kHardSigmoid:
+        Add("alpha", ShortestDouble(a.alpha));
+        Add("beta", ShortestDouble(a.beta));
+        break;
+      case OpKind::kLrn:
+        Add("size", std::to_string(a.size));
+        Add("bias", ShortestDouble(a.bias));
+        Add("alpha", ShortestDouble(a.alpha));
+        Add("beta", ShortestDouble(a.beta));
+        break;
       case OpKind::kCast:
       case OpKind::kSaturateCast:
         Add("dtype", Quoted(DataTypeName(node_.type.dtype)));

@@ -197,6 +197,10 @@ class Exporter {
         return std::isfinite(a.pad_value);
       case OpKind::kLayoutTransform:
         return a.new_shape.empty();
+      case OpKind::kLeakyRelu:
+      case OpKind::kHardSigmoid:
+      case OpKind::kLrn:
+        return std::isfinite(a.alpha) && std::isfinite(a.beta) && std::isfinite(a.bias);
       default:
         return !RelayName(node.op.kind).empty();
     }
@@ -205,6 +209,11 @@ class Exporter {
   Status CheckOperators() const {
     std::map<std::string, int> unknown;
     for (const Node& node : graph_.nodes()) {
+      if (node.type.shape.size() > kMaxRank) {
+        return Unsupported(
+            fmt::format("value {} of type {}: Relay text takes at most {} dimensions", node.name,
+                        node.type.ToString(), kMaxRank));
+      }
       if (node.kind != NodeKind::kOperator) continue;
       if (!HasText(node)) ++unknown[std::string(OpName(node.op.kind))];
     }

@@ -342,6 +342,20 @@ void ReadStridedSlice(AttributeReader& reader, Arguments arguments, Translation*
   }
 }
 
+void ReadHardSigmoid(AttributeReader& reader, Arguments, Translation* result) {
+  result->op.attributes.alpha = reader.Number("alpha", 0);
+  result->op.attributes.beta = reader.Number("beta", 0);
+}
+
+void ReadLrn(AttributeReader& reader, Arguments, Translation* result) {
+  OpAttributes& a = result->op.attributes;
+  a.size = reader.Integer("size", 5);
+  reader.ExpectInteger("axis", 1);
+  a.bias = reader.Number("bias", 2);
+  a.alpha = reader.Number("alpha", 1e-5);
+  a.beta = reader.Number("beta", 0.75);
+}
+
 void ReadLeakyRelu(AttributeReader& reader, Arguments, Translation* result) {
   result->op.attributes.alpha = reader.Number("alpha", 0);
 }
@@ -387,6 +401,7 @@ constexpr Entry kOperators[] = {
     {"nn.global_max_pool2d", OpKind::kGlobalMaxPool2d, 1, ReadGlobalPool},
     {"nn.leaky_relu", OpKind::kLeakyRelu, 1, ReadLeakyRelu},
     {"nn.log_softmax", OpKind::kLogSoftmax, 1, ReadSoftmax},
+    {"nn.lrn", OpKind::kLrn, 1, ReadLrn},
     {"nn.max_pool2d", OpKind::kMaxPool2d, 1, ReadPool},
     {"nn.pad", OpKind::kPad, 2, ReadPad},
     {"nn.relu", OpKind::kRelu, 1, ReadNothing},
@@ -402,6 +417,8 @@ constexpr Entry kOperators[] = {
     {"sum", OpKind::kReduceSum, 1, ReadReduce},
     {"tanh", OpKind::kTanh, 1, ReadNothing},
     {"tilewright.gather", OpKind::kGather, 2, ReadAxis},
+    {"tilewright.hard_sigmoid", OpKind::kHardSigmoid, 1, ReadHardSigmoid},
+    {"tilewright.hard_swish", OpKind::kHardSwish, 1, ReadNothing},
     {"tilewright.round_even", OpKind::kRoundEven, 1, ReadNothing},
     {"tilewright.saturate_cast", OpKind::kSaturateCast, 1, ReadCast},
     {"tilewright.simulated_quantize", OpKind::kIdentity, 1, ReadSimulatedQuantize},
