@@ -47,8 +47,8 @@ std::string_view HintFor(std::string_view op_type) {
            "exporting";
   }
   if (op_type.starts_with("DynamicQuantize")) {
-    return "; scales that are computed while the network runs have no integer form: quantize "
-           "statically, with calibration data";
+    return "; export it without ONNX Runtime's fusions, as DynamicQuantizeLinear and "
+           "MatMulInteger, or quantize statically, with calibration data";
   }
   return "";
 }
@@ -219,13 +219,14 @@ Status AddInputs(const GraphProto& graph, OnnxImport& import) {
 Status SetOutputs(const GraphProto& graph, OnnxImport& import) {
   std::vector<int> outputs;
   for (const auto& output : graph.output()) {
-    const bool known =
-        import.values.contains(output.name()) || import.initializers.contains(output.name());
-    if (!known) {
-      return InvalidArgument("graph output '" + output.name() + "' is made by no node");
-    }
-    auto id = import.Value(output.name());
-    TW_RETURN_IF_ERROR(id);
+    const std::string& name = output.name();
+    const bool made = import.values.contains(name) || import.initializers.contains(name) ||
+                      std::ranges::any_of(graph.node(), [&](const NodeProto& node) {
+                        return std::ranges::find(node.output(), name) != node.output().end();
+                      });
+    if (!made) return InvalidArgument("graph output '" + name + "' is made by no node");
+    auto id = import.Value(name);
+    if (!id.ok()) return id.status().WithContext("graph output '" + name + "'");
     outputs.push_back(*id);
   }
   if (outputs.empty()) return InvalidArgument("the graph has no output");
