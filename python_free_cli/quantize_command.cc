@@ -46,18 +46,7 @@ class QuantizeCommand final : public Command {
     app.add_option(
         "--data", data_,
         "Calibration data: .npy, .npz, .jpg, .png, .ppm or .pgm files, or folders of them");
-    app.add_option(
-           "--image-fit", data_options_.fit,
-           "Pictures of another size than the input: exact (refuse them), crop (the middle, "
-           "7/8 of the shorter side) or stretch")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, quantize::PictureFit>{
-            {"exact", quantize::PictureFit::kExact},
-            {"crop", quantize::PictureFit::kCrop},
-            {"stretch", quantize::PictureFit::kStretch}}));
-    app.add_option("--image-mean", data_options_.mean, "Mean of red, green, blue, of 0 to 1")
-        ->delimiter(',');
-    app.add_option("--image-std", data_options_.deviation, "What they are divided by")
-        ->delimiter(',');
+    DeclarePictureOptions(app, data_options_.picture);
     app.add_option("--samples", data_options_.limit, "Samples read at most")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
@@ -83,11 +72,6 @@ class QuantizeCommand final : public Command {
         std::ranges::find(options.passes, print_after_) == options.passes.end()) {
       return InvalidArgument(fmt::format("--print-after: {} is none of the passes that run: {}",
                                          print_after_, fmt::join(options.passes, ", ")));
-    }
-    for (const double deviation : data_options_.deviation) {
-      if (!std::isfinite(deviation) || deviation <= 0) {
-        return InvalidArgument(fmt::format("--image-std: {}, expected more than 0", deviation));
-      }
     }
     auto graph = LoadForQuantizing();
     TW_RETURN_IF_ERROR(graph);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -121,6 +122,7 @@ Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
   const Target host = HostOf(options.target);
   const ScratchFile constants(library_path + ".constants.o");
   const ScratchFile runtime(library_path + ".runtime.a");
+  const ScratchFile parameters(library_path + ".params");
   std::vector<std::string> files;
   if (options.parameter_path.empty()) {
     TW_RETURN_IF_ERROR(
@@ -132,7 +134,7 @@ Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
                                       0,
                                       plan.constant_bytes,
                                       plan.constant_hash};
-    TW_RETURN_IF_ERROR(WriteParameterFile(plan.constants, header, options.parameter_path));
+    TW_RETURN_IF_ERROR(WriteParameterFile(plan.constants, header, parameters.path()));
   }
   if (options.runtime_path.empty()) {
     auto code = RuntimeFor(host);
@@ -142,7 +144,11 @@ Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
   } else {
     files.push_back(options.runtime_path);
   }
-  return LinkShared(objects, files, library_path);
+  TW_RETURN_IF_ERROR(LinkShared(objects, files, library_path));
+  if (options.parameter_path.empty()) return Status();
+  // A new file: programs that run the old library have the old one mapped.
+  if (std::rename(parameters.path().c_str(), options.parameter_path.c_str()) == 0) return Status();
+  return Unavailable(options.parameter_path + ": cannot be written: " + ErrnoReason());
 }
 
 std::uint64_t HashOf(const std::vector<Tensor>& constants) {

@@ -98,6 +98,11 @@ Result<int> Graph::AddOperator(std::string value_name, Operator op, std::vector<
   if (Status status = CheckTensorType(*type); !status.ok()) {
     return status.WithContext("value " + value_name);
   }
+  if (op.kind == OpKind::kTranspose) {  // whoever reads them counts from the front
+    for (std::int64_t& axis : op.attributes.axes) {
+      if (axis < 0) axis += std::ssize(op.attributes.axes);
+    }
+  }
   Node node;
   node.op = std::move(op);
   node.inputs = std::move(inputs);

@@ -29,8 +29,8 @@ class Bundle : public testing::Test {
     options_.target = *Target::Parse("llvm");
     options_.name = "net";
   }
-  static Graph Load() {
-    auto graph = ImportRelay(kConv, "net");
+  static Graph Load(const std::string& text = kConv) {
+    auto graph = ImportRelay(text, "net");
     TW_CHECK(graph.ok(), graph.status().message());
     SeedConstants(*graph, SeedRule::kMissing);
     return *std::move(graph);
@@ -61,6 +61,24 @@ TEST_F(Bundle, GivesWhatTheLibraryGives) {
   const auto result = other->Run(inputs);
   ASSERT_TRUE(wanted.ok() && result.ok());
   EXPECT_TRUE(std::ranges::equal((*wanted)[0].As<float>(), (*result)[0].As<float>()));
+}
+
+TEST_F(Bundle, ANewOneLeavesProgramsThatRunTheOldOneAlone) {
+  const std::string bundle = Compiled("bundle");
+  const auto old = ModelLibrary::Open(bundle);
+  ASSERT_TRUE(old.ok()) << old.status().message();
+  std::vector<Tensor> inputs;
+  inputs.push_back(MakeInput("data", old->inputs()[0].type, InputRule::kRandom));
+  const auto before = old->Run(inputs);
+  const auto parameters = ReadFile(bundle + "/net.params");
+  std::string text = kConv;
+  text.replace(text.find("[0]"), 3, "[1]");  // made-up contents depend on the name
+  ASSERT_TRUE(CompileBundle(Load(text), options_, bundle).ok());
+  EXPECT_FALSE(FileExists(bundle + "/net.so.params"));
+  const auto after = old->Run(inputs);
+  ASSERT_TRUE(before.ok() && after.ok());
+  EXPECT_TRUE(std::ranges::equal((*before)[0].As<float>(), (*after)[0].As<float>()));
+  EXPECT_NE(*ReadFile(bundle + "/net.params"), *parameters);
 }
 
 TEST_F(Bundle, TheGraphSaysWhereEveryTensorIs) {

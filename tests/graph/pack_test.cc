@@ -10,6 +10,7 @@
 #include "src/graph/passes.h"
 #include "src/graph/relay/export.h"
 #include "src/tensor/reference.h"
+#include "tests/graph/onnx_builder.h"
 #include "tests/graph/quantized_graph.h"
 
 namespace tilewright {
@@ -230,6 +231,43 @@ TEST(RelayExport, ActivationsAndNormalizationsComeBack) {
     ASSERT_TRUE(read.ok()) << read.status().message();
     EXPECT_EQ(read->node(read->outputs()[0]).op, op) << *text;
   }
+}
+
+TEST(RelayExport, BackwardSlicesAndGroupsSurviveTheText) {
+  Graph graph;
+  const int x = graph.AddInput("x", TensorType{{1, 4, 3, 5}, kFloat32});
+  Operator slice{OpKind::kSlice, {}};
+  slice.attributes.begin = {0, 3, 0, 4};
+  slice.attributes.end = {1, -1, 3, 1};
+  slice.attributes.steps = {1, -1, 1, -2};
+  Operator conv{OpKind::kConv2dTranspose, {}};
+  conv.attributes.groups = 2;
+  conv.attributes.data_layout = "NCHW";
+  conv.attributes.kernel_layout = "IOHW";
+  auto backward = graph.AddOperator("backward", slice, {x});
+  ASSERT_TRUE(backward.ok()) << backward.status().message();
+  const int weight = graph.AddConstant("w", MakeRange(kFloat32, {4, 3, 2, 2}));
+  auto y = graph.AddOperator("y", conv, {*backward, weight});
+  ASSERT_TRUE(y.ok()) << y.status().message();
+  graph.SetOutputs({*y});
+  const auto text = ExportRelay(graph);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  auto read = ImportRelay(*text, "read");
+  ASSERT_TRUE(read.ok()) << read.status().message() << *text;
+  ExpectEqual(Outputs(*read), Outputs(graph));
+}
+
+TEST(RelayExport, RefusesALayoutChangeThatCuts) {
+  Graph graph;
+  const int x = graph.AddInput("x", TensorType{{1, 1, 2, 2, 4}, kFloat32});
+  Operator change{OpKind::kLayoutTransform, {}};
+  change.attributes.src_layout = "NCHW4c";
+  change.attributes.dst_layout = "NCHW";
+  change.attributes.new_shape = {1, 3, 2, 2};
+  auto y = graph.AddOperator("y", change, {x});
+  ASSERT_TRUE(y.ok()) << y.status().message();
+  graph.SetOutputs({*y});
+  EXPECT_EQ(ExportRelay(graph).status().code(), StatusCode::kUnsupported);
 }
 
 TEST(RelayExport, ContentsSurviveTheText) {

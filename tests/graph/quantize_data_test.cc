@@ -57,8 +57,8 @@ TEST_F(DataSetTest, CutsArraysAlongTheirFirstDimension) {
 TEST_F(DataSetTest, NormalizesPictures) {
   const auto picture = Write("p.ppm", std::string("P6 2 1 255\n\xFF\x00\x33\x00\xFF\x33", 17));
   DataSetOptions options;
-  options.mean = {0, 0, 0.2};
-  options.deviation = {1, 2, 1};
+  options.picture.mean = {0, 0, 0.2};
+  options.picture.deviation = {1, 2, 1};
   auto nchw = LoadDataSet({picture}, Input({1, 3, 1, 2}), options);
   ASSERT_TRUE(nchw.ok()) << nchw.status().message();
   EXPECT_THAT((*nchw)[0][0].As<float>(),
@@ -79,9 +79,9 @@ TEST_F(DataSetTest, ReadsTheFilesOfAFolder) {
   Write("images/a.pgm", "P2 2 2 255 255 255 255 255");
   Write("images/.hidden", "no picture");
   DataSetOptions options;
-  options.mean = {0, 0, 0};
-  options.deviation = {1, 1, 1};
-  options.fit = PictureFit::kStretch;
+  options.picture.mean = {0, 0, 0};
+  options.picture.deviation = {1, 1, 1};
+  options.picture.fit = PictureFit::kStretch;
   auto samples = LoadDataSet({images}, Input({1, 1, 1, 1}), options);
   ASSERT_TRUE(samples.ok()) << samples.status().message();
   ASSERT_EQ(samples->size(), 2U);

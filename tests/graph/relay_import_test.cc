@@ -198,6 +198,12 @@ INSTANTIATE_TEST_SUITE_P(
         Rejected{"CallOfWhatTheTextEndsIn",
                  "def @main(%x: int8) { @f(%x) }\ndef @f(%y: int8) { %0 = nn.relu(%y);",
                  StatusCode::kInvalidArgument, "line 1, column 23: the text ends inside @f"},
+        Rejected{"NestedTuple", "fn (%x: int8) {\n  %0 = (%x, %x);\n  %1 = (%0, %x);\n  %1.1\n}",
+                 StatusCode::kUnsupported, "line 3, column 8: a tuple inside a tuple"},
+        Rejected{"ExcludesAllAxes",
+                 "fn (%x: Tensor[(2, 3), float32]) { sum(%x, axis=[0, 1], exclude=True) }",
+                 StatusCode::kInvalidArgument,
+                 "line 1, column 36: sum: exclude=True leaves no axis to reduce"},
         Rejected{"BatchNormField",
                  "fn (%x: Tensor[(1, 2), float32], %v: Tensor[(2), float32]) {\n"
                  "  %0 = nn.batch_norm(%x, %v, %v, %v, %v);\n  %0.1\n}",

@@ -134,36 +134,10 @@ class Loader {
   }
 
   Status AddPicture(const std::string& bytes) {
-    auto picture = ParsePicture(bytes);
-    TW_RETURN_IF_ERROR(picture);
+    if (names_.size() != 1) return InvalidArgument("a picture, but the model has several inputs");
     const TensorType& type = types_[0];
-    const bool four = names_.size() == 1 && type.shape.size() == 4 && type.dtype == kFloat32;
-    const auto has = [&](std::size_t dim, std::int64_t count) {
-      return four && type.shape[dim] == count;
-    };
-    const bool nchw = has(1, 3) || (has(1, 1) && !has(3, 3));
-    if (!nchw && !has(3, 3) && !has(3, 1)) {
-      return InvalidArgument(
-          fmt::format("pictures are for models with one input, float32 NCHW or NHWC of 1 or 3 "
-                      "channels; the first input is {}",
-                      type.ToString()));
-    }
-    const std::int64_t height = type.shape[nchw ? 2 : 1], width = type.shape[nchw ? 3 : 2],
-                       channels = type.shape[nchw ? 1 : 3];
-    const auto fitted = FitPicture(*picture, height, width, channels, options_.fit);
-    TW_RETURN_IF_ERROR(fitted);
     if (filled_ == 0) batch_ = Tensor(type);
-    const std::int64_t pixels = height * width;
-    const auto from = fitted->As<float>();
-    const auto to =
-        batch_.As<float>().subspan(static_cast<std::size_t>(filled_ * pixels * channels));
-    for (std::int64_t i = 0; i < pixels * channels; ++i) {
-      const auto c = static_cast<std::size_t>(i % channels);
-      const double x = static_cast<double>(from[static_cast<std::size_t>(i)]) / 255;
-      const std::int64_t position = nchw ? i % channels * pixels + i / channels : i;
-      to[static_cast<std::size_t>(position)] =
-          static_cast<float>((x - options_.mean[c]) / options_.deviation[c]);
-    }
+    TW_RETURN_IF_ERROR(PutPicture(bytes, options_.picture, filled_, batch_));
     if (++filled_ == type.shape[0]) {
       Sample sample;
       sample.push_back(std::move(batch_));

@@ -48,7 +48,10 @@ class Exporter {
     module_.version = "0.0.5";
     Build();
     module_.metadata = "\n\n" + WriteMetadata(contents_, values_);
-    return Print(module_, Numbering::kKeep);
+    std::string text = Print(module_, Numbering::kKeep);
+    if (text.size() <= kMaxTextBytes + kMaxMetadataBytes) return text;
+    return Unsupported(fmt::format("text of {} bytes with the constants, expected at most {}",
+                                   text.size(), kMaxTextBytes + kMaxMetadataBytes));
   }
 
   Result<std::string> List() {
@@ -196,6 +199,8 @@ class Exporter {
       case OpKind::kHardSigmoid:
       case OpKind::kLrn:
         return std::isfinite(a.alpha) && std::isfinite(a.beta) && std::isfinite(a.bias);
+      case OpKind::kLayoutTransform:
+        return a.new_shape.empty();
       default:
         return !RelayName(node.op.kind).empty();
     }

@@ -1,4 +1,4 @@
-#include "src/graph/quantize/picture.h"
+#include "src/graph/picture.h"
 
 #include <fmt/format.h>
 #include <png.h>
@@ -11,7 +11,7 @@
 
 #include "src/tensor/image.h"
 
-namespace tilewright::quantize {
+namespace tilewright {
 namespace {
 
 constexpr std::int64_t kMaxSide = std::int64_t{1} << 15;
@@ -182,4 +182,37 @@ Result<Tensor> FitPicture(const Tensor& picture, std::int64_t height, std::int64
                TapsOf(from_width, whole_width, (whole_width - width) / 2, width), channels);
 }
 
-}  // namespace tilewright::quantize
+Status PutPicture(std::string_view bytes, const PictureOptions& options, std::int64_t index,
+                  Tensor& batch) {
+  const TensorType& type = batch.type();
+  const bool four = type.shape.size() == 4 && (type.dtype == kFloat32 || type.dtype == kUInt8);
+  const auto has = [&](std::size_t dim, std::int64_t count) {
+    return four && type.shape[dim] == count;
+  };
+  const bool nchw = has(1, 3) || (has(1, 1) && !has(3, 3));
+  if (!nchw && !has(3, 3) && !has(3, 1)) {
+    return InvalidArgument(
+        fmt::format("pictures are for inputs of float32 or uint8, NCHW or NHWC, of 1 or 3 "
+                    "channels; this one is {}",
+                    type.ToString()));
+  }
+  auto picture = ParsePicture(bytes);
+  TW_RETURN_IF_ERROR(picture);
+  const std::int64_t height = type.shape[nchw ? 2 : 1], width = type.shape[nchw ? 3 : 2],
+                     channels = type.shape[nchw ? 1 : 3], pixels = height * width;
+  const auto fitted = FitPicture(*picture, height, width, channels, options.fit);
+  TW_RETURN_IF_ERROR(fitted);
+  const auto from = fitted->As<float>();
+  for (std::int64_t i = 0; i < pixels * channels; ++i) {
+    const std::int64_t channel = i % channels;
+    const auto c = static_cast<std::size_t>(channel);
+    const double x = from[static_cast<std::size_t>(i)];
+    const double value =
+        type.dtype == kUInt8 ? std::round(x) : (x / 255 - options.mean[c]) / options.deviation[c];
+    const std::int64_t place = nchw ? channel * pixels + i / channels : i;
+    batch.Set(index * pixels * channels + place, value);
+  }
+  return Status();
+}
+
+}  // namespace tilewright

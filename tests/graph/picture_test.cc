@@ -1,4 +1,4 @@
-#include "src/graph/quantize/picture.h"
+#include "src/graph/picture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "src/base/file.h"
 
-namespace tilewright::quantize {
+namespace tilewright {
 namespace {
 
 using testing::ElementsAre;
@@ -115,4 +115,4 @@ TEST(PictureTest, RefusesOtherSizesUnlessTold) {
 }
 
 }  // namespace
-}  // namespace tilewright::quantize
+}  // namespace tilewright
