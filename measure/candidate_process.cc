@@ -32,7 +32,11 @@ Status CandidateProcess::Start(ChildWork work, bool commanded) {
   report_ = ::new (shared) ChildReport;  // constructed in place, lives until munmap
   int result[2], command[2] = {-1, -1};
   if (::pipe2(result, O_CLOEXEC) != 0) return Unavailable("no pipe can be made");
-  if (commanded && ::pipe2(command, O_CLOEXEC) != 0) return Unavailable("no pipe can be made");
+  if (commanded && ::pipe2(command, O_CLOEXEC) != 0) {
+    ::close(result[0]);
+    ::close(result[1]);
+    return Unavailable("no pipe can be made");
+  }
   last_progress_ = clock_.MonotonicSeconds();
   const pid_t runner = ::getpid();
   pid_ = ::fork();

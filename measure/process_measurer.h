@@ -29,6 +29,8 @@ struct ProcessMeasurerSettings {
   /// needs. A connection that is lost costs the candidate under way (device_lost) and is made
   /// again.
   bool remote = false;
+  /// With `remote`: between two calls of the runner at most.
+  double reconnect_pause_seconds = 30;
   /// With `remote`: so long without a connection, and the measurer gives up.
   double reconnect_limit_seconds = 3600;
   /// Where reference results are kept between jobs; empty: in the measurer's own temporary folder.

@@ -105,6 +105,7 @@ Status Runner::Handle(const Json& message) {
   if (MessageType(message) != "run") {
     return Corrupt("message: unknown type '" + MessageType(message) + "'");
   }
+  if (!cuda_) return Corrupt("message: run before configure");
   auto order = RunOrderFrom(message);
   TW_RETURN_IF_ERROR(order);
   std::vector<std::string> artifacts;

@@ -175,10 +175,20 @@ void Supervisor::SendTo(Worker& worker, const Json& order, double limit_seconds)
 void Supervisor::SendRun(Worker& worker, RunOrder order, double limit_seconds) {
   if (settings_.remote) {
     const auto lines = files_.LinesFor(order);
-    const Status sent = lines.ok() ? worker.process.Push(*lines, kFilesSeconds) : lines.status();
+    if (!lines.ok()) return Withdraw(worker, order, lines.status().message());
+    const Status sent = worker.process.Push(*lines, kFilesSeconds);
     if (!sent.ok()) return Lose(worker, sent.message(), /*timed_out=*/false);
   }
   SendTo(worker, ToJson(order), limit_seconds);
+}
+
+void Supervisor::Withdraw(Worker& worker, const RunOrder& order, const std::string& why) {
+  worker.job.reset();
+  for (const RunOrder::Item& item : order.items) {
+    if (jobs_.contains(item.ticket)) Finish(item.ticket, Outcome::kRunFailed, why);
+  }
+  if (race_running_) FinishRace();
+  PauseBuilders(false);
 }
 
 void Supervisor::DispatchReference(Worker& worker) {

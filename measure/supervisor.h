@@ -59,6 +59,7 @@ class Supervisor {
     std::optional<std::uint64_t> job;  ///< key in jobs_ of what it works on
     std::string reference;             ///< kReference: the file it makes
     double ready_after = 0;            ///< not to be started before (it failed just now)
+    int failures = 0;   ///< since its last result; calls that get no connection do not count
     bool ends = false;  ///< said so with its last reply; started anew for the next order
   };
   enum class ReferenceState : std::uint8_t { kWanted, kUnderWay, kReady, kFailed };
@@ -78,6 +79,8 @@ class Supervisor {
   void SendTo(Worker& worker, const Json& order, double limit_seconds);
   /// The same for the runner, which gets the files first if it is on another machine.
   void SendRun(Worker& worker, RunOrder order, double limit_seconds);
+  /// Its candidates have failed, through no fault of the worker.
+  void Withdraw(Worker& worker, const RunOrder& order, const std::string& why);
   void EnsureRunner(Worker& worker);
   /// The runner has answered everything: it is free for the next order.
   void Release(Worker& worker);
@@ -89,14 +92,15 @@ class Supervisor {
   void HearFrom(Worker& worker);
   Status HandleLine(Worker& worker, const std::string& line);
   void HandleBuilt(Worker& worker, BuildReply reply);
-  void HandleRan(Worker& worker, const RunReply& reply);
+  /// Errors: kCorrupt for a candidate that the runner does not have.
+  Status HandleRan(Worker& worker, const RunReply& reply);
   void CheckDeadlines();
   /// The worker died, hangs or talks nonsense: what it worked on has failed.
   void Lose(Worker& worker, const std::string& why, bool timed_out);
   void LoseBuild(Worker& worker, const std::string& why, bool timed_out);
   void LoseRun(Worker& worker, const std::string& why, bool timed_out);
-  /// What a lost worker means for those to come: how long to wait, or to give up.
-  void CountFailure(Worker& worker, const std::string& why);
+  /// Decides when a lost worker is started again; gives up a connection that stays broken.
+  void CallAgain(Worker& worker, const std::string& why);
   Status HandleGreeting(Worker& worker, const Json& json);
 
   // Ending jobs.
@@ -127,8 +131,7 @@ class Supervisor {
   bool race_running_ = false;
   bool runner_greeted_ = false;
   std::uint64_t next_id_ = 1;
-  double build_seconds_ = 0;  // a usual build: a moving average
-  int failures_in_a_row_ = 0;
+  double build_seconds_ = 0;      // a usual build: a moving average
   FileSender files_;              // to a runner on another machine
   double connected_at_ = 0;       // until when it was connected; at first, when it was first called
   double reconnect_seconds_ = 0;  // before it is called again

@@ -16,10 +16,10 @@ namespace {
 
 /// A worker that failed is not started again at once, in case it fails at every start.
 constexpr double kRestartSeconds = 0.05;
-/// A runner on another machine is called again after this, then after twice that, and so on.
+/// A runner on another machine is called again after this, then after twice that, and so on up to
+/// reconnect_pause_seconds.
 constexpr double kReconnectSeconds = 0.1;
-constexpr double kMaxReconnectSeconds = 30;
-/// So many failures without a success between them: the workers cannot work here.
+/// So many failures of a worker without a success between them: it cannot work here.
 constexpr int kMaxFailures = 20;
 
 std::string OneLine(std::string text) {
@@ -94,8 +94,7 @@ Status Supervisor::HandleLine(Worker& worker, const std::string& line) {
   if (type == "ran" && worker.role == Role::kRun) {
     auto reply = RunReplyFrom(*json);
     TW_RETURN_IF_ERROR(reply);
-    HandleRan(worker, *reply);
-    return {};
+    return HandleRan(worker, *reply);
   }
   return Corrupt("unexpected type '" + type + "'");
 }
@@ -115,7 +114,7 @@ Status Supervisor::HandleGreeting(Worker& worker, const Json& json) {
 }
 
 void Supervisor::HandleBuilt(Worker& worker, BuildReply reply) {
-  failures_in_a_row_ = 0;
+  worker.failures = 0;
   if (worker.role == Role::kReference) {
     Reference& reference = references_.at(worker.reference);
     reference.state =
@@ -143,11 +142,16 @@ void Supervisor::HandleBuilt(Worker& worker, BuildReply reply) {
   }
 }
 
-void Supervisor::HandleRan(Worker& worker, const RunReply& reply) {
-  failures_in_a_row_ = 0;
+Status Supervisor::HandleRan(Worker& worker, const RunReply& reply) {
+  const bool raced = race_running_ && std::ranges::count(racing_, reply.ticket) != 0;
+  if (!raced && worker.job != reply.ticket) {
+    return Corrupt("a result of candidate " + std::to_string(reply.ticket) +
+                   ", which it does not have");
+  }
+  worker.failures = 0;
   reconnect_seconds_ = 0;
   const auto found = jobs_.find(reply.ticket);
-  if (found == jobs_.end()) return;
+  if (found == jobs_.end()) return {};
   Job& job = found->second;
   Trial& trial = job.trial;
   trial.samples = reply.samples;
@@ -169,12 +173,13 @@ void Supervisor::HandleRan(Worker& worker, const RunReply& reply) {
     Release(worker);
   }
   Finish(reply.ticket, reply.outcome, OneLine(reply.reason));
-  if (!racing) return;
+  if (!racing) return {};
   const bool over = std::none_of(racing_.begin(), racing_.end(),
                                  [&](std::uint64_t id) { return jobs_.contains(id); });
-  if (!over) return;
+  if (!over) return {};
   Release(worker);
   FinishRace();
+  return {};
 }
 
 void Supervisor::Release(Worker& worker) {
@@ -196,25 +201,29 @@ void Supervisor::Lose(Worker& worker, const std::string& why, bool timed_out) {
   // A worker that talks nonsense or hangs is ended by us: how is then no news.
   const std::string ended = worker.process.End(timed_out || !why.empty());
   const std::string text = why.empty() ? ended : why;
+  const bool connected = worker.role != Role::kRun || !settings_.remote || runner_greeted_;
   if (worker.role == Role::kRun) {
     LoseRun(worker, text, timed_out);
   } else {
     LoseBuild(worker, text, timed_out);
   }
-  CountFailure(worker, text);
+  if (connected && ++worker.failures >= kMaxFailures) {
+    return GiveUp(Unavailable("workers fail again and again; the last one: " + text));
+  }
+  CallAgain(worker, text);
 }
 
-void Supervisor::CountFailure(Worker& worker, const std::string& why) {
+void Supervisor::CallAgain(Worker& worker, const std::string& why) {
   const double now = clock_.MonotonicSeconds();
   if (!settings_.remote || worker.role != Role::kRun) {
     worker.ready_after = now + kRestartSeconds;
-    if (++failures_in_a_row_ < kMaxFailures) return;
-    return GiveUp(Unavailable("workers fail again and again; the last one: " + why));
+    return;
   }
   if (now - connected_at_ > settings_.reconnect_limit_seconds) {
     return GiveUp(Unavailable("no connection to the runner any more; the last try: " + why));
   }
-  reconnect_seconds_ = std::clamp(2 * reconnect_seconds_, kReconnectSeconds, kMaxReconnectSeconds);
+  reconnect_seconds_ = std::min(std::max(2 * reconnect_seconds_, kReconnectSeconds),
+                                settings_.reconnect_pause_seconds);
   worker.ready_after = now + reconnect_seconds_;
 }
 

@@ -4,9 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 
 #include "python_free_cli/tensor_file.h"
 #include "src/base/json.h"
+#include "src/graph/memory.h"
 
 namespace tilewright::cli {
 namespace {
@@ -47,6 +49,7 @@ Result<Graph> LoadForRunning(const std::string& file, bool seeded, const LoadOpt
   auto graph = LoadGraph(file, options);
   TW_RETURN_IF_ERROR(graph);
   PrintNotes(*graph);
+  if (Status status = CheckMemory(*graph); !status.ok()) return status.WithContext(file);
   SeedConstants(*graph, seeded ? SeedRule::kAllFloat : SeedRule::kMissing);
   return graph;
 }
@@ -57,8 +60,26 @@ std::vector<ModelValue> ValuesOf(const Graph& graph, const std::vector<int>& nod
   return values;
 }
 
+void DeclarePictureOptions(CLI::App& app, PictureOptions& options) {
+  app.add_option("--image-fit", options.fit,
+                 "Pictures of another size than the input: exact (refuse them), crop (the middle, "
+                 "7/8 of the shorter side) or stretch")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, PictureFit>{{"exact", PictureFit::kExact},
+                                            {"crop", PictureFit::kCrop},
+                                            {"stretch", PictureFit::kStretch}},
+          CLI::ignore_case));
+  app.add_option("--image-mean", options.mean, "Mean of red, green, blue, of 0 to 1")
+      ->delimiter(',')
+      ->check(CLI::Range(-1e6, 1e6));
+  app.add_option("--image-std", options.deviation, "What they are divided by")
+      ->delimiter(',')
+      ->check(CLI::Range(1e-6, 1e6));
+}
+
 void InputArguments::Declare(CLI::App& app) {
-  app.add_option("--input", files, "Raw or .npy tensors, one per input, in order");
+  app.add_option("--input", files, "Raw or .npy tensors or pictures, one per input, in order");
+  DeclarePictureOptions(app, picture);
   app.add_option("--made-up", rule,
                  "Made-up inputs where none is given (default: ramp; on a VTA quantized)")
       ->check(CLI::IsMember({"ramp", "quantized", "random"}));
@@ -75,7 +96,7 @@ Result<std::vector<Tensor>> InputArguments::Make(const std::vector<ModelValue>& 
   for (std::size_t i = 0; i < values.size(); ++i) {
     const ModelValue& value = values[i];
     if (i < files.size()) {
-      auto tensor = ReadTensorFile(files[i], value.type);
+      auto tensor = ReadTensorFile(files[i], value.type, picture);
       TW_RETURN_IF_ERROR(tensor);
       inputs.push_back(std::move(*tensor));
     } else {

@@ -7,6 +7,7 @@
 #include "src/base/status.h"
 #include "src/compiler/run.h"
 #include "src/graph/graph.h"
+#include "src/graph/picture.h"
 #include "src/tensor/tensor.h"
 
 namespace CLI {
@@ -33,10 +34,14 @@ Result<Graph> LoadForRunning(const std::string& file, bool seeded, const LoadOpt
 /// Those of a graph's nodes.
 std::vector<ModelValue> ValuesOf(const Graph& graph, const std::vector<int>& nodes);
 
+/// `--image-fit`, `--image-mean` and `--image-std`.
+void DeclarePictureOptions(CLI::App& app, PictureOptions& options);
+
 /// What the commands that run a network feed it: `--input` and `--made-up`.
 struct InputArguments {
   std::vector<std::string> files;
   std::string rule;  ///< empty: the command's default
+  PictureOptions picture;
 
   void Declare(CLI::App& app);
   /// fallback: the rule of made-up inputs where --made-up is not given.

@@ -12,6 +12,7 @@
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/graph/quantize/data_set.h"
+#include "src/graph/quantize/integral.h"
 #include "src/graph/quantize/pipeline.h"
 #include "src/graph/relay/export.h"
 
@@ -29,7 +30,8 @@ class QuantizeCommand final : public Command {
            "  tilewright quantize resnet18.onnx --set skip_conv_layers=None -o "
            "resnet18_int8.relay\n"
            "  tilewright quantize resnet18.onnx --set calibrate_mode=kl_divergence "
-           "--set weight_scale=max --set per_channel=True --data images/*.ppm -o out.relay\n"
+           "--set weight_scale=max --set per_channel=True --data images --image-fit crop -o "
+           "out.relay\n"
            "  tilewright quantize before.relay --passes partition --print-after partition\n"
            "  tilewright quantize resnet18.onnx --passes fold,partition,annotate -o marked.relay\n"
            "  tilewright quantize marked.relay --passes calibrate,realize -o out.relay\n"
@@ -41,11 +43,10 @@ class QuantizeCommand final : public Command {
     app.add_option("-o,--output", output_, "Relay text to write, with the weights");
     app.add_option("--config", config_file_, "JSON file with fields of the configuration");
     app.add_option("--set", fields_, "A field of the configuration, FIELD=VALUE; repeat for more");
-    app.add_option("--data", data_, "Calibration data: .npy, .npz, .ppm or .pgm files");
-    app.add_option("--image-mean", data_options_.mean, "Mean of red, green, blue, of 0 to 1")
-        ->delimiter(',');
-    app.add_option("--image-std", data_options_.deviation, "What they are divided by")
-        ->delimiter(',');
+    app.add_option(
+        "--data", data_,
+        "Calibration data: .npy, .npz, .jpg, .png, .ppm or .pgm files, or folders of them");
+    DeclarePictureOptions(app, data_options_.picture);
     app.add_option("--samples", data_options_.limit, "Samples read at most")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
@@ -72,11 +73,6 @@ class QuantizeCommand final : public Command {
       return InvalidArgument(fmt::format("--print-after: {} is none of the passes that run: {}",
                                          print_after_, fmt::join(options.passes, ", ")));
     }
-    for (const double deviation : data_options_.deviation) {
-      if (!std::isfinite(deviation) || deviation <= 0) {
-        return InvalidArgument(fmt::format("--image-std: {}, expected more than 0", deviation));
-      }
-    }
     auto graph = LoadForQuantizing();
     TW_RETURN_IF_ERROR(graph);
     auto samples = quantize::LoadDataSet(data_, *graph, data_options_);
@@ -87,7 +83,7 @@ class QuantizeCommand final : public Command {
     auto result = quantize::RunPasses(*std::move(graph), options, &values);
     if (!result.ok()) return result.status().WithContext(file_);
     if (!output_.empty()) {
-      auto text = ExportRelay(*result);
+      auto text = TextOf(*result, options.config);
       if (!text.ok()) return text.status().WithContext(file_);
       TW_RETURN_IF_ERROR(WriteFile(output_, *text));
     }
@@ -113,6 +109,15 @@ class QuantizeCommand final : public Command {
       if (!status.ok()) return status.WithContext("--set");
     }
     return config.Check();
+  }
+
+  static Result<std::string> TextOf(const Graph& graph, const quantize::Config& config) {
+    if (config.partition_conversions != quantize::PartitionConversions::kEnabled) {
+      return ExportRelay(graph);
+    }
+    auto split = quantize::SplitConversions(graph);
+    TW_RETURN_IF_ERROR(split);
+    return ExportRelay(graph, *split);
   }
 
   /// Contents are made up only for a file that is written: a listing needs none.

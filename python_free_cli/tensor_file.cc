@@ -9,9 +9,21 @@
 
 namespace tilewright::cli {
 
-Result<Tensor> ReadTensorFile(const std::string& path, const TensorType& type) {
-  auto bytes = ReadFile(path, type.bytes() + (1 << 20));
+Result<Tensor> ReadTensorFile(const std::string& path, const TensorType& type,
+                              const PictureOptions& picture) {
+  constexpr std::int64_t kMostAround = 64 << 20;  // a header, or a picture that is scaled down
+  auto bytes = ReadFile(path, type.bytes() + kMostAround);
   TW_RETURN_IF_ERROR(bytes);
+  // Elements may begin with any bytes.
+  if (IsPicture(*bytes) && static_cast<std::int64_t>(bytes->size()) != type.bytes()) {
+    Tensor tensor(type);
+    Status status = type.shape.empty() || type.shape[0] != 1
+                        ? InvalidArgument("a picture for " + type.ToString() +
+                                          ", expected an input of one picture")
+                        : PutPicture(*bytes, picture, 0, tensor);
+    if (!status.ok()) return status.WithContext(path);
+    return tensor;
+  }
   if (IsNpy(*bytes)) {
     auto tensor = ParseNpy(*bytes);
     if (!tensor.ok()) return tensor.status().WithContext(path);

@@ -3,14 +3,17 @@
 #include <string>
 
 #include "src/base/status.h"
+#include "src/graph/picture.h"
 #include "src/tensor/tensor.h"
 
 namespace tilewright::cli {
 
-/// Reads a tensor of a known type: a .npy file (C order, little-endian, type and shape must agree;
-/// a shape of equal element count is taken), else raw row-major elements.
-/// Errors: kInvalidArgument naming file, what was found and what was expected.
-Result<Tensor> ReadTensorFile(const std::string& path, const TensorType& type);
+/// Reads a tensor of a known type: a picture (see PutPicture; batches of one), a .npy file (C
+/// order, little-endian, type and shape must agree; a shape of equal element count is taken), else
+/// raw row-major elements. Errors: kInvalidArgument naming file, what was found and what was
+/// expected.
+Result<Tensor> ReadTensorFile(const std::string& path, const TensorType& type,
+                              const PictureOptions& picture);
 
 /// Writes .npy (by the file's name) or raw elements.
 Status WriteTensorFile(const std::string& path, const Tensor& tensor);

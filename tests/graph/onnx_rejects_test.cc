@@ -63,6 +63,11 @@ const BadModel kModels[] = {
      kBad,
      "node 0 (Conv) making 'y': input 'w' is made by no node and is neither an initializer nor an "
      "input of the graph"},
+    {"ZeroByteInAName",
+     [](OnnxBuilder& m) {
+       m.Node("Relu", {"x"}, {std::string("y\0z", 3)}).Output(std::string("y\0z", 3));
+     },
+     kBad, "the name of value 'y...' has a zero byte; expected a text"},
     {"TooFewInputs", [](OnnxBuilder& m) { m.Node("Add", {"x"}, {"y"}); }, kBad,
      "node 0 (Add) making 'y': input 1 is missing"},
     {"Cycle",

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "src/base/file.h"
 #include "src/tensor/npy.h"
 
@@ -55,8 +57,8 @@ TEST_F(DataSetTest, CutsArraysAlongTheirFirstDimension) {
 TEST_F(DataSetTest, NormalizesPictures) {
   const auto picture = Write("p.ppm", std::string("P6 2 1 255\n\xFF\x00\x33\x00\xFF\x33", 17));
   DataSetOptions options;
-  options.mean = {0, 0, 0.2};
-  options.deviation = {1, 2, 1};
+  options.picture.mean = {0, 0, 0.2};
+  options.picture.deviation = {1, 2, 1};
   auto nchw = LoadDataSet({picture}, Input({1, 3, 1, 2}), options);
   ASSERT_TRUE(nchw.ok()) << nchw.status().message();
   EXPECT_THAT((*nchw)[0][0].As<float>(),
@@ -68,6 +70,23 @@ TEST_F(DataSetTest, NormalizesPictures) {
   auto batch = LoadDataSet({picture, picture, picture}, Input({2, 3, 1, 2}), options);
   ASSERT_TRUE(batch.ok()) << batch.status().message();
   EXPECT_EQ(batch->size(), 1U);
+}
+
+TEST_F(DataSetTest, ReadsTheFilesOfAFolder) {
+  const std::string images = folder_.path() + "/images";
+  ASSERT_TRUE(std::filesystem::create_directories(images + "/inner"));
+  Write("images/b.pgm", "P2 1 1 255 51");
+  Write("images/a.pgm", "P2 2 2 255 255 255 255 255");
+  Write("images/.hidden", "no picture");
+  DataSetOptions options;
+  options.picture.mean = {0, 0, 0};
+  options.picture.deviation = {1, 1, 1};
+  options.picture.fit = PictureFit::kStretch;
+  auto samples = LoadDataSet({images}, Input({1, 1, 1, 1}), options);
+  ASSERT_TRUE(samples.ok()) << samples.status().message();
+  ASSERT_EQ(samples->size(), 2U);
+  EXPECT_FLOAT_EQ((*samples)[0][0].As<float>()[0], 1.F);
+  EXPECT_FLOAT_EQ((*samples)[1][0].As<float>()[0], 0.2F);
 }
 
 TEST_F(DataSetTest, NamesTheFileAndWhatItExpects) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "src/graph/evaluate.h"
+#include "src/graph/quantize/integral.h"
 #include "src/graph/quantize/threshold.h"
 #include "tests/graph/quantize_test_graphs.h"
 
@@ -253,6 +254,38 @@ TEST(QuantizeTest, ChannelsOfNearlyNoWeightsKeepTheirBias) {
   }
 }
 
+// Of weights that are all but 0 no scale would be a float32; they become 0.
+TEST(QuantizeTest, WeightsOfNextToNothingBecomeZeros) {
+  Graph graph = GraphOf("%0 = " + Conv("%x", 0) + "; add(%0, " + Bias(1) + ")");
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind != NodeKind::kConstant) continue;
+    Tensor contents(node.type);
+    for (std::int64_t i = 0; i < contents.elements(); ++i) {
+      contents.Set(i, contents.elements() == 16 ? 1e-40 : 0.75);
+    }
+    graph.SetContents(id, std::move(contents));
+  }
+  const Config config = AllConvolutions();
+  PipelineOptions options{config, DefaultPasses(config), {}, 1, {}};
+  std::vector<IntegerValue> values;
+  const auto quantized = RunPasses(std::move(graph), options, &values);
+  ASSERT_TRUE(quantized.ok()) << quantized.status().message();
+  std::vector<Tensor> inputs;
+  inputs.push_back(MadeUpInput(1));
+  const auto results = EvaluateGraph(*quantized, inputs);
+  ASSERT_TRUE(results.ok()) << results.status().message();
+  for (float result : (*results)[0].As<float>()) EXPECT_EQ(result, 0.75F);
+}
+
+TEST(QuantizeTest, RefusesScalesThatNoFloatHas) {
+  const auto graph =
+      RunOn("%0 = tilewright.simulated_quantize(%x, kind=\"input\", scale=[1e-300]); nn.relu(%0)",
+            {"realize"}, AllConvolutions());
+  ASSERT_FALSE(graph.ok());
+  EXPECT_THAT(graph.status().message(), HasSubstr("would have the scale 1e-300"));
+}
+
 TEST(QuantizeTest, NothingToRoundIsAnError) {
   for (const char* pass : {"calibrate", "realize", "simulate"}) {
     auto graph = RunOn(Network(), {pass}, AllConvolutions());
@@ -311,6 +344,44 @@ TEST(QuantizeTest, FullyIntegralRefusesFloatsBetweenIntegers) {
                      DefaultPasses(config), config);
   ASSERT_FALSE(graph.ok());
   EXPECT_THAT(graph.status().message(), HasSubstr("sigmoid (1)"));
+}
+
+TEST(QuantizeTest, ConversionsBecomeFunctions) {
+  Config config = AllConvolutions();
+  config.skip_conv_layers = {0};  // the way in: a convolution on floats, and the rounding behind it
+  const std::string body = "%0 = " + Conv("%x", 0) + "; %1 = nn.relu(%0); %2 = " + Conv("%1", 1) +
+                           "; %3 = nn.relu(%2); sigmoid(%3)";
+  auto graph = RunOn(body, DefaultPasses(config), config);
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  auto split = SplitConversions(*graph);
+  ASSERT_TRUE(split.ok()) << split.status().message();
+  auto text = ExportRelay(*graph, *split);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+
+  const std::vector<std::string> functions = {"@quantize_inputs(", "@quantized_main(",
+                                              "@dequantize_outputs(", "@main("};
+  std::vector<std::size_t> begins;
+  for (const std::string& name : functions) begins.push_back(text->find("def " + name));
+  ASSERT_TRUE(std::ranges::is_sorted(begins) && begins.back() != std::string::npos) << *text;
+  const std::string in = text->substr(begins[0], begins[1] - begins[0]);
+  const std::string core = text->substr(begins[1], begins[2] - begins[1]);
+  const std::string out = text->substr(begins[2], begins[3] - begins[2]);
+  EXPECT_THAT(in, HasSubstr("int8] {"));  // its result
+  EXPECT_THAT(in, HasSubstr("nn.conv2d("));
+  EXPECT_THAT(core, HasSubstr("nn.conv2d("));
+  EXPECT_THAT(core, testing::Not(HasSubstr("float32")));
+  EXPECT_THAT(out, HasSubstr("sigmoid("));
+  EXPECT_THAT(text->substr(begins[3]), HasSubstr("%x"));
+
+  auto again = ImportRelay(*text, "again");
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(*ExportRelay(*again), *ExportRelay(*graph));  // contents of constants too
+}
+
+TEST(QuantizeTest, WithoutIntegersNothingIsSplitOff) {
+  const auto split = SplitConversions(GraphOf("nn.relu(%x)"));
+  ASSERT_FALSE(split.ok());
+  EXPECT_THAT(split.status().message(), HasSubstr("realize must run"));
 }
 
 TEST(QuantizeTest, CalibrationNeedsData) {

@@ -178,10 +178,32 @@ INSTANTIATE_TEST_SUITE_P(
         Rejected{"PadValue", "fn (%x: Tensor[(2), uint8]) { nn.pad(%x, 300f, pad_width=[[1, 1]]) }",
                  StatusCode::kInvalidArgument,
                  "line 1, column 31: nn.pad: 300 to pad with, expected a value of uint8"},
+        // The number whose magnitude is none of its type.
+        Rejected{"LeastInteger",
+                 "fn (%x: Tensor[(2), int8]) { concatenate((%x, %x), axis=-9223372036854775808) }",
+                 StatusCode::kInvalidArgument,
+                 "line 1, column 30: concatenate: axis=-9223372036854775808, expected an integer"},
         Rejected{"Arguments", "fn (%x: int8) { add(%x) }", StatusCode::kInvalidArgument,
                  "line 1, column 17: add with 1 arguments, expected 2"},
         Rejected{"CallOfAParameter", "fn (%f: int8) { %f(%f) }", StatusCode::kInvalidArgument,
                  "line 1, column 17: call of a value that is no function written in this text"},
+        Rejected{"UnknownFunction", "def @main(%x: int8) {\n  @f(%x)\n}",
+                 StatusCode::kInvalidArgument, "line 2, column 3: @f is not defined in this text"},
+        Rejected{"FunctionTwice", "def @f(%x: int8) { %x }\ndef @f(%x: int8) { %x }",
+                 StatusCode::kInvalidArgument, "line 2, column 1: @f is defined twice"},
+        Rejected{"FunctionAsValue", "def @f(%x: int8) { @f }", StatusCode::kInvalidArgument,
+                 "line 1, column 23: '}', expected '(' after @f"},
+        Rejected{"Recursion", "def @main(%x: int8) {\n  @main(%x)\n}", StatusCode::kInvalidArgument,
+                 "line 2, column 3: calls deeper than 64 levels"},
+        Rejected{"CallOfWhatTheTextEndsIn",
+                 "def @main(%x: int8) { @f(%x) }\ndef @f(%y: int8) { %0 = nn.relu(%y);",
+                 StatusCode::kInvalidArgument, "line 1, column 23: the text ends inside @f"},
+        Rejected{"NestedTuple", "fn (%x: int8) {\n  %0 = (%x, %x);\n  %1 = (%0, %x);\n  %1.1\n}",
+                 StatusCode::kUnsupported, "line 3, column 8: a tuple inside a tuple"},
+        Rejected{"ExcludesAllAxes",
+                 "fn (%x: Tensor[(2, 3), float32]) { sum(%x, axis=[0, 1], exclude=True) }",
+                 StatusCode::kInvalidArgument,
+                 "line 1, column 36: sum: exclude=True leaves no axis to reduce"},
         Rejected{"BatchNormField",
                  "fn (%x: Tensor[(1, 2), float32], %v: Tensor[(2), float32]) {\n"
                  "  %0 = nn.batch_norm(%x, %v, %v, %v, %v);\n  %0.1\n}",
@@ -202,6 +224,41 @@ TEST(RelayImport, RefusesBodiesThatGrowWithoutLimit) {
   auto graph = ImportRelay(text + " %f59(%x)\n}", "bomb");
   ASSERT_FALSE(graph.ok());
   EXPECT_EQ(graph.status().message(), "line 21, column 40: more than 262144 values");
+}
+
+TEST(RelayImport, RefusesCallsThatGrowWithoutLimitAndMakeNoValues) {
+  std::string text = "def @f0(%a: int8) { %a }\n";
+  for (int i = 1; i < 60; ++i) {
+    const std::string f = "@f" + std::to_string(i - 1);
+    text += "def @f" + std::to_string(i) + "(%a: int8) { %b = " + f + "(%a); " + f + "(%b) }\n";
+  }
+  auto graph = ImportRelay(text + "def @main(%x: int8) { @f59(%x) }", "bomb");
+  ASSERT_FALSE(graph.ok());
+  EXPECT_THAT(graph.status().message(), testing::EndsWith("more than 1048576 calls"));
+}
+
+TEST(RelayImport, CallsFunctionsDefinedAboveAndBelow) {
+  auto graph =
+      ImportRelay(R"(def @twice(%a: Tensor[(3), int8]) -> (Tensor[(3), int8], Tensor[(3), int8]) {
+  %0 = nn.relu(%a);
+  (%0, %a)
+}
+
+def @main(%x: Tensor[(3), int8]) -> Tensor[(3), int8] {
+  %1 = @twice(%x) /* ty=(Tensor[(3), int8], Tensor[(3), int8]) */;
+  @sum(%1.0, %1.1)
+}
+
+def @sum(%b: Tensor[(3), int8], %c: Tensor[(3), int8]) -> Tensor[(3), int8] {
+  add(%b, %c)
+}
+)",
+                  "calls");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_THAT(OperatorNames(*graph), ElementsAre("%0", "%result"));
+  const Node& sum = graph->node(graph->outputs()[0]);
+  EXPECT_EQ(graph->node(sum.inputs[0]).name, "%0");
+  EXPECT_EQ(graph->node(sum.inputs[1]).name, "x");
 }
 
 }  // namespace

@@ -97,6 +97,35 @@ TEST(RemoteRunner, AConnectionThatBreaksCostsOneCandidateOnly) {
   EXPECT_TRUE(std::filesystem::exists(folder->path() + "/two"));
 }
 
+TEST(RemoteRunner, AResultOfAnotherCandidateIsNoResult) {
+  const std::string command = kRunner + " | sed -u 's/\"ticket\":[0-9]*/\"ticket\":77/'";
+  auto measurer = MakeRemote(RemoteSettings(command, ProbeHostCpu()));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(
+        measurer->SubmitWithFault(RequestFor(1, DenseCandidate()), ArtifactFault("good")).ok());
+    const Trial trial = NextReply(*measurer).trial;
+    EXPECT_EQ(trial.outcome, Outcome::kDeviceLost);
+    EXPECT_THAT(trial.reason, HasSubstr("a result of candidate 77, which it does not have"));
+  }
+}
+
+TEST(RemoteRunner, ConnectionsThatGiveNoResultComeToAnEnd) {
+  ProcessMeasurerSettings settings = RemoteSettings(kRunner + " | head -n 1", ProbeHostCpu());
+  settings.reconnect_pause_seconds = 0.01;
+  auto measurer = MakeRemote(settings);
+  Status broken;
+  for (int i = 0; i < 25 && broken.ok(); ++i) {
+    broken = measurer->SubmitWithFault(RequestFor(1, DenseCandidate()), ArtifactFault("good"));
+    if (!broken.ok()) break;
+    auto reply = measurer->Next(120);
+    broken = reply.status();
+    if (reply.ok() && *reply) {
+      EXPECT_EQ((*reply)->trial.outcome, Outcome::kDeviceLost);
+    }
+  }
+  EXPECT_THAT(broken.message(), HasSubstr("workers fail again and again"));
+}
+
 TEST(RemoteRunner, AnotherDeviceIsNotTakenForIt) {
   DeviceFingerprint other = ProbeHostCpu();
   other.model = "a board";

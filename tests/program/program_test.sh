@@ -38,6 +38,16 @@ has 'operators work on integers' out
 expect 0 inspect q.relay
 expect 0 quantize m.onnx --passes fold,partition --print-after partition
 has 'annotation.cast_hint(' out
+expect 0 quantize m.onnx --set partition_conversions=enabled -o parts.relay
+has 'def @quantized_main(' parts.relay
+expect 0 verify q.relay parts.relay
+expect 2 quantize m.onnx --set partition_conversions=enabled --set do_simulation=true -o parts.relay
+has 'realize must run' err
+pictures="$source_folder/tests/fuzz/corpus/data"
+expect 2 quantize m.onnx --set calibrate_mode=percentile --data "$pictures/colour.jpg" -o q.relay
+has '--image-fit crop' err
+expect 0 quantize m.onnx --set calibrate_mode=percentile --data "$pictures/colour.jpg" --image-fit crop -o q.relay
+expect 2 quantize m.onnx --data "$pictures/colour.jpg" --image-std 0,1,1 -o q.relay
 expect 2 quantize m.onnx --set nbits=8 -o q.relay
 has 'expected one of nbit_input' err
 expect 2 quantize m.onnx --set calibrate_mode=percentile -o q.relay
@@ -207,6 +217,10 @@ expect 1 compile m.onnx --records r.db --on-miss fail -o strict.so
 expect 0 verify m.onnx m.so
 has 'agree with the reference' out
 expect 0 run m.so --output logits.npy
+expect 0 run m.so --input "$pictures/colour.jpg" --image-fit stretch --output picture.npy
+if cmp -s logits.npy picture.npy; then fail "the picture is not what ran"; fi
+expect 2 run m.so --input "$pictures/colour.jpg"
+has "colour.jpg: picture of 16 x 8 pixels" err
 [ -s logits.npy ] || fail "no output file"
 expect 0 bench m.so --seconds 0.2 --json
 has '"total_seconds"' out

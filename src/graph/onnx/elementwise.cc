@@ -89,10 +89,14 @@ Bound BoundOf(OnnxNode& node, const char* attribute, int input) {
   return bound;
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 void ImportClip(OnnxNode& node) {
   const int data = node.Input(0);
-  const Bound low = BoundOf(node, "min", 1), high = BoundOf(node, "max", 2);
+  Bound low = BoundOf(node, "min", 1), high = BoundOf(node, "max", 2);
   if (!node.ok()) return;
+  low.present &= low.value != -kInfinity;
+  high.present &= high.value != kInfinity;
   // Bounds in the wrong order are allowed: then every element becomes the upper one.
   const bool both = low.present && high.present && low.known && high.known;
   if (both && low.value <= high.value) {

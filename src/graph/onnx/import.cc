@@ -175,6 +175,24 @@ Result<TensorType> InputType(const onnx::ValueInfoProto& input) {
   return type;
 }
 
+/// Errors: kInvalidArgument for the name of an input, a constant or a result with a zero byte,
+/// which would be another name, or somebody else's, wherever names are texts of C (in a compiled
+/// library).
+Status CheckNames(const GraphProto& graph) {
+  const auto check = [](const std::string& name) {
+    const std::size_t zero = name.find('\0');
+    if (zero == std::string::npos) return Status();
+    return InvalidArgument("the name of value '" + name.substr(0, zero) +
+                           "...' has a zero byte; expected a text");
+  };
+  for (const auto& input : graph.input()) TW_RETURN_IF_ERROR(check(input.name()));
+  for (const auto& constant : graph.initializer()) TW_RETURN_IF_ERROR(check(constant.name()));
+  for (const NodeProto& node : graph.node()) {
+    for (const std::string& output : node.output()) TW_RETURN_IF_ERROR(check(output));
+  }
+  return Status();
+}
+
 Status AddInputs(const GraphProto& graph, OnnxImport& import) {
   for (const auto& initializer : graph.initializer()) {
     if (!import.initializers.emplace(initializer.name(), &initializer).second) {
@@ -253,6 +271,7 @@ Result<Graph> ImportOnnx(std::string_view bytes, std::string name, const LoadOpt
                            " nodes, expected at most " + std::to_string(kMaxNodes));
   }
   TW_RETURN_IF_ERROR(ReportUnsupported(graph));
+  TW_RETURN_IF_ERROR(CheckNames(graph));
   auto opset = OpsetOf(model);
   TW_RETURN_IF_ERROR(opset);
   OnnxImport import;

@@ -197,9 +197,6 @@ Status Config::Check() const {
   if (calibrate_mode == CalibrateMode::kPercentile && rules < kSkipIsOfConvolutions) {
     return InvalidArgument("calibrate_mode: percentile needs rules of 2021-04 or later");
   }
-  if (partition_conversions == PartitionConversions::kEnabled) {
-    return Unsupported("partition_conversions: enabled, expected disabled or fully_integral");
-  }
   if (calibrate_chunk_by == 0) return InvalidArgument("calibrate_chunk_by: 0, expected -1 or more");
   return Status();
 }

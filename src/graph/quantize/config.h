@@ -48,8 +48,7 @@ struct Config {
   Status Set(std::string_view field, std::string_view value);
   /// Sets the fields of a JSON object. Errors: those of Set; kInvalidArgument if it is none.
   Status SetAll(std::string_view json);
-  /// Whether the fields fit each other. Errors: kInvalidArgument naming the fields;
-  /// kUnsupported for conversions as functions of their own.
+  /// Whether the fields fit each other. Errors: kInvalidArgument naming the fields.
   Status Check() const;
 
   int Bits(ValueKind kind) const;

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 #include "src/base/file.h"
 #include "src/graph/npz.h"
-#include "src/tensor/image.h"
 #include "src/tensor/npy.h"
 
 namespace tilewright::quantize {
@@ -46,6 +47,22 @@ Result<std::vector<Tensor>> Cut(const Tensor& array, const TensorType& type) {
   return parts;
 }
 
+/// The file itself, or those of a folder by their names, without hidden ones and folders.
+Result<std::vector<std::string>> FilesOf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return std::vector<std::string>{path};
+  std::vector<std::string> files;
+  std::filesystem::directory_iterator entries(path, error);
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    const bool hidden = entries->path().filename().string().starts_with('.');
+    std::error_code of_entry;
+    if (!hidden && entries->is_regular_file(of_entry)) files.push_back(entries->path().string());
+  }
+  if (error) return InvalidArgument(path + ": " + error.message());
+  std::ranges::sort(files);
+  return files;
+}
+
 class Loader {
  public:
   Loader(const Graph& graph, const DataSetOptions& options) : options_(options) {
@@ -58,8 +75,12 @@ class Loader {
   Result<std::vector<Sample>> Load(const std::vector<std::string>& files) {
     if (types_.empty()) return InvalidArgument("the model has no inputs");
     for (const std::string& file : files) {
-      if (Full()) break;
-      if (Status status = Read(file); !status.ok()) return status.WithContext(file);
+      auto inside = FilesOf(file);
+      TW_RETURN_IF_ERROR(inside);
+      for (const std::string& one : *inside) {
+        if (Full()) break;
+        if (Status status = Read(one); !status.ok()) return status.WithContext(one);
+      }
     }
     return std::move(samples_);
   }
@@ -70,7 +91,7 @@ class Loader {
   Status Read(const std::string& file) {
     auto bytes = ReadFile(file);
     TW_RETURN_IF_ERROR(bytes);
-    if (IsImage(*bytes)) return AddPicture(*bytes);
+    if (IsPicture(*bytes)) return AddPicture(*bytes);
     std::map<std::string, Tensor> arrays;
     if (IsNpy(*bytes)) {
       auto array = ParseNpy(*bytes);
@@ -81,7 +102,7 @@ class Loader {
       TW_RETURN_IF_ERROR(read);
       arrays = *std::move(read);
     } else {
-      return InvalidArgument("expected a .npy or .npz file, or a PPM or PGM picture");
+      return InvalidArgument("expected a .npy or .npz file, or a JPEG, PNG, PPM or PGM picture");
     }
     return AddArrays(std::move(arrays));
   }
@@ -113,34 +134,10 @@ class Loader {
   }
 
   Status AddPicture(const std::string& bytes) {
-    auto picture = ParseImage(bytes);
-    TW_RETURN_IF_ERROR(picture);
+    if (names_.size() != 1) return InvalidArgument("a picture, but the model has several inputs");
     const TensorType& type = types_[0];
-    const std::int64_t height = picture->shape()[0], width = picture->shape()[1],
-                       channels = picture->shape()[2];
-    const bool four = names_.size() == 1 && type.shape.size() == 4 && type.dtype == kFloat32;
-    const bool nchw =
-        four && type.shape[1] == channels && type.shape[2] == height && type.shape[3] == width;
-    const bool nhwc =
-        four && type.shape[1] == height && type.shape[2] == width && type.shape[3] == channels;
-    if (!nchw && !nhwc) {
-      return InvalidArgument(fmt::format(
-          "picture of {} x {} pixels in {} channels, expected one that fits the only input, {}; "
-          "scale it before",
-          width, height, channels, type.ToString()));
-    }
     if (filled_ == 0) batch_ = Tensor(type);
-    const std::int64_t pixels = height * width;
-    const auto from = picture->As<std::uint8_t>();
-    const auto to =
-        batch_.As<float>().subspan(static_cast<std::size_t>(filled_ * pixels * channels));
-    for (std::int64_t i = 0; i < pixels * channels; ++i) {
-      const auto c = static_cast<std::size_t>(i % channels);
-      const double x = static_cast<double>(from[static_cast<std::size_t>(i)]) / 255;
-      const std::int64_t position = nchw ? i % channels * pixels + i / channels : i;
-      to[static_cast<std::size_t>(position)] =
-          static_cast<float>((x - options_.mean[c]) / options_.deviation[c]);
-    }
+    TW_RETURN_IF_ERROR(PutPicture(bytes, options_.picture, filled_, batch_));
     if (++filled_ == type.shape[0]) {
       Sample sample;
       sample.push_back(std::move(batch_));

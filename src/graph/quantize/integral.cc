@@ -7,30 +7,45 @@
 #include <vector>
 
 namespace tilewright::quantize {
+namespace {
 
-Status CheckIntegral(const Graph& graph) {
-  const auto count = static_cast<std::size_t>(graph.size());
-  const auto is_integer = [&](int id) {
-    const Node& node = graph.node(id);
-    return node.kind == NodeKind::kOperator && node.type.dtype.is_integer();
-  };
-  std::vector<bool> behind(count, false), before(count, false);
-  for (int id = 0; id < graph.size(); ++id) {
-    for (int input : graph.node(id).inputs) {
-      if (is_integer(input) || behind[static_cast<std::size_t>(input)]) {
-        behind[static_cast<std::size_t>(id)] = true;
+/// Where operators stand to those that make integers.
+class IntegerReach {
+ public:
+  explicit IntegerReach(const Graph& graph) : graph_(graph) {
+    behind_.resize(static_cast<std::size_t>(graph.size()));
+    before_.resize(static_cast<std::size_t>(graph.size()));
+    for (int id = 0; id < graph.size(); ++id) {
+      for (int input : graph.node(id).inputs) {
+        if (Makes(input) || IsBehind(input)) behind_[static_cast<std::size_t>(id)] = true;
       }
     }
-  }
-  std::map<std::string, int> floats;
-  for (int id = graph.size() - 1; id >= 0; --id) {
-    const bool leads = before[static_cast<std::size_t>(id)] || is_integer(id);
-    for (int input : graph.node(id).inputs) {
-      if (leads) before[static_cast<std::size_t>(input)] = true;
+    for (int id = graph.size() - 1; id >= 0; --id) {
+      if (!IsBefore(id) && !Makes(id)) continue;
+      for (int input : graph.node(id).inputs) before_[static_cast<std::size_t>(input)] = true;
     }
-    const bool between =
-        behind[static_cast<std::size_t>(id)] && before[static_cast<std::size_t>(id)];
-    if (between && !is_integer(id)) ++floats[std::string(OpName(graph.node(id).op.kind))];
+  }
+
+  bool Makes(int id) const {
+    const Node& node = graph_.node(id);
+    return node.kind == NodeKind::kOperator && node.type.dtype.is_integer();
+  }
+  bool IsBehind(int id) const { return behind_[static_cast<std::size_t>(id)]; }
+  bool IsBefore(int id) const { return before_[static_cast<std::size_t>(id)]; }
+
+ private:
+  const Graph& graph_;
+  std::vector<bool> behind_, before_;
+};
+
+}  // namespace
+
+Status CheckIntegral(const Graph& graph) {
+  const IntegerReach integers(graph);
+  std::map<std::string, int> floats;
+  for (int id = 0; id < graph.size(); ++id) {
+    const bool between = integers.IsBehind(id) && integers.IsBefore(id);
+    if (between && !integers.Makes(id)) ++floats[std::string(OpName(graph.node(id).op.kind))];
   }
   if (floats.empty()) return Status();
   std::string list;
@@ -38,6 +53,25 @@ Status CheckIntegral(const Graph& graph) {
     list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", name, uses);
   }
   return Unsupported("operators between integers that work on floats: " + list);
+}
+
+Result<FunctionSplit> SplitConversions(const Graph& graph) {
+  enum : int { kEnter, kCore, kLeave };
+  const IntegerReach integers(graph);
+  FunctionSplit split{{"quantize_inputs", "quantized_main", "dequantize_outputs"}, {}};
+  bool any = false;
+  for (int id = 0; id < graph.size(); ++id) {
+    const bool behind = integers.IsBehind(id);
+    // What makes the first integers is the last step of the way in.
+    const bool core = behind && (integers.Makes(id) || integers.IsBefore(id));
+    const bool enters = !behind && (integers.Makes(id) || integers.IsBefore(id));
+    split.function_of.push_back(core ? kCore : enters ? kEnter : kLeave);
+    any |= core;
+  }
+  if (any) return split;
+  return InvalidArgument(
+      "partition_conversions: no operator works on integers, so there is nothing to split off: "
+      "realize must run");
 }
 
 }  // namespace tilewright::quantize

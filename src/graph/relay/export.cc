@@ -1,227 +1,23 @@
 #include "src/graph/relay/export.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "src/base/strings.h"
+#include "src/graph/relay/attribute_writer.h"
 #include "src/graph/relay/metadata.h"
 #include "src/graph/relay/operators.h"
 #include "src/graph/relay/syntax.h"
-#include "src/tensor/layout.h"
 
 namespace tilewright::relay {
 namespace {
 
-using Attributes = std::vector<Attribute>;
-
-template <typename Range>
-std::string List(const Range& values) {
-  return fmt::format("[{}]", fmt::join(values, ", "));
-}
-
-std::string Quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
-
-std::string TypeComment(const TensorType& type) { return " ty=" + ToString(TypeOf(type)) + " "; }
-
-/// The layout of images as this project's importer completes it: dimensions behind NCHW are blocks.
-std::string ImageLayout(const std::string& layout) {
-  return layout.starts_with("NCHW") ? "NCHW" : layout;
-}
-
-/// A reshape to a matrix that keeps the first dimension has a name of its own.
-bool IsBatchFlatten(const Node& node, const TensorType& data) {
-  return node.op.kind == OpKind::kReshape && node.type.shape.size() == 2 && data.shape.size() > 2 &&
-         data.shape[0] == node.type.shape[0];
-}
-
-class AttributeWriter {
- public:
-  AttributeWriter(const Graph& graph, const Node& node) : graph_(graph), node_(node) {}
-
-  /// Attributes in the order in which Relay declares them, defaults left out.
-  Attributes Write() {
-    const OpAttributes& a = node_.op.attributes;
-    switch (node_.op.kind) {
-      case OpKind::kConv2d:
-        WriteConv2d();
-        break;
-      case OpKind::kConv2dTranspose:
-        WriteConv2dTranspose();
-        break;
-      case OpKind::kDense:
-        Add("units", std::to_string(KernelSize('N')));
-        AddOutDtype();
-        break;
-      case OpKind::kBatchMatmul:
-        AddOutDtype();
-        break;
-      case OpKind::kMaxPool2d:
-      case OpKind::kAvgPool2d:
-        WritePool();
-        break;
-      case OpKind::kGlobalAvgPool2d:
-      case OpKind::kGlobalMaxPool2d:
-        AddUnless("layout", Quoted(ImageLayout(a.data_layout)), Quoted("NCHW"));
-        break;
-      case OpKind::kClip:
-        Add("a_min", ShortestDouble(a.a_min) + "f");
-        Add("a_max", ShortestDouble(a.a_max) + "f");
-        break;
-      case OpKind::kLeakyRelu:
-        Add("alpha", ShortestDouble(a.alpha));
-        break;
-      case OpKind::kCast:
-      case OpKind::kSaturateCast:
-        Add("dtype", Quoted(DataTypeName(node_.type.dtype)));
-        break;
-      case OpKind::kFixedPointMultiply:
-        Add("multiplier", std::to_string(a.multiplier));
-        Add("shift", std::to_string(a.shift));
-        break;
-      case OpKind::kReduceMean:
-      case OpKind::kReduceSum:
-      case OpKind::kReduceMax:
-      case OpKind::kReduceMin:
-        if (!a.axes.empty()) Add("axis", List(a.axes));
-        AddUnless("keepdims", a.keepdims ? "True" : "False", "False");
-        break;
-      case OpKind::kIdentity:
-        WriteMark();
-        break;
-      default:
-        WriteMoves();
-    }
-    return std::move(attributes_);
-  }
-
- private:
-  const TensorType& InputType(std::size_t i) const { return graph_.node(node_.inputs[i]).type; }
-  void Add(std::string name, std::string value) {
-    attributes_.push_back({std::move(name), std::move(value)});
-  }
-  void AddUnless(std::string name, const std::string& value, const std::string& standard) {
-    if (value != standard) Add(std::move(name), value);
-  }
-  void AddOutDtype() {
-    if (node_.type.dtype != InputType(0).dtype) {
-      Add("out_dtype", Quoted(DataTypeName(node_.type.dtype)));
-    }
-  }
-
-  void WriteMark() {
-    const Mark& mark = node_.mark;
-    if (mark.kind == MarkKind::kCastHint) Add("dtype", Quoted(DataTypeName(mark.dtype)));
-    if (mark.kind != MarkKind::kQuantize) return;
-    Add("kind", Quoted(ValueKindName(mark.value)));
-    if (mark.scales.empty()) return;
-    std::vector<std::string> scales;
-    for (double scale : mark.scales) scales.push_back(ShortestDouble(scale));
-    Add("scale", List(scales));
-  }
-
-  /// Of a dimension of an anchor's weight, in scalars.
-  std::int64_t KernelSize(char dimension) const {
-    const std::string& text = node_.op.attributes.kernel_layout;
-    if (text.empty()) return InputType(1).shape[0];  // a matrix product's, NK
-    const auto layout = Layout::Parse(text);
-    TW_CHECK(layout.ok(), text);  // its type was inferred with it
-    return layout->Unpack(InputType(1).shape)[layout->primal().find(dimension)];
-  }
-
-  void WriteConv2d() {
-    AddSteps();
-    AddUnless("groups", std::to_string(node_.op.attributes.groups), "1");
-    AddKernelSizes();
-    AddLayouts("OIHW");
-  }
-
-  void WriteConv2dTranspose() {
-    AddKernelSizes();
-    AddSteps();
-    AddUnless("output_padding", List(node_.op.attributes.output_padding), "[0, 0]");
-    AddUnless("groups", std::to_string(node_.op.attributes.groups), "1");
-    AddLayouts("IOHW");
-  }
-
-  void AddSteps() {
-    const OpAttributes& a = node_.op.attributes;
-    AddUnless("strides", List(a.strides), "[1, 1]");
-    Add("padding", List(a.padding));
-    AddUnless("dilation", List(a.dilation), "[1, 1]");
-  }
-  void AddKernelSizes() {
-    Add("channels", std::to_string(KernelSize('O')));
-    Add("kernel_size", fmt::format("[{}, {}]", KernelSize('H'), KernelSize('W')));
-  }
-  void AddLayouts(std::string_view kernel) {
-    const OpAttributes& a = node_.op.attributes;
-    AddUnless("data_layout", Quoted(a.data_layout), Quoted("NCHW"));
-    AddUnless("kernel_layout", Quoted(a.kernel_layout), Quoted(kernel));
-    AddOutDtype();
-  }
-
-  void WritePool() {
-    const OpAttributes& a = node_.op.attributes;
-    Add("pool_size", List(a.pool_size));
-    AddUnless("strides", List(a.strides), "[1, 1]");
-    AddUnless("dilation", List(a.dilation), "[1, 1]");
-    Add("padding", List(a.padding));
-    AddUnless("layout", Quoted(ImageLayout(a.data_layout)), Quoted("NCHW"));
-    AddUnless("ceil_mode", a.ceil_mode ? "True" : "False", "False");
-    if (node_.op.kind == OpKind::kAvgPool2d) {
-      AddUnless("count_include_pad", a.count_include_pad ? "True" : "False", "False");
-    }
-  }
-
-  void WriteMoves() {
-    const OpAttributes& a = node_.op.attributes;
-    switch (node_.op.kind) {
-      case OpKind::kSoftmax:
-      case OpKind::kLogSoftmax:
-      case OpKind::kConcat:
-      case OpKind::kGather:
-        Add("axis", std::to_string(a.axis));
-        break;
-      case OpKind::kReshape:
-        if (!IsBatchFlatten(node_, InputType(0))) Add("newshape", List(a.new_shape));
-        break;
-      case OpKind::kBroadcastTo:
-        Add("shape", List(a.new_shape));
-        break;
-      case OpKind::kTranspose:
-        Add("axes", List(a.axes));
-        break;
-      case OpKind::kSlice:
-        Add("begin", List(a.begin));
-        Add("end", List(a.end));
-        Add("strides", List(a.steps));
-        break;
-      case OpKind::kPad: {
-        std::vector<std::string> pairs;
-        for (std::size_t i = 0; i + 1 < a.pad_width.size(); i += 2) {
-          pairs.push_back(fmt::format("[{}, {}]", a.pad_width[i], a.pad_width[i + 1]));
-        }
-        Add("pad_width", List(pairs));
-        break;
-      }
-      case OpKind::kLayoutTransform:
-        Add("src_layout", Quoted(a.src_layout));
-        Add("dst_layout", Quoted(a.dst_layout));
-        break;
-      default:
-        break;
-    }
-  }
-
-  const Graph& graph_;
-  const Node& node_;
-  Attributes attributes_;
-};
+std::string TypeComment(const Type& type) { return " ty=" + ToString(type) + " "; }
 
 /// The spelling of one number; empty if literals cannot have its type.
 std::string Literal(double value, DataType dtype) {
@@ -243,7 +39,8 @@ std::string VariableName(std::string name) {
 
 class Exporter {
  public:
-  explicit Exporter(const Graph& graph) : graph_(graph), exprs_(graph.nodes().size(), -1) {}
+  Exporter(const Graph& graph, const FunctionSplit& split)
+      : graph_(graph), split_(split), body_(EmptyBody()) {}
 
   Result<std::string> Run() {
     TW_RETURN_IF_ERROR(CheckOperators());
@@ -251,7 +48,10 @@ class Exporter {
     module_.version = "0.0.5";
     Build();
     module_.metadata = "\n\n" + WriteMetadata(contents_, values_);
-    return Print(module_, Numbering::kKeep);
+    std::string text = Print(module_, Numbering::kKeep);
+    if (text.size() <= kMaxTextBytes + kMaxMetadataBytes) return text;
+    return Unsupported(fmt::format("text of {} bytes with the constants, expected at most {}",
+                                   text.size(), kMaxTextBytes + kMaxMetadataBytes));
   }
 
   Result<std::string> List() {
@@ -264,11 +64,122 @@ class Exporter {
   }
 
  private:
+  using Ids = std::set<int>;
+  /// Of the function that is being written.
+  struct Body {
+    Function function;
+    std::vector<int> exprs;  ///< of the graph's values
+  };
+
   void Build() {
-    for (int id = 0; id < graph_.size(); ++id) AddNode(id);
-    AddResult();
-    module_.functions.push_back(std::move(main_));
-    module_.definitions.push_back({"main", {}, 0});
+    if (split_.names.empty()) {
+      for (int id = 0; id < graph_.size(); ++id) AddNode(id);
+      AddResult(graph_.outputs());
+      FinishFunction("main");
+    } else {
+      BuildFunctions();
+    }
+  }
+
+  /// A function of each part that has operators, and main, which calls them.
+  void BuildFunctions() {
+    for (int id : graph_.inputs()) AddNode(id);  // their names are the user's: they come first
+    Body main = std::exchange(body_, EmptyBody());
+    std::vector<std::pair<std::string, Part>> calls;
+    for (int i = 0; i < std::ssize(split_.names); ++i) {
+      Part part = PartOf(i);
+      if (part.operators.empty()) continue;
+      const std::string& name = split_.names[static_cast<std::size_t>(i)];
+      BuildPart(part);
+      FinishFunction(name);
+      calls.emplace_back(name, std::move(part));
+    }
+    body_ = std::move(main);
+    for (const auto& [name, part] : calls) CallPart(name, part);
+    for (int id : graph_.outputs()) {
+      if (graph_.node(id).kind == NodeKind::kConstant) AddNode(id);
+    }
+    AddResult(graph_.outputs());
+    FinishFunction("main");
+  }
+
+  int& ExprOf(int id) { return body_.exprs[static_cast<std::size_t>(id)]; }
+
+  Body EmptyBody() const { return {{}, std::vector<int>(graph_.nodes().size(), -1)}; }
+
+  struct Part {
+    Ids operators, constants;
+    std::vector<int> parameters, results;  ///< values that come from and go to other parts
+  };
+
+  Part PartOf(int index) const {
+    Part part;
+    Ids outside, results;
+    for (int id = 0; id < graph_.size(); ++id) {
+      if (graph_.node(id).kind != NodeKind::kOperator) continue;
+      const bool inside = FunctionOf(id) == index;
+      if (inside) part.operators.insert(id);
+      for (int input : graph_.node(id).inputs) {
+        const NodeKind kind = graph_.node(input).kind;
+        if (kind == NodeKind::kConstant) {
+          if (inside) part.constants.insert(input);
+          continue;
+        }
+        const bool made_here = kind == NodeKind::kOperator && FunctionOf(input) == index;
+        if (inside && !made_here) outside.insert(input);
+        if (!inside && made_here) results.insert(input);
+      }
+    }
+    for (int id : graph_.outputs()) {
+      if (part.operators.contains(id)) results.insert(id);
+    }
+    part.parameters.assign(outside.begin(), outside.end());
+    part.results.assign(results.begin(), results.end());
+    return part;
+  }
+
+  int FunctionOf(int id) const { return split_.function_of[static_cast<std::size_t>(id)]; }
+
+  void BuildPart(const Part& part) {
+    for (int id : part.parameters) {
+      std::string name = "p" + std::to_string(parts_parameters_++);
+      while (!names_.insert(name).second) name += "_";
+      ExprOf(id) = AppendParameter(name, graph_.node(id).type);
+    }
+    for (int id = 0; id < graph_.size(); ++id) {
+      if (part.operators.contains(id) || part.constants.contains(id)) AddNode(id);
+    }
+    AddResult(part.results);
+  }
+
+  void CallPart(const std::string& name, const Part& part) {
+    Expr global;
+    global.kind = ExprKind::kGlobal;
+    global.text = name;
+    Expr call;
+    call.callee = Append(std::move(global));
+    for (int id : part.parameters) call.args.push_back(ExprOf(id));
+    call.comments.push_back(TypeComment(TypeOfAll(part.results)));
+    const int result = AppendStatement(std::move(call));
+    for (std::size_t i = 0; i < part.results.size(); ++i) {
+      const int id = part.results[i];
+      ExprOf(id) = part.results.size() == 1 ? result : AppendProjection(result, i, id);
+    }
+  }
+
+  int AppendProjection(int tuple, std::size_t field, int id) {
+    Expr projection;
+    projection.kind = ExprKind::kProjection;
+    projection.args = {tuple};
+    projection.index = static_cast<std::int64_t>(field);
+    projection.comments = {TypeComment(TypeOf(graph_.node(id).type))};
+    return Append(std::move(projection));
+  }
+
+  void FinishFunction(std::string name) {
+    const auto index = static_cast<int>(module_.functions.size());
+    module_.functions.push_back(std::exchange(body_, EmptyBody()).function);
+    module_.definitions.push_back({std::move(name), {}, index});
   }
 
   /// Whether the operator has a name, one result, and numbers that literals can have.
@@ -284,6 +195,12 @@ class Exporter {
         return std::isfinite(a.a_min) && std::isfinite(a.a_max);
       case OpKind::kPad:
         return std::isfinite(a.pad_value);
+      case OpKind::kLayoutTransform:
+        return a.new_shape.empty();
+      case OpKind::kLeakyRelu:
+      case OpKind::kHardSigmoid:
+      case OpKind::kLrn:
+        return std::isfinite(a.alpha) && std::isfinite(a.beta) && std::isfinite(a.bias);
       default:
         return !RelayName(node.op.kind).empty();
     }
@@ -292,6 +209,11 @@ class Exporter {
   Status CheckOperators() const {
     std::map<std::string, int> unknown;
     for (const Node& node : graph_.nodes()) {
+      if (node.type.shape.size() > kMaxRank) {
+        return Unsupported(
+            fmt::format("value {} of type {}: Relay text takes at most {} dimensions", node.name,
+                        node.type.ToString(), kMaxRank));
+      }
       if (node.kind != NodeKind::kOperator) continue;
       if (!HasText(node)) ++unknown[std::string(OpName(node.op.kind))];
     }
@@ -318,16 +240,22 @@ class Exporter {
   }
 
   int Append(Expr expr) {
-    expr.owner = 0;
     module_.exprs.push_back(std::move(expr));
     return static_cast<int>(module_.exprs.size()) - 1;
+  }
+
+  /// With a line of its own.
+  int AppendStatement(Expr expr) {
+    expr.bound_name = std::to_string(statements_++);
+    body_.function.statements.push_back(Append(std::move(expr)));
+    return body_.function.statements.back();
   }
 
   int AddLiteral(const std::string& spelling, DataType dtype) {
     Expr literal;
     literal.kind = ExprKind::kLiteral;
     literal.text = spelling;
-    literal.comments = {TypeComment({{}, dtype})};
+    literal.comments = {TypeComment(TypeOf({{}, dtype}))};
     return Append(std::move(literal));
   }
 
@@ -341,9 +269,10 @@ class Exporter {
     Expr constant;
     constant.kind = ExprKind::kConstant;
     constant.text = "relay.Constant";
-    constant.comments = {TypeComment(type)};
-    constant.index = std::ssize(contents_);
-    contents_.push_back(contents);
+    constant.comments = {TypeComment(TypeOf(type))};
+    const auto [known, is_new] = constants_.emplace(id, std::ssize(contents_));
+    if (is_new) contents_.push_back(contents);
+    constant.index = known->second;
     return Append(std::move(constant));
   }
 
@@ -359,17 +288,20 @@ class Exporter {
 
   int AddParameter(int id) {
     const Node& node = graph_.node(id);
-    Expr parameter;
-    parameter.kind = ExprKind::kParameter;
     std::string name = VariableName(node.name);
     while (!names_.insert(name).second) name += "_";
-    parameter.text = name;
     Remember(id, name);
-    parameter.type = TypeOf(node.type);
-    if (typed_twice_) parameter.comments = {TypeComment(node.type)};
-    const int expr = Append(std::move(parameter));
-    main_.parameters.push_back(expr);
-    return expr;
+    return AppendParameter(std::move(name), node.type);
+  }
+
+  int AppendParameter(std::string name, const TensorType& type) {
+    Expr parameter;
+    parameter.kind = ExprKind::kParameter;
+    parameter.text = std::move(name);
+    parameter.type = TypeOf(type);
+    if (typed_twice_) parameter.comments = {TypeComment(*parameter.type)};
+    body_.function.parameters.push_back(Append(std::move(parameter)));
+    return body_.function.parameters.back();
   }
 
   std::string NameOf(const Node& node) const {
@@ -382,7 +314,7 @@ class Exporter {
     const Node& node = graph_.node(id);
     Expr call;
     call.text = NameOf(node);
-    for (int input : node.inputs) call.args.push_back(exprs_[static_cast<std::size_t>(input)]);
+    for (int input : node.inputs) call.args.push_back(ExprOf(input));
     if (node.op.kind == OpKind::kConcat) {
       Expr tuple;
       tuple.kind = ExprKind::kTuple;
@@ -395,51 +327,47 @@ class Exporter {
       const DataType dtype = whole ? kInt32 : kFloat32;
       call.args.push_back(AddLiteral(Literal(node.op.attributes.pad_value, dtype), dtype));
     }
-    call.attributes = AttributeWriter(graph_, node).Write();
+    call.attributes = WriteAttributes(graph_, node);
     if (!node.source.empty()) call.comments.push_back(" " + node.source + " ");
-    call.comments.push_back(TypeComment(node.type));
-    call.bound_name = std::to_string(main_.statements.size());
-    Remember(id, call.bound_name);
-    const int expr = Append(std::move(call));
-    main_.statements.push_back(expr);
-    return expr;
+    call.comments.push_back(TypeComment(TypeOf(node.type)));
+    Remember(id, std::to_string(statements_));
+    return AppendStatement(std::move(call));
   }
 
   void AddNode(int id) {
     const NodeKind kind = graph_.node(id).kind;
-    exprs_[static_cast<std::size_t>(id)] = kind == NodeKind::kInput      ? AddParameter(id)
-                                           : kind == NodeKind::kConstant ? AddConstant(id)
-                                                                         : AddCall(id);
+    ExprOf(id) = kind == NodeKind::kInput      ? AddParameter(id)
+                 : kind == NodeKind::kConstant ? AddConstant(id)
+                                               : AddCall(id);
   }
 
-  void AddResult() {
-    Type type;
-    std::vector<int> results;
-    for (int id : graph_.outputs()) {
-      results.push_back(exprs_[static_cast<std::size_t>(id)]);
-      type.parts.push_back(TypeOf(graph_.node(id).type));
-    }
-    if (results.size() == 1) {
-      main_.body = results[0];
-      main_.result = type.parts[0];
-      return;
-    }
-    type.kind = TypeKind::kTuple;
+  /// A tuple unless it is one.
+  Type TypeOfAll(const std::vector<int>& ids) const {
+    Type tuple;
+    tuple.kind = TypeKind::kTuple;
+    for (int id : ids) tuple.parts.push_back(TypeOf(graph_.node(id).type));
+    return ids.size() == 1 ? tuple.parts.front() : tuple;
+  }
+
+  void AddResult(const std::vector<int>& ids) {
+    body_.function.result = TypeOfAll(ids);
     Expr tuple;
     tuple.kind = ExprKind::kTuple;
-    tuple.args = std::move(results);
-    main_.body = Append(std::move(tuple));
-    main_.result = std::move(type);
+    for (int id : ids) tuple.args.push_back(ExprOf(id));
+    body_.function.body = ids.size() == 1 ? tuple.args.front() : Append(std::move(tuple));
   }
 
   const Graph& graph_;
-  std::vector<int> exprs_;  // of nodes
+  const FunctionSplit& split_;
   bool typed_twice_ = false;
   Module module_;
-  Function main_;
-  std::set<std::string> names_;
-  std::vector<const Tensor*> contents_;  // of constants
-  ValueTable values_;                    // of parameters and operators
+  Body body_;
+  int statements_ = 0;
+  int parts_parameters_ = 0;
+  std::set<std::string> names_;            // of parameters
+  std::map<int, std::int64_t> constants_;  // indices of nodes in contents_
+  std::vector<const Tensor*> contents_;
+  ValueTable values_;  // of parameters and operators
 };
 
 }  // namespace
@@ -447,8 +375,10 @@ class Exporter {
 
 namespace tilewright {
 
-Result<std::string> ExportRelay(const Graph& graph) { return relay::Exporter(graph).Run(); }
+Result<std::string> ExportRelay(const Graph& graph, const FunctionSplit& split) {
+  return relay::Exporter(graph, split).Run();
+}
 
-Result<std::string> ListRelay(const Graph& graph) { return relay::Exporter(graph).List(); }
+Result<std::string> ListRelay(const Graph& graph) { return relay::Exporter(graph, {}).List(); }
 
 }  // namespace tilewright

@@ -24,10 +24,11 @@ namespace {
 
 // Bodies can call functions that call functions …; texts of real networks stay far below.
 constexpr int kMaxNodes = 1 << 18;
+constexpr int kMaxCalls = 1 << 20;  // bodies without operators make no nodes
 
 bool IsInPlace(ExprKind kind) {
   return kind == ExprKind::kLiteral || kind == ExprKind::kConstant ||
-         kind == ExprKind::kParameter || kind == ExprKind::kFunction;
+         kind == ExprKind::kParameter || kind == ExprKind::kFunction || kind == ExprKind::kGlobal;
 }
 
 /// The name of the source operator: a comment in front of the type, in texts before 2022.
@@ -176,6 +177,11 @@ Result<std::vector<int>> Importer::FlatArguments(int id, const Scope& scope) {
 }
 
 Result<Importer::Value> Importer::EvaluateTuple(int id, const Scope& scope) {
+  for (int arg : module_.expr(id).args) {
+    if (Find(arg, scope)->is_tuple) {
+      return At(module_.expr(id).offset, Unsupported("a tuple inside a tuple"));
+    }
+  }
   auto nodes = FlatArguments(id, scope);
   TW_RETURN_IF_ERROR(nodes);
   return Value{*std::move(nodes), true};
@@ -215,6 +221,10 @@ Result<Importer::Value> Importer::Inline(int id, int function_id, Scope* closure
                                          std::vector<Value> arguments, std::string result_name) {
   const Function& function = module_.function(function_id);
   const std::size_t offset = module_.expr(id).offset;
+  if (++calls_ > kMaxCalls) return Bad(offset, fmt::format("more than {} calls", kMaxCalls));
+  if (call_depth_ == kMaxNesting) {
+    return Bad(offset, fmt::format("calls deeper than {} levels", kMaxNesting));
+  }
   if (arguments.size() != function.parameters.size()) {
     return Bad(offset, fmt::format("call with {} arguments, expected {}", arguments.size(),
                                    function.parameters.size()));
@@ -233,13 +243,15 @@ Result<Importer::Value> Importer::Inline(int id, int function_id, Scope* closure
     }
     scope.values.emplace(function.parameters[i], std::move(arguments[i]));
   }
+  ++call_depth_;
   auto result = Evaluate(function.body, &scope);
+  --call_depth_;
   TW_RETURN_IF_ERROR(result);
   if (function.result) {
     TW_RETURN_IF_ERROR(CheckType(module_.expr(function.body).offset, *result, *function.result,
                                  "the body of the function"));
   }
-  scope.values.clear();  // its memory; nothing outside refers into it
+  scopes_.pop_back();  // nothing outside refers into it
   return result;
 }
 
@@ -247,13 +259,23 @@ Result<Importer::Value> Importer::EvaluateCall(int id, Scope* scope) {
   const Expr& call = module_.expr(id);
   if (call.callee < 0) return EvaluateOperator(id, *scope);
   const Expr& callee = module_.expr(call.callee);
+  std::vector<Value> arguments;
+  for (int arg : call.args) arguments.push_back(*Find(arg, *scope));
+  if (callee.kind == ExprKind::kGlobal) {
+    const auto found = std::ranges::find(module_.definitions, callee.text, &Definition::name);
+    if (found == module_.definitions.end()) {
+      return Bad(call.offset, fmt::format("@{} is not defined in this text", callee.text));
+    }
+    if (module_.function(found->function).body < 0) {
+      return Bad(call.offset, fmt::format("the text ends inside @{}", callee.text));
+    }
+    return Inline(id, found->function, nullptr, std::move(arguments), NameOf(id, *scope));
+  }
   if (callee.kind != ExprKind::kFunction) {
     return Bad(call.offset, "call of a value that is no function written in this text");
   }
   Scope* closure = ScopeOf(call.callee, scope);
   if (closure == nullptr) return Bad(call.offset, "call of a function from outside its body");
-  std::vector<Value> arguments;
-  for (int arg : call.args) arguments.push_back(*Find(arg, *scope));
   return Inline(id, callee.function, closure, std::move(arguments), NameOf(id, *scope));
 }
 
@@ -276,6 +298,8 @@ Result<Importer::Value> Importer::EvaluateOne(int id, Scope* scope) {
       return EvaluateTuple(id, *scope);
     case ExprKind::kFunction:
       return Value{{}, false, module_.expr(id).function};
+    case ExprKind::kGlobal:
+      break;
   }
   return Internal("no such expression");
 }

@@ -78,6 +78,8 @@ class Importer {
   std::set<std::string, std::less<>> names_;
   std::map<std::string, int> parts_;
   std::map<std::string, int> copies_;  // of a name, made so far
+  int calls_ = 0;                      // of functions, made so far
+  int call_depth_ = 0;
 };
 
 }  // namespace tilewright::relay

@@ -102,8 +102,8 @@ bool Parser::ParseComments(std::vector<std::string>* comments, std::optional<Typ
       const Lexer outer = lexer_;
       const Token comment = token_;
       const std::size_t begin = comment.offset + 2 + blanks + 3;  // after "ty="
-      const std::size_t span = text_.find(" span=", begin);       // prints of 2022 and later
-      lexer_ = Lexer(text_, begin, std::min(span, comment.end() - 2));
+      const std::size_t span = inner.find(" span=", blanks);      // prints of 2022 and later
+      lexer_ = Lexer(text_, begin, comment.offset + 2 + std::min(span, inner.size()));
       type->emplace();
       if (!Advance() || !ParseType(&**type)) return false;
       lexer_ = outer;
@@ -266,6 +266,18 @@ bool Parser::ParseValue(int* id) {
          Add(std::move(projection), id);
 }
 
+bool Parser::ParseGlobalCall(int* id) {
+  Expr global;
+  global.kind = ExprKind::kGlobal;
+  global.offset = token_.offset;
+  global.text = std::string(token_.text.substr(1));
+  if (!Advance()) return false;
+  if (!Is("(")) return Expected(fmt::format("'(' after @{}", global.text));
+  const std::size_t offset = global.offset;
+  int callee = -1;
+  return Add(std::move(global), &callee) && ParseCall(callee, {}, offset, id);
+}
+
 bool Parser::ParseExpr(int* id) {
   if (!Enter(token_.offset)) return false;
   bool ok = false;
@@ -275,6 +287,8 @@ bool Parser::ParseExpr(int* id) {
     ok = ParseLiteral(id);
   } else if (token_.kind == TokenKind::kName) {
     ok = ParseNameOrCall(id);
+  } else if (token_.kind == TokenKind::kGlobal) {
+    ok = ParseGlobalCall(id);
   } else if (Is("(")) {
     ok = ParseTuple(id);
   } else {

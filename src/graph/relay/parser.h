@@ -58,6 +58,7 @@ class Parser {
   bool ParseExpr(int* id);
   bool ParseValue(int* id);
   bool ParseNameOrCall(int* id);
+  bool ParseGlobalCall(int* id);
   bool ParseCall(int callee, std::string name, std::size_t offset, int* id);
   bool ParseArgument(Expr* call);
   bool ParseConstant(std::size_t offset, int* id);

@@ -178,6 +178,9 @@ bool Parser::ParseDefinition() {
       return false;
     }
     definition.name.erase(0, 1);
+    if (std::ranges::count(module_.definitions, definition.name, &Definition::name) != 0) {
+      return Fail(offset, fmt::format("@{} is defined twice", definition.name));
+    }
     if (!ParseComments(&definition.comments, nullptr)) return false;
   } else if (!Advance()) {
     return false;
@@ -226,9 +229,11 @@ bool Parser::ParseModule() {
 }
 
 Result<Module> Parse(std::string_view text) {
-  if (text.size() > kMaxTextBytes) {
+  const std::size_t metadata = std::min(text.find("\n#[metadata]"), text.size());
+  if (metadata > kMaxTextBytes || text.size() - metadata > kMaxMetadataBytes) {
     return InvalidArgument(
-        fmt::format("text of {} bytes, expected at most {}", text.size(), kMaxTextBytes));
+        fmt::format("text of {} bytes and metadata of {}, expected at most {} and {}", metadata,
+                    text.size() - metadata, kMaxTextBytes, kMaxMetadataBytes));
   }
   Parser parser(text);
   if (!parser.ParseModule()) return parser.status();

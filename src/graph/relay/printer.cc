@@ -198,7 +198,8 @@ std::string Printer::Use(int id, int level) {
   if (keep_) return ExprText(id, level);
   auto& text = texts_[static_cast<std::size_t>(id)];
   const ExprKind kind = module_.expr(id).kind;
-  if (kind == ExprKind::kLiteral || kind == ExprKind::kConstant || kind == ExprKind::kParameter) {
+  if (kind == ExprKind::kLiteral || kind == ExprKind::kConstant || kind == ExprKind::kParameter ||
+      kind == ExprKind::kGlobal) {
     return text;
   }
   name = fmt::format("%{}", next_number_++);
@@ -241,6 +242,8 @@ std::string Printer::ExprText(int id, int level) {
       return Use(expr.args[0], level) + fmt::format(".{}", expr.index) + comments;
     case ExprKind::kTuple:
       return TupleText(expr, level) + comments;
+    case ExprKind::kGlobal:
+      return "@" + expr.text;
     case ExprKind::kFunction:
       return "fn " + FunctionText(expr.function, level);
   }

@@ -30,13 +30,14 @@ struct Type {
 std::string ToString(const Type& type);
 
 enum class ExprKind : std::uint8_t {
-  kCall,        ///< of operator `text`, or (callee >= 0) of a function value
+  kCall,        ///< of operator `text`, or (callee >= 0) of a function
   kLiteral,     ///< `text` is its spelling
   kConstant,    ///< meta[text][index]
   kParameter,   ///< of a function; `text` is its name without "%"
   kProjection,  ///< field `index` of args[0]
   kTuple,
   kFunction,  ///< Module::functions[function]
+  kGlobal,    ///< the definition named `text`; only ever called
 };
 
 /// An attribute and its value as spelled, without interpretation.
@@ -108,6 +109,7 @@ struct Module {
 
 /// Limits of what is read; a text beyond them is refused.
 inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxMetadataBytes = std::size_t{1984} << 20;  // with the contents
 inline constexpr int kMaxNesting = 64;  // brackets, functions, types
 inline constexpr std::size_t kMaxRank = 8;
 inline constexpr std::int64_t kMaxDim = (std::int64_t{1} << 31) - 1;
