@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "src/graph/evaluate.h"
@@ -90,6 +91,19 @@ TEST(OnnxCorners, SwishScalesItsArgument) {
   OneOperator swish("Swish", {{3}, {-2, 0, 4}}, 24);
   swish.model().Float("alpha", 0.5F);
   ExpectEqual(swish.Run(), {{3}, {-2 / (1 + std::exp(1.0)), 0, 4 / (1 + std::exp(-2.0))}}, 1e-6);
+}
+
+TEST(OnnxCorners, ExtremesOfInfiniteElements) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  const Array low{{1, 1, 1, 2}, {-kInfinite, -kInfinite}}, high{{2}, {kInfinite, kInfinite}};
+  for (const DataType dtype : {kFloat32, kFloat16}) {
+    ExpectEqual(OneOperator("ReduceMax", low, 13, dtype).Run(), {{1, 1, 1, 1}, {-kInfinite}});
+    ExpectEqual(OneOperator("ReduceMin", high, 13, dtype).Run(), {{1}, {kInfinite}});
+    ExpectEqual(OneOperator("GlobalMaxPool", low, 13, dtype).Run(), {{1, 1, 1, 1}, {-kInfinite}});
+    OneOperator padded("MaxPool", low, 13, dtype);
+    padded.model().IntList("kernel_shape", {1, 2}).IntList("pads", {0, 1, 0, 0});
+    ExpectEqual(padded.Run(), {{1, 1, 1, 2}, {-kInfinite, -kInfinite}});
+  }
 }
 
 TEST(OnnxCorners, SinAndCos) {

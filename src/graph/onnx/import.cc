@@ -46,7 +46,7 @@ std::string_view HintFor(std::string_view op_type) {
            "(operator set 13 or later for one scale per channel), or convert the model before "
            "exporting";
   }
-  if (op_type.starts_with("DynamicQuantize")) {
+  if (op_type.find("DynamicQuantize") != op_type.npos) {
     return "; export it without ONNX Runtime's fusions, as DynamicQuantizeLinear and "
            "MatMulInteger, or quantize statically, with calibration data";
   }
