@@ -383,7 +383,7 @@ TEST_F(Library, RefusesWhatItCannotCompile) {
   EXPECT_EQ(message(Load(kConv, /*seeded=*/false)),
             "value %1: constant relay.Constant.0 has no contents");
   options_.name = "1st";
-  EXPECT_EQ(message(Load(kConv)), "name '1st', expected letters, digits and _");
+  EXPECT_EQ(message(Load(kConv)), "name '1st', expected letters, digits and _, and not tilewright");
   options_.name.clear();
   options_.target = *Target::Parse("opencl");
   EXPECT_EQ(message(Load(kConv)), "compiling for target kind opencl, expected llvm or cuda");
