@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -27,8 +28,9 @@
 namespace tilewright {
 namespace {
 
-bool IsIdentifier(const std::string& name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+/// Whether functions may begin with it: an identifier, and not what those of every model do.
+bool IsPrefix(const std::string& name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9') || name == "tilewright") return false;
   for (char c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') return false;
   }
@@ -120,6 +122,7 @@ Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
   const Target host = HostOf(options.target);
   const ScratchFile constants(library_path + ".constants.o");
   const ScratchFile runtime(library_path + ".runtime.a");
+  const ScratchFile parameters(library_path + ".params");
   std::vector<std::string> files;
   if (options.parameter_path.empty()) {
     TW_RETURN_IF_ERROR(
@@ -131,7 +134,7 @@ Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
                                       0,
                                       plan.constant_bytes,
                                       plan.constant_hash};
-    TW_RETURN_IF_ERROR(WriteParameterFile(plan.constants, header, options.parameter_path));
+    TW_RETURN_IF_ERROR(WriteParameterFile(plan.constants, header, parameters.path()));
   }
   if (options.runtime_path.empty()) {
     auto code = RuntimeFor(host);
@@ -141,7 +144,11 @@ Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
   } else {
     files.push_back(options.runtime_path);
   }
-  return LinkShared(objects, files, library_path);
+  TW_RETURN_IF_ERROR(LinkShared(objects, files, library_path));
+  if (options.parameter_path.empty()) return Status();
+  // A new file: programs that run the old library have the old one mapped.
+  if (std::rename(parameters.path().c_str(), options.parameter_path.c_str()) == 0) return Status();
+  return Unavailable(options.parameter_path + ": cannot be written: " + ErrnoReason());
 }
 
 std::uint64_t HashOf(const std::vector<Tensor>& constants) {
@@ -184,15 +191,16 @@ std::string ModelName(const Graph& graph, const CompileOptions& options) {
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   }
-  return IsIdentifier(name) ? name : "model_" + name;
+  return IsPrefix(name) ? name : "model_" + name;
 }
 
 Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
                               const std::string& library_path) {
   CompileOptions options = given;
   options.name = ModelName(graph, options);
-  if (!IsIdentifier(options.name)) {
-    return InvalidArgument("name '" + options.name + "', expected letters, digits and _");
+  if (!IsPrefix(options.name)) {
+    return InvalidArgument("name '" + options.name +
+                           "', expected letters, digits and _, and not tilewright");
   }
   const TargetKind kind = options.target.kind();
   if (kind != TargetKind::kLlvm && kind != TargetKind::kCuda) {

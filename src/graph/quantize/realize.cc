@@ -20,6 +20,10 @@
 namespace tilewright::quantize {
 namespace {
 
+// What a float32 can be multiplied and divided by without becoming 0, infinite or imprecise.
+constexpr double kLeastScale = 0x1.0p-126;
+constexpr double kMostScale = 0x1.0p126;
+
 const Mark kStop{MarkKind::kStopFusion, kInt8, ValueKind::kInput, {}};
 
 class Realizer {
@@ -104,9 +108,21 @@ class Realizer {
     return Status();
   }
 
+  static Status CheckScales(const Node& node, const std::vector<double>& scales) {
+    for (double scale : scales) {
+      if (scale >= kLeastScale && scale <= kMostScale) continue;
+      return InvalidArgument(
+          fmt::format("value {} would have the scale {:g}, expected 2^-126 to 2^126: see "
+                      "global_scale, and how large weights and data are",
+                      node.name, scale));
+    }
+    return Status();
+  }
+
   /// The operator of the source on integers.
   Status Finish(int id, Operator op, std::vector<int> inputs, Integers value) {
     const Node& node = Old(id);
+    TW_RETURN_IF_ERROR(CheckScales(node, value.scales));
     auto result = rescaler_.emitter().Emit(node.name, std::move(op), std::move(inputs));
     TW_RETURN_IF_ERROR(result);
     const bool stop = node.mark.kind == MarkKind::kStopFusion;
@@ -137,7 +153,9 @@ class Realizer {
     switch (node.op.kind) {
       case OpKind::kConv2d:
       case OpKind::kDense:
-        return AllIntegers(node) ? AddAnchor(id) : Decline(id);
+        // Sums of products of data with scales of their own have none.
+        return AllIntegers(node) && At(node.inputs[0])->scales.size() == 1 ? AddAnchor(id)
+                                                                           : Decline(id);
       case OpKind::kMul:
         return AllIntegers(node) ? AddProduct(id) : Decline(id);
       case OpKind::kAdd:
@@ -169,6 +187,7 @@ class Realizer {
     const Node& node = Old(id);
     auto behind = DimensionsBehindScales(rewriter_.source(), users_, id);
     TW_RETURN_IF_ERROR(behind);
+    TW_RETURN_IF_ERROR(CheckScales(node, node.mark.scales));
     if (At(node.inputs[0])) return RescaleMark(id);
     auto value = rescaler_.Round(node, rewriter_.At(node.inputs[0]), *behind);
     TW_RETURN_IF_ERROR(value);
@@ -189,9 +208,6 @@ class Realizer {
   Status AddAnchor(int id) {
     const Node& node = Old(id);
     const Integers &data = *At(node.inputs[0]), &weight = *At(node.inputs[1]);
-    // Products of data channels of several scales have no common one (rules before 2023-08: a sum
-    // of an input and a product is an input, and not rounded again).
-    if (data.scales.size() != 1) return Decline(id);
     TW_RETURN_IF_ERROR(CheckSums(node));
     auto left = rescaler_.Cast(node.name, data.id, config_.dtype_input);
     TW_RETURN_IF_ERROR(left);
