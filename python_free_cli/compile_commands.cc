@@ -64,11 +64,13 @@ class CompileCommand final : public Command {
         ->check(CLI::IsMember({"warn", "fail"}))
         ->capture_default_str();
     app.add_option("--build-threads", build_threads_, "Kernels built at once")
+        ->check(CLI::PositiveNumber)
         ->capture_default_str();
     app.add_flag("--seeded", seeded_, "Replace every float constant by made-up contents");
     app.add_flag("--json", json_, "Print the report as JSON");
   }
   Result<int> Run() override {
+    if (output_.empty()) return InvalidArgument("--output: empty, expected a path");
     auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
     const OnMiss on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
@@ -211,7 +213,7 @@ class RunCommand final : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Library or bundle made by compile; for a VTA a model file")
         ->required();
-    app.add_option("--threads", threads_, "Threads to run with");
+    app.add_option("--threads", threads_, "Threads to run with")->check(CLI::PositiveNumber);
     app.add_flag("--json", json_, "Print JSON with every output element");
     inputs_.Declare(app);
     outputs_.Declare(app);
@@ -265,7 +267,7 @@ class BenchCommand final : public Command {
   }
   void Declare(CLI::App& app) override {
     app.add_option("library", library_, "Library made by compile")->required();
-    app.add_option("--threads", threads_, "Threads to run with");
+    app.add_option("--threads", threads_, "Threads to run with")->check(CLI::PositiveNumber);
     app.add_option("--seconds", seconds_, "How long to measure")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);

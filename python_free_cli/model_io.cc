@@ -8,6 +8,7 @@
 
 #include "python_free_cli/tensor_file.h"
 #include "src/base/json.h"
+#include "src/graph/memory.h"
 
 namespace tilewright::cli {
 namespace {
@@ -48,6 +49,7 @@ Result<Graph> LoadForRunning(const std::string& file, bool seeded, const LoadOpt
   auto graph = LoadGraph(file, options);
   TW_RETURN_IF_ERROR(graph);
   PrintNotes(*graph);
+  if (Status status = CheckMemory(*graph); !status.ok()) return status.WithContext(file);
   SeedConstants(*graph, seeded ? SeedRule::kAllFloat : SeedRule::kMissing);
   return graph;
 }

@@ -13,12 +13,12 @@
 namespace tilewright::records {
 
 std::vector<std::string_view> ImportedFlagNames(std::int64_t flags) {
-  constexpr std::array<std::string_view, 9> kNames = {
+  constexpr std::array<std::string_view, 9> kSpellings = {
       "unreachable",  "shared_result", "copy",     "malformed_tensor", "products_differ",
       "renamed_axes", "format_0.1",    "filtered", "no_cost"};
   std::vector<std::string_view> names;
-  for (std::size_t bit = 0; bit < kNames.size(); ++bit) {
-    if ((flags >> bit & 1) != 0) names.push_back(kNames[bit]);
+  for (std::size_t bit = 0; bit < kSpellings.size(); ++bit) {
+    if ((flags >> bit & 1) != 0) names.push_back(kSpellings[bit]);
   }
   return names;
 }

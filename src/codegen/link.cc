@@ -134,9 +134,21 @@ Status LinkShared(const std::vector<std::string>& objects, const std::vector<std
   const auto start = std::chrono::steady_clock::now();
   Result<TemporaryFolder> folder = TemporaryFolder::Create("tilewright-link");
   TW_RETURN_IF_ERROR(folder);
-  std::vector<std::string> arguments = {
-      "ld.lld", "-shared",     "--threads=1",    "-O0", "--build-id=none",
-      "-z",     "noexecstack", "--no-undefined", "-o",  output_path};
+  // -Bsymbolic: a library of the same names that the program has already must not be what runs.
+  // -soname: a program that is linked to the library finds it wherever it then is.
+  std::vector<std::string> arguments = {"ld.lld",
+                                        "-shared",
+                                        "--threads=1",
+                                        "-O0",
+                                        "-z",
+                                        "noexecstack",
+                                        "-Bsymbolic",
+                                        "--build-id=none",
+                                        "-soname",
+                                        output_path.substr(output_path.rfind('/') + 1),
+                                        "--no-undefined",
+                                        "-o",
+                                        output_path};
   bool needs_libraries = !archives.empty();
   std::string foreign_triple;
   for (std::size_t i = 0; i < objects.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -29,25 +30,13 @@
 namespace tilewright {
 namespace {
 
-bool IsIdentifier(const std::string& name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+/// Whether functions may begin with it: an identifier, and not what those of every model do.
+bool IsPrefix(const std::string& name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9') || name == "tilewright") return false;
   for (char c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') return false;
   }
   return true;
-}
-
-/// Its functions would take the names of what every library has, tilewright_problem for one.
-constexpr std::string_view kReservedName = "tilewright";
-
-/// Errors: kInvalidArgument.
-Status CheckName(const std::string& name) {
-  if (!IsIdentifier(name)) {
-    return InvalidArgument("name '" + name + "', expected letters, digits and _");
-  }
-  if (name != kReservedName) return Status();
-  return InvalidArgument("name '" + name + "': every library has functions that begin so, " +
-                         "expected another one");
 }
 
 /// What runs beside the kernels: the target itself, or this machine where that is a GPU.
@@ -156,6 +145,7 @@ Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
   const Target host = HostOf(options.target);
   const ScratchFile constants(library_path + ".constants.o");
   const ScratchFile runtime(library_path + ".runtime.a");
+  const ScratchFile parameters(library_path + ".params");
   std::vector<std::string> files;
   if (options.parameter_path.empty()) {
     TW_RETURN_IF_ERROR(
@@ -167,7 +157,7 @@ Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
                                       0,
                                       plan.constant_bytes,
                                       plan.constant_hash};
-    TW_RETURN_IF_ERROR(WriteParameterFile(plan.constants, header, options.parameter_path));
+    TW_RETURN_IF_ERROR(WriteParameterFile(plan.constants, header, parameters.path()));
   }
   if (options.runtime_path.empty()) {
     auto code = RuntimeFor(host);
@@ -177,7 +167,11 @@ Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
   } else {
     files.push_back(options.runtime_path);
   }
-  return LinkShared(objects, files, library_path);
+  TW_RETURN_IF_ERROR(LinkShared(objects, files, library_path));
+  if (options.parameter_path.empty()) return Status();
+  // A new file: programs that run the old library have the old one mapped.
+  if (std::rename(parameters.path().c_str(), options.parameter_path.c_str()) == 0) return Status();
+  return Unavailable(options.parameter_path + ": cannot be written: " + ErrnoReason());
 }
 
 std::uint64_t HashOf(const std::vector<Tensor>& constants) {
@@ -220,14 +214,17 @@ std::string ModelName(const Graph& graph, const CompileOptions& options) {
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
   }
-  return CheckName(name).ok() ? name : "model_" + name;
+  return IsPrefix(name) ? name : "model_" + name;
 }
 
 Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
                               const std::string& library_path) {
   CompileOptions options = given;
   options.name = ModelName(graph, options);
-  TW_RETURN_IF_ERROR(CheckName(options.name));
+  if (!IsPrefix(options.name)) {
+    return InvalidArgument("name '" + options.name +
+                           "', expected letters, digits and _, and not tilewright");
+  }
   const TargetKind kind = options.target.kind();
   if (kind != TargetKind::kLlvm && kind != TargetKind::kCuda) {
     return Unsupported("compiling for target kind " + options.target.kind_name() +

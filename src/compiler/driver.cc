@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <map>
 
 #include "src/compiler/constant_object.h"
@@ -259,12 +260,21 @@ class IrWriter {
   std::map<std::string, std::string> strings_, shapes_;
 };
 
+/// A name as a comment of C can have it: nothing that ends the comment, or the line.
+std::string InComment(std::string_view name) {
+  std::string text(name);
+  for (char& c : text) {
+    if (c == '*' || std::iscntrl(static_cast<unsigned char>(c)) != 0) c = '_';
+  }
+  return text;
+}
+
 std::string DescribeValues(const Graph& graph, const std::vector<int>& nodes, const char* what) {
   std::string text;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = graph.node(nodes[i]);
-    text += fmt::format(" *   {} {}: {} {}, {} bytes\n", what, i, node.name, node.type.ToString(),
-                        node.type.bytes());
+    text += fmt::format(" *   {} {}: {} {}, {} bytes\n", what, i, InComment(node.name),
+                        node.type.ToString(), node.type.bytes());
   }
   return text;
 }
@@ -328,7 +338,8 @@ std::string DriverHeader(const Graph& graph, const Plan& plan, const CompileOpti
   std::string text = fmt::format(
       "#pragma once\n\n/* Model {0}, compiled by Tilewright for {1}.\n{2}{3} * Working memory: {4} "
       "bytes. */\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
-      graph.name, options.target.ToString(), DescribeValues(graph, graph.inputs(), "input"),
+      InComment(graph.name), InComment(options.target.ToString()),
+      DescribeValues(graph, graph.inputs(), "input"),
       DescribeValues(graph, graph.outputs(), "output"), plan.arena_bytes);
   text += kHeaderTypes;
   if (!options.parameter_path.empty()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "src/base/clock.h"
+#include "src/base/memory.h"
 #include "src/compiler/form.h"
 #include "src/tensor/layout.h"
 
@@ -28,6 +29,12 @@ Result<std::vector<ModelValue>> ValuesOf(const TwValue* values, std::int64_t cou
     list.push_back(*std::move(value));
   }
   return list;
+}
+
+std::int64_t BytesOf(const std::vector<ModelValue>& values) {
+  std::int64_t bytes = 0;
+  for (const ModelValue& value : values) bytes += value.type.bytes();
+  return bytes;
 }
 
 struct Observation {
@@ -102,6 +109,9 @@ Status ModelLibrary::Load() {
   auto outputs = ValuesOf(model_->outputs, model_->output_count);
   TW_RETURN_IF_ERROR(outputs);
   outputs_ = *std::move(outputs);
+  const std::int64_t arena_bytes = on_gpu() ? 0 : model_->arena_bytes;
+  TW_RETURN_IF_ERROR(
+      CheckMemory("running the model", arena_bytes + BytesOf(inputs_) + BytesOf(outputs_)));
   for (std::int64_t i = 0; i < model_->step_count; ++i) {
     const TwStep& step = model_->steps[i];
     auto result = ValueOf(*step.result);

@@ -38,7 +38,7 @@ Result<Tensor> AsInSource(const ModelOperator& op, const void* memory);
 class ModelLibrary {
  public:
   /// Errors: kNotFound; kInvalidArgument if it is no compiled model; kUnsupported if it was made by
-  /// another version of the interface or for a CPU with features that this one lacks.
+  /// another version of the interface, for a CPU with more features, or needs too much memory.
   static Result<ModelLibrary> Open(const std::string& path);
 
   const std::string& name() const { return name_; }

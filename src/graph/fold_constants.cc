@@ -7,11 +7,14 @@ namespace {
 
 // Above this a result stays an operator (1 GiB of floats; a broadcast could be of any size).
 constexpr std::int64_t kMaxFoldedElements = std::int64_t{1} << 28;
+// And so many of all results, which are there together until the end.
+constexpr std::int64_t kMaxElementsInAll = std::int64_t{1} << 30;
 
 }  // namespace
 
 Result<Graph> FoldConstants(Graph graph, FoldExtent extent) {
   Rewriter rewriter(std::move(graph));
+  std::int64_t elements = 0;
   for (int id = 0; id < rewriter.source().size(); ++id) {
     const Node& node = rewriter.source().node(id);
     Graph& result = rewriter.result();
@@ -23,7 +26,9 @@ Result<Graph> FoldConstants(Graph graph, FoldExtent extent) {
       known &= result.HasContents(mapped);
     }
     if (extent == FoldExtent::kSmall && node.type.elements() > kSmallConstant) known = false;
-    if (!constant || (known && node.type.elements() > kMaxFoldedElements)) {
+    const std::int64_t more = node.type.elements();
+    if (!constant ||
+        (known && (more > kMaxFoldedElements || elements + more > kMaxElementsInAll))) {
       TW_RETURN_IF_ERROR(rewriter.Copy(id));
       continue;
     }
@@ -35,6 +40,7 @@ Result<Graph> FoldConstants(Graph graph, FoldExtent extent) {
     for (int input : node.inputs) inputs.push_back(result.Contents(rewriter.At(input)));
     auto value = Evaluate(node.op, inputs);
     if (!value.ok()) return value.status().WithContext("value " + node.name);
+    elements += more;
     rewriter.Map(id, result.AddConstant(node.name, *std::move(value)));
   }
   return rewriter.Finish();

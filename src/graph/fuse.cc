@@ -10,6 +10,10 @@
 namespace tilewright {
 namespace {
 
+// Longer chains are cut: the time to make a kernel grows with the square of the operators in it,
+// and what walks its expressions goes a level deeper for each.
+constexpr std::size_t kMostOperators = 128;
+
 bool IsAlias(OpKind kind) { return kind == OpKind::kReshape || kind == OpKind::kIdentity; }
 
 // Computed in one loop nest over the result, so that followers can be computed in it too.
@@ -77,6 +81,7 @@ class Fuser {
   FusedGroup* Open(int value, int follower) {
     FusedGroup* group = GroupOf(value);
     if (group == nullptr || group->output != value || group->alias) return nullptr;
+    if (group->nodes.size() >= kMostOperators) return nullptr;
     if (SingleUser(graph_, users_, value) != follower) return nullptr;
     if (EndsBehind(value, follower)) return nullptr;
     if (At(follower).type.shape != At(value).type.shape) return nullptr;

@@ -28,6 +28,11 @@ Tensor MakeFilled(const TensorType& type, double fill) {
 }  // namespace
 
 Status CheckTensorType(const TensorType& type) {
+  constexpr std::size_t kMostDimensions = 16;  // that a compiled library may have (src/runtime)
+  if (type.shape.size() > kMostDimensions) {
+    return InvalidArgument("a tensor has " + std::to_string(type.shape.size()) +
+                           " dimensions, expected at most 16");
+  }
   std::int64_t elements = 1;
   for (std::int64_t extent : type.shape) {
     if (extent < 1 || extent > kMaxDimension) {
@@ -92,6 +97,11 @@ Result<int> Graph::AddOperator(std::string value_name, Operator op, std::vector<
   if (!type.ok()) return type.status().WithContext("value " + value_name);
   if (Status status = CheckTensorType(*type); !status.ok()) {
     return status.WithContext("value " + value_name);
+  }
+  if (op.kind == OpKind::kTranspose) {  // whoever reads them counts from the front
+    for (std::int64_t& axis : op.attributes.axes) {
+      if (axis < 0) axis += std::ssize(op.attributes.axes);
+    }
   }
   Node node;
   node.op = std::move(op);

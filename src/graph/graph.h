@@ -80,8 +80,9 @@ class Graph {
   int AddConstant(std::string value_name, TensorType type);
   /// A constant whose elements are all `fill`; takes memory only once its contents are asked for.
   int AddFilledConstant(std::string value_name, TensorType type, double fill);
-  /// Infers the type. Errors: those of InferType and CheckTensorType, with the value's name as
-  /// context; kInvalidArgument if an input is no earlier node.
+  /// Infers the type; axes of a transposition become those from the front. Errors: those of
+  /// InferType and CheckTensorType, with the value's name as context; kInvalidArgument if an input
+  /// is no earlier node.
   Result<int> AddOperator(std::string value_name, Operator op, std::vector<int> inputs);
   void SetOutputs(std::vector<int> outputs) { outputs_ = std::move(outputs); }
   void Rename(int id, std::string value_name);

@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
+#include "src/base/memory.h"
 #include "src/tensor/npy.h"
 
 namespace tilewright {
@@ -119,6 +121,20 @@ Result<Tensor> ReadMember(const Member& member) {
   return ParseNpy(contents);
 }
 
+/// Small files can unpack to anything: much by themselves, more by several members with one
+/// content.
+Status CheckSizes(const std::vector<Member>& members, std::size_t file_bytes) {
+  std::int64_t packed = 0, unpacked = 0;
+  for (const Member& member : members) {
+    packed += std::ssize(member.packed);
+    unpacked += member.size;
+  }
+  if (packed > static_cast<std::int64_t>(file_bytes)) {
+    return InvalidArgument("damaged: members share their contents");
+  }
+  return CheckMemory("the unpacked file", unpacked);
+}
+
 }  // namespace
 
 Result<std::map<std::string, Tensor>> ParseNpz(std::string_view bytes) {
@@ -129,14 +145,18 @@ Result<std::map<std::string, Tensor>> ParseNpz(std::string_view bytes) {
   if (count > kMaxMembers) {
     return InvalidArgument(fmt::format("{} members, expected at most {}", count, kMaxMembers));
   }
-  std::map<std::string, Tensor> arrays;
+  std::vector<Member> members;
   for (std::size_t i = 0; i < count; ++i) {
     auto member = ReadEntry(bytes, at);
     TW_RETURN_IF_ERROR(member);
-    if (!member->name.ends_with(".npy")) continue;
-    auto array = ReadMember(*member);
-    if (!array.ok()) return array.status().WithContext(fmt::format("member {}", member->name));
-    arrays.insert_or_assign(std::string(member->name.substr(0, member->name.size() - 4)),
+    if (member->name.ends_with(".npy")) members.push_back(*member);
+  }
+  TW_RETURN_IF_ERROR(CheckSizes(members, bytes.size()));
+  std::map<std::string, Tensor> arrays;
+  for (const Member& member : members) {
+    auto array = ReadMember(member);
+    if (!array.ok()) return array.status().WithContext(fmt::format("member {}", member.name));
+    arrays.insert_or_assign(std::string(member.name.substr(0, member.name.size() - 4)),
                             *std::move(array));
   }
   return arrays;

@@ -185,6 +185,7 @@ class Packer {
         return fmt::format("{} groups, expected 1", a.groups);
       }
     }
+    if (node.op.kind == OpKind::kDense && data.shape.size() != 2) return "in blocks already";
     if (data.shape.size() != weight.shape.size() ||
         (!IsPacked(node.inputs[0]) && !CanEnter(node.inputs[0]))) {
       return fmt::format("{} channels, batch {}; expected multiples of {} and {}", data.shape[1],

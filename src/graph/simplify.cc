@@ -11,6 +11,7 @@
 #include "src/graph/operand.h"
 #include "src/graph/passes.h"
 #include "src/graph/rewrite.h"
+#include "src/tensor/windows.h"
 
 namespace tilewright {
 namespace {
@@ -113,9 +114,12 @@ std::optional<Replacement> DropSecondClip(const Graph& graph, const Operator& op
       return kept && inside ? std::optional(Existing(inputs[0])) : std::nullopt;
     }
     // Padding is the lowest value, which a window with at least one real element never yields.
-    const bool maximum = node.op.kind == OpKind::kMaxPool2d && a.padding[0] < a.pool_size[0] &&
-                         a.padding[1] < a.pool_size[1] && !a.ceil_mode;
-    if (node.op.kind != OpKind::kCast && !maximum) break;
+    if (node.op.kind == OpKind::kMaxPool2d) {
+      const auto window = PoolWindowOf(node.op, graph.node(node.inputs[0]).type);
+      if (!window.ok() || !EveryWindowHasAnElement(*window)) break;
+    } else if (node.op.kind != OpKind::kCast) {
+      break;
+    }
     passed.push_back(node.type.dtype);
     id = node.inputs[0];
   }
@@ -126,6 +130,7 @@ std::optional<Replacement> DropSecondClip(const Graph& graph, const Operator& op
 std::optional<Replacement> JoinHardSwish(const Graph& graph, const Operator& op,
                                          const std::vector<int>& inputs) {
   const Operator hard_swish{OpKind::kHardSwish, {}};
+  if (!graph.node(inputs[0]).type.dtype.is_float()) return std::nullopt;
   const auto is_relu6_of = [&](int id, int x) {  // clip(x + 3, 0, 6)
     const Node* clip = OperatorOf(graph, id, OpKind::kClip);
     if (clip == nullptr || clip->op.attributes.a_min != 0 || clip->op.attributes.a_max != 6) {
@@ -194,7 +199,7 @@ class Simplifier {
       changed = false;
       for (Rule rule : kRules) {
         auto replacement = rule(graph, op, inputs);
-        if (!replacement) continue;
+        if (!replacement || !KeepsType(*replacement, op, inputs)) continue;
         if (!replacement->op) return replacement->inputs[0];
         op = *std::move(replacement->op);
         inputs = std::move(replacement->inputs);
@@ -210,6 +215,20 @@ class Simplifier {
     auto id = graph.AddOperator(name, op, inputs);
     if (id.ok()) by_inputs_[inputs].push_back(*id);
     return id;
+  }
+
+  /// Scalars of a pattern may broadcast: what replaces it must not lose their dimensions.
+  bool KeepsType(const Replacement& replacement, const Operator& op,
+                 const std::vector<int>& inputs) {
+    const auto before = TypeOf(op, inputs);
+    const auto after = replacement.op ? TypeOf(*replacement.op, replacement.inputs)
+                                      : rewriter_.result().node(replacement.inputs[0]).type;
+    return before.ok() && after.ok() && *before == *after;
+  }
+  Result<TensorType> TypeOf(const Operator& op, const std::vector<int>& inputs) {
+    std::vector<TensorType> types;
+    for (int input : inputs) types.push_back(rewriter_.result().node(input).type);
+    return InferType(op, types);
   }
 
   // An output keeps its name when the operator that had it is gone.

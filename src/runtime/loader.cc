@@ -1,15 +1,59 @@
 #include "src/runtime/loader.h"
 
 #include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <vector>
 
 #include "src/base/file.h"
 
 namespace tilewright {
+namespace {
+
+/// False if the file ends before.
+template <typename T>
+bool ReadAt(std::ifstream& file, std::uint64_t offset, T* values, std::size_t count) {
+  file.seekg(static_cast<std::streamoff>(offset));
+  file.read(reinterpret_cast<char*>(values), static_cast<std::streamsize>(count * sizeof(T)));
+  return file.good();
+}
+
+/// The system's loader maps what the headers name and dies of a signal where the file has less.
+/// Errors: kInvalidArgument if the file is shorter than its headers say. Files that are no shared
+/// objects pass: the loader has words for them.
+Status CheckWhole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(file.tellg(), 0));
+  ElfW(Ehdr) header{};
+  if (!ReadAt(file, 0, &header, 1) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_phentsize != sizeof(ElfW(Phdr))) {
+    return Status();
+  }
+  const auto cut_off = [&] {
+    return InvalidArgument("loading: " + path + " is cut off: it has " + std::to_string(size) +
+                           " bytes, fewer than its headers name");
+  };
+  std::vector<ElfW(Phdr)> segments(header.e_phnum);
+  if (!ReadAt(file, header.e_phoff, segments.data(), segments.size())) return cut_off();
+  for (const ElfW(Phdr) & segment : segments) {
+    if (segment.p_type != PT_LOAD) continue;
+    if (segment.p_offset > size || segment.p_filesz > size - segment.p_offset) return cut_off();
+  }
+  const std::uint64_t sections = std::uint64_t{header.e_shnum} * header.e_shentsize;
+  if (header.e_shoff > size || sections > size - header.e_shoff) return cut_off();
+  return Status();
+}
+
+}  // namespace
 
 void SharedLibrary::Close::operator()(void* handle) const { dlclose(handle); }
 
 Result<SharedLibrary> SharedLibrary::Open(const std::string& path) {
   if (!FileExists(path)) return NotFound("no file " + path);
+  TW_RETURN_IF_ERROR(CheckWhole(path));
   // A name without a slash would be searched for in the system's folders.
   const std::string place = path.find('/') == std::string::npos ? "./" + path : path;
   void* handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -12,8 +12,8 @@ namespace tilewright {
 /// A shared object that is open as long as this object lives.
 class SharedLibrary {
  public:
-  /// Errors: kNotFound if there is no such file; kInvalidArgument with the loader's words if it is
-  /// no shared object of this machine, or needs symbols nobody has.
+  /// Errors: kNotFound if there is no such file; kInvalidArgument if it is cut off, or, with the
+  /// loader's words, no shared object of this machine, or needs symbols nobody has.
   static Result<SharedLibrary> Open(const std::string& path);
   /// Address of an exported symbol, null if there is none.
   void* Symbol(const std::string& name) const;

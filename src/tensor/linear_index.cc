@@ -147,10 +147,7 @@ std::pair<std::int64_t, std::int64_t> RangeOf(DataType dtype) {
   return {-highest - 1, highest};
 }
 
-double FloatLimit(DataType dtype) {
-  if (dtype.bits == 64) return std::numeric_limits<double>::max();
-  return dtype.bits == 16 ? 65504.0 : static_cast<double>(std::numeric_limits<float>::max());
-}
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -162,12 +159,12 @@ Expr ConstantOf(DataType dtype, double value) {
 }
 
 Expr LowestOf(DataType dtype) {
-  if (dtype.is_float()) return MakeFloat(dtype, -FloatLimit(dtype));
+  if (dtype.is_float()) return MakeFloat(dtype, -kInfinity);
   return MakeInt(dtype, RangeOf(dtype).first);
 }
 
 Expr HighestOf(DataType dtype) {
-  if (dtype.is_float()) return MakeFloat(dtype, FloatLimit(dtype));
+  if (dtype.is_float()) return MakeFloat(dtype, kInfinity);
   return MakeInt(dtype, RangeOf(dtype).second);
 }
 

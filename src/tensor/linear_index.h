@@ -65,7 +65,7 @@ Expr Inside(const LinearIndex& value, std::int64_t min, std::int64_t size);
 
 /// Constant of any type; for integers cut to 64 bits first, NaN is 0.
 Expr ConstantOf(DataType dtype, double value);
-/// Bounds of a type as constants.
+/// Bounds of a type as constants; of floats the infinities.
 Expr LowestOf(DataType dtype);
 Expr HighestOf(DataType dtype);
 

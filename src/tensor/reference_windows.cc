@@ -20,12 +20,24 @@ SumOf<T> WrapSum(SumOf<T> sum) {
   return sum;
 }
 
+/// What no element of the type is below, or above: of floats the infinities.
+template <typename T>
+constexpr T LeastOf() {
+  using Limits = std::numeric_limits<T>;
+  return Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest();
+}
+template <typename T>
+constexpr T GreatestOf() {
+  using Limits = std::numeric_limits<T>;
+  return Limits::has_infinity ? Limits::infinity() : Limits::max();
+}
+
 /// One window: its taps inside the image, and how many its average counts.
 template <typename T>
 T PoolAt(const Operator& op, const PoolWindow& p, const T* channel, std::int64_t row_step,
          std::int64_t column_step, std::int64_t oh, std::int64_t ow) {
   const bool max = op.kind == OpKind::kMaxPool2d || op.kind == OpKind::kGlobalMaxPool2d;
-  T largest = std::numeric_limits<T>::lowest();
+  T largest = LeastOf<T>();
   SumOf<T> sum = 0;
   std::int64_t taps = 0;
   for (std::int64_t r = 0; r < p.pool_h; ++r) {
@@ -76,8 +88,7 @@ void ReduceAll(const Operator& op, const Tensor& input, const std::vector<bool>&
   const auto to = out.As<T>();
   const bool low = op.kind == OpKind::kReduceMax, high = op.kind == OpKind::kReduceMin;
   std::vector<SumOf<T>> sums(kept.count(), 0);
-  std::vector<T> extremes(kept.count(),
-                          low ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
+  std::vector<T> extremes(kept.count(), low ? LeastOf<T>() : GreatestOf<T>());
   ForEachIndex(input.shape(), [&](std::int64_t position, const std::vector<std::int64_t>& index) {
     const T value = from[static_cast<std::size_t>(position)];
     const std::size_t at = kept(index);

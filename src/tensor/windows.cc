@@ -25,6 +25,16 @@ std::int64_t WindowCount(std::int64_t in, std::int64_t before, std::int64_t afte
   return count;
 }
 
+bool EveryWindowMeetsTheImage(std::int64_t in, std::int64_t out, std::int64_t before,
+                              std::int64_t pool, std::int64_t dilation, std::int64_t stride) {
+  for (std::int64_t i = 0; i < out; ++i) {
+    const std::int64_t begin = i * stride - before;
+    const std::int64_t first = begin >= 0 ? 0 : CeilDiv(-begin, dilation);  // element behind 0
+    if (first >= pool || begin + first * dilation >= in) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<PoolWindow> PoolWindowOf(const Operator& op, const TensorType& input) {
@@ -82,6 +92,13 @@ Result<PoolWindow> PoolWindowOf(const Operator& op, const TensorType& input) {
                            window.in_w + window.pad_left + window.pad_right));
   }
   return window;
+}
+
+bool EveryWindowHasAnElement(const PoolWindow& window) {
+  return EveryWindowMeetsTheImage(window.in_h, window.out_h, window.pad_top, window.pool_h,
+                                  window.dilation_h, window.stride_h) &&
+         EveryWindowMeetsTheImage(window.in_w, window.out_w, window.pad_left, window.pool_w,
+                                  window.dilation_w, window.stride_w);
 }
 
 }  // namespace tilewright

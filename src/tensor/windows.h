@@ -24,4 +24,7 @@ struct PoolWindow {
 /// Errors: kInvalidArgument for unknown layouts, other ranks, or windows that do not fit.
 Result<PoolWindow> PoolWindowOf(const Operator& op, const TensorType& input);
 
+/// Whether no window lies in the padding alone, with all its elements.
+bool EveryWindowHasAnElement(const PoolWindow& window);
+
 }  // namespace tilewright

@@ -29,8 +29,8 @@ class Bundle : public testing::Test {
     options_.target = *Target::Parse("llvm");
     options_.name = "net";
   }
-  static Graph Load() {
-    auto graph = ImportRelay(kConv, "net");
+  static Graph Load(const std::string& text = kConv) {
+    auto graph = ImportRelay(text, "net");
     TW_CHECK(graph.ok(), graph.status().message());
     SeedConstants(*graph, SeedRule::kMissing);
     return *std::move(graph);
@@ -61,6 +61,24 @@ TEST_F(Bundle, GivesWhatTheLibraryGives) {
   const auto result = other->Run(inputs);
   ASSERT_TRUE(wanted.ok() && result.ok());
   EXPECT_TRUE(std::ranges::equal((*wanted)[0].As<float>(), (*result)[0].As<float>()));
+}
+
+TEST_F(Bundle, ANewOneLeavesProgramsThatRunTheOldOneAlone) {
+  const std::string bundle = Compiled("bundle");
+  const auto old = ModelLibrary::Open(bundle);
+  ASSERT_TRUE(old.ok()) << old.status().message();
+  std::vector<Tensor> inputs;
+  inputs.push_back(MakeInput("data", old->inputs()[0].type, InputRule::kRandom));
+  const auto before = old->Run(inputs);
+  const auto parameters = ReadFile(bundle + "/net.params");
+  std::string text = kConv;
+  text.replace(text.find("[0]"), 3, "[1]");  // made-up contents depend on the name
+  ASSERT_TRUE(CompileBundle(Load(text), options_, bundle).ok());
+  EXPECT_FALSE(FileExists(bundle + "/net.so.params"));
+  const auto after = old->Run(inputs);
+  ASSERT_TRUE(before.ok() && after.ok());
+  EXPECT_TRUE(std::ranges::equal((*before)[0].As<float>(), (*after)[0].As<float>()));
+  EXPECT_NE(*ReadFile(bundle + "/net.params"), *parameters);
 }
 
 TEST_F(Bundle, TheGraphSaysWhereEveryTensorIs) {
@@ -103,6 +121,36 @@ TEST_F(Bundle, OnlyItsOwnParametersAreTaken) {
   }
   ASSERT_EQ(std::remove(path.c_str()), 0);
   EXPECT_EQ(ModelLibrary::Open(bundle).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(Bundle, ALibraryThatIsCutOffIsRefusedBeforeItIsMapped) {
+  const std::string bundle = Compiled("bundle");
+  const std::string path = bundle + "/net.so";
+  const std::string whole = *ReadFile(path);
+  for (const std::size_t bytes : {whole.size() - 1, whole.size() / 2, std::size_t{100}}) {
+    ASSERT_TRUE(WriteFile(path, whole.substr(0, bytes)).ok());
+    const auto model = ModelLibrary::Open(bundle);
+    EXPECT_EQ(model.status().code(), StatusCode::kInvalidArgument) << bytes;
+    EXPECT_THAT(model.status().message(), HasSubstr("net.so is cut off")) << bytes;
+  }
+}
+
+// A name ends neither the comment that it is in, nor the writing of JSON.
+TEST_F(Bundle, NamesOfAnyBytesLeaveHeaderAndIndexReadable) {
+  Graph graph;
+  graph.name = "a */ int b; /*\n";
+  const int input = graph.AddInput("x */\n#error \xff", TensorType{{4}, kFloat32});
+  const auto output = graph.AddOperator("\xfe/*", Operator{OpKind::kRelu, {}}, {input});
+  ASSERT_TRUE(output.ok());
+  graph.SetOutputs({*output});
+  const std::string bundle = folder_->path() + "/bundle";
+  const auto model = CompileBundle(std::move(graph), options_, bundle);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const std::string header = *ReadFile(bundle + "/net.h");
+  const std::size_t end = header.find("*/");
+  EXPECT_EQ(header.substr(end, 20), "*/\n\n#include <stdint") << header;
+  EXPECT_EQ(header.find("/*"), header.rfind("/*", end)) << header;
+  EXPECT_TRUE(ParseJson(*ReadFile(bundle + "/graph.json")).ok());
 }
 
 TEST_F(Bundle, ADamagedIndexIsRefused) {

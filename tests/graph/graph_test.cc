@@ -6,8 +6,11 @@
 #include <cmath>
 
 #include "src/base/hash.h"
+#include "src/base/json.h"
 #include "src/base/random.h"
 #include "src/graph/evaluate.h"
+#include "src/graph/memory.h"
+#include "src/graph/passes.h"
 #include "tests/graph/onnx_builder.h"
 
 namespace tilewright {
@@ -114,6 +117,34 @@ TEST(MakeInput, FollowsItsRule) {
     EXPECT_GT(high, dtype.is_float() ? 0.9 : 100);
     EXPECT_EQ(low < 0, dtype != kUInt8);
   }
+}
+
+// Files claim any size: what cannot be run is refused before memory is taken.
+TEST(CheckMemory, CountsWhatIsThereAllTheTimeAndTheLargestResult) {
+  Graph graph;
+  const TensorType type{{1000}, kFloat32};
+  const int x = graph.AddInput("x", type);
+  const int filled = graph.AddFilledConstant("filled", {{1 << 20, 1 << 20}, kFloat32}, 1);
+  const int c = graph.AddConstant("c", type);
+  const int folded = *graph.AddOperator("folded", Operator{OpKind::kAdd, {}}, {c, c});
+  int last = x;
+  for (const char* name : {"first", "second", "third"}) {
+    last = *graph.AddOperator(name, Operator{OpKind::kAdd, {}}, {last, folded});
+  }
+  EXPECT_TRUE(CheckMemory(graph, 16000).ok());  // x, c, folded and one result
+  EXPECT_EQ(CheckMemory(graph, 15999).message(),
+            "the model with first, float32[1000], takes 0.0 GB of memory, there are 0.0 GB");
+  EXPECT_EQ(CheckMemory(graph, 7999).code(), StatusCode::kUnsupported);
+  ASSERT_TRUE(graph.AddOperator("wide", Operator{OpKind::kAdd, {}}, {filled, filled}).ok());
+  EXPECT_FALSE(CheckMemory(graph, 16000).ok());
+}
+
+TEST(DescribeGraph, NamesOfAnyBytesArePrinted) {
+  Graph graph;
+  const int x = graph.AddInput("x\xff\"", TensorType{{2}, kFloat32});
+  graph.SetOutputs({*graph.AddOperator("\xc3", Operator{OpKind::kRelu, {}}, {x})});
+  EXPECT_TRUE(ParseJson(DescribeGraphJson(graph)).ok());
+  EXPECT_TRUE(ParseJson(TasksToJson("\xfe", {}, *Target::Parse("llvm"))).ok());
 }
 
 TEST(EvaluateGraph, NamesWhatIsMissing) {

@@ -47,5 +47,18 @@ TEST(NpzTest, RefusesDamage) {
   }
 }
 
+// What makes a file of a few megabytes one of terabytes.
+TEST(NpzTest, RefusesMembersThatShareTheirContents) {
+  const std::string whole = DeflatedNpz();
+  const std::size_t end = whole.size() - 22;
+  const auto directory = static_cast<unsigned char>(whole[end + 16]);
+  constexpr int kTimes = 20;
+  std::string shared = whole.substr(0, directory);
+  for (int i = 0; i < kTimes; ++i) shared += whole.substr(directory, end - directory);
+  shared += whole.substr(end);
+  shared[shared.size() - 22 + 10] = 2 * kTimes;
+  EXPECT_THAT(ParseNpz(shared).status().message(), HasSubstr("members share their contents"));
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -280,6 +280,10 @@ const ReductionCase kReductions[] = {
      [](const Doubles& v) { return std::log(SumOf(v, [](double x) { return x; })); }},
     {"ReduceLogSumExp",
      [](const Doubles& v) { return std::log(SumOf(v, [](double x) { return std::exp(x); })); }},
+    {"ReduceProd",
+     [](const Doubles& v) {
+       return std::accumulate(v.begin(), v.end(), 1.0, std::multiplies<>());
+     }},
 };
 
 TEST(OnnxComposed, Reductions) {

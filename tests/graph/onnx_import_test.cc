@@ -151,6 +151,19 @@ TEST(OnnxImport, ClipHasAttributesOrInputs) {
   EXPECT_THAT(ValuesOf(upper.Run()), ElementsAre(-1, 3, 4));
 }
 
+// Relay text, for one, has no clip to an infinite bound.
+TEST(OnnxImport, InfiniteBoundsAreNone) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const double low : {-kInfinity, 0.0}) {
+    OneNode node(13, "Clip", MakeTensor(kFloat32, {3}, {-1, 3, 9}));
+    node.With(MakeTensor(kFloat32, {}, {low})).With(MakeTensor(kFloat32, {}, {kInfinity}));
+    EXPECT_THAT(ValuesOf(node.Run()), ElementsAre(low == 0 ? 0 : -1, 3, 9));
+    for (const Node& imported : node.model().Import()->nodes()) {
+      EXPECT_NE(imported.op.kind, OpKind::kClip);
+    }
+  }
+}
+
 TEST(OnnxImport, SoftmaxFlattensUpToSet12) {
   OneNode old(12, "Softmax", MakeTensor(kFloat32, {1, 2, 2}, {0, 0, 0, 0}));
   EXPECT_THAT(ValuesOf(old.Run()), ElementsAre(0.25, 0.25, 0.25, 0.25));

@@ -52,7 +52,7 @@ const BadModel kModels[] = {
      [](OnnxBuilder& m) {
        m.Node("Relu", {"x"}, {"y"}).proto().mutable_opset_import(0)->set_version(3);
      },
-     kNot, "operator set 3, expected 7 to 21"},
+     kNot, "operator set 3, expected 7 to 25"},
     {"NoOperatorSet",
      [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"y"}).proto().clear_opset_import(); }, kBad,
      "no operator set is named (opset_import), expected one"},
@@ -63,6 +63,11 @@ const BadModel kModels[] = {
      kBad,
      "node 0 (Conv) making 'y': input 'w' is made by no node and is neither an initializer nor an "
      "input of the graph"},
+    {"ZeroByteInAName",
+     [](OnnxBuilder& m) {
+       m.Node("Relu", {"x"}, {std::string("y\0z", 3)}).Output(std::string("y\0z", 3));
+     },
+     kBad, "the name of value 'y...' has a zero byte; expected a text"},
     {"TooFewInputs", [](OnnxBuilder& m) { m.Node("Add", {"x"}, {"y"}); }, kBad,
      "node 0 (Add) making 'y': input 1 is missing"},
     {"Cycle",
@@ -80,11 +85,32 @@ const BadModel kModels[] = {
      "graph output 'y' is made by no node"},
     {"TrainingOutput",
      [](OnnxBuilder& m) {
-       m.Node("Dropout", {"x"}, {"a", "mask"}).Node("Relu", {"mask"}, {"y"});
+       m.Node("MaxPool", {"x"}, {"a", "i"}).IntList("kernel_shape", {2, 2});
+       m.Node("Cast", {"i"}, {"y"}).Int("to", onnx::TensorProto::FLOAT);
      },
      kBad,
-     "node 1 (Relu) making 'y': value mask is an output that this operator has only for training, "
-     "or that is not supported"},
+     "node 1 (Cast) making 'y': value i is an output that its operator has only for training, or "
+     "that is not supported; export the model without it"},
+    {"OutputOfGraphThatIsNotMade",
+     [](OnnxBuilder& m) {
+       m.Node("MaxPool", {"x"}, {"a", "y"}).IntList("kernel_shape", {2, 2});
+     },
+     kBad,
+     "graph output 'y': value y is an output that its operator has only for training, or that is "
+     "not supported; export the model without it"},
+    {"DropoutInTraining",
+     [](OnnxBuilder& m) {
+       m.Initializer("r", MakeTensor(kFloat32, {}, {0.5}));
+       m.Initializer("t", MakeTensor(kBool, {}, {1})).Node("Dropout", {"x", "r", "t"}, {"y"});
+     },
+     kNot,
+     "node 0 (Dropout) making 'y': expected inference (training_mode, input 2, known to be "
+     "false); export the model for inference"},
+    {"ModOfFloats",
+     [](OnnxBuilder& m) {
+       m.Node("Mod", {"x", "x"}, {"y"}).Int("fmod", 1);
+     },
+     kNot, "node 0 (Mod) making 'y': input 0 is float32[1,2,4,4], expected integers"},
     {"InitializerTooShort",
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {4})).Node("Add", {"x", "w"}, {"y"});
@@ -304,7 +330,7 @@ const BadModel kModels[] = {
      },
      kNot,
      "node 0 (QuantizeLinear) making 'y': zero point (input 2) must be integers of 8, 16 or 32 "
-     "bits, known before the network runs"},
+     "bits"},
     {"MoreZeroPointsThanScales",
      [](OnnxBuilder& m) {
        m.Initializer("q", MakeTensor(kInt8, {}, {1}))
@@ -322,11 +348,12 @@ const BadModel kModels[] = {
      "13 or later for one scale per channel), or convert the model before exporting"},
     {"DynamicScales",
      [](OnnxBuilder& m) {
-       m.Node("DynamicQuantizeLinear", {"x"}, {"y", "s", "z"});
+       m.Node("DynamicQuantizeMatMul", {"x", "w", "s"}, {"y"}, "com.microsoft");
      },
      kNot,
-     "1 operator is not supported: DynamicQuantizeLinear (1 node); scales that are computed while "
-     "the network runs have no integer form: quantize statically, with calibration data"},
+     "1 operator is not supported: com.microsoft.DynamicQuantizeMatMul (1 node); export it "
+     "without ONNX Runtime's fusions, as DynamicQuantizeLinear and MatMulInteger, or quantize "
+     "statically, with calibration data"},
     {"InputWithoutType",
      [](OnnxBuilder& m) {
        m.Input("z", {2}, onnx::TensorProto::UNDEFINED).Node("Relu", {"x"}, {"y"});
@@ -375,12 +402,13 @@ const BadModel kModels[] = {
     {"ZeroPointComputed",
      [](OnnxBuilder& m) {
        m.Input("z", {}, onnx::TensorProto::UINT8);
+       m.Input("q", {2, 2}, onnx::TensorProto::UINT8);
        m.Initializer("s", MakeTensor(kFloat32, {}, {1}));
-       m.Node("QuantizeLinear", {"x", "s", "z"}, {"y"});
+       m.Node("QLinearMatMul", {"q", "s", "z", "q", "s", "z", "s", "z"}, {"y"});
      },
      kNot,
-     "node 0 (QuantizeLinear) making 'y': zero point (input 2) must be integers of 8, 16 or 32 "
-     "bits, known before the network runs"},
+     "node 0 (QLinearMatMul) making 'y': zero points (input 7) are computed or differ between "
+     "channels, expected one that is known before the network runs"},
     {"TransposedOutputTooLarge",
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {2, 1, 2, 2}));

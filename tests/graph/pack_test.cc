@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "src/graph/evaluate.h"
 #include "src/graph/models.h"
 #include "src/graph/passes.h"
 #include "src/graph/relay/export.h"
 #include "src/tensor/reference.h"
+#include "tests/graph/onnx_builder.h"
 #include "tests/graph/quantized_graph.h"
 
 namespace tilewright {
@@ -114,6 +117,21 @@ TEST(Pack, EveryKindOfProductIsTheSame) {
   }
 }
 
+// Blocks of sixteen are channels like any others to whoever does not look at the layout.
+TEST(Pack, WhatIsPackedStaysAsItIs) {
+  auto graph = ImportRelay(
+      "def @main(%x: Tensor[(1, 256), int8], %w: Tensor[(16, 256), int8]) {\n"
+      "  nn.dense(%x, %w, out_dtype=\"int32\")\n}\n",
+      "g");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  PackReport first, second;
+  Graph packed = Packed(*std::move(graph), vta::Design::Default(), {}, first);
+  EXPECT_EQ(first.products, 1);
+  const Graph again = Packed(std::move(packed), vta::Design::Default(), {}, second);
+  EXPECT_EQ(second.products, 0);
+  EXPECT_THAT(second.left, ElementsAre(Pair(testing::_, "in blocks already")));
+}
+
 TEST(Pack, GroupsThatDoNotFitBlocksStay) {
   QuantizedGraph net;
   const int image = net.Input("image", {1, 48, 4, 4});
@@ -177,12 +195,79 @@ TEST(Pack, MobilenetIsTheSame) {
 TEST(RelayExport, RefusesWhatRelayLacks) {
   Graph graph;
   const int x = graph.AddInput("x", TensorType{{2}, kFloat32});
-  auto y = graph.AddOperator("y", Operator{OpKind::kHardSwish, {}}, {x});
+  Operator clip{OpKind::kClip, {}};
+  clip.attributes.a_max = std::numeric_limits<double>::infinity();
+  auto y = graph.AddOperator("y", std::move(clip), {x});
   ASSERT_TRUE(y.ok());
   graph.SetOutputs({*y});
   const auto text = ExportRelay(graph);
   EXPECT_EQ(text.status().code(), StatusCode::kUnsupported);
-  EXPECT_THAT(text.status().message(), HasSubstr("hard_swish (1)"));
+  EXPECT_THAT(text.status().message(), HasSubstr("clip (1)"));
+}
+
+TEST(RelayExport, RefusesMoreDimensionsThanTheTextTakes) {
+  Graph graph;
+  const int x = graph.AddInput("x", TensorType{{1, 1, 1, 1, 1, 1, 1, 1, 2}, kFloat32});
+  graph.SetOutputs({*graph.AddOperator("y", Operator{OpKind::kRelu, {}}, {x})});
+  EXPECT_THAT(ExportRelay(graph).status().message(), HasSubstr("at most 8 dimensions"));
+}
+
+TEST(RelayExport, ActivationsAndNormalizationsComeBack) {
+  Operator sigmoid{OpKind::kHardSigmoid, {}};
+  sigmoid.attributes.alpha = 0.25;
+  sigmoid.attributes.beta = 0.375;
+  Operator lrn{OpKind::kLrn, {}};
+  lrn.attributes.size = 3;
+  lrn.attributes.alpha = 0.5;
+  lrn.attributes.beta = 0.25;
+  lrn.attributes.bias = 1.5;
+  for (const Operator& op : {sigmoid, Operator{OpKind::kHardSwish, {}}, lrn}) {
+    Graph graph;
+    const int x = graph.AddInput("x", TensorType{{1, 4, 2, 2}, kFloat32});
+    graph.SetOutputs({*graph.AddOperator("y", op, {x})});
+    const auto text = ExportRelay(graph);
+    ASSERT_TRUE(text.ok()) << text.status().message();
+    const auto read = ImportRelay(*text, "read");
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    EXPECT_EQ(read->node(read->outputs()[0]).op, op) << *text;
+  }
+}
+
+TEST(RelayExport, BackwardSlicesAndGroupsSurviveTheText) {
+  Graph graph;
+  const int x = graph.AddInput("x", TensorType{{1, 4, 3, 5}, kFloat32});
+  Operator slice{OpKind::kSlice, {}};
+  slice.attributes.begin = {0, 3, 0, 4};
+  slice.attributes.end = {1, -1, 3, 1};
+  slice.attributes.steps = {1, -1, 1, -2};
+  Operator conv{OpKind::kConv2dTranspose, {}};
+  conv.attributes.groups = 2;
+  conv.attributes.data_layout = "NCHW";
+  conv.attributes.kernel_layout = "IOHW";
+  auto backward = graph.AddOperator("backward", slice, {x});
+  ASSERT_TRUE(backward.ok()) << backward.status().message();
+  const int weight = graph.AddConstant("w", MakeRange(kFloat32, {4, 3, 2, 2}));
+  auto y = graph.AddOperator("y", conv, {*backward, weight});
+  ASSERT_TRUE(y.ok()) << y.status().message();
+  graph.SetOutputs({*y});
+  const auto text = ExportRelay(graph);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  auto read = ImportRelay(*text, "read");
+  ASSERT_TRUE(read.ok()) << read.status().message() << *text;
+  ExpectEqual(Outputs(*read), Outputs(graph));
+}
+
+TEST(RelayExport, RefusesALayoutChangeThatCuts) {
+  Graph graph;
+  const int x = graph.AddInput("x", TensorType{{1, 1, 2, 2, 4}, kFloat32});
+  Operator change{OpKind::kLayoutTransform, {}};
+  change.attributes.src_layout = "NCHW4c";
+  change.attributes.dst_layout = "NCHW";
+  change.attributes.new_shape = {1, 3, 2, 2};
+  auto y = graph.AddOperator("y", change, {x});
+  ASSERT_TRUE(y.ok()) << y.status().message();
+  graph.SetOutputs({*y});
+  EXPECT_EQ(ExportRelay(graph).status().code(), StatusCode::kUnsupported);
 }
 
 TEST(RelayExport, ContentsSurviveTheText) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "src/graph/evaluate.h"
@@ -187,6 +188,22 @@ TEST(Simplify, DropsWhatDoesNothing) {
   EXPECT_THAT(OperatorNames(*simple), ElementsAre("relu", "reshape"));
 }
 
+TEST(Simplify, CountsAxesFromEitherEnd) {
+  TestGraph t;
+  const int x = t.Input("x", {3, 3, 2});
+  Operator turn{OpKind::kTranspose, {}}, swap{OpKind::kTranspose, {}};
+  turn.attributes.axes = {-2, 0, -1};  // in the order of their numbers
+  swap.attributes.axes = {0, 2, -2};
+  const int turned = t.Op("turn", turn, {x});
+  const int once = t.Op("once", swap, {t.Op("relu", OpKind::kRelu, {turned})});
+  t.graph.SetOutputs(
+      {t.Op("twice", swap, {t.Op("again", OpKind::kRelu, {once})}), t.Op("back", swap, {once})});
+  const auto before = Outputs(t.graph);
+  auto simple = Simplify(std::move(t.graph));
+  ASSERT_TRUE(simple.ok()) << simple.status().message();
+  ExpectNear(Outputs(*simple), before);
+}
+
 TEST(Simplify, OutputsKeepTheirNames) {
   TestGraph t;
   const int x = t.Input("x", {2});
@@ -256,6 +273,57 @@ TEST(Simplify, DropsAClipOfClippedValues) {
   ASSERT_TRUE(simple.ok()) << simple.status().message();
   EXPECT_THAT(OperatorNames(*simple), ElementsAre("clip", "cast", "max_pool2d"));
   EXPECT_EQ(simple->node(simple->outputs()[0]).name, "y");
+}
+
+// What stands for padding is no clipped value.
+TEST(Simplify, KeepsAClipBehindWindowsOfPaddingAlone) {
+  struct Case {
+    std::array<std::int64_t, 2> pool, strides, dilation;
+    std::array<std::int64_t, 4> padding;
+    bool dropped;
+  };
+  for (const Case& tested : {Case{{2, 2}, {2, 2}, {1, 1}, {0, 0, 2, 2}, false},
+                             Case{{2, 2}, {1, 1}, {5, 5}, {1, 1, 1, 1}, false},
+                             Case{{3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}, true}}) {
+    TestGraph t;
+    Operator clip{OpKind::kClip, {}};
+    clip.attributes.a_max = 100;
+    Operator pool{OpKind::kMaxPool2d, {}};
+    pool.attributes.data_layout = "NCHW";
+    std::ranges::copy(tested.pool, pool.attributes.pool_size.begin());
+    std::ranges::copy(tested.strides, pool.attributes.strides.begin());
+    std::ranges::copy(tested.dilation, pool.attributes.dilation.begin());
+    std::ranges::copy(tested.padding, pool.attributes.padding.begin());
+    const int x = t.Input("x", {1, 1, 4, 4}, kInt8);
+    t.graph.SetOutputs({t.Op("y", clip, {t.Op("pool", pool, {t.Op("clip", clip, {x})})})});
+    const auto before = Outputs(t.graph);
+    auto simple = Simplify(std::move(t.graph));
+    ASSERT_TRUE(simple.ok()) << simple.status().message();
+    EXPECT_EQ(OperatorNames(*simple).size(), tested.dropped ? 2U : 3U);
+    ExpectNear(Outputs(*simple), before);
+  }
+}
+
+TEST(Simplify, KeepsWhatOnlyLooksLikeHardSwish) {
+  for (const bool integers : {false, true}) {
+    TestGraph t;
+    const DataType dtype = integers ? kInt32 : kFloat32;
+    const int x = t.Input("x", {3, 4}, dtype);
+    const Ints shape = integers ? Ints{} : Ints{1, 1, 1, 1};  // the result has its dimensions
+    Operator clip{OpKind::kClip, {}};
+    clip.attributes.a_max = 6;
+    const int sum =
+        t.Op("add", OpKind::kAdd, {x, t.Constant("three", MakeTensor(dtype, shape, {3}))});
+    const int product = t.Op("mul", OpKind::kMul, {x, t.Op("clip", clip, {sum})});
+    t.graph.SetOutputs(
+        {t.Op("y", OpKind::kDiv, {product, t.Constant("six", MakeTensor(dtype, {}, {6}))})});
+    const TensorType type = t.graph.node(t.graph.outputs()[0]).type;
+    const auto before = Outputs(t.graph);
+    auto simple = Simplify(std::move(t.graph));
+    ASSERT_TRUE(simple.ok()) << simple.status().message();
+    EXPECT_EQ(simple->node(simple->outputs()[0]).type, type);
+    ExpectNear(Outputs(*simple), before);
+  }
 }
 
 // "nodes of the group -> epilogue", or "(alias)".
@@ -367,6 +435,21 @@ TEST(FuseGroups, OtherOperatorsMakeChains) {
   const int exp = t.Op("exp", OpKind::kExp, {both});
   t.graph.SetOutputs({t.Op("y", OpKind::kIdentity, {t.Op("flat", flat, {exp})})});
   EXPECT_THAT(Fuse(t.graph), ElementsAre("pool relu", "concat", "exp", "flat y (alias)"));
+}
+
+TEST(FuseGroups, CutsChainsThatWouldTakeLongToCompile) {
+  Graph graph;
+  int last = graph.AddInput("x", TensorType{{4}, kFloat32});
+  for (int i = 0; i < 300; ++i) {
+    const OpKind kind = i % 2 == 0 ? OpKind::kExp : OpKind::kNegate;
+    last = *graph.AddOperator("v" + std::to_string(i), Operator{kind, {}}, {last});
+  }
+  graph.SetOutputs({last});
+  const auto groups = FuseGroups(graph);
+  ASSERT_TRUE(groups.ok());
+  std::vector<std::size_t> sizes;
+  for (const FusedGroup& group : *groups) sizes.push_back(group.nodes.size());
+  EXPECT_THAT(sizes, ElementsAre(128, 128, 44));
 }
 
 TEST(ExtractTasks, ChoosesTheMostFrequentEpilogue) {

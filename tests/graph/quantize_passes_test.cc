@@ -254,6 +254,38 @@ TEST(QuantizeTest, ChannelsOfNearlyNoWeightsKeepTheirBias) {
   }
 }
 
+// Of weights that are all but 0 no scale would be a float32; they become 0.
+TEST(QuantizeTest, WeightsOfNextToNothingBecomeZeros) {
+  Graph graph = GraphOf("%0 = " + Conv("%x", 0) + "; add(%0, " + Bias(1) + ")");
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind != NodeKind::kConstant) continue;
+    Tensor contents(node.type);
+    for (std::int64_t i = 0; i < contents.elements(); ++i) {
+      contents.Set(i, contents.elements() == 16 ? 1e-40 : 0.75);
+    }
+    graph.SetContents(id, std::move(contents));
+  }
+  const Config config = AllConvolutions();
+  PipelineOptions options{config, DefaultPasses(config), {}, 1, {}};
+  std::vector<IntegerValue> values;
+  const auto quantized = RunPasses(std::move(graph), options, &values);
+  ASSERT_TRUE(quantized.ok()) << quantized.status().message();
+  std::vector<Tensor> inputs;
+  inputs.push_back(MadeUpInput(1));
+  const auto results = EvaluateGraph(*quantized, inputs);
+  ASSERT_TRUE(results.ok()) << results.status().message();
+  for (float result : (*results)[0].As<float>()) EXPECT_EQ(result, 0.75F);
+}
+
+TEST(QuantizeTest, RefusesScalesThatNoFloatHas) {
+  const auto graph =
+      RunOn("%0 = tilewright.simulated_quantize(%x, kind=\"input\", scale=[1e-300]); nn.relu(%0)",
+            {"realize"}, AllConvolutions());
+  ASSERT_FALSE(graph.ok());
+  EXPECT_THAT(graph.status().message(), HasSubstr("would have the scale 1e-300"));
+}
+
 TEST(QuantizeTest, NothingToRoundIsAnError) {
   for (const char* pass : {"calibrate", "realize", "simulate"}) {
     auto graph = RunOn(Network(), {pass}, AllConvolutions());

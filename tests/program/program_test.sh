@@ -210,6 +210,10 @@ expect 2 train --records learned.db --kind cuda -o none.model
 expect 0 compile m.onnx --records i.db --rule autotvm -o imported.so
 has '0 operators with configs of imported records' err
 expect 1 compile m.onnx --records i.db --rule autotvm --on-miss fail -o imported.so
+expect 2 compile m.onnx -o ''
+has '--output: empty' err
+expect 2 compile m.onnx -o m.so --name tilewright
+has 'and not tilewright' err
 expect 0 compile m.onnx --records r.db -o m.so
 has 'untuned: ' err
 [ -f m.h ] || fail "no header beside the library"

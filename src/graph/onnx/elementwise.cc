@@ -89,11 +89,17 @@ Bound BoundOf(OnnxNode& node, const char* attribute, int input) {
   return bound;
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 void ImportClip(OnnxNode& node) {
   const int data = node.Input(0);
-  const Bound low = BoundOf(node, "min", 1), high = BoundOf(node, "max", 2);
+  Bound low = BoundOf(node, "min", 1), high = BoundOf(node, "max", 2);
   if (!node.ok()) return;
-  if (low.present && high.present && low.known && high.known) {
+  low.present &= low.value != -kInfinity;
+  high.present &= high.value != kInfinity;
+  // Bounds in the wrong order are allowed: then every element becomes the upper one.
+  const bool both = low.present && high.present && low.known && high.known;
+  if (both && low.value <= high.value) {
     Operator op{OpKind::kClip, {}};
     op.attributes.a_min = low.value;
     op.attributes.a_max = high.value;
@@ -129,6 +135,41 @@ void ImportCast(OnnxNode& node) {
 }
 void ImportCastLike(OnnxNode& node) { ReturnCast(node, node.InputType(1).dtype); }
 
+// Drops nothing: only training does. Output 1 says what is kept.
+void ImportDropout(OnnxNode& node) {
+  const auto zero = [&](int index) {
+    const Tensor* value = node.HasInput(index) ? node.Known(index) : nullptr;
+    return value != nullptr && value->elements() == 1 && value->At(0) == 0;
+  };
+  if (node.HasInput(2) && !zero(2) && !zero(1)) {
+    return node.FailUnsupported(
+        "expected inference (training_mode, input 2, known to be false); export the model for "
+        "inference");
+  }
+  const TensorType type = node.InputType(0);
+  node.Return(Operator{}, {node.Input(0)});
+  node.ReturnFilled({type.shape, node.opset() < 10 ? type.dtype : kBool}, 1, 1);
+}
+
+// The remainder has the sign of the divisor, or with fmod that of the dividend.
+void ImportMod(OnnxNode& node) {
+  const int a = node.Input(0), b = node.Input(1);
+  if (!node.ok()) return;
+  const DataType dtype = node.TypeOf(a).dtype;
+  if (!dtype.is_integer()) {
+    return node.FailUnsupported("input 0 is " + node.TypeOf(a).ToString() + ", expected integers");
+  }
+  const int whole = node.Emit(OpKind::kMul, {node.Emit(OpKind::kDiv, {a, b}), b});
+  const int rest = node.Emit(OpKind::kSub, {a, whole});
+  if (node.Int("fmod", 0) != 0 || dtype.code == TypeCode::kUInt) return node.SetOutput(rest);
+  const int same_sign = node.Emit(
+      OpKind::kEqual, {node.Emit(OpKind::kLess, rest, 0), node.Emit(OpKind::kLess, b, 0)});
+  const int moved = node.Emit(OpKind::kAdd, {rest, b});
+  const int signed_rest = node.Emit(OpKind::kWhere, {same_sign, rest, moved});
+  const int none = node.Emit(OpKind::kEqual, rest, 0);
+  node.Return(Operator{OpKind::kWhere, {}}, {none, rest, signed_rest});
+}
+
 constexpr OnnxHandlerEntry kElementwiseHandlers[] = {
     {"Abs", &ImportUnary<OpKind::kAbs>},
     {"Add", &ImportBinary<OpKind::kAdd>},
@@ -137,7 +178,7 @@ constexpr OnnxHandlerEntry kElementwiseHandlers[] = {
     {"Ceil", &ImportUnary<OpKind::kCeil>},
     {"Clip", &ImportClip},
     {"Div", &ImportBinary<OpKind::kDiv>},
-    {"Dropout", &ImportUnary<OpKind::kIdentity>},
+    {"Dropout", &ImportDropout},
     {"Erf", &ImportUnary<OpKind::kErf>},
     {"Exp", &ImportUnary<OpKind::kExp>},
     {"Floor", &ImportUnary<OpKind::kFloor>},
@@ -149,6 +190,7 @@ constexpr OnnxHandlerEntry kElementwiseHandlers[] = {
     {"Max", &ImportVariadic<OpKind::kMax>},
     {"Mean", &ImportMean},
     {"Min", &ImportVariadic<OpKind::kMin>},
+    {"Mod", &ImportMod},
     {"Mul", &ImportBinary<OpKind::kMul>},
     {"Neg", &ImportUnary<OpKind::kNegate>},
     {"PRelu", &ImportPRelu},

@@ -41,6 +41,8 @@ OpAttributes WindowAttributes(OnnxNode& node, const TensorType& data,
 Operator ConvTransposeOperator(OnnxNode& node, int data, int weight);
 /// The elements of `id` at `positions` of dimension `axis`, each of them within the dimension.
 int EmitPick(OnnxNode& node, int id, std::int64_t axis, const std::vector<std::int64_t>& positions);
+/// The slice that is the whole of a tensor, to be narrowed.
+Operator WholeSlice(const std::vector<std::int64_t>& shape);
 /// Most positions of a dimension that an operator may pick elements for.
 inline constexpr std::int64_t kMaxPicked = std::int64_t{1} << 22;
 /// data [N,K,...] plus a bias [K] that came as input `index`, if there is one.

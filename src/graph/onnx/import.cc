@@ -46,9 +46,9 @@ std::string_view HintFor(std::string_view op_type) {
            "(operator set 13 or later for one scale per channel), or convert the model before "
            "exporting";
   }
-  if (op_type.starts_with("DynamicQuantize")) {
-    return "; scales that are computed while the network runs have no integer form: quantize "
-           "statically, with calibration data";
+  if (op_type.find("DynamicQuantize") != op_type.npos) {
+    return "; export it without ONNX Runtime's fusions, as DynamicQuantizeLinear and "
+           "MatMulInteger, or quantize statically, with calibration data";
   }
   return "";
 }
@@ -175,6 +175,24 @@ Result<TensorType> InputType(const onnx::ValueInfoProto& input) {
   return type;
 }
 
+/// Errors: kInvalidArgument for the name of an input, a constant or a result with a zero byte,
+/// which would be another name, or somebody else's, wherever names are texts of C (in a compiled
+/// library).
+Status CheckNames(const GraphProto& graph) {
+  const auto check = [](const std::string& name) {
+    const std::size_t zero = name.find('\0');
+    if (zero == std::string::npos) return Status();
+    return InvalidArgument("the name of value '" + name.substr(0, zero) +
+                           "...' has a zero byte; expected a text");
+  };
+  for (const auto& input : graph.input()) TW_RETURN_IF_ERROR(check(input.name()));
+  for (const auto& constant : graph.initializer()) TW_RETURN_IF_ERROR(check(constant.name()));
+  for (const NodeProto& node : graph.node()) {
+    for (const std::string& output : node.output()) TW_RETURN_IF_ERROR(check(output));
+  }
+  return Status();
+}
+
 Status AddInputs(const GraphProto& graph, OnnxImport& import) {
   for (const auto& initializer : graph.initializer()) {
     if (!import.initializers.emplace(initializer.name(), &initializer).second) {
@@ -201,13 +219,14 @@ Status AddInputs(const GraphProto& graph, OnnxImport& import) {
 Status SetOutputs(const GraphProto& graph, OnnxImport& import) {
   std::vector<int> outputs;
   for (const auto& output : graph.output()) {
-    const bool known =
-        import.values.contains(output.name()) || import.initializers.contains(output.name());
-    if (!known) {
-      return InvalidArgument("graph output '" + output.name() + "' is made by no node");
-    }
-    auto id = import.Value(output.name());
-    TW_RETURN_IF_ERROR(id);
+    const std::string& name = output.name();
+    const bool made = import.values.contains(name) || import.initializers.contains(name) ||
+                      std::ranges::any_of(graph.node(), [&](const NodeProto& node) {
+                        return std::ranges::find(node.output(), name) != node.output().end();
+                      });
+    if (!made) return InvalidArgument("graph output '" + name + "' is made by no node");
+    auto id = import.Value(name);
+    if (!id.ok()) return id.status().WithContext("graph output '" + name + "'");
     outputs.push_back(*id);
   }
   if (outputs.empty()) return InvalidArgument("the graph has no output");
@@ -252,6 +271,7 @@ Result<Graph> ImportOnnx(std::string_view bytes, std::string name, const LoadOpt
                            " nodes, expected at most " + std::to_string(kMaxNodes));
   }
   TW_RETURN_IF_ERROR(ReportUnsupported(graph));
+  TW_RETURN_IF_ERROR(CheckNames(graph));
   auto opset = OpsetOf(model);
   TW_RETURN_IF_ERROR(opset);
   OnnxImport import;

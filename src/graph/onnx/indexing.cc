@@ -19,15 +19,6 @@ void ImportConcat(OnnxNode& node) {
   node.Return(op, inputs);
 }
 
-// The whole of a tensor, to be narrowed.
-Operator WholeSlice(const Shape& shape) {
-  Operator op{OpKind::kSlice, {}};
-  op.attributes.begin.assign(shape.size(), 0);
-  op.attributes.end = shape;
-  op.attributes.steps.assign(shape.size(), 1);
-  return op;
-}
-
 void ImportSplit(OnnxNode& node) {
   const int data = node.Input(0);
   const auto axis = static_cast<std::size_t>(node.Axis(node.Int("axis", 0), node.Rank(data)));
@@ -221,6 +212,14 @@ constexpr OnnxHandlerEntry kIndexingHandlers[] = {
 }  // namespace
 
 std::span<const OnnxHandlerEntry> OnnxIndexingHandlers() { return kIndexingHandlers; }
+
+Operator WholeSlice(const Shape& shape) {
+  Operator op{OpKind::kSlice, {}};
+  op.attributes.begin.assign(shape.size(), 0);
+  op.attributes.end = shape;
+  op.attributes.steps.assign(shape.size(), 1);
+  return op;
+}
 
 int EmitPick(OnnxNode& node, int id, std::int64_t axis,
              const std::vector<std::int64_t>& positions) {

@@ -95,15 +95,15 @@ std::pair<std::int64_t, std::int64_t> LimitsOf(DataType dtype) {
 
 std::optional<std::int64_t> UniformZeroPoint(OnnxNode& node, int index) {
   if (!node.HasInput(index)) return 0;
+  const TensorType type = node.InputType(index);
   const Tensor* contents = node.Known(index);
   if (!node.ok()) return 0;
-  const bool fits = contents != nullptr && contents->elements() > 0 &&
-                    contents->dtype().is_integer() && contents->dtype().bits <= 32;
-  if (!fits) {
+  if (type.elements() == 0 || !type.dtype.is_integer() || type.dtype.bits > 32) {
     node.FailUnsupported("zero point (input " + std::to_string(index) +
-                         ") must be integers of 8, 16 or 32 bits, known before the network runs");
+                         ") must be integers of 8, 16 or 32 bits");
     return 0;
   }
+  if (contents == nullptr) return std::nullopt;
   for (std::int64_t i = 1; i < contents->elements(); ++i) {
     if (contents->At(i) != contents->At(0)) return std::nullopt;
   }
@@ -114,7 +114,8 @@ std::int64_t ZeroPoint(OnnxNode& node, int index) {
   const auto zero = UniformZeroPoint(node, index);
   if (!zero) {
     node.FailUnsupported("zero points (input " + std::to_string(index) +
-                         ") differ between channels, expected equal ones");
+                         ") are computed or differ between channels, expected one that is known "
+                         "before the network runs");
   }
   return zero.value_or(0);
 }

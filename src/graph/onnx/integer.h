@@ -11,9 +11,10 @@ namespace tilewright {
 /// ONNX and float operators between DequantizeLinear and QuantizeLinear have in common. All of them
 /// emit operators for `node`; an error sticks to it.
 
-/// The zero point of input `index`: 0 if it is absent, nothing if there are several that differ.
+/// The zero point of input `index`: 0 if it is absent, nothing if there are several that differ
+/// or if it is computed while the network runs.
 std::optional<std::int64_t> UniformZeroPoint(OnnxNode& node, int index);
-/// The same. Errors: kUnsupported if they differ.
+/// The same. Errors: kUnsupported if there is no such one.
 std::int64_t ZeroPoint(OnnxNode& node, int index);
 /// Scales of input `index`: one, or `channels` of them (any number if 0).
 std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels);

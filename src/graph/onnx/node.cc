@@ -21,8 +21,8 @@ Result<int> OnnxImport::Value(const std::string& name) {
   const auto initializer = initializers.find(name);
   if (initializer == initializers.end()) {
     return InvalidArgument("value " + name +
-                           " is an output that this operator has only for training, or that is "
-                           "not supported");
+                           " is an output that its operator has only for training, or that is "
+                           "not supported; export the model without it");
   }
   auto contents = TensorOfOnnx(*initializer->second);
   TW_RETURN_IF_ERROR(contents);
@@ -320,8 +320,9 @@ void OnnxNode::ReturnConstant(Tensor contents) {
   if (ok()) SetOutput(import_.graph.AddConstant(PartName(), std::move(contents)));
 }
 
-void OnnxNode::ReturnFilled(TensorType type, double fill) {
-  if (ok()) SetOutput(import_.graph.AddFilledConstant(PartName(), std::move(type), fill));
+void OnnxNode::ReturnFilled(TensorType type, double fill, int index) {
+  if (!ok() || !HasOutput(index)) return;
+  SetOutput(import_.graph.AddFilledConstant(PartName(), std::move(type), fill), index);
 }
 
 }  // namespace tilewright

@@ -15,7 +15,7 @@ namespace tilewright {
 
 /// Newest operator set whose meaning the importer knows, and the oldest.
 inline constexpr std::int64_t kOldestOpset = 7;
-inline constexpr std::int64_t kNewestOpset = 21;
+inline constexpr std::int64_t kNewestOpset = 25;
 
 /// A float value as quantized numbers.
 struct QuantizedForm {
@@ -133,7 +133,7 @@ class OnnxNode {
   void Return(const Operator& op, std::vector<int> inputs) { SetOutput(Emit(op, inputs)); }
   /// Gives an output a constant that is in the file.
   void ReturnConstant(Tensor contents);
-  void ReturnFilled(TensorType type, double fill);
+  void ReturnFilled(TensorType type, double fill, int index = 0);
 
  private:
   const onnx::AttributeProto* Find(std::string_view name) const;

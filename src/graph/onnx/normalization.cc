@@ -30,25 +30,36 @@ void ImportLrn(OnnxNode& node) {
   node.Return(op, {node.Input(0)});
 }
 
-// A value less its mean over some dimensions, divided by its standard deviation over them.
+// A value less its mean over some dimensions, divided by its standard deviation over them. float16
+// is computed in float32, as the format says (stash_type): squares of 256 and more would overflow.
 struct Normalized {
-  int value = -1;
-  int mean = -1, inverse_deviation = -1;
+  int value = -1;                         // of the type of the data
+  int mean = -1, inverse_deviation = -1;  // as computed
 };
+
+int Widened(OnnxNode& node, int data) {
+  return node.TypeOf(data).dtype == kFloat16 ? node.EmitCast(data, kFloat32) : data;
+}
+
+// sqrt(mean of the squares + epsilon)
+int RootMeanSquare(OnnxNode& node, int data, const Operator& mean) {
+  const int squares = node.Emit(mean, {node.Emit(OpKind::kMul, {data, data})});
+  return node.Emit(OpKind::kSqrt, {node.Emit(OpKind::kAdd, squares, node.Float("epsilon", 1e-5F))});
+}
 
 Normalized Normalize(OnnxNode& node, int data, const Shape& axes) {
   Operator mean{OpKind::kReduceMean, {}};
   mean.attributes.axes = axes;
   mean.attributes.keepdims = true;
   Normalized result;
-  result.mean = node.Emit(mean, {data});
-  const int centred = node.Emit(OpKind::kSub, {data, result.mean});
-  const int variance = node.Emit(mean, {node.Emit(OpKind::kMul, {centred, centred})});
-  const int sum = node.Emit(OpKind::kAdd, variance, node.Float("epsilon", 1e-5F));
-  const int deviation = node.Emit(OpKind::kSqrt, {sum});
-  result.value = node.Emit(OpKind::kDiv, {centred, deviation});
+  const int wide = Widened(node, data);
+  result.mean = node.Emit(mean, {wide});
+  const int centred = node.Emit(OpKind::kSub, {wide, result.mean});
+  const int deviation = RootMeanSquare(node, centred, mean);
+  const int value = node.Emit(OpKind::kDiv, {centred, deviation});
+  result.value = node.EmitCast(value, node.TypeOf(data).dtype);
   if (node.HasOutput(2)) {
-    const int one = node.EmitScalar(node.TypeOf(data).dtype, 1);
+    const int one = node.EmitScalar(node.TypeOf(wide).dtype, 1);
     result.inverse_deviation = node.Emit(OpKind::kDiv, {one, deviation});
   }
   return result;
@@ -85,6 +96,41 @@ void ImportLayerNormalization(OnnxNode& node) {
   node.SetOutput(ScaledAndShifted(node, normalized.value, [](int id) { return id; }));
   node.SetOutput(normalized.mean, 1);
   node.SetOutput(normalized.inverse_deviation, 2);
+}
+
+void ImportRmsNormalization(OnnxNode& node) {
+  const int data = node.Input(0);
+  const std::int64_t rank = node.Rank(data);
+  Operator mean{OpKind::kReduceMean, {}};
+  mean.attributes.axes = AxesFrom(node.Axis(node.Int("axis", -1), rank), rank);
+  mean.attributes.keepdims = true;
+  if (!node.ok()) return;
+  const int wide = Widened(node, data);
+  const int value = node.Emit(OpKind::kDiv, {wide, RootMeanSquare(node, wide, mean)});
+  const int narrow = node.EmitCast(value, node.TypeOf(data).dtype);
+  node.SetOutput(ScaledAndShifted(node, narrow, [](int id) { return id; }));
+}
+
+// Divides by the sum of magnitudes (p 1) or the Euclidean length (p 2) along a dimension; what has
+// none stays zero.
+void ImportLpNormalization(OnnxNode& node) {
+  const int data = node.Input(0);
+  const std::int64_t p = node.Int("p", 2);
+  Operator sum{OpKind::kReduceSum, {}};
+  sum.attributes.axes = {node.Axis(node.Int("axis", -1), node.Rank(data))};
+  sum.attributes.keepdims = true;
+  if (p != 1 && p != 2) {
+    return node.FailInvalid("attribute p is " + std::to_string(p) + ", expected 1 or 2");
+  }
+  const int powers =
+      p == 1 ? node.Emit(OpKind::kAbs, {data}) : node.Emit(OpKind::kMul, {data, data});
+  int length = node.Emit(sum, {powers});
+  if (p == 2) length = node.Emit(OpKind::kSqrt, {length});
+  if (!node.ok()) return;
+  const int one = node.EmitScalar(node.TypeOf(data).dtype, 1);
+  const int none = node.Emit(OpKind::kEqual, length, 0);
+  const int divisor = node.Emit(OpKind::kWhere, {none, one, length});
+  node.Return(Operator{OpKind::kDiv, {}}, {data, divisor});
 }
 
 // Refuses data without dimensions behind the channels.
@@ -130,6 +176,8 @@ constexpr OnnxHandlerEntry kNormalizationHandlers[] = {
     {"InstanceNormalization", &ImportInstanceNormalization},
     {"LRN", &ImportLrn},
     {"LayerNormalization", &ImportLayerNormalization},
+    {"LpNormalization", &ImportLpNormalization},
+    {"RMSNormalization", &ImportRmsNormalization},
 };
 
 }  // namespace

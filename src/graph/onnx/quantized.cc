@@ -36,8 +36,9 @@ Tensor Factors(float x, const std::vector<float>& w, double y, const Shape& chan
 // x, w, x_zero, w_zero
 void ImportConvInteger(OnnxNode& node) {
   const int weight = CentredByInput(node, node.Input(1), 3, 0);
-  const int sum = IntegerConvolution(node, node.Input(0), ZeroPoint(node, 2), weight);
-  node.SetOutput(FromImage(node, sum));
+  const auto zero = UniformZeroPoint(node, 2);
+  const int data = zero ? node.Input(0) : CentredByInput(node, node.Input(0), 2, 1);
+  node.SetOutput(FromImage(node, IntegerConvolution(node, data, zero.value_or(0), weight)));
 }
 
 // a, b, a_zero (one, or one per row), b_zero (one, or one per column); int32.
@@ -111,15 +112,29 @@ std::int64_t ScaleAxis(OnnxNode& node) {
   return axis;
 }
 
-// Of the numbers that QuantizeLinear makes: that of its zero point, or the attribute's.
-DataType QuantizedType(OnnxNode& node) {
-  const std::int64_t code = node.Int("output_dtype", 0);
-  if (node.HasInput(2)) return node.InputType(2).dtype;
-  if (code == 0) return kUInt8;
+// The element type that an attribute names; `fallback` where it names none.
+DataType TypeAttribute(OnnxNode& node, std::string_view name, DataType fallback) {
+  const std::int64_t code = node.Int(name, 0);
+  if (code == 0) return fallback;
   auto dtype = DataTypeOfOnnx(static_cast<std::int32_t>(code));
   if (dtype.ok()) return *dtype;
   node.Fail(dtype.status());
-  return kUInt8;
+  return fallback;
+}
+
+// The float type that an attribute names, or that of the scale.
+DataType RealType(OnnxNode& node, std::string_view name) {
+  const DataType dtype = TypeAttribute(node, name, node.InputType(1).dtype);
+  if (node.ok() && !dtype.is_float()) {
+    node.FailUnsupported("scales or attribute " + std::string(name) + " of type " +
+                         DataTypeName(dtype) + ", expected floats");
+  }
+  return dtype;
+}
+
+// Of the numbers that QuantizeLinear makes: that of its zero point, or the attribute's.
+DataType QuantizedType(OnnxNode& node) {
+  return node.HasInput(2) ? node.InputType(2).dtype : TypeAttribute(node, "output_dtype", kUInt8);
 }
 
 // Errors: kInvalidArgument unless there are as many zero points as scales, or one.
@@ -142,8 +157,8 @@ void ImportQuantizeLinear(OnnxNode& node) {
     return node.FailUnsupported("quantized numbers of type " + DataTypeName(dtype) +
                                 ", expected 8 or 16 bits");
   }
-  const bool one = node.InputType(1).elements() == 1 && node.Known(1) != nullptr;
-  if (one) {
+  const DataType real = RealType(node, "precision");
+  if (zero && node.InputType(1).elements() == 1 && node.Known(1) != nullptr) {
     const auto scales = Scales(node, 1, 1);
     if (!node.ok()) return;
     node.DescribeOutput(0, {scales, 0, *zero});
@@ -151,14 +166,35 @@ void ImportQuantizeLinear(OnnxNode& node) {
         QuantizeByIntegers(node, data, QuantizedRange::Of(scales[0], *zero, dtype));
     if (integers >= 0 || !node.ok()) return node.SetOutput(integers);
   }
-  const int scale = AlongAxis(node, node.EmitCast(node.Input(1), kFloat32), axis, node.Rank(data));
-  int value = node.Emit(OpKind::kDiv, {node.EmitCast(data, kFloat32), scale});
+  const int scale = AlongAxis(node, node.EmitCast(node.Input(1), real), axis, node.Rank(data));
+  int value = node.Emit(OpKind::kDiv, {node.EmitCast(data, real), scale});
+  value = node.EmitCast(value, kFloat32);
   if (zero) {
     return node.SetOutput(EmitRounded(node, value, QuantizedRange::Of(1, *zero, dtype)));
   }
   const int zeros = AlongAxis(node, node.EmitCast(node.Input(2), kFloat32), axis, node.Rank(data));
   value = node.Emit(OpKind::kAdd, {node.Emit(OpKind::kRoundEven, {value}), zeros});
   node.SetOutput(node.EmitCast(value, dtype, OpKind::kSaturateCast));
+}
+
+// Scale and zero point of uint8 numbers from the smallest and the largest element, 0 being among
+// them: y, y_scale, y_zero.
+void ImportDynamicQuantizeLinear(OnnxNode& node) {
+  const int data = node.Input(0);
+  const int low = node.Emit(OpKind::kMin, node.Emit(OpKind::kReduceMin, {data}), 0);
+  const int high = node.Emit(OpKind::kMax, node.Emit(OpKind::kReduceMax, {data}), 0);
+  const int range = node.Emit(OpKind::kSub, {high, low});
+  const int none = node.Emit(OpKind::kEqual, range, 0);
+  const int steps = node.Emit(OpKind::kDiv, range, 255);
+  const int scale =
+      node.Emit(OpKind::kWhere, {none, node.EmitScalar(node.TypeOf(data).dtype, 1), steps});
+  const int first = node.Emit(OpKind::kNegate, {node.Emit(OpKind::kDiv, {low, scale})});
+  const int zero = node.EmitCast(first, kUInt8, OpKind::kSaturateCast);
+  const int rounded = node.Emit(OpKind::kRoundEven, {node.Emit(OpKind::kDiv, {data, scale})});
+  const int value = node.Emit(OpKind::kAdd, {rounded, node.EmitCast(zero, kFloat32)});
+  node.SetOutput(node.EmitCast(value, kUInt8, OpKind::kSaturateCast));
+  node.SetOutput(scale, 1);
+  node.SetOutput(zero, 2);
 }
 
 // Remembers which numbers the result stands for, so that what reads it can compute with those.
@@ -182,6 +218,7 @@ void RememberForm(OnnxNode& node, int result, std::int64_t axis) {
 void ImportDequantizeLinear(OnnxNode& node) {
   int value = node.Input(0);
   const std::int64_t axis = ScaleAxis(node), rank = node.Rank(value);
+  const DataType real = RealType(node, "output_dtype");
   CheckZeroPoints(node);
   if (!node.ok()) return;
   if (!node.TypeOf(value).dtype.is_integer()) {
@@ -196,14 +233,24 @@ void ImportDequantizeLinear(OnnxNode& node) {
   }
   const int scale = AlongAxis(node, node.EmitCast(node.Input(1), kFloat32), axis, rank);
   const int result = node.Emit(OpKind::kMul, {node.EmitCast(value, kFloat32), scale});
-  RememberForm(node, result, axis);
-  node.SetOutput(result);
+  if (real == kFloat32) {
+    RememberForm(node, result, axis);
+  } else {
+    node.Note("operators behind DequantizeLinear of " + DataTypeName(real) +
+              " are computed in floats: only float32 scales have an integer form; quantize the "
+              "float32 model");
+  }
+  node.SetOutput(node.EmitCast(result, real));
 }
 
 constexpr OnnxHandlerEntry kQuantizedHandlers[] = {
-    {"ConvInteger", &ImportConvInteger},     {"DequantizeLinear", &ImportDequantizeLinear},
-    {"MatMulInteger", &ImportMatMulInteger}, {"QLinearConv", &ImportQLinearConv},
-    {"QLinearMatMul", &ImportQLinearMatMul}, {"QuantizeLinear", &ImportQuantizeLinear},
+    {"ConvInteger", &ImportConvInteger},
+    {"DequantizeLinear", &ImportDequantizeLinear},
+    {"DynamicQuantizeLinear", &ImportDynamicQuantizeLinear},
+    {"MatMulInteger", &ImportMatMulInteger},
+    {"QLinearConv", &ImportQLinearConv},
+    {"QLinearMatMul", &ImportQLinearMatMul},
+    {"QuantizeLinear", &ImportQuantizeLinear},
 };
 
 }  // namespace

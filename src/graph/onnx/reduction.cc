@@ -7,6 +7,8 @@
 namespace tilewright {
 namespace {
 
+using Shape = std::vector<std::int64_t>;
+
 // axes: an attribute, since set `inputs_since` an input. An identity where the node asks for none.
 Operator ReductionOf(OnnxNode& node, OpKind kind, std::int64_t inputs_since = 18) {
   Operator op{kind, {}};
@@ -61,6 +63,71 @@ void ImportReduceLogSumExp(OnnxNode& node) {
   node.Return(Operator{OpKind::kAdd, {}}, {log, shift});
 }
 
+// Elements begin … end - 1 of a dimension, with some of `fill` in front of them and behind.
+int Excerpt(OnnxNode& node, int id, std::int64_t axis, std::int64_t begin, std::int64_t end,
+            std::int64_t before, std::int64_t after, double fill) {
+  if (!node.ok()) return -1;
+  const auto at = static_cast<std::size_t>(axis);
+  Operator slice = WholeSlice(node.TypeOf(id).shape);
+  slice.attributes.begin[at] = begin;
+  slice.attributes.end[at] = end;
+  Operator pad{OpKind::kPad, {}};
+  pad.attributes.pad_width.assign(2 * slice.attributes.end.size(), 0);
+  pad.attributes.pad_width[2 * at] = before;
+  pad.attributes.pad_width[2 * at + 1] = after;
+  pad.attributes.pad_value = fill;
+  const int part = node.Emit(slice, {id});
+  return before + after == 0 ? part : node.Emit(pad, {part});
+}
+
+// One half of a dimension times the other until one element is left, the odd one times 1.
+void ImportReduceProd(OnnxNode& node) {
+  int result = node.Input(0);
+  const Operator op = ReductionOf(node, OpKind::kReduceSum);
+  if (!node.ok()) return;
+  if (op.kind == OpKind::kIdentity) return node.Return(op, {result});
+  Shape shape = node.TypeOf(result).shape, kept;
+  for (std::int64_t axis = 0; axis < std::ssize(shape); ++axis) {
+    std::int64_t& extent = shape[static_cast<std::size_t>(axis)];
+    const auto& axes = op.attributes.axes;
+    const bool reduced = axes.empty() || std::ranges::find(axes, axis) != axes.end();
+    while (reduced && extent > 1) {
+      const std::int64_t half = (extent + 1) / 2;
+      const int low = Excerpt(node, result, axis, 0, half, 0, 0, 1);
+      const int high = Excerpt(node, result, axis, half, extent, 0, 2 * half - extent, 1);
+      result = node.Emit(OpKind::kMul, {low, high});
+      extent = half;
+    }
+    if (!reduced || op.attributes.keepdims) kept.push_back(extent);
+  }
+  Operator reshape{OpKind::kReshape, {}};
+  reshape.attributes.new_shape = kept;
+  node.Return(reshape, {result});
+}
+
+// Each element gets those added that lie 1, 2, 4, … in front of it (reverse: behind it), so that
+// after a few steps it is the sum of all of them.
+void ImportCumSum(OnnxNode& node) {
+  int result = node.Input(0);
+  const Shape given = node.KnownInts(1);
+  if (node.ok() && given.size() != 1) return node.FailInvalid("has several axes, expected one");
+  const std::int64_t axis = node.Axis(node.ok() ? given[0] : 0, node.Rank(result));
+  const bool reverse = node.Int("reverse", 0) != 0, exclusive = node.Int("exclusive", 0) != 0;
+  if (!node.ok()) return;
+  const TensorType type = node.TypeOf(result);
+  const std::int64_t extent = type.shape[static_cast<std::size_t>(axis)];
+  const auto moved = [&](std::int64_t distance) {
+    return reverse ? Excerpt(node, result, axis, distance, extent, 0, distance, 0)
+                   : Excerpt(node, result, axis, 0, extent - distance, distance, 0, 0);
+  };
+  if (exclusive && extent == 1) return node.ReturnFilled(type, 0);
+  if (exclusive) result = moved(1);
+  for (std::int64_t distance = 1; distance < extent; distance *= 2) {
+    result = node.Emit(OpKind::kAdd, {result, moved(distance)});
+  }
+  node.SetOutput(result);
+}
+
 // Up to set 12 the dimensions from `axis` on count as one.
 void ImportSoftmaxAs(OnnxNode& node, OpKind kind) {
   const int data = node.Input(0);
@@ -80,6 +147,7 @@ void ImportSoftmax(OnnxNode& node) { ImportSoftmaxAs(node, OpKind::kSoftmax); }
 void ImportLogSoftmax(OnnxNode& node) { ImportSoftmaxAs(node, OpKind::kLogSoftmax); }
 
 constexpr OnnxHandlerEntry kReductionHandlers[] = {
+    {"CumSum", &ImportCumSum},
     {"LogSoftmax", &ImportLogSoftmax},
     {"ReduceL1", &ImportReduceL1},
     {"ReduceL2", &ImportReduceL2},
@@ -88,6 +156,7 @@ constexpr OnnxHandlerEntry kReductionHandlers[] = {
     {"ReduceMax", &ImportReduceMax},
     {"ReduceMean", &ImportReduceMean},
     {"ReduceMin", &ImportReduceMin},
+    {"ReduceProd", &ImportReduceProd},
     {"ReduceSum", &ImportReduceSum},
     {"ReduceSumSquare", &ImportReduceSumSquare},
     {"Softmax", &ImportSoftmax},

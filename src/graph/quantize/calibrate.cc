@@ -18,9 +18,17 @@
 namespace tilewright::quantize {
 namespace {
 
+/// The range of values of which `largest` is the largest magnitude: any will do where that is next
+/// to nothing (what is left of a channel that training switched off, say), of which scales could
+/// be no float32.
+double RangeOf(double largest) {
+  constexpr double kNothing = 0x1.0p-80;
+  return largest < kNothing ? 1 : largest;
+}
+
 double RangeOfWeights(double largest, WeightScale rule) {
-  if (rule == WeightScale::kMax) return largest == 0 ? 1 : largest;
-  return largest == 0 ? 1 : std::exp2(std::ceil(std::log2(largest)));
+  const double range = RangeOf(largest);
+  return rule == WeightScale::kMax ? range : std::exp2(std::ceil(std::log2(range)));
 }
 
 class Calibrator {
@@ -100,7 +108,7 @@ class Calibrator {
       const double range = config_.calibrate_mode == CalibrateMode::kPercentile
                                ? PercentileThreshold(values[i])
                                : KlThreshold(values[i]);
-      SetRanges(marks[i], {range == 0 ? 1 : range});
+      SetRanges(marks[i], {RangeOf(range)});
     }
     return Status();
   }

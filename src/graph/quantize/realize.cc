@@ -18,6 +18,10 @@
 namespace tilewright::quantize {
 namespace {
 
+// What a float32 can be multiplied and divided by without becoming 0, infinite or imprecise.
+constexpr double kLeastScale = 0x1.0p-126;
+constexpr double kMostScale = 0x1.0p126;
+
 const Mark kStop{MarkKind::kStopFusion, kInt8, ValueKind::kInput, {}};
 
 class Realizer {
@@ -87,9 +91,21 @@ class Realizer {
     return Status();
   }
 
+  static Status CheckScales(const Node& node, const std::vector<double>& scales) {
+    for (double scale : scales) {
+      if (scale >= kLeastScale && scale <= kMostScale) continue;
+      return InvalidArgument(
+          fmt::format("value {} would have the scale {:g}, expected 2^-126 to 2^126: see "
+                      "global_scale, and how large weights and data are",
+                      node.name, scale));
+    }
+    return Status();
+  }
+
   /// The operator of the source on integers.
   Status Finish(int id, Operator op, std::vector<int> inputs, Integers value) {
     const Node& node = Old(id);
+    TW_RETURN_IF_ERROR(CheckScales(node, value.scales));
     auto result = rescaler_.emitter().Emit(node.name, std::move(op), std::move(inputs));
     TW_RETURN_IF_ERROR(result);
     const bool stop = node.mark.kind == MarkKind::kStopFusion;
@@ -118,7 +134,9 @@ class Realizer {
     switch (node.op.kind) {
       case OpKind::kConv2d:
       case OpKind::kDense:
-        return AllIntegers(node) ? AddAnchor(id) : Decline(id);
+        // Sums of products of data with scales of their own have none.
+        return AllIntegers(node) && At(node.inputs[0])->scales.size() == 1 ? AddAnchor(id)
+                                                                           : Decline(id);
       case OpKind::kMul:
         return AllIntegers(node) ? AddProduct(id) : Decline(id);
       case OpKind::kAdd:
@@ -150,6 +168,7 @@ class Realizer {
     const Node& node = Old(id);
     auto dimension = ScaleDimension(rewriter_.source(), users_, id);
     TW_RETURN_IF_ERROR(dimension);
+    TW_RETURN_IF_ERROR(CheckScales(node, node.mark.scales));
     if (At(node.inputs[0])) return RescaleMark(id);
     auto value = rescaler_.Round(node, rewriter_.At(node.inputs[0]), *dimension);
     TW_RETURN_IF_ERROR(value);

@@ -59,6 +59,16 @@ class AttributeWriter {
       case OpKind::kLeakyRelu:
         Add("alpha", ShortestDouble(a.alpha));
         break;
+      case OpKind::kHardSigmoid:
+        Add("alpha", ShortestDouble(a.alpha));
+        Add("beta", ShortestDouble(a.beta));
+        break;
+      case OpKind::kLrn:
+        Add("size", std::to_string(a.size));
+        Add("bias", ShortestDouble(a.bias));
+        Add("alpha", ShortestDouble(a.alpha));
+        Add("beta", ShortestDouble(a.beta));
+        break;
       case OpKind::kCast:
       case OpKind::kSaturateCast:
         Add("dtype", Quoted(DataTypeName(node_.type.dtype)));
@@ -125,7 +135,7 @@ class AttributeWriter {
   }
 
   void WriteConv2dTranspose() {
-    AddKernelSizes();
+    AddKernelSizes(node_.op.attributes.groups);  // the weight has those of one group
     AddSteps();
     AddUnless("output_padding", List(node_.op.attributes.output_padding), "[0, 0]");
     AddUnless("groups", std::to_string(node_.op.attributes.groups), "1");
@@ -138,8 +148,8 @@ class AttributeWriter {
     Add("padding", List(a.padding));
     AddUnless("dilation", List(a.dilation), "[1, 1]");
   }
-  void AddKernelSizes() {
-    Add("channels", std::to_string(KernelSize('O')));
+  void AddKernelSizes(std::int64_t groups = 1) {
+    Add("channels", std::to_string(KernelSize('O') * groups));
     Add("kernel_size", fmt::format("[{}, {}]", KernelSize('H'), KernelSize('W')));
   }
   void AddLayouts(std::string_view kernel) {
@@ -162,6 +172,15 @@ class AttributeWriter {
     }
   }
 
+  /// -1 means the last element there: what ends behind the first is written from the other end.
+  std::vector<std::int64_t> SliceEnds() const {
+    std::vector<std::int64_t> ends = node_.op.attributes.end;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      if (ends[i] < 0) ends[i] = -1 - InputType(0).shape[i];
+    }
+    return ends;
+  }
+
   void WriteMoves() {
     const OpAttributes& a = node_.op.attributes;
     switch (node_.op.kind) {
@@ -182,7 +201,7 @@ class AttributeWriter {
         break;
       case OpKind::kSlice:
         Add("begin", List(a.begin));
-        Add("end", List(a.end));
+        Add("end", List(SliceEnds()));
         Add("strides", List(a.steps));
         break;
       case OpKind::kPad: {

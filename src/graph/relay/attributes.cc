@@ -13,6 +13,8 @@ namespace {
 // from overflow.
 constexpr std::int64_t kMaxAttribute = (std::int64_t{1} << 32) - 1;
 
+bool InRange(std::int64_t number) { return -kMaxAttribute <= number && number <= kMaxAttribute; }
+
 std::string_view WithoutFloatSuffix(std::string_view text) {
   return text.ends_with('f') ? text.substr(0, text.size() - 1) : text;
 }
@@ -72,7 +74,7 @@ std::int64_t AttributeReader::Integer(std::string_view name, std::int64_t fallba
   const std::string* value = Find(name);
   if (value == nullptr) return fallback;
   auto number = ParseInt64(*value);
-  if (number.ok() && std::abs(*number) <= kMaxAttribute) return *number;
+  if (number.ok() && InRange(*number)) return *number;
   Fail(fmt::format("{}={}, expected an integer", name, value->substr(0, 40)));
   return fallback;
 }
@@ -132,7 +134,7 @@ std::vector<std::int64_t> AttributeReader::Integers(std::string_view name,
   std::vector<std::int64_t> numbers;
   for (std::string_view word : Words(*value)) {
     auto number = ParseInt64(word);
-    if (!number.ok() || std::abs(*number) > kMaxAttribute) {
+    if (!number.ok() || !InRange(*number)) {
       Fail(fmt::format("{}={}, expected integers", name, value->substr(0, 40)));
       return fallback;
     }

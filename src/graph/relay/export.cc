@@ -48,7 +48,10 @@ class Exporter {
     module_.version = "0.0.5";
     Build();
     module_.metadata = "\n\n" + WriteMetadata(contents_, values_);
-    return Print(module_, Numbering::kKeep);
+    std::string text = Print(module_, Numbering::kKeep);
+    if (text.size() <= kMaxTextBytes + kMaxMetadataBytes) return text;
+    return Unsupported(fmt::format("text of {} bytes with the constants, expected at most {}",
+                                   text.size(), kMaxTextBytes + kMaxMetadataBytes));
   }
 
   Result<std::string> List() {
@@ -192,6 +195,12 @@ class Exporter {
         return std::isfinite(a.a_min) && std::isfinite(a.a_max);
       case OpKind::kPad:
         return std::isfinite(a.pad_value);
+      case OpKind::kLayoutTransform:
+        return a.new_shape.empty();
+      case OpKind::kLeakyRelu:
+      case OpKind::kHardSigmoid:
+      case OpKind::kLrn:
+        return std::isfinite(a.alpha) && std::isfinite(a.beta) && std::isfinite(a.bias);
       default:
         return !RelayName(node.op.kind).empty();
     }
@@ -200,6 +209,11 @@ class Exporter {
   Status CheckOperators() const {
     std::map<std::string, int> unknown;
     for (const Node& node : graph_.nodes()) {
+      if (node.type.shape.size() > kMaxRank) {
+        return Unsupported(
+            fmt::format("value {} of type {}: Relay text takes at most {} dimensions", node.name,
+                        node.type.ToString(), kMaxRank));
+      }
       if (node.kind != NodeKind::kOperator) continue;
       if (!HasText(node)) ++unknown[std::string(OpName(node.op.kind))];
     }

@@ -177,6 +177,11 @@ Result<std::vector<int>> Importer::FlatArguments(int id, const Scope& scope) {
 }
 
 Result<Importer::Value> Importer::EvaluateTuple(int id, const Scope& scope) {
+  for (int arg : module_.expr(id).args) {
+    if (Find(arg, scope)->is_tuple) {
+      return At(module_.expr(id).offset, Unsupported("a tuple inside a tuple"));
+    }
+  }
   auto nodes = FlatArguments(id, scope);
   TW_RETURN_IF_ERROR(nodes);
   return Value{*std::move(nodes), true};

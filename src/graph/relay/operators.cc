@@ -67,9 +67,11 @@ std::int64_t SizeOf(const TensorType& type, const std::string& layout_text, char
 }
 
 /// Attributes that repeat what the weight says.
-void ExpectKernel(AttributeReader& reader, const TensorType& weight, const std::string& layout) {
+/// groups: so often the weight's output channels are there.
+void ExpectKernel(AttributeReader& reader, const TensorType& weight, const std::string& layout,
+                  std::int64_t groups = 1) {
   if (const auto channels = SizeOf(weight, layout, 'O'); channels > 0) {
-    reader.ExpectInteger("channels", channels);
+    reader.ExpectInteger("channels", channels * groups);
   }
   const Integers kernel_size = reader.Integers("kernel_size", {});
   const Integers actual{SizeOf(weight, layout, 'H'), SizeOf(weight, layout, 'W')};
@@ -109,11 +111,12 @@ void ReadConv2dTranspose(AttributeReader& reader, Arguments arguments, Translati
   const Integers more = reader.Integers("output_padding", {0, 0});
   if (more.size() != 2) return reader.Fail("output_padding: expected 2 numbers");
   a.output_padding = {more[0], more[1]};
-  reader.ExpectInteger("groups", 1);
+  a.groups = reader.Integer("groups", 1);
+  if (a.groups < 1 || a.groups > kMaxDim) return reader.Fail("groups: expected 1 or more");
   a.data_layout = reader.String("data_layout", "NCHW");
   a.kernel_layout = reader.String("kernel_layout", "IOHW");
   a.dtype = reader.ElementType("out_dtype");
-  ExpectKernel(reader, arguments[1].type, a.kernel_layout);
+  ExpectKernel(reader, arguments[1].type, a.kernel_layout, a.groups);
 }
 
 /// Packed operands, of 4 dimensions, have their blocks in the last two.
@@ -209,6 +212,7 @@ void ReadReduce(AttributeReader& reader, Arguments arguments, Translation* resul
     const auto same = [&](std::int64_t axis) { return axis == i || axis + rank == i; };
     if (std::ranges::none_of(a.axes, same)) others.push_back(i);
   }
+  if (others.empty()) reader.Fail("exclude=True leaves no axis to reduce");
   a.axes = std::move(others);
 }
 
@@ -321,17 +325,35 @@ void ReadStridedSlice(AttributeReader& reader, Arguments arguments, Translation*
   a.steps = reader.Integers("strides", Integers(shape.size(), 1));
   reader.ExpectString("slice_mode", "end");
   if (a.begin.size() != shape.size() || a.end.size() != shape.size() ||
-      a.steps.size() != shape.size() ||
-      std::ranges::any_of(a.steps, [](auto s) { return s < 1; })) {
-    reader.Fail(
-        fmt::format("expected {} numbers each for begin, end and positive strides", shape.size()));
+      a.steps.size() != shape.size() || std::ranges::count(a.steps, 0) != 0) {
+    reader.Fail(fmt::format("expected {} numbers each for begin, end and strides other than 0",
+                            shape.size()));
     return;
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (a.begin[i] < 0) a.begin[i] += shape[i];
     if (a.end[i] < 0) a.end[i] += shape[i];
-    a.end[i] = std::min(a.end[i], shape[i]);
+    if (a.steps[i] > 0) {
+      a.end[i] = std::min(a.end[i], shape[i]);
+    } else {
+      a.begin[i] = std::min(a.begin[i], shape[i] - 1);
+      a.end[i] = std::max<std::int64_t>(a.end[i], -1);  // behind the first element
+    }
   }
+}
+
+void ReadHardSigmoid(AttributeReader& reader, Arguments, Translation* result) {
+  result->op.attributes.alpha = reader.Number("alpha", 0);
+  result->op.attributes.beta = reader.Number("beta", 0);
+}
+
+void ReadLrn(AttributeReader& reader, Arguments, Translation* result) {
+  OpAttributes& a = result->op.attributes;
+  a.size = reader.Integer("size", 5);
+  reader.ExpectInteger("axis", 1);
+  a.bias = reader.Number("bias", 2);
+  a.alpha = reader.Number("alpha", 1e-5);
+  a.beta = reader.Number("beta", 0.75);
 }
 
 void ReadLeakyRelu(AttributeReader& reader, Arguments, Translation* result) {
@@ -379,6 +401,7 @@ constexpr Entry kOperators[] = {
     {"nn.global_max_pool2d", OpKind::kGlobalMaxPool2d, 1, ReadGlobalPool},
     {"nn.leaky_relu", OpKind::kLeakyRelu, 1, ReadLeakyRelu},
     {"nn.log_softmax", OpKind::kLogSoftmax, 1, ReadSoftmax},
+    {"nn.lrn", OpKind::kLrn, 1, ReadLrn},
     {"nn.max_pool2d", OpKind::kMaxPool2d, 1, ReadPool},
     {"nn.pad", OpKind::kPad, 2, ReadPad},
     {"nn.relu", OpKind::kRelu, 1, ReadNothing},
@@ -394,6 +417,8 @@ constexpr Entry kOperators[] = {
     {"sum", OpKind::kReduceSum, 1, ReadReduce},
     {"tanh", OpKind::kTanh, 1, ReadNothing},
     {"tilewright.gather", OpKind::kGather, 2, ReadAxis},
+    {"tilewright.hard_sigmoid", OpKind::kHardSigmoid, 1, ReadHardSigmoid},
+    {"tilewright.hard_swish", OpKind::kHardSwish, 1, ReadNothing},
     {"tilewright.round_even", OpKind::kRoundEven, 1, ReadNothing},
     {"tilewright.saturate_cast", OpKind::kSaturateCast, 1, ReadCast},
     {"tilewright.simulated_quantize", OpKind::kIdentity, 1, ReadSimulatedQuantize},

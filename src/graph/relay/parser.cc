@@ -102,8 +102,8 @@ bool Parser::ParseComments(std::vector<std::string>* comments, std::optional<Typ
       const Lexer outer = lexer_;
       const Token comment = token_;
       const std::size_t begin = comment.offset + 2 + blanks + 3;  // after "ty="
-      const std::size_t span = text_.find(" span=", begin);       // prints of 2022 and later
-      lexer_ = Lexer(text_, begin, std::min(span, comment.end() - 2));
+      const std::size_t span = inner.find(" span=", blanks);      // prints of 2022 and later
+      lexer_ = Lexer(text_, begin, comment.offset + 2 + std::min(span, inner.size()));
       type->emplace();
       if (!Advance() || !ParseType(&**type)) return false;
       lexer_ = outer;

@@ -229,9 +229,11 @@ bool Parser::ParseModule() {
 }
 
 Result<Module> Parse(std::string_view text) {
-  if (text.size() > kMaxTextBytes) {
+  const std::size_t metadata = std::min(text.find("\n#[metadata]"), text.size());
+  if (metadata > kMaxTextBytes || text.size() - metadata > kMaxMetadataBytes) {
     return InvalidArgument(
-        fmt::format("text of {} bytes, expected at most {}", text.size(), kMaxTextBytes));
+        fmt::format("text of {} bytes and metadata of {}, expected at most {} and {}", metadata,
+                    text.size() - metadata, kMaxTextBytes, kMaxMetadataBytes));
   }
   Parser parser(text);
   if (!parser.ParseModule()) return parser.status();

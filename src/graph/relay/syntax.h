@@ -109,6 +109,7 @@ struct Module {
 
 /// Limits of what is read; a text beyond them is refused.
 inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxMetadataBytes = std::size_t{1984} << 20;  // with the contents
 inline constexpr int kMaxNesting = 64;  // brackets, functions, types
 inline constexpr std::size_t kMaxRank = 8;
 inline constexpr std::int64_t kMaxDim = (std::int64_t{1} << 31) - 1;

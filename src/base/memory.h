@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "src/base/status.h"
+
+namespace tilewright {
+
+/// Bytes of this machine's memory.
+std::int64_t MachineMemoryBytes();
+
+/// For sizes that a file claims, before anything is allocated.
+/// Errors: kUnsupported, naming `what`, if it takes more than `available` bytes.
+Status CheckMemory(std::string_view what, std::int64_t bytes,
+                   std::int64_t available = MachineMemoryBytes());
+
+}  // namespace tilewright

@@ -1,0 +1,127 @@
+// What comes behind the importers, on any graph that they accept: passes, quantization in several
+// ways, packing, the text of each and back, and the kernels of a compiled model. Each may refuse
+// a graph; none may end the program, write a text that cannot be read, or change a result where
+// it says that it keeps it.
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/compiler/plan.h"
+#include "src/graph/evaluate.h"
+#include "src/graph/graph.h"
+#include "src/graph/pack.h"
+#include "src/graph/passes.h"
+#include "src/graph/quantize/pipeline.h"
+#include "src/graph/relay/export.h"
+#include "src/tensor/workload.h"
+
+namespace {
+
+using namespace tilewright;  // NOLINT: a test program of one function
+
+// Larger graphs show nothing else, only more slowly.
+constexpr std::int64_t kMostElements = 1 << 12;
+constexpr int kMostNodes = 100;
+constexpr std::int64_t kMostMacs = 1 << 20;
+
+bool IsSmall(const Graph& graph) {
+  std::int64_t macs = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.type.elements() > kMostElements) return false;
+    if (node.kind != NodeKind::kOperator || !IsAnchor(node.op.kind)) continue;
+    const auto workload = Workload::FromOperator(node.op, graph.node(node.inputs[0]).type,
+                                                 graph.node(node.inputs[1]).type);
+    if (!workload.ok() || workload->macs() > kMostMacs) return false;
+    macs += workload->macs();
+  }
+  return graph.size() <= kMostNodes && macs <= kMostMacs;
+}
+
+Graph Copy(const Graph& graph) { return graph.CloneWithout(kMostElements); }
+
+/// The graph that its text gives.
+void CheckText(const Graph& graph) {
+  const auto text = ExportRelay(graph);
+  if (!text.ok()) return;
+  const auto again = ImportRelay(*text, "fuzz");
+  TW_CHECK(again.ok(), again.status().message() + "\n" + *text);
+  TW_CHECK(again->outputs().size() == graph.outputs().size(), *text);
+}
+
+std::vector<Tensor> Inputs(const Graph& graph) {
+  std::vector<Tensor> inputs;
+  for (int id : graph.inputs()) {
+    inputs.push_back(MakeInput(graph.node(id).name, graph.node(id).type, InputRule::kRandom));
+  }
+  return inputs;
+}
+
+/// Packing keeps every integer.
+void CheckPacked(const Graph& graph) {
+  PackReport report;
+  const auto packed = PackForVta(Copy(graph), vta::Design::Default(), {}, &report);
+  if (!packed.ok() || report.convolutions + report.products == 0) return;
+  CheckText(*packed);
+  const std::vector<Tensor> inputs = Inputs(graph);
+  const auto wanted = EvaluateGraph(graph, inputs);
+  if (!wanted.ok()) return;
+  const auto results = EvaluateGraph(*packed, inputs);
+  TW_CHECK(results.ok(), results.status().message());
+  for (std::size_t i = 0; i < wanted->size(); ++i) {
+    const Tensor &a = (*wanted)[i], &b = (*results)[i];
+    TW_CHECK(a.type() == b.type(), a.type().ToString() + " " + b.type().ToString());
+    const bool same = std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())) == 0;
+    TW_CHECK(same || a.dtype().is_float(), a.type().ToString());
+  }
+}
+
+void CheckQuantized(const Graph& graph) {
+  const std::vector<std::vector<std::pair<const char*, const char*>>> kSettings = {
+      {{"skip_conv_layers", "None"}},
+      {{"skip_conv_layers", "None"},
+       {"skip_dense_layer", "False"},
+       {"per_channel", "True"},
+       {"weight_scale", "max"},
+       {"calibrate_mode", "kl_divergence"}},
+      {{"do_simulation", "True"}, {"calibrate_mode", "percentile"}}};
+  for (const auto& settings : kSettings) {
+    quantize::PipelineOptions options;
+    for (const auto& [field, value] : settings) TW_CHECK(options.config.Set(field, value).ok());
+    options.passes = quantize::DefaultPasses(options.config);
+    options.samples.push_back(Inputs(graph));
+    std::vector<quantize::IntegerValue> values;
+    const auto quantized = quantize::RunPasses(Copy(graph), options, &values);
+    if (!quantized.ok()) continue;
+    CheckText(*quantized);
+    CheckPacked(*quantized);
+  }
+}
+
+void CheckKernels(const Graph& graph) {
+  for (const char* target : {"llvm -mcpu=x86-64-v3", "cuda -arch=sm_80"}) {
+    CompileOptions options;
+    options.target = *Target::Parse(target);
+    options.name = "fuzz";
+    (void)MakePlan(graph, options).ok();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  auto graph = ImportRelay(bytes, "fuzz");
+  if (!graph.ok()) graph = ImportOnnx(bytes, "fuzz");
+  if (!graph.ok() || !IsSmall(*graph)) return 0;
+  SeedConstants(*graph, SeedRule::kMissing);
+  CheckText(*graph);
+  CheckPacked(*graph);
+  CheckQuantized(*graph);
+  const auto optimized = Optimize(*std::move(graph));
+  if (optimized.ok()) CheckKernels(*optimized);
+  return 0;
+}

@@ -1,0 +1,233 @@
+// Small operators, and corners of larger ones' definitions: expectations worked out by hand, or by
+// a formula that is written out here.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "src/graph/evaluate.h"
+#include "src/graph/onnx/proto.h"
+#include "tests/graph/one_operator.h"
+
+namespace tilewright {
+namespace {
+
+using onnx_definitions::Array;
+
+TEST(OnnxCorners, ClipWithBoundsInTheWrongOrderGivesTheUpperOne) {
+  const Array x{{3}, {-9, 2, 9}}, expected{{3}, {-1, -1, -1}};
+  OneOperator known("Clip", x);
+  ExpectEqual(known.Scalar(3).Scalar(-1).Run(), expected);
+  OneOperator old("Clip", x, 7);
+  old.model().Float("min", 3).Float("max", -1);
+  ExpectEqual(old.Run(), expected);
+}
+
+// Both outputs of a Dropout, whose second one is numbers up to set 9 and truths since.
+TEST(OnnxCorners, DropoutKeepsEverythingAndSaysSo) {
+  for (const std::int64_t opset : {7, 13, 22}) {
+    OnnxBuilder model(opset);
+    model.Input("x", {2}).Output("y").Output("mask").Node("Dropout", {"x"}, {"y", "mask"});
+    auto graph = model.Import();
+    ASSERT_TRUE(graph.ok()) << graph.status().message();
+    std::vector<Tensor> x;
+    x.push_back(MakeTensor(kFloat32, {2}, {-3, 4}));
+    const auto outputs = EvaluateGraph(*graph, x);
+    ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+    EXPECT_EQ(ValuesOf((*outputs)[0]), (Doubles{-3, 4}));
+    EXPECT_EQ((*outputs)[1].dtype(), opset < 10 ? kFloat32 : kBool);
+    EXPECT_EQ(ValuesOf((*outputs)[1]), (Doubles{1, 1}));
+  }
+  OneOperator nothing("Dropout", {{2}, {-3, 4}});  // in training, but with ratio 0
+  ExpectEqual(nothing.Scalar(0).Scalar(1, kBool).Run(), {{2}, {-3, 4}});
+}
+
+TEST(OnnxCorners, ModTakesTheSignOfTheDivisorOrOfTheDividend) {
+  const Array a{{6}, {-4, 7, 5, 4, -7, 8}}, b{{6}, {2, -3, 8, -2, 3, 5}};
+  for (const DataType dtype : {kInt8, kInt32, kInt64}) {
+    OneOperator floored("Mod", a, 13, dtype);
+    ExpectEqual(floored.With(b, dtype).Run(), {{6}, {0, -2, 5, 0, 2, 3}});
+    OneOperator truncated("Mod", a, 13, dtype);
+    truncated.With(b, dtype).model().Int("fmod", 1);
+    ExpectEqual(truncated.Run(), {{6}, {0, 1, 5, 0, -1, 3}});
+  }
+  OneOperator whole("Mod", {{3}, {255, 7, 100}}, 13, kUInt8);
+  ExpectEqual(whole.With({{3}, {16, 9, 100}}, kUInt8).Run(), {{3}, {15, 7, 0}});
+}
+
+TEST(OnnxCorners, CumSum) {
+  for (std::int64_t extent : {1, 2, 5, 8}) {
+    const Array x = Array::Made({2, extent, 3}, 61, -9, 9);
+    for (const bool reverse : {false, true}) {
+      for (const bool exclusive : {false, true}) {
+        SCOPED_TRACE(std::to_string(extent) + (reverse ? " reverse" : "") +
+                     (exclusive ? " exclusive" : ""));
+        Array expected = Array::Filled(x.shape);
+        onnx_definitions::ForEach(x.shape, [&](const Ints& at) {
+          for (Ints i = {at[0], 0, at[2]}; i[1] < extent; ++i[1]) {
+            const bool before = reverse ? i[1] > at[1] : i[1] < at[1];
+            if (before || (!exclusive && i[1] == at[1])) expected.At(at) += x.At(i);
+          }
+        });
+        for (const DataType dtype : {kFloat32, kInt64}) {
+          OneOperator sum("CumSum", x, 14, dtype);
+          sum.Scalar(-2, kInt64).model().Int("reverse", reverse).Int("exclusive", exclusive);
+          ExpectEqual(sum.Run(), expected);
+        }
+      }
+    }
+  }
+}
+
+TEST(OnnxCorners, ReduceProdWithoutAxesMayDoNothing) {
+  OneOperator nothing("ReduceProd", {{2, 2}, {2, 3, 4, 5}}, 18);
+  nothing.model().Int("noop_with_empty_axes", 1);
+  ExpectEqual(nothing.Run(), {{2, 2}, {2, 3, 4, 5}});
+}
+
+TEST(OnnxCorners, SwishScalesItsArgument) {
+  OneOperator swish("Swish", {{3}, {-2, 0, 4}}, 24);
+  swish.model().Float("alpha", 0.5F);
+  ExpectEqual(swish.Run(), {{3}, {-2 / (1 + std::exp(1.0)), 0, 4 / (1 + std::exp(-2.0))}}, 1e-6);
+}
+
+TEST(OnnxCorners, ExtremesOfInfiniteElements) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  const Array low{{1, 1, 1, 2}, {-kInfinite, -kInfinite}}, high{{2}, {kInfinite, kInfinite}};
+  for (const DataType dtype : {kFloat32, kFloat16}) {
+    ExpectEqual(OneOperator("ReduceMax", low, 13, dtype).Run(), {{1, 1, 1, 1}, {-kInfinite}});
+    ExpectEqual(OneOperator("ReduceMin", high, 13, dtype).Run(), {{1}, {kInfinite}});
+    ExpectEqual(OneOperator("GlobalMaxPool", low, 13, dtype).Run(), {{1, 1, 1, 1}, {-kInfinite}});
+    OneOperator padded("MaxPool", low, 13, dtype);
+    padded.model().IntList("kernel_shape", {1, 2}).IntList("pads", {0, 1, 0, 0});
+    ExpectEqual(padded.Run(), {{1, 1, 1, 2}, {-kInfinite, -kInfinite}});
+  }
+}
+
+TEST(OnnxCorners, SinAndCos) {
+  Array x{{1001}, {}};
+  for (int i = -500; i <= 500; ++i) x.v.push_back(i * std::abs(i) / 16.0);  // up to 2^14
+  Array sines = x, cosines = x;
+  for (std::size_t i = 0; i < x.v.size(); ++i) {
+    sines.v[i] = std::sin(x.v[i]);
+    cosines.v[i] = std::cos(x.v[i]);
+  }
+  ExpectEqual(OneOperator("Sin", x).Run(), sines, 1e-6);
+  ExpectEqual(OneOperator("Cos", x).Run(), cosines, 1e-6);
+  const Tensor half = OneOperator("Cos", {{2}, {0, 1}}, 22, kFloat16).Run();
+  EXPECT_EQ(half.dtype(), kFloat16);
+  ExpectEqual(half, {{2}, {1, std::cos(1.0)}}, 1e-3);
+}
+
+TEST(OnnxCorners, LpNormalizationLeavesZerosAlone) {
+  const Array x{{2, 3}, {3, 0, -5, -4, 0, 12}};
+  const Doubles lengths = {5, 0, 13}, sums = {7, 0, 17};
+  for (const std::int64_t p : {1, 2}) {
+    Array expected = x;
+    for (std::size_t i = 0; i < 6; ++i) {
+      const double length = (p == 1 ? sums : lengths)[i % 3];
+      expected.v[i] = length == 0 ? 0 : x.v[i] / length;
+    }
+    OneOperator norm("LpNormalization", x);
+    norm.model().Int("axis", 0).Int("p", p);
+    ExpectEqual(norm.Run(), expected, 1e-6);
+  }
+}
+
+TEST(OnnxCorners, RmsNormalization) {
+  const Array x = Array::Made({2, 3, 4}, 62, -9, 9);
+  for (const std::int64_t axis : {-1, 1}) {
+    const std::int64_t inner = axis == 1 ? 12 : 4;
+    const Ints shape = axis == 1 ? Ints{3, 4} : Ints{4};
+    const Array scale = Array::Made(shape, 63, -3, 3);
+    Array expected = x;
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      const auto group = x.v.begin() + i / inner * inner;
+      const double squares = std::inner_product(group, group + inner, group, 0.0);
+      const double root = std::sqrt(squares / static_cast<double>(inner) + 0.25);
+      const auto at = static_cast<std::size_t>(i);
+      expected.v[at] = x.v[at] / root * scale.v[static_cast<std::size_t>(i % inner)];
+    }
+    OneOperator norm("RMSNormalization", x, 23);
+    norm.With(scale).model().Int("axis", axis).Float("epsilon", 0.25F);
+    ExpectEqual(norm.Run(), expected, 1e-6);
+  }
+}
+
+// The squares are beyond the largest number of float16, 65504.
+TEST(OnnxCorners, NormalizationsOfFloat16AreComputedInFloat32) {
+  const Array x{{1, 4}, {1000, -1000, 1000, -1000}}, one{{4}, {1, 1, 1, 1}};
+  for (const char* op : {"LayerNormalization", "RMSNormalization"}) {
+    OneOperator norm(op, x, 23, kFloat16);
+    const Tensor y = norm.With(one, kFloat16).Run();
+    EXPECT_EQ(y.dtype(), kFloat16);
+    ExpectEqual(y, {{1, 4}, {1, -1, 1, -1}}, 1e-3);
+  }
+}
+
+TEST(OnnxCorners, DequantizeLinearMakesTheTypeOfItsScale) {
+  const Array x{{3}, {-128, 5, 127}}, expected{{3}, {-65, 1.5, 62.5}};
+  OneOperator half("DequantizeLinear", x, 19, kInt8);
+  const Tensor y = half.Scalar(0.5, kFloat16).Scalar(2, kInt8).Run();
+  EXPECT_EQ(y.dtype(), kFloat16);
+  ExpectEqual(y, expected);
+  OneOperator named("DequantizeLinear", x, 23, kInt8);
+  named.Scalar(0.5, kFloat16)
+      .Scalar(2, kInt8)
+      .model()
+      .Int("output_dtype", onnx::TensorProto::FLOAT);
+  const Tensor wide = named.Run();
+  EXPECT_EQ(wide.dtype(), kFloat32);
+  ExpectEqual(wide, expected);
+}
+
+// 0.56640625 / 0.1258544921875 is 4.50048…, in float16 4.5, which becomes the even 4.
+TEST(OnnxCorners, QuantizeLinearDividesInTheTypeThatIsAskedFor) {
+  const Array x{{1}, {0.56640625}};
+  OneOperator half("QuantizeLinear", x, 21, kFloat16);
+  ExpectEqual(half.Scalar(0.1258544921875, kFloat16).Scalar(0, kInt8).Run(), {{1}, {4}});
+  OneOperator precise("QuantizeLinear", x, 23, kFloat16);
+  precise.Scalar(0.1258544921875, kFloat16).Scalar(0, kInt8);
+  precise.model().Int("precision", onnx::TensorProto::FLOAT);
+  ExpectEqual(precise.Run(), {{1}, {5}});
+}
+
+// As ONNX Runtime's quantization of a linear layer at run time: the data's scale and zero point are
+// computed, and the sums are taken back to floats by the products of the scales.
+TEST(OnnxCorners, DynamicallyQuantizedLinearLayer) {
+  OnnxBuilder model(13);
+  model.Input("x", {2, 2}).Output("y").Output("s").Output("z").Output("p");
+  model.Initializer("w", MakeTensor(kInt8, {2, 2}, {1, -2, 3, 4}));
+  model.Node("DynamicQuantizeLinear", {"x"}, {"y", "s", "z"});
+  model.Node("MatMulInteger", {"y", "w", "z"}, {"p"});
+  auto graph = model.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  std::vector<Tensor> x;
+  x.push_back(MakeTensor(kFloat32, {2, 2}, {-25.5, 0, 5, 102}));  // 127.5 in 255 steps of 0.5
+  const auto outputs = EvaluateGraph(*graph, x);
+  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+  EXPECT_EQ(ValuesOf((*outputs)[0]), (Doubles{0, 51, 61, 255}));
+  EXPECT_EQ(ValuesOf((*outputs)[1]), (Doubles{0.5}));
+  EXPECT_EQ(ValuesOf((*outputs)[2]), (Doubles{51}));
+  EXPECT_EQ(ValuesOf((*outputs)[3]), (Doubles{-51, 102, 622, 796}));
+  x[0] = MakeTensor(kFloat32, {2, 2}, {0, 0, 0, 0});
+  const auto nothing = EvaluateGraph(*graph, x);
+  ASSERT_TRUE(nothing.ok());
+  EXPECT_EQ(ValuesOf((*nothing)[0]), (Doubles{0, 0, 0, 0}));
+  EXPECT_EQ(ValuesOf((*nothing)[1]), (Doubles{1}));
+}
+
+TEST(OnnxCorners, ConvIntegerByAZeroPointThatIsComputed) {
+  OnnxBuilder model(13);
+  model.Input("x", {1, 1, 3}, onnx::TensorProto::UINT8).Input("z", {}, onnx::TensorProto::UINT8);
+  model.Initializer("w", MakeTensor(kInt8, {1, 1, 2}, {2, -1})).Output("y");
+  model.Node("ConvInteger", {"x", "w", "z"}, {"y"}).IntList("pads", {1, 0});
+  const Tensor x = MakeTensor(kUInt8, {1, 1, 3}, {10, 255, 0}), z = MakeTensor(kUInt8, {}, {10});
+  // 0 245 -10 behind a padding of 0
+  EXPECT_EQ(ValuesOf(EvaluateModel(model, {&x, &z})), (Doubles{0, -245, 500}));
+}
+
+}  // namespace
+}  // namespace tilewright
