@@ -90,7 +90,8 @@ std::optional<Failure> Kernel::Load() {
   CatchCrashes(work_.report, &known_, limit);
   if (auto failure = Open()) return failure;
   if (kernel_.threads > 1) {
-    const TwPoolOptions options = TwPoolDefaults(kernel_.threads);
+    TwPoolOptions options = TwPoolDefaults(kernel_.threads);
+    options.widen = 1;  // the runner itself is bound to the cores that are measured on
     pool_.reset(TwPoolCreate(&options));
     if (pool_ == nullptr) return Failure{Outcome::kRunFailed, "no threads can be started"};
   }
@@ -238,8 +239,8 @@ void RunChild(const ChildWork& work) {
   // On the heap and never destroyed: at the end the process just ends, whatever the kernel did to
   // it.
   Course& course = std::make_unique<Running>(work).release()->course;
-  course.Load();
   InjectRunnerFault(work.item->fault.runner);
+  course.Load();
   const bool alone = work.command_fd < 0;
   course.Prove(/*may_stop=*/alone);
   if (course.alive()) alone ? course.TakeAll() : ServeSlices(work, course);

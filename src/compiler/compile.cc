@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <thread>
 
@@ -14,6 +15,7 @@
 #include "src/base/hash.h"
 #include "src/base/thread.h"
 #include "src/codegen/assemble.h"
+#include "src/codegen/code_traits.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/runtime_archive.h"
 #include "src/compiler/constant_object.h"
@@ -99,9 +101,28 @@ Status CheckArguments(const Graph& graph, const Plan& plan, const Target& target
   return Status();
 }
 
+/// Errors: kUnsupported for what a pointer of 32 bits cannot reach.
+Status CheckSizes(const Graph& graph, const Plan& plan, const CodeTraits& traits) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (traits.pointer_bits > 32) return Status();
+  const auto check = [&](const std::string& what, std::int64_t bytes) {
+    if (bytes <= kMost) return Status();
+    return Unsupported(
+        fmt::format("{}: {} bytes, a 32-bit target has at most {}", what, bytes, kMost));
+  };
+  for (const PlanStep& step : plan.steps) {
+    for (const int buffer : step.buffers) {
+      TW_RETURN_IF_ERROR(check("a tensor of " + graph.node(step.node).name,
+                               plan.buffers[static_cast<std::size_t>(buffer)].bytes));
+    }
+  }
+  TW_RETURN_IF_ERROR(check("the constants", plan.constant_bytes));
+  return check("working memory", plan.arena_bytes);
+}
+
 /// The object of the model's tables, behind those of its kernels. A GPU's kernels are part of it.
 Status AddTables(const Graph& graph, const Plan& plan, const CompileOptions& options,
-                 std::vector<std::string>& objects) {
+                 const CodeTraits& traits, std::vector<std::string>& objects) {
   const Target host = HostOf(options.target);
   std::optional<GpuTables> gpu;
   if (options.target.kind() == TargetKind::kCuda) {
@@ -110,15 +131,17 @@ Status AddTables(const Graph& graph, const Plan& plan, const CompileOptions& opt
     gpu = MakeGpuTables(plan, objects, *capability);
     objects.clear();
   }
-  auto tables = AssembleIr(DriverIr(graph, plan, options, gpu ? &*gpu : nullptr), host);
+  auto tables =
+      AssembleIr(DriverIr(graph, plan, options, traits.features, gpu ? &*gpu : nullptr), host);
   TW_RETURN_IF_ERROR(tables);
   objects.push_back(*std::move(tables));
   return Status();
 }
 
 Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
-            std::vector<std::string> objects, const std::string& library_path) {
-  TW_RETURN_IF_ERROR(AddTables(graph, plan, options, objects));
+            const CodeTraits& traits, std::vector<std::string> objects,
+            const std::string& library_path) {
+  TW_RETURN_IF_ERROR(AddTables(graph, plan, options, traits, objects));
   const Target host = HostOf(options.target);
   const ScratchFile constants(library_path + ".constants.o");
   const ScratchFile runtime(library_path + ".runtime.a");
@@ -208,6 +231,8 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
                        ", expected llvm or cuda");
   }
   TW_RETURN_IF_ERROR(CheckRuntime(options));
+  const auto traits = TraitsOf(HostOf(options.target));
+  TW_RETURN_IF_ERROR(traits);
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
   auto optimized = Optimize(std::move(graph));
@@ -215,6 +240,7 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
   auto plan = MakePlan(*optimized, options);
   TW_RETURN_IF_ERROR(plan);
   TW_RETURN_IF_ERROR(CheckArguments(*optimized, *plan, options.target));
+  TW_RETURN_IF_ERROR(CheckSizes(*optimized, *plan, *traits));
   if (!options.parameter_path.empty()) plan->constant_hash = HashOf(plan->constants);
   CompiledModel model;
   model.name = options.name;
@@ -231,7 +257,7 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
   auto objects = BuildKernels(*plan, options.target, options.build_threads);
   TW_RETURN_IF_ERROR(objects);
   const double built = clock.MonotonicSeconds();
-  TW_RETURN_IF_ERROR(Link(*optimized, *plan, options, *std::move(objects), library_path));
+  TW_RETURN_IF_ERROR(Link(*optimized, *plan, options, *traits, *std::move(objects), library_path));
   model.plan_seconds = planned - start;
   model.build_seconds = built - planned;
   model.link_seconds = clock.MonotonicSeconds() - built;

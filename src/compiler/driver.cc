@@ -27,6 +27,7 @@ constexpr std::string_view kRuntime =
     "declare i32 @{0}Run(ptr, ptr, ptr, ptr, ptr)\n"
     "declare i32 @{0}SetThreads(ptr, i32)\n"
     "declare void @{0}Release(ptr)\n"
+    "declare void @{0}Unload(ptr)\n"
     "declare i32 @{0}Load(ptr, ptr)\n"
     "@tilewright_model = constant %Functions {{ ptr @model, ptr @{0}Run, ptr @{0}SetThreads, ptr "
     "@{0}Release, ptr @{0}Load }}\n";
@@ -65,8 +66,8 @@ int SpaceOf(BufferSpace space) {
 class IrWriter {
  public:
   IrWriter(const Graph& graph, const Plan& plan, const CompileOptions& options,
-           const GpuTables* gpu)
-      : graph_(graph), plan_(plan), options_(options), gpu_(gpu) {}
+           const std::string& features, const GpuTables* gpu)
+      : graph_(graph), plan_(plan), options_(options), features_(features), gpu_(gpu) {}
 
   std::string Write() {
     text_ += kTypes;
@@ -205,6 +206,8 @@ class IrWriter {
     const std::string& name = options_.name;
     const char* runtime = gpu_ != nullptr ? "TwGpu" : "TwModel";
     text_ += fmt::format(kRuntime, runtime);
+    // Read before anything in here runs: it may use all of them.
+    text_ += fmt::format("@tilewright_features = constant {}\n", IrString(features_));
     if (gpu_ != nullptr) text_ += fmt::format(kGpuFunctions, name, IrString(TW_CUDA_LIBRARY));
     text_ += fmt::format(
         "define i32 @{0}_run(ptr %i, ptr %o) {{\n"
@@ -226,9 +229,11 @@ class IrWriter {
     }
     // Threads must be gone before the code they run is.
     text_ += fmt::format(
+        "define internal void @unload() {{\n"
+        "  call void @{0}Unload(ptr @model)\n  ret void\n}}\n"
         "@llvm.global_dtors = appending global [1 x {{ i32, ptr, ptr }}] "
-        "[{{ i32, ptr, ptr }} {{ i32 65535, ptr @{}_release, ptr null }}]\n",
-        name);
+        "[{{ i32, ptr, ptr }} {{ i32 65535, ptr @unload, ptr null }}]\n",
+        runtime);
     WriteAccess("input", "inputs", "%Value", graph_.inputs().size());
     WriteAccess("output", "outputs", "%Value", graph_.outputs().size());
     WriteAccess("operator", "steps", "%Step", plan_.steps.size());
@@ -249,6 +254,7 @@ class IrWriter {
   const Graph& graph_;
   const Plan& plan_;
   const CompileOptions& options_;
+  const std::string& features_;
   const GpuTables* gpu_;
   std::string text_;
   std::map<std::string, std::string> strings_, shapes_;
@@ -299,7 +305,8 @@ typedef struct TilewrightOperator {
 } TilewrightOperator;
 
 /** Called after operator `index` with its result in memory and the seconds it took; a value other
- *  than 0 ends the run, which returns it. */
+ *  than 0 ends the run, which returns it. It may not call the model's own functions
+ *  that change or run it: they return 113, and a release does nothing. */
 typedef int32_t (*TilewrightObserver)(void* context, int64_t index, const void* result,
                                       double seconds);
 #endif
@@ -307,7 +314,7 @@ typedef int32_t (*TilewrightObserver)(void* context, int64_t index, const void* 
 
 constexpr std::string_view kGpuHeader = R"(
 /** Opens a GPU (0 is the first): loads the kernels and uploads the constants. The first run does that
- *  for device 0 if nobody has. Besides the codes below: 106 no driver, 107 no such device, 108 the
+ *  for device 0 if nobody has; a run after {0}_release for the one that was open last. Besides the codes below: 106 no driver, 107 no such device, 108 the
  *  device is older than the code, 109 not enough memory there, 110 the driver or a kernel failed. */
 int32_t {0}_set_device(int32_t ordinal);
 /** Puts a run on a stream (a CUstream or cudaStream_t of that device; null: the default stream) and
@@ -323,8 +330,8 @@ const char* {0}_message(void);
 }  // namespace
 
 std::string DriverIr(const Graph& graph, const Plan& plan, const CompileOptions& options,
-                     const GpuTables* gpu) {
-  return IrWriter(graph, plan, options, gpu).Write();
+                     const std::string& features, const GpuTables* gpu) {
+  return IrWriter(graph, plan, options, features, gpu).Write();
 }
 
 std::string DriverHeader(const Graph& graph, const Plan& plan, const CompileOptions& options) {
@@ -350,13 +357,15 @@ int32_t {}_load(const char* parameter_file);
 const char* {0}_problem(void);
 /** Runs the model. inputs, outputs: one pointer per tensor, best aligned to 64 bytes. Returns 0, or
  *  a code: 101 no memory, 102 no threads, 103 null pointer, 104 no parameters loaded, 111 see
- *  {0}_problem. Calls of several threads wait for each other. */
+ *  {0}_problem. Calls of several threads wait for each other. A process that
+ *  was forked gets threads of its own; no other thread may be in a function here while it forks. */
 int32_t {0}_run(const void* const* inputs, void* const* outputs);
 int32_t {0}_run_observed(const void* const* inputs, void* const* outputs,
                          TilewrightObserver observer, void* context);
-/** Threads of the runs to come; {1} at first. Returns 0 or a code. */
+/** Threads of the runs to come; {1} at first. Each but the caller's is bound to a CPU of those that the
+ *  caller may use, if there are enough. Returns 0 or a code; then the number is what it was. */
 int32_t {0}_set_threads(int32_t threads);
-/** Frees working memory and threads; the next run makes them again. */
+/** Frees working memory and threads; the next run makes them again, as many as were set. */
 void {0}_release(void);
 
 int64_t {0}_input_count(void);

@@ -8,9 +8,10 @@
 namespace tilewright {
 
 /// LLVM IR of the tables of a planned model (src/runtime/model.h) and of its C functions.
+/// features: CodeTraits::features of the code (src/codegen/code_traits.h).
 /// gpu: null, or what a model for a GPU has beside that.
 std::string DriverIr(const Graph& graph, const Plan& plan, const CompileOptions& options,
-                     const GpuTables* gpu);
+                     const std::string& features, const GpuTables* gpu);
 
 /// Text of the C header of those functions.
 std::string DriverHeader(const Graph& graph, const Plan& plan, const CompileOptions& options);

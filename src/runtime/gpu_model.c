@@ -23,7 +23,8 @@ enum { kAlignment = 256, kTensorAlignment = 64, kMessageBytes = 2048 };
 struct TwModelState {
   void* library;
   TwCuda cuda;
-  int32_t ordinal;
+  int32_t ordinal; /* these two: of the device that was opened last, and is opened again */
+  char* driver;    /* null: none was */
   int device;
   void* context; /* null: no device is open */
   void *stream, *recording, *start, *end;
@@ -38,8 +39,9 @@ struct TwModelState {
   char message[kMessageBytes];
 };
 
-/* One lock for all models of the process: it is held during a run. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* One lock for all models of the process: it is held during a run, and refuses an observer of it.
+ */
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
 static const TwGpuModel* GpuOf(const TwModel* model) {
   return (const TwGpuModel*)(const void*)model;
@@ -206,11 +208,14 @@ static int32_t AllocateMemory(const TwGpuModel* gpu, TwModelState* state) {
   return 0;
 }
 
+static const unsigned char* ConstantsOf(const TwModel* model, const TwModelState* state) {
+  return state->mapped != NULL ? state->mapped + TW_PARAMETER_OFFSET : model->constants;
+}
+
+/* Of constants that are yet to be loaded, none: they follow when they are. */
 static int32_t Upload(const TwModel* model, TwModelState* state) {
-  const unsigned char* constants =
-      state->mapped != NULL ? state->mapped + TW_PARAMETER_OFFSET : model->constants;
-  if (constants == NULL) return TW_MODEL_NO_PARAMETERS;
-  if (model->constant_bytes == 0) return 0;
+  const unsigned char* constants = ConstantsOf(model, state);
+  if (constants == NULL || model->constant_bytes == 0) return 0;
   return Check(
       state, state->cuda.copy_to_device(state->constants, constants, (size_t)model->constant_bytes),
       "cuMemcpyHtoD");
@@ -221,7 +226,8 @@ static void Pop(TwModelState* state) {
   (void)state->cuda.pop_context(&popped);
 }
 
-/* Back to the state without a device. What the driver says to that helps nobody. */
+/* Back to the state without a device, but for which one it was. What the driver says to that helps
+ * nobody. */
 static void Close(const TwGpuModel* gpu, TwModelState* state) {
   TwCuda* cuda = &state->cuda;
   if (state->context != NULL && cuda->push_context(state->context) == 0) {
@@ -245,14 +251,14 @@ static void Close(const TwGpuModel* gpu, TwModelState* state) {
   free(state->inputs);
   free(state->outputs);
   free(state->result);
-  TwModelState closed = {.mapped = state->mapped};
+  TwModelState closed = {
+      .mapped = state->mapped, .ordinal = state->ordinal, .driver = state->driver};
   memcpy(closed.message, state->message, sizeof closed.message);
   *state = closed;
 }
 
 static int32_t Open(const TwGpuModel* gpu, TwModelState* state, const char* driver,
                     int32_t ordinal) {
-  state->ordinal = ordinal;
   int32_t code = LoadDriver(state, driver);
   if (code == 0) code = FindDevice(gpu, state, ordinal);
   if (code == 0) {
@@ -445,20 +451,36 @@ static int32_t CheckAddresses(const uint64_t* addresses, int64_t count) {
   return 0;
 }
 
-/* The state of a model whose device is open. */
+/* The state of a model whose device is open and has the constants. */
 static int32_t Ready(const TwModel* model, TwModelState** state) {
   *state = StateOf(model);
   if (*state == NULL) return TW_MODEL_NO_MEMORY;
-  return (*state)->context != NULL ? 0 : Open(GpuOf(model), *state, TW_CUDA_LIBRARY, 0);
+  if (ConstantsOf(model, *state) == NULL) return TW_MODEL_NO_PARAMETERS;
+  if ((*state)->context != NULL) return 0;
+  const char* driver = (*state)->driver != NULL ? (*state)->driver : TW_CUDA_LIBRARY;
+  return Open(GpuOf(model), *state, driver, (*state)->ordinal);
+}
+
+/* Has the device opened again after a release. */
+static int32_t Remember(TwModelState* state, const char* driver, int32_t ordinal) {
+  char* copy = strdup(driver);
+  if (copy == NULL) return TW_MODEL_NO_MEMORY;
+  free(state->driver);
+  state->driver = copy;
+  state->ordinal = ordinal;
+  return 0;
 }
 
 int32_t TwGpuOpen(const TwModel* model, const char* driver, int32_t ordinal) {
   if (driver == NULL) return TW_MODEL_NULL_POINTER;
-  pthread_mutex_lock(&lock);
+  if (pthread_mutex_lock(&lock) != 0) return TW_MODEL_BUSY;
   TwModelState* state = StateOf(model);
   int32_t code = state != NULL ? 0 : TW_MODEL_NO_MEMORY;
   if (code == 0 && state->context != NULL && state->ordinal != ordinal) Close(GpuOf(model), state);
-  if (code == 0 && state->context == NULL) code = Open(GpuOf(model), state, driver, ordinal);
+  if (code == 0 && state->context == NULL) {
+    code = Open(GpuOf(model), state, driver, ordinal);
+    if (code == 0) code = Remember(state, driver, ordinal);
+  }
   pthread_mutex_unlock(&lock);
   return code;
 }
@@ -469,7 +491,7 @@ int32_t TwGpuRun(const TwModel* model, const void* const* inputs, void* const* o
       HasNull((const void* const*)outputs, model->output_count)) {
     return TW_MODEL_NULL_POINTER;
   }
-  pthread_mutex_lock(&lock);
+  if (pthread_mutex_lock(&lock) != 0) return TW_MODEL_BUSY;
   TwModelState* state = NULL;
   int32_t code = Ready(model, &state);
   if (code == 0) code = RunWithCopies(GpuOf(model), state, inputs, outputs, observer, context);
@@ -483,7 +505,7 @@ int32_t TwGpuRunOnDevice(const TwModel* model, const uint64_t* inputs, const uin
   int32_t code = CheckAddresses(inputs, model->input_count);
   if (code == 0) code = CheckAddresses(outputs, model->output_count);
   if (code != 0) return code;
-  pthread_mutex_lock(&lock);
+  if (pthread_mutex_lock(&lock) != 0) return TW_MODEL_BUSY;
   TwModelState* state = NULL;
   code = Ready(model, &state);
   if (code == 0) code = Check(state, state->cuda.push_context(state->context), "cuCtxPushCurrent");
@@ -501,30 +523,55 @@ int32_t TwGpuSetThreads(const TwModel* model, int32_t threads) {
   return threads >= 1 ? 0 : TW_MODEL_NO_THREADS;
 }
 
+/* Constants of a device that is open. What does not come through is made good by opening it again.
+ */
+static int32_t UploadAgain(const TwGpuModel* gpu, TwModelState* state) {
+  int32_t code = Check(state, state->cuda.push_context(state->context), "cuCtxPushCurrent");
+  if (code == 0) {
+    /* Runs on streams of the caller may be reading them. */
+    code = Check(state, state->cuda.synchronize_context(), "cuCtxSynchronize");
+    if (code == 0) code = Upload(&gpu->model, state);
+    Pop(state);
+  }
+  if (code != 0) Close(gpu, state);
+  return code;
+}
+
 int32_t TwGpuLoad(const TwModel* model, const char* path) {
   if (path == NULL) return TW_MODEL_NULL_POINTER;
   if (model->constants != NULL) return 0; /* they came with the library */
   unsigned char* mapped = NULL;
-  pthread_mutex_lock(&lock);
+  if (pthread_mutex_lock(&lock) != 0) return TW_MODEL_BUSY;
   TwModelState* state = StateOf(model);
-  int32_t code = state != NULL ? 0 : TW_MODEL_NO_MEMORY;
-  if (code == 0) code = TwParametersMap(model, path, &mapped);
+  int32_t code = state != NULL ? TwParametersMap(model, path, &mapped) : TW_MODEL_NO_MEMORY;
   if (code == 0) {
-    /* The device is opened again, with these. */
-    if (state->context != NULL) Close(GpuOf(model), state);
     TwParametersUnmap(model, state->mapped);
     state->mapped = mapped;
+    if (state->context != NULL) code = UploadAgain(GpuOf(model), state);
   }
   pthread_mutex_unlock(&lock);
   return code;
 }
 
+/* All but the choice of the device. */
+static void Empty(const TwModel* model, TwModelState* state) {
+  Close(GpuOf(model), state);
+  TwParametersUnmap(model, state->mapped);
+  state->mapped = NULL;
+}
+
 void TwGpuRelease(const TwModel* model) {
-  pthread_mutex_lock(&lock);
+  if (pthread_mutex_lock(&lock) != 0) return;
+  if (*model->state != NULL) Empty(model, *model->state);
+  pthread_mutex_unlock(&lock);
+}
+
+void TwGpuUnload(const TwModel* model) {
+  if (pthread_mutex_lock(&lock) != 0) return; /* an observer ends the program */
   TwModelState* state = *model->state;
   if (state != NULL) {
-    Close(GpuOf(model), state);
-    TwParametersUnmap(model, state->mapped);
+    Empty(model, state);
+    free(state->driver);
     free(state);
     *model->state = NULL;
   }
@@ -532,8 +579,8 @@ void TwGpuRelease(const TwModel* model) {
 }
 
 const char* TwGpuMessage(const TwModel* model) {
-  pthread_mutex_lock(&lock);
+  const int locked = pthread_mutex_lock(&lock) == 0; /* else an observer asks */
   const char* message = *model->state != NULL ? (*model->state)->message : "";
-  pthread_mutex_unlock(&lock);
+  if (locked) pthread_mutex_unlock(&lock);
   return message;
 }

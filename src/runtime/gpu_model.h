@@ -37,7 +37,8 @@ typedef struct TwGpuModel {
 } TwGpuModel;
 
 /** Opens a device: loads the kernels, makes room for all tensors and uploads the constants. Without
- *  this, a model's first run opens device 0 of TW_CUDA_LIBRARY. Returns 0, or a code. */
+ *  this, a model's first run opens device 0 of TW_CUDA_LIBRARY. Constants that are not loaded yet
+ *  are uploaded when they are. Returns 0, or a code. */
 int32_t TwGpuOpen(const TwModel* model, const char* driver, int32_t ordinal);
 /** As TwModelRun. Results that the observer gets are copies of what is on the device; seconds are
  * the device's. */
@@ -50,8 +51,11 @@ int32_t TwGpuRunOnDevice(const TwModel* model, const uint64_t* inputs, const uin
                          void* stream);
 /** A GPU has no threads to be set: 0, or TW_MODEL_NO_THREADS for less than one. */
 int32_t TwGpuSetThreads(const TwModel* model, int32_t threads);
-/** Gives the device back; the next run opens it again. Loaded parameters are gone too. */
+/** Gives the device back; the next run opens the same one again. Loaded parameters are gone too. */
 void TwGpuRelease(const TwModel* model);
+/** Release, and what that keeps: when the library goes. */
+void TwGpuUnload(const TwModel* model);
+/** As TwModelLoad; a device that is open stays so and gets the new constants. */
 int32_t TwGpuLoad(const TwModel* model, const char* path);
 /** Why the last call that returned a code of a device did; valid until the next call or release. */
 const char* TwGpuMessage(const TwModel* model);

@@ -132,6 +132,7 @@ struct TwLibraryState {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held during calls, too */
 static Dnnl dnnl;
 static TwLibraryCall* calls; /* those that have a state */
+static int closed;           /* the program ends */
 
 static int Fail(TwLibraryCall* call, const char* format, ...) {
   va_list arguments;
@@ -146,6 +147,7 @@ static int Fail(TwLibraryCall* call, const char* format, ...) {
 
 static int Load(TwLibraryCall* call) {
   if (dnnl.stream != NULL) return 1;
+  if (closed) return Fail(call, "the program ends");
   if (dnnl.handle == NULL) dnnl.handle = dlopen(call->file, RTLD_NOW | RTLD_LOCAL);
   if (dnnl.handle == NULL) return Fail(call, "not on this machine: %s", dlerror());
   const struct {
@@ -496,8 +498,8 @@ int32_t TwLibraryRun(TwLibraryCall* call, void* result, const void* data, const 
   return code;
 }
 
-void TwLibraryForget(void) {
-  pthread_mutex_lock(&lock);
+/* With the lock held. */
+static void ForgetCalls(void) {
   while (calls != NULL) {
     TwLibraryCall* call = calls;
     calls = call->state->next;
@@ -509,12 +511,22 @@ void TwLibraryForget(void) {
     free(call->state);
     call->state = NULL;
   }
+}
+
+void TwLibraryForget(void) {
+  pthread_mutex_lock(&lock);
+  ForgetCalls();
   pthread_mutex_unlock(&lock);
 }
 
-/* The library itself stays: its threads may run its code. */
+/* The library itself stays: its threads may run its code. So may threads of the program that are in
+ * a model now, or will be: the lock waits for the first, and the second are refused. */
 __attribute__((destructor)) static void Close(void) {
-  TwLibraryForget();
+  pthread_mutex_lock(&lock);
+  ForgetCalls();
   if (dnnl.stream != NULL) dnnl.stream_destroy(dnnl.stream);
   if (dnnl.engine != NULL) dnnl.engine_destroy(dnnl.engine);
+  dnnl.stream = dnnl.engine = NULL;
+  closed = 1;
+  pthread_mutex_unlock(&lock);
 }

@@ -6,6 +6,7 @@
 #include "src/base/json.h"
 #include "src/runtime/library.h"
 #include "src/target/cpu.h"
+#include "src/target/cpu_needs.h"
 
 namespace tilewright {
 namespace {
@@ -14,13 +15,10 @@ namespace {
 constexpr std::int64_t kMaxCount = 1 << 20;
 constexpr std::int64_t kMaxRank = 16;
 
-/// Errors: kUnsupported naming the first feature that this machine lacks. A GPU is looked at when
-/// it is opened.
-Status CheckMachine(const std::string& target_text) {
-  auto target = Target::Parse(target_text);
-  TW_RETURN_IF_ERROR(target);
-  if (target->kind() == TargetKind::kCuda) return Status();
-  auto needed = FeaturesOf(*target);
+/// For a library that does not say what its code needs: what is known of its target.
+/// Errors: kUnsupported naming the first feature that this machine lacks.
+Status CheckTarget(const Target& target) {
+  auto needed = FeaturesOf(target);
   TW_RETURN_IF_ERROR(needed);
   auto native = Target::Parse("native");
   TW_RETURN_IF_ERROR(native);
@@ -42,6 +40,18 @@ Status CheckMachine(const std::string& target_text) {
   return Status();
 }
 
+/// features: what the library says that its code needs, or null. A GPU is looked at when it is
+/// opened. Errors: kUnsupported naming the first feature that this machine lacks.
+Status CheckMachine(const char* target_text, const char* features) {
+  auto target = Target::Parse(target_text);
+  TW_RETURN_IF_ERROR(target);
+  if (target->kind() == TargetKind::kCuda) return Status();
+  if (features == nullptr) return CheckTarget(*target);
+  const std::string lacking = LackingFeature(features);
+  if (lacking.empty()) return Status();
+  return Unsupported("the model needs a CPU with " + lacking + ", this one has none");
+}
+
 Status CheckValues(const TwValue* values, std::int64_t count) {
   if (count < 0 || count > kMaxCount || (count > 0 && values == nullptr)) {
     return Corrupt("the model's tables make no sense");
@@ -55,7 +65,7 @@ Status CheckValues(const TwValue* values, std::int64_t count) {
   return Status();
 }
 
-Status Check(const TwModelFunctions& functions) {
+Status Check(const TwModelFunctions& functions, const char* features) {
   const TwModel* model = functions.model;
   if (model == nullptr || functions.run == nullptr || functions.set_threads == nullptr ||
       functions.release == nullptr || functions.load == nullptr) {
@@ -70,7 +80,7 @@ Status Check(const TwModelFunctions& functions) {
   }
   TW_RETURN_IF_ERROR(CheckValues(model->inputs, model->input_count));
   TW_RETURN_IF_ERROR(CheckValues(model->outputs, model->output_count));
-  return CheckMachine(model->target);
+  return CheckMachine(model->target, features);
 }
 
 /// The library of a bundle; another path as it is.
@@ -127,7 +137,9 @@ Result<LoadedModel> LoadModel(const std::string& given) {
   LoadedModel loaded{*std::move(library), *functions, {}};
   const void* gpu = loaded.library.Symbol("tilewright_gpu_model");
   if (gpu != nullptr) loaded.gpu = *static_cast<const TwGpuFunctions*>(gpu);
-  Status status = Check(loaded.functions);
+  // Libraries made before there was this list have none.
+  const auto* features = static_cast<const char*>(loaded.library.Symbol("tilewright_features"));
+  Status status = Check(loaded.functions, features);
   if (status.ok()) status = LoadParameters(loaded.functions, path);
   if (status.ok()) status = CheckLibraries(loaded.library);
   if (!status.ok()) return status.WithContext(path);

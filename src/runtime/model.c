@@ -31,10 +31,11 @@ struct TwModelState {
 };
 
 /* One lock for all models of the process: it is held during a run, and models of one library are
- * one. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+ * one. It refuses the thread that has it: an observer of a run. */
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
 static void* Allocate(int64_t bytes) {
+  if (bytes > PTRDIFF_MAX - kAlignment) return NULL; /* more than 32 bits can address */
   const size_t rounded = ((size_t)bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* memory = aligned_alloc(kAlignment, rounded > 0 ? rounded : kAlignment);
   /* Large pages save a few percent of the time of memory-bound operators. */
@@ -61,12 +62,7 @@ static void ForgetConstants(void) {
   if (TwLibraryForget != NULL) TwLibraryForget();
 }
 
-static void Free(const TwModel* model) {
-  ForgetConstants();
-  TwModelState* state = *model->state;
-  if (state == NULL) return;
-  TwParametersUnmap(model, state->parameters);
-  TwPoolDestroy(state->pool);
+static void FreeTensors(const TwModel* model, TwModelState* state) {
   for (int64_t i = 0; state->input_copies != NULL && i < model->input_count; ++i) {
     free(state->input_copies[i]);
   }
@@ -77,50 +73,90 @@ static void Free(const TwModel* model) {
   free(state->output_copies);
   free(state->inputs);
   free(state->outputs);
-  free(state->workspace);
   free(state->arena);
-  free(state);
-  *model->state = NULL;
+  state->input_copies = state->output_copies = state->outputs = NULL;
+  state->inputs = NULL;
+  state->arena = NULL;
 }
 
-static int32_t Prepare(const TwModel* model) {
-  if (*model->state != NULL) return 0;
+static void FreeThreads(TwModelState* state) {
+  TwPoolDestroy(state->pool);
+  free(state->workspace);
+  state->pool = NULL;
+  state->workspace = NULL;
+}
+
+/* All but the number of threads. */
+static void Empty(const TwModel* model, TwModelState* state) {
+  ForgetConstants();
+  FreeThreads(state);
+  FreeTensors(model, state);
+  TwParametersUnmap(model, state->parameters);
+  state->parameters = NULL;
+  state->constants = model->constants;
+}
+
+/* The model's state, which is made at first. Null if there is no memory. */
+static TwModelState* StateOf(const TwModel* model) {
+  if (*model->state != NULL) return *model->state;
   TwModelState* state = calloc(1, sizeof *state);
-  if (state == NULL) return TW_MODEL_NO_MEMORY;
-  *model->state = state;
+  if (state == NULL) return NULL;
   state->threads = (int32_t)model->threads;
   state->constants = model->constants;
-  state->arena = Allocate(model->arena_bytes);
+  *model->state = state;
+  return state;
+}
+
+static int32_t PrepareTensors(const TwModel* model, TwModelState* state) {
+  if (state->arena != NULL) return 0;
   state->input_copies = calloc((size_t)model->input_count + 1, sizeof(void*));
   state->output_copies = calloc((size_t)model->output_count + 1, sizeof(void*));
   state->inputs = calloc((size_t)model->input_count + 1, sizeof(void*));
   state->outputs = calloc((size_t)model->output_count + 1, sizeof(void*));
+  state->arena = Allocate(model->arena_bytes);
   if (state->arena != NULL && state->input_copies != NULL && state->output_copies != NULL &&
       state->inputs != NULL && state->outputs != NULL) {
     return 0;
   }
-  Free(model);
+  FreeTensors(model, state);
   return TW_MODEL_NO_MEMORY;
 }
 
-/* The pool and a workspace for its threads. */
-static int32_t PrepareThreads(const TwModel* model) {
-  TwModelState* state = *model->state;
-  if (state->pool == NULL && state->threads > 1) {
-    const TwPoolOptions options = TwPoolDefaults(state->threads);
-    state->pool = TwPoolCreate(&options);
-    if (state->pool == NULL) return TW_MODEL_NO_THREADS;
-  }
-  if (state->workspace != NULL) return 0;
+static unsigned char* MakeWorkspace(const TwModel* model, int32_t threads) {
   int64_t needed = 0;
   for (int64_t i = 0; i < model->step_count; ++i) {
     const TwKernelInfo* info = model->steps[i].info;
     if (info == NULL) continue;
-    const int64_t bytes = info->workspace_bytes + state->threads * info->workspace_bytes_per_thread;
+    const int64_t bytes = info->workspace_bytes + threads * info->workspace_bytes_per_thread;
     if (bytes > needed) needed = bytes;
   }
-  state->workspace = Allocate(needed);
-  return state->workspace != NULL ? 0 : TW_MODEL_NO_MEMORY;
+  return Allocate(needed);
+}
+
+/* Another pool, and a workspace for its threads. After a failure all is as it was. */
+static int32_t ChangeThreads(const TwModel* model, TwModelState* state, int32_t threads) {
+  TwPool* pool = NULL;
+  if (threads > 1) {
+    const TwPoolOptions options = TwPoolDefaults(threads);
+    pool = TwPoolCreate(&options);
+    if (pool == NULL) return TW_MODEL_NO_THREADS;
+  }
+  unsigned char* workspace = MakeWorkspace(model, threads);
+  if (workspace == NULL) {
+    TwPoolDestroy(pool);
+    return TW_MODEL_NO_MEMORY;
+  }
+  FreeThreads(state);
+  state->pool = pool;
+  state->workspace = workspace;
+  state->threads = threads;
+  return 0;
+}
+
+static int32_t PrepareThreads(const TwModel* model, TwModelState* state) {
+  const int forked = state->pool != NULL && TwPoolIsForked(state->pool);
+  if (state->workspace != NULL && !forked) return 0;
+  return ChangeThreads(model, state, state->threads);
 }
 
 static int IsAligned(const void* pointer) { return (uintptr_t)pointer % kAlignment == 0; }
@@ -195,13 +231,14 @@ static int32_t RunSteps(const TwModel* model, TwObserver observer, void* context
 int32_t TwModelRun(const TwModel* model, const void* const* inputs, void* const* outputs,
                    TwObserver observer, void* context) {
   if (inputs == NULL || outputs == NULL) return TW_MODEL_NULL_POINTER;
-  pthread_mutex_lock(&lock);
-  int32_t code = Prepare(model);
-  if (code == 0) code = PrepareThreads(model);
+  if (pthread_mutex_lock(&lock) != 0) return TW_MODEL_BUSY;
+  TwModelState* state = StateOf(model);
+  int32_t code = state != NULL ? PrepareTensors(model, state) : TW_MODEL_NO_MEMORY;
+  if (code == 0) code = PrepareThreads(model, state);
   if (code == 0) code = Bind(model, inputs, outputs);
   if (code == 0) code = RunSteps(model, observer, context);
   for (int64_t i = 0; code == 0 && i < model->output_count; ++i) {
-    const void* result = (*model->state)->outputs[i];
+    const void* result = state->outputs[i];
     if (result != outputs[i]) memcpy(outputs[i], result, (size_t)model->outputs[i].bytes);
   }
   pthread_mutex_unlock(&lock);
@@ -210,17 +247,10 @@ int32_t TwModelRun(const TwModel* model, const void* const* inputs, void* const*
 
 int32_t TwModelSetThreads(const TwModel* model, int32_t threads) {
   if (threads < 1) return TW_MODEL_NO_THREADS;
-  pthread_mutex_lock(&lock);
-  int32_t code = Prepare(model);
-  if (code == 0 && (*model->state)->threads != threads) {
-    TwModelState* state = *model->state;
-    TwPoolDestroy(state->pool);
-    state->pool = NULL;
-    free(state->workspace);
-    state->workspace = NULL;
-    state->threads = threads;
-    code = PrepareThreads(model);
-  }
+  if (pthread_mutex_lock(&lock) != 0) return TW_MODEL_BUSY;
+  TwModelState* state = StateOf(model);
+  int32_t code = state != NULL ? 0 : TW_MODEL_NO_MEMORY;
+  if (code == 0 && state->threads != threads) code = ChangeThreads(model, state, threads);
   pthread_mutex_unlock(&lock);
   return code;
 }
@@ -229,11 +259,10 @@ int32_t TwModelLoad(const TwModel* model, const char* path) {
   if (path == NULL) return TW_MODEL_NULL_POINTER;
   if (model->constants != NULL) return 0; /* they came with the library */
   unsigned char* mapped = NULL;
-  pthread_mutex_lock(&lock);
-  int32_t code = Prepare(model);
-  if (code == 0) code = TwParametersMap(model, path, &mapped);
+  if (pthread_mutex_lock(&lock) != 0) return TW_MODEL_BUSY;
+  TwModelState* state = StateOf(model);
+  int32_t code = state != NULL ? TwParametersMap(model, path, &mapped) : TW_MODEL_NO_MEMORY;
   if (code == 0) {
-    TwModelState* state = *model->state;
     ForgetConstants();
     TwParametersUnmap(model, state->parameters);
     state->parameters = mapped;
@@ -244,7 +273,15 @@ int32_t TwModelLoad(const TwModel* model, const char* path) {
 }
 
 void TwModelRelease(const TwModel* model) {
-  pthread_mutex_lock(&lock);
-  Free(model);
+  if (pthread_mutex_lock(&lock) != 0) return;
+  if (*model->state != NULL) Empty(model, *model->state);
+  pthread_mutex_unlock(&lock);
+}
+
+void TwModelUnload(const TwModel* model) {
+  if (pthread_mutex_lock(&lock) != 0) return; /* an observer ends the program */
+  if (*model->state != NULL) Empty(model, *model->state);
+  free(*model->state);
+  *model->state = NULL;
   pthread_mutex_unlock(&lock);
 }

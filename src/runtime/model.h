@@ -101,18 +101,24 @@ enum {
   TW_MODEL_NO_DEVICE_MEMORY = 109,
   TW_MODEL_DEVICE_FAILED = 110,
   /* 111: TW_LIBRARY_FAILED of src/runtime/library.h */
-  TW_MODEL_NOT_ALIGNED = 112 /* an address on the device */
+  TW_MODEL_NOT_ALIGNED = 112, /* an address on the device */
+  TW_MODEL_BUSY = 113         /* called by an observer, during the run that it observes */
 };
 
 /** Runs a model. inputs and outputs: one pointer per tensor, of any alignment. Returns 0, one of
  *  the codes above, or what a kernel returned. observer may be null. Calls of several threads wait
- * for each other. */
+ *  for each other. After a fork the child has threads and memory of its own; no other thread may be
+ *  in a function of the model while the process forks. */
 int32_t TwModelRun(const TwModel* model, const void* const* inputs, void* const* outputs,
                    TwObserver observer, void* context);
-/** Threads of the runs to come; 0 or one of the codes above. */
+/** Threads of the runs to come. Returns 0 or one of the codes above; after a failure the number is
+ *  what it was. */
 int32_t TwModelSetThreads(const TwModel* model, int32_t threads);
-/** Frees memory and threads; the next run makes them again. Loaded parameters are gone too. */
+/** Frees memory and threads; the next run makes them again, as many threads as were set. Loaded
+ *  parameters are gone too. Does nothing if an observer calls it. */
 void TwModelRelease(const TwModel* model);
+/** Release, and what that keeps: when the library goes. */
+void TwModelUnload(const TwModel* model);
 /** Maps the parameter file of a model whose constants are in one; before the first run. Returns 0
  * or one of the codes above; after a failure the parameters loaded before, if any, are kept. */
 int32_t TwModelLoad(const TwModel* model, const char* path);

@@ -40,6 +40,7 @@ struct TwPool {
   Mailbox* mailboxes; /* of workers 1 .. started */
   int32_t started;
   atomic_flag occupied;
+  long process; /* that the workers are in */
 };
 
 static void Pause(void) {
@@ -154,25 +155,24 @@ static void WidenToProcess(cpu_set_t* allowed) {
   }
 }
 
-/* Gives each worker a CPU, none of them the caller's; -1 throughout if there are too few. Returns
- * whether there is a CPU for each thread. */
-static int AssignCpus(TwPool* pool, int32_t threads, int32_t pin) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 0;
-  if (CPU_COUNT(&allowed) < threads) WidenToProcess(&allowed);
-  if (CPU_COUNT(&allowed) < threads) return 0;
+/* Gives each worker a CPU of the allowed ones, which are enough, and none of them the caller's.
+ * They begin behind the caller's, so that processes beside each other do not all take the first. */
+static void AssignCpus(TwPool* pool, const cpu_set_t* allowed, int32_t workers) {
   const int caller = sched_getcpu();
-  int cpu = 0;
-  for (int32_t i = 0; i < threads - 1 && pin; ++i, ++cpu) {
-    while (cpu < CPU_SETSIZE && (cpu == caller || !CPU_ISSET(cpu, &allowed))) ++cpu;
-    pool->mailboxes[i].cpu = cpu < CPU_SETSIZE ? cpu : -1;
+  int cpu = caller;
+  for (int32_t i = 0; i < workers; ++i) {
+    do {
+      cpu = (cpu + 1) % CPU_SETSIZE;
+    } while (cpu == caller || !CPU_ISSET(cpu, allowed));
+    pool->mailboxes[i].cpu = cpu;
   }
-  return 1;
 }
 
+/* Not getpid, which a model linked for another machine would have to be given. */
+static long ThisProcess(void) { return syscall(SYS_getpid); }
+
 TwPoolOptions TwPoolDefaults(int32_t threads) {
-  const TwPoolOptions options = {threads, 1, 100000};
+  const TwPoolOptions options = {.threads = threads, .pin = 1, .spin_nanoseconds = 100000};
   return options;
 }
 
@@ -191,6 +191,7 @@ TwPool* TwPoolCreate(const TwPoolOptions* options) {
   TwPool* pool = calloc(1, sizeof *pool);
   if (pool == NULL) return NULL;
   atomic_flag_clear(&pool->occupied);
+  pool->process = ThisProcess();
   const size_t workers = (size_t)options->threads - 1;
   if (workers > 0) {
     pool->mailboxes = aligned_alloc(kMailboxAlignment, workers * sizeof(Mailbox));
@@ -204,8 +205,9 @@ TwPool* TwPoolCreate(const TwPoolOptions* options) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   sched_getaffinity(0, sizeof allowed, &allowed);
-  if (CPU_COUNT(&allowed) < options->threads) WidenToProcess(&allowed);
-  const int enough = AssignCpus(pool, options->threads, options->pin);
+  if (options->widen && CPU_COUNT(&allowed) < options->threads) WidenToProcess(&allowed);
+  const int enough = CPU_COUNT(&allowed) >= options->threads;
+  if (enough && options->pin) AssignCpus(pool, &allowed, options->threads - 1);
   for (size_t i = 0; i < workers; ++i) {
     /* Watching would only take the CPU from the thread that has the work. */
     pool->mailboxes[i].spin_nanoseconds = enough ? options->spin_nanoseconds : 0;
@@ -223,13 +225,16 @@ TwPool* TwPoolCreate(const TwPoolOptions* options) {
 
 void TwPoolDestroy(TwPool* pool) {
   if (pool == NULL) return;
-  for (int32_t i = 0; i < pool->started; ++i) {
+  const int32_t workers = TwPoolIsForked(pool) ? 0 : pool->started;
+  for (int32_t i = 0; i < workers; ++i) {
     pool->mailboxes[i].body = NULL;
     Post(&pool->mailboxes[i]);
   }
-  for (int32_t i = 0; i < pool->started; ++i) pthread_join(pool->mailboxes[i].thread, NULL);
+  for (int32_t i = 0; i < workers; ++i) pthread_join(pool->mailboxes[i].thread, NULL);
   free(pool->mailboxes);
   free(pool);
 }
 
 const TwParallel* TwPoolParallel(const TwPool* pool) { return &pool->parallel; }
+
+int32_t TwPoolIsForked(const TwPool* pool) { return pool->process != ThisProcess(); }

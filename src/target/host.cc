@@ -11,6 +11,7 @@
 #include "src/base/file.h"
 #include "src/base/strings.h"
 #include "src/target/cpu.h"
+#include "src/target/cpu_needs.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -70,6 +71,20 @@ constexpr FeatureEntry kFeatures[] = {
     {"amx-int8", 7, 0, kEdx, 25, kTiles}, {"amx-bf16", 7, 0, kEdx, 22, kTiles},
 };
 
+// What else a compiler may use on its own; no part of a device's fingerprint.
+constexpr FeatureEntry kFurtherFeatures[] = {
+    {"sse3", 1, 0, kEcx, 0, kNoState},           {"ssse3", 1, 0, kEcx, 9, kNoState},
+    {"sse4.1", 1, 0, kEcx, 19, kNoState},        {"movbe", 1, 0, kEcx, 22, kNoState},
+    {"avx512ifma", 7, 0, kEbx, 21, kZmm},        {"avx512vbmi2", 7, 0, kEcx, 6, kZmm},
+    {"gfni", 7, 0, kEcx, 8, kNoState},           {"avx512bitalg", 7, 0, kEcx, 12, kZmm},
+    {"avx512vpopcntdq", 7, 0, kEcx, 14, kZmm},   {"avx512fp16", 7, 0, kEdx, 23, kZmm},
+    {"amx-fp16", 7, 1, kEax, 21, kTiles},        {"avxifma", 7, 1, kEax, 23, kYmm},
+    {"avxvnniint8", 7, 1, kEdx, 4, kYmm},        {"avxneconvert", 7, 1, kEdx, 5, kYmm},
+    {"avxvnniint16", 7, 1, kEdx, 10, kYmm},      {"lzcnt", 0x80000001, 0, kEcx, 5, kNoState},
+    {"sse4a", 0x80000001, 0, kEcx, 6, kNoState}, {"xop", 0x80000001, 0, kEcx, 11, kYmm},
+    {"fma4", 0x80000001, 0, kEcx, 16, kYmm},     {"tbm", 0x80000001, 0, kEcx, 21, kNoState},
+};
+
 bool HasFeature(const FeatureEntry& entry) {
   static constexpr unsigned kOsxsaveBit = 27;
   if (entry.state != kNoState) {
@@ -87,6 +102,14 @@ std::vector<std::string> HostFeatures() {
     if (HasFeature(entry)) names.emplace_back(entry.name);
   }
   return names;
+}
+
+/// False also for a feature of this name that nobody can ask for.
+bool IsLacking(std::string_view feature) {
+  const auto lacks = [feature](const FeatureEntry& e) {
+    return e.name == feature && !HasFeature(e);
+  };
+  return std::ranges::any_of(kFeatures, lacks) || std::ranges::any_of(kFurtherFeatures, lacks);
 }
 
 /// "AMD EPYC …" as the processor reports it.
@@ -185,29 +208,19 @@ std::string NameBySignature(const Signature& s) {
 }
 
 /// True if this machine has everything that code for the named processor may use.
-bool HostRuns(const std::string& name, const std::vector<std::string>& features) {
-  auto target = Target::Parse("llvm -mcpu=" + name);
-  if (!target.ok()) return false;
-  const auto needs = FeaturesOf(*target);
-  if (!needs.ok()) return false;
-  const auto has = [&features](std::string_view f) { return std::ranges::count(features, f) > 0; };
-  return (!needs->avx2 || (has("avx2") && has("fma"))) &&
-         (!needs->avx512 ||
-          (has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl"))) &&
-         (!needs->avx512_vnni || has("avx512vnni")) && (!needs->avx_vnni || has("avxvnni")) &&
-         (!needs->amx_int8 || has("amx-int8"));
+bool HostRuns(const std::string& name) {
+  return std::ranges::none_of(InstructionSetsOf(name), IsLacking);
 }
 
 std::string CpuName() {
-  const std::vector<std::string> features = HostFeatures();
   std::string name = NameBySignature(ReadSignature());
-  if (name == "skylake-avx512" && std::ranges::count(features, "avx512vnni") > 0) {
+  if (name == "skylake-avx512" && !IsLacking("avx512vnni")) {
     name = "cascadelake";
   }
-  if (!name.empty() && HostRuns(name, features)) return name;
+  if (!name.empty() && HostRuns(name)) return name;
   // An unknown processor, or a virtual machine that hides part of a known one.
   for (const char* level : {"x86-64-v4", "x86-64-v3"}) {
-    if (HostRuns(level, features)) return level;
+    if (HostRuns(level)) return level;
   }
   return "x86-64";
 }
@@ -238,6 +251,13 @@ std::vector<std::string> HostFeatures() {
   if ((bits & kFusedMultiplyAdd) != 0) names.emplace_back("vfp4");
 #endif
   return names;
+}
+
+/// False also for a feature that is in no list of the kernel's bits here.
+bool IsLacking(std::string_view feature) {
+  static constexpr std::string_view kAsked[] = {"neon", "dotprod"};
+  const std::vector<std::string> here = HostFeatures();
+  return std::ranges::count(kAsked, feature) > 0 && std::ranges::count(here, feature) == 0;
 }
 
 struct PartEntry {
@@ -290,6 +310,7 @@ std::string SteppingText() {
 #else
 
 std::vector<std::string> HostFeatures() { return {}; }
+bool IsLacking(std::string_view) { return false; }
 std::string CpuName() { return "generic"; }
 std::string ModelName() { return "unknown"; }
 std::string SteppingText() { return {}; }
@@ -333,6 +354,13 @@ DeviceFingerprint ProbeHostCpu() {
 }
 
 std::string HostCpuName() { return CpuName(); }
+
+std::string LackingFeature(std::string_view features) {
+  for (const std::string& feature : Split(features, ',')) {
+    if (IsLacking(feature)) return feature;
+  }
+  return {};
+}
 
 std::string HostCpuAttributes() {
   std::string text;

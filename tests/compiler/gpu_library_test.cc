@@ -364,6 +364,55 @@ TEST_F(GpuLibrary, TakesItsConstantsFromABundle) {
   ExpectSame(model->Run(Inputs()), Expected());
 }
 
+// The driver stands for the choice of a device: without it the runs would look for the real one.
+TEST_F(GpuLibrary, ParametersLoadedAgainLeaveTheDeviceOpen) {
+  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  FakeGpu gpu(FAKE_CUDA, *plan_);
+  const std::string folder = folder_->path() + "/bundle";
+  ASSERT_TRUE(CompileBundle(Load(), options_, folder).ok());
+  auto model = ModelLibrary::Open(folder);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  ASSERT_TRUE(model->UseDevice(FAKE_CUDA, 0).ok());
+  const int modules = gpu.counts().modules;
+  auto other = ModelLibrary::Open(folder);
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  EXPECT_EQ(gpu.counts().modules, modules) << "closed";
+  EXPECT_EQ(gpu.counts().to_device, 2) << "the constants, twice";
+  ExpectSame(model->Run(Inputs()), Expected());
+  EXPECT_EQ(gpu.counts().pushed, 0);
+}
+
+TEST_F(GpuLibrary, ADeviceMayBeChosenBeforeTheParametersAre) {
+  ASSERT_NO_FATAL_FAILURE(Make(kSmall));
+  FakeGpu gpu(FAKE_CUDA, *plan_);
+  const std::string stem = folder_->path() + "/bundle/net";
+  ASSERT_TRUE(CompileBundle(Load(), options_, folder_->path() + "/bundle").ok());
+  const auto library = SharedLibrary::Open(stem + ".so");
+  ASSERT_TRUE(library.ok());
+  const auto& functions =
+      *static_cast<const TwModelFunctions*>(library->Symbol("tilewright_model"));
+  const auto& on_gpu = *static_cast<const TwGpuFunctions*>(library->Symbol("tilewright_gpu_model"));
+  ASSERT_EQ(on_gpu.open(functions.model, FAKE_CUDA, 0), 0) << on_gpu.message(functions.model);
+  const std::vector<Tensor> inputs = Inputs(), expected = Expected();
+  std::vector<Tensor> outputs;
+  std::vector<void*> places;
+  for (const Tensor& tensor : expected) {
+    places.push_back(outputs.emplace_back(tensor.type()).data());
+  }
+  const void* input = inputs[0].data();
+  const auto run = [&] {
+    return functions.run(functions.model, &input, places.data(), nullptr, nullptr);
+  };
+  EXPECT_EQ(run(), TW_MODEL_NO_PARAMETERS);
+  ASSERT_EQ(functions.load(functions.model, (stem + ".params").c_str()), 0);
+  EXPECT_EQ(run(), 0);
+  functions.release(functions.model);
+  EXPECT_EQ(gpu.counts().modules, 0);
+  ASSERT_EQ(functions.load(functions.model, (stem + ".params").c_str()), 0);
+  EXPECT_EQ(run(), 0) << "the same device, opened again: " << on_gpu.message(functions.model);
+  ExpectSame(std::move(outputs), expected);
+}
+
 TEST_F(GpuLibrary, TheHeaderHasTheFunctionsOfADevice) {
   ASSERT_NO_FATAL_FAILURE(Make(kSmall));
   for (const char* function : {"int32_t net_run(", "int32_t net_set_device(int32_t",

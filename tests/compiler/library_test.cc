@@ -15,6 +15,7 @@
 #include "src/compiler/verify.h"
 #include "src/graph/passes.h"
 #include "src/space/version.h"
+#include "src/target/cpu_needs.h"
 #include "src/templates/registry.h"
 #include "tests/records/shared_file.h"
 
@@ -402,6 +403,39 @@ TEST_F(Library, RefusesWrongInputsAndOtherLibraries) {
   EXPECT_EQ(ModelLibrary::Open(Path("missing.so")).status().code(), StatusCode::kNotFound);
   ASSERT_TRUE(WriteFile(Path("text.so"), "no library").ok());
   EXPECT_EQ(ModelLibrary::Open(Path("text.so")).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(Library, AFileNamedAsEveryLibraryGetsAnotherName) {
+  Graph graph = Load(kConv);
+  graph.name = "tilewright";
+  EXPECT_EQ(ModelName(graph, {}), "model_tilewright");
+}
+
+// The target's other features decide as well as those that templates look at.
+TEST_F(Library, RefusesToOpenWhatThisCpuCannotRun) {
+  if (LackingFeature("avx512fp16").empty()) GTEST_SKIP() << "this CPU has avx512fp16";
+  options_.target = *Target::Parse("llvm -mcpu=x86-64 -mattr=+avx512fp16");
+  auto model = Compile(Load("def @main(%x: Tensor[(8), float32]) {\n  nn.relu(%x)\n}"), options_,
+                       Path("model.so"));
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const Status status = ModelLibrary::Open(Path("model.so")).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("the model needs a CPU with "));
+}
+
+TEST_F(Library, RefusesWhatPointersOf32BitsCannotReach) {
+  options_.target = *Target::Parse("llvm -mtriple=armv7l-linux-gnueabihf");
+  options_.runtime_path = "/dev/null";  // so that the test needs no cross compiler
+  const auto message = [&](const std::string& rows) {
+    const std::string text = "def @main(%x: Tensor[(1, " + rows + ", 1024), float32]) {\n" +
+                             "  %0 = nn.softmax(%x);\n  %1 = transpose(%0, axes=[0, 2, 1]);\n" +
+                             "  %2 = nn.softmax(%1);\n  transpose(%2, axes=[0, 2, 1])\n}";
+    const Status status = Compile(Load(text.c_str()), options_, Path("model.so")).status();
+    EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+    return status.message();
+  };
+  EXPECT_THAT(message("300000"), HasSubstr("working memory: 2457600000 bytes, a 32-bit target"));
+  EXPECT_THAT(message("600000"), HasSubstr("a tensor of %0: 2457600000 bytes"));
 }
 
 TEST_F(Library, UnwritableOutputIsReported) {

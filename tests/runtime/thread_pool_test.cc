@@ -109,34 +109,63 @@ TEST(ThreadPoolTest, ServesSeveralLaunchersAndNestedLaunches) {
   for (const auto& runs : inner.runs) EXPECT_EQ(runs, 3 * 200 * 6);
 }
 
-/// A caller that is bound to one CPU must not drag its workers onto it.
-TEST(ThreadPoolTest, DoesNotInheritABindingToOneCpu) {
-  cpu_set_t before;
-  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "this process may use one CPU only";
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(sched_getcpu(), &one);
-  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-  for (const bool pin : {true, false}) {
-    Result<ThreadPool> pool = ThreadPool::Create(2, pin);
-    ASSERT_TRUE(pool.ok());
-    cpu_set_t after;
-    ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
-    EXPECT_TRUE(CPU_EQUAL(&one, &after)) << "the caller's own binding has changed";
-    cpu_set_t sets[2];
-    const TwParallelBody body = [](void* closure, std::int64_t, std::int64_t,
-                                   std::int32_t worker) -> std::int32_t {
-      return sched_getaffinity(0, sizeof(cpu_set_t), static_cast<cpu_set_t*>(closure) + worker);
-    };
-    const TwParallel* parallel = pool->parallel();
-    EXPECT_EQ(parallel->launch(parallel->context, body, sets, 2), 0);
-    cpu_set_t common;
-    CPU_AND(&common, &sets[1], &one);
-    EXPECT_EQ(CPU_COUNT(&common), pin ? 0 : 1);
-    EXPECT_GE(CPU_COUNT(&sets[1]), pin ? 1 : 2);
+/// Binds the calling thread to the CPU it is on, for as long as it lives.
+class BoundToOneCpu {
+ public:
+  BoundToOneCpu() {
+    sched_getaffinity(0, sizeof before_, &before_);
+    CPU_ZERO(&one_);
+    CPU_SET(sched_getcpu(), &one_);
+    sched_setaffinity(0, sizeof one_, &one_);
   }
-  sched_setaffinity(0, sizeof before, &before);
+  BoundToOneCpu(const BoundToOneCpu&) = delete;
+  BoundToOneCpu& operator=(const BoundToOneCpu&) = delete;
+  ~BoundToOneCpu() { sched_setaffinity(0, sizeof before_, &before_); }
+  const cpu_set_t& one() const { return one_; }
+  int cpus_before() const { return CPU_COUNT(&before_); }
+
+ private:
+  cpu_set_t before_, one_;
+};
+
+/// CPUs that the worker of a pool of two threads may use.
+cpu_set_t CpusOfWorker(const TwPoolOptions& options) {
+  TwPool* pool = TwPoolCreate(&options);
+  TW_CHECK(pool != nullptr);
+  cpu_set_t sets[2];
+  const TwParallelBody body = [](void* closure, std::int64_t, std::int64_t,
+                                 std::int32_t worker) -> std::int32_t {
+    return sched_getaffinity(0, sizeof(cpu_set_t), static_cast<cpu_set_t*>(closure) + worker);
+  };
+  const TwParallel* parallel = TwPoolParallel(pool);
+  EXPECT_EQ(parallel->launch(parallel->context, body, sets, 2), 0);
+  TwPoolDestroy(pool);
+  return sets[1];
+}
+
+/// A measurer that is bound to one CPU must not drag its workers onto it.
+TEST(ThreadPoolTest, WidensABindingToOneCpuIfAsked) {
+  const BoundToOneCpu bound;
+  if (bound.cpus_before() < 2) GTEST_SKIP() << "this process may use one CPU only";
+  for (const bool pin : {true, false}) {
+    TwPoolOptions options = TwPoolDefaults(2);
+    options.widen = 1;
+    options.pin = pin ? 1 : 0;
+    const cpu_set_t cpus = CpusOfWorker(options);
+    cpu_set_t after, common;
+    ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+    EXPECT_TRUE(CPU_EQUAL(&bound.one(), &after)) << "the caller's own binding has changed";
+    CPU_AND(&common, &cpus, &bound.one());
+    EXPECT_EQ(CPU_COUNT(&common), pin ? 0 : 1);
+    EXPECT_GE(CPU_COUNT(&cpus), pin ? 1 : 2);
+  }
+}
+
+/// A compiled model in a program that was given one CPU (taskset) must not take others.
+TEST(ThreadPoolTest, KeepsToTheCallersCpus) {
+  const BoundToOneCpu bound;
+  const cpu_set_t cpus = CpusOfWorker(TwPoolDefaults(2));
+  EXPECT_TRUE(CPU_EQUAL(&bound.one(), &cpus));
 }
 
 TEST(ThreadPoolTest, RefusesImpossibleSizes) {

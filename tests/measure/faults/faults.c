@@ -1,7 +1,8 @@
-/* Kernels for dense, float32 [4,16] x [32,16] -> [4,32], each wrong in a way of its own, as artifacts
- * for the fault tests. Every kernel first computes the right result. */
+/* Kernels for dense, float32 [4,16] x [32,16] -> [4,32], each wrong in a way of its own, as
+ * artifacts for the fault tests. Every kernel first computes the right result. */
 
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -37,17 +38,17 @@ static void Dense(void* const* arguments) {
 static int calls;
 
 /* A kernel `name` that computes the result and then does `body`. */
-#define KERNEL_WITH(name, version, count, workspace_bytes, body)                                \
-  EXPORT const TwKernelInfo name##_info = {version, count, workspace_bytes, 0};                 \
-  EXPORT int32_t name(void* const* arguments, void* workspace, const TwParallel* parallel) {    \
-    volatile float* data = arguments[0];                                                        \
-    volatile float* weight = arguments[1];                                                      \
-    volatile float* out = arguments[2];                                                         \
-    (void)data, (void)weight, (void)out, (void)workspace, (void)parallel;                       \
-    Dense(arguments);                                                                           \
-    ++calls;                                                                                    \
-    body;                                                                                       \
-    return 0;                                                                                   \
+#define KERNEL_WITH(name, version, count, workspace_bytes, body)                             \
+  EXPORT const TwKernelInfo name##_info = {version, count, workspace_bytes, 0};              \
+  EXPORT int32_t name(void* const* arguments, void* workspace, const TwParallel* parallel) { \
+    volatile float* data = arguments[0];                                                     \
+    volatile float* weight = arguments[1];                                                   \
+    volatile float* out = arguments[2];                                                      \
+    (void)data, (void)weight, (void)out, (void)workspace, (void)parallel;                    \
+    Dense(arguments);                                                                        \
+    ++calls;                                                                                 \
+    body;                                                                                    \
+    return 0;                                                                                \
   }
 #define KERNEL(name, body) KERNEL_WITH(name, TW_ABI_VERSION, 3, 0, body)
 
@@ -130,12 +131,16 @@ KERNEL(exit_call, exit(0))
 /* Past the C library: a sanitizer's own fork() waits for locks. */
 KERNEL(fork_call, if (syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) == 0) pause())
 KERNEL(socket_call, (void)socket(AF_INET, SOCK_STREAM, 0))
+/* Harmless where they are let through. */
+KERNEL(kill_call, (void)kill(getppid(), 0))
+KERNEL(cut_off_call, (void)open("/dev/null", O_WRONLY | O_TRUNC))
+KERNEL(x32_call, (void)syscall(0x40000000 | SYS_getpid))
 KERNEL(kill_self, raise(SIGKILL))
 KERNEL(terminate_self, raise(SIGTERM))
 KERNEL(garbage, WriteEverywhere())
 KERNEL(closed_pipes, CloseEverything())
 KERNEL(wrong_later, if (calls > 5) out[0] += 1)
-KERNEL(crash_later, if (calls > 5) *(volatile int*)(intptr_t)64 = 1)
+KERNEL(crash_later, if (calls > 5) * (volatile int*)(intptr_t)64 = 1)
 KERNEL(code_later, if (calls > 5) return 9)
 KERNEL_WITH(other_version, TW_ABI_VERSION + 1, 3, 0, (void)0)
 KERNEL_WITH(other_count, TW_ABI_VERSION, 4, 0, (void)0)

@@ -1,0 +1,21 @@
+#include "src/codegen/code_traits.h"
+
+#include <llvm/MC/MCSubtargetInfo.h>
+
+#include "src/codegen/llvm/target_machine.h"
+
+namespace tilewright {
+
+Result<CodeTraits> TraitsOf(const Target& target) {
+  auto machine = cpu::MakeTargetMachine(target);
+  TW_RETURN_IF_ERROR(machine);
+  CodeTraits traits;
+  traits.pointer_bits = static_cast<int>((*machine)->getPointerSizeInBits(0));
+  for (const llvm::SubtargetFeatureKV& feature :
+       (*machine)->getMCSubtargetInfo()->getEnabledProcessorFeatures()) {
+    traits.features += (traits.features.empty() ? "" : ",") + std::string(feature.Key);
+  }
+  return traits;
+}
+
+}  // namespace tilewright
