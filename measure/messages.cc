@@ -518,8 +518,6 @@ std::string MessageType(const Json& json) {
   return found->get<std::string>();
 }
 
-std::string LineOf(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string LineOf(const Json& json) { return DumpJson(json) + "\n"; }
 
 }  // namespace tilewright::measure

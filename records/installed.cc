@@ -85,13 +85,13 @@ Status WriteOrder(const std::string& root, const std::vector<std::string>& order
 }
 
 std::string Describe(const InstalledPackage& package) {
-  return Json({{"digest", package.digest},
-               {"signer_key", package.signer_key},
-               {"signer_comment", package.signer_comment},
-               {"database_bytes", package.database_bytes},
-               {"database_sha256", package.database_sha256},
-               {"manifest", package.manifest.ToText()}})
-             .dump(2) +
+  return DumpJson({{"digest", package.digest},
+                   {"signer_key", package.signer_key},
+                   {"signer_comment", package.signer_comment},
+                   {"database_bytes", package.database_bytes},
+                   {"database_sha256", package.database_sha256},
+                   {"manifest", package.manifest.ToText()}},
+                  2) +
          "\n";
 }
 

@@ -70,7 +70,7 @@ std::int64_t LineOf(std::string_view text, std::string_view key) {
 }
 
 std::string Shown(const Json& value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = DumpJson(value);
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
 }
 
@@ -188,7 +188,7 @@ std::string ToJson(const JobSettings& settings) {
   for (const Field& field : Fields()) {
     std::visit([&](auto member) { json[std::string(field.key)] = settings.*member; }, field.member);
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return DumpJson(json);
 }
 
 }  // namespace tilewright::search

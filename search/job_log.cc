@@ -6,7 +6,7 @@ namespace tilewright::search {
 namespace {
 
 std::string PlainText(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return DumpJson(json);
 }
 
 /// Reads members of one entry; remembers whether all were there and of the right kind.

@@ -70,7 +70,7 @@ std::string ToJson(const TuneReport& report) {
   for (const TaskReport& task : report.tasks) {
     json["tasks"].push_back(TaskJson(task, report.metric));
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return DumpJson(json);
 }
 
 }  // namespace tilewright::search

@@ -59,8 +59,8 @@ Result<Json> ParseJson(std::string_view text) {
                          ": not valid JSON: " + reason);
 }
 
-std::string DumpJson(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string DumpJson(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace tilewright

@@ -15,7 +15,8 @@ using Json = nlohmann::ordered_json;
 /// Errors: kInvalidArgument with line and column; for lists and objects more than 100 deep.
 Result<Json> ParseJson(std::string_view text);
 
-/// One line. Bytes that are no UTF-8, which JSON cannot hold, are replaced.
-std::string DumpJson(const Json& json);
+/// One line, or with an indent one for each value. Bytes that are no UTF-8, which JSON cannot hold,
+/// are replaced.
+std::string DumpJson(const Json& json, int indent = -1);
 
 }  // namespace tilewright

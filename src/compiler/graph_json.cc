@@ -73,7 +73,7 @@ std::string GraphJson(const Graph& graph, const Plan& plan, const CompileOptions
                      {"inputs", ValuesJson(graph, graph.inputs())},
                      {"outputs", ValuesJson(graph, graph.outputs())},
                      {"steps", std::move(steps)}};
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return DumpJson(json, 1) + "\n";
 }
 
 }  // namespace tilewright

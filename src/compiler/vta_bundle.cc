@@ -107,7 +107,7 @@ std::string VtaBundleIndex(const VtaPlan& plan) {
                       {"target", plan.target.ToString()},
                       {"fuse_residuals", plan.fuse == FuseRule::kResiduals},
                       {"kernels", std::move(kernels)}};
-  return index.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return DumpJson(index, 1) + "\n";
 }
 
 Result<VtaPlan> ParseVtaBundleIndex(std::string_view text) {

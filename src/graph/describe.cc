@@ -89,7 +89,7 @@ std::string DescribeGraphJson(const Graph& graph) {
   json["missing_constants"] = summary.missing;
   json["macs"] = summary.macs;
   json["notes"] = graph.notes;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return DumpJson(json, 2);
 }
 
 }  // namespace tilewright

@@ -156,7 +156,7 @@ std::string TasksToJson(const std::string& network, const std::vector<ExtractedT
   json["occurrences"] = occurrences;
   json["total_macs"] = macs;
   json["tasks"] = std::move(list);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return DumpJson(json, 2);
 }
 
 }  // namespace tilewright

@@ -187,7 +187,7 @@ std::string DeviceFingerprint::ToString() const {
   json["l3_bytes"] = l3_bytes;
   json["cores"] = cores;
   json["extra"] = extra;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return DumpJson(json);
 }
 
 Result<DeviceFingerprint> DeviceFingerprint::Parse(std::string_view text) {
