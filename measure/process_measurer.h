@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,9 @@ struct ProcessMeasurerSettings {
   double reconnect_pause_seconds = 30;
   /// With `remote`: so long without a connection, and the measurer gives up.
   double reconnect_limit_seconds = 3600;
+  /// With `remote`: told, on a thread of the measurer's, each time the runner is lost: why, and in
+  /// how many seconds it is called again. May be empty.
+  std::function<void(const std::string& why, double seconds)> on_lost;
   /// Where reference results are kept between jobs; empty: in the measurer's own temporary folder.
   std::string reference_folder;
   RunWorkerSettings runner;

@@ -225,6 +225,7 @@ void Supervisor::CallAgain(Worker& worker, const std::string& why) {
   reconnect_seconds_ = std::min(std::max(2 * reconnect_seconds_, kReconnectSeconds),
                                 settings_.reconnect_pause_seconds);
   worker.ready_after = now + reconnect_seconds_;
+  if (settings_.on_lost) settings_.on_lost(OneLine(why), reconnect_seconds_);
 }
 
 void Supervisor::LoseBuild(Worker& worker, const std::string& why, bool timed_out) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/user_paths.h"
@@ -160,19 +161,29 @@ class CompletionCommand final : public Command {
 
  private:
   struct Described {
-    std::string name, summary, examples, help;
-    std::vector<std::string> options;
+    std::string name, examples, help;
+    std::vector<std::string> options, verbs;  // options: of its verbs, too
   };
+  static void AddOptions(const CLI::App& app, std::vector<std::string>& options) {
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        const std::string word = "--" + name;
+        if (std::ranges::count(options, word) == 0) options.push_back(word);
+      }
+    }
+  }
   static std::vector<Described> Describe() {
     std::vector<Described> all;
     for (const auto& command : AllCommands()) {
       if (command->hidden()) continue;
       CLI::App app(command->summary(), std::string("tilewright ") + command->name());
       command->Declare(app);
-      Described described{command->name(), command->summary(), command->examples(), app.help(), {}};
-      for (const CLI::Option* option : app.get_options()) {
-        for (const std::string& name : option->get_lnames())
-          described.options.push_back("--" + name);
+      Described described{command->name(), command->examples(), app.help(), {}, {}};
+      AddOptions(app, described.options);
+      for (const CLI::App* verb : app.get_subcommands({})) {
+        described.verbs.push_back(verb->get_name());
+        described.help += "\n" + verb->help(app.get_name());
+        AddOptions(*verb, described.options);
       }
       all.push_back(std::move(described));
     }
@@ -183,12 +194,12 @@ class CompletionCommand final : public Command {
     std::string cases;
     for (const Described& d : Describe()) {
       names += " " + d.name;
-      cases +=
-          "    " + d.name + ") words=\"" + fmt::format("{}", fmt::join(d.options, " ")) + "\" ;;\n";
+      cases += fmt::format("    {}) words=\"{}\" verbs=\"{}\" ;;\n", d.name,
+                           fmt::join(d.options, " "), fmt::join(d.verbs, " "));
     }
     return "# bash completion for tilewright\n"
            "_tilewright() {\n"
-           "  local word=\"${COMP_WORDS[COMP_CWORD]}\" words\n"
+           "  local word=\"${COMP_WORDS[COMP_CWORD]}\" words verbs\n"
            "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
            "    COMPREPLY=($(compgen -W \"" +
            names.substr(1) +
@@ -201,7 +212,8 @@ class CompletionCommand final : public Command {
            "  if [[ \"$word\" == -* ]]; then\n"
            "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
            "  else\n"
-           "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
+           "    [ \"$COMP_CWORD\" -eq 2 ] || verbs=\n"
+           "    COMPREPLY=($(compgen -W \"$verbs\" -- \"$word\") $(compgen -f -- \"$word\"))\n"
            "  fi\n"
            "}\n"
            "complete -o filenames -F _tilewright tilewright\n";

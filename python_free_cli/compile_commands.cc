@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/device_argument.h"
@@ -38,7 +39,7 @@ class CompileCommand final : public Command {
            "  tilewright compile resnet18.onnx --target 'cuda -arch=sm_80' --records records.db -o "
            "resnet18.so\n"
            "  tilewright compile resnet18_packed.relay --target vta --vta-config "
-           "configs/vta/sim.json -o resnet18.vta\n"
+           "sim -o resnet18.vta\n"
            "Writes the C header beside the library (resnet18.h). With --rule autotvm the configs "
            "are those of imported records: nobody has verified them, so each operator that has one "
            "is run here and compared with the reference first.\n";
@@ -73,6 +74,7 @@ class CompileCommand final : public Command {
     if (output_.empty()) return InvalidArgument("--output: empty, expected a path");
     auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
+    TW_RETURN_IF_ERROR(MakeFolder());
     const OnMiss on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
     if (target->kind() == TargetKind::kVta) {
       if (!name_.empty()) return InvalidArgument("--name: a VTA's folder has no C functions");
@@ -142,6 +144,16 @@ class CompileCommand final : public Command {
   }
 
  private:
+  /// The folder that the library is to be written to, as for a bundle; now, as what follows takes
+  /// its time.
+  Status MakeFolder() const {
+    const auto folder = std::filesystem::path(output_).parent_path();
+    std::error_code failed;
+    if (!folder.empty()) std::filesystem::create_directories(folder, failed);
+    if (!failed) return {};
+    return InvalidArgument("--output: " + folder.string() + ": " + failed.message());
+  }
+
   static Json ReportOf(const CompiledModel& model) {
     Json operators = Json::array();
     for (const OperatorReport& op : model.operators) {
@@ -205,8 +217,8 @@ class RunCommand final : public Command {
   const char* examples() const override {
     return "  tilewright run resnet18.so --input image.npy\n"
            "  tilewright run resnet18.so --output logits.npy\n"
-           "  tilewright run resnet18_packed.relay --target vta --vta-config configs/vta/sim.json\n"
-           "  tilewright run resnet18_packed.relay --target vta --vta-config configs/vta/sim.json "
+           "  tilewright run resnet18_packed.relay --target vta --vta-config sim\n"
+           "  tilewright run resnet18_packed.relay --target vta --vta-config sim "
            "--records tophub.db --rule autotvm --json\n"
            "  tilewright run net.relay --target 'cuda -arch=sm_75' --device simt\n";
   }

@@ -1,7 +1,9 @@
 #include "python_free_cli/gpu_network.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -34,13 +36,27 @@ Result<Emulated> Emulate(Graph graph, const CompileOptions& options, bool tells)
 }  // namespace
 
 void PrintMisses(const std::vector<OperatorReport>& operators) {
+  struct Miss {
+    bool tuned;
+    std::string_view why;
+    std::vector<std::string_view> values;
+  };
+  std::vector<Miss> misses;  // one reason mostly serves many operators: it is said once
   for (const OperatorReport& op : operators) {
     if (!op.passed_over.empty()) {
       fmt::print(stderr, "passed over: {} ({}): {}\n", op.value, op.op, op.passed_over);
     }
     if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
-    fmt::print(stderr, "{}: {} ({}): {}\n", op.tuned ? "near" : "untuned", op.value, op.op,
-               op.explanation);
+    const auto same = [&](const Miss& miss) {
+      return miss.tuned == op.tuned && miss.why == op.explanation;
+    };
+    auto miss = std::ranges::find_if(misses, same);
+    if (miss == misses.end()) miss = misses.insert(miss, {op.tuned, op.explanation, {}});
+    miss->values.push_back(op.value);
+  }
+  for (const Miss& miss : misses) {
+    fmt::print(stderr, "{}: {}: {}\n", miss.tuned ? "near" : "untuned",
+               fmt::join(miss.values, ", "), miss.why);
   }
 }
 
@@ -140,7 +156,11 @@ Status GpuNetwork::Prepare(ModelLibrary& library) const {
   }
   auto ordinal = device_.Ordinal();
   TW_RETURN_IF_ERROR(ordinal);
-  return library.UseDevice(CudaApi::kLibrary, *ordinal);
+  const Status opened = library.UseDevice(CudaApi::kLibrary, *ordinal);
+  if (opened.code() != StatusCode::kNotFound) return opened;  // there is a driver and the device
+  return NotFound(opened.message() +
+                  "; `run` and `verify` of the model file emulate one with --target 'cuda "
+                  "-arch=...' --device simt");
 }
 
 }  // namespace tilewright::cli

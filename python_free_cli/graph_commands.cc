@@ -52,12 +52,13 @@ class TasksCommand final : public Command {
     return "  tilewright tasks resnet18.onnx\n"
            "  tilewright tasks resnet18.onnx --json | jq .total_macs\n"
            "  tilewright tasks resnet18_packed.relay --target vta --vta-config "
-           "configs/vta/sim.json\n";
+           "sim\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
     app.add_option("--target", target_, "What code is generated for")->capture_default_str();
-    app.add_option("--vta-config", vta_config_, "Design file of a VTA target (configs/vta)");
+    app.add_option("--vta-config", vta_config_,
+                   "Design of a VTA target: a file, or sim, pynq, ultra96, … (configs/vta)");
     app.add_flag("--no-fuse-residuals", no_fuse_residuals_,
                  "On a VTA, additions of residuals are tasks of their own");
     app.add_flag("--json", json_, "Print JSON");

@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
       "them",
       "tilewright");
   app.require_subcommand(0, 1);  // none: the help; an unknown one is named as not expected
+  app.set_version_flag("--version", "tilewright " TILEWRIGHT_VERSION);
   app.footer("`tilewright COMMAND --help` tells more about each, with examples.");
   auto commands = cli::AllCommands();
   for (const auto& command : commands) {

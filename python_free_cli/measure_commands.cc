@@ -168,8 +168,11 @@ Status CheckRunsHere(const Target& target) {
 
 void RunnerArguments::Declare(CLI::App& app) {
   app.add_option(
-      "--runner", command,
-      "Run candidates by this command's tilewright-runner: 'ssh board tilewright-runner'");
+         "--runner", command,
+         "Run candidates by this command's tilewright-runner: 'ssh board tilewright-runner'")
+      ->check([](const std::string& text) {  // of a variable that is not set: no way to say "here"
+        return text.empty() ? std::string("expected a command") : std::string();
+      });
 }
 
 Status RunnerArguments::Connect(std::string& target) {
@@ -210,6 +213,9 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
   }
   TW_RETURN_IF_ERROR(CheckRunsThere(target, runner.identity->target));
   settings.remote = true;
+  settings.on_lost = [](const std::string& why, double seconds) {
+    fmt::print(stderr, "the runner was lost: {}; called again in {:.1f} s\n", why, seconds);
+  };
   settings.device = runner.identity->device;
   settings.run_command = measure::RunnerCommand(runner.command);
   constexpr std::int64_t kBoardCacheBytes = std::int64_t{128} << 20;

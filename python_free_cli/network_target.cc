@@ -9,7 +9,8 @@ namespace tilewright::cli {
 void NetworkTarget::Declare(CLI::App& app) {
   app.add_option("--target", target,
                  "vta: run the model file on a simulated VTA; cuda -arch=…: on a GPU (--device)");
-  app.add_option("--vta-config", vta_config, "Design file of the VTA (configs/vta)");
+  app.add_option("--vta-config", vta_config,
+                 "Design of the VTA: a file, or sim, pynq, ultra96, … (configs/vta)");
   sources.Declare(app, "default");
 }
 

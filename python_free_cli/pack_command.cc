@@ -6,6 +6,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/task_argument.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/graph/pack.h"
@@ -22,9 +23,9 @@ class PackCommand final : public Command {
   }
   const char* examples() const override {
     return "  tilewright model resnet50_v1 --int8 -o resnet50.onnx\n"
-           "  tilewright pack resnet50.onnx --vta-config configs/vta/sim.json -o resnet50.relay\n"
-           "  tilewright run resnet50.relay --target vta --vta-config configs/vta/sim.json\n"
-           "  tilewright pack resnet50.onnx --vta-config configs/vta/sim.json --start max_pool2d "
+           "  tilewright pack resnet50.onnx --vta-config sim -o resnet50.relay\n"
+           "  tilewright run resnet50.relay --target vta --vta-config sim\n"
+           "  tilewright pack resnet50.onnx --vta-config sim --start max_pool2d "
            "--stop mean -o resnet50.relay\n"
            "Results are equal to the last bit. The weights are in the text. Exit code 1, and no "
            "file, if "
@@ -32,7 +33,9 @@ class PackCommand final : public Command {
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text), quantized to int8")->required();
-    app.add_option("--vta-config", vta_config_, "Design file of the VTA (configs/vta)")->required();
+    app.add_option("--vta-config", vta_config_,
+                   "Design of the VTA: a file, or sim, pynq, ultra96, … (configs/vta)")
+        ->required();
     app.add_option("-o,--output", output_, "Relay text to write")->required();
     app.add_option("--start", options_.start,
                    "First value or operator whose result is packed (default: by itself)");
@@ -40,9 +43,7 @@ class PackCommand final : public Command {
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
-    auto text = ReadFile(vta_config_);
-    TW_RETURN_IF_ERROR(text);
-    auto design = vta::Design::Parse(*text, vta_config_);
+    auto design = ReadDesign(vta_config_);
     TW_RETURN_IF_ERROR(design);
     auto graph = LoadForRunning(file_, false);
     TW_RETURN_IF_ERROR(graph);
@@ -51,6 +52,10 @@ class PackCommand final : public Command {
     if (!packed.ok()) return packed.status().WithContext(file_);
     if (report.convolutions + report.products == 0) {
       Print(report, design->Name());
+      fmt::print(stderr,
+                 "tilewright pack: nothing to pack, so {} is not written; what is packed are int8 "
+                 "operators, as `tilewright quantize` makes them\n",
+                 output_);
       return kExitFailed;
     }
     auto relay = ExportRelay(*packed);

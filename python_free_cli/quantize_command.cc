@@ -73,6 +73,11 @@ class QuantizeCommand final : public Command {
       return InvalidArgument(fmt::format("--print-after: {} is none of the passes that run: {}",
                                          print_after_, fmt::join(options.passes, ", ")));
     }
+    if (!data_.empty() && options.config.calibrate_mode == quantize::CalibrateMode::kGlobalScale) {
+      return InvalidArgument(
+          "--data: calibrate_mode is global_scale, which looks at no data; expected --set "
+          "calibrate_mode=percentile or kl_divergence");
+    }
     auto graph = LoadForQuantizing();
     TW_RETURN_IF_ERROR(graph);
     auto samples = quantize::LoadDataSet(data_, *graph, data_options_);

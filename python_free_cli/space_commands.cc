@@ -113,7 +113,7 @@ class LowerCommand final : public Command {
            "asm\n"
            "  tilewright lower resnet18.onnx#1 --target 'cuda -arch=sm_75' --emit ptx\n"
            "  tilewright lower resnet18_v1_vta_packed.relay#1 --target vta --vta-config "
-           "configs/vta/sim.json --emit cost\n";
+           "sim --emit cost\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("task", candidate_.task, "Workload key, AutoTVM tuple, or FILE#N")->required();

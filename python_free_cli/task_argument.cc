@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
 #include "src/base/file.h"
 #include "src/base/strings.h"
+#include "src/codegen/cpu_target.h"
 #include "src/graph/graph.h"
 #include "src/graph/passes.h"
 #include "src/target/cpu.h"
@@ -23,10 +25,8 @@ namespace {
 /// Completes and checks a VTA target.
 Status CompleteVta(const std::string& vta_config, Target& target) {
   if (!vta_config.empty()) {
-    auto text = ReadFile(vta_config);
-    if (!text.ok()) return text.status().WithContext("--vta-config");
-    auto design = vta::Design::Parse(*text, vta_config);
-    if (!design.ok()) return design.status().WithContext("--vta-config");
+    auto design = ReadDesign(vta_config);
+    TW_RETURN_IF_ERROR(design);
     const std::string model = target.Option("model", design->Model());
     if (model != design->Model()) {
       return InvalidArgument("--target: -model=" + model + ", but --vta-config describes " +
@@ -36,7 +36,8 @@ Status CompleteVta(const std::string& vta_config, Target& target) {
   }
   if (target.Option("model").empty()) {
     return InvalidArgument(
-        "--target: a VTA needs its design: --vta-config configs/vta/sim.json, or -model=...");
+        "--target: a VTA needs its design: --vta-config with a file or a shipped one's name such "
+        "as sim, or -model=...");
   }
   return ToStatus(VtaTargetOf(target));
 }
@@ -57,14 +58,59 @@ Status CheckLibraries(const Target& target) {
   return {};
 }
 
+/// The names of the boards, for messages; empty where none are installed.
+std::string BoardNames() {
+  const auto boards = ReadPresets(ShippedPath("targets"));
+  std::string names;
+  if (!boards.ok()) return names;
+  for (const TargetPreset& board : *boards) names += (names.empty() ? "" : ", ") + board.name;
+  return names;
+}
+
+/// A text that is no target, which may have been meant to be a board.
+Status UnknownTarget(std::string_view text, const Status& why) {
+  const std::string boards = BoardNames();
+  if (boards.empty() || Trim(text).find_first_of(" {-=") != std::string_view::npos) return why;
+  return InvalidArgument(why.message() + ", or a board: " + boards);
+}
+
+/// Errors: those of FeaturesOf and CheckCpuTarget; kInvalidArgument for a processor that a board
+/// which nobody knows was to name: without a triple, this machine's would be taken.
+Status CheckCpu(const Target& target) {
+  const auto features = FeaturesOf(target);
+  TW_RETURN_IF_ERROR(features);
+  const bool arm = std::ranges::count(target.keys(), "arm_cpu") > 0;
+  if (arm && target.Option("mtriple").empty() && !features->neon) {
+    return InvalidArgument(
+        "-model=" + target.Option("model") +
+        ": no board of this model, expected -mtriple, or a board: " + BoardNames());
+  }
+  return CheckCpuTarget(target);
+}
+
 }  // namespace
+
+Result<vta::Design> ReadDesign(const std::string& vta_config) {
+  std::string path = vta_config;
+  if (!FileExists(path) && path.find_first_of("/.") == std::string::npos) {
+    path = ShippedPath("vta/" + vta_config + ".json");
+    if (path.empty()) {
+      return NotFound("--vta-config: " + vta_config + ": no such file, and no design of this name");
+    }
+  }
+  auto text = ReadFile(path);
+  if (!text.ok()) return text.status().WithContext("--vta-config");
+  auto design = vta::Design::Parse(*text, path);
+  if (!design.ok()) return design.status().WithContext("--vta-config");
+  return design;
+}
 
 Result<Target> ParseTarget(std::string_view text, int threads, const std::string& vta_config,
                            const std::string& libraries) {
   auto expanded = ExpandTarget(text, ShippedPath("targets"));
   TW_RETURN_IF_ERROR(expanded);
   auto target = Target::Parse(*expanded);
-  if (!target.ok()) return target.status().WithContext("--target");
+  if (!target.ok()) return UnknownTarget(text, target.status()).WithContext("--target");
   if (threads < 1)
     return InvalidArgument(fmt::format("--threads: {}, expected 1 or more", threads));
   if (threads > 1) target->SetOption("num-threads", std::to_string(threads));
@@ -81,7 +127,7 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
   if (target->kind() == TargetKind::kCuda) {
     known = ComputeCapabilityOf(*target).status();
   } else if (target->kind() == TargetKind::kLlvm) {
-    known = FeaturesOf(*target).status();
+    known = CheckCpu(*target);
   } else {
     known = Unsupported("no code can be generated for '" + target->kind_name() +
                         "' yet, expected llvm, native, cuda or vta");
@@ -213,7 +259,8 @@ void TargetArguments::Declare(CLI::App& app) {
   app.add_option("--threads", threads, "Threads a kernel may use")->capture_default_str();
   app.add_option("--libs", libraries,
                  "Libraries whose functions may take the place of kernels: dnnl; cudnn,cublas");
-  app.add_option("--vta-config", vta_config, "Design file of a VTA target (configs/vta)");
+  app.add_option("--vta-config", vta_config,
+                 "Design of a VTA target: a file, or sim, pynq, ultra96, … (configs/vta)");
 }
 
 void TargetArguments::DeclareWithResiduals(CLI::App& app) {

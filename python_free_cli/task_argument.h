@@ -9,6 +9,7 @@
 #include "src/space/config.h"
 #include "src/target/target.h"
 #include "src/templates/registry.h"
+#include "src/vta/design.h"
 
 namespace CLI {
 class App;
@@ -16,8 +17,12 @@ class App;
 
 namespace tilewright::cli {
 
+/// The design of --vta-config: a file, or the name of a shipped one ("sim": configs/vta/sim.json).
+/// Errors: those of ReadFile and Design::Parse, with the option as context.
+Result<vta::Design> ReadDesign(const std::string& vta_config);
+
 /// The target of --target and --threads; refuses what no code can be generated for.
-/// vta_config: file of a VTA design, for a VTA target without -model; may be empty.
+/// vta_config: see ReadDesign, for a VTA target without -model; may be empty.
 /// libraries: names for -libs, separated by commas; one that is not on this machine is told on
 /// standard error.
 Result<Target> ParseTarget(std::string_view text, int threads, const std::string& vta_config = {},

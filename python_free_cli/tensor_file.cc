@@ -8,6 +8,18 @@
 #include "src/tensor/npy.h"
 
 namespace tilewright::cli {
+namespace {
+
+/// The elements of one shape in the order of the other: nothing moves when dimensions of 1 come and
+/// go, and a flat array is as good as a raw file. Other shapes are most likely another layout.
+bool SameOrder(std::vector<std::int64_t> from, std::vector<std::int64_t> to) {
+  if (from.size() == 1) return true;
+  std::erase(from, 1);
+  std::erase(to, 1);
+  return from == to;
+}
+
+}  // namespace
 
 Result<Tensor> ReadTensorFile(const std::string& path, const TensorType& type,
                               const PictureOptions& picture) {
@@ -27,7 +39,8 @@ Result<Tensor> ReadTensorFile(const std::string& path, const TensorType& type,
   if (IsNpy(*bytes)) {
     auto tensor = ParseNpy(*bytes);
     if (!tensor.ok()) return tensor.status().WithContext(path);
-    if (tensor->dtype() != type.dtype || tensor->elements() != type.elements()) {
+    if (tensor->dtype() != type.dtype || tensor->elements() != type.elements() ||
+        !SameOrder(tensor->shape(), type.shape)) {
       return InvalidArgument(
           fmt::format("{}: {}, expected {}", path, tensor->type().ToString(), type.ToString()));
     }
@@ -35,8 +48,9 @@ Result<Tensor> ReadTensorFile(const std::string& path, const TensorType& type,
     return tensor;
   }
   if (static_cast<std::int64_t>(bytes->size()) != type.bytes()) {
-    return InvalidArgument(fmt::format("{}: {} bytes of elements, expected {} for {}", path,
-                                       bytes->size(), type.bytes(), type.ToString()));
+    return InvalidArgument(
+        fmt::format("{}: {} bytes of raw elements, expected {} for {}, a .npy file or a picture",
+                    path, bytes->size(), type.bytes(), type.ToString()));
   }
   Tensor tensor(type);
   std::memcpy(tensor.data(), bytes->data(), bytes->size());

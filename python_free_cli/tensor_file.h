@@ -9,9 +9,9 @@
 namespace tilewright::cli {
 
 /// Reads a tensor of a known type: a picture (see PutPicture; batches of one), a .npy file (C
-/// order, little-endian, type and shape must agree; a shape of equal element count is taken), else
-/// raw row-major elements. Errors: kInvalidArgument naming file, what was found and what was
-/// expected.
+/// order, little-endian; type and shape must agree but for dimensions of 1, or the array has one
+/// dimension), else raw row-major elements. Errors: kInvalidArgument naming file, what was found
+/// and what was expected.
 Result<Tensor> ReadTensorFile(const std::string& path, const TensorType& type,
                               const PictureOptions& picture);
 

@@ -50,7 +50,7 @@ class TuneCommand final : public Command {
            "  tilewright tune resnet18.onnx --libs dnnl --records records.db --budget 10m\n"
            "  tilewright tune --job configs/jobs/overnight_cpu.json\n"
            "  tilewright tune resnet18_v1_vta_packed.relay --target vta --vta-config "
-           "configs/vta/sim.json --records records.db --trials 640\n"
+           "sim --records records.db --trials 640\n"
            "  tilewright tune resnet18.onnx --runner 'ssh board tilewright-runner' --target "
            "rasp4b64 "
            "--records records.db --budget 2h\n"
@@ -64,7 +64,8 @@ class TuneCommand final : public Command {
     target_option_ = app.add_option("--target", target_, "What code is generated for");
     app.add_option("--libs", libraries_,
                    "Libraries whose functions compete with generated kernels: dnnl; cudnn,cublas");
-    app.add_option("--vta-config", vta_config_, "Design file of a VTA target (configs/vta)");
+    app.add_option("--vta-config", vta_config_,
+                   "Design of a VTA target: a file, or sim, pynq, ultra96, … (configs/vta)");
     app.add_flag("--no-fuse-residuals", no_fuse_residuals_,
                  "On a VTA, tune additions of residuals by themselves, not behind a convolution");
     device_.Declare(app);

@@ -119,7 +119,7 @@ class VerifyCommand final : public Command {
            "  tilewright verify resnet18.onnx resnet18_int8.onnx --input cat.npy\n"
            "  tilewright verify resnet18.onnx resnet18_quantized.relay --min-sqnr 15 --json\n"
            "  tilewright verify resnet18_packed.relay --target vta --vta-config "
-           "configs/vta/sim.json\n"
+           "sim\n"
            "OTHER is a library or bundle made of FILE (its integers must be equal, its floats "
            "within the "
            "tolerance), or another model file or a library of one: then values of one name are "

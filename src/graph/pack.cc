@@ -68,7 +68,9 @@ class Packer {
       const Node& node = Old(id);
       if (node.kind != NodeKind::kOperator) continue;
       const std::string op(OpName(node.op.kind));
-      if (node.name == name || op == name || "nn." + op == name) return id;
+      const auto meaning = Source().quantization.find(node.name);
+      const bool stands = meaning != Source().quantization.end() && meaning->second.value == name;
+      if (node.name == name || stands || op == name || "nn." + op == name) return id;
     }
     return -1;
   }

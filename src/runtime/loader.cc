@@ -1,9 +1,11 @@
 #include "src/runtime/loader.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <link.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <vector>
@@ -21,9 +23,50 @@ bool ReadAt(std::ifstream& file, std::uint64_t offset, T* values, std::size_t co
   return file.good();
 }
 
+struct MachineName {
+  int code;  // e_machine
+  const char* name;
+};
+constexpr MachineName kMachines[] = {{EM_X86_64, "x86-64"},
+                                     {EM_AARCH64, "64-bit Arm"},
+                                     {EM_ARM, "32-bit Arm"},
+                                     {EM_386, "32-bit x86"}};
+#if defined(__x86_64__)
+constexpr int kThisMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr int kThisMachine = EM_AARCH64;
+#elif defined(__arm__)
+constexpr int kThisMachine = EM_ARM;
+#else
+constexpr int kThisMachine = EM_NONE;  // unknown: nothing to compare with
+#endif
+
+std::string NameOf(int machine) {
+  for (const MachineName& known : kMachines) {
+    if (known.code == machine) return known.name;
+  }
+  return "machine " + std::to_string(machine);
+}
+
+/// The system's words for what is no library of this machine mislead ("no such file", for one of
+/// another kind of processor): these come first. Errors: kInvalidArgument.
+Status CheckMachine(const std::string& path) {
+  // The first 16 bytes are the same for 32 and 64 bits, type and machine follow in both.
+  std::array<unsigned char, EI_NIDENT + 4> head = {};
+  std::ifstream file(path, std::ios::binary);
+  if (!ReadAt(file, 0, head.data(), head.size()) ||
+      std::memcmp(head.data(), ELFMAG, SELFMAG) != 0) {
+    return InvalidArgument(path + ": no shared library; `tilewright compile` makes one of a model");
+  }
+  const bool little = head[EI_DATA] == ELFDATA2LSB;
+  const int machine = head[EI_NIDENT + (little ? 2 : 3)] | head[EI_NIDENT + (little ? 3 : 2)] << 8;
+  if (kThisMachine == EM_NONE || machine == kThisMachine) return {};
+  return InvalidArgument(path + ": code for " + NameOf(machine) + ", this machine is " +
+                         NameOf(kThisMachine));
+}
+
 /// The system's loader maps what the headers name and dies of a signal where the file has less.
-/// Errors: kInvalidArgument if the file is shorter than its headers say. Files that are no shared
-/// objects pass: the loader has words for them.
+/// Errors: kInvalidArgument if the file is shorter than its headers say.
 Status CheckWhole(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const auto size = static_cast<std::uint64_t>(std::max<std::streamoff>(file.tellg(), 0));
@@ -53,6 +96,7 @@ void SharedLibrary::Close::operator()(void* handle) const { dlclose(handle); }
 
 Result<SharedLibrary> SharedLibrary::Open(const std::string& path) {
   if (!FileExists(path)) return NotFound("no file " + path);
+  TW_RETURN_IF_ERROR(CheckMachine(path));
   TW_RETURN_IF_ERROR(CheckWhole(path));
   // A name without a slash would be searched for in the system's folders.
   const std::string place = path.find('/') == std::string::npos ? "./" + path : path;

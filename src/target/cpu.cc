@@ -131,9 +131,10 @@ Result<unsigned> BaseFeatures(const Target& target) {
   if (name.empty() || name == "generic") return IsArm(target) ? unsigned{kNeon} : 0u;
   const auto* found = std::ranges::find(kCpus, std::string_view(name), &CpuEntry::name);
   if (found == std::end(kCpus)) {
-    return InvalidArgument("target option -mcpu: '" + name +
-                           "', expected a known processor such as haswell, skylake-avx512 or "
-                           "znver4 (native fills it in for this machine)");
+    return InvalidArgument("target option -mcpu: '" + name + "', expected a known processor such " +
+                           (IsArm(target) ? "as cortex-a53, cortex-a76 or neoverse-n1"
+                                          : "as haswell, skylake-avx512 or znver4") +
+                           " (native fills it in for this machine)");
   }
   return found->features;
 }

@@ -171,6 +171,12 @@ TEST(Pack, StartAndStopLimitIt) {
   EXPECT_EQ(report.convolutions, 5);
   EXPECT_THAT(report.left, Contains(Pair("last", "outside start and stop")));
 
+  Graph named = MakeQuantizedGraph(1);
+  named.quantization["first"].value = "first_of_floats";
+  options.start = "first_of_floats";
+  Packed(std::move(named), vta::Design::Default(), options, report);
+  EXPECT_EQ(report.convolutions, 5);
+
   options.start = "nowhere";
   auto refused = PackForVta(MakeQuantizedGraph(1), vta::Design::Default(), options, &report);
   EXPECT_EQ(refused.status().code(), StatusCode::kNotFound);

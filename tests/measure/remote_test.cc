@@ -83,7 +83,10 @@ TEST(RemoteRunner, AConnectionThatBreaksCostsOneCandidateOnly) {
   const std::string command = "cd " + folder->path() + "; if mkdir one 2>/dev/null; then " +
                               kRunner + " | head -n 1; elif mkdir two 2>/dev/null; then exit 3; " +
                               "else exec " + kRunner + "; fi";
-  auto measurer = MakeRemote(RemoteSettings(command, ProbeHostCpu()));
+  ProcessMeasurerSettings settings = RemoteSettings(command, ProbeHostCpu());
+  std::vector<std::string> reasons;  // read when the measurer's thread has ended
+  settings.on_lost = [&](const std::string& why, double) { reasons.push_back(why); };
+  auto measurer = MakeRemote(settings);
   std::vector<Trial> trials;
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(
@@ -95,6 +98,8 @@ TEST(RemoteRunner, AConnectionThatBreaksCostsOneCandidateOnly) {
   EXPECT_EQ(trials[1].outcome, Outcome::kOk) << trials[1].reason;
   EXPECT_EQ(trials[2].outcome, Outcome::kOk) << trials[2].reason;
   EXPECT_TRUE(std::filesystem::exists(folder->path() + "/two"));
+  measurer.reset();
+  EXPECT_THAT(reasons, testing::ElementsAre(testing::_, HasSubstr("exit code 3")));
 }
 
 TEST(RemoteRunner, AResultOfAnotherCandidateIsNoResult) {

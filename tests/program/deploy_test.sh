@@ -35,8 +35,8 @@ head -c "$bytes" /dev/zero >input.raw
 header="{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 224, 224), }"
 { printf '\223NUMPY\001\000\166\000%-117s\n' "$header" && cat input.raw; } >input.npy
 
-cmake -S "$source/docs/examples/deploy" -B examples -DLIBRARY_DIR="$work/library" \
-  -DBUNDLE_DIR="$work/bundle" -DCMAKE_BUILD_TYPE=Debug >log 2>&1 || fail "$(cat log)"
+cmake -S "$source/docs/examples/deploy" -B examples -DLIBRARY_DIR=library -DBUNDLE_DIR=bundle \
+  -DCMAKE_BUILD_TYPE=Debug >log 2>&1 || fail "$(cat log)"
 cmake --build examples >log 2>&1 || fail "$(cat log)"
 examples/run_library input.raw >raw.out
 examples/run_library input.npy >npy.out
@@ -52,6 +52,9 @@ sed 's/^ *//' raw.out | cmp - run.top
 head -c 1000 input.npy >short.npy
 if examples/run_library short.npy 2>log; then fail "half a tensor was taken"; fi
 expect "not as many bytes" log
+sed 's/(1, 3, 224, 224)/(1, 224, 224, 3)/' input.npy >nhwc.npy
+if examples/run_library nhwc.npy 2>log; then fail "another layout was taken"; fi
+expect "type and shape" log
 head -c 100000 bundle/model.params >cut.params
 if examples/run_bundle cut.params input.npy 2>log; then fail "half a parameter file was taken"; fi
 expect "code 105" log

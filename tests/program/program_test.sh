@@ -95,6 +95,7 @@ has 'net_run_on_device' gpu.h
 expect 2 run gpu.so --device simt
 has 'takes the model file' err
 expect 2 bench gpu.so --device 99
+has '--device simt' err
 
 cat >bytes.relay <<'RELAY'
 def @main(%data: Tensor[(1, 64, 8, 8), int8]) {
@@ -220,6 +221,25 @@ has 'untuned: ' err
 expect 1 compile m.onnx --records r.db --on-miss fail -o strict.so
 expect 0 verify m.onnx m.so
 has 'agree with the reference' out
+expect 0 --version
+has 'tilewright ' out
+expect 2 run m.onnx
+has '`tilewright compile` makes one' err
+expect 0 compile m.onnx --records r.db --name m -o made/for/it/m.so
+cmp m.h made/for/it/m.h
+expect 2 compile m.onnx -o r.db/m.so
+has '--output' err
+
+# An array in another layout, and what is no tensor.
+header="{'descr': '<f4', 'fortran_order': False, 'shape': (1, 224, 224, 3), }"
+{ printf '\223NUMPY\001\000\166\000%-117s\n' "$header" && head -c 602112 /dev/zero; } >nhwc.npy
+expect 2 run m.so --input nhwc.npy
+has 'float32[1,224,224,3], expected float32[1,3,224,224]' err
+expect 2 run m.so --input m.h
+has 'raw elements, expected 602112' err
+expect 2 quantize m.onnx -o q.relay --data nhwc.npy
+has 'calibrate_mode=percentile' err
+
 expect 0 run m.so --output logits.npy
 expect 0 run m.so --input "$pictures/colour.jpg" --image-fit stretch --output picture.npy
 if cmp -s logits.npy picture.npy; then fail "the picture is not what ran"; fi
@@ -256,6 +276,9 @@ expect 0 verify odd.onnx odd.onnx --json
 expect 0 model squeezenet1_1 --int8 -o q.onnx
 expect 0 pack q.onnx $design -o q.relay --json
 has '"left":[{"value":"conv1","why":"3 channels' out
+expect 0 tasks q.relay --target vta --vta-config sim
+expect 2 tasks q.relay --target vta --vta-config simm
+has 'no design of this name' err
 expect 0 tasks q.relay $vta
 has 'cast(int8)' out
 expect 0 tune q.relay#1 $vta --records v.db --trials 4 --json
@@ -278,6 +301,7 @@ expect 2 run q.relay --target llvm
 expect 2 verify q.relay m.so $vta
 expect 1 pack m.onnx $design -o float.relay
 has 'expected int8' out
+has 'float.relay is not written' err
 echo '{}' >design.json
 expect 2 run q.relay --target vta --vta-config design.json
 has 'design.json' err
@@ -295,6 +319,17 @@ expect 2 compile m.onnx --target pixel2 -o arm.so
 has '--runtime' err
 expect 2 lower m.onnx#1 --target rasp99
 has "target kind 'rasp99'" err
+has 'rasp4b64' err
+expect 2 compile m.onnx --target 'llvm -device=arm_cpu -model=rasp99' -o arm.so
+has 'no board of this model' err
+expect 2 compile m.onnx --target 'llvm -mattr=+avx9' -o arm.so
+has '-mattr=+avx9' err
+if "$tilewright" compile net.relay --target rasp4b64 -o arm.so >out 2>err; then
+  expect 2 run arm.so
+  has 'code for 64-bit Arm' err
+else
+  has '--runtime' err  # built without a compiler for Arm
+fi
 expect 2 tune m.onnx#1 --target rasp4b64 --records b.db --trials 1
 has '--runner' err
 
@@ -303,6 +338,7 @@ runner="'$tilewright' runner"
 expect 0 tune m.onnx#1 --runner "$runner" --records b.db --trials 2 --json
 has '"trials":2' out
 expect 0 measure --task m.onnx#1 --runner "$runner"
+expect 2 tune m.onnx#1 --runner '' --records b.db --trials 2
 expect 1 tune m.onnx#1 --runner 'exit 3' --records b.db --trials 2
 has 'exit code 3' err
 

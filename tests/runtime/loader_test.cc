@@ -31,6 +31,24 @@ TEST(LoaderTest, RefusesFilesThatAreNoSharedObjects) {
   }
 }
 
+TEST(LoaderTest, SaysWhatAFileIsThatTheSystemWouldNotFind) {
+  const Result<TemporaryFolder> folder = TemporaryFolder::Create("loader-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/board.so";
+  std::string other(
+      "\x7f"
+      "ELF\x01\x01\x01",
+      7);  // 32 bits, little-endian
+  other.resize(16);
+  other += std::string("\x03\x00\x08\x00", 4);  // a shared object for MIPS
+  ASSERT_TRUE(WriteFile(path, other).ok());
+  EXPECT_THAT(SharedLibrary::Open(path).status().message(),
+              HasSubstr("board.so: code for machine 8, this machine is "));
+  ASSERT_TRUE(WriteFile(path, "def @main(%x: Tensor[(1), float32]) { nn.relu(%x) }").ok());
+  EXPECT_THAT(SharedLibrary::Open(path).status().message(),
+              HasSubstr("board.so: no shared library; `tilewright compile` makes one"));
+}
+
 TEST(LoaderTest, ComputesTheWorkspaceForAnyNumberOfThreads) {
   const KernelEntry entry{nullptr, nullptr, {TW_ABI_VERSION, 2, 128, 64}};
   EXPECT_EQ(entry.WorkspaceBytes(1), 192);

@@ -21,7 +21,9 @@ int main(int argc, char** argv) {
   const TilewrightValue& output = *model_output(0);
   std::vector<unsigned char> data(static_cast<std::size_t>(input.bytes));
   std::vector<unsigned char> result(static_cast<std::size_t>(output.bytes));
-  if (ReadTensor(argv[2], input.dtype, data.data(), input.bytes) != 0) return 1;
+  if (ReadTensor(argv[2], input.dtype, input.shape, input.rank, data.data(), input.bytes) != 0) {
+    return 1;
+  }
   const void* inputs[] = {data.data()};
   void* outputs[] = {result.data()};
   if (const int code = model_run(inputs, outputs); code != 0) {

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   void* result = malloc((size_t)output->bytes);
   int code = 1;
   if (data != NULL && result != NULL &&
-      ReadTensor(argv[1], input->dtype, data, input->bytes) == 0) {
+      ReadTensor(argv[1], input->dtype, input->shape, input->rank, data, input->bytes) == 0) {
     const void* inputs[] = {data};
     void* outputs[] = {result};
     code = model_run(inputs, outputs);

@@ -1,6 +1,7 @@
 #include "tensor_file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int Fail(const char* path, const char* what) {
@@ -19,8 +20,27 @@ static const char* NumpyType(const char* dtype) {
   return "?";
 }
 
+/* Whether a .npy header has the shape, but for dimensions of 1: another one with as many elements
+ * is most likely another layout. */
+static int HasShape(const char* header, const int64_t* shape, int64_t rank) {
+  const char* at = strstr(header, "'shape': (");
+  if (at == NULL) return 0;
+  at += strlen("'shape': (");
+  int64_t i = 0;
+  while (*at != '\0' && *at != ')') {
+    char* end;
+    const long long extent = strtoll(at, &end, 10);
+    if (end == at) return 0;
+    while (i < rank && shape[i] == 1) ++i;
+    if (extent != 1 && (i == rank || shape[i++] != extent)) return 0;
+    for (at = end; *at == ',' || *at == ' ';) ++at;
+  }
+  while (i < rank && shape[i] == 1) ++i;
+  return *at == ')' && i == rank;
+}
+
 /* Bytes before the elements: 0 for a raw file, -1 for a .npy file that does not fit. */
-static long HeaderBytes(FILE* file, const char* dtype) {
+static long HeaderBytes(FILE* file, const char* dtype, const int64_t* shape, int64_t rank) {
   unsigned char start[12];
   char text[4096];
   if (fread(start, 1, sizeof start, file) != sizeof start) return 0;
@@ -32,19 +52,21 @@ static long HeaderBytes(FILE* file, const char* dtype) {
   if (length >= sizeof text || fseek(file, begin, SEEK_SET) != 0) return -1;
   if (fread(text, 1, length, file) != length) return -1;
   text[length] = '\0';
-  if (strstr(text, NumpyType(dtype)) == NULL || strstr(text, "'fortran_order': False") == NULL) {
+  if (strstr(text, NumpyType(dtype)) == NULL || strstr(text, "'fortran_order': False") == NULL ||
+      !HasShape(text, shape, rank)) {
     return -1;
   }
   return begin + (long)length;
 }
 
-int ReadTensor(const char* path, const char* dtype, void* elements, int64_t bytes) {
+int ReadTensor(const char* path, const char* dtype, const int64_t* shape, int64_t rank,
+               void* elements, int64_t bytes) {
   FILE* file = fopen(path, "rb");
   if (file == NULL) return Fail(path, "cannot be opened");
-  const long header = HeaderBytes(file, dtype);
+  const long header = HeaderBytes(file, dtype, shape, rank);
   int result = 0;
   if (header < 0) {
-    result = Fail(path, "not a .npy file of the model's input type");
+    result = Fail(path, "not a .npy file of the model's input type and shape");
   } else if (fseek(file, 0, SEEK_END) != 0 || ftell(file) - header != (long)bytes) {
     result = Fail(path, "not as many bytes as the model's input");
   } else if (fseek(file, header, SEEK_SET) != 0 ||

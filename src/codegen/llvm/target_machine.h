@@ -14,8 +14,7 @@ void InitializeBackEnds();
 
 /// LLVM's code generator for an `llvm` target: -mtriple (this machine's without it), -mcpu, -mattr.
 /// Position-independent code.
-/// Errors: kUnsupported if LLVM was built without the triple's back end; kInvalidArgument for a CPU
-/// it does not know.
+/// Errors: those of CheckCpuTarget.
 Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target);
 
 }  // namespace tilewright::cpu
