@@ -109,8 +109,13 @@ void PrintLayers(const Graph& reference, const Graph& quantized,
     const Tensor& x = expected[static_cast<std::size_t>(from->second)];
     const Tensor& q = actual[static_cast<std::size_t>(to->second)];
     if (x.elements() == 0 || q.elements() != x.elements()) continue;
+    const auto meaning = quantized.quantization.find(value.integers);
+    const std::int64_t axis =
+        meaning == quantized.quantization.end() ? std::ssize(x.shape()) : meaning->second.axis;
     std::int64_t inner = 1;
-    for (std::size_t i = value.channel + 1; i < x.shape().size(); ++i) inner *= x.shape()[i];
+    for (auto i = axis + 1; i < std::ssize(x.shape()); ++i) {
+      inner *= x.shape()[static_cast<std::size_t>(i)];
+    }
     const auto scales = static_cast<std::int64_t>(value.scales.size());
     Noise noise;
     for (std::int64_t i = 0; i < x.elements(); ++i) {

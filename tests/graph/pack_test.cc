@@ -174,8 +174,9 @@ TEST(Pack, StartAndStopLimitIt) {
   Graph named = MakeQuantizedGraph(1);
   named.quantization["first"].value = "first_of_floats";
   options.start = "first_of_floats";
-  Packed(std::move(named), vta::Design::Default(), options, report);
-  EXPECT_EQ(report.convolutions, 5);
+  PackReport by_name;
+  Packed(std::move(named), vta::Design::Default(), options, by_name);
+  EXPECT_EQ(by_name.convolutions, 5);
 
   options.start = "nowhere";
   auto refused = PackForVta(MakeQuantizedGraph(1), vta::Design::Default(), options, &report);

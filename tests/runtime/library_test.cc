@@ -7,10 +7,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <string>
-#include <thread>
 
 #include "src/target/library.h"
 
@@ -74,25 +72,6 @@ TEST_F(PresentLibrary, RefusesBytesWithoutTheirInstructions) {
     ::_exit(refused ? 0 : 1);
   };
   EXPECT_EXIT(prepare(), testing::ExitedWithCode(0), "");
-}
-
-TEST_F(PresentLibrary, AThreadThatStillRunsAtExitDoesNoHarm) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto end = [] {
-    static TwLibraryCall call = Product("libdnnl.so.2");
-    alignas(64) static float data[6], weight[6], result[4];
-    static std::atomic<bool> runs{false};
-    std::thread([] {
-      // What is forgotten is made again, on the engine.
-      for (int i = 0;; i = 1 - i) {
-        if (i == 0) TwLibraryForget();
-        if (TwLibraryRun(&call, result, data, weight, nullptr) == 0) runs = true;
-      }
-    }).detach();
-    while (!runs) std::this_thread::yield();
-    std::exit(0);
-  };
-  EXPECT_EXIT(end(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(PresentLibrary, SaysWhatItHasNoCodeFor) {
