@@ -75,6 +75,9 @@ Status RunLinker(const std::vector<std::string>& arguments) {
   const std::lock_guard<std::mutex> lock(one_at_a_time);
   std::vector<const char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+  // LLD 19 forgets to forget this symbol: a link that does not use it writes to what an earlier one
+  // that did has freed. So every link uses it.
+  pointers.insert(pointers.end(), {"-u", "_GLOBAL_OFFSET_TABLE_"});
   std::string output, errors;
   llvm::raw_string_ostream out(output), error_out(errors);
   const bool linked = lld::elf::link(pointers, out, error_out, /*exitEarly=*/false,
