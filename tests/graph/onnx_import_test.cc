@@ -158,7 +158,9 @@ TEST(OnnxImport, InfiniteBoundsAreNone) {
     OneNode node(13, "Clip", MakeTensor(kFloat32, {3}, {-1, 3, 9}));
     node.With(MakeTensor(kFloat32, {}, {low})).With(MakeTensor(kFloat32, {}, {kInfinity}));
     EXPECT_THAT(ValuesOf(node.Run()), ElementsAre(low == 0 ? 0 : -1, 3, 9));
-    for (const Node& imported : node.model().Import()->nodes()) {
+    const auto graph = node.model().Import();
+    ASSERT_TRUE(graph.ok()) << graph.status().message();
+    for (const Node& imported : graph->nodes()) {
       EXPECT_NE(imported.op.kind, OpKind::kClip);
     }
   }
