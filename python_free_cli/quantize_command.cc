@@ -80,6 +80,7 @@ class QuantizeCommand final : public Command {
     }
     auto graph = LoadForQuantizing();
     TW_RETURN_IF_ERROR(graph);
+    data_options_.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
     auto samples = quantize::LoadDataSet(data_, *graph, data_options_);
     TW_RETURN_IF_ERROR(samples);
     if (!data_.empty() && samples->empty()) return InvalidArgument("--data: not one whole sample");
