@@ -12,7 +12,6 @@ function(tw_headers name folder define)
 endfunction()
 tw_headers(fmt::fmt fmt FMT_HEADER_ONLY)
 tw_headers(nlohmann_json::nlohmann_json nlohmann "")
-add_library(spdlog::spdlog INTERFACE IMPORTED GLOBAL)
 add_library(tw_codegen INTERFACE)  # only builders need it
 
 foreach(folder src/base src/ir src/target src/vta src/tensor src/schedule src/space src/templates

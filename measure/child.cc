@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "measure/crash.h"
 #include "measure/fault_hooks.h"
 #include "measure/parallel.h"
+#include "measure/race.h"
 #include "src/base/clock.h"
 #include "src/base/sanitizer.h"
 #include "src/base/strings.h"
@@ -138,6 +140,12 @@ std::optional<Failure> Kernel::Allocate(const TwKernelInfo& info) {
   }
   const std::int64_t workspace =
       info.workspace_bytes + info.workspace_bytes_per_thread * kernel_.threads;
+  const std::int64_t needed = work_.setup->output.bytes() + workspace;
+  if (work_.memory_bytes > 0 && needed > work_.memory_bytes) {
+    return Failure{Outcome::kRunFailed,
+                   "out of memory: result and workspace take " + std::to_string(needed) +
+                       " bytes, a candidate may allocate " + std::to_string(work_.memory_bytes)};
+  }
   auto output = GuardedMemory::Create(work_.setup->output.bytes());
   auto scratch = GuardedMemory::Create(workspace);
   for (const auto* made : {&output, &scratch}) {
@@ -229,13 +237,7 @@ struct Running {
   Course course;
 };
 
-}  // namespace
-
-void RunChild(const ChildWork& work) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != work.runner_pid) ::_exit(1);  // it went before the line above
-  ::setpgid(0, 0);
-  ::signal(SIGPIPE, SIG_IGN);
+RunReply RunCourse(const ChildWork& work) {
   // On the heap and never destroyed: at the end the process just ends, whatever the kernel did to
   // it.
   Course& course = std::make_unique<Running>(work).release()->course;
@@ -244,7 +246,23 @@ void RunChild(const ChildWork& work) {
   const bool alone = work.command_fd < 0;
   course.Prove(/*may_stop=*/alone);
   if (course.alive()) alone ? course.TakeAll() : ServeSlices(work, course);
-  Send(work, LineOf(ToJson(course.End())));
+  return course.End();
+}
+
+}  // namespace
+
+void RunChild(const ChildWork& work) noexcept {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != work.runner_pid) ::_exit(1);  // it went before the line above
+  ::setpgid(0, 0);
+  ::signal(SIGPIPE, SIG_IGN);
+  RunReply reply;
+  try {
+    reply = RunCourse(work);
+  } catch (const std::bad_alloc&) {
+    reply = FailedWith(*work.item, Unavailable("out of memory" + PhaseText(work.report->phase)));
+  }
+  Send(work, LineOf(ToJson(reply)));
   ::_exit(0);
 }
 

@@ -51,8 +51,9 @@ struct ChildWork {
 /// Loads, verifies, times and verifies again; writes a line with the RunReply. With a command_fd it
 /// writes a line after the first verification, then answers each byte 's' with a slice and a line
 /// (the noise so far, relative; 1 for unknown), and anything else (or the end) with the last
-/// verification and the reply. Never returns.
-[[noreturn]] void RunChild(const ChildWork& work);
+/// verification and the reply. Never returns; nor does anything thrown leave it, where the runner's
+/// own code would go on in the child.
+[[noreturn]] void RunChild(const ChildWork& work) noexcept;
 
 /// One line on how a child ended that sent no reply.
 std::string CrashReason(const ChildReport& report, const ExitStatus& ended);

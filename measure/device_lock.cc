@@ -22,13 +22,24 @@ Result<DeviceLock> DeviceLock::Take(const std::string& folder, const std::string
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
   int fd = ::open(path.c_str(), kFlags);
   if (fd < 0 && errno == ENOENT) fd = ::open(path.c_str(), kFlags | O_CREAT, 0644);
+  return Lock(fd, path, "device " + name, wait_seconds);
+}
+
+Result<DeviceLock> DeviceLock::TakeCore(int core, const std::string& folder) {
+  const std::string path = folder + "/cpu" + std::to_string(core);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return Lock(fd, path, "core " + std::to_string(core), 0);
+}
+
+Result<DeviceLock> DeviceLock::Lock(int fd, const std::string& path, const std::string& what,
+                                    double wait_seconds) {
   if (fd < 0) return Unavailable(path + ": cannot be opened");
   DeviceLock lock(fd);
   SystemClock clock;
   const double deadline = clock.MonotonicSeconds() + wait_seconds;
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (clock.MonotonicSeconds() >= deadline) {
-      return Unavailable("device " + name + " is in use by another process, which holds " + path);
+      return Unavailable(what + " is in use by another process, which holds " + path);
     }
     clock.SleepSeconds(0.02);
   }

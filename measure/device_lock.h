@@ -16,12 +16,20 @@ class DeviceLock {
   /// Errors: kUnavailable with the file that is locked.
   static Result<DeviceLock> Take(const std::string& folder, const std::string& name,
                                  double wait_seconds);
+  /// A core of a CPU, for measuring on it: `folder`/cpu3 is locked, the system's own folder of the
+  /// core, so that no file is made. Does not wait.
+  /// Errors: kUnavailable if another process has it, or there is no such folder.
+  static Result<DeviceLock> TakeCore(int core, const std::string& folder = kCoreFolder);
+  static constexpr const char* kCoreFolder = "/sys/devices/system/cpu";
   DeviceLock(DeviceLock&& other) noexcept;
   DeviceLock& operator=(DeviceLock&& other) noexcept;
   ~DeviceLock();
 
  private:
   explicit DeviceLock(int fd) : fd_(fd) {}
+  /// fd: of the file at `path`, owned by the lock; negative if it could not be opened.
+  static Result<DeviceLock> Lock(int fd, const std::string& path, const std::string& what,
+                                 double wait_seconds);
   int fd_ = -1;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,12 @@ void UseUpMemory() {
   }
 }
 
+/// Throws std::bad_alloc.
+void AllocateTooMuch() {
+  const volatile std::size_t too_much = std::size_t{1} << 60;
+  ::operator delete(::operator new(too_much));
+}
+
 }  // namespace
 
 void InjectBuilderFault(const std::string& name, int output_fd) {
@@ -38,6 +45,7 @@ void InjectBuilderFault(const std::string& name, int output_fd) {
     while (true) ::pause();
   }
   if (name == "memory") UseUpMemory();
+  if (name == "allocate") AllocateTooMuch();
   if (name == "exit") ::_exit(3);
   if (name == "kill") ::kill(::getpid(), SIGKILL);
   if (name == "close") ::close(output_fd);
@@ -50,6 +58,7 @@ void InjectBuilderFault(const std::string& name, int output_fd) {
 void InjectRunnerFault(const std::string& name) {
   if (name.empty()) return;
   if (name == "kill_runner") ::kill(::getppid(), SIGKILL);
+  if (name == "allocate") AllocateTooMuch();
   constexpr std::string_view kGarbage = "{\"type\":\"ran\",\"ticket\":1}\n\xff\n";
   for (int fd = 3; fd < kDescriptors; ++fd) {
     if (name == "garbage") (void)!::write(fd, kGarbage.data(), kGarbage.size());

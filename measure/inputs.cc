@@ -200,6 +200,22 @@ std::string_view InputSetName(InputSet set) {
   return "unknown";
 }
 
+Status CheckInputMemory(const Workload& workload, const Epilogue& epilogue,
+                        std::int64_t available) {
+  auto output = workload.OutputType();
+  TW_RETURN_IF_ERROR(output);
+  auto result = ResultType(workload, epilogue);
+  TW_RETURN_IF_ERROR(result);
+  constexpr auto kSets = static_cast<std::int64_t>(kInputSets.size());
+  std::int64_t bytes = 2 * kSets * workload.data.bytes() + (kSets + 1) * result->bytes();
+  if (workload.has_weight()) bytes += (2 * kSets - 1) * workload.weight.bytes();
+  for (const EpilogueStep& step : epilogue.steps) {
+    if (step.operand != OperandKind::kTensor) continue;  // others have one value per channel
+    bytes += 2 * kSets * TensorType{output->shape, step.operand_dtype}.bytes();
+  }
+  return CheckMemory("out of memory: measuring " + workload.Key(), bytes, available);
+}
+
 Result<TensorType> ResultType(const Workload& workload, const Epilogue& epilogue) {
   auto type = workload.OutputType();
   TW_RETURN_IF_ERROR(type);
@@ -209,6 +225,7 @@ Result<TensorType> ResultType(const Workload& workload, const Epilogue& epilogue
 
 Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& epilogue,
                                       InputSet set) {
+  TW_RETURN_IF_ERROR(CheckInputMemory(workload, epilogue));
   const bool extreme = set == InputSet::kExtreme;
   const double far = workload.data.dtype == kFloat16 ? kFarScaleOfHalf : kFarScale;
   AnchorInputs inputs;

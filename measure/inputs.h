@@ -1,9 +1,11 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "src/base/memory.h"
 #include "src/tensor/epilogue.h"
 #include "src/tensor/tensor.h"
 #include "src/tensor/workload.h"
@@ -27,9 +29,16 @@ struct AnchorInputs {
 };
 
 /// Inputs of one set: a function of the arguments alone, the same in every process.
-/// Errors: kInvalidArgument if the workload is none.
+/// Errors: kInvalidArgument if the workload is none; those of CheckInputMemory.
 Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& epilogue,
                                       InputSet set);
+
+/// For a workload of any size, before anything is allocated. Counted is what a runner holds at
+/// least: the three sets of inputs in the workload's layouts and in the kernel's (weights of two
+/// sets are the same there), the expected results, and the kernel's own. Errors: kUnsupported with
+/// the bytes needed if they are more than `available`.
+Status CheckInputMemory(const Workload& workload, const Epilogue& epilogue,
+                        std::int64_t available = MachineMemoryBytes());
 
 /// Type of the result, epilogue applied.
 Result<TensorType> ResultType(const Workload& workload, const Epilogue& epilogue);

@@ -4,38 +4,18 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <chrono>
-#include <filesystem>
 #include <thread>
 #include <utility>
 
+#include "measure/core_choice.h"
 #include "measure/supervisor.h"
+#include "measure/work_folder.h"
 #include "src/base/thread.h"
+#include "src/target/library.h"
 
 namespace tilewright::measure {
 namespace {
-
-constexpr std::string_view kFolderPrefix = "tilewright-measure-";
-
-/// Removes the folders of measurers that were killed: their names carry the process id.
-void RemoveStaleFolders(const std::string& root) {
-  std::error_code error;
-  std::filesystem::directory_iterator entries(root, error), end;
-  while (!error && entries != end) {
-    const std::string name = entries->path().filename().string();
-    if (name.starts_with(kFolderPrefix)) {
-      int pid = 0;
-      const char* first = name.data() + kFolderPrefix.size();
-      const auto parsed = std::from_chars(first, name.data() + name.size(), pid);
-      std::error_code ignored;
-      if (parsed.ec == std::errc() && pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH) {
-        std::filesystem::remove_all(entries->path(), ignored);
-      }
-    }
-    entries.increment(error);
-  }
-}
 
 std::string ShellQuoted(const std::string& text) {
   std::string quoted = "'";
@@ -43,12 +23,22 @@ std::string ShellQuoted(const std::string& text) {
   return quoted + "'";
 }
 
+/// A runner on another machine leaves all cores to the builders. Of what is simulated, and of a
+/// GPU's clock, the numbers do not depend on who else is on the core.
+CoreChoice CoresFor(const ProcessMeasurerSettings& settings) {
+  const std::vector<int> allowed = AllowedCores();
+  if (settings.remote) return CoreChoice{{}, allowed, {}, {}};
+  if (!settings.runner.calibrate) return SplitCores(allowed);
+  return ReserveCores(allowed, settings.core_folder);
+}
+
 }  // namespace
 
 struct ProcessMeasurer::Impl {
-  Impl(ProcessMeasurerSettings wanted, TemporaryFolder temporary)
+  Impl(ProcessMeasurerSettings wanted, WorkFolder temporary, CoreChoice chosen)
       : settings(std::move(wanted)),
         folder(std::move(temporary)),
+        cores(std::move(chosen)),
         device(settings.device ? *settings.device : ProbeHostCpu()) {}
   ~Impl() {
     {
@@ -70,12 +60,13 @@ struct ProcessMeasurer::Impl {
     ::sigemptyset(&pipe);
     ::sigaddset(&pipe, SIGPIPE);
     ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-    Supervisor supervisor(settings, mailbox, folder.path(), device, wake_fd);
+    Supervisor supervisor(settings, mailbox, folder.path(), device, cores, wake_fd);
     supervisor.Run();
   }
 
   ProcessMeasurerSettings settings;
-  TemporaryFolder folder;
+  WorkFolder folder;
+  CoreChoice cores;
   DeviceFingerprint device;
   mutable Mailbox mailbox;
   int wake_fd = -1;
@@ -85,14 +76,16 @@ struct ProcessMeasurer::Impl {
 
 Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurerSettings settings) {
   TW_CHECK(!settings.build_command.empty() && !settings.run_command.empty());
-  for (const char* root : {"/dev/shm", "/tmp"}) RemoveStaleFolders(root);
-  auto folder = TemporaryFolder::Create(std::string(kFolderPrefix) + std::to_string(::getpid()));
+  auto folder = WorkFolder::Create();
   TW_RETURN_IF_ERROR(folder);
+  CoreChoice cores = CoresFor(settings);
+  if (!cores.note.empty() && settings.on_disturbed) settings.on_disturbed(cores.note);
   if (settings.builders <= 0) {
-    const auto cores = static_cast<int>(AllowedCores().size());
-    settings.builders = std::clamp(cores - 1, 1, 8);
+    // This process works, too, where builders have all cores.
+    const std::size_t busy = settings.remote ? 1 : 0;
+    settings.builders = std::clamp(static_cast<int>(cores.builders.size() - busy), 1, 8);
   }
-  auto impl = std::make_unique<Impl>(std::move(settings), *std::move(folder));
+  auto impl = std::make_unique<Impl>(std::move(settings), *std::move(folder), std::move(cores));
   impl->wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (impl->wake_fd < 0) return Unavailable("no event descriptor can be made");
   impl->mailbox.ledger = TimeLedger(SystemClock().MonotonicSeconds());
@@ -192,6 +185,9 @@ std::string ReproduceCommand(const Candidate& candidate) {
                         ShellQuoted(candidate.config.ToString());
   const std::string epilogue = candidate.epilogue.ToString();
   if (!epilogue.empty()) command += " --epilogue " + ShellQuoted(epilogue);
+  if (const KernelLibrary* library = LibraryOfTemplate(candidate.template_key)) {
+    command += " --libs " + std::string(library->name);  // targets of trials do not name it
+  }
   return command;
 }
 

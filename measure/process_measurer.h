@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/device_lock.h"
 #include "measure/measurer.h"
 #include "measure/workers.h"
 
@@ -37,6 +38,11 @@ struct ProcessMeasurerSettings {
   /// With `remote`: told, on a thread of the measurer's, each time the runner is lost: why, and in
   /// how many seconds it is called again. May be empty.
   std::function<void(const std::string& why, double seconds)> on_lost;
+  /// Told, on the caller's thread, if the runner's core is measured on by another process, too. May
+  /// be empty.
+  std::function<void(const std::string& note)> on_disturbed;
+  /// Where the cores of this machine can be reserved, see DeviceLock::TakeCore.
+  std::string core_folder = DeviceLock::kCoreFolder;
   /// Where reference results are kept between jobs; empty: in the measurer's own temporary folder.
   std::string reference_folder;
   RunWorkerSettings runner;
@@ -46,8 +52,8 @@ struct ProcessMeasurerSettings {
 /// VTA targets run on the simulator there. A thread of its
 /// own keeps builders and runner busy while the caller does other things.
 ///
-/// The runner has the last core, builders the others; for kernels of several threads builders stop
-/// while the runner works.
+/// The runner has the last core that no other process measures on, builders the others; for kernels
+/// of several threads builders stop while the runner works.
 class ProcessMeasurer final : public Measurer {
   struct Impl;
 

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -40,6 +41,8 @@ class Runner {
  private:
   Status Configure(const Json& message);
   Status Run(const RunOrder& order);
+  Result<std::vector<RunReply>> RepliesTo(const RunOrder& order);
+  std::vector<RunReply> OutOfMemory(const RunOrder& order);
   RunReply RunAlone(const RunOrder::Item& item);
   ChildWork WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup);
   void LearnFrom(const RunReply& reply);
@@ -119,16 +122,15 @@ Status Runner::Handle(const Json& message) {
   return ran;
 }
 
-Status Runner::Run(const RunOrder& order) {
-  const double start = clock_.MonotonicSeconds();
+bool OnGpu(const RunOrder& order) {
+  return !order.items.empty() && !order.items[0].kernel.launches.empty();
+}
+
+Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
+  if (OnGpu(order)) return cuda_->Run(order, workbench_);
   std::vector<RunReply> replies;
   const bool simulated = !order.items.empty() && !order.items[0].kernel.vta_target.empty();
-  const bool on_gpu = !order.items.empty() && !order.items[0].kernel.launches.empty();
-  if (on_gpu) {
-    auto ran = cuda_->Run(order, workbench_);
-    TW_RETURN_IF_ERROR(ran);
-    replies = *std::move(ran);
-  } else if (simulated) {
+  if (simulated) {
     for (const RunOrder::Item& item : order.items) replies.push_back(RunVtaKernel(item));
   } else if (order.items.size() == 1) {
     replies.push_back(RunAlone(order.items[0]));
@@ -138,6 +140,30 @@ Status Runner::Run(const RunOrder& order) {
                         return WorkFor(item, setup);
                       });
   }
+  return replies;
+}
+
+/// The runner itself has too little memory for a candidate: that is no loss of the device.
+std::vector<RunReply> Runner::OutOfMemory(const RunOrder& order) {
+  workbench_ = Workbench(settings_.cache_bytes);
+  std::vector<RunReply> replies;
+  for (const RunOrder::Item& item : order.items) {
+    replies.push_back(FailedWith(item, Unavailable("out of memory: the runner has none left")));
+  }
+  return replies;
+}
+
+Status Runner::Run(const RunOrder& order) {
+  const double start = clock_.MonotonicSeconds();
+  std::vector<RunReply> replies;
+  try {
+    auto ran = RepliesTo(order);
+    TW_RETURN_IF_ERROR(ran);
+    replies = *std::move(ran);
+  } catch (const std::bad_alloc&) {
+    replies = OutOfMemory(order);
+  }
+  const bool on_gpu = OnGpu(order);
   for (RunReply& reply : replies) {
     reply.run_seconds = clock_.MonotonicSeconds() - start;
     if (!on_gpu) LearnFrom(reply);

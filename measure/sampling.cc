@@ -1,4 +1,5 @@
 #include "measure/sampling.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -85,10 +86,7 @@ SampleSet TakeSamples(Subject& subject, Clock& clock, QuietGate& gate,
   while (true) {
     TakeSlice(subject, clock, gate, settings, call_seconds, set);
     if (set.failed) return set;
-    if (IsClearlyWorse(settings, set, best_seconds)) {
-      set.clearly_worse = true;
-      return set;
-    }
+    if (IsClearlyWorse(settings, set, best_seconds)) return set;
     if (IsSettled(settings, set)) return set;
     if (static_cast<int>(set.all.size()) >= settings.max_samples) return set;
     // Two samples at least, however long a call takes: one says nothing about the noise.

@@ -47,7 +47,6 @@ struct SampleSet {
   std::vector<double> canaries;  ///< durations, in order
   double seconds = 0;            ///< spent sampling, canaries included
   bool failed = false;           ///< Run returned false
-  bool clearly_worse = false;    ///< cut off against the best
   bool interleaved = false;      ///< in turns with others, who met the same disturbances
   /// From the quiet samples where there are any, else from all; from all of a race, where the few
   /// quiet ones would be other moments for each.

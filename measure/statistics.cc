@@ -19,6 +19,11 @@ double MedianOfSorted(const std::vector<double>& sorted) {
   return (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
+struct Interval {
+  double low = 0, high = 0;
+};
+
+/// 95 % interval of the median.
 Interval IntervalOfSorted(const std::vector<double>& sorted) {
   if (sorted.empty()) return {};
   const auto count = static_cast<double>(sorted.size());
@@ -36,10 +41,6 @@ Interval IntervalOfSorted(const std::vector<double>& sorted) {
 }  // namespace
 
 double Median(std::span<const double> samples) { return MedianOfSorted(Sorted(samples)); }
-
-Interval MedianInterval(std::span<const double> samples) {
-  return IntervalOfSorted(Sorted(samples));
-}
 
 Estimate EstimateOf(std::span<const double> samples) {
   const std::vector<double> sorted = Sorted(samples);

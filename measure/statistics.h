@@ -9,18 +9,13 @@ namespace tilewright::measure {
 /// Middle value of the samples (mean of the two middle ones for an even count); 0 for none.
 double Median(std::span<const double> samples);
 
-/// Confidence interval of the median.
-struct Interval {
-  double low = 0, high = 0;
-};
-/// 95 % interval of the median from order statistics, which assumes nothing about the
-/// distribution. Fewer than six samples cannot give 95 %: then their whole range.
-Interval MedianInterval(std::span<const double> samples);
-
 /// What a set of samples says.
 struct Estimate {
   double value = 0;  ///< median
-  double noise = 0;  ///< half-width of the 95 % interval relative to the median
+  /// Half-width of the median's 95 % interval, relative to it. From order statistics, which assume
+  /// nothing about the distribution; fewer than six samples cannot give 95 %: then their whole
+  /// range.
+  double noise = 0;
 };
 Estimate EstimateOf(std::span<const double> samples);
 

@@ -27,6 +27,8 @@ constexpr int kSharedCorePriority = 10;
 constexpr int kRunnerPriority = -20;
 /// How long a runner on another machine may take to read the files of one order.
 constexpr double kFilesSeconds = 300;
+/// How long an idle runner on another machine may take to clean up and end.
+constexpr double kGoodbyeSeconds = 5;
 
 SubprocessOptions OptionsOf(const std::vector<std::string>& command, std::vector<int> cores,
                             int priority, std::int64_t memory_bytes) {
@@ -60,26 +62,23 @@ Result<KernelSpec> PlainKernel(const Candidate& candidate) {
 }  // namespace
 
 Supervisor::Supervisor(const ProcessMeasurerSettings& settings, Mailbox& mailbox,
-                       std::string folder, DeviceFingerprint device, int wake_fd)
+                       std::string folder, DeviceFingerprint device, const CoreChoice& cores,
+                       int wake_fd)
     : settings_(settings),
       mailbox_(mailbox),
       folder_(std::move(folder)),
       device_(std::move(device)),
       wake_fd_(wake_fd) {
-  std::vector<int> others = AllowedCores();
-  const std::vector<int> last = {others.back()};
-  const int priority = others.size() > 1 ? kBuilderPriority : kSharedCorePriority;
-  if (others.size() > 1 && !settings.remote) others.pop_back();
+  const int priority = cores.builders == cores.runner ? kSharedCorePriority : kBuilderPriority;
   const auto add = [&](Role role, const SubprocessOptions& options) {
     workers_.push_back(Worker{role, WorkerProcess(options), {}, {}, 0});
   };
   const SubprocessOptions build =
-      OptionsOf(settings.build_command, others, priority, settings.builder_memory_bytes);
+      OptionsOf(settings.build_command, cores.builders, priority, settings.builder_memory_bytes);
   for (int i = 0; i < settings.builders; ++i) add(Role::kBuild, build);
-  add(Role::kReference, OptionsOf(settings.build_command, others, priority, 0));
-  SubprocessOptions run = settings.remote
-                              ? OptionsOf(settings.run_command, {}, kBuilderPriority, 0)
-                              : OptionsOf(settings.run_command, last, kRunnerPriority, 0);
+  add(Role::kReference, OptionsOf(settings.build_command, cores.builders, priority, 0));
+  SubprocessOptions run = OptionsOf(settings.run_command, cores.runner,
+                                    settings.remote ? kBuilderPriority : kRunnerPriority, 0);
   // The runner forks once per candidate: with huge pages that takes a tenth of the time.
   if (!settings.remote) run.environment = {"GLIBC_TUNABLES=glibc.malloc.hugetlb=1"};
   connected_at_ = clock_.MonotonicSeconds();
@@ -102,6 +101,11 @@ void Supervisor::Run() {
     UpdateLedger(now);
     Wait();
     CheckDeadlines();
+  }
+  if (!settings_.remote) return;
+  // A runner on a board removes its own files; one that is at work would be waited for in vain.
+  for (Worker& worker : workers_) {
+    if (worker.role == Role::kRun && !worker.process.busy()) worker.process.LetEnd(kGoodbyeSeconds);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/core_choice.h"
 #include "measure/messages.h"
 #include "measure/process_measurer.h"
 #include "measure/remote.h"
@@ -48,7 +49,7 @@ class Supervisor {
  public:
   /// wake_fd: becomes readable when the mailbox has something new.
   Supervisor(const ProcessMeasurerSettings& settings, Mailbox& mailbox, std::string folder,
-             DeviceFingerprint device, int wake_fd);
+             DeviceFingerprint device, const CoreChoice& cores, int wake_fd);
   void Run();
 
  private:

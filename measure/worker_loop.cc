@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <new>
 
 #include "measure/channel.h"
 #include "measure/messages.h"
@@ -18,6 +19,15 @@ constexpr int kFirstDescriptor = 10;
 int Fail(const Status& status) {
   std::fprintf(stderr, "worker: %s\n", status.message().c_str());
   return 1;
+}
+
+/// Memory that runs out ends the worker with a word for its supervisor.
+Status Handle(const std::function<Status(const Json&)>& handle, const Json& message) {
+  try {
+    return handle(message);
+  } catch (const std::bad_alloc&) {
+    return Unavailable("out of memory");
+  }
 }
 
 }  // namespace
@@ -44,7 +54,7 @@ int ServeMessages(const WorkerPipes& pipes, const std::function<Status(const Jso
     while (const auto line = reader.Next()) {
       auto message = ParseJson(*line);
       if (!message.ok()) return Fail(message.status());
-      const Status status = handle(*message);
+      const Status status = Handle(handle, *message);
       if (!status.ok()) return Fail(status);
     }
     auto state = reader.Fill(pipes.in, /*blocking=*/true);

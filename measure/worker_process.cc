@@ -75,6 +75,12 @@ std::string WorkerProcess::End(bool at_once) {
   return text;
 }
 
+void WorkerProcess::LetEnd(double seconds) {
+  if (!process_) return;
+  process_->CloseInput();
+  (void)process_->Wait(seconds);
+}
+
 void WorkerProcess::Pause(double now) {
   if (!process_ || paused_) return;
   paused_ = true;

@@ -44,6 +44,8 @@ class WorkerProcess {
   /// "signal 11 (SIGSEGV)", "signal 6 (SIGABRT): LLVM ERROR: out of memory".
   /// at_once: it is hanging, no need to let it end by itself.
   std::string End(bool at_once = false);
+  /// Closes its input, which asks a worker to end, and gives it this long to do so.
+  void LetEnd(double seconds);
   /// Stops and continues the whole group; a stopped worker's deadline is moved by the stop.
   void Pause(double now);
   void Resume(double now);

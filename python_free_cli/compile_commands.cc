@@ -8,6 +8,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/device_argument.h"
+#include "python_free_cli/given_options.h"
 #include "python_free_cli/gpu_network.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/record_sources.h"
@@ -20,6 +21,7 @@
 #include "src/compiler/bundle.h"
 #include "src/compiler/run.h"
 #include "src/graph/graph.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright::cli {
 namespace {
@@ -45,6 +47,7 @@ class CompileCommand final : public Command {
            "is run here and compared with the reference first.\n";
   }
   void Declare(CLI::App& app) override {
+    app_ = &app;
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
     app.add_option("-o,--output", output_, "Library to write; for a VTA or a bundle a folder")
         ->required();
@@ -72,15 +75,17 @@ class CompileCommand final : public Command {
   }
   Result<int> Run() override {
     if (output_.empty()) return InvalidArgument("--output: empty, expected a path");
+    while (output_.size() > 1 && output_.ends_with('/')) output_.pop_back();
     auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
-    TW_RETURN_IF_ERROR(MakeFolder());
     const OnMiss on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
     if (target->kind() == TargetKind::kVta) {
-      if (!name_.empty()) return InvalidArgument("--name: a VTA's folder has no C functions");
-      if (format_ != "so") return InvalidArgument("--format: a VTA has a format of its own");
-      auto plan = vta_.Plan(file_, seeded_, *target, sources_);
+      TW_RETURN_IF_ERROR(
+          RefuseGiven(*app_, {"--name", "--format", "--runtime", "--build-threads", "--device"},
+                      "a VTA's folder has streams in it and no library"));
+      auto plan = vta_.Plan(file_, seeded_, load_.Options(), *target, sources_);
       TW_RETURN_IF_ERROR(plan);
+      TW_RETURN_IF_ERROR(MakeFolder());
       return CompileForVta(*plan, on_miss, output_, json_);
     }
     if (vta_.given()) return InvalidArgument("--[no-]fuse-residuals: needs a VTA target");
@@ -91,6 +96,7 @@ class CompileCommand final : public Command {
     }
     auto graph = LoadForRunning(file_, seeded_, load_.Options());
     TW_RETURN_IF_ERROR(graph);
+    const std::int64_t made_up = graph->made_up_constants;
     auto catalog = sources_.Open(*target);
     TW_RETURN_IF_ERROR(catalog);
     auto accept = sources_.Accept();
@@ -102,7 +108,8 @@ class CompileCommand final : public Command {
     auto autotvm = sources_.Autotvm(*target);
     TW_RETURN_IF_ERROR(autotvm);
     options.autotvm = *std::move(autotvm);
-    auto device = gpu ? device_.Fingerprint(*target) : ProbeHostCpu();
+    TW_RETURN_IF_ERROR(MakeFolder());
+    auto device = gpu ? device_.Fingerprint(*target) : DeviceFor(*target);
     TW_RETURN_IF_ERROR(device);
     options.device = *std::move(device);
     options.on_miss = on_miss;
@@ -129,7 +136,9 @@ class CompileCommand final : public Command {
                  imported);
     }
     if (json_) {
-      PrintJson(ReportOf(*model));
+      Json report = ReportOf(*model);
+      report["made_up_constants"] = MadeUpJson(made_up);
+      PrintJson(report);
     } else {
       const std::size_t untuned = model->untuned().size();
       fmt::print(
@@ -180,6 +189,7 @@ class CompileCommand final : public Command {
             {"operators", std::move(operators)}};
   }
 
+  const CLI::App* app_ = nullptr;
   std::string file_, output_, name_, runtime_;
   std::string format_ = "so";
   RecordSources sources_;
@@ -196,6 +206,9 @@ class CompileCommand final : public Command {
 Result<ModelLibrary> OpenModel(const std::string& file, int threads) {
   auto model = ModelLibrary::Open(file);
   TW_RETURN_IF_ERROR(model);
+  if (threads > 0 && model->on_gpu()) {
+    return InvalidArgument("--threads: the operators of " + file + " run on a GPU");
+  }
   if (threads > 1) {
     auto target = Target::Parse(model->target());
     if (target.ok() && target->num_threads() == 1) {
@@ -205,6 +218,7 @@ Result<ModelLibrary> OpenModel(const std::string& file, int threads) {
     }
   }
   if (threads > 0) TW_RETURN_IF_ERROR(model->SetThreads(threads));
+  PrintMadeUp(file, model->made_up_constants());
   return model;
 }
 
@@ -220,12 +234,15 @@ class RunCommand final : public Command {
            "  tilewright run resnet18_packed.relay --target vta --vta-config sim\n"
            "  tilewright run resnet18_packed.relay --target vta --vta-config sim "
            "--records tophub.db --rule autotvm --json\n"
-           "  tilewright run net.relay --target 'cuda -arch=sm_75' --device simt\n";
+           "  tilewright run net.relay --target 'cuda -arch=sm_75' --device simt\n"
+           "  tilewright run net.so --made-up quantized:0.0375:57 --json\n";
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Library or bundle made by compile; for a VTA a model file")
         ->required();
     app.add_option("--threads", threads_, "Threads to run with")->check(CLI::PositiveNumber);
+    app.add_flag("--seeded", seeded_,
+                 "Replace every float constant of the model file by made-up contents");
     app.add_flag("--json", json_, "Print JSON with every output element");
     inputs_.Declare(app);
     outputs_.Declare(app);
@@ -237,10 +254,14 @@ class RunCommand final : public Command {
   Result<int> Run() override {
     if (vta_.wanted(file_)) {
       TW_RETURN_IF_ERROR(gpu_.CheckUnused());
-      return vta_.Run(file_, inputs_, outputs_, threads_, json_);
+      return vta_.Run(file_, seeded_, inputs_, outputs_, threads_, json_);
     }
     TW_RETURN_IF_ERROR(vta_.CheckUnused());
-    if (gpu_.wanted()) return gpu_.Run(file_, inputs_, outputs_, json_);
+    if (gpu_.wanted()) {
+      if (threads_ > 0) return InvalidArgument("--threads: the operators run on a GPU");
+      return gpu_.Run(file_, seeded_, inputs_, outputs_, json_);
+    }
+    if (seeded_) return InvalidArgument("--seeded: a library has its constants in it");
     TW_RETURN_IF_ERROR(place_.CheckUnused());
     auto model = OpenModel(file_, threads_);
     TW_RETURN_IF_ERROR(model);
@@ -251,7 +272,8 @@ class RunCommand final : public Command {
     TW_RETURN_IF_ERROR(outputs);
     TW_RETURN_IF_ERROR(outputs_.Write(*outputs));
     if (json_) {
-      PrintJson({{"outputs", OutputsJson(model->outputs(), *outputs)}});
+      PrintJson({{"outputs", OutputsJson(model->outputs(), *outputs)},
+                 {"made_up_constants", MadeUpJson(model->made_up_constants())}});
     } else {
       PrintOutputs(model->outputs(), *outputs);
     }
@@ -266,6 +288,7 @@ class RunCommand final : public Command {
   VtaNetwork vta_{place_};
   GpuNetwork gpu_{place_};
   int threads_ = 0;
+  bool seeded_ = false;
   bool json_ = false;
 };
 
@@ -316,6 +339,7 @@ class BenchCommand final : public Command {
                  {"gflops", report->gflops()},
                  {"roofline_share", report->roofline_share},
                  {"rounds", report->rounds},
+                 {"made_up_constants", MadeUpJson(model->made_up_constants())},
                  {"operators", rows}});
       return kExitDone;
     }

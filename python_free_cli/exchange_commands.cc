@@ -5,12 +5,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/output_file.h"
 #include "python_free_cli/user_paths.h"
 #include "records/autotvm/export.h"
 #include "records/autotvm/import.h"
@@ -104,23 +102,21 @@ Result<std::string> DefaultStorePath(bool make_folder) {
 }
 
 void ExchangeCommands::Declare(CLI::App& records) {
-  CLI::App* import = records.add_subcommand("import", "Read AutoTVM logs and TopHub packages");
-  import->add_option("files", files_, "Logs, format 0.2 or 0.1")->required();
-  import->add_option("--records", store_, "Record store (default: the user's)");
-  import->add_option("--target", target_,
-                     "Only records of this target, such as 'cuda -model=v100'");
-  import->add_flag("--dry-run", dry_run_, "Say what would be imported, write nothing");
-  import->add_flag("--json", json_, "Print JSON");
-  import->callback([this] { verb_ = "import";
-});
-CLI::App* out = records.add_subcommand("export", "Write AutoTVM logs");
-out->add_option("--format", format_, "Only autotvm: its log format 0.2")->capture_default_str();
-out->add_option("--records", store_, "Record store (default: the user's)");
-out->add_flag("--best", best_, "Only the best of each workload, as AutoTVM's pick-best");
-out->add_option("-o,--output", output_, "File to write (default: standard output)");
-out->add_flag("--json", json_, "Print a JSON summary to standard error");
-out->callback([this] { verb_ = "export"; });
-}  // namespace tilewright::cli
+  CLI::App* in = records.add_subcommand("import", "Read AutoTVM logs and TopHub packages");
+  in->add_option("files", files_, "Logs, format 0.2 or 0.1")->required();
+  in->add_option("--records", store_, "Record store (default: the user's)");
+  in->add_option("--target", target_, "Only records of this target, such as 'cuda -model=v100'");
+  in->add_flag("--dry-run", dry_run_, "Say what would be imported, write nothing");
+  in->add_flag("--json", json_, "Print JSON");
+  in->callback([this] { verb_ = "import"; });
+  CLI::App* out = records.add_subcommand("export", "Write AutoTVM logs");
+  out->add_option("--format", format_, "Only autotvm: its log format 0.2")->capture_default_str();
+  out->add_option("--records", store_, "Record store (default: the user's)");
+  out->add_flag("--best", best_, "Only the best of each workload, as AutoTVM's pick-best");
+  out->add_option("-o,--output", output_, "File to write (default: standard output)");
+  out->add_flag("--json", json_, "Print a JSON summary to standard error");
+  out->callback([this] { verb_ = "export"; });
+}
 
 const char* ExchangeCommands::Examples() {
   return "  tilewright records import cuda_v0.10.log my_tuning.log --records records.db\n"
@@ -180,42 +176,29 @@ Result<int> ExchangeCommands::Export() {
   }
   auto store = records::Store::Open(path, records::Store::Mode::kReadOnly);
   TW_RETURN_IF_ERROR(store);
-  std::FILE* file = stdout;
-  const std::string partial = output_ + ".partial";
-  if (!output_.empty()) {
-    file = std::fopen(partial.c_str(), "we");
-    if (file == nullptr) {
-      return Unavailable(output_ + ": cannot be written: " + std::strerror(errno));
-    }
-  }
-  auto exported = records::ExportAutotvm(*store, {.best = best_}, [&](std::string_view line) {
-    const bool written = std::fwrite(line.data(), 1, line.size(), file) == line.size() &&
-                         std::fputc('\n', file) != EOF;
-    return written ? Status() : Unavailable("export: " + std::string(std::strerror(errno)));
+  records::AutotvmExported exported;
+  const Status written = WriteOutput(output_, [&](const TextSink& sink) -> Status {
+    auto done = records::ExportAutotvm(*store, {.best = best_}, [&](std::string_view line) {
+      const Status status = sink(line);
+      return status.ok() ? sink("\n") : status;
+    });
+    TW_RETURN_IF_ERROR(done);
+    exported = *std::move(done);
+    return {};
   });
-  bool flushed = std::fflush(file) == 0;
-  if (!output_.empty()) {
-    flushed = std::fclose(file) == 0 && flushed;
-    if (!exported.ok() || !flushed) {
-      (void)std::remove(partial.c_str());
-    } else if (std::rename(partial.c_str(), output_.c_str()) != 0) {
-      flushed = false;
-    }
-  }
-  TW_RETURN_IF_ERROR(exported);
-  if (!flushed) return Unavailable("export: " + std::string(std::strerror(errno)));
+  TW_RETURN_IF_ERROR(written);
   if (json_) {
     Json left = Json::object();
-    for (const auto& [reason, count] : exported->left) left[reason] = count;
+    for (const auto& [reason, count] : exported.left) left[reason] = count;
     fmt::print(stderr, "{}\n",
-               DumpJson({{"imported", exported->imported},
-                         {"trials", exported->trials},
+               DumpJson({{"imported", exported.imported},
+                         {"trials", exported.trials},
                          {"left_out", std::move(left)}}));
     return kExitDone;
   }
-  fmt::print(stderr, "{} imported records and {} own trials written\n", exported->imported,
-             exported->trials);
-  for (const auto& [reason, count] : exported->left) {
+  fmt::print(stderr, "{} imported records and {} own trials written\n", exported.imported,
+             exported.trials);
+  for (const auto& [reason, count] : exported.left) {
     fmt::print(stderr, "  {:>6} trials left out: {}\n", count, reason);
   }
   return kExitDone;

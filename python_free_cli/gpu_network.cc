@@ -68,6 +68,7 @@ Status GpuNetwork::CheckUnused() const {
 Result<GpuNetwork::Order> GpuNetwork::Read(const std::string& file, bool seeded,
                                            const LoadOptions& load) const {
   if (place_.sources.rule != "own") return InvalidArgument("--rule autotvm: needs --target vta");
+  if (!place_.sources.tophub.empty()) return InvalidArgument("--tophub: needs --target vta");
   auto target = place_.Parse("cuda");
   TW_RETURN_IF_ERROR(target);
   auto device = device_.Fingerprint(*target);
@@ -102,10 +103,11 @@ Result<ModelLibrary> GpuNetwork::CompileHere(Graph graph, const Order& order) co
   return library;
 }
 
-Result<int> GpuNetwork::Run(const std::string& file, const InputArguments& inputs,
+Result<int> GpuNetwork::Run(const std::string& file, bool seeded, const InputArguments& inputs,
                             const OutputArguments& outputs, bool json) const {
-  auto order = Read(file, false, {});
+  auto order = Read(file, seeded, {});
   TW_RETURN_IF_ERROR(order);
+  const std::int64_t made_up = order->graph.made_up_constants;
   auto values = inputs.Make(ValuesOf(order->graph, order->graph.inputs()));
   TW_RETURN_IF_ERROR(values);
   const std::vector<ModelValue> names = ValuesOf(order->graph, order->graph.outputs());
@@ -122,7 +124,8 @@ Result<int> GpuNetwork::Run(const std::string& file, const InputArguments& input
   TW_RETURN_IF_ERROR(results);
   TW_RETURN_IF_ERROR(outputs.Write(*results));
   if (json) {
-    PrintJson({{"outputs", OutputsJson(names, *results)}});
+    PrintJson(
+        {{"outputs", OutputsJson(names, *results)}, {"made_up_constants", MadeUpJson(made_up)}});
   } else {
     PrintOutputs(names, *results);
   }

@@ -28,9 +28,10 @@ class GpuNetwork {
   /// Errors: kInvalidArgument if a device was given, which only code for CUDA has.
   Status CheckUnused() const;
 
-  Result<int> Run(const std::string& file, const InputArguments& inputs,
+  /// seeded, load: as for LoadForRunning.
+  Result<int> Run(const std::string& file, bool seeded, const InputArguments& inputs,
                   const OutputArguments& outputs, bool json) const;
-  /// Compares every operator with the reference. seeded, load: as for LoadForRunning.
+  /// Compares every operator with the reference.
   Result<VerifyReport> Verify(const std::string& file, bool seeded, const LoadOptions& load,
                               const InputArguments& inputs, const VerifyOptions& options) const;
   /// Gives a library the device of the command line.

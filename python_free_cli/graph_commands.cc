@@ -66,6 +66,7 @@ class TasksCommand final : public Command {
   Result<int> Run() override {
     auto target = ParseTarget(target_, 1, vta_config_);
     TW_RETURN_IF_ERROR(target);
+    TW_RETURN_IF_ERROR(CheckResiduals(*target, no_fuse_residuals_));
     auto graph = LoadGraph(file_);
     TW_RETURN_IF_ERROR(graph);
     PrintNotes(*graph);

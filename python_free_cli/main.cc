@@ -1,9 +1,13 @@
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <new>
 #include <system_error>
 
 #include "python_free_cli/command.h"
+#include "src/base/file.h"
+#include "src/base/unfinished.h"
 
 namespace {
 
@@ -15,11 +19,42 @@ int ExitCodeOf(StatusCode code) {
                                                                            : cli::kExitBadInput;
 }
 
+/// `exit_code`, or the code of a failure if not all that was printed has arrived. A reader that
+/// went away (| head) has what it wanted.
+int CheckOutput(int exit_code) {
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  if ((flushed && std::ferror(stdout) == 0) || errno == EPIPE) return exit_code;
+  std::fprintf(stderr, "tilewright: standard output: cannot be written whole: %s\n",
+               flushed ? "an earlier write failed" : tilewright::ErrnoReason().c_str());
+  return exit_code == cli::kExitDone ? cli::kExitFailed : exit_code;
+}
+
+int RunCommand(cli::Command& command) {
+  tilewright::Result<int> exit_code = cli::kExitFailed;
+  try {
+    exit_code = command.Run();
+  } catch (const std::system_error& error) {  // the formatter's way to say that a write failed
+    if (error.code().value() != EPIPE) {
+      std::fprintf(stderr, "tilewright %s: standard output: %s\n", command.name(), error.what());
+    }
+    return cli::kExitFailed;
+  } catch (const std::bad_alloc&) {
+    exit_code = tilewright::Unavailable("out of memory");
+  }
+  if (exit_code.ok()) return CheckOutput(*exit_code);
+  std::fprintf(stderr, "tilewright %s: %s\n", command.name(), exit_code.status().message().c_str());
+  return ExitCodeOf(exit_code.status().code());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A reader that goes away (| head) ends a write with an error instead of a signal.
+  // A reader that goes away (| head), or a file that may grow no more (ulimit -f), ends a write
+  // with an error instead of a signal.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  tilewright::RemoveUnfinishedAtSignals();
   CLI::App app(
       "Tilewright: finds fast schedules for tensor operators, keeps them, and compiles with "
       "them",
@@ -37,20 +72,10 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // the argument parser's only way to say no
-    return app.exit(error) == 0 ? cli::kExitDone : cli::kExitBadInput;
+    return CheckOutput(app.exit(error) == 0 ? cli::kExitDone : cli::kExitBadInput);
   }
   for (const auto& command : commands) {
-    if (!app.got_subcommand(command->name())) continue;
-    tilewright::Result<int> exit_code = cli::kExitFailed;
-    try {
-      exit_code = command->Run();
-    } catch (const std::system_error&) {  // the formatter's way to say that standard output is gone
-      return cli::kExitFailed;
-    }
-    if (exit_code.ok()) return *exit_code;
-    std::fprintf(stderr, "tilewright %s: %s\n", command->name(),
-                 exit_code.status().message().c_str());
-    return ExitCodeOf(exit_code.status().code());
+    if (app.got_subcommand(command->name())) return RunCommand(*command);
   }
   std::fprintf(stderr, "%s", app.help().c_str());
   return cli::kExitBadInput;

@@ -126,40 +126,21 @@ class WorkerCommand final : public Command {
   std::string kind_;
 };
 
-#if defined(__x86_64__)
-constexpr std::string_view kHere = "x86_64";
-#elif defined(__aarch64__)
-constexpr std::string_view kHere = "aarch64";
-#else
-constexpr std::string_view kHere;
-#endif
-
-/// "aarch64" of "aarch64-linux-gnu"; empty: this machine's.
-std::string ProcessorOf(const Target& target) {
-  const std::string triple = target.Option("mtriple");
-  return triple.substr(0, triple.find('-'));
-}
-
 /// own: the runner's target string. Errors: kInvalidArgument for code of another kind of processor.
 Status CheckRunsThere(const Target& target, const std::string& own) {
   auto board = Target::Parse(own);
   TW_RETURN_IF_ERROR(board);
-  const auto kind = [](const Target& one) {
-    const std::string named = ProcessorOf(one);
-    const std::string known = named.empty() ? std::string(kHere) : named;
-    return known.starts_with("arm") && !known.starts_with("arm64") ? std::string("arm") : known;
-  };
-  const std::string code = kind(target), there = kind(*board);
-  if (code == there || (code == "arm" && there == "aarch64")) return {};
-  return InvalidArgument("--target: code for " + code + ", but --runner is on " + there);
+  const std::string code = ProcessorOf(target), there = ProcessorOf(*board);
+  if (code == there) return {};
+  const bool narrower = code == "arm" && there == "aarch64";
+  return InvalidArgument("--target: code for " + code + ", but --runner is on " + there +
+                         (narrower ? ", expected a runner of 32 bits there" : ""));
 }
 
 /// Errors: kInvalidArgument for code of another kind of processor.
 Status CheckRunsHere(const Target& target) {
-  const std::string triple = target.Option("mtriple");
-  const std::string kind = ProcessorOf(target);
-  if (target.kind() != TargetKind::kLlvm || kind.empty() || kind == kHere) return {};
-  return InvalidArgument("--target: code for " + triple +
+  if (target.kind() != TargetKind::kLlvm || ProcessorOf(target) == HostProcessor()) return {};
+  return InvalidArgument("--target: code for " + target.Option("mtriple") +
                          " does not run on this machine, expected " +
                          "--runner 'ssh board tilewright-runner' beside it");
 }
@@ -203,6 +184,7 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
   settings.run_command = {"/proc/self/exe", "worker", "run"};
   if (!runner.identity.has_value()) {
     TW_RETURN_IF_ERROR(CheckRunsHere(target));
+    settings.on_disturbed = [](const std::string& note) { fmt::print(stderr, "note: {}\n", note); };
     return settings;
   }
   if (target.kind() == TargetKind::kVta) {

@@ -4,11 +4,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <optional>
 
 #include "python_free_cli/tensor_file.h"
+#include "src/base/hash.h"
 #include "src/base/json.h"
+#include "src/base/strings.h"
 #include "src/graph/memory.h"
+#include "src/graph/weights.h"
 
 namespace tilewright::cli {
 namespace {
@@ -25,6 +30,46 @@ void PrintTop(const std::string& name, const Tensor& output) {
   for (std::size_t i = 0; i < shown; ++i) {
     fmt::print("  {:>6}  {:.7g}\n", order[i], output.At(order[i]));
   }
+}
+
+/// Scale and zero point of a rule for made-up inputs.
+struct Steps {
+  double scale;
+  std::int64_t zero_point;
+};
+
+/// Nothing for a rule by a name alone.
+/// Errors: kInvalidArgument for a text that is no rule.
+Result<std::optional<Steps>> ParseRule(const std::string& rule) {
+  if (rule == "ramp" || rule == "quantized" || rule == "random") return std::optional<Steps>();
+  const std::vector<std::string> parts = Split(rule, ':');
+  if (parts.size() == 3 && parts[0] == "quantized") {
+    const auto scale = ParseDouble(parts[1]);
+    const auto zero_point = ParseInt64(parts[2]);
+    const bool fits = scale.ok() && std::isfinite(*scale) && *scale > 0 && zero_point.ok() &&
+                      *zero_point >= 0 && *zero_point <= 255;
+    if (fits) return std::optional(Steps{*scale, *zero_point});
+  }
+  return InvalidArgument(
+      "'" + rule +
+      "', expected ramp, quantized, random, or quantized:SCALE:ZERO_POINT with a "
+      "positive scale and a zero point of 0 to 255");
+}
+
+Result<Tensor> MakeUp(const std::string& rule, const ModelValue& value) {
+  const auto steps = ParseRule(rule);
+  TW_RETURN_IF_ERROR(steps);
+  if (!*steps) {
+    return MakeInput(value.name, value.type,
+                     rule == "ramp"        ? InputRule::kRamp
+                     : rule == "quantized" ? InputRule::kSeededQuantized
+                                           : InputRule::kRandom);
+  }
+  if (value.type.dtype.is_float()) {
+    return MakeQuantizedInput(value.name, value.type, (*steps)->scale, (*steps)->zero_point);
+  }
+  return InvalidArgument(fmt::format("--made-up {}: input {} is {}, expected floats", rule,
+                                     value.name, value.type.ToString()));
 }
 
 }  // namespace
@@ -45,12 +90,29 @@ void PrintNotes(const Graph& graph) {
     fmt::print(stderr, "note: {}: {}\n", graph.name, note);
 }
 
+void PrintMadeUp(const std::string& file, std::int64_t constants) {
+  if (constants == 0) return;
+  fmt::print(stderr,
+             "warning: {}: {} constants have no contents of their own but made-up ones, seeded by "
+             "their names (docs/graphs.md): results mean nothing but to compare them\n",
+             file, constants);
+}
+
+Json MadeUpJson(std::int64_t constants) {
+  if (constants == 0) return nullptr;
+  return {{"count", constants}, {"seed", "name"}};
+}
+
 Result<Graph> LoadForRunning(const std::string& file, bool seeded, const LoadOptions& options) {
   auto graph = LoadGraph(file, options);
   TW_RETURN_IF_ERROR(graph);
   PrintNotes(*graph);
   if (Status status = CheckMemory(*graph); !status.ok()) return status.WithContext(file);
   SeedConstants(*graph, seeded ? SeedRule::kAllFloat : SeedRule::kMissing);
+  PrintMadeUp(file, graph->made_up_constants);
+  for (const std::string& note : NotesOnWeights(*graph)) {
+    fmt::print(stderr, "note: {}: {}\n", graph->name, note);
+  }
   return graph;
 }
 
@@ -60,29 +122,34 @@ std::vector<ModelValue> ValuesOf(const Graph& graph, const std::vector<int>& nod
   return values;
 }
 
-void DeclarePictureOptions(CLI::App& app, PictureOptions& options) {
+void DeclarePictureOptions(CLI::App& app, PictureOptions& options, CLI::Option* files) {
   app.add_option("--image-fit", options.fit,
                  "Pictures of another size than the input: exact (refuse them), crop (the middle, "
                  "7/8 of the shorter side) or stretch")
+      ->needs(files)
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, PictureFit>{{"exact", PictureFit::kExact},
                                             {"crop", PictureFit::kCrop},
                                             {"stretch", PictureFit::kStretch}},
           CLI::ignore_case));
   app.add_option("--image-mean", options.mean, "Mean of red, green, blue, of 0 to 1")
+      ->needs(files)
       ->delimiter(',')
       ->check(CLI::Range(-1e6, 1e6));
   app.add_option("--image-std", options.deviation, "What they are divided by")
+      ->needs(files)
       ->delimiter(',')
       ->check(CLI::Range(1e-6, 1e6));
 }
 
 void InputArguments::Declare(CLI::App& app) {
-  app.add_option("--input", files, "Raw or .npy tensors or pictures, one per input, in order");
-  DeclarePictureOptions(app, picture);
+  DeclarePictureOptions(
+      app, picture,
+      app.add_option("--input", files, "Raw or .npy tensors or pictures, one per input, in order"));
   app.add_option("--made-up", rule,
-                 "Made-up inputs where none is given (default: ramp; on a VTA quantized)")
-      ->check(CLI::IsMember({"ramp", "quantized", "random"}));
+                 "Made-up inputs where none is given: ramp, random, quantized, or "
+                 "quantized:SCALE:ZERO_POINT (default: ramp; on a VTA quantized)")
+      ->check([](const std::string& text) { return ToStatus(ParseRule(text)).message(); });
 }
 
 Result<std::vector<Tensor>> InputArguments::Make(const std::vector<ModelValue>& values,
@@ -100,10 +167,9 @@ Result<std::vector<Tensor>> InputArguments::Make(const std::vector<ModelValue>& 
       TW_RETURN_IF_ERROR(tensor);
       inputs.push_back(std::move(*tensor));
     } else {
-      inputs.push_back(MakeInput(value.name, value.type,
-                                 made_up == "ramp"        ? InputRule::kRamp
-                                 : made_up == "quantized" ? InputRule::kSeededQuantized
-                                                          : InputRule::kRandom));
+      auto tensor = MakeUp(made_up, value);
+      TW_RETURN_IF_ERROR(tensor);
+      inputs.push_back(*std::move(tensor));
     }
   }
   return inputs;
@@ -114,7 +180,11 @@ void OutputArguments::Declare(CLI::App& app) {
 }
 
 Status OutputArguments::Write(const std::vector<Tensor>& outputs) const {
-  for (std::size_t i = 0; i < std::min(files.size(), outputs.size()); ++i) {
+  if (files.size() > outputs.size()) {
+    return InvalidArgument(
+        fmt::format("--output: {} given, the model has {}", files.size(), outputs.size()));
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
     TW_RETURN_IF_ERROR(WriteTensorFile(files[i], outputs[i]));
   }
   return Status();
@@ -126,9 +196,11 @@ Json OutputsJson(const std::vector<ModelValue>& values, const std::vector<Tensor
     const Tensor& output = outputs[i];
     Json elements = Json::array();
     for (std::int64_t j = 0; j < output.elements(); ++j) elements.push_back(output.At(j));
+    const std::span bytes(output.data(), static_cast<std::size_t>(output.bytes()));
     list.push_back({{"name", values[i].name},
                     {"shape", output.shape()},
                     {"dtype", DataTypeName(output.dtype())},
+                    {"crc32", HexOf(Crc32(bytes)).substr(8)},
                     {"values", std::move(elements)}});
   }
   return list;

@@ -12,7 +12,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace tilewright::cli {
 
@@ -27,20 +28,28 @@ struct LoadArguments {
 /// What somebody who reads the graph should be told, to standard error.
 void PrintNotes(const Graph& graph);
 
+/// That constants of a file or a library have made-up contents, and how they were seeded, to
+/// standard error; nothing if none has.
+void PrintMadeUp(const std::string& file, std::int64_t constants);
+/// The same for --json; null if none has.
+nlohmann::ordered_json MadeUpJson(std::int64_t constants);
+
 /// The graph with contents for every constant: made-up ones where the file has none, and with
-/// `seeded` for every float constant. Prints its notes.
+/// `seeded` for every float constant, which is told on standard error. Prints its notes.
 Result<Graph> LoadForRunning(const std::string& file, bool seeded, const LoadOptions& options = {});
 
 /// Those of a graph's nodes.
 std::vector<ModelValue> ValuesOf(const Graph& graph, const std::vector<int>& nodes);
 
-/// `--image-fit`, `--image-mean` and `--image-std`.
-void DeclarePictureOptions(CLI::App& app, PictureOptions& options);
+/// `--image-fit`, `--image-mean` and `--image-std`. files: the option that they need.
+void DeclarePictureOptions(CLI::App& app, PictureOptions& options, CLI::Option* files);
 
 /// What the commands that run a network feed it: `--input` and `--made-up`.
 struct InputArguments {
   std::vector<std::string> files;
-  std::string rule;  ///< empty: the command's default
+  /// Of those that are not given: ramp, quantized, random, or quantized:SCALE:ZERO_POINT; empty:
+  /// the command's default.
+  std::string rule;
   PictureOptions picture;
 
   void Declare(CLI::App& app);
@@ -54,6 +63,7 @@ struct OutputArguments {
   std::vector<std::string> files;
 
   void Declare(CLI::App& app);
+  /// Errors: kInvalidArgument for more files than outputs; those of WriteTensorFile.
   Status Write(const std::vector<Tensor>& outputs) const;
 };
 nlohmann::ordered_json OutputsJson(const std::vector<ModelValue>& values,

@@ -2,11 +2,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "python_free_cli/given_options.h"
 #include "python_free_cli/task_argument.h"
 
 namespace tilewright::cli {
 
 void NetworkTarget::Declare(CLI::App& app) {
+  app_ = &app;
   app.add_option("--target", target,
                  "vta: run the model file on a simulated VTA; cuda -arch=…: on a GPU (--device)");
   app.add_option("--vta-config", vta_config,
@@ -28,11 +30,21 @@ bool NetworkTarget::asks_for_records() const {
          !sources.model_file.empty();
 }
 
+Status NetworkTarget::RefuseRecords(std::string_view why) const {
+  return RefuseGiven(*app_,
+                     {"--records", "--package", "--no-packages", "--accept", "--rule", "--tophub",
+                      "--model", "--key", "--allow-unsigned"},
+                     why);
+}
+
 Status NetworkTarget::CheckUnused() const {
-  if (!asks_for_records()) return {};
-  return InvalidArgument(
-      "--records, --package, --model and --rule need --target vta or cuda: a library has its "
-      "configs in it");
+  return RefuseRecords("needs --target vta or cuda, a library has its configs in it");
+}
+
+Status NetworkTarget::CheckUnusedBy(const std::string& bundle) const {
+  const std::string why = bundle + " has its design and configs in it, expected the model file";
+  TW_RETURN_IF_ERROR(RefuseGiven(*app_, {"--target", "--vta-config"}, why));
+  return RefuseRecords(why);
 }
 
 }  // namespace tilewright::cli

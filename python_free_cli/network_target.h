@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "python_free_cli/record_sources.h"
 #include "src/base/status.h"
@@ -25,8 +26,16 @@ struct NetworkTarget {
   Result<Target> Parse(const std::string& fallback) const;
   /// True if the command line says where records are to come from.
   bool asks_for_records() const;
-  /// Errors: kInvalidArgument if records were asked for, which a library has no use for.
+  /// Errors: kInvalidArgument if the command line says where records come from, or how they are
+  /// chosen, which a library has no use for.
   Status CheckUnused() const;
+  /// Errors: as CheckUnused, also for a target. bundle: a VTA's folder, which has all that in it.
+  Status CheckUnusedBy(const std::string& bundle) const;
+
+ private:
+  Status RefuseRecords(std::string_view why) const;
+
+  const CLI::App* app_ = nullptr;
 };
 
 }  // namespace tilewright::cli

@@ -51,7 +51,7 @@ class PackCommand final : public Command {
     auto packed = PackForVta(*std::move(graph), *design, options_, &report);
     if (!packed.ok()) return packed.status().WithContext(file_);
     if (report.convolutions + report.products == 0) {
-      Print(report, design->Name());
+      Print(report, design->Name(), packed->made_up_constants);
       fmt::print(stderr,
                  "tilewright pack: nothing to pack, so {} is not written; what is packed are int8 "
                  "operators, as `tilewright quantize` makes them\n",
@@ -61,12 +61,12 @@ class PackCommand final : public Command {
     auto relay = ExportRelay(*packed);
     if (!relay.ok()) return relay.status().WithContext(file_);
     TW_RETURN_IF_ERROR(WriteFile(output_, *relay));
-    Print(report, design->Name());
+    Print(report, design->Name(), packed->made_up_constants);
     return kExitDone;
   }
 
  private:
-  void Print(const PackReport& report, const std::string& design) const {
+  void Print(const PackReport& report, const std::string& design, std::int64_t made_up) const {
     if (json_) {
       Json left = Json::array();
       for (const auto& [value, why] : report.left) {
@@ -78,6 +78,7 @@ class PackCommand final : public Command {
                  {"products", report.products},
                  {"entering", report.entering},
                  {"leaving", report.leaving},
+                 {"made_up_constants", MadeUpJson(made_up)},
                  {"left", std::move(left)}});
       return;
     }

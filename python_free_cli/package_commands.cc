@@ -218,7 +218,10 @@ Result<int> PackageCommand::Build() {
 }
 
 Result<int> PackageCommand::Verify() {
-  if (installed_) return VerifyInstalled();
+  if (installed_) {
+    if (arguments_.empty()) return VerifyInstalled();
+    return InvalidArgument("--installed: checks what is installed, expected no package files");
+  }
   if (arguments_.empty()) return InvalidArgument("name package files, or say --installed");
   auto policy = trust_.Policy();
   TW_RETURN_IF_ERROR(policy);

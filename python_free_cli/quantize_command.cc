@@ -43,11 +43,12 @@ class QuantizeCommand final : public Command {
     app.add_option("-o,--output", output_, "Relay text to write, with the weights");
     app.add_option("--config", config_file_, "JSON file with fields of the configuration");
     app.add_option("--set", fields_, "A field of the configuration, FIELD=VALUE; repeat for more");
-    app.add_option(
+    CLI::Option* data = app.add_option(
         "--data", data_,
         "Calibration data: .npy, .npz, .jpg, .png, .ppm or .pgm files, or folders of them");
-    DeclarePictureOptions(app, data_options_.picture);
+    DeclarePictureOptions(app, data_options_.picture, data);
     app.add_option("--samples", data_options_.limit, "Samples read at most")
+        ->needs(data)
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     app.add_option("--passes", passes_, "Passes to run, in order (default: all)")->delimiter(',');
@@ -78,7 +79,10 @@ class QuantizeCommand final : public Command {
           "--data: calibrate_mode is global_scale, which looks at no data; expected --set "
           "calibrate_mode=percentile or kl_divergence");
     }
-    auto graph = LoadForQuantizing();
+    if (!data_.empty() && std::ranges::find(options.passes, "calibrate") == options.passes.end()) {
+      return InvalidArgument("--data: calibrate is none of the passes that run");
+    }
+    auto graph = LoadForQuantizing(options.passes);
     TW_RETURN_IF_ERROR(graph);
     data_options_.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
     auto samples = quantize::LoadDataSet(data_, *graph, data_options_);
@@ -86,14 +90,18 @@ class QuantizeCommand final : public Command {
     if (!data_.empty() && samples->empty()) return InvalidArgument("--data: not one whole sample");
     options.samples = *std::move(samples);
     std::vector<quantize::IntegerValue> values;
+    const std::size_t known = graph->notes.size();  // printed while it was read
     auto result = quantize::RunPasses(*std::move(graph), options, &values);
     if (!result.ok()) return result.status().WithContext(file_);
+    for (std::size_t i = known; i < result->notes.size(); ++i) {
+      fmt::print(stderr, "note: {}\n", result->notes[i]);
+    }
     if (!output_.empty()) {
       auto text = TextOf(*result, options.config);
       if (!text.ok()) return text.status().WithContext(file_);
       TW_RETURN_IF_ERROR(WriteFile(output_, *text));
     }
-    Print(options, values);
+    Print(options, values, result->made_up_constants);
     return kExitDone;
   }
 
@@ -126,37 +134,48 @@ class QuantizeCommand final : public Command {
     return ExportRelay(graph, *split);
   }
 
-  /// Contents are made up only for a file that is written: a listing needs none.
-  Result<Graph> LoadForQuantizing() const {
-    return output_.empty() ? LoadGraph(file_) : LoadForRunning(file_, false);
+  /// Missing contents are made up where something looks at them: a pass, or a file's reader.
+  Result<Graph> LoadForQuantizing(const std::vector<std::string>& passes) const {
+    const bool listing_only =
+        output_.empty() && std::ranges::all_of(passes, [](const std::string& pass) {
+          return pass == "partition" || pass == "annotate";
+        });
+    return listing_only ? LoadGraph(file_) : LoadForRunning(file_, false);
   }
 
-  Status PrintAfter(std::string_view pass, const Graph& graph) const {
+  Status PrintAfter(std::string_view pass, const Graph& graph) {
     if (pass != print_after_) return Status();
     auto listing = ListRelay(graph);
     TW_RETURN_IF_ERROR(listing);
-    fmt::print("{}", *listing);
+    if (json_) {
+      listing_ = *std::move(listing);
+    } else {
+      fmt::print("{}", *listing);
+    }
     return Status();
   }
 
   void Print(const quantize::PipelineOptions& options,
-             const std::vector<quantize::IntegerValue>& values) const {
+             const std::vector<quantize::IntegerValue>& values, std::int64_t made_up) const {
     if (json_) {
       Json list = Json::array();
       for (const quantize::IntegerValue& value : values) {
         list.push_back({{"value", value.value}, {"scales", value.scales}});
       }
-      PrintJson({{"file", output_},
-                 {"passes", options.passes},
-                 {"samples", options.samples.size()},
-                 {"integers", std::move(list)}});
+      Json report = {{"file", output_},
+                     {"passes", options.passes},
+                     {"samples", options.samples.size()},
+                     {"made_up_constants", MadeUpJson(made_up)},
+                     {"integers", std::move(list)}};
+      if (!print_after_.empty()) report["listing"] = listing_;
+      PrintJson(report);
     } else if (!output_.empty()) {
       fmt::print("{}: {}; {} operators work on integers\n", output_,
                  fmt::join(options.passes, ", "), values.size());
     }
   }
 
-  std::string file_, output_, config_file_, print_after_;
+  std::string file_, output_, config_file_, print_after_, listing_;
   std::vector<std::string> fields_, data_, passes_;
   quantize::DataSetOptions data_options_;
   int threads_ = 2;

@@ -6,8 +6,10 @@
 #include <map>
 #include <optional>
 
+#include "measure/process_measurer.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/exchange_commands.h"
+#include "python_free_cli/given_options.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/store_verbs.h"
 #include "python_free_cli/task_argument.h"
@@ -37,6 +39,7 @@ class QueryCommand final : public Command {
            "miss.\n";
   }
   void Declare(CLI::App& app) override {
+    app_ = &app;
     app.add_option("task", task_, "Workload key, AutoTVM tuple, FILE#N, or FILE for all its tasks")
         ->required();
     sources_.Declare(app, "near");
@@ -48,9 +51,15 @@ class QueryCommand final : public Command {
     TW_RETURN_IF_ERROR(accept);
     // AutoTVM's rule answers for targets, and tasks, that we can make no code for.
     const bool own = sources_.rule == "own";
-    auto target =
-        own || !target_.vta_config.empty() ? target_.Parse() : Target::Parse(target_.target);
+    const bool as_written = !own && target_.vta_config.empty();
+    if (as_written) {
+      TW_RETURN_IF_ERROR(RefuseGiven(
+          *app_, {"--threads", "--libs"},
+          "--rule autotvm asks for the target as it is written, expected the option in it"));
+    }
+    auto target = as_written ? Target::Parse(target_.target) : target_.Parse();
     if (!target.ok()) return target.status().WithContext("--target");
+    TW_RETURN_IF_ERROR(CheckResiduals(*target, target_.no_fuse_residuals));
     auto catalog = sources_.Open(*target);
     TW_RETURN_IF_ERROR(catalog);
     auto autotvm = sources_.Autotvm(*target);
@@ -117,6 +126,7 @@ class QueryCommand final : public Command {
     return std::vector<Asked>{{task->tuple, task->workload, *task}};
   }
 
+  const CLI::App* app_ = nullptr;
   std::string task_;
   RecordSources sources_;
   TargetArguments target_;
@@ -153,7 +163,7 @@ class RecordsCommand final : public Command {
     sub->add_option("--task", filter_.workload_key, "Only this workload key");
     sub->add_option("--template", filter_.template_key, "Only this template");
     sub->add_option("--outcome", outcome_, "Only this outcome, such as ok or wrong_result");
-    sub->add_option("--limit", filter_.limit, "At most this many");
+    sub->add_option("--limit", filter_.limit, "At most this many")->check(CLI::PositiveNumber);
   }
   Result<int> Run() override {
     if (care_.chosen()) return care_.Run();
@@ -189,13 +199,17 @@ class RecordsCommand final : public Command {
                    {"metric", t.metric},
                    {"noise", t.noise},
                    {"samples", t.samples},
-                   {"verified", t.verified}};
+                   {"verified", t.verified},
+                   {"reproduce", measure::ReproduceCommand(t.candidate)}};
       PrintJson(line);
     } else {
       fmt::print("{} {:<12} {:>10} {:<38} {} #{} {}\n", record.id.substr(0, 12),
                  OutcomeName(t.outcome), ShortValue(t.metric, t.value),
                  ShortName(t.candidate.task.workload), t.candidate.template_key,
                  t.candidate.config.index, t.reason);
+      if (t.outcome != Outcome::kOk) {
+        fmt::print("  again: {}\n", measure::ReproduceCommand(t.candidate));
+      }
     }
   }
 

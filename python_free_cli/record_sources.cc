@@ -100,6 +100,12 @@ Result<records::Catalog> RecordSources::Open(const Target& target) const {
       TW_RETURN_IF_ERROR(catalog.AddPackageFile(path, *policy));
     }
   }
+  if (rule != "own" && !packages.empty()) {
+    return InvalidArgument("--package: --rule autotvm looks at imported records, in stores");
+  }
+  if (packages.empty() && (!trust.keys.empty() || trust.allow_unsigned)) {
+    return InvalidArgument("--key and --allow-unsigned: need --package");
+  }
   if (!no_packages) TW_RETURN_IF_ERROR(catalog.AddInstalledFrom(PackageRoots()));
   TW_RETURN_IF_ERROR(AddModel(target, catalog));
   for (const std::string& problem : catalog.problems()) {

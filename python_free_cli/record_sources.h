@@ -33,6 +33,8 @@ struct RecordSources {
   void Declare(CLI::App& app, const std::string& accept_default);
   /// Stores of --records (else the user's own, if there is one), packages of --package, then the
   /// installed ones, then the cost model of --model. What was left out is told on standard error.
+  /// Errors: those of opening them; kInvalidArgument for packages by AutoTVM's rule, and for
+  /// trust without packages.
   Result<records::Catalog> Open(const Target& target) const;
   /// --accept; a model that is given is asked.
   Result<records::AnswerLevel> Accept() const;

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "python_free_cli/command.h"
-#include "python_free_cli/model_io.h"
+#include "python_free_cli/output_file.h"
 #include "python_free_cli/tune_display.h"
 #include "records/merge.h"
 #include "records/package.h"
@@ -34,7 +33,7 @@ std::string MetricOfText(const std::string& target_text) {
 CLI::App* StoreVerbs::Add(CLI::App& app, const char* name, const char* summary, Verb run) {
   CLI::App* sub = app.add_subcommand(name, summary);
   sub->add_option("store", store_, "Record store")->required();
-  sub->add_flag("--json", json_, "Print JSON");
+  if (run != &StoreVerbs::Csv) sub->add_flag("--json", json_, "Print JSON");
   sub->callback([this, run] { run_ = run; });
   return sub;
 }
@@ -42,7 +41,9 @@ CLI::App* StoreVerbs::Add(CLI::App& app, const char* name, const char* summary, 
 void StoreVerbs::Declare(CLI::App& app) {
   Add(app, "stats", "Trials and best times per task, and what the file holds", &StoreVerbs::Stats);
   CLI::App* best = Add(app, "best", "The best configs of every task", &StoreVerbs::Best);
-  best->add_option("--top", top_, "How many of each task")->capture_default_str();
+  best->add_option("--top", top_, "How many of each task")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   CLI::App* merge = Add(app, "merge", "Merge stores into the first, proving that nothing is lost",
                         &StoreVerbs::Merge);
   merge->add_option("from", from_, "Stores to merge into it")->required();
@@ -245,16 +246,8 @@ Result<int> StoreVerbs::Csv() {
     if (!outcome.ok()) return outcome.status().WithContext("--outcome");
     filter_.outcome = *outcome;
   }
-  std::FILE* file = output_.empty() ? stdout : std::fopen(output_.c_str(), "wb");
-  if (file == nullptr) return Unavailable(output_ + ": cannot be written");
-  Status status = records::ExportCsv(store_, filter_, [&](std::string_view text) -> Status {
-    if (std::fwrite(text.data(), 1, text.size(), file) == text.size()) return {};
-    return Unavailable((output_.empty() ? "standard output" : output_) + ": cannot be written");
-  });
-  const bool flushed = std::fflush(file) == 0;
-  if (!output_.empty()) std::fclose(file);
-  TW_RETURN_IF_ERROR(status);
-  if (!flushed) return Unavailable("the CSV could not be written whole (disk full?)");
+  TW_RETURN_IF_ERROR(WriteOutput(
+      output_, [&](const TextSink& sink) { return records::ExportCsv(store_, filter_, sink); }));
   return kExitDone;
 }
 

@@ -51,6 +51,10 @@ Status CheckLibraries(const Target& target) {
       for (const KernelLibrary& one : KernelLibraries()) known += " " + std::string(one.name);
       return InvalidArgument("--libs: no library '" + name + "', expected some of:" + known);
     }
+    if (library->target_kind != target.kind_name()) {
+      return InvalidArgument(fmt::format("--libs: {} is for targets of kind {}, not {}", name,
+                                         library->target_kind, target.kind_name()));
+    }
     if (const auto version = LibraryVersion(*library); !version.ok()) {
       fmt::print(stderr, "{}; kernels that call it are left out\n", version.status().message());
     }
@@ -113,6 +117,10 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
   if (!target.ok()) return UnknownTarget(text, target.status()).WithContext("--target");
   if (threads < 1)
     return InvalidArgument(fmt::format("--threads: {}, expected 1 or more", threads));
+  if (threads > 1 && target->kind() != TargetKind::kLlvm) {
+    return InvalidArgument(fmt::format("--threads: {}, but only kernels for a CPU have any, not {}",
+                                       threads, target->kind_name()));
+  }
   if (threads > 1) target->SetOption("num-threads", std::to_string(threads));
   if (!libraries.empty()) target->SetOption("libs", libraries);
   TW_RETURN_IF_ERROR(CheckLibraries(*target));
@@ -130,10 +138,16 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
     known = CheckCpu(*target);
   } else {
     known = Unsupported("no code can be generated for '" + target->kind_name() +
-                        "' yet, expected llvm, native, cuda or vta");
+                        "', expected llvm, native, cuda or vta");
   }
   TW_RETURN_IF_ERROR(known.WithContext("--target"));
   return target;
+}
+
+Status CheckResiduals(const Target& target, bool no_fuse_residuals) {
+  if (!no_fuse_residuals || target.kind() == TargetKind::kVta) return {};
+  return InvalidArgument("--no-fuse-residuals: the target is '" + target.kind_name() +
+                         "', expected a VTA");
 }
 
 FuseRule FuseRuleFor(const Target& target, bool fuse_residuals) {
@@ -261,6 +275,13 @@ void TargetArguments::Declare(CLI::App& app) {
                  "Libraries whose functions may take the place of kernels: dnnl; cudnn,cublas");
   app.add_option("--vta-config", vta_config,
                  "Design of a VTA target: a file, or sim, pynq, ultra96, … (configs/vta)");
+}
+
+Result<Target> TargetArguments::Parse() const {
+  auto parsed = ParseTarget(target, threads, vta_config, libraries);
+  TW_RETURN_IF_ERROR(parsed);
+  TW_RETURN_IF_ERROR(CheckResiduals(*parsed, no_fuse_residuals));
+  return parsed;
 }
 
 void TargetArguments::DeclareWithResiduals(CLI::App& app) {

@@ -28,6 +28,9 @@ Result<vta::Design> ReadDesign(const std::string& vta_config);
 Result<Target> ParseTarget(std::string_view text, int threads, const std::string& vta_config = {},
                            const std::string& libraries = {});
 
+/// Errors: kInvalidArgument for --no-fuse-residuals with a target that is no VTA.
+Status CheckResiduals(const Target& target, bool no_fuse_residuals);
+
 /// Where groups of operators end for the target: behind int8 for a VTA, but for residuals.
 FuseRule FuseRuleFor(const Target& target, bool fuse_residuals = true);
 
@@ -68,7 +71,8 @@ struct TargetArguments {
   void Declare(CLI::App& app);
   /// `--no-fuse-residuals` too, for commands that name tasks of a file.
   void DeclareWithResiduals(CLI::App& app);
-  Result<Target> Parse() const { return ParseTarget(target, threads, vta_config, libraries); }
+  /// Errors: those of ParseTarget and CheckResiduals.
+  Result<Target> Parse() const;
 };
 
 /// A task, its target, and one config of it, as `lower` and `measure` take them.

@@ -67,7 +67,9 @@ class TrainCommand final : public Command {
         ->check(CLI::Range(0.0, 0.9))
         ->capture_default_str();
     app.add_option("--kind", kind_, "Kind of target to learn for")->capture_default_str();
-    app.add_option("--threads", threads_, "Threads of the training")->capture_default_str();
+    app.add_option("--threads", threads_, "Threads of the training")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
     app.add_flag("--json", json_, "Print the result as JSON");
   }
   Result<int> Run() override {

@@ -17,6 +17,7 @@
 #include "records/store.h"
 #include "search/job.h"
 #include "search/tuner.h"
+#include "src/base/unfinished.h"
 #include "src/runtime/roofline.h"
 #include "src/target/cpu.h"
 #include "src/target/library.h"
@@ -35,7 +36,9 @@ std::atomic<bool> stop_requested{false};
 
 void RequestStop(int signal) {
   stop_requested = true;
-  std::signal(signal, SIG_DFL);  // the second Ctrl-C ends the program at once; the store is safe
+  // The second Ctrl-C ends the program at once; the store is safe.
+  std::signal(signal, SIG_DFL);
+  RemoveUnfinishedAtSignals();
 }
 
 class TuneCommand final : public Command {
@@ -85,6 +88,7 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(runner_.Connect(settings->target));
     auto target = ParseTarget(settings->target, settings->threads, vta_config_, libraries_);
     TW_RETURN_IF_ERROR(target);
+    TW_RETURN_IF_ERROR(CheckResiduals(*target, no_fuse_residuals_));
     if (!LibrariesOf(*target).empty()) {
       if (!runner_.command.empty()) {
         return InvalidArgument(
@@ -159,6 +163,7 @@ class TuneCommand final : public Command {
       return InvalidArgument("no model file given (FILE, or \"graph\" in the job file)");
     if (settings.records.empty())
       return InvalidArgument("no record store given (--records, or \"records\" in the job file)");
+    TW_RETURN_IF_ERROR(search::CheckJobSettings(settings));
     if (settings.trials == 0 && settings.budget_seconds == 0) {
       return InvalidArgument("no limit given (--trials or --budget)");
     }

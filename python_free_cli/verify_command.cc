@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <limits>
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/gpu_network.h"
@@ -11,6 +12,7 @@
 #include "python_free_cli/vta_network.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
+#include "src/base/strings.h"
 #include "src/compiler/compare.h"
 #include "src/compiler/verify.h"
 #include "src/graph/graph.h"
@@ -29,9 +31,13 @@ int Print(const VerifyReport& report, bool json) {
                       {"op", check.op},
                       {"ok", check.comparison.ok},
                       {"max_abs_error", check.comparison.max_abs_error},
+                      {"unlike", check.unlike},
                       {"reference_rms", check.comparison.reference_rms}});
     }
-    PrintJson({{"ok", report.ok()}, {"summary", report.Summary()}, {"operators", rows}});
+    PrintJson({{"ok", report.ok()},
+               {"summary", report.Summary()},
+               {"made_up_constants", MadeUpJson(report.made_up_constants)},
+               {"operators", rows}});
   } else {
     for (const OperatorCheck& check : report.checks) {
       fmt::print("{:<4} {:<40} {:<44} error {:.2e} of {:.2e}\n", check.comparison.ok ? "ok" : "BAD",
@@ -41,6 +47,16 @@ int Print(const VerifyReport& report, bool json) {
     fmt::print("{}\n", report.Summary());
   }
   return report.ok() ? kExitDone : kExitFailed;
+}
+
+/// CLI::Range takes nan for a number.
+CLI::Validator FiniteFrom(double least) {
+  const auto check = [least](const std::string& text) -> std::string {
+    const auto number = ParseDouble(text);
+    if (number.ok() && std::isfinite(*number) && *number >= least) return "";
+    return "'" + text + "', expected a finite number" + (least == 0 ? ", not below 0" : "");
+  };
+  return {check, "NUMBER"};
 }
 
 const char* NameOf(ReadBy read_by) {
@@ -68,6 +84,7 @@ Json RowOf(const LayerDifference& layer) {
               {"reference_rms", layer.reference_rms},
               {"sqnr_db", std::isfinite(layer.sqnr_db) ? Json(layer.sqnr_db) : Json(nullptr)},
               {"factor", layer.factor},
+              {"unlike", layer.unlike},
               {"equal", layer.sqnr_db > 0 && std::isinf(layer.sqnr_db)},
               {"ok", layer.ok}};
   if (layer.same_top) row["same_top"] = *layer.same_top;
@@ -82,6 +99,7 @@ int Print(const DifferenceReport& report, bool json) {
                 {"summary", report.Summary()},
                 {"by_position", report.by_position},
                 {"unmatched", report.unmatched},
+                {"made_up_constants", MadeUpJson(report.made_up_constants)},
                 {"first_divergence", nullptr},
                 {"layers", rows}};
     if (report.first_bad) out["first_divergence"] = *report.first_bad;
@@ -132,12 +150,16 @@ class VerifyCommand final : public Command {
     app.add_option("file", file_, "Model file, the reference")->required();
     app.add_option("other", other_,
                    "Library, bundle or model file to compare with; for a VTA it may be missing");
-    app.add_option("--tolerance", options_.tolerance, "Of floats, relative to the reference's RMS")
-        ->capture_default_str();
+    tolerance_option_ = app.add_option("--tolerance", options_.tolerance,
+                                       "Of floats, relative to the reference's RMS")
+                            ->check(FiniteFrom(0))
+                            ->capture_default_str();
     app.add_option(
-        "--min-sqnr", min_sqnr_,
-        "Least signal-to-noise ratio of a layer in dB (default: 10 if one of the models is "
-        "quantized; else integers must be equal and floats within the tolerance)");
+           "--min-sqnr", min_sqnr_,
+           "Least signal-to-noise ratio of a layer in dB (default: 10 if one of two different "
+           "models is quantized; else integers must be equal and floats within the tolerance)")
+        ->check(FiniteFrom(std::numeric_limits<double>::lowest()))
+        ->excludes(tolerance_option_);
     app.add_flag("--seeded", seeded_, "The library was compiled with --seeded");
     app.add_flag("--json", json_, "Print JSON");
     load_.Declare(app);
@@ -148,6 +170,9 @@ class VerifyCommand final : public Command {
   }
   Result<int> Run() override {
     options_.threads = kThreads;
+    if (min_sqnr_ && (vta_.wanted(other_) || gpu_.wanted())) {
+      return InvalidArgument("--min-sqnr: needs a library or a model file to compare with");
+    }
     if (vta_.wanted(other_)) {
       TW_RETURN_IF_ERROR(gpu_.CheckUnused());
       return VerifyVta();
@@ -192,7 +217,7 @@ class VerifyCommand final : public Command {
     if (!other_.empty() && !IsVtaBundle(other_)) {
       return InvalidArgument(other_ + ": no folder made by compile --target vta");
     }
-    auto report = vta_.Verify(file_, other_, inputs_, options_);
+    auto report = vta_.Verify(file_, other_, seeded_, load_.Options(), inputs_, options_);
     TW_RETURN_IF_ERROR(report);
     return Print(*report, json_);
   }
@@ -201,12 +226,14 @@ class VerifyCommand final : public Command {
     auto model = ModelLibrary::Open(other_);
     TW_RETURN_IF_ERROR(model);
     TW_RETURN_IF_ERROR(gpu_.Prepare(*model));
-    if (IsLibraryOf(graph, *model)) {
+    if (!min_sqnr_ && IsLibraryOf(graph, *model)) {
       auto report = Verify(std::move(graph), *model, inputs, options_);
       TW_RETURN_IF_ERROR(report);
       return Print(*report, json_);
     }
-    auto fed = InputsFor(model->inputs(), ValuesOf(graph, graph.inputs()), inputs, nullptr, graph);
+    PrintMadeUp(other_, model->made_up_constants());
+    auto fed = InputsFor(model->inputs(), ValuesOf(graph, graph.inputs()), inputs,
+                         model->meanings(), graph.quantization);
     TW_RETURN_IF_ERROR(fed);
     auto trace = TraceLibrary(*model, *fed);
     TW_RETURN_IF_ERROR(trace);
@@ -215,6 +242,7 @@ class VerifyCommand final : public Command {
 
   // With the constants of both folded: pack writes a bias as operators on a constant.
   Result<int> VerifyGraph(Graph unfolded, const std::vector<Tensor>& inputs) {
+    TW_RETURN_IF_ERROR(gpu_.CheckUnused());
     auto folded = FoldConstants(std::move(unfolded));
     TW_RETURN_IF_ERROR(folded);
     const Graph& graph = *folded;
@@ -223,7 +251,7 @@ class VerifyCommand final : public Command {
     auto other = FoldConstants(*std::move(loaded));
     TW_RETURN_IF_ERROR(other);
     auto fed = InputsFor(ValuesOf(*other, other->inputs()), ValuesOf(graph, graph.inputs()), inputs,
-                         &*other, graph);
+                         other->quantization, graph.quantization);
     TW_RETURN_IF_ERROR(fed);
     auto trace = TraceGraph(*other, *fed, kThreads);
     TW_RETURN_IF_ERROR(trace);
@@ -236,9 +264,13 @@ class VerifyCommand final : public Command {
     DifferenceOptions options{.tolerance = options_.tolerance, .min_sqnr_db = min_sqnr_};
     auto report = CompareTraces(*reference, other, options);
     TW_RETURN_IF_ERROR(report);
+    if (report->min_sqnr_db && tolerance_option_->count() > 0) {
+      return InvalidArgument("--tolerance: one of the models is quantized, expected --min-sqnr");
+    }
     return Print(*report, json_);
   }
 
+  CLI::Option* tolerance_option_ = nullptr;
   std::string file_, other_;
   VerifyOptions options_;
   std::optional<double> min_sqnr_;

@@ -31,17 +31,19 @@ Result<FuseRule> VtaChoice::Rule(bool autotvm) const {
 }
 
 void VtaNetwork::DeclareTrace(CLI::App& app) {
-  app.add_option("--vta-trace", trace_file_, "File for the timeline (Chrome's trace format)");
+  CLI::Option* trace =
+      app.add_option("--vta-trace", trace_file_, "File for the timeline (Chrome's trace format)");
   app.add_option("--vta-cycles", trace_model_, "Cycle model of the timeline")
+      ->needs(trace)
       ->check(CLI::IsMember({"pynq", "rtl", "pynq_shared_bus"}))
       ->capture_default_str();
 }
 
-Result<VtaPlan> VtaChoice::Plan(const std::string& file, bool seeded, const Target& target,
-                                RecordSources& sources) const {
+Result<VtaPlan> VtaChoice::Plan(const std::string& file, bool seeded, const LoadOptions& load,
+                                const Target& target, RecordSources& sources) const {
   auto accept = sources.Accept();
   TW_RETURN_IF_ERROR(accept);
-  auto graph = LoadForRunning(file, seeded);
+  auto graph = LoadForRunning(file, seeded, load);
   TW_RETURN_IF_ERROR(graph);
   VtaOptions options;
   options.target = target;
@@ -87,7 +89,8 @@ Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string
                {"streams", plan.kernels.size()},
                {"untuned", untuned},
                {"operators_on_vta", launches},
-               {"operators_on_host", host}});
+               {"operators_on_host", host},
+               {"made_up_constants", MadeUpJson(plan.graph.made_up_constants)}});
   } else {
     fmt::print("{}: {} streams ({} untuned) for {} operators on the VTA, {} on the host\n", folder,
                plan.kernels.size(), untuned, launches, host);
@@ -100,20 +103,30 @@ Status VtaNetwork::CheckUnused() const {
   return InvalidArgument("--[no-]fuse-residuals and --vta-trace need --target vta");
 }
 
-Result<VtaPlan> VtaNetwork::Plan(const std::string& file) {
-  if (IsVtaBundle(file)) return ReadVtaBundle(file);
+Result<VtaPlan> VtaNetwork::Plan(const std::string& file, bool seeded, const LoadOptions& load) {
+  if (IsVtaBundle(file)) {
+    if (seeded) return InvalidArgument("--seeded: " + file + " has its constants in it");
+    TW_RETURN_IF_ERROR(place_.CheckUnusedBy(file));
+    if (choice_.given()) {
+      return InvalidArgument("--[no-]fuse-residuals: " + file + " has its operators fused");
+    }
+    auto plan = ReadVtaBundle(file);
+    TW_RETURN_IF_ERROR(plan);
+    PrintMadeUp(file, plan->graph.made_up_constants);
+    return plan;
+  }
   auto target = place_.Parse("vta");
   TW_RETURN_IF_ERROR(target);
   if (target->kind() != TargetKind::kVta) {
     return InvalidArgument("--target: '" + target->kind_name() +
                            "', expected vta or cuda (libraries have their target in them)");
   }
-  return choice_.Plan(file, false, *target, place_.sources);
+  return choice_.Plan(file, seeded, load, *target, place_.sources);
 }
 
-Result<int> VtaNetwork::Run(const std::string& file, const InputArguments& inputs,
+Result<int> VtaNetwork::Run(const std::string& file, bool seeded, const InputArguments& inputs,
                             const OutputArguments& outputs, int threads, bool json) {
-  auto plan = Plan(file);
+  auto plan = Plan(file, seeded, {});
   TW_RETURN_IF_ERROR(plan);
   auto values = inputs.Make(ValuesOf(plan->graph, plan->graph.inputs()), "quantized");
   TW_RETURN_IF_ERROR(values);
@@ -139,6 +152,7 @@ Result<int> VtaNetwork::Run(const std::string& file, const InputArguments& input
   if (json) {
     Json report = VtaReportJson(*plan, *run, models);
     report["outputs"] = OutputsJson(output_values, run->outputs);
+    report["made_up_constants"] = MadeUpJson(plan->graph.made_up_constants);
     PrintJson(report);
   } else {
     PrintVtaReport(*plan, *run, models);
@@ -148,11 +162,12 @@ Result<int> VtaNetwork::Run(const std::string& file, const InputArguments& input
 }
 
 Result<VerifyReport> VtaNetwork::Verify(const std::string& file, const std::string& bundle,
+                                        bool seeded, const LoadOptions& load,
                                         const InputArguments& inputs,
                                         const VerifyOptions& options) {
-  auto plan = Plan(bundle.empty() ? file : bundle);
+  auto plan = bundle.empty() ? Plan(file, seeded, load) : Plan(bundle, false, load);
   TW_RETURN_IF_ERROR(plan);
-  auto source = LoadForRunning(file, false);
+  auto source = LoadForRunning(file, seeded, load);
   TW_RETURN_IF_ERROR(source);
   auto values = inputs.Make(ValuesOf(*source, source->inputs()), "quantized");
   TW_RETURN_IF_ERROR(values);

@@ -27,9 +27,9 @@ struct VtaChoice {
   /// told to, as its packages were tuned without.
   /// Errors: kInvalidArgument if both are given.
   Result<FuseRule> Rule(bool autotvm) const;
-  /// The plan of a model file. seeded: as for LoadForRunning.
-  Result<VtaPlan> Plan(const std::string& file, bool seeded, const Target& target,
-                       RecordSources& sources) const;
+  /// The plan of a model file. seeded, load: as for LoadForRunning.
+  Result<VtaPlan> Plan(const std::string& file, bool seeded, const LoadOptions& load,
+                       const Target& target, RecordSources& sources) const;
 };
 
 /// True for a folder that `compile --target vta` made.
@@ -56,15 +56,18 @@ class VtaNetwork {
   Status CheckUnused() const;
 
   /// Runs the network and prints what it made, the statistics and a row for each kind of layer.
-  Result<int> Run(const std::string& file, const InputArguments& inputs,
+  /// seeded: as for LoadForRunning.
+  Result<int> Run(const std::string& file, bool seeded, const InputArguments& inputs,
                   const OutputArguments& outputs, int threads, bool json);
   /// Compares what the accelerator makes with the reference, and the results with those of `file`.
-  /// bundle: made of it by compile; empty: the file itself is planned.
-  Result<VerifyReport> Verify(const std::string& file, const std::string& bundle,
-                              const InputArguments& inputs, const VerifyOptions& options);
+  /// bundle: made of it by compile; empty: the file itself is planned. seeded, load: as for
+  /// LoadForRunning.
+  Result<VerifyReport> Verify(const std::string& file, const std::string& bundle, bool seeded,
+                              const LoadOptions& load, const InputArguments& inputs,
+                              const VerifyOptions& options);
 
  private:
-  Result<VtaPlan> Plan(const std::string& file);
+  Result<VtaPlan> Plan(const std::string& file, bool seeded, const LoadOptions& load);
 
   NetworkTarget& place_;
   VtaChoice choice_;

@@ -92,10 +92,6 @@ Status ForEachImported(const Store& store,
   }
 }
 
-Result<std::int64_t> CountImported(const Store& store) {
-  return QueryInt(Store::DatabaseOf(store), "SELECT count(*) FROM imported");
-}
-
 Result<Config> ConfigOfImported(const ImportedRecord& record) {
   LogLine line;
   if (const Status read = ParseEntities(record.entities, line); !read.ok()) {

@@ -63,7 +63,6 @@ ImportedRecord ReadImported(const Statement& row);
 /// Calls `visit` for every imported record in the order of import, until it returns an error.
 Status ForEachImported(const Store& store,
                        const std::function<Status(const ImportedRecord&)>& visit);
-Result<std::int64_t> CountImported(const Store& store);
 
 /// The config of a record: values in the record's own order, dropped and contradicting first
 /// factors recomputed from the axes where the space is known; the index is that of the values, -1

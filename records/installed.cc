@@ -150,23 +150,17 @@ Status WriteReadOnly(const std::string& path, std::string_view contents) {
 
 Status Unpack(const Package& package, std::string_view bytes, const InstalledPackage& installed,
               const std::string& root) {
-  const std::string partial = root + "/.partial." + std::to_string(::getpid());
+  Unfinished partial = Unfinished::Beside(root + "/");
   std::error_code ignored;
-  fs::remove_all(partial, ignored);
-  if (::mkdir(partial.c_str(), 0755) != 0) {
-    return Unavailable(partial + ": cannot be made: " + std::strerror(errno));
+  fs::remove_all(partial.path(), ignored);
+  if (::mkdir(partial.path().c_str(), 0755) != 0) {
+    return Unavailable(partial.path() + ": cannot be made: " + std::strerror(errno));
   }
-  Status status = WriteReadOnly(partial + "/package.twpkg", bytes);
-  if (status.ok()) status = WriteReadOnly(partial + "/records.db", package.database);
-  if (status.ok()) status = WriteReadOnly(partial + "/installed.json", Describe(installed));
-  if (status.ok()) {
-    std::error_code failed;
-    fs::remove_all(installed.folder, failed);  // a damaged one: a sound one is not written again
-    fs::rename(partial, installed.folder, failed);
-    if (failed) status = Unavailable(installed.folder + ": " + failed.message());
-  }
-  if (!status.ok()) fs::remove_all(partial, ignored);
-  return status;
+  TW_RETURN_IF_ERROR(WriteReadOnly(partial.path() + "/package.twpkg", bytes));
+  TW_RETURN_IF_ERROR(WriteReadOnly(partial.path() + "/records.db", package.database));
+  TW_RETURN_IF_ERROR(WriteReadOnly(partial.path() + "/installed.json", Describe(installed)));
+  fs::remove_all(installed.folder, ignored);  // a damaged one: a sound one is not written again
+  return partial.MoveTo(installed.folder);
 }
 
 Status RemoveLocked(const InstalledPackage& package, const std::string& root) {

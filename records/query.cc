@@ -2,11 +2,12 @@
 //
 // Rule, in order; the first that yields a record answers, and the explanation names it:
 //   1. hit: same workload, same target text, device of the same kind, model and instruction sets,
-//      verified, made by today's template and code generator. Winners of a final race come first
-//      (they were compared interleaved), then single trials, each by value and config index.
+//      verified, made by today's template and code generator; where any CPU is asked for, one that
+//      ran the target's code will do, and the explanation names it. Winners of a final race come
+//      first (they were compared interleaved), then single trials, each by value and config index.
 //   2. near hit: same workload, a target or device that differs, whose code can run here (its
-//      instruction sets are a subset of ours), for as many threads: a tiling for one thread was
-//      up to 27 % slower on two than the default config.
+//      instruction sets are a subset of ours, or of those that the target's code may use), for as
+//      many threads: a tiling for one thread was up to 27 % slower on two than the default config.
 //   3. near hit: the nearest workload of the same operator, types, layouts and kernel, same target
 //      and device, whose config the workload's own space contains.
 //   4. miss, naming the nearest workloads that have records.
@@ -37,13 +38,22 @@ constexpr double kSlowdownPerDoubling = 1.2;
 // A workload further away than this many doublings (summed over extents) says nothing.
 constexpr double kFarthestDoublings = 4;
 
-bool SameClass(const DeviceFingerprint& a, const DeviceFingerprint& b) {
-  return a.kind == b.kind && a.model == b.model && a.isa == b.isa;
+/// Of records with the target text that is asked for.
+bool SameClass(const DeviceFingerprint& recorded, const DeviceFingerprint& asked) {
+  if (asked.is_any_cpu()) return recorded.kind == asked.kind;
+  return recorded.kind == asked.kind && recorded.model == asked.model && recorded.isa == asked.isa;
 }
 
 bool CanRun(const DeviceFingerprint& recorded, const DeviceFingerprint& here) {
   return recorded.kind == here.kind &&
          std::includes(here.isa.begin(), here.isa.end(), recorded.isa.begin(), recorded.isa.end());
+}
+
+/// Whether every CPU that runs the code of `target` runs that of `recorded`.
+bool RunsWhere(const Target& recorded, const Target& target) {
+  if (ProcessorOf(recorded) != ProcessorOf(target)) return false;
+  const auto needs = AnyCpuFor(recorded), has = AnyCpuFor(target);
+  return needs.ok() && has.ok() && CanRun(*needs, *has);
 }
 
 /// Sum over the extents of both tensors of |log2(a/b)|; infinite where anything but sizes differs.
@@ -201,9 +211,10 @@ Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload, cons
   query->Bind(1, workload);
   auto record =
       First(impl, *query, libraries, [&](std::int64_t number, const DeviceFingerprint& d) {
-        if (!CanRun(d, device)) return false;
         const auto recorded = impl.texts.TargetOf(impl.db, number);
-        return recorded.ok() && (*recorded)->num_threads() == target.num_threads();
+        if (!recorded.ok() || (*recorded)->num_threads() != target.num_threads()) return false;
+        return device.is_any_cpu() ? RunsWhere(**recorded, target) && d.kind == device.kind
+                                   : CanRun(d, device);
       });
   TW_RETURN_IF_ERROR(record);
   if (!record->has_value()) return Answer{};
@@ -268,7 +279,8 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
   }
   Answer miss;
   miss.explanation = "miss: no record of this workload that may be served here (target '" +
-                     target.ToString() + "', device '" + device.model + "')";
+                     target.ToString() + "', " +
+                     (device.is_any_cpu() ? "any device" : "device '" + device.model + "'") + ")";
   for (std::size_t i = 0; i < std::min<std::size_t>(3, neighbours.size()); ++i) {
     miss.explanation += (i == 0 ? "; nearest with records: " : ", ") + neighbours[i].key;
   }
@@ -318,8 +330,11 @@ Result<Answer> Finder::Find(Store::Impl& impl, const Workload& workload, const T
       Answer answer{AnswerKind::kHit, std::move(*record), 1, {}, {}};
       answer.explanation = query == &impl.find_raced ? "hit: winner of the task's final race"
                                                      : "hit: fastest verified trial (no race)";
-      answer.explanation +=
-          "; same workload, target, device model and features; " + Versions(answer.record->trial);
+      const Trial& trial = answer.record->trial;
+      answer.explanation += device.is_any_cpu()
+                                ? "; same workload and target, on '" + trial.device.model + "'; "
+                                : "; same workload, target, device model and features; ";
+      answer.explanation += Versions(trial);
       return answer;
     }
   }

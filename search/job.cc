@@ -129,6 +129,20 @@ std::string Listed(const Key& keys) {
   return text;
 }
 
+/// As Set, for what one member alone must be. Errors: kInvalidArgument as "key: value, expected …".
+Status SetChecked(const Field& field, const Json& value, JobSettings& settings) {
+  std::string expected = Set(field, value, settings);
+  if (expected.empty() && field.key == "strategy" && FindStrategy(settings.strategy) == nullptr) {
+    expected = "one of " + Listed(Strategies());
+  }
+  if (expected.empty()) return Status();
+  return InvalidArgument(std::string(field.key) + ": " + Shown(value) + ", expected " + expected);
+}
+
+Json ValueOf(const Field& field, const JobSettings& settings) {
+  return std::visit([&](auto member) { return Json(settings.*member); }, field.member);
+}
+
 }  // namespace
 
 Result<double> ParseDuration(std::string_view text) {
@@ -159,20 +173,15 @@ Result<JobSettings> ParseJobSettings(std::string_view json, std::string_view fil
   JobSettings settings;
   for (const auto& item : parsed->items()) {
     const std::string& key = item.key();
-    const auto place = [&] {
-      return name + ":" + std::to_string(LineOf(json, key)) + ": " + key + ": ";
-    };
+    const auto place = [&] { return name + ":" + std::to_string(LineOf(json, key)); };
     const auto field = std::find_if(Fields().begin(), Fields().end(),
                                     [&key](const Field& one) { return one.key == key; });
     if (field == Fields().end()) {
-      return InvalidArgument(place() + "unknown key, expected one of " + Listed(Fields()));
+      return InvalidArgument(place() + ": " + key + ": unknown key, expected one of " +
+                             Listed(Fields()));
     }
-    std::string expected = Set(*field, item.value(), settings);
-    if (expected.empty() && key == "strategy" && FindStrategy(settings.strategy) == nullptr) {
-      expected = "one of " + Listed(Strategies());
-    }
-    if (!expected.empty())
-      return InvalidArgument(place() + Shown(item.value()) + ", expected " + expected);
+    const Status status = SetChecked(*field, item.value(), settings);
+    if (!status.ok()) return status.WithContext(place());
   }
   return settings;
 }
@@ -183,11 +192,17 @@ Result<JobSettings> LoadJobSettings(const std::string& path) {
   return ParseJobSettings(*text, path);
 }
 
+Status CheckJobSettings(const JobSettings& settings) {
+  JobSettings unused;
+  for (const Field& field : Fields()) {
+    TW_RETURN_IF_ERROR(SetChecked(field, ValueOf(field, settings), unused));
+  }
+  return Status();
+}
+
 std::string ToJson(const JobSettings& settings) {
   Json json = Json::object();
-  for (const Field& field : Fields()) {
-    std::visit([&](auto member) { json[std::string(field.key)] = settings.*member; }, field.member);
-  }
+  for (const Field& field : Fields()) json[std::string(field.key)] = ValueOf(field, settings);
   return DumpJson(json);
 }
 

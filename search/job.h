@@ -41,6 +41,8 @@ struct JobSettings {
 /// or a value out of range. `file` is only for messages.
 Result<JobSettings> ParseJobSettings(std::string_view json, std::string_view file);
 Result<JobSettings> LoadJobSettings(const std::string& path);
+/// As for those of a file. Errors: kInvalidArgument as "key: value, expected …".
+Status CheckJobSettings(const JobSettings& settings);
 /// JSON object with every key in a fixed order; parses back to the same value.
 std::string ToJson(const JobSettings& settings);
 /// Seconds of "90", "90s", "10m", "8h" or "1.5h". Errors: kInvalidArgument.

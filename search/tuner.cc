@@ -252,18 +252,32 @@ Status TuneRun::TakeAsked() {
   return {};
 }
 
-Status TuneRun::Submit(BatchState& batch) {
-  TaskState& state = TaskAt(batch.task);
+Status TuneRun::SubmitPoint(const BatchState& batch, Place place) {
+  const TaskState& state = TaskAt(batch.task);
+  measure::Request request;
+  request.ticket = next_ticket_++;
+  request.candidate = ToCandidate(state.space, batch.points[place.slot]);
+  request.best_seconds = state.report.best_seconds;
+  places_[request.ticket] = place;
+  return context_.measurer->Submit(std::move(request));
+}
+
+Status TuneRun::Submit(const BatchState& batch) {
   for (std::size_t slot = 0; slot < batch.points.size(); ++slot) {
     if (batch.results[slot]) continue;
-    measure::Request request;
-    request.ticket = next_ticket_++;
-    request.candidate = ToCandidate(state.space, batch.points[slot]);
-    request.best_seconds = state.report.best_seconds;
-    places_[request.ticket] = {batch.number, slot};
-    TW_RETURN_IF_ERROR(context_.measurer->Submit(std::move(request)));
+    TW_RETURN_IF_ERROR(SubmitPoint(batch, {batch.number, slot}));
   }
   return {};
+}
+
+Status TuneRun::TryAgain(Place place, Trial lost) {
+  lost.attempt = kLostAttempt;
+  // No entry of the log: a job that is killed now asks for the point when it is resumed.
+  Writer::Item item;
+  item.trials.push_back(std::move(lost));
+  writer_->Push(std::move(item));
+  place.again = true;
+  return SubmitPoint(*FindBatch(place.batch), place);
 }
 
 Status TuneRun::SubmitNew() {
@@ -293,6 +307,20 @@ void TuneRun::Acknowledge(const Writer::Item& item) {
   }
 }
 
+void TuneRun::Store(std::uint64_t ticket, const Place& place, Trial trial) {
+  const BatchState& batch = *FindBatch(place.batch);
+  TellEntry entry;
+  entry.batch = batch.number;
+  entry.slot = static_cast<std::int64_t>(place.slot);
+  entry.told = {batch.points[place.slot], trial.outcome, trial.value};
+  entry.verified = trial.verified;
+  Writer::Item item;
+  item.ticket = ticket;
+  item.log.push_back(Encode(TaskAt(batch.task).key, entry));
+  item.trials.push_back(std::move(trial));
+  writer_->Push(std::move(item));
+}
+
 Status TuneRun::Pump(double timeout_seconds) {
   Result<std::optional<measure::Reply>> reply = std::optional<measure::Reply>();
   if (context_.measurer->in_flight() > 0) reply = context_.measurer->Next(timeout_seconds);
@@ -300,18 +328,13 @@ Status TuneRun::Pump(double timeout_seconds) {
   while (reply->has_value()) {
     const auto place = places_.find((*reply)->ticket);
     TW_CHECK(place != places_.end(), "the measurer returned a ticket that was not submitted");
-    const BatchState& batch = *FindBatch(place->second.batch);
-    TellEntry entry;
-    entry.batch = batch.number;
-    entry.slot = static_cast<std::int64_t>(place->second.slot);
     Trial& trial = (*reply)->trial;
-    entry.told = {batch.points[place->second.slot], trial.outcome, trial.value};
-    entry.verified = trial.verified;
-    Writer::Item item;
-    item.ticket = place->first;
-    item.log.push_back(Encode(TaskAt(batch.task).key, entry));
-    item.trials.push_back(std::move(trial));
-    writer_->Push(std::move(item));
+    if (trial.outcome == Outcome::kDeviceLost && !place->second.again) {
+      const Place again = places_.extract(place).mapped();
+      TW_RETURN_IF_ERROR(TryAgain(again, std::move(trial)));
+    } else {
+      Store(place->first, place->second, std::move(trial));
+    }
     if (!context_.threads || context_.measurer->in_flight() == 0) break;
     reply = context_.measurer->Next(0);
     TW_RETURN_IF_ERROR(reply);

@@ -46,6 +46,7 @@ class TuneRun {
   struct Place {
     std::int64_t batch = 0;
     std::size_t slot = 0;
+    bool again = false;  ///< the device was lost with it once
   };
 
   // resume.cc
@@ -67,9 +68,14 @@ class TuneRun {
   void Think(int task, int count, std::vector<Told> results);
   void Learn(int task, bool wait);
   Status TakeAsked();
-  Status Submit(BatchState& batch);
+  Status Submit(const BatchState& batch);
+  Status SubmitPoint(const BatchState& batch, Place place);
+  /// Stores the trial of a device that was lost, and has the point measured once more.
+  Status TryAgain(Place place, Trial lost);
   Status SubmitNew();
   Status Pump(double timeout_seconds);
+  /// Hands a trial and its entry of the log to the writer.
+  void Store(std::uint64_t ticket, const Place& place, Trial trial);
   void Acknowledge(const Writer::Item& item);
   void Retire(int task, std::string reason);
   bool StopRequested() const { return context_.stop != nullptr && context_.stop->load(); }

@@ -26,6 +26,19 @@ class Descriptor {
   int fd_;
 };
 
+/// name: what the error calls it.
+Status WriteAll(const std::string& path, const std::string& name, std::string_view contents) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.get() < 0) return Unavailable(name + ": cannot be written: " + ErrnoReason());
+  while (!contents.empty()) {
+    const ssize_t count = ::write(file.get(), contents.data(), contents.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return Unavailable(name + ": cannot be written: " + ErrnoReason());
+    contents.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string ErrnoReason() { return std::strerror(errno); }
@@ -58,28 +71,11 @@ Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
 }
 
 Status WriteFile(const std::string& path, std::string_view contents) {
-  const std::string partial = path + ".partial." + std::to_string(::getpid());
-  {
-    const Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (file.get() < 0) return Unavailable(path + ": cannot be written: " + ErrnoReason());
-    std::string_view rest = contents;
-    while (!rest.empty()) {
-      const ssize_t count = ::write(file.get(), rest.data(), rest.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) {
-        const std::string reason = ErrnoReason();
-        ::unlink(partial.c_str());
-        return Unavailable(path + ": cannot be written: " + reason);
-      }
-      rest.remove_prefix(static_cast<std::size_t>(count));
-    }
-  }
-  if (::rename(partial.c_str(), path.c_str()) != 0) {
-    const std::string reason = ErrnoReason();
-    ::unlink(partial.c_str());
-    return Unavailable(path + ": cannot be written: " + reason);
-  }
-  return {};
+  const auto file = FileToReplace(path);
+  if (!file) return WriteAll(path, path, contents);  // a folder refuses it
+  Unfinished partial = Unfinished::Beside(*file);
+  TW_RETURN_IF_ERROR(WriteAll(partial.path(), path, contents));
+  return partial.MoveTo(*file);
 }
 
 bool FileExists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
@@ -92,18 +88,18 @@ Result<TemporaryFolder> TemporaryFolder::Create(std::string_view prefix) {
   return Unavailable("no temporary folder can be made in /dev/shm or /tmp: " + ErrnoReason());
 }
 
-TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept
-    : path_(std::exchange(other.path_, {})) {}
-
-TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
-  std::swap(path_, other.path_);
-  return *this;
+Result<FolderToFill> FolderToFill::Create(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  FolderToFill folder(std::move(path));
+  if (!FileExists(folder.path_)) folder.waiting_ = Unfinished::Beside(folder.path_);
+  std::error_code failed;
+  std::filesystem::create_directories(folder.filling(), failed);
+  if (failed) return Unavailable(folder.path_ + ": cannot be made: " + failed.message());
+  return folder;
 }
 
-TemporaryFolder::~TemporaryFolder() {
-  if (path_.empty()) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+Status FolderToFill::Finish() {
+  return waiting_.path().empty() ? Status() : waiting_.MoveTo(path_);
 }
 
 }  // namespace tilewright

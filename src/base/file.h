@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "src/base/status.h"
+#include "src/base/unfinished.h"
 
 namespace tilewright {
 
@@ -18,24 +19,41 @@ Result<std::string> ReadFile(const std::string& path,
                              std::int64_t max_bytes = std::int64_t{1} << 31);
 
 /// Replaces or creates a file as a whole: readers see the old contents or the new, never a part.
+/// To a device or a pipe it is written as it is.
 /// Errors: kUnavailable with the system's reason (disk full, read-only, no such folder).
 Status WriteFile(const std::string& path, std::string_view contents);
 
 bool FileExists(const std::string& path);
 
-/// A new empty folder that is removed with its contents when the object goes.
+/// A new empty folder that is removed with its contents when the object goes, or by a signal (see
+/// Unfinished).
 class TemporaryFolder {
  public:
   /// Under /dev/shm where it exists (files there never reach a disk), else under /tmp.
   static Result<TemporaryFolder> Create(std::string_view prefix);
-  TemporaryFolder(TemporaryFolder&& other) noexcept;
-  TemporaryFolder& operator=(TemporaryFolder&& other) noexcept;
-  ~TemporaryFolder();
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return folder_.path(); }
 
  private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  explicit TemporaryFolder(std::string path) : folder_(std::move(path)) {}
+  Unfinished folder_;
+};
+
+/// A folder to write several files into, which is there as a whole or not at all: if there is none
+/// at `path`, its contents wait beside it. Move-only.
+class FolderToFill {
+ public:
+  /// Errors: kUnavailable with the system's reason.
+  static Result<FolderToFill> Create(std::string path);
+  /// Where to write.
+  const std::string& filling() const { return waiting_.path().empty() ? path_ : waiting_.path(); }
+  /// Call it when all is written.
+  /// Errors: those of Unfinished::MoveTo.
+  Status Finish();
+
+ private:
+  explicit FolderToFill(std::string path) : path_(std::move(path)) {}
   std::string path_;
+  Unfinished waiting_;  ///< without a path: the folder was there before
 };
 
 }  // namespace tilewright

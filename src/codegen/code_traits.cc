@@ -2,6 +2,7 @@
 
 #include <llvm/MC/MCSubtargetInfo.h>
 
+#include "src/codegen/llvm/storage_plan.h"
 #include "src/codegen/llvm/target_machine.h"
 
 namespace tilewright {
@@ -16,6 +17,12 @@ Result<CodeTraits> TraitsOf(const Target& target) {
     traits.features += (traits.features.empty() ? "" : ",") + std::string(feature.Key);
   }
   return traits;
+}
+
+Result<Workspace> WorkspaceOf(const Program& program) {
+  const auto plan = cpu::PlanStorage(program, {});  // registers do not change the workspace
+  TW_RETURN_IF_ERROR(plan);
+  return Workspace{plan->workspace_bytes, plan->workspace_bytes_per_thread};
 }
 
 }  // namespace tilewright

@@ -137,6 +137,7 @@ Status LinkShared(const std::vector<std::string>& objects, const std::vector<std
   const auto start = std::chrono::steady_clock::now();
   Result<TemporaryFolder> folder = TemporaryFolder::Create("tilewright-link");
   TW_RETURN_IF_ERROR(folder);
+  Unfinished linked = Unfinished::Beside(output_path);  // the linker removes an old file at once
   // -Bsymbolic: a library of the same names that the program has already must not be what runs.
   // -soname: a program that is linked to the library finds it wherever it then is.
   std::vector<std::string> arguments = {"ld.lld",
@@ -151,7 +152,7 @@ Status LinkShared(const std::vector<std::string>& objects, const std::vector<std
                                         output_path.substr(output_path.rfind('/') + 1),
                                         "--no-undefined",
                                         "-o",
-                                        output_path};
+                                        linked.path()};
   bool needs_libraries = !archives.empty();
   std::string foreign_triple;
   for (std::size_t i = 0; i < objects.size(); ++i) {
@@ -170,6 +171,7 @@ Status LinkShared(const std::vector<std::string>& objects, const std::vector<std
     TW_RETURN_IF_ERROR(AddStandIns(foreign_triple, folder->path(), arguments));
   }
   TW_RETURN_IF_ERROR(RunLinker(arguments));
+  TW_RETURN_IF_ERROR(linked.MoveTo(output_path));
   if (times != nullptr) {
     times->link_seconds +=
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -4,6 +4,7 @@
 
 #include "src/base/file.h"
 #include "src/codegen/codegen.h"
+#include "src/target/cpu.h"
 
 namespace tilewright {
 namespace {
@@ -13,14 +14,6 @@ struct Kind {
   std::string name;
   std::string package;
 };
-
-#if defined(__x86_64__)
-constexpr std::string_view kHost = "x86_64";
-#elif defined(__aarch64__)
-constexpr std::string_view kHost = "aarch64";
-#else
-constexpr std::string_view kHost = "";
-#endif
 
 Result<Kind> KindOf(const std::string& triple) {
   if (triple.empty()) return Kind{"host", ""};
@@ -34,7 +27,8 @@ Result<Kind> KindOf(const std::string& triple) {
                        ": passes floating-point arguments in integer registers, which no Linux for "
                        "these boards does; expected -mtriple=armv7l-linux-gnueabihf");
   }
-  if (system == "gnu" && (arm64 ? "aarch64" : architecture) == kHost) return Kind{"host", ""};
+  if (system == "gnu" && (arm64 ? "aarch64" : architecture) == HostProcessor())
+    return Kind{"host", ""};
   if (system == "gnu" && arm64) return Kind{"aarch64", "gcc-aarch64-linux-gnu"};
   if (system == "gnueabihf" && arm32) return Kind{"armv7", "gcc-arm-linux-gnueabihf"};
   return Unsupported("-mtriple=" + triple +

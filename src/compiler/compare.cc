@@ -20,34 +20,59 @@ namespace {
 
 constexpr double kDefaultSqnrDb = 10;  // below, more than a third of the signal is error
 
-/// Where the product `anchor` ends: behind additions and scales of one constant per channel.
+/// Where the product `anchor` ends: behind additions and scales of one constant per channel, and
+/// behind such of a scalar in front of them (a shift to the scale of the bias, say).
 int EndOfProduct(const Graph& graph, const std::vector<std::vector<int>>& users, int anchor) {
   const std::vector<bool> channel = ChannelDimensions(graph.node(anchor));
-  const auto per_channel = [&](int id) {
+  const auto constant = [&](int id, OperandKind kind) {
     const Node& operand = graph.node(id);
     return operand.kind == NodeKind::kConstant &&
-           OperandKindOf(operand.type, graph.node(anchor).type, channel) == OperandKind::kChannel;
+           OperandKindOf(operand.type, graph.node(anchor).type, channel) == kind;
   };
-  int end = anchor;
-  for (int user = SingleUser(graph, users, end); user >= 0; user = SingleUser(graph, users, end)) {
+  int end = anchor, at = anchor;
+  for (int user = SingleUser(graph, users, at); user >= 0; user = SingleUser(graph, users, at)) {
     const Node& node = graph.node(user);
-    bool goes_on = node.op.kind == OpKind::kIdentity;
-    if (node.op.kind == OpKind::kBatchNorm) goes_on = node.inputs[0] == end;
+    bool ends = node.op.kind == OpKind::kIdentity && at == end;
+    bool goes_on = node.op.kind == OpKind::kCast;
+    if (node.op.kind == OpKind::kBatchNorm) ends = node.inputs[0] == at;
     if (IsBinaryElementwise(node)) {
-      const int operand = node.inputs[node.inputs[0] == end ? 1 : 0];
-      goes_on = operand != end && per_channel(operand);
+      const int operand = node.inputs[node.inputs[0] == at ? 1 : 0];
+      ends = operand != at && constant(operand, OperandKind::kChannel);
+      goes_on = operand != at && constant(operand, OperandKind::kScalar);
     }
-    if (!goes_on || node.type.shape != graph.node(end).type.shape) break;
-    end = user;
+    if ((!ends && !goes_on) || node.type.shape != graph.node(at).type.shape) break;
+    at = user;
+    if (ends) end = at;
   }
   return end;
 }
 
-/// Of the dimensions of a product's result; empty if nobody says it.
-std::string LayoutOf(const Node& product) {
-  const std::string& layout = product.op.attributes.data_layout;
-  if (product.op.kind == OpKind::kDense && product.type.shape.size() == 2) return "MK";
-  return product.type.shape.size() >= 4 ? layout : "";
+/// Of the dimensions of a product's or a pool's result; empty if nobody says it.
+std::string LayoutOf(const Node& node) {
+  const std::string& layout = node.op.attributes.data_layout;
+  if (node.op.kind == OpKind::kDense && node.type.shape.size() == 2) return "MK";
+  return node.type.shape.size() >= 4 ? layout : "";
+}
+
+/// The layouts of a graph's values, by their ids.
+std::vector<std::string> LayoutsOf(const Graph& graph) {
+  std::vector<std::string> layouts(static_cast<std::size_t>(graph.size()));
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind != NodeKind::kOperator) continue;
+    std::string& layout = layouts[static_cast<std::size_t>(id)];
+    if (IsAnchor(node.op.kind) || node.op.kind == OpKind::kMaxPool2d ||
+        node.op.kind == OpKind::kAvgPool2d) {
+      layout = LayoutOf(node);
+    } else if (IsElementwise(node.op.kind) || node.op.kind == OpKind::kIdentity ||
+               node.op.kind == OpKind::kConcat || node.op.kind == OpKind::kBatchNorm) {
+      for (int input : node.inputs) {
+        const bool alike = graph.node(input).type.shape.size() == node.type.shape.size();
+        if (layout.empty() && alike) layout = layouts[static_cast<std::size_t>(input)];
+      }
+    }
+  }
+  return layouts;
 }
 
 /// A name without what quantizing exporters append to that of the float value.
@@ -63,10 +88,9 @@ std::string_view PlainName(std::string_view name) {
   return name;
 }
 
-std::optional<Quantization> MeaningOf(const Graph* graph, const std::string& name) {
-  if (graph == nullptr) return std::nullopt;
-  const auto found = graph->quantization.find(name);
-  if (found == graph->quantization.end() || found->second.scales.empty()) return std::nullopt;
+std::optional<Quantization> MeaningOf(const Meanings& meanings, const std::string& name) {
+  const auto found = meanings.find(name);
+  if (found == meanings.end() || found->second.scales.empty()) return std::nullopt;
   return found->second;
 }
 
@@ -115,6 +139,26 @@ bool IsOutput(const Trace& trace, const TracedValue* value) {
   return std::ranges::count(trace.outputs, value - trace.values.data()) != 0;
 }
 
+/// Whether two layouts are of the same dimensions, in another order or in blocks.
+bool AreForms(const std::string& a, const std::string& b) {
+  const auto left = Layout::Parse(a), right = Layout::Parse(b);
+  if (a == b || !left.ok() || !right.ok()) return false;
+  std::string one = left->primal(), two = right->primal();
+  std::ranges::sort(one);
+  std::ranges::sort(two);
+  return one == two;
+}
+
+/// Whether the elements of two values of one name can be brought into one order. Blocks of `other`
+/// may have been filled up.
+bool HaveOneOrder(const TracedValue& reference, const TracedValue& other) {
+  const std::int64_t count = reference.contents.elements(), others = other.contents.elements();
+  const bool known = !reference.layout.empty() && !other.layout.empty();
+  if (known && AreForms(reference.layout, other.layout)) return others >= count;
+  const bool same_rank = reference.contents.shape().size() == other.contents.shape().size();
+  return others == count && (known || same_rank);
+}
+
 std::vector<Pair> PairByName(const Trace& reference, const Trace& other) {
   const bool same = SameValues(reference, other);
   std::map<std::string_view, const TracedValue*> exact, plain;
@@ -128,17 +172,15 @@ std::vector<Pair> PairByName(const Trace& reference, const Trace& other) {
   }
   std::vector<Pair> pairs;
   std::map<const TracedValue*, bool> taken;
-  for (const TracedValue& value : reference.values) {
-    const std::string_view name = CommonName(value, same);
-    if (name.empty()) continue;
-    auto found = exact.find(name);
-    bool known = found != exact.end();
-    if (!known) {
-      found = plain.find(PlainName(name));
-      known = found != plain.end();
+  for (const bool whole : {true, false}) {  // the very name goes before one with another ending
+    const auto& named = whole ? exact : plain;
+    for (const TracedValue& value : reference.values) {
+      const std::string_view name = CommonName(value, same);
+      if (name.empty() || (!whole && exact.contains(name))) continue;
+      const auto found = named.find(whole ? name : PlainName(name));
+      if (found == named.end() || !HaveOneOrder(value, *found->second)) continue;
+      if (taken.emplace(found->second, true).second) pairs.push_back({&value, found->second});
     }
-    if (!known || found->second->contents.elements() != value.contents.elements()) continue;
-    if (taken.emplace(found->second, true).second) pairs.push_back({&value, found->second});
   }
   return pairs;
 }
@@ -157,17 +199,19 @@ bool HasReference(const std::vector<Pair>& pairs, const TracedValue* value) {
 }
 
 /// Adds the products that have no name in common, if there are equally many on both sides and those
-/// that have one are at equal positions. Returns whether it did.
+/// that have one are at equal positions. (An output that is a product here may be behind it there,
+/// dequantized.) Returns whether it did.
 bool AddProducts(const Trace& reference, const Trace& other, std::vector<Pair>& pairs) {
   const auto left = ProductsOf(reference), right = ProductsOf(other);
   const bool alike =
       left.size() == right.size() && std::ranges::all_of(pairs, [](const Pair& pair) {
-        return pair.reference->product < 0 || pair.reference->product == pair.other->product;
+        return pair.reference->product < 0 || pair.other->product < 0 ||
+               pair.reference->product == pair.other->product;
       });
   const std::size_t named = pairs.size();
   for (std::size_t i = 0; alike && i < left.size(); ++i) {
-    const bool moved = left[i]->layout != right[i]->layout;  // then blocks may be filled up
-    const bool fits = moved || left[i]->contents.elements() == right[i]->contents.elements();
+    const bool same_count = left[i]->contents.elements() == right[i]->contents.elements();
+    const bool fits = same_count || HaveOneOrder(*left[i], *right[i]);
     if (fits && !HasReference(pairs, left[i])) pairs.push_back({left[i], right[i]});
   }
   return pairs.size() > named;
@@ -259,6 +303,7 @@ Result<LayerDifference> Difference(const Pair& pair, bool outputs,
   layer.reference_rms = errors.reference_rms;
   layer.sqnr_db = errors.sqnr_db;
   layer.factor = errors.factor;
+  layer.unlike = errors.unlike;
   layer.factored_sqnr_db = errors.factored_sqnr_db;
   if (outputs && expected.elements() > 1) {
     layer.same_top = actual.Largest() == expected.Largest();
@@ -282,15 +327,17 @@ Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int
   auto values = EvaluateGraph(graph, inputs, KeepValues::kAll, threads);
   TW_RETURN_IF_ERROR(values);
   const auto users = graph.Users();
-  std::map<int, std::pair<int, std::string>> products;  // by their end: position, layout
+  const std::vector<std::string> layouts = LayoutsOf(graph);
+  std::map<int, int> products;  // their positions, by their ends
   for (int id = 0; id < graph.size(); ++id) {
     const Node& node = graph.node(id);
     if (node.kind != NodeKind::kOperator || !IsAnchor(node.op.kind)) continue;
     const int position = static_cast<int>(products.size());
-    products.emplace(EndOfProduct(graph, users, id), std::pair(position, LayoutOf(node)));
+    products.emplace(EndOfProduct(graph, users, id), position);
   }
   Trace trace;
   trace.name = graph.name;
+  trace.made_up_constants = graph.made_up_constants;
   std::map<int, int> positions;  // by their node
   for (int id = 0; id < graph.size(); ++id) {
     const Node& node = graph.node(id);
@@ -300,10 +347,10 @@ Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int
     value.op = OpName(node.op.kind);
     value.source = graph.FloatName(id);
     value.contents = std::move((*values)[static_cast<std::size_t>(id)]);
-    value.meaning = MeaningOf(&graph, node.name);
+    value.meaning = MeaningOf(graph.quantization, node.name);
+    value.layout = layouts[static_cast<std::size_t>(id)];
     if (const auto product = products.find(id); product != products.end()) {
-      value.product = product->second.first;
-      value.layout = product->second.second;
+      value.product = product->second;
     }
     positions.emplace(id, static_cast<int>(trace.values.size()));
     trace.values.push_back(std::move(value));
@@ -318,11 +365,16 @@ Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int
 Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> inputs) {
   Trace trace;
   trace.name = model.name();
+  trace.made_up_constants = model.made_up_constants();
   const auto observe = [&](std::size_t index, Tensor result) -> Status {
     const ModelOperator& op = model.operators()[index];
     TracedValue value;
     value.name = op.result.name;
     value.op = op.op;
+    value.layout = op.native;
+    value.meaning = MeaningOf(model.meanings(), value.name);
+    const auto known = model.meanings().find(value.name);
+    if (known != model.meanings().end()) value.source = known->second.value;
     value.contents = std::move(result);
     trace.values.push_back(std::move(value));
     return Status();
@@ -344,8 +396,9 @@ Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> in
 
 Result<std::vector<Tensor>> InputsFor(const std::vector<ModelValue>& wanted,
                                       const std::vector<ModelValue>& given,
-                                      std::span<const Tensor> inputs, const Graph* other,
-                                      const Graph& reference) {
+                                      std::span<const Tensor> inputs,
+                                      const Meanings& wanted_meanings,
+                                      const Meanings& given_meanings) {
   if (wanted.size() != given.size()) {
     return InvalidArgument(fmt::format("the networks have {} and {} inputs, expected equally many",
                                        given.size(), wanted.size()));
@@ -357,8 +410,8 @@ Result<std::vector<Tensor>> InputsFor(const std::vector<ModelValue>& wanted,
       result.push_back(inputs[i].Clone());
       continue;
     }
-    const auto to_meaning = MeaningOf(other, wanted[i].name);
-    const auto from_meaning = MeaningOf(&reference, given[i].name);
+    const auto to_meaning = MeaningOf(wanted_meanings, wanted[i].name);
+    const auto from_meaning = MeaningOf(given_meanings, given[i].name);
     const bool readable = (from.dtype.is_float() || from_meaning) &&
                           (to.dtype.is_float() || to_meaning) && from.shape == to.shape;
     if (!readable) {
@@ -393,6 +446,7 @@ std::string DifferenceReport::Summary() const {
         *first_bad);
     const double before = *first_bad > 0 ? layers[*first_bad - 1].sqnr_db : bad.sqnr_db;
     if (*first_bad > 0) text += fmt::format(" (the last one with {})", Decibels(before));
+    text += UnlikeText(bad.unlike);
     if (bad.IsOffScale() && bad.factored_sqnr_db >= min_sqnr_db.value_or(kDefaultSqnrDb)) {
       text += fmt::format("; times {:.3g} it would agree ({}): its scale is wrong", bad.factor,
                           Decibels(bad.factored_sqnr_db));
@@ -415,6 +469,7 @@ Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& othe
   DifferenceReport report;
   report.reference = reference.name;
   report.other = other.name;
+  report.made_up_constants = reference.made_up_constants + other.made_up_constants;
   std::vector<Pair> pairs = PairByName(reference, other);
   const bool any_named = !pairs.empty();
   const bool products = AddProducts(reference, other, pairs);
@@ -442,7 +497,7 @@ Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& othe
     if (!layer->ok && !report.first_bad) report.first_bad = report.layers.size();
     report.layers.push_back(*std::move(layer));
   }
-  if (any_named) {
+  if (any_named || !products) {
     report.unmatched = static_cast<std::size_t>(std::ranges::count_if(
         reference.values, [&](const TracedValue& value) { return !HasReference(pairs, &value); }));
   }

@@ -18,7 +18,8 @@ struct TracedValue {
   std::string source;  ///< its name in the float network, if somebody says so
   Tensor contents;
   std::optional<Quantization> meaning;  ///< of the numbers, if the source says it
-  /// Of a convolution's result: "NCHW", "NCHW1n16c", …; else empty.
+  /// Of convolutions, matrix products, pools, and what is computed of them element by element:
+  /// "NCHW", "NCHW1n16c", …; else empty.
   std::string layout;
   /// Position among the network's convolutions and matrix products; -1 for other values. It is on
   /// the last of the additions per channel (bias, batch normalization) that follow the product.
@@ -31,20 +32,23 @@ struct Trace {
   std::vector<TracedValue> values;
   /// The network's outputs: positions in `values`, -1 for an input or a constant.
   std::vector<int> outputs;
+  std::int64_t made_up_constants = 0;  ///< of the network
 };
 /// By the reference evaluator. Errors: those of EvaluateGraph.
 Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int threads);
-/// By the library; results of its kernels and its outputs only, without `product`.
+/// By the library; results of its kernels and its outputs only, without `product`: names, scales
+/// and layouts are those that it says of them.
 /// Errors: those of its run.
 Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> inputs);
 
 /// The same inputs for another network: quantized or dequantized where the element types differ.
-/// meanings: what the numbers of either network's inputs stand for.
+/// wanted_meanings, given_meanings: what the numbers of their values stand for.
 /// Errors: kInvalidArgument naming an input of another shape, or whose numbers nobody explains.
 Result<std::vector<Tensor>> InputsFor(const std::vector<ModelValue>& wanted,
                                       const std::vector<ModelValue>& given,
-                                      std::span<const Tensor> inputs, const Graph* other,
-                                      const Graph& reference);
+                                      std::span<const Tensor> inputs,
+                                      const Meanings& wanted_meanings,
+                                      const Meanings& given_meanings);
 
 /// How the numbers of a value were read.
 enum class ReadBy : std::uint8_t {
@@ -66,6 +70,8 @@ struct LayerDifference {
   /// What the other side would have to be multiplied by to come nearest to the reference, and the
   /// SQNR that it would have then.
   double factor = 1, factored_sqnr_db = 0;
+  /// Elements that are infinite or no numbers on one side, or on both in two ways.
+  std::int64_t unlike = 0;
   bool ok = false;
   /// Whether a wrong scale, by more than kScaleError, explains a part of the difference.
   bool IsOffScale() const;
@@ -81,6 +87,7 @@ struct DifferenceReport {
   bool by_position = false;              ///< some without common names were counted
   std::size_t unmatched = 0;             ///< values of the reference without a counterpart
   std::optional<double> min_sqnr_db;     ///< that was asked of every layer
+  std::int64_t made_up_constants = 0;    ///< of both networks
   bool ok() const { return !first_bad.has_value(); }
   /// "layer 3 (conv2, …) is the first to diverge: SQNR 3.1 dB, …"
   std::string Summary() const;

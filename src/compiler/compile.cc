@@ -1,10 +1,8 @@
 #include "src/compiler/compile.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -72,19 +70,6 @@ Result<std::vector<std::string>> BuildKernels(const Plan& plan, const Target& ta
   return objects;
 }
 
-/// A file beside the library that is removed on every path.
-class ScratchFile {
- public:
-  explicit ScratchFile(std::string path) : path_(std::move(path)) {}
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-  ~ScratchFile() { ::unlink(path_.c_str()); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 /// Errors: kUnsupported naming an operator with more tensors than the runtime passes on.
 Status CheckArguments(const Graph& graph, const Plan& plan, const Target& target) {
   for (const PlanStep& step : plan.steps) {
@@ -101,23 +86,53 @@ Status CheckArguments(const Graph& graph, const Plan& plan, const Target& target
   return Status();
 }
 
-/// Errors: kUnsupported for what a pointer of 32 bits cannot reach.
-Status CheckSizes(const Graph& graph, const Plan& plan, const CodeTraits& traits) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+/// The step whose kernel needs the most memory beside its tensors, and how much.
+struct LargestWorkspace {
+  int node = -1;
+  std::int64_t bytes = 0;
+};
+
+/// Errors: those of WorkspaceOf.
+Result<LargestWorkspace> FindLargestWorkspace(const Plan& plan, int threads) {
+  LargestWorkspace largest;
+  for (const PlanStep& step : plan.steps) {
+    if (step.kernel < 0) continue;
+    const auto workspace = WorkspaceOf(plan.kernels[static_cast<std::size_t>(step.kernel)]);
+    TW_RETURN_IF_ERROR(workspace);
+    const std::int64_t bytes = workspace->bytes + threads * workspace->bytes_per_thread;
+    if (bytes > largest.bytes) largest = {step.node, bytes};
+  }
+  return largest;
+}
+
+// What a pointer of 32 bits reaches, and what Linux leaves a program of its 4 GiB of addresses.
+constexpr std::int64_t kMostBytes = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMostBytesTogether = std::int64_t{3} << 30;
+
+Status CheckBytes(const std::string& what, std::int64_t bytes, std::int64_t most = kMostBytes) {
+  if (bytes <= most) return Status();
+  return Unsupported(
+      fmt::format("{}: {} bytes, a 32-bit target has at most {}", what, bytes, most));
+}
+
+/// Errors: kUnsupported for what does not fit in the address space of a 32-bit target.
+Status CheckSizes(const Graph& graph, const Plan& plan, const Target& target,
+                  const CodeTraits& traits) {
   if (traits.pointer_bits > 32) return Status();
-  const auto check = [&](const std::string& what, std::int64_t bytes) {
-    if (bytes <= kMost) return Status();
-    return Unsupported(
-        fmt::format("{}: {} bytes, a 32-bit target has at most {}", what, bytes, kMost));
-  };
   for (const PlanStep& step : plan.steps) {
     for (const int buffer : step.buffers) {
-      TW_RETURN_IF_ERROR(check("a tensor of " + graph.node(step.node).name,
-                               plan.buffers[static_cast<std::size_t>(buffer)].bytes));
+      TW_RETURN_IF_ERROR(CheckBytes("a tensor of " + graph.node(step.node).name,
+                                    plan.buffers[static_cast<std::size_t>(buffer)].bytes));
     }
   }
-  TW_RETURN_IF_ERROR(check("the constants", plan.constant_bytes));
-  return check("working memory", plan.arena_bytes);
+  TW_RETURN_IF_ERROR(CheckBytes("the constants", plan.constant_bytes));
+  TW_RETURN_IF_ERROR(CheckBytes("working memory", plan.arena_bytes));
+  const auto workspace = FindLargestWorkspace(plan, target.num_threads());
+  TW_RETURN_IF_ERROR(workspace);
+  const std::string owner = workspace->node < 0 ? "" : " of " + graph.node(workspace->node).name;
+  TW_RETURN_IF_ERROR(CheckBytes("the workspace" + owner, workspace->bytes));
+  return CheckBytes("constants, working memory and the workspace" + owner,
+                    plan.constant_bytes + plan.arena_bytes + workspace->bytes, kMostBytesTogether);
 }
 
 /// The object of the model's tables, behind those of its kernels. A GPU's kernels are part of it.
@@ -143,11 +158,12 @@ Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
             const std::string& library_path) {
   TW_RETURN_IF_ERROR(AddTables(graph, plan, options, traits, objects));
   const Target host = HostOf(options.target);
-  const ScratchFile constants(library_path + ".constants.o");
-  const ScratchFile runtime(library_path + ".runtime.a");
-  const ScratchFile parameters(library_path + ".params");
+  const Unfinished constants(library_path + ".constants.o");
+  const Unfinished runtime(library_path + ".runtime.a");
+  const bool bundle = !options.parameter_path.empty();
+  Unfinished parameters = bundle ? Unfinished::Beside(options.parameter_path) : Unfinished();
   std::vector<std::string> files;
-  if (options.parameter_path.empty()) {
+  if (!bundle) {
     TW_RETURN_IF_ERROR(
         WriteConstantObject(plan.constants, plan.constant_bytes, host, constants.path()));
     files.push_back(constants.path());
@@ -168,10 +184,8 @@ Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
     files.push_back(options.runtime_path);
   }
   TW_RETURN_IF_ERROR(LinkShared(objects, files, library_path));
-  if (options.parameter_path.empty()) return Status();
   // A new file: programs that run the old library have the old one mapped.
-  if (std::rename(parameters.path().c_str(), options.parameter_path.c_str()) == 0) return Status();
-  return Unavailable(options.parameter_path + ": cannot be written: " + ErrnoReason());
+  return bundle ? parameters.MoveTo(options.parameter_path) : Status();
 }
 
 std::uint64_t HashOf(const std::vector<Tensor>& constants) {
@@ -240,7 +254,7 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
   auto plan = MakePlan(*optimized, options);
   TW_RETURN_IF_ERROR(plan);
   TW_RETURN_IF_ERROR(CheckArguments(*optimized, *plan, options.target));
-  TW_RETURN_IF_ERROR(CheckSizes(*optimized, *plan, *traits));
+  TW_RETURN_IF_ERROR(CheckSizes(*optimized, *plan, options.target, *traits));
   if (!options.parameter_path.empty()) plan->constant_hash = HashOf(plan->constants);
   CompiledModel model;
   model.name = options.name;

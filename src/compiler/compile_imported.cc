@@ -7,9 +7,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <filesystem>
 #include <limits>
 
+#include "src/base/unfinished.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/verify.h"
 
@@ -50,17 +51,28 @@ Result<bool> RefuseFirstBad(const CompiledModel& model, const VerifyReport& repo
 Result<CompiledModel> CompileImported(const Graph& graph, const CompileOptions& given,
                                       const std::string& library_path) {
   CompileOptions options = given;
-  const std::string unverified = library_path + ".unverified";
+  // In a folder of its own, as the library's own name for itself is that of its file.
+  const std::filesystem::path place(library_path);
+  const Unfinished folder(library_path + ".unverified");
+  std::error_code failed;
+  std::filesystem::create_directory(folder.path(), failed);
+  if (failed) return Unavailable(folder.path() + ": cannot be made: " + failed.message());
+  Unfinished unverified(folder.path() + "/" + place.filename().string());
   const bool bundle = !given.parameter_path.empty();
-  if (bundle) options.parameter_path = unverified + ".params";
+  Unfinished parameters;
+  if (bundle) {  // under its name, where the library looks for it
+    const std::filesystem::path wanted(given.parameter_path);
+    parameters = Unfinished(folder.path() + "/" + wanted.filename().string());
+    options.parameter_path = parameters.path();
+  }
   const auto attempt = [&]() -> Result<CompiledModel> {
     while (true) {
       auto model = Compile(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), options,
-                           unverified);
+                           unverified.path());
       TW_RETURN_IF_ERROR(model);
       model->library_path = library_path;
       if (std::ranges::none_of(model->operators, &OperatorReport::imported)) return model;
-      auto report = RunAndCompare(graph, unverified);
+      auto report = RunAndCompare(graph, unverified.path());
       TW_RETURN_IF_ERROR(report);
       auto again = RefuseFirstBad(*model, *report, options);
       TW_RETURN_IF_ERROR(again);
@@ -70,18 +82,9 @@ Result<CompiledModel> CompileImported(const Graph& graph, const CompileOptions& 
     }
   };
   auto model = attempt();
-  if (!model.ok()) {
-    (void)std::remove(unverified.c_str());
-    if (bundle) (void)std::remove(options.parameter_path.c_str());
-    return model;
-  }
-  const auto move = [](const std::string& from, const std::string& to) {
-    return std::rename(from.c_str(), to.c_str()) == 0;
-  };
-  if ((bundle && !move(options.parameter_path, given.parameter_path)) ||
-      !move(unverified, library_path)) {
-    return Unavailable(library_path + ": cannot be written");
-  }
+  TW_RETURN_IF_ERROR(model);
+  if (bundle) TW_RETURN_IF_ERROR(parameters.MoveTo(given.parameter_path));
+  TW_RETURN_IF_ERROR(unverified.MoveTo(library_path));
   return model;
 }
 

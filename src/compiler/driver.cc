@@ -9,6 +9,7 @@
 #include <map>
 
 #include "src/compiler/constant_object.h"
+#include "src/graph/meanings.h"
 #include "src/runtime/cuda_functions.h"
 #include "src/runtime/model.h"
 
@@ -84,6 +85,7 @@ class IrWriter {
     WriteTable("outputs", "%Value", ValuesOf(graph_.outputs()));
     WriteTable("steps", "%Step", Steps());
     WriteLibraries();
+    WriteMeanings();
     WriteModel();
     WriteFunctions();
     return std::move(text_);
@@ -180,6 +182,20 @@ class IrWriter {
         "define ptr @{0}_problem() {{\n{1}  ret ptr {2}\n}}\n"
         "@tilewright_problem = alias ptr (), ptr @{0}_problem\n",
         options_.name, asked, last);
+  }
+
+  /// What nobody needs who runs the model, but who compares it with another.
+  void WriteMeanings() {
+    const Meanings all = AllMeanings(graph_);
+    Meanings meanings;
+    const auto add = [&](int id) {
+      const auto known = all.find(graph_.node(id).name);
+      if (known != all.end()) meanings.insert(*known);
+    };
+    for (int id : graph_.inputs()) add(id);
+    for (const PlanStep& step : plan_.steps) add(step.node);
+    text_ += fmt::format("@{} = constant {}\n@{} = constant i64 {}\n", kMeaningsSymbol,
+                         IrString(MeaningsText(meanings)), kMadeUpSymbol, graph_.made_up_constants);
   }
 
   void WriteModel() {

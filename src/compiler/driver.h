@@ -7,6 +7,11 @@
 
 namespace tilewright {
 
+/// What a library exports beside its tables, for who compares it with another form of the model:
+/// MeaningsText of its values, and an int64, Graph::made_up_constants.
+inline constexpr const char* kMeaningsSymbol = "tilewright_meanings";
+inline constexpr const char* kMadeUpSymbol = "tilewright_made_up_constants";
+
 /// LLVM IR of the tables of a planned model (src/runtime/model.h) and of its C functions.
 /// features: CodeTraits::features of the code (src/codegen/code_traits.h).
 /// gpu: null, or what a model for a GPU has beside that.

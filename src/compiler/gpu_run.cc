@@ -60,6 +60,8 @@ class Memory {
     }
     return nullptr;
   }
+  /// Errors: kCorrupt if a kernel wrote beside the working memory.
+  Status Check() const { return arena_->CheckRedZone().WithContext("working memory"); }
   std::vector<Tensor> TakeOutputs() { return std::move(outputs_); }
 
  private:
@@ -118,6 +120,7 @@ Result<std::vector<Tensor>> RunGpu(const GpuPlan& plan, GpuExecutor& executor,
     TW_RETURN_IF_ERROR(result);
     TW_RETURN_IF_ERROR(observe(i, *result));
   }
+  TW_RETURN_IF_ERROR(memory->Check());
   return memory->TakeOutputs();
 }
 
@@ -125,6 +128,7 @@ Result<VerifyReport> VerifyGpu(const GpuPlan& plan, GpuExecutor& executor,
                                std::span<const Tensor> inputs, const VerifyOptions& options) {
   TW_RETURN_IF_ERROR(CheckGraphInputs(plan.graph, inputs));
   VerifyReport report;
+  report.made_up_constants = plan.graph.made_up_constants;
   RunValues values(plan.graph, inputs, options.threads);
   const auto observe = [&](std::size_t index, const Tensor& result) -> Status {
     const PlanStep& step = plan.plan.steps[index];

@@ -1,5 +1,7 @@
 #include "src/compiler/real_values.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,7 +14,7 @@ constexpr std::int64_t kLeastPerChannel = 16;
 
 /// Least squares of y = a * x + b over the elements of one channel.
 struct LineFit {
-  double count = 0, x = 0, y = 0, xx = 0, xy = 0;
+  double count = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
 
   void Add(double q, double real) {
     ++count;
@@ -20,11 +22,20 @@ struct LineFit {
     y += real;
     xx += q * q;
     xy += q * real;
+    yy += real * real;
   }
-  double SlopeThroughZero() const { return xx > 0 ? xy / xx : 1; }
+  double SlopeThroughZero() const { return Positive(xy, xx, yy); }
   double Slope() const {
     const double spread = xx - x * x / count;
-    return spread > 0 ? (xy - x * y / count) / spread : SlopeThroughZero();
+    if (!(spread > 0)) return SlopeThroughZero();
+    return Positive(xy - x * y / count, spread, yy - y * y / count);
+  }
+
+  // A scale is positive: where the numbers run against the reference, the one that makes them as
+  // large, so that the difference shows.
+  static double Positive(double product, double numbers, double reals) {
+    if (numbers > 0 && product > 0) return product / numbers;
+    return numbers > 0 && reals > 0 ? std::sqrt(reals / numbers) : 1;
   }
 };
 
@@ -92,14 +103,20 @@ Tensor FromReals(const RealValues& reals, const TensorType& type,
   return tensor;
 }
 
+std::string UnlikeText(std::int64_t unlike) {
+  if (unlike == 0) return "";
+  return fmt::format("; {} elements are infinite or no numbers on one side: see weights and inputs",
+                     unlike);
+}
+
 ErrorStatistics CompareReals(const RealValues& actual, const RealValues& expected) {
   ErrorStatistics statistics;
   double signal = 0, noise = 0, product = 0, energy = 0;
-  bool broken = false;
   for (std::int64_t i = 0; i < expected.elements(); ++i) {
     const double wanted = expected.At(i), value = actual.At(i);
     if (!std::isfinite(wanted) || !std::isfinite(value)) {
-      broken |= std::isfinite(wanted) || std::isfinite(value);
+      const bool alike = wanted == value || (std::isnan(wanted) && std::isnan(value));
+      statistics.unlike += alike ? 0 : 1;
       continue;
     }
     const double error = value - wanted;
@@ -114,9 +131,9 @@ ErrorStatistics CompareReals(const RealValues& actual, const RealValues& expecte
   statistics.reference_rms = std::sqrt(signal / count);
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   statistics.sqnr_db = noise == 0 ? kInfinite : 10 * std::log10(signal / noise);
-  if (broken) statistics.sqnr_db = -kInfinite;
+  if (statistics.unlike > 0) statistics.sqnr_db = -kInfinite;
   statistics.factored_sqnr_db = statistics.sqnr_db;
-  if (broken || energy == 0) return statistics;
+  if (statistics.unlike > 0 || energy == 0) return statistics;
   statistics.factor = product / energy;
   // Rounding can make the rest of an exact multiple negative.
   const double rest = std::max(signal - product * statistics.factor, 0.0);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "src/graph/graph.h"
 #include "src/tensor/tensor.h"
@@ -15,8 +16,9 @@ class RealValues {
   /// Without a meaning the numbers are what they are.
   static RealValues Of(const Tensor& tensor, const std::optional<Quantization>& meaning);
   /// Numbers that nobody explains: by the scale and zero point that come nearest to `expected`
-  /// (least squares), of as many elements. sums: they are sums of products, which have zero point 0
-  /// and, where dimension 1 has enough elements per channel, a scale of their own per channel.
+  /// (least squares; a scale is positive), of as many elements. sums: they are sums of products,
+  /// which have zero point 0 and, where dimension 1 has enough elements per channel, a scale of
+  /// their own per channel.
   static RealValues Fitted(const Tensor& tensor, const RealValues& expected, bool sums);
 
   std::int64_t elements() const { return tensor_->elements(); }
@@ -47,12 +49,16 @@ Tensor FromReals(const RealValues& reals, const TensorType& type,
 struct ErrorStatistics {
   double max_abs = 0, rms = 0, reference_rms = 0;
   /// Energy of the reference over that of the error; infinite if they are equal, minus infinity if
-  /// one has numbers that are not finite where the other has none.
+  /// some are unlike.
   double sqnr_db = 0;
   /// What `actual` would have to be multiplied by to come nearest to the reference (least squares),
   /// and the ratio it would have then. 1 and sqnr_db where it is all zeros or not finite.
   double factor = 1, factored_sqnr_db = 0;
+  /// Elements of which one alone is finite, or that are infinite or no numbers in two ways.
+  std::int64_t unlike = 0;
 };
 ErrorStatistics CompareReals(const RealValues& actual, const RealValues& expected);
+/// The end of a sentence about what differs; empty for none.
+std::string UnlikeText(std::int64_t unlike);
 
 }  // namespace tilewright

@@ -6,8 +6,9 @@
 
 #include "src/base/clock.h"
 #include "src/base/memory.h"
+#include "src/compiler/driver.h"
 #include "src/compiler/form.h"
-#include "src/tensor/layout.h"
+#include "src/graph/meanings.h"
 
 namespace tilewright {
 namespace {
@@ -75,22 +76,6 @@ double MedianOf(std::vector<double> values) {
 
 }  // namespace
 
-Result<Tensor> AsInSource(const ModelOperator& op, const void* memory) {
-  auto shape = MemoryShape(op.result.type, {op.native, op.layout});
-  TW_RETURN_IF_ERROR(shape);
-  Tensor stored(TensorType{*std::move(shape), op.result.type.dtype});
-  std::memcpy(stored.data(), memory, static_cast<std::size_t>(stored.bytes()));
-  if (op.layout.empty()) return stored;
-  auto native = Layout::Parse(op.native);
-  TW_RETURN_IF_ERROR(native);
-  auto layout = Layout::Parse(op.layout);
-  TW_RETURN_IF_ERROR(layout);
-  const auto sizes = native->Unpack(op.result.type.shape);
-  std::vector<std::int64_t> logical;
-  for (char letter : layout->primal()) logical.push_back(sizes[native->primal().find(letter)]);
-  return TransformLayout(stored, op.layout, op.native, logical);
-}
-
 Result<ModelLibrary> ModelLibrary::Open(const std::string& path) {
   auto loaded = LoadModel(path);
   TW_RETURN_IF_ERROR(loaded);
@@ -119,6 +104,19 @@ Status ModelLibrary::Load() {
     operators_.push_back({*std::move(result), step.op, step.native, step.layout, step.macs,
                           step.bytes, (step.flags & 1) != 0});
   }
+  return LoadMeanings();
+}
+
+// Libraries made before there was this have neither.
+Status ModelLibrary::LoadMeanings() {
+  if (const void* count = loaded_.library.Symbol(kMadeUpSymbol); count != nullptr) {
+    made_up_constants_ = *static_cast<const std::int64_t*>(count);
+  }
+  const auto* text = static_cast<const char*>(loaded_.library.Symbol(kMeaningsSymbol));
+  if (text == nullptr) return Status();
+  auto meanings = ParseMeanings(text);
+  if (!meanings.ok()) return meanings.status().WithContext(kMeaningsSymbol);
+  meanings_ = *std::move(meanings);
   return Status();
 }
 

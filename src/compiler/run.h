@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/base/status.h"
+#include "src/graph/graph.h"
 #include "src/runtime/loaded_model.h"
 #include "src/runtime/roofline.h"
 #include "src/tensor/tensor.h"
@@ -30,9 +31,6 @@ struct ModelOperator {
   bool int8 = false;  ///< its products are of 8-bit integers
 };
 
-/// What an operator left at `memory`, as the source has it: its layout undone.
-Result<Tensor> AsInSource(const ModelOperator& op, const void* memory);
-
 /// A library made by Compile, loaded. One run at a time; runs of several threads wait for each
 /// other.
 class ModelLibrary {
@@ -46,6 +44,10 @@ class ModelLibrary {
   const std::vector<ModelValue>& inputs() const { return inputs_; }
   const std::vector<ModelValue>& outputs() const { return outputs_; }
   const std::vector<ModelOperator>& operators() const { return operators_; }
+  /// Of inputs and results of operators, as far as the graph said it that the library was made of.
+  const Meanings& meanings() const { return meanings_; }
+  /// Of that graph.
+  std::int64_t made_up_constants() const { return made_up_constants_; }
   /// Errors: kInvalidArgument if threads is not positive; kUnavailable if they cannot be started.
   Status SetThreads(int threads);
   int threads() const { return threads_; }
@@ -71,6 +73,7 @@ class ModelLibrary {
   explicit ModelLibrary(LoadedModel loaded)
       : loaded_(std::move(loaded)), model_(loaded_.functions.model) {}
   Status Load();
+  Status LoadMeanings();
   Status CheckInputs(std::span<const Tensor> inputs) const;
   Status RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, TwObserver observer,
                 void* context) const;
@@ -80,6 +83,8 @@ class ModelLibrary {
   std::string name_, target_;
   std::vector<ModelValue> inputs_, outputs_;
   std::vector<ModelOperator> operators_;
+  Meanings meanings_;
+  std::int64_t made_up_constants_ = 0;
   int threads_ = 1;
 };
 

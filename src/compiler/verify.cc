@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "src/compiler/real_values.h"
 #include "src/compiler/run_values.h"
 #include "src/graph/evaluate.h"
 #include "src/graph/passes.h"
@@ -52,9 +53,9 @@ std::string VerifyReport::Summary() const {
   const OperatorCheck& bad = checks[*first_bad];
   return fmt::format(
       "operator {} ({}, {}) differs from the reference: element {}, largest error {:.3g}, "
-      "reference RMS {:.3g}; the {} before it agree",
+      "reference RMS {:.3g}{}; the {} before it agree",
       *first_bad, bad.value, bad.op, bad.comparison.first_bad, bad.comparison.max_abs_error,
-      bad.comparison.reference_rms, *first_bad);
+      bad.comparison.reference_rms, UnlikeText(bad.unlike), *first_bad);
 }
 
 Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<const Tensor> inputs,
@@ -69,6 +70,7 @@ Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<co
   auto target = Target::Parse(model.target());
   TW_RETURN_IF_ERROR(target);
   VerifyReport report;
+  report.made_up_constants = optimized->made_up_constants;
   const std::optional<double> least =
       AllowsTf32(*target) ? std::optional(kToleranceOfTf32) : std::nullopt;
   RunValues values(*optimized, inputs, options.threads);
@@ -83,8 +85,13 @@ Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<co
     TW_RETURN_IF_ERROR(reference);
     const auto tolerance =
         options.tolerance ? options.tolerance : std::max(reference->tolerance, least);
-    report.checks.push_back({op.result.name, op.op, Compare(result, *reference->value, tolerance)});
-    if (!report.checks.back().comparison.ok && !report.first_bad) report.first_bad = index;
+    OperatorCheck check{op.result.name, op.op, Compare(result, *reference->value, tolerance), 0};
+    if (!check.comparison.ok) {
+      check.unlike =
+          CompareReals(RealValues::Of(result, {}), RealValues::Of(*reference->value, {})).unlike;
+      if (!report.first_bad) report.first_bad = index;
+    }
+    report.checks.push_back(std::move(check));
     if (optimized->node(node->second).kind == NodeKind::kOperator) {
       values.Observe(node->second, std::move(result));
     }

@@ -134,8 +134,10 @@ Result<VtaPlan> ParseVtaBundleIndex(std::string_view text) {
   return plan;
 }
 
-Status WriteVtaBundle(const VtaPlan& plan, const std::string& folder) {
-  TW_RETURN_IF_ERROR(MakeFolder(folder));
+Status WriteVtaBundle(const VtaPlan& plan, const std::string& path) {
+  auto place = FolderToFill::Create(path);
+  TW_RETURN_IF_ERROR(place);
+  const std::string& folder = place->filling();
   TW_RETURN_IF_ERROR(MakeFolder(folder + "/streams"));
   auto graph = ExportRelay(plan.graph);
   TW_RETURN_IF_ERROR(graph);
@@ -146,7 +148,8 @@ Status WriteVtaBundle(const VtaPlan& plan, const std::string& folder) {
     if (!stream.ok()) return stream.status().WithContext(kernel.workload);
     TW_RETURN_IF_ERROR(WriteFile(StreamPath(folder, i), *stream));
   }
-  return WriteFile(KernelsPath(folder), VtaBundleIndex(plan));
+  TW_RETURN_IF_ERROR(WriteFile(KernelsPath(folder), VtaBundleIndex(plan)));
+  return place->Finish();
 }
 
 Result<VtaPlan> ReadVtaBundle(const std::string& folder) {

@@ -36,6 +36,7 @@ Result<VerifyReport> VerifyVta(const VtaPlan& plan, const Graph& source,
   const auto values = EvaluateGraph(plan.graph, inputs, KeepValues::kAll, options.threads);
   TW_RETURN_IF_ERROR(values);
   VerifyReport report;
+  report.made_up_constants = source.made_up_constants;
   VtaRunOptions run_options;
   run_options.host_threads = options.threads;
   run_options.observe = [&](std::size_t index, const Tensor& result) -> Status {

@@ -60,6 +60,9 @@ struct Quantization {
   friend bool operator==(const Quantization&, const Quantization&) = default;
 };
 
+/// What the integers of values stand for, by the names of the values.
+using Meanings = std::map<std::string, Quantization, std::less<>>;
+
 /// A data-flow graph in topological order: a node's inputs have smaller ids. Node id = position.
 /// Every operator has one result (a source operator with several becomes several nodes).
 /// Movable, not copyable (constants are large). Const member functions may be called from several
@@ -69,10 +72,13 @@ class Graph {
   std::string name;
   TextStyle style;
   /// By the name of the value, as far as the source says it.
-  std::map<std::string, Quantization, std::less<>> quantization;
+  Meanings quantization;
   /// What somebody who reads the file should be told, a sentence each: operators that stay float
   /// between quantized ones, and how the export can be mended.
   std::vector<std::string> notes;
+  /// Constants that the source has no contents for, or that were replaced: see SeedConstants. Also
+  /// of a file that was written with such contents.
+  std::int64_t made_up_constants = 0;
 
   int AddInput(std::string value_name, TensorType type);
   /// A constant with contents, or (no payload in the source) with none: see SeedConstants.
@@ -143,14 +149,18 @@ Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options = {}
 Result<Graph> ImportOnnx(std::string_view bytes, std::string name, const LoadOptions& options = {});
 Result<Graph> ImportRelay(std::string_view text, std::string name);
 
-/// Which made-up contents constants get.
+/// Which constants get made-up contents.
 enum class SeedRule : std::uint8_t {
-  kMissing,   ///< only constants without contents (Relay), by the rules of the Relay data
-  kAllFloat,  ///< every float constant, by its name, by the rules of the light ONNX models
+  kMissing,   ///< those without contents (Relay), by the rules of the Relay data
+  kAllFloat,  ///< these, and every float constant, by the rules of the light ONNX models
 };
-/// Fills constants as the rule says. Relay: "relay.Constant.<i>" names. Constants that an importer
-/// made itself ("r0#1") keep their contents.
+/// Fills constants as the rule says, each from its name and what reads it, and counts them in
+/// made_up_constants. Relay: "relay.Constant.<i>" names. Constants that an importer made itself
+/// ("r0#1") keep their contents.
 void SeedConstants(Graph& graph, SeedRule rule);
+/// Floats that are numbers of uint8 of that scale and zero point, all 256 equally likely.
+Tensor MakeQuantizedInput(std::string_view value_name, const TensorType& type, double scale,
+                          std::int64_t zero_point);
 /// The made-up input for `value_name`: float i/n for ONNX ("ramp"), seeded integers for Relay.
 enum class InputRule : std::uint8_t { kRamp, kSeededQuantized, kRandom };
 /// kRamp: element i of n is i / n. kSeededQuantized: a whole number of -127..127, divided by 16 for

@@ -55,6 +55,11 @@ Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
   auto bytes = ReadFile(path);
   TW_RETURN_IF_ERROR(bytes);
   if (bytes->empty()) return InvalidArgument(path + ": the file is empty, expected a model");
+  if (bytes->starts_with("\177ELF")) {
+    return InvalidArgument(path +
+                           ": a library or program, expected the model file (ONNX or Relay " +
+                           "text) that such a library is compiled from");
+  }
   const bool relay = LooksLikeRelay(*bytes);
   if (!relay && IsText(*bytes)) {
     return InvalidArgument(path +

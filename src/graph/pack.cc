@@ -131,6 +131,7 @@ class Packer {
       TW_RETURN_IF_ERROR(packed);
       if (*packed >= 0) {
         packed_[static_cast<std::size_t>(id)] = *packed;
+        CarryMeaning(id, *packed);
         return Status();
       }
     } else if (IsProduct(node.op.kind)) {
@@ -138,6 +139,18 @@ class Packer {
     }
     for (int input : node.inputs) TW_RETURN_IF_ERROR(Plain(input));
     return rewriter_.Copy(id);
+  }
+
+  /// What the value stands for. Scales per channel are left out: channels are two dimensions now;
+  /// and what is flattened: nobody sees its layout.
+  void CarryMeaning(int id, int packed) {
+    const auto known = Source().quantization.find(Old(id).name);
+    Quantization meaning = known == Source().quantization.end() ? Quantization() : known->second;
+    if (meaning.scales.size() > 1 || Old(id).op.kind == OpKind::kReshape) return;
+    meaning.value = Source().FloatName(id);
+    if (meaning == Quantization()) return;
+    rewriter_.result().quantization.insert_or_assign(rewriter_.result().node(packed).name,
+                                                     std::move(meaning));
   }
 
   /// The operator on packed values; -1 if it is to stay as it is.

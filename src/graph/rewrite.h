@@ -16,6 +16,7 @@ class Rewriter {
     result_.style = source_.style;
     result_.quantization = source_.quantization;
     result_.notes = source_.notes;
+    result_.made_up_constants = source_.made_up_constants;
   }
 
   const Graph& source() const { return source_; }

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
 
 #include "src/graph/operand.h"
 #include "src/graph/passes.h"
 #include "src/graph/rewrite.h"
+#include "src/tensor/operator_hash.h"
 #include "src/tensor/windows.h"
 
 namespace tilewright {
@@ -207,13 +208,16 @@ class Simplifier {
         break;
       }
     }
-    if (!IsAnchor(op.kind)) {  // equal operators once; anchors stay, they are what tasks count
-      for (int other : by_inputs_[inputs]) {
-        if (graph.node(other).op == op) return other;
-      }
+    // Equal operators once; anchors stay, they are what tasks count.
+    if (IsAnchor(op.kind)) return graph.AddOperator(name, std::move(op), std::move(inputs));
+    const std::uint64_t hash = HashOf(op, inputs);
+    const auto [first, last] = by_hash_.equal_range(hash);
+    for (auto other = first; other != last; ++other) {
+      const Node& node = graph.node(other->second);
+      if (node.op == op && node.inputs == inputs) return other->second;
     }
-    auto id = graph.AddOperator(name, op, inputs);
-    if (id.ok()) by_inputs_[inputs].push_back(*id);
+    auto id = graph.AddOperator(name, std::move(op), std::move(inputs));
+    if (id.ok()) by_hash_.emplace(hash, *id);
     return id;
   }
 
@@ -252,7 +256,7 @@ class Simplifier {
   }
 
   Rewriter rewriter_;
-  std::map<std::vector<int>, std::vector<int>> by_inputs_;
+  std::unordered_multimap<std::uint64_t, int> by_hash_;  // no two equal ones
 };
 
 }  // namespace

@@ -7,7 +7,6 @@ namespace {
 
 // Numbers of the driver interface; they never change.
 enum Attribute : int {
-  kClockRate = 13,
   kMultiprocessors = 16,
   kL2CacheSize = 38,
 };
@@ -38,7 +37,6 @@ Result<CudaDevice> DescribeCudaDevice(const CudaApi& api, int ordinal) {
   described.compute_capability =
       10 * attribute(TW_CUDA_CAPABILITY_MAJOR) + attribute(TW_CUDA_CAPABILITY_MINOR);
   described.multiprocessors = attribute(kMultiprocessors);
-  described.clock_khz = attribute(kClockRate);
   described.memory_bytes = static_cast<std::int64_t>(memory);
   described.l2_bytes = attribute(kL2CacheSize);
   TW_RETURN_IF_ERROR(

@@ -16,7 +16,6 @@ struct CudaDevice {
   std::string bus_id;          ///< "0000:3b:00.0": the same in every process and library
   int compute_capability = 0;  ///< 75 for 7.5
   int multiprocessors = 0;
-  int clock_khz = 0;
   int driver_version = 0;  ///< 12040 for a driver that supports CUDA 12.4
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;

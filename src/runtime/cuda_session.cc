@@ -201,9 +201,9 @@ Result<CudaHandle> CudaSession::Record(const CudaProgram& program, std::int64_t 
   void* graph = nullptr;
   // Also after a failure: the stream must leave the state of recording.
   const Status ended = Check(api_.end_capture(stream_.get(), &graph), "cuStreamEndCapture");
+  const CudaHandle owned(graph, {api_.destroy_graph});
   TW_RETURN_IF_ERROR(recorded);
   TW_RETURN_IF_ERROR(ended);
-  const CudaHandle owned(graph, {api_.destroy_graph});
   void* executable = nullptr;
   TW_RETURN_IF_ERROR(
       Check(api_.instantiate_graph(&executable, graph, 0), "cuGraphInstantiateWithFlags"));

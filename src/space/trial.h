@@ -35,6 +35,9 @@ struct Candidate {
   Config config;
 };
 
+/// See Trial::attempt.
+inline constexpr std::int64_t kLostAttempt = -1;
+
 /// A candidate and what came of it. Immutable once stored; a failing one is data.
 struct Trial {
   Candidate candidate;
@@ -49,7 +52,9 @@ struct Trial {
   double build_seconds = 0, run_seconds = 0;
   DeviceFingerprint device;
   int codegen_version = 0;
-  std::int64_t attempt = 0;  ///< 0 for the first time this config is measured in this job
+  /// 0 for the search's measurement of this config in this job, 1 and up in races; kLostAttempt
+  /// where a device that was lost kept the search from one, and it was tried again.
+  std::int64_t attempt = 0;
   double finished_unix_seconds = 0;
 };
 

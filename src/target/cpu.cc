@@ -108,23 +108,9 @@ constexpr AttributeEntry kAttributes[] = {
     {"dotprod", kDotprod, kNeon},
 };
 
-bool IsArm64(const Target& target) {
-  const std::string triple = target.Option("mtriple");
-#if defined(__aarch64__)
-  if (triple.empty()) return true;
-#endif
-  return triple.starts_with("aarch64") || triple.starts_with("arm64");
-}
+bool IsArm32(const Target& target) { return ProcessorOf(target) == "arm"; }
 
-bool IsArm32(const Target& target) {
-  const std::string triple = target.Option("mtriple");
-#if defined(__arm__)
-  if (triple.empty()) return true;
-#endif
-  return triple.starts_with("arm") && !triple.starts_with("arm64");
-}
-
-bool IsArm(const Target& target) { return IsArm64(target) || IsArm32(target); }
+bool IsArm(const Target& target) { return IsArm32(target) || ProcessorOf(target) == "aarch64"; }
 
 Result<unsigned> BaseFeatures(const Target& target) {
   const std::string name = target.Option("mcpu");
@@ -139,9 +125,8 @@ Result<unsigned> BaseFeatures(const Target& target) {
   return found->features;
 }
 
-}  // namespace
-
-Result<CpuFeatures> FeaturesOf(const Target& target) {
+/// Those of kAttributes that code for the target may use.
+Result<unsigned> FeatureBits(const Target& target) {
   auto base = BaseFeatures(target);
   TW_RETURN_IF_ERROR(base);
   unsigned bits = *base;
@@ -165,6 +150,35 @@ Result<CpuFeatures> FeaturesOf(const Target& target) {
   if (avx512_parts == kAllAvx512Parts) bits |= kAvx512;
   if ((bits & kAvx2) == 0) bits &= ~(kAvx512 | kVnni512 | kVnni256 | kAmx);
   if ((bits & kAvx512) == 0) bits &= ~(kVnni512 | kAmx);
+  return bits;
+}
+
+}  // namespace
+
+std::string_view HostProcessor() {
+#if defined(__x86_64__)
+  return "x86_64";
+#elif defined(__aarch64__)
+  return "aarch64";
+#elif defined(__arm__)
+  return "arm";
+#else
+  return {};
+#endif
+}
+
+std::string ProcessorOf(const Target& target) {
+  const std::string triple = target.Option("mtriple");
+  if (triple.empty()) return std::string(HostProcessor());
+  std::string named = triple.substr(0, triple.find('-'));
+  if (named.starts_with("aarch64") || named.starts_with("arm64")) return "aarch64";
+  return named.starts_with("arm") ? "arm" : named;
+}
+
+Result<CpuFeatures> FeaturesOf(const Target& target) {
+  auto allowed = FeatureBits(target);
+  TW_RETURN_IF_ERROR(allowed);
+  const unsigned bits = *allowed;
   // 32-bit Arm reaches its vectors as 16 registers, as the others without any feature; `neon`
   // stands for the 32 of 64-bit Arm.
   const bool neon = (bits & kNeon) != 0 && !IsArm32(target);
@@ -175,6 +189,18 @@ Result<CpuFeatures> FeaturesOf(const Target& target) {
                      .amx_int8 = (bits & kAmx) != 0,
                      .neon = neon,
                      .arm_dotprod = (bits & kDotprod) != 0};
+}
+
+Result<DeviceFingerprint> AnyCpuFor(const Target& target) {
+  auto bits = FeatureBits(target);
+  TW_RETURN_IF_ERROR(bits);
+  DeviceFingerprint device;
+  device.kind = "cpu";
+  for (const AttributeEntry& entry : kAttributes) {
+    if ((*bits & entry.own) != 0) device.isa.emplace_back(entry.name);
+  }
+  std::ranges::sort(device.isa);
+  return device;
 }
 
 std::string DeviceFingerprint::ToString() const {

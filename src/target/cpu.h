@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/target/target.h"
@@ -30,8 +31,9 @@ Result<CpuFeatures> FeaturesOf(const Target& target);
 
 /// What something was measured on; stored with every trial. Text form is one line of JSON.
 struct DeviceFingerprint {
-  std::string kind;              ///< "cpu", "cuda", "vta", "null"
-  std::string model;             ///< "AMD EPYC …" as the CPU reports it
+  std::string kind;  ///< "cpu", "cuda", "vta", "null"
+  /// "AMD EPYC …" as the CPU reports it; empty where any device that runs a target's code is meant.
+  std::string model;
   std::vector<std::string> isa;  ///< sorted: "avx2", "avx512f", …
   std::int64_t l1d_bytes = 0, l2_bytes = 0, l3_bytes = 0;
   int cores = 0;
@@ -40,7 +42,20 @@ struct DeviceFingerprint {
   std::string ToString() const;
   static Result<DeviceFingerprint> Parse(std::string_view text);
   friend bool operator==(const DeviceFingerprint&, const DeviceFingerprint&) = default;
+  /// Made by AnyCpuFor: asked for, never measured on.
+  bool is_any_cpu() const { return kind == "cpu" && model.empty(); }
 };
+
+/// What kind of processor this program runs on: "x86_64", "aarch64" or "arm"; else empty.
+std::string_view HostProcessor();
+/// The kind of processor in -mtriple, spelt as by HostProcessor; another as in the triple.
+/// HostProcessor() where the target names none.
+std::string ProcessorOf(const Target& target);
+
+/// Stands for every CPU that runs the code of a target for another kind of processor: no model, and
+/// in `isa` what the code may use.
+/// Errors: kInvalidArgument for an unknown -mcpu.
+Result<DeviceFingerprint> AnyCpuFor(const Target& target);
 
 /// This machine (CPUID and /sys). LLVM's name of its CPU is in HostCpuName().
 DeviceFingerprint ProbeHostCpu();

@@ -225,7 +225,10 @@ std::string CpuName() {
   return "x86-64";
 }
 
-std::string ModelName() { return BrandString(); }
+std::string ModelName() {
+  std::string brand = BrandString();  // blank in some virtual machines
+  return brand.empty() ? "unknown" : brand;
+}
 
 std::string SteppingText() {
   const Signature s = ReadSignature();

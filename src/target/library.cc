@@ -14,9 +14,9 @@ namespace tilewright {
 namespace {
 
 constexpr std::array kLibraries = {
-    KernelLibrary{"cublas", "cuBLAS", "libcublas.so.12", 12},
-    KernelLibrary{"cudnn", "cuDNN", "libcudnn.so.9", 9},
-    KernelLibrary{"dnnl", "oneDNN", "libdnnl.so.2", 2},
+    KernelLibrary{"cublas", "cuBLAS", "libcublas.so.12", 12, "cuda"},
+    KernelLibrary{"cudnn", "cuDNN", "libcudnn.so.9", 9, "cuda"},
+    KernelLibrary{"dnnl", "oneDNN", "libdnnl.so.2", 2, "llvm"},
 };
 
 /// The first members of dnnl_version_t.

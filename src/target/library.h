@@ -13,10 +13,11 @@ namespace tilewright {
 /// A library whose functions can take the place of kernels: `-libs=dnnl` of a target, `--libs` of
 /// the program. Templates that call it are named after it: "conv2d.dnnl".
 struct KernelLibrary {
-  std::string_view name;     ///< "dnnl"
-  std::string_view product;  ///< "oneDNN"
-  std::string_view file;     ///< what is loaded
-  int major = 0;             ///< the version whose interface is spoken
+  std::string_view name;         ///< "dnnl"
+  std::string_view product;      ///< "oneDNN"
+  std::string_view file;         ///< what is loaded
+  int major = 0;                 ///< the version whose interface is spoken
+  std::string_view target_kind;  ///< "llvm": what code may call it
 };
 /// All that are known, by name.
 std::span<const KernelLibrary> KernelLibraries();

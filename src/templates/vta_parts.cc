@@ -211,6 +211,9 @@ Result<DeviceFingerprint> DeviceFor(const Target& target) {
     unknown.kind = "cuda";
     return unknown;
   }
+  if (target.kind() == TargetKind::kLlvm && ProcessorOf(target) != HostProcessor()) {
+    return AnyCpuFor(target);
+  }
   if (target.kind() != TargetKind::kVta) return ProbeHostCpu();
   auto vta = VtaTargetOf(target);
   TW_RETURN_IF_ERROR(vta);

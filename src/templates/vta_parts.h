@@ -37,9 +37,9 @@ Result<VtaTarget> VtaTargetOf(const Target& target);
 /// cycle model with a hash of its numbers. Records are served only where all of these are equal.
 DeviceFingerprint VtaDevice(const VtaTarget& vta);
 
-/// What trials for a target are measured on: this machine's CPU, the simulator of a VTA, or any GPU
-/// that runs the code (AnyGpuFor).
-/// Errors: those of VtaTargetOf.
+/// What trials for a target are measured on: this machine's CPU, the simulator of a VTA, or
+/// anything that runs the code: of a GPU, or of another kind of processor (AnyGpuFor, AnyCpuFor).
+/// Errors: those of VtaTargetOf and AnyCpuFor.
 Result<DeviceFingerprint> DeviceFor(const Target& target);
 
 /// Only the functional simulator and the OpenCL design load int8 data into the accumulator and

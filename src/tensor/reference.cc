@@ -166,6 +166,32 @@ Comparison CompareWideIntegers(const Tensor& result, const Tensor& reference) {
 
 }  // namespace
 
+Status CheckWork(const Operator& op, std::span<const TensorType> inputs, const TensorType& result) {
+  const auto check = [&](double work, std::int64_t most, std::string_view unit) {
+    if (work <= static_cast<double>(most)) return Status();
+    return Unsupported(
+        fmt::format("{} of {}: {:.3g} {}, the reference evaluator does at most {:.3g}",
+                    OpName(op.kind), inputs[0].ToString(), work, unit, static_cast<double>(most)));
+  };
+  if (result.elements() == 0) return Status();
+  if (IsAnchor(op.kind)) {
+    const auto workload = Workload::FromOperator(op, inputs[0], inputs[1]);
+    TW_RETURN_IF_ERROR(workload);
+    return check(static_cast<double>(workload->macs()), kMostMacs, "multiply-adds");
+  }
+  const auto results = static_cast<double>(result.elements());
+  if (op.kind == OpKind::kMaxPool2d || op.kind == OpKind::kAvgPool2d) {
+    const auto window = static_cast<double>(op.attributes.pool_size[0]) *
+                        static_cast<double>(op.attributes.pool_size[1]);
+    return check(results * window, kMostTaps, "elements of windows");
+  }
+  if (op.kind == OpKind::kLrn) {
+    const std::int64_t window = std::min(op.attributes.size, inputs[0].shape[1]);
+    return check(results * static_cast<double>(window), kMostTaps, "elements of windows");
+  }
+  return Status();
+}
+
 Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) {
   std::vector<TensorType> types;
   bool half = false;
@@ -175,6 +201,7 @@ Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) 
   }
   auto type = InferType(op, types);
   TW_RETURN_IF_ERROR(type);
+  TW_RETURN_IF_ERROR(CheckWork(op, types, *type));
   half = half || type->dtype == kFloat16;
   const bool moves_data = op.kind >= OpKind::kReshape;
   if (!half || moves_data) {

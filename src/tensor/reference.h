@@ -10,11 +10,21 @@
 
 namespace tilewright {
 
+/// Most that Evaluate takes on. Tensors that fit in memory can ask for years of work; no real
+/// network has an operator that comes near these.
+/// Multiply-adds of an anchor: a quarter of an hour at 1 GMAC/s.
+inline constexpr std::int64_t kMostMacs = std::int64_t{1} << 40;
+/// Elements that windows of pooling and LRN look at: about a minute.
+inline constexpr std::int64_t kMostTaps = std::int64_t{1} << 36;
+
+/// Errors: kUnsupported with the work and the limit, for an operator of these types that is above.
+Status CheckWork(const Operator& op, std::span<const TensorType> inputs, const TensorType& result);
+
 /// The reference evaluator: what an operator's result is. Plain loops over the tensors in the
 /// operator's own layouts, no code shared with lowering; float32 accumulates in double.
 /// At least 1 GMAC/s per thread on convolutions and matrix products.
 /// threads: at most this many are used.
-/// Errors: those of InferType.
+/// Errors: those of InferType and CheckWork.
 Result<Tensor> Evaluate(const Operator& op, std::span<const Tensor* const> inputs, int threads = 1);
 
 /// A workload and its epilogue, float16 rounded once, at the end; `operands` are those of the steps

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -16,7 +15,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector register
+constexpr std::align_val_t kAlignment{64};  // a cache line, and the widest vector register
 
 template <typename T>
 T Load(const std::byte* data, std::int64_t index) {
@@ -50,13 +49,14 @@ std::string TensorType::ToString() const {
   return fmt::format("{}[{}]", DataTypeName(dtype), fmt::join(shape, ","));
 }
 
-void Tensor::Free::operator()(std::byte* p) const { std::free(p); }
+void Tensor::Free::operator()(std::byte* p) const { ::operator delete(p, kAlignment); }
 
 Tensor::Tensor(TensorType type) : type_(std::move(type)) {
-  const auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(type_.bytes(), 1));
-  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, rounded);
-  TW_CHECK(memory != nullptr, "out of memory");
+  const auto bytes = std::max<std::int64_t>(type_.bytes(), 1);
+  const auto rounded =
+      static_cast<std::size_t>(RoundUp(bytes, static_cast<std::int64_t>(kAlignment)));
+  // As containers get theirs, so that a boundary that tells of spent memory tells of this, too.
+  void* memory = ::operator new(rounded, kAlignment);
   std::memset(memory, 0, rounded);
   data_.reset(static_cast<std::byte*>(memory));
 }

@@ -348,16 +348,4 @@ std::string Listing(std::span<const Instruction> instructions) {
   return text;
 }
 
-Result<std::string> ListingWithCode(const Encoding& encoding,
-                                    std::span<const Instruction> instructions) {
-  std::string text;
-  for (std::size_t i = 0; i < instructions.size(); ++i) {
-    const auto words = encoding.Encode(instructions[i]);
-    if (!words.ok()) return words.status().WithContext(fmt::format("instruction {}", i));
-    fmt::format_to(std::back_inserter(text), "{:6}  {:016x}{:016x}  {}\n", i, (*words)[1],
-                   (*words)[0], ToString(instructions[i]));
-  }
-  return text;
-}
-
 }  // namespace tilewright::vta

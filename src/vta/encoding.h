@@ -56,8 +56,5 @@ class Encoding {
 
 /// Assembler text: one numbered line for each instruction.
 std::string Listing(std::span<const Instruction> instructions);
-/// The same with each instruction's 32 hexadecimal digits (most significant first) in front.
-Result<std::string> ListingWithCode(const Encoding& encoding,
-                                    std::span<const Instruction> instructions);
 
 }  // namespace tilewright::vta

@@ -70,14 +70,10 @@ std::optional<Fault> CheckLoop(const Design& design, const Instruction& instruct
 /// Plays one stream; the queues hold the instructions that pushed the tokens.
 class Player {
  public:
-  Player(std::span<const Instruction> instructions, const InitialTokens& initial,
-         Pipeline& pipeline)
+  Player(std::span<const Instruction> instructions, Pipeline& pipeline)
       : instructions_(instructions), pipeline_(pipeline) {
     for (std::size_t i = 0; i < instructions.size(); ++i) {
       work_[EngineIndex(instructions[i].engine())].push_back(static_cast<std::int32_t>(i));
-    }
-    for (std::size_t q = 0; q < kQueueCount; ++q) {
-      tokens_[q].assign(static_cast<std::size_t>(initial[q]), -1);
     }
     done_before_.resize(instructions.size());
     pipeline_.order.reserve(instructions.size());
@@ -121,7 +117,6 @@ class Player {
 
   std::int32_t Take(Queue queue, std::array<std::int32_t, kEngineCount>& done) {
     const std::int32_t producer = tokens_[EngineIndex(queue)][taken_[EngineIndex(queue)]++];
-    if (producer < 0) return producer;
     const auto& before = done_before_[static_cast<std::size_t>(producer)];
     for (std::size_t e = 0; e < kEngineCount; ++e) done[e] = std::max(done[e], before[e]);
     std::int32_t& own = done[EngineIndex(kProducer[EngineIndex(queue)])];
@@ -252,8 +247,7 @@ std::optional<Fault> CheckInstruction(const Design& design, const Instruction& i
   return std::nullopt;
 }
 
-std::optional<Fault> PlayTokens(std::span<const Instruction> instructions,
-                                const InitialTokens& initial, Pipeline& pipeline) {
+std::optional<Fault> PlayTokens(std::span<const Instruction> instructions, Pipeline& pipeline) {
   const auto last = static_cast<std::int64_t>(instructions.size()) - 1;
   for (std::int64_t i = 0; i <= last; ++i) {
     const Instruction& instruction = instructions[static_cast<std::size_t>(i)];
@@ -268,7 +262,7 @@ std::optional<Fault> PlayTokens(std::span<const Instruction> instructions,
         FaultKind::kBadFinish, std::max<std::int64_t>(last, 0),
         fmt::format("a stream of {} instructions has no finish at its end", instructions.size())};
   }
-  return Player(instructions, initial, pipeline).Play();
+  return Player(instructions, pipeline).Play();
 }
 
 }  // namespace tilewright::vta

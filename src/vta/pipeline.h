@@ -16,7 +16,7 @@ namespace tilewright::vta {
 struct Issue {
   std::int32_t instruction = 0;
   Engine engine = Engine::kCompute;
-  /// The instructions whose tokens it took; -1: none, or a token that was there at the start.
+  /// The instructions whose tokens it took; -1: none.
   std::int32_t prev_producer = -1;
   std::int32_t next_producer = -1;
   /// For each engine the last instruction that is certainly done when this one starts, whatever
@@ -36,17 +36,13 @@ struct Pipeline {
 std::optional<Fault> CheckInstruction(const Design& design, const Instruction& instruction,
                                       std::int64_t place);
 
-/// Tokens that are in the queues when a launch begins, indexed by Queue.
-using InitialTokens = std::array<std::int64_t, kQueueCount>;
-
-/// Plays the tokens of a stream.
+/// Plays the tokens of a stream; none are in the queues when it begins.
 ///
 /// The stream ends with its only FINISH, which must come behind everything else by the tokens.
 /// pipeline: what was played, as far as it went.
 /// returns the first fault: kBadFinish, kTokenUnderflow or kDeadlock, with the blocked instruction
 ///         of every engine.
-std::optional<Fault> PlayTokens(std::span<const Instruction> instructions,
-                                const InitialTokens& initial, Pipeline& pipeline);
+std::optional<Fault> PlayTokens(std::span<const Instruction> instructions, Pipeline& pipeline);
 
 /// "instruction 12 (gemm uops=0..4 ...)".
 std::string Describe(std::int64_t place, const Instruction& instruction);

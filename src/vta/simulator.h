@@ -14,8 +14,6 @@
 namespace tilewright::vta {
 
 struct RunOptions {
-  /// Tokens from an earlier launch.
-  InitialTokens initial_tokens = {};
   /// Streams of one virtual thread made by the original compiler leave a token store>compute.
   bool allow_tokens_left = false;
   /// Reports kRace, kWrongOrder, kNotWritten and kStaleOutput. Off, the result of a stream with

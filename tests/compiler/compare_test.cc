@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "src/graph/pack.h"
 
 namespace tilewright {
 namespace {
@@ -97,6 +100,25 @@ TEST(CompareTraces, AProductEndsBehindItsBias) {
   EXPECT_EQ(trace.values[0].product, -1);
   EXPECT_EQ(trace.values[1].product, 0);  // the sum with one constant per channel
   EXPECT_EQ(trace.values[3].product, 1);
+}
+
+// As where the sums have smaller steps than the bias.
+TEST(CompareTraces, AProductEndsBehindTheBiasOfItsShiftedSums) {
+  auto graph = ImportRelay(R"(def @main(%x: Tensor[(1, 4, 6, 6), int8]) {
+  %0 = nn.conv2d(%x, meta[relay.Constant][0] /* ty=Tensor[(4, 4, 3, 3), int8] */, out_dtype="int32");
+  %1 = add(%0, 8);
+  %2 = right_shift(%1, 4);
+  %3 = add(%2, meta[relay.Constant][1] /* ty=Tensor[(4, 1, 1), int32] */);
+  %4 = add(%3, 2);
+  clip(%4, a_min=-127f, a_max=127f)
+})",
+                           "shifted");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  SeedConstants(*graph, SeedRule::kMissing);
+  const Trace trace = TraceOf(*graph);
+  const auto product = std::ranges::find(trace.values, 0, &TracedValue::product);
+  ASSERT_NE(product, trace.values.end());
+  EXPECT_EQ(product->name, "%3");
 }
 
 // Errors of 0.25 on values of 2: 10 log10(4 / 0.0625) dB.
@@ -268,6 +290,45 @@ TEST(CompareTraces, PairsByTheNameInTheFloatNetwork) {
   EXPECT_TRUE(report.ok()) << report.Summary();
 }
 
+// Of 24 channels, which fill two blocks with 8 zeros in the second.
+TEST(CompareTraces, ReadsPackedValuesByNameScaleAndLayout) {
+  auto graph = ImportRelay(R"(def @main(%x: Tensor[(1, 16, 4, 4), int8]) {
+  %0 = nn.conv2d(%x, meta[relay.Constant][0] /* ty=Tensor[(24, 16, 1, 1), int8] */, out_dtype="int32");
+  %1 = nn.relu(%0);
+  right_shift(%1, 1)
+})",
+                           "net");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  SeedConstants(*graph, SeedRule::kMissing);
+  graph->quantization["%0"] = {{0.5F}, 0, 0, "conv"};
+  graph->quantization["%1"] = {{0.5F}, 0, 0, "relu"};
+  Trace reference;
+  const Trace numbers = TraceOf(*graph);
+  for (const TracedValue& value : numbers.values) {
+    if (!value.meaning) continue;
+    Tensor reals(TensorType{value.contents.shape(), kFloat32});
+    for (std::int64_t i = 0; i < reals.elements(); ++i) reals.Set(i, value.contents.At(i) / 2);
+    reference.values.push_back(Value(value.source, std::move(reals), value.product, value.layout));
+  }
+  PackReport report;
+  auto packed = PackForVta(*std::move(graph), vta::Design::Default(), {}, &report);
+  ASSERT_TRUE(packed.ok()) << packed.status().message();
+  const DifferenceReport difference = Compared(reference, TraceOf(*packed));
+  ASSERT_EQ(difference.layers.size(), 2U);
+  EXPECT_FALSE(difference.by_position);
+  for (const LayerDifference& layer : difference.layers) {
+    EXPECT_EQ(layer.read_by, ReadBy::kSource) << layer.value;
+    EXPECT_EQ(layer.other_type, "int32[1,2,4,4,1,16]") << layer.value;
+    EXPECT_EQ(layer.max_abs_error, 0) << layer.value;
+    EXPECT_GT(layer.reference_rms, 0) << layer.value;
+  }
+  // The zeros have no counterpart, so the other way round the output alone is compared.
+  const DifferenceReport reverse = Compared(TraceOf(*packed), numbers);
+  ASSERT_EQ(reverse.layers.size(), 1U);
+  EXPECT_EQ(reverse.layers[0].value, "%result");
+  EXPECT_TRUE(reverse.ok()) << reverse.Summary();
+}
+
 // As pack makes them: the numbers are equal, and only one of the texts says what they stand for.
 TEST(CompareTraces, NumbersThatOneSideExplainsMustBeEqual) {
   Trace reference = MakeTrace("a", Value("%3", Filled(kInt32, {4}, {10, 20, 30, 40}), 0));
@@ -299,6 +360,62 @@ TEST(CompareTraces, NamesAWrongScale) {
   EXPECT_THAT(fitted.Summary(), HasSubstr("nobody says the scale of 1 of them: it was fitted"));
 }
 
+TEST(CompareTraces, CountsWhatIsNotFiniteOnOneSide) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const auto compared = [&](const std::vector<double>& a, const std::vector<double>& b) {
+    const auto count = std::ssize(a);
+    return Compared(MakeTrace("a", Value("r", Filled(kFloat32, {count}, a))),
+                    MakeTrace("b", Value("r", Filled(kFloat32, {count}, b))));
+  };
+  const DifferenceReport report = compared({1, inf, inf, nan, nan, 2}, {1, inf, nan, nan, 0, inf});
+  EXPECT_EQ(report.layers.at(0).unlike, 3);
+  EXPECT_FALSE(report.ok());
+  EXPECT_THAT(report.Summary(), HasSubstr("; 3 elements are infinite or no numbers on one side"));
+  EXPECT_TRUE(compared({1, inf, -inf, nan}, {1, inf, -inf, nan}).ok());
+}
+
+// A kernel leaves the quantized value alone: it is that one, not the float that it was made of.
+TEST(CompareTraces, TheVeryNameGoesBeforeOneWithAnotherEnding) {
+  const Trace reference = MakeTrace("a", Value("g", Filled(kFloat32, {2}, {0.26, 0.5})),
+                                    Value("g_q", Filled(kUInt8, {2}, {1, 2})));
+  const DifferenceReport report =
+      Compared(reference, MakeTrace("b", Value("g_q", Filled(kUInt8, {2}, {1, 2}))));
+  ASSERT_EQ(report.layers.size(), 1U);
+  EXPECT_EQ(report.layers[0].value, "g_q");
+  EXPECT_TRUE(report.ok());
+}
+
+// As conv, relu, conv, bias as the result, beside what quantize makes of it: the sums are a
+// product, and what they stand for is the result.
+TEST(CompareTraces, CountsProductsWhoseLastOneIsTheOutputOfOneSide) {
+  Trace reference = MakeTrace("a", Value("%1", Filled(kFloat32, {4}, {1, 2, 3, 4}), 0),
+                              Value("%result", Filled(kFloat32, {4}, {2, 4, 6, 8}), 1));
+  Trace other = MakeTrace("b", Value("%2", Filled(kInt32, {4}, {10, 20, 30, 40}), 0),
+                          Value("%5", Filled(kInt32, {4}, {20, 40, 60, 80}), 1),
+                          Value("%result", Filled(kFloat32, {4}, {2, 4, 6, 8})));
+  reference.outputs = {1};
+  other.outputs = {2};
+  const DifferenceReport report = Compared(reference, other);
+  ASSERT_EQ(report.layers.size(), 2U);
+  EXPECT_TRUE(report.by_position);
+  EXPECT_EQ(report.layers[0].other, "%2");
+  EXPECT_EQ(report.layers[1].other, "%result");
+  EXPECT_EQ(report.unmatched, 0U);
+}
+
+TEST(CompareTraces, AFittedScaleIsPositive) {
+  const Trace reference = MakeTrace("a", Value("r", Filled(kFloat32, {4}, {1, 2, 3, 4})));
+  const DifferenceReport against =
+      Compared(reference, MakeTrace("b", Value("r", Filled(kInt8, {4}, {80, 60, 40, 20}))));
+  EXPECT_FLOAT_EQ(against.layers.at(0).scale, 0.05);
+  EXPECT_FALSE(against.ok());
+  const DifferenceReport sums =
+      Compared(MakeTrace("a", Value("%1", Filled(kFloat32, {4}, {1, 2, 3, 4}), 0)),
+               MakeTrace("b", Value("%2", Filled(kInt32, {4}, {-10, -20, -30, -40}), 0)));
+  EXPECT_FLOAT_EQ(sums.layers.at(0).scale, 0.1);
+  EXPECT_FALSE(sums.ok());
+}
+
 TEST(CompareTraces, SaysThatNothingCorresponds) {
   const auto report = CompareTraces(MakeTrace("a", Value("p", Filled(kFloat32, {2}, {1, 2}), 0)),
                                     MakeTrace("b", Value("q", Filled(kFloat32, {2}, {1, 2}))), {});
@@ -309,23 +426,21 @@ TEST(CompareTraces, SaysThatNothingCorresponds) {
 }
 
 TEST(InputsFor, QuantizesWhatTheOtherNetworkTakes) {
-  Graph quantized, reference;
-  quantized.quantization["x"] = {{0.5F}, 0, 10};
+  const Meanings meanings = {{"x", {{0.5F}, 0, 10}}};
   std::vector<Tensor> inputs;
   inputs.push_back(Filled(kFloat32, {4}, {0, 1, -20, 0.25}));
   const std::vector<ModelValue> given = {{"x", {{4}, kFloat32}}};
   const std::vector<ModelValue> wanted = {{"x", {{4}, kUInt8}}};
-  auto fed = InputsFor(wanted, given, inputs, &quantized, reference);
+  auto fed = InputsFor(wanted, given, inputs, meanings, {});
   ASSERT_TRUE(fed.ok()) << fed.status().message();
   for (const auto& [index, value] : {std::pair(0, 10.0), {1, 12.0}, {2, 0.0}, {3, 10.0}}) {
     EXPECT_EQ((*fed)[0].At(index), value);
   }
-  EXPECT_EQ(InputsFor(wanted, given, inputs, nullptr, reference).status().message(),
+  EXPECT_EQ(InputsFor(wanted, given, inputs, {}, {}).status().message(),
             "input x is float32[4] in one network and uint8[4] (x) in the other, and neither file "
             "says what the numbers stand for");
-  EXPECT_THAT(
-      InputsFor({{"x", {{5}, kFloat32}}}, given, inputs, nullptr, reference).status().message(),
-      HasSubstr("their shapes differ"));
+  EXPECT_THAT(InputsFor({{"x", {{5}, kFloat32}}}, given, inputs, {}, {}).status().message(),
+              HasSubstr("their shapes differ"));
 }
 
 }  // namespace

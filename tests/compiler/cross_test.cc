@@ -10,7 +10,7 @@
 #include "src/base/file.h"
 #include "src/base/strings.h"
 #include "src/compiler/compile.h"
-#include "src/compiler/run.h"
+#include "src/compiler/form.h"
 #include "src/graph/evaluate.h"
 #include "src/graph/models.h"
 #include "src/graph/passes.h"
@@ -80,8 +80,7 @@ void ExpectExact(Graph graph, const cross::Machine& machine, const std::string& 
   for (const Dumped& op : *dump) {
     ASSERT_TRUE(by_name.contains(op.name)) << op.name;
     const int id = by_name[op.name];
-    const ModelOperator described{{op.name, optimized->node(id).type}, "", op.native, op.layout};
-    const auto result = AsInSource(described, op.bytes.data());
+    const auto result = ToNative(optimized->node(id).type, {op.native, op.layout}, op.bytes.data());
     ASSERT_TRUE(result.ok()) << op.name << ": " << result.status().message();
     const Comparison comparison = Compare(*result, (*values)[static_cast<std::size_t>(id)]);
     EXPECT_TRUE(comparison.ok) << op.name << " element " << comparison.first_bad;
@@ -96,7 +95,8 @@ struct CrossCase {
 
 class Cross : public testing::TestWithParam<CrossCase> {};
 
-/// A bit of everything: convolutions of uint8 and int8, by channel and not, pooling, dense, softmax.
+/// A bit of everything: convolutions of uint8 and int8, by channel and not, pooling, dense,
+/// softmax.
 constexpr char kNet[] = R"(def @main(%data: Tensor[(1, 16, 9, 9), uint8]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(24, 16, 3, 3), int8] */, padding=[1, 1, 1, 1], out_dtype="int32");
   %1 = nn.bias_add(%0, meta[relay.Constant][1] /* ty=Tensor[(24), int32] */);
@@ -161,6 +161,8 @@ constexpr CrossCase kAarch64Threads = {"Aarch64Threads", "aarch64",
                                        "llvm -mtriple=aarch64-linux-gnu -num-threads=2"};
 constexpr CrossCase kArmv7 = {"Armv7", "armv7",
                               "llvm -mtriple=armv7l-linux-gnueabihf -mattr=+neon"};
+constexpr CrossCase kArmv7Threads = {
+    "Armv7Threads", "armv7", "llvm -mtriple=armv7l-linux-gnueabihf -mattr=+neon -num-threads=2"};
 constexpr CrossCase kArmv8In32Bits = {"Armv8In32Bits", "armv7",
                                       "llvm -mtriple=armv8l-linux-gnueabihf -mcpu=cortex-a53"};
 
@@ -168,7 +170,7 @@ std::string CaseName(const testing::TestParamInfo<CrossCase>& tested) { return t
 
 INSTANTIATE_TEST_SUITE_P(Machines, Cross,
                          testing::Values(kAarch64, kAarch64Dotprod, kAarch64Threads, kArmv7,
-                                         kArmv8In32Bits),
+                                         kArmv7Threads, kArmv8In32Bits),
                          CaseName);
 INSTANTIATE_TEST_SUITE_P(Machines, CrossMobilenet,
                          testing::Values(kAarch64, kAarch64Dotprod, kArmv7), CaseName);

@@ -5,11 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
+#include <map>
 
 #include "records/autotvm/import.h"
 #include "records/catalog.h"
 #include "records/store.h"
 #include "src/base/file.h"
+#include "src/compiler/bundle.h"
+#include "src/compiler/compare.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/run.h"
 #include "src/compiler/verify.h"
@@ -24,6 +28,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 constexpr char kConv[] = R"(def @main(%data: Tensor[(1, 16, 8, 8), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(16, 16, 3, 3), float32] */, padding=[1, 1, 1, 1]);
@@ -60,6 +65,43 @@ class Library : public testing::Test {
   CompileOptions options_;
   std::optional<TemporaryFolder> folder_;
 };
+
+// As a library of what quantize writes: values are numbers there, and the text says what they are.
+TEST_F(Library, KeepsWhatItsValuesStandFor) {
+  Graph graph = Load(R"(def @main(%x: Tensor[(1, 4, 6, 6), int8]) {
+  %0 = nn.conv2d(%x, meta[relay.Constant][0] /* ty=Tensor[(8, 4, 3, 3), int8] */, out_dtype="int32");
+  %1 = nn.relu(%0);
+  %2 = add(%1, 4);
+  %3 = right_shift(%2, 3);
+  %4 = clip(%3, a_min=-127f, a_max=127f);
+  %5 = cast(%4, dtype="int8");
+  %6 = nn.max_pool2d(%5, pool_size=[2, 2], strides=[2, 2]);
+  nn.max_pool2d(%6, pool_size=[2, 2], strides=[2, 2])
+})");
+  graph.quantization["x"] = {{0.25F}, 0, 3};
+  graph.quantization["%1"] = {{0.5F}, 0, 0, "relu"};
+  graph.quantization["%6"] = {{4, 4, 4, 4, 4, 4, 4, 4}, 1, 0, "pool"};
+  ASSERT_TRUE(Compile(std::move(graph), options_, Path("model.so")).ok());
+  const auto model = ModelLibrary::Open(Path("model.so"));
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  EXPECT_EQ(model->made_up_constants(), 1);
+  const TensorType floats{{1, 4, 6, 6}, kFloat32};
+  std::vector<Tensor> inputs;
+  inputs.push_back(MakeInput("x", floats, InputRule::kRamp));
+  auto fed = InputsFor(model->inputs(), {{"x", floats}}, inputs, model->meanings(), {});
+  ASSERT_TRUE(fed.ok()) << fed.status().message();
+  EXPECT_EQ((*fed)[0].At(143), 7);  // 143 / 144 in steps of 0.25, and 3
+  auto trace = TraceLibrary(*model, *fed);
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  EXPECT_EQ(trace->made_up_constants, 1);
+  std::map<std::string, const TracedValue*> by_source;
+  for (const TracedValue& value : trace->values) by_source[value.source] = &value;
+  ASSERT_TRUE(by_source.contains("relu") && by_source.contains("pool"));
+  EXPECT_EQ(by_source["relu"]->name, "%5");  // rounded to steps of 4
+  EXPECT_EQ(by_source["relu"]->layout, "NCHW");
+  EXPECT_EQ(by_source["relu"]->meaning->scales, std::vector<float>{4});
+  EXPECT_EQ(by_source["pool"]->meaning->axis, 1);
+}
 
 TEST_F(Library, ExportsTheFunctionsOfItsHeader) {
   auto model = Compile(Load(kConv), options_, Path("model.so"));
@@ -226,7 +268,8 @@ TEST_F(LibraryOfRecords, GivesUpLittleToSaveAChangeOfLayout) {
 /// A library whose first convolution has a record of AutoTVM: a 3x3 one of 16 channels on 8x8.
 class LibraryOfImports : public Library {
  protected:
-  /// Compiles with a log whose one record has these blocks of input and output channels.
+  /// Compiles with a log whose one record has these blocks of input and output channels; to a
+  /// bundle with bundle_.
   Result<CompiledModel> CompileWith(const std::string& ic, const std::string& oc) {
     const std::string line =
         R"({"input": ["llvm", "conv2d_NCHWc.x86", [["TENSOR", [1, 16, 8, 8], "float32"], )"
@@ -245,7 +288,8 @@ class LibraryOfImports : public Library {
     catalog.AddStore(*std::move(store));
     options_.catalog = &catalog;
     options_.autotvm = records::AutotvmQuestion{*records::AutotvmTarget::Parse("llvm"), {}, {}};
-    return CompileImported(Load(kConv), options_, Path("model.so"));
+    return bundle_ ? CompileBundle(Load(kConv), options_, Path("bundle"))
+                   : CompileImported(Load(kConv), options_, Path("model.so"));
   }
   /// Reports of the two convolutions, which are the same workload.
   static std::vector<OperatorReport> Convolutions(const CompiledModel& model) {
@@ -255,6 +299,8 @@ class LibraryOfImports : public Library {
     }
     return reports;
   }
+
+  bool bundle_ = false;
 };
 
 TEST_F(LibraryOfImports, TakesImportedConfigsOnceTheyAreVerified) {
@@ -271,6 +317,28 @@ TEST_F(LibraryOfImports, TakesImportedConfigsOnceTheyAreVerified) {
     EXPECT_THAT(op.config, HasSubstr("[2,8]"));
     EXPECT_THAT(op.explanation, HasSubstr("not verified here"));
   }
+}
+
+TEST_F(LibraryOfImports, ABundleIsVerifiedWithItsParametersAndWhole) {
+  bundle_ = true;
+  auto model = CompileWith("4", "8");
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  for (const OperatorReport& op : Convolutions(*model)) EXPECT_TRUE(op.imported && op.verified);
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(Path("bundle"))) {
+    files.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(files, UnorderedElementsAre("small.so", "small.params", "small.h", "graph.json"));
+  const auto loaded = ModelLibrary::Open(Path("bundle"));
+  EXPECT_TRUE(loaded.ok()) << loaded.status().message();
+}
+
+TEST_F(LibraryOfImports, WhatCannotTakeItsPlaceIsSaidAndRemoved) {
+  std::filesystem::create_directories(Path("model.so/full"));
+  const auto model = CompileWith("4", "8");
+  EXPECT_EQ(model.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(model.status().message(), HasSubstr("model.so: cannot be written: Is a directory"));
+  EXPECT_FALSE(FileExists(Path("model.so.unverified")));
 }
 
 TEST_F(LibraryOfImports, RefusesLoudlyWhatCannotBeUsed) {
@@ -436,6 +504,27 @@ TEST_F(Library, RefusesWhatPointersOf32BitsCannotReach) {
   };
   EXPECT_THAT(message("300000"), HasSubstr("working memory: 2457600000 bytes, a 32-bit target"));
   EXPECT_THAT(message("600000"), HasSubstr("a tensor of %0: 2457600000 bytes"));
+}
+
+// A kernel's padded copy of its data is allocated at the first run.
+TEST_F(Library, RefusesAWorkspaceThatPointersOf32BitsCannotReach) {
+  options_.target = *Target::Parse("llvm -mtriple=armv7l-linux-gnueabihf");
+  options_.runtime_path = "/dev/null";  // so that the test needs no cross compiler
+  const auto message = [&](const std::string& size, const std::string& pad) {
+    const std::string text =
+        "def @main(%x: Tensor[(1, 64, " + size + ", " + size + "), int8], " +
+        "%w: Tensor[(64, 64, 3, 3), int8]) {\n  %0 = nn.relu(%x);\n  nn.conv2d(%0, %w, padding=[" +
+        pad + ", " + pad + ", " + pad + ", " + pad +
+        "], strides=[8, 8], kernel_size=[3, 3], channels=64, " + "out_dtype=\"int32\")\n}";
+    const Status status = Compile(Load(text.c_str()), options_, Path("model.so")).status();
+    EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+    return status.message();
+  };
+  EXPECT_EQ(message("2000", "2000"),
+            "the workspace of %result: 2304000000 bytes, a 32-bit target has at most 2147483647");
+  EXPECT_THAT(message("4400", "600"),
+              testing::ContainsRegex("constants, working memory and the workspace of %result: "
+                                     "3[0-9]+ bytes, a 32-bit target has at most 3221225472"));
 }
 
 TEST_F(Library, UnwritableOutputIsReported) {

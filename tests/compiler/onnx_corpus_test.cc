@@ -60,9 +60,11 @@ INSTANTIATE_TEST_SUITE_P(Quantized, OnnxCorpus,
                                                           Requantize::kByIntegers)),
                          NameOf);
 
-// Resizing in every mode, a block of a transformer, windows over sequences.
+// Resizing in every mode, a block of a transformer, windows over sequences, places that are
+// computed, windows over volumes, images sampled along a grid.
 INSTANTIATE_TEST_SUITE_P(Float, OnnxCorpus,
-                         testing::Combine(testing::Values("resize", "transformer", "sequence"),
+                         testing::Combine(testing::Values("resize", "transformer", "sequence",
+                                                          "places", "volume", "grid_sample"),
                                           testing::Values("native", "llvm -mcpu=core-avx2"),
                                           testing::Values(Requantize::kByFloat)),
                          NameOf);

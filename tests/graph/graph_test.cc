@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "src/base/hash.h"
@@ -79,6 +80,14 @@ TEST(SeedConstants, FollowsTheRulesOfTheOnnxData) {
   EXPECT_EQ(graph.Contents(b)->At(0),
             static_cast<float>(0.5 + SeededElement(Fnv1a64("b"), 0) / 16777216.0));
   EXPECT_EQ(graph.Contents(own)->At(1), 1);
+  EXPECT_EQ(graph.made_up_constants, 2);
+}
+
+TEST(SeedConstants, LeavesWhatHasNoElements) {
+  Graph graph;
+  graph.AddConstant("e", Tensor(TensorType{{0}, kFloat32}));
+  SeedConstants(graph, SeedRule::kAllFloat);
+  EXPECT_EQ(graph.made_up_constants, 0);
 }
 
 TEST(SeedConstants, FollowsTheRulesOfTheRelayData) {
@@ -91,6 +100,40 @@ TEST(SeedConstants, FollowsTheRulesOfTheRelayData) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(graph.Contents(w)->At(i), first[i] % 43 - 21);
   EXPECT_LE(std::abs(graph.Contents(b)->At(7)), 1000);
   EXPECT_EQ(graph.Contents(there)->At(0), 5);
+  EXPECT_EQ(graph.made_up_constants, 2);
+}
+
+// A requantization as older texts have it: by int64, with a vector for each number.
+TEST(SeedConstants, GivesPartsOfARequantizationWhatTheyAreFor) {
+  auto graph = ImportRelay(R"(def @main(%x: Tensor[(1, 2, 5, 5, 8), float32]) {
+  %0 = add(%x, 57f);
+  %1 = clip(round(%0), a_min=0f, a_max=255f);
+  %2 = cast(%1, dtype="uint8");
+  %3 = subtract(cast(%2, dtype="int16"), meta[relay.Constant][0] /* ty=int16 */);
+  %4 = nn.contrib_conv2d_NCHWc(%3, meta[relay.Constant][1] /* ty=Tensor[(3, 2, 1, 1, 8, 8), int16] */, channels=24, kernel_size=[1, 1], data_layout="NCHW8c", kernel_layout="OIHW8i8o", out_layout="NCHW8c", out_dtype="int32");
+  %5 = multiply(cast(%4, dtype="int64"), meta[relay.Constant][2] /* ty=Tensor[(1, 3, 1, 1, 8), int64] */);
+  %6 = add(%5, meta[relay.Constant][3] /* ty=Tensor[(1, 3, 1, 1, 8), int64] */);
+  right_shift(%6, meta[relay.Constant][4] /* ty=Tensor[(1, 3, 1, 1, 8), int64] */)
+})",
+                           "net");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  SeedConstants(*graph, SeedRule::kAllFloat);
+  EXPECT_EQ(graph->made_up_constants, 5);
+  const auto contents = [&](const std::string& name) {
+    const auto node = std::ranges::find(graph->nodes(), name, &Node::name);
+    return graph->Contents(static_cast<int>(node - graph->nodes().begin()));
+  };
+  const auto k = [](const std::string& name, std::uint64_t i) {
+    return static_cast<double>(SeededElement(Fnv1a64(name), i));
+  };
+  EXPECT_EQ(contents("relay.Constant.0")->At(0), 57);
+  for (std::int64_t i : {0, 100}) {  // sqrt(2^20 / 16) is more than 127
+    const double element = k("relay.Constant.1", static_cast<std::uint64_t>(i));
+    EXPECT_EQ(contents("relay.Constant.1")->At(i), std::fmod(element, 255) - 127);
+  }
+  EXPECT_EQ(contents("relay.Constant.2")->At(7), 0x1.0p30 + 64 * k("relay.Constant.2", 7));
+  EXPECT_EQ(contents("relay.Constant.3")->At(3), 0x1.0p38);
+  EXPECT_EQ(contents("relay.Constant.4")->At(3), 39);
 }
 
 TEST(SeedConstants, LargeOnesAreTheSameInPieces) {

@@ -426,6 +426,17 @@ TEST(OnnxComposed, DepthToSpaceAndBack) {
   }
 }
 
+TEST(OnnxComposed, SliceToTheEndWhereverThatIs) {
+  OnnxBuilder model;
+  model.Input("x", {4}).Node("Constant", {}, {"b"}).IntList("value_ints", {1});
+  model.Node("Constant", {}, {"e"})
+      .IntList("value_ints", {std::numeric_limits<std::int64_t>::max()});
+  model.Node("Slice", {"x", "b", "e"}, {"y"}).Output("y");
+  const Tensor x = MakeRange(kFloat32, {4});
+  const auto all = ValuesOf(x);
+  EXPECT_EQ(ValuesOf(EvaluateModel(model, {&x})), std::vector<double>(all.begin() + 1, all.end()));
+}
+
 TEST(OnnxComposed, TileAndTrilu) {
   const Array x = Array::Made({2, 3}, 48, -99, 99);
   Array tiled = Array::Filled({4, 9});

@@ -44,6 +44,34 @@ TEST(OnnxCorners, DropoutKeepsEverythingAndSaysSo) {
   ExpectEqual(nothing.Scalar(0).Scalar(1, kBool).Run(), {{2}, {-3, 4}});
 }
 
+// What changes nothing here (it is for training, for float8, or for a mode that is not asked for)
+// is no reason to refuse a model.
+TEST(OnnxCorners, AttributesWithoutEffect) {
+  const auto imports = [](OnnxBuilder& model) {
+    const auto graph = model.Import();
+    EXPECT_TRUE(graph.ok()) << graph.status().message();
+  };
+  OnnxBuilder old(7);
+  old.Input("x", {1, 2, 4, 4}).Output("y").Initializer("s", MakeTensor(kFloat32, {2}, {1, 2}));
+  old.Node("Dropout", {"x"}, {"a"}).Float("ratio", 0.5F);
+  old.Node("BatchNormalization", {"a", "s", "s", "s", "s"}, {"y"}).Float("momentum", 0.9F);
+  imports(old.Int("spatial", 1).IntList("consumed_inputs", {0, 0, 0, 1, 1}));
+  OnnxBuilder recent(24);
+  recent.Input("x", {1, 2, 4, 4}).Output("y").Node("Dropout", {"x"}, {"a"}).Int("seed", 3);
+  recent.Node("Cast", {"a"}, {"b"}).Int("to", onnx::TensorProto::FLOAT16).Int("saturate", 0);
+  recent.Initializer("s", MakeTensor(kFloat32, {4}, {1, 1, 2, 2}));
+  recent.Initializer("r", MakeRange(kFloat16, {8}));
+  recent.Node("Resize", {"b", "r", "s"}, {"c"}).Float("extrapolation_value", 1);
+  recent.Text("keep_aspect_ratio_policy", "stretch").Text("nearest_mode", "floor");
+  recent.Initializer("g", MakeRange(kFloat16, {8}));
+  recent.Node("LayerNormalization", {"c", "g"}, {"d"}).Int("stash_type", 1);
+  recent.Node("ReduceSum", {"d"}, {"e"}).Int("noop_with_empty_axes", 0).Int("keepdims", 1);
+  recent.Initializer("q", MakeTensor(kFloat16, {}, {1}))
+      .Initializer("z", MakeTensor(kInt8, {}, {1}));
+  recent.Node("QuantizeLinear", {"e", "q", "z"}, {"y"}).Int("saturate", 0).Int("axis", 0);
+  imports(recent.Int("block_size", 0).Int("output_dtype", onnx::TensorProto::INT8));
+}
+
 TEST(OnnxCorners, ModTakesTheSignOfTheDivisorOrOfTheDividend) {
   const Array a{{6}, {-4, 7, 5, 4, -7, 8}}, b{{6}, {2, -3, 8, -2, 3, 5}};
   for (const DataType dtype : {kInt8, kInt32, kInt64}) {

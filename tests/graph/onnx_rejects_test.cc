@@ -180,6 +180,24 @@ const BadModel kModels[] = {
      "node 0 (Flatten) making 'y': attribute axis is 9223372036854775807, expected at most 2^31"},
     {"AxisOutside", [](OnnxBuilder& m) { m.Node("Flatten", {"x"}, {"y"}).Int("axis", 5); }, kBad,
      "node 0 (Flatten) making 'y': axis 5 is outside of 4 dimensions"},
+    {"FlattenOfNothing",
+     [](OnnxBuilder& m) {
+       m.Initializer("e", Tensor(TensorType{{0}, kFloat32}));
+       m.Node("Flatten", {"e"}, {"y"}).Int("axis", 1);
+     },
+     kBad, "node 0 (Flatten) making 'y': input 0 (e) is empty"},
+    {"ProductOfNothing",
+     [](OnnxBuilder& m) {
+       m.Initializer("e", Tensor(TensorType{{0}, kFloat32}));
+       m.Initializer("w", MakeRange(kFloat32, {4, 4})).Node("MatMul", {"e", "w"}, {"y"});
+     },
+     kBad, "node 0 (MatMul) making 'y': input 0 (e) is empty"},
+    {"NothingTiled",
+     [](OnnxBuilder& m) {
+       m.Initializer("e", Tensor(TensorType{{0}, kFloat32}));
+       m.Initializer("r", MakeTensor(kInt64, {1}, {2})).Node("Tile", {"e", "r"}, {"y"});
+     },
+     kBad, "node 0 (Tile) making 'y': input 0 (e) is empty"},
     {"ReshapeToComputedShape",
      [](OnnxBuilder& m) {
        m.Input("s", {2}, onnx::TensorProto::INT64).Node("Reshape", {"x", "s"}, {"y"});
@@ -237,14 +255,22 @@ const BadModel kModels[] = {
      kBad,
      "node 16 (Pad) making 'y16': the file's operators so far need tables of more than 268435456 "
      "bytes"},
-    {"ConvOverVolumes",
+    {"TransposedConvOverVolumes",
      [](OnnxBuilder& m) {
-       m.Input("v", {1, 2, 4, 4, 4}).Initializer("w", MakeRange(kFloat32, {3, 2, 2, 2, 2}));
+       m.Input("v", {1, 2, 4, 4, 4}).Initializer("w", MakeRange(kFloat32, {2, 3, 2, 2, 2}));
+       m.Node("ConvTranspose", {"v", "w"}, {"y"});
+     },
+     kNot,
+     "node 0 (ConvTranspose) making 'y': input 0 is float32[1,2,4,4,4], expected 3 (a sequence) or "
+     "4 dimensions (images); its windows over volumes are not supported"},
+    {"ConvDeeperThanItsVolume",
+     [](OnnxBuilder& m) {
+       m.Input("v", {1, 2, 4, 4, 4}).Initializer("w", MakeRange(kFloat32, {3, 2, 5, 1, 1}));
        m.Node("Conv", {"v", "w"}, {"y"});
      },
      kNot,
-     "node 0 (Conv) making 'y': input 0 is float32[1,2,4,4,4], expected 3 (a sequence) or 4 "
-     "dimensions (images); windows over volumes are not supported"},
+     "node 0 (Conv) making 'y': the window does not fit in 4 elements of depth, or is deeper than "
+     "64"},
     {"ResizeWithFilter",
      [](OnnxBuilder& m) {
        m.Node("Resize", {"x", "", "s"}, {"y"}).Int("antialias", 1);
@@ -433,6 +459,172 @@ const BadModel kModels[] = {
      },
      kBad,
      "node 0 (Conv) making 'y': value y#0: conv2d: padding 2147483648, expected 0 to 16777216"},
+    {"UnknownAttribute", [](OnnxBuilder& m) { m.Node("Relu", {"x"}, {"y"}).Float("alpha", 0.5F); },
+     kNot,
+     "node 0 (Relu) making 'y': attribute alpha is not known for this operator in set 13; export "
+     "the model for the operator set that has it, or remove it from the node if nothing depends on "
+     "it"},
+    {"AttributeThatBecameAnInput",
+     [](OnnxBuilder& m) { m.Node("Squeeze", {"x"}, {"y"}).IntList("axes", {0}); }, kNot,
+     "node 0 (Squeeze) making 'y': attribute axes is not known for this operator in set 13; export "
+     "the model for the operator set that has it, or remove it from the node if nothing depends on "
+     "it"},
+    {"AxesInputBeforeItsSet",
+     [](OnnxBuilder& m) {
+       m.Initializer("a", MakeTensor(kInt64, {1}, {0})).Node("ReduceMean", {"x", "a"}, {"y"});
+     },
+     kNot,
+     "node 0 (ReduceMean) making 'y': input 1 (a) is not known for this operator in set 13; export "
+     "the model for the operator set that has it"},
+    {"ResizeByBoth",
+     [](OnnxBuilder& m) {
+       m.Initializer("s", MakeTensor(kFloat32, {4}, {1, 1, 2, 2}));
+       m.Initializer("n", MakeTensor(kInt64, {4}, {1, 2, 8, 8}));
+       m.Node("Resize", {"x", "", "s", "n"}, {"y"});
+     },
+     kBad, "node 0 (Resize) making 'y': has scales and sizes, expected one of them"},
+    {"AttributeTwice",
+     [](OnnxBuilder& m) { m.Node("Flatten", {"x"}, {"y"}).Int("axis", 1).Int("axis", 2); }, kBad,
+     "node 0 (Flatten) making 'y': attribute axis is there twice"},
+    {"KernelShapeOfAnotherWeight",
+     [](OnnxBuilder& m) {
+       m.Initializer("w", MakeRange(kFloat32, {2, 1, 2, 2}));
+       m.Node("ConvTranspose", {"x", "w"}, {"y"}).IntList("kernel_shape", {2, 3});
+     },
+     kBad, "node 0 (ConvTranspose) making 'y': attribute kernel_shape is 2x3, the weight has 2x2"},
+    {"MomentsOfAnotherType",
+     [](OnnxBuilder& m) {
+       m.Initializer("s", MakeRange(kFloat32, {4})).Node("LayerNormalization", {"x", "s"}, {"y"});
+       m.Int("stash_type", 16);
+     },
+     kNot,
+     "node 0 (LayerNormalization) making 'y': attribute stash_type is 16, expected 1 (float32)"},
+    {"SplitIntoOtherNumber",
+     [](OnnxBuilder& m) {
+       m.Node("Split", {"x"}, {"y", "z"}).Int("axis", 2).Int("num_outputs", 3);
+     },
+     kBad, "node 0 (Split) making 'y': attribute num_outputs is 3, the node has 2 outputs"},
+    {"QuantizedTypeSaidTwice",
+     [](OnnxBuilder& m) {
+       m.Initializer("s", MakeTensor(kFloat32, {}, {1}))
+           .Initializer("z", MakeTensor(kInt8, {}, {1}));
+       m.Node("QuantizeLinear", {"x", "s", "z"}, {"y"})
+           .Int("output_dtype", onnx::TensorProto::UINT8);
+     },
+     kBad,
+     "node 0 (QuantizeLinear) making 'y': attribute output_dtype names uint8, the zero point is "
+     "int8"},
+    {"ElementsOfOtherRank",
+     [](OnnxBuilder& m) {
+       m.Initializer("i", MakeTensor(kInt64, {1}, {0})).Node("GatherElements", {"x", "i"}, {"y"});
+     },
+     kBad,
+     "node 0 (GatherElements) making 'y': indices are int64[1], expected the dimensions of "
+     "float32[1,2,4,4] but for dimension 0"},
+    {"ElementsOutside",
+     [](OnnxBuilder& m) {
+       m.Initializer("i", MakeTensor(kInt64, {1, 1, 1, 2}, {0, -5}));
+       m.Node("GatherElements", {"x", "i"}, {"y"}).Int("axis", 3);
+     },
+     kBad, "node 0 (GatherElements) making 'y': index -5 is outside of 4 elements"},
+    {"ElementsByFloats",
+     [](OnnxBuilder& m) {
+       m.Node("GatherElements", {"x", "x"}, {"y"});
+     },
+     kBad,
+     "node 0 (GatherElements) making 'y': indices are float32[1,2,4,4], expected int32 or int64"},
+    {"TuplesTooLong",
+     [](OnnxBuilder& m) {
+       m.Initializer("i", MakeTensor(kInt64, {5}, {0, 0, 0, 0, 0}));
+       m.Node("GatherND", {"x", "i"}, {"y"});
+     },
+     kBad,
+     "node 0 (GatherND) making 'y': indices int64[5] do not fit data float32[1,2,4,4] with 0 batch "
+     "dimensions"},
+    {"TuplesOfNothing",
+     [](OnnxBuilder& m) {
+       m.Initializer("i", Tensor(TensorType{{0, 1}, kInt64})).Node("GatherND", {"x", "i"}, {"y"});
+     },
+     kBad,
+     "node 0 (GatherND) making 'y': tensor i: a dimension has size 0, expected 1 to 2147483648"},
+    {"UpdatesOfOtherShape",
+     [](OnnxBuilder& m) {
+       m.Initializer("i", MakeTensor(kInt64, {1, 2}, {0, 1}));
+       m.Node("ScatterND", {"x", "i", "x"}, {"y"});
+     },
+     kBad, "node 0 (ScatterND) making 'y': input 2 is float32[1,2,4,4], expected float32[1,4,4]"},
+    {"ElementsCombinedInAnUnknownWay",
+     [](OnnxBuilder& m) {
+       m.Initializer("i", MakeTensor(kInt64, {1, 2}, {0, 1}));
+       m.Node("ScatterND", {"x", "i", "x"}, {"y"}).Text("reduction", "mean");
+     },
+     kBad,
+     "node 0 (ScatterND) making 'y': attribute reduction is mean, expected none, add, mul, max or "
+     "min"},
+    {"ElementsWrittenInPart",
+     [](OnnxBuilder& m) {
+       m.Initializer("i", MakeTensor(kInt64, {1, 2, 3, 3}, std::vector<double>(18, 0)));
+       m.Input("u", {1, 2, 3, 3});
+       m.Node("ScatterElements", {"x", "i", "u"}, {"y"}).Int("axis", 2);
+     },
+     kNot,
+     "node 0 (ScatterElements) making 'y': indices int64[1,2,3,3] that leave out a part of data "
+     "float32[1,2,4,4] along other dimensions than 2"},
+    {"ElementsMultipliedAtComputedPlaces",
+     [](OnnxBuilder& m) {
+       m.Input("i", {1, 2, 4, 4}, onnx::TensorProto::INT64);
+       m.Node("ScatterElements", {"x", "i", "x"}, {"y"}).Text("reduction", "mul");
+     },
+     kNot,
+     "node 0 (ScatterElements) making 'y': reduction mul needs indices that are known before the "
+     "network runs"},
+    {"ElementsAddedTooOften",
+     [](OnnxBuilder& m) {
+       m.Input("v", {4}).Input("u", {17}).Initializer("i", MakeRange(kInt64, {17, 1}, 2, 0));
+       m.Node("ScatterND", {"v", "i", "u"}, {"y"}).Text("reduction", "add");
+     },
+     kNot, "node 0 (ScatterND) making 'y': more than 16 updates are combined at one place"},
+    {"ElementsComparedTooOften",
+     [](OnnxBuilder& m) {
+       m.Input("v", {65536}).Input("u", {65536}).Input("i", {65536}, onnx::TensorProto::INT64);
+       m.Node("ScatterElements", {"v", "i", "u"}, {"y"});
+     },
+     kNot,
+     "node 0 (ScatterElements) making 'y': indices that are computed need more than 67108864 "
+     "comparisons; export the model with indices that are constant"},
+    {"SampledInAnUnknownWay",
+     [](OnnxBuilder& m) {
+       m.Input("g", {1, 3, 3, 2}).Node("GridSample", {"x", "g"}, {"y"}).Text("mode", "area");
+     },
+     kBad,
+     "node 0 (GridSample) making 'y': attribute mode is area, expected linear, nearest or cubic"},
+    {"SampledByTriples",
+     [](OnnxBuilder& m) {
+       m.Input("g", {1, 3, 3, 3}).Node("GridSample", {"x", "g"}, {"y"});
+     },
+     kNot,
+     "node 0 (GridSample) making 'y': data float32[1,2,4,4] and grid float32[1,3,3,3], expected "
+     "images and a grid of pairs, or volumes (not cubic) and a grid of triples"},
+    {"MoreThanAllFirst",
+     [](OnnxBuilder& m) {
+       m.Initializer("k", MakeTensor(kInt64, {1}, {5})).Node("TopK", {"x", "k"}, {"y", "z"});
+     },
+     kBad, "node 0 (TopK) making 'y': k is 5, expected 1 to 4"},
+    {"FirstOfTooMany",
+     [](OnnxBuilder& m) {
+       m.Input("v", {1 << 20}).Initializer("k", MakeTensor(kInt64, {1}, {5}));
+       m.Node("TopK", {"v", "k"}, {"y", "z"});
+     },
+     kNot,
+     "node 0 (TopK) making 'y': the first 5 of float32[1048576] need more than 67108864 "
+     "comparisons"},
+    {"FirstOfAComputedNumber",
+     [](OnnxBuilder& m) {
+       m.Input("k", {1}, onnx::TensorProto::INT64).Node("TopK", {"x", "k"}, {"y", "z"});
+     },
+     kNot,
+     "node 0 (TopK) making 'y': input 1 (k) must be a list of integers known before the "
+     "network runs"},
     {"CycleThroughQuantization",
      [](OnnxBuilder& m) {
        m.Initializer("s", MakeTensor(kFloat32, {}, {1}));

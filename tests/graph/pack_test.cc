@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
 
 #include "src/graph/evaluate.h"
 #include "src/graph/models.h"
@@ -115,6 +116,25 @@ TEST(Pack, EveryKindOfProductIsTheSame) {
     EXPECT_THAT(task.epilogue.ToString(), HasSubstr("add(channel:int32);")) << task.workload.Key();
     EXPECT_THAT(task.epilogue.ToString(), HasSubstr(";cast(int8)")) << task.workload.Key();
   }
+}
+
+TEST(Pack, ValuesKeepTheirMeanings) {
+  Graph graph = MakeQuantizedGraph(1);
+  graph.quantization["wide_sum"] = {{0.5F}, 0, 0, "wide"};
+  graph.quantization["odd_sum"] = {{0.25F}};
+  graph.quantization["even_sum"] = {std::vector<float>(48, 0.5F), 1};  // along cut channels
+  PackReport report;
+  const Graph packed = Packed(std::move(graph), vta::Design::Default(), {}, report);
+  std::map<std::string, std::vector<float>> scales;
+  for (const Node& node : packed.nodes()) {
+    const auto meaning = packed.quantization.find(node.name);
+    const bool known = node.type.shape.size() == 6 && meaning != packed.quantization.end();
+    if (known) scales[meaning->second.value] = meaning->second.scales;
+  }
+  EXPECT_EQ(scales["wide"], std::vector<float>{0.5F});
+  EXPECT_EQ(scales["odd_sum"], std::vector<float>{0.25F});
+  EXPECT_EQ(scales.count("odd_relu"), 1U);  // a name without a scale
+  EXPECT_EQ(scales.count("even_sum"), 0U);
 }
 
 // Blocks of sixteen are channels like any others to whoever does not look at the layout.
@@ -238,6 +258,24 @@ TEST(RelayExport, ActivationsAndNormalizationsComeBack) {
     ASSERT_TRUE(read.ok()) << read.status().message();
     EXPECT_EQ(read->node(read->outputs()[0]).op, op) << *text;
   }
+}
+
+TEST(RelayExport, BatchNormalizationIsTheFirstOfItsResults) {
+  const std::string text =
+      R"(#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 2, 2, 4), float32], %v: Tensor[(4), float32]) -> Tensor[(1, 2, 2, 4), float32] {
+  %0 = nn.batch_norm(%x, %v, %v, %v, %v, axis=3, epsilon=0.001f) /* ty=(Tensor[(1, 2, 2, 4), float32], Tensor[(4), float32], Tensor[(4), float32]) */;
+  %1 = %0.0 /* ty=Tensor[(1, 2, 2, 4), float32] */;
+  nn.relu(%1) /* ty=Tensor[(1, 2, 2, 4), float32] */
+}
+)";
+  auto graph = ImportRelay(text, "norm");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const auto written = ExportRelay(*graph);
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  auto again = ImportRelay(*written, "again");
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ("#[version = \"0.0.5\"]\n" + *ListRelay(*again), text);
 }
 
 TEST(RelayExport, BackwardSlicesAndGroupsSurviveTheText) {

@@ -247,6 +247,23 @@ TEST(Simplify, ComputesEqualOperatorsOnceButKeepsAnchors) {
   EXPECT_THAT(OperatorNames(*simple), ElementsAre("relu", "conv2d", "conv2d", "add"));
 }
 
+// So many of one value that comparing all pairs would show in the time of a test.
+TEST(Simplify, ComputesThousandsOfOperatorsOfOneValueOnceEach) {
+  TestGraph t;
+  const int x = t.Input("x", {4});
+  std::vector<int> clips;
+  constexpr int kDifferent = 5000;
+  for (int i = 0; i < 2 * kDifferent; ++i) {
+    Operator clip{OpKind::kClip, {}};
+    clip.attributes.a_max = 1 + i % kDifferent;
+    clips.push_back(t.Op("clip" + std::to_string(i), clip, {x}));
+  }
+  t.graph.SetOutputs({t.Op("y", {OpKind::kConcat, {}}, clips)});
+  const auto simple = Simplify(std::move(t.graph));
+  ASSERT_TRUE(simple.ok()) << simple.status().message();
+  EXPECT_EQ(OperatorNames(*simple).size(), static_cast<std::size_t>(kDifferent + 1));
+}
+
 TEST(Simplify, FindsHardSwishInItsSpellings) {
   for (int spelling = 0; spelling < 3; ++spelling) {
     TestGraph t;

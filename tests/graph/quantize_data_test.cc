@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "src/base/file.h"
+#include "src/base/hash.h"
 #include "src/tensor/npy.h"
 
 namespace tilewright::quantize {
@@ -26,6 +27,30 @@ class DataSetTest : public testing::Test {
     Tensor array(TensorType{std::move(shape), dtype});
     for (std::int64_t i = 0; i < array.elements(); ++i) array.Set(i, static_cast<double>(i % 100));
     return Write(name, FormatNpy(array));
+  }
+  /// A .npz file of arrays of floats, not compressed.
+  std::string WriteArrays(const std::string& name, const std::vector<std::string>& arrays,
+                          const std::vector<std::int64_t>& shape) {
+    std::string members, directory;
+    const auto number = [](std::size_t value, int bytes) {
+      std::string text;
+      for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xFF);
+      return text;
+    };
+    for (const std::string& array : arrays) {
+      const std::string contents = FormatNpy(Tensor(TensorType{shape, kFloat32}));
+      const std::string file = array + ".npy";
+      const std::string common = number(20, 2) + std::string(8, '\0') +
+                                 number(Crc32(std::as_bytes(std::span(contents))), 4) +
+                                 number(contents.size(), 4) + number(contents.size(), 4) +
+                                 number(file.size(), 2) + number(0, 2);
+      directory += "PK\1\2" + number(20, 2) + common + std::string(10, '\0') +
+                   number(members.size(), 4) + file;
+      members += "PK\3\4" + common + file + contents;
+    }
+    const std::string count = number(arrays.size(), 2);
+    return Write(name, members + directory + "PK\5\6" + std::string(4, '\0') + count + count +
+                           number(directory.size(), 4) + number(members.size(), 4) + number(0, 2));
   }
   static Graph Input(std::vector<std::int64_t> shape) {
     Graph graph;
@@ -106,6 +131,24 @@ TEST_F(DataSetTest, ReadsTheFilesOfAFolder) {
   ASSERT_EQ(samples->size(), 2U);
   EXPECT_FLOAT_EQ((*samples)[0][0].As<float>()[0], 1.F);
   EXPECT_FLOAT_EQ((*samples)[1][0].As<float>()[0], 0.2F);
+}
+
+TEST_F(DataSetTest, TakesArraysByTheNamesOfTheInputs) {
+  DataSetOptions options;
+  std::vector<std::string> notes;
+  options.note = [&](const std::string& text) { notes.push_back(text); };
+  for (const char* name : {"x", "arr_0"}) {
+    auto one = LoadDataSet({WriteArrays("one.npz", {name}, {3, 2})}, Input({1, 2}), options);
+    ASSERT_TRUE(one.ok()) << one.status().message();
+    EXPECT_EQ(one->size(), 3U);
+  }
+  EXPECT_TRUE(notes.empty());
+  EXPECT_THAT(Message({WriteArrays("other.npz", {"y"}, {3, 2})}, Input({1, 2})),
+              HasSubstr("other.npz: no array for input x, found: y"));
+  const auto both =
+      LoadDataSet({WriteArrays("two.npz", {"x", "y"}, {3, 2})}, Input({1, 2}), options);
+  ASSERT_TRUE(both.ok()) << both.status().message();
+  EXPECT_THAT(notes, testing::ElementsAre("array y is passed over: no input has this name"));
 }
 
 TEST_F(DataSetTest, NamesTheFileAndWhatItExpects) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,10 +91,12 @@ inline std::vector<Sample> MadeUpSamples(const Graph& graph) {
 }
 
 /// Signal to noise in decibels of a quantized network's first output.
-inline double Sqnr(const Graph& quantized, const Graph& reference) {
+/// sample_of: the inputs by their number, 0 to 3.
+inline double Sqnr(const Graph& quantized, const Graph& reference,
+                   const std::function<Sample(int)>& sample_of) {
   double signal = 0, noise = 0;
   for (int i = 0; i < 4; ++i) {
-    const Sample inputs = MadeUpSample(reference, 100 + i);
+    const Sample inputs = sample_of(i);
     auto actual = EvaluateGraph(quantized, inputs);
     auto expected = EvaluateGraph(reference, inputs);
     EXPECT_TRUE(actual.ok()) << actual.status().message();
@@ -106,6 +109,9 @@ inline double Sqnr(const Graph& quantized, const Graph& reference) {
     }
   }
   return 10 * std::log10(signal / noise);
+}
+inline double Sqnr(const Graph& quantized, const Graph& reference) {
+  return Sqnr(quantized, reference, [&](int i) { return MadeUpSample(reference, 100 + i); });
 }
 
 }  // namespace tilewright::quantize

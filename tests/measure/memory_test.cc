@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -98,6 +99,21 @@ TEST(Inputs, ExtremeSumsOfBytesPassWhatFloatsHold) {
     }
     EXPECT_TRUE(lost && negative) << key;
   }
+}
+
+TEST(Inputs, OfMoreBytesThanThereAreAreRefusedBeforeTheyAreMade) {
+  const Workload small = Parsed("dense(float32[2,8]MK,float32[4,8]NK)->float32");
+  const Epilogue epilogue = *Epilogue::Parse("add(tensor:float32);add(channel:float32)");
+  // 64 bytes of data and 32 of the operand six times, 128 of weights five, 32 of results four
+  // times.
+  const std::int64_t needed = 6 * (64 + 32) + 5 * 128 + 4 * 32;
+  EXPECT_TRUE(CheckInputMemory(small, epilogue, needed).ok());
+  EXPECT_EQ(CheckInputMemory(small, epilogue, needed - 1).code(), StatusCode::kUnsupported);
+  const Workload huge =
+      Parsed("dense(float32[1000000,1000000]MK,float32[1000000,1000000]NK)->float32");
+  const Status status = MakeAnchorInputs(huge, Epilogue(), InputSet::kRandom).status();
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(), testing::HasSubstr(" takes 60000.0 GB of memory, there are "));
 }
 
 TEST(Inputs, ExpectedResultsComeBackFromTheirFile) {

@@ -159,6 +159,18 @@ TEST(ProcessMeasurer, AnIllegalConfigIsInvalidWithItsReason) {
   EXPECT_THAT(reply.trial.reason, testing::HasSubstr("no template no_such_template"));
 }
 
+// Neither the process that makes the reference nor the runner dies of it.
+TEST(ProcessMeasurer, AWorkloadThatFitsNoMemoryIsSaidToBeSo) {
+  auto measurer = MakeMeasurer();
+  const char* key = "dense(float32[1000000,1000000]MK,float32[1000000,1000000]NK)->float32";
+  ASSERT_TRUE(measurer->Submit(RequestFor(1, ConvCandidate(key, ""))).ok());
+  const Reply reply = NextReply(*measurer);
+  EXPECT_EQ(reply.trial.outcome, Outcome::kRunFailed);
+  EXPECT_THAT(reply.trial.reason,
+              testing::AllOf(testing::StartsWith("no reference result: out of memory: measuring "),
+                             testing::HasSubstr(" takes 60000.0 GB of memory, there are ")));
+}
+
 TEST(ProcessMeasurer, AClearlyWorseCandidateIsCutOff) {
   auto measurer = MakeMeasurer();
   ASSERT_TRUE(

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -57,6 +58,20 @@ bool Works(const std::string& command) {
 }
 
 TEST(RemoteRunner, GetsWhatItRunsOverTheConnection) { ExpectWorks(kRunner); }
+
+TEST(RemoteRunner, EndsByItselfSoThatItsFilesAreRemoved) {
+  const auto folder = TemporaryFolder::Create("tilewright-remote-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string ended = folder->path() + "/ended";
+  const auto identity = ProbeRunner(kRunner);
+  ASSERT_TRUE(identity.ok());
+  auto measurer = MakeRemote(RemoteSettings(kRunner + " && touch " + ended, identity->device));
+  ASSERT_TRUE(
+      measurer->SubmitWithFault(RequestFor(1, DenseCandidate()), ArtifactFault("good")).ok());
+  EXPECT_EQ(NextReply(*measurer).trial.outcome, Outcome::kOk);
+  measurer.reset();
+  EXPECT_EQ(::access(ended.c_str(), F_OK), 0);
+}
 
 TEST(RemoteRunner, NeedsNoNetworkOfItsOwn) {
   const std::string alone = "unshare --user --map-root-user --net ";

@@ -94,15 +94,14 @@ TEST(Sampling, WithoutAQuietMomentAllSamplesAreUsedAfterTwiceTheBudget) {
 TEST(Sampling, ThreeTimesTheBestIsCutOffAfterOneSlice) {
   Bench bench;
   const SampleSet set = bench.Take(0.3e-3);
-  EXPECT_TRUE(set.clearly_worse);
   EXPECT_LE(set.all.size(), 3U);
 }
 
 TEST(Sampling, ALittleWorseNeedsAFewSamples) {
   Bench bench;
   const SampleSet set = bench.Take(0.8e-3);
-  EXPECT_TRUE(set.clearly_worse);
   EXPECT_GE(set.all.size(), 5U);
+  EXPECT_LT(set.all.size(), 8U) << "as many as settle";
 }
 
 TEST(Sampling, ALongKernelGivesTwoSamples) {

@@ -12,20 +12,17 @@ TEST(Statistics, MedianOfOddEvenAndNothing) {
 }
 
 TEST(Statistics, FewSamplesGiveTheirWholeRange) {
-  const Interval interval = MedianInterval(std::vector<double>{1, 2, 3, 4, 5});
-  EXPECT_EQ(interval.low, 1);
-  EXPECT_EQ(interval.high, 5);
+  const Estimate estimate = EstimateOf(std::vector<double>{1, 2, 3, 4, 5});
+  EXPECT_DOUBLE_EQ(estimate.value, 3);
+  EXPECT_DOUBLE_EQ(estimate.noise, (5 - 1) / 2. / 3);
 }
 
 TEST(Statistics, ManySamplesNarrowTheInterval) {
   std::vector<double> samples;
   for (int i = 0; i < 100; ++i) samples.push_back(100 + i);
-  const Interval interval = MedianInterval(samples);
-  // Ranks 50 -+ 9.8 of 100.
-  EXPECT_EQ(interval.low, 140);
-  EXPECT_EQ(interval.high, 160);
   const Estimate estimate = EstimateOf(samples);
   EXPECT_DOUBLE_EQ(estimate.value, 149.5);
+  // Ranks 50 -+ 9.8 of 100: from 140 to 160.
   EXPECT_DOUBLE_EQ(estimate.noise, 10 / 149.5);
 }
 

@@ -62,6 +62,43 @@ mv bundle/model.params elsewhere
 if "$tilewright" run bundle 2>log; then fail "a model ran without parameters"; fi
 expect "model.params" log
 
+# The same for Arm boards with their toolchain files, under an emulator: integers are equal there.
+cat >tiny.relay <<'END'
+def @main(%x: Tensor[(1, 8, 6, 6), int8]) {
+  nn.conv2d(%x, meta[relay.Constant][0] /* ty=Tensor[(8, 8, 3, 3), int8] */, out_dtype="int32")
+}
+END
+yes 'any bytes' | head -c 288 >tiny.raw || true  # yes ends by a signal
+tiny() { # tiny FOLDER COMPILE_OPTION... -- CMAKE_OPTION...: the example programs for it
+  local folder=$1 options=()
+  shift
+  while [ "$1" != -- ]; do options+=("$1") && shift; done
+  shift
+  mkdir "$folder"
+  "$tilewright" compile tiny.relay --name model --model none "${options[@]}" -o "$folder/library/model.so" 2>log
+  "$tilewright" compile tiny.relay --name model --model none "${options[@]}" --format bundle -o "$folder/bundle" 2>log
+  cmake -S "$source/docs/examples/deploy" -B "$folder/build" -DLIBRARY_DIR="$folder/library" \
+    -DBUNDLE_DIR="$folder/bundle" "$@" >log 2>&1 || fail "$(cat log)"
+  cmake --build "$folder/build" >log 2>&1 || fail "$(cat log)"
+}
+tiny here --
+here/build/run_library tiny.raw >here.out
+for board in aarch64-linux-gnu:rasp4b64:qemu-aarch64 arm-linux-gnueabihf:rasp4b:qemu-arm; do
+  IFS=: read -r machine name emulator <<<"$board"
+  for tool in "gcc-$machine" "g++-$machine"; do
+    grep -qwF -- "$tool" "$source/scripts/setup.sh" || fail "setup.sh does not install $tool"
+  done
+  for tool in "$machine-gcc" "$machine-g++" "$emulator"; do
+    command -v "$tool" >/dev/null || { echo "deploy: $name is skipped: needs $tool" && continue 2; }
+  done
+  tiny "$name" --target "$name" -- "-DCMAKE_TOOLCHAIN_FILE=$source/cmake/toolchains/$machine.cmake"
+  "$emulator" -L "/usr/$machine" -E "LD_LIBRARY_PATH=$name/library" "$name/build/run_library" tiny.raw >board.out
+  cmp here.out board.out
+  "$emulator" -L "/usr/$machine" -E "LD_LIBRARY_PATH=$name/bundle:/usr/$machine/lib" "$name/build/run_bundle" \
+    "$name/bundle/model.params" tiny.raw >board.out
+  cmp here.out board.out
+done
+
 # What a board needs is small, and asks for the C library only.
 runtime=$(find prefix -name libtilewright_rt.a)
 cp "$runtime" rt.a

@@ -53,6 +53,22 @@ has 'expected one of nbit_input' err
 expect 2 quantize m.onnx --set calibrate_mode=percentile -o q.relay
 has 'needs a data set' err
 expect 2 quantize m.onnx
+expect 2 quantize q.relay -o again.relay
+has 'quantized already' err
+expect 2 quantize "$corpus/qdq.onnx" -o again.relay
+has 'quantized already' err
+expect 0 quantize m.onnx --json --print-after realize -o q.relay
+has '"listing":"' out
+[ "$(wc -l <out)" -eq 1 ] || fail "not one line of JSON: $(head -c 500 out)"
+
+# Tensors that fit in no memory, and in too little of it, are errors like others.
+expect 1 measure --task 'dense(float32[1000000,1000000]MK,float32[1000000,1000000]NK)->float32'
+has 'takes 60000.0 GB of memory, there are ' out
+printf '#[version = "0.0.5"]\ndef @main(%%x: Tensor[(500000000), int8]) {\n  nn.relu(%%x)\n}\n' >half.relay
+if (ulimit -v 450000 && "$tilewright" version) >out 2>&1; then  # a sanitizer takes more by itself
+  (ulimit -v 450000 && expect 1 verify half.relay half.relay)
+  has 'tilewright verify: out of memory' err
+fi
 
 design="--vta-config $source_folder/configs/vta/sim.json"
 vta="--target vta $design"
@@ -87,11 +103,40 @@ def @main(%data: Tensor[(1, 4, 8, 8), float32]) {
   nn.max_pool2d(%1, pool_size=[2, 2], strides=[2, 2])
 }
 RELAY
+expect 0 quantize net.relay --set skip_conv_layers=None --print-after realize
+has 'right_shift(' out
 expect 0 verify net.relay --target 'cuda -arch=sm_75' --device simt
 has 'agree with the reference' out
-expect 0 run net.relay --target 'cuda -arch=sm_75' --device simt
+expect 0 run net.relay --target 'cuda -arch=sm_75' --device simt --json
+has '"made_up_constants":{"count":1,"seed":"name"}' out
 expect 0 compile net.relay --target 'cuda -arch=sm_75' -o gpu.so
 has 'net_run_on_device' gpu.h
+# A file without contents: every command says that they were made up, also of what was made of it.
+has_made_up() {
+  has 'warning: ' err
+  has ': 1 constants have no contents of their own but made-up ones, seeded by their names' err
+}
+made_up='"made_up_constants":{"count":1,"seed":"name"}'
+for command in 'compile net.relay -o made.so' 'run made.so' 'bench made.so --seconds 0.01' \
+  'verify net.relay made.so' 'verify net.relay --target cuda --device simt' 'compile net.relay --format bundle -o bundled' \
+  'run bundled' 'quantize net.relay --set skip_conv_layers=None -o made.relay' 'compile made.relay -o quantized.so' \
+  'run quantized.so' 'run net.relay --target cuda --device simt --seeded'; do
+  expect 0 $command --json
+  has_made_up
+  has "$made_up" out
+done
+expect 1 pack net.relay $design -o packed.relay --json  # floats
+has_made_up
+has "$made_up" out
+expect 2 run made.so --seeded
+has 'has its constants in it' err
+expect 0 run made.so --made-up quantized:0.5:3 --json
+expect 2 run made.so --made-up quantized:0:3
+has 'expected ramp, quantized, random, or quantized:SCALE:ZERO_POINT' err
+for value in nan -1 inf; do expect 2 verify net.relay made.so --tolerance $value; done
+expect 2 verify net.relay made.relay --min-sqnr nan
+has 'expected a finite number' err
+
 expect 2 run gpu.so --device simt
 has 'takes the model file' err
 expect 2 bench gpu.so --device 99
@@ -210,6 +255,10 @@ expect 2 train --records learned.db --kind cuda -o none.model
 
 expect 0 compile m.onnx --records i.db --rule autotvm -o imported.so
 has '0 operators with configs of imported records' err
+readelf -d imported.so | grep -qF 'soname: [imported.so]' || fail 'its SONAME is another file'
+[ ! -e imported.so.unverified ] || fail 'a folder is left behind'
+expect 2 compile missing.onnx -o new_folder/m.so
+[ ! -e new_folder ] || fail 'a folder is left behind'
 expect 1 compile m.onnx --records i.db --rule autotvm --on-miss fail -o imported.so
 expect 2 compile m.onnx -o ''
 has '--output: empty' err
@@ -221,8 +270,12 @@ has 'untuned: ' err
 expect 1 compile m.onnx --records r.db --on-miss fail -o strict.so
 expect 0 verify m.onnx m.so
 has 'agree with the reference' out
+expect 0 run m.so --json
+has '"made_up_constants":null' out
 expect 0 --version
 has 'tilewright ' out
+expect 2 inspect m.so
+has 'm.so: a library or program, expected the model file' err
 expect 2 run m.onnx
 has '`tilewright compile` makes one' err
 expect 0 compile m.onnx --records r.db --name m -o made/for/it/m.so
@@ -261,7 +314,7 @@ expect 0 verify "$corpus/qdq.onnx" qdq
 expect 0 verify "$corpus/qdq_float.onnx" "$corpus/qdq.onnx" --made-up random
 has 'layers of qdq agree with qdq_float' out
 expect 0 verify "$corpus/qdq_float.onnx" qdq.so --made-up random --json
-has '"scale_from":"fit"' out
+has '"scale_from":"source"' out
 expect 1 verify "$corpus/qdq_float.onnx" "$corpus/qdq.onnx" --min-sqnr 200 --json
 has '"first_divergence":0' out
 expect 2 verify m.onnx "$corpus/qdq.onnx"
@@ -294,7 +347,7 @@ has 'untuned: ' err
 expect 0 verify q.onnx q.vta
 has 'agree with the reference' out
 expect 2 run m.so --records v.db
-has 'need --target vta' err
+has 'needs --target vta' err
 expect 2 run q.relay --target vta
 has '--vta-config' err
 expect 2 run q.relay --target llvm
@@ -341,6 +394,130 @@ expect 0 measure --task m.onnx#1 --runner "$runner"
 expect 2 tune m.onnx#1 --runner '' --records b.db --trials 2
 expect 1 tune m.onnx#1 --runner 'exit 3' --records b.db --trials 2
 has 'exit code 3' err
+
+# Options that mean nothing beside the others.
+refused() {
+  expect 2 "$@"
+  has "$why" err
+}
+why='a VTA' refused compile q.relay $vta --runtime /nonexistent -o x.vta
+why='--build-threads: ' refused compile q.relay $vta --build-threads 3 -o x.vta
+why='--device: ' refused compile q.relay $vta --device 0 -o x.vta
+why='--threads: 3' refused compile q.relay $vta --threads 3 -o x.vta
+why='--libs: dnnl is for targets of kind llvm' refused space m.onnx#1 --target 'cuda -arch=sm_80' --libs dnnl
+why='--threads: ' refused run net.relay --target 'cuda -arch=sm_75' --device simt --threads 2
+why='--min-sqnr: ' refused verify q.relay $vta --min-sqnr 20
+why='--min-sqnr: ' refused verify net.relay --target 'cuda -arch=sm_75' --device simt --min-sqnr 20
+why='--tolerance: ' refused verify "$corpus/qdq_float.onnx" "$corpus/qdq.onnx" --tolerance 0.1
+why='--device: ' refused verify m.onnx m.onnx --device 0
+why='has its design' refused run q.vta --vta-config pynq
+why='has its operators fused' refused run q.vta --no-fuse-residuals
+why='--accept: needs' refused run m.so --accept hit
+why='--output: 2 given' refused run m.so --output a.npy b.npy
+why='--vta-trace' refused run q.vta --vta-cycles rtl
+why='--input' refused run m.so --image-fit crop
+why='--no-fuse-residuals: ' refused tune m.onnx#1 --records r.db --trials 1 --no-fuse-residuals
+why='--no-fuse-residuals: ' refused tasks m.onnx --no-fuse-residuals
+why='need --package' refused query m.onnx#1 --allow-unsigned
+why='--package: --rule autotvm' refused query "$dense" --rule autotvm --target llvm --package "$package"
+why='--libs: --rule autotvm' refused query "$dense" --rule autotvm --target llvm --libs dnnl
+why='none of the passes' refused quantize m.onnx --passes fold,partition --data "$pictures" -o x.relay \
+  --set calibrate_mode=percentile
+why='--data' refused quantize m.onnx --samples 3 -o x.relay
+why='no package files' refused package verify --installed "$package"
+why='trials: -1, expected' refused tune m.onnx#1 --records r.db --trials -1
+why='--top: ' refused records best r.db --top 0
+why='--limit: ' refused records list r.db --limit -1
+why='--tolerance: ' refused verify m.onnx m.onnx --tolerance -1
+[ ! -e x.vta ] || fail "a folder in spite of what was refused"
+
+# What --requantize and --seeded say holds on a VTA too; --min-sqnr for a library of the model itself.
+expect 0 compile "$corpus/qdq.onnx" $vta --requantize integer -o qdq.vta
+expect 0 verify "$corpus/qdq.onnx" qdq.vta --requantize integer
+expect 0 compile q.relay $vta --seeded -o seeded.vta
+expect 0 verify q.relay seeded.vta --seeded
+expect 0 verify "$corpus/qdq.onnx" qdq --min-sqnr 60 --json
+has '"layers"' out
+
+# A CSV takes its place only when it is whole.
+echo kept >r.csv
+expect 2 records export-csv nowhere.db -o r.csv
+has kept r.csv
+expect 2 records export --records nowhere.db -o r.csv
+has kept r.csv
+ln -s r.csv r.link
+expect 0 records export-csv r.db -o r.link
+[ -L r.link ] || fail 'a link was replaced'
+[ "$(wc -l <r.csv)" -gt 1 ] || fail 'a link was not followed'
+mkfifo r.pipe
+cat r.pipe >piped.csv &
+expect 0 records export-csv r.db -o r.pipe
+wait $!
+cmp -s r.csv piped.csv || fail 'a pipe was not written to'
+
+# The command beside a trial measures it again.
+expect 0 records list r.db --limit 1 --json
+again=$(sed 's/.*"reproduce":"tilewright \(.*\)"}$/\1/; s/\\"/"/g' out)
+eval "expect 0 $again"
+
+# What is printed arrives, or that is said.
+if [ -c /dev/full ]; then
+  while read -r command; do
+    seen=0
+    # shellcheck disable=SC2086
+    "$tilewright" $command </dev/null >/dev/full 2>err || seen=$?
+    [ "$seen" -eq 1 ] || fail "'$command >/dev/full' gave exit code $seen"
+    has 'standard output: ' err
+  done <<'END'
+version
+--help
+run m.so
+run m.so --json
+verify m.onnx m.so --json
+quantize net.relay --passes partition --print-after partition
+END
+fi
+"$tilewright" run m.so --json 2>err | head -c 1 >out
+[ ! -s err ] || fail "a reader that went away: $(cat err)"
+
+# Nothing is left behind where a file may grow no more, and none that was there is lost.
+# full ARGUMENT...: the program ends with 1 and leaves the files here as they were.
+full() {
+  local seen=0
+  find . | sort >before
+  (ulimit -f 40 && exec "$tilewright" "$@" >/dev/null 2>err) || seen=$?
+  [ "$seen" -eq 1 ] || fail "'$*' with a limit on files gave exit code $seen: $(cat err)"
+  find . | sort | diff before - >out || fail "'$*' left something behind: $(cat out)"
+}
+touch before err out
+cp m.so kept.so
+full compile m.onnx -o m.so
+full compile m.onnx --format bundle -o full
+full compile q.relay $vta -o full.vta
+full quantize m.onnx -o full.relay
+full model squeezenet1_1 -o full.onnx
+cmp m.so kept.so
+
+# Nor by a signal. A pipe without a writer makes the linker wait when the constants are written.
+mkfifo runtime.a
+# interrupted FILE ARGUMENT...: compile is ended when FILE (a pattern) is there; what it wrote goes.
+interrupted() {
+  local pattern=$1 seen=0 tries=0 pid
+  shift
+  "$tilewright" compile net.relay --runtime runtime.a "$@" 2>err &
+  pid=$!
+  until compgen -G "$pattern" >/dev/null; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 600 ] && kill -0 "$pid" || fail "no $pattern of 'compile $*': $(cat err)"
+    sleep 0.1
+  done
+  kill -TERM "$pid"
+  wait "$pid" || seen=$?
+  [ "$seen" -eq 143 ] || fail "'compile $*' after SIGTERM gave exit code $seen"
+  if compgen -G "ended*" >out; then fail "'compile $*' left behind: $(cat out)"; fi
+}
+interrupted ended.so.constants.o -o ended.so
+interrupted "ended.partial.*/*.params.partial.*" --format bundle -o ended
 
 expect 2 nothing
 expect 2 inspect missing.onnx

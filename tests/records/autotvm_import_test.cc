@@ -45,6 +45,14 @@ class AutotvmImportTest : public testing::Test {
     EXPECT_TRUE(summaries.ok()) << summaries.status().message();
     return *summaries;
   }
+  static int CountImported(const Store& store) {
+    int count = 0;
+    EXPECT_TRUE(ForEachImported(store, [&](const ImportedRecord&) {
+                  ++count;
+                  return Status();
+                }).ok());
+    return count;
+  }
   static AutotvmAnswer Ask(const Store& store, const std::string& tuple, const std::string& target,
                            const std::string& package = {}) {
     auto task = AutotvmTask::Parse(tuple);
@@ -99,7 +107,7 @@ TEST_F(AutotvmImportTest, AnswersForEveryLine) {
   EXPECT_THAT(file.refused[2].reason, HasSubstr("target kind 'toaster': unknown"));
   EXPECT_EQ(file.agreement[static_cast<std::size_t>(AutotvmAgreement::kExact)], 3);
   EXPECT_EQ(file.agreement[static_cast<std::size_t>(AutotvmAgreement::kEdited)], 1);
-  EXPECT_EQ(*CountImported(store), 4);
+  EXPECT_EQ(CountImported(store), 4);
   const ImportedFile again = Import(store, {path}).at(0);
   EXPECT_EQ(again.imported, 0);
   EXPECT_EQ(again.duplicates, 5);
@@ -129,7 +137,7 @@ TEST_F(AutotvmImportTest, DryRunSaysTheSameAndWritesNothing) {
   EXPECT_EQ(file.imported, 1);
   EXPECT_EQ(file.duplicates, 1);
   EXPECT_EQ(file.refused_count, 1);
-  EXPECT_EQ(*CountImported(store), 0);
+  EXPECT_EQ(CountImported(store), 0);
 }
 
 TEST_F(AutotvmImportTest, TargetChoosesLines) {
@@ -292,7 +300,7 @@ TEST_F(AutotvmImportTest, StoreOfTheFirstSchemaIsMigratedWhenItIsRead) {
   ASSERT_TRUE(WriteFile(Path("old.db"), *bytes).ok());
   auto store = Store::Open(Path("old.db"), Store::Mode::kReadOnly);
   ASSERT_TRUE(store.ok()) << store.status().message();
-  EXPECT_EQ(*CountImported(*store), 0);
+  EXPECT_EQ(CountImported(*store), 0);
   EXPECT_TRUE(store->Trials({}).ok());
 }
 

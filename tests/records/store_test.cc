@@ -8,6 +8,7 @@
 
 #include <csignal>
 
+#include "records/difference.h"
 #include "records/schema.h"
 #include "src/base/file.h"
 #include "src/space/version.h"
@@ -164,6 +165,26 @@ TEST_F(StoreTest, ACallThatWhoAsksCannotUseIsPassedOver) {
   EXPECT_EQ(answer->kind, AnswerKind::kHit);
   EXPECT_EQ(answer->record->trial.value, 2e-4);
   EXPECT_THAT(answer->passed_over, testing::HasSubstr(here ? "its weight changes" : "oneDNN"));
+}
+
+TEST_F(StoreTest, RecordsOfABoardAreServedToWhoCompilesForIt) {
+  const std::string arm = "llvm -mtriple=aarch64-linux-gnu -mcpu=";
+  const Target board = *Target::Parse(arm + "cortex-a72");
+  Trial trial = SampleTrial(3, 0.002, SampleConv(), board);
+  trial.device = SampleDevice("Board");
+  trial.device.isa = {"dotprod", "neon"};  // more than the code uses
+  Store store = OpenForWriting();
+  ASSERT_TRUE(store.Append(store.OpenJob("job", "{}", 7)->id, {trial}, {}).ok());
+  const auto level = [&store](const Target& target) {
+    return store.Query(SampleConv(), target, *AnyCpuFor(target))->kind;
+  };
+  const auto hit = store.Query(SampleConv(), board, *AnyCpuFor(board));
+  ASSERT_EQ(hit->kind, AnswerKind::kHit) << hit->explanation;
+  EXPECT_THAT(hit->explanation, testing::HasSubstr("on 'Board'"));
+  EXPECT_TRUE(DifferencesOf(hit->record->trial, SampleConv(), board, *AnyCpuFor(board)).empty());
+  EXPECT_EQ(level(*Target::Parse(arm + "cortex-a53")), AnswerKind::kNearHit);
+  EXPECT_EQ(level(*Target::Parse("llvm -mtriple=armv7l-linux-gnueabihf")), AnswerKind::kMiss);
+  EXPECT_EQ(store.Query(SampleConv(), board, SampleDevice())->kind, AnswerKind::kMiss);
 }
 
 TEST_F(StoreTest, OtherCpuModelIsANearHitOnlyIfItsCodeRunsHere) {

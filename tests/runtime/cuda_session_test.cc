@@ -135,6 +135,18 @@ FakeCounts CountsOf(const char* library) {
   return counts;
 }
 
+TEST(CudaSession, DropsARecordingThatFailed) {
+  auto session = OpenFake();
+  Operands operands(*session);
+  auto program = session->Load("ptx", {{"tw_candidate", {0, 1, 1}, {32, 1, 1}}});  // no blocks
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  program->SetArguments(operands.addresses());
+  const int before = CountsOf(FAKE_CUDA).graphs;
+  EXPECT_EQ(session->Time(*program, 10, 1).status().message(),
+            "tw_candidate: cuLaunchKernel: a fake error (1)");
+  EXPECT_EQ(CountsOf(FAKE_CUDA).graphs, before);
+}
+
 TEST(CudaSession, AsksForSharedMemoryBeyondTheUsual) {
   auto session = OpenFake();
   Operands operands(*session);

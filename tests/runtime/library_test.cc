@@ -44,18 +44,20 @@ class PresentLibrary : public testing::Test {
     if (!version.ok()) GTEST_SKIP() << version.status().message();
   }
   void TearDown() override { TwLibraryForget(); }
+
+  /// Outlives the test's body: forgetting writes to it.
+  TwLibraryCall call_ = Product("libdnnl.so.2");
 };
 
 TEST_F(PresentLibrary, KeepsAWeightUntilItIsToldToForget) {
-  TwLibraryCall call = Product("libdnnl.so.2");
   alignas(64) float data[] = {1, 2, 3, 4, 5, 6}, weight[] = {1, 0, 0, 0, 1, 1}, result[4] = {};
   void* const arguments[] = {data, weight, result};
-  ASSERT_EQ(TwLibraryPrepare(&call, arguments, 1, nullptr), nullptr);
-  ASSERT_EQ(TwLibraryRun(&call, result, data, weight, nullptr), 0);
+  ASSERT_EQ(TwLibraryPrepare(&call_, arguments, 1, nullptr), nullptr);
+  ASSERT_EQ(TwLibraryRun(&call_, result, data, weight, nullptr), 0);
   EXPECT_THAT(result, testing::ElementsAre(1, 5, 4, 11));
   weight[0] = 2;
   TwLibraryForget();
-  ASSERT_EQ(TwLibraryRun(&call, result, data, weight, nullptr), 0);
+  ASSERT_EQ(TwLibraryRun(&call_, result, data, weight, nullptr), 0);
   EXPECT_THAT(result, testing::ElementsAre(2, 5, 8, 11));
 }
 
@@ -75,9 +77,8 @@ TEST_F(PresentLibrary, RefusesBytesWithoutTheirInstructions) {
 }
 
 TEST_F(PresentLibrary, SaysWhatItHasNoCodeFor) {
-  TwLibraryCall call = Product("libdnnl.so.2");
-  call.shape.weight_type = TW_LIBRARY_S32;
-  EXPECT_THAT(TwLibraryPrepare(&call, nullptr, 1, nullptr),
+  call_.shape.weight_type = TW_LIBRARY_S32;
+  EXPECT_THAT(TwLibraryPrepare(&call_, nullptr, 1, nullptr),
               testing::AllOf(HasSubstr("dense of a test"), HasSubstr("libdnnl.so.2")));
 }
 

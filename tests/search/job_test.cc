@@ -71,6 +71,18 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"NoObject", "[1]", "night.json:1: [1], expected an object of settings"}),
     [](const auto& tested) { return tested.param.name; });
 
+TEST(JobTest, ChecksSettingsThatAreOfNoFileTheSameWay) {
+  JobSettings settings;
+  EXPECT_TRUE(CheckJobSettings(settings).ok());
+  settings.trials = -1;
+  EXPECT_EQ(CheckJobSettings(settings).message(),
+            "trials: -1, expected an integer from 0 to 1000000000");
+  settings.trials = 1;
+  settings.strategy = "magic";
+  EXPECT_EQ(CheckJobSettings(settings).message(),
+            "strategy: \"magic\", expected one of genetic, grid, model, random");
+}
+
 TEST(JobTest, NamesThePlaceOfMalformedJson) {
   const auto settings = ParseJobSettings("{\n \"trials\": }", "night.json");
   ASSERT_FALSE(settings.ok());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -319,6 +320,78 @@ TEST_F(TunerTest, AJobOfWhichEverythingFailsEndsAndSaysSo) {
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_EQ(report->tasks[0].best_seconds, 0);
   EXPECT_EQ(report->tasks[0].failures.at("run_failed"), 40);
+}
+
+class LostDeviceTest : public TunerTest {
+ protected:
+  /// As TrialOf, but the device is lost with every fifth candidate the first `times` it is tried.
+  ReplayMeasurer::Outcomes Losing(int times) {
+    return [this, times](const Candidate& candidate) {
+      Trial trial = TrialOf(candidate);
+      if (candidate.config.index % 5 != 0) return trial;
+      if (tried_[{candidate.template_key, candidate.config.index}]++ >= times) return trial;
+      Trial lost;
+      lost.outcome = Outcome::kDeviceLost;
+      lost.reason = "the runner was lost";
+      lost.build_seconds = lost.run_seconds = 0.01;
+      return lost;
+    };
+  }
+
+  /// How many stored trials of a lost device have this attempt.
+  std::int64_t CountLost(std::int64_t attempt) {
+    const auto stored = store_->Trials({});
+    TW_CHECK(stored.ok(), stored.status().message());
+    return std::ranges::count_if(*stored, [attempt](const auto& record) {
+      return record.trial.outcome == Outcome::kDeviceLost && record.trial.attempt == attempt;
+    });
+  }
+
+  std::map<std::pair<std::string, std::int64_t>, int> tried_;
+};
+
+TEST_F(LostDeviceTest, ACandidateIsTriedAgainAndTheLossKept) {
+  const auto expected = Run({Dense(256)}, Settings("random", 40));
+  ASSERT_TRUE(expected.ok());
+  const auto calm = std::exchange(submitted_, {});
+  NewStore();
+  const auto report = Run({Dense(256)}, Settings("random", 40), nullptr, Losing(1));
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->trials, 40);
+  EXPECT_EQ(report->tasks[0].failures, expected->tasks[0].failures);
+  EXPECT_EQ(report->tasks[0].best_seconds, expected->tasks[0].best_seconds);
+  EXPECT_EQ(CountLost(0), 0);
+  EXPECT_GT(CountLost(kLostAttempt), 0);
+  EXPECT_EQ(std::ssize(submitted_), std::ssize(calm) + CountLost(kLostAttempt));
+  EXPECT_EQ(std::set<Submitted>(submitted_.begin(), submitted_.end()),
+            std::set<Submitted>(calm.begin(), calm.end()));
+}
+
+TEST_F(LostDeviceTest, ACandidateIsTriedAgainOnlyOnce) {
+  const auto report = Run({Dense(256)}, Settings("random", 40), nullptr, Losing(1000));
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->trials, 40);
+  EXPECT_GT(CountLost(0), 0);
+  EXPECT_EQ(CountLost(kLostAttempt), CountLost(0));
+  EXPECT_EQ(report->tasks[0].failures.at("device_lost"), CountLost(0));
+}
+
+// Between the loss and the second try the job ends: the point is asked for in the next life.
+TEST_F(LostDeviceTest, StoppedAnywhereItGoesOnAsIfItHadNot) {
+  const auto whole = Run({Dense(256)}, Settings("random", 40), nullptr, Losing(1));
+  ASSERT_TRUE(whole.ok());
+  for (std::int64_t stop : {1, 5, 9, 16, 23, 39}) {
+    NewStore();
+    tried_.clear();
+    StopAfter observer(stop);
+    ASSERT_TRUE(Run({Dense(256)}, Settings("random", 40), &observer, Losing(1)).ok());
+    OpenStore();
+    const auto rest = Run({Dense(256)}, Settings("random", 40), nullptr, Losing(1));
+    ASSERT_TRUE(rest.ok()) << rest.status().message();
+    EXPECT_EQ(rest->trials, 40);
+    EXPECT_EQ(rest->tasks[0].best_seconds, whole->tasks[0].best_seconds) << stop;
+    EXPECT_EQ(CountLost(0), 0) << stop;
+  }
 }
 
 TEST_F(TunerTest, UnverifiedResultsNeverWin) {

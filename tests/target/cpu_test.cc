@@ -70,6 +70,17 @@ TEST(DeviceFingerprintTest, RoundTrips) {
   EXPECT_EQ(*host, ProbeHostCpu());
 }
 
+TEST(AnyCpuFor, HasWhatTheCodeMayUse) {
+  const auto any = [](const char* target) { return AnyCpuFor(*Target::Parse(target)); };
+  const auto board = any("llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76");
+  ASSERT_TRUE(board.ok()) << board.status().message();
+  EXPECT_TRUE(board->is_any_cpu());
+  EXPECT_EQ(board->isa, (std::vector<std::string>{"dotprod", "neon"}));
+  EXPECT_EQ(any("llvm -mtriple=armv7l-linux-gnueabihf")->isa, std::vector<std::string>{"neon"});
+  EXPECT_FALSE(any("llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-b1").ok());
+  EXPECT_FALSE(ProbeHostCpu().is_any_cpu());
+}
+
 TEST(DeviceFingerprintTest, BadTextIsRefused) {
   for (const char* text : {"", "[]", "{}", R"({"kind": 1})", R"({"kind":"cpu","model":"m"})"}) {
     EXPECT_FALSE(DeviceFingerprint::Parse(text).ok()) << text;

@@ -21,7 +21,7 @@ TEST(Library, IsNamedByATemplateAndByATarget) {
 }
 
 TEST(Library, IsRefusedWhereTheTargetDoesNotNameIt) {
-  const KernelLibrary missing = {"none", "Nothing", "libno_such_library.so.1", 1};
+  const KernelLibrary missing = {"none", "Nothing", "libno_such_library.so.1", 1, "llvm"};
   EXPECT_THAT(RefusesLibrary(missing, *Target::Parse("llvm")), testing::HasSubstr("-libs=none"));
   EXPECT_THAT(RefusesLibrary(missing, *Target::Parse("llvm -libs=none")),
               testing::HasSubstr("Nothing is not on this machine"));

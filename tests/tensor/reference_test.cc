@@ -254,6 +254,42 @@ TEST(ReferenceTest, MaxPoolPadsWithTheLowestValue) {
   EXPECT_EQ(Evaluate(op, {&pointer, 1})->At(0), -100);
 }
 
+// Each case is of tensors that fit in memory; the first work of each pair is just done.
+TEST(ReferenceTest, RefusesWorkOfYears) {
+  const auto check = [](const Operator& op, const std::vector<TensorType>& inputs) {
+    const auto type = InferType(op, inputs);
+    EXPECT_TRUE(type.ok()) << type.status().message();
+    return CheckWork(op, inputs, *type);
+  };
+  const auto pool = [&](OpKind kind, std::int64_t window) {
+    Operator op{kind, {}};
+    op.attributes.pool_size = {window, window};
+    const std::int64_t size = window + (1 << 9) - 1;  // 2^18 windows
+    return check(op, {{{1, 1, size, size}, kFloat32}});
+  };
+  EXPECT_TRUE(pool(OpKind::kAvgPool2d, 1 << 9).ok());
+  EXPECT_EQ(pool(OpKind::kMaxPool2d, (1 << 9) + 1).code(), StatusCode::kUnsupported);
+  EXPECT_EQ(pool(OpKind::kAvgPool2d, 1 << 14).message(),
+            "avg_pool2d of float32[1,1,16895,16895]: 7.04e+13 elements of windows, the reference "
+            "evaluator does at most 6.87e+10");
+  Operator lrn{OpKind::kLrn, {}};
+  lrn.attributes.size = 1 << 20;
+  EXPECT_TRUE(check(lrn, {{{1, 1 << 18}, kFloat32}}).ok());
+  EXPECT_FALSE(check(lrn, {{{2, 1 << 18}, kFloat32}}).ok());
+  const auto dense = [&](std::int64_t rows) {
+    return check({OpKind::kDense, {}},
+                 {{{rows, 1 << 14}, kFloat32}, {{1 << 13, 1 << 14}, kFloat32}});
+  };
+  EXPECT_TRUE(dense(1 << 13).ok());
+  EXPECT_EQ(dense((1 << 13) + 1).code(), StatusCode::kUnsupported);
+}
+
+TEST(ReferenceTest, AGlobalPoolLooksAtEachElementOnce) {
+  const std::vector<TensorType> image = {{{1, 1, 1 << 17, 1 << 20}, kInt8}};
+  const Operator op{OpKind::kGlobalAvgPool2d, {}};
+  EXPECT_TRUE(CheckWork(op, image, *InferType(op, image)).ok());
+}
+
 TEST(ReferenceTest, HalfPrecisionRoundsOnce) {
   EXPECT_EQ(Apply({OpKind::kAdd, {}}, kFloat16, {1, 2048}, {0.0009765625, 1}),
             (Numbers{1.0009765625, 2048}));

@@ -53,7 +53,8 @@ llvm::Function* FunctionEmitter::EmitParallelBody(const Stmt& stmt, const std::v
   std::vector<const BufferNode*> buffers = shared;
   buffers.insert(buffers.end(), own.begin(), own.end());
   std::vector<llvm::Type*> types(buffers.size(), at.getPtrTy());
-  types.insert(types.end(), 2 + outer.size(), at.getInt64Ty());
+  llvm::IntegerType* index = kernel_.index_type();
+  types.insert(types.end(), 2 + outer.size(), index);
   llvm::Function* part = MakeInternalFunction(kernel_, kernel_.program.name + ".part", types);
   FunctionEmitter emitter(kernel_, part);
   for (std::size_t i = 0; i < buffers.size(); ++i) {
@@ -97,9 +98,10 @@ llvm::Function* FunctionEmitter::EmitParallelBody(const Stmt& stmt, const std::v
             static_cast<std::uint64_t>(plan.workspace_bytes + plan.storage.at(buffer).offset)));
     arguments.push_back(at.CreateGEP(at.getInt8Ty(), workspace, offset));
   }
-  arguments.push_back(start->getArg(1));
-  arguments.push_back(start->getArg(2));
-  for (std::size_t i = 0; i < outer.size(); ++i) arguments.push_back(load(at.getInt64Ty()));
+  for (unsigned bound : {1, 2}) {
+    arguments.push_back(at.CreateTrunc(start->getArg(bound), index));
+  }
+  for (std::size_t i = 0; i < outer.size(); ++i) arguments.push_back(load(index));
   at.CreateRet(at.CreateCall(part, arguments));
   return start;
 }
@@ -147,10 +149,11 @@ void FunctionEmitter::EmitParallel(const Stmt& stmt) {
         builder_.CreateCall(start, {closure, builder_.getInt64(0), extent, builder_.getInt32(0)}));
   });
   EmitGuarded(builder_.CreateNot(alone), [&] {
-    // struct TwParallel { void* context; int32_t (*launch)(...); int32_t threads; }
     llvm::PointerType* pointer = builder_.getPtrTy();
+    auto* parallel = llvm::StructType::get(pointer, pointer, builder_.getInt32Ty());  // TwParallel
     llvm::Value* context = builder_.CreateLoad(pointer, parallel_);
-    llvm::Value* launch = builder_.CreateLoad(pointer, SlotAddress(builder_, parallel_, 1));
+    llvm::Value* launch =
+        builder_.CreateLoad(pointer, builder_.CreateStructGEP(parallel, parallel_, 1));
     auto* type = llvm::FunctionType::get(builder_.getInt32Ty(),
                                          {pointer, pointer, pointer, builder_.getInt64Ty()}, false);
     KeepCode(builder_.CreateCall(type, launch, {context, start, closure, extent}));

@@ -62,16 +62,6 @@ void ImportIsInf(OnnxNode& node) {
   node.SetOutput(node.Emit(OpKind::kEqual, data, above ? infinite : -infinite));
 }
 
-// The numbers 0 … count - 1 along a dimension with `behind` dimensions behind it.
-int Positions(OnnxNode& node, DataType dtype, std::int64_t count, std::size_t behind) {
-  Tensor positions(TensorType{{count}, dtype});
-  for (std::int64_t i = 0; i < count; ++i) positions.Set(i, static_cast<double>(i));
-  std::vector<std::int64_t> shape(behind + 1, 1);
-  shape[0] = count;
-  positions.Reshape(shape);
-  return node.EmitConstant(std::move(positions));
-}
-
 // indices, depth, values (off, on): on where a position along the new dimension is the index.
 void ImportOneHot(OnnxNode& node) {
   const int indices = node.Input(0), values = node.Input(2);
@@ -92,7 +82,7 @@ void ImportOneHot(OnnxNode& node) {
   const int below = node.Emit(OpKind::kLess, places, 0);
   const int wrapped = Where(node, below, node.Emit(OpKind::kAdd, places, depth), places);
   const auto count = static_cast<std::int64_t>(depth);
-  const int steps = Positions(node, type.dtype, count, static_cast<std::size_t>(rank - axis));
+  const int steps = EmitPositions(node, type.dtype, count, static_cast<std::size_t>(rank - axis));
   const int hit = node.Emit(OpKind::kEqual, {wrapped, steps});
   const int off = node.EmitReshape(EmitPick(node, values, 0, {0}), {});
   const int on = node.EmitReshape(EmitPick(node, values, 0, {1}), {});
@@ -127,7 +117,7 @@ void ImportExtreme(OnnxNode& node, OpKind extreme) {
                                 std::to_string(count) + " elements, expected at most " +
                                 std::to_string(kMaxPicked));
   }
-  const int positions = Positions(node, kInt32, count, shape.size() - axis - 1);
+  const int positions = EmitPositions(node, kInt32, count, shape.size() - axis - 1);
   const int found = node.Emit(OpKind::kEqual, {data, node.Emit(reduce, {data})});
   const int other = node.EmitScalar(kInt32, last ? 0 : static_cast<double>(count - 1));
   const int candidates = Where(node, found, positions, other);

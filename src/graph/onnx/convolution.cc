@@ -1,4 +1,5 @@
-// Convolutions and pooling over NCHW images, and over sequences as images of one row.
+// Convolutions and pooling over NCHW images, and over sequences as images of one row; volumes are
+// in volume.cc.
 
 #include <algorithm>
 
@@ -10,12 +11,35 @@ namespace tilewright {
 namespace {
 
 // The padding that auto_pad asks for along one dimension.
-void AutoPad(const std::string& mode, std::int64_t extent, std::int64_t reach, std::int64_t stride,
-             std::int64_t& before, std::int64_t& after) {
-  const std::int64_t outputs = CeilDiv(extent, std::max<std::int64_t>(stride, 1));
-  const std::int64_t total = std::max<std::int64_t>((outputs - 1) * stride + reach - extent, 0);
-  before = mode == "SAME_LOWER" ? total - total / 2 : total / 2;
-  after = total - before;
+void AutoPad(OnnxNode& node, const std::string& mode, std::int64_t extent, WindowPart& part) {
+  const auto outside = [](std::int64_t value) { return value < 1 || value > 65535; };
+  if (outside(part.stride) || outside(part.dilation) || part.kernel < 1) {
+    return node.FailInvalid("strides, dilations or kernel_shape out of range, expected 1 to 65535");
+  }
+  const std::int64_t outputs = CeilDiv(extent, part.stride);
+  const std::int64_t reach = part.dilation * (part.kernel - 1) + 1;
+  const std::int64_t total =
+      std::max<std::int64_t>((outputs - 1) * part.stride + reach - extent, 0);
+  part.before = mode == "SAME_LOWER" ? total - total / 2 : total / 2;
+  part.after = total - part.before;
+}
+
+// "2x3", …
+std::string Join(const std::vector<std::int64_t>& extents) {
+  std::string text;
+  for (std::int64_t extent : extents) text += (text.empty() ? "" : "x") + std::to_string(extent);
+  return text;
+}
+
+// Strides, pads and dilations for an image that input 0 is or has become.
+void SetImageWindow(OnnxNode& node, const TensorType& data, std::array<std::int64_t, 2> kernel,
+                    OpAttributes& attributes) {
+  const bool sequence = node.Rank(node.Input(0)) == 3;
+  auto window = sequence ? ReadWindow(node, {data.shape[3]}, {kernel[1]})
+                         : ReadWindow(node, {data.shape[2], data.shape[3]}, {kernel[0], kernel[1]});
+  if (!node.ok()) return;
+  if (sequence) window.insert(window.begin(), WindowPart());
+  for (std::size_t i = 0; i < 2; ++i) SetWindow(attributes, i, window[i]);
 }
 
 // Numbers of a window's attribute (of both sides, where there are two) for height and width; a
@@ -37,18 +61,13 @@ void ExpectConvolution(OnnxNode& node) {
 }
 
 void ImportConv(OnnxNode& node) {
+  if (node.Rank(node.Input(0)) == 5) return ImportVolumeConvolution(node);
   ExpectConvolution(node);
   if (!node.ok() || ImportQuantizedConv(node)) return;
   const int data = AsImage(node, node.Input(0)), weight = AsImage(node, node.Input(1));
-  const TensorType type = node.TypeOf(weight);
-  const auto kernel = node.HasAttribute("kernel_shape")
-                          ? WindowInts(node, "kernel_shape", 1)
-                          : std::vector<std::int64_t>{type.shape[2], type.shape[3]};
-  if (node.ok() && (kernel[0] != type.shape[2] || kernel[1] != type.shape[3])) {
-    return node.FailInvalid("attribute kernel_shape is " + std::to_string(kernel[0]) + "x" +
-                            std::to_string(kernel[1]) + ", the weight is " + type.ToString());
-  }
-  Operator op{OpKind::kConv2d, WindowAttributes(node, node.TypeOf(data), {kernel[0], kernel[1]})};
+  if (!node.ok()) return;
+  const auto kernel = node.TypeOf(weight).shape;
+  Operator op{OpKind::kConv2d, WindowAttributes(node, node.TypeOf(data), {kernel[2], kernel[3]})};
   op.attributes.data_layout = "NCHW";
   op.attributes.kernel_layout = "OIHW";
   node.SetOutput(FromImage(node, AddBias(node, node.Emit(op, {data, weight}), 2)));
@@ -63,17 +82,19 @@ void ImportConvTranspose(OnnxNode& node) {
 }
 
 void ImportPool(OnnxNode& node, OpKind kind) {
-  ExpectImage(node, 0);
   if (!node.HasAttribute("kernel_shape")) node.FailInvalid("attribute kernel_shape is missing");
+  Operator op{kind, {}};
+  op.attributes.data_layout = "NCHW";
+  op.attributes.ceil_mode = node.Int("ceil_mode", 0) != 0;
+  op.attributes.count_include_pad = node.Int("count_include_pad", 0) != 0;
+  if (node.Rank(node.Input(0)) == 5) return ImportVolumePool(node, std::move(op));
+  ExpectImage(node, 0);
   if (!node.ok()) return;
   const auto kernel = WindowInts(node, "kernel_shape", 1);
   const int data = AsImage(node, node.Input(0));
   if (!node.ok()) return;
-  Operator op{kind, WindowAttributes(node, node.TypeOf(data), {kernel[0], kernel[1]})};
+  SetImageWindow(node, node.TypeOf(data), {kernel[0], kernel[1]}, op.attributes);
   op.attributes.pool_size = {kernel[0], kernel[1]};
-  op.attributes.data_layout = "NCHW";
-  op.attributes.ceil_mode = node.Int("ceil_mode", 0) != 0;
-  op.attributes.count_include_pad = node.Int("count_include_pad", 0) != 0;
   node.SetOutput(FromImage(node, node.Emit(op, {data})));
 }
 
@@ -125,7 +146,7 @@ void ExpectImage(OnnxNode& node, int index) {
   const bool volume = node.Rank(id) == 5;
   node.FailUnsupported("input " + std::to_string(index) + " is " + node.TypeOf(id).ToString() +
                        ", expected 3 (a sequence) or 4 dimensions (images)" +
-                       (volume ? "; windows over volumes are not supported" : ""));
+                       (volume ? "; its windows over volumes are not supported" : ""));
 }
 
 int AsImage(OnnxNode& node, int id) {
@@ -187,36 +208,47 @@ Operator ConvTransposeOperator(OnnxNode& node, int data, int weight) {
   return op;
 }
 
-OpAttributes WindowAttributes(OnnxNode& node, const TensorType& data,
-                              std::array<std::int64_t, 2> kernel) {
-  OpAttributes attributes;
-  const auto strides = WindowInts(node, "strides", 1);
-  const auto dilations = WindowInts(node, "dilations", 1);
-  const auto pads = WindowInts(node, "pads", 0, 2);
+std::vector<WindowPart> ReadWindow(OnnxNode& node, const std::vector<std::int64_t>& extents,
+                                   const std::vector<std::int64_t>& kernel) {
+  const std::size_t count = extents.size();
+  const std::vector<std::int64_t> ones(count, 1), zeros(2 * count, 0);
+  const auto strides = node.Ints("strides", ones, count);
+  const auto dilations = node.Ints("dilations", ones, count);
+  const auto pads = node.Ints("pads", zeros, 2 * count);
+  const auto given = node.Ints("kernel_shape", kernel, count);
   const std::string mode = node.String("auto_pad", "NOTSET");
-  attributes.groups = node.Int("group", 1);
-  if (!node.ok()) return attributes;
-  attributes.strides = {strides[0], strides[1]};
-  attributes.dilation = {dilations[0], dilations[1]};
-  attributes.padding = {pads[0], pads[1], pads[2], pads[3]};
-  if (mode == "NOTSET") return attributes;
-  auto& p = attributes.padding;
-  if (mode == "VALID") {
-    p = {0, 0, 0, 0};
-  } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-    const bool sane = strides[0] > 0 && strides[1] > 0 && dilations[0] > 0 && dilations[1] > 0 &&
-                      std::max({strides[0], strides[1], dilations[0], dilations[1]}) < 65536 &&
-                      kernel[0] > 0 && kernel[1] > 0;
-    if (!sane) {
-      node.FailInvalid("strides, dilations or kernel_shape out of range, expected 1 to 65535");
-      return attributes;
-    }
-    AutoPad(mode, data.shape[2], dilations[0] * (kernel[0] - 1) + 1, strides[0], p[0], p[2]);
-    AutoPad(mode, data.shape[3], dilations[1] * (kernel[1] - 1) + 1, strides[1], p[1], p[3]);
-  } else {
+  if (!node.ok()) return {};
+  if (given != kernel) {
+    node.FailInvalid("attribute kernel_shape is " + Join(given) + ", the weight has " +
+                     Join(kernel));
+  }
+  const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+  if (mode != "NOTSET" && mode != "VALID" && !same) {
     node.FailInvalid("attribute auto_pad is " + mode +
                      ", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
   }
+  std::vector<WindowPart> window;
+  for (std::size_t i = 0; i < count; ++i) {
+    WindowPart part{kernel[i], strides[i], dilations[i], pads[i], pads[count + i]};
+    if (mode != "NOTSET") part.before = part.after = 0;
+    if (same) AutoPad(node, mode, extents[i], part);
+    window.push_back(part);
+  }
+  return window;
+}
+
+void SetWindow(OpAttributes& attributes, std::size_t dimension, const WindowPart& part) {
+  attributes.strides[dimension] = part.stride;
+  attributes.dilation[dimension] = part.dilation;
+  attributes.padding[dimension] = part.before;
+  attributes.padding[2 + dimension] = part.after;
+}
+
+OpAttributes WindowAttributes(OnnxNode& node, const TensorType& data,
+                              std::array<std::int64_t, 2> kernel) {
+  OpAttributes attributes;
+  SetImageWindow(node, data, kernel, attributes);
+  attributes.groups = node.Int("group", 1);
   return attributes;
 }
 

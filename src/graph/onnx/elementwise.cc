@@ -33,16 +33,18 @@ void ImportMean(OnnxNode& node) {
   if (node.ok()) node.SetOutput(node.Emit(OpKind::kDiv, result, node.input_count()));
 }
 
-template <OpKind kind>
-void ImportActivation(OnnxNode& node, double alpha, double beta) {
-  Operator op{kind, {}};
-  op.attributes.alpha = node.Float("alpha", alpha);
-  op.attributes.beta = node.Float("beta", beta);
+void ImportLeakyRelu(OnnxNode& node) {
+  Operator op{OpKind::kLeakyRelu, {}};
+  op.attributes.alpha = node.Float("alpha", 0.01F);
   node.Return(op, {node.Input(0)});
 }
 
-void ImportLeakyRelu(OnnxNode& node) { ImportActivation<OpKind::kLeakyRelu>(node, 0.01F, 0); }
-void ImportHardSigmoid(OnnxNode& node) { ImportActivation<OpKind::kHardSigmoid>(node, 0.2F, 0.5F); }
+void ImportHardSigmoid(OnnxNode& node) {
+  Operator op{OpKind::kHardSigmoid, {}};
+  op.attributes.alpha = node.Float("alpha", 0.2F);
+  op.attributes.beta = node.Float("beta", 0.5F);
+  node.Return(op, {node.Input(0)});
+}
 
 void ImportPow(OnnxNode& node) {
   const int base = node.Input(0);
@@ -119,6 +121,7 @@ void ImportClip(OnnxNode& node) {
 }
 
 void ReturnCast(OnnxNode& node, DataType dtype) {
+  node.WithoutEffect({"saturate", "round_mode"});  // of float8, which is refused
   const int data = node.Input(0);
   if (node.TypeOf(data).dtype == dtype) {
     return node.Return(Operator{OpKind::kIdentity, {}}, {data});
@@ -137,6 +140,8 @@ void ImportCastLike(OnnxNode& node) { ReturnCast(node, node.InputType(1).dtype);
 
 // Drops nothing: only training does. Output 1 says what is kept.
 void ImportDropout(OnnxNode& node) {
+  node.WithoutEffect({"ratio", "seed"});
+  node.InputWithoutEffect(1);
   const auto zero = [&](int index) {
     const Tensor* value = node.HasInput(index) ? node.Known(index) : nullptr;
     return value != nullptr && value->elements() == 1 && value->At(0) == 0;

@@ -25,8 +25,9 @@ OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
   for (const auto entries :
        {OnnxConvolutionHandlers(), OnnxNormalizationHandlers(), OnnxMatmulHandlers(),
         OnnxElementwiseHandlers(), OnnxActivationHandlers(), OnnxComparisonHandlers(),
-        OnnxReductionHandlers(), OnnxShapeHandlers(), OnnxIndexingHandlers(),
-        OnnxRearrangementHandlers(), OnnxResizeHandlers(), OnnxQuantizedHandlers()}) {
+        OnnxReductionHandlers(), OnnxShapeHandlers(), OnnxIndexingHandlers(), OnnxPlaceHandlers(),
+        OnnxTopKHandlers(), OnnxGridSampleHandlers(), OnnxRearrangementHandlers(),
+        OnnxResizeHandlers(), OnnxQuantizedHandlers()}) {
     if (OnnxHandler handler = find(entries)) return handler;
   }
   return nullptr;

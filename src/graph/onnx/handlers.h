@@ -16,6 +16,9 @@ std::span<const OnnxHandlerEntry> OnnxComparisonHandlers();
 std::span<const OnnxHandlerEntry> OnnxReductionHandlers();
 std::span<const OnnxHandlerEntry> OnnxShapeHandlers();
 std::span<const OnnxHandlerEntry> OnnxIndexingHandlers();
+std::span<const OnnxHandlerEntry> OnnxPlaceHandlers();
+std::span<const OnnxHandlerEntry> OnnxTopKHandlers();
+std::span<const OnnxHandlerEntry> OnnxGridSampleHandlers();
 std::span<const OnnxHandlerEntry> OnnxRearrangementHandlers();
 std::span<const OnnxHandlerEntry> OnnxResizeHandlers();
 std::span<const OnnxHandlerEntry> OnnxQuantizedHandlers();
@@ -32,6 +35,19 @@ void ExpectImage(OnnxNode& node, int index);
 int AsImage(OnnxNode& node, int id);
 /// An image, as a sequence where input 0 is one.
 int FromImage(OnnxNode& node, int id);
+/// One spatial dimension of a window: sizes and steps, and the padding in front and behind.
+struct WindowPart {
+  std::int64_t kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
+};
+/// The window that a node's attributes ask for (kernel_shape, strides, dilations, pads or
+/// auto_pad), for a kernel of this size over dimensions of `extents` elements. Empty with an error.
+std::vector<WindowPart> ReadWindow(OnnxNode& node, const std::vector<std::int64_t>& extents,
+                                   const std::vector<std::int64_t>& kernel);
+/// Height (0) or width (1) of an operator's window, but for pool_size.
+void SetWindow(OpAttributes& attributes, std::size_t dimension, const WindowPart& part);
+/// Convolution of volumes, and pooling of them by `op`, whose window is still to be set.
+void ImportVolumeConvolution(OnnxNode& node);
+void ImportVolumePool(OnnxNode& node, Operator op);
 /// Attributes of a convolution as ONNX spells them, for a window of `kernel` over the last two
 /// dimensions of `data` (an image that input 0 is or has become): strides, pads or auto_pad,
 /// dilations, group.
@@ -41,6 +57,13 @@ OpAttributes WindowAttributes(OnnxNode& node, const TensorType& data,
 Operator ConvTransposeOperator(OnnxNode& node, int data, int weight);
 /// The elements of `id` at `positions` of dimension `axis`, each of them within the dimension.
 int EmitPick(OnnxNode& node, int id, std::int64_t axis, const std::vector<std::int64_t>& positions);
+/// `index`, counted from the end if negative. Errors: it is outside of `extent` elements.
+std::int64_t ResolveIndex(OnnxNode& node, std::int64_t index, std::int64_t extent);
+/// The numbers 0 … count - 1 along a dimension with `behind` dimensions behind it.
+int EmitPositions(OnnxNode& node, DataType dtype, std::int64_t count, std::size_t behind = 0);
+/// Elements of data [O,n,I] at `places` of its second dimension (integers from 0 to n - 1, [O,K,I];
+/// or [O,K,1] for whole rows of I elements): [O,K,I].
+int EmitGathered(OnnxNode& node, int data, int places);
 /// The slice that is the whole of a tensor, to be narrowed.
 Operator WholeSlice(const std::vector<std::int64_t>& shape);
 /// Most positions of a dimension that an operator may pick elements for.

@@ -3,7 +3,7 @@
 //  2. find every operator that has no handler and report them all at once;
 //  3. order the nodes (ONNX asks for topological order, not every writer keeps it) and find values
 //     that nothing makes, values made twice, and cycles;
-//  4. run each node's handler, in order;
+//  4. run each node's handler, in order, and refuse attributes and inputs that it has not read;
 //  5. drop what no output needs.
 // Initializers enter the graph when a node first reads them, so numbers that are only read as
 // attributes (a target shape, say) do not appear.
@@ -244,6 +244,7 @@ Status ImportNodes(const GraphProto& graph, OnnxImport& import) {
     }
     OnnxNode node(import, proto);
     FindOnnxHandler(DomainOf(proto), proto.op_type())(node);
+    node.RefuseUnread();
     if (!node.ok()) return node.status().WithContext(Describe(proto, position));
   }
   return Status();

@@ -26,6 +26,11 @@ void ImportSplit(OnnxNode& node) {
   if (!node.ok()) return;
   const Shape shape = node.TypeOf(data).shape;
   const std::int64_t parts = node.output_count();
+  if (node.Int("num_outputs", parts) != parts) {
+    return node.FailInvalid("attribute num_outputs is " +
+                            std::to_string(node.Int("num_outputs", parts)) + ", the node has " +
+                            std::to_string(parts) + " outputs");
+  }
   if (sizes.empty()) {  // equal parts, the last one smaller
     const std::int64_t size = (shape[axis] + parts - 1) / parts;
     for (std::int64_t i = 0; i < parts; ++i) {
@@ -115,12 +120,10 @@ void ImportGather(OnnxNode& node) {
     const auto position = static_cast<std::size_t>(i);
     const std::int64_t index = known->dtype() == kInt64 ? known->As<std::int64_t>()[position]
                                                         : known->As<std::int32_t>()[position];
-    if (index < -extent || index >= extent) {
-      return node.FailInvalid("index " + std::to_string(index) + " is outside of " +
-                              std::to_string(extent) + " elements");
-    }
+    const std::int64_t place = ResolveIndex(node, index, extent);
+    if (!node.ok()) return;
     if (index < 0) {
-      resolved.Set(i, static_cast<double>(index + extent));
+      resolved.Set(i, static_cast<double>(place));
       negative = true;
     }
   }
@@ -170,7 +173,7 @@ void ImportPad(OnnxNode& node) {
     return node.FailInvalid("attribute mode is " + mode +
                             ", expected constant, reflect, edge or wrap");
   }
-  double value = node.Float("value", 0);
+  double value = node.opset() < 11 ? node.Float("value", 0) : 0;
   if (node.opset() >= 11 && node.HasInput(2)) value = node.KnownScalar(2);
   const Shape axes = node.HasInput(3) ? node.KnownInts(3) : Shape();
   if (!node.ok()) return;

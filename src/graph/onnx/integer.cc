@@ -11,9 +11,12 @@
 #include <cmath>
 
 #include "src/graph/onnx/handlers.h"
+#include "src/graph/quantize/fixed_point.h"
 
 namespace tilewright {
 namespace {
+
+using quantize::FixedPoint;
 
 using Shape = std::vector<std::int64_t>;
 
@@ -28,24 +31,13 @@ int CorrectZeroPoint(OnnxNode& node, int sum, int weight, std::int64_t zero_poin
   return node.Emit(OpKind::kSub, {sum, node.EmitReshape(scaled, std::move(shape))});
 }
 
-// A factor m = multiplier * 2^(shift - 31) with 2^30 <= multiplier < 2^31; 0 is (0, 0).
-struct FixedPoint {
-  std::int64_t multiplier = 0;
-  int shift = 0;
-};
-
 // Factors from 2^-31 to 2^30 can be had; smaller ones are 0, larger ones nothing.
 std::optional<FixedPoint> FixedPointOf(double factor) {
   constexpr int kLeast = -31, kMost = 30;
-  FixedPoint fixed;
   if (!(factor >= 0) || !std::isfinite(factor)) return std::nullopt;
-  fixed.multiplier = std::llround(std::frexp(factor, &fixed.shift) * 0x1p31);
-  if (fixed.multiplier == std::int64_t{1} << 31) {
-    fixed.multiplier /= 2;
-    ++fixed.shift;
-  }
+  const FixedPoint fixed = quantize::ToFixedPoint(factor);
   if (fixed.shift > kMost) return std::nullopt;
-  return factor == 0 || fixed.shift < kLeast ? FixedPoint() : fixed;
+  return fixed.shift < kLeast ? FixedPoint() : fixed;
 }
 
 int FailFactor(OnnxNode& node, double factor) {

@@ -56,7 +56,8 @@ void OnnxNode::DescribeOutput(int index, Quantization meaning) {
   }
 }
 
-const AttributeProto* OnnxNode::Find(std::string_view name) const {
+const AttributeProto* OnnxNode::Find(std::string_view name) {
+  read_.emplace(name);
   for (const AttributeProto& attribute : proto_.attribute()) {
     if (attribute.name() == name) return &attribute;
   }
@@ -84,6 +85,11 @@ std::int64_t OnnxNode::Int(std::string_view name, std::int64_t fallback) {
     return fallback;
   }
   return attribute->i();
+}
+
+std::int64_t OnnxNode::LongInt(std::string_view name) {
+  const AttributeProto* attribute = Find(name, AttributeProto::INT);
+  return attribute == nullptr ? 0 : attribute->i();
 }
 
 double OnnxNode::Float(std::string_view name, double fallback) {
@@ -133,7 +139,43 @@ const onnx::TensorProto* OnnxNode::TensorAttribute(std::string_view name) {
   return attribute == nullptr ? nullptr : &attribute->t();
 }
 
+void OnnxNode::WithoutEffect(std::initializer_list<std::string_view> names) {
+  read_.insert(names.begin(), names.end());
+}
+
+void OnnxNode::RefuseUnread() {
+  WithoutEffect({"consumed_inputs"});  // where results may lie in memory, in sets before 7
+  std::set<std::string_view> seen;
+  for (const AttributeProto& attribute : proto_.attribute()) {
+    const std::string& name = attribute.name();
+    if (!seen.insert(name).second) return FailInvalid("attribute " + name + " is there twice");
+    if (read_.contains(name)) continue;
+    return FailUnsupported("attribute " + name + " is not known for this operator in set " +
+                           std::to_string(opset()) +
+                           "; export the model for the operator set that has it, or remove it from "
+                           "the node if nothing depends on it");
+  }
+  for (int i = 0; i < input_count(); ++i) {
+    if (proto_.input(i).empty() || read_inputs_.contains(i)) continue;
+    return FailUnsupported("input " + std::to_string(i) + " (" + proto_.input(i) +
+                           ") is not known for this operator in set " + std::to_string(opset()) +
+                           "; export the model for the operator set that has it");
+  }
+}
+
+bool OnnxNode::HasInput(int index) {
+  read_inputs_.insert(index);
+  return index < input_count() && !proto_.input(index).empty();
+}
+
 int OnnxNode::Input(int index) {
+  const int id = AnyInput(index);
+  if (id < 0 || TypeOf(id).elements() > 0) return id;
+  FailInvalid("input " + std::to_string(index) + " (" + proto_.input(index) + ") is empty");
+  return -1;
+}
+
+int OnnxNode::AnyInput(int index) {
   if (!ok()) return -1;
   if (!HasInput(index)) {
     FailInvalid("input " + std::to_string(index) + " is missing");
@@ -160,7 +202,7 @@ void OnnxNode::ExpectRank(int index, std::int64_t rank) {
 }
 
 const Tensor* OnnxNode::Known(int index) {
-  const int id = Input(index);
+  const int id = AnyInput(index);
   if (id < 0 || TypeOf(id).elements() > kMaxShapeElements) return nullptr;
   return import_.graph.Contents(id);
 }
@@ -237,12 +279,6 @@ bool OnnxNode::Foldable(const std::vector<int>& inputs, int id) const {
 
 int OnnxNode::Emit(const Operator& op, std::vector<int> inputs) {
   if (!ok() || std::ranges::any_of(inputs, [](int id) { return id < 0; })) return -1;
-  for (int input : inputs) {
-    if (TypeOf(input).elements() == 0) {
-      FailInvalid("input " + import_.graph.node(input).name + " is empty");
-      return -1;
-    }
-  }
   auto id = import_.graph.AddOperator(PartName(), op, inputs);
   if (!id.ok()) {
     Fail(id.status());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <set>
@@ -72,30 +73,42 @@ class OnnxNode {
   const std::string& OutputName() const { return proto_.output(0); }
   const std::string& op_type() const { return proto_.op_type(); }
 
-  bool HasAttribute(std::string_view name) const { return Find(name) != nullptr; }
+  // Attributes. A handler reads each one that changes what it makes, whatever else it reads, or
+  // says that it has no effect: any other is refused once the handler is done.
+  bool HasAttribute(std::string_view name) { return Find(name) != nullptr; }
   std::int64_t Int(std::string_view name, std::int64_t fallback);
   double Float(std::string_view name, double fallback);
   std::string String(std::string_view name, std::string_view fallback);
   /// A list of `count` numbers (any number if 0), each within +-kMaxDimension.
   std::vector<std::int64_t> Ints(std::string_view name, std::vector<std::int64_t> fallback,
                                  std::size_t count = 0);
+  /// A number of any size; 0 if it is absent.
+  std::int64_t LongInt(std::string_view name);
   /// A list of numbers of any size (the ends of a slice, say); empty if it is absent.
   std::vector<std::int64_t> LongInts(std::string_view name);
   /// A list of floats; empty if it is absent.
   std::vector<double> Floats(std::string_view name);
   /// A tensor attribute; null if it is absent.
   const onnx::TensorProto* TensorAttribute(std::string_view name);
+  /// Says that attributes change nothing of what the handler makes (they are for training, say).
+  void WithoutEffect(std::initializer_list<std::string_view> names);
+  /// Errors: an attribute or an input was neither read nor said to be without effect, or an
+  /// attribute is there twice.
+  void RefuseUnread();
 
   int input_count() const { return proto_.input_size(); }
   int output_count() const { return proto_.output_size(); }
-  bool HasInput(int index) const { return index < input_count() && !proto_.input(index).empty(); }
+  // Inputs. What is said of attributes holds for them, too.
+  bool HasInput(int index);
+  void InputWithoutEffect(int index) { read_inputs_.insert(index); }
   bool HasOutput(int index) const {
     return index < output_count() && !proto_.output(index).empty();
   }
-  /// Graph node of an input. Errors: it is missing.
+  /// Graph node of an input. Errors: it is missing, or has no elements.
   int Input(int index);
+  /// Type of an input, which may have no elements. Errors: it is missing.
+  TensorType InputType(int index) { return TypeOf(AnyInput(index)); }
   /// Type of an input or of a node made here.
-  TensorType InputType(int index) { return TypeOf(Input(index)); }
   TensorType TypeOf(int id) const;
   std::int64_t Rank(int id) const { return std::ssize(TypeOf(id).shape); }
   void ExpectRank(int index, std::int64_t rank);
@@ -136,7 +149,8 @@ class OnnxNode {
   void ReturnFilled(TensorType type, double fill, int index = 0);
 
  private:
-  const onnx::AttributeProto* Find(std::string_view name) const;
+  int AnyInput(int index);
+  const onnx::AttributeProto* Find(std::string_view name);
   const onnx::AttributeProto* Find(std::string_view name, onnx::AttributeProto::AttributeType type);
   std::string PartName();
   bool Foldable(const std::vector<int>& inputs, int id) const;
@@ -145,6 +159,8 @@ class OnnxNode {
   OnnxImport& import_;
   const onnx::NodeProto& proto_;
   Status status_;
+  std::set<std::string, std::less<>> read_;  // names of attributes
+  std::set<int> read_inputs_;
 };
 
 /// Imports the nodes of one operator.

@@ -12,6 +12,7 @@ namespace {
 using Shape = std::vector<std::int64_t>;
 
 void ImportBatchNormalization(OnnxNode& node) {
+  node.WithoutEffect({"momentum"});  // of training
   if (node.Int("training_mode", 0) != 0 || node.Int("spatial", 1) != 1) {
     return node.FailUnsupported("expected inference over channels (training_mode 0, spatial 1)");
   }
@@ -38,6 +39,10 @@ struct Normalized {
 };
 
 int Widened(OnnxNode& node, int data) {
+  if (const std::int64_t stash = node.Int("stash_type", 1); stash != 1) {
+    node.FailUnsupported("attribute stash_type is " + std::to_string(stash) +
+                         ", expected 1 (float32)");
+  }
   return node.TypeOf(data).dtype == kFloat16 ? node.EmitCast(data, kFloat32) : data;
 }
 

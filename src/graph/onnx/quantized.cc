@@ -99,9 +99,10 @@ std::int64_t ScaleAxis(OnnxNode& node) {
   if (node.Int("block_size", 0) != 0) {
     node.FailUnsupported("scales per block (block_size) are not supported, expected per channel");
   }
+  const std::int64_t given = node.Int("axis", 1);
   const bool per_channel = node.InputType(1).elements() != 1;
   if (!per_channel) return 0;
-  const std::int64_t axis = node.Axis(node.Int("axis", 1), node.Rank(node.Input(0)));
+  const std::int64_t axis = node.Axis(given, node.Rank(node.Input(0)));
   const std::int64_t scales = node.InputType(1).elements();
   if (!node.ok()) return 0;
   const TensorType data = node.InputType(0);
@@ -134,7 +135,14 @@ DataType RealType(OnnxNode& node, std::string_view name) {
 
 // Of the numbers that QuantizeLinear makes: that of its zero point, or the attribute's.
 DataType QuantizedType(OnnxNode& node) {
-  return node.HasInput(2) ? node.InputType(2).dtype : TypeAttribute(node, "output_dtype", kUInt8);
+  const DataType named = TypeAttribute(node, "output_dtype", kUInt8);
+  if (!node.HasInput(2)) return named;
+  const DataType dtype = node.InputType(2).dtype;
+  if (node.Int("output_dtype", 0) != 0 && named != dtype) {
+    node.FailInvalid("attribute output_dtype names " + DataTypeName(named) +
+                     ", the zero point is " + DataTypeName(dtype));
+  }
+  return dtype;
 }
 
 // Errors: kInvalidArgument unless there are as many zero points as scales, or one.
@@ -147,6 +155,7 @@ void CheckZeroPoints(OnnxNode& node) {
 }
 
 void ImportQuantizeLinear(OnnxNode& node) {
+  node.WithoutEffect({"saturate"});  // of float8, which is refused
   const int data = node.Input(0);
   const std::int64_t axis = ScaleAxis(node);
   const DataType dtype = QuantizedType(node);

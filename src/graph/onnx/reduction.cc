@@ -17,8 +17,8 @@ Operator ReductionOf(OnnxNode& node, OpKind kind, std::int64_t inputs_since = 18
     op.attributes.axes.push_back(node.Axis(axis, node.Rank(node.Input(0))));
   }
   std::ranges::sort(op.attributes.axes);
-  const bool none = op.attributes.axes.empty() && node.Int("noop_with_empty_axes", 0) != 0;
-  return none ? Operator{OpKind::kIdentity, {}} : op;
+  const bool may_do_nothing = node.Int("noop_with_empty_axes", 0) != 0;
+  return may_do_nothing && op.attributes.axes.empty() ? Operator{OpKind::kIdentity, {}} : op;
 }
 
 void ImportReduce(OnnxNode& node, OpKind kind, std::int64_t inputs_since) {

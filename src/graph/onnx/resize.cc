@@ -245,6 +245,8 @@ void ImportResize(OnnxNode& node) {
   if (node.Int("antialias", 0) != 0) {
     return node.FailUnsupported("antialias 1 is not supported, expected 0");
   }
+  node.WithoutEffect({"extrapolation_value"});  // of a mode that is refused
+  node.InputWithoutEffect(1);                   // its region, too
   Method method;
   method.mode = node.String("mode", "nearest");
   method.coordinates = node.String("coordinate_transformation_mode", "half_pixel");
@@ -261,10 +263,14 @@ void ImportResize(OnnxNode& node) {
   const bool sized = node.HasInput(3) && node.InputType(3).elements() > 0;
   std::vector<Stretch> stretches;
   if (sized) {
+    if (node.HasInput(2) && node.InputType(2).elements() > 0) {
+      return node.FailInvalid("has scales and sizes, expected one of them");
+    }
     const Shape sizes = node.KnownInts(3);
     CheckCount(node, sizes.size(), axes.size());
     if (node.ok()) stretches = BySizes(node, sizes, axes);
   } else {
+    node.WithoutEffect({"keep_aspect_ratio_policy"});
     const std::vector<double> scales = KnownScales(node, 2);
     CheckCount(node, scales.size(), axes.size());
     if (node.ok()) stretches = ByScales(node, scales, axes);

@@ -152,7 +152,7 @@ void ImportConstant(OnnxNode& node) {
   }
   if (node.HasAttribute("value_int") || node.HasAttribute("value_ints")) {
     const bool scalar = node.HasAttribute("value_int");
-    const Shape values = scalar ? Shape{node.Int("value_int", 0)} : node.Ints("value_ints", {});
+    const Shape values = scalar ? Shape{node.LongInt("value_int")} : node.LongInts("value_ints");
     Tensor contents(TensorType{scalar ? Shape{} : Shape{std::ssize(values)}, kInt64});
     std::ranges::copy(values, contents.As<std::int64_t>().begin());
     return node.ReturnConstant(std::move(contents));

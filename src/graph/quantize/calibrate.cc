@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -29,6 +30,20 @@ double RangeOf(double largest) {
 double RangeOfWeights(double largest, WeightScale rule) {
   const double range = RangeOf(largest);
   return rule == WeightScale::kMax ? range : std::exp2(std::ceil(std::log2(range)));
+}
+
+/// Signal to noise, in decibels, of what rounding to `most` steps on each side of 0 makes of
+/// values.
+double SqnrWithin(double range, double most, std::span<const float> values) {
+  const double step = range / (most + 1);
+  double signal = 0, noise = 0;
+  for (float element : values) {
+    const double value = std::abs(static_cast<double>(element));
+    const double error = value - std::min(std::round(value / step), most) * step;
+    signal += value * value;
+    noise += error * error;
+  }
+  return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
 }
 
 class Calibrator {
@@ -109,8 +124,22 @@ class Calibrator {
                                ? PercentileThreshold(values[i])
                                : KlThreshold(values[i]);
       SetRanges(marks[i], {RangeOf(range)});
+      NoteLoss(marks[i], RangeOf(range), values[i]);
     }
     return Status();
+  }
+
+  /// The rules of the modes take some ranges that are of no use: few values, far from 0, in
+  /// kl_divergence.
+  void NoteLoss(int mark, double range, const std::vector<float>& values) {
+    constexpr double kLeastSqnrDb = 10;  // below, more than a third of the signal is error
+    const Node& node = graph_.node(mark);
+    const double sqnr = SqnrWithin(range, config_.Valid(node.mark.value) - 1, values);
+    if (sqnr >= kLeastSqnrDb) return;
+    graph_.notes.push_back(fmt::format(
+        "value {}: calibrated to a range of +-{:.3g}, and the data set reaches {:.3g}: rounding "
+        "leaves {:.1f} dB of it; try another calibrate_mode, or more data",
+        SourceName(node.name), range, LargestMagnitude(values), sqnr));
   }
 
   /// The operator that reads a mark.
@@ -133,9 +162,10 @@ class Calibrator {
     const int weight = graph_.node(id).inputs[0];
     const Tensor* contents = graph_.Contents(weight);
     if (contents == nullptr || contents->dtype() != kFloat32) {
-      return InvalidArgument(fmt::format("weight {} of type {}, expected contents of float32",
-                                         graph_.node(weight).name,
-                                         graph_.node(weight).type.ToString()));
+      const Node& node = graph_.node(weight);
+      return InvalidArgument(fmt::format(
+          "weight {} of type {}, expected contents of float32{}", node.name, node.type.ToString(),
+          node.type.dtype.is_integer() ? ": the model is quantized already" : ""));
     }
     TW_RETURN_IF_ERROR(CheckFinite(graph_.node(weight).name, contents->As<float>()));
     const int user = config_.per_channel ? UserOf(id) : -1;

@@ -1,6 +1,7 @@
 #include "src/graph/quantize/data_set.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +14,9 @@
 
 namespace tilewright::quantize {
 namespace {
+
+/// What numpy.savez calls an array that it is given without a name.
+constexpr const char* kNameless = "arr_0";
 
 /// `count` elements of an array from `begin` on, as a tensor of a type.
 Tensor Part(const Tensor& array, std::int64_t begin, const TensorType& type) {
@@ -120,15 +124,21 @@ class Loader {
   }
 
   Status AddArrays(std::map<std::string, Tensor> arrays) {
-    if (names_.size() == 1 && arrays.size() == 1) {  // whatever it is called
+    if (names_.size() == 1 && arrays.size() == 1) {
       auto only = arrays.extract(arrays.begin());
-      only.key() = names_[0];
+      if (only.key() == kNameless) only.key() = names_[0];
       arrays.insert(std::move(only));
     }
+    NoteOthers(arrays);
     std::vector<std::vector<Tensor>> parts;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       const auto array = arrays.find(names_[i]);
-      if (array == arrays.end()) return InvalidArgument("no array for input " + names_[i]);
+      if (array == arrays.end()) {
+        std::vector<std::string> found;
+        for (const auto& [name, other] : arrays) found.push_back(name);
+        return InvalidArgument(
+            fmt::format("no array for input {}, found: {}", names_[i], fmt::join(found, ", ")));
+      }
       auto cut = Cut(array->second, types_[i]);
       if (!cut.ok()) return cut.status().WithContext("input " + names_[i]);
       if (i > 0 && cut->size() != parts[0].size()) {
@@ -144,6 +154,14 @@ class Loader {
       samples_.push_back(std::move(sample));
     }
     return Status();
+  }
+
+  void NoteOthers(const std::map<std::string, Tensor>& arrays) const {
+    for (const auto& [name, array] : arrays) {
+      if (options_.note && std::ranges::find(names_, name) == names_.end()) {
+        options_.note(fmt::format("array {} is passed over: no input has this name", name));
+      }
+    }
   }
 
   /// Of the first input's array; the others have as many.

@@ -19,11 +19,12 @@ struct DataSetOptions {
 };
 
 /// Samples for a graph's inputs from files: .npy (one input), .npz (an array for each input, by
-/// its name; any name if there is one input), or pictures (see PutPicture); of a folder, its files
-/// by name. An array is one sample, or several along its first dimension; numbers are converted to
-/// the input's type. Pictures are gathered to the input's batch; what is left over at the end of an
-/// array or of the pictures is passed over with a note, unless that is all there is. Errors:
-/// kNotFound; kInvalidArgument with the file, what was found and what was expected.
+/// its name, or nameless, arr_0, if there is one input; others are noted), or pictures (see
+/// PutPicture); of a folder, its files by name. An array is one sample, or several along its first
+/// dimension; numbers are converted to the input's type. Pictures are gathered to the input's
+/// batch; what is left over at the end of an array or of the pictures is passed over with a note,
+/// unless that is all there is. Errors: kNotFound; kInvalidArgument with the file, what was found
+/// and what was expected.
 Result<std::vector<Sample>> LoadDataSet(const std::vector<std::string>& files, const Graph& graph,
                                         const DataSetOptions& options);
 

@@ -19,6 +19,14 @@ Status CheckMarks(const Graph& graph) {
   const bool any = std::ranges::any_of(
       graph.nodes(), [](const Node& node) { return node.mark.kind == MarkKind::kQuantize; });
   if (any) return Status();
+  for (const Node& node : graph.nodes()) {
+    if (node.kind != NodeKind::kOperator || !IsAnchor(node.op.kind)) continue;
+    const TensorType& type = graph.node(node.inputs[0]).type;
+    if (!type.dtype.is_integer()) continue;
+    return InvalidArgument(
+        fmt::format("{} {} works on {}: the model is quantized already, expected a float one",
+                    OpName(node.op.kind), node.name, type.ToString()));
+  }
   return InvalidArgument(
       "no value is marked for rounding, so nothing would become integers: run annotate before, and "
       "see what skip_conv_layers, skip_dense_layer and debug_enabled_ops leave float");

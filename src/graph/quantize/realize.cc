@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "src/graph/operand.h"
 #include "src/graph/passes.h"
@@ -174,10 +175,10 @@ class Realizer {
         if (At(node.inputs[0])->scales.size() != 1) return Decline(id);
         return Finish(id, node.op, {At(node.inputs[0])->id}, *At(node.inputs[0]));
       case OpKind::kMaxPool2d:
-        return AddPool(id, config_.dtype_input);
+        return AddMaxPool(id);
       case OpKind::kAvgPool2d:
       case OpKind::kGlobalAvgPool2d:
-        return AddPool(id, config_.dtype_activation);
+        return AddAveragePool(id);
       default:
         return Decline(id);
     }
@@ -209,11 +210,14 @@ class Realizer {
     const Node& node = Old(id);
     const Integers &data = *At(node.inputs[0]), &weight = *At(node.inputs[1]);
     TW_RETURN_IF_ERROR(CheckSums(node));
-    auto left = rescaler_.Cast(node.name, data.id, config_.dtype_input);
+    auto within = rescaler_.Saturate(node.name, data, LargestOf(config_.dtype_input));
+    TW_RETURN_IF_ERROR(within);
+    auto left = rescaler_.Cast(node.name, within->id, config_.dtype_input);
     TW_RETURN_IF_ERROR(left);
     auto right = rescaler_.Cast(node.name, weight.id, config_.dtype_weight);
     TW_RETURN_IF_ERROR(right);
-    Integers value{-1, config_.dtype_activation, weight.scales, 0};
+    const double most = ProductsOf(node) * within->most * weight.most;
+    Integers value{-1, config_.dtype_activation, weight.scales, 0, std::min(most, kLargestInt32)};
     if (const auto channels = OutputChannelsOf(rewriter_.source(), node)) {
       value.behind = node.type.shape.size() - 1 - channels->result;
     }
@@ -227,13 +231,7 @@ class Realizer {
   /// holds. Those of 8 bits do so too, with more than 133,000 of them, all of the largest size.
   Status CheckSums(const Node& anchor) const {
     if (config_.dtype_input == kInt8 && config_.dtype_weight == kInt8) return Status();
-    const auto& weight = Old(anchor.inputs[1]).type;
-    double outputs = 1;
-    const std::vector<bool> channel = ChannelDimensions(anchor);
-    for (std::size_t i = 0; i < channel.size(); ++i) {
-      if (channel[i]) outputs *= static_cast<double>(anchor.type.shape[i]);
-    }
-    const double count = static_cast<double>(weight.elements()) / outputs;
+    const double count = ProductsOf(anchor);
     const double largest =
         (config_.Valid(ValueKind::kInput) - 1) * (config_.Valid(ValueKind::kWeight) - 1);
     if (count * largest < config_.Valid(ValueKind::kActivation)) return Status();
@@ -243,6 +241,16 @@ class Realizer {
                     "nbit_input and nbit_weight of at most {} together",
                     anchor.name, count, config_.nbit_input, config_.nbit_weight,
                     DataTypeName(config_.dtype_activation), bits));
+  }
+
+  /// How many products make up one element of an anchor's result.
+  double ProductsOf(const Node& anchor) const {
+    double outputs = 1;
+    const std::vector<bool> channel = ChannelDimensions(anchor);
+    for (std::size_t i = 0; i < channel.size(); ++i) {
+      if (channel[i]) outputs *= static_cast<double>(anchor.type.shape[i]);
+    }
+    return static_cast<double>(Old(anchor.inputs[1]).type.elements()) / outputs;
   }
 
   Status AddProduct(int id) {
@@ -258,29 +266,24 @@ class Realizer {
     }
     for (double& scale : value.scales) scale *= factor.scales[0];
     value.dtype = config_.dtype_activation;
+    value.most = std::min(value.most * factor.most, kLargestInt32);
     return Finish(id, node.op, std::move(sides), std::move(value));
   }
 
-  /// The type in which a sum or a concatenation is formed. Two sides of one scale stay narrow; TVM
-  /// does that with other scales too, and what is multiplied up wraps around.
+  /// The type in which a sum or a concatenation is formed. Two narrow sides of one scale stay so;
+  /// TVM does that with other scales too, and what is multiplied up wraps around.
   DataType UnifiedType(const Node& node) const {
+    const Integers &left = *At(node.inputs[0]), &right = *At(node.inputs[1]);
     const bool narrow = node.op.kind == OpKind::kConcat && node.inputs.size() == 2 &&
-                        At(node.inputs[1])->dtype == config_.dtype_input &&
-                        At(node.inputs[0])->scales == At(node.inputs[1])->scales;
+                        right.dtype == config_.dtype_input && left.scales == right.scales &&
+                        left.most <= LargestOf(config_.dtype_input);
     return narrow ? config_.dtype_input : config_.dtype_activation;
   }
 
-  /// Two sides: the smaller scale. More: one with which the configured range, or a wider one that
-  /// a side was calibrated to, fits in 31 bits.
+  /// Two sides: the smaller scale. More: one with which the configured range fits in 31 bits.
   std::vector<double> UnifiedScales(const Node& node) const {
     if (node.inputs.size() != 2) {
-      double range = config_.global_scale;
-      for (int input : node.inputs) {
-        for (double scale : At(input)->scales) {
-          range = std::max(range, scale * config_.Valid(ValueKind::kInput));
-        }
-      }
-      return {range / config_.Valid(ValueKind::kActivation)};
+      return {config_.global_scale / config_.Valid(ValueKind::kActivation)};
     }
     std::vector<double> scales = At(node.inputs[0])->scales;
     const std::vector<double>& right = At(node.inputs[1])->scales;
@@ -289,6 +292,33 @@ class Realizer {
       scales[i] = std::min(scales[i], right[right.size() == 1 ? 0 : i]);
     }
     return scales;
+  }
+
+  /// The step of a side that becomes the `i`-th scale: the largest where all of them become one.
+  static double StepOf(const Integers& side, const Integers& unified, std::size_t i) {
+    if (unified.scales.size() == 1) return std::ranges::max(side.scales);
+    return side.scales[side.scales.size() == 1 ? 0 : i];
+  }
+
+  /// Makes a scale so many times twice as large that no side, and no sum of them, leaves int32:
+  /// beside a side of much larger steps, others would vanish in floats as well. TVM's wraps around.
+  void FitSides(const Node& node, Integers& unified) const {
+    const bool adds = node.op.kind == OpKind::kAdd;
+    // What rounding adds to the sides.
+    const auto slack = static_cast<double>(node.inputs.size());
+    unified.most = 0;
+    for (std::size_t i = 0; i < unified.scales.size(); ++i) {
+      double reach = 0;
+      for (int input : node.inputs) {
+        const Integers& side = *At(input);
+        const double most = side.most * StepOf(side, unified, i);
+        reach = adds ? reach + most : std::max(reach, most);
+      }
+      double& scale = unified.scales[i];
+      while (reach / scale + slack > kLargestInt32) scale *= 2;
+      unified.most = std::max(unified.most, std::ceil(reach / scale));
+    }
+    unified.most += slack;
   }
 
   Status AddUnified(int id) {
@@ -303,6 +333,12 @@ class Realizer {
     }
     Integers sum{-1, dtype, UnifiedScales(node), behind.value_or(0)};
     if (sum.scales.size() != 1 && node.op.kind == OpKind::kConcat) return Decline(id);
+    TW_RETURN_IF_ERROR(CheckScales(node, sum.scales));
+    if (dtype == config_.dtype_activation) {
+      FitSides(node, sum);
+    } else {
+      sum.most = LargestOf(dtype);
+    }
     std::vector<int> sides;
     for (int input : node.inputs) {
       auto side = UnifySide(node, input, sum);
@@ -344,55 +380,112 @@ class Realizer {
   /// Integers between two real bounds are between the whole numbers inside of them.
   Status AddClip(int id) {
     const Node& node = Old(id);
-    const Integers& value = *At(node.inputs[0]);
+    Integers value = *At(node.inputs[0]);
+    const auto [least, greatest] = Bounds(node.op, value.scales[0], value.dtype);
     Operator op = node.op;
-    op.attributes.a_min = std::ceil(op.attributes.a_min / value.scales[0]);
-    op.attributes.a_max = std::floor(op.attributes.a_max / value.scales[0]);
-    return Finish(id, std::move(op), {value.id}, value);
+    op.attributes.a_min = least;
+    op.attributes.a_max = greatest;
+    value.most = MostBetween(least, greatest, value.most);
+    return Finish(id, std::move(op), {value.id}, std::move(value));
+  }
+
+  /// The largest magnitude that bounds make of those up to `most`: larger where a bound is.
+  static double MostBetween(double least, double greatest, double most) {
+    return std::max(std::abs(std::clamp(-most, least, greatest)),
+                    std::abs(std::clamp(most, least, greatest)));
+  }
+
+  /// The nearest one where there is no whole number between two. Within what the type holds.
+  static std::pair<double, double> Bounds(const Operator& clip, double scale, DataType dtype) {
+    const double largest = LargestOf(dtype);
+    const auto whole = [&](double bound) { return std::clamp(bound, -largest, largest); };
+    const double least = whole(std::ceil(clip.attributes.a_min / scale));
+    const double most = whole(std::floor(clip.attributes.a_max / scale));
+    if (least <= most) return {least, most};
+    const double nearest = whole(std::round(clip.attributes.a_max / scale));
+    return {nearest, nearest};
   }
 
   Status AddChannelClip(int id) {
     const Node& node = Old(id);
     Integers value = *At(node.inputs[0]);
-    std::vector<double> least, most;
+    std::vector<double> least, greatest;
+    double most = 0;
     for (double scale : value.scales) {
-      least.push_back(std::ceil(node.op.attributes.a_min / scale));
-      most.push_back(std::floor(node.op.attributes.a_max / scale));
+      const auto [lower, upper] = Bounds(node.op, scale, value.dtype);
+      least.push_back(lower);
+      greatest.push_back(upper);
+      most = std::max(most, MostBetween(lower, upper, value.most));
     }
+    value.most = most;
     const auto bound = [&](const std::vector<double>& values) {
       return rescaler_.Constant(node.name, value.dtype, values, value.behind);
     };
     auto lower =
         rescaler_.emitter().Emit(node.name, Operator{OpKind::kMax, {}}, {value.id, bound(least)});
     TW_RETURN_IF_ERROR(lower);
-    return Finish(id, Operator{OpKind::kMin, {}}, {*lower, bound(most)}, std::move(value));
+    return Finish(id, Operator{OpKind::kMin, {}}, {*lower, bound(greatest)}, std::move(value));
   }
 
-  Status AddPool(int id, DataType dtype) {
+  Status AddMaxPool(int id) {
     const Node& node = Old(id);
-    Integers value = *At(node.inputs[0]);
-    auto cast = CastTo(node.name, value, dtype);
-    TW_RETURN_IF_ERROR(cast);
-    value.dtype = dtype;
-    return Finish(id, node.op, {*cast}, std::move(value));
+    auto value = CastTo(node.name, *At(node.inputs[0]), config_.dtype_input);
+    TW_RETURN_IF_ERROR(value);
+    return Finish(id, node.op, {value->id}, *std::move(value));
+  }
+
+  /// In steps so large that the sums of a window fit (those of a concatenation fill the type).
+  Status AddAveragePool(int id) {
+    const Node& node = Old(id);
+    auto value = CastTo(node.name, *At(node.inputs[0]), config_.dtype_activation);
+    TW_RETURN_IF_ERROR(value);
+    const double most = value->most * static_cast<double>(WindowOf(node));
+    if (most > kLargestInt32) {
+      // Twice as large as the least that would do: rounding may add one.
+      const double factor = std::exp2(std::ceil(std::log2(most / kLargestInt32)) + 1);
+      std::vector<double> scales = value->scales;
+      for (double& scale : scales) scale *= factor;
+      value = rescaler_.Rescale(node.name, *std::move(value), scales);
+      TW_RETURN_IF_ERROR(value);
+      auto sums = rescaler_.Cast(node.name, value->id, config_.dtype_activation);
+      TW_RETURN_IF_ERROR(sums);
+      value->id = *sums;
+    }
+    return Finish(id, node.op, {value->id}, *std::move(value));
+  }
+
+  /// Elements that one element of an average is of.
+  std::int64_t WindowOf(const Node& pool) const {
+    const auto& size = pool.op.attributes.pool_size;
+    if (pool.op.kind == OpKind::kAvgPool2d) return size[0] * size[1];
+    return Old(pool.inputs[0]).type.elements() / pool.type.elements();
   }
 
   Status AddHint(int id) {
     const Node& node = Old(id);
-    Integers value = *At(node.inputs[0]);
-    auto cast = CastTo(node.name, value, node.mark.dtype);
-    TW_RETURN_IF_ERROR(cast);
-    value.id = *cast;
-    value.dtype = node.mark.dtype;
-    return Keep(id, std::move(value));
+    auto value = CastTo(node.name, *At(node.inputs[0]), node.mark.dtype);
+    TW_RETURN_IF_ERROR(value);
+    return Keep(id, *std::move(value));
   }
 
-  /// Written to a narrow type even from that type, as TVM does.
-  Result<int> CastTo(const std::string& name, const Integers& value, DataType dtype) {
-    if (value.dtype == dtype && dtype == config_.dtype_activation) return value.id;
+  /// Of floats, what int32 holds.
+  static double LargestOf(DataType dtype) {
+    return dtype.is_integer() ? std::ldexp(1.0, dtype.bits - 1) - 1 : kLargestFloatInt32;
+  }
+
+  /// Written to a narrow type even from that type, as TVM does. What the type may not hold (by the
+  /// rules before 2023-08, a sum of inputs) is saturated; TVM's wraps around.
+  Result<Integers> CastTo(const std::string& name, const Integers& value, DataType dtype) {
+    if (value.dtype == dtype && dtype == config_.dtype_activation) return value;
+    auto result = rescaler_.Saturate(name, value, LargestOf(dtype));
+    TW_RETURN_IF_ERROR(result);
     Operator op{OpKind::kCast, {}};
     op.attributes.dtype = dtype;
-    return rescaler_.emitter().Emit(name, std::move(op), {value.id});
+    auto cast = rescaler_.emitter().Emit(name, std::move(op), {result->id});
+    TW_RETURN_IF_ERROR(cast);
+    result->id = *cast;
+    result->dtype = dtype;
+    return result;
   }
 
   const Config& config_;

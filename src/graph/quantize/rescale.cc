@@ -19,9 +19,21 @@ namespace {
 // to 16 bits or less, whatever its size.
 constexpr int kLeastShift = -31;
 constexpr int kMostShift = 30;
-constexpr double kLargestInt32 = 2147483647;
-// The largest float below 2^31.
-constexpr double kLargestFloatInt32 = 2147483520;
+
+/// The largest magnitude that the elements of a constant have in steps of its scales.
+double LargestInSteps(const Tensor& constant, const Integers& steps) {
+  const auto& shape = constant.shape();
+  std::int64_t inner = 1;
+  for (std::size_t i = shape.size() - std::min(steps.behind, shape.size()); i < shape.size(); ++i) {
+    inner *= shape[i];
+  }
+  double largest = 0;
+  for (std::int64_t i = 0; i < constant.elements(); ++i) {
+    const auto channel = static_cast<std::size_t>(i / inner) % steps.scales.size();
+    largest = std::max(largest, std::abs(constant.At(i)) / steps.scales[channel]);
+  }
+  return largest;
+}
 
 /// Whether a step becomes `factor` steps.
 bool IsMultiple(const std::vector<double>& factors) {
@@ -50,6 +62,15 @@ Result<int> Rescaler::Clip(std::string_view of, int value, double least, double 
   return emitter_.Emit(of, std::move(op), {value});
 }
 
+Result<Integers> Rescaler::Saturate(std::string_view of, Integers value, double most) {
+  if (value.most <= most) return value;
+  auto clipped = Clip(of, value.id, -most, most);
+  TW_RETURN_IF_ERROR(clipped);
+  value.id = *clipped;
+  value.most = most;
+  return value;
+}
+
 int Rescaler::Constant(std::string_view of, DataType dtype, const std::vector<double>& values,
                        std::size_t behind) {
   if (values.size() == 1) return emitter_.EmitScalar(of, dtype, values[0]);
@@ -75,6 +96,11 @@ Result<Integers> Rescaler::Round(const Node& mark, int value, std::size_t behind
   auto clipped = Clip(mark.name, *rounded, -bound, bound);
   TW_RETURN_IF_ERROR(clipped);
   result.id = *clipped;
+  result.most = bound;
+  if (const Tensor* constant = graph_.Contents(value)) {
+    // One more: what is rounded are floats.
+    result.most = std::min(bound, LargestInSteps(*constant, result) + 1);
+  }
   return result;
 }
 
@@ -82,14 +108,16 @@ Result<int> Rescaler::Binary(std::string_view of, OpKind kind, int value, int op
   return emitter_.Emit(of, Operator{kind, {}}, {value, operand});
 }
 
-Result<int> Rescaler::ShiftRight(std::string_view of, int value, int count) {
+Result<int> Rescaler::ShiftRight(std::string_view of, Integers value, int count) {
   if (config_.round_for_shift) {
-    auto moved = Binary(of, OpKind::kAdd, value,
-                        emitter_.EmitScalar(of, kInt32, std::ldexp(1.0, count - 1)));
+    const double half = std::ldexp(1.0, count - 1);
+    auto within = Saturate(of, std::move(value), kLargestFloatInt32 - half);
+    TW_RETURN_IF_ERROR(within);
+    auto moved = Binary(of, OpKind::kAdd, within->id, emitter_.EmitScalar(of, kInt32, half));
     TW_RETURN_IF_ERROR(moved);
-    value = *moved;
+    value.id = *moved;
   }
-  return Binary(of, OpKind::kShiftRight, value, emitter_.EmitScalar(of, kInt32, count));
+  return Binary(of, OpKind::kShiftRight, value.id, emitter_.EmitScalar(of, kInt32, count));
 }
 
 Result<int> Rescaler::FixedPointProduct(std::string_view of, const Integers& value,
@@ -134,7 +162,7 @@ Result<Integers> Rescaler::Rescale(std::string_view of, Integers value,
   auto result = Result<int>(-1);
   if (factors.size() == 1 && IsPowerOfTwo(factors[0], &exponent) && exponent < 0 &&
       exponent > -31) {
-    result = ShiftRight(of, value.id, -exponent);
+    result = ShiftRight(of, value, -exponent);
   } else if (IsMultiple(factors)) {
     result = Binary(of, OpKind::kMul, value.id, emitter_.EmitScalar(of, kInt32, factors[0]));
   } else {
@@ -142,6 +170,7 @@ Result<Integers> Rescaler::Rescale(std::string_view of, Integers value,
   }
   TW_RETURN_IF_ERROR(result);
   value.id = *result;
+  value.most = std::min(kLargestInt32, std::ceil(value.most * std::ranges::max(factors)) + 1);
   return value;
 }
 
@@ -163,6 +192,7 @@ Result<Integers> Rescaler::RescaleWithin(std::string_view of, const Integers& va
   auto cast = Cast(of, *clipped, graph_.node(value.id).type.dtype);
   TW_RETURN_IF_ERROR(cast);
   result->id = *cast;
+  result->most = most;
   return result;
 }
 

@@ -8,6 +8,10 @@
 
 namespace tilewright::quantize {
 
+inline constexpr double kLargestInt32 = 2147483647;
+/// The largest float below 2^31.
+inline constexpr double kLargestFloatInt32 = 2147483520;
+
 /// Integers that stand for a value: it is about the integer times its scale.
 struct Integers {
   int id = -1;                 ///< in the new graph
@@ -16,6 +20,7 @@ struct Integers {
   /// How many dimensions are behind that one: broadcasting aligns the last ones, so it is the same
   /// for a value of fewer dimensions and for the sum it goes into.
   std::size_t behind = 0;
+  double most = kLargestInt32;  ///< no magnitude is larger, whatever the network reads
 };
 
 /// Writes the arithmetic of integers into a graph.
@@ -28,6 +33,8 @@ class Rescaler {
   /// The value in another element type; nothing if it has that.
   Result<int> Cast(std::string_view of, int value, DataType dtype);
   Result<int> Clip(std::string_view of, int value, double least, double most);
+  /// The value within +-most; nothing if it is.
+  Result<Integers> Saturate(std::string_view of, Integers value, double most);
   /// clip(round(x * (1 / scale))) of a plain value: whole numbers in floats. mark: with scales.
   Result<Integers> Round(const Node& mark, int value, std::size_t behind);
   /// round(x * from / to) for whole numbers: a shift where the ratio is a power of two, a product
@@ -44,7 +51,7 @@ class Rescaler {
 
  private:
   Result<int> Binary(std::string_view of, OpKind kind, int value, int operand);
-  Result<int> ShiftRight(std::string_view of, int value, int count);
+  Result<int> ShiftRight(std::string_view of, Integers value, int count);
   Result<int> FixedPointProduct(std::string_view of, const Integers& value,
                                 const std::vector<double>& factors);
 

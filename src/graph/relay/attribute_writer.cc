@@ -44,6 +44,10 @@ class AttributeWriter {
       case OpKind::kBatchMatmul:
         AddOutDtype();
         break;
+      case OpKind::kBatchNorm:
+        AddUnless("axis", std::to_string(a.axis), "1");
+        AddUnless("epsilon", ShortestDouble(a.epsilon) + "f", ShortestDouble(1e-5) + "f");
+        break;
       case OpKind::kMaxPool2d:
       case OpKind::kAvgPool2d:
         WritePool();

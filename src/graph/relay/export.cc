@@ -47,7 +47,7 @@ class Exporter {
     TW_RETURN_IF_ERROR(CheckConstants());
     module_.version = "0.0.5";
     Build();
-    module_.metadata = "\n\n" + WriteMetadata(contents_, values_);
+    module_.metadata = "\n\n" + WriteMetadata(contents_, values_, graph_.made_up_constants);
     std::string text = Print(module_, Numbering::kKeep);
     if (text.size() <= kMaxTextBytes + kMaxMetadataBytes) return text;
     return Unsupported(fmt::format("text of {} bytes with the constants, expected at most {}",
@@ -163,17 +163,17 @@ class Exporter {
     const int result = AppendStatement(std::move(call));
     for (std::size_t i = 0; i < part.results.size(); ++i) {
       const int id = part.results[i];
-      ExprOf(id) = part.results.size() == 1 ? result : AppendProjection(result, i, id);
+      ExprOf(id) = part.results.size() == 1 ? result : Append(Projection(result, i, id));
     }
   }
 
-  int AppendProjection(int tuple, std::size_t field, int id) {
+  Expr Projection(int tuple, std::size_t field, int id) const {
     Expr projection;
     projection.kind = ExprKind::kProjection;
     projection.args = {tuple};
     projection.index = static_cast<std::int64_t>(field);
     projection.comments = {TypeComment(TypeOf(graph_.node(id).type))};
-    return Append(std::move(projection));
+    return projection;
   }
 
   void FinishFunction(std::string name) {
@@ -186,8 +186,6 @@ class Exporter {
   static bool HasText(const Node& node) {
     const OpAttributes& a = node.op.attributes;
     switch (node.op.kind) {
-      case OpKind::kBatchNorm:
-        return false;
       case OpKind::kSoftmax:
       case OpKind::kLogSoftmax:
         return !a.flatten || a.axis + 1 == std::ssize(node.type.shape);
@@ -329,9 +327,14 @@ class Exporter {
     }
     call.attributes = WriteAttributes(graph_, node);
     if (!node.source.empty()) call.comments.push_back(" " + node.source + " ");
-    call.comments.push_back(TypeComment(TypeOf(node.type)));
+    std::vector<int> results = {id};
+    if (node.op.kind == OpKind::kBatchNorm) {  // in Relay with the new mean and variance
+      results.insert(results.end(), {node.inputs[3], node.inputs[4]});
+    }
+    call.comments.push_back(TypeComment(TypeOfAll(results)));
     Remember(id, std::to_string(statements_));
-    return AppendStatement(std::move(call));
+    const int result = AppendStatement(std::move(call));
+    return results.size() == 1 ? result : AppendStatement(Projection(result, 0, id));
   }
 
   void AddNode(int id) {
@@ -367,7 +370,7 @@ class Exporter {
   std::set<std::string> names_;            // of parameters
   std::map<int, std::int64_t> constants_;  // indices of nodes in contents_
   std::vector<const Tensor*> contents_;
-  ValueTable values_;  // of parameters and operators
+  Meanings values_;  // of parameters and operators
 };
 
 }  // namespace

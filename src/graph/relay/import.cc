@@ -437,6 +437,7 @@ Result<Graph> Importer::Run(std::string name) {
   auto metadata = ReadMetadata(module_.metadata);
   TW_RETURN_IF_ERROR(metadata);
   contents_ = std::move(metadata->constants);
+  graph_.made_up_constants = metadata->made_up_constants;
   graph_.name = std::move(name);
   const int entry = EntryFunction();
   const Function& function = module_.function(entry);
@@ -465,7 +466,7 @@ Result<Graph> Importer::Run(std::string name) {
   return std::move(graph_);
 }
 
-Status Importer::AddMeanings(ValueTable values) {
+Status Importer::AddMeanings(Meanings values) {
   for (const Node& node : graph_.nodes()) {
     const bool numbered = node.kind == NodeKind::kOperator && node.name.starts_with("%");
     const auto row = values.find(numbered ? std::string_view(node.name).substr(1) : node.name);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <span>
 
@@ -12,6 +11,7 @@
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/graph/graph.h"
+#include "src/graph/meanings.h"
 #include "src/graph/relay/syntax.h"
 
 namespace tilewright::relay {
@@ -23,8 +23,10 @@ constexpr std::int32_t kCpuDevice = 1;
 // Constants may share an array, and each gets a copy: so much larger than the text may they be.
 constexpr std::size_t kMaxGrowth = 16;
 
-// The attribute of the whole section (a text, as TVM's version beside it) that names values.
+// Attributes of the whole section (texts, as TVM's version beside them): names of values, and how
+// many constants have made-up contents.
 constexpr const char* kValues = "tilewright.values";
+constexpr const char* kMadeUp = "tilewright.made_up_constants";
 
 // Type codes of DLPack.
 constexpr std::array<TypeCode, 3> kTypeCodes = {TypeCode::kInt, TypeCode::kUInt, TypeCode::kFloat};
@@ -144,66 +146,31 @@ const Json* ConstantList(const Json* root, const Json* nodes) {
   return nullptr;
 }
 
-std::string ValuesText(const ValueTable& values) {
-  Json table = Json::object();
-  for (const auto& [name, meaning] : values) {
-    Json row = Json::object();
-    if (!meaning.value.empty()) row["value"] = meaning.value;
-    if (!meaning.scales.empty()) row["scales"] = meaning.scales;
-    if (meaning.scales.size() > 1) row["axis"] = meaning.axis;
-    if (meaning.zero_point != 0) row["zero_point"] = meaning.zero_point;
-    table[name] = std::move(row);
+/// Errors: kInvalidArgument unless the attributes of our own are what this writes.
+Status ReadOwn(const Json& root, Metadata& metadata) {
+  const Json* attributes = Field(&root, "attrs");
+  for (const char* name : {kValues, kMadeUp}) {
+    const Json* text = Field(attributes, name);
+    if (text != nullptr && !text->is_string())
+      return InvalidArgument("expected a text").WithContext(name);
   }
-  return DumpJson(table);
-}
-
-/// Errors: kInvalidArgument for a row that is none.
-Result<Quantization> ReadRow(const Json& row) {
-  const auto bad = [] {
-    return InvalidArgument(
-        "expected value (a name), scales (positive numbers), axis and zero_point (whole numbers)");
-  };
-  Quantization meaning;
-  if (!row.is_object()) return bad();
-  for (const auto& [field, content] : row.items()) {
-    if (field == "value" && content.is_string()) {
-      meaning.value = content.get<std::string>();
-    } else if (field == "scales" && content.is_array()) {
-      for (const Json& scale : content) {
-        if (!scale.is_number()) return bad();
-        meaning.scales.push_back(scale.get<float>());
-        if (!std::isfinite(meaning.scales.back()) || meaning.scales.back() <= 0) return bad();
-      }
-    } else if (field == "axis" && content.is_number_integer()) {
-      meaning.axis = content.get<std::int64_t>();
-    } else if (field == "zero_point" && content.is_number_integer()) {
-      meaning.zero_point = content.get<std::int64_t>();
-    } else {
-      return bad();
-    }
+  if (const Json* text = Field(attributes, kValues); text != nullptr) {
+    auto values = ParseMeanings(text->get_ref<const std::string&>());
+    if (!values.ok()) return values.status().WithContext(kValues);
+    metadata.values = *std::move(values);
   }
-  return meaning;
-}
-
-Result<ValueTable> ReadValues(const Json& root) {
-  ValueTable values;
-  const Json* text = Field(Field(&root, "attrs"), kValues);
-  if (text == nullptr) return values;
-  if (!text->is_string()) return InvalidArgument("expected a text");
-  auto table = ParseJson(text->get_ref<const std::string&>());
-  TW_RETURN_IF_ERROR(table);
-  if (!table->is_object()) return InvalidArgument("expected an object");
-  for (const auto& [name, row] : table->items()) {
-    auto meaning = ReadRow(row);
-    if (!meaning.ok()) return meaning.status().WithContext(name);
-    values.emplace(name, *std::move(meaning));
+  if (const Json* text = Field(attributes, kMadeUp); text != nullptr) {
+    auto count = ParseInt64(text->get_ref<const std::string&>());
+    if (!count.ok() || *count < 0) return InvalidArgument("expected a count").WithContext(kMadeUp);
+    metadata.made_up_constants = *count;
   }
-  return values;
+  return Status();
 }
 
 }  // namespace
 
-std::string WriteMetadata(const std::vector<const Tensor*>& constants, const ValueTable& values) {
+std::string WriteMetadata(const std::vector<const Tensor*>& constants, const Meanings& values,
+                          std::int64_t made_up_constants) {
   std::string list, nodes, arrays;
   for (std::size_t i = 0; i < constants.size(); ++i) {
     const char* comma = i == 0 ? "" : ",";
@@ -214,10 +181,10 @@ std::string WriteMetadata(const std::vector<const Tensor*>& constants, const Val
         i);
     arrays += fmt::format("{}\n  \"{}\"", comma, EncodeBase64(ArrayBytes(*constants[i])));
   }
-  std::string attributes;
-  if (!values.empty()) {
-    attributes = fmt::format(",\n\"attrs\": {}", DumpJson({{kValues, ValuesText(values)}}));
-  }
+  Json own = Json::object();
+  if (!values.empty()) own[kValues] = MeaningsText(values);
+  if (made_up_constants > 0) own[kMadeUp] = std::to_string(made_up_constants);
+  const std::string attributes = own.empty() ? "" : ",\n\"attrs\": " + DumpJson(own);
   return fmt::format(
       "{}\n{{\"root\": 1, \"nodes\": [\n  {{\"type_key\": \"\"}},\n"
       "  {{\"type_key\": \"Map\", \"keys\": [\"relay.Constant\"], \"data\": [2]}},\n"
@@ -232,9 +199,7 @@ Result<Metadata> ReadMetadata(std::string_view section) {
   if (!section.starts_with(kHead)) return InvalidArgument("metadata: expected #[metadata]");
   auto root = ParseJson(section.substr(kHead.size()));
   if (!root.ok()) return root.status().WithContext("metadata");
-  auto values = ReadValues(*root);
-  if (!values.ok()) return values.status().WithContext(fmt::format("metadata: {}", kValues));
-  metadata.values = *std::move(values);
+  if (Status own = ReadOwn(*root, metadata); !own.ok()) return own.WithContext("metadata");
   const Json* nodes = Field(&*root, "nodes");
   const Json* data = ConstantList(&*root, nodes);
   if (data == nullptr || !data->is_array())

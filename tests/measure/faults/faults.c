@@ -145,6 +145,7 @@ KERNEL(code_later, if (calls > 5) return 9)
 KERNEL_WITH(other_version, TW_ABI_VERSION + 1, 3, 0, (void)0)
 KERNEL_WITH(other_count, TW_ABI_VERSION, 4, 0, (void)0)
 KERNEL_WITH(huge_workspace, TW_ABI_VERSION, 3, (int64_t)1 << 45, (void)0)
+KERNEL_WITH(large_workspace, TW_ABI_VERSION, 3, (int64_t)1 << 29, (void)0)
 KERNEL_WITH(past_workspace, TW_ABI_VERSION, 3, 128, ((volatile char*)workspace)[128] = 1)
 
 EXPORT const TwKernelInfo not_written_info = {TW_ABI_VERSION, 3, 0, 0};

@@ -377,6 +377,7 @@ API cuStreamBeginCapture_v2(void* stream, int mode) {
   if (stream != &non_blocking_stream) ++counts.recorded_in_the_way;
   capturing = 1;
   recorded = calloc(1, sizeof(Graph));
+  ++counts.graphs;
   return 0;
 }
 API cuStreamEndCapture(void* stream, void** graph) {
@@ -405,6 +406,7 @@ API cuGraphExecDestroy(void* executable) {
   return 0;
 }
 API cuGraphDestroy(void* graph) {
+  --counts.graphs;
   free(graph);
   return 0;
 }

@@ -1,0 +1,147 @@
+#include "src/base/unfinished.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include "src/base/file.h"
+
+namespace tilewright {
+namespace {
+
+using testing::HasSubstr;
+
+class UnfinishedTest : public testing::Test {
+ protected:
+  UnfinishedTest() : folder_(*TemporaryFolder::Create("tilewright-base-test")) {}
+
+  std::string Path(const std::string& name) const { return folder_.path() + "/" + name; }
+  /// A folder with a file and a folder in it.
+  std::string MakeTree(const std::string& name) const {
+    std::filesystem::create_directories(Path(name) + "/inner");
+    EXPECT_TRUE(WriteFile(Path(name) + "/file", "x").ok());
+    EXPECT_TRUE(WriteFile(Path(name) + "/inner/file", "x").ok());
+    return Path(name);
+  }
+  std::vector<std::string> Entries() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      names.push_back(entry.path().filename().string());
+    }
+    return names;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(UnfinishedTest, GoesUnlessItIsMovedToItsPlace) {
+  {
+    Unfinished tree(MakeTree("tree"));
+    Unfinished moved = std::move(tree);
+    const Unfinished never_made(Path("none"));
+    EXPECT_TRUE(FileExists(moved.path() + "/inner/file"));
+  }
+  EXPECT_THAT(Entries(), testing::IsEmpty());
+  {
+    Unfinished tree(MakeTree("tree"));
+    ASSERT_TRUE(tree.MoveTo(Path("place")).ok());
+    Unfinished file = Unfinished::Beside(Path("file"));
+    ASSERT_TRUE(WriteFile(file.path(), "x").ok());
+    EXPECT_THAT(file.MoveTo(Path("place")).message(), HasSubstr("cannot be written"));
+  }
+  EXPECT_THAT(Entries(), testing::ElementsAre("place"));
+  EXPECT_TRUE(FileExists(Path("place/inner/file")));
+}
+
+TEST_F(UnfinishedTest, TakesTheNameOfNoDevice) {
+  const std::string pipe = Path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  Unfinished file = Unfinished::Beside(pipe);
+  ASSERT_TRUE(WriteFile(file.path(), "x").ok());
+  EXPECT_THAT(file.MoveTo(pipe).message(), HasSubstr("neither a file nor a folder"));
+
+  // What writes whole files writes into it.
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_TRUE(WriteFile(pipe, "text").ok());
+  char text[8] = {};
+  EXPECT_EQ(::read(reader, text, sizeof text), 4);
+  EXPECT_STREQ(text, "text");
+  ::close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST_F(UnfinishedTest, GoesWithASignalThatEndsTheProgram) {
+  for (int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    EXPECT_EXIT(
+        {
+          std::signal(signal, SIG_DFL);  // whatever the caller of the tests ignores
+          RemoveUnfinishedAtSignals();
+          const Unfinished tree(MakeTree("tree"));
+          const auto temporary = TemporaryFolder::Create("tilewright-base-test");
+          std::filesystem::create_symlink(temporary->path(), Path("link"));
+          (void)::raise(signal);
+        },
+        testing::KilledBySignal(signal), "");
+    EXPECT_THAT(Entries(), testing::ElementsAre("link"));
+    EXPECT_FALSE(FileExists(Path("link"))) << "the temporary folder is still there";
+    std::filesystem::remove(Path("link"));
+  }
+}
+
+// The processes that run candidates are forked from one that has files under way.
+TEST_F(UnfinishedTest, AForkedProcessLeavesTheFilesOfItsParent) {
+  EXPECT_EXIT(
+      {
+        std::signal(SIGTERM, SIG_DFL);
+        RemoveUnfinishedAtSignals();
+        const Unfinished tree(MakeTree("tree"));
+        const pid_t child = ::fork();
+        if (child == 0) (void)::raise(SIGTERM);
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        ::_exit(WIFSIGNALED(status) && FileExists(tree.path() + "/inner/file") ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(UnfinishedTest, IgnoredSignalsStayIgnored) {
+  EXPECT_EXIT(
+      {
+        std::signal(SIGHUP, SIG_IGN);
+        RemoveUnfinishedAtSignals();
+        (void)::raise(SIGHUP);
+        ::_exit(0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(UnfinishedTest, AFolderIsThereAsAWholeOrNotAtAll) {
+  {
+    auto folder = FolderToFill::Create(Path("new/place/"));
+    ASSERT_TRUE(folder.ok()) << folder.status().message();
+    ASSERT_TRUE(WriteFile(folder->filling() + "/file", "x").ok());
+    EXPECT_FALSE(FileExists(Path("new/place")));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(Path("new")));
+  {
+    auto folder = FolderToFill::Create(Path("place"));
+    ASSERT_TRUE(WriteFile(folder->filling() + "/file", "x").ok());
+    ASSERT_TRUE(folder->Finish().ok());
+  }
+  EXPECT_TRUE(FileExists(Path("place/file")));
+  auto again = FolderToFill::Create(Path("place"));
+  EXPECT_EQ(again->filling(), Path("place"));
+  EXPECT_TRUE(again->Finish().ok());
+  EXPECT_THAT(FolderToFill::Create(Path("place/file")).status().message(),
+              HasSubstr("cannot be made"));
+}
+
+}  // namespace
+}  // namespace tilewright
