@@ -122,15 +122,15 @@ TEST(OnnxCorners, SwishScalesItsArgument) {
 }
 
 TEST(OnnxCorners, ExtremesOfInfiniteElements) {
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  const Array low{{1, 1, 1, 2}, {-kInfinite, -kInfinite}}, high{{2}, {kInfinite, kInfinite}};
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const Array low{{1, 1, 1, 2}, {-kInf, -kInf}}, high{{2}, {kInf, kInf}};
   for (const DataType dtype : {kFloat32, kFloat16}) {
-    ExpectEqual(OneOperator("ReduceMax", low, 13, dtype).Run(), {{1, 1, 1, 1}, {-kInfinite}});
-    ExpectEqual(OneOperator("ReduceMin", high, 13, dtype).Run(), {{1}, {kInfinite}});
-    ExpectEqual(OneOperator("GlobalMaxPool", low, 13, dtype).Run(), {{1, 1, 1, 1}, {-kInfinite}});
+    ExpectEqual(OneOperator("ReduceMax", low, 13, dtype).Run(), {{1, 1, 1, 1}, {-kInf}});
+    ExpectEqual(OneOperator("ReduceMin", high, 13, dtype).Run(), {{1}, {kInf}});
+    ExpectEqual(OneOperator("GlobalMaxPool", low, 13, dtype).Run(), {{1, 1, 1, 1}, {-kInf}});
     OneOperator padded("MaxPool", low, 13, dtype);
     padded.model().IntList("kernel_shape", {1, 2}).IntList("pads", {0, 1, 0, 0});
-    ExpectEqual(padded.Run(), {{1, 1, 1, 2}, {-kInfinite, -kInfinite}});
+    ExpectEqual(padded.Run(), {{1, 1, 1, 2}, {-kInf, -kInf}});
   }
 }
 

@@ -34,7 +34,7 @@ vta::Design Design4x8() {
   return *design;
 }
 
-std::vector<Tensor> Outputs(const Graph& graph) {
+std::vector<Tensor> AllOutputs(const Graph& graph) {
   std::vector<Tensor> inputs;
   for (int id : graph.inputs()) {
     inputs.push_back(
@@ -71,7 +71,7 @@ TEST(Pack, ComputesTheSame) {
     const Graph graph = MakeQuantizedGraph(4);
     PackReport report;
     const Graph packed = Packed(MakeQuantizedGraph(4), design, {}, report);
-    ExpectEqual(Outputs(packed), Outputs(graph));
+    ExpectEqual(AllOutputs(packed), AllOutputs(graph));
     EXPECT_EQ(report.convolutions, 6);  // all but the first one
     EXPECT_THAT(report.left, ElementsAre(Pair("first", HasSubstr("3 channels"))));
     EXPECT_EQ(report.entering, 1);
@@ -84,7 +84,7 @@ TEST(Pack, EveryKindOfProductIsTheSame) {
     SCOPED_TRACE(design.Name());
     PackReport report;
     const Graph packed = Packed(MakeProductGraph(4), design, {}, report);
-    ExpectEqual(Outputs(packed), Outputs(MakeProductGraph(4)));
+    ExpectEqual(AllOutputs(packed), AllOutputs(MakeProductGraph(4)));
     EXPECT_EQ(report.convolutions, 4);
     EXPECT_EQ(report.products, 2);
     EXPECT_THAT(report.left, ElementsAre());
@@ -187,7 +187,7 @@ TEST(Pack, StartAndStopLimitIt) {
   PackReport report;
   PackOptions options{.start = "nn.conv2d", .stop = "max_pool2d"};
   const Graph packed = Packed(MakeQuantizedGraph(1), vta::Design::Default(), options, report);
-  ExpectEqual(Outputs(packed), Outputs(MakeQuantizedGraph(1)));
+  ExpectEqual(AllOutputs(packed), AllOutputs(MakeQuantizedGraph(1)));
   EXPECT_EQ(report.convolutions, 5);
   EXPECT_THAT(report.left, Contains(Pair("last", "outside start and stop")));
 
@@ -214,7 +214,7 @@ TEST(Pack, MobilenetIsTheSame) {
   ASSERT_TRUE(graph.ok() && again.ok());
   PackReport report;
   const Graph packed = Packed(*std::move(again), vta::Design::Default(), {}, report);
-  ExpectEqual(Outputs(packed), Outputs(*graph));
+  ExpectEqual(AllOutputs(packed), AllOutputs(*graph));
   EXPECT_EQ(report.convolutions, 51);  // all but the first one
   EXPECT_EQ(report.left.size(), 2u);   // and the classifier, which is of floats
 }
@@ -299,7 +299,7 @@ TEST(RelayExport, BackwardSlicesAndGroupsSurviveTheText) {
   ASSERT_TRUE(text.ok()) << text.status().message();
   auto read = ImportRelay(*text, "read");
   ASSERT_TRUE(read.ok()) << read.status().message() << *text;
-  ExpectEqual(Outputs(*read), Outputs(graph));
+  ExpectEqual(AllOutputs(*read), AllOutputs(graph));
 }
 
 TEST(RelayExport, RefusesALayoutChangeThatCuts) {

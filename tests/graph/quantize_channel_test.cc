@@ -24,7 +24,7 @@ std::string ConstantText(int index, const std::string& shape) {
 
 /// The graph of a case. The first weight's outputs (dimension 0; of HWIO the last) have magnitudes
 /// of 1 to 0.001.
-Graph GraphOf(const ChannelCase& tested) {
+Graph ChannelGraph(const ChannelCase& tested) {
   std::string body = tested.body;
   const auto replace = [&](const std::string& from, const std::string& to) {
     if (const auto at = body.find(from); at != std::string::npos) body.replace(at, from.size(), to);
@@ -67,12 +67,12 @@ TEST_P(QuantizeChannelTest, StaysNearTheFloatNetwork) {
   for (const auto& [field, value] : tested.fields) {
     ASSERT_TRUE(config.Set(field, value).ok()) << field;
   }
-  const Graph reference = GraphOf(tested);
+  const Graph reference = ChannelGraph(tested);
   const std::vector<std::string> passes =
       tested.passes.empty() ? DefaultPasses(config) : tested.passes;
   PipelineOptions options{config, passes, MadeUpSamples(reference), 1, {}};
   std::vector<IntegerValue> values;
-  auto quantized = RunPasses(GraphOf(tested), options, &values);
+  auto quantized = RunPasses(ChannelGraph(tested), options, &values);
   ASSERT_TRUE(quantized.ok()) << quantized.status().message();
   EXPECT_GT(Sqnr(*quantized, reference), 26);
   const auto scales_of_channels = [](const IntegerValue& v) { return v.scales.size() == 8; };

@@ -36,7 +36,7 @@ struct Operands {
   CudaMemory data, weight, output;
 };
 
-CudaProgram LoadKernel(CudaSession& session, const std::string& kernel, const Operands& operands) {
+CudaProgram KernelIn(CudaSession& session, const std::string& kernel, const Operands& operands) {
   auto program = session.Load("ptx", {{kernel, {2, 1, 1}, {32, 1, 1}}});
   TW_CHECK(program.ok(), program.status().message());
   program->SetArguments(operands.addresses());
@@ -66,7 +66,7 @@ TEST(CudaDevices, SaysWhatIsMissing) {
 TEST(CudaSession, RunsAProgram) {
   auto session = OpenFake();
   Operands operands(*session);
-  CudaProgram program = LoadKernel(*session, "tw_candidate", operands);
+  CudaProgram program = KernelIn(*session, "tw_candidate", operands);
   ASSERT_TRUE(session->Fill(operands.output.address(), 0xFF, 128 * 4).ok());
   const auto seconds = session->Time(program, 1, 1);
   ASSERT_TRUE(seconds.ok()) << seconds.status().message();
@@ -81,7 +81,7 @@ TEST(CudaSession, ReplaysShortKernelsAsAGraphWhereThereAreGraphs) {
   for (const char* library : {FAKE_CUDA, FAKE_CUDA_NO_GRAPHS}) {
     auto session = OpenFake(library);
     Operands operands(*session);
-    CudaProgram program = LoadKernel(*session, "tw_candidate", operands);
+    CudaProgram program = KernelIn(*session, "tw_candidate", operands);
     const bool graphs = std::strcmp(library, FAKE_CUDA) == 0;
     for (int again = 0; again < 2; ++again) {
       const auto seconds = session->Time(program, 10, 1);
@@ -105,7 +105,7 @@ TEST(CudaSession, TellsWhatBrokeTheContext) {
         {
           auto session = OpenFake();
           Operands operands(*session);
-          CudaProgram program = LoadKernel(*session, c.kernel, operands);
+          CudaProgram program = KernelIn(*session, c.kernel, operands);
           const bool failed = !session->Time(program, 1, 0.02).ok();
           const bool as_expected =
               failed && session->fault() == c.fault && session->hanging() == c.hanging;

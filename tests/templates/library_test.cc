@@ -21,15 +21,15 @@ std::string Refusal(const char* key, const char* workload, const char* target) {
   return FindTemplate(key)->refuses(*Workload::Parse(workload), *Target::Parse(target));
 }
 
-constexpr const char* kConv =
+constexpr const char* kLibraryConv =
     "conv2d(float32[1,32,10,9]NCHW,float32[48,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32";
 
 TEST(LibraryTemplates, ServeOnlyTargetsThatNameTheLibrary) {
-  EXPECT_EQ(Refusal("conv2d.dnnl", kConv, "llvm -mcpu=haswell -libs=dnnl"), "");
-  EXPECT_THAT(
-      Refusal("conv2d.dnnl", kConv, "llvm -mtriple=aarch64-linux-gnu -mattr=+neon -libs=dnnl"),
-      HasSubstr("x86-64"));
-  const Workload workload = *Workload::Parse(kConv);
+  EXPECT_EQ(Refusal("conv2d.dnnl", kLibraryConv, "llvm -mcpu=haswell -libs=dnnl"), "");
+  EXPECT_THAT(Refusal("conv2d.dnnl", kLibraryConv,
+                      "llvm -mtriple=aarch64-linux-gnu -mattr=+neon -libs=dnnl"),
+              HasSubstr("x86-64"));
+  const Workload workload = *Workload::Parse(kLibraryConv);
   for (const TemplateEntry* entry : TemplatesFor(workload, *Target::Parse("llvm -mcpu=haswell"))) {
     EXPECT_FALSE(entry->key.ends_with(".dnnl")) << entry->key;
   }
@@ -76,7 +76,7 @@ std::string LoopsOf(const char* key, const char* workload, const char* epilogue)
 }
 
 TEST(LibraryTemplates, CallTheLibraryThenTheRest) {
-  const std::string loops = LoopsOf("conv2d.dnnl", kConv, "add(channel:float32);relu");
+  const std::string loops = LoopsOf("conv2d.dnnl", kLibraryConv, "add(channel:float32);relu");
   EXPECT_THAT(loops, HasSubstr("libdnnl.so.2(reduce["));
   EXPECT_THAT(loops, HasSubstr("max("));
   EXPECT_LT(loops.find("libdnnl"), loops.find("for "));
@@ -84,7 +84,7 @@ TEST(LibraryTemplates, CallTheLibraryThenTheRest) {
 
 TEST(LibraryTemplates, AreALaunchAmongOthersOnAGpu) {
   const Target target = *Target::Parse("cuda -arch=sm_80 -libs=cudnn,cublas");
-  const Workload workload = *Workload::Parse(kConv);
+  const Workload workload = *Workload::Parse(kLibraryConv);
   const TemplateEntry& entry = *FindTemplate("conv2d.cudnn");
   EXPECT_EQ(entry.refuses(workload, target), "");
   auto kernel = entry.apply(workload, *Epilogue::Parse("add(channel:float32);relu"), target,
@@ -112,7 +112,7 @@ TEST(LibraryTemplates, RefuseWhatTheLibrariesOfGpusLack) {
                       "float32",
                       target),
               HasSubstr("both sides"));
-  EXPECT_THAT(Refusal("conv2d.cudnn", kConv, "llvm -libs=cudnn"), HasSubstr("CUDA"));
+  EXPECT_THAT(Refusal("conv2d.cudnn", kLibraryConv, "llvm -libs=cudnn"), HasSubstr("CUDA"));
   EXPECT_EQ(Refusal("dense.cublas", "dense(int8[4,64]MK,int8[40,64]NK)->int32", target), "");
   EXPECT_THAT(Refusal("dense.cublas", "dense(int8[1,64]MK,int8[40,64]NK)->int32", target),
               HasSubstr("four"));

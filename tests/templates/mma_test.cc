@@ -33,7 +33,7 @@ struct MmaCase {
   const char* ptx;
 };
 
-constexpr MmaCase kCases[] = {
+constexpr MmaCase kMmaCases[] = {
     {"S8Ampere", "dense_mma.cuda", "dense(int8[64,96]MK,int8[48,96]NK)->int32", "cuda -arch=sm_80",
      "mma.m16n8k32.s8", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"},
     {"S8Turing", "dense_mma.cuda", "dense(int8[24,48]MK,int8[16,48]NK)->int32", "cuda -arch=sm_75",
@@ -307,7 +307,7 @@ TEST(MmaRefusalTest, SaysWhatIsMissing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Instructions, MmaTest, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Instructions, MmaTest, testing::ValuesIn(kMmaCases),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kSim = "vta -model=sim_1x16_i8w8a32_15_15_18_17";
 constexpr const char* kWide =
     "ext_dev -device=vta -keys=vta,cpu -model=pynq_4x8_i8w8a32_15_16_16_18";
-constexpr const char* kConv =
+constexpr const char* kPackedConv =
     "conv2d(int8[1,4,56,56,1,16]NCHW1n16c,int8[4,4,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)->"
     "int32";
 constexpr const char* kWideConv =
@@ -185,10 +185,10 @@ INSTANTIATE_TEST_SUITE_P(
     Typical, VtaSpaceTest,
     testing::Values(
         VtaSpaceCase{
-            "Conv3x3", "conv2d_packed.vta", kSim, kConv, 2304,
+            "Conv3x3", "conv2d_packed.vta", kSim, kPackedConv, 2304,
             R"({"index":791,"values":{"tile_b":[1,1],"tile_h":[1,56],"tile_w":[14,4],"tile_ci":[4,1],"tile_co":[2,2],"oc_nthread":2,"h_nthread":1}})"},
         VtaSpaceCase{
-            "OwnConv3x3", "conv2d_packed_slots.vta", kSim, kConv, 108864,
+            "OwnConv3x3", "conv2d_packed_slots.vta", kSim, kPackedConv, 108864,
             R"({"index":40946,"values":{"tile_h":4,"tile_w":56,"tile_ci":1,"tile_co":4,"inp_slots":2,"wgt_slots":2,"acc_slots":2,"channels_outer":0,"serpentine":0,"unrolled":1}})"},
         VtaSpaceCase{
             "OwnConvOf4x8", "conv2d_packed_slots.vta", kWide, kWideConv, 302400,
@@ -261,7 +261,7 @@ TEST(VtaTemplatesTest, EachServesItsKindOfOperator) {
     }
     return keys;
   };
-  EXPECT_EQ(serving(kConv), "conv2d_packed_slots.vta conv2d_packed.vta ");
+  EXPECT_EQ(serving(kPackedConv), "conv2d_packed_slots.vta conv2d_packed.vta ");
   EXPECT_EQ(serving(kGroupConv), "group_conv2d_packed.vta ");
   EXPECT_EQ(serving(kTransposed), "conv2d_transpose_packed.vta ");
   EXPECT_EQ(serving(kProduct), "dense_packed.vta ");
@@ -276,7 +276,7 @@ TEST(VtaTemplatesTest, EachServesItsKindOfOperator) {
 
 TEST(VtaTemplatesTest, ServeOnlyTheirTargetAndLayout) {
   const TemplateEntry* entry = FindTemplate("conv2d_packed.vta");
-  const Workload conv = *Workload::Parse(kConv);
+  const Workload conv = *Workload::Parse(kPackedConv);
   EXPECT_EQ(entry->refuses(conv, *Target::Parse("llvm")), "target 'llvm': expected a VTA");
   EXPECT_EQ(entry->refuses(conv, *Target::Parse(kWide)),
             "layouts NCHW1n16c and OIHW16o16i, expected NCHW4n8c and OIHW8o8i");
@@ -313,7 +313,7 @@ TEST(VtaTemplatesTest, OperatorsWithoutProductsHaveOneTemplate) {
 }
 
 TEST(VtaTemplatesTest, StreamsAreNoLoops) {
-  const Workload conv = *Workload::Parse(kConv);
+  const Workload conv = *Workload::Parse(kPackedConv);
   const Target target = *Target::Parse(kSim);
   for (const TemplateEntry& entry : Templates()) {
     EXPECT_NE(entry.apply == nullptr, entry.build_stream == nullptr) << entry.key;

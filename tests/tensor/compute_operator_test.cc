@@ -8,6 +8,7 @@
 #include "src/tensor/operator_names.h"
 #include "src/tensor/reference.h"
 #include "tests/tensor/interpreter.h"
+#include "tests/tensor/operator_with.h"
 
 namespace tilewright {
 namespace {
@@ -66,14 +67,6 @@ TEST_P(OperatorTest, DefinitionEqualsReference) {
 
 TensorType Float(std::vector<std::int64_t> shape) { return {std::move(shape), kFloat32}; }
 TensorType Of(DataType dtype, std::vector<std::int64_t> shape) { return {std::move(shape), dtype}; }
-
-/// An operator with attributes set by a function.
-template <typename Fn>
-Operator With(OpKind kind, Fn set) {
-  Operator op{kind, {}};
-  set(op.attributes);
-  return op;
-}
 
 std::vector<OperatorCase> ElementwiseCases() {
   std::vector<OperatorCase> cases;

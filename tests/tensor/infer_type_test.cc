@@ -4,6 +4,7 @@
 
 #include "src/tensor/operator.h"
 #include "src/tensor/operator_names.h"
+#include "tests/tensor/operator_with.h"
 
 namespace tilewright {
 namespace {
@@ -11,12 +12,6 @@ namespace {
 using A = OpAttributes;
 using Types = std::vector<TensorType>;
 
-template <typename Fn>
-Operator With(OpKind kind, Fn set) {
-  Operator op{kind, {}};
-  set(op.attributes);
-  return op;
-}
 Operator Plain(OpKind kind) { return Operator{kind, {}}; }
 TensorType F(std::vector<std::int64_t> shape) { return {std::move(shape), kFloat32}; }
 TensorType I8(std::vector<std::int64_t> shape) { return {std::move(shape), kInt8}; }

@@ -111,10 +111,10 @@ std::int32_t Exact(AluOp op, std::int64_t a, std::int64_t b) {
 }
 
 TEST(SimulatorTest, EveryAluOperation) {
-  constexpr int kLanes = 16;
+  constexpr int kElements = 16;
   Random random(5);
-  std::vector<std::int32_t> a(kLanes), b(kLanes);
-  for (int lane = 0; lane < kLanes; ++lane) {
+  std::vector<std::int32_t> a(kElements), b(kElements);
+  for (int lane = 0; lane < kElements; ++lane) {
     a[lane] = static_cast<std::int32_t>(random.Next());
     b[lane] = static_cast<std::int32_t>(random.Next());
   }
@@ -123,7 +123,7 @@ TEST(SimulatorTest, EveryAluOperation) {
   for (int which = 0; which < kAluOpCount; ++which) {
     const auto op = static_cast<AluOp>(which);
     if (op == AluOp::kShr) {
-      for (int lane = 0; lane < kLanes; ++lane) b[lane] = 5 * lane - 37;
+      for (int lane = 0; lane < kElements; ++lane) b[lane] = 5 * lane - 37;
     }
     for (const bool immediate : {false, true}) {
       // A store keeps eight bits; shifted by so many, it shows the others.
@@ -149,7 +149,7 @@ TEST(SimulatorTest, EveryAluOperation) {
         const RunResult run = lab.RunAll();
         ASSERT_TRUE(run.status().ok()) << run.status().message();
         EXPECT_EQ(run.summary.statistics.alu_counter, 2);
-        for (int lane = 0; lane < kLanes; ++lane) {
+        for (int lane = 0; lane < kElements; ++lane) {
           const std::int32_t expected = Exact(op, a[lane], immediate ? alu.immediate : b[lane]);
           EXPECT_EQ(lab.Result()[lane], static_cast<std::int8_t>(expected >> shift))
               << AluOpName(op) << (immediate ? " immediate, lane " : ", lane ") << lane;
