@@ -23,7 +23,7 @@ function(tw_module name)
   target_link_libraries(tw_${name} ${scope} ${ARG_DEPS} ${ARG_LIBS} ${private} tw_options
                         ${ARG_PRIVATE_LIBS})
   if(sources AND (TILEWRIGHT_SANITIZE OR TILEWRIGHT_RUNNER_ONLY) AND NOT ARG_SEPARATE)
-    set_target_properties(tw_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+    set_target_properties(tw_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
   if(sources AND TILEWRIGHT_PCH)
     target_precompile_headers(tw_${name} REUSE_FROM tw_module_pch)
