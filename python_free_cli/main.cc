@@ -7,6 +7,7 @@
 
 #include "python_free_cli/command.h"
 #include "src/base/file.h"
+#include "src/base/standard_streams.h"
 #include "src/base/unfinished.h"
 
 namespace {
@@ -50,6 +51,7 @@ int RunCommand(cli::Command& command) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  tilewright::KeepStandardStreams();
   // A reader that goes away (| head), or a file that may grow no more (ulimit -f), ends a write
   // with an error instead of a signal.
   std::signal(SIGPIPE, SIG_IGN);

@@ -31,14 +31,23 @@ namespace {
 // would lie between small ones that stay, and a job of days would hold more and more.
 constexpr int kMmapBytes = 64 << 10;
 
-// A signal handler can reach nothing but a global.
+// A signal handler can reach nothing but globals.
 std::atomic<bool> stop_requested{false};
+std::atomic<int> stop_signal{0};
 
 void RequestStop(int signal) {
+  stop_signal = signal;
   stop_requested = true;
   // The second Ctrl-C ends the program at once; the store is safe.
   std::signal(signal, SIG_DFL);
   RemoveUnfinishedAtSignals();
+}
+
+/// A signal that is ignored (nohup) stays so.
+void StopAtSignals() {
+  for (int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    if (std::signal(signal, RequestStop) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
 }
 
 class TuneCommand final : public Command {
@@ -126,8 +135,7 @@ class TuneCommand final : public Command {
     context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
     context.observer = &display;
     context.stop = &stop_requested;
-    std::signal(SIGINT, RequestStop);
-    std::signal(SIGTERM, RequestStop);
+    StopAtSignals();
     auto report = search::Tune(*tasks, *settings, context);
     TW_RETURN_IF_ERROR(report);
     display.Finish();
@@ -136,7 +144,8 @@ class TuneCommand final : public Command {
     } else {
       PrintReport(*report, names, bounds);
     }
-    return kExitDone;
+    // Whatever comes after the job in a script is not to be done when the user stops it.
+    return stop_signal > 0 ? kExitSignal + stop_signal : kExitDone;
   }
 
  private:

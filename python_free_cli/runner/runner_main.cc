@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "measure/workers.h"
+#include "src/base/standard_streams.h"
 #include "src/base/unfinished.h"
 
 namespace {
@@ -20,6 +21,7 @@ constexpr const char* kHelp =
 }  // namespace
 
 int main(int argc, char** argv) {
+  tilewright::KeepStandardStreams();
   tilewright::RemoveUnfinishedAtSignals();
   if (argc == 1) return tilewright::measure::RunWorkerMain(0, 1);
   if (argc == 2 && std::strcmp(argv[1], "--help") == 0) {

@@ -395,6 +395,27 @@ expect 2 tune m.onnx#1 --runner '' --records b.db --trials 2
 expect 1 tune m.onnx#1 --runner 'exit 3' --records b.db --trials 2
 has 'exit code 3' err
 
+# Progress is never worth a job: standard error on a full disk, closed, or with a reader that went away.
+lossy="tune m.onnx#1 --records lossy.db"
+"$tilewright" $lossy --trials 2 --json >out 2>/dev/full || fail "tune died with its standard error full"
+"$tilewright" $lossy --trials 4 --json >out 2>&- || fail "tune died without standard error"
+"$tilewright" $lossy --trials 6 --json 2>&1 >out | true || fail "tune died with the reader of its standard error"
+# ... nor is its report; that it did not arrive is an error, the trials are kept.
+if "$tilewright" $lossy --trials 8 --json >/dev/full 2>err; then fail "no word of a report that was lost"; fi
+has 'standard output' err
+if "$tilewright" $lossy --trials 10 >&- 2>err; then fail "no word of a report without standard output"; fi
+expect 0 $lossy --trials 10 --json
+has '"trials":10' out
+has '"trials_this_run":0' out
+if "$tilewright" inspect missing.onnx 2>/dev/full; then fail "an error that could not be said is none"; fi
+
+# Stopped by a signal it keeps everything, and what stands behind it in a script is not done.
+for signal in INT TERM; do
+  seen=0
+  timeout --preserve-status -s "$signal" 2 "$tilewright" tune m.onnx#2 --records "$signal.db" --budget 60s >out 2>err || seen=$?
+  [ "$seen" -eq $((128 + $(kill -l "$signal"))) ] || fail "tune after SIG$signal: exit code $seen: $(cat err)"
+done
+
 # Options that mean nothing beside the others.
 refused() {
   expect 2 "$@"
