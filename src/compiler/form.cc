@@ -129,9 +129,14 @@ Result<Tensor> ToNative(const TensorType& type, const Form& form, const void* me
 bool SameBytes(const TensorType& type, const std::string& native, const std::string& a,
                const std::string& b) {
   if (a == b) return true;
-  if (type.elements() == 1) return true;
-  const Order order_a = MemoryOrder(type, native, a);
-  return !order_a.empty() && order_a == MemoryOrder(type, native, b);
+  const auto sizes = SizesOf(type, native);
+  if (!sizes.ok()) return false;
+  const auto shape_a = PackedShape(*sizes, a), shape_b = PackedShape(*sizes, b);
+  if (!shape_a.ok() || !shape_b.ok()) return false;
+  // A block that reaches beyond the channels has elements that are no part of the value, also of
+  // one that has a single element.
+  if (Product(*shape_a) != type.elements() || Product(*shape_b) != type.elements()) return false;
+  return MemoryOrder(type, native, a) == MemoryOrder(type, native, b);
 }
 
 Form Canonical(const TensorType& type, Form form) {
@@ -177,6 +182,10 @@ Result<Shape> BroadcastShape(const TensorType& type, const TensorType& value, co
   for (const Layout::Part& part : layout->parts()) {
     const std::int64_t size = padded[form.native.find(part.dimension)];
     const std::int64_t block = layout->BlockOf(part.dimension);
+    // What has one channel itself is not repeated along it, and lies in a whole block.
+    if (block > 1 && value.shape[form.native.find(part.dimension)] == 1) {
+      return Unsupported("a value of one channel in blocks of channels");
+    }
     if (size == 1) {
       shape.push_back(1);
     } else {

@@ -57,7 +57,8 @@ Result<Operator> TransformBetween(const TensorType& type, const Form& from, cons
 
 /// The form in which an elementwise operand or result follows a value in `form`: sizes of
 /// dimensions of a tensor that broadcasts against it. `type` is padded with ones in front. Errors:
-/// kUnsupported if such a tensor cannot be blocked like that.
+/// kUnsupported if such a tensor cannot be blocked like that, or if the value has one channel in
+/// blocks: nothing then tells an operand that broadcasts from one that lies in blocks as well.
 Result<std::vector<std::int64_t>> BroadcastShape(const TensorType& type, const TensorType& value,
                                                  const Form& form);
 

@@ -149,8 +149,15 @@ class GroupBuilder {
     if (part->inputs.size() != node.inputs.size() || part->stages.empty()) {
       return Internal("definition with other inputs than its operator");
     }
+    // Everybody else takes the result for a value in the form, so it must be all of one.
+    auto shape = MemoryShape(node.type, form_);
+    TW_RETURN_IF_ERROR(shape);
+    if (part->stages.back().output->shape != *shape) {
+      return Unsupported("a result that does not fill its blocks");
+    }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      Bind(*part, i, node.inputs[i], types[i].shape, IsElementwise(node.op.kind));
+      TW_RETURN_IF_ERROR(
+          Bind(*part, i, node.inputs[i], types[i].shape, IsElementwise(node.op.kind)));
     }
     Append(*part, id);
     kernel_.shape = result_.at(id)->shape;
@@ -184,34 +191,42 @@ class GroupBuilder {
     return graph_.Contents(id);
   }
 
-  void Bind(const Compute& part, std::size_t position, int input, const Shape& shape,
-            bool elementwise) {
+  Status Bind(const Compute& part, std::size_t position, int input, const Shape& shape,
+              bool elementwise) {
     const Buffer& own = part.inputs[position];
     if (IsInner(input)) {
       replace_[own.get()] = result_.at(input);
-      return;
+      return Status();
     }
     if (const Tensor* scalar = ScalarOf(input)) {
       scalars_[own.get()] = scalar;
-      return;
+      return Status();
     }
-    const auto same = std::ranges::find(kernel_.inputs, input, &GroupInput::node);
+    const auto same = std::ranges::find_if(kernel_.inputs, [&](const GroupInput& known) {
+      return known.node == input && known.shape == shape;
+    });
     if (same != kernel_.inputs.end()) {
       same->elementwise = same->elementwise && elementwise;
       replace_[own.get()] =
           kernel_.compute.inputs[static_cast<std::size_t>(same - kernel_.inputs.begin())];
-      return;
+      return Status();
     }
     GroupInput added{input, shape, form_, elementwise};
     // Without channels (or with one) there is nothing to block.
     const auto memory = MemoryShape(graph_.node(input).type, form_);
     const bool blocked = memory.ok() && Product(shape) == Product(*memory);
     if (!blocked) added.form = Form{form_.native, {}};
+    const Node& node = graph_.node(input);
+    const bool packed = node.kind == NodeKind::kConstant;  // here, into whatever the reader indexes
+    if (!blocked && !packed && Product(shape) != node.type.elements()) {
+      return Unsupported("an operand that does not fill its blocks");
+    }
     kernel_.inputs.push_back(added);
     const Buffer buffer =
         MakeBuffer(fmt::format("in{}", kernel_.inputs.size() - 1), own->dtype, shape);
     kernel_.compute.inputs.push_back(buffer);
     replace_[own.get()] = buffer;
+    return Status();
   }
 
   Expr Replace(const Expr& body) const {

@@ -83,6 +83,46 @@ inline constexpr Network kNetworks[] = {
   %1 = nn.bias_add(%0, %bias);
   nn.relu(%1)
 })"},
+    {"OneChannelReadTwice", R"(def @main(%data: Tensor[(1, 3, 6, 6), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(1, 3, 3, 3), float32] */);
+  %1 = sigmoid(%0);
+  (multiply(%0, %1), multiply(%0, %0))
+})"},
+    {"OneChannelTwoOutputs", R"(def @main(%data: Tensor[(2, 3, 6, 6), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(1, 3, 3, 3), float32] */);
+  %1 = sigmoid(%0);
+  %2 = nn.conv2d(%1, meta[relay.Constant][1] /* ty=Tensor[(20, 1, 1, 1), float32] */);
+  (%0, %1, multiply(%2, %1))
+})"},
+    {"OneChannelWithOperandsOfInputs", R"(def @main(%data: Tensor[(1, 16, 6, 6), float32], %bias: Tensor[(1), float32], %row: Tensor[(1, 1, 1, 6), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(1, 16, 1, 1), float32] */);
+  %1 = nn.bias_add(%0, %bias);
+  %2 = add(%1, %row);
+  %3 = nn.max_pool2d(%2, pool_size=[2, 2], strides=[2, 2]);
+  %4 = abs(%3);
+  divide(%3, add(%4, 1f))
+})"},
+    {"OneChannelOfIntegers", R"(def @main(%data: Tensor[(1, 16, 6, 6), int8]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(1, 16, 3, 3), int8] */, padding=[1, 1, 1, 1], out_dtype="int32");
+  %1 = right_shift(%0, 6);
+  %2 = clip(%1, a_min=-127f, a_max=127f);
+  %3 = cast(%2, dtype="int8");
+  %4 = maximum(%3, negative(%3));
+  (%3, nn.conv2d(%4, meta[relay.Constant][1] /* ty=Tensor[(16, 1, 1, 1), int8] */, out_dtype="int32"))
+})"},
+    {"OddChannelsOfInputs", R"(def @main(%data: Tensor[(1, 16, 6, 6), float32], %scale: Tensor[(20, 1, 1), float32], %gate: Tensor[(1, 1, 6, 6), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(20, 16, 1, 1), float32] */);
+  %1 = multiply(%0, %scale);
+  %2 = multiply(%1, %gate);
+  add(%2, %1)
+})"},
+    {"OneElement", R"(def @main(%data: Tensor[(1, 1, 8, 8), float32], %weight: Tensor[(1, 1, 1, 1), float32]) {
+  %0 = nn.conv2d(%data, %weight);
+  %1 = nn.global_avg_pool2d(%0);
+  %2 = nn.conv2d(%1, %weight);
+  %3 = multiply(%2, %2);
+  (nn.conv2d(%3, %3), nn.conv2d(%data, %1))
+})"},
     {"HalfPrecision", R"(def @main(%data: Tensor[(1, 3, 16, 16), float16]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(16, 3, 3, 3), float16] */, padding=[1, 1, 1, 1], strides=[2, 2]);
   %1 = nn.batch_norm(%0, meta[relay.Constant][1] /* ty=Tensor[(16), float16] */, meta[relay.Constant][2] /* ty=Tensor[(16), float16] */, meta[relay.Constant][3] /* ty=Tensor[(16), float16] */, meta[relay.Constant][4] /* ty=Tensor[(16), float16] */);
