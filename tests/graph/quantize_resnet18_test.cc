@@ -40,6 +40,7 @@ TEST(QuantizeResnet18Test, ListingByteForByte) {
 
   PipelineOptions options;
   ASSERT_TRUE(options.config.Set("skip_conv_layers", "[]").ok());
+  ASSERT_TRUE(options.config.Set("rules", "2023-08").ok());
   options.passes = {"fold"};
   std::vector<IntegerValue> values;
   auto folded = RunPasses(*std::move(graph), options, &values);

@@ -15,7 +15,7 @@
 namespace tilewright {
 namespace {
 
-constexpr int kThreads = 2;
+constexpr int kSeededThreads = 2;
 
 // Bound of single numbers relative to the root mean square of their value.
 constexpr double kTolerance = 1e-4;
@@ -86,7 +86,7 @@ void ExpectRow(const Tensor& value, const Json& row) {
 TEST_P(GraphSeeded, EveryConvolutionHasTheExpectedNumbers) {
   std::vector<Tensor> inputs;
   inputs.push_back(Input());
-  auto values = EvaluateGraph(graph_, inputs, KeepValues::kAll, kThreads);
+  auto values = EvaluateGraph(graph_, inputs, KeepValues::kAll, kSeededThreads);
   ASSERT_TRUE(values.ok()) << values.status().message();
   std::map<std::string, int> by_name;
   for (int id = 0; id < graph_.size(); ++id) by_name.emplace(graph_.node(id).name, id);
@@ -108,7 +108,7 @@ TEST_P(GraphSeeded, OptimizedNetworkGivesTheSameLogits) {
   for (const Node& node : optimized->nodes()) {
     EXPECT_FALSE(node.kind == NodeKind::kOperator && node.op.kind == OpKind::kBatchNorm);
   }
-  auto outputs = EvaluateGraph(*optimized, inputs, KeepValues::kOutputs, kThreads);
+  auto outputs = EvaluateGraph(*optimized, inputs, KeepValues::kOutputs, kSeededThreads);
   ASSERT_TRUE(outputs.ok()) << outputs.status().message();
   ExpectLogits((*outputs)[0]);
 }
@@ -128,11 +128,11 @@ TEST(GraphSeededRelay, OptimizedPackedNetworkGivesTheSameResult) {
   const Node& input = graph->node(graph->inputs()[0]);
   std::vector<Tensor> inputs;
   inputs.push_back(MakeInput(input.name, input.type, InputRule::kSeededQuantized));
-  auto expected = EvaluateGraph(*graph, inputs, KeepValues::kOutputs, kThreads);
+  auto expected = EvaluateGraph(*graph, inputs, KeepValues::kOutputs, kSeededThreads);
   ASSERT_TRUE(expected.ok()) << expected.status().message();
   auto optimized = Optimize(*std::move(graph));
   ASSERT_TRUE(optimized.ok()) << optimized.status().message();
-  auto actual = EvaluateGraph(*optimized, inputs, KeepValues::kOutputs, kThreads);
+  auto actual = EvaluateGraph(*optimized, inputs, KeepValues::kOutputs, kSeededThreads);
   ASSERT_TRUE(actual.ok()) << actual.status().message();
   for (std::int64_t i = 0; i < (*expected)[0].elements(); ++i) {
     ASSERT_EQ((*actual)[0].At(i), (*expected)[0].At(i)) << i;

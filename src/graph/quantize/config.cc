@@ -78,9 +78,13 @@ bool SetNames(std::vector<std::string>& field, const Json& value) {
   return true;
 }
 
-/// "2023-08".
-bool SetDate(RuleDate& field, const Json& value) {
+/// "2023-08", or "accurate".
+bool SetRules(RuleDate& field, const Json& value) {
   if (!value.is_string()) return false;
+  if (value == "accurate") {
+    field = kAccurateRules;
+    return true;
+  }
   const std::vector<std::string> parts = Split(value.get<std::string>(), '-');
   if (parts.size() != 2 || parts[0].size() != 4 || parts[1].size() != 2) return false;
   auto year = ParseInt64(parts[0]);
@@ -142,8 +146,8 @@ constexpr Field kFields[] = {
      [](Config& c, const Json& v) { return SetEnum(c.partition_conversions, v, kConversions); }},
     {"per_channel", "true or false",
      [](Config& c, const Json& v) { return SetBool(c.per_channel, v); }},
-    {"rules", "a month such as 2023-08, from 2021-01 on",
-     [](Config& c, const Json& v) { return SetDate(c.rules, v); }},
+    {"rules", "accurate, or a month such as 2023-08, from 2021-01 on",
+     [](Config& c, const Json& v) { return SetRules(c.rules, v); }},
 };
 
 Status SetField(Config& config, std::string_view name, const Json& value) {

@@ -22,7 +22,9 @@ inline constexpr RuleDate kSkipIsOfConvolutions = 202104;  ///< and percentile c
 inline constexpr RuleDate kSourceNamesStay = 202110;
 inline constexpr RuleDate kMultiplyClosesRight = 202303;
 inline constexpr RuleDate kSumIsActivation = 202308;
-inline constexpr RuleDate kLatestRules = 202308;
+/// Our own: no rule of TVM's that loses digits it need not lose. Later than any date.
+inline constexpr RuleDate kAccurateRules = 999912;
+inline constexpr RuleDate kAverageKeepsSum = kAccurateRules;
 
 /// How a float graph becomes an integer one. Fields and defaults as TVM's `qconfig` has them, and
 /// at the end two of our own.
@@ -41,7 +43,7 @@ struct Config {
   int calibrate_chunk_by = -1;  ///< values per walk over the data set; -1: all
   PartitionConversions partition_conversions = PartitionConversions::kDisabled;
   bool per_channel = false;  ///< one weight scale for each output channel
-  RuleDate rules = kLatestRules;
+  RuleDate rules = kAccurateRules;
 
   /// Sets one field. value: JSON, or TVM's "None", "True", "False", or the bare text of a string.
   /// Errors: kNotFound listing the fields; kInvalidArgument naming what was expected.

@@ -439,7 +439,12 @@ class Realizer {
     const Node& node = Old(id);
     auto value = CastTo(node.name, *At(node.inputs[0]), config_.dtype_activation);
     TW_RETURN_IF_ERROR(value);
-    const double most = value->most * static_cast<double>(WindowOf(node));
+    const auto window = static_cast<double>(WindowOf(node));
+    if (config_.rules >= kAverageKeepsSum) {
+      value = MultiplyForSum(node.name, *std::move(value), window);
+      TW_RETURN_IF_ERROR(value);
+    }
+    const double most = value->most * window;
     if (most > kLargestInt32) {
       // Twice as large as the least that would do: rounding may add one.
       const double factor = std::exp2(std::ceil(std::log2(most / kLargestInt32)) + 1);
@@ -452,6 +457,22 @@ class Realizer {
       value->id = *sums;
     }
     return Finish(id, node.op, {value->id}, *std::move(value));
+  }
+
+  /// In steps smaller by the number of elements of a window: the pool divides their sum by that
+  /// number, so that what comes out is the sum itself, and nothing is lost. Smaller by less than
+  /// that where the sums would leave int32 (of windows above 64 x 64).
+  Result<Integers> MultiplyForSum(const std::string& name, Integers value, double window) {
+    const double factor = std::min(window, std::floor(kLargestInt32 / (value.most * window)));
+    if (factor < 2) return value;
+    auto product = rescaler_.emitter().Emit(
+        name, Operator{OpKind::kMul, {}},
+        {value.id, rescaler_.emitter().EmitScalar(name, config_.dtype_activation, factor)});
+    TW_RETURN_IF_ERROR(product);
+    value.id = *product;
+    value.most *= factor;
+    for (double& scale : value.scales) scale /= factor;
+    return value;
   }
 
   /// Elements that one element of an average is of.
