@@ -190,6 +190,95 @@ TEST(OnnxQdq, AddSubAndMulTakeIntegers) {
   }
 }
 
+// A product that nothing quantizes before it is added: what is rounded is the sum, not each side.
+struct SumCase {
+  const char* op;
+  bool product_first, per_channel;
+  const char* bias;  // "", "integers" or "floats"
+};
+
+class OnnxQdqSums : public testing::TestWithParam<SumCase> {};
+
+TEST_P(OnnxQdqSums, AreRoundedOnce) {
+  const SumCase& c = GetParam();
+  const std::vector<double> weight_scales = c.per_channel ? kScales : std::vector<double>{0.013};
+  const auto scale_of = [&](std::size_t channel) {
+    const std::size_t i = c.per_channel ? channel : 0;
+    return static_cast<double>(static_cast<float>(weight_scales[i])) * 0.5;
+  };
+  const std::vector<double> bias = {-301.7, 12.3, 0.021, 77.77};
+  QdqModel m({1, 4, 6, 6});
+  m.DequantizeInput(0.5, 100).Constant("w", kWeight, kInt8, weight_scales);
+  std::vector<std::string> inputs = {"x_dq", "w_dq"};
+  if (std::string(c.bias) == "integers") {
+    std::vector<double> scales(weight_scales.size());
+    for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = scale_of(i);
+    m.Constant("b", kBias, kInt32, scales);
+    inputs.emplace_back("b_dq");
+  } else if (std::string(c.bias) == "floats") {
+    m.model().Initializer("b", MakeTensor(kFloat32, {4}, bias));
+    inputs.emplace_back("b");
+  }
+  m.model().Node("Conv", inputs, {"c"}).IntList("pads", {1, 1, 1, 1});
+  m.Parameters("other", {0.83}, 31, kUInt8);
+  m.model().Node("DequantizeLinear", {"x", "other_scale", "other_zero"}, {"other"});
+  m.model().Node(c.op, {c.product_first ? "c" : "other", c.product_first ? "other" : "c"}, {"y"});
+  m.Quantize("y", 2.9, 117);
+  m.model().Output("y_q");
+  const Array sums = def::Conv(kImage, kWeight, def::Window{.pads = {1, 1, 1, 1}}, 100);
+  for (const Requantize how : {Requantize::kByFloat, Requantize::kByIntegers}) {
+    const bool by_floats = how == Requantize::kByFloat;
+    const Graph graph = m.Import({how});
+    EXPECT_THAT(graph.notes, IsEmpty());
+    const std::vector<double> results = Evaluated(graph, kImage);
+    ASSERT_EQ(results.size(), sums.v.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const double scale = scale_of(i / 36);
+      double product = sums.v[i] * scale;
+      if (std::string(c.bias) == "integers") product += kBias.v[i / 36] * scale;
+      if (std::string(c.bias) == "floats") {
+        const double value = static_cast<double>(static_cast<float>(bias[i / 36]));
+        product += by_floats ? value : std::round(value / scale) * scale;
+      }
+      const double other = static_cast<double>(0.83F) * (kImage.v[i] - 31);
+      const double sign = c.product_first ? 1 : -1;
+      const double real =
+          std::string(c.op) == "Add" ? product + other : sign * (product - other);
+      const double steps = real / static_cast<double>(2.9F);
+      if (std::abs(steps - std::floor(steps) - 0.5) < 1e-3) continue;  // half way, or nearly
+      EXPECT_EQ(results[i], std::clamp(std::nearbyint(steps) + 117, 0.0, 255.0)) << i;
+    }
+  }
+}
+
+const SumCase kSums[] = {
+    {"Add", true, false, ""},         {"Sub", false, true, ""},
+    {"Sub", true, true, "floats"},    {"Add", true, false, "floats"},
+    {"Add", false, true, "integers"}, {"Sub", false, false, "integers"}};
+
+INSTANTIATE_TEST_SUITE_P(Products, OnnxQdqSums, testing::ValuesIn(kSums));
+
+// Scales whose ratios are powers of two give results half way between two numbers: the even one is
+// taken, as the format has it. All pairs of numbers of a row are added.
+TEST(OnnxQdq, SumsHalfWayAreRoundedToEven) {
+  QdqModel m({1, 256});
+  m.DequantizeInput(0.5, 3).Parameters("other", {0.25}, 250, kUInt8);
+  m.model().Node("DequantizeLinear", {"x", "other_scale", "other_zero"}, {"other"});
+  m.model().Initializer("axis", MakeTensor(kInt64, {2}, {256, 1}));
+  m.model().Node("Reshape", {"other", "axis"}, {"column"});
+  m.model().Node("Sub", {"x_dq", "column"}, {"y"});
+  m.Quantize("y", 2, 5, kInt8);
+  m.model().Output("y_q");
+  Array x{{1, 256}, {}};
+  for (int i = 0; i < 256; ++i) x.v.push_back(i);
+  const std::vector<double> results = Evaluated(m.Import(), x);
+  ASSERT_EQ(results.size(), 65536U);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const double real = 0.5 * (x.v[i % 256] - 3) - 0.25 * (x.v[i / 256] - 250);
+    ASSERT_EQ(results[i], std::clamp(std::nearbyint(real / 2) + 5, -128.0, 127.0)) << i;
+  }
+}
+
 TEST(OnnxQdq, PoolsAndMovesStayOnIntegers) {
   QdqModel m({1, 4, 6, 6});
   m.DequantizeInput(0.5, 100);

@@ -20,7 +20,8 @@ inline constexpr std::int64_t kNewestOpset = 25;
 
 /// A float value as quantized numbers.
 struct QuantizedForm {
-  int id = -1;  ///< node of the numbers
+  /// Node of the numbers: integers, or (zero point 0) float32 sums with a bias that is no integer.
+  int id = -1;
   Quantization meaning;
 };
 

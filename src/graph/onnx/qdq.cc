@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "src/graph/onnx/quantized_form.h"
+#include "src/graph/onnx/quantized_sum.h"
 
 namespace tilewright {
 namespace {
@@ -33,13 +34,6 @@ bool HasQuantizedSource(OnnxNode& node, int id) {
     }
   }
   return false;
-}
-
-// q - zero_point as int32.
-int Offset(OnnxNode& node, const QuantizedForm& form) {
-  const int wide = node.EmitCast(form.id, kInt32);
-  const auto zero = static_cast<double>(form.meaning.zero_point);
-  return zero == 0 ? wide : node.Emit(OpKind::kSub, {wide, node.EmitScalar(kInt32, zero)});
 }
 
 /// Goes back from the input of a QuantizeLinear. Every function gives -1 where there is no integer
@@ -130,8 +124,11 @@ class Quantizer {
       clip.attributes.a_max = static_cast<double>(range.high);
       return node_.Emit(clip, {form.id});
     }
-    const int value = Offset(node_, form);
-    if (same_scale) return EmitNarrowed(node_, value, range);
+    const int value = EmitOffset(node_, form);
+    if (same_scale) {
+      return dtype.is_float() ? EmitRounded(node_, value, range)
+                              : EmitNarrowed(node_, value, range);
+    }
     return EmitRequantized(node_, value, FactorsOf(node_, form, range.scale), range);
   }
 
@@ -165,43 +162,15 @@ class Quantizer {
     return std::nullopt;
   }
 
-  // Sums are formed by integers whatever the import asks for: of two float products, code for a
-  // machine with fused multiply-add would round only the sum.
   int Sum(const std::vector<int>& inputs, OpKind kind, const QuantizedRange& range) {
     const auto a = Operand(inputs[0]), b = Operand(inputs[1]);
     if (!a || !b) return -1;
-    int left = Offset(node_, *a), right = Offset(node_, *b);
     if (IsPerTensor(*a) && a->meaning.scales == b->meaning.scales) {
-      return Rescale({node_.Emit(kind, {left, right}), {a->meaning.scales, 0, 0}}, range);
+      const int sum = node_.Emit(kind, {EmitOffset(node_, *a), EmitOffset(node_, *b)});
+      return Rescale({sum, {a->meaning.scales, 0, 0}}, range);
     }
-    if (const auto shift = CommonShift(*a, *b, range.scale)) {
-      left = Multiplied(left, a->meaning.scales[0] / range.scale, *shift);
-      right = Multiplied(right, b->meaning.scales[0] / range.scale, *shift);
-      const int half = node_.EmitScalar(kInt32, std::exp2(*shift - 1));
-      const int sum = node_.Emit(OpKind::kAdd, {node_.Emit(kind, {left, right}), half});
-      const int count = node_.EmitScalar(kInt32, *shift);
-      return EmitNarrowed(node_, node_.Emit(OpKind::kShiftRight, {sum, count}), range);
-    }
-    left = EmitFixedPoint(node_, left, FactorsOf(node_, *a, range.scale));
-    right = EmitFixedPoint(node_, right, FactorsOf(node_, *b, range.scale));
-    return EmitNarrowed(node_, node_.Emit(kind, {left, right}), range);
-  }
-
-  // Bits to the right of the point of both factors, such that the larger one has 21 and the sum of
-  // two products with 8-bit numbers fits in int32.
-  std::optional<int> CommonShift(const QuantizedForm& a, const QuantizedForm& b, double scale) {
-    for (const auto* form : {&a, &b}) {
-      if (!IsPerTensor(*form) || node_.TypeOf(form->id).dtype.bits > 8) return std::nullopt;
-    }
-    int exponent = 0;
-    std::frexp(std::max(a.meaning.scales[0], b.meaning.scales[0]) / scale, &exponent);
-    const int shift = 21 - exponent;
-    return shift >= 1 && shift <= 30 ? std::optional(shift) : std::nullopt;
-  }
-
-  int Multiplied(int value, double factor, int shift) {
-    const int multiplier = node_.EmitScalar(kInt32, std::round(std::ldexp(factor, shift)));
-    return node_.Emit(OpKind::kMul, {value, multiplier});
+    const int sum = EmitQuantizedSum(node_, kind, *a, *b, range);
+    return sum < 0 ? Refuse("the scales of its operands are too far apart") : sum;
   }
 
   int Product(const std::vector<int>& inputs, const QuantizedRange& range) {
@@ -213,7 +182,7 @@ class Quantizer {
             "an operand has more than 8 bits or scales per channel; quantize it with one");
       }
     }
-    const int product = node_.Emit(OpKind::kMul, {Offset(node_, *a), Offset(node_, *b)});
+    const int product = node_.Emit(OpKind::kMul, {EmitOffset(node_, *a), EmitOffset(node_, *b)});
     return Rescale({product, {{a->meaning.scales[0] * b->meaning.scales[0]}, 0, 0}}, range);
   }
 

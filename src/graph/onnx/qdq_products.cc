@@ -77,9 +77,26 @@ int IntegerBias(OnnxNode& node, const std::vector<float>& scales) {
   return node.EmitConstant(std::move(bias));
 }
 
+// A bias of floats (input 2) in units of the sums, float32, which rounds nothing to whole units; -1
+// if it is none, or is to be an integer (Requantize::kByIntegers).
+int FractionalBias(OnnxNode& node, const std::vector<float>& scales) {
+  const Tensor* known = node.Known(2);
+  if (known == nullptr || !known->dtype().is_float() || FormOf(node, node.Input(2)) ||
+      node.requantize() == Requantize::kByIntegers) {
+    return -1;
+  }
+  Tensor bias(TensorType{known->shape(), kFloat32});
+  for (std::int64_t i = 0; i < bias.elements(); ++i) {
+    const auto channel = scales.size() == 1 ? 0 : static_cast<std::size_t>(i);
+    if (channel >= scales.size()) return -1;
+    bias.Set(i, known->At(i) / static_cast<double>(scales[channel]));
+  }
+  return node.EmitConstant(std::move(bias));
+}
+
 // Ends a product: its sums, with the bias if there is one, as the numbers that the output stands
 // for. channel: their dimension of output channels. Where a float is read it has the bias as the
-// file gives it: in units of the sums a float bias is rounded.
+// file gives it: in units of the sums it may be rounded.
 void ReturnSums(OnnxNode& node, int sum, std::int64_t channel, const std::vector<float>& scales,
                 bool has_bias) {
   if (!node.ok()) return;
@@ -88,9 +105,13 @@ void ReturnSums(OnnxNode& node, int sum, std::int64_t channel, const std::vector
   const int factors = node.EmitConstant(FactorsOf(node, form, 1));
   int real = node.Emit(OpKind::kMul, {node.EmitCast(sum, kFloat32), factors});
   if (has_bias) {
-    const int bias = IntegerBias(node, scales);
     real = node.Emit(OpKind::kAdd, {real, along(node.Input(2))});
-    form.id = bias < 0 ? -1 : node.Emit(OpKind::kAdd, {sum, along(bias)});
+    if (const int fraction = FractionalBias(node, scales); fraction >= 0) {
+      form.id = node.Emit(OpKind::kAdd, {node.EmitCast(sum, kFloat32), along(fraction)});
+    } else {
+      const int bias = IntegerBias(node, scales);
+      form.id = bias < 0 ? -1 : node.Emit(OpKind::kAdd, {sum, along(bias)});
+    }
   }
   if (node.ok() && form.id >= 0) node.SetForm(real, form);
   node.SetOutput(real);
