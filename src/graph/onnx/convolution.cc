@@ -81,31 +81,16 @@ void ImportConvTranspose(OnnxNode& node) {
   node.SetOutput(FromImage(node, AddBias(node, product, 2)));
 }
 
-void ImportPool(OnnxNode& node, OpKind kind) {
-  if (!node.HasAttribute("kernel_shape")) node.FailInvalid("attribute kernel_shape is missing");
-  Operator op{kind, {}};
-  op.attributes.data_layout = "NCHW";
-  op.attributes.ceil_mode = node.Int("ceil_mode", 0) != 0;
-  op.attributes.count_include_pad = node.Int("count_include_pad", 0) != 0;
-  if (node.Rank(node.Input(0)) == 5) return ImportVolumePool(node, std::move(op));
-  ExpectImage(node, 0);
-  if (!node.ok()) return;
-  const auto kernel = WindowInts(node, "kernel_shape", 1);
-  const int data = AsImage(node, node.Input(0));
-  if (!node.ok()) return;
-  SetImageWindow(node, node.TypeOf(data), {kernel[0], kernel[1]}, op.attributes);
-  op.attributes.pool_size = {kernel[0], kernel[1]};
-  node.SetOutput(FromImage(node, node.Emit(op, {data})));
-}
-
 void ImportMaxPool(OnnxNode& node) {
   if (node.Int("storage_order", 0) != 0) {
     return node.FailUnsupported("storage_order 1 is not supported, expected 0");
   }
-  ImportPool(node, OpKind::kMaxPool2d);
+  node.SetOutput(EmitPool(node, OpKind::kMaxPool2d, node.Input(0)));
 }
 
-void ImportAveragePool(OnnxNode& node) { ImportPool(node, OpKind::kAvgPool2d); }
+void ImportAveragePool(OnnxNode& node) {
+  node.SetOutput(EmitPool(node, OpKind::kAvgPool2d, node.Input(0)));
+}
 
 // Over all dimensions behind the channels, however many.
 void ImportGlobalPool(OnnxNode& node, OpKind kind) {
@@ -159,6 +144,23 @@ int FromImage(OnnxNode& node, int id) {
   if (!node.ok() || node.Rank(node.Input(0)) != 3) return id;
   const auto shape = node.TypeOf(id).shape;
   return node.EmitReshape(id, {shape[0], shape[1], shape[3]});
+}
+
+int EmitPool(OnnxNode& node, OpKind kind, int data) {
+  if (!node.HasAttribute("kernel_shape")) node.FailInvalid("attribute kernel_shape is missing");
+  Operator op{kind, {}};
+  op.attributes.data_layout = "NCHW";
+  op.attributes.ceil_mode = node.Int("ceil_mode", 0) != 0;
+  op.attributes.count_include_pad = node.Int("count_include_pad", 0) != 0;
+  if (node.Rank(data) == 5) return EmitVolumePool(node, std::move(op), data);
+  ExpectImage(node, 0);
+  if (!node.ok()) return -1;
+  const auto kernel = WindowInts(node, "kernel_shape", 1);
+  data = AsImage(node, data);
+  if (!node.ok()) return -1;
+  SetImageWindow(node, node.TypeOf(data), {kernel[0], kernel[1]}, op.attributes);
+  op.attributes.pool_size = {kernel[0], kernel[1]};
+  return FromImage(node, node.Emit(op, {data}));
 }
 
 int AddBias(OnnxNode& node, int id, int index) {

@@ -22,11 +22,16 @@ std::span<const OnnxHandlerEntry> OnnxGridSampleHandlers();
 std::span<const OnnxHandlerEntry> OnnxRearrangementHandlers();
 std::span<const OnnxHandlerEntry> OnnxResizeHandlers();
 std::span<const OnnxHandlerEntry> OnnxQuantizedHandlers();
+/// Of ONNX Runtime's domain: what its files of quantized operators (QOperator) have.
+std::span<const OnnxHandlerEntry> RuntimeDomainHandlers();
 /// Of this project's own domain (docs: model files).
 std::span<const OnnxHandlerEntry> OwnDomainHandlers();
 
 /// Domain of the operators that this project's model files use beside ONNX's own.
 inline constexpr std::string_view kOwnDomain = "ai.tilewright";
+
+/// Domain of ONNX Runtime's own operators.
+inline constexpr std::string_view kRuntimeDomain = "com.microsoft";
 
 /// Sequences [N,C,L] are computed as images [N,C,1,L], weights [O,I,L] likewise. Refuses values of
 /// input `index` that are neither sequences nor images.
@@ -45,9 +50,11 @@ std::vector<WindowPart> ReadWindow(OnnxNode& node, const std::vector<std::int64_
                                    const std::vector<std::int64_t>& kernel);
 /// Height (0) or width (1) of an operator's window, but for pool_size.
 void SetWindow(OpAttributes& attributes, std::size_t dimension, const WindowPart& part);
+/// Pooling of `data`, of as many dimensions as input 0, by the window of the node's attributes.
+int EmitPool(OnnxNode& node, OpKind kind, int data);
 /// Convolution of volumes, and pooling of them by `op`, whose window is still to be set.
 void ImportVolumeConvolution(OnnxNode& node);
-void ImportVolumePool(OnnxNode& node, Operator op);
+int EmitVolumePool(OnnxNode& node, Operator op, int data);
 /// Attributes of a convolution as ONNX spells them, for a window of `kernel` over the last two
 /// dimensions of `data` (an image that input 0 is or has become): strides, pads or auto_pad,
 /// dilations, group.

@@ -146,9 +146,11 @@ void CheckMethod(OnnxNode& node, const Method& method) {
   if (!IsOneOf(method.rounding, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})) {
     return node.FailInvalid("attribute nearest_mode is " + method.rounding);
   }
-  if (method.mode != "nearest" && !node.InputType(0).dtype.is_float() && node.ok()) {
-    node.FailUnsupported("input 0 is " + node.InputType(0).ToString() + ", mode " + method.mode +
-                         " needs floats");
+  const TensorType type = node.InputType(0);
+  if (node.ok() && method.mode != "nearest" && !type.dtype.is_float() &&
+      (!type.dtype.is_integer() || type.dtype.bits > 32)) {
+    node.FailUnsupported("input 0 is " + type.ToString() + ", mode " + method.mode +
+                         " needs floats or integers of up to 32 bits");
   }
 }
 
@@ -202,15 +204,34 @@ std::vector<Stretch> BySizes(OnnxNode& node, const Shape& sizes, const Shape& ax
   return result;
 }
 
+// Mixed integers lose their fraction, as in ONNX Runtime; what cubic weights carry beyond the type
+// saturates. Sums that are whole numbers but for the last bits of the weights count as whole.
+int Truncated(OnnxNode& node, int value, DataType dtype) {
+  const double slack = dtype.bits > 16 ? 0x1p-18 : dtype.bits > 8 ? 0x1p-5 : 0x1p-12;
+  const int below = node.Emit(OpKind::kLess, value, 0);
+  const int low = node.Emit(OpKind::kSub, value, slack);
+  const int high = node.Emit(OpKind::kAdd, value, slack);
+  int moved = node.Emit(OpKind::kWhere, {below, low, high});
+  const bool sign = dtype.code != TypeCode::kUInt;
+  Operator clip{OpKind::kClip, {}};
+  clip.attributes.a_min = sign ? -std::exp2(dtype.bits - 1) : 0;
+  clip.attributes.a_max = std::exp2(sign ? dtype.bits - 1 : dtype.bits) - 1;
+  moved = node.Emit(clip, {moved});
+  return node.EmitCast(moved, dtype);
+}
+
 void ReturnStretched(OnnxNode& node, const Method& method, const std::vector<Stretch>& stretches) {
   CheckMethod(node, method);
   int result = node.Input(0);
+  const DataType dtype = node.TypeOf(result).dtype;
+  const bool mixes = method.mode != "nearest" && node.ok() && dtype.is_integer();
+  if (mixes) result = node.EmitCast(result, dtype.bits > 16 ? kFloat64 : kFloat32);
   for (const Stretch& s : stretches) {
     if (!node.ok()) return;
     if (s.from == s.to && s.scale == 1) continue;
     result = EmitStretched(node, result, method, s);
   }
-  node.SetOutput(result);
+  node.SetOutput(mixes ? Truncated(node, result, dtype) : result);
 }
 
 void CheckCount(OnnxNode& node, std::size_t seen, std::size_t expected) {

@@ -86,27 +86,26 @@ void ImportVolumeConvolution(OnnxNode& node) {
   node.SetOutput(node.EmitTranspose(result, {0, 2, 1, 3, 4}));
 }
 
-void ImportVolumePool(OnnxNode& node, Operator op) {
-  const int data = node.Input(0);
+int EmitVolumePool(OnnxNode& node, Operator op, int data) {
   const Shape kernel = node.Ints("kernel_shape", {1, 1, 1}, 3);
-  if (!node.ok()) return;
+  if (!node.ok()) return -1;
   const Shape v = node.TypeOf(data).shape;
   const auto window = ReadWindow(node, {v[2], v[3], v[4]}, kernel);
-  if (!node.ok()) return;
+  if (!node.ok()) return -1;
   SetWindow(op.attributes, 0, window[1]);
   SetWindow(op.attributes, 1, window[2]);
   op.attributes.pool_size = {kernel[1], kernel[2]};
   const int planes = node.Emit(op, {node.EmitReshape(data, {v[0], v[1] * v[2], v[3], v[4]})});
-  if (!node.ok()) return;
+  if (!node.ok()) return -1;
   const Shape plane = node.TypeOf(planes).shape;
   SetWindow(op.attributes, 0, window[0]);
   SetWindow(op.attributes, 1, WindowPart());
   op.attributes.pool_size = {kernel[0], 1};
   const int columns =
       node.Emit(op, {node.EmitReshape(planes, {v[0], v[1], v[2], plane[2] * plane[3]})});
-  if (!node.ok()) return;
-  node.SetOutput(
-      node.EmitReshape(columns, {v[0], v[1], node.TypeOf(columns).shape[2], plane[2], plane[3]}));
+  if (!node.ok()) return -1;
+  return node.EmitReshape(columns,
+                          {v[0], v[1], node.TypeOf(columns).shape[2], plane[2], plane[3]});
 }
 
 }  // namespace tilewright
