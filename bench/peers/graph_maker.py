@@ -1,0 +1,748 @@
+"""Random ONNX graphs that are valid by construction: what random_graphs.py compares.
+
+A Maker holds a pool of values with known shapes and types. Each step picks a maker of one operator
+from a table, which looks for operands in the pool and adds nodes. What a graph does not read again
+is an output of it. The same seed gives the same graph."""
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+F32, I64, I32, I8, U8, BOOL = np.float32, np.int64, np.int32, np.int8, np.uint8, np.bool_
+OF = {np.dtype(t): p for t, p in (
+    (F32, TensorProto.FLOAT), (np.float64, TensorProto.DOUBLE), (np.float16, TensorProto.FLOAT16),
+    (I64, TensorProto.INT64), (I32, TensorProto.INT32), (np.int16, TensorProto.INT16), (I8, TensorProto.INT8),
+    (U8, TensorProto.UINT8), (np.uint16, TensorProto.UINT16), (np.uint32, TensorProto.UINT32),
+    (np.uint64, TensorProto.UINT64), (BOOL, TensorProto.BOOL))}
+
+
+class Impossible(Exception):
+    """The operator finds nothing in the pool that it could take."""
+
+
+class Value:
+    def __init__(self, name, shape, dtype):
+        self.name, self.shape, self.dtype = name, tuple(int(d) for d in shape), np.dtype(dtype)
+
+    @property
+    def rank(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        return int(np.prod(self.shape, dtype=np.int64))
+
+
+class Maker:
+    def __init__(self, seed, opset, for_quantization=False):
+        self.rng = np.random.default_rng(seed)
+        self.opset, self.nodes, self.inits, self.inputs, self.pool = opset, [], [], [], []
+        self.read, self.count, self.for_quantization = set(), 0, for_quantization
+
+    # Random choices.
+    def chance(self, p):
+        return self.rng.random() < p
+
+    def pick(self, *options):
+        return options[int(self.rng.integers(len(options)))]
+
+    def between(self, low, high):
+        return int(self.rng.integers(low, high + 1))
+
+    def channels(self):
+        return self.pick(1, 1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 24, 32, 33, 40, self.between(1, 40))
+
+    # Values.
+    def name(self, kind="v"):
+        self.count += 1
+        return f"{kind}{self.count}"
+
+    def input(self, shape, dtype=F32):
+        value = Value(self.name("x"), shape, dtype)
+        self.inputs.append(value)
+        self.pool.append(value)
+        return value
+
+    def constant(self, array):
+        name = self.name("c")
+        array = np.asarray(array)
+        self.inits.append(numpy_helper.from_array(array, name))
+        return Value(name, array.shape, array.dtype)
+
+    def weights(self, shape, fan=None):
+        fan = fan or max(1, int(np.prod(shape[1:], dtype=np.int64)))
+        return self.constant((self.rng.standard_normal(shape) / np.sqrt(fan)).astype(F32))
+
+    def ints(self, *numbers):
+        return self.constant(np.array(numbers, I64))
+
+    def operand(self, value):
+        """A tensor that broadcasts against `value`: a constant, or another value of the pool."""
+        if self.chance(0.45):
+            fits = [v for v in self.pool if v.dtype == value.dtype and broadcasts(v.shape, value.shape)]
+            if fits:
+                return fits[int(self.rng.integers(len(fits)))]
+        shape = [d if self.chance(0.6) else 1 for d in value.shape]
+        for _ in range(self.between(0, len(shape)) if self.chance(0.5) else 0):
+            shape = shape[1:]
+        array = self.rng.standard_normal(shape) if value.dtype == F32 else self.rng.integers(-9, 9, shape)
+        return self.constant(np.asarray(array).astype(value.dtype))
+
+    def find(self, test, dtype=F32):
+        fits = [v for v in self.pool if (dtype is None or v.dtype == dtype) and test(v)]
+        if not fits:
+            raise Impossible
+        recent = fits[-3:]
+        return recent[int(self.rng.integers(len(recent)))] if self.chance(0.7) else fits[int(self.rng.integers(len(fits)))]
+
+    def add(self, op, operands, shape, dtype=F32, domain="", keep=True, outputs=1, **attributes):
+        """Appends a node. `shape`: of its first output; of all, if `outputs` is more than 1."""
+        if sum(int(np.prod(s, dtype=np.int64)) for s in ([shape] if outputs == 1 else shape)) > 40000:
+            raise Impossible
+        names = [v if isinstance(v, str) else v.name for v in operands]
+        shapes = [shape] if outputs == 1 else shape
+        results = [Value(self.name(), s, dtype) for s in shapes]
+        self.nodes.append(helper.make_node(op, names, [r.name for r in results], name=self.name("n"),
+                                           domain=domain, **attributes))
+        self.read.update(names)
+        if keep:
+            self.pool.extend(results)
+        return results[0] if outputs == 1 else results
+
+    def model(self):
+        made = [v for v in self.pool if not v.name.startswith("x")]
+        outputs = [v for v in made if v.name not in self.read]
+        inner = [v for v in made if v.name in self.read]
+        if inner and self.chance(0.3):
+            outputs.append(inner[int(self.rng.integers(len(inner)))])
+        info = lambda v: helper.make_tensor_value_info(v.name, OF[v.dtype], v.shape)
+        graph = helper.make_graph(self.nodes, "g", [info(v) for v in self.inputs], [info(v) for v in outputs], self.inits)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)],
+                                 ir_version=min(10, 3 if self.opset < 7 else 8 if self.opset < 21 else 10))
+
+
+def broadcasts(a, b):
+    return all(x == y or x == 1 or y == 1 for x, y in zip(a[::-1], b[::-1]))
+
+
+def joined(*shapes):
+    return tuple(int(d) for d in np.broadcast_shapes(*shapes))
+
+
+MAKERS = []  # (weight, smallest set, fit for quantization, function)
+
+
+def maker(weight=1.0, since=1, quantized=False):
+    def register(function):
+        MAKERS.append((weight, since, quantized, function))
+        return function
+    return register
+
+
+# ---- Elementwise.
+UNARY = {"Relu": 1, "Sigmoid": 1, "Tanh": 1, "Abs": 1, "Neg": 1, "Erf": 9, "Softplus": 1, "Softsign": 1, "Elu": 1, "Selu": 1,
+         "LeakyRelu": 1, "HardSigmoid": 1, "HardSwish": 14, "Mish": 18, "Gelu": 20, "ThresholdedRelu": 10, "Ceil": 1, "Floor": 1,
+         "Round": 11, "Sign": 9, "Sin": 7, "Cos": 7, "Identity": 1, "Dropout": 7, "Celu": 12, "Exp": 1}
+
+
+@maker(4)
+def unary(m):
+    op = m.pick(*[o for o, s in UNARY.items() if s <= m.opset])
+    x = m.find(lambda v: True)
+    attributes = {}
+    if op in ("Elu", "LeakyRelu", "ThresholdedRelu", "Celu") and m.chance(0.6):
+        attributes["alpha"] = float(m.rng.uniform(0.05, 1.5))
+    if op == "HardSigmoid" and m.chance(0.5):
+        attributes = dict(alpha=0.3, beta=0.4)
+    if op == "Gelu":
+        attributes["approximate"] = m.pick("none", "tanh")
+    if op == "Exp":
+        x = m.add("Tanh", [x], x.shape)
+    return m.add(op, [x], x.shape, **attributes)
+
+
+@maker(1.5)
+def guarded(m):
+    """Functions that want arguments of one side."""
+    x = m.find(lambda v: True)
+    a = m.add("Abs", [x], x.shape, keep=False)
+    op = m.pick("Sqrt", "Log", "Reciprocal", "Pow")
+    if op == "Sqrt":
+        return m.add(op, [a], x.shape)
+    a = m.add("Add", [a, m.constant(np.array(0.5, F32))], x.shape, keep=False)
+    if op == "Pow":
+        return m.add(op, [a, m.constant(np.array(m.pick(0.5, 2.0, 3.0, -1.0, 1.7), F32))], x.shape)
+    return m.add(op, [a], x.shape)
+
+
+@maker(5)
+def binary(m):
+    op = m.pick("Add", "Sub", "Mul", "Add", "Mul", "Max", "Min", "Sum", "Mean", "Div")
+    x = m.find(lambda v: True)
+    y = x if m.chance(0.1) else m.operand(x)
+    if op == "Div":
+        y = m.add("Abs", [y], y.shape, keep=False)
+        y = m.add("Add", [y, m.constant(np.array([1.0], F32))], joined(y.shape, (1,)), keep=False)
+    operands = [x, y]
+    if m.chance(0.3) and op not in ("Sub", "Div"):
+        operands.reverse()
+    if op in ("Max", "Min", "Sum", "Mean") and (m.opset < 8):
+        if x.shape != y.shape:
+            raise Impossible
+    return m.add(op, operands, joined(x.shape, y.shape))
+
+
+@maker(2, quantized=True)
+def sum_or_product(m):
+    x = m.find(lambda v: True)
+    others = [v for v in m.pool if v.dtype == F32 and broadcasts(v.shape, x.shape) and v is not x]
+    y = others[int(m.rng.integers(len(others)))] if others and m.chance(0.8) else m.operand(x)
+    return m.add(m.pick("Add", "Mul", "Add"), [x, y], joined(x.shape, y.shape))
+
+
+@maker(1.5, quantized=True)
+def activation(m):
+    x = m.find(lambda v: True)
+    op = m.pick("Relu", "Sigmoid", "LeakyRelu", "Relu")
+    return m.add(op, [x], x.shape)
+
+
+@maker(1, quantized=True)
+def gate(m):
+    """The diamond of SiLU and its kin."""
+    x = m.find(lambda v: True)
+    g = m.add(m.pick("Sigmoid", "Tanh", "HardSigmoid") if not m.for_quantization else "Sigmoid", [x], x.shape, keep=False)
+    return m.add("Mul", [x, g] if m.chance(0.5) else [g, x], x.shape)
+
+
+@maker(1, since=11, quantized=True)
+def clip(m):
+    x = m.find(lambda v: True)
+    low, high = sorted(m.rng.uniform(-2, 2, 2))
+    names = [x, m.constant(np.array(low, F32)) if m.chance(0.8) else "", m.constant(np.array(high, F32))]
+    return m.add("Clip", names, x.shape)
+
+
+@maker(1, since=7)
+def prelu(m):
+    x = m.find(lambda v: v.rank >= 2)
+    shape = m.pick((x.shape[1],) + (1,) * (x.rank - 2), (1,), (1,) * (x.rank - 1), x.shape[1:])
+    return m.add("PRelu", [x, m.constant(m.rng.uniform(-0.5, 0.9, shape).astype(F32))], x.shape)
+
+
+@maker(1.5, since=9)
+def choice(m):
+    x = m.find(lambda v: True)
+    y = m.operand(x)
+    op = m.pick("Greater", "Less", *(["GreaterOrEqual", "LessOrEqual"] if m.opset >= 12 else []))
+    shape = joined(x.shape, y.shape)
+    c = m.add(op, [x, y], shape, BOOL, keep=m.chance(0.1))
+    if m.chance(0.3):
+        c = m.add("Not", [c], shape, BOOL, keep=False)
+    if m.chance(0.3):
+        d = m.add(m.pick("Less", "Greater"), [x, m.constant(np.array(0.1, F32))], x.shape, BOOL, keep=False)
+        c = m.add(m.pick("And", "Or", "Xor"), [c, d], joined(shape, x.shape), BOOL, keep=False)
+    z = m.operand(x)
+    return m.add("Where", [c, x, z], joined(c.shape, x.shape, z.shape))
+
+
+@maker(1.5, since=9)
+def integers(m):
+    """Casts, and arithmetic of whole numbers."""
+    x = m.find(lambda v: True)
+    dtype = np.dtype(m.pick(I32, I64, I8, U8, I32))
+    scaled = m.add("Clip", [x, m.constant(np.array(0 if dtype == U8 else -6, F32)), m.constant(np.array(6, F32))], x.shape,
+                   keep=False) if m.opset >= 11 else m.add("Tanh", [x], x.shape, keep=False)
+    if dtype == U8 and m.opset < 11:
+        scaled = m.add("Abs", [scaled], x.shape, keep=False)
+    i = m.add("Cast", [scaled], x.shape, dtype, to=OF[dtype])
+    if dtype in (I32, I64) and m.chance(0.7):
+        op = m.pick("Add", "Sub", "Mul", "Div", *(["Mod"] if m.opset >= 10 else []), *(["Max", "Min"] if m.opset >= 12 else []))
+        other = m.constant(m.pick(1, 2, 3, -3, 7) * np.ones((), dtype) if op in ("Div", "Mod") else
+                           m.rng.integers(-5, 6, x.shape[-1:] if x.rank else ()).astype(dtype))
+        i = m.add(op, [i, other], joined(i.shape, other.shape), dtype)
+    if m.chance(0.5):
+        return m.add("Cast", [i], i.shape, F32, to=TensorProto.FLOAT)
+    return i
+
+
+@maker(0.6, since=18)
+def bits(m):
+    x = m.find(lambda v: v.dtype in (I32, I64, U8, I8), None)
+    op = m.pick("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot")
+    if op == "BitwiseNot":
+        return m.add(op, [x], x.shape, x.dtype)
+    return m.add(op, [x, m.constant(m.rng.integers(0, 99, x.shape[-1:] if x.rank else ()).astype(x.dtype))], x.shape, x.dtype)
+
+
+# ---- Windows.
+@maker(6, quantized=True)
+def conv(m):
+    ranks = (4,) if m.for_quantization else (4, 4, 4, 4, 3, 5)
+    x = m.find(lambda v: v.rank == ranks[int(m.rng.integers(len(ranks)))])
+    n, c, *sides = x.shape
+    kernel, strides, dilations, pads, out = [], [], [], ([], []), []
+    for side in sides:
+        d = m.pick(1, 1, 1, 2)
+        k = m.pick(1, 3, 3, 2, 5, 7)
+        a, b = m.between(0, k // 2), m.between(0, k // 2)
+        if m.chance(0.6):
+            a = b = k // 2
+        while (k - 1) * d + 1 > side + a + b:
+            k -= 1
+        s = m.pick(1, 1, 2, 3)
+        kernel.append(k), strides.append(s), dilations.append(d), pads[0].append(a), pads[1].append(b)
+        out.append((side + a + b - (k - 1) * d - 1) // s + 1)
+    if min(kernel) < 1:
+        raise Impossible
+    group = c if m.chance(0.25) else m.pick(*[g for g in range(1, c + 1) if c % g == 0]) if m.chance(0.15) else 1
+    features = group * m.pick(1, 1, 2) if group == c else group * max(1, m.channels() // group)
+    shape = (features, c // group, *kernel)
+    w = m.weights(shape)
+    if not m.for_quantization and m.chance(0.05):
+        m.inits.pop()
+        w = m.input(shape)
+    operands = [x, w]
+    if m.chance(0.6):
+        operands.append(m.weights((features,), 4))
+    attributes = dict(kernel_shape=kernel) if m.chance(0.7) else {}
+    if max(strides) > 1 or m.chance(0.3):
+        attributes["strides"] = strides
+    if max(dilations) > 1:
+        attributes["dilations"] = dilations
+    if group > 1:
+        attributes["group"] = group
+    if max(dilations) == 1 and m.chance(0.15):
+        attributes["auto_pad"] = m.pick("SAME_UPPER", "SAME_LOWER")
+        out = [-(-side // s) for side, s in zip(sides, strides)]
+    else:
+        attributes["pads"] = pads[0] + pads[1]
+    y = m.add("Conv", operands, (n, features, *out), **attributes)
+    if m.chance(0.25) and not m.for_quantization:
+        p = [m.constant(a.astype(F32)) for a in (m.rng.uniform(0.5, 1.5, features), m.rng.standard_normal(features),
+                                                 m.rng.standard_normal(features) * 0.2, m.rng.uniform(0.5, 1.5, features))]
+        y = m.add("BatchNormalization", [y, *p], y.shape)
+    if m.chance(0.5):
+        y = m.add(m.pick("Relu", "Relu", "Sigmoid", "LeakyRelu"), [y], y.shape)
+    return y
+
+
+@maker(0.8)
+def conv_transpose(m):
+    x = m.find(lambda v: v.rank in (3, 4) and v.size < 4000)
+    n, c, *sides = x.shape
+    group = m.pick(1, 1, c)
+    features = m.pick(1, 2, 3, 8) * group
+    k, s = m.between(1, 4), m.between(1, 3)
+    p = m.between(0, (k - 1) // 2)
+    extra = m.between(0, s - 1) if s > 1 and m.chance(0.3) else 0
+    out = [(side - 1) * s + k - 2 * p + extra for side in sides]
+    operands = [x, m.weights((c, features // group, *[k] * len(sides)), c * k)]
+    if m.chance(0.5):
+        operands.append(m.weights((features,), 4))
+    attributes = dict(strides=[s] * len(sides), pads=[p] * 2 * len(sides), group=group, kernel_shape=[k] * len(sides))
+    if extra:
+        attributes["output_padding"] = [extra] * len(sides)
+    if min(out) < 1:
+        raise Impossible
+    return m.add("ConvTranspose", operands, (n, features, *out), **attributes)
+
+
+@maker(2, quantized=True)
+def pool(m):
+    x = m.find(lambda v: v.rank == 4 or (v.rank == 3 and not m.for_quantization))
+    n, c, *sides = x.shape
+    op = m.pick("MaxPool", "AveragePool")
+    kernel, strides, pads, out = [], [], [], []
+    ceil_mode = m.opset >= 10 and m.chance(0.2)
+    for side in sides:
+        k = min(m.pick(1, 2, 3, 3, 5), side)
+        s, p = m.pick(1, 2, 2, 3), m.between(0, (k - 1) // 2)
+        rest = side + 2 * p - k
+        o = (-(-rest // s) if ceil_mode else rest // s) + 1
+        if ceil_mode and (o - 1) * s >= side + p:
+            raise Impossible
+        kernel.append(k), strides.append(s), pads.append(p), out.append(o)
+    attributes = dict(kernel_shape=kernel, strides=strides, pads=pads * 2)
+    if ceil_mode:
+        attributes["ceil_mode"] = 1
+    if op == "AveragePool" and m.chance(0.4) and not ceil_mode:
+        attributes["count_include_pad"] = 1
+    return m.add(op, [x], (n, c, *out), **attributes)
+
+
+@maker(1, quantized=True)
+def global_pool(m):
+    x = m.find(lambda v: v.rank >= 3 and (v.rank == 4 or not m.for_quantization))
+    op = "GlobalAveragePool" if m.for_quantization else m.pick("GlobalAveragePool", "GlobalMaxPool")
+    return m.add(op, [x], (*x.shape[:2], *[1] * (x.rank - 2)))
+
+
+@maker(1)
+def normalization(m):
+    op = m.pick("InstanceNormalization", "LpNormalization", "LRN", *(["LayerNormalization"] if m.opset >= 17 else []),
+                *(["GroupNormalization"] if m.opset >= 21 else []))
+    if op == "LayerNormalization":
+        x = m.find(lambda v: v.rank >= 2)
+        axis = m.between(1, x.rank - 1)
+        shape = x.shape[axis:]
+        if m.opset >= 17 and int(np.prod(shape)) == 1:
+            raise Impossible
+        operands = [x, m.constant(m.rng.uniform(0.5, 1.5, shape).astype(F32))]
+        if m.chance(0.6):
+            operands.append(m.constant(m.rng.standard_normal(shape).astype(F32)))
+        return m.add(op, operands, x.shape, axis=m.pick(axis, axis - x.rank))
+    x = m.find(lambda v: v.rank == 4 and v.shape[2] * v.shape[3] > 1)
+    c = x.shape[1]
+    if op == "LpNormalization":
+        return m.add(op, [x], x.shape, axis=m.between(0, 3), p=m.pick(1, 2))
+    if op == "LRN":
+        return m.add(op, [x], x.shape, size=m.pick(1, 3, 5))
+    scale, bias = (m.constant(a.astype(F32)) for a in (m.rng.uniform(0.5, 1.5, c), m.rng.standard_normal(c)))
+    attributes = {"num_groups": m.pick(*[g for g in range(1, c + 1) if c % g == 0])} if op == "GroupNormalization" else {}
+    return m.add(op, [x, scale, bias], x.shape, epsilon=1e-3, **attributes)
+
+
+# ---- Products.
+@maker(2, since=7, quantized=True)
+def gemm(m):
+    x = m.find(lambda v: v.rank == 2)
+    b, features = m.chance(0.5), m.channels()
+    a = m.chance(0.2) and not m.for_quantization
+    rows, depth = x.shape[::-1] if a else x.shape
+    operands = [x, m.weights((features, depth) if b else (depth, features), depth)]
+    if m.chance(0.7) or m.opset < 11:
+        shape = (features,) if m.for_quantization else m.pick((features,), (1, features), (rows, 1), (rows, features), (1,))
+        operands.append(m.weights(shape, 4))
+    attributes = dict(transB=int(b))
+    if a:
+        attributes["transA"] = 1
+    if m.chance(0.3) and not m.for_quantization:
+        attributes.update(alpha=0.7, beta=1.3)
+    return m.add("Gemm", operands, (rows, features), **attributes)
+
+
+@maker(2, quantized=True)
+def matmul(m):
+    x = m.find(lambda v: v.rank >= 2)
+    depth, columns = x.shape[-1], m.channels()
+    others = [v for v in m.pool if v.dtype == F32 and v.rank >= 2 and v.shape[-2] == depth and broadcasts(v.shape[:-2], x.shape[:-2])]
+    if others and m.chance(0.4):
+        y = others[int(m.rng.integers(len(others)))]
+    else:
+        lead = x.shape[:-2] if m.chance(0.3) and not m.for_quantization else ()
+        y = m.weights((*lead, depth, columns), depth)
+    return m.add("MatMul", [x, y], (*joined(x.shape[:-2], y.shape[:-2]), x.shape[-2], y.shape[-1]))
+
+
+@maker(0.4, since=12)
+def einsum(m):
+    x = m.find(lambda v: v.rank in (2, 3))
+    k = m.between(1, 9)
+    text = "ij,jk->ik" if x.rank == 2 else m.pick("bij,jk->bik", "bij,kj->bik")
+    y = m.weights((k, x.shape[-1]) if "kj" in text else (x.shape[-1], k))
+    return m.add("Einsum", [x, y], (*x.shape[:-1], k), equation=text)
+
+
+# ---- Reductions.
+@maker(2)
+def reduction(m):
+    x = m.find(lambda v: v.rank >= 1)
+    op = m.pick("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd", "ReduceLogSumExp")
+    axes = sorted(int(a) for a in m.rng.choice(x.rank, m.between(1, x.rank), replace=False))
+    if op == "ReduceProd" and np.prod([x.shape[a] for a in axes]) > 6:
+        op = "ReduceSum"
+    keep = m.chance(0.6)
+    shape = [1 if i in axes else d for i, d in enumerate(x.shape) if keep or i not in axes]
+    given = [a - x.rank if m.chance(0.3) else a for a in axes]
+    since = 13 if op == "ReduceSum" else 18
+    if m.opset >= since:
+        return m.add(op, [x, m.ints(*given)], shape, keepdims=int(keep))
+    return m.add(op, [x], shape, keepdims=int(keep), axes=given if m.opset >= 11 else axes)
+
+
+@maker(1.2, quantized=True)
+def softmax(m):
+    x = m.find(lambda v: v.rank >= 2)
+    op = "Softmax" if m.for_quantization else m.pick("Softmax", "Softmax", "LogSoftmax")
+    return m.add(op, [x], x.shape, axis=x.rank - 1 if m.for_quantization else m.between(0, x.rank - 1))
+
+
+@maker(0.7)
+def arg(m):
+    x = m.find(lambda v: v.rank >= 1)
+    axis, keep = m.between(0, x.rank - 1), m.chance(0.5)
+    shape = [1 if i == axis else d for i, d in enumerate(x.shape) if keep or i != axis]
+    return m.add(m.pick("ArgMax", "ArgMin"), [x], shape, I64, axis=axis, keepdims=int(keep))
+
+
+@maker(0.5, since=11)
+def running_sum(m):
+    x = m.find(lambda v: v.rank >= 1)
+    return m.add("CumSum", [x, m.constant(np.array(m.between(0, x.rank - 1), I64))], x.shape,
+                 exclusive=m.between(0, 1), reverse=m.between(0, 1))
+
+
+@maker(0.5, since=11)
+def top_k(m):
+    x = m.find(lambda v: v.rank >= 1 and v.size < 4000)
+    axis = m.between(0, x.rank - 1)
+    k = m.between(1, x.shape[axis])
+    shape = [k if i == axis else d for i, d in enumerate(x.shape)]
+    values = Value(m.name(), shape, F32)
+    m.nodes.append(helper.make_node("TopK", [x.name, m.ints(k).name], [values.name, m.name()], axis=axis, largest=m.between(0, 1)))
+    m.read.add(x.name)
+    m.pool.append(values)
+    return values
+
+
+# ---- Shapes.
+@maker(2, quantized=True)
+def reshape(m):
+    x = m.find(lambda v: v.rank >= 1)
+    kind = m.pick("flatten", "merge", "split", "minus")
+    if kind == "flatten":
+        axis = m.between(1, x.rank) if not m.for_quantization else 1
+        shape = (int(np.prod(x.shape[:axis])), int(np.prod(x.shape[axis:])))
+        return m.add("Flatten", [x], shape, axis=axis)
+    if kind == "merge" and x.rank >= 2:
+        i = m.between(0, x.rank - 2)
+        shape = (*x.shape[:i], x.shape[i] * x.shape[i + 1], *x.shape[i + 2:])
+    elif kind == "split":
+        i = m.between(0, x.rank - 1)
+        d = m.pick(*[d for d in range(1, x.shape[i] + 1) if x.shape[i] % d == 0])
+        shape = (*x.shape[:i], d, x.shape[i] // d, *x.shape[i + 1:])
+    else:
+        shape = (x.shape[0], x.size // x.shape[0])
+    if len(shape) > 5:
+        raise Impossible
+    text = list(shape)
+    if m.chance(0.4):
+        text[m.between(0, len(text) - 1)] = -1
+    return m.add("Reshape", [x, m.ints(*text)], shape)
+
+
+@maker(2, quantized=True)
+def transpose(m):
+    x = m.find(lambda v: v.rank >= 2, None if not m.for_quantization else F32)
+    order = [int(i) for i in m.rng.permutation(x.rank)]
+    return m.add("Transpose", [x], [x.shape[i] for i in order], x.dtype, perm=order)
+
+
+@maker(1, since=13)
+def squeeze(m):
+    x = m.find(lambda v: v.rank >= 1 and v.rank < 5, None)
+    ones = [i for i, d in enumerate(x.shape) if d == 1]
+    if ones and m.chance(0.5):
+        i = m.pick(*ones)
+        return m.add("Squeeze", [x, m.ints(i)], x.shape[:i] + x.shape[i + 1:], x.dtype)
+    i = m.between(0, x.rank)
+    return m.add("Unsqueeze", [x, m.ints(i)], x.shape[:i] + (1,) + x.shape[i:], x.dtype)
+
+
+@maker(0.8, since=8)
+def expand(m):
+    x = m.find(lambda v: 1 in v.shape or v.rank < 3)
+    shape = [d if d > 1 else m.between(1, 4) for d in x.shape]
+    if m.chance(0.5) and x.rank < 4:
+        shape = [m.between(1, 3)] + shape
+    return m.add("Expand", [x, m.ints(*shape)], shape)
+
+
+@maker(0.5, since=7)
+def tile(m):
+    x = m.find(lambda v: 1 <= v.rank and v.size < 3000)
+    times = [m.between(1, 3) for _ in x.shape]
+    return m.add("Tile", [x, m.ints(*times)], [a * b for a, b in zip(x.shape, times)])
+
+
+@maker(2, quantized=True)
+def concat(m):
+    x = m.find(lambda v: v.rank >= 1)
+    axis = m.between(0, x.rank - 1) if not m.for_quantization else min(1, x.rank - 1)
+    fits = [v for v in m.pool if v.dtype == F32 and v.rank == x.rank and v.shape[:axis] == x.shape[:axis] and v.shape[axis + 1:] == x.shape[axis + 1:]]
+    parts = [fits[int(m.rng.integers(len(fits)))] for _ in range(m.between(1, 3))] + [x]
+    if m.chance(0.2) and not m.for_quantization:
+        parts.append(m.constant(m.rng.standard_normal([m.between(1, 4) if i == axis else d for i, d in enumerate(x.shape)]).astype(F32)))
+    shape = list(x.shape)
+    shape[axis] = sum(p.shape[axis] for p in parts)
+    return m.add("Concat", parts, shape, axis=axis)
+
+
+@maker(1, since=13, quantized=True)
+def split(m):
+    x = m.find(lambda v: any(d > 1 for d in v.shape))
+    axis = m.pick(*[i for i, d in enumerate(x.shape) if d > 1])
+    cut = m.between(1, x.shape[axis] - 1)
+    shapes = [[n if i == axis else d for i, d in enumerate(x.shape)] for n in (cut, x.shape[axis] - cut)]
+    return m.add("Split", [x, m.ints(cut, x.shape[axis] - cut)], shapes, outputs=2, axis=axis)
+
+
+@maker(1.5, since=10)
+def cut(m):
+    x = m.find(lambda v: v.rank >= 1, None)
+    starts, ends, steps, shape = [], [], [], []
+    for d in x.shape:
+        step = m.pick(1, 1, 2, -1, -2, 3)
+        begin, end = sorted(m.rng.integers(0, d + 1, 2).tolist())
+        if begin == end:
+            begin, end = 0, d
+        if step < 0:
+            begin, end = end - 1, begin - 1 if begin > 0 else -d - 5
+        starts.append(begin), ends.append(end if m.chance(0.8) or step < 0 else (end if end < d else 2**40)), steps.append(step)
+        shape.append(len(range(*slice(begin, None if end < 0 else end, step).indices(d))))
+    return m.add("Slice", [x, m.ints(*starts), m.ints(*ends), m.ints(*range(x.rank)), m.ints(*steps)], shape, x.dtype)
+
+
+@maker(1, since=11)
+def gather(m):
+    x = m.find(lambda v: v.rank >= 1)
+    axis = m.between(0, x.rank - 1)
+    if m.chance(0.4) and m.opset >= 11:
+        n = m.between(1, 5)
+        shape = [n if i == axis else d for i, d in enumerate(x.shape)]
+        index = m.rng.integers(-x.shape[axis], x.shape[axis], shape)
+        return m.add("GatherElements", [x, m.constant(index.astype(m.pick(I64, I32)))], shape, axis=axis)
+    index = m.rng.integers(-x.shape[axis], x.shape[axis], m.pick((), (1,), (3,), (2, 2)))
+    return m.add("Gather", [x, m.constant(index.astype(I64))], (*x.shape[:axis], *index.shape, *x.shape[axis + 1:]), axis=axis)
+
+
+@maker(1, since=11)
+def pad(m):
+    x = m.find(lambda v: v.rank >= 1 and v.size < 4000)
+    mode = m.pick("constant", "constant", "reflect", "edge")
+    most = [2 if mode == "constant" else min(2, d - 1) if mode == "reflect" else 2 for d in x.shape]
+    begin, end = ([m.between(0, k) for k in most] for _ in range(2))
+    if mode == "constant" and m.chance(0.2) and x.shape[-1] > 2:
+        end[-1] = -1
+    operands = [x, m.ints(*begin, *end)]
+    if mode == "constant" and m.chance(0.5):
+        operands.append(m.constant(np.array(0.75, F32)))
+    return m.add("Pad", operands, [d + a + b for d, a, b in zip(x.shape, begin, end)], mode=mode)
+
+
+@maker(1, since=11)
+def resize(m):
+    x = m.find(lambda v: v.rank == 4 and v.size < 4000)
+    mode = m.pick("nearest", "linear", "cubic")
+    sizes = list(x.shape[:2]) + [m.between(1, 2 * d + 1) for d in x.shape[2:]]
+    where = m.pick("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
+    attributes = dict(mode=mode, coordinate_transformation_mode=where)
+    if mode == "nearest":
+        attributes["nearest_mode"] = m.pick("round_prefer_floor", "floor", "ceil", "round_prefer_ceil")
+    if where == "align_corners" and min(sizes[2:]) < 2:
+        raise Impossible
+    if m.chance(0.5):
+        scales = [1.0, 1.0, *[m.pick(1.0, 2.0, 3.0, 0.5) for _ in (0, 1)]]
+        shape = [int(np.floor(d * s)) for d, s in zip(x.shape, scales)]
+        if min(shape) < 1 or (where == "align_corners" and min(shape[2:]) < 2):
+            raise Impossible
+        return m.add("Resize", [x, m.constant(np.array([], F32)), m.constant(np.array(scales, F32))], shape, **attributes)
+    return m.add("Resize", [x, m.constant(np.array([], F32)), m.constant(np.array([], F32)), m.ints(*sizes)], sizes, **attributes)
+
+
+@maker(0.8, since=11, quantized=True)
+def upscale(m):
+    x = m.find(lambda v: v.rank == 4 and v.size < 3000)
+    shape = (*x.shape[:2], 2 * x.shape[2], 2 * x.shape[3])
+    return m.add("Resize", [x, m.constant(np.array([], F32)), m.constant(np.array([1, 1, 2, 2], F32))], shape,
+                 mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+
+
+@maker(0.6, since=11)
+def blocks(m):
+    if m.chance(0.5):
+        x = m.find(lambda v: v.rank == 4 and v.shape[1] % 4 == 0)
+        n, c, h, w = x.shape
+        return m.add("DepthToSpace", [x], (n, c // 4, 2 * h, 2 * w), blocksize=2, mode=m.pick("DCR", "CRD"))
+    x = m.find(lambda v: v.rank == 4 and v.shape[2] % 2 == 0 and v.shape[3] % 2 == 0)
+    n, c, h, w = x.shape
+    return m.add("SpaceToDepth", [x], (n, 4 * c, h // 2, w // 2), blocksize=2)
+
+
+@maker(0.3, since=14)
+def triangle(m):
+    x = m.find(lambda v: v.rank >= 2)
+    return m.add("Trilu", [x, m.constant(np.array(m.between(-2, 2), I64))], x.shape, upper=m.between(0, 1))
+
+
+@maker(0.5, since=16)
+def scatter(m):
+    x = m.find(lambda v: v.rank >= 1)
+    rows = m.rng.permutation(x.shape[0])[:m.between(1, x.shape[0])].reshape(-1, 1)
+    updates = m.constant(m.rng.standard_normal((rows.shape[0], *x.shape[1:])).astype(F32))
+    return m.add("ScatterND", [x, m.constant(rows.astype(I64)), updates], x.shape, reduction=m.pick("none", "add"))
+
+
+@maker(0.5, since=16)
+def grid_sample(m):
+    x = m.find(lambda v: v.rank == 4 and v.size < 3000)
+    h, w = m.between(1, 6), m.between(1, 6)
+    grid = m.constant(m.rng.uniform(-1.3, 1.3, (x.shape[0], h, w, 2)).astype(F32))
+    mode = m.pick("linear", "nearest", "cubic") if m.opset >= 20 else m.pick("bilinear", "nearest", "bicubic")
+    return m.add("GridSample", [x, grid], (*x.shape[:2], h, w), mode=mode,
+                 padding_mode=m.pick("zeros", "border", "reflection"), align_corners=m.between(0, 1))
+
+
+@maker(0.5, since=13)
+def shape_arithmetic(m):
+    x = m.find(lambda v: v.rank >= 2)
+    s = m.add("Shape", [x], (x.rank,), I64, keep=False)
+    first = m.add("Slice", [s, m.ints(0), m.ints(1)], (1,), I64, keep=False)
+    both = m.add("Concat", [first, m.ints(-1)], (2,), I64, keep=False, axis=0)
+    return m.add("Reshape", [x, both], (x.shape[0], x.size // x.shape[0]))
+
+
+# ---- Quantized operators by hand.
+@maker(0.7, since=13)
+def quantize(m):
+    x = m.find(lambda v: v.rank >= 1)
+    dtype = np.dtype(m.pick(I8, U8))
+    zero = m.constant(np.array(m.between(0, 9) + (100 if dtype == U8 else 0), dtype))
+    scale = m.constant(np.array(m.rng.uniform(0.01, 0.05), F32))
+    q = m.add("QuantizeLinear", [x, scale, zero], x.shape, dtype)
+    return m.add("DequantizeLinear", [q, scale, zero], x.shape)
+
+
+@maker(0.5, since=11)
+def integer_product(m):
+    x = m.find(lambda v: v.rank == 2)
+    q = Value(m.name(), x.shape, U8)
+    scale, zero = Value(m.name(), (), F32), Value(m.name(), (), U8)
+    m.nodes.append(helper.make_node("DynamicQuantizeLinear", [x.name], [q.name, scale.name, zero.name]))
+    m.read.add(x.name)
+    n = m.channels()
+    w = m.constant(m.rng.integers(-127, 128, (x.shape[1], n)).astype(I8))
+    y = m.add("MatMulInteger", [q, w, zero], (x.shape[0], n), I32, keep=False)
+    y = m.add("Cast", [y], y.shape, F32, keep=False, to=TensorProto.FLOAT)
+    return m.add("Mul", [y, scale], y.shape)
+
+
+def make(seed, opset, quantized=False):
+    """A model with one to twelve steps behind one to three inputs."""
+    m = Maker(seed, opset, quantized)
+    shapes = [(m.pick(1, 1, 1, 2), m.channels(), m.between(1, 12), m.between(1, 12))]
+    if quantized:
+        shapes = [(1, m.channels(), m.between(4, 12), m.between(4, 12))]
+    else:
+        for _ in range(m.between(0, 2)):
+            shapes.append(m.pick((m.between(1, 4), m.channels()), (m.between(1, 3), m.between(1, 9), m.channels()), shapes[0],
+                                 (shapes[0][1], 1, 1), (m.channels(),), (1, m.channels(), m.between(1, 12))))
+    for shape in shapes:
+        m.input(shape)
+    table = [(w, f) for w, since, fit, f in MAKERS if since <= opset and (fit or not quantized)]
+    weights = np.array([w for w, _ in table])
+    todo = m.between(2, 7) if quantized else m.between(1, 10)
+    for _ in range(200):
+        before = (len(m.nodes), len(m.inits), list(m.pool), set(m.read), list(m.inputs))
+        try:
+            table[int(m.rng.choice(len(table), p=weights / weights.sum()))][1](m)
+            todo -= 1
+        except Impossible:
+            del m.nodes[before[0]:], m.inits[before[1]:]
+            m.pool, m.read, m.inputs = before[2], before[3], before[4]
+        if todo == 0:
+            break
+    used = {name for n in m.nodes for name in n.input}
+    m.inits = [i for i in m.inits if i.name in used]
+    m.inputs = [v for v in m.inputs if v.name in used]
+    return m.model()

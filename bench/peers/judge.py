@@ -1,0 +1,177 @@
+"""Which results of a graph are right, when two programs differ.
+
+Every node is evaluated as ONNX defines it, in float64: once exactly, and several times with an error
+put on every result that float32 arithmetic may make there: some units in the last place of the sum
+of magnitudes that the element is (for sums), or of the element. What the exact and the disturbed
+evaluations span, widened, is what a right program may answer; for whole numbers the span itself, so
+a tie (a value halfway between two) admits both neighbours, and everything else one number."""
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+EPS = 2.0 ** -23
+SUMS = {"Conv", "ConvTranspose", "MatMul", "Gemm", "Einsum", "ReduceSum", "ReduceMean", "AveragePool", "GlobalAveragePool",
+        "CumSum", "Sum", "Add", "Sub", "Mean", "ReduceL1", "ReduceSumSquare", "Resize", "GridSample", "ReduceL2"}
+WHOLE = {"InstanceNormalization", "LayerNormalization", "GroupNormalization", "BatchNormalization", "LpNormalization", "LRN"}
+MOVES = {"Identity", "Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Slice", "Gather", "GatherElements", "Concat", "Split", "Expand",
+         "Tile", "Pad", "MaxPool", "GlobalMaxPool", "Relu", "Max", "Min", "Clip", "Where", "Abs", "Neg", "Dropout", "DepthToSpace",
+         "SpaceToDepth", "Trilu", "ScatterND", "TopK", "Cast", "Shape", "Floor", "Ceil", "Round", "Sign", "ReduceMax", "ReduceMin"}
+
+
+def quantized(x, scale, zero, axis=1):
+    info = np.iinfo(zero.dtype)
+    shape = [-1 if i == axis % max(1, x.ndim) else 1 for i in range(x.ndim)] if np.ndim(scale) == 1 and np.size(scale) > 1 else ()
+    s, z = np.reshape(scale, shape).astype(np.float64), np.reshape(zero, shape).astype(np.float64)
+    return np.clip(np.rint(x / s) + z, info.min, info.max).astype(zero.dtype)
+
+
+def real(q, scale, zero=None, axis=1):
+    shape = [-1 if i == axis % max(1, q.ndim) else 1 for i in range(q.ndim)] if np.ndim(scale) == 1 and np.size(scale) > 1 else ()
+    s = np.reshape(scale, shape).astype(np.float64)
+    return (q.astype(np.float64) - (0 if zero is None else np.reshape(zero, shape).astype(np.float64))) * s
+
+
+class Judge:
+    def __init__(self, model, tracks=6):
+        self.model, self.tracks = model, tracks
+        self.opsets = {o.domain: o.version for o in model.opset_import}
+        self.single = {}
+
+    def _evaluate(self, node, operands):
+        """One node, as the format's own evaluator does it."""
+        if node.output[0] not in self.single:
+            self.single[node.output[0]] = ReferenceEvaluator(node, opsets=self.opsets)
+        names = [n for n in node.input]
+        return self.single[node.output[0]].run(None, {n: a for n, a in zip(names, operands) if n})
+
+    def _plain(self, node, attribute, values):
+        """As `_evaluate`, where that evaluator does not do what an older set says, or fails."""
+        op, x = node.op_type, values[0]
+        if op in ("Softmax", "LogSoftmax", "Hardmax") and self.opsets[""] < 13:
+            axis = attribute.get("axis", 1) % max(1, x.ndim)
+            flat = x.reshape(int(np.prod(x.shape[:axis], dtype=np.int64)), -1)
+            e = flat - flat.max(1, keepdims=True)
+            if op == "Hardmax":
+                return [(np.arange(flat.shape[1]) == flat.argmax(1)[:, None]).astype(x.dtype).reshape(x.shape)]
+            total = np.exp(e).sum(1, keepdims=True)
+            return [(np.exp(e) / total if op == "Softmax" else e - np.log(total)).reshape(x.shape)]
+        if op == "Pad" and len(values) > 1 and values[1].min(initial=0) < 0:
+            before, after = values[1][:x.ndim], values[1][x.ndim:]
+            x = x[tuple(slice(max(0, -int(b)), d - max(0, -int(e))) for d, b, e in zip(x.shape, before, after))]
+            value = float(values[2]) if len(values) > 2 and values[2] is not None else 0.0
+            return [np.pad(x, [(max(0, int(b)), max(0, int(e))) for b, e in zip(before, after)], constant_values=value)]
+        return self._evaluate(node, values)
+
+    def _node(self, node, a, noise):
+        attribute = {x.name: helper.get_attribute_value(x) for x in node.attribute}
+        op, axis = node.op_type, attribute.get("axis", 1)
+        wrong = lambda y, m: noise(y, m)  # an error of the size of float32's
+        as_float = lambda x: x.astype(np.float64) if x.dtype.kind == "f" else x
+        if op == "QuantizeLinear":
+            return [quantized(wrong(a[0], np.abs(a[0])), a[1], a[2], axis)]
+        if op == "DequantizeLinear":
+            return [real(a[0], a[1], a[2] if len(a) > 2 else None, axis)]
+        if op == "DynamicQuantizeLinear":
+            x = a[0].astype(np.float64)
+            low, high = min(0.0, x.min()), max(0.0, x.max())
+            scale = (high - low) / 255 or 1.0
+            zero = np.clip(np.rint(-low / scale), 0, 255).astype(np.uint8)
+            return [quantized(wrong(x, np.abs(x)), scale, zero), np.float64(scale), zero]
+        if op.startswith("QLinear") or op == "QGemm":
+            return [self._q_operator(node, op, attribute, a, wrong)]
+        values = [np.asarray(as_float(v)) if v is not None else None for v in a]
+        if op == "Cast" and attribute["to"] in (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE):
+            return [values[0].astype(np.float64)]
+        results = [np.asarray(r) for r in self._plain(node, attribute, values)]
+        if op in MOVES or results[0].dtype.kind != "f":
+            return results
+        magnitude = np.abs(results[0])
+        if op in SUMS:
+            op_values = [np.abs(v) if v is not None and v.dtype.kind == "f" else v for v in values]
+            if op == "Sub":
+                magnitude = op_values[0] + op_values[1]
+            elif op not in ("Resize", "GridSample"):
+                magnitude = np.abs(np.asarray(self._evaluate(node, op_values)[0]))
+            else:
+                magnitude = np.full_like(magnitude, np.abs(values[0]).max(initial=0)) * 8
+        elif op in WHOLE:
+            magnitude = magnitude + np.abs(results[0]).max(initial=0)
+            if op in ("InstanceNormalization", "GroupNormalization", "LayerNormalization"):
+                x = values[0]
+                spread = x.std() or 1.0
+                magnitude = magnitude * (1 + min(np.abs(x).max(initial=0) / spread, 1e4))
+        elif op in ("Softmax", "LogSoftmax", "Exp", "ReduceLogSumExp", "Erf", "Sin", "Cos", "Log", "Pow", "Gelu", "Mish"):
+            magnitude = magnitude * (1 + np.abs(values[0]).max(initial=0)) + (1e-1 if op in ("Sin", "Cos", "Log", "LogSoftmax") else 0)
+        results[0] = wrong(results[0], 4 * magnitude)
+        return results
+
+    def _q_operator(self, node, op, attribute, a, wrong):
+        ndim = lambda k: a[k].ndim
+        if op == "QLinearConv":
+            x, w = real(a[0], a[1], a[2]), real(a[3], a[4], a[5], 0)
+            operands, y = [x, w], (a[6], a[7])
+            if len(a) > 8 and a[8] is not None:
+                operands.append(a[8].astype(np.float64) * np.float64(a[1]) * a[4].astype(np.float64))
+            inner, made = "Conv", {k: v for k, v in attribute.items()}
+        elif op == "QLinearMatMul":
+            x, w = real(a[0], a[1], a[2]), real(a[3], a[4], a[5], ndim(3) - 1)
+            operands, y, inner, made = [x, w], (a[6], a[7]), "MatMul", {}
+        elif op == "QGemm":
+            x, w = real(a[0], a[1], a[2]), real(a[3], a[4], a[5], 0 if attribute.get("transB", 0) else 1)
+            operands, inner = [x, w], "Gemm"
+            if a[6] is not None:
+                operands.append(a[6].astype(np.float64) * np.float64(a[1]) * a[4].astype(np.float64) * attribute.get("alpha", 1.0))
+            y, made = ((a[7], a[8]) if len(a) > 7 and a[7] is not None else None), {k: v for k, v in attribute.items()}
+        elif op in ("QLinearAdd", "QLinearMul"):
+            operands, y, inner, made = [real(a[0], a[1], a[2]), real(a[3], a[4], a[5])], (a[6], a[7]), op[7:], {}
+        elif op == "QLinearConcat":
+            operands = [real(a[i], a[i + 1], a[i + 2]) for i in range(2, len(a), 3)]
+            y, inner, made = (a[0], a[1]), "Concat", attribute
+        elif op in ("QLinearSigmoid", "QLinearLeakyRelu"):
+            operands, y, inner, made = [real(a[0], a[1], a[2])], (a[3], a[4]), op[7:], attribute
+        elif op == "QLinearSoftmax":
+            operands, y, inner, made = [real(a[0], a[1], a[2])], (a[3], a[4]), "Softmax", {"axis": attribute.get("axis", -1)}
+        elif op in ("QLinearGlobalAveragePool", "QLinearAveragePool"):
+            if attribute.get("channels_last", 0):
+                raise NotImplementedError("channels_last")
+            made = {k: v for k, v in attribute.items() if k != "channels_last"}
+            operands, y, inner = [real(a[0], a[1], a[2])], (a[3], a[4]), op[7:]
+        else:
+            raise NotImplementedError(op)
+        plain = helper.make_node(inner, [f"i{i}" for i in range(len(operands))], [node.output[0]], **made)
+        result = np.asarray(self._evaluate(plain, operands)[0])
+        magnitude = np.abs(np.asarray(self._evaluate(plain, [np.abs(v) for v in operands])[0])) if inner != "Softmax" else result
+        result = wrong(result, 4 * magnitude)
+        return result if y is None else quantized(result, y[0], y[1])
+
+    def spans(self, feeds):
+        """Lowest, exact and highest result of every output."""
+        base = {i.name: numpy_helper.to_array(i) for i in self.model.graph.initializer}
+        base.update(feeds)
+        all_results = []
+        for track in range(self.tracks + 1):
+            rng = np.random.default_rng(track)
+            noise = (lambda y, m: y) if track == 0 else (lambda y, m: y + EPS * m * rng.uniform(-1, 1, np.shape(y)))
+            values = dict(base)
+            for node in self.model.graph.node:
+                operands = [values[n] if n else None for n in node.input]
+                for name, result in zip(node.output, self._node(node, operands, noise)):
+                    values[name] = result
+            all_results.append([np.asarray(values[o.name]) for o in self.model.graph.output])
+        spans = []
+        for results in zip(*all_results):
+            stack = np.stack([r.astype(np.float64) for r in results])
+            spans.append((stack.min(0), stack[0], stack.max(0)))
+        return spans
+
+    @staticmethod
+    def refuses(span, value, whole):
+        """Elements that no right program answers: a mask."""
+        low, exact, high = span
+        v = value.astype(np.float64)
+        spread = high - low
+        slack = spread if whole else 8 * spread + 2 * EPS * np.abs(exact) + 1e-30
+        with np.errstate(invalid="ignore"):
+            bad = ~((v >= low - slack) & (v <= high + slack))
+        return bad & ~(np.isnan(v) & np.isnan(exact)) & ~(v == exact)
