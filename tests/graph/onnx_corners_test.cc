@@ -257,5 +257,37 @@ TEST(OnnxCorners, ConvIntegerByAZeroPointThatIsComputed) {
   EXPECT_EQ(ValuesOf(EvaluateModel(model, {&x, &z})), (Doubles{0, -245, 500}));
 }
 
+// A scale and a zero point of one element in a list give a scalar no dimension.
+TEST(OnnxCorners, ScalarsAreQuantizedToScalars) {
+  for (const Ints& shape : {Ints{}, Ints{1}}) {
+    for (const bool computed : {false, true}) {
+      OnnxBuilder model(13);
+      model.Input("x", {}).Output("q").Output("y");
+      model.Initializer("z", MakeTensor(kInt8, shape, {3}));
+      const Tensor scale = MakeTensor(kFloat32, shape, {0.5});
+      std::vector<const Tensor*> inputs;
+      const Tensor x = MakeTensor(kFloat32, {}, {7});
+      inputs.push_back(&x);
+      if (computed) {
+        model.Input("s", shape);
+        inputs.push_back(&scale);
+      } else {
+        model.Initializer("s", scale);
+      }
+      model.Node("QuantizeLinear", {"x", "s", "z"}, {"q"});
+      model.Node("DequantizeLinear", {"q", "s", "z"}, {"y"});
+      auto graph = model.Import();
+      ASSERT_TRUE(graph.ok()) << graph.status().message();
+      std::vector<Tensor> values;
+      for (const Tensor* input : inputs) values.push_back(*input);
+      const auto outputs = EvaluateGraph(*graph, values);
+      ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+      for (const Tensor& output : *outputs) EXPECT_EQ(output.shape(), Ints());
+      EXPECT_EQ(ValuesOf((*outputs)[0]), (Doubles{17}));
+      EXPECT_EQ(ValuesOf((*outputs)[1]), (Doubles{7}));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -48,10 +48,6 @@ Doubles WeightsOf(double g, std::int64_t size, const Rule& rule) {
   const auto length = static_cast<double>(size);
   double x = rule.align ? (g + 1) / 2 * (length - 1) : ((g + 1) * length - 1) / 2;
   if (rule.mode == "nearest") x = std::nearbyint(x);
-  if (rule.padding == "border") x = std::clamp(x, 0.0, length - 1);
-  if (rule.padding == "reflection") {
-    x = Bounced(x, rule.align ? 0 : -0.5, rule.align ? length - 1 : length - 0.5);
-  }
   Doubles weights(static_cast<std::size_t>(size), 0);
   for (int step = -1; step <= 2; ++step) {
     const double tap = std::floor(x) + step;

@@ -81,8 +81,13 @@ std::vector<GridTap> TapsAlong(OnnxNode& node, int at, std::int64_t size, const 
     x = node.Emit(OpKind::kMul, x, 0.5);
   }
   if (how.taps == 1) x = node.Emit(OpKind::kRoundEven, {x});
-  if (how.outside == Outside::kBorder) x = Clamped(node, x, size);
-  if (how.outside == Outside::kReflection) x = Reflected(node, x, size, how.align_corners);
+  // Cubic taps reach beyond the borders from positions within: each of them is moved, not the
+  // position, whose weights stay.
+  const bool moves = how.taps < 4;
+  if (moves && how.outside == Outside::kBorder) x = Clamped(node, x, size);
+  if (moves && how.outside == Outside::kReflection) {
+    x = Reflected(node, x, size, how.align_corners);
+  }
   const int first = how.taps == 1 ? x : node.Emit(OpKind::kFloor, {x});
   std::vector<int> weights = {-1};
   if (how.taps > 1) weights = WeightsAt(node, node.Emit(OpKind::kSub, {x, first}), how.taps);
@@ -91,7 +96,7 @@ std::vector<GridTap> TapsAlong(OnnxNode& node, int at, std::int64_t size, const 
     const int step = how.taps == 4 ? i - 1 : i;
     int place = step == 0 ? first : node.Emit(OpKind::kAdd, first, step);
     // Linear taps are at most one element outside, where a reflection is the border.
-    if (how.outside == Outside::kReflection && how.taps == 4) {
+    if (how.outside == Outside::kReflection && !moves) {
       place = Reflected(node, place, size, how.align_corners);
     }
     GridTap tap{.weight = weights[static_cast<std::size_t>(i)]};

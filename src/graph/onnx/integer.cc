@@ -134,7 +134,10 @@ std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels) {
 }
 
 int AlongAxis(OnnxNode& node, int id, std::int64_t axis, std::int64_t rank) {
-  if (!node.ok() || node.TypeOf(id).elements() == 1) return id;
+  if (!node.ok()) return -1;
+  if (node.TypeOf(id).elements() == 1) {  // it must not give a scalar a dimension
+    return node.Rank(id) > rank ? node.EmitReshape(id, {}) : id;
+  }
   if (axis >= rank) {
     node.FailInvalid(node.TypeOf(id).ToString() + " per channel of a value of " +
                      std::to_string(rank) + " dimensions");

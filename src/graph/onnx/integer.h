@@ -20,7 +20,7 @@ std::int64_t ZeroPoint(OnnxNode& node, int index);
 std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels);
 
 /// A vector, shaped to broadcast along dimension `axis` of a tensor of this rank; one element: as
-/// it is.
+/// it is, but for a scalar.
 int AlongAxis(OnnxNode& node, int id, std::int64_t axis, std::int64_t rank);
 
 /// Numbers minus their zero point, in the narrowest type that holds every difference and that a
