@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 # Sets the machine up, builds, and runs every test: optimized, under AddressSanitizer and
 # UndefinedBehaviorSanitizer, and what has threads of its own under ThreadSanitizer.
-# Ends with one line "N passed, N failed, N skipped".
+# Ends with one line "N passed, N failed, N skipped". Skipped tests are named with their reasons before it.
+# test.sh --no-skips: a test that is skipped for want of anything but a GPU (or NVIDIA's tools) or an
+# instruction set has failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 ./scripts/setup.sh || exit 1
 
+no_skips=""
+[ "${1:-}" = "--no-skips" ] && no_skips=1
 passed=0 failed=0 skipped=0
-skipped_names=""
+skipped_tests="" # a line each: folder, test and reason
 
 # run_tests FOLDER [CTEST_OPTION...]: adds the folder's results to the totals.
 run_tests() {
@@ -22,6 +26,15 @@ run_tests() {
   failures=$(grep -cE '<testcase .*status="fail"' "$report")
   skips=$(grep -cE '<testcase .*status="(notrun|disabled)"' "$report")
   [ "$tests" -gt 0 ] || failed=$((failed + 1)) # no report: ctest itself failed
+  local names
+  names=$(awk -v folder="$folder" '
+    /<testcase / { name = $0; sub(/.*<testcase name="/, "", name); sub(/".*/, "", name)
+                   skipped = /status="(notrun|disabled)"/; reason = "" }
+    skipped && after { reason = $0; sub(/^ +/, "", reason) }
+    { after = /: Skipped$/ }
+    skipped && reason == "" && /^[^<]*(needs|missing|no such)/ { reason = $0 }
+    /<\/testcase>/ && skipped { print folder ": " name ": " (reason == "" ? "no reason given" : reason) }' "$report")
+  [ -n "$names" ] && skipped_tests+="$names"$'\n'
   passed=$((passed + tests - failures - skips))
   failed=$((failed + failures))
   skipped=$((skipped + skips))
@@ -52,6 +65,18 @@ else
   failed=$((failed + 1))
 fi
 
+if [ -n "$skipped_tests" ]; then
+  echo "== skipped"
+  printf '%s' "$skipped_tests"
+fi
+if [ -n "$no_skips" ]; then
+  unwanted=$(printf '%s' "$skipped_tests" | grep -cvE 'GPU|ptxas|this CPU (has|lacks|cannot)')
+  if [ "$unwanted" -gt 0 ]; then
+    echo "$unwanted of these need nothing that a machine may lack here: counted as failed"
+    failed=$((failed + unwanted))
+    skipped=$((skipped - unwanted))
+  fi
+fi
 echo "== done in $((SECONDS - begin)) s"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
