@@ -1,26 +1,32 @@
 #include "src/graph/graph.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tilewright {
 namespace {
 
 template <typename T>
-void FillAs(Tensor& tensor, double value) {
-  std::ranges::fill(tensor.As<T>(), static_cast<T>(value));
+void FillAs(Tensor& tensor, const Tensor& one) {
+  std::ranges::fill(tensor.As<T>(), one.As<T>()[0]);
 }
 
 Tensor MakeFilled(const TensorType& type, double fill) {
-  Tensor tensor(type);
-  if (fill == 0) return tensor;
-  if (type.dtype == kFloat32) {
-    FillAs<float>(tensor, fill);
-  } else if (type.dtype == kInt64) {
-    FillAs<std::int64_t>(tensor, fill);
-  } else if (type.dtype == kInt8) {
-    FillAs<std::int8_t>(tensor, fill);
-  } else {
-    for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.Set(i, fill);
+  Tensor tensor(type), one(TensorType{{}, type.dtype});
+  if (fill == 0 && !std::signbit(fill)) return tensor;
+  one.Set(0, fill);
+  switch (type.dtype.bytes()) {
+    case 1:
+      FillAs<std::uint8_t>(tensor, one);
+      break;
+    case 2:
+      FillAs<std::uint16_t>(tensor, one);
+      break;
+    case 4:
+      FillAs<std::uint32_t>(tensor, one);
+      break;
+    default:
+      FillAs<std::uint64_t>(tensor, one);
   }
   return tensor;
 }

@@ -6,6 +6,7 @@
 #include "src/base/file.h"
 #include "src/base/strings.h"
 #include "src/graph/graph.h"
+#include "src/graph/onnx/import.h"
 
 namespace tilewright {
 namespace {
@@ -49,6 +50,13 @@ std::string BaseName(const std::string& path) {
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
 
+// "data" for "data/light_resnet50.onnx", "." for a file in the current one.
+std::string FolderOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
 }  // namespace
 
 Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
@@ -66,8 +74,8 @@ Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
                            ": line 1: this text is no model; expected an ONNX file, or Relay text "
                            "beginning with \"#[version\", \"def\", \"fn\" or \"type\"");
   }
-  auto graph =
-      relay ? ImportRelay(*bytes, BaseName(path)) : ImportOnnx(*bytes, BaseName(path), options);
+  auto graph = relay ? ImportRelay(*bytes, BaseName(path))
+                     : ImportOnnxIn(FolderOf(path), *bytes, BaseName(path), options);
   if (!graph.ok()) return graph.status().WithContext(path);
   return graph;
 }

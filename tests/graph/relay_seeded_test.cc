@@ -15,7 +15,7 @@
 namespace tilewright {
 namespace {
 
-constexpr int kThreads = 2;
+constexpr int kRelayThreads = 2;
 
 std::map<std::string, int> NodesByName(const Graph& graph) {
   std::map<std::string, int> by_name;
@@ -48,7 +48,7 @@ TEST(RelaySeeded, PackedResnet18IsExact) {
   std::vector<Tensor> inputs;
   const Node& data = graph->node(graph->inputs()[0]);
   inputs.push_back(MakeInput(data.name, data.type, InputRule::kSeededQuantized));
-  auto values = EvaluateGraph(*graph, inputs, KeepValues::kAll, kThreads);
+  auto values = EvaluateGraph(*graph, inputs, KeepValues::kAll, kRelayThreads);
   ASSERT_TRUE(values.ok()) << values.status().message();
   const Json expected = *ParseJson(*ReadFile(numbers));
   const auto by_name = NodesByName(*graph);
@@ -76,7 +76,7 @@ TEST(RelaySeeded, EfficientnetFragmentIsExact) {
   const Node& input = graph->node(graph->inputs()[0]);
   std::vector<Tensor> inputs;
   inputs.push_back(MakeQuantizedInput(input.name, input.type, 0.0374636, 57));
-  auto values = EvaluateGraph(*graph, inputs, KeepValues::kAll, kThreads);
+  auto values = EvaluateGraph(*graph, inputs, KeepValues::kAll, kRelayThreads);
   ASSERT_TRUE(values.ok()) << values.status().message();
   const auto by_name = NodesByName(*graph);
   const Json expected = *ParseJson(*ReadFile(numbers));

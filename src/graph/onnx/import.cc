@@ -3,7 +3,9 @@
 //  2. find every operator that has no handler and report them all at once;
 //  3. order the nodes (ONNX asks for topological order, not every writer keeps it) and find values
 //     that nothing makes, values made twice, and cycles;
-//  4. run each node's handler, in order, and refuse attributes and inputs that it has not read;
+//  4. run each node's handler, in order, and refuse attributes and inputs that it has not read; a
+//     call of a local function, an If and a node of an old operator set are replaced by what they
+//     mean, nodes to which 3 and 4 are done in their place;
 //  5. drop what no output needs.
 // Initializers enter the graph when a node first reads them, so numbers that are only read as
 // attributes (a target shape, say) do not appear.
@@ -13,7 +15,10 @@
 #include <algorithm>
 #include <queue>
 
+#include "src/graph/onnx/expand.h"
+#include "src/graph/onnx/import.h"
 #include "src/graph/onnx/node.h"
+#include "src/graph/onnx/old_sets.h"
 #include "src/graph/rewrite.h"
 
 namespace tilewright {
@@ -53,14 +58,39 @@ std::string_view HintFor(std::string_view op_type) {
   return "";
 }
 
-Status ReportUnsupported(const GraphProto& graph) {
-  std::map<std::string, int> counts;
-  for (const NodeProto& node : graph.node()) {
-    const std::string domain = DomainOf(node);
-    if (FindOnnxHandler(domain, node.op_type()) == nullptr) {
-      ++counts[domain.empty() ? node.op_type() : domain + "." + node.op_type()];
+// What nodes are replaced by, and how much of it there has been.
+struct Expansion {
+  LocalFunctions functions;
+  int depth = 0;
+  int nodes = 0;
+  static constexpr int kMaxDepth = 64;
+  static constexpr int kMaxNodes = 200'000;
+};
+
+bool IsIf(const NodeProto& node) { return node.op_type() == "If" && DomainOf(node).empty(); }
+
+// Nodes by the operators that have no handler, those of called functions included. Branches are
+// looked at once it is known which one is taken.
+void CountUnsupported(const google::protobuf::RepeatedPtrField<NodeProto>& nodes,
+                      const LocalFunctions& functions, std::set<const void*>& seen,
+                      std::map<std::string, int>& counts) {
+  for (const NodeProto& node : nodes) {
+    if (const onnx::FunctionProto* function = functions.Find(node)) {
+      if (seen.insert(function).second) {
+        CountUnsupported(function->node(), functions, seen, counts);
+      }
+      continue;
     }
+    const std::string domain = DomainOf(node);
+    if (IsIf(node) || FindOnnxHandler(domain, node.op_type()) != nullptr) continue;
+    ++counts[domain.empty() ? node.op_type() : domain + "." + node.op_type()];
   }
+}
+
+Status ReportUnsupported(const GraphProto& graph, const LocalFunctions& functions) {
+  std::map<std::string, int> counts;
+  std::set<const void*> seen;
+  CountUnsupported(graph.node(), functions, seen, counts);
   if (counts.empty()) return Status();
   std::string message = std::to_string(counts.size()) +
                         (counts.size() == 1 ? " operator is" : " operators are") +
@@ -77,49 +107,68 @@ Status ReportUnsupported(const GraphProto& graph) {
   return Unsupported(message + hints);
 }
 
-Result<std::int64_t> OpsetOf(const ModelProto& model) {
-  for (const auto& opset : model.opset_import()) {
-    if (!opset.domain().empty() && opset.domain() != "ai.onnx") continue;
-    if (opset.version() < kOldestOpset || opset.version() > kNewestOpset) {
-      return Unsupported("operator set " + std::to_string(opset.version()) + ", expected " +
-                         std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset));
+Status CheckOpset(std::int64_t opset) {
+  if (opset >= kOldestOpset && opset <= kNewestOpset) return Status();
+  return Unsupported("operator set " + std::to_string(opset) + ", expected " +
+                     std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset));
+}
+
+using Nodes = std::vector<const NodeProto*>;
+
+Nodes PointersTo(const auto& nodes) {
+  Nodes pointers;
+  for (const NodeProto& node : nodes) pointers.push_back(&node);
+  return pointers;
+}
+
+// Makers of values among the nodes.
+// Errors: kInvalidArgument for a value that is made twice.
+Result<std::map<std::string, int, std::less<>>> MakersOf(const Nodes& nodes,
+                                                         const OnnxImport& import) {
+  std::map<std::string, int, std::less<>> makers;
+  for (int i = 0; i < std::ssize(nodes); ++i) {
+    const NodeProto& node = *nodes[static_cast<std::size_t>(i)];
+    for (const std::string& output : node.output()) {
+      if (output.empty()) continue;
+      if (!makers.emplace(output, i).second || import.values.contains(output) ||
+          import.initializers.contains(output)) {
+        return InvalidArgument(Describe(node, i) + ": value '" + output + "' is made twice");
+      }
     }
-    return opset.version();
   }
-  return InvalidArgument("no operator set is named (opset_import), expected one");
+  return makers;
 }
 
 // Positions of the nodes in an order in which every input is made before it is read; among those
 // that are ready the first in the file comes first.
-Result<std::vector<int>> NodeOrder(const GraphProto& graph, const OnnxImport& import) {
-  std::map<std::string, int, std::less<>> makers;
-  for (int i = 0; i < graph.node_size(); ++i) {
-    for (const std::string& output : graph.node(i).output()) {
-      if (output.empty()) continue;
-      if (!makers.emplace(output, i).second || import.values.contains(output) ||
-          import.initializers.contains(output)) {
-        return InvalidArgument(Describe(graph.node(i), i) + ": value '" + output +
-                               "' is made twice");
-      }
-    }
-  }
-  const auto count = static_cast<std::size_t>(graph.node_size());
+Result<std::vector<int>> NodeOrder(const Nodes& nodes, const OnnxImport& import) {
+  auto makers = MakersOf(nodes, import);
+  TW_RETURN_IF_ERROR(makers);
+  const std::size_t count = nodes.size();
   std::vector<int> waiting(count, 0);
   std::vector<std::vector<int>> readers(count);
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-  for (int i = 0; i < graph.node_size(); ++i) {
-    for (const std::string& input : graph.node(i).input()) {
+  const auto wait_for = [&](int reader, int maker) {
+    readers[static_cast<std::size_t>(maker)].push_back(reader);
+    ++waiting[static_cast<std::size_t>(reader)];
+  };
+  for (int i = 0; i < std::ssize(nodes); ++i) {
+    const NodeProto& node = *nodes[static_cast<std::size_t>(i)];
+    for (const std::string& input : node.input()) {
       if (input.empty() || import.values.contains(input) || import.initializers.contains(input)) {
         continue;
       }
-      const auto maker = makers.find(input);
-      if (maker == makers.end()) {
-        return InvalidArgument(Describe(graph.node(i), i) + ": input '" + input +
+      const auto maker = makers->find(input);
+      if (maker == makers->end()) {
+        return InvalidArgument(Describe(node, i) + ": input '" + input +
                                "' is made by no node and is neither an initializer nor an input "
                                "of the graph");
       }
-      readers[static_cast<std::size_t>(maker->second)].push_back(i);
-      ++waiting[static_cast<std::size_t>(i)];
+      wait_for(i, maker->second);
+    }
+    for (const std::string& captured : CapturedValues(node)) {
+      const auto maker = makers->find(captured);
+      if (maker != makers->end()) wait_for(i, maker->second);
     }
     if (waiting[static_cast<std::size_t>(i)] == 0) ready.push(i);
   }
@@ -135,7 +184,7 @@ Result<std::vector<int>> NodeOrder(const GraphProto& graph, const OnnxImport& im
   if (order.size() != count) {
     const auto stuck = std::ranges::find_if(waiting, [](int n) { return n > 0; });
     const int node = static_cast<int>(stuck - waiting.begin());
-    return InvalidArgument(Describe(graph.node(node), node) +
+    return InvalidArgument(Describe(*nodes[static_cast<std::size_t>(node)], node) +
                            ": its input depends on its own output (a cycle)");
   }
   return order;
@@ -169,7 +218,7 @@ Result<TensorType> InputType(const onnx::ValueInfoProto& input) {
                          "') has no fixed size; only the first may have none");
     }
   }
-  if (Status status = CheckTensorType(type); !status.ok()) {
+  if (Status status = CheckOnnxType(type); !status.ok()) {
     return status.WithContext("graph input '" + input.name() + "'");
   }
   return type;
@@ -213,6 +262,11 @@ Status AddInputs(const GraphProto& graph, OnnxImport& import) {
     import.values.emplace(input.name(), import.graph.AddInput(input.name(), *std::move(type)));
     import.names.insert(input.name());
   }
+  for (const auto& [name, id] : import.values) import.taken.insert(name);
+  for (const auto& [name, proto] : import.initializers) import.taken.insert(name);
+  for (const NodeProto& node : graph.node()) {
+    import.taken.insert(node.output().begin(), node.output().end());
+  }
   return Status();
 }
 
@@ -227,6 +281,11 @@ Status SetOutputs(const GraphProto& graph, OnnxImport& import) {
     if (!made) return InvalidArgument("graph output '" + name + "' is made by no node");
     auto id = import.Value(name);
     if (!id.ok()) return id.status().WithContext("graph output '" + name + "'");
+    if (const auto stored = import.stored.find(*id); stored != import.stored.end()) {
+      return Unsupported("graph output '" + name + "' has element type " +
+                         std::string(stored->second->name) +
+                         ", which is supported in constants only; expected a Cast behind it");
+    }
     outputs.push_back(*id);
   }
   if (outputs.empty()) return InvalidArgument("the graph has no output");
@@ -234,18 +293,101 @@ Status SetOutputs(const GraphProto& graph, OnnxImport& import) {
   return Status();
 }
 
-Status ImportNodes(const GraphProto& graph, OnnxImport& import) {
-  auto order = NodeOrder(graph, import);
+Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion);
+
+// Imports what stands in the place of a node, in operator set `opset`.
+Status ImportReplacement(const std::vector<NodeProto>& nodes, std::int64_t opset,
+                         OnnxImport& import, Expansion& expansion) {
+  if (expansion.depth == Expansion::kMaxDepth) {
+    return InvalidArgument("functions and branches call each other more than " +
+                           std::to_string(Expansion::kMaxDepth) + " deep");
+  }
+  expansion.nodes += static_cast<int>(nodes.size());
+  if (expansion.nodes > Expansion::kMaxNodes) {
+    return InvalidArgument("functions and branches have more than " +
+                           std::to_string(Expansion::kMaxNodes) + " nodes in all");
+  }
+  const std::int64_t outside = import.opset;
+  import.opset = opset;
+  ++expansion.depth;
+  Status status = ImportNodes(PointersTo(nodes), import, expansion);
+  --expansion.depth;
+  import.opset = outside;
+  return status;
+}
+
+Status ImportCall(const NodeProto& call, const onnx::FunctionProto& function, OnnxImport& import,
+                  Expansion& expansion) {
+  const std::int64_t named = OpsetOf(function.opset_import());
+  const std::int64_t opset = named == 0 ? import.opset : named;
+  TW_RETURN_IF_ERROR(CheckOpset(opset).WithContext("function '" + function.name() + "'"));
+  if (expansion.nodes + function.node_size() > Expansion::kMaxNodes) {
+    return InvalidArgument("functions and branches have more than " +
+                           std::to_string(Expansion::kMaxNodes) + " nodes in all");
+  }
+  auto nodes = ExpandCall(call, function, import);
+  TW_RETURN_IF_ERROR(nodes);
+  return ImportReplacement(*nodes, opset, import, expansion);
+}
+
+// Takes the branch that a condition says which is known while reading.
+Status ImportIf(const NodeProto& proto, OnnxImport& import, Expansion& expansion) {
+  OnnxNode node(import, proto);
+  const Tensor* condition = node.Known(0);
+  if (!node.ok()) return node.status();
+  if (condition == nullptr) {
+    return Unsupported("its condition (" + proto.input(0) +
+                       ") is computed while the network runs, expected one that is constant or "
+                       "follows from shapes; export the model for one of its branches");
+  }
+  if (condition->elements() != 1 || !condition->dtype().is_bool()) {
+    return InvalidArgument("its condition is " + condition->type().ToString() +
+                           ", expected one bool");
+  }
+  const std::string_view wanted = condition->At(0) != 0 ? "then_branch" : "else_branch";
+  for (const auto& attribute : proto.attribute()) {
+    if (attribute.name() != wanted || !attribute.has_g()) continue;
+    TW_RETURN_IF_ERROR(ReportUnsupported(attribute.g(), expansion.functions));
+    TW_RETURN_IF_ERROR(CheckNames(attribute.g()));
+    auto nodes = ExpandBranch(proto, attribute.g(), import);
+    TW_RETURN_IF_ERROR(nodes);
+    return ImportReplacement(*nodes, import.opset, import, expansion);
+  }
+  return InvalidArgument("attribute " + std::string(wanted) + " is missing");
+}
+
+Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansion) {
+  const bool makes = std::ranges::any_of(proto.output(), [](auto& name) { return !name.empty(); });
+  if (const onnx::FunctionProto* function = expansion.functions.Find(proto)) {
+    return makes ? ImportCall(proto, *function, import, expansion) : Status();
+  }
+  if (IsIf(proto)) return makes ? ImportIf(proto, import, expansion) : Status();
+  if (proto.output_size() == 0 || proto.output(0).empty()) {
+    return InvalidArgument("has no output");
+  }
+  auto converted = ConvertOldNode(proto, import);
+  TW_RETURN_IF_ERROR(converted);
+  if (*converted) {
+    const std::int64_t opset = std::max(import.opset, kOldestHandledOpset);
+    // Nobody asked for these nodes by name, so their positions say nothing.
+    return ImportReplacement(**converted, opset, import, expansion);
+  }
+  const std::int64_t outside = import.opset;
+  import.opset = std::max(outside, kOldestHandledOpset);
+  OnnxNode node(import, proto);
+  FindOnnxHandler(DomainOf(proto), proto.op_type())(node);
+  node.RefuseUnread();
+  import.opset = outside;
+  return node.status();
+}
+
+Status ImportNodes(const Nodes& nodes, OnnxImport& import, Expansion& expansion) {
+  auto order = NodeOrder(nodes, import);
   TW_RETURN_IF_ERROR(order);
   for (int position : *order) {
-    const NodeProto& proto = graph.node(position);
-    if (proto.output_size() == 0 || proto.output(0).empty()) {
-      return InvalidArgument(Describe(proto, position) + ": has no output");
-    }
-    OnnxNode node(import, proto);
-    FindOnnxHandler(DomainOf(proto), proto.op_type())(node);
-    node.RefuseUnread();
-    if (!node.ok()) return node.status().WithContext(Describe(proto, position));
+    const NodeProto& proto = *nodes[static_cast<std::size_t>(position)];
+    Status status = ImportNode(proto, import, expansion);
+    if (!status.ok()) return status.WithContext(Describe(proto, position));
   }
   return Status();
 }
@@ -253,9 +395,15 @@ Status ImportNodes(const GraphProto& graph, OnnxImport& import) {
 }  // namespace
 
 Result<Graph> ImportOnnx(std::string_view bytes, std::string name, const LoadOptions& options) {
+  return ImportOnnxIn({}, bytes, std::move(name), options);
+}
+
+Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, std::string name,
+                           const LoadOptions& options) {
   if (bytes.size() >= (std::size_t{1} << 31)) {
     return InvalidArgument("the file has " + std::to_string(bytes.size()) +
-                           " bytes, expected less than 2^31");
+                           " bytes, expected less than 2^31; save larger models with their "
+                           "weights as external data");
   }
   google::protobuf::LogSilencer silencer;
   ModelProto model;
@@ -271,16 +419,22 @@ Result<Graph> ImportOnnx(std::string_view bytes, std::string name, const LoadOpt
     return InvalidArgument("the graph has " + std::to_string(graph.node_size()) +
                            " nodes, expected at most " + std::to_string(kMaxNodes));
   }
-  TW_RETURN_IF_ERROR(ReportUnsupported(graph));
+  auto functions = LocalFunctions::Of(model);
+  TW_RETURN_IF_ERROR(functions);
+  Expansion expansion{*std::move(functions)};
+  TW_RETURN_IF_ERROR(ReportUnsupported(graph, expansion.functions));
   TW_RETURN_IF_ERROR(CheckNames(graph));
-  auto opset = OpsetOf(model);
-  TW_RETURN_IF_ERROR(opset);
   OnnxImport import;
-  import.opset = *opset;
+  import.opset = OpsetOf(model.opset_import());
+  if (import.opset == 0 && model.opset_import_size() == 0) {
+    return InvalidArgument("no operator set is named (opset_import), expected one");
+  }
+  TW_RETURN_IF_ERROR(CheckOpset(import.opset));
+  import.folder = folder;
   import.requantize = options.requantize;
   import.graph.name = std::move(name);
   TW_RETURN_IF_ERROR(AddInputs(graph, import));
-  TW_RETURN_IF_ERROR(ImportNodes(graph, import));
+  TW_RETURN_IF_ERROR(ImportNodes(PointersTo(graph.node()), import, expansion));
   TW_RETURN_IF_ERROR(SetOutputs(graph, import));
   return Prune(std::move(import.graph));
 }

@@ -43,7 +43,7 @@ void ImportSplit(OnnxNode& node) {
   }
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] < 1 || sizes[i] > shape[axis] - begin) {
+    if (sizes[i] < 0 || sizes[i] > shape[axis] - begin) {
       return node.FailInvalid("part " + std::to_string(i) + " has size " +
                               std::to_string(sizes[i]) + ", " +
                               std::to_string(shape[axis] - begin) + " are left");

@@ -51,7 +51,7 @@ Shape BatchShape(OnnxNode& node, const Shape& a, const Shape& b) {
         node.FailInvalid("dimensions " + std::to_string(joined) + " and " + std::to_string(extent) +
                          " do not broadcast");
       }
-      joined = std::max(joined, extent);
+      if (joined == 1) joined = extent;
     }
   }
   return batch;
@@ -224,7 +224,7 @@ int EmitMatmul(OnnxNode& node, int a, int b, std::optional<DataType> sums) {
   int product = -1;
   if (shape_b.size() == 2) {
     const std::int64_t depth = shape_a.back();
-    const int rows = node.EmitReshape(a, {Product(shape_a) / depth, depth});
+    const int rows = node.EmitReshape(a, {Product(result), depth});
     product = EmitDense(node, rows, b, false, sums);
   } else {
     const Shape batch = BatchShape(node, shape_a, shape_b);

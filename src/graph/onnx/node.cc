@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "src/graph/onnx/empty.h"
 #include "src/tensor/reference.h"
 
 namespace tilewright {
@@ -13,6 +14,20 @@ using onnx::AttributeProto;
 
 // Shape arithmetic works on a handful of numbers; larger constants are left to FoldConstants.
 constexpr std::int64_t kMaxShapeElements = 4096;
+
+// Operators that hand on the elements of input 0, whatever they are.
+constexpr std::string_view kHandingOn[] = {"Expand",  "Flatten",   "Gather",   "Identity",
+                                           "Reshape", "Slice",     "Split",    "Squeeze",
+                                           "Tile",    "Transpose", "Unsqueeze"};
+
+// Whether an operator may read elements of a type that is only stored as input `index`.
+bool ReadsStored(std::string_view op_type, int index) {
+  if (op_type == "DequantizeLinear") return index != 1;
+  if (op_type == "Shape" || op_type == "Size") return true;
+  if (index != 0) return false;
+  return op_type == "Cast" || op_type == "CastLike" ||
+         std::ranges::find(kHandingOn, op_type) != std::end(kHandingOn);
+}
 
 }  // namespace
 
@@ -24,12 +39,22 @@ Result<int> OnnxImport::Value(const std::string& name) {
                            " is an output that its operator has only for training, or that is "
                            "not supported; export the model without it");
   }
-  auto contents = TensorOfOnnx(*initializer->second);
+  auto contents = TensorOfOnnx(*initializer->second, folder);
   TW_RETURN_IF_ERROR(contents);
   const int id = graph.AddConstant(name, *std::move(contents));
   names.insert(name);
   values.emplace(name, id);
+  if (const StoredType* type = StoredTypeOf(initializer->second->data_type())) {
+    stored.emplace(id, type);
+  }
   return id;
+}
+
+Result<TensorType> OnnxImport::TypeOfValue(const std::string& name) const {
+  if (auto found = values.find(name); found != values.end()) return graph.node(found->second).type;
+  const auto initializer = initializers.find(name);
+  if (initializer != initializers.end()) return TypeOfOnnx(*initializer->second);
+  return InvalidArgument("value " + name + " is not known here");
 }
 
 void OnnxNode::Fail(Status status) {
@@ -170,9 +195,15 @@ bool OnnxNode::HasInput(int index) {
 
 int OnnxNode::Input(int index) {
   const int id = AnyInput(index);
-  if (id < 0 || TypeOf(id).elements() > 0) return id;
-  FailInvalid("input " + std::to_string(index) + " (" + proto_.input(index) + ") is empty");
+  if (id < 0 || TypeOf(id).elements() > 0 || TakesEmpty(op_type())) return id;
+  FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) + ") is " +
+                  TypeOf(id).ToString() + ", without elements, expected some for this operator");
   return -1;
+}
+
+const StoredType* OnnxNode::Stored(int index) {
+  const auto found = import_.stored.find(AnyInput(index));
+  return found == import_.stored.end() ? nullptr : found->second;
 }
 
 int OnnxNode::AnyInput(int index) {
@@ -184,6 +215,13 @@ int OnnxNode::AnyInput(int index) {
   auto id = import_.Value(proto_.input(index));
   if (!id.ok()) {
     Fail(id.status());
+    return -1;
+  }
+  const auto stored = import_.stored.find(*id);
+  if (stored != import_.stored.end() && !ReadsStored(op_type(), index)) {
+    FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) +
+                    ") has element type " + std::string(stored->second->name) +
+                    ", which is only stored; expected a Cast or DequantizeLinear in front");
     return -1;
   }
   return *id;
@@ -204,6 +242,7 @@ void OnnxNode::ExpectRank(int index, std::int64_t rank) {
 const Tensor* OnnxNode::Known(int index) {
   const int id = AnyInput(index);
   if (id < 0 || TypeOf(id).elements() > kMaxShapeElements) return nullptr;
+  if (TypeOf(id).elements() == 0) return import_.graph.Contents(EmitConstant(Tensor(TypeOf(id))));
   return import_.graph.Contents(id);
 }
 
@@ -279,6 +318,8 @@ bool OnnxNode::Foldable(const std::vector<int>& inputs, int id) const {
 
 int OnnxNode::Emit(const Operator& op, std::vector<int> inputs) {
   if (!ok() || std::ranges::any_of(inputs, [](int id) { return id < 0; })) return -1;
+  if (const auto constant = EmitWithoutElements(op, inputs)) return *constant;
+  if (!ok()) return -1;
   auto id = import_.graph.AddOperator(PartName(), op, inputs);
   if (!id.ok()) {
     Fail(id.status());
@@ -295,6 +336,24 @@ int OnnxNode::Emit(const Operator& op, std::vector<int> inputs) {
   const int constant = EmitConstant(*std::move(value));
   import_.derived.insert(constant);
   return constant;  // the operator has no user and goes when the import ends
+}
+
+std::optional<int> OnnxNode::EmitWithoutElements(const Operator& op,
+                                                 const std::vector<int>& inputs) {
+  std::vector<TensorType> types;
+  for (int input : inputs) types.push_back(TypeOf(input));
+  auto result = ResultWithoutElements(op, types);
+  if (!result.ok()) {
+    Fail(result.status());
+    return {};
+  }
+  if (!*result) return {};
+  if (op.kind == OpKind::kConcat && (*result)->type.elements() > 0) {
+    std::vector<int> filled = inputs;
+    std::erase_if(filled, [&](int id) { return TypeOf(id).elements() == 0; });
+    return Emit(op, std::move(filled));
+  }
+  return EmitFilled((*result)->type, (*result)->fill);
 }
 
 int OnnxNode::EmitCast(int id, DataType dtype, OpKind kind) {
@@ -334,8 +393,16 @@ int OnnxNode::EmitConstant(Tensor contents) {
   return import_.graph.AddConstant(PartName(), std::move(contents));
 }
 
+int OnnxNode::EmitFilled(TensorType type, double fill) {
+  if (!ok()) return -1;
+  if (type.elements() == 0) return EmitConstant(Tensor(std::move(type)));
+  return import_.graph.AddFilledConstant(PartName(), std::move(type), fill);
+}
+
 void OnnxNode::SetOutput(int id, int index) {
   if (!ok() || id < 0 || !HasOutput(index)) return;
+  const bool hands_on = std::ranges::find(kHandingOn, op_type()) != std::end(kHandingOn);
+  const StoredType* stored = hands_on ? Stored(0) : nullptr;
   // A node made here takes the output's name. Any other (an input handed through, a value that is
   // an output already) keeps its own, and an identity carries the new name.
   const std::string& made = import_.graph.node(id).name;
@@ -350,15 +417,30 @@ void OnnxNode::SetOutput(int id, int index) {
   }
   import_.graph.Rename(id, name);
   import_.values.emplace(name, id);
+  if (stored != nullptr) import_.stored.insert_or_assign(id, stored);
 }
 
 void OnnxNode::ReturnConstant(Tensor contents) {
   if (ok()) SetOutput(import_.graph.AddConstant(PartName(), std::move(contents)));
 }
 
+Tensor OnnxNode::ContentsOf(const onnx::TensorProto& proto) {
+  auto contents = TensorOfOnnx(proto, import_.folder);
+  if (contents.ok()) return *std::move(contents);
+  Fail(contents.status());
+  return Tensor();
+}
+
+void OnnxNode::ReturnConstant(const onnx::TensorProto& proto) {
+  Tensor contents = ContentsOf(proto);
+  if (!ok()) return;
+  const int id = import_.graph.AddConstant(PartName(), std::move(contents));
+  if (const StoredType* type = StoredTypeOf(proto.data_type())) import_.stored.emplace(id, type);
+  SetOutput(id);
+}
+
 void OnnxNode::ReturnFilled(TensorType type, double fill, int index) {
-  if (!ok() || !HasOutput(index)) return;
-  SetOutput(import_.graph.AddFilledConstant(PartName(), std::move(type), fill), index);
+  if (ok() && HasOutput(index)) SetOutput(EmitFilled(std::move(type), fill), index);
 }
 
 }  // namespace tilewright

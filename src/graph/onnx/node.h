@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -11,12 +12,15 @@
 
 #include "src/graph/graph.h"
 #include "src/graph/onnx/proto.h"
+#include "src/graph/onnx/stored_type.h"
 
 namespace tilewright {
 
-/// Newest operator set whose meaning the importer knows, and the oldest.
-inline constexpr std::int64_t kOldestOpset = 7;
-inline constexpr std::int64_t kNewestOpset = 25;
+/// Oldest and newest operator set whose meaning the importer knows.
+inline constexpr std::int64_t kOldestOpset = 1;
+inline constexpr std::int64_t kNewestOpset = 28;
+/// The oldest one that handlers know; nodes of older ones are converted first (old_sets.h).
+inline constexpr std::int64_t kOldestHandledOpset = 7;
 
 /// A float value as quantized numbers.
 struct QuantizedForm {
@@ -29,6 +33,7 @@ struct QuantizedForm {
 struct OnnxImport {
   Graph graph;
   std::int64_t opset = 0;
+  std::string folder;  ///< of the model file; empty if it was read from memory
   std::map<std::string, const onnx::TensorProto*, std::less<>> initializers;
   std::map<std::string, int, std::less<>> values;  ///< name in the source -> node of `graph`
   std::set<std::string, std::less<>> names;        ///< of every node of `graph`
@@ -43,9 +48,17 @@ struct OnnxImport {
   /// Floats that stand for the numbers of another node: what DequantizeLinear made, and products of
   /// such values.
   std::map<int, QuantizedForm> forms;
+  /// Constants whose element type is only stored, and what hands such elements on.
+  std::map<int, const StoredType*> stored;
+  /// Every name of a value in the source and in what was put in the place of a node.
+  std::set<std::string, std::less<>> taken;
+  /// Initializers of what was put in the place of a node.
+  std::deque<onnx::TensorProto> made;
 
   /// Node of a value; adds an initializer to the graph at its first use.
   Result<int> Value(const std::string& name);
+  /// Type of a value, without a node for it. Errors: those of Value.
+  Result<TensorType> TypeOfValue(const std::string& name) const;
 };
 
 /// One source node while it is being imported: its attributes and inputs, and the operators made
@@ -105,10 +118,13 @@ class OnnxNode {
   bool HasOutput(int index) const {
     return index < output_count() && !proto_.output(index).empty();
   }
-  /// Graph node of an input. Errors: it is missing, or has no elements.
+  /// Graph node of an input. Errors: it is missing; it has no elements, and the operator is none of
+  /// those that take such inputs; its element type is only stored, and the operator computes.
   int Input(int index);
   /// Type of an input, which may have no elements. Errors: it is missing.
   TensorType InputType(int index) { return TypeOf(AnyInput(index)); }
+  /// Element type that an input's numbers are stored in; null for those that tensors have.
+  const StoredType* Stored(int index);
   /// Type of an input or of a node made here.
   TensorType TypeOf(int id) const;
   std::int64_t Rank(int id) const { return std::ssize(TypeOf(id).shape); }
@@ -127,7 +143,8 @@ class OnnxNode {
   /// `axis` counted from the end if negative. Errors: it is outside of `rank`.
   std::int64_t Axis(std::int64_t axis, std::int64_t rank);
 
-  /// Adds an operator for a value on the way to the result.
+  /// Adds an operator for a value on the way to the result. None for results without elements, and
+  /// for what follows from operands without elements: those are constants.
   int Emit(const Operator& op, std::vector<int> inputs);
   int Emit(OpKind kind, std::vector<int> inputs) { return Emit(Operator{kind, {}}, inputs); }
   /// `id` and a scalar of its element type.
@@ -141,12 +158,19 @@ class OnnxNode {
   int EmitScalar(DataType dtype, double value);
   /// Adds a constant of the importer's own. Errors: there are too many of them.
   int EmitConstant(Tensor contents);
+  /// Adds a constant whose elements are all `fill`.
+  int EmitFilled(TensorType type, double fill);
   /// Makes `id` output `index` of this node: the value gets the output's name.
   void SetOutput(int id, int index = 0);
   /// The common end of a handler: one operator whose result is output 0.
   void Return(const Operator& op, std::vector<int> inputs) { SetOutput(Emit(op, inputs)); }
   /// Gives an output a constant that is in the file.
   void ReturnConstant(Tensor contents);
+  /// Gives output 0 the contents of an attribute.
+  void ReturnConstant(const onnx::TensorProto& proto);
+  /// Contents of an attribute, its element type in `stored` if that is only stored; none with an
+  /// error.
+  Tensor ContentsOf(const onnx::TensorProto& proto);
   void ReturnFilled(TensorType type, double fill, int index = 0);
 
  private:
@@ -155,7 +179,8 @@ class OnnxNode {
   const onnx::AttributeProto* Find(std::string_view name, onnx::AttributeProto::AttributeType type);
   std::string PartName();
   bool Foldable(const std::vector<int>& inputs, int id) const;
-  int Fold(const Operator& op, const std::vector<int>& inputs, TensorType type);
+  /// Constant for an operator whose result or operand has no elements; empty if there is none.
+  std::optional<int> EmitWithoutElements(const Operator& op, const std::vector<int>& inputs);
 
   OnnxImport& import_;
   const onnx::NodeProto& proto_;

@@ -230,11 +230,20 @@ void ImportDequantizeLinear(OnnxNode& node) {
   const DataType real = RealType(node, "output_dtype");
   CheckZeroPoints(node);
   if (!node.ok()) return;
-  if (!node.TypeOf(value).dtype.is_integer()) {
+  // Numbers of a float type that is only stored are constants of floats here.
+  const bool integers = node.TypeOf(value).dtype.is_integer();
+  if (!integers && node.Stored(0) == nullptr) {
     return node.FailUnsupported("input 0 is " + node.TypeOf(value).ToString() +
                                 ", expected quantized integers");
   }
-  if (node.HasInput(2)) {
+  if (node.HasInput(2) && node.TypeOf(node.Input(2)).dtype.is_integer() != integers) {
+    return node.FailInvalid("zero points " + node.InputType(2).ToString() + " of numbers " +
+                            node.TypeOf(value).ToString());
+  }
+  if (node.HasInput(2) && !integers) {
+    const int zero = AlongAxis(node, node.Input(2), axis, rank);
+    value = node.Emit(OpKind::kSub, {value, zero});
+  } else if (node.HasInput(2)) {
     const int zero = AlongAxis(node, node.EmitCast(node.Input(2), kInt32), axis, rank);
     const Tensor* known = node.Known(2);
     const bool none = known != nullptr && known->elements() == 1 && known->At(0) == 0;
@@ -243,7 +252,7 @@ void ImportDequantizeLinear(OnnxNode& node) {
   const int scale = AlongAxis(node, node.EmitCast(node.Input(1), kFloat32), axis, rank);
   const int result = node.Emit(OpKind::kMul, {node.EmitCast(value, kFloat32), scale});
   if (real == kFloat32) {
-    RememberForm(node, result, axis);
+    if (integers) RememberForm(node, result, axis);
   } else {
     node.Note("operators behind DequantizeLinear of " + DataTypeName(real) +
               " are computed in floats: only float32 scales have an integer form; quantize the "

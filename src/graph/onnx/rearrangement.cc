@@ -44,7 +44,11 @@ void ImportDepthToSpace(OnnxNode& node) {
 
 void ImportSpaceToDepth(OnnxNode& node) {
   const std::int64_t size = BlockSize(node);
+  const std::string mode = node.opset() < 28 ? "DCR" : node.String("mode", "DCR");
   if (!node.ok()) return;
+  if (mode != "DCR" && mode != "CRD") {
+    return node.FailInvalid("attribute mode is " + mode + ", expected DCR or CRD");
+  }
   const Shape s = node.InputType(0).shape;
   if (s[2] % size != 0 || s[3] % size != 0) {
     return node.FailInvalid("an image of " + std::to_string(s[2]) + "x" + std::to_string(s[3]) +
@@ -52,7 +56,9 @@ void ImportSpaceToDepth(OnnxNode& node) {
   }
   const int split =
       node.EmitReshape(node.Input(0), {s[0], s[1], s[2] / size, size, s[3] / size, size});
-  const int moved = node.EmitTranspose(split, {0, 3, 5, 1, 2, 4});
+  const bool blocks_first = mode == "DCR";
+  const int moved =
+      node.EmitTranspose(split, blocks_first ? Shape{0, 3, 5, 1, 2, 4} : Shape{0, 1, 3, 5, 2, 4});
   node.SetOutput(node.EmitReshape(moved, {s[0], s[1] * size * size, s[2] / size, s[3] / size}));
 }
 
@@ -69,9 +75,9 @@ void ImportTile(OnnxNode& node) {
   Shape split, result;
   Operator op{OpKind::kBroadcastTo, {}};
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (repeats[i] < 1 || repeats[i] > kMaxDimension / shape[i]) {
+    if (repeats[i] < 0 || repeats[i] > kMaxDimension / std::max<std::int64_t>(shape[i], 1)) {
       return node.FailInvalid("repeats dimension " + std::to_string(i) + " " +
-                              std::to_string(repeats[i]) + " times, expected 1 to 2^31 elements");
+                              std::to_string(repeats[i]) + " times, expected 0 to 2^31 elements");
     }
     split.insert(split.end(), {1, shape[i]});
     op.attributes.new_shape.insert(op.attributes.new_shape.end(), {repeats[i], shape[i]});
@@ -93,9 +99,10 @@ void ImportRange(OnnxNode& node) {
   const double delta = node.KnownScalar(2);
   const DataType dtype = node.InputType(0).dtype;
   if (!node.ok()) return;
-  const double count = std::ceil((limit - start) / delta);
-  if (!(count >= 1 && count <= static_cast<double>(kMaxPicked))) {
-    return node.FailInvalid("has no elements, or more than " + std::to_string(kMaxPicked));
+  node.WithoutEffect({"stash_type"});  // positions are computed in double
+  const double count = std::max(std::ceil((limit - start) / delta), 0.0);
+  if (!(count <= static_cast<double>(kMaxPicked))) {
+    return node.FailInvalid("has more than " + std::to_string(kMaxPicked) + " elements");
   }
   Tensor contents(TensorType{{static_cast<std::int64_t>(count)}, dtype});
   for (std::int64_t i = 0; i < contents.elements(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/base/math.h"
 #include "src/graph/onnx/handlers.h"
 
 namespace tilewright {
@@ -87,6 +88,10 @@ void ImportReduceProd(OnnxNode& node) {
   if (!node.ok()) return;
   if (op.kind == OpKind::kIdentity) return node.Return(op, {result});
   Shape shape = node.TypeOf(result).shape, kept;
+  if (Product(shape) == 0) {  // a product of none is 1
+    const int sum = node.Emit(op, {result});
+    return node.ReturnFilled(node.TypeOf(sum), 1);
+  }
   for (std::int64_t axis = 0; axis < std::ssize(shape); ++axis) {
     std::int64_t& extent = shape[static_cast<std::size_t>(axis)];
     const auto& axes = op.attributes.axes;

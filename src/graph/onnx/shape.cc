@@ -1,6 +1,8 @@
 // Operators that only give a tensor another shape, and those that make constants.
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "src/base/math.h"
@@ -37,13 +39,13 @@ void ImportReshape(OnnxNode& node) {
     if (target[i] == -1) {
       if (rest >= 0) return node.FailInvalid("the target has two dimensions of -1");
       rest = static_cast<std::ptrdiff_t>(i);
-    } else if (target[i] < 1 || __builtin_mul_overflow(known, target[i], &known)) {
+    } else if (target[i] < 0 || __builtin_mul_overflow(known, target[i], &known)) {
       return node.FailInvalid("target dimension " + std::to_string(i) + " is " +
-                              std::to_string(target[i]) + ", expected at least 1");
+                              std::to_string(target[i]) + ", expected -1 or more");
     }
   }
   if (rest >= 0) {
-    if (type.elements() % known != 0) {
+    if (known == 0 || type.elements() % known != 0) {
       return node.FailInvalid("the input " + type.ToString() + " does not divide by " +
                               std::to_string(known));
     }
@@ -59,8 +61,8 @@ void ImportFlatten(OnnxNode& node) {
   const std::int64_t axis = given == rank ? rank : node.Axis(given, rank);
   if (!node.ok()) return;
   const Shape shape = node.TypeOf(data).shape;
-  const Shape outer(shape.begin(), shape.begin() + axis);
-  ReturnReshape(node, data, {Product(outer), Product(shape) / Product(outer)});
+  const Shape outer(shape.begin(), shape.begin() + axis), inner(shape.begin() + axis, shape.end());
+  ReturnReshape(node, data, {Product(outer), Product(inner)});
 }
 
 void ImportSqueeze(OnnxNode& node) {
@@ -146,9 +148,7 @@ void ImportShape(OnnxNode& node) {
 
 void ImportConstant(OnnxNode& node) {
   if (const onnx::TensorProto* proto = node.TensorAttribute("value")) {
-    auto contents = TensorOfOnnx(*proto);
-    if (!contents.ok()) return node.Fail(contents.status());
-    return node.ReturnConstant(*std::move(contents));
+    return node.ReturnConstant(*proto);
   }
   if (node.HasAttribute("value_int") || node.HasAttribute("value_ints")) {
     const bool scalar = node.HasAttribute("value_int");
@@ -177,18 +177,26 @@ void ImportConstantOfShape(OnnxNode& node) {
   TensorType type{node.KnownInts(0), kFloat32};
   double fill = 0;
   if (const onnx::TensorProto* proto = node.TensorAttribute("value")) {
-    auto value = TensorOfOnnx(*proto);
-    if (!value.ok()) return node.Fail(value.status());
-    if (value->elements() != 1) {
-      return node.FailInvalid("attribute value has " + std::to_string(value->elements()) +
+    auto dtype = DataTypeOfOnnx(proto->data_type());
+    if (!dtype.ok()) return node.Fail(dtype.status().WithContext("attribute value"));
+    const Tensor value = node.ContentsOf(*proto);
+    if (!node.ok()) return;
+    if (value.elements() != 1) {
+      return node.FailInvalid("attribute value has " + std::to_string(value.elements()) +
                               " elements, expected 1");
     }
-    fill = value->At(0);
-    type.dtype = value->dtype();
+    fill = value.At(0);
+    type.dtype = *dtype;
+    Tensor exact(TensorType{{}, *dtype});
+    exact.Set(0, fill);
+    if (std::memcmp(exact.data(), value.data(), static_cast<std::size_t>(exact.bytes())) != 0 &&
+        !std::isnan(fill)) {
+      return node.FailUnsupported("attribute value has more than 53 significant bits");
+    }
   }
   if (!node.ok()) return;
   // 2^32 elements: as much as a machine may have to hold once the contents are asked for.
-  Status status = CheckTensorType(type);
+  Status status = CheckOnnxType(type);
   if (status.ok() && type.elements() > (std::int64_t{1} << 32)) {
     status = InvalidArgument(type.ToString() + " has more than 2^32 elements");
   }

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "src/graph/graph.h"
+#include "src/graph/onnx/external.h"
 #include "src/graph/onnx/proto.h"
+#include "src/graph/onnx/stored_type.h"
 
 namespace tilewright {
 namespace {
@@ -68,11 +70,46 @@ Status CopyTyped(const TensorProto& proto, Tensor& tensor) {
   }
 }
 
+bool IsExternal(const TensorProto& proto) {
+  return proto.data_location() == TensorProto::EXTERNAL || proto.external_data_size() > 0;
+}
+
+// Numbers of a type that is only stored, as those of a wider one.
+Result<Tensor> WidenedOfOnnx(const TensorProto& proto, const StoredType& stored,
+                             const TensorType& type, const std::string& folder) {
+  const std::int64_t bytes = StoredBytes(stored, type.elements());
+  if (IsExternal(proto)) {
+    auto contents = ReadExternalBytes(proto, bytes, folder);
+    TW_RETURN_IF_ERROR(contents);
+    return Widen(stored, *contents, type.shape);
+  }
+  if (proto.has_raw_data()) {
+    const auto seen = static_cast<std::int64_t>(proto.raw_data().size());
+    if (seen != bytes) return CountMismatch(proto, seen, bytes, "bytes");
+    return Widen(stored, proto.raw_data(), type.shape);
+  }
+  const std::int64_t each = std::max(stored.bits, 8) / 8;  // bytes that a number of the list has
+  if (proto.int32_data_size() * each != bytes) {
+    return CountMismatch(proto, proto.int32_data_size(), bytes / each, "numbers");
+  }
+  std::string packed;
+  for (const std::int32_t value : proto.int32_data()) {
+    for (std::int64_t i = 0; i < each; ++i) {
+      packed.push_back(static_cast<char>(static_cast<std::uint32_t>(value) >> (8 * i) & 0xFF));
+    }
+  }
+  return Widen(stored, packed, type.shape);
+}
+
 }  // namespace
 
 Result<DataType> DataTypeOfOnnx(std::int32_t code) {
   for (const auto& [onnx_code, dtype] : kTypes) {
     if (onnx_code == code) return dtype;
+  }
+  if (const StoredType* stored = StoredTypeOf(code)) {
+    return Unsupported("element type " + std::string(stored->name) +
+                       " is supported in constants only, which Cast or DequantizeLinear reads");
   }
   return Unsupported("element type " + std::to_string(code) +
                      " is not supported, expected a float, integer or bool type");
@@ -90,24 +127,33 @@ Result<TensorType> TypeOfOnnx(const TensorProto& proto) {
     return InvalidArgument("tensor " + proto.name() +
                            ": has no element type; export the model again, with a type for it");
   }
-  auto dtype = DataTypeOfOnnx(proto.data_type());
-  if (!dtype.ok()) return dtype.status().WithContext("tensor " + proto.name());
-  TensorType type{{proto.dims().begin(), proto.dims().end()}, *dtype};
-  // A list of no numbers (the target shape of a scalar, say) is the one empty tensor there is.
-  if (type.shape == std::vector<std::int64_t>{0}) return type;
-  if (Status status = CheckTensorType(type); !status.ok()) {
+  TensorType type{{proto.dims().begin(), proto.dims().end()}, {}};
+  if (const StoredType* stored = StoredTypeOf(proto.data_type())) {
+    type.dtype = stored->wide;
+  } else {
+    auto dtype = DataTypeOfOnnx(proto.data_type());
+    if (!dtype.ok()) return dtype.status().WithContext("tensor " + proto.name());
+    type.dtype = *dtype;
+  }
+  if (Status status = CheckOnnxType(type); !status.ok()) {
     return status.WithContext("tensor " + proto.name());
   }
   return type;
 }
 
-Result<Tensor> TensorOfOnnx(const TensorProto& proto) {
+Status CheckOnnxType(const TensorType& type) {
+  TensorType filled = type;
+  for (std::int64_t& extent : filled.shape) extent = extent == 0 ? 1 : extent;
+  return CheckTensorType(filled);
+}
+
+Result<Tensor> TensorOfOnnx(const TensorProto& proto, const std::string& folder) {
   auto type = TypeOfOnnx(proto);
   TW_RETURN_IF_ERROR(type);
-  if (proto.data_location() == TensorProto::EXTERNAL || proto.external_data_size() > 0) {
-    return Unsupported("tensor " + proto.name() +
-                       ": its contents are in another file; expected them in the model file");
+  if (const StoredType* stored = StoredTypeOf(proto.data_type())) {
+    return WidenedOfOnnx(proto, *stored, *type, folder);
   }
+  if (IsExternal(proto)) return ReadExternal(proto, *type, folder);
   if (proto.has_raw_data()) {
     const auto seen = static_cast<std::int64_t>(proto.raw_data().size());
     if (seen != type->bytes()) return CountMismatch(proto, seen, type->bytes(), "bytes");

@@ -1,0 +1,267 @@
+#include "src/graph/onnx/expand.h"
+
+#include <google/protobuf/unknown_field_set.h>
+
+#include <algorithm>
+
+namespace tilewright {
+namespace {
+
+using onnx::AttributeProto;
+using onnx::FunctionProto;
+using onnx::GraphProto;
+using onnx::NodeProto;
+using Names = std::map<std::string, std::string, std::less<>>;
+
+// Fields of the format that are newer than the library that reads it.
+constexpr int kNodeOverload = 8, kFunctionOverload = 13, kFunctionDefaults = 11;
+
+std::vector<std::string> UnknownFields(const google::protobuf::Message& message, int number) {
+  const auto& fields = message.GetReflection()->GetUnknownFields(message);
+  std::vector<std::string> contents;
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const auto& field = fields.field(i);
+    const bool text = field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED;
+    if (field.number() == number && text) contents.push_back(field.length_delimited());
+  }
+  return contents;
+}
+
+std::string OverloadOf(const google::protobuf::Message& message, int number) {
+  const auto found = UnknownFields(message, number);
+  return found.empty() ? std::string() : found.back();
+}
+
+std::string FunctionKey(const std::string& domain, const std::string& name,
+                        const std::string& overload) {
+  return (domain == "ai.onnx" ? std::string() : domain) + '\n' + name + '\n' + overload;
+}
+
+void Rename(std::string& name, const Names& names) {
+  if (const auto found = names.find(name); found != names.end()) name = found->second;
+}
+
+// What a subgraph makes itself.
+template <typename Visit>
+void ForEachMade(const GraphProto& graph, const Visit& visit) {
+  for (const auto& input : graph.input()) visit(input.name());
+  for (const auto& initializer : graph.initializer()) visit(initializer.name());
+  for (const NodeProto& node : graph.node()) {
+    for (const std::string& output : node.output()) visit(output);
+  }
+}
+
+void RenameValues(NodeProto& node, const Names& names);
+
+void RenameCaptured(GraphProto& graph, Names names) {
+  ForEachMade(graph, [&](const std::string& made) { names.erase(made); });
+  for (NodeProto& node : *graph.mutable_node()) RenameValues(node, names);
+  for (auto& output : *graph.mutable_output()) Rename(*output.mutable_name(), names);
+}
+
+void RenameValues(NodeProto& node, const Names& names) {
+  for (std::string& input : *node.mutable_input()) Rename(input, names);
+  for (std::string& output : *node.mutable_output()) Rename(output, names);
+  for (AttributeProto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_g()) RenameCaptured(*attribute.mutable_g(), names);
+    for (GraphProto& graph : *attribute.mutable_graphs()) RenameCaptured(graph, names);
+  }
+}
+
+// Replaces references to attributes of the function by the values of the call.
+void ResolveReferences(NodeProto& node,
+                       const std::map<std::string, const AttributeProto*, std::less<>>& values) {
+  google::protobuf::RepeatedPtrField<AttributeProto> resolved;
+  for (AttributeProto& attribute : *node.mutable_attribute()) {
+    if (attribute.ref_attr_name().empty()) {
+      if (attribute.has_g()) {
+        for (NodeProto& inner : *attribute.mutable_g()->mutable_node()) {
+          ResolveReferences(inner, values);
+        }
+      }
+      for (GraphProto& graph : *attribute.mutable_graphs()) {
+        for (NodeProto& inner : *graph.mutable_node()) ResolveReferences(inner, values);
+      }
+      *resolved.Add() = std::move(attribute);
+      continue;
+    }
+    const auto found = values.find(attribute.ref_attr_name());
+    if (found == values.end()) continue;  // the operator's own default
+    AttributeProto* copy = resolved.Add();
+    *copy = *found->second;
+    copy->set_name(attribute.name());
+  }
+  node.mutable_attribute()->Swap(&resolved);
+}
+
+// A name for values of what stands in the place of a node, that no other value begins with.
+std::string FreshPrefix(const NodeProto& node, const OnnxImport& import) {
+  std::string base;
+  for (const std::string& output : node.output()) {
+    if (!output.empty() && base.empty()) base = output;
+  }
+  for (int i = 0;; ++i) {
+    const std::string prefix = base + (i == 0 ? "/" : "/" + std::to_string(i) + "/");
+    const auto next = import.taken.lower_bound(prefix);
+    if (next == import.taken.end() || !next->starts_with(prefix)) return prefix;
+  }
+}
+
+NodeProto IdentityOf(const std::string& from, const std::string& to) {
+  NodeProto node;
+  node.set_op_type("Identity");
+  node.add_input(from);
+  node.add_output(to);
+  return node;
+}
+
+}  // namespace
+
+Result<LocalFunctions> LocalFunctions::Of(const onnx::ModelProto& model) {
+  LocalFunctions functions;
+  for (const FunctionProto& function : model.functions()) {
+    const std::string key =
+        FunctionKey(function.domain(), function.name(), OverloadOf(function, kFunctionOverload));
+    if (!functions.functions_.emplace(key, &function).second) {
+      return InvalidArgument("function '" + function.name() + "' is there twice");
+    }
+  }
+  return functions;
+}
+
+const FunctionProto* LocalFunctions::Find(const NodeProto& node) const {
+  if (functions_.empty()) return nullptr;
+  const auto found =
+      functions_.find(FunctionKey(node.domain(), node.op_type(), OverloadOf(node, kNodeOverload)));
+  return found == functions_.end() ? nullptr : found->second;
+}
+
+Result<std::vector<NodeProto>> ExpandCall(const NodeProto& call, const FunctionProto& function,
+                                          OnnxImport& import) {
+  if (call.input_size() > function.input_size() || call.output_size() > function.output_size()) {
+    return InvalidArgument("has " + std::to_string(call.input_size()) + " inputs and " +
+                           std::to_string(call.output_size()) + " outputs, the function has " +
+                           std::to_string(function.input_size()) + " and " +
+                           std::to_string(function.output_size()));
+  }
+  const std::string prefix = FreshPrefix(call, import);
+  Names names;
+  for (const NodeProto& node : function.node()) {
+    for (const std::string& output : node.output()) {
+      if (!output.empty()) names.emplace(output, prefix + output);
+    }
+  }
+  for (int i = 0; i < function.input_size(); ++i) {
+    names.insert_or_assign(function.input(i), i < call.input_size() ? call.input(i) : "");
+  }
+  std::vector<NodeProto> handed_on;
+  for (int i = 0; i < call.output_size(); ++i) {
+    if (call.output(i).empty()) continue;
+    std::string& name = names[function.output(i)];
+    const bool made = name == prefix + function.output(i);
+    if (made) {
+      name = call.output(i);
+    } else if (!name.empty()) {  // an input, or an output that is there twice
+      handed_on.push_back(IdentityOf(name, call.output(i)));
+    } else {
+      return InvalidArgument("output '" + function.output(i) + "' of function '" + function.name() +
+                             "' is made by none of its nodes");
+    }
+  }
+  std::vector<AttributeProto> defaults;
+  for (const std::string& text : UnknownFields(function, kFunctionDefaults)) {
+    if (!defaults.emplace_back().ParseFromString(text)) {
+      return InvalidArgument("function '" + function.name() + "' has a damaged attribute");
+    }
+  }
+  std::map<std::string, const AttributeProto*, std::less<>> values;
+  for (const AttributeProto& attribute : defaults) values.emplace(attribute.name(), &attribute);
+  for (const AttributeProto& attribute : call.attribute()) {
+    const bool known =
+        values.contains(attribute.name()) ||
+        std::ranges::find(function.attribute(), attribute.name()) != function.attribute().end();
+    if (!known) {
+      return Unsupported("attribute " + attribute.name() + " is not known for function '" +
+                         function.name() + "'");
+    }
+    values.insert_or_assign(attribute.name(), &attribute);
+  }
+  std::vector<NodeProto> nodes(function.node().begin(), function.node().end());
+  for (NodeProto& node : nodes) {
+    ResolveReferences(node, values);
+    RenameValues(node, names);
+    import.taken.insert(node.output().begin(), node.output().end());
+  }
+  nodes.insert(nodes.end(), handed_on.begin(), handed_on.end());
+  return nodes;
+}
+
+Result<std::vector<NodeProto>> ExpandBranch(const NodeProto& node, const GraphProto& branch,
+                                            OnnxImport& import) {
+  if (branch.input_size() > 0 || branch.output_size() != node.output_size() ||
+      branch.sparse_initializer_size() > 0) {
+    return InvalidArgument("its branch has " + std::to_string(branch.input_size()) +
+                           " inputs and " + std::to_string(branch.output_size()) +
+                           " outputs, expected 0 and " + std::to_string(node.output_size()));
+  }
+  const std::string prefix = FreshPrefix(node, import);
+  Names names;
+  for (const NodeProto& inner : branch.node()) {
+    for (const std::string& output : inner.output()) {
+      if (!output.empty()) names.emplace(output, prefix + output);
+    }
+  }
+  std::vector<NodeProto> handed_on;
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty()) continue;
+    const std::string& result = branch.output(i).name();
+    const auto found = names.find(result);
+    if (found != names.end() && found->second == prefix + result) {
+      found->second = node.output(i);
+      continue;
+    }
+    // A value from outside, a constant of the branch, or an output that is there twice.
+    handed_on.push_back(IdentityOf(result, node.output(i)));
+  }
+  for (const auto& initializer : branch.initializer()) {
+    const std::string name = prefix + initializer.name();
+    if (!names.emplace(initializer.name(), name).second ||
+        !import.initializers.emplace(name, &initializer).second) {
+      return InvalidArgument("value '" + initializer.name() + "' of a branch is made twice");
+    }
+    import.taken.insert(name);
+  }
+  std::vector<NodeProto> nodes(branch.node().begin(), branch.node().end());
+  for (NodeProto& inner : nodes) {
+    RenameValues(inner, names);
+    import.taken.insert(inner.output().begin(), inner.output().end());
+  }
+  for (NodeProto& inner : handed_on) {
+    Rename(*inner.mutable_input(0), names);
+    nodes.push_back(std::move(inner));
+  }
+  return nodes;
+}
+
+std::vector<std::string> CapturedValues(const NodeProto& node) {
+  std::vector<std::string> captured;
+  const auto visit = [&](const GraphProto& graph) {
+    std::set<std::string, std::less<>> made;
+    ForEachMade(graph, [&](const std::string& name) { made.insert(name); });
+    const auto read = [&](const std::string& name) {
+      if (!name.empty() && !made.contains(name)) captured.push_back(name);
+    };
+    for (const NodeProto& inner : graph.node()) {
+      for (const std::string& input : inner.input()) read(input);
+      for (const std::string& name : CapturedValues(inner)) read(name);
+    }
+    for (const auto& output : graph.output()) read(output.name());
+  };
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (attribute.has_g()) visit(attribute.g());
+    for (const GraphProto& graph : attribute.graphs()) visit(graph);
+  }
+  return captured;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/graph/onnx/node.h"
+
+namespace tilewright {
+
+/// The functions of a model file, by domain, name and overload.
+class LocalFunctions {
+ public:
+  /// Keeps pointers into the model.
+  /// Errors: kInvalidArgument for a function that is there twice.
+  static Result<LocalFunctions> Of(const onnx::ModelProto& model);
+  /// The function that a node calls; null if it is an operator.
+  const onnx::FunctionProto* Find(const onnx::NodeProto& node) const;
+
+ private:
+  std::map<std::string, const onnx::FunctionProto*, std::less<>> functions_;
+};
+
+/// The body of a function in the place of a node that calls it: values of the body get names that
+/// begin with that of the node's result, and references to attributes their values.
+/// Errors: kInvalidArgument for inputs and outputs that the function does not have.
+Result<std::vector<onnx::NodeProto>> ExpandCall(const onnx::NodeProto& call,
+                                                const onnx::FunctionProto& function,
+                                                OnnxImport& import);
+
+/// A branch in the place of an If: its initializers become those of the import.
+/// Errors: kInvalidArgument for a branch with other outputs than the node, or inputs.
+Result<std::vector<onnx::NodeProto>> ExpandBranch(const onnx::NodeProto& node,
+                                                  const onnx::GraphProto& branch,
+                                                  OnnxImport& import);
+
+/// Values from outside that the subgraphs of a node read.
+std::vector<std::string> CapturedValues(const onnx::NodeProto& node);
+
+/// Operator set of a list of imports for operators of ONNX; 0 if there is none.
+template <typename Imports>
+std::int64_t OpsetOf(const Imports& imports) {
+  for (const auto& opset : imports) {
+    if (opset.domain().empty() || opset.domain() == "ai.onnx") return opset.version();
+  }
+  return 0;
+}
+
+}  // namespace tilewright
