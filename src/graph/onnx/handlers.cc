@@ -32,7 +32,7 @@ OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
         OnnxElementwiseHandlers(), OnnxActivationHandlers(), OnnxComparisonHandlers(),
         OnnxReductionHandlers(), OnnxShapeHandlers(), OnnxIndexingHandlers(), OnnxPlaceHandlers(),
         OnnxTopKHandlers(), OnnxGridSampleHandlers(), OnnxRearrangementHandlers(),
-        OnnxResizeHandlers(), OnnxQuantizedHandlers()}) {
+        OnnxResizeHandlers(), OnnxLossHandlers(), OnnxQuantizedHandlers()}) {
     if (OnnxHandler handler = find(entries)) return handler;
   }
   return nullptr;

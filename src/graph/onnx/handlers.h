@@ -21,6 +21,7 @@ std::span<const OnnxHandlerEntry> OnnxTopKHandlers();
 std::span<const OnnxHandlerEntry> OnnxGridSampleHandlers();
 std::span<const OnnxHandlerEntry> OnnxRearrangementHandlers();
 std::span<const OnnxHandlerEntry> OnnxResizeHandlers();
+std::span<const OnnxHandlerEntry> OnnxLossHandlers();
 std::span<const OnnxHandlerEntry> OnnxQuantizedHandlers();
 /// Of ONNX Runtime's domain: what its files of quantized operators (QOperator) have.
 std::span<const OnnxHandlerEntry> RuntimeDomainHandlers();
