@@ -264,23 +264,19 @@ TEST(OnnxCorners, ScalarsAreQuantizedToScalars) {
       OnnxBuilder model(13);
       model.Input("x", {}).Output("q").Output("y");
       model.Initializer("z", MakeTensor(kInt8, shape, {3}));
-      const Tensor scale = MakeTensor(kFloat32, shape, {0.5});
-      std::vector<const Tensor*> inputs;
-      const Tensor x = MakeTensor(kFloat32, {}, {7});
-      inputs.push_back(&x);
+      std::vector<Tensor> inputs;
+      inputs.push_back(MakeTensor(kFloat32, {}, {7}));
       if (computed) {
         model.Input("s", shape);
-        inputs.push_back(&scale);
+        inputs.push_back(MakeTensor(kFloat32, shape, {0.5}));
       } else {
-        model.Initializer("s", scale);
+        model.Initializer("s", MakeTensor(kFloat32, shape, {0.5}));
       }
       model.Node("QuantizeLinear", {"x", "s", "z"}, {"q"});
       model.Node("DequantizeLinear", {"q", "s", "z"}, {"y"});
       auto graph = model.Import();
       ASSERT_TRUE(graph.ok()) << graph.status().message();
-      std::vector<Tensor> values;
-      for (const Tensor* input : inputs) values.push_back(*input);
-      const auto outputs = EvaluateGraph(*graph, values);
+      const auto outputs = EvaluateGraph(*graph, inputs);
       ASSERT_TRUE(outputs.ok()) << outputs.status().message();
       for (const Tensor& output : *outputs) EXPECT_EQ(output.shape(), Ints());
       EXPECT_EQ(ValuesOf((*outputs)[0]), (Doubles{17}));
