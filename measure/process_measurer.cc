@@ -10,7 +10,7 @@
 
 #include "measure/core_choice.h"
 #include "measure/supervisor.h"
-#include "measure/work_folder.h"
+#include "src/base/locked_folder.h"
 #include "src/base/thread.h"
 #include "src/target/library.h"
 
@@ -35,7 +35,7 @@ CoreChoice CoresFor(const ProcessMeasurerSettings& settings) {
 }  // namespace
 
 struct ProcessMeasurer::Impl {
-  Impl(ProcessMeasurerSettings wanted, WorkFolder temporary, CoreChoice chosen)
+  Impl(ProcessMeasurerSettings wanted, LockedFolder temporary, CoreChoice chosen)
       : settings(std::move(wanted)),
         folder(std::move(temporary)),
         cores(std::move(chosen)),
@@ -65,7 +65,7 @@ struct ProcessMeasurer::Impl {
   }
 
   ProcessMeasurerSettings settings;
-  WorkFolder folder;
+  LockedFolder folder;
   CoreChoice cores;
   DeviceFingerprint device;
   mutable Mailbox mailbox;
@@ -76,7 +76,7 @@ struct ProcessMeasurer::Impl {
 
 Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurerSettings settings) {
   TW_CHECK(!settings.build_command.empty() && !settings.run_command.empty());
-  auto folder = WorkFolder::Create();
+  auto folder = LockedFolder::Create("tilewright-measure");
   TW_RETURN_IF_ERROR(folder);
   CoreChoice cores = CoresFor(settings);
   if (!cores.note.empty() && settings.on_disturbed) settings.on_disturbed(cores.note);

@@ -74,7 +74,7 @@ Status FileReceiver::Receive(const FilePart& part) {
   if (!IsPlainName(part.name)) return Corrupt("message: '" + part.name + "' is no file name");
   if (!part.first && part.name != open_) return Corrupt("message: a part of no file");
   if (!folder_) {
-    auto folder = TemporaryFolder::Create("tilewright-runner");
+    auto folder = LockedFolder::Create("tilewright-runner");
     TW_RETURN_IF_ERROR(folder);
     folder_.emplace(*std::move(folder));
   }

@@ -6,6 +6,7 @@
 
 #include "measure/messages.h"
 #include "src/base/file.h"
+#include "src/base/locked_folder.h"
 
 // A runner on another machine: its supervisor sends the files that orders name, and it keeps them
 // in a folder of its own. Included by .cc files of measure/ only.
@@ -37,7 +38,7 @@ class FileReceiver {
   void Remove(const std::string& name) const;
 
  private:
-  std::optional<TemporaryFolder> folder_;
+  std::optional<LockedFolder> folder_;
   std::string open_;  // name of the file whose parts are coming
 };
 

@@ -6,6 +6,7 @@
 
 #include "measure/course.h"
 #include "src/base/file.h"
+#include "src/base/locked_folder.h"
 #include "src/codegen/simt/simt.h"
 #include "src/schedule/lower.h"
 #include "src/schedule/tolerance.h"
@@ -40,7 +41,7 @@ std::optional<Failure> RunOn(InputSet set, const Workbench::Setup& setup, SimtKe
 Result<Workbench::Setup> SetUp(const KernelSpec& kernel, Workbench& workbench) {
   auto expected = EvaluateExpected(kernel.workload, kernel.epilogue, /*threads=*/1);
   TW_RETURN_IF_ERROR(expected);
-  auto folder = TemporaryFolder::Create("tilewright-simt");
+  auto folder = LockedFolder::Create("tilewright-simt");
   TW_RETURN_IF_ERROR(folder);
   const std::string path = folder->path() + "/reference";
   TW_RETURN_IF_ERROR(WriteExpected(path, kernel.workload, kernel.epilogue, *expected));

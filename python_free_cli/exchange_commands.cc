@@ -14,6 +14,7 @@
 #include "records/autotvm/import.h"
 #include "records/imported.h"
 #include "src/base/file.h"
+#include "src/base/locked_folder.h"
 #include "src/base/json.h"
 
 namespace tilewright::cli {
@@ -128,14 +129,14 @@ Result<int> ExchangeCommands::Run() { return verb_ == "import" ? Import() : Expo
 
 Result<int> ExchangeCommands::Import() {
   std::string path = store_;
-  std::optional<TemporaryFolder> scratch;
+  std::optional<LockedFolder> scratch;
   if (path.empty()) {
     auto standard = DefaultStorePath(!dry_run_);
     TW_RETURN_IF_ERROR(standard);
     path = *std::move(standard);
   }
   if (dry_run_ && !FileExists(path)) {  // a dry run makes no store
-    auto folder = TemporaryFolder::Create("tilewright-dry-run");
+    auto folder = LockedFolder::Create("tilewright-dry-run");
     TW_RETURN_IF_ERROR(folder);
     scratch.emplace(*std::move(folder));
     path = scratch->path() + "/records.db";

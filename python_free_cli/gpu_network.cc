@@ -9,6 +9,7 @@
 
 #include "python_free_cli/command.h"
 #include "src/base/file.h"
+#include "src/base/locked_folder.h"
 #include "src/base/json.h"
 #include "src/compiler/gpu_run.h"
 
@@ -91,7 +92,7 @@ Result<GpuNetwork::Order> GpuNetwork::Read(const std::string& file, bool seeded,
 }
 
 Result<ModelLibrary> GpuNetwork::CompileHere(Graph graph, const Order& order) const {
-  auto folder = TemporaryFolder::Create("tilewright-gpu");
+  auto folder = LockedFolder::Create("tilewright-gpu");
   TW_RETURN_IF_ERROR(folder);
   const std::string path = folder->path() + "/net.so";
   auto compiled = Compile(std::move(graph), order.options, path);

@@ -13,6 +13,7 @@
 #include "records/schema.h"
 #include "records/select.h"
 #include "src/base/file.h"
+#include "src/base/locked_folder.h"
 #include "src/base/hash.h"
 #include "src/space/version.h"
 #include "src/target/target.h"
@@ -130,7 +131,7 @@ Result<std::string> PackageNameOf(const std::string& target) {
 
 Result<std::vector<BuiltPackage>> BuildPackages(const std::vector<std::string>& stores,
                                                 const PackageOptions& options) {
-  auto folder = TemporaryFolder::Create("tilewright-package");
+  auto folder = LockedFolder::Create("tilewright-package");
   TW_RETURN_IF_ERROR(folder);
   const std::string stage = folder->path() + "/stage.db";
   std::vector<std::string> targets;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "src/base/file.h"
+#include "src/base/locked_folder.h"
 #include "src/base/strings.h"
 #include "src/codegen/assemble.h"
 #include "src/codegen/codegen.h"
@@ -135,7 +136,7 @@ void AddSystemLibraries(std::vector<std::string>& arguments) {
 Status LinkShared(const std::vector<std::string>& objects, const std::vector<std::string>& archives,
                   const std::string& output_path, BuildTimes* times) {
   const auto start = std::chrono::steady_clock::now();
-  Result<TemporaryFolder> folder = TemporaryFolder::Create("tilewright-link");
+  Result<LockedFolder> folder = LockedFolder::Create("tilewright-link");
   TW_RETURN_IF_ERROR(folder);
   Unfinished linked = Unfinished::Beside(output_path);  // the linker removes an old file at once
   // -Bsymbolic: a library of the same names that the program has already must not be what runs.

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "src/base/file.h"
+#include "src/base/locked_folder.h"
 #include "src/codegen/codegen.h"
 #include "src/target/cpu.h"
 
@@ -56,7 +57,7 @@ Status LinkKernel(const Program& program, const std::string& object, const Targe
   if (LibraryCallsOf(program.body).empty()) return LinkShared({object}, {}, output_path);
   auto runtime = RuntimeFor(target);
   TW_RETURN_IF_ERROR(runtime);
-  auto folder = TemporaryFolder::Create("tilewright-link");
+  auto folder = LockedFolder::Create("tilewright-link");
   TW_RETURN_IF_ERROR(folder);
   const std::string archive = folder->path() + "/runtime.a";
   TW_RETURN_IF_ERROR(WriteFile(archive, *runtime));

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "src/base/file.h"
+#include "src/base/locked_folder.h"
 #include "src/base/strings.h"
 #include "src/base/subprocess.h"
 
@@ -67,7 +68,7 @@ std::string FindPtxas() {
 
 Result<std::vector<KernelResources>> RunPtxas(const std::string& ptxas, const std::string& ptx,
                                               int compute_capability, std::string* cubin) {
-  auto folder = TemporaryFolder::Create("tilewright-ptxas");
+  auto folder = LockedFolder::Create("tilewright-ptxas");
   TW_RETURN_IF_ERROR(folder);
   const std::string source = folder->path() + "/kernel.ptx",
                     output = folder->path() + "/kernel.cubin";
