@@ -18,9 +18,15 @@ namespace {
 
 /// Closes every descriptor of the runner in a child but the ones it needs.
 void KeepDescriptors(int result_fd, int command_fd) {
-  for (int fd = 3; fd < 64; ++fd) {
-    if (fd != result_fd && fd != command_fd) ::close(fd);
+  unsigned first = 3;
+  const auto [low, high] = std::minmax(result_fd, command_fd);
+  for (int kept : {low, high}) {
+    if (kept < 3) continue;
+    const auto fd = static_cast<unsigned>(kept);
+    if (fd > first) (void)::close_range(first, fd - 1, 0);
+    first = fd + 1;
   }
+  (void)::close_range(first, ~0U, 0);
 }
 
 }  // namespace
@@ -135,7 +141,12 @@ RunReply CandidateProcess::ReplyFrom(const std::string& line) {
   auto json = ParseJson(line);
   if (json.ok()) {
     auto reply = RunReplyFrom(*json);
-    if (reply.ok() && reply->ticket == item_.ticket) return *std::move(reply);
+    if (reply.ok() && reply->ticket == item_.ticket) {
+      // What only the runner itself can say, a candidate cannot.
+      reply->runner_ends = false;
+      if (reply->blame == Blame::kMachine) reply->blame = Blame::kUnclear;
+      return *std::move(reply);
+    }
   }
   Fail(Outcome::kRunFailed, "sent something that is no reply" + PhaseText(report_->phase));
   return failed_;

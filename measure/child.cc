@@ -18,6 +18,7 @@
 #include "measure/fault_hooks.h"
 #include "measure/parallel.h"
 #include "measure/race.h"
+#include "measure/sandbox.h"
 #include "src/base/clock.h"
 #include "src/base/sanitizer.h"
 #include "src/base/strings.h"
@@ -90,23 +91,27 @@ std::optional<Failure> Kernel::Load() {
     for (std::size_t i = 0; i < set.size(); ++i) known_.push_back({set[i], static_cast<int>(i)});
   }
   CatchCrashes(work_.report, &known_, limit);
-  if (auto failure = Open()) return failure;
+  LimitRights();
   if (kernel_.threads > 1) {
     TwPoolOptions options = TwPoolDefaults(kernel_.threads);
     options.widen = 1;  // the runner itself is bound to the cores that are measured on
     pool_.reset(TwPoolCreate(&options));
-    if (pool_ == nullptr) return Failure{Outcome::kRunFailed, "no threads can be started"};
+    if (pool_ == nullptr) {
+      return Failure{Outcome::kRunFailed, "no threads can be started", Blame::kMachine};
+    }
   }
+  ForbidSystemCalls();
+  if (auto failure = Open()) return failure;
   if (auto failure = Prepare()) return failure;
   threads_before_ = CountThreads();
-  ForbidProcesses();
   return std::nullopt;
 }
 
 std::optional<Failure> Kernel::Open() {
   auto loaded = LoadKernel(kernel_.artifact, kernel_.symbol);
   if (!loaded.ok()) {
-    return Failure{Outcome::kRunFailed, "artifact cannot be used: " + loaded.status().message()};
+    return Failure{Outcome::kRunFailed, "artifact cannot be used: " + loaded.status().message(),
+                   Blame::kUnclear};
   }
   loaded_.emplace(*std::move(loaded));
   const TwKernelInfo& info = loaded_->entry.info;
@@ -261,6 +266,7 @@ void RunChild(const ChildWork& work) noexcept {
     reply = RunCourse(work);
   } catch (const std::bad_alloc&) {
     reply = FailedWith(*work.item, Unavailable("out of memory" + PhaseText(work.report->phase)));
+    reply.blame = Blame::kCandidate;
   }
   Send(work, LineOf(ToJson(reply)));
   ::_exit(0);

@@ -58,9 +58,4 @@ struct ChildWork {
 /// One line on how a child ended that sent no reply.
 std::string CrashReason(const ChildReport& report, const ExitStatus& ended);
 
-/// From here on the process can make no other process, replace itself, use the network, remove,
-/// rename or cut off files, or signal other processes: such a system call is SIGSYS. It can still
-/// write to files that it may open. Does nothing where the system lacks the means.
-void ForbidProcesses();
-
 }  // namespace tilewright::measure

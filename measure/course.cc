@@ -126,6 +126,7 @@ RunReply Course::End() {
   if (failure_) {
     reply_.outcome = failure_->outcome;
     reply_.reason = failure_->reason;
+    reply_.blame = failure_->blame;
   }
   return std::move(reply_);
 }

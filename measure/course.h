@@ -28,6 +28,7 @@ std::string PhaseText(Phase phase);
 struct Failure {
   Outcome outcome = Outcome::kRunFailed;
   std::string reason;
+  Blame blame = Blame::kCandidate;
 };
 
 /// A kernel on its device, with its memory.

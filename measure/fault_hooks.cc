@@ -39,7 +39,10 @@ void AllocateTooMuch() {
 
 void InjectBuilderFault(const std::string& name, int output_fd) {
   if (name.empty()) return;
-  if (name == "crash") ::raise(SIGSEGV);
+  if (name == "crash") {
+    ::signal(SIGSEGV, SIG_DFL);  // the linker's own handler returns to the place, once
+    ::raise(SIGSEGV);
+  }
   if (name == "abort") std::abort();
   if (name == "hang") {
     while (true) ::pause();

@@ -1,5 +1,7 @@
 #include "measure/inputs.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -279,13 +281,20 @@ Status WriteExpected(const std::string& path, const Workload& workload, const Ep
 
 Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& workload,
                                      const Epilogue& epilogue) {
-  auto contents = ReadFile(path, std::int64_t{1} << 34);
-  TW_RETURN_IF_ERROR(contents);
   auto type = ResultType(workload, epilogue);
   TW_RETURN_IF_ERROR(type);
   const std::string header =
       std::string(kMagic) + workload.Key() + "\n" + epilogue.ToString() + "\n";
   const auto each = static_cast<std::size_t>(type->bytes());
+  // Looked at before it is read: a device or a pipe may never end.
+  struct stat info {};
+  const bool there = ::stat(path.c_str(), &info) == 0;
+  if (there && (!S_ISREG(info.st_mode) ||
+                static_cast<std::size_t>(info.st_size) != header.size() + each * kInputSets.size())) {
+    return Corrupt(path + ": is no reference result of " + workload.Key());
+  }
+  auto contents = ReadFile(path, std::int64_t{1} << 34);
+  TW_RETURN_IF_ERROR(contents);
   if (!contents->starts_with(header) ||
       contents->size() != header.size() + each * kInputSets.size()) {
     return Corrupt(path + ": is no reference result of " + workload.Key());

@@ -90,11 +90,31 @@ Json TypeJson(const TensorType& type) {
   return Json{{"shape", type.shape}, {"dtype", DataTypeName(type.dtype)}};
 }
 
+/// A number of threads: more than any machine has is no order.
+int ThreadsFrom(Fields& fields) {
+  constexpr std::int64_t kMostThreads = 4096;
+  const std::int64_t threads = fields.Integer("threads");
+  if (threads >= 1 && threads <= kMostThreads) return static_cast<int>(threads);
+  fields.Fail(Corrupt("message: " + std::to_string(threads) + " threads, expected 1 to " +
+                      std::to_string(kMostThreads)));
+  return 1;
+}
+
 TensorType TypeFrom(const Json& json, Fields& outer) {
   Fields fields(json);
   TensorType type;
   type.shape = IntegersFrom("shape", fields);
   auto dtype = ParseDataType(fields.Text("dtype"));
+  // No more than an address space holds, or sizes would run over.
+  constexpr double kMostElements = 1e14;
+  double elements = 1;
+  for (std::int64_t extent : type.shape) {
+    elements *= static_cast<double>(std::max<std::int64_t>(extent, 1));
+    if (extent < 0) elements = 2 * kMostElements;
+  }
+  if (elements > kMostElements) {
+    fields.Fail(Corrupt("message: shape is none of a tensor"));
+  }
   outer.Fail(fields.status());
   if (dtype.ok()) {
     type.dtype = *dtype;
@@ -209,7 +229,7 @@ KernelSpec KernelFrom(const Json& json, Fields& outer) {
   }
   kernel.artifact = fields.Text("artifact");
   kernel.symbol = fields.Text("symbol");
-  kernel.threads = static_cast<int>(fields.Integer("threads"));
+  kernel.threads = ThreadsFrom(fields);
   kernel.tolerance = fields.NumberOrNull("tolerance");
   kernel.vta_target = fields.Text("vta_target");
   for (const Json& launch : fields.Get("launches", Json::value_t::array)) {
@@ -246,6 +266,18 @@ Outcome OutcomeFrom(Fields& fields) {
   auto outcome = ParseOutcome(fields.Text("outcome"));
   fields.Fail(ToStatus(outcome));
   return outcome.ok() ? *outcome : Outcome::kRunFailed;
+}
+
+constexpr std::array<const char*, 3> kBlames = {"candidate", "unclear", "machine"};
+
+const char* BlameName(Blame blame) { return kBlames[static_cast<std::size_t>(blame)]; }
+
+Blame BlameFrom(Fields& fields) {
+  const std::string name = fields.Text("blame");
+  const auto found = std::ranges::find(kBlames, name);
+  if (found != kBlames.end()) return static_cast<Blame>(found - kBlames.begin());
+  fields.Fail(Corrupt("message: blame '" + name + "' is not known"));
+  return Blame::kCandidate;
 }
 
 std::uint64_t TicketFrom(Fields& fields) {
@@ -332,6 +364,7 @@ Json ToJson(const BuildReply& reply) {
             {"reference", reply.reference},
             {"outcome", OutcomeName(reply.outcome)},
             {"reason", reply.reason},
+            {"blame", BlameName(reply.blame)},
             {"seconds", Finite(reply.seconds)}};
   if (reply.outcome == Outcome::kOk && reply.reference.empty()) {
     json["kernel"] = KernelJson(reply.kernel);
@@ -346,10 +379,38 @@ Result<BuildReply> BuildReplyFrom(const Json& json) {
   reply.reference = fields.Text("reference");
   reply.outcome = OutcomeFrom(fields);
   reply.reason = fields.Text("reason");
+  reply.blame = BlameFrom(fields);
   reply.seconds = fields.Number("seconds");
   if (reply.outcome == Outcome::kOk && reply.reference.empty()) {
     reply.kernel = KernelFrom(fields.Get("kernel", Json::value_t::object), fields);
   }
+  return Finish(fields, std::move(reply));
+}
+
+Json ToJson(const ProbeOrder& order) {
+  return Json{{"type", "probe"},
+              {"target", order.target},
+              {"path", order.path},
+              {"threads", order.threads}};
+}
+
+Result<ProbeOrder> ProbeOrderFrom(const Json& json) {
+  Fields fields(json);
+  ProbeOrder order;
+  order.target = fields.Text("target");
+  order.path = fields.Text("path");
+  order.threads = ThreadsFrom(fields);
+  return Finish(fields, std::move(order));
+}
+
+Json ToJson(const ProbeReply& reply) {
+  return Json{{"type", "probed"}, {"problem", reply.problem}};
+}
+
+Result<ProbeReply> ProbeReplyFrom(const Json& json) {
+  Fields fields(json);
+  ProbeReply reply;
+  reply.problem = fields.Text("problem");
   return Finish(fields, std::move(reply));
 }
 
@@ -378,6 +439,11 @@ Result<RunOrder> RunOrderFrom(const Json& json) {
     item.reference = inner.Text("reference");
     item.best_seconds = inner.Number("best");
     item.patience_seconds = inner.Number("patience");
+    constexpr double kMostPatience = 3600;
+    if (!(item.best_seconds >= 0 && item.patience_seconds >= 0 &&
+          item.patience_seconds <= kMostPatience)) {
+      inner.Fail(Corrupt("message: best and patience are no times"));
+    }
     if (entry.is_object() && entry.contains("fault")) item.fault = FaultFrom(entry["fault"], inner);
     fields.Fail(inner.status());
     order.items.push_back(std::move(item));
@@ -390,6 +456,7 @@ Json ToJson(const RunReply& reply) {
               {"ticket", TicketJson(reply.ticket)},
               {"outcome", OutcomeName(reply.outcome)},
               {"reason", reply.reason},
+              {"blame", BlameName(reply.blame)},
               {"samples", reply.samples},
               {"canaries", reply.canaries},
               {"value", Finite(reply.value)},
@@ -407,6 +474,7 @@ Result<RunReply> RunReplyFrom(const Json& json) {
   reply.ticket = TicketFrom(fields);
   reply.outcome = OutcomeFrom(fields);
   reply.reason = fields.Text("reason");
+  reply.blame = BlameFrom(fields);
   reply.samples = fields.Numbers("samples");
   reply.canaries = fields.Numbers("canaries");
   reply.value = fields.Number("value");

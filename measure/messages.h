@@ -19,7 +19,7 @@ namespace tilewright::measure {
 
 /// Raised when the meaning of a message changes: a runner on another machine may be of another
 /// version of this program.
-inline constexpr std::int64_t kProtocolVersion = 2;
+inline constexpr std::int64_t kProtocolVersion = 3;
 
 /// A failure to be injected: used by tests to show what the supervision does. Empty in real work.
 struct Fault {
@@ -29,6 +29,10 @@ struct Fault {
   std::string symbol;    ///< the kernel in it
   friend bool operator==(const Fault&, const Fault&) = default;
 };
+
+/// Whose a failure is. What is not clear is decided by a probe (see Supervisor); what is the
+/// machine's (no room, no descriptors, no processes, no memory) is never a result of the candidate.
+enum class Blame : std::uint8_t { kCandidate, kUnclear, kMachine };
 
 /// A built kernel: all that the runner must know about it.
 struct KernelSpec {
@@ -59,12 +63,27 @@ struct BuildOrder {
   Fault fault;
 };
 
-/// Builder to supervisor, for both orders.
+/// Supervisor to builder: make a shared object that does nothing. To the runner: load it and call
+/// it. Between them they find what a machine lacks before it costs candidates.
+struct ProbeOrder {
+  std::string target;  ///< that of the candidates
+  std::string path;    ///< of the shared object; its kernel is kProbeSymbol
+  int threads = 1;     ///< that a candidate starts
+};
+inline constexpr const char* kProbeSymbol = "tw_probe";
+
+/// The answer of both.
+struct ProbeReply {
+  std::string problem;  ///< empty: it went well
+};
+
+/// Builder to supervisor, for a PrepareOrder or a BuildOrder.
 struct BuildReply {
   std::uint64_t ticket = 0;  ///< 0 for a PrepareOrder
   std::string reference;     ///< path, for a PrepareOrder
   Outcome outcome = Outcome::kOk;
   std::string reason;
+  Blame blame = Blame::kCandidate;  ///< if not ok
   double seconds = 0;
   KernelSpec kernel;  ///< if ok and a BuildOrder
 };
@@ -87,6 +106,7 @@ struct RunReply {
   std::uint64_t ticket = 0;
   Outcome outcome = Outcome::kOk;
   std::string reason;
+  Blame blame = Blame::kCandidate;  ///< if not ok
   std::vector<double> samples;
   std::vector<double> canaries;
   double value = 0, noise = 0;
@@ -115,6 +135,8 @@ struct Greeting {
 Json ToJson(const PrepareOrder& order);
 Json ToJson(const BuildOrder& order);
 Json ToJson(const BuildReply& reply);
+Json ToJson(const ProbeOrder& order);
+Json ToJson(const ProbeReply& reply);
 Json ToJson(const RunOrder& order);
 Json ToJson(const RunReply& reply);
 Json ToJson(const Greeting& greeting);
@@ -126,6 +148,8 @@ Json ToJson(const RunWorkerSettings& settings);
 Result<PrepareOrder> PrepareOrderFrom(const Json& json);
 Result<BuildOrder> BuildOrderFrom(const Json& json);
 Result<BuildReply> BuildReplyFrom(const Json& json);
+Result<ProbeOrder> ProbeOrderFrom(const Json& json);
+Result<ProbeReply> ProbeReplyFrom(const Json& json);
 Result<RunOrder> RunOrderFrom(const Json& json);
 Result<RunReply> RunReplyFrom(const Json& json);
 Result<Greeting> GreetingFrom(const Json& json);

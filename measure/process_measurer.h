@@ -25,6 +25,9 @@ struct ProcessMeasurerSettings {
   std::int64_t builder_memory_bytes = std::int64_t{6} << 30;  ///< address space; 0 = no limit
   int builds_per_worker =
       2000;  ///< then the builder is started anew, so that its memory stays flat
+  /// Where the machine lacks something (room, descriptors, memory), it is tried again after this,
+  /// and so on up to four times with pauses that are each three times as long.
+  double machine_pause_seconds = 0.1;
   /// What trials are said to be measured on: the simulator, for VTA targets. Empty: this CPU.
   std::optional<DeviceFingerprint> device;
   /// The runner is on another machine: run_command connects to it, and it is sent the files it

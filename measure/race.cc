@@ -67,6 +67,7 @@ RunReply FailedWith(const RunOrder::Item& item, const Status& status) {
   reply.ticket = item.ticket;
   reply.outcome = Outcome::kRunFailed;
   reply.reason = status.message();
+  if (status.code() == StatusCode::kUnavailable) reply.blame = Blame::kMachine;
   return reply;
 }
 

@@ -1,3 +1,4 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,8 +11,10 @@
 #include "measure/candidate_process.h"
 #include "measure/cuda_candidate.h"
 #include "measure/messages.h"
+#include "measure/probe.h"
 #include "measure/race.h"
 #include "measure/remote.h"
+#include "measure/sandbox.h"
 #include "measure/vta_candidate.h"
 #include "measure/worker_loop.h"
 #include "measure/workers.h"
@@ -31,6 +34,14 @@ std::string OwnTarget() {
   target->SetOption("mtriple", "armv7l-linux-gnueabihf");
 #endif
   return target->ToString();
+}
+
+/// Devices and pipes, which may never end, are no files of an order. One that is not there is its
+/// candidate's failure. Errors: kCorrupt.
+Status CheckPlain(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return {};
+  return Corrupt("message: " + path + " is no plain file");
 }
 
 class Runner {
@@ -60,6 +71,8 @@ class Runner {
 Status Runner::Configure(const Json& message) {
   auto settings = RunWorkerSettingsFrom(message);
   TW_RETURN_IF_ERROR(settings);
+  const std::string missing = MissingOfSystem();
+  if (!missing.empty()) return Unavailable(missing);
   settings_ = *settings;
   workbench_ = Workbench(settings_.cache_bytes);
   cuda_.emplace(settings_.cuda, settings_.sampling);
@@ -100,6 +113,12 @@ RunReply Runner::RunAlone(const RunOrder::Item& item) {
 
 Status Runner::Handle(const Json& message) {
   if (MessageType(message) == "configure") return Configure(message);
+  if (MessageType(message) == "probe") {
+    auto order = ProbeOrderFrom(message);
+    TW_RETURN_IF_ERROR(order);
+    TW_RETURN_IF_ERROR(CheckPlain(order->path));
+    return SendMessage(pipes_, ToJson(ProbeReply{LoadProbe(*order)}));
+  }
   if (MessageType(message) == "file") {
     auto part = FilePartFrom(message);
     TW_RETURN_IF_ERROR(part);
@@ -116,6 +135,8 @@ Status Runner::Handle(const Json& message) {
     artifacts.push_back(item.kernel.artifact);
     item.kernel.artifact = files_.PathOf(item.kernel.artifact);
     item.reference = files_.PathOf(item.reference);
+    TW_RETURN_IF_ERROR(CheckPlain(item.kernel.artifact));
+    TW_RETURN_IF_ERROR(CheckPlain(item.reference));
   }
   const Status ran = Run(*order);
   for (const std::string& artifact : artifacts) files_.Remove(artifact);
@@ -149,6 +170,7 @@ std::vector<RunReply> Runner::OutOfMemory(const RunOrder& order) {
   std::vector<RunReply> replies;
   for (const RunOrder::Item& item : order.items) {
     replies.push_back(FailedWith(item, Unavailable("out of memory: the runner has none left")));
+    replies.back().blame = Blame::kUnclear;
   }
   return replies;
 }
@@ -178,6 +200,7 @@ Status Runner::Run(const RunOrder& order) {
 
 int RunWorkerMain(int in_fd, int out_fd) {
   const WorkerPipes pipes = TakePipes(in_fd, out_fd);
+  HideMemory();
   Runner runner(pipes);
   return ServeMessages(pipes, [&](const Json& message) { return runner.Handle(message); });
 }

@@ -1,6 +1,8 @@
 #include "measure/supervisor.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "measure/inputs.h"
@@ -130,10 +132,12 @@ void Supervisor::TakeMail() {
     to_build_.push_back(id);
     return id;
   };
+  const bool first = next_id_ == 1;
   for (Job& job : incoming) (void)take(std::move(job));
   race_waiting_ += race.size();
   if (!race.empty()) race_trials_.assign(race.size(), Trial());
   for (Job& job : race) racing_.push_back(take(std::move(job)));
+  if (first && !jobs_.empty()) probe_ = ProbeState::kWanted;
 }
 
 const std::string& Supervisor::ReferencePath(const Job& job) {
@@ -156,6 +160,9 @@ void Supervisor::Dispatch() {
   for (int pass = 0; pass < 2; ++pass) {
     for (Worker& worker : workers_) {
       if (worker.process.busy() || worker.ready_after > now || broken_) continue;
+      if (worker.role == Role::kRun) EnsureRunner(worker);
+      if (worker.process.busy() || worker.ready_after > now || broken_) continue;
+      if (DispatchProbe(worker) || Halted()) continue;
       switch (worker.role) {
         case Role::kBuild:
           DispatchBuild(worker);
@@ -173,7 +180,10 @@ void Supervisor::Dispatch() {
 
 void Supervisor::SendTo(Worker& worker, const Json& order, double limit_seconds) {
   const Status sent = worker.process.Send(order, clock_.MonotonicSeconds(), limit_seconds);
-  if (!sent.ok()) Lose(worker, sent.message(), /*timed_out=*/false);
+  if (sent.ok()) return;
+  // Of one that is gone it says more how it went.
+  const bool gone = worker.process.started() && sent.message().ends_with(std::strerror(EPIPE));
+  Lose(worker, gone ? std::string() : sent.message(), /*timed_out=*/false);
 }
 
 void Supervisor::SendRun(Worker& worker, RunOrder order, double limit_seconds) {
@@ -276,8 +286,6 @@ RunOrder::Item Supervisor::ItemOf(std::uint64_t id, const Job& job) const {
 }
 
 void Supervisor::DispatchRun(Worker& worker) {
-  EnsureRunner(worker);
-  if (worker.process.busy()) return;
   if (StartRace(worker)) return;
   for (std::size_t i = 0; i < to_run_.size();) {
     const std::uint64_t id = to_run_[i];

@@ -26,6 +26,7 @@ struct Job {
   bool racing = false;  ///< waits for the others of its race instead of being timed alone
   Trial trial;          ///< filled on the way
   KernelSpec kernel;    ///< once built
+  int tries = 0;        ///< how often it failed by what may not have been its fault
 };
 
 /// What the caller's thread and the supervising thread share. Everything is guarded by `mutex`.
@@ -60,6 +61,7 @@ class Supervisor {
     std::optional<std::uint64_t> job;  ///< key in jobs_ of what it works on
     std::string reference;             ///< kReference: the file it makes
     double ready_after = 0;            ///< not to be started before (it failed just now)
+    bool probing = false;              ///< works on the probe
     int failures = 0;   ///< since its last result; calls that get no connection do not count
     bool ends = false;  ///< said so with its last reply; started anew for the next order
   };
@@ -68,7 +70,16 @@ class Supervisor {
     std::string workload, epilogue;
     ReferenceState state = ReferenceState::kWanted;
     std::string reason;
+    int tries = 0;  ///< that failed by what may be the machine's fault
   };
+  /// A candidate that failed by what may be the machine's fault: a probe decides.
+  struct Suspect {
+    std::uint64_t job;
+    Outcome outcome;
+    std::string reason;
+    Blame blame;
+  };
+  enum class ProbeState : std::uint8_t { kNone, kWanted, kBuilding, kBuilt, kLoading };
 
   // Giving orders.
   void TakeMail();
@@ -98,11 +109,28 @@ class Supervisor {
   void CheckDeadlines();
   /// The worker died, hangs or talks nonsense: what it worked on has failed.
   void Lose(Worker& worker, const std::string& why, bool timed_out);
-  void LoseBuild(Worker& worker, const std::string& why, bool timed_out);
+  /// by_system: it was killed from outside, or could not be started.
+  void LoseBuild(Worker& worker, const std::string& why, bool timed_out, bool by_system);
   void LoseRun(Worker& worker, const std::string& why, bool timed_out);
   /// Decides when a lost worker is started again; gives up a connection that stays broken.
   void CallAgain(Worker& worker, const std::string& why);
   Status HandleGreeting(Worker& worker, const Json& json);
+
+  // The probe (supervisor_probe.cc).
+  /// A failure that may be the machine's: the job waits for what a probe finds.
+  void Suspected(Suspect suspect);
+  /// Whether a probe says that nothing can work here now.
+  bool Halted() const { return probe_failures_ > 0; }
+  bool DispatchProbe(Worker& worker);
+  void HandleProbed(Worker& worker, const ProbeReply& reply);
+  void ProbeSucceeded();
+  void ProbeFailed(const std::string& why);
+  /// The reference maker failed by what may be the machine's fault.
+  void RetryReference(Worker& worker, Reference& reference, const std::string& why);
+  /// Seconds to wait after so many failures that are the machine's.
+  double PauseAfter(int failures) const;
+  /// As GiveUp, for what this machine lacks: nothing becomes a result of the candidates.
+  void StopForMachine(const std::string& why);
 
   // Ending jobs.
   void Finish(std::uint64_t id, Outcome outcome, std::string reason);
@@ -132,6 +160,12 @@ class Supervisor {
   bool race_running_ = false;
   bool runner_greeted_ = false;
   std::uint64_t next_id_ = 1;
+  ProbeState probe_ = ProbeState::kNone;
+  ProbeOrder probe_order_;
+  std::vector<Suspect> suspects_;  // wait for a probe
+  std::vector<Suspect> checking_;  // of them: the probe that is under way decides
+  double probe_after_ = 0;         // not before; monotonic seconds
+  int probe_failures_ = 0;         // in a row
   double build_seconds_ = 0;      // a usual build: a moving average
   FileSender files_;              // to a runner on another machine
   double connected_at_ = 0;       // until when it was connected; at first, when it was first called

@@ -91,6 +91,12 @@ Status Supervisor::HandleLine(Worker& worker, const std::string& line) {
     HandleBuilt(worker, *std::move(reply));
     return {};
   }
+  if (type == "probed" && worker.probing) {
+    auto reply = ProbeReplyFrom(*json);
+    TW_RETURN_IF_ERROR(reply);
+    HandleProbed(worker, *reply);
+    return {};
+  }
   if (type == "ran" && worker.role == Role::kRun) {
     auto reply = RunReplyFrom(*json);
     TW_RETURN_IF_ERROR(reply);
@@ -117,10 +123,13 @@ void Supervisor::HandleBuilt(Worker& worker, BuildReply reply) {
   worker.failures = 0;
   if (worker.role == Role::kReference) {
     Reference& reference = references_.at(worker.reference);
+    worker.process.SetIdle();
+    if (reply.outcome != Outcome::kOk && reply.blame == Blame::kMachine) {
+      return RetryReference(worker, reference, OneLine(reply.reason));
+    }
     reference.state =
         reply.outcome == Outcome::kOk ? ReferenceState::kReady : ReferenceState::kFailed;
     reference.reason = OneLine(reply.reason);
-    worker.process.SetIdle();
     return;
   }
   if (!worker.job || *worker.job != reply.ticket) return;  // late, of an order given up
@@ -130,10 +139,10 @@ void Supervisor::HandleBuilt(Worker& worker, BuildReply reply) {
   Job& job = jobs_.at(id);
   job.trial.build_seconds = reply.seconds;
   build_seconds_ += 0.2 * (reply.seconds - build_seconds_);
-  if (reply.outcome != Outcome::kOk) {
-    Finish(id, reply.outcome, OneLine(reply.reason));
-    return;
+  if (reply.outcome != Outcome::kOk && reply.blame != Blame::kCandidate) {
+    return Suspected({id, reply.outcome, OneLine(reply.reason), reply.blame});
   }
+  if (reply.outcome != Outcome::kOk) return Finish(id, reply.outcome, OneLine(reply.reason));
   job.kernel = std::move(reply.kernel);
   if (job.racing) {
     --race_waiting_;
@@ -172,7 +181,15 @@ Status Supervisor::HandleRan(Worker& worker, const RunReply& reply) {
     worker.job.reset();
     Release(worker);
   }
-  Finish(reply.ticket, reply.outcome, OneLine(reply.reason));
+  if (reply.outcome != Outcome::kOk && reply.blame != Blame::kCandidate) {
+    // It may be what cannot be read any more.
+    if (reply.blame == Blame::kMachine) {
+      references_.at(ReferencePath(job)).state = ReferenceState::kWanted;
+    }
+    Suspected({reply.ticket, reply.outcome, OneLine(reply.reason), reply.blame});
+  } else {
+    Finish(reply.ticket, reply.outcome, OneLine(reply.reason));
+  }
   if (!racing) return {};
   const bool over = std::none_of(racing_.begin(), racing_.end(),
                                  [&](std::uint64_t id) { return jobs_.contains(id); });
@@ -198,17 +215,25 @@ void Supervisor::CheckDeadlines() {
 }
 
 void Supervisor::Lose(Worker& worker, const std::string& why, bool timed_out) {
+  const bool started = worker.process.started();
   // A worker that talks nonsense or hangs is ended by us: how is then no news.
   const std::string ended = worker.process.End(timed_out || !why.empty());
   const std::string text = why.empty() ? ended : why;
   const bool connected = worker.role != Role::kRun || !settings_.remote || runner_greeted_;
+  if (std::exchange(worker.probing, false)) {
+    ProbeFailed(timed_out ? "a probe took more than its time" : OneLine(text));
+  }
+  if (broken_) return;
   if (worker.role == Role::kRun) {
     LoseRun(worker, text, timed_out);
   } else {
-    LoseBuild(worker, text, timed_out);
+    // Nothing that a builder does ends in SIGKILL: somebody else sent it.
+    const bool killed = why.empty() && ended.find("SIGKILL") != std::string::npos;
+    LoseBuild(worker, text, timed_out, !started || killed);
   }
   if (connected && ++worker.failures >= kMaxFailures) {
-    return GiveUp(Unavailable("workers fail again and again; the last one: " + text));
+    const std::string failing = "workers fail again and again; the last one: " + text;
+    return settings_.remote ? GiveUp(Unavailable(failing)) : StopForMachine(failing);
   }
   CallAgain(worker, text);
 }
@@ -216,7 +241,7 @@ void Supervisor::Lose(Worker& worker, const std::string& why, bool timed_out) {
 void Supervisor::CallAgain(Worker& worker, const std::string& why) {
   const double now = clock_.MonotonicSeconds();
   if (!settings_.remote || worker.role != Role::kRun) {
-    worker.ready_after = now + kRestartSeconds;
+    worker.ready_after = std::max(worker.ready_after, now + kRestartSeconds);
     return;
   }
   if (now - connected_at_ > settings_.reconnect_limit_seconds) {
@@ -228,10 +253,12 @@ void Supervisor::CallAgain(Worker& worker, const std::string& why) {
   if (settings_.on_lost) settings_.on_lost(OneLine(why), reconnect_seconds_);
 }
 
-void Supervisor::LoseBuild(Worker& worker, const std::string& why, bool timed_out) {
+void Supervisor::LoseBuild(Worker& worker, const std::string& why, bool timed_out,
+                           bool by_system) {
   if (worker.role == Role::kReference) {
     const auto found = references_.find(worker.reference);
     if (found == references_.end() || found->second.state != ReferenceState::kUnderWay) return;
+    if (by_system && !timed_out) return RetryReference(worker, found->second, OneLine(why));
     found->second.state = ReferenceState::kFailed;
     found->second.reason =
         timed_out ? "took more than " + LimitText(settings_.prepare_limit_seconds) : why;
@@ -242,7 +269,8 @@ void Supervisor::LoseBuild(Worker& worker, const std::string& why, bool timed_ou
   if (timed_out) {
     Finish(id, Outcome::kBuildTimeout, "compiling took more than " + LimitText(BuildLimit()));
   } else {
-    Finish(id, Outcome::kBuildFailed, OneLine("compiler crashed: " + why));
+    Suspected({id, Outcome::kBuildFailed, OneLine("compiler crashed: " + why),
+               by_system ? Blame::kMachine : Blame::kUnclear});
   }
 }
 
@@ -259,7 +287,10 @@ void Supervisor::LoseRun(Worker& worker, const std::string& why, bool timed_out)
     }
     FinishRace();
   }
-  if (worker.job) Finish(*std::exchange(worker.job, std::nullopt), outcome, reason);
+  if (!worker.job) return;
+  const std::uint64_t id = *std::exchange(worker.job, std::nullopt);
+  if (timed_out || settings_.remote) return Finish(id, outcome, reason);
+  Suspected({id, outcome, reason, Blame::kUnclear});
 }
 
 void Supervisor::Finish(std::uint64_t id, Outcome outcome, std::string reason) {

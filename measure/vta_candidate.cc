@@ -138,7 +138,10 @@ RunReply RunVtaKernel(const RunOrder::Item& item) {
   const double start = clock.MonotonicSeconds();
   RunReply reply;
   reply.ticket = item.ticket;
-  if (const Status status = Run(item, reply); !status.ok()) reply = FailedWith(item, status);
+  if (const Status status = Run(item, reply); !status.ok()) {
+    reply = FailedWith(item, status);
+    reply.blame = Blame::kUnclear;
+  }
   reply.timing_seconds = clock.MonotonicSeconds() - start;
   return reply;
 }

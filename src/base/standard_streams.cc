@@ -31,7 +31,7 @@ void KeepStandardStreams() {
     const int mode = fd == STDERR_FILENO ? O_WRONLY : O_RDONLY;
     if (::open("/dev/null", mode) < 0) (void)::open("/", O_PATH);
   }
-  // Whoever prints a message would have to handle its loss (the formatter throws): here nobody does.
+  // Whoever prints a message would have to handle its loss (the formatter throws). Nobody has to.
   constexpr cookie_io_functions_t kFunctions = {nullptr, &WriteOrLose, nullptr, nullptr};
   std::FILE* lossy = ::fopencookie(nullptr, "w", kFunctions);
   if (lossy == nullptr) return;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -95,7 +96,10 @@ Status CheckWhole(const std::string& path) {
 void SharedLibrary::Close::operator()(void* handle) const { dlclose(handle); }
 
 Result<SharedLibrary> SharedLibrary::Open(const std::string& path) {
-  if (!FileExists(path)) return NotFound("no file " + path);
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return NotFound("no file " + path);
+  // A pipe would be waited for.
+  if (!S_ISREG(info.st_mode)) return InvalidArgument(path + ": is no file, expected a library");
   TW_RETURN_IF_ERROR(CheckMachine(path));
   TW_RETURN_IF_ERROR(CheckWhole(path));
   // A name without a slash would be searched for in the system's folders.

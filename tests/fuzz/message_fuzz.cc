@@ -25,6 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!json.ok()) return 0;
   RoundTrip(RunOrderFrom(*json), RunOrderFrom);
   RoundTrip(RunReplyFrom(*json), RunReplyFrom);
+  RoundTrip(ProbeOrderFrom(*json), ProbeOrderFrom);
+  RoundTrip(ProbeReplyFrom(*json), ProbeReplyFrom);
   RoundTrip(GreetingFrom(*json), GreetingFrom);
   RoundTrip(RunWorkerSettingsFrom(*json), RunWorkerSettingsFrom);
   const auto part = FilePartFrom(*json);

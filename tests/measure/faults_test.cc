@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
+#include <grp.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -94,6 +98,46 @@ std::vector<FaultCase> KernelFaults() {
   };
 }
 
+/// What would do harm beyond the candidate. Numbers are those of x86-64.
+std::vector<FaultCase> HostileKernels() {
+  const auto forbidden = [](const char* symbol, const char* reason) {
+    return FaultCase{symbol, ArtifactFault(symbol), Outcome::kRunFailed, reason};
+  };
+  Fault constructor = ArtifactFault("constructor");
+  constructor.artifact = MEASURE_CONSTRUCTOR;
+  return {
+      forbidden("kill_call", "made a forbidden system call: number 62"),
+      {"constructor", constructor, Outcome::kRunFailed,
+       "made a forbidden system call: number 62 while being loaded"},
+      forbidden("own_signals", "made a forbidden system call: number 72"),
+      forbidden("signal_choice", "made a forbidden system call: number 72"),
+      forbidden("async_descriptor", "made a forbidden system call: number 72"),
+      forbidden("socket_pair", "made a forbidden system call: number 53"),
+      forbidden("send_message", "made a forbidden system call: number 44"),
+      forbidden("limit_parent", "made a forbidden system call: number 302"),
+      forbidden("limit_self", "made a forbidden system call: number 302"),
+      forbidden("write_parent", "made a forbidden system call: number 257"),
+      forbidden("read_parent", "the kernel returned code 50"),
+      forbidden("parent_descriptors", "the kernel returned code 50"),
+      forbidden("parent_environment", "the kernel returned code 50"),
+      forbidden("read_parent_memory", "made a forbidden system call: number 310"),
+      forbidden("open_process", "made a forbidden system call: number 434"),
+      forbidden("take_descriptor", "made a forbidden system call: number 438"),
+      forbidden("allocate_file", "made a forbidden system call: number 285"),
+      forbidden("make_file", "made a forbidden system call: number 257"),
+      forbidden("nameless_file", "made a forbidden system call: number 257"),
+      forbidden("memory_file", "made a forbidden system call: number 319"),
+      forbidden("shared_memory", "made a forbidden system call: number 29"),
+      forbidden("move_parent", "made a forbidden system call: number 203"),
+      forbidden("slow_parent", "made a forbidden system call: number 141"),
+      forbidden("outlive_parent", "made a forbidden system call: number 157"),
+      forbidden("leave_group", "made a forbidden system call: number 112"),
+      forbidden("new_namespace", "made a forbidden system call: number 272"),
+      forbidden("other_kernel_interface", "made a forbidden system call: number 425"),
+      forbidden("loads_code", "made a forbidden system call: number 321"),
+  };
+}
+
 std::vector<FaultCase> WorkerFaults() {
   constexpr Outcome kBuild = Outcome::kBuildFailed;
   return {
@@ -121,7 +165,8 @@ std::vector<FaultCase> WorkerFaults() {
 }
 
 /// Submits every case followed by a good candidate, and compares what became of them.
-void RunAll(std::vector<FaultCase> cases, ProcessMeasurerSettings settings) {
+void RunAll(std::vector<FaultCase> cases, ProcessMeasurerSettings settings,
+            const Fault& good_fault = ArtifactFault("good")) {
   if (kHasShadowMemory) {
     // Nothing bounds what a process with shadow memory takes: it would be the machine's memory.
     std::erase_if(cases,
@@ -133,8 +178,7 @@ void RunAll(std::vector<FaultCase> cases, ProcessMeasurerSettings settings) {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     ASSERT_TRUE(measurer.SubmitWithFault(RequestFor(2 * i, DenseCandidate()), cases[i].fault).ok());
     ASSERT_TRUE(
-        measurer.SubmitWithFault(RequestFor(2 * i + 1, DenseCandidate()), ArtifactFault("good"))
-            .ok());
+        measurer.SubmitWithFault(RequestFor(2 * i + 1, DenseCandidate()), good_fault).ok());
   }
   std::map<std::uint64_t, Trial> trials;
   for (std::size_t i = 0; i < 2 * cases.size(); ++i) {
@@ -157,6 +201,40 @@ void RunAll(std::vector<FaultCase> cases, ProcessMeasurerSettings settings) {
 }
 
 TEST(Faults, EveryFaultOfAKernelIsRecordedWithItsReason) { RunAll(KernelFaults(), TestSettings()); }
+
+TEST(Faults, AHostileKernelEndsItselfOnly) { RunAll(HostileKernels(), TestSettings()); }
+
+TEST(Faults, AHostileKernelOfAnOrdinaryUserEndsItselfOnly) {
+  if (::geteuid() != 0) return;  // this is an ordinary user: the test before was it
+  // Copies that every user can read.
+  const auto folder = TemporaryFolder::Create("tilewright-test");
+  ASSERT_TRUE(folder.ok());
+  std::filesystem::permissions(folder->path(), std::filesystem::perms{0755});
+  const auto copy_of = [&](const std::string& path) {
+    const std::string copy = folder->path() + path.substr(path.rfind('/'));
+    std::filesystem::copy_file(path, copy, std::filesystem::copy_options::skip_existing);
+    std::filesystem::permissions(copy, std::filesystem::perms{0755});
+    return copy;
+  };
+  ProcessMeasurerSettings settings = TestSettings();
+  settings.build_command[0] = settings.run_command[0] = copy_of(MEASURE_WORKER);
+  std::vector<FaultCase> cases = HostileKernels();
+  for (FaultCase& each : cases) each.fault.artifact = copy_of(each.fault.artifact);
+  Fault good = ArtifactFault("good");
+  good.artifact = copy_of(good.artifact);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) {
+      ::_exit(2);
+    }
+    RunAll(cases, settings, good);
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+}
 
 TEST(Faults, EveryFaultOfAWorkerIsRecordedWithItsReason) { RunAll(WorkerFaults(), TestSettings()); }
 

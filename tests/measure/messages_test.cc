@@ -89,6 +89,24 @@ TEST(Messages, WhatIsMissingOrWrongIsNamed) {
   EXPECT_EQ(message_of("{\"ticket\":1,\"outcome\":\"ok\"}"), "message: field reason is missing");
 }
 
+TEST(Messages, NumbersThatNoMachineHasAreRefused) {
+  const std::pair<const char*, Json> changes[] = {
+      {"/items/0/kernel/threads", std::int64_t{1} << 40},
+      {"/items/0/kernel/threads", 0},
+      {"/items/0/kernel/parameters/0/shape", {std::int64_t{1} << 40, std::int64_t{1} << 40}},
+      {"/items/0/kernel/parameters/0/shape", {-4, 16}},
+      {"/items/0/best", -1},
+      {"/items/0/patience", 1e300}};
+  RunOrder order;
+  order.items.push_back({5, MakeKernel(), "/tmp/reference", 0.25, 0.5, Fault()});
+  for (const auto& [place, value] : changes) {
+    Json json = ToJson(order);
+    json[Json::json_pointer(place)] = value;
+    EXPECT_EQ(RunOrderFrom(json).status().code(), StatusCode::kCorrupt) << place << value;
+  }
+  EXPECT_TRUE(RunOrderFrom(ToJson(order)).ok());
+}
+
 TEST(Messages, RunnerSettingsComeBackTheSame) {
   RunWorkerSettings settings;
   settings.cache_bytes = 123;

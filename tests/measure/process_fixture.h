@@ -17,6 +17,7 @@ inline ProcessMeasurerSettings TestSettings() {
   settings.build_command = {MEASURE_WORKER, "build"};
   settings.run_command = {MEASURE_WORKER, "run"};
   settings.build_limit_seconds = 20;
+  settings.machine_pause_seconds = 0.02;
   settings.builder_memory_bytes = std::int64_t{1} << 30;
   settings.runner.memory_bytes = std::int64_t{256} << 20;
   return settings;

@@ -9,7 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -101,6 +104,18 @@ static void CloseEverything(void) {
   for (int fd = 3; fd < 64; ++fd) close(fd);
 }
 
+/* Code 50: the path could not be opened to be read. */
+static int TryParent(const char* what) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/%s", (int)getppid(), what);
+  return open(path, O_RDONLY) < 0 ? 50 : 51;
+}
+
+static void Limit(pid_t process) {
+  const struct rlimit low = {1 << 20, 1 << 20};
+  (void)prlimit(process, RLIMIT_AS, &low, NULL);
+}
+
 KERNEL(good, (void)0)
 KERNEL(slower, Spin(300e-6))
 KERNEL(much_slower, Spin(20e-3))
@@ -135,6 +150,35 @@ KERNEL(socket_call, (void)socket(AF_INET, SOCK_STREAM, 0))
 KERNEL(kill_call, (void)kill(getppid(), 0))
 KERNEL(cut_off_call, (void)open("/dev/null", O_WRONLY | O_TRUNC))
 KERNEL(x32_call, (void)syscall(0x40000000 | SYS_getpid))
+/* What would reach the runner, or outlive the candidate. */
+KERNEL(own_signals, (void)fcntl(0, F_SETOWN, getppid()))
+KERNEL(signal_choice, (void)fcntl(0, F_SETSIG, SIGKILL))
+KERNEL(async_descriptor, (void)fcntl(0, F_SETFL, O_ASYNC))
+KERNEL(socket_pair, int ends[2]; (void)socketpair(AF_UNIX, SOCK_DGRAM, 0, ends))
+KERNEL(send_message, (void)sendto(2, "x", 1, 0, NULL, 0))
+KERNEL(limit_parent, Limit(getppid()))
+KERNEL(limit_self, Limit(0))
+KERNEL(write_parent, char path[64]; snprintf(path, sizeof path, "/proc/%d/mem", (int)getppid());
+       (void)open(path, O_RDWR))
+KERNEL(read_parent, return TryParent("mem"))
+KERNEL(parent_descriptors, return TryParent("fd/10"))
+KERNEL(parent_environment, return TryParent("environ"))
+KERNEL(read_parent_memory, (void)syscall(SYS_process_vm_readv, getppid(), 0, 0, 0, 0, 0))
+KERNEL(open_process, (void)syscall(434 /* pidfd_open */, getppid(), 0))
+KERNEL(take_descriptor, (void)syscall(438 /* pidfd_getfd */, 0, 0, 0))
+KERNEL(allocate_file, (void)fallocate(2, 0, 0, 1 << 20))
+KERNEL(make_file, (void)open("/tmp/tilewright-hostile", O_WRONLY | O_CREAT, 0600))
+KERNEL(nameless_file, (void)open("/tmp", O_RDWR | O_TMPFILE, 0600))
+KERNEL(memory_file, (void)syscall(SYS_memfd_create, "x", 0))
+KERNEL(shared_memory, (void)syscall(SYS_shmget, 1, 4096, 01600))
+KERNEL(move_parent, cpu_set_t set; CPU_ZERO(&set); CPU_SET(0, &set);
+       (void)sched_setaffinity(getppid(), sizeof set, &set))
+KERNEL(slow_parent, (void)setpriority(PRIO_PROCESS, (id_t)getppid(), 19))
+KERNEL(outlive_parent, (void)prctl(PR_SET_PDEATHSIG, 0))
+KERNEL(leave_group, (void)setsid())
+KERNEL(new_namespace, (void)syscall(SYS_unshare, 0x10000000))
+KERNEL(other_kernel_interface, (void)syscall(SYS_io_uring_setup, 4, 0))
+KERNEL(loads_code, (void)syscall(321 /* bpf */, 0, 0, 0))
 KERNEL(kill_self, raise(SIGKILL))
 KERNEL(terminate_self, raise(SIGTERM))
 KERNEL(garbage, WriteEverywhere())

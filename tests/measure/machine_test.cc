@@ -1,0 +1,220 @@
+// What this machine lacks must not become failures of candidates: machines without room, without
+// the right to execute, without descriptors or builders, made in namespaces and by limits.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "src/base/file.h"
+#include "src/base/locked_folder.h"
+#include "src/base/sanitizer.h"
+#include "src/templates/registry.h"
+#include "tests/measure/process_fixture.h"
+
+namespace tilewright::measure {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kNotPermitted = 77;
+
+/// Does `body` in a process of its own, after `change` has made the machine what it is to be.
+template <typename Change, typename Body>
+void OnAMachine(Change change, Body body) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    if (!change()) ::_exit(kNotPermitted);
+    body();
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotPermitted) {
+    GTEST_SKIP() << "namespaces cannot be made here";
+  }
+  EXPECT_EQ(status, 0);
+}
+
+/// As root, or as the root of a namespace of the user's.
+bool OwnMounts() {
+  const uid_t user = ::getuid();
+  if (::unshare(CLONE_NEWNS) != 0) {
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+    std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
+  }
+  return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+}
+
+bool Mount(const char* folder, unsigned long flags, const char* options) {
+  return ::mount("tmpfs", folder, "tmpfs", flags, options) == 0;
+}
+
+/// A dense with the default config: it is really built.
+Candidate RealCandidate() {
+  Candidate candidate = DenseCandidate();
+  candidate.task.target = *Target::Parse("native");
+  const TemplateEntry* entry =
+      TemplatesFor(candidate.task.workload, candidate.task.target).front();
+  candidate.template_key = std::string(entry->key);
+  candidate.template_version = entry->version;
+  candidate.config = *entry->default_config(candidate.task.workload, candidate.task.target);
+  return candidate;
+}
+
+/// One real candidate is measured.
+void ExpectWorks(const std::string& root) {
+  auto made = ProcessMeasurer::Create(TestSettings());
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(*TemporaryRoot(), root);
+  ASSERT_TRUE((*made)->Submit(RequestFor(1, RealCandidate())).ok());
+  const Trial trial = NextReply(**made).trial;
+  EXPECT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
+  EXPECT_TRUE(trial.verified);
+}
+
+/// The measurer ends with these words, and nothing becomes a trial.
+void ExpectStops(const ProcessMeasurerSettings& settings, const char* words,
+                 const Candidate& candidate = RealCandidate()) {
+  auto made = ProcessMeasurer::Create(settings);
+  Status status = made.status();
+  if (made.ok()) {
+    for (int i = 0; i < 3; ++i) (void)(*made)->Submit(RequestFor(1, candidate));
+    auto reply = (*made)->Next(60);
+    EXPECT_FALSE(reply.ok() && reply->has_value())
+        << OutcomeName((*reply)->trial.outcome) << ": " << (*reply)->trial.reason;
+    status = reply.status();
+  }
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr(words));
+}
+
+TEST(Machine, AFolderThatMayNotExecuteIsNotUsed) {
+  OnAMachine([] { return OwnMounts() && Mount("/dev/shm", MS_NOEXEC, "size=1g"); },
+             [] {
+               ::unsetenv("TMPDIR");
+               ExpectWorks("/tmp");
+             });
+}
+
+TEST(Machine, ASmallFolderIsNotUsedWhereAnotherHasRoom) {
+  OnAMachine(
+      [] {
+        return OwnMounts() && Mount("/dev/shm", 0, "size=64m") && Mount("/tmp", 0, "size=512m");
+      },
+      [] {
+        ::unsetenv("TMPDIR");
+        ExpectWorks("/tmp");
+      });
+}
+
+TEST(Machine, NoFolderIsAnErrorWithWhatToDo) {
+  OnAMachine(
+      [] {
+        bool made = OwnMounts();
+        for (const char* folder : {"/dev/shm", "/tmp", "/var/tmp"}) {
+          made = made && Mount(folder, MS_NOEXEC, "size=1g");
+        }
+        return made;
+      },
+      [] {
+        for (const char* variable : {"TMPDIR", "XDG_CACHE_HOME", "HOME"}) ::unsetenv(variable);
+        ExpectStops(TestSettings(), "/dev/shm: mounted noexec");
+        ExpectStops(TestSettings(), "set TMPDIR to one that can be written to");
+      });
+}
+
+TEST(Machine, AFullFolderIsNoFaultOfACandidate) {
+  OnAMachine([] { return OwnMounts() && Mount("/dev/shm", 0, "size=300m"); },
+             [] {
+               ProcessMeasurerSettings settings = TestSettings();
+               settings.machine_pause_seconds = 0.5;
+               auto made = ProcessMeasurer::Create(settings);
+               ASSERT_TRUE(made.ok()) << made.status().message();
+               {
+                 std::ofstream filler("/dev/shm/filler");
+                 const std::string block(1 << 20, 'x');
+                 while (filler.write(block.data(), std::ssize(block)).flush()) continue;
+               }
+               ASSERT_TRUE((*made)->Submit(RequestFor(1, RealCandidate())).ok());
+               // It waits for room; once there is, the candidate is as good as ever.
+               auto early = (*made)->Next(0.5);
+               ASSERT_TRUE(early.ok()) << early.status().message();
+               EXPECT_FALSE(early->has_value());
+               std::filesystem::remove("/dev/shm/filler");
+               const Trial trial = NextReply(**made).trial;
+               EXPECT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
+             });
+}
+
+TEST(Machine, AFolderThatStaysFullEndsTheMeasurerWithoutATrial) {
+  OnAMachine([] { return OwnMounts() && Mount("/dev/shm", 0, "size=300m,nr_inodes=100000"); },
+             [] {
+               auto made = ProcessMeasurer::Create(TestSettings());
+               ASSERT_TRUE(made.ok()) << made.status().message();
+               std::ofstream filler("/dev/shm/filler");
+               const std::string block(1 << 20, 'x');
+               while (filler.write(block.data(), std::ssize(block)).flush()) continue;
+               ASSERT_TRUE((*made)->Submit(RequestFor(1, RealCandidate())).ok());
+               auto reply = (*made)->Next(60);
+               EXPECT_EQ(reply.status().code(), StatusCode::kUnavailable);
+               EXPECT_THAT(reply.status().message(), HasSubstr("No space left on device"));
+               EXPECT_THAT(reply.status().message(), HasSubstr("make room there"));
+             });
+}
+
+TEST(Machine, WithoutDescriptorsNothingIsBlamedOnCandidates) {
+  OnAMachine(
+      [] {
+        const rlimit few{16, 16};
+        return ::setrlimit(RLIMIT_NOFILE, &few) == 0;
+      },
+      [] { ExpectStops(TestSettings(), "ulimit -n"); });
+}
+
+TEST(Machine, ABuilderThatTheSystemKillsIsNoFaultOfACandidate) {
+  ProcessMeasurerSettings settings = TestSettings();
+  settings.build_command = {"/bin/sh", "-c", "kill -9 $$"};
+  ExpectStops(settings, "SIGKILL");
+}
+
+TEST(Machine, ABuilderThatCannotBeStartedIsNoFaultOfACandidate) {
+  ProcessMeasurerSettings settings = TestSettings();
+  settings.build_command = {"/no/such/program"};
+  ExpectStops(settings, "/no/such/program");
+}
+
+/// It is built again where others are, and then it is what it is.
+TEST(Machine, ACandidateWhoseBuilderIsKilledOnceIsBuiltAgain) {
+  const auto folder = TemporaryFolder::Create("tilewright-machine-test");
+  ASSERT_TRUE(folder.ok());
+  ProcessMeasurerSettings settings = TestSettings();
+  settings.builders = 1;
+  // Killed at its first candidate, the second builder is whole.
+  const std::string marker = folder->path() + "/once";
+  settings.build_command = {"/bin/sh", "-c",
+                            "if [ -e " + marker + " ]; then exec " + std::string(MEASURE_WORKER) +
+                                " build; fi; read -r line; case $line in *probe*) touch " + marker +
+                                ";; esac; kill -9 $$"};
+  auto made = ProcessMeasurer::Create(settings);
+  ASSERT_TRUE(made.ok());
+  ASSERT_TRUE((*made)->Submit(RequestFor(1, RealCandidate())).ok());
+  const Trial trial = NextReply(**made).trial;
+  EXPECT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
+}
+
+TEST(Machine, WithoutProcNothingIsBlamedOnCandidates) {
+  OnAMachine([] { return OwnMounts() && ::umount2("/proc", MNT_DETACH) == 0; },
+             [] { ExpectStops(TestSettings(), "/proc"); });
+}
+
+}  // namespace
+}  // namespace tilewright::measure

@@ -1,0 +1,156 @@
+#include "measure/sandbox.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include <array>
+#include <cstring>
+
+namespace tilewright::measure {
+namespace {
+
+constexpr std::uint32_t kPid = 4711;
+
+/// What a kernel does with the program, as far as it uses the instructions; 0 if it goes astray.
+std::uint32_t Evaluate(const std::vector<sock_filter>& program, const seccomp_data& data) {
+  std::uint32_t accumulator = 0;
+  for (std::size_t at = 0; at < program.size(); ++at) {
+    const sock_filter& step = program[at];
+    bool holds = false;
+    switch (step.code) {
+      case BPF_LD | BPF_W | BPF_ABS:
+        if (step.k % 4 != 0 || step.k + 4 > sizeof(data)) return 0;
+        std::memcpy(&accumulator, reinterpret_cast<const char*>(&data) + step.k, 4);
+        continue;
+      case BPF_RET | BPF_K:
+        return step.k;
+      case BPF_JMP | BPF_JEQ | BPF_K:
+        holds = accumulator == step.k;
+        break;
+      case BPF_JMP | BPF_JGE | BPF_K:
+        holds = accumulator >= step.k;
+        break;
+      case BPF_JMP | BPF_JSET | BPF_K:
+        holds = (accumulator & step.k) != 0;
+        break;
+      default:
+        return 0;
+    }
+    at += holds ? step.jt : step.jf;
+  }
+  return 0;
+}
+
+struct Call {
+  const char* name;
+  int x86_64, aarch64;  // -1: it has none
+  std::array<std::uint64_t, 6> arguments;
+  bool allowed;
+};
+
+const Call kCalls[] = {
+    {"read", 0, 63, {}, true},
+    {"write", 1, 64, {2}, true},
+    {"futex", 202, 98, {}, true},
+    {"exit_group", 231, 94, {}, true},
+    {"rt_sigreturn", 15, 139, {}, true},
+    {"open to read", 2, -1, {0, O_RDONLY | O_CLOEXEC}, true},
+    {"open to write", 2, -1, {0, O_WRONLY}, false},
+    {"openat to read", 257, 56, {0, 0, O_RDONLY | O_CLOEXEC}, true},
+    {"openat of a folder", 257, 56, {0, 0, O_RDONLY | O_DIRECTORY}, true},
+    {"openat to write", 257, 56, {0, 0, O_RDWR}, false},
+    {"openat of a new file", 257, 56, {0, 0, O_CREAT}, false},
+    {"openat of a nameless file", 257, 56, {0, 0, O_TMPFILE}, false},
+    {"openat2", 437, 437, {}, false},
+    {"clone of a thread", 56, 220, {CLONE_VM | CLONE_THREAD | CLONE_SIGHAND}, true},
+    {"clone of a process", 56, 220, {SIGCHLD}, false},
+    {"fork", 57, -1, {}, false},
+    {"vfork", 58, -1, {}, false},
+    {"execve", 59, 221, {}, false},
+    {"kill", 62, 129, {kPid}, false},
+    {"tgkill of itself", 234, 131, {kPid, kPid, 6}, true},
+    {"tgkill of another", 234, 131, {kPid + 1, kPid + 1, 6}, false},
+    {"tkill", 200, 130, {kPid}, false},
+    {"fcntl F_DUPFD_CLOEXEC", 72, 25, {0, F_DUPFD_CLOEXEC}, true},
+    {"fcntl F_SETOWN", 72, 25, {0, 8}, false},
+    {"fcntl F_SETOWN_EX", 72, 25, {0, 15}, false},
+    {"fcntl F_SETFL", 72, 25, {0, F_SETFL}, false},
+    {"ioctl TCGETS", 16, 29, {0, 0x5401}, true},
+    {"ioctl FIOSETOWN", 16, 29, {0, 0x8901}, false},
+    {"prctl PR_SET_NAME", 157, 167, {PR_SET_NAME}, true},
+    {"prctl PR_SET_PDEATHSIG", 157, 167, {PR_SET_PDEATHSIG}, false},
+    {"prctl PR_SET_DUMPABLE", 157, 167, {PR_SET_DUMPABLE, 1}, false},
+    {"prlimit to read", 302, 261, {0, 7, 0, 1}, true},
+    {"prlimit to set", 302, 261, {0, 7, 1, 0}, false},
+    {"prlimit to set, far up", 302, 261, {0, 7, std::uint64_t{1} << 32, 0}, false},
+    {"prlimit of another", 302, 261, {kPid + 1, 7, 0, 1}, false},
+    {"sched_setaffinity of itself", 203, 122, {0}, true},
+    {"sched_setaffinity of another", 203, 122, {kPid + 1}, false},
+    {"setpriority", 141, 140, {}, false},
+    {"socket", 41, 198, {}, false},
+    {"socketpair", 53, 199, {}, false},
+    {"sendto", 44, 206, {}, false},
+    {"ptrace", 101, 117, {}, false},
+    {"process_vm_readv", 310, 270, {}, false},
+    {"process_vm_writev", 311, 271, {}, false},
+    {"pidfd_open", 434, 434, {}, false},
+    {"pidfd_getfd", 438, 438, {}, false},
+    {"pidfd_send_signal", 424, 424, {}, false},
+    {"io_uring_setup", 425, 425, {}, false},
+    {"unlinkat", 263, 35, {}, false},
+    {"renameat2", 316, 276, {}, false},
+    {"ftruncate", 77, 46, {}, false},
+    {"fallocate", 285, 47, {}, false},
+    {"memfd_create", 319, 279, {}, false},
+    {"mount", 165, 40, {}, false},
+    {"bpf", 321, 280, {}, false},
+    {"seccomp", 317, 277, {}, false},
+    {"unshare", 272, 97, {}, false},
+    {"a call that does not exist yet", 999, 999, {}, false},
+};
+
+TEST(Sandbox, LetsThroughWhatItsListSaysOnBothProcessors) {
+  for (const SandboxArch arch : {SandboxArch::kX86_64, SandboxArch::kAarch64}) {
+    const bool x86 = arch == SandboxArch::kX86_64;
+    const auto program = SandboxFilter(arch, kPid);
+    ASSERT_LT(program.size(), 4096U);
+    for (const Call& call : kCalls) {
+      const int number = x86 ? call.x86_64 : call.aarch64;
+      if (number < 0) continue;
+      seccomp_data data{number, x86 ? AUDIT_ARCH_X86_64 : AUDIT_ARCH_AARCH64, 0, {}};
+      std::copy(call.arguments.begin(), call.arguments.end(), data.args);
+      const auto seen = Evaluate(program, data);
+      EXPECT_EQ(seen, call.allowed ? SECCOMP_RET_ALLOW : SECCOMP_RET_TRAP)
+          << call.name << (x86 ? " on x86-64" : " on 64-bit Arm");
+      data.arch = x86 ? AUDIT_ARCH_I386 : AUDIT_ARCH_ARM;  // the same numbers mean something else
+      EXPECT_EQ(Evaluate(program, data), SECCOMP_RET_TRAP) << call.name;
+      data.arch = x86 ? AUDIT_ARCH_X86_64 : AUDIT_ARCH_AARCH64;
+      data.nr = static_cast<int>(0x40000000U | static_cast<unsigned>(number));  // x32
+      EXPECT_EQ(Evaluate(program, data), SECCOMP_RET_TRAP) << call.name;
+    }
+    const seccomp_data clone3{435, x86 ? AUDIT_ARCH_X86_64 : AUDIT_ARCH_AARCH64, 0, {}};
+    EXPECT_EQ(Evaluate(program, clone3), SECCOMP_RET_ERRNO | ENOSYS);
+  }
+}
+
+/// Every way through the program ends with an answer.
+TEST(Sandbox, EveryNumberHasAnAnswer) {
+  for (const SandboxArch arch : {SandboxArch::kX86_64, SandboxArch::kAarch64}) {
+    const auto program = SandboxFilter(arch, kPid);
+    for (int number = -1; number < 600; ++number) {
+      for (std::uint64_t argument : {std::uint64_t{0}, ~std::uint64_t{0}}) {
+        seccomp_data data{number, AUDIT_ARCH_X86_64, 0, {}};
+        if (arch == SandboxArch::kAarch64) data.arch = AUDIT_ARCH_AARCH64;
+        std::fill_n(data.args, 6, argument);
+        EXPECT_NE(Evaluate(program, data), 0U) << number;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilewright::measure
