@@ -39,6 +39,11 @@ const std::vector<Mode>& Modes() {
       {"kl_divergence, max", {{"calibrate_mode", "kl_divergence"}, {"weight_scale", "max"}}},
       {"percentile, max per channel",
        {{"calibrate_mode", "percentile"}, {"weight_scale", "max"}, {"per_channel", "true"}}},
+      {"mse, max per channel, uint8",
+       {{"calibrate_mode", "mse"},
+        {"weight_scale", "max"},
+        {"per_channel", "true"},
+        {"unsigned", "true"}}},
   };
   return kModes;
 }

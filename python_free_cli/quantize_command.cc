@@ -6,6 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
@@ -14,6 +18,7 @@
 #include "src/graph/quantize/data_set.h"
 #include "src/graph/quantize/integral.h"
 #include "src/graph/quantize/pipeline.h"
+#include "src/graph/quantize/quality.h"
 #include "src/graph/relay/export.h"
 
 namespace tilewright::cli {
@@ -29,9 +34,10 @@ class QuantizeCommand final : public Command {
     return "  tilewright quantize resnet18.onnx -o resnet18_int8.relay\n"
            "  tilewright quantize resnet18.onnx --set skip_conv_layers=None -o "
            "resnet18_int8.relay\n"
-           "  tilewright quantize resnet18.onnx --set calibrate_mode=kl_divergence "
-           "--set weight_scale=max --set per_channel=True --data images --image-fit crop -o "
+           "  tilewright quantize resnet18.onnx --calibrate auto --data images --image-fit crop -o "
            "out.relay\n"
+           "  tilewright quantize resnet18.onnx --calibrate kl_divergence --set weight_scale=max "
+           "--data images --image-fit crop -o out.relay\n"
            "  tilewright quantize before.relay --passes partition --print-after partition\n"
            "  tilewright quantize resnet18.onnx --passes fold,partition,annotate -o marked.relay\n"
            "  tilewright quantize marked.relay --passes calibrate,realize -o out.relay\n"
@@ -47,6 +53,14 @@ class QuantizeCommand final : public Command {
         "--data", data_,
         "Calibration data: .npy, .npz, .jpg, .png, .ppm or .pgm files, or folders of them");
     DeclarePictureOptions(app, data_options_.picture, data);
+    app.add_option("--calibrate", calibrate_,
+                   "How ranges are found: global_scale (not measured), percentile, mse, "
+                   "kl_divergence, or auto: the one of them with the best results, with scales per "
+                   "channel and uint8 unless --set says otherwise");
+    app.add_option("--check", check_,
+                   "Inputs on which the results are compared with the float network's: of --data, "
+                   "else made up (default: 2, made-up 1; 0: do not compare)")
+        ->check(CLI::NonNegativeNumber);
     app.add_option("--samples", data_options_.limit, "Samples read at most")
         ->needs(data)
         ->check(CLI::PositiveNumber)
@@ -63,25 +77,8 @@ class QuantizeCommand final : public Command {
     TW_RETURN_IF_ERROR(ReadConfig(options.config));
     options.passes = passes_.empty() ? quantize::DefaultPasses(options.config) : passes_;
     options.threads = threads_;
-    options.after = [this](std::string_view pass, const Graph& graph) {
-      return PrintAfter(pass, graph);
-    };
-    if (output_.empty() && print_after_.empty()) {
-      return InvalidArgument("nothing to do: give --output or --print-after");
-    }
-    if (!print_after_.empty() &&
-        std::ranges::find(options.passes, print_after_) == options.passes.end()) {
-      return InvalidArgument(fmt::format("--print-after: {} is none of the passes that run: {}",
-                                         print_after_, fmt::join(options.passes, ", ")));
-    }
-    if (!data_.empty() && options.config.calibrate_mode == quantize::CalibrateMode::kGlobalScale) {
-      return InvalidArgument(
-          "--data: calibrate_mode is global_scale, which looks at no data; expected --set "
-          "calibrate_mode=percentile or kl_divergence");
-    }
-    if (!data_.empty() && std::ranges::find(options.passes, "calibrate") == options.passes.end()) {
-      return InvalidArgument("--data: calibrate is none of the passes that run");
-    }
+    options.left = &left_;
+    TW_RETURN_IF_ERROR(CheckOptions(options));
     auto graph = LoadForQuantizing(options.passes);
     TW_RETURN_IF_ERROR(graph);
     data_options_.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
@@ -89,9 +86,10 @@ class QuantizeCommand final : public Command {
     TW_RETURN_IF_ERROR(samples);
     if (!data_.empty() && samples->empty()) return InvalidArgument("--data: not one whole sample");
     options.samples = *std::move(samples);
+    TW_RETURN_IF_ERROR(MeasureReference(*graph, options));
     std::vector<quantize::IntegerValue> values;
     const std::size_t known = graph->notes.size();  // printed while it was read
-    auto result = quantize::RunPasses(*std::move(graph), options, &values);
+    auto result = Quantize(*std::move(graph), options, values);
     if (!result.ok()) return result.status().WithContext(file_);
     for (std::size_t i = known; i < result->notes.size(); ++i) {
       fmt::print(stderr, "note: {}\n", result->notes[i]);
@@ -101,18 +99,21 @@ class QuantizeCommand final : public Command {
       if (!text.ok()) return text.status().WithContext(file_);
       TW_RETURN_IF_ERROR(WriteFile(output_, *text));
     }
-    Print(options, values, result->made_up_constants);
+    Print(options, values, *result);
     return kExitDone;
   }
 
  private:
   Status ReadConfig(quantize::Config& config) const {
+    std::set<std::string> given;
     if (!config_file_.empty()) {
       auto text = ReadFile(config_file_);
       TW_RETURN_IF_ERROR(text);
       if (Status status = config.SetAll(*text); !status.ok()) {
         return status.WithContext(config_file_);
       }
+      const auto json = ParseJson(*text);
+      for (const auto& [field, value] : json->items()) given.insert(field);
     }
     for (const std::string& field : fields_) {
       const std::size_t mark = field.find('=');
@@ -121,8 +122,26 @@ class QuantizeCommand final : public Command {
       }
       const Status status = config.Set(field.substr(0, mark), field.substr(mark + 1));
       if (!status.ok()) return status.WithContext("--set");
+      given.insert(field.substr(0, mark));
     }
+    if (!calibrate_.empty()) TW_RETURN_IF_ERROR(SetCalibration(config, given));
     return config.Check();
+  }
+
+  /// --calibrate: a mode, or auto, which also chooses what else is good for the results on a CPU
+  /// and not given.
+  Status SetCalibration(quantize::Config& config, const std::set<std::string>& given) const {
+    if (given.contains("calibrate_mode")) {
+      return InvalidArgument("--calibrate and calibrate_mode are the same; expected one of them");
+    }
+    if (!IsAuto()) return config.Set("calibrate_mode", calibrate_).WithContext("--calibrate");
+    if (!given.contains("weight_scale")) config.weight_scale = quantize::WeightScale::kMax;
+    if (!given.contains("per_channel")) config.per_channel = true;
+    const bool narrow = config.nbit_input == 8 && config.dtype_input == kInt8;
+    if (!given.contains("unsigned") && config.rules >= quantize::kAccurateRules && narrow) {
+      config.unsigned_inputs = true;
+    }
+    return {};
   }
 
   static Result<std::string> TextOf(const Graph& graph, const quantize::Config& config) {
@@ -143,43 +162,260 @@ class QuantizeCommand final : public Command {
     return listing_only ? LoadGraph(file_) : LoadForRunning(file_, false);
   }
 
-  Status PrintAfter(std::string_view pass, const Graph& graph) {
-    if (pass != print_after_) return Status();
-    auto listing = ListRelay(graph);
-    TW_RETURN_IF_ERROR(listing);
-    if (json_) {
-      listing_ = *std::move(listing);
-    } else {
-      fmt::print("{}", *listing);
+  Status CheckOptions(const quantize::PipelineOptions& options) const {
+    const auto runs = [&](std::string_view pass) {
+      return std::ranges::find(options.passes, pass) != options.passes.end();
+    };
+    if (output_.empty() && print_after_.empty()) {
+      return InvalidArgument("nothing to do: give --output or --print-after");
     }
+    if (!print_after_.empty() && !runs(print_after_)) {
+      return InvalidArgument(fmt::format("--print-after: {} is none of the passes that run: {}",
+                                         print_after_, fmt::join(options.passes, ", ")));
+    }
+    if (!data_.empty() && !IsAuto() &&
+        options.config.calibrate_mode == quantize::CalibrateMode::kGlobalScale) {
+      return InvalidArgument(
+          "--data: calibrate_mode is global_scale, which looks at no data; expected --calibrate "
+          "auto, percentile, mse or kl_divergence");
+    }
+    if (!data_.empty() && !runs("calibrate")) {
+      return InvalidArgument("--data: calibrate is none of the passes that run");
+    }
+    if (IsAuto() && !(runs("calibrate") && Ends(options))) {
+      return InvalidArgument(
+          "--calibrate auto: expected calibrate and realize among the passes that run: modes are "
+          "told apart by the results of the quantized network");
+    }
+    return {};
+  }
+
+  bool IsAuto() const { return calibrate_ == "auto"; }
+  /// Whether the passes end with a network whose results are to be near those of the float one.
+  static bool Ends(const quantize::PipelineOptions& options) {
+    return options.passes.back() == "realize" || options.passes.back() == "simulate";
+  }
+
+  /// The results of the float network, to compare with; made-up inputs where none are given.
+  Status MeasureReference(const Graph& graph, quantize::PipelineOptions& options) {
+    if (!Ends(options)) return {};
+    made_up_inputs_ = options.samples.empty();
+    if (made_up_inputs_ && IsAuto()) {
+      constexpr int kMadeUpSamples = 8;
+      options.samples = quantize::MadeUpSamples(graph, kMadeUpSamples);
+      fmt::print(stderr,
+                 "note: ranges are measured on made-up inputs (random numbers from -1 to 1), which "
+                 "may be far from real ones: give some with --data\n");
+    }
+    const std::size_t count = check_ < 0 ? made_up_inputs_ && !IsAuto() ? 1 : 2
+                                         : static_cast<std::size_t>(check_);
+    if (count == 0) return {};
+    if (options.samples.empty()) {
+      made_ = quantize::MadeUpSamples(graph, static_cast<int>(count));
+      judging_ = made_;
+    } else {
+      judging_ = std::span(options.samples).first(std::min(count, options.samples.size()));
+    }
+    auto expected = quantize::OutputsFor(graph, judging_, threads_);
+    if (!expected.ok()) return expected.status().WithContext("--check");
+    expected_ = *std::move(expected);
+    for (int id : graph.outputs()) output_names_.push_back(graph.node(id).name);
+    return {};
+  }
+
+  /// The passes; with --calibrate auto once for each mode, of which the best one stays.
+  Result<Graph> Quantize(Graph graph, quantize::PipelineOptions& options,
+                         std::vector<quantize::IntegerValue>& values) {
+    if (!IsAuto()) {
+      options.after = [this](std::string_view pass, const Graph& now) {
+        return PrintAfter(pass, now);
+      };
+      auto result = quantize::RunPasses(std::move(graph), options, &values);
+      if (result.ok()) TW_RETURN_IF_ERROR(Judge(*result, quality_));
+      return result;
+    }
+    using Mode = quantize::CalibrateMode;
+    std::optional<Graph> best;
+    Mode chosen = Mode::kPercentile;
+    std::string listing;
+    for (Mode mode : {Mode::kPercentile, Mode::kMse, Mode::kKlDivergence, Mode::kGlobalScale}) {
+      if (mode == Mode::kPercentile && options.config.rules < quantize::kSkipIsOfConvolutions) {
+        continue;
+      }
+      options.config.calibrate_mode = mode;
+      std::string printed;
+      options.after = [&](std::string_view pass, const Graph& now) {
+        return ListAfter(pass, now, printed);
+      };
+      std::vector<quantize::IntegerValue> made;
+      left_.clear();
+      auto result = quantize::RunPasses(graph.CloneWithout(kAllElements), options, &made);
+      TW_RETURN_IF_ERROR(result);
+      quantize::Quality quality;
+      TW_RETURN_IF_ERROR(Judge(*result, quality));
+      candidates_.push_back({std::string(quantize::CalibrateModeName(mode)), quality.total});
+      fmt::print(stderr, "{}: {:.2f} dB\n", candidates_.back().first, quality.total);
+      if (best && quality.total <= quality_.total) continue;
+      quality_ = quality;
+      best = *std::move(result);
+      values = std::move(made);
+      listing = std::move(printed);
+      chosen = mode;
+    }
+    options.after = nullptr;
+    options.config.calibrate_mode = chosen;
+    ShowListing(std::move(listing));
+    return *std::move(best);
+  }
+
+  Status Judge(const Graph& result, quantize::Quality& quality) const {
+    if (expected_.empty()) return {};
+    auto actual = quantize::OutputsFor(result, judging_, threads_);
+    TW_RETURN_IF_ERROR(actual);
+    quality = quantize::QualityOf(expected_, *actual);
+    return {};
+  }
+
+  Status PrintAfter(std::string_view pass, const Graph& graph) {
+    std::string listing;
+    TW_RETURN_IF_ERROR(ListAfter(pass, graph, listing));
+    ShowListing(std::move(listing));
     return Status();
+  }
+  Status ListAfter(std::string_view pass, const Graph& graph, std::string& listing) const {
+    if (pass != print_after_) return Status();
+    auto text = ListRelay(graph);
+    TW_RETURN_IF_ERROR(text);
+    listing = *std::move(text);
+    return Status();
+  }
+  void ShowListing(std::string listing) {
+    if (listing.empty()) return;
+    if (json_) {
+      listing_ = std::move(listing);
+    } else {
+      fmt::print("{}", listing);
+    }
+  }
+
+  std::vector<quantize::FloatLayer> Left(const quantize::PipelineOptions& options,
+                                         const Graph& result) const {
+    return options.passes.back() == "realize" ? quantize::FloatLayersOf(result, left_) : left_;
   }
 
   void Print(const quantize::PipelineOptions& options,
-             const std::vector<quantize::IntegerValue>& values, std::int64_t made_up) const {
+             const std::vector<quantize::IntegerValue>& values, const Graph& result) const {
+    const std::vector<quantize::FloatLayer> left = Left(options, result);
     if (json_) {
-      Json list = Json::array();
-      for (const quantize::IntegerValue& value : values) {
-        list.push_back({{"value", value.value}, {"scales", value.scales}});
-      }
-      Json report = {{"file", output_},
-                     {"passes", options.passes},
-                     {"samples", options.samples.size()},
-                     {"made_up_constants", MadeUpJson(made_up)},
-                     {"integers", std::move(list)}};
-      if (!print_after_.empty()) report["listing"] = listing_;
-      PrintJson(report);
+      PrintAsJson(options, values, left, result.made_up_constants);
     } else if (!output_.empty()) {
       fmt::print("{}: {}; {} operators work on integers\n", output_,
                  fmt::join(options.passes, ", "), values.size());
+      if (Ends(options)) PrintLeft(left, result);
+      if (!expected_.empty()) PrintQuality(options);
+    }
+    if (!Ends(options)) return;
+    const bool measured =
+        options.config.calibrate_mode != quantize::CalibrateMode::kGlobalScale || IsAuto();
+    if (!measured && std::ranges::find(options.passes, "calibrate") != options.passes.end()) {
+      fmt::print(stderr,
+                 "note: ranges were not measured: what is beyond +-{:g} (global_scale) is clipped; "
+                 "--calibrate auto --data FILES measures them\n",
+                 options.config.global_scale);
+    }
+    constexpr double kLeastDecibels = 10;  // below, more than a third of the signal is error
+    if (!expected_.empty() && !(quality_.total >= kLeastDecibels)) {
+      fmt::print(stderr,
+                 "warning: little of the results is left ({:.1f} dB): see --calibrate auto, --data, "
+                 "and skip_conv_layers\n",
+                 quality_.total);
     }
   }
 
-  std::string file_, output_, config_file_, print_after_, listing_;
+  static void PrintLeft(const std::vector<quantize::FloatLayer>& left, const Graph& result) {
+    const auto count = std::ranges::count_if(result.nodes(), [](const Node& node) {
+      return node.kind == NodeKind::kOperator && IsAnchor(node.op.kind);
+    });
+    fmt::print("{} of {} convolutions and matrix products are of integers{}\n",
+               count - std::ssize(left), count, left.empty() ? "" : "; float stay:");
+    std::map<std::string, std::vector<std::string>> names;
+    for (const auto& layer : left) names[layer.reason].emplace_back(SourceName(layer.name));
+    for (auto& [reason, list] : names) {
+      constexpr std::size_t kShown = 4;
+      const std::size_t more = list.size() - std::min(list.size(), kShown);
+      list.resize(list.size() - more);
+      fmt::print("  {}: {}{}\n", reason, fmt::join(list, ", "),
+                 more == 0 ? "" : fmt::format(" and {} more (--json names all)", more));
+    }
+  }
+
+  void PrintQuality(const quantize::PipelineOptions& options) const {
+    std::string each;
+    for (std::size_t i = 0; quality_.outputs.size() > 1 && i < quality_.outputs.size(); ++i) {
+      each += fmt::format("{}{} {:.2f}", i == 0 ? " (" : ", ", output_names_[i], quality_.outputs[i]);
+    }
+    fmt::print("outputs beside the float network's: {:.2f} dB{}{} on {} {}; {}\n", quality_.total,
+               each, each.empty() ? "" : ")", judging_.size(),
+               made_up_inputs_ ? (judging_.size() == 1 ? "made-up input" : "made-up inputs")
+                               : (judging_.size() == 1 ? "input of --data" : "inputs of --data"),
+               quantize::CalibrateModeName(options.config.calibrate_mode));
+  }
+
+  void PrintAsJson(const quantize::PipelineOptions& options,
+                   const std::vector<quantize::IntegerValue>& values,
+                   const std::vector<quantize::FloatLayer>& left, std::int64_t made_up) const {
+    Json list = Json::array(), floats = Json::array(), tried = Json::array();
+    for (const quantize::IntegerValue& value : values) {
+      list.push_back({{"value", value.value}, {"scales", value.scales}});
+    }
+    for (const quantize::FloatLayer& layer : left) {
+      floats.push_back(
+          {{"value", SourceName(layer.name)}, {"operator", OpName(layer.op)}, {"reason", layer.reason}});
+    }
+    const auto decibels = [](double db) { return std::isfinite(db) ? Json(db) : Json(); };
+    for (const auto& [mode, db] : candidates_) {
+      tried.push_back({{"calibrate_mode", mode}, {"sqnr_db", decibels(db)}});
+    }
+    Json sqnr;
+    if (!expected_.empty()) {
+      Json each = Json::array();
+      for (std::size_t i = 0; i < quality_.outputs.size(); ++i) {
+        each.push_back({{"output", output_names_[i]}, {"sqnr_db", decibels(quality_.outputs[i])}});
+      }
+      sqnr = {{"sqnr_db", decibels(quality_.total)},
+              {"inputs", judging_.size()},
+              {"made_up_inputs", made_up_inputs_},
+              {"outputs", std::move(each)}};
+    }
+    Json report = {{"file", output_},
+                   {"passes", options.passes},
+                   {"samples", options.samples.size()},
+                   {"made_up_constants", MadeUpJson(made_up)},
+                   {"calibrate_mode", quantize::CalibrateModeName(options.config.calibrate_mode)},
+                   {"quality", std::move(sqnr)},
+                   {"candidates", std::move(tried)},
+                   {"float", std::move(floats)},
+                   {"integers", std::move(list)}};
+    if (!print_after_.empty()) report["listing"] = listing_;
+    PrintJson(report);
+  }
+
+  static constexpr std::int64_t kAllElements = std::numeric_limits<std::int64_t>::max();
+
+  std::string file_, output_, config_file_, print_after_, listing_, calibrate_;
   std::vector<std::string> fields_, data_, passes_;
   quantize::DataSetOptions data_options_;
-  int threads_ = 2;
+  int threads_ = 2, check_ = -1;
   bool json_ = false;
+
+  std::vector<quantize::FloatLayer> left_;
+  std::vector<quantize::Sample> made_;          // inputs to judge by, where none are given
+  std::span<const quantize::Sample> judging_;   // those, or samples of the options
+  std::vector<quantize::Sample> expected_;      // the float network's outputs; none: not judged
+  std::vector<std::string> output_names_;
+  bool made_up_inputs_ = false;
+  quantize::Quality quality_;
+  std::vector<std::pair<std::string, double>> candidates_;
 };
 
 }  // namespace

@@ -78,20 +78,30 @@ double SqnrOf(const ExtremeCase& tested, const Config& config) {
   return Sqnr(*read, reference, [&](int i) { return InputOf(reference, tested, 100 + i); });
 }
 
+/// TVM's rules, our own, and those with uint8.
+std::vector<Config> EveryRules() {
+  std::vector<Config> configs(3, AllConvolutions());
+  configs[1].rules = configs[2].rules = kAccurateRules;
+  configs[2].unsigned_inputs = true;
+  return configs;
+}
+
 class QuantizeExtremesTest : public testing::TestWithParam<ExtremeCase> {};
 
 TEST_P(QuantizeExtremesTest, StaysNearTheFloatNetwork) {
   for (const char* weight_scale : {"power2", "max"}) {
     for (const char* per_channel : {"False", "True"}) {
       for (const char* rounding : {"UPWARD", "TONEAREST"}) {
-        Config config = AllConvolutions();
         ExtremeFields fields = {{"calibrate_mode", "percentile"},
                                 {"weight_scale", weight_scale},
                                 {"per_channel", per_channel},
                                 {"rounding", rounding}};
         std::ranges::copy(GetParam().fields, std::back_inserter(fields));
-        for (const auto& [field, value] : fields) ASSERT_TRUE(config.Set(field, value).ok());
-        EXPECT_GT(SqnrOf(GetParam(), config), 28) << weight_scale << per_channel << rounding;
+        for (Config& config : EveryRules()) {
+          for (const auto& [field, value] : fields) ASSERT_TRUE(config.Set(field, value).ok());
+          EXPECT_GT(SqnrOf(GetParam(), config), 28)
+              << weight_scale << per_channel << rounding << config.rules << config.unsigned_inputs;
+        }
       }
     }
   }

@@ -20,7 +20,7 @@ struct RuleCase {
 class PartitionRuleTest : public testing::TestWithParam<RuleCase> {};
 
 TEST_P(PartitionRuleTest, GivesTheOutline) {
-  auto graph = Partition(GraphOf(GetParam().body), Config());
+  auto graph = Partition(GraphOf(GetParam().body), TvmRules());
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   EXPECT_EQ(Outline(*graph), GetParam().outline);
 }
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, PartitionRuleTest, testing::ValuesIn(RuleCases()
                          [](const auto& tested) { return tested.param.name; });
 
 TEST(PartitionTest, RulesBefore2023RefuseAProductWhoseRightAloneIsOpen) {
-  Config config;
+  Config config = TvmRules();
   config.rules = 202302;
   auto graph = Partition(GraphOf("%0 = " + Conv("%x", 0) + "; multiply(%x, %0)"), config);
   ASSERT_FALSE(graph.ok());
@@ -87,7 +87,7 @@ TEST(PartitionTest, RulesBefore2023RefuseAProductWhoseRightAloneIsOpen) {
 }
 
 TEST(PartitionTest, RulesBeforeOctober2021LoseSourceNames) {
-  Config config;
+  Config config = TvmRules();
   const std::string body = "nn.relu(%x) /* net/relu */ /* ty=Tensor[(1, 4, 4, 4), float32] */";
   auto kept = ListRelay(*Partition(GraphOf(body), config));
   EXPECT_THAT(*kept, HasSubstr("/* net/relu */"));
@@ -99,14 +99,14 @@ TEST(PartitionTest, RulesBeforeOctober2021LoseSourceNames) {
 TEST(PartitionTest, OutputsKeepTheirNames) {
   Graph before = GraphOf(Conv("%x", 0));
   const std::string name = before.node(before.outputs()[0]).name;
-  auto graph = Partition(std::move(before), Config());
+  auto graph = Partition(std::move(before), TvmRules());
   ASSERT_TRUE(graph.ok());
   EXPECT_EQ(graph->node(graph->outputs()[0]).name, name);
 }
 
 TEST(PartitionTest, RefusesAKernelThatIsComputed) {
   auto graph = Partition(
-      GraphOf("%0 = " + Conv("%x", 0) + "; nn.conv2d(%x, %0, padding=[0, 0, 0, 0])"), Config());
+      GraphOf("%0 = " + Conv("%x", 0) + "; nn.conv2d(%x, %0, padding=[0, 0, 0, 0])"), TvmRules());
   ASSERT_FALSE(graph.ok());
   EXPECT_THAT(graph.status().message(), HasSubstr("expected a constant"));
 }
@@ -119,7 +119,7 @@ TEST(PartitionTest, Resnet50ByteForByte) {
   auto graph = LoadGraph(before);
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   EXPECT_EQ(*ListRelay(*graph), *ReadFile(before));
-  auto partitioned = Partition(*std::move(graph), Config());
+  auto partitioned = Partition(*std::move(graph), TvmRules());
   ASSERT_TRUE(partitioned.ok()) << partitioned.status().message();
   EXPECT_EQ(*ListRelay(*partitioned), *ReadFile(after));
 }

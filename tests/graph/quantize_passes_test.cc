@@ -41,7 +41,7 @@ TEST(QuantizeAnnotateTest, MarksDataAndWeights) {
 
 TEST(QuantizeAnnotateTest, SkippedConvolutionsLoseTheirMarkers) {
   const std::string body = "%0 = " + Conv("%x", 0) + "; %1 = nn.relu(%0); " + Conv("%1", 1);
-  EXPECT_EQ(OutlineOf(body, {"partition", "annotate"}, Config()),
+  EXPECT_EQ(OutlineOf(body, {"partition", "annotate"}, TvmRules()),
             "0 = conv2d(x, c0); 1 = relu(0); 2 = stop_fusion(1); "
             "3 = simulated_quantize(2, \"input\"); 4 = simulated_quantize(c1, \"weight\"); "
             "5 = conv2d(3, 4); 6 = simulated_quantize(5, \"input\"); 7 = cast_hint(6); "
@@ -49,7 +49,7 @@ TEST(QuantizeAnnotateTest, SkippedConvolutionsLoseTheirMarkers) {
 }
 
 TEST(QuantizeAnnotateTest, RulesBeforeApril2021SkipEveryOperatorAtASkippedIndex) {
-  Config config;
+  Config config = TvmRules();
   config.skip_conv_layers = {1};
   const std::string body = "%0 = " + Conv("%x", 0) +
                            "; %1 = nn.max_pool2d(%0, pool_size=[1, 1], "
@@ -177,16 +177,19 @@ struct ModeCase {
 class QuantizeModeTest : public testing::TestWithParam<ModeCase> {};
 
 TEST_P(QuantizeModeTest, StaysNearTheFloatNetwork) {
-  Config config = AllConvolutions();
-  for (const auto& [field, value] : GetParam().fields) {
-    const Status status = config.Set(field, value);
-    ASSERT_TRUE(status.ok()) << status.message();
+  for (RuleDate rules : {kLatestOfTvm, kAccurateRules}) {
+    Config config = AllConvolutions();
+    config.rules = rules;
+    for (const auto& [field, value] : GetParam().fields) {
+      const Status status = config.Set(field, value);
+      ASSERT_TRUE(status.ok()) << status.message();
+    }
+    auto reference = RunOn(Network(), {}, config);
+    ASSERT_TRUE(reference.ok());
+    auto quantized = RunOn(Network(), DefaultPasses(config), config, MadeUpSamples(*reference));
+    ASSERT_TRUE(quantized.ok()) << quantized.status().message();
+    EXPECT_GT(Sqnr(*quantized, *reference), GetParam().sqnr) << rules;
   }
-  auto reference = RunOn(Network(), {}, config);
-  ASSERT_TRUE(reference.ok());
-  auto quantized = RunOn(Network(), DefaultPasses(config), config, MadeUpSamples(*reference));
-  ASSERT_TRUE(quantized.ok()) << quantized.status().message();
-  EXPECT_GT(Sqnr(*quantized, *reference), GetParam().sqnr);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -430,6 +433,20 @@ TEST(QuantizeThresholdTest, KlIsTheLeastDivergence) {
   values.insert(values.end(), {16, -20});
   EXPECT_NEAR(KlThreshold(values), 4.006999125109363, 1e-9);
   EXPECT_EQ(KlThreshold({0, 0}), 0);
+}
+
+// Of many small values and one outlier, the outlier is clipped where that costs less than the
+// steps of the others would.
+TEST(QuantizeThresholdTest, MseWeighsClippingAgainstSteps) {
+  std::vector<float> values(1000000);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(i * 7919 % 1000) / 1000 - 0.5F;
+  }
+  EXPECT_NEAR(MseThreshold(values, 127), 0.5, 0.01);
+  values.push_back(1);
+  EXPECT_NEAR(MseThreshold(values, 127), 0.5, 0.01);  // 10^6 / 12 steps^2: 5.2 against 1.3 + 0.25
+  EXPECT_GT(MseThreshold(values, 2000), 0.9);         // 0.02 against 0.005 + 0.25
+  EXPECT_EQ(MseThreshold({0, 0}, 127), 0);
 }
 
 TEST(QuantizeThresholdTest, PercentileIsAPosition) {

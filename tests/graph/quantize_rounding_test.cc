@@ -39,7 +39,7 @@ std::vector<std::int64_t> Rescaled(const std::vector<std::int32_t>& values, doub
   Rescaler rescaler(graph, config);
   const Integers before{x, kInt32, {factor}, 0};
   auto result = most == 0 ? rescaler.Rescale("x", before, {1})
-                          : rescaler.RescaleWithin("x", before, {1}, most);
+                          : rescaler.RescaleWithin("x", before, {1}, -most, most);
   EXPECT_TRUE(result.ok()) << result.status().message();
   graph.SetOutputs({result->id});
   std::vector<Tensor> inputs;

@@ -68,8 +68,16 @@ inline std::string Outline(const Graph& graph) {
   return outline + call(main.body);
 }
 
-inline Config AllConvolutions() {
+/// The latest rules of TVM.
+inline Config TvmRules() {
   Config config;
+  config.rules = kLatestOfTvm;
+  return config;
+}
+
+/// The same without the exception for the first convolution.
+inline Config AllConvolutions() {
+  Config config = TvmRules();
   config.skip_conv_layers.clear();
   return config;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "src/graph/quantize/annotate_accurate.h"
 #include "src/graph/quantize/part_emitter.h"
 #include "src/graph/quantize/passes.h"
 #include "src/graph/relay/operators.h"
@@ -24,8 +25,9 @@ struct Value {
 
 class Annotator {
  public:
-  Annotator(Graph graph, const Config& config)
+  Annotator(Graph graph, const Config& config, std::vector<FloatLayer>* left)
       : config_(config),
+        left_(left),
         rewriter_(std::move(graph)),
         emitter_(rewriter_.result(), "round"),
         uses_(rewriter_.source().nodes().size(), 0),
@@ -92,6 +94,14 @@ class Annotator {
     return listed && (convolution || config_.rules < kSkipIsOfConvolutions);
   }
 
+  /// Before IsSkipped, which counts.
+  void NoteIfFloat(const Node& node) const {
+    if (left_ == nullptr || !IsAnchor(node.op.kind)) return;
+    std::string reason = stopped_ ? "behind a global_avg_pool2d, where TVM's rules end"
+                                  : ReasonForFloat(rewriter_.source(), node, convolutions_, config_);
+    if (!reason.empty()) left_->push_back({node.name, node.op.kind, std::move(reason)});
+  }
+
   Status Finish(int id, const std::vector<Value>& args, Kind kind) {
     std::vector<int> inputs;
     for (const Value& arg : args) inputs.push_back(arg.id);
@@ -110,6 +120,7 @@ class Annotator {
       TW_RETURN_IF_ERROR(value);
       args.push_back(*value);
     }
+    NoteIfFloat(node);
     const bool skipped = IsSkipped(node);
     const bool hint = node.mark.kind == MarkKind::kCastHint;
     const bool any =
@@ -202,6 +213,7 @@ class Annotator {
   }
 
   const Config& config_;
+  std::vector<FloatLayer>* left_;
   Rewriter rewriter_;
   PartEmitter emitter_;
   std::vector<int> uses_;                            // of the source's values
@@ -213,8 +225,9 @@ class Annotator {
 
 }  // namespace
 
-Result<Graph> Annotate(Graph graph, const Config& config) {
-  return Annotator(std::move(graph), config).Run();
+Result<Graph> Annotate(Graph graph, const Config& config, std::vector<FloatLayer>* left) {
+  if (config.rules >= kAccurateRules) return AnnotateAccurately(std::move(graph), config, left);
+  return Annotator(std::move(graph), config, left).Run();
 }
 
 }  // namespace tilewright::quantize

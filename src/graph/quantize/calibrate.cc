@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <span>
 #include <string>
+#include <thread>
 
 #include "src/graph/evaluate.h"
 #include "src/graph/quantize/channel.h"
@@ -34,8 +36,7 @@ double RangeOfWeights(double largest, WeightScale rule) {
 
 /// Signal to noise, in decibels, of what rounding to `most` steps on each side of 0 makes of
 /// values.
-double SqnrWithin(double range, double most, std::span<const float> values) {
-  const double step = range / (most + 1);
+double SqnrWithin(double step, double most, std::span<const float> values) {
   double signal = 0, noise = 0;
   for (float element : values) {
     const double value = std::abs(static_cast<double>(element));
@@ -65,6 +66,7 @@ class Calibrator {
       }
     }
     TW_RETURN_IF_ERROR(Measure(measured));
+    if (config_.rules >= kAccurateRules) AlignConcats();
     for (int id : weights_) TW_RETURN_IF_ERROR(CalibrateWeight(id));
     return std::move(graph_);
   }
@@ -77,10 +79,40 @@ class Calibrator {
     graph_.Annotate(id, graph_.node(id).source, std::move(mark));
   }
 
+  /// What a mark's range is divided by. TVM's rules leave out the last step, so that the end of a
+  /// range that is no power of two is clipped.
+  double StepsOf(const Mark& mark) const {
+    const double most = config_.Bounds(mark).second;
+    const bool powers = mark.value == ValueKind::kWeight
+                            ? config_.weight_scale == WeightScale::kPower2
+                            : config_.calibrate_mode == CalibrateMode::kGlobalScale;
+    return config_.rules >= kAccurateRules && !powers ? most : most + 1;
+  }
+
   void SetRanges(int id, std::vector<double> ranges) {
-    const ValueKind value = graph_.node(id).mark.value;
-    for (double& range : ranges) range /= config_.Valid(value);
-    SetScales(id, std::move(ranges), value);
+    const Mark& mark = graph_.node(id).mark;
+    const double steps = StepsOf(mark);
+    for (double& range : ranges) range /= steps;
+    SetScales(id, std::move(ranges), mark.value);
+  }
+
+  /// What a concatenation joins is rounded to the steps of the whole where nothing else reads it:
+  /// once instead of twice.
+  void AlignConcats() {
+    const auto users = graph_.Users();
+    for (int id = 0; id < graph_.size(); ++id) {
+      if (graph_.node(id).op.kind != OpKind::kConcat) continue;
+      const auto& readers = users[static_cast<std::size_t>(id)];
+      if (readers.empty() || graph_.node(readers[0]).mark.kind != MarkKind::kQuantize) continue;
+      const Mark joined = graph_.node(readers[0]).mark;
+      for (int input : graph_.node(id).inputs) {
+        const Node& side = graph_.node(input);
+        const bool alone = users[static_cast<std::size_t>(input)].size() == 1;
+        if (alone && side.mark.kind == MarkKind::kQuantize && side.mark.value == joined.value) {
+          graph_.Annotate(input, side.source, joined);
+        }
+      }
+    }
   }
 
   /// Walks over the data set, once for each part of the marks.
@@ -119,14 +151,34 @@ class Calibrator {
         values[i].insert(values[i].end(), elements.begin(), elements.end());
       }
     }
+    std::vector<double> ranges(marks.size());
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      for (std::size_t i = next++; i < marks.size(); i = next++) {
+        ranges[i] = RangeOf(ThresholdOf(marks[i], values[i]));
+      }
+    };
+    {
+      std::vector<std::jthread> others;
+      for (int i = 1; i < threads_; ++i) others.emplace_back(work);
+      work();
+    }
     for (std::size_t i = 0; i < marks.size(); ++i) {
-      const double range = config_.calibrate_mode == CalibrateMode::kPercentile
-                               ? PercentileThreshold(values[i])
-                               : KlThreshold(values[i]);
-      SetRanges(marks[i], {RangeOf(range)});
-      NoteLoss(marks[i], RangeOf(range), values[i]);
+      SetRanges(marks[i], {ranges[i]});
+      NoteLoss(marks[i], ranges[i], values[i]);
     }
     return Status();
+  }
+
+  double ThresholdOf(int mark, std::vector<float>& values) const {
+    switch (config_.calibrate_mode) {
+      case CalibrateMode::kPercentile:
+        return PercentileThreshold(values);
+      case CalibrateMode::kMse:
+        return MseThreshold(values, StepsOf(graph_.node(mark).mark));
+      default:
+        return KlThreshold(values);
+    }
   }
 
   /// The rules of the modes take some ranges that are of no use: few values, far from 0, in
@@ -134,7 +186,8 @@ class Calibrator {
   void NoteLoss(int mark, double range, const std::vector<float>& values) {
     constexpr double kLeastSqnrDb = 10;  // below, more than a third of the signal is error
     const Node& node = graph_.node(mark);
-    const double sqnr = SqnrWithin(range, config_.Valid(node.mark.value) - 1, values);
+    const double sqnr =
+        SqnrWithin(node.mark.scales[0], config_.Bounds(node.mark).second, values);
     if (sqnr >= kLeastSqnrDb) return;
     graph_.notes.push_back(fmt::format(
         "value {}: calibrated to a range of +-{:.3g}, and the data set reaches {:.3g}: rounding "
@@ -168,8 +221,11 @@ class Calibrator {
           node.type.dtype.is_integer() ? ": the model is quantized already" : ""));
     }
     TW_RETURN_IF_ERROR(CheckFinite(graph_.node(weight).name, contents->As<float>()));
-    const int user = config_.per_channel ? UserOf(id) : -1;
-    const auto channels = user >= 0 ? OutputChannelsOf(graph_, graph_.node(user)) : std::nullopt;
+    const bool accurate = config_.rules >= kAccurateRules;
+    const int user = config_.per_channel || accurate ? UserOf(id) : -1;
+    const auto channels = config_.per_channel && user >= 0
+                              ? OutputChannelsOf(graph_, graph_.node(user))
+                              : std::nullopt;
     if (channels) {
       std::vector<double> ranges = ChannelRanges(*contents, channels->weight);
       WidenForSum(user, ranges);
@@ -179,8 +235,9 @@ class Calibrator {
       SetScales(id, ScalesOfSum(graph_.node(user).inputs[0]), ValueKind::kActivation);
     } else {
       const auto elements = contents->As<float>();
-      const double largest = LargestMagnitude({elements.begin(), elements.end()});
-      SetRanges(id, {RangeOfWeights(largest, config_.weight_scale)});
+      std::vector<double> ranges = {LargestMagnitude({elements.begin(), elements.end()})};
+      if (accurate && user >= 0 && IsAnchor(graph_.node(user).op.kind)) WidenForSum(user, ranges);
+      SetRanges(id, {RangeOfWeights(ranges[0], config_.weight_scale)});
     }
     return Status();
   }
@@ -213,7 +270,7 @@ class Calibrator {
     const double most = config_.Valid(ValueKind::kActivation) / 2;
     const double step = DataStep(anchor) / config_.Valid(ValueKind::kWeight);
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-      const double magnitude = bias ? std::abs(elements[i]) : largest;
+      const double magnitude = bias && ranges.size() > 1 ? std::abs(elements[i]) : largest;
       ranges[i] = std::max(ranges[i], magnitude / most / step);
     }
   }

@@ -40,7 +40,10 @@ std::optional<std::size_t> BehindScalesFor(const Graph& graph, int user, int id)
 }  // namespace
 
 std::optional<OutputChannels> OutputChannelsOf(const Graph& graph, const Node& anchor) {
-  if (anchor.op.kind != OpKind::kConv2d && anchor.op.kind != OpKind::kDense) return {};
+  const bool transposed = anchor.op.kind == OpKind::kConv2dTranspose;
+  if (anchor.op.kind != OpKind::kConv2d && anchor.op.kind != OpKind::kDense && !transposed) {
+    return {};
+  }
   const std::vector<bool> flags = ChannelDimensions(anchor);
   const auto weight = OutputDimension(anchor.op);
   if (std::ranges::count(flags, true) != 1 || !weight) return {};

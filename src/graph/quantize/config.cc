@@ -96,7 +96,7 @@ bool SetRules(RuleDate& field, const Json& value) {
 
 constexpr DataType kNarrow[] = {kInt8, kInt16};
 constexpr DataType kWide[] = {kInt32};
-constexpr std::string_view kModes[] = {"global_scale", "percentile", "kl_divergence"};
+constexpr std::string_view kModes[] = {"global_scale", "percentile", "kl_divergence", "mse"};
 constexpr std::string_view kWeightScales[] = {"power2", "max"};
 constexpr std::string_view kRoundings[] = {"UPWARD", "TONEAREST"};
 constexpr std::string_view kConversions[] = {"disabled", "enabled", "fully_integral"};
@@ -114,7 +114,7 @@ constexpr Field kFields[] = {
      [](Config& c, const Json& v) { return SetType(c.dtype_weight, v, kNarrow); }},
     {"dtype_activation", "int32",
      [](Config& c, const Json& v) { return SetType(c.dtype_activation, v, kWide); }},
-    {"calibrate_mode", "global_scale, percentile or kl_divergence",
+    {"calibrate_mode", "global_scale, percentile, kl_divergence or mse",
      [](Config& c, const Json& v) { return SetEnum(c.calibrate_mode, v, kModes); }},
     {"global_scale", "a positive number",
      [](Config& c, const Json& v) {
@@ -146,6 +146,8 @@ constexpr Field kFields[] = {
      [](Config& c, const Json& v) { return SetEnum(c.partition_conversions, v, kConversions); }},
     {"per_channel", "true or false",
      [](Config& c, const Json& v) { return SetBool(c.per_channel, v); }},
+    {"unsigned", "true or false",
+     [](Config& c, const Json& v) { return SetBool(c.unsigned_inputs, v); }},
     {"rules", "accurate, or a month such as 2023-08, from 2021-01 on",
      [](Config& c, const Json& v) { return SetRules(c.rules, v); }},
 };
@@ -174,6 +176,10 @@ Json ValueOf(std::string_view text) {
 
 }  // namespace
 
+std::string_view CalibrateModeName(CalibrateMode mode) {
+  return kModes[static_cast<std::size_t>(mode)];
+}
+
 Status Config::Set(std::string_view field, std::string_view value) {
   return SetField(*this, field, ValueOf(value));
 }
@@ -201,6 +207,9 @@ Status Config::Check() const {
   if (calibrate_mode == CalibrateMode::kPercentile && rules < kSkipIsOfConvolutions) {
     return InvalidArgument("calibrate_mode: percentile needs rules of 2021-04 or later");
   }
+  if (unsigned_inputs && (rules < kAccurateRules || nbit_input != 8 || dtype_input != kInt8)) {
+    return InvalidArgument("unsigned: expected the rules accurate and inputs of 8 bits in int8");
+  }
   if (calibrate_chunk_by == 0) return InvalidArgument("calibrate_chunk_by: 0, expected -1 or more");
   return Status();
 }
@@ -218,5 +227,11 @@ DataType Config::Type(ValueKind kind) const {
 }
 
 double Config::Valid(ValueKind kind) const { return std::ldexp(1.0, Bits(kind) - 1); }
+
+std::pair<double, double> Config::Bounds(const Mark& mark) const {
+  const double valid = Valid(mark.value);
+  if (mark.value == ValueKind::kInput && mark.dtype == kUInt8) return {0, 2 * valid - 1};
+  return {1 - valid, valid - 1};
+}
 
 }  // namespace tilewright::quantize

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/base/status.h"
@@ -11,7 +12,9 @@
 
 namespace tilewright::quantize {
 
-enum class CalibrateMode : std::uint8_t { kGlobalScale, kPercentile, kKlDivergence };
+enum class CalibrateMode : std::uint8_t { kGlobalScale, kPercentile, kKlDivergence, kMse };
+/// As it is written in a configuration.
+std::string_view CalibrateModeName(CalibrateMode mode);
 enum class WeightScale : std::uint8_t { kPower2, kMax };
 enum class Rounding : std::uint8_t { kUpward, kToNearest };
 enum class PartitionConversions : std::uint8_t { kDisabled, kEnabled, kFullyIntegral };
@@ -22,12 +25,13 @@ inline constexpr RuleDate kSkipIsOfConvolutions = 202104;  ///< and percentile c
 inline constexpr RuleDate kSourceNamesStay = 202110;
 inline constexpr RuleDate kMultiplyClosesRight = 202303;
 inline constexpr RuleDate kSumIsActivation = 202308;
+inline constexpr RuleDate kLatestOfTvm = 202308;
 /// Our own: no rule of TVM's that loses digits it need not lose. Later than any date.
 inline constexpr RuleDate kAccurateRules = 999912;
 inline constexpr RuleDate kAverageKeepsSum = kAccurateRules;
 
 /// How a float graph becomes an integer one. Fields and defaults as TVM's `qconfig` has them, and
-/// at the end two of our own.
+/// at the end three of our own.
 struct Config {
   int nbit_input = 8, nbit_weight = 8, nbit_activation = 32;
   DataType dtype_input = kInt8, dtype_weight = kInt8, dtype_activation = kInt32;
@@ -43,6 +47,7 @@ struct Config {
   int calibrate_chunk_by = -1;  ///< values per walk over the data set; -1: all
   PartitionConversions partition_conversions = PartitionConversions::kDisabled;
   bool per_channel = false;  ///< one weight scale for each output channel
+  bool unsigned_inputs = false;  ///< uint8 for inputs that cannot be below 0
   RuleDate rules = kAccurateRules;
 
   /// Sets one field. value: JSON, or TVM's "None", "True", "False", or the bare text of a string.
@@ -57,6 +62,8 @@ struct Config {
   DataType Type(ValueKind kind) const;
   /// 2^(bits - 1): integers are -(valid - 1) to valid - 1.
   double Valid(ValueKind kind) const;
+  /// The least and the greatest integer of a mark's value.
+  std::pair<double, double> Bounds(const Mark& mark) const;
 };
 
 }  // namespace tilewright::quantize

@@ -152,6 +152,7 @@ class Partitioner {
 }  // namespace
 
 Result<Graph> Partition(Graph graph, const Config& config) {
+  if (config.rules >= kAccurateRules) return graph;
   return Partitioner(std::move(graph), config).Run();
 }
 

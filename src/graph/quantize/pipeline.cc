@@ -37,7 +37,7 @@ Result<Graph> RunPass(std::string_view pass, Graph graph, const PipelineOptions&
   const Config& config = options.config;
   if (pass == "fold") return Optimize(std::move(graph));
   if (pass == "partition") return Partition(std::move(graph), config);
-  if (pass == "annotate") return Annotate(std::move(graph), config);
+  if (pass == "annotate") return Annotate(std::move(graph), config, options.left);
   TW_RETURN_IF_ERROR(CheckMarks(graph));
   if (pass == "calibrate") {
     return Calibrate(std::move(graph), config, options.samples, options.threads);

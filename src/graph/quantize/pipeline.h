@@ -22,6 +22,8 @@ struct PipelineOptions {
   int threads = 1;
   /// Called with the name of a pass and the graph behind it.
   std::function<Status(std::string_view, const Graph&)> after;
+  /// Gets what `annotate` leaves float; may be null.
+  std::vector<FloatLayer>* left = nullptr;
 };
 
 /// Runs passes one by one, in the order given.

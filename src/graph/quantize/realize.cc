@@ -16,6 +16,7 @@
 #include "src/graph/quantize/integral.h"
 #include "src/graph/quantize/passes.h"
 #include "src/graph/quantize/rescale.h"
+#include "src/graph/quantize/value_flow.h"
 #include "src/graph/rewrite.h"
 
 namespace tilewright::quantize {
@@ -153,12 +154,13 @@ class Realizer {
     if (!any) return Decline(id);
     switch (node.op.kind) {
       case OpKind::kConv2d:
+      case OpKind::kConv2dTranspose:
       case OpKind::kDense:
         // Sums of products of data with scales of their own have none.
         return AllIntegers(node) && At(node.inputs[0])->scales.size() == 1 ? AddAnchor(id)
                                                                            : Decline(id);
       case OpKind::kMul:
-        return AllIntegers(node) ? AddProduct(id) : Decline(id);
+        return AllIntegers(node) && !MayOverflow(node) ? AddProduct(id) : Decline(id);
       case OpKind::kAdd:
       case OpKind::kConcat:
         return AllIntegers(node) ? AddUnified(id) : Decline(id);
@@ -174,6 +176,12 @@ class Realizer {
       case OpKind::kSlice:  // channels would not stay where they are
         if (At(node.inputs[0])->scales.size() != 1) return Decline(id);
         return Finish(id, node.op, {At(node.inputs[0])->id}, *At(node.inputs[0]));
+      case OpKind::kGather:
+      case OpKind::kPad:
+      case OpKind::kBroadcastTo:
+      case OpKind::kLayoutTransform:
+      case OpKind::kGlobalMaxPool2d:
+        return AddMove(id);
       case OpKind::kMaxPool2d:
         return AddMaxPool(id);
       case OpKind::kAvgPool2d:
@@ -192,7 +200,20 @@ class Realizer {
     if (At(node.inputs[0])) return RescaleMark(id);
     auto value = rescaler_.Round(node, rewriter_.At(node.inputs[0]), *behind);
     TW_RETURN_IF_ERROR(value);
-    return Keep(id, *std::move(value));
+    return KeepMarked(id, *std::move(value));
+  }
+
+  /// By the rules `accurate` a mark is where a value is stored: inputs are narrow from there on.
+  Status KeepMarked(int id, Integers value) {
+    const Mark& mark = Old(id).mark;
+    if (config_.rules >= kAccurateRules && mark.value == ValueKind::kInput) {
+      const DataType dtype = mark.dtype == kUInt8 ? kUInt8 : config_.dtype_input;
+      auto narrow = rescaler_.Cast(Old(id).name, value.id, dtype);
+      TW_RETURN_IF_ERROR(narrow);
+      value.id = *narrow;
+      value.dtype = dtype;
+    }
+    return Keep(id, std::move(value));
   }
 
   Status RescaleMark(int id) {
@@ -200,19 +221,28 @@ class Realizer {
     if (node.mark.scales.size() != 1) {
       return InvalidArgument("value " + node.name + ": integers with more than one new scale");
     }
-    const double most = config_.Valid(node.mark.value) - 1;
-    auto value = rescaler_.RescaleWithin(node.name, *At(node.inputs[0]), node.mark.scales, most);
+    const auto [least, most] = config_.Bounds(node.mark);
+    Integers wide = *At(node.inputs[0]);
+    if (config_.rules >= kAccurateRules && wide.dtype != kFloat32) {
+      // The new type may not be the old one.
+      auto cast = rescaler_.Cast(node.name, wide.id, config_.dtype_activation);
+      TW_RETURN_IF_ERROR(cast);
+      wide.id = *cast;
+      wide.dtype = config_.dtype_activation;
+    }
+    auto value = rescaler_.RescaleWithin(node.name, wide, node.mark.scales, least, most);
     TW_RETURN_IF_ERROR(value);
-    return Keep(id, *std::move(value));
+    return KeepMarked(id, *std::move(value));
   }
 
   Status AddAnchor(int id) {
     const Node& node = Old(id);
     const Integers &data = *At(node.inputs[0]), &weight = *At(node.inputs[1]);
     TW_RETURN_IF_ERROR(CheckSums(node));
-    auto within = rescaler_.Saturate(node.name, data, LargestOf(config_.dtype_input));
+    const DataType dtype = data.dtype == kUInt8 ? kUInt8 : config_.dtype_input;
+    auto within = rescaler_.Saturate(node.name, data, LargestOf(dtype));
     TW_RETURN_IF_ERROR(within);
-    auto left = rescaler_.Cast(node.name, within->id, config_.dtype_input);
+    auto left = rescaler_.Cast(node.name, within->id, dtype);
     TW_RETURN_IF_ERROR(left);
     auto right = rescaler_.Cast(node.name, weight.id, config_.dtype_weight);
     TW_RETURN_IF_ERROR(right);
@@ -253,6 +283,12 @@ class Realizer {
     return static_cast<double>(Old(anchor.inputs[1]).type.elements()) / outputs;
   }
 
+  /// TVM's products wrap around.
+  bool MayOverflow(const Node& product) const {
+    return config_.rules >= kAccurateRules &&
+           At(product.inputs[0])->most * At(product.inputs[1])->most > kLargestInt32;
+  }
+
   Status AddProduct(int id) {
     const Node& node = Old(id);
     Integers value = *At(node.inputs[0]);
@@ -274,6 +310,13 @@ class Realizer {
   /// TVM does that with other scales too, and what is multiplied up wraps around.
   DataType UnifiedType(const Node& node) const {
     const Integers &left = *At(node.inputs[0]), &right = *At(node.inputs[1]);
+    if (config_.rules >= kAccurateRules && node.op.kind == OpKind::kConcat) {
+      const bool same = left.dtype != kFloat32 &&
+                        std::ranges::all_of(node.inputs, [&](int input) {
+                          return At(input)->dtype == left.dtype && At(input)->scales == left.scales;
+                        });
+      if (same) return left.dtype;
+    }
     const bool narrow = node.op.kind == OpKind::kConcat && node.inputs.size() == 2 &&
                         right.dtype == config_.dtype_input && left.scales == right.scales &&
                         left.most <= LargestOf(config_.dtype_input);
@@ -281,7 +324,8 @@ class Realizer {
   }
 
   /// Two sides: the smaller scale. More: one with which the configured range fits in 31 bits.
-  std::vector<double> UnifiedScales(const Node& node) const {
+  std::vector<double> UnifiedScales(const Node& node, DataType dtype) const {
+    if (dtype != config_.dtype_activation) return At(node.inputs[0])->scales;
     if (node.inputs.size() != 2) {
       return {config_.global_scale / config_.Valid(ValueKind::kActivation)};
     }
@@ -331,7 +375,7 @@ class Realizer {
       if (behind.value_or(side.behind) != side.behind) return Decline(id);  // no common channels
       behind = side.behind;
     }
-    Integers sum{-1, dtype, UnifiedScales(node), behind.value_or(0)};
+    Integers sum{-1, dtype, UnifiedScales(node, dtype), behind.value_or(0)};
     if (sum.scales.size() != 1 && node.op.kind == OpKind::kConcat) return Decline(id);
     TW_RETURN_IF_ERROR(CheckScales(node, sum.scales));
     if (dtype == config_.dtype_activation) {
@@ -397,8 +441,8 @@ class Realizer {
 
   /// The nearest one where there is no whole number between two. Within what the type holds.
   static std::pair<double, double> Bounds(const Operator& clip, double scale, DataType dtype) {
-    const double largest = LargestOf(dtype);
-    const auto whole = [&](double bound) { return std::clamp(bound, -largest, largest); };
+    const double largest = LargestOf(dtype), smallest = dtype == kUInt8 ? 0 : -largest;
+    const auto whole = [&](double bound) { return std::clamp(bound, smallest, largest); };
     const double least = whole(std::ceil(clip.attributes.a_min / scale));
     const double most = whole(std::floor(clip.attributes.a_max / scale));
     if (least <= most) return {least, most};
@@ -427,8 +471,28 @@ class Realizer {
     return Finish(id, Operator{OpKind::kMin, {}}, {*lower, bound(greatest)}, std::move(value));
   }
 
+  /// What TVM's rules have no rule for.
+  Status AddMove(int id) {
+    const Node& node = Old(id);
+    const std::optional<Integers>& value = At(node.inputs[0]);
+    const bool moves = OnlyMovesFirst(node.op) || node.op.kind == OpKind::kGlobalMaxPool2d;
+    if (config_.rules < kAccurateRules || !moves || !value || value->scales.size() != 1) {
+      return Decline(id);
+    }
+    std::vector<int> inputs = {value->id};
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+      auto other = Plain(node.inputs[i]);
+      TW_RETURN_IF_ERROR(other);
+      inputs.push_back(*other);
+    }
+    return Finish(id, node.op, std::move(inputs), *value);
+  }
+
   Status AddMaxPool(int id) {
     const Node& node = Old(id);
+    if (config_.rules >= kAccurateRules) {
+      return Finish(id, node.op, {At(node.inputs[0])->id}, *At(node.inputs[0]));
+    }
     auto value = CastTo(node.name, *At(node.inputs[0]), config_.dtype_input);
     TW_RETURN_IF_ERROR(value);
     return Finish(id, node.op, {value->id}, *std::move(value));
@@ -491,6 +555,7 @@ class Realizer {
 
   /// Of floats, what int32 holds.
   static double LargestOf(DataType dtype) {
+    if (dtype == kUInt8) return 255;
     return dtype.is_integer() ? std::ldexp(1.0, dtype.bits - 1) - 1 : kLargestFloatInt32;
   }
 

@@ -92,8 +92,9 @@ Result<Integers> Rescaler::Round(const Node& mark, int value, std::size_t behind
   TW_RETURN_IF_ERROR(scaled);
   auto rounded = emitter_.Emit(mark.name, Operator{OpKind::kRound, {}}, {*scaled});
   TW_RETURN_IF_ERROR(rounded);
-  const double bound = std::min(config_.Valid(mark.mark.value) - 1, kLargestFloatInt32);
-  auto clipped = Clip(mark.name, *rounded, -bound, bound);
+  const auto [least, most] = config_.Bounds(mark.mark);
+  const double bound = std::min(most, kLargestFloatInt32);
+  auto clipped = Clip(mark.name, *rounded, std::max(least, -kLargestFloatInt32), bound);
   TW_RETURN_IF_ERROR(clipped);
   result.id = *clipped;
   result.most = bound;
@@ -175,7 +176,8 @@ Result<Integers> Rescaler::Rescale(std::string_view of, Integers value,
 }
 
 Result<Integers> Rescaler::RescaleWithin(std::string_view of, const Integers& value,
-                                         const std::vector<double>& to, double most) {
+                                         const std::vector<double>& to, double least,
+                                         double most) {
   Integers narrow = value;
   if (const auto factors = FactorsOf(value, to); IsMultiple(factors) && factors[0] > 1) {
     // What is beyond these bounds is clipped behind the product too, and within them none wraps.
@@ -187,7 +189,7 @@ Result<Integers> Rescaler::RescaleWithin(std::string_view of, const Integers& va
   }
   auto result = Rescale(of, std::move(narrow), to);
   TW_RETURN_IF_ERROR(result);
-  auto clipped = Clip(of, result->id, -most, most);
+  auto clipped = Clip(of, result->id, least, most);
   TW_RETURN_IF_ERROR(clipped);
   auto cast = Cast(of, *clipped, graph_.node(value.id).type.dtype);
   TW_RETURN_IF_ERROR(cast);

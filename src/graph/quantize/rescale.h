@@ -42,9 +42,10 @@ class Rescaler {
   /// one. Nothing if they are equal; else the result is int32 or int64, to be clipped and cast.
   /// Products of whole numbers wrap around: see RescaleWithin.
   Result<Integers> Rescale(std::string_view of, Integers value, const std::vector<double>& to);
-  /// clip(round(x * from / to)) to +-most (below 2^31), whatever x is; of the element type of x.
+  /// clip(round(x * from / to)) to least and most (within +-2^31), whatever x is; of the element
+  /// type of x.
   Result<Integers> RescaleWithin(std::string_view of, const Integers& value,
-                                 const std::vector<double>& to, double most);
+                                 const std::vector<double>& to, double least, double most);
   /// A constant of one element, or one per channel with `behind` dimensions behind the channel.
   int Constant(std::string_view of, DataType dtype, const std::vector<double>& values,
                std::size_t behind);

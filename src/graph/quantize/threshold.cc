@@ -147,4 +147,38 @@ double KlThreshold(const std::vector<float>& values) {
   return threshold;
 }
 
+double MseThreshold(const std::vector<float>& values, double steps) {
+  constexpr std::size_t kMagnitudes = 4096;
+  constexpr std::size_t kLeast = 32, kAll = 128;
+  const double largest = LargestMagnitude(values);
+  if (largest == 0) return 0;
+  // Counts, sums and sums of squares of the magnitudes that are at least that of a bin's begin.
+  std::vector<double> count(kMagnitudes + 1, 0), sum = count, squares = count;
+  for (float value : values) {
+    const double x = std::abs(static_cast<double>(value));
+    if (x == 0) continue;
+    const auto bin = std::min(static_cast<std::size_t>(x / largest * kMagnitudes), kMagnitudes - 1);
+    count[bin] += 1;
+    sum[bin] += x;
+    squares[bin] += x * x;
+  }
+  for (std::size_t i = kMagnitudes; i-- > 0;) {
+    count[i] += count[i + 1];
+    sum[i] += sum[i + 1];
+    squares[i] += squares[i + 1];
+  }
+  double best = std::numeric_limits<double>::infinity(), threshold = largest;
+  for (std::size_t i = kAll; i >= kLeast; --i) {
+    const std::size_t bin = kMagnitudes / kAll * i;
+    const double range = largest * static_cast<double>(i) / kAll, step = range / steps;
+    const double clipped = squares[bin] - 2 * range * sum[bin] + range * range * count[bin];
+    const double error = clipped + (count[0] - count[bin]) * step * step / 12;
+    if (error < best) {
+      best = error;
+      threshold = range;
+    }
+  }
+  return threshold;
+}
+
 }  // namespace tilewright::quantize

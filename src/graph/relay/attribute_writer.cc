@@ -116,6 +116,7 @@ class AttributeWriter {
     if (mark.kind == MarkKind::kCastHint) Add("dtype", Quoted(DataTypeName(mark.dtype)));
     if (mark.kind != MarkKind::kQuantize) return;
     Add("kind", Quoted(ValueKindName(mark.value)));
+    if (mark.dtype == kUInt8) Add("dtype", Quoted(DataTypeName(mark.dtype)));
     if (mark.scales.empty()) return;
     std::vector<std::string> scales;
     for (double scale : mark.scales) scales.push_back(ShortestDouble(scale));

@@ -190,6 +190,7 @@ void ReadSimulatedQuantize(AttributeReader& reader, Arguments, Translation* resu
     return;
   }
   result->mark.value = static_cast<ValueKind>(found - std::begin(kValueKinds));
+  if (reader.ElementType("dtype") == kUInt8) result->mark.dtype = kUInt8;
   result->mark.scales = reader.Numbers("scale");
   if (std::ranges::any_of(result->mark.scales, [](double s) { return !(s > 0) || s > 1e30; })) {
     reader.Fail("scale has a number that is not positive");
