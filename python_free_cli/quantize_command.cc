@@ -326,8 +326,8 @@ class QuantizeCommand final : public Command {
     constexpr double kLeastDecibels = 10;  // below, more than a third of the signal is error
     if (!expected_.empty() && !(quality_.total >= kLeastDecibels)) {
       fmt::print(stderr,
-                 "warning: little of the results is left ({:.1f} dB): see --calibrate auto, --data, "
-                 "and skip_conv_layers\n",
+                 "warning: little of the results is left ({:.1f} dB): see --calibrate auto, "
+                 "--data, and skip_conv_layers\n",
                  quality_.total);
     }
   }
@@ -352,7 +352,8 @@ class QuantizeCommand final : public Command {
   void PrintQuality(const quantize::PipelineOptions& options) const {
     std::string each;
     for (std::size_t i = 0; quality_.outputs.size() > 1 && i < quality_.outputs.size(); ++i) {
-      each += fmt::format("{}{} {:.2f}", i == 0 ? " (" : ", ", output_names_[i], quality_.outputs[i]);
+      each += fmt::format("{}{} {:.2f}", i == 0 ? " (" : ", ", output_names_[i],
+                          quality_.outputs[i]);
     }
     fmt::print("outputs beside the float network's: {:.2f} dB{}{} on {} {}; {}\n", quality_.total,
                each, each.empty() ? "" : ")", judging_.size(),

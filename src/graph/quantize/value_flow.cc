@@ -119,7 +119,9 @@ class FlowFinder {
       return true;
     }
     if (node.kind != NodeKind::kOperator) return false;
-    const auto all = [&] { return std::ranges::all_of(node.inputs, [&](int in) { return Known(in); }); };
+    const auto all = [&] {
+      return std::ranges::all_of(node.inputs, [&](int input) { return Known(input); });
+    };
     switch (node.op.kind) {
       case OpKind::kRelu:
       case OpKind::kSigmoid:
