@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <initializer_list>
 
 namespace tilewright {
 namespace {
