@@ -180,6 +180,10 @@ TEST(OnnxOldSetsRefused, WithTheirMessages) {
   OnnxBuilder cast(3);
   cast.Input("x", {2}).Output("y").Node("Cast", {"x"}, {"y"}).Text("to", "FLOUT");
   EXPECT_THAT(cast.Import().status().message(), HasSubstr("attribute to is 'FLOUT'"));
+  OnnxBuilder tile(5);
+  tile.Input("x", {2}).Output("y").Initializer("n", MakeTensor(kFloat32, {}, {1e30}));
+  tile.Node("Tile", {"x", "n", "n"}, {"y"});
+  EXPECT_THAT(tile.Import().status().message(), HasSubstr("expected 0 to 2^31"));
   OnnxBuilder zero(1);
   zero.Input("x", {2}).Output("y").Node("Relu", {"x"}, {"y"});
   zero.proto().mutable_opset_import(0)->set_version(0);

@@ -215,6 +215,9 @@ TEST(OnnxFunctions, NameWhatIsWrongInThem) {
   model.Int("speed", 1);
   EXPECT_EQ(model.Import().status().message(),
             "node 0 (Outer) making 'y': attribute speed is not known for function 'Outer'");
+  model.proto().mutable_graph()->mutable_node(0)->clear_attribute();
+  *AddNode(function, "Relu", {"x"}, "")->mutable_output(0) = std::string("t\0t", 3);
+  EXPECT_THAT(model.Import().status().message(), HasSubstr("has a zero byte"));
 }
 
 // y = If(condition) of x + w (then; w is a constant of the branch) and x (else).

@@ -82,7 +82,7 @@ Result<double> FillOf(const Operator& op) {
 }
 
 // The least and the greatest number of a type, for extremes of nothing.
-double Clamped(DataType dtype, double fill) {
+double ExtremeOf(DataType dtype, double fill) {
   if (dtype.is_float() || std::abs(fill) != std::numeric_limits<double>::infinity()) return fill;
   return fill < 0 ? -std::numeric_limits<double>::max() : std::numeric_limits<double>::max();
 }
@@ -109,7 +109,7 @@ Result<std::optional<FilledResult>> ResultWithoutElements(const Operator& op,
     auto fill = FillOf(op);
     TW_RETURN_IF_ERROR(fill);
     const bool truth = result.type.dtype.is_bool() && op.kind == OpKind::kReduceMax;
-    result.fill = truth ? 0 : Clamped(result.type.dtype, *fill);
+    result.fill = truth ? 0 : ExtremeOf(result.type.dtype, *fill);
   }
   return std::optional<FilledResult>(std::move(result));
 }

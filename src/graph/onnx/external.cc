@@ -53,7 +53,7 @@ Result<std::int64_t> ParseCount(const std::string& key, const std::string& text)
   return value;
 }
 
-Result<Place> PlaceOf(const onnx::TensorProto& proto) {
+Result<Place> ExternalPlaceOf(const onnx::TensorProto& proto) {
   std::map<std::string, std::string> entries;
   for (const auto& entry : proto.external_data()) {
     if (!entries.emplace(entry.key(), entry.value()).second) {
@@ -163,7 +163,7 @@ Result<Located> Locate(const onnx::TensorProto& proto, std::int64_t bytes,
         "its contents are in another file, and the model was read from memory; expected them in "
         "the model");
   }
-  auto place = PlaceOf(proto);
+  auto place = ExternalPlaceOf(proto);
   TW_RETURN_IF_ERROR(place);
   TW_RETURN_IF_ERROR(CheckLocation(place->location));
   auto file = OpenExternal(folder, place->location);

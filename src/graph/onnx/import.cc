@@ -224,22 +224,27 @@ Result<TensorType> InputType(const onnx::ValueInfoProto& input) {
   return type;
 }
 
-/// Errors: kInvalidArgument for the name of an input, a constant or a result with a zero byte,
-/// which would be another name, or somebody else's, wherever names are texts of C (in a compiled
-/// library).
-Status CheckNames(const GraphProto& graph) {
-  const auto check = [](const std::string& name) {
-    const std::size_t zero = name.find('\0');
-    if (zero == std::string::npos) return Status();
-    return InvalidArgument("the name of value '" + name.substr(0, zero) +
-                           "...' has a zero byte; expected a text");
-  };
-  for (const auto& input : graph.input()) TW_RETURN_IF_ERROR(check(input.name()));
-  for (const auto& constant : graph.initializer()) TW_RETURN_IF_ERROR(check(constant.name()));
-  for (const NodeProto& node : graph.node()) {
-    for (const std::string& output : node.output()) TW_RETURN_IF_ERROR(check(output));
+// Errors: kInvalidArgument for a name with a zero byte, which would be another name, or somebody
+// else's, wherever names are texts of C (in a compiled library).
+Status CheckName(const std::string& name) {
+  const std::size_t zero = name.find('\0');
+  if (zero == std::string::npos) return Status();
+  return InvalidArgument("the name of value '" + name.substr(0, zero) +
+                         "...' has a zero byte; expected a text");
+}
+
+Status CheckResultNames(const auto& nodes) {
+  for (const NodeProto& node : nodes) {
+    for (const std::string& output : node.output()) TW_RETURN_IF_ERROR(CheckName(output));
   }
   return Status();
+}
+
+// Names of inputs, constants and results.
+Status CheckNames(const GraphProto& graph) {
+  for (const auto& input : graph.input()) TW_RETURN_IF_ERROR(CheckName(input.name()));
+  for (const auto& constant : graph.initializer()) TW_RETURN_IF_ERROR(CheckName(constant.name()));
+  return CheckResultNames(graph.node());
 }
 
 Status AddInputs(const GraphProto& graph, OnnxImport& import) {
@@ -302,6 +307,7 @@ Status ImportReplacement(const std::vector<NodeProto>& nodes, std::int64_t opset
     return InvalidArgument("functions and branches call each other more than " +
                            std::to_string(Expansion::kMaxDepth) + " deep");
   }
+  TW_RETURN_IF_ERROR(CheckResultNames(nodes));
   expansion.nodes += static_cast<int>(nodes.size());
   if (expansion.nodes > Expansion::kMaxNodes) {
     return InvalidArgument("functions and branches have more than " +

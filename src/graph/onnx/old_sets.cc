@@ -231,8 +231,14 @@ void ConvertTile(OldNode& old, std::int64_t opset, OnnxImport& import) {
   for (int i = 0; i < 2 && old.status().ok(); ++i) {
     NodeProto probe = old.node();
     OnnxNode reader(import, probe);
-    numbers[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(reader.KnownScalar(i + 1));
+    const double number = reader.KnownScalar(i + 1);
     old.Fail(reader.status());
+    if (!(number >= 0 && number <= static_cast<double>(kMaxDimension))) {
+      old.Fail(InvalidArgument("input " + std::to_string(i + 1) + " is " + std::to_string(number) +
+                               ", expected 0 to 2^31"));
+      return;
+    }
+    numbers[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(number);
   }
   if (!old.status().ok()) return;
   const std::int64_t rank = std::ssize(data.shape);
