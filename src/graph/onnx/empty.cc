@@ -93,6 +93,20 @@ bool TakesEmpty(std::string_view op_type) {
   return std::ranges::binary_search(kTakeEmpty, op_type);
 }
 
+Status CheckEmptyInputs(const onnx::NodeProto& node, const OnnxImport& import) {
+  if (TakesEmpty(node.op_type())) return Status();
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (node.input(i).empty()) continue;
+    const auto type = import.TypeOfValue(node.input(i));
+    if (!type.ok() || type->elements() > 0) continue;  // an unknown value is the handler's to name
+    const bool list = type->shape.size() == 1 && (i > 0 || node.op_type() == "ConstantOfShape");
+    if (list) continue;
+    return Unsupported("input " + std::to_string(i) + " (" + node.input(i) + ") is " +
+                       type->ToString() + ", without elements, expected some for this operator");
+  }
+  return Status();
+}
+
 Result<std::optional<FilledResult>> ResultWithoutElements(const Operator& op,
                                                           std::span<const TensorType> inputs) {
   const auto empty = [](const TensorType& type) { return type.elements() == 0; };

@@ -5,12 +5,16 @@
 #include <string_view>
 
 #include "src/base/status.h"
+#include "src/graph/onnx/node.h"
 #include "src/tensor/operator.h"
 
 namespace tilewright {
 
 /// Whether the handler of an operator copes with inputs that have no elements.
 bool TakesEmpty(std::string_view op_type);
+/// Errors: kUnsupported for an input without elements of a node whose operator takes none; lists
+/// (of axes, scales, …) may have none everywhere.
+Status CheckEmptyInputs(const onnx::NodeProto& node, const OnnxImport& import);
 
 /// What an operator gives that makes no elements, or reads operands without any.
 struct FilledResult {

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <queue>
 
+#include "src/graph/onnx/empty.h"
 #include "src/graph/onnx/expand.h"
 #include "src/graph/onnx/import.h"
 #include "src/graph/onnx/node.h"
@@ -378,6 +379,7 @@ Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansi
     // Nobody asked for these nodes by name, so their positions say nothing.
     return ImportReplacement(**converted, opset, import, expansion);
   }
+  TW_RETURN_IF_ERROR(CheckEmptyInputs(proto, import));
   const std::int64_t outside = import.opset;
   import.opset = std::max(outside, kOldestHandledOpset);
   OnnxNode node(import, proto);
