@@ -295,7 +295,7 @@ const BadModel kModels[] = {
            .Initializer("b", MakeTensor(kInt64, {}, {9}));
        m.Node("Range", {"a", "b", "a"}, {"y"});
      },
-     kBad, "node 0 (Range) making 'y': has no elements, or more than 4194304"},
+     kBad, "node 0 (Range) making 'y': has more than 4194304 elements"},
     {"WhereByNumbers",
      [](OnnxBuilder& m) {
        m.Node("Where", {"x", "x", "x"}, {"y"});
