@@ -287,7 +287,7 @@ const BadModel kModels[] = {
        m.Node("Tile", {"x", "r"}, {"y"});
      },
      kBad,
-     "node 0 (Tile) making 'y': repeats dimension 3 1000000000000000000 times, expected 1 to 2^31 "
+     "node 0 (Tile) making 'y': repeats dimension 3 1000000000000000000 times, expected 0 to 2^31 "
      "elements"},
     {"RangeWithoutEnd",
      [](OnnxBuilder& m) {
