@@ -1,4 +1,4 @@
-// Activation functions, sine and cosine, made of other elementwise operators.
+// Activation functions, made of other elementwise operators.
 
 #include <cmath>
 #include <numbers>
@@ -90,61 +90,12 @@ void ImportGelu(OnnxNode& node) {
   node.Return(Operator{OpKind::kMul, {}}, {half, node.Emit(OpKind::kAdd, curve, 1)});
 }
 
-// Coefficients of r^3, r^5, … in the sine of r, the last one first: up to pi / 2 the next one adds
-// less than float32 shows.
-constexpr double kSineCoefficients[] = {-1.0 / 39916800, 1.0 / 362880, -1.0 / 5040, 1.0 / 120,
-                                        -1.0 / 6};
-
-// x less `multiples` of pi. pi is taken in parts of few bits, whose products are exact in float32
-// where there are up to 2^13 multiples.
-int LessMultiplesOfPi(OnnxNode& node, int x, int multiples) {
-  double rest = std::numbers::pi;
-  for (const double unit : {0x1p-8, 0x1p-19, 0x1p-30, 0x1p-60}) {
-    const double part = std::trunc(rest / unit) * unit;
-    x = node.Emit(OpKind::kSub, {x, node.Emit(OpKind::kMul, multiples, part)});
-    rest -= part;
-  }
-  return x;
-}
-
-// The sine of what is left of x without the nearest multiple n of pi, negated where n is odd. The
-// cosine is taken from the middle between two multiples, where it is minus that sine.
-void ReturnWave(OnnxNode& node, bool cosine) {
-  const int data = node.Input(0);
-  const DataType dtype = node.TypeOf(data).dtype;
-  if (node.ok() && dtype != kFloat32 && dtype != kFloat16) {
-    return node.FailUnsupported("input 0 is " + node.TypeOf(data).ToString() +
-                                ", expected float32 or float16");
-  }
-  const int x = node.EmitCast(data, kFloat32);
-  const int turns = node.Emit(OpKind::kMul, x, std::numbers::inv_pi);
-  const int n = node.Emit(cosine ? OpKind::kFloor : OpKind::kRoundEven, {turns});
-  const int r = LessMultiplesOfPi(node, x, cosine ? node.Emit(OpKind::kAdd, n, 0.5) : n);
-  const int square = node.Emit(OpKind::kMul, {r, r});
-  int sum = node.EmitScalar(kFloat32, 0);
-  for (const double coefficient : kSineCoefficients) {
-    sum = node.Emit(OpKind::kAdd, node.Emit(OpKind::kMul, {sum, square}), coefficient);
-  }
-  const int sine = node.Emit(
-      OpKind::kAdd, {r, node.Emit(OpKind::kMul, {node.Emit(OpKind::kMul, {r, square}), sum})});
-  const int half = node.Emit(OpKind::kMul, n, 0.5);
-  const int odd = node.Emit(OpKind::kSub, {half, node.Emit(OpKind::kFloor, {half})});  // 0 or 1/2
-  const int scaled = node.Emit(OpKind::kMul, odd, cosine ? 4 : -4);
-  const int sign = node.Emit(OpKind::kAdd, scaled, cosine ? -1 : 1);
-  node.SetOutput(node.EmitCast(node.Emit(OpKind::kMul, {sine, sign}), dtype));
-}
-
-void ImportSin(OnnxNode& node) { ReturnWave(node, false); }
-void ImportCos(OnnxNode& node) { ReturnWave(node, true); }
-
 constexpr OnnxHandlerEntry kActivationHandlers[] = {
     {"Celu", &ImportCelu},
-    {"Cos", &ImportCos},
     {"Elu", &ImportElu},
     {"Gelu", &ImportGelu},
     {"Mish", &ImportMish},
     {"Selu", &ImportSelu},
-    {"Sin", &ImportSin},
     {"Softplus", &ImportSoftplus},
     {"Softsign", &ImportSoftsign},
     {"Swish", &ImportSwish},

@@ -46,8 +46,49 @@ void ImportHardSigmoid(OnnxNode& node) {
   node.Return(op, {node.Input(0)});
 }
 
+// Of an integer, by an integer: the product of base^(2^i) over the bits i of the exponent, wrapping
+// around. Exponents beyond 126 count as 126 or 127, whichever is even as they are: only 0, 1 and -1
+// have such powers. One below 0 leaves what is not 1 or -1 as 0.
+void ReturnIntegerPower(OnnxNode& node, int base, int exponent) {
+  const DataType dtype = node.TypeOf(base).dtype;
+  const bool has_sign = node.TypeOf(exponent).dtype.code != TypeCode::kUInt;
+  const auto choose = [&](int condition, int yes, int no) {
+    return node.Emit(OpKind::kWhere, {condition, yes, no});
+  };
+  const auto odd = [&](int id) {  // 0 or 1
+    const int half = node.Emit(OpKind::kShiftRight, id, 1);
+    return node.Emit(OpKind::kSub, {id, node.Emit(OpKind::kMul, half, 2)});
+  };
+  const int one = node.EmitScalar(dtype, 1);
+  int bits = has_sign ? node.Emit(OpKind::kAbs, {exponent}) : exponent;
+  const int large = node.Emit(OpKind::kAdd, odd(bits), 126);
+  bits = choose(node.Emit(OpKind::kLess, bits, 127), bits, large);
+  int result = one, square = base;
+  for (int i = 0; i < 7; ++i) {
+    const int set = node.Emit(OpKind::kEqual, odd(bits), 1);
+    result = node.Emit(OpKind::kMul, {result, choose(set, square, one)});
+    bits = node.Emit(OpKind::kShiftRight, bits, 1);
+    if (i < 6) square = node.Emit(OpKind::kMul, {square, square});
+  }
+  if (has_sign) {
+    const int magnitude = dtype.code == TypeCode::kUInt ? base : node.Emit(OpKind::kAbs, {base});
+    const int unit = node.Emit(OpKind::kEqual, magnitude, 1);
+    const int inverse = choose(unit, result, node.EmitScalar(dtype, 0));
+    result = choose(node.Emit(OpKind::kLess, exponent, 0), inverse, result);
+  }
+  node.SetOutput(result);
+}
+
+// An integer to a float power is computed in float64, and loses its fraction.
 void ImportPow(OnnxNode& node) {
   const int base = node.Input(0);
+  if (node.ok() && node.TypeOf(base).dtype.is_integer()) {
+    const int given = node.Input(1);
+    const DataType dtype = node.TypeOf(base).dtype;
+    if (node.TypeOf(given).dtype.is_integer()) return ReturnIntegerPower(node, base, given);
+    const int wide = node.EmitCast(base, kFloat64), power = node.EmitCast(given, kFloat64);
+    return node.SetOutput(node.EmitCast(node.Emit(OpKind::kPow, {wide, power}), dtype));
+  }
   const int exponent = node.EmitCast(node.Input(1), node.TypeOf(base).dtype);
   node.Return(Operator{OpKind::kPow, {}}, {base, exponent});
 }
@@ -175,6 +216,23 @@ void ImportMod(OnnxNode& node) {
   node.Return(Operator{OpKind::kWhere, {}}, {none, rest, signed_rest});
 }
 
+// Towards 0 by `bias`; what is within `lambd` becomes 0.
+void ImportShrink(OnnxNode& node) {
+  const int data = node.Input(0);
+  const double lambda = node.Float("lambd", 0.5), bias = node.Float("bias", 0);
+  if (!node.ok()) return;
+  // Of integers in floats: their type may not hold the bounds.
+  const DataType dtype = node.TypeOf(data).dtype;
+  const int x = node.EmitCast(data, dtype.is_float() ? dtype : kFloat64);
+  const int bound = node.EmitScalar(node.TypeOf(x).dtype, lambda);
+  const int above = node.Emit(OpKind::kLess, {bound, x});
+  const int below = node.Emit(OpKind::kLess, x, -lambda);
+  const int lower = node.Emit(OpKind::kSub, x, bias), higher = node.Emit(OpKind::kAdd, x, bias);
+  const int zero = node.EmitScalar(node.TypeOf(x).dtype, 0);
+  const int rest = node.Emit(OpKind::kWhere, {above, lower, zero});
+  node.SetOutput(node.EmitCast(node.Emit(OpKind::kWhere, {below, higher, rest}), dtype));
+}
+
 constexpr OnnxHandlerEntry kElementwiseHandlers[] = {
     {"Abs", &ImportUnary<OpKind::kAbs>},
     {"Add", &ImportBinary<OpKind::kAdd>},
@@ -203,6 +261,7 @@ constexpr OnnxHandlerEntry kElementwiseHandlers[] = {
     {"Reciprocal", &ImportReciprocal},
     {"Relu", &ImportUnary<OpKind::kRelu>},
     {"Round", &ImportUnary<OpKind::kRoundEven>},
+    {"Shrink", &ImportShrink},
     {"Sigmoid", &ImportUnary<OpKind::kSigmoid>},
     {"Sqrt", &ImportUnary<OpKind::kSqrt>},
     {"Sub", &ImportBinary<OpKind::kSub>},

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/graph/onnx/suppression.h"
+
 namespace tilewright {
 namespace {
 
@@ -30,6 +32,9 @@ OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
   for (const auto entries :
        {OnnxConvolutionHandlers(), OnnxNormalizationHandlers(), OnnxMatmulHandlers(),
         OnnxElementwiseHandlers(), OnnxActivationHandlers(), OnnxComparisonHandlers(),
+        OnnxAttentionHandlers(), OnnxTransformerHandlers(), OnnxTrigonometryHandlers(),
+        OnnxBitHandlers(), OnnxSelectionHandlers(), OnnxSignalHandlers(),
+        OnnxSuppressionHandlers(),
         OnnxReductionHandlers(), OnnxShapeHandlers(), OnnxIndexingHandlers(), OnnxPlaceHandlers(),
         OnnxTopKHandlers(), OnnxGridSampleHandlers(), OnnxRearrangementHandlers(),
         OnnxResizeHandlers(), OnnxLossHandlers(), OnnxQuantizedHandlers()}) {

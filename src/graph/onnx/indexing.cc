@@ -164,6 +164,17 @@ void ReturnPadded(OnnxNode& node, int data, const std::string& mode, const Shape
   node.SetOutput(data);
 }
 
+// The element of an input that is one number of the file, cast any number of times.
+double ScalarThroughCasts(OnnxNode& node, int index) {
+  int id = node.Input(index);
+  while (node.ok() && node.graph().node(id).kind == NodeKind::kOperator &&
+         node.graph().node(id).op.kind == OpKind::kCast && node.TypeOf(id).dtype.is_float()) {
+    id = node.graph().node(id).inputs[0];
+  }
+  const bool known = node.ok() && node.TypeOf(id).elements() == 1 && node.graph().HasContents(id);
+  return known ? node.graph().Contents(id)->At(0) : node.KnownScalar(index);
+}
+
 // Attributes up to set 10, inputs since: pads, value, axes. A negative pad crops.
 void ImportPad(OnnxNode& node) {
   const int data = node.Input(0);
@@ -174,7 +185,7 @@ void ImportPad(OnnxNode& node) {
                             ", expected constant, reflect, edge or wrap");
   }
   double value = node.opset() < 11 ? node.Float("value", 0) : 0;
-  if (node.opset() >= 11 && node.HasInput(2)) value = node.KnownScalar(2);
+  if (node.opset() >= 11 && node.HasInput(2)) value = ScalarThroughCasts(node, 2);
   const Shape axes = node.HasInput(3) ? node.KnownInts(3) : Shape();
   if (!node.ok()) return;
   const Shape shape = node.TypeOf(data).shape;

@@ -175,6 +175,22 @@ void ImportGroupNormalization(OnnxNode& node) {
   node.SetOutput(node.EmitReshape(value, shape));
 }
 
+// (x - mean) / (deviation + 1e-9), over the dimensions of a batch and its places by default.
+void ImportMeanVarianceNormalization(OnnxNode& node) {
+  const int data = node.Input(0);
+  const std::int64_t rank = node.Rank(data);
+  Operator mean{OpKind::kReduceMean, {}};
+  mean.attributes.keepdims = true;
+  for (std::int64_t axis : node.Ints("axes", {0, 2, 3})) {
+    mean.attributes.axes.push_back(node.Axis(axis, rank));
+  }
+  std::ranges::sort(mean.attributes.axes);
+  const int centred = node.Emit(OpKind::kSub, {data, node.Emit(mean, {data})});
+  const int squares = node.Emit(mean, {node.Emit(OpKind::kMul, {centred, centred})});
+  const int deviation = node.Emit(OpKind::kAdd, node.Emit(OpKind::kSqrt, {squares}), 1e-9);
+  node.Return(Operator{OpKind::kDiv, {}}, {centred, deviation});
+}
+
 constexpr OnnxHandlerEntry kNormalizationHandlers[] = {
     {"BatchNormalization", &ImportBatchNormalization},
     {"GroupNormalization", &ImportGroupNormalization},
@@ -182,6 +198,7 @@ constexpr OnnxHandlerEntry kNormalizationHandlers[] = {
     {"LRN", &ImportLrn},
     {"LayerNormalization", &ImportLayerNormalization},
     {"LpNormalization", &ImportLpNormalization},
+    {"MeanVarianceNormalization", &ImportMeanVarianceNormalization},
     {"RMSNormalization", &ImportRmsNormalization},
 };
 

@@ -110,9 +110,9 @@ void ImportReduceProd(OnnxNode& node) {
   node.Return(reshape, {result});
 }
 
-// Each element gets those added that lie 1, 2, 4, … in front of it (reverse: behind it), so that
-// after a few steps it is the sum of all of them.
-void ImportCumSum(OnnxNode& node) {
+// Each element is combined with those that lie 1, 2, 4, … in front of it (reverse: behind it), so
+// that after a few steps it is the sum or product of all of them.
+void ImportCumulative(OnnxNode& node, OpKind kind, double neutral) {
   int result = node.Input(0);
   const Shape given = node.KnownInts(1);
   if (node.ok() && given.size() != 1) return node.FailInvalid("has several axes, expected one");
@@ -122,16 +122,18 @@ void ImportCumSum(OnnxNode& node) {
   const TensorType type = node.TypeOf(result);
   const std::int64_t extent = type.shape[static_cast<std::size_t>(axis)];
   const auto moved = [&](std::int64_t distance) {
-    return reverse ? Excerpt(node, result, axis, distance, extent, 0, distance, 0)
-                   : Excerpt(node, result, axis, 0, extent - distance, distance, 0, 0);
+    return reverse ? Excerpt(node, result, axis, distance, extent, 0, distance, neutral)
+                   : Excerpt(node, result, axis, 0, extent - distance, distance, 0, neutral);
   };
-  if (exclusive && extent == 1) return node.ReturnFilled(type, 0);
+  if (exclusive && extent == 1) return node.ReturnFilled(type, neutral);
   if (exclusive) result = moved(1);
   for (std::int64_t distance = 1; distance < extent; distance *= 2) {
-    result = node.Emit(OpKind::kAdd, {result, moved(distance)});
+    result = node.Emit(kind, {result, moved(distance)});
   }
   node.SetOutput(result);
 }
+void ImportCumSum(OnnxNode& node) { ImportCumulative(node, OpKind::kAdd, 0); }
+void ImportCumProd(OnnxNode& node) { ImportCumulative(node, OpKind::kMul, 1); }
 
 // Up to set 12 the dimensions from `axis` on count as one.
 void ImportSoftmaxAs(OnnxNode& node, OpKind kind) {
@@ -152,6 +154,7 @@ void ImportSoftmax(OnnxNode& node) { ImportSoftmaxAs(node, OpKind::kSoftmax); }
 void ImportLogSoftmax(OnnxNode& node) { ImportSoftmaxAs(node, OpKind::kLogSoftmax); }
 
 constexpr OnnxHandlerEntry kReductionHandlers[] = {
+    {"CumProd", &ImportCumProd},
     {"CumSum", &ImportCumSum},
     {"LogSoftmax", &ImportLogSoftmax},
     {"ReduceL1", &ImportReduceL1},
