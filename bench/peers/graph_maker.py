@@ -716,6 +716,139 @@ def integer_product(m):
     y = m.add("Cast", [y], y.shape, F32, keep=False, to=TensorProto.FLOAT)
     return m.add("Mul", [y, scale], y.shape)
 
+# ---- Less common operators.
+@maker(0.6, since=7)
+def angles(m):
+    """Trigonometric and hyperbolic functions, arguments inside of what they are defined for."""
+    op = m.pick("Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh")
+    if op in ("Sinh", "Cosh", "Asinh", "Acosh", "Atanh") and m.opset < 9:
+        raise Impossible
+    x = m.find(lambda v: True)
+    inner = m.add("Tanh", [x], x.shape, keep=False)
+    inner = m.add("Mul", [inner, m.constant(np.array(0.9, F32))], x.shape, keep=False)
+    if op == "Acosh":
+        inner = m.add("Add", [inner, m.constant(np.array(2.5, F32))], x.shape, keep=False)
+    return m.add(op, [inner], x.shape)
+
+
+@maker(0.4, since=9)
+def shrink(m):
+    x = m.find(lambda v: True)
+    return m.add("Shrink", [x], x.shape, lambd=0.5, bias=m.pick(0.0, 0.25))
+
+
+@maker(0.5, since=7)
+def hard_choice(m):
+    x = m.find(lambda v: v.rank >= 2)
+    return m.add("Hardmax", [x], x.shape, axis=m.between(0, x.rank - 1))
+
+
+@maker(0.6, since=7)
+def lp_pool(m):
+    x = m.find(lambda v: v.rank == 4)
+    if m.chance(0.4):
+        return m.add("GlobalLpPool", [x], (*x.shape[:2], 1, 1), p=m.pick(1, 2, 3))
+    k, s = min(m.pick(1, 2, 3), *x.shape[2:]), m.pick(1, 2)
+    return m.add("LpPool", [x], (*x.shape[:2], *[(d - k) // s + 1 for d in x.shape[2:]]), kernel_shape=[k, k], strides=[s, s], p=m.pick(1, 2))
+
+
+@maker(0.4, since=11)
+def shifts(m):
+    x = m.find(lambda v: v.dtype == np.uint8, None)
+    return m.add("BitShift", [x, m.constant(m.rng.integers(0, 8, x.shape[-1:] if x.rank else ()).astype(np.uint8))], x.shape, np.uint8,
+                 direction=m.pick("LEFT", "RIGHT"))
+
+
+@maker(0.5, since=13)
+def integer_power(m):
+    x = m.find(lambda v: v.dtype in (I32, I64), None)
+    low = m.add("Mod", [x, m.constant(np.array(5, x.dtype))], x.shape, x.dtype, keep=False)
+    return m.add("Pow", [low, m.constant(np.array(m.pick(0, 1, 2, 3), x.dtype))], x.shape, x.dtype)
+
+
+@maker(0.6, since=13)
+def other_floats(m):
+    x = m.find(lambda v: True)
+    to = m.pick(np.float16, np.float64)
+    y = m.add("Cast", [x], x.shape, to, keep=False, to=OF[np.dtype(to)])
+    if m.chance(0.5):
+        y = m.add(m.pick("Relu", "Neg", "Abs"), [y], x.shape, to, keep=False)
+    return m.add("Cast", [y], x.shape, F32, to=TensorProto.FLOAT)
+
+
+@maker(0.5, since=9)
+def picked(m):
+    x = m.find(lambda v: v.rank >= 1)
+    axis = m.between(0, x.rank - 1)
+    keep = m.rng.random(x.shape[axis]) < 0.6
+    keep[m.between(0, len(keep) - 1)] = True
+    shape = [int(keep.sum()) if i == axis else d for i, d in enumerate(x.shape)]
+    return m.add("Compress", [x, m.constant(keep)], shape, axis=axis)
+
+
+@maker(0.5, since=18)
+def columns(m):
+    kind = m.pick("Col2Im", "CenterCropPad")
+    if kind == "CenterCropPad":
+        x = m.find(lambda v: v.rank >= 1 and v.size < 4000)
+        shape = [m.between(1, d + 3) for d in x.shape]
+        return m.add(kind, [x, m.ints(*shape)], shape)
+    h, w, k = m.between(3, 6), m.between(3, 6), m.between(1, 3)
+    places = (h - k + 1) * (w - k + 1)
+    x = m.find(lambda v: v.size < 2000 and v.rank >= 2)
+    c = m.between(1, 3)
+    wanted = m.weights((x.size, c * k * k * places), x.size)
+    flat = m.add("Reshape", [x, m.ints(1, x.size)], (1, x.size), keep=False)
+    y = m.add("MatMul", [flat, wanted], (1, c * k * k * places), keep=False)
+    y = m.add("Reshape", [y, m.ints(1, c * k * k, places)], (1, c * k * k, places), keep=False)
+    return m.add(kind, [y, m.ints(h, w), m.ints(k, k)], (1, c, h, w))
+
+
+@maker(0.8, since=23)
+def attention(m):
+    """Query, key and value of a sequence, by matrix products as models have them."""
+    x = m.find(lambda v: v.rank == 3)
+    b, n, d = x.shape
+    heads, size = m.pick(1, 2, 4), m.pick(4, 8, 5)
+    groups = heads if m.chance(0.7) else 1
+    project = lambda h: m.add("MatMul", [x, m.weights((d, h * size), d)], (b, n, h * size), keep=False)
+    attributes = dict(q_num_heads=heads, kv_num_heads=groups)
+    if m.chance(0.3):
+        attributes["is_causal"] = 1
+    if m.chance(0.3):
+        attributes["softcap"] = 5.0
+    return m.add("Attention", [project(heads), project(groups), project(groups)], (b, n, heads * size), **attributes)
+
+
+@maker(0.4, since=23)
+def rotary(m):
+    x = m.find(lambda v: v.rank == 4 and v.shape[3] % 2 == 0)
+    b, _, n, d = x.shape
+    cos, sin = (m.constant(m.rng.uniform(-1, 1, (b, n, d // 2)).astype(F32)) for _ in (0, 1))
+    return m.add("RotaryEmbedding", [x, cos, sin], x.shape, interleaved=m.between(0, 1))
+
+
+@maker(0.5, since=23)
+def rms_normalization(m):
+    x = m.find(lambda v: v.rank >= 2)
+    return m.add("RMSNormalization", [x, m.constant(m.rng.uniform(0.5, 1.5, x.shape[-1:]).astype(F32))], x.shape, axis=-1)
+
+
+@maker(0.4, since=13)
+def whole_resize(m):
+    x = m.find(lambda v: v.rank == 4 and v.dtype in (U8, I8, I32) and v.size < 3000, None)
+    shape = (*x.shape[:2], 2 * x.shape[2], 2 * x.shape[3])
+    return m.add("Resize", [x, "", m.constant(np.array([1, 1, 2, 2], F32))], shape, x.dtype, mode=m.pick("nearest", "linear"),
+                 coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+
+
+@maker(0.4, since=13)
+def mean_variance(m):
+    x = m.find(lambda v: v.rank == 4 and v.size > 40)
+    if x.shape[0] * x.shape[2] * x.shape[3] < 4:
+        raise Impossible
+    return m.add("MeanVarianceNormalization", [x], x.shape)
+
 
 def make(seed, opset, quantized=False):
     """A model with one to twelve steps behind one to three inputs."""

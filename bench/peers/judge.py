@@ -12,11 +12,13 @@ from onnx.reference import ReferenceEvaluator
 
 EPS = 2.0 ** -23
 SUMS = {"Conv", "ConvTranspose", "MatMul", "Gemm", "Einsum", "ReduceSum", "ReduceMean", "AveragePool", "GlobalAveragePool",
-        "CumSum", "Sum", "Add", "Sub", "Mean", "ReduceL1", "ReduceSumSquare", "Resize", "GridSample", "ReduceL2"}
-WHOLE = {"InstanceNormalization", "LayerNormalization", "GroupNormalization", "BatchNormalization", "LpNormalization", "LRN"}
+        "CumSum", "Sum", "Add", "Sub", "Mean", "ReduceL1", "ReduceSumSquare", "Resize", "GridSample", "ReduceL2", "LpPool", "GlobalLpPool",
+        "Col2Im", "RotaryEmbedding"}
+WHOLE = {"InstanceNormalization", "LayerNormalization", "GroupNormalization", "BatchNormalization", "LpNormalization", "LRN",
+         "RMSNormalization", "MeanVarianceNormalization", "Attention"}
 MOVES = {"Identity", "Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Slice", "Gather", "GatherElements", "Concat", "Split", "Expand",
          "Tile", "Pad", "MaxPool", "GlobalMaxPool", "Relu", "Max", "Min", "Clip", "Where", "Abs", "Neg", "Dropout", "DepthToSpace",
-         "SpaceToDepth", "Trilu", "ScatterND", "TopK", "Cast", "Shape", "Floor", "Ceil", "Round", "Sign", "ReduceMax", "ReduceMin"}
+         "SpaceToDepth", "Trilu", "ScatterND", "TopK", "Cast", "Shape", "Floor", "Ceil", "Round", "Sign", "ReduceMax", "ReduceMin", "Compress", "CenterCropPad", "Shrink", "Hardmax"}
 
 
 def quantized(x, scale, zero, axis=1):
@@ -97,11 +99,11 @@ class Judge:
                 magnitude = np.full_like(magnitude, np.abs(values[0]).max(initial=0)) * 8
         elif op in WHOLE:
             magnitude = magnitude + np.abs(results[0]).max(initial=0)
-            if op in ("InstanceNormalization", "GroupNormalization", "LayerNormalization"):
+            if op in ("InstanceNormalization", "GroupNormalization", "LayerNormalization", "MeanVarianceNormalization"):
                 x = values[0]
                 spread = x.std() or 1.0
                 magnitude = magnitude * (1 + min(np.abs(x).max(initial=0) / spread, 1e4))
-        elif op in ("Softmax", "LogSoftmax", "Exp", "ReduceLogSumExp", "Erf", "Sin", "Cos", "Log", "Pow", "Gelu", "Mish"):
+        elif op in ("Softmax", "LogSoftmax", "Exp", "ReduceLogSumExp", "Erf", "Sin", "Cos", "Log", "Pow", "Gelu", "Mish", "Tan", "Asin", "Acos", "Atanh", "Acosh"):
             magnitude = magnitude * (1 + np.abs(values[0]).max(initial=0)) + (1e-1 if op in ("Sin", "Cos", "Log", "LogSoftmax") else 0)
         results[0] = wrong(results[0], 4 * magnitude)
         return results

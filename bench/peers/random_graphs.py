@@ -29,7 +29,7 @@ import onnx
 import graph_maker
 
 TARGETS = {"avx512": "llvm -mcpu=cascadelake", "avx2": "llvm -mcpu=core-avx2", "plain": "llvm -mcpu=x86-64"}
-SETS = [7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23]
+SETS = [7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24]
 
 
 class Reader:
