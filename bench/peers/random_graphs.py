@@ -86,18 +86,15 @@ def theirs(model, feeds):
 
 
 def differ(ours, other):
-    """Whether they differ by more than rounding does."""
-    if ours.shape != other.shape or ours.dtype != other.dtype:
-        return True
+    """The elements that differ by more than rounding does."""
     if ours.dtype.kind != "f":
-        return not np.array_equal(ours, other)
+        return ours != other
     with np.errstate(all="ignore"):
         a, b = ours.astype(np.float64), other.astype(np.float64)
         finite = np.isfinite(b)
-        if not np.array_equal(np.isnan(a), np.isnan(b)) or not np.array_equal(a[~finite & ~np.isnan(b)], b[~finite & ~np.isnan(b)]):
-            return True
         rms = np.sqrt(np.mean(b[finite] ** 2)) if finite.any() else 0.0
-        return bool(np.any(np.abs(a - b)[finite] > 1e-5 * np.minimum(np.abs(b[finite]), rms) + 2e-6 * rms + 1e-37))
+        near = np.abs(a - b) <= 1e-5 * np.minimum(np.abs(b), rms) + 2e-6 * rms + 1e-37
+        return ~np.where(finite, near, (a == b) | (np.isnan(a) & np.isnan(b)))
 
 
 def compare(args, index, folder):
@@ -127,19 +124,18 @@ def compare(args, index, folder):
         return {**result, "what": "failed", "why": f"exit {made.returncode}: " + "\n".join(lines)[-600:]}
     import library as caller
     outputs = caller.Library(library, threads).run(feeds)
-    if not any(differ(a, b) for a, b in zip(outputs, other)):
-        return {**result, "what": "equal"}
     bad_shape = [f"{a.dtype}{a.shape} and {b.dtype}{b.shape}" for a, b in zip(outputs, other) if a.shape != b.shape or a.dtype != b.dtype]
     if bad_shape:
         return {**result, "what": "wrong", "why": "shapes or types " + "; ".join(bad_shape)}
+    if not any(differ(a, b).any() for a, b in zip(outputs, other)):
+        return {**result, "what": "equal"}
     import judge
     why, others_wrong = [], False
     spans = judge.Judge(model).spans(feeds)
     for value, a, b, span in zip(model.graph.output, outputs, other, spans):
-        if not differ(a, b):
-            continue
-        bad = judge.Judge.refuses(span, a, a.dtype.kind != "f")
-        others_wrong |= bool(judge.Judge.refuses(span, b, b.dtype.kind != "f").any())
+        different = differ(a, b)
+        bad = judge.Judge.refuses(span, a, a.dtype.kind != "f") & different
+        others_wrong |= bool((judge.Judge.refuses(span, b, b.dtype.kind != "f") & different).any())
         if bad.any():
             at = np.unravel_index(np.argmax(bad), bad.shape) if bad.ndim else ()
             why.append(f"{value.name} {a.dtype}{list(a.shape)}: {int(bad.sum())} of {bad.size} elements, at {[int(i) for i in at]} "
