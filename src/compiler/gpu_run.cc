@@ -142,8 +142,13 @@ Result<VerifyReport> VerifyGpu(const GpuPlan& plan, GpuExecutor& executor,
       const Program& kernel = plan.plan.kernels[static_cast<std::size_t>(step.kernel)];
       tolerance = std::max(tolerance, ToleranceOf(kernel));
     }
-    report.checks.push_back(
-        {node.name, step.report.op, Compare(result, *reference->value, tolerance)});
+    Comparison comparison = Compare(result, *reference->value, tolerance);
+    if (!comparison.ok && !options.tolerance) {
+      const auto bounded = values.Bounded();
+      TW_RETURN_IF_ERROR(bounded);
+      comparison = CompareBounded(result, *bounded, tolerance);
+    }
+    report.checks.push_back({node.name, step.report.op, comparison});
     if (!report.checks.back().comparison.ok && !report.first_bad) {
       report.first_bad = report.checks.size() - 1;
     }

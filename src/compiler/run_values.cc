@@ -1,5 +1,6 @@
 #include "src/compiler/run_values.h"
 
+#include <map>
 #include <utility>
 
 #include "src/tensor/reference.h"
@@ -49,14 +50,40 @@ Result<RunValues::ReferenceValue> RunValues::Reference(int id) {
     for (const int input : graph_.node(node).inputs) wanted[static_cast<std::size_t>(input)] = true;
   }
   ReferenceValue reference;
+  asked_ = id;
+  evaluated_.clear();
   for (int node = 0; node <= id; ++node) {
     if (!missing(node)) continue;
     TW_RETURN_IF_ERROR(EvaluateNode(node));
+    evaluated_.push_back(node);
     if (graph_.node(node).type.dtype == kFloat16) reference.tolerance = kToleranceOfFloat16;
   }
   reference.value = ValueOf(id);
   if (reference.value != nullptr) return reference;
   return InvalidArgument("constant " + graph_.node(id).name + " has no contents");
+}
+
+Result<BoundedTensor> RunValues::Bounded() {
+  std::map<int, BoundedTensor> values;
+  for (const int id : evaluated_) {
+    const Node& node = graph_.node(id);
+    for (const int input : node.inputs) {
+      if (values.contains(input)) continue;
+      const Tensor* known = ValueOf(input);
+      if (known == nullptr) {
+        return InvalidArgument("constant " + graph_.node(input).name + " has no contents");
+      }
+      values.emplace(input, BoundedTensor{known->Clone(), Tensor()});
+    }
+    std::vector<const BoundedTensor*> operands;
+    for (const int input : node.inputs) operands.push_back(&values.at(input));
+    auto result = EvaluateBounded(node.op, operands, threads_);
+    if (!result.ok()) return result.status().WithContext("value " + node.name);
+    values.insert_or_assign(id, *std::move(result));
+  }
+  const auto asked = values.find(asked_);
+  if (asked != values.end()) return std::move(asked->second);
+  return BoundedTensor{ValueOf(asked_)->Clone(), Tensor()};
 }
 
 }  // namespace tilewright

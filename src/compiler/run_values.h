@@ -6,6 +6,7 @@
 
 #include "src/base/status.h"
 #include "src/graph/graph.h"
+#include "src/tensor/error_bound.h"
 #include "src/tensor/tensor.h"
 
 namespace tilewright {
@@ -28,6 +29,10 @@ class RunValues {
   /// The value of a node, evaluated from what is known before it.
   /// Errors: kInvalidArgument for a constant without contents; those of Evaluate.
   Result<ReferenceValue> Reference(int id);
+  /// The value that Reference was last asked for, with what a right one may be off by: it is made
+  /// again from the same operands, which takes longer. Before anything else is observed.
+  /// Errors: those of Reference.
+  Result<BoundedTensor> Bounded();
   /// The run's own value of an operator, from now on what its users are evaluated on.
   void Observe(int id, Tensor value);
 
@@ -37,6 +42,8 @@ class RunValues {
 
   const Graph& graph_;
   int threads_;
+  int asked_ = -1;
+  std::vector<int> evaluated_;  // for it, in order
   std::vector<Tensor> made_;  // by node: inputs, and operators that are known
   std::vector<bool> known_;
 };

@@ -29,7 +29,8 @@ struct VerifyReport {
 
 struct VerifyOptions {
   /// Of floats, relative to the reference's root mean square. None: that of Compare for the type of
-  /// each value, more where an operator rounds to float16 on the way or a kernel multiplies tf32.
+  /// each value, more where an operator rounds to float16 on the way or a kernel multiplies tf32;
+  /// and what is beyond that is judged by the magnitudes it was made of (see CompareBounded).
   std::optional<double> tolerance = std::nullopt;
   int threads = 1;  ///< of the reference evaluator
 };

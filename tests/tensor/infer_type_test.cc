@@ -9,7 +9,7 @@
 namespace tilewright {
 namespace {
 
-using A = OpAttributes;
+using Attributes = OpAttributes;
 using Types = std::vector<TensorType>;
 
 Operator Plain(OpKind kind) { return Operator{kind, {}}; }
@@ -32,25 +32,26 @@ TEST_P(InferTypeTest, GivesTypeOrReason) {
   EXPECT_TRUE(type.ok() || type.status().code() == StatusCode::kInvalidArgument);
 }
 
-const Operator kPool = With(OpKind::kMaxPool2d, [](A& a) {
+const Operator kPool = With(OpKind::kMaxPool2d, [](Attributes& a) {
   a.pool_size = {3, 3}, a.strides = {2, 2}, a.data_layout = "NCHW";
 });
 Operator Reshape(std::vector<std::int64_t> shape) {
-  return With(OpKind::kReshape, [&](A& a) { a.new_shape = shape; });
+  return With(OpKind::kReshape, [&](Attributes& a) { a.new_shape = shape; });
 }
-Operator Axis(OpKind kind, std::int64_t axis) {
-  return With(kind, [&](A& a) { a.axis = axis; });
+Operator AlongAxis(OpKind kind, std::int64_t axis) {
+  return With(kind, [&](Attributes& a) { a.axis = axis; });
 }
 Operator Axes(OpKind kind, std::vector<std::int64_t> axes, bool keepdims = false) {
-  return With(kind, [&](A& a) { a.axes = axes, a.keepdims = keepdims; });
+  return With(kind, [&](Attributes& a) { a.axes = axes, a.keepdims = keepdims; });
 }
 Operator Slice(std::vector<std::int64_t> begin, std::vector<std::int64_t> end,
                std::vector<std::int64_t> steps) {
-  return With(OpKind::kSlice, [&](A& a) { a.begin = begin, a.end = end, a.steps = steps; });
+  return With(OpKind::kSlice,
+              [&](Attributes& a) { a.begin = begin, a.end = end, a.steps = steps; });
 }
 Operator Transform(const char* from, const char* to, std::vector<std::int64_t> shape = {}) {
   return With(OpKind::kLayoutTransform,
-              [&](A& a) { a.src_layout = from, a.dst_layout = to, a.new_shape = shape; });
+              [&](Attributes& a) { a.src_layout = from, a.dst_layout = to, a.new_shape = shape; });
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -76,10 +77,13 @@ INSTANTIATE_TEST_SUITE_P(
                  Plain(OpKind::kSigmoid),
                  {I8({2})},
                  "sigmoid: input is int8[2], expected a float type"},
-        TypeCase{"Cast", With(OpKind::kCast, [](A& a) { a.dtype = kInt64; }), {F({2})}, "int64[2]"},
+        TypeCase{"Cast",
+                 With(OpKind::kCast, [](Attributes& a) { a.dtype = kInt64; }),
+                 {F({2})},
+                 "int64[2]"},
         TypeCase{"CastToNothing", Plain(OpKind::kCast), {F({2})}, "cast: no dtype attribute"},
         TypeCase{"ClipOrder",
-                 With(OpKind::kClip, [](A& a) { a.a_min = 1; }),
+                 With(OpKind::kClip, [](Attributes& a) { a.a_min = 1; }),
                  {F({2})},
                  "clip: a_min 1, expected at most a_max 0"},
         TypeCase{"FixedPointOfInt8",
@@ -93,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         TypeCase{"Conv",
                  With(OpKind::kConv2d,
-                      [](A& a) {
+                      [](Attributes& a) {
                         a.padding = {1, 1, 1, 1};
                       }),
                  {F({1, 3, 8, 8}), F({4, 3, 3, 3})},
@@ -104,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "int32[1,4,6,6]"},
         TypeCase{"Transposed",
                  With(OpKind::kConv2dTranspose,
-                      [](A& a) {
+                      [](Attributes& a) {
                         a.strides = {2, 2};
                       }),
                  {F({1, 3, 4, 4}), F({3, 5, 2, 2})},
@@ -115,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "conv2d: weight float32[4,2,3,3] in 1 groups takes 2 channels, data "
                  "float32[1,3,8,8] has 3"},
         TypeCase{"Groups",
-                 With(OpKind::kConv2d, [](A& a) { a.groups = 3; }),
+                 With(OpKind::kConv2d, [](Attributes& a) { a.groups = 3; }),
                  {F({1, 3, 8, 8}), F({4, 1, 3, 3})},
                  "conv2d: 3 groups, expected a divisor of 3 and 4 channels"},
         TypeCase{"Kernel",
@@ -124,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "conv2d: kernel 3x3 is larger than the padded image 2x2"},
         TypeCase{"Stride",
                  With(OpKind::kConv2d,
-                      [](A& a) {
+                      [](Attributes& a) {
                         a.strides = {0, 1};
                       }),
                  {F({1, 3, 8, 8}), F({4, 3, 3, 3})},
@@ -134,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {F({3, 8, 8}), F({4, 3, 3, 3})},
                  "conv2d: data is float32[3,8,8], expected layout NCHW"},
         TypeCase{"Layout",
-                 With(OpKind::kConv2d, [](A& a) { a.data_layout = "NCDHW"; }),
+                 With(OpKind::kConv2d, [](Attributes& a) { a.data_layout = "NCDHW"; }),
                  {F({1, 3, 1, 8, 8}), F({4, 3, 3, 3})},
                  "conv2d: data layout NCDHW, expected the dimensions NCHW"},
         TypeCase{
@@ -160,25 +164,25 @@ INSTANTIATE_TEST_SUITE_P(
         TypeCase{"Pool", kPool, {F({1, 2, 8, 9})}, "float32[1,2,3,4]"},
         TypeCase{"CeilMode",
                  With(OpKind::kAvgPool2d,
-                      [](A& a) {
+                      [](Attributes& a) {
                         a.pool_size = {3, 3}, a.strides = {2, 2}, a.ceil_mode = true;
                       }),
                  {F({1, 2, 8, 9})},
                  "float32[1,2,4,4]"},
         TypeCase{"LastWindowStartsInside",
                  With(OpKind::kMaxPool2d,
-                      [](A& a) {
+                      [](Attributes& a) {
                         a.pool_size = {1, 1}, a.strides = {3, 3};
                         a.ceil_mode = true;
                       }),
                  {F({1, 1, 5, 5})},
                  "float32[1,1,2,2]"},
         TypeCase{"Global",
-                 With(OpKind::kGlobalAvgPool2d, [](A& a) { a.data_layout = "NHWC"; }),
+                 With(OpKind::kGlobalAvgPool2d, [](Attributes& a) { a.data_layout = "NHWC"; }),
                  {I8({1, 7, 6, 3})},
                  "int8[1,1,1,3]"},
         TypeCase{"PoolBlocked",
-                 With(OpKind::kGlobalMaxPool2d, [](A& a) { a.data_layout = "NCHW8c"; }),
+                 With(OpKind::kGlobalMaxPool2d, [](Attributes& a) { a.data_layout = "NCHW8c"; }),
                  {F({1, 2, 7, 7, 8})},
                  "float32[1,2,1,1,8]"},
         TypeCase{"PoolTooLarge",
@@ -196,12 +200,12 @@ INSTANTIATE_TEST_SUITE_P(
                  {F({2, 3})},
                  "reduce_sum: axis -1 appears twice"},
         TypeCase{"SoftmaxAxis",
-                 Axis(OpKind::kSoftmax, 2),
+                 AlongAxis(OpKind::kSoftmax, 2),
                  {F({2, 3})},
                  "softmax: axis 2, expected -2 to 1"},
         TypeCase{"Lrn", Plain(OpKind::kLrn), {F({1, 2, 3, 3})}, "lrn: size 0, expected at least 1"},
         TypeCase{"BatchNorm",
-                 Axis(OpKind::kBatchNorm, 1),
+                 AlongAxis(OpKind::kBatchNorm, 1),
                  {F({1, 2, 3}), F({2}), F({2}), F({3}), F({2})},
                  "batch_norm: input 3 is float32[3], expected float32[2]"}),
     testing::PrintToStringParamName());
@@ -229,17 +233,20 @@ INSTANTIATE_TEST_SUITE_P(
                  {F({2, 3})},
                  "transpose: 1 axes, expected 2"},
         TypeCase{"BroadcastTo",
-                 With(OpKind::kBroadcastTo, [](A& a) { a.new_shape = {3}; }),
+                 With(OpKind::kBroadcastTo, [](Attributes& a) { a.new_shape = {3}; }),
                  {F({2, 3})},
                  "broadcast_to: float32[2,3] does not broadcast to [3]"},
         TypeCase{
-            "Concat", Axis(OpKind::kConcat, 1), {F({2, 3}), F({2, 4}), F({2, 0})}, "float32[2,7]"},
+            "Concat",
+            AlongAxis(OpKind::kConcat, 1),
+            {F({2, 3}), F({2, 4}), F({2, 0})},
+            "float32[2,7]"},
         TypeCase{"ConcatShapes",
-                 Axis(OpKind::kConcat, 1),
+                 AlongAxis(OpKind::kConcat, 1),
                  {F({2, 3}), F({3, 3})},
                  "concat: input 1 is float32[3,3], expected float32[2,3] but for dimension 1"},
         TypeCase{"ConcatNothing",
-                 Axis(OpKind::kConcat, 0),
+                 AlongAxis(OpKind::kConcat, 0),
                  {},
                  "concat: no inputs, expected at least 1"},
         TypeCase{"Slice", Slice({1, 4}, {3, -1}, {1, -2}), {F({3, 5})}, "float32[2,3]"},
@@ -251,14 +258,14 @@ INSTANTIATE_TEST_SUITE_P(
             "SliceStep", Slice({0}, {2}, {0}), {F({3})}, "slice: step 0, expected another number"},
         TypeCase{"Pad",
                  With(OpKind::kPad,
-                      [](A& a) {
+                      [](Attributes& a) {
                         a.pad_width = {1, 2, 0, 0};
                       }),
                  {F({2, 3})},
                  "float32[5,3]"},
         TypeCase{"PadCount",
                  With(OpKind::kPad,
-                      [](A& a) {
+                      [](Attributes& a) {
                         a.pad_width = {1, 2};
                       }),
                  {F({2, 3})},
@@ -278,11 +285,11 @@ INSTANTIATE_TEST_SUITE_P(
                  {F({1, 2, 2, 2})},
                  "layout_transform: layouts NCHW and NK differ in dimensions"},
         TypeCase{"Gather",
-                 Axis(OpKind::kGather, 1),
+                 AlongAxis(OpKind::kGather, 1),
                  {F({2, 5, 3}), {{4, 1}, kInt64}},
                  "float32[2,4,1,3]"},
         TypeCase{"GatherIndices",
-                 Axis(OpKind::kGather, 0),
+                 AlongAxis(OpKind::kGather, 0),
                  {F({2}), F({1})},
                  "gather: indices are float32[1], expected int32 or int64"},
         TypeCase{"Identity", Plain(OpKind::kIdentity), {I8({2})}, "int8[2]"},

@@ -1,0 +1,276 @@
+#include "src/tensor/error_bound.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "src/tensor/operator_names.h"
+
+namespace tilewright {
+namespace {
+
+constexpr double kUnitOfFloat32 = 0x1p-23;
+constexpr double kUnitOfHalf = 0x1p-10;
+// Below the smallest normal number kernels may take 0 for a value.
+constexpr double kLeastNormal = std::numeric_limits<float>::min();
+constexpr double kUnitsOfFunctions = 4;
+constexpr double kUnitsOfSums = 32;
+constexpr double kRelativePart = 1e-5;
+
+using BoundedInputs = std::span<const BoundedTensor* const>;
+
+double UnitOf(DataType dtype) {
+  if (dtype == kFloat16) return kUnitOfHalf;
+  return dtype.bits == 64 ? 0x1p-52 : kUnitOfFloat32;
+}
+
+double ErrorAt(const BoundedTensor& tensor, std::int64_t i) {
+  return tensor.exact() ? 0 : tensor.error.At(i);
+}
+
+Tensor ErrorsFor(const TensorType& type) { return Tensor(TensorType{type.shape, kFloat64}); }
+
+std::vector<const Tensor*> ValuesOf(BoundedInputs inputs) {
+  std::vector<const Tensor*> values;
+  for (const BoundedTensor* input : inputs) values.push_back(&input->value);
+  return values;
+}
+
+/// value + side * (its error and `unit` of itself), in the value's own type.
+Tensor Shifted(const BoundedTensor& input, double side, double unit) {
+  Tensor moved = input.value.Clone();
+  for (std::int64_t i = 0; i < moved.elements(); ++i) {
+    const double value = moved.At(i);
+    moved.Set(i, value + side * (ErrorAt(input, i) + unit * std::fabs(value)));
+  }
+  return moved;
+}
+
+/// Magnitudes, with what errors add to them.
+Tensor Magnitudes(const BoundedTensor& input) {
+  Tensor magnitudes = input.value.Clone();
+  for (std::int64_t i = 0; i < magnitudes.elements(); ++i) {
+    magnitudes.Set(i, std::fabs(magnitudes.At(i)) + ErrorAt(input, i));
+  }
+  return magnitudes;
+}
+
+/// The errors as a tensor of the value's type, for operators that carry them along.
+Tensor ErrorsAsValues(const BoundedTensor& input) {
+  Tensor errors(input.value.type());
+  for (std::int64_t i = 0; i < errors.elements(); ++i) errors.Set(i, ErrorAt(input, i));
+  return errors;
+}
+
+/// To whole numbers: what is given is rounded as it is, next to a step of the function, too.
+bool IsRounding(OpKind kind) { return kind >= OpKind::kRound && kind <= OpKind::kCeil; }
+
+/// What the ends of the operands' ranges make of a function, element by element.
+Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const Tensor& value,
+                               int threads) {
+  Tensor error = ErrorsFor(value.type());
+  std::vector<std::size_t> moved;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]->value.dtype().is_float()) moved.push_back(i);
+  }
+  for (std::size_t sides = 0; sides < (std::size_t{1} << moved.size()); ++sides) {
+    std::vector<const Tensor*> operands = ValuesOf(inputs);
+    std::vector<Tensor> ends;
+    ends.reserve(moved.size());
+    for (std::size_t i = 0; i < moved.size(); ++i) {
+      const BoundedTensor& input = *inputs[moved[i]];
+      const double rounding = IsRounding(op.kind) ? 0 : UnitOf(input.value.dtype());
+      ends.push_back(Shifted(input, (sides >> i & 1) != 0 ? 1 : -1, rounding));
+      operands[moved[i]] = &ends.back();
+    }
+    auto end = Evaluate(op, operands, threads);
+    TW_RETURN_IF_ERROR(end);
+    for (std::int64_t i = 0; i < value.elements(); ++i) {
+      const double distance = std::fabs(end->At(i) - value.At(i));
+      if (std::isfinite(distance)) error.Set(i, std::max(error.At(i), distance));
+    }
+  }
+  const double unit = kUnitsOfFunctions * UnitOf(value.dtype());
+  for (std::int64_t i = 0; i < value.elements(); ++i) {
+    const double own = std::isfinite(value.At(i)) ? unit * std::fabs(value.At(i)) : 0;
+    error.Set(i, error.At(i) + own + kLeastNormal);
+  }
+  return error;
+}
+
+/// Of a sum of products or of elements: units of what the same sum of magnitudes is.
+Result<Tensor> ErrorOfSums(const Operator& op, BoundedInputs inputs, const Tensor& value,
+                           int threads) {
+  Tensor error = ErrorsFor(value.type());
+  std::vector<Tensor> magnitudes;
+  magnitudes.reserve(inputs.size());
+  std::vector<const Tensor*> operands;
+  for (const BoundedTensor* input : inputs) {
+    magnitudes.push_back(Magnitudes(*input));
+    operands.push_back(&magnitudes.back());
+  }
+  auto sum = Evaluate(op, operands, threads);
+  TW_RETURN_IF_ERROR(sum);
+  const double unit = UnitOfSums(value.dtype());
+  for (std::int64_t i = 0; i < value.elements(); ++i) {
+    error.Set(i, unit * sum->At(i) + kLeastNormal);
+  }
+  // What operands are off by, times the magnitudes of the others.
+  for (std::size_t which = 0; which < inputs.size(); ++which) {
+    if (inputs[which]->exact()) continue;
+    const Tensor errors = ErrorsAsValues(*inputs[which]);
+    std::vector<const Tensor*> with = operands;
+    with[which] = &errors;
+    auto carried = Evaluate(op, with, threads);
+    TW_RETURN_IF_ERROR(carried);
+    for (std::int64_t i = 0; i < value.elements(); ++i) {
+      error.Set(i, error.At(i) + carried->At(i));
+    }
+  }
+  return error;
+}
+
+/// Of results that are among the operands' elements, or that errors are only moved to.
+Result<Tensor> ErrorOfMoves(const Operator& op, BoundedInputs inputs, const Tensor& value,
+                            int threads) {
+  Tensor error;
+  if (std::ranges::all_of(inputs, &BoundedTensor::exact)) return error;
+  std::vector<Tensor> errors;
+  errors.reserve(inputs.size());
+  std::vector<const Tensor*> operands = ValuesOf(inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]->value.dtype().is_float()) continue;  // indices
+    errors.push_back(ErrorsAsValues(*inputs[i]));
+    operands[i] = &errors.back();
+  }
+  Operator move = op;
+  move.attributes.pad_value = 0;
+  if (op.kind == OpKind::kReduceMin) move.kind = OpKind::kReduceMax;
+  auto moved = Evaluate(move, operands, threads);
+  TW_RETURN_IF_ERROR(moved);
+  error = ErrorsFor(value.type());
+  for (std::int64_t i = 0; i < value.elements(); ++i) error.Set(i, moved->At(i));
+  return error;
+}
+
+/// exp(x - max) / sum, or its logarithm: the difference in the exponent is rounded, and so is the
+/// sum. The largest error of the operand counts for every element.
+Tensor ErrorOfSoftmax(const Operator& op, const BoundedTensor& input, const Tensor& value) {
+  double carried = 0;
+  for (std::int64_t i = 0; i < input.value.elements(); ++i) {
+    carried = std::max(carried, ErrorAt(input, i));
+  }
+  Tensor error = ErrorsFor(value.type());
+  const double unit = UnitOf(value.dtype());
+  const bool logarithm = op.kind == OpKind::kLogSoftmax;
+  for (std::int64_t i = 0; i < value.elements(); ++i) {
+    const double result = std::fabs(value.At(i)), x = std::fabs(input.value.At(i));
+    // The exponent: x less the sum's logarithm, which is result - x itself.
+    const double exponent = logarithm ? result : result > 0 ? -std::log(result) : x;
+    const double off = kUnitsOfFunctions * unit * (2 * x + exponent + kUnitsOfFunctions) +
+                       UnitOfSums(value.dtype()) + 2 * carried;
+    error.Set(i, (logarithm ? off : off * result) + kLeastNormal);
+  }
+  return error;
+}
+
+/// gamma * (data - mean) / deviation + beta, of magnitudes.
+Tensor ErrorOfBatchNorm(const Operator& op, BoundedInputs inputs, const Tensor& value) {
+  const Tensor& data = inputs[0]->value;
+  const auto rank = static_cast<std::int64_t>(data.shape().size());
+  const std::int64_t axis = op.attributes.axis < 0 ? op.attributes.axis + rank : op.attributes.axis;
+  std::int64_t inner = 1;
+  for (std::int64_t i = axis + 1; i < rank; ++i) inner *= data.shape()[static_cast<std::size_t>(i)];
+  const std::int64_t channels = data.shape()[static_cast<std::size_t>(axis)];
+  Tensor error = ErrorsFor(value.type());
+  const double unit = UnitOfSums(value.dtype());
+  for (std::int64_t i = 0; i < value.elements(); ++i) {
+    const std::int64_t c = i / inner % channels;
+    const double scale = std::fabs(inputs[1]->value.At(c)) /
+                         std::sqrt(inputs[4]->value.At(c) + op.attributes.epsilon);
+    const double magnitude =
+        scale * (std::fabs(data.At(i)) + std::fabs(inputs[3]->value.At(c))) +
+        std::fabs(inputs[2]->value.At(c));
+    error.Set(i, unit * magnitude + scale * ErrorAt(*inputs[0], i) + kLeastNormal);
+  }
+  return error;
+}
+
+/// x / (bias + sum of squares)^beta, whose parts are all of one sign: a part of the result.
+Tensor ErrorOfLrn(const BoundedTensor& input, const Tensor& value) {
+  Tensor error = ErrorsFor(value.type());
+  const double unit = UnitOfSums(value.dtype());
+  for (std::int64_t i = 0; i < value.elements(); ++i) {
+    const double x = std::fabs(input.value.At(i)), result = std::fabs(value.At(i));
+    const double carried = x > 0 ? 4 * ErrorAt(input, i) * result / x : ErrorAt(input, i);
+    error.Set(i, unit * result + carried + kLeastNormal);
+  }
+  return error;
+}
+
+Result<Tensor> ErrorOf(const Operator& op, BoundedInputs inputs, const Tensor& value, int threads) {
+  if (IsAnchor(op.kind)) return ErrorOfSums(op, inputs, value, threads);
+  switch (op.kind) {
+    case OpKind::kAvgPool2d:
+    case OpKind::kGlobalAvgPool2d:
+    case OpKind::kReduceMean:
+    case OpKind::kReduceSum:
+      return ErrorOfSums(op, inputs, value, threads);
+    case OpKind::kSoftmax:
+    case OpKind::kLogSoftmax:
+      return ErrorOfSoftmax(op, *inputs[0], value);
+    case OpKind::kBatchNorm:
+      return ErrorOfBatchNorm(op, inputs, value);
+    case OpKind::kLrn:
+      return ErrorOfLrn(*inputs[0], value);
+    default:
+      break;
+  }
+  const bool function = IsElementwise(op.kind) || IsChoice(op.kind);
+  return function ? ErrorOfFunction(op, inputs, value, threads)
+                  : ErrorOfMoves(op, inputs, value, threads);
+}
+
+}  // namespace
+
+double UnitOfSums(DataType dtype) {
+  return dtype == kFloat16 ? kUnitOfHalf : kUnitsOfSums * UnitOf(dtype);
+}
+
+Result<BoundedTensor> EvaluateBounded(const Operator& op, BoundedInputs inputs, int threads) {
+  auto value = Evaluate(op, ValuesOf(inputs), threads);
+  TW_RETURN_IF_ERROR(value);
+  BoundedTensor bounded{*std::move(value), Tensor()};
+  if (!bounded.value.dtype().is_float()) return bounded;
+  auto error = ErrorOf(op, inputs, bounded.value, threads);
+  TW_RETURN_IF_ERROR(error);
+  bounded.error = *std::move(error);
+  return bounded;
+}
+
+Comparison CompareBounded(const Tensor& result, const BoundedTensor& reference,
+                          std::optional<double> tolerance) {
+  Comparison comparison = Compare(result, reference.value, tolerance);
+  if (comparison.ok || result.type() != reference.value.type() || !result.dtype().is_float()) {
+    return comparison;
+  }
+  // Compare's own bound, and beside it the element's.
+  const bool half = result.dtype() == kFloat16;
+  const double part = tolerance.value_or(half ? kToleranceOfFloat16 : 1e-4);
+  const double common = part * comparison.reference_rms;
+  const double relative = half ? kUnitOfHalf : kRelativePart;
+  comparison.first_bad = -1;
+  for (std::int64_t i = 0; i < result.elements() && comparison.first_bad < 0; ++i) {
+    const double value = result.At(i), expected = reference.value.At(i);
+    if (value == expected || (std::isnan(value) && std::isnan(expected))) continue;
+    const double own = ErrorAt(reference, i) + relative * std::fabs(expected);
+    // Written so that NaN is out of bounds; an infinite bound allows everything but that.
+    if (!(std::fabs(value - expected) <= std::max(common, own))) comparison.first_bad = i;
+  }
+  comparison.ok = comparison.first_bad < 0;
+  return comparison;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <span>
+
+#include "src/tensor/operator.h"
+#include "src/tensor/reference.h"
+#include "src/tensor/tensor.h"
+
+namespace tilewright {
+
+/// A value of the reference, and how far a right float32 result may be from it, element by element.
+struct BoundedTensor {
+  Tensor value;
+  Tensor error;  ///< float64, of the value's shape; without memory: nothing
+  bool exact() const { return error.data() == nullptr; }
+};
+
+/// As Evaluate, with the error that operands within theirs and arithmetic in float32 (float16 where
+/// the types are) can make of it. Sums count by the magnitudes that went into them, whatever is
+/// left of these; elementwise functions by what they do with the ends of their operands' ranges.
+/// Results that are no floats are exact.
+/// Errors: those of Evaluate.
+Result<BoundedTensor> EvaluateBounded(const Operator& op,
+                                      std::span<const BoundedTensor* const> inputs, int threads);
+
+/// What a sum may be off by, as a part of the sum of the magnitudes: 32 units of the type; of
+/// float16, which is added up in float32, one.
+double UnitOfSums(DataType dtype);
+
+/// Compare, where an element may also be off by its bound and by 1e-5 of itself: what is out of
+/// proportion to the rest of the tensor, or small because large things cancelled, is judged by what
+/// it was made of.
+Comparison CompareBounded(const Tensor& result, const BoundedTensor& reference,
+                          std::optional<double> tolerance = std::nullopt);
+
+}  // namespace tilewright

@@ -1,0 +1,113 @@
+#include "src/tensor/error_bound.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace tilewright {
+namespace {
+
+Tensor Floats(std::vector<std::int64_t> shape, const std::vector<float>& values) {
+  Tensor tensor(TensorType{std::move(shape), kFloat32});
+  std::ranges::copy(values, tensor.As<float>().begin());
+  return tensor;
+}
+
+BoundedTensor Exact(Tensor value) { return {std::move(value), Tensor()}; }
+
+BoundedTensor BoundOf(OpKind kind, const BoundedTensor& x, OpAttributes attributes = {}) {
+  const BoundedTensor* const operand = &x;
+  auto result = EvaluateBounded({kind, std::move(attributes)}, std::span(&operand, 1), 1);
+  EXPECT_TRUE(result.ok()) << result.status().message();
+  return *std::move(result);
+}
+
+BoundedTensor BoundOf(OpKind kind, const BoundedTensor& a, const BoundedTensor& b) {
+  const std::array operands = {&a, &b};
+  auto result = EvaluateBounded({kind, {}}, operands, 1);
+  EXPECT_TRUE(result.ok()) << result.status().message();
+  return *std::move(result);
+}
+
+/// Whether the element may be this much more than the reference has it.
+bool Allows(const BoundedTensor& reference, std::int64_t i, double more) {
+  Tensor seen = reference.value.Clone();
+  seen.Set(i, seen.At(i) + more);
+  return CompareBounded(seen, reference).ok;
+}
+
+TEST(ErrorBound, OfAMeanNearZeroComesFromWhatWasAddedUp) {
+  std::vector<float> values;
+  for (int i = 0; i < 512; ++i) values.push_back(i % 2 == 0 ? 1000.0F : -1000.0F);
+  values[0] += 0.001F;
+  OpAttributes axes;
+  axes.axes = {1};
+  const BoundedTensor mean = BoundOf(OpKind::kReduceMean, Exact(Floats({1, 512}, values)), axes);
+  EXPECT_TRUE(Allows(mean, 0, 1e-4));
+  EXPECT_FALSE(Allows(mean, 0, 1e-2));
+}
+
+TEST(ErrorBound, OfASmallProbabilityIsAPartOfIt) {
+  std::vector<float> values(4000, -30.0F);
+  values[7] = 0;
+  OpAttributes axis;
+  axis.axis = 1;
+  const BoundedTensor softmax = BoundOf(OpKind::kSoftmax, Exact(Floats({1, 4000}, values)), axis);
+  const double one = softmax.value.At(7);
+  ASSERT_GT(one, 0.9);
+  EXPECT_TRUE(Allows(softmax, 7, 4e-6));
+  EXPECT_FALSE(Allows(softmax, 7, 1e-4));
+  EXPECT_FALSE(Allows(softmax, 8, 1e-3));
+}
+
+TEST(ErrorBound, OfTinySigmoidsHasARelativePart) {
+  const BoundedTensor x = Exact(Floats({3}, {-30, -85, -100}));
+  const BoundedTensor sigmoid = BoundOf(OpKind::kSigmoid, x);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const double value = sigmoid.value.At(i);
+    Tensor seen = sigmoid.value.Clone();
+    seen.Set(i, value * (1 + 8e-6));
+    EXPECT_TRUE(CompareBounded(seen, sigmoid).ok) << i;
+  }
+  Tensor none = sigmoid.value.Clone();
+  none.Set(2, 0);  // no normal number
+  EXPECT_TRUE(CompareBounded(none, sigmoid).ok);
+  none.Set(0, 0);
+  EXPECT_FALSE(CompareBounded(none, sigmoid).ok);
+}
+
+TEST(ErrorBound, IsCarriedThroughWhatCancels) {
+  const BoundedTensor a = Exact(Floats({2}, {3, 1})), b = Exact(Floats({2}, {0.1F, 0.1F}));
+  const BoundedTensor product = BoundOf(OpKind::kMul, a, b);
+  const BoundedTensor difference = BoundOf(OpKind::kSub, product, Exact(Floats({2}, {0.3F, 5})));
+  ASSERT_LT(std::fabs(difference.value.At(0)), 1e-6);
+  EXPECT_GT(difference.error.At(0), 1e-8);
+  EXPECT_LT(difference.error.At(0), 1e-6);
+}
+
+TEST(ErrorBound, OfRoundingToWholeNumbersIsNone) {
+  const BoundedTensor floor = BoundOf(OpKind::kFloor, Exact(Floats({2}, {3, 2.5F})));
+  EXPECT_FALSE(Allows(floor, 0, -1));
+  EXPECT_FALSE(Allows(floor, 1, 1));
+}
+
+TEST(ErrorBound, FindsWhatIsNoNumberAndOtherTypes) {
+  const BoundedTensor reference = BoundOf(OpKind::kSigmoid, Exact(Floats({2}, {1, 2})));
+  Tensor seen = reference.value.Clone();
+  seen.Set(1, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_FALSE(CompareBounded(seen, reference).ok);
+  seen.Set(1, std::numeric_limits<double>::infinity());
+  EXPECT_FALSE(CompareBounded(seen, reference).ok);
+  EXPECT_FALSE(CompareBounded(Tensor(TensorType{{2}, kInt32}), reference).ok);
+  const BoundedTensor whole = Exact(Tensor(TensorType{{2}, kInt8}));
+  Tensor other(TensorType{{2}, kInt8});
+  EXPECT_TRUE(CompareBounded(other, whole).ok);
+  other.Set(0, 1);
+  EXPECT_FALSE(CompareBounded(other, whole).ok);
+}
+
+}  // namespace
+}  // namespace tilewright
