@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 
 #include "python_free_cli/command.h"
@@ -67,6 +68,11 @@ class CompileCommand final : public Command {
     app.add_option("--on-miss", on_miss_, "What to do about operators without a record")
         ->check(CLI::IsMember({"warn", "fail"}))
         ->capture_default_str();
+    app.add_option("--verify", verify_,
+                   "What is compared with the reference before the library is written: all "
+                   "elements, samples of each kernel (about a second), or none")
+        ->check(CLI::IsMember({"all", "sample", "none"}))
+        ->capture_default_str();
     app.add_option("--build-threads", build_threads_, "Kernels built at once")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
@@ -81,7 +87,7 @@ class CompileCommand final : public Command {
     const OnMiss on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
     if (target->kind() == TargetKind::kVta) {
       TW_RETURN_IF_ERROR(
-          RefuseGiven(*app_, {"--name", "--format", "--runtime", "--build-threads", "--device"},
+          RefuseGiven(*app_, {"--name", "--format", "--runtime", "--build-threads", "--device", "--verify"},
                       "a VTA's folder has streams in it and no library"));
       auto plan = vta_.Plan(file_, seeded_, load_.Options(), *target, sources_);
       TW_RETURN_IF_ERROR(plan);
@@ -116,6 +122,9 @@ class CompileCommand final : public Command {
     options.build_threads = build_threads_;
     options.name = name_;
     options.runtime_path = runtime_;
+    options.check = verify_ == "all"    ? CheckLevel::kAll
+                    : verify_ == "none" ? CheckLevel::kNone
+                                        : CheckLevel::kSample;
     const bool bundle = format_ == "bundle";
     auto model = bundle                        ? CompileBundle(std::move(*graph), options, output_)
                  : options.autotvm.has_value() ? CompileImported(*graph, options, output_)
@@ -130,6 +139,7 @@ class CompileCommand final : public Command {
       TW_RETURN_IF_ERROR(WriteFile(output_.substr(0, dot) + ".h", model->header));
     }
     PrintMisses(model->operators);
+    if (options.check != CheckLevel::kNone) PrintUnchecked(model->check);
     const auto imported = std::ranges::count_if(model->operators, &OperatorReport::imported);
     if (options.autotvm.has_value()) {
       fmt::print(stderr, "{} operators with configs of imported records, verified here\n",
@@ -138,6 +148,7 @@ class CompileCommand final : public Command {
     if (json_) {
       Json report = ReportOf(*model);
       report["made_up_constants"] = MadeUpJson(made_up);
+      report["check"] = CheckOf(model->check, verify_);
       PrintJson(report);
     } else {
       const std::size_t untuned = model->untuned().size();
@@ -148,11 +159,57 @@ class CompileCommand final : public Command {
           1e-6 * static_cast<double>(model->constant_bytes),
           1e-6 * static_cast<double>(model->arena_bytes), untuned, model->plan_seconds,
           model->build_seconds + model->link_seconds);
+      if (model->check.ran) {
+        fmt::print("checked in {:.1f} s: all results are written, {} of {} operators compared with "
+                   "the reference, {} elements\n",
+                   model->check.seconds, model->check.compared, model->check.operators,
+                   model->check.elements);
+      }
     }
     return kExitDone;
   }
 
  private:
+  /// What the checks leave open, on standard error; --json has the whole lists.
+  static void PrintUnchecked(const CompileCheck& check) {
+    constexpr std::size_t kMostNamed = 5;
+    if (!check.ran) {
+      fmt::print(stderr, "not run here and compared with nothing: {}{}\n", check.not_run,
+                 check.not_proved.empty() ? "; by their code all kernels write all of their results"
+                                          : "");
+    }
+    const auto list = [&](const char* what, const std::vector<std::string>& names) {
+      if (names.empty()) return;
+      const std::size_t named = std::min(names.size(), kMostNamed);
+      std::string text;
+      for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + names[i];
+      if (names.size() > named) text += fmt::format(" and {} more", names.size() - named);
+      fmt::print(stderr, "{}: {}\n", what, text);
+    };
+    std::vector<std::string> not_compared;
+    for (const auto& [value, reason] : check.not_compared) {
+      if (check.ran) not_compared.push_back(value + ": " + reason);
+    }
+    list("not compared with the reference", not_compared);
+    list("nobody can say whether all of the result is written", check.not_proved);
+  }
+
+  static Json CheckOf(const CompileCheck& check, const std::string& level) {
+    Json not_compared = Json::array();
+    for (const auto& [value, reason] : check.not_compared) {
+      not_compared.push_back({{"operator", value}, {"reason", reason}});
+    }
+    return {{"level", level},
+            {"ran", check.ran},
+            {"not_run", check.not_run},
+            {"operators", check.operators},
+            {"compared", check.compared},
+            {"elements", check.elements},
+            {"seconds", check.seconds},
+            {"not_compared", std::move(not_compared)},
+            {"not_proved", check.not_proved}};
+  }
+
   /// The folder that the library is to be written to, as for a bundle; now, as what follows takes
   /// its time.
   Status MakeFolder() const {
@@ -197,7 +254,7 @@ class CompileCommand final : public Command {
   VtaChoice vta_;
   DeviceArgument device_;
   LoadArguments load_;
-  std::string on_miss_ = "warn";
+  std::string on_miss_ = "warn", verify_ = "sample";
   int build_threads_ = 2;
   bool seeded_ = false;
   bool json_ = false;

@@ -16,10 +16,14 @@
 #include "src/codegen/code_traits.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/runtime_archive.h"
+#include "src/compiler/check_library.h"
+#include "src/compiler/check_plan.h"
 #include "src/compiler/constant_object.h"
 #include "src/compiler/driver.h"
 #include "src/compiler/graph_json.h"
 #include "src/compiler/plan.h"
+#include "src/compiler/unverified_library.h"
+#include "src/compiler/verify.h"
 #include "src/graph/passes.h"
 #include "src/runtime/model.h"
 #include "src/schedule/launch.h"
@@ -104,6 +108,8 @@ Result<LargestWorkspace> FindLargestWorkspace(const Plan& plan, int threads) {
   }
   return largest;
 }
+
+constexpr int kVerifyThreads = 2;
 
 // What a pointer of 32 bits reaches, and what Linux leaves a program of its 4 GiB of addresses.
 constexpr std::int64_t kMostBytes = std::numeric_limits<std::int32_t>::max();
@@ -212,6 +218,96 @@ Status CheckMisses(const CompiledModel& model, OnMiss on_miss) {
       fmt::format("{} operators without a record: {}", untuned.size(), fmt::join(untuned, ", ")));
 }
 
+/// A library at its path, and what it was made of.
+struct Emitted {
+  CompiledModel model;
+  Graph graph;  // optimized
+  Plan plan;
+};
+
+/// place: whose folder is made when there is something to write; may be null.
+Result<Emitted> EmitLibrary(Graph graph, const CompileOptions& options,
+                            const std::string& library_path, const UnverifiedLibrary* place) {
+  const auto traits = TraitsOf(HostOf(options.target));
+  TW_RETURN_IF_ERROR(traits);
+  SystemClock clock;
+  const double start = clock.MonotonicSeconds();
+  auto optimized = Optimize(std::move(graph));
+  TW_RETURN_IF_ERROR(optimized);
+  auto plan = MakePlan(*optimized, options);
+  TW_RETURN_IF_ERROR(plan);
+  if (options.change_plan) {
+    options.change_plan(*plan);
+    TW_RETURN_IF_ERROR(CheckPlan(*optimized, *plan));
+  }
+  TW_RETURN_IF_ERROR(CheckArguments(*optimized, *plan, options.target));
+  TW_RETURN_IF_ERROR(CheckSizes(*optimized, *plan, options.target, *traits));
+  if (!options.parameter_path.empty()) plan->constant_hash = HashOf(plan->constants);
+  CompiledModel model;
+  model.name = options.name;
+  model.library_path = library_path;
+  model.header = DriverHeader(*optimized, *plan, options);
+  if (!options.parameter_path.empty()) model.graph_json = GraphJson(*optimized, *plan, options);
+  for (const PlanStep& step : plan->steps) model.operators.push_back(step.report);
+  model.kernels = static_cast<int>(plan->kernels.size());
+  model.transforms = plan->transforms;
+  model.arena_bytes = plan->arena_bytes;
+  model.constant_bytes = plan->constant_bytes;
+  TW_RETURN_IF_ERROR(CheckMisses(model, options.on_miss));
+  const double planned = clock.MonotonicSeconds();
+  auto objects = BuildKernels(*plan, options.target, options.build_threads);
+  TW_RETURN_IF_ERROR(objects);
+  const double built = clock.MonotonicSeconds();
+  if (place != nullptr) TW_RETURN_IF_ERROR(place->MakeFolder());
+  TW_RETURN_IF_ERROR(Link(*optimized, *plan, options, *traits, *std::move(objects), library_path));
+  model.plan_seconds = planned - start;
+  model.build_seconds = built - planned;
+  model.link_seconds = clock.MonotonicSeconds() - built;
+  return Emitted{std::move(model), *std::move(optimized), *std::move(plan)};
+}
+
+/// The whole library, operator by operator.
+Status VerifyAll(const Graph& source, const std::string& library_path, CompileCheck& check) {
+  auto library = ModelLibrary::Open(library_path);
+  TW_RETURN_IF_ERROR(library);
+  std::vector<Tensor> inputs;
+  for (const ModelValue& value : library->inputs()) {
+    inputs.push_back(MakeInput(value.name, value.type, InputRule::kRandom));
+  }
+  VerifyOptions options;
+  options.threads = kVerifyThreads;
+  auto report = Verify(source.CloneWithout(std::numeric_limits<std::int64_t>::max()), *library,
+                       inputs, options);
+  TW_RETURN_IF_ERROR(report);
+  if (!report->ok()) return Internal(report->Summary());
+  check.compared = static_cast<std::int64_t>(report->checks.size());
+  check.elements = 0;
+  for (const ModelOperator& op : library->operators()) check.elements += op.result.type.elements();
+  check.not_compared.clear();
+  return Status();
+}
+
+/// source: as imported, for kAll only.
+Result<CompileCheck> CheckEmitted(const Emitted& emitted, const CompileOptions& options,
+                                  const Graph* source, const std::string& library_path) {
+  std::string not_run = "its kernels run on a GPU";
+  if (options.target.kind() == TargetKind::kLlvm) {
+    auto check = CheckBySample(emitted.graph, emitted.plan, library_path, options.check_seconds);
+    if (check.ok() && source != nullptr) {
+      TW_RETURN_IF_ERROR(VerifyAll(*source, library_path, *check));
+    }
+    if (check.status().code() != StatusCode::kUnsupported) return check;
+    not_run = check.status().message();
+  }
+  if (source != nullptr) {
+    return Unsupported("the library cannot be verified here, expected sample or none: " + not_run);
+  }
+  auto check = CheckByCode(emitted.graph, emitted.plan);
+  TW_RETURN_IF_ERROR(check);
+  check->not_run = not_run;
+  return check;
+}
+
 }  // namespace
 
 std::vector<std::string> CompiledModel::untuned() const {
@@ -245,37 +341,25 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
                        ", expected llvm or cuda");
   }
   TW_RETURN_IF_ERROR(CheckRuntime(options));
-  const auto traits = TraitsOf(HostOf(options.target));
-  TW_RETURN_IF_ERROR(traits);
-  SystemClock clock;
-  const double start = clock.MonotonicSeconds();
-  auto optimized = Optimize(std::move(graph));
-  TW_RETURN_IF_ERROR(optimized);
-  auto plan = MakePlan(*optimized, options);
-  TW_RETURN_IF_ERROR(plan);
-  TW_RETURN_IF_ERROR(CheckArguments(*optimized, *plan, options.target));
-  TW_RETURN_IF_ERROR(CheckSizes(*optimized, *plan, options.target, *traits));
-  if (!options.parameter_path.empty()) plan->constant_hash = HashOf(plan->constants);
-  CompiledModel model;
-  model.name = options.name;
-  model.library_path = library_path;
-  model.header = DriverHeader(*optimized, *plan, options);
-  if (!options.parameter_path.empty()) model.graph_json = GraphJson(*optimized, *plan, options);
-  for (const PlanStep& step : plan->steps) model.operators.push_back(step.report);
-  model.kernels = static_cast<int>(plan->kernels.size());
-  model.transforms = plan->transforms;
-  model.arena_bytes = plan->arena_bytes;
-  model.constant_bytes = plan->constant_bytes;
-  TW_RETURN_IF_ERROR(CheckMisses(model, options.on_miss));
-  const double planned = clock.MonotonicSeconds();
-  auto objects = BuildKernels(*plan, options.target, options.build_threads);
-  TW_RETURN_IF_ERROR(objects);
-  const double built = clock.MonotonicSeconds();
-  TW_RETURN_IF_ERROR(Link(*optimized, *plan, options, *traits, *std::move(objects), library_path));
-  model.plan_seconds = planned - start;
-  model.build_seconds = built - planned;
-  model.link_seconds = clock.MonotonicSeconds() - built;
-  return model;
+  if (options.check == CheckLevel::kNone) {
+    auto emitted = EmitLibrary(std::move(graph), options, library_path, nullptr);
+    TW_RETURN_IF_ERROR(emitted);
+    return std::move(emitted->model);
+  }
+  std::optional<Graph> source;  // as imported, which is what Verify takes
+  if (options.check == CheckLevel::kAll) {
+    source = graph.CloneWithout(std::numeric_limits<std::int64_t>::max());
+  }
+  UnverifiedLibrary place(library_path, options.parameter_path);
+  options.parameter_path = place.parameter_path();
+  auto emitted = EmitLibrary(std::move(graph), options, place.path(), &place);
+  TW_RETURN_IF_ERROR(emitted);
+  auto check = CheckEmitted(*emitted, options, source ? &*source : nullptr, place.path());
+  TW_RETURN_IF_ERROR(check);
+  emitted->model.check = *std::move(check);
+  emitted->model.library_path = library_path;
+  TW_RETURN_IF_ERROR(place.Finish());
+  return std::move(emitted->model);
 }
 
 }  // namespace tilewright

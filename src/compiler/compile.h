@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "records/catalog.h"
@@ -16,6 +18,30 @@ namespace tilewright {
 
 /// What to do about an operator that no record serves.
 enum class OnMiss : std::uint8_t { kWarn, kFail };
+
+/// What is done with a library before anybody gets it. That the sizes of all memory follow from
+/// shapes and layouts is looked at always.
+enum class CheckLevel : std::uint8_t {
+  kNone,
+  /// Run once on poisoned memory, and sampled elements of each kernel compared with the reference,
+  /// in about a second; where it cannot run here, that its code writes all of its results.
+  kSample,
+  kAll,  ///< every element of every operator as well
+};
+
+/// What was seen of a library that was checked.
+struct CompileCheck {
+  bool ran = false;
+  std::string not_run;  ///< why
+  std::int64_t operators = 0, compared = 0, elements = 0;
+  double seconds = 0;
+  /// An operator of each kernel of which no element was compared, and why.
+  std::vector<std::pair<std::string, std::string>> not_compared;
+  /// Operators of which nobody can say whether all of their result is written.
+  std::vector<std::string> not_proved;
+};
+
+struct Plan;
 
 struct CompileOptions {
   /// Of kind llvm: its num_threads is how many threads the model starts with. Or of kind cuda.
@@ -40,6 +66,10 @@ struct CompileOptions {
   /// What src/runtime/*.c was compiled to for the target, an object or an archive; empty: what this
   /// program has for it.
   std::string runtime_path;
+  CheckLevel check = CheckLevel::kSample;
+  double check_seconds = 1;  ///< of comparing samples
+  /// For tests of the checks: changes the plan before code is made of it.
+  std::function<void(Plan&)> change_plan;
 };
 
 /// One operator of a compiled model, in the order in which they run.
@@ -73,6 +103,7 @@ struct CompiledModel {
   int transforms = 0;  ///< layout changes at run time
   std::int64_t arena_bytes = 0, constant_bytes = 0;
   double plan_seconds = 0, build_seconds = 0, link_seconds = 0;
+  CompileCheck check;
   /// Anchors without a record.
   std::vector<std::string> untuned() const;
 };
@@ -85,10 +116,13 @@ std::string ModelName(const Graph& graph, const CompileOptions& options);
 /// only. Inputs and outputs keep the layouts the graph gives them. For a GPU the library is one of
 /// this machine that has the kernels as PTX and loads the driver when it is used.
 ///
+/// The library gets its name when it was checked (options.check). One that cannot be run here is
+/// checked by its code; with kAll that is an error.
+///
 /// Errors: kInvalidArgument for a constant without contents or a bad name; kUnsupported for a
 /// target that has no code generator, or none of whose runtimes is here; kNotFound naming all
 /// untuned operators if on_miss is kFail; kUnavailable if the library cannot be written; kInternal
-/// for a kernel that does not build.
+/// for a kernel that does not build, or an operator that does not do what it should.
 Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
                               const std::string& library_path);
 

@@ -7,11 +7,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
 
-#include "src/base/unfinished.h"
 #include "src/compiler/compile.h"
+#include "src/compiler/unverified_library.h"
 #include "src/compiler/verify.h"
 
 namespace tilewright {
@@ -51,40 +50,37 @@ Result<bool> RefuseFirstBad(const CompiledModel& model, const VerifyReport& repo
 Result<CompiledModel> CompileImported(const Graph& graph, const CompileOptions& given,
                                       const std::string& library_path) {
   CompileOptions options = given;
-  // In a folder of its own, as the library's own name for itself is that of its file.
-  const std::filesystem::path place(library_path);
-  const Unfinished folder(library_path + ".unverified");
-  std::error_code failed;
-  std::filesystem::create_directory(folder.path(), failed);
-  if (failed) return Unavailable(folder.path() + ": cannot be made: " + failed.message());
-  Unfinished unverified(folder.path() + "/" + place.filename().string());
-  const bool bundle = !given.parameter_path.empty();
-  Unfinished parameters;
-  if (bundle) {  // under its name, where the library looks for it
-    const std::filesystem::path wanted(given.parameter_path);
-    parameters = Unfinished(folder.path() + "/" + wanted.filename().string());
-    options.parameter_path = parameters.path();
-  }
+  options.check = CheckLevel::kNone;  // what is compared below is more
+  UnverifiedLibrary place(library_path, given.parameter_path);
+  TW_RETURN_IF_ERROR(place.MakeFolder());
+  options.parameter_path = place.parameter_path();
   const auto attempt = [&]() -> Result<CompiledModel> {
     while (true) {
       auto model = Compile(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), options,
-                           unverified.path());
+                           place.path());
       TW_RETURN_IF_ERROR(model);
       model->library_path = library_path;
-      if (std::ranges::none_of(model->operators, &OperatorReport::imported)) return model;
-      auto report = RunAndCompare(graph, unverified.path());
+      const bool imported = std::ranges::any_of(model->operators, &OperatorReport::imported);
+      if (!imported && given.check == CheckLevel::kNone) return model;
+      auto report = RunAndCompare(graph, place.path());
+      if (!report.ok() && !imported && report.status().code() == StatusCode::kUnsupported) {
+        model->check.not_run = report.status().message();
+        return model;
+      }
       TW_RETURN_IF_ERROR(report);
       auto again = RefuseFirstBad(*model, *report, options);
       TW_RETURN_IF_ERROR(again);
       if (*again) continue;
       for (OperatorReport& op : model->operators) op.verified = op.imported;
+      model->check.ran = true;
+      model->check.operators = model->check.compared =
+          static_cast<std::int64_t>(report->checks.size());
       return model;
     }
   };
   auto model = attempt();
   TW_RETURN_IF_ERROR(model);
-  if (bundle) TW_RETURN_IF_ERROR(parameters.MoveTo(given.parameter_path));
-  TW_RETURN_IF_ERROR(unverified.MoveTo(library_path));
+  TW_RETURN_IF_ERROR(place.Finish());
   return model;
 }
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 
+#include "src/compiler/check_plan.h"
 #include "src/compiler/plan_builder.h"
 #include "src/schedule/lower.h"
 #include "src/templates/registry.h"
@@ -337,7 +338,10 @@ Result<Plan> PlanBuilder::Build() {
 }
 
 Result<Plan> MakePlan(const Graph& graph, const CompileOptions& options) {
-  return PlanBuilder(graph, options).Build();
+  auto plan = PlanBuilder(graph, options).Build();
+  TW_RETURN_IF_ERROR(plan);
+  TW_RETURN_IF_ERROR(CheckPlan(graph, *plan));
+  return plan;
 }
 
 }  // namespace tilewright

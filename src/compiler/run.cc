@@ -44,9 +44,6 @@ struct Observation {
   Status status;
 };
 
-// A code of our own; kernels and runtime return others.
-constexpr std::int32_t kStopped = 200;
-
 std::int32_t Observe(void* context, std::int64_t step, const void* result, double) {
   auto* observation = static_cast<Observation*>(context);
   const auto index = static_cast<std::size_t>(step);
@@ -54,7 +51,7 @@ std::int32_t Observe(void* context, std::int64_t step, const void* result, doubl
   auto tensor = ToNative(op.result.type, {op.native, op.layout}, result);
   observation->status =
       tensor.ok() ? (*observation->observe)(index, *std::move(tensor)) : tensor.status();
-  return observation->status.ok() ? 0 : kStopped;
+  return observation->status.ok() ? 0 : ModelLibrary::kStopped;  // kernels return other codes
 }
 
 std::int32_t AddSeconds(void* context, std::int64_t step, const void*, double seconds) {

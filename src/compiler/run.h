@@ -68,6 +68,12 @@ class ModelLibrary {
       const std::function<Status(std::size_t index, Tensor result)>& observe) const;
   /// As Run; adds each operator's seconds to `seconds` (one per operator).
   Status RunTimed(std::span<const Tensor> inputs, std::span<double> seconds) const;
+  /// What an observer of RunRaw returns to stop the run, which then succeeds.
+  static constexpr std::int32_t kStopped = 200;
+  /// As Run, into `outputs`, which are of the types of outputs() and keep what no operator writes;
+  /// `observer` (see TwModelRun) gets results where they lie.
+  Status RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, TwObserver observer,
+                void* context) const;
 
  private:
   explicit ModelLibrary(LoadedModel loaded)
@@ -75,8 +81,6 @@ class ModelLibrary {
   Status Load();
   Status LoadMeanings();
   Status CheckInputs(std::span<const Tensor> inputs) const;
-  Status RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, TwObserver observer,
-                void* context) const;
 
   LoadedModel loaded_;
   const TwModel* model_ = nullptr;

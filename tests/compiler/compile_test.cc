@@ -66,6 +66,9 @@ TEST_P(Compiled, GivesWhatTheReferenceGives) {
   const std::string path = folder_->path() + "/model.so";
   auto compiled = Compile(std::move(graph), options_, path);
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  EXPECT_TRUE(compiled->check.ran) << compiled->check.not_run;
+  EXPECT_THAT(compiled->check.not_compared, testing::IsEmpty());
+  EXPECT_THAT(compiled->check.not_proved, testing::IsEmpty());
   auto model = ModelLibrary::Open(path);
   ASSERT_TRUE(model.ok()) << model.status().message();
   for (int threads : {1, 2}) {

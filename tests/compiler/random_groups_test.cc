@@ -1,0 +1,195 @@
+// Random chains of what is fused around convolutions: few and odd numbers of channels, operands
+// that broadcast in every way, values read twice and values that leave in the middle.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "src/base/file.h"
+#include "src/base/random.h"
+#include "src/compiler/compile.h"
+#include "src/compiler/coverage.h"
+#include "src/compiler/plan.h"
+#include "src/graph/graph.h"
+#include "src/graph/passes.h"
+
+namespace tilewright {
+namespace {
+
+class RandomGroups {
+ public:
+  explicit RandomGroups(std::uint64_t seed) : random_(seed) {
+    graph_.name = "random";
+    integers_ = Pick(4) == 0;
+    batch_ = 1 + Pick(2);
+    height_ = 1 + Pick(6);
+    width_ = 1 + Pick(6);
+  }
+
+  Graph Make() {
+    constexpr std::int64_t kFirst[] = {1, 3, 16, 17};
+    const DataType dtype = integers_ ? kInt8 : kFloat32;
+    values_.push_back(graph_.AddInput("data", {{batch_, kFirst[Pick(4)], height_, width_}, dtype}));
+    for (std::int64_t count = 4 + Pick(6); count > 0; --count) Step();
+    std::vector<int> outputs = {values_.back()};
+    for (int i = 0; i < 2; ++i) {
+      const int other = Any();
+      const bool given = graph_.node(other).kind == NodeKind::kInput;
+      if (!given && std::ranges::find(outputs, other) == outputs.end()) outputs.push_back(other);
+    }
+    graph_.SetOutputs(outputs);
+    SeedConstants(graph_, SeedRule::kMissing);
+    return std::move(graph_);
+  }
+
+ private:
+  std::int64_t Pick(std::int64_t bound) {
+    return static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(bound)));
+  }
+  /// Later ones more often.
+  int Any() {
+    const auto count = static_cast<std::int64_t>(values_.size());
+    return values_[static_cast<std::size_t>(std::max(Pick(count), Pick(count)))];
+  }
+  std::string Name() { return "v" + std::to_string(names_++); }
+  const TensorType& TypeOf(int id) const { return graph_.node(id).type; }
+
+  int Add(OpKind kind, std::vector<int> inputs, OpAttributes attributes = {}) {
+    auto id = graph_.AddOperator(Name(), Operator{kind, std::move(attributes)}, std::move(inputs));
+    EXPECT_TRUE(id.ok()) << id.status().message();
+    return id.ok() ? *id : values_.back();
+  }
+
+  void Step() {
+    switch (Pick(10)) {
+      case 0:
+      case 1:
+      case 2:
+        values_.push_back(Convolution(Any()));
+        return;
+      case 3:
+      case 4:
+        values_.push_back(Unary(Any()));
+        return;
+      case 5:
+        values_.push_back(Window(Any()));
+        return;
+      default:
+        values_.push_back(Binary(Any()));
+    }
+  }
+
+  int Convolution(int data) {
+    constexpr std::int64_t kChannels[] = {1, 1, 1, 2, 15, 16, 17, 20, 32};
+    const std::int64_t channels = kChannels[Pick(9)];
+    const TensorType type{{channels, TypeOf(data).shape[1], 1, 1}, TypeOf(data).dtype};
+    const int weight = Pick(4) == 0 ? graph_.AddInput(Name(), type)
+                                    : graph_.AddConstant(Name(), type);
+    OpAttributes attributes;
+    attributes.data_layout = "NCHW";
+    attributes.kernel_layout = "OIHW";
+    attributes.dtype = integers_ ? kInt32 : kFloat32;
+    const int product = Add(OpKind::kConv2d, {data, weight}, attributes);
+    if (!integers_) return product;
+    OpAttributes narrow;
+    narrow.dtype = kInt8;
+    return Add(OpKind::kSaturateCast, {product}, narrow);
+  }
+
+  int Unary(int value) {
+    constexpr OpKind kReal[] = {OpKind::kSigmoid, OpKind::kRelu, OpKind::kTanh, OpKind::kAbs};
+    constexpr OpKind kWhole[] = {OpKind::kRelu, OpKind::kNegate, OpKind::kAbs};
+    return Add(integers_ ? kWhole[Pick(3)] : kReal[Pick(4)], {value});
+  }
+
+  int Window(int value) {
+    OpAttributes attributes;
+    if (Pick(2) == 0) {
+      attributes.axes = {2, 3};
+      attributes.keepdims = true;
+      return Add(integers_ ? OpKind::kReduceMax : OpKind::kReduceMean, {value}, attributes);
+    }
+    attributes.data_layout = "NCHW";
+    attributes.pool_size = {3, 3};
+    attributes.padding = {1, 1, 1, 1};
+    return Add(OpKind::kMaxPool2d, {value}, attributes);
+  }
+
+  int Binary(int value) {
+    constexpr OpKind kKinds[] = {OpKind::kAdd, OpKind::kMul, OpKind::kSub, OpKind::kMax};
+    std::vector<int> inputs = {value, Operand(value)};
+    if (Pick(2) == 0) std::swap(inputs[0], inputs[1]);
+    return Add(kKinds[Pick(4)], inputs);
+  }
+
+  /// Something that broadcasts with a value: itself, another value, or a new input or constant.
+  int Operand(int value) {
+    std::vector<int> fitting;
+    const auto& shape = TypeOf(value).shape;
+    for (int other : values_) {
+      const auto& its = TypeOf(other).shape;
+      bool fits = true;
+      for (std::size_t i = 0; i < shape.size(); ++i) {
+        fits = fits && (its[i] == shape[i] || its[i] == 1 || shape[i] == 1);
+      }
+      if (fits) fitting.push_back(other);
+    }
+    if (Pick(3) != 0) {
+      return fitting[static_cast<std::size_t>(Pick(static_cast<std::int64_t>(fitting.size())))];
+    }
+    std::vector<std::int64_t> made;
+    for (std::int64_t size : shape) made.push_back(Pick(2) == 0 ? size : 1);
+    made.erase(made.begin(), made.begin() + Pick(4));
+    const TensorType type{made, TypeOf(value).dtype};
+    return Pick(2) == 0 ? graph_.AddInput(Name(), type) : graph_.AddConstant(Name(), type);
+  }
+
+  Random random_;
+  Graph graph_;
+  bool integers_ = false;
+  std::int64_t batch_ = 1, height_ = 1, width_ = 1;
+  int names_ = 0;
+  std::vector<int> values_;
+};
+
+// The plan is checked by whoever makes one; the code of its kernels here.
+TEST(RandomGraphs, HavePlansWhoseKernelsWriteAllResults) {
+  for (const char* name : {"llvm -mcpu=skylake-avx512", "llvm -mcpu=core-avx2", "llvm",
+                           "cuda -arch=sm_80"}) {
+    CompileOptions options;
+    options.name = "random";
+    options.target = *Target::Parse(name);
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      auto graph = Optimize(RandomGroups(seed).Make());
+      ASSERT_TRUE(graph.ok()) << graph.status().message();
+      const auto plan = MakePlan(*graph, options);
+      ASSERT_TRUE(plan.ok()) << name << ", seed " << seed << ": " << plan.status().message();
+      for (const Program& kernel : plan->kernels) {
+        EXPECT_EQ(CoverageOf(kernel, std::int64_t{1} << 20), Coverage::kAll)
+            << name << ", seed " << seed << ": " << ToString(kernel);
+      }
+    }
+  }
+}
+
+TEST(RandomGraphs, ComputeWhatTheReferenceDoes) {
+  auto folder = TemporaryFolder::Create("tilewright-random-test");
+  ASSERT_TRUE(folder.ok());
+  for (const char* name : {"native", "llvm -mcpu=core-avx2"}) {
+    CompileOptions options;
+    options.target = *Target::Parse(name);
+    options.device = ProbeHostCpu();
+    options.check = CheckLevel::kAll;
+    const bool avx2 = FeaturesOf(*Target::Parse("native"))->avx2;
+    for (std::uint64_t seed = 100; seed < 112; ++seed) {
+      if (!avx2 && options.target.ToString().find("avx2") != std::string::npos) continue;
+      const auto compiled =
+          Compile(RandomGroups(seed).Make(), options, folder->path() + "/model.so");
+      ASSERT_TRUE(compiled.ok()) << name << ", seed " << seed << ": "
+                                 << compiled.status().message();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilewright
