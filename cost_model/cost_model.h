@@ -31,6 +31,7 @@ struct Dataset {
   std::vector<float> features;  ///< rows x FeatureCount()
   std::vector<float> scores;
   std::vector<std::uint32_t> group_sizes;
+  std::vector<float> group_weights;  ///< parallel to them, or empty: all 1
   std::size_t rows() const { return scores.size(); }
 };
 

@@ -78,9 +78,16 @@ Status MakeMatrix(const Dataset& data, int threads, Matrix& matrix) {
   TW_RETURN_IF_ERROR(XgboostStatus(
       XGDMatrixSetFloatInfo(matrix.handle, "label", data.scores.data(), data.scores.size()),
       "scores"));
-  return XgboostStatus(XGDMatrixSetUIntInfo(matrix.handle, "group", data.group_sizes.data(),
-                                            data.group_sizes.size()),
-                       "groups");
+  TW_RETURN_IF_ERROR(
+      XgboostStatus(XGDMatrixSetUIntInfo(matrix.handle, "group", data.group_sizes.data(),
+                                         data.group_sizes.size()),
+                    "groups"));
+  // All alike is what it does without them, to the bit.
+  const auto& weights = data.group_weights;
+  if (std::ranges::all_of(weights, [](float weight) { return weight == 1; })) return {};
+  return XgboostStatus(
+      XGDMatrixSetFloatInfo(matrix.handle, "weight", weights.data(), weights.size()),
+      "weights of groups");
 }
 
 Status SetParameters(BoosterHandle booster, const XgboostOptions& options, std::size_t rows) {

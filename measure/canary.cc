@@ -1,6 +1,10 @@
 #include "measure/canary.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 
 #include "src/base/clock.h"
 
@@ -13,6 +17,16 @@ namespace {
 
 constexpr int kAccumulators = 8;  // two units times four cycles of latency
 constexpr int kStep = 128;        // floats per inner step, whatever the vector width
+constexpr double kNominalRounds = 650;  // what durations are given for
+
+// Of each level's buffer. The middle ones end where second- and third-level caches of today do.
+constexpr std::int64_t kFirstLevelBytes = 48 << 10;
+constexpr std::int64_t kCanaryBytes[MemoryCanary::kLevels] = {0, 256 << 10, 4 << 20, 16 << 20};
+// Lines of it that one run reads, for 70 to 200 us.
+constexpr std::int64_t kCanaryLines[MemoryCanary::kLevels] = {0, 1 << 17, 1 << 17, 1 << 15};
+constexpr double kCanaryTolerance[MemoryCanary::kLevels] = {0, 0.1, 0.25, 0.5};
+// From line to line, an odd number of lines: every line is met, and no prefetcher sees the order.
+constexpr std::int64_t kCanaryStep = std::int64_t{64} * 40503;
 
 #if defined(__x86_64__)
 __attribute__((target("avx512f"))) float WorkAvx512(const float* data, int floats,
@@ -78,8 +92,8 @@ Canary::Canary() {
   for (int i = 0; i < kFloats; ++i) data_[i] = static_cast<float>(i % 7) * 0x1p-20F;
   // The fastest of a few runs at each length, so that an interruption does not make it too short.
   while (true) {
-    double fastest = Run();
-    for (int i = 0; i < 4; ++i) fastest = std::min(fastest, Run());
+    double fastest = RunSeconds();
+    for (int i = 0; i < 4; ++i) fastest = std::min(fastest, RunSeconds());
     if (fastest >= kTargetSeconds / 2 || rounds_ > (std::int64_t{1} << 40)) {
       const double scale = kTargetSeconds / std::max(fastest, 1e-9);
       rounds_ = std::max<std::int64_t>(
@@ -91,10 +105,55 @@ Canary::Canary() {
 }
 
 double Canary::Run() {
+  return RunSeconds() * kNominalRounds / static_cast<double>(rounds_);
+}
+
+double Canary::RunSeconds() {
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
   sink_ += Work(data_, kFloats, rounds_);
   return clock.MonotonicSeconds() - start;
+}
+
+int MemoryCanary::LevelOf(std::int64_t bytes) {
+  if (bytes <= kFirstLevelBytes) return 0;
+  for (int level = 1; level < kLevels - 1; ++level) {
+    if (bytes <= kCanaryBytes[level]) return level;
+  }
+  return kLevels - 1;
+}
+
+double MemoryCanary::ToleranceOf(int level) { return kCanaryTolerance[level]; }
+
+void MemoryCanary::Free::operator()(char* memory) const { std::free(memory); }
+
+MemoryCanary::MemoryCanary() {
+  constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  const auto bytes = static_cast<std::size_t>(kCanaryBytes[kLevels - 1]);
+  data_.reset(static_cast<char*>(std::aligned_alloc(kHugePage, bytes)));
+  if (data_ == nullptr) return;
+#if defined(MADV_HUGEPAGE)
+  // Without them it is slower, always by as much.
+  (void)::madvise(data_.get(), bytes, MADV_HUGEPAGE);
+#endif
+  std::memset(data_.get(), 1, bytes);
+}
+
+double MemoryCanary::Run(int level) {
+  if (level <= 0 || level >= kLevels || data_ == nullptr) return 0;
+  const std::int64_t bytes = kCanaryBytes[level];
+  std::int64_t at = start_ & (bytes - 1);
+  std::int64_t sum = 0;
+  SystemClock clock;
+  const double start = clock.MonotonicSeconds();
+  for (std::int64_t line = 0; line < kCanaryLines[level]; ++line) {
+    sum += data_.get()[at];
+    at = (at + kCanaryStep) & (bytes - 1);
+  }
+  sink_ += sum;
+  const double seconds = clock.MonotonicSeconds() - start;
+  start_ = at;
+  return seconds;
 }
 
 }  // namespace tilewright::measure

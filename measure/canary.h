@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 namespace tilewright::measure {
 
@@ -12,15 +13,44 @@ class Canary {
  public:
   /// Chooses how much work takes about kTargetSeconds on this core (takes some milliseconds).
   Canary();
-  /// Runs once; its duration in seconds.
+  /// Runs once. returns seconds for a fixed amount of work, however much this one chose to do: what
+  /// two processes on one machine see can be compared.
   double Run();
   static constexpr double kTargetSeconds = 30e-6;
 
  private:
   static constexpr int kFloats = 1024;  // 4 KiB
   alignas(64) float data_[kFloats];
+  double RunSeconds();
   std::int64_t rounds_ = 1;
   float sink_ = 0;
+};
+
+/// A constant piece of work at the level of memory where a kernel's data lie: reads of a buffer of
+/// about that size. A neighbour who fills a cache or the bus that is shared makes it slower and leaves
+/// the first-level canary alone. Not thread-safe; processes forked from its owner may run it.
+class MemoryCanary {
+ public:
+  /// 0: the first-level cache, which Canary watches; then the second level, what is shared, and
+  /// what lies beyond.
+  static constexpr int kLevels = 4;
+  /// The level for a kernel that touches so many bytes.
+  static int LevelOf(std::int64_t bytes);
+  /// Takes the memory, 16 MiB. Without it every Run is 0.
+  MemoryCanary();
+  /// Duration in seconds, 70 to 300 us; 0 at level 0, where there is nothing to watch.
+  double Run(int level);
+  /// How far above the quiet time a duration is still quiet, relative: what is shared is never
+  /// as even as the core, and a kernel computes beside reading.
+  static double ToleranceOf(int level);
+
+ private:
+  struct Free {
+    void operator()(char* memory) const;
+  };
+  std::unique_ptr<char, Free> data_;
+  std::int64_t start_ = 0;  // of the next piece, where one run reads a piece of the buffer only
+  std::int64_t sink_ = 0;
 };
 
 }  // namespace tilewright::measure

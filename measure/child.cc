@@ -49,6 +49,9 @@ class Kernel final : public CandidateKernel {
   bool Run(std::int64_t calls) override;
   void Flush(std::int64_t bytes) override;
   double CanarySeconds() override { return work_.canary->Run(); }
+  double MemoryCanarySeconds() override {
+    return work_.memory_canary == nullptr ? 0 : work_.memory_canary->Run(work_.memory_level);
+  }
   /// Threads, red zones, return code.
   std::optional<Failure> CheckTraces() override;
   std::optional<Failure> CheckOutput(InputSet set, RunReply& reply) override {
@@ -227,16 +230,21 @@ void ServeSlices(const ChildWork& work, Course& course) {
   Send(work, "1\n");
   char command = 0;
   while (::read(work.command_fd, &command, 1) == 1 && command == 's') {
-    const double noise = course.TakeSlice();
+    const std::vector<double> samples = course.TakeSlice();
     if (!course.alive()) return;
-    Send(work, ShortestDouble(noise) + "\n");
+    std::string line;
+    for (const double sample : samples) {
+      line += (line.empty() ? "" : " ") + ShortestDouble(sample);
+    }
+    Send(work, line + "\n");
   }
 }
 
 /// Everything a candidate needs, kept to the end of the process.
 struct Running {
   explicit Running(const ChildWork& work)
-      : kernel(work), course(kernel, *work.item, work.sampling, work.gate, clock) {}
+      : kernel(work),
+        course(kernel, *work.item, work.sampling, work.gate, clock, work.memory_gate) {}
   Kernel kernel;
   SystemClock clock;
   Course course;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ struct ChildWork {
   SamplingSettings sampling;
   QuietGate gate;
   Canary* canary = nullptr;
+  MemoryCanary* memory_canary = nullptr;  ///< null: none
+  int memory_level = 0;                   ///< of the kernel, see MemoryCanary
+  std::optional<QuietGate> memory_gate;   ///< of that level
   ChildReport* report = nullptr;
   std::int64_t memory_bytes = 0;  ///< it may allocate beyond what the runner has; 0 = no limit
   int runner_pid = -1;
@@ -49,8 +53,8 @@ struct ChildWork {
 };
 
 /// Loads, verifies, times and verifies again; writes a line with the RunReply. With a command_fd it
-/// writes a line after the first verification, then answers each byte 's' with a slice and a line
-/// (the noise so far, relative; 1 for unknown), and anything else (or the end) with the last
+/// writes a line "1" after the first verification, then answers each byte 's' with a slice and a line
+/// (its samples, in seconds, with blanks between them), and anything else (or the end) with the last
 /// verification and the reply. Never returns; nor does anything thrown leave it, where the runner's
 /// own code would go on in the child.
 [[noreturn]] void RunChild(const ChildWork& work) noexcept;

@@ -4,13 +4,6 @@
 #include <utility>
 
 namespace tilewright::measure {
-namespace {
-
-/// Fewest samples whose noise means anything in a race.
-constexpr std::size_t kRaceSamples = 12;
-
-}  // namespace
-
 std::string PhaseText(Phase phase) {
   switch (phase) {
     case Phase::kLoading:
@@ -30,8 +23,14 @@ std::string PhaseText(Phase phase) {
 }
 
 Course::Course(CandidateKernel& kernel, const RunOrder::Item& item,
-               const SamplingSettings& sampling, const QuietGate& gate, Clock& clock)
-    : kernel_(kernel), item_(item), sampling_(sampling), gate_(gate), clock_(clock) {
+               const SamplingSettings& sampling, const QuietGate& gate, Clock& clock,
+               std::optional<QuietGate> memory_gate)
+    : kernel_(kernel),
+      item_(item),
+      sampling_(sampling),
+      gate_(gate),
+      memory_gate_(std::move(memory_gate)),
+      clock_(clock) {
   reply_.ticket = item.ticket;
 }
 
@@ -76,6 +75,11 @@ void Course::Prove(bool may_stop) {
   // A candidate that can never be served need not be proved right on every input; its first call
   // is its only sample.
   if (may_stop && Worse()) {
+    // Noise may have kept it waiting: a second call decides.
+    (void)kernel_.Run(1);
+    call_seconds_ = std::min(call_seconds_, kernel_.last_call_seconds());
+  }
+  if (may_stop && Worse()) {
     samples_.all = {call_seconds_};
     stopped_ = true;
     return;
@@ -91,7 +95,8 @@ void Course::TakeAll() {
   if (failure_) return;
   (void)kernel_.Run(1);  // warm-up: the random set's tensors come back into the caches
   call_seconds_ = kernel_.last_call_seconds();
-  samples_ = TakeSamples(kernel_, clock_, gate_, sampling_, call_seconds_, item_.best_seconds);
+  samples_ = TakeSamples(kernel_, clock_, gate_, sampling_, call_seconds_, item_.best_seconds,
+                         memory_gate_ ? &*memory_gate_ : nullptr);
 }
 
 void Course::BeginSlices() {
@@ -100,14 +105,16 @@ void Course::BeginSlices() {
   samples_.interleaved = true;
 }
 
-double Course::TakeSlice() {
-  if (!alive()) return 1;
+std::vector<double> Course::TakeSlice() {
+  if (!alive()) return {};
   (void)kernel_.Run(1);  // the others' tensors were in the caches
   call_seconds_ = kernel_.last_call_seconds();
   samples_.canaries.clear();
+  const auto first = static_cast<std::ptrdiff_t>(samples_.all.size());
   measure::TakeSlice(kernel_, clock_, gate_, sampling_, call_seconds_, samples_);
   reply_.canaries.insert(reply_.canaries.end(), samples_.canaries.begin(), samples_.canaries.end());
-  return samples_.all.size() >= kRaceSamples ? samples_.estimate().noise : 1;
+  if (samples_.failed) return {};
+  return {samples_.all.begin() + first, samples_.all.end()};
 }
 
 RunReply Course::End() {
@@ -122,6 +129,8 @@ RunReply Course::End() {
   if (!samples_.interleaved) reply_.canaries = samples_.canaries;
   reply_.value = estimate.value;
   reply_.noise = estimate.noise;
+  if (!samples_.all.empty() && !stopped_) reply_.quiet_share = samples_.quiet_share();
+  reply_.memory_canaries = samples_.memory_canaries;
   reply_.timing_seconds = samples_.seconds;
   if (failure_) {
     reply_.outcome = failure_->outcome;

@@ -52,8 +52,9 @@ class CandidateKernel : public Subject {
 class Course {
  public:
   /// clock: what the subject's samples are measured by.
+  /// memory_gate: of the kernel's memory canary; empty: it is not run.
   Course(CandidateKernel& kernel, const RunOrder::Item& item, const SamplingSettings& sampling,
-         const QuietGate& gate, Clock& clock);
+         const QuietGate& gate, Clock& clock, std::optional<QuietGate> memory_gate = {});
 
   void Load();
   /// Verifies. may_stop: a candidate far above the best is neither proved on all inputs nor timed.
@@ -62,9 +63,9 @@ class Course {
   bool alive() const { return !failure_ && !stopped_ && !samples_.failed; }
   /// Samples until they have settled.
   void TakeAll();
-  /// A race: BeginSlices once, then slice by slice. Returns the noise so far; 1 for unknown.
+  /// A race: BeginSlices once, then slice by slice. Returns the slice's samples; none if it failed.
   void BeginSlices();
-  double TakeSlice();
+  std::vector<double> TakeSlice();
   /// Verifies again what was timed.
   RunReply End();
 
@@ -79,6 +80,7 @@ class Course {
   const RunOrder::Item& item_;
   const SamplingSettings& sampling_;
   QuietGate gate_;
+  std::optional<QuietGate> memory_gate_;
   Clock& clock_;
   RunReply reply_;
   SampleSet samples_;

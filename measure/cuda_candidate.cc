@@ -77,7 +77,7 @@ Status CudaRunner::Open() {
 
 Result<std::vector<RunReply>> CudaRunner::Run(const RunOrder& order, Workbench& workbench) {
   TW_RETURN_IF_ERROR(Open());
-  if (order.items.size() != 1) return Race(order.items, workbench);
+  if (order.items.size() != 1) return Race(order, workbench);
   std::vector<RunReply> replies;
   replies.push_back(RunAlone(order.items[0], workbench));
   return replies;
@@ -112,8 +112,8 @@ RunReply CudaRunner::RunAlone(const RunOrder::Item& item, Workbench& workbench) 
   return reply;
 }
 
-std::vector<RunReply> CudaRunner::Race(const std::vector<RunOrder::Item>& items,
-                                       Workbench& workbench) {
+std::vector<RunReply> CudaRunner::Race(const RunOrder& order, Workbench& workbench) {
+  const std::vector<RunOrder::Item>& items = order.items;
   std::vector<RunReply> replies(items.size());
   std::vector<std::unique_ptr<Contestant>> contestants;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -133,11 +133,13 @@ std::vector<RunReply> CudaRunner::Race(const std::vector<RunOrder::Item>& items,
     contestants[i]->course.Prove(/*may_stop=*/false);
     contestants[i]->course.BeginSlices();
   }
-  RaceInTurns(items.size(), owned_->clock, [&](std::size_t i) -> std::optional<double> {
-    if (contestants[i] == nullptr || !contestants[i]->course.alive() || broken())
-      return std::nullopt;
-    return contestants[i]->course.TakeSlice();
-  });
+  const RaceJudge judge = RaceInTurns(
+      order, owned_->clock,
+      [&](std::size_t i) -> std::vector<double> {
+        if (contestants[i] == nullptr || !contestants[i]->course.alive() || broken()) return {};
+        return contestants[i]->course.TakeSlice();
+      },
+      [] { return true; });
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (contestants[i] == nullptr) continue;
     // The first reply of a contestant that was cut off says why; the others' device is gone.
@@ -150,6 +152,7 @@ std::vector<RunReply> CudaRunner::Race(const std::vector<RunOrder::Item>& items,
     replies[i] = setup.ok() ? contestants[i]->course.End() : FailedWith(items[i], setup.status());
     replies[i] = Judged(std::move(replies[i]));
   }
+  JudgeReplies(judge, replies);
   for (auto& contestant : contestants) {
     if (broken()) (void)contestant.release();
   }

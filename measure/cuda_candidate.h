@@ -56,7 +56,7 @@ class CudaRunner {
  private:
   Status Open();
   RunReply RunAlone(const RunOrder::Item& item, Workbench& workbench);
-  std::vector<RunReply> Race(const std::vector<RunOrder::Item>& items, Workbench& workbench);
+  std::vector<RunReply> Race(const RunOrder& order, Workbench& workbench);
   /// Nothing works in this process any more.
   bool broken() const;
   /// Sets runner_ends where the device's state asks for it.

@@ -32,6 +32,17 @@ struct TimeSplit {
   double idle_seconds = 0;           ///< neither a build nor a run under way
 };
 
+/// What a race is to know and keep to.
+struct RaceTerms {
+  /// Per finalist, what it took in quiet moments before: a race whose finalists are all slower than
+  /// that is disturbed. 0, or no entry: unknown.
+  std::vector<double> known_seconds;
+  /// The finalist that stays to the end, whatever it takes: the others are told as ratios to it.
+  std::optional<std::size_t> anchor;
+  double seconds = 0;       ///< for its rounds at most; 0: half a second for each finalist
+  double wait_seconds = 0;  ///< beyond that, for quiet moments
+};
+
 /// Compiles and times candidates, several at once: Submit queues, Next hands out what is finished.
 /// Not thread-safe: one caller.
 class Measurer {
@@ -43,6 +54,9 @@ class Measurer {
   virtual Result<std::optional<Reply>> Next(double timeout_seconds) = 0;
   /// Submitted and not yet handed out.
   virtual int in_flight() const = 0;
+  /// Drops what was submitted and is not being run: it never comes back. What is being run does.
+  /// returns the tickets dropped.
+  virtual std::vector<std::uint64_t> DropWaiting() = 0;
   /// How many requests keep every stage busy; more only wait.
   virtual int capacity() const = 0;
   virtual TimeSplit time_split() const = 0;
@@ -51,8 +65,9 @@ class Measurer {
   /// Smallest relative difference this device can tell, from an A/A test (0.02 = 2 %).
   virtual double resolution() const = 0;
   /// Measures the finalists again, interleaved; result in the same order. Two whose intervals
-  /// overlap are a tie.
-  virtual Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists) = 0;
+  /// overlap are a tie. Those that are slower for certain are timed no further.
+  virtual Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists,
+                                          const RaceTerms& terms) = 0;
 };
 
 }  // namespace tilewright::measure

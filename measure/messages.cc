@@ -421,11 +421,16 @@ Json ToJson(const RunOrder& order) {
               {"kernel", KernelJson(item.kernel)},
               {"reference", item.reference},
               {"best", Finite(item.best_seconds)},
-              {"patience", Finite(item.patience_seconds)}};
+              {"patience", Finite(item.patience_seconds)},
+              {"known", Finite(item.known_seconds)},
+              {"anchor", item.anchor}};
     if (item.fault != Fault()) json["fault"] = FaultJson(item.fault);
     items.push_back(std::move(json));
   }
-  return Json{{"type", "run"}, {"items", std::move(items)}};
+  return Json{{"type", "run"},
+              {"items", std::move(items)},
+              {"race", Finite(order.race_seconds)},
+              {"wait", Finite(order.wait_seconds)}};
 }
 
 Result<RunOrder> RunOrderFrom(const Json& json) {
@@ -439,14 +444,23 @@ Result<RunOrder> RunOrderFrom(const Json& json) {
     item.reference = inner.Text("reference");
     item.best_seconds = inner.Number("best");
     item.patience_seconds = inner.Number("patience");
+    item.known_seconds = inner.Number("known");
+    item.anchor = inner.Flag("anchor");
     constexpr double kMostPatience = 3600;
     if (!(item.best_seconds >= 0 && item.patience_seconds >= 0 &&
-          item.patience_seconds <= kMostPatience)) {
-      inner.Fail(Corrupt("message: best and patience are no times"));
+          item.patience_seconds <= kMostPatience && item.known_seconds >= 0)) {
+      inner.Fail(Corrupt("message: best, known and patience are no times"));
     }
     if (entry.is_object() && entry.contains("fault")) item.fault = FaultFrom(entry["fault"], inner);
     fields.Fail(inner.status());
     order.items.push_back(std::move(item));
+  }
+  order.race_seconds = fields.Number("race");
+  order.wait_seconds = fields.Number("wait");
+  constexpr double kMostRace = 24 * 3600;
+  if (!(order.race_seconds >= 0 && order.race_seconds <= kMostRace && order.wait_seconds >= 0 &&
+        order.wait_seconds <= kMostRace)) {
+    fields.Fail(Corrupt("message: race and wait are no times"));
   }
   return Finish(fields, std::move(order));
 }
@@ -459,8 +473,10 @@ Json ToJson(const RunReply& reply) {
               {"blame", BlameName(reply.blame)},
               {"samples", reply.samples},
               {"canaries", reply.canaries},
+              {"memory_canaries", reply.memory_canaries},
               {"value", Finite(reply.value)},
               {"noise", Finite(reply.noise)},
+              {"quiet_share", Finite(reply.quiet_share)},
               {"verified", reply.verified},
               {"max_abs_error", Finite(reply.max_abs_error)},
               {"run_seconds", Finite(reply.run_seconds)},
@@ -477,8 +493,10 @@ Result<RunReply> RunReplyFrom(const Json& json) {
   reply.blame = BlameFrom(fields);
   reply.samples = fields.Numbers("samples");
   reply.canaries = fields.Numbers("canaries");
+  reply.memory_canaries = fields.Numbers("memory_canaries");
   reply.value = fields.Number("value");
   reply.noise = fields.Number("noise");
+  reply.quiet_share = std::clamp(fields.Number("quiet_share"), -1.0, 1.0);
   reply.verified = fields.Flag("verified");
   reply.max_abs_error = fields.Number("max_abs_error");
   reply.run_seconds = fields.Number("run_seconds");
@@ -544,6 +562,7 @@ Json ToJson(const RunWorkerSettings& settings) {
               {"settled_samples", sampling.settled_samples},
               {"max_samples", sampling.max_samples},
               {"flush_bytes", sampling.flush_bytes},
+              {"quiet_file", settings.quiet_file},
               {"cuda",
                {{"library", settings.cuda.library},
                 {"nvml", settings.cuda.nvml},
@@ -570,6 +589,7 @@ Result<RunWorkerSettings> RunWorkerSettingsFrom(const Json& json) {
   sampling.settled_samples = static_cast<int>(fields.Integer("settled_samples"));
   sampling.max_samples = static_cast<int>(fields.Integer("max_samples"));
   sampling.flush_bytes = fields.Integer("flush_bytes");
+  settings.quiet_file = fields.Text("quiet_file");
   Fields cuda(fields.Get("cuda", Json::value_t::object));
   settings.cuda.library = cuda.Text("library");
   settings.cuda.nvml = cuda.Text("nvml");

@@ -97,8 +97,12 @@ struct RunOrder {
     double best_seconds = 0;
     double patience_seconds = 0;  ///< see SamplingSettings
     Fault fault;
+    double known_seconds = 0;  ///< a race: what it took in quiet moments before; 0: unknown
+    bool anchor = false;       ///< a race: it stays to the end
   };
   std::vector<Item> items;
+  double race_seconds = 0;  ///< a race may take, where more than its usual time is; 0: no limit
+  double wait_seconds = 0;  ///< a race may wait for quiet rounds, beyond that
 };
 
 /// Runner to supervisor, one per item.
@@ -109,7 +113,9 @@ struct RunReply {
   Blame blame = Blame::kCandidate;  ///< if not ok
   std::vector<double> samples;
   std::vector<double> canaries;
+  std::vector<double> memory_canaries;
   double value = 0, noise = 0;
+  double quiet_share = -1;  ///< see Trial
   bool verified = false;
   double max_abs_error = 0;
   bool runner_ends = false;   ///< its device works no more in this process: it ends after the reply

@@ -50,7 +50,8 @@ TimeSplit NullMeasurer::time_split() const {
   return split;
 }
 
-Result<std::vector<Trial>> NullMeasurer::Race(const std::vector<Candidate>& finalists) {
+Result<std::vector<Trial>> NullMeasurer::Race(const std::vector<Candidate>& finalists,
+                                               const RaceTerms& /*terms*/) {
   std::vector<Trial> trials;
   for (const Candidate& finalist : finalists) trials.push_back(Measure(finalist, 0));
   return trials;

@@ -131,6 +131,17 @@ Result<std::optional<Reply>> ProcessMeasurer::Next(double timeout_seconds) {
   return std::optional<Reply>();
 }
 
+std::vector<std::uint64_t> ProcessMeasurer::DropWaiting() {
+  Mailbox& mailbox = impl_->mailbox;
+  std::unique_lock lock(mailbox.mutex);
+  mailbox.drop_wanted = true;
+  impl_->Wake();
+  mailbox.changed.wait(lock, [&] { return !mailbox.drop_wanted || !mailbox.broken.ok(); });
+  mailbox.drop_wanted = false;
+  impl_->in_flight -= static_cast<int>(mailbox.dropped.size());
+  return std::exchange(mailbox.dropped, {});
+}
+
 int ProcessMeasurer::in_flight() const { return impl_->in_flight; }
 
 int ProcessMeasurer::capacity() const {
@@ -153,17 +164,21 @@ double ProcessMeasurer::resolution() const {
   return mailbox.greeting ? mailbox.greeting->resolution : 0;
 }
 
-Result<std::vector<Trial>> ProcessMeasurer::Race(const std::vector<Candidate>& finalists) {
+Result<std::vector<Trial>> ProcessMeasurer::Race(const std::vector<Candidate>& finalists,
+                                                  const RaceTerms& terms) {
   if (finalists.empty()) return std::vector<Trial>();
   Mailbox& mailbox = impl_->mailbox;
   std::unique_lock lock(mailbox.mutex);
   TW_RETURN_IF_ERROR(mailbox.broken);
   mailbox.race_result.reset();
   mailbox.race.clear();
-  for (const Candidate& finalist : finalists) {
+  mailbox.race_terms = terms;
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
     Job job;
-    job.request.candidate = finalist;
+    job.request.candidate = finalists[i];
     job.racing = true;
+    job.known_seconds = i < terms.known_seconds.size() ? terms.known_seconds[i] : 0;
+    job.anchor = terms.anchor == i;
     mailbox.race.push_back(std::move(job));
   }
   impl_->Wake();

@@ -69,13 +69,15 @@ class ProcessMeasurer final : public Measurer {
 
   Status Submit(Request request) override;
   Result<std::optional<Reply>> Next(double timeout_seconds) override;
+  std::vector<std::uint64_t> DropWaiting() override;
   int in_flight() const override;
   int capacity() const override;
   TimeSplit time_split() const override;
   const DeviceFingerprint& device() const override;
   /// Waits for the A/A test where it is not done yet (a second or two after Create).
   double resolution() const override;
-  Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists) override;
+  Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists,
+                                  const RaceTerms& terms) override;
 
   /// As Submit, with something going wrong on purpose. For tests.
   Status SubmitWithFault(Request request, const Fault& fault);

@@ -11,29 +11,25 @@
 namespace tilewright::measure {
 namespace {
 
-constexpr int kRounds = 40;
-constexpr double kSecondsEach = 0.5;
-/// A third of what one candidate alone has to reach: a race decides between close ones.
-constexpr double kSettledNoise = 0.003;
-
 /// One finalist. Without a process it is out, and `reply` says how it ended.
 struct Racer {
   std::unique_ptr<CandidateProcess> process;
   RunReply reply;
-  double noise = 1;
 
-  /// Waits until its current step is done.
-  void Step() {
+  /// Waits until its current step is done. returns the samples it took: none if it has failed.
+  std::vector<double> Step() {
     const auto line = process->NextLine();
-    if (line) {
-      const auto said = ParseDouble(*line);
-      if (said.ok()) {
-        noise = *said;
-        return;
+    if (line && !line->starts_with('{')) {
+      std::vector<double> samples;
+      for (const std::string& word : Split(*line, ' ')) {
+        const auto sample = ParseDouble(word);
+        if (sample.ok() && *sample > 0) samples.push_back(*sample);
       }
+      if (!samples.empty()) return samples;
     }
     reply = line ? process->ReplyFrom(*line) : process->failed_reply();
     process = nullptr;
+    return {};
   }
   void Finish() {
     process->Command('f');
@@ -56,7 +52,7 @@ Racer Start(const RunOrder::Item& item, Workbench& workbench, const MakeWork& ma
     racer.process = nullptr;
     return racer;
   }
-  racer.Step();  // loaded and verified
+  (void)racer.Step();  // loaded and verified
   return racer;
 }
 
@@ -71,40 +67,29 @@ RunReply FailedWith(const RunOrder::Item& item, const Status& status) {
   return reply;
 }
 
-void RaceInTurns(std::size_t count, Clock& clock,
-                 const std::function<std::optional<double>(std::size_t)>& step) {
-  const double deadline = clock.MonotonicSeconds() + kSecondsEach * static_cast<double>(count);
-  std::vector<double> noise(count, 1);
-  std::vector<bool> out(count, false);
-  for (std::size_t round = 0; round < kRounds && clock.MonotonicSeconds() < deadline; ++round) {
-    if (std::ranges::all_of(noise, [](double each) { return each <= kSettledNoise; })) return;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t racer = (i + round) % count;
-      if (out[racer]) continue;
-      const std::optional<double> so_far = step(racer);
-      out[racer] = !so_far;
-      noise[racer] = so_far.value_or(0);
-    }
-  }
-}
-
-std::vector<RunReply> RunRace(const std::vector<RunOrder::Item>& items, Workbench& workbench,
-                              const MakeWork& make_work) {
+std::vector<RunReply> RunRace(const RunOrder& order, Workbench& workbench,
+                              const MakeWork& make_work,
+                              const std::function<bool()>& canaries_quiet) {
   SystemClock clock;
   std::vector<Racer> racers;
-  for (const RunOrder::Item& item : items) racers.push_back(Start(item, workbench, make_work));
-  RaceInTurns(items.size(), clock, [&](std::size_t i) -> std::optional<double> {
-    Racer& racer = racers[i];
-    if (racer.process == nullptr) return std::nullopt;
-    racer.process->Command('s');
-    racer.Step();
-    return racer.noise;
-  });
+  for (const RunOrder::Item& item : order.items) {
+    racers.push_back(Start(item, workbench, make_work));
+  }
+  const RaceJudge judge = RaceInTurns(
+      order, clock,
+      [&](std::size_t i) -> std::vector<double> {
+        Racer& racer = racers[i];
+        if (racer.process == nullptr) return {};
+        racer.process->Command('s');
+        return racer.Step();
+      },
+      canaries_quiet);
   std::vector<RunReply> replies;
   for (Racer& racer : racers) {
     if (racer.process != nullptr) racer.Finish();
     replies.push_back(std::move(racer.reply));
   }
+  JudgeReplies(judge, replies);
   return replies;
 }
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <optional>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "measure/cuda_candidate.h"
 #include "measure/messages.h"
 #include "measure/probe.h"
+#include "measure/quiet_file.h"
 #include "measure/race.h"
 #include "measure/remote.h"
 #include "measure/sandbox.h"
@@ -44,6 +46,23 @@ Status CheckPlain(const std::string& path) {
   return Corrupt("message: " + path + " is no plain file");
 }
 
+/// Where the tensors of a kernel lie.
+int LevelOf(const KernelSpec& kernel) {
+  std::int64_t bytes = 0;
+  for (const TensorType& parameter : kernel.parameters) bytes += parameter.bytes();
+  return MemoryCanary::LevelOf(bytes);
+}
+
+std::array<QuietGate, MemoryCanary::kLevels> MemoryGates() {
+  std::array<QuietGate, MemoryCanary::kLevels> gates;
+  for (int level = 1; level < MemoryCanary::kLevels; ++level) {
+    QuietGate::Settings settings;
+    settings.tolerance = MemoryCanary::ToleranceOf(level);
+    gates[static_cast<std::size_t>(level)] = QuietGate(settings);
+  }
+  return gates;
+}
+
 class Runner {
  public:
   explicit Runner(const WorkerPipes& pipes) : pipes_(pipes) {}
@@ -56,13 +75,20 @@ class Runner {
   std::vector<RunReply> OutOfMemory(const RunOrder& order);
   RunReply RunAlone(const RunOrder::Item& item);
   ChildWork WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup);
-  void LearnFrom(const RunReply& reply);
+  void LearnFrom(const RunReply& reply, int level);
+  bool CanariesQuiet(int level);
+  void ReadQuiet();
+  void KeepQuiet();
 
   const WorkerPipes& pipes_;
   RunWorkerSettings settings_;
   Workbench workbench_{settings_.cache_bytes};
   Canary canary_;
+  MemoryCanary memory_canary_;
   QuietGate gate_;
+  std::array<QuietGate, MemoryCanary::kLevels> memory_gates_ = MemoryGates();  // 0 is not used
+  std::string device_;
+  double began_ = 0, kept_at_ = 0;  // unix seconds
   std::optional<CudaRunner> cuda_;
   FileReceiver files_;
   SystemClock clock_;
@@ -79,7 +105,9 @@ Status Runner::Configure(const Json& message) {
   Greeting greeting;
   greeting.device = ProbeHostCpu().ToString();
   greeting.target = OwnTarget();
+  device_ = greeting.device;
   if (settings_.calibrate) {
+    ReadQuiet();
     greeting.resolution = MeasureResolution(canary_, gate_, settings_.sampling);
     greeting.canary_seconds = gate_.quiet_seconds();
   }
@@ -93,13 +121,49 @@ ChildWork Runner::WorkFor(const RunOrder::Item& item, const Workbench::Setup& se
   work.sampling.patience_seconds = item.patience_seconds;
   work.gate = gate_;
   work.canary = &canary_;
+  work.memory_canary = &memory_canary_;
+  work.memory_level = LevelOf(item.kernel);
+  work.memory_gate = memory_gates_[static_cast<std::size_t>(work.memory_level)];
   work.memory_bytes = settings_.memory_bytes;
   return work;
 }
 
 /// The canaries of a child tell the runner too what a quiet moment is.
-void Runner::LearnFrom(const RunReply& reply) {
-  for (double canary : reply.canaries) gate_.Add(clock_.UnixSeconds(), canary);
+void Runner::LearnFrom(const RunReply& reply, int level) {
+  const double now = clock_.UnixSeconds();
+  for (double canary : reply.canaries) gate_.Add(now, canary);
+  QuietGate& memory = memory_gates_[static_cast<std::size_t>(level)];
+  for (double canary : reply.memory_canaries) memory.Add(now, canary);
+  constexpr double kKeepSeconds = 2;
+  if (now - kept_at_ > kKeepSeconds) KeepQuiet();
+}
+
+/// Between the rounds of a race.
+bool Runner::CanariesQuiet(int level) {
+  const double core = canary_.Run();
+  gate_.Add(clock_.UnixSeconds(), core);
+  const double memory = memory_canary_.Run(level);
+  if (memory <= 0) return gate_.IsQuiet(core);
+  QuietGate& gate = memory_gates_[static_cast<std::size_t>(level)];
+  gate.Add(clock_.UnixSeconds(), memory);
+  return gate_.IsQuiet(core) && gate.IsQuiet(memory);
+}
+
+void Runner::ReadQuiet() {
+  began_ = kept_at_ = clock_.UnixSeconds();
+  if (settings_.quiet_file.empty()) return;
+  const QuietSeconds known = ReadQuietFile(settings_.quiet_file, device_, kept_at_);
+  gate_.SetReference(known[0]);
+  for (std::size_t i = 1; i < known.size(); ++i) memory_gates_[i].SetReference(known[i]);
+}
+
+void Runner::KeepQuiet() {
+  kept_at_ = clock_.UnixSeconds();
+  if (settings_.quiet_file.empty() || !settings_.calibrate) return;
+  QuietSeconds seconds{};
+  seconds[0] = gate_.seen_seconds();
+  for (std::size_t i = 1; i < seconds.size(); ++i) seconds[i] = memory_gates_[i].seen_seconds();
+  UpdateQuietFile(settings_.quiet_file, device_, began_, kept_at_, seconds);
 }
 
 RunReply Runner::RunAlone(const RunOrder::Item& item) {
@@ -156,10 +220,13 @@ Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
   } else if (order.items.size() == 1) {
     replies.push_back(RunAlone(order.items[0]));
   } else {
-    replies = RunRace(order.items, workbench_,
-                      [this](const RunOrder::Item& item, const Workbench::Setup& setup) {
-                        return WorkFor(item, setup);
-                      });
+    const int level = order.items.empty() ? 0 : LevelOf(order.items[0].kernel);
+    replies = RunRace(
+        order, workbench_,
+        [this](const RunOrder::Item& item, const Workbench::Setup& setup) {
+          return WorkFor(item, setup);
+        },
+        [this, level] { return CanariesQuiet(level); });
   }
   return replies;
 }
@@ -188,7 +255,7 @@ Status Runner::Run(const RunOrder& order) {
   const bool on_gpu = OnGpu(order);
   for (RunReply& reply : replies) {
     reply.run_seconds = clock_.MonotonicSeconds() - start;
-    if (!on_gpu) LearnFrom(reply);
+    if (!on_gpu) LearnFrom(reply, LevelOf(order.items[0].kernel));
     TW_RETURN_IF_ERROR(SendMessage(pipes_, ToJson(reply)));
   }
   const bool over = std::ranges::any_of(replies, &RunReply::runner_ends);

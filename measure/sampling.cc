@@ -6,6 +6,9 @@
 namespace tilewright::measure {
 namespace {
 
+/// Between two canaries of the kernel's level of memory: a few slices.
+constexpr double kMemorySectionSeconds = 8e-3;
+
 /// Whether the caches are to be emptied before each sample.
 bool Flushes(const SamplingSettings& settings, double call_seconds) {
   return settings.flush_bytes > 0 && call_seconds >= settings.flush_above_seconds;
@@ -27,10 +30,12 @@ double CanaryBefore(Subject& subject, Clock& clock, QuietGate& gate, SampleSet& 
   return canary;
 }
 
-bool IsSettled(const SamplingSettings& settings, const SampleSet& set) {
+/// quiet: samples between quiet canaries of the core.
+bool IsSettled(const SamplingSettings& settings, const SampleSet& set,
+               const std::vector<double>& quiet) {
   if (set.seconds < settings.patience_seconds) return false;
-  if (static_cast<int>(set.quiet.size()) < settings.settled_samples) return false;
-  return EstimateOf(set.quiet).noise <= settings.settled_noise;
+  if (static_cast<int>(quiet.size()) < settings.settled_samples) return false;
+  return EstimateOf(quiet).noise <= settings.settled_noise;
 }
 
 bool IsClearlyWorse(const SamplingSettings& settings, const SampleSet& set, double best_seconds) {
@@ -42,12 +47,87 @@ bool IsClearlyWorse(const SamplingSettings& settings, const SampleSet& set, doub
   return set.all.size() >= 5 && fastest > settings.worse_factor * best_seconds;
 }
 
-double BudgetSeconds(const SamplingSettings& settings, const SampleSet& set, double best_seconds) {
+double BudgetSeconds(const SamplingSettings& settings, const SampleSet& set,
+                     const std::vector<double>& quiet, double best_seconds) {
   const bool contender =
       best_seconds <= 0 || set.estimate().value <= settings.contender_factor * best_seconds;
   const double budget = contender ? settings.contender_budget_seconds : settings.budget_seconds;
-  return set.quiet.empty() ? 2 * budget : budget;
+  return quiet.empty() ? 2 * budget : budget;
 }
+
+/// quiet: what the memory canary says of samples is kept with them, and costs no time.
+bool IsEnough(const SamplingSettings& settings, const SampleSet& set,
+              const std::vector<double>& quiet, double best_seconds) {
+  if (IsClearlyWorse(settings, set, best_seconds)) return true;
+  if (IsSettled(settings, set, quiet)) return true;
+  if (static_cast<int>(set.all.size()) >= settings.max_samples) return true;
+  // Two samples at least, however long a call takes: one says nothing about the noise.
+  return set.all.size() >= 2 && set.seconds >= BudgetSeconds(settings, set, quiet, best_seconds);
+}
+
+/// Samples between two memory canaries.
+class MemorySection {
+ public:
+  MemorySection(Subject& subject, Clock& clock, QuietGate* gate, double call_seconds,
+                SampleSet& set)
+      : subject_(subject), clock_(clock), gate_(gate), call_seconds_(call_seconds), set_(set) {
+    if (gate_ == nullptr) return;
+    before_quiet_ = RunCanary();
+    Begin();
+  }
+  bool IsLong() const {
+    return gate_ != nullptr && set_.seconds - begun_seconds_ > kMemorySectionSeconds;
+  }
+  void Begin() {
+    first_quiet_ = set_.quiet.size();
+    begun_seconds_ = set_.seconds;
+    // The canary has taken the tensors' place in the caches. A long call brings them back by itself.
+    constexpr double kLongCallSeconds = 5e-3;
+    if (any_canary_ && call_seconds_ < kLongCallSeconds) (void)subject_.Run(1);
+  }
+  void Close() {
+    if (gate_ == nullptr) return;
+    const bool after_quiet = RunCanary();
+    if (!before_quiet_ || !after_quiet) {
+      const auto first = set_.quiet.begin() + static_cast<std::ptrdiff_t>(first_quiet_);
+      taken_back_.insert(taken_back_.end(), first, set_.quiet.end());
+      set_.quiet.erase(first, set_.quiet.end());
+    }
+    before_quiet_ = after_quiet;
+  }
+  /// Samples between quiet canaries of the core, those that were taken back too.
+  std::vector<double> CoreQuiet() const {
+    std::vector<double> quiet = set_.quiet;
+    quiet.insert(quiet.end(), taken_back_.begin(), taken_back_.end());
+    return quiet;
+  }
+  void Next() {
+    Close();
+    Begin();
+  }
+
+ private:
+  bool RunCanary() {
+    const double start = clock_.MonotonicSeconds();
+    const double seconds = subject_.MemoryCanarySeconds();
+    set_.seconds += clock_.MonotonicSeconds() - start;
+    any_canary_ = seconds > 0;
+    if (!any_canary_) return true;
+    gate_->Add(clock_.UnixSeconds(), seconds);
+    set_.memory_canaries.push_back(seconds);
+    return gate_->IsQuiet(seconds);
+  }
+
+  Subject& subject_;
+  Clock& clock_;
+  QuietGate* gate_;
+  double call_seconds_;
+  SampleSet& set_;
+  bool any_canary_ = false, before_quiet_ = true;
+  std::size_t first_quiet_ = 0;
+  std::vector<double> taken_back_;
+  double begun_seconds_ = 0;
+};
 
 }  // namespace
 
@@ -81,19 +161,18 @@ void TakeSlice(Subject& subject, Clock& clock, QuietGate& gate, const SamplingSe
 }
 
 SampleSet TakeSamples(Subject& subject, Clock& clock, QuietGate& gate,
-                      const SamplingSettings& settings, double call_seconds, double best_seconds) {
+                      const SamplingSettings& settings, double call_seconds, double best_seconds,
+                      QuietGate* memory_gate) {
   SampleSet set;
+  MemorySection section(subject, clock, memory_gate, call_seconds, set);
   while (true) {
     TakeSlice(subject, clock, gate, settings, call_seconds, set);
     if (set.failed) return set;
-    if (IsClearlyWorse(settings, set, best_seconds)) return set;
-    if (IsSettled(settings, set)) return set;
-    if (static_cast<int>(set.all.size()) >= settings.max_samples) return set;
-    // Two samples at least, however long a call takes: one says nothing about the noise.
-    if (set.all.size() >= 2 && set.seconds >= BudgetSeconds(settings, set, best_seconds)) {
-      return set;
-    }
+    if (IsEnough(settings, set, section.CoreQuiet(), best_seconds)) break;
+    if (section.IsLong()) section.Next();
   }
+  section.Close();
+  return set;
 }
 
 double CallLimitSeconds(double best_seconds) {

@@ -39,18 +39,26 @@ class Subject {
   virtual void Flush(std::int64_t bytes) = 0;
   /// Runs the canary once and returns its duration.
   virtual double CanarySeconds() = 0;
+  /// Runs the canary of the level of memory where the subject's data lie, which leaves them in no
+  /// cache near the core. returns its duration; 0: there is none.
+  virtual double MemoryCanarySeconds() { return 0; }
 };
 
 struct SampleSet {
   std::vector<double> all;       ///< seconds per call, in order
-  std::vector<double> quiet;     ///< those of slices between two quiet canaries
+  std::vector<double> quiet;     ///< those of slices between quiet canaries
   std::vector<double> canaries;  ///< durations, in order
+  std::vector<double> memory_canaries;  ///< likewise
   double seconds = 0;            ///< spent sampling, canaries included
   bool failed = false;           ///< Run returned false
   bool interleaved = false;      ///< in turns with others, who met the same disturbances
   /// From the quiet samples where there are any, else from all; from all of a race, where the few
-  /// quiet ones would be other moments for each.
+  /// quiet ones would be other moments for each: there RaceJudge decides.
   Estimate estimate() const { return EstimateOf(quiet.empty() || interleaved ? all : quiet); }
+  /// 0 for none.
+  double quiet_share() const {
+    return all.empty() ? 0 : static_cast<double>(quiet.size()) / static_cast<double>(all.size());
+  }
 };
 
 /// One slice of samples between two canaries, added to `set`. call_seconds: estimate of one call.
@@ -58,10 +66,14 @@ void TakeSlice(Subject& subject, Clock& clock, QuietGate& gate, const SamplingSe
                double call_seconds, SampleSet& set);
 
 /// Slices until the noise has settled, the candidate is clearly worse than the best, or the budget
-/// is spent (twice the budget where no quiet moment came).
-/// best_seconds: best value so far; 0 if there is none.
+/// is spent (twice the budget where no quiet moment came). The subject's memory canary, if it has
+/// one, runs before and after, and every few slices: what lies between two of which one was
+/// disturbed does not count as quiet.
+/// best_seconds: best value so far; 0 if there is none. memory_gate: of the memory canaries; null:
+/// they are not run.
 SampleSet TakeSamples(Subject& subject, Clock& clock, QuietGate& gate,
-                      const SamplingSettings& settings, double call_seconds, double best_seconds);
+                      const SamplingSettings& settings, double call_seconds, double best_seconds,
+                      QuietGate* memory_gate = nullptr);
 
 /// Longest time one call may take before it counts as hanging.
 double CallLimitSeconds(double best_seconds);

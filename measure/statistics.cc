@@ -23,16 +23,28 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-/// 95 % interval of the median.
+constexpr double kQuantile = Estimate::kQuantile;
+
+/// Between two samples their mix.
+double QuantileOfSorted(const std::vector<double>& sorted) {
+  if (sorted.empty()) return 0;
+  const double rank = kQuantile * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(rank);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (rank - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+/// 95 % interval of the quantile.
 Interval IntervalOfSorted(const std::vector<double>& sorted) {
   if (sorted.empty()) return {};
-  const auto count = static_cast<double>(sorted.size());
-  // The number of samples below the true median is binomial(n, 1/2); its normal approximation
-  // gives the ranks between which the median lies with 95 % confidence.
-  const double reach = 0.98 * std::sqrt(count);
-  const double low = std::floor(count / 2 - reach);
-  const double high = std::ceil(count / 2 + reach);
   const auto last = sorted.size() - 1;
+  if (sorted.size() < 6) return {sorted.front(), sorted.back()};
+  const auto count = static_cast<double>(sorted.size());
+  // The number of samples below the true quantile is binomial(n, q); its normal approximation
+  // gives the ranks between which the quantile lies with 95 % confidence.
+  const double reach = 1.96 * std::sqrt(kQuantile * (1 - kQuantile) * count);
+  const double low = std::floor(count * kQuantile - reach);
+  const double high = std::ceil(count * kQuantile + reach);
   const auto low_rank = low <= 0 ? std::size_t{0} : static_cast<std::size_t>(low);
   const auto high_rank = std::min(last, static_cast<std::size_t>(std::max(high, 0.0)));
   return {sorted[std::min(low_rank, last)], sorted[high_rank]};
@@ -45,7 +57,7 @@ double Median(std::span<const double> samples) { return MedianOfSorted(Sorted(sa
 Estimate EstimateOf(std::span<const double> samples) {
   const std::vector<double> sorted = Sorted(samples);
   Estimate estimate;
-  estimate.value = MedianOfSorted(sorted);
+  estimate.value = QuantileOfSorted(sorted);
   if (sorted.size() == 1) {
     estimate.noise = 1;  // one sample says nothing about its spread
   } else if (estimate.value > 0) {
@@ -79,7 +91,7 @@ void QuietGate::Add(double now, double canary_seconds) {
   std::erase_if(buckets_, [oldest](const Bucket& bucket) { return bucket.number <= oldest; });
 }
 
-double QuietGate::quiet_seconds() const {
+double QuietGate::seen_seconds() const {
   double fastest = 0, second = 0;
   for (const Bucket& bucket : buckets_) {
     if (fastest == 0 || bucket.fastest < fastest) {
@@ -90,6 +102,11 @@ double QuietGate::quiet_seconds() const {
     }
   }
   return second == 0 ? fastest : second;
+}
+
+double QuietGate::quiet_seconds() const {
+  const double seen = seen_seconds();
+  return reference_ > 0 && seen > 0 ? std::min(reference_, seen) : seen;
 }
 
 bool QuietGate::IsQuiet(double canary_seconds) const {

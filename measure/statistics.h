@@ -9,11 +9,14 @@ namespace tilewright::measure {
 /// Middle value of the samples (mean of the two middle ones for an even count); 0 for none.
 double Median(std::span<const double> samples);
 
-/// What a set of samples says.
+/// What a set of samples says. Whatever disturbs a kernel adds time and never takes any away, so the
+/// middle of the samples moves with the noise and their lower end does not: the value is a low
+/// quantile, which three disturbed samples of four leave where it was.
 struct Estimate {
-  double value = 0;  ///< median
-  /// Half-width of the median's 95 % interval, relative to it. From order statistics, which assume
-  /// nothing about the distribution; fewer than six samples cannot give 95 %: then their whole
+  static constexpr double kQuantile = 0.25;
+  double value = 0;  ///< the quantile, between the two samples next to it
+  /// Half-width of the quantile's 95 % interval, relative to it. From order statistics, which assume
+  /// nothing about the distribution; fewer than six samples give too few ranks: then their whole
   /// range.
   double noise = 0;
 };
@@ -41,8 +44,14 @@ class QuietGate {
   /// goes back, the last bucket goes on. canary_seconds: how long the canary took.
   void Add(double now, double canary_seconds);
   /// Duration of an undisturbed canary: the second fastest bucket, so that a single measurement
-  /// that was too short cannot declare everything else disturbed. 0 until something was added.
+  /// that was too short cannot declare everything else disturbed; or the reference, if that is
+  /// shorter. 0 until something was added.
   double quiet_seconds() const;
+  /// The same without the reference.
+  double seen_seconds() const;
+  /// What an undisturbed canary took in an earlier life of the runner, so that one started in noise
+  /// does not take it for quiet. 0: unknown.
+  void SetReference(double quiet_seconds) { reference_ = quiet_seconds; }
   bool IsQuiet(double canary_seconds) const;
 
  private:
@@ -51,6 +60,7 @@ class QuietGate {
     double fastest = 0;
   };
   Settings settings_;
+  double reference_ = 0;
   std::vector<Bucket> buckets_;  // ascending numbers
 };
 

@@ -1,5 +1,7 @@
 #include "measure/supervisor.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -99,6 +101,7 @@ void Supervisor::Run() {
     // A worker may be at work before the order is off our hands: its time begins here.
     const double now = clock_.MonotonicSeconds();
     TakeMail();
+    DropWaiting();
     Dispatch();
     UpdateLedger(now);
     Wait();
@@ -118,6 +121,7 @@ void Supervisor::TakeMail() {
     const std::lock_guard lock(mailbox_.mutex);
     incoming.swap(mailbox_.incoming);
     if (racing_.empty()) race.swap(mailbox_.race);
+    if (!race.empty()) race_terms_ = mailbox_.race_terms;
   }
   const auto take = [&](Job job) {
     const std::uint64_t id = next_id_++;
@@ -140,6 +144,35 @@ void Supervisor::TakeMail() {
   if (first && !jobs_.empty()) probe_ = ProbeState::kWanted;
 }
 
+void Supervisor::DropWaiting() {
+  {
+    const std::lock_guard lock(mailbox_.mutex);
+    if (!mailbox_.drop_wanted) return;
+  }
+  std::vector<std::uint64_t> ids(to_build_.begin(), to_build_.end());
+  ids.insert(ids.end(), to_run_.begin(), to_run_.end());
+  to_build_.clear();
+  to_run_.clear();
+  for (Worker& worker : workers_) {
+    if (worker.role != Role::kBuild || !worker.job) continue;
+    ids.push_back(*std::exchange(worker.job, std::nullopt));
+    (void)worker.process.End(/*at_once=*/true);
+  }
+  std::vector<std::uint64_t> tickets;
+  for (const std::uint64_t id : ids) {
+    const auto node = jobs_.extract(id);
+    const Job& job = node.mapped();
+    tickets.push_back(job.request.ticket);
+    if (!job.kernel.artifact.empty() && job.fault.artifact.empty()) {
+      ::unlink(job.kernel.artifact.c_str());
+    }
+  }
+  const std::lock_guard lock(mailbox_.mutex);
+  mailbox_.dropped = std::move(tickets);
+  mailbox_.drop_wanted = false;
+  mailbox_.changed.notify_all();
+}
+
 const std::string& Supervisor::ReferencePath(const Job& job) {
   const std::string workload = job.request.candidate.task.workload.Key();
   const std::string epilogue = job.request.candidate.epilogue.ToString();
@@ -149,6 +182,7 @@ const std::string& Supervisor::ReferencePath(const Job& job) {
         settings_.reference_folder.empty() ? folder_ : settings_.reference_folder;
     path = root + "/" + ExpectedFileName(workload, epilogue);
     references_[path] = {workload, epilogue, ReferenceState::kWanted, {}};
+    references_wanted_.push_back(path);
   }
   return path;
 }
@@ -206,14 +240,22 @@ void Supervisor::Withdraw(Worker& worker, const RunOrder& order, const std::stri
 }
 
 void Supervisor::DispatchReference(Worker& worker) {
-  for (auto& [path, reference] : references_) {
-    if (reference.state != ReferenceState::kWanted) continue;
-    reference.state = ReferenceState::kUnderWay;
-    worker.reference = path;
-    SendTo(worker, ToJson(PrepareOrder{reference.workload, reference.epilogue, path}),
-           settings_.prepare_limit_seconds);
-    return;
+  // First what is waited for first: nothing else is run before it.
+  if (references_wanted_.empty()) {
+    // One that has failed and is wanted again.
+    const auto again = std::ranges::find_if(references_, [](const auto& entry) {
+      return entry.second.state == ReferenceState::kWanted;
+    });
+    if (again == references_.end()) return;
+    references_wanted_.push_back(again->first);
   }
+  const std::string path = std::move(references_wanted_.front());
+  references_wanted_.pop_front();
+  Reference& reference = references_.at(path);
+  reference.state = ReferenceState::kUnderWay;
+  worker.reference = path;
+  SendTo(worker, ToJson(PrepareOrder{reference.workload, reference.epilogue, path}),
+         settings_.prepare_limit_seconds);
 }
 
 void Supervisor::DispatchBuild(Worker& worker) {
@@ -278,6 +320,8 @@ RunOrder::Item Supervisor::ItemOf(std::uint64_t id, const Job& job) const {
   item.ticket = id;
   item.kernel = job.kernel;
   item.best_seconds = job.request.best_seconds;
+  item.known_seconds = job.known_seconds;
+  item.anchor = job.anchor;
   item.fault = job.fault;
   const auto path = reference_paths_.find(job.request.candidate.task.workload.Key() + "\n" +
                                           job.request.candidate.epilogue.ToString());
@@ -314,7 +358,9 @@ void Supervisor::DispatchRun(Worker& worker) {
 bool Supervisor::StartRace(Worker& worker) {
   if (racing_.empty() || race_waiting_ > 0 || race_running_) return false;
   RunOrder order;
-  double limit = kRunnerGraceSeconds;
+  order.race_seconds = race_terms_.seconds;
+  order.wait_seconds = race_terms_.wait_seconds;
+  double limit = kRunnerGraceSeconds + race_terms_.seconds + race_terms_.wait_seconds;
   for (std::uint64_t id : racing_) {
     const auto job = jobs_.find(id);
     if (job == jobs_.end()) continue;  // failed to build

@@ -24,6 +24,8 @@ struct Job {
   Request request;
   Fault fault;
   bool racing = false;  ///< waits for the others of its race instead of being timed alone
+  double known_seconds = 0;  ///< a race: see RaceTerms
+  bool anchor = false;
   Trial trial;          ///< filled on the way
   KernelSpec kernel;    ///< once built
   int tries = 0;        ///< how often it failed by what may not have been its fault
@@ -36,6 +38,9 @@ struct Mailbox {
   std::deque<Job> incoming;
   std::deque<Reply> finished;
   std::vector<Job> race;  ///< to be raced; taken by the supervisor
+  RaceTerms race_terms;
+  bool drop_wanted = false;            ///< what waits is to be dropped
+  std::vector<std::uint64_t> dropped;  ///< tickets, once it is
   std::optional<std::vector<Trial>> race_result;
   std::optional<Greeting> greeting;
   TimeLedger ledger{0};
@@ -83,6 +88,8 @@ class Supervisor {
 
   // Giving orders.
   void TakeMail();
+  /// Forgets what is not being run, for the caller who asked for it; builds under way are ended.
+  void DropWaiting();
   void Dispatch();
   void DispatchReference(Worker& worker);
   void DispatchBuild(Worker& worker);
@@ -153,9 +160,11 @@ class Supervisor {
   std::map<std::uint64_t, Job> jobs_;
   std::map<std::string, Reference> references_;         // by path
   std::map<std::string, std::string> reference_paths_;  // by workload and epilogue
+  std::deque<std::string> references_wanted_;           // paths, in the order they are needed
   std::deque<std::uint64_t> to_build_, to_run_;
   std::vector<std::uint64_t> racing_;  // in the caller's order; empty when there is no race
   std::vector<Trial> race_trials_;
+  RaceTerms race_terms_;
   std::size_t race_waiting_ = 0;  // racers not built yet
   bool race_running_ = false;
   bool runner_greeted_ = false;

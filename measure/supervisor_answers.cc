@@ -170,6 +170,7 @@ Status Supervisor::HandleRan(Worker& worker, const RunReply& reply) {
   if (reply.outcome == Outcome::kOk) {
     trial.value = reply.value;
     trial.noise = reply.noise;
+    trial.quiet_share = reply.quiet_share;
   }
   {
     const std::lock_guard lock(mailbox_.mutex);

@@ -24,6 +24,8 @@ struct RunWorkerSettings {
   bool calibrate = true;  ///< off: no A/A test, for simulators, whose numbers have no noise
   SamplingSettings sampling;
   CudaWorkerSettings cuda;
+  /// Where quiet times of canaries are kept between runs (quiet_file.h); empty: nowhere.
+  std::string quiet_file;
 };
 
 /// The builder: reads orders (messages.h) from in_fd, one JSON object per line, and writes replies

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "measure/process_measurer.h"
 #include "measure/simt_candidate.h"
@@ -11,6 +12,10 @@
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
+#include "python_free_cli/user_paths.h"
+#include "src/base/file.h"
+#include "src/base/json.h"
+#include "src/base/strings.h"
 #include "src/target/library.h"
 #include "src/templates/vta_parts.h"
 
@@ -30,6 +35,11 @@ class MeasureCommand final : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("--task", candidate_.task, "Workload key, AutoTVM tuple, or FILE#N")->required();
     candidate_.Declare(app);
+    app.add_option("--race", race_,
+                   "Race the configs of a file instead: lines of {\"template\":T,\"config\":C}, as"
+                   " `records best --json` prints them; ends with one line of JSON for each");
+    app.add_option("--wait", wait_, "With --race: seconds to wait for quiet moments")
+        ->check(CLI::NonNegativeNumber);
     device_.Declare(app);
     runner_.Declare(app);
   }
@@ -53,6 +63,7 @@ class MeasureCommand final : public Command {
     TW_RETURN_IF_ERROR(settings);
     auto measurer = measure::ProcessMeasurer::Create(*std::move(settings));
     TW_RETURN_IF_ERROR(measurer);
+    if (!race_.empty()) return Race(candidate, **measurer);
     measure::Request request;
     request.candidate = candidate;
     TW_RETURN_IF_ERROR((*measurer)->Submit(std::move(request)));
@@ -69,13 +80,58 @@ class MeasureCommand final : public Command {
                  trial.verified ? "verified" : "not verified");
       return kExitDone;
     }
-    fmt::print("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s\n", ShortSeconds(trial.value),
+    fmt::print("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s{}\n", ShortSeconds(trial.value),
                100 * trial.noise, trial.samples.size(),
-               2e-9 * static_cast<double>(task.task.workload.macs()) / trial.value);
+               2e-9 * static_cast<double>(task.task.workload.macs()) / trial.value,
+               trial.disturbed() ? ", disturbed: measured in noise" : "");
     return kExitDone;
   }
 
  private:
+  /// `like`: a candidate of the task.
+  Result<int> Race(const Candidate& like, measure::Measurer& measurer) const {
+    auto text = ReadFile(race_, std::int64_t{1} << 20);
+    TW_RETURN_IF_ERROR(text);
+    std::vector<Candidate> candidates;
+    for (const std::string& line : Split(*text, '\n')) {
+      if (line.empty()) continue;
+      const std::string where = race_ + ":" + std::to_string(candidates.size() + 1) + ": ";
+      auto json = ParseJson(line);
+      if (!json.ok() || !json->is_object() || !json->contains("template") ||
+          !(*json)["template"].is_string() || !json->contains("config")) {
+        return InvalidArgument(where + "expected an object with \"template\" and \"config\"");
+      }
+      const auto key = (*json)["template"].get<std::string>();
+      const TemplateEntry* entry = FindTemplate(key);
+      if (entry == nullptr) return InvalidArgument(where + "no template " + key);
+      auto values = Config::Parse(DumpJson((*json)["config"]));
+      TW_RETURN_IF_ERROR(values);
+      auto space = entry->define_space(like.task.workload, like.task.target);
+      TW_RETURN_IF_ERROR(space);
+      auto config = space->Locate(*values);
+      if (!config.ok()) return InvalidArgument(where + config.status().message());
+      candidates.push_back({like.task, like.epilogue, key, entry->version, *std::move(config)});
+    }
+    if (candidates.empty()) return InvalidArgument(race_ + ": no config in it");
+    measure::RaceTerms terms;
+    terms.wait_seconds = wait_;
+    auto trials = measurer.Race(candidates, terms);
+    TW_RETURN_IF_ERROR(trials);
+    for (const Trial& trial : *trials) {
+      const Json out = {{"template", trial.candidate.template_key},
+                        {"index", trial.candidate.config.index},
+                        {"outcome", std::string(OutcomeName(trial.outcome))},
+                        {"reason", trial.reason},
+                        {"value", trial.value},
+                        {"noise", trial.noise},
+                        {"samples", trial.samples.size()},
+                        {"quiet_share", trial.quiet_share},
+                        {"disturbed", trial.disturbed()}};
+      fmt::print("{}\n", DumpJson(out));
+    }
+    return kExitDone;
+  }
+
   /// Without a device: whether it is right, and no word of how fast.
   static Result<int> Emulate(const Candidate& candidate) {
     const measure::SimtVerdict verdict = measure::VerifyInSimt(candidate);
@@ -89,6 +145,8 @@ class MeasureCommand final : public Command {
   }
 
   CandidateArguments candidate_;
+  std::string race_;
+  double wait_ = 0;
   DeviceArgument device_;
   RunnerArguments runner_;
 };
@@ -165,6 +223,20 @@ Status RunnerArguments::Connect(std::string& target) {
   return {};
 }
 
+namespace {
+
+/// Beside the user's own store; empty where there is no such place.
+std::string QuietFile() {
+  const auto paths = FindUserPaths();
+  if (!paths.ok()) return {};
+  const auto folder = std::filesystem::path(paths->records).parent_path();
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  return failed ? std::string() : (folder / "quiet.json").string();
+}
+
+}  // namespace
+
 Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
                                                           const RunnerArguments& runner,
                                                           const DeviceArgument& device) {
@@ -185,6 +257,7 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
   if (!runner.identity.has_value()) {
     TW_RETURN_IF_ERROR(CheckRunsHere(target));
     settings.on_disturbed = [](const std::string& note) { fmt::print(stderr, "note: {}\n", note); };
+    settings.runner.quiet_file = QuietFile();
     return settings;
   }
   if (target.kind() == TargetKind::kVta) {

@@ -198,15 +198,17 @@ class RecordsCommand final : public Command {
                    {"value", t.value},
                    {"metric", t.metric},
                    {"noise", t.noise},
+                   {"quiet_share", t.quiet_share < 0 ? Json() : Json(t.quiet_share)},
+                   {"disturbed", t.disturbed()},
                    {"samples", t.samples},
                    {"verified", t.verified},
                    {"reproduce", measure::ReproduceCommand(t.candidate)}};
       PrintJson(line);
     } else {
-      fmt::print("{} {:<12} {:>10} {:<38} {} #{} {}\n", record.id.substr(0, 12),
+      fmt::print("{} {:<12} {:>10} {:<38} {} #{} {}{}\n", record.id.substr(0, 12),
                  OutcomeName(t.outcome), ShortValue(t.metric, t.value),
                  ShortName(t.candidate.task.workload), t.candidate.template_key,
-                 t.candidate.config.index, t.reason);
+                 t.candidate.config.index, t.reason, t.disturbed() ? "disturbed" : "");
       if (t.outcome != Outcome::kOk) {
         fmt::print("  again: {}\n", measure::ReproduceCommand(t.candidate));
       }

@@ -136,14 +136,17 @@ Result<int> StoreVerbs::Best() {
                      {"value", trial.value},
                      {"metric", trial.metric},
                      {"noise", trial.noise},
+                     {"quiet_share", trial.quiet_share < 0 ? Json() : Json(trial.quiet_share)},
+                     {"disturbed", trial.disturbed()},
                      {"raced", best.raced},
                      {"tied_with", best.tied},
                      {"record", best.record.id}});
       continue;
     }
-    fmt::print("{:<38} {:>10} +-{:.1f} % {} #{}{}{}\n", ShortName(candidate.task.workload),
+    fmt::print("{:<38} {:>10} +-{:.1f} % {} #{}{}{}{}\n", ShortName(candidate.task.workload),
                ShortValue(trial.metric, trial.value), 100 * trial.noise, candidate.template_key,
-               candidate.config.index, best.raced ? ", won its race" : "",
+               candidate.config.index, trial.disturbed() ? ", disturbed" : "",
+               best.raced ? ", won its race" : "",
                best.tied.empty() ? "" : fmt::format(", tied with #{}", fmt::join(best.tied, " #")));
   }
   if (json_) PrintJson({{"best", out}});

@@ -30,8 +30,12 @@ Result<HeldOut> Judge(const cost_model::CostModel& model, const cost_model::Data
   TW_RETURN_IF_ERROR(predicted);
   double log_first = 0, log_median = 0;
   std::ptrdiff_t begin = 0;
-  for (const std::uint32_t size : data.group_sizes) {
-    const auto end = begin + static_cast<std::ptrdiff_t>(size);
+  for (std::size_t group = 0; group < data.group_sizes.size(); ++group) {
+    const auto end = begin + static_cast<std::ptrdiff_t>(data.group_sizes[group]);
+    if (!data.group_weights.empty() && data.group_weights[group] < 1) {  // measured in noise
+      begin = end;
+      continue;
+    }
     const auto top = std::max_element(predicted->begin() + begin, predicted->begin() + end);
     const double first =
         std::max(1e-3F, data.scores[static_cast<std::size_t>(top - predicted->begin())]);

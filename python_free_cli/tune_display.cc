@@ -14,6 +14,11 @@ namespace {
 // Redrawing more often than this is only flicker.
 constexpr double kRedrawSeconds = 0.2;
 
+// More than all of it, and a little for the clock: something was wrong with the roofline.
+constexpr double kBeyondRoofline = 105;
+// A quiet machine tells smaller differences.
+constexpr double kCoarse = 0.05;
+
 double Share(double bound, double value) { return value > 0 ? 100 * bound / value : 0; }
 
 /// The speed of a task as the display shows it: GFLOP/s, or the value itself.
@@ -84,7 +89,11 @@ std::string TuneDisplay::Line(const search::TaskReport& task, int task_index) co
                      task_index + 1, names_.size(), names_[i], task.trials,
                      Speed(metric_, task, task.current_seconds),
                      Speed(metric_, task, task.best_seconds),
-                     metric_ == "seconds" ? " GFLOP/s" : "", Share(bounds_[i], task.best_seconds));
+                     metric_ == "seconds" ? " GFLOP/s" : "", Share(bounds_[i], task.best_seconds)) +
+         (metric_ == "seconds" && Share(bounds_[i], task.best_seconds) > kBeyondRoofline
+              ? " of a roofline measured in noise"
+              : "") +
+         (task.disturbed ? "  disturbed" : "");
 }
 
 void TuneDisplay::Resumed(std::int64_t trials) {
@@ -136,6 +145,7 @@ void PrintReport(const search::TuneReport& report, const std::vector<std::string
   fmt::print("\n{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>7} {:>7}\n", "task", "uses", "default",
              "best", timed ? "speed-up" : "ratio", timed ? "GFLOP/s" : "", "roofl.", "trials");
   std::map<std::string, std::int64_t> failures;
+  int disturbed = 0, beyond = 0;
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
     const search::TaskReport& task = report.tasks[i];
     const bool both = task.default_seconds > 0 && task.best_seconds > 0;
@@ -145,7 +155,10 @@ void PrintReport(const search::TuneReport& report, const std::vector<std::string
                both ? fmt::format("{:.2f}x", task.default_seconds / task.best_seconds) : "-",
                timed ? Speed(report.metric, task, task.best_seconds) : "",
                Share(bounds[i], task.best_seconds), task.trials,
-               task.ties.size() > 1 ? fmt::format("  tie of {}", task.ties.size()) : "");
+               (task.ties.size() > 1 ? fmt::format("  tie of {}", task.ties.size()) : "") +
+                   (task.disturbed ? "  disturbed" : ""));
+    disturbed += task.disturbed ? 1 : 0;
+    beyond += timed && Share(bounds[i], task.best_seconds) > kBeyondRoofline ? 1 : 0;
     for (const auto& [reason, count] : task.failures) failures[reason] += count;
   }
   const double before = report.default_network_seconds();
@@ -166,6 +179,22 @@ void PrintReport(const search::TuneReport& report, const std::vector<std::string
       ShortDuration(report.wall_seconds), 100 * split.runner_busy_seconds / wall,
       100 * split.runner_timing_seconds / wall, 100 * split.builder_busy_seconds / wall,
       100 * report.model_seconds / wall, 100 * report.idle_share());
+  if (disturbed > 0) {
+    fmt::print(
+        "disturbed: {} of {} tasks met no quiet moment in their race: their times may be too long, "
+        "the order of their configs holds; the same command with more trials races them again\n",
+        disturbed, report.tasks.size());
+  }
+  if (beyond > 0) {
+    fmt::print(
+        "roofl. above 105 %: the roofline was measured in noise, too, and is higher than it says\n");
+  }
+  if (timed && report.resolution > kCoarse) {
+    fmt::print(
+        "the device was calibrated in noise: that it tells differences of {:.0f} % only says how it "
+        "was then; races tell smaller ones\n",
+        100 * report.resolution);
+  }
   if (report.interrupted) fmt::print("stopped early; the same command goes on from here\n");
 }
 

@@ -22,6 +22,8 @@ Json TrialJson(const Record& record) {
           {"metric", trial.metric},
           {"value", Number(trial.value)},
           {"noise", Number(trial.noise)},
+          {"quiet_share", trial.quiet_share < 0 ? Json() : Json(trial.quiet_share)},
+          {"disturbed", trial.disturbed()},
           {"verified", trial.verified},
           {"template_version", trial.candidate.template_version},
           {"codegen_version", trial.codegen_version},

@@ -58,6 +58,7 @@ std::string WrongWith(const Trial& trial) {
   const auto is_fine = [](double x) { return std::isfinite(x) && x >= 0; };
   if (!std::ranges::all_of(trial.samples, is_fine)) return "a sample is not a number";
   if (!is_fine(trial.noise)) return "its noise is not a number";
+  if (!(trial.quiet_share >= -1 && trial.quiet_share <= 1)) return "its quiet share is not one";
   if (trial.outcome != Outcome::kOk) return {};
   if (!is_fine(trial.value) || trial.value == 0) return "ok, but its value is not positive";
   if (trial.samples.empty()) return {};
@@ -105,7 +106,8 @@ Status CheckTrials(const Database& db, Problems& problems) {
                                           ", trial.config_index, job.name, length(trial.samples)"
                                           " FROM trial JOIN job ON job.id = trial.job");
   TW_RETURN_IF_ERROR(query);
-  constexpr int kIndexColumn = 22, kJobColumn = 23, kSamplesColumn = 24;  // behind kTrialColumns
+  constexpr int kIndexColumn = kTrialColumnCount, kJobColumn = kIndexColumn + 1,
+                kSamplesColumn = kIndexColumn + 2;
   TextCache cache;
   Spaces spaces;
   while (!problems.full()) {

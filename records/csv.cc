@@ -32,6 +32,7 @@ constexpr std::array kNames = {
     "run_seconds",
     "attempt",
     "finished_unix_seconds",
+    "quiet_share",
 };
 
 /// A field, in quotes where it needs them.
@@ -79,7 +80,8 @@ std::string LineOf(const Record& record) {
                                    ShortestDouble(t.build_seconds),
                                    ShortestDouble(t.run_seconds),
                                    std::to_string(t.attempt),
-                                   ShortestDouble(t.finished_unix_seconds)}) {
+                                   ShortestDouble(t.finished_unix_seconds),
+                                   t.quiet_share < 0 ? "" : ShortestDouble(t.quiet_share)}) {
     Put(line, field);
   }
   return line + "\r\n";

@@ -5,6 +5,8 @@
 //      verified, made by today's template and code generator; where any CPU is asked for, one that
 //      ran the target's code will do, and the explanation names it. Winners of a final race come
 //      first (they were compared interleaved), then single trials, each by value and config index.
+//      One that was measured in noise gives way to the best that was measured later in quiet, even
+//      if that is slower: its value says less than it seems to.
 //   2. near hit: same workload, a target or device that differs, whose code can run here (its
 //      instruction sets are a subset of ours, or of those that the target's code may use), for as
 //      many threads: a tiling for one thread was up to 27 % slower on two than the default config.
@@ -131,12 +133,24 @@ class Finder {
   /// device `accepts` takes, and which calls no library that may not be called.
   template <typename Accepts>
   static Result<std::optional<Record>> First(Store::Impl& impl, Statement& query,
-                                             LibraryRule& libraries, Accepts accepts);
+                                             LibraryRule& libraries, Accepts accepts) {
+    return First(impl, query, libraries, accepts, [](const Trial&) { return true; });
+  }
+  /// The same, of those whose trial `takes` takes.
+  template <typename Accepts, typename Takes>
+  static Result<std::optional<Record>> First(Store::Impl& impl, Statement& query,
+                                             LibraryRule& libraries, Accepts accepts, Takes takes);
   /// Number of a text, -1 if the store has it not.
   static Result<std::int64_t> Number(Statement& query, std::string text,
                                      std::unordered_map<std::string, std::int64_t>& known);
   static Result<Answer> Find(Store::Impl& impl, const Workload& workload, const Target& target,
                              const DeviceFingerprint& device, LibraryRule& libraries);
+  /// What answers instead of `found`, which was measured in noise: the best winner of a race, or
+  /// else the best trial, that was measured later in quiet. nullopt: there is none.
+  template <typename Accepts>
+  static Result<std::optional<Record>> Quieter(Store::Impl& impl, const Record& found,
+                                               std::int64_t workload, std::int64_t target,
+                                               LibraryRule& libraries, Accepts accepts);
   static Result<Answer> NearDevice(Store::Impl& impl, std::int64_t workload, const Target& target,
                                    const DeviceFingerprint& device, LibraryRule& libraries);
   static Result<Answer> NearWorkload(Store::Impl& impl, const Workload& workload,
@@ -169,9 +183,9 @@ Status Finder::Prepare(Store::Impl& impl) {
   return {};
 }
 
-template <typename Accepts>
+template <typename Accepts, typename Takes>
 Result<std::optional<Record>> Finder::First(Store::Impl& impl, Statement& query,
-                                            LibraryRule& libraries, Accepts accepts) {
+                                            LibraryRule& libraries, Accepts accepts, Takes takes) {
   std::optional<Record> found;
   while (!found.has_value()) {
     auto row = query.Step();
@@ -183,10 +197,26 @@ Result<std::optional<Record>> Finder::First(Store::Impl& impl, Statement& query,
     if (!accepts(query.Int(3), **device)) continue;
     auto record = ReadRow(impl.db, query, impl.texts);
     TW_RETURN_IF_ERROR(record);
-    if (libraries.Allows(record->trial)) found = std::move(*record);
+    if (takes(record->trial) && libraries.Allows(record->trial)) found = std::move(*record);
   }
   query.Reset();
   return found;
+}
+
+template <typename Accepts>
+Result<std::optional<Record>> Finder::Quieter(Store::Impl& impl, const Record& found,
+                                              std::int64_t workload, std::int64_t target,
+                                              LibraryRule& libraries, Accepts accepts) {
+  const double since = found.trial.finished_unix_seconds;
+  for (Statement* query : {&impl.find_raced, &impl.find_served}) {
+    query->Bind(1, workload).Bind(2, target);
+    auto record = First(impl, *query, libraries, accepts, [since](const Trial& trial) {
+      return trial.quiet_share >= 0 && !trial.disturbed() && trial.finished_unix_seconds > since;
+    });
+    TW_RETURN_IF_ERROR(record);
+    if (record->has_value()) return record;
+  }
+  return std::optional<Record>();
 }
 
 Result<std::int64_t> Finder::Number(Statement& query, std::string text,
@@ -327,10 +357,30 @@ Result<Answer> Finder::Find(Store::Impl& impl, const Workload& workload, const T
       auto record = First(impl, *query, libraries, same);
       TW_RETURN_IF_ERROR(record);
       if (!record->has_value()) continue;
+      const bool raced = query == &impl.find_raced;
+      std::string passed_over;
+      if ((*record)->trial.disturbed()) {
+        auto quieter =
+            Quieter(impl, **record, *workload_number, *target_number, libraries, same);
+        TW_RETURN_IF_ERROR(quieter);
+        if (quieter->has_value()) {
+          passed_over = ShortestDouble((*record)->trial.value) + " " + (*record)->trial.metric +
+                        " of " + (*record)->trial.candidate.template_key + " #" +
+                        std::to_string((*record)->trial.candidate.config.index) +
+                        " were measured in noise, and earlier";
+          *record = std::move(*quieter);
+        }
+      }
       Answer answer{AnswerKind::kHit, std::move(*record), 1, {}, {}};
-      answer.explanation = query == &impl.find_raced ? "hit: winner of the task's final race"
-                                                     : "hit: fastest verified trial (no race)";
       const Trial& trial = answer.record->trial;
+      answer.explanation = !passed_over.empty() ? "hit: best one measured in quiet; " + passed_over
+                           : raced              ? "hit: winner of the task's final race"
+                                                : "hit: fastest verified trial (no race)";
+      if (trial.disturbed()) {
+        answer.explanation += "; disturbed: measured in noise (" +
+                              std::to_string(std::lround(100 * trial.quiet_share)) +
+                              " % of the samples quiet), its time may be too long";
+      }
       answer.explanation += device.is_any_cpu()
                                 ? "; same workload and target, on '" + trial.device.model + "'; "
                                 : "; same workload, target, device model and features; ";

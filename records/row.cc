@@ -76,6 +76,7 @@ Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cach
   trial.run_seconds = row.Real(19);
   trial.attempt = row.Int(20);
   trial.finished_unix_seconds = row.Real(21);
+  trial.quiet_share = row.Real(22);
   return record;
 }
 

@@ -16,7 +16,15 @@ inline constexpr std::string_view kTrialColumns =
     "trial.id, trial.job, trial.workload, trial.target, trial.device, trial.epilogue,"
     " trial.template, trial.template_version, trial.codegen_version, trial.config, trial.outcome,"
     " trial.reason, trial.metric, trial.value, trial.noise, trial.samples, trial.verified,"
-    " trial.max_abs_error, trial.build_seconds, trial.run_seconds, trial.attempt, trial.finished";
+    " trial.max_abs_error, trial.build_seconds, trial.run_seconds, trial.attempt, trial.finished,"
+    " trial.quiet";
+/// How many they are: what a statement selects beside them comes after.
+inline constexpr int kTrialColumnCount = 23;
+
+/// SQL: 1 for a trial that Trial::disturbed says of, else 0. A sample takes eight bytes.
+inline constexpr std::string_view kDisturbedSql =
+    "(trial.quiet >= 0 AND trial.quiet * length(trial.samples) <"
+    " min(32.0, length(trial.samples) / 2.0) - 1e-5)";
 
 /// Parsed forms of the texts kept once per store, by their number. Rows of one task share them, so
 /// reading a row parses its config only.

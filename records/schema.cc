@@ -73,6 +73,11 @@ CREATE TABLE imported (
 CREATE INDEX imported_by_cost ON imported (task, target, cost, id) WHERE error = 0;
 CREATE INDEX imported_by_time ON imported (finished);
 )sql",
+    // How quiet the machine was while a trial was timed: the share of its samples, below 0 where
+    // nobody knows, as of all trials before this.
+    R"sql(
+ALTER TABLE trial ADD COLUMN quiet REAL NOT NULL DEFAULT -1;
+)sql",
 };
 
 /// Runs the entries that lead from one version to another, and marks the file.

@@ -43,8 +43,8 @@ std::string SelectServed(std::string_view schema, std::int64_t best) {
       " codegen_version) IN (SELECT * FROM temp.current)";
   if (best <= 0) return "SELECT id FROM " + served;
   return "SELECT id FROM (SELECT id, rank() OVER (PARTITION BY workload, target, device ORDER BY"
-         " value) AS place FROM " +
-         served + ") WHERE place <= " + std::to_string(best) + " UNION SELECT id FROM " + served +
+         " " +
+         std::string(kDisturbedSql) + ", value) AS place FROM " + served + ") WHERE place <= " + std::to_string(best) + " UNION SELECT id FROM " + served +
          " AND id IN (" + SelectRaced(schema) + ")";
 }
 

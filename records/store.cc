@@ -145,7 +145,7 @@ Status InsertTrial(Statement& insert, std::int64_t job, const TrialTexts& texts,
   insert.BindBytes(17, trial.samples.data(), trial.samples.size() * sizeof(double));
   insert.Bind(18, trial.verified ? 1 : 0).Bind(19, trial.max_abs_error);
   insert.Bind(20, trial.build_seconds).Bind(21, trial.run_seconds).Bind(22, trial.attempt);
-  insert.Bind(23, trial.finished_unix_seconds);
+  insert.Bind(23, trial.finished_unix_seconds).Bind(24, trial.quiet_share);
   return insert.Run();
 }
 
@@ -298,9 +298,10 @@ Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
       impl_->db,
       "INSERT OR IGNORE INTO trial (id, job, workload, target, device, epilogue, template,"
       " template_version, codegen_version, config_index, config, outcome, reason, metric, value,"
-      " noise, samples, verified, max_abs_error, build_seconds, run_seconds, attempt, finished)"
+      " noise, samples, verified, max_abs_error, build_seconds, run_seconds, attempt, finished,"
+      " quiet)"
       " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,"
-      "?23)");
+      "?23,?24)");
   TW_RETURN_IF_ERROR(insert);
   auto add_entry = Statement::Prepare(
       impl_->db, "INSERT INTO log (job, task, kind, payload) VALUES (?1, ?2, ?3, ?4)");

@@ -114,10 +114,10 @@ Result<std::vector<BestTrial>> BestOfStore(const std::string& path, std::int64_t
                " w.id = trial.workload JOIN target g ON g.id = trial.target LEFT JOIN best ON"
                " best.trial = trial.id WHERE trial.id IN (" +
                SelectServed("main", top) +
-               ") GROUP BY trial.id ORDER BY w.key, g.text, trial.device, count(best.trial) = 0,"
-               " trial.value, trial.config_index");
+               ") GROUP BY trial.id ORDER BY w.key, g.text, trial.device, count(best.trial) = 0, " +
+               std::string(kDisturbedSql) + ", trial.value, trial.config_index");
   TW_RETURN_IF_ERROR(query);
-  constexpr int kTiesColumn = 22, kRacedColumn = 23;  // behind kTrialColumns
+  constexpr int kTiesColumn = kTrialColumnCount, kRacedColumn = kTiesColumn + 1;
   std::vector<BestTrial> list;
   TextCache cache;
   while (true) {

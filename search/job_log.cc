@@ -30,6 +30,10 @@ class Reader {
     return 0;
   }
   std::int64_t Integer(const char* name) { return Integer(Member(name)); }
+  /// Of a member that older logs lack.
+  std::int64_t IntegerOr(const char* name, std::int64_t missing) {
+    return json_.contains(name) ? Integer(name) : missing;
+  }
   double Number(const char* name) {
     const Json& value = Member(name);
     if (value.is_number()) return value.get<double>();
@@ -105,6 +109,7 @@ TellEntry DecodeTell(Reader& reader) {
   }
   entry.told.value = reader.Number("value");
   entry.verified = reader.Integer("verified") != 0;
+  entry.told.disturbed = reader.IntegerOr("disturbed", 0) != 0;
   return entry;
 }
 
@@ -116,6 +121,7 @@ BestEntry DecodeBest(Reader& reader) {
   entry.default_seconds = reader.Number("default_seconds");
   entry.ties = reader.Integers(reader.Member("ties"));
   entry.attempt = reader.Integer("attempt");
+  entry.disturbed = reader.IntegerOr("disturbed", 0) != 0;
   return entry;
 }
 
@@ -152,6 +158,7 @@ records::LogEntry Encode(std::string_view task_key, const TellEntry& entry) {
   json["outcome"] = std::string(OutcomeName(entry.told.outcome));
   json["value"] = entry.told.value;
   json["verified"] = entry.verified ? 1 : 0;
+  if (entry.told.disturbed) json["disturbed"] = 1;
   return {std::string(task_key), "tell", PlainText(json)};
 }
 
@@ -163,6 +170,7 @@ records::LogEntry Encode(std::string_view task_key, const BestEntry& entry) {
   json["default_seconds"] = entry.default_seconds;
   json["ties"] = entry.ties;
   json["attempt"] = entry.attempt;
+  if (entry.disturbed) json["disturbed"] = 1;
   return {std::string(task_key), "best", PlainText(json)};
 }
 

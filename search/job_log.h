@@ -47,6 +47,7 @@ struct BestEntry {
   double best_seconds = 0, default_seconds = 0;
   std::vector<std::int64_t> ties;
   std::int64_t attempt = 0;
+  bool disturbed = false;  ///< the race found no quiet moments
 };
 
 records::LogEntry Encode(std::string_view task_key, const BeginEntry& entry);

@@ -4,19 +4,41 @@
 #include <utility>
 
 #include "search/tuner_impl.h"
+#include "src/templates/vta_parts.h"
 
 namespace tilewright::search {
 namespace {
 
 // What was slower than the best by more has no chance to win a race.
 constexpr double kContender = 1.15;
+// Measured in noise: it may be half as slow.
+constexpr double kSuspect = 2;
+// A device that tells less than this apart was calibrated in noise; a race tells more.
+constexpr double kMostResolution = 0.02;
+// Of finalists so near to the fastest, the one of the lowest index wins.
+constexpr double kSameSpeed = 0.005;
+// Races wait for quiet moments: so long for one, and in a job without a budget so long in all, and
+// a share of what the search took.
+constexpr double kRaceWaitSeconds = 10;
+constexpr double kWaitSeconds = 20;
+constexpr double kWaitShare = 0.25;
+// What a racer costs beside its rounds: building, and so many calls for verification and for the
+// fewest rounds that decide.
+constexpr double kRacerBuildSeconds = 0.06;
+constexpr double kRacerCalls = 17;
+// A race of slow kernels without a budget has as many finalists as fit in this, at least two.
+constexpr double kUsualRaceSeconds = 10;
 
 /// Whether a's interval and b's overlap, or differ by less than the device can tell.
 bool SameSpeed(const Trial& a, const Trial& b, double resolution) {
   const Trial& fast = a.value <= b.value ? a : b;
   const Trial& slow = a.value <= b.value ? b : a;
   return slow.value * (1 - slow.noise) <= fast.value * (1 + fast.noise) ||
-         slow.value <= fast.value * (1 + resolution);
+         slow.value <= fast.value * (1 + std::min(resolution, kMostResolution));
+}
+
+bool MayWin(const Trial& trial) {
+  return trial.outcome == Outcome::kOk && trial.value > 0 && trial.verified;
 }
 
 }  // namespace
@@ -27,17 +49,83 @@ Status TuneRun::Race() {
       interrupted_ = true;
       return {};
     }
-    TW_RETURN_IF_ERROR(RaceTask(i));
+    TW_RETURN_IF_ERROR(RaceTask(i, static_cast<int>(tasks_.size()) - i));
   }
   return context_.store->FinishJob(job_.id);
 }
 
-Status TuneRun::RaceTask(int task) {
+std::vector<Told> TuneRun::Finalists(const TaskState& state, double seconds_left) const {
+  std::vector<Told> finalists;
+  const auto add = [&finalists](const Told& told) {
+    if (std::ranges::find(finalists, told.point, &Told::point) == finalists.end()) {
+      finalists.push_back(told);
+    }
+  };
+  const double best = state.fastest.front().value;
+  for (const Told& told : state.fastest) {
+    if (told.value <= best * kContender) add(told);
+  }
+  for (std::size_t i = 0; i < state.suspects.size(); ++i) {
+    const bool few = i < static_cast<std::size_t>(settings_.finalists);
+    if (few && state.suspects[i].value <= best * kSuspect) add(state.suspects[i]);
+  }
+  if (state.told_default) add(*state.told_default);
+  // What is counted, not timed, costs none of this.
+  if (MetricOf(state.input.task.target) != "seconds") return finalists;
+  // The fewest that decide anything are the fastest one and the default config.
+  const double each = kRacerBuildSeconds + kRacerCalls * best;
+  double seconds = kUsualRaceSeconds;
+  if (settings_.budget_seconds > 0) {
+    // Where a share is too little for any race, the first tasks have theirs.
+    const double left = settings_.budget_seconds - Elapsed();
+    seconds = left >= 2 * each ? std::max(seconds_left, 2 * each) : seconds_left;
+  }
+  const auto fit = static_cast<std::size_t>(std::clamp(seconds / each, 0.0, 1000.0));
+  const std::size_t least = settings_.budget_seconds > 0 ? 0 : 2;
+  const std::size_t most = std::max(fit, least);
+  if (finalists.size() <= most) return finalists;
+  if (most < 2) return {};
+  if (state.told_default) {
+    const auto place = std::ranges::find(finalists, state.told_default->point, &Told::point);
+    if (place - finalists.begin() >= static_cast<std::ptrdiff_t>(most)) {
+      std::swap(finalists[most - 1], *place);
+    }
+  }
+  finalists.resize(most);
+  return finalists;
+}
+
+double TuneRun::RaceShare(int races_left) const {
+  return std::max(0.0, settings_.budget_seconds - Elapsed()) / std::max(1, races_left);
+}
+
+measure::RaceTerms TuneRun::TermsOf(const TaskState& state, const std::vector<Told>& finalists,
+                                    int races_left) const {
+  measure::RaceTerms terms;
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    terms.known_seconds.push_back(finalists[i].disturbed ? 0 : finalists[i].value);
+    if (finalists[i].point == state.default_point) terms.anchor = i;
+  }
+  if (settings_.budget_seconds > 0) {
+    const double racers = static_cast<double>(finalists.size());
+    const double mine = RaceShare(races_left) - kRacerBuildSeconds * racers;
+    const double usual = kRacerSeconds * racers;
+    terms.seconds = std::max(kLeastRaceSeconds, std::min(mine, usual));
+    terms.wait_seconds = std::clamp(mine - terms.seconds, 0.0, kRaceWaitSeconds);
+  } else {
+    const double all = kWaitSeconds + kWaitShare * search_seconds_;
+    terms.wait_seconds = std::clamp(all - race_seconds_, 0.0, kRaceWaitSeconds);
+  }
+  return terms;
+}
+
+Status TuneRun::RaceTask(int task, int races_left) {
   TaskState& state = TaskAt(task);
   if (state.fastest.empty()) return {};
   const auto show = [&state](const BestEntry& best) {
     const auto which = static_cast<std::size_t>(best.winner.space);
     state.report.best_seconds = best.best_seconds;
+    state.report.disturbed = best.disturbed;
     if (best.default_seconds > 0) state.report.default_seconds = best.default_seconds;
     state.report.best_template = state.space.templates[which]->key;
     state.report.best_config = state.space.spaces[which].At(best.winner.index);
@@ -48,56 +136,62 @@ Status TuneRun::RaceTask(int task) {
     return {};
   }
   if (settings_.finalists == 0) return {};
-  std::vector<Point> points;
-  for (const Told& told : state.fastest) {
-    if (told.value <= state.fastest.front().value * kContender) points.push_back(told.point);
-  }
-  if (state.default_point && state.report.default_seconds > 0 &&
-      std::find(points.begin(), points.end(), *state.default_point) == points.end()) {
-    points.push_back(*state.default_point);
-  }
+  const std::vector<Told> finalists = Finalists(state, RaceShare(races_left));
+  if (finalists.empty()) return {};  // no time is left: the best single trial stands
   std::vector<Candidate> candidates;
-  for (Point point : points) candidates.push_back(ToCandidate(state.space, point));
-  Result<std::vector<Trial>> raced = context_.measurer->Race(candidates);
+  for (const Told& told : finalists) candidates.push_back(ToCandidate(state.space, told.point));
+  const double start = context_.clock->MonotonicSeconds();
+  Result<std::vector<Trial>> raced =
+      context_.measurer->Race(candidates, TermsOf(state, finalists, races_left));
   TW_RETURN_IF_ERROR(raced);
-  if (raced->size() != points.size()) return Internal("race: wrong number of results");
-
-  BestEntry best;
-  best.batches = next_batch_;
-  best.attempt = state.last_attempt + 1;
-  std::size_t fastest = points.size();
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    Trial& trial = (*raced)[i];
-    trial.attempt = best.attempt;
-    if (trial.outcome != Outcome::kOk || trial.value <= 0 || !trial.verified) continue;
-    if (points[i] == state.default_point) best.default_seconds = trial.value;
-    if (fastest == points.size() || trial.value < (*raced)[fastest].value) fastest = i;
-  }
-  Status stored = context_.store->Append(job_.id, *raced, {});
-  if (!stored.ok() || fastest == points.size()) return stored;
-  std::size_t winner = fastest;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const Trial& trial = (*raced)[i];
-    if (trial.outcome != Outcome::kOk || trial.value <= 0 || !trial.verified ||
-        !SameSpeed(trial, (*raced)[fastest], context_.measurer->resolution())) {
-      continue;
-    }
-    const auto rank = [&points](std::size_t at) {
-      return std::pair(points[at].index, points[at].space);
-    };
-    if (rank(i) < rank(winner)) winner = i;
-    best.ties.push_back(points[i].index);
-  }
-  std::sort(best.ties.begin(), best.ties.end());
-  best.winner = points[winner];
-  std::erase(best.ties, best.winner.index);
-  best.best_seconds = (*raced)[winner].value;
-  TW_RETURN_IF_ERROR(context_.store->StoreBest(job_.id, (*raced)[winner], best.ties));
+  race_seconds_ += context_.clock->MonotonicSeconds() - start;
+  if (raced->size() != finalists.size()) return Internal("race: wrong number of results");
+  const std::int64_t attempt = state.last_attempt + 1;
+  for (Trial& trial : *raced) trial.attempt = attempt;
+  TW_RETURN_IF_ERROR(context_.store->Append(job_.id, *raced, {}));
+  std::optional<std::size_t> winner;
+  const BestEntry best = WinnerOf(state, finalists, *raced, winner);
+  if (!winner) return {};
+  TW_RETURN_IF_ERROR(context_.store->StoreBest(job_.id, (*raced)[*winner], best.ties));
   TW_RETURN_IF_ERROR(context_.store->Append(job_.id, {}, {Encode(state.key, best)}));
   state.raced = best;
   state.last_attempt = best.attempt;
   show(best);
   return {};
+}
+
+BestEntry TuneRun::WinnerOf(const TaskState& state, const std::vector<Told>& finalists,
+                            const std::vector<Trial>& raced,
+                            std::optional<std::size_t>& winner) const {
+  BestEntry best;
+  best.batches = next_batch_;
+  best.attempt = state.last_attempt + 1;
+  std::optional<std::size_t> fastest;
+  for (std::size_t i = 0; i < raced.size(); ++i) {
+    if (!MayWin(raced[i])) continue;
+    if (finalists[i].point == state.default_point) best.default_seconds = raced[i].value;
+    if (!fastest || raced[i].value < raced[*fastest].value) fastest = i;
+  }
+  if (!fastest) return best;
+  winner = fastest;
+  for (std::size_t i = 0; i < raced.size(); ++i) {
+    if (!MayWin(raced[i]) ||
+        !SameSpeed(raced[i], raced[*fastest], context_.measurer->resolution())) {
+      continue;
+    }
+    best.ties.push_back(finalists[i].point.index);
+    const auto rank = [&finalists](std::size_t at) {
+      return std::pair(finalists[at].point.index, finalists[at].point.space);
+    };
+    const bool near = raced[i].value <= raced[*fastest].value * (1 + kSameSpeed);
+    if (near && rank(i) < rank(*winner)) winner = i;
+  }
+  std::sort(best.ties.begin(), best.ties.end());
+  best.winner = finalists[*winner].point;
+  std::erase(best.ties, best.winner.index);
+  best.best_seconds = raced[*winner].value;
+  best.disturbed = raced[*winner].disturbed();
+  return best;
 }
 
 }  // namespace tilewright::search

@@ -41,12 +41,12 @@ Status ReplayMeasurer::Submit(measure::Request request) {
   split_.builder_busy_seconds += trial.build_seconds;
   Occupy(job.build_start, job.build_end);
   if (trial.outcome != Outcome::kBuildFailed && trial.outcome != Outcome::kBuildTimeout) {
-    const double run_start = std::max(job.build_end, runner_free_);
-    job.run_end = run_start + trial.run_seconds;
+    job.run_start = std::max(job.build_end, runner_free_);
+    job.run_end = job.run_start + trial.run_seconds;
     runner_free_ = job.run_end;
     split_.runner_busy_seconds += trial.run_seconds;
     split_.runner_timing_seconds += trial.run_seconds;
-    Occupy(run_start, job.run_end);
+    Occupy(job.run_start, job.run_end);
   }
   trial.finished_unix_seconds = job.done();
   jobs_.push_back(std::move(job));
@@ -67,6 +67,20 @@ Result<std::optional<measure::Reply>> ReplayMeasurer::Next(double timeout_second
   return reply;
 }
 
+std::vector<std::uint64_t> ReplayMeasurer::DropWaiting() {
+  const double now = clock_.MonotonicSeconds();
+  std::vector<std::uint64_t> dropped;
+  runner_free_ = now;
+  for (double& builder : builder_free_) builder = now;
+  std::erase_if(jobs_, [&](const Job& job) {
+    const bool began = job.run_end > 0 ? job.run_start < now : job.build_end <= now;
+    if (began) runner_free_ = std::max(runner_free_, job.run_end);
+    if (!began) dropped.push_back(job.reply.ticket);
+    return !began;
+  });
+  return dropped;
+}
+
 measure::TimeSplit ReplayMeasurer::time_split() const {
   measure::TimeSplit split = split_;
   split.wall_seconds = clock_.MonotonicSeconds() - start_;
@@ -74,7 +88,8 @@ measure::TimeSplit ReplayMeasurer::time_split() const {
   return split;
 }
 
-Result<std::vector<Trial>> ReplayMeasurer::Race(const std::vector<Candidate>& finalists) {
+Result<std::vector<Trial>> ReplayMeasurer::Race(const std::vector<Candidate>& finalists,
+                                                 const measure::RaceTerms& /*terms*/) {
   std::vector<Trial> trials;
   for (const Candidate& candidate : finalists) {
     Trial trial = outcomes_(candidate);

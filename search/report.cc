@@ -27,7 +27,9 @@ Json TaskJson(const TaskReport& task, const std::string& metric) {
   json["default_" + metric] = OrNull(task.default_seconds);
   json["best_" + metric] = OrNull(task.best_seconds);
   if (metric == "seconds") json["best_gflops"] = OrNull(task.gflops(task.best_seconds));
+  json["disturbed"] = task.disturbed;
   json["trials"] = task.trials;
+  json["disturbed_trials"] = task.disturbed_trials;
   json["filtered"] = task.filtered;
   json["failures"] = Json::object();
   for (const auto& [reason, count] : task.failures) json["failures"][reason] = count;

@@ -20,10 +20,12 @@ struct TaskReport {
   double default_seconds = 0;  ///< 0 if not measured, or not ok
   double best_seconds = 0;     ///< 0 if none is ok
   double current_seconds = 0;  ///< of the newest trial; 0 if it failed
+  bool disturbed = false;      ///< best_seconds was measured in noise and may be too long
   std::string best_template;
   Config best_config;
   std::vector<std::int64_t> ties;  ///< configs of the race that can not be told from the best
   std::int64_t trials = 0;
+  std::int64_t disturbed_trials = 0;  ///< of them, measured in noise
   std::int64_t filtered = 0;  ///< considered and refused by a static check; no trials
   std::map<std::string, std::int64_t> failures;  ///< outcome name -> trials
   bool finished = false;      ///< no more trials: exhausted, stopped early, or the job is over

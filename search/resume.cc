@@ -185,8 +185,7 @@ Status TuneRun::ReplayAsk(
     batch.results[slot] = tell->second->told;
     ++batch.done;
     ++trials_;
-    state.Note(tell->second->told, tell->second->verified,
-               static_cast<std::size_t>(settings_.finalists));
+    state.Note(tell->second->told, tell->second->verified, KeptFastest());
   }
   proposed_trials_ += std::ssize(batch.points);
   scheduler_->Proposed(task, std::ssize(batch.points));

@@ -39,7 +39,8 @@ struct SearchSpace {
 struct Told {
   Point point;
   Outcome outcome = Outcome::kInvalid;
-  double value = 0;  ///< seconds when ok
+  double value = 0;        ///< seconds when ok
+  bool disturbed = false;  ///< measured in noise: the value may be too long
 };
 
 /// Slow work of a strategy (learning) that may run on another thread beside Ask and Tell: it holds

@@ -8,6 +8,15 @@ namespace {
 // Trials kept for other tasks to learn from: a few batches say what is fast and what is not.
 constexpr std::size_t kFirstTrials = 64;
 
+/// Puts it where it belongs in a list that is sorted by value, and keeps so many.
+void KeepFastest(const Told& told, std::size_t keep, std::vector<Told>& list) {
+  const auto slower = std::find_if(list.begin(), list.end(), [&told](const Told& other) {
+    return told.value < other.value || (told.value == other.value && told.point < other.point);
+  });
+  list.insert(slower, told);
+  if (list.size() > keep) list.pop_back();
+}
+
 }  // namespace
 
 void TaskState::Note(const Told& told, bool verified, std::size_t keep_fastest) {
@@ -18,17 +27,19 @@ void TaskState::Note(const Told& told, bool verified, std::size_t keep_fastest) 
     return;
   }
   report.current_seconds = told.value;
-  if (default_point == told.point) report.default_seconds = told.value;
+  report.disturbed_trials += told.disturbed ? 1 : 0;
+  if (default_point == told.point) {
+    report.default_seconds = told.value;
+    told_default = told;
+  }
   if (!verified) return;
-  const auto slower = std::find_if(fastest.begin(), fastest.end(), [&told](const Told& other) {
-    return told.value < other.value || (told.value == other.value && told.point < other.point);
-  });
-  fastest.insert(slower, told);
-  if (fastest.size() > std::max<std::size_t>(1, keep_fastest)) fastest.pop_back();
+  KeepFastest(told, std::max<std::size_t>(1, keep_fastest), fastest);
+  if (told.disturbed) KeepFastest(told, std::max<std::size_t>(1, keep_fastest), suspects);
   const Told& best = fastest.front();
   if (best.point == told.point) {
     const auto which = static_cast<std::size_t>(best.point.space);
     report.best_seconds = best.value;
+    report.disturbed = best.disturbed;
     report.best_template = space.templates[which]->key;
     report.best_config = space.spaces[which].At(best.point.index);
   }

@@ -36,6 +36,9 @@ struct TaskState {
   double told_best_seconds = 0;  ///< fastest of all told, 0 if none is ok
   /// The fastest verified points, fastest first.
   std::vector<Told> fastest;
+  /// The fastest of those that were measured in noise: any of them may be faster than it looks.
+  std::vector<Told> suspects;
+  std::optional<Told> told_default;  ///< what came of default_point, if it is ok
   std::optional<Point> default_point;
   std::optional<BestEntry> raced;
   std::int64_t last_attempt = 0;  ///< highest attempt number of any race

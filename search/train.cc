@@ -46,7 +46,8 @@ Result<TrainingData> LoadTrainingData(const std::vector<const records::Store*>& 
         ++training.left_out;
         continue;
       }
-      found->second->trials.push_back({*point, record.trial.outcome, record.trial.value});
+      found->second->trials.push_back(
+          {*point, record.trial.outcome, record.trial.value, record.trial.disturbed()});
     }
   }
   for (const auto& [name, group] : groups) {

@@ -13,8 +13,15 @@ constexpr std::size_t kKeptFastest = 512;
 
 }  // namespace
 
-void AddGroup(const Inspector& inspector, const std::vector<Told>& trials,
-              cost_model::Dataset& data) {
+namespace {
+
+// Two trials of one group are compared by what they took, which says little of those measured in
+// noise, and nothing of one of them against one measured in quiet: they are a group of their own,
+// with less weight.
+constexpr float kDisturbedWeight = 0.3F;
+
+void AddRows(const Inspector& inspector, const std::vector<Told>& trials, float weight,
+             cost_model::Dataset& data) {
   double best = 0;
   for (const Told& told : trials) {
     if (told.outcome == Outcome::kOk && told.value > 0 && (best == 0 || told.value < best)) {
@@ -35,7 +42,19 @@ void AddGroup(const Inspector& inspector, const std::vector<Told>& trials,
     data.scores.push_back(ok ? static_cast<float>(best / told.value) : 0);
     ++rows;
   }
-  if (rows > 0) data.group_sizes.push_back(rows);
+  if (rows == 0) return;
+  data.group_sizes.push_back(rows);
+  data.group_weights.push_back(weight);
+}
+
+}  // namespace
+
+void AddGroup(const Inspector& inspector, const std::vector<Told>& trials,
+              cost_model::Dataset& data) {
+  std::vector<Told> quiet, disturbed;
+  for (const Told& told : trials) (told.disturbed ? disturbed : quiet).push_back(told);
+  AddRows(inspector, quiet, 1, data);
+  AddRows(inspector, disturbed, kDisturbedWeight, data);
 }
 
 cost_model::Dataset MakeDataset(const Inspector& inspector, const std::vector<Told>& own,

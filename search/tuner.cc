@@ -27,8 +27,7 @@ namespace {
 constexpr double kPollSeconds = 0.02;     // longest wait for a reply before looking around
 constexpr double kPatienceSeconds = 0.3;  // a dry pipeline waits for one slow trial
 constexpr double kIdleSeconds = 0.002;
-// What a budget keeps for the final races: seconds per racer (as measured), at most this share.
-constexpr double kRacerSeconds = 0.35;
+// What a budget keeps for the final races: at most this share.
 constexpr double kMostForRaces = 0.25;
 
 }  // namespace
@@ -67,10 +66,17 @@ double TuneRun::RaceReserve() const {
 
 std::string TuneRun::LimitReached() const {
   if (settings_.trials > 0 && proposed_trials_ >= settings_.trials) return "trials";
-  if (settings_.budget_seconds > 0 && Elapsed() >= settings_.budget_seconds - RaceReserve()) {
-    return "budget";
-  }
-  return {};
+  return BudgetSpent() ? "budget" : "";
+}
+
+bool TuneRun::BudgetSpent() const {
+  return settings_.budget_seconds > 0 && Elapsed() >= settings_.budget_seconds - RaceReserve();
+}
+
+void TuneRun::DropWaiting() {
+  to_submit_.clear();
+  if (context_.measurer->in_flight() == 0) return;
+  for (const std::uint64_t ticket : context_.measurer->DropWaiting()) places_.erase(ticket);
 }
 
 void TuneRun::Retire(int task, std::string reason) {
@@ -107,6 +113,10 @@ void TuneRun::RetireStaleTasks() {
 
 int TuneRun::BatchSize() const {
   std::int64_t size = settings_.batch;
+  if (settings_.budget_seconds > 0 && scheduler_->untouched() > 0) {
+    // Trials may take seconds each: no task gets a second one before all have had their first.
+    return 1;
+  }
   if (settings_.trials > 0) {
     // When trials are few, every task is to get some: its default config comes first.
     const std::int64_t left = settings_.trials - proposed_trials_;
@@ -117,6 +127,10 @@ int TuneRun::BatchSize() const {
 }
 
 std::int64_t TuneRun::Lookahead() const {
+  // With a budget the first batches have one point each, see BatchSize.
+  if (settings_.budget_seconds > 0 && next_batch_ < std::ssize(tasks_)) {
+    return context_.measurer->capacity();
+  }
   return std::max<std::int64_t>(1, CeilDiv(context_.measurer->capacity(), settings_.batch));
 }
 
@@ -281,6 +295,12 @@ Status TuneRun::TryAgain(Place place, Trial lost) {
 }
 
 Status TuneRun::SubmitNew() {
+  if (BudgetSpent()) {
+    if (!dropped_) DropWaiting();
+    dropped_ = true;
+    to_submit_.clear();
+    return {};
+  }
   while (!to_submit_.empty()) {
     const std::int64_t number = to_submit_.front();
     to_submit_.pop_front();
@@ -295,13 +315,14 @@ void TuneRun::Acknowledge(const Writer::Item& item) {
   BatchState& batch = *FindBatch(place->second.batch);
   TaskState& state = TaskAt(batch.task);
   const Trial& trial = item.trials.front();
-  const Told told{batch.points[place->second.slot], trial.outcome, trial.value};
+  const Told told{batch.points[place->second.slot], trial.outcome, trial.value,
+                  trial.disturbed()};
   batch.results[place->second.slot] = told;
   ++batch.done;
   places_.erase(place);
   ++trials_;
   ++trials_this_run_;
-  state.Note(told, trial.verified, static_cast<std::size_t>(settings_.finalists));
+  state.Note(told, trial.verified, KeptFastest());
   if (context_.observer != nullptr) {
     context_.observer->TrialDone(state.report, batch.task, trial, EtaSeconds());
   }
@@ -312,7 +333,7 @@ void TuneRun::Store(std::uint64_t ticket, const Place& place, Trial trial) {
   TellEntry entry;
   entry.batch = batch.number;
   entry.slot = static_cast<std::int64_t>(place.slot);
-  entry.told = {batch.points[place.slot], trial.outcome, trial.value};
+  entry.told = {batch.points[place.slot], trial.outcome, trial.value, trial.disturbed()};
   entry.verified = trial.verified;
   Writer::Item item;
   item.ticket = ticket;
@@ -329,7 +350,7 @@ Status TuneRun::Pump(double timeout_seconds) {
     const auto place = places_.find((*reply)->ticket);
     TW_CHECK(place != places_.end(), "the measurer returned a ticket that was not submitted");
     Trial& trial = (*reply)->trial;
-    if (trial.outcome == Outcome::kDeviceLost && !place->second.again) {
+    if (trial.outcome == Outcome::kDeviceLost && !place->second.again && !BudgetSpent()) {
       const Place again = places_.extract(place).mapped();
       TW_RETURN_IF_ERROR(TryAgain(again, std::move(trial)));
     } else {

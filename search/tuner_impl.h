@@ -19,6 +19,11 @@
 
 namespace tilewright::search {
 
+/// What a budget keeps for a final race, in seconds per racer (as measured).
+inline constexpr double kRacerSeconds = 0.35;
+/// ... and a race takes at least, if it takes place.
+inline constexpr double kLeastRaceSeconds = 0.05;
+
 /// One call of Tune. See tuner.cc for the order of events.
 class TuneRun {
  public:
@@ -82,11 +87,28 @@ class TuneRun {
   double Elapsed() const;
   double EtaSeconds() const;
   std::string LimitReached() const;
+  /// The search's part of the budget is over: what is not being run is not run any more.
+  bool BudgetSpent() const;
+  /// Takes back what the measurer has not begun to run. A resumed job asks for it again.
+  void DropWaiting();
   /// Seconds of the budget that the search leaves to the races.
   double RaceReserve() const;
 
   // race.cc
-  Status RaceTask(int task);
+  /// races_left: this one and those after it, which share what is left of the budget.
+  Status RaceTask(int task, int races_left);
+  /// Seconds of the budget for each race that is left.
+  double RaceShare(int races_left) const;
+  /// The fastest trials, those in noise that may be as fast, and the default config, as many as
+  /// the time left allows; none if it does not allow two.
+  std::vector<Told> Finalists(const TaskState& state, double seconds_left) const;
+  measure::RaceTerms TermsOf(const TaskState& state, const std::vector<Told>& finalists,
+                             int races_left) const;
+  /// What the race says. winner: position of the winner, if any finalist may win.
+  BestEntry WinnerOf(const TaskState& state, const std::vector<Told>& finalists,
+                     const std::vector<Trial>& raced, std::optional<std::size_t>& winner) const;
+  /// How many of a task's fastest are kept for its race, which drops the slower ones soon.
+  std::size_t KeptFastest() const { return 2 * static_cast<std::size_t>(settings_.finalists); }
 
   BatchState* FindBatch(std::int64_t number);
   TaskState& TaskAt(int task) { return *tasks_[static_cast<std::size_t>(task)]; }
@@ -112,9 +134,11 @@ class TuneRun {
   std::int64_t trials_ = 0, trials_this_run_ = 0;
   double start_seconds_ = 0;    // of this run
   double search_seconds_ = 0;   // wall time of Search in this run
+  double race_seconds_ = 0;     // of the races in this run
   double earlier_seconds_ = 0;  // wall time of earlier lives
   measure::TimeSplit split_;    // of this run's Search
   bool interrupted_ = false;
+  bool dropped_ = false;  // what waited when the budget was spent
 
   std::mutex asked_mutex_;
   std::optional<Asked> asked_;  // guarded by asked_mutex_

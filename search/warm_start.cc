@@ -43,7 +43,8 @@ Result<WarmPool> WarmPool::Load(const records::Store& store, std::int64_t job,
     if (group == nullptr || std::ssize(group->trials) >= kMaxGroupTrials) continue;
     const Result<Point> point = Locate(group->space, candidate);
     if (!point.ok()) continue;
-    group->trials.push_back({*point, record.trial.outcome, record.trial.value});
+    group->trials.push_back(
+        {*point, record.trial.outcome, record.trial.value, record.trial.disturbed()});
   }
   return pool;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -45,8 +46,11 @@ struct Trial {
   std::string reason;  ///< one line; empty when ok
   std::string metric = "seconds";
   std::vector<double> samples;  ///< all raw samples, in order
-  double value = 0;             ///< what the samples say: median of those taken in quiet moments
-  double noise = 0;             ///< relative half-width of the 95 % interval of `value`
+  double value = 0;  ///< what the samples say: a low quantile of those taken in quiet moments
+  double noise = 0;  ///< relative half-width of the 95 % interval of `value`
+  /// Share of the samples that were taken in quiet moments; below 0 where nobody knows (simulators,
+  /// records of earlier versions).
+  double quiet_share = -1;
   bool verified = false;        ///< result equal to the reference
   double max_abs_error = 0;     ///< of the verification
   double build_seconds = 0, run_seconds = 0;
@@ -56,6 +60,13 @@ struct Trial {
   /// where a device that was lost kept the search from one, and it was tried again.
   std::int64_t attempt = 0;
   double finished_unix_seconds = 0;
+
+  /// Measured in noise: fewer than four samples (of few: than half of them) are from quiet moments.
+  /// `value` is then too slow rather than too fast. False where nobody knows.
+  bool disturbed() const {
+    const auto count = static_cast<double>(samples.size());
+    return quiet_share >= 0 && count > 0 && quiet_share * count < std::min(4.0, count / 2) - 1e-6;
+  }
 };
 
 }  // namespace tilewright

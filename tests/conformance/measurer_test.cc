@@ -160,7 +160,7 @@ TEST_P(MeasurerConformance, ABadCandidateIsATrialWithAReasonAndNotAnError) {
 TEST_P(MeasurerConformance, ARaceAnswersInItsOrder) {
   Candidate bad = MakeCandidate();
   bad.template_key = "no_such_template";
-  auto trials = measurer_->Race({MakeCandidate(), bad, MakeCandidate()});
+  auto trials = measurer_->Race({MakeCandidate(), bad, MakeCandidate()}, {});
   ASSERT_TRUE(trials.ok()) << trials.status().message();
   ASSERT_EQ(trials->size(), 3U);
   EXPECT_EQ((*trials)[0].outcome, Outcome::kOk) << (*trials)[0].reason;

@@ -153,7 +153,7 @@ TEST_F(CudaMeasurer, RacesFinalistsOnOneDevice) {
       *templates.front()->default_config(candidate.task.workload, candidate.task.target);
   Candidate bad = candidate;
   bad.template_key = "nobody";
-  const auto trials = measurer->Race({candidate, bad, candidate});
+  const auto trials = measurer->Race({candidate, bad, candidate}, {});
   ASSERT_TRUE(trials.ok()) << trials.status().message();
   ASSERT_EQ(trials->size(), 3U);
   EXPECT_TRUE((*trials)[0].verified) << (*trials)[0].reason;

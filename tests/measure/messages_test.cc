@@ -46,7 +46,9 @@ TEST(Messages, ABuildOrderComesBackTheSame) {
 
 TEST(Messages, ARunOrderComesBackTheSame) {
   RunOrder order;
-  order.items.push_back({5, MakeKernel(), "/tmp/reference", 0.25, 0.5, Fault()});
+  order.items.push_back({5, MakeKernel(), "/tmp/reference", 0.25, 0.5, Fault(), 0.125, true});
+  order.race_seconds = 3;
+  order.wait_seconds = 7;
   order.items.push_back(order.items[0]);
   order.items[1].kernel.tolerance = 0.01;
   const std::string line = LineOf(ToJson(order));
@@ -66,6 +68,10 @@ TEST(Messages, ARunOrderComesBackTheSame) {
   EXPECT_EQ(kernel.tolerance, std::nullopt);
   EXPECT_EQ(back->items[0].best_seconds, 0.25);
   EXPECT_EQ(back->items[0].patience_seconds, 0.5);
+  EXPECT_EQ(back->items[0].known_seconds, 0.125);
+  EXPECT_TRUE(back->items[0].anchor);
+  EXPECT_EQ(back->race_seconds, 3);
+  EXPECT_EQ(back->wait_seconds, 7);
 }
 
 TEST(Messages, AReplyWithNumbersJsonHasNotIsStillAMessage) {
@@ -74,9 +80,13 @@ TEST(Messages, AReplyWithNumbersJsonHasNotIsStillAMessage) {
   reply.max_abs_error = std::numeric_limits<double>::infinity();
   reply.noise = std::numeric_limits<double>::quiet_NaN();
   reply.reason = "broken \xff text";
+  reply.quiet_share = 0.5;
+  reply.memory_canaries = {1e-4};
   auto back = RunReplyFrom(*ParseJson(LineOf(ToJson(reply))));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_GT(back->max_abs_error, 1e299);
+  EXPECT_EQ(back->quiet_share, 0.5);
+  EXPECT_EQ(back->memory_canaries, reply.memory_canaries);
 }
 
 TEST(Messages, WhatIsMissingOrWrongIsNamed) {
@@ -110,12 +120,14 @@ TEST(Messages, NumbersThatNoMachineHasAreRefused) {
 TEST(Messages, RunnerSettingsComeBackTheSame) {
   RunWorkerSettings settings;
   settings.cache_bytes = 123;
+  settings.quiet_file = "/a b/quiet.json";
   settings.sampling.flush_bytes = 4096;
   settings.sampling.max_samples = 7;
   settings.sampling.settled_noise = 0.5;
   auto back = RunWorkerSettingsFrom(*ParseJson(LineOf(ToJson(settings))));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(back->cache_bytes, 123);
+  EXPECT_EQ(back->quiet_file, settings.quiet_file);
   EXPECT_EQ(back->sampling.flush_bytes, 4096);
   EXPECT_EQ(back->sampling.max_samples, 7);
   EXPECT_EQ(back->sampling.settled_noise, 0.5);

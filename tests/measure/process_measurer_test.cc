@@ -187,7 +187,7 @@ TEST(ProcessMeasurer, ARaceMeasuresTheFinalistsInTurns) {
   const Candidate good = ConvCandidate(kConv, "relu");
   Candidate bad = good;
   bad.template_key = "no_such_template";
-  auto trials = measurer->Race({good, bad, good});
+  auto trials = measurer->Race({good, bad, good}, {});
   ASSERT_TRUE(trials.ok()) << trials.status().message();
   ASSERT_EQ(trials->size(), 3U);
   EXPECT_EQ((*trials)[0].outcome, Outcome::kOk) << (*trials)[0].reason;
@@ -202,9 +202,31 @@ TEST(ProcessMeasurer, ARaceMeasuresTheFinalistsInTurns) {
 
 TEST(ProcessMeasurer, ARaceOfNothingIsNothing) {
   auto measurer = MakeMeasurer();
-  auto trials = measurer->Race({});
+  auto trials = measurer->Race({}, {});
   ASSERT_TRUE(trials.ok());
   EXPECT_TRUE(trials->empty());
+}
+
+TEST(ProcessMeasurer, WhatWaitsCanBeDropped) {
+  auto measurer = MakeMeasurer();
+  std::set<std::uint64_t> wanted;
+  for (std::uint64_t ticket = 0; ticket < 9; ++ticket) {
+    ASSERT_TRUE(measurer->Submit(RequestFor(ticket, ConvCandidate(kConv, ""))).ok());
+    wanted.insert(ticket);
+  }
+  wanted.erase(NextReply(*measurer).ticket);  // the others are in every stage now
+  const auto dropped = measurer->DropWaiting();
+  EXPECT_GE(dropped.size(), 2U);
+  for (const std::uint64_t ticket : dropped) EXPECT_EQ(wanted.erase(ticket), 1U);
+  EXPECT_EQ(measurer->in_flight(), static_cast<int>(wanted.size()));
+  while (!wanted.empty()) {
+    const Reply reply = NextReply(*measurer);
+    ASSERT_EQ(wanted.erase(reply.ticket), 1U);
+    EXPECT_EQ(reply.trial.outcome, Outcome::kOk) << reply.trial.reason;
+  }
+  EXPECT_TRUE(measurer->DropWaiting().empty());
+  ASSERT_TRUE(measurer->Submit(RequestFor(1, ConvCandidate(kConv, "relu"))).ok());
+  EXPECT_EQ(NextReply(*measurer).trial.outcome, Outcome::kOk);
 }
 
 TEST(ProcessMeasurer, ABuilderIsStartedAnewAfterManyBuilds) {

@@ -32,7 +32,17 @@ class FakeSubject final : public Subject {
     clock_.now += canary;
     return canary;
   }
+  double MemoryCanarySeconds() override {
+    if (memory_canary <= 0) return 0;
+    ++memory_canaries;
+    const double canary = memory_canary * (memory_disturbed(clock_.now) ? 2 : 1);
+    clock_.now += canary;
+    return canary;
+  }
   double call_seconds = 1e-3;
+  double memory_canary = 0;
+  int memory_canaries = 0;
+  std::function<bool(double)> memory_disturbed = [](double) { return false; };
   std::function<bool(double)> disturbed = [](double) { return false; };
   int runs = 0, flushes = 0, failing_run = -1;
 
@@ -89,6 +99,37 @@ TEST(Sampling, WithoutAQuietMomentAllSamplesAreUsedAfterTwiceTheBudget) {
   EXPECT_TRUE(set.quiet.empty());
   EXPECT_NEAR(set.estimate().value, 1.4e-3, 1e-9);
   EXPECT_NEAR(set.seconds, 2 * bench.settings.contender_budget_seconds, 0.01);
+}
+
+TEST(Sampling, TheMemoryCanaryRunsBeforeAndAfter) {
+  Bench bench;
+  bench.subject.memory_canary = 100e-6;
+  QuietGate memory;
+  const SampleSet set = TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3,
+                                    0, &memory);
+  EXPECT_EQ(set.quiet.size(), set.all.size());
+  EXPECT_EQ(set.quiet_share(), 1);
+  EXPECT_EQ(bench.subject.memory_canaries, 2);
+  EXPECT_EQ(set.memory_canaries.size(), 2U);
+}
+
+// The core is quiet: only the canary of the kernel's own level of memory sees the neighbour.
+TEST(Sampling, WhatOnlyTheMemoryCanarySeesDoesNotCountAsQuiet) {
+  Bench bench;
+  bench.subject.memory_canary = 100e-6;
+  bench.settings.settled_samples = 20;
+  bench.subject.memory_disturbed = [](double now) { return now > 99 && now < 100.005; };
+  QuietGate memory;
+  memory.SetReference(100e-6);
+  const SampleSet set = TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3,
+                                    0, &memory);
+  EXPECT_GE(set.quiet.size(), 4U);
+  EXPECT_LT(set.quiet_share(), 0.8);
+  bench.subject.memory_disturbed = [](double) { return true; };
+  const SampleSet never = TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings,
+                                      1e-3, 0, &memory);
+  EXPECT_EQ(never.quiet_share(), 0);
+  EXPECT_LT(never.seconds, 0.03) << "it is said, not waited for";
 }
 
 TEST(Sampling, ThreeTimesTheBestIsCutOffAfterOneSlice) {

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "src/base/random.h"
+
 namespace tilewright::measure {
 namespace {
 
@@ -13,17 +17,49 @@ TEST(Statistics, MedianOfOddEvenAndNothing) {
 
 TEST(Statistics, FewSamplesGiveTheirWholeRange) {
   const Estimate estimate = EstimateOf(std::vector<double>{1, 2, 3, 4, 5});
-  EXPECT_DOUBLE_EQ(estimate.value, 3);
-  EXPECT_DOUBLE_EQ(estimate.noise, (5 - 1) / 2. / 3);
+  EXPECT_DOUBLE_EQ(estimate.value, 2);
+  EXPECT_DOUBLE_EQ(estimate.noise, (5 - 1) / 2. / 2);
 }
 
 TEST(Statistics, ManySamplesNarrowTheInterval) {
   std::vector<double> samples;
   for (int i = 0; i < 100; ++i) samples.push_back(100 + i);
   const Estimate estimate = EstimateOf(samples);
-  EXPECT_DOUBLE_EQ(estimate.value, 149.5);
-  // Ranks 50 -+ 9.8 of 100: from 140 to 160.
-  EXPECT_DOUBLE_EQ(estimate.noise, 10 / 149.5);
+  EXPECT_DOUBLE_EQ(estimate.value, 124.75);
+  // Ranks 25 -+ 8.5 of 100: from 16 to 34.
+  EXPECT_DOUBLE_EQ(estimate.noise, 9 / 124.75);
+}
+
+/// Samples of 1 ms, evenly spread over 0.4 %, of which each is `slower` with the probability.
+std::vector<double> NoisySamples(std::uint64_t seed, int count, double disturbed, double slower) {
+  Random random(seed);
+  std::vector<double> samples;
+  for (int i = 0; i < count; ++i) {
+    const double sample = 1e-3 * (1 + 0.004 * random.Uniform());
+    samples.push_back(random.Uniform() < disturbed ? sample * slower : sample);
+  }
+  return samples;
+}
+
+TEST(Statistics, WhatDisturbsSamplesDoesNotMoveTheirLowEnd) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const double clean = EstimateOf(NoisySamples(seed, 32, 0, 1)).value;
+    EXPECT_NEAR(clean, 1.001e-3, 1e-6);
+    for (const double share : {0.1, 0.3, 0.5}) {
+      const Estimate noisy = EstimateOf(NoisySamples(seed, 32, share, 1.4));
+      EXPECT_NEAR(noisy.value, clean, 0.003 * clean) << share;
+    }
+  }
+}
+
+TEST(Statistics, TheIntervalHoldsTheTruthMostOfTheTime) {
+  int held = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    const Estimate estimate = EstimateOf(NoisySamples(seed, 40, 0, 1));
+    const double reach = estimate.noise * estimate.value;
+    held += std::abs(estimate.value - 1.001e-3) <= reach ? 1 : 0;
+  }
+  EXPECT_GE(held, 360);
 }
 
 TEST(Statistics, OneSampleIsAllNoise) {
@@ -61,6 +97,16 @@ TEST(QuietGate, OneTooShortMeasurementDoesNotShutIt) {
   QuietGate gate;
   for (int second = 0; second < 10; ++second) gate.Add(second, second == 3 ? 10e-6 : 30e-6);
   EXPECT_DOUBLE_EQ(gate.quiet_seconds(), 30e-6);
+}
+
+TEST(QuietGate, StartedInNoiseItKnowsWhatQuietWas) {
+  QuietGate gate;
+  gate.SetReference(30e-6);
+  EXPECT_FALSE(gate.IsQuiet(30e-6)) << "nothing has run yet";
+  for (int second = 0; second < 5; ++second) gate.Add(second, 40e-6);
+  EXPECT_FALSE(gate.IsQuiet(40e-6));
+  gate.Add(5, 30.5e-6);
+  EXPECT_TRUE(gate.IsQuiet(30.5e-6));
 }
 
 TEST(QuietGate, ForgetsAClockThatIsGone) {

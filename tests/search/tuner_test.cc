@@ -115,7 +115,9 @@ class TunerTest : public testing::Test {
                          StopAfter* observer = nullptr,
                          const ReplayMeasurer::Outcomes& outcomes = TrialOf) {
     VirtualClock clock;
-    ReplayMeasurer measurer(outcomes, clock);
+    ReplayOptions options;
+    options.resolution = resolution_;
+    ReplayMeasurer measurer(outcomes, clock, options);
     TuneContext context;
     context.measurer = &measurer;
     context.store = store_.get();
@@ -136,6 +138,7 @@ class TunerTest : public testing::Test {
   std::unique_ptr<TemporaryFolder> folder_;
   std::unique_ptr<records::Store> store_;
   std::vector<Submitted> submitted_;  // over all runs
+  double resolution_ = 0.02;
 };
 
 JobSettings Settings(const char* strategy, std::int64_t trials) {
@@ -274,6 +277,122 @@ TEST_F(TunerTest, RespectsTheBudget) {
   EXPECT_EQ(report->tasks[0].finish_reason, "budget");
   EXPECT_GT(report->trials, 40);
   EXPECT_LT(report->trials, 80);
+}
+
+// Trials of a second, as of large layers: a budget of ten is over after ten.
+TEST_F(TunerTest, ABudgetEndsInTimeAndEveryTaskGetsItsShareFirst) {
+  const auto slow = [](const Candidate& candidate) {
+    Trial trial = TrialOf(candidate);
+    trial.build_seconds = 0.5;
+    trial.run_seconds = 1;
+    if (trial.outcome == Outcome::kOk) trial.value = trial.samples[0] = 0.05 + SecondsOf(candidate);
+    return trial;
+  };
+  std::vector<TuneTask> tasks;
+  for (int i = 1; i <= 13; ++i) tasks.push_back(Dense(64 * i));
+  for (const double budget : {10.0, 40.0}) {
+    NewStore();
+    JobSettings settings = Settings("random", 0);
+    settings.budget_seconds = budget;
+    const auto report = Run(tasks, settings, nullptr, slow);
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_LE(report->wall_seconds, budget + 1) << "one trial";
+    std::int64_t touched = 0, most = 0;
+    for (const TaskReport& task : report->tasks) {
+      touched += task.trials > 0 ? 1 : 0;
+      most = std::max(most, task.trials);
+      EXPECT_EQ(task.finish_reason, "budget");
+    }
+    if (budget < 13) {
+      EXPECT_GE(touched, 6);
+      EXPECT_EQ(most, 1);
+    } else {
+      EXPECT_EQ(touched, 13);
+    }
+  }
+}
+
+TEST_F(TunerTest, WhatABudgetDroppedIsAskedForAgainWithALargerOne) {
+  const auto slow = [](const Candidate& candidate) {
+    Trial trial = TrialOf(candidate);
+    trial.run_seconds = 0.2;
+    return trial;
+  };
+  JobSettings settings = Settings("random", 0);
+  settings.budget_seconds = 3;
+  const auto first = Run({Dense(256)}, settings, nullptr, slow);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  settings.budget_seconds = 9;
+  const auto more = Run({Dense(256)}, settings, nullptr, slow);
+  ASSERT_TRUE(more.ok()) << more.status().message();
+  EXPECT_GT(more->trials, first->trials + 10);
+  // What was dropped comes first; no config is measured twice.
+  records::TrialFilter filter;
+  std::set<std::int64_t> configs;
+  for (const auto& record : *store_->Trials(filter)) {
+    if (record.trial.attempt == 0) configs.insert(record.trial.candidate.config.index);
+  }
+  const auto asked = std::set<Submitted>(submitted_.begin(), submitted_.end()).size();
+  EXPECT_GE(asked, configs.size());
+  EXPECT_LT(asked, static_cast<std::size_t>(more->trials) + 24) << "dropped at the end only";
+}
+
+// Every other trial of the search falls into a burst; races are quiet.
+TEST_F(TunerTest, AFastConfigMeasuredInNoiseIsRacedAllTheSame) {
+  double fastest = 1;
+  std::set<Submitted> seen;
+  const auto noisy = [&](const Candidate& candidate) {
+    Trial trial = TrialOf(candidate);
+    if (trial.outcome != Outcome::kOk) return trial;
+    trial.quiet_share = 1;
+    trial.samples.assign(8, trial.value);
+    fastest = std::min(fastest, trial.value);
+    const bool first = seen.emplace(candidate.task.workload.Key(), candidate.template_key,
+                                    candidate.config.index)
+                           .second;
+    if (first && candidate.config.index % 2 == 0) {
+      trial.value *= 1.6;
+      trial.samples.assign(8, trial.value);
+      trial.quiet_share = 0;
+    }
+    return trial;
+  };
+  const JobSettings settings = Settings("model", 48);
+  StopAfter observer(20);
+  ASSERT_TRUE(Run({Dense(256)}, settings, &observer, noisy).ok());
+  const auto report = Run({Dense(256)}, settings, nullptr, noisy);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  const TaskReport& task = report->tasks[0];
+  EXPECT_NEAR(task.best_seconds, fastest, 0.005 * fastest);
+  EXPECT_FALSE(task.disturbed);
+  EXPECT_GT(task.disturbed_trials, 8);
+  EXPECT_LT(task.disturbed_trials, 40);
+}
+
+TEST_F(TunerTest, AWinnerMeasuredInNoiseIsSaidToBe) {
+  const auto noisy = [](const Candidate& candidate) {
+    Trial trial = TrialOf(candidate);
+    trial.samples.assign(trial.outcome == Outcome::kOk ? 8 : 0, trial.value);
+    trial.quiet_share = 0.2;
+    return trial;
+  };
+  for (int life = 0; life < 2; ++life) {  // also when it is read back
+    const auto report = Run({Dense(256)}, Settings("random", 24), nullptr, noisy);
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_TRUE(report->tasks[0].disturbed);
+    EXPECT_THAT(ToJson(*report), testing::HasSubstr("\"disturbed\":true"));
+  }
+}
+
+// A calibration in noise tells nothing apart; what is clearly slower must not win for its index.
+TEST_F(TunerTest, ACoarseDeviceMakesNoSlowWinner) {
+  const auto report = Run({Dense(256)}, Settings("random", 40));
+  ASSERT_TRUE(report.ok());
+  resolution_ = 0.73;
+  NewStore();
+  const auto coarse = Run({Dense(256)}, Settings("random", 40));
+  ASSERT_TRUE(coarse.ok());
+  EXPECT_LE(coarse->tasks[0].best_seconds, 1.005 * report->tasks[0].best_seconds);
 }
 
 TEST_F(TunerTest, StopsTasksThatDoNotImprove) {

@@ -1,0 +1,53 @@
+#include "measure/quiet_file.h"
+
+#include <gtest/gtest.h>
+
+#include "src/base/file.h"
+
+namespace tilewright::measure {
+namespace {
+
+constexpr double kNow = 1.7e9;
+
+class QuietFileTest : public testing::Test {
+ protected:
+  TemporaryFolder folder_ = *TemporaryFolder::Create("tw_quiet");
+  std::string path_ = folder_.path() + "/quiet.json";
+};
+
+TEST_F(QuietFileTest, ARunWritesItsLineAnew) {
+  EXPECT_EQ(ReadQuietFile(path_, "cpu a", kNow), QuietSeconds{});
+  UpdateQuietFile(path_, "cpu a", kNow, kNow, {32e-6, 0, 50e-6, 0});
+  UpdateQuietFile(path_, "cpu a", kNow, kNow + 10, {30e-6, 70e-6, 40e-6, 0});
+  EXPECT_EQ(ReadQuietFile(path_, "cpu a", kNow + 20), (QuietSeconds{30e-6, 70e-6, 40e-6, 0}));
+  EXPECT_EQ(ReadQuietFile(path_, "cpu b", kNow + 20), QuietSeconds{});
+}
+
+TEST_F(QuietFileTest, NeitherALuckyRunNorManyInNoiseDecide) {
+  for (int run = 0; run < 40; ++run) {
+    const double seconds = run == 39 ? 20e-6 : run % 3 == 0 ? 30e-6 : 42e-6;
+    UpdateQuietFile(path_, "cpu", kNow + run, kNow + run, {seconds, 0, 0, 0});
+  }
+  EXPECT_EQ(ReadQuietFile(path_, "cpu", kNow + 50)[0], 30e-6);
+}
+
+TEST_F(QuietFileTest, IsForgottenAfterHalfADay) {
+  UpdateQuietFile(path_, "cpu", kNow, kNow, {30e-6, 0, 0, 0});
+  const double later = kNow + 13 * 3600;
+  EXPECT_EQ(ReadQuietFile(path_, "cpu", later), QuietSeconds{});
+  UpdateQuietFile(path_, "cpu", later, later, {33e-6, 0, 0, 0});
+  EXPECT_EQ(ReadQuietFile(path_, "cpu", later), (QuietSeconds{33e-6, 0, 0, 0}));
+}
+
+TEST_F(QuietFileTest, NonsenseIsNothingKnown) {
+  for (const char* text :
+       {"", "{", "[]", "{\"device\":1}", "{\"device\":\"cpu\",\"runs\":{}}",
+        "{\"device\":\"cpu\",\"runs\":[1,[],[1,2],[1.7e9,\"a\",1,1,1],[1.8e9,1,1,1,1]]}",
+        "{\"device\":\"cpu\",\"runs\":[[1.7e9,-1,1e300,0,5]]}"}) {
+    ASSERT_TRUE(WriteFile(path_, text).ok());
+    EXPECT_EQ(ReadQuietFile(path_, "cpu", kNow + 1), QuietSeconds{}) << text;
+  }
+}
+
+}  // namespace
+}  // namespace tilewright::measure
