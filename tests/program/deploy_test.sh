@@ -108,4 +108,5 @@ for file in bundle/model.so library/model.so; do
   needed=$(objdump -p "$file" | awk '/NEEDED/ {print $2}' | grep -v '^lib[cm]\.so\.6$' || true)
   [ -z "$needed" ] || fail "$file needs $needed"
 done
+"$source/tests/program/search_path_test.sh" prefix bundle library
 echo "deploy: runtime of $(stat -c %s rt.a) bytes"
