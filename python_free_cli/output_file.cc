@@ -25,11 +25,11 @@ Status WriteStream(std::FILE* stream, const std::string& name,
   return reader_left ? Status() : status;
 }
 
-/// Opens, writes and closes `path`; `name` is what the user calls it.
-Status WriteTo(const std::string& path, const std::string& name,
+/// Opens, writes and closes `path`; `name` is what the user calls it. mode: of fopen.
+Status WriteTo(const std::string& path, const char* mode, const std::string& name,
                const std::function<Status(const TextSink&)>& produce) {
   const auto failed = [&] { return Unavailable(name + ": cannot be written: " + ErrnoReason()); };
-  std::FILE* file = std::fopen(path.c_str(), "we");
+  std::FILE* file = std::fopen(path.c_str(), mode);
   if (file == nullptr) return failed();
   Status status = WriteStream(file, name, produce);
   if (std::fclose(file) != 0 && status.ok() && errno != EPIPE) status = failed();
@@ -41,9 +41,9 @@ Status WriteTo(const std::string& path, const std::string& name,
 Status WriteOutput(const std::string& path, const std::function<Status(const TextSink&)>& produce) {
   if (path.empty()) return WriteStream(stdout, "standard output", produce);
   const auto file = FileToReplace(path);
-  if (!file) return WriteTo(path, path, produce);
+  if (!file) return WriteTo(path, "we", path, produce);
   Unfinished partial = Unfinished::Beside(*file);
-  TW_RETURN_IF_ERROR(WriteTo(partial.path(), path, produce));
+  TW_RETURN_IF_ERROR(WriteTo(partial.path(), "wxe", path, produce));
   return partial.MoveTo(*file);
 }
 

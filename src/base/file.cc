@@ -8,6 +8,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "src/base/new_name.h"
+
 namespace tilewright {
 namespace {
 
@@ -26,9 +28,10 @@ class Descriptor {
   int fd_;
 };
 
-/// name: what the error calls it.
-Status WriteAll(const std::string& path, const std::string& name, std::string_view contents) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+/// name: what the error calls it. flags: how it is opened.
+Status WriteAll(const std::string& path, int flags, const std::string& name,
+                std::string_view contents) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666));
   if (file.get() < 0) return Unavailable(name + ": cannot be written: " + ErrnoReason());
   while (!contents.empty()) {
     const ssize_t count = ::write(file.get(), contents.data(), contents.size());
@@ -72,9 +75,9 @@ Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
 
 Status WriteFile(const std::string& path, std::string_view contents) {
   const auto file = FileToReplace(path);
-  if (!file) return WriteAll(path, path, contents);  // a folder refuses it
+  if (!file) return WriteAll(path, O_TRUNC, path, contents);  // a folder refuses it
   Unfinished partial = Unfinished::Beside(*file);
-  TW_RETURN_IF_ERROR(WriteAll(partial.path(), path, contents));
+  TW_RETURN_IF_ERROR(WriteAll(partial.path(), O_EXCL | O_NOFOLLOW, path, contents));
   return partial.MoveTo(*file);
 }
 
@@ -91,10 +94,14 @@ Result<TemporaryFolder> TemporaryFolder::Create(std::string_view prefix) {
 Result<FolderToFill> FolderToFill::Create(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   FolderToFill folder(std::move(path));
-  if (!FileExists(folder.path_)) folder.waiting_ = Unfinished::Beside(folder.path_);
-  std::error_code failed;
-  std::filesystem::create_directories(folder.filling(), failed);
-  if (failed) return Unavailable(folder.path_ + ": cannot be made: " + failed.message());
+  if (std::filesystem::is_directory(folder.path_)) return folder;
+  if (FileExists(folder.path_)) {
+    return Unavailable(folder.path_ + ": cannot be made: is a file, expected a folder or nothing");
+  }
+  folder.waiting_ = Unfinished::Beside(folder.path_);
+  if (!MakeNewFolder(folder.waiting_.path()).ok()) {
+    return Unavailable(folder.path_ + ": cannot be made: " + ErrnoReason());
+  }
   return folder;
 }
 

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "src/base/file.h"
+#include "src/base/new_name.h"
 
 namespace tilewright {
 namespace {
@@ -54,6 +55,19 @@ std::unique_ptr<const WatchedPath> Watch(const std::string& path) {
   return nullptr;
 }
 
+/// What a link leads to that leads to nothing yet; another path as it is.
+std::string LinkedName(const std::string& path) {
+  constexpr int kMaxLinks = 40;  // as the kernel
+  std::filesystem::path name = path;
+  for (int i = 0; i < kMaxLinks; ++i) {
+    std::error_code failed;
+    const auto next = std::filesystem::read_symlink(name, failed);
+    if (failed) return name.string();
+    name = name.parent_path() / next;  // an absolute one stands for itself
+  }
+  return path;
+}
+
 void OnSignal(int signal) {
   const pid_t process = ::getpid();  // a fork has the table, but not the files
   for (std::atomic<const WatchedPath*>& entry : watched_paths) {
@@ -69,7 +83,7 @@ void OnSignal(int signal) {
 Unfinished::Unfinished(std::string path) : path_(std::move(path)), watched_(Watch(path_)) {}
 
 Unfinished Unfinished::Beside(const std::string& path) {
-  return Unfinished(path + ".partial." + std::to_string(::getpid()));
+  return Unfinished(NewNameBeside(path));
 }
 
 Unfinished::~Unfinished() {
@@ -108,7 +122,7 @@ Status Unfinished::MoveTo(const std::string& to) {
 
 std::optional<std::string> FileToReplace(const std::string& path) {
   struct stat there {};
-  if (::stat(path.c_str(), &there) != 0) return path;
+  if (::stat(path.c_str(), &there) != 0) return LinkedName(path);
   if (!S_ISREG(there.st_mode)) return std::nullopt;
   std::error_code failed;
   const auto file = std::filesystem::canonical(path, failed);

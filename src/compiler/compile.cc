@@ -11,6 +11,7 @@
 #include "src/base/clock.h"
 #include "src/base/file.h"
 #include "src/base/hash.h"
+#include "src/base/new_name.h"
 #include "src/base/thread.h"
 #include "src/codegen/assemble.h"
 #include "src/codegen/code_traits.h"
@@ -164,8 +165,8 @@ Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
             const std::string& library_path) {
   TW_RETURN_IF_ERROR(AddTables(graph, plan, options, traits, objects));
   const Target host = HostOf(options.target);
-  const Unfinished constants(library_path + ".constants.o");
-  const Unfinished runtime(library_path + ".runtime.a");
+  const Unfinished constants(NewNameBeside(library_path, ".constants.o"));
+  const Unfinished runtime(NewNameBeside(library_path, ".runtime.a"));
   const bool bundle = !options.parameter_path.empty();
   Unfinished parameters = bundle ? Unfinished::Beside(options.parameter_path) : Unfinished();
   std::vector<std::string> files;

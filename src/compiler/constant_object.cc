@@ -21,10 +21,10 @@ struct Close {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-/// A file that remembers the first failure.
+/// A new file that remembers the first failure.
 class Writer {
  public:
-  explicit Writer(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wb")) {}
+  explicit Writer(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "wbxe")) {}
   void Write(const void* data, std::int64_t bytes) {
     const auto size = static_cast<std::size_t>(bytes);
     good_ = good_ && file_ != nullptr && std::fwrite(data, 1, size, file_.get()) == size;

@@ -10,8 +10,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "src/base/file.h"
+#include "src/base/new_name.h"
 
 namespace tilewright {
 namespace {
@@ -75,6 +77,52 @@ TEST_F(UnfinishedTest, TakesTheNameOfNoDevice) {
   EXPECT_STREQ(text, "text");
   ::close(reader);
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+// Nobody can put a link where a file will be written: its name is known to nobody before, and it
+// has to be new.
+TEST_F(UnfinishedTest, NamesThatAreWrittenToCannotBeForeseen) {
+  std::set<std::string> names;
+  for (int i = 0; i < 100; ++i) names.insert(NewNameBeside(Path("file"), ".o"));
+  EXPECT_EQ(names.size(), 100U);
+  EXPECT_THAT(*names.begin(), testing::StartsWith(Path("file.partial.")));
+  EXPECT_THAT(*names.begin(), testing::EndsWith(".o"));
+  EXPECT_NE(Unfinished::Beside(Path("file")).path(), Unfinished::Beside(Path("file")).path());
+  ASSERT_TRUE(MakeNewFolder(Path("folder")).ok());
+  EXPECT_FALSE(MakeNewFolder(Path("folder")).ok());
+  std::filesystem::create_symlink(Path("elsewhere"), Path("link"));
+  EXPECT_FALSE(MakeNewFolder(Path("link")).ok());
+  EXPECT_FALSE(FileExists(Path("elsewhere")));
+}
+
+TEST_F(UnfinishedTest, AnOutputThatIsALinkIsFollowed) {
+  ASSERT_TRUE(WriteFile(Path("file"), "old").ok());
+  std::filesystem::create_symlink("file", Path("link"));
+  ASSERT_TRUE(WriteFile(Path("link"), "new").ok());
+  EXPECT_EQ(*ReadFile(Path("file")), "new");
+  std::filesystem::create_symlink("later", Path("next"));
+  std::filesystem::create_symlink(Path("next"), Path("first"));
+  ASSERT_TRUE(WriteFile(Path("first"), "made").ok());
+  EXPECT_EQ(*ReadFile(Path("later")), "made");
+  for (const char* name : {"link", "next", "first"}) {
+    EXPECT_TRUE(std::filesystem::is_symlink(Path(name))) << name;
+  }
+  std::filesystem::create_symlink("round", Path("round"));
+  EXPECT_FALSE(WriteFile(Path("round"), "x").ok() && std::filesystem::is_symlink(Path("round")));
+}
+
+TEST_F(UnfinishedTest, FilesThatOthersMayChangeAreTold) {
+  ASSERT_TRUE(WriteFile(Path("file"), "x").ok());
+  EXPECT_EQ(::chmod(Path("file").c_str(), 0644), 0);
+  EXPECT_EQ(WhoElseMayChange(Path("file")), "");
+  for (const mode_t mode : {0664, 0646}) {
+    EXPECT_EQ(::chmod(Path("file").c_str(), mode), 0);
+    EXPECT_THAT(WhoElseMayChange(Path("file")), HasSubstr("others may write it"));
+  }
+  ASSERT_EQ(::mkdir(Path("shared").c_str(), 0755), 0);
+  EXPECT_EQ(::chmod(Path("shared").c_str(), 01777), 0);
+  EXPECT_EQ(WhoElseMayChange(Path("shared"), true), "");
+  EXPECT_NE(WhoElseMayChange(Path("shared")), "");
 }
 
 TEST_F(UnfinishedTest, GoesWithASignalThatEndsTheProgram) {
