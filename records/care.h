@@ -75,6 +75,14 @@ struct VacuumReport {
 /// Errors: kInvalidArgument if `into` exists; kUnavailable (in use, no space).
 Result<VacuumReport> VacuumStore(const std::string& path, const std::string& into);
 
+struct BackupReport {
+  std::int64_t trials = 0, bytes = 0;  ///< of the copy
+};
+/// Writes a copy of a store as it is at one moment, whoever writes to it meanwhile: one file
+/// without a journal, which nobody sees before it is whole. Of an older schema it stays.
+/// Errors: those of opening the store; kInvalidArgument if `to` exists; kUnavailable.
+Result<BackupReport> BackupStore(const std::string& path, const std::string& to);
+
 /// Writes one header line and one line for each trial that the filter takes, oldest first (RFC
 /// 4180). write: called with pieces of text.
 Status ExportCsv(const std::string& path, const TrialFilter& filter,

@@ -157,6 +157,12 @@ Result<std::vector<std::string>> CheckStore(const std::string& path, std::size_t
   if (!FileExists(path)) return NotFound(path + ": no such record store");
   auto db = Database::Open(path, Database::Mode::kReadOnly);
   TW_RETURN_IF_ERROR(db);
+  auto foreign = ForeignParts(*db, path);
+  TW_RETURN_IF_ERROR(foreign);
+  if (!foreign->empty()) {  // what its rows would come to is not for us to run
+    foreign->resize(std::min(limit, foreign->size()));
+    return foreign;
+  }
   TW_RETURN_IF_ERROR(CheckSchema(*db, path));
   Problems problems(limit);
   Status status = AddRows(*db, "PRAGMA integrity_check", "database: ", problems);

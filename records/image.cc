@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "records/schema.h"
 #include "src/base/file.h"
 
 namespace tilewright::records {
@@ -52,20 +53,11 @@ Result<Database> OpenWith(const std::string& name, int flags, const std::string&
 
 }  // namespace
 
-void Harden(const Database& db) {
-  for (const int option : {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
-                           SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, SQLITE_DBCONFIG_TRUSTED_SCHEMA}) {
-    sqlite3_db_config(db.get(), option, 0, nullptr);
-  }
-  sqlite3_db_config(db.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_limit(db.get(), SQLITE_LIMIT_ATTACHED, 0);
-}
-
 Result<Database> OpenImmutable(const std::string& path) {
   ReadAhead(path);
   auto db = OpenWith(FileUri(path, "immutable=1"), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, path);
   TW_RETURN_IF_ERROR(db);
-  Harden(*db);
+  sqlite3_limit(db->get(), SQLITE_LIMIT_ATTACHED, 0);
   TW_RETURN_IF_ERROR(db->Execute(kMapPragma));
   return db;
 }
@@ -73,7 +65,7 @@ Result<Database> OpenImmutable(const std::string& path) {
 Result<Database> OpenImage(std::string_view bytes, ImageMode mode) {
   auto db = OpenWith(":memory:", SQLITE_OPEN_READWRITE, "a database in memory");
   TW_RETURN_IF_ERROR(db);
-  Harden(*db);
+  sqlite3_limit(db->get(), SQLITE_LIMIT_ATTACHED, 0);
   auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size() + 1));
   if (copy == nullptr)
     return Unavailable("no memory for a database of " + std::to_string(bytes.size()) + " bytes");
@@ -84,6 +76,20 @@ Result<Database> OpenImage(std::string_view bytes, ImageMode mode) {
   const int code = sqlite3_deserialize(db->get(), "main", copy, size, size,
                                        SQLITE_DESERIALIZE_FREEONCLOSE | access);
   if (code != SQLITE_OK) return SqliteError(db->get(), code, "opening a database in memory");
+  return db;
+}
+
+Result<Database> OpenBytes(std::string_view bytes) {
+  auto db = OpenWith(":memory:", SQLITE_OPEN_READWRITE, "a database in memory");
+  TW_RETURN_IF_ERROR(db);
+  sqlite3_limit(db->get(), SQLITE_LIMIT_ATTACHED, 0);
+  // Only looked at: SQLite writes to such bytes in no mode but that of a writable one.
+  auto* data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));
+  const auto size = static_cast<sqlite3_int64>(bytes.size());
+  const int code =
+      sqlite3_deserialize(db->get(), "main", data, size, size, SQLITE_DESERIALIZE_READONLY);
+  if (code != SQLITE_OK) return SqliteError(db->get(), code, "opening a database in memory");
+  TW_RETURN_IF_ERROR(db->Execute(kMapPragma));  // pages are read where they are
   return db;
 }
 
@@ -98,6 +104,14 @@ Result<Database> OpenScratch(const std::string& path) {
   TW_RETURN_IF_ERROR(db);
   TW_RETURN_IF_ERROR(db->Execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF"));
   return db;
+}
+
+Result<Database> OpenNew(const std::string& path) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0) return Unavailable(path + ": cannot be made: " + ErrnoReason());
+  ::close(file);
+  return OpenWith(FileUri(path, "mode=rw"),
+                  SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW, path);
 }
 
 Result<std::string> ImageOf(const Database& db) {
@@ -115,7 +129,9 @@ Result<AttachedSource> AttachedSource::Attach(const Database& db, const std::str
   TW_RETURN_IF_ERROR(attach);
   const Status attached = attach->Bind(1, FileUri(path, "mode=ro")).Run();
   if (!attached.ok()) return attached.WithContext(path);
-  return AttachedSource(&db);
+  AttachedSource source(&db);
+  TW_RETURN_IF_ERROR(StoreVersion(db, path, "source"));
+  return source;
 }
 
 AttachedSource::~AttachedSource() {

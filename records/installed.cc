@@ -17,11 +17,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
 #include "src/base/file.h"
 #include "src/base/json.h"
+#include "src/base/new_name.h"
 #include "src/base/strings.h"
 
 namespace tilewright::records {
@@ -38,9 +40,7 @@ std::string WhoElseMayWrite(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return path + ": " + std::strerror(errno);
   if (S_ISLNK(info.st_mode)) return path + ": is a link";
-  if (info.st_uid != 0 && info.st_uid != ::geteuid()) return path + ": belongs to somebody else";
-  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) return path + ": others may write it";
-  return {};
+  return WhoElseMayChange(path);
 }
 
 /// Held while the folder of packages changes.
@@ -135,8 +135,9 @@ Result<InstalledPackage> ReadOne(const std::string& root, const std::string& dig
 
 Status MakeFolder(const std::string& path) {
   std::error_code failed;
-  fs::create_directories(path, failed);
+  const bool made = fs::create_directories(path, failed);
   if (failed) return Unavailable(path + ": cannot be made: " + failed.message());
+  if (made) ::chmod(path.c_str(), 0755);  // whatever the umask: see WhoElseMayWrite
   return {};
 }
 
@@ -151,15 +152,22 @@ Status WriteReadOnly(const std::string& path, std::string_view contents) {
 Status Unpack(const Package& package, std::string_view bytes, const InstalledPackage& installed,
               const std::string& root) {
   Unfinished partial = Unfinished::Beside(root + "/");
-  std::error_code ignored;
-  fs::remove_all(partial.path(), ignored);
-  if (::mkdir(partial.path().c_str(), 0755) != 0) {
-    return Unavailable(partial.path() + ": cannot be made: " + std::strerror(errno));
+  TW_RETURN_IF_ERROR(MakeNewFolder(partial.path()));
+  // Whatever the umask: others who may write it would have it left out.
+  if (::chmod(partial.path().c_str(), 0755) != 0) {
+    return Unavailable(partial.path() + ": " + std::strerror(errno));
   }
   TW_RETURN_IF_ERROR(WriteReadOnly(partial.path() + "/package.twpkg", bytes));
   TW_RETURN_IF_ERROR(WriteReadOnly(partial.path() + "/records.db", package.database));
   TW_RETURN_IF_ERROR(WriteReadOnly(partial.path() + "/installed.json", Describe(installed)));
-  fs::remove_all(installed.folder, ignored);  // a damaged one: a sound one is not written again
+  // Where it is installed already, unsigned or damaged, both change places at once: somebody who
+  // looks meanwhile finds one of them. The other one goes.
+  if (::renameat2(AT_FDCWD, partial.path().c_str(), AT_FDCWD, installed.folder.c_str(),
+                  RENAME_EXCHANGE) == 0) {
+    return {};
+  }
+  std::error_code ignored;
+  fs::remove_all(installed.folder, ignored);
   return partial.MoveTo(installed.folder);
 }
 
@@ -168,11 +176,10 @@ Status RemoveLocked(const InstalledPackage& package, const std::string& root) {
   std::erase(order, package.digest);
   TW_RETURN_IF_ERROR(WriteOrder(root, order));
   // Out of the list at once, whatever comes of removing its files.
-  const std::string gone = root + "/.removed." + std::to_string(::getpid());
+  const Unfinished gone = Unfinished::Beside(root + "/.removed");  // which removes it
   std::error_code failed;
-  fs::rename(package.folder, gone, failed);
+  fs::rename(package.folder, gone.path(), failed);
   if (failed) return Unavailable(package.folder + ": cannot be removed: " + failed.message());
-  fs::remove_all(gone, failed);
   return {};
 }
 
@@ -226,7 +233,7 @@ Result<InstallResult> InstallPackage(const Package& package, std::string_view by
   auto list = ListInstalled(root);
   TW_RETURN_IF_ERROR(list);
   InstallResult result;
-  InstalledPackage& installed = result.package;
+  InstalledPackage installed;
   installed.manifest = package.manifest;
   installed.digest = package.digest;
   if (package.signer.has_value()) {
@@ -240,6 +247,9 @@ Result<InstallResult> InstallPackage(const Package& package, std::string_view by
   for (const InstalledPackage& other : list->packages) {
     if (other.digest == package.digest) {
       result.was_there = true;
+      result.now_signed = other.signer_key.empty() && package.signer.has_value();
+      // A signature that is there is not given up.
+      if (!result.now_signed) installed = other;
       continue;
     }
     const bool same =
@@ -253,7 +263,9 @@ Result<InstallResult> InstallPackage(const Package& package, std::string_view by
     }
     older.push_back(other);
   }
-  if (!result.was_there) TW_RETURN_IF_ERROR(Unpack(package, bytes, installed, root));
+  if (!result.was_there || result.now_signed) {
+    TW_RETURN_IF_ERROR(Unpack(package, bytes, installed, root));
+  }
   std::vector<std::string> order = ReadOrder(root);
   std::erase(order, package.digest);
   order.insert(order.begin(), package.digest);
@@ -262,6 +274,7 @@ Result<InstallResult> InstallPackage(const Package& package, std::string_view by
     TW_RETURN_IF_ERROR(RemoveLocked(other, root));
     result.replaced.push_back(other.digest);
   }
+  result.package = std::move(installed);
   return result;
 }
 
@@ -304,20 +317,58 @@ Status CheckInstalled(const InstalledPackage& package, const TrustPolicy& policy
   return {};
 }
 
-Result<Store> OpenInstalled(const InstalledPackage& package) {
-  auto store = Store::OpenImmutable(package.DatabasePath());
-  if (store.status().code() != StatusCode::kUnsupported) return store;
-  // Unpacked by an older program: this one unpacks and migrates it again, in memory. The signer was
-  // trusted when it was installed.
+namespace {
+
+/// The records of a package that an older program has unpacked: this one unpacks and migrates it
+/// again, in memory. bytes: of its file. The signer was trusted when it was installed.
+Result<Store> UnpackAgain(const InstalledPackage& package, std::string_view bytes) {
   TrustPolicy policy{{}, package.signer_key.empty()};
   if (!package.signer_key.empty()) {
     auto keys = ParsePublicKeys("tilewright-ed25519 " + package.signer_key, package.folder);
     TW_RETURN_IF_ERROR(keys);
     policy.keys = *std::move(keys);
   }
-  auto read = ReadPackageFile(package.PackagePath(), policy);
-  TW_RETURN_IF_ERROR(read);
+  auto read = ReadPackage(bytes, policy);
+  if (!read.ok()) return read.status().WithContext(package.PackagePath());
   return Store::OpenImage(read->database, package.DatabasePath());
+}
+
+}  // namespace
+
+Result<Store> OpenInstalled(const InstalledPackage& package) {
+  auto store = Store::OpenImmutable(package.DatabasePath());
+  if (store.status().code() != StatusCode::kUnsupported) return store;
+  auto bytes = ReadFile(package.PackagePath(), kMaxPackageBytes);
+  TW_RETURN_IF_ERROR(bytes);
+  return UnpackAgain(package, *bytes);
+}
+
+Result<std::shared_ptr<const HeldPackage>> HeldPackage::Hold(const InstalledPackage& package) {
+  auto database = MappedFile::Open(package.DatabasePath());
+  TW_RETURN_IF_ERROR(database);
+  auto file = MappedFile::Open(package.PackagePath());
+  TW_RETURN_IF_ERROR(file);
+  return std::shared_ptr<const HeldPackage>(
+      new HeldPackage(package, *std::move(database), *std::move(file)));
+}
+
+Result<Store> HeldPackage::Open() const {
+  auto store = Store::OpenMapped(database_, package_.DatabasePath());
+  if (store.status().code() != StatusCode::kUnsupported) return store;
+  return UnpackAgain(package_, file_->bytes());
+}
+
+Result<std::optional<InstalledPackage>> SuccessorOf(const InstalledPackage& package) {
+  auto list = ListInstalled(fs::path(package.folder).parent_path().string());
+  TW_RETURN_IF_ERROR(list);
+  std::optional<InstalledPackage> successor;
+  for (InstalledPackage& other : list->packages) {
+    if (other.digest == package.digest) return std::optional(std::move(other));
+    const bool same = other.manifest.name == package.manifest.name &&
+                      other.signer_key == package.signer_key;
+    if (same && !successor.has_value()) successor = std::move(other);
+  }
+  return successor;
 }
 
 }  // namespace tilewright::records

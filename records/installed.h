@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "records/package.h"
 #include "records/store.h"
+#include "src/base/mapped_file.h"
 
 namespace tilewright::records {
 
@@ -41,11 +44,12 @@ Result<InstalledList> ListInstalled(const std::string& root);
 struct InstallResult {
   InstalledPackage package;
   bool was_there = false;
+  bool now_signed = false;  ///< was there unsigned, and has taken its signed form
   std::vector<std::string> replaced;  ///< digests of older ones of its name and signer
 };
 
 /// Installs a package that was read from `bytes`, before the others in order; one of the same name
-/// and signer is replaced if it is not newer.
+/// and signer is replaced if it is not newer. One that is there unsigned becomes its signed form.
 /// Errors: kInvalidArgument if a newer one is installed and `downgrade` is not set; kUnavailable if
 /// the disk refuses.
 Result<InstallResult> InstallPackage(const Package& package, std::string_view bytes,
@@ -65,5 +69,27 @@ Status CheckInstalled(const InstalledPackage& package, const TrustPolicy& policy
 
 /// Opens the records of an installed package; one of an older schema from its package file.
 Result<Store> OpenInstalled(const InstalledPackage& package);
+
+/// An installed package whose records stay readable when it is removed or replaced. Thread-safe.
+class HeldPackage {
+ public:
+  /// Errors: kNotFound if its files are not there any more; kUnavailable.
+  static Result<std::shared_ptr<const HeldPackage>> Hold(const InstalledPackage& package);
+  const InstalledPackage& package() const { return package_; }
+  /// As OpenInstalled.
+  Result<Store> Open() const;
+
+ private:
+  HeldPackage(InstalledPackage package, std::shared_ptr<const MappedFile> database,
+              std::shared_ptr<const MappedFile> file)
+      : package_(std::move(package)), database_(std::move(database)), file_(std::move(file)) {}
+  InstalledPackage package_;
+  std::shared_ptr<const MappedFile> database_, file_;
+};
+
+/// What has taken the place of a package in its folder: the same one installed anew, or else the
+/// first of its name and signer. None: nothing has.
+/// Errors: as ListInstalled.
+Result<std::optional<InstalledPackage>> SuccessorOf(const InstalledPackage& package);
 
 }  // namespace tilewright::records

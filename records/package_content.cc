@@ -13,39 +13,6 @@
 namespace tilewright::records {
 namespace {
 
-/// Every line of the table of tables, in order.
-Result<std::vector<std::string>> SchemaLines(const Database& db) {
-  auto query =
-      Statement::Prepare(db,
-                         "SELECT type || ' ' || name || ' ' || tbl_name || ' ' || ifnull(sql, '')"
-                         " FROM sqlite_schema ORDER BY 1");
-  TW_RETURN_IF_ERROR(query);
-  std::vector<std::string> lines;
-  while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return lines;
-    lines.emplace_back(query->Text(0));
-  }
-}
-
-Status CheckSchemaText(const Database& db, int version) {
-  auto model = OpenMemory();
-  TW_RETURN_IF_ERROR(model);
-  TW_RETURN_IF_ERROR(MakeTables(*model, version));
-  auto expected = SchemaLines(*model);
-  TW_RETURN_IF_ERROR(expected);
-  auto seen = SchemaLines(db);
-  TW_RETURN_IF_ERROR(seen);
-  if (*seen == *expected) return {};
-  for (const std::string& line : *seen) {
-    if (!std::ranges::binary_search(*expected, line)) {
-      return Corrupt("its database has a part that is no table of records: " + line.substr(0, 60));
-    }
-  }
-  return Corrupt("its database lacks tables of records");
-}
-
 /// First row and column of a statement as text; empty if there is no row.
 Result<std::string> FirstText(const Database& db, const char* sql) {
   auto query = Statement::Prepare(db, sql);
@@ -147,7 +114,6 @@ Status CheckContent(std::string& database, const PackageManifest& manifest) {
       return Corrupt("its database is of schema " + std::to_string(*version) +
                      ", its manifest says " + std::to_string(manifest.schema));
     }
-    TW_RETURN_IF_ERROR(CheckSchemaText(*db, static_cast<int>(*version)));
     TW_RETURN_IF_ERROR(CheckDatabase(*db));
     if (*version == current) return CheckTrials(*db, manifest);
   }

@@ -156,6 +156,9 @@ class Finder {
   static Result<Answer> NearWorkload(Store::Impl& impl, const Workload& workload,
                                      const Target& target, std::int64_t target_number,
                                      const DeviceFingerprint& device, LibraryRule& libraries);
+  /// What there is of the very workload that may not be served; empty: nothing.
+  static Result<std::string> Unserved(Store::Impl& impl, std::int64_t workload,
+                                      std::int64_t target_number);
 };
 
 Status Finder::Prepare(Store::Impl& impl) {
@@ -311,10 +314,45 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
   miss.explanation = "miss: no record of this workload that may be served here (target '" +
                      target.ToString() + "', " +
                      (device.is_any_cpu() ? "any device" : "device '" + device.model + "'") + ")";
+  auto own = Number(impl.find_workload, workload.Key(), impl.workload_numbers);
+  TW_RETURN_IF_ERROR(own);
+  auto unserved = Unserved(impl, *own, target_number);
+  TW_RETURN_IF_ERROR(unserved);
+  miss.explanation += *unserved;
+  std::erase_if(neighbours, [&](const Neighbour& n) { return n.number == *own; });
   for (std::size_t i = 0; i < std::min<std::size_t>(3, neighbours.size()); ++i) {
     miss.explanation += (i == 0 ? "; nearest with records: " : ", ") + neighbours[i].key;
   }
   return miss;
+}
+
+Result<std::string> Finder::Unserved(Store::Impl& impl, std::int64_t workload,
+                                     std::int64_t target_number) {
+  constexpr int kShown = 3;
+  auto query = Statement::Prepare(
+      impl.db,
+      "SELECT g.text, d.text, g.id FROM trial t JOIN target g ON g.id = t.target JOIN device d ON"
+      " d.id = t.device WHERE t.workload = ?1 AND t.outcome = 0 AND t.verified = 1"
+      " GROUP BY g.id, d.id ORDER BY g.text, d.text");
+  TW_RETURN_IF_ERROR(query);
+  query->Bind(1, workload);
+  std::string text;
+  int count = 0;
+  while (true) {
+    auto row = query->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) break;
+    if (++count > kShown) continue;
+    const auto device = DeviceFingerprint::Parse(query->Text(1));
+    const std::string model = device.ok() ? device->model : std::string(query->Text(1));
+    text += count == 1 ? "; of this workload there are records for " : ", for ";
+    text += query->Int(2) == target_number
+                ? "this target on '" + model + "', of another device or of other versions of "
+                                               "template or code generator"
+                : "the target '" + std::string(query->Text(0)) + "' on '" + model + "'";
+  }
+  if (count > kShown) text += ", and " + std::to_string(count - kShown) + " more";
+  return text;
 }
 
 namespace {

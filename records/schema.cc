@@ -1,7 +1,13 @@
 #include "records/schema.h"
 
+#include <algorithm>
 #include <array>
+#include <map>
 #include <string>
+#include <utility>
+
+#include "records/image.h"
+#include "src/base/printable.h"
 
 namespace tilewright::records {
 namespace {
@@ -88,14 +94,105 @@ Status Migrate(const Database& db, std::size_t from, std::size_t to) {
   return db.Execute(marks.c_str());
 }
 
-}  // namespace
+/// What a database consists of: the table and the SQL of each part, by type and name.
+using SchemaParts = std::map<std::pair<std::string, std::string>, std::string>;
 
-Result<std::int64_t> StoreVersion(const Database& db, const std::string& path) {
-  auto version = QueryInt(db, "PRAGMA user_version");
+Result<SchemaParts> PartsOf(const Database& db, std::string_view schema) {
+  auto query =
+      Statement::Prepare(db, "SELECT type, name, tbl_name || ' ' || ifnull(sql, '') FROM " +
+                                 std::string(schema) + ".sqlite_schema");
+  TW_RETURN_IF_ERROR(query);
+  SchemaParts parts;
+  while (true) {
+    auto row = query->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) return parts;
+    std::string& text = parts[{std::string(query->Text(0)), std::string(query->Text(1))}];
+    if (!text.empty()) text += " and another of this name\n";
+    text += query->Text(2);
+  }
+}
+
+/// The parts of every version, made by its migrations.
+Result<std::vector<SchemaParts>> MakeExpectedParts() {
+  std::vector<SchemaParts> versions(1);
+  auto db = OpenMemory();
+  TW_RETURN_IF_ERROR(db);
+  for (std::size_t i = 0; i < kMigrations.size(); ++i) {
+    TW_RETURN_IF_ERROR(Migrate(*db, i, i + 1));
+    auto parts = PartsOf(*db, "main");
+    TW_RETURN_IF_ERROR(parts);
+    versions.push_back(*std::move(parts));
+  }
+  return versions;
+}
+
+/// A part of a schema as it is shown.
+std::string PartText(const std::pair<std::string, std::string>& part) {
+  constexpr std::size_t kShown = 40;
+  return Printable(part.first.substr(0, kShown)) + " '" + Printable(part.second.substr(0, kShown)) +
+         "'";
+}
+
+/// What is foreign in a store of this version, a line for each part.
+Result<std::vector<std::string>> CompareParts(const Database& db, std::string_view schema,
+                                              std::int64_t version) {
+  static const Result<std::vector<SchemaParts>> kExpected = MakeExpectedParts();
+  TW_RETURN_IF_ERROR(kExpected);
+  const SchemaParts& expected = (*kExpected)[static_cast<std::size_t>(version)];
+  auto seen = PartsOf(db, schema);
+  TW_RETURN_IF_ERROR(seen);
+  std::vector<std::string> lines;
+  for (const auto& [part, sql] : *seen) {
+    const auto ours = expected.find(part);
+    if (ours == expected.end()) {
+      lines.push_back("has the " + PartText(part) + ", which is no part of a record store");
+    } else if (ours->second != sql) {
+      lines.push_back("its " + PartText(part) + " is not that of a record store");
+    }
+  }
+  for (const auto& [part, sql] : expected) {
+    if (!seen->contains(part)) lines.push_back("lacks the " + PartText(part));
+  }
+  // Indices follow from tables; what somebody meant comes first.
+  std::ranges::stable_partition(lines, [](const std::string& line) {
+    return line.find("'sqlite_autoindex_") == std::string::npos;
+  });
+  std::ranges::stable_partition(lines, [](const std::string& line) {
+    return line.starts_with("has the trigger") || line.starts_with("has the view");
+  });
+  return lines;
+}
+
+/// A read of several statements that all see the same state.
+class OneRead {
+ public:
+  static Result<OneRead> Begin(const Database& db) {
+    TW_RETURN_IF_ERROR(db.Execute("SAVEPOINT one_read"));
+    return OneRead(db);
+  }
+  OneRead(OneRead&& other) noexcept : db_(std::exchange(other.db_, nullptr)) {}
+  OneRead& operator=(OneRead&&) = delete;
+  ~OneRead() {
+    if (db_ == nullptr) return;
+    const Status ignored = db_->Execute("RELEASE one_read");  // it has changed nothing
+    (void)ignored;
+  }
+
+ private:
+  explicit OneRead(const Database& db) : db_(&db) {}
+  const Database* db_;
+};
+
+/// The version that a store says it has.
+Result<std::int64_t> MarkedVersion(const Database& db, const std::string& path,
+                                   std::string_view schema) {
+  const std::string at(schema);
+  auto version = QueryInt(db, "PRAGMA " + at + ".user_version");
   if (!version.ok()) return version.status().WithContext(path);
-  auto application = QueryInt(db, "PRAGMA application_id");
+  auto application = QueryInt(db, "PRAGMA " + at + ".application_id");
   TW_RETURN_IF_ERROR(application);
-  auto tables = QueryInt(db, "SELECT count(*) FROM sqlite_schema");
+  auto tables = QueryInt(db, "SELECT count(*) FROM " + at + ".sqlite_schema");
   if (!tables.ok()) return tables.status().WithContext(path);
   if (*application != kApplicationId && (*version != 0 || *tables != 0)) {
     return Corrupt(path + ": an SQLite database, but not a record store");
@@ -107,6 +204,31 @@ Result<std::int64_t> StoreVersion(const Database& db, const std::string& path) {
                    "; use a newer tilewright");
   }
   return version;
+}
+
+}  // namespace
+
+Result<std::int64_t> StoreVersion(const Database& db, const std::string& path,
+                                  std::string_view schema) {
+  const auto read = OneRead::Begin(db);
+  if (!read.ok()) return read.status().WithContext(path);
+  auto version = MarkedVersion(db, path, schema);
+  TW_RETURN_IF_ERROR(version);
+  auto foreign = CompareParts(db, schema, *version);
+  if (!foreign.ok()) return foreign.status().WithContext(path);
+  if (foreign->empty()) return version;
+  return Corrupt(path + ": " + foreign->front() + "; nothing of it is used" +
+                 (foreign->size() > 1 ? " (`tilewright records check` lists " +
+                                            std::to_string(foreign->size() - 1) + " more)"
+                                      : ""));
+}
+
+Result<std::vector<std::string>> ForeignParts(const Database& db, const std::string& path) {
+  const auto read = OneRead::Begin(db);
+  if (!read.ok()) return read.status().WithContext(path);
+  auto version = MarkedVersion(db, path, "main");
+  TW_RETURN_IF_ERROR(version);
+  return CompareParts(db, "main", *version);
 }
 
 int SchemaVersion() { return static_cast<int>(kMigrations.size()); }

@@ -8,8 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include "src/base/file.h"
+#include "src/base/new_name.h"
 #include "src/base/strings.h"
 
 namespace tilewright::records {
@@ -185,6 +189,29 @@ Result<std::vector<TrustedKey>> ParsePublicKeys(std::string_view text, const std
 
 Result<std::vector<TrustedKey>> ReadTrustedKeys(const std::string& path) {
   if (!FileExists(path)) return std::vector<TrustedKey>();
+  std::error_code failed;
+  const auto file = std::filesystem::canonical(path, failed);  // who may change what it leads to
+  if (failed) return Unavailable(path + ": " + failed.message());
+  for (const auto& [place, is_folder] : {std::pair(file, false), {file.parent_path(), true}}) {
+    if (const std::string why = WhoElseMayChange(place, is_folder); !why.empty()) {
+      return InvalidArgument(why + "; the keys in " + path + " are not trusted");
+    }
+  }
+  return ReadPublicKeys(path);
+}
+
+Status WriteTrustedKeys(const std::string& path, std::string_view text) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code failed;
+  if (std::filesystem::create_directories(folder, failed)) {
+    ::chmod(folder.c_str(), 0755);  // whatever the umask
+  }
+  if (failed) return Unavailable(folder.string() + ": cannot be made: " + failed.message());
+  TW_RETURN_IF_ERROR(WriteFile(path, text));
+  return ::chmod(path.c_str(), 0644) == 0 ? Status() : Unavailable(path + ": " + ErrnoReason());
+}
+
+Result<std::vector<TrustedKey>> ReadPublicKeys(const std::string& path) {
   auto text = ReadFile(path, kMaxKeyFileBytes);
   TW_RETURN_IF_ERROR(text);
   return ParsePublicKeys(*text, path);

@@ -65,8 +65,14 @@ std::string PublicKeyLine(const PublicKey& key, std::string_view comment);
 /// Keys of a text of such lines; empty lines and those that begin with '#' are skipped.
 /// Errors: kInvalidArgument with file and line.
 Result<std::vector<TrustedKey>> ParsePublicKeys(std::string_view text, const std::string& file);
-/// As ParsePublicKeys. No file: no keys.
+/// A list of keys that are trusted from now on, as ParsePublicKeys. No file: no keys.
+/// Errors: also kInvalidArgument if others may write the file or its folder.
 Result<std::vector<TrustedKey>> ReadTrustedKeys(const std::string& path);
+/// Keys of a file that somebody names, as ParsePublicKeys. Errors: also kNotFound.
+Result<std::vector<TrustedKey>> ReadPublicKeys(const std::string& path);
+/// Writes a list of keys that only its owner may change, and makes its folder.
+/// Errors: kUnavailable.
+Status WriteTrustedKeys(const std::string& path, std::string_view text);
 
 /// Reads a file "tilewright-ed25519-secret <128 hexadecimal digits> <comment>".
 /// Errors: kNotFound; kInvalidArgument if it is no key, if its halves do not belong together, or if

@@ -53,13 +53,27 @@ Result<Database> Database::Open(const std::string& path, Mode mode) {
   sqlite3* raw = nullptr;
   // URIs are for what is attached later; a file whose name looks like one stays a file.
   const std::string name = path.starts_with("file:") ? "./" + path : path;
-  int code =
+  const int code =
       sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
-  Database db(raw);  // closed on every path, also after a failed open
+  Database db = Adopt(raw);  // closed on every path, also after a failed open
   if (code != SQLITE_OK) return SqliteError(raw, code, "opening " + path);
   sqlite3_extended_result_codes(raw, 1);
   sqlite3_busy_handler(raw, &WaitForLock, nullptr);
   return db;
+}
+
+Database Database::Adopt(sqlite3* db) {
+  Database adopted(db);
+  if (db != nullptr) Harden(adopted);
+  return adopted;
+}
+
+void Harden(const Database& db) {
+  for (const int option : {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
+                           SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, SQLITE_DBCONFIG_TRUSTED_SCHEMA}) {
+    sqlite3_db_config(db.get(), option, 0, nullptr);
+  }
+  sqlite3_db_config(db.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
 }
 
 Database::~Database() { sqlite3_close_v2(db_); }

@@ -21,8 +21,8 @@ class Database {
  public:
   enum class Mode : std::uint8_t { kReadOnly, kReadWriteCreate };
   static Result<Database> Open(const std::string& path, Mode mode);
-  /// Owns a connection made elsewhere (records/image.h).
-  static Database Adopt(sqlite3* db) { return Database(db); }
+  /// Owns a connection made elsewhere (records/image.h); it is hardened (see Harden).
+  static Database Adopt(sqlite3* db);
   Database(Database&& other) noexcept : db_(std::exchange(other.db_, nullptr)) {}
   Database& operator=(Database&& other) noexcept {
     std::swap(db_, other.db_);
@@ -43,6 +43,10 @@ class Database {
   explicit Database(sqlite3* db) : db_(db) {}
   sqlite3* db_ = nullptr;
 };
+
+/// Lets the schema of a database do nothing but hold data: no triggers, no views, no extensions, no
+/// functions called from it, no writing to its own tables of tables. Done for every connection.
+void Harden(const Database& db);
 
 /// One prepared statement. Move-only; Reset to use it again.
 class Statement {

@@ -214,6 +214,7 @@ Result<Store> Store::Open(const std::string& path, Mode mode) {
       Database::Open(path, write ? Database::Mode::kReadWriteCreate : Database::Mode::kReadOnly);
   TW_RETURN_IF_ERROR(db);
   if (write) {
+    TW_RETURN_IF_ERROR(StoreVersion(*db, path));  // before anything in it is changed
     const Status wal = db->Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
     if (!wal.ok()) return wal.WithContext(path);
     TW_RETURN_IF_ERROR(MigrateSchema(*db, path));
@@ -249,6 +250,15 @@ Result<Store> Store::OpenImmutable(const std::string& path) {
   TW_RETURN_IF_ERROR(db);
   TW_RETURN_IF_ERROR(CheckSchema(*db, path));
   return Store(std::make_unique<Impl>(std::move(*db), path));
+}
+
+Result<Store> Store::OpenMapped(std::shared_ptr<const MappedFile> file, const std::string& name) {
+  auto db = OpenBytes(file->bytes());
+  TW_RETURN_IF_ERROR(db);
+  TW_RETURN_IF_ERROR(CheckSchema(*db, name));
+  auto impl = std::make_unique<Impl>(std::move(*db), name);
+  impl->file = std::move(file);
+  return Store(std::move(impl));
 }
 
 Result<Store> Store::OpenImage(std::string_view bytes, const std::string& name) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/base/mapped_file.h"
 #include "src/base/status.h"
 #include "src/space/trial.h"
 
@@ -88,6 +89,8 @@ class Store {
   /// Opens a database that nobody writes while it is open, such as an installed package's: no
   /// locks, and nothing in its schema is trusted. Errors: as Open.
   static Result<Store> OpenImmutable(const std::string& path);
+  /// As OpenImmutable, from a file that is mapped already. `name` stands for its path.
+  static Result<Store> OpenMapped(std::shared_ptr<const MappedFile> file, const std::string& name);
   /// As OpenImmutable, from a copy of a database's bytes. `name` stands for its path.
   static Result<Store> OpenImage(std::string_view bytes, const std::string& name);
   Store(Store&&) noexcept;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -16,6 +17,7 @@ struct Store::Impl {
   Impl(Database database, std::string store_path)
       : db(std::move(database)), path(std::move(store_path)) {}
 
+  std::shared_ptr<const MappedFile> file;  ///< that `db` reads; null: it has opened its own
   Database db;
   std::string path;
   std::string store_id;

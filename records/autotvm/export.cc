@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -239,14 +241,13 @@ Result<OutLine> LineOf(const Trial& trial) {
   return line;
 }
 
-Status ExportTrials(const Store& store, bool best, const Write& write, AutotvmExported& exported) {
+constexpr std::string_view kExported = "outcome = 0 AND verified = 1 AND metric = 'seconds'";
+
+Status ExportTrials(const Store& store, const Write& write, AutotvmExported& exported) {
   const Database& db = Store::DatabaseOf(store);
-  // With min(), SQLite takes the other columns from the row that has the minimum.
-  const std::string group = best ? " GROUP BY trial.workload, trial.target, trial.template" : "";
-  auto query = Statement::Prepare(
-      db, "SELECT " + std::string(kTrialColumns) + (best ? ", min(trial.value)" : "") +
-              " FROM trial WHERE outcome = 0 AND verified = 1 AND metric = 'seconds'" + group +
-              " ORDER BY trial.rowid");
+  auto query = Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) +
+                                          " FROM trial WHERE " + std::string(kExported) +
+                                          " ORDER BY trial.rowid");
   TW_RETURN_IF_ERROR(query);
   TextCache texts;
   while (true) {
@@ -269,6 +270,116 @@ Status ExportTrials(const Store& store, bool best, const Write& write, AutotvmEx
   }
 }
 
+/// What is served for a workload and a target: of the devices it was measured on, the fastest
+/// one's. None: nothing is.
+Result<std::optional<Trial>> ServedFor(const Store& store, const Workload& workload,
+                                       const Target& target,
+                                       const std::vector<DeviceFingerprint>& devices) {
+  std::optional<Trial> served;
+  for (const DeviceFingerprint& device : devices) {
+    auto answer = store.Query(workload, target, device);
+    TW_RETURN_IF_ERROR(answer);
+    if (answer->kind != AnswerKind::kHit || !answer->record.has_value()) continue;
+    const Trial& trial = answer->record->trial;
+    if (!served.has_value() || trial.value < served->value) served = trial;
+  }
+  return served;
+}
+
+/// Writes the fastest trial of a task that AutoTVM can take. Returns its seconds, 0 if there is
+/// none. fastest_first: its two parameters are the numbers of the workload and of the target.
+Result<double> WriteFallback(const Database& db, Statement& fastest_first, std::int64_t workload,
+                             std::int64_t target, const Write& write, TextCache& texts) {
+  fastest_first.Bind(1, workload).Bind(2, target);
+  double seconds = 0;
+  while (seconds == 0) {
+    auto row = fastest_first.Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) break;
+    if (!VersionsAreCurrent(fastest_first.Text(6), fastest_first.Int(7), fastest_first.Int(8))) {
+      continue;
+    }
+    auto record = ReadRow(db, fastest_first, texts);
+    TW_RETURN_IF_ERROR(record);
+    auto line = LineOf(record->trial);
+    if (!line.ok()) continue;
+    seconds = record->trial.value;
+    TW_RETURN_IF_ERROR(write(LineText(*line)));
+  }
+  fastest_first.Reset();
+  return seconds;
+}
+
+/// A workload and a target with trials, and the devices they were measured on.
+struct ExportedTask {
+  std::int64_t workload, target;
+  std::vector<std::int64_t> devices;
+};
+
+Result<std::vector<ExportedTask>> TasksWithTrials(const Database& db) {
+  auto query = Statement::Prepare(db,
+                                  "SELECT workload, target, device FROM trial WHERE " +
+                                      std::string(kExported) +
+                                      " GROUP BY workload, target, device ORDER BY min(rowid)");
+  TW_RETURN_IF_ERROR(query);
+  std::vector<ExportedTask> tasks;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> places;
+  while (true) {
+    auto row = query->Step();
+    TW_RETURN_IF_ERROR(row);
+    if (!*row) return tasks;
+    const std::pair task(query->Int(0), query->Int(1));
+    const auto [place, is_new] = places.try_emplace(task, tasks.size());
+    if (is_new) tasks.push_back({task.first, task.second, {}});
+    tasks[place->second].devices.push_back(query->Int(2));
+  }
+}
+
+/// One line for each workload and target: what is served for it. Where AutoTVM cannot take that,
+/// the winner is named, and the fastest one that it can take is written.
+Status ExportBestTrials(const Store& store, const Write& write, AutotvmExported& exported) {
+  const Database& db = Store::DatabaseOf(store);
+  auto tasks = TasksWithTrials(db);
+  TW_RETURN_IF_ERROR(tasks);
+  auto fastest_first = Statement::Prepare(
+      db, "SELECT " + std::string(kTrialColumns) + " FROM trial WHERE " + std::string(kExported) +
+              " AND trial.workload = ?1 AND trial.target = ?2 ORDER BY trial.id NOT IN (SELECT"
+              " best.trial FROM best), trial.value, trial.config_index");
+  TW_RETURN_IF_ERROR(fastest_first);
+  TextCache texts;
+  for (const ExportedTask& task : *tasks) {
+    auto workload = texts.WorkloadOf(db, task.workload);
+    TW_RETURN_IF_ERROR(workload);
+    auto target = texts.TargetOf(db, task.target);
+    TW_RETURN_IF_ERROR(target);
+    std::vector<DeviceFingerprint> devices;
+    for (const std::int64_t number : task.devices) {
+      auto device = texts.DeviceOf(db, number);
+      TW_RETURN_IF_ERROR(device);
+      devices.push_back(**device);
+    }
+    auto served = ServedFor(store, **workload, **target, devices);
+    TW_RETURN_IF_ERROR(served);
+    if (!served->has_value()) {
+      ++exported.left["no trial of the task may be served today"];
+      continue;
+    }
+    auto line = LineOf(**served);
+    if (line.ok()) {
+      ++exported.trials;
+      TW_RETURN_IF_ERROR(write(LineText(*line)));
+      continue;
+    }
+    auto seconds = WriteFallback(db, *fastest_first, task.workload, task.target, write, texts);
+    TW_RETURN_IF_ERROR(seconds);
+    exported.trials += *seconds > 0 ? 1 : 0;
+    exported.left_winners.push_back({(*workload)->Key(), (*target)->ToString(),
+                                     (*served)->candidate.template_key, (*served)->value,
+                                     line.status().message(), *seconds});
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<AutotvmExported> ExportAutotvm(const Store& store, const AutotvmExportOptions& options,
@@ -277,7 +388,10 @@ Result<AutotvmExported> ExportAutotvm(const Store& store, const AutotvmExportOpt
   if (options.imported) {
     TW_RETURN_IF_ERROR(ExportImported(store, options.best, write, exported));
   }
-  if (options.trials) TW_RETURN_IF_ERROR(ExportTrials(store, options.best, write, exported));
+  if (options.trials) {
+    TW_RETURN_IF_ERROR(options.best ? ExportBestTrials(store, write, exported)
+                                    : ExportTrials(store, write, exported));
+  }
   return exported;
 }
 

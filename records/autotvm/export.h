@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "records/store.h"
 #include "src/base/status.h"
@@ -13,16 +14,26 @@ namespace tilewright::records {
 
 struct AutotvmExportOptions {
   /// Only what AutoTVM's pick-best keeps: per workload the cheapest record of each model and of
-  /// each target key, within one package or the logs; of our own trials, the fastest of each
-  /// workload, target and template.
+  /// each target key, within one package or the logs; of our own trials, what is served for each
+  /// workload and target, or else the fastest one that AutoTVM has the template of.
   bool best = false;
   bool imported = true;  ///< records that came from such logs
   bool trials = true;    ///< our own verified trials, where AutoTVM has the template
 };
 
+/// A task whose best trial AutoTVM cannot take.
+struct AutotvmLeftWinner {
+  std::string workload_key, target;
+  std::string template_key;  ///< of the best trial
+  double seconds = 0;        ///< of the best trial
+  std::string reason;        ///< why AutoTVM cannot take it
+  double written_seconds = 0;  ///< of the trial that was written in its place; 0: there is none
+};
+
 struct AutotvmExported {
   std::int64_t imported = 0, trials = 0;     ///< lines written
-  std::map<std::string, std::int64_t> left;  ///< trials left out, by reason
+  std::map<std::string, std::int64_t> left;  ///< trials left out, by reason; for `best`, tasks
+  std::vector<AutotvmLeftWinner> left_winners;  ///< for `best`
 };
 
 /// Writes records as AutoTVM log lines of format 0.2, which TVM up to 0.19 reads: imported ones in

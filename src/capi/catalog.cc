@@ -89,9 +89,13 @@ Result<std::uint64_t> Catalog::Generation() {
 Result<AnswerPtr> Catalog::AskSources(const AnswerCache::Question& question,
                                       const tw_target& target, Asked asked,
                                       std::uint64_t generation) {
-  std::array<records::AnswerSource*, kMostSources> sources;
+  std::vector<Source::View> views;
+  std::vector<records::AnswerSource*> sources;
   const std::size_t count = source_count();
-  for (std::size_t i = 0; i < count; ++i) sources[i] = sources_[i].get();
+  views.reserve(count);  // pointers to them stay good
+  for (std::size_t i = 0; i < count; ++i) {
+    sources.push_back(&views.emplace_back(sources_[i]->Now()));
+  }
   records::Question wanted;
   wanted.workload = asked.workload.has_value() ? &*asked.workload : nullptr;
   wanted.target = &target.target;
@@ -103,7 +107,7 @@ Result<AnswerPtr> Catalog::AskSources(const AnswerCache::Question& question,
     asked.autotvm = records::AutotvmQuestion{*std::move(autotvm), std::move(asked.task), {}};
     wanted.autotvm = &*asked.autotvm;
   }
-  auto found = records::AnswerInOrder({sources.data(), count}, model_.load(), wanted);
+  auto found = records::AnswerInOrder(sources, model_.load(), wanted);
   TW_RETURN_IF_ERROR(found);
   std::vector<std::int32_t> kinds;
   if (const Candidate* candidate = found->candidate()) kinds = knob_kinds_.Of(*candidate);

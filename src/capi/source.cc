@@ -29,13 +29,21 @@ Result<FileState> StateOf(const std::string& path) {
                    static_cast<std::uint64_t>(info.st_size), nanoseconds};
 }
 
+/// An installed package as content. file: its number.
+Source::Content ContentOf(const std::shared_ptr<const records::HeldPackage>& held,
+                          std::uint64_t file) {
+  const records::InstalledPackage& package = held->package();
+  return {records::PackageSourceName(package.manifest, package.digest), package.manifest,
+          [held] { return held->Open(); }, file};
+}
+
 bool SameFile(const FileState& a, const FileState& b) { return a[0] == b[0] && a[1] == b[1]; }
 
 }  // namespace
 
 Result<std::unique_ptr<Source>> Source::OpenStore(const std::string& path) {
   const auto open = [path] { return records::Store::Open(path, records::Store::Mode::kReadOnly); };
-  auto source = std::make_unique<Source>(path, path, open, path);
+  auto source = std::make_unique<Source>(path, Content{path, {}, open}, path);
   // Before opening: a file put in place after this look is noticed as another one later.
   auto state = StateOf(path);
   if (!state.ok()) return NotFound(path + ": no such record store");
@@ -51,13 +59,13 @@ Result<std::unique_ptr<Source>> Source::OpenStore(const std::string& path) {
 
 Result<std::unique_ptr<Source>> Source::OpenInstalled(const records::InstalledPackage& package) {
   const std::string file = package.DatabasePath();
-  auto source = std::make_unique<Source>(
-      package.folder, records::PackageSourceName(package.manifest, package.digest),
-      [package] { return records::OpenInstalled(package); }, file);
-  source->manifest_ = package.manifest;
   auto state = StateOf(file);
   TW_RETURN_IF_ERROR(state);
+  auto held = records::HeldPackage::Hold(package);
+  TW_RETURN_IF_ERROR(held);
+  auto source = std::make_unique<Source>(package.folder, ContentOf(*held, 1), file);
   source->file_state_ = *state;
+  source->held_ = *std::move(held);
   return source;
 }
 
@@ -65,13 +73,12 @@ Result<std::unique_ptr<Source>> Source::OpenPackage(const std::string& path,
                                                     const records::TrustPolicy& policy) {
   auto package = records::ReadPackageFile(path, policy);
   TW_RETURN_IF_ERROR(package);
-  const std::string name = records::PackageSourceName(package->manifest, package->digest);
-  const auto open = [bytes = std::move(package->database), path] {
-    return records::Store::OpenImage(bytes, path);
-  };
-  auto source = std::make_unique<Source>(path, name, open, "");
-  source->manifest_ = std::move(package->manifest);
-  return source;
+  Content content{records::PackageSourceName(package->manifest, package->digest),
+                  std::move(package->manifest),
+                  [bytes = std::move(package->database), path] {
+                    return records::Store::OpenImage(bytes, path);
+                  }};
+  return std::make_unique<Source>(path, std::move(content), "");
 }
 
 Result<std::unique_ptr<Source>> Source::OpenLog(const std::string& path) {
@@ -80,11 +87,29 @@ Result<std::unique_ptr<Source>> Source::OpenLog(const std::string& path) {
   const auto open = [bytes = *std::move(imported), path] {
     return records::Store::OpenImage(bytes, path);
   };
-  return std::make_unique<Source>(path, path, open, "");
+  return std::make_unique<Source>(path, Content{path, {}, open}, "");
 }
 
-bool Source::MayServe(const records::Question& question) const {
-  return !manifest_.has_value() || records::PackageMayServe(*manifest_, question);
+const std::string& Source::path() const {
+  const std::shared_lock lock(state_mutex_);
+  return paths_.back();
+}
+
+Source::View Source::Now() {
+  const std::shared_lock lock(state_mutex_);
+  return {*this, content_};
+}
+
+bool Source::View::MayServe(const records::Question& question) const {
+  return !content_->manifest.has_value() || records::PackageMayServe(*content_->manifest, question);
+}
+
+Result<bool> Source::View::With(const std::function<Status(const records::Store&)>& ask) {
+  auto connection = source_->Take(*content_);
+  TW_RETURN_IF_ERROR(connection);
+  TW_RETURN_IF_ERROR(ask(connection->store));  // and the connection is closed
+  source_->GiveBack(*std::move(connection));
+  return true;
 }
 
 Result<std::uint64_t> Source::Generation() {
@@ -107,15 +132,38 @@ Result<std::uint64_t> Source::Generation() {
 }
 
 Status Source::LookAtFile() {
-  if (file_path_.empty()) return {};
-  auto state = StateOf(file_path_);
+  Result<FileState> state = Internal("not looked at");
   {
     const std::shared_lock lock(state_mutex_);
+    if (file_path_.empty()) return {};
+    state = StateOf(file_path_);
     if (state.ok() && *state == file_state_ && trouble_.ok()) return {};
   }
   const std::unique_lock lock(state_mutex_);
+  if (held_ != nullptr) return LookForSuccessor();
   trouble_ = state.ok() ? LookAgain(*state) : state.status();
   return trouble_;
+}
+
+/// Takes the package that has taken this one's place, if there is one and it can be read; else what
+/// is held goes on answering. state_mutex_ is held.
+Status Source::LookForSuccessor() {
+  const std::string& folder = held_->package().folder;
+  auto packages = StateOf(folder.substr(0, folder.rfind('/')));
+  if (!packages.ok() || *packages == folder_state_) return {};
+  folder_state_ = *packages;  // a later change of the folder is looked at again
+  auto next = records::SuccessorOf(held_->package());
+  if (!next.ok() || !next->has_value()) return {};
+  auto state = StateOf((*next)->DatabasePath());
+  auto held = records::HeldPackage::Hold(**next);
+  if (!state.ok() || !held.ok()) return {};
+  file_path_ = (*next)->DatabasePath();
+  file_state_ = *state;
+  if ((*next)->folder != paths_.back()) paths_.push_back((*next)->folder);
+  content_ = std::make_shared<const Content>(ContentOf(*held, content_->file + 1));
+  held_ = *std::move(held);
+  ++generation_;
+  return {};
 }
 
 /// Adapts to a changed file; state_mutex_ is held.
@@ -129,18 +177,19 @@ Status Source::LookAgain(const FileState& state) {
       watch_ = *std::move(watch);
       stamp_ = *stamp;
     }
-    ++file_;
+    Content next = *content_;
+    ++next.file;
+    content_ = std::make_shared<const Content>(std::move(next));
   }
   file_state_ = state;
   ++generation_;
   return {};
 }
 
-Result<Source::Connection> Source::Take() {
-  std::uint64_t file, generation;
+Result<Source::Connection> Source::Take(const Content& content) {
+  std::uint64_t generation;
   {
     const std::shared_lock lock(state_mutex_);
-    file = file_;
     generation = generation_;
   }
   while (true) {
@@ -151,27 +200,19 @@ Result<Source::Connection> Source::Take() {
       kept = std::move(idle_.back());
       idle_.pop_back();
     }
-    if (kept->file != file) continue;  // of a file that is no longer there: closed here
+    if (kept->file != content.file) continue;  // of a file that is no longer there: closed here
     if (kept->generation != generation) kept->store.ForgetTexts();
     kept->generation = generation;
     return *std::move(kept);
   }
-  auto store = opener_();
+  auto store = content.opener();
   TW_RETURN_IF_ERROR(store);
-  return Connection{*std::move(store), file, generation};
+  return Connection{*std::move(store), content.file, generation};
 }
 
 void Source::GiveBack(Connection connection) {
   const std::lock_guard lock(idle_mutex_);
   if (idle_.size() < kMostIdle) idle_.push_back(std::move(connection));
-}
-
-Result<bool> Source::With(const std::function<Status(const records::Store&)>& ask) {
-  auto connection = Take();
-  TW_RETURN_IF_ERROR(connection);
-  TW_RETURN_IF_ERROR(ask(connection->store));  // and the connection is closed
-  GiveBack(*std::move(connection));
-  return true;
 }
 
 }  // namespace tilewright::capi

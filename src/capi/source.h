@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -27,16 +28,39 @@ using FileState = std::array<std::uint64_t, 4>;
 ///
 /// Every thread that asks at the same time has a connection of its own; connections are kept. The
 /// source has a generation, a number that grows with every change of the file.
-class Source final : public records::AnswerSource {
+class Source {
  public:
   /// How the source is opened, once per connection.
   using Opener = std::function<Result<records::Store>()>;
+  /// What is asked: it stays what it is while somebody asks it. Another file, or the next version
+  /// of a package, is another one.
+  struct Content {
+    std::string name;
+    std::optional<records::PackageManifest> manifest;  ///< of a package
+    Opener opener;
+    std::uint64_t file = 1;  ///< grows when another file has taken the place
+  };
+  /// The content at one time, to be asked by one thread.
+  class View final : public records::AnswerSource {
+   public:
+    View(Source& source, std::shared_ptr<const Content> content)
+        : source_(&source), content_(std::move(content)) {}
+    const std::string& name() const override { return content_->name; }
+    bool MayServe(const records::Question& question) const override;
+    /// The store's state is that at the time of the call or later.
+    Result<bool> With(const std::function<Status(const records::Store&)>& ask) override;
+
+   private:
+    Source* source_;
+    std::shared_ptr<const Content> content_;
+  };
+
   /// For the functions below. file: what is looked at for changes; empty for nothing.
-  Source(std::string path, std::string name, Opener opener, std::string file)
-      : path_(std::move(path)),
-        name_(std::move(name)),
-        opener_(std::move(opener)),
-        file_path_(std::move(file)) {}
+  Source(std::string path, Content content, std::string file)
+      : file_path_(std::move(file)),
+        content_(std::make_shared<const Content>(std::move(content))) {
+    paths_.push_back(std::move(path));
+  }
   /// A record store that others may write to.
   /// Errors: those of opening it for reading.
   static Result<std::unique_ptr<Source>> OpenStore(const std::string& path);
@@ -51,19 +75,17 @@ class Source final : public records::AnswerSource {
   /// Errors: as records::ImportIntoMemory.
   static Result<std::unique_ptr<Source>> OpenLog(const std::string& path);
 
-  /// As it was given.
-  const std::string& path() const { return path_; }
-  const std::string& name() const override { return name_; }
-  bool MayServe(const records::Question& question) const override;
-  /// The store's state is that at the time of the call or later.
-  Result<bool> With(const std::function<Status(const records::Store&)>& ask) override;
+  /// As it was given; of an installed package its folder. Valid as long as the source.
+  const std::string& path() const;
+  View Now();
 
   /// Notices commits; no lock that a writer holds, no system call.
   /// Errors: those of StoreWatch::Look, and what the last look at the file came to.
   Result<std::uint64_t> Generation();
-  /// Looks whether the path still names the same file, unchanged. One system call.
-  /// Errors: kNotFound if it names none; those of opening it if it is another one. They stay until
-  /// a look finds the file well.
+  /// Looks whether the path still names the same file, unchanged. One system call. The next version
+  /// of an installed package takes the place of this one; one that was removed goes on answering.
+  /// Errors: of a store, kNotFound if its path names none; those of opening it if it is another one.
+  /// They stay until a look finds the file well.
   Status LookAtFile();
 
  private:
@@ -74,22 +96,22 @@ class Source final : public records::AnswerSource {
   };
 
   Status LookAgain(const FileState& state);
-  Result<Connection> Take();
+  Status LookForSuccessor();
+  Result<Connection> Take(const Content& content);
   void GiveBack(Connection connection);
 
-  const std::string path_, name_;
-  const Opener opener_;
-  const std::string file_path_;
-  std::optional<records::PackageManifest> manifest_;  // of a package; set before it is shared
-
-  // Guards the six below. Asking takes it shared; only a change takes it alone.
-  std::shared_mutex state_mutex_;
+  // Guards all below down to the other mutex. Asking takes it shared; only a change takes it alone.
+  mutable std::shared_mutex state_mutex_;
+  std::deque<std::string> paths_;  // the last one counts; texts that were handed out stay
+  std::string file_path_;
+  std::shared_ptr<const Content> content_;
+  std::shared_ptr<const records::HeldPackage> held_;  // an installed package
+  FileState folder_state_ = {};  // of the folder of packages when a successor was looked for
   std::optional<records::StoreWatch> watch_;  // none: only the file's state tells of changes
   records::StoreWatch::Stamp stamp_ = {};
   FileState file_state_ = {};
   std::uint64_t generation_ = 1;
-  Status trouble_;          // of the last look at the file
-  std::uint64_t file_ = 1;  // grows when another file has taken the place
+  Status trouble_;  // of the last look at the file
 
   std::mutex idle_mutex_;
   std::vector<Connection> idle_;

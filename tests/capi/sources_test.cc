@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cmath>
+#include <filesystem>
+#include <thread>
 
 #include "cost_model/tree_model.h"
 #include "records/autotvm/import.h"
@@ -104,6 +107,65 @@ TEST_F(SourcesTest, InstalledPackagesAreAskedInTheirOrder) {
             TW_INVALID_ARGUMENT);
   EXPECT_EQ(tw_catalog_add_installed(catalog_.get(), "/nowhere", &added, &error_), TW_OK);
   EXPECT_EQ(added, 0U);
+}
+
+// An upgrade takes the place of what is served, a removal does not disturb who has it open, and
+// neither keeps the other sources from answering.
+TEST_F(SourcesTest, AnInstalledPackageServesOnWhileItIsReplacedOrRemoved) {
+  const std::string root = Path("packages");
+  Trial old = OkTrial(DenseKey(1), 5, 0.001), next = OkTrial(DenseKey(1), 6, 0.002);
+  old.finished_unix_seconds = 1.75e9;
+  next.finished_unix_seconds = 1.76e9;
+  const std::string first = Pack("lab", {old});
+  const std::string second = [&] {
+    std::filesystem::remove(Path("lab.db"));
+    std::filesystem::rename(first, Path("old.twpkg"));
+    return Pack("lab", {next, OkTrial(DenseKey(16), 3, 0.005)});
+  }();
+  Install(Path("old.twpkg"), root);
+  Write(path_, {OkTrial(DenseKey(4), 8, 0.003)});
+  ASSERT_EQ(tw_catalog_add_store(catalog_.get(), path_.c_str(), &error_), TW_OK) << error_.message;
+  ASSERT_EQ(tw_catalog_add_installed(catalog_.get(), root.c_str(), nullptr, &error_), TW_OK);
+  const std::string folder = tw_catalog_source_path(catalog_.get(), 1);
+  const auto refresh = [&] {
+    EXPECT_EQ(tw_catalog_refresh(catalog_.get(), &error_), TW_OK) << error_.message;
+  };
+  const auto store_answers = [&] {
+    EXPECT_EQ(tw_answer_config_index(Ask(DenseKey(4)).get()), 8) << error_.message;
+  };
+  Install(second, root);  // before anything of it was read
+  EXPECT_FALSE(FileExists(folder));
+  refresh();
+  EXPECT_EQ(tw_answer_config_index(Ask(DenseKey(1)).get()), 6) << error_.message;
+  EXPECT_EQ(tw_answer_config_index(Ask(DenseKey(16)).get()), 3) << error_.message;
+  EXPECT_NE(tw_catalog_source_path(catalog_.get(), 1), folder);
+  store_answers();
+
+  // Removed without a successor: what is mapped goes on, for connections to come too.
+  std::filesystem::remove_all(tw_catalog_source_path(catalog_.get(), 1));
+  refresh();
+  store_answers();
+  EXPECT_EQ(tw_answer_config_index(Ask(DenseKey(1)).get()), 6) << error_.message;
+  std::vector<std::thread> threads;
+  std::atomic<int> hits{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      tw_error error = TW_ERROR_INIT;
+      tw_answer* answer = nullptr;
+      const std::string key = DenseKey(t % 2 == 0 ? 1 : 16);
+      tw_query_key(catalog_.get(), target_.get(), key.c_str(), nullptr, &answer, &error);
+      if (answer != nullptr && tw_answer_kind(answer) == TW_KIND_HIT) ++hits;
+      tw_answer_free(answer);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(hits, 4);
+
+  // Installed again: it is taken again.
+  Install(second, root);
+  refresh();
+  EXPECT_TRUE(FileExists(tw_catalog_source_path(catalog_.get(), 1)));
+  EXPECT_EQ(tw_answer_config_index(Ask(DenseKey(1)).get()), 6) << error_.message;
 }
 
 TEST_F(SourcesTest, AutotvmsRuleServesLogsAndSaysThatNobodyVerifiedThem) {

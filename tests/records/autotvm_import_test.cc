@@ -13,6 +13,7 @@
 #include "src/space/version.h"
 #include "src/templates/registry.h"
 #include "tests/records/autotvm_lines.h"
+#include "tests/records/sample_trials.h"
 #include "tests/records/shared_file.h"
 
 namespace tilewright::records {
@@ -291,6 +292,54 @@ TEST_F(AutotvmImportTest, OwnTrialsBecomeLinesThatComeBackExact) {
                 EXPECT_EQ(config->values, trial.candidate.config.values);
                 return Status();
               }).ok());
+}
+
+// The best of a task is what a query is served. Where AutoTVM has no template for it, that is said,
+// and a slower one is not called the best.
+TEST_F(AutotvmImportTest, BestOwnTrialsAreTheServedOnesAndWinnersLeftOutAreNamed) {
+  const Workload conv = SampleConv(), other = SampleConv(32);
+  const auto trial = [](const Workload& workload, const char* key, std::int64_t index,
+                        double seconds) {
+    const TemplateEntry& entry = *FindTemplate(key);
+    Trial made = SampleTrial(0, seconds, workload);
+    made.candidate.template_key = key;
+    made.candidate.template_version = entry.version;
+    made.candidate.config = entry.define_space(workload, SampleTarget())->At(index);
+    return made;
+  };
+  const char* kOurs = "conv2d_direct.cpu";
+  const char* kTvms = "conv2d_NCHWc.x86";
+  Trial outdated = trial(conv, kTvms, 1, 0.0001);
+  ++outdated.codegen_version;
+  const Trial winner = trial(conv, kTvms, 4, 0.002);
+  Store store = Open();
+  const std::int64_t job = store.OpenJob("job", "{}", 1)->id;
+  ASSERT_TRUE(store
+                  .Append(job,
+                          {outdated, trial(conv, kTvms, 3, 0.001), winner,
+                           trial(other, kOurs, 5, 0.001), trial(other, kTvms, 6, 0.003),
+                           trial(SampleConv(16), kOurs, 7, 0.001)},
+                          {})
+                  .ok());
+  ASSERT_TRUE(store.StoreBest(job, winner, {}).ok());  // raced: the single trial was luck
+  std::vector<std::string> lines;
+  const auto exported = ExportAutotvm(store, {.best = true}, [&](std::string_view line) {
+    lines.emplace_back(line);
+    return Status();
+  });
+  ASSERT_TRUE(exported.ok()) << exported.status().message();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_THAT(lines[0], HasSubstr("[[0.002]"));
+  EXPECT_THAT(lines[1], HasSubstr("[[0.003]"));
+  EXPECT_EQ(exported->trials, 2);
+  ASSERT_EQ(exported->left_winners.size(), 2U);
+  const AutotvmLeftWinner& left = exported->left_winners[0];
+  EXPECT_EQ(left.workload_key, other.Key());
+  EXPECT_EQ(left.template_key, kOurs);
+  EXPECT_EQ(left.seconds, 0.001);
+  EXPECT_EQ(left.written_seconds, 0.003);
+  EXPECT_THAT(left.reason, HasSubstr("none of AutoTVM's"));
+  EXPECT_EQ(exported->left_winners[1].written_seconds, 0);
 }
 
 TEST_F(AutotvmImportTest, StoreOfTheFirstSchemaIsMigratedWhenItIsRead) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include "records/package_build.h"
 #include "tests/records/sample_trials.h"
 
@@ -144,6 +146,32 @@ TEST_F(CatalogTest, InstallingIsIdempotentReplacesOlderOnesAndRefusesToGoBack) {
   EXPECT_EQ(FindInstalled(list->packages, "q").status().code(), StatusCode::kNotFound);
   ASSERT_TRUE(RemoveInstalled(list->packages[0]).ok());
   EXPECT_TRUE(ListInstalled(root_)->packages.empty());
+}
+
+TEST_F(CatalogTest, APackageThatIsThereUnsignedTakesItsSignedFormAndKeepsIt) {
+  const std::string plain = Pack({SampleTrial(3, 0.002)}, "p");
+  const auto key = GenerateKey();
+  ASSERT_TRUE(key.ok());
+  policy_.keys = {{key->public_key(), "lab"}};
+  PackageOptions options;
+  options.name = "p";
+  options.key = &*key;
+  const std::string with_key = BuildPackages({Path("pack_p.db")}, options)->front().bytes;
+  EXPECT_EQ(Install(plain).package.SignerText(), "unsigned");
+  const InstallResult again = Install(with_key);
+  EXPECT_TRUE(again.was_there);
+  EXPECT_TRUE(again.now_signed);
+  auto list = ListInstalled(root_);
+  ASSERT_EQ(list->packages.size(), 1U);
+  EXPECT_EQ(list->packages[0].signer_key, key->public_key().Hex());
+  EXPECT_TRUE(CheckInstalled(list->packages[0], {policy_.keys, false}).ok());
+  EXPECT_THAT(Install(plain).package.SignerText(), HasSubstr("lab"));
+  EXPECT_EQ(ListInstalled(root_)->packages[0].signer_key, key->public_key().Hex());
+  int entries = 0;  // nothing is left of what was replaced
+  for (const auto& entry : std::filesystem::directory_iterator(root_)) {
+    entries += entry.is_directory() ? 1 : 0;
+  }
+  EXPECT_EQ(entries, 1);
 }
 
 TEST_F(CatalogTest, WhatOthersMayWriteOrWasChangedIsLeftOut) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include "records/image.h"
 #include "records/package_build.h"
 #include "records/package_diff.h"
@@ -221,7 +223,8 @@ TEST_F(PackageTest, HoldsDataOnly) {
   };
   for (const char* sql : kNotData) {
     EXPECT_THAT(Refusal(ForgeWith(built, sql)),
-                testing::AnyOf(HasSubstr("no table of records"), HasSubstr("lacks tables")))
+                testing::AnyOf(HasSubstr("no part of a record store"),
+                               HasSubstr("not that of a record store"), HasSubstr("lacks the")))
         << sql;
   }
   const std::pair<const char*, const char*> kWrongRows[] = {
@@ -277,12 +280,12 @@ TEST_F(PackageTest, KeyFilesComeBackAndAreGuarded) {
   auto read = ReadSecretKey(Path("me"));
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(read->public_key(), key_->public_key());
-  auto trusted = ReadTrustedKeys(Path("me.pub"));
+  auto trusted = ReadPublicKeys(Path("me.pub"));
   ASSERT_TRUE(trusted.ok());
   EXPECT_EQ(trusted->front().key, key_->public_key());
   EXPECT_EQ(trusted->front().comment, "me, at home");
   EXPECT_EQ(WriteKeyFiles(*key_, Path("me"), "").code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(ReadTrustedKeys(Path("me")).status().message(), HasSubstr("a secret key"));
+  EXPECT_THAT(ReadPublicKeys(Path("me")).status().message(), HasSubstr("a secret key"));
   ASSERT_EQ(::chmod(Path("me").c_str(), 0644), 0);
   EXPECT_THAT(ReadSecretKey(Path("me")).status().message(), HasSubstr("others may read"));
   ASSERT_EQ(::chmod(Path("me").c_str(), 0600), 0);
@@ -294,7 +297,22 @@ TEST_F(PackageTest, KeyFilesComeBackAndAreGuarded) {
   EXPECT_THAT(ReadSecretKey(Path("me")).status().message(), HasSubstr("damaged secret key"));
   EXPECT_TRUE(ReadTrustedKeys(Path("none"))->empty());
   ASSERT_TRUE(WriteFile(Path("bad"), "# mine\ntilewright-ed25519 12 x\n").ok());
-  EXPECT_THAT(ReadTrustedKeys(Path("bad")).status().message(), HasSubstr("bad:2: "));
+  EXPECT_THAT(ReadPublicKeys(Path("bad")).status().message(), HasSubstr("bad:2: "));
+  // A list that others may write says what they like.
+  const std::string list = Path("config/trusted_keys");
+  ASSERT_TRUE(WriteTrustedKeys(list, PublicKeyLine(trusted->front().key, "me")).ok());
+  EXPECT_EQ(ReadTrustedKeys(list)->size(), 1U);
+  std::filesystem::create_symlink(list, Path("link"));
+  EXPECT_EQ(ReadTrustedKeys(Path("link"))->size(), 1U);
+  for (const auto& [place, mode] : {std::pair(list, 0646), {list, 0664}, {Path("config"), 0777}}) {
+    ASSERT_EQ(::chmod(place.c_str(), static_cast<mode_t>(mode)), 0);
+    for (const std::string& name : {list, Path("link")}) {
+      EXPECT_EQ(ReadTrustedKeys(name).status().code(), StatusCode::kInvalidArgument);
+      EXPECT_THAT(ReadTrustedKeys(name).status().message(),
+                  HasSubstr(place + ": others may write it (chmod go-w"));
+    }
+    ASSERT_EQ(::chmod(place.c_str(), 0755), 0);
+  }
 }
 
 }  // namespace

@@ -1,11 +1,15 @@
 #include "records/schema.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "records/care.h"
 #include "records/image.h"
+#include "records/merge.h"
 #include "records/package.h"
+#include "records/package_build.h"
 #include "records/row.h"
+#include "records/watch.h"
 #include "tests/records/sample_trials.h"
 
 namespace tilewright::records {
@@ -83,6 +87,82 @@ TEST_P(EverySchema, PackageOpens) {
   auto store = Store::OpenImage(package->database, "old");
   ASSERT_TRUE(store.ok()) << store.status().message();
   EXPECT_EQ(store->Query(SampleConv(), SampleTarget(), SampleDevice())->kind, AnswerKind::kHit);
+}
+
+// A store is as little trusted as a package: what others have put into it never runs.
+TEST_P(EverySchema, AStoreWithForeignPartsIsRefused) {
+  {
+    auto db = Database::Open(Path("old.db"), Database::Mode::kReadWriteCreate);
+    ASSERT_TRUE(db.ok());
+    Fill(*db, SampleTrial(3, 0.002));
+  }
+  Sql(Path("old.db"), "CREATE TRIGGER eat AFTER INSERT ON job BEGIN DELETE FROM trial; END");
+  for (const auto mode : {Store::Mode::kReadOnly, Store::Mode::kReadWrite}) {
+    EXPECT_THAT(Store::Open(Path("old.db"), mode).status().message(),
+                testing::HasSubstr("has the trigger 'eat', which is no part of a record store"));
+  }
+}
+
+class ForeignParts : public SampleStores {};
+
+TEST_F(ForeignParts, AreRefusedByEverythingThatOpensAStoreAndNamedByCheck) {
+  const std::pair<const char*, const char*> kParts[] = {
+      {"CREATE TRIGGER eat AFTER INSERT ON trial BEGIN DELETE FROM trial; END", "trigger 'eat'"},
+      {"CREATE TRIGGER eat AFTER UPDATE ON fact BEGIN DELETE FROM log; END", "trigger 'eat'"},
+      {"CREATE VIEW served AS SELECT * FROM trial", "view 'served'"},
+      {"ALTER TABLE workload RENAME TO w2; CREATE VIEW workload AS WITH RECURSIVE n(id, key, op) AS"
+       " (SELECT 1, 'a', 'b' UNION ALL SELECT id + 1, key, op FROM n) SELECT * FROM n",
+       "'workload'"},
+      {"CREATE TABLE more (x)", "table 'more'"},
+      {"CREATE INDEX more ON trial (reason)", "index 'more'"},
+      {"DROP INDEX served_by_value", "lacks the index 'served_by_value'"},
+      {"ALTER TABLE trial ADD COLUMN more INTEGER DEFAULT 1", "its table 'trial'"},
+      {"CREATE TABLE \"\x1b[2Jmore\" (x)", "table '?[2Jmore'"},
+      {"PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = sql || ' ' WHERE name = 'best'",
+       "its table 'best'"},
+  };
+  Add(Path("sound.db"), {SampleTrial(3, 0.002)});
+  int number = 0;
+  for (const auto& [sql, part] : kParts) {
+    const std::string path = Path("store" + std::to_string(++number) + ".db");
+    Add(path, {SampleTrial(3, 0.002), SampleTrial(4, 0.003)});
+    Sql(path, sql);
+    const auto refused = [&](const Status& status) {
+      EXPECT_EQ(status.code(), StatusCode::kCorrupt) << sql << ": " << status.message();
+      EXPECT_THAT(status.message(), testing::HasSubstr(part)) << sql;
+    };
+    refused(ToStatus(Store::Open(path, Store::Mode::kReadOnly)));
+    refused(ToStatus(Store::Open(path, Store::Mode::kReadWrite)));
+    refused(ToStatus(StoreWatch::Open(path)));
+    refused(ToStatus(Summarize(path)));
+    refused(ToStatus(BestOfStore(path, 1)));
+    refused(ToStatus(PruneStore(path, {})));
+    refused(ToStatus(VacuumStore(path, "")));
+    refused(ToStatus(VacuumStore(path, Path("copy.db"))));
+    refused(ToStatus(MergeStores(path, {Path("sound.db")})));
+    refused(ToStatus(MergeStores(Path("sound.db"), {path})));
+    refused(ToStatus(SplitStore(path, Path("parts"), SplitBy::kTarget)));
+    refused(ToStatus(BuildPackages({path}, {})));
+    refused(ExportCsv(path, {}, [](std::string_view) { return Status(); }));
+    const auto problems = CheckStore(path);
+    ASSERT_TRUE(problems.ok()) << problems.status().message();
+    EXPECT_THAT(*problems, testing::Contains(testing::HasSubstr(part))) << sql;
+  }
+  EXPECT_THAT(*CheckStore(Path("sound.db")), testing::IsEmpty());
+}
+
+// Even past the comparison a trigger or a view does nothing: every connection is hardened.
+TEST_F(ForeignParts, DoNotRunOnAnyConnection) {
+  Add(Path("a.db"), {SampleTrial(3, 0.002)});
+  Sql(Path("a.db"),
+      "CREATE TRIGGER eat AFTER INSERT ON fact BEGIN DELETE FROM trial; END;"
+      "CREATE VIEW served AS SELECT * FROM trial");
+  auto db = Database::Open(Path("a.db"), Database::Mode::kReadWriteCreate);
+  ASSERT_TRUE(db.ok());
+  EXPECT_TRUE(db->Execute("INSERT INTO fact VALUES ('a', 'b')").ok());
+  EXPECT_EQ(*QueryInt(*db, "SELECT count(*) FROM trial"), 1);
+  EXPECT_FALSE(QueryInt(*db, "SELECT count(*) FROM served").ok());
+  EXPECT_FALSE(db->Execute("PRAGMA writable_schema = 1; DELETE FROM sqlite_schema").ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, EverySchema, testing::Range(1, SchemaVersion() + 1));
