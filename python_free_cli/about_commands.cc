@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/usage.h"
 #include "python_free_cli/user_paths.h"
 #include "src/base/json.h"
 #include "src/runtime/cuda_driver.h"
@@ -177,6 +178,7 @@ class CompletionCommand final : public Command {
     for (const auto& command : AllCommands()) {
       if (command->hidden()) continue;
       CLI::App app(command->summary(), std::string("tilewright ") + command->name());
+      SetUpHelp(app);
       command->Declare(app);
       Described described{command->name(), command->examples(), app.help(), {}, {}};
       AddOptions(app, described.options);

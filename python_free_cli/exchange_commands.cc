@@ -9,6 +9,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/output_file.h"
+#include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
 #include "records/autotvm/export.h"
 #include "records/autotvm/import.h"
@@ -16,6 +17,7 @@
 #include "src/base/file.h"
 #include "src/base/locked_folder.h"
 #include "src/base/json.h"
+#include "src/base/printable.h"
 
 namespace tilewright::cli {
 namespace {
@@ -85,6 +87,24 @@ void PrintRefusals(const records::ImportedFile& file) {
   }
 }
 
+/// With --best: what is not the best of its task, and what is missing.
+void PrintLeftWinners(const std::vector<records::AutotvmLeftWinner>& winners) {
+  for (std::size_t i = 0; i < std::min(kShownRefusals, winners.size()); ++i) {
+    const records::AutotvmLeftWinner& winner = winners[i];
+    auto workload = Workload::Parse(winner.workload_key);
+    fmt::print(stderr, "not the best: {}: the best is left out ({}, {}); {}\n",
+               workload.ok() ? ShortName(*workload) : Printable(winner.workload_key),
+               ShortSeconds(winner.seconds), winner.reason,
+               winner.written_seconds > 0
+                   ? fmt::format("written is the fastest that AutoTVM can take, {:.2f} times as slow",
+                                 winner.written_seconds / winner.seconds)
+                   : "nothing is written for this task");
+  }
+  if (winners.size() > kShownRefusals) {
+    fmt::print(stderr, "and {} more tasks; --json lists them\n", winners.size() - kShownRefusals);
+  }
+}
+
 }  // namespace
 
 Result<std::string> DefaultStorePath(bool make_folder) {
@@ -113,7 +133,8 @@ void ExchangeCommands::Declare(CLI::App& records) {
   CLI::App* out = records.add_subcommand("export", "Write AutoTVM logs");
   out->add_option("--format", format_, "Only autotvm: its log format 0.2")->capture_default_str();
   out->add_option("--records", store_, "Record store (default: the user's)");
-  out->add_flag("--best", best_, "Only the best of each workload, as AutoTVM's pick-best");
+  out->add_flag("--best", best_,
+                "Only the best of each workload; says where AutoTVM cannot take the best");
   out->add_option("-o,--output", output_, "File to write (default: standard output)");
   out->add_flag("--json", json_, "Print a JSON summary to standard error");
   out->callback([this] { verb_ = "export"; });
@@ -191,17 +212,28 @@ Result<int> ExchangeCommands::Export() {
   if (json_) {
     Json left = Json::object();
     for (const auto& [reason, count] : exported.left) left[reason] = count;
+    Json winners = Json::array();
+    for (const records::AutotvmLeftWinner& winner : exported.left_winners) {
+      winners.push_back({{"workload", winner.workload_key},
+                         {"target", winner.target},
+                         {"template", winner.template_key},
+                         {"seconds", winner.seconds},
+                         {"reason", winner.reason},
+                         {"written_seconds", winner.written_seconds}});
+    }
     fmt::print(stderr, "{}\n",
                DumpJson({{"imported", exported.imported},
                          {"trials", exported.trials},
+                         {"left_winners", std::move(winners)},
                          {"left_out", std::move(left)}}));
     return kExitDone;
   }
   fmt::print(stderr, "{} imported records and {} own trials written\n", exported.imported,
              exported.trials);
   for (const auto& [reason, count] : exported.left) {
-    fmt::print(stderr, "  {:>6} trials left out: {}\n", count, reason);
+    fmt::print(stderr, "  {:>6} {} left out: {}\n", count, best_ ? "tasks" : "trials", reason);
   }
+  PrintLeftWinners(exported.left_winners);
   return kExitDone;
 }
 

@@ -8,6 +8,7 @@
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
+#include "python_free_cli/usage.h"
 #include "src/base/file.h"
 #include "src/graph/graph.h"
 #include "src/graph/models.h"
@@ -122,7 +123,11 @@ class ModelCommand final : public Command {
   }
   Result<int> Run() override {
     auto bytes = MakeModelOnnx(name_, options_);
-    TW_RETURN_IF_ERROR(bytes);
+    if (!bytes.ok()) {
+      const auto names = ModelNames();
+      return Status(bytes.status().code(),
+                    bytes.status().message() + DidYouMean(name_, {names.begin(), names.end()}));
+    }
     TW_RETURN_IF_ERROR(WriteFile(output_, *bytes));
     return kExitDone;
   }

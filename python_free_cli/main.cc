@@ -6,7 +6,9 @@
 #include <system_error>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/usage.h"
 #include "src/base/file.h"
+#include "src/base/printable.h"
 #include "src/base/standard_streams.h"
 #include "src/base/unfinished.h"
 
@@ -44,7 +46,8 @@ int RunCommand(cli::Command& command) {
     exit_code = tilewright::Unavailable("out of memory");
   }
   if (exit_code.ok()) return CheckOutput(*exit_code);
-  std::fprintf(stderr, "tilewright %s: %s\n", command.name(), exit_code.status().message().c_str());
+  std::fprintf(stderr, "tilewright %s: %s\n", command.name(),
+               tilewright::Printable(exit_code.status().message(), true).c_str());
   return ExitCodeOf(exit_code.status().code());
 }
 
@@ -61,6 +64,7 @@ int main(int argc, char** argv) {
       "Tilewright: finds fast schedules for tensor operators, keeps them, and compiles with "
       "them",
       "tilewright");
+  cli::SetUpHelp(app);
   app.require_subcommand(0, 1);  // none: the help; an unknown one is named as not expected
   app.set_version_flag("--version", "tilewright " TILEWRIGHT_VERSION);
   app.footer("`tilewright COMMAND --help` tells more about each, with examples.");
@@ -74,7 +78,11 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // the argument parser's only way to say no
-    return CheckOutput(app.exit(error) == 0 ? cli::kExitDone : cli::kExitBadInput);
+    return CheckOutput(cli::EndParsing(app, error));
+  }
+  if (const tilewright::Status folders = cli::CheckOutputFolders(app); !folders.ok()) {
+    std::fprintf(stderr, "tilewright: %s\n", folders.message().c_str());
+    return cli::kExitBadInput;
   }
   for (const auto& command : commands) {
     if (app.got_subcommand(command->name())) return RunCommand(*command);

@@ -72,8 +72,8 @@ class MeasureCommand final : public Command {
     TW_RETURN_IF_ERROR(reply);
     if (!reply->has_value()) return Unavailable("no answer from the measurer");
     const Trial& trial = (*reply)->trial;
-    fmt::print("{}{}{}\n", OutcomeName(trial.outcome), trial.reason.empty() ? "" : ": ",
-               trial.reason);
+    fmt::print(trial.outcome == Outcome::kOk ? stdout : stderr, "{}{}{}\n",
+               OutcomeName(trial.outcome), trial.reason.empty() ? "" : ": ", trial.reason);
     if (trial.outcome != Outcome::kOk) return kExitFailed;
     if (trial.metric != "seconds") {
       fmt::print("{:.0f} {}, {}\n", trial.value, trial.metric,
@@ -136,7 +136,7 @@ class MeasureCommand final : public Command {
   static Result<int> Emulate(const Candidate& candidate) {
     const measure::SimtVerdict verdict = measure::VerifyInSimt(candidate);
     if (verdict.outcome != Outcome::kOk) {
-      fmt::print("{}: {}\n", OutcomeName(verdict.outcome), verdict.reason);
+      fmt::print(stderr, "{}: {}\n", OutcomeName(verdict.outcome), verdict.reason);
       return kExitFailed;
     }
     fmt::print("verified in the emulator, largest error {:.2g}; not timed: it has no times\n",

@@ -53,9 +53,11 @@ class PackCommand final : public Command {
     if (report.convolutions + report.products == 0) {
       Print(report, design->Name(), packed->made_up_constants);
       fmt::print(stderr,
-                 "tilewright pack: nothing to pack, so {} is not written; what is packed are int8 "
-                 "operators, as `tilewright quantize` makes them\n",
-                 output_);
+                 "tilewright pack: nothing to pack, so {} is not written; {}\n", output_,
+                 report.left.empty()
+                     ? "what is packed are int8 convolutions and matrix products, as `tilewright "
+                       "quantize` makes them, and there are none"
+                     : "why each operator is left is said above");
       return kExitFailed;
     }
     auto relay = ExportRelay(*packed);

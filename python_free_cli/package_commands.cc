@@ -314,10 +314,14 @@ Result<int> PackageCommand::Install() {
                    {"name", package.manifest.name},
                    {"digest", package.digest},
                    {"was_there", installed->was_there},
+                   {"now_signed", installed->now_signed},
                    {"replaced", installed->replaced}});
     if (json_) continue;
     fmt::print("{} ({}): {}, {} tasks, {}{}\n", package.manifest.name, package.digest.substr(0, 12),
-               installed->was_there ? "was there" : "installed", package.manifest.tasks,
+               installed->now_signed  ? "was there unsigned, now signed"
+               : installed->was_there ? "was there"
+                                      : "installed",
+               package.manifest.tasks,
                package.SignerText(), installed->replaced.empty() ? "" : ", replaces an older one");
   }
   if (json_) PrintJson({{"packages", out}});
@@ -464,9 +468,6 @@ Status PackageCommand::AddTrusted(const records::PublicKey& key, const std::stri
   TW_RETURN_IF_ERROR(known);
   const bool is_known = std::ranges::find(*known, key, &records::TrustedKey::key) != known->end();
   if (!is_known) {
-    std::error_code failed;
-    fs::create_directories(fs::path(paths->trusted_keys).parent_path(), failed);
-    if (failed) return Unavailable(paths->trusted_keys + ": " + failed.message());
     std::string text;
     if (FileExists(paths->trusted_keys)) {
       auto read = ReadFile(paths->trusted_keys);
@@ -474,7 +475,8 @@ Status PackageCommand::AddTrusted(const records::PublicKey& key, const std::stri
       text = *std::move(read);
       if (!text.empty() && text.back() != '\n') text += '\n';
     }
-    TW_RETURN_IF_ERROR(WriteFile(paths->trusted_keys, text + records::PublicKeyLine(key, comment)));
+    TW_RETURN_IF_ERROR(records::WriteTrustedKeys(paths->trusted_keys,
+                                                 text + records::PublicKeyLine(key, comment)));
   }
   if (!json_) {
     fmt::print("{} {}: {}trusted ({})\n", key.Hex().substr(0, 16), comment,
@@ -501,8 +503,7 @@ Result<int> PackageCommand::Keygen() {
 Result<int> PackageCommand::Trust() {
   Json out = Json::array();
   for (const std::string& file : arguments_) {
-    if (!FileExists(file)) return NotFound(file + ": no such file");
-    auto keys = records::ReadTrustedKeys(file);
+    auto keys = records::ReadPublicKeys(file);
     TW_RETURN_IF_ERROR(keys);
     if (keys->empty()) return InvalidArgument(file + ": no key in it");
     for (const records::TrustedKey& key : *keys) {

@@ -138,7 +138,7 @@ class RecordsCommand final : public Command {
   const char* name() const override { return "records"; }
   const char* summary() const override {
     return "Look after record stores and exchange records: list, stats, best, merge, split, prune, "
-           "check, export-csv, import, export";
+           "check, backup, vacuum, export-csv, import, export";
   }
   const char* examples() const override {
     static const std::string text =
@@ -148,6 +148,7 @@ class RecordsCommand final : public Command {
             "  tilewright records best records.db --top 3\n"
             "  tilewright records merge all.db laptop.db server.db\n"
             "  tilewright records prune records.db --best 16 --dry-run\n"
+            "  tilewright records backup records.db /backup/records-monday.db\n"
             "  tilewright records vacuum records.db --into /mnt/share/records.db\n"
             "  tilewright records check records.db\n") +
         ExchangeCommands::Examples();

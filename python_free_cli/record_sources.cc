@@ -33,7 +33,7 @@ Result<records::TrustPolicy> TrustArguments::Policy() const {
   }
   for (const std::string& file : keys) {
     if (!FileExists(file)) return NotFound("--key " + file + ": no such file");
-    auto more = records::ReadTrustedKeys(file);
+    auto more = records::ReadPublicKeys(file);
     TW_RETURN_IF_ERROR(more);
     policy.keys.insert(policy.keys.end(), more->begin(), more->end());
   }

@@ -66,6 +66,9 @@ void StoreVerbs::Declare(CLI::App& app) {
   prune->add_flag("--dry-run", prune_.dry_run, "Only say what would be removed");
   Add(app, "check", "Check the file and every trial; exit code 1 if something is wrong",
       &StoreVerbs::Check);
+  CLI::App* backup = Add(app, "backup", "A consistent copy of a store, also while it is written to",
+                         &StoreVerbs::Backup);
+  backup->add_option("output", output_, "File to write, which may not be there yet")->required();
   CLI::App* vacuum = Add(app, "vacuum", "Give free space back, or write a compact read-only copy",
                          &StoreVerbs::Vacuum);
   vacuum->add_option("--into", output_, "Write a copy here instead");
@@ -227,6 +230,20 @@ Result<int> StoreVerbs::Check() {
     for (const std::string& problem : *problems) fmt::print("{}: {}\n", store_, problem);
   }
   return problems->empty() ? kExitDone : kExitFailed;
+}
+
+Result<int> StoreVerbs::Backup() {
+  auto report = records::BackupStore(store_, output_);
+  TW_RETURN_IF_ERROR(report);
+  if (json_) {
+    PrintJson({{"store", store_},
+               {"copy", output_},
+               {"trials", report->trials},
+               {"bytes", report->bytes}});
+  } else {
+    fmt::print("{}: {} trials, {:.1f} MB\n", output_, report->trials, Megabytes(report->bytes));
+  }
+  return kExitDone;
 }
 
 Result<int> StoreVerbs::Vacuum() {

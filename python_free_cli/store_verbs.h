@@ -13,7 +13,7 @@ class App;
 namespace tilewright::cli {
 
 /// The verbs of `tilewright records` that look after stores: stats, best, merge, split, prune,
-/// check, vacuum, export-csv.
+/// check, backup, vacuum, export-csv.
 class StoreVerbs {
  public:
   void Declare(CLI::App& app);
@@ -33,6 +33,7 @@ class StoreVerbs {
   Result<int> SplitUp();
   Result<int> Prune();
   Result<int> Check();
+  Result<int> Backup();
   Result<int> Vacuum();
   Result<int> Csv();
 

@@ -4,8 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <thread>
 
 #include "python_free_cli/tune_display.h"
+#include "python_free_cli/usage.h"
 #include "python_free_cli/user_paths.h"
 #include "src/base/file.h"
 #include "src/base/strings.h"
@@ -75,7 +77,9 @@ std::string BoardNames() {
 Status UnknownTarget(std::string_view text, const Status& why) {
   const std::string boards = BoardNames();
   if (boards.empty() || Trim(text).find_first_of(" {-=") != std::string_view::npos) return why;
-  return InvalidArgument(why.message() + ", or a board: " + boards);
+  std::vector<std::string> known = {"native", "llvm", "cuda", "vta"};
+  for (const std::string& board : Split(boards, ',')) known.emplace_back(Trim(board));
+  return InvalidArgument(why.message() + ", or a board: " + boards + DidYouMean(text, known));
 }
 
 /// Errors: those of FeaturesOf and CheckCpuTarget; kInvalidArgument for a processor that a board
@@ -120,6 +124,14 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
   if (threads > 1 && target->kind() != TargetKind::kLlvm) {
     return InvalidArgument(fmt::format("--threads: {}, but only kernels for a CPU have any, not {}",
                                        threads, target->kind_name()));
+  }
+  constexpr int kMostThreads = 1024;  // of the pool of compiled code
+  if (threads > kMostThreads) {
+    return InvalidArgument(fmt::format("--threads: {}, expected 1 to {}", threads, kMostThreads));
+  }
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  if (text == "native" && cores > 0 && threads > cores) {
+    fmt::print(stderr, "--threads: {}, but this machine has {} processors\n", threads, cores);
   }
   if (threads > 1) target->SetOption("num-threads", std::to_string(threads));
   if (!libraries.empty()) target->SetOption("libs", libraries);

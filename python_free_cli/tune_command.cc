@@ -7,10 +7,12 @@
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
+#include <thread>
 
 #include "cost_model/xgboost_model.h"
 #include "measure/process_measurer.h"
 #include "python_free_cli/command.h"
+#include "python_free_cli/exchange_commands.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
@@ -72,7 +74,8 @@ class TuneCommand final : public Command {
     app.add_option("file", file_, "Model file (ONNX or Relay text), FILE#N for one task");
     app.add_option("--job", job_,
                    "Read the settings from a JSON file; arguments given beside it win");
-    app.add_option("--records", records_, "Record store, made if it does not exist");
+    app.add_option("--records", records_,
+                   "Record store, made if it does not exist (default: the user's)");
     target_option_ = app.add_option("--target", target_, "What code is generated for");
     app.add_option("--libs", libraries_,
                    "Libraries whose functions compete with generated kernels: dnnl; cudnn,cublas");
@@ -98,6 +101,7 @@ class TuneCommand final : public Command {
     auto target = ParseTarget(settings->target, settings->threads, vta_config_, libraries_);
     TW_RETURN_IF_ERROR(target);
     TW_RETURN_IF_ERROR(CheckResiduals(*target, no_fuse_residuals_));
+    TW_RETURN_IF_ERROR(CheckThreadsHere(*target));
     if (!LibrariesOf(*target).empty()) {
       if (!runner_.command.empty()) {
         return InvalidArgument(
@@ -144,11 +148,24 @@ class TuneCommand final : public Command {
     } else {
       PrintReport(*report, names, bounds);
     }
+    if (settings->trials > 0 && report->trials >= settings->trials) {
+      fmt::print(stderr, "the {} trials of --trials are done; more of them go on from here\n",
+                 settings->trials);
+    }
     // Whatever comes after the job in a script is not to be done when the user stops it.
     return stop_signal > 0 ? kExitSignal + stop_signal : kExitDone;
   }
 
  private:
+  /// Times of more threads than this machine has say nothing.
+  Status CheckThreadsHere(const Target& target) const {
+    const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+    if (target.kind() != TargetKind::kLlvm || !runner_.command.empty()) return {};
+    if (cores <= 0 || target.num_threads() <= cores) return {};
+    return InvalidArgument(fmt::format("--threads: {}, but this machine has {} processors",
+                                       target.num_threads(), cores));
+  }
+
   Result<search::JobSettings> Settings() const {
     search::JobSettings settings;
     if (!job_.empty()) {
@@ -170,8 +187,12 @@ class TuneCommand final : public Command {
     }
     if (settings.graph.empty())
       return InvalidArgument("no model file given (FILE, or \"graph\" in the job file)");
-    if (settings.records.empty())
-      return InvalidArgument("no record store given (--records, or \"records\" in the job file)");
+    if (settings.records.empty()) {  // which `query` and `compile` ask without --records
+      auto standard = DefaultStorePath(true);
+      TW_RETURN_IF_ERROR(standard);
+      settings.records = *std::move(standard);
+      fmt::print(stderr, "records: {}\n", settings.records);
+    }
     TW_RETURN_IF_ERROR(search::CheckJobSettings(settings));
     if (settings.trials == 0 && settings.budget_seconds == 0) {
       return InvalidArgument("no limit given (--trials or --budget)");

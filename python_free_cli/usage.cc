@@ -1,0 +1,193 @@
+#include "python_free_cli/usage.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <numeric>
+
+#include "python_free_cli/command.h"
+#include "src/base/printable.h"
+#include "src/base/strings.h"
+
+namespace tilewright::cli {
+namespace {
+
+/// Letters to change, add, leave out, or exchange with the next one.
+std::size_t LettersApart(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> rows(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  std::iota(rows[0].begin(), rows[0].end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    rows[i][0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const bool same = a[i - 1] == b[j - 1];
+      rows[i][j] = std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1,
+                             rows[i - 1][j - 1] + (same ? 0 : 1)});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
+    }
+  }
+  return rows[a.size()][b.size()];
+}
+
+/// The choices in the argument parser's name of a type, "TEXT:{hit,near}" or "ENUM:value in
+/// {crop->1,exact->0} OR {1,0}"; empty if it names none.
+std::vector<std::string> ChoicesIn(const std::string& type) {
+  const std::size_t open = type.find('{'), close = type.find('}');
+  std::vector<std::string> choices;
+  if (open == std::string::npos || close == std::string::npos || close < open) return choices;
+  for (const std::string& word : Split(type.substr(open + 1, close - open - 1), ',')) {
+    choices.push_back(word.substr(0, word.find("->")));
+  }
+  return choices;
+}
+
+/// Help with choices and defaults in words.
+class PlainFormatter final : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_type_size() == 0) return {};  // a flag
+    const std::string type = option->get_type_name();
+    const std::vector<std::string> choices = ChoicesIn(type);
+    std::string text = " ";
+    text += choices.empty() ? type.substr(0, type.find(':'))
+                            : fmt::format("{}", fmt::join(choices, "|"));
+    if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
+    if (option->get_required()) text += " (required)";
+    // What the parser knows of a default; where none and zero mean something else, the description
+    // tells.
+    const std::string& standard = option->get_default_str();
+    const bool told = option->get_description().find("default") != std::string::npos;
+    constexpr std::string_view kNone[] = {"", "0", "-1", "[]", "{}", "\"\""};
+    if (!told && std::ranges::find(kNone, standard) == std::end(kNone)) {
+      text += " (default " + standard + ")";
+    }
+    return text;
+  }
+};
+
+/// The command, and the verb of it, that were recognized.
+const CLI::App* Deepest(const CLI::App* app) {
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return app;
+}
+
+/// "tilewright records list".
+std::string FullNameOf(const CLI::App* app) {
+  const CLI::App* parent = app->get_parent();
+  return parent == nullptr ? app->get_name() : FullNameOf(parent) + " " + app->get_name();
+}
+
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands({})) {
+    if (!sub->get_group().empty()) names.push_back(sub->get_name());
+  }
+  return names;
+}
+
+/// What is wrong with words that nothing takes; empty if there are none.
+std::string WhatIsLeft(const CLI::App& app, const CLI::App& deepest) {
+  std::vector<std::string> words = deepest.remaining();
+  if (words.empty()) words = app.remaining();
+  if (words.empty()) return {};
+  const auto option = std::ranges::find_if(words, [](const std::string& word) {
+    return word.size() > 1 && word.front() == '-';
+  });
+  if (option != words.end()) {
+    const std::string name = option->substr(0, option->find('='));
+    std::vector<std::string> known;
+    for (const CLI::Option* one : deepest.get_options()) {
+      for (const std::string& text : one->get_lnames()) known.push_back("--" + text);
+    }
+    return Printable(name) + ": no such option" + DidYouMean(name, known);
+  }
+  // The parser has them in the order in which it took them off the line.
+  const std::string& word = words.front();
+  const std::vector<std::string> commands = CommandNames(deepest);
+  if (commands.empty()) return "'" + Printable(word) + "': one argument too many";
+  return "'" + Printable(word) + "': no such command" + DidYouMean(word, commands);
+}
+
+/// The parser's words without its internals.
+std::string Reworded(const CLI::App& deepest, const CLI::ParseError& error) {
+  std::string text = error.what();
+  if (error.get_name() == "RequiredError" && !CommandNames(deepest).empty() &&
+      deepest.get_subcommands().empty()) {
+    return fmt::format("expected one of: {}", fmt::join(CommandNames(deepest), ", "));
+  }
+  const std::vector<std::string> choices = ChoicesIn(text);
+  if (choices.empty()) return Printable(text);
+  // "--accept: foo not in {…}", or "--image-fit: Check foo value in {…} OR {…} FAILED".
+  const std::size_t colon = text.find(": ");
+  const std::string name = colon == std::string::npos ? "" : text.substr(0, colon + 2);
+  std::string value = text.substr(name.size());
+  for (const std::string_view end : {" not in {", " value in {"}) {
+    if (const std::size_t at = value.find(end); at != std::string::npos) value.resize(at);
+  }
+  if (value.starts_with("Check ")) value.erase(0, 6);
+  return Printable(name) + "'" + Printable(value) + "', expected " +
+         fmt::format("{}", fmt::join(choices, ", ")) + DidYouMean(value, choices);
+}
+
+void OutputsOf(const CLI::App& app, std::vector<std::string>& paths) {
+  for (const CLI::Option* option : app.get_options()) {
+    const auto& names = option->get_lnames();
+    const bool output = std::ranges::find(names, "output") != names.end() ||
+                        std::ranges::find(names, "into") != names.end();
+    if (output && option->count() > 0) paths.push_back(option->results().front());
+  }
+  for (const CLI::App* sub : app.get_subcommands()) OutputsOf(*sub, paths);
+}
+
+}  // namespace
+
+void SetUpHelp(CLI::App& app) {
+  app.formatter(std::make_shared<PlainFormatter>());
+  app.option_defaults()->always_capture_default();
+}
+
+int EndParsing(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) {
+    app.exit(error);
+    return kExitDone;
+  }
+  const CLI::App* deepest = Deepest(&app);
+  std::string text = WhatIsLeft(app, *deepest);
+  if (text.empty()) text = Reworded(*deepest, error);
+  fmt::print(stderr, "{}: {}\n`{} --help` tells more.\n", FullNameOf(deepest), text,
+             FullNameOf(deepest));
+  return kExitBadInput;
+}
+
+Status CheckOutputFolders(const CLI::App& app) {
+  std::vector<std::string> paths;
+  OutputsOf(app, paths);
+  for (std::string path : paths) {
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    const auto folder = std::filesystem::path(path).parent_path();
+    std::error_code failed;
+    if (folder.empty() || std::filesystem::is_directory(folder, failed)) continue;
+    return InvalidArgument("output '" + path + "': there is no folder " + folder.string() +
+                           "; make it first (mkdir -p " + folder.string() + ")");
+  }
+  return {};
+}
+
+std::string DidYouMean(std::string_view word, const std::vector<std::string>& known) {
+  if (word.size() > 64) return {};
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& other : known) {
+    const bool begins = word.size() >= 3 && other.starts_with(word);
+    const std::size_t apart = begins ? 1 : LettersApart(word, other);
+    if (apart >= least) continue;
+    least = apart;
+    nearest = other;
+  }
+  return nearest.empty() || nearest == word ? "" : "; did you mean '" + nearest + "'?";
+}
+
+}  // namespace tilewright::cli

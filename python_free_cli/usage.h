@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
+
+namespace tilewright::cli {
+
+/// Makes the help say defaults and choices in words. For an app that has no commands yet: they take
+/// it over.
+void SetUpHelp(CLI::App& app);
+
+/// Prints what a command line that could not be read asked for (the help, the version) to standard
+/// output, or what is wrong with it, and what may have been meant, to standard error.
+/// returns the exit code.
+int EndParsing(const CLI::App& app, const CLI::ParseError& error);
+
+/// What --output and --into name lies in a folder that is there: said before the work begins.
+/// Errors: kInvalidArgument.
+Status CheckOutputFolders(const CLI::App& app);
+
+/// "; did you mean 'resnet18_v1'?" for the nearest of the known words, empty if none is near.
+std::string DidYouMean(std::string_view word, const std::vector<std::string>& known);
+
+}  // namespace tilewright::cli
