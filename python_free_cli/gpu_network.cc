@@ -11,6 +11,7 @@
 #include "src/base/file.h"
 #include "src/base/locked_folder.h"
 #include "src/base/json.h"
+#include "src/base/printable.h"
 #include "src/compiler/gpu_run.h"
 
 namespace tilewright::cli {
@@ -32,6 +33,23 @@ Result<Emulated> Emulate(Graph graph, const CompileOptions& options, bool tells)
   for (const PlanStep& step : emulated.plan->plan.steps) operators.push_back(step.report);
   if (tells) PrintMisses(operators);
   return emulated;
+}
+
+/// Names as lines that fit a terminal; of very many some, and how many more there are.
+std::vector<std::string> NameLines(const std::vector<std::string_view>& names) {
+  constexpr std::size_t kWidth = 90, kMostLines = 6;
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string name = Printable(names[i]) + (i + 1 < names.size() ? ", " : "");
+    const bool fits = !lines.empty() && lines.back().size() + name.size() <= kWidth;
+    if (!fits && lines.size() == kMostLines) {
+      lines.push_back(fmt::format("and {} more (`compile --json` names all)", names.size() - i));
+      break;
+    }
+    if (!fits) lines.emplace_back();
+    lines.back() += name;
+  }
+  return lines;
 }
 
 }  // namespace
@@ -56,8 +74,14 @@ void PrintMisses(const std::vector<OperatorReport>& operators) {
     miss->values.push_back(op.value);
   }
   for (const Miss& miss : misses) {
-    fmt::print(stderr, "{}: {}: {}\n", miss.tuned ? "near" : "untuned",
-               fmt::join(miss.values, ", "), miss.why);
+    const char* kind = miss.tuned ? "near" : "untuned";
+    std::vector<std::string> lines = NameLines(miss.values);
+    if (lines.size() == 1) {
+      fmt::print(stderr, "{}: {}: {}\n", kind, lines.front(), miss.why);
+      continue;
+    }
+    fmt::print(stderr, "{}: {} operators: {}\n  {}\n", kind, miss.values.size(), miss.why,
+               fmt::join(lines, "\n  "));
   }
 }
 

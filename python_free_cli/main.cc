@@ -9,6 +9,7 @@
 #include "python_free_cli/usage.h"
 #include "src/base/file.h"
 #include "src/base/printable.h"
+#include "src/base/stack.h"
 #include "src/base/standard_streams.h"
 #include "src/base/unfinished.h"
 
@@ -51,9 +52,7 @@ int RunCommand(cli::Command& command) {
   return ExitCodeOf(exit_code.status().code());
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int RunProgram(int argc, char** argv) {
   tilewright::KeepStandardStreams();
   // A reader that goes away (| head), or a file that may grow no more (ulimit -f), ends a write
   // with an error instead of a signal.
@@ -90,3 +89,7 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "%s", app.help().c_str());
   return cli::kExitBadInput;
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return tilewright::RunOnEnoughStack(&RunProgram, argc, argv); }

@@ -106,7 +106,8 @@ Result<vta::Design> ReadDesign(const std::string& vta_config) {
       return NotFound("--vta-config: " + vta_config + ": no such file, and no design of this name");
     }
   }
-  auto text = ReadFile(path);
+  constexpr std::int64_t kMostBytes = 1 << 20;  // a design has a few hundred
+  auto text = ReadFile(path, kMostBytes);
   if (!text.ok()) return text.status().WithContext("--vta-config");
   auto design = vta::Design::Parse(*text, path);
   if (!design.ok()) return design.status().WithContext("--vta-config");

@@ -29,6 +29,7 @@
 #include "records/package_content.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
+#include "src/base/printable.h"
 
 namespace tilewright::records {
 namespace {
@@ -229,6 +230,12 @@ Result<PackageManifest> PackageManifest::Parse(std::string_view text) {
   if (manifest.ToText() != text) {
     return Corrupt("manifest: keys or values are not those of this format");
   }
+  for (const std::string* shown : {&manifest.license, &manifest.tool_version}) {
+    if (!IsPrintable(*shown)) {
+      return Corrupt("manifest: '" + Printable(shown->substr(0, 60)) +
+                     "' has control characters, or is no UTF-8");
+    }
+  }
   if (!NameIsFine(manifest.name)) return Corrupt("manifest: the name is not of [a-z0-9._-]");
   if (manifest.database_bytes <= 0) return Corrupt("manifest: database_bytes is not positive");
   return manifest;
@@ -243,6 +250,9 @@ std::string Package::SignerText() const {
 Result<std::string> PackageBytes(const PackageManifest& manifest, std::string_view database,
                                  const SecretKey* key) {
   const std::string text = manifest.ToText();
+  if (!IsPrintable(manifest.license)) {
+    return InvalidArgument("package: the licence has control characters, or is no UTF-8");
+  }
   if (text.size() > kMaxManifestBytes) {
     return InvalidArgument("package: a manifest of " + std::to_string(text.size()) +
                            " bytes, at most " + std::to_string(kMaxManifestBytes));

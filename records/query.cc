@@ -195,6 +195,8 @@ Result<std::optional<Record>> Finder::First(Store::Impl& impl, Statement& query,
     TW_RETURN_IF_ERROR(row);
     if (!*row) break;
     if (!VersionsAreCurrent(query.Text(6), query.Int(7), query.Int(8))) continue;
+    const double value = query.Real(13);
+    if (!std::isfinite(value) || value <= 0) continue;  // a row that somebody forged
     auto device = impl.texts.DeviceOf(impl.db, query.Int(4));
     TW_RETURN_IF_ERROR(device);
     if (!accepts(query.Int(3), **device)) continue;

@@ -39,8 +39,8 @@ std::string SelectServed(std::string_view schema, std::int64_t best) {
   const std::string at = std::string(schema) + ".";
   const std::string served =
       at +
-      "trial WHERE outcome = 0 AND verified = 1 AND (template, template_version,"
-      " codegen_version) IN (SELECT * FROM temp.current)";
+      "trial WHERE outcome = 0 AND verified = 1 AND " + std::string(kValueIsFine) +
+      " AND (template, template_version, codegen_version) IN (SELECT * FROM temp.current)";
   if (best <= 0) return "SELECT id FROM " + served;
   return "SELECT id FROM (SELECT id, rank() OVER (PARTITION BY workload, target, device ORDER BY"
          " " +

@@ -19,6 +19,10 @@ Status FindCurrent(const Database& db, std::string_view schema);
 /// them; winners of final races, and the configs that could not be told from those. 0: all.
 std::string SelectServed(std::string_view schema, std::int64_t best);
 
+/// SQL: the value is a number that a measurement can have come to. (An infinite one, a negative one
+/// or a text is what somebody wrote there.)
+inline constexpr std::string_view kValueIsFine = "(value > 0 AND value < 9e999)";
+
 /// SQL that selects the ids of trials of `schema` that won a race, or whose config could not be
 /// told from the winner's.
 std::string SelectRaced(std::string_view schema);

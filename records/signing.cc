@@ -14,6 +14,7 @@
 
 #include "src/base/file.h"
 #include "src/base/new_name.h"
+#include "src/base/printable.h"
 #include "src/base/strings.h"
 
 namespace tilewright::records {
@@ -182,6 +183,9 @@ Result<std::vector<TrustedKey>> ParsePublicKeys(std::string_view text, const std
     if (!bytes.ok()) return bytes.status().WithContext(place);
     std::copy_n(BytesOf(*bytes), key.key.bytes.size(), key.key.bytes.begin());
     key.comment = parts.comment;
+    if (!IsPrintable(key.comment)) {
+      return InvalidArgument(place + ": the comment has control characters, or is no UTF-8");
+    }
     keys.push_back(std::move(key));
   }
   return keys;
@@ -251,8 +255,8 @@ Result<SecretKey> ReadSecretKey(const std::string& path) {
 }
 
 Status WriteKeyFiles(const SecretKey& key, const std::string& path, std::string_view comment) {
-  if (comment.find('\n') != std::string_view::npos) {
-    return InvalidArgument("the comment of a key is one line");
+  if (!IsPrintable(comment)) {
+    return InvalidArgument("the comment of a key is one line without control characters");
   }
   if (FileExists(path + ".pub")) {
     return InvalidArgument(path + ".pub: exists, and keys are never replaced");

@@ -20,8 +20,9 @@ Status SummarizeTasks(const Database& db, StoreSummary& summary) {
       db,
       "SELECT w.key, g.text, d.text, t.outcome, count(*),"
       " sum(t.outcome = 0 AND t.verified = 1),"
-      " min(CASE WHEN t.outcome = 0 AND t.verified = 1 AND (t.template, t.template_version,"
-      " t.codegen_version) IN (SELECT * FROM temp.current) THEN t.value END)"
+      " min(CASE WHEN t.outcome = 0 AND t.verified = 1 AND t.value > 0 AND t.value < 9e999"
+      " AND (t.template, t.template_version, t.codegen_version) IN (SELECT * FROM"
+      " temp.current) THEN t.value END)"
       " FROM trial t JOIN workload w ON w.id = t.workload JOIN target g ON g.id = t.target"
       " JOIN device d ON d.id = t.device"
       " GROUP BY t.workload, t.target, t.device, t.outcome ORDER BY 1, 2, 3, 4");

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "measure/workers.h"
+#include "src/base/stack.h"
 #include "src/base/standard_streams.h"
 #include "src/base/unfinished.h"
 
@@ -18,9 +19,7 @@ constexpr const char* kHelp =
     "  --help     this text\n"
     "  --version  its version, which must be that of the tilewright that uses it\n";
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int RunProgram(int argc, char** argv) {
   tilewright::KeepStandardStreams();
   tilewright::RemoveUnfinishedAtSignals();
   if (argc == 1) return tilewright::measure::RunWorkerMain(0, 1);
@@ -35,3 +34,7 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "tilewright-runner: '%s': unknown argument, expected none\n", argv[1]);
   return 2;
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return tilewright::RunOnEnoughStack(&RunProgram, argc, argv); }

@@ -241,7 +241,8 @@ Result<OutLine> LineOf(const Trial& trial) {
   return line;
 }
 
-constexpr std::string_view kExported = "outcome = 0 AND verified = 1 AND metric = 'seconds'";
+constexpr std::string_view kExported =
+    "outcome = 0 AND verified = 1 AND metric = 'seconds' AND value > 0 AND value < 9e999";
 
 Status ExportTrials(const Store& store, const Write& write, AutotvmExported& exported) {
   const Database& db = Store::DatabaseOf(store);

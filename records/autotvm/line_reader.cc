@@ -12,6 +12,8 @@ namespace tilewright::records {
 namespace {
 
 constexpr std::size_t kChunk = 1 << 18;
+// 256 MiB without the end of a line: it will not come.
+constexpr std::size_t kMostDropped = std::size_t{1} << 28;
 
 }  // namespace
 
@@ -42,6 +44,9 @@ Result<LineReader> LineReader::Open(const std::string& path, std::size_t longest
   if (::fstat(file, &info) == 0 && S_ISDIR(info.st_mode)) {
     return InvalidArgument(path + ": is a folder, expected a file");
   }
+  if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) {  // of most there is no end
+    return InvalidArgument(path + ": is a device, expected a file");
+  }
   return reader;
 }
 
@@ -65,6 +70,7 @@ Result<bool> LineReader::Fill() {
 Result<bool> LineReader::Next(std::string_view& line) {
   std::size_t searched = begin_;
   bool cut = false;
+  std::size_t dropped = 0;
   while (true) {
     const char* from = buffer_.data() + searched;
     const void* found = searched < end_ ? std::memchr(from, '\n', end_ - searched) : nullptr;
@@ -85,8 +91,13 @@ Result<bool> LineReader::Next(std::string_view& line) {
     }
     if (at_end_) return false;
     if (end_ - begin_ > longest_ + 1) {  // drop what cannot be kept, but remember that it was there
+      dropped += end_ - (begin_ + longest_ + 1);
       end_ = begin_ + longest_ + 1;
       cut = true;
+      if (dropped > kMostDropped) {
+        return InvalidArgument(path_ + ": a line of more than " + std::to_string(kMostDropped) +
+                               " bytes: no text of lines");
+      }
     }
     const std::size_t kept = end_ - begin_;
     auto more = Fill();

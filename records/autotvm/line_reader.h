@@ -19,7 +19,7 @@ class LineReader {
   ~LineReader();
 
   /// The next line without its end; false at the end of the file. The view is valid until the next
-  /// call. Errors: kInvalidArgument if reading fails.
+  /// call. Errors: kInvalidArgument if reading fails, or no line ends within 256 MiB.
   Result<bool> Next(std::string_view& line);
 
  private:

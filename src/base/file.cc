@@ -55,8 +55,16 @@ Result<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return InvalidArgument(path + ": " + ErrnoReason());
   if (S_ISDIR(info.st_mode)) return InvalidArgument(path + ": is a folder, expected a file");
+  // Of most there is no end. A pipe has one.
+  if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) {
+    return InvalidArgument(path + ": is a device, expected a file");
+  }
   std::string contents;
-  if (info.st_size > 0 && info.st_size <= max_bytes) {
+  if (info.st_size > max_bytes) {  // said before any of it is read
+    return InvalidArgument(path + ": larger than the limit of " + std::to_string(max_bytes) +
+                           " bytes");
+  }
+  if (info.st_size > 0) {
     contents.reserve(static_cast<std::size_t>(info.st_size));
   }
   char buffer[1 << 16];

@@ -171,6 +171,9 @@ TEST_F(UnfinishedTest, IgnoredSignalsStayIgnored) {
 }
 
 TEST_F(UnfinishedTest, AFolderIsThereAsAWholeOrNotAtAll) {
+  EXPECT_THAT(FolderToFill::Create(Path("new/place")).status().message(),
+              HasSubstr("new/place: cannot be made: No such file or directory"));
+  std::filesystem::create_directory(Path("new"));
   {
     auto folder = FolderToFill::Create(Path("new/place/"));
     ASSERT_TRUE(folder.ok()) << folder.status().message();

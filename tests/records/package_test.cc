@@ -247,6 +247,23 @@ TEST_F(PackageTest, HoldsDataOnly) {
   EXPECT_NE(Refusal(Forge(built.manifest, "no database at all")), "accepted");
 }
 
+TEST_F(PackageTest, TextsThatReachATerminalHaveNoControlCharacters) {
+  const std::string store = SmallStore();
+  PackageOptions options;
+  options.license = "CC0\x1b]0;x\x07";
+  EXPECT_THAT(BuildPackages({store}, options).status().message(), HasSubstr("control characters"));
+  BuiltPackage built = Build(store);
+  const Package package = *ReadPackage(built.bytes, policy_);
+  for (const char* text : {"\x1b[2J", "a\rb", "\xc2\x9b" "1m", "\xff"}) {
+    PackageManifest manifest = built.manifest;
+    manifest.tool_version = text;
+    EXPECT_NE(Refusal(Forge(manifest, package.database)), "accepted") << text;
+    const std::string line = PublicKeyLine(key_->public_key(), text);
+    EXPECT_EQ(ParsePublicKeys(line, "keys").status().code(), StatusCode::kInvalidArgument) << text;
+    EXPECT_EQ(WriteKeyFiles(*key_, Path("k"), text).code(), StatusCode::kInvalidArgument) << text;
+  }
+}
+
 TEST_F(PackageTest, RefusesWhatUnpacksTooFar) {
   const BuiltPackage built = Build(SmallStore());
   // 16 MiB of zeros pack to less than a kilobyte.

@@ -8,6 +8,7 @@
 
 #include <csignal>
 
+#include "records/care.h"
 #include "records/difference.h"
 #include "records/schema.h"
 #include "src/base/file.h"
@@ -290,6 +291,28 @@ TEST_F(StoreTest, ReaderSeesWhatAWriterCommits) {
   ASSERT_TRUE(writer.Append(job, {SampleTrial(3, 0.002)}, {}).ok());
   EXPECT_EQ(*reader->CountTrials({}), 1);
   EXPECT_EQ(reader->Append(job, {SampleTrial(4, 0.002)}, {}).code(), StatusCode::kUnavailable);
+}
+
+// No measurement comes to these: a row says so that somebody has forged.
+TEST_F(StoreTest, ValuesThatNothingCanHaveTakenAreNotServed) {
+  for (const char* value : {"9e999", "-9e999", "0", "-1", "'fast'", "x'00'"}) {
+    {
+      Store store = OpenForWriting();
+      const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
+      ASSERT_TRUE(store.Append(job, {SampleTrial(3, 0.002), SampleTrial(4, 0.003)}, {}).ok());
+      ASSERT_TRUE(store.StoreBest(job, SampleTrial(3, 0.002), {}).ok());
+    }
+    const std::string forge = "UPDATE trial SET value = " + std::string(value);
+    Sql((forge + " WHERE config_index = 3").c_str());
+    Store store = OpenForWriting();
+    auto answer = store.Query(SampleConv(), SampleTarget(), SampleDevice());
+    ASSERT_TRUE(answer.ok()) << answer.status().message();
+    ASSERT_TRUE(answer->record.has_value()) << value;
+    EXPECT_EQ(answer->record->trial.candidate.config.index, 4) << value;
+    auto best = BestOfStore(path_, 8);
+    ASSERT_TRUE(best.ok()) << best.status().message();
+    EXPECT_EQ(best->size(), 1U) << value;
+  }
 }
 
 TEST_F(StoreTest, DamagedTextIsReportedAndNotServed) {

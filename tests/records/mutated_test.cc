@@ -1,0 +1,30 @@
+// A few of the cases that bench/mutated_records runs for half an hour.
+
+#include <gtest/gtest.h>
+
+#include "src/base/file.h"
+#include "tests/records/mutated_records.h"
+
+namespace tilewright::records {
+namespace {
+
+constexpr const char* kCorpus = TILEWRIGHT_SOURCE_DIR "/tests/fuzz/corpus/store/small_store";
+
+TEST(MutatedRecordsTest, ChangedStoresHarmNobody) {
+  auto folder = TemporaryFolder::Create("tilewright-mutated-test");
+  auto records = MutatedRecords::Create(folder->path(), kCorpus);
+  ASSERT_TRUE(records.ok()) << records.status().message();
+  for (std::uint64_t seed = 0; seed < 40; ++seed) EXPECT_EQ(records->TryStore(seed), "") << seed;
+  EXPECT_GT(records->opened, 4);
+  EXPECT_GT(records->answered, 4);
+}
+
+TEST(MutatedRecordsTest, ChangedPackagesHarmNobody) {
+  auto folder = TemporaryFolder::Create("tilewright-mutated-test");
+  auto records = MutatedRecords::Create(folder->path(), kCorpus);
+  ASSERT_TRUE(records.ok()) << records.status().message();
+  for (std::uint64_t seed = 0; seed < 40; ++seed) EXPECT_EQ(records->TryPackage(seed), "") << seed;
+}
+
+}  // namespace
+}  // namespace tilewright::records
