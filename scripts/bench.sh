@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # bench.sh [FOLDER]: measures every number of the README on this machine and keeps the raw output in
 # FOLDER (default bench/results/<date>-<host CPU>). Takes about an hour on two idle cores; LONG=0
-# leaves out the runs that take ten minutes each (kills, memory).
+# leaves out the runs that take ten to thirty minutes each (kills, memory, changed stores and packages).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -108,5 +108,8 @@ done >"$out/networks.txt"
 if [ "${LONG:-1}" -ne 0 ]; then
   bench/kill_test.sh "$tilewright" 200 >"$out/kills.txt" 2>&1
   bench/memory_test.sh "$tilewright" 10000 >"$out/memory.txt" 2>&1
+  for what in stores packages; do
+    "$bin/bench/mutated_records" $what 1800 | tr '\r' '\n' | tail -n 1
+  done >"$out/mutated.txt" 2>&1
 fi
 echo "results in $out"

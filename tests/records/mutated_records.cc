@@ -304,7 +304,10 @@ std::string MutatedRecords::TryPackage(std::uint64_t seed) {
   std::filesystem::remove_all(root);
   if (!WriteFile(path, base_).ok()) return "disk full";
   std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
-  auto built = BuildPackages({path}, {.name = "mutated", .license = "CC0-1.0"});
+  PackageOptions options;
+  options.name = "mutated";
+  options.license = "CC0-1.0";
+  auto built = BuildPackages({path}, options);
   if (!built.ok()) return "no package of the sound store: " + built.status().message();
   auto package = ReadPackage(built->front().bytes, {{}, true});
   if (!package.ok() || !WriteFile(path, package->database).ok()) return "the sound one is refused";
