@@ -66,7 +66,7 @@ has '"listing":"' out
 
 # Tensors that fit in no memory, and in too little of it, are errors like others.
 expect 1 measure --task 'dense(float32[1000000,1000000]MK,float32[1000000,1000000]NK)->float32'
-has 'takes 60000.0 GB of memory, there are ' out
+has 'takes 60000.0 GB of memory, there are ' err
 printf '#[version = "0.0.5"]\ndef @main(%%x: Tensor[(500000000), int8]) {\n  nn.relu(%%x)\n}\n' >half.relay
 if (ulimit -v 450000 && "$tilewright" version) >out 2>&1; then  # a sanitizer takes more by itself
   (ulimit -v 450000 && expect 1 verify half.relay half.relay)
@@ -295,10 +295,30 @@ expect 2 inspect m.so
 has 'm.so: a library or program, expected the model file' err
 expect 2 run m.onnx
 has '`tilewright compile` makes one' err
+expect 2 compile m.onnx --records r.db --name m -o made/for/it/m.so
+has 'there is no folder made/for/it; make it first (mkdir -p made/for/it)' err
+[ ! -e made ] || fail "a folder was made"
+mkdir -p made/for/it
 expect 0 compile m.onnx --records r.db --name m -o made/for/it/m.so
 cmp m.h made/for/it/m.h
 expect 2 compile m.onnx -o r.db/m.so
-has '--output' err
+has 'there is no folder r.db' err
+expect 2 tnue
+has "did you mean 'tune'?" err
+expect 2 tune --reocrds x
+has "did you mean '--records'?" err
+expect 2 model resnt18_v1 -o x.onnx
+has "did you mean 'resnet18_v1'?" err
+expect 2 tune m.onnx --threads 1000 --trials 1 --records r.db
+has 'but this machine has' err
+for command in 'inspect /dev/zero' 'records import /dev/zero --records r.db' 'pack m.onnx --vta-config /dev/zero -o p.relay'; do
+  # shellcheck disable=SC2086
+  expect 2 $command
+  has 'is a device, expected a file' err
+done
+(ulimit -s 64; "$tilewright" targets) >out || fail "a small stack"
+expect 0 records backup r.db copy.db
+expect 0 records check copy.db
 
 # An array in another layout, and what is no tensor.
 header="{'descr': '<f4', 'fortran_order': False, 'shape': (1, 224, 224, 3), }"
