@@ -574,8 +574,8 @@ interrupted() {
   [ "$seen" -eq 143 ] || fail "'compile $*' after SIGTERM gave exit code $seen"
   if compgen -G "ended*" >out; then fail "'compile $*' left behind: $(cat out)"; fi
 }
-interrupted "ended.so.partial.*.constants.o" -o ended.so
-interrupted "ended.partial.*/*.params.partial.*" --format bundle -o ended
+interrupted "ended.so.partial.*/*.constants.o" -o ended.so
+interrupted "ended.partial.*/*.partial.*/*.params.partial.*" --format bundle -o ended
 
 expect 2 nothing
 expect 2 inspect missing.onnx

