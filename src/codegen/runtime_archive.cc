@@ -54,7 +54,12 @@ Result<std::string_view> RuntimeFor(const Target& target) {
 
 Status LinkKernel(const Program& program, const std::string& object, const Target& target,
                   const std::string& output_path) {
-  if (LibraryCallsOf(program.body).empty()) return LinkShared({object}, {}, output_path);
+  // The runtime for 32-bit Arm has what its kernels call for division and long integers.
+  const auto kind = KindOf(target.Option("mtriple"));
+  const bool has_helpers = kind.ok() && kind->name == "armv7";
+  if (LibraryCallsOf(program.body).empty() && !has_helpers) {
+    return LinkShared({object}, {}, output_path);
+  }
   auto runtime = RuntimeFor(target);
   TW_RETURN_IF_ERROR(runtime);
   auto folder = LockedFolder::Create("tilewright-link");

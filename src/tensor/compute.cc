@@ -129,6 +129,7 @@ Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> i
       TW_RETURN_IF_ERROR(DefineDataMovement(op, *type, compute));
       break;
   }
+  SumInBlocks(compute);
   return compute;
 }
 

@@ -2,6 +2,7 @@
 // reference evaluator.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 #include "src/tensor/compute.h"
@@ -331,6 +332,93 @@ TEST(DefineOperatorTest, EveryKindHasACase) {
     const auto kind = static_cast<OpKind>(i);
     EXPECT_TRUE(IsAnchor(kind) || covered.contains(kind)) << OpName(kind);
   }
+}
+
+// Long sums of floats: what they mean, how many elements one accumulator takes, and how near the
+// result is.
+struct LongSum {
+  OpKind kind;
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> axes;
+  DataType dtype = kFloat32;
+};
+
+Operator OperatorOfSum(const LongSum& c) {
+  Operator op{c.kind, {}};
+  op.attributes.axes = c.axes;
+  op.attributes.axis = -1;
+  op.attributes.keepdims = true;
+  if (c.kind == OpKind::kAvgPool2d) {
+    op.attributes.pool_size = {19, 17};
+    op.attributes.padding = {1, 2, 3, 4};
+    op.attributes.strides = {1, 1};
+    op.attributes.dilation = {1, 1};
+  }
+  if (c.kind == OpKind::kAvgPool2d || c.kind == OpKind::kGlobalAvgPool2d) {
+    op.attributes.data_layout = "NCHW";
+  }
+  return op;
+}
+
+const LongSum kLongSums[] = {
+    {OpKind::kReduceSum, {3, 1009}, {1}},
+    {OpKind::kReduceMean, {2, 768}, {1}},
+    {OpKind::kReduceSum, {5000, 3}, {0}},
+    {OpKind::kReduceMean, {2, 3, 23, 29}, {1, 2, 3}},
+    {OpKind::kReduceMean, {2, 67, 5, 8}, {0, 1, 3}},
+    {OpKind::kReduceSum, {2, 514, 3}, {1}, kFloat64},
+    {OpKind::kReduceSum, {2, 515, 3}, {1}, kFloat16},
+    {OpKind::kReduceSum, {2, 515, 3}, {1}, kInt32},
+    {OpKind::kReduceMax, {515, 3}, {0}},
+    {OpKind::kGlobalAvgPool2d, {1, 3, 37, 41}, {}},
+    {OpKind::kAvgPool2d, {1, 2, 24, 23}, {}},
+    {OpKind::kSoftmax, {2, 1000}, {}},
+    {OpKind::kLogSoftmax, {2, 257}, {}},
+    {OpKind::kReduceSum, {100003}, {0}},
+};
+
+TEST(LongSumsTest, MeanWhatTheReferenceSays) {
+  for (const LongSum& c : kLongSums) {
+    const TensorType type{c.shape, c.dtype};
+    const Operator op = OperatorOfSum(c);
+    SCOPED_TRACE(std::string(OpName(c.kind)) + " of " + type.ToString());
+    const auto compute = DefineOperator(op, std::span(&type, 1));
+    ASSERT_TRUE(compute.ok()) << compute.status().message();
+    for (const ComputeOp& stage : compute->stages) {
+      std::int64_t elements = 1;
+      for (const Axis& axis : stage.reduce_axes) elements *= axis.extent;
+      if (stage.combiner == Combiner::kSum && stage.output->dtype.is_float()) {
+        EXPECT_LE(elements, 256) << stage.name;
+      }
+    }
+    const Tensor input = RandomTensor(type, 7);
+    const Tensor* pointer = &input;
+    const auto expected = Evaluate(op, std::span(&pointer, 1));
+    ASSERT_TRUE(expected.ok()) << expected.status().message();
+    const Tensor result = Interpret(*compute, std::span(&pointer, 1));
+    EXPECT_EQ(result.type().ToString(), expected->type().ToString());
+    EXPECT_TRUE(Compare(result, *expected, c.dtype == kFloat16 ? 1e-3 : 1e-5).ok);
+  }
+}
+
+// In one accumulator the mean of a million numbers near 1000 is off by a hundredth.
+TEST(LongSumsTest, KeepTheirDigits) {
+  const TensorType type{{1 << 17}, kFloat32};
+  Operator op{OpKind::kReduceMean, {}};
+  op.attributes.axes = {0};
+  const auto compute = DefineOperator(op, std::span(&type, 1));
+  ASSERT_TRUE(compute.ok()) << compute.status().message();
+  Tensor input(type);
+  double sum = 0;
+  for (std::int64_t i = 0; i < input.elements(); ++i) {
+    const float value = 1000 + static_cast<float>(i % 1013) / 512;
+    input.As<float>()[static_cast<std::size_t>(i)] = value;
+    sum += static_cast<double>(value);
+  }
+  const Tensor* pointer = &input;
+  const double mean = Interpret(*compute, std::span(&pointer, 1)).At(0);
+  const double exact = sum / static_cast<double>(input.elements());
+  EXPECT_LE(std::abs(mean - exact), 5e-7 * exact);
 }
 
 }  // namespace

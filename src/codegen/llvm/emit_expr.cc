@@ -115,6 +115,23 @@ llvm::Value* FunctionEmitter::EmitIndexValue(const Expr& expr, const Linear& val
   return builder_.CreateAdd(ToVector(scalar), llvm::ConstantVector::get(steps));
 }
 
+/// float64 as a float32 that becomes the same float16: few machines convert it in one step, and
+/// LLVM would call the compiler's own library. Rounded towards zero, and what is lost is kept in
+/// the last bit, which is below every half way of float16 (rounding to odd).
+llvm::Value* FunctionEmitter::NarrowedForHalf(Value* value) {
+  llvm::Type* real = value->getType()->getWithNewType(builder_.getFloatTy());
+  llvm::Type* bits = value->getType()->getWithNewType(builder_.getInt32Ty());
+  Value* nearest = builder_.CreateFPTrunc(value, real);
+  Value* back = builder_.CreateFPExt(nearest, value->getType());
+  Value* beyond = builder_.CreateFCmpOGT(EmitUnaryIntrinsic(llvm::Intrinsic::fabs, back),
+                                         EmitUnaryIntrinsic(llvm::Intrinsic::fabs, value));
+  Value* inexact = builder_.CreateFCmpUNE(back, value);
+  Value* truncated =
+      builder_.CreateSub(builder_.CreateBitCast(nearest, bits), builder_.CreateZExt(beyond, bits));
+  return builder_.CreateBitCast(builder_.CreateOr(truncated, builder_.CreateZExt(inexact, bits)),
+                                real);
+}
+
 llvm::Value* FunctionEmitter::EmitCast(const Expr& expr) {
   const DataType from = expr->args[0]->dtype;
   const DataType to = expr->dtype;
@@ -129,6 +146,7 @@ llvm::Value* FunctionEmitter::EmitCast(const Expr& expr) {
   }
   const bool from_signed = from.code == TypeCode::kInt;
   const bool to_signed = to.code == TypeCode::kInt;
+  if (from == kFloat64 && to == kFloat16) value = NarrowedForHalf(value);
   if (from.is_float() && to.is_float()) return builder_.CreateFPCast(value, type);
   if (to.is_float()) {
     return from_signed ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);

@@ -4,6 +4,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "src/codegen/llvm/function_emitter.h"
+#include "src/codegen/llvm/gpu_math.h"
 
 namespace tilewright::cpu {
 namespace {
@@ -85,10 +86,12 @@ llvm::Value* FunctionEmitter::EmitTanh(Value* x) {
   return builder_.CreateSelect(builder_.CreateFCmpOLT(size, constant(kSwitch)), small, large);
 }
 
-/// Calls the libm function of that name (with "f" appended for float32), lane by lane.
+/// Calls the libm function of that name (with "f" appended for float32), lane by lane; on a GPU it
+/// is computed here.
 llvm::Value* FunctionEmitter::EmitLibm(const std::string& name, DataType dtype,
                                        const std::vector<Value*>& args) {
   if (on_gpu()) {
+    if (Value* value = EmitGpuFunction(builder_, name, args)) return value;
     kernel_.Fail(Unsupported("no GPU code for " + name + " of " + DataTypeName(dtype)));
     return args[0];
   }

@@ -138,6 +138,7 @@ class FunctionEmitter {
   Value* EmitExpr(const Expr& expr);
   Value* EmitUncached(const Expr& expr);
   Value* EmitIndexValue(const Expr& expr, const Linear& value);
+  Value* NarrowedForHalf(Value* value);
   Value* EmitCast(const Expr& expr);
   Value* EmitArithmetic(const Expr& expr);
   Value* EmitFloatSum(const Expr& expr);

@@ -52,14 +52,19 @@ int RootMeanSquare(OnnxNode& node, int data, const Operator& mean) {
   return node.Emit(OpKind::kSqrt, {node.Emit(OpKind::kAdd, squares, node.Float("epsilon", 1e-5F))});
 }
 
+// The mean of what is centred already is what rounding has cost the mean: of data far from zero
+// that is a part of the deviation.
 Normalized Normalize(OnnxNode& node, int data, const Shape& axes) {
   Operator mean{OpKind::kReduceMean, {}};
   mean.attributes.axes = axes;
   mean.attributes.keepdims = true;
   Normalized result;
   const int wide = Widened(node, data);
-  result.mean = node.Emit(mean, {wide});
-  const int centred = node.Emit(OpKind::kSub, {wide, result.mean});
+  const int first = node.Emit(mean, {wide});
+  const int near = node.Emit(OpKind::kSub, {wide, first});
+  const int rest = node.Emit(mean, {near});
+  const int centred = node.Emit(OpKind::kSub, {near, rest});
+  result.mean = node.Emit(OpKind::kAdd, {first, rest});
   const int deviation = RootMeanSquare(node, centred, mean);
   const int value = node.Emit(OpKind::kDiv, {centred, deviation});
   result.value = node.EmitCast(value, node.TypeOf(data).dtype);
