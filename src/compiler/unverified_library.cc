@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "src/base/new_name.h"
+
 namespace tilewright {
 namespace {
 
@@ -15,16 +17,13 @@ UnverifiedLibrary::UnverifiedLibrary(const std::string& library_path,
                                      const std::string& parameter_path)
     : library_path_(FileToReplace(library_path).value_or(library_path)),
       parameter_path_(parameter_path),
-      folder_(Unfinished::Beside(library_path_)),
+      folder_(NewNameBeside(library_path_, ".unverified")),
       library_(FileIn(folder_.path(), library_path)) {
   if (!parameter_path.empty()) parameters_ = FileIn(folder_.path(), parameter_path);
 }
 
 Status UnverifiedLibrary::MakeFolder() const {
-  std::error_code failed;
-  std::filesystem::create_directory(folder_.path(), failed);
-  if (!failed) return Status();
-  return Unavailable(folder_.path() + ": cannot be made: " + failed.message());
+  return MakeNewFolder(folder_.path());
 }
 
 Status UnverifiedLibrary::Finish() {
