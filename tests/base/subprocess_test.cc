@@ -109,6 +109,16 @@ TEST(Subprocess, ItsEnvironmentIsTheInheritedOneButForWhatIsGiven) {
   EXPECT_EQ(ReadAll(child->output()), "kept given\n");
 }
 
+// A file that another part of the program has open would otherwise live as long as the child.
+TEST(Subprocess, ItHasNoneOfOurFiles) {
+  const int ours = ::dup2(STDERR_FILENO, 57);
+  ASSERT_EQ(ours, 57);
+  auto child = Subprocess::Start(Command({"/bin/sh", "-c", "test -e /dev/fd/57 && echo there"}));
+  ::close(ours);
+  ASSERT_TRUE(child.ok()) << child.status().message();
+  EXPECT_EQ(ReadAll(child->output()), "");
+}
+
 TEST(Subprocess, NamesSignals) {
   EXPECT_EQ(SignalName(SIGSEGV), "SIGSEGV");
   EXPECT_EQ((ExitStatus{true, SIGSEGV}).ToString(), "signal 11 (SIGSEGV)");

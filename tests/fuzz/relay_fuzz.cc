@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)tilewright::ListRelay(*graph).ok();
   const tilewright::quantize::Config config;
   auto marked = tilewright::quantize::Partition(graph->CloneWithout(16), config);
-  if (marked.ok()) (void)tilewright::quantize::Annotate(*std::move(marked), config).ok();
+  if (marked.ok()) (void)tilewright::quantize::Annotate(*std::move(marked), config, nullptr).ok();
   tilewright::PackReport report;
   (void)tilewright::PackForVta(*std::move(graph), tilewright::vta::Design::Default(), {}, &report)
       .ok();

@@ -74,7 +74,7 @@ tiny() { # tiny FOLDER COMPILE_OPTION... -- CMAKE_OPTION...: the example program
   shift
   while [ "$1" != -- ]; do options+=("$1") && shift; done
   shift
-  mkdir "$folder"
+  mkdir -p "$folder/library"
   "$tilewright" compile tiny.relay --name model --model none "${options[@]}" -o "$folder/library/model.so" 2>log
   "$tilewright" compile tiny.relay --name model --model none "${options[@]}" --format bundle -o "$folder/bundle" 2>log
   cmake -S "$source/docs/examples/deploy" -B "$folder/build" -DLIBRARY_DIR="$folder/library" \
