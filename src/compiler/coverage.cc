@@ -21,7 +21,7 @@ struct Loop {
 };
 
 /// One statement that writes to the result.
-struct Writer {
+struct WriteSite {
   std::vector<Loop> loops;       // around it, outermost first
   std::vector<Expr> conditions;  // all must hold
   Expr place;                    // row-major
@@ -67,7 +67,7 @@ std::optional<Sum> SumOf(const Expr& expr) {
 }
 
 /// Whether the writer alone covers [0, count).
-bool CoversAll(const Writer& writer, std::int64_t count) {
+bool CoversAll(const WriteSite& writer, std::int64_t count) {
   if (!writer.conditions.empty()) return false;
   const auto sum = SumOf(writer.place);
   if (!sum) return false;
@@ -130,13 +130,13 @@ class WriterFinder {
     }
   }
 
-  std::vector<Writer> Take() { return std::move(writers_); }
+  std::vector<WriteSite> Take() { return std::move(writers_); }
 
  private:
   /// extent: of a region; empty for one element.
   void Add(const std::vector<Expr>& first, const std::vector<std::int64_t>& extent,
            const Expr& condition) {
-    Writer writer{loops_, conditions_, Expr(0), false};
+    WriteSite writer{loops_, conditions_, Expr(0), false};
     if (condition) writer.conditions.push_back(condition);
     for (std::size_t i = 0; i < first.size(); ++i) {
       Expr index = first[i];
@@ -155,7 +155,7 @@ class WriterFinder {
   std::vector<Loop> loops_;
   std::vector<Expr> conditions_;
   std::vector<Expr> vars_;  // that writers name
-  std::vector<Writer> writers_;
+  std::vector<WriteSite> writers_;
 };
 
 /// Goes through the places of writers one by one.
@@ -165,7 +165,7 @@ class PlaceCounter {
       : written_(static_cast<std::size_t>(count), false), left_(most) {}
 
   /// False if it cannot be said where the writer writes.
-  bool Count(const Writer& writer) {
+  bool Count(const WriteSite& writer) {
     writer_ = &writer;
     used_.clear();
     const auto collect = [&](const Expr& expr) {
@@ -267,7 +267,7 @@ class PlaceCounter {
 
   std::vector<bool> written_;
   std::int64_t left_;
-  const Writer* writer_ = nullptr;
+  const WriteSite* writer_ = nullptr;
   std::map<const ExprNode*, std::int64_t> used_;  // variables that say where
 };
 
@@ -278,17 +278,17 @@ Coverage CoverageOf(const Program& program, std::int64_t most_places) {
   const std::int64_t count = result->elements();
   WriterFinder finder(result);
   finder.Walk(program.body);
-  const std::vector<Writer> writers = finder.Take();
-  for (const Writer& writer : writers) {
+  const std::vector<WriteSite> writers = finder.Take();
+  for (const WriteSite& writer : writers) {
     if (CoversAll(writer, count)) return Coverage::kAll;
   }
   if (count > most_places) return Coverage::kUnknown;
   PlaceCounter counter(count, most_places);
-  for (const Writer& writer : writers) {
+  for (const WriteSite& writer : writers) {
     if (!counter.Count(writer)) return Coverage::kUnknown;
   }
   if (counter.all()) return Coverage::kAll;
-  const bool known = std::ranges::none_of(writers, &Writer::intrinsic);
+  const bool known = std::ranges::none_of(writers, &WriteSite::intrinsic);
   return known ? Coverage::kPart : Coverage::kUnknown;
 }
 

@@ -64,24 +64,68 @@ Tensor ErrorsAsValues(const BoundedTensor& input) {
   return errors;
 }
 
-/// To whole numbers: what is given is rounded as it is, next to a step of the function, too.
-bool IsRounding(OpKind kind) { return kind >= OpKind::kRound && kind <= OpKind::kCeil; }
+/// To whole numbers, or to a choice: what is given is rounded or compared as it is, next to a step of
+/// the function, too. What it is off by may take it over the step, to the next number.
+bool IsStep(OpKind kind, DataType result) {
+  return (kind >= OpKind::kRound && kind <= OpKind::kCeil) || !result.is_float();
+}
+
+/// Gives whole numbers of whole numbers, without an error of its own.
+bool KeepsWholeNumbers(OpKind kind) {
+  constexpr std::array kKinds = {OpKind::kAdd,  OpKind::kSub,    OpKind::kMul,
+                                 OpKind::kMax,  OpKind::kMin,    OpKind::kRelu,
+                                 OpKind::kClip, OpKind::kNegate, OpKind::kAbs,
+                                 OpKind::kCast, OpKind::kWhere,  OpKind::kSaturateCast};
+  return std::ranges::find(kKinds, kind) != kKinds.end();
+}
+
+/// Whether sums and products of its elements are exact in float32.
+bool IsWhole(const Tensor& tensor) {
+  if (tensor.data() == nullptr || !tensor.dtype().is_float()) return true;
+  constexpr double kMost = 0x1p+22;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const double value = tensor.At(i);
+    if (!(std::fabs(value) <= kMost) || value != std::trunc(value)) return false;
+  }
+  return true;
+}
+
+/// A product of exact numbers, and what bounds of such a one give.
+bool IsRoundedOnce(OpKind kind, BoundedInputs inputs) {
+  const bool bounds = kind == OpKind::kClip || kind == OpKind::kRelu || kind == OpKind::kMax ||
+                      kind == OpKind::kMin || kind == OpKind::kNegate;
+  if (!bounds && kind != OpKind::kMul && kind != OpKind::kDiv) return false;
+  return std::ranges::all_of(inputs, [&](const BoundedTensor* input) {
+    return input->exact() || (bounds && input->rounded_once);
+  });
+}
 
 /// What the ends of the operands' ranges make of a function, element by element.
 Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const Tensor& value,
                                int threads) {
-  Tensor error = ErrorsFor(value.type());
+  const auto whole = [](const BoundedTensor* input) {
+    return IsWhole(input->value) && IsWhole(input->error);
+  };
+  const bool step = IsStep(op.kind, value.dtype());
+  const bool exact = step ||
+                     (KeepsWholeNumbers(op.kind) && IsWhole(value) &&
+                      std::ranges::all_of(inputs, whole));
+  Tensor error;
   std::vector<std::size_t> moved;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i]->value.dtype().is_float()) moved.push_back(i);
+    const bool rounded = !exact && inputs[i]->value.dtype().is_float();
+    const bool off = !inputs[i]->exact() && !(step && inputs[i]->rounded_once);
+    if (rounded || off) moved.push_back(i);
   }
+  if (moved.empty() && exact) return error;
+  error = ErrorsFor(value.type());
   for (std::size_t sides = 0; sides < (std::size_t{1} << moved.size()); ++sides) {
     std::vector<const Tensor*> operands = ValuesOf(inputs);
     std::vector<Tensor> ends;
     ends.reserve(moved.size());
     for (std::size_t i = 0; i < moved.size(); ++i) {
       const BoundedTensor& input = *inputs[moved[i]];
-      const double rounding = IsRounding(op.kind) ? 0 : UnitOf(input.value.dtype());
+      const double rounding = exact ? 0 : UnitOf(input.value.dtype());
       ends.push_back(Shifted(input, (sides >> i & 1) != 0 ? 1 : -1, rounding));
       operands[moved[i]] = &ends.back();
     }
@@ -92,6 +136,7 @@ Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const T
       if (std::isfinite(distance)) error.Set(i, std::max(error.At(i), distance));
     }
   }
+  if (exact) return error;
   const double unit = kUnitsOfFunctions * UnitOf(value.dtype());
   for (std::int64_t i = 0; i < value.elements(); ++i) {
     const double own = std::isfinite(value.At(i)) ? unit * std::fabs(value.At(i)) : 0;
@@ -103,6 +148,8 @@ Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const T
 /// Of a sum of products or of elements: units of what the same sum of magnitudes is.
 Result<Tensor> ErrorOfSums(const Operator& op, BoundedInputs inputs, const Tensor& value,
                            int threads) {
+  const bool whole = !value.dtype().is_float();
+  if (whole && std::ranges::all_of(inputs, &BoundedTensor::exact)) return Tensor();
   Tensor error = ErrorsFor(value.type());
   std::vector<Tensor> magnitudes;
   magnitudes.reserve(inputs.size());
@@ -115,7 +162,7 @@ Result<Tensor> ErrorOfSums(const Operator& op, BoundedInputs inputs, const Tenso
   TW_RETURN_IF_ERROR(sum);
   const double unit = UnitOfSums(value.dtype());
   for (std::int64_t i = 0; i < value.elements(); ++i) {
-    error.Set(i, unit * sum->At(i) + kLeastNormal);
+    if (!whole) error.Set(i, unit * sum->At(i) + kLeastNormal);
   }
   // What operands are off by, times the magnitudes of the others.
   for (std::size_t which = 0; which < inputs.size(); ++which) {
@@ -141,7 +188,7 @@ Result<Tensor> ErrorOfMoves(const Operator& op, BoundedInputs inputs, const Tens
   errors.reserve(inputs.size());
   std::vector<const Tensor*> operands = ValuesOf(inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i]->value.dtype().is_float()) continue;  // indices
+    if (i > 0 && op.kind == OpKind::kGather) continue;  // indices
     errors.push_back(ErrorsAsValues(*inputs[i]));
     operands[i] = &errors.back();
   }
@@ -243,17 +290,31 @@ Result<BoundedTensor> EvaluateBounded(const Operator& op, BoundedInputs inputs, 
   auto value = Evaluate(op, ValuesOf(inputs), threads);
   TW_RETURN_IF_ERROR(value);
   BoundedTensor bounded{*std::move(value), Tensor()};
-  if (!bounded.value.dtype().is_float()) return bounded;
+  // Whole numbers are exact, unless they were rounded from what is not.
+  const bool rounded = std::ranges::any_of(inputs, [](const BoundedTensor* input) {
+    return !input->exact();
+  });
+  if (!bounded.value.dtype().is_float() && !rounded) return bounded;
   auto error = ErrorOf(op, inputs, bounded.value, threads);
   TW_RETURN_IF_ERROR(error);
   bounded.error = *std::move(error);
+  bounded.rounded_once = IsRoundedOnce(op.kind, inputs);
   return bounded;
 }
 
 Comparison CompareBounded(const Tensor& result, const BoundedTensor& reference,
                           std::optional<double> tolerance) {
   Comparison comparison = Compare(result, reference.value, tolerance);
-  if (comparison.ok || result.type() != reference.value.type() || !result.dtype().is_float()) {
+  if (comparison.ok || result.type() != reference.value.type()) return comparison;
+  if (!result.dtype().is_float()) {
+    const auto off = [&](std::int64_t i) {
+      return std::fabs(result.At(i) - reference.value.At(i)) > ErrorAt(reference, i);
+    };
+    comparison.first_bad = -1;
+    for (std::int64_t i = 0; i < result.elements() && comparison.first_bad < 0; ++i) {
+      if (off(i)) comparison.first_bad = i;
+    }
+    comparison.ok = comparison.first_bad < 0;
     return comparison;
   }
   // Compare's own bound, and beside it the element's.

@@ -12,13 +12,17 @@ namespace tilewright {
 struct BoundedTensor {
   Tensor value;
   Tensor error;  ///< float64, of the value's shape; without memory: nothing
+  /// The error is that of one product or quotient of exact numbers, which a sum with it may leave
+  /// out (fused multiply-add). By itself it is rounded everywhere alike.
+  bool rounded_once = false;
   bool exact() const { return error.data() == nullptr; }
 };
 
 /// As Evaluate, with the error that operands within theirs and arithmetic in float32 (float16 where
 /// the types are) can make of it. Sums count by the magnitudes that went into them, whatever is
 /// left of these; elementwise functions by what they do with the ends of their operands' ranges.
-/// Results that are no floats are exact.
+/// Numbers that are rounded to integers are exact, but where what sums and functions are off by
+/// reaches beyond a tie: there a neighbour may be right, too.
 /// Errors: those of Evaluate.
 Result<BoundedTensor> EvaluateBounded(const Operator& op,
                                       std::span<const BoundedTensor* const> inputs, int threads);
@@ -27,9 +31,9 @@ Result<BoundedTensor> EvaluateBounded(const Operator& op,
 /// float16, which is added up in float32, one.
 double UnitOfSums(DataType dtype);
 
-/// Compare, where an element may also be off by its bound and by 1e-5 of itself: what is out of
-/// proportion to the rest of the tensor, or small because large things cancelled, is judged by what
-/// it was made of.
+/// Compare, where an element may also be off by its bound, and a float by 1e-5 of itself: what is
+/// out of proportion to the rest of the tensor, or small because large things cancelled, is judged
+/// by what it was made of.
 Comparison CompareBounded(const Tensor& result, const BoundedTensor& reference,
                           std::optional<double> tolerance = std::nullopt);
 

@@ -94,6 +94,39 @@ TEST(ErrorBound, OfRoundingToWholeNumbersIsNone) {
   EXPECT_FALSE(Allows(floor, 1, 1));
 }
 
+// A mean in float32 may fall on either side of a tie, and what follows as well.
+TEST(ErrorBound, OfIntegersIsTheNeighbourNextToATieOfASum) {
+  OpAttributes axes, to;
+  axes.axes = {1};
+  to.dtype = kInt8;
+  const BoundedTensor mean = BoundOf(
+      OpKind::kReduceMean, Exact(Floats({2, 3}, {2.3F, 2.5F, 2.7F, 2.2F, 2.3F, 2.4F})), axes);
+  const BoundedTensor number = BoundOf(OpKind::kSaturateCast, mean, to);
+  const double other = number.value.At(0) == 2 ? 1 : -1;
+  EXPECT_TRUE(Allows(number, 0, other));
+  EXPECT_FALSE(Allows(number, 0, 2 * other));
+  EXPECT_FALSE(Allows(number, 1, 1));
+  EXPECT_FALSE(Allows(number, 1, -1));
+  Tensor offset(TensorType{{}, kInt8});
+  offset.Set(0, 9);
+  const BoundedTensor sum = BoundOf(OpKind::kAdd, number, Exact(std::move(offset)));
+  EXPECT_TRUE(Allows(sum, 0, other));
+  EXPECT_FALSE(Allows(sum, 1, 1));
+}
+
+TEST(ErrorBound, OfAProductThatIsRoundedToIntegersIsNone) {
+  const BoundedTensor product =
+      BoundOf(OpKind::kMul, Exact(Floats({2}, {5, 3})), Exact(Floats({1}, {0.5F})));
+  OpAttributes to;
+  to.dtype = kInt8;
+  const BoundedTensor cast = BoundOf(OpKind::kSaturateCast, product, to);
+  EXPECT_TRUE(cast.exact()) << "2.5 is 2 by everybody's rules";
+  const BoundedTensor even = BoundOf(OpKind::kRoundEven, product);
+  const BoundedTensor moved = BoundOf(OpKind::kAdd, even, Exact(Floats({1}, {128})));
+  EXPECT_FALSE(Allows(moved, 0, 1));
+  EXPECT_TRUE(BoundOf(OpKind::kCast, moved, to).exact());
+}
+
 TEST(ErrorBound, FindsWhatIsNoNumberAndOtherTypes) {
   const BoundedTensor reference = BoundOf(OpKind::kSigmoid, Exact(Floats({2}, {1, 2})));
   Tensor seen = reference.value.Clone();
