@@ -201,6 +201,8 @@ std::vector<sock_filter> SandboxFilter(SandboxArch arch, std::uint32_t pid) {
   for (const CallNumber& call : kMissing) {
     program.Answer(call, Statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS));
   }
+  // A sanitizer's runtime asks pipes whether memory can be read.
+  if constexpr (kHasShadowMemory) program.Answer({"pipe2", 293, 59}, kAllow);
   // To read, a folder too. (O_TMPFILE has the bit of O_DIRECTORY, which is no reason to refuse.)
   constexpr std::uint32_t kChanges =
       O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);

@@ -329,7 +329,9 @@ TEST_F(TunerTest, WhatABudgetDroppedIsAskedForAgainWithALargerOne) {
   // What was dropped comes first; no config is measured twice.
   records::TrialFilter filter;
   std::set<std::int64_t> configs;
-  for (const auto& record : *store_->Trials(filter)) {
+  const auto trials = store_->Trials(filter);
+  ASSERT_TRUE(trials.ok()) << trials.status().message();
+  for (const auto& record : *trials) {
     if (record.trial.attempt == 0) configs.insert(record.trial.candidate.config.index);
   }
   const auto asked = std::set<Submitted>(submitted_.begin(), submitted_.end()).size();
