@@ -20,7 +20,7 @@ constexpr double kSameSpeed = 0.005;
 // Races wait for quiet moments: so long for one, and in a job without a budget so long in all, and
 // a share of what the search took.
 constexpr double kRaceWaitSeconds = 10;
-constexpr double kWaitSeconds = 20;
+constexpr double kWaitSeconds = 6;
 constexpr double kWaitShare = 0.25;
 // What a racer costs beside its rounds: building, and so many calls for verification and for the
 // fewest rounds that decide.
