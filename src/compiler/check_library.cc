@@ -1,3 +1,5 @@
+// One run of a compiled library, step by step, each result poisoned first: every element has to be
+// written, and sampled elements of every distinct kernel have to be what the reference says.
 #include "src/compiler/check_library.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Single elements of a graph's values, from what lies in memory: what is read, computed element by
+// element, or only moved. Sums, windows and rows are in sample_sums.cc.
 #include "src/compiler/sample.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// The judge of races on made-up streams of samples: quiet, in bursts, of two modes, drifting,
+// always disturbed.
 #include "measure/race_judge.h"
 
 #include <gtest/gtest.h>

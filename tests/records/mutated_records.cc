@@ -1,3 +1,5 @@
+// Stores and packages that somebody has changed, with digests and signatures made right again:
+// whatever is answered must be refused or true.
 #include "tests/records/mutated_records.h"
 
 #include <sqlite3.h>

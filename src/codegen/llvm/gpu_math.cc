@@ -1,3 +1,6 @@
+// Functions that a GPU has no library for here, as arithmetic in the kernel: exp, tanh, log, erf
+// and pow of float32 and float64, by reduction of the argument and a polynomial or a quotient. What
+// they are off by is in docs/gpu.md and asserted in the emulator of threads.
 #include "src/codegen/llvm/gpu_math.h"
 
 #include <llvm/IR/Constants.h>

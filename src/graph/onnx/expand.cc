@@ -1,3 +1,5 @@
+// What surrounds operators in a file, undone before they are read: local functions are put in their
+// places, with their attributes, and so are branches of known conditions.
 #include "src/graph/onnx/expand.h"
 
 #include <google/protobuf/unknown_field_set.h>

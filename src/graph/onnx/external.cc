@@ -1,3 +1,5 @@
+// Contents of tensors in files beside the model: opened below its folder only, without links, and
+// read at the places that the model states, which are checked.
 #include "src/graph/onnx/external.h"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+// Operators of the sets 1 to 6, rewritten as those of set 7: attributes that became inputs or the
+// rule, broadcasting by axis, types by name.
 #include "src/graph/onnx/old_sets.h"
 
 #include <algorithm>
