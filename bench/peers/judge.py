@@ -35,7 +35,7 @@ def real(q, scale, zero=None, axis=1):
 
 
 class Judge:
-    def __init__(self, model, tracks=6):
+    def __init__(self, model, tracks=20):
         self.model, self.tracks = model, tracks
         self.opsets = {o.domain: o.version for o in model.opset_import}
         self.single = {}
@@ -68,6 +68,12 @@ class Judge:
             x = x[tuple(slice(max(0, -int(b)), d - max(0, -int(e))) for d, b, e in zip(x.shape, before, after))]
             value = float(values[2]) if len(values) > 2 and values[2] is not None else 0.0
             return [np.pad(x, [(max(0, int(b)), max(0, int(e))) for b, e in zip(before, after)], constant_values=value)]
+        if op == "GroupNormalization":
+            groups = attribute["num_groups"]
+            y = x.reshape(x.shape[0], groups, -1)
+            y = (y - y.mean(2, keepdims=True)) / np.sqrt(y.var(2, keepdims=True) + attribute.get("epsilon", 1e-5))
+            shape = (1, -1) + (1,) * (x.ndim - 2)
+            return [y.reshape(x.shape) * values[1].reshape(shape) + values[2].reshape(shape)]
         if op == "LRN":
             size = attribute["size"]
             before, after = (size - 1) // 2, size - 1 - (size - 1) // 2
