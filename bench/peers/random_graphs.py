@@ -20,7 +20,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # processes are forked, and two run at a time
 import numpy as np
@@ -152,8 +151,8 @@ def child(args, index, pipe):
             result = compare(args, index, folder)
         except subprocess.TimeoutExpired:
             result = {"index": index, "what": "failed", "why": "compile takes too long"}
-        except Exception:
-            result = {"index": index, "what": "error", "why": traceback.format_exc()[-700:]}
+        except Exception as error:
+            result = {"index": index, "what": "error", "why": f"{type(error).__name__}: {error}"[:700]}
         if args.keep and result["what"] in ("wrong", "failed", "error", "crashed"):
             os.makedirs(args.keep, exist_ok=True)
             if os.path.exists(os.path.join(folder, "g.onnx")):

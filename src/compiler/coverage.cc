@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/ir/fold.h"
 #include "src/ir/visit.h"
 
 namespace tilewright {
@@ -230,39 +231,7 @@ class PlaceCounter {
     if (expr->args.size() != 2 || expr->args[0].dtype().is_float()) return std::nullopt;
     const auto left = Value(expr->args[0]), right = Value(expr->args[1]);
     if (!left || !right) return std::nullopt;
-    const std::int64_t a = *left, b = *right;
-    switch (expr->kind) {
-      case ExprKind::kAdd:
-        return a + b;
-      case ExprKind::kSub:
-        return a - b;
-      case ExprKind::kMul:
-        return a * b;
-      case ExprKind::kFloorDiv:
-      case ExprKind::kFloorMod: {
-        if (b == 0) return std::nullopt;
-        const std::int64_t quotient = a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-        return expr->kind == ExprKind::kFloorDiv ? quotient : a - quotient * b;
-      }
-      case ExprKind::kMin:
-        return std::min(a, b);
-      case ExprKind::kMax:
-        return std::max(a, b);
-      case ExprKind::kEq:
-        return a == b;
-      case ExprKind::kNe:
-        return a != b;
-      case ExprKind::kLt:
-        return a < b;
-      case ExprKind::kLe:
-        return a <= b;
-      case ExprKind::kAnd:
-        return a != 0 && b != 0;
-      case ExprKind::kOr:
-        return a != 0 || b != 0;
-      default:
-        return std::nullopt;
-    }
+    return FoldInt(expr->kind, expr->args[0].dtype(), *left, *right);
   }
 
   std::vector<bool> written_;
