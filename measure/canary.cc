@@ -23,7 +23,9 @@ constexpr double kNominalRounds = 650;  // what durations are given for
 constexpr std::int64_t kFirstLevelBytes = 48 << 10;
 constexpr std::int64_t kCanaryBytes[MemoryCanary::kLevels] = {0, 256 << 10, 4 << 20, 16 << 20};
 // Lines of it that one run reads, for 70 to 200 us.
-constexpr std::int64_t kCanaryLines[MemoryCanary::kLevels] = {0, 1 << 17, 1 << 17, 1 << 15};
+constexpr std::int64_t kCanaryLines[MemoryCanary::kLevels] = {0, 1 << 17, 1 << 16, 1 << 15};
+// ... and of the level's whole buffer, before: others' data lay in the caches, which is no noise.
+constexpr std::int64_t kWarmLines[MemoryCanary::kLevels] = {0, 1 << 12, 1 << 16, 0};
 constexpr double kCanaryTolerance[MemoryCanary::kLevels] = {0, 0.1, 0.25, 0.5};
 // From line to line, an odd number of lines: every line is met, and no prefetcher sees the order.
 constexpr std::int64_t kCanaryStep = std::int64_t{64} * 40503;
@@ -110,6 +112,7 @@ double Canary::Run() {
 
 double Canary::RunSeconds() {
   SystemClock clock;
+  sink_ += Work(data_, kFloats, 1);  // into the cache: what ran before has its own data there
   const double start = clock.MonotonicSeconds();
   sink_ += Work(data_, kFloats, rounds_);
   return clock.MonotonicSeconds() - start;
@@ -122,6 +125,8 @@ int MemoryCanary::LevelOf(std::int64_t bytes) {
   }
   return kLevels - 1;
 }
+
+std::int64_t MemoryCanary::BytesReadAt(int level) { return 64 * kCanaryLines[level]; }
 
 double MemoryCanary::ToleranceOf(int level) { return kCanaryTolerance[level]; }
 
@@ -139,21 +144,24 @@ MemoryCanary::MemoryCanary() {
   std::memset(data_.get(), 1, bytes);
 }
 
-double MemoryCanary::Run(int level) {
-  if (level <= 0 || level >= kLevels || data_ == nullptr) return 0;
-  const std::int64_t bytes = kCanaryBytes[level];
+void MemoryCanary::Read(std::int64_t bytes, std::int64_t lines) {
   std::int64_t at = start_ & (bytes - 1);
   std::int64_t sum = 0;
-  SystemClock clock;
-  const double start = clock.MonotonicSeconds();
-  for (std::int64_t line = 0; line < kCanaryLines[level]; ++line) {
+  for (std::int64_t line = 0; line < lines; ++line) {
     sum += data_.get()[at];
     at = (at + kCanaryStep) & (bytes - 1);
   }
   sink_ += sum;
-  const double seconds = clock.MonotonicSeconds() - start;
   start_ = at;
-  return seconds;
+}
+
+double MemoryCanary::Run(int level) {
+  if (level <= 0 || level >= kLevels || data_ == nullptr) return 0;
+  Read(kCanaryBytes[level], kWarmLines[level]);
+  SystemClock clock;
+  const double start = clock.MonotonicSeconds();
+  Read(kCanaryBytes[level], kCanaryLines[level]);
+  return clock.MonotonicSeconds() - start;
 }
 
 }  // namespace tilewright::measure

@@ -40,6 +40,8 @@ class MemoryCanary {
   MemoryCanary();
   /// Duration in seconds, 70 to 300 us; 0 at level 0, where there is nothing to watch.
   double Run(int level);
+  /// What one Run reads there.
+  static std::int64_t BytesReadAt(int level);
   /// How far above the quiet time a duration is still quiet, relative: what is shared is never
   /// as even as the core, and a kernel computes beside reading.
   static double ToleranceOf(int level);
@@ -48,6 +50,7 @@ class MemoryCanary {
   struct Free {
     void operator()(char* memory) const;
   };
+  void Read(std::int64_t bytes, std::int64_t lines);
   std::unique_ptr<char, Free> data_;
   std::int64_t start_ = 0;  // of the next piece, where one run reads a piece of the buffer only
   std::int64_t sink_ = 0;

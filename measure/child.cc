@@ -244,7 +244,7 @@ void ServeSlices(const ChildWork& work, Course& course) {
 struct Running {
   explicit Running(const ChildWork& work)
       : kernel(work),
-        course(kernel, *work.item, work.sampling, work.gate, clock, work.memory_gate) {}
+        course(kernel, *work.item, work.sampling, work.gate, clock, work.memory) {}
   Kernel kernel;
   SystemClock clock;
   Course course;

@@ -44,7 +44,7 @@ struct ChildWork {
   Canary* canary = nullptr;
   MemoryCanary* memory_canary = nullptr;  ///< null: none
   int memory_level = 0;                   ///< of the kernel, see MemoryCanary
-  std::optional<QuietGate> memory_gate;   ///< of that level
+  std::optional<MemoryWatch> memory;      ///< of that level
   ChildReport* report = nullptr;
   std::int64_t memory_bytes = 0;  ///< it may allocate beyond what the runner has; 0 = no limit
   int runner_pid = -1;

@@ -24,12 +24,12 @@ std::string PhaseText(Phase phase) {
 
 Course::Course(CandidateKernel& kernel, const RunOrder::Item& item,
                const SamplingSettings& sampling, const QuietGate& gate, Clock& clock,
-               std::optional<QuietGate> memory_gate)
+               std::optional<MemoryWatch> memory)
     : kernel_(kernel),
       item_(item),
       sampling_(sampling),
       gate_(gate),
-      memory_gate_(std::move(memory_gate)),
+      memory_(std::move(memory)),
       clock_(clock) {
   reply_.ticket = item.ticket;
 }
@@ -96,7 +96,7 @@ void Course::TakeAll() {
   (void)kernel_.Run(1);  // warm-up: the random set's tensors come back into the caches
   call_seconds_ = kernel_.last_call_seconds();
   samples_ = TakeSamples(kernel_, clock_, gate_, sampling_, call_seconds_, item_.best_seconds,
-                         memory_gate_ ? &*memory_gate_ : nullptr);
+                         memory_ ? &*memory_ : nullptr);
 }
 
 void Course::BeginSlices() {

@@ -52,9 +52,9 @@ class CandidateKernel : public Subject {
 class Course {
  public:
   /// clock: what the subject's samples are measured by.
-  /// memory_gate: of the kernel's memory canary; empty: it is not run.
+  /// memory: judges the kernel's memory canary; empty: it is not run.
   Course(CandidateKernel& kernel, const RunOrder::Item& item, const SamplingSettings& sampling,
-         const QuietGate& gate, Clock& clock, std::optional<QuietGate> memory_gate = {});
+         const QuietGate& gate, Clock& clock, std::optional<MemoryWatch> memory = {});
 
   void Load();
   /// Verifies. may_stop: a candidate far above the best is neither proved on all inputs nor timed.
@@ -80,7 +80,7 @@ class Course {
   const RunOrder::Item& item_;
   const SamplingSettings& sampling_;
   QuietGate gate_;
-  std::optional<QuietGate> memory_gate_;
+  std::optional<MemoryWatch> memory_;
   Clock& clock_;
   RunReply reply_;
   SampleSet samples_;

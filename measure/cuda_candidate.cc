@@ -139,7 +139,7 @@ std::vector<RunReply> CudaRunner::Race(const RunOrder& order, Workbench& workben
         if (contestants[i] == nullptr || !contestants[i]->course.alive() || broken()) return {};
         return contestants[i]->course.TakeSlice();
       },
-      [] { return true; });
+      [] { return RoundCanaries(); });
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (contestants[i] == nullptr) continue;
     // The first reply of a contestant that was cut off says why; the others' device is gone.

@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t kMostQuietFileBytes = 1 << 16;
 constexpr double kQuietFileSeconds = 12 * 3600;
 constexpr std::size_t kQuietRuns = 16;
+constexpr std::int64_t kCanaries = 2;  // raised when a canary's work changes
 
 struct QuietRun {
   double began = 0;  ///< unix seconds
@@ -26,7 +27,8 @@ std::vector<QuietRun> RunsIn(const std::string& path, const std::string& device,
   auto text = ReadFile(path, kMostQuietFileBytes);
   if (!text.ok()) return runs;
   auto json = ParseJson(*text);
-  if (!json.ok() || !json->is_object() || json->value("device", Json()) != Json(device)) {
+  if (!json.ok() || !json->is_object() || json->value("device", Json()) != Json(device) ||
+      json->value("canaries", Json()) != Json(kCanaries)) {
     return runs;
   }
   const Json list = json->value("runs", Json());
@@ -78,7 +80,7 @@ void UpdateQuietFile(const std::string& path, const std::string& device, double 
     for (const double one : run.seconds) entry.push_back(one);
     list.push_back(std::move(entry));
   }
-  const Json json = {{"device", device}, {"runs", std::move(list)}};
+  const Json json = {{"canaries", kCanaries}, {"device", device}, {"runs", std::move(list)}};
   const Status ignored = WriteFile(path, DumpJson(json) + "\n");
   (void)ignored;
 }

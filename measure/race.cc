@@ -69,7 +69,7 @@ RunReply FailedWith(const RunOrder::Item& item, const Status& status) {
 
 std::vector<RunReply> RunRace(const RunOrder& order, Workbench& workbench,
                               const MakeWork& make_work,
-                              const std::function<bool()>& canaries_quiet) {
+                              const std::function<RoundCanaries()>& canaries) {
   SystemClock clock;
   std::vector<Racer> racers;
   for (const RunOrder::Item& item : order.items) {
@@ -83,7 +83,7 @@ std::vector<RunReply> RunRace(const RunOrder& order, Workbench& workbench,
         racer.process->Command('s');
         return racer.Step();
       },
-      canaries_quiet);
+      canaries);
   std::vector<RunReply> replies;
   for (Racer& racer : racers) {
     if (racer.process != nullptr) racer.Finish();

@@ -14,11 +14,11 @@ using MakeWork = std::function<ChildWork(const RunOrder::Item&, const Workbench:
 
 /// Runs all items, each in a process of its own, one slice of samples each in turns and starting
 /// with another one in each round: what disturbs the machine meanwhile disturbs all of them alike.
-/// Ends when all are settled, or when the order's time is over. canaries_quiet: runs the canaries of
+/// Ends when all are settled, or when the order's time is over. canaries: runs the canaries of
 /// this process between rounds. returns one reply per item, in order.
 std::vector<RunReply> RunRace(const RunOrder& order, Workbench& workbench,
                               const MakeWork& make_work,
-                              const std::function<bool()>& canaries_quiet);
+                              const std::function<RoundCanaries()>& canaries);
 
 /// The reply for an item that could not even be started.
 RunReply FailedWith(const RunOrder::Item& item, const Status& status);

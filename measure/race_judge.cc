@@ -34,8 +34,8 @@ void RaceJudge::Add(std::size_t racer, std::span<const double> samples) {
       {rounds(), EstimateOf(samples).value, std::vector<double>(samples.begin(), samples.end())});
 }
 
-void RaceJudge::EndRound(bool canaries_quiet) {
-  canaries_quiet_.push_back(canaries_quiet);
+void RaceJudge::EndRound(const RoundCanaries& canaries) {
+  canaries_.push_back(canaries);
   FindFloors();
   JudgeRounds();
   FindOut();
@@ -63,14 +63,41 @@ void RaceJudge::JudgeRounds() {
   slowdowns_.assign(rounds(), 1);
   quiet_count_ = 0;
   for (std::size_t round = 0; round < rounds(); ++round) {
+    if (!own[round].empty()) slowdowns_[round] = Median(own[round]);
+  }
+  const bool memory_matters = MemoryMatters();
+  for (std::size_t round = 0; round < rounds(); ++round) {
     if (own[round].empty()) continue;
-    slowdowns_[round] = Median(own[round]);
     // The racers themselves are better witnesses than any canary.
-    const bool as_known = known[round].empty() ? canaries_quiet_[round]
+    const bool as_known = known[round].empty() ? CanariesQuiet(round, memory_matters)
                                                : Median(known[round]) <= 1 + settings_.known_tolerance;
     quiet_[round] = as_known && slowdowns_[round] <= 1 + settings_.round_tolerance;
     quiet_count_ += quiet_[round] ? 1 : 0;
   }
+}
+
+/// Rounds that took the same though memory was delayed by more in some of them than in others: the
+/// least delay among them hides at most what it is of that difference.
+bool RaceJudge::MemoryMatters() const {
+  std::vector<double> delays;
+  for (std::size_t round = 0; round < rounds(); ++round) {
+    if (canaries_[round].core_quiet && slowdowns_[round] <= 1 + settings_.same_time) {
+      delays.push_back(canaries_[round].memory_delay_seconds);
+    }
+  }
+  if (delays.size() < kFewRounds) return true;
+  const auto [least, most] = std::ranges::minmax(delays);
+  return settings_.same_time * least > settings_.memory_bias * (most - least);
+}
+
+bool RaceJudge::CanariesQuiet(std::size_t round, bool memory_matters) const {
+  if (!canaries_[round].core_quiet) return false;
+  if (!memory_matters) return true;
+  double shortest = 0;
+  for (const Racer& racer : racers_) {
+    if (racer.floor > 0 && (shortest == 0 || racer.floor < shortest)) shortest = racer.floor;
+  }
+  return canaries_[round].memory_delay_seconds <= MemoryWatch::kMostDelay * shortest;
 }
 
 void RaceJudge::FindOut() {

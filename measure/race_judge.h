@@ -5,21 +5,37 @@
 #include <span>
 #include <vector>
 
+#include "measure/memory_watch.h"
 #include "measure/statistics.h"
 
 namespace tilewright::measure {
+
+/// What the canaries around a round of a race say.
+struct RoundCanaries {
+  bool core_quiet = true;
+  double memory_delay_seconds = 0;  ///< of one call of a racer, see MemoryWatch
+  /// The worse of both.
+  RoundCanaries With(const RoundCanaries& other) const {
+    return {core_quiet && other.core_quiet,
+            std::max(memory_delay_seconds, other.memory_delay_seconds)};
+  }
+};
 
 /// Judges a race: which rounds were quiet, who is out, when it is decided, and what each racer takes.
 ///
 /// All racers run once in each round, so what disturbs a round disturbs all of them, and by about the
 /// same factor: they are the best canary of their own level of memory. A round is quiet if its racers
 /// took about what each of them took in its fastest rounds, and what is known of them from other
-/// moments; where nothing is known, if the canaries around it were quiet. Deterministic.
+/// moments. Where nothing is known, if the canary of the core was quiet around it, and that of the
+/// memory showed little that concerns the racers: by what they read, or as they took the same in
+/// rounds where it was much slower. Deterministic.
 class RaceJudge {
  public:
   struct Settings {
     double round_tolerance = 0.03;  ///< of a quiet round, above the fastest ones
     double known_tolerance = 0.05;  ///< ... above what is known
+    double same_time = 0.01;        ///< rounds that differ by less took the same
+    double memory_bias = 0.02;      ///< that a delay of memory may hide in such rounds
     double settled_noise = 0.003;   ///< a race decides between close ones
     double out_ratio = 1.02;        ///< slower than the leader by more in most rounds: out
     std::size_t out_rounds = 4;     ///< so many, before anybody is out
@@ -35,14 +51,13 @@ class RaceJudge {
 
   /// Samples of a racer in the round under way; none: it has failed and left.
   void Add(std::size_t racer, std::span<const double> samples);
-  /// canaries_quiet: of those around the round.
-  void EndRound(bool canaries_quiet);
+  void EndRound(const RoundCanaries& canaries);
 
   /// Does not run any more: it is slower for certain, or has failed.
   bool IsOut(std::size_t racer) const { return racers_[racer].out || racers_[racer].failed; }
   /// Nobody's place would change: all that still run are known well enough, or all are out.
   bool settled() const;
-  std::size_t rounds() const { return canaries_quiet_.size(); }
+  std::size_t rounds() const { return canaries_.size(); }
   std::size_t quiet_rounds() const { return quiet_count_; }
   bool last_round_quiet() const { return !quiet_.empty() && quiet_.back(); }
   /// Too few rounds were quiet (of few rounds: fewer than half): times are too long, though their
@@ -71,11 +86,13 @@ class RaceJudge {
   void FindFloors();
   void JudgeRounds();
   void FindOut();
+  bool MemoryMatters() const;
+  bool CanariesQuiet(std::size_t round, bool memory_matters) const;
 
   Settings settings_;
   std::size_t anchor_;
   std::vector<Racer> racers_;
-  std::vector<bool> canaries_quiet_;  // per round
+  std::vector<RoundCanaries> canaries_;  // per round
   std::vector<bool> quiet_;
   std::vector<double> slowdowns_;  // per round, against the floors
   std::size_t quiet_count_ = 0;

@@ -18,7 +18,7 @@ constexpr double kLastPauseSeconds = 0.2;
 
 RaceJudge RaceInTurns(const RunOrder& order, Clock& clock,
                       const std::function<std::vector<double>(std::size_t)>& step,
-                      const std::function<bool()>& canaries_quiet) {
+                      const std::function<RoundCanaries()>& canaries) {
   const std::size_t count = order.items.size();
   std::vector<double> known;
   std::size_t anchor = RaceJudge::kNoAnchor;
@@ -33,7 +33,7 @@ RaceJudge RaceInTurns(const RunOrder& order, Clock& clock,
   const double deadline = start + seconds;
   const double wait_deadline = deadline + order.wait_seconds;
   double pause = 0;
-  bool before = canaries_quiet();
+  RoundCanaries before = canaries();
   while (!judge.settled()) {
     const double now = clock.MonotonicSeconds();
     const bool over = now >= deadline || judge.quiet_rounds() >= kQuietRounds;
@@ -45,15 +45,15 @@ RaceJudge RaceInTurns(const RunOrder& order, Clock& clock,
                   : std::clamp(2 * pause, kFirstPauseSeconds, kLastPauseSeconds);
       if (pause > 0 && now + pause < wait_deadline) {
         clock.SleepSeconds(pause);
-        before = canaries_quiet();
+        before = canaries();
       }
     }
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t racer = (i + judge.rounds()) % count;
       if (!judge.IsOut(racer)) judge.Add(racer, step(racer));
     }
-    const bool after = canaries_quiet();
-    judge.EndRound(before && after);
+    const RoundCanaries after = canaries();
+    judge.EndRound(before.With(after));
     before = after;
   }
   return judge;

@@ -15,7 +15,7 @@ namespace tilewright::measure {
 /// them, order.wait_seconds more. step returns the samples of a slice; none if the racer has failed.
 RaceJudge RaceInTurns(const RunOrder& order, Clock& clock,
                       const std::function<std::vector<double>(std::size_t)>& step,
-                      const std::function<bool()>& canaries_quiet);
+                      const std::function<RoundCanaries()>& canaries);
 
 /// What the judge has found goes into the replies that are ok.
 void JudgeReplies(const RaceJudge& judge, std::vector<RunReply>& replies);

@@ -46,12 +46,15 @@ Status CheckPlain(const std::string& path) {
   return Corrupt("message: " + path + " is no plain file");
 }
 
-/// Where the tensors of a kernel lie.
-int LevelOf(const KernelSpec& kernel) {
+/// Of all tensors of a kernel.
+std::int64_t BytesOf(const KernelSpec& kernel) {
   std::int64_t bytes = 0;
   for (const TensorType& parameter : kernel.parameters) bytes += parameter.bytes();
-  return MemoryCanary::LevelOf(bytes);
+  return bytes;
 }
+
+/// Where they lie.
+int LevelOf(const KernelSpec& kernel) { return MemoryCanary::LevelOf(BytesOf(kernel)); }
 
 std::array<QuietGate, MemoryCanary::kLevels> MemoryGates() {
   std::array<QuietGate, MemoryCanary::kLevels> gates;
@@ -76,7 +79,8 @@ class Runner {
   RunReply RunAlone(const RunOrder::Item& item);
   ChildWork WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup);
   void LearnFrom(const RunReply& reply, int level);
-  bool CanariesQuiet(int level);
+  MemoryWatch WatchOf(const KernelSpec& kernel) const;
+  RoundCanaries RunCanaries(const KernelSpec& kernel);
   void ReadQuiet();
   void KeepQuiet();
 
@@ -123,7 +127,7 @@ ChildWork Runner::WorkFor(const RunOrder::Item& item, const Workbench::Setup& se
   work.canary = &canary_;
   work.memory_canary = &memory_canary_;
   work.memory_level = LevelOf(item.kernel);
-  work.memory_gate = memory_gates_[static_cast<std::size_t>(work.memory_level)];
+  work.memory = WatchOf(item.kernel);
   work.memory_bytes = settings_.memory_bytes;
   return work;
 }
@@ -138,15 +142,22 @@ void Runner::LearnFrom(const RunReply& reply, int level) {
   if (now - kept_at_ > kKeepSeconds) KeepQuiet();
 }
 
+MemoryWatch Runner::WatchOf(const KernelSpec& kernel) const {
+  const int level = LevelOf(kernel);
+  return {level, memory_gates_[static_cast<std::size_t>(level)], BytesOf(kernel)};
+}
+
 /// Between the rounds of a race.
-bool Runner::CanariesQuiet(int level) {
+RoundCanaries Runner::RunCanaries(const KernelSpec& kernel) {
   const double core = canary_.Run();
   gate_.Add(clock_.UnixSeconds(), core);
+  RoundCanaries canaries;
+  canaries.core_quiet = gate_.IsQuiet(core);
+  const int level = LevelOf(kernel);
   const double memory = memory_canary_.Run(level);
-  if (memory <= 0) return gate_.IsQuiet(core);
-  QuietGate& gate = memory_gates_[static_cast<std::size_t>(level)];
-  gate.Add(clock_.UnixSeconds(), memory);
-  return gate_.IsQuiet(core) && gate.IsQuiet(memory);
+  memory_gates_[static_cast<std::size_t>(level)].Add(clock_.UnixSeconds(), memory);
+  canaries.memory_delay_seconds = WatchOf(kernel).DelaySeconds(memory);
+  return canaries;
 }
 
 void Runner::ReadQuiet() {
@@ -220,13 +231,12 @@ Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
   } else if (order.items.size() == 1) {
     replies.push_back(RunAlone(order.items[0]));
   } else {
-    const int level = order.items.empty() ? 0 : LevelOf(order.items[0].kernel);
     replies = RunRace(
         order, workbench_,
         [this](const RunOrder::Item& item, const Workbench::Setup& setup) {
           return WorkFor(item, setup);
         },
-        [this, level] { return CanariesQuiet(level); });
+        [&] { return RunCanaries(order.items[0].kernel); });
   }
   return replies;
 }

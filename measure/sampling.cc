@@ -68,15 +68,15 @@ bool IsEnough(const SamplingSettings& settings, const SampleSet& set,
 /// Samples between two memory canaries.
 class MemorySection {
  public:
-  MemorySection(Subject& subject, Clock& clock, QuietGate* gate, double call_seconds,
+  MemorySection(Subject& subject, Clock& clock, MemoryWatch* watch, double call_seconds,
                 SampleSet& set)
-      : subject_(subject), clock_(clock), gate_(gate), call_seconds_(call_seconds), set_(set) {
-    if (gate_ == nullptr) return;
+      : subject_(subject), clock_(clock), watch_(watch), call_seconds_(call_seconds), set_(set) {
+    if (watch_ == nullptr) return;
     before_quiet_ = RunCanary();
     Begin();
   }
   bool IsLong() const {
-    return gate_ != nullptr && set_.seconds - begun_seconds_ > kMemorySectionSeconds;
+    return watch_ != nullptr && set_.seconds - begun_seconds_ > kMemorySectionSeconds;
   }
   void Begin() {
     first_quiet_ = set_.quiet.size();
@@ -86,7 +86,7 @@ class MemorySection {
     if (any_canary_ && call_seconds_ < kLongCallSeconds) (void)subject_.Run(1);
   }
   void Close() {
-    if (gate_ == nullptr) return;
+    if (watch_ == nullptr) return;
     const bool after_quiet = RunCanary();
     if (!before_quiet_ || !after_quiet) {
       const auto first = set_.quiet.begin() + static_cast<std::ptrdiff_t>(first_quiet_);
@@ -113,14 +113,14 @@ class MemorySection {
     set_.seconds += clock_.MonotonicSeconds() - start;
     any_canary_ = seconds > 0;
     if (!any_canary_) return true;
-    gate_->Add(clock_.UnixSeconds(), seconds);
+    watch_->Add(clock_.UnixSeconds(), seconds);
     set_.memory_canaries.push_back(seconds);
-    return gate_->IsQuiet(seconds);
+    return watch_->DelaySeconds(seconds) <= MemoryWatch::kMostDelay * call_seconds_;
   }
 
   Subject& subject_;
   Clock& clock_;
-  QuietGate* gate_;
+  MemoryWatch* watch_;
   double call_seconds_;
   SampleSet& set_;
   bool any_canary_ = false, before_quiet_ = true;
@@ -162,9 +162,9 @@ void TakeSlice(Subject& subject, Clock& clock, QuietGate& gate, const SamplingSe
 
 SampleSet TakeSamples(Subject& subject, Clock& clock, QuietGate& gate,
                       const SamplingSettings& settings, double call_seconds, double best_seconds,
-                      QuietGate* memory_gate) {
+                      MemoryWatch* memory) {
   SampleSet set;
-  MemorySection section(subject, clock, memory_gate, call_seconds, set);
+  MemorySection section(subject, clock, memory, call_seconds, set);
   while (true) {
     TakeSlice(subject, clock, gate, settings, call_seconds, set);
     if (set.failed) return set;

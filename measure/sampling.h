@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "measure/memory_watch.h"
 #include "measure/statistics.h"
 #include "src/base/clock.h"
 
@@ -68,12 +69,12 @@ void TakeSlice(Subject& subject, Clock& clock, QuietGate& gate, const SamplingSe
 /// Slices until the noise has settled, the candidate is clearly worse than the best, or the budget
 /// is spent (twice the budget where no quiet moment came). The subject's memory canary, if it has
 /// one, runs before and after, and every few slices: what lies between two of which one was
-/// disturbed does not count as quiet.
-/// best_seconds: best value so far; 0 if there is none. memory_gate: of the memory canaries; null:
+/// disturbed by more than the subject can bear does not count as quiet.
+/// best_seconds: best value so far; 0 if there is none. memory: judges the memory canaries; null:
 /// they are not run.
 SampleSet TakeSamples(Subject& subject, Clock& clock, QuietGate& gate,
                       const SamplingSettings& settings, double call_seconds, double best_seconds,
-                      QuietGate* memory_gate = nullptr);
+                      MemoryWatch* memory = nullptr);
 
 /// Longest time one call may take before it counts as hanging.
 double CallLimitSeconds(double best_seconds);

@@ -107,7 +107,7 @@ Raced RunSimulated(const std::vector<double>& truth, const std::vector<double>& 
         }
         return samples;
       },
-      [&] { return !weather.seen || slowdown(clock.now) < 1.06; });
+      [&] { return RoundCanaries{!weather.seen || slowdown(clock.now) < 1.06, 0}; });
   for (std::size_t i = 0; i < truth.size(); ++i) {
     raced.estimates.push_back(judge.Of(i));
     raced.shares.push_back(judge.QuietShare(i));
@@ -185,7 +185,7 @@ TEST(RaceJudge, TheAnchorStaysAndTheFailedLeave) {
     judge.Add(0, std::vector<double>{1.0, 1.0});
     judge.Add(1, std::vector<double>{2.0, 2.0});
     if (!judge.IsOut(2)) judge.Add(2, std::vector<double>());
-    judge.EndRound(true);
+    judge.EndRound({});
   }
   EXPECT_FALSE(judge.IsOut(0));
   EXPECT_FALSE(judge.IsOut(1));
@@ -202,13 +202,35 @@ TEST(RaceJudge, AFewFastRoundsShowThatTheOthersWereNotQuiet) {
     const double slow = round % 4 == 3 ? 1 : 1.4;
     judge.Add(0, std::vector<double>{1.273e-3 * slow, 1.275e-3 * slow});
     judge.Add(1, std::vector<double>{1.290e-3 * slow, 1.292e-3 * slow});
-    judge.EndRound(true);
+    judge.EndRound({});
   }
   EXPECT_EQ(judge.quiet_rounds(), 3U);
   EXPECT_FALSE(judge.disturbed());
   EXPECT_NEAR(judge.Of(0).value, 1.274e-3, 2e-6);
   EXPECT_NEAR(judge.Of(1).value, 1.291e-3, 2e-6);
   EXPECT_NEAR(judge.QuietShare(0), 0.25, 1e-9);
+}
+
+/// A race of one kernel of 1 ms whose time follows the delays of memory by so much.
+RaceJudge RaceWithDelays(const std::vector<double>& delay_seconds, double follows) {
+  RaceJudge judge({0}, RaceJudge::kNoAnchor);
+  for (const double delay : delay_seconds) {
+    const double seconds = 1e-3 + follows * delay;
+    judge.Add(0, std::vector<double>{seconds, seconds * 1.001});
+    judge.EndRound({true, delay});
+  }
+  return judge;
+}
+
+TEST(RaceJudge, ADelayOfMemoryThatTheRacersDoNotNoticeIsNoNoise) {
+  EXPECT_FALSE(RaceWithDelays({150e-6, 300e-6, 100e-6, 260e-6, 200e-6, 170e-6}, 0).disturbed());
+  // One that they do, in all rounds alike: nobody can say what they took without it.
+  EXPECT_TRUE(RaceWithDelays({200e-6, 201e-6, 200e-6, 202e-6, 200e-6, 201e-6}, 1).disturbed());
+  EXPECT_TRUE(RaceWithDelays({200e-6, 201e-6, 200e-6, 202e-6, 200e-6, 201e-6}, 0).disturbed());
+  // By turns: what is left in the fastest rounds is as much as what the others have more.
+  EXPECT_TRUE(RaceWithDelays({60e-6, 120e-6, 61e-6, 119e-6, 60e-6, 125e-6}, 1).disturbed());
+  // Too short for any of them.
+  EXPECT_FALSE(RaceWithDelays({20e-6, 21e-6, 20e-6, 22e-6, 20e-6, 21e-6}, 1).disturbed());
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST(Sampling, WithoutAQuietMomentAllSamplesAreUsedAfterTwiceTheBudget) {
 TEST(Sampling, TheMemoryCanaryRunsBeforeAndAfter) {
   Bench bench;
   bench.subject.memory_canary = 100e-6;
-  QuietGate memory;
+  MemoryWatch memory(2, QuietGate(), std::int64_t{64} << 20);
   const SampleSet set = TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3,
                                     0, &memory);
   EXPECT_EQ(set.quiet.size(), set.all.size());
@@ -119,8 +119,10 @@ TEST(Sampling, WhatOnlyTheMemoryCanarySeesDoesNotCountAsQuiet) {
   bench.subject.memory_canary = 100e-6;
   bench.settings.settled_samples = 20;
   bench.subject.memory_disturbed = [](double now) { return now > 99 && now < 100.005; };
-  QuietGate memory;
-  memory.SetReference(100e-6);
+  QuietGate gate;
+  gate.SetReference(100e-6);
+  gate.Add(90, 100e-6);
+  MemoryWatch memory(2, gate, MemoryCanary::BytesReadAt(2));  // which takes the canary 100 us
   const SampleSet set = TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 1e-3,
                                     0, &memory);
   EXPECT_GE(set.quiet.size(), 4U);
@@ -130,6 +132,22 @@ TEST(Sampling, WhatOnlyTheMemoryCanarySeesDoesNotCountAsQuiet) {
                                       1e-3, 0, &memory);
   EXPECT_EQ(never.quiet_share(), 0);
   EXPECT_LT(never.seconds, 0.03) << "it is said, not waited for";
+  // A kernel that reads a tenth of that in 5 ms loses 0.2 % by it.
+  MemoryWatch little(2, gate, MemoryCanary::BytesReadAt(2) / 10);
+  bench.subject.call_seconds = 5e-3;
+  const SampleSet apart = TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings, 5e-3,
+                                      0, &little);
+  EXPECT_EQ(apart.quiet_share(), 1);
+}
+
+TEST(MemoryWatch, ADelayIsByWhatTheKernelReads) {
+  QuietGate gate;
+  gate.SetReference(100e-6);
+  gate.Add(90, 100e-6);
+  const MemoryWatch watch(2, gate, MemoryCanary::BytesReadAt(2) / 2);
+  EXPECT_EQ(watch.DelaySeconds(105e-6), 0) << "no canary is more even than that";
+  EXPECT_NEAR(watch.DelaySeconds(300e-6), 100e-6, 1e-9);
+  EXPECT_EQ(MemoryWatch().DelaySeconds(1), 0);
 }
 
 TEST(Sampling, ThreeTimesTheBestIsCutOffAfterOneSlice) {
