@@ -9,7 +9,7 @@
 #include "measure/race.h"
 #include "src/base/clock.h"
 #include "src/base/file.h"
-#include "src/templates/alu_parts_vta.h"
+#include "src/templates/vta/alu_blocks.h"
 #include "src/vta/simulator.h"
 #include "src/vta/stream_file.h"
 #include "src/vta/timing.h"

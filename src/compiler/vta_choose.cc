@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/templates/alu_parts_vta.h"
+#include "src/templates/vta/alu_blocks.h"
 #include "src/vta/simulator.h"
 #include "src/vta/timing.h"
 

@@ -8,7 +8,7 @@
 
 #include "src/compiler/vta_choose.h"
 #include "src/graph/alu_group.h"
-#include "src/templates/alu_parts_vta.h"
+#include "src/templates/vta/alu_blocks.h"
 
 namespace tilewright {
 namespace {

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "src/ir/visit.h"
-#include "src/templates/fixed_schedule_cuda.h"
+#include "src/templates/cuda/fixed_schedule.h"
 #include "src/templates/parts.h"
 
 namespace tilewright {

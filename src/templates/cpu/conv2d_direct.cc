@@ -1,0 +1,337 @@
+#include "src/templates/cpu/conv2d_direct.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/base/math.h"
+#include "src/schedule/lower.h"
+#include "src/templates/cpu/conv_nest.h"
+#include "src/templates/cpu/dot_choice.h"
+#include "src/templates/parts.h"
+
+namespace tilewright {
+namespace {
+
+/// More products than this in one unrolled body make code that no longer fits the instruction
+/// cache and takes long to compile.
+constexpr std::int64_t kMaxUnrolledProducts = 512;
+/// Fewer accumulators than this leave the two multiply-add units waiting for their own results.
+constexpr std::int64_t kMinAccumulators = 8;
+
+/// What follows from workload and target alone.
+struct Plan {
+  ConvShape shape;
+  bool flat = false;  // 1x1, stride 1, no padding: one long row of pixels
+  Workload workload;  // what is computed: flattened if `flat`
+  AnchorForm form;
+  std::int64_t lanes = 0;  // accumulators of one vector
+  std::int64_t registers = 0;
+  std::int64_t ic_block = 0;  // channels per block of the weight
+  std::int64_t ic_parts = 1;  // such blocks per block of the data
+  int depth = 0;              // of the dot product, 0 for float
+  std::string dot;
+  std::int64_t oc_blocks = 0;  // of the output
+  bool padded = false;
+};
+
+void SetDot(const CpuFeatures& features, const Workload& w, Plan& plan) {
+  const DotChoice dot = ChooseDot(features, w.data.dtype);
+  plan.depth = dot.depth;
+  plan.dot = dot.name;
+  plan.form.shift_data = dot.shift_data;
+  plan.form.multiply_dtype = dot.multiply_dtype;
+}
+
+Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8) {
+  auto shape = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(shape);
+  auto features = FeaturesOf(target);
+  TW_RETURN_IF_ERROR(features);
+  Plan plan;
+  plan.shape = *shape;
+  plan.flat = IsFlatConvolution(*shape);
+  plan.workload = PlainConvolution(w, *shape, plan.flat);
+  plan.lanes = features->float_lanes();
+  plan.registers = features->vector_registers();
+  plan.oc_blocks = CeilDiv(shape->k, plan.lanes);
+  plan.padded = shape->pad_top + shape->pad_left + shape->pad_bottom + shape->pad_right > 0;
+  if (int8) SetDot(*features, w, plan);
+  plan.form.output = Blocked("NCHW", plan.lanes, 'c');
+  const bool few_channels = shape->c < plan.lanes;
+  if (!int8 && few_channels) {
+    plan.ic_block = 1;
+    plan.form.data = "NCHW";
+    plan.form.weight = Blocked("OIHW", plan.lanes, 'o');
+    return plan;
+  }
+  plan.form.data = Blocked("NCHW", few_channels ? RoundUp(shape->c, plan.depth) : plan.lanes, 'c');
+  // The largest part of a data block that divides the channels, so that nothing is multiplied with
+  // padding; 4 at least, as loops over fewer channels cost more than that saves.
+  constexpr std::int64_t kLeastBlock = 4;
+  plan.ic_block = few_channels ? RoundUp(shape->c, plan.depth)
+                               : std::max(kLeastBlock, std::gcd(shape->c, plan.lanes));
+  if (!few_channels) plan.ic_parts = plan.lanes / plan.ic_block;
+  plan.form.weight =
+      int8 ? Blocked(Blocked(Blocked("OIHW", plan.ic_block / plan.depth, 'i'), plan.lanes, 'o'),
+                     plan.depth, 'i')
+           : Blocked(Blocked("OIHW", plan.ic_block, 'i'), plan.lanes, 'o');
+  return plan;
+}
+
+std::int64_t OutRows(const Plan& plan) { return plan.flat ? 1 : plan.shape.oh; }
+std::int64_t OutCols(const Plan& plan) {
+  return plan.flat ? plan.shape.oh * plan.shape.ow : plan.shape.ow;
+}
+
+using Tile = std::vector<std::int64_t>;  // blocks of output channels, rows, columns
+
+/// Accumulators a register tile may have: the weights of its channels and one value of the data
+/// are held beside them (two where a product needs a register of its own before it is added).
+std::int64_t AccumulatorBudget(const Plan& plan, std::int64_t oc) {
+  return plan.registers - oc - (plan.depth == 2 ? 2 : 1);
+}
+
+/// Every register tile that fits, small ones left out where larger ones exist.
+std::vector<Tile> RegisterTiles(const Plan& plan) {
+  const std::int64_t rows = OutRows(plan), cols = OutCols(plan);
+  constexpr std::int64_t kMostBlocks = 6;
+  std::vector<Tile> tiles, small;
+  for (std::int64_t oc = 1; oc <= std::min(kMostBlocks, plan.oc_blocks); ++oc) {
+    const std::int64_t budget = AccumulatorBudget(plan, oc);
+    if (budget < oc) break;
+    for (std::int64_t col : ThriftyTiles(cols, budget / oc)) {
+      const std::int64_t most_rows = col == cols ? std::min(rows, budget / (oc * col)) : 1;
+      for (std::int64_t row = 1; row <= most_rows; ++row) {
+        (oc * row * col >= kMinAccumulators ? tiles : small).push_back({oc, row, col});
+      }
+    }
+  }
+  return tiles.empty() ? small : tiles;
+}
+
+/// Cycles of the whole convolution per reduction step on a core with two multiply-add units and
+/// nearly two loads per cycle.
+double TileCost(const Plan& plan, const Tile& tile) {
+  constexpr double kCyclesPerLoad = 0.65;
+  constexpr double kLatency = 5;  // of a multiply-add, and a little for the loop around it
+  const auto cost = [](std::int64_t oc, std::int64_t row, std::int64_t col) {
+    const auto products = static_cast<double>(oc * row * col);
+    const auto loads = static_cast<double>(oc + row * col);
+    return std::max({products / 2, loads * kCyclesPerLoad, kLatency});
+  };
+  const auto parts = [](std::int64_t extent, std::int64_t tile_extent) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> list = {{extent / tile_extent, tile_extent}};
+    if (extent % tile_extent != 0) list.emplace_back(1, extent % tile_extent);
+    return list;
+  };
+  double total = 0;
+  for (const auto& [oc_count, oc] : parts(plan.oc_blocks, tile[0])) {
+    for (const auto& [row_count, row] : parts(OutRows(plan), tile[1])) {
+      for (const auto& [col_count, col] : parts(OutCols(plan), tile[2])) {
+        total += static_cast<double>(oc_count * row_count * col_count) * cost(oc, row, col);
+      }
+    }
+  }
+  return total;
+}
+
+Tile BestTile(const Plan& plan) {
+  Tile best;
+  double best_cost = 0;
+  for (const Tile& tile : RegisterTiles(plan)) {
+    // Of tiles of one cost the larger one loads less.
+    const double cost = TileCost(plan, tile) * (1 + 0.5 / static_cast<double>(Product(tile)));
+    if (best.empty() || cost < best_cost) best = tile, best_cost = cost;
+  }
+  return best;
+}
+
+/// Tiles per pass: a few small counts and all of them.
+std::vector<std::int64_t> PassSizes(const Plan& plan) {
+  const std::int64_t all = plan.flat ? OutCols(plan) : OutRows(plan);
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t size : {1, 2, 4, 7, 14, 28}) {
+    if (size < all) sizes.push_back(size);
+  }
+  sizes.push_back(all);
+  return sizes;
+}
+
+std::vector<std::int64_t> IcUnrolls(const Plan& plan) {
+  const std::int64_t steps = plan.ic_block / std::max(1, plan.depth);
+  std::vector<std::int64_t> unrolls;
+  for (std::int64_t u = 1; u < steps; u *= 2) unrolls.push_back(u);
+  unrolls.push_back(steps);
+  return unrolls;
+}
+
+Knob TileKnob(const Plan& plan) {
+  std::vector<KnobValue> values;
+  for (Tile& tile : RegisterTiles(plan)) values.emplace_back().value = std::move(tile);
+  return Knob::Candidates("register_tile", KnobKind::kOther, std::move(values));
+}
+
+Knob PadKnob(const Plan& plan) {
+  const bool converts = plan.form.shift_data || plan.form.multiply_dtype.has_value();
+  std::vector<KnobValue> values;
+  values.emplace_back().value = std::string("copy");
+  if (plan.padded || converts) values.emplace_back().value = std::string("rows");
+  // Data that are converted on the way must exist somewhere.
+  if (plan.padded && !converts) values.emplace_back().value = std::string("skip");
+  return Knob::Candidates("pad", KnobKind::kOther, std::move(values));
+}
+
+Result<ConfigSpace> SpaceOf(const Plan& plan) {
+  const bool columns = plan.shape.s > 1;
+  return MakeSpace(
+      {TileKnob(plan), Knob::Other("pass_tiles", PassSizes(plan)),
+       Knob::Other("ic_unroll", IcUnrolls(plan)),
+       Knob::Bool("unroll_kw", columns ? std::vector{false, true} : std::vector{false}),
+       Knob::Bool("channels_first", {false, true}), PadKnob(plan)});
+}
+
+Result<Config> DefaultOf(const Plan& plan) {
+  auto space = SpaceOf(plan);
+  TW_RETURN_IF_ERROR(space);
+  const Tile tile = BestTile(plan);
+  // Two steps hide the loop's own work; more only cost time to build.
+  std::int64_t unroll = 1;
+  for (std::int64_t u : IcUnrolls(plan)) {
+    if (u <= 2) unroll = std::max(unroll, u);
+  }
+  // Without a copy of the data if the space has that.
+  const Knob& pads = space->knobs().back();
+  KnobValue pad;
+  pad.value = std::string("skip");
+  const std::int64_t inlined = Product(tile) * unroll * (1 + 2 * plan.shape.s);
+  if (pads.Find(pad) < 0 || inlined > kMaxUnrolledProducts) pad = pads[0];
+  return LocateValues(*space, {{"register_tile", KnobValue{tile}},
+                               {"pass_tiles", KnobValue{PassSizes(plan).back()}},
+                               {"ic_unroll", KnobValue{unroll}},
+                               {"unroll_kw", KnobValue{false}},
+                               {"channels_first", KnobValue{true}},
+                               {"pad", pad}});
+}
+
+PadPlace PlaceOf(const std::string& word) {
+  return word == "rows" ? PadPlace::kRows : word == "skip" ? PadPlace::kInline : PadPlace::kWhole;
+}
+
+/// Bytes of the data one pass reads, when it gets a copy of its own.
+std::int64_t PassBytes(const Plan& plan, const ConvNest& nest) {
+  const ConvShape& s = plan.shape;
+  const auto reach = [](std::int64_t count, std::int64_t all, std::int64_t stride,
+                        std::int64_t kernel, std::int64_t dilation) {
+    return (std::min(count, all) - 1) * stride + (kernel - 1) * dilation + 1;
+  };
+  const std::int64_t rows =
+      reach(nest.rows * nest.row_tiles, OutRows(plan), s.stride_h, s.r, s.dilation_h);
+  const std::int64_t pass_cols =
+      nest.col_tiles == ConvNest::kWholeAxis ? OutCols(plan) : nest.cols * nest.col_tiles;
+  const std::int64_t cols = reach(pass_cols, OutCols(plan), s.stride_w, s.s, s.dilation_w);
+  const std::int64_t channels = RoundUp(s.c, std::max<std::int64_t>(1, plan.ic_block));
+  const DataType dtype = plan.form.multiply_dtype.value_or(plan.workload.data.dtype);
+  return rows * cols * channels * dtype.bytes();
+}
+
+Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Target& target,
+                         const Config& config) {
+  ConvNest nest;
+  const Tile& tile = config.Factors("register_tile");
+  if (tile.size() != 3 || Product(tile) > AccumulatorBudget(plan, tile[0])) {
+    return InvalidArgument("register tile " + config.Find("register_tile")->ToString() +
+                           ": more vectors than the target's " + std::to_string(plan.registers) +
+                           " registers hold");
+  }
+  nest.oc_blocks = tile[0];
+  nest.rows = tile[1];
+  nest.cols = tile[2];
+  (plan.flat ? nest.col_tiles : nest.row_tiles) = config.Integer("pass_tiles");
+  nest.ic_parts = plan.ic_parts;
+  nest.ic_unroll = config.Integer("ic_unroll");
+  nest.unroll_kw = config.Integer("unroll_kw") != 0;
+  nest.channels_first = config.Integer("channels_first") != 0;
+  nest.dot = plan.dot;
+  nest.pad = PlaceOf(std::get<std::string>(config.Find("pad")->value));
+  // With the padding inlined, the tiles at both edges are copies of their own with kw unrolled.
+  const std::int64_t copies =
+      (nest.unroll_kw ? plan.shape.s : 1) + (nest.pad == PadPlace::kInline ? 2 * plan.shape.s : 0);
+  const std::int64_t products = Product(tile) * nest.ic_unroll * copies;
+  if (products > kMaxUnrolledProducts) {
+    return InvalidArgument("unrolled body of " + std::to_string(products) +
+                           " products, expected at most " + std::to_string(kMaxUnrolledProducts));
+  }
+  if (const std::int64_t bytes =
+          PassBytes(plan, nest) + Product(tile) * plan.lanes * plan.workload.out_dtype.bytes();
+      nest.pad == PadPlace::kRows && bytes > LowerLimits().max_local_bytes) {
+    return InvalidArgument("local buffers of " + std::to_string(bytes) +
+                           " bytes per pass, expected at most " +
+                           std::to_string(LowerLimits().max_local_bytes));
+  }
+  auto compute = DefineAnchor(plan.workload, epilogue, plan.form);
+  TW_RETURN_IF_ERROR(compute);
+  Schedule schedule(*std::move(compute));
+  ScheduleConvNest(schedule, nest, plan.lanes, target);
+  TW_RETURN_IF_ERROR(schedule.status());
+  return Kernel{std::move(schedule), plan.form};
+}
+
+std::string RefusesPlan(const Workload& w, const Target& target, bool int8) {
+  if (w.op_name() != "conv2d") return "only convolutions of one group";
+  auto plan = MakePlan(w, target, int8);
+  return plan.ok() ? "" : plan.status().message();
+}
+
+}  // namespace
+
+std::string Conv2dDirectCpu::Refuses(const Workload& w, const Target& target) {
+  return IsFloat32(w) ? RefusesPlan(w, target, false) : "only float32";
+}
+
+Result<ConfigSpace> Conv2dDirectCpu::DefineSpace(const Workload& w, const Target& target) {
+  auto plan = MakePlan(w, target, false);
+  TW_RETURN_IF_ERROR(plan);
+  return SpaceOf(*plan);
+}
+
+Result<Config> Conv2dDirectCpu::DefaultConfig(const Workload& w, const Target& target) {
+  auto plan = MakePlan(w, target, false);
+  TW_RETURN_IF_ERROR(plan);
+  return DefaultOf(*plan);
+}
+
+Result<Kernel> Conv2dDirectCpu::Apply(const Workload& w, const Epilogue& epilogue,
+                                      const Target& target, const Config& config) {
+  auto plan = MakePlan(w, target, false);
+  TW_RETURN_IF_ERROR(plan);
+  return ApplyPlan(*plan, epilogue, target, config);
+}
+
+std::string Conv2dDirectInt8Cpu::Refuses(const Workload& w, const Target& target) {
+  return IsInt8(w) ? RefusesPlan(w, target, true)
+                   : "only 8-bit data and int8 weights summed in int32";
+}
+
+Result<ConfigSpace> Conv2dDirectInt8Cpu::DefineSpace(const Workload& w, const Target& target) {
+  auto plan = MakePlan(w, target, true);
+  TW_RETURN_IF_ERROR(plan);
+  return SpaceOf(*plan);
+}
+
+Result<Config> Conv2dDirectInt8Cpu::DefaultConfig(const Workload& w, const Target& target) {
+  auto plan = MakePlan(w, target, true);
+  TW_RETURN_IF_ERROR(plan);
+  return DefaultOf(*plan);
+}
+
+Result<Kernel> Conv2dDirectInt8Cpu::Apply(const Workload& w, const Epilogue& epilogue,
+                                          const Target& target, const Config& config) {
+  auto plan = MakePlan(w, target, true);
+  TW_RETURN_IF_ERROR(plan);
+  return ApplyPlan(*plan, epilogue, target, config);
+}
+
+}  // namespace tilewright

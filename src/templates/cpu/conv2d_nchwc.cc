@@ -1,0 +1,240 @@
+#include "src/templates/cpu/conv2d_nchwc.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "src/base/math.h"
+#include "src/templates/cpu/depthwise_nest.h"
+#include "src/templates/parts.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t kMaxOwTile = 64;  // AutoTVM's limit
+constexpr int kInt8Depth = 4;            // products per lane of one dot instruction
+constexpr int kInt8OcBlock = 16;         // int32 lanes of a 512-bit register
+/// Reference: an ow block above this left no register for the weights.
+constexpr std::int64_t kFallbackOw = 31;
+constexpr std::int64_t kFallbackPixels = 32;
+
+std::string RefusesBlocked(const Workload& w) {
+  if (w.op_name() != "conv2d") return "only convolutions of one group";
+  if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
+  return {};
+}
+
+bool IsPointwise(const ConvShape& s) { return s.r == 1 && s.s == 1; }
+
+/// The knob after tile_ow: rows for 1x1 kernels, unrolled kernel columns for the others.
+Knob LastKnob(const ConvShape& s) {
+  if (!IsPointwise(s)) return Knob::Bool("unroll_kw", {true, false});
+  return s.oh > 1 ? Knob::Other("tile_oh", {1, 2}) : Knob::Other("tile_oh", {1});
+}
+
+/// AutoTVM counted 16 lanes for these names only; its fallback must be ours.
+std::int64_t FallbackLanes(const Target& target) {
+  const auto features = FeaturesOf(target);
+  return features.ok() && features->avx512 ? 16 : 8;
+}
+
+std::pair<std::string, KnobValue> FallbackLast(const ConvShape& s, std::int64_t rows) {
+  if (IsPointwise(s)) return {"tile_oh", KnobValue{rows}};
+  return {"unroll_kw", KnobValue{false}};
+}
+
+/// (ow block, rows) of the fallback.
+std::array<std::int64_t, 2> FallbackPixels(const ConvShape& s) {
+  if (!IsPointwise(s)) return {LargestDivisor(s.ow, kFallbackOw), 1};
+  for (std::int64_t ow = s.ow; ow >= 1; --ow) {
+    if (s.ow % ow != 0 || ow > kMaxOwTile) continue;
+    for (std::int64_t oh = std::min<std::int64_t>(s.oh, 2); oh >= 1; --oh) {
+      if (s.oh % oh == 0 && ow * oh < kFallbackPixels) return {ow, oh};
+    }
+  }
+  return {1, 1};
+}
+
+Result<Kernel> ApplyNest(const Workload& w, const Epilogue& epilogue, const Target& target,
+                         const AnchorForm& form, ConvNest nest, std::int64_t oc_block) {
+  auto features = FeaturesOf(target);
+  TW_RETURN_IF_ERROR(features);
+  const std::int64_t lanes = features->float_lanes();
+  const std::int64_t accumulators = CeilDiv(oc_block, lanes) * nest.rows * nest.cols;
+  // Twice the registers still runs, spilling; beyond that it is only slow to compile and to run.
+  if (accumulators > 2 * features->vector_registers()) {
+    return InvalidArgument("register tile of " + std::to_string(accumulators) +
+                           " vectors, the target has " +
+                           std::to_string(features->vector_registers()) + " registers");
+  }
+  auto compute = DefineAnchor(w, epilogue, form);
+  TW_RETURN_IF_ERROR(compute);
+  Schedule schedule(*std::move(compute));
+  ScheduleConvNest(schedule, nest, lanes, target);
+  TW_RETURN_IF_ERROR(schedule.status());
+  return Kernel{std::move(schedule), form};
+}
+
+void SetLastKnob(const ConvShape& s, const Config& config, ConvNest& nest) {
+  if (IsPointwise(s)) {
+    nest.rows = config.Integer("tile_oh");
+  } else {
+    nest.unroll_kw = config.Integer("unroll_kw") != 0;
+    nest.ic_before_kw = nest.unroll_kw;
+  }
+}
+
+}  // namespace
+
+std::string Conv2dNchwcX86::Refuses(const Workload& w, const Target&) { return RefusesBlocked(w); }
+
+Result<ConfigSpace> Conv2dNchwcX86::DefineSpace(const Workload& w, const Target&) {
+  auto s = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(s);
+  return MakeSpace({Knob::Split("tile_ic", s->c, 2), Knob::Split("tile_oc", s->k, 2),
+                    Knob::Split("tile_ow", s->ow, 2, {.max_factor = kMaxOwTile}), LastKnob(*s)});
+}
+
+Result<Config> Conv2dNchwcX86::DefaultConfig(const Workload& w, const Target& target) {
+  auto s = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(s);
+  auto space = DefineSpace(w, target);
+  TW_RETURN_IF_ERROR(space);
+  const std::int64_t oc = LargestDivisor(s->k, FallbackLanes(target));
+  const auto [ow, rows] = FallbackPixels(*s);
+  return LocateValues(*space, {{"tile_ic", InnerFactor(s->c, LargestDivisor(s->c, oc))},
+                               {"tile_oc", InnerFactor(s->k, oc)},
+                               {"tile_ow", InnerFactor(s->ow, ow)},
+                               FallbackLast(*s, rows)});
+}
+
+Result<Kernel> Conv2dNchwcX86::Apply(const Workload& w, const Epilogue& epilogue,
+                                     const Target& target, const Config& config) {
+  auto s = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(s);
+  const std::int64_t ic = config.Factors("tile_ic")[1], oc = config.Factors("tile_oc")[1];
+  AnchorForm form;
+  form.data = Blocked("NCHW", ic, 'c');
+  form.weight = Blocked(Blocked("OIHW", ic, 'i'), oc, 'o');
+  form.output = Blocked("NCHW", oc, 'c');
+  ConvNest nest;
+  nest.cols = config.Factors("tile_ow")[1];
+  nest.channels_first = true;
+  SetLastKnob(*s, config, nest);
+  return ApplyNest(w, epilogue, target, form, nest, oc);
+}
+
+std::string Conv2dNchwcInt8X86::Refuses(const Workload& w, const Target& target) {
+  if (std::string reason = RefusesBlocked(w); !reason.empty()) return reason;
+  if (!IsInt8(w)) return "only 8-bit data and int8 weights summed in int32";
+  const auto features = FeaturesOf(target);
+  if (!features.ok() || !features->avx512_vnni) return "the target has no AVX-512 dot product";
+  const auto s = ConvShapeOf(w);
+  if (!s.ok()) return s.status().message();
+  if (s->c % kInt8Depth != 0) return "input channels are no multiple of 4";
+  if (s->k % kInt8OcBlock != 0) return "output channels are no multiple of 16";
+  return {};
+}
+
+Result<ConfigSpace> Conv2dNchwcInt8X86::DefineSpace(const Workload& w, const Target&) {
+  auto s = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(s);
+  return MakeSpace({Knob::Split("tile_ic", s->c, 2,
+                                {.keep = [](const auto& f) { return f[1] % kInt8Depth == 0; }}),
+                    Knob::Split("tile_oc", s->k, 2,
+                                {.keep = [](const auto& f) { return f[1] % kInt8OcBlock == 0; }}),
+                    Knob::Split("tile_ow", s->ow, 2, {.max_factor = kMaxOwTile}), LastKnob(*s)});
+}
+
+Result<Config> Conv2dNchwcInt8X86::DefaultConfig(const Workload& w, const Target& target) {
+  auto s = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(s);
+  auto space = DefineSpace(w, target);
+  TW_RETURN_IF_ERROR(space);
+  std::int64_t ic = kInt8Depth;
+  for (std::int64_t candidate : {8, 12, 16}) {
+    if (s->c % candidate == 0) ic = candidate;
+  }
+  const auto [ow, rows] = FallbackPixels(*s);
+  return LocateValues(*space, {{"tile_ic", InnerFactor(s->c, ic)},
+                               {"tile_oc", InnerFactor(s->k, kInt8OcBlock)},
+                               {"tile_ow", InnerFactor(s->ow, ow)},
+                               FallbackLast(*s, rows)});
+}
+
+Result<Kernel> Conv2dNchwcInt8X86::Apply(const Workload& w, const Epilogue& epilogue,
+                                         const Target& target, const Config& config) {
+  auto s = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(s);
+  const std::int64_t ic = config.Factors("tile_ic")[1], oc = config.Factors("tile_oc")[1];
+  AnchorForm form;
+  form.data = Blocked("NCHW", ic, 'c');
+  form.weight = Blocked(Blocked(Blocked("OIHW", ic / kInt8Depth, 'i'), oc, 'o'), kInt8Depth, 'i');
+  form.output = Blocked("NCHW", oc, 'c');
+  form.shift_data = w.data.dtype == kInt8;
+  ConvNest nest;
+  nest.cols = config.Factors("tile_ow")[1];
+  nest.channels_first = true;
+  nest.dot = "dot4.u8s8";
+  SetLastKnob(*s, config, nest);
+  return ApplyNest(w, epilogue, target, form, nest, oc);
+}
+
+std::string DepthwiseNchwcX86::Refuses(const Workload& w, const Target&) {
+  if (w.op_name() != "depthwise_conv2d") return "only depthwise convolutions";
+  if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
+  const auto s = ConvShapeOf(w);
+  if (!s.ok()) return s.status().message();
+  return s->c == s->k ? "" : "only as many channels out as in";
+}
+
+Result<ConfigSpace> DepthwiseNchwcX86::DefineSpace(const Workload& w, const Target&) {
+  auto s = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(s);
+  return MakeSpace({Knob::Split("tile_ic", s->c, 2), Knob::Split("tile_oc", s->k, 2),
+                    Knob::Split("tile_ow", s->ow, 2, {.max_factor = kMaxOwTile}),
+                    Knob::Bool("unroll_kw", {true, false})});
+}
+
+Result<Config> DepthwiseNchwcX86::DefaultConfig(const Workload& w, const Target& target) {
+  auto s = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(s);
+  auto space = DefineSpace(w, target);
+  TW_RETURN_IF_ERROR(space);
+  const std::int64_t oc = LargestDivisor(s->k, FallbackLanes(target));
+  return LocateValues(*space, {{"tile_ic", InnerFactor(s->c, oc)},
+                               {"tile_oc", InnerFactor(s->k, oc)},
+                               {"tile_ow", InnerFactor(s->ow, LargestDivisor(s->ow, kFallbackOw))},
+                               {"unroll_kw", KnobValue{false}}});
+}
+
+Result<Kernel> DepthwiseNchwcX86::Apply(const Workload& w, const Epilogue& epilogue,
+                                        const Target& target, const Config& config) {
+  auto features = FeaturesOf(target);
+  TW_RETURN_IF_ERROR(features);
+  const std::int64_t oc = config.Factors("tile_oc")[1], ic = config.Factors("tile_ic")[1];
+  // One block serves both sides here; AutoTVM leaves a repacking of the data between them.
+  if (ic != oc) return InvalidArgument("tile_ic and tile_oc differ");
+  const std::int64_t cols = config.Factors("tile_ow")[1], lanes = features->float_lanes();
+  if (const std::int64_t accumulators = CeilDiv(oc, lanes) * cols;
+      accumulators > 2 * features->vector_registers()) {
+    return InvalidArgument("register tile of " + std::to_string(accumulators) +
+                           " vectors, the target has " +
+                           std::to_string(features->vector_registers()) + " registers");
+  }
+  AnchorForm form;
+  form.data = form.output = Blocked("NCHW", oc, 'c');
+  form.weight = Blocked("OIHW1i", oc, 'o');
+  auto compute = DefineAnchor(w, epilogue, form);
+  TW_RETURN_IF_ERROR(compute);
+  Schedule schedule(*std::move(compute));
+  DepthwiseNest nest;
+  nest.cols = cols;
+  nest.unroll_kh = false;
+  nest.unroll_kw = config.Integer("unroll_kw") != 0;
+  ScheduleDepthwiseNest(schedule, nest, lanes, target);
+  TW_RETURN_IF_ERROR(schedule.status());
+  return Kernel{std::move(schedule), form};
+}
+
+}  // namespace tilewright

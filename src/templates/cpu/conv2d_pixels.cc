@@ -1,0 +1,180 @@
+#include "src/templates/cpu/conv2d_pixels.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "src/base/math.h"
+#include "src/templates/parts.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
+
+struct Plan {
+  ConvShape shape;
+  Workload workload;  // in plain layouts; all pixels in one row where that is the same
+  std::int64_t lanes = 0, registers = 0;
+  std::int64_t rows = 0, cols = 0;  // of the output as computed
+  std::int64_t group_channels = 0;  // output channels per group
+};
+
+Result<Plan> MakePlan(const Workload& w, const Target& target) {
+  auto shape = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(shape);
+  auto features = FeaturesOf(target);
+  TW_RETURN_IF_ERROR(features);
+  Plan plan;
+  plan.shape = *shape;
+  const bool flat = IsFlatConvolution(*shape);
+  plan.workload = PlainConvolution(w, *shape, flat);
+  plan.lanes = features->float_lanes();
+  plan.registers = features->vector_registers();
+  plan.rows = flat ? 1 : shape->oh;
+  plan.cols = flat ? shape->oh * shape->ow : shape->ow;
+  plan.group_channels = shape->k / shape->groups;
+  return plan;
+}
+
+using Tile = std::vector<std::int64_t>;  // output channels, rows, vectors of columns
+
+std::vector<Tile> RegisterTiles(const Plan& plan) {
+  constexpr std::int64_t kMostChannels = 17, kMostVectors = 6, kMostRows = 8;
+  const std::int64_t vectors = CeilDiv(plan.cols, plan.lanes);
+  std::vector<Tile> tiles;
+  for (std::int64_t channel = 1; channel <= std::min(kMostChannels, plan.group_channels);
+       ++channel) {
+    if (plan.group_channels % channel != 0) continue;  // a tile reads the data of one group
+    for (std::int64_t vector : ThriftyTiles(vectors, kMostVectors)) {
+      const std::int64_t most_rows = vector == vectors ? std::min(kMostRows, plan.rows) : 1;
+      for (std::int64_t row = 1; row <= most_rows; ++row) {
+        const std::int64_t data = row * vector;
+        if (channel * data + data + 1 <= plan.registers) tiles.push_back({channel, row, vector});
+      }
+    }
+  }
+  return tiles;
+}
+
+std::vector<std::int64_t> IcUnrolls(const Plan& plan) {
+  std::vector<std::int64_t> unrolls;
+  for (std::int64_t u : {1, 2, 4}) {
+    if (u <= plan.shape.c / plan.shape.groups) unrolls.push_back(u);
+  }
+  return unrolls;
+}
+
+Result<ConfigSpace> SpaceOf(const Plan& plan) {
+  std::vector<KnobValue> tiles;
+  for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
+  return MakeSpace(
+      {Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
+       Knob::Other("ic_unroll", IcUnrolls(plan)),
+       Knob::Bool("unroll_kw", plan.shape.s > 1 ? std::vector{false, true} : std::vector{false}),
+       Knob::Bool("pixels_first", {false, true})});
+}
+
+/// Loops of the result: n, group | channel tile, row tile, column tile | register tile.
+LoopId ScheduleResult(Schedule& s, StageId result, const Plan& plan, const Tile& tile,
+                      bool pixels_first, const Target& target) {
+  const auto [group, in_group] = s.Split(result, s.SpatialAxis(result, 1), plan.group_channels);
+  const auto [channel_tile, channel] = s.Split(result, in_group, tile[0]);
+  const auto [row_tile, row] = s.Split(result, s.SpatialAxis(result, 2), tile[1], Tail::kPeel);
+  const auto [col_tile, cols] =
+      s.Split(result, s.SpatialAxis(result, 3), tile[2] * plan.lanes, Tail::kPeel);
+  const auto [vector, lane] = s.Split(result, cols, plan.lanes, Tail::kPeel);
+  std::vector<LoopId> outer = {s.SpatialAxis(result, 0), group, row_tile, col_tile};
+  outer.insert(pixels_first ? outer.end() : outer.begin() + 2, channel_tile);
+  std::vector<LoopId> order = outer;
+  order.insert(order.end(), {channel, row, vector, lane});
+  s.Reorder(result, order);
+  s.Unroll(result, channel);
+  s.Unroll(result, row);
+  s.Unroll(result, vector);
+  s.Vectorize(result, lane);
+  const LoopId innermost = outer.back();
+  outer.pop_back();
+  ParallelFor(s, result, FuseAll(s, result, outer), target);
+  return innermost;
+}
+
+void ScheduleSum(Schedule& s, StageId sum, const Plan& plan, std::int64_t ic_unroll,
+                 bool unroll_kw) {
+  const auto [vector, lane] = s.Split(sum, s.SpatialAxis(sum, 3), plan.lanes, Tail::kPeel);
+  const auto [ic, ic_unrolled] = s.Split(sum, s.ReductionAxis(sum, 0), ic_unroll, Tail::kPeel);
+  const LoopId kh = s.ReductionAxis(sum, 1), kw = s.ReductionAxis(sum, 2);
+  s.Reorder(sum,
+            {ic, kh, kw, ic_unrolled, s.SpatialAxis(sum, 1), s.SpatialAxis(sum, 2), vector, lane});
+  if (unroll_kw) s.Unroll(sum, kw);
+  s.Unroll(sum, ic_unrolled);
+  s.Unroll(sum, s.SpatialAxis(sum, 1));
+  s.Unroll(sum, s.SpatialAxis(sum, 2));
+  s.Unroll(sum, vector);
+  s.Vectorize(sum, lane);
+}
+
+}  // namespace
+
+std::string Conv2dPixelsCpu::Refuses(const Workload& w, const Target& target) {
+  if (w.op != OpKind::kConv2d) return "only convolutions";
+  auto plan = MakePlan(w, target);
+  if (!plan.ok()) return plan.status().message();
+  return plan->shape.groups > 1 && plan->shape.c == plan->shape.groups
+             ? "depthwise convolutions have templates of their own"
+             : "";
+}
+
+Result<ConfigSpace> Conv2dPixelsCpu::DefineSpace(const Workload& w, const Target& target) {
+  auto plan = MakePlan(w, target);
+  TW_RETURN_IF_ERROR(plan);
+  return SpaceOf(*plan);
+}
+
+Result<Config> Conv2dPixelsCpu::DefaultConfig(const Workload& w, const Target& target) {
+  auto plan = MakePlan(w, target);
+  TW_RETURN_IF_ERROR(plan);
+  auto space = SpaceOf(*plan);
+  TW_RETURN_IF_ERROR(space);
+  // As many sums as there are; of equal ones that with fewer loads per step.
+  const auto loads = [](const Tile& t) { return t[0] + t[1] * t[2]; };
+  Tile best = {1, 1, 1};
+  for (const Tile& tile : RegisterTiles(*plan)) {
+    const std::int64_t sums = Product(tile), most = Product(best);
+    if (sums > most || (sums == most && loads(tile) < loads(best))) best = tile;
+  }
+  return LocateValues(*space, {{"register_tile", KnobValue{best}},
+                               {"ic_unroll", KnobValue{IcUnrolls(*plan).back()}},
+                               {"unroll_kw", KnobValue{false}},
+                               {"pixels_first", KnobValue{false}}});
+}
+
+Result<Kernel> Conv2dPixelsCpu::Apply(const Workload& w, const Epilogue& epilogue,
+                                      const Target& target, const Config& config) {
+  auto plan = MakePlan(w, target);
+  TW_RETURN_IF_ERROR(plan);
+  const Tile& tile = config.Factors("register_tile");
+  const std::int64_t ic_unroll = config.Integer("ic_unroll");
+  const bool unroll_kw = config.Integer("unroll_kw") != 0;
+  const std::int64_t products = Product(tile) * ic_unroll * (unroll_kw ? plan->shape.s : 1);
+  if (products > kMaxUnrolledProducts) {
+    return InvalidArgument("unrolled body of " + std::to_string(products) +
+                           " products, expected at most " + std::to_string(kMaxUnrolledProducts));
+  }
+  AnchorForm form;
+  form.data = form.output = "NCHW";
+  form.weight = Blocked("OIHW", tile[0], 'o');
+  auto compute = DefineAnchor(plan->workload, epilogue, form);
+  TW_RETURN_IF_ERROR(compute);
+  Schedule s(*std::move(compute));
+  const AnchorStages stages = PrepareStages(s);
+  const LoopId innermost =
+      ScheduleResult(s, stages.result, *plan, tile, config.Integer("pixels_first") != 0, target);
+  s.ComputeAt(stages.sum, stages.result, innermost);
+  ScheduleSum(s, stages.sum, *plan, ic_unroll, unroll_kw);
+  if (stages.has_pad) ScheduleFlat(s, stages.pad, plan->lanes, target);
+  TW_RETURN_IF_ERROR(s.status());
+  return Kernel{std::move(s), form};
+}
+
+}  // namespace tilewright

@@ -1,0 +1,206 @@
+#include "src/templates/cpu/dense.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/base/math.h"
+#include "src/templates/parts.h"
+
+namespace tilewright {
+namespace {
+
+struct Sizes {
+  std::int64_t m, n, k;
+};
+
+Sizes SizesOf(const Workload& w) {
+  const std::size_t rank = w.data.shape.size();
+  return {w.data.shape[rank - 2], w.weight.shape[rank - 2], w.data.shape[rank - 1]};
+}
+
+std::string RefusesDense(const Workload& w) {
+  if (w.op != OpKind::kDense) return "only dense";
+  return w.data_layout == "MK" && w.kernel_layout == "NK" ? "" : "only MK data and NK weights";
+}
+
+Result<ConfigSpace> TwoPartSpace(const Workload& w) {
+  const Sizes s = SizesOf(w);
+  return MakeSpace({Knob::Split("tile_y", s.m, 2), Knob::Split("tile_x", s.n, 2),
+                    Knob::Split("tile_k", s.k, 2)});
+}
+
+std::int64_t Lanes(const Target& target) {
+  const auto features = FeaturesOf(target);
+  return features.ok() && features->avx512 ? 16 : 8;
+}
+
+/// Refuses tiles that only fill memory with partial sums.
+Status CheckTile(std::int64_t vectors, const Target& target) {
+  auto features = FeaturesOf(target);
+  TW_RETURN_IF_ERROR(features);
+  const std::int64_t most = 2 * features->vector_registers();
+  if (vectors <= most) return {};
+  return InvalidArgument("register tile of " + std::to_string(vectors) +
+                         " vectors, expected at most " + std::to_string(most));
+}
+
+/// Rows and columns of the result in tiles, the sums of a tile in vectors over the inner part of K.
+/// `batch`: 1 if there is a batch axis before them, else 0.
+Result<Kernel> ApplyPartialSums(const Workload& w, const Epilogue& epilogue, const Target& target,
+                                const Config& config, int batch) {
+  const std::int64_t y = config.Factors("tile_y")[1], x = config.Factors("tile_x")[1];
+  const std::int64_t k = config.Factors("tile_k")[1];
+  TW_RETURN_IF_ERROR(CheckTile(y * x * CeilDiv(k, Lanes(target)), target));
+  auto compute = DefineAnchor(w, epilogue);
+  TW_RETURN_IF_ERROR(compute);
+  Schedule s(*std::move(compute));
+  const AnchorStages stages = PrepareStages(s);
+  const StageId result = stages.result, sum = stages.sum;
+  const StageId partial = s.RFactor(sum, 0, k);
+  s.SetScope(partial, Scope::kLocal);
+
+  const auto [y_outer, y_inner] = s.Split(result, s.SpatialAxis(result, batch), y, Tail::kPeel);
+  const auto [x_outer, x_inner] = s.Split(result, s.SpatialAxis(result, batch + 1), x, Tail::kPeel);
+  std::vector<LoopId> outer = {y_outer, x_outer};
+  if (batch > 0) outer.insert(outer.begin(), s.SpatialAxis(result, 0));
+  std::vector<LoopId> order = outer;
+  order.insert(order.end(), {y_inner, x_inner});
+  s.Reorder(result, order);
+  const LoopId tile = FuseAll(s, result, outer);
+  ParallelFor(s, result, tile, target);
+
+  s.ComputeAt(sum, result, tile);
+  const auto [once, sum_y] = s.Split(sum, s.SpatialAxis(sum, batch), y);
+  s.Reorder(sum, {once, sum_y, s.SpatialAxis(sum, batch + 1), s.ReductionAxis(sum, 0)});
+  s.Unroll(sum, s.ReductionAxis(sum, 0));
+  s.Unroll(sum, s.SpatialAxis(sum, batch + 1));
+  s.Unroll(sum, sum_y);
+
+  s.ComputeAt(partial, sum, once);
+  const LoopId lanes = s.SpatialAxis(partial, batch + 2);
+  s.Reorder(partial, {s.ReductionAxis(partial, 0), s.SpatialAxis(partial, batch),
+                      s.SpatialAxis(partial, batch + 1), lanes});
+  s.Unroll(partial, s.SpatialAxis(partial, batch));
+  s.Unroll(partial, s.SpatialAxis(partial, batch + 1));
+  s.Vectorize(partial, lanes);
+  TW_RETURN_IF_ERROR(s.status());
+  return Kernel{std::move(s), AnchorForm()};
+}
+
+/// Largest power of two that is at most `limit` and divides `extent`.
+std::int64_t PowerOfTwo(std::int64_t extent, std::int64_t limit) {
+  std::int64_t power = 1;
+  while (power * 2 <= limit && extent % (power * 2) == 0) power *= 2;
+  return power;
+}
+
+}  // namespace
+
+std::string DenseNopackX86::Refuses(const Workload& w, const Target&) { return RefusesDense(w); }
+
+Result<ConfigSpace> DenseNopackX86::DefineSpace(const Workload& w, const Target&) {
+  return TwoPartSpace(w);
+}
+
+Result<Config> DenseNopackX86::DefaultConfig(const Workload& w, const Target& target) {
+  auto space = TwoPartSpace(w);
+  TW_RETURN_IF_ERROR(space);
+  const Sizes s = SizesOf(w);
+  // The fallback gives tile_y all of M, which has no registers beyond a few rows.
+  constexpr std::int64_t kMostRows = 8;
+  return LocateValues(*space,
+                      {{"tile_y", InnerFactor(s.m, LargestDivisor(s.m, kMostRows))},
+                       {"tile_x", InnerFactor(s.n, 1)},
+                       {"tile_k", InnerFactor(s.k, LargestDivisor(s.k, 2 * Lanes(target)))}});
+}
+
+Result<Kernel> DenseNopackX86::Apply(const Workload& w, const Epilogue& epilogue,
+                                     const Target& target, const Config& config) {
+  return ApplyPartialSums(w, epilogue, target, config, 0);
+}
+
+std::string BatchMatmulX86::Refuses(const Workload& w, const Target&) {
+  if (w.op != OpKind::kBatchMatmul) return "only batch_matmul";
+  return w.data_layout == "BMK" && w.kernel_layout == "BNK" ? "" : "only BMK and BNK layouts";
+}
+
+Result<ConfigSpace> BatchMatmulX86::DefineSpace(const Workload& w, const Target&) {
+  return TwoPartSpace(w);
+}
+
+Result<Config> BatchMatmulX86::DefaultConfig(const Workload& w, const Target& target) {
+  auto space = TwoPartSpace(w);
+  TW_RETURN_IF_ERROR(space);
+  const Sizes s = SizesOf(w);
+  constexpr std::int64_t kMostTile = 8, kPartialSums = 16;
+  std::int64_t y = PowerOfTwo(s.m, kMostTile), x = PowerOfTwo(s.n, kMostTile);
+  const std::int64_t k = LargestDivisor(s.k, kPartialSums);
+  // The fallback of 8 x 8 vectors spills; the nearest tile that our check lets pass is kept.
+  while (x > 1 && !CheckTile(2 * y * x * CeilDiv(k, Lanes(target)), target).ok()) x /= 2;
+  while (y > 1 && !CheckTile(2 * y * x * CeilDiv(k, Lanes(target)), target).ok()) y /= 2;
+  return LocateValues(*space, {{"tile_y", InnerFactor(s.m, y)},
+                               {"tile_x", InnerFactor(s.n, x)},
+                               {"tile_k", InnerFactor(s.k, k)}});
+}
+
+Result<Kernel> BatchMatmulX86::Apply(const Workload& w, const Epilogue& epilogue,
+                                     const Target& target, const Config& config) {
+  return ApplyPartialSums(w, epilogue, target, config, 1);
+}
+
+std::string DensePackX86::Refuses(const Workload& w, const Target&) { return RefusesDense(w); }
+
+Result<ConfigSpace> DensePackX86::DefineSpace(const Workload& w, const Target&) {
+  const Sizes s = SizesOf(w);
+  return MakeSpace({Knob::Split("tile_y", s.m, 3), Knob::Split("tile_x", s.n, 3),
+                    Knob::Split("tile_k", s.k, 2)});
+}
+
+Result<Config> DensePackX86::DefaultConfig(const Workload& w, const Target& target) {
+  auto space = DefineSpace(w, target);
+  TW_RETURN_IF_ERROR(space);
+  const Sizes s = SizesOf(w);
+  // The rule of AutoTVM's fallback; see the reference, section 9.4.
+  const std::int64_t x_inner = LargestDivisor(s.n, 2 * Lanes(target));
+  std::int64_t x_outer = s.n / x_inner, x_middle = 1;
+  while (x_outer > 4 && x_outer % 2 == 0) x_outer /= 2, x_middle *= 2;
+  std::int64_t y_inner = 8, y_middle = 8;
+  while (s.m % y_inner != 0) y_inner /= 2;
+  while (s.m / y_inner % y_middle != 0) y_middle /= 2;
+  const auto factors = [](std::int64_t a, std::int64_t b, std::int64_t c) {
+    return KnobValue{std::vector<std::int64_t>{a, b, c}};
+  };
+  return LocateValues(*space, {{"tile_y", factors(s.m / y_inner / y_middle, y_middle, y_inner)},
+                               {"tile_x", factors(x_outer, x_middle, x_inner)},
+                               {"tile_k", InnerFactor(s.k, 1)}});
+}
+
+Result<Kernel> DensePackX86::Apply(const Workload& w, const Epilogue& epilogue,
+                                   const Target& target, const Config& config) {
+  const auto& y = config.Factors("tile_y");
+  const auto& x = config.Factors("tile_x");
+  TW_RETURN_IF_ERROR(CheckTile(y[2] * CeilDiv(x[2], Lanes(target)), target));
+  AnchorForm form;
+  form.weight = Blocked("NK", x[2], 'n');
+  auto compute = DefineAnchor(w, epilogue, form);
+  TW_RETURN_IF_ERROR(compute);
+  Schedule s(*std::move(compute));
+  const AnchorStages stages = PrepareStages(s);
+  const StageId result = stages.result, sum = stages.sum;
+  const auto ys = s.SplitBy(result, s.SpatialAxis(result, 0), y);
+  const auto xs = s.SplitBy(result, s.SpatialAxis(result, 1), x);
+  if (!s.status().ok()) return s.status();
+  s.Reorder(result, {xs[0], ys[0], ys[1], xs[1], ys[2], xs[2]});
+  s.Vectorize(result, xs[2]);
+  ParallelFor(s, result, FuseAll(s, result, {xs[0], ys[0]}), target);
+  s.ComputeAt(sum, result, xs[1]);
+  const auto [k_outer, k_inner] =
+      s.Split(sum, s.ReductionAxis(sum, 0), config.Factors("tile_k")[1]);
+  s.Reorder(sum, {k_outer, k_inner, s.SpatialAxis(sum, 0), s.SpatialAxis(sum, 1)});
+  s.Unroll(sum, s.SpatialAxis(sum, 0));
+  s.Vectorize(sum, s.SpatialAxis(sum, 1));
+  TW_RETURN_IF_ERROR(s.status());
+  return Kernel{std::move(s), form};
+}
+
+}  // namespace tilewright

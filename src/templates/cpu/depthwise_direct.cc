@@ -1,0 +1,154 @@
+#include "src/templates/cpu/depthwise_direct.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "src/base/math.h"
+#include "src/schedule/lower.h"
+#include "src/templates/cpu/depthwise_nest.h"
+#include "src/templates/parts.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t kMaxUnrolledProducts = 512;  // code size and compile time
+
+struct Plan {
+  ConvShape shape;
+  std::int64_t lanes = 0, registers = 0;
+  bool padded = false;
+};
+
+Result<Plan> MakePlan(const Workload& w, const Target& target) {
+  auto shape = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(shape);
+  auto features = FeaturesOf(target);
+  TW_RETURN_IF_ERROR(features);
+  const ConvShape& s = *shape;
+  return Plan{s, features->float_lanes(), features->vector_registers(),
+              s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0};
+}
+
+using Tile = std::vector<std::int64_t>;  // rows, columns
+
+/// Accumulators beside the weights of one kernel row and a few vectors of data.
+std::int64_t AccumulatorBudget(const Plan& plan) {
+  return std::max<std::int64_t>(1, plan.registers - plan.shape.s - 2);
+}
+
+std::vector<Tile> RegisterTiles(const Plan& plan) {
+  constexpr std::int64_t kMostRows = 4;
+  std::vector<Tile> tiles;
+  for (std::int64_t row = 1; row <= std::min(kMostRows, plan.shape.oh); ++row) {
+    for (std::int64_t col : ThriftyTiles(plan.shape.ow, AccumulatorBudget(plan) / row)) {
+      const bool small = row * col < 4 && col < plan.shape.ow;
+      if (!small) tiles.push_back({row, col});
+    }
+  }
+  if (tiles.empty()) tiles.push_back({1, 1});
+  return tiles;
+}
+
+Result<ConfigSpace> SpaceOf(const Plan& plan) {
+  std::vector<KnobValue> tiles, pads;
+  for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
+  for (const char* word : {"copy", "rows", "skip"}) {
+    if (plan.padded || pads.empty()) pads.emplace_back().value = std::string(word);
+  }
+  std::vector<std::int64_t> passes;
+  for (std::int64_t size : {1, 2, 4, 7, 14, 28}) {
+    if (size < plan.shape.oh) passes.push_back(size);
+  }
+  passes.push_back(plan.shape.oh);
+  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
+                    Knob::Other("pass_tiles", std::move(passes)),
+                    Knob::Bool("unroll_kh", {true, false}),
+                    Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
+}
+
+/// One row, columns such that the tiles are few and even.
+Tile DefaultTile(const Plan& plan) {
+  constexpr std::int64_t kGoodColumns = 14;
+  Tile best;
+  for (const Tile& tile : RegisterTiles(plan)) {
+    if (tile[0] == 1 && tile[1] <= kGoodColumns) best = tile;
+  }
+  return best.empty() ? RegisterTiles(plan).front() : best;
+}
+
+PadPlace PlaceOf(const std::string& word) {
+  return word == "rows" ? PadPlace::kRows : word == "skip" ? PadPlace::kInline : PadPlace::kWhole;
+}
+
+}  // namespace
+
+std::string DepthwiseDirectCpu::Refuses(const Workload& w, const Target& target) {
+  if (w.op_name() != "depthwise_conv2d") return "only depthwise convolutions";
+  if (!IsFloat32(w) && !IsInt8(w)) return "only float32, or 8-bit summed in int32";
+  auto plan = MakePlan(w, target);
+  if (!plan.ok()) return plan.status().message();
+  return plan->shape.c == plan->shape.k ? "" : "only as many channels out as in";
+}
+
+Result<ConfigSpace> DepthwiseDirectCpu::DefineSpace(const Workload& w, const Target& target) {
+  auto plan = MakePlan(w, target);
+  TW_RETURN_IF_ERROR(plan);
+  return SpaceOf(*plan);
+}
+
+Result<Config> DepthwiseDirectCpu::DefaultConfig(const Workload& w, const Target& target) {
+  auto plan = MakePlan(w, target);
+  TW_RETURN_IF_ERROR(plan);
+  auto space = SpaceOf(*plan);
+  TW_RETURN_IF_ERROR(space);
+  const auto last = [&space](std::size_t knob) {
+    const Knob& k = space->knobs()[knob];
+    return k[k.size() - 1];
+  };
+  return LocateValues(*space, {{"register_tile", KnobValue{DefaultTile(*plan)}},
+                               {"pass_tiles", last(1)},
+                               {"unroll_kh", KnobValue{true}},
+                               {"pad", last(3)}});
+}
+
+Result<Kernel> DepthwiseDirectCpu::Apply(const Workload& w, const Epilogue& epilogue,
+                                         const Target& target, const Config& config) {
+  auto plan = MakePlan(w, target);
+  TW_RETURN_IF_ERROR(plan);
+  const Tile& tile = config.Factors("register_tile");
+  DepthwiseNest nest;
+  nest.rows = tile[0];
+  nest.cols = tile[1];
+  nest.row_tiles = config.Integer("pass_tiles");
+  nest.unroll_kh = config.Integer("unroll_kh") != 0;
+  nest.pad = PlaceOf(std::get<std::string>(config.Find("pad")->value));
+  const std::int64_t products =
+      Product(tile) * plan->shape.s * (nest.unroll_kh ? plan->shape.r : 1);
+  if (products > kMaxUnrolledProducts) {
+    return InvalidArgument("unrolled body of " + std::to_string(products) +
+                           " products, expected at most " + std::to_string(kMaxUnrolledProducts));
+  }
+  const ConvShape& c = plan->shape;
+  const std::int64_t rows = std::min(nest.rows * nest.row_tiles, c.oh);
+  const std::int64_t bytes = ((rows - 1) * c.stride_h + (c.r - 1) * c.dilation_h + 1) *
+                                 (c.w + c.pad_left + c.pad_right) * plan->lanes *
+                                 w.data.dtype.bytes() +
+                             Product(tile) * plan->lanes * w.out_dtype.bytes();
+  if (nest.pad == PadPlace::kRows && bytes > LowerLimits().max_local_bytes) {
+    return InvalidArgument("local buffers of " + std::to_string(bytes) +
+                           " bytes per pass, expected at most " +
+                           std::to_string(LowerLimits().max_local_bytes));
+  }
+  AnchorForm form;
+  form.data = form.output = Blocked("NCHW", plan->lanes, 'c');
+  form.weight = Blocked("OIHW1i", plan->lanes, 'o');
+  auto compute = DefineAnchor(w, epilogue, form);
+  TW_RETURN_IF_ERROR(compute);
+  Schedule schedule(*std::move(compute));
+  ScheduleDepthwiseNest(schedule, nest, plan->lanes, target);
+  TW_RETURN_IF_ERROR(schedule.status());
+  return Kernel{std::move(schedule), form};
+}
+
+}  // namespace tilewright

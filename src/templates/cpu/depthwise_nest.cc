@@ -1,0 +1,41 @@
+#include "src/templates/cpu/depthwise_nest.h"
+
+namespace tilewright {
+namespace {
+
+/// Axes of the result: n, channel block, row, column, channel of the block.
+enum ResultAxis { kN, kBlock, kRow, kCol, kLane };
+
+}  // namespace
+
+void ScheduleDepthwiseNest(Schedule& s, const DepthwiseNest& nest, std::int64_t lanes,
+                           const Target& target) {
+  const AnchorStages stages = PrepareStages(s);
+  const StageId result = stages.result, sum = stages.sum;
+  const LoopId n = s.SpatialAxis(result, kN), block = s.SpatialAxis(result, kBlock);
+  const auto [rows_all, row] = s.Split(result, s.SpatialAxis(result, kRow), nest.rows, Tail::kPeel);
+  const auto [row_pass, row_tile] = s.Split(result, rows_all, nest.row_tiles, Tail::kPeel);
+  const auto [col_tile, col] = s.Split(result, s.SpatialAxis(result, kCol), nest.cols, Tail::kPeel);
+  s.Reorder(result,
+            {n, block, row_pass, row_tile, col_tile, row, col, s.SpatialAxis(result, kLane)});
+  s.Unroll(result, row);
+  s.Unroll(result, col);
+  s.Vectorize(result, s.SpatialAxis(result, kLane));
+  const LoopId pass = FuseAll(s, result, {n, block, row_pass});
+  ParallelFor(s, result, pass, target);
+
+  s.ComputeAt(sum, result, col_tile);
+  const int reductions = static_cast<int>(s.stage(sum).op.reduce_axes.size());
+  const LoopId kh = s.ReductionAxis(sum, reductions - 2);
+  const LoopId kw = s.ReductionAxis(sum, reductions - 1);
+  s.Reorder(
+      sum, {kh, kw, s.SpatialAxis(sum, kRow), s.SpatialAxis(sum, kCol), s.SpatialAxis(sum, kLane)});
+  if (nest.unroll_kh) s.Unroll(sum, kh);
+  if (nest.unroll_kw) s.Unroll(sum, kw);
+  s.Unroll(sum, s.SpatialAxis(sum, kRow));
+  s.Unroll(sum, s.SpatialAxis(sum, kCol));
+  s.Vectorize(sum, s.SpatialAxis(sum, kLane));
+  if (stages.has_pad) SchedulePad(s, stages, nest.pad, pass, lanes, target);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "src/templates/cpu/conv_nest.h"
+
+namespace tilewright {
+
+/// Loops of a depthwise convolution over blocked channels: every channel block is on its own, so
+/// the tile is one vector of channels by rows x cols pixels, and the kernel's weights stay in
+/// registers beside it:
+///   n, channel block, row pass | row tile, column tile | kernel row, kernel column | tile
+struct DepthwiseNest {
+  std::int64_t rows = 1, cols = 1;
+  std::int64_t row_tiles = 1;  ///< register tiles of rows per pass
+  bool unroll_kh = true, unroll_kw = true;
+  PadPlace pad = PadPlace::kWhole;
+};
+
+/// Arranges the loops. Refuses (in the schedule) what cannot be done.
+void ScheduleDepthwiseNest(Schedule& schedule, const DepthwiseNest& nest, std::int64_t lanes,
+                           const Target& target);
+
+}  // namespace tilewright

@@ -1,0 +1,122 @@
+#include "src/templates/cpu/library.h"
+
+#include <vector>
+
+#include "src/base/math.h"
+#include "src/templates/parts.h"
+
+namespace tilewright {
+namespace {
+
+std::string RefusesTarget(const Target& target) {
+  if (target.kind() != TargetKind::kLlvm) return "only CPUs";
+  const std::string triple = target.Option("mtriple");
+  if (!triple.empty() && !triple.starts_with("x86_64")) return "only x86-64";
+  const auto features = FeaturesOf(target);
+  if (!features.ok()) return features.status().message();
+  return features->avx2 ? "" : "only with AVX2 or more";
+}
+
+/// Why sums of products of these types may differ from the exact ones.
+/// depth: products in a sum. through_float: the library may convert the sum to float32 and back.
+std::string RefusesInexact(const Workload& w, const Target& target, std::int64_t depth,
+                           bool through_float) {
+  if (IsFloat32(w)) return "";
+  if (!IsInt8(w)) return "only float32, or 8-bit summed in int32";
+  const auto features = FeaturesOf(target);
+  if (!features.ok() || !(features->avx512_vnni || features->avx_vnni)) {
+    return "its 8-bit products saturate without VNNI instructions";
+  }
+  // Signed data is shifted by 128 to be unsigned, and the sum is converted before that is undone.
+  constexpr std::int64_t kLargest = 255, kLargestWeight = 128, kExactInFloat = 1 << 24;
+  if (through_float && depth * kLargest * kLargestWeight > kExactInFloat) {
+    return "its sums may go through float32, which does not hold all those of " +
+           std::to_string(depth) + " products";
+  }
+  return "";
+}
+
+/// A way in which data and result lie in memory.
+struct Arrangement {
+  std::string name;
+  std::string data, result;
+  std::int64_t data_code = 0, result_code = 0;
+};
+
+/// Those of the convolution; the target's own block of channels first, which the generated code
+/// around it has too. Groups of several channels can not be filled up to whole blocks. For integers
+/// the library has fast code with the channels innermost only.
+std::vector<Arrangement> ArrangementsOf(const ConvShape& shape, std::int64_t lanes, bool integers) {
+  std::vector<Arrangement> all;
+  const Arrangement last = {"channels_last", "NHWC", "NHWC", TW_LIBRARY_NHWC, TW_LIBRARY_NHWC};
+  if (integers) return {last};
+  const bool depthwise = shape.groups == shape.c && shape.groups == shape.k;
+  const bool whole = shape.c % lanes == 0 && shape.k % lanes == 0;
+  if (lanes >= TW_LIBRARY_BLOCKED_8 && (shape.groups == 1 || depthwise || whole)) {
+    const std::string blocked = Blocked("NCHW", lanes, 'c');
+    const bool few = shape.c < lanes && !depthwise;
+    all.push_back({"blocked", few ? "NCHW" : blocked, blocked,
+                   few ? std::int64_t{TW_LIBRARY_NCHW} : lanes, lanes});
+  }
+  all.push_back(last);
+  all.push_back({"plain", "NCHW", "NCHW", TW_LIBRARY_NCHW, TW_LIBRARY_NCHW});
+  return all;
+}
+
+Result<std::vector<Arrangement>> ArrangementsOf(const Workload& w, const Target& target) {
+  auto shape = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(shape);
+  auto features = FeaturesOf(target);
+  TW_RETURN_IF_ERROR(features);
+  return ArrangementsOf(*shape, features->float_lanes(), !IsFloat32(w));
+}
+
+}  // namespace
+
+std::string Conv2dDnnl::Refuses(const Workload& w, const Target& target) {
+  if (w.op != OpKind::kConv2d) return "only convolutions";
+  if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
+  if (std::string reason = RefusesTarget(target); !reason.empty()) return reason;
+  const auto shape = ConvShapeOf(w);
+  if (!shape.ok()) return shape.status().message();
+  return RefusesInexact(w, target, shape->c / shape->groups * shape->r * shape->s,
+                        /*through_float=*/true);
+}
+
+Result<ConfigSpace> Conv2dDnnl::DefineSpace(const Workload& w, const Target& target) {
+  auto all = ArrangementsOf(w, target);
+  TW_RETURN_IF_ERROR(all);
+  std::vector<KnobValue> names;
+  for (Arrangement& one : *all) names.push_back(KnobValue{std::move(one.name)});
+  return MakeSpace({Knob::Candidates("layout", KnobKind::kOther, std::move(names))});
+}
+
+Result<Config> Conv2dDnnl::DefaultConfig(const Workload& w, const Target& target) {
+  auto space = DefineSpace(w, target);
+  TW_RETURN_IF_ERROR(space);
+  return space->At(0);
+}
+
+Result<Kernel> Conv2dDnnl::Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
+                                 const Config& config) {
+  auto all = ArrangementsOf(w, target);
+  TW_RETURN_IF_ERROR(all);
+  const KnobValue* layout = config.Find("layout");
+  for (const Arrangement& one : *all) {
+    if (layout == nullptr || *layout != KnobValue{one.name}) continue;
+    TwLibraryShape shape = ConvolutionCall(w);
+    shape.data_layout = one.data_code, shape.result_layout = one.result_code;
+    AnchorForm form;
+    form.data = one.data, form.output = one.result;
+    return CallThenRest(w, epilogue, target, form, Dnnl::kName, shape);
+  }
+  return InvalidArgument("no such layout: " + config.ToString());
+}
+
+std::string Dnnl::Refuses(const Workload& w, const Target& target) {
+  if (std::string reason = RefusesTarget(target); !reason.empty()) return reason;
+  // Version 2.6.3 multiplies matrices of unsigned data exactly, of signed data through float32.
+  return RefusesInexact(w, target, w.data.shape.back(), w.data.dtype != kUInt8);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,69 @@
+#include "src/templates/cuda/conv2d_mma.h"
+
+#include "src/templates/cuda/mma.h"
+#include "src/tensor/implicit_gemm.h"
+
+namespace tilewright {
+namespace {
+
+/// The convolution as a product, and the instruction that makes it.
+struct ConvProduct {
+  ImplicitGemm gemm;
+  MmaSizes sizes;
+  const MmaIntrinsic* mma = nullptr;
+};
+
+Result<ConvProduct> ConvProductOf(const Workload& w, const Target& target) {
+  auto gemm = ImplicitGemmOf(w, 1);
+  TW_RETURN_IF_ERROR(gemm);
+  ConvProduct product;
+  product.sizes = {gemm->rows, gemm->columns, gemm->channels, /*partial_rows=*/true,
+                   gemm->shape.r * gemm->shape.s};
+  auto mma = ChooseMma(w, target, product.sizes);
+  TW_RETURN_IF_ERROR(mma);
+  product.mma = *mma;
+  auto rounded = ImplicitGemmOf(w, product.mma->k);
+  TW_RETURN_IF_ERROR(rounded);
+  product.gemm = *std::move(rounded);
+  return product;
+}
+
+}  // namespace
+
+std::string Conv2dMmaCuda::Refuses(const Workload& w, const Target& target) {
+  if (w.op != OpKind::kConv2d || w.groups != 1) return "only convolutions of one group";
+  // Blocks of 16 rows are the smallest whose last one may be partial.
+  constexpr std::int64_t kFewestPixels = 16;
+  const auto product = ConvProductOf(w, target);
+  if (!product.ok()) return product.status().message();
+  if (product->sizes.m < kFewestPixels) return "fewer than 16 pixels of the result";
+  return "";
+}
+
+Result<ConfigSpace> Conv2dMmaCuda::DefineSpace(const Workload& w, const Target& target) {
+  auto product = ConvProductOf(w, target);
+  TW_RETURN_IF_ERROR(product);
+  return MmaSpace(*product->mma, product->sizes, target);
+}
+
+Result<Config> Conv2dMmaCuda::DefaultConfig(const Workload& w, const Target& target) {
+  auto product = ConvProductOf(w, target);
+  TW_RETURN_IF_ERROR(product);
+  return MmaDefault(*product->mma, product->sizes, target);
+}
+
+Result<Kernel> Conv2dMmaCuda::Apply(const Workload& w, const Epilogue& epilogue,
+                                    const Target& target, const Config& config) {
+  auto product = ConvProductOf(w, target);
+  TW_RETURN_IF_ERROR(product);
+  const MmaIntrinsic& mma = *product->mma;
+  TW_RETURN_IF_ERROR(CheckMmaBlock(mma, product->sizes, target, config));
+  auto compute = DefineImplicitGemm(w, epilogue, product->gemm, MmaBlockRows(mma, config));
+  TW_RETURN_IF_ERROR(compute);
+  Schedule s(*std::move(compute));
+  ScheduleMma(s, mma, config);
+  TW_RETURN_IF_ERROR(s.status());
+  return Kernel{std::move(s), product->gemm.form};
+}
+
+}  // namespace tilewright

@@ -1,0 +1,163 @@
+#include "src/templates/cuda/conv2d_nchw_winograd.h"
+
+#include "src/target/gpu.h"
+#include "src/templates/cuda/block_tiles.h"
+#include "src/tensor/winograd.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::array kTiles = {"tile_b", "tile_y", "tile_x"};
+
+// Kernel rows that AutoTVM takes.
+constexpr std::int64_t kSmallest = 3, kLargest = 7;
+constexpr std::int64_t kLargestWindow = 8;
+
+/// AutoTVM's rule. rows: of the data.
+std::int64_t TileSize(std::int64_t rows) {
+  constexpr std::int64_t kLarge = 4, kSmall = 2, kRowsOfLarge = 8;
+  return rows % kRowsOfLarge == 0 ? kLarge : kSmall;
+}
+
+/// One thread for each iteration of the outer loops; what is inside runs unrolled on it. Returns
+/// the loop of threads.
+LoopId SpreadOverThreads(Schedule& s, StageId stage, const std::vector<LoopId>& outer) {
+  constexpr std::int64_t kThreads = 128;
+  const auto [block, thread] = s.Split(stage, FuseAll(s, stage, outer), kThreads);
+  s.Bind(stage, block, LoopKind::kBlockX);
+  s.Bind(stage, thread, LoopKind::kThreadX);
+  return thread;
+}
+
+void UnrollAxes(Schedule& s, StageId stage, std::initializer_list<int> axes) {
+  for (const int axis : axes) s.Unroll(stage, s.SpatialAxis(stage, axis));
+}
+
+/// A step of a transform in the registers of one thread.
+void KeepPrivate(Schedule& s, StageId stage, StageId consumer, LoopId thread,
+                 std::initializer_list<int> unrolled) {
+  s.SetScope(stage, Scope::kLocal);
+  s.ComputeAt(stage, consumer, thread);
+  UnrollAxes(s, stage, unrolled);
+}
+
+void ScheduleDataTransform(Schedule& s) {
+  const StageId transform = s.Stage("data_transform");
+  if (s.HasStage("pad")) s.ComputeInline(s.Stage("pad"));
+  const LoopId e = s.SpatialAxis(transform, 0), f = s.SpatialAxis(transform, 1),
+               channel = s.SpatialAxis(transform, 2), tile = s.SpatialAxis(transform, 3);
+  s.Reorder(transform, {channel, tile, e, f});
+  const LoopId thread = SpreadOverThreads(s, transform, {channel, tile});
+  UnrollAxes(s, transform, {0, 1});
+  KeepPrivate(s, s.Stage("rows"), transform, thread, {2, 3});
+  KeepPrivate(s, s.Stage("window"), transform, thread, {2, 3});
+}
+
+void ScheduleProducts(Schedule& s, const Config& config, const BlockThreads& threads) {
+  const StageId products = s.Stage("products");
+  const StageId sum = s.CacheWrite(products, Scope::kLocal);
+  const StageId data = s.CacheRead("data_transform", Scope::kShared, sum);
+  const StageId weight = s.CacheRead("weight", Scope::kShared, sum);
+  const LoopId position = s.Fuse(products, s.SpatialAxis(products, 0), s.SpatialAxis(products, 1));
+  const std::array<TiledAxis, 3> axes = {
+      TileAxis(s, products, position, config.Factors("tile_b")),
+      TileAxis(s, products, s.SpatialAxis(products, 2), config.Factors("tile_y")),
+      TileAxis(s, products, s.SpatialAxis(products, 3), config.Factors("tile_x"))};
+  const LoopId thread = BindTiles(s, products, axes);
+  PragmaUnroll(s, products, axes[0].block, config);
+  s.ComputeAt(sum, products, thread);
+  const LoopId step = OrderReduction(s, sum, {config.Factors("tile_rc")});
+  for (const StageId copy : {data, weight}) {
+    s.ComputeAt(copy, sum, step);
+    FetchInterleaved(s, copy, threads);
+  }
+}
+
+void ScheduleOutput(Schedule& s, std::int64_t m) {
+  const StageId columns = s.Stage("columns");
+  const StageId products = s.CacheRead("products", Scope::kLocal, columns);
+  const StageId result = s.HasStage("output") ? s.Stage("output") : s.Stage("reduce");
+  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
+  const auto [row, i] = s.Split(result, s.SpatialAxis(result, 2), m);
+  const auto [col, j] = s.Split(result, s.SpatialAxis(result, 3), m);
+  const LoopId image = s.SpatialAxis(result, 0), channel = s.SpatialAxis(result, 1);
+  s.Reorder(result, {image, channel, row, col, i, j});
+  const LoopId thread = SpreadOverThreads(s, result, {image, channel, row, col});
+  s.Unroll(result, i);
+  s.Unroll(result, j);
+  KeepPrivate(s, s.Stage("tile"), result, thread, {2, 3});
+  KeepPrivate(s, columns, result, thread, {2, 3});
+  KeepPrivate(s, products, result, thread, {0, 1});
+}
+
+}  // namespace
+
+std::string Conv2dNchwWinogradCuda::Refuses(const Workload& w, const Target& target) {
+  if (w.op != OpKind::kConv2d || w.groups != 1) return "only convolutions of one group";
+  if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
+  if (!IsFloat32(w)) return "only float32";
+  const std::int64_t rows = w.weight.shape[2], columns = w.weight.shape[3];
+  if (rows != columns || rows < kSmallest || rows > kLargest) {
+    return "only square kernels of 3 to 7 rows";
+  }
+  if (TileSize(w.data.shape[2]) + rows - 1 > kLargestWindow) {
+    return "the transforms of larger windows than 8 x 8 lose too many digits";
+  }
+  constexpr std::array<std::int64_t, 2> kOne = {1, 1};
+  if (w.strides != kOne || w.dilation != kOne) return "only without strides and dilation";
+  return ComputeCapabilityOf(target).status().message();
+}
+
+Result<ConfigSpace> Conv2dNchwWinogradCuda::DefineSpace(const Workload& w, const Target& target) {
+  auto shape = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(shape);
+  const WinogradTiles tiles = WinogradTilesOf(*shape, TileSize(shape->h));
+  const KnobValue all_blocks{std::vector<std::int64_t>{tiles.window * tiles.window, 1, 1, 1}};
+  std::vector<Result<Knob>> knobs = {Knob::Candidates("tile_b", KnobKind::kSplit, {all_blocks}),
+                                     Knob::Split("tile_y", shape->k, 4),
+                                     Knob::Split("tile_x", tiles.count, 4),
+                                     Knob::Split("tile_rc", shape->c, 2)};
+  for (Result<Knob>& knob : UnrollKnobs(target, {0, 128, 1500})) knobs.push_back(std::move(knob));
+  return MakeSpace(std::move(knobs));
+}
+
+Result<Config> Conv2dNchwWinogradCuda::DefaultConfig(const Workload& w, const Target& target) {
+  auto space = DefineSpace(w, target);
+  TW_RETURN_IF_ERROR(space);
+  auto shape = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(shape);
+  constexpr std::int64_t kThreads = 16, kInner = 4, kMostStaged = 8;
+  const WinogradTiles tiles = WinogradTilesOf(*shape, TileSize(shape->h));
+  const auto tile = [](std::int64_t extent) {
+    const std::int64_t threads = LargestDivisor(extent, kThreads);
+    return ThreadsAndInner(extent, threads, LargestDivisor(extent / threads, kInner));
+  };
+  const std::int64_t staged = LargestDivisor(shape->c, kMostStaged);
+  return LocateValues(*space, {{"tile_b", ThreadsAndInner(tiles.window * tiles.window, 1, 1)},
+                               {"tile_y", tile(shape->k)},
+                               {"tile_x", tile(tiles.count)},
+                               {"tile_rc", InnerFactor(shape->c, staged)},
+                               {"auto_unroll_max_step", KnobValue{std::int64_t{128}}},
+                               {"unroll_explicit", KnobValue{std::int64_t{1}}}});
+}
+
+Result<Kernel> Conv2dNchwWinogradCuda::Apply(const Workload& w, const Epilogue& epilogue,
+                                             const Target&, const Config& config) {
+  BlockThreads threads;
+  for (std::size_t i = 0; i < threads.size(); ++i) threads[i] = config.Factors(kTiles[i])[2];
+  TW_RETURN_IF_ERROR(CheckBlock(threads));
+  auto shape = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(shape);
+  AnchorForm form;
+  form.winograd_tile = TileSize(shape->h);
+  auto compute = DefineAnchor(w, epilogue, form);
+  TW_RETURN_IF_ERROR(compute);
+  Schedule s(*std::move(compute));
+  ScheduleDataTransform(s);
+  ScheduleProducts(s, config, threads);
+  ScheduleOutput(s, form.winograd_tile);
+  TW_RETURN_IF_ERROR(s.status());
+  return Kernel{std::move(s), form};
+}
+
+}  // namespace tilewright

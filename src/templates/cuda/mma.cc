@@ -1,0 +1,209 @@
+#include "src/templates/cuda/mma.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "src/base/math.h"
+#include "src/schedule/async_copy.h"
+#include "src/target/gpu.h"
+#include "src/templates/cuda/block_tiles.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t kX = MmaIntrinsic::kThreadsX, kY = MmaIntrinsic::kThreadsY;
+/// What one thread loads or stores at most in one access.
+constexpr std::int64_t kAccessBytes = 16;
+
+/// Powers of two up to `most`: how many times `unit` fits into the extent; without `partial` only
+/// those of which the extent is a multiple.
+std::vector<std::int64_t> Powers(std::int64_t extent, std::int64_t unit, std::int64_t most,
+                                 bool partial = false) {
+  std::vector<std::int64_t> powers;
+  for (std::int64_t power = 1; power <= most && power * unit <= extent; power *= 2) {
+    if (partial || extent % (power * unit) == 0) powers.push_back(power);
+  }
+  return powers;
+}
+
+/// One config's numbers.
+struct Tile {
+  std::int64_t warps_m, warps_n;
+  std::int64_t rows, columns;  ///< of one thread
+  std::int64_t block_rows() const { return warps_m * kY * rows; }
+  std::int64_t block_columns() const { return warps_n * kX * columns; }
+  BlockThreads threads() const { return {warps_m * warps_n, kY, kX}; }
+};
+
+Tile TileOf(const MmaIntrinsic& mma, const Config& config) {
+  return {config.Integer("warps_m"), config.Integer("warps_n"),
+          config.Integer("tiles_m") * mma.rows(),
+          config.Integer("tiles_n") * MmaIntrinsic::kColumns};
+}
+
+/// Cuts the result in blocks, warps and threads. A thread's rows and columns are neighbours; its
+/// warp's are those of eight and of four threads. Returns the innermost thread loop.
+LoopId BindResult(Schedule& s, StageId result, const Tile& tile, const Config& config) {
+  const int rows = static_cast<int>(s.stage(result).op.axes.size()) - 2;
+  const LoopId row = s.SpatialAxis(result, rows), column = s.SpatialAxis(result, rows + 1);
+  // The last block's condition stands behind the products: it depends on a thread's own rows.
+  const auto [row_block, inside] = s.Split(result, row, tile.block_rows());
+  const std::vector<LoopId> y = s.SplitBy(result, inside, {tile.warps_m, kY, tile.rows});
+  const std::int64_t blocks = s.Extent(column) / tile.block_columns();
+  const std::vector<LoopId> x = s.SplitBy(result, column, {blocks, tile.warps_n, kX, tile.columns});
+  s.Reorder(result, {row_block, x[0], y[0], x[1], y[1], x[2], y[2], x[3]});
+  if (rows > 0) s.Bind(result, s.SpatialAxis(result, 0), LoopKind::kBlockZ);
+  // Rows may be as many as the pixels of a batch: of the axes of a grid only x is that long.
+  s.Bind(result, row_block, LoopKind::kBlockX);
+  s.Bind(result, x[0], LoopKind::kBlockY);
+  BindThreadLoops(s, result, {s.Fuse(result, y[0], x[1]), y[1], x[2]});
+  s.Pragma(result, row_block, "auto_unroll_max_step", config.Integer("auto_unroll_max_step"));
+  const std::int64_t lanes = kAccessBytes / s.stage(result).op.output->dtype.bytes();
+  s.Vectorize(result, s.Split(result, x[3], LargestDivisor(tile.columns, lanes)).second);
+  return x[2];
+}
+
+/// Copies in shared memory: one; more where the target copies asynchronously and there are as many
+/// steps, if each is of one instruction.
+Result<std::vector<std::int64_t>> StagesOf(const MmaIntrinsic& mma, const MmaSizes& sizes,
+                                           const Target& target) {
+  constexpr std::int64_t kMost = 4;
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  const std::int64_t steps = sizes.runs * CeilDiv(sizes.k, mma.k);
+  std::vector<std::int64_t> stages{1};
+  while (*capability >= kAsyncCapability && stages.back() < std::min(kMost, steps)) {
+    stages.push_back(stages.back() + 1);
+  }
+  return stages;
+}
+
+}  // namespace
+
+std::string RefusesMmaTypes(const Workload& w, const Target& target) {
+  const bool bytes = w.data.dtype == kInt8 && w.weight.dtype == kInt8 && w.out_dtype == kInt32;
+  if (bytes || IsFloat16(w) || (IsFloat32(w) && AllowsTf32(target))) return "";
+  return "only int8 summed in int32 and float16, and float32 where the target says -tf32";
+}
+
+Result<const MmaIntrinsic*> ChooseMma(const Workload& w, const Target& target,
+                                      const MmaSizes& sizes) {
+  if (std::string reason = RefusesMmaTypes(w, target); !reason.empty()) return Unsupported(reason);
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  const auto waste = [&](const MmaIntrinsic& mma) {
+    return std::pair(RoundUp(sizes.k, mma.k), -mma.m * mma.k);
+  };
+  const MmaIntrinsic* best = nullptr;
+  for (const MmaIntrinsic& mma : MmaIntrinsics()) {
+    const bool has = mma.operand == w.data.dtype && mma.capability <= *capability;
+    const bool rows = sizes.partial_rows ? sizes.m >= mma.m : sizes.m % mma.m == 0;
+    const bool run = sizes.partial_rows || sizes.k % mma.k == 0;
+    if (!has || !rows || !run || sizes.n % mma.n != 0) continue;
+    if (best == nullptr || waste(mma) < waste(*best)) best = &mma;
+  }
+  if (best != nullptr) return best;
+  return Unsupported("tensor cores of sm_" + std::to_string(*capability) +
+                     " have no product for these types that fits " + std::to_string(sizes.m) +
+                     " x " + std::to_string(sizes.n) + " sums of " + std::to_string(sizes.k));
+}
+
+Result<ConfigSpace> MmaSpace(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target) {
+  auto stages = StagesOf(mma, sizes, target);
+  TW_RETURN_IF_ERROR(stages);
+  const bool partial = sizes.partial_rows;
+  return MakeSpace(
+      {Knob::Other("warps_m", Powers(sizes.m, mma.m, 4, partial)),
+       Knob::Other("warps_n", Powers(sizes.n, mma.n, 4)),
+       Knob::Other("tiles_m", Powers(sizes.m, mma.m, 8, partial)),
+       Knob::Other("tiles_n", Powers(sizes.n, mma.n, 8)),
+       Knob::Other("steps_k", Powers(RoundUp(sizes.k, mma.k), mma.k, 8)),
+       Knob::Other("copy_bytes", {4, 8, kAccessBytes}), Knob::Other("stages", *std::move(stages)),
+       Knob::Other("pad_bytes", {0, 16, 32}), Knob::Other("auto_unroll_max_step", {0, 512, 1500})});
+}
+
+Result<Config> MmaDefault(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target) {
+  auto space = MmaSpace(mma, sizes, target);
+  TW_RETURN_IF_ERROR(space);
+  // Of each axis the tiles of a warp first, then two warps.
+  const bool partial = sizes.partial_rows;
+  constexpr std::int64_t kWarpSide = 32, kWarps = 2, kSteps = 2, kStages = 3;
+  const std::int64_t tiles_m = Powers(sizes.m, mma.m, kWarpSide / mma.m, partial).back();
+  const std::int64_t tiles_n = Powers(sizes.n, mma.n, kWarpSide / mma.n).back();
+  const std::int64_t steps = Powers(RoundUp(sizes.k, mma.k), mma.k, kSteps).back();
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  const std::int64_t copies = sizes.runs * CeilDiv(sizes.k, steps * mma.k);
+  const std::int64_t stages = *capability < kAsyncCapability ? 1 : std::min(copies, kStages);
+  const auto number = [](std::int64_t value) { return KnobValue{value}; };
+  return LocateValues(
+      *space, {{"warps_m", number(Powers(sizes.m, mma.m * tiles_m, kWarps, partial).back())},
+               {"warps_n", number(Powers(sizes.n, mma.n * tiles_n, kWarps).back())},
+               {"tiles_m", number(tiles_m)},
+               {"tiles_n", number(tiles_n)},
+               {"steps_k", number(steps)},
+               {"copy_bytes", number(kAccessBytes)},
+               {"stages", number(stages)},
+               {"pad_bytes", number(32)},
+               {"auto_unroll_max_step", number(512)}});
+}
+
+std::int64_t MmaBlockRows(const MmaIntrinsic& mma, const Config& config) {
+  return TileOf(mma, config).block_rows();
+}
+
+Status CheckMmaBlock(const MmaIntrinsic& mma, const MmaSizes& sizes, const Target& target,
+                     const Config& config) {
+  const auto capability = ComputeCapabilityOf(target);
+  TW_RETURN_IF_ERROR(capability);
+  if (config.Integer("stages") > 1 && *capability < kAsyncCapability) {
+    return InvalidArgument("asynchronous copies on sm_" + std::to_string(*capability) +
+                           ", expected at least sm_" + std::to_string(kAsyncCapability));
+  }
+  const Tile tile = TileOf(mma, config);
+  const bool rows =
+      sizes.partial_rows ? tile.block_rows() <= sizes.m : sizes.m % tile.block_rows() == 0;
+  if (!rows || sizes.n % tile.block_columns() != 0) {
+    return InvalidArgument("a block of " + std::to_string(tile.block_rows()) + " x " +
+                           std::to_string(tile.block_columns()) + " does not divide " +
+                           std::to_string(sizes.m) + " x " + std::to_string(sizes.n));
+  }
+  return CheckBlock(tile.threads());
+}
+
+void ScheduleMma(Schedule& s, const MmaIntrinsic& mma, const Config& config) {
+  const Tile tile = TileOf(mma, config);
+  const GpuStages stages = PrepareGpuStages(s);
+  const StageId sum = stages.sum;
+  s.ComputeAt(sum, stages.result, BindResult(s, stages.result, tile, config));
+
+  const int axes = static_cast<int>(s.stage(sum).op.axes.size());
+  const int last = static_cast<int>(s.stage(sum).op.reduce_axes.size()) - 1;
+  std::vector<LoopId> order;
+  for (int i = 0; i < last; ++i) order.push_back(s.ReductionAxis(sum, i));
+  const LoopId run = s.ReductionAxis(sum, last);
+  const auto [own_step, inside] = s.Split(sum, run, config.Integer("steps_k") * mma.k);
+  const auto [product, depth] = s.Split(sum, inside, mma.k);
+  order.insert(order.end(), {own_step, product});
+  for (int i = 0; i + 2 < axes; ++i) order.push_back(s.SpatialAxis(sum, i));
+  const auto [tile_row, row] = s.Split(sum, s.SpatialAxis(sum, axes - 2), mma.rows());
+  const auto [tile_column, column] =
+      s.Split(sum, s.SpatialAxis(sum, axes - 1), MmaIntrinsic::kColumns);
+  order.insert(order.end(), {tile_row, tile_column, row, column, depth});
+  s.Reorder(sum, order);
+  s.Tensorize(sum, row, mma.name);
+  // All steps in one loop: a pipeline starts and ends once.
+  const int copies = static_cast<int>(config.Integer("stages"));
+  order.resize(static_cast<std::size_t>(last) + 1);
+  const LoopId step = copies > 1 ? FuseAll(s, sum, order) : order.back();
+  for (const auto& [copy, rows] :
+       {std::pair(stages.data, tile.rows), std::pair(stages.weight, tile.columns)}) {
+    s.ComputeAt(copy, sum, step);
+    FetchVectors(s, copy, tile.threads(), config.Integer("copy_bytes") / mma.operand.bytes());
+    s.PadRows(copy, rows, config.Integer("pad_bytes") / mma.operand.bytes());
+    if (copies > 1) s.Pipeline(copy, copies);
+  }
+}
+
+}  // namespace tilewright

@@ -1,0 +1,160 @@
+#include "src/templates/vta/conv2d_packed_slots.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "src/templates/parts.h"
+#include "src/templates/vta_parts.h"
+#include "src/vta/own_conv2d_space.h"
+#include "src/vta/simulator.h"
+#include "src/vta/timing.h"
+
+namespace tilewright {
+namespace {
+
+using vta::OwnConv2dPlan;
+using vta::PackedConv2d;
+using Operand = vta::EpilogueStep::Operand;
+
+// Streams that are timed for a default: some hundredths of a second.
+constexpr int kMaxTimed = 100;
+
+OwnConv2dPlan PlanOf(const Config& config) {
+  return {.h = config.Integer("tile_h"),
+          .w = config.Integer("tile_w"),
+          .ci = config.Integer("tile_ci"),
+          .co = config.Integer("tile_co"),
+          .inp_slots = config.Integer("inp_slots"),
+          .wgt_slots = config.Integer("wgt_slots"),
+          .acc_slots = config.Integer("acc_slots"),
+          .channels_outer = config.Integer("channels_outer") != 0,
+          .serpentine = config.Integer("serpentine") != 0,
+          .unrolled = static_cast<vta::UnrolledLoop>(config.Integer("unrolled"))};
+}
+
+/// `plan` as it is built with an epilogue.
+OwnConv2dPlan Completed(const vta::Design& design, const PackedConv2d& conv, OwnConv2dPlan plan,
+                        const std::vector<vta::EpilogueStep>& epilogue) {
+  plan.gemm_adds = std::ranges::any_of(epilogue, [](const vta::EpilogueStep& step) {
+    return step.operand == Operand::kTensorInt8 && step.op == vta::AluOp::kAdd;
+  });
+  return FillSlots(design, conv, plan, epilogue);
+}
+
+/// What an epilogue of a quantized network takes at most: a bias and a residual.
+std::vector<vta::EpilogueStep> LargestEpilogue() {
+  return {{vta::AluOp::kAdd, Operand::kPerChannel, 0}, {vta::AluOp::kAdd, Operand::kTensorInt8, 0}};
+}
+
+/// Configs of a space, by index, whose values of some knobs are among these.
+std::vector<Config> ConfigsWith(
+    const ConfigSpace& space,
+    const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& fixed) {
+  std::vector<std::vector<std::int64_t>> digits = {{}};
+  for (const Knob& knob : space.knobs()) {
+    const auto at = std::ranges::find(fixed, knob.name(), [](const auto& f) { return f.first; });
+    std::vector<std::vector<std::int64_t>> longer;
+    for (const auto& prefix : digits) {
+      for (std::int64_t i = 0; i < knob.size(); ++i) {
+        if (at != fixed.end() && std::ranges::count(at->second, knob[i].integer()) == 0) continue;
+        longer.push_back(prefix);
+        longer.back().push_back(i);
+      }
+    }
+    digits = std::move(longer);
+  }
+  std::vector<Config> configs;
+  for (const auto& each : digits) configs.push_back(space.At(space.IndexOf(each)));
+  return configs;
+}
+
+}  // namespace
+
+std::string Conv2dPackedSlotsVta::Refuses(const Workload& workload, const Target& target) {
+  const auto vta = VtaTargetOf(target);
+  if (!vta.ok()) return vta.status().message();
+  return PackedConv2dOf(vta->design, workload).status().message();
+}
+
+Result<ConfigSpace> Conv2dPackedSlotsVta::DefineSpace(const Workload& workload,
+                                                      const Target& target) {
+  const auto vta = VtaTargetOf(target);
+  TW_RETURN_IF_ERROR(vta);
+  const auto conv = PackedConv2dOf(vta->design, workload);
+  TW_RETURN_IF_ERROR(conv);
+  const auto even = [](const char* name, std::int64_t extent, std::int64_t parts) {
+    return Knob::Other(name, vta::EvenTiles(extent, parts));
+  };
+  std::vector<Result<Knob>> knobs;
+  knobs.push_back(even("tile_h", conv->out_height(), conv->out_height()));
+  knobs.push_back(even("tile_w", conv->out_width(), vta::kMaxColumnParts));
+  knobs.push_back(even("tile_ci", conv->ci, conv->ci));
+  knobs.push_back(even("tile_co", conv->co, conv->co));
+  knobs.push_back(Knob::Other("inp_slots", {2, 3, 0}));
+  knobs.push_back(Knob::Other("wgt_slots", {2, 3, 0}));
+  knobs.push_back(Knob::Other("acc_slots", {1, 2}));
+  knobs.push_back(Knob::Other("channels_outer", {0, 1}));
+  knobs.push_back(Knob::Other("serpentine", {0, 1}));
+  knobs.push_back(Knob::Other("unrolled", {0, 1, 2}));
+  return MakeSpace(std::move(knobs));
+}
+
+// Double buffered, with rows as they are: the fastest of those whose lower bounds are least.
+Result<Config> Conv2dPackedSlotsVta::DefaultConfig(const Workload& workload, const Target& target) {
+  const auto space = DefineSpace(workload, target);
+  TW_RETURN_IF_ERROR(space);
+  const VtaTarget vta = *VtaTargetOf(target);
+  const PackedConv2d conv = *PackedConv2dOf(vta.design, workload);
+  const std::vector<vta::EpilogueStep> epilogue = LargestEpilogue();
+  const std::vector<Config> configs = ConfigsWith(*space, {{"inp_slots", {2}},
+                                                           {"wgt_slots", {2, 0}},
+                                                           {"tile_w", {conv.out_width()}},
+                                                           {"serpentine", {0}}});
+  struct Candidate {
+    OwnConv2dPlan plan;
+    double bound = 0;
+    const Config* config = nullptr;
+  };
+  std::vector<Candidate> candidates;
+  for (const Config& config : configs) {
+    const OwnConv2dPlan plan = Completed(vta.design, conv, PlanOf(config), epilogue);
+    if (!vta::CheckOwnConv2d(vta.design, conv, plan, epilogue).ok()) continue;
+    const auto bound = vta::LowerBound(vta.design, conv, plan, epilogue, vta.cycles);
+    if (bound.uops > vta.design.UsableUops()) continue;
+    candidates.push_back({plan, bound.cycles, &config});
+  }
+  std::ranges::stable_sort(candidates, {}, &Candidate::bound);
+  double best_cycles = std::numeric_limits<double>::infinity();
+  const Config* best = nullptr;
+  int timed = 0;
+  for (const Candidate& candidate : candidates) {
+    if (timed == kMaxTimed || candidate.bound >= best_cycles) break;
+    const auto stream = vta::BuildOwnConv2d(vta.design, conv, candidate.plan, epilogue);
+    if (!stream.ok()) continue;
+    ++timed;
+    const vta::RunResult run = vta::RunStream(vta.design, stream->instructions, nullptr);
+    const double cycles =
+        vta::Simulate(vta.design, stream->instructions, run.pipeline, vta.cycles).cycles;
+    if (cycles >= best_cycles) continue;
+    best_cycles = cycles;
+    best = candidate.config;
+  }
+  return best != nullptr ? *best : space->At(0);
+}
+
+Result<vta::Stream> Conv2dPackedSlotsVta::BuildStream(const Workload& workload,
+                                                      const Epilogue& epilogue,
+                                                      const Target& target, const Config& config) {
+  const auto vta = VtaTargetOf(target);
+  TW_RETURN_IF_ERROR(vta);
+  const auto conv = PackedConv2dOf(vta->design, workload);
+  TW_RETURN_IF_ERROR(conv);
+  const auto translated = VtaEpilogueOf(vta->design, epilogue, /*gemm_adds=*/true);
+  TW_RETURN_IF_ERROR(translated);
+  const std::vector<vta::EpilogueStep>& steps = translated->steps;
+  return vta::BuildOwnConv2d(vta->design, *conv,
+                             Completed(vta->design, *conv, PlanOf(config), steps), steps);
+}
+
+}  // namespace tilewright

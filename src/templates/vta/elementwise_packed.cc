@@ -1,0 +1,69 @@
+#include "src/templates/vta/elementwise_packed.h"
+
+#include "src/templates/vta/alu_blocks.h"
+#include "src/vta/packed_alu.h"
+
+namespace tilewright {
+namespace {
+
+/// What an operator of a quantized network has to find room for at most: the tensors of its own, or
+/// one of the epilogue's, and a bias.
+std::vector<vta::EpilogueStep> LargestSteps(const Workload& workload) {
+  using Operand = vta::EpilogueStep::Operand;
+  const bool int8 = workload.has_weight() && workload.weight.dtype == kInt8;
+  return {{vta::AluOp::kAdd, int8 ? Operand::kTensorInt8 : Operand::kTensor, 0},
+          {vta::AluOp::kAdd, Operand::kPerChannel, 0}};
+}
+
+}  // namespace
+
+template <OpKind kOp>
+std::string ElementwisePackedVta<kOp>::Refuses(const Workload& workload, const Target& target) {
+  const auto vta = VtaTargetOf(target);
+  if (!vta.ok()) return vta.status().message();
+  return AluResultOf(vta->design, workload, kOp).status().message();
+}
+
+template <OpKind kOp>
+Result<ConfigSpace> ElementwisePackedVta<kOp>::DefineSpace(const Workload& workload,
+                                                           const Target& target) {
+  const auto vta = VtaTargetOf(target);
+  TW_RETURN_IF_ERROR(vta);
+  const auto result = AluResultOf(vta->design, workload, kOp);
+  TW_RETURN_IF_ERROR(result);
+  return AluSpace(*result);
+}
+
+template <OpKind kOp>
+Result<Config> ElementwisePackedVta<kOp>::DefaultConfig(const Workload& workload,
+                                                        const Target& target) {
+  const auto space = DefineSpace(workload, target);
+  TW_RETURN_IF_ERROR(space);
+  const vta::Design design = VtaTargetOf(target)->design;
+  const std::vector<vta::EpilogueStep> steps = LargestSteps(workload);
+  const bool int8_data = workload.data.dtype == kInt8;
+  return LargestBlocks(*space, *AluResultOf(design, workload, kOp), [&](const auto& blocks) {
+    return vta::BuildPackedAlu(design, blocks, int8_data, steps).ok();
+  });
+}
+
+template <OpKind kOp>
+Result<vta::Stream> ElementwisePackedVta<kOp>::BuildStream(const Workload& workload,
+                                                           const Epilogue& epilogue,
+                                                           const Target& target,
+                                                           const Config& config) {
+  const auto vta = VtaTargetOf(target);
+  TW_RETURN_IF_ERROR(vta);
+  const auto result = AluResultOf(vta->design, workload, kOp);
+  TW_RETURN_IF_ERROR(result);
+  const auto steps = VtaStepsOf(vta->design, workload, epilogue);
+  TW_RETURN_IF_ERROR(steps);
+  return vta::BuildPackedAlu(vta->design, WithBlocks(*result, config), workload.data.dtype == kInt8,
+                             steps->steps);
+}
+
+template struct ElementwisePackedVta<OpKind::kAdd>;
+template struct ElementwisePackedVta<OpKind::kMul>;
+template struct ElementwisePackedVta<OpKind::kIdentity>;
+
+}  // namespace tilewright

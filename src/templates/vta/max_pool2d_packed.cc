@@ -1,0 +1,64 @@
+#include "src/templates/vta/max_pool2d_packed.h"
+
+#include "src/templates/vta/alu_blocks.h"
+#include "src/vta/packed_pool.h"
+
+namespace tilewright {
+namespace {
+
+vta::PackedPool PoolOf(const Workload& workload) {
+  return {.height = workload.data.shape[2],
+          .width = workload.data.shape[3],
+          .window_h = workload.pool_size[0],
+          .window_w = workload.pool_size[1],
+          .stride_h = workload.strides[0],
+          .stride_w = workload.strides[1],
+          .pad_top = workload.padding[0],
+          .pad_left = workload.padding[1]};
+}
+
+Result<vta::ResultBlocks> ResultOf(const vta::Design& design, const Workload& workload) {
+  auto result = AluResultOf(design, workload, OpKind::kMaxPool2d);
+  if (result.ok() && workload.data.dtype != kInt8) return Unsupported("expected int8 data");
+  return result;
+}
+
+}  // namespace
+
+std::string MaxPool2dPackedVta::Refuses(const Workload& workload, const Target& target) {
+  const auto vta = VtaTargetOf(target);
+  if (!vta.ok()) return vta.status().message();
+  return ResultOf(vta->design, workload).status().message();
+}
+
+Result<ConfigSpace> MaxPool2dPackedVta::DefineSpace(const Workload& workload,
+                                                    const Target& target) {
+  const auto vta = VtaTargetOf(target);
+  TW_RETURN_IF_ERROR(vta);
+  const auto result = ResultOf(vta->design, workload);
+  TW_RETURN_IF_ERROR(result);
+  return AluSpace(*result);
+}
+
+Result<Config> MaxPool2dPackedVta::DefaultConfig(const Workload& workload, const Target& target) {
+  const auto space = DefineSpace(workload, target);
+  TW_RETURN_IF_ERROR(space);
+  const vta::Design design = VtaTargetOf(target)->design;
+  const vta::PackedPool pool = PoolOf(workload);
+  return LargestBlocks(*space, *ResultOf(design, workload), [&](const auto& blocks) {
+    return vta::BuildPackedPool(design, pool, blocks).ok();
+  });
+}
+
+Result<vta::Stream> MaxPool2dPackedVta::BuildStream(const Workload& workload,
+                                                    const Epilogue& epilogue, const Target& target,
+                                                    const Config& config) {
+  const auto vta = VtaTargetOf(target);
+  TW_RETURN_IF_ERROR(vta);
+  const auto result = ResultOf(vta->design, workload);
+  TW_RETURN_IF_ERROR(result);
+  if (!epilogue.steps.empty()) return Unsupported("expected no epilogue");
+  return vta::BuildPackedPool(vta->design, PoolOf(workload), WithBlocks(*result, config));
+}
+
+}  // namespace tilewright
