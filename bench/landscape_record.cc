@@ -17,7 +17,7 @@
 #include "search/space.h"
 #include "src/base/file.h"
 #include "src/base/strings.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/device.h"
 
 namespace tilewright {
 namespace {

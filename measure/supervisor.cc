@@ -11,7 +11,7 @@
 #include "src/base/sanitizer.h"
 #include "src/space/version.h"
 #include "src/target/library.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/device.h"
 
 // The supervisor is a loop: take what the caller wants, give every idle worker its next order, wait
 // until one answers or a deadline passes. A job goes through to_build_ (candidates that wait for a

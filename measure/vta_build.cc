@@ -2,7 +2,7 @@
 
 #include "measure/vta_candidate.h"
 #include "src/base/file.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/vta/vta_target.h"
 #include "src/vta/stream_file.h"
 
 namespace tilewright::measure {

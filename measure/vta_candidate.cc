@@ -10,6 +10,8 @@
 #include "src/base/clock.h"
 #include "src/base/file.h"
 #include "src/templates/vta/alu_blocks.h"
+#include "src/templates/vta/alu_epilogue.h"
+#include "src/templates/vta/vta_target.h"
 #include "src/vta/simulator.h"
 #include "src/vta/stream_file.h"
 #include "src/vta/timing.h"

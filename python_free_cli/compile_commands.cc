@@ -22,7 +22,7 @@
 #include "src/compiler/bundle.h"
 #include "src/compiler/run.h"
 #include "src/graph/graph.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/device.h"
 
 namespace tilewright::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/target/library.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/device.h"
 
 namespace tilewright::cli {
 namespace {

@@ -18,7 +18,7 @@
 #include "records/package_diff.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/device.h"
 
 namespace tilewright::cli {
 namespace {

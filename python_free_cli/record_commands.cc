@@ -17,7 +17,7 @@
 #include "records/answer_json.h"
 #include "records/store.h"
 #include "src/base/json.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/device.h"
 
 namespace tilewright::cli {
 namespace {

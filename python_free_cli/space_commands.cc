@@ -15,7 +15,7 @@
 #include "src/schedule/lower.h"
 #include "src/target/gpu.h"
 #include "src/templates/limits.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/vta/vta_target.h"
 #include "src/vta/encoding.h"
 #include "src/vta/simulator.h"
 #include "src/vta/timing.h"

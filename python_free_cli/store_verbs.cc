@@ -10,7 +10,7 @@
 #include "records/merge.h"
 #include "records/package.h"
 #include "src/base/json.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/device.h"
 
 namespace tilewright::cli {
 namespace {

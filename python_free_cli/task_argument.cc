@@ -18,7 +18,7 @@
 #include "src/target/gpu.h"
 #include "src/target/library.h"
 #include "src/target/presets.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/vta/vta_target.h"
 
 namespace tilewright::cli {
 

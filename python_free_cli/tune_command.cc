@@ -23,7 +23,8 @@
 #include "src/runtime/roofline.h"
 #include "src/target/cpu.h"
 #include "src/target/library.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/device.h"
+#include "src/templates/vta/vta_target.h"
 
 namespace tilewright::cli {
 namespace {

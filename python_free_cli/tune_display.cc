@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "src/templates/vta_parts.h"
+#include "src/templates/vta/vta_target.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright::cli {

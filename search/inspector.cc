@@ -3,7 +3,7 @@
 #include "cost_model/cost_model.h"
 #include "cost_model/gpu_features.h"
 #include "cost_model/vta_features.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/vta/vta_target.h"
 
 namespace tilewright::search {
 

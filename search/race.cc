@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "search/tuner_impl.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/device.h"
 
 namespace tilewright::search {
 namespace {

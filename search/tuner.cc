@@ -19,7 +19,7 @@
 
 #include "search/tuner_impl.h"
 #include "src/base/math.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/device.h"
 
 namespace tilewright::search {
 namespace {

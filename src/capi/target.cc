@@ -5,7 +5,7 @@
 
 #include "src/base/hash.h"
 #include "src/capi/boundary.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/device.h"
 
 namespace tilewright::capi {
 namespace {

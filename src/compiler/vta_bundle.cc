@@ -8,7 +8,7 @@
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/graph/relay/export.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/vta/vta_target.h"
 #include "src/vta/stream_file.h"
 
 namespace tilewright {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/templates/registry.h"
 #include "src/templates/vta/alu_blocks.h"
 #include "src/vta/simulator.h"
 #include "src/vta/timing.h"

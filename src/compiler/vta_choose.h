@@ -1,7 +1,7 @@
 #pragma once
 
 #include "src/compiler/vta_plan.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/vta/vta_target.h"
 
 namespace tilewright {
 

@@ -9,6 +9,7 @@
 #include "src/compiler/vta_choose.h"
 #include "src/graph/alu_group.h"
 #include "src/templates/vta/alu_blocks.h"
+#include "src/templates/vta/vta_target.h"
 
 namespace tilewright {
 namespace {

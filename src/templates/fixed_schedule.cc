@@ -2,8 +2,10 @@
 #include <vector>
 
 #include "src/ir/visit.h"
+#include "src/target/cpu.h"
 #include "src/templates/cuda/fixed_schedule.h"
-#include "src/templates/parts.h"
+#include "src/templates/registry.h"
+#include "src/templates/stages.h"
 
 namespace tilewright {
 namespace {

@@ -2,6 +2,8 @@
 
 #include "src/target/library.h"
 #include "src/templates/cuda/fixed_schedule.h"
+#include "src/templates/stages.h"
+#include "src/templates/workload_kind.h"
 
 namespace tilewright {
 namespace {

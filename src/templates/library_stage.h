@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "src/templates/parts.h"
 #include "src/templates/registry.h"
 
 namespace tilewright {

@@ -22,17 +22,42 @@
 #include "src/templates/cuda/int8.h"
 #include "src/templates/cuda/library.h"
 #include "src/templates/cuda/matmul_mma.h"
-#include "src/templates/parts.h"
 #include "src/templates/vta/conv2d_packed.h"
 #include "src/templates/vta/conv2d_packed_slots.h"
 #include "src/templates/vta/conv2d_transpose_packed.h"
 #include "src/templates/vta/dense_packed.h"
 #include "src/templates/vta/elementwise_packed.h"
 #include "src/templates/vta/max_pool2d_packed.h"
-#include "src/templates/vta_parts.h"
 
 namespace tilewright {
 namespace {
+
+/// The table's row for a template class with the four static functions.
+template <typename Template>
+constexpr TemplateEntry EntryOf(std::string_view key, int version,
+                                TargetKind target = TargetKind::kLlvm) {
+  return {key,
+          version,
+          target,
+          &Template::Refuses,
+          &Template::DefineSpace,
+          &Template::DefaultConfig,
+          &Template::Apply,
+          nullptr};
+}
+
+/// The table's row for a VTA template class with the four static functions.
+template <typename Template>
+constexpr TemplateEntry VtaEntryOf(std::string_view key, int version) {
+  return {key,
+          version,
+          TargetKind::kVta,
+          &Template::Refuses,
+          &Template::DefineSpace,
+          &Template::DefaultConfig,
+          nullptr,
+          &Template::BuildStream};
+}
 
 constexpr std::array kTemplates = {
     VtaEntryOf<ElementwisePackedVta<OpKind::kAdd>>("add.vta", 1),

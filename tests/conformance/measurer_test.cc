@@ -12,8 +12,8 @@
 #include "measure/null_measurer.h"
 #include "measure/process_measurer.h"
 #include "src/base/clock.h"
+#include "src/templates/device.h"
 #include "src/templates/registry.h"
-#include "src/templates/vta_parts.h"
 
 namespace tilewright::measure {
 namespace {

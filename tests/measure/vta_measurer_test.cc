@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "src/base/file.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/device.h"
+#include "src/templates/registry.h"
 #include "src/vta/stream_file.h"
 #include "tests/measure/process_fixture.h"
 

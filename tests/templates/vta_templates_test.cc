@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "src/templates/registry.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/vta/alu_epilogue.h"
+#include "src/templates/vta/vta_target.h"
 #include "src/vta/simulator.h"
 
 namespace tilewright {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "src/templates/parts.h"
+#include "src/target/cpu.h"
+#include "src/templates/space_values.h"
+#include "src/templates/stages.h"
 
 namespace tilewright {
 namespace {

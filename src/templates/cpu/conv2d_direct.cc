@@ -10,7 +10,8 @@
 #include "src/schedule/lower.h"
 #include "src/templates/cpu/conv_nest.h"
 #include "src/templates/cpu/dot_choice.h"
-#include "src/templates/parts.h"
+#include "src/templates/space_values.h"
+#include "src/templates/workload_kind.h"
 
 namespace tilewright {
 namespace {

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "src/base/math.h"
+#include "src/target/cpu.h"
 #include "src/templates/cpu/depthwise_nest.h"
-#include "src/templates/parts.h"
+#include "src/templates/space_values.h"
+#include "src/templates/workload_kind.h"
 
 namespace tilewright {
 namespace {

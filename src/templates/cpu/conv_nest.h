@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "src/templates/parts.h"
+#include "src/templates/stages.h"
 
 namespace tilewright {
 

@@ -5,7 +5,9 @@
 
 #include "src/base/math.h"
 #include "src/templates/cpu/dot_choice.h"
-#include "src/templates/parts.h"
+#include "src/templates/space_values.h"
+#include "src/templates/stages.h"
+#include "src/templates/workload_kind.h"
 
 namespace tilewright {
 namespace {

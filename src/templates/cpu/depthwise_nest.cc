@@ -1,5 +1,7 @@
 #include "src/templates/cpu/depthwise_nest.h"
 
+#include "src/templates/stages.h"
+
 namespace tilewright {
 namespace {
 

@@ -3,7 +3,9 @@
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/templates/parts.h"
+#include "src/target/cpu.h"
+#include "src/templates/space_values.h"
+#include "src/templates/workload_kind.h"
 
 namespace tilewright {
 namespace {

@@ -4,6 +4,8 @@
 
 #include "src/base/math.h"
 #include "src/schedule/launch.h"
+#include "src/templates/space_values.h"
+#include "src/templates/stages.h"
 
 namespace tilewright {
 namespace {

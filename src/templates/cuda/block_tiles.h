@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/templates/parts.h"
+#include "src/schedule/schedule.h"
+#include "src/space/config.h"
+#include "src/target/target.h"
 
 namespace tilewright {
 

@@ -2,6 +2,9 @@
 
 #include "src/target/gpu.h"
 #include "src/templates/cuda/block_tiles.h"
+#include "src/templates/space_values.h"
+#include "src/templates/stages.h"
+#include "src/templates/workload_kind.h"
 #include "src/tensor/winograd.h"
 
 namespace tilewright {

@@ -2,6 +2,8 @@
 
 #include "src/target/gpu.h"
 #include "src/templates/cuda/block_tiles.h"
+#include "src/templates/space_values.h"
+#include "src/templates/workload_kind.h"
 
 namespace tilewright {
 namespace {

@@ -1,6 +1,6 @@
 #include "src/templates/cuda/fixed_schedule.h"
 
-#include "src/templates/parts.h"
+#include "src/templates/stages.h"
 
 namespace tilewright {
 namespace {

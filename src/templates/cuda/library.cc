@@ -1,5 +1,7 @@
 #include "src/templates/cuda/library.h"
 
+#include "src/templates/workload_kind.h"
+
 namespace tilewright {
 namespace {
 

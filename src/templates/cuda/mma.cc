@@ -8,6 +8,9 @@
 #include "src/schedule/async_copy.h"
 #include "src/target/gpu.h"
 #include "src/templates/cuda/block_tiles.h"
+#include "src/templates/space_values.h"
+#include "src/templates/stages.h"
+#include "src/templates/workload_kind.h"
 
 namespace tilewright {
 namespace {

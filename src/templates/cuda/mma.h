@@ -4,7 +4,8 @@
 #include <string>
 
 #include "src/schedule/intrinsics.h"
-#include "src/templates/parts.h"
+#include "src/schedule/schedule.h"
+#include "src/templates/registry.h"
 
 namespace tilewright {
 

@@ -6,7 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "src/templates/parts.h"
+#include "src/templates/space_values.h"
+#include "src/templates/vta/packed_workload.h"
 
 namespace tilewright {
 

@@ -2,7 +2,9 @@
 
 #include <functional>
 
-#include "src/templates/vta_parts.h"
+#include "src/space/config.h"
+#include "src/templates/vta/alu_epilogue.h"
+#include "src/tensor/workload.h"
 
 namespace tilewright {
 

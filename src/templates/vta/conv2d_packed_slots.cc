@@ -4,8 +4,10 @@
 #include <limits>
 #include <utility>
 
-#include "src/templates/parts.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/space_values.h"
+#include "src/templates/vta/alu_epilogue.h"
+#include "src/templates/vta/packed_workload.h"
+#include "src/templates/vta/vta_target.h"
 #include "src/vta/own_conv2d_space.h"
 #include "src/vta/simulator.h"
 #include "src/vta/timing.h"

@@ -1,5 +1,7 @@
 #include "src/templates/vta/conv2d_transpose_packed.h"
 
+#include "src/templates/vta/packed_workload.h"
+
 namespace tilewright {
 
 Result<vta::PackedConv2dTranspose> PackedConv2dTransposeOperator::ShapeOf(

@@ -4,6 +4,9 @@
 
 #include <utility>
 
+#include "src/templates/space_values.h"
+#include "src/templates/vta/packed_workload.h"
+
 namespace tilewright {
 
 Result<vta::PackedDense> PackedDenseOperator::ShapeOf(const vta::Design& design,

@@ -1,6 +1,7 @@
 #include "src/templates/vta/elementwise_packed.h"
 
 #include "src/templates/vta/alu_blocks.h"
+#include "src/templates/vta/vta_target.h"
 #include "src/vta/packed_alu.h"
 
 namespace tilewright {

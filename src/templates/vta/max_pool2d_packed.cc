@@ -1,6 +1,7 @@
 #include "src/templates/vta/max_pool2d_packed.h"
 
 #include "src/templates/vta/alu_blocks.h"
+#include "src/templates/vta/vta_target.h"
 #include "src/vta/packed_pool.h"
 
 namespace tilewright {

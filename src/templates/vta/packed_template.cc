@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "src/templates/space_values.h"
+
 namespace tilewright {
 namespace {
 

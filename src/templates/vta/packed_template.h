@@ -4,9 +4,9 @@
 #include <functional>
 #include <vector>
 
-#include "src/templates/parts.h"
 #include "src/templates/registry.h"
-#include "src/templates/vta_parts.h"
+#include "src/templates/vta/alu_epilogue.h"
+#include "src/templates/vta/vta_target.h"
 #include "src/vta/packed_conv2d.h"
 #include "src/vta/packed_operator.h"
 

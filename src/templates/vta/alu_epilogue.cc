@@ -1,4 +1,6 @@
-#include "src/templates/vta_parts.h"
+// An epilogue as the steps of the ALU of a VTA.
+
+#include "src/templates/vta/alu_epilogue.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +8,6 @@
 #include <limits>
 #include <optional>
 #include <utility>
-
-#include "src/base/hash.h"
-#include "src/target/gpu.h"
 
 namespace tilewright {
 namespace {
@@ -147,78 +146,7 @@ class Translator {
   bool range_is_int8_ = false;  // the last operation was a clip to what int8 holds
 };
 
-/// A convolution in blocks. Errors: kUnsupported with what a packed one cannot be.
-Result<vta::PackedConv2d> BlocksOf(const vta::Design& design, const Workload& workload) {
-  auto shape = PackedConvShapeOf(design, workload);
-  TW_RETURN_IF_ERROR(shape);
-  if (shape->pad_top != shape->pad_bottom || shape->pad_left != shape->pad_right) {
-    return Unsupported("expected the same padding on opposite sides");
-  }
-  if (shape->k / shape->groups % design.block() != 0) {
-    return Unsupported(fmt::format("{} groups of {} output channels, expected blocks of {}",
-                                   shape->groups, shape->k / shape->groups, design.block()));
-  }
-  return vta::PackedConv2d{.batch = shape->n / design.batch(),
-                           .ci = shape->c / shape->groups / design.block(),
-                           .co = shape->k / design.block(),
-                           .height = shape->h,
-                           .width = shape->w,
-                           .kernel_h = shape->r,
-                           .kernel_w = shape->s,
-                           .stride_h = shape->stride_h,
-                           .stride_w = shape->stride_w,
-                           .pad_h = shape->pad_top,
-                           .pad_w = shape->pad_left,
-                           .groups = shape->groups};
-}
-
 }  // namespace
-
-std::string MetricOf(const Target& target) {
-  return target.kind() == TargetKind::kVta ? target.Option("metric", kVtaCycles) : "seconds";
-}
-
-Result<VtaTarget> VtaTargetOf(const Target& target) {
-  if (target.kind() != TargetKind::kVta) {
-    return InvalidArgument("target '" + target.ToString() + "': expected a VTA");
-  }
-  auto design = vta::Design::FromModel(target.Option("model"));
-  if (!design.ok()) return design.status().WithContext("target option -model");
-  auto cycles = vta::CycleModel::Preset(target.Option("cycles", "pynq"));
-  if (!cycles.ok()) return cycles.status().WithContext("target option -cycles");
-  std::string metric = target.Option("metric", kVtaCycles);
-  if (metric != kVtaCycles && metric != kVtaDramBytes) {
-    return InvalidArgument("target option -metric: '" + metric +
-                           "', expected cycles or dram_bytes");
-  }
-  return VtaTarget{*std::move(design), *std::move(cycles), std::move(metric)};
-}
-
-DeviceFingerprint VtaDevice(const VtaTarget& vta) {
-  DeviceFingerprint device;
-  device.kind = "vta";
-  device.model = "VTA simulator " + vta.design.Model() + ", cycle model " + vta.cycles.name;
-  device.isa = {"cycles=" + vta.cycles.name + ":" + HexOf(Fnv1a64(vta.cycles.ToJson())),
-                "design=" + vta.design.Model(), "metric=" + vta.metric};
-  return device;
-}
-
-Result<DeviceFingerprint> DeviceFor(const Target& target) {
-  if (target.kind() == TargetKind::kCuda) {
-    auto any = AnyGpuFor(target);
-    if (any.ok()) return any;
-    DeviceFingerprint unknown;  // of a model that only imported records know
-    unknown.kind = "cuda";
-    return unknown;
-  }
-  if (target.kind() == TargetKind::kLlvm && ProcessorOf(target) != HostProcessor()) {
-    return AnyCpuFor(target);
-  }
-  if (target.kind() != TargetKind::kVta) return ProbeHostCpu();
-  auto vta = VtaTargetOf(target);
-  TW_RETURN_IF_ERROR(vta);
-  return VtaDevice(*vta);
-}
 
 Result<VtaEpilogue> VtaEpilogueOf(const vta::Design& design, const Epilogue& epilogue,
                                   bool gemm_adds) {
@@ -233,52 +161,6 @@ Result<VtaEpilogue> VtaEpilogueOf(const vta::Design& design, const Epilogue& epi
 
 bool IsExtended(const vta::Design& design) {
   return design.target() == "sim" || design.target() == "intelfocl";
-}
-
-std::string VtaDataLayout(const vta::Design& design) {
-  return fmt::format("NCHW{}n{}c", design.batch(), design.block());
-}
-
-std::string VtaKernelLayout(const vta::Design& design) {
-  return fmt::format("OIHW{0}o{0}i", design.block());
-}
-
-Status CheckPackedOperands(const vta::Design& design, const Workload& workload,
-                           const std::string& data, const std::string& kernel) {
-  if (workload.data_layout != data || workload.kernel_layout != kernel) {
-    return Unsupported(fmt::format("layouts {} and {}, expected {} and {}", workload.data_layout,
-                                   workload.kernel_layout, data, kernel));
-  }
-  if (workload.data.dtype != kInt8 || workload.weight.dtype != kInt8 ||
-      workload.out_dtype != kInt32 || design.inp_bits() != 8 || design.wgt_bits() != 8) {
-    return Unsupported("expected int8 data and weight summed in int32, and a design of 8 bits");
-  }
-  return Status();
-}
-
-Result<ConvShape> PackedConvShapeOf(const vta::Design& design, const Workload& workload) {
-  TW_RETURN_IF_ERROR(
-      CheckPackedOperands(design, workload, VtaDataLayout(design), VtaKernelLayout(design)));
-  auto shape = ConvShapeOf(workload);
-  TW_RETURN_IF_ERROR(shape);
-  if (shape->dilation_h != 1 || shape->dilation_w != 1) {
-    return Unsupported("expected no dilation");
-  }
-  return shape;
-}
-
-Result<vta::PackedConv2d> PackedConv2dOf(const vta::Design& design, const Workload& workload) {
-  if (workload.op != OpKind::kConv2d || workload.groups != 1) {
-    return Unsupported("expected a convolution of one group");
-  }
-  return BlocksOf(design, workload);
-}
-
-Result<vta::PackedConv2d> PackedGroupConv2dOf(const vta::Design& design, const Workload& workload) {
-  if (workload.op != OpKind::kConv2d || workload.groups == 1) {
-    return Unsupported("expected a convolution of several groups");
-  }
-  return BlocksOf(design, workload);
 }
 
 }  // namespace tilewright

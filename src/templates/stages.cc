@@ -1,4 +1,4 @@
-#include "src/templates/parts.h"
+#include "src/templates/stages.h"
 
 #include <algorithm>
 
@@ -20,42 +20,6 @@ AnchorStages PrepareStages(Schedule& schedule) {
     stages.result = reduce;
   }
   return stages;
-}
-
-std::int64_t LargestDivisor(std::int64_t extent, std::int64_t limit) {
-  for (std::int64_t d = std::min(extent, limit); d > 1; --d) {
-    if (extent % d == 0) return d;
-  }
-  return 1;
-}
-
-std::vector<std::int64_t> ThriftyTiles(std::int64_t extent, std::int64_t limit) {
-  std::vector<std::int64_t> tiles;
-  for (std::int64_t tile = 1; tile <= std::min(extent, limit); ++tile) {
-    const bool smallest = tile == 1 || CeilDiv(extent, tile) != CeilDiv(extent, tile - 1);
-    if (smallest) tiles.push_back(tile);
-  }
-  return tiles;
-}
-
-KnobValue InnerFactor(std::int64_t extent, std::int64_t inner) {
-  return KnobValue{std::vector<std::int64_t>{CeilDiv(extent, inner), inner}};
-}
-
-Result<Config> LocateValues(const ConfigSpace& space,
-                            std::vector<std::pair<std::string, KnobValue>> values) {
-  Config config;
-  config.values = std::move(values);
-  return space.Locate(config);
-}
-
-Result<ConfigSpace> MakeSpace(std::vector<Result<Knob>> knobs) {
-  ConfigSpace space;
-  for (Result<Knob>& knob : knobs) {
-    TW_RETURN_IF_ERROR(knob);
-    TW_RETURN_IF_ERROR(space.Add(*std::move(knob)));
-  }
-  return space;
 }
 
 LoopId FuseAll(Schedule& schedule, StageId stage, const std::vector<LoopId>& loops) {
@@ -111,39 +75,6 @@ FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, co
   schedule.Parallel(stage, parallel);
   if (all) loops.innermost = parallel;
   return loops;
-}
-
-bool IsFlatConvolution(const ConvShape& s) {
-  return s.r == 1 && s.s == 1 && s.stride_h == 1 && s.stride_w == 1 && s.pad_top == 0 &&
-         s.pad_left == 0 && s.pad_bottom == 0 && s.pad_right == 0;
-}
-
-Workload PlainConvolution(const Workload& w, const ConvShape& s, bool flat) {
-  Workload plain = w;
-  plain.data_layout = "NCHW";
-  plain.kernel_layout = "OIHW";
-  plain.data.shape = {s.n, s.c, flat ? 1 : s.h, flat ? s.h * s.w : s.w};
-  plain.weight.shape = {s.k, s.c / s.groups, s.r, s.s};
-  return plain;
-}
-
-bool IsFloat32(const Workload& w) {
-  return w.data.dtype == kFloat32 && w.weight.dtype == kFloat32 && w.out_dtype == kFloat32;
-}
-
-bool IsFloat16(const Workload& w) {
-  return w.data.dtype == kFloat16 && w.weight.dtype == kFloat16;
-}
-
-bool IsInt8(const Workload& w) {
-  return (w.data.dtype == kInt8 || w.data.dtype == kUInt8) && w.weight.dtype == kInt8 &&
-         w.out_dtype == kInt32;
-}
-
-bool IsPlainNchw(const Workload& w) { return w.data_layout == "NCHW" && w.kernel_layout == "OIHW"; }
-
-std::string Blocked(const std::string& layout, std::int64_t block, char dimension) {
-  return layout + std::to_string(block) + dimension;
 }
 
 }  // namespace tilewright

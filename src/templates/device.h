@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "src/base/status.h"
+#include "src/target/cpu.h"
+#include "src/target/target.h"
+
+namespace tilewright {
+
+/// Name of what a trial's value is on a target: "seconds", or the metric of a VTA.
+std::string MetricOf(const Target& target);
+
+/// What trials for a target are measured on: this machine's CPU, the simulator of a VTA, or
+/// anything that runs the code: of a GPU, or of another kind of processor (AnyGpuFor, AnyCpuFor).
+/// Errors: those of VtaTargetOf and AnyCpuFor.
+Result<DeviceFingerprint> DeviceFor(const Target& target);
+
+}  // namespace tilewright

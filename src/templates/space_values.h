@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/space/config.h"
+
+namespace tilewright {
+
+// Values of knobs, spaces of knobs and configs of values, as templates write them down.
+
+/// Largest divisor of `extent` that is at most `limit` (at least 1).
+std::int64_t LargestDivisor(std::int64_t extent, std::int64_t limit);
+/// The smallest tile for each possible number of tiles, ascending: every listed tile wastes least
+/// on its last one. 56, limit 28: 1, 2, …, 8, 10, 12, 14, 19, 28.
+std::vector<std::int64_t> ThriftyTiles(std::int64_t extent, std::int64_t limit);
+
+/// Split of `extent` in two with the given inner factor.
+KnobValue InnerFactor(std::int64_t extent, std::int64_t inner);
+/// The config of these values in the space.
+Result<Config> LocateValues(const ConfigSpace& space,
+                            std::vector<std::pair<std::string, KnobValue>> values);
+/// Adds the knobs in order. Errors: those of Knob::Split and ConfigSpace::Add.
+Result<ConfigSpace> MakeSpace(std::vector<Result<Knob>> knobs);
+
+}  // namespace tilewright

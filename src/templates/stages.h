@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/schedule/schedule.h"
+#include "src/target/target.h"
+
+namespace tilewright {
+
+// Stages and loops that schedules of several templates have in common.
+
+/// The stages every anchor's compute has, in the roles a CPU schedule gives them.
+struct AnchorStages {
+  bool has_pad = false;
+  StageId pad;     ///< valid if has_pad
+  StageId sum;     ///< the reduction; its output is kLocal (registers)
+  StageId result;  ///< writes the kernel's output
+};
+/// Finds the stages; without an epilogue the sums get a local copy first. Call before any split.
+AnchorStages PrepareStages(Schedule& schedule);
+
+/// Fuses adjacent leaves, outermost first, into one loop.
+LoopId FuseAll(Schedule& schedule, StageId stage, const std::vector<LoopId>& loops);
+/// Parallel over the loop if the target has more than one thread.
+void ParallelFor(Schedule& schedule, StageId stage, LoopId loop, const Target& target);
+/// What ScheduleFlat leaves for stages that are to be computed inside.
+struct FlatLoops {
+  LoopId innermost;  ///< the innermost loop outside vector and tile; index -1 if there is none
+};
+/// A root stage as a whole: innermost axis vectorized in steps of `lanes`, around it `tile`
+/// iterations unrolled, outer loops parallel.
+FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, const Target& target,
+                       std::int64_t tile = 1);
+
+}  // namespace tilewright

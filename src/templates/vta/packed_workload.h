@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "src/tensor/workload.h"
+#include "src/vta/design.h"
+#include "src/vta/packed_conv2d.h"
+
+namespace tilewright {
+
+// Workloads in the layouts of a VTA design, as its templates read them.
+
+/// "NCHW1n16c" and "OIHW16o16i" for the 1x16 design.
+std::string VtaDataLayout(const vta::Design& design);
+std::string VtaKernelLayout(const vta::Design& design);
+
+/// Errors: kUnsupported unless int8 tensors of these layouts are multiplied by a design of 8 bits.
+Status CheckPackedOperands(const vta::Design& design, const Workload& workload,
+                           const std::string& data, const std::string& kernel);
+
+/// The sizes, in scalars, of a convolution or a transposed one in the design's layouts.
+/// Errors: those of CheckPackedOperands and ConvShapeOf; kUnsupported if it is dilated.
+Result<ConvShape> PackedConvShapeOf(const vta::Design& design, const Workload& workload);
+
+/// A convolution of one group, or of several, in blocks.
+/// Errors: kUnsupported with what a packed convolution cannot be.
+Result<vta::PackedConv2d> PackedConv2dOf(const vta::Design& design, const Workload& workload);
+Result<vta::PackedConv2d> PackedGroupConv2dOf(const vta::Design& design, const Workload& workload);
+
+}  // namespace tilewright
