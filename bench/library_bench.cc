@@ -14,9 +14,9 @@
 
 #include "bench/kernel_bench_ours.h"
 #include "src/base/strings.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/graph/models.h"
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 #include "src/target/library.h"
 
 namespace tilewright::bench {

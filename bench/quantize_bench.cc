@@ -19,7 +19,7 @@
 
 #include "src/base/hash.h"
 #include "src/base/random.h"
-#include "src/graph/evaluate.h"
+#include "src/graph/ir/evaluate.h"
 #include "src/graph/models.h"
 #include "src/graph/quantize/pipeline.h"
 

@@ -21,7 +21,7 @@
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/compiler/gpu_run.h"
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 
 namespace tilewright {
 namespace {

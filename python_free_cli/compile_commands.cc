@@ -21,7 +21,7 @@
 #include "src/base/thread.h"
 #include "src/compiler/bundle.h"
 #include "src/compiler/run.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/templates/device.h"
 
 namespace tilewright::cli {

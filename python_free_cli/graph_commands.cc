@@ -10,9 +10,9 @@
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/usage.h"
 #include "src/base/file.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/graph/models.h"
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 
 namespace tilewright::cli {
 namespace {

@@ -12,8 +12,8 @@
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
-#include "src/graph/memory.h"
-#include "src/graph/weights.h"
+#include "src/graph/ir/memory.h"
+#include "src/graph/ir/weights.h"
 
 namespace tilewright::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "python_free_cli/task_argument.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
-#include "src/graph/pack.h"
+#include "src/graph/passes/pack.h"
 #include "src/graph/relay/export.h"
 
 namespace tilewright::cli {

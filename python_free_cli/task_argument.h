@@ -5,7 +5,7 @@
 
 #include "search/tuner.h"
 #include "src/base/status.h"
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 #include "src/space/config.h"
 #include "src/target/target.h"
 #include "src/templates/registry.h"

@@ -15,8 +15,8 @@
 #include "src/base/strings.h"
 #include "src/compiler/compare.h"
 #include "src/compiler/verify.h"
-#include "src/graph/graph.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/graph.h"
+#include "src/graph/passes/passes.h"
 
 namespace tilewright::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include "src/compiler/coverage.h"
 #include "src/compiler/run.h"
 #include "src/compiler/sample.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 
 namespace tilewright {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "src/compiler/real_values.h"
-#include "src/graph/evaluate.h"
-#include "src/graph/operand.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/graph/ir/operand.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/reference.h"
 

@@ -7,7 +7,7 @@
 
 #include "src/base/status.h"
 #include "src/compiler/run.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/tensor/tensor.h"
 
 namespace tilewright {

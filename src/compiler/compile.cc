@@ -25,7 +25,7 @@
 #include "src/compiler/plan.h"
 #include "src/compiler/unverified_library.h"
 #include "src/compiler/verify.h"
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 #include "src/runtime/model.h"
 #include "src/schedule/launch.h"
 #include "src/target/gpu.h"

@@ -10,7 +10,7 @@
 
 #include "records/catalog.h"
 #include "src/base/status.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/target/cpu.h"
 #include "src/target/target.h"
 

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "src/compiler/constant_object.h"
-#include "src/graph/meanings.h"
+#include "src/graph/ir/meanings.h"
 #include "src/runtime/cuda_functions.h"
 #include "src/runtime/model.h"
 

@@ -8,8 +8,8 @@
 
 #include "src/codegen/simt/simt.h"
 #include "src/compiler/run_values.h"
-#include "src/graph/evaluate.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/graph/passes/passes.h"
 #include "src/runtime/guarded_buffer.h"
 #include "src/schedule/tolerance.h"
 

@@ -10,7 +10,7 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/plan.h"
 #include "src/compiler/verify.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/tensor/tensor.h"
 
 namespace tilewright {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "src/compiler/form.h"
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 #include "src/tensor/compute.h"
 
 namespace tilewright {

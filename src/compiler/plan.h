@@ -6,7 +6,7 @@
 
 #include "src/compiler/compile.h"
 #include "src/compiler/form.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/ir/stmt.h"
 
 namespace tilewright {

@@ -8,7 +8,7 @@
 #include "src/compiler/choose.h"
 #include "src/compiler/group_kernel.h"
 #include "src/compiler/plan.h"
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 
 namespace tilewright {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/tensor/tensor.h"
 
 namespace tilewright {

@@ -8,7 +8,7 @@
 #include "src/base/memory.h"
 #include "src/compiler/driver.h"
 #include "src/compiler/form.h"
-#include "src/graph/meanings.h"
+#include "src/graph/ir/meanings.h"
 
 namespace tilewright {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "src/base/status.h"
 #include "src/compiler/form.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/tensor/error_bound.h"
 
 namespace tilewright {

@@ -8,8 +8,8 @@
 
 #include "src/compiler/real_values.h"
 #include "src/compiler/run_values.h"
-#include "src/graph/evaluate.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/graph/passes/passes.h"
 #include "src/schedule/tolerance.h"
 #include "src/target/gpu.h"
 

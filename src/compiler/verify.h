@@ -6,7 +6,7 @@
 
 #include "src/base/status.h"
 #include "src/compiler/run.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/tensor/reference.h"
 
 namespace tilewright {

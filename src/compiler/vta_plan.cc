@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "src/compiler/vta_choose.h"
-#include "src/graph/alu_group.h"
+#include "src/graph/passes/alu_group.h"
 #include "src/templates/vta/alu_blocks.h"
 #include "src/templates/vta/vta_target.h"
 

@@ -7,8 +7,8 @@
 
 #include "records/catalog.h"
 #include "src/base/status.h"
-#include "src/graph/graph.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/graph.h"
+#include "src/graph/passes/passes.h"
 #include "src/target/target.h"
 #include "src/vta/design.h"
 #include "src/vta/stream_builder.h"
@@ -66,7 +66,7 @@ struct VtaPlan {
 };
 
 /// Gives packed int8 convolutions with their followers, and what its ALU computes alone
-/// (src/graph/alu_group.h), to the accelerator; the rest to the host. An operator that no stream
+/// (src/graph/passes/alu_group.h), to the accelerator; the rest to the host. An operator that no stream
 /// can be built for goes to the host, with the reason.
 ///
 /// Errors: kInvalidArgument if the target is no VTA, its design's widths are not 8 bits, or a

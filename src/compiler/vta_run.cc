@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "src/base/clock.h"
-#include "src/graph/evaluate.h"
+#include "src/graph/ir/evaluate.h"
 #include "src/tensor/reference.h"
 #include "src/vta/trace.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "src/compiler/vta_run.h"
-#include "src/graph/evaluate.h"
+#include "src/graph/ir/evaluate.h"
 
 namespace tilewright {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "src/base/file.h"
 #include "src/base/strings.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/graph/onnx/import.h"
 
 namespace tilewright {

@@ -12,7 +12,7 @@
 #include "src/base/hash.h"
 #include "src/base/random.h"
 #include "src/base/thread.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright {

@@ -8,7 +8,7 @@
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/compiler/run.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 
 namespace tilewright {
 namespace {

@@ -11,8 +11,8 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/coverage.h"
 #include "src/compiler/sample.h"
-#include "src/graph/evaluate.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/graph/passes/passes.h"
 #include "src/ir/visit.h"
 #include "tests/compiler/sample_networks.h"
 

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "src/graph/pack.h"
+#include "src/graph/passes/pack.h"
 
 namespace tilewright {
 namespace {

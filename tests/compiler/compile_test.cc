@@ -8,8 +8,8 @@
 #include "src/base/file.h"
 #include "src/compiler/run.h"
 #include "src/compiler/verify.h"
-#include "src/graph/evaluate.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/graph/passes/passes.h"
 #include "tests/compiler/sample_networks.h"
 
 namespace tilewright {

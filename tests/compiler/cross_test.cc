@@ -11,9 +11,9 @@
 #include "src/base/strings.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/form.h"
-#include "src/graph/evaluate.h"
+#include "src/graph/ir/evaluate.h"
 #include "src/graph/models.h"
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 #include "src/tensor/reference.h"
 #include "tests/compiler/cross/machines.h"
 

@@ -9,7 +9,7 @@
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/compiler/gpu_run.h"
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 #include "tests/compiler/sample_networks.h"
 #include "tests/records/shared_file.h"
 

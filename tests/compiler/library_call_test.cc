@@ -11,7 +11,7 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/run.h"
 #include "src/compiler/verify.h"
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 #include "src/space/version.h"
 #include "src/target/library.h"
 #include "src/templates/registry.h"

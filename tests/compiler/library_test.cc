@@ -17,7 +17,7 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/run.h"
 #include "src/compiler/verify.h"
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 #include "src/space/version.h"
 #include "src/target/cpu_needs.h"
 #include "src/templates/registry.h"

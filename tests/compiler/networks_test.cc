@@ -11,7 +11,7 @@
 #include "src/base/json.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/run.h"
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 
 namespace tilewright {
 namespace {

@@ -8,7 +8,7 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/run.h"
 #include "src/compiler/verify.h"
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 
 namespace tilewright {
 namespace {

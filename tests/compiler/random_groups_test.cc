@@ -10,8 +10,8 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/coverage.h"
 #include "src/compiler/plan.h"
-#include "src/graph/graph.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/graph.h"
+#include "src/graph/passes/passes.h"
 
 namespace tilewright {
 namespace {

@@ -1,8 +1,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "src/graph/graph.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/graph.h"
+#include "src/graph/passes/passes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -2,9 +2,9 @@
 #include <string_view>
 #include <utility>
 
-#include "src/graph/graph.h"
-#include "src/graph/pack.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/graph.h"
+#include "src/graph/passes/pack.h"
+#include "src/graph/passes/passes.h"
 #include "src/graph/quantize/passes.h"
 #include "src/graph/relay/export.h"
 #include "src/graph/relay/syntax.h"

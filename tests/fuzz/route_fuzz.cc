@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "src/compiler/plan.h"
-#include "src/graph/evaluate.h"
-#include "src/graph/graph.h"
-#include "src/graph/pack.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/graph/ir/graph.h"
+#include "src/graph/passes/pack.h"
+#include "src/graph/passes/passes.h"
 #include "src/graph/quantize/pipeline.h"
 #include "src/graph/relay/export.h"
 #include "src/tensor/workload.h"

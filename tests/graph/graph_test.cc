@@ -1,4 +1,4 @@
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/base/random.h"
-#include "src/graph/evaluate.h"
-#include "src/graph/memory.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/graph/ir/memory.h"
+#include "src/graph/passes/passes.h"
 #include "tests/graph/onnx_builder.h"
 
 namespace tilewright {

@@ -1,6 +1,6 @@
 // What integers stand for: as text, and of values that are other ones rounded.
 
-#include "src/graph/meanings.h"
+#include "src/graph/ir/meanings.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/graph/evaluate.h"
+#include "src/graph/ir/evaluate.h"
 #include "src/graph/onnx/proto.h"
 
 namespace tilewright {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 #include "tests/graph/onnx_builder.h"
 
 namespace tilewright {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <numeric>
 
-#include "src/graph/evaluate.h"
+#include "src/graph/ir/evaluate.h"
 #include "src/graph/onnx/proto.h"
 #include "tests/graph/one_operator.h"
 

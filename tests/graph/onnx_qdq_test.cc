@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/graph/evaluate.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/graph/passes/passes.h"
 #include "tests/graph/onnx_builder.h"
 #include "tests/graph/onnx_definitions.h"
 

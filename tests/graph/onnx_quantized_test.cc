@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "src/base/random.h"
-#include "src/graph/evaluate.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/graph/passes/passes.h"
 #include "tests/graph/onnx_builder.h"
 
 namespace tilewright {

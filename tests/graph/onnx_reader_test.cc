@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "src/base/file.h"
-#include "src/graph/evaluate.h"
+#include "src/graph/ir/evaluate.h"
 #include "src/graph/onnx/stored_type.h"
 #include "tests/graph/onnx_builder.h"
 

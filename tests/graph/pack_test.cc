@@ -1,4 +1,4 @@
-#include "src/graph/pack.h"
+#include "src/graph/passes/pack.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <limits>
 #include <map>
 
-#include "src/graph/evaluate.h"
+#include "src/graph/ir/evaluate.h"
 #include "src/graph/models.h"
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 #include "src/graph/relay/export.h"
 #include "src/tensor/reference.h"
 #include "tests/graph/onnx_builder.h"

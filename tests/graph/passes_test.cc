@@ -1,4 +1,4 @@
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "src/graph/evaluate.h"
+#include "src/graph/ir/evaluate.h"
 #include "tests/graph/onnx_builder.h"
 
 namespace tilewright {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "src/graph/evaluate.h"
+#include "src/graph/ir/evaluate.h"
 #include "src/graph/quantize/fixed_point.h"
 #include "src/graph/quantize/rescale.h"
 

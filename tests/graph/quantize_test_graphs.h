@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/graph/evaluate.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/graph/ir/graph.h"
 #include "src/graph/quantize/passes.h"
 #include "src/graph/relay/export.h"
 #include "src/graph/relay/syntax.h"

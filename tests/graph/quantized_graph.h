@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/graph/seed.h"
 
 namespace tilewright {

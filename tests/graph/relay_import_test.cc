@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 
 namespace tilewright {
 namespace {

@@ -8,8 +8,8 @@
 #include "src/base/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
-#include "src/graph/evaluate.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/graph/passes/passes.h"
 #include "tests/graph/shared_data.h"
 
 namespace tilewright {

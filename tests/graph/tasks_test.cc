@@ -1,4 +1,4 @@
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "src/graph/weights.h"
+#include "src/graph/ir/weights.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/graph/onnx/proto.h"
 #include "src/tensor/operator_names.h"
 

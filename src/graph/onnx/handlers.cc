@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/graph/onnx/suppression.h"
+#include "src/graph/onnx/operators/suppression.h"
 
 namespace tilewright {
 namespace {

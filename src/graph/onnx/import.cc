@@ -15,12 +15,12 @@
 #include <algorithm>
 #include <queue>
 
+#include "src/graph/ir/rewrite.h"
 #include "src/graph/onnx/empty.h"
 #include "src/graph/onnx/expand.h"
 #include "src/graph/onnx/import.h"
 #include "src/graph/onnx/node.h"
 #include "src/graph/onnx/old_sets.h"
-#include "src/graph/rewrite.h"
 
 namespace tilewright {
 namespace {

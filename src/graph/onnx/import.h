@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 
 namespace tilewright {
 

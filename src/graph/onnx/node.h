@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/graph/onnx/proto.h"
 #include "src/graph/onnx/stored_type.h"
 

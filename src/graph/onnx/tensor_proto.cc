@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/graph/onnx/external.h"
 #include "src/graph/onnx/proto.h"
 #include "src/graph/onnx/stored_type.h"

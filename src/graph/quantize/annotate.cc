@@ -7,11 +7,11 @@
 #include <optional>
 #include <utility>
 
+#include "src/graph/ir/rewrite.h"
 #include "src/graph/quantize/annotate_accurate.h"
 #include "src/graph/quantize/part_emitter.h"
 #include "src/graph/quantize/passes.h"
 #include "src/graph/relay/operators.h"
-#include "src/graph/rewrite.h"
 
 namespace tilewright::quantize {
 namespace {

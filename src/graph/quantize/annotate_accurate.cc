@@ -7,10 +7,10 @@
 #include <map>
 
 #include "src/graph/quantize/annotate_accurate.h"
+#include "src/graph/ir/rewrite.h"
 #include "src/graph/quantize/channel.h"
 #include "src/graph/quantize/part_emitter.h"
 #include "src/graph/quantize/value_flow.h"
-#include "src/graph/rewrite.h"
 
 namespace tilewright::quantize {
 namespace {

@@ -12,11 +12,11 @@
 #include <string>
 #include <thread>
 
-#include "src/graph/evaluate.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/graph/ir/rewrite.h"
 #include "src/graph/quantize/channel.h"
 #include "src/graph/quantize/passes.h"
 #include "src/graph/quantize/threshold.h"
-#include "src/graph/rewrite.h"
 
 namespace tilewright::quantize {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "src/graph/operand.h"
+#include "src/graph/ir/operand.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright::quantize {

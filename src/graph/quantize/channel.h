@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 
 namespace tilewright::quantize {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "src/base/status.h"
-#include "src/graph/mark.h"
+#include "src/graph/ir/mark.h"
 
 namespace tilewright::quantize {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/graph/quantize/config.h"
 
 namespace tilewright::quantize {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/graph/relay/export.h"
 
 namespace tilewright::quantize {

@@ -5,9 +5,9 @@
 #include <array>
 #include <map>
 
+#include "src/graph/ir/rewrite.h"
 #include "src/graph/quantize/part_emitter.h"
 #include "src/graph/quantize/passes.h"
-#include "src/graph/rewrite.h"
 
 namespace tilewright::quantize {
 namespace {

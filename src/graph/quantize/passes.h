@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/graph/quantize/config.h"
 #include "src/graph/quantize/float_layer.h"
 

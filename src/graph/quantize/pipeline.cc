@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "src/graph/passes.h"
+#include "src/graph/passes/passes.h"
 
 namespace tilewright::quantize {
 namespace {

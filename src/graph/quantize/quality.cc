@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "src/graph/evaluate.h"
+#include "src/graph/ir/evaluate.h"
 
 namespace tilewright::quantize {
 namespace {

@@ -10,14 +10,14 @@
 #include <optional>
 #include <utility>
 
-#include "src/graph/operand.h"
-#include "src/graph/passes.h"
+#include "src/graph/ir/operand.h"
+#include "src/graph/ir/rewrite.h"
+#include "src/graph/passes/passes.h"
 #include "src/graph/quantize/channel.h"
 #include "src/graph/quantize/integral.h"
 #include "src/graph/quantize/passes.h"
 #include "src/graph/quantize/rescale.h"
 #include "src/graph/quantize/value_flow.h"
-#include "src/graph/rewrite.h"
 
 namespace tilewright::quantize {
 namespace {

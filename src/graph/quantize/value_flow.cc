@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/graph/rewrite.h"
+#include "src/graph/ir/rewrite.h"
 
 namespace tilewright::quantize {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/graph/relay/syntax.h"
 
 namespace tilewright::relay {

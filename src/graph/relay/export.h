@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "src/base/status.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 
 namespace tilewright {
 

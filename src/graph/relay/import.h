@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/graph/relay/metadata.h"
 #include "src/graph/relay/syntax.h"
 

@@ -10,8 +10,8 @@
 #include "src/base/base64.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
-#include "src/graph/graph.h"
-#include "src/graph/meanings.h"
+#include "src/graph/ir/graph.h"
+#include "src/graph/ir/meanings.h"
 #include "src/graph/relay/syntax.h"
 
 namespace tilewright::relay {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/base/status.h"
-#include "src/graph/graph.h"
+#include "src/graph/ir/graph.h"
 #include "src/tensor/tensor.h"
 
 namespace tilewright::relay {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/base/status.h"
-#include "src/graph/mark.h"
+#include "src/graph/ir/mark.h"
 #include "src/graph/relay/syntax.h"
 #include "src/tensor/operator.h"
 

@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+
+#include <map>
+
+#include "src/base/json.h"
+#include "src/graph/passes/passes.h"
+
+namespace tilewright {
+namespace {
+
+struct Summary {
+  std::vector<std::pair<std::string, TensorType>> inputs, outputs;
+  std::map<std::string, int> operators;
+  int operator_count = 0;
+  std::int64_t parameters = 0, parameter_bytes = 0, macs = 0;
+  int missing = 0;  // constants without contents
+};
+
+Summary Summarize(const Graph& graph) {
+  Summary summary;
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind == NodeKind::kInput) summary.inputs.emplace_back(node.name, node.type);
+    if (node.kind == NodeKind::kConstant) {
+      summary.parameters += node.type.elements();
+      summary.parameter_bytes += node.type.bytes();
+      summary.missing += graph.HasContents(id) ? 0 : 1;
+    }
+    if (node.kind != NodeKind::kOperator) continue;
+    ++summary.operator_count;
+    std::string name(OpName(node.op.kind));
+    if (IsAnchor(node.op.kind)) {
+      auto workload = Workload::FromOperator(node.op, graph.node(node.inputs[0]).type,
+                                             graph.node(node.inputs[1]).type);
+      if (workload.ok()) {
+        name = workload->op_name();
+        summary.macs += workload->macs();
+      }
+    }
+    ++summary.operators[name];
+  }
+  for (int id : graph.outputs()) {
+    summary.outputs.emplace_back(graph.node(id).name, graph.node(id).type);
+  }
+  return summary;
+}
+
+Json ValuesToJson(const std::vector<std::pair<std::string, TensorType>>& values) {
+  Json list = Json::array();
+  for (const auto& [name, type] : values) {
+    list.push_back({{"name", name}, {"shape", type.shape}, {"dtype", DataTypeName(type.dtype)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string DescribeGraph(const Graph& graph) {
+  const Summary summary = Summarize(graph);
+  std::string text = fmt::format("network     {}\n", graph.name);
+  for (const auto& [name, type] : summary.inputs) {
+    text += fmt::format("input       {} {}\n", name, type.ToString());
+  }
+  for (const auto& [name, type] : summary.outputs) {
+    text += fmt::format("output      {} {}\n", name, type.ToString());
+  }
+  text += fmt::format(
+      "parameters  {:.2f} M in {:.1f} MB{}\n", static_cast<double>(summary.parameters) / 1e6,
+      static_cast<double>(summary.parameter_bytes) / 1e6,
+      summary.missing == 0 ? "" : fmt::format(" ({} constants without contents)", summary.missing));
+  text += fmt::format("MACs        {:.3f} G\n", static_cast<double>(summary.macs) / 1e9);
+  text += fmt::format("operators   {}\n", summary.operator_count);
+  for (const auto& [name, count] : summary.operators) {
+    text += fmt::format("  {:<20} {:>5}\n", name, count);
+  }
+  return text;
+}
+
+std::string DescribeGraphJson(const Graph& graph) {
+  const Summary summary = Summarize(graph);
+  Json json;
+  json["name"] = graph.name;
+  json["inputs"] = ValuesToJson(summary.inputs);
+  json["outputs"] = ValuesToJson(summary.outputs);
+  json["nodes"] = summary.operator_count;
+  json["operators"] = summary.operators;
+  json["parameters"] = summary.parameters;
+  json["parameter_bytes"] = summary.parameter_bytes;
+  json["missing_constants"] = summary.missing;
+  json["macs"] = summary.macs;
+  json["notes"] = graph.notes;
+  return DumpJson(json, 2);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,158 @@
+#include "src/graph/ir/meanings.h"
+
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "src/base/json.h"
+
+namespace tilewright {
+namespace {
+
+/// Errors: kInvalidArgument for a row that is none.
+Result<Quantization> ReadRow(const Json& row) {
+  const auto bad = [] {
+    return InvalidArgument(
+        "expected value (a name), scales (positive numbers), axis and zero_point (whole numbers)");
+  };
+  Quantization meaning;
+  if (!row.is_object()) return bad();
+  for (const auto& [field, content] : row.items()) {
+    if (field == "value" && content.is_string()) {
+      meaning.value = content.get<std::string>();
+    } else if (field == "scales" && content.is_array()) {
+      for (const Json& scale : content) {
+        if (!scale.is_number()) return bad();
+        meaning.scales.push_back(scale.get<float>());
+        if (!std::isfinite(meaning.scales.back()) || meaning.scales.back() <= 0) return bad();
+      }
+    } else if (field == "axis" && content.is_number_integer()) {
+      meaning.axis = content.get<std::int64_t>();
+    } else if (field == "zero_point" && content.is_number_integer()) {
+      meaning.zero_point = content.get<std::int64_t>();
+    } else {
+      return bad();
+    }
+  }
+  return meaning;
+}
+
+/// The scalar integer that one side of an elementwise operator is, and the other side.
+struct WithNumber {
+  int value;
+  double number;
+};
+std::optional<WithNumber> NumberBeside(const Graph& graph, const Node& node) {
+  for (const int side : {1, 0}) {
+    const int id = node.inputs[static_cast<std::size_t>(side)];
+    const Node& operand = graph.node(id);
+    if (operand.kind != NodeKind::kConstant || operand.type.elements() != 1) continue;
+    const Tensor* contents = graph.Contents(id);
+    if (contents == nullptr) return std::nullopt;
+    return WithNumber{node.inputs[static_cast<std::size_t>(1 - side)], contents->At(0)};
+  }
+  return std::nullopt;
+}
+
+/// The integers that an operator makes other integers of, which stand for the same real numbers,
+/// and what a step of these is in steps of those.
+struct Origin {
+  int value;
+  double step;
+};
+std::optional<Origin> OriginOf(const Graph& graph, const Node& node) {
+  const OpAttributes& attributes = node.op.attributes;
+  switch (node.op.kind) {
+    case OpKind::kCast:
+    case OpKind::kIdentity:
+      return Origin{node.inputs[0], 1};
+    case OpKind::kClip:  // to what a type holds; other ones are the network's
+      if (attributes.a_min != -attributes.a_max && attributes.a_min != -attributes.a_max - 1) break;
+      return Origin{node.inputs[0], 1};
+    case OpKind::kFixedPointMultiply:
+      if (attributes.multiplier <= 0) break;
+      return Origin{node.inputs[0], std::ldexp(1.0, 31 - static_cast<int>(attributes.shift)) /
+                                        static_cast<double>(attributes.multiplier)};
+    case OpKind::kMul: {
+      const auto factor = NumberBeside(graph, node);
+      if (!factor || factor->number < 1) break;
+      return Origin{factor->value, 1 / factor->number};
+    }
+    case OpKind::kShiftRight: {
+      const auto shift = NumberBeside(graph, node);
+      if (!shift || shift->value != node.inputs[0] || shift->number < 0 || shift->number > 62) {
+        break;
+      }
+      const Node& sum = graph.node(shift->value);
+      const auto half = sum.op.kind == OpKind::kAdd && sum.kind == NodeKind::kOperator
+                            ? NumberBeside(graph, sum)
+                            : std::nullopt;
+      const double step = std::exp2(shift->number);
+      const bool rounds = half && half->number == step / 2;
+      return Origin{rounds ? half->value : shift->value, step};
+    }
+    default:
+      break;
+  }
+  return std::nullopt;
+}
+
+/// False where a product is no positive float, which ReadRow refuses.
+bool MultiplyScales(std::vector<float>& scales, double step) {
+  for (float& scale : scales) {
+    const double product = static_cast<double>(scale) * step;
+    if (!(product <= std::numeric_limits<float>::max())) return false;
+    scale = static_cast<float>(product);
+    if (!(scale > 0)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Meanings AllMeanings(const Graph& graph) {
+  Meanings meanings = graph.quantization;
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    const bool nameless = node.kind == NodeKind::kOperator && IsLocalName(node.name);
+    if (!nameless || !node.type.dtype.is_integer() || meanings.contains(node.name)) continue;
+    const auto origin = OriginOf(graph, node);
+    if (!origin) continue;
+    const auto known = meanings.find(graph.node(origin->value).name);
+    if (known == meanings.end() || known->second.scales.empty()) continue;
+    if (origin->step != 1 && known->second.zero_point != 0) continue;
+    Quantization meaning = known->second;
+    if (meaning.value.empty()) meaning.value = graph.FloatName(origin->value);
+    if (!MultiplyScales(meaning.scales, origin->step)) continue;
+    meanings.emplace(node.name, std::move(meaning));
+  }
+  return meanings;
+}
+
+std::string MeaningsText(const Meanings& meanings) {
+  Json table = Json::object();
+  for (const auto& [name, meaning] : meanings) {
+    Json row = Json::object();
+    if (!meaning.value.empty()) row["value"] = meaning.value;
+    if (!meaning.scales.empty()) row["scales"] = meaning.scales;
+    if (meaning.scales.size() > 1) row["axis"] = meaning.axis;
+    if (meaning.zero_point != 0) row["zero_point"] = meaning.zero_point;
+    table[name] = std::move(row);
+  }
+  return DumpJson(table);
+}
+
+Result<Meanings> ParseMeanings(std::string_view text) {
+  auto table = ParseJson(text);
+  TW_RETURN_IF_ERROR(table);
+  if (!table->is_object()) return InvalidArgument("expected an object");
+  Meanings meanings;
+  for (const auto& [name, row] : table->items()) {
+    auto meaning = ReadRow(row);
+    if (!meaning.ok()) return meaning.status().WithContext(name);
+    meanings.emplace(name, *std::move(meaning));
+  }
+  return meanings;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,257 @@
+// Convolutions and pooling over NCHW images, and over sequences as images of one row; volumes are
+// in volume.cc.
+
+#include <algorithm>
+
+#include "src/base/math.h"
+#include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/operators/qdq.h"
+
+namespace tilewright {
+namespace {
+
+// The padding that auto_pad asks for along one dimension.
+void AutoPad(OnnxNode& node, const std::string& mode, std::int64_t extent, WindowPart& part) {
+  const auto outside = [](std::int64_t value) { return value < 1 || value > 65535; };
+  if (outside(part.stride) || outside(part.dilation) || part.kernel < 1) {
+    return node.FailInvalid("strides, dilations or kernel_shape out of range, expected 1 to 65535");
+  }
+  const std::int64_t outputs = CeilDiv(extent, part.stride);
+  const std::int64_t reach = part.dilation * (part.kernel - 1) + 1;
+  const std::int64_t total =
+      std::max<std::int64_t>((outputs - 1) * part.stride + reach - extent, 0);
+  part.before = mode == "SAME_LOWER" ? total - total / 2 : total / 2;
+  part.after = total - part.before;
+}
+
+// "2x3", …
+std::string Join(const std::vector<std::int64_t>& extents) {
+  std::string text;
+  for (std::int64_t extent : extents) text += (text.empty() ? "" : "x") + std::to_string(extent);
+  return text;
+}
+
+// Strides, pads and dilations for an image that input 0 is or has become.
+void SetImageWindow(OnnxNode& node, const TensorType& data, std::array<std::int64_t, 2> kernel,
+                    OpAttributes& attributes) {
+  const bool sequence = node.Rank(node.Input(0)) == 3;
+  auto window = sequence ? ReadWindow(node, {data.shape[3]}, {kernel[1]})
+                         : ReadWindow(node, {data.shape[2], data.shape[3]}, {kernel[0], kernel[1]});
+  if (!node.ok()) return;
+  if (sequence) window.insert(window.begin(), WindowPart());
+  for (std::size_t i = 0; i < 2; ++i) SetWindow(attributes, i, window[i]);
+}
+
+// Numbers of a window's attribute (of both sides, where there are two) for height and width; a
+// sequence has them for its only dimension, and height gets `neutral`.
+std::vector<std::int64_t> WindowInts(OnnxNode& node, std::string_view name, std::int64_t neutral,
+                                     std::size_t sides = 1) {
+  const bool sequence = node.Rank(node.Input(0)) == 3;
+  const std::size_t count = sequence ? sides : 2 * sides;
+  auto values = node.Ints(name, std::vector<std::int64_t>(count, neutral), count);
+  for (std::size_t side = sides; sequence && side-- > 0;) {
+    values.insert(values.begin() + static_cast<std::ptrdiff_t>(side), neutral);
+  }
+  return values;
+}
+
+void ExpectConvolution(OnnxNode& node) {
+  ExpectImage(node, 0);
+  if (node.ok()) node.ExpectRank(1, node.Rank(node.Input(0)));
+}
+
+void ImportConv(OnnxNode& node) {
+  if (node.Rank(node.Input(0)) == 5) return ImportVolumeConvolution(node);
+  ExpectConvolution(node);
+  if (!node.ok() || ImportQuantizedConv(node)) return;
+  const int data = AsImage(node, node.Input(0)), weight = AsImage(node, node.Input(1));
+  if (!node.ok()) return;
+  const auto kernel = node.TypeOf(weight).shape;
+  Operator op{OpKind::kConv2d, WindowAttributes(node, node.TypeOf(data), {kernel[2], kernel[3]})};
+  op.attributes.data_layout = "NCHW";
+  op.attributes.kernel_layout = "OIHW";
+  node.SetOutput(FromImage(node, AddBias(node, node.Emit(op, {data, weight}), 2)));
+}
+
+void ImportConvTranspose(OnnxNode& node) {
+  ExpectConvolution(node);
+  if (!node.ok() || ImportQuantizedConvTranspose(node)) return;
+  const int data = AsImage(node, node.Input(0)), weight = AsImage(node, node.Input(1));
+  const int product = node.Emit(ConvTransposeOperator(node, data, weight), {data, weight});
+  node.SetOutput(FromImage(node, AddBias(node, product, 2)));
+}
+
+void ImportMaxPool(OnnxNode& node) {
+  if (node.Int("storage_order", 0) != 0) {
+    return node.FailUnsupported("storage_order 1 is not supported, expected 0");
+  }
+  node.SetOutput(EmitPool(node, OpKind::kMaxPool2d, node.Input(0)));
+}
+
+void ImportAveragePool(OnnxNode& node) {
+  node.SetOutput(EmitPool(node, OpKind::kAvgPool2d, node.Input(0)));
+}
+
+// Over all dimensions behind the channels, however many.
+void ImportGlobalPool(OnnxNode& node, OpKind kind) {
+  int data = node.Input(0);
+  if (!node.ok()) return;
+  const TensorType type = node.TypeOf(data);
+  if (type.shape.size() < 3) {
+    return node.FailUnsupported("input 0 is " + type.ToString() +
+                                ", expected at least 3 dimensions");
+  }
+  Operator op{kind, {}};
+  op.attributes.data_layout = "NCHW";
+  if (type.shape.size() == 4) return node.Return(op, {data});
+  const std::int64_t images = type.shape[0], channels = type.shape[1];
+  data = node.EmitReshape(data, {images, channels, 1, type.elements() / (images * channels)});
+  std::vector<std::int64_t> result(type.shape.size(), 1);
+  result[0] = images;
+  result[1] = channels;
+  node.SetOutput(node.EmitReshape(node.Emit(op, {data}), std::move(result)));
+}
+
+void ImportGlobalAveragePool(OnnxNode& node) { ImportGlobalPool(node, OpKind::kGlobalAvgPool2d); }
+void ImportGlobalMaxPool(OnnxNode& node) { ImportGlobalPool(node, OpKind::kGlobalMaxPool2d); }
+
+constexpr OnnxHandlerEntry kConvolutionHandlers[] = {
+    {"AveragePool", &ImportAveragePool},     {"Conv", &ImportConv},
+    {"ConvTranspose", &ImportConvTranspose}, {"GlobalAveragePool", &ImportGlobalAveragePool},
+    {"GlobalMaxPool", &ImportGlobalMaxPool}, {"MaxPool", &ImportMaxPool},
+};
+
+}  // namespace
+
+std::span<const OnnxHandlerEntry> OnnxConvolutionHandlers() { return kConvolutionHandlers; }
+
+void ExpectImage(OnnxNode& node, int index) {
+  const int id = node.Input(index);
+  if (!node.ok() || node.Rank(id) == 3 || node.Rank(id) == 4) return;
+  const bool volume = node.Rank(id) == 5;
+  node.FailUnsupported("input " + std::to_string(index) + " is " + node.TypeOf(id).ToString() +
+                       ", expected 3 (a sequence) or 4 dimensions (images)" +
+                       (volume ? "; its windows over volumes are not supported" : ""));
+}
+
+int AsImage(OnnxNode& node, int id) {
+  if (!node.ok() || node.Rank(id) != 3) return id;
+  const auto shape = node.TypeOf(id).shape;
+  return node.EmitReshape(id, {shape[0], shape[1], 1, shape[2]});
+}
+
+int FromImage(OnnxNode& node, int id) {
+  if (!node.ok() || node.Rank(node.Input(0)) != 3) return id;
+  const auto shape = node.TypeOf(id).shape;
+  return node.EmitReshape(id, {shape[0], shape[1], shape[3]});
+}
+
+int EmitPool(OnnxNode& node, OpKind kind, int data) {
+  if (!node.HasAttribute("kernel_shape")) node.FailInvalid("attribute kernel_shape is missing");
+  Operator op{kind, {}};
+  op.attributes.data_layout = "NCHW";
+  op.attributes.ceil_mode = node.Int("ceil_mode", 0) != 0;
+  op.attributes.count_include_pad = node.Int("count_include_pad", 0) != 0;
+  if (node.Rank(data) == 5) return EmitVolumePool(node, std::move(op), data);
+  ExpectImage(node, 0);
+  if (!node.ok()) return -1;
+  const auto kernel = WindowInts(node, "kernel_shape", 1);
+  data = AsImage(node, data);
+  if (!node.ok()) return -1;
+  SetImageWindow(node, node.TypeOf(data), {kernel[0], kernel[1]}, op.attributes);
+  op.attributes.pool_size = {kernel[0], kernel[1]};
+  return FromImage(node, node.Emit(op, {data}));
+}
+
+int AddBias(OnnxNode& node, int id, int index) {
+  if (!node.HasInput(index)) return id;
+  node.ExpectRank(index, 1);
+  const int bias = node.Input(index);
+  if (!node.ok()) return -1;
+  const int shaped = node.EmitReshape(bias, {node.TypeOf(bias).shape[0], 1, 1});
+  return node.Emit(OpKind::kAdd, {id, shaped});
+}
+
+Operator ConvTransposeOperator(OnnxNode& node, int data, int weight) {
+  Operator op{OpKind::kConv2dTranspose, {}};
+  if (!node.ok()) return op;
+  const TensorType image = node.TypeOf(data), kernel = node.TypeOf(weight);
+  const std::string mode = node.String("auto_pad", "NOTSET");
+  const auto extra = WindowInts(node, "output_padding", 0);
+  std::vector<std::int64_t> wanted;
+  if (node.HasAttribute("output_shape")) wanted = WindowInts(node, "output_shape", 1);
+  op.attributes = WindowAttributes(node, image, {kernel.shape[2], kernel.shape[3]});
+  op.attributes.data_layout = "NCHW";
+  op.attributes.kernel_layout = "IOHW";
+  if (!node.ok()) return op;
+  op.attributes.output_padding = {extra[0], extra[1]};
+  if (wanted.empty() && !mode.starts_with("SAME")) return op;
+  const auto outside = [](std::int64_t value) { return value < 1 || value > 65535; };
+  if (std::ranges::any_of(op.attributes.strides, outside) ||
+      std::ranges::any_of(op.attributes.dilation, outside)) {
+    node.FailInvalid("strides or dilations out of range, expected 1 to 65535");
+    return op;
+  }
+  for (std::size_t i = 0; i < 2; ++i) {  // the pads that give the wanted size
+    const std::int64_t stride = op.attributes.strides[i], extent = image.shape[2 + i];
+    const std::int64_t reach = (kernel.shape[2 + i] - 1) * op.attributes.dilation[i] + 1;
+    const std::int64_t whole = stride * (extent - 1) + extra[i] + reach;
+    const std::int64_t total = whole - (wanted.empty() ? extent * stride : wanted[i]);
+    if (total < 0) {
+      node.FailUnsupported("output_shape asks for " + std::to_string(whole - total) +
+                           " elements, expected at most " + std::to_string(whole) +
+                           ", which is all that the window reaches");
+      return op;
+    }
+    const std::int64_t before = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
+    op.attributes.padding[i] = before;
+    op.attributes.padding[2 + i] = total - before;
+  }
+  return op;
+}
+
+std::vector<WindowPart> ReadWindow(OnnxNode& node, const std::vector<std::int64_t>& extents,
+                                   const std::vector<std::int64_t>& kernel) {
+  const std::size_t count = extents.size();
+  const std::vector<std::int64_t> ones(count, 1), zeros(2 * count, 0);
+  const auto strides = node.Ints("strides", ones, count);
+  const auto dilations = node.Ints("dilations", ones, count);
+  const auto pads = node.Ints("pads", zeros, 2 * count);
+  const auto given = node.Ints("kernel_shape", kernel, count);
+  const std::string mode = node.String("auto_pad", "NOTSET");
+  if (!node.ok()) return {};
+  if (given != kernel) {
+    node.FailInvalid("attribute kernel_shape is " + Join(given) + ", the weight has " +
+                     Join(kernel));
+  }
+  const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+  if (mode != "NOTSET" && mode != "VALID" && !same) {
+    node.FailInvalid("attribute auto_pad is " + mode +
+                     ", expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
+  }
+  std::vector<WindowPart> window;
+  for (std::size_t i = 0; i < count; ++i) {
+    WindowPart part{kernel[i], strides[i], dilations[i], pads[i], pads[count + i]};
+    if (mode != "NOTSET") part.before = part.after = 0;
+    if (same) AutoPad(node, mode, extents[i], part);
+    window.push_back(part);
+  }
+  return window;
+}
+
+void SetWindow(OpAttributes& attributes, std::size_t dimension, const WindowPart& part) {
+  attributes.strides[dimension] = part.stride;
+  attributes.dilation[dimension] = part.dilation;
+  attributes.padding[dimension] = part.before;
+  attributes.padding[2 + dimension] = part.after;
+}
+
+OpAttributes WindowAttributes(OnnxNode& node, const TensorType& data,
+                              std::array<std::int64_t, 2> kernel) {
+  OpAttributes attributes;
+  SetImageWindow(node, data, kernel, attributes);
+  attributes.groups = node.Int("group", 1);
+  return attributes;
+}
+
+}  // namespace tilewright

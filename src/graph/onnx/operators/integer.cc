@@ -1,0 +1,278 @@
+// Products are taken on the stored integers and corrected, so that the fast integer kernels apply:
+//   sum (x - zx) * w  =  sum x * w  -  zx * sum w
+// where the second term is one number per output channel, folded before the network runs. It needs
+// every tap to be there, so a convolution with zx != 0 has its padding as an operator in front,
+// with the value zx. Weights that are not signed 8 bit numbers around zero are shifted to a wider
+// type: they are constants, so that costs nothing but the wider product.
+
+#include "src/graph/onnx/operators/integer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/graph/onnx/handlers.h"
+#include "src/graph/quantize/fixed_point.h"
+
+namespace tilewright {
+namespace {
+
+using quantize::FixedPoint;
+
+using Shape = std::vector<std::int64_t>;
+
+// sum - zero_point * (sum of each channel's weights), which has the shape `shape`.
+int CorrectZeroPoint(OnnxNode& node, int sum, int weight, std::int64_t zero_point, Shape axes,
+                     Shape shape) {
+  if (zero_point == 0) return sum;
+  Operator reduce{OpKind::kReduceSum, {}};
+  reduce.attributes.axes = std::move(axes);
+  const int totals = node.Emit(reduce, {node.EmitCast(weight, kInt32)});
+  const int scaled = node.Emit(OpKind::kMul, {totals, node.EmitScalar(kInt32, zero_point)});
+  return node.Emit(OpKind::kSub, {sum, node.EmitReshape(scaled, std::move(shape))});
+}
+
+// Factors from 2^-31 to 2^30 can be had; smaller ones are 0, larger ones nothing.
+std::optional<FixedPoint> FixedPointOf(double factor) {
+  constexpr int kLeast = -31, kMost = 30;
+  if (!(factor >= 0) || !std::isfinite(factor)) return std::nullopt;
+  const FixedPoint fixed = quantize::ToFixedPoint(factor);
+  if (fixed.shift > kMost) return std::nullopt;
+  return fixed.shift < kLeast ? FixedPoint() : fixed;
+}
+
+int FailFactor(OnnxNode& node, double factor) {
+  node.FailInvalid("scales give the factor " + std::to_string(factor) +
+                   ", expected one from 0 to 2^30");
+  return -1;
+}
+
+int EmitClip(OnnxNode& node, int value, std::int64_t low, std::int64_t high) {
+  Operator clip{OpKind::kClip, {}};
+  clip.attributes.a_min = static_cast<double>(low);
+  clip.attributes.a_max = static_cast<double>(high);
+  return node.Emit(clip, {value});
+}
+
+// value * factors by int64: ((value * multiplier) + rounding) >> shift, each of them per channel.
+// No product overflows, and what leaves int32 by a factor above 1 saturates.
+int EmitWideFixedPoint(OnnxNode& node, int value, const Tensor& factors) {
+  const TensorType type{factors.shape(), kInt64};
+  Tensor multiplier(type), rounding(type), shift(type);
+  bool grows = false;
+  for (std::int64_t i = 0; i < factors.elements(); ++i) {
+    const auto fixed = FixedPointOf(factors.At(i));
+    if (!fixed) return FailFactor(node, factors.At(i));
+    const int bits = 31 - fixed->shift;
+    grows |= fixed->shift > 0;
+    const auto position = static_cast<std::size_t>(i);
+    multiplier.As<std::int64_t>()[position] = fixed->multiplier;
+    rounding.As<std::int64_t>()[position] = std::int64_t{1} << (bits - 1);
+    shift.As<std::int64_t>()[position] = bits;
+  }
+  int wide = node.EmitCast(value, kInt64);
+  wide = node.Emit(OpKind::kMul, {wide, node.EmitConstant(std::move(multiplier))});
+  wide = node.Emit(OpKind::kAdd, {wide, node.EmitConstant(std::move(rounding))});
+  wide = node.Emit(OpKind::kShiftRight, {wide, node.EmitConstant(std::move(shift))});
+  if (grows) wide = EmitClip(node, wide, -(std::int64_t{1} << 31), (std::int64_t{1} << 31) - 1);
+  return node.EmitCast(wide, kInt32);
+}
+
+std::pair<std::int64_t, std::int64_t> LimitsOf(DataType dtype) {
+  const std::int64_t span = std::int64_t{1} << dtype.bits;
+  if (dtype.code == TypeCode::kUInt) return {0, span - 1};
+  return {-span / 2, span / 2 - 1};
+}
+
+}  // namespace
+
+std::optional<std::int64_t> UniformZeroPoint(OnnxNode& node, int index) {
+  if (!node.HasInput(index)) return 0;
+  const TensorType type = node.InputType(index);
+  const Tensor* contents = node.Known(index);
+  if (!node.ok()) return 0;
+  if (type.elements() == 0 || !type.dtype.is_integer() || type.dtype.bits > 32) {
+    node.FailUnsupported("zero point (input " + std::to_string(index) +
+                         ") must be integers of 8, 16 or 32 bits");
+    return 0;
+  }
+  if (contents == nullptr) return std::nullopt;
+  for (std::int64_t i = 1; i < contents->elements(); ++i) {
+    if (contents->At(i) != contents->At(0)) return std::nullopt;
+  }
+  return static_cast<std::int64_t>(contents->At(0));
+}
+
+std::int64_t ZeroPoint(OnnxNode& node, int index) {
+  const auto zero = UniformZeroPoint(node, index);
+  if (!zero) {
+    node.FailUnsupported("zero points (input " + std::to_string(index) +
+                         ") are computed or differ between channels, expected one that is known "
+                         "before the network runs");
+  }
+  return zero.value_or(0);
+}
+
+std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels) {
+  const Tensor* contents = node.Known(index);
+  if (!node.ok()) return {};
+  const bool fits =
+      contents != nullptr && contents->dtype().is_float() && contents->elements() > 0 &&
+      (contents->elements() == 1 || channels == 0 || contents->elements() == channels);
+  if (!fits) {
+    node.FailUnsupported("scale (input " + std::to_string(index) +
+                         ") must be one number or one per channel, known before the network runs");
+    return {};
+  }
+  std::vector<float> scales;
+  for (std::int64_t i = 0; i < contents->elements(); ++i) {
+    scales.push_back(static_cast<float>(contents->At(i)));
+    if (std::isfinite(scales.back()) && scales.back() > 0) continue;
+    node.FailInvalid("scale (input " + std::to_string(index) + ") is " +
+                     std::to_string(scales.back()) + ", expected a positive number");
+  }
+  return scales;
+}
+
+int AlongAxis(OnnxNode& node, int id, std::int64_t axis, std::int64_t rank) {
+  if (!node.ok()) return -1;
+  if (node.TypeOf(id).elements() == 1) {  // it must not give a scalar a dimension
+    return node.Rank(id) > rank ? node.EmitReshape(id, {}) : id;
+  }
+  if (axis >= rank) {
+    node.FailInvalid(node.TypeOf(id).ToString() + " per channel of a value of " +
+                     std::to_string(rank) + " dimensions");
+    return -1;
+  }
+  Shape shape(static_cast<std::size_t>(rank - axis), 1);
+  shape[0] = node.TypeOf(id).elements();
+  return node.EmitReshape(id, shape);
+}
+
+int Centred(OnnxNode& node, int id, std::int64_t zero_point) {
+  if (!node.ok()) return -1;
+  const DataType dtype = node.TypeOf(id).dtype;
+  if (zero_point == 0) return dtype == kUInt8 ? node.EmitCast(id, kInt16) : id;
+  const int wide = node.EmitCast(id, kInt16);
+  const int moved = node.Emit(OpKind::kSub, {wide, node.EmitScalar(kInt16, zero_point)});
+  const bool fits = dtype == kUInt8 && zero_point == 128;
+  return fits ? node.EmitCast(moved, kInt8) : moved;
+}
+
+int CentredByInput(OnnxNode& node, int id, int index, std::int64_t axis) {
+  const auto zero = UniformZeroPoint(node, index);
+  if (zero) return Centred(node, id, *zero);
+  const int zeros = AlongAxis(node, node.EmitCast(node.Input(index), kInt16), axis, node.Rank(id));
+  return node.Emit(OpKind::kSub, {node.EmitCast(id, kInt16), zeros});
+}
+
+int IntegerConvolution(OnnxNode& node, int data, std::int64_t data_zero, int weight) {
+  data = AsImage(node, data);
+  weight = AsImage(node, weight);
+  if (!node.ok()) return -1;
+  const TensorType type = node.TypeOf(data), kernel = node.TypeOf(weight);
+  if (type.shape.size() != 4 || kernel.shape.size() != 4) {
+    node.FailUnsupported("data is " + type.ToString() + " and weight " + kernel.ToString() +
+                         ", expected 3 or 4 dimensions");
+    return -1;
+  }
+  Operator op{OpKind::kConv2d, WindowAttributes(node, type, {kernel.shape[2], kernel.shape[3]})};
+  op.attributes.data_layout = "NCHW";
+  op.attributes.kernel_layout = "OIHW";
+  op.attributes.dtype = kInt32;
+  auto& padding = op.attributes.padding;
+  if (data_zero != 0 && std::ranges::any_of(padding, [](std::int64_t p) { return p != 0; })) {
+    Operator pad{OpKind::kPad, {}};
+    pad.attributes.pad_width = {0, 0, 0, 0, padding[0], padding[2], padding[1], padding[3]};
+    pad.attributes.pad_value = static_cast<double>(data_zero);
+    data = node.Emit(pad, {data});
+    padding = {0, 0, 0, 0};
+  }
+  const int sum = node.Emit(op, {data, weight});
+  return CorrectZeroPoint(node, sum, weight, data_zero, {1, 2, 3}, {kernel.shape[0], 1, 1});
+}
+
+int IntegerConvTranspose(OnnxNode& node, int data, int weight) {
+  data = AsImage(node, data);
+  weight = AsImage(node, weight);
+  auto op = ConvTransposeOperator(node, data, weight);
+  if (!node.ok()) return -1;
+  op.attributes.dtype = kInt32;
+  return node.Emit(op, {data, weight});
+}
+
+int IntegerMatmul(OnnxNode& node, int a, std::int64_t a_zero, int b, bool transposed) {
+  if (!node.ok()) return -1;
+  const Shape shape = node.TypeOf(b).shape;
+  if (shape.size() != 2) {  // the correction would be no number per column
+    return EmitMatmul(node, Centred(node, a, a_zero), b, kInt32);
+  }
+  Shape result = node.TypeOf(a).shape;
+  const int rows = node.EmitReshape(a, {node.TypeOf(a).elements() / result.back(), result.back()});
+  const std::int64_t depth = transposed ? 1 : 0;
+  const std::int64_t columns = shape[static_cast<std::size_t>(1 - depth)];
+  const int sum = EmitDense(node, rows, b, transposed, kInt32);
+  const int corrected = CorrectZeroPoint(node, sum, b, a_zero, {depth}, {columns});
+  result.back() = columns;
+  return node.EmitReshape(corrected, result);
+}
+
+QuantizedRange QuantizedRange::Of(double scale, std::int64_t zero_point, DataType dtype) {
+  const auto [low, high] = LimitsOf(dtype);
+  return {scale, zero_point, dtype, low, high};
+}
+
+std::int64_t QuantizedRange::Quantize(double value) const {
+  if (std::isnan(value)) return std::clamp(zero_point, low, high);
+  const double rounded = std::nearbyint(value / scale) + static_cast<double>(zero_point);
+  return static_cast<std::int64_t>(
+      std::clamp(rounded, static_cast<double>(low), static_cast<double>(high)));
+}
+
+bool QuantizedRange::IsWhole() const { return std::pair(low, high) == LimitsOf(dtype); }
+
+int EmitRounded(OnnxNode& node, int value, const QuantizedRange& range) {
+  if (range.zero_point != 0) {  // rounded before the addition, which could change what is half way
+    value = node.Emit(OpKind::kRoundEven, {value});
+    value = node.Emit(OpKind::kAdd,
+                      {value, node.EmitScalar(kFloat32, static_cast<double>(range.zero_point))});
+  }
+  if (!range.IsWhole()) value = EmitClip(node, value, range.low, range.high);
+  return node.EmitCast(value, range.dtype, OpKind::kSaturateCast);
+}
+
+int EmitNarrowed(OnnxNode& node, int value, const QuantizedRange& range) {
+  if (range.zero_point != 0) {
+    value = node.Emit(OpKind::kAdd,
+                      {value, node.EmitScalar(kInt32, static_cast<double>(range.zero_point))});
+  }
+  return node.EmitCast(EmitClip(node, value, range.low, range.high), range.dtype);
+}
+
+int EmitFixedPoint(OnnxNode& node, int value, const Tensor& factors) {
+  if (factors.elements() != 1) return EmitWideFixedPoint(node, value, factors);
+  const double factor = factors.At(0);
+  if (factor == 1) return value;
+  const auto fixed = FixedPointOf(factor);
+  if (!fixed) return FailFactor(node, factor);
+  // Others would shift the value to the left before the product, or by 31 to the right in int32.
+  constexpr int kLeastShift = -29;
+  if (fixed->shift > 0 || fixed->shift < kLeastShift) {
+    return EmitWideFixedPoint(node, value, factors);
+  }
+  Operator op{OpKind::kFixedPointMultiply, {}};
+  op.attributes.multiplier = fixed->multiplier;
+  op.attributes.shift = fixed->shift;
+  return node.Emit(op, {value});
+}
+
+int EmitRequantized(OnnxNode& node, int value, Tensor factors, const QuantizedRange& range) {
+  if (!node.ok()) return -1;
+  if (node.requantize() == Requantize::kByIntegers) {
+    return EmitNarrowed(node, EmitFixedPoint(node, value, factors), range);
+  }
+  const int real = node.EmitCast(value, kFloat32);
+  const int scaled = node.Emit(OpKind::kMul, {real, node.EmitConstant(std::move(factors))});
+  return EmitRounded(node, scaled, range);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,278 @@
+// Quantized operators, decomposed into ours with the same results to the last bit (unless the
+// import asks for requantization by integers). A quantized number q stands for (q - zero_point) *
+// scale.
+
+#include <algorithm>
+
+#include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/operators/integer.h"
+#include "src/graph/onnx/operators/qdq.h"
+
+namespace tilewright {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+// What the result of a node is quantized to: scale and zero point are inputs.
+QuantizedRange ResultRange(OnnxNode& node, int scale_index, int zero_index) {
+  const auto scales = Scales(node, scale_index, 1);
+  const std::int64_t zero = ZeroPoint(node, zero_index);
+  const TensorType type = node.InputType(zero_index);
+  if (!node.ok()) return {};
+  node.DescribeOutput(0, {scales, 0, zero});
+  return QuantizedRange::Of(scales[0], zero, type.dtype);
+}
+
+// x_scale * w_scale / y_scale in float32, one per channel in the shape `channels` if there are
+// several w_scales.
+Tensor Factors(float x, const std::vector<float>& w, double y, const Shape& channels) {
+  Tensor factors(TensorType{w.size() == 1 ? Shape() : channels, kFloat32});
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    factors.As<float>()[i] = x * w[i] / static_cast<float>(y);
+  }
+  return factors;
+}
+
+// x, w, x_zero, w_zero
+void ImportConvInteger(OnnxNode& node) {
+  const int weight = CentredByInput(node, node.Input(1), 3, 0);
+  const auto zero = UniformZeroPoint(node, 2);
+  const int data = zero ? node.Input(0) : CentredByInput(node, node.Input(0), 2, 1);
+  node.SetOutput(FromImage(node, IntegerConvolution(node, data, zero.value_or(0), weight)));
+}
+
+// a, b, a_zero (one, or one per row), b_zero (one, or one per column); int32.
+int MatmulOfInputs(OnnxNode& node, int a_index, int a_zero, int b_index, int b_zero) {
+  const int a = node.Input(a_index), b = node.Input(b_index);
+  if (!node.ok()) return -1;
+  if (node.Rank(a) < 2 || node.Rank(b) < 2) {
+    node.FailUnsupported("operands are " + node.TypeOf(a).ToString() + " and " +
+                         node.TypeOf(b).ToString() + ", expected at least 2 dimensions");
+    return -1;
+  }
+  const int weight = CentredByInput(node, b, b_zero, node.Rank(b) - 1);
+  const auto zero = UniformZeroPoint(node, a_zero);
+  if (zero) return IntegerMatmul(node, a, *zero, weight);
+  return IntegerMatmul(node, CentredByInput(node, a, a_zero, node.Rank(a) - 2), 0, weight);
+}
+
+void ImportMatMulInteger(OnnxNode& node) { node.SetOutput(MatmulOfInputs(node, 0, 2, 1, 3)); }
+
+// x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias
+void ImportQLinearConv(OnnxNode& node) {
+  const int weight = CentredByInput(node, node.Input(3), 5, 0);
+  const std::int64_t zero = ZeroPoint(node, 2);
+  const int sum = AddBias(node, IntegerConvolution(node, node.Input(0), zero, weight), 8);
+  if (!node.ok()) return;
+  const std::int64_t channels = node.InputType(3).shape[0];
+  const auto x_scale = Scales(node, 1, 1), w_scales = Scales(node, 4, channels);
+  const QuantizedRange range = ResultRange(node, 6, 7);
+  if (!node.ok()) return;
+  node.DescribeInput(0, {x_scale, 0, zero});
+  Tensor factors = Factors(x_scale[0], w_scales, range.scale, {channels, 1, 1});
+  node.SetOutput(FromImage(node, EmitRequantized(node, sum, std::move(factors), range)));
+}
+
+// a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero
+void ImportQLinearMatMul(OnnxNode& node) {
+  const int sum = MatmulOfInputs(node, 0, 2, 3, 5);
+  if (!node.ok()) return;
+  const Shape shape_a = node.InputType(0).shape, shape_b = node.InputType(3).shape;
+  const std::int64_t rows = shape_a[shape_a.size() - 2], columns = shape_b.back();
+  const auto a_scales = Scales(node, 1, rows), b_scales = Scales(node, 4, columns);
+  const QuantizedRange range = ResultRange(node, 6, 7);
+  if (!node.ok()) return;
+  if (a_scales.size() == 1) {
+    Tensor factors = Factors(a_scales[0], b_scales, range.scale, {columns});
+    return node.SetOutput(EmitRequantized(node, sum, std::move(factors), range));
+  }
+  Tensor factors(TensorType{{rows, std::ssize(b_scales)}, kFloat32});
+  for (std::size_t i = 0; i < a_scales.size(); ++i) {
+    const Tensor row = Factors(a_scales[i], b_scales, range.scale, {columns});
+    std::ranges::copy(row.As<float>(), factors.As<float>().subspan(i * b_scales.size()).begin());
+  }
+  node.SetOutput(EmitRequantized(node, sum, std::move(factors), range));
+}
+
+// The axis of per-channel scales; 0 for one scale, where it means nothing.
+std::int64_t ScaleAxis(OnnxNode& node) {
+  if (node.Int("block_size", 0) != 0) {
+    node.FailUnsupported("scales per block (block_size) are not supported, expected per channel");
+  }
+  const std::int64_t given = node.Int("axis", 1);
+  const bool per_channel = node.InputType(1).elements() != 1;
+  if (!per_channel) return 0;
+  const std::int64_t axis = node.Axis(given, node.Rank(node.Input(0)));
+  const std::int64_t scales = node.InputType(1).elements();
+  if (!node.ok()) return 0;
+  const TensorType data = node.InputType(0);
+  if (node.Rank(node.Input(1)) != 1 || data.shape[static_cast<std::size_t>(axis)] != scales) {
+    node.FailInvalid("scales " + node.InputType(1).ToString() + " do not fit dimension " +
+                     std::to_string(axis) + " of " + data.ToString());
+  }
+  return axis;
+}
+
+// The element type that an attribute names; `fallback` where it names none.
+DataType TypeAttribute(OnnxNode& node, std::string_view name, DataType fallback) {
+  const std::int64_t code = node.Int(name, 0);
+  if (code == 0) return fallback;
+  auto dtype = DataTypeOfOnnx(static_cast<std::int32_t>(code));
+  if (dtype.ok()) return *dtype;
+  node.Fail(dtype.status());
+  return fallback;
+}
+
+// The float type that an attribute names, or that of the scale.
+DataType RealType(OnnxNode& node, std::string_view name) {
+  const DataType dtype = TypeAttribute(node, name, node.InputType(1).dtype);
+  if (node.ok() && !dtype.is_float()) {
+    node.FailUnsupported("scales or attribute " + std::string(name) + " of type " +
+                         DataTypeName(dtype) + ", expected floats");
+  }
+  return dtype;
+}
+
+// Of the numbers that QuantizeLinear makes: that of its zero point, or the attribute's.
+DataType QuantizedType(OnnxNode& node) {
+  const DataType named = TypeAttribute(node, "output_dtype", kUInt8);
+  if (!node.HasInput(2)) return named;
+  const DataType dtype = node.InputType(2).dtype;
+  if (node.Int("output_dtype", 0) != 0 && named != dtype) {
+    node.FailInvalid("attribute output_dtype names " + DataTypeName(named) +
+                     ", the zero point is " + DataTypeName(dtype));
+  }
+  return dtype;
+}
+
+// Errors: kInvalidArgument unless there are as many zero points as scales, or one.
+void CheckZeroPoints(OnnxNode& node) {
+  if (!node.HasInput(2)) return;
+  const TensorType zeros = node.InputType(2), scales = node.InputType(1);
+  if (!node.ok() || zeros.elements() == scales.elements()) return;
+  node.FailInvalid("zero points " + zeros.ToString() + " and scales " + scales.ToString() +
+                   " differ in number");
+}
+
+void ImportQuantizeLinear(OnnxNode& node) {
+  node.WithoutEffect({"saturate"});  // of float8, which is refused
+  const int data = node.Input(0);
+  const std::int64_t axis = ScaleAxis(node);
+  const DataType dtype = QuantizedType(node);
+  const auto zero = UniformZeroPoint(node, 2);
+  CheckZeroPoints(node);
+  if (!node.ok()) return;
+  if (!dtype.is_integer() || dtype.bits > 16) {
+    return node.FailUnsupported("quantized numbers of type " + DataTypeName(dtype) +
+                                ", expected 8 or 16 bits");
+  }
+  const DataType real = RealType(node, "precision");
+  if (zero && node.InputType(1).elements() == 1 && node.Known(1) != nullptr) {
+    const auto scales = Scales(node, 1, 1);
+    if (!node.ok()) return;
+    node.DescribeOutput(0, {scales, 0, *zero});
+    const int integers =
+        QuantizeByIntegers(node, data, QuantizedRange::Of(scales[0], *zero, dtype));
+    if (integers >= 0 || !node.ok()) return node.SetOutput(integers);
+  }
+  const int scale = AlongAxis(node, node.EmitCast(node.Input(1), real), axis, node.Rank(data));
+  int value = node.Emit(OpKind::kDiv, {node.EmitCast(data, real), scale});
+  value = node.EmitCast(value, kFloat32);
+  if (zero) {
+    return node.SetOutput(EmitRounded(node, value, QuantizedRange::Of(1, *zero, dtype)));
+  }
+  const int zeros = AlongAxis(node, node.EmitCast(node.Input(2), kFloat32), axis, node.Rank(data));
+  value = node.Emit(OpKind::kAdd, {node.Emit(OpKind::kRoundEven, {value}), zeros});
+  node.SetOutput(node.EmitCast(value, dtype, OpKind::kSaturateCast));
+}
+
+// Scale and zero point of uint8 numbers from the smallest and the largest element, 0 being among
+// them: y, y_scale, y_zero.
+void ImportDynamicQuantizeLinear(OnnxNode& node) {
+  const int data = node.Input(0);
+  const int low = node.Emit(OpKind::kMin, node.Emit(OpKind::kReduceMin, {data}), 0);
+  const int high = node.Emit(OpKind::kMax, node.Emit(OpKind::kReduceMax, {data}), 0);
+  const int range = node.Emit(OpKind::kSub, {high, low});
+  const int none = node.Emit(OpKind::kEqual, range, 0);
+  const int steps = node.Emit(OpKind::kDiv, range, 255);
+  const int scale =
+      node.Emit(OpKind::kWhere, {none, node.EmitScalar(node.TypeOf(data).dtype, 1), steps});
+  const int first = node.Emit(OpKind::kNegate, {node.Emit(OpKind::kDiv, {low, scale})});
+  const int zero = node.EmitCast(first, kUInt8, OpKind::kSaturateCast);
+  const int rounded = node.Emit(OpKind::kRoundEven, {node.Emit(OpKind::kDiv, {data, scale})});
+  const int value = node.Emit(OpKind::kAdd, {rounded, node.EmitCast(zero, kFloat32)});
+  node.SetOutput(node.EmitCast(value, kUInt8, OpKind::kSaturateCast));
+  node.SetOutput(scale, 1);
+  node.SetOutput(zero, 2);
+}
+
+// Remembers which numbers the result stands for, so that what reads it can compute with those.
+void RememberForm(OnnxNode& node, int result, std::int64_t axis) {
+  const Tensor* scales = node.Known(1);
+  const bool known = scales != nullptr && scales->dtype().is_float() &&
+                     (!node.HasInput(2) || node.Known(2) != nullptr);
+  if (!known || !node.ok()) return;
+  QuantizedForm form{node.Input(0), {Scales(node, 1, 0), axis, 0}};
+  const auto zero = UniformZeroPoint(node, 2);
+  if (!node.ok()) return;
+  if (zero) {
+    form.meaning.zero_point = *zero;
+    node.DescribeInput(0, form.meaning);
+  } else {
+    form.id = CentredByInput(node, form.id, 2, axis);
+  }
+  node.SetForm(result, std::move(form));
+}
+
+void ImportDequantizeLinear(OnnxNode& node) {
+  int value = node.Input(0);
+  const std::int64_t axis = ScaleAxis(node), rank = node.Rank(value);
+  const DataType real = RealType(node, "output_dtype");
+  CheckZeroPoints(node);
+  if (!node.ok()) return;
+  // Numbers of a float type that is only stored are constants of floats here.
+  const bool integers = node.TypeOf(value).dtype.is_integer();
+  if (!integers && node.Stored(0) == nullptr) {
+    return node.FailUnsupported("input 0 is " + node.TypeOf(value).ToString() +
+                                ", expected quantized integers");
+  }
+  if (node.HasInput(2) && node.TypeOf(node.Input(2)).dtype.is_integer() != integers) {
+    return node.FailInvalid("zero points " + node.InputType(2).ToString() + " of numbers " +
+                            node.TypeOf(value).ToString());
+  }
+  if (node.HasInput(2) && !integers) {
+    const int zero = AlongAxis(node, node.Input(2), axis, rank);
+    value = node.Emit(OpKind::kSub, {value, zero});
+  } else if (node.HasInput(2)) {
+    const int zero = AlongAxis(node, node.EmitCast(node.Input(2), kInt32), axis, rank);
+    const Tensor* known = node.Known(2);
+    const bool none = known != nullptr && known->elements() == 1 && known->At(0) == 0;
+    if (!none) value = node.Emit(OpKind::kSub, {node.EmitCast(value, kInt32), zero});
+  }
+  const int scale = AlongAxis(node, node.EmitCast(node.Input(1), kFloat32), axis, rank);
+  const int result = node.Emit(OpKind::kMul, {node.EmitCast(value, kFloat32), scale});
+  if (real == kFloat32) {
+    if (integers) RememberForm(node, result, axis);
+  } else {
+    node.Note("operators behind DequantizeLinear of " + DataTypeName(real) +
+              " are computed in floats: only float32 scales have an integer form; quantize the "
+              "float32 model");
+  }
+  node.SetOutput(node.EmitCast(result, real));
+}
+
+constexpr OnnxHandlerEntry kQuantizedHandlers[] = {
+    {"ConvInteger", &ImportConvInteger},
+    {"DequantizeLinear", &ImportDequantizeLinear},
+    {"DynamicQuantizeLinear", &ImportDynamicQuantizeLinear},
+    {"MatMulInteger", &ImportMatMulInteger},
+    {"QLinearConv", &ImportQLinearConv},
+    {"QLinearMatMul", &ImportQLinearMatMul},
+    {"QuantizeLinear", &ImportQuantizeLinear},
+};
+
+}  // namespace
+
+std::span<const OnnxHandlerEntry> OnnxQuantizedHandlers() { return kQuantizedHandlers; }
+
+}  // namespace tilewright

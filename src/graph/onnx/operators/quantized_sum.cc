@@ -1,0 +1,154 @@
+#include "src/graph/onnx/operators/quantized_sum.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tilewright {
+namespace {
+
+// One side: its numbers less their zero point (int32), and its scales.
+struct Side {
+  int value = -1;
+  QuantizedForm form;
+  double largest = 0;  // magnitude that `value` may have
+};
+
+Side SideOf(OnnxNode& node, const QuantizedForm& form) {
+  const int value = EmitOffset(node, form);
+  if (!node.ok()) return {};
+  const int bits = node.TypeOf(form.id).dtype.bits;
+  return {value, {value, form.meaning}, std::exp2(std::min(bits, 31))};
+}
+
+bool AreFinite(const Tensor& factors) {
+  for (std::int64_t i = 0; i < factors.elements(); ++i) {
+    if (!std::isfinite(factors.At(i)) || factors.At(i) == 0) return false;
+  }
+  return true;
+}
+
+void Negate(Tensor& factors) {
+  for (float& factor : factors.As<float>()) factor = -factor;
+}
+
+// value * factors in float32. The bound binds nothing: it keeps the product a number of its own,
+// where code for a machine with fused multiply-add would round only the sum that follows, and other
+// code both.
+int RoundedProduct(OnnxNode& node, int value, Tensor factors) {
+  Operator bound{OpKind::kClip, {}};
+  bound.attributes.a_min = static_cast<double>(std::numeric_limits<float>::lowest());
+  bound.attributes.a_max = std::numeric_limits<double>::infinity();
+  const int real = node.EmitCast(value, kFloat32);
+  return node.Emit(bound, {node.Emit(OpKind::kMul, {real, node.EmitConstant(std::move(factors))})});
+}
+
+// (main * (its scale / the other's) +- other) * (the other's scale / the range's): the other side
+// is read as it lies in memory, by the kernel that makes `main`.
+int FloatSum(OnnxNode& node, OpKind kind, const QuantizedForm& a, const QuantizedForm& b,
+             const QuantizedRange& range) {
+  const auto is_wide = [&](const QuantizedForm& form) {
+    return node.TypeOf(form.id).dtype.bits > 16;
+  };
+  bool a_leads = a.id > b.id;
+  if (is_wide(a) != is_wide(b)) a_leads = is_wide(a);
+  if (!IsPerTensor(a) || !IsPerTensor(b)) a_leads = !IsPerTensor(a);
+  const QuantizedForm &main = a_leads ? a : b, &other = a_leads ? b : a;
+  const Side leading = SideOf(node, main);
+  if (!node.ok()) return -1;
+  const bool plain = IsPerTensor(other);
+  const double unit = plain ? static_cast<double>(other.meaning.scales[0]) : range.scale;
+  Tensor factors = FactorsOf(node, leading.form, unit);
+  if (!AreFinite(factors)) return -1;
+  const bool subtracts = kind == OpKind::kSub;
+  if (subtracts && !a_leads) Negate(factors);
+  const OpKind join = subtracts && a_leads ? OpKind::kSub : OpKind::kAdd;
+  int sum = RoundedProduct(node, leading.value, std::move(factors));
+  if (!plain) {
+    const Side following = SideOf(node, other);
+    if (!node.ok()) return -1;
+    Tensor others = FactorsOf(node, following.form, unit);
+    if (!AreFinite(others)) return -1;
+    const int product = RoundedProduct(node, following.value, std::move(others));
+    return EmitRounded(node, node.Emit(join, {sum, product}), range);
+  }
+  sum = node.Emit(join, {sum, node.EmitCast(other.id, kFloat32)});
+  const auto zero = static_cast<double>(other.meaning.zero_point);
+  if (zero != 0) sum = node.Emit(OpKind::kAdd, sum, join == OpKind::kAdd ? -zero : zero);
+  const int factor = node.EmitScalar(kFloat32, unit / range.scale);
+  return EmitRounded(node, node.Emit(OpKind::kMul, {sum, factor}), range);
+}
+
+// Bits to the right of the point of both factors, such that the sum of the products, of magnitudes
+// of up to `a` and `b` in steps of the result, fits in a signed integer of `bits`.
+int CommonShift(double a, double b, int bits) {
+  int exponent = 0;
+  std::frexp(a + b, &exponent);
+  return std::min(bits - 2 - exponent, bits - 2);
+}
+
+// (left * its factors +- right * its factors, + 1/2) >> shift, with factors that both have `shift`
+// bits to the right of the point.
+int ShiftedSum(OnnxNode& node, OpKind kind, const Side& left, const Side& right, DataType dtype,
+               const QuantizedRange& range) {
+  const Tensor left_factors = FactorsOf(node, left.form, range.scale);
+  const Tensor right_factors = FactorsOf(node, right.form, range.scale);
+  const auto largest = [](const Tensor& factors) {
+    double most = 0;
+    for (std::int64_t i = 0; i < factors.elements(); ++i) most = std::max(most, factors.At(i));
+    return most;
+  };
+  const int shift = CommonShift(left.largest * largest(left_factors),
+                                right.largest * largest(right_factors), dtype.bits);
+  if (shift < 1) return -1;
+  const auto multiplied = [&](const Side& side, const Tensor& factors) {
+    Tensor multipliers(TensorType{factors.shape(), dtype});
+    for (std::int64_t i = 0; i < factors.elements(); ++i) {
+      const auto multiplier =
+          static_cast<std::int64_t>(std::llround(std::ldexp(factors.At(i), shift)));
+      const auto at = static_cast<std::size_t>(i);
+      if (dtype == kInt64) {
+        multipliers.As<std::int64_t>()[at] = multiplier;
+      } else {
+        multipliers.As<std::int32_t>()[at] = static_cast<std::int32_t>(multiplier);
+      }
+    }
+    const int wide = node.EmitCast(side.value, dtype);
+    return node.Emit(OpKind::kMul, {wide, node.EmitConstant(std::move(multipliers))});
+  };
+  const int a = multiplied(left, left_factors), b = multiplied(right, right_factors);
+  const int half = node.EmitScalar(dtype, std::exp2(shift - 1));
+  const int sum = node.Emit(OpKind::kAdd, {node.Emit(kind, {a, b}), half});
+  int rounded = node.Emit(OpKind::kShiftRight, {sum, node.EmitScalar(dtype, shift)});
+  if (dtype == kInt64) {
+    Operator clip{OpKind::kClip, {}};
+    clip.attributes.a_max = std::exp2(30);  // a zero point is added to it in int32
+    clip.attributes.a_min = -clip.attributes.a_max;
+    rounded = node.EmitCast(node.Emit(clip, {rounded}), kInt32);
+  }
+  return EmitNarrowed(node, rounded, range);
+}
+
+}  // namespace
+
+int EmitOffset(OnnxNode& node, const QuantizedForm& form) {
+  if (node.TypeOf(form.id).dtype.is_float()) return form.id;
+  const int wide = node.EmitCast(form.id, kInt32);
+  const auto zero = static_cast<double>(form.meaning.zero_point);
+  return zero == 0 ? wide : node.Emit(OpKind::kSub, {wide, node.EmitScalar(kInt32, zero)});
+}
+
+int EmitQuantizedSum(OnnxNode& node, OpKind kind, const QuantizedForm& a, const QuantizedForm& b,
+                     const QuantizedRange& range) {
+  if (!node.ok()) return -1;
+  if (node.requantize() == Requantize::kByFloat) return FloatSum(node, kind, a, b, range);
+  const Side left = SideOf(node, a), right = SideOf(node, b);
+  if (!node.ok()) return -1;
+  const auto is_narrow = [&](const QuantizedForm& form) {
+    return IsPerTensor(form) && node.TypeOf(form.id).dtype.bits <= 8;
+  };
+  const DataType dtype = is_narrow(a) && is_narrow(b) ? kInt32 : kInt64;
+  return ShiftedSum(node, kind, left, right, dtype, range);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "src/graph/onnx/operators/integer.h"
+#include "src/graph/onnx/operators/quantized_form.h"
+
+namespace tilewright {
+
+/// q - zero_point of the form's numbers, as int32; floats as they are.
+int EmitOffset(OnnxNode& node, const QuantizedForm& form);
+
+/// a + b (kind kAdd) or a - b (kSub) of values that stand for quantized numbers of different
+/// scales, as numbers of `range`. Their sum is what is rounded, once: in float32 halves to even, by
+/// integers (Requantize::kByIntegers) halves up. -1 without an error if the scales are too far
+/// apart for that.
+int EmitQuantizedSum(OnnxNode& node, OpKind kind, const QuantizedForm& a, const QuantizedForm& b,
+                     const QuantizedRange& range);
+
+}  // namespace tilewright

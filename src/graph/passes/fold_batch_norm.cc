@@ -1,0 +1,295 @@
+// Folds scales and shifts per channel.
+//
+// A chain is a run of operators x -> a * x + b with one a and one b per channel: batch
+// normalizations, and additions and multiplications of constants. Each value in it but the last
+// has one use.
+//  - Behind a convolution or matrix product with a constant weight, a goes into the weight and b
+//    becomes one addition: conv(x, w * a) + b.
+//  - Any other chain with a normalization becomes x * a + b: two elementwise operators.
+// Where a constant has no contents (Relay text), neither have the ones made of it.
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "src/graph/ir/operand.h"
+#include "src/graph/ir/rewrite.h"
+#include "src/graph/passes/passes.h"
+#include "src/graph/quantize/channel.h"
+
+namespace tilewright {
+namespace {
+
+struct Chain {
+  int start = -1;             // the value the first step reads
+  bool anchor = false;        // start is an anchor whose weight takes the scale
+  std::vector<int> steps;     // operators
+  std::vector<bool> channel;  // channel dimensions of the value
+};
+
+// a and b for every channel; no numbers unless every constant has contents.
+struct Affine {
+  std::vector<double> scale, shift;
+  bool has_scale = false, has_shift = false;
+  bool known = true;
+};
+
+bool AllConstant(const Graph& graph, const std::vector<int>& ids, std::size_t from) {
+  return std::all_of(ids.begin() + static_cast<std::ptrdiff_t>(from), ids.end(),
+                     [&](int id) { return graph.node(id).kind == NodeKind::kConstant; });
+}
+
+// The dimension that `channel` flags; -1 unless it is exactly one.
+std::int64_t OnlyChannel(const std::vector<bool>& channel) {
+  if (std::ranges::count(channel, true) != 1) return -1;
+  return std::ranges::find(channel, true) - channel.begin();
+}
+
+bool IsStep(const Graph& graph, int id, int value, const std::vector<bool>& channel) {
+  const Node& node = graph.node(id);
+  switch (node.op.kind) {
+    case OpKind::kBatchNorm: {
+      const std::int64_t axis = node.op.attributes.axis;
+      const std::int64_t rank = std::ssize(node.type.shape);
+      return node.inputs[0] == value && AllConstant(graph, node.inputs, 1) &&
+             (axis < 0 ? axis + rank : axis) == OnlyChannel(channel);
+    }
+    case OpKind::kAdd:
+    case OpKind::kMul:
+    case OpKind::kSub:
+    case OpKind::kDiv: {
+      const bool commutes = node.op.kind == OpKind::kAdd || node.op.kind == OpKind::kMul;
+      const bool first = node.inputs[0] == value;
+      if (!first && !commutes) return false;
+      const Node& operand = graph.node(node.inputs[first ? 1 : 0]);
+      if (operand.kind != NodeKind::kConstant) return false;
+      if (node.type.shape != graph.node(value).type.shape) return false;
+      const auto kind = OperandKindOf(operand.type, node.type, channel);
+      return kind == OperandKind::kScalar || kind == OperandKind::kChannel;
+    }
+    default:
+      return false;
+  }
+}
+
+// True if the weight of an anchor can take a scale per output channel: one dimension counts them
+// (else the scale stays behind), and its elements are precise enough to be rounded once more.
+bool TakesScale(const Graph& graph, const Node& anchor) {
+  if (anchor.op.kind != OpKind::kConv2d && anchor.op.kind != OpKind::kDense) return false;
+  const Node& weight = graph.node(anchor.inputs[1]);
+  return weight.kind == NodeKind::kConstant && weight.type.dtype == kFloat32 &&
+         quantize::OutputChannelsOf(graph, anchor).has_value();
+}
+
+Chain FindChain(const Graph& graph, const std::vector<std::vector<int>>& users, int start) {
+  Chain chain;
+  chain.start = start;
+  const Node& node = graph.node(start);
+  chain.anchor = node.kind == NodeKind::kOperator && TakesScale(graph, node);
+  int value = start;
+  if (chain.anchor) {
+    chain.channel = ChannelDimensions(node);
+  } else {  // the start is a normalization, and the chain begins with it
+    chain.start = node.inputs[0];
+    chain.channel.assign(node.type.shape.size(), false);
+    const std::int64_t axis = node.op.attributes.axis;
+    const std::size_t rank = node.type.shape.size();
+    chain.channel[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank)
+                                                    : axis)] = true;
+    chain.steps.push_back(start);
+  }
+  for (;;) {
+    const int next = SingleUser(graph, users, value);
+    if (next < 0 || !IsStep(graph, next, value, chain.channel)) return chain;
+    chain.steps.push_back(next);
+    value = next;
+  }
+}
+
+// One element, or one per channel.
+double ElementOf(const Tensor& tensor, std::size_t channel) {
+  return tensor.At(tensor.elements() == 1 ? 0 : static_cast<std::int64_t>(channel));
+}
+
+// Contents of a constant of the source, which the rewriter has moved.
+const Tensor* ContentsOf(const Rewriter& rewriter, int source_id) {
+  return rewriter.result().Contents(rewriter.At(source_id));
+}
+
+void Apply(const Rewriter& rewriter, const Node& step, int value, Affine& affine) {
+  const bool norm = step.op.kind == OpKind::kBatchNorm;
+  std::vector<const Tensor*> constants;
+  for (int input : step.inputs) {
+    if (input != value) constants.push_back(ContentsOf(rewriter, input));
+  }
+  const OpKind kind = step.op.kind;
+  for (std::size_t c = 0; c < affine.scale.size(); ++c) {
+    double scale = 1, shift = 0;
+    const double x = ElementOf(*constants[0], c);
+    if (norm) {
+      scale = x / std::sqrt(ElementOf(*constants[3], c) + step.op.attributes.epsilon);
+      shift = ElementOf(*constants[1], c) - ElementOf(*constants[2], c) * scale;
+    } else if (kind == OpKind::kMul) {
+      scale = x;
+    } else if (kind == OpKind::kDiv) {
+      scale = 1 / x;
+    } else {
+      shift = kind == OpKind::kAdd ? x : -x;
+    }
+    affine.scale[c] *= scale;
+    affine.shift[c] = affine.shift[c] * scale + shift;
+  }
+}
+
+Affine AffineOf(const Rewriter& rewriter, const Chain& chain) {
+  std::int64_t channels = 1;
+  const TensorType& type = rewriter.source().node(chain.steps.back()).type;
+  for (std::size_t i = 0; i < chain.channel.size(); ++i) {
+    if (chain.channel[i]) channels *= type.shape[i];
+  }
+  Affine affine;
+  for (int id : chain.steps) {
+    const Node& step = rewriter.source().node(id);
+    const OpKind kind = step.op.kind;
+    const bool norm = kind == OpKind::kBatchNorm;
+    affine.has_scale |= norm || kind == OpKind::kMul || kind == OpKind::kDiv;
+    affine.has_shift |= norm || kind == OpKind::kAdd || kind == OpKind::kSub;
+    for (int input : step.inputs) {
+      const bool constant = rewriter.source().node(input).kind == NodeKind::kConstant;
+      affine.known &= !constant || rewriter.result().HasContents(rewriter.At(input));
+    }
+  }
+  if (!affine.known) return affine;
+  affine.scale.assign(static_cast<std::size_t>(channels), 1);
+  affine.shift.assign(static_cast<std::size_t>(channels), 0);
+  int value = chain.start;
+  for (int step : chain.steps) {
+    Apply(rewriter, rewriter.source().node(step), value, affine);
+    value = step;
+  }
+  return affine;
+}
+
+// A constant that broadcasts along the channel dimensions of `type`.
+int AddChannelConstant(Graph& graph, const std::string& name, const std::vector<double>& values,
+                       bool known, const TensorType& type, const std::vector<bool>& channel) {
+  std::vector<std::int64_t> shape;
+  for (std::size_t i = 0; i < channel.size(); ++i) {
+    if (channel[i] || !shape.empty()) shape.push_back(channel[i] ? type.shape[i] : 1);
+  }
+  const TensorType constant{shape, type.dtype};
+  if (!known) return graph.AddConstant(name, constant);
+  Tensor contents(constant);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    contents.Set(static_cast<std::int64_t>(i), values[i]);
+  }
+  return graph.AddConstant(name, std::move(contents));
+}
+
+// The weight with row c of dimension `position`, its outputs, multiplied by scale[c].
+Tensor ScaleWeight(const Tensor& weight, std::size_t position, const std::vector<double>& scale) {
+  Tensor scaled(weight.type());
+  std::size_t inner = 1;
+  for (std::size_t i = position + 1; i < weight.shape().size(); ++i) {
+    inner *= static_cast<std::size_t>(weight.shape()[i]);
+  }
+  const auto in = weight.As<float>();
+  const auto out = scaled.As<float>();
+  for (std::size_t i = 0; i < in.size(); i += inner) {
+    const double factor = scale[i / inner % scale.size()];
+    for (std::size_t j = i; j < i + inner; ++j) {
+      out[j] = static_cast<float>(static_cast<double>(in[j]) * factor);
+    }
+  }
+  return scaled;
+}
+
+// Emits the scaled anchor; its value is no value of the source any more, so its name says so.
+Result<int> EmitAnchor(Rewriter& rewriter, const Chain& chain, const Affine& affine) {
+  const Graph& source = rewriter.source();
+  const Node& anchor = source.node(chain.start);
+  const std::string name(SourceName(anchor.name));
+  int weight = rewriter.At(anchor.inputs[1]);
+  if (affine.has_scale) {
+    const Tensor* contents = rewriter.result().Contents(weight);
+    const std::string weight_name = name + "#weight";
+    const std::size_t outputs = quantize::OutputChannelsOf(source, anchor)->weight;
+    weight = affine.known && contents != nullptr
+                 ? rewriter.result().AddConstant(weight_name,
+                                                 ScaleWeight(*contents, outputs, affine.scale))
+                 : rewriter.result().AddConstant(weight_name, source.node(anchor.inputs[1]).type);
+  }
+  const bool last = !affine.has_shift;
+  return rewriter.result().AddOperator(
+      last ? source.node(chain.steps.back()).name : name + "#anchor", anchor.op,
+      {rewriter.At(anchor.inputs[0]), weight});
+}
+
+Status EmitChain(Rewriter& rewriter, const Chain& chain) {
+  const Affine affine = AffineOf(rewriter, chain);
+  const Node& last = rewriter.source().node(chain.steps.back());
+  int value = -1;
+  if (chain.anchor) {
+    auto anchor = EmitAnchor(rewriter, chain, affine);
+    TW_RETURN_IF_ERROR(anchor);
+    value = *anchor;
+  } else {
+    const int scale = AddChannelConstant(rewriter.result(), last.name + "#scale", affine.scale,
+                                         affine.known, last.type, chain.channel);
+    auto scaled = rewriter.result().AddOperator(last.name + "#scaled", Operator{OpKind::kMul, {}},
+                                                {rewriter.At(chain.start), scale});
+    TW_RETURN_IF_ERROR(scaled);
+    value = *scaled;
+  }
+  if (!chain.anchor || affine.has_shift) {
+    const int shift = AddChannelConstant(rewriter.result(), last.name + "#shift", affine.shift,
+                                         affine.known, last.type, chain.channel);
+    auto sum = rewriter.result().AddOperator(last.name, Operator{OpKind::kAdd, {}}, {value, shift});
+    TW_RETURN_IF_ERROR(sum);
+    value = *sum;
+  }
+  rewriter.Map(chain.steps.back(), value);
+  return Status();
+}
+
+// A single addition behind an anchor is what the fold would leave; so is a chain of nothing.
+bool WorthFolding(const Graph& graph, const Chain& chain) {
+  if (chain.steps.empty()) return false;
+  if (!chain.anchor) return true;
+  const OpKind first = graph.node(chain.steps[0]).op.kind;
+  return chain.steps.size() > 1 || (first != OpKind::kAdd && first != OpKind::kSub);
+}
+
+}  // namespace
+
+Result<Graph> FoldBatchNorm(Graph graph) {
+  const auto users = graph.Users();
+  std::vector<bool> skipped(graph.nodes().size(), false);  // inside of a chain
+  std::map<int, Chain> chains;                             // by their last step
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    const auto position = static_cast<std::size_t>(id);
+    if (node.kind != NodeKind::kOperator || skipped[position] || chains.contains(id)) continue;
+    if (node.type.dtype != kFloat32 && node.type.dtype != kFloat16) continue;
+    const bool norm = node.op.kind == OpKind::kBatchNorm && AllConstant(graph, node.inputs, 1);
+    if (!norm && !TakesScale(graph, node)) continue;
+    Chain chain = FindChain(graph, users, id);
+    if (!WorthFolding(graph, chain)) continue;
+    if (chain.anchor) skipped[position] = true;
+    for (std::size_t i = 0; i + 1 < chain.steps.size(); ++i) {
+      skipped[static_cast<std::size_t>(chain.steps[i])] = true;
+    }
+    chains.emplace(chain.steps.back(), std::move(chain));
+  }
+  Rewriter rewriter(std::move(graph));
+  for (int id = 0; id < rewriter.source().size(); ++id) {
+    if (const auto chain = chains.find(id); chain != chains.end()) {
+      TW_RETURN_IF_ERROR(EmitChain(rewriter, chain->second));
+    } else if (!skipped[static_cast<std::size_t>(id)]) {
+      TW_RETURN_IF_ERROR(rewriter.Copy(id));
+    }
+  }
+  return rewriter.Finish();
+}
+
+}  // namespace tilewright

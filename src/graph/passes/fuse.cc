@@ -1,0 +1,256 @@
+// Groups are grown in topological order: each operator joins the group that ends in one of its
+// inputs, or starts one. A cast that only feeds an elementwise operator of two inputs waits for
+// that operator, which takes it along either as a step on the main chain or with the other operand.
+
+#include <algorithm>
+
+#include "src/graph/ir/operand.h"
+#include "src/graph/passes/passes.h"
+
+namespace tilewright {
+namespace {
+
+// Longer chains are cut: the time to make a kernel grows with the square of the operators in it,
+// and what walks its expressions goes a level deeper for each.
+constexpr std::size_t kMostOperators = 128;
+
+bool IsAlias(OpKind kind) { return kind == OpKind::kReshape || kind == OpKind::kIdentity; }
+
+// Computed in one loop nest over the result, so that followers can be computed in it too.
+bool AcceptsFollowers(OpKind kind) {
+  switch (kind) {
+    case OpKind::kSoftmax:
+    case OpKind::kLogSoftmax:
+    case OpKind::kConcat:
+    case OpKind::kReshape:
+    case OpKind::kIdentity:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool Commutes(OpKind kind) {
+  return kind == OpKind::kAdd || kind == OpKind::kMul || kind == OpKind::kMax ||
+         kind == OpKind::kMin;
+}
+
+class Fuser {
+ public:
+  Fuser(const Graph& graph, FuseRule rule)
+      : graph_(graph),
+        rule_(rule),
+        users_(graph.Users()),
+        group_of_(graph.nodes().size(), -1),
+        waiting_(graph.nodes().size(), false) {}
+
+  std::vector<FusedGroup> Run() {
+    for (int id = 0; id < graph_.size(); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.kind != NodeKind::kOperator) continue;
+      if (IsAlias(node.op.kind)) {
+        AddAlias(id);
+      } else if (IsBinaryElementwise(node)) {
+        AddBinary(id);
+      } else if (IsElementwise(node.op.kind)) {
+        AddUnary(id);
+      } else {
+        Start(id);
+      }
+    }
+    for (FusedGroup& group : groups_) Finish(group);
+    std::ranges::sort(groups_, {}, &FusedGroup::output);
+    return std::move(groups_);
+  }
+
+ private:
+  const Node& At(int id) const { return graph_.node(id); }
+  bool Waits(int id) const { return waiting_[static_cast<std::size_t>(id)]; }
+  FusedGroup* GroupOf(int id) {
+    const int group = group_of_[static_cast<std::size_t>(id)];
+    return group < 0 ? nullptr : &groups_[static_cast<std::size_t>(group)];
+  }
+
+  // Whether a group must end at `value` by the rule.
+  bool EndsBehind(int value, int follower) const {
+    if (rule_ == FuseRule::kWide || At(value).type.dtype != kInt8) return false;
+    return rule_ == FuseRule::kNarrow || !Waits(follower);
+  }
+
+  // The group that `follower` may join by way of its input `value`; null if there is none.
+  FusedGroup* Open(int value, int follower) {
+    FusedGroup* group = GroupOf(value);
+    if (group == nullptr || group->output != value || group->alias) return nullptr;
+    if (group->nodes.size() >= kMostOperators) return nullptr;
+    if (SingleUser(graph_, users_, value) != follower) return nullptr;
+    if (EndsBehind(value, follower)) return nullptr;
+    if (At(follower).type.shape != At(value).type.shape) return nullptr;
+    return group->anchor || AcceptsFollowers(At(group->nodes[0]).op.kind) ? group : nullptr;
+  }
+
+  FusedGroup& Start(int id) {
+    FusedGroup group;
+    if (IsAnchor(At(id).op.kind)) {
+      group.anchor = id;
+      group.inputs = At(id).inputs;
+    }
+    groups_.push_back(std::move(group));
+    Join(groups_.back(), id);
+    return groups_.back();
+  }
+
+  void Join(FusedGroup& group, int id) {
+    group.nodes.push_back(id);
+    group.output = id;
+    group_of_[static_cast<std::size_t>(id)] = static_cast<int>(&group - groups_.data());
+  }
+
+  void AddAlias(int id) {
+    const int value = At(id).inputs[0];
+    if (At(id).op.kind == OpKind::kIdentity) {
+      if (FusedGroup* group = Open(value, id)) return Join(*group, id);
+    }
+    FusedGroup* before = GroupOf(value);
+    if (before != nullptr && before->alias && SingleUser(graph_, users_, value) == id) {
+      return Join(*before, id);
+    }
+    Start(id).alias = true;
+  }
+
+  void AddUnary(int id) {
+    const int value = At(id).inputs[0];
+    const int user = SingleUser(graph_, users_, id);
+    if (At(id).op.kind == OpKind::kCast && user >= 0 && IsBinaryElementwise(At(user)) &&
+        At(user).type.shape == At(id).type.shape) {
+      waiting_[static_cast<std::size_t>(id)] = true;
+      return;
+    }
+    FusedGroup* group = Open(value, id);
+    if (group == nullptr) {
+      Start(id);
+      return;
+    }
+    if (group->anchor) group->epilogue.steps.push_back(EpilogueStep{.op = At(id).op});
+    Join(*group, id);
+  }
+
+  // The group that operator `id` may join by way of its input `side` (0 or 1), through a waiting
+  // cast if there is one.
+  FusedGroup* Candidate(int id, int side) {
+    const int input = At(id).inputs[static_cast<std::size_t>(side)];
+    FusedGroup* group = Waits(input) ? Open(At(input).inputs[0], input) : Open(input, id);
+    if (group == nullptr || At(id).type.shape != At(input).type.shape) return nullptr;
+    return !group->anchor || StepOf(*group, id, side) ? group : nullptr;
+  }
+
+  // The epilogue step of a binary operator whose input `main` is the anchor's result so far;
+  // nothing if the other operand is of no kind that a step can have.
+  std::optional<EpilogueStep> StepOf(const FusedGroup& group, int id, int main) const {
+    const Node& node = At(id);
+    const int other = node.inputs[static_cast<std::size_t>(1 - main)];
+    if (other == node.inputs[static_cast<std::size_t>(main)]) return std::nullopt;
+    const auto kind =
+        OperandKindOf(At(other).type, node.type, ChannelDimensions(At(*group.anchor)));
+    if (!kind) return std::nullopt;
+    EpilogueStep step{.op = node.op, .operand = *kind};
+    step.operand_dtype = At(Waits(other) ? At(other).inputs[0] : other).type.dtype;
+    step.operand_first = main == 1 && !Commutes(node.op.kind);
+    if (At(other).kind == NodeKind::kConstant) {
+      if (*kind != OperandKind::kScalar) return step;
+      if (!graph_.HasContents(other)) return std::nullopt;
+      step.scalar = graph_.Contents(other)->At(0);
+      return step;
+    }
+    if (At(other).type.shape != node.type.shape) return std::nullopt;
+    step.operand = OperandKind::kTensor;
+    return step;
+  }
+
+  void AddBinary(int id) {
+    FusedGroup* first = Candidate(id, 0);
+    FusedGroup* second = Candidate(id, 1);
+    // An anchor before a chain of others, then the later one.
+    const auto rank = [](const FusedGroup* group) {
+      return group == nullptr ? std::pair(-1, -1)
+                              : std::pair(group->anchor.value_or(-1), group->output);
+    };
+    FusedGroup* group = rank(second) > rank(first) ? second : first;
+    if (group != nullptr && group->anchor) {
+      return JoinAnchor(*group, id, group == first ? 0 : 1);
+    }
+    for (int input : At(id).inputs) {
+      if (!Waits(input)) continue;
+      waiting_[static_cast<std::size_t>(input)] = false;
+      if (group == nullptr) {
+        group = &Start(input);
+      } else {
+        Join(*group, input);
+      }
+    }
+    if (group == nullptr) {
+      Start(id);
+    } else {
+      Join(*group, id);
+    }
+  }
+
+  void JoinAnchor(FusedGroup& group, int id, int main) {
+    const int input = At(id).inputs[static_cast<std::size_t>(main)];
+    const int other = At(id).inputs[static_cast<std::size_t>(1 - main)];
+    EpilogueStep step = *StepOf(group, id, main);
+    if (Waits(input)) {
+      group.epilogue.steps.push_back(EpilogueStep{.op = At(input).op});
+      Join(group, input);
+    }
+    int operand = other;
+    if (Waits(other)) {
+      operand = At(other).inputs[0];
+      Join(group, other);
+    }
+    waiting_[static_cast<std::size_t>(input)] = waiting_[static_cast<std::size_t>(other)] = false;
+    if (step.operand != OperandKind::kScalar) group.inputs.push_back(operand);
+    group.epilogue.steps.push_back(std::move(step));
+    Join(group, id);
+  }
+
+  void Finish(FusedGroup& group) const {
+    std::ranges::sort(group.nodes);
+    if (group.anchor) return;
+    for (int id : group.nodes) {
+      for (int input : At(id).inputs) {
+        if (!std::ranges::binary_search(group.nodes, input) &&
+            std::ranges::find(group.inputs, input) == group.inputs.end()) {
+          group.inputs.push_back(input);
+        }
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const FuseRule rule_;
+  std::vector<std::vector<int>> users_;
+  std::vector<int> group_of_;  // node -> position in groups_, -1 before it has one
+  std::vector<bool> waiting_;  // casts that their user takes along
+  std::vector<FusedGroup> groups_;
+};
+
+}  // namespace
+
+Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph, FuseRule rule) {
+  return Fuser(graph, rule).Run();
+}
+
+std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std::string& main) {
+  std::string text = main;
+  const char* separator = " + ";
+  for (int id : group.nodes) {
+    const OpKind kind = graph.node(id).op.kind;
+    const bool first = group.anchor ? id == *group.anchor : id == group.nodes.front();
+    if (first || kind == OpKind::kIdentity) continue;
+    text += separator + std::string(OpName(kind));
+    separator = ", ";
+  }
+  return text;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,347 @@
+// One walk in topological order. Each value exists plain, packed, or both; the form that an
+// operator asks for is made when it is not there, once. An operator works on packed values if it
+// can and one of its inputs is packed; convolutions and matrix products begin that.
+
+#include "src/graph/passes/pack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "src/graph/ir/operand.h"
+#include "src/graph/ir/rewrite.h"
+#include "src/graph/passes/pack_moves.h"
+
+namespace tilewright {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+bool IsConvolution(OpKind kind) {
+  return kind == OpKind::kConv2d || kind == OpKind::kConv2dTranspose;
+}
+
+/// Multiplies data with a weight; what packing begins with.
+bool IsProduct(OpKind kind) { return IsConvolution(kind) || kind == OpKind::kDense; }
+
+class Packer {
+ public:
+  Packer(Graph graph, const vta::Design& design, PackReport* report)
+      : tile_{design.batch(), design.block()},
+        report_(report),
+        rewriter_(std::move(graph)),
+        packed_(rewriter_.source().nodes().size(), -1),
+        last_(rewriter_.source().size()) {}
+
+  Status SetRegion(const PackOptions& options) {
+    if (!options.start.empty()) {
+      start_ = Find(options.start, 0);
+      if (start_ < 0) return NotFound("start: no value or operator " + options.start);
+    }
+    if (!options.stop.empty()) {
+      last_ = Find(options.stop, start_ + 1);
+      if (last_ < 0) return NotFound("stop: no value or operator " + options.stop);
+    }
+    return Status();
+  }
+
+  Result<Graph> Run() {
+    for (int id = 0; id < Source().size(); ++id) {
+      TW_RETURN_IF_ERROR(Add(id));
+      if (id == start_ && CanEnter(id)) TW_RETURN_IF_ERROR(Packed(id));
+    }
+    for (int id : Source().outputs()) TW_RETURN_IF_ERROR(Plain(id));
+    return rewriter_.Finish();
+  }
+
+ private:
+  const Graph& Source() const { return rewriter_.source(); }
+  const Node& Old(int id) const { return Source().node(id); }
+  bool IsPacked(int id) const { return packed_[static_cast<std::size_t>(id)] >= 0; }
+
+  std::string ImageLayout() const { return fmt::format("NCHW{}n{}c", tile_.batch, tile_.block); }
+  std::string RowLayout() const { return fmt::format("MK{}m{}k", tile_.batch, tile_.block); }
+
+  int Find(const std::string& name, int from) const {
+    for (int id = from; id < Source().size(); ++id) {
+      const Node& node = Old(id);
+      if (node.kind != NodeKind::kOperator) continue;
+      const std::string op(OpName(node.op.kind));
+      const auto meaning = Source().quantization.find(node.name);
+      const bool stands = meaning != Source().quantization.end() && meaning->second.value == name;
+      if (node.name == name || stands || op == name || "nn." + op == name) return id;
+    }
+    return -1;
+  }
+
+  Result<int> Emit(std::string name, Operator op, std::vector<int> inputs) {
+    return rewriter_.result().AddOperator(std::move(name), std::move(op), std::move(inputs));
+  }
+  /// One move after the other; the last one gets `name`, the others parts of it.
+  Result<int> EmitMoves(const std::string& name, std::vector<Operator> moves, int value) {
+    for (std::size_t i = 0; i < moves.size(); ++i) {
+      const bool last = i + 1 == moves.size();
+      auto next = Emit(last ? name : fmt::format("{}#{}", name, i), std::move(moves[i]), {value});
+      TW_RETURN_IF_ERROR(next);
+      value = *next;
+    }
+    return value;
+  }
+
+  /// Images or rows of integers.
+  static bool HasForm(const TensorType& type) {
+    return (type.shape.size() == 4 || type.shape.size() == 2) &&
+           (type.dtype == kInt8 || type.dtype == kInt32);
+  }
+  /// Whether a plain value can be packed: it is made of whole blocks.
+  bool CanEnter(int id) const {
+    const TensorType& type = Old(id).type;
+    return HasForm(type) && type.shape[0] % tile_.batch == 0 && type.shape[1] % tile_.block == 0;
+  }
+
+  /// The packed form of a value.
+  Result<int> Packed(int id) {
+    int& packed = packed_[static_cast<std::size_t>(id)];
+    if (packed >= 0) return packed;
+    auto entered = EmitMoves(Old(id).name + "#packed", EnterMoves(tile_, Old(id).type.shape),
+                             rewriter_.At(id));
+    TW_RETURN_IF_ERROR(entered);
+    ++report_->entering;
+    packed = *entered;
+    return packed;
+  }
+
+  /// The value as the source has it.
+  Result<int> Plain(int id) {
+    if (rewriter_.At(id) >= 0) return rewriter_.At(id);
+    auto left = EmitMoves(Old(id).name, LeaveMoves(tile_, Old(id).type.shape),
+                          packed_[static_cast<std::size_t>(id)]);
+    TW_RETURN_IF_ERROR(left);
+    ++report_->leaving;
+    rewriter_.Map(id, *left);
+    return *left;
+  }
+
+  Status Add(int id) {
+    const Node& node = Old(id);
+    if (node.kind != NodeKind::kOperator) return rewriter_.Copy(id);
+    if (id > start_ && id < last_) {
+      auto packed = AddPacked(id);
+      TW_RETURN_IF_ERROR(packed);
+      if (*packed >= 0) {
+        packed_[static_cast<std::size_t>(id)] = *packed;
+        CarryMeaning(id, *packed);
+        return Status();
+      }
+    } else if (IsProduct(node.op.kind)) {
+      report_->left.emplace_back(node.name, "outside start and stop");
+    }
+    for (int input : node.inputs) TW_RETURN_IF_ERROR(Plain(input));
+    return rewriter_.Copy(id);
+  }
+
+  /// What the value stands for. Scales per channel are left out: channels are two dimensions now;
+  /// and what is flattened: nobody sees its layout.
+  void CarryMeaning(int id, int packed) {
+    const auto known = Source().quantization.find(Old(id).name);
+    Quantization meaning = known == Source().quantization.end() ? Quantization() : known->second;
+    if (meaning.scales.size() > 1 || Old(id).op.kind == OpKind::kReshape) return;
+    meaning.value = Source().FloatName(id);
+    if (meaning == Quantization()) return;
+    rewriter_.result().quantization.insert_or_assign(rewriter_.result().node(packed).name,
+                                                     std::move(meaning));
+  }
+
+  /// The operator on packed values; -1 if it is to stay as it is.
+  Result<int> AddPacked(int id) {
+    const Node& node = Old(id);
+    if (IsProduct(node.op.kind)) {
+      std::string reason = RefusalOf(node);
+      if (reason.empty()) return AddProduct(id);
+      report_->left.emplace_back(node.name, std::move(reason));
+      return -1;
+    }
+    const bool any = std::ranges::any_of(node.inputs, [&](int input) { return IsPacked(input); });
+    if (!any || !HasForm(node.type)) return -1;
+    switch (node.op.kind) {
+      case OpKind::kMaxPool2d:
+      case OpKind::kAvgPool2d:
+        return AddPool(id);
+      case OpKind::kConcat:
+        return AddConcat(id);
+      case OpKind::kReshape:
+        return AddFlatten(id);
+      case OpKind::kIdentity:
+        return AddUnary(id);
+      default:
+        break;
+    }
+    if (!IsElementwise(node.op.kind)) return -1;
+    return node.inputs.size() == 1 ? AddUnary(id) : AddBinary(id);
+  }
+
+  /// Why a convolution or matrix product cannot be packed; empty if it can.
+  std::string RefusalOf(const Node& node) const {
+    const OpAttributes& a = node.op.attributes;
+    const TensorType& data = Old(node.inputs[0]).type;
+    const TensorType& weight = Old(node.inputs[1]).type;
+    if (data.dtype != kInt8 || weight.dtype != kInt8 || node.type.dtype != kInt32) {
+      return fmt::format("{} x {} to {}, expected int8 x int8 to int32", DataTypeName(data.dtype),
+                         DataTypeName(weight.dtype), DataTypeName(node.type.dtype));
+    }
+    if (IsConvolution(node.op.kind)) {
+      const char* kernel = node.op.kind == OpKind::kConv2d ? "OIHW" : "IOHW";
+      if (a.data_layout != "NCHW" || a.kernel_layout != kernel) {
+        return fmt::format("layouts {} and {}, expected NCHW and {}", a.data_layout,
+                           a.kernel_layout, kernel);
+      }
+      if (node.op.kind == OpKind::kConv2dTranspose && a.groups != 1) {
+        return fmt::format("{} groups, expected 1", a.groups);
+      }
+    }
+    if (node.op.kind == OpKind::kDense && data.shape.size() != 2) return "in blocks already";
+    if (data.shape.size() != weight.shape.size() ||
+        (!IsPacked(node.inputs[0]) && !CanEnter(node.inputs[0]))) {
+      return fmt::format("{} channels, batch {}; expected multiples of {} and {}", data.shape[1],
+                         data.shape[0], tile_.block, tile_.batch);
+    }
+    return MergeGroups(tile_, data.shape[1], weight.shape, GroupsOf(node)).status().message();
+  }
+
+  static std::int64_t GroupsOf(const Node& node) {
+    return node.op.kind == OpKind::kConv2d ? node.op.attributes.groups : 1;
+  }
+
+  Result<int> AddProduct(int id) {
+    const Node& node = Old(id);
+    auto data = Packed(node.inputs[0]);
+    TW_RETURN_IF_ERROR(data);
+    Operator op = node.op;
+    auto weight = PackWeight(id, op);
+    TW_RETURN_IF_ERROR(weight);
+    const bool image = IsConvolution(op.kind);
+    op.attributes.data_layout = image ? ImageLayout() : RowLayout();
+    op.attributes.kernel_layout = fmt::format("{1}{0}{2}{0}{3}", tile_.block, image ? "OIHW" : "NK",
+                                              image ? 'o' : 'n', image ? 'i' : 'k');
+    ++(image ? report_->convolutions : report_->products);
+    return Emit(node.name + "#packed", std::move(op), {*data, *weight});
+  }
+
+  /// The packed weight of a product. op: gets the groups that it is packed for.
+  Result<int> PackWeight(int id, Operator& op) {
+    const int weight = Old(id).inputs[1];
+    auto value = Plain(weight);
+    TW_RETURN_IF_ERROR(value);
+    const std::string name = Old(id).name + "#weight";
+    Shape shape = Old(weight).type.shape;
+    const std::int64_t groups = GroupsOf(Old(id));
+    const auto merge = MergeGroups(tile_, Old(Old(id).inputs[0]).type.shape[1], shape, groups);
+    TW_RETURN_IF_ERROR(merge);
+    if (merge->merged > 1) {
+      op.attributes.groups = merge->groups;
+      value = EmitMoves(name + "#repeated", MergeMoves(*merge, shape), *value);
+      TW_RETURN_IF_ERROR(value);
+      const int mask =
+          rewriter_.result().AddConstant(name + "#mask", MergeMask(*merge, shape, groups));
+      value = Emit(name + "#merged", {OpKind::kMul, {}}, {*value, mask});
+      TW_RETURN_IF_ERROR(value);
+      shape = rewriter_.result().node(*value).type.shape;
+    }
+    return EmitMoves(name, WeightMoves(tile_, shape, op.kind == OpKind::kConv2dTranspose), *value);
+  }
+
+  /// One element per channel of a value, as it broadcasts over the packed form.
+  Result<int> PackChannels(int id, int operand) {
+    auto plain = Plain(operand);
+    TW_RETURN_IF_ERROR(plain);
+    return EmitMoves(Old(id).name + "#channels",
+                     ChannelMoves(tile_, Old(operand).type.elements(), Old(id).type.shape.size()),
+                     *plain);
+  }
+
+  /// Images of one pixel become rows.
+  Result<int> AddFlatten(int id) {
+    const Shape from = Old(Old(id).inputs[0]).type.shape, to = Old(id).type.shape;
+    if (to.size() != 2 || from != Shape{to[0], to[1], 1, 1}) return -1;
+    auto value = Packed(Old(id).inputs[0]);
+    TW_RETURN_IF_ERROR(value);
+    const Shape& packed = rewriter_.result().node(*value).type.shape;
+    return Emit(Old(id).name + "#packed", ReshapeTo({packed[0], packed[1], packed[4], packed[5]}),
+                {*value});
+  }
+
+  Result<int> AddUnary(int id) {
+    auto value = Packed(Old(id).inputs[0]);
+    TW_RETURN_IF_ERROR(value);
+    auto packed = Emit(Old(id).name + "#packed", Old(id).op, {*value});
+    if (packed.ok()) rewriter_.result().Annotate(*packed, Old(id).source, Old(id).mark);
+    return packed;
+  }
+
+  Result<int> AddPool(int id) {
+    if (Old(id).op.attributes.data_layout != "NCHW") return -1;
+    auto value = Packed(Old(id).inputs[0]);
+    TW_RETURN_IF_ERROR(value);
+    Operator op = Old(id).op;
+    op.attributes.data_layout = ImageLayout();
+    return Emit(Old(id).name + "#packed", std::move(op), {*value});
+  }
+
+  /// Along the channels, of values that have whole blocks.
+  Result<int> AddConcat(int id) {
+    const Node& node = Old(id);
+    const bool whole = std::ranges::all_of(node.inputs, [&](int input) { return CanEnter(input); });
+    if (node.op.attributes.axis != 1 || !whole) return -1;
+    std::vector<int> inputs;
+    for (int input : node.inputs) {
+      auto packed = Packed(input);
+      TW_RETURN_IF_ERROR(packed);
+      inputs.push_back(*packed);
+    }
+    return Emit(node.name + "#packed", node.op, std::move(inputs));
+  }
+
+  /// The second operand is a scalar, has one element per channel, or is a value like the result.
+  Result<int> AddBinary(int id) {
+    const Node& node = Old(id);
+    const std::size_t main = IsPacked(node.inputs[0]) ? 0 : 1;
+    const int other = node.inputs[1 - main];
+    const TensorType& type = Old(other).type;
+    if (Old(node.inputs[main]).type.shape != node.type.shape) return -1;
+    std::vector<bool> channels(node.type.shape.size(), false);
+    channels[1] = true;
+    const auto kind = OperandKindOf(type, node.type, channels);
+    if (!kind) return -1;
+    // Behind the last channel the divisor would be zero.
+    if (*kind == OperandKind::kChannel && node.op.kind == OpKind::kDiv) return -1;
+    if (*kind == OperandKind::kTensor && !IsPacked(other) && !CanEnter(other)) return -1;
+    auto operand = *kind == OperandKind::kTensor    ? Packed(other)
+                   : *kind == OperandKind::kChannel ? PackChannels(id, other)
+                                                    : Plain(other);  // broadcasts as it is
+    TW_RETURN_IF_ERROR(operand);
+    auto value = Packed(node.inputs[main]);
+    TW_RETURN_IF_ERROR(value);
+    std::vector<int> inputs = {*value, *operand};
+    if (main == 1) std::swap(inputs[0], inputs[1]);
+    return Emit(node.name + "#packed", node.op, std::move(inputs));
+  }
+
+  const TileShape tile_;
+  PackReport* report_;
+  Rewriter rewriter_;
+  std::vector<int> packed_;  // packed form of each old value, in the new graph; -1: there is none
+  int start_ = -1;           // operators between these two may be packed
+  int last_;
+};
+
+}  // namespace
+
+Result<Graph> PackForVta(Graph graph, const vta::Design& design, const PackOptions& options,
+                         PackReport* report) {
+  Packer packer(std::move(graph), design, report);
+  TW_RETURN_IF_ERROR(packer.SetRegion(options));
+  return packer.Run();
+}
+
+}  // namespace tilewright

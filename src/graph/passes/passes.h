@@ -1,0 +1,98 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/graph/ir/graph.h"
+#include "src/target/target.h"
+#include "src/tensor/epilogue.h"
+#include "src/tensor/workload.h"
+
+namespace tilewright {
+
+/// Passes return a new graph; nodes no output needs are dropped, inputs and the names of outputs
+/// stay. Every value with a name of the source ("r0", not "r0#1") has the value it has there.
+
+/// Which constants FoldConstants computes.
+enum class FoldExtent : std::uint8_t {
+  kAll,    ///< all; results of more than 1 GiB stay operators
+  kSmall,  ///< of more than kSmallConstant elements: a constant without contents, in no time
+};
+/// Constants up to this size decide which operators there are and how they fuse (scalars, mostly).
+inline constexpr std::int64_t kSmallConstant = 4096;
+/// Makes a constant of every operator whose inputs are constants; one without contents if an input
+/// has none (so seed constants first).
+Result<Graph> FoldConstants(Graph graph, FoldExtent extent = FoldExtent::kAll);
+/// conv/dense -> batch_norm, mul, add, … by per-channel constants into weight and one addition; a
+/// batch_norm elsewhere into mul and add.
+Result<Graph> FoldBatchNorm(Graph graph);
+/// Removes identities, casts and moves that change nothing, moves of moves, clips of clipped
+/// values; computes equal operators once; finds hard_swish. Anchors stay as they are: a pad in
+/// front of a convolution does too, because merging it would make another task of the convolution.
+Result<Graph> Simplify(Graph graph);
+/// All of these, in the order that compiling uses.
+Result<Graph> Optimize(Graph graph, FoldExtent extent = FoldExtent::kAll);
+
+/// Where a group of operators must end.
+enum class FuseRule : std::uint8_t {
+  kWide,    ///< anywhere
+  kNarrow,  ///< behind every operator that makes int8: what the VTA stores
+  /// The same, but the sum with a residual may follow: it widens again and ends in int8 too.
+  kResiduals,
+};
+
+/// One kernel: an anchor with its epilogue, or a chain of other operators.
+struct FusedGroup {
+  std::vector<int> nodes;     ///< operator nodes, topological; the last one is the group's result
+  std::optional<int> anchor;  ///< node id of the anchor, if there is one
+  Epilogue epilogue;          ///< of the anchor: the followers in `nodes`
+  std::vector<int> inputs;    ///< anchor: data, weight, then the operands of the epilogue's steps;
+                              ///< else the values read from outside, each once
+  int output = -1;            ///< node id whose value the group makes
+  /// Only reshapes and identities: no kernel, the output is the memory of inputs[0] (one input)
+  /// under another shape.
+  bool alias = false;
+};
+/// Every operator node is in exactly one group; groups in topological order of their outputs.
+///
+/// Behind an anchor come elementwise followers, as long as each value on the way has one use and is
+/// no output of the graph. The operand of a step is a scalar constant (in the step, not in
+/// `inputs`), a constant with one element per channel ([K], [K,1,1], [K/16,1,1,1,16], …: its
+/// elements in row-major order are the channels), or a value of the result's shape; a cast that
+/// only this step reads is part of it (operand_dtype). A sum of two chains belongs to the later
+/// anchor. Identities on the way are in `nodes` without a step. Other groups: one operator of any
+/// kind, then, unless it is a softmax, a concat or an alias, elementwise operators on its result
+/// (same shape); the value each of them adds to may be cast.
+Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph, FuseRule rule = FuseRule::kWide);
+/// "conv2d + add, relu": the name of the first operator, `main`, and its followers.
+std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std::string& main);
+
+/// One distinct tunable workload of a graph.
+struct ExtractedTask {
+  Workload workload;
+  std::vector<std::string> sites;  ///< value names of the uses, in graph order
+  std::vector<int> nodes;          ///< the anchors, in graph order; none without an anchor
+  /// The most frequent one of its uses (first on ties); by the rules of the VTA, of those with the
+  /// most tensor operands.
+  Epilogue epilogue;
+  std::int64_t occurrences() const { return static_cast<std::int64_t>(sites.size()); }
+};
+/// In order of first use, on the graph as imported (before folding, so that every anchor of the
+/// source is there); epilogues come from the folded and fused graph. By the rules of the VTA,
+/// groups without an anchor that its ALU can execute (src/graph/passes/alu_group.h) come behind them.
+/// Needs no contents of large constants and makes none.
+Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph,
+                                                FuseRule rule = FuseRule::kWide);
+/// The JSON of `tilewright tasks --json`: network, totals, tasks with the fields of
+/// expected/tasks_*.json and "key", "autotvm" (null where that has no such task), "epilogue".
+std::string TasksToJson(const std::string& network, const std::vector<ExtractedTask>& tasks,
+                        const Target& target);
+
+/// What `tilewright inspect` prints: inputs, outputs, operators by count, parameters, MACs.
+std::string DescribeGraph(const Graph& graph);
+/// The same as JSON: name, inputs, outputs, operators {name: count}, nodes, parameters,
+/// parameter_bytes, macs.
+std::string DescribeGraphJson(const Graph& graph);
+
+}  // namespace tilewright

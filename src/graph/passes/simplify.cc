@@ -1,0 +1,276 @@
+// Local rules, applied once in topological order on values that are simplified already: a rule
+// looks at the operator to be added and at the new graph's nodes that it reads. A rule that applies
+// gives an existing value, or a replacement operator.
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "src/graph/ir/operand.h"
+#include "src/graph/ir/rewrite.h"
+#include "src/graph/passes/passes.h"
+#include "src/tensor/operator_hash.h"
+#include "src/tensor/windows.h"
+
+namespace tilewright {
+namespace {
+
+// What a rule makes of an operator: another one, or (no operator) the value inputs[0] as it is.
+struct Replacement {
+  std::optional<Operator> op;
+  std::vector<int> inputs;
+};
+
+Replacement Existing(int id) { return {std::nullopt, {id}}; }
+
+const Node* OperatorOf(const Graph& graph, int id, OpKind kind) {
+  const Node& node = graph.node(id);
+  return node.kind == NodeKind::kOperator && node.op.kind == kind ? &node : nullptr;
+}
+
+// The value of a constant of one element.
+std::optional<double> ScalarOf(const Graph& graph, int id) {
+  if (graph.node(id).type.elements() != 1 || !graph.HasContents(id)) return std::nullopt;
+  return graph.Contents(id)->At(0);
+}
+
+bool Near(std::optional<double> value, double expected) {
+  return value && std::abs(*value - expected) <= 1e-6 * std::abs(expected);
+}
+
+// Operators that do nothing for these types and attributes.
+bool IsNothing(const Graph& graph, const Operator& op, const std::vector<int>& inputs) {
+  const TensorType& type = graph.node(inputs[0]).type;
+  const OpAttributes& a = op.attributes;
+  switch (op.kind) {
+    case OpKind::kIdentity:
+      return true;
+    case OpKind::kCast:
+    case OpKind::kSaturateCast:
+      return a.dtype == type.dtype;
+    case OpKind::kReshape:
+    case OpKind::kBroadcastTo:
+      return a.new_shape == type.shape;
+    case OpKind::kTranspose:
+      return std::ranges::is_sorted(a.axes);
+    case OpKind::kConcat:
+      return inputs.size() == 1;
+    case OpKind::kPad:
+      return std::ranges::all_of(a.pad_width, [](auto width) { return width == 0; });
+    case OpKind::kSlice:
+      return a.end == type.shape &&
+             std::ranges::all_of(a.begin, [](auto begin) { return begin == 0; }) &&
+             std::ranges::all_of(a.steps, [](auto step) { return step == 1; });
+    case OpKind::kLayoutTransform:
+      return a.src_layout == a.dst_layout;
+    default:
+      return false;
+  }
+}
+
+// Two moves in a row that are one, or none.
+std::optional<Replacement> JoinMoves(const Graph& graph, const Operator& op,
+                                     const std::vector<int>& inputs) {
+  const Node& before = graph.node(inputs[0]);
+  if (before.kind != NodeKind::kOperator || before.op.kind != op.kind) return std::nullopt;
+  const int source = before.inputs[0];
+  if (op.kind == OpKind::kReshape) {
+    if (graph.node(source).type.shape == op.attributes.new_shape) return Existing(source);
+    return Replacement{op, {source}};
+  }
+  if (op.kind == OpKind::kTranspose) {
+    Operator joined = op;
+    for (std::int64_t& axis : joined.attributes.axes) {
+      axis = before.op.attributes.axes[static_cast<std::size_t>(axis)];
+    }
+    if (std::ranges::is_sorted(joined.attributes.axes)) return Existing(source);
+    return Replacement{joined, {source}};
+  }
+  return std::nullopt;
+}
+
+// Range of a type of at most 32 bits.
+bool HoldsClip(DataType dtype, const OpAttributes& clip) {
+  if (!dtype.is_integer()) return false;
+  const bool is_signed = dtype.code == TypeCode::kInt;
+  const double high = std::exp2(dtype.bits - (is_signed ? 1 : 0)) - 1;
+  const double low = is_signed ? -high - 1 : 0;
+  return clip.a_min >= low && clip.a_max <= high;
+}
+
+// clip(x) of values that were clipped before, with casts and maxima between that keep them.
+std::optional<Replacement> DropSecondClip(const Graph& graph, const Operator& op,
+                                          const std::vector<int>& inputs) {
+  if (op.kind != OpKind::kClip) return std::nullopt;
+  std::vector<DataType> passed;
+  for (int id = inputs[0]; graph.node(id).kind == NodeKind::kOperator;) {
+    const Node& node = graph.node(id);
+    const OpAttributes& a = node.op.attributes;
+    if (node.op.kind == OpKind::kClip) {
+      const bool kept =
+          std::ranges::all_of(passed, [&](DataType dtype) { return HoldsClip(dtype, a); });
+      const bool inside = a.a_min >= op.attributes.a_min && a.a_max <= op.attributes.a_max;
+      return kept && inside ? std::optional(Existing(inputs[0])) : std::nullopt;
+    }
+    // Padding is the lowest value, which a window with at least one real element never yields.
+    if (node.op.kind == OpKind::kMaxPool2d) {
+      const auto window = PoolWindowOf(node.op, graph.node(node.inputs[0]).type);
+      if (!window.ok() || !EveryWindowHasAnElement(*window)) break;
+    } else if (node.op.kind != OpKind::kCast) {
+      break;
+    }
+    passed.push_back(node.type.dtype);
+    id = node.inputs[0];
+  }
+  return std::nullopt;
+}
+
+// x * hard_sigmoid(x), and x * clip(x + 3, 0, 6) / 6 in its usual spellings.
+std::optional<Replacement> JoinHardSwish(const Graph& graph, const Operator& op,
+                                         const std::vector<int>& inputs) {
+  const Operator hard_swish{OpKind::kHardSwish, {}};
+  if (!graph.node(inputs[0]).type.dtype.is_float()) return std::nullopt;
+  const auto is_relu6_of = [&](int id, int x) {  // clip(x + 3, 0, 6)
+    const Node* clip = OperatorOf(graph, id, OpKind::kClip);
+    if (clip == nullptr || clip->op.attributes.a_min != 0 || clip->op.attributes.a_max != 6) {
+      return false;
+    }
+    const Node* add = OperatorOf(graph, clip->inputs[0], OpKind::kAdd);
+    if (add == nullptr) return false;
+    return (add->inputs[0] == x && Near(ScalarOf(graph, add->inputs[1]), 3)) ||
+           (add->inputs[1] == x && Near(ScalarOf(graph, add->inputs[0]), 3));
+  };
+  if (op.kind == OpKind::kMul) {
+    for (const auto& [x, gate] :
+         {std::pair(inputs[0], inputs[1]), std::pair(inputs[1], inputs[0])}) {
+      if (const Node* sigmoid = OperatorOf(graph, gate, OpKind::kHardSigmoid)) {
+        const OpAttributes& a = sigmoid->op.attributes;
+        if (sigmoid->inputs[0] == x && Near(a.alpha, 1.0 / 6) && Near(a.beta, 0.5)) {
+          return Replacement{hard_swish, {x}};
+        }
+      }
+      if (const Node* div = OperatorOf(graph, gate, OpKind::kDiv)) {
+        if (Near(ScalarOf(graph, div->inputs[1]), 6) && is_relu6_of(div->inputs[0], x)) {
+          return Replacement{hard_swish, {x}};
+        }
+      }
+    }
+  }
+  if (op.kind == OpKind::kDiv && Near(ScalarOf(graph, inputs[1]), 6)) {
+    if (const Node* mul = OperatorOf(graph, inputs[0], OpKind::kMul)) {
+      const int a = mul->inputs[0], b = mul->inputs[1];
+      if (is_relu6_of(b, a)) return Replacement{hard_swish, {a}};
+      if (is_relu6_of(a, b)) return Replacement{hard_swish, {b}};
+    }
+  }
+  return std::nullopt;
+}
+
+using Rule = std::optional<Replacement> (*)(const Graph&, const Operator&, const std::vector<int>&);
+constexpr Rule kRules[] = {&JoinMoves, &DropSecondClip, &JoinHardSwish};
+
+class Simplifier {
+ public:
+  explicit Simplifier(Graph graph) : rewriter_(std::move(graph)) {}
+
+  Result<Graph> Run() {
+    for (int id = 0; id < rewriter_.source().size(); ++id) {
+      const Node& node = rewriter_.source().node(id);
+      if (node.kind != NodeKind::kOperator) {
+        TW_RETURN_IF_ERROR(rewriter_.Copy(id));
+        continue;
+      }
+      std::vector<int> inputs;
+      for (int input : node.inputs) inputs.push_back(rewriter_.At(input));
+      auto value = Add(node.name, node.op, std::move(inputs));
+      TW_RETURN_IF_ERROR(value);
+      rewriter_.Map(id, *value);
+    }
+    TW_RETURN_IF_ERROR(NameOutputs());
+    return rewriter_.Finish();
+  }
+
+ private:
+  Result<int> Add(const std::string& name, Operator op, std::vector<int> inputs) {
+    Graph& graph = rewriter_.result();
+    for (bool changed = true; changed;) {
+      if (IsNothing(graph, op, inputs)) return inputs[0];
+      changed = false;
+      for (Rule rule : kRules) {
+        auto replacement = rule(graph, op, inputs);
+        if (!replacement || !KeepsType(*replacement, op, inputs)) continue;
+        if (!replacement->op) return replacement->inputs[0];
+        op = *std::move(replacement->op);
+        inputs = std::move(replacement->inputs);
+        changed = true;
+        break;
+      }
+    }
+    // Equal operators once; anchors stay, they are what tasks count.
+    if (IsAnchor(op.kind)) return graph.AddOperator(name, std::move(op), std::move(inputs));
+    const std::uint64_t hash = HashOf(op, inputs);
+    const auto [first, last] = by_hash_.equal_range(hash);
+    for (auto other = first; other != last; ++other) {
+      const Node& node = graph.node(other->second);
+      if (node.op == op && node.inputs == inputs) return other->second;
+    }
+    auto id = graph.AddOperator(name, std::move(op), std::move(inputs));
+    if (id.ok()) by_hash_.emplace(hash, *id);
+    return id;
+  }
+
+  /// Scalars of a pattern may broadcast: what replaces it must not lose their dimensions.
+  bool KeepsType(const Replacement& replacement, const Operator& op,
+                 const std::vector<int>& inputs) {
+    const auto before = TypeOf(op, inputs);
+    const auto after = replacement.op ? TypeOf(*replacement.op, replacement.inputs)
+                                      : rewriter_.result().node(replacement.inputs[0]).type;
+    return before.ok() && after.ok() && *before == *after;
+  }
+  Result<TensorType> TypeOf(const Operator& op, const std::vector<int>& inputs) {
+    std::vector<TensorType> types;
+    for (int input : inputs) types.push_back(rewriter_.result().node(input).type);
+    return InferType(op, types);
+  }
+
+  // An output keeps its name when the operator that had it is gone.
+  Status NameOutputs() {
+    std::set<int> named;
+    for (int old_id : rewriter_.source().outputs()) {
+      const std::string& name = rewriter_.source().node(old_id).name;
+      const int id = rewriter_.At(old_id);
+      const Node& node = rewriter_.result().node(id);
+      if (node.name == name) {
+        named.insert(id);
+      } else if (node.kind == NodeKind::kOperator && named.insert(id).second) {
+        rewriter_.result().Rename(id, name);
+      } else {
+        auto copy = rewriter_.result().AddOperator(name, Operator{OpKind::kIdentity, {}}, {id});
+        TW_RETURN_IF_ERROR(copy);
+        rewriter_.Map(old_id, *copy);
+      }
+    }
+    return Status();
+  }
+
+  Rewriter rewriter_;
+  std::unordered_multimap<std::uint64_t, int> by_hash_;  // no two equal ones
+};
+
+}  // namespace
+
+Result<Graph> Simplify(Graph graph) { return Simplifier(std::move(graph)).Run(); }
+
+Result<Graph> Optimize(Graph graph, FoldExtent extent) {
+  auto folded = FoldConstants(std::move(graph), extent);
+  TW_RETURN_IF_ERROR(folded);
+  auto simple = Simplify(*std::move(folded));
+  TW_RETURN_IF_ERROR(simple);
+  auto normalized = FoldBatchNorm(*std::move(simple));
+  TW_RETURN_IF_ERROR(normalized);
+  return FoldConstants(*std::move(normalized), extent);
+}
+
+}  // namespace tilewright
