@@ -12,6 +12,7 @@
 #include "src/base/file.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/run.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright {
 namespace {

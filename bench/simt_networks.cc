@@ -22,6 +22,7 @@
 #include "src/base/json.h"
 #include "src/compiler/gpu_run.h"
 #include "src/graph/passes/passes.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright {
 namespace {

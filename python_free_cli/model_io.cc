@@ -14,6 +14,7 @@
 #include "src/base/strings.h"
 #include "src/graph/ir/memory.h"
 #include "src/graph/ir/weights.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright::cli {
 namespace {

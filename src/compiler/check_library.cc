@@ -18,6 +18,7 @@
 #include "src/compiler/run.h"
 #include "src/compiler/sample.h"
 #include "src/graph/ir/graph.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright {
 namespace {

@@ -29,6 +29,7 @@
 #include "src/runtime/model.h"
 #include "src/schedule/launch.h"
 #include "src/target/gpu.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright {
 namespace {

@@ -12,6 +12,7 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/unverified_library.h"
 #include "src/compiler/verify.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright {
 namespace {

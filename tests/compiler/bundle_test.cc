@@ -9,6 +9,7 @@
 #include "src/base/json.h"
 #include "src/compiler/run.h"
 #include "src/graph/ir/graph.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright {
 namespace {

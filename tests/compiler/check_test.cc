@@ -14,6 +14,7 @@
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
 #include "src/ir/visit.h"
+#include "src/tensor/made_up.h"
 #include "tests/compiler/sample_networks.h"
 
 namespace tilewright {

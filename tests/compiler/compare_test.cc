@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "src/graph/passes/pack.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright {
 namespace {

@@ -10,6 +10,7 @@
 #include "src/compiler/verify.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
+#include "src/tensor/made_up.h"
 #include "tests/compiler/sample_networks.h"
 
 namespace tilewright {

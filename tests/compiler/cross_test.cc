@@ -14,6 +14,7 @@
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/models.h"
 #include "src/graph/passes/passes.h"
+#include "src/tensor/made_up.h"
 #include "src/tensor/reference.h"
 #include "tests/compiler/cross/machines.h"
 

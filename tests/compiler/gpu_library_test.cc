@@ -16,6 +16,7 @@
 #include "src/space/version.h"
 #include "src/target/gpu.h"
 #include "src/templates/registry.h"
+#include "src/tensor/made_up.h"
 #include "tests/compiler/fake_gpu.h"
 #include "tests/compiler/sample_networks.h"
 

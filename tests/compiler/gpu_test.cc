@@ -10,6 +10,7 @@
 #include "src/base/json.h"
 #include "src/compiler/gpu_run.h"
 #include "src/graph/passes/passes.h"
+#include "src/tensor/made_up.h"
 #include "tests/compiler/sample_networks.h"
 #include "tests/records/shared_file.h"
 

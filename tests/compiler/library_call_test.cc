@@ -15,6 +15,7 @@
 #include "src/space/version.h"
 #include "src/target/library.h"
 #include "src/templates/registry.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright {
 namespace {

@@ -21,6 +21,7 @@
 #include "src/space/version.h"
 #include "src/target/cpu_needs.h"
 #include "src/templates/registry.h"
+#include "src/tensor/made_up.h"
 #include "tests/records/shared_file.h"
 
 namespace tilewright {

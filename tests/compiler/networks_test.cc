@@ -12,6 +12,7 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/run.h"
 #include "src/graph/passes/passes.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright {
 namespace {

@@ -9,6 +9,7 @@
 #include "src/compiler/run.h"
 #include "src/compiler/verify.h"
 #include "src/graph/passes/passes.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright {
 namespace {

@@ -17,6 +17,7 @@
 #include "src/compiler/vta_verify.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/pack.h"
+#include "src/tensor/made_up.h"
 #include "src/tensor/reference.h"
 #include "tests/graph/quantized_graph.h"
 #include "tests/records/shared_file.h"

@@ -17,6 +17,7 @@
 #include "src/graph/passes/passes.h"
 #include "src/graph/quantize/pipeline.h"
 #include "src/graph/relay/export.h"
+#include "src/tensor/made_up.h"
 #include "src/tensor/workload.h"
 
 namespace {

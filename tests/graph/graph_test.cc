@@ -12,6 +12,7 @@
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/ir/memory.h"
 #include "src/graph/passes/passes.h"
+#include "src/tensor/made_up.h"
 #include "tests/graph/onnx_builder.h"
 
 namespace tilewright {

@@ -11,6 +11,7 @@
 #include "src/base/strings.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
+#include "src/tensor/made_up.h"
 #include "src/tensor/reference.h"
 #include "tests/graph/shared_data.h"
 

@@ -10,6 +10,7 @@
 #include "src/graph/models.h"
 #include "src/graph/passes/passes.h"
 #include "src/graph/relay/export.h"
+#include "src/tensor/made_up.h"
 #include "src/tensor/reference.h"
 #include "tests/graph/onnx_builder.h"
 #include "tests/graph/quantized_graph.h"

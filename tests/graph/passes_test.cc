@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "src/graph/ir/evaluate.h"
+#include "src/tensor/made_up.h"
 #include "tests/graph/onnx_builder.h"
 
 namespace tilewright {

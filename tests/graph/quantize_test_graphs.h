@@ -14,6 +14,7 @@
 #include "src/graph/quantize/passes.h"
 #include "src/graph/relay/export.h"
 #include "src/graph/relay/syntax.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright::quantize {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/graph/ir/graph.h"
-#include "src/graph/seed.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright {
 

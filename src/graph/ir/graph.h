@@ -158,13 +158,4 @@ enum class SeedRule : std::uint8_t {
 /// made_up_constants. Relay: "relay.Constant.<i>" names. Constants that an importer made itself
 /// ("r0#1") keep their contents.
 void SeedConstants(Graph& graph, SeedRule rule);
-/// Floats that are numbers of uint8 of that scale and zero point, all 256 equally likely.
-Tensor MakeQuantizedInput(std::string_view value_name, const TensorType& type, double scale,
-                          std::int64_t zero_point);
-/// The made-up input for `value_name`: float i/n for ONNX ("ramp"), seeded integers for Relay.
-enum class InputRule : std::uint8_t { kRamp, kSeededQuantized, kRandom };
-/// kRamp: element i of n is i / n. kSeededQuantized: a whole number of -127..127, divided by 16 for
-/// floats. kRandom: floats in [-1, 1), integers over the type's range (at most +-2^15).
-Tensor MakeInput(std::string_view value_name, const TensorType& type, InputRule rule);
-
 }  // namespace tilewright

@@ -9,7 +9,7 @@
 
 #include "src/graph/onnx/handlers.h"
 #include "src/graph/onnx/proto.h"
-#include "src/graph/seed.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright {
 namespace {

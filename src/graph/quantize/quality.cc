@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "src/graph/ir/evaluate.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright::quantize {
 namespace {
