@@ -17,8 +17,8 @@
 #include "src/base/file.h"
 #include "src/base/strings.h"
 #include "src/graph/ir/graph.h"
-#include "src/graph/models.h"
 #include "src/graph/passes/passes.h"
+#include "src/models/models.h"
 
 namespace tilewright::bench {
 namespace {

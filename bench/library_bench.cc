@@ -15,8 +15,8 @@
 #include "bench/kernel_bench_ours.h"
 #include "src/base/strings.h"
 #include "src/graph/ir/graph.h"
-#include "src/graph/models.h"
 #include "src/graph/passes/passes.h"
+#include "src/models/models.h"
 #include "src/target/library.h"
 
 namespace tilewright::bench {

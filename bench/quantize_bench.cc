@@ -20,8 +20,8 @@
 #include "src/base/hash.h"
 #include "src/base/random.h"
 #include "src/graph/ir/evaluate.h"
-#include "src/graph/models.h"
 #include "src/graph/quantize/pipeline.h"
+#include "src/models/models.h"
 
 namespace tilewright::quantize {
 namespace {

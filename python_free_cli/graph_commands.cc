@@ -11,8 +11,8 @@
 #include "python_free_cli/usage.h"
 #include "src/base/file.h"
 #include "src/graph/ir/graph.h"
-#include "src/graph/models.h"
 #include "src/graph/passes/passes.h"
+#include "src/models/models.h"
 
 namespace tilewright::cli {
 namespace {

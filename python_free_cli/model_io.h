@@ -7,7 +7,7 @@
 #include "src/base/status.h"
 #include "src/compiler/run.h"
 #include "src/graph/ir/graph.h"
-#include "src/graph/picture.h"
+#include "src/media/picture.h"
 #include "src/tensor/tensor.h"
 
 namespace CLI {

@@ -15,11 +15,11 @@
 #include "python_free_cli/model_io.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
-#include "src/graph/quantize/data_set.h"
 #include "src/graph/quantize/integral.h"
 #include "src/graph/quantize/pipeline.h"
 #include "src/graph/quantize/quality.h"
 #include "src/graph/relay/export.h"
+#include "src/media/data_set.h"
 
 namespace tilewright::cli {
 namespace {

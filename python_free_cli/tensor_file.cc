@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "src/base/file.h"
-#include "src/tensor/npy.h"
+#include "src/media/npy.h"
 
 namespace tilewright::cli {
 namespace {

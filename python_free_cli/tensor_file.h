@@ -3,7 +3,7 @@
 #include <string>
 
 #include "src/base/status.h"
-#include "src/graph/picture.h"
+#include "src/media/picture.h"
 #include "src/tensor/tensor.h"
 
 namespace tilewright::cli {

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "src/graph/npz.h"
-#include "src/graph/picture.h"
-#include "src/tensor/npy.h"
+#include "src/media/npy.h"
+#include "src/media/npz.h"
+#include "src/media/picture.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

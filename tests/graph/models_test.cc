@@ -1,4 +1,4 @@
-#include "src/graph/models.h"
+#include "src/models/models.h"
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 #include <map>
 
 #include "src/graph/ir/evaluate.h"
-#include "src/graph/models.h"
 #include "src/graph/passes/passes.h"
 #include "src/graph/relay/export.h"
+#include "src/models/models.h"
 #include "src/tensor/made_up.h"
 #include "src/tensor/reference.h"
 #include "tests/graph/onnx_builder.h"

@@ -10,10 +10,10 @@
 
 #include "src/base/file.h"
 #include "src/graph/ir/rewrite.h"
-#include "src/graph/models.h"
 #include "src/graph/passes/pack.h"
 #include "src/graph/quantize/pipeline.h"
 #include "src/graph/relay/export.h"
+#include "src/models/models.h"
 #include "tests/graph/shared_data.h"
 
 namespace tilewright::quantize {

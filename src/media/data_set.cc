@@ -1,4 +1,4 @@
-#include "src/graph/quantize/data_set.h"
+#include "src/media/data_set.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,8 +9,8 @@
 #include <map>
 
 #include "src/base/file.h"
-#include "src/graph/npz.h"
-#include "src/tensor/npy.h"
+#include "src/media/npy.h"
+#include "src/media/npz.h"
 
 namespace tilewright::quantize {
 namespace {

@@ -2,7 +2,7 @@
 // known, rms(x) * rms(w) * sqrt(fan). The float form divides by it in the normalization's variance;
 // the int8 form chooses the shift that brings it near kTargetRms.
 
-#include "src/graph/models/writer.h"
+#include "src/models/writer.h"
 
 #include <algorithm>
 #include <cmath>

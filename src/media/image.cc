@@ -1,4 +1,4 @@
-#include "src/tensor/image.h"
+#include "src/media/image.h"
 
 #include <fmt/format.h>
 

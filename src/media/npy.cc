@@ -1,7 +1,7 @@
 // .npy: magic, version, the length of a header, then the header: a Python dictionary literal
 // {'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), } padded with blanks; then elements.
 
-#include "src/tensor/npy.h"
+#include "src/media/npy.h"
 
 #include <fmt/format.h>
 

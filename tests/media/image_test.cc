@@ -1,4 +1,4 @@
-#include "src/tensor/image.h"
+#include "src/media/image.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

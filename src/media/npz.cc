@@ -1,7 +1,7 @@
 // .npz: a ZIP archive with a .npy file for each array. The central directory at the end of the file
 // is what counts; local headers only say where the bytes of a member begin.
 
-#include "src/graph/npz.h"
+#include "src/media/npz.h"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "src/base/memory.h"
-#include "src/tensor/npy.h"
+#include "src/media/npy.h"
 
 namespace tilewright {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/graph/picture.h"
+#include "src/media/picture.h"
 
 #include <fmt/format.h>
 #include <png.h>
@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "src/tensor/image.h"
+#include "src/media/image.h"
 
 namespace tilewright {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/graph/picture.h"
+#include "src/media/picture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/graph/models.h"
+#include "src/models/models.h"
 #include "src/tensor/tensor.h"
 
 namespace tilewright {

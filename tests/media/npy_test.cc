@@ -1,4 +1,4 @@
-#include "src/tensor/npy.h"
+#include "src/media/npy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "src/graph/quantize/data_set.h"
+#include "src/media/data_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "src/base/file.h"
 #include "src/base/hash.h"
-#include "src/tensor/npy.h"
+#include "src/media/npy.h"
 
 namespace tilewright::quantize {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "src/graph/picture.h"
 #include "src/graph/quantize/passes.h"
+#include "src/media/picture.h"
 
 namespace tilewright::quantize {
 

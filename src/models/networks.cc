@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "src/graph/models/writer.h"
+#include "src/models/writer.h"
 
 namespace tilewright {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/graph/npz.h"
+#include "src/media/npz.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
