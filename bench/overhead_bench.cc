@@ -11,7 +11,7 @@
 #include "src/base/clock.h"
 #include "src/base/file.h"
 #include "src/compiler/compile.h"
-#include "src/compiler/run.h"
+#include "src/compiler/run/run.h"
 #include "src/tensor/made_up.h"
 
 namespace tilewright {

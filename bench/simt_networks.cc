@@ -20,7 +20,7 @@
 #include "src/base/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
-#include "src/compiler/gpu_run.h"
+#include "src/compiler/run/gpu_run.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
 

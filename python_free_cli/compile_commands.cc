@@ -19,8 +19,8 @@
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/base/thread.h"
-#include "src/compiler/bundle.h"
-#include "src/compiler/run.h"
+#include "src/compiler/emit/bundle.h"
+#include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
 #include "src/templates/device.h"
 

@@ -9,10 +9,10 @@
 
 #include "python_free_cli/command.h"
 #include "src/base/file.h"
-#include "src/base/locked_folder.h"
 #include "src/base/json.h"
+#include "src/base/locked_folder.h"
 #include "src/base/printable.h"
-#include "src/compiler/gpu_run.h"
+#include "src/compiler/run/gpu_run.h"
 
 namespace tilewright::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/network_target.h"
 #include "src/base/status.h"
+#include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"
-#include "src/compiler/verify.h"
 
 namespace CLI {
 class App;

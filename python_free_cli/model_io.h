@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "src/base/status.h"
-#include "src/compiler/run.h"
+#include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
 #include "src/media/picture.h"
 #include "src/tensor/tensor.h"

@@ -13,8 +13,8 @@
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
-#include "src/compiler/compare.h"
-#include "src/compiler/verify.h"
+#include "src/compiler/check/compare.h"
+#include "src/compiler/check/verify.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"
 

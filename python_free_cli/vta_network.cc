@@ -9,9 +9,9 @@
 #include "python_free_cli/vta_report.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
-#include "src/compiler/vta_bundle.h"
-#include "src/compiler/vta_run.h"
-#include "src/compiler/vta_verify.h"
+#include "src/compiler/check/vta_verify.h"
+#include "src/compiler/emit/vta_bundle.h"
+#include "src/compiler/run/vta_run.h"
 
 namespace tilewright::cli {
 

@@ -7,9 +7,9 @@
 #include "python_free_cli/network_target.h"
 #include "python_free_cli/record_sources.h"
 #include "src/base/status.h"
+#include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"
-#include "src/compiler/verify.h"
-#include "src/compiler/vta_plan.h"
+#include "src/compiler/plan/vta_plan.h"
 
 namespace CLI {
 class App;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "src/compiler/vta_plan.h"
-#include "src/compiler/vta_run.h"
+#include "src/compiler/plan/vta_plan.h"
+#include "src/compiler/run/vta_run.h"
 
 namespace tilewright::cli {
 

@@ -17,14 +17,14 @@
 #include "src/codegen/code_traits.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/runtime_archive.h"
-#include "src/compiler/check_library.h"
-#include "src/compiler/check_plan.h"
-#include "src/compiler/constant_object.h"
-#include "src/compiler/driver.h"
-#include "src/compiler/graph_json.h"
-#include "src/compiler/plan.h"
-#include "src/compiler/unverified_library.h"
-#include "src/compiler/verify.h"
+#include "src/compiler/check/check_library.h"
+#include "src/compiler/check/check_plan.h"
+#include "src/compiler/check/verify.h"
+#include "src/compiler/emit/constant_object.h"
+#include "src/compiler/emit/graph_json.h"
+#include "src/compiler/emit/model_tables.h"
+#include "src/compiler/emit/unverified_library.h"
+#include "src/compiler/plan/plan.h"
 #include "src/graph/passes/passes.h"
 #include "src/runtime/model.h"
 #include "src/schedule/launch.h"
@@ -155,7 +155,7 @@ Status AddTables(const Graph& graph, const Plan& plan, const CompileOptions& opt
     objects.clear();
   }
   auto tables =
-      AssembleIr(DriverIr(graph, plan, options, traits.features, gpu ? &*gpu : nullptr), host);
+      AssembleIr(ModelTablesIr(graph, plan, options, traits.features, gpu ? &*gpu : nullptr), host);
   TW_RETURN_IF_ERROR(tables);
   objects.push_back(*std::move(tables));
   return Status();
@@ -248,7 +248,7 @@ Result<Emitted> EmitLibrary(Graph graph, const CompileOptions& options,
   CompiledModel model;
   model.name = options.name;
   model.library_path = library_path;
-  model.header = DriverHeader(*optimized, *plan, options);
+  model.header = ModelHeader(*optimized, *plan, options);
   if (!options.parameter_path.empty()) model.graph_json = GraphJson(*optimized, *plan, options);
   for (const PlanStep& step : plan->steps) model.operators.push_back(step.report);
   model.kernels = static_cast<int>(plan->kernels.size());

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"
-#include "src/compiler/unverified_library.h"
-#include "src/compiler/verify.h"
+#include "src/compiler/emit/unverified_library.h"
 #include "src/tensor/made_up.h"
 
 namespace tilewright {

@@ -1,13 +1,13 @@
 // A model as library, parameter file and graph: what is in them, and that nothing else is taken.
 
-#include "src/compiler/bundle.h"
+#include "src/compiler/emit/bundle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "src/base/file.h"
 #include "src/base/json.h"
-#include "src/compiler/run.h"
+#include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
 #include "src/tensor/made_up.h"
 

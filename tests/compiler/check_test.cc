@@ -7,10 +7,10 @@
 #include <functional>
 
 #include "src/base/file.h"
-#include "src/compiler/check_plan.h"
+#include "src/compiler/check/check_plan.h"
+#include "src/compiler/check/coverage.h"
+#include "src/compiler/check/sample.h"
 #include "src/compiler/compile.h"
-#include "src/compiler/coverage.h"
-#include "src/compiler/sample.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
 #include "src/ir/visit.h"

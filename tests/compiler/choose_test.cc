@@ -1,6 +1,6 @@
 // Which kernel an operator gets.
 
-#include "src/compiler/choose.h"
+#include "src/compiler/plan/choose.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Two networks side by side: which values correspond, how numbers are read, what diverges first.
 
-#include "src/compiler/compare.h"
+#include "src/compiler/check/compare.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

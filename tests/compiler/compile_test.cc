@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "src/base/file.h"
-#include "src/compiler/run.h"
-#include "src/compiler/verify.h"
+#include "src/compiler/check/verify.h"
+#include "src/compiler/run/run.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"

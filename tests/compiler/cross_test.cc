@@ -10,7 +10,7 @@
 #include "src/base/file.h"
 #include "src/base/strings.h"
 #include "src/compiler/compile.h"
-#include "src/compiler/form.h"
+#include "src/compiler/plan/form.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
 #include "src/models/models.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "src/codegen/simt/simt.h"
-#include "src/compiler/gpu_run.h"
+#include "src/compiler/run/gpu_run.h"
 #include "src/runtime/loader.h"
 #include "src/schedule/launch.h"
 #include "tests/runtime/fake_cuda/fake_cuda.h"

@@ -1,4 +1,4 @@
-#include "src/compiler/form.h"
+#include "src/compiler/plan/form.h"
 
 #include <gtest/gtest.h>
 

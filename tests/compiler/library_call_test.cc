@@ -7,10 +7,10 @@
 
 #include "records/catalog.h"
 #include "src/base/file.h"
-#include "src/compiler/choose.h"
+#include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"
-#include "src/compiler/run.h"
-#include "src/compiler/verify.h"
+#include "src/compiler/plan/choose.h"
+#include "src/compiler/run/run.h"
 #include "src/graph/passes/passes.h"
 #include "src/space/version.h"
 #include "src/target/library.h"

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "src/base/random.h"
-#include "src/compiler/form.h"
-#include "src/compiler/plan.h"
+#include "src/compiler/plan/form.h"
+#include "src/compiler/plan/plan.h"
 
 namespace tilewright {
 namespace {

@@ -10,7 +10,7 @@
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/compiler/compile.h"
-#include "src/compiler/run.h"
+#include "src/compiler/run/run.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
 

@@ -7,9 +7,9 @@
 
 #include "src/base/file.h"
 #include "src/base/random.h"
+#include "src/compiler/check/coverage.h"
 #include "src/compiler/compile.h"
-#include "src/compiler/coverage.h"
-#include "src/compiler/plan.h"
+#include "src/compiler/plan/plan.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/compiler/plan.h"
+#include "src/compiler/plan/plan.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/pack.h"

@@ -1,0 +1,362 @@
+// One run of a compiled library, step by step, each result poisoned first: every element has to be
+// written, and sampled elements of every distinct kernel have to be what the reference says.
+#include "src/compiler/check/check_library.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "src/base/clock.h"
+#include "src/base/hash.h"
+#include "src/base/random.h"
+#include "src/compiler/check/coverage.h"
+#include "src/compiler/check/sample.h"
+#include "src/compiler/run/run.h"
+#include "src/graph/ir/graph.h"
+#include "src/tensor/made_up.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t kMostPlaces = std::int64_t{1} << 22;  // half a second of a kernel
+constexpr std::int64_t kMostReads = std::int64_t{1} << 22;   // for a single element
+constexpr std::int64_t kReadsOfStep = std::int64_t{1} << 15;
+constexpr std::int64_t kMostElements = 24, kElementsOfKnownKernels = 4;
+
+/// Bytes of memory that nothing has written. A float of the first ones is no number that arithmetic
+/// makes; integers may have such values, so that two runs have to agree that nothing wrote them.
+constexpr int kPoison = 0xff, kIntegerPoison = 0xa5, kOtherPoison = 0x5a;
+
+std::string NameOf(const Graph& graph, const PlanStep& step) {
+  return fmt::format("{} ({})", graph.node(step.node).name, step.report.op);
+}
+
+/// Half of them at ends of dimensions, where tiles and blocks are cut off.
+std::vector<std::int64_t> ChoosePositions(const TensorType& type, const std::string& name,
+                                          std::int64_t count) {
+  const std::int64_t elements = type.elements();
+  std::set<std::int64_t> positions = {elements - 1};
+  Random random(Fnv1a64(name));
+  const auto wanted = static_cast<std::size_t>(std::min(count, elements));
+  for (std::int64_t i = 0; positions.size() < wanted && i < 4 * count; ++i) {
+    std::vector<std::int64_t> index;
+    for (std::int64_t size : type.shape) {
+      const auto end = i % 2 == 0 ? random.Below(4) : 2;
+      const auto inside =
+          static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(size)));
+      index.push_back(end == 0 ? 0 : end == 1 ? size - 1 : inside);
+    }
+    positions.insert(PositionOf(index, type.shape));
+  }
+  return {positions.begin(), positions.end()};
+}
+
+/// One run of the library after the other, step by step.
+class CheckedRun {
+ public:
+  CheckedRun(const Graph& graph, const Plan& plan, const ModelLibrary& library, double seconds)
+      : graph_(graph),
+        plan_(plan),
+        library_(library),
+        start_(clock_.MonotonicSeconds()),
+        seconds_left_(seconds),
+        seconds_for_known_(seconds / 2) {
+    for (const ModelValue& value : library.inputs()) {
+      inputs_.push_back(MakeInput(value.name, value.type, InputRule::kRandom));
+    }
+    for (const ModelValue& value : library.outputs()) outputs_.emplace_back(value.type);
+    for (const PlanStep& step : plan.steps) made_[step.buffers.back()] = &step;
+  }
+
+  Result<CompileCheck> Run() {
+    check_.ran = true;
+    check_.operators = static_cast<std::int64_t>(plan_.steps.size());
+    if (plan_.steps.empty()) return check_;
+    TW_RETURN_IF_ERROR(library_.RunRaw(inputs_, outputs_, FindArena, this));
+    candidates_.resize(plan_.steps.size());
+    Prepare(0);
+    TW_RETURN_IF_ERROR(library_.RunRaw(inputs_, outputs_, Observe, this));
+    TW_RETURN_IF_ERROR(status_);
+    const bool doubtful = std::ranges::any_of(
+        candidates_, [](const std::vector<std::int64_t>& found) { return !found.empty(); });
+    if (doubtful) {
+      again_ = true;
+      Poison(0);
+      TW_RETURN_IF_ERROR(library_.RunRaw(inputs_, outputs_, Observe, this));
+      TW_RETURN_IF_ERROR(status_);
+    }
+    TW_RETURN_IF_ERROR(ProveOverwriting());
+    check_.seconds = clock_.MonotonicSeconds() - start_;
+    return check_;
+  }
+
+ private:
+  static std::int32_t FindArena(void* context, std::int64_t index, const void* result, double) {
+    auto* run = static_cast<CheckedRun*>(context);
+    const PlanStep& step = run->plan_.steps[static_cast<std::size_t>(index)];
+    const PlanBuffer& buffer = run->BufferAt(step.buffers.back());
+    if (buffer.space != BufferSpace::kArena) return 0;
+    // The runtime's own memory, which it hands out for reading.
+    run->arena_ = static_cast<std::byte*>(const_cast<void*>(result)) - buffer.offset;
+    return ModelLibrary::kStopped;
+  }
+
+  static std::int32_t Observe(void* context, std::int64_t index, const void* result, double) {
+    auto* run = static_cast<CheckedRun*>(context);
+    const auto step = static_cast<std::size_t>(index);
+    run->status_ = run->again_ ? run->LookAgain(step, result) : run->Look(step, result);
+    if (!run->status_.ok()) return ModelLibrary::kStopped;
+    if (step + 1 < run->plan_.steps.size()) {
+      if (run->again_) {
+        run->Poison(step + 1);
+      } else {
+        run->Prepare(step + 1);
+      }
+    }
+    return 0;
+  }
+
+  const PlanBuffer& BufferAt(int id) const { return plan_.buffers[static_cast<std::size_t>(id)]; }
+
+  /// Null for constants, which lie in the library as kernels want them.
+  std::byte* AddressOf(int id) {
+    const PlanBuffer& buffer = BufferAt(id);
+    const auto index = static_cast<std::size_t>(buffer.index);
+    switch (buffer.space) {
+      case BufferSpace::kArena:
+        return arena_ + buffer.offset;
+      case BufferSpace::kInput:
+        return inputs_[index].data() + buffer.offset;
+      case BufferSpace::kOutput:
+        return outputs_[index].data() + buffer.offset;
+      case BufferSpace::kConstant:
+        return nullptr;
+    }
+    return nullptr;
+  }
+
+  /// Whether the result takes the place of an operand, whose bytes it then finds there.
+  bool Overwrites(const PlanStep& step) {
+    const std::byte* result = AddressOf(step.buffers.back());
+    for (std::size_t i = 0; i + 1 < step.buffers.size(); ++i) {
+      if (AddressOf(step.buffers[i]) == result) return true;
+    }
+    return false;
+  }
+
+  int PoisonOf(const PlanStep& step) const {
+    const bool real = graph_.node(step.node).type.dtype.is_float();
+    return real ? kPoison : again_ ? kOtherPoison : kIntegerPoison;
+  }
+
+  void Poison(std::size_t index) {
+    const PlanStep& step = plan_.steps[index];
+    if (Overwrites(step)) return;
+    std::memset(AddressOf(step.buffers.back()), PoisonOf(step),
+                static_cast<std::size_t>(step.result_bytes));
+  }
+
+  /// Before the step: its operands are in memory, and its result is not there yet.
+  void Prepare(std::size_t index) {
+    Poison(index);
+    expected_.reset();
+    const PlanStep& step = plan_.steps[index];
+    const bool known = step.kernel < 0 || compared_kernels_.contains(step.kernel);
+    if (seconds_left_ <= 0 || (known && seconds_left_ < seconds_for_known_)) {
+      if (!known) skipped_.emplace(step.kernel, std::pair(index, std::string("time was up")));
+      return;
+    }
+    const double begun = clock_.MonotonicSeconds();
+    const Status status = Sample(step, known);
+    seconds_left_ -= clock_.MonotonicSeconds() - begun;
+    if (!status.ok() && !known) {
+      skipped_.emplace(step.kernel, std::pair(index, status.message()));
+    }
+  }
+
+  /// What the reference says of some elements.
+  Status Sample(const PlanStep& step, bool known) {
+    const FindValue find = [&](int node) { return Find(step, node); };
+    const TensorType& type = graph_.node(step.node).type;
+    const std::string& name = graph_.node(step.node).name;
+    SampledReference one(graph_, find, kMostReads);
+    const std::int64_t last = type.elements() - 1;
+    auto sample = one.At(step.node, std::span(&last, 1));
+    const std::int64_t reads = std::max<std::int64_t>(kMostReads - one.reads_left(), 1);
+    const std::int64_t count = std::min(kReadsOfStep / reads,
+                                        known ? kElementsOfKnownKernels : kMostElements);
+    positions_ = {last};
+    half_ = one.rounded_to_half();
+    if (sample.ok() && count > 1) {
+      positions_ = ChoosePositions(type, name, count);
+      SampledReference more(graph_, find, kMostReads);
+      sample = more.At(step.node, positions_);
+    }
+    TW_RETURN_IF_ERROR(sample);
+    expected_ = *std::move(sample);
+    return Status();
+  }
+
+  std::optional<ValueInMemory> Find(const PlanStep& step, int node) {
+    if (graph_.node(node).kind == NodeKind::kInput) {
+      const std::vector<int> inputs = graph_.inputs();
+      const auto position = std::ranges::find(inputs, node) - inputs.begin();
+      return ValueInMemory{inputs_[static_cast<std::size_t>(position)].data(), Form()};
+    }
+    for (std::size_t i = 0; i + 1 < step.buffers.size(); ++i) {
+      const auto made = made_.find(step.buffers[i]);
+      if (made == made_.end() || made->second->node != node) continue;
+      return ValueInMemory{AddressOf(step.buffers[i]), made->second->form};
+    }
+    return std::nullopt;
+  }
+
+  /// Elements of the result that are still poisoned.
+  std::vector<std::int64_t> Poisoned(const PlanStep& step, const void* result) const {
+    const int bytes = graph_.node(step.node).type.dtype.bytes();
+    const std::int64_t count = step.result_bytes / bytes;
+    if (bytes == 1) return EqualTo<std::uint8_t>(result, count, PoisonOf(step));
+    if (bytes == 2) return EqualTo<std::uint16_t>(result, count, PoisonOf(step));
+    if (bytes == 4) return EqualTo<std::uint32_t>(result, count, PoisonOf(step));
+    return EqualTo<std::uint64_t>(result, count, PoisonOf(step));
+  }
+
+  /// Positions of elements whose bytes are all `byte`.
+  template <typename T>
+  static std::vector<std::int64_t> EqualTo(const void* memory, std::int64_t count, int byte) {
+    T pattern;
+    std::memset(&pattern, byte, sizeof pattern);
+    const auto* elements = static_cast<const T*>(memory);
+    std::vector<std::int64_t> found;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (elements[i] == pattern) found.push_back(i);
+    }
+    return found;
+  }
+
+  Status Unwritten(const PlanStep& step, std::size_t count) const {
+    const std::int64_t bytes = graph_.node(step.node).type.dtype.bytes();
+    return Internal(fmt::format("{}: nothing writes {} of the {} elements of its result",
+                                NameOf(graph_, step), count, step.result_bytes / bytes));
+  }
+
+  Status Look(std::size_t index, const void* result) {
+    const PlanStep& step = plan_.steps[index];
+    if (!Overwrites(step)) {
+      std::vector<std::int64_t> found = Poisoned(step, result);
+      const bool real = graph_.node(step.node).type.dtype.is_float();
+      if (real && !found.empty()) return Unwritten(step, found.size());
+      candidates_[index] = std::move(found);
+    }
+    if (expected_ == nullptr) return Status();
+    SampledReference memory(
+        graph_, [&](int) { return ValueInMemory{result, step.form}; }, kMostReads);
+    auto seen = memory.At(step.node, positions_);
+    TW_RETURN_IF_ERROR(seen);
+    const std::optional<double> tolerance =
+        half_ ? std::optional(kToleranceOfFloat16) : std::nullopt;
+    const Comparison comparison = CompareBounded((*seen)->value, *expected_, tolerance);
+    if (!comparison.ok) {
+      const auto bad = static_cast<std::size_t>(comparison.first_bad);
+      return Internal(fmt::format(
+          "{} differs from the reference: element {} is {:.9g}, expected {:.9g}",
+          NameOf(graph_, step), positions_[bad], (*seen)->value.At(comparison.first_bad),
+          expected_->value.At(comparison.first_bad)));
+    }
+    ++check_.compared;
+    check_.elements += static_cast<std::int64_t>(positions_.size());
+    if (step.kernel >= 0) compared_kernels_.insert(step.kernel);
+    return Status();
+  }
+
+  Status LookAgain(std::size_t index, const void* result) const {
+    const PlanStep& step = plan_.steps[index];
+    if (candidates_[index].empty()) return Status();
+    const std::vector<std::int64_t> found = Poisoned(step, result);
+    std::vector<std::int64_t> both;
+    std::ranges::set_intersection(found, candidates_[index], std::back_inserter(both));
+    return both.empty() ? Status() : Unwritten(step, both.size());
+  }
+
+  /// Where the place of a result was not poisoned, the kernel's code has to tell; and what was not
+  /// compared with any step of its kernel is named.
+  Status ProveOverwriting() {
+    std::map<int, Coverage> known;
+    for (const PlanStep& step : plan_.steps) {
+      if (step.kernel < 0 || !Overwrites(step)) continue;
+      const auto [found, added] = known.try_emplace(step.kernel, Coverage::kUnknown);
+      if (added) {
+        const Program& kernel = plan_.kernels[static_cast<std::size_t>(step.kernel)];
+        found->second = CoverageOf(kernel, kMostPlaces);
+      }
+      if (found->second == Coverage::kPart) return Unwritten(step, 1);
+      if (found->second == Coverage::kUnknown) {
+        check_.not_proved.push_back(NameOf(graph_, step));
+      }
+    }
+    for (const auto& [kernel, why] : skipped_) {
+      if (compared_kernels_.contains(kernel)) continue;
+      check_.not_compared.emplace_back(NameOf(graph_, plan_.steps[why.first]), why.second);
+    }
+    return Status();
+  }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  const ModelLibrary& library_;
+  SystemClock clock_;
+  double start_ = 0;
+  double seconds_left_ = 0;       // for the reference; what the run takes is not counted
+  double seconds_for_known_ = 0;  // left, at least, where a kernel was compared before
+  std::vector<Tensor> inputs_, outputs_;
+  std::map<int, const PlanStep*> made_;  // by the buffer of the result
+  std::byte* arena_ = nullptr;
+  bool again_ = false;
+  std::vector<std::vector<std::int64_t>> candidates_;  // by step: integers like the poison
+  // Of the step to come.
+  SampledReference::Sample expected_;
+  std::vector<std::int64_t> positions_;
+  bool half_ = false;
+  std::set<int> compared_kernels_;
+  std::map<int, std::pair<std::size_t, std::string>> skipped_;  // by kernel: step, reason
+  Status status_;
+  CompileCheck check_;
+};
+
+}  // namespace
+
+Result<CompileCheck> CheckBySample(const Graph& graph, const Plan& plan,
+                                   const std::string& library_path, double seconds) {
+  auto library = ModelLibrary::Open(library_path);
+  if (!library.ok()) {  // code for another machine, too much memory, a library that is not here
+    std::string why = library.status().message();
+    if (why.starts_with(library_path + ": ")) why.erase(0, library_path.size() + 2);
+    return Unsupported(why);
+  }
+  return CheckedRun(graph, plan, *library, seconds).Run();
+}
+
+Result<CompileCheck> CheckByCode(const Graph& graph, const Plan& plan) {
+  CompileCheck check;
+  check.operators = static_cast<std::int64_t>(plan.steps.size());
+  std::set<int> known;
+  for (const PlanStep& step : plan.steps) {
+    if (step.kernel < 0 || !known.insert(step.kernel).second) continue;
+    const Program& kernel = plan.kernels[static_cast<std::size_t>(step.kernel)];
+    const Coverage coverage = CoverageOf(kernel, kMostPlaces);
+    if (coverage == Coverage::kPart) {
+      return Internal(fmt::format("{}: kernel {} does not write all of its result",
+                                  NameOf(graph, step), kernel.name));
+    }
+    if (coverage == Coverage::kUnknown) check.not_proved.push_back(NameOf(graph, step));
+    check.not_compared.emplace_back(NameOf(graph, step), "not run");
+  }
+  return check;
+}
+
+}  // namespace tilewright

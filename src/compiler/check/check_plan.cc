@@ -1,0 +1,188 @@
+#include "src/compiler/check/check_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace tilewright {
+namespace {
+
+/// Walks over the steps and keeps what each byte of the arena holds.
+class PlanCheck {
+ public:
+  PlanCheck(const Graph& graph, const Plan& plan)
+      : graph_(graph), plan_(plan), written_(plan.buffers.size(), false) {}
+
+  Status Run() {
+    for (const PlanStep& step : plan_.steps) {
+      if (Status status = CheckStep(step); !status.ok()) {
+        return status.WithContext(fmt::format("the plan for {} ({})", graph_.node(step.node).name,
+                                              step.report.op));
+      }
+    }
+    return CheckOutputs();
+  }
+
+ private:
+  /// Bytes of the arena that hold a buffer.
+  struct Held {
+    std::int64_t begin, end;
+    int buffer;
+  };
+
+  const PlanBuffer& At(int buffer) const {
+    return plan_.buffers[static_cast<std::size_t>(buffer)];
+  }
+
+  Status CheckStep(const PlanStep& step) {
+    if (step.buffers.size() < 2 && step.kernel < 0) return Internal("a copy without two places");
+    if (step.buffers.empty()) return Internal("a kernel without a result");
+    for (int buffer : step.buffers) {
+      if (buffer < 0 || buffer >= static_cast<int>(plan_.buffers.size())) {
+        return Internal(fmt::format("no buffer {}", buffer));
+      }
+      TW_RETURN_IF_ERROR(CheckPlace(At(buffer)));
+    }
+    TW_RETURN_IF_ERROR(CheckSizes(step));
+    for (std::size_t i = 0; i + 1 < step.buffers.size(); ++i) {
+      TW_RETURN_IF_ERROR(CheckRead(step.buffers[i], i));
+    }
+    TW_RETURN_IF_ERROR(CheckOverwriting(step));
+    Write(step.buffers.back());
+    return Status();
+  }
+
+  /// Inside of its memory.
+  Status CheckPlace(const PlanBuffer& buffer) const {
+    const auto expect = [](std::int64_t bytes, std::int64_t wanted, const char* what) {
+      if (bytes == wanted) return Status();
+      return Internal(fmt::format("{} of {} bytes, expected {}", what, bytes, wanted));
+    };
+    const auto inside = [&](std::size_t count) {
+      return buffer.index >= 0 && static_cast<std::size_t>(buffer.index) < count;
+    };
+    switch (buffer.space) {
+      case BufferSpace::kArena:
+        if (buffer.offset >= 0 && buffer.offset + buffer.bytes <= plan_.arena_bytes) return {};
+        return Internal(fmt::format("bytes {} to {} of an arena of {}", buffer.offset,
+                                    buffer.offset + buffer.bytes, plan_.arena_bytes));
+      case BufferSpace::kConstant: {
+        if (!inside(plan_.constants.size())) return Internal("no such constant");
+        if (buffer.offset < 0 || buffer.offset + buffer.bytes > plan_.constant_bytes) {
+          return Internal("a constant beyond the constants");
+        }
+        const Tensor& constant = plan_.constants[static_cast<std::size_t>(buffer.index)];
+        return expect(constant.bytes(), buffer.bytes, "a constant");
+      }
+      case BufferSpace::kInput: {
+        const std::vector<int> inputs = graph_.inputs();
+        if (!inside(inputs.size())) return Internal("no such input");
+        const int node = inputs[static_cast<std::size_t>(buffer.index)];
+        return expect(graph_.node(node).type.bytes(), buffer.bytes, "an input");
+      }
+      case BufferSpace::kOutput: {
+        if (!inside(graph_.outputs().size())) return Internal("no such output");
+        const int node = graph_.outputs()[static_cast<std::size_t>(buffer.index)];
+        return expect(graph_.node(node).type.bytes(), buffer.bytes, "an output");
+      }
+    }
+    return Internal("a buffer nowhere");
+  }
+
+  /// Of the kernel's tensors, and of the result by its type and form.
+  Status CheckSizes(const PlanStep& step) const {
+    const TensorType& type = graph_.node(step.node).type;
+    auto shape = MemoryShape(type, step.form);
+    TW_RETURN_IF_ERROR(shape);
+    const std::int64_t result = TensorType{*std::move(shape), type.dtype}.bytes();
+    if (step.result_bytes != result || At(step.buffers.back()).bytes != result) {
+      return Internal(
+          fmt::format("{} in layout '{}' has {} bytes, the step makes {} in memory of {}",
+                      type.ToString(), step.form.layout, result, step.result_bytes,
+                      At(step.buffers.back()).bytes));
+    }
+    if (step.kernel < 0) {
+      if (At(step.buffers.front()).bytes == result) return Status();
+      return Internal(fmt::format("copies {} bytes of {}", result, At(step.buffers.front()).bytes));
+    }
+    const Program& kernel = plan_.kernels[static_cast<std::size_t>(step.kernel)];
+    if (kernel.parameters.size() != step.buffers.size()) {
+      return Internal(fmt::format("a kernel of {} tensors is given {}", kernel.parameters.size(),
+                                  step.buffers.size()));
+    }
+    for (std::size_t i = 0; i < step.buffers.size(); ++i) {
+      if (kernel.parameters[i]->bytes() == At(step.buffers[i]).bytes) continue;
+      return Internal(fmt::format("tensor {} of kernel {} has {} bytes, its memory {}", i,
+                                  kernel.name, kernel.parameters[i]->bytes(),
+                                  At(step.buffers[i]).bytes));
+    }
+    return Status();
+  }
+
+  Status CheckRead(int buffer, std::size_t position) const {
+    const BufferSpace space = At(buffer).space;
+    if (space == BufferSpace::kConstant || space == BufferSpace::kInput) return Status();
+    if (!written_[static_cast<std::size_t>(buffer)]) {
+      return Internal(fmt::format("operand {} is read before anything writes it", position));
+    }
+    const bool held = space == BufferSpace::kOutput ||
+                      std::ranges::find(held_, buffer, &Held::buffer) != held_.end();
+    if (held) return Status();
+    return Internal(fmt::format("operand {} was written over", position));
+  }
+
+  /// A result may take the place of an operand that is read only where the result is written.
+  Status CheckOverwriting(const PlanStep& step) const {
+    const int result = step.buffers.back();
+    const PlanBuffer& made = At(result);
+    for (std::size_t i = 0; i + 1 < step.buffers.size(); ++i) {
+      const int operand = step.buffers[i];
+      const PlanBuffer& read = At(operand);
+      const bool same_memory = made.space == read.space && (made.space == BufferSpace::kArena ||
+                                                            made.index == read.index);
+      const bool apart = !same_memory || read.offset + read.bytes <= made.offset ||
+                         made.offset + made.bytes <= read.offset;
+      if (apart) continue;
+      const bool allowed =
+          std::ranges::find(step.may_overwrite, operand) != step.may_overwrite.end() &&
+          read.offset == made.offset && read.bytes == made.bytes;
+      if (!allowed) return Internal(fmt::format("the result is written over operand {}", i));
+    }
+    return Status();
+  }
+
+  void Write(int buffer) {
+    const PlanBuffer& made = At(buffer);
+    written_[static_cast<std::size_t>(buffer)] = true;
+    if (made.space != BufferSpace::kArena) return;
+    const std::int64_t begin = made.offset, end = made.offset + made.bytes;
+    std::erase_if(held_,
+                  [&](const Held& held) { return held.begin < end && begin < held.end; });
+    held_.push_back({begin, end, buffer});
+  }
+
+  Status CheckOutputs() const {
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+      bool written = false;
+      for (std::size_t b = 0; b < plan_.buffers.size(); ++b) {
+        const PlanBuffer& buffer = plan_.buffers[b];
+        written |= buffer.space == BufferSpace::kOutput && written_[b] &&
+                   buffer.index == static_cast<int>(i);
+      }
+      if (!written) return Internal(fmt::format("the plan: nothing writes output {}", i));
+    }
+    return Status();
+  }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  std::vector<bool> written_;
+  std::vector<Held> held_;
+};
+
+}  // namespace
+
+Status CheckPlan(const Graph& graph, const Plan& plan) { return PlanCheck(graph, plan).Run(); }
+
+}  // namespace tilewright

@@ -1,0 +1,507 @@
+#include "src/compiler/check/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string_view>
+
+#include "src/compiler/run/real_values.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/graph/ir/operand.h"
+#include "src/tensor/layout.h"
+#include "src/tensor/reference.h"
+
+namespace tilewright {
+namespace {
+
+constexpr double kDefaultSqnrDb = 10;  // below, more than a third of the signal is error
+
+/// Where the product `anchor` ends: behind additions and scales of one constant per channel, and
+/// behind such of a scalar in front of them (a shift to the scale of the bias, say).
+int EndOfProduct(const Graph& graph, const std::vector<std::vector<int>>& users, int anchor) {
+  const std::vector<bool> channel = ChannelDimensions(graph.node(anchor));
+  const auto constant = [&](int id, OperandKind kind) {
+    const Node& operand = graph.node(id);
+    return operand.kind == NodeKind::kConstant &&
+           OperandKindOf(operand.type, graph.node(anchor).type, channel) == kind;
+  };
+  int end = anchor, at = anchor;
+  for (int user = SingleUser(graph, users, at); user >= 0; user = SingleUser(graph, users, at)) {
+    const Node& node = graph.node(user);
+    bool ends = node.op.kind == OpKind::kIdentity && at == end;
+    bool goes_on = node.op.kind == OpKind::kCast;
+    if (node.op.kind == OpKind::kBatchNorm) ends = node.inputs[0] == at;
+    if (IsBinaryElementwise(node)) {
+      const int operand = node.inputs[node.inputs[0] == at ? 1 : 0];
+      ends = operand != at && constant(operand, OperandKind::kChannel);
+      goes_on = operand != at && constant(operand, OperandKind::kScalar);
+    }
+    if ((!ends && !goes_on) || node.type.shape != graph.node(at).type.shape) break;
+    at = user;
+    if (ends) end = at;
+  }
+  return end;
+}
+
+/// Of the dimensions of a product's or a pool's result; empty if nobody says it.
+std::string LayoutOf(const Node& node) {
+  const std::string& layout = node.op.attributes.data_layout;
+  if (node.op.kind == OpKind::kDense && node.type.shape.size() == 2) return "MK";
+  return node.type.shape.size() >= 4 ? layout : "";
+}
+
+/// The layouts of a graph's values, by their ids.
+std::vector<std::string> LayoutsOf(const Graph& graph) {
+  std::vector<std::string> layouts(static_cast<std::size_t>(graph.size()));
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind != NodeKind::kOperator) continue;
+    std::string& layout = layouts[static_cast<std::size_t>(id)];
+    if (IsAnchor(node.op.kind) || node.op.kind == OpKind::kMaxPool2d ||
+        node.op.kind == OpKind::kAvgPool2d) {
+      layout = LayoutOf(node);
+    } else if (IsElementwise(node.op.kind) || node.op.kind == OpKind::kIdentity ||
+               node.op.kind == OpKind::kConcat || node.op.kind == OpKind::kBatchNorm) {
+      for (int input : node.inputs) {
+        const bool alike = graph.node(input).type.shape.size() == node.type.shape.size();
+        if (layout.empty() && alike) layout = layouts[static_cast<std::size_t>(input)];
+      }
+    }
+  }
+  return layouts;
+}
+
+/// A name without what quantizing exporters append to that of the float value.
+std::string_view PlainName(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kSuffixes = {
+      "_QuantizeLinear_Output", "_DequantizeLinear_Output", "_quantized", "_dequantized",
+      "_QuantizeLinear",        "_DequantizeLinear",        "_q",         "_dq"};
+  for (std::string_view suffix : kSuffixes) {
+    if (name.size() > suffix.size() && name.ends_with(suffix)) {
+      return name.substr(0, name.size() - suffix.size());
+    }
+  }
+  return name;
+}
+
+std::optional<Quantization> MeaningOf(const Meanings& meanings, const std::string& name) {
+  const auto found = meanings.find(name);
+  if (found == meanings.end() || found->second.scales.empty()) return std::nullopt;
+  return found->second;
+}
+
+struct Pair {
+  const TracedValue* reference;
+  const TracedValue* other;
+};
+
+/// One side is quantized, or both are in different ways. Numbers of one type that only one side
+/// explains are taken for the same ones in another place: a layout that was changed, say.
+bool DiffersInType(const Pair& pair) {
+  const auto &left = pair.reference->meaning, &right = pair.other->meaning;
+  if (pair.reference->contents.dtype() != pair.other->contents.dtype()) return true;
+  return left && right && (left->scales != right->scales || left->zero_point != right->zero_point);
+}
+
+/// Some of what it computes are small integers. Its results may be floats all the same.
+bool IsQuantized(const Trace& trace) {
+  return std::ranges::any_of(trace.values, [](const TracedValue& value) {
+    const DataType dtype = value.contents.dtype();
+    return dtype.is_integer() && dtype.bytes() <= 2;
+  });
+}
+
+/// Two traces of one graph have the same values in the same order.
+bool SameValues(const Trace& a, const Trace& b) {
+  return std::ranges::equal(a.values, b.values, [](const TracedValue& x, const TracedValue& y) {
+    return x.name == y.name && x.op == y.op && x.contents.type() == y.contents.type();
+  });
+}
+
+/// What a value is called on both sides; empty for one that only its own file has a name for.
+std::string_view CommonName(const TracedValue& value, bool same_graph) {
+  if (same_graph) return value.name;
+  if (!value.source.empty()) return value.source;
+  return IsLocalName(value.name) ? std::string_view() : std::string_view(value.name);
+}
+
+/// The value at position `index` of the outputs; null if that is an input or a constant.
+const TracedValue* OutputOf(const Trace& trace, std::size_t index) {
+  const int position = trace.outputs[index];
+  return position < 0 ? nullptr : &trace.values[static_cast<std::size_t>(position)];
+}
+
+bool IsOutput(const Trace& trace, const TracedValue* value) {
+  return std::ranges::count(trace.outputs, value - trace.values.data()) != 0;
+}
+
+/// Whether two layouts are of the same dimensions, in another order or in blocks.
+bool AreForms(const std::string& a, const std::string& b) {
+  const auto left = Layout::Parse(a), right = Layout::Parse(b);
+  if (a == b || !left.ok() || !right.ok()) return false;
+  std::string one = left->primal(), two = right->primal();
+  std::ranges::sort(one);
+  std::ranges::sort(two);
+  return one == two;
+}
+
+/// Whether the elements of two values of one name can be brought into one order. Blocks of `other`
+/// may have been filled up.
+bool HaveOneOrder(const TracedValue& reference, const TracedValue& other) {
+  const std::int64_t count = reference.contents.elements(), others = other.contents.elements();
+  const bool known = !reference.layout.empty() && !other.layout.empty();
+  if (known && AreForms(reference.layout, other.layout)) return others >= count;
+  const bool same_rank = reference.contents.shape().size() == other.contents.shape().size();
+  return others == count && (known || same_rank);
+}
+
+std::vector<Pair> PairByName(const Trace& reference, const Trace& other) {
+  const bool same = SameValues(reference, other);
+  std::map<std::string_view, const TracedValue*> exact, plain;
+  for (const bool outputs : {true, false}) {  // of two that stand for one value, the output
+    for (const TracedValue& value : other.values) {
+      const std::string_view name = CommonName(value, same);
+      if (name.empty() || IsOutput(other, &value) != outputs) continue;
+      exact.emplace(name, &value);
+      plain.emplace(PlainName(name), &value);
+    }
+  }
+  std::vector<Pair> pairs;
+  std::map<const TracedValue*, bool> taken;
+  for (const bool whole : {true, false}) {  // the very name goes before one with another ending
+    const auto& named = whole ? exact : plain;
+    for (const TracedValue& value : reference.values) {
+      const std::string_view name = CommonName(value, same);
+      if (name.empty() || (!whole && exact.contains(name))) continue;
+      const auto found = named.find(whole ? name : PlainName(name));
+      if (found == named.end() || !HaveOneOrder(value, *found->second)) continue;
+      if (taken.emplace(found->second, true).second) pairs.push_back({&value, found->second});
+    }
+  }
+  return pairs;
+}
+
+std::vector<const TracedValue*> ProductsOf(const Trace& trace) {
+  std::vector<const TracedValue*> products;
+  for (const TracedValue& value : trace.values) {
+    if (value.product >= 0) products.push_back(&value);
+  }
+  std::ranges::sort(products, {}, [](const TracedValue* value) { return value->product; });
+  return products;
+}
+
+bool HasReference(const std::vector<Pair>& pairs, const TracedValue* value) {
+  return std::ranges::any_of(pairs, [&](const Pair& pair) { return pair.reference == value; });
+}
+
+/// Adds the products that have no name in common, if there are equally many on both sides and those
+/// that have one are at equal positions. (An output that is a product here may be behind it there,
+/// dequantized.) Returns whether it did.
+bool AddProducts(const Trace& reference, const Trace& other, std::vector<Pair>& pairs) {
+  const auto left = ProductsOf(reference), right = ProductsOf(other);
+  const bool alike =
+      left.size() == right.size() && std::ranges::all_of(pairs, [](const Pair& pair) {
+        return pair.reference->product < 0 || pair.other->product < 0 ||
+               pair.reference->product == pair.other->product;
+      });
+  const std::size_t named = pairs.size();
+  for (std::size_t i = 0; alike && i < left.size(); ++i) {
+    const bool same_count = left[i]->contents.elements() == right[i]->contents.elements();
+    const bool fits = same_count || HaveOneOrder(*left[i], *right[i]);
+    if (fits && !HasReference(pairs, left[i])) pairs.push_back({left[i], right[i]});
+  }
+  return pairs.size() > named;
+}
+
+/// Adds the outputs that have no name in common, also those whose product is paired: something may
+/// be wrong behind it. Returns whether it did.
+/// Errors: kInvalidArgument for one without a counterpart: it would go unseen.
+Result<bool> AddOutputs(const Trace& reference, const Trace& other, std::vector<Pair>& pairs) {
+  const std::size_t named = pairs.size();
+  const bool counted = reference.outputs.size() == other.outputs.size();
+  for (std::size_t i = 0; i < reference.outputs.size(); ++i) {
+    const TracedValue* left = OutputOf(reference, i);
+    const bool known = left == nullptr || std::ranges::any_of(pairs, [&](const Pair& pair) {
+                         return pair.reference == left && IsOutput(other, pair.other);
+                       });
+    if (known) continue;
+    if (const TracedValue* right = counted ? OutputOf(other, i) : nullptr; right != nullptr) {
+      pairs.push_back({left, right});
+    } else if (!HasReference(pairs, left)) {
+      return InvalidArgument(fmt::format(
+          "output {} of {}, {} of {}, has no counterpart among the {} of {}", left->name,
+          reference.name, i + 1, reference.outputs.size(), other.outputs.size(), other.name));
+    }
+  }
+  return pairs.size() > named;
+}
+
+/// `value` in the order of elements that `wanted` has.
+/// Errors: kInvalidArgument if they have not the same elements.
+Result<Tensor> InOrderOf(const TracedValue& value, const TracedValue& wanted) {
+  const auto differ = [&] {
+    return InvalidArgument(fmt::format("{} is {} and {} is {}: they do not correspond", wanted.name,
+                                       wanted.contents.type().ToString(), value.name,
+                                       value.contents.type().ToString()));
+  };
+  const auto as_is = [&]() -> Result<Tensor> {
+    if (value.contents.elements() != wanted.contents.elements()) return differ();
+    return value.contents.Clone();
+  };
+  if (value.layout == wanted.layout || value.layout.empty() || wanted.layout.empty()) {
+    return as_is();
+  }
+  auto from = Layout::Parse(value.layout);
+  TW_RETURN_IF_ERROR(from);
+  auto to = Layout::Parse(wanted.layout);
+  TW_RETURN_IF_ERROR(to);
+  const auto sizes = to->Unpack(wanted.contents.shape());
+  std::vector<std::int64_t> logical;
+  for (char letter : from->primal()) {
+    const std::size_t position = to->primal().find(letter);
+    if (position == std::string::npos) return as_is();  // a matrix product and a convolution
+    logical.push_back(sizes[position]);
+  }
+  auto moved = TransformLayout(value.contents, value.layout, wanted.layout, logical);
+  TW_RETURN_IF_ERROR(moved);
+  if (moved->type().shape != wanted.contents.shape()) return differ();
+  return moved;
+}
+
+/// outputs: of both networks.
+Result<LayerDifference> Difference(const Pair& pair, bool outputs,
+                                   const DifferenceOptions& options) {
+  const TracedValue& reference = *pair.reference;
+  const TracedValue& other = *pair.other;
+  LayerDifference layer;
+  layer.value = reference.name;
+  layer.other = other.name;
+  layer.op = other.op;
+  layer.type = reference.contents.type().ToString();
+  layer.other_type = other.contents.type().ToString();
+  auto ordered = InOrderOf(other, reference);
+  TW_RETURN_IF_ERROR(ordered);
+  const bool differs = DiffersInType(pair);
+  const auto meaning_of = [&](const TracedValue& value, const TracedValue& same) {
+    return value.meaning || differs ? value.meaning : same.meaning;
+  };
+  const RealValues expected = RealValues::Of(reference.contents, meaning_of(reference, other));
+  RealValues actual = RealValues::Of(*ordered, meaning_of(other, reference));
+  if (differs) {
+    const bool numbers = other.contents.dtype().is_integer() && !other.meaning;
+    layer.read_by = numbers ? ReadBy::kFit : ReadBy::kSource;
+    if (numbers) actual = RealValues::Fitted(*ordered, expected, other.product >= 0);
+    layer.scale = actual.scale();
+  }
+  const ErrorStatistics errors = CompareReals(actual, expected);
+  layer.max_abs_error = errors.max_abs;
+  layer.rms_error = errors.rms;
+  layer.reference_rms = errors.reference_rms;
+  layer.sqnr_db = errors.sqnr_db;
+  layer.factor = errors.factor;
+  layer.unlike = errors.unlike;
+  layer.factored_sqnr_db = errors.factored_sqnr_db;
+  if (outputs && expected.elements() > 1) {
+    layer.same_top = actual.Largest() == expected.Largest();
+  }
+  if (options.min_sqnr_db) {
+    layer.ok = layer.sqnr_db >= *options.min_sqnr_db;
+  } else {
+    ordered->Reshape(reference.contents.shape());
+    layer.ok = Compare(*ordered, reference.contents, options.tolerance).ok;
+  }
+  return layer;
+}
+
+std::string Decibels(double value) {
+  return std::isinf(value) && value > 0 ? "infinite" : fmt::format("{:.1f} dB", value);
+}
+
+}  // namespace
+
+Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int threads) {
+  auto values = EvaluateGraph(graph, inputs, KeepValues::kAll, threads);
+  TW_RETURN_IF_ERROR(values);
+  const auto users = graph.Users();
+  const std::vector<std::string> layouts = LayoutsOf(graph);
+  std::map<int, int> products;  // their positions, by their ends
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind != NodeKind::kOperator || !IsAnchor(node.op.kind)) continue;
+    const int position = static_cast<int>(products.size());
+    products.emplace(EndOfProduct(graph, users, id), position);
+  }
+  Trace trace;
+  trace.name = graph.name;
+  trace.made_up_constants = graph.made_up_constants;
+  std::map<int, int> positions;  // by their node
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind != NodeKind::kOperator) continue;
+    TracedValue value;
+    value.name = node.name;
+    value.op = OpName(node.op.kind);
+    value.source = graph.FloatName(id);
+    value.contents = std::move((*values)[static_cast<std::size_t>(id)]);
+    value.meaning = MeaningOf(graph.quantization, node.name);
+    value.layout = layouts[static_cast<std::size_t>(id)];
+    if (const auto product = products.find(id); product != products.end()) {
+      value.product = product->second;
+    }
+    positions.emplace(id, static_cast<int>(trace.values.size()));
+    trace.values.push_back(std::move(value));
+  }
+  for (int id : graph.outputs()) {
+    const auto found = positions.find(id);
+    trace.outputs.push_back(found == positions.end() ? -1 : found->second);
+  }
+  return trace;
+}
+
+Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> inputs) {
+  Trace trace;
+  trace.name = model.name();
+  trace.made_up_constants = model.made_up_constants();
+  const auto observe = [&](std::size_t index, Tensor result) -> Status {
+    const ModelOperator& op = model.operators()[index];
+    TracedValue value;
+    value.name = op.result.name;
+    value.op = op.op;
+    value.layout = op.native;
+    value.meaning = MeaningOf(model.meanings(), value.name);
+    const auto known = model.meanings().find(value.name);
+    if (known != model.meanings().end()) value.source = known->second.value;
+    value.contents = std::move(result);
+    trace.values.push_back(std::move(value));
+    return Status();
+  };
+  auto outputs = model.RunObserved(inputs, observe);
+  TW_RETURN_IF_ERROR(outputs);
+  for (std::size_t i = 0; i < outputs->size(); ++i) {
+    const std::string& name = model.outputs()[i].name;
+    const auto found = std::ranges::find(trace.values, name, &TracedValue::name);
+    trace.outputs.push_back(static_cast<int>(found - trace.values.begin()));
+    if (found != trace.values.end()) continue;
+    TracedValue value;  // an input or a constant, or another name for a result
+    value.name = name;
+    value.contents = std::move((*outputs)[i]);
+    trace.values.push_back(std::move(value));
+  }
+  return trace;
+}
+
+Result<std::vector<Tensor>> InputsFor(const std::vector<ModelValue>& wanted,
+                                      const std::vector<ModelValue>& given,
+                                      std::span<const Tensor> inputs,
+                                      const Meanings& wanted_meanings,
+                                      const Meanings& given_meanings) {
+  if (wanted.size() != given.size()) {
+    return InvalidArgument(fmt::format("the networks have {} and {} inputs, expected equally many",
+                                       given.size(), wanted.size()));
+  }
+  std::vector<Tensor> result;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const TensorType &from = inputs[i].type(), &to = wanted[i].type;
+    if (from == to) {
+      result.push_back(inputs[i].Clone());
+      continue;
+    }
+    const auto to_meaning = MeaningOf(wanted_meanings, wanted[i].name);
+    const auto from_meaning = MeaningOf(given_meanings, given[i].name);
+    const bool readable = (from.dtype.is_float() || from_meaning) &&
+                          (to.dtype.is_float() || to_meaning) && from.shape == to.shape;
+    if (!readable) {
+      return InvalidArgument(
+          fmt::format("input {} is {} in one network and {} ({}) in the other, and {}",
+                      given[i].name, from.ToString(), to.ToString(), wanted[i].name,
+                      from.shape == to.shape ? "neither file says what the numbers stand for"
+                                             : "their shapes differ"));
+    }
+    result.push_back(FromReals(RealValues::Of(inputs[i], from_meaning), to, to_meaning));
+  }
+  return result;
+}
+
+bool LayerDifference::IsOffScale() const {
+  return read_by != ReadBy::kFit && std::abs(factor - 1) > kScaleError;
+}
+
+std::string DifferenceReport::Summary() const {
+  std::string text;
+  if (!first_bad) {
+    double lowest = std::numeric_limits<double>::infinity();
+    for (const LayerDifference& layer : layers) lowest = std::min(lowest, layer.sqnr_db);
+    text = fmt::format("{} layers of {} agree with {}; lowest SQNR {}", layers.size(), other,
+                       reference, Decibels(lowest));
+  } else {
+    const LayerDifference& bad = layers[*first_bad];
+    text = fmt::format(
+        "layer {} ({}, {}) is the first to diverge: SQNR {}, largest error {:.3g}, reference RMS "
+        "{:.3g}; the {} before it agree",
+        *first_bad, bad.value, bad.op, Decibels(bad.sqnr_db), bad.max_abs_error, bad.reference_rms,
+        *first_bad);
+    const double before = *first_bad > 0 ? layers[*first_bad - 1].sqnr_db : bad.sqnr_db;
+    if (*first_bad > 0) text += fmt::format(" (the last one with {})", Decibels(before));
+    text += UnlikeText(bad.unlike);
+    if (bad.IsOffScale() && bad.factored_sqnr_db >= min_sqnr_db.value_or(kDefaultSqnrDb)) {
+      text += fmt::format("; times {:.3g} it would agree ({}): its scale is wrong", bad.factor,
+                          Decibels(bad.factored_sqnr_db));
+    }
+  }
+  const auto fitted = std::ranges::count(layers, ReadBy::kFit, &LayerDifference::read_by);
+  if (fitted > 0) {
+    text += fmt::format(
+        "; nobody says the scale of {} of them: it was fitted, and one that is wrong goes unseen",
+        fitted);
+  }
+  if (by_position)
+    text += "; products without common names and outputs were matched by their position";
+  if (unmatched > 0) text += fmt::format("; {} values have no counterpart", unmatched);
+  return text;
+}
+
+Result<DifferenceReport> CompareTraces(const Trace& reference, const Trace& other,
+                                       const DifferenceOptions& options) {
+  DifferenceReport report;
+  report.reference = reference.name;
+  report.other = other.name;
+  report.made_up_constants = reference.made_up_constants + other.made_up_constants;
+  std::vector<Pair> pairs = PairByName(reference, other);
+  const bool any_named = !pairs.empty();
+  const bool products = AddProducts(reference, other, pairs);
+  auto counted = AddOutputs(reference, other, pairs);
+  TW_RETURN_IF_ERROR(counted);
+  report.by_position = *counted || products;
+  std::ranges::stable_sort(pairs, {}, &Pair::reference);  // the order of execution
+  if (pairs.empty()) {
+    return InvalidArgument(fmt::format(
+        "{} and {} have no value of one name, {} and {} convolutions and matrix products, and no "
+        "outputs alike: nothing can be compared",
+        reference.name, other.name, ProductsOf(reference).size(), ProductsOf(other).size()));
+  }
+  DifferenceOptions used = options;
+  const bool quantized =
+      IsQuantized(reference) != IsQuantized(other) || std::ranges::any_of(pairs, DiffersInType);
+  if (!options.min_sqnr_db && quantized) {
+    used.min_sqnr_db = kDefaultSqnrDb;
+  }
+  report.min_sqnr_db = used.min_sqnr_db;
+  for (const Pair& pair : pairs) {
+    const bool both = IsOutput(reference, pair.reference) && IsOutput(other, pair.other);
+    auto layer = Difference(pair, both, used);
+    TW_RETURN_IF_ERROR(layer);
+    if (!layer->ok && !report.first_bad) report.first_bad = report.layers.size();
+    report.layers.push_back(*std::move(layer));
+  }
+  if (any_named || !products) {
+    report.unmatched = static_cast<std::size_t>(std::ranges::count_if(
+        reference.values, [&](const TracedValue& value) { return !HasReference(pairs, &value); }));
+  }
+  return report;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,296 @@
+// Single elements of a graph's values, from what lies in memory: what is read, computed element by
+// element, or only moved. Sums, windows and rows are in sample_sums.cc.
+#include "src/compiler/check/sample.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "src/compiler/check/lettered.h"
+
+namespace tilewright {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+std::size_t AxisOf(std::int64_t axis, std::size_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+
+/// One-dimensional with this many elements of a type.
+TensorType VectorOf(std::size_t count, DataType dtype) {
+  return {{static_cast<std::int64_t>(count)}, dtype};
+}
+
+}  // namespace
+
+std::vector<std::int64_t> IndexAt(std::int64_t position, const Shape& shape) {
+  Shape index(shape.size(), 0);
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    index[i] = position % shape[i];
+    position /= shape[i];
+  }
+  return index;
+}
+
+std::int64_t PositionOf(std::span<const std::int64_t> index, const Shape& shape) {
+  std::int64_t position = 0;
+  for (std::size_t i = 0; i < shape.size(); ++i) position = position * shape[i] + index[i];
+  return position;
+}
+
+Result<SampledReference::Sample> SampledReference::At(int id,
+                                                      std::span<const std::int64_t> positions) {
+  const Node& node = graph_.node(id);
+  if (node.kind == NodeKind::kConstant) {
+    const Tensor* contents = graph_.Contents(id);
+    if (contents == nullptr) {
+      return InvalidArgument("constant " + node.name + " has no contents");
+    }
+    return Read(node.type, {contents->data(), Form()}, positions);
+  }
+  if (const auto value = find_(id)) return Read(node.type, *value, positions);
+  if (node.kind != NodeKind::kOperator) return Internal("input " + node.name + " is nowhere");
+  return Compute(id, positions);
+}
+
+Result<SampledReference::Sample> SampledReference::Compute(
+    int id, std::span<const std::int64_t> positions) {
+  const Node& node = graph_.node(id);
+  const std::pair key(id, Positions(positions.begin(), positions.end()));
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  const auto compute = [&]() -> Result<Sample> {
+    if (IsAnchor(node.op.kind)) return SumOfProducts(node, positions);
+    if (IsElementwise(node.op.kind) || IsChoice(node.op.kind)) return Elementwise(node, positions);
+    switch (node.op.kind) {
+      case OpKind::kMaxPool2d:
+      case OpKind::kAvgPool2d:
+      case OpKind::kGlobalAvgPool2d:
+      case OpKind::kGlobalMaxPool2d:
+        return Pooled(node, positions);
+      case OpKind::kReduceMean:
+      case OpKind::kReduceSum:
+      case OpKind::kReduceMax:
+      case OpKind::kReduceMin:
+        return Reduced(node, positions);
+      case OpKind::kSoftmax:
+      case OpKind::kLogSoftmax:
+      case OpKind::kLrn:
+        return OfRow(node, positions);
+      case OpKind::kBatchNorm:
+        return Normalized(node, positions);
+      case OpKind::kConcat:
+        return Concatenated(node, positions);
+      case OpKind::kGather:
+        return Gathered(node, positions);
+      default:
+        return Moved(node, positions);
+    }
+  };
+  auto sample = compute();
+  TW_RETURN_IF_ERROR(sample);
+  rounded_to_half_ |= node.type.dtype == kFloat16;
+  known_.emplace(key, *sample);
+  return sample;
+}
+
+Result<SampledReference::Sample> SampledReference::Read(const TensorType& type,
+                                                        const ValueInMemory& value,
+                                                        std::span<const std::int64_t> positions) {
+  reads_left_ -= static_cast<std::int64_t>(positions.size());
+  if (reads_left_ < 0) return Unsupported("one element is made of too many");
+  auto sample = std::make_shared<BoundedTensor>();
+  sample->value = Tensor(VectorOf(positions.size(), type.dtype));
+  const auto bytes = static_cast<std::size_t>(type.dtype.bytes());
+  const auto* from = static_cast<const std::byte*>(value.memory);
+  const auto copy = [&](std::size_t i, std::int64_t place) {
+    std::memcpy(sample->value.data() + i * bytes, from + static_cast<std::size_t>(place) * bytes,
+                bytes);
+  };
+  if (value.form.is_native()) {
+    for (std::size_t i = 0; i < positions.size(); ++i) copy(i, positions[i]);
+    return Sample(std::move(sample));
+  }
+  auto shape = MemoryShape(type, value.form);
+  TW_RETURN_IF_ERROR(shape);
+  auto stored = Lettered::Of(*std::move(shape), value.form.layout);
+  TW_RETURN_IF_ERROR(stored);
+  auto native = Lettered::Of(type.shape, value.form.native);
+  TW_RETURN_IF_ERROR(native);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const Shape index = IndexAt(positions[i], type.shape);
+    copy(i, stored->Place([&](char letter) { return native->IndexOf(letter, index); }));
+  }
+  return Sample(std::move(sample));
+}
+
+Result<SampledReference::Sample> SampledReference::Elementwise(
+    const Node& node, std::span<const std::int64_t> positions) {
+  std::vector<Sample> operands;
+  std::vector<const BoundedTensor*> pointers;
+  for (int input : node.inputs) {
+    const Shape& shape = graph_.node(input).type.shape;
+    Positions own(positions.begin(), positions.end());
+    if (shape != node.type.shape) {
+      const std::size_t skipped = node.type.shape.size() - shape.size();
+      for (std::int64_t& position : own) {
+        Shape index = IndexAt(position, node.type.shape);
+        for (std::size_t i = 0; i < shape.size(); ++i) {
+          if (shape[i] == 1) index[skipped + i] = 0;
+        }
+        position = PositionOf(std::span(index).subspan(skipped), shape);
+      }
+    }
+    auto operand = At(input, own);
+    TW_RETURN_IF_ERROR(operand);
+    operands.push_back(*std::move(operand));
+    pointers.push_back(operands.back().get());
+  }
+  auto result = EvaluateBounded(node.op, pointers, 1);
+  TW_RETURN_IF_ERROR(result);
+  return Sample(std::make_shared<BoundedTensor>(*std::move(result)));
+}
+
+Result<SampledReference::Sample> SampledReference::Filled(int input, const Positions& positions,
+                                                          double fill) {
+  Positions inside = positions;
+  for (std::int64_t& position : inside) position = std::max<std::int64_t>(position, 0);
+  auto sample = At(input, inside);
+  TW_RETURN_IF_ERROR(sample);
+  if (std::ranges::find_if(positions, [](auto p) { return p < 0; }) == positions.end()) {
+    return sample;
+  }
+  auto filled = std::make_shared<BoundedTensor>();
+  filled->value = (*sample)->value.Clone();
+  if (!(*sample)->exact()) filled->error = (*sample)->error.Clone();
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    if (positions[i] >= 0) continue;
+    filled->value.Set(static_cast<std::int64_t>(i), fill);
+    if (!filled->exact()) filled->error.Set(static_cast<std::int64_t>(i), 0);
+  }
+  return Sample(std::move(filled));
+}
+
+Result<SampledReference::Sample> SampledReference::Moved(const Node& node,
+                                                         std::span<const std::int64_t> positions) {
+  const OpAttributes& a = node.op.attributes;
+  const int input = node.inputs[0];
+  const Shape &from = graph_.node(input).type.shape, &to = node.type.shape;
+  Positions own(positions.begin(), positions.end());
+  double fill = 0;
+  const auto map = [&](const auto& source) {
+    for (std::int64_t& position : own) {
+      const Shape index = source(IndexAt(position, to));
+      bool inside = true;
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        inside = inside && index[i] >= 0 && index[i] < from[i];
+      }
+      position = inside ? PositionOf(index, from) : -1;
+    }
+  };
+  switch (node.op.kind) {
+    case OpKind::kReshape:
+    case OpKind::kIdentity:
+      break;
+    case OpKind::kTranspose:
+      map([&](const Shape& index) {
+        Shape source(index.size());
+        for (std::size_t i = 0; i < index.size(); ++i) {
+          source[AxisOf(a.axes[i], index.size())] = index[i];
+        }
+        return source;
+      });
+      break;
+    case OpKind::kBroadcastTo:
+      map([&](const Shape& index) {
+        Shape source(index.end() - static_cast<std::ptrdiff_t>(from.size()), index.end());
+        for (std::size_t i = 0; i < from.size(); ++i) source[i] = from[i] == 1 ? 0 : source[i];
+        return source;
+      });
+      break;
+    case OpKind::kSlice:
+      map([&](Shape index) {
+        for (std::size_t i = 0; i < index.size(); ++i) {
+          index[i] = a.begin[i] + index[i] * (a.steps.empty() ? 1 : a.steps[i]);
+        }
+        return index;
+      });
+      break;
+    case OpKind::kPad:
+      fill = node.type.dtype.is_float() ? a.pad_value : std::trunc(a.pad_value);
+      map([&](Shape index) {
+        for (std::size_t i = 0; i < index.size(); ++i) index[i] -= a.pad_width[2 * i];
+        return index;
+      });
+      break;
+    default:
+      return Unsupported(fmt::format("{} is not computed by element", OpName(node.op.kind)));
+  }
+  return Filled(input, own, fill);
+}
+
+Result<SampledReference::Sample> SampledReference::Concatenated(
+    const Node& node, std::span<const std::int64_t> positions) {
+  const std::size_t axis = AxisOf(node.op.attributes.axis, node.type.shape.size());
+  auto joined = std::make_shared<BoundedTensor>();
+  joined->value = Tensor(VectorOf(positions.size(), node.type.dtype));
+  joined->error = Tensor(VectorOf(positions.size(), kFloat64));
+  const auto bytes = static_cast<std::size_t>(node.type.dtype.bytes());
+  std::int64_t begin = 0;
+  for (int input : node.inputs) {
+    const Shape& shape = graph_.node(input).type.shape;
+    Positions own;
+    std::vector<std::size_t> which;
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      Shape index = IndexAt(positions[i], node.type.shape);
+      index[axis] -= begin;
+      if (index[axis] < 0 || index[axis] >= shape[axis]) continue;
+      own.push_back(PositionOf(index, shape));
+      which.push_back(i);
+    }
+    begin += shape[axis];
+    if (own.empty()) continue;
+    auto part = At(input, own);
+    TW_RETURN_IF_ERROR(part);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      std::memcpy(joined->value.data() + which[i] * bytes, (*part)->value.data() + i * bytes,
+                  bytes);
+      if ((*part)->exact()) continue;
+      joined->error.Set(static_cast<std::int64_t>(which[i]),
+                        (*part)->error.At(static_cast<std::int64_t>(i)));
+    }
+  }
+  return Sample(std::move(joined));
+}
+
+/// Indices count from the end below 0, and take the nearest element beyond the ends.
+Result<SampledReference::Sample> SampledReference::Gathered(
+    const Node& node, std::span<const std::int64_t> positions) {
+  const Shape& from = graph_.node(node.inputs[0]).type.shape;
+  const Shape& picked = graph_.node(node.inputs[1]).type.shape;
+  const std::size_t axis = AxisOf(node.op.attributes.axis, from.size());
+  const auto first = static_cast<std::ptrdiff_t>(axis);
+  const auto last = static_cast<std::ptrdiff_t>(axis + picked.size());
+  Positions where, own;
+  std::vector<Shape> indices;
+  for (std::int64_t position : positions) {
+    indices.push_back(IndexAt(position, node.type.shape));
+    const Shape& index = indices.back();
+    where.push_back(PositionOf(Shape(index.begin() + first, index.begin() + last), picked));
+  }
+  auto chosen = At(node.inputs[1], where);
+  TW_RETURN_IF_ERROR(chosen);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    auto row = static_cast<std::int64_t>((*chosen)->value.At(static_cast<std::int64_t>(i)));
+    if (row < 0) row += from[axis];
+    Shape index(indices[i].begin(), indices[i].begin() + first);
+    index.push_back(std::clamp<std::int64_t>(row, 0, from[axis] - 1));
+    index.insert(index.end(), indices[i].begin() + last, indices[i].end());
+    own.push_back(PositionOf(index, from));
+  }
+  return At(node.inputs[0], own);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/compiler/run/run.h"
+#include "src/graph/ir/graph.h"
+#include "src/tensor/reference.h"
+
+namespace tilewright {
+
+/// Result of comparing one operator of a library with the reference evaluator.
+struct OperatorCheck {
+  std::string value, op;
+  Comparison comparison;
+  std::int64_t unlike = 0;  ///< elements that are infinite or no numbers on one side
+};
+
+struct VerifyReport {
+  std::vector<OperatorCheck> checks;     ///< in the order of execution
+  std::optional<std::size_t> first_bad;  ///< position in `checks`
+  std::int64_t made_up_constants = 0;    ///< of the graph
+  bool ok() const { return !first_bad.has_value(); }
+  /// "operator 12 (r45, conv2d + add, relu): element 1034 differs …", or "312 operators agree".
+  std::string Summary() const;
+};
+
+struct VerifyOptions {
+  /// Of floats, relative to the reference's root mean square. None: that of Compare for the type of
+  /// each value, more where an operator rounds to float16 on the way or a kernel multiplies tf32;
+  /// and what is beyond that is judged by the magnitudes it was made of (see CompareBounded).
+  std::optional<double> tolerance = std::nullopt;
+  int threads = 1;  ///< of the reference evaluator
+};
+
+/// Whether the library was made of this graph (as imported), as far as names and types say.
+bool IsLibraryOf(const Graph& graph, const ModelLibrary& model);
+
+/// Runs the library and compares operator by operator with the reference evaluator, over the graph
+/// it was compiled from (as imported, constants with contents): each operator is evaluated on the
+/// values that the library gave it, so that nothing adds up. Integers must be equal.
+/// Errors: kInvalidArgument if the graph is not the one the library was made from (inputs, outputs
+/// or values it lacks).
+Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<const Tensor> inputs,
+                            const VerifyOptions& options);
+
+}  // namespace tilewright

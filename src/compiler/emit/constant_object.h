@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/runtime/model.h"
+#include "src/target/target.h"
+#include "src/tensor/tensor.h"
+
+namespace tilewright {
+
+/// Symbol of the first byte of the constants.
+inline constexpr const char* kConstantsSymbol = "tw_constants";
+
+/// Writes an ELF object with one read-only section that holds the tensors one after the other, each
+/// at the next multiple of kTensorAlignment (src/compiler/plan/plan.h), and a hidden symbol at its
+/// start. Constants go straight to the file: they can be larger than what a compiler likes to see
+/// as code. total_bytes: size of the section, at least that of the tensors. Errors: kUnavailable
+/// with the system's reason; kUnsupported for an unknown architecture, or more than it can address.
+Status WriteConstantObject(const std::vector<Tensor>& constants, std::int64_t total_bytes,
+                           const Target& target, const std::string& path);
+
+/// Writes the same tensors as the parameter file of a bundle (src/runtime/model.h).
+/// Errors: kUnavailable with the system's reason.
+Status WriteParameterFile(const std::vector<Tensor>& constants, const TwParameterHeader& header,
+                          const std::string& path);
+
+}  // namespace tilewright

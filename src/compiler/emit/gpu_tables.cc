@@ -1,0 +1,90 @@
+#include "src/compiler/emit/gpu_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "src/base/math.h"
+#include "src/runtime/gpu_model.h"
+#include "src/schedule/launch.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::string_view kGpuTypes =
+    "%Launch = type { ptr, [3 x i32], [3 x i32], i32 }\n"
+    "%Kernel = type { ptr, ptr, i64, ptr, i64 }\n";
+static_assert(sizeof(TwGpuLaunch) == 40 && sizeof(TwGpuKernel) == 40 &&
+              sizeof(TwGpuModel) == sizeof(TwModel) + 40);
+
+std::string GridText(const std::array<std::int64_t, 3>& sizes) {
+  return fmt::format("[3 x i32] [i32 {}, i32 {}, i32 {}]", sizes[0], sizes[1], sizes[2]);
+}
+
+/// The tables of one kernel; `%Kernel …` that names them.
+std::string AddKernel(const Program& program, const std::string& ptx, std::size_t number,
+                      std::int64_t& workspace_bytes, std::string& text) {
+  const LaunchPlan plan = PlanLaunches(program);
+  std::string launches, offsets;
+  for (std::size_t i = 0; i < plan.launches.size(); ++i) {
+    const Launch& launch = plan.launches[i];
+    text += fmt::format("@entry{}_{} = internal constant {}\n", number, i, IrString(launch.name));
+    launches += fmt::format("{}%Launch {{ ptr @entry{}_{}, {}, {}, i32 {} }}", i == 0 ? "" : ", ",
+                            number, i, GridText(launch.grid), GridText(launch.block),
+                            launch.dynamic_shared_bytes());
+  }
+  std::int64_t end = 0;
+  for (const Buffer& buffer : plan.workspace) {
+    offsets += fmt::format("{}i64 {}", offsets.empty() ? "" : ", ", end);
+    end += RoundUp(buffer->bytes(), kTensorAlignment);
+  }
+  workspace_bytes = std::max(workspace_bytes, end);
+  text += fmt::format(
+      "@ptx{0} = internal constant {1}\n"
+      "@launches{0} = internal constant [{2} x %Launch] [{3}]\n"
+      "@workspace{0} = internal constant [{4} x i64] [{5}]\n",
+      number, IrString(ptx), plan.launches.size(), launches, plan.workspace.size(), offsets);
+  return fmt::format(
+      "%Kernel {{ ptr @ptx{0}, ptr @launches{0}, i64 {1}, ptr @workspace{0}, i64 {2} }}", number,
+      plan.launches.size(), plan.workspace.size());
+}
+
+}  // namespace
+
+std::string IrString(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    const bool plain = c >= ' ' && c <= '~' && c != '"' && c != '\\';
+    if (plain) {
+      escaped += c;
+    } else {
+      escaped += fmt::format("\\{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return fmt::format("[{} x i8] c\"{}\\00\"", text.size() + 1, escaped);
+}
+
+GpuTables MakeGpuTables(const Plan& plan, const std::vector<std::string>& ptx, int capability) {
+  GpuTables tables;
+  tables.definitions = kGpuTypes;
+  std::int64_t workspace_bytes = 0;
+  std::string kernels, steps;
+  for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
+    const std::string kernel =
+        AddKernel(plan.kernels[i], ptx[i], i, workspace_bytes, tables.definitions);
+    kernels += (i == 0 ? "\n  " : ",\n  ") + kernel;
+  }
+  for (const PlanStep& step : plan.steps) {
+    steps += fmt::format("{}i32 {}", steps.empty() ? "" : ", ", step.kernel);
+  }
+  tables.definitions += fmt::format(
+      "@kernels = internal constant [{} x %Kernel] [{}]\n"
+      "@step_kernels = internal constant [{} x i32] [{}]\n",
+      plan.kernels.size(), kernels, plan.steps.size(), steps);
+  tables.fields = fmt::format(", ptr @kernels, i64 {}, ptr @step_kernels, i64 {}, i64 {}",
+                              plan.kernels.size(), workspace_bytes, capability);
+  return tables;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,403 @@
+// The tables that src/runtime/model.c interprets, as LLVM IR. The struct types below repeat those
+// of src/runtime/model.h field by field.
+
+#include "src/compiler/emit/model_tables.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <map>
+
+#include "src/compiler/emit/constant_object.h"
+#include "src/graph/ir/meanings.h"
+#include "src/runtime/cuda_functions.h"
+#include "src/runtime/model.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::string_view kTypes =
+    "%Place = type { i32, i32, i64 }\n"
+    "%Value = type { ptr, ptr, ptr, i64, i64 }\n"
+    "%Step = type { ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, i64, i64, i64, i64 }\n"
+    "%Model = type { i64, ptr, ptr, ptr, i64, ptr, i64, ptr, i64, ptr, i64, i64, i64, i64, ptr }\n"
+    "%Functions = type { ptr, ptr, ptr, ptr, ptr }\n"
+    "@tw_state = internal global ptr null\n";
+// What the runtime has for CPUs and for GPUs, by the beginning of its names.
+constexpr std::string_view kRuntime =
+    "declare i32 @{0}Run(ptr, ptr, ptr, ptr, ptr)\n"
+    "declare i32 @{0}SetThreads(ptr, i32)\n"
+    "declare void @{0}Release(ptr)\n"
+    "declare void @{0}Unload(ptr)\n"
+    "declare i32 @{0}Load(ptr, ptr)\n"
+    "@tilewright_model = constant %Functions {{ ptr @model, ptr @{0}Run, ptr @{0}SetThreads, ptr "
+    "@{0}Release, ptr @{0}Load }}\n";
+constexpr std::string_view kGpuFunctions =
+    "declare i32 @TwGpuOpen(ptr, ptr, i32)\n"
+    "declare i32 @TwGpuRunOnDevice(ptr, ptr, ptr, ptr)\n"
+    "declare ptr @TwGpuMessage(ptr)\n"
+    "@tilewright_gpu_model = constant {{ ptr, ptr, ptr }} {{ ptr @TwGpuOpen, ptr "
+    "@TwGpuRunOnDevice, "
+    "ptr @TwGpuMessage }}\n"
+    "@driver = internal constant {1}\n"
+    "define i32 @{0}_set_device(i32 %n) {{\n"
+    "  %r = call i32 @TwGpuOpen(ptr @model, ptr @driver, i32 %n)\n  ret i32 %r\n}}\n"
+    "define i32 @{0}_run_on_device(ptr %i, ptr %o, ptr %s) {{\n"
+    "  %r = call i32 @TwGpuRunOnDevice(ptr @model, ptr %i, ptr %o, ptr %s)\n  ret i32 %r\n}}\n"
+    "define ptr @{0}_message() {{\n"
+    "  %r = call ptr @TwGpuMessage(ptr @model)\n  ret ptr %r\n}}\n";
+static_assert(sizeof(TwPlace) == 16 && sizeof(TwValue) == 40 && sizeof(TwStep) == 96 &&
+              sizeof(TwModel) == 120 && sizeof(TwModelFunctions) == 40);
+
+/// A space of TwPlace.
+int SpaceOf(BufferSpace space) {
+  switch (space) {
+    case BufferSpace::kArena:
+      return TW_ARENA;
+    case BufferSpace::kConstant:
+      return TW_CONSTANT;
+    case BufferSpace::kInput:
+      return TW_INPUT;
+    case BufferSpace::kOutput:
+      return TW_OUTPUT;
+  }
+  return TW_ARENA;
+}
+
+class IrWriter {
+ public:
+  IrWriter(const Graph& graph, const Plan& plan, const CompileOptions& options,
+           const std::string& features, const GpuTables* gpu)
+      : graph_(graph), plan_(plan), options_(options), features_(features), gpu_(gpu) {}
+
+  std::string Write() {
+    text_ += kTypes;
+    if (options_.parameter_path.empty()) {
+      text_ += fmt::format("@{} = external hidden constant i8\n", kConstantsSymbol);
+    }
+    if (gpu_ != nullptr) text_ += gpu_->definitions;
+    for (const Program& kernel : plan_.kernels) {
+      if (gpu_ != nullptr) break;
+      text_ += fmt::format("declare i32 @{0}(ptr, ptr, ptr)\n@{0}_info = external constant i8\n",
+                           kernel.name);
+    }
+    WriteTable("inputs", "%Value", ValuesOf(graph_.inputs()));
+    WriteTable("outputs", "%Value", ValuesOf(graph_.outputs()));
+    WriteTable("steps", "%Step", Steps());
+    WriteLibraries();
+    WriteMeanings();
+    WriteModel();
+    WriteFunctions();
+    return std::move(text_);
+  }
+
+ private:
+  /// Name of a string constant.
+  std::string StringOf(const std::string& text) {
+    const auto [known, added] = strings_.try_emplace(text, fmt::format("@s{}", strings_.size()));
+    if (!added) return known->second;
+    text_ += fmt::format("{} = internal constant {}\n", known->second, IrString(text));
+    return known->second;
+  }
+
+  std::string ShapeOf(const TensorType& type) {
+    std::string elements;
+    for (std::int64_t size : type.shape) {
+      elements += fmt::format("{}i64 {}", elements.empty() ? "" : ", ", size);
+    }
+    const auto [known, added] = shapes_.try_emplace(elements, fmt::format("@d{}", shapes_.size()));
+    if (added) {
+      text_ += fmt::format("{} = internal constant [{} x i64] [{}]\n", known->second,
+                           type.shape.size(), elements);
+    }
+    return known->second;
+  }
+
+  /// Fields of a TwValue.
+  std::string ValueOf(int node) {
+    const TensorType& type = graph_.node(node).type;
+    return fmt::format("%Value {{ ptr {}, ptr {}, ptr {}, i64 {}, i64 {} }}",
+                       StringOf(graph_.node(node).name), StringOf(DataTypeName(type.dtype)),
+                       ShapeOf(type), type.shape.size(), type.bytes());
+  }
+
+  std::vector<std::string> ValuesOf(const std::vector<int>& nodes) {
+    std::vector<std::string> values;
+    for (int node : nodes) values.push_back(ValueOf(node));
+    return values;
+  }
+
+  std::vector<std::string> Steps() {
+    std::vector<std::string> steps;
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      const PlanStep& step = plan_.steps[i];
+      std::string places;
+      for (int id : step.buffers) {
+        const PlanBuffer& buffer = plan_.buffers[static_cast<std::size_t>(id)];
+        const bool outside =
+            buffer.space == BufferSpace::kInput || buffer.space == BufferSpace::kOutput;
+        places += fmt::format("{}%Place {{ i32 {}, i32 {}, i64 {} }}", places.empty() ? "" : ", ",
+                              SpaceOf(buffer.space), outside ? buffer.index : 0, buffer.offset);
+      }
+      text_ += fmt::format("@p{} = internal constant [{} x %Place] [{}]\n", i, step.buffers.size(),
+                           places);
+      text_ += fmt::format("@v{} = internal constant {}\n", i, ValueOf(step.node));
+      const std::string kernel =
+          step.kernel < 0 || gpu_ != nullptr
+              ? ""
+              : "@" + plan_.kernels[static_cast<std::size_t>(step.kernel)].name;
+      steps.push_back(fmt::format(
+          "%Step {{ ptr {}, ptr {}, ptr @p{}, i64 {}, ptr @v{}, ptr {}, ptr {}, ptr {}, i64 {}, "
+          "i64 {}, i64 {}, i64 {} }}",
+          kernel.empty() ? "null" : kernel, kernel.empty() ? "null" : kernel + "_info", i,
+          step.buffers.size(), i, StringOf(step.report.op), StringOf(step.form.native),
+          StringOf(step.form.layout), step.result_bytes, step.report.macs, step.report.bytes,
+          step.int8 ? 1 : 0));
+    }
+    return steps;
+  }
+
+  void WriteTable(const std::string& name, const std::string& type,
+                  const std::vector<std::string>& rows) {
+    std::string list;
+    for (const std::string& row : rows) list += (list.empty() ? "\n  " : ",\n  ") + row;
+    text_ += fmt::format("@{} = internal constant [{} x {}] [{}]\n", name, rows.size(), type, list);
+  }
+
+  /// Asks all libraries that kernels call whether they are there.
+  void WriteLibraries() {
+    std::string asked, last = "null";
+    for (const Program& kernel : plan_.kernels) {
+      if (LibraryCallsOf(kernel.body).empty()) continue;
+      text_ += fmt::format("declare ptr @{}_prepare(ptr, ptr)\n", kernel.name);
+      const std::size_t i = static_cast<std::size_t>(&kernel - plan_.kernels.data());
+      asked += fmt::format(
+          "  %r{0} = call ptr @{1}_prepare(ptr null, ptr null)\n"
+          "  %n{0} = icmp eq ptr %r{0}, null\n"
+          "  %p{0} = select i1 %n{0}, ptr {2}, ptr %r{0}\n",
+          i, kernel.name, last);
+      last = fmt::format("%p{}", i);
+    }
+    text_ += fmt::format(
+        "define ptr @{0}_problem() {{\n{1}  ret ptr {2}\n}}\n"
+        "@tilewright_problem = alias ptr (), ptr @{0}_problem\n",
+        options_.name, asked, last);
+  }
+
+  /// What nobody needs who runs the model, but who compares it with another.
+  void WriteMeanings() {
+    const Meanings all = AllMeanings(graph_);
+    Meanings meanings;
+    const auto add = [&](int id) {
+      const auto known = all.find(graph_.node(id).name);
+      if (known != all.end()) meanings.insert(*known);
+    };
+    for (int id : graph_.inputs()) add(id);
+    for (const PlanStep& step : plan_.steps) add(step.node);
+    text_ += fmt::format("@{} = constant {}\n@{} = constant i64 {}\n", kMeaningsSymbol,
+                         IrString(MeaningsText(meanings)), kMadeUpSymbol, graph_.made_up_constants);
+  }
+
+  void WriteModel() {
+    const std::string name = StringOf(options_.name);
+    const std::string target = StringOf(options_.target.ToString());
+    const std::string constants =
+        options_.parameter_path.empty() ? "@" + std::string(kConstantsSymbol) : "null";
+    const std::string model = fmt::format(
+        "%Model {{ i64 {}, ptr {}, ptr {}, ptr @inputs, i64 {}, ptr "
+        "@outputs, i64 {}, ptr @steps, i64 {}, ptr {}, i64 {}, i64 {}, i64 {}, i64 {}, ptr "
+        "@tw_state }}",
+        TW_MODEL_VERSION, name, target, graph_.inputs().size(), graph_.outputs().size(),
+        plan_.steps.size(), constants, plan_.constant_bytes,
+        static_cast<std::int64_t>(plan_.constant_hash), plan_.arena_bytes,
+        options_.target.num_threads());
+    text_ += gpu_ == nullptr ? fmt::format("@model = internal constant {}\n", model)
+                             : fmt::format(
+                                   "@model = internal constant {{ %Model, ptr, i64, ptr, "
+                                   "i64, i64 }} {{ {}{} }}\n",
+                                   model, gpu_->fields);
+  }
+
+  void WriteFunctions() {
+    const std::string& name = options_.name;
+    const char* runtime = gpu_ != nullptr ? "TwGpu" : "TwModel";
+    text_ += fmt::format(kRuntime, runtime);
+    // Read before anything in here runs: it may use all of them.
+    text_ += fmt::format("@tilewright_features = constant {}\n", IrString(features_));
+    if (gpu_ != nullptr) text_ += fmt::format(kGpuFunctions, name, IrString(TW_CUDA_LIBRARY));
+    text_ += fmt::format(
+        "define i32 @{0}_run(ptr %i, ptr %o) {{\n"
+        "  %r = call i32 @{1}Run(ptr @model, ptr %i, ptr %o, ptr null, ptr null)\n"
+        "  ret i32 %r\n}}\n"
+        "define i32 @{0}_run_observed(ptr %i, ptr %o, ptr %f, ptr %c) {{\n"
+        "  %r = call i32 @{1}Run(ptr @model, ptr %i, ptr %o, ptr %f, ptr %c)\n"
+        "  ret i32 %r\n}}\n"
+        "define i32 @{0}_set_threads(i32 %t) {{\n"
+        "  %r = call i32 @{1}SetThreads(ptr @model, i32 %t)\n  ret i32 %r\n}}\n"
+        "define void @{0}_release() {{\n"
+        "  call void @{1}Release(ptr @model)\n  ret void\n}}\n",
+        name, runtime);
+    if (!options_.parameter_path.empty()) {
+      text_ += fmt::format(
+          "define i32 @{0}_load(ptr %p) {{\n"
+          "  %r = call i32 @{1}Load(ptr @model, ptr %p)\n  ret i32 %r\n}}\n",
+          name, runtime);
+    }
+    // Threads must be gone before the code they run is.
+    text_ += fmt::format(
+        "define internal void @unload() {{\n"
+        "  call void @{0}Unload(ptr @model)\n  ret void\n}}\n"
+        "@llvm.global_dtors = appending global [1 x {{ i32, ptr, ptr }}] "
+        "[{{ i32, ptr, ptr }} {{ i32 65535, ptr @unload, ptr null }}]\n",
+        runtime);
+    WriteAccess("input", "inputs", "%Value", graph_.inputs().size());
+    WriteAccess("output", "outputs", "%Value", graph_.outputs().size());
+    WriteAccess("operator", "steps", "%Step", plan_.steps.size());
+  }
+
+  /// <name>_<what>_count() and <name>_<what>(i), null if there is no such one.
+  void WriteAccess(const std::string& what, const std::string& table, const std::string& type,
+                   std::size_t count) {
+    text_ += fmt::format(
+        "define i64 @{0}_{1}_count() {{\n  ret i64 {4}\n}}\n"
+        "define ptr @{0}_{1}(i64 %i) {{\n"
+        "  %inside = icmp ult i64 %i, {4}\n"
+        "  %p = getelementptr {3}, ptr @{2}, i64 %i\n"
+        "  %r = select i1 %inside, ptr %p, ptr null\n  ret ptr %r\n}}\n",
+        options_.name, what, table, type, count);
+  }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  const CompileOptions& options_;
+  const std::string& features_;
+  const GpuTables* gpu_;
+  std::string text_;
+  std::map<std::string, std::string> strings_, shapes_;
+};
+
+/// A name as a comment of C can have it: nothing that ends the comment, or the line.
+std::string InComment(std::string_view name) {
+  std::string text(name);
+  for (char& c : text) {
+    if (c == '*' || std::iscntrl(static_cast<unsigned char>(c)) != 0) c = '_';
+  }
+  return text;
+}
+
+std::string DescribeValues(const Graph& graph, const std::vector<int>& nodes, const char* what) {
+  std::string text;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = graph.node(nodes[i]);
+    text += fmt::format(" *   {} {}: {} {}, {} bytes\n", what, i, InComment(node.name),
+                        node.type.ToString(), node.type.bytes());
+  }
+  return text;
+}
+
+constexpr std::string_view kHeaderTypes = R"(#ifndef TILEWRIGHT_MODEL_TYPES
+#define TILEWRIGHT_MODEL_TYPES
+/** A tensor of a model: dense, row-major. */
+typedef struct TilewrightValue {
+  const char* name;
+  const char* dtype; /* "float32", "int8", ... */
+  const int64_t* shape;
+  int64_t rank;
+  int64_t bytes;
+} TilewrightValue;
+
+/** One operator, in the order of execution. */
+typedef struct TilewrightOperator {
+  const void* internal[3];
+  int64_t internal_count;
+  const TilewrightValue* result; /* as the source has it */
+  const char* op;
+  const char* native;   /* layout of the result in the source, "" if unknown */
+  const char* layout;   /* of the result in memory, "" if as in the source */
+  int64_t result_bytes; /* in memory */
+  int64_t macs;
+  int64_t bytes; /* read and written, each tensor once */
+  int64_t flags;
+} TilewrightOperator;
+
+/** Called after operator `index` with its result in memory and the seconds it took; a value other
+ *  than 0 ends the run, which returns it. It may not call the model's own functions
+ *  that change or run it: they return 113, and a release does nothing. */
+typedef int32_t (*TilewrightObserver)(void* context, int64_t index, const void* result,
+                                      double seconds);
+#endif
+)";
+
+constexpr std::string_view kGpuHeader = R"(
+/** Opens a GPU (0 is the first): loads the kernels and uploads the constants. The first run does that
+ *  for device 0 if nobody has; a run after {0}_release for the one that was open last. Besides the codes below: 106 no driver, 107 no such device, 108 the
+ *  device is older than the code, 109 not enough memory there, 110 the driver or a kernel failed. */
+int32_t {0}_set_device(int32_t ordinal);
+/** Puts a run on a stream (a CUstream or cudaStream_t of that device; null: the default stream) and
+ *  returns without waiting. inputs, outputs: addresses on the device, aligned to 64 bytes (else it
+ *  returns 112). One run at a time: the next one may be put on the same stream, or after the stream
+ *  is done. */
+int32_t {0}_run_on_device(const uint64_t* inputs, const uint64_t* outputs, void* stream);
+/** Why the last call that returned a code from 106 to 110 did; valid until the next call or
+ *  {0}_release. */
+const char* {0}_message(void);
+)";
+
+}  // namespace
+
+std::string ModelTablesIr(const Graph& graph, const Plan& plan, const CompileOptions& options,
+                     const std::string& features, const GpuTables* gpu) {
+  return IrWriter(graph, plan, options, features, gpu).Write();
+}
+
+std::string ModelHeader(const Graph& graph, const Plan& plan, const CompileOptions& options) {
+  std::string text = fmt::format(
+      "#pragma once\n\n/* Model {0}, compiled by Tilewright for {1}.\n{2}{3} * Working memory: {4} "
+      "bytes. */\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
+      InComment(graph.name), InComment(options.target.ToString()),
+      DescribeValues(graph, graph.inputs(), "input"),
+      DescribeValues(graph, graph.outputs(), "output"), plan.arena_bytes);
+  text += kHeaderTypes;
+  if (!options.parameter_path.empty()) {
+    text += fmt::format(R"(
+/** Maps the parameter file that was made with this library; before the first run, and again after a
+ *  release. Returns 0, 104 if the file cannot be read, 105 if it belongs to another model. */
+int32_t {}_load(const char* parameter_file);
+)",
+                        options.name);
+  }
+  if (options.target.kind() == TargetKind::kCuda) text += fmt::format(kGpuHeader, options.name);
+  text += fmt::format(R"(
+/** Null, or what the model cannot run without: a library that an operator calls and that is not on
+ *  this machine. Ask before the first run; the words are there until {0}_release. */
+const char* {0}_problem(void);
+/** Runs the model. inputs, outputs: one pointer per tensor, best aligned to 64 bytes. Returns 0, or
+ *  a code: 101 no memory, 102 no threads, 103 null pointer, 104 no parameters loaded, 111 see
+ *  {0}_problem. Calls of several threads wait for each other. A process that
+ *  was forked gets threads of its own; no other thread may be in a function here while it forks. */
+int32_t {0}_run(const void* const* inputs, void* const* outputs);
+int32_t {0}_run_observed(const void* const* inputs, void* const* outputs,
+                         TilewrightObserver observer, void* context);
+/** Threads of the runs to come; {1} at first. Each but the caller's is bound to a CPU of those that the
+ *  caller may use, if there are enough. Returns 0 or a code; then the number is what it was. */
+int32_t {0}_set_threads(int32_t threads);
+/** Frees working memory and threads; the next run makes them again, as many as were set. */
+void {0}_release(void);
+
+int64_t {0}_input_count(void);
+int64_t {0}_output_count(void);
+int64_t {0}_operator_count(void);
+/** Null if there is none of this number. */
+const TilewrightValue* {0}_input(int64_t index);
+const TilewrightValue* {0}_output(int64_t index);
+const TilewrightOperator* {0}_operator(int64_t index);
+
+#ifdef __cplusplus
+}}
+#endif
+)",
+                      options.name, options.target.num_threads());
+  return text;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "src/compiler/emit/gpu_tables.h"
+#include "src/compiler/plan/plan.h"
+
+namespace tilewright {
+
+/// What a library exports beside its tables, for who compares it with another form of the model:
+/// MeaningsText of its values, and an int64, Graph::made_up_constants.
+inline constexpr const char* kMeaningsSymbol = "tilewright_meanings";
+inline constexpr const char* kMadeUpSymbol = "tilewright_made_up_constants";
+
+/// LLVM IR of the tables of a planned model (src/runtime/model.h) and of its C functions.
+/// features: CodeTraits::features of the code (src/codegen/code_traits.h).
+/// gpu: null, or what a model for a GPU has beside that.
+std::string ModelTablesIr(const Graph& graph, const Plan& plan, const CompileOptions& options,
+                     const std::string& features, const GpuTables* gpu);
+
+/// Text of the C header of those functions.
+std::string ModelHeader(const Graph& graph, const Plan& plan, const CompileOptions& options);
+
+}  // namespace tilewright

@@ -1,0 +1,34 @@
+#include "src/compiler/emit/unverified_library.h"
+
+#include <filesystem>
+
+#include "src/base/new_name.h"
+
+namespace tilewright {
+namespace {
+
+Unfinished FileIn(const std::string& folder, const std::string& path) {
+  return Unfinished(folder + "/" + std::filesystem::path(path).filename().string());
+}
+
+}  // namespace
+
+UnverifiedLibrary::UnverifiedLibrary(const std::string& library_path,
+                                     const std::string& parameter_path)
+    : library_path_(FileToReplace(library_path).value_or(library_path)),
+      parameter_path_(parameter_path),
+      folder_(NewNameBeside(library_path_, ".unverified")),
+      library_(FileIn(folder_.path(), library_path)) {
+  if (!parameter_path.empty()) parameters_ = FileIn(folder_.path(), parameter_path);
+}
+
+Status UnverifiedLibrary::MakeFolder() const {
+  return MakeNewFolder(folder_.path());
+}
+
+Status UnverifiedLibrary::Finish() {
+  if (!parameter_path_.empty()) TW_RETURN_IF_ERROR(parameters_.MoveTo(parameter_path_));
+  return library_.MoveTo(library_path_);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,176 @@
+#include "src/compiler/emit/vta_bundle.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "src/base/file.h"
+#include "src/base/json.h"
+#include "src/graph/relay/export.h"
+#include "src/templates/vta/vta_target.h"
+#include "src/vta/stream_file.h"
+
+namespace tilewright {
+namespace {
+
+constexpr const char* kFormat = "tilewright-vta-bundle-1";
+
+std::string GraphPath(const std::string& folder) { return folder + "/graph.relay"; }
+std::string KernelsPath(const std::string& folder) { return folder + "/kernels.json"; }
+std::string StreamPath(const std::string& folder, std::size_t number) {
+  return fmt::format("{}/streams/{}.vta", folder, number);
+}
+
+Status MakeFolder(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directory(path, failed);
+  if (failed) return Unavailable(path + ": cannot be made: " + failed.message());
+  return Status();
+}
+
+/// Errors: kInvalidArgument naming the field unless it is there and a text.
+Result<std::string> TextOf(const Json& object, const char* name) {
+  if (object.is_object() && object.contains(name) && object[name].is_string()) {
+    return object[name].get<std::string>();
+  }
+  return InvalidArgument(fmt::format("field {}: missing or no text", name));
+}
+
+/// False unless it is there and true.
+bool FlagOf(const Json& object, const char* name) {
+  return object.is_object() && object.contains(name) && object[name] == true;
+}
+
+Json KernelJson(const VtaKernel& kernel) {
+  return {{"workload", kernel.workload},     {"epilogue", kernel.epilogue.ToString()},
+          {"template", kernel.template_key}, {"config", kernel.config},
+          {"tuned", kernel.tuned},           {"source", kernel.source},
+          {"why", kernel.explanation}};
+}
+
+/// The kernel but for its stream.
+Result<VtaKernel> KernelFrom(const Json& json) {
+  VtaKernel kernel;
+  std::string epilogue;
+  const std::pair<const char*, std::string*> texts[] = {
+      {"workload", &kernel.workload},     {"epilogue", &epilogue},
+      {"template", &kernel.template_key}, {"config", &kernel.config},
+      {"source", &kernel.source},         {"why", &kernel.explanation}};
+  for (const auto& [name, text] : texts) {
+    auto value = TextOf(json, name);
+    TW_RETURN_IF_ERROR(value);
+    *text = *std::move(value);
+  }
+  kernel.tuned = FlagOf(json, "tuned");
+  if (const Status parsed = ToStatus(Config::Parse(kernel.config)); !parsed.ok()) {
+    return parsed.WithContext("field config");
+  }
+  auto steps = Epilogue::Parse(epilogue);
+  if (!steps.ok()) return steps.status().WithContext("field epilogue");
+  kernel.epilogue = *std::move(steps);
+  return kernel;
+}
+
+/// Errors: kInvalidArgument naming the file if it is damaged or made for another design.
+Result<vta::Stream> ReadStream(const std::string& path, const vta::Design& design) {
+  auto bytes = ReadFile(path);
+  TW_RETURN_IF_ERROR(bytes);
+  auto file = vta::ReadStreamFile(*bytes);
+  if (!file.ok()) return file.status().WithContext(path);
+  if (file->design.Model() != design.Model()) {
+    return InvalidArgument(
+        fmt::format("{}: made for {}, expected {}", path, file->design.Model(), design.Model()));
+  }
+  return std::move(file->stream);
+}
+
+Result<std::vector<VtaKernel>> KernelsFrom(const Json& index) {
+  if (!index.is_object() || !index.contains("kernels") || !index["kernels"].is_array()) {
+    return InvalidArgument("field kernels: missing or no list");
+  }
+  std::vector<VtaKernel> kernels;
+  for (const Json& json : index["kernels"]) {
+    auto kernel = KernelFrom(json);
+    if (!kernel.ok()) return kernel.status().WithContext(fmt::format("kernel {}", kernels.size()));
+    kernels.push_back(*std::move(kernel));
+  }
+  return kernels;
+}
+
+}  // namespace
+
+std::string VtaBundleIndex(const VtaPlan& plan) {
+  Json kernels = Json::array();
+  for (const VtaKernel& kernel : plan.kernels) kernels.push_back(KernelJson(kernel));
+  const Json index = {{"format", kFormat},
+                      {"target", plan.target.ToString()},
+                      {"fuse_residuals", plan.fuse == FuseRule::kResiduals},
+                      {"kernels", std::move(kernels)}};
+  return DumpJson(index, 1) + "\n";
+}
+
+Result<VtaPlan> ParseVtaBundleIndex(std::string_view text) {
+  const auto index = ParseJson(text);
+  TW_RETURN_IF_ERROR(index);
+  auto format = TextOf(*index, "format");
+  TW_RETURN_IF_ERROR(format);
+  if (*format != kFormat) {
+    return InvalidArgument(fmt::format("format {}, expected {}", *format, kFormat));
+  }
+  auto spelled = TextOf(*index, "target");
+  TW_RETURN_IF_ERROR(spelled);
+  auto target = Target::Parse(*spelled);
+  TW_RETURN_IF_ERROR(target);
+  auto vta = VtaTargetOf(*target);
+  TW_RETURN_IF_ERROR(vta);
+  auto kernels = KernelsFrom(*index);
+  TW_RETURN_IF_ERROR(kernels);
+  VtaPlan plan;
+  plan.target = *std::move(target);
+  plan.design = vta->design;
+  plan.fuse = FlagOf(*index, "fuse_residuals") ? FuseRule::kResiduals : FuseRule::kNarrow;
+  plan.kernels = *std::move(kernels);
+  return plan;
+}
+
+Status WriteVtaBundle(const VtaPlan& plan, const std::string& path) {
+  auto place = FolderToFill::Create(path);
+  TW_RETURN_IF_ERROR(place);
+  const std::string& folder = place->filling();
+  TW_RETURN_IF_ERROR(MakeFolder(folder + "/streams"));
+  auto graph = ExportRelay(plan.graph);
+  TW_RETURN_IF_ERROR(graph);
+  TW_RETURN_IF_ERROR(WriteFile(GraphPath(folder), *graph));
+  for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
+    const VtaKernel& kernel = plan.kernels[i];
+    auto stream = vta::WriteStreamFile({plan.design, kernel.stream});
+    if (!stream.ok()) return stream.status().WithContext(kernel.workload);
+    TW_RETURN_IF_ERROR(WriteFile(StreamPath(folder, i), *stream));
+  }
+  TW_RETURN_IF_ERROR(WriteFile(KernelsPath(folder), VtaBundleIndex(plan)));
+  return place->Finish();
+}
+
+Result<VtaPlan> ReadVtaBundle(const std::string& folder) {
+  auto text = ReadFile(KernelsPath(folder));
+  TW_RETURN_IF_ERROR(text);
+  auto index = ParseVtaBundleIndex(*text);
+  if (!index.ok()) return index.status().WithContext(KernelsPath(folder));
+  for (std::size_t i = 0; i < index->kernels.size(); ++i) {
+    auto stream = ReadStream(StreamPath(folder, i), index->design);
+    TW_RETURN_IF_ERROR(stream);
+    index->kernels[i].stream = *std::move(stream);
+  }
+  auto graph = LoadGraph(GraphPath(folder));
+  TW_RETURN_IF_ERROR(graph);
+  VtaOptions options;
+  options.target = index->target;
+  options.fuse = index->fuse;
+  options.kernels = &index->kernels;
+  auto plan = PlanVta(*std::move(graph), options);
+  if (!plan.ok()) return plan.status().WithContext(folder);
+  return plan;
+}
+
+}  // namespace tilewright

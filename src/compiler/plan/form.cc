@@ -1,0 +1,198 @@
+#include "src/compiler/plan/form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/base/math.h"
+#include "src/tensor/layout.h"
+
+namespace tilewright {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+/// Sizes of the primal dimensions of a value, by the letters of its native layout.
+struct Sizes {
+  std::string letters;
+  Shape sizes;
+  std::int64_t operator[](char letter) const { return sizes[letters.find(letter)]; }
+};
+
+Result<Sizes> SizesOf(const TensorType& type, const std::string& native) {
+  auto layout = Layout::Parse(native);
+  TW_RETURN_IF_ERROR(layout);
+  if (layout->parts().size() != type.shape.size()) {
+    return InvalidArgument(fmt::format("{} in layout {}", type.ToString(), native));
+  }
+  return Sizes{layout->primal(), layout->Unpack(type.shape)};
+}
+
+Result<Shape> PackedShape(const Sizes& sizes, const std::string& layout_text) {
+  auto layout = Layout::Parse(layout_text);
+  TW_RETURN_IF_ERROR(layout);
+  const std::string letters = layout->primal();
+  if (letters.size() != sizes.letters.size() ||
+      !std::ranges::is_permutation(letters, sizes.letters)) {
+    return InvalidArgument(
+        fmt::format("layouts {} and {} differ in dimensions", sizes.letters, layout_text));
+  }
+  Shape ordered;
+  for (char letter : letters) ordered.push_back(sizes[letter]);
+  return layout->Pack(ordered);
+}
+
+using Order = std::vector<std::pair<char, std::int64_t>>;
+
+/// Appends a dimension in memory, joined with the one before it if they are parts of one.
+void Append(Order& order, char letter, std::int64_t extent) {
+  if (extent == 1) return;
+  if (!order.empty() && order.back().first == letter) {
+    order.back().second *= extent;
+  } else {
+    order.emplace_back(letter, extent);
+  }
+}
+
+}  // namespace
+
+Result<Shape> MemoryShape(const TensorType& type, const Form& form) {
+  if (form.is_native()) return type.shape;
+  auto sizes = SizesOf(type, form.native);
+  TW_RETURN_IF_ERROR(sizes);
+  return PackedShape(*sizes, form.layout);
+}
+
+std::vector<std::pair<char, std::int64_t>> MemoryOrder(const TensorType& type,
+                                                       const std::string& native,
+                                                       const std::string& layout_text) {
+  Order order;
+  auto sizes = SizesOf(type, native);
+  auto layout = Layout::Parse(layout_text);
+  if (!sizes.ok() || !layout.ok()) return order;
+  auto shape = PackedShape(*sizes, layout_text);
+  if (!shape.ok() || Product(*shape) != Product(sizes->sizes)) return order;
+  for (std::size_t i = 0; i < shape->size(); ++i) {
+    Append(order, layout->parts()[i].dimension, (*shape)[i]);
+  }
+  return order;
+}
+
+std::vector<std::pair<char, std::int64_t>> TransposedOrder(const TensorType& type,
+                                                           const std::string& native,
+                                                           const Shape& reshaped,
+                                                           const Shape& axes) {
+  if (native.size() != type.shape.size() || axes.size() != reshaped.size()) return {};
+  // Which native dimension each reshaped one is a part of, in order from the outermost part.
+  std::vector<std::size_t> part_of(reshaped.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < type.shape.size(); ++i) {
+    std::int64_t product = 1;
+    while (next < reshaped.size() && (product < type.shape[i] || reshaped[next] == 1)) {
+      part_of[next] = i;
+      product *= reshaped[next++];
+    }
+    if (product != type.shape[i]) return {};
+  }
+  if (next != reshaped.size()) return {};
+  Order order;
+  std::vector<std::int64_t> innermost(type.shape.size(), -1);  // part of each dimension so far
+  for (std::int64_t axis : axes) {
+    const auto a = static_cast<std::size_t>(axis < 0 ? axis + static_cast<int>(axes.size()) : axis);
+    if (reshaped[a] == 1) continue;
+    const std::size_t dimension = part_of[a];
+    const auto part = static_cast<std::int64_t>(a);
+    if (part < innermost[dimension]) return {};  // an inner part outside of an outer one
+    innermost[dimension] = part;
+    Append(order, native[dimension], reshaped[a]);
+  }
+  return order;
+}
+
+Result<Tensor> ToNative(const TensorType& type, const Form& form, const void* memory) {
+  auto shape = MemoryShape(type, form);
+  TW_RETURN_IF_ERROR(shape);
+  Tensor stored(TensorType{*std::move(shape), type.dtype});
+  std::memcpy(stored.data(), memory, static_cast<std::size_t>(stored.bytes()));
+  if (form.is_native()) return stored;
+  auto native = Layout::Parse(form.native);
+  TW_RETURN_IF_ERROR(native);
+  auto layout = Layout::Parse(form.layout);
+  TW_RETURN_IF_ERROR(layout);
+  const auto sizes = native->Unpack(type.shape);
+  std::vector<std::int64_t> logical;
+  for (char letter : layout->primal()) logical.push_back(sizes[native->primal().find(letter)]);
+  return TransformLayout(stored, form.layout, form.native, logical);
+}
+
+bool SameBytes(const TensorType& type, const std::string& native, const std::string& a,
+               const std::string& b) {
+  if (a == b) return true;
+  const auto sizes = SizesOf(type, native);
+  if (!sizes.ok()) return false;
+  const auto shape_a = PackedShape(*sizes, a), shape_b = PackedShape(*sizes, b);
+  if (!shape_a.ok() || !shape_b.ok()) return false;
+  // A block that reaches beyond the channels has elements that are no part of the value, also of
+  // one that has a single element.
+  if (Product(*shape_a) != type.elements() || Product(*shape_b) != type.elements()) return false;
+  return MemoryOrder(type, native, a) == MemoryOrder(type, native, b);
+}
+
+Form Canonical(const TensorType& type, Form form) {
+  if (!form.is_native() && SameBytes(type, form.native, form.native, form.layout)) {
+    form.layout.clear();
+  }
+  return form;
+}
+
+bool IsRounded(const TensorType& type, const Form& form) {
+  auto shape = MemoryShape(type, form);
+  return shape.ok() && Product(*shape) != type.elements();
+}
+
+Result<Operator> TransformBetween(const TensorType& type, const Form& from, const Form& to) {
+  Operator op{OpKind::kLayoutTransform, {}};
+  op.attributes.src_layout = from.is_native() ? from.native : from.layout;
+  op.attributes.dst_layout = to.is_native() ? to.native : to.layout;
+  if (from.native.empty() || from.native != to.native) {
+    return Unsupported("no direct change of layout");
+  }
+  if (!IsRounded(type, from)) return op;
+  auto target = Layout::Parse(op.attributes.dst_layout);
+  TW_RETURN_IF_ERROR(target);
+  if (!to.is_native() || target->primal() != target->text()) {
+    return Unsupported("no direct change of layout");
+  }
+  op.attributes.new_shape = type.shape;
+  return op;
+}
+
+Result<Shape> BroadcastShape(const TensorType& type, const TensorType& value, const Form& form) {
+  if (form.is_native()) return type.shape;
+  auto layout = Layout::Parse(form.layout);
+  TW_RETURN_IF_ERROR(layout);
+  const std::size_t rank = value.shape.size();
+  if (type.shape.size() > rank || form.native.size() != rank) {
+    return Unsupported("operand of another number of dimensions");
+  }
+  Shape padded(rank - type.shape.size(), 1);
+  padded.insert(padded.end(), type.shape.begin(), type.shape.end());
+  Shape shape;
+  for (const Layout::Part& part : layout->parts()) {
+    const std::int64_t size = padded[form.native.find(part.dimension)];
+    const std::int64_t block = layout->BlockOf(part.dimension);
+    // What has one channel itself is not repeated along it, and lies in a whole block.
+    if (block > 1 && value.shape[form.native.find(part.dimension)] == 1) {
+      return Unsupported("a value of one channel in blocks of channels");
+    }
+    if (size == 1) {
+      shape.push_back(1);
+    } else {
+      shape.push_back(part.block != 0 ? part.block : CeilDiv(size, block));
+    }
+  }
+  return shape;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,280 @@
+#include "src/compiler/plan/group_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "src/ir/visit.h"
+#include "src/tensor/layout.h"
+
+namespace tilewright {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+/// Position in memory of the outer part of each native dimension.
+Result<Shape> OuterPositions(const Form& form) {
+  auto layout = Layout::Parse(form.layout);
+  TW_RETURN_IF_ERROR(layout);
+  Shape positions;
+  for (char letter : form.native) {
+    for (std::size_t i = 0; i < layout->parts().size(); ++i) {
+      const Layout::Part& part = layout->parts()[i];
+      if (part.dimension == letter && part.block == 0) {
+        positions.push_back(static_cast<std::int64_t>(i));
+      }
+    }
+  }
+  if (positions.size() != form.native.size()) return Unsupported("native layout with blocks");
+  return positions;
+}
+
+bool IsPool(OpKind kind) {
+  return kind == OpKind::kMaxPool2d || kind == OpKind::kAvgPool2d ||
+         kind == OpKind::kGlobalAvgPool2d || kind == OpKind::kGlobalMaxPool2d;
+}
+
+bool IsReduction(OpKind kind) {
+  return kind == OpKind::kReduceMean || kind == OpKind::kReduceSum || kind == OpKind::kReduceMax ||
+         kind == OpKind::kReduceMin;
+}
+
+Result<Operator> BlockedConcat(const Graph& graph, const Node& node, const Form& form,
+                               const Shape& positions) {
+  Operator op = node.op;
+  const auto rank = static_cast<std::int64_t>(form.native.size());
+  const std::int64_t axis = op.attributes.axis < 0 ? op.attributes.axis + rank : op.attributes.axis;
+  op.attributes.axis = positions[static_cast<std::size_t>(axis)];
+  for (int input : node.inputs) {
+    if (IsRounded(graph.node(input).type, form)) {
+      return Unsupported("channels that are no multiple of the block");
+    }
+  }
+  return op;
+}
+
+Result<Operator> BlockedReduction(const Node& node, const Form& form, const Shape& positions) {
+  Operator op = node.op;
+  const auto rank = static_cast<std::int64_t>(form.native.size());
+  if (!op.attributes.keepdims || op.attributes.axes.empty()) {
+    return Unsupported("reduction of dimensions away");
+  }
+  for (std::int64_t& axis : op.attributes.axes) {
+    const auto native = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+    if (form.native[native] != 'H' && form.native[native] != 'W') {
+      return Unsupported("reduction over a blocked dimension");
+    }
+    axis = positions[native];
+  }
+  return op;
+}
+
+Result<Operator> BlockedPad(const Node& node, const Form& form, const Shape& positions) {
+  Operator op = node.op;
+  auto layout = Layout::Parse(form.layout);
+  TW_RETURN_IF_ERROR(layout);
+  op.attributes.pad_width.assign(2 * layout->parts().size(), 0);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      const std::int64_t width = node.op.attributes.pad_width[2 * i + side];
+      if (width != 0 && layout->BlockOf(form.native[i]) != 1) {
+        return Unsupported("padding of a blocked dimension");
+      }
+      op.attributes.pad_width[2 * static_cast<std::size_t>(positions[i]) + side] = width;
+    }
+  }
+  return op;
+}
+
+/// Whether input `position` is read as it is, whatever form the group has: where to gather from.
+bool IsIndices(const Node& user, std::size_t position) {
+  return user.op.kind == OpKind::kGather && position == 1;
+}
+
+Result<Operator> BlockedGather(const Graph& graph, const Node& node, const Form& form,
+                               const Shape& positions) {
+  auto layout = Layout::Parse(form.layout);
+  TW_RETURN_IF_ERROR(layout);
+  Operator op = node.op;
+  const auto rank = static_cast<std::int64_t>(form.native.size());
+  const std::int64_t axis = op.attributes.axis < 0 ? op.attributes.axis + rank : op.attributes.axis;
+  const char letter = form.native[static_cast<std::size_t>(axis)];
+  if (graph.node(node.inputs[1]).type.shape.size() != 1 || layout->BlockOf(letter) != 1) {
+    return Unsupported("gathering along a blocked dimension");
+  }
+  op.attributes.axis = positions[static_cast<std::size_t>(axis)];
+  return op;
+}
+
+/// The operator that does to blocked tensors what the node does to native ones.
+Result<Operator> InForm(const Graph& graph, const Node& node, const Form& form) {
+  if (form.is_native() || IsElementwise(node.op.kind) || node.op.kind == OpKind::kIdentity) {
+    return node.op;
+  }
+  auto positions = OuterPositions(form);
+  TW_RETURN_IF_ERROR(positions);
+  if (node.op.kind == OpKind::kConcat) return BlockedConcat(graph, node, form, *positions);
+  if (IsReduction(node.op.kind)) return BlockedReduction(node, form, *positions);
+  if (node.op.kind == OpKind::kPad) return BlockedPad(node, form, *positions);
+  if (node.op.kind == OpKind::kGather) return BlockedGather(graph, node, form, *positions);
+  if (IsPool(node.op.kind)) {
+    Operator op = node.op;
+    const std::string& own = op.attributes.data_layout;
+    if ((own.empty() ? "NCHW" : own) != form.native) return Unsupported("pool of another layout");
+    op.attributes.data_layout = form.layout;
+    return op;
+  }
+  return Unsupported("operator without a blocked form");
+}
+
+/// Collects the parts of a group's kernel, node by node.
+class GroupBuilder {
+ public:
+  GroupBuilder(const Graph& graph, const Form& form) : graph_(graph), form_(form) {}
+
+  Status AddNode(int id) {
+    const Node& node = graph_.node(id);
+    auto op = InForm(graph_, node, form_);
+    TW_RETURN_IF_ERROR(op);
+    std::vector<TensorType> types;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorType& type = graph_.node(node.inputs[i]).type;
+      Result<Shape> shape = IsIndices(node, i) ? type.shape : ShapeOf(node.inputs[i], node);
+      TW_RETURN_IF_ERROR(shape);
+      types.push_back({*std::move(shape), type.dtype});
+    }
+    auto part = DefineOperator(*op, types);
+    TW_RETURN_IF_ERROR(part);
+    if (part->inputs.size() != node.inputs.size() || part->stages.empty()) {
+      return Internal("definition with other inputs than its operator");
+    }
+    // Everybody else takes the result for a value in the form, so it must be all of one.
+    auto shape = MemoryShape(node.type, form_);
+    TW_RETURN_IF_ERROR(shape);
+    if (part->stages.back().output->shape != *shape) {
+      return Unsupported("a result that does not fill its blocks");
+    }
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      TW_RETURN_IF_ERROR(
+          Bind(*part, i, node.inputs[i], types[i].shape, IsElementwise(node.op.kind)));
+    }
+    Append(*part, id);
+    kernel_.shape = result_.at(id)->shape;
+    return Status();
+  }
+
+  GroupKernel Take() { return std::move(kernel_); }
+
+ private:
+  bool IsInner(int id) const { return result_.contains(id); }
+
+  /// Shape in memory of an input of `user`.
+  Result<Shape> ShapeOf(int input, const Node& user) const {
+    if (auto inner = result_.find(input); inner != result_.end()) return inner->second->shape;
+    const TensorType& type = graph_.node(input).type;
+    if (form_.is_native()) return type.shape;
+    if (IsElementwise(user.op.kind)) {
+      const bool moved = std::ranges::count_if(type.shape, [](auto size) { return size > 1; }) > 1;
+      if (moved && type.shape.size() < form_.native.size()) {
+        return Unsupported("an operand of fewer dimensions, in another order");
+      }
+      return BroadcastShape(type, user.type, form_);
+    }
+    return MemoryShape(type, form_);
+  }
+
+  /// A constant of one element, whose value goes into the code.
+  const Tensor* ScalarOf(int id) const {
+    const Node& node = graph_.node(id);
+    if (node.kind != NodeKind::kConstant || node.type.elements() != 1) return nullptr;
+    return graph_.Contents(id);
+  }
+
+  Status Bind(const Compute& part, std::size_t position, int input, const Shape& shape,
+              bool elementwise) {
+    const Buffer& own = part.inputs[position];
+    if (IsInner(input)) {
+      replace_[own.get()] = result_.at(input);
+      return Status();
+    }
+    if (const Tensor* scalar = ScalarOf(input)) {
+      scalars_[own.get()] = scalar;
+      return Status();
+    }
+    const auto same = std::ranges::find_if(kernel_.inputs, [&](const GroupInput& known) {
+      return known.node == input && known.shape == shape;
+    });
+    if (same != kernel_.inputs.end()) {
+      same->elementwise = same->elementwise && elementwise;
+      replace_[own.get()] =
+          kernel_.compute.inputs[static_cast<std::size_t>(same - kernel_.inputs.begin())];
+      return Status();
+    }
+    GroupInput added{input, shape, form_, elementwise};
+    // Without channels (or with one) there is nothing to block.
+    const auto memory = MemoryShape(graph_.node(input).type, form_);
+    const bool blocked = memory.ok() && Product(shape) == Product(*memory);
+    if (!blocked) added.form = Form{form_.native, {}};
+    const Node& node = graph_.node(input);
+    const bool packed = node.kind == NodeKind::kConstant;  // here, into whatever the reader indexes
+    if (!blocked && !packed && Product(shape) != node.type.elements()) {
+      return Unsupported("an operand that does not fill its blocks");
+    }
+    kernel_.inputs.push_back(added);
+    const Buffer buffer =
+        MakeBuffer(fmt::format("in{}", kernel_.inputs.size() - 1), own->dtype, shape);
+    kernel_.compute.inputs.push_back(buffer);
+    replace_[own.get()] = buffer;
+    return Status();
+  }
+
+  Expr Replace(const Expr& body) const {
+    return Rewrite(body, [&](const Expr& node) -> Expr {
+      if (node->kind != ExprKind::kLoad) return {};
+      if (auto scalar = scalars_.find(node->buffer.get()); scalar != scalars_.end()) {
+        const double value = scalar->second->At(0);
+        if (!node->dtype.is_integer()) return MakeConst(node->dtype, value);
+        const bool wide = node->dtype == kInt64;
+        return MakeInt(node->dtype, wide ? scalar->second->As<std::int64_t>()[0]
+                                         : static_cast<std::int64_t>(value));
+      }
+      auto found = replace_.find(node->buffer.get());
+      return found == replace_.end() ? Expr() : MakeLoad(found->second, node->args);
+    });
+  }
+
+  void Append(Compute& part, int id) {
+    for (ComputeOp& stage : part.stages) {
+      stage.body = Replace(stage.body);
+      const std::string name = fmt::format("{}{}", stage.name, kernel_.compute.stages.size());
+      const Buffer renamed =
+          MakeBuffer(name, stage.output->dtype, stage.output->shape, stage.output->scope);
+      replace_[stage.output.get()] = renamed;
+      keep_.push_back(stage.output);
+      stage.name = name;
+      stage.output = renamed;
+      kernel_.compute.stages.push_back(stage);
+    }
+    for (const Buffer& input : part.inputs) keep_.push_back(input);
+    result_[id] = kernel_.compute.stages.back().output;
+  }
+
+  const Graph& graph_;
+  const Form& form_;
+  GroupKernel kernel_;
+  std::map<int, Buffer> result_;                 // of the group's nodes so far
+  std::map<const BufferNode*, Buffer> replace_;  // a definition's buffers by the kernel's
+  std::map<const BufferNode*, const Tensor*> scalars_;
+  std::vector<Buffer> keep_;  // the keys above stay different as long as these live
+};
+
+}  // namespace
+
+Result<GroupKernel> DefineGroup(const Graph& graph, const FusedGroup& group, const Form& form) {
+  GroupBuilder builder(graph, form);
+  for (int id : group.nodes) TW_RETURN_IF_ERROR(builder.AddNode(id));
+  return builder.Take();
+}
+
+}  // namespace tilewright

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "src/compiler/plan/form.h"
+#include "src/graph/passes/passes.h"
+#include "src/tensor/compute.h"
+
+namespace tilewright {
+
+/// A value that a group without anchor reads from memory.
+struct GroupInput {
+  int node = -1;
+  std::vector<std::int64_t> shape;  ///< in memory
+  Form form;                        ///< wanted; native if the value broadcasts without channels
+  bool elementwise = false;         ///< read only at the position that is written
+};
+
+/// What the kernel of a group without anchor computes when the values of the network's main path
+/// are in `form`. Scalar constants become part of the code; the other inputs are `inputs`, in the
+/// order of the kernel's parameters.
+struct GroupKernel {
+  Compute compute;
+  std::vector<GroupInput> inputs;
+  std::vector<std::int64_t> shape;  ///< of the result in memory
+};
+
+/// Errors: kUnsupported if the group cannot work in this form (any group can in the native one).
+Result<GroupKernel> DefineGroup(const Graph& graph, const FusedGroup& group, const Form& form);
+
+}  // namespace tilewright

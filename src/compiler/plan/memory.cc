@@ -1,0 +1,115 @@
+// Offsets in the arena. Lifetimes are known exactly (steps run in order), so this is the packing of
+// intervals in two dimensions: buffers are placed largest first, each at the lowest offset that is
+// free during its whole life.
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "src/base/math.h"
+#include "src/compiler/plan/plan.h"
+
+namespace tilewright {
+namespace {
+
+struct Life {
+  int first = std::numeric_limits<int>::max();
+  int last = -1;
+  int root = -1;  // buffer whose place it takes; itself if none
+};
+
+bool Overlap(const Life& a, const Life& b) { return a.first <= b.last && b.first <= a.last; }
+
+std::vector<Life> LivesOf(const Plan& plan) {
+  std::vector<Life> lives(plan.buffers.size());
+  for (std::size_t i = 0; i < lives.size(); ++i) lives[i].root = static_cast<int>(i);
+  for (std::size_t step = 0; step < plan.steps.size(); ++step) {
+    for (int buffer : plan.steps[step].buffers) {
+      Life& life = lives[static_cast<std::size_t>(buffer)];
+      life.first = std::min(life.first, static_cast<int>(step));
+      life.last = std::max(life.last, static_cast<int>(step));
+    }
+  }
+  return lives;
+}
+
+/// Lets results take the place of operands that die with the step.
+void ReuseInPlace(const Plan& plan, std::vector<Life>& lives) {
+  for (std::size_t step = 0; step < plan.steps.size(); ++step) {
+    const PlanStep& s = plan.steps[step];
+    const int result = s.buffers.back();
+    if (plan.buffers[static_cast<std::size_t>(result)].space != BufferSpace::kArena) continue;
+    for (int operand : s.may_overwrite) {
+      const PlanBuffer& buffer = plan.buffers[static_cast<std::size_t>(operand)];
+      const Life& life = lives[static_cast<std::size_t>(operand)];
+      const int root = life.root;
+      const bool dies = lives[static_cast<std::size_t>(root)].last == static_cast<int>(step);
+      if (buffer.space != BufferSpace::kArena || !dies ||
+          buffer.bytes != plan.buffers[static_cast<std::size_t>(result)].bytes) {
+        continue;
+      }
+      Life& taken = lives[static_cast<std::size_t>(root)];
+      taken.last = std::max(taken.last, lives[static_cast<std::size_t>(result)].last);
+      lives[static_cast<std::size_t>(result)].root = root;
+      break;
+    }
+  }
+}
+
+std::int64_t PlaceArena(Plan& plan, const std::vector<Life>& lives) {
+  std::vector<int> order;
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    const bool placed = plan.buffers[i].space == BufferSpace::kArena && lives[i].last >= 0 &&
+                        lives[i].root == static_cast<int>(i);
+    if (placed) order.push_back(static_cast<int>(i));
+  }
+  std::ranges::stable_sort(order, [&](int a, int b) {
+    return plan.buffers[static_cast<std::size_t>(a)].bytes >
+           plan.buffers[static_cast<std::size_t>(b)].bytes;
+  });
+  std::int64_t total = 0;
+  std::vector<int> done;  // by offset
+  for (int id : order) {
+    PlanBuffer& buffer = plan.buffers[static_cast<std::size_t>(id)];
+    std::int64_t offset = 0;
+    for (int other : done) {
+      const PlanBuffer& neighbour = plan.buffers[static_cast<std::size_t>(other)];
+      if (!Overlap(lives[static_cast<std::size_t>(id)], lives[static_cast<std::size_t>(other)])) {
+        continue;
+      }
+      if (offset + buffer.bytes <= neighbour.offset) break;
+      offset = std::max(offset, RoundUp(neighbour.offset + neighbour.bytes, kTensorAlignment));
+    }
+    buffer.offset = offset;
+    total = std::max(total, offset + buffer.bytes);
+    const auto place = std::ranges::upper_bound(done, offset, {}, [&](int other) {
+      return plan.buffers[static_cast<std::size_t>(other)].offset;
+    });
+    done.insert(place, id);
+  }
+  return total;
+}
+
+}  // namespace
+
+void PlanMemory(Plan& plan) {
+  std::vector<Life> lives = LivesOf(plan);
+  ReuseInPlace(plan, lives);
+  plan.arena_bytes = RoundUp(PlaceArena(plan, lives), kTensorAlignment);
+  std::vector<std::int64_t> offsets;
+  plan.constant_bytes = 0;
+  for (const Tensor& constant : plan.constants) {
+    offsets.push_back(plan.constant_bytes);
+    plan.constant_bytes = RoundUp(plan.constant_bytes + constant.bytes(), kTensorAlignment);
+  }
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    PlanBuffer& buffer = plan.buffers[i];
+    if (buffer.space == BufferSpace::kConstant) {
+      buffer.offset = offsets[static_cast<std::size_t>(buffer.index)];
+    } else if (buffer.space == BufferSpace::kArena) {
+      buffer.offset = plan.buffers[static_cast<std::size_t>(lives[i].root)].offset;
+    }
+  }
+}
+
+}  // namespace tilewright

@@ -1,0 +1,347 @@
+// From the fused groups of a graph to the steps of a compiled model.
+//
+// Layouts are chosen on the way, in the order of execution: an anchor's kernel says in which form
+// it takes its data and leaves its result, every other operator works in the form its largest input
+// has if it can, and only where two disagree a layout change is put in between, once per value and
+// form. Inputs and outputs of the model stay as the graph has them.
+
+#include "src/compiler/plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/compiler/check/check_plan.h"
+#include "src/compiler/plan/plan_builder.h"
+#include "src/schedule/lower.h"
+#include "src/templates/registry.h"
+
+namespace tilewright {
+namespace {
+
+/// A valid part of a symbol.
+std::string SymbolPart(std::string text) {
+  for (char& c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return text;
+}
+
+}  // namespace
+
+Status PlanBuilder::AddAlias(const FusedGroup& group) {
+  const int input = group.inputs.front();
+  const bool unchanged = std::ranges::all_of(
+      group.nodes, [&](int id) { return graph_.node(id).op.kind == OpKind::kIdentity; });
+  if (unchanged && !forms_[static_cast<std::size_t>(input)].empty()) {
+    forms_[static_cast<std::size_t>(group.output)] = forms_[static_cast<std::size_t>(input)];
+    return Status();
+  }
+  views_[group.output] = input;
+  return Status();
+}
+
+Result<int> PlanBuilder::WeightBuffer(const Workload& workload, const AnchorForm& form,
+                                      int weight) {
+  if (graph_.node(weight).kind != NodeKind::kConstant) {
+    return BufferOf(weight, Canonical(workload.weight, {workload.kernel_layout, form.weight}));
+  }
+  const std::string key = fmt::format(
+      "{} weight {} {} {} {}", weight, workload.kernel_layout, form.weight,
+      form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : "", form.winograd_tile);
+  if (auto known = constant_buffers_.find(key); known != constant_buffers_.end()) {
+    return known->second;
+  }
+  const Tensor* contents = graph_.Contents(weight);
+  if (contents == nullptr) {
+    return InvalidArgument("constant " + graph_.node(weight).name + " has no contents");
+  }
+  auto packed = PackWeight(workload, form, *contents);
+  TW_RETURN_IF_ERROR(packed);
+  return AddConstant(key, *std::move(packed));
+}
+
+Result<int> PlanBuilder::CompensationBuffer(const Workload& workload, const AnchorForm& form,
+                                            int weight, std::int64_t elements) {
+  const std::string key = fmt::format("{} compensation {}", weight, elements);
+  if (auto known = constant_buffers_.find(key); known != constant_buffers_.end()) {
+    return known->second;
+  }
+  const Tensor* contents = graph_.Contents(weight);
+  if (contents == nullptr) {
+    return InvalidArgument("constant " + graph_.node(weight).name + " has no contents");
+  }
+  auto sums = MakeCompensation(workload, form, *contents);
+  TW_RETURN_IF_ERROR(sums);
+  Tensor padded(TensorType{{elements}, kInt32});
+  std::ranges::copy(sums->As<std::int32_t>(), padded.As<std::int32_t>().begin());
+  return AddConstant(key, std::move(padded));
+}
+
+/// One element per channel, continued to `elements` by what does no harm to the step's operator.
+Result<int> PlanBuilder::ChannelBuffer(int constant, std::int64_t elements, OpKind op) {
+  const bool divides = op == OpKind::kDiv;
+  const std::string key = fmt::format("{} channel {} {}", constant, elements, divides);
+  if (auto known = constant_buffers_.find(key); known != constant_buffers_.end()) {
+    return known->second;
+  }
+  const Tensor* contents = graph_.Contents(constant);
+  if (contents == nullptr) {
+    return InvalidArgument("constant " + graph_.node(constant).name + " has no contents");
+  }
+  if (contents->elements() > elements) return Internal("channel operand larger than the channels");
+  Tensor padded(TensorType{{elements}, contents->dtype()});
+  std::copy_n(contents->data(), contents->bytes(), padded.data());
+  for (std::int64_t i = contents->elements(); divides && i < elements; ++i) padded.Set(i, 1);
+  return AddConstant(key, std::move(padded));
+}
+
+std::string PlanBuilder::FormsOf(const FusedGroup& group) const {
+  std::string text;
+  for (int input : group.inputs) {
+    for (const Stored& stored : forms_[static_cast<std::size_t>(input)]) {
+      text += stored.form.layout + ",";
+    }
+    text += ";";
+  }
+  return text;
+}
+
+double PlanBuilder::LayoutSecondsOf(const Workload& workload, const FusedGroup& group,
+                                    const AnchorForm& form) const {
+  // Changing a layout costs about this much on every machine it was measured on (7 GB/s).
+  constexpr double kSecondsPerByte = 1 / 7e9;
+  const auto cost = [](const TensorType& type) {
+    return static_cast<double>(type.bytes()) * kSecondsPerByte;
+  };
+  double seconds = 0;
+  const Form data = Canonical(workload.data, {workload.data_layout, form.data});
+  if (Find(group.inputs[0], data) == nullptr) seconds += cost(workload.data);
+  auto native = workload.OutputLayout();
+  if (!native.ok() || native->size() != 4) return seconds;
+  const TensorType& type = graph_.node(group.output).type;
+  const Form result = Canonical(type, {*native, form.output});
+  const bool leaves = std::ranges::find(graph_.outputs(), group.output) != graph_.outputs().end();
+  const Form wanted = Canonical(type, {*native, leaves ? "" : house_layout_});
+  if (result != wanted) seconds += cost(type);
+  for (std::size_t i = 2; i < group.inputs.size(); ++i) {
+    const Node& operand = graph_.node(group.inputs[i]);
+    if (operand.kind == NodeKind::kConstant) continue;
+    if (Find(group.inputs[i], result) == nullptr) seconds += cost(operand.type);
+  }
+  return seconds;
+}
+
+Status PlanBuilder::AddAnchor(const FusedGroup& group) {
+  const Node& anchor = graph_.node(*group.anchor);
+  const int data = group.inputs[0], weight = group.inputs[1];
+  auto workload =
+      Workload::FromOperator(anchor.op, graph_.node(data).type, graph_.node(weight).type);
+  TW_RETURN_IF_ERROR(workload);
+  const bool plain_weight = graph_.node(weight).kind != NodeKind::kConstant;
+  const std::string key = workload->Key() + (plain_weight ? " plain " : " ") +
+                          group.epilogue.ToString() + " " + FormsOf(group);
+  auto known = choices_.find(key);
+  if (known == choices_.end()) {
+    const auto layout_seconds = [&](const AnchorForm& form) {
+      return LayoutSecondsOf(*workload, group, form);
+    };
+    auto choice = ChooseKernel(*workload, group.epilogue, plain_weight, layout_seconds, options_);
+    TW_RETURN_IF_ERROR(choice);
+    const int kernel = AddKernel(choice->program, SymbolPart(workload->op_name()));
+    known = choices_.emplace(key, std::pair(*std::move(choice), kernel)).first;
+  }
+  const auto& [choice, kernel] = known->second;
+  const std::vector<Buffer>& parameters = choice.program.parameters;
+  auto native = workload->OutputLayout();
+  TW_RETURN_IF_ERROR(native);
+
+  std::vector<int> buffers;
+  const auto add = [&](Result<int> buffer) -> Status {
+    TW_RETURN_IF_ERROR(buffer);
+    const std::int64_t bytes = plan_.buffers[static_cast<std::size_t>(*buffer)].bytes;
+    if (buffers.size() >= parameters.size() || parameters[buffers.size()]->bytes() != bytes) {
+      return Internal(fmt::format("operand {} of {} has {} bytes", buffers.size(), key, bytes));
+    }
+    buffers.push_back(*buffer);
+    return Status();
+  };
+  TW_RETURN_IF_ERROR(
+      add(BufferOf(data, Canonical(workload->data, {workload->data_layout, choice.form.data}))));
+  TW_RETURN_IF_ERROR(add(WeightBuffer(*workload, choice.form, weight)));
+  if (choice.form.shift_data) {
+    TW_RETURN_IF_ERROR(add(CompensationBuffer(*workload, choice.form, weight,
+                                              parameters[buffers.size()]->elements())));
+  }
+  PlanStep step;
+  const TensorType& type = graph_.node(group.output).type;
+  step.form = Canonical(type, {*native, choice.form.output});
+  std::size_t operand = 2;
+  for (const EpilogueStep& epilogue : group.epilogue.steps) {
+    if (epilogue.operand != OperandKind::kChannel && epilogue.operand != OperandKind::kTensor) {
+      continue;
+    }
+    const int value = group.inputs[operand++];
+    const bool channel = epilogue.operand == OperandKind::kChannel;
+    const std::int64_t elements = parameters[buffers.size()]->elements();
+    TW_RETURN_IF_ERROR(add(channel ? ChannelBuffer(value, elements, epilogue.op.kind)
+                                   : BufferOf(value, step.form)));
+  }
+  auto shape = MemoryShape(type, step.form);
+  TW_RETURN_IF_ERROR(shape);
+  step.result_bytes = TensorType{*shape, type.dtype}.bytes();
+  TW_RETURN_IF_ERROR(add(AddBuffer(BufferSpace::kArena, step.result_bytes)));
+  Store(group.output, step.form, buffers.back());
+  step.kernel = kernel;
+  step.report = choice.report;
+  step.report.op = DescribeGroup(graph_, group, workload->op_name());
+  step.report.macs = workload->macs();
+  step.int8 = workload->data.dtype.bits == 8 && workload->weight.dtype.bits == 8;
+  AddStep(std::move(step), group.output, buffers);
+  return Status();
+}
+
+/// The blocked form of the largest input that has one and only one.
+Form PlanBuilder::FormForOther(const FusedGroup& group) const {
+  Form best;
+  std::int64_t most = 0;
+  for (int input : group.inputs) {
+    const auto& stored = forms_[static_cast<std::size_t>(input)];
+    const std::int64_t bytes = graph_.node(input).type.bytes();
+    if (Find(input, Form()) != nullptr || stored.empty() || bytes <= most) continue;
+    best = stored.front().form;
+    most = bytes;
+  }
+  return best;
+}
+
+bool PlanBuilder::FindTransposed(const FusedGroup& group) {
+  const Node& node = graph_.node(group.nodes.front());
+  if (node.op.kind != OpKind::kTranspose) return false;
+  const int input = node.inputs[0];
+  int source = input;
+  while (views_.contains(source)) source = views_.at(source);
+  const TensorType& type = graph_.node(source).type;
+  for (const Stored& stored : forms_[static_cast<std::size_t>(source)]) {
+    if (stored.form.is_native()) continue;
+    const auto order = TransposedOrder(type, stored.form.native, graph_.node(input).type.shape,
+                                       node.op.attributes.axes);
+    if (order.empty() || order != MemoryOrder(type, stored.form.native, stored.form.layout)) {
+      continue;
+    }
+    Store(group.nodes.front(), Form(), stored.buffer);
+    return true;
+  }
+  return false;
+}
+
+Status PlanBuilder::AddOther(const FusedGroup& given) {
+  FusedGroup group = given;
+  if (FindTransposed(group)) {
+    group.nodes.erase(group.nodes.begin());
+    if (group.nodes.empty()) return Status();
+  }
+  const Form form = FormForOther(group);
+  if (!form.is_native()) {
+    const Status status = AddOtherIn(group, form);
+    if (status.ok() || status.code() != StatusCode::kUnsupported) return status;
+  }
+  return AddOtherIn(group, Form());
+}
+
+Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
+  auto kernel = DefineGroup(graph_, group, form);
+  TW_RETURN_IF_ERROR(kernel);
+  auto schedule = FixedSchedule(kernel->compute, options_.target);
+  TW_RETURN_IF_ERROR(schedule);
+  auto program = Lower(*schedule, "kernel");
+  TW_RETURN_IF_ERROR(program);
+  const TensorType& type = graph_.node(group.output).type;
+  PlanStep step;
+  std::vector<int> buffers;
+  for (const GroupInput& input : kernel->inputs) {
+    const bool constant = graph_.node(input.node).kind == NodeKind::kConstant;
+    auto buffer = constant ? PackConstant(input.node, input.form, input.shape)
+                           : BufferOf(input.node, input.form);
+    TW_RETURN_IF_ERROR(buffer);
+    const bool again = std::ranges::find(buffers, *buffer) != buffers.end();
+    if (input.elementwise && !again && !constant && input.shape == kernel->shape &&
+        graph_.node(input.node).type.dtype.bytes() == type.dtype.bytes()) {
+      step.may_overwrite.push_back(*buffer);
+    }
+    buffers.push_back(*buffer);
+  }
+  // One that is also read elsewhere in the kernel must keep its contents.
+  std::erase_if(step.may_overwrite,
+                [&](int buffer) { return std::ranges::count(buffers, buffer) > 1; });
+  const std::string name{OpName(graph_.node(group.nodes.front()).op.kind)};
+  step.kernel = AddKernel(*std::move(program), name);
+  step.form = Canonical(type, form);
+  step.result_bytes = TensorType{kernel->shape, type.dtype}.bytes();
+  step.report.op = DescribeGroup(graph_, group, name);
+  buffers.push_back(AddBuffer(BufferSpace::kArena, step.result_bytes));
+  Store(group.output, step.form, buffers.back());
+  AddStep(std::move(step), group.output, buffers);
+  return Status();
+}
+
+Status PlanBuilder::AddGroup(const FusedGroup& group) {
+  if (group.alias) return AddAlias(group);
+  return group.anchor ? AddAnchor(group) : AddOther(group);
+}
+
+Status PlanBuilder::AddCopy(int node, int from, int to) {
+  PlanStep step;
+  step.result_bytes = plan_.buffers[static_cast<std::size_t>(to)].bytes;
+  step.report.op = "copy";
+  AddStep(std::move(step), node, {from, to});
+  return Status();
+}
+
+/// Results that leave the model are written where the caller wants them; a copy is needed only for
+/// an input, a constant, or a value that leaves twice.
+Status PlanBuilder::FinishOutputs() {
+  for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+    const int node = graph_.outputs()[i];
+    auto buffer = BufferOf(node, Form());
+    TW_RETURN_IF_ERROR(buffer);
+    PlanBuffer& memory = plan_.buffers[static_cast<std::size_t>(*buffer)];
+    if (memory.space == BufferSpace::kArena) {
+      memory.space = BufferSpace::kOutput;
+      memory.index = static_cast<int>(i);
+      continue;
+    }
+    const std::int64_t bytes = graph_.node(node).type.bytes();
+    TW_RETURN_IF_ERROR(
+        AddCopy(node, *buffer, AddBuffer(BufferSpace::kOutput, bytes, static_cast<int>(i))));
+  }
+  return Status();
+}
+
+Result<Plan> PlanBuilder::Build() {
+  if (options_.target.kind() == TargetKind::kLlvm) {
+    auto features = FeaturesOf(options_.target);
+    TW_RETURN_IF_ERROR(features);
+    house_layout_ = fmt::format("NCHW{}c", features->float_lanes());
+  }
+  auto groups = FuseGroups(graph_);
+  TW_RETURN_IF_ERROR(groups);
+  TW_RETURN_IF_ERROR(AddInputs());
+  for (const FusedGroup& group : *groups) {
+    if (Status status = AddGroup(group); !status.ok()) {
+      return status.WithContext("value " + graph_.node(group.output).name);
+    }
+  }
+  TW_RETURN_IF_ERROR(FinishOutputs());
+  PlanMemory(plan_);
+  return std::move(plan_);
+}
+
+Result<Plan> MakePlan(const Graph& graph, const CompileOptions& options) {
+  auto plan = PlanBuilder(graph, options).Build();
+  TW_RETURN_IF_ERROR(plan);
+  TW_RETURN_IF_ERROR(CheckPlan(graph, *plan));
+  return plan;
+}
+
+}  // namespace tilewright

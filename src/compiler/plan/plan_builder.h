@@ -1,0 +1,78 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/compiler/plan/choose.h"
+#include "src/compiler/plan/group_kernel.h"
+#include "src/compiler/plan/plan.h"
+#include "src/graph/passes/passes.h"
+
+namespace tilewright {
+
+/// Walks the groups of a graph in order and writes down steps, buffers, constants and kernels.
+class PlanBuilder {
+ public:
+  PlanBuilder(const Graph& graph, const CompileOptions& options)
+      : graph_(graph), options_(options), forms_(graph.nodes().size()) {}
+  /// Errors: those of Compile.
+  Result<Plan> Build();
+
+ private:
+  /// One form in which a value is in memory.
+  struct Stored {
+    Form form;
+    int buffer = -1;
+  };
+
+  // Groups (plan.cc).
+  Status AddGroup(const FusedGroup& group);
+  Status AddAlias(const FusedGroup& group);
+  Status AddAnchor(const FusedGroup& group);
+  /// Seconds for the changes of layout that a kernel of this form would need around it.
+  double LayoutSecondsOf(const Workload& workload, const FusedGroup& group,
+                         const AnchorForm& form) const;
+  /// The forms that the values an anchor reads are in, as text.
+  std::string FormsOf(const FusedGroup& group) const;
+  Status AddOther(const FusedGroup& group);
+  Status AddOtherIn(const FusedGroup& group, const Form& form);
+  Form FormForOther(const FusedGroup& group) const;
+  /// Whether the transposition that a group begins with leaves the bytes of a form that its input
+  /// is in; then the result is there already.
+  bool FindTransposed(const FusedGroup& group);
+  Result<int> WeightBuffer(const Workload& workload, const AnchorForm& form, int weight);
+  Result<int> CompensationBuffer(const Workload& workload, const AnchorForm& form, int weight,
+                                 std::int64_t elements);
+  Result<int> ChannelBuffer(int constant, std::int64_t elements, OpKind op);
+  Status FinishOutputs();
+  Status AddCopy(int node, int from, int to);
+
+  // Values (plan_values.cc).
+  Status AddInputs();
+  /// Buffer of a value in a form, which is made if the value is not there in it.
+  Result<int> BufferOf(int node, const Form& form);
+  Result<int> TransformTo(int node, const Form& form);
+  Result<int> PackConstant(int node, const Form& form, const std::vector<std::int64_t>& shape);
+  Result<int> AddTransform(int node, const Stored& from, const Form& to);
+  const Stored* Find(int node, const Form& form) const;
+  int AddBuffer(BufferSpace space, std::int64_t bytes, int index = 0);
+  int AddConstant(const std::string& key, Tensor contents);
+  void Store(int node, const Form& form, int buffer);
+  /// Number of the kernel with this code, named after `op` if it is new.
+  int AddKernel(Program program, const std::string& op);
+  void AddStep(PlanStep step, int node, const std::vector<int>& operands);
+
+  const Graph& graph_;
+  const CompileOptions& options_;
+  Plan plan_;
+  std::vector<std::vector<Stored>> forms_;  // by node
+  std::string house_layout_;  // that anchors agree on if it costs little; empty: the native one
+  std::map<int, int> views_;  // reshaped values that nobody has asked for: what they are views of
+  std::map<std::string, int> kernel_numbers_;              // by code
+  std::map<std::string, int> constant_buffers_;            // by what they hold
+  std::map<std::string, std::pair<Choice, int>> choices_;  // by workload and epilogue, with kernel
+};
+
+}  // namespace tilewright

@@ -1,0 +1,174 @@
+// Values in memory: which forms a value is stored in, the layout changes that make another one, and
+// constants, which are packed here and now.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "src/compiler/plan/plan_builder.h"
+#include "src/schedule/lower.h"
+#include "src/templates/registry.h"
+#include "src/tensor/layout.h"
+
+namespace tilewright {
+
+int PlanBuilder::AddBuffer(BufferSpace space, std::int64_t bytes, int index) {
+  plan_.buffers.push_back({space, bytes, index, 0});
+  return static_cast<int>(plan_.buffers.size()) - 1;
+}
+
+int PlanBuilder::AddConstant(const std::string& key, Tensor contents) {
+  const int buffer =
+      AddBuffer(BufferSpace::kConstant, contents.bytes(), static_cast<int>(plan_.constants.size()));
+  plan_.constants.push_back(std::move(contents));
+  constant_buffers_.emplace(key, buffer);
+  return buffer;
+}
+
+void PlanBuilder::Store(int node, const Form& form, int buffer) {
+  forms_[static_cast<std::size_t>(node)].push_back({form, buffer});
+}
+
+Status PlanBuilder::AddInputs() {
+  const std::vector<int> inputs = graph_.inputs();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::int64_t bytes = graph_.node(inputs[i]).type.bytes();
+    Store(inputs[i], Form(), AddBuffer(BufferSpace::kInput, bytes, static_cast<int>(i)));
+  }
+  return Status();
+}
+
+const PlanBuilder::Stored* PlanBuilder::Find(int node, const Form& form) const {
+  for (const Stored& stored : forms_[static_cast<std::size_t>(node)]) {
+    if (form.is_native() || stored.form.is_native()) {
+      if (form.is_native() && stored.form.is_native()) return &stored;
+      continue;
+    }
+    if (stored.form.native == form.native &&
+        SameBytes(graph_.node(node).type, form.native, stored.form.layout, form.layout)) {
+      return &stored;
+    }
+  }
+  return nullptr;
+}
+
+Result<int> PlanBuilder::BufferOf(int node, const Form& form) {
+  if (graph_.node(node).kind == NodeKind::kConstant) {
+    auto shape = MemoryShape(graph_.node(node).type, form);
+    TW_RETURN_IF_ERROR(shape);
+    return PackConstant(node, form, *shape);
+  }
+  if (const Stored* stored = Find(node, form)) return stored->buffer;
+  if (const auto view = views_.find(node); view != views_.end()) {
+    auto buffer = BufferOf(view->second, Form());
+    TW_RETURN_IF_ERROR(buffer);
+    views_.erase(node);
+    Store(node, Form(), *buffer);
+    return BufferOf(node, form);
+  }
+  return TransformTo(node, form);
+}
+
+/// From the native form if it is there, else directly, else by way of the native form.
+Result<int> PlanBuilder::TransformTo(int node, const Form& form) {
+  const TensorType& type = graph_.node(node).type;
+  if (const Stored* native = Find(node, Form())) {
+    Stored from = *native;
+    from.form.native = form.native;
+    return AddTransform(node, from, form);
+  }
+  const auto stored = forms_[static_cast<std::size_t>(node)];
+  for (const Stored& from : stored) {
+    const Form wanted = form.is_native() ? Form{from.form.native, {}} : form;
+    if (TransformBetween(type, from.form, wanted).ok()) return AddTransform(node, from, wanted);
+  }
+  if (stored.empty() || form.is_native()) {
+    return Internal("value " + graph_.node(node).name + " is in no form to start from");
+  }
+  auto native = BufferOf(node, Form());
+  TW_RETURN_IF_ERROR(native);
+  return TransformTo(node, form);
+}
+
+Result<int> PlanBuilder::AddTransform(int node, const Stored& from, const Form& to) {
+  const TensorType& type = graph_.node(node).type;
+  auto op = TransformBetween(type, from.form, to);
+  TW_RETURN_IF_ERROR(op);
+  auto from_shape = MemoryShape(type, from.form);
+  TW_RETURN_IF_ERROR(from_shape);
+  auto to_shape = MemoryShape(type, to);
+  TW_RETURN_IF_ERROR(to_shape);
+  const TensorType input{*from_shape, type.dtype};
+  auto compute = DefineOperator(*op, std::span(&input, 1));
+  TW_RETURN_IF_ERROR(compute);
+  auto schedule = FixedSchedule(*std::move(compute), options_.target);
+  TW_RETURN_IF_ERROR(schedule);
+  auto program = Lower(*schedule, "kernel");
+  TW_RETURN_IF_ERROR(program);
+  PlanStep step;
+  step.kernel = AddKernel(*std::move(program), "layout_transform");
+  step.form = to;
+  step.result_bytes = TensorType{*to_shape, type.dtype}.bytes();
+  step.report.op = "layout_transform";
+  const int buffer = AddBuffer(BufferSpace::kArena, step.result_bytes);
+  Store(node, to, buffer);
+  AddStep(std::move(step), node, {from.buffer, buffer});
+  ++plan_.transforms;
+  return buffer;
+}
+
+/// shape: what the reader indexes; as many elements as the constant has in the form.
+Result<int> PlanBuilder::PackConstant(int node, const Form& form,
+                                      const std::vector<std::int64_t>& shape) {
+  const std::string key = fmt::format("{} {} {}", node, form.native, form.layout);
+  if (auto known = constant_buffers_.find(key); known != constant_buffers_.end()) {
+    return known->second;
+  }
+  const Tensor* contents = graph_.Contents(node);
+  if (contents == nullptr) {
+    return InvalidArgument("constant " + graph_.node(node).name + " has no contents");
+  }
+  Tensor packed = contents->Clone();
+  if (!form.is_native()) {
+    // A constant that broadcasts has fewer dimensions than its form.
+    auto native = Layout::Parse(form.native);
+    TW_RETURN_IF_ERROR(native);
+    std::vector<std::int64_t> padded(native->parts().size(), 1);
+    if (padded.size() < packed.shape().size()) return Unsupported("constant of more dimensions");
+    std::ranges::copy(packed.shape(), padded.end() - static_cast<int>(packed.shape().size()));
+    packed.Reshape(std::move(padded));
+    auto transformed = TransformLayout(packed, form.native, form.layout);
+    TW_RETURN_IF_ERROR(transformed);
+    packed = *std::move(transformed);
+  }
+  if (Product(shape) != packed.elements()) return Unsupported("constant of another size");
+  return AddConstant(key, std::move(packed));
+}
+
+int PlanBuilder::AddKernel(Program program, const std::string& op) {
+  program.name = "kernel";
+  const std::string code = ToString(program);
+  const auto known = kernel_numbers_.find(code);
+  if (known != kernel_numbers_.end()) return known->second;
+  const int number = static_cast<int>(plan_.kernels.size());
+  program.name = fmt::format("{}_{}_{}", options_.name, number, op);
+  plan_.kernels.push_back(std::move(program));
+  kernel_numbers_.emplace(code, number);
+  return number;
+}
+
+/// operands: buffers of all parameters, the result last.
+void PlanBuilder::AddStep(PlanStep step, int node, const std::vector<int>& operands) {
+  step.node = node;
+  step.buffers = operands;
+  OperatorReport& report = step.report;
+  report.value = graph_.node(node).name;
+  report.layout = step.form.layout;
+  if (step.kernel >= 0) report.kernel = plan_.kernels[static_cast<std::size_t>(step.kernel)].name;
+  const std::set<int> distinct(operands.begin(), operands.end());
+  for (int buffer : distinct) report.bytes += plan_.buffers[static_cast<std::size_t>(buffer)].bytes;
+  plan_.steps.push_back(std::move(step));
+}
+
+}  // namespace tilewright

@@ -1,0 +1,223 @@
+#include "src/compiler/run/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/base/clock.h"
+#include "src/base/memory.h"
+#include "src/compiler/emit/model_tables.h"
+#include "src/compiler/plan/form.h"
+#include "src/graph/ir/meanings.h"
+
+namespace tilewright {
+namespace {
+
+Result<ModelValue> ValueOf(const TwValue& value) {
+  auto dtype = ParseDataType(value.dtype);
+  TW_RETURN_IF_ERROR(dtype);
+  if (value.rank < 0 || value.rank > 16) return Corrupt("value of a wrong rank");
+  TensorType type{{value.shape, value.shape + value.rank}, *dtype};
+  if (type.bytes() != value.bytes) return Corrupt(std::string(value.name) + " has a wrong size");
+  return ModelValue{value.name, std::move(type)};
+}
+
+Result<std::vector<ModelValue>> ValuesOf(const TwValue* values, std::int64_t count) {
+  std::vector<ModelValue> list;
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto value = ValueOf(values[i]);
+    TW_RETURN_IF_ERROR(value);
+    list.push_back(*std::move(value));
+  }
+  return list;
+}
+
+std::int64_t BytesOf(const std::vector<ModelValue>& values) {
+  std::int64_t bytes = 0;
+  for (const ModelValue& value : values) bytes += value.type.bytes();
+  return bytes;
+}
+
+struct Observation {
+  const std::vector<ModelOperator>* operators;
+  const std::function<Status(std::size_t, Tensor)>* observe;
+  Status status;
+};
+
+std::int32_t Observe(void* context, std::int64_t step, const void* result, double) {
+  auto* observation = static_cast<Observation*>(context);
+  const auto index = static_cast<std::size_t>(step);
+  const ModelOperator& op = (*observation->operators)[index];
+  auto tensor = ToNative(op.result.type, {op.native, op.layout}, result);
+  observation->status =
+      tensor.ok() ? (*observation->observe)(index, *std::move(tensor)) : tensor.status();
+  return observation->status.ok() ? 0 : ModelLibrary::kStopped;  // kernels return other codes
+}
+
+std::int32_t AddSeconds(void* context, std::int64_t step, const void*, double seconds) {
+  (*static_cast<std::span<double>*>(context))[static_cast<std::size_t>(step)] += seconds;
+  return 0;
+}
+
+std::vector<Tensor> MakeOutputs(const std::vector<ModelValue>& values) {
+  std::vector<Tensor> outputs;
+  for (const ModelValue& value : values) outputs.emplace_back(value.type);
+  return outputs;
+}
+
+double MedianOf(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+Result<ModelLibrary> ModelLibrary::Open(const std::string& path) {
+  auto loaded = LoadModel(path);
+  TW_RETURN_IF_ERROR(loaded);
+  ModelLibrary model(*std::move(loaded));
+  if (Status status = model.Load(); !status.ok()) return status.WithContext(path);
+  return model;
+}
+
+Status ModelLibrary::Load() {
+  name_ = model_->name;
+  target_ = model_->target;
+  threads_ = static_cast<int>(model_->threads);
+  auto inputs = ValuesOf(model_->inputs, model_->input_count);
+  TW_RETURN_IF_ERROR(inputs);
+  inputs_ = *std::move(inputs);
+  auto outputs = ValuesOf(model_->outputs, model_->output_count);
+  TW_RETURN_IF_ERROR(outputs);
+  outputs_ = *std::move(outputs);
+  const std::int64_t arena_bytes = on_gpu() ? 0 : model_->arena_bytes;
+  TW_RETURN_IF_ERROR(
+      CheckMemory("running the model", arena_bytes + BytesOf(inputs_) + BytesOf(outputs_)));
+  for (std::int64_t i = 0; i < model_->step_count; ++i) {
+    const TwStep& step = model_->steps[i];
+    auto result = ValueOf(*step.result);
+    TW_RETURN_IF_ERROR(result);
+    operators_.push_back({*std::move(result), step.op, step.native, step.layout, step.macs,
+                          step.bytes, (step.flags & 1) != 0});
+  }
+  return LoadMeanings();
+}
+
+// Libraries made before there was this have neither.
+Status ModelLibrary::LoadMeanings() {
+  if (const void* count = loaded_.library.Symbol(kMadeUpSymbol); count != nullptr) {
+    made_up_constants_ = *static_cast<const std::int64_t*>(count);
+  }
+  const auto* text = static_cast<const char*>(loaded_.library.Symbol(kMeaningsSymbol));
+  if (text == nullptr) return Status();
+  auto meanings = ParseMeanings(text);
+  if (!meanings.ok()) return meanings.status().WithContext(kMeaningsSymbol);
+  meanings_ = *std::move(meanings);
+  return Status();
+}
+
+Status ModelLibrary::SetThreads(int threads) {
+  if (threads < 1) {
+    return InvalidArgument(fmt::format("{} threads, expected at least 1", threads));
+  }
+  TW_RETURN_IF_ERROR(ModelStatus(loaded_, loaded_.functions.set_threads(model_, threads)));
+  threads_ = threads;
+  return Status();
+}
+
+Status ModelLibrary::UseDevice(const std::string& driver, int ordinal) {
+  if (!on_gpu()) return InvalidArgument(name_ + " was compiled for a CPU, it uses no device");
+  return ModelStatus(loaded_, loaded_.gpu.open(model_, driver.c_str(), ordinal));
+}
+
+Status ModelLibrary::CheckInputs(std::span<const Tensor> inputs) const {
+  if (inputs.size() != inputs_.size()) {
+    return InvalidArgument(fmt::format("{} inputs, expected {}", inputs.size(), inputs_.size()));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].type() == inputs_[i].type) continue;
+    return InvalidArgument(fmt::format("input {} is {}, expected {}", inputs_[i].name,
+                                       inputs[i].type().ToString(), inputs_[i].type.ToString()));
+  }
+  return Status();
+}
+
+Status ModelLibrary::RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>& outputs,
+                            TwObserver observer, void* context) const {
+  TW_RETURN_IF_ERROR(CheckInputs(inputs));
+  std::vector<const void*> input_pointers;
+  for (const Tensor& input : inputs) input_pointers.push_back(input.data());
+  std::vector<void*> output_pointers;
+  for (Tensor& output : outputs) output_pointers.push_back(output.data());
+  input_pointers.push_back(nullptr);  // so that data() is not null for a model without any
+  output_pointers.push_back(nullptr);
+  const std::int32_t code = loaded_.functions.run(model_, input_pointers.data(),
+                                                  output_pointers.data(), observer, context);
+  return code == kStopped ? Status() : ModelStatus(loaded_, code);
+}
+
+Result<std::vector<Tensor>> ModelLibrary::Run(std::span<const Tensor> inputs) const {
+  std::vector<Tensor> outputs = MakeOutputs(outputs_);
+  TW_RETURN_IF_ERROR(RunRaw(inputs, outputs, nullptr, nullptr));
+  return outputs;
+}
+
+Result<std::vector<Tensor>> ModelLibrary::RunObserved(
+    std::span<const Tensor> inputs,
+    const std::function<Status(std::size_t, Tensor)>& observe) const {
+  std::vector<Tensor> outputs = MakeOutputs(outputs_);
+  Observation observation{&operators_, &observe, Status()};
+  TW_RETURN_IF_ERROR(RunRaw(inputs, outputs, Observe, &observation));
+  TW_RETURN_IF_ERROR(observation.status);
+  return outputs;
+}
+
+Status ModelLibrary::RunTimed(std::span<const Tensor> inputs, std::span<double> seconds) const {
+  if (seconds.size() != operators_.size()) {
+    return InvalidArgument("seconds for another number of operators");
+  }
+  std::vector<Tensor> outputs = MakeOutputs(outputs_);
+  return RunRaw(inputs, outputs, AddSeconds, &seconds);
+}
+
+Result<BenchReport> Bench(const ModelLibrary& model, std::span<const Tensor> inputs,
+                          const BenchOptions& options) {
+  SystemClock clock;
+  const std::size_t count = model.operators().size();
+  TW_RETURN_IF_ERROR(model.Run(inputs));  // warm-up: memory, threads, caches
+  std::vector<std::vector<double>> samples(count);
+  std::vector<double> totals;
+  const double end = clock.MonotonicSeconds() + options.seconds;
+  while (clock.MonotonicSeconds() < end ||
+         totals.size() < static_cast<std::size_t>(options.min_rounds)) {
+    // Rounds with and without looking at each operator take turns; the total is of the latter.
+    const double start = clock.MonotonicSeconds();
+    TW_RETURN_IF_ERROR(model.Run(inputs));
+    totals.push_back(clock.MonotonicSeconds() - start);
+    std::vector<double> seconds(count, 0.0);
+    TW_RETURN_IF_ERROR(model.RunTimed(inputs, seconds));
+    for (std::size_t i = 0; i < count; ++i) samples[i].push_back(seconds[i]);
+  }
+  BenchReport report;
+  report.threads = model.threads();
+  report.rounds = static_cast<int>(totals.size());
+  report.least_seconds = *std::ranges::min_element(totals);
+  report.total_seconds = MedianOf(totals);
+  double least = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const ModelOperator& op = model.operators()[i];
+    BenchReport::Row row{op.result.name, op.op, op.layout, MedianOf(samples[i]), op.macs, op.bytes};
+    const double bound = model.on_gpu() ? 0
+                                        : RooflineSeconds(options.peaks, op.macs, op.bytes, op.int8,
+                                                          model.threads());
+    row.roofline_share = row.seconds > 0 ? bound / row.seconds : 0;
+    least += bound;
+    report.macs += op.macs;
+    report.rows.push_back(std::move(row));
+  }
+  report.roofline_share = least / report.total_seconds;
+  return report;
+}
+
+}  // namespace tilewright

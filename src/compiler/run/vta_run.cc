@@ -1,0 +1,201 @@
+#include "src/compiler/run/vta_run.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "src/base/clock.h"
+#include "src/graph/ir/evaluate.h"
+#include "src/tensor/reference.h"
+#include "src/vta/trace.h"
+
+namespace tilewright {
+namespace {
+
+/// An operand as the accelerator loads it: values per channel become a tile for each block of
+/// them, every row of it the same; `addend` is added to int32 elements.
+std::vector<std::byte> OperandBytes(const vta::Design& design, const Tensor& tensor,
+                                    const TensorType& result, std::int32_t addend) {
+  const std::span raw(tensor.data(), static_cast<std::size_t>(tensor.bytes()));
+  if (tensor.dtype() != kInt32) return {raw.begin(), raw.end()};
+  const bool per_channel = tensor.elements() < result.elements();
+  const std::int64_t rows = per_channel ? design.batch() : 1;
+  std::vector<std::int32_t> values;
+  values.reserve(static_cast<std::size_t>(tensor.elements() * rows));
+  const auto elements = tensor.As<std::int32_t>();
+  const auto block = static_cast<std::size_t>(design.block());
+  for (std::size_t tile = 0; tile < elements.size(); tile += block) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int32_t value : elements.subspan(tile, block)) {
+        values.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(value) +
+                                                   static_cast<std::uint32_t>(addend)));
+      }
+    }
+  }
+  const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+  return {bytes, bytes + values.size() * sizeof(std::int32_t)};
+}
+
+class VtaRunner {
+ public:
+  VtaRunner(const VtaPlan& plan, std::span<const Tensor> inputs, const VtaRunOptions& options)
+      : plan_(plan),
+        options_(options),
+        values_(static_cast<std::size_t>(plan.graph.size())),
+        made_(values_.size()),
+        last_use_(values_.size(), -1) {
+    result_.cost.resize(plan.kernels.size());
+    result_.launches.assign(plan.kernels.size(), 0);
+    const std::vector<int> ids = plan.graph.inputs();
+    for (std::size_t i = 0; i < ids.size(); ++i) At(ids[i]) = &inputs[i];
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+      for (int id : Reads(plan.steps[s])) {
+        last_use_[static_cast<std::size_t>(id)] = static_cast<std::int64_t>(s);
+      }
+    }
+    for (int id : plan.graph.outputs()) {
+      last_use_[static_cast<std::size_t>(id)] = static_cast<std::int64_t>(plan.steps.size());
+    }
+  }
+
+  Result<VtaRunResult> Run() {
+    SystemClock clock;
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      const VtaStep& step = plan_.steps[s];
+      const int id = step.nodes.back();
+      const double start = clock.MonotonicSeconds();
+      const Status status = step.kernel < 0 ? Evaluate(step) : Launch(step);
+      if (!status.ok()) return status.WithContext("value " + plan_.graph.node(id).name);
+      (step.kernel < 0 ? result_.host_seconds : result_.simulator_seconds) +=
+          clock.MonotonicSeconds() - start;
+      if (options_.observe) TW_RETURN_IF_ERROR(options_.observe(s, *At(id)));
+      Free(static_cast<std::int64_t>(s));
+    }
+    for (int id : plan_.graph.outputs()) result_.outputs.push_back(Value(id).Clone());
+    return std::move(result_);
+  }
+
+ private:
+  const Tensor*& At(int id) { return values_[static_cast<std::size_t>(id)]; }
+  const Tensor& Value(int id) {
+    const bool constant = plan_.graph.node(id).kind == NodeKind::kConstant;
+    return constant ? *plan_.graph.Contents(id) : *At(id);
+  }
+  void Keep(int id, Tensor value) {
+    Tensor& made = made_[static_cast<std::size_t>(id)];
+    made = std::move(value);
+    At(id) = &made;
+  }
+
+  std::vector<int> Reads(const VtaStep& step) const {
+    if (step.kernel >= 0) return step.loads;
+    std::vector<int> ids;
+    for (int id : step.nodes) {
+      const auto& inputs = plan_.graph.node(id).inputs;
+      ids.insert(ids.end(), inputs.begin(), inputs.end());
+    }
+    return ids;
+  }
+
+  /// Frees what nothing after step `s` reads.
+  void Free(std::int64_t s) {
+    for (std::size_t id = 0; id < made_.size(); ++id) {
+      if (last_use_[id] <= s) made_[id] = Tensor();
+    }
+  }
+
+  Status Evaluate(const VtaStep& step) {
+    for (int id : step.nodes) {
+      const Node& node = plan_.graph.node(id);
+      std::vector<const Tensor*> operands;
+      for (int input : node.inputs) operands.push_back(&Value(input));
+      auto value = tilewright::Evaluate(node.op, operands, options_.host_threads);
+      TW_RETURN_IF_ERROR(value);
+      Keep(id, *std::move(value));
+    }
+    return Status();
+  }
+
+  /// Lays out the buffers of a stream: data, weight (if any), output, operands.
+  std::vector<std::int64_t> AllocateBuffers(const VtaStep& step, const VtaKernel& kernel,
+                                            vta::Dram& dram, std::int64_t& output) {
+    std::vector<std::int64_t> addresses;
+    const std::size_t operands = kernel.operand_addends.size();
+    const std::size_t tensors = step.loads.size() - operands;
+    for (std::size_t i = 0; i < step.loads.size(); ++i) {
+      if (i == tensors) {
+        output = dram.Allocate("output", kernel.result.bytes(), true);
+        addresses.push_back(output);
+      }
+      const std::int32_t addend = i < tensors ? 0 : kernel.operand_addends[i - tensors];
+      addresses.push_back(dram.Allocate(
+          "input", OperandBytes(plan_.design, Value(step.loads[i]), kernel.result, addend), false));
+    }
+    if (operands == 0) {
+      output = dram.Allocate("output", kernel.result.bytes(), true);
+      addresses.push_back(output);
+    }
+    return addresses;
+  }
+
+  Status Launch(const VtaStep& step) {
+    const auto number = static_cast<std::size_t>(step.kernel);
+    const VtaKernel& kernel = plan_.kernels[number];
+    vta::Dram dram;
+    std::int64_t output = 0;
+    const std::vector<std::int64_t> addresses = AllocateBuffers(step, kernel, dram, output);
+    auto instructions = vta::Place(plan_.design, kernel.stream, dram, addresses);
+    TW_RETURN_IF_ERROR(instructions);
+    vta::RunOptions run_options;
+    run_options.allow_tokens_left = true;  // as streams of one virtual thread do
+    const vta::RunResult run = vta::RunStream(plan_.design, *instructions, &dram, run_options);
+    TW_RETURN_IF_ERROR(run.status());
+    Tensor value(kernel.result);
+    std::ranges::copy(dram.Bytes(output, value.bytes()), value.data());
+    Keep(step.nodes.back(), std::move(value));
+    if (result_.launches[number]++ > 0) return Status();
+    VtaLaunchCost& cost = result_.cost[number];
+    cost.summary = run.summary;
+    for (const vta::CycleModel& model : options_.models) {
+      cost.timings.push_back(
+          vta::Simulate(plan_.design, *instructions, run.pipeline, model, false));
+    }
+    return Status();
+  }
+
+  const VtaPlan& plan_;
+  const VtaRunOptions& options_;
+  std::vector<const Tensor*> values_;  // of inputs and operators, null before they are there
+  std::vector<Tensor> made_;           // results of operators
+  std::vector<std::int64_t> last_use_;
+  VtaRunResult result_;
+};
+
+}  // namespace
+
+Result<VtaRunResult> RunVta(const VtaPlan& plan, std::span<const Tensor> inputs,
+                            const VtaRunOptions& options) {
+  TW_RETURN_IF_ERROR(CheckGraphInputs(plan.graph, inputs));
+  return VtaRunner(plan, inputs, options).Run();
+}
+
+Result<std::string> TraceVta(const VtaPlan& plan, const vta::CycleModel& model) {
+  vta::TraceWriter writer;
+  for (const VtaStep& step : plan.steps) {
+    if (step.kernel < 0) continue;
+    const vta::Stream& stream = plan.kernels[static_cast<std::size_t>(step.kernel)].stream;
+    // Where the buffers are makes no difference to the time.
+    auto instructions =
+        stream.Bind(plan.design, std::vector<std::int64_t>(stream.buffers.size(), 0));
+    TW_RETURN_IF_ERROR(instructions);
+    vta::RunOptions options;
+    options.allow_tokens_left = true;
+    const vta::RunResult run = vta::RunStream(plan.design, *instructions, nullptr, options);
+    TW_RETURN_IF_ERROR(run.status());
+    writer.Add(plan.graph.node(step.nodes.back()).name + " " + step.op, *instructions,
+               vta::Simulate(plan.design, *instructions, run.pipeline, model, true));
+  }
+  return std::move(writer).Finish();
+}
+
+}  // namespace tilewright
