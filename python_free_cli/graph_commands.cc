@@ -9,6 +9,7 @@
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/usage.h"
+#include "records/autotvm/tuple.h"
 #include "src/base/file.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"
@@ -74,7 +75,7 @@ class TasksCommand final : public Command {
     auto tasks = ExtractTasks(*graph, FuseRuleFor(*target, !no_fuse_residuals_));
     TW_RETURN_IF_ERROR(tasks);
     if (json_) {
-      fmt::print("{}\n", TasksToJson(graph->name, *tasks, *target));
+      fmt::print("{}\n", TasksToJson(graph->name, *tasks, records::AutotvmTuplesOn(*target)));
       return kExitDone;
     }
     fmt::print("{:>3}  {:<38} {:>4} {:>9}  {}\n", "#", "task", "uses", "MMACs", "fused with");

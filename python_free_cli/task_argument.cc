@@ -9,6 +9,7 @@
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/usage.h"
 #include "python_free_cli/user_paths.h"
+#include "records/autotvm/tuple.h"
 #include "src/base/file.h"
 #include "src/base/strings.h"
 #include "src/codegen/cpu_target.h"
@@ -210,7 +211,7 @@ Result<search::TuneTask> ParseTask(const std::string& text, const Target& target
   if (auto workload = Workload::Parse(text); workload.ok()) {
     return search::TuneTask{{std::move(*workload), target}, {}, 1};
   } else if (!text.empty() && text.front() == '(') {
-    auto tuple = Workload::FromAutotvmTuple(text);
+    auto tuple = records::ParseAutotvmTuple(text);
     TW_RETURN_IF_ERROR(tuple);
     return search::TuneTask{{std::move(*tuple), target}, {}, 1};
   } else if (text.find('#') == std::string::npos) {

@@ -13,6 +13,7 @@
 #include "records/autotvm/log_line.h"
 #include "records/autotvm/space.h"
 #include "records/autotvm/task.h"
+#include "records/autotvm/tuple.h"
 #include "records/imported.h"
 #include "records/row.h"
 #include "records/sqlite.h"
@@ -203,7 +204,7 @@ Result<OutLine> LineOf(const Trial& trial) {
   const Candidate& c = trial.candidate;
   const TemplateEntry* entry = FindTemplate(c.template_key);
   if (entry == nullptr) return Unsupported("unknown template");
-  auto tuple = c.task.workload.AutotvmTuple(c.template_key);
+  auto tuple = AutotvmTuple(c.task.workload, c.template_key);
   if (!tuple.ok()) return Unsupported("template " + c.template_key + " is none of AutoTVM's");
   auto task = AutotvmTask::Parse(*tuple);
   TW_RETURN_IF_ERROR(task);

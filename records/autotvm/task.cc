@@ -5,6 +5,7 @@
 #include <map>
 
 #include "records/autotvm/json_scanner.h"
+#include "records/autotvm/tuple.h"
 
 namespace tilewright::records {
 namespace {
@@ -186,7 +187,7 @@ AutotvmTask AutotvmTask::Make(std::string name, std::vector<AutotvmValue> args) 
     const bool tagged = arg.is(Kind::kList) && !arg.items.empty() && arg.items[0].text == "TENSOR";
     task.malformed_tensor = task.malformed_tensor || (tagged && !arg.IsTensor());
   }
-  if (auto workload = Workload::FromAutotvmTuple(task.tuple); workload.ok()) {
+  if (auto workload = ParseAutotvmTuple(task.tuple); workload.ok()) {
     task.workload = *std::move(workload);
   }
   task.unreachable = WhyUnreachable(task);

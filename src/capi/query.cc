@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "records/autotvm/tuple.h"
 #include "src/base/file.h"
 #include "src/capi/boundary.h"
 #include "src/capi/catalog.h"
@@ -144,7 +145,7 @@ Result<Asked> AskedOf(Result<Workload> workload) {
 
 /// By AutoTVM's rule a tuple is asked for as it is, whatever we make of it.
 Result<Asked> AskedOfTuple(std::string_view tuple, std::uint32_t rule) {
-  if (rule != TW_RULE_AUTOTVM) return AskedOf(Workload::FromAutotvmTuple(tuple));
+  if (rule != TW_RULE_AUTOTVM) return AskedOf(records::ParseAutotvmTuple(tuple));
   auto task = records::AutotvmTask::Parse(tuple);
   TW_RETURN_IF_ERROR(task);
   Asked asked;

@@ -41,15 +41,6 @@ struct Workload {
   std::string Key() const;
   /// Errors: kInvalidArgument with the position that was not understood.
   static Result<Workload> Parse(std::string_view key);
-  /// Python-style tuple of AutoTVM for the given task name (blocked NCHW layouts are written with
-  /// their unblocked shapes, as that program does), such as
-  /// "('conv2d_NCHWc.x86', ('TENSOR', (1, 3, 224, 224), 'float32'), …)".
-  /// Errors: kUnsupported if that template cannot express the workload.
-  Result<std::string> AutotvmTuple(std::string_view task_name) const;
-  /// Errors: kInvalidArgument if the text is no such tuple.
-  static Result<Workload> FromAutotvmTuple(std::string_view tuple);
-  /// AutoTVM's task name for a target kind, e.g. "conv2d_NCHWc.x86"; empty if it has none.
-  std::string AutotvmName(const Target& target) const;
 
   Operator ToOperator() const;
   /// Errors: kInvalidArgument unless op is an anchor and the types fit it.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "records/autotvm/tuple.h"
 #include "src/base/status.h"
 #include "src/space/config.h"
 #include "src/target/cpu.h"
@@ -44,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)target->num_threads();
     (void)target->keys();
   }
-  (void)Workload::FromAutotvmTuple(text).ok();
+  (void)records::ParseAutotvmTuple(text).ok();
   (void)ParsePreset(text, "board").ok();
   return 0;
 }

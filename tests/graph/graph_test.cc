@@ -188,7 +188,7 @@ TEST(DescribeGraph, NamesOfAnyBytesArePrinted) {
   const int x = graph.AddInput("x\xff\"", TensorType{{2}, kFloat32});
   graph.SetOutputs({*graph.AddOperator("\xc3", Operator{OpKind::kRelu, {}}, {x})});
   EXPECT_TRUE(ParseJson(DescribeGraphJson(graph)).ok());
-  EXPECT_TRUE(ParseJson(TasksToJson("\xfe", {}, *Target::Parse("llvm"))).ok());
+  EXPECT_TRUE(ParseJson(TasksToJson("\xfe", {}, [](const Workload&) { return ""; })).ok());
 }
 
 TEST(EvaluateGraph, NamesWhatIsMissing) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "records/autotvm/tuple.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
@@ -39,7 +40,8 @@ TEST_P(ModelTasks, EqualTheIndependentList) {
   TW_NEEDS_FILE(path);
   auto tasks = ExtractTasks(MakeModel(GetParam().model));
   ASSERT_TRUE(tasks.ok()) << tasks.status().message();
-  const Json actual = *ParseJson(TasksToJson("net", *tasks, *Target::Parse("llvm")));
+  const Json actual =
+      *ParseJson(TasksToJson("net", *tasks, records::AutotvmTuplesOn(*Target::Parse("llvm"))));
   const Json expected = *ParseJson(*ReadFile(path));
   EXPECT_EQ(actual["total_macs"], expected["total_macs"]);
   ASSERT_EQ(actual["tasks"].size(), expected["tasks"].size());
@@ -67,7 +69,7 @@ TEST(Models, MobilenetTuplesAreThePublishedOnes) {
     if (!line.empty()) expected.insert(line);
   }
   for (const ExtractedTask& task : *tasks) {
-    auto tuple = task.workload.AutotvmTuple(task.workload.AutotvmName(target));
+    auto tuple = records::AutotvmTuple(task.workload, records::AutotvmName(task.workload, target));
     ASSERT_TRUE(tuple.ok()) << tuple.status().message();
     // The published list has the kernels without a packed weight under the name "nopack".
     actual.insert(*tuple);

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "records/autotvm/tuple.h"
 #include "src/base/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
@@ -96,7 +97,8 @@ TEST(RelayTasks, OfTheFragmentEqualTheIndependentList) {
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   auto tasks = ExtractTasks(*graph);
   ASSERT_TRUE(tasks.ok()) << tasks.status().message();
-  const Json actual = *ParseJson(TasksToJson(graph->name, *tasks, *Target::Parse("llvm")));
+  const Json actual = *ParseJson(
+      TasksToJson(graph->name, *tasks, records::AutotvmTuplesOn(*Target::Parse("llvm"))));
   const Json expected = *ParseJson(*ReadFile(list));
   ASSERT_EQ(actual["tasks"].size(), expected["tasks"].size());
   for (std::size_t i = 0; i < expected["tasks"].size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "records/autotvm/tuple.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "tests/graph/shared_data.h"
@@ -28,7 +29,8 @@ TEST_P(GraphTasks, EqualTheIndependentList) {
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   auto tasks = ExtractTasks(*graph);
   ASSERT_TRUE(tasks.ok()) << tasks.status().message();
-  const Json actual = *ParseJson(TasksToJson(graph->name, *tasks, *Target::Parse("llvm")));
+  const Json actual = *ParseJson(
+      TasksToJson(graph->name, *tasks, records::AutotvmTuplesOn(*Target::Parse("llvm"))));
   const Json expected = *ParseJson(*ReadFile(expected_path));
   for (const char* key : {"distinct_tasks", "occurrences", "total_macs"}) {
     EXPECT_EQ(actual[key], expected[key]) << key;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "records/autotvm/import.h"
+#include "records/autotvm/tuple.h"
 #include "records/imported.h"
 #include "src/base/json.h"
 #include "src/templates/device.h"
@@ -75,7 +76,7 @@ TEST(VtaTemplate, GivesThePublishedCountersOfResnet18) {
   for (const Json& layer : expected["layers"]) {
     if (layer["kind"] != "conv") continue;
     ++layers;
-    const auto workload = Workload::FromAutotvmTuple(TupleOf(layer["workload"]));
+    const auto workload = records::ParseAutotvmTuple(TupleOf(layer["workload"]));
     ASSERT_TRUE(workload.ok()) << workload.status().message();
     const auto space = entry->define_space(*workload, target);
     ASSERT_TRUE(space.ok()) << space.status().message();

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "records/autotvm/tuple.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
@@ -109,7 +110,7 @@ TEST(AutotvmRecordsTest, EveryRecordOfTheCudaPackageBecomesALegalLaunch) {
     if (entry == nullptr) continue;
     SCOPED_TRACE(line);
     const Target target = *Target::Parse(input[0].get<std::string>());
-    auto workload = Workload::FromAutotvmTuple(TupleOf(task, input[2]));
+    auto workload = records::ParseAutotvmTuple(TupleOf(task, input[2]));
     if (!workload.ok()) {
       // The weight of one record has four items: its output padding slipped in.
       EXPECT_EQ(input[2][1].size(), 4U) << workload.status().message();

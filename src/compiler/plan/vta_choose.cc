@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "records/autotvm/tuple.h"
 #include "src/templates/registry.h"
 #include "src/templates/vta/alu_blocks.h"
 #include "src/vta/simulator.h"
@@ -169,7 +170,8 @@ Status CheckServed(const Workload& workload, const VtaOptions& options) {
   if (TemplatesFor(workload, options.target).empty()) {
     return Unsupported(VtaRefusalOf(workload, options.target));
   }
-  const bool alone = !IsAnchor(workload.op) && workload.AutotvmName(options.target).empty();
+  const bool alone =
+      !IsAnchor(workload.op) && records::AutotvmName(workload, options.target).empty();
   if (alone && options.autotvm.has_value()) {
     return Unsupported("rule autotvm: there is no such template of a VTA");
   }

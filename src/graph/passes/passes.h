@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -80,14 +81,16 @@ struct ExtractedTask {
 };
 /// In order of first use, on the graph as imported (before folding, so that every anchor of the
 /// source is there); epilogues come from the folded and fused graph. By the rules of the VTA,
-/// groups without an anchor that its ALU can execute (src/graph/passes/alu_group.h) come behind them.
-/// Needs no contents of large constants and makes none.
+/// groups without an anchor that its ALU can execute (src/graph/passes/alu_group.h) come behind
+/// them. Needs no contents of large constants and makes none.
 Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph,
                                                 FuseRule rule = FuseRule::kWide);
+/// The tuple by which AutoTVM knows a workload; empty if it has no such task.
+using TupleOf = std::function<std::string(const Workload&)>;
 /// The JSON of `tilewright tasks --json`: network, totals, tasks with the fields of
 /// expected/tasks_*.json and "key", "autotvm" (null where that has no such task), "epilogue".
 std::string TasksToJson(const std::string& network, const std::vector<ExtractedTask>& tasks,
-                        const Target& target);
+                        const TupleOf& autotvm);
 
 /// What `tilewright inspect` prints: inputs, outputs, operators by count, parameters, MACs.
 std::string DescribeGraph(const Graph& graph);

@@ -70,13 +70,13 @@ class TaskList {
   std::map<std::string, std::size_t> position_;  // by key
 };
 
-Json TaskToJson(std::int64_t id, const ExtractedTask& task, const Target& target) {
+Json TaskToJson(std::int64_t id, const ExtractedTask& task, const TupleOf& autotvm) {
   const Workload& w = task.workload;
   Json json;
   json["id"] = id;
   json["key"] = w.Key();
-  auto tuple = w.AutotvmTuple(w.AutotvmName(target));
-  json["autotvm"] = tuple.ok() ? Json(*tuple) : Json(nullptr);
+  const std::string tuple = autotvm(w);
+  json["autotvm"] = tuple.empty() ? Json(nullptr) : Json(tuple);
   json["op"] = w.op_name();
   json["occurrences"] = task.occurrences();
   json["data"] = w.data.shape;
@@ -142,13 +142,13 @@ Result<std::vector<ExtractedTask>> ExtractTasks(const Graph& graph, FuseRule rul
 }
 
 std::string TasksToJson(const std::string& network, const std::vector<ExtractedTask>& tasks,
-                        const Target& target) {
+                        const TupleOf& autotvm) {
   std::int64_t occurrences = 0, macs = 0;
   Json list = Json::array();
   for (const ExtractedTask& task : tasks) {
     occurrences += task.occurrences();
     macs += task.workload.macs() * task.occurrences();
-    list.push_back(TaskToJson(std::ssize(list), task, target));
+    list.push_back(TaskToJson(std::ssize(list), task, autotvm));
   }
   Json json;
   json["network"] = network;

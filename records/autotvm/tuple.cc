@@ -1,16 +1,18 @@
 // AutoTVM names a workload by a Python tuple: the task name, then the arguments of the compute
 // function behind it. Which arguments those are is the table below; tensors are
 // ('TENSOR', shape, dtype).
+#include "records/autotvm/tuple.h"
+
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "src/tensor/layout.h"
 #include "src/tensor/text_scanner.h"
-#include "src/tensor/workload.h"
 
-namespace tilewright {
+namespace tilewright::records {
 namespace {
 
 constexpr std::size_t kMaxTupleText = 8000;
@@ -431,36 +433,37 @@ std::string ConvolutionName(const Workload& w, const Target& target, bool on_arm
 
 }  // namespace
 
-Result<std::string> Workload::AutotvmTuple(std::string_view task_name) const {
+Result<std::string> AutotvmTuple(const Workload& workload, std::string_view task_name) {
   const TaskName* task = FindTask(task_name);
   if (task == nullptr) return Unsupported(fmt::format("unknown task '{}'", task_name));
-  if (KindOf(task->form) != op || (!task->op.empty() && task->op != op_name())) {
-    return Unsupported(fmt::format("task '{}' does not serve {}", task_name, op_name()));
+  if (KindOf(task->form) != workload.op || (!task->op.empty() && task->op != workload.op_name())) {
+    return Unsupported(fmt::format("task '{}' does not serve {}", task_name, workload.op_name()));
   }
-  Workload w = *this;
+  Workload w = workload;
   if (IsPacked(task->form)) {
-    if (data.shape.size() != RankOf(task->form) || weight.shape.size() != RankOf(task->form)) {
+    if (workload.data.shape.size() != RankOf(task->form) ||
+        workload.weight.shape.size() != RankOf(task->form)) {
       return Unsupported(fmt::format("task '{}' does not take layouts {} and {}", task_name,
-                                     data_layout, kernel_layout));
+                                     workload.data_layout, workload.kernel_layout));
     }
-    Workload packed = *this;
+    Workload packed = workload;
     SetPackedLayouts(packed, task->form);
-    if (packed != *this) {
+    if (packed != workload) {
       return Unsupported(fmt::format("task '{}' takes layouts {} and {}, not {} and {}", task_name,
-                                     packed.data_layout, packed.kernel_layout, data_layout,
-                                     kernel_layout));
+                                     packed.data_layout, packed.kernel_layout, workload.data_layout,
+                                     workload.kernel_layout));
     }
-  } else if (op == OpKind::kConv2d || op == OpKind::kConv2dTranspose) {
-    auto plain = Unblocked(*this);
+  } else if (workload.op == OpKind::kConv2d || workload.op == OpKind::kConv2dTranspose) {
+    auto plain = Unblocked(workload);
     if (!plain.ok()) return plain.status().WithContext(fmt::format("task '{}'", task_name));
     w = *std::move(plain);
   } else {
-    Workload plain = *this;
+    Workload plain = workload;
     SetLayouts(plain, task->form);
-    if (plain != *this) {
+    if (plain != workload) {
       return Unsupported(fmt::format("task '{}' takes layouts {} and {}, not {} and {}", task_name,
-                                     plain.data_layout, plain.kernel_layout, data_layout,
-                                     kernel_layout));
+                                     plain.data_layout, plain.kernel_layout, workload.data_layout,
+                                     workload.kernel_layout));
     }
   }
   if (IsElementwise(task->form)) w.data.dtype = w.weight.dtype = kInt32;  // as they are widened
@@ -472,7 +475,7 @@ Result<std::string> Workload::AutotvmTuple(std::string_view task_name) const {
   return text + ")";
 }
 
-Result<Workload> Workload::FromAutotvmTuple(std::string_view text) {
+Result<Workload> ParseAutotvmTuple(std::string_view text) {
   TextScanner scanner("workload tuple", text);
   if (text.size() > kMaxTupleText) return scanner.Error("at most 8000 characters");
   auto tuple = ReadLiteral(scanner, 0);
@@ -519,35 +522,43 @@ Result<Workload> Workload::FromAutotvmTuple(std::string_view text) {
   return w;
 }
 
-std::string Workload::AutotvmName(const Target& target) const {
-  const bool convolution = op == OpKind::kConv2d || op == OpKind::kConv2dTranspose;
+std::string AutotvmName(const Workload& workload, const Target& target) {
+  const bool convolution =
+      workload.op == OpKind::kConv2d || workload.op == OpKind::kConv2dTranspose;
   bool on_arm = false;
   for (const std::string& key : target.keys()) on_arm = on_arm || key == "arm_cpu";
   std::string name;
   switch (target.kind()) {
     case TargetKind::kVta:
-      name = op_name() + "_packed.vta";
-      if (op == OpKind::kAdd) name = "add.vta";
-      if (op == OpKind::kMul) name = "multiply.vta";
+      name = workload.op_name() + "_packed.vta";
+      if (workload.op == OpKind::kAdd) name = "add.vta";
+      if (workload.op == OpKind::kMul) name = "multiply.vta";
       break;
     case TargetKind::kCuda:
       // 32: the batch from which that program's large-batch template takes over.
-      if (op == OpKind::kDense) {
-        name = data.shape[0] < 32 ? "dense_small_batch.gpu" : "dense_large_batch.gpu";
+      if (workload.op == OpKind::kDense) {
+        name = workload.data.shape[0] < 32 ? "dense_small_batch.gpu" : "dense_large_batch.gpu";
       }
-      if (op == OpKind::kBatchMatmul) name = "batch_matmul.cuda";
-      if (convolution) name = ConvolutionName(*this, target, false);
+      if (workload.op == OpKind::kBatchMatmul) name = "batch_matmul.cuda";
+      if (convolution) name = ConvolutionName(workload, target, false);
       break;
     case TargetKind::kLlvm:
-      if (op == OpKind::kDense && !on_arm) name = "dense_nopack.x86";
-      if (op == OpKind::kBatchMatmul && !on_arm) name = "batch_matmul.x86";
-      if (convolution) name = ConvolutionName(*this, target, on_arm);
+      if (workload.op == OpKind::kDense && !on_arm) name = "dense_nopack.x86";
+      if (workload.op == OpKind::kBatchMatmul && !on_arm) name = "batch_matmul.x86";
+      if (convolution) name = ConvolutionName(workload, target, on_arm);
       break;
     case TargetKind::kOther:
       break;
   }
   // A name is of use only if that template can express the workload.
-  return AutotvmTuple(name).ok() ? name : std::string();
+  return AutotvmTuple(workload, name).ok() ? name : std::string();
 }
 
-}  // namespace tilewright
+std::function<std::string(const Workload&)> AutotvmTuplesOn(Target target) {
+  return [target = std::move(target)](const Workload& workload) {
+    auto tuple = AutotvmTuple(workload, AutotvmName(workload, target));
+    return tuple.ok() ? *std::move(tuple) : std::string();
+  };
+}
+
+}  // namespace tilewright::records
