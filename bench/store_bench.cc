@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "bench/sample_workloads.h"
-#include "records/catalog.h"
-#include "records/installed.h"
-#include "records/package_build.h"
+#include "records/package/build.h"
+#include "records/package/catalog.h"
+#include "records/package/installed.h"
 #include "records/store.h"
 #include "src/base/file.h"
 #include "src/base/random.h"

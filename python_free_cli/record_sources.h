@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "records/catalog.h"
+#include "records/package/catalog.h"
 #include "src/base/status.h"
 
 namespace CLI {

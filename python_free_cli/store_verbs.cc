@@ -8,7 +8,7 @@
 #include "python_free_cli/output_file.h"
 #include "python_free_cli/tune_display.h"
 #include "records/merge.h"
-#include "records/package.h"
+#include "records/package/package.h"
 #include "src/base/json.h"
 #include "src/templates/device.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "records/signing.h"
+#include "records/package/signing.h"
 
 namespace tilewright::records {
 namespace {

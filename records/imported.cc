@@ -5,7 +5,7 @@
 
 #include "records/autotvm/log_line.h"
 #include "records/autotvm/task.h"
-#include "records/signing.h"
+#include "records/package/signing.h"
 #include "records/sqlite.h"
 #include "src/base/math.h"
 #include "src/templates/registry.h"

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "records/installed.h"
+#include "records/package/installed.h"
 #include "search/guess.h"
 
 namespace tilewright::capi {

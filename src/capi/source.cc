@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "records/autotvm/import.h"
-#include "records/catalog.h"
+#include "records/package/catalog.h"
 
 namespace tilewright::capi {
 namespace {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "records/installed.h"
+#include "records/package/installed.h"
 #include "records/precedence.h"
 #include "records/store.h"
 #include "records/watch.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "records/catalog.h"
+#include "records/package/catalog.h"
 #include "src/base/status.h"
 #include "src/graph/ir/graph.h"
 #include "src/target/cpu.h"

@@ -9,8 +9,8 @@
 
 #include "cost_model/tree_model.h"
 #include "records/autotvm/import.h"
-#include "records/installed.h"
-#include "records/package_build.h"
+#include "records/package/build.h"
+#include "records/package/installed.h"
 #include "src/base/json.h"
 #include "tests/capi/capi_fixture.h"
 #include "tests/records/autotvm_lines.h"

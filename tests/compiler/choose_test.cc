@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "records/catalog.h"
+#include "records/package/catalog.h"
 #include "src/templates/registry.h"
 
 namespace tilewright {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "records/catalog.h"
+#include "records/package/catalog.h"
 #include "records/store.h"
 #include "src/base/file.h"
 #include "src/compiler/check/verify.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "records/catalog.h"
+#include "records/package/catalog.h"
 #include "src/base/file.h"
 #include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "records/autotvm/import.h"
-#include "records/catalog.h"
+#include "records/package/catalog.h"
 #include "records/store.h"
 #include "src/base/file.h"
 #include "src/compiler/check/compare.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "records/package.h"
+#include "records/package/package.h"
 #include "records/store.h"
 
 namespace {

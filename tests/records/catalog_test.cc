@@ -1,4 +1,4 @@
-#include "records/catalog.h"
+#include "records/package/catalog.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "records/package_build.h"
+#include "records/package/build.h"
 #include "tests/records/sample_trials.h"
 
 namespace tilewright::records {

@@ -14,9 +14,9 @@
 
 #include "records/autotvm/export.h"
 #include "records/care.h"
-#include "records/installed.h"
 #include "records/merge.h"
-#include "records/package_build.h"
+#include "records/package/build.h"
+#include "records/package/installed.h"
 #include "records/store.h"
 #include "src/base/clock.h"
 #include "src/base/file.h"

@@ -1,4 +1,4 @@
-#include "records/package.h"
+#include "records/package/package.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "records/image.h"
-#include "records/package_build.h"
-#include "records/package_diff.h"
+#include "records/package/build.h"
+#include "records/package/diff.h"
 #include "records/schema.h"
 #include "tests/records/sample_trials.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "records/catalog.h"
+#include "records/package/catalog.h"
 #include "src/base/status.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "records/package.h"
+#include "records/package/package.h"
 #include "records/store.h"
 #include "src/base/mapped_file.h"
 

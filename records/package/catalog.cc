@@ -1,4 +1,4 @@
-#include "records/catalog.h"
+#include "records/package/catalog.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "records/package_content.h"
+#include "records/package/content.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "records/signing.h"
+#include "records/package/signing.h"
 #include "src/base/status.h"
 
 namespace tilewright::records {
@@ -64,7 +64,7 @@ Result<std::string> PackageBytes(const PackageManifest& manifest, std::string_vi
 
 /// Reads a package's bytes: checks lengths, digest, signature and trust before anything in it is
 /// interpreted, then unpacks it within the length it states, and checks every record
-/// (records/package_content.h).
+/// (records/package/content.h).
 /// Errors: kCorrupt if a bit of it is not as it was built, or it holds anything but records;
 ///         kUnsupported if it is newer than this program, unsigned, or signed by an unknown key.
 Result<Package> ReadPackage(std::string_view bytes, const TrustPolicy& policy);

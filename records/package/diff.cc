@@ -1,4 +1,4 @@
-#include "records/package_diff.h"
+#include "records/package/diff.h"
 
 #include <map>
 #include <tuple>

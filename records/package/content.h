@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "records/package.h"
+#include "records/package/package.h"
 #include "src/base/status.h"
 
 namespace tilewright::records {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "records/package.h"
+#include "records/package/package.h"
 #include "src/base/status.h"
 
 namespace tilewright::records {

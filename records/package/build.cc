@@ -3,7 +3,7 @@
 // database of their own, in the order of task, value and config, which makes its bytes depend on
 // the records alone.
 
-#include "records/package_build.h"
+#include "records/package/build.h"
 
 #include <algorithm>
 #include <cctype>
@@ -13,8 +13,8 @@
 #include "records/schema.h"
 #include "records/select.h"
 #include "src/base/file.h"
-#include "src/base/locked_folder.h"
 #include "src/base/hash.h"
+#include "src/base/locked_folder.h"
 #include "src/space/version.h"
 #include "src/target/target.h"
 

@@ -8,7 +8,7 @@
 // A package is unpacked into a folder of another name, which is then renamed: a reader sees all of
 // it or nothing. What others than the owner may write is left out.
 
-#include "records/installed.h"
+#include "records/package/installed.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -16,7 +16,7 @@
 // unpacked, so that only a trusted builder's bytes reach zstd and SQLite (an unsigned package
 // reaches them where the user said so; they are bounded and hardened all the same).
 
-#include "records/package.h"
+#include "records/package/package.h"
 
 #include <zstd.h>
 
@@ -26,7 +26,7 @@
 #include <ctime>
 #include <memory>
 
-#include "records/package_content.h"
+#include "records/package/content.h"
 #include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"

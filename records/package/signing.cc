@@ -1,4 +1,4 @@
-#include "records/signing.h"
+#include "records/package/signing.h"
 
 #include <fcntl.h>
 #include <sodium.h>

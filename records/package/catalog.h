@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "records/installed.h"
-#include "records/package.h"
+#include "records/package/installed.h"
+#include "records/package/package.h"
 #include "records/precedence.h"
 #include "records/store.h"
 
