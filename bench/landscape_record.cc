@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/process_measurer.h"
+#include "measure/supervisor/process_measurer.h"
 #include "search/landscape.h"
 #include "search/space.h"
 #include "src/base/file.h"

@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "measure/process_measurer.h"
-#include "measure/simt_candidate.h"
+#include "measure/device/simt_candidate.h"
+#include "measure/supervisor/process_measurer.h"
 #include "measure/workers.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/measurer_setup.h"

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "measure/process_measurer.h"
-#include "measure/runner_address.h"
+#include "measure/supervisor/process_measurer.h"
+#include "measure/supervisor/runner_address.h"
 #include "python_free_cli/device_argument.h"
 #include "src/target/target.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "measure/process_measurer.h"
+#include "measure/supervisor/process_measurer.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/exchange_commands.h"
 #include "python_free_cli/given_options.h"

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "cost_model/xgboost_model.h"
-#include "measure/process_measurer.h"
+#include "measure/supervisor/process_measurer.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/exchange_commands.h"
 #include "python_free_cli/measurer_setup.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "measure/null_measurer.h"
-#include "measure/process_measurer.h"
+#include "measure/supervisor/process_measurer.h"
 #include "src/base/clock.h"
 #include "src/templates/device.h"
 #include "src/templates/registry.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "measure/remote.h"
+#include "measure/supervisor/remote.h"
 
 namespace {
 

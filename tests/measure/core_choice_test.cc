@@ -1,4 +1,4 @@
-#include "measure/core_choice.h"
+#include "measure/supervisor/core_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

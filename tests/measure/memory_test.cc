@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "measure/guarded_memory.h"
-#include "measure/inputs.h"
+#include "measure/worker/guarded_memory.h"
+#include "measure/worker/inputs.h"
 #include "src/base/file.h"
 
 namespace tilewright::measure {

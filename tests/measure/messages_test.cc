@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "measure/channel.h"
+#include "measure/worker/channel.h"
 #include "tests/measure/process_fixture.h"
 
 namespace tilewright::measure {

@@ -11,8 +11,8 @@
 #include <fstream>
 #include <limits>
 
-#include "measure/inputs.h"
-#include "measure/worker_process.h"
+#include "measure/supervisor/worker_process.h"
+#include "measure/worker/inputs.h"
 #include "src/base/clock.h"
 #include "src/base/file.h"
 #include "src/base/random.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "measure/messages.h"
-#include "measure/process_measurer.h"
+#include "measure/supervisor/process_measurer.h"
 
 namespace tilewright::measure {
 

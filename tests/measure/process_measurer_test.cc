@@ -1,4 +1,4 @@
-#include "measure/process_measurer.h"
+#include "measure/supervisor/process_measurer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/race_turns.h"
+#include "measure/worker/race_turns.h"
 #include "src/base/random.h"
 
 // Races of made-up kernels on made-up machines: the truth is known, time passes where the test says

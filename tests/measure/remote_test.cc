@@ -1,6 +1,6 @@
 // A runner at the other end of a connection: the commands here stand for "ssh board ...".
 
-#include "measure/remote.h"
+#include "measure/supervisor/remote.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "measure/runner_address.h"
+#include "measure/supervisor/runner_address.h"
 #include "tests/measure/process_fixture.h"
 
 namespace tilewright::measure {

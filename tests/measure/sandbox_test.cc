@@ -1,4 +1,4 @@
-#include "measure/sandbox.h"
+#include "measure/worker/sandbox.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "measure/time_ledger.h"
+#include "measure/supervisor/time_ledger.h"
 
 #include <gtest/gtest.h>
 

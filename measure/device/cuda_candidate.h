@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/device/device_lock.h"
+#include "measure/worker/course.h"
+#include "src/ir/stmt.h"
+#include "src/runtime/cuda_session.h"
+#include "src/runtime/nvml.h"
+
+// Candidates for CUDA: their artifact is PTX, their device one GPU, which the runner owns itself (a
+// context cannot be forked, and making one takes longer than a trial). Included by .cc files of
+// measure/ only.
+
+namespace tilewright::measure {
+
+/// How the program's launches are made: what the runner cannot see from PTX.
+void DescribeLaunches(const Program& program, KernelSpec* kernel);
+
+/// Time as the device's events tell it: stands still but for what is measured.
+class DeviceClock final : public Clock {
+ public:
+  double MonotonicSeconds() override { return now_; }
+  double UnixSeconds() override { return SystemClock().UnixSeconds(); }
+  void SleepSeconds(double seconds) override { Advance(seconds); }
+  void Advance(double seconds) { now_ += seconds; }
+
+ private:
+  double now_ = 0;
+};
+
+/// A device in use by this process, with what is kept between candidates.
+struct CudaOwned {
+  DeviceLock lock;
+  std::unique_ptr<CudaSession> session;
+  std::optional<GpuWatch> watch;  ///< none where there is no NVML: every moment is quiet then
+  DeviceClock clock;
+  QuietGate gate;
+  CudaMemory flush;
+};
+
+/// Takes a device and measures on it.
+class CudaRunner {
+ public:
+  CudaRunner(const CudaWorkerSettings& settings, const SamplingSettings& sampling)
+      : settings_(settings), sampling_(sampling) {}
+
+  /// One reply per item, in order; more than one item: a race. The device is taken with the first.
+  /// After a reply whose runner_ends is set the process must end at once, without destructors.
+  /// Errors: kUnavailable or kNotFound if there is no device to be had.
+  Result<std::vector<RunReply>> Run(const RunOrder& order, Workbench& workbench);
+
+ private:
+  Status Open();
+  RunReply RunAlone(const RunOrder::Item& item, Workbench& workbench);
+  std::vector<RunReply> Race(const RunOrder& order, Workbench& workbench);
+  /// Nothing works in this process any more.
+  bool broken() const;
+  /// Sets runner_ends where the device's state asks for it.
+  RunReply Judged(RunReply reply) const;
+
+  const CudaWorkerSettings settings_;
+  SamplingSettings sampling_;
+  std::unique_ptr<CudaOwned> owned_;
+};
+
+}  // namespace tilewright::measure

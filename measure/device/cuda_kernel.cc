@@ -1,0 +1,220 @@
+#include "measure/device/cuda_kernel.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "src/base/file.h"
+#include "src/base/math.h"
+
+namespace tilewright::measure {
+namespace {
+
+constexpr std::int64_t kZoneBytes = 256;  // also what the driver aligns allocations to
+constexpr std::uint8_t kZonePattern = 0xB7;
+
+std::span<const std::byte> BytesOf(const GuardedMemory& memory) {
+  return {memory.data(), static_cast<std::size_t>(memory.bytes())};
+}
+
+}  // namespace
+
+void CudaKernel::Use(const Workbench::Setup& setup) {
+  setup_ = &setup;
+  // The workbench may have made the inputs anew, elsewhere in memory.
+  for (std::size_t set = 0; set < kInputSets.size(); ++set) {
+    for (std::size_t i = 0; i < inputs_[set].size(); ++i) {
+      pieces_[inputs_[set][i]].from = setup.inputs[set][i];
+    }
+  }
+}
+
+std::optional<Failure> CudaKernel::Load() {
+  status_ = Prepare();
+  if (status_.ok()) return std::nullopt;
+  return FailureOf(status_);
+}
+
+Status CudaKernel::Prepare() {
+  for (std::size_t set = 0; set < kInputSets.size(); ++set) {
+    const auto& wanted = setup_->inputs[set];
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      inputs_[set].push_back(PieceOf(wanted[i], static_cast<int>(i)));
+    }
+  }
+  const int result = static_cast<int>(kernel_.parameters.size()) - 1;
+  output_ = AddPiece(setup_->output.bytes(), result, nullptr);
+  for (const std::int64_t bytes : kernel_.workspace_bytes) {
+    workspaces_.push_back(AddPiece(bytes, /*parameter=*/-1, nullptr));
+  }
+  CudaSession& session = *owned_.session;
+  const auto text = ReadFile(kernel_.artifact);
+  TW_RETURN_IF_ERROR(text);
+  auto program = session.Load(*text, kernel_.launches);
+  TW_RETURN_IF_ERROR(program);
+  program_ = *std::move(program);
+  auto memory = session.Allocate(total_bytes_ + kZoneBytes);
+  TW_RETURN_IF_ERROR(memory);
+  memory_ = *std::move(memory);
+  TW_RETURN_IF_ERROR(FillZones());
+  for (const Piece& piece : pieces_) {
+    if (piece.from == nullptr) continue;
+    TW_RETURN_IF_ERROR(session.Write(AddressOf(piece), BytesOf(*piece.from)));
+  }
+  return session.Wait(limit_seconds_);
+}
+
+std::size_t CudaKernel::PieceOf(const GuardedMemory* input, int parameter) {
+  const auto found = std::ranges::find(pieces_, input, &Piece::from);
+  if (found != pieces_.end()) return static_cast<std::size_t>(found - pieces_.begin());
+  return AddPiece(input->bytes(), parameter, input);
+}
+
+std::size_t CudaKernel::AddPiece(std::int64_t bytes, int parameter, const GuardedMemory* from) {
+  pieces_.push_back({total_bytes_ + kZoneBytes, bytes, parameter, from});
+  total_bytes_ = pieces_.back().offset + RoundUp(bytes, kZoneBytes);
+  return pieces_.size() - 1;
+}
+
+std::uint64_t CudaKernel::AddressOf(const Piece& piece) const {
+  return memory_.address() + static_cast<std::uint64_t>(piece.offset);
+}
+
+/// The zones reach from the last byte of a piece to the first one of the next.
+Status CudaKernel::FillZones() {
+  std::int64_t end = 0;
+  const auto fill = [&](std::int64_t begin) {
+    const std::uint64_t address = memory_.address() + static_cast<std::uint64_t>(end);
+    return owned_.session->Fill(address, kZonePattern, begin - end);
+  };
+  for (const Piece& piece : pieces_) {
+    TW_RETURN_IF_ERROR(fill(piece.offset));
+    end = piece.offset + piece.bytes;
+  }
+  return fill(memory_.bytes());
+}
+
+Status CudaKernel::CheckZones() {
+  std::int64_t end = 0;
+  const auto check = [&](std::int64_t begin, const Piece& before, const Piece& after) -> Status {
+    zones_.resize(static_cast<std::size_t>(begin - end));
+    const std::uint64_t address = memory_.address() + static_cast<std::uint64_t>(end);
+    TW_RETURN_IF_ERROR(owned_.session->Read(address, zones_));
+    const auto intact = [](std::byte b) { return b == static_cast<std::byte>(kZonePattern); };
+    const auto bad = std::ranges::find_if_not(zones_, intact);
+    if (bad == zones_.end()) return {};
+    const auto past = bad - zones_.begin();
+    const auto ahead = zones_.end() - bad;
+    const bool is_past = end > 0 && (past < ahead || &before == &after);
+    const Piece& piece = is_past ? before : after;
+    const std::string what =
+        piece.parameter < 0 ? "the workspace" : "parameter " + std::to_string(piece.parameter);
+    return Corrupt("wrote out of bounds of " + what + ": " +
+                   std::to_string(is_past ? past : ahead) +
+                   (is_past ? " bytes past its end" : " bytes before its start"));
+  };
+  const Piece* before = &pieces_.front();
+  for (const Piece& piece : pieces_) {
+    TW_RETURN_IF_ERROR(check(piece.offset, *before, piece));
+    end = piece.offset + piece.bytes;
+    before = &piece;
+  }
+  return check(memory_.bytes(), *before, *before);
+}
+
+Status CudaKernel::CheckInputs() {
+  for (const Piece& piece : pieces_) {
+    if (piece.from == nullptr) continue;
+    std::vector<std::byte> now(static_cast<std::size_t>(piece.bytes));
+    TW_RETURN_IF_ERROR(owned_.session->Read(AddressOf(piece), now));
+    if (std::ranges::equal(now, BytesOf(*piece.from))) continue;
+    return Corrupt("wrote to parameter " + std::to_string(piece.parameter) + ", which is an input");
+  }
+  return {};
+}
+
+std::optional<Failure> CudaKernel::SelectInputs(InputSet set) {
+  std::vector<std::uint64_t> addresses;
+  for (const std::size_t piece : inputs_[static_cast<std::size_t>(set)]) {
+    addresses.push_back(AddressOf(pieces_[piece]));
+  }
+  addresses.push_back(AddressOf(pieces_[output_]));
+  for (const std::size_t piece : workspaces_) addresses.push_back(AddressOf(pieces_[piece]));
+  program_.SetArguments(std::move(addresses));
+  return std::nullopt;
+}
+
+std::optional<Failure> CudaKernel::Poison(InputSet set) {
+  poison_ = PoisonFor(kernel_.parameters.back().dtype, set);
+  const auto fill = [&](const Piece& piece, std::uint8_t value) {
+    if (status_.ok()) status_ = owned_.session->Fill(AddressOf(piece), value, piece.bytes);
+  };
+  fill(pieces_[output_], poison_);
+  for (const std::size_t piece : workspaces_) fill(pieces_[piece], 0xFF);
+  if (status_.ok()) return std::nullopt;
+  return FailureOf(status_);
+}
+
+bool CudaKernel::Run(std::int64_t calls) {
+  if (!status_.ok()) return false;
+  const auto seconds = owned_.session->Time(program_, calls, limit_seconds_);
+  if (!seconds.ok()) {
+    status_ = seconds.status();
+    return false;
+  }
+  owned_.clock.Advance(*seconds);
+  last_call_seconds_ = *seconds / static_cast<double>(calls);
+  return true;
+}
+
+void CudaKernel::Flush(std::int64_t bytes) {
+  if (owned_.flush.bytes() < bytes) {
+    auto memory = owned_.session->Allocate(bytes);
+    if (!memory.ok()) return;  // a full device: the caches stay as they are
+    owned_.flush = *std::move(memory);
+  }
+  if (status_.ok()) status_ = owned_.session->Fill(owned_.flush.address(), 0, bytes);
+}
+
+double CudaKernel::CanarySeconds() {
+  constexpr double kUnknown = 1e-9, kThrottled = 10;
+  if (!owned_.watch) return kUnknown;
+  const auto state = owned_.watch->Look();
+  if (!state.ok() || state->clock_mhz <= 0) return kUnknown;
+  return (state->throttled ? kThrottled : 1) * 1e-6 / state->clock_mhz;
+}
+
+std::optional<Failure> CudaKernel::CheckTraces() {
+  if (status_.ok()) status_ = CheckZones();
+  if (status_.ok() && phase_ == Phase::kFinal) status_ = CheckInputs();
+  if (status_.ok()) return std::nullopt;
+  return FailureOf(status_);
+}
+
+std::optional<Failure> CudaKernel::CheckOutput(InputSet set, RunReply& reply) {
+  std::vector<std::byte> result(static_cast<std::size_t>(setup_->output.bytes()));
+  status_ = owned_.session->Read(AddressOf(pieces_[output_]), result);
+  if (!status_.ok()) return FailureOf(status_);
+  return CheckResult(*setup_, set, result.data(), poison_, &reply.max_abs_error);
+}
+
+Failure CudaKernel::FailureOf(const Status& status) const {
+  const CudaSession& session = *owned_.session;
+  if (session.hanging()) {
+    char text[64];
+    std::snprintf(text, sizeof(text), "one call took more than %.3g s", limit_seconds_);
+    return {Outcome::kRunTimeout, text};
+  }
+  if (session.fault() == CudaFault::kDeviceLost) {
+    return {Outcome::kDeviceLost, "the device was lost: " + status.message()};
+  }
+  if (session.fault() == CudaFault::kKernelFault) {
+    return {Outcome::kRunFailed, "crashed: " + status.message()};
+  }
+  if (status.code() == StatusCode::kInvalidArgument) {
+    return {Outcome::kBuildFailed, "the driver refuses the code: " + status.message()};
+  }
+  return {Outcome::kRunFailed, status.message()};
+}
+
+}  // namespace tilewright::measure

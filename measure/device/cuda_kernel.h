@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "measure/device/cuda_candidate.h"
+
+namespace tilewright::measure {
+
+/// A candidate on a GPU: its module and one piece of memory with everything it touches, zones of
+/// known bytes between.
+class CudaKernel final : public CandidateKernel {
+ public:
+  /// item, owned: outlive the kernel. limit_seconds: for one call or one batch of short ones.
+  CudaKernel(const RunOrder::Item& item, CudaOwned& owned, double limit_seconds)
+      : kernel_(item.kernel), owned_(owned), limit_seconds_(limit_seconds) {}
+  /// What it is run with; valid until the next Use. Before Load, and again before a verification if
+  /// the workbench prepared something else meanwhile.
+  void Use(const Workbench::Setup& setup);
+
+  std::optional<Failure> Load() override;
+  void SetPhase(Phase phase) override { phase_ = phase; }
+  std::optional<Failure> SelectInputs(InputSet set) override;
+  std::optional<Failure> Poison(InputSet set) override;
+  bool Run(std::int64_t calls) override;
+  void Flush(std::int64_t bytes) override;
+  /// No work of its own: the time one clock of the multiprocessors takes, longer while throttled.
+  double CanarySeconds() override;
+  std::optional<Failure> CheckTraces() override;
+  std::optional<Failure> CheckOutput(InputSet set, RunReply& reply) override;
+  double last_call_seconds() const override { return last_call_seconds_; }
+
+ private:
+  /// A tensor or workspace in memory_.
+  struct Piece {
+    std::int64_t offset = 0, bytes = 0;
+    int parameter = 0;                    // -1: a workspace
+    const GuardedMemory* from = nullptr;  // what an input holds
+  };
+  Status Prepare();
+  /// The piece that holds this input, made if there is none.
+  std::size_t PieceOf(const GuardedMemory* input, int parameter);
+  std::size_t AddPiece(std::int64_t bytes, int parameter, const GuardedMemory* from);
+  std::uint64_t AddressOf(const Piece& piece) const;
+  Status FillZones();
+  /// Errors: kCorrupt naming the piece next to a zone that has changed, or an input that has.
+  Status CheckZones();
+  Status CheckInputs();
+  Failure FailureOf(const Status& status) const;
+
+  const KernelSpec& kernel_;
+  CudaOwned& owned_;
+  const double limit_seconds_;
+  const Workbench::Setup* setup_ = nullptr;
+  Phase phase_ = Phase::kLoading;
+  CudaMemory memory_;
+  std::vector<Piece> pieces_;  // ascending offsets, a zone before each and behind the last
+  std::array<std::vector<std::size_t>, kInputSets.size()> inputs_;  // pieces of each set
+  std::size_t output_ = 0;
+  std::vector<std::size_t> workspaces_;
+  std::int64_t total_bytes_ = 0;
+  std::vector<std::byte> zones_;
+  CudaProgram program_;
+  Status status_;  // of the calls so far
+  std::uint8_t poison_ = 0;
+  double last_call_seconds_ = 0;
+};
+
+}  // namespace tilewright::measure

@@ -1,0 +1,86 @@
+#include "measure/device/simt_candidate.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "measure/worker/course.h"
+#include "src/base/file.h"
+#include "src/base/locked_folder.h"
+#include "src/codegen/simt/simt.h"
+#include "src/schedule/lower.h"
+#include "src/schedule/tolerance.h"
+#include "src/templates/limits.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::measure {
+namespace {
+
+SimtVerdict Ended(Outcome outcome, const Status& status) { return {outcome, status.message(), 0}; }
+
+/// The kernel on one set of inputs. nullopt if its result is right.
+std::optional<Failure> RunOn(InputSet set, const Workbench::Setup& setup, SimtKernel& kernel,
+                             double* max_abs_error) {
+  std::vector<void*> arguments;
+  for (const GuardedMemory* memory : setup.inputs[static_cast<std::size_t>(set)]) {
+    // Kernels take pointers to data they do not write; the pages are read-only.
+    arguments.push_back(const_cast<std::byte*>(memory->data()));
+  }
+  auto output = GuardedMemory::Create(setup.output.bytes());
+  if (!output.ok()) return Failure{Outcome::kRunFailed, output.status().message()};
+  const std::uint8_t poison = PoisonFor(setup.output.dtype, set);
+  output->Poison(poison);
+  arguments.push_back(output->data());
+  if (const Status ran = kernel.Run(arguments); !ran.ok()) {
+    return Failure{Outcome::kRunFailed, ran.message()};
+  }
+  return CheckResult(setup, set, output->data(), poison, max_abs_error);
+}
+
+/// Inputs and reference results for the kernel.
+Result<Workbench::Setup> SetUp(const KernelSpec& kernel, Workbench& workbench) {
+  auto expected = EvaluateExpected(kernel.workload, kernel.epilogue, /*threads=*/1);
+  TW_RETURN_IF_ERROR(expected);
+  auto folder = LockedFolder::Create("tilewright-simt");
+  TW_RETURN_IF_ERROR(folder);
+  const std::string path = folder->path() + "/reference";
+  TW_RETURN_IF_ERROR(WriteExpected(path, kernel.workload, kernel.epilogue, *expected));
+  return workbench.Prepare(kernel, path);
+}
+
+}  // namespace
+
+SimtVerdict VerifyInSimt(const Candidate& candidate) {
+  const Task& task = candidate.task;
+  const TemplateEntry* entry = FindTemplate(candidate.template_key);
+  if (entry == nullptr) return {Outcome::kInvalid, "no template " + candidate.template_key, 0};
+  auto applied =
+      ApplyTemplate(*entry, task.workload, candidate.epilogue, task.target, candidate.config);
+  if (!applied.ok()) return Ended(Outcome::kInvalid, applied.status());
+  auto program = Lower(applied->schedule, "tw_candidate", LowerLimitsFor(task.target));
+  if (!program.ok()) return Ended(Outcome::kInvalid, program.status());
+  auto built = SimtKernel::Build(*program, task.target);
+  if (!built.ok()) return Ended(Outcome::kBuildFailed, built.status());
+  KernelSpec kernel;
+  kernel.workload = task.workload;
+  kernel.epilogue = candidate.epilogue;
+  kernel.form = applied->form;
+  kernel.tolerance = ToleranceOf(*program);
+  for (const Buffer& buffer : program->parameters) {
+    kernel.parameters.push_back({buffer->shape, buffer->dtype});
+  }
+  Workbench workbench(/*max_bytes=*/0);
+  auto setup = SetUp(kernel, workbench);
+  if (!setup.ok()) return Ended(Outcome::kRunFailed, setup.status());
+  SimtVerdict verdict;
+  for (const InputSet set : kInputSets) {
+    auto failure = RunOn(set, *setup, *built, &verdict.max_abs_error);
+    if (!failure) continue;
+    verdict.outcome = failure->outcome;
+    verdict.reason = failure->reason + " (" + std::string(InputSetName(set)) + " inputs)";
+    return verdict;
+  }
+  return verdict;
+}
+
+}  // namespace tilewright::measure

@@ -1,0 +1,29 @@
+#include <utility>
+
+#include "measure/device/vta_candidate.h"
+#include "src/base/file.h"
+#include "src/templates/vta/vta_target.h"
+#include "src/vta/stream_file.h"
+
+namespace tilewright::measure {
+
+Result<KernelSpec> BuildVtaKernel(const TemplateEntry& entry, const BuildOrder& order) {
+  const Candidate& candidate = order.candidate;
+  const Target& target = candidate.task.target;
+  auto stream =
+      BuildVtaStream(entry, candidate.task.workload, candidate.epilogue, target, candidate.config);
+  TW_RETURN_IF_ERROR(stream);
+  auto vta = VtaTargetOf(target);
+  TW_RETURN_IF_ERROR(vta);
+  auto bytes = vta::WriteStreamFile({std::move(vta->design), *std::move(stream)});
+  TW_RETURN_IF_ERROR(bytes);
+  TW_RETURN_IF_ERROR(WriteFile(order.path, *bytes));
+  KernelSpec kernel;
+  kernel.workload = candidate.task.workload;
+  kernel.epilogue = candidate.epilogue;
+  kernel.artifact = order.path;
+  kernel.vta_target = target.ToString();
+  return kernel;
+}
+
+}  // namespace tilewright::measure

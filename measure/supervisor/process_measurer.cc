@@ -1,0 +1,209 @@
+#include "measure/supervisor/process_measurer.h"
+
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "measure/supervisor/core_choice.h"
+#include "measure/supervisor/supervisor.h"
+#include "src/base/locked_folder.h"
+#include "src/base/thread.h"
+#include "src/target/library.h"
+
+namespace tilewright::measure {
+namespace {
+
+std::string ShellQuoted(const std::string& text) {
+  std::string quoted = "'";
+  for (char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// A runner on another machine leaves all cores to the builders. Of what is simulated, and of a
+/// GPU's clock, the numbers do not depend on who else is on the core.
+CoreChoice CoresFor(const ProcessMeasurerSettings& settings) {
+  const std::vector<int> allowed = AllowedCores();
+  if (settings.remote) return CoreChoice{{}, allowed, {}, {}};
+  if (!settings.runner.calibrate) return SplitCores(allowed);
+  return ReserveCores(allowed, settings.core_folder);
+}
+
+}  // namespace
+
+struct ProcessMeasurer::Impl {
+  Impl(ProcessMeasurerSettings wanted, LockedFolder temporary, CoreChoice chosen)
+      : settings(std::move(wanted)),
+        folder(std::move(temporary)),
+        cores(std::move(chosen)),
+        device(settings.device ? *settings.device : ProbeHostCpu()) {}
+  ~Impl() {
+    {
+      const std::lock_guard lock(mailbox.mutex);
+      mailbox.stop = true;
+    }
+    Wake();
+    if (thread.joinable()) thread.join();
+    if (wake_fd >= 0) ::close(wake_fd);
+  }
+  void Wake() const {
+    const std::uint64_t one = 1;
+    (void)!::write(wake_fd, &one, sizeof(one));
+  }
+  /// The supervising thread. SIGPIPE stays blocked in it: writing to a worker that died is an
+  /// ordinary error there.
+  void Supervise() {
+    sigset_t pipe;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+    Supervisor supervisor(settings, mailbox, folder.path(), device, cores, wake_fd);
+    supervisor.Run();
+  }
+
+  ProcessMeasurerSettings settings;
+  LockedFolder folder;
+  CoreChoice cores;
+  DeviceFingerprint device;
+  mutable Mailbox mailbox;
+  int wake_fd = -1;
+  int in_flight = 0;
+  std::thread thread;
+};
+
+Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurerSettings settings) {
+  TW_CHECK(!settings.build_command.empty() && !settings.run_command.empty());
+  auto folder = LockedFolder::Create("tilewright-measure");
+  TW_RETURN_IF_ERROR(folder);
+  CoreChoice cores = CoresFor(settings);
+  if (!cores.note.empty() && settings.on_disturbed) settings.on_disturbed(cores.note);
+  if (settings.builders <= 0) {
+    // This process works, too, where builders have all cores.
+    const std::size_t busy = settings.remote ? 1 : 0;
+    settings.builders = std::clamp(static_cast<int>(cores.builders.size() - busy), 1, 8);
+  }
+  auto impl = std::make_unique<Impl>(std::move(settings), *std::move(folder), std::move(cores));
+  impl->wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (impl->wake_fd < 0) return Unavailable("no event descriptor can be made");
+  impl->mailbox.ledger = TimeLedger(SystemClock().MonotonicSeconds());
+  auto thread = StartThread([raw = impl.get()] { raw->Supervise(); });
+  TW_RETURN_IF_ERROR(thread);
+  impl->thread = *std::move(thread);
+  return std::make_unique<ProcessMeasurer>(std::move(impl));
+}
+
+ProcessMeasurer::ProcessMeasurer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ProcessMeasurer::~ProcessMeasurer() = default;
+
+Status ProcessMeasurer::Submit(Request request) {
+  return SubmitWithFault(std::move(request), Fault());
+}
+
+Status ProcessMeasurer::SubmitWithFault(Request request, const Fault& fault) {
+  {
+    const std::lock_guard lock(impl_->mailbox.mutex);
+    TW_RETURN_IF_ERROR(impl_->mailbox.broken);
+    Job job;
+    job.request = std::move(request);
+    job.fault = fault;
+    impl_->mailbox.incoming.push_back(std::move(job));
+  }
+  ++impl_->in_flight;
+  impl_->Wake();
+  return {};
+}
+
+Result<std::optional<Reply>> ProcessMeasurer::Next(double timeout_seconds) {
+  Mailbox& mailbox = impl_->mailbox;
+  std::unique_lock lock(mailbox.mutex);
+  mailbox.changed.wait_for(lock, std::chrono::duration<double>(timeout_seconds),
+                           [&] { return !mailbox.finished.empty() || !mailbox.broken.ok(); });
+  if (!mailbox.finished.empty()) {
+    std::optional<Reply> reply(std::move(mailbox.finished.front()));
+    mailbox.finished.pop_front();
+    --impl_->in_flight;
+    return reply;
+  }
+  TW_RETURN_IF_ERROR(mailbox.broken);
+  return std::optional<Reply>();
+}
+
+std::vector<std::uint64_t> ProcessMeasurer::DropWaiting() {
+  Mailbox& mailbox = impl_->mailbox;
+  std::unique_lock lock(mailbox.mutex);
+  mailbox.drop_wanted = true;
+  impl_->Wake();
+  mailbox.changed.wait(lock, [&] { return !mailbox.drop_wanted || !mailbox.broken.ok(); });
+  mailbox.drop_wanted = false;
+  impl_->in_flight -= static_cast<int>(mailbox.dropped.size());
+  return std::exchange(mailbox.dropped, {});
+}
+
+int ProcessMeasurer::in_flight() const { return impl_->in_flight; }
+
+int ProcessMeasurer::capacity() const {
+  return impl_->settings.builders + impl_->settings.queue_limit + 1;
+}
+
+TimeSplit ProcessMeasurer::time_split() const {
+  const std::lock_guard lock(impl_->mailbox.mutex);
+  return impl_->mailbox.ledger.At(SystemClock().MonotonicSeconds());
+}
+
+const DeviceFingerprint& ProcessMeasurer::device() const { return impl_->device; }
+
+double ProcessMeasurer::resolution() const {
+  constexpr double kWaitSeconds = 20;
+  Mailbox& mailbox = impl_->mailbox;
+  std::unique_lock lock(mailbox.mutex);
+  mailbox.changed.wait_for(lock, std::chrono::duration<double>(kWaitSeconds),
+                           [&] { return mailbox.greeting.has_value() || !mailbox.broken.ok(); });
+  return mailbox.greeting ? mailbox.greeting->resolution : 0;
+}
+
+Result<std::vector<Trial>> ProcessMeasurer::Race(const std::vector<Candidate>& finalists,
+                                                  const RaceTerms& terms) {
+  if (finalists.empty()) return std::vector<Trial>();
+  Mailbox& mailbox = impl_->mailbox;
+  std::unique_lock lock(mailbox.mutex);
+  TW_RETURN_IF_ERROR(mailbox.broken);
+  mailbox.race_result.reset();
+  mailbox.race.clear();
+  mailbox.race_terms = terms;
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    Job job;
+    job.request.candidate = finalists[i];
+    job.racing = true;
+    job.known_seconds = i < terms.known_seconds.size() ? terms.known_seconds[i] : 0;
+    job.anchor = terms.anchor == i;
+    mailbox.race.push_back(std::move(job));
+  }
+  impl_->Wake();
+  mailbox.changed.wait(lock,
+                       [&] { return mailbox.race_result.has_value() || !mailbox.broken.ok(); });
+  if (!mailbox.race_result) return mailbox.broken;
+  return *std::exchange(mailbox.race_result, std::nullopt);
+}
+
+std::vector<int> ProcessMeasurer::worker_pids() const {
+  const std::lock_guard lock(impl_->mailbox.mutex);
+  return impl_->mailbox.worker_pids;
+}
+
+std::string ReproduceCommand(const Candidate& candidate) {
+  std::string command = "tilewright measure --task " + ShellQuoted(candidate.task.workload.Key()) +
+                        " --target " + ShellQuoted(candidate.task.target.ToString()) +
+                        " --template " + candidate.template_key + " --config " +
+                        ShellQuoted(candidate.config.ToString());
+  const std::string epilogue = candidate.epilogue.ToString();
+  if (!epilogue.empty()) command += " --epilogue " + ShellQuoted(epilogue);
+  if (const KernelLibrary* library = LibraryOfTemplate(candidate.template_key)) {
+    command += " --libs " + std::string(library->name);  // targets of trials do not name it
+  }
+  return command;
+}
+
+}  // namespace tilewright::measure

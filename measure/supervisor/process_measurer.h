@@ -1,0 +1,94 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/device/device_lock.h"
+#include "measure/measurer.h"
+#include "measure/workers.h"
+
+namespace tilewright::measure {
+
+struct Fault;
+
+struct ProcessMeasurerSettings {
+  /// How to start the workers: this program, then the words that make it call BuildWorkerMain(0, 1)
+  /// and RunWorkerMain(0, 1).
+  std::vector<std::string> build_command, run_command;
+  int builders = 0;     ///< 0: one per core that is not the runner's, at least 1, at most 8
+  int queue_limit = 4;  ///< built kernels waiting for the runner, builds under way included
+  double build_limit_seconds = 10;
+  double prepare_limit_seconds = 900;  ///< for the reference results of one workload
+  std::int64_t builder_memory_bytes = std::int64_t{6} << 30;  ///< address space; 0 = no limit
+  int builds_per_worker =
+      2000;  ///< then the builder is started anew, so that its memory stays flat
+  /// Where the machine lacks something (room, descriptors, memory), it is tried again after this,
+  /// and so on up to four times with pauses that are each three times as long.
+  double machine_pause_seconds = 0.1;
+  /// What trials are said to be measured on: the simulator, for VTA targets. Empty: this CPU.
+  std::optional<DeviceFingerprint> device;
+  /// The runner is on another machine: run_command connects to it, and it is sent the files it
+  /// needs. A connection that is lost costs the candidate under way (device_lost) and is made
+  /// again.
+  bool remote = false;
+  /// With `remote`: between two calls of the runner at most.
+  double reconnect_pause_seconds = 30;
+  /// With `remote`: so long without a connection, and the measurer gives up.
+  double reconnect_limit_seconds = 3600;
+  /// With `remote`: told, on a thread of the measurer's, each time the runner is lost: why, and in
+  /// how many seconds it is called again. May be empty.
+  std::function<void(const std::string& why, double seconds)> on_lost;
+  /// Told, on the caller's thread, if the runner's core is measured on by another process, too. May
+  /// be empty.
+  std::function<void(const std::string& note)> on_disturbed;
+  /// Where the cores of this machine can be reserved, see DeviceLock::TakeCore.
+  std::string core_folder = DeviceLock::kCoreFolder;
+  /// Where reference results are kept between jobs; empty: in the measurer's own temporary folder.
+  std::string reference_folder;
+  RunWorkerSettings runner;
+};
+
+/// Compiles and times on the CPU of this machine, in supervised worker processes; candidates for
+/// VTA targets run on the simulator there. A thread of its
+/// own keeps builders and runner busy while the caller does other things.
+///
+/// The runner has the last core that no other process measures on, builders the others; for kernels
+/// of several threads builders stop while the runner works.
+class ProcessMeasurer final : public Measurer {
+  struct Impl;
+
+ public:
+  /// Starts the thread; workers start at once and calibrate while the first builds go on.
+  /// Errors: kUnavailable without temporary folder or thread.
+  static Result<std::unique_ptr<ProcessMeasurer>> Create(ProcessMeasurerSettings settings);
+  explicit ProcessMeasurer(std::unique_ptr<Impl> impl);  ///< use Create
+  ~ProcessMeasurer() override;
+
+  Status Submit(Request request) override;
+  Result<std::optional<Reply>> Next(double timeout_seconds) override;
+  std::vector<std::uint64_t> DropWaiting() override;
+  int in_flight() const override;
+  int capacity() const override;
+  TimeSplit time_split() const override;
+  const DeviceFingerprint& device() const override;
+  /// Waits for the A/A test where it is not done yet (a second or two after Create).
+  double resolution() const override;
+  Result<std::vector<Trial>> Race(const std::vector<Candidate>& finalists,
+                                  const RaceTerms& terms) override;
+
+  /// As Submit, with something going wrong on purpose. For tests.
+  Status SubmitWithFault(Request request, const Fault& fault);
+  /// Process ids of the workers that run now. For tests and memory checks.
+  std::vector<int> worker_pids() const;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+/// One command line that measures the trial's candidate again, for a shell.
+std::string ReproduceCommand(const Candidate& candidate);
+
+}  // namespace tilewright::measure

@@ -1,0 +1,137 @@
+#include "measure/supervisor/remote.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "measure/supervisor/runner_address.h"
+#include "measure/supervisor/worker_process.h"
+#include "src/base/base64.h"
+#include "src/base/clock.h"
+
+namespace tilewright::measure {
+namespace {
+
+/// Bytes of a file per message: base64 of it stays far below LineReader::kMaxLine.
+constexpr std::size_t kPartBytes = std::size_t{4} << 20;
+/// How long a runner may take to say what it is: a connection is made, perhaps a board wakes up.
+constexpr double kProbeSeconds = 60;
+
+std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool IsPlainName(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos;
+}
+
+Status AppendFile(const std::string& path, std::string_view bytes, bool anew) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+      std::fopen(path.c_str(), anew ? "wb" : "ab"), &std::fclose);
+  if (file == nullptr || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() ||
+      std::fflush(file.get()) != 0) {
+    return Unavailable("cannot write " + path);
+  }
+  return {};
+}
+
+Result<std::string> LinesOf(const std::string& path) {
+  auto contents = ReadFile(path);
+  TW_RETURN_IF_ERROR(contents);
+  std::string lines;
+  std::string_view left = *contents;
+  bool first = true;
+  do {
+    const std::string_view part = left.substr(0, kPartBytes);
+    lines += LineOf(ToJson(FilePart{NameOf(path), first, std::string(part)}));
+    left.remove_prefix(part.size());
+    first = false;
+  } while (!left.empty());
+  return lines;
+}
+
+}  // namespace
+
+Result<std::string> FileSender::LinesFor(RunOrder& order) {
+  std::string lines;
+  for (RunOrder::Item& item : order.items) {
+    auto artifact = LinesOf(item.kernel.artifact);
+    TW_RETURN_IF_ERROR(artifact);
+    lines += *artifact;
+    item.kernel.artifact = NameOf(item.kernel.artifact);
+    if (sent_.insert(item.reference).second) {
+      auto reference = LinesOf(item.reference);
+      TW_RETURN_IF_ERROR(reference);
+      lines += *reference;
+    }
+    item.reference = NameOf(item.reference);
+  }
+  return lines;
+}
+
+Status FileReceiver::Receive(const FilePart& part) {
+  if (!IsPlainName(part.name)) return Corrupt("message: '" + part.name + "' is no file name");
+  if (!part.first && part.name != open_) return Corrupt("message: a part of no file");
+  if (!folder_) {
+    auto folder = LockedFolder::Create("tilewright-runner");
+    TW_RETURN_IF_ERROR(folder);
+    folder_.emplace(*std::move(folder));
+  }
+  open_ = part.name;
+  return AppendFile(PathOf(part.name), part.bytes, part.first);
+}
+
+std::string FileReceiver::PathOf(const std::string& name) const {
+  return folder_ && IsPlainName(name) ? folder_->path() + "/" + name : name;
+}
+
+void FileReceiver::Remove(const std::string& name) const {
+  if (folder_ && IsPlainName(name)) ::unlink(PathOf(name).c_str());
+}
+
+std::vector<std::string> RunnerCommand(const std::string& command) {
+  return {"/bin/sh", "-c", command};
+}
+
+Result<RunnerIdentity> ProbeRunner(const std::string& command) {
+  const auto failed = [&command](const std::string& what) {
+    return Unavailable("the runner '" + command + "': " + what);
+  };
+  SubprocessOptions options;
+  options.command = RunnerCommand(command);
+  WorkerProcess process(options);
+  RunWorkerSettings settings;
+  settings.calibrate = false;
+  SystemClock clock;
+  const double start = clock.MonotonicSeconds();
+  // A command that ends at once must not end this program.
+  const auto before = ::signal(SIGPIPE, SIG_IGN);
+  const Status sent = process.Send(ToJson(settings), start, kProbeSeconds);
+  ::signal(SIGPIPE, before);
+  // One that ended before it read may still have said why.
+  if (!process.started()) return failed(sent.message());
+  while (clock.MonotonicSeconds() < start + kProbeSeconds) {
+    auto open = process.Read();
+    if (!open.ok()) return failed(open.status().message());
+    if (const auto line = process.Next()) {
+      auto json = ParseJson(*line);
+      if (!json.ok() || MessageType(*json) != "ready") {
+        return failed("said '" + line->substr(0, 80) + "', expected a runner's greeting");
+      }
+      auto greeting = GreetingFrom(*json);
+      if (!greeting.ok()) return failed(greeting.status().message());
+      auto device = DeviceFingerprint::Parse(greeting->device);
+      if (!device.ok()) return failed(device.status().message());
+      (void)process.End(/*at_once=*/true);
+      return RunnerIdentity{*std::move(device), greeting->target};
+    }
+    if (!*open) return failed("ended with " + process.End());
+    constexpr useconds_t kPauseMicroseconds = 5000;
+    ::usleep(kPauseMicroseconds);
+  }
+  (void)process.End(/*at_once=*/true);
+  return failed("said nothing for " + std::to_string(static_cast<int>(kProbeSeconds)) + " s");
+}
+
+}  // namespace tilewright::measure

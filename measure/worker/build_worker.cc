@@ -1,0 +1,178 @@
+#include <unistd.h>
+
+#include <utility>
+
+#include "measure/device/cuda_candidate.h"
+#include "measure/device/vta_candidate.h"
+#include "measure/messages.h"
+#include "measure/worker/fault_hooks.h"
+#include "measure/worker/inputs.h"
+#include "measure/worker/worker_loop.h"
+#include "measure/workers.h"
+#include "src/base/clock.h"
+#include "src/base/file.h"
+#include "src/codegen/assemble.h"
+#include "src/codegen/codegen.h"
+#include "src/codegen/runtime_archive.h"
+#include "src/runtime/abi.h"
+#include "src/schedule/lower.h"
+#include "src/schedule/tolerance.h"
+#include "src/templates/limits.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::measure {
+namespace {
+
+constexpr const char* kSymbol = "tw_candidate";
+
+/// What a build gave, or why it did not.
+struct Built {
+  Outcome outcome = Outcome::kOk;
+  std::string reason;
+  KernelSpec kernel;
+  Blame blame = Blame::kCandidate;
+};
+
+/// What the system refused (no room, no memory, no descriptors) is not the candidate's fault.
+Blame BlameOf(const Status& status) {
+  return status.code() == StatusCode::kUnavailable ? Blame::kMachine : Blame::kUnclear;
+}
+
+/// A refusal of the candidate is `invalid`; a failure of ours is `build_failed`.
+Built Refused(const Status& status) {
+  const bool refused = status.code() == StatusCode::kInvalidArgument ||
+                       status.code() == StatusCode::kUnsupported ||
+                       status.code() == StatusCode::kNotFound;
+  if (refused) return {Outcome::kInvalid, status.message(), {}};
+  return {Outcome::kBuildFailed, status.message(), {}, BlameOf(status)};
+}
+
+Built Failed(const Status& status) {
+  return {Outcome::kBuildFailed,
+          std::string(StatusCodeName(status.code())) + ": " + status.message(),
+          {},
+          BlameOf(status)};
+}
+
+Built BuildCandidate(const BuildOrder& order) {
+  const Candidate& candidate = order.candidate;
+  const TemplateEntry* entry = FindTemplate(candidate.template_key);
+  if (entry == nullptr) return Refused(NotFound("no template " + candidate.template_key));
+  const Target& target = candidate.task.target;
+  if (target.kind() == TargetKind::kVta) {
+    auto kernel = BuildVtaKernel(*entry, order);
+    return kernel.ok() ? Built{Outcome::kOk, {}, *std::move(kernel)} : Refused(kernel.status());
+  }
+  auto kernel =
+      ApplyTemplate(*entry, candidate.task.workload, candidate.epilogue, target, candidate.config);
+  if (!kernel.ok()) return Refused(kernel.status());
+  if (!kernel->schedule.status().ok()) return Refused(kernel->schedule.status());
+  auto program = Lower(kernel->schedule, kSymbol, LowerLimitsFor(target));
+  if (!program.ok()) return Refused(program.status());
+  auto object = Generate({*program}, target, Emit::kObject);
+  if (!object.ok()) return Failed(object.status());
+  const bool gpu = target.kind() == TargetKind::kCuda;  // the object is PTX
+  const Status written =
+      gpu ? WriteFile(order.path, *object) : LinkKernel(*program, *object, target, order.path);
+  if (!written.ok()) return Failed(written);
+  Built built;
+  if (gpu) DescribeLaunches(*program, &built.kernel);
+  built.kernel.workload = candidate.task.workload;
+  built.kernel.epilogue = candidate.epilogue;
+  built.kernel.form = kernel->form;
+  for (const Buffer& buffer : program->parameters) {
+    built.kernel.parameters.push_back({buffer->shape, buffer->dtype});
+  }
+  built.kernel.artifact = order.path;
+  built.kernel.symbol = kSymbol;
+  built.kernel.threads = target.num_threads();
+  built.kernel.tolerance = ToleranceOf(*program);
+  return built;
+}
+
+BuildReply Build(const BuildOrder& order) {
+  SystemClock clock;
+  const double start = clock.MonotonicSeconds();
+  Built built = BuildCandidate(order);
+  BuildReply reply;
+  reply.ticket = order.ticket;
+  reply.outcome = built.outcome;
+  reply.reason = std::move(built.reason);
+  reply.blame = built.blame;
+  reply.kernel = std::move(built.kernel);
+  reply.seconds = clock.MonotonicSeconds() - start;
+  return reply;
+}
+
+/// blame: becomes the machine's if the results are there and cannot be kept.
+Status PrepareReference(const PrepareOrder& order, Blame& blame) {
+  auto workload = Workload::Parse(order.workload);
+  TW_RETURN_IF_ERROR(workload);
+  auto epilogue = Epilogue::Parse(order.epilogue);
+  TW_RETURN_IF_ERROR(epilogue);
+  if (ReadExpected(order.path, *workload, *epilogue).ok()) return {};
+  auto expected = EvaluateExpected(*workload, *epilogue, /*threads=*/1);
+  TW_RETURN_IF_ERROR(expected);
+  const Status written = WriteExpected(order.path, *workload, *epilogue, *expected);
+  if (!written.ok()) blame = Blame::kMachine;
+  return written;
+}
+
+BuildReply Prepare(const PrepareOrder& order) {
+  SystemClock clock;
+  const double start = clock.MonotonicSeconds();
+  BuildReply reply;
+  const Status status = PrepareReference(order, reply.blame);
+  reply.reference = order.path;
+  reply.outcome = status.ok() ? Outcome::kOk : Outcome::kRunFailed;
+  reply.reason = status.message();
+  reply.seconds = clock.MonotonicSeconds() - start;
+  return reply;
+}
+
+/// A shared object like a candidate's, with a kernel that does nothing.
+Status BuildProbe(const ProbeOrder& order) {
+  auto target = Target::Parse(order.target);
+  TW_RETURN_IF_ERROR(target);
+  if (target->kind() != TargetKind::kLlvm) return WriteFile(order.path, "a probe\n");
+  // Room for a candidate: the linker writes through memory, and dies of a signal where there is
+  // none.
+  constexpr std::size_t kRoomBytes = std::size_t{1} << 20;
+  TW_RETURN_IF_ERROR(WriteFile(order.path, std::string(kRoomBytes, 'x')));
+  const std::string symbol = kProbeSymbol;
+  auto object = AssembleIr("@" + symbol + "_info = constant { i32, i32, i64, i64 } { i32 " +
+                               std::to_string(TW_ABI_VERSION) +
+                               ", i32 0, i64 0, i64 0 }\n"
+                               "define i32 @" +
+                               symbol + "(ptr %a, ptr %w, ptr %p) {\n  ret i32 0\n}\n",
+                           *target);
+  TW_RETURN_IF_ERROR(object);
+  return LinkShared({*object}, {}, order.path);
+}
+
+}  // namespace
+
+int BuildWorkerMain(int in_fd, int out_fd) {
+  const WorkerPipes pipes = TakePipes(in_fd, out_fd);
+  return ServeMessages(pipes, [&](const Json& message) -> Status {
+    if (MessageType(message) == "prepare") {
+      auto order = PrepareOrderFrom(message);
+      TW_RETURN_IF_ERROR(order);
+      return SendMessage(pipes, ToJson(Prepare(*order)));
+    }
+    if (MessageType(message) == "probe") {
+      auto order = ProbeOrderFrom(message);
+      TW_RETURN_IF_ERROR(order);
+      return SendMessage(pipes, ToJson(ProbeReply{BuildProbe(*order).message()}));
+    }
+    if (MessageType(message) == "build") {
+      auto order = BuildOrderFrom(message);
+      TW_RETURN_IF_ERROR(order);
+      InjectBuilderFault(order->fault.builder, pipes.out);
+      return SendMessage(pipes, ToJson(Build(*order)));
+    }
+    return Corrupt("message: unknown type '" + MessageType(message) + "'");
+  });
+}
+
+}  // namespace tilewright::measure

@@ -1,0 +1,143 @@
+#include "measure/worker/course.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tilewright::measure {
+std::string PhaseText(Phase phase) {
+  switch (phase) {
+    case Phase::kLoading:
+      return " while being loaded";
+    case Phase::kRandom:
+      return " (random inputs)";
+    case Phase::kExtreme:
+      return " (extreme inputs)";
+    case Phase::kZeroPoint:
+      return " (zero-point inputs)";
+    case Phase::kTiming:
+      return " (while timed)";
+    case Phase::kFinal:
+      return " (after timing)";
+  }
+  return {};
+}
+
+Course::Course(CandidateKernel& kernel, const RunOrder::Item& item,
+               const SamplingSettings& sampling, const QuietGate& gate, Clock& clock,
+               std::optional<MemoryWatch> memory)
+    : kernel_(kernel),
+      item_(item),
+      sampling_(sampling),
+      gate_(gate),
+      memory_(std::move(memory)),
+      clock_(clock) {
+  reply_.ticket = item.ticket;
+}
+
+void Course::Enter(Phase phase) {
+  phase_ = phase;
+  kernel_.SetPhase(phase);
+}
+
+void Course::Note(std::optional<Failure> failure, bool where) {
+  if (failure_ || !failure) return;
+  failure_ = std::move(failure);
+  if (where) failure_->reason += PhaseText(phase_);
+}
+
+void Course::Load() {
+  Enter(Phase::kLoading);
+  Note(kernel_.Load());
+}
+
+void Course::Verify(InputSet set, Phase phase) {
+  if (failure_) return;
+  Enter(phase);
+  Note(kernel_.SelectInputs(set));
+  if (!failure_) Note(kernel_.Poison(set));
+  if (failure_) return;
+  (void)kernel_.Run(1);
+  Note(kernel_.CheckTraces(), true);
+  if (!failure_) Note(kernel_.CheckOutput(set, reply_), true);
+}
+
+/// After the first call, which is slower than the others (cold caches): far above the best?
+bool Course::Worse() const {
+  constexpr double kColdSeconds = 3e-3;
+  const double best = item_.best_seconds;
+  return best > 0 && call_seconds_ > kColdSeconds + (sampling_.cutoff_factor + 1) * best;
+}
+
+void Course::Prove(bool may_stop) {
+  Verify(InputSet::kRandom, Phase::kRandom);
+  if (failure_) return;
+  call_seconds_ = kernel_.last_call_seconds();
+  // A candidate that can never be served need not be proved right on every input; its first call
+  // is its only sample.
+  if (may_stop && Worse()) {
+    // Noise may have kept it waiting: a second call decides.
+    (void)kernel_.Run(1);
+    call_seconds_ = std::min(call_seconds_, kernel_.last_call_seconds());
+  }
+  if (may_stop && Worse()) {
+    samples_.all = {call_seconds_};
+    stopped_ = true;
+    return;
+  }
+  Verify(InputSet::kExtreme, Phase::kExtreme);
+  Verify(InputSet::kZeroPoint, Phase::kZeroPoint);
+  call_seconds_ = kernel_.last_call_seconds();
+}
+
+void Course::TakeAll() {
+  Enter(Phase::kTiming);
+  Note(kernel_.SelectInputs(InputSet::kRandom));
+  if (failure_) return;
+  (void)kernel_.Run(1);  // warm-up: the random set's tensors come back into the caches
+  call_seconds_ = kernel_.last_call_seconds();
+  samples_ = TakeSamples(kernel_, clock_, gate_, sampling_, call_seconds_, item_.best_seconds,
+                         memory_ ? &*memory_ : nullptr);
+}
+
+void Course::BeginSlices() {
+  Enter(Phase::kTiming);
+  Note(kernel_.SelectInputs(InputSet::kRandom));
+  samples_.interleaved = true;
+}
+
+std::vector<double> Course::TakeSlice() {
+  if (!alive()) return {};
+  (void)kernel_.Run(1);  // the others' tensors were in the caches
+  call_seconds_ = kernel_.last_call_seconds();
+  samples_.canaries.clear();
+  const auto first = static_cast<std::ptrdiff_t>(samples_.all.size());
+  measure::TakeSlice(kernel_, clock_, gate_, sampling_, call_seconds_, samples_);
+  reply_.canaries.insert(reply_.canaries.end(), samples_.canaries.begin(), samples_.canaries.end());
+  if (samples_.failed) return {};
+  return {samples_.all.begin() + first, samples_.all.end()};
+}
+
+RunReply Course::End() {
+  if (!failure_ && !stopped_) {
+    Note(kernel_.CheckTraces(), true);
+    // Once more: a kernel that was right at first may have drifted, or may be written to late.
+    Verify(InputSet::kRandom, Phase::kFinal);
+    reply_.verified = !failure_;
+  }
+  const Estimate estimate = samples_.estimate();
+  reply_.samples = samples_.all;
+  if (!samples_.interleaved) reply_.canaries = samples_.canaries;
+  reply_.value = estimate.value;
+  reply_.noise = estimate.noise;
+  if (!samples_.all.empty() && !stopped_) reply_.quiet_share = samples_.quiet_share();
+  reply_.memory_canaries = samples_.memory_canaries;
+  reply_.timing_seconds = samples_.seconds;
+  if (failure_) {
+    reply_.outcome = failure_->outcome;
+    reply_.reason = failure_->reason;
+    reply_.blame = failure_->blame;
+  }
+  return std::move(reply_);
+}
+
+}  // namespace tilewright::measure

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "measure/messages.h"
+#include "measure/sampling.h"
+#include "measure/worker/workbench.h"
+
+// What happens to a built kernel, whatever device it runs on: proved on three sets of inputs,
+// timed, proved once more. Included by .cc files of measure/ only.
+
+namespace tilewright::measure {
+
+/// What a candidate is doing; part of the reason when it does not come back.
+enum class Phase : std::int32_t {
+  kLoading = 0,
+  kRandom = 1,  ///< the three verifications, in the order of InputSet
+  kExtreme = 2,
+  kZeroPoint = 3,
+  kTiming = 4,
+  kFinal = 5,  ///< verification after timing
+};
+/// " (random inputs)" and the like.
+std::string PhaseText(Phase phase);
+
+/// A candidate that went wrong.
+struct Failure {
+  Outcome outcome = Outcome::kRunFailed;
+  std::string reason;
+  Blame blame = Blame::kCandidate;
+};
+
+/// A kernel on its device, with its memory.
+class CandidateKernel : public Subject {
+ public:
+  virtual std::optional<Failure> Load() = 0;
+  virtual void SetPhase(Phase phase) = 0;
+  /// What the next calls read.
+  virtual std::optional<Failure> SelectInputs(InputSet set) = 0;
+  /// Makes the result unlike any right one.
+  virtual std::optional<Failure> Poison(InputSet set) = 0;
+  /// What shows on any call: error codes, damage outside of the tensors, threads left behind.
+  virtual std::optional<Failure> CheckTraces() = 0;
+  /// Compares the result with the reference; writes the largest error to the reply.
+  virtual std::optional<Failure> CheckOutput(InputSet set, RunReply& reply) = 0;
+  /// Of the last Run, per call.
+  virtual double last_call_seconds() const = 0;
+};
+
+/// The whole course of one candidate. Steps after a failure do nothing.
+class Course {
+ public:
+  /// clock: what the subject's samples are measured by.
+  /// memory: judges the kernel's memory canary; empty: it is not run.
+  Course(CandidateKernel& kernel, const RunOrder::Item& item, const SamplingSettings& sampling,
+         const QuietGate& gate, Clock& clock, std::optional<MemoryWatch> memory = {});
+
+  void Load();
+  /// Verifies. may_stop: a candidate far above the best is neither proved on all inputs nor timed.
+  void Prove(bool may_stop);
+  /// Whether there is still something to be timed.
+  bool alive() const { return !failure_ && !stopped_ && !samples_.failed; }
+  /// Samples until they have settled.
+  void TakeAll();
+  /// A race: BeginSlices once, then slice by slice. Returns the slice's samples; none if it failed.
+  void BeginSlices();
+  std::vector<double> TakeSlice();
+  /// Verifies again what was timed.
+  RunReply End();
+
+ private:
+  void Verify(InputSet set, Phase phase);
+  bool Worse() const;
+  void Enter(Phase phase);
+  /// Keeps the first failure. where: what the candidate was doing is part of the reason.
+  void Note(std::optional<Failure> failure, bool where = false);
+
+  CandidateKernel& kernel_;
+  const RunOrder::Item& item_;
+  const SamplingSettings& sampling_;
+  QuietGate gate_;
+  std::optional<MemoryWatch> memory_;
+  Clock& clock_;
+  RunReply reply_;
+  SampleSet samples_;
+  std::optional<Failure> failure_;
+  Phase phase_ = Phase::kLoading;
+  bool stopped_ = false;  // far above the best: not to be timed
+  double call_seconds_ = 0;
+};
+
+/// Compares the kernel's result in memory with the reference for the set, exactly for integers,
+/// within a bound for floats. poison: the byte that result was filled with before.
+/// nullopt if it is right, else which element differs how; the largest error goes to
+/// *max_abs_error.
+std::optional<Failure> CheckResult(const Workbench::Setup& setup, InputSet set,
+                                   const std::byte* result, std::uint8_t poison,
+                                   double* max_abs_error);
+
+/// Byte to poison a result of this type with. As a float it is NaN; for integers it differs between
+/// sets, since either may be a right value by chance.
+std::uint8_t PoisonFor(DataType dtype, InputSet set);
+
+}  // namespace tilewright::measure

@@ -1,0 +1,133 @@
+#include "measure/worker/crash.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+
+#include "src/base/subprocess.h"
+
+namespace tilewright::measure {
+namespace {
+
+/// A signal handler has no argument of its own: this is its only way to what it reports. Set once,
+/// in a process that runs one candidate and ends.
+struct HandlerState {
+  ChildReport* report = nullptr;
+  const std::vector<KnownMemory>* known = nullptr;
+  std::int64_t address_space_limit = 0;
+};
+HandlerState handler_state;
+
+constexpr std::size_t kHandlerStackBytes = 64 * 1024;
+
+void NoteAddress(ChildReport& report, const siginfo_t& info, const void* context) {
+  report.address = reinterpret_cast<std::uint64_t>(info.si_addr);
+#if defined(__x86_64__)
+  const auto* machine = static_cast<const ucontext_t*>(context);
+  report.writing = (machine->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+  const auto stack = static_cast<std::uint64_t>(machine->uc_mcontext.gregs[REG_RSP]);
+  const std::uint64_t distance =
+      stack > report.address ? stack - report.address : report.address - stack;
+  report.near_stack = distance < 64 * 1024;
+#else
+  (void)context;
+#endif
+  for (const KnownMemory& known : *handler_state.known) {
+    std::int64_t offset = 0;
+    if (!known.memory->Covers(info.si_addr, &offset)) continue;
+    report.parameter = known.parameter;
+    report.offset = offset;
+    report.bytes = known.memory->bytes();
+    return;
+  }
+}
+
+void OnSignal(int signal, siginfo_t* info, void* context) {
+  ChildReport& report = *handler_state.report;
+  if (report.signal.exchange(signal) != 0) ::_exit(kCrashExitCode);  // a second thread, or a loop
+  if (signal == SIGSEGV || signal == SIGBUS) NoteAddress(report, *info, context);
+  if (signal == SIGSYS) report.system_call = info->si_syscall;
+  if (handler_state.address_space_limit > 0) {
+    constexpr std::int64_t kNearlySpent = std::int64_t{64} << 20;
+    report.memory_spent = AddressSpaceBytes() + kNearlySpent > handler_state.address_space_limit;
+  }
+  ::_exit(kCrashExitCode);
+}
+
+std::string AddressText(const ChildReport& report) {
+  const char* verb = report.writing ? "wrote" : "read";
+  if (report.parameter < 0) {
+    if (report.near_stack) return "the stack overflowed";
+    char text[64];
+    std::snprintf(text, sizeof(text), "%s at address 0x%llx", verb,
+                  static_cast<unsigned long long>(report.address.load()));
+    return text;
+  }
+  const std::string what = report.parameter == kWorkspaceParameter
+                               ? std::string("the workspace")
+                               : "parameter " + std::to_string(report.parameter);
+  const std::int64_t offset = report.offset, bytes = report.bytes;
+  if (offset >= 0 && offset < bytes) {
+    return std::string(verb) + " to " + what + ", which is an input";
+  }
+  const std::int64_t distance = offset < 0 ? -offset : offset - bytes;
+  return std::string(verb) + " out of bounds of " + what + ": " + std::to_string(distance) +
+         (offset < 0 ? " bytes before its start" : " bytes past its end");
+}
+
+}  // namespace
+
+std::int64_t AddressSpaceBytes() {
+  const int fd = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  char text[64] = {};
+  const ssize_t count = ::read(fd, text, sizeof(text) - 1);
+  ::close(fd);
+  std::int64_t pages = 0;
+  for (ssize_t i = 0; i < count && text[i] >= '0' && text[i] <= '9'; ++i) {
+    pages = pages * 10 + (text[i] - '0');
+  }
+  return pages * ::sysconf(_SC_PAGESIZE);
+}
+
+void CatchCrashes(ChildReport* report, const std::vector<KnownMemory>* known,
+                  std::int64_t address_space_limit) {
+  handler_state = {report, known, address_space_limit};
+  // Mapped, not static: the ordinary stack may be what overflowed, and the mapping's neighbours are
+  // not written by a kernel that runs past its buffers.
+  void* stack = ::mmap(nullptr, kHandlerStackBytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (stack != MAP_FAILED) {
+    stack_t alternative{};
+    alternative.ss_sp = stack;
+    alternative.ss_size = kHandlerStackBytes;
+    ::sigaltstack(&alternative, nullptr);
+  }
+  struct sigaction action {};
+  action.sa_sigaction = &OnSignal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP}) {
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+std::string CrashReason(const ChildReport& report, const ExitStatus& ended) {
+  const std::string where = PhaseText(report.phase);
+  const int signal = report.signal;
+  if (signal == 0 && ended.signaled) return "crashed: " + SignalName(ended.code) + where;
+  if (signal == 0) return "ended without a result: " + ended.ToString() + where;
+  if (report.memory_spent) return "out of memory: " + SignalName(signal) + where;
+  if (signal == SIGSYS) {
+    return "made a forbidden system call: number " + std::to_string(report.system_call) + where;
+  }
+  std::string reason = "crashed: " + SignalName(signal);
+  if (signal == SIGSEGV || signal == SIGBUS) reason += ": " + AddressText(report);
+  return reason + where;
+}
+
+}  // namespace tilewright::measure

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "measure/worker/child.h"
+#include "measure/worker/guarded_memory.h"
+
+namespace tilewright::measure {
+
+/// Memory a fault address may belong to, in the order of the kernel's parameters (and set by set).
+struct KnownMemory {
+  const GuardedMemory* memory = nullptr;
+  int parameter = -1;
+};
+
+/// Catches the signals a broken kernel dies of, on a stack of their own; the handler notes in
+/// `report` what it was and ends the process with kCrashExitCode. `known` and `report` must live
+/// until then. address_space_limit: RLIMIT_AS, to tell spent memory from a wild pointer; 0 = none.
+void CatchCrashes(ChildReport* report, const std::vector<KnownMemory>* known,
+                  std::int64_t address_space_limit);
+inline constexpr int kCrashExitCode = 98;
+
+/// Bytes of address space the process has now; 0 if unknown. Safe in a signal handler.
+std::int64_t AddressSpaceBytes();
+
+}  // namespace tilewright::measure

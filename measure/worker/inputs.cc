@@ -1,0 +1,316 @@
+#include "measure/worker/inputs.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "src/base/file.h"
+#include "src/base/hash.h"
+#include "src/base/random.h"
+#include "src/tensor/layout.h"
+#include "src/tensor/reference.h"
+
+namespace tilewright::measure {
+namespace {
+
+constexpr std::string_view kMagic = "tilewright reference 2\n";
+
+/// Calls body with a value of the element type.
+template <typename Body>
+void WithElementType(DataType dtype, const Body& body) {
+  if (dtype == kFloat32) return body(float{});
+  if (dtype == kFloat64) return body(double{});
+  if (dtype == kInt8) return body(std::int8_t{});
+  if (dtype == kUInt8) return body(std::uint8_t{});
+  if (dtype == kInt16) return body(std::int16_t{});
+  if (dtype == kUInt16) return body(std::uint16_t{});
+  if (dtype == kInt32) return body(std::int32_t{});
+  if (dtype == kUInt32) return body(std::uint32_t{});
+  if (dtype == kInt64) return body(std::int64_t{});
+}
+
+/// Largest magnitude of made-up integers: all of a narrow type, and for wide ones (biases, scales)
+/// a range in which sums of a few do not overflow.
+constexpr std::int64_t kWideRange = 1 << 15;
+constexpr std::int64_t kWideExtreme = 1 << 24;
+/// Extreme floats: data this much larger and weights this much smaller than 1, so that their
+/// products are ordinary again, but not in a type of fewer exponent bits.
+constexpr double kFarScale = 0x1p+40;
+constexpr double kFarScaleOfHalf = 0x1p+7;
+
+template <typename T>
+T RandomElement(std::uint32_t bits24) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(bits24) * static_cast<T>(0x1p-23) - 1;  // [-1, 1)
+  } else if constexpr (sizeof(T) <= 2) {
+    return static_cast<T>(bits24 >> 8);
+  } else {
+    const auto value = static_cast<std::int64_t>(bits24) % (2 * kWideRange);
+    return static_cast<T>(std::is_signed_v<T> ? value - kWideRange : value);
+  }
+}
+
+template <typename T>
+T ExtremeElement(std::uint32_t bits24) {
+  if constexpr (std::is_floating_point_v<T>) {
+    // Both signs, both zeros, a small number and a subnormal. No infinities, whose differences are
+    // NaN, and no magnitudes so far apart that float32 sums depend on their order.
+    constexpr std::array<T, 8> kValues = {
+        static_cast<T>(1), static_cast<T>(-1),   static_cast<T>(0.5),     static_cast<T>(-0.5),
+        static_cast<T>(0), static_cast<T>(-0.0), static_cast<T>(0x1p-10), static_cast<T>(-1e-39)};
+    return kValues[bits24 % kValues.size()];
+  } else {
+    using Limits = std::numeric_limits<T>;
+    const bool narrow = sizeof(T) <= 2;
+    const T lowest = narrow ? Limits::min() : static_cast<T>(Limits::is_signed ? -kWideExtreme : 0);
+    const T highest = narrow ? Limits::max() : static_cast<T>(kWideExtreme);
+    // Mostly the two ends, so that long sums reach far.
+    const std::array<T, 8> values = {lowest, highest,           lowest,           highest, highest,
+                                     lowest, static_cast<T>(0), static_cast<T>(1)};
+    return values[bits24 % values.size()];
+  }
+}
+
+/// scale: what extreme floats are multiplied by (a power of two).
+Tensor MakeTensor(const TensorType& type, std::string_view name, bool extreme, double scale = 1) {
+  Tensor tensor(type);
+  const std::uint64_t seed = Fnv1a64(name);
+  if (type.dtype == kFloat16) {
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+      const std::uint32_t bits = SeededElement(seed, static_cast<std::size_t>(i));
+      tensor.Set(i, extreme ? ExtremeElement<float>(bits) * scale : RandomElement<float>(bits));
+    }
+    return tensor;
+  }
+  WithElementType(type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    auto elements = tensor.As<T>();
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const std::uint32_t bits = SeededElement(seed, i);
+      elements[i] = extreme ? ExtremeElement<T>(bits) : RandomElement<T>(bits);
+      if constexpr (std::is_floating_point_v<T>) {
+        if (extreme) elements[i] *= static_cast<T>(scale);
+      }
+    }
+  });
+  return tensor;
+}
+
+/// Some operands have a smaller domain: a divisor is not zero, a shift is within the type.
+void RestrictOperand(OpKind op, Tensor& tensor) {
+  if (op != OpKind::kDiv && op != OpKind::kShiftRight) return;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const double value = std::abs(tensor.At(i));
+    tensor.Set(i, op == OpKind::kDiv ? std::max(value, 1.0) : std::fmod(value, 16));
+  }
+}
+
+/// Every element at the value that stands for zero: 128 for uint8, else 0.
+Tensor MakeZeroPoint(const TensorType& type) {
+  Tensor tensor(type);
+  if (type.dtype == kUInt8) std::memset(tensor.data(), 128, static_cast<std::size_t>(type.bytes()));
+  return tensor;
+}
+
+/// By element of the weight, the element of the data that it is multiplied with in one sum of its
+/// output channel; -1 for those in the padding. Empty for layouts of blocks.
+std::vector<std::int64_t> DataOfOneSum(const Workload& w) {
+  std::vector<std::int64_t> places;
+  const bool batched = w.op == OpKind::kBatchMatmul;
+  if (batched || w.op == OpKind::kDense) {
+    if (w.data_layout != (batched ? "BMK" : "MK") || w.kernel_layout != (batched ? "BNK" : "NK")) {
+      return places;
+    }
+    const std::int64_t depth = w.data.shape.back(), rows = w.data.shape.end()[-2];
+    const std::int64_t columns = w.weight.shape.end()[-2];
+    const std::int64_t matrices = batched ? w.data.shape[0] : 1;
+    for (std::int64_t i = 0; i < w.weight.elements(); ++i) {
+      const std::int64_t matrix = i / (depth * columns) % matrices;
+      places.push_back(matrix * rows * depth + i % depth);
+    }
+    return places;
+  }
+  const auto c = ConvShapeOf(w);
+  if (w.op != OpKind::kConv2d || !c.ok() || w.data_layout != "NCHW" || w.kernel_layout != "OIHW") {
+    return places;
+  }
+  const std::int64_t inner = c->c / c->groups, outer = c->k / c->groups;
+  for (std::int64_t i = 0; i < w.weight.elements(); ++i) {
+    const std::int64_t column = i % c->s, row = i / c->s % c->r;
+    const std::int64_t k = i / (c->s * c->r * inner);
+    const std::int64_t channel = k / outer * inner + i / (c->s * c->r) % inner;
+    const std::int64_t y = c->oh / 2 * c->stride_h - c->pad_top + row * c->dilation_h;
+    const std::int64_t x = c->ow / 2 * c->stride_w - c->pad_left + column * c->dilation_w;
+    const bool inside = y >= 0 && x >= 0 && y < c->h && x < c->w;
+    places.push_back(inside ? (channel * c->h + y) * c->w + x : -1);
+  }
+  return places;
+}
+
+/// Gives the 8-bit weights of every second output channel the signs of the data of one sum: all its
+/// products are then positive, and it reaches as far as any may. Close to the ends, not at them, so
+/// that its low bits count, too.
+void ReachFar(const Workload& workload, const Tensor& data, Tensor& weight) {
+  const DataType dtype = workload.data.dtype;
+  if (workload.weight.dtype != kInt8 || (dtype != kInt8 && dtype != kUInt8)) return;
+  const std::vector<std::int64_t> places = DataOfOneSum(workload);
+  const std::size_t fixed = workload.op == OpKind::kBatchMatmul ? 2 : 1;
+  std::int64_t depth = 1;  // weights of one output channel
+  for (std::size_t i = fixed; i < workload.weight.shape.size(); ++i) {
+    depth *= workload.weight.shape[i];
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto element = static_cast<std::int64_t>(i);
+    if (places[i] < 0 || element / depth % 2 == 0) continue;
+    const auto off = static_cast<double>(SeededElement(Fnv1a64("far"), i) % 3);
+    weight.Set(element, data.At(places[i]) >= 0 ? 127 - off : off - 128);
+  }
+}
+
+Result<std::int64_t> OutputChannels(const Workload& workload) {
+  if (!IsAnchor(workload.op)) {
+    const auto layout = Layout::Parse(workload.data_layout);
+    TW_RETURN_IF_ERROR(layout);
+    return layout->Unpack(workload.data.shape)[layout->primal().find('C')];
+  }
+  if (workload.op == OpKind::kDense || workload.op == OpKind::kBatchMatmul) {
+    auto layout = Layout::Parse(workload.kernel_layout);
+    TW_RETURN_IF_ERROR(layout);
+    return layout->Unpack(workload.weight.shape).at(layout->primal().find('N'));
+  }
+  auto shape = ConvShapeOf(workload);
+  TW_RETURN_IF_ERROR(shape);
+  return shape->k;
+}
+
+}  // namespace
+
+std::string_view InputSetName(InputSet set) {
+  switch (set) {
+    case InputSet::kRandom:
+      return "random";
+    case InputSet::kExtreme:
+      return "extreme";
+    case InputSet::kZeroPoint:
+      return "zero-point";
+  }
+  return "unknown";
+}
+
+Status CheckInputMemory(const Workload& workload, const Epilogue& epilogue,
+                        std::int64_t available) {
+  auto output = workload.OutputType();
+  TW_RETURN_IF_ERROR(output);
+  auto result = ResultType(workload, epilogue);
+  TW_RETURN_IF_ERROR(result);
+  constexpr auto kSets = static_cast<std::int64_t>(kInputSets.size());
+  std::int64_t bytes = 2 * kSets * workload.data.bytes() + (kSets + 1) * result->bytes();
+  if (workload.has_weight()) bytes += (2 * kSets - 1) * workload.weight.bytes();
+  for (const EpilogueStep& step : epilogue.steps) {
+    if (step.operand != OperandKind::kTensor) continue;  // others have one value per channel
+    bytes += 2 * kSets * TensorType{output->shape, step.operand_dtype}.bytes();
+  }
+  return CheckMemory("out of memory: measuring " + workload.Key(), bytes, available);
+}
+
+Result<TensorType> ResultType(const Workload& workload, const Epilogue& epilogue) {
+  auto type = workload.OutputType();
+  TW_RETURN_IF_ERROR(type);
+  type->dtype = epilogue.OutputDtype(type->dtype);
+  return type;
+}
+
+Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& epilogue,
+                                      InputSet set) {
+  TW_RETURN_IF_ERROR(CheckInputMemory(workload, epilogue));
+  const bool extreme = set == InputSet::kExtreme;
+  const double far = workload.data.dtype == kFloat16 ? kFarScaleOfHalf : kFarScale;
+  AnchorInputs inputs;
+  inputs.data = set == InputSet::kZeroPoint ? MakeZeroPoint(workload.data)
+                                            : MakeTensor(workload.data, "data", extreme, far);
+  if (workload.has_weight()) {
+    inputs.weight = MakeTensor(workload.weight, "weight", extreme, 1 / far);
+    if (extreme) ReachFar(workload, inputs.data, inputs.weight);
+  }
+  auto output = workload.OutputType();
+  TW_RETURN_IF_ERROR(output);
+  auto channels = OutputChannels(workload);
+  TW_RETURN_IF_ERROR(channels);
+  for (std::size_t i = 0; i < epilogue.steps.size(); ++i) {
+    const EpilogueStep& step = epilogue.steps[i];
+    TensorType type{{*channels}, step.operand_dtype};
+    if (step.operand == OperandKind::kTensor) type.shape = output->shape;
+    if (step.operand != OperandKind::kTensor && step.operand != OperandKind::kChannel) continue;
+    inputs.operands.push_back(MakeTensor(type, "operand" + std::to_string(i), extreme));
+    RestrictOperand(step.op.kind, inputs.operands.back());
+  }
+  return inputs;
+}
+
+Result<ExpectedResults> EvaluateExpected(const Workload& workload, const Epilogue& epilogue,
+                                         int threads) {
+  ExpectedResults expected;
+  for (InputSet set : kInputSets) {
+    auto inputs = MakeAnchorInputs(workload, epilogue, set);
+    TW_RETURN_IF_ERROR(inputs);
+    std::vector<const Tensor*> operands;
+    for (const Tensor& operand : inputs->operands) operands.push_back(&operand);
+    auto result =
+        EvaluateAnchor(workload, epilogue, inputs->data, inputs->weight, operands, threads);
+    TW_RETURN_IF_ERROR(result);
+    expected[static_cast<std::size_t>(set)] = *std::move(result);
+  }
+  return expected;
+}
+
+Status WriteExpected(const std::string& path, const Workload& workload, const Epilogue& epilogue,
+                     const ExpectedResults& expected) {
+  std::string contents(kMagic);
+  contents += workload.Key() + "\n" + epilogue.ToString() + "\n";
+  for (const Tensor& tensor : expected) {
+    contents.append(reinterpret_cast<const char*>(tensor.data()),
+                    static_cast<std::size_t>(tensor.bytes()));
+  }
+  return WriteFile(path, contents);
+}
+
+Result<ExpectedResults> ReadExpected(const std::string& path, const Workload& workload,
+                                     const Epilogue& epilogue) {
+  auto type = ResultType(workload, epilogue);
+  TW_RETURN_IF_ERROR(type);
+  const std::string header =
+      std::string(kMagic) + workload.Key() + "\n" + epilogue.ToString() + "\n";
+  const auto each = static_cast<std::size_t>(type->bytes());
+  // Looked at before it is read: a device or a pipe may never end.
+  struct stat info {};
+  const bool there = ::stat(path.c_str(), &info) == 0;
+  if (there && (!S_ISREG(info.st_mode) ||
+                static_cast<std::size_t>(info.st_size) != header.size() + each * kInputSets.size())) {
+    return Corrupt(path + ": is no reference result of " + workload.Key());
+  }
+  auto contents = ReadFile(path, std::int64_t{1} << 34);
+  TW_RETURN_IF_ERROR(contents);
+  if (!contents->starts_with(header) ||
+      contents->size() != header.size() + each * kInputSets.size()) {
+    return Corrupt(path + ": is no reference result of " + workload.Key());
+  }
+  ExpectedResults expected;
+  const char* place = contents->data() + header.size();
+  for (Tensor& tensor : expected) {
+    tensor = Tensor(*type);
+    if (each > 0) std::memcpy(tensor.data(), place, each);
+    place += each;
+  }
+  return expected;
+}
+
+std::string ExpectedFileName(const std::string& workload_key, const std::string& epilogue) {
+  return "reference." + HexOf(Fnv1a64(workload_key + "\n" + epilogue));
+}
+
+}  // namespace tilewright::measure

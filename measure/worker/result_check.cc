@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "measure/worker/course.h"
+#include "src/tensor/layout.h"
+#include "src/tensor/reference.h"
+
+namespace tilewright::measure {
+namespace {
+
+/// Largest error of a float32 or integer result that surely passes Compare, without its cost;
+/// nullopt where Compare must decide.
+std::optional<double> QuickCompare(const std::byte* result, const Tensor& expected) {
+  const auto bytes = static_cast<std::size_t>(expected.bytes());
+  if (bytes == 0 || std::memcmp(result, expected.data(), bytes) == 0) return 0.0;
+  if (expected.dtype() != kFloat32) return std::nullopt;
+  const auto wanted = expected.As<float>();
+  float largest = 0;
+  double squares = 0;
+  bool comparable = true;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    float value;
+    std::memcpy(&value, result + i * sizeof(float), sizeof(float));
+    const float error = std::fabs(value - wanted[i]);
+    comparable &= error <= std::numeric_limits<float>::max();  // false for NaN and infinity
+    largest = std::max(largest, error);
+    squares += static_cast<double>(wanted[i]) * wanted[i];
+  }
+  const double rms = std::sqrt(squares / static_cast<double>(wanted.size()));
+  // Half the bound of Compare: no doubt about rounding in the sums above.
+  if (!comparable || largest > 0.5e-4 * rms) return std::nullopt;
+  return largest;
+}
+
+Result<Tensor> ResultTensor(const Workbench::Setup& setup, const std::byte* output) {
+  Tensor result(setup.output);
+  std::memcpy(result.data(), output, static_cast<std::size_t>(result.bytes()));
+  if (!setup.padded) return result;
+  // A kernel may see the image as one row (1x1 convolutions): the memory is that of the layout.
+  auto layout = Layout::Parse(setup.output_layout);
+  TW_RETURN_IF_ERROR(layout);
+  std::vector<std::int64_t> packed = layout->Pack(setup.logical);
+  if (Product(packed) == result.elements()) result.Reshape(std::move(packed));
+  return TransformLayout(result, setup.output_layout, setup.result_layout, setup.logical);
+}
+
+}  // namespace
+
+std::uint8_t PoisonFor(DataType dtype, InputSet set) {
+  if (dtype.is_float()) return 0xFF;
+  return set == InputSet::kExtreme ? 0x5A : 0xA5;
+}
+
+std::optional<Failure> CheckResult(const Workbench::Setup& setup, InputSet set,
+                                   const std::byte* result, std::uint8_t poison,
+                                   double* max_abs_error) {
+  const Tensor& expected = *setup.expected[static_cast<std::size_t>(set)];
+  if (!setup.padded) {
+    const auto error = QuickCompare(result, expected);
+    if (error) {
+      *max_abs_error = std::max(*max_abs_error, *error);
+      return std::nullopt;
+    }
+  }
+  auto got = ResultTensor(setup, result);
+  if (!got.ok()) return Failure{Outcome::kRunFailed, got.status().message()};
+  got->Reshape(expected.shape());
+  const Comparison comparison = Compare(*got, expected, setup.tolerance);
+  *max_abs_error = std::max(*max_abs_error, comparison.max_abs_error);
+  if (comparison.ok) return std::nullopt;
+  const std::int64_t at = std::max<std::int64_t>(comparison.first_bad, 0);
+  const std::string where =
+      "element " + std::to_string(at) + " of " + std::to_string(expected.elements());
+  const std::byte* place = got->data() + at * got->dtype().bytes();
+  const bool untouched = std::all_of(place, place + got->dtype().bytes(), [&](std::byte b) {
+    return b == static_cast<std::byte>(poison);
+  });
+  if (untouched) return Failure{Outcome::kWrongResult, where + " was not written"};
+  char values[96];
+  std::snprintf(values, sizeof(values), " is %.9g, expected %.9g", got->At(at), expected.At(at));
+  return Failure{Outcome::kWrongResult, where + values};
+}
+
+}  // namespace tilewright::measure

@@ -1,0 +1,285 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "measure/calibration.h"
+#include "measure/device/cuda_candidate.h"
+#include "measure/device/vta_candidate.h"
+#include "measure/messages.h"
+#include "measure/quiet_file.h"
+#include "measure/supervisor/remote.h"
+#include "measure/worker/candidate_process.h"
+#include "measure/worker/probe.h"
+#include "measure/worker/race.h"
+#include "measure/worker/sandbox.h"
+#include "measure/worker/worker_loop.h"
+#include "measure/workers.h"
+#include "src/base/clock.h"
+#include "src/target/cpu.h"
+
+namespace tilewright::measure {
+namespace {
+
+/// `native`, for a program that runs on another machine.
+std::string OwnTarget() {
+  auto target = Target::Parse("native");
+  if (!target.ok()) return {};
+#if defined(__aarch64__)
+  target->SetOption("mtriple", "aarch64-linux-gnu");
+#elif defined(__arm__)
+  target->SetOption("mtriple", "armv7l-linux-gnueabihf");
+#endif
+  return target->ToString();
+}
+
+/// Devices and pipes, which may never end, are no files of an order. One that is not there is its
+/// candidate's failure. Errors: kCorrupt.
+Status CheckPlain(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return {};
+  return Corrupt("message: " + path + " is no plain file");
+}
+
+/// Of all tensors of a kernel.
+std::int64_t BytesOf(const KernelSpec& kernel) {
+  std::int64_t bytes = 0;
+  for (const TensorType& parameter : kernel.parameters) bytes += parameter.bytes();
+  return bytes;
+}
+
+/// Where they lie.
+int LevelOf(const KernelSpec& kernel) { return MemoryCanary::LevelOf(BytesOf(kernel)); }
+
+std::array<QuietGate, MemoryCanary::kLevels> MemoryGates() {
+  std::array<QuietGate, MemoryCanary::kLevels> gates;
+  for (int level = 1; level < MemoryCanary::kLevels; ++level) {
+    QuietGate::Settings settings;
+    settings.tolerance = MemoryCanary::ToleranceOf(level);
+    gates[static_cast<std::size_t>(level)] = QuietGate(settings);
+  }
+  return gates;
+}
+
+class Runner {
+ public:
+  explicit Runner(const WorkerPipes& pipes) : pipes_(pipes) {}
+  Status Handle(const Json& message);
+
+ private:
+  Status Configure(const Json& message);
+  Status Run(const RunOrder& order);
+  Result<std::vector<RunReply>> RepliesTo(const RunOrder& order);
+  std::vector<RunReply> OutOfMemory(const RunOrder& order);
+  RunReply RunAlone(const RunOrder::Item& item);
+  ChildWork WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup);
+  void LearnFrom(const RunReply& reply, int level);
+  MemoryWatch WatchOf(const KernelSpec& kernel) const;
+  RoundCanaries RunCanaries(const KernelSpec& kernel);
+  void ReadQuiet();
+  void KeepQuiet();
+
+  const WorkerPipes& pipes_;
+  RunWorkerSettings settings_;
+  Workbench workbench_{settings_.cache_bytes};
+  Canary canary_;
+  MemoryCanary memory_canary_;
+  QuietGate gate_;
+  std::array<QuietGate, MemoryCanary::kLevels> memory_gates_ = MemoryGates();  // 0 is not used
+  std::string device_;
+  double began_ = 0, kept_at_ = 0;  // unix seconds
+  std::optional<CudaRunner> cuda_;
+  FileReceiver files_;
+  SystemClock clock_;
+};
+
+Status Runner::Configure(const Json& message) {
+  auto settings = RunWorkerSettingsFrom(message);
+  TW_RETURN_IF_ERROR(settings);
+  const std::string missing = MissingOfSystem();
+  if (!missing.empty()) return Unavailable(missing);
+  settings_ = *settings;
+  workbench_ = Workbench(settings_.cache_bytes);
+  cuda_.emplace(settings_.cuda, settings_.sampling);
+  Greeting greeting;
+  greeting.device = ProbeHostCpu().ToString();
+  greeting.target = OwnTarget();
+  device_ = greeting.device;
+  if (settings_.calibrate) {
+    ReadQuiet();
+    greeting.resolution = MeasureResolution(canary_, gate_, settings_.sampling);
+    greeting.canary_seconds = gate_.quiet_seconds();
+  }
+  return SendMessage(pipes_, ToJson(greeting));
+}
+
+ChildWork Runner::WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup) {
+  ChildWork work;
+  work.setup = &setup;
+  work.sampling = settings_.sampling;
+  work.sampling.patience_seconds = item.patience_seconds;
+  work.gate = gate_;
+  work.canary = &canary_;
+  work.memory_canary = &memory_canary_;
+  work.memory_level = LevelOf(item.kernel);
+  work.memory = WatchOf(item.kernel);
+  work.memory_bytes = settings_.memory_bytes;
+  return work;
+}
+
+/// The canaries of a child tell the runner too what a quiet moment is.
+void Runner::LearnFrom(const RunReply& reply, int level) {
+  const double now = clock_.UnixSeconds();
+  for (double canary : reply.canaries) gate_.Add(now, canary);
+  QuietGate& memory = memory_gates_[static_cast<std::size_t>(level)];
+  for (double canary : reply.memory_canaries) memory.Add(now, canary);
+  constexpr double kKeepSeconds = 2;
+  if (now - kept_at_ > kKeepSeconds) KeepQuiet();
+}
+
+MemoryWatch Runner::WatchOf(const KernelSpec& kernel) const {
+  const int level = LevelOf(kernel);
+  return {level, memory_gates_[static_cast<std::size_t>(level)], BytesOf(kernel)};
+}
+
+/// Between the rounds of a race.
+RoundCanaries Runner::RunCanaries(const KernelSpec& kernel) {
+  const double core = canary_.Run();
+  gate_.Add(clock_.UnixSeconds(), core);
+  RoundCanaries canaries;
+  canaries.core_quiet = gate_.IsQuiet(core);
+  const int level = LevelOf(kernel);
+  const double memory = memory_canary_.Run(level);
+  memory_gates_[static_cast<std::size_t>(level)].Add(clock_.UnixSeconds(), memory);
+  canaries.memory_delay_seconds = WatchOf(kernel).DelaySeconds(memory);
+  return canaries;
+}
+
+void Runner::ReadQuiet() {
+  began_ = kept_at_ = clock_.UnixSeconds();
+  if (settings_.quiet_file.empty()) return;
+  const QuietSeconds known = ReadQuietFile(settings_.quiet_file, device_, kept_at_);
+  gate_.SetReference(known[0]);
+  for (std::size_t i = 1; i < known.size(); ++i) memory_gates_[i].SetReference(known[i]);
+}
+
+void Runner::KeepQuiet() {
+  kept_at_ = clock_.UnixSeconds();
+  if (settings_.quiet_file.empty() || !settings_.calibrate) return;
+  QuietSeconds seconds{};
+  seconds[0] = gate_.seen_seconds();
+  for (std::size_t i = 1; i < seconds.size(); ++i) seconds[i] = memory_gates_[i].seen_seconds();
+  UpdateQuietFile(settings_.quiet_file, device_, began_, kept_at_, seconds);
+}
+
+RunReply Runner::RunAlone(const RunOrder::Item& item) {
+  auto setup = workbench_.Prepare(item.kernel, item.reference);
+  if (!setup.ok()) return FailedWith(item, setup.status());
+  CandidateProcess process(item, CallLimitSeconds(item.best_seconds));
+  const Status started = process.Start(WorkFor(item, *setup), /*commanded=*/false);
+  if (!started.ok()) return FailedWith(item, started);
+  return process.Reply();
+}
+
+Status Runner::Handle(const Json& message) {
+  if (MessageType(message) == "configure") return Configure(message);
+  if (MessageType(message) == "probe") {
+    auto order = ProbeOrderFrom(message);
+    TW_RETURN_IF_ERROR(order);
+    TW_RETURN_IF_ERROR(CheckPlain(order->path));
+    return SendMessage(pipes_, ToJson(ProbeReply{LoadProbe(*order)}));
+  }
+  if (MessageType(message) == "file") {
+    auto part = FilePartFrom(message);
+    TW_RETURN_IF_ERROR(part);
+    return files_.Receive(*part);
+  }
+  if (MessageType(message) != "run") {
+    return Corrupt("message: unknown type '" + MessageType(message) + "'");
+  }
+  if (!cuda_) return Corrupt("message: run before configure");
+  auto order = RunOrderFrom(message);
+  TW_RETURN_IF_ERROR(order);
+  std::vector<std::string> artifacts;
+  for (RunOrder::Item& item : order->items) {
+    artifacts.push_back(item.kernel.artifact);
+    item.kernel.artifact = files_.PathOf(item.kernel.artifact);
+    item.reference = files_.PathOf(item.reference);
+    TW_RETURN_IF_ERROR(CheckPlain(item.kernel.artifact));
+    TW_RETURN_IF_ERROR(CheckPlain(item.reference));
+  }
+  const Status ran = Run(*order);
+  for (const std::string& artifact : artifacts) files_.Remove(artifact);
+  return ran;
+}
+
+bool OnGpu(const RunOrder& order) {
+  return !order.items.empty() && !order.items[0].kernel.launches.empty();
+}
+
+Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
+  if (OnGpu(order)) return cuda_->Run(order, workbench_);
+  std::vector<RunReply> replies;
+  const bool simulated = !order.items.empty() && !order.items[0].kernel.vta_target.empty();
+  if (simulated) {
+    for (const RunOrder::Item& item : order.items) replies.push_back(RunVtaKernel(item));
+  } else if (order.items.size() == 1) {
+    replies.push_back(RunAlone(order.items[0]));
+  } else {
+    replies = RunRace(
+        order, workbench_,
+        [this](const RunOrder::Item& item, const Workbench::Setup& setup) {
+          return WorkFor(item, setup);
+        },
+        [&] { return RunCanaries(order.items[0].kernel); });
+  }
+  return replies;
+}
+
+/// The runner itself has too little memory for a candidate: that is no loss of the device.
+std::vector<RunReply> Runner::OutOfMemory(const RunOrder& order) {
+  workbench_ = Workbench(settings_.cache_bytes);
+  std::vector<RunReply> replies;
+  for (const RunOrder::Item& item : order.items) {
+    replies.push_back(FailedWith(item, Unavailable("out of memory: the runner has none left")));
+    replies.back().blame = Blame::kUnclear;
+  }
+  return replies;
+}
+
+Status Runner::Run(const RunOrder& order) {
+  const double start = clock_.MonotonicSeconds();
+  std::vector<RunReply> replies;
+  try {
+    auto ran = RepliesTo(order);
+    TW_RETURN_IF_ERROR(ran);
+    replies = *std::move(ran);
+  } catch (const std::bad_alloc&) {
+    replies = OutOfMemory(order);
+  }
+  const bool on_gpu = OnGpu(order);
+  for (RunReply& reply : replies) {
+    reply.run_seconds = clock_.MonotonicSeconds() - start;
+    if (!on_gpu) LearnFrom(reply, LevelOf(order.items[0].kernel));
+    TW_RETURN_IF_ERROR(SendMessage(pipes_, ToJson(reply)));
+  }
+  const bool over = std::ranges::any_of(replies, &RunReply::runner_ends);
+  if (over) ::_exit(0);  // the driver would hang in destructors
+  return {};
+}
+
+}  // namespace
+
+int RunWorkerMain(int in_fd, int out_fd) {
+  const WorkerPipes pipes = TakePipes(in_fd, out_fd);
+  HideMemory();
+  Runner runner(pipes);
+  return ServeMessages(pipes, [&](const Json& message) { return runner.Handle(message); });
+}
+
+}  // namespace tilewright::measure

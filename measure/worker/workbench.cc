@@ -1,0 +1,224 @@
+#include "measure/worker/workbench.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "src/templates/registry.h"
+#include "src/tensor/layout.h"
+
+namespace tilewright::measure {
+namespace {
+
+std::string SourceKey(const KernelSpec& kernel) {
+  return kernel.workload.Key() + "\n" + kernel.epilogue.ToString();
+}
+
+std::string FormKey(const AnchorForm& form) {
+  return form.data + "/" + form.weight + "/" + form.output + "/" +
+         (form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : "") +
+         (form.shift_data ? "/shifted" : "") +
+         (form.winograd_tile > 0 ? "/winograd" + std::to_string(form.winograd_tile) : "");
+}
+
+/// Layout of the result in memory. A workload that came through Parse has one.
+std::string ResultLayout(const Workload& workload) {
+  auto layout = workload.OutputLayout();
+  return layout.ok() ? *layout : std::string();
+}
+
+std::string OutputLayout(const KernelSpec& kernel) {
+  return kernel.form.output.empty() ? ResultLayout(kernel.workload) : kernel.form.output;
+}
+
+std::int64_t BytesOf(const AnchorInputs& inputs) {
+  std::int64_t bytes = inputs.data.bytes() + inputs.weight.bytes();
+  for (const Tensor& operand : inputs.operands) bytes += operand.bytes();
+  return bytes;
+}
+
+Result<Tensor> ToLayout(const Tensor& tensor, const std::string& from, const std::string& to) {
+  if (to.empty() || to == from) return tensor.Clone();
+  return TransformLayout(tensor, from, to);
+}
+
+/// Weights of the zero-point set are those of the random one.
+std::size_t WeightSet(std::size_t set) {
+  return set == static_cast<std::size_t>(InputSet::kZeroPoint)
+             ? static_cast<std::size_t>(InputSet::kRandom)
+             : set;
+}
+
+/// One value per channel, continued with zeros to the channels that the kernel's blocks have.
+/// What does not fit is left for the caller's check of the sizes.
+Tensor PadChannels(const Tensor& values, const TensorType& wanted) {
+  Tensor padded(wanted);
+  if (padded.bytes() < values.bytes()) return values.Clone();
+  std::memcpy(padded.data(), values.data(), static_cast<std::size_t>(values.bytes()));
+  return padded;
+}
+
+}  // namespace
+
+Result<Workbench::Setup> Workbench::Prepare(const KernelSpec& kernel,
+                                            const std::string& reference_path) {
+  ++now_;
+  for (auto& [key, piece] : pieces_) piece.memory.SetInherited(false);
+  auto source = FindSource(kernel, reference_path);
+  TW_RETURN_IF_ERROR(source);
+  const std::size_t operands = (*source)->inputs[0].operands.size();
+  const std::size_t inputs = 2 + (kernel.form.shift_data ? 1 : 0) + operands;
+  if (kernel.parameters.size() != inputs + 1) {
+    return InvalidArgument("kernel has " + std::to_string(kernel.parameters.size()) +
+                           " parameters, expected " + std::to_string(inputs + 1));
+  }
+  Setup setup;
+  setup.output = kernel.parameters.back();
+  setup.tolerance = kernel.tolerance;
+  for (std::size_t set = 0; set < kInputSets.size(); ++set) {
+    for (std::size_t i = 0; i < inputs; ++i) {
+      auto memory = FindInput(kernel, **source, set, i);
+      TW_RETURN_IF_ERROR(memory);
+      setup.inputs[set].push_back(*memory);
+    }
+  }
+  TW_RETURN_IF_ERROR(FindExpected(kernel, **source, setup));
+  Evict();
+  return setup;
+}
+
+Result<const Workbench::Source*> Workbench::FindSource(const KernelSpec& kernel,
+                                                       const std::string& reference_path) {
+  const std::string key = SourceKey(kernel);
+  auto found = sources_.find(key);
+  if (found == sources_.end()) {
+    Source source;
+    auto expected = ReadExpected(reference_path, kernel.workload, kernel.epilogue);
+    if (!expected.ok()) return Unavailable(expected.status().message());  // it was there
+    source.expected = *std::move(expected);
+    for (std::size_t set = 0; set < kInputSets.size(); ++set) {
+      auto inputs = MakeAnchorInputs(kernel.workload, kernel.epilogue, kInputSets[set]);
+      TW_RETURN_IF_ERROR(inputs);
+      source.inputs[set] = *std::move(inputs);
+      source.bytes += BytesOf(source.inputs[set]) + source.expected[set].bytes();
+    }
+    found = sources_.emplace(key, std::move(source)).first;
+  }
+  found->second.last_used = now_;
+  return &found->second;
+}
+
+Result<Tensor> Workbench::MakeParameter(const KernelSpec& kernel, const Source& source,
+                                        std::size_t set, std::size_t parameter) const {
+  const AnchorInputs& inputs = source.inputs[set];
+  const Tensor& weight = source.inputs[WeightSet(set)].weight;
+  if (parameter == 0) return ToLayout(inputs.data, kernel.workload.data_layout, kernel.form.data);
+  if (parameter == 1) return PackWeight(kernel.workload, kernel.form, weight);
+  if (kernel.form.shift_data && parameter == 2) {
+    auto compensation = MakeCompensation(kernel.workload, kernel.form, weight);
+    TW_RETURN_IF_ERROR(compensation);
+    return PadChannels(*compensation, kernel.parameters[parameter]);
+  }
+  const std::size_t first = kernel.form.shift_data ? 3 : 2;
+  const Tensor& operand = inputs.operands[parameter - first];
+  if (operand.shape().size() == 1) return PadChannels(operand, kernel.parameters[parameter]);
+  return ToLayout(operand, ResultLayout(kernel.workload), kernel.form.output);
+}
+
+Result<const GuardedMemory*> Workbench::FindInput(const KernelSpec& kernel, const Source& source,
+                                                  std::size_t set, std::size_t parameter) {
+  const bool is_data = parameter == 0;
+  const bool is_weight = parameter == 1 || (parameter == 2 && kernel.form.shift_data);
+  const std::size_t kept_as = is_data ? set : is_weight ? WeightSet(set) : set;
+  const std::string& layout = is_data ? kernel.form.data : kernel.form.output;
+  const std::string key =
+      SourceKey(kernel) + "\n" + std::to_string(kept_as) + "/" + std::to_string(parameter) + "/" +
+      (is_weight ? FormKey(kernel.form) : layout) + "/" + kernel.parameters[parameter].ToString();
+  auto found = pieces_.find(key);
+  if (found == pieces_.end()) {
+    auto tensor = MakeParameter(kernel, source, set, parameter);
+    TW_RETURN_IF_ERROR(tensor);
+    const TensorType& wanted = kernel.parameters[parameter];
+    if (tensor->bytes() != wanted.bytes() || tensor->dtype() != wanted.dtype) {
+      return InvalidArgument("parameter " + std::to_string(parameter) + " is " + wanted.ToString() +
+                             ", the workload gives " + tensor->type().ToString());
+    }
+    auto memory = GuardedMemory::Create(tensor->bytes());
+    TW_RETURN_IF_ERROR(memory);
+    std::memcpy(memory->data(), tensor->data(), static_cast<std::size_t>(tensor->bytes()));
+    memory->SetReadOnly(true);
+    found = pieces_.emplace(key, Piece{*std::move(memory), now_}).first;
+  }
+  found->second.last_used = now_;
+  found->second.memory.SetInherited(true);
+  return &found->second.memory;
+}
+
+Status Workbench::FindExpected(const KernelSpec& kernel, const Source& source, Setup& setup) {
+  setup.result_layout = ResultLayout(kernel.workload);
+  setup.output_layout = OutputLayout(kernel);
+  const TensorType& result = source.expected[0].type();
+  setup.padded = setup.output.elements() != result.elements();
+  if (setup.output.dtype != result.dtype || setup.output.elements() < result.elements()) {
+    return InvalidArgument("the kernel's result is " + setup.output.ToString() +
+                           ", the workload gives " + result.ToString());
+  }
+  const bool as_it_is = setup.padded || setup.output_layout == setup.result_layout;
+  if (setup.padded) {
+    auto layout = Layout::Parse(setup.result_layout);
+    TW_RETURN_IF_ERROR(layout);
+    setup.logical = layout->Unpack(result.shape);
+  }
+  for (std::size_t set = 0; set < kInputSets.size(); ++set) {
+    if (as_it_is) {
+      setup.expected[set] = &source.expected[set];
+      continue;
+    }
+    const std::string key =
+        SourceKey(kernel) + "\n" + std::to_string(set) + "/" + setup.output_layout;
+    auto found = expected_.find(key);
+    if (found == expected_.end()) {
+      auto tensor = TransformLayout(source.expected[set], setup.result_layout, setup.output_layout);
+      TW_RETURN_IF_ERROR(tensor);
+      found = expected_.emplace(key, ExpectedPiece{*std::move(tensor), now_}).first;
+    }
+    found->second.last_used = now_;
+    setup.expected[set] = &found->second.tensor;
+  }
+  return {};
+}
+
+void Workbench::Evict() {
+  const auto total = [&] {
+    std::int64_t bytes = 0;
+    for (const auto& [key, source] : sources_) bytes += source.bytes;
+    for (const auto& [key, piece] : pieces_) bytes += piece.memory.bytes();
+    for (const auto& [key, piece] : expected_) bytes += piece.tensor.bytes();
+    return bytes;
+  };
+  const auto oldest = [](auto& map) {
+    return std::min_element(map.begin(), map.end(), [](const auto& a, const auto& b) {
+      return a.second.last_used < b.second.last_used;
+    });
+  };
+  while (total() > max_bytes_) {
+    const auto source = oldest(sources_);
+    const auto piece = oldest(pieces_);
+    const auto expected = oldest(expected_);
+    // What the current Prepare uses stays, however large.
+    std::int64_t first = now_;
+    if (source != sources_.end()) first = std::min(first, source->second.last_used);
+    if (piece != pieces_.end()) first = std::min(first, piece->second.last_used);
+    if (expected != expected_.end()) first = std::min(first, expected->second.last_used);
+    if (first == now_) return;
+    if (piece != pieces_.end() && piece->second.last_used == first) {
+      pieces_.erase(piece);
+    } else if (expected != expected_.end() && expected->second.last_used == first) {
+      expected_.erase(expected);
+    } else {
+      sources_.erase(source);
+    }
+  }
+}
+
+}  // namespace tilewright::measure
