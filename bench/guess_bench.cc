@@ -16,8 +16,8 @@
 #include "cost_model/xgboost_model.h"
 #include "search/guess.h"
 #include "search/landscape.h"
-#include "search/model_guided.h"
 #include "search/space.h"
+#include "search/strategies/model_guided.h"
 
 namespace tilewright::search {
 namespace {

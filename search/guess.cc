@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "cost_model/tree_model.h"
-#include "search/annealing.h"
 #include "search/space.h"
+#include "search/strategies/annealing.h"
 
 namespace tilewright::search {
 namespace {

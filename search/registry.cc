@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "search/genetic.h"
-#include "search/grid.h"
-#include "search/model_guided.h"
-#include "search/random_search.h"
+#include "search/strategies/genetic.h"
+#include "search/strategies/grid.h"
+#include "search/strategies/model_guided.h"
+#include "search/strategies/random_search.h"
 
 namespace tilewright::search {
 namespace {

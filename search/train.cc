@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "search/guess.h"
-#include "search/model_guided.h"
 #include "search/space.h"
+#include "search/strategies/model_guided.h"
 
 namespace tilewright::search {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "search/model_guided.h"
+#include "search/strategies/model_guided.h"
 
 namespace tilewright::search {
 namespace {

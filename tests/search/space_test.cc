@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "search/annealing.h"
-#include "search/ledger.h"
+#include "search/strategies/annealing.h"
+#include "search/strategies/ledger.h"
 #include "src/target/library.h"
 #include "tests/strategy/synthetic.h"
 

@@ -1,4 +1,4 @@
-#include "search/model_guided.h"
+#include "search/strategies/model_guided.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-#include "search/random_search.h"
+#include "search/strategies/random_search.h"
 
-#include "search/proposer.h"
+#include "search/strategies/proposer.h"
 
 namespace tilewright::search {
 namespace {

@@ -1,4 +1,4 @@
-#include "search/proposer.h"
+#include "search/strategies/proposer.h"
 
 #include <algorithm>
 

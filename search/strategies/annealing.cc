@@ -4,7 +4,7 @@
 // all of them in one call (a prediction of 48 rows costs little more than one of 1) and accepts
 // each by Metropolis' rule. The temperature is in units of the scores' own spread and falls to
 // zero.
-#include "search/annealing.h"
+#include "search/strategies/annealing.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
-#include "search/model_guided.h"
+#include "search/strategies/model_guided.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "search/annealing.h"
-#include "search/proposer.h"
+#include "search/strategies/annealing.h"
+#include "search/strategies/proposer.h"
 #include "src/base/json.h"
 
 namespace tilewright::search {

@@ -1,4 +1,4 @@
-#include "search/ledger.h"
+#include "search/strategies/ledger.h"
 
 #include <algorithm>
 

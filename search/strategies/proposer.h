@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "search/inspector.h"
-#include "search/ledger.h"
 #include "search/space.h"
+#include "search/strategies/ledger.h"
 #include "search/strategy.h"
 
 namespace tilewright::search {

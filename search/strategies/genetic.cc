@@ -1,8 +1,8 @@
-#include "search/genetic.h"
+#include "search/strategies/genetic.h"
 
 #include <algorithm>
 
-#include "search/proposer.h"
+#include "search/strategies/proposer.h"
 
 namespace tilewright::search {
 namespace {

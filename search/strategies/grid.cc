@@ -1,8 +1,8 @@
-#include "search/grid.h"
+#include "search/strategies/grid.h"
 
 #include <algorithm>
 
-#include "search/proposer.h"
+#include "search/strategies/proposer.h"
 #include "src/base/json.h"
 
 namespace tilewright::search {
