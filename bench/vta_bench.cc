@@ -5,10 +5,10 @@
 #include <benchmark/benchmark.h>
 
 #include "src/base/random.h"
-#include "src/vta/own_conv2d_space.h"
-#include "src/vta/packed_conv2d.h"
-#include "src/vta/simulator.h"
-#include "src/vta/timing.h"
+#include "src/vta/kernels/own_conv2d_space.h"
+#include "src/vta/kernels/packed_conv2d.h"
+#include "src/vta/simulator/simulator.h"
+#include "src/vta/simulator/timing.h"
 
 namespace tilewright::vta {
 namespace {

@@ -20,10 +20,10 @@
 
 #include "src/base/file.h"
 #include "src/base/json.h"
-#include "src/vta/own_conv2d_space.h"
-#include "src/vta/packed_alu.h"
-#include "src/vta/simulator.h"
-#include "src/vta/timing.h"
+#include "src/vta/kernels/own_conv2d_space.h"
+#include "src/vta/kernels/packed_alu.h"
+#include "src/vta/simulator/simulator.h"
+#include "src/vta/simulator/timing.h"
 
 namespace tilewright::vta {
 namespace {

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "cost_model/cost_model.h"
-#include "src/vta/statistics.h"
+#include "src/vta/simulator/statistics.h"
 
 namespace tilewright::cost_model {
 namespace {

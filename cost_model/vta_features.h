@@ -3,8 +3,8 @@
 #include <span>
 
 #include "src/space/config.h"
-#include "src/vta/cycle_model.h"
 #include "src/vta/design.h"
+#include "src/vta/simulator/cycle_model.h"
 #include "src/vta/stream_builder.h"
 
 namespace tilewright::cost_model {

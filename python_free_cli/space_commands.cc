@@ -17,8 +17,8 @@
 #include "src/templates/limits.h"
 #include "src/templates/vta/vta_target.h"
 #include "src/vta/encoding.h"
-#include "src/vta/simulator.h"
-#include "src/vta/timing.h"
+#include "src/vta/simulator/simulator.h"
+#include "src/vta/simulator/timing.h"
 
 namespace tilewright::cli {
 namespace {

@@ -12,9 +12,9 @@
 #include "src/templates/vta/alu_blocks.h"
 #include "src/templates/vta/alu_epilogue.h"
 #include "src/templates/vta/vta_target.h"
-#include "src/vta/simulator.h"
+#include "src/vta/simulator/simulator.h"
+#include "src/vta/simulator/timing.h"
 #include "src/vta/stream_file.h"
-#include "src/vta/timing.h"
 
 namespace tilewright::measure {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "src/vta/encoding.h"
-#include "src/vta/pipeline.h"
+#include "src/vta/simulator/pipeline.h"
 
 namespace tilewright::vta {
 namespace {

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "src/base/status.h"
-#include "src/vta/cycle_model.h"
 #include "src/vta/encoding.h"
-#include "src/vta/simulator.h"
+#include "src/vta/simulator/cycle_model.h"
+#include "src/vta/simulator/simulator.h"
+#include "src/vta/simulator/timing.h"
+#include "src/vta/simulator/trace.h"
 #include "src/vta/stream_file.h"
-#include "src/vta/timing.h"
-#include "src/vta/trace.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "src/base/json.h"
 #include "src/templates/device.h"
 #include "src/templates/vta/vta_target.h"
-#include "src/vta/statistics.h"
+#include "src/vta/simulator/statistics.h"
 #include "tests/records/sample_trials.h"
 #include "tests/records/shared_file.h"
 

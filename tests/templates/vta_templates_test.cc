@@ -6,7 +6,7 @@
 #include "src/templates/registry.h"
 #include "src/templates/vta/alu_epilogue.h"
 #include "src/templates/vta/vta_target.h"
-#include "src/vta/simulator.h"
+#include "src/vta/simulator/simulator.h"
 
 namespace tilewright {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/vta/axis_tile.h"
+#include "src/vta/kernels/axis_tile.h"
 
 #include <gtest/gtest.h>
 

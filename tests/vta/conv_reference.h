@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "src/vta/own_conv2d.h"
-#include "src/vta/packed_conv2d_transpose.h"
-#include "src/vta/packed_dense.h"
-#include "src/vta/simulator.h"
+#include "src/vta/kernels/own_conv2d.h"
+#include "src/vta/kernels/packed_conv2d_transpose.h"
+#include "src/vta/kernels/packed_dense.h"
+#include "src/vta/simulator/simulator.h"
 #include "tests/vta/vta_test_data.h"
 
 namespace tilewright::vta {

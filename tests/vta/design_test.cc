@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/vta/cycle_model.h"
+#include "src/vta/simulator/cycle_model.h"
 #include "tests/vta/vta_test_data.h"
 
 namespace tilewright::vta {

@@ -1,12 +1,12 @@
-#include "src/vta/own_conv2d.h"
+#include "src/vta/kernels/own_conv2d.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "src/vta/encoding.h"
-#include "src/vta/own_conv2d_space.h"
-#include "src/vta/timing.h"
+#include "src/vta/kernels/own_conv2d_space.h"
+#include "src/vta/simulator/timing.h"
 #include "tests/vta/conv_reference.h"
 
 namespace tilewright::vta {

@@ -1,4 +1,4 @@
-#include "src/vta/packed_conv2d.h"
+#include "src/vta/kernels/packed_conv2d.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <cstdio>
 
 #include "src/base/json.h"
-#include "src/vta/cycle_model.h"
 #include "src/vta/encoding.h"
-#include "src/vta/packed_alu.h"
-#include "src/vta/timing.h"
+#include "src/vta/kernels/packed_alu.h"
+#include "src/vta/simulator/cycle_model.h"
+#include "src/vta/simulator/timing.h"
 #include "tests/vta/conv_reference.h"
 
 #define TW_NEEDS_FILE(path) \

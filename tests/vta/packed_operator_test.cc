@@ -1,7 +1,7 @@
 // Operators on packed tensors other than plain convolutions: schedules of AutoTVM's spaces give the
 // results of plain loops, and refusals say why.
 
-#include "src/vta/packed_operator.h"
+#include "src/vta/kernels/packed_operator.h"
 
 #include <gtest/gtest.h>
 

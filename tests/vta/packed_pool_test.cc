@@ -1,10 +1,10 @@
-#include "src/vta/packed_pool.h"
+#include "src/vta/kernels/packed_pool.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "src/vta/simulator.h"
+#include "src/vta/simulator/simulator.h"
 #include "tests/vta/vta_test_data.h"
 
 namespace tilewright::vta {

@@ -1,4 +1,4 @@
-#include "src/vta/simulator.h"
+#include "src/vta/simulator/simulator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 
 #include "src/base/json.h"
 #include "src/vta/encoding.h"
-#include "src/vta/timing.h"
-#include "src/vta/trace.h"
+#include "src/vta/simulator/timing.h"
+#include "src/vta/simulator/trace.h"
 #include "tests/vta/vta_test_data.h"
 
 namespace tilewright::vta {

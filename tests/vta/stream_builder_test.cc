@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "src/vta/copy_pattern.h"
 #include "src/vta/encoding.h"
-#include "src/vta/uop_nest.h"
+#include "src/vta/kernels/copy_pattern.h"
+#include "src/vta/kernels/uop_nest.h"
 #include "tests/vta/vta_test_data.h"
 
 namespace tilewright::vta {

@@ -1,4 +1,4 @@
-#include "src/vta/token_writer.h"
+#include "src/vta/kernels/token_writer.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include "records/autotvm/tuple.h"
 #include "src/templates/registry.h"
 #include "src/templates/vta/alu_blocks.h"
-#include "src/vta/simulator.h"
-#include "src/vta/timing.h"
+#include "src/vta/simulator/simulator.h"
+#include "src/vta/simulator/timing.h"
 
 namespace tilewright {
 namespace {

@@ -7,7 +7,7 @@
 #include "src/base/clock.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/tensor/reference.h"
-#include "src/vta/trace.h"
+#include "src/vta/simulator/trace.h"
 
 namespace tilewright {
 namespace {

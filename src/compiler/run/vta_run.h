@@ -10,10 +10,10 @@
 #include "src/base/status.h"
 #include "src/compiler/plan/vta_plan.h"
 #include "src/tensor/tensor.h"
-#include "src/vta/cycle_model.h"
-#include "src/vta/simulator.h"
-#include "src/vta/statistics.h"
-#include "src/vta/timing.h"
+#include "src/vta/simulator/cycle_model.h"
+#include "src/vta/simulator/simulator.h"
+#include "src/vta/simulator/statistics.h"
+#include "src/vta/simulator/timing.h"
 
 namespace tilewright {
 

@@ -6,7 +6,7 @@
 #include "src/base/status.h"
 #include "src/tensor/epilogue.h"
 #include "src/vta/design.h"
-#include "src/vta/epilogue_writer.h"
+#include "src/vta/kernels/epilogue_writer.h"
 
 namespace tilewright {
 

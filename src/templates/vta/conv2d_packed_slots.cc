@@ -8,9 +8,9 @@
 #include "src/templates/vta/alu_epilogue.h"
 #include "src/templates/vta/packed_workload.h"
 #include "src/templates/vta/vta_target.h"
-#include "src/vta/own_conv2d_space.h"
-#include "src/vta/simulator.h"
-#include "src/vta/timing.h"
+#include "src/vta/kernels/own_conv2d_space.h"
+#include "src/vta/simulator/simulator.h"
+#include "src/vta/simulator/timing.h"
 
 namespace tilewright {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "src/templates/vta/packed_template.h"
-#include "src/vta/packed_conv2d_transpose.h"
+#include "src/vta/kernels/packed_conv2d_transpose.h"
 
 namespace tilewright {
 

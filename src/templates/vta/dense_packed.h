@@ -1,7 +1,7 @@
 #pragma once
 
 #include "src/templates/vta/packed_template.h"
-#include "src/vta/packed_dense.h"
+#include "src/vta/kernels/packed_dense.h"
 
 namespace tilewright {
 

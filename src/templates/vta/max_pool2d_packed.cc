@@ -2,7 +2,7 @@
 
 #include "src/templates/vta/alu_blocks.h"
 #include "src/templates/vta/vta_target.h"
-#include "src/vta/packed_pool.h"
+#include "src/vta/kernels/packed_pool.h"
 
 namespace tilewright {
 namespace {

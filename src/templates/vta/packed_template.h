@@ -7,8 +7,8 @@
 #include "src/templates/registry.h"
 #include "src/templates/vta/alu_epilogue.h"
 #include "src/templates/vta/vta_target.h"
-#include "src/vta/packed_conv2d.h"
-#include "src/vta/packed_operator.h"
+#include "src/vta/kernels/packed_conv2d.h"
+#include "src/vta/kernels/packed_operator.h"
 
 namespace tilewright {
 

@@ -4,7 +4,7 @@
 
 #include "src/tensor/workload.h"
 #include "src/vta/design.h"
-#include "src/vta/packed_conv2d.h"
+#include "src/vta/kernels/packed_conv2d.h"
 
 namespace tilewright {
 

@@ -5,8 +5,8 @@
 
 #include "src/target/cpu.h"
 #include "src/target/target.h"
-#include "src/vta/cycle_model.h"
 #include "src/vta/design.h"
+#include "src/vta/simulator/cycle_model.h"
 
 namespace tilewright {
 

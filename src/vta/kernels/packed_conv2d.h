@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/vta/design.h"
+#include "src/vta/kernels/epilogue_writer.h"
+#include "src/vta/kernels/packed_operator.h"
+
+namespace tilewright::vta {
+
+/// A convolution on packed tensors: data [batch][groups * ci][height][width] of INP tiles, kernel
+/// [co][ci][kernel_h][kernel_w] of WGT tiles, result [batch][co][out_height][out_width]. Channels
+/// count blocks, the batch counts tiles.
+struct PackedConv2d {
+  std::int64_t batch = 1;
+  std::int64_t ci = 1;  ///< of one group
+  std::int64_t co = 1;  ///< of all groups
+  std::int64_t height = 1, width = 1;
+  std::int64_t kernel_h = 1, kernel_w = 1;
+  std::int64_t stride_h = 1, stride_w = 1;
+  std::int64_t pad_h = 0, pad_w = 0;  ///< zeros on either side
+  std::int64_t groups = 1;
+
+  std::int64_t out_height() const { return (height + 2 * pad_h - kernel_h) / stride_h + 1; }
+  std::int64_t out_width() const { return (width + 2 * pad_w - kernel_w) / stride_w + 1; }
+};
+
+/// Whether extents are positive and small enough to calculate with, the padding fits a transfer,
+/// groups divide the channels, and there is a result.
+/// Errors: kInvalidArgument naming the field.
+Status CheckShape(const PackedConv2d& conv);
+
+/// A point of AutoTVM's spaces conv2d_packed.vta, group_conv2d_packed.vta and
+/// conv2d_transpose_packed.vta: inner extents of the four splits that have an effect, and over how
+/// many virtual threads the outer loops of channels or rows are spread.
+struct PackedConv2dTiles {
+  std::int64_t h = 1, w = 1, ci = 1, co = 1;
+  std::int64_t oc_threads = 1, h_threads = 1;
+  std::int64_t threads() const { return oc_threads * h_threads; }
+};
+
+/// The convolution with a schedule.
+/// Errors: kInvalidArgument with the reason if extents do not divide, both thread knobs are used,
+///         or a tile has neither whole groups nor a part of one.
+Result<PackedOperator> SchedulePackedConv2d(const PackedConv2d& conv,
+                                            const PackedConv2dTiles& tiles);
+
+/// Its stream: the original compiler's, instruction by instruction.
+/// Errors: kInvalidArgument with the reason why the schedule is not legal.
+Result<Stream> BuildPackedConv2d(const Design& design, const PackedConv2d& conv,
+                                 const PackedConv2dTiles& tiles,
+                                 const std::vector<EpilogueStep>& epilogue);
+
+}  // namespace tilewright::vta

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/vta/simulator/cycle_model.h"
+#include "src/vta/simulator/pipeline.h"
+
+namespace tilewright::vta {
+
+/// How an engine spends a launch, in cycles; the four add up to the time of the launch after
+/// CycleModel::launch_cycles.
+struct EngineTime {
+  double busy = 0;     ///< executes
+  double starved = 0;  ///< waits for data: a token of the previous engine
+  double stalled = 0;  ///< waits for space: a token of the next engine
+  double idle = 0;     ///< has done all its instructions
+};
+
+/// When one instruction was executed, in cycles from the start of the launch.
+struct TimelineEvent {
+  std::int32_t instruction = 0;
+  Engine engine = Engine::kCompute;
+  double waited_from = 0;  ///< its engine was free
+  double start = 0;
+  double end = 0;
+};
+
+struct Timing {
+  double cycles = 0;  ///< of the whole launch
+  std::array<EngineTime, kEngineCount> engines;
+  std::vector<TimelineEvent> timeline;  ///< in no certain order; empty unless asked for
+};
+
+/// Event simulation: an instruction starts when its engine is free and its tokens are there, and
+/// pushes its own tokens when it ends. With CycleModel::bus_bytes_per_cycle, transfers that
+/// together want more than that slow each other down.
+Timing Simulate(const Design& design, std::span<const Instruction> instructions,
+                const Pipeline& pipeline, const CycleModel& model, bool with_timeline = false);
+
+}  // namespace tilewright::vta
