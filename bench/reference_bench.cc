@@ -5,7 +5,7 @@
 #include <string>
 
 #include "src/base/random.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "src/tensor/workload.h"
 
 namespace tilewright {

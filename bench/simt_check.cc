@@ -21,7 +21,7 @@
 #include "src/schedule/lower.h"
 #include "src/schedule/tolerance.h"
 #include "src/templates/registry.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "tests/templates/kernel_runner.h"
 
 namespace tilewright {

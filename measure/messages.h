@@ -10,7 +10,7 @@
 #include "src/base/json.h"
 #include "src/runtime/cuda_session.h"
 #include "src/space/trial.h"
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 
 // What the supervisor and its workers say to each other: one JSON object per line. Included by .cc
 // files of measure/ only.

@@ -13,7 +13,7 @@
 #include "src/base/hash.h"
 #include "src/base/random.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 
 namespace tilewright::measure {
 namespace {

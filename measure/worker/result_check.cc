@@ -7,7 +7,7 @@
 
 #include "measure/worker/course.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 
 namespace tilewright::measure {
 namespace {

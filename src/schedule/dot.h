@@ -5,7 +5,7 @@
 
 #include "src/base/status.h"
 #include "src/schedule/intrinsics.h"
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 
 namespace tilewright {
 

@@ -11,7 +11,7 @@
 
 #include "src/base/math.h"
 #include "src/ir/stmt.h"
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 
 namespace tilewright {
 

@@ -4,7 +4,7 @@
 
 #include "src/ir/visit.h"
 #include "src/schedule/intrinsics.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 
 namespace tilewright {
 namespace {

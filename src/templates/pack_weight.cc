@@ -1,7 +1,7 @@
 #include "src/base/math.h"
 #include "src/templates/registry.h"
+#include "src/tensor/compute/winograd.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/winograd.h"
 
 namespace tilewright {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "src/codegen/codegen.h"
 #include "src/codegen/simt/simt.h"
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 
 namespace tilewright {
 namespace {

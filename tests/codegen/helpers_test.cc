@@ -8,7 +8,7 @@
 #include "src/base/file.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/runtime_archive.h"
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 #include "src/tensor/half.h"
 #include "tests/codegen/kernel_runner.h"
 

@@ -15,7 +15,7 @@
 #include "src/graph/passes/passes.h"
 #include "src/models/models.h"
 #include "src/tensor/made_up.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "tests/compiler/cross/machines.h"
 
 namespace tilewright {

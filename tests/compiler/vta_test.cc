@@ -18,7 +18,7 @@
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/pack.h"
 #include "src/tensor/made_up.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "tests/graph/quantized_graph.h"
 #include "tests/records/shared_file.h"
 

@@ -13,7 +13,7 @@
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "tests/graph/shared_data.h"
 
 namespace tilewright {

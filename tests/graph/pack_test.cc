@@ -11,7 +11,7 @@
 #include "src/graph/relay/export.h"
 #include "src/models/models.h"
 #include "src/tensor/made_up.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "tests/graph/onnx_builder.h"
 #include "tests/graph/quantized_graph.h"
 

@@ -2,7 +2,7 @@
 
 #include "src/base/random.h"
 #include "src/schedule/schedule.h"
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 
 namespace tilewright {
 

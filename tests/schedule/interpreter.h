@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "src/ir/stmt.h"
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 
 namespace tilewright {
 

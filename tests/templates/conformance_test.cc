@@ -9,7 +9,7 @@
 #include "src/target/cpu.h"
 #include "src/target/library.h"
 #include "src/templates/registry.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "tests/templates/kernel_runner.h"
 
 namespace tilewright {

@@ -12,7 +12,7 @@
 #include "src/ir/visit.h"
 #include "src/schedule/lower.h"
 #include "src/templates/registry.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "tests/templates/kernel_runner.h"
 #include "tests/templates/shared_bytes.h"
 

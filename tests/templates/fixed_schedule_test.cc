@@ -4,7 +4,7 @@
 
 #include "src/base/random.h"
 #include "src/templates/registry.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "tests/templates/kernel_runner.h"
 
 namespace tilewright {

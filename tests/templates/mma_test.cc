@@ -15,7 +15,7 @@
 #include "src/schedule/tolerance.h"
 #include "src/target/gpu.h"
 #include "src/templates/registry.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "tests/templates/kernel_runner.h"
 
 namespace tilewright {

@@ -11,7 +11,7 @@
 #include "src/target/gpu.h"
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "tests/templates/kernel_runner.h"
 #include "tests/templates/shared_bytes.h"
 

@@ -1,10 +1,10 @@
 // The compute definitions, run by an interpreter, against the reference evaluator.
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 
 #include <gtest/gtest.h>
 
 #include "src/tensor/layout.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "tests/tensor/interpreter.h"
 
 namespace tilewright {

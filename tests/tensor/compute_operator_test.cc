@@ -5,9 +5,9 @@
 #include <cmath>
 #include <set>
 
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 #include "src/tensor/operator_names.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "tests/tensor/interpreter.h"
 #include "tests/tensor/operator_with.h"
 

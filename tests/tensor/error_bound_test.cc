@@ -1,4 +1,4 @@
-#include "src/tensor/error_bound.h"
+#include "src/tensor/reference/error_bound.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Convolutions as one matrix product, run by an interpreter, against the reference evaluator.
-#include "src/tensor/implicit_gemm.h"
+#include "src/tensor/compute/implicit_gemm.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "src/tensor/layout.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "tests/tensor/interpreter.h"
 
 namespace tilewright {

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 #include "src/tensor/tensor.h"
 
 namespace tilewright {

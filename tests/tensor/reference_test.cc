@@ -1,5 +1,5 @@
 // The reference evaluator against loops that are written out as the definition says.
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 
 #include <gtest/gtest.h>
 

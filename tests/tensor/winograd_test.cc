@@ -1,4 +1,4 @@
-#include "src/tensor/winograd.h"
+#include "src/tensor/compute/winograd.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

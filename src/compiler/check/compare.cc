@@ -13,7 +13,7 @@
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/ir/operand.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 
 namespace tilewright {
 namespace {

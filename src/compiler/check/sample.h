@@ -11,7 +11,7 @@
 #include "src/base/status.h"
 #include "src/compiler/plan/form.h"
 #include "src/graph/ir/graph.h"
-#include "src/tensor/error_bound.h"
+#include "src/tensor/reference/error_bound.h"
 
 namespace tilewright {
 

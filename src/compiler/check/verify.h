@@ -7,7 +7,7 @@
 #include "src/base/status.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 
 namespace tilewright {
 

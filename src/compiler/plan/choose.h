@@ -4,7 +4,7 @@
 
 #include "src/compiler/compile.h"
 #include "src/ir/stmt.h"
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 #include "src/tensor/epilogue.h"
 #include "src/tensor/workload.h"
 

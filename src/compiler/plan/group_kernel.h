@@ -5,7 +5,7 @@
 
 #include "src/compiler/plan/form.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 
 namespace tilewright {
 

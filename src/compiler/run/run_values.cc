@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 
 namespace tilewright {
 

@@ -6,7 +6,7 @@
 
 #include "src/base/status.h"
 #include "src/graph/ir/graph.h"
-#include "src/tensor/error_bound.h"
+#include "src/tensor/reference/error_bound.h"
 #include "src/tensor/tensor.h"
 
 namespace tilewright {

@@ -6,7 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/graph/ir/evaluate.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "src/vta/simulator/trace.h"
 
 namespace tilewright {

@@ -1,6 +1,6 @@
 #include "src/graph/ir/evaluate.h"
 
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 
 namespace tilewright {
 Status CheckGraphInputs(const Graph& graph, std::span<const Tensor> inputs) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "src/graph/onnx/empty.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 
 namespace tilewright {
 namespace {

@@ -1,6 +1,6 @@
 #include "src/graph/ir/rewrite.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 
 namespace tilewright {
 namespace {

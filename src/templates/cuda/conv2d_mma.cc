@@ -1,7 +1,7 @@
 #include "src/templates/cuda/conv2d_mma.h"
 
 #include "src/templates/cuda/mma.h"
-#include "src/tensor/implicit_gemm.h"
+#include "src/tensor/compute/implicit_gemm.h"
 
 namespace tilewright {
 namespace {

@@ -5,7 +5,7 @@
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
-#include "src/tensor/winograd.h"
+#include "src/tensor/compute/winograd.h"
 
 namespace tilewright {
 namespace {

@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "src/tensor/compute_internal.h"
-#include "src/tensor/linear_index.h"
+#include "src/tensor/compute/internal.h"
+#include "src/tensor/compute/linear_index.h"
 
 namespace tilewright {
 namespace {

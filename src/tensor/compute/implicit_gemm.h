@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 #include "src/tensor/workload.h"
 
 namespace tilewright {

@@ -7,8 +7,8 @@
 #include <array>
 
 #include "src/tensor/layout.h"
-#include "src/tensor/reference_internal.h"
-#include "src/tensor/reference_kernels.h"
+#include "src/tensor/reference/internal.h"
+#include "src/tensor/reference/kernels.h"
 
 namespace tilewright::reference {
 namespace {

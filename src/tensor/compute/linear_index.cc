@@ -1,4 +1,4 @@
-#include "src/tensor/linear_index.h"
+#include "src/tensor/compute/linear_index.h"
 
 #include <algorithm>
 #include <cmath>

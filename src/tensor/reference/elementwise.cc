@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include "src/tensor/reference_internal.h"
+#include "src/tensor/reference/internal.h"
 
 namespace tilewright::reference {
 namespace {

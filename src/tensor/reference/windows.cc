@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "src/tensor/reference_internal.h"
+#include "src/tensor/reference/internal.h"
 #include "src/tensor/windows.h"
 
 namespace tilewright::reference {

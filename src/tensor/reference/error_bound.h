@@ -3,7 +3,7 @@
 #include <span>
 
 #include "src/tensor/operator.h"
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 #include "src/tensor/tensor.h"
 
 namespace tilewright {

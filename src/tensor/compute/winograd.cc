@@ -1,4 +1,4 @@
-#include "src/tensor/winograd.h"
+#include "src/tensor/compute/winograd.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "src/base/math.h"
-#include "src/tensor/compute_internal.h"
+#include "src/tensor/compute/internal.h"
 
 namespace tilewright {
 namespace {

@@ -1,5 +1,5 @@
-#include "src/tensor/compute_internal.h"
-#include "src/tensor/linear_index.h"
+#include "src/tensor/compute/internal.h"
+#include "src/tensor/compute/linear_index.h"
 #include "src/tensor/windows.h"
 
 namespace tilewright {

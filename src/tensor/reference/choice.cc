@@ -1,7 +1,7 @@
 // Comparisons, and the choice by a condition.
 #include <cstring>
 
-#include "src/tensor/reference_internal.h"
+#include "src/tensor/reference/internal.h"
 
 namespace tilewright::reference {
 namespace {

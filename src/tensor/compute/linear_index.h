@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/ir/expr.h"
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright {

@@ -2,8 +2,8 @@
 
 #include <span>
 
-#include "src/tensor/compute.h"
-#include "src/tensor/linear_index.h"
+#include "src/tensor/compute/compute.h"
+#include "src/tensor/compute/linear_index.h"
 
 namespace tilewright {
 

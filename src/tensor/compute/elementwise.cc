@@ -1,8 +1,8 @@
 #include <cmath>
 #include <limits>
 
-#include "src/tensor/compute.h"
-#include "src/tensor/linear_index.h"
+#include "src/tensor/compute/compute.h"
+#include "src/tensor/compute/linear_index.h"
 
 namespace tilewright {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "src/ir/visit.h"
-#include "src/tensor/compute_internal.h"
+#include "src/tensor/compute/internal.h"
 
 namespace tilewright {
 namespace {

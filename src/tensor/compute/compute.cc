@@ -1,11 +1,11 @@
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "src/ir/visit.h"
-#include "src/tensor/compute_internal.h"
+#include "src/tensor/compute/internal.h"
 
 namespace tilewright {
 

@@ -1,4 +1,4 @@
-#include "src/tensor/reference.h"
+#include "src/tensor/reference/reference.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "src/tensor/layout.h"
 #include "src/tensor/operator_names.h"
-#include "src/tensor/reference_internal.h"
+#include "src/tensor/reference/internal.h"
 
 namespace tilewright {
 namespace reference {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "src/base/math.h"
-#include "src/tensor/compute_internal.h"
+#include "src/tensor/compute/internal.h"
+#include "src/tensor/compute/linear_index.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/linear_index.h"
 
 namespace tilewright {
 namespace {

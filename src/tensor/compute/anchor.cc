@@ -9,10 +9,10 @@
 #include <array>
 
 #include "src/base/math.h"
-#include "src/tensor/compute_internal.h"
+#include "src/tensor/compute/internal.h"
+#include "src/tensor/compute/linear_index.h"
+#include "src/tensor/compute/winograd.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/linear_index.h"
-#include "src/tensor/winograd.h"
 
 namespace tilewright {
 namespace {

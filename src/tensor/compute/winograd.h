@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/tensor/compute.h"
+#include "src/tensor/compute/compute.h"
 #include "src/tensor/tensor.h"
 
 namespace tilewright {

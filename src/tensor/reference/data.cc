@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "src/tensor/layout.h"
-#include "src/tensor/reference_internal.h"
+#include "src/tensor/reference/internal.h"
 
 namespace tilewright::reference {
 namespace {

@@ -1,11 +1,11 @@
 // The rows of an implicit matrix product are never in memory: "pad" says which pixel of the data a
 // row reads at a tap, and is meant to be computed where a schedule copies the rows it needs.
-#include "src/tensor/implicit_gemm.h"
+#include "src/tensor/compute/implicit_gemm.h"
 
 #include <fmt/format.h>
 
 #include "src/base/math.h"
-#include "src/tensor/compute_internal.h"
+#include "src/tensor/compute/internal.h"
 
 namespace tilewright {
 namespace {

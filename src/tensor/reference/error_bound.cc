@@ -1,7 +1,7 @@
 // How far right results of float32 arithmetic may be from the reference's: sums by the magnitudes
 // that went into them, functions by the ends of their operands' ranges, integers by ties of what
 // they were rounded from.
-#include "src/tensor/error_bound.h"
+#include "src/tensor/reference/error_bound.h"
 
 #include <algorithm>
 #include <array>
