@@ -12,7 +12,7 @@
 #include "src/base/file.h"
 #include "src/base/random.h"
 #include "src/codegen/codegen.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/target/target.h"
 #include "src/templates/registry.h"
 

@@ -7,7 +7,7 @@
 #include "src/base/random.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/runtime_archive.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 
 namespace tilewright::bench {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "src/base/random.h"
 #include "src/codegen/simt/simt.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/schedule/tolerance.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference/reference.h"

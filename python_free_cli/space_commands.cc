@@ -12,7 +12,7 @@
 #include "src/base/json.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/nvptx/ptxas.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/target/gpu.h"
 #include "src/templates/limits.h"
 #include "src/templates/vta/vta_target.h"

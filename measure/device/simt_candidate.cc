@@ -8,7 +8,7 @@
 #include "src/base/file.h"
 #include "src/base/locked_folder.h"
 #include "src/codegen/simt/simt.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/schedule/tolerance.h"
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"

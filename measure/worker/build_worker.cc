@@ -15,7 +15,7 @@
 #include "src/codegen/codegen.h"
 #include "src/codegen/runtime_archive.h"
 #include "src/runtime/abi.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/schedule/tolerance.h"
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"

@@ -27,7 +27,7 @@
 #include "src/compiler/plan/plan.h"
 #include "src/graph/passes/passes.h"
 #include "src/runtime/model.h"
-#include "src/schedule/launch.h"
+#include "src/schedule/lower/launch.h"
 #include "src/target/gpu.h"
 #include "src/tensor/made_up.h"
 

@@ -4,8 +4,8 @@
 
 #include "src/ir/visit.h"
 #include "src/schedule/dot.h"
-#include "src/schedule/gpu_passes.h"
-#include "src/schedule/lowering.h"
+#include "src/schedule/lower/gpu_passes.h"
+#include "src/schedule/lower/lowering.h"
 
 namespace tilewright {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/target/target.h"
 
 namespace tilewright {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "src/schedule/gpu_passes.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/gpu_passes.h"
+#include "src/schedule/lower/lower.h"
 #include "tests/schedule/computes.h"
 #include "tests/schedule/interpreter.h"
 

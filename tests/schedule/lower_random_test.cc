@@ -4,7 +4,7 @@
 
 #include "src/base/sanitizer.h"
 #include "src/ir/stmt.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/schedule/summary.h"
 #include "tests/schedule/computes.h"
 #include "tests/schedule/interpreter.h"

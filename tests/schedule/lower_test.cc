@@ -1,4 +1,4 @@
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 
 #include <gtest/gtest.h>
 

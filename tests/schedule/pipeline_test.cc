@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/schedule/summary.h"
 #include "tests/schedule/computes.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/schedule/summary.h"
 #include "tests/schedule/computes.h"
 

@@ -11,7 +11,7 @@
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/codegen/codegen.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/templates/registry.h"
 #include "tests/templates/shared_bytes.h"
 

@@ -5,7 +5,7 @@
 
 #include "src/base/random.h"
 #include "src/codegen/codegen.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
 #include "src/target/library.h"
 #include "src/templates/registry.h"

@@ -10,7 +10,7 @@
 #include "src/codegen/simt/simt.h"
 #include "src/runtime/loader.h"
 #include "src/runtime/thread_pool.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/templates/limits.h"
 #include "src/tensor/layout.h"
 

@@ -11,7 +11,7 @@
 #include "src/codegen/nvptx/ptxas.h"
 #include "src/ir/visit.h"
 #include "src/schedule/intrinsics.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/schedule/tolerance.h"
 #include "src/target/gpu.h"
 #include "src/templates/registry.h"

@@ -10,7 +10,7 @@
 #include "src/codegen/nvptx/ptxas.h"
 #include "src/ir/visit.h"
 #include "src/schedule/async_copy.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/templates/registry.h"
 #include "src/templates/space_values.h"
 #include "src/tensor/reference/reference.h"

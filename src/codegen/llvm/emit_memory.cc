@@ -9,7 +9,7 @@
 
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/llvm/loops.h"
-#include "src/schedule/launch.h"
+#include "src/schedule/lower/launch.h"
 
 namespace tilewright::cpu {
 

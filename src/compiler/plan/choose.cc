@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/target/library.h"
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"

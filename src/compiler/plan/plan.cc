@@ -13,7 +13,7 @@
 
 #include "src/compiler/check/check_plan.h"
 #include "src/compiler/plan/plan_builder.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/templates/registry.h"
 
 namespace tilewright {

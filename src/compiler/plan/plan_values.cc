@@ -7,7 +7,7 @@
 #include <set>
 
 #include "src/compiler/plan/plan_builder.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/templates/registry.h"
 #include "src/tensor/layout.h"
 

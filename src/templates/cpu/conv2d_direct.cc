@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/templates/cpu/conv_nest.h"
 #include "src/templates/cpu/dot_choice.h"
 #include "src/templates/space_values.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/depthwise_nest.h"
 #include "src/templates/space_values.h"

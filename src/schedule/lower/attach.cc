@@ -9,7 +9,7 @@
 #include "src/base/math.h"
 #include "src/ir/visit.h"
 #include "src/schedule/check.h"
-#include "src/schedule/lowering.h"
+#include "src/schedule/lower/lowering.h"
 
 namespace tilewright {
 

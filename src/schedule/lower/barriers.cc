@@ -2,7 +2,7 @@
 
 #include "src/ir/visit.h"
 #include "src/schedule/async_copy.h"
-#include "src/schedule/gpu_passes.h"
+#include "src/schedule/lower/gpu_passes.h"
 
 namespace tilewright {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "src/ir/simplify.h"
 #include "src/ir/stmt.h"
-#include "src/schedule/gpu_passes.h"
 #include "src/schedule/loops.h"
-#include "src/schedule/lower.h"
-#include "src/schedule/region.h"
+#include "src/schedule/lower/gpu_passes.h"
+#include "src/schedule/lower/lower.h"
+#include "src/schedule/lower/region.h"
 #include "src/schedule/schedule.h"
 
 namespace tilewright {

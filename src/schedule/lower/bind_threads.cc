@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "src/ir/visit.h"
-#include "src/schedule/gpu_passes.h"
+#include "src/schedule/lower/gpu_passes.h"
 
 namespace tilewright {
 namespace {

@@ -8,7 +8,7 @@
 #include "src/ir/visit.h"
 #include "src/schedule/async_copy.h"
 #include "src/schedule/dot.h"
-#include "src/schedule/lowering.h"
+#include "src/schedule/lower/lowering.h"
 
 namespace tilewright {
 namespace {

@@ -18,10 +18,10 @@
 
 #include "src/base/math.h"
 #include "src/schedule/async_copy.h"
-#include "src/schedule/copy_loop.h"
-#include "src/schedule/gpu_passes.h"
-#include "src/schedule/launch.h"
-#include "src/schedule/redirect.h"
+#include "src/schedule/lower/copy_loop.h"
+#include "src/schedule/lower/gpu_passes.h"
+#include "src/schedule/lower/launch.h"
+#include "src/schedule/lower/redirect.h"
 
 namespace tilewright {
 namespace {

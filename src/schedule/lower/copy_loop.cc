@@ -1,4 +1,4 @@
-#include "src/schedule/copy_loop.h"
+#include "src/schedule/lower/copy_loop.h"
 
 #include <algorithm>
 

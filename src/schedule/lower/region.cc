@@ -1,4 +1,4 @@
-#include "src/schedule/region.h"
+#include "src/schedule/lower/region.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#include "src/schedule/lower.h"
+#include "src/schedule/lower/lower.h"
 
 #include <cctype>
 
 #include "src/schedule/check.h"
-#include "src/schedule/gpu_passes.h"
-#include "src/schedule/lowering.h"
+#include "src/schedule/lower/gpu_passes.h"
+#include "src/schedule/lower/lowering.h"
 
 namespace tilewright {
 namespace {

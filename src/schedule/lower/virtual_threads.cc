@@ -1,8 +1,8 @@
 #include <unordered_set>
 
 #include "src/ir/visit.h"
-#include "src/schedule/gpu_passes.h"
-#include "src/schedule/redirect.h"
+#include "src/schedule/lower/gpu_passes.h"
+#include "src/schedule/lower/redirect.h"
 
 namespace tilewright {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/schedule/redirect.h"
+#include "src/schedule/lower/redirect.h"
 
 namespace tilewright {
 namespace {

@@ -11,9 +11,9 @@
 
 #include <algorithm>
 
-#include "src/schedule/copy_loop.h"
-#include "src/schedule/gpu_passes.h"
-#include "src/schedule/redirect.h"
+#include "src/schedule/lower/copy_loop.h"
+#include "src/schedule/lower/gpu_passes.h"
+#include "src/schedule/lower/redirect.h"
 
 namespace tilewright {
 namespace {

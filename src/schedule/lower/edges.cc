@@ -10,7 +10,7 @@
 #include "src/ir/visit.h"
 #include "src/schedule/check.h"
 #include "src/schedule/dot.h"
-#include "src/schedule/lowering.h"
+#include "src/schedule/lower/lowering.h"
 
 namespace tilewright {
 
