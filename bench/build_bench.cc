@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/random.h"
 #include "src/codegen/codegen.h"
 #include "src/schedule/lower/lower.h"

@@ -19,7 +19,7 @@
 #include "cost_model/gpu_features.h"
 #include "cost_model/xgboost_model.h"
 #include "records/autotvm/task.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/strings.h"
 #include "src/schedule/summary.h"

@@ -14,7 +14,7 @@
 #include <map>
 
 #include "bench/kernel_bench_ours.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/strings.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"

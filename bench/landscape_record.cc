@@ -15,7 +15,7 @@
 #include "measure/supervisor/process_measurer.h"
 #include "search/landscape.h"
 #include "search/space.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/strings.h"
 #include "src/templates/device.h"
 

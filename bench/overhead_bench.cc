@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "src/base/clock.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/run/run.h"
 #include "src/tensor/made_up.h"

@@ -17,7 +17,7 @@
 #include "bench/query_bench_handle.h"
 #include "bench/sample_workloads.h"
 #include "records/store.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/random.h"
 #include "src/base/strings.h"
 #include "src/space/version.h"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "src/base/clock.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/compiler/run/gpu_run.h"

@@ -21,7 +21,7 @@
 #include "records/package/catalog.h"
 #include "records/package/installed.h"
 #include "records/store.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/random.h"
 #include "src/base/strings.h"
 #include "src/space/version.h"

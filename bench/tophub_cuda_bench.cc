@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "records/autotvm/task.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/strings.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/nvptx/ptxas.h"

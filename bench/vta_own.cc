@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/vta/kernels/own_conv2d_space.h"
 #include "src/vta/kernels/packed_alu.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/strings.h"
 

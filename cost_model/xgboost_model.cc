@@ -17,8 +17,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "src/base/files/scratch.h"
 #include "src/base/json.h"
-#include "src/base/scratch.h"
 
 namespace tilewright::cost_model {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 
 namespace tilewright::measure {

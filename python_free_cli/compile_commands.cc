@@ -16,7 +16,7 @@
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/vta_network.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/thread.h"
 #include "src/compiler/emit/bundle.h"

@@ -14,8 +14,8 @@
 #include "records/autotvm/export.h"
 #include "records/autotvm/import.h"
 #include "records/imported.h"
-#include "src/base/file.h"
-#include "src/base/locked_folder.h"
+#include "src/base/files/file.h"
+#include "src/base/files/locked_folder.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
 

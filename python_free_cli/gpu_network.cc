@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "python_free_cli/command.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
+#include "src/base/files/locked_folder.h"
 #include "src/base/json.h"
-#include "src/base/locked_folder.h"
 #include "src/base/printable.h"
 #include "src/compiler/run/gpu_run.h"
 

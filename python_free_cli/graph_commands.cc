@@ -10,7 +10,7 @@
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/usage.h"
 #include "records/autotvm/tuple.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"
 #include "src/models/models.h"

@@ -7,11 +7,11 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/usage.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
+#include "src/base/files/unfinished.h"
 #include "src/base/printable.h"
 #include "src/base/stack.h"
 #include "src/base/standard_streams.h"
-#include "src/base/unfinished.h"
 
 namespace {
 

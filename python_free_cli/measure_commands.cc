@@ -13,7 +13,7 @@
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/target/library.h"

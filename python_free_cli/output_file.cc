@@ -3,8 +3,8 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "src/base/file.h"
-#include "src/base/unfinished.h"
+#include "src/base/files/file.h"
+#include "src/base/files/unfinished.h"
 
 namespace tilewright::cli {
 namespace {

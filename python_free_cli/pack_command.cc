@@ -7,7 +7,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/task_argument.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/graph/passes/pack.h"
 #include "src/graph/relay/export.h"

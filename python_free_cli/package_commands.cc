@@ -16,7 +16,7 @@
 #include "records/package/build.h"
 #include "records/package/catalog.h"
 #include "records/package/diff.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/templates/device.h"
 

@@ -13,7 +13,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/graph/quantize/integral.h"
 #include "src/graph/quantize/pipeline.h"

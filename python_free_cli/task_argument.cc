@@ -10,7 +10,7 @@
 #include "python_free_cli/usage.h"
 #include "python_free_cli/user_paths.h"
 #include "records/autotvm/tuple.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/strings.h"
 #include "src/codegen/cpu_target.h"
 #include "src/graph/ir/graph.h"

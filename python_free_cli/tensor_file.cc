@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/media/npy.h"
 
 namespace tilewright::cli {

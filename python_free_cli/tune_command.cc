@@ -19,7 +19,7 @@
 #include "records/store.h"
 #include "search/job.h"
 #include "search/tuner.h"
-#include "src/base/unfinished.h"
+#include "src/base/files/unfinished.h"
 #include "src/runtime/roofline.h"
 #include "src/target/cpu.h"
 #include "src/target/library.h"

@@ -10,7 +10,7 @@
 #include "python_free_cli/gpu_network.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/vta_network.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/compiler/check/compare.h"

@@ -7,7 +7,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/vta_report.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/compiler/check/vta_verify.h"
 #include "src/compiler/emit/vta_bundle.h"

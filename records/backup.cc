@@ -8,7 +8,7 @@
 #include "records/care.h"
 #include "records/image.h"
 #include "records/schema.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright::records {
 namespace {

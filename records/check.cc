@@ -11,7 +11,7 @@
 #include "records/image.h"
 #include "records/row.h"
 #include "records/schema.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/templates/registry.h"
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "records/schema.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright::records {
 namespace {

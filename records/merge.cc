@@ -11,7 +11,7 @@
 #include "records/network.h"
 #include "records/schema.h"
 #include "records/store.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <filesystem>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/strings.h"
 
 namespace tilewright::records {

@@ -3,7 +3,7 @@
 #include "records/image.h"
 #include "records/select.h"
 #include "records/tables.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright::records {
 namespace {

@@ -21,7 +21,7 @@
 #include "records/sqlite.h"
 #include "records/store_impl.h"
 #include "src/base/clock.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/hash.h"
 
 namespace tilewright::records {

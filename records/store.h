@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "src/base/mapped_file.h"
+#include "src/base/files/mapped_file.h"
 #include "src/base/status.h"
 #include "src/space/trial.h"
 

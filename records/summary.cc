@@ -9,7 +9,7 @@
 #include "records/row.h"
 #include "records/schema.h"
 #include "records/select.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/strings.h"
 
 namespace tilewright::records {

@@ -17,7 +17,7 @@
 
 #include "records/schema.h"
 #include "records/sqlite.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright::records {
 namespace {

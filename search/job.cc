@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "search/registry.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "search/space.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/strings.h"
 
 namespace tilewright::search {

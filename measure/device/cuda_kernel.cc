@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/math.h"
 
 namespace tilewright::measure {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "measure/worker/course.h"
-#include "src/base/file.h"
-#include "src/base/locked_folder.h"
+#include "src/base/files/file.h"
+#include "src/base/files/locked_folder.h"
 #include "src/codegen/simt/simt.h"
 #include "src/schedule/lower/lower.h"
 #include "src/schedule/tolerance.h"

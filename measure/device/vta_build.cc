@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "measure/device/vta_candidate.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/templates/vta/vta_target.h"
 #include "src/vta/stream_file.h"
 

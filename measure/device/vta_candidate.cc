@@ -8,7 +8,7 @@
 #include "measure/worker/inputs.h"
 #include "measure/worker/race.h"
 #include "src/base/clock.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/templates/vta/alu_blocks.h"
 #include "src/templates/vta/alu_epilogue.h"
 #include "src/templates/vta/vta_target.h"

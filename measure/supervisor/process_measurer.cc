@@ -10,7 +10,7 @@
 
 #include "measure/supervisor/core_choice.h"
 #include "measure/supervisor/supervisor.h"
-#include "src/base/locked_folder.h"
+#include "src/base/files/locked_folder.h"
 #include "src/base/thread.h"
 #include "src/target/library.h"
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "measure/messages.h"
-#include "src/base/file.h"
-#include "src/base/locked_folder.h"
+#include "src/base/files/file.h"
+#include "src/base/files/locked_folder.h"
 
 // A runner on another machine: its supervisor sends the files that orders name, and it keeps them
 // in a folder of its own. Included by .cc files of measure/ only.

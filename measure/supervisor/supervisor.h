@@ -15,7 +15,7 @@
 #include "measure/supervisor/time_ledger.h"
 #include "measure/supervisor/worker_process.h"
 #include "src/base/clock.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright::measure {
 

@@ -10,7 +10,7 @@
 #include "measure/worker/worker_loop.h"
 #include "measure/workers.h"
 #include "src/base/clock.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/codegen/assemble.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/runtime_archive.h"

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/random.h"
 #include "src/tensor/layout.h"

@@ -11,7 +11,7 @@
 
 #include "measure/worker/parallel.h"
 #include "measure/worker/sandbox.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/subprocess.h"
 #include "src/runtime/loader.h"
 

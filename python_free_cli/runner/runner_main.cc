@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "measure/workers.h"
+#include "src/base/files/unfinished.h"
 #include "src/base/stack.h"
 #include "src/base/standard_streams.h"
-#include "src/base/unfinished.h"
 
 namespace {
 

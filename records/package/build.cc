@@ -12,9 +12,9 @@
 #include "records/image.h"
 #include "records/schema.h"
 #include "records/select.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
+#include "src/base/files/locked_folder.h"
 #include "src/base/hash.h"
-#include "src/base/locked_folder.h"
 #include "src/space/version.h"
 #include "src/target/target.h"
 

@@ -21,9 +21,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
+#include "src/base/files/new_name.h"
 #include "src/base/json.h"
-#include "src/base/new_name.h"
 #include "src/base/strings.h"
 
 namespace tilewright::records {

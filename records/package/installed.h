@@ -9,7 +9,7 @@
 
 #include "records/package/package.h"
 #include "records/store.h"
-#include "src/base/mapped_file.h"
+#include "src/base/files/mapped_file.h"
 
 namespace tilewright::records {
 

@@ -27,7 +27,7 @@
 #include <memory>
 
 #include "records/package/content.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
 

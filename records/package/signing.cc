@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
-#include "src/base/file.h"
-#include "src/base/new_name.h"
+#include "src/base/files/file.h"
+#include "src/base/files/new_name.h"
 #include "src/base/printable.h"
 #include "src/base/strings.h"
 

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <utility>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "records/autotvm/tuple.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/capi/boundary.h"
 #include "src/capi/catalog.h"
 #include "src/capi/operator.h"

@@ -10,8 +10,8 @@
 #include <span>
 #include <utility>
 
-#include "src/base/file.h"
-#include "src/base/locked_folder.h"
+#include "src/base/files/file.h"
+#include "src/base/files/locked_folder.h"
 #include "src/base/strings.h"
 #include "src/codegen/assemble.h"
 #include "src/codegen/codegen.h"

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "src/base/file.h"
-#include "src/base/locked_folder.h"
+#include "src/base/files/file.h"
+#include "src/base/files/locked_folder.h"
 #include "src/codegen/codegen.h"
 #include "src/target/cpu.h"
 

@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "src/base/clock.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
+#include "src/base/files/new_name.h"
 #include "src/base/hash.h"
-#include "src/base/new_name.h"
 #include "src/base/thread.h"
 #include "src/codegen/assemble.h"
 #include "src/codegen/code_traits.h"

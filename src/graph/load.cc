@@ -3,7 +3,7 @@
 #include <cctype>
 #include <string_view>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/strings.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/onnx/import.h"

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <map>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/media/npy.h"
 #include "src/media/npz.h"
 

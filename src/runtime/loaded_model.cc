@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/runtime/library.h"
 #include "src/target/cpu.h"

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <vector>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/strings.h"
 #include "src/target/cpu.h"
 #include "src/target/cpu_needs.h"

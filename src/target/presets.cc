@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/target/target.h"

@@ -5,12 +5,12 @@
 #include <cstring>
 #include <filesystem>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
+#include "src/base/files/scratch.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/base/math.h"
 #include "src/base/random.h"
-#include "src/base/scratch.h"
 #include "src/base/strings.h"
 
 namespace tilewright {

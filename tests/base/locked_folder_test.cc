@@ -1,4 +1,4 @@
-#include "src/base/locked_folder.h"
+#include "src/base/files/locked_folder.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include <filesystem>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/base/unfinished.h"
+#include "src/base/files/unfinished.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -12,8 +12,8 @@
 #include <filesystem>
 #include <set>
 
-#include "src/base/file.h"
-#include "src/base/new_name.h"
+#include "src/base/files/file.h"
+#include "src/base/files/new_name.h"
 
 namespace tilewright {
 namespace {

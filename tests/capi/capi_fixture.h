@@ -9,7 +9,7 @@
 
 #include "include/tilewright/tilewright.h"
 #include "records/store.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "tests/records/sample_trials.h"
 
 namespace tilewright::capi {

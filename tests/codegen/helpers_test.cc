@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/runtime_archive.h"
 #include "src/tensor/compute/compute.h"

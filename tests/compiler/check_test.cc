@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/compiler/check/check_plan.h"
 #include "src/compiler/check/coverage.h"
 #include "src/compiler/check/sample.h"

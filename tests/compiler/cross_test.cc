@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/strings.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/plan/form.h"

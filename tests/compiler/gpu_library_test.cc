@@ -6,7 +6,7 @@
 
 #include "records/package/catalog.h"
 #include "records/store.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/compiler/check/verify.h"
 #include "src/compiler/emit/bundle.h"
 #include "src/graph/ir/evaluate.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/compiler/run/gpu_run.h"

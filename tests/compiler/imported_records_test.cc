@@ -5,7 +5,7 @@
 
 #include "records/autotvm/import.h"
 #include "records/imported.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/records/shared_file.h"
 #include "tests/templates/kernel_runner.h"

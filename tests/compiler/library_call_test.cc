@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "records/package/catalog.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/plan/choose.h"

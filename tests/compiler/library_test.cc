@@ -11,7 +11,7 @@
 #include "records/autotvm/import.h"
 #include "records/package/catalog.h"
 #include "records/store.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/compiler/check/compare.h"
 #include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iostream>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/compiler/compile.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/compiler/check/compare.h"
 #include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/random.h"
 #include "src/compiler/check/coverage.h"
 #include "src/compiler/compile.h"

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "records/autotvm/import.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/compiler/check/vta_verify.h"

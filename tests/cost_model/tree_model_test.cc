@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright::cost_model {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/random.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

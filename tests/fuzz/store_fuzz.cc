@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "records/store.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tilewright;  // NOLINT: a test program of one function

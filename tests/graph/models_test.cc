@@ -7,7 +7,7 @@
 #include <set>
 
 #include "records/autotvm/tuple.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/graph/ir/evaluate.h"

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/onnx/stored_type.h"
 #include "tests/graph/onnx_builder.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "tests/graph/onnx_builder.h"
 
 namespace tilewright {

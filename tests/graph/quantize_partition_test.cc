@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/graph/quantize/passes.h"
 #include "tests/graph/quantize_test_graphs.h"
 #include "tests/graph/shared_data.h"

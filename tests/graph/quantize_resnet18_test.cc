@@ -8,7 +8,7 @@
 #include <array>
 #include <cmath>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/graph/ir/rewrite.h"
 #include "src/graph/passes/pack.h"
 #include "src/graph/quantize/pipeline.h"

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "records/autotvm/tuple.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/graph/ir/evaluate.h"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/graph/relay/syntax.h"
 
 namespace tilewright::relay {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "records/autotvm/tuple.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "tests/graph/shared_data.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/strings.h"
 
 namespace tilewright {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/subprocess.h"
 #include "tests/measure/process_fixture.h"
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/templates/registry.h"
 #include "tests/measure/process_fixture.h"
 

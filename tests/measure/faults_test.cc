@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/sanitizer.h"
 #include "tests/measure/process_fixture.h"
 

@@ -14,8 +14,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "src/base/file.h"
-#include "src/base/locked_folder.h"
+#include "src/base/files/file.h"
+#include "src/base/files/locked_folder.h"
 #include "src/base/sanitizer.h"
 #include "src/templates/registry.h"
 #include "tests/measure/process_fixture.h"

@@ -7,7 +7,7 @@
 
 #include "measure/worker/guarded_memory.h"
 #include "measure/worker/inputs.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright::measure {
 namespace {

@@ -14,7 +14,7 @@
 #include "measure/supervisor/worker_process.h"
 #include "measure/worker/inputs.h"
 #include "src/base/clock.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/random.h"
 #include "tests/measure/process_fixture.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright::measure {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/templates/device.h"
 #include "src/templates/registry.h"
 #include "src/vta/stream_file.h"

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/media/npy.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright {
 namespace {

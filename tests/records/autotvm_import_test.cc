@@ -8,7 +8,7 @@
 #include "records/autotvm/export.h"
 #include "records/autotvm/match.h"
 #include "records/imported.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/space/version.h"
 #include "src/templates/registry.h"

@@ -6,7 +6,7 @@
 #include "records/autotvm/python_set.h"
 #include "records/autotvm/task.h"
 #include "records/autotvm/value.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright::records {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "records/autotvm/line_reader.h"
 #include "records/autotvm/task.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/strings.h"
 #include "tests/records/shared_file.h"
 

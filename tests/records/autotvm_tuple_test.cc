@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/strings.h"
 #include "tests/records/shared_file.h"
 

@@ -19,7 +19,7 @@
 #include "records/package/installed.h"
 #include "records/store.h"
 #include "src/base/clock.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/space/version.h"
 #include "src/templates/registry.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "tests/records/mutated_records.h"
 
 namespace tilewright::records {

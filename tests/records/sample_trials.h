@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "records/store.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/space/version.h"
 #include "src/templates/registry.h"
 

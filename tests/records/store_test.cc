@@ -11,7 +11,7 @@
 #include "records/care.h"
 #include "records/difference.h"
 #include "records/schema.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/space/version.h"
 #include "src/target/library.h"
 #include "src/templates/registry.h"

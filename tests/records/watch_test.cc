@@ -7,7 +7,7 @@
 #include <string>
 
 #include "records/store.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright::records {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "cost_model/tree_model.h"
 #include "search/space.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::search {

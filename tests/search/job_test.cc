@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright::search {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "cost_model/xgboost_model.h"
 #include "search/replay.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/hash.h"
 
 namespace tilewright::search {

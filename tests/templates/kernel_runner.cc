@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/random.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/runtime_archive.h"

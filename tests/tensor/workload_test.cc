@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <set>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/random.h"
 #include "src/vta/design.h"
 #include "src/vta/isa.h"

@@ -5,8 +5,8 @@
 
 #include <array>
 
-#include "src/base/file.h"
-#include "src/base/locked_folder.h"
+#include "src/base/files/file.h"
+#include "src/base/files/locked_folder.h"
 #include "src/base/strings.h"
 #include "src/base/subprocess.h"
 

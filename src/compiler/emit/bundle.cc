@@ -1,6 +1,6 @@
 #include "src/compiler/emit/bundle.h"
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright {
 

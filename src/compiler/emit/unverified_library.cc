@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "src/base/new_name.h"
+#include "src/base/files/new_name.h"
 
 namespace tilewright {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "src/base/files/unfinished.h"
 #include "src/base/status.h"
-#include "src/base/unfinished.h"
 
 namespace tilewright {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/graph/relay/export.h"
 #include "src/templates/vta/vta_target.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "src/base/files/unfinished.h"
 #include "src/base/status.h"
-#include "src/base/unfinished.h"
 
 namespace tilewright {
 

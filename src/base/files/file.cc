@@ -1,4 +1,4 @@
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "src/base/new_name.h"
+#include "src/base/files/new_name.h"
 
 namespace tilewright {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/base/scratch.h"
+#include "src/base/files/scratch.h"
 
 #include <fcntl.h>
 #include <unistd.h>

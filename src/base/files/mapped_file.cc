@@ -1,4 +1,4 @@
-#include "src/base/mapped_file.h"
+#include "src/base/files/mapped_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/base/locked_folder.h"
+#include "src/base/files/locked_folder.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 
 namespace tilewright {
 namespace {

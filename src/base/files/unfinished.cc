@@ -2,7 +2,7 @@
 // fixed table and walks through folders with system calls alone. Whoever takes an entry out of the
 // table, the handler or the object, owns it; the handler keeps what it has taken.
 
-#include "src/base/unfinished.h"
+#include "src/base/files/unfinished.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include "src/base/file.h"
-#include "src/base/new_name.h"
+#include "src/base/files/file.h"
+#include "src/base/files/new_name.h"
 
 namespace tilewright {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/base/new_name.h"
+#include "src/base/files/new_name.h"
 
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "src/base/clock.h"
-#include "src/base/file.h"
+#include "src/base/files/file.h"
 #include "src/base/hash.h"
 
 namespace tilewright {
