@@ -1,6 +1,6 @@
 // `records import` and `records export`: the exchange with AutoTVM.
 
-#include "python_free_cli/exchange_commands.h"
+#include "python_free_cli/commands/exchange_commands.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "python_free_cli/store_verbs.h"
+#include "python_free_cli/commands/store_verbs.h"
 
 #include <fmt/format.h>
 

@@ -12,7 +12,7 @@
 #include "cost_model/xgboost_model.h"
 #include "measure/supervisor/process_measurer.h"
 #include "python_free_cli/command.h"
-#include "python_free_cli/exchange_commands.h"
+#include "python_free_cli/commands/exchange_commands.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
