@@ -59,7 +59,9 @@ endif()
 # known to ctest under the label <folder>.
 function(tw_tests folder)
   cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
+  # A file with a main of its own is another program.
+  list(FILTER sources EXCLUDE REGEX "_main\\.cc$")
   if(NOT sources)
     return()
   endif()

@@ -13,7 +13,7 @@
 #include "src/graph/ir/memory.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
-#include "tests/graph/onnx_builder.h"
+#include "tests/graph/onnx/builder.h"
 
 namespace tilewright {
 namespace {

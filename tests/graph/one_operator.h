@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/graph/onnx_builder.h"
-#include "tests/graph/onnx_definitions.h"
+#include "tests/graph/onnx/builder.h"
+#include "tests/graph/onnx/definitions.h"
 
 namespace tilewright {
 

@@ -12,7 +12,7 @@
 #include "src/models/models.h"
 #include "src/tensor/made_up.h"
 #include "src/tensor/reference/reference.h"
-#include "tests/graph/onnx_builder.h"
+#include "tests/graph/onnx/builder.h"
 #include "tests/graph/quantized_graph.h"
 
 namespace tilewright {

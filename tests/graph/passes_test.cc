@@ -8,7 +8,7 @@
 
 #include "src/graph/ir/evaluate.h"
 #include "src/tensor/made_up.h"
-#include "tests/graph/onnx_builder.h"
+#include "tests/graph/onnx/builder.h"
 
 namespace tilewright {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "src/graph/passes/passes.h"
-#include "tests/graph/onnx_builder.h"
+#include "tests/graph/onnx/builder.h"
 
 namespace tilewright {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
-#include "tests/graph/onnx_builder.h"
-#include "tests/graph/onnx_definitions.h"
+#include "tests/graph/onnx/builder.h"
+#include "tests/graph/onnx/definitions.h"
 
 namespace tilewright {
 namespace {

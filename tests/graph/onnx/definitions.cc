@@ -1,4 +1,4 @@
-#include "tests/graph/onnx_definitions.h"
+#include "tests/graph/onnx/definitions.h"
 
 #include <algorithm>
 #include <cmath>

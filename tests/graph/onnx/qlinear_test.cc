@@ -9,7 +9,7 @@
 #include <cmath>
 #include <functional>
 
-#include "tests/graph/onnx_builder.h"
+#include "tests/graph/onnx/builder.h"
 
 namespace tilewright {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "tests/graph/onnx_builder.h"
+#include "tests/graph/onnx/builder.h"
 
 namespace tilewright {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/graph/onnx_builder.h"
+#include "tests/graph/onnx/builder.h"
 
 #include <gtest/gtest.h>
 

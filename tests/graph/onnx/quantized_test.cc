@@ -9,7 +9,7 @@
 #include "src/base/random.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
-#include "tests/graph/onnx_builder.h"
+#include "tests/graph/onnx/builder.h"
 
 namespace tilewright {
 namespace {

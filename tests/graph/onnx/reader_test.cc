@@ -12,7 +12,7 @@
 #include "src/base/files/file.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/onnx/stored_type.h"
-#include "tests/graph/onnx_builder.h"
+#include "tests/graph/onnx/builder.h"
 
 namespace tilewright {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tests/graph/onnx_builder.h"
+#include "tests/graph/onnx/builder.h"
 
 namespace tilewright {
 namespace {
