@@ -16,7 +16,7 @@
 namespace tilewright {
 
 Result<std::string> AssembleIr(std::string_view ir, const Target& target) {
-  auto machine = cpu::MakeTargetMachine(target);
+  auto machine = emit::MakeTargetMachine(target);
   TW_RETURN_IF_ERROR(machine);
   (*machine)->Options.UseInitArray = true;  // what loaders run today; the default is older
   llvm::LLVMContext context;

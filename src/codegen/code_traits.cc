@@ -8,7 +8,7 @@
 namespace tilewright {
 
 Result<CodeTraits> TraitsOf(const Target& target) {
-  auto machine = cpu::MakeTargetMachine(target);
+  auto machine = emit::MakeTargetMachine(target);
   TW_RETURN_IF_ERROR(machine);
   CodeTraits traits;
   traits.pointer_bits = static_cast<int>((*machine)->getPointerSizeInBits(0));
@@ -20,7 +20,7 @@ Result<CodeTraits> TraitsOf(const Target& target) {
 }
 
 Result<Workspace> WorkspaceOf(const Program& program) {
-  const auto plan = cpu::PlanStorage(program, {});  // registers do not change the workspace
+  const auto plan = emit::PlanStorage(program, {});  // registers do not change the workspace
   TW_RETURN_IF_ERROR(plan);
   return Workspace{plan->workspace_bytes, plan->workspace_bytes_per_thread};
 }

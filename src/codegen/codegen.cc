@@ -18,7 +18,7 @@ Result<std::string> Generate(const std::vector<Program>& programs, const Target&
   }
   BuildTimes unwanted;
   BuildTimes& spent = times != nullptr ? *times : unwanted;
-  auto built = cpu::BuildModule(programs, target, spent);
+  auto built = emit::BuildModule(programs, target, spent);
   TW_RETURN_IF_ERROR(built);
   llvm::Module& module = *(*built)->module;
   if (gpu) nvptx::PlaceDynamicShared(module);
@@ -29,7 +29,7 @@ Result<std::string> Generate(const std::vector<Program>& programs, const Target&
   }
   const auto start = std::chrono::steady_clock::now();
   Result<std::string> code =
-      cpu::EmitMachineCode(module, *(*built)->machine, gpu || emit == Emit::kAssembly);
+      emit::EmitMachineCode(module, *(*built)->machine, gpu || emit == Emit::kAssembly);
   spent.codegen_seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!(*built)->errors.empty()) return Internal("LLVM: " + (*built)->errors);

@@ -17,7 +17,7 @@
 #include "src/ir/visit.h"
 #include "src/target/cpu.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -110,4 +110,4 @@ Result<std::unique_ptr<BuiltModule>> BuildModule(const std::vector<Program>& pro
   return built;
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

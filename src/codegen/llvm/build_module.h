@@ -9,7 +9,7 @@
 
 #include "src/codegen/codegen.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 /// Optimized IR of some programs, and what makes machine code of it.
 struct BuiltModule {
@@ -23,4 +23,4 @@ struct BuiltModule {
 Result<std::unique_ptr<BuiltModule>> BuildModule(const std::vector<Program>& programs,
                                                  const Target& target, BuildTimes& spent);
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

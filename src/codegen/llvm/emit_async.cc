@@ -10,7 +10,7 @@
 #include "src/codegen/nvptx/cp_async.h"
 #include "src/schedule/async_copy.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 /// A run of elements, in as few instructions as the alignment of both sides allows.
 void FunctionEmitter::EmitAsyncCopy(const StmtNode& stmt) {
@@ -64,4 +64,4 @@ void FunctionEmitter::EmitAsyncWait(const StmtNode& stmt) {
                            {builder_.getInt32(static_cast<std::uint32_t>(PendingGroupsOf(stmt)))});
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -1,7 +1,7 @@
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/schedule/async_copy.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 /// A region copy is emitted as the loops it stands for, over the destination's extents. The source
 /// index follows from the row-major position, dimension by dimension where the extents agree.
@@ -39,4 +39,4 @@ void FunctionEmitter::EmitCopy(const Stmt& stmt) {
   Emit(loops);
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -17,7 +17,7 @@
 #include "src/schedule/async_copy.h"
 #include "src/schedule/intrinsics.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 using llvm::Intrinsic::ID;
@@ -197,4 +197,4 @@ void FunctionEmitter::EmitIntrinsic(const Stmt& stmt) {
   }
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

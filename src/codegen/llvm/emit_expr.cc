@@ -6,7 +6,7 @@
 
 #include "src/codegen/llvm/function_emitter.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 /// A vector of bytes as words, if they are whole: NVPTX takes vectors of bytes that come from two
@@ -402,4 +402,4 @@ llvm::Value* FunctionEmitter::EmitSelect(const Expr& condition, const Expr& if_t
   return builder_.CreateBitCast(value, type);
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

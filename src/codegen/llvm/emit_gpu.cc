@@ -11,7 +11,7 @@
 #include "src/codegen/nvptx/shared_memory.h"
 #include "src/schedule/lower/launch.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 /// The register that holds the index; not_intrinsic for loops that are not bound to one.
@@ -95,4 +95,4 @@ llvm::Value* FunctionEmitter::AllocateShared(const BufferNode& buffer) {
   return memory;
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -9,7 +9,7 @@
 
 #include "src/codegen/llvm/function_emitter.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 /// The numbers of a shape, in order.
@@ -78,4 +78,4 @@ void FunctionEmitter::EmitLibraryCall(const Stmt& stmt) {
             BaseOf(*stmt->regions[2].buffer), parallel_}));
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -6,7 +6,7 @@
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/llvm/gpu_math.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 struct RoundingCall {
@@ -159,4 +159,4 @@ llvm::Value* FunctionEmitter::EmitCall(const Expr& expr) {
   return Undefined(dtype);
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -11,7 +11,7 @@
 #include "src/codegen/llvm/loops.h"
 #include "src/schedule/lower/launch.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 std::optional<Linear> FunctionEmitter::Flatten(const BufferNode& buffer,
                                                const std::vector<Expr>& indices) {
@@ -184,4 +184,4 @@ llvm::Value* FunctionEmitter::LoadOrConstant(const ExprNode& load, Value* condit
   return builder_.CreateSelect(condition, loaded, otherwise);
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -10,7 +10,7 @@
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/nvptx/mma.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 bool Fits(const Region& region, DataType dtype, std::int64_t elements) {
@@ -71,4 +71,4 @@ void FunctionEmitter::EmitMma(const StmtNode& stmt, const MmaIntrinsic& mma) {
   }
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -10,7 +10,7 @@
 #include "src/codegen/llvm/kernel.h"
 #include "src/codegen/llvm/loops.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 /// Variables used in `stmt`, in order of first use.
@@ -160,4 +160,4 @@ void FunctionEmitter::EmitParallel(const Stmt& stmt) {
   });
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -4,7 +4,7 @@
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/llvm/loops.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 // A vector loop of at most this many registers is written out; a longer one becomes a loop.
@@ -281,4 +281,4 @@ void FunctionEmitter::EmitPrefetch(const Stmt& stmt) {
        builder_.getInt32(1)});
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -15,7 +15,7 @@
 #include "src/schedule/intrinsics.h"
 #include "src/target/cpu.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 enum class Machine : std::uint8_t { kX86, kArm64, kArm32, kOtherCpu, kNvptx };
 
@@ -192,4 +192,4 @@ class FunctionEmitter {
   std::unordered_map<const ExprNode*, bool> needs_guard_;
 };
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -9,7 +9,7 @@
 #include <limits>
 #include <span>
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 using llvm::Value;
@@ -209,4 +209,4 @@ Value* EmitGpuFunction(llvm::IRBuilder<>& builder, const std::string& name,
   return builder.CreateFPTrunc(power, type);
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 /// exp, tanh, log, erf or pow of float32 or float64 values (or vectors of them) by arithmetic
 /// alone, for machines without a library: the value at the builder's position, or null for another
@@ -14,4 +14,4 @@ namespace tilewright::cpu {
 llvm::Value* EmitGpuFunction(llvm::IRBuilder<>& builder, const std::string& name,
                              const std::vector<llvm::Value*>& args);
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

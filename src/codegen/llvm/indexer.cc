@@ -15,7 +15,7 @@
 
 #include "src/base/math.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 Range RangeOfDivision(ExprKind kind, const Range& value, std::int64_t divisor) {
@@ -331,4 +331,4 @@ llvm::Value* Indexer::Address(llvm::Value* base, std::int64_t element_bytes, con
                             llvm::ConstantInt::getSigned(builder_.getInt64Ty(), offset));
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -11,7 +11,7 @@
 #include "src/codegen/llvm/linear.h"
 #include "src/ir/expr.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 /// True for integer expressions made only of constants, variables, + - * floordiv floormod min max:
 /// those an Indexer can keep linear, at any nesting depth, without emitting code that could trap.
@@ -92,4 +92,4 @@ class Indexer {
   int lanes_ = 0;
 };
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 // TW_ABI_VERSION of src/runtime/abi.h, which this module may not include; a test compares them.
@@ -125,4 +125,4 @@ Status EmitKernel(const Program& program, const CpuFeatures& features, Machine m
   return kernel.status.WithContext(program.name);
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -7,7 +7,7 @@
 
 #include "src/codegen/llvm/function_emitter.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 /// A function of this module only that returns i32 and does not unwind.
 llvm::Function* MakeInternalFunction(KernelContext& kernel, const std::string& name,
@@ -23,4 +23,4 @@ void DescribeBufferArgument(const KernelContext& kernel, const BufferNode& buffe
 Status EmitKernel(const Program& program, const CpuFeatures& features, Machine machine,
                   llvm::Module& module);
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -1,6 +1,6 @@
 #include "src/codegen/llvm/linear.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 Linear AddScaled(const Linear& a, const Linear& b, std::int64_t factor) {
   if (factor == 0) return a;
@@ -26,4 +26,4 @@ Linear AddScaled(const Linear& a, const Linear& b, std::int64_t factor) {
   return sum;
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 /// An index as constant + lane * (lane number) + sum of coefficient * atom. An atom is a run-time
 /// integer: a loop variable, or a value that is not linear in them (Indexer keeps the list).
@@ -28,4 +28,4 @@ struct Range {
 /// a + factor * b.
 Linear AddScaled(const Linear& a, const Linear& b, std::int64_t factor);
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -2,7 +2,7 @@
 
 #include "src/codegen/llvm/function_emitter.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 /// A loop over [begin, end), at least one iteration. `body(atom)` emits one of them in a scope of
 /// its own; `atom` stands for the loop variable, whose values lie in `range`.
@@ -66,4 +66,4 @@ void FunctionEmitter::ForEachLane(Body body) {
   memo_ = std::move(memo);
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

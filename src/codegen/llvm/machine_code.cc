@@ -6,7 +6,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/Support/raw_ostream.h>
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 /// TargetMachine::addPassesToEmitFile, for x86 and GPUs with one pass less: the machine scheduler
 /// would undo the order of register tiles (tile_scheduler.h), in which instruction selection leaves
@@ -41,4 +41,4 @@ Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& m
   return std::string(bytes.begin(), bytes.end());
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -7,11 +7,11 @@
 
 #include "src/base/status.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 /// The module as assembly text or as an object file.
 /// Errors: kUnsupported if the target cannot write that kind of file.
 Result<std::string> EmitMachineCode(llvm::Module& module, llvm::TargetMachine& machine,
                                     bool assembly);
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -12,7 +12,7 @@
 
 #include "src/codegen/llvm/tile_scheduler.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 void Optimize(llvm::Module& module, llvm::TargetMachine& machine, const CpuFeatures& features) {
   llvm::LoopAnalysisManager loops;
@@ -46,4 +46,4 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, const CpuFeatu
   }
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

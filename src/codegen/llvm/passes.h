@@ -5,11 +5,11 @@
 
 #include "src/target/cpu.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 /// The short list of optimizations that explicitly vectorized code still needs: buffers to
 /// registers, common subexpressions, invariants out of loops, simple control flow; then the order
 /// of register tiles (tile_scheduler.h).
 void Optimize(llvm::Module& module, llvm::TargetMachine& machine, const CpuFeatures& features);
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

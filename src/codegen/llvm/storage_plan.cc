@@ -6,7 +6,7 @@
 #include "src/schedule/async_copy.h"
 #include "src/schedule/lower/launch.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 // Private buffers up to this size are cheap to keep on a stack of unknown size.
@@ -171,4 +171,4 @@ Result<StoragePlan> PlanStorage(const Program& program, const StorageRules& rule
   return Planner(rules).Run(program);
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

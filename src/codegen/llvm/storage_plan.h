@@ -8,7 +8,7 @@
 #include "src/base/status.h"
 #include "src/ir/stmt.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 enum class Place : std::uint8_t {
   kParameter,  ///< passed by the caller
@@ -49,4 +49,4 @@ Result<StoragePlan> PlanStorage(const Program& program, const StorageRules& rule
 /// iteration.
 std::int64_t CountSteps(const Stmt& stmt, std::int64_t limit);
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

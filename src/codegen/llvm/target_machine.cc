@@ -12,7 +12,7 @@
 #include "src/base/strings.h"
 #include "src/codegen/cpu_target.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 std::string TripleOf(const Target& target) {
@@ -76,15 +76,15 @@ Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& tar
   return machine;
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit
 
 namespace tilewright {
 
 Status CheckCpuTarget(const Target& target) {
-  const std::string triple = cpu::TripleOf(target);
-  const auto back_end = cpu::BackEndOf(triple);
+  const std::string triple = emit::TripleOf(target);
+  const auto back_end = emit::BackEndOf(triple);
   TW_RETURN_IF_ERROR(back_end);
-  return cpu::CheckNames(**back_end, triple, target);
+  return emit::CheckNames(**back_end, triple, target);
 }
 
 }  // namespace tilewright

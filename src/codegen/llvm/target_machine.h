@@ -7,7 +7,7 @@
 #include "src/base/status.h"
 #include "src/target/target.h"
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 /// Makes LLVM's back ends known; does nothing the second time. Thread-safe.
 void InitializeBackEnds();
@@ -17,4 +17,4 @@ void InitializeBackEnds();
 /// Errors: those of CheckCpuTarget.
 Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target);
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -24,7 +24,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 namespace {
 
 // Smaller pieces of code do not fill the registers.
@@ -254,4 +254,4 @@ void ScheduleTiles(llvm::Function& function, const TileRegisters& target) {
   for (llvm::BasicBlock& block : function) Tile(block, target).Schedule();
 }
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

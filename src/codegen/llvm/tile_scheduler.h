@@ -2,7 +2,7 @@
 
 #include <llvm/IR/Function.h>
 
-namespace tilewright::cpu {
+namespace tilewright::emit {
 
 /// What the scheduler needs to know of an x86 target.
 struct TileRegisters {
@@ -16,4 +16,4 @@ struct TileRegisters {
 /// To be run last: what it duplicates, common-subexpression elimination would merge again.
 void ScheduleTiles(llvm::Function& function, const TileRegisters& target);
 
-}  // namespace tilewright::cpu
+}  // namespace tilewright::emit

@@ -61,9 +61,9 @@ Status EmitLaunch(const Launch& launch, const Program& part, llvm::Module& modul
   const CpuFeatures features;
   const LaunchLimits limits;
   const auto plan =
-      cpu::PlanStorage(part, {.register_bytes = limits.registers_per_thread * 4, .gpu = true});
+      emit::PlanStorage(part, {.register_bytes = limits.registers_per_thread * 4, .gpu = true});
   TW_RETURN_IF_ERROR(plan);
-  cpu::KernelContext kernel{module, part, features, *plan, cpu::Machine::kNvptx};
+  emit::KernelContext kernel{module, part, features, *plan, emit::Machine::kNvptx};
   llvm::LLVMContext& context = module.getContext();
   const std::vector<llvm::Type*> types(part.parameters.size(), llvm::PointerType::get(context, 0));
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
@@ -72,10 +72,10 @@ Status EmitLaunch(const Launch& launch, const Program& part, llvm::Module& modul
   function->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function->setDoesNotThrow();
   RequireBlock(launch, function);
-  cpu::FunctionEmitter emitter(kernel, function);
+  emit::FunctionEmitter emitter(kernel, function);
   for (std::size_t i = 0; i < part.parameters.size(); ++i) {
     llvm::Argument* argument = function->getArg(static_cast<unsigned>(i));
-    cpu::DescribeBufferArgument(kernel, *part.parameters[i], *argument);
+    emit::DescribeBufferArgument(kernel, *part.parameters[i], *argument);
     // What only another launch writes is read through the cache for constants, as inputs are.
     if (!Writes(part.body, *part.parameters[i])) argument->addAttr(llvm::Attribute::ReadOnly);
     emitter.SetBase(part.parameters[i].get(), argument);
@@ -88,7 +88,7 @@ Status EmitLaunch(const Launch& launch, const Program& part, llvm::Module& modul
 }  // namespace
 
 Result<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target) {
-  cpu::InitializeBackEnds();
+  emit::InitializeBackEnds();
   const auto capability = ComputeCapabilityOf(target);
   TW_RETURN_IF_ERROR(capability);
   std::string error;

@@ -64,7 +64,7 @@ Result<std::string> CompileForHost(llvm::Module& module) {
   std::string broken;
   llvm::raw_string_ostream words(broken);
   if (llvm::verifyModule(module, &words)) return Internal("LLVM refuses the code: " + broken);
-  return cpu::EmitMachineCode(module, **machine, /*assembly=*/false);
+  return emit::EmitMachineCode(module, **machine, /*assembly=*/false);
 }
 
 }  // namespace
@@ -171,7 +171,7 @@ Result<SimtKernel> SimtKernel::Build(const Program& program, const Target& targe
     return Unsupported(call->operation + " by " + call->file + ": a library is not emulated");
   }
   BuildTimes times;
-  auto built = cpu::BuildModule({program}, target, times);
+  auto built = emit::BuildModule({program}, target, times);
   TW_RETURN_IF_ERROR(built);
   auto state = std::make_unique<State>();
   state->program = program;
