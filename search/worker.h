@@ -20,7 +20,8 @@ class Worker {
   ~Worker();
 
   /// Without this call every piece runs inside Post. The thread stays off the last core, which is
-  /// the measuring one (measure/supervisor/process_measurer.h). Errors: kUnavailable if no thread can be had.
+  /// the measuring one (measure/supervisor/process_measurer.h). Errors: kUnavailable if no thread
+  /// can be had.
   Status StartThread();
   void Post(std::function<void()> work);
 

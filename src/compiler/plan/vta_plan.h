@@ -66,8 +66,8 @@ struct VtaPlan {
 };
 
 /// Gives packed int8 convolutions with their followers, and what its ALU computes alone
-/// (src/graph/passes/alu_group.h), to the accelerator; the rest to the host. An operator that no stream
-/// can be built for goes to the host, with the reason.
+/// (src/graph/passes/alu_group.h), to the accelerator; the rest to the host. An operator that no
+/// stream can be built for goes to the host, with the reason.
 ///
 /// Errors: kInvalidArgument if the target is no VTA, its design's widths are not 8 bits, or a
 /// constant has no contents; those of the stores.
