@@ -1,3 +1,6 @@
+// Reads, checks and evaluates shipped models: three lines of text that say what a model is and seal
+// it, then the trees as an array of nodes. A tree is walked from its root for each row of features.
+
 #include "cost_model/tree_model.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Each message as a JSON object and back. A member that is missing, or of another kind, is an error
+// that names it: the other side may be another version of this program, or broken.
+
 #include "measure/messages.h"
 
 #include <algorithm>

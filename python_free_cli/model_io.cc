@@ -1,3 +1,6 @@
+// What commands that run a network have in common: how its file is read, what its inputs are filled
+// with (files, or made-up values by a rule), and how its outputs are written and shown.
+
 #include "python_free_cli/model_io.h"
 
 #include <fmt/format.h>

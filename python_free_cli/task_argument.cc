@@ -1,3 +1,7 @@
+// Targets, tasks and configs as a command line spells them. A text is tried as a workload key, a
+// tuple of AutoTVM, and FILE#N, in this order; what none of them understands is refused with all
+// three.
+
 #include "python_free_cli/task_argument.h"
 
 #include <fmt/format.h>

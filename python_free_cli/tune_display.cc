@@ -1,3 +1,6 @@
+// Progress and closing table of a tuning job: lines that are redrawn on a terminal, one line for
+// each improvement in a log.
+
 #include "python_free_cli/tune_display.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Copies rows between attached stores. Texts are numbered anew in the store that takes them; trials
+// kept are proved the same by digests over every value of both sides.
+
 #include "records/copy.h"
 
 #include <sodium.h>

@@ -1,3 +1,6 @@
+// Merging and splitting stores: one transaction for each source, proved by count and digest before
+// it is committed.
+
 #include "records/merge.h"
 
 #include <algorithm>

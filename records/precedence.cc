@@ -1,3 +1,6 @@
+// From the best answer down: a hit, a near hit, a config of the cost model, the default. Each level
+// looks at every source before the next one is tried, and what was passed over is told.
+
 #include "records/precedence.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// The tables and their history: migrations bring a store from each version to the next. A store
+// that holds anything but the tables of its version (a trigger, say) is refused.
+
 #include "records/schema.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// SQLite behind owners: connections, statements and transactions, and its error codes as Status.
+// Every connection is hardened, because a store may come from anybody.
+
 #include "records/sqlite.h"
 
 #include <sqlite3.h>

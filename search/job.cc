@@ -1,3 +1,6 @@
+// Settings of a job from JSON and command line, by one table of fields: name, place, and the values
+// allowed.
+
 #include "search/job.h"
 
 #include <algorithm>

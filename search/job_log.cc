@@ -1,3 +1,6 @@
+// Entries of the log of a search as JSON, and a task's entries back as what its strategy was asked
+// and told.
+
 #include "search/job_log.h"
 
 #include "src/base/json.h"

@@ -1,3 +1,5 @@
+// Landscapes as text and back; which part of a space one covers, and the measuring of that part.
+
 #include "search/landscape.h"
 
 #include <algorithm>

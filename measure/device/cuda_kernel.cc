@@ -1,3 +1,7 @@
+// A candidate on a GPU. Everything that it touches lies in one piece of the device's memory, with
+// zones of known bytes between; after each run the zones and the inputs are compared with what they
+// held.
+
 #include "measure/device/cuda_kernel.h"
 
 #include <algorithm>

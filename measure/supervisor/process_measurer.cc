@@ -1,3 +1,6 @@
+// The caller's side: a mailbox shared with the supervising thread. Submit and Race put into it,
+// Next waits for what comes out of it.
+
 #include "measure/supervisor/process_measurer.h"
 
 #include <signal.h>

@@ -1,3 +1,8 @@
+// The supervisor is a loop: take what the caller wants, give every idle worker its next order, wait
+// until one answers or a deadline passes. A job goes through to_build_ (candidates that wait for a
+// builder), to_run_ (built, waiting for the runner) and is finished by its outcome. Each worker has
+// one order at a time, so that it is always clear which candidate a crash belongs to.
+
 #include "measure/supervisor/supervisor.h"
 
 #include <unistd.h>
@@ -12,11 +17,6 @@
 #include "src/space/version.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
-
-// The supervisor is a loop: take what the caller wants, give every idle worker its next order, wait
-// until one answers or a deadline passes. A job goes through to_build_ (candidates that wait for a
-// builder), to_run_ (built, waiting for the runner) and is finished by its outcome. Each worker has
-// one order at a time, so that it is always clear which candidate a crash belongs to.
 
 namespace tilewright::measure {
 namespace {

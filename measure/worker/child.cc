@@ -1,3 +1,6 @@
+// What runs in the candidate's own process: its code is loaded, its memory laid out between guards,
+// the course (verify, time, verify again) run, and one line written to the runner.
+
 #include "measure/worker/child.h"
 
 #include <dirent.h>

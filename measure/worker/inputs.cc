@@ -1,3 +1,7 @@
+// Made-up operands. Every element follows from the name of its tensor and its position, so the
+// process that makes the reference and the one that runs the candidate agree without sending
+// tensors.
+
 #include "measure/worker/inputs.h"
 
 #include <sys/stat.h>

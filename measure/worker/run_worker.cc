@@ -1,3 +1,7 @@
+// The runner: takes orders line by line, lays out the tensors of each, and starts a process for
+// each candidate, or one for each racer; between them it learns from its canaries what a quiet
+// moment is.
+
 #include <sys/stat.h>
 #include <unistd.h>
 

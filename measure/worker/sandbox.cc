@@ -1,3 +1,7 @@
+// What a candidate may do: a list of system calls for each architecture as a filter, Landlock for
+// files, signals and traces where the kernel has it, and no capabilities. Nothing of it can be
+// undone.
+
 #include "measure/worker/sandbox.h"
 
 #include <fcntl.h>

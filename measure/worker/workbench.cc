@@ -1,3 +1,6 @@
+// Operands and expected results in the forms that kernels want, made once and kept: by workload in
+// its own layouts, by form for each kernel. Weights and biases are packed here as a compiler would.
+
 #include "measure/worker/workbench.h"
 
 #include <algorithm>

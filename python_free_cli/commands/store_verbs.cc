@@ -1,3 +1,6 @@
+// Verbs of `tilewright records`: each opens its stores, does one thing that records/ offers, and
+// prints what came of it as a table or as JSON.
+
 #include "python_free_cli/commands/store_verbs.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Writes trials as lines of AutoTVM's log. A trial whose workload or config AutoTVM cannot express
+// is counted with its reason; --best then takes the fastest one that it can.
+
 #include "records/autotvm/export.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// JSON from left to right, without a tree. The first error sticks: later calls return at once, so
+// callers read a whole line and ask once.
+
 #include "records/autotvm/json_scanner.h"
 
 #include <charconv>

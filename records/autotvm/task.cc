@@ -1,3 +1,6 @@
+// Targets and tasks of log lines: which options of a target count, what a task's tuple is, and
+// whether a compiler that asks as TVM does would ever reach it.
+
 #include "records/autotvm/task.h"
 
 #include <algorithm>

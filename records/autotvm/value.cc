@@ -1,3 +1,6 @@
+// Arguments of tasks as trees, read from Python's notation or JSON and written as either. Equal
+// values have equal texts.
+
 #include "records/autotvm/value.h"
 
 #include <array>

@@ -1,3 +1,6 @@
+// Hashes, key files and Ed25519 signatures (libsodium). A key file is lines of a tag, digits and a
+// comment; a secret one is readable by its owner only.
+
 #include "records/package/signing.h"
 
 #include <fcntl.h>

@@ -1,3 +1,6 @@
+// Asks what a cost model likes best: chains of simulated annealing over the space, templates that
+// compete for points, a share of random ones; learns from what it is told.
+
 #include "search/strategies/model_guided.h"
 
 #include <algorithm>

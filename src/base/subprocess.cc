@@ -1,3 +1,6 @@
+// Starting, feeding and ending child processes. Between fork and exec only calls are made that are
+// safe there; the child reports through a pipe why it could not start.
+
 #include "src/base/subprocess.h"
 
 #include <fcntl.h>

@@ -1,3 +1,6 @@
+// Answers of the C interface: texts and views are laid out once, and shared by the cache and
+// callers until the last of them lets go.
+
 #include "src/capi/answer.h"
 
 #include <cmath>

@@ -1,3 +1,6 @@
+// Operators described by a C caller, attribute by attribute, checked as they come, and as a
+// workload in the end.
+
 #include "src/capi/operator.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Stores, packages and logs as places that answer. Connections are kept for the next question; a
+// file that changed, or a package that was replaced, is opened anew.
+
 #include "src/capi/source.h"
 
 #include <sys/stat.h>

@@ -1,3 +1,6 @@
+// From a graph to a library that was checked: plan, code for all kernels by several threads,
+// tables, constants, link, check; then the library gets its name.
+
 #include "src/compiler/compile.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Makes expressions, folding constants and dropping neutral elements as they are made: what is
+// always simpler is never built otherwise.
+
 #include "src/ir/expr.h"
 
 #include <cmath>

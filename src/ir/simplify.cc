@@ -1,3 +1,6 @@
+// Indices as sums of coefficients and atoms, with intervals for variables: floor divisions split
+// into what divides and what is left, comparisons are decided where the intervals do not meet.
+
 #include "src/ir/simplify.h"
 
 #include <algorithm>

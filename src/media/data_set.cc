@@ -1,3 +1,6 @@
+// Files as samples: arrays are cut along their first dimension, pictures gathered to batches; what
+// is left over is told.
+
 #include "src/media/data_set.h"
 
 #include <fmt/format.h>

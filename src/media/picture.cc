@@ -1,3 +1,6 @@
+// Pictures by libjpeg-turbo and libpng, scaled by a triangle filter along one side and then the
+// other, and normalized into a batch.
+
 #include "src/media/picture.h"
 
 #include <fmt/format.h>

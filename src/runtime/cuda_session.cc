@@ -1,3 +1,6 @@
+// One context of the CUDA driver: memory, modules, launches, and times between events; many calls
+// are recorded as a graph, so that launching costs next to nothing.
+
 #include "src/runtime/cuda_session.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Configs and spaces: positions as mixed-radix numbers, the first knob fastest, and configs as
+// JSON, which is read without a tree because every answer of a store has one.
+
 #include "src/space/config.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// What processors can do: features from names of processors, from -mattr, and from this machine;
+// and the fingerprint of the CPU that trials are measured on.
+
 #include "src/target/cpu.h"
 
 #include <algorithm>

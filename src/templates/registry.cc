@@ -1,3 +1,5 @@
+// The table of templates, and which of them serve a workload, in order of preference.
+
 #include "src/templates/registry.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Workloads as operators and back, and the sizes that follow: output, convolution, operations.
+
 #include "src/tensor/workload.h"
 
 #include <fmt/format.h>

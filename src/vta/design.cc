@@ -1,3 +1,6 @@
+// Designs from JSON and from names such as sim_1x16_i8w8a32_15_15_18_17, with what the formats of
+// instructions, micro-ops and memories demand of them.
+
 #include "src/vta/design.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Instructions and micro-ops as bits and back, by one list of fields for both; and the listing.
+
 #include "src/vta/encoding.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,7 @@
+// Instructions in program order with their tokens: a pop waits for the next instruction of its
+// engine, a push rides on the last one; micro-ops are loaded in kernels, and kept where there is
+// room.
+
 #include "src/vta/stream_builder.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Expressions to LLVM values. Inside a vectorized loop a value is a scalar (the same in all lanes),
+// or a vector; the two meet in Unify. Values of one statement are computed once.
+
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 

@@ -1,3 +1,6 @@
+// Statements to LLVM: loops are kept, written out or made vectors as their kind says, and small
+// local buffers get a register for each slot.
+
 #include <algorithm>
 
 #include "src/base/math.h"

@@ -1,3 +1,6 @@
+// Runs the threads of a block as fibers, from barrier to barrier, and remembers for each byte of
+// memory who touched it since the last one: that is how races are found.
+
 #include "src/codegen/simt/block_machine.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Rewrites a kernel for GPUs so that a CPU can run it under watch: indices, barriers, copies and
+// every access to memory become calls.
+
 #include "src/codegen/simt/instrument.h"
 
 #include <llvm/Analysis/ValueTracking.h>

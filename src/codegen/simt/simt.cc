@@ -1,3 +1,6 @@
+// Compiles an instrumented kernel for this machine, loads it, and gives each of its calls to the
+// machine that stands for a block.
+
 #include "src/codegen/simt/simt.h"
 
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>

@@ -1,3 +1,6 @@
+// Finds the values that two forms of a model have in common, by names, order and meaning, and
+// compares them layer by layer: quantized ones as the numbers they stand for.
+
 #include "src/compiler/check/compare.h"
 
 #include <fmt/format.h>

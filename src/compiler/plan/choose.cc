@@ -1,3 +1,6 @@
+// Which kernel an anchor gets: the best record, another one that saves changes of layout, a config
+// of the cost model, the default; each has to build with the epilogue as it is.
+
 #include "src/compiler/plan/choose.h"
 
 #include <fmt/format.h>

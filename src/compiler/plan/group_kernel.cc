@@ -1,3 +1,6 @@
+// Groups without an anchor, as one computation over tensors in blocks: each operator is translated
+// to the form that the group works in.
+
 #include "src/compiler/plan/group_kernel.h"
 
 #include <fmt/format.h>

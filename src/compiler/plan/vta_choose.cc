@@ -1,3 +1,6 @@
+// Which config and stream a VTA kernel gets, by our own rule or AutoTVM's; where the stream of a
+// record cannot be built with the epilogue, the template's default.
+
 #include "src/compiler/plan/vta_choose.h"
 
 #include <fmt/format.h>

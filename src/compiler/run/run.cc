@@ -1,3 +1,6 @@
+// Loads a compiled model, runs it, and watches its steps: their results for comparisons, their
+// seconds for benchmarks.
+
 #include "src/compiler/run/run.h"
 
 #include <fmt/format.h>

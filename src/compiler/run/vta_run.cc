@@ -1,3 +1,6 @@
+// Runs a network for the VTA operator by operator: operands as the accelerator loads them, one
+// launch of the simulator each, the rest by the reference evaluator.
+
 #include "src/compiler/run/vta_run.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Values of a graph and their contents. Constants of one repeated number have no contents until
+// somebody asks for them.
+
 #include "src/graph/ir/graph.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// What a handler sees of a node of ONNX. The first error sticks; attributes and inputs that nobody
+// asked for are refused in the end, so that nothing of a file is ignored.
+
 #include "src/graph/onnx/node.h"
 
 #include <algorithm>

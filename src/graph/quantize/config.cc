@@ -1,3 +1,5 @@
+// Settings of quantization by TVM's names: one table of setters, and what values go together.
+
 #include "src/graph/quantize/config.h"
 
 #include <fmt/format.h>

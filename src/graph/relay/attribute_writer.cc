@@ -1,3 +1,6 @@
+// Attributes of Relay calls as text: for each operator those that Relay declares, in its order,
+// without defaults.
+
 #include "src/graph/relay/attribute_writer.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// Attributes of Relay calls as values. Whatever a call has and nobody asked for is an error, as is
+// the first that cannot be read.
+
 #include "src/graph/relay/attributes.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// A graph as the text of a Relay module: values numbered in order, scalars as literals, what Relay
+// lacks under names of our own.
+
 #include "src/graph/relay/export.h"
 
 #include <fmt/format.h>

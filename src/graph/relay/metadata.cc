@@ -1,3 +1,6 @@
+// The contents of constants behind a module, as TVM writes them: JSON of nodes that name arrays,
+// the arrays in base64.
+
 #include "src/graph/relay/metadata.h"
 
 #include <fmt/format.h>

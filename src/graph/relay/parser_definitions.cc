@@ -1,3 +1,6 @@
+// Functions and modules of Relay text. Lines of a body are told apart by their indent, which the
+// first line of the first body sets.
+
 #include <fmt/format.h>
 
 #include <algorithm>

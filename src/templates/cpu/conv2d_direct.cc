@@ -1,3 +1,6 @@
+// Our own convolution for CPUs: a tile of pixels and channels in registers, the padding copied, in
+// rows of its own, or skipped; int8 by the dot product the target has.
+
 #include "src/templates/cpu/conv2d_direct.h"
 
 #include <algorithm>

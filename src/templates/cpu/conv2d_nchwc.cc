@@ -1,3 +1,6 @@
+// AutoTVM's conv2d_NCHWc for x86, with its knobs: blocks of channels, a run of pixels in registers,
+// and the kernel's loop unrolled or not; int8 and depthwise likewise.
+
 #include "src/templates/cpu/conv2d_nchwc.h"
 
 #include <algorithm>

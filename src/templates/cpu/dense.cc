@@ -1,3 +1,5 @@
+// AutoTVM's matrix products for x86: with a packed weight, without, and batched.
+
 #include "src/templates/cpu/dense.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// AutoTVM's matrix products for CUDA: a small batch sums along a row with several threads, a large
+// one is tiled; and batched products.
+
 #include "src/templates/cuda/dense.h"
 
 #include <algorithm>

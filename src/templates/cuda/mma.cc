@@ -1,3 +1,6 @@
+// Matrix products on tensor cores: blocks of rows and columns dealt to warps, copies in shared
+// memory ahead of their use, fragments in registers.
+
 #include "src/templates/cuda/mma.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Loops of elementwise operators and of casts: the expression for one element, broadcast over the
+// result.
+
 #include <cmath>
 #include <limits>
 

@@ -1,3 +1,6 @@
+// Winograd's convolution as stages: tiles of the data transformed, products summed over channels,
+// tiles transformed back. The matrices follow from points at which polynomials are evaluated.
+
 #include "src/tensor/compute/winograd.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Values of elementwise operators, computed in the type they have, without the loops of compute/.
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,3 +1,6 @@
+// Evaluates operators and anchors with their epilogue, for comparisons. Shares no code with
+// lowering or code generation.
+
 #include "src/tensor/reference/reference.h"
 
 #include <fmt/format.h>

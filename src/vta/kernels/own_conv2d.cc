@@ -1,3 +1,5 @@
+// Writes a convolution tile by tile, with blocks kept on the chip as long as they are of use.
+
 #include "src/vta/kernels/own_conv2d.h"
 
 #include <fmt/format.h>

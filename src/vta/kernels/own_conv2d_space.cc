@@ -1,3 +1,6 @@
+// Which plans of a convolution are worth a look: even tiles, slots for a few copies or for all, and
+// the orders of loops that differ; and what each would load and take.
+
 #include "src/vta/kernels/own_conv2d_space.h"
 
 #include <algorithm>

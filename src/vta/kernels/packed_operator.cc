@@ -1,3 +1,5 @@
+// Writes a packed operator in the order of TVM's schedules, for one or two virtual threads.
+
 #include "src/vta/kernels/packed_operator.h"
 
 #include <fmt/format.h>

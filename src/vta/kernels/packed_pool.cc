@@ -1,3 +1,6 @@
+// Writes the maximum over windows: rows and columns of an image in tiles, each place of the window
+// one operation of the ALU.
+
 #include "src/vta/kernels/packed_pool.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// What each instruction does to the memories, with checks of every index, and of entries that
+// nobody wrote or that are still under way.
+
 #include "src/vta/simulator/machine.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Plays the dependence tokens of a stream: who waits for whom, deadlocks, and tokens that are left.
+
 #include "src/vta/simulator/pipeline.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,6 @@
+// QuantizeLinear as integer operators: from its input back through whatever has an integer form, to
+// values that stand for quantized numbers already.
+
 #include "src/graph/onnx/operators/qdq.h"
 
 #include <algorithm>
