@@ -135,5 +135,53 @@ TEST(LayeringTest, ForeignLibrariesStayInTheirModule) {
   }
 }
 
+// What is said to be where in docs/tour.md is there: each function of a row in a file of that row.
+TEST(TourTest, FunctionsAreInTheFilesThatItNames) {
+  const auto words = [](const std::string& cell) {
+    std::vector<std::string> found;
+    const auto parts = Split(cell, '`');
+    for (std::size_t i = 1; i < parts.size(); i += 2) found.push_back(parts[i]);
+    return found;
+  };
+  const auto tour = ReadFile(kRoot + "/docs/tour.md");
+  ASSERT_TRUE(tour.ok()) << tour.status().message();
+  int rows = 0;
+  for (const std::string& line : Split(*tour, '\n')) {
+    const auto cells = Split(line, '|');
+    if (cells.size() != 5 || words(cells[3]).empty()) continue;
+    ++rows;
+    std::string folder, text;
+    for (const std::string& file : words(cells[3])) {
+      const auto slash = file.rfind('/');
+      if (slash != std::string::npos) folder = file.substr(0, slash);
+      const auto contents =
+          ReadFile(kRoot + "/" + (slash == std::string::npos ? folder + "/" + file : file));
+      EXPECT_TRUE(contents.ok()) << contents.status().message();
+      if (contents.ok()) text += *contents;
+    }
+    for (const std::string& function : words(cells[2])) {
+      const auto colon = function.rfind(':');
+      const std::string name = colon == std::string::npos ? function : function.substr(colon + 1);
+      EXPECT_NE(text.find(name), std::string::npos) << function << " is not in " << cells[3];
+    }
+  }
+  EXPECT_GT(rows, 25);
+}
+
+// A stranger finds a file by its folder: one with more files has rooms.
+TEST(LayeringTest, NoFolderHasMoreThan40Files) {
+  constexpr int kMostFiles = 40;
+  std::map<std::string, int> files;
+  for (const auto& [module, unused] : AllowedEdges()) {
+    const std::filesystem::path folder = kRoot + "/" + module;
+    if (!std::filesystem::exists(folder)) continue;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      if (entry.is_regular_file()) ++files[entry.path().parent_path().string()];
+    }
+  }
+  EXPECT_GT(files.size(), 30U);
+  for (const auto& [folder, count] : files) EXPECT_LE(count, kMostFiles) << folder;
+}
+
 }  // namespace
 }  // namespace tilewright
