@@ -36,7 +36,7 @@ struct Task {
     TW_RETURN_IF_ERROR(space);
     std::vector<Told> trials;
     for (const Landscape::Row& row : landscape->rows) {
-      trials.push_back({row.point, row.outcome, row.seconds});
+      trials.push_back({row.point, row.outcome, row.value});
     }
     std::string name = file.substr(file.rfind('/') + 1);
     return std::make_unique<Task>(Task{name.substr(0, name.rfind('.')), *std::move(landscape),
@@ -47,7 +47,7 @@ struct Task {
   double SpeedOf(Point point) const {
     const Landscape::Row* row = landscape.Find(point);
     if (row == nullptr || row->outcome != Outcome::kOk) return 0;
-    return landscape.best_seconds() / row->seconds;
+    return landscape.best_value() / row->value;
   }
   double MedianSpeed() const {
     std::vector<double> speeds;

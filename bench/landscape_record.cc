@@ -142,7 +142,7 @@ Status Record(const RecordedTask& one, const std::string& path, const std::strin
   const auto progress = [&](std::size_t rows, std::size_t legal) {
     if (rows % 50 == 0 || rows == legal) {
       std::fprintf(stderr, "%s: %zu of %zu, best %.6g %s\n", one.name, rows, legal,
-                   landscape.best_seconds(), landscape.metric.c_str());
+                   landscape.best_value(), landscape.metric.c_str());
     }
     // What is measured survives an interruption; the next run goes on.
     return rows % 50 != 0 || WriteFile(path, landscape.ToString()).ok();

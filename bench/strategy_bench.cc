@@ -63,10 +63,10 @@ Found Run(const Landscape& landscape, const SearchSpace& space, const std::strin
     std::vector<Told> batch;
     for (Point point : strategy->Ask(kBatch)) {
       const Landscape::Row* row = landscape.Find(point);
-      batch.push_back({point, row->outcome, row->seconds});
+      batch.push_back({point, row->outcome, row->value});
       ++trials;
-      if (row->outcome == Outcome::kOk && row->seconds > 0 && (best == 0 || row->seconds < best)) {
-        best = row->seconds;
+      if (row->outcome == Outcome::kOk && row->value > 0 && (best == 0 || row->value < best)) {
+        best = row->value;
         found.trials_to_best = trials;
       }
       for (int mark : kMarks) {
@@ -97,7 +97,7 @@ Status Compare(const std::string& file, const Options& options, std::map<int, Ve
   TW_RETURN_IF_ERROR(landscape);
   const Result<SearchSpace> space = landscape->Space();
   TW_RETURN_IF_ERROR(space);
-  const double optimum = landscape->best_seconds();
+  const double optimum = landscape->best_value();
   std::string name = file.substr(file.rfind('/') + 1);
   name = name.substr(0, name.rfind('.'));
   std::printf("%-24s %6zu %10.4g", name.c_str(), landscape->rows.size(), optimum);

@@ -7,9 +7,10 @@
 //      first (they were compared interleaved), then single trials, each by value and config index.
 //      One that was measured in noise gives way to the best that was measured later in quiet, even
 //      if that is slower: its value says less than it seems to.
-//   2. near hit: same workload, a target or device that differs, whose code can run here (its
-//      instruction sets are a subset of ours, or of those that the target's code may use), for as
-//      many threads: a tiling for one thread was up to 27 % slower on two than the default config.
+//   2. near hit: same workload, but another target or device whose code can run here (its
+//      instruction sets are a subset of ours, or of those that the target's code may use), or
+//      another version of template or code generator; for as many threads: a tiling for one thread
+//      was up to 27 % slower on two than the default config.
 //   3. near hit: the nearest workload of the same operator, types, layouts and kernel, same target
 //      and device, whose config the workload's own space contains.
 //   4. miss, naming the nearest workloads that have records.

@@ -106,16 +106,16 @@ Status ParseHeader(std::string_view key, std::string_view value, Landscape& land
 
 Result<Landscape::Row> ParseRow(std::string_view line) {
   const std::vector<std::string> cells = Split(line, ',');
-  if (cells.size() != 4) return InvalidArgument("expected space,index,outcome,seconds");
+  if (cells.size() != 4) return InvalidArgument("expected space,index,outcome,value");
   const Result<std::int64_t> space = ParseInt64(cells[0]);
   const Result<std::int64_t> index = ParseInt64(cells[1]);
   const Result<Outcome> outcome = ParseOutcome(cells[2]);
-  const Result<double> seconds = ParseDouble(cells[3]);
+  const Result<double> value = ParseDouble(cells[3]);
   TW_RETURN_IF_ERROR(space);
   TW_RETURN_IF_ERROR(index);
   TW_RETURN_IF_ERROR(outcome);
-  TW_RETURN_IF_ERROR(seconds);
-  return Landscape::Row{{static_cast<int>(*space), *index}, *outcome, *seconds};
+  TW_RETURN_IF_ERROR(value);
+  return Landscape::Row{{static_cast<int>(*space), *index}, *outcome, *value};
 }
 
 }  // namespace
@@ -136,11 +136,11 @@ std::string Landscape::ToString() const {
     }
   }
   for (const Row& row : rows) {
-    char seconds[32];
+    char value[32];
     // Times are not exact to more digits; counts are.
-    std::snprintf(seconds, sizeof(seconds), metric == kSeconds ? "%.4g" : "%.15g", row.seconds);
+    std::snprintf(value, sizeof(value), metric == kSeconds ? "%.4g" : "%.15g", row.value);
     text += std::to_string(row.point.space) + "," + std::to_string(row.point.index) + "," +
-            std::string(OutcomeName(row.outcome)) + "," + seconds + "\n";
+            std::string(OutcomeName(row.outcome)) + "," + value + "\n";
   }
   return text;
 }
@@ -220,10 +220,10 @@ const Landscape::Row* Landscape::Find(Point point) const {
   return row != rows.end() && row->point == point ? &*row : nullptr;
 }
 
-double Landscape::best_seconds() const {
+double Landscape::best_value() const {
   double best = 0;
   for (const Row& row : rows) {
-    if (row.outcome == Outcome::kOk && (best == 0 || row.seconds < best)) best = row.seconds;
+    if (row.outcome == Outcome::kOk && (best == 0 || row.value < best)) best = row.value;
   }
   return best;
 }
@@ -274,7 +274,7 @@ Status RecordLandscape(Landscape& landscape, measure::Measurer& measurer,
       measure::Request request;
       request.ticket = tickets.size();
       request.candidate = ToCandidate(*space, left.front());
-      request.best_seconds = landscape.best_seconds();
+      request.best_seconds = landscape.best_value();
       tickets.push_back(left.front());
       left.pop_front();
       TW_RETURN_IF_ERROR(measurer.Submit(std::move(request)));

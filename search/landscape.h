@@ -19,7 +19,7 @@ namespace tilewright::search {
 /// Text form: lines "# <key> <value>" (version, workload, target, epilogue, device, metric unless
 /// it is seconds, and for each space "template <key> <version>" followed by its "knob <name> <kept
 /// digits>"), then one line
-/// "<space>,<index>,<outcome>,<seconds>" per config. Indices are those of the reduced space.
+/// "<space>,<index>,<outcome>,<value>" per config. Indices are those of the reduced space.
 struct Landscape {
   /// The values of one knob that were kept, as digits of the template's own space.
   struct KeptKnob {
@@ -36,7 +36,7 @@ struct Landscape {
   struct Row {
     Point point;
     Outcome outcome = Outcome::kInvalid;
-    double seconds = 0;  ///< or whatever the metric is; 0 unless ok
+    double value = 0;  ///< of the metric; 0 unless ok
     friend bool operator==(const Row&, const Row&) = default;
   };
   Task task;
@@ -55,8 +55,8 @@ struct Landscape {
   Result<SearchSpace> Space() const;
   /// What was measured at a point; null if nothing (refused by a static check then).
   const Row* Find(Point point) const;
-  /// Seconds of the fastest row; 0 if none is ok.
-  double best_seconds() const;
+  /// Of the fastest row; 0 if none is ok.
+  double best_value() const;
 };
 
 /// A landscape without rows: each space of the task reduced, by dropping knob values evenly, to its

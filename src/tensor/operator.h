@@ -13,8 +13,9 @@
 
 namespace tilewright {
 
-/// Every operator a graph node can have. The meaning of each is in operator.cc (types), compute.cc
-/// (loops) and reference.cc (values); nothing else knows what an operator computes.
+/// Every operator a graph node can have. The meaning of each is in infer_type.cc (types), compute/
+/// (loops) and reference/ (values, and how far floats may be from them); operands that verify it are
+/// made in measure/worker/inputs.cc.
 enum class OpKind : std::uint8_t {
   // Tunable anchors.
   kConv2d,  ///< data, weight; any groups (see AnchorName); strides padding dilation groups layouts

@@ -51,15 +51,15 @@ TEST(LandscapeTest, RecordsEveryLegalConfigOnceAndReadsWhatItPrints) {
   EXPECT_EQ(again->rows.size(), recorded);
   EXPECT_EQ(again->spaces, landscape.spaces);
   EXPECT_EQ(again->task, landscape.task);
-  EXPECT_DOUBLE_EQ(again->best_seconds(), 1e-3);
+  EXPECT_DOUBLE_EQ(again->best_value(), 1e-3);
 
   // Counts are kept exactly.
   landscape.metric = "cycles";
-  landscape.rows[0].seconds = 95753188.8521754;
+  landscape.rows[0].value = 95753188.8521754;
   const auto counted = Landscape::Parse(landscape.ToString());
   ASSERT_TRUE(counted.ok()) << counted.status().message();
   EXPECT_EQ(counted->metric, "cycles");
-  EXPECT_EQ(counted->rows[0].seconds, landscape.rows[0].seconds);
+  EXPECT_EQ(counted->rows[0].value, landscape.rows[0].value);
 
   const auto space = again->Space();
   ASSERT_TRUE(space.ok());
@@ -71,7 +71,7 @@ TEST(LandscapeTest, RecordsEveryLegalConfigOnceAndReadsWhatItPrints) {
 
 TEST(LandscapeTest, NamesTheLineThatIsWrong) {
   EXPECT_EQ(Landscape::Parse("# landscape 1\n0,1,ok\n").status().message(),
-            "line 2: expected space,index,outcome,seconds");
+            "line 2: expected space,index,outcome,value");
   EXPECT_EQ(Landscape::Parse("# landscape 9\n").status().message(),
             "line 1: version 9, expected 1");
   EXPECT_EQ(Landscape::Parse("# mood good\n").status().message(), "line 1: unknown key mood");

@@ -35,8 +35,8 @@ TEST_P(VtaLandscapeTest, ModelFindsTheOptimumInTime) {
     for (Point point : strategy->Ask(kBatch)) {
       const Landscape::Row* row = landscape->Find(point);
       ASSERT_NE(row, nullptr);
-      batch.push_back({point, row->outcome, row->seconds});
-      if (best == 0 || row->seconds < best) best = row->seconds;
+      batch.push_back({point, row->outcome, row->value});
+      if (best == 0 || row->value < best) best = row->value;
     }
     strategy->Tell(batch);
     if (auto lesson = strategy->NextLesson()) {
@@ -44,7 +44,7 @@ TEST_P(VtaLandscapeTest, ModelFindsTheOptimumInTime) {
       strategy->Finish(std::move(lesson));
     }
   }
-  EXPECT_EQ(best, landscape->best_seconds());
+  EXPECT_EQ(best, landscape->best_value());
 }
 INSTANTIATE_TEST_SUITE_P(Resnet18, VtaLandscapeTest,
                          testing::Values("3x3_14_cycles", "3x3_28_stride_cycles",

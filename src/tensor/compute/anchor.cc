@@ -231,7 +231,7 @@ Status CheckForm(const Workload& w, const AnchorForm& form) {
                                  DataTypeName(wide)));
 }
 
-/// Stages between the padded data and the epilogue. The padding grows to what all tiles read.
+/// Of Winograd's tiles: the padding grows to what all of them read.
 void GrowForTiles(const ConvShape& s, std::int64_t m, Contraction& c) {
   const WinogradTiles tiles = WinogradTilesOf(s, m);
   const std::int64_t rows = (tiles.rows - 1) * m + tiles.window;
