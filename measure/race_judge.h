@@ -36,7 +36,7 @@ class RaceJudge {
     double known_tolerance = 0.05;  ///< ... above what is known
     double same_time = 0.01;        ///< rounds that differ by less took the same
     double memory_bias = 0.02;      ///< that a delay of memory may hide in such rounds
-    double settled_noise = 0.003;   ///< a race decides between close ones
+    double settled_noise = 0.004;   ///< a race decides between close ones
     double out_ratio = 1.02;        ///< slower than the leader by more in most rounds: out
     std::size_t out_rounds = 4;     ///< so many, before anybody is out
     std::size_t quiet_rounds = 6;   ///< so many, before a racer is settled

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kQuietRounds = 40;
 constexpr std::size_t kMostRounds = 120;
-constexpr double kSecondsEach = 0.2;
+constexpr double kSecondsEach = 0.15;
 // Between rounds that were disturbed: longer and longer, as disturbances last from a tenth of a
 // second to many.
 constexpr double kFirstPauseSeconds = 0.01;
