@@ -247,9 +247,9 @@ Result<AnchorInputs> MakeAnchorInputs(const Workload& workload, const Epilogue& 
   TW_RETURN_IF_ERROR(channels);
   for (std::size_t i = 0; i < epilogue.steps.size(); ++i) {
     const EpilogueStep& step = epilogue.steps[i];
+    if (!step.has_parameter()) continue;
     TensorType type{{*channels}, step.operand_dtype};
     if (step.operand == OperandKind::kTensor) type.shape = output->shape;
-    if (step.operand != OperandKind::kTensor && step.operand != OperandKind::kChannel) continue;
     inputs.operands.push_back(MakeTensor(type, "operand" + std::to_string(i), extreme));
     RestrictOperand(step.op.kind, inputs.operands.back());
   }

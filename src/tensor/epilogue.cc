@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "src/base/strings.h"
@@ -45,6 +46,8 @@ std::string OperandText(const EpilogueStep& step) {
       return fmt::format("(channel:{}{})", DataTypeName(step.operand_dtype), order);
     case OperandKind::kTensor:
       return fmt::format("(tensor:{}{})", DataTypeName(step.operand_dtype), order);
+    case OperandKind::kStep:
+      return fmt::format("(%{}{})", step.value, order);
   }
   return {};
 }
@@ -97,7 +100,8 @@ Status ReadUnaryArguments(TextScanner& scanner, Operator& op) {
   }
 }
 
-Status ReadOperand(TextScanner& scanner, EpilogueStep& step) {
+/// values: how many there are so far.
+Status ReadOperand(TextScanner& scanner, std::int64_t values, EpilogueStep& step) {
   TW_RETURN_IF_ERROR(scanner.Expect("("));
   const bool channel = scanner.Accept("channel:");
   if (channel || scanner.Accept("tensor:")) {
@@ -105,6 +109,15 @@ Status ReadOperand(TextScanner& scanner, EpilogueStep& step) {
     auto dtype = scanner.ElementType();
     TW_RETURN_IF_ERROR(dtype);
     step.operand_dtype = *dtype;
+  } else if (scanner.Accept("%")) {
+    const TextScanner before = scanner;
+    auto value = scanner.Int();
+    TW_RETURN_IF_ERROR(value);
+    if (*value < 0 || *value >= values) {
+      return before.Error(fmt::format("the number of a value so far, 0 to {}", values - 1));
+    }
+    step.operand = OperandKind::kStep;
+    step.value = static_cast<int>(*value);
   } else {
     step.operand = OperandKind::kScalar;
     TW_RETURN_IF_ERROR(ReadNumber(scanner, step.scalar));
@@ -113,14 +126,14 @@ Status ReadOperand(TextScanner& scanner, EpilogueStep& step) {
   return scanner.Expect(")");
 }
 
-Result<EpilogueStep> ReadStep(TextScanner& scanner) {
+Result<EpilogueStep> ReadStep(TextScanner& scanner, std::int64_t values) {
   const TextScanner before = scanner;
   const auto kind = OpKindNamed(scanner.Word());
   if (!kind || !IsElementwise(*kind)) return before.Error("an elementwise operator such as relu");
   EpilogueStep step;
   step.op.kind = *kind;
   if (IsBinary(*kind)) {
-    TW_RETURN_IF_ERROR(ReadOperand(scanner, step));
+    TW_RETURN_IF_ERROR(ReadOperand(scanner, values, step));
     return step;
   }
   TW_RETURN_IF_ERROR(ReadUnaryArguments(scanner, step.op));
@@ -150,11 +163,15 @@ Result<Epilogue> Epilogue::Parse(std::string_view text) {
   if (text.size() > kMaxEpilogueText) return scanner.Error("at most 4000 characters");
   do {
     if (epilogue.steps.size() == kMaxSteps) return scanner.Error("at most 64 steps");
-    auto step = ReadStep(scanner);
+    auto step = ReadStep(scanner, std::ssize(epilogue.steps) + 1);
     TW_RETURN_IF_ERROR(step);
     epilogue.steps.push_back(*std::move(step));
   } while (scanner.Accept(";"));
   if (!scanner.AtEnd()) return scanner.Error("';' or the end");
+  if (epilogue.ExpandedSteps() > kMaxExpandedSteps) {
+    return scanner.Error(
+        fmt::format("at most {} steps, what is used again counted again", kMaxExpandedSteps));
+  }
   return epilogue;
 }
 
@@ -164,6 +181,36 @@ DataType Epilogue::OutputDtype(DataType dtype) const {
     if (casts && step.op.attributes.dtype) dtype = *step.op.attributes.dtype;
   }
   return dtype;
+}
+
+std::int64_t Epilogue::ExpandedSteps() const {
+  std::vector<std::int64_t> sizes{0};  // of each value so far
+  for (const EpilogueStep& step : steps) {
+    const bool again = step.operand == OperandKind::kStep;
+    const std::int64_t operand = again ? sizes[static_cast<std::size_t>(step.value)] : 0;
+    sizes.push_back(std::min(sizes.back() + operand + 1, kMaxExpandedSteps + 1));
+  }
+  return sizes.back();
+}
+
+bool Epilogue::IsUsedAgain(int value) const {
+  return std::ranges::any_of(steps, [&](const EpilogueStep& step) {
+    return step.operand == OperandKind::kStep && step.value == value;
+  });
+}
+
+Status CheckStepOperand(const EpilogueStep& step, DataType value, DataType current) {
+  if (value != current) {
+    return InvalidArgument(fmt::format("epilogue: %{} is {}, expected {} like the value before {}",
+                                       step.value, DataTypeName(value), DataTypeName(current),
+                                       OpName(step.op.kind)));
+  }
+  const bool divides = step.op.kind == OpKind::kDiv || step.op.kind == OpKind::kShiftRight;
+  if (divides && current.is_integer()) {
+    return InvalidArgument(fmt::format("epilogue: {} of {} by %{}, expected a float",
+                                       OpName(step.op.kind), DataTypeName(current), step.value));
+  }
+  return {};
 }
 
 }  // namespace tilewright

@@ -25,17 +25,9 @@ Status Bad(const Operator& op, std::string_view why) {
   return InvalidArgument(fmt::format("{}: {}", OpName(op.kind), why));
 }
 
-/// Refuses shapes whose element count is negative or too large to count.
 Status CheckSize(const Operator& op, const TensorType& type) {
-  std::int64_t elements = 1;
-  for (std::int64_t size : type.shape) {
-    if (size < 0 || (size != 0 && elements > kMaxElements / size)) {
-      return Bad(op,
-                 fmt::format("{} has too many elements, expected at most 2^40", type.ToString()));
-    }
-    elements *= size;
-  }
-  return {};
+  const Status status = CheckElementCount(type);
+  return status.ok() ? status : status.WithContext(OpName(op.kind));
 }
 
 Status CheckInputCount(const Operator& op, Inputs inputs, std::size_t expected) {
@@ -422,6 +414,18 @@ Result<TensorType> InferByKind(const Operator& op, Inputs inputs) {
 }
 
 }  // namespace
+
+Status CheckElementCount(const TensorType& type) {
+  std::int64_t elements = 1;
+  for (std::int64_t size : type.shape) {
+    if (size < 0 || (size != 0 && elements > kMaxElements / size)) {
+      return InvalidArgument(
+          fmt::format("{} has too many elements, expected at most 2^40", type.ToString()));
+    }
+    elements *= size;
+  }
+  return {};
+}
 
 Result<TensorType> InferType(const Operator& op, std::span<const TensorType> inputs) {
   for (const TensorType& input : inputs) TW_RETURN_IF_ERROR(CheckSize(op, input));

@@ -126,6 +126,9 @@ bool IsElementwise(OpKind kind);
 /// A comparison or a choice.
 bool IsChoice(OpKind kind);
 
+/// Refuses shapes whose element count is negative or too large to count.
+Status CheckElementCount(const TensorType& type);
+
 /// Type of the result.
 /// Errors: kInvalidArgument naming the operator, the input and what was expected.
 Result<TensorType> InferType(const Operator& op, std::span<const TensorType> inputs);

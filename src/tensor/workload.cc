@@ -291,6 +291,8 @@ Result<std::string> Workload::OutputLayout() const {
 
 Result<TensorType> Workload::OutputType() const {
   if (!IsAnchor(op)) return PlainOutputType(*this);
+  TW_RETURN_IF_ERROR(CheckElementCount(data));
+  TW_RETURN_IF_ERROR(CheckElementCount(weight));
   TW_RETURN_IF_ERROR(CheckTypes(*this));
   std::vector<std::int64_t> sizes;
   std::string letters;
@@ -311,7 +313,9 @@ Result<TensorType> Workload::OutputType() const {
   TW_RETURN_IF_ERROR(layout);
   std::vector<std::int64_t> primal;
   for (char c : layout->primal()) primal.push_back(sizes[letters.find(c)]);
-  return TensorType{layout->Pack(primal), out_dtype};
+  TensorType type{layout->Pack(primal), out_dtype};
+  TW_RETURN_IF_ERROR(CheckElementCount(type));
+  return type;
 }
 
 std::int64_t Workload::macs() const {

@@ -46,6 +46,9 @@ struct Workload {
   /// Errors: kInvalidArgument unless op is an anchor and the types fit it.
   static Result<Workload> FromOperator(const Operator& op, const TensorType& data,
                                        const TensorType& weight);
+  /// Type of the result. What gives one is a workload in every respect.
+  /// Errors: kInvalidArgument if types, layouts and attributes do not fit, or if a tensor has more
+  /// than 2^40 elements.
   Result<TensorType> OutputType() const;
   /// Layout of the result: the data layout with the kernel's block of output channels; "MN", "BMN".
   Result<std::string> OutputLayout() const;

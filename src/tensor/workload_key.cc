@@ -123,10 +123,9 @@ Result<Workload> Workload::Parse(std::string_view key) {
   TW_RETURN_IF_ERROR(out_dtype);
   w.out_dtype = *out_dtype;
   if (!scanner.AtEnd()) return scanner.Error("the end");
-  const std::array inputs{w.data, w.weight};
-  const auto type = IsAnchor(w.op) ? InferType(w.ToOperator(), inputs) : w.OutputType();
-  if (!type.ok()) {
-    return type.status().WithContext(fmt::format("workload '{}'", key));
+  if (const auto type = w.OutputType(); !type.ok()) {
+    const std::string what = IsAnchor(w.op) ? fmt::format(": {}", OpName(w.op)) : "";
+    return type.status().WithContext(fmt::format("workload '{}'{}", key, what));
   }
   if (w.op_name() != name) {
     return InvalidArgument(

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "src/graph/ir/evaluate.h"
 #include "src/tensor/made_up.h"
@@ -436,10 +437,89 @@ TEST(FuseGroups, StopsWhereAValueIsReadTwiceOrIsAnOutput) {
   const int x = t.Input("x", {1, 2, 2, 2});
   const int conv = t.Op("conv", Conv(), {x, t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}))});
   const int relu = t.Op("relu", OpKind::kRelu, {conv});
-  const int gate = t.Op("gate", OpKind::kSigmoid, {relu});
-  const int out = t.Op("out", OpKind::kMul, {relu, gate});
+  const int left = t.Op("left", OpKind::kSigmoid, {relu});
+  const int right = t.Op("right", OpKind::kTanh, {relu});
+  const int out = t.Op("out", OpKind::kMul, {left, right});
   t.graph.SetOutputs({out, t.Op("y", OpKind::kTanh, {out})});
-  EXPECT_THAT(Fuse(t.graph), ElementsAre("conv relu -> relu", "gate out", "y"));
+  EXPECT_THAT(Fuse(t.graph), ElementsAre("conv relu -> relu", "left", "right out", "y"));
+}
+
+/// A convolution, its bias, and what `make` puts behind that.
+std::vector<std::string> FuseBehindBias(
+    const std::function<std::vector<int>(TestGraph& t, int value)>& make,
+    FuseRule rule = FuseRule::kWide) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 2, 2, 2});
+  const int conv = t.Op("conv", Conv(), {x, t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}))});
+  const int bias = t.Constant("b", MakeRange(kFloat32, {2, 1, 1}));
+  t.graph.SetOutputs(make(t, t.Op("sum", OpKind::kAdd, {conv, bias})));
+  auto groups = FuseGroups(t.graph, rule);
+  EXPECT_TRUE(groups.ok());
+  return Describe(t.graph, *groups);
+}
+
+int Scalar(TestGraph& t, const char* name, double value) {
+  return t.Constant(name, MakeTensor(kFloat32, {}, {value}));
+}
+
+TEST(FuseGroups, ActivationsThatReadTheirArgumentTwiceJoin) {
+  const auto silu = [](TestGraph& t, int v) {
+    const int gate = t.Op("gate", OpKind::kSigmoid, {v});
+    return std::vector{t.Op("y", OpKind::kMul, {v, gate})};
+  };
+  EXPECT_THAT(FuseBehindBias(silu),
+              ElementsAre("conv sum gate y -> add(channel:float32);sigmoid;mul(%1)"));
+  EXPECT_THAT(FuseBehindBias(silu, FuseRule::kNarrow),
+              ElementsAre("conv sum -> add(channel:float32)", "gate y"));
+  const auto gelu = [](TestGraph& t, int v) {
+    const int erf =
+        t.Op("erf", OpKind::kErf, {t.Op("div", OpKind::kDiv, {v, Scalar(t, "root", 1.5)})});
+    const int one = t.Op("one", OpKind::kAdd, {Scalar(t, "1", 1), erf});
+    const int whole = t.Op("whole", OpKind::kMul, {v, one});
+    return std::vector{t.Op("y", OpKind::kMul, {whole, Scalar(t, "half", 0.5)})};
+  };
+  EXPECT_THAT(FuseBehindBias(gelu),
+              ElementsAre("conv sum div erf one whole y -> "
+                          "add(channel:float32);div(1.5);erf;add(1);mul(%1);mul(0.5)"));
+}
+
+TEST(FuseGroups, DiamondsMayNestSquareAndReadTensors) {
+  const auto both = [](TestGraph& t, int v) {
+    const int square = t.Op("square", OpKind::kMul, {v, v});
+    const int tanh = t.Op("tanh", OpKind::kTanh, {square});
+    const int other = t.Input("other", {1, 2, 2, 2});
+    const int rest = t.Op("rest", OpKind::kSub, {square, tanh});
+    const int more = t.Op("more", OpKind::kAdd, {other, rest});
+    return std::vector{t.Op("y", OpKind::kMax, {v, more})};
+  };
+  EXPECT_THAT(FuseBehindBias(both),
+              ElementsAre("conv sum square tanh rest more y -> add(channel:float32);mul(%1);tanh;"
+                          "sub(%2,first);add(tensor:float32);max(%1)"));
+}
+
+TEST(FuseGroups, DiamondsThatDoNotCloseStayOutside) {
+  const auto leaves = [](TestGraph& t, int v) {  // a value on the way is an output
+    const int gate = t.Op("gate", OpKind::kSigmoid, {v});
+    return std::vector{gate, t.Op("y", OpKind::kMul, {v, gate})};
+  };
+  EXPECT_THAT(FuseBehindBias(leaves), ElementsAre("conv sum -> add(channel:float32)", "gate", "y"));
+  const auto divides = [](TestGraph& t, int v) {  // by what may be next to nothing
+    const int gate = t.Op("gate", OpKind::kTanh, {v});
+    return std::vector{t.Op("y", OpKind::kDiv, {gate, v})};
+  };
+  EXPECT_THAT(FuseBehindBias(divides), ElementsAre("conv sum -> add(channel:float32)", "gate y"));
+  const auto casts = [](TestGraph& t, int v) {
+    const int whole = t.Cast("whole", kFloat32, t.Cast("cut", kInt32, v));
+    return std::vector{t.Op("y", OpKind::kSub, {v, whole})};
+  };
+  EXPECT_THAT(FuseBehindBias(casts).front(), "conv sum -> add(channel:float32)");
+  const auto many = [](TestGraph& t, int v) {  // doubles what is written out each time
+    for (int i = 0; i < 12; ++i) v = t.Op("v" + std::to_string(i), OpKind::kMul, {v, v});
+    return std::vector{v};
+  };
+  EXPECT_THAT(FuseBehindBias(many).front(),
+              "conv sum v0 v1 v2 v3 v4 v5 v6 -> add(channel:float32);mul(%1);mul(%2);mul(%3);"
+              "mul(%4);mul(%5);mul(%6);mul(%7)");
 }
 
 TEST(FuseGroups, PackedBiasIsPerChannel) {

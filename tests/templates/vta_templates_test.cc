@@ -139,6 +139,8 @@ TEST(VtaEpilogueTest, RefusesWhatTheAluCannotDo) {
            Case{"pynq", "add(tensor:int8);cast(int8)",
                 "epilogue step add(tensor:int8): pynq does not load int8 data into the "
                 "accumulator"},
+           Case{"sim", "relu;add(%0);cast(int8)",
+                "epilogue step add(%0): the accumulator keeps no earlier value"},
            Case{"pynq", "mul(channel:int32);cast(int8)",
                 "epilogue step mul(channel:int32): pynq does not multiply"},
        }) {

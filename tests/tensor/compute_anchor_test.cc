@@ -138,6 +138,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         AnchorCase{"Plain", kConv},
         AnchorCase{"PlainEpilogue", kConv, "add(channel:float32);relu;add(tensor:float32);relu"},
+        AnchorCase{"Silu", kConv, "add(channel:float32);sigmoid;mul(%1)",
+                   Form("NCHW4c", "OIHW4i16o", "NCHW16c")},
+        AnchorCase{"GeluAndResidual", kConv,
+                   "div(1.5);erf;add(1);mul(%0);mul(0.5);add(tensor:float32);sub(%5,first)"},
         AnchorCase{"Unpadded",
                    "conv2d(float32[1,4,4,4]NCHW,float32[4,4,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->"
                    "float32"},
@@ -164,6 +168,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "cast(float16);cast(float32)"},
         AnchorCase{"HalfThenWide", "dense(float16[3,1]MK,float16[8,1]NK)->float16",
                    "cast(float32)"},
+        AnchorCase{"HalfAgain", "dense(float16[3,1]MK,float16[8,1]NK)->float16",
+                   "add(channel:float16);tanh;mul(%1);cast(float32);add(0.25);max(%4)"},
         AnchorCase{"SaturatedToHalf", "dense(float32[3,1]MK,float32[8,1]NK)->float32",
                    "saturate_cast(float16);add(0.125);saturate_cast(float32)"},
         AnchorCase{"Int8", kConvInt8,
@@ -173,6 +179,8 @@ INSTANTIATE_TEST_SUITE_P(
                    Shifted(Form("NCHW4c", "OIHW1i16o4i", "NCHW16c"))},
         AnchorCase{"Int8VnniGroups", kConvInt8, "",
                    Shifted(Form("NCHW8c", "OIHW2i8o4i", "NCHW8c"))},
+        AnchorCase{"Int8Again", kConvInt8, "add(channel:int32);relu;mul(-2);add(%1);min(%0)",
+                   Shifted(Form("NCHW4c", "OIHW1i16o4i", "NCHW16c"))},
         AnchorCase{"Int8AsInt16", kConvInt8, "add(tensor:int8);saturate_cast(int8)",
                    As(kInt16, Form("NCHW2c", "OIHW1i8o2i", "NCHW8c"))},
         AnchorCase{"UInt8Vnni",
@@ -343,6 +351,23 @@ INSTANTIATE_TEST_SUITE_P(
                     "2 groups of 4 to 6 channels with weight layout OIHW8i4o and output layout "
                     "NCHW4c, expected blocks that divide them"}),
     testing::PrintToStringParamName());
+
+// An earlier value has to be of the type that the step works on, and divides no integers.
+TEST(AnchorRejects, EarlierValuesThatDoNotFit) {
+  const auto problems = [](const char* key, const char* text) {
+    const Workload w = *Workload::Parse(key);
+    const Epilogue epilogue = *Epilogue::Parse(text);
+    const Tensor data = RandomTensor(w.data, 1), weight = RandomTensor(w.weight, 2);
+    const auto compute = DefineAnchor(w, epilogue);
+    const auto reference = EvaluateAnchor(w, epilogue, data, weight, {});
+    EXPECT_EQ(compute.status().message(), reference.status().message());
+    return compute.status().message();
+  };
+  EXPECT_EQ(problems(kConvInt8, "cast(float32);sigmoid;mul(%0)"),
+            "epilogue: %0 is int32, expected float32 like the value before mul");
+  EXPECT_EQ(problems(kConvInt8, "relu;div(%0)"), "epilogue: div of int32 by %0, expected a float");
+  EXPECT_EQ(problems(kConv, "exp;div(%0)"), "");
+}
 
 }  // namespace
 }  // namespace tilewright

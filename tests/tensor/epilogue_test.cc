@@ -21,7 +21,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "add(tensor:float32);clip(0,6)", "sub(1.5,first);div(tensor:int8,first)",
                     "leaky_relu(0.1);sigmoid;hard_sigmoid(0.2,0.5);hard_swish;tanh",
                     "fixed_point_multiply(1466124156,-3);saturate_cast(uint8)",
-                    "mul(1e-07);max(-inf);round_even;abs;negate"));
+                    "mul(1e-07);max(-inf);round_even;abs;negate", "sigmoid;mul(%0)", "mul(%0)",
+                    "add(channel:float32);div(1.5);erf;add(1);mul(%1);mul(0.5)",
+                    "tanh;sub(%0,first);max(%2)"));
 
 TEST(EpilogueTest, KnowsItsOutputType) {
   EXPECT_EQ(Epilogue::Parse("relu")->OutputDtype(kInt32), kInt32);
@@ -65,6 +67,18 @@ INSTANTIATE_TEST_SUITE_P(
                    "fixed_point_multiply: shift 40, expected -30 to 31"},
         RejectCase{"Separator", "relu,relu",
                    "epilogue 'relu,relu': position 4: expected ';' or the end"},
+        RejectCase{"LaterValue", "sigmoid;mul(%2)",
+                   "epilogue 'sigmoid;mul(%2)': position 13: expected the number of a value so "
+                   "far, 0 to 1"},
+        RejectCase{"NegativeValue", "mul(%-1)",
+                   "epilogue 'mul(%-1)': position 5: expected the number of a value so far, 0 to "
+                   "0"},
+        RejectCase{"NoValue", "mul(%)", "epilogue 'mul(%)': position 5: expected an integer"},
+        RejectCase{
+            "Explodes", "mul(%0);mul(%1);mul(%2);mul(%3);mul(%4);mul(%5);mul(%6);mul(%7);mul(%8)",
+            "epilogue 'mul(%0);mul(%1);mul(%2);mul(%3);mul(%4);mul(%5);mul(%6);mul(%7);mul(%8)': "
+            "position 71: expected at most 256 steps, what is used again "
+            "counted again"},
         RejectCase{"Trailing", "relu;",
                    "epilogue 'relu;': position 5: expected an elementwise operator such as relu"}),
     testing::PrintToStringParamName());

@@ -360,9 +360,9 @@ TEST(ReferenceTest, EpilogueOperandsAreChecked) {
   const Epilogue epilogue = *Epilogue::Parse("add(channel:float32)");
   const Tensor* operand = &bias;
   EXPECT_EQ(EvaluateAnchor(w, epilogue, data, weight, {&operand, 1}).status().message(),
-            "operand is float32[4], expected 3 channels");
+            "operand is float32[4], expected float32[3]");
   EXPECT_EQ(EvaluateAnchor(w, epilogue, data, weight, {}).status().message(),
-            "0 epilogue operands, expected more");
+            "0 epilogue operands, expected 1");
   EXPECT_EQ(EvaluateAnchor(w, {}, data, weight, {&operand, 1}).status().message(),
             "1 epilogue operands, expected 0");
 }

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <map>
 
-#include "src/ir/visit.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright {
@@ -131,51 +130,51 @@ Result<Operator> InForm(const Graph& graph, const Node& node, const Form& form) 
   return Unsupported("operator without a blocked form");
 }
 
-/// Collects the parts of a group's kernel, node by node.
-class GroupBuilder {
+/// Writes down a group's operators as they work in its form, node by node.
+class GroupLister {
  public:
-  GroupBuilder(const Graph& graph, const Form& form) : graph_(graph), form_(form) {}
+  GroupLister(const Graph& graph, const Form& form) : graph_(graph), form_(form) {}
 
   Status AddNode(int id) {
     const Node& node = graph_.node(id);
     auto op = InForm(graph_, node, form_);
     TW_RETURN_IF_ERROR(op);
-    std::vector<TensorType> types;
+    std::vector<int> operands;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const TensorType& type = graph_.node(node.inputs[i]).type;
-      Result<Shape> shape = IsIndices(node, i) ? type.shape : ShapeOf(node.inputs[i], node);
-      TW_RETURN_IF_ERROR(shape);
-      types.push_back({*std::move(shape), type.dtype});
+      auto operand = OperandOf(node, i);
+      TW_RETURN_IF_ERROR(operand);
+      operands.push_back(*operand);
     }
-    auto part = DefineOperator(*op, types);
-    TW_RETURN_IF_ERROR(part);
-    if (part->inputs.size() != node.inputs.size() || part->stages.empty()) {
-      return Internal("definition with other inputs than its operator");
-    }
+    auto value = kernel_.operators.AddOperator(*std::move(op), std::move(operands));
+    TW_RETURN_IF_ERROR(value);
     // Everybody else takes the result for a value in the form, so it must be all of one.
     auto shape = MemoryShape(node.type, form_);
     TW_RETURN_IF_ERROR(shape);
-    if (part->stages.back().output->shape != *shape) {
+    if (kernel_.operators.result().shape != *shape) {
       return Unsupported("a result that does not fill its blocks");
     }
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      TW_RETURN_IF_ERROR(
-          Bind(*part, i, node.inputs[i], types[i].shape, IsElementwise(node.op.kind)));
-    }
-    Append(*part, id);
-    kernel_.shape = result_.at(id)->shape;
+    values_[id] = *value;
     return Status();
   }
 
   GroupKernel Take() { return std::move(kernel_); }
 
  private:
-  bool IsInner(int id) const { return result_.contains(id); }
-
-  /// Shape in memory of an input of `user`.
-  Result<Shape> ShapeOf(int input, const Node& user) const {
-    if (auto inner = result_.find(input); inner != result_.end()) return inner->second->shape;
+  /// Number of the value that the list has for an input of a node.
+  Result<int> OperandOf(const Node& node, std::size_t position) {
+    const int input = node.inputs[position];
+    if (auto inner = values_.find(input); inner != values_.end()) return inner->second;
     const TensorType& type = graph_.node(input).type;
+    Result<Shape> shape = IsIndices(node, position) ? type.shape : ShapeOf(type, node);
+    TW_RETURN_IF_ERROR(shape);
+    if (const Tensor* scalar = ContentsOfScalar(input)) {
+      return kernel_.operators.AddScalar({*std::move(shape), type.dtype}, ScalarOf(*scalar));
+    }
+    return ParameterOf(input, *std::move(shape), IsElementwise(node.op.kind));
+  }
+
+  /// Shape in memory of a value from outside that `user` reads.
+  Result<Shape> ShapeOf(const TensorType& type, const Node& user) const {
     if (form_.is_native()) return type.shape;
     if (IsElementwise(user.op.kind)) {
       const bool moved = std::ranges::count_if(type.shape, [](auto size) { return size > 1; }) > 1;
@@ -188,96 +187,48 @@ class GroupBuilder {
   }
 
   /// A constant of one element, whose value goes into the code.
-  const Tensor* ScalarOf(int id) const {
+  const Tensor* ContentsOfScalar(int id) const {
     const Node& node = graph_.node(id);
     if (node.kind != NodeKind::kConstant || node.type.elements() != 1) return nullptr;
     return graph_.Contents(id);
   }
 
-  Status Bind(const Compute& part, std::size_t position, int input, const Shape& shape,
-              bool elementwise) {
-    const Buffer& own = part.inputs[position];
-    if (IsInner(input)) {
-      replace_[own.get()] = result_.at(input);
-      return Status();
-    }
-    if (const Tensor* scalar = ScalarOf(input)) {
-      scalars_[own.get()] = scalar;
-      return Status();
-    }
+  Result<int> ParameterOf(int input, Shape shape, bool elementwise) {
     const auto same = std::ranges::find_if(kernel_.inputs, [&](const GroupInput& known) {
       return known.node == input && known.shape == shape;
     });
     if (same != kernel_.inputs.end()) {
       same->elementwise = same->elementwise && elementwise;
-      replace_[own.get()] =
-          kernel_.compute.inputs[static_cast<std::size_t>(same - kernel_.inputs.begin())];
-      return Status();
+      return parameters_[static_cast<std::size_t>(same - kernel_.inputs.begin())];
     }
     GroupInput added{input, shape, form_, elementwise};
+    const Node& node = graph_.node(input);
     // Without channels (or with one) there is nothing to block.
-    const auto memory = MemoryShape(graph_.node(input).type, form_);
+    const auto memory = MemoryShape(node.type, form_);
     const bool blocked = memory.ok() && Product(shape) == Product(*memory);
     if (!blocked) added.form = Form{form_.native, {}};
-    const Node& node = graph_.node(input);
     const bool packed = node.kind == NodeKind::kConstant;  // here, into whatever the reader indexes
     if (!blocked && !packed && Product(shape) != node.type.elements()) {
       return Unsupported("an operand that does not fill its blocks");
     }
-    kernel_.inputs.push_back(added);
-    const Buffer buffer =
-        MakeBuffer(fmt::format("in{}", kernel_.inputs.size() - 1), own->dtype, shape);
-    kernel_.compute.inputs.push_back(buffer);
-    replace_[own.get()] = buffer;
-    return Status();
-  }
-
-  Expr Replace(const Expr& body) const {
-    return Rewrite(body, [&](const Expr& node) -> Expr {
-      if (node->kind != ExprKind::kLoad) return {};
-      if (auto scalar = scalars_.find(node->buffer.get()); scalar != scalars_.end()) {
-        const double value = scalar->second->At(0);
-        if (!node->dtype.is_integer()) return MakeConst(node->dtype, value);
-        const bool wide = node->dtype == kInt64;
-        return MakeInt(node->dtype, wide ? scalar->second->As<std::int64_t>()[0]
-                                         : static_cast<std::int64_t>(value));
-      }
-      auto found = replace_.find(node->buffer.get());
-      return found == replace_.end() ? Expr() : MakeLoad(found->second, node->args);
-    });
-  }
-
-  void Append(Compute& part, int id) {
-    for (ComputeOp& stage : part.stages) {
-      stage.body = Replace(stage.body);
-      const std::string name = fmt::format("{}{}", stage.name, kernel_.compute.stages.size());
-      const Buffer renamed =
-          MakeBuffer(name, stage.output->dtype, stage.output->shape, stage.output->scope);
-      replace_[stage.output.get()] = renamed;
-      keep_.push_back(stage.output);
-      stage.name = name;
-      stage.output = renamed;
-      kernel_.compute.stages.push_back(stage);
-    }
-    for (const Buffer& input : part.inputs) keep_.push_back(input);
-    result_[id] = kernel_.compute.stages.back().output;
+    kernel_.inputs.push_back(std::move(added));
+    parameters_.push_back(kernel_.operators.AddParameter({std::move(shape), node.type.dtype}));
+    return parameters_.back();
   }
 
   const Graph& graph_;
   const Form& form_;
   GroupKernel kernel_;
-  std::map<int, Buffer> result_;                 // of the group's nodes so far
-  std::map<const BufferNode*, Buffer> replace_;  // a definition's buffers by the kernel's
-  std::map<const BufferNode*, const Tensor*> scalars_;
-  std::vector<Buffer> keep_;  // the keys above stay different as long as these live
+  std::map<int, int> values_;    // of the group's nodes so far
+  std::vector<int> parameters_;  // values of the kernel's inputs
 };
 
 }  // namespace
 
-Result<GroupKernel> DefineGroup(const Graph& graph, const FusedGroup& group, const Form& form) {
-  GroupBuilder builder(graph, form);
-  for (int id : group.nodes) TW_RETURN_IF_ERROR(builder.AddNode(id));
-  return builder.Take();
+Result<GroupKernel> ListGroup(const Graph& graph, const FusedGroup& group, const Form& form) {
+  GroupLister lister(graph, form);
+  for (int id : group.nodes) TW_RETURN_IF_ERROR(lister.AddNode(id));
+  return lister.Take();
 }
 
 }  // namespace tilewright

@@ -5,7 +5,7 @@
 
 #include "src/compiler/plan/form.h"
 #include "src/graph/passes/passes.h"
-#include "src/tensor/compute/compute.h"
+#include "src/tensor/operator_list.h"
 
 namespace tilewright {
 
@@ -19,14 +19,13 @@ struct GroupInput {
 
 /// What the kernel of a group without anchor computes when the values of the network's main path
 /// are in `form`. Scalar constants become part of the code; the other inputs are `inputs`, in the
-/// order of the kernel's parameters.
+/// order of the kernel's parameters. The result lies in memory as the list has it.
 struct GroupKernel {
-  Compute compute;
+  OperatorList operators;
   std::vector<GroupInput> inputs;
-  std::vector<std::int64_t> shape;  ///< of the result in memory
 };
 
 /// Errors: kUnsupported if the group cannot work in this form (any group can in the native one).
-Result<GroupKernel> DefineGroup(const Graph& graph, const FusedGroup& group, const Form& form);
+Result<GroupKernel> ListGroup(const Graph& graph, const FusedGroup& group, const Form& form);
 
 }  // namespace tilewright

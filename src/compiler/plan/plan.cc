@@ -250,13 +250,16 @@ Status PlanBuilder::AddOther(const FusedGroup& given) {
 }
 
 Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
-  auto kernel = DefineGroup(graph_, group, form);
+  auto kernel = ListGroup(graph_, group, form);
   TW_RETURN_IF_ERROR(kernel);
-  auto schedule = FixedSchedule(kernel->compute, options_.target);
+  auto compute = DefineList(kernel->operators);
+  TW_RETURN_IF_ERROR(compute);
+  auto schedule = FixedSchedule(*std::move(compute), options_.target);
   TW_RETURN_IF_ERROR(schedule);
   auto program = Lower(*schedule, "kernel");
   TW_RETURN_IF_ERROR(program);
   const TensorType& type = graph_.node(group.output).type;
+  const TensorType& result = kernel->operators.result();
   PlanStep step;
   std::vector<int> buffers;
   for (const GroupInput& input : kernel->inputs) {
@@ -265,7 +268,7 @@ Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
                            : BufferOf(input.node, input.form);
     TW_RETURN_IF_ERROR(buffer);
     const bool again = std::ranges::find(buffers, *buffer) != buffers.end();
-    if (input.elementwise && !again && !constant && input.shape == kernel->shape &&
+    if (input.elementwise && !again && !constant && input.shape == result.shape &&
         graph_.node(input.node).type.dtype.bytes() == type.dtype.bytes()) {
       step.may_overwrite.push_back(*buffer);
     }
@@ -277,7 +280,7 @@ Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
   const std::string name{OpName(graph_.node(group.nodes.front()).op.kind)};
   step.kernel = AddKernel(*std::move(program), name);
   step.form = Canonical(type, form);
-  step.result_bytes = TensorType{kernel->shape, type.dtype}.bytes();
+  step.result_bytes = result.bytes();
   step.report.op = DescribeGroup(graph_, group, name);
   buffers.push_back(AddBuffer(BufferSpace::kArena, step.result_bytes));
   Store(group.output, step.form, buffers.back());

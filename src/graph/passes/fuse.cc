@@ -13,6 +13,8 @@ namespace {
 // Longer chains are cut: the time to make a kernel grows with the square of the operators in it,
 // and what walks its expressions goes a level deeper for each.
 constexpr std::size_t kMostOperators = 128;
+// An activation that reads its argument twice has few.
+constexpr std::size_t kMostOfDiamond = 16;
 
 bool IsAlias(OpKind kind) { return kind == OpKind::kReshape || kind == OpKind::kIdentity; }
 
@@ -35,6 +37,8 @@ bool Commutes(OpKind kind) {
          kind == OpKind::kMin;
 }
 
+bool IsCast(OpKind kind) { return kind == OpKind::kCast || kind == OpKind::kSaturateCast; }
+
 class Fuser {
  public:
   Fuser(const Graph& graph, FuseRule rule)
@@ -47,7 +51,7 @@ class Fuser {
   std::vector<FusedGroup> Run() {
     for (int id = 0; id < graph_.size(); ++id) {
       const Node& node = graph_.node(id);
-      if (node.kind != NodeKind::kOperator) continue;
+      if (node.kind != NodeKind::kOperator || HasGroup(id) || JoinDiamond(id)) continue;
       if (IsAlias(node.op.kind)) {
         AddAlias(id);
       } else if (IsBinaryElementwise(node)) {
@@ -70,6 +74,7 @@ class Fuser {
     const int group = group_of_[static_cast<std::size_t>(id)];
     return group < 0 ? nullptr : &groups_[static_cast<std::size_t>(group)];
   }
+  bool HasGroup(int id) const { return group_of_[static_cast<std::size_t>(id)] >= 0; }
 
   // Whether a group must end at `value` by the rule.
   bool EndsBehind(int value, int follower) const {
@@ -208,9 +213,99 @@ class Fuser {
       Join(group, other);
     }
     waiting_[static_cast<std::size_t>(input)] = waiting_[static_cast<std::size_t>(other)] = false;
-    if (step.operand != OperandKind::kScalar) group.inputs.push_back(operand);
+    if (step.has_parameter()) group.inputs.push_back(operand);
     group.epilogue.steps.push_back(std::move(step));
     Join(group, id);
+  }
+
+  bool IsOutput(int id) const {
+    return std::ranges::find(graph_.outputs(), id) != graph_.outputs().end();
+  }
+  const std::vector<int>& UsersOf(int id) const { return users_[static_cast<std::size_t>(id)]; }
+
+  // Whether only operators of `chain` read the value.
+  bool IsInner(int value, const std::vector<int>& chain) const {
+    return !IsOutput(value) && std::ranges::all_of(UsersOf(value), [&](int user) {
+      return std::ranges::find(chain, user) != chain.end();
+    });
+  }
+
+  // The step of operator `id` behind `values` (the last one is its input), of which the first is
+  // %first; nothing if it is none. All values of a diamond have one type, and what is not known
+  // beforehand divides nothing.
+  std::optional<EpilogueStep> DiamondStep(const FusedGroup& group, int id,
+                                          const std::vector<int>& values, std::size_t first) const {
+    const Node& node = At(id);
+    if (node.kind != NodeKind::kOperator || !IsElementwise(node.op.kind) || IsCast(node.op.kind) ||
+        HasGroup(id) || node.type != At(values.back()).type) {
+      return std::nullopt;
+    }
+    if (node.inputs.size() == 1) return EpilogueStep{.op = node.op};
+    const int main = node.inputs[0] == values.back() ? 0 : 1;
+    const int other = node.inputs[static_cast<std::size_t>(1 - main)];
+    const auto again = std::ranges::find(values, other);
+    if (again == values.end()) {
+      // A cast that waits for its only user is left to that.
+      if (At(other).kind == NodeKind::kOperator && IsCast(At(other).op.kind)) return std::nullopt;
+      return StepOf(group, id, main);
+    }
+    if (!Commutes(node.op.kind) && node.op.kind != OpKind::kSub) return std::nullopt;
+    const auto number = first + static_cast<std::size_t>(again - values.begin());
+    return EpilogueStep{.op = node.op,
+                        .operand = OperandKind::kStep,
+                        .operand_first = main == 1 && !Commutes(node.op.kind),
+                        .value = static_cast<int>(number)};
+  }
+
+  // The operators behind an anchor's result that several read, each on what the one before it
+  // makes, up to the first whose result is all that is read outside (x * sigmoid(x)); with their
+  // steps. Empty if there are none such.
+  std::vector<std::pair<int, EpilogueStep>> DiamondBehind(const FusedGroup& group) const {
+    std::vector<int> values{group.output}, chain;
+    std::vector<std::pair<int, EpilogueStep>> steps;
+    while (chain.size() < kMostOfDiamond && group.nodes.size() + chain.size() < kMostOperators) {
+      std::optional<EpilogueStep> step;
+      for (int user : UsersOf(values.back())) {
+        step = DiamondStep(group, user, values, group.epilogue.steps.size());
+        if (!step) continue;
+        steps.emplace_back(user, *step);
+        break;
+      }
+      if (!step) return {};
+      chain.push_back(steps.back().first);
+      if (std::ranges::all_of(values, [&](int value) { return IsInner(value, chain); })) {
+        return steps;
+      }
+      values.push_back(chain.back());
+    }
+    return {};
+  }
+
+  // Joins the diamond that `id` begins to the group before it; false if there is none.
+  bool JoinDiamond(int id) {
+    if (rule_ != FuseRule::kWide || !IsElementwise(At(id).op.kind)) return false;
+    for (int input : At(id).inputs) {
+      FusedGroup* group = GroupOf(input);
+      if (group == nullptr || !group->anchor || group->output != input) continue;
+      if (SingleUser(graph_, users_, input) >= 0) continue;
+      const auto steps = DiamondBehind(*group);
+      Epilogue whole = group->epilogue;
+      for (const auto& [node, step] : steps) whole.steps.push_back(step);
+      if (steps.empty() || whole.ExpandedSteps() > Epilogue::kMaxExpandedSteps) continue;
+      for (const auto& [node, step] : steps) {
+        if (step.has_parameter()) group->inputs.push_back(OtherInput(node, group->output));
+        Join(*group, node);
+      }
+      group->epilogue = std::move(whole);
+      return true;
+    }
+    return false;
+  }
+
+  // The input of a binary operator that is not `value`.
+  int OtherInput(int id, int value) const {
+    const std::vector<int>& inputs = At(id).inputs;
+    return inputs[0] == value ? inputs[1] : inputs[0];
   }
 
   void Finish(FusedGroup& group) const {

@@ -62,9 +62,11 @@ struct FusedGroup {
 /// `inputs`), a constant with one element per channel ([K], [K,1,1], [K/16,1,1,1,16], …: its
 /// elements in row-major order are the channels), or a value of the result's shape; a cast that
 /// only this step reads is part of it (operand_dtype). A sum of two chains belongs to the later
-/// anchor. Identities on the way are in `nodes` without a step. Other groups: one operator of any
-/// kind, then, unless it is a softmax, a concat or an alias, elementwise operators on its result
-/// (same shape); the value each of them adds to may be cast.
+/// anchor. A value of several uses may follow, too, if what reads it is elementwise, works on its
+/// results one after the other and ends in one value that is all the rest of the graph reads, such
+/// as x * sigmoid(x) (by kWide only). Identities on the way are in `nodes` without a step. Other
+/// groups: one operator of any kind, then, unless it is a softmax, a concat or an alias,
+/// elementwise operators on its result (same shape); the value each of them adds to may be cast.
 Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph, FuseRule rule = FuseRule::kWide);
 /// "conv2d + add, relu": the name of the first operator, `main`, and its followers.
 std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std::string& main);

@@ -27,6 +27,9 @@ class Translator {
     if (narrow_ && step.op.kind != OpKind::kCast) {
       return Unsupported("the ALU calculates in int32, expected cast(int32) first");
     }
+    if (step.operand == OperandKind::kStep) {
+      return Unsupported("the accumulator keeps no earlier value");
+    }
     if (step.operand_first && step.op.kind != OpKind::kAdd && step.op.kind != OpKind::kMul) {
       return Unsupported("the accumulator is the first operand of every ALU operation");
     }

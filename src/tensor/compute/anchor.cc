@@ -320,8 +320,9 @@ Result<ComputeOp> OutputStage(const Contraction& c, const Epilogue& epilogue,
 
 Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
                              const AnchorForm& form) {
-  const std::array types{workload.data, workload.weight};
-  TW_RETURN_IF_ERROR(InferType(workload.ToOperator(), types));
+  const std::string_view name = OpName(workload.op);
+  if (!IsAnchor(workload.op)) return InvalidArgument(fmt::format("{} is no anchor", name));
+  if (auto type = workload.OutputType(); !type.ok()) return type.status().WithContext(name);
   TW_RETURN_IF_ERROR(CheckForm(workload, form));
   TW_RETURN_IF_ERROR(CheckWinograd(workload, form));
   const bool convolution =

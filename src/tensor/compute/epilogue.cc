@@ -6,26 +6,37 @@
 namespace tilewright {
 namespace {
 
-/// The value after one step, with the operand's buffer appended to `inputs`.
-Result<Expr> ApplyStep(const EpilogueStep& step, const Expr& current, const std::vector<Axis>& axes,
-                       const LinearIndex& channel, std::vector<Buffer>& inputs) {
-  const DataType dtype = current.dtype();
-  std::vector<TensorType> types{TensorType{{}, dtype}};
-  Expr operand;
-  if (step.operand == OperandKind::kScalar) {
-    operand = ConstantOf(dtype, step.scalar);
-  } else if (step.operand != OperandKind::kNone) {
-    const bool vector = step.operand == OperandKind::kChannel;
-    std::vector<std::int64_t> shape;
-    for (const Axis& axis : axes) shape.push_back(axis.extent);
-    if (vector) shape = {channel.Max() + 1};
-    const Buffer buffer =
-        MakeBuffer("operand" + std::to_string(inputs.size()), step.operand_dtype, std::move(shape));
-    operand = vector ? MakeLoad(buffer, {channel.ToExpr()}) : MakeLoad(buffer, VarsOf(axes));
-    operand = MakeCast(dtype, operand);
-    inputs.push_back(buffer);
+/// What the anchor or a step made, and the type it has for those who read it.
+struct StepValue {
+  Expr value;
+  DataType type;
+};
+
+/// The operand of a step in the type of what it is applied to; a buffer is appended to `inputs`.
+Result<Expr> OperandExpr(const EpilogueStep& step, const std::vector<StepValue>& values,
+                         DataType dtype, const std::vector<Axis>& axes, const LinearIndex& channel,
+                         std::vector<Buffer>& inputs) {
+  if (step.operand == OperandKind::kNone) return Expr();
+  if (step.operand == OperandKind::kScalar) return ConstantOf(dtype, step.scalar);
+  if (step.operand == OperandKind::kStep) {
+    const StepValue& earlier = values[static_cast<std::size_t>(step.value)];
+    TW_RETURN_IF_ERROR(CheckStepOperand(step, earlier.type, values.back().type));
+    return MakeCast(dtype, earlier.value);
   }
-  if (operand) types.push_back(types[0]);
+  const bool vector = step.operand == OperandKind::kChannel;
+  std::vector<std::int64_t> shape;
+  for (const Axis& axis : axes) shape.push_back(axis.extent);
+  if (vector) shape = {channel.Max() + 1};
+  const Buffer buffer =
+      MakeBuffer("operand" + std::to_string(inputs.size()), step.operand_dtype, std::move(shape));
+  inputs.push_back(buffer);
+  return MakeCast(dtype,
+                  vector ? MakeLoad(buffer, {channel.ToExpr()}) : MakeLoad(buffer, VarsOf(axes)));
+}
+
+/// The step's operator on `current` and its operand, if it has one.
+Result<Expr> ApplyStep(const EpilogueStep& step, const Expr& current, const Expr& operand) {
+  std::vector<TensorType> types(operand ? 2 : 1, TensorType{{}, current.dtype()});
   auto type = InferType(step.op, types);
   if (!type.ok()) return type.status().WithContext("epilogue");
   if (!operand) return ElementwiseExpr(step.op, current, {});
@@ -42,18 +53,24 @@ DataType SumType(const Workload& workload) {
 Result<ComputeOp> EpilogueStage(const Epilogue& epilogue, Expr value, DataType type,
                                 std::vector<Axis> axes, const LinearIndex& channel,
                                 std::vector<Buffer>& inputs) {
+  std::vector<StepValue> values{{std::move(value), type}};
   for (const EpilogueStep& step : epilogue.steps) {
+    StepValue next = values.back();
     const bool casts = step.op.kind == OpKind::kCast || step.op.kind == OpKind::kSaturateCast;
     if (casts && step.op.attributes.dtype) {
-      value = MakeCast(std::exchange(type, *step.op.attributes.dtype), value);
-    } else if (value.dtype() == kFloat16) {
-      value = MakeCast(kFloat32, value);
+      next.value = MakeCast(std::exchange(next.type, *step.op.attributes.dtype), next.value);
+    } else if (next.value.dtype() == kFloat16) {
+      next.value = MakeCast(kFloat32, next.value);
     }
-    auto next = ApplyStep(step, value, axes, channel, inputs);
-    TW_RETURN_IF_ERROR(next);
-    value = *next;
+    auto operand = OperandExpr(step, values, next.value.dtype(), axes, channel, inputs);
+    TW_RETURN_IF_ERROR(operand);
+    auto applied = ApplyStep(step, next.value, *operand);
+    TW_RETURN_IF_ERROR(applied);
+    next.value = *std::move(applied);
+    values.push_back(std::move(next));
   }
-  return PlainStage("output", type, std::move(axes), MakeCast(type, std::move(value)));
+  const auto& [result, result_type] = values.back();
+  return PlainStage("output", result_type, std::move(axes), MakeCast(result_type, result));
 }
 
 }  // namespace tilewright

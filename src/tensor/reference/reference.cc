@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "src/tensor/layout.h"
+#include "src/tensor/operator_list.h"
 #include "src/tensor/operator_names.h"
 #include "src/tensor/reference/internal.h"
 
@@ -71,11 +72,7 @@ namespace {
 
 using reference::TensorPointers;
 
-void EvaluateInto(const Operator& op, TensorPointers inputs, int threads, Tensor& out) {
-  if (IsAnchor(op.kind)) {
-    const auto workload = Workload::FromOperator(op, inputs[0]->type(), inputs[1]->type());
-    return reference::EvaluateContraction(*workload, *inputs[0], *inputs[1], threads, out);
-  }
+void EvaluateInto(const Operator& op, TensorPointers inputs, Tensor& out) {
   if (IsBinary(op.kind)) return reference::EvaluateBinary(op, *inputs[0], *inputs[1], out);
   if (IsElementwise(op.kind)) return reference::EvaluateUnary(op, *inputs[0], out);
   if (IsChoice(op.kind)) return reference::EvaluateChoice(op, inputs, out);
@@ -106,50 +103,57 @@ void EvaluateInto(const Operator& op, TensorPointers inputs, int threads, Tensor
 constexpr double kUnitOfFloat16 = 0x1p-10;
 constexpr double kToleranceOfFloat32 = 1e-4;
 
-bool IsCast(OpKind kind) { return kind == OpKind::kCast || kind == OpKind::kSaturateCast; }
-
-/// The operand of an epilogue step in a shape that broadcasts over the result.
-Result<Tensor> OperandOf(const EpilogueStep& step, const Tensor& operand, const Layout& output,
-                         const std::vector<std::int64_t>& shape, char channel) {
-  if (operand.dtype() != step.operand_dtype) {
-    return InvalidArgument(fmt::format("operand is {}, expected {}", operand.type().ToString(),
-                                       DataTypeName(step.operand_dtype)));
-  }
-  if (step.operand == OperandKind::kTensor) {
-    if (operand.shape() != shape) {
-      return InvalidArgument(fmt::format("operand is {}, expected the shape [{}]",
-                                         operand.type().ToString(), fmt::join(shape, ",")));
-    }
-    return operand.Clone();
-  }
-  // The channel's parts stand in the layout with the block after the outer part, so a vector of
-  // channels is already in order; it only may be shorter than the rounded-up count.
-  std::vector<std::int64_t> broadcast;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    broadcast.push_back(output.parts()[i].dimension == channel ? shape[i] : 1);
-  }
-  const std::int64_t channels = Product(broadcast);
-  if (operand.shape().size() != 1 || operand.elements() > channels ||
-      channels - operand.elements() >= output.BlockOf(channel)) {
-    return InvalidArgument(
-        fmt::format("operand is {}, expected {} channels", operand.type().ToString(), channels));
-  }
-  Tensor vector(TensorType{{channels}, operand.dtype()});
-  std::copy_n(operand.data(), operand.bytes(), vector.data());
-  vector.Reshape(broadcast);
-  return vector;
+Status CheckMost(OpKind kind, const TensorType& input, double work, std::int64_t most,
+                 std::string_view unit) {
+  if (work <= static_cast<double>(most)) return Status();
+  return Unsupported(fmt::format("{} of {}: {:.3g} {}, the reference evaluator does at most {:.3g}",
+                                 OpName(kind), input.ToString(), work, unit,
+                                 static_cast<double>(most)));
 }
 
-/// The result of a workload without its epilogue.
-Result<Tensor> EvaluateWorkload(const Workload& workload, const Tensor& data, const Tensor& weight,
-                                int threads) {
-  const Operator op = workload.ToOperator();
-  if (workload.op == OpKind::kMaxPool2d) return Evaluate(op, std::array{&data}, threads);
-  if (IsAnchor(workload.op)) return Evaluate(op, std::array{&data, &weight}, threads);
-  const Tensor wide = reference::CastTensor(data, workload.out_dtype);
-  if (workload.op == OpKind::kIdentity) return wide.Clone();
-  const Tensor other = reference::CastTensor(weight, workload.out_dtype);
-  return Evaluate(op, std::array{&wide, &other}, threads);
+Status CheckMacs(const Workload& w) {
+  return CheckMost(w.op, w.data, static_cast<double>(w.macs()), kMostMacs, "multiply-adds");
+}
+
+/// The result of an anchor; what is float16 is computed in single precision and rounded once.
+Result<Tensor> EvaluateProduct(const Workload& workload, const Tensor& data, const Tensor& weight,
+                               int threads) {
+  if (data.type() != workload.data || weight.type() != workload.weight) {
+    return InvalidArgument(fmt::format("{} of {} and {}, expected {} and {}", OpName(workload.op),
+                                       data.type().ToString(), weight.type().ToString(),
+                                       workload.data.ToString(), workload.weight.ToString()));
+  }
+  auto type = workload.OutputType();
+  TW_RETURN_IF_ERROR(type);
+  TW_RETURN_IF_ERROR(CheckMacs(workload));
+  const DataType result = type->dtype;
+  if (workload.data.dtype != kFloat16) {
+    Tensor out(*std::move(type));
+    if (out.elements() > 0) reference::EvaluateContraction(workload, data, weight, threads, out);
+    return out;
+  }
+  Workload wide = workload;
+  wide.data.dtype = wide.weight.dtype = wide.out_dtype = kFloat32;
+  auto exact = EvaluateProduct(wide, reference::CastTensor(data, kFloat32),
+                               reference::CastTensor(weight, kFloat32), threads);
+  TW_RETURN_IF_ERROR(exact);
+  return result == kFloat32 ? *std::move(exact) : reference::CastTensor(*exact, result);
+}
+
+/// The operand of a step as the list takes it: a vector of channels may lack the last ones, which
+/// only round up the output's block.
+Result<Tensor> OperandAs(const TensorType& wanted, const Tensor& operand, std::int64_t block) {
+  const TensorType& type = operand.type();
+  if (type == wanted) return operand.Clone();
+  const std::int64_t missing = wanted.elements() - operand.elements();
+  const bool vectors = type.shape.size() == 1 && wanted.shape.size() == 1;
+  if (!vectors || type.dtype != wanted.dtype || missing < 0 || missing >= block) {
+    return InvalidArgument(
+        fmt::format("operand is {}, expected {}", type.ToString(), wanted.ToString()));
+  }
+  Tensor whole(wanted);
+  std::copy_n(operand.data(), operand.bytes(), whole.data());
+  return whole;
 }
 
 /// 64-bit integers, of which a double can not hold all digits.
@@ -170,32 +174,34 @@ Comparison CompareWideIntegers(const Tensor& result, const Tensor& reference) {
 }  // namespace
 
 Status CheckWork(const Operator& op, std::span<const TensorType> inputs, const TensorType& result) {
-  const auto check = [&](double work, std::int64_t most, std::string_view unit) {
-    if (work <= static_cast<double>(most)) return Status();
-    return Unsupported(
-        fmt::format("{} of {}: {:.3g} {}, the reference evaluator does at most {:.3g}",
-                    OpName(op.kind), inputs[0].ToString(), work, unit, static_cast<double>(most)));
-  };
   if (result.elements() == 0) return Status();
   if (IsAnchor(op.kind)) {
     const auto workload = Workload::FromOperator(op, inputs[0], inputs[1]);
     TW_RETURN_IF_ERROR(workload);
-    return check(static_cast<double>(workload->macs()), kMostMacs, "multiply-adds");
+    return CheckMacs(*workload);
   }
+  const auto check = [&](double work) {
+    return CheckMost(op.kind, inputs[0], work, kMostTaps, "elements of windows");
+  };
   const auto results = static_cast<double>(result.elements());
   if (op.kind == OpKind::kMaxPool2d || op.kind == OpKind::kAvgPool2d) {
     const auto window = static_cast<double>(op.attributes.pool_size[0]) *
                         static_cast<double>(op.attributes.pool_size[1]);
-    return check(results * window, kMostTaps, "elements of windows");
+    return check(results * window);
   }
   if (op.kind == OpKind::kLrn) {
     const std::int64_t window = std::min(op.attributes.size, inputs[0].shape[1]);
-    return check(results * static_cast<double>(window), kMostTaps, "elements of windows");
+    return check(results * static_cast<double>(window));
   }
   return Status();
 }
 
 Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) {
+  if (IsAnchor(op.kind) && inputs.size() == 2) {
+    const auto workload = Workload::FromOperator(op, inputs[0]->type(), inputs[1]->type());
+    TW_RETURN_IF_ERROR(workload);
+    return EvaluateProduct(*workload, *inputs[0], *inputs[1], threads);
+  }
   std::vector<TensorType> types;
   bool half = false;
   for (const Tensor* input : inputs) {
@@ -209,7 +215,7 @@ Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) 
   const bool moves_data = op.kind >= OpKind::kReshape;
   if (!half || moves_data) {
     Tensor out(*type);
-    if (out.elements() > 0) EvaluateInto(op, inputs, threads, out);
+    if (out.elements() > 0) EvaluateInto(op, inputs, out);
     return out;
   }
   // Half precision is computed in single precision and rounded once.
@@ -230,51 +236,31 @@ Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) 
 Result<Tensor> EvaluateAnchor(const Workload& workload, const Epilogue& epilogue,
                               const Tensor& data, const Tensor& weight, TensorPointers operands,
                               int threads) {
-  // A result of float16 stays in single precision until a cast asks for it, or the end.
-  Workload exact = workload;
-  if (exact.out_dtype == kFloat16) exact.out_dtype = kFloat32;
-  DataType type = workload.out_dtype;
-  auto current = EvaluateWorkload(exact, data, weight, threads);
-  TW_RETURN_IF_ERROR(current);
+  auto list = ListOf(workload, epilogue);
+  TW_RETURN_IF_ERROR(list);
   auto layout_text = workload.OutputLayout();
   TW_RETURN_IF_ERROR(layout_text);
   auto layout = Layout::Parse(*layout_text);
   TW_RETURN_IF_ERROR(layout);
   const bool matrices = workload.op == OpKind::kDense || workload.op == OpKind::kBatchMatmul;
-  std::size_t next = 0;
-  for (const EpilogueStep& step : epilogue.steps) {
-    if (const auto wanted = step.op.attributes.dtype; wanted && IsCast(step.op.kind)) {
-      if (current->dtype() != type) current = reference::CastTensor(*current, type);
-      type = *wanted;
-    } else if (current->dtype() == kFloat16) {
-      current = reference::CastTensor(*current, kFloat32);
-    }
-    std::vector<const Tensor*> step_inputs{&*current};
-    Tensor operand;
-    if (step.operand == OperandKind::kScalar) {
-      operand = Tensor(TensorType{{}, current->dtype()});
-      operand.Set(0, step.scalar);
-    } else if (step.operand != OperandKind::kNone) {
-      if (next == operands.size()) {
-        return InvalidArgument(fmt::format("{} epilogue operands, expected more", next));
-      }
-      auto shaped =
-          OperandOf(step, *operands[next++], *layout, current->shape(), matrices ? 'N' : 'C');
-      TW_RETURN_IF_ERROR(shaped);
-      operand = reference::CastTensor(*shaped, current->dtype());
-    }
-    if (step.operand != OperandKind::kNone) {
-      step_inputs.insert(step.operand_first ? step_inputs.begin() : step_inputs.end(), &operand);
-    }
-    auto result = Evaluate(step.op, step_inputs, threads);
-    TW_RETURN_IF_ERROR(result);
-    current = std::move(result);
+  std::vector<const Tensor*> inputs{&data};
+  if (workload.has_weight()) inputs.push_back(&weight);
+  const std::vector<int> parameters = list->parameters();
+  const std::size_t expected = parameters.size() - inputs.size();
+  if (operands.size() != expected) {
+    return InvalidArgument(
+        fmt::format("{} epilogue operands, expected {}", operands.size(), expected));
   }
-  if (next != operands.size()) {
-    return InvalidArgument(fmt::format("{} epilogue operands, expected {}", operands.size(), next));
+  std::vector<Tensor> whole;
+  whole.reserve(operands.size());
+  for (const Tensor* operand : operands) {
+    auto taken = OperandAs(list->TypeOf(parameters[inputs.size()]), *operand,
+                           layout->BlockOf(matrices ? 'N' : 'C'));
+    TW_RETURN_IF_ERROR(taken);
+    whole.push_back(*std::move(taken));
+    inputs.push_back(&whole.back());
   }
-  if (current->dtype() != type) return reference::CastTensor(*current, type);
-  return current;
+  return EvaluateList(*list, inputs, threads);
 }
 
 Comparison Compare(const Tensor& result, const Tensor& reference, std::optional<double> tolerance) {

@@ -1,0 +1,149 @@
+// A workload with its epilogue as a list of operators on whole tensors. float16 is computed in
+// single precision and rounded where a cast asks for it, or at the end: the list has the casts.
+#include <algorithm>
+#include <utility>
+
+#include "src/tensor/layout.h"
+#include "src/tensor/operator_list.h"
+#include "src/tensor/workload.h"
+
+namespace tilewright {
+namespace {
+
+class WorkloadLister {
+ public:
+  explicit WorkloadLister(const Workload& workload) : workload_(workload) {}
+
+  Result<OperatorList> Run(const Epilogue& epilogue) {
+    auto layout_text = workload_.OutputLayout();
+    TW_RETURN_IF_ERROR(layout_text);
+    auto layout = Layout::Parse(*layout_text);
+    TW_RETURN_IF_ERROR(layout);
+    output_ = *std::move(layout);
+    TW_RETURN_IF_ERROR(AddMain());
+    Note(workload_.out_dtype);
+    for (const EpilogueStep& step : epilogue.steps) TW_RETURN_IF_ERROR(AddStep(step));
+    TW_RETURN_IF_ERROR(CastTo(made_.back().second));
+    return std::move(list_);
+  }
+
+ private:
+  DataType dtype() const { return list_.TypeOf(current_).dtype; }
+
+  Status Apply(const Operator& op, std::vector<int> operands) {
+    auto value = list_.AddOperator(op, std::move(operands));
+    TW_RETURN_IF_ERROR(value);
+    current_ = *value;
+    return {};
+  }
+
+  /// The value in an element type; it itself if it has that.
+  Result<int> Cast(int value, DataType to) {
+    if (list_.TypeOf(value).dtype == to) return value;
+    Operator cast{OpKind::kCast, {}};
+    cast.attributes.dtype = to;
+    return list_.AddOperator(std::move(cast), {value});
+  }
+
+  Status CastTo(DataType to) {
+    auto value = Cast(current_, to);
+    TW_RETURN_IF_ERROR(value);
+    current_ = *value;
+    return {};
+  }
+
+  /// Gives the newest value a number; readers take it for `type`.
+  void Note(DataType type) { made_.emplace_back(current_, type); }
+
+  /// The workload's own operator.
+  Status AddMain() {
+    Operator op = workload_.ToOperator();
+    const int data = list_.AddParameter(workload_.data);
+    std::vector<int> operands{data};
+    if (workload_.has_weight()) operands.push_back(list_.AddParameter(workload_.weight));
+    if (IsAnchor(workload_.op)) {
+      if (op.attributes.dtype == kFloat16) op.attributes.dtype = kFloat32;
+      return Apply(op, operands);
+    }
+    if (workload_.op == OpKind::kMaxPool2d) return Apply(op, operands);
+    for (int& operand : operands) {
+      auto wide = Cast(operand, workload_.out_dtype);
+      TW_RETURN_IF_ERROR(wide);
+      operand = *wide;
+    }
+    return Apply({workload_.op, {}}, operands);
+  }
+
+  Status AddStep(const EpilogueStep& step) {
+    DataType type = made_.back().second;
+    const bool casts = step.op.kind == OpKind::kCast || step.op.kind == OpKind::kSaturateCast;
+    if (casts && step.op.attributes.dtype) {
+      TW_RETURN_IF_ERROR(CastTo(std::exchange(type, *step.op.attributes.dtype)));
+    } else if (dtype() == kFloat16) {
+      TW_RETURN_IF_ERROR(CastTo(kFloat32));
+    }
+    std::vector<int> operands{current_};
+    if (step.operand != OperandKind::kNone) {
+      auto operand = AddOperand(step);
+      TW_RETURN_IF_ERROR(operand);
+      operands.insert(step.operand_first ? operands.begin() : operands.end(), *operand);
+    }
+    TW_RETURN_IF_ERROR(Apply(step.op, std::move(operands)));
+    Note(type);
+    return {};
+  }
+
+  /// In the type of the current value.
+  Result<int> AddOperand(const EpilogueStep& step) {
+    switch (step.operand) {
+      case OperandKind::kStep: {
+        const auto& [value, type] = made_[static_cast<std::size_t>(step.value)];
+        TW_RETURN_IF_ERROR(CheckStepOperand(step, type, made_.back().second));
+        return Cast(value, dtype());
+      }
+      case OperandKind::kScalar: {
+        Tensor scalar(TensorType{{}, dtype()});
+        scalar.Set(0, step.scalar);
+        return list_.AddScalar(scalar.type(), ScalarOf(scalar));
+      }
+      case OperandKind::kTensor:
+        return Cast(list_.AddParameter({list_.TypeOf(current_).shape, step.operand_dtype}),
+                    dtype());
+      default:
+        return AddChannels(step);
+    }
+  }
+
+  /// One element per channel, in a shape that broadcasts. The channel's parts stand in the layout
+  /// with the block behind the outer part, so a vector of channels is in order.
+  Result<int> AddChannels(const EpilogueStep& step) {
+    const bool product = workload_.op == OpKind::kDense || workload_.op == OpKind::kBatchMatmul;
+    const char channel = product ? 'N' : 'C';
+    Operator reshape{OpKind::kReshape, {}};
+    const std::vector<std::int64_t>& shape = list_.TypeOf(current_).shape;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      const bool of_channel = output_.parts()[i].dimension == channel;
+      reshape.attributes.new_shape.push_back(of_channel ? shape[i] : 1);
+    }
+    const std::int64_t channels = Product(reshape.attributes.new_shape);
+    const int vector = list_.AddParameter({{channels}, step.operand_dtype});
+    auto placed = list_.AddOperator(std::move(reshape), {vector});
+    TW_RETURN_IF_ERROR(placed);
+    return Cast(*placed, dtype());
+  }
+
+  const Workload& workload_;
+  Layout output_;
+  OperatorList list_;
+  int current_ = -1;
+  std::vector<std::pair<int, DataType>>
+      made_;  // the epilogue's values, and what readers take them for
+};
+
+}  // namespace
+
+Result<OperatorList> ListOf(const Workload& workload, const Epilogue& epilogue) {
+  return WorkloadLister(workload).Run(epilogue);
+}
+
+}  // namespace tilewright
