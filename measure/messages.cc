@@ -207,10 +207,12 @@ CudaLaunch LaunchFrom(const Json& json, Fields& outer) {
 
 Json KernelJson(const KernelSpec& kernel) {
   Json parameters = Json::array();
-  for (const TensorType& type : kernel.parameters) parameters.push_back(TypeJson(type));
+  for (const KernelParameter& parameter : kernel.signature.parameters) {
+    parameters.push_back(TypeJson(parameter.type));
+  }
   return Json{{"workload", kernel.workload.Key()},
               {"epilogue", kernel.epilogue.ToString()},
-              {"form", FormJson(kernel.form)},
+              {"form", FormJson(kernel.signature.form)},
               {"parameters", std::move(parameters)},
               {"artifact", kernel.artifact},
               {"symbol", kernel.symbol},
@@ -226,9 +228,10 @@ KernelSpec KernelFrom(const Json& json, Fields& outer) {
   KernelSpec kernel;
   auto workload = Workload::Parse(fields.Text("workload"));
   auto epilogue = Epilogue::Parse(fields.Text("epilogue"));
-  kernel.form = FormFrom(fields.Get("form", Json::value_t::object), fields);
+  const AnchorForm form = FormFrom(fields.Get("form", Json::value_t::object), fields);
+  std::vector<TensorType> types;
   for (const Json& type : fields.Get("parameters", Json::value_t::array)) {
-    kernel.parameters.push_back(TypeFrom(type, fields));
+    types.push_back(TypeFrom(type, fields));
   }
   kernel.artifact = fields.Text("artifact");
   kernel.symbol = fields.Text("symbol");
@@ -242,8 +245,13 @@ KernelSpec KernelFrom(const Json& json, Fields& outer) {
   outer.Fail(fields.status());
   outer.Fail(ToStatus(workload));
   outer.Fail(ToStatus(epilogue));
-  if (workload.ok()) kernel.workload = *workload;
-  if (epilogue.ok()) kernel.epilogue = *epilogue;
+  if (!outer.status().ok()) return kernel;
+  kernel.workload = *std::move(workload);
+  kernel.epilogue = *std::move(epilogue);
+  if (types.empty() && !kernel.vta_target.empty()) return kernel;
+  auto signature = SignatureOf(kernel.workload, kernel.epilogue, form, types);
+  outer.Fail(ToStatus(signature));
+  if (signature.ok()) kernel.signature = *std::move(signature);
   return kernel;
 }
 

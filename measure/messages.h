@@ -10,7 +10,7 @@
 #include "src/base/json.h"
 #include "src/runtime/cuda_session.h"
 #include "src/space/trial.h"
-#include "src/tensor/compute/compute.h"
+#include "src/tensor/kernel_signature.h"
 
 // What the supervisor and its workers say to each other: one JSON object per line. Included by .cc
 // files of measure/ only.
@@ -38,15 +38,14 @@ enum class Blame : std::uint8_t { kCandidate, kUnclear, kMachine };
 struct KernelSpec {
   Workload workload;
   Epilogue epilogue;
-  AnchorForm form;
-  std::vector<TensorType> parameters;  ///< inputs in order, then the output
+  KernelSignature signature;
   std::string artifact, symbol;
   int threads = 1;
   std::optional<double> tolerance;            ///< of a float result, see Compare
   std::vector<CudaLaunch> launches;           ///< if the artifact is PTX: its kernels, in order
   std::vector<std::int64_t> workspace_bytes;  ///< ... and what they take behind the parameters
-  std::string vta_target;  ///< its target if the artifact is a VTA stream; then form, parameters
-                           ///< and symbol mean nothing
+  std::string vta_target;  ///< its target if the artifact is a VTA stream; then signature and
+                           ///< symbol mean nothing
 };
 
 /// Supervisor to builder: make the reference results of a workload with an epilogue.

@@ -46,7 +46,7 @@ Status CudaKernel::Prepare() {
       inputs_[set].push_back(PieceOf(wanted[i], static_cast<int>(i)));
     }
   }
-  const int result = static_cast<int>(kernel_.parameters.size()) - 1;
+  const int result = static_cast<int>(kernel_.signature.parameters.size()) - 1;
   output_ = AddPiece(setup_->output.bytes(), result, nullptr);
   for (const std::int64_t bytes : kernel_.workspace_bytes) {
     workspaces_.push_back(AddPiece(bytes, /*parameter=*/-1, nullptr));
@@ -149,7 +149,7 @@ std::optional<Failure> CudaKernel::SelectInputs(InputSet set) {
 }
 
 std::optional<Failure> CudaKernel::Poison(InputSet set) {
-  poison_ = PoisonFor(kernel_.parameters.back().dtype, set);
+  poison_ = PoisonFor(kernel_.signature.result().type.dtype, set);
   const auto fill = [&](const Piece& piece, std::uint8_t value) {
     if (status_.ok()) status_ = owned_.session->Fill(AddressOf(piece), value, piece.bytes);
   };

@@ -64,11 +64,11 @@ SimtVerdict VerifyInSimt(const Candidate& candidate) {
   KernelSpec kernel;
   kernel.workload = task.workload;
   kernel.epilogue = candidate.epilogue;
-  kernel.form = applied->form;
   kernel.tolerance = ToleranceOf(*program);
-  for (const Buffer& buffer : program->parameters) {
-    kernel.parameters.push_back({buffer->shape, buffer->dtype});
-  }
+  auto signature =
+      SignatureOf(task.workload, candidate.epilogue, applied->form, program->parameters);
+  if (!signature.ok()) return Ended(Outcome::kBuildFailed, signature.status());
+  kernel.signature = *std::move(signature);
   Workbench workbench(/*max_bytes=*/0);
   auto setup = SetUp(kernel, workbench);
   if (!setup.ok()) return Ended(Outcome::kRunFailed, setup.status());

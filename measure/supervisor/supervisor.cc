@@ -52,14 +52,20 @@ Result<KernelSpec> PlainKernel(const Candidate& candidate) {
   kernel.epilogue = candidate.epilogue;
   const Target& target = candidate.task.target;
   kernel.threads = target.num_threads();
-  if (target.kind() == TargetKind::kVta) kernel.vta_target = target.ToString();
+  if (target.kind() == TargetKind::kVta) {
+    kernel.vta_target = target.ToString();
+    return kernel;
+  }
   auto inputs = MakeAnchorInputs(workload, candidate.epilogue, InputSet::kZeroPoint);
   TW_RETURN_IF_ERROR(inputs);
   auto result = ResultType(workload, candidate.epilogue);
   TW_RETURN_IF_ERROR(result);
-  kernel.parameters = {workload.data, workload.weight};
-  for (const Tensor& operand : inputs->operands) kernel.parameters.push_back(operand.type());
-  kernel.parameters.push_back(*result);
+  std::vector<TensorType> types = {workload.data, workload.weight};
+  for (const Tensor& operand : inputs->operands) types.push_back(operand.type());
+  types.push_back(*result);
+  auto signature = SignatureOf(workload, candidate.epilogue, {}, types);
+  TW_RETURN_IF_ERROR(signature);
+  kernel.signature = *std::move(signature);
   return kernel;
 }
 

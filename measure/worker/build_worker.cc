@@ -71,6 +71,9 @@ Built BuildCandidate(const BuildOrder& order) {
   if (!program.ok()) return Refused(program.status());
   auto object = Generate({*program}, target, Emit::kObject);
   if (!object.ok()) return Failed(object.status());
+  auto signature =
+      SignatureOf(candidate.task.workload, candidate.epilogue, kernel->form, program->parameters);
+  if (!signature.ok()) return Failed(signature.status());
   const bool gpu = target.kind() == TargetKind::kCuda;  // the object is PTX
   const Status written =
       gpu ? WriteFile(order.path, *object) : LinkKernel(*program, *object, target, order.path);
@@ -79,10 +82,7 @@ Built BuildCandidate(const BuildOrder& order) {
   if (gpu) DescribeLaunches(*program, &built.kernel);
   built.kernel.workload = candidate.task.workload;
   built.kernel.epilogue = candidate.epilogue;
-  built.kernel.form = kernel->form;
-  for (const Buffer& buffer : program->parameters) {
-    built.kernel.parameters.push_back({buffer->shape, buffer->dtype});
-  }
+  built.kernel.signature = *std::move(signature);
   built.kernel.artifact = order.path;
   built.kernel.symbol = kSymbol;
   built.kernel.threads = target.num_threads();

@@ -121,10 +121,10 @@ std::optional<Failure> Kernel::Open() {
   }
   loaded_.emplace(*std::move(loaded));
   const TwKernelInfo& info = loaded_->entry.info;
-  if (info.parameters != kernel_.parameters.size()) {
+  if (info.parameters != kernel_.signature.parameters.size()) {
     return Failure{Outcome::kRunFailed, "artifact takes " + std::to_string(info.parameters) +
                                             " parameters, expected " +
-                                            std::to_string(kernel_.parameters.size())};
+                                            std::to_string(kernel_.signature.parameters.size())};
   }
   return Allocate(info);
 }
@@ -164,7 +164,7 @@ std::optional<Failure> Kernel::Allocate(const TwKernelInfo& info) {
   }
   output_ = *std::move(output);
   workspace_ = *std::move(scratch);
-  known_.push_back({&output_, static_cast<int>(kernel_.parameters.size()) - 1});
+  known_.push_back({&output_, static_cast<int>(kernel_.signature.parameters.size()) - 1});
   known_.push_back({&workspace_, kWorkspaceParameter});
   return std::nullopt;
 }
@@ -180,7 +180,7 @@ std::optional<Failure> Kernel::SelectInputs(InputSet set) {
 }
 
 std::optional<Failure> Kernel::Poison(InputSet set) {
-  poison_ = PoisonFor(kernel_.parameters.back().dtype, set);
+  poison_ = PoisonFor(kernel_.signature.result().type.dtype, set);
   output_.Poison(poison_);
   workspace_.Poison(0xFF);
   return std::nullopt;

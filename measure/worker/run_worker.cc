@@ -45,17 +45,13 @@ std::string OwnTarget() {
 /// Devices and pipes, which may never end, are no files of an order. One that is not there is its
 /// candidate's failure. Errors: kCorrupt.
 Status CheckPlain(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return {};
   return Corrupt("message: " + path + " is no plain file");
 }
 
 /// Of all tensors of a kernel.
-std::int64_t BytesOf(const KernelSpec& kernel) {
-  std::int64_t bytes = 0;
-  for (const TensorType& parameter : kernel.parameters) bytes += parameter.bytes();
-  return bytes;
-}
+std::int64_t BytesOf(const KernelSpec& kernel) { return kernel.signature.bytes(); }
 
 /// Where they lie.
 int LevelOf(const KernelSpec& kernel) { return MemoryCanary::LevelOf(BytesOf(kernel)); }

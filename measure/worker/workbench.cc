@@ -7,7 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "src/templates/registry.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright::measure {
@@ -30,19 +29,10 @@ std::string ResultLayout(const Workload& workload) {
   return layout.ok() ? *layout : std::string();
 }
 
-std::string OutputLayout(const KernelSpec& kernel) {
-  return kernel.form.output.empty() ? ResultLayout(kernel.workload) : kernel.form.output;
-}
-
 std::int64_t BytesOf(const AnchorInputs& inputs) {
   std::int64_t bytes = inputs.data.bytes() + inputs.weight.bytes();
   for (const Tensor& operand : inputs.operands) bytes += operand.bytes();
   return bytes;
-}
-
-Result<Tensor> ToLayout(const Tensor& tensor, const std::string& from, const std::string& to) {
-  if (to.empty() || to == from) return tensor.Clone();
-  return TransformLayout(tensor, from, to);
 }
 
 /// Weights of the zero-point set are those of the random one.
@@ -52,13 +42,15 @@ std::size_t WeightSet(std::size_t set) {
              : set;
 }
 
-/// One value per channel, continued with zeros to the channels that the kernel's blocks have.
-/// What does not fit is left for the caller's check of the sizes.
-Tensor PadChannels(const Tensor& values, const TensorType& wanted) {
-  Tensor padded(wanted);
-  if (padded.bytes() < values.bytes()) return values.Clone();
-  std::memcpy(padded.data(), values.data(), static_cast<std::size_t>(values.bytes()));
-  return padded;
+bool IsMadeOfWeight(ParameterRole role) {
+  return role == ParameterRole::kWeight || role == ParameterRole::kCompensation;
+}
+
+/// The workload's own tensor for an input of the kernel.
+const Tensor& SourceOf(const AnchorInputs& inputs, const KernelParameter& parameter) {
+  if (parameter.role == ParameterRole::kData) return inputs.data;
+  if (IsMadeOfWeight(parameter.role)) return inputs.weight;
+  return inputs.operands[static_cast<std::size_t>(parameter.operand)];
 }
 
 }  // namespace
@@ -69,14 +61,10 @@ Result<Workbench::Setup> Workbench::Prepare(const KernelSpec& kernel,
   for (auto& [key, piece] : pieces_) piece.memory.SetInherited(false);
   auto source = FindSource(kernel, reference_path);
   TW_RETURN_IF_ERROR(source);
-  const std::size_t operands = (*source)->inputs[0].operands.size();
-  const std::size_t inputs = 2 + (kernel.form.shift_data ? 1 : 0) + operands;
-  if (kernel.parameters.size() != inputs + 1) {
-    return InvalidArgument("kernel has " + std::to_string(kernel.parameters.size()) +
-                           " parameters, expected " + std::to_string(inputs + 1));
-  }
+  if (kernel.signature.parameters.empty()) return InvalidArgument("kernel without parameters");
+  const std::size_t inputs = kernel.signature.inputs().size();
   Setup setup;
-  setup.output = kernel.parameters.back();
+  setup.output = kernel.signature.result().type;
   setup.tolerance = kernel.tolerance;
   for (std::size_t set = 0; set < kInputSets.size(); ++set) {
     for (std::size_t i = 0; i < inputs; ++i) {
@@ -111,41 +99,20 @@ Result<const Workbench::Source*> Workbench::FindSource(const KernelSpec& kernel,
   return &found->second;
 }
 
-Result<Tensor> Workbench::MakeParameter(const KernelSpec& kernel, const Source& source,
-                                        std::size_t set, std::size_t parameter) const {
-  const AnchorInputs& inputs = source.inputs[set];
-  const Tensor& weight = source.inputs[WeightSet(set)].weight;
-  if (parameter == 0) return ToLayout(inputs.data, kernel.workload.data_layout, kernel.form.data);
-  if (parameter == 1) return PackWeight(kernel.workload, kernel.form, weight);
-  if (kernel.form.shift_data && parameter == 2) {
-    auto compensation = MakeCompensation(kernel.workload, kernel.form, weight);
-    TW_RETURN_IF_ERROR(compensation);
-    return PadChannels(*compensation, kernel.parameters[parameter]);
-  }
-  const std::size_t first = kernel.form.shift_data ? 3 : 2;
-  const Tensor& operand = inputs.operands[parameter - first];
-  if (operand.shape().size() == 1) return PadChannels(operand, kernel.parameters[parameter]);
-  return ToLayout(operand, ResultLayout(kernel.workload), kernel.form.output);
-}
-
 Result<const GuardedMemory*> Workbench::FindInput(const KernelSpec& kernel, const Source& source,
-                                                  std::size_t set, std::size_t parameter) {
-  const bool is_data = parameter == 0;
-  const bool is_weight = parameter == 1 || (parameter == 2 && kernel.form.shift_data);
-  const std::size_t kept_as = is_data ? set : is_weight ? WeightSet(set) : set;
-  const std::string& layout = is_data ? kernel.form.data : kernel.form.output;
-  const std::string key =
-      SourceKey(kernel) + "\n" + std::to_string(kept_as) + "/" + std::to_string(parameter) + "/" +
-      (is_weight ? FormKey(kernel.form) : layout) + "/" + kernel.parameters[parameter].ToString();
+                                                  std::size_t set, std::size_t input) {
+  const KernelParameter& parameter = kernel.signature.parameters[input];
+  const bool of_weight = IsMadeOfWeight(parameter.role);
+  const std::size_t kept_as = of_weight ? WeightSet(set) : set;
+  const std::string key = SourceKey(kernel) + "\n" + std::to_string(kept_as) + "/" +
+                          std::to_string(input) + "/" +
+                          (of_weight ? FormKey(kernel.signature.form) : parameter.layout) + "/" +
+                          parameter.type.ToString();
   auto found = pieces_.find(key);
   if (found == pieces_.end()) {
-    auto tensor = MakeParameter(kernel, source, set, parameter);
+    auto tensor = ParameterTensor(kernel.workload, kernel.signature, input,
+                                  SourceOf(source.inputs[kept_as], parameter));
     TW_RETURN_IF_ERROR(tensor);
-    const TensorType& wanted = kernel.parameters[parameter];
-    if (tensor->bytes() != wanted.bytes() || tensor->dtype() != wanted.dtype) {
-      return InvalidArgument("parameter " + std::to_string(parameter) + " is " + wanted.ToString() +
-                             ", the workload gives " + tensor->type().ToString());
-    }
     auto memory = GuardedMemory::Create(tensor->bytes());
     TW_RETURN_IF_ERROR(memory);
     std::memcpy(memory->data(), tensor->data(), static_cast<std::size_t>(tensor->bytes()));
@@ -159,7 +126,7 @@ Result<const GuardedMemory*> Workbench::FindInput(const KernelSpec& kernel, cons
 
 Status Workbench::FindExpected(const KernelSpec& kernel, const Source& source, Setup& setup) {
   setup.result_layout = ResultLayout(kernel.workload);
-  setup.output_layout = OutputLayout(kernel);
+  setup.output_layout = kernel.signature.result().layout;
   const TensorType& result = source.expected[0].type();
   setup.padded = setup.output.elements() != result.elements();
   if (setup.output.dtype != result.dtype || setup.output.elements() < result.elements()) {

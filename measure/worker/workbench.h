@@ -51,10 +51,8 @@ class Workbench {
     std::int64_t last_used = 0;
   };
   Result<const Source*> FindSource(const KernelSpec& kernel, const std::string& reference_path);
-  Result<Tensor> MakeParameter(const KernelSpec& kernel, const Source& source, std::size_t set,
-                               std::size_t parameter) const;
   Result<const GuardedMemory*> FindInput(const KernelSpec& kernel, const Source& source,
-                                         std::size_t set, std::size_t parameter);
+                                         std::size_t set, std::size_t input);
   Status FindExpected(const KernelSpec& kernel, const Source& source, Setup& setup);
   void Evict();
 

@@ -64,9 +64,4 @@ Result<vta::Stream> BuildVtaStream(const TemplateEntry& entry, const Workload& w
 /// elementwise stages inlined).
 Result<Schedule> FixedSchedule(Compute compute, const Target& target);
 
-/// The tensor a kernel takes as weight, from the workload's own layout; and its compensation input.
-Result<Tensor> PackWeight(const Workload& workload, const AnchorForm& form, const Tensor& weight);
-Result<Tensor> MakeCompensation(const Workload& workload, const AnchorForm& form,
-                                const Tensor& weight);
-
 }  // namespace tilewright

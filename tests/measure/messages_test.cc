@@ -16,8 +16,10 @@ KernelSpec MakeKernel() {
   KernelSpec kernel;
   kernel.workload = DenseCandidate().task.workload;
   kernel.epilogue = *Epilogue::Parse("add(channel:float32);relu");
-  kernel.form = {"NCHW16c", "OIHW16i16o", "NCHW16c", kInt16, true};
-  kernel.parameters = {{{1, 2, 3}, kInt8}, {{}, kFloat32}};
+  const AnchorForm form = {"NCHW16c", "OIHW16i16o", "NCHW16c", kInt16, true};
+  const std::vector<TensorType> types = {
+      {{1, 2, 3}, kInt8}, {{}, kFloat32}, {{7}, kInt32}, {{7}, kFloat32}, {{4, 7}, kFloat32}};
+  kernel.signature = *SignatureOf(kernel.workload, kernel.epilogue, form, types);
   kernel.artifact = "/tmp/a b.so";
   kernel.symbol = "tw";
   kernel.threads = 3;
@@ -60,8 +62,7 @@ TEST(Messages, ARunOrderComesBackTheSame) {
   const KernelSpec& kernel = back->items[0].kernel;
   EXPECT_EQ(kernel.workload, MakeKernel().workload);
   EXPECT_EQ(kernel.epilogue, MakeKernel().epilogue);
-  EXPECT_EQ(kernel.form, MakeKernel().form);
-  EXPECT_EQ(kernel.parameters, MakeKernel().parameters);
+  EXPECT_EQ(kernel.signature, MakeKernel().signature);
   EXPECT_EQ(kernel.launches, MakeKernel().launches);
   EXPECT_EQ(kernel.artifact, "/tmp/a b.so");
   EXPECT_EQ(kernel.threads, 3);

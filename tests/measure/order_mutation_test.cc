@@ -31,7 +31,9 @@ Json WholeOrder(const std::string& reference) {
   RunOrder::Item item;
   item.ticket = 1;
   item.kernel.workload = workload;
-  item.kernel.parameters = {workload.data, workload.weight, *ResultType(workload, Epilogue())};
+  const std::vector<TensorType> types = {workload.data, workload.weight,
+                                         *ResultType(workload, Epilogue())};
+  item.kernel.signature = *SignatureOf(workload, Epilogue(), {}, types);
   item.kernel.artifact = MEASURE_FAULTS;
   item.kernel.symbol = "good";
   item.reference = reference;

@@ -12,6 +12,7 @@
 #include "src/runtime/thread_pool.h"
 #include "src/schedule/lower/lower.h"
 #include "src/templates/limits.h"
+#include "src/tensor/kernel_signature.h"
 #include "src/tensor/layout.h"
 
 namespace tilewright {
@@ -35,23 +36,6 @@ std::vector<std::int64_t> LogicalSizes(const TensorType& type, const std::string
   auto parsed = Layout::Parse(layout);
   TW_CHECK(parsed.ok());
   return parsed->Unpack(type.shape);
-}
-
-/// The tensor as a parameter of the kernel: another layout, then the shape the kernel gives it.
-Result<Tensor> AsParameter(const Tensor& tensor, const std::string& from, const std::string& to,
-                           const BufferNode& parameter) {
-  Tensor result = tensor.Clone();
-  if (!to.empty() && to != from) {
-    auto moved = TransformLayout(tensor, from, to);
-    TW_RETURN_IF_ERROR(moved);
-    result = *std::move(moved);
-  }
-  Tensor padded(TensorType{parameter.shape, parameter.dtype});
-  if (result.dtype() != parameter.dtype || result.bytes() > padded.bytes()) {
-    return Internal(parameter.name + ": does not fit the parameter");
-  }
-  std::memcpy(padded.data(), result.data(), static_cast<std::size_t>(result.bytes()));
-  return padded;
 }
 
 /// Poison: what the kernel leaves out shows.
@@ -105,13 +89,10 @@ AnchorData MakeAnchorData(const Workload& w, const Epilogue& epilogue, std::uint
   const bool conv = w.op == OpKind::kConv2d || w.op == OpKind::kConv2dTranspose;
   const std::int64_t channels = sizes[letters.find(conv ? 'C' : 'N')];
   for (const EpilogueStep& step : epilogue.steps) {
-    if (step.operand == OperandKind::kChannel) {
-      made.operands.emplace_back(TensorType{{channels}, step.operand_dtype});
-    } else if (step.operand == OperandKind::kTensor) {
-      made.operands.emplace_back(TensorType{output->shape, step.operand_dtype});
-    } else {
-      continue;
-    }
+    if (!step.has_parameter()) continue;
+    const bool channel = step.operand == OperandKind::kChannel;
+    made.operands.emplace_back(
+        TensorType{channel ? std::vector{channels} : output->shape, step.operand_dtype});
     Fill(made.operands.back(), random);
   }
   return made;
@@ -136,30 +117,18 @@ Result<Tensor> RunProgram(const Workload& w, const Epilogue& epilogue, const Tar
                           const AnchorData& operands) {
   auto output_layout = w.OutputLayout();
   TW_RETURN_IF_ERROR(output_layout);
-  auto packed = PackWeight(w, form, operands.weight);
-  TW_RETURN_IF_ERROR(packed);
+  auto signature = SignatureOf(w, epilogue, form, program.parameters);
+  TW_RETURN_IF_ERROR(signature);
   std::vector<Tensor> arguments;
-  const auto add = [&](const Tensor& tensor, const std::string& from,
-                       const std::string& to) -> Status {
-    auto argument = AsParameter(tensor, from, to, *program.parameters[arguments.size()]);
+  for (const KernelParameter& input : signature->inputs()) {
+    const Tensor& source = input.role == ParameterRole::kData ? operands.data
+                           : input.operand < 0
+                               ? operands.weight
+                               : operands.operands[static_cast<std::size_t>(input.operand)];
+    auto argument = ParameterTensor(w, *signature, arguments.size(), source);
     TW_RETURN_IF_ERROR(argument);
+    argument->Reshape(input.type.shape);
     arguments.push_back(*std::move(argument));
-    return {};
-  };
-  TW_RETURN_IF_ERROR(add(operands.data, w.data_layout, form.data));
-  TW_RETURN_IF_ERROR(add(*packed, "", ""));
-  if (form.shift_data) {
-    auto compensation = MakeCompensation(w, form, operands.weight);
-    TW_RETURN_IF_ERROR(compensation);
-    TW_RETURN_IF_ERROR(add(*compensation, "", ""));
-  }
-  std::size_t next = 0;
-  for (const EpilogueStep& step : epilogue.steps) {
-    if (step.operand == OperandKind::kChannel) {
-      TW_RETURN_IF_ERROR(add(operands.operands[next++], "", ""));
-    } else if (step.operand == OperandKind::kTensor) {
-      TW_RETURN_IF_ERROR(add(operands.operands[next++], *output_layout, form.output));
-    }
   }
   const BufferNode& result = *program.parameters.back();
   arguments.emplace_back(TensorType{result.shape, result.dtype});

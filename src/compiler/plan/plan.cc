@@ -41,59 +41,41 @@ Status PlanBuilder::AddAlias(const FusedGroup& group) {
   return Status();
 }
 
-Result<int> PlanBuilder::WeightBuffer(const Workload& workload, const AnchorForm& form,
-                                      int weight) {
-  if (graph_.node(weight).kind != NodeKind::kConstant) {
-    return BufferOf(weight, Canonical(workload.weight, {workload.kernel_layout, form.weight}));
+Result<int> PlanBuilder::InputBuffer(const Workload& workload, const KernelSignature& signature,
+                                     std::size_t input, int value) {
+  const KernelParameter& parameter = signature.parameters[input];
+  const AnchorForm& form = signature.form;
+  std::string key;  // what makes the constant another one
+  switch (parameter.role) {
+    case ParameterRole::kData:
+      return BufferOf(value, Canonical(workload.data, {workload.data_layout, form.data}));
+    case ParameterRole::kWeight:
+      if (graph_.node(value).kind != NodeKind::kConstant) {
+        return BufferOf(value, Canonical(workload.weight, {workload.kernel_layout, form.weight}));
+      }
+      key = fmt::format("{} weight {} {} {} {}", value, workload.kernel_layout, form.weight,
+                        form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : "",
+                        form.winograd_tile);
+      break;
+    case ParameterRole::kCompensation:
+      key = fmt::format("{} compensation {}", value, parameter.type.elements());
+      break;
+    case ParameterRole::kChannel:
+      key = fmt::format("{} channel {} {}", value, parameter.type.elements(), parameter.filler);
+      break;
+    default:
+      return Internal("an input that is read as it is");
   }
-  const std::string key = fmt::format(
-      "{} weight {} {} {} {}", weight, workload.kernel_layout, form.weight,
-      form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : "", form.winograd_tile);
   if (auto known = constant_buffers_.find(key); known != constant_buffers_.end()) {
     return known->second;
   }
-  const Tensor* contents = graph_.Contents(weight);
+  const Tensor* contents = graph_.Contents(value);
   if (contents == nullptr) {
-    return InvalidArgument("constant " + graph_.node(weight).name + " has no contents");
+    return InvalidArgument("constant " + graph_.node(value).name + " has no contents");
   }
-  auto packed = PackWeight(workload, form, *contents);
-  TW_RETURN_IF_ERROR(packed);
-  return AddConstant(key, *std::move(packed));
-}
-
-Result<int> PlanBuilder::CompensationBuffer(const Workload& workload, const AnchorForm& form,
-                                            int weight, std::int64_t elements) {
-  const std::string key = fmt::format("{} compensation {}", weight, elements);
-  if (auto known = constant_buffers_.find(key); known != constant_buffers_.end()) {
-    return known->second;
-  }
-  const Tensor* contents = graph_.Contents(weight);
-  if (contents == nullptr) {
-    return InvalidArgument("constant " + graph_.node(weight).name + " has no contents");
-  }
-  auto sums = MakeCompensation(workload, form, *contents);
-  TW_RETURN_IF_ERROR(sums);
-  Tensor padded(TensorType{{elements}, kInt32});
-  std::ranges::copy(sums->As<std::int32_t>(), padded.As<std::int32_t>().begin());
-  return AddConstant(key, std::move(padded));
-}
-
-/// One element per channel, continued to `elements` by what does no harm to the step's operator.
-Result<int> PlanBuilder::ChannelBuffer(int constant, std::int64_t elements, OpKind op) {
-  const bool divides = op == OpKind::kDiv;
-  const std::string key = fmt::format("{} channel {} {}", constant, elements, divides);
-  if (auto known = constant_buffers_.find(key); known != constant_buffers_.end()) {
-    return known->second;
-  }
-  const Tensor* contents = graph_.Contents(constant);
-  if (contents == nullptr) {
-    return InvalidArgument("constant " + graph_.node(constant).name + " has no contents");
-  }
-  if (contents->elements() > elements) return Internal("channel operand larger than the channels");
-  Tensor padded(TensorType{{elements}, contents->dtype()});
-  std::copy_n(contents->data(), contents->bytes(), padded.data());
-  for (std::int64_t i = contents->elements(); divides && i < elements; ++i) padded.Set(i, 1);
-  return AddConstant(key, std::move(padded));
+  auto tensor = ParameterTensor(workload, signature, input, *contents);
+  TW_RETURN_IF_ERROR(tensor);
+  return AddConstant(key, *std::move(tensor));
 }
 
 std::string PlanBuilder::FormsOf(const FusedGroup& group) const {
@@ -152,40 +134,33 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
     known = choices_.emplace(key, std::pair(*std::move(choice), kernel)).first;
   }
   const auto& [choice, kernel] = known->second;
-  const std::vector<Buffer>& parameters = choice.program.parameters;
+  auto signature = SignatureOf(*workload, group.epilogue, choice.form, choice.program.parameters);
+  TW_RETURN_IF_ERROR(signature);
   auto native = workload->OutputLayout();
   TW_RETURN_IF_ERROR(native);
+  PlanStep step;
+  const TensorType& type = graph_.node(group.output).type;
+  step.form = Canonical(type, {*native, choice.form.output});
 
   std::vector<int> buffers;
   const auto add = [&](Result<int> buffer) -> Status {
     TW_RETURN_IF_ERROR(buffer);
     const std::int64_t bytes = plan_.buffers[static_cast<std::size_t>(*buffer)].bytes;
-    if (buffers.size() >= parameters.size() || parameters[buffers.size()]->bytes() != bytes) {
+    if (signature->parameters[buffers.size()].type.bytes() != bytes) {
       return Internal(fmt::format("operand {} of {} has {} bytes", buffers.size(), key, bytes));
     }
     buffers.push_back(*buffer);
     return Status();
   };
-  TW_RETURN_IF_ERROR(
-      add(BufferOf(data, Canonical(workload->data, {workload->data_layout, choice.form.data}))));
-  TW_RETURN_IF_ERROR(add(WeightBuffer(*workload, choice.form, weight)));
-  if (choice.form.shift_data) {
-    TW_RETURN_IF_ERROR(add(CompensationBuffer(*workload, choice.form, weight,
-                                              parameters[buffers.size()]->elements())));
-  }
-  PlanStep step;
-  const TensorType& type = graph_.node(group.output).type;
-  step.form = Canonical(type, {*native, choice.form.output});
-  std::size_t operand = 2;
-  for (const EpilogueStep& epilogue : group.epilogue.steps) {
-    if (epilogue.operand != OperandKind::kChannel && epilogue.operand != OperandKind::kTensor) {
-      continue;
-    }
-    const int value = group.inputs[operand++];
-    const bool channel = epilogue.operand == OperandKind::kChannel;
-    const std::int64_t elements = parameters[buffers.size()]->elements();
-    TW_RETURN_IF_ERROR(add(channel ? ChannelBuffer(value, elements, epilogue.op.kind)
-                                   : BufferOf(value, step.form)));
+  for (const KernelParameter& input : signature->inputs()) {
+    // Behind data and weight stand the operands of the steps.
+    const int value = input.role == ParameterRole::kData ? data
+                      : input.operand < 0
+                          ? weight
+                          : group.inputs[2 + static_cast<std::size_t>(input.operand)];
+    TW_RETURN_IF_ERROR(add(input.role == ParameterRole::kTensor
+                               ? BufferOf(value, step.form)
+                               : InputBuffer(*workload, *signature, buffers.size(), value)));
   }
   auto shape = MemoryShape(type, step.form);
   TW_RETURN_IF_ERROR(shape);

@@ -9,6 +9,7 @@
 #include "src/compiler/plan/group_kernel.h"
 #include "src/compiler/plan/plan.h"
 #include "src/graph/passes/passes.h"
+#include "src/tensor/kernel_signature.h"
 
 namespace tilewright {
 
@@ -42,10 +43,9 @@ class PlanBuilder {
   /// Whether the transposition that a group begins with leaves the bytes of a form that its input
   /// is in; then the result is there already.
   bool FindTransposed(const FusedGroup& group);
-  Result<int> WeightBuffer(const Workload& workload, const AnchorForm& form, int weight);
-  Result<int> CompensationBuffer(const Workload& workload, const AnchorForm& form, int weight,
-                                 std::int64_t elements);
-  Result<int> ChannelBuffer(int constant, std::int64_t elements, OpKind op);
+  /// Buffer of an input of an anchor's kernel. value: the node it is made of.
+  Result<int> InputBuffer(const Workload& workload, const KernelSignature& signature,
+                          std::size_t input, int value);
   Status FinishOutputs();
   Status AddCopy(int node, int from, int to);
 

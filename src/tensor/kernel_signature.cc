@@ -1,0 +1,177 @@
+#include "src/tensor/kernel_signature.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/tensor/compute/winograd.h"
+#include "src/tensor/layout.h"
+
+namespace tilewright {
+namespace {
+
+/// The tensor with its elements converted (and saturated) to another type.
+Tensor Converted(const Tensor& source, DataType dtype) {
+  Tensor result(TensorType{source.shape(), dtype});
+  for (std::int64_t i = 0; i < source.elements(); ++i) result.Set(i, source.At(i));
+  return result;
+}
+
+/// One value per channel, continued to the channels that the kernel's blocks have.
+Result<Tensor> ContinuedTo(const TensorType& wanted, const Tensor& values, double filler) {
+  Tensor continued(TensorType{{wanted.elements()}, values.dtype()});
+  if (continued.elements() < values.elements()) {
+    return InvalidArgument(
+        fmt::format("{} has more elements than {}", values.type().ToString(), wanted.ToString()));
+  }
+  std::copy_n(values.data(), values.bytes(), continued.data());
+  for (std::int64_t i = values.elements(); filler != 0 && i < continued.elements(); ++i) {
+    continued.Set(i, filler);
+  }
+  return continued;
+}
+
+Result<Tensor> InLayout(const Tensor& tensor, const std::string& from, const std::string& to) {
+  if (to == from) return tensor.Clone();
+  return TransformLayout(tensor, from, to);
+}
+
+/// The parameters without their types.
+Result<std::vector<KernelParameter>> ParametersOf(const Workload& workload,
+                                                  const Epilogue& epilogue,
+                                                  const AnchorForm& form) {
+  auto own = workload.OutputLayout();
+  TW_RETURN_IF_ERROR(own);
+  const auto layout = [](const std::string& wanted, const std::string& otherwise) {
+    return wanted.empty() ? otherwise : wanted;
+  };
+  const std::string output = layout(form.output, *own);
+  std::vector<KernelParameter> parameters;
+  const auto add = [&](ParameterRole role, std::string in_memory) -> KernelParameter& {
+    parameters.push_back({.role = role, .type = {}, .layout = std::move(in_memory)});
+    return parameters.back();
+  };
+  add(ParameterRole::kData, layout(form.data, workload.data_layout));
+  if (workload.has_weight()) {
+    add(ParameterRole::kWeight, layout(form.weight, workload.kernel_layout));
+  }
+  if (form.shift_data) add(ParameterRole::kCompensation, "");
+  int operand = 0;
+  for (const EpilogueStep& step : epilogue.steps) {
+    if (!step.has_parameter()) continue;
+    const bool channel = step.operand == OperandKind::kChannel;
+    KernelParameter& added = add(channel ? ParameterRole::kChannel : ParameterRole::kTensor,
+                                 channel ? std::string() : output);
+    added.operand = operand++;
+    if (step.op.kind == OpKind::kDiv) added.filler = 1;
+  }
+  add(ParameterRole::kResult, output);
+  return parameters;
+}
+
+Result<Tensor> MakeParameter(const Workload& workload, const KernelSignature& signature,
+                             const KernelParameter& parameter, const Tensor& source) {
+  switch (parameter.role) {
+    case ParameterRole::kData:
+      return InLayout(source, workload.data_layout, parameter.layout);
+    case ParameterRole::kWeight:
+      return PackWeight(workload, signature.form, source);
+    case ParameterRole::kCompensation: {
+      auto sums = MakeCompensation(workload, signature.form, source);
+      TW_RETURN_IF_ERROR(sums);
+      return ContinuedTo(parameter.type, *sums, parameter.filler);
+    }
+    case ParameterRole::kChannel:
+      return ContinuedTo(parameter.type, source, parameter.filler);
+    case ParameterRole::kTensor: {
+      auto own = workload.OutputLayout();
+      TW_RETURN_IF_ERROR(own);
+      return InLayout(source, *own, parameter.layout);
+    }
+    case ParameterRole::kResult:
+      break;
+  }
+  return Internal("the result of a kernel is no input");
+}
+
+}  // namespace
+
+std::int64_t KernelSignature::bytes() const {
+  std::int64_t sum = 0;
+  for (const KernelParameter& parameter : parameters) sum += parameter.type.bytes();
+  return sum;
+}
+
+Result<KernelSignature> SignatureOf(const Workload& workload, const Epilogue& epilogue,
+                                    const AnchorForm& form, std::span<const TensorType> types) {
+  auto parameters = ParametersOf(workload, epilogue, form);
+  TW_RETURN_IF_ERROR(parameters);
+  if (parameters->size() != types.size()) {
+    return InvalidArgument(
+        fmt::format("kernel has {} parameters, expected {}", types.size(), parameters->size()));
+  }
+  KernelSignature signature{form, *std::move(parameters)};
+  for (std::size_t i = 0; i < types.size(); ++i) signature.parameters[i].type = types[i];
+  return signature;
+}
+
+Result<KernelSignature> SignatureOf(const Workload& workload, const Epilogue& epilogue,
+                                    const AnchorForm& form, std::span<const Buffer> parameters) {
+  std::vector<TensorType> types;
+  for (const Buffer& buffer : parameters) types.push_back({buffer->shape, buffer->dtype});
+  return SignatureOf(workload, epilogue, form, types);
+}
+
+Result<Tensor> ParameterTensor(const Workload& workload, const KernelSignature& signature,
+                               std::size_t input, const Tensor& source) {
+  const KernelParameter& parameter = signature.parameters[input];
+  auto tensor = MakeParameter(workload, signature, parameter, source);
+  TW_RETURN_IF_ERROR(tensor);
+  if (tensor->bytes() != parameter.type.bytes() || tensor->dtype() != parameter.type.dtype) {
+    return InvalidArgument(fmt::format("parameter {} is {}, the workload gives {}", input,
+                                       parameter.type.ToString(), tensor->type().ToString()));
+  }
+  return tensor;
+}
+
+Result<Tensor> PackWeight(const Workload& workload, const AnchorForm& form, const Tensor& weight) {
+  if (weight.type() != workload.weight) {
+    return InvalidArgument("weight is " + weight.type().ToString() + ", expected " +
+                           workload.weight.ToString());
+  }
+  TW_RETURN_IF_ERROR(CheckWinograd(workload, form));
+  if (form.winograd_tile > 0) return WinogradWeight(weight, form.winograd_tile);
+  const std::string& layout = form.weight.empty() ? workload.kernel_layout : form.weight;
+  auto packed = TransformLayout(weight, workload.kernel_layout, layout);
+  TW_RETURN_IF_ERROR(packed);
+  if (form.multiply_dtype && *form.multiply_dtype != weight.dtype()) {
+    return Converted(*packed, *form.multiply_dtype);
+  }
+  return packed;
+}
+
+Result<Tensor> MakeCompensation(const Workload& workload, const AnchorForm& form,
+                                const Tensor& weight) {
+  if (!form.shift_data) return InvalidArgument("compensation: the form does not shift the data");
+  // Output channels outermost, then each channel's weights are consecutive.
+  auto layout = Layout::Parse(workload.kernel_layout);
+  TW_RETURN_IF_ERROR(layout);
+  const bool dense = workload.op == OpKind::kDense;
+  auto plain = TransformLayout(weight, workload.kernel_layout, dense ? "NK" : "OIHW");
+  TW_RETURN_IF_ERROR(plain);
+  const std::int64_t channels = plain->shape()[0];
+  const std::int64_t each = plain->elements() / channels;
+  constexpr std::int64_t kShift = 128;  // what the "pad" stage adds to the data
+  Tensor result(TensorType{{channels}, kInt32});
+  auto sums = result.As<std::int32_t>();
+  for (std::int64_t k = 0; k < channels; ++k) {
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < each; ++i) {
+      sum += static_cast<std::int64_t>(plain->At(k * each + i));
+    }
+    sums[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(-kShift * sum);
+  }
+  return result;
+}
+
+}  // namespace tilewright
