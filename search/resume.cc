@@ -10,6 +10,7 @@
 #include "search/tuner_impl.h"
 #include "src/base/hash.h"
 #include "src/target/library.h"
+#include "src/tensor/work.h"
 
 namespace tilewright::search {
 namespace {
@@ -53,7 +54,7 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks) {
     }
     tasks_.push_back(std::move(*state));
     scheduled.push_back(
-        {static_cast<double>(task.occurrences), static_cast<double>(task.task.workload.macs())});
+        {static_cast<double>(task.occurrences), WorkOf(task.task.workload).operations});
   }
   if (!unserved.empty()) return Unsupported(unserved);
   SchedulerOptions options;

@@ -28,7 +28,7 @@ TaskScheduler::TaskScheduler(std::vector<ScheduledTask> tasks, const SchedulerOp
 double TaskScheduler::BestRate() const {
   double rate = 0;
   for (const State& state : tasks_) {
-    if (state.best > 0) rate = std::max(rate, state.task.macs / state.best);
+    if (state.best > 0) rate = std::max(rate, state.task.operations / state.best);
   }
   return rate;
 }
@@ -38,10 +38,10 @@ double TaskScheduler::Gain(int task, std::int64_t trials) const {
   const double rate = BestRate();
   double seconds = state.best;
   if (seconds <= 0) {
-    seconds = rate > 0 ? kUnknownSlowness * std::max(1.0, state.task.macs) / rate : 1;
+    seconds = rate > 0 ? kUnknownSlowness * std::max(1.0, state.task.operations) / rate : 1;
   }
   const double headroom =
-      rate > 0 ? std::max(kLeastHeadroom, 1 - state.task.macs / seconds / rate) : 1;
+      rate > 0 ? std::max(kLeastHeadroom, 1 - state.task.operations / seconds / rate) : 1;
   const auto next = static_cast<double>(trials);
   const double possible =
       headroom * next / (static_cast<double>(std::max(state.proposed, state.told)) + next);

@@ -8,8 +8,8 @@ namespace tilewright::search {
 
 /// What the scheduler knows of a task from the start.
 struct ScheduledTask {
-  double weight = 1;  ///< occurrences in the network
-  double macs = 0;    ///< of one run
+  double weight = 1;      ///< occurrences in the network
+  double operations = 0;  ///< of one run (see Work)
 };
 
 struct SchedulerOptions {

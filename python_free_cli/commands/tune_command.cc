@@ -25,6 +25,7 @@
 #include "src/target/library.h"
 #include "src/templates/device.h"
 #include "src/templates/vta/vta_target.h"
+#include "src/tensor/work.h"
 
 namespace tilewright::cli {
 namespace {
@@ -238,11 +239,8 @@ class TuneCommand final : public Command {
     std::vector<double> bounds;
     for (const search::TuneTask& task : tasks) {
       const Workload& w = task.task.workload;
-      const auto output = w.OutputType();
-      const std::int64_t bytes =
-          w.data.bytes() + w.weight.bytes() + (output.ok() ? output->bytes() : 0);
-      bounds.push_back(
-          RooflineSeconds(peaks, w.macs(), bytes, !w.data.dtype.is_float(), target.num_threads()));
+      bounds.push_back(RooflineSeconds(peaks, w.macs(), WorkOf(w).bytes, !w.data.dtype.is_float(),
+                                       target.num_threads()));
     }
     return bounds;
   }
