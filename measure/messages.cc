@@ -5,255 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <span>
 
+#include "measure/kernel_message.h"
+#include "measure/message_fields.h"
 #include "src/base/base64.h"
 
 namespace tilewright::measure {
 namespace {
-
-/// Reads the fields of one object and remembers the first that was not as expected.
-class Fields {
- public:
-  explicit Fields(const Json& json) : json_(json) {
-    if (!json.is_object()) status_ = Corrupt("message: expected an object");
-  }
-  const Json& Get(const char* name, Json::value_t type) {
-    static const Json kNull;
-    if (!status_.ok()) return kNull;
-    const auto found = json_.find(name);
-    const bool there = found != json_.end();
-    if (!there || !Matches(*found, type)) {
-      status_ = Corrupt(std::string("message: field ") + name +
-                        (there ? " is of the wrong type" : " is missing"));
-      return kNull;
-    }
-    return *found;
-  }
-  bool Has(const char* name) const { return json_.contains(name); }
-  std::string Text(const char* name) {
-    const Json& value = Get(name, Json::value_t::string);
-    return value.is_string() ? value.get<std::string>() : std::string();
-  }
-  double Number(const char* name) {
-    const Json& value = Get(name, Json::value_t::number_float);
-    return value.is_number() ? value.get<double>() : 0;
-  }
-  std::optional<double> NumberOrNull(const char* name) {
-    const auto found = json_.find(name);
-    if (found != json_.end() && found->is_null()) return std::nullopt;
-    return Number(name);
-  }
-  std::int64_t Integer(const char* name) {
-    const Json& value = Get(name, Json::value_t::number_integer);
-    return value.is_number_integer() ? value.get<std::int64_t>() : 0;
-  }
-  bool Flag(const char* name) {
-    const Json& value = Get(name, Json::value_t::boolean);
-    return value.is_boolean() && value.get<bool>();
-  }
-  std::vector<double> Numbers(const char* name) {
-    std::vector<double> numbers;
-    for (const Json& value : Get(name, Json::value_t::array)) {
-      numbers.push_back(value.is_number() ? value.get<double>() : 0);
-    }
-    return numbers;
-  }
-  void Fail(const Status& status) {
-    if (status_.ok()) status_ = status;
-  }
-  const Status& status() const { return status_; }
-
- private:
-  static bool Matches(const Json& value, Json::value_t type) {
-    if (type == Json::value_t::number_float) return value.is_number();
-    if (type == Json::value_t::number_integer) return value.is_number_integer();
-    return value.type() == type;
-  }
-  const Json& json_;
-  Status status_;
-};
-
-/// JSON has no infinities: the largest number stands for them.
-double Finite(double value) {
-  if (std::isnan(value)) return 1e300;
-  return std::clamp(value, -1e300, 1e300);
-}
-
-std::vector<std::int64_t> IntegersFrom(const char* name, Fields& fields) {
-  std::vector<std::int64_t> integers;
-  for (const Json& value : fields.Get(name, Json::value_t::array)) {
-    integers.push_back(value.is_number_integer() ? value.get<std::int64_t>() : 0);
-  }
-  return integers;
-}
-
-Json TypeJson(const TensorType& type) {
-  return Json{{"shape", type.shape}, {"dtype", DataTypeName(type.dtype)}};
-}
-
-/// A number of threads: more than any machine has is no order.
-int ThreadsFrom(Fields& fields) {
-  constexpr std::int64_t kMostThreads = 4096;
-  const std::int64_t threads = fields.Integer("threads");
-  if (threads >= 1 && threads <= kMostThreads) return static_cast<int>(threads);
-  fields.Fail(Corrupt("message: " + std::to_string(threads) + " threads, expected 1 to " +
-                      std::to_string(kMostThreads)));
-  return 1;
-}
-
-TensorType TypeFrom(const Json& json, Fields& outer) {
-  Fields fields(json);
-  TensorType type;
-  type.shape = IntegersFrom("shape", fields);
-  auto dtype = ParseDataType(fields.Text("dtype"));
-  // No more than an address space holds, or sizes would run over.
-  constexpr double kMostElements = 1e14;
-  double elements = 1;
-  for (std::int64_t extent : type.shape) {
-    elements *= static_cast<double>(std::max<std::int64_t>(extent, 1));
-    if (extent < 0) elements = 2 * kMostElements;
-  }
-  if (elements > kMostElements) {
-    fields.Fail(Corrupt("message: shape is none of a tensor"));
-  }
-  outer.Fail(fields.status());
-  if (dtype.ok()) {
-    type.dtype = *dtype;
-  } else {
-    outer.Fail(dtype.status());
-  }
-  return type;
-}
-
-Json FormJson(const AnchorForm& form) {
-  return Json{{"data", form.data},
-              {"weight", form.weight},
-              {"output", form.output},
-              {"multiply", form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : ""},
-              {"shift", form.shift_data},
-              {"winograd", form.winograd_tile}};
-}
-
-AnchorForm FormFrom(const Json& json, Fields& outer) {
-  Fields fields(json);
-  AnchorForm form;
-  form.data = fields.Text("data");
-  form.weight = fields.Text("weight");
-  form.output = fields.Text("output");
-  form.shift_data = fields.Flag("shift");
-  form.winograd_tile = fields.Integer("winograd");
-  const std::string multiply = fields.Text("multiply");
-  outer.Fail(fields.status());
-  if (!multiply.empty()) {
-    auto dtype = ParseDataType(multiply);
-    if (dtype.ok()) form.multiply_dtype = *dtype;
-    outer.Fail(ToStatus(dtype));
-  }
-  return form;
-}
-
-Json LaunchesJson(const KernelSpec& kernel) {
-  Json launches = Json::array();
-  for (const CudaLaunch& launch : kernel.launches) {
-    launches.push_back({{"kernel", launch.kernel},
-                        {"grid", launch.grid},
-                        {"block", launch.block},
-                        {"shared_bytes", launch.shared_bytes}});
-    const CudaLibraryCall& call = launch.library;
-    if (call.file.empty()) continue;
-    launches.back()["library"] = call.file;
-    launches.back()["operation"] = call.operation;
-    launches.back()["shape"] = call.shape;
-    launches.back()["operands"] = call.operands;
-  }
-  return launches;
-}
-
-CudaLaunch LaunchFrom(const Json& json, Fields& outer) {
-  Fields fields(json);
-  CudaLaunch launch;
-  launch.kernel = fields.Text("kernel");
-  const auto extents = [&](const char* name) {
-    std::array<std::int64_t, 3> three = {1, 1, 1};
-    const std::vector<std::int64_t> all = IntegersFrom(name, fields);
-    if (all.size() == three.size()) {
-      std::ranges::copy(all, three.begin());
-    } else {
-      fields.Fail(Corrupt(std::string("message: ") + name + " has not three numbers"));
-    }
-    return three;
-  };
-  launch.grid = extents("grid");
-  launch.block = extents("block");
-  launch.shared_bytes = fields.Integer("shared_bytes");
-  if (fields.Has("library")) {
-    CudaLibraryCall& call = launch.library;
-    call.file = fields.Text("library");
-    call.operation = fields.Text("operation");
-    call.shape = IntegersFrom("shape", fields);
-    if (call.shape.size() * sizeof(std::int64_t) != sizeof(TwLibraryShape)) {
-      fields.Fail(Corrupt("message: shape is none of a library's call"));
-    }
-    const auto operands = extents("operands");
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      call.operands[i] = static_cast<int>(operands[i]);
-    }
-  }
-  outer.Fail(fields.status());
-  return launch;
-}
-
-Json KernelJson(const KernelSpec& kernel) {
-  Json parameters = Json::array();
-  for (const KernelParameter& parameter : kernel.signature.parameters) {
-    parameters.push_back(TypeJson(parameter.type));
-  }
-  return Json{{"workload", kernel.workload.Key()},
-              {"epilogue", kernel.epilogue.ToString()},
-              {"form", FormJson(kernel.signature.form)},
-              {"parameters", std::move(parameters)},
-              {"artifact", kernel.artifact},
-              {"symbol", kernel.symbol},
-              {"threads", kernel.threads},
-              {"vta_target", kernel.vta_target},
-              {"tolerance", kernel.tolerance ? Json(*kernel.tolerance) : Json()},
-              {"launches", LaunchesJson(kernel)},
-              {"workspace_bytes", kernel.workspace_bytes}};
-}
-
-KernelSpec KernelFrom(const Json& json, Fields& outer) {
-  Fields fields(json);
-  KernelSpec kernel;
-  auto workload = Workload::Parse(fields.Text("workload"));
-  auto epilogue = Epilogue::Parse(fields.Text("epilogue"));
-  const AnchorForm form = FormFrom(fields.Get("form", Json::value_t::object), fields);
-  std::vector<TensorType> types;
-  for (const Json& type : fields.Get("parameters", Json::value_t::array)) {
-    types.push_back(TypeFrom(type, fields));
-  }
-  kernel.artifact = fields.Text("artifact");
-  kernel.symbol = fields.Text("symbol");
-  kernel.threads = ThreadsFrom(fields);
-  kernel.tolerance = fields.NumberOrNull("tolerance");
-  kernel.vta_target = fields.Text("vta_target");
-  for (const Json& launch : fields.Get("launches", Json::value_t::array)) {
-    kernel.launches.push_back(LaunchFrom(launch, fields));
-  }
-  kernel.workspace_bytes = IntegersFrom("workspace_bytes", fields);
-  outer.Fail(fields.status());
-  outer.Fail(ToStatus(workload));
-  outer.Fail(ToStatus(epilogue));
-  if (!outer.status().ok()) return kernel;
-  kernel.workload = *std::move(workload);
-  kernel.epilogue = *std::move(epilogue);
-  if (types.empty() && !kernel.vta_target.empty()) return kernel;
-  auto signature = SignatureOf(kernel.workload, kernel.epilogue, form, types);
-  outer.Fail(ToStatus(signature));
-  if (signature.ok()) kernel.signature = *std::move(signature);
-  return kernel;
-}
 
 Json FaultJson(const Fault& fault) {
   return Json{{"builder", fault.builder},
@@ -303,12 +62,6 @@ void CheckVersion(Fields& fields) {
   fields.Fail(Unsupported("message: protocol version " + std::to_string(version) + ", expected " +
                           std::to_string(kProtocolVersion) +
                           "; take both programs from the same version of Tilewright"));
-}
-
-template <typename T>
-Result<T> Finish(const Fields& fields, T value) {
-  TW_RETURN_IF_ERROR(fields.status());
-  return value;
 }
 
 }  // namespace
@@ -378,7 +131,7 @@ Json ToJson(const BuildReply& reply) {
             {"blame", BlameName(reply.blame)},
             {"seconds", Finite(reply.seconds)}};
   if (reply.outcome == Outcome::kOk && reply.reference.empty()) {
-    json["kernel"] = KernelJson(reply.kernel);
+    json["kernel"] = ToJson(reply.kernel);
   }
   return json;
 }
@@ -393,7 +146,7 @@ Result<BuildReply> BuildReplyFrom(const Json& json) {
   reply.blame = BlameFrom(fields);
   reply.seconds = fields.Number("seconds");
   if (reply.outcome == Outcome::kOk && reply.reference.empty()) {
-    reply.kernel = KernelFrom(fields.Get("kernel", Json::value_t::object), fields);
+    reply.kernel = KernelSpecFrom(fields.Get("kernel", Json::value_t::object), fields);
   }
   return Finish(fields, std::move(reply));
 }
@@ -410,7 +163,7 @@ Result<ProbeOrder> ProbeOrderFrom(const Json& json) {
   ProbeOrder order;
   order.target = fields.Text("target");
   order.path = fields.Text("path");
-  order.threads = ThreadsFrom(fields);
+  order.threads = fields.Threads();
   return Finish(fields, std::move(order));
 }
 
@@ -429,7 +182,7 @@ Json ToJson(const RunOrder& order) {
   Json items = Json::array();
   for (const RunOrder::Item& item : order.items) {
     Json json{{"ticket", TicketJson(item.ticket)},
-              {"kernel", KernelJson(item.kernel)},
+              {"kernel", ToJson(item.kernel)},
               {"reference", item.reference},
               {"best", Finite(item.best_seconds)},
               {"patience", Finite(item.patience_seconds)},
@@ -451,7 +204,7 @@ Result<RunOrder> RunOrderFrom(const Json& json) {
     Fields inner(entry);
     RunOrder::Item item;
     item.ticket = TicketFrom(inner);
-    item.kernel = KernelFrom(inner.Get("kernel", Json::value_t::object), inner);
+    item.kernel = KernelSpecFrom(inner.Get("kernel", Json::value_t::object), inner);
     item.reference = inner.Text("reference");
     item.best_seconds = inner.Number("best");
     item.patience_seconds = inner.Number("patience");
@@ -522,7 +275,8 @@ Json ToJson(const Greeting& greeting) {
               {"device", greeting.device},
               {"target", greeting.target},
               {"canary_seconds", Finite(greeting.canary_seconds)},
-              {"resolution", Finite(greeting.resolution)}};
+              {"resolution", Finite(greeting.resolution)},
+              {"unprotected", greeting.unprotected}};
 }
 
 Result<Greeting> GreetingFrom(const Json& json) {
@@ -533,6 +287,7 @@ Result<Greeting> GreetingFrom(const Json& json) {
   greeting.target = fields.Text("target");
   greeting.canary_seconds = fields.Number("canary_seconds");
   greeting.resolution = fields.Number("resolution");
+  greeting.unprotected = fields.Text("unprotected");
   return Finish(fields, greeting);
 }
 

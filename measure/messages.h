@@ -19,7 +19,7 @@ namespace tilewright::measure {
 
 /// Raised when the meaning of a message changes: a runner on another machine may be of another
 /// version of this program.
-inline constexpr std::int64_t kProtocolVersion = 3;
+inline constexpr std::int64_t kProtocolVersion = 4;
 
 /// A failure to be injected: used by tests to show what the supervision does. Empty in real work.
 struct Fault {
@@ -135,6 +135,7 @@ struct Greeting {
   std::string target;         ///< what `native` is there
   double canary_seconds = 0;  ///< quiet time of the canary
   double resolution = 0;      ///< of the A/A test
+  std::string unprotected;    ///< why system calls of candidates are not filtered; empty: they are
 };
 
 Json ToJson(const PrepareOrder& order);

@@ -113,6 +113,10 @@ Status Supervisor::HandleGreeting(Worker& worker, const Json& json) {
   }
   runner_greeted_ = true;
   worker.process.SetIdle();
+  if (!greeting->unprotected.empty() && !std::exchange(unprotected_said_, true) &&
+      settings_.on_unprotected) {
+    settings_.on_unprotected(OneLine(greeting->unprotected));
+  }
   const std::lock_guard lock(mailbox_.mutex);
   if (!mailbox_.greeting) mailbox_.greeting = *greeting;
   mailbox_.changed.notify_all();
@@ -254,8 +258,7 @@ void Supervisor::CallAgain(Worker& worker, const std::string& why) {
   if (settings_.on_lost) settings_.on_lost(OneLine(why), reconnect_seconds_);
 }
 
-void Supervisor::LoseBuild(Worker& worker, const std::string& why, bool timed_out,
-                           bool by_system) {
+void Supervisor::LoseBuild(Worker& worker, const std::string& why, bool timed_out, bool by_system) {
   if (worker.role == Role::kReference) {
     const auto found = references_.find(worker.reference);
     if (found == references_.end() || found->second.state != ReferenceState::kUnderWay) return;

@@ -1,10 +1,10 @@
 // What the supervisor does about failures that may be the machine's: no room or no right to
 // execute in the folder of artifacts, no descriptors, processes or memory left, a builder that the
 // system killed. Such a candidate waits as a suspect while a probe is built and loaded. If that
-// fails, too, it was the machine: the suspects are built again once a later probe goes well, and if
-// none does, the measurer ends and says what to do. If the probe goes well, the failure is the
-// candidate's, unless the worker has seen the system refuse something: then it is tried again a few
-// times.
+// fails, too, it was the machine: what is built from now on goes to another folder if that is
+// better off, the suspects are built again once a later probe goes well, and if none does, the
+// measurer ends and says what to do. If the probe goes well, the failure is the candidate's, unless
+// the worker has seen the system refuse something: then it is tried again a few times.
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ std::string AdviceFor(const std::string& why, const std::string& folder) {
     const char* text;
   };
   constexpr Advice kAdvice[] = {
-      {"No space left", "make room there, or start again: a folder with room is used (or TMPDIR)"},
+      {"No space left", "make room there, or set TMPDIR to a folder with room"},
       {"Disk quota", "make room there, or set TMPDIR to a folder with room"},
       {"Read-only file system", "set TMPDIR to a folder that can be written to"},
       {"Too many open files", "allow more of them (ulimit -n 1024)"},
@@ -123,8 +123,31 @@ void Supervisor::ProbeFailed(const std::string& why) {
     }
   }
   if (probe_failures_ == kMostPauses) return StopForMachine(why);
+  ChangeFolder();
   probe_after_ = clock_.MonotonicSeconds() + PauseAfter(probe_failures_++);
   probe_ = ProbeState::kWanted;
+}
+
+void Supervisor::ChangeFolder() {
+  const auto root = TemporaryRoot();
+  if (!root.ok() || folder_.starts_with(*root + "/")) return;
+  auto folder = LockedFolder::Create(LockedFolder::kMeasurers);
+  if (!folder.ok()) return;
+  // What is in the old one is still used: it goes with this object's end.
+  other_folders_.push_back(*std::move(folder));
+  folder_ = other_folders_.back().path();
+}
+
+void Supervisor::MoveReference(std::string& path) {
+  if (!settings_.reference_folder.empty() || path.starts_with(folder_ + "/")) return;
+  const std::string moved = folder_ + path.substr(path.rfind('/'));
+  for (auto& [task, place] : reference_paths_) {
+    if (place == path) place = moved;
+  }
+  auto node = references_.extract(path);
+  node.key() = moved;
+  references_.insert(std::move(node));
+  path = moved;
 }
 
 double Supervisor::PauseAfter(int failures) const {
@@ -133,6 +156,7 @@ double Supervisor::PauseAfter(int failures) const {
 
 void Supervisor::RetryReference(Worker& worker, Reference& reference, const std::string& why) {
   if (reference.tries == kMostPauses) return StopForMachine("no reference result: " + why);
+  ChangeFolder();
   worker.ready_after = clock_.MonotonicSeconds() + PauseAfter(reference.tries++);
   reference.state = ReferenceState::kWanted;
 }
@@ -152,9 +176,9 @@ void Supervisor::StopForMachine(const std::string& why) {
   }
   jobs_.clear();
   const std::lock_guard lock(mailbox_.mutex);
-  mailbox_.broken = Unavailable("nothing can be measured here: " + why + "; " +
-                                AdviceFor(why, folder_) +
-                                ". Nothing of this is kept as a result; the same command goes on");
+  mailbox_.broken =
+      Unavailable("nothing can be measured here: " + why + "; " + AdviceFor(why, folder_) +
+                  ". Nothing of this is kept as a result; the same command goes on");
   mailbox_.changed.notify_all();
 }
 

@@ -79,7 +79,7 @@ struct ProcessMeasurer::Impl {
 
 Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurerSettings settings) {
   TW_CHECK(!settings.build_command.empty() && !settings.run_command.empty());
-  auto folder = LockedFolder::Create("tilewright-measure");
+  auto folder = LockedFolder::Create(LockedFolder::kMeasurers);
   TW_RETURN_IF_ERROR(folder);
   CoreChoice cores = CoresFor(settings);
   if (!cores.note.empty() && settings.on_disturbed) settings.on_disturbed(cores.note);
@@ -168,7 +168,7 @@ double ProcessMeasurer::resolution() const {
 }
 
 Result<std::vector<Trial>> ProcessMeasurer::Race(const std::vector<Candidate>& finalists,
-                                                  const RaceTerms& terms) {
+                                                 const RaceTerms& terms) {
   if (finalists.empty()) return std::vector<Trial>();
   Mailbox& mailbox = impl_->mailbox;
   std::unique_lock lock(mailbox.mutex);

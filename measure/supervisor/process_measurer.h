@@ -44,6 +44,9 @@ struct ProcessMeasurerSettings {
   /// Told, on the caller's thread, if the runner's core is measured on by another process, too. May
   /// be empty.
   std::function<void(const std::string& note)> on_disturbed;
+  /// Told once, on a thread of the measurer's, if the runner's system has no filter for system
+  /// calls, and why: candidates may then do what their user may. May be empty.
+  std::function<void(const std::string& why)> on_unprotected;
   /// Where the cores of this machine can be reserved, see DeviceLock::TakeCore.
   std::string core_folder = DeviceLock::kCoreFolder;
   /// Where reference results are kept between jobs; empty: in the measurer's own temporary folder.

@@ -255,8 +255,9 @@ void Supervisor::DispatchReference(Worker& worker) {
     if (again == references_.end()) return;
     references_wanted_.push_back(again->first);
   }
-  const std::string path = std::move(references_wanted_.front());
+  std::string path = std::move(references_wanted_.front());
   references_wanted_.pop_front();
+  MoveReference(path);
   Reference& reference = references_.at(path);
   reference.state = ReferenceState::kUnderWay;
   worker.reference = path;

@@ -16,6 +16,7 @@
 #include "measure/supervisor/worker_process.h"
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
+#include "src/base/files/locked_folder.h"
 
 namespace tilewright::measure {
 
@@ -132,6 +133,11 @@ class Supervisor {
   void HandleProbed(Worker& worker, const ProbeReply& reply);
   void ProbeSucceeded();
   void ProbeFailed(const std::string& why);
+  /// Takes another folder if what folder_ is in lacks room or rights now and another place does
+  /// not.
+  void ChangeFolder();
+  /// The reference result is to be made where there is room.
+  void MoveReference(std::string& path);
   /// The reference maker failed by what may be the machine's fault.
   void RetryReference(Worker& worker, Reference& reference, const std::string& why);
   /// Seconds to wait after so many failures that are the machine's.
@@ -152,7 +158,8 @@ class Supervisor {
 
   const ProcessMeasurerSettings settings_;
   Mailbox& mailbox_;
-  const std::string folder_;
+  std::string folder_;                       ///< where artifacts and reference results are put
+  std::vector<LockedFolder> other_folders_;  ///< made where the first one had no room any more
   const DeviceFingerprint device_;
   const int wake_fd_;
   SystemClock clock_;
@@ -175,8 +182,9 @@ class Supervisor {
   std::vector<Suspect> checking_;  // of them: the probe that is under way decides
   double probe_after_ = 0;         // not before; monotonic seconds
   int probe_failures_ = 0;         // in a row
-  double build_seconds_ = 0;      // a usual build: a moving average
-  FileSender files_;              // to a runner on another machine
+  bool unprotected_said_ = false;  // what the sandbox lacks
+  double build_seconds_ = 0;       // a usual build: a moving average
+  FileSender files_;               // to a runner on another machine
   double connected_at_ = 0;       // until when it was connected; at first, when it was first called
   double reconnect_seconds_ = 0;  // before it is called again
   bool broken_ = false;

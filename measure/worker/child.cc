@@ -97,7 +97,7 @@ std::optional<Failure> Kernel::Load() {
     for (std::size_t i = 0; i < set.size(); ++i) known_.push_back({set[i], static_cast<int>(i)});
   }
   CatchCrashes(work_.report, &known_, limit);
-  LimitRights();
+  (void)LimitRights();
   if (kernel_.threads > 1) {
     TwPoolOptions options = TwPoolDefaults(kernel_.threads);
     options.widen = 1;  // the runner itself is bound to the cores that are measured on
@@ -106,7 +106,7 @@ std::optional<Failure> Kernel::Load() {
       return Failure{Outcome::kRunFailed, "no threads can be started", Blame::kMachine};
     }
   }
-  ForbidSystemCalls();
+  (void)ForbidSystemCalls();  // the runner has said whether it can
   if (auto failure = Open()) return failure;
   if (auto failure = Prepare()) return failure;
   threads_before_ = CountThreads();
@@ -246,8 +246,7 @@ void ServeSlices(const ChildWork& work, Course& course) {
 /// Everything a candidate needs, kept to the end of the process.
 struct Running {
   explicit Running(const ChildWork& work)
-      : kernel(work),
-        course(kernel, *work.item, work.sampling, work.gate, clock, work.memory) {}
+      : kernel(work), course(kernel, *work.item, work.sampling, work.gate, clock, work.memory) {}
   Kernel kernel;
   SystemClock clock;
   Course course;

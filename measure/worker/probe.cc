@@ -21,7 +21,7 @@ namespace {
 constexpr int kProbeMilliseconds = 10000;
 
 std::string TryInSandbox(const ProbeOrder& order) {
-  LimitRights();
+  (void)LimitRights();
   Pool pool;
   if (order.threads > 1) {
     TwPoolOptions options = TwPoolDefaults(order.threads);
@@ -32,7 +32,7 @@ std::string TryInSandbox(const ProbeOrder& order) {
              " asked for): " + ErrnoReason();
     }
   }
-  ForbidSystemCalls();
+  (void)ForbidSystemCalls();
   auto loaded = LoadKernel(order.path, kProbeSymbol);
   if (!loaded.ok()) return loaded.status().message();
   return loaded->entry.run(nullptr, nullptr, nullptr) == 0 ? "" : "a probe returned no 0";

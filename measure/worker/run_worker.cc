@@ -110,7 +110,8 @@ Status Runner::Configure(const Json& message) {
   greeting.device = ProbeHostCpu().ToString();
   greeting.target = OwnTarget();
   device_ = greeting.device;
-  if (settings_.calibrate) {
+  if (settings_.calibrate) {  // candidates run in processes here
+    greeting.unprotected = TrySandbox().system_calls;
     ReadQuiet();
     greeting.resolution = MeasureResolution(canary_, gate_, settings_.sampling);
     greeting.canary_seconds = gate_.quiet_seconds();

@@ -13,28 +13,26 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <initializer_list>
 #include <utility>
 
+#include "src/base/files/file.h"
 #include "src/base/sanitizer.h"
+#include "src/base/strings.h"
 
 namespace tilewright::measure {
 namespace {
 
-/// A system call's number on x86-64 and on 64-bit Arm; -1: it has none there.
-struct CallNumber {
-  const char* name;
-  int x86_64, aarch64;
-};
-
 /// What kernels, the thread pool, the C library, the dynamic loader and libraries of kernels need.
 /// None of them reaches another process, a file that is not open, or the network.
-constexpr CallNumber kAllowed[] = {
+constexpr SandboxCall kAllowed[] = {
     {"read", 0, 63}, {"write", 1, 64}, {"readv", 19, 65}, {"writev", 20, 66}, {"pread64", 17, 67},
     {"lseek", 8, 62}, {"close", 3, 57}, {"fstat", 5, 80}, {"newfstatat", 262, 79}, {"stat", 4, -1},
     {"lstat", 6, -1}, {"statx", 332, 291}, {"access", 21, -1}, {"faccessat", 269, 48},
@@ -56,14 +54,15 @@ constexpr CallNumber kAllowed[] = {
     {"pause", 34, -1}, {"exit", 60, 93}, {"exit_group", 231, 94}, {"arch_prctl", 158, -1},
 };
 
-constexpr CallNumber kOpen = {"open", 2, -1}, kOpenat = {"openat", 257, 56};
-constexpr CallNumber kClone = {"clone", 56, 220}, kTgkill = {"tgkill", 234, 131};
-constexpr CallNumber kPrctl = {"prctl", 157, 167}, kIoctl = {"ioctl", 16, 29};
-constexpr CallNumber kFcntl = {"fcntl", 72, 25}, kPrlimit = {"prlimit64", 302, 261};
-constexpr CallNumber kSetAffinity = {"sched_setaffinity", 203, 122};
+constexpr SandboxCall kOpen = {"open", 2, -1}, kOpenat = {"openat", 257, 56};
+constexpr SandboxCall kClone = {"clone", 56, 220}, kTgkill = {"tgkill", 234, 131};
+constexpr SandboxCall kPrctl = {"prctl", 157, 167}, kIoctl = {"ioctl", 16, 29};
+constexpr SandboxCall kFcntl = {"fcntl", 72, 25}, kPrlimit = {"prlimit64", 302, 261};
+constexpr SandboxCall kSetAffinity = {"sched_setaffinity", 203, 122};
+constexpr SandboxCall kPipe2 = {"pipe2", 293, 59};
 /// "Not implemented" makes the caller do without: clone3 hides its flags in memory (the C library
 /// falls back to clone), the others are wishes of libraries.
-constexpr CallNumber kMissing[] = {
+constexpr SandboxCall kMissing[] = {
     {"clone3", 435, 435}, {"mbind", 237, 235}, {"set_mempolicy", 238, 237}};
 
 #if defined(__x86_64__)
@@ -99,14 +98,14 @@ class FilterProgram {
     Add({BPF_JMP | BPF_JEQ | BPF_K, then, otherwise, value});
   }
   /// For this system call the program ends with the instruction.
-  void Answer(const CallNumber& call, sock_filter answer) {
+  void Answer(const SandboxCall& call, sock_filter answer) {
     const int number = NumberOf(call);
     if (number < 0) return;
     JumpIfEqual(static_cast<std::uint32_t>(number), 0, 1);
     Add(answer);
   }
   /// Allowed if none of the bits (else, wanted: if one of them) is set in the argument.
-  void AllowBits(const CallNumber& call, std::uint32_t argument, std::uint32_t bits, bool wanted) {
+  void AllowBits(const SandboxCall& call, std::uint32_t argument, std::uint32_t bits, bool wanted) {
     const int number = NumberOf(call);
     if (number < 0) return;
     JumpIfEqual(static_cast<std::uint32_t>(number), 0, 4);
@@ -117,7 +116,7 @@ class FilterProgram {
     Add(kAllow);
   }
   /// Allowed if the argument is one of the values.
-  void AllowValues(const CallNumber& call, std::uint32_t argument,
+  void AllowValues(const SandboxCall& call, std::uint32_t argument,
                    std::initializer_list<std::uint32_t> values) {
     const int number = NumberOf(call);
     if (number < 0) return;
@@ -145,7 +144,7 @@ class FilterProgram {
   std::vector<sock_filter> Take() { return std::move(program_); }
 
  private:
-  int NumberOf(const CallNumber& call) const {
+  int NumberOf(const SandboxCall& call) const {
     return arch_ == SandboxArch::kX86_64 ? call.x86_64 : call.aarch64;
   }
 
@@ -159,10 +158,10 @@ struct LandlockRules {
 };
 
 /// Files cannot be changed, nothing is executed or connected to; signals and traces stay inside.
-void EnterLandlock() {
+Status EnterLandlock() {
   constexpr long kCreateRuleset = 444, kRestrictSelf = 446, kVersionFlag = 1;
   const long version = ::syscall(kCreateRuleset, nullptr, 0, kVersionFlag);
-  if (version < 1) return;
+  if (version < 1) return Unsupported(ErrnoReason());
   constexpr std::uint64_t kReadFile = 1 << 2, kReadFolder = 1 << 3;
   const int rights = version >= 5 ? 16 : version >= 3 ? 15 : version == 2 ? 14 : 13;
   LandlockRules rules{};
@@ -171,9 +170,19 @@ void EnterLandlock() {
   rules.scopes = version >= 6 ? 3 : 0;   // abstract sockets, signals
   const std::size_t size = version >= 6 ? 24 : version >= 4 ? 16 : 8;
   const long ruleset = ::syscall(kCreateRuleset, &rules, size, 0);
-  if (ruleset < 0) return;
-  (void)::syscall(kRestrictSelf, ruleset, 0);
+  if (ruleset < 0) return Unsupported(ErrnoReason());
+  const bool entered = ::syscall(kRestrictSelf, ruleset, 0) == 0;
+  const Status status = entered ? Status() : Unsupported(ErrnoReason());
   ::close(static_cast<int>(ruleset));
+  return status;
+}
+
+/// A namespace in which nobody has a right over anything outside, and no queues or memory of others
+/// by the names of System V. Root keeps its own: in another one it could not read what other users
+/// have, such as artifacts in their folders.
+Status EnterUserNamespace() {
+  if (::geteuid() == 0) return Unsupported("root keeps its own");
+  return ::unshare(CLONE_NEWUSER | CLONE_NEWIPC) == 0 ? Status() : Unsupported(ErrnoReason());
 }
 
 /// A root without the means of root cannot trace the runner, which has them.
@@ -201,12 +210,12 @@ std::vector<sock_filter> SandboxFilter(SandboxArch arch, std::uint32_t pid) {
     program.Add({BPF_JMP | BPF_JGE | BPF_K, 0, 1, kX32});
     program.Add(kTrap);
   }
-  for (const CallNumber& call : kAllowed) program.Answer(call, kAllow);
-  for (const CallNumber& call : kMissing) {
+  for (const SandboxCall& call : kAllowed) program.Answer(call, kAllow);
+  for (const SandboxCall& call : kMissing) {
     program.Answer(call, Statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS));
   }
   // A sanitizer's runtime asks pipes whether memory can be read.
-  if constexpr (kHasShadowMemory) program.Answer({"pipe2", 293, 59}, kAllow);
+  if constexpr (kHasShadowMemory) program.Answer(kPipe2, kAllow);
   // To read, a folder too. (O_TMPFILE has the bit of O_DIRECTORY, which is no reason to refuse.)
   constexpr std::uint32_t kChanges =
       O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
@@ -230,13 +239,19 @@ void HideMemory() {
   if (!kHasShadowMemory) (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-void LimitRights() {
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return;
+SandboxParts LimitRights() {
+  SandboxParts missing;
+  missing.user = EnterUserNamespace().message();
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    missing.files = ErrnoReason();
+    return missing;
+  }
   DropCapabilities();
-  EnterLandlock();
+  missing.files = EnterLandlock().message();
+  return missing;
 }
 
-void ForbidSystemCalls() {
+Status ForbidSystemCalls() {
 #if defined(__x86_64__) || defined(__aarch64__)
 #if defined(__x86_64__)
   constexpr SandboxArch kArch = SandboxArch::kX86_64;
@@ -247,9 +262,47 @@ void ForbidSystemCalls() {
   const sock_fprog filter{static_cast<unsigned short>(program.size()), program.data()};
   // SPEC_ALLOW: without it some kernels also turn off store bypassing for the process, and the
   // candidate would be timed on a slower core than it will run on. TSYNC: threads of the pool, too.
-  (void)::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                  SECCOMP_FILTER_FLAG_SPEC_ALLOW | SECCOMP_FILTER_FLAG_TSYNC, &filter);
+  const long failed =
+      ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                SECCOMP_FILTER_FLAG_SPEC_ALLOW | SECCOMP_FILTER_FLAG_TSYNC, &filter);
+  if (failed == 0) return Status();
+  return Unsupported("seccomp: " + (failed > 0 ? "a thread refuses it" : ErrnoReason()));
+#else
+  return Unsupported("there is no filter for this processor");
 #endif
+}
+
+std::vector<SandboxCall> SandboxCalls() {
+  std::vector<SandboxCall> calls(std::begin(kAllowed), std::end(kAllowed));
+  calls.insert(calls.end(), std::begin(kMissing), std::end(kMissing));
+  for (const SandboxCall& call :
+       {kOpen, kOpenat, kClone, kTgkill, kPrctl, kIoctl, kFcntl, kPrlimit, kSetAffinity, kPipe2}) {
+    calls.push_back(call);
+  }
+  return calls;
+}
+
+SandboxParts TrySandbox() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return {ErrnoReason(), ErrnoReason(), ErrnoReason()};
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const SandboxParts missing = LimitRights();
+    const std::string text =
+        ForbidSystemCalls().message() + "\n" + missing.files + "\n" + missing.user + "\n";
+    (void)!::write(ends[1], text.data(), text.size());
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::array<char, 1024> text{};
+  const ssize_t count = pid < 0 ? 0 : ::read(ends[0], text.data(), text.size());
+  ::close(ends[0]);
+  if (pid > 0) ::waitpid(pid, nullptr, 0);
+  const std::vector<std::string> lines = Split(
+      std::string_view(text.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))), '\n');
+  if (lines.size() < 3)
+    return {"no process can try it", "no process can try it", "no process can try it"};
+  return {lines[0], lines[1], lines[2]};
 }
 
 }  // namespace tilewright::measure

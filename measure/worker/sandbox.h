@@ -1,16 +1,26 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #if defined(__linux__)
 #include <linux/filter.h>
 #endif
 
+#include "src/base/status.h"
+
 // What a candidate's process may do. It is entered before the artifact is loaded, so that its
-// constructors run inside. Included by .cc files of measure/ only.
+// constructors run inside. Included by .cc files only.
 
 namespace tilewright::measure {
+
+/// What a system refuses of the sandbox.
+struct SandboxParts {
+  std::string system_calls;  ///< why they are not filtered; empty: they are
+  std::string files;         ///< the same of Landlock
+  std::string user;          ///< the same of a user namespace
+};
 
 /// In the runner: other processes of the user (a candidate's among them) can neither read nor write
 /// its memory, nor take its descriptors.
@@ -18,13 +28,28 @@ void HideMemory();
 
 /// The calling thread, and those it starts, lose what a user's process could do to others: the
 /// capabilities of root but to read files, gaining any by a program, and, where the kernel has
-/// Landlock, changing files, tracing and signalling processes outside. Irrevocable.
-void LimitRights();
+/// Landlock, changing files, tracing and signalling processes outside. Users other than root get a
+/// namespace of their own where they may, with nobody and nothing in it. Irrevocable. The process
+/// has one thread.
+/// returns what of it the system refused.
+SandboxParts LimitRights();
 
 /// All threads of the process: only system calls of a list (memory, threads, time, reading files,
-/// writing to what is open) are let through; others are SIGSYS. Irrevocable. Does nothing where the
-/// system lacks the means or the processor is neither x86-64 nor 64-bit Arm.
-void ForbidSystemCalls();
+/// writing to what is open) are let through; others are SIGSYS. Irrevocable.
+/// Errors: kUnsupported if the system lacks the means or the processor is neither x86-64 nor 64-bit
+/// Arm; nothing is forbidden then.
+Status ForbidSystemCalls();
+
+/// The same for the whole sandbox, tried out in a process of its own.
+SandboxParts TrySandbox();
+
+/// A system call's number on x86-64 and on 64-bit Arm; -1: it has none there.
+struct SandboxCall {
+  const char* name;
+  int x86_64, aarch64;
+};
+/// Those that the filter knows, under whatever conditions.
+std::vector<SandboxCall> SandboxCalls();
 
 enum class SandboxArch : std::uint8_t { kX86_64, kAarch64 };
 /// The filter program that ForbidSystemCalls installs on such a machine, for a process `pid`.

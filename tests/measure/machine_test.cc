@@ -62,8 +62,7 @@ bool Mount(const char* folder, unsigned long flags, const char* options) {
 Candidate RealCandidate() {
   Candidate candidate = DenseCandidate();
   candidate.task.target = *Target::Parse("native");
-  const TemplateEntry* entry =
-      TemplatesFor(candidate.task.workload, candidate.task.target).front();
+  const TemplateEntry* entry = TemplatesFor(candidate.task.workload, candidate.task.target).front();
   candidate.template_key = std::string(entry->key);
   candidate.template_version = entry->version;
   candidate.config = *entry->default_config(candidate.task.workload, candidate.task.target);
@@ -132,18 +131,31 @@ TEST(Machine, NoFolderIsAnErrorWithWhatToDo) {
       });
 }
 
+/// Writes until there is no room any more.
+void FillUp(const std::string& path) {
+  std::ofstream filler(path);
+  const std::string block(1 << 20, 'x');
+  while (filler.write(block.data(), std::ssize(block)).flush()) continue;
+}
+
+/// The only folder for temporary files is a /dev/shm of this size.
+bool OnlySharedMemory(const char* size) {
+  bool made = OwnMounts() && Mount("/dev/shm", 0, size);
+  for (const char* folder : {"/tmp", "/var/tmp"}) {
+    made = made && Mount(folder, MS_NOEXEC, "size=1g");
+  }
+  for (const char* variable : {"TMPDIR", "XDG_CACHE_HOME", "HOME"}) ::unsetenv(variable);
+  return made;
+}
+
 TEST(Machine, AFullFolderIsNoFaultOfACandidate) {
-  OnAMachine([] { return OwnMounts() && Mount("/dev/shm", 0, "size=300m"); },
+  OnAMachine([] { return OnlySharedMemory("size=300m"); },
              [] {
                ProcessMeasurerSettings settings = TestSettings();
                settings.machine_pause_seconds = 0.5;
                auto made = ProcessMeasurer::Create(settings);
                ASSERT_TRUE(made.ok()) << made.status().message();
-               {
-                 std::ofstream filler("/dev/shm/filler");
-                 const std::string block(1 << 20, 'x');
-                 while (filler.write(block.data(), std::ssize(block)).flush()) continue;
-               }
+               FillUp("/dev/shm/filler");
                ASSERT_TRUE((*made)->Submit(RequestFor(1, RealCandidate())).ok());
                // It waits for room; once there is, the candidate is as good as ever.
                auto early = (*made)->Next(0.5);
@@ -155,14 +167,38 @@ TEST(Machine, AFullFolderIsNoFaultOfACandidate) {
              });
 }
 
+TEST(Machine, AFolderThatFillsUpInTheMiddleIsLeft) {
+  OnAMachine(
+      [] {
+        ::unsetenv("TMPDIR");
+        return OwnMounts() && Mount("/dev/shm", 0, "size=300m") && Mount("/tmp", 0, "size=1g");
+      },
+      [] {
+        auto made = ProcessMeasurer::Create(TestSettings());
+        ASSERT_TRUE(made.ok()) << made.status().message();
+        ASSERT_TRUE((*made)->Submit(RequestFor(1, RealCandidate())).ok());
+        EXPECT_EQ(NextReply(**made).trial.outcome, Outcome::kOk);
+        FillUp("/dev/shm/filler");
+        // Of a task whose reference result is there, and of one whose is still to be made.
+        Candidate other = RealCandidate();
+        other.epilogue = *Epilogue::Parse("relu");
+        for (const Candidate& candidate : {RealCandidate(), other}) {
+          ASSERT_TRUE((*made)->Submit(RequestFor(2, candidate)).ok());
+          const Trial trial = NextReply(**made).trial;
+          EXPECT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
+        }
+        EXPECT_FALSE(std::filesystem::is_empty("/tmp"));
+        made->reset();
+        EXPECT_TRUE(std::filesystem::is_empty("/tmp"));
+      });
+}
+
 TEST(Machine, AFolderThatStaysFullEndsTheMeasurerWithoutATrial) {
-  OnAMachine([] { return OwnMounts() && Mount("/dev/shm", 0, "size=300m,nr_inodes=100000"); },
+  OnAMachine([] { return OnlySharedMemory("size=300m,nr_inodes=100000"); },
              [] {
                auto made = ProcessMeasurer::Create(TestSettings());
                ASSERT_TRUE(made.ok()) << made.status().message();
-               std::ofstream filler("/dev/shm/filler");
-               const std::string block(1 << 20, 'x');
-               while (filler.write(block.data(), std::ssize(block)).flush()) continue;
+               FillUp("/dev/shm/filler");
                ASSERT_TRUE((*made)->Submit(RequestFor(1, RealCandidate())).ok());
                auto reply = (*made)->Next(60);
                EXPECT_EQ(reply.status().code(), StatusCode::kUnavailable);

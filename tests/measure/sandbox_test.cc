@@ -6,9 +6,16 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstddef>
 #include <cstring>
+
+#include "tests/measure/system_calls.h"
 
 namespace tilewright::measure {
 namespace {
@@ -136,6 +143,62 @@ TEST(Sandbox, LetsThroughWhatItsListSaysOnBothProcessors) {
     EXPECT_EQ(Evaluate(program, clone3), SECCOMP_RET_ERRNO | ENOSYS);
   }
 }
+
+/// A wrong number would let another call through.
+TEST(Sandbox, NumbersAreThoseOfTheSystemsHeaders) {
+  const auto x86 = X86SystemCalls(), generic = GenericSystemCalls();
+  const auto known = [](const std::map<std::string_view, int>& calls, const char* name) {
+    const auto found = calls.find(name);
+    return found == calls.end() ? -1 : found->second;
+  };
+  const std::vector<SandboxCall> calls = SandboxCalls();
+  EXPECT_GT(calls.size(), 80U);
+  for (const SandboxCall& call : calls) {
+    EXPECT_EQ(call.x86_64, known(x86, call.name)) << call.name;
+    EXPECT_EQ(call.aarch64, known(generic, call.name)) << call.name;
+  }
+}
+
+#if defined(__x86_64__) || defined(__aarch64__)
+TEST(Sandbox, SaysWhatASystemLacks) {
+  const SandboxParts here = TrySandbox();
+  if (!here.system_calls.empty()) GTEST_SKIP() << here.system_calls;
+  // A filter of its own makes a process one on a system without filters.
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    sock_filter program[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                             BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
+                             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+                             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog filter{std::size(program), program};
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    const bool filtered = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0;
+    const bool said = TrySandbox().system_calls == "seccomp: Function not implemented";
+    ::_exit(filtered && said ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Sandbox, AnOrdinaryUserHasANamespaceOfItsOwn) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    char before[64] = {}, after[64] = {};
+    if (::geteuid() == 0 && ::setresuid(65534, 65534, 65534) != 0) ::_exit(77);
+    ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // else /proc/self is root's
+    (void)!::readlink("/proc/self/ns/user", before, sizeof before - 1);
+    const SandboxParts missing = LimitRights();
+    if (!missing.user.empty()) ::_exit(77);
+    (void)!::readlink("/proc/self/ns/user", after, sizeof after - 1);
+    ::_exit(*before != '\0' && std::strcmp(before, after) != 0 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "users may make none here";
+  EXPECT_EQ(status, 0);
+}
+#endif
 
 /// Every way through the program ends with an answer.
 TEST(Sandbox, EveryNumberHasAnAnswer) {

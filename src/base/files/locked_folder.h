@@ -21,6 +21,8 @@ Result<std::string> TemporaryRoot();
 /// killed has left is removed by the next one. Move-only.
 class LockedFolder {
  public:
+  static constexpr const char* kMeasurers = "tilewright-measure";  ///< prefix of those of measurers
+
   /// In TemporaryRoot(), named `prefix`.tmpXXXXXX; prefix: begins with "tilewright-". The first one
   /// of a process also removes what killed processes of this user have left.
   /// Errors: kUnavailable if no folder can be made.

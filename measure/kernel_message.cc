@@ -1,0 +1,167 @@
+#include "measure/kernel_message.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tilewright::measure {
+namespace {
+
+Json TypeJson(const TensorType& type) {
+  return Json{{"shape", type.shape}, {"dtype", DataTypeName(type.dtype)}};
+}
+
+TensorType TypeFrom(const Json& json, Fields& outer) {
+  Fields fields(json);
+  TensorType type;
+  type.shape = fields.Integers("shape");
+  auto dtype = ParseDataType(fields.Text("dtype"));
+  // No more than an address space holds, or sizes would run over.
+  constexpr double kMostElements = 1e14;
+  double elements = 1;
+  for (std::int64_t extent : type.shape) {
+    elements *= static_cast<double>(std::max<std::int64_t>(extent, 1));
+    if (extent < 0) elements = 2 * kMostElements;
+  }
+  if (elements > kMostElements) {
+    fields.Fail(Corrupt("message: shape is none of a tensor"));
+  }
+  outer.Fail(fields.status());
+  if (dtype.ok()) {
+    type.dtype = *dtype;
+  } else {
+    outer.Fail(dtype.status());
+  }
+  return type;
+}
+
+Json FormJson(const AnchorForm& form) {
+  return Json{{"data", form.data},
+              {"weight", form.weight},
+              {"output", form.output},
+              {"multiply", form.multiply_dtype ? DataTypeName(*form.multiply_dtype) : ""},
+              {"shift", form.shift_data},
+              {"winograd", form.winograd_tile}};
+}
+
+AnchorForm FormFrom(const Json& json, Fields& outer) {
+  Fields fields(json);
+  AnchorForm form;
+  form.data = fields.Text("data");
+  form.weight = fields.Text("weight");
+  form.output = fields.Text("output");
+  form.shift_data = fields.Flag("shift");
+  form.winograd_tile = fields.Integer("winograd");
+  const std::string multiply = fields.Text("multiply");
+  outer.Fail(fields.status());
+  if (!multiply.empty()) {
+    auto dtype = ParseDataType(multiply);
+    if (dtype.ok()) form.multiply_dtype = *dtype;
+    outer.Fail(ToStatus(dtype));
+  }
+  return form;
+}
+
+Json LaunchesJson(const KernelSpec& kernel) {
+  Json launches = Json::array();
+  for (const CudaLaunch& launch : kernel.launches) {
+    launches.push_back({{"kernel", launch.kernel},
+                        {"grid", launch.grid},
+                        {"block", launch.block},
+                        {"shared_bytes", launch.shared_bytes}});
+    const CudaLibraryCall& call = launch.library;
+    if (call.file.empty()) continue;
+    launches.back()["library"] = call.file;
+    launches.back()["operation"] = call.operation;
+    launches.back()["shape"] = call.shape;
+    launches.back()["operands"] = call.operands;
+  }
+  return launches;
+}
+
+CudaLaunch LaunchFrom(const Json& json, Fields& outer) {
+  Fields fields(json);
+  CudaLaunch launch;
+  launch.kernel = fields.Text("kernel");
+  const auto extents = [&](const char* name) {
+    std::array<std::int64_t, 3> three = {1, 1, 1};
+    const std::vector<std::int64_t> all = fields.Integers(name);
+    if (all.size() == three.size()) {
+      std::ranges::copy(all, three.begin());
+    } else {
+      fields.Fail(Corrupt(std::string("message: ") + name + " has not three numbers"));
+    }
+    return three;
+  };
+  launch.grid = extents("grid");
+  launch.block = extents("block");
+  launch.shared_bytes = fields.Integer("shared_bytes");
+  if (fields.Has("library")) {
+    CudaLibraryCall& call = launch.library;
+    call.file = fields.Text("library");
+    call.operation = fields.Text("operation");
+    call.shape = fields.Integers("shape");
+    if (call.shape.size() * sizeof(std::int64_t) != sizeof(TwLibraryShape)) {
+      fields.Fail(Corrupt("message: shape is none of a library's call"));
+    }
+    const auto operands = extents("operands");
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      call.operands[i] = static_cast<int>(operands[i]);
+    }
+  }
+  outer.Fail(fields.status());
+  return launch;
+}
+
+}  // namespace
+
+Json ToJson(const KernelSpec& kernel) {
+  Json parameters = Json::array();
+  for (const KernelParameter& parameter : kernel.signature.parameters) {
+    parameters.push_back(TypeJson(parameter.type));
+  }
+  return Json{{"workload", kernel.workload.Key()},
+              {"epilogue", kernel.epilogue.ToString()},
+              {"form", FormJson(kernel.signature.form)},
+              {"parameters", std::move(parameters)},
+              {"artifact", kernel.artifact},
+              {"symbol", kernel.symbol},
+              {"threads", kernel.threads},
+              {"vta_target", kernel.vta_target},
+              {"tolerance", kernel.tolerance ? Json(*kernel.tolerance) : Json()},
+              {"launches", LaunchesJson(kernel)},
+              {"workspace_bytes", kernel.workspace_bytes}};
+}
+
+KernelSpec KernelSpecFrom(const Json& json, Fields& outer) {
+  Fields fields(json);
+  KernelSpec kernel;
+  auto workload = Workload::Parse(fields.Text("workload"));
+  auto epilogue = Epilogue::Parse(fields.Text("epilogue"));
+  const AnchorForm form = FormFrom(fields.Get("form", Json::value_t::object), fields);
+  std::vector<TensorType> types;
+  for (const Json& type : fields.Get("parameters", Json::value_t::array)) {
+    types.push_back(TypeFrom(type, fields));
+  }
+  kernel.artifact = fields.Text("artifact");
+  kernel.symbol = fields.Text("symbol");
+  kernel.threads = fields.Threads();
+  kernel.tolerance = fields.NumberOrNull("tolerance");
+  kernel.vta_target = fields.Text("vta_target");
+  for (const Json& launch : fields.Get("launches", Json::value_t::array)) {
+    kernel.launches.push_back(LaunchFrom(launch, fields));
+  }
+  kernel.workspace_bytes = fields.Integers("workspace_bytes");
+  outer.Fail(fields.status());
+  outer.Fail(ToStatus(workload));
+  outer.Fail(ToStatus(epilogue));
+  if (!outer.status().ok()) return kernel;
+  kernel.workload = *std::move(workload);
+  kernel.epilogue = *std::move(epilogue);
+  if (types.empty() && !kernel.vta_target.empty()) return kernel;
+  auto signature = SignatureOf(kernel.workload, kernel.epilogue, form, types);
+  outer.Fail(ToStatus(signature));
+  if (signature.ok()) kernel.signature = *std::move(signature);
+  return kernel;
+}
+
+}  // namespace tilewright::measure
