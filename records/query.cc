@@ -213,12 +213,10 @@ template <typename Accepts>
 Result<std::optional<Record>> Finder::Quieter(Store::Impl& impl, const Record& found,
                                               std::int64_t workload, std::int64_t target,
                                               LibraryRule& libraries, Accepts accepts) {
-  const double since = found.trial.finished_unix_seconds;
   for (Statement* query : {&impl.find_raced, &impl.find_served}) {
     query->Bind(1, workload).Bind(2, target);
-    auto record = First(impl, *query, libraries, accepts, [since](const Trial& trial) {
-      return trial.quiet_share >= 0 && !trial.disturbed() && trial.finished_unix_seconds > since;
-    });
+    auto record = First(impl, *query, libraries, accepts,
+                        [&found](const Trial& trial) { return IsQuieter(trial, found.trial); });
     TW_RETURN_IF_ERROR(record);
     if (record->has_value()) return record;
   }
@@ -350,8 +348,9 @@ Result<std::string> Finder::Unserved(Store::Impl& impl, std::int64_t workload,
     const std::string model = device.ok() ? device->model : std::string(query->Text(1));
     text += count == 1 ? "; of this workload there are records for " : ", for ";
     text += query->Int(2) == target_number
-                ? "this target on '" + model + "', of another device or of other versions of "
-                                               "template or code generator"
+                ? "this target on '" + model +
+                      "', of another device or of other versions of "
+                      "template or code generator"
                 : "the target '" + std::string(query->Text(0)) + "' on '" + model + "'";
   }
   if (count > kShown) text += ", and " + std::to_string(count - kShown) + " more";
@@ -401,8 +400,7 @@ Result<Answer> Finder::Find(Store::Impl& impl, const Workload& workload, const T
       const bool raced = query == &impl.find_raced;
       std::string passed_over;
       if ((*record)->trial.disturbed()) {
-        auto quieter =
-            Quieter(impl, **record, *workload_number, *target_number, libraries, same);
+        auto quieter = Quieter(impl, **record, *workload_number, *target_number, libraries, same);
         TW_RETURN_IF_ERROR(quieter);
         if (quieter->has_value()) {
           passed_over = ShortestDouble((*record)->trial.value) + " " + (*record)->trial.metric +

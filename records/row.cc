@@ -27,6 +27,11 @@ Result<const T*> Cached(std::unordered_map<std::int64_t, T>& cache, const Databa
 
 }  // namespace
 
+bool IsQuieter(const Trial& trial, const Trial& disturbed) {
+  return trial.quiet_share >= 0 && !trial.disturbed() &&
+         trial.finished_unix_seconds > disturbed.finished_unix_seconds;
+}
+
 Result<const Workload*> TextCache::WorkloadOf(const Database& db, std::int64_t id) {
   return Cached(workloads_, db, id, "SELECT key FROM workload WHERE id = ?1", Workload::Parse);
 }

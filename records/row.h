@@ -26,6 +26,10 @@ inline constexpr std::string_view kDisturbedSql =
     "(trial.quiet >= 0 AND trial.quiet * length(trial.samples) <"
     " min(32.0, length(trial.samples) / 2.0) - 1e-5)";
 
+/// Whether a trial answers instead of one that was measured in noise: it was measured later, in
+/// quiet.
+bool IsQuieter(const Trial& trial, const Trial& disturbed);
+
 /// Parsed forms of the texts kept once per store, by their number. Rows of one task share them, so
 /// reading a row parses its config only.
 class TextCache {

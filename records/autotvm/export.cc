@@ -250,9 +250,9 @@ constexpr std::string_view kExported =
 
 Status ExportTrials(const Store& store, const Write& write, AutotvmExported& exported) {
   const Database& db = Store::DatabaseOf(store);
-  auto query = Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) +
-                                          " FROM trial WHERE " + std::string(kExported) +
-                                          " ORDER BY trial.rowid");
+  auto query =
+      Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) + " FROM trial WHERE " +
+                                 std::string(kExported) + " ORDER BY trial.rowid");
   TW_RETURN_IF_ERROR(query);
   TextCache texts;
   while (true) {
@@ -291,13 +291,14 @@ Result<std::optional<Trial>> ServedFor(const Store& store, const Workload& workl
   return served;
 }
 
-/// Writes the fastest trial of a task that AutoTVM can take. Returns its seconds, 0 if there is
-/// none. fastest_first: its two parameters are the numbers of the workload and of the target.
+/// Writes the fastest trial of a task that AutoTVM can take; of those measured in noise a query's
+/// rule holds. Returns its seconds, 0 if there is none. fastest_first: its two parameters are the
+/// numbers of the workload and of the target.
 Result<double> WriteFallback(const Database& db, Statement& fastest_first, std::int64_t workload,
                              std::int64_t target, const Write& write, TextCache& texts) {
   fastest_first.Bind(1, workload).Bind(2, target);
-  double seconds = 0;
-  while (seconds == 0) {
+  std::optional<std::pair<Trial, OutLine>> chosen;
+  while (true) {
     auto row = fastest_first.Step();
     TW_RETURN_IF_ERROR(row);
     if (!*row) break;
@@ -306,13 +307,16 @@ Result<double> WriteFallback(const Database& db, Statement& fastest_first, std::
     }
     auto record = ReadRow(db, fastest_first, texts);
     TW_RETURN_IF_ERROR(record);
+    if (chosen && !IsQuieter(record->trial, chosen->first)) continue;
     auto line = LineOf(record->trial);
     if (!line.ok()) continue;
-    seconds = record->trial.value;
-    TW_RETURN_IF_ERROR(write(LineText(*line)));
+    chosen.emplace(record->trial, *std::move(line));
+    if (!chosen->first.disturbed()) break;
   }
   fastest_first.Reset();
-  return seconds;
+  if (!chosen) return 0.0;
+  TW_RETURN_IF_ERROR(write(LineText(chosen->second)));
+  return chosen->first.value;
 }
 
 /// A workload and a target with trials, and the devices they were measured on.
@@ -322,10 +326,9 @@ struct ExportedTask {
 };
 
 Result<std::vector<ExportedTask>> TasksWithTrials(const Database& db) {
-  auto query = Statement::Prepare(db,
-                                  "SELECT workload, target, device FROM trial WHERE " +
-                                      std::string(kExported) +
-                                      " GROUP BY workload, target, device ORDER BY min(rowid)");
+  auto query = Statement::Prepare(db, "SELECT workload, target, device FROM trial WHERE " +
+                                          std::string(kExported) +
+                                          " GROUP BY workload, target, device ORDER BY min(rowid)");
   TW_RETURN_IF_ERROR(query);
   std::vector<ExportedTask> tasks;
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> places;

@@ -314,13 +314,13 @@ TEST_F(AutotvmImportTest, BestOwnTrialsAreTheServedOnesAndWinnersLeftOutAreNamed
   const Trial winner = trial(conv, kTvms, 4, 0.002);
   Store store = Open();
   const std::int64_t job = store.OpenJob("job", "{}", 1)->id;
-  ASSERT_TRUE(store
-                  .Append(job,
-                          {outdated, trial(conv, kTvms, 3, 0.001), winner,
-                           trial(other, kOurs, 5, 0.001), trial(other, kTvms, 6, 0.003),
-                           trial(SampleConv(16), kOurs, 7, 0.001)},
-                          {})
-                  .ok());
+  ASSERT_TRUE(
+      store
+          .Append(job,
+                  {outdated, trial(conv, kTvms, 3, 0.001), winner, trial(other, kOurs, 5, 0.001),
+                   trial(other, kTvms, 6, 0.003), trial(SampleConv(16), kOurs, 7, 0.001)},
+                  {})
+          .ok());
   ASSERT_TRUE(store.StoreBest(job, winner, {}).ok());  // raced: the single trial was luck
   std::vector<std::string> lines;
   const auto exported = ExportAutotvm(store, {.best = true}, [&](std::string_view line) {
@@ -340,6 +340,40 @@ TEST_F(AutotvmImportTest, BestOwnTrialsAreTheServedOnesAndWinnersLeftOutAreNamed
   EXPECT_EQ(left.written_seconds, 0.003);
   EXPECT_THAT(left.reason, HasSubstr("none of AutoTVM's"));
   EXPECT_EQ(exported->left_winners[1].written_seconds, 0);
+}
+
+TEST_F(AutotvmImportTest, BestThatAutotvmCanTakeIsTheQuietOneOfLater) {
+  const Workload conv = SampleConv();
+  const auto trial = [&](const char* key, std::int64_t index, double seconds, double quiet_share,
+                         double finished) {
+    const TemplateEntry& entry = *FindTemplate(key);
+    Trial made = SampleTrial(0, seconds, conv);
+    made.candidate.template_key = key;
+    made.candidate.template_version = entry.version;
+    made.candidate.config = entry.define_space(conv, SampleTarget())->At(index);
+    made.quiet_share = quiet_share;
+    made.finished_unix_seconds = finished;
+    return made;
+  };
+  Store store = Open();
+  const std::int64_t job = store.OpenJob("job", "{}", 1)->id;
+  const char* kTvms = "conv2d_NCHWc.x86";
+  ASSERT_TRUE(store
+                  .Append(job,
+                          {trial("conv2d_direct.cpu", 5, 0.001, 1, 100),
+                           trial(kTvms, 3, 0.002, 0, 100), trial(kTvms, 4, 0.003, 1, 50),
+                           trial(kTvms, 6, 0.004, 1, 200), trial(kTvms, 7, 0.005, 1, 200)},
+                          {})
+                  .ok());
+  std::string lines;
+  const auto exported = ExportAutotvm(store, {.best = true}, [&](std::string_view line) {
+    lines += line;
+    return Status();
+  });
+  ASSERT_TRUE(exported.ok()) << exported.status().message();
+  EXPECT_THAT(lines, HasSubstr("[[0.004]"));
+  ASSERT_EQ(exported->left_winners.size(), 1U);
+  EXPECT_EQ(exported->left_winners[0].written_seconds, 0.004);
 }
 
 TEST_F(AutotvmImportTest, StoreOfTheFirstSchemaIsMigratedWhenItIsRead) {

@@ -151,6 +151,24 @@ TEST_F(ForeignParts, AreRefusedByEverythingThatOpensAStoreAndNamedByCheck) {
   EXPECT_THAT(*CheckStore(Path("sound.db")), testing::IsEmpty());
 }
 
+/// What a user's ANALYZE leaves changes nothing.
+TEST_F(ForeignParts, StatisticsOfSqliteAreNone) {
+  Add(Path("analyzed.db"), {SampleTrial(3, 0.002)});
+  Sql(Path("analyzed.db"), "ANALYZE");
+  for (const auto mode : {Store::Mode::kReadOnly, Store::Mode::kReadWrite}) {
+    const auto store = Store::Open(Path("analyzed.db"), mode);
+    EXPECT_TRUE(store.ok()) << store.status().message();
+  }
+  const auto problems = CheckStore(Path("analyzed.db"));
+  ASSERT_TRUE(problems.ok()) << problems.status().message();
+  EXPECT_THAT(*problems, testing::IsEmpty());
+  Sql(Path("analyzed.db"),
+      "DROP TABLE sqlite_stat1; PRAGMA writable_schema = 1; INSERT INTO sqlite_schema"
+      " SELECT 'table', 'sqlite_stat1', 'sqlite_stat1', rootpage,"
+      " 'CREATE TABLE sqlite_stat1(tbl,idx,stat,more)' FROM sqlite_schema WHERE name = 'trial'");
+  EXPECT_FALSE(Store::Open(Path("analyzed.db"), Store::Mode::kReadOnly).ok());
+}
+
 // Even past the comparison a trigger or a view does nothing: every connection is hardened.
 TEST_F(ForeignParts, DoNotRunOnAnyConnection) {
   Add(Path("a.db"), {SampleTrial(3, 0.002)});
