@@ -52,6 +52,12 @@ std::string_view HintFor(std::string_view op_type) {
            "(operator set 13 or later for one scale per channel), or convert the model before "
            "exporting";
   }
+  for (const std::string_view recurrent : {"LSTM", "GRU", "RNN"}) {
+    if (op_type.ends_with(recurrent)) return "; recurrent operators are not read in any form";
+  }
+  if (op_type.find(".QLinear") != op_type.npos) {
+    return "; quantize the model in the QDQ format (QuantFormat.QDQ) instead of QOperator";
+  }
   if (op_type.find("DynamicQuantize") != op_type.npos) {
     return "; export it without ONNX Runtime's fusions, as DynamicQuantizeLinear and "
            "MatMulInteger, or quantize statically, with calibration data";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/graph/ir/moves.h"
 #include "src/graph/ir/rewrite.h"
 
 namespace tilewright::quantize {
@@ -74,8 +75,8 @@ class FlowFinder {
   }
 
   bool Leaves(int id, const std::vector<bool>& members) const {
-    const bool read = std::ranges::any_of(users_[Index(id)],
-                                          [&](int user) { return !members[Index(user)]; });
+    const bool read =
+        std::ranges::any_of(users_[Index(id)], [&](int user) { return !members[Index(user)]; });
     return read || std::ranges::count(graph_.outputs(), id) != 0;
   }
 
@@ -163,20 +164,8 @@ class FlowFinder {
 }  // namespace
 
 bool OnlyMovesFirst(const Operator& op) {
-  switch (op.kind) {
-    case OpKind::kIdentity:
-    case OpKind::kReshape:
-    case OpKind::kTranspose:
-    case OpKind::kSlice:
-    case OpKind::kGather:
-    case OpKind::kBroadcastTo:
-    case OpKind::kLayoutTransform:
-      return true;
-    case OpKind::kPad:
-      return op.attributes.pad_value == 0;
-    default:
-      return false;
-  }
+  return OnlyMoves(op.kind) || op.kind == OpKind::kLayoutTransform ||
+         (op.kind == OpKind::kPad && op.attributes.pad_value == 0);
 }
 
 ValueFlow FlowOf(const Graph& graph, const Config& config) {

@@ -30,7 +30,7 @@ struct ValueFlow {
 
 ValueFlow FlowOf(const Graph& graph, const Config& config);
 
-/// Whether an operator only moves elements of its first input.
+/// Whether an operator only moves elements of its first input, beside zeros.
 bool OnlyMovesFirst(const Operator& op);
 
 }  // namespace tilewright::quantize

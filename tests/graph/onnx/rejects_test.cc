@@ -360,6 +360,14 @@ const BadModel kModels[] = {
      "1 operator is not supported: com.microsoft.DynamicQuantizeMatMul (1 node); export it "
      "without ONNX Runtime's fusions, as DynamicQuantizeLinear and MatMulInteger, or quantize "
      "statically, with calibration data"},
+    {"RecurrentInNoForm",
+     [](OnnxBuilder& m) { m.Node("DynamicQuantizeLSTM", {"x"}, {"y"}, "com.microsoft"); }, kNot,
+     "1 operator is not supported: com.microsoft.DynamicQuantizeLSTM (1 node); recurrent operators "
+     "are not read in any form"},
+    {"QOperatorThatIsNotRead",
+     [](OnnxBuilder& m) { m.Node("QLinearReduceMean", {"x"}, {"y"}, "com.microsoft"); }, kNot,
+     "1 operator is not supported: com.microsoft.QLinearReduceMean (1 node); quantize the model in "
+     "the QDQ format (QuantFormat.QDQ) instead of QOperator"},
     {"InputWithoutType",
      [](OnnxBuilder& m) {
        m.Input("z", {2}, onnx::TensorProto::UNDEFINED).Node("Relu", {"x"}, {"y"});

@@ -55,7 +55,7 @@ class Quantizer {
     if (value == nullptr) return Refuse(Quoted(node_, id) + " is not quantized");
     const Operator op = value->op;
     const std::vector<int> inputs = value->inputs;
-    if (OnlyMoves(op.kind)) return Move(op, inputs, range, depth);
+    if (ChangesNothing(op.kind)) return Move(op, inputs, range, depth);
     switch (op.kind) {
       case OpKind::kRelu:
         return Bound(inputs[0], 0, true, range, depth);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/graph/ir/moves.h"
+
 namespace tilewright {
 namespace {
 
@@ -9,22 +11,9 @@ constexpr int kMaxMoves = 32;  // moves behind a quantized value
 
 }  // namespace
 
-bool OnlyMoves(OpKind kind) {
-  switch (kind) {
-    case OpKind::kIdentity:
-    case OpKind::kReshape:
-    case OpKind::kTranspose:
-    case OpKind::kSlice:
-    case OpKind::kGather:
-    case OpKind::kBroadcastTo:
-    case OpKind::kMaxPool2d:
-    case OpKind::kGlobalMaxPool2d:
-    case OpKind::kReduceMax:
-    case OpKind::kReduceMin:
-      return true;
-    default:
-      return false;
-  }
+bool ChangesNothing(OpKind kind) {
+  return OnlyMoves(kind) || kind == OpKind::kMaxPool2d || kind == OpKind::kGlobalMaxPool2d ||
+         kind == OpKind::kReduceMax || kind == OpKind::kReduceMin;
 }
 
 const Node* OperatorAt(OnnxNode& node, int id) {
@@ -43,7 +32,7 @@ std::optional<QuantizedForm> FormOf(OnnxNode& node, int id, int depth) {
   if (value == nullptr) return std::nullopt;
   const Operator op = value->op;
   const std::vector<int> inputs = value->inputs;  // emitting moves the nodes
-  if (!OnlyMoves(op.kind) && op.kind != OpKind::kRelu) return std::nullopt;
+  if (!ChangesNothing(op.kind) && op.kind != OpKind::kRelu) return std::nullopt;
   auto form = FormOf(node, inputs[0], depth + 1);
   if (!form) return std::nullopt;
   if (!IsPerTensor(*form)) {  // the scales must move along

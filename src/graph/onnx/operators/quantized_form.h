@@ -10,7 +10,7 @@ namespace tilewright {
 /// Float values that stand for quantized numbers, as handlers look at them (OnnxNode::Form).
 
 /// Moves, compares or picks elements and changes none.
-bool OnlyMoves(OpKind kind);
+bool ChangesNothing(OpKind kind);
 /// The operator that makes a value; null for inputs and constants. Valid until one is emitted.
 const Node* OperatorAt(OnnxNode& node, int id);
 /// "'name'", for messages.
