@@ -5,16 +5,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/files/new_name.h"
 #include "src/base/hash.h"
+#include "src/base/json.h"
 #include "src/base/thread.h"
 #include "src/codegen/assemble.h"
 #include "src/codegen/code_traits.h"
@@ -22,6 +25,7 @@
 #include "src/codegen/runtime_archive.h"
 #include "src/compiler/check/check_library.h"
 #include "src/compiler/check/check_plan.h"
+#include "src/compiler/check/check_process.h"
 #include "src/compiler/check/verify.h"
 #include "src/compiler/emit/constant_object.h"
 #include "src/compiler/emit/graph_json.h"
@@ -219,8 +223,11 @@ Status CheckRuntime(const CompileOptions& options) {
 Status CheckMisses(const CompiledModel& model, OnMiss on_miss) {
   const std::vector<std::string> untuned = model.untuned();
   if (on_miss == OnMiss::kWarn || untuned.empty()) return Status();
-  return NotFound(
-      fmt::format("{} operators without a record: {}", untuned.size(), fmt::join(untuned, ", ")));
+  constexpr std::size_t kMostNamed = 8;
+  const std::size_t named = std::min(untuned.size(), kMostNamed);
+  std::string names = fmt::format("{}", fmt::join(std::span(untuned).first(named), ", "));
+  if (untuned.size() > named) names += fmt::format(" and {} more", untuned.size() - named);
+  return NotFound(fmt::format("{} operators without a record: {}", untuned.size(), names));
 }
 
 /// A library at its path, and what it was made of.
@@ -272,7 +279,8 @@ Result<Emitted> EmitLibrary(Graph graph, const CompileOptions& options,
 }
 
 /// The whole library, operator by operator.
-Status VerifyAll(const Graph& source, const std::string& library_path, CompileCheck& check) {
+Status VerifyAll(const Graph& source, const std::string& library_path, CheckProgress& progress,
+                 CompileCheck& check) {
   auto library = ModelLibrary::Open(library_path);
   TW_RETURN_IF_ERROR(library);
   std::vector<Tensor> inputs;
@@ -281,6 +289,7 @@ Status VerifyAll(const Graph& source, const std::string& library_path, CompileCh
   }
   VerifyOptions options;
   options.threads = kVerifyThreads;
+  options.progress = &progress;
   auto report = Verify(source.CloneWithout(std::numeric_limits<std::int64_t>::max()), *library,
                        inputs, options);
   TW_RETURN_IF_ERROR(report);
@@ -292,15 +301,53 @@ Status VerifyAll(const Graph& source, const std::string& library_path, CompileCh
   return Status();
 }
 
+Json JsonOf(const CompileCheck& check) {
+  return {{"ran", check.ran},
+          {"operators", check.operators},
+          {"compared", check.compared},
+          {"elements", check.elements},
+          {"seconds", check.seconds},
+          {"not_compared", check.not_compared},
+          {"not_proved", check.not_proved}};
+}
+
+/// Of what JsonOf made.
+CompileCheck CheckOf(const Json& json) {
+  CompileCheck check;
+  json.at("ran").get_to(check.ran);
+  json.at("operators").get_to(check.operators);
+  json.at("compared").get_to(check.compared);
+  json.at("elements").get_to(check.elements);
+  json.at("seconds").get_to(check.seconds);
+  json.at("not_compared").get_to(check.not_compared);
+  json.at("not_proved").get_to(check.not_proved);
+  return check;
+}
+
+/// In a process of its own, which may crash or not end. source: as imported, for kAll only.
+Result<CompileCheck> CheckByRunning(const Emitted& emitted, const CompileOptions& options,
+                                    const Graph* source, const std::string& library_path) {
+  const auto check = [&](CheckProgress& progress) -> Result<Json> {
+    auto seen =
+        CheckBySample(emitted.graph, emitted.plan, library_path, options.check_seconds, progress);
+    TW_RETURN_IF_ERROR(seen);
+    if (source != nullptr) TW_RETURN_IF_ERROR(VerifyAll(*source, library_path, progress, *seen));
+    return JsonOf(*seen);
+  };
+  const CheckAnswer answer =
+      RunCheckProcess(check, emitted.model.operators, options.check_operator_seconds);
+  TW_RETURN_IF_ERROR(answer.status);
+  const auto json = ParseJson(answer.json);
+  TW_RETURN_IF_ERROR(json);
+  return CheckOf(*json);
+}
+
 /// source: as imported, for kAll only.
 Result<CompileCheck> CheckEmitted(const Emitted& emitted, const CompileOptions& options,
                                   const Graph* source, const std::string& library_path) {
   std::string not_run = "its kernels run on a GPU";
   if (options.target.kind() == TargetKind::kLlvm) {
-    auto check = CheckBySample(emitted.graph, emitted.plan, library_path, options.check_seconds);
-    if (check.ok() && source != nullptr) {
-      TW_RETURN_IF_ERROR(VerifyAll(*source, library_path, *check));
-    }
+    auto check = CheckByRunning(emitted, options, source, library_path);
     if (check.status().code() != StatusCode::kUnsupported) return check;
     not_run = check.status().message();
   }

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,8 +54,8 @@ struct CompileOptions {
   /// Not none: configs of imported records, by AutoTVM's rule. Nobody has verified them: see
   /// CompileImported.
   std::optional<records::AutotvmQuestion> autotvm;
-  /// Workloads whose imported record is not to be used.
-  std::set<std::string> refused_imports;
+  /// Workloads whose imported record is not to be used, and why.
+  std::map<std::string, std::string> refused_imports;
   DeviceFingerprint device;  ///< what the records must have been measured on; ProbeHostCpu()
   OnMiss on_miss = OnMiss::kWarn;
   int build_threads = 1;
@@ -68,6 +68,8 @@ struct CompileOptions {
   std::string runtime_path;
   CheckLevel check = CheckLevel::kSample;
   double check_seconds = 1;  ///< of comparing samples
+  /// How long one operator may run while the library is checked; longer if it has much to do.
+  double check_operator_seconds = 60;
   /// For tests of the checks: changes the plan before code is made of it.
   std::function<void(Plan&)> change_plan;
 };
@@ -116,19 +118,21 @@ std::string ModelName(const Graph& graph, const CompileOptions& options);
 /// only. Inputs and outputs keep the layouts the graph gives them. For a GPU the library is one of
 /// this machine that has the kernels as PTX and loads the driver when it is used.
 ///
-/// The library gets its name when it was checked (options.check). One that cannot be run here is
-/// checked by its code; with kAll that is an error.
+/// The library gets its name when it was checked (options.check), in a process of its own. One that
+/// cannot be run here is checked by its code; with kAll that is an error.
 ///
 /// Errors: kInvalidArgument for a constant without contents or a bad name; kUnsupported for a
-/// target that has no code generator, or none of whose runtimes is here; kNotFound naming all
+/// target that has no code generator, or none of whose runtimes is here; kNotFound naming
 /// untuned operators if on_miss is kFail; kUnavailable if the library cannot be written; kInternal
-/// for a kernel that does not build, or an operator that does not do what it should.
+/// for a kernel that does not build, or an operator that does not do what it should, crashes or
+/// does not end.
 Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
                               const std::string& library_path);
 
 /// As Compile with options.autotvm, but the library is run on made-up inputs and compared with the
 /// reference, operator by operator, before it is written where it was asked for. An operator that
-/// differs with the config of an imported record is compiled again without that.
+/// differs, crashes or does not end with the config of an imported record is compiled again without
+/// that.
 ///
 /// Errors: also kUnsupported if this machine cannot run the library, so that nothing can be
 /// verified; kInternal if an operator without such a config differs.

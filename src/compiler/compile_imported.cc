@@ -4,11 +4,12 @@
 // that no trial of ours has met. All operators are compared in one run, and the first that differs
 // is refused until none does.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
+#include <optional>
 
+#include "src/base/json.h"
+#include "src/compiler/check/check_process.h"
 #include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/emit/unverified_library.h"
@@ -19,7 +20,15 @@ namespace {
 
 constexpr int kReferenceThreads = 2;
 
-Result<VerifyReport> RunAndCompare(const Graph& graph, const std::string& library_path) {
+/// What a library does, beside the reference.
+struct Verdict {
+  std::optional<std::size_t> bad;  ///< the first operator that is wrong
+  std::string summary;
+  std::int64_t operators = 0;
+};
+
+Result<Json> RunAndCompare(const Graph& graph, const std::string& library_path,
+                           CheckProgress& progress) {
   auto library = ModelLibrary::Open(library_path);
   if (!library.ok()) {
     return library.status().WithContext("verifying the configs of imported records");
@@ -30,19 +39,47 @@ Result<VerifyReport> RunAndCompare(const Graph& graph, const std::string& librar
   }
   VerifyOptions options;
   options.threads = kReferenceThreads;
-  return Verify(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), *library, inputs,
-                options);
+  options.progress = &progress;
+  auto report = Verify(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), *library,
+                       inputs, options);
+  TW_RETURN_IF_ERROR(report);
+  Json verdict = {{"summary", report->Summary()}, {"operators", report->checks.size()}};
+  if (!report->ok()) verdict["bad"] = *report->first_bad;
+  return verdict;
 }
 
-/// Refuses the workload of the first operator that differs. False if none does.
+/// In a process of its own, which may crash or not end; on a GPU, whose driver knows nothing of
+/// forked processes, in this one.
+Result<Verdict> Judge(const Graph& graph, const CompiledModel& model, const std::string& path,
+                      const CompileOptions& options) {
+  const auto run = [&](CheckProgress& progress) { return RunAndCompare(graph, path, progress); };
+  CheckAnswer answer;
+  if (options.target.kind() == TargetKind::kCuda) {
+    CheckProgress progress;
+    auto said = run(progress);
+    TW_RETURN_IF_ERROR(said);
+    answer.json = DumpJson(*said);
+  } else {
+    answer = RunCheckProcess(run, model.operators, options.check_operator_seconds);
+  }
+  if (answer.broken) return Verdict{answer.broken, answer.status.message(), 0};
+  TW_RETURN_IF_ERROR(answer.status);
+  const auto json = ParseJson(answer.json);
+  TW_RETURN_IF_ERROR(json);
+  Verdict verdict{std::nullopt, json->at("summary").get<std::string>(),
+                  json->at("operators").get<std::int64_t>()};
+  if (json->contains("bad")) verdict.bad = json->at("bad").get<std::size_t>();
+  return verdict;
+}
+
+/// Refuses the workload of the first operator that is wrong. False if none is.
 /// Errors: kInternal if it has no imported config.
-Result<bool> RefuseFirstBad(const CompiledModel& model, const VerifyReport& report,
+Result<bool> RefuseFirstBad(const CompiledModel& model, const Verdict& verdict,
                             CompileOptions& options) {
-  if (report.ok()) return false;
-  const std::string& value = report.checks[*report.first_bad].value;
-  const auto bad = std::ranges::find(model.operators, value, &OperatorReport::value);
-  if (bad == model.operators.end() || !bad->imported) return Internal(report.Summary());
-  options.refused_imports.insert(bad->workload_key);
+  if (!verdict.bad) return false;
+  const OperatorReport& bad = model.operators[*verdict.bad];
+  if (!bad.imported) return Internal(verdict.summary);
+  options.refused_imports.emplace(bad.workload_key, verdict.summary);
   return true;
 }
 
@@ -63,19 +100,18 @@ Result<CompiledModel> CompileImported(const Graph& graph, const CompileOptions& 
       model->library_path = library_path;
       const bool imported = std::ranges::any_of(model->operators, &OperatorReport::imported);
       if (!imported && given.check == CheckLevel::kNone) return model;
-      auto report = RunAndCompare(graph, place.path());
-      if (!report.ok() && !imported && report.status().code() == StatusCode::kUnsupported) {
-        model->check.not_run = report.status().message();
+      auto verdict = Judge(graph, *model, place.path(), options);
+      if (!verdict.ok() && !imported && verdict.status().code() == StatusCode::kUnsupported) {
+        model->check.not_run = verdict.status().message();
         return model;
       }
-      TW_RETURN_IF_ERROR(report);
-      auto again = RefuseFirstBad(*model, *report, options);
+      TW_RETURN_IF_ERROR(verdict);
+      auto again = RefuseFirstBad(*model, *verdict, options);
       TW_RETURN_IF_ERROR(again);
       if (*again) continue;
       for (OperatorReport& op : model->operators) op.verified = op.imported;
       model->check.ran = true;
-      model->check.operators = model->check.compared =
-          static_cast<std::int64_t>(report->checks.size());
+      model->check.operators = model->check.compared = verdict->operators;
       return model;
     }
   };

@@ -22,7 +22,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kChain = R"(def @main(%data: Tensor[(1, 3, 8, 8), float32], %other: Tensor[(1, 20, 8, 8), float32]) {
+constexpr const char* kChain =
+    R"(def @main(%data: Tensor[(1, 3, 8, 8), float32], %other: Tensor[(1, 20, 8, 8), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(20, 3, 3, 3), float32] */, padding=[1, 1, 1, 1]);
   %1 = nn.max_pool2d(%0, pool_size=[3, 3], strides=[1, 1], padding=[1, 1, 1, 1]);
   %2 = subtract(%1, tanh(%other));
@@ -77,6 +78,22 @@ Stmt ButTheFirst(const Stmt& store) {
   return MakeIf(MakeNot(Eq(store->indices.back(), Expr(0))), store);
 }
 
+/// Reads and writes far outside of all memory.
+Stmt FarAway(const Stmt& store) {
+  std::vector<Expr> indices = store->indices;
+  indices.front() = indices.front() + MakeInt(kInt64, std::int64_t{1} << 44);
+  return MakeStore(store->buffer, indices, store->value);
+}
+
+/// The whole kernel again and again, for centuries.
+void MakeEndless(Program& kernel) {
+  ChangeStores(kernel, [](const Stmt& store) {
+    return MakeStore(store->buffer, store->indices,
+                     store->value + MakeLoad(store->buffer, store->indices));
+  });
+  kernel.body = MakeFor(MakeVar("again"), std::int64_t{1} << 60, LoopKind::kSerial, kernel.body);
+}
+
 struct Fault {
   const char* name;
   const char* text;
@@ -87,8 +104,7 @@ struct Fault {
 
 const Fault kFaults[] = {
     {"Unwritten", kChain,
-     [](Plan& plan) { ChangeStores(KernelOf(plan, "max_pool2d"), ButTheFirst); },
-     "nothing writes"},
+     [](Plan& plan) { ChangeStores(KernelOf(plan, "max_pool2d"), ButTheFirst); }, "nothing writes"},
     {"UnwrittenOutput", kChain,
      [](Plan& plan) { ChangeStores(KernelOf(plan, "softmax"), ButTheFirst); }, "nothing writes"},
     {"UnwrittenBytes", kBytes,
@@ -97,8 +113,7 @@ const Fault kFaults[] = {
     {"ALittleOff", kChain,
      [](Plan& plan) {
        ChangeStores(KernelOf(plan, "max_pool2d"), [](const Stmt& store) {
-         return MakeStore(store->buffer, store->indices,
-                          store->value * MakeFloat(kFloat32, 1.001));
+         return MakeStore(store->buffer, store->indices, store->value * MakeFloat(kFloat32, 1.001));
        });
      },
      "differs from the reference"},
@@ -124,8 +139,10 @@ const Fault kFaults[] = {
      },
      "differs from the reference"},
     {"KernelOfAnotherSize", kChain,
-     [](Plan& plan) { plan.buffers[static_cast<std::size_t>(
-                          StepOf(plan, "max_pool2d").buffers.back())].bytes /= 16; },
+     [](Plan& plan) {
+       plan.buffers[static_cast<std::size_t>(StepOf(plan, "max_pool2d").buffers.back())].bytes /=
+           16;
+     },
      "in memory of"},
     {"TwoValuesInOnePlace", kChain,
      [](Plan& plan) {
@@ -134,6 +151,12 @@ const Fault kFaults[] = {
        }
      },
      "written over"},
+    {"Crash", kChain, [](Plan& plan) { ChangeStores(KernelOf(plan, "max_pool2d"), FarAway); },
+     "max_pool2d ended the process that checks it: signal 11 (SIGSEGV)"},
+    {"CrashOfTheLast", kBytes, [](Plan& plan) { ChangeStores(KernelOf(plan, "negate"), FarAway); },
+     "signal 11 (SIGSEGV)"},
+    {"Endless", kChain, [](Plan& plan) { MakeEndless(KernelOf(plan, "max_pool2d")); },
+     "max_pool2d did not end in 0.2 s"},
 };
 
 void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
@@ -146,6 +169,7 @@ TEST_P(FaultyLibrary, IsNotLeftBehind) {
   CompileOptions options = NativeOptions();
   options.change_plan = GetParam().make;
   options.check_seconds = GetParam().seconds;
+  options.check_operator_seconds = 0.2;
   const auto compiled =
       Compile(SeededGraph(GetParam().text), options, folder->path() + "/model.so");
   ASSERT_FALSE(compiled.ok());
@@ -171,8 +195,7 @@ TEST(CheckedLibrary, ForAnotherMachineIsProvedByItsCode) {
   EXPECT_FALSE(compiled->check.not_compared.empty());
 
   options.check = CheckLevel::kAll;
-  EXPECT_EQ(Compile(SeededGraph(kChain), options, path).status().code(),
-            StatusCode::kUnsupported);
+  EXPECT_EQ(Compile(SeededGraph(kChain), options, path).status().code(), StatusCode::kUnsupported);
   options.check = CheckLevel::kSample;
   options.change_plan = [](Plan& plan) { ChangeStores(KernelOf(plan, "max_pool2d"), ButTheFirst); };
   EXPECT_THAT(Compile(SeededGraph(kChain), options, path).status().message(),
@@ -206,8 +229,7 @@ TEST(CheckedLibrary, NothingIsLeftOutOfTimeSilently) {
   ASSERT_TRUE(folder.ok());
   CompileOptions options = NativeOptions();
   options.check_seconds = 0;
-  const auto compiled =
-      Compile(SeededGraph(kChain), options, folder->path() + "/model.so");
+  const auto compiled = Compile(SeededGraph(kChain), options, folder->path() + "/model.so");
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
   EXPECT_EQ(compiled->check.compared, 0);
   EXPECT_EQ(compiled->check.not_compared.size(), static_cast<std::size_t>(compiled->kernels));
@@ -249,8 +271,8 @@ TEST(Coverage, IsWhatTheCodeWrites) {
       {"divided", program(3, 20, store(i * Expr(2) + FloorDiv(j, Expr(10)), FloorMod(j, Expr(10)))),
        Coverage::kAll},
       {"nothing", program(6, 10, MakeBlock({})), Coverage::kPart},
-      {"by data",
-       program(6, 10, store(i, MakeCast(kInt64, MakeLoad(out, {i, j})))), Coverage::kUnknown},
+      {"by data", program(6, 10, store(i, MakeCast(kInt64, MakeLoad(out, {i, j})))),
+       Coverage::kUnknown},
   };
   for (const Row& row : rows) {
     EXPECT_EQ(CoverageOf(row.kernel, 1000), row.coverage) << row.name;

@@ -16,6 +16,7 @@
 #include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/emit/bundle.h"
+#include "src/compiler/plan/plan.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/passes/passes.h"
 #include "src/space/version.h"
@@ -381,12 +382,32 @@ TEST_F(LibraryOfImports, TakesWhatTophubHasForThisKindOfTarget) {
 
 TEST_F(LibraryOfImports, AnOperatorThatDiffersIsCompiledAgain) {
   const std::string workload = (*ExtractTasks(Load(kConv)))[0].workload.Key();
-  options_.refused_imports.insert(workload);
+  options_.refused_imports.emplace(workload, "its result differs from the reference");
   auto model = CompileWith("4", "8");
   ASSERT_TRUE(model.ok()) << model.status().message();
   for (const OperatorReport& op : Convolutions(*model)) {
     EXPECT_FALSE(op.imported);
     EXPECT_THAT(op.explanation, HasSubstr("differs from the reference"));
+  }
+}
+
+TEST_F(LibraryOfImports, AnOperatorThatCrashesIsCompiledAgain) {
+  options_.change_plan = [](Plan& plan) {
+    const auto bad =
+        std::ranges::find_if(plan.steps, [](const PlanStep& step) { return step.report.imported; });
+    if (bad == plan.steps.end()) return;
+    Program& kernel = plan.kernels[static_cast<std::size_t>(bad->kernel)];
+    kernel.body = MakeStore(kernel.parameters.back(),
+                            std::vector<Expr>(kernel.parameters.back()->shape.size(),
+                                              MakeInt(kInt64, std::int64_t{1} << 40)),
+                            MakeFloat(kFloat32, 0));
+  };
+  const auto model = CompileWith("4", "8");
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  ASSERT_EQ(Convolutions(*model).size(), 2U);
+  for (const OperatorReport& op : Convolutions(*model)) {
+    EXPECT_FALSE(op.imported);
+    EXPECT_THAT(op.explanation, HasSubstr("SIGSEGV"));
   }
 }
 

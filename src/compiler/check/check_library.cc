@@ -47,8 +47,7 @@ std::vector<std::int64_t> ChoosePositions(const TensorType& type, const std::str
     std::vector<std::int64_t> index;
     for (std::int64_t size : type.shape) {
       const auto end = i % 2 == 0 ? random.Below(4) : 2;
-      const auto inside =
-          static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(size)));
+      const auto inside = static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(size)));
       index.push_back(end == 0 ? 0 : end == 1 ? size - 1 : inside);
     }
     positions.insert(PositionOf(index, type.shape));
@@ -59,10 +58,12 @@ std::vector<std::int64_t> ChoosePositions(const TensorType& type, const std::str
 /// One run of the library after the other, step by step.
 class CheckedRun {
  public:
-  CheckedRun(const Graph& graph, const Plan& plan, const ModelLibrary& library, double seconds)
+  CheckedRun(const Graph& graph, const Plan& plan, const ModelLibrary& library, double seconds,
+             CheckProgress& progress)
       : graph_(graph),
         plan_(plan),
         library_(library),
+        progress_(progress),
         start_(clock_.MonotonicSeconds()),
         seconds_left_(seconds),
         seconds_for_known_(seconds / 2) {
@@ -77,18 +78,16 @@ class CheckedRun {
     check_.ran = true;
     check_.operators = static_cast<std::int64_t>(plan_.steps.size());
     if (plan_.steps.empty()) return check_;
-    TW_RETURN_IF_ERROR(library_.RunRaw(inputs_, outputs_, FindArena, this));
+    TW_RETURN_IF_ERROR(RunLibrary(FindArena));
     candidates_.resize(plan_.steps.size());
     Prepare(0);
-    TW_RETURN_IF_ERROR(library_.RunRaw(inputs_, outputs_, Observe, this));
-    TW_RETURN_IF_ERROR(status_);
+    TW_RETURN_IF_ERROR(RunLibrary(Observe));
     const bool doubtful = std::ranges::any_of(
         candidates_, [](const std::vector<std::int64_t>& found) { return !found.empty(); });
     if (doubtful) {
       again_ = true;
       Poison(0);
-      TW_RETURN_IF_ERROR(library_.RunRaw(inputs_, outputs_, Observe, this));
-      TW_RETURN_IF_ERROR(status_);
+      TW_RETURN_IF_ERROR(RunLibrary(Observe));
     }
     TW_RETURN_IF_ERROR(ProveOverwriting());
     check_.seconds = clock_.MonotonicSeconds() - start_;
@@ -96,8 +95,16 @@ class CheckedRun {
   }
 
  private:
+  Status RunLibrary(TwObserver observer) {
+    progress_.Begin(0);
+    const Status status = library_.RunRaw(inputs_, outputs_, observer, this);
+    progress_.End();
+    return status.ok() ? status_ : status;
+  }
+
   static std::int32_t FindArena(void* context, std::int64_t index, const void* result, double) {
     auto* run = static_cast<CheckedRun*>(context);
+    run->progress_.Begin(index + 1);
     const PlanStep& step = run->plan_.steps[static_cast<std::size_t>(index)];
     const PlanBuffer& buffer = run->BufferAt(step.buffers.back());
     if (buffer.space != BufferSpace::kArena) return 0;
@@ -109,6 +116,7 @@ class CheckedRun {
   static std::int32_t Observe(void* context, std::int64_t index, const void* result, double) {
     auto* run = static_cast<CheckedRun*>(context);
     const auto step = static_cast<std::size_t>(index);
+    run->progress_.End();
     run->status_ = run->again_ ? run->LookAgain(step, result) : run->Look(step, result);
     if (!run->status_.ok()) return ModelLibrary::kStopped;
     if (step + 1 < run->plan_.steps.size()) {
@@ -118,6 +126,7 @@ class CheckedRun {
         run->Prepare(step + 1);
       }
     }
+    run->progress_.Begin(index + 1);
     return 0;
   }
 
@@ -188,8 +197,8 @@ class CheckedRun {
     const std::int64_t last = type.elements() - 1;
     auto sample = one.At(step.node, std::span(&last, 1));
     const std::int64_t reads = std::max<std::int64_t>(kMostReads - one.reads_left(), 1);
-    const std::int64_t count = std::min(kReadsOfStep / reads,
-                                        known ? kElementsOfKnownKernels : kMostElements);
+    const std::int64_t count =
+        std::min(kReadsOfStep / reads, known ? kElementsOfKnownKernels : kMostElements);
     positions_ = {last};
     half_ = one.rounded_to_half();
     if (sample.ok() && count > 1) {
@@ -255,7 +264,11 @@ class CheckedRun {
     }
     if (expected_ == nullptr) return Status();
     SampledReference memory(
-        graph_, [&](int) { return ValueInMemory{result, step.form}; }, kMostReads);
+        graph_,
+        [&](int) {
+          return ValueInMemory{result, step.form};
+        },
+        kMostReads);
     auto seen = memory.At(step.node, positions_);
     TW_RETURN_IF_ERROR(seen);
     const std::optional<double> tolerance =
@@ -309,6 +322,7 @@ class CheckedRun {
   const Graph& graph_;
   const Plan& plan_;
   const ModelLibrary& library_;
+  CheckProgress& progress_;
   SystemClock clock_;
   double start_ = 0;
   double seconds_left_ = 0;       // for the reference; what the run takes is not counted
@@ -331,14 +345,15 @@ class CheckedRun {
 }  // namespace
 
 Result<CompileCheck> CheckBySample(const Graph& graph, const Plan& plan,
-                                   const std::string& library_path, double seconds) {
+                                   const std::string& library_path, double seconds,
+                                   CheckProgress& progress) {
   auto library = ModelLibrary::Open(library_path);
   if (!library.ok()) {  // code for another machine, too much memory, a library that is not here
     std::string why = library.status().message();
     if (why.starts_with(library_path + ": ")) why.erase(0, library_path.size() + 2);
     return Unsupported(why);
   }
-  return CheckedRun(graph, plan, *library, seconds).Run();
+  return CheckedRun(graph, plan, *library, seconds, progress).Run();
 }
 
 Result<CompileCheck> CheckByCode(const Graph& graph, const Plan& plan) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/base/status.h"
+#include "src/compiler/check/check_process.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
 
@@ -16,11 +17,12 @@ namespace tilewright {
 /// reference says of the operands that lie in memory: more of the first operator of each kernel.
 ///
 /// seconds: of the reference, after which no more elements are compared; what the run takes is not
-/// counted. What was not compared is named in the result.
+/// counted. What was not compared is named in the result. progress: told which kernel runs.
 /// Errors: kInternal naming the operator that leaves something unwritten, or differs; kUnsupported
 /// if the library cannot be run here; those of a run.
 Result<CompileCheck> CheckBySample(const Graph& graph, const Plan& plan,
-                                   const std::string& library_path, double seconds);
+                                   const std::string& library_path, double seconds,
+                                   CheckProgress& progress);
 
 /// Without running: that the code of every kernel writes all of its result.
 /// Errors: kInternal naming a kernel that does not.

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "src/compiler/check/check_process.h"
 #include "src/compiler/run/real_values.h"
 #include "src/compiler/run/run_values.h"
 #include "src/graph/ir/evaluate.h"
@@ -74,7 +75,7 @@ Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<co
   const std::optional<double> least =
       AllowsTf32(*target) ? std::optional(kToleranceOfTf32) : std::nullopt;
   RunValues values(*optimized, inputs, options.threads);
-  const auto observe = [&](std::size_t index, Tensor result) -> Status {
+  const auto compare = [&](std::size_t index, Tensor result) -> Status {
     const ModelOperator& op = model.operators()[index];
     const auto node = by_name.find(op.result.name);
     if (node == by_name.end() || optimized->node(node->second).type != op.result.type) {
@@ -103,7 +104,18 @@ Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<co
     }
     return Status();
   };
-  TW_RETURN_IF_ERROR(model.RunObserved(inputs, observe));
+  CheckProgress nobody;
+  CheckProgress& progress = options.progress != nullptr ? *options.progress : nobody;
+  const auto observe = [&](std::size_t index, Tensor result) {
+    progress.End();
+    Status status = compare(index, std::move(result));
+    progress.Begin(static_cast<std::int64_t>(index) + 1);
+    return status;
+  };
+  progress.Begin(0);
+  const auto outputs = model.RunObserved(inputs, observe);
+  progress.End();
+  TW_RETURN_IF_ERROR(outputs);
   return report;
 }
 

@@ -11,6 +11,8 @@
 
 namespace tilewright {
 
+class CheckProgress;
+
 /// Result of comparing one operator of a library with the reference evaluator.
 struct OperatorCheck {
   std::string value, op;
@@ -32,7 +34,8 @@ struct VerifyOptions {
   /// each value, more where an operator rounds to float16 on the way or a kernel multiplies tf32;
   /// and what is beyond that is judged by the magnitudes it was made of (see CompareBounded).
   std::optional<double> tolerance = std::nullopt;
-  int threads = 1;  ///< of the reference evaluator
+  int threads = 1;                    ///< of the reference evaluator
+  CheckProgress* progress = nullptr;  ///< told which kernel runs
 };
 
 /// Whether the library was made of this graph (as imported), as far as names and types say.

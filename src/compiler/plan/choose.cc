@@ -78,10 +78,9 @@ Result<records::CatalogAnswer> Ask(const Workload& workload, const records::Call
     none.answer.explanation = "no record store was given";
     return none;
   }
-  if (options.refused_imports.contains(workload.Key())) {
-    none.answer.explanation =
-        "the imported record's config gave a result that differs from the "
-        "reference";
+  if (const auto refused = options.refused_imports.find(workload.Key());
+      refused != options.refused_imports.end()) {
+    none.answer.explanation = "the imported record's config was tried here: " + refused->second;
     return none;
   }
   records::Question question;

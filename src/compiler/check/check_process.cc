@@ -1,0 +1,217 @@
+#include "src/compiler/check/check_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <new>
+#include <thread>
+
+#include "src/base/clock.h"
+#include "src/base/files/file.h"
+#include "src/base/json.h"
+#include "src/base/subprocess.h"
+#include "src/base/thread.h"
+
+namespace tilewright {
+namespace {
+
+using Check = std::function<Result<Json>(CheckProgress&)>;
+
+constexpr int kLookMilliseconds = 50;
+constexpr double kClockFactor = 3;  // a machine with other work may be so much slower
+// No kernel is slower: plain loops on one core do fifty times as much.
+constexpr double kLeastMacsPerSecond = 2e7, kLeastBytesPerSecond = 2e6;
+
+double LimitFor(const OperatorReport& op, double seconds) {
+  return std::max({seconds, static_cast<double>(op.macs) / kLeastMacsPerSecond,
+                   static_cast<double>(op.bytes) / kLeastBytesPerSecond});
+}
+
+/// Memory of this process and of those forked from it.
+class SharedProgress {
+ public:
+  SharedProgress() {
+    void* memory = ::mmap(nullptr, sizeof(CheckProgress), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED) progress_ = ::new (memory) CheckProgress();
+  }
+  SharedProgress(const SharedProgress&) = delete;
+  SharedProgress& operator=(const SharedProgress&) = delete;
+  ~SharedProgress() {
+    if (progress_ != nullptr) ::munmap(progress_, sizeof(CheckProgress));
+  }
+  CheckProgress* get() const { return progress_; }
+
+ private:
+  CheckProgress* progress_ = nullptr;
+};
+
+void WriteWhole(int fd, const std::string& text) {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = ::write(fd, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+/// The check's answer as text: its status's code and message, and its JSON.
+std::string AnswerText(const Check& check, CheckProgress& progress) {
+  const Result<Json> answer = check(progress);
+  Json text = {{"code", static_cast<int>(answer.status().code())},
+               {"message", answer.status().message()}};
+  if (answer.ok()) text["answer"] = *answer;
+  return DumpJson(text);
+}
+
+[[noreturn]] void RunChild(const Check& check, CheckProgress& progress, int result, pid_t parent) {
+  ::setpgid(0, 0);  // the terminal's signals are the parent's, which takes this process along
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  for (int fault : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS}) {
+    ::signal(fault, SIG_DFL);
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  // In a thread of its own: what OpenMP keeps of the forking one (for libraries that kernels call)
+  // are threads that are not here.
+  auto thread = StartThread([&] {
+    WriteWhole(result, AnswerText(check, progress));
+    ::_exit(0);
+  });
+  if (thread.ok()) thread->join();
+  ::_exit(1);
+}
+
+/// Watches one check to its end.
+class Watch {
+ public:
+  Watch(pid_t pid, int result, const CheckProgress& progress,
+        const std::vector<OperatorReport>& operators, double seconds)
+      : pid_(pid), result_(result), progress_(progress), operators_(operators), seconds_(seconds) {}
+
+  /// What it wrote until its end, or until it hung.
+  std::string ReadAll() {
+    std::string text;
+    std::array<char, 4096> part;
+    while (true) {
+      pollfd watched{result_, POLLIN, 0};
+      const int ready = ::poll(&watched, 1, kLookMilliseconds);
+      if (ready <= 0) {
+        if (IsOverdue()) return text;
+        continue;
+      }
+      const ssize_t count = ::read(result_, part.data(), part.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return text;
+      text.append(part.data(), static_cast<std::size_t>(count));
+    }
+  }
+  /// The operator that does not end.
+  std::optional<std::size_t> hung() const { return hung_; }
+
+ private:
+  bool IsOverdue() {
+    const double now = clock_.MonotonicSeconds(), used = ProcessorSeconds(pid_);
+    const auto op = progress_.current();
+    if (!op || *op >= operators_.size() || progress_.changes() != changes_) {
+      changes_ = progress_.changes();
+      since_ = now;
+      used_before_ = used;
+      return false;
+    }
+    const double limit = LimitFor(operators_[*op], seconds_), passed = now - since_;
+    const bool spent = passed > limit && used - used_before_ > limit;
+    if (spent || passed > kClockFactor * limit) hung_ = op;
+    return hung_.has_value();
+  }
+
+  pid_t pid_;
+  int result_;
+  const CheckProgress& progress_;
+  const std::vector<OperatorReport>& operators_;
+  double seconds_;
+  SystemClock clock_;
+  std::uint64_t changes_ = 0;
+  double since_ = clock_.MonotonicSeconds(), used_before_ = 0;
+  std::optional<std::size_t> hung_;
+};
+
+ExitStatus Reap(pid_t pid, bool kill) {
+  if (kill) {
+    ::kill(-pid, SIGKILL);
+    ::kill(pid, SIGKILL);  // its group may not be there yet
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? ExitStatus{true, WTERMSIG(status)}
+                             : ExitStatus{false, WEXITSTATUS(status)};
+}
+
+/// Nothing if it is no whole answer.
+std::optional<CheckAnswer> AnswerOf(const std::string& text) {
+  const auto json = ParseJson(text);
+  if (!json.ok()) return std::nullopt;
+  const auto code = static_cast<StatusCode>(json->at("code").get<int>());
+  if (code == StatusCode::kOk) return CheckAnswer{Status(), DumpJson(json->at("answer")), {}};
+  return CheckAnswer{Status(code, json->at("message").get<std::string>()), {}, {}};
+}
+
+CheckAnswer Broken(const std::vector<OperatorReport>& operators, std::optional<std::size_t> op,
+                   const std::string& how) {
+  if (!op || *op >= operators.size()) return {Internal("the library " + how), {}, {}};
+  const OperatorReport& report = operators[*op];
+  const std::string kernel = report.kernel.empty() ? "it" : "its kernel " + report.kernel;
+  return {Internal(fmt::format("{} ({}): {} {}", report.value, report.op, kernel, how)), {}, op};
+}
+
+}  // namespace
+
+CheckAnswer RunCheckProcess(const Check& check, const std::vector<OperatorReport>& operators,
+                            double seconds) {
+  const SharedProgress progress;
+  const auto no_process = [] {
+    return CheckAnswer{
+        Unavailable("no process can be made to run the library: " + ErrnoReason()), {}, {}};
+  };
+  int ends[2];
+  if (progress.get() == nullptr || ::pipe2(ends, O_CLOEXEC) != 0) return no_process();
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    const CheckAnswer answer = no_process();
+    for (int end : ends) ::close(end);
+    return answer;
+  }
+  if (pid == 0) RunChild(check, *progress.get(), ends[1], parent);
+  ::close(ends[1]);
+  Watch watch(pid, ends[0], *progress.get(), operators, seconds);
+  const std::string text = watch.ReadAll();
+  ::close(ends[0]);
+  const std::optional<std::size_t> hung = watch.hung();
+  const ExitStatus ended = Reap(pid, hung.has_value());
+  if (hung) {
+    return Broken(operators, hung,
+                  fmt::format("did not end in {:.3g} s", LimitFor(operators[*hung], seconds)));
+  }
+  if (ended.ok()) {
+    if (auto answer = AnswerOf(text)) return *std::move(answer);
+  }
+  return Broken(operators, progress.get()->current(),
+                "ended the process that checks it: " + ended.ToString());
+}
+
+}  // namespace tilewright

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/compiler/compile.h"
+
+namespace tilewright {
+
+/// Which operator's kernel runs at the moment, in memory that a check shares with the process that
+/// waits for it. Lock-free.
+class CheckProgress {
+ public:
+  void Begin(std::int64_t op) {
+    operator_ = op;
+    ++changes_;
+  }
+  /// What runs now is no kernel of the library.
+  void End() { Begin(kNone); }
+  std::optional<std::size_t> current() const {
+    const std::int64_t op = operator_;
+    return op < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(op));
+  }
+  /// Counts what began and ended.
+  std::uint64_t changes() const { return changes_; }
+
+ private:
+  static constexpr std::int64_t kNone = -1;
+  std::atomic<std::int64_t> operator_{kNone};
+  std::atomic<std::uint64_t> changes_{0};
+};
+
+/// What a process that checks a library said, or how it ended without a word.
+struct CheckAnswer {
+  Status status;     ///< of the check; kInternal, naming the operator, if its kernel broke it off
+  std::string json;  ///< what the check returned, if ok
+  /// The operator whose kernel crashed or did not end.
+  std::optional<std::size_t> broken;
+};
+
+/// Runs a check of a library in a process forked from this one, so that a kernel that crashes or
+/// does not end takes nothing along. The process ends with the calling thread. check: may start
+/// threads.
+///
+/// operators: of the library. seconds: how long the kernel of one may run: of processor time, or
+/// three times as long of the clock; longer where it has much to do. What is no kernel may take its
+/// time.
+CheckAnswer RunCheckProcess(
+    const std::function<Result<nlohmann::ordered_json>(CheckProgress&)>& check,
+    const std::vector<OperatorReport>& operators, double seconds);
+
+}  // namespace tilewright

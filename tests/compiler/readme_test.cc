@@ -1,0 +1,74 @@
+// What the README shows the program say is what it says.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "src/base/files/file.h"
+#include "src/compiler/plan/plan.h"
+#include "src/compiler/plan/vta_plan.h"
+#include "src/graph/passes/pack.h"
+#include "src/graph/passes/passes.h"
+#include "src/models/models.h"
+
+namespace tilewright {
+namespace {
+
+Graph BuiltInModel(const char* name, bool int8) {
+  ModelOptions model;
+  model.int8 = int8;
+  const auto bytes = MakeModelOnnx(name, model);
+  EXPECT_TRUE(bytes.ok()) << bytes.status().message();
+  auto graph = ImportOnnx(*bytes, name);
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+  return *std::move(graph);
+}
+
+/// The lines of the README between a command and its last line of output.
+std::string ShownFor(const std::string& command) {
+  const auto readme = ReadFile(TILEWRIGHT_SOURCE_DIR "/README.md");
+  EXPECT_TRUE(readme.ok()) << readme.status().message();
+  const std::size_t begin = readme->find("$ " + command + "\n");
+  EXPECT_NE(begin, std::string::npos) << command;
+  return readme->substr(begin, readme->find("\n$", begin) - begin);
+}
+
+std::string Agree(std::ptrdiff_t count) {
+  return fmt::format("\n{} operators agree with the reference", count);
+}
+
+TEST(Readme, CountsTheOperatorsOfTheCpusExample) {
+  auto graph = Optimize(BuiltInModel("resnet18_v1", false));
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  CompileOptions options;
+  options.target = *Target::Parse("llvm -mcpu=core-avx2");
+  options.device = ProbeHostCpu();
+  const auto plan = MakePlan(*graph, options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_THAT(ShownFor("tilewright verify resnet18.onnx resnet18.so"),
+              testing::HasSubstr(Agree(std::ssize(plan->steps))));
+}
+
+TEST(Readme, CountsTheOperatorsOfTheVtasExample) {
+  VtaOptions options;
+  options.target = *Target::Parse("vta -model=sim_1x16_i8w8a32_15_15_18_17");
+  PackReport report;
+  auto packed =
+      PackForVta(BuiltInModel("squeezenet1_1", true), vta::Design::Default(), {}, &report);
+  ASSERT_TRUE(packed.ok()) << packed.status().message();
+  const auto plan = PlanVta(*std::move(packed), options);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const auto launched =
+      std::ranges::count_if(plan->steps, [](const VtaStep& step) { return step.kernel >= 0; });
+  const auto outputs = std::ssize(plan->graph.outputs());
+  EXPECT_THAT(ShownFor("tilewright verify s8.relay --target vta --vta-config sim"),
+              testing::HasSubstr(Agree(launched + outputs)));
+  EXPECT_THAT(ShownFor("tilewright pack s8.onnx --vta-config sim -o s8.relay"),
+              testing::HasSubstr(fmt::format("{} convolutions and {} matrix products packed",
+                                             report.convolutions, report.products)));
+}
+
+}  // namespace
+}  // namespace tilewright
