@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -18,9 +17,6 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;    ///< the work failed (a result differs, a device is gone)
 inline constexpr int kExitBadInput = 2;  ///< bad usage or bad input
 inline constexpr int kExitSignal = 128;  ///< plus the signal's number: stopped by it (130, 143)
-
-/// To standard output, on one line.
-void PrintJson(const nlohmann::ordered_json& json);
 
 /// One subcommand: declares its arguments, then runs once with their values in its members.
 class Command {

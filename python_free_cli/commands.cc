@@ -1,11 +1,6 @@
-#include <fmt/format.h>
-
 #include "python_free_cli/command.h"
-#include "src/base/json.h"
 
 namespace tilewright::cli {
-
-void PrintJson(const Json& json) { fmt::print("{}\n", DumpJson(json)); }
 
 std::vector<std::unique_ptr<Command>> AllCommands() {
   std::vector<std::unique_ptr<Command>> commands;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/print.h"
 #include "src/base/files/file.h"
 #include "src/base/files/locked_folder.h"
 #include "src/base/json.h"
@@ -63,7 +64,7 @@ void PrintMisses(const std::vector<OperatorReport>& operators) {
   std::vector<Miss> misses;  // one reason mostly serves many operators: it is said once
   for (const OperatorReport& op : operators) {
     if (!op.passed_over.empty()) {
-      fmt::print(stderr, "passed over: {} ({}): {}\n", op.value, op.op, op.passed_over);
+      PrintErr("passed over: {} ({}): {}\n", op.value, op.op, op.passed_over);
     }
     if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
     const auto same = [&](const Miss& miss) {
@@ -77,11 +78,11 @@ void PrintMisses(const std::vector<OperatorReport>& operators) {
     const char* kind = miss.tuned ? "near" : "untuned";
     std::vector<std::string> lines = NameLines(miss.values);
     if (lines.size() == 1) {
-      fmt::print(stderr, "{}: {}: {}\n", kind, lines.front(), miss.why);
+      PrintErr("{}: {}: {}\n", kind, lines.front(), miss.why);
       continue;
     }
-    fmt::print(stderr, "{}: {} operators: {}\n  {}\n", kind, miss.values.size(), miss.why,
-               fmt::join(lines, "\n  "));
+    PrintErr("{}: {} operators: {}\n  {}\n", kind, miss.values.size(), miss.why,
+             fmt::join(lines, "\n  "));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/print.h"
 #include "python_free_cli/usage.h"
 #include "src/base/files/file.h"
 #include "src/base/files/unfinished.h"
@@ -29,8 +30,8 @@ int CheckOutput(int exit_code) {
   errno = 0;
   const bool flushed = std::fflush(stdout) == 0;
   if ((flushed && std::ferror(stdout) == 0) || errno == EPIPE) return exit_code;
-  std::fprintf(stderr, "tilewright: standard output: cannot be written whole: %s\n",
-               flushed ? "an earlier write failed" : tilewright::ErrnoReason().c_str());
+  cli::PrintErr("tilewright: standard output: cannot be written whole: {}\n",
+                flushed ? "an earlier write failed" : tilewright::ErrnoReason());
   return exit_code == cli::kExitDone ? cli::kExitFailed : exit_code;
 }
 
@@ -40,15 +41,14 @@ int RunCommand(cli::Command& command) {
     exit_code = command.Run();
   } catch (const std::system_error& error) {  // the formatter's way to say that a write failed
     if (error.code().value() != EPIPE) {
-      std::fprintf(stderr, "tilewright %s: standard output: %s\n", command.name(), error.what());
+      cli::PrintErr("tilewright {}: standard output: {}\n", command.name(), error.what());
     }
     return cli::kExitFailed;
   } catch (const std::bad_alloc&) {
     exit_code = tilewright::Unavailable("out of memory");
   }
   if (exit_code.ok()) return CheckOutput(*exit_code);
-  std::fprintf(stderr, "tilewright %s: %s\n", command.name(),
-               tilewright::Printable(exit_code.status().message(), true).c_str());
+  cli::PrintErr("tilewright {}: {}\n", command.name(), exit_code.status().message());
   return ExitCodeOf(exit_code.status().code());
 }
 
@@ -80,13 +80,13 @@ int RunProgram(int argc, char** argv) {
     return CheckOutput(cli::EndParsing(app, error));
   }
   if (const tilewright::Status folders = cli::CheckOutputFolders(app); !folders.ok()) {
-    std::fprintf(stderr, "tilewright: %s\n", folders.message().c_str());
+    cli::PrintErr("tilewright: {}\n", folders.message());
     return cli::kExitBadInput;
   }
   for (const auto& command : commands) {
     if (app.got_subcommand(command->name())) return RunCommand(*command);
   }
-  std::fprintf(stderr, "%s", app.help().c_str());
+  cli::PrintErr("{}", app.help());
   return cli::kExitBadInput;
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 
+#include "python_free_cli/print.h"
 #include "python_free_cli/tensor_file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
@@ -23,7 +24,7 @@ namespace tilewright::cli {
 namespace {
 
 void PrintTop(const std::string& name, const Tensor& output) {
-  fmt::print("{} {}\n", name, output.type().ToString());
+  PrintOut("{} {}\n", name, output.type().ToString());
   std::vector<std::int64_t> order(static_cast<std::size_t>(output.elements()));
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
   const std::size_t shown = std::min<std::size_t>(5, order.size());
@@ -32,7 +33,7 @@ void PrintTop(const std::string& name, const Tensor& output) {
                       return output.At(a) != output.At(b) ? output.At(a) > output.At(b) : a < b;
                     });
   for (std::size_t i = 0; i < shown; ++i) {
-    fmt::print("  {:>6}  {:.7g}\n", order[i], output.At(order[i]));
+    PrintOut("  {:>6}  {:.7g}\n", order[i], output.At(order[i]));
   }
 }
 
@@ -90,16 +91,15 @@ LoadOptions LoadArguments::Options() const {
 }
 
 void PrintNotes(const Graph& graph) {
-  for (const std::string& note : graph.notes)
-    fmt::print(stderr, "note: {}: {}\n", graph.name, note);
+  for (const std::string& note : graph.notes) PrintErr("note: {}: {}\n", graph.name, note);
 }
 
 void PrintMadeUp(const std::string& file, std::int64_t constants) {
   if (constants == 0) return;
-  fmt::print(stderr,
-             "warning: {}: {} constants have no contents of their own but made-up ones, seeded by "
-             "their names (docs/graphs.md): results mean nothing but to compare them\n",
-             file, constants);
+  PrintErr(
+      "warning: {}: {} constants have no contents of their own but made-up ones, seeded by "
+      "their names (docs/graphs.md): results mean nothing but to compare them\n",
+      file, constants);
 }
 
 Json MadeUpJson(std::int64_t constants) {
@@ -115,7 +115,7 @@ Result<Graph> LoadForRunning(const std::string& file, bool seeded, const LoadOpt
   SeedConstants(*graph, seeded ? SeedRule::kAllFloat : SeedRule::kMissing);
   PrintMadeUp(file, graph->made_up_constants);
   for (const std::string& note : NotesOnWeights(*graph)) {
-    fmt::print(stderr, "note: {}: {}\n", graph->name, note);
+    PrintErr("note: {}: {}\n", graph->name, note);
   }
   return graph;
 }

@@ -1,10 +1,13 @@
 #include "python_free_cli/output_file.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 
 #include "src/base/files/file.h"
 #include "src/base/files/unfinished.h"
+#include "src/base/printable.h"
 
 namespace tilewright::cli {
 namespace {
@@ -39,7 +42,14 @@ Status WriteTo(const std::string& path, const char* mode, const std::string& nam
 }  // namespace
 
 Status WriteOutput(const std::string& path, const std::function<Status(const TextSink&)>& produce) {
-  if (path.empty()) return WriteStream(stdout, "standard output", produce);
+  if (path.empty()) {
+    const bool terminal = ::isatty(STDOUT_FILENO) != 0;  // else it is data
+    return WriteStream(stdout, "standard output", [&](const TextSink& sink) {
+      return produce([&](std::string_view text) {
+        return terminal ? sink(Printable(text, /*lines=*/true)) : sink(text);
+      });
+    });
+  }
   const auto file = FileToReplace(path);
   if (!file) return WriteTo(path, "we", path, produce);
   Unfinished partial = Unfinished::Beside(*file);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "python_free_cli/print.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
 #include "search/guess.h"
@@ -77,7 +78,7 @@ Status RecordSources::AddModel(const Target& target, records::Catalog& catalog) 
     return {};
   }
   if (!model_file.empty()) return model.status();
-  fmt::print(stderr, "shipped cost model left out: {}\n", model.status().message());
+  PrintErr("shipped cost model left out: {}\n", model.status().message());
   return {};
 }
 
@@ -109,7 +110,7 @@ Result<records::Catalog> RecordSources::Open(const Target& target) const {
   if (!no_packages) TW_RETURN_IF_ERROR(catalog.AddInstalledFrom(PackageRoots()));
   TW_RETURN_IF_ERROR(AddModel(target, catalog));
   for (const std::string& problem : catalog.problems()) {
-    fmt::print(stderr, "package left out: {}\n", problem);
+    PrintErr("package left out: {}\n", problem);
   }
   return catalog;
 }
@@ -137,25 +138,25 @@ void PrintAnswer(const Workload* workload, const std::string& name,
                                  ? ShortValue(record->trial.metric, record->trial.value)
                              : std::isfinite(seconds) ? ShortSeconds(seconds)
                                                       : "-";
-    fmt::print("{:<38} {:<8} {:>10}  {} #{}\n", shown, kind, cost, candidate->template_key,
-               candidate->config.index);
+    PrintOut("{:<38} {:<8} {:>10}  {} #{}\n", shown, kind, cost, candidate->template_key,
+             candidate->config.index);
     if (whole) {
-      fmt::print("  config    {}\n  source    {}\n", candidate->config.ToString(), answer.source);
+      PrintOut("  config    {}\n  source    {}\n", candidate->config.ToString(), answer.source);
     }
     if (whole && record.has_value()) {
-      fmt::print("  record    {}\n  device    {}\n  measured  {}\n", record->id,
-                 record->trial.device.model, records::UtcText(record->trial.finished_unix_seconds));
+      PrintOut("  record    {}\n  device    {}\n  measured  {}\n", record->id,
+               record->trial.device.model, records::UtcText(record->trial.finished_unix_seconds));
     }
     if (const records::ImportedRecord* imported = answer.imported(); whole && imported != nullptr) {
-      fmt::print("  record    {} line {}, not verified\n  measured  {}\n", imported->file,
-                 imported->line, records::UtcText(imported->finished));
+      PrintOut("  record    {} line {}, not verified\n  measured  {}\n", imported->file,
+               imported->line, records::UtcText(imported->finished));
     }
   } else {
-    fmt::print("{:<38} {:<8}\n", shown, kind);
+    PrintOut("{:<38} {:<8}\n", shown, kind);
   }
   if (whole || answer.level != records::AnswerLevel::kHit || answer.imported() != nullptr ||
       !answer.answer.passed_over.empty()) {
-    fmt::print("  {}\n", answer.answer.explanation);
+    PrintOut("  {}\n", answer.answer.explanation);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "python_free_cli/print.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/usage.h"
 #include "python_free_cli/user_paths.h"
@@ -63,7 +64,7 @@ Status CheckLibraries(const Target& target) {
                                          library->target_kind, target.kind_name()));
     }
     if (const auto version = LibraryVersion(*library); !version.ok()) {
-      fmt::print(stderr, "{}; kernels that call it are left out\n", version.status().message());
+      PrintErr("{}; kernels that call it are left out\n", version.status().message());
     }
   }
   return {};
@@ -137,7 +138,7 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
   }
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   if (text == "native" && cores > 0 && threads > cores) {
-    fmt::print(stderr, "--threads: {}, but this machine has {} processors\n", threads, cores);
+    PrintErr("--threads: {}, but this machine has {} processors\n", threads, cores);
   }
   if (threads > 1) target->SetOption("num-threads", std::to_string(threads));
   if (!libraries.empty()) target->SetOption("libs", libraries);
@@ -205,7 +206,7 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const
 void LeaveToHost(std::vector<search::TuneTask>& tasks) {
   std::erase_if(tasks, [](const search::TuneTask& task) {
     const bool host = TemplatesFor(task.task.workload, task.task.target).empty();
-    if (host) fmt::print(stderr, "left to the host: {}\n", ShortName(task.task.workload));
+    if (host) PrintErr("left to the host: {}\n", ShortName(task.task.workload));
     return host;
   });
 }

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <map>
 
+#include "python_free_cli/print.h"
+#include "src/base/printable.h"
 #include "src/templates/vta/vta_target.h"
 #include "src/tensor/layout.h"
 
@@ -100,7 +102,7 @@ std::string TuneDisplay::Line(const search::TaskReport& task, int task_index) co
 }
 
 void TuneDisplay::Resumed(std::int64_t trials) {
-  if (trials > 0) fmt::print(stderr, "going on with a job that has {} trials\n", trials);
+  if (trials > 0) PrintErr("going on with a job that has {} trials\n", trials);
 }
 
 void TuneDisplay::TrialDone(const search::TaskReport& task, int task_index, const Trial& trial,
@@ -111,14 +113,14 @@ void TuneDisplay::TrialDone(const search::TaskReport& task, int task_index, cons
   if (terminal_) {
     Redraw(eta_seconds);
   } else if (improved) {
-    fmt::print(stderr, "{}  eta {}\n", Line(task, task_index),
-               eta_seconds > 0 ? ShortDuration(eta_seconds) : "-");
+    PrintErr("{}  eta {}\n", Line(task, task_index),
+             eta_seconds > 0 ? ShortDuration(eta_seconds) : "-");
   }
 }
 
 void TuneDisplay::TaskFinished(const search::TaskReport& task, int task_index) {
   tasks_[static_cast<std::size_t>(task_index)] = task;
-  if (!terminal_) fmt::print(stderr, "{}  {}\n", Line(task, task_index), task.finish_reason);
+  if (!terminal_) PrintErr("{}  {}\n", Line(task, task_index), task.finish_reason);
 }
 
 void TuneDisplay::Redraw(double eta_seconds) {
@@ -127,13 +129,13 @@ void TuneDisplay::Redraw(double eta_seconds) {
   last_draw_ = now;
   std::string text = drawn_lines_ > 0 ? fmt::format("\x1b[{}A", drawn_lines_) : "";
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
-    text += "\x1b[2K" + Line(tasks_[i], static_cast<int>(i));
+    text += "\x1b[2K" + Printable(Line(tasks_[i], static_cast<int>(i)));
     if (tasks_[i].finished) text += "  done";
     text += "\n";
   }
   text += fmt::format("\x1b[2Keta {}\n", eta_seconds > 0 ? ShortDuration(eta_seconds) : "-");
   drawn_lines_ = static_cast<int>(tasks_.size()) + 1;
-  fmt::print(stderr, "{}", text);
+  WriteToTerminal(text);
 }
 
 void TuneDisplay::Finish() {
@@ -145,60 +147,62 @@ void TuneDisplay::Finish() {
 void PrintReport(const search::TuneReport& report, const std::vector<std::string>& names,
                  const std::vector<double>& bounds) {
   const bool timed = report.metric == "seconds";
-  fmt::print("\n{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>7} {:>7}\n", "task", "uses", "default",
-             "best", timed ? "speed-up" : "ratio", timed ? "GFLOP/s" : "", "roofl.", "trials");
+  PrintOut("\n{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>7} {:>7}\n", "task", "uses", "default",
+           "best", timed ? "speed-up" : "ratio", timed ? "GFLOP/s" : "", "roofl.", "trials");
   std::map<std::string, std::int64_t> failures;
   int disturbed = 0, beyond = 0;
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
     const search::TaskReport& task = report.tasks[i];
     const bool both = task.default_seconds > 0 && task.best_seconds > 0;
-    fmt::print("{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>6.1f}% {:>7}{}\n", names[i],
-               task.occurrences, ShortValue(report.metric, task.default_seconds),
-               ShortValue(report.metric, task.best_seconds),
-               both ? fmt::format("{:.2f}x", task.default_seconds / task.best_seconds) : "-",
-               timed ? Speed(report.metric, task, task.best_seconds) : "",
-               Share(bounds[i], task.best_seconds), task.trials,
-               (task.ties.size() > 1 ? fmt::format("  tie of {}", task.ties.size()) : "") +
-                   (task.disturbed ? "  disturbed" : ""));
+    PrintOut("{:<38} {:>4} {:>14} {:>14} {:>8} {:>9} {:>6.1f}% {:>7}{}\n", names[i],
+             task.occurrences, ShortValue(report.metric, task.default_seconds),
+             ShortValue(report.metric, task.best_seconds),
+             both ? fmt::format("{:.2f}x", task.default_seconds / task.best_seconds) : "-",
+             timed ? Speed(report.metric, task, task.best_seconds) : "",
+             Share(bounds[i], task.best_seconds), task.trials,
+             (task.ties.size() > 1 ? fmt::format("  tie of {}", task.ties.size()) : "") +
+                 (task.disturbed ? "  disturbed" : ""));
     disturbed += task.disturbed ? 1 : 0;
     beyond += timed && Share(bounds[i], task.best_seconds) > kBeyondRoofline ? 1 : 0;
     for (const auto& [reason, count] : task.failures) failures[reason] += count;
   }
   const double before = report.default_network_seconds();
   const double after = report.best_network_seconds();
-  fmt::print("{:<38} {:>4} {:>14} {:>14} {:>8}\n", "all tasks, as often as they are used", "",
-             ShortValue(report.metric, before), ShortValue(report.metric, after),
-             after > 0 ? fmt::format("{:.2f}x", before / after) : "-");
+  PrintOut("{:<38} {:>4} {:>14} {:>14} {:>8}\n", "all tasks, as often as they are used", "",
+           ShortValue(report.metric, before), ShortValue(report.metric, after),
+           after > 0 ? fmt::format("{:.2f}x", before / after) : "-");
   std::string failed;
   for (const auto& [reason, count] : failures) failed += fmt::format(" {} {}", count, reason);
-  fmt::print("\n{} trials, {:.1f}/s; failed:{}; device tells differences of {:.1f} %\n",
-             report.trials, report.trials_per_second, failed.empty() ? " none" : failed,
-             100 * report.resolution);
+  PrintOut("\n{} trials, {:.1f}/s; failed:{}; device tells differences of {:.1f} %\n",
+           report.trials, report.trials_per_second, failed.empty() ? " none" : failed,
+           100 * report.resolution);
   const measure::TimeSplit& split = report.split;
   const double wall = split.wall_seconds > 0 ? split.wall_seconds : 1;
-  fmt::print(
+  PrintOut(
       "time {}: device busy {:.0f} % (timing {:.0f} %), build {:.0f} %, model {:.0f} %, "
       "idle {:.1f} %\n",
       ShortDuration(report.wall_seconds), 100 * split.runner_busy_seconds / wall,
       100 * split.runner_timing_seconds / wall, 100 * split.builder_busy_seconds / wall,
       100 * report.model_seconds / wall, 100 * report.idle_share());
   if (disturbed > 0) {
-    fmt::print(
+    PrintOut(
         "disturbed: {} of {} tasks met no quiet moment in their race: their times may be too long, "
         "the order of their configs holds; the same command with more trials races them again\n",
         disturbed, report.tasks.size());
   }
   if (beyond > 0) {
-    fmt::print(
-        "roofl. above 105 %: the roofline was measured in noise, too, and is higher than it says\n");
+    PrintOut(
+        "roofl. above 105 %: the roofline was measured in noise, too, and is higher than it "
+        "says\n");
   }
   if (timed && report.resolution > kCoarse) {
-    fmt::print(
-        "the device was calibrated in noise: that it tells differences of {:.0f} % only says how it "
+    PrintOut(
+        "the device was calibrated in noise: that it tells differences of {:.0f} % only says how "
+        "it "
         "was then; races tell smaller ones\n",
         100 * report.resolution);
   }
-  if (report.interrupted) fmt::print("stopped early; the same command goes on from here\n");
+  if (report.interrupted) PrintOut("stopped early; the same command goes on from here\n");
 }
 
 }  // namespace tilewright::cli

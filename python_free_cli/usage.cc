@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/print.h"
 #include "src/base/printable.h"
 #include "src/base/strings.h"
 
@@ -23,8 +24,8 @@ std::size_t LettersApart(std::string_view a, std::string_view b) {
     rows[i][0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const bool same = a[i - 1] == b[j - 1];
-      rows[i][j] = std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1,
-                             rows[i - 1][j - 1] + (same ? 0 : 1)});
+      rows[i][j] =
+          std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + (same ? 0 : 1)});
       const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       if (exchanged) rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
     }
@@ -93,9 +94,8 @@ std::string WhatIsLeft(const CLI::App& app, const CLI::App& deepest) {
   std::vector<std::string> words = deepest.remaining();
   if (words.empty()) words = app.remaining();
   if (words.empty()) return {};
-  const auto option = std::ranges::find_if(words, [](const std::string& word) {
-    return word.size() > 1 && word.front() == '-';
-  });
+  const auto option = std::ranges::find_if(
+      words, [](const std::string& word) { return word.size() > 1 && word.front() == '-'; });
   if (option != words.end()) {
     const std::string name = option->substr(0, option->find('='));
     std::vector<std::string> known;
@@ -157,8 +157,7 @@ int EndParsing(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* deepest = Deepest(&app);
   std::string text = WhatIsLeft(app, *deepest);
   if (text.empty()) text = Reworded(*deepest, error);
-  fmt::print(stderr, "{}: {}\n`{} --help` tells more.\n", FullNameOf(deepest), text,
-             FullNameOf(deepest));
+  PrintErr("{}: {}\n`{} --help` tells more.\n", FullNameOf(deepest), text, FullNameOf(deepest));
   return kExitBadInput;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/print.h"
 #include "python_free_cli/vta_report.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
@@ -60,8 +61,7 @@ Result<VtaPlan> VtaChoice::Plan(const std::string& file, bool seeded, const Load
   auto plan = PlanVta(*std::move(graph), options);
   if (!plan.ok()) return plan.status().WithContext(file);
   if (plan->kernels.empty()) {
-    fmt::print(
-        stderr,
+    PrintErr(
         "{}: no operator has the layout of this VTA, all are left to the host; tilewright pack "
         "gives a quantized model that layout\n",
         file);
@@ -76,7 +76,7 @@ Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string
   std::int64_t untuned = 0;
   for (const VtaKernel& kernel : plan.kernels) {
     if (kernel.tuned) continue;
-    fmt::print(stderr, "untuned: {}: {}\n", kernel.workload, kernel.explanation);
+    PrintErr("untuned: {}: {}\n", kernel.workload, kernel.explanation);
     ++untuned;
   }
   if (on_miss == OnMiss::kFail && untuned > 0) return kExitFailed;
@@ -92,8 +92,8 @@ Result<int> CompileForVta(const VtaPlan& plan, OnMiss on_miss, const std::string
                {"operators_on_host", host},
                {"made_up_constants", MadeUpJson(plan.graph.made_up_constants)}});
   } else {
-    fmt::print("{}: {} streams ({} untuned) for {} operators on the VTA, {} on the host\n", folder,
-               plan.kernels.size(), untuned, launches, host);
+    PrintOut("{}: {} streams ({} untuned) for {} operators on the VTA, {} on the host\n", folder,
+             plan.kernels.size(), untuned, launches, host);
   }
   return kExitDone;
 }
@@ -172,7 +172,7 @@ Result<VerifyReport> VtaNetwork::Verify(const std::string& file, const std::stri
   auto values = inputs.Make(ValuesOf(*source, source->inputs()), "quantized");
   TW_RETURN_IF_ERROR(values);
   const auto host = std::ranges::count(plan->steps, -1, &VtaStep::kernel);
-  fmt::print(stderr, "{} operators on the host: evaluated by the reference itself\n", host);
+  PrintErr("{} operators on the host: evaluated by the reference itself\n", host);
   return VerifyVta(*plan, *source, *values, options);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "python_free_cli/print.h"
 #include "src/base/json.h"
 
 namespace tilewright::cli {
@@ -102,44 +103,43 @@ Json CostJson(const Cost& cost, const std::vector<std::string>& models) {
 }
 
 void PrintTotal(const Cost& total, const std::vector<std::string>& models) {
-  fmt::print("Execution statistics:\n");
-  for (const auto& [name, value] : total.statistics) fmt::print("  {:<18} {:>14}\n", name, value);
-  fmt::print("  {:<18} {:>14}\n", "dram_bytes", total.dram_bytes);
-  fmt::print("  {:<18} {:>14} ", "instructions", total.instructions.back().second);
+  PrintOut("Execution statistics:\n");
+  for (const auto& [name, value] : total.statistics) PrintOut("  {:<18} {:>14}\n", name, value);
+  PrintOut("  {:<18} {:>14}\n", "dram_bytes", total.dram_bytes);
+  PrintOut("  {:<18} {:>14} ", "instructions", total.instructions.back().second);
   for (std::size_t i = 0; i + 1 < total.instructions.size(); ++i) {
-    fmt::print(" {} {}", total.instructions[i].first, total.instructions[i].second);
+    PrintOut(" {} {}", total.instructions[i].first, total.instructions[i].second);
   }
-  fmt::print("\n");
+  PrintOut("\n");
   for (std::size_t m = 0; m < total.cycles.size(); ++m) {
-    fmt::print("  {:<18} {:>14.0f}\n", "cycles " + models[m], total.cycles[m]);
+    PrintOut("  {:<18} {:>14.0f}\n", "cycles " + models[m], total.cycles[m]);
     for (std::size_t e = 0; e < vta::kEngineCount; ++e) {
-      fmt::print("    {:<8}", EngineName(static_cast<vta::Engine>(e)));
+      PrintOut("    {:<8}", EngineName(static_cast<vta::Engine>(e)));
       for (const auto& [what, share] : Shares(total.engine_cycles[m][e], total.cycles[m])) {
-        fmt::print(" {} {:>5.1f} %", what, 100 * share);
+        PrintOut(" {} {:>5.1f} %", what, 100 * share);
       }
-      fmt::print("\n");
+      PrintOut("\n");
     }
   }
 }
 
 void PrintLayers(const VtaPlan& plan, const VtaRunResult& run,
                  const std::vector<std::string>& models) {
-  fmt::print("Layers (of one launch):\n{:>3} {:>9} {:>9} {:>9} {:>8} {:>9} {:>8} {:>8} {:>7}", "x",
-             "inp", "wgt", "acc", "uop", "out", "gemm", "alu", "instr.");
-  for (const std::string& model : models) fmt::print(" {:>11}", "cyc. " + model);
-  fmt::print("\n");
+  PrintOut("Layers (of one launch):\n{:>3} {:>9} {:>9} {:>9} {:>8} {:>9} {:>8} {:>8} {:>7}", "x",
+           "inp", "wgt", "acc", "uop", "out", "gemm", "alu", "instr.");
+  for (const std::string& model : models) PrintOut(" {:>11}", "cyc. " + model);
+  PrintOut("\n");
   for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
     const VtaKernel& kernel = plan.kernels[k];
     const vta::Statistics& s = run.cost[k].summary.statistics;
-    fmt::print("{} + {}\n  {} {}\n  {}{}\n", kernel.workload, kernel.epilogue.ToString(),
-               kernel.template_key, kernel.config, kernel.explanation,
-               kernel.source.empty() ? "" : " (" + kernel.source + ")");
-    fmt::print("{:>3} {:>9} {:>9} {:>9} {:>8} {:>9} {:>8} {:>8} {:>7}", run.launches[k],
-               s.inp_load_nbytes, s.wgt_load_nbytes, s.acc_load_nbytes, s.uop_load_nbytes,
-               s.out_store_nbytes, s.gemm_counter, s.alu_counter,
-               run.cost[k].summary.counts.Total());
-    for (const vta::Timing& timing : run.cost[k].timings) fmt::print(" {:>11.0f}", timing.cycles);
-    fmt::print("\n");
+    PrintOut("{} + {}\n  {} {}\n  {}{}\n", kernel.workload, kernel.epilogue.ToString(),
+             kernel.template_key, kernel.config, kernel.explanation,
+             kernel.source.empty() ? "" : " (" + kernel.source + ")");
+    PrintOut("{:>3} {:>9} {:>9} {:>9} {:>8} {:>9} {:>8} {:>8} {:>7}", run.launches[k],
+             s.inp_load_nbytes, s.wgt_load_nbytes, s.acc_load_nbytes, s.uop_load_nbytes,
+             s.out_store_nbytes, s.gemm_counter, s.alu_counter, run.cost[k].summary.counts.Total());
+    for (const vta::Timing& timing : run.cost[k].timings) PrintOut(" {:>11.0f}", timing.cycles);
+    PrintOut("\n");
   }
 }
 
@@ -181,18 +181,17 @@ Json VtaReportJson(const VtaPlan& plan, const VtaRunResult& run,
 
 void PrintVtaReport(const VtaPlan& plan, const VtaRunResult& run,
                     const std::vector<std::string>& models) {
-  fmt::print("{}\n", plan.target.ToString());
+  PrintOut("{}\n", plan.target.ToString());
   PrintTotal(Total(plan, run), models);
   PrintLayers(plan, run, models);
   const auto host = std::ranges::count(plan.steps, -1, &VtaStep::kernel);
-  fmt::print("On the host, by the reference evaluator:\n");
+  PrintOut("On the host, by the reference evaluator:\n");
   for (const VtaStep& step : plan.steps) {
     if (step.kernel >= 0) continue;
-    fmt::print("  {:<10} {:<44} {}\n", plan.graph.node(step.nodes.back()).name, step.op,
-               step.reason);
+    PrintOut("  {:<10} {:<44} {}\n", plan.graph.node(step.nodes.back()).name, step.op, step.reason);
   }
-  fmt::print("{} operators on the VTA in {:.1f} s, {} on the host in {:.1f} s\n",
-             std::ssize(plan.steps) - host, run.simulator_seconds, host, run.host_seconds);
+  PrintOut("{} operators on the VTA in {:.1f} s, {} on the host in {:.1f} s\n",
+           std::ssize(plan.steps) - host, run.simulator_seconds, host, run.host_seconds);
 }
 
 }  // namespace tilewright::cli

@@ -5,7 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "measure/worker/sandbox.h"
 #include "python_free_cli/command.h"
+#include "python_free_cli/print.h"
 #include "python_free_cli/usage.h"
 #include "python_free_cli/user_paths.h"
 #include "src/base/json.h"
@@ -64,6 +66,11 @@ class TargetsCommand final : public Command {
     } else {
       out["cuda"]["missing"] = gpus.status().message();
     }
+    const measure::SandboxParts missing = measure::TrySandbox();
+    out["sandbox"] = {
+        {"system_calls", missing.system_calls.empty() ? "filtered" : missing.system_calls},
+        {"landlock", missing.files.empty() ? "yes" : missing.files},
+        {"user_namespace", missing.user.empty() ? "yes" : missing.user}};
     for (const KernelLibrary& library : KernelLibraries()) {
       const auto version = LibraryVersion(library);
       out["libraries"].push_back({{"name", std::string(library.name)},
@@ -78,29 +85,33 @@ class TargetsCommand final : public Command {
       PrintJson(out);
       return kExitDone;
     }
-    fmt::print("this machine  {} ({} cores; L1d {} KiB, L2 {} KiB, L3 {} KiB)\n", device.model,
-               device.cores, device.l1d_bytes >> 10, device.l2_bytes >> 10, device.l3_bytes >> 10);
-    fmt::print("native        {}\n", native->ToString());
+    PrintOut("this machine  {} ({} cores; L1d {} KiB, L2 {} KiB, L3 {} KiB)\n", device.model,
+             device.cores, device.l1d_bytes >> 10, device.l2_bytes >> 10, device.l3_bytes >> 10);
+    PrintOut("native        {}\n", native->ToString());
+    PrintOut("sandbox       system calls: {}; Landlock: {}; namespace of its own: {}\n",
+             out["sandbox"]["system_calls"].get<std::string>(),
+             out["sandbox"]["landlock"].get<std::string>(),
+             out["sandbox"]["user_namespace"].get<std::string>());
     PrintCuda(out["cuda"]);
     for (const Json& library : out["libraries"]) {
       const char* what = library.contains("version") ? "version" : "missing";
-      fmt::print("--libs {:<7} {}\n", library["name"].get<std::string>(),
-                 library[what].get<std::string>());
+      PrintOut("--libs {:<7} {}\n", library["name"].get<std::string>(),
+               library[what].get<std::string>());
     }
-    fmt::print("{:<28} {:>11} {:>9} {:>8}\n", "target", "float lanes", "registers", "int8 dot");
+    PrintOut("{:<28} {:>11} {:>9} {:>8}\n", "target", "float lanes", "registers", "int8 dot");
     for (const Json& t : out["targets"]) {
-      fmt::print("{:<28} {:>11} {:>9} {:>8}\n", t["target"].get<std::string>(),
-                 t["float_lanes"].get<int>(), t["vector_registers"].get<int>(),
-                 t["int8_dot"].get<bool>() ? "yes" : "no");
+      PrintOut("{:<28} {:>11} {:>9} {:>8}\n", t["target"].get<std::string>(),
+               t["float_lanes"].get<int>(), t["vector_registers"].get<int>(),
+               t["int8_dot"].get<bool>() ? "yes" : "no");
     }
-    fmt::print("\nboards:\n");
+    PrintOut("\nboards:\n");
     for (const Json& board : out["boards"]) {
-      fmt::print("  {:<12} {}\n", board["name"].get<std::string>(),
-                 board["description"].get<std::string>());
+      PrintOut("  {:<12} {}\n", board["name"].get<std::string>(),
+               board["description"].get<std::string>());
     }
-    fmt::print("\ntemplates:\n");
+    PrintOut("\ntemplates:\n");
     for (const Json& t : out["templates"]) {
-      fmt::print("  {} v{}\n", t["template"].get<std::string>(), t["version"].get<int>());
+      PrintOut("  {} v{}\n", t["template"].get<std::string>(), t["version"].get<int>());
     }
     return kExitDone;
   }
@@ -108,18 +119,18 @@ class TargetsCommand final : public Command {
  private:
   static void PrintCuda(const Json& cuda) {
     if (cuda.contains("missing")) {
-      fmt::print(
+      PrintOut(
           "cuda          {}; kernels are lowered, compiled to PTX and simulated all the "
           "same\n\n",
           cuda["missing"].get<std::string>());
       return;
     }
     for (const Json& gpu : cuda["devices"]) {
-      fmt::print("cuda          {} (sm_{}, {} multiprocessors, {} MiB)\n",
-                 gpu["name"].get<std::string>(), gpu["compute_capability"].get<int>(),
-                 gpu["multiprocessors"].get<int>(), gpu["memory_bytes"].get<std::int64_t>() >> 20);
+      PrintOut("cuda          {} (sm_{}, {} multiprocessors, {} MiB)\n",
+               gpu["name"].get<std::string>(), gpu["compute_capability"].get<int>(),
+               gpu["multiprocessors"].get<int>(), gpu["memory_bytes"].get<std::int64_t>() >> 20);
     }
-    fmt::print("\n");
+    PrintOut("\n");
   }
 
   bool json_ = false;
@@ -136,7 +147,7 @@ class VersionCommand final : public Command {
     if (json_) {
       PrintJson({{"version", TILEWRIGHT_VERSION}, {"code_generator", kCodegenVersion}});
     } else {
-      fmt::print("tilewright {} (code generator v{})\n", TILEWRIGHT_VERSION, kCodegenVersion);
+      PrintOut("tilewright {} (code generator v{})\n", TILEWRIGHT_VERSION, kCodegenVersion);
     }
     return kExitDone;
   }
@@ -156,7 +167,7 @@ class CompletionCommand final : public Command {
     app.add_option("what", what_, "bash or man")->required()->check(CLI::IsMember({"bash", "man"}));
   }
   Result<int> Run() override {
-    fmt::print("{}", what_ == "bash" ? Bash() : Man());
+    PrintOut("{}", what_ == "bash" ? Bash() : Man());
     return kExitDone;
   }
 

@@ -5,13 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/device_argument.h"
 #include "python_free_cli/given_options.h"
 #include "python_free_cli/gpu_network.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/print.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
@@ -86,12 +86,11 @@ class CompileCommand final : public Command {
     TW_RETURN_IF_ERROR(target);
     const OnMiss on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
     if (target->kind() == TargetKind::kVta) {
-      TW_RETURN_IF_ERROR(
-          RefuseGiven(*app_, {"--name", "--format", "--runtime", "--build-threads", "--device", "--verify"},
-                      "a VTA's folder has streams in it and no library"));
+      TW_RETURN_IF_ERROR(RefuseGiven(
+          *app_, {"--name", "--format", "--runtime", "--build-threads", "--device", "--verify"},
+          "a VTA's folder has streams in it and no library"));
       auto plan = vta_.Plan(file_, seeded_, load_.Options(), *target, sources_);
       TW_RETURN_IF_ERROR(plan);
-      TW_RETURN_IF_ERROR(MakeFolder());
       return CompileForVta(*plan, on_miss, output_, json_);
     }
     if (vta_.given()) return InvalidArgument("--[no-]fuse-residuals: needs a VTA target");
@@ -114,7 +113,6 @@ class CompileCommand final : public Command {
     auto autotvm = sources_.Autotvm(*target);
     TW_RETURN_IF_ERROR(autotvm);
     options.autotvm = *std::move(autotvm);
-    TW_RETURN_IF_ERROR(MakeFolder());
     auto device = gpu ? device_.Fingerprint(*target) : DeviceFor(*target);
     TW_RETURN_IF_ERROR(device);
     options.device = *std::move(device);
@@ -130,7 +128,7 @@ class CompileCommand final : public Command {
                  : options.autotvm.has_value() ? CompileImported(*graph, options, output_)
                                                : Compile(std::move(*graph), options, output_);
     if (model.status().code() == StatusCode::kNotFound) {  // the input is fine, records are missing
-      fmt::print(stderr, "tilewright compile: {}\n", model.status().message());
+      PrintErr("tilewright compile: {}\n", model.status().message());
       return kExitFailed;
     }
     TW_RETURN_IF_ERROR(model);
@@ -142,8 +140,7 @@ class CompileCommand final : public Command {
     if (options.check != CheckLevel::kNone) PrintUnchecked(model->check);
     const auto imported = std::ranges::count_if(model->operators, &OperatorReport::imported);
     if (options.autotvm.has_value()) {
-      fmt::print(stderr, "{} operators with configs of imported records, verified here\n",
-                 imported);
+      PrintErr("{} operators with configs of imported records, verified here\n", imported);
     }
     if (json_) {
       Json report = ReportOf(*model);
@@ -152,7 +149,7 @@ class CompileCommand final : public Command {
       PrintJson(report);
     } else {
       const std::size_t untuned = model->untuned().size();
-      fmt::print(
+      PrintOut(
           "{}: {} operators, {} kernels, {} layout changes, {:.1f} MB constants, "
           "{:.1f} MB memory, {} untuned; planned in {:.1f} s, built in {:.1f} s\n",
           output_, model->operators.size(), model->kernels, model->transforms,
@@ -160,10 +157,11 @@ class CompileCommand final : public Command {
           1e-6 * static_cast<double>(model->arena_bytes), untuned, model->plan_seconds,
           model->build_seconds + model->link_seconds);
       if (model->check.ran) {
-        fmt::print("checked in {:.1f} s: all results are written, {} of {} operators compared with "
-                   "the reference, {} elements\n",
-                   model->check.seconds, model->check.compared, model->check.operators,
-                   model->check.elements);
+        PrintOut(
+            "checked in {:.1f} s: all results are written, {} of {} operators compared with "
+            "the reference, {} elements\n",
+            model->check.seconds, model->check.compared, model->check.operators,
+            model->check.elements);
       }
     }
     return kExitDone;
@@ -174,9 +172,9 @@ class CompileCommand final : public Command {
   static void PrintUnchecked(const CompileCheck& check) {
     constexpr std::size_t kMostNamed = 5;
     if (!check.ran) {
-      fmt::print(stderr, "not run here and compared with nothing: {}{}\n", check.not_run,
-                 check.not_proved.empty() ? "; by their code all kernels write all of their results"
-                                          : "");
+      PrintErr(
+          "not run here and compared with nothing: {}{}\n", check.not_run,
+          check.not_proved.empty() ? "; by their code all kernels write all of their results" : "");
     }
     const auto list = [&](const char* what, const std::vector<std::string>& names) {
       if (names.empty()) return;
@@ -184,7 +182,7 @@ class CompileCommand final : public Command {
       std::string text;
       for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + names[i];
       if (names.size() > named) text += fmt::format(" and {} more", names.size() - named);
-      fmt::print(stderr, "{}: {}\n", what, text);
+      PrintErr("{}: {}\n", what, text);
     };
     std::vector<std::string> not_compared;
     for (const auto& [value, reason] : check.not_compared) {
@@ -208,16 +206,6 @@ class CompileCommand final : public Command {
             {"seconds", check.seconds},
             {"not_compared", std::move(not_compared)},
             {"not_proved", check.not_proved}};
-  }
-
-  /// The folder that the library is to be written to, as for a bundle; now, as what follows takes
-  /// its time.
-  Status MakeFolder() const {
-    const auto folder = std::filesystem::path(output_).parent_path();
-    std::error_code failed;
-    if (!folder.empty()) std::filesystem::create_directories(folder, failed);
-    if (!failed) return {};
-    return InvalidArgument("--output: " + folder.string() + ": " + failed.message());
   }
 
   static Json ReportOf(const CompiledModel& model) {
@@ -400,22 +388,22 @@ class BenchCommand final : public Command {
                  {"operators", rows}});
       return kExitDone;
     }
-    fmt::print("{:<34} {:<44} {:<8} {:>10} {:>9} {:>7}\n", "value", "operator", "layout", "time",
-               "GFLOP/s", "roofl.");
+    PrintOut("{:<34} {:<44} {:<8} {:>10} {:>9} {:>7}\n", "value", "operator", "layout", "time",
+             "GFLOP/s", "roofl.");
     for (const BenchReport::Row& row : report->rows) {
       const double gflops =
           row.seconds > 0 ? 2e-9 * static_cast<double>(row.macs) / row.seconds : 0;
-      fmt::print("{:<34} {:<44} {:<8} {:>10} {:>9} {:>7}\n", row.value.substr(0, 34),
-                 row.op.substr(0, 44), row.layout, ShortSeconds(row.seconds),
-                 row.macs > 0 ? fmt::format("{:.1f}", gflops) : "-",
-                 model->on_gpu() ? "-" : fmt::format("{:.1f}%", 100 * row.roofline_share));
+      PrintOut("{:<34} {:<44} {:<8} {:>10} {:>9} {:>7}\n", row.value.substr(0, 34),
+               row.op.substr(0, 44), row.layout, ShortSeconds(row.seconds),
+               row.macs > 0 ? fmt::format("{:.1f}", gflops) : "-",
+               model->on_gpu() ? "-" : fmt::format("{:.1f}%", 100 * row.roofline_share));
     }
-    fmt::print("{}: {} per run (fastest {}), {}, {:.1f} GFLOP/s, {} runs\n", model->name(),
-               ShortSeconds(report->total_seconds), ShortSeconds(report->least_seconds),
-               model->on_gpu() ? "tensors copied there and back"
-                               : fmt::format("{} threads, {:.1f} % of roofline", report->threads,
-                                             100 * report->roofline_share),
-               report->gflops(), report->rounds);
+    PrintOut("{}: {} per run (fastest {}), {}, {:.1f} GFLOP/s, {} runs\n", model->name(),
+             ShortSeconds(report->total_seconds), ShortSeconds(report->least_seconds),
+             model->on_gpu() ? "tensors copied there and back"
+                             : fmt::format("{} threads, {:.1f} % of roofline", report->threads,
+                                           100 * report->roofline_share),
+             report->gflops(), report->rounds);
     return kExitDone;
   }
 

@@ -9,6 +9,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/output_file.h"
+#include "python_free_cli/print.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
 #include "records/autotvm/export.h"
@@ -56,34 +57,33 @@ Json FileJson(const records::ImportedFile& file) {
 }
 
 void PrintFile(const records::ImportedFile& file, bool dry_run) {
-  fmt::print("{}: {} lines, {} records: {} {}imported, {} duplicates", file.file, file.lines,
-             file.records, file.imported, dry_run ? "would be " : "", file.duplicates);
-  if (file.other_targets > 0) fmt::print(", {} of other targets", file.other_targets);
-  fmt::print(", {} refused\n", file.refused_count);
+  PrintOut("{}: {} lines, {} records: {} {}imported, {} duplicates", file.file, file.lines,
+           file.records, file.imported, dry_run ? "would be " : "", file.duplicates);
+  if (file.other_targets > 0) PrintOut(", {} of other targets", file.other_targets);
+  PrintOut(", {} refused\n", file.refused_count);
   const auto edited = file.agreement[static_cast<std::size_t>(records::AutotvmAgreement::kEdited)];
   const auto outside =
       file.agreement[static_cast<std::size_t>(records::AutotvmAgreement::kOutside)];
   const auto unknown =
       file.agreement[static_cast<std::size_t>(records::AutotvmAgreement::kUnknown)];
-  if (edited > 0) fmt::print("  {:>6} edited by hand: the values count, not the index\n", edited);
-  if (outside > 0) fmt::print("  {:>6} outside the template's space\n", outside);
-  if (unknown > 0) fmt::print("  {:>6} of templates whose space is not known\n", unknown);
+  if (edited > 0) PrintOut("  {:>6} edited by hand: the values count, not the index\n", edited);
+  if (outside > 0) PrintOut("  {:>6} outside the template's space\n", outside);
+  if (unknown > 0) PrintOut("  {:>6} of templates whose space is not known\n", unknown);
   for (std::size_t bit = 0; bit < file.flags.size(); ++bit) {
     if (file.flags[bit] == 0) continue;
     for (std::string_view name : records::ImportedFlagNames(std::int64_t{1} << bit)) {
-      fmt::print("  {:>6} {}\n", file.flags[bit], name);
+      PrintOut("  {:>6} {}\n", file.flags[bit], name);
     }
   }
 }
 
 void PrintRefusals(const records::ImportedFile& file) {
   for (std::size_t i = 0; i < std::min(kShownRefusals, file.refused.size()); ++i) {
-    fmt::print(stderr, "{}:{}: refused: {}\n", file.file, file.refused[i].line,
-               file.refused[i].reason);
+    PrintErr("{}:{}: refused: {}\n", file.file, file.refused[i].line, file.refused[i].reason);
   }
   if (file.refused_count > static_cast<std::int64_t>(kShownRefusals)) {
-    fmt::print(stderr, "{}: {} more lines refused; --json lists them\n", file.file,
-               file.refused_count - static_cast<std::int64_t>(kShownRefusals));
+    PrintErr("{}: {} more lines refused; --json lists them\n", file.file,
+             file.refused_count - static_cast<std::int64_t>(kShownRefusals));
   }
 }
 
@@ -92,16 +92,16 @@ void PrintLeftWinners(const std::vector<records::AutotvmLeftWinner>& winners) {
   for (std::size_t i = 0; i < std::min(kShownRefusals, winners.size()); ++i) {
     const records::AutotvmLeftWinner& winner = winners[i];
     auto workload = Workload::Parse(winner.workload_key);
-    fmt::print(stderr, "not the best: {}: the best is left out ({}, {}); {}\n",
-               workload.ok() ? ShortName(*workload) : Printable(winner.workload_key),
-               ShortSeconds(winner.seconds), winner.reason,
-               winner.written_seconds > 0
-                   ? fmt::format("written is the fastest that AutoTVM can take, {:.2f} times as slow",
-                                 winner.written_seconds / winner.seconds)
-                   : "nothing is written for this task");
+    PrintErr("not the best: {}: the best is left out ({}, {}); {}\n",
+             workload.ok() ? ShortName(*workload) : Printable(winner.workload_key),
+             ShortSeconds(winner.seconds), winner.reason,
+             winner.written_seconds > 0
+                 ? fmt::format("written is the fastest that AutoTVM can take, {:.2f} times as slow",
+                               winner.written_seconds / winner.seconds)
+                 : "nothing is written for this task");
   }
   if (winners.size() > kShownRefusals) {
-    fmt::print(stderr, "and {} more tasks; --json lists them\n", winners.size() - kShownRefusals);
+    PrintErr("and {} more tasks; --json lists them\n", winners.size() - kShownRefusals);
   }
 }
 
@@ -168,7 +168,7 @@ Result<int> ExchangeCommands::Import() {
   options.target = target_;
   options.dry_run = dry_run_;
   options.progress = [](const records::ImportedFile& file) {
-    fmt::print(stderr, "{}: {} lines read\n", file.file, file.lines);
+    PrintErr("{}: {} lines read\n", file.file, file.lines);
   };
   auto files = records::ImportAutotvm(*store, files_, options);
   TW_RETURN_IF_ERROR(files);
@@ -221,17 +221,15 @@ Result<int> ExchangeCommands::Export() {
                          {"reason", winner.reason},
                          {"written_seconds", winner.written_seconds}});
     }
-    fmt::print(stderr, "{}\n",
-               DumpJson({{"imported", exported.imported},
-                         {"trials", exported.trials},
-                         {"left_winners", std::move(winners)},
-                         {"left_out", std::move(left)}}));
+    PrintErr("{}\n", DumpJson({{"imported", exported.imported},
+                               {"trials", exported.trials},
+                               {"left_winners", std::move(winners)},
+                               {"left_out", std::move(left)}}));
     return kExitDone;
   }
-  fmt::print(stderr, "{} imported records and {} own trials written\n", exported.imported,
-             exported.trials);
+  PrintErr("{} imported records and {} own trials written\n", exported.imported, exported.trials);
   for (const auto& [reason, count] : exported.left) {
-    fmt::print(stderr, "  {:>6} {} left out: {}\n", count, best_ ? "tasks" : "trials", reason);
+    PrintErr("  {:>6} {} left out: {}\n", count, best_ ? "tasks" : "trials", reason);
   }
   PrintLeftWinners(exported.left_winners);
   return kExitDone;

@@ -6,6 +6,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/print.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/usage.h"
@@ -36,8 +37,11 @@ class InspectCommand final : public Command {
     auto graph = LoadGraph(file_);
     TW_RETURN_IF_ERROR(graph);
     PrintNotes(*graph);
-    fmt::print("{}{}", json_ ? DescribeGraphJson(*graph) : DescribeGraph(*graph),
-               json_ ? "\n" : "");
+    if (json_) {
+      PrintJsonText(DescribeGraphJson(*graph));
+    } else {
+      WriteText(DescribeGraph(*graph));
+    }
     return kExitDone;
   }
 
@@ -75,22 +79,22 @@ class TasksCommand final : public Command {
     auto tasks = ExtractTasks(*graph, FuseRuleFor(*target, !no_fuse_residuals_));
     TW_RETURN_IF_ERROR(tasks);
     if (json_) {
-      fmt::print("{}\n", TasksToJson(graph->name, *tasks, records::AutotvmTuplesOn(*target)));
+      PrintJsonText(TasksToJson(graph->name, *tasks, records::AutotvmTuplesOn(*target)));
       return kExitDone;
     }
-    fmt::print("{:>3}  {:<38} {:>4} {:>9}  {}\n", "#", "task", "uses", "MMACs", "fused with");
+    PrintOut("{:>3}  {:<38} {:>4} {:>9}  {}\n", "#", "task", "uses", "MMACs", "fused with");
     std::int64_t uses = 0;
     std::int64_t macs = 0;
     for (std::size_t i = 0; i < tasks->size(); ++i) {
       const ExtractedTask& task = (*tasks)[i];
-      fmt::print("{:>3}  {:<38} {:>4} {:>9.2f}  {}\n", i, ShortName(task.workload),
-                 task.occurrences(), 1e-6 * static_cast<double>(task.workload.macs()),
-                 task.epilogue.ToString());
+      PrintOut("{:>3}  {:<38} {:>4} {:>9.2f}  {}\n", i, ShortName(task.workload),
+               task.occurrences(), 1e-6 * static_cast<double>(task.workload.macs()),
+               task.epilogue.ToString());
       uses += task.occurrences();
       macs += task.occurrences() * task.workload.macs();
     }
-    fmt::print("{} tasks, {} uses, {:.3f} GMACs\n", tasks->size(), uses,
-               1e-9 * static_cast<double>(macs));
+    PrintOut("{} tasks, {} uses, {:.3f} GMACs\n", tasks->size(), uses,
+             1e-9 * static_cast<double>(macs));
     return kExitDone;
   }
 

@@ -10,6 +10,7 @@
 #include "measure/workers.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/measurer_setup.h"
+#include "python_free_cli/print.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
@@ -72,18 +73,19 @@ class MeasureCommand final : public Command {
     TW_RETURN_IF_ERROR(reply);
     if (!reply->has_value()) return Unavailable("no answer from the measurer");
     const Trial& trial = (*reply)->trial;
-    fmt::print(trial.outcome == Outcome::kOk ? stdout : stderr, "{}{}{}\n",
-               OutcomeName(trial.outcome), trial.reason.empty() ? "" : ": ", trial.reason);
+    const std::string outcome = fmt::format("{}{}{}\n", OutcomeName(trial.outcome),
+                                            trial.reason.empty() ? "" : ": ", trial.reason);
+    trial.outcome == Outcome::kOk ? WriteText(outcome) : WriteMessage(outcome);
     if (trial.outcome != Outcome::kOk) return kExitFailed;
     if (trial.metric != "seconds") {
-      fmt::print("{:.0f} {}, {}\n", trial.value, trial.metric,
-                 trial.verified ? "verified" : "not verified");
+      PrintOut("{:.0f} {}, {}\n", trial.value, trial.metric,
+               trial.verified ? "verified" : "not verified");
       return kExitDone;
     }
-    fmt::print("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s{}\n", ShortSeconds(trial.value),
-               100 * trial.noise, trial.samples.size(),
-               2e-9 * static_cast<double>(task.task.workload.macs()) / trial.value,
-               trial.disturbed() ? ", disturbed: measured in noise" : "");
+    PrintOut("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s{}\n", ShortSeconds(trial.value),
+             100 * trial.noise, trial.samples.size(),
+             2e-9 * static_cast<double>(task.task.workload.macs()) / trial.value,
+             trial.disturbed() ? ", disturbed: measured in noise" : "");
     return kExitDone;
   }
 
@@ -127,7 +129,7 @@ class MeasureCommand final : public Command {
                         {"samples", trial.samples.size()},
                         {"quiet_share", trial.quiet_share},
                         {"disturbed", trial.disturbed()}};
-      fmt::print("{}\n", DumpJson(out));
+      PrintJson(out);
     }
     return kExitDone;
   }
@@ -136,11 +138,11 @@ class MeasureCommand final : public Command {
   static Result<int> Emulate(const Candidate& candidate) {
     const measure::SimtVerdict verdict = measure::VerifyInSimt(candidate);
     if (verdict.outcome != Outcome::kOk) {
-      fmt::print(stderr, "{}: {}\n", OutcomeName(verdict.outcome), verdict.reason);
+      PrintErr("{}: {}\n", OutcomeName(verdict.outcome), verdict.reason);
       return kExitFailed;
     }
-    fmt::print("verified in the emulator, largest error {:.2g}; not timed: it has no times\n",
-               verdict.max_abs_error);
+    PrintOut("verified in the emulator, largest error {:.2g}; not timed: it has no times\n",
+             verdict.max_abs_error);
     return kExitDone;
   }
 
@@ -252,11 +254,16 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
     settings.device = *std::move(fingerprint);
   }
   settings.runner.calibrate = target.kind() == TargetKind::kLlvm;  // its loop runs on a CPU
+  settings.on_unprotected = [](const std::string& why) {
+    PrintErr(
+        "note: system calls of candidates are not filtered ({}): each may do what this user may\n",
+        why);
+  };
   settings.build_command = {"/proc/self/exe", "worker", "build"};
   settings.run_command = {"/proc/self/exe", "worker", "run"};
   if (!runner.identity.has_value()) {
     TW_RETURN_IF_ERROR(CheckRunsHere(target));
-    settings.on_disturbed = [](const std::string& note) { fmt::print(stderr, "note: {}\n", note); };
+    settings.on_disturbed = [](const std::string& note) { PrintErr("note: {}\n", note); };
     settings.runner.quiet_file = QuietFile();
     return settings;
   }
@@ -269,7 +276,7 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
   TW_RETURN_IF_ERROR(CheckRunsThere(target, runner.identity->target));
   settings.remote = true;
   settings.on_lost = [](const std::string& why, double seconds) {
-    fmt::print(stderr, "the runner was lost: {}; called again in {:.1f} s\n", why, seconds);
+    PrintErr("the runner was lost: {}; called again in {:.1f} s\n", why, seconds);
   };
   settings.device = runner.identity->device;
   settings.run_command = measure::RunnerCommand(runner.command);

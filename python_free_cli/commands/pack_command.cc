@@ -6,6 +6,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/print.h"
 #include "python_free_cli/task_argument.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
@@ -52,12 +53,11 @@ class PackCommand final : public Command {
     if (!packed.ok()) return packed.status().WithContext(file_);
     if (report.convolutions + report.products == 0) {
       Print(report, design->Name(), packed->made_up_constants);
-      fmt::print(stderr,
-                 "tilewright pack: nothing to pack, so {} is not written; {}\n", output_,
-                 report.left.empty()
-                     ? "what is packed are int8 convolutions and matrix products, as `tilewright "
-                       "quantize` makes them, and there are none"
-                     : "why each operator is left is said above");
+      PrintErr("tilewright pack: nothing to pack, so {} is not written; {}\n", output_,
+               report.left.empty()
+                   ? "what is packed are int8 convolutions and matrix products, as `tilewright "
+                     "quantize` makes them, and there are none"
+                   : "why each operator is left is said above");
       return kExitFailed;
     }
     auto relay = ExportRelay(*packed);
@@ -84,8 +84,8 @@ class PackCommand final : public Command {
                  {"left", std::move(left)}});
       return;
     }
-    for (const auto& [value, why] : report.left) fmt::print("left as it is: {}: {}\n", value, why);
-    fmt::print(
+    for (const auto& [value, why] : report.left) PrintOut("left as it is: {}: {}\n", value, why);
+    PrintOut(
         "{}: {} convolutions and {} matrix products packed for {}, {} left; {} values enter, {} "
         "leave\n",
         output_, report.convolutions, report.products, design, report.left.size(), report.entering,

@@ -8,6 +8,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/print.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
@@ -209,9 +210,9 @@ Result<int> PackageCommand::Build() {
                    {"bytes", package.bytes.size()},
                    {"manifest", ManifestJson(package.manifest)}});
     if (json_) continue;
-    fmt::print("{}: {} trials of {} tasks on {} devices, {:.1f} kB, {}\n", path,
-               package.manifest.trials, package.manifest.tasks, package.manifest.devices,
-               1e-3 * static_cast<double>(package.bytes.size()), unsigned_ ? "unsigned" : "signed");
+    PrintOut("{}: {} trials of {} tasks on {} devices, {:.1f} kB, {}\n", path,
+             package.manifest.trials, package.manifest.tasks, package.manifest.devices,
+             1e-3 * static_cast<double>(package.bytes.size()), unsigned_ ? "unsigned" : "signed");
   }
   if (json_) PrintJson({{"packages", out}});
   return kExitDone;
@@ -234,7 +235,7 @@ Result<int> PackageCommand::Verify() {
     if (!package.ok()) {
       ++refused;
       out.push_back({{"file", file}, {"ok", false}, {"reason", package.status().message()}});
-      fmt::print(stderr, "refused: {}\n", package.status().message());
+      PrintErr("refused: {}\n", package.status().message());
       continue;
     }
     out.push_back({{"file", file},
@@ -244,7 +245,7 @@ Result<int> PackageCommand::Verify() {
                    {"manifest", ManifestJson(package->manifest)}});
     if (json_) continue;
     const records::PackageManifest& m = package->manifest;
-    fmt::print(
+    PrintOut(
         "{}: sound\n  target   {}\n  records  {} trials of {} tasks, newest {}\n"
         "  signer   {}\n  licence  {}\n  digest   {}\n",
         file, fmt::join(m.targets, "; "), m.trials, m.tasks, m.newest_trial, package->SignerText(),
@@ -261,7 +262,7 @@ Result<int> PackageCommand::VerifyInstalled() {
   TW_RETURN_IF_ERROR(list);
   Json out = Json::array();
   std::size_t refused = list->problems.size();
-  for (const std::string& problem : list->problems) fmt::print(stderr, "refused: {}\n", problem);
+  for (const std::string& problem : list->problems) PrintErr("refused: {}\n", problem);
   for (const records::InstalledPackage& package : list->packages) {
     const Status status = records::CheckInstalled(package, *policy);
     out.push_back({{"name", package.manifest.name},
@@ -270,9 +271,9 @@ Result<int> PackageCommand::VerifyInstalled() {
                    {"reason", status.message()}});
     if (!status.ok()) {
       ++refused;
-      fmt::print(stderr, "refused: {}\n", status.message());
+      PrintErr("refused: {}\n", status.message());
     } else if (!json_) {
-      fmt::print("{} ({}): sound\n", package.manifest.name, package.digest.substr(0, 12));
+      PrintOut("{} ({}): sound\n", package.manifest.name, package.digest.substr(0, 12));
     }
   }
   if (json_) PrintJson({{"packages", out}, {"problems", list->problems}});
@@ -304,7 +305,7 @@ Result<int> PackageCommand::Install() {
     if (!installed.ok()) {
       // The others of a folder are installed all the same; the exit code tells.
       if (first.ok()) first = installed.status();
-      if (files->size() > 1) fmt::print(stderr, "refused: {}\n", installed.status().message());
+      if (files->size() > 1) PrintErr("refused: {}\n", installed.status().message());
       out.push_back({{"file", file}, {"ok", false}, {"reason", installed.status().message()}});
       continue;
     }
@@ -317,12 +318,12 @@ Result<int> PackageCommand::Install() {
                    {"now_signed", installed->now_signed},
                    {"replaced", installed->replaced}});
     if (json_) continue;
-    fmt::print("{} ({}): {}, {} tasks, {}{}\n", package.manifest.name, package.digest.substr(0, 12),
-               installed->now_signed  ? "was there unsigned, now signed"
-               : installed->was_there ? "was there"
-                                      : "installed",
-               package.manifest.tasks,
-               package.SignerText(), installed->replaced.empty() ? "" : ", replaces an older one");
+    PrintOut("{} ({}): {}, {} tasks, {}{}\n", package.manifest.name, package.digest.substr(0, 12),
+             installed->now_signed  ? "was there unsigned, now signed"
+             : installed->was_there ? "was there"
+                                    : "installed",
+             package.manifest.tasks, package.SignerText(),
+             installed->replaced.empty() ? "" : ", replaces an older one");
   }
   if (json_) PrintJson({{"packages", out}});
   if (!first.ok() && files->size() > 1 && first.code() != StatusCode::kUnavailable) {
@@ -343,11 +344,11 @@ Result<int> PackageCommand::List() {
                    {"folder", package.folder},
                    {"manifest", ManifestJson(package.manifest)}});
     if (json_) continue;
-    fmt::print("{:<34} {}  {:>5} tasks {:>6} trials  {}  {}\n", package.manifest.name,
-               package.digest.substr(0, 12), package.manifest.tasks, package.manifest.trials,
-               package.manifest.newest_trial, package.SignerText());
+    PrintOut("{:<34} {}  {:>5} tasks {:>6} trials  {}  {}\n", package.manifest.name,
+             package.digest.substr(0, 12), package.manifest.tasks, package.manifest.trials,
+             package.manifest.newest_trial, package.SignerText());
   }
-  for (const std::string& problem : list->problems) fmt::print(stderr, "left out: {}\n", problem);
+  for (const std::string& problem : list->problems) PrintErr("left out: {}\n", problem);
   if (json_) PrintJson({{"packages", out}, {"problems", list->problems}});
   return kExitDone;
 }
@@ -366,7 +367,7 @@ Result<int> PackageCommand::Remove() {
     TW_RETURN_IF_ERROR(records::RemoveInstalled(package));
     out.push_back(package.digest);
     if (json_) continue;
-    fmt::print("{} ({}): removed\n", package.manifest.name, package.digest.substr(0, 12));
+    PrintOut("{} ({}): removed\n", package.manifest.name, package.digest.substr(0, 12));
   }
   if (json_) PrintJson({{"removed", out}});
   return kExitDone;
@@ -421,13 +422,13 @@ Result<int> PackageCommand::Diff() {
                  : std::string("-");
     };
     auto workload = Workload::Parse(task.workload_key);
-    fmt::print("{:<38} {:>20} -> {}\n", workload.ok() ? ShortName(*workload) : task.workload_key,
-               text(task.before), text(task.after));
+    PrintOut("{:<38} {:>20} -> {}\n", workload.ok() ? ShortName(*workload) : task.workload_key,
+             text(task.before), text(task.after));
   }
   if (json_) {
     PrintJson({{"same", same}, {"different", out}});
   } else {
-    fmt::print("{} tasks the same, {} different\n", same, out.size());
+    PrintOut("{} tasks the same, {} different\n", same, out.size());
   }
   return kExitDone;
 }
@@ -479,8 +480,8 @@ Status PackageCommand::AddTrusted(const records::PublicKey& key, const std::stri
                                                  text + records::PublicKeyLine(key, comment)));
   }
   if (!json_) {
-    fmt::print("{} {}: {}trusted ({})\n", key.Hex().substr(0, 16), comment,
-               is_known ? "already " : "", paths->trusted_keys);
+    PrintOut("{} {}: {}trusted ({})\n", key.Hex().substr(0, 16), comment,
+             is_known ? "already " : "", paths->trusted_keys);
   }
   return {};
 }
@@ -493,8 +494,8 @@ Result<int> PackageCommand::Keygen() {
     PrintJson(
         {{"secret", output_}, {"public", output_ + ".pub"}, {"key", key->public_key().Hex()}});
   } else {
-    fmt::print("{}: secret, keep it; {}.pub: give it to those who shall trust it\n", output_,
-               output_);
+    PrintOut("{}: secret, keep it; {}.pub: give it to those who shall trust it\n", output_,
+             output_);
   }
   if (trust_new_) TW_RETURN_IF_ERROR(AddTrusted(key->public_key(), comment_));
   return kExitDone;

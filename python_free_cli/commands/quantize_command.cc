@@ -13,6 +13,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/print.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/graph/quantize/integral.h"
@@ -81,7 +82,7 @@ class QuantizeCommand final : public Command {
     TW_RETURN_IF_ERROR(CheckOptions(options));
     auto graph = LoadForQuantizing(options.passes);
     TW_RETURN_IF_ERROR(graph);
-    data_options_.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
+    data_options_.note = [](const std::string& text) { PrintErr("note: {}\n", text); };
     auto samples = quantize::LoadDataSet(data_, *graph, data_options_);
     TW_RETURN_IF_ERROR(samples);
     if (!data_.empty() && samples->empty()) return InvalidArgument("--data: not one whole sample");
@@ -92,7 +93,7 @@ class QuantizeCommand final : public Command {
     auto result = Quantize(*std::move(graph), options, values);
     if (!result.ok()) return result.status().WithContext(file_);
     for (std::size_t i = known; i < result->notes.size(); ++i) {
-      fmt::print(stderr, "note: {}\n", result->notes[i]);
+      PrintErr("note: {}\n", result->notes[i]);
     }
     if (!output_.empty()) {
       auto text = TextOf(*result, options.config);
@@ -203,12 +204,12 @@ class QuantizeCommand final : public Command {
     if (made_up_inputs_ && IsAuto()) {
       constexpr int kMadeUpSamples = 8;
       options.samples = quantize::MadeUpSamples(graph, kMadeUpSamples);
-      fmt::print(stderr,
-                 "note: ranges are measured on made-up inputs (random numbers from -1 to 1), which "
-                 "may be far from real ones: give some with --data\n");
+      PrintErr(
+          "note: ranges are measured on made-up inputs (random numbers from -1 to 1), which "
+          "may be far from real ones: give some with --data\n");
     }
-    const std::size_t count = check_ < 0 ? made_up_inputs_ && !IsAuto() ? 1 : 2
-                                         : static_cast<std::size_t>(check_);
+    const std::size_t count =
+        check_ < 0 ? made_up_inputs_ && !IsAuto() ? 1 : 2 : static_cast<std::size_t>(check_);
     if (count == 0) return {};
     if (options.samples.empty()) {
       made_ = quantize::MadeUpSamples(graph, static_cast<int>(count));
@@ -254,7 +255,7 @@ class QuantizeCommand final : public Command {
       quantize::Quality quality;
       TW_RETURN_IF_ERROR(Judge(*result, quality));
       candidates_.push_back({std::string(quantize::CalibrateModeName(mode)), quality.total});
-      fmt::print(stderr, "{}: {:.2f} dB\n", candidates_.back().first, quality.total);
+      PrintErr("{}: {:.2f} dB\n", candidates_.back().first, quality.total);
       if (best && quality.total <= quality_.total) continue;
       quality_ = quality;
       best = *std::move(result);
@@ -294,7 +295,7 @@ class QuantizeCommand final : public Command {
     if (json_) {
       listing_ = std::move(listing);
     } else {
-      fmt::print("{}", listing);
+      PrintOut("{}", listing);
     }
   }
 
@@ -309,8 +310,8 @@ class QuantizeCommand final : public Command {
     if (json_) {
       PrintAsJson(options, values, left, result.made_up_constants);
     } else if (!output_.empty()) {
-      fmt::print("{}: {}; {} operators work on integers\n", output_,
-                 fmt::join(options.passes, ", "), values.size());
+      PrintOut("{}: {}; {} operators work on integers\n", output_, fmt::join(options.passes, ", "),
+               values.size());
       if (Ends(options)) PrintLeft(left, result);
       if (!expected_.empty()) PrintQuality(options);
     }
@@ -318,17 +319,17 @@ class QuantizeCommand final : public Command {
     const bool measured =
         options.config.calibrate_mode != quantize::CalibrateMode::kGlobalScale || IsAuto();
     if (!measured && std::ranges::find(options.passes, "calibrate") != options.passes.end()) {
-      fmt::print(stderr,
-                 "note: ranges were not measured: what is beyond +-{:g} (global_scale) is clipped; "
-                 "--calibrate auto --data FILES measures them\n",
-                 options.config.global_scale);
+      PrintErr(
+          "note: ranges were not measured: what is beyond +-{:g} (global_scale) is clipped; "
+          "--calibrate auto --data FILES measures them\n",
+          options.config.global_scale);
     }
     constexpr double kLeastDecibels = 10;  // below, more than a third of the signal is error
     if (!expected_.empty() && !(quality_.total >= kLeastDecibels)) {
-      fmt::print(stderr,
-                 "warning: little of the results is left ({:.1f} dB): see --calibrate auto, "
-                 "--data, and skip_conv_layers\n",
-                 quality_.total);
+      PrintErr(
+          "warning: little of the results is left ({:.1f} dB): see --calibrate auto, "
+          "--data, and skip_conv_layers\n",
+          quality_.total);
     }
   }
 
@@ -336,30 +337,30 @@ class QuantizeCommand final : public Command {
     const auto count = std::ranges::count_if(result.nodes(), [](const Node& node) {
       return node.kind == NodeKind::kOperator && IsAnchor(node.op.kind);
     });
-    fmt::print("{} of {} convolutions and matrix products are of integers{}\n",
-               count - std::ssize(left), count, left.empty() ? "" : "; float stay:");
+    PrintOut("{} of {} convolutions and matrix products are of integers{}\n",
+             count - std::ssize(left), count, left.empty() ? "" : "; float stay:");
     std::map<std::string, std::vector<std::string>> names;
     for (const auto& layer : left) names[layer.reason].emplace_back(SourceName(layer.name));
     for (auto& [reason, list] : names) {
       constexpr std::size_t kShown = 4;
       const std::size_t more = list.size() - std::min(list.size(), kShown);
       list.resize(list.size() - more);
-      fmt::print("  {}: {}{}\n", reason, fmt::join(list, ", "),
-                 more == 0 ? "" : fmt::format(" and {} more (--json names all)", more));
+      PrintOut("  {}: {}{}\n", reason, fmt::join(list, ", "),
+               more == 0 ? "" : fmt::format(" and {} more (--json names all)", more));
     }
   }
 
   void PrintQuality(const quantize::PipelineOptions& options) const {
     std::string each;
     for (std::size_t i = 0; quality_.outputs.size() > 1 && i < quality_.outputs.size(); ++i) {
-      each += fmt::format("{}{} {:.2f}", i == 0 ? " (" : ", ", output_names_[i],
-                          quality_.outputs[i]);
+      each +=
+          fmt::format("{}{} {:.2f}", i == 0 ? " (" : ", ", output_names_[i], quality_.outputs[i]);
     }
-    fmt::print("outputs beside the float network's: {:.2f} dB{}{} on {} {}; {}\n", quality_.total,
-               each, each.empty() ? "" : ")", judging_.size(),
-               made_up_inputs_ ? (judging_.size() == 1 ? "made-up input" : "made-up inputs")
-                               : (judging_.size() == 1 ? "input of --data" : "inputs of --data"),
-               quantize::CalibrateModeName(options.config.calibrate_mode));
+    PrintOut("outputs beside the float network's: {:.2f} dB{}{} on {} {}; {}\n", quality_.total,
+             each, each.empty() ? "" : ")", judging_.size(),
+             made_up_inputs_ ? (judging_.size() == 1 ? "made-up input" : "made-up inputs")
+                             : (judging_.size() == 1 ? "input of --data" : "inputs of --data"),
+             quantize::CalibrateModeName(options.config.calibrate_mode));
   }
 
   void PrintAsJson(const quantize::PipelineOptions& options,
@@ -370,8 +371,9 @@ class QuantizeCommand final : public Command {
       list.push_back({{"value", value.value}, {"scales", value.scales}});
     }
     for (const quantize::FloatLayer& layer : left) {
-      floats.push_back(
-          {{"value", SourceName(layer.name)}, {"operator", OpName(layer.op)}, {"reason", layer.reason}});
+      floats.push_back({{"value", SourceName(layer.name)},
+                        {"operator", OpName(layer.op)},
+                        {"reason", layer.reason}});
     }
     const auto decibels = [](double db) { return std::isfinite(db) ? Json(db) : Json(); };
     for (const auto& [mode, db] : candidates_) {
@@ -410,9 +412,9 @@ class QuantizeCommand final : public Command {
   bool json_ = false;
 
   std::vector<quantize::FloatLayer> left_;
-  std::vector<quantize::Sample> made_;          // inputs to judge by, where none are given
-  std::span<const quantize::Sample> judging_;   // those, or samples of the options
-  std::vector<quantize::Sample> expected_;      // the float network's outputs; none: not judged
+  std::vector<quantize::Sample> made_;         // inputs to judge by, where none are given
+  std::span<const quantize::Sample> judging_;  // those, or samples of the options
+  std::vector<quantize::Sample> expected_;     // the float network's outputs; none: not judged
   std::vector<std::string> output_names_;
   bool made_up_inputs_ = false;
   quantize::Quality quality_;

@@ -11,12 +11,14 @@
 #include "python_free_cli/commands/exchange_commands.h"
 #include "python_free_cli/commands/store_verbs.h"
 #include "python_free_cli/given_options.h"
+#include "python_free_cli/print.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "records/answer_json.h"
 #include "records/store.h"
 #include "src/base/json.h"
+#include "src/base/printable.h"
 #include "src/templates/device.h"
 
 namespace tilewright::cli {
@@ -90,11 +92,11 @@ class QueryCommand final : public Command {
     if (json_) {
       PrintJson({{"answers", list}});
     } else if (asked->size() > 1) {
-      fmt::print("{} tasks:", asked->size());
+      PrintOut("{} tasks:", asked->size());
       for (const auto& [level, count] : counts) {
-        fmt::print(" {} {}", count, records::AnswerLevelName(level));
+        PrintOut(" {} {}", count, records::AnswerLevelName(level));
       }
-      fmt::print("\n");
+      PrintOut("\n");
     }
     return counts.contains(records::AnswerLevel::kMiss) ? kExitFailed : kExitDone;
   }
@@ -206,12 +208,12 @@ class RecordsCommand final : public Command {
                    {"reproduce", measure::ReproduceCommand(t.candidate)}};
       PrintJson(line);
     } else {
-      fmt::print("{} {:<12} {:>10} {:<38} {} #{} {}{}\n", record.id.substr(0, 12),
-                 OutcomeName(t.outcome), ShortValue(t.metric, t.value),
-                 ShortName(t.candidate.task.workload), t.candidate.template_key,
-                 t.candidate.config.index, t.reason, t.disturbed() ? "disturbed" : "");
+      PrintOut("{} {:<12} {:>10} {:<38} {} #{} {}{}\n", record.id.substr(0, 12),
+               OutcomeName(t.outcome), ShortValue(t.metric, t.value),
+               ShortName(t.candidate.task.workload), t.candidate.template_key,
+               t.candidate.config.index, Printable(t.reason), t.disturbed() ? "disturbed" : "");
       if (t.outcome != Outcome::kOk) {
-        fmt::print("  again: {}\n", measure::ReproduceCommand(t.candidate));
+        PrintOut("  again: {}\n", measure::ReproduceCommand(t.candidate));
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/print.h"
 #include "python_free_cli/task_argument.h"
 #include "src/base/json.h"
 #include "src/codegen/codegen.h"
@@ -74,12 +75,12 @@ class SpaceCommand final : public Command {
 
  private:
   static void Print(const Json& out) {
-    fmt::print("task    {}\ntarget  {}\n", out["task"].get<std::string>(),
-               out["target"].get<std::string>());
+    PrintOut("task    {}\ntarget  {}\n", out["task"].get<std::string>(),
+             out["target"].get<std::string>());
     for (const Json& space : out.value("templates", Json::array())) {
-      fmt::print("\n{} v{}: {} configs, default {}\n", space["template"].get<std::string>(),
-                 space["version"].get<int>(), space["size"].get<std::int64_t>(),
-                 space["default"].get<std::string>());
+      PrintOut("\n{} v{}: {} configs, default {}\n", space["template"].get<std::string>(),
+               space["version"].get<int>(), space["size"].get<std::int64_t>(),
+               space["default"].get<std::string>());
       for (const Json& knob : space["knobs"]) {
         std::string values;
         std::int64_t shown = 0;
@@ -90,8 +91,8 @@ class SpaceCommand final : public Command {
           }
           values += " " + value.get<std::string>();
         }
-        fmt::print("  {:<14} {:>4} {}\n", knob["name"].get<std::string>(),
-                   knob["size"].get<std::int64_t>(), values);
+        PrintOut("  {:<14} {:>4} {}\n", knob["name"].get<std::string>(),
+                 knob["size"].get<std::int64_t>(), values);
       }
     }
   }
@@ -138,19 +139,19 @@ class LowerCommand final : public Command {
         ApplyTemplate(*chosen.entry, task.task.workload, task.epilogue, target, chosen.config);
     TW_RETURN_IF_ERROR(kernel);
     if (emit_ == "schedule") {
-      fmt::print("{}", kernel->schedule.ToString());
+      PrintOut("{}", kernel->schedule.ToString());
       return kExitDone;
     }
     auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(target));
     TW_RETURN_IF_ERROR(program);
     if (emit_.empty() || emit_ == "loops") {
-      fmt::print("{}", ToString(*program));
+      PrintOut("{}", ToString(*program));
       return kExitDone;
     }
     auto code = Generate({*program}, target, emit_ == "llvm" ? Emit::kLlvmIr : Emit::kAssembly);
     TW_RETURN_IF_ERROR(code);
     if (emit_ == "resources") return PrintResources(*program, *code, target);
-    fmt::print("{}", *code);
+    PrintOut("{}", *code);
     return kExitDone;
   }
 
@@ -164,7 +165,7 @@ class LowerCommand final : public Command {
                                  chosen.config);
     TW_RETURN_IF_ERROR(stream);
     if (emit_ == "cost") return PrintCost(task.task.target, *stream);
-    fmt::print("{}", vta::Listing(stream->instructions));
+    PrintOut("{}", vta::Listing(stream->instructions));
     return kExitDone;
   }
 
@@ -176,19 +177,19 @@ class LowerCommand final : public Command {
     options.allow_tokens_left = true;
     const auto run = vta::RunStream(vta->design, stream.instructions, nullptr, options);
     TW_RETURN_IF_ERROR(run.status());
-    fmt::print("{}dram_bytes {}\ninstructions {}\n", vta::ToString(run.summary.statistics),
-               run.summary.dram_bytes, run.summary.counts.Total());
+    PrintOut("{}dram_bytes {}\ninstructions {}\n", vta::ToString(run.summary.statistics),
+             run.summary.dram_bytes, run.summary.counts.Total());
     for (const vta::CycleModel& model :
          {vta::CycleModel::Pynq(), vta::CycleModel::PynqSharedBus(), vta::CycleModel::Rtl()}) {
       const auto timing = vta::Simulate(vta->design, stream.instructions, run.pipeline, model);
-      fmt::print("\n{:<16} {:>12.0f} cycles   busy  starved  stalled   idle\n", model.name,
-                 timing.cycles);
+      PrintOut("\n{:<16} {:>12.0f} cycles   busy  starved  stalled   idle\n", model.name,
+               timing.cycles);
       for (int i = 0; i < vta::kEngineCount; ++i) {
         const vta::EngineTime& time = timing.engines[static_cast<std::size_t>(i)];
         const double all = time.busy + time.starved + time.stalled + time.idle;
-        fmt::print("  {:<33} {:>5.1f}% {:>7.1f}% {:>7.1f}% {:>5.1f}%\n",
-                   vta::EngineName(static_cast<vta::Engine>(i)), 100 * time.busy / all,
-                   100 * time.starved / all, 100 * time.stalled / all, 100 * time.idle / all);
+        PrintOut("  {:<33} {:>5.1f}% {:>7.1f}% {:>7.1f}% {:>5.1f}%\n",
+                 vta::EngineName(static_cast<vta::Engine>(i)), 100 * time.busy / all,
+                 100 * time.starved / all, 100 * time.stalled / all, 100 * time.idle / all);
       }
     }
     return kExitDone;
@@ -207,7 +208,7 @@ class LowerCommand final : public Command {
       const auto launch = std::ranges::find(plan.launches, kernel.kernel, &Launch::name);
       // ptxas does not see what the launch gives.
       const std::int64_t given = launch == plan.launches.end() ? 0 : launch->dynamic_shared_bytes();
-      fmt::print(
+      PrintOut(
           "{}: {} registers, {} bytes of shared memory, {} bytes of stack, spills: {} bytes "
           "stored, {} loaded\n",
           kernel.kernel, kernel.registers, kernel.shared_bytes + given, kernel.stack_bytes,

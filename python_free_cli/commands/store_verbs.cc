@@ -9,6 +9,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/output_file.h"
+#include "python_free_cli/print.h"
 #include "python_free_cli/tune_display.h"
 #include "records/merge.h"
 #include "records/package/package.h"
@@ -113,15 +114,15 @@ Result<int> StoreVerbs::Stats() {
     return kExitDone;
   }
   for (const records::TaskSummary& task : summary->tasks) {
-    fmt::print("{:<38} {:>6} trials {:>6} verified  best {:>10}\n", NameOf(task.workload_key),
-               task.trials, task.verified, ShortValue(MetricOfText(task.target), task.best));
+    PrintOut("{:<38} {:>6} trials {:>6} verified  best {:>10}\n", NameOf(task.workload_key),
+             task.trials, task.verified, ShortValue(MetricOfText(task.target), task.best));
   }
-  fmt::print("{} tasks, {} trials, {} jobs ({} unfinished), {:.1f} MB, {:.1f} MB of it free\n",
-             summary->tasks.size(), summary->trials, summary->jobs, summary->unfinished_jobs,
-             Megabytes(summary->file_bytes), Megabytes(summary->free_bytes));
+  PrintOut("{} tasks, {} trials, {} jobs ({} unfinished), {:.1f} MB, {:.1f} MB of it free\n",
+           summary->tasks.size(), summary->trials, summary->jobs, summary->unfinished_jobs,
+           Megabytes(summary->file_bytes), Megabytes(summary->free_bytes));
   if (summary->trials > 0) {
-    fmt::print("measured from {} to {}\n", records::UtcText(summary->oldest_unix_seconds),
-               records::UtcText(summary->newest_unix_seconds));
+    PrintOut("measured from {} to {}\n", records::UtcText(summary->oldest_unix_seconds),
+             records::UtcText(summary->newest_unix_seconds));
   }
   return kExitDone;
 }
@@ -149,11 +150,11 @@ Result<int> StoreVerbs::Best() {
                      {"record", best.record.id}});
       continue;
     }
-    fmt::print("{:<38} {:>10} +-{:.1f} % {} #{}{}{}{}\n", ShortName(candidate.task.workload),
-               ShortValue(trial.metric, trial.value), 100 * trial.noise, candidate.template_key,
-               candidate.config.index, trial.disturbed() ? ", disturbed" : "",
-               best.raced ? ", won its race" : "",
-               best.tied.empty() ? "" : fmt::format(", tied with #{}", fmt::join(best.tied, " #")));
+    PrintOut("{:<38} {:>10} +-{:.1f} % {} #{}{}{}{}\n", ShortName(candidate.task.workload),
+             ShortValue(trial.metric, trial.value), 100 * trial.noise, candidate.template_key,
+             candidate.config.index, trial.disturbed() ? ", disturbed" : "",
+             best.raced ? ", won its race" : "",
+             best.tied.empty() ? "" : fmt::format(", tied with #{}", fmt::join(best.tied, " #")));
   }
   if (json_) PrintJson({{"best", out}});
   return kExitDone;
@@ -172,9 +173,9 @@ Result<int> StoreVerbs::Merge() {
                    {"log_entries_added", report.log_entries_added},
                    {"sha256", report.sha256}});
     if (json_) continue;
-    fmt::print("{}: {} trials, {} added, {} known; all {} are in {}, SHA-256 {} of both\n",
-               report.path, report.trials, report.added, report.trials - report.added,
-               report.trials, store_, report.sha256.substr(0, 16));
+    PrintOut("{}: {} trials, {} added, {} known; all {} are in {}, SHA-256 {} of both\n",
+             report.path, report.trials, report.added, report.trials - report.added, report.trials,
+             store_, report.sha256.substr(0, 16));
   }
   if (json_) PrintJson({{"into", store_}, {"merged", out}});
   return kExitDone;
@@ -191,7 +192,7 @@ Result<int> StoreVerbs::SplitUp() {
                    {"value", part.value},
                    {"trials", part.trials},
                    {"sha256", part.sha256}});
-    if (!json_) fmt::print("{}: {} trials of '{}'\n", part.path, part.trials, part.value);
+    if (!json_) PrintOut("{}: {} trials of '{}'\n", part.path, part.trials, part.value);
   }
   if (json_) PrintJson({{"by", by_}, {"parts", out}});
   return kExitDone;
@@ -211,13 +212,13 @@ Result<int> StoreVerbs::Prune() {
                {"kept_unfinished", report->kept_unfinished}});
     return kExitDone;
   }
-  fmt::print(
+  PrintOut(
       "{}: {} of {} trials {}removed; kept: {} best, {} of races, {} for training, {} of "
       "unfinished jobs (some are several of these)\n",
       store_, report->removed, report->trials, prune_.dry_run ? "would be " : "", report->kept_best,
       report->kept_raced, report->kept_training, report->kept_unfinished);
   if (!prune_.dry_run && report->removed > 0) {
-    fmt::print("`tilewright records vacuum {}` gives the space back\n", store_);
+    PrintOut("`tilewright records vacuum {}` gives the space back\n", store_);
   }
   return kExitDone;
 }
@@ -228,9 +229,9 @@ Result<int> StoreVerbs::Check() {
   if (json_) {
     PrintJson({{"store", store_}, {"sound", problems->empty()}, {"problems", *problems}});
   } else if (problems->empty()) {
-    fmt::print("{}: sound\n", store_);
+    PrintOut("{}: sound\n", store_);
   } else {
-    for (const std::string& problem : *problems) fmt::print("{}: {}\n", store_, problem);
+    for (const std::string& problem : *problems) PrintOut("{}: {}\n", store_, problem);
   }
   return problems->empty() ? kExitDone : kExitFailed;
 }
@@ -244,7 +245,7 @@ Result<int> StoreVerbs::Backup() {
                {"trials", report->trials},
                {"bytes", report->bytes}});
   } else {
-    fmt::print("{}: {} trials, {:.1f} MB\n", output_, report->trials, Megabytes(report->bytes));
+    PrintOut("{}: {} trials, {:.1f} MB\n", output_, report->trials, Megabytes(report->bytes));
   }
   return kExitDone;
 }
@@ -257,8 +258,8 @@ Result<int> StoreVerbs::Vacuum() {
                {"bytes_before", report->bytes_before},
                {"bytes_after", report->bytes_after}});
   } else {
-    fmt::print("{}: {:.1f} MB, was {:.1f} MB\n", output_.empty() ? store_ : output_,
-               Megabytes(report->bytes_after), Megabytes(report->bytes_before));
+    PrintOut("{}: {:.1f} MB, was {:.1f} MB\n", output_.empty() ? store_ : output_,
+             Megabytes(report->bytes_after), Megabytes(report->bytes_before));
   }
   return kExitDone;
 }

@@ -8,6 +8,7 @@
 
 #include "cost_model/xgboost_model.h"
 #include "python_free_cli/command.h"
+#include "python_free_cli/print.h"
 #include "records/store.h"
 #include "search/train.h"
 #include "src/base/hash.h"
@@ -135,10 +136,10 @@ class TrainCommand final : public Command {
       PrintJson(out);
       return;
     }
-    fmt::print("{}: learned from {} trials of {} tasks ({} trials left out)\n", output_,
-               training.data.rows(), training.tasks, training.left_out);
+    PrintOut("{}: learned from {} trials of {} tasks ({} trials left out)\n", output_,
+             training.data.rows(), training.tasks, training.left_out);
     if (judged.tasks == 0) return;
-    fmt::print(
+    PrintOut(
         "on {} tasks held out: first choice {:.2f} of the best throughput (geometric mean; worst "
         "{:.2f}), median trial {:.2f}\n",
         judged.tasks, judged.first_choice, judged.worst, judged.median_trial);

@@ -14,6 +14,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/exchange_commands.h"
 #include "python_free_cli/measurer_setup.h"
+#include "python_free_cli/print.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "records/store.h"
@@ -146,13 +147,13 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(report);
     display.Finish();
     if (json_) {
-      fmt::print("{}\n", search::ToJson(*report));
+      PrintJsonText(search::ToJson(*report));
     } else {
       PrintReport(*report, names, bounds);
     }
     if (settings->trials > 0 && report->trials >= settings->trials) {
-      fmt::print(stderr, "the {} trials of --trials are done; more of them go on from here\n",
-                 settings->trials);
+      PrintErr("the {} trials of --trials are done; more of them go on from here\n",
+               settings->trials);
     }
     // Whatever comes after the job in a script is not to be done when the user stops it.
     return stop_signal > 0 ? kExitSignal + stop_signal : kExitDone;
@@ -193,7 +194,7 @@ class TuneCommand final : public Command {
       auto standard = DefaultStorePath(true);
       TW_RETURN_IF_ERROR(standard);
       settings.records = *std::move(standard);
-      fmt::print(stderr, "records: {}\n", settings.records);
+      PrintErr("records: {}\n", settings.records);
     }
     TW_RETURN_IF_ERROR(search::CheckJobSettings(settings));
     if (settings.trials == 0 && settings.budget_seconds == 0) {

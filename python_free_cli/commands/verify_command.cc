@@ -9,6 +9,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/gpu_network.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/print.h"
 #include "python_free_cli/vta_network.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
@@ -40,11 +41,11 @@ int Print(const VerifyReport& report, bool json) {
                {"operators", rows}});
   } else {
     for (const OperatorCheck& check : report.checks) {
-      fmt::print("{:<4} {:<40} {:<44} error {:.2e} of {:.2e}\n", check.comparison.ok ? "ok" : "BAD",
-                 check.value, check.op, check.comparison.max_abs_error,
-                 check.comparison.reference_rms);
+      PrintOut("{:<4} {:<40} {:<44} error {:.2e} of {:.2e}\n", check.comparison.ok ? "ok" : "BAD",
+               check.value, check.op, check.comparison.max_abs_error,
+               check.comparison.reference_rms);
     }
-    fmt::print("{}\n", report.Summary());
+    PrintOut("{}\n", report.Summary());
   }
   return report.ok() ? kExitDone : kExitFailed;
 }
@@ -106,23 +107,23 @@ int Print(const DifferenceReport& report, bool json) {
     PrintJson(out);
     return report.ok() ? kExitDone : kExitFailed;
   }
-  fmt::print("{:<4} {:<30} {:<18} {:<16} {:<24} {:>9} {:>9} {:>9} {:>8}\n", "", "value", "operator",
-             "scale from", "type", "max error", "RMS error", "RMS", "SQNR");
+  PrintOut("{:<4} {:<30} {:<18} {:<16} {:<24} {:>9} {:>9} {:>9} {:>8}\n", "", "value", "operator",
+           "scale from", "type", "max error", "RMS error", "RMS", "SQNR");
   for (const LayerDifference& layer : report.layers) {
     const bool equal = std::isinf(layer.sqnr_db) && layer.sqnr_db > 0;
     const std::string scale = layer.read_by == ReadBy::kAsIs
                                   ? NameOf(layer.read_by)
                                   : fmt::format("{} {:.3g}", NameOf(layer.read_by), layer.scale);
-    fmt::print("{:<4} {:<30} {:<18} {:<16} {:<24} {:>9.2e} {:>9.2e} {:>9.2e} {:>8}{}{}\n",
-               layer.ok ? "ok" : "BAD", layer.value.substr(0, 30), layer.op.substr(0, 18), scale,
-               layer.other_type.substr(0, 24), layer.max_abs_error, layer.rms_error,
-               layer.reference_rms, equal ? "equal" : fmt::format("{:.1f} dB", layer.sqnr_db),
-               layer.IsOffScale() ? fmt::format("  off by x{:.3g}", layer.factor) : "",
-               !layer.same_top   ? ""
-               : *layer.same_top ? "  top-1 same"
-                                 : "  top-1 DIFFERS");
+    PrintOut("{:<4} {:<30} {:<18} {:<16} {:<24} {:>9.2e} {:>9.2e} {:>9.2e} {:>8}{}{}\n",
+             layer.ok ? "ok" : "BAD", layer.value.substr(0, 30), layer.op.substr(0, 18), scale,
+             layer.other_type.substr(0, 24), layer.max_abs_error, layer.rms_error,
+             layer.reference_rms, equal ? "equal" : fmt::format("{:.1f} dB", layer.sqnr_db),
+             layer.IsOffScale() ? fmt::format("  off by x{:.3g}", layer.factor) : "",
+             !layer.same_top   ? ""
+             : *layer.same_top ? "  top-1 same"
+                               : "  top-1 DIFFERS");
   }
-  fmt::print("{}\n", report.Summary());
+  PrintOut("{}\n", report.Summary());
   return report.ok() ? kExitDone : kExitFailed;
 }
 

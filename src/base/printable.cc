@@ -1,5 +1,8 @@
 #include "src/base/printable.h"
 
+#include <algorithm>
+#include <cstdio>
+
 namespace tilewright {
 namespace {
 
@@ -29,6 +32,16 @@ bool IsControl(std::string_view character) {
          (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9);
 }
 
+/// Of what IsControl finds.
+unsigned CodePointOf(std::string_view character) {
+  constexpr unsigned kLeadBits[] = {0, 0x7f, 0x1f, 0x0f};
+  unsigned code = static_cast<unsigned char>(character[0]) & kLeadBits[character.size()];
+  for (const char byte : character.substr(1)) {
+    code = code << 6 | (static_cast<unsigned char>(byte) & 0x3f);
+  }
+  return code;
+}
+
 }  // namespace
 
 std::string Printable(std::string_view text, bool lines) {
@@ -46,6 +59,24 @@ std::string Printable(std::string_view text, bool lines) {
     text.remove_prefix(character.size());
   }
   return shown;
+}
+
+std::string EscapeControls(std::string_view json) {
+  std::string escaped;
+  escaped.reserve(json.size());
+  while (!json.empty()) {
+    const std::string_view character =
+        json.substr(0, std::max(LengthOfCharacter(json), std::size_t{1}));
+    if (IsControl(character) && character != "\n") {
+      char text[8];
+      std::snprintf(text, sizeof text, "\\u%04x", CodePointOf(character));
+      escaped += text;
+    } else {
+      escaped += character;
+    }
+    json.remove_prefix(character.size());
+  }
+  return escaped;
 }
 
 bool IsPrintable(std::string_view text) { return Printable(text) == text; }

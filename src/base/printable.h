@@ -14,4 +14,7 @@ std::string Printable(std::string_view text, bool lines = false);
 /// Whether Printable leaves the text as it is.
 bool IsPrintable(std::string_view text);
 
+/// The text of a JSON value with what a terminal obeys in its strings escaped: the same value.
+std::string EscapeControls(std::string_view json);
+
 }  // namespace tilewright

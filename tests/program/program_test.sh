@@ -363,6 +363,22 @@ expect 0 compile odd.onnx -o odd.so --json
 expect 0 run odd.so --json
 expect 0 verify odd.onnx odd.onnx --json
 
+# What a terminal obeys comes through in no text of a store or a model.
+printed=$(grep -rnE 'fmt::print|printf\(|std::(cout|cerr|puts)|fputs' --include='*.cc' "$source_folder/python_free_cli" |
+  grep -vE '/(print|runner_main).cc:' || true)
+[ -z "$printed" ] || fail "text that is not filtered: $printed"
+expect 0 records backup r.db forged.db
+LC_ALL=C sed -i 's/conv2d_direct\.cpu/conv2d\x1b[2Jxxx.cpu/g' forged.db
+LC_ALL=C sed 's/projected/proj\x1b[2Jd/g' "$corpus/transformer.onnx" >control.onnx
+for command in 'records list forged.db' 'records list forged.db --json' 'records stats forged.db' \
+  'records export-csv forged.db -o /dev/null' 'inspect control.onnx' 'tasks control.onnx' \
+  'compile control.onnx -o control.so' 'verify control.onnx control.so' 'run control.so --json'; do
+  # shellcheck disable=SC2086
+  expect 0 $command
+  if LC_ALL=C grep -q $'\x1b' out err; then fail "'$command' lets control characters through"; fi
+  [ "$command" != 'records list forged.db' ] || has 'conv2d?[2Jxxx.cpu' out
+done
+
 expect 0 model squeezenet1_1 --int8 -o q.onnx
 expect 0 pack q.onnx $design -o q.relay --json
 has '"left":[{"value":"conv1","why":"3 channels' out
