@@ -88,7 +88,13 @@ void CheckQuantized(const Graph& graph) {
        {"per_channel", "True"},
        {"weight_scale", "max"},
        {"calibrate_mode", "kl_divergence"}},
-      {{"do_simulation", "True"}, {"calibrate_mode", "percentile"}}};
+      {{"do_simulation", "True"}, {"calibrate_mode", "percentile"}},
+      {{"rules", "accurate"}, {"skip_conv_layers", "None"}},
+      {{"rules", "accurate"},
+       {"skip_conv_layers", "None"},
+       {"skip_dense_layer", "False"},
+       {"per_channel", "True"},
+       {"calibrate_mode", "mse"}}};
   for (const auto& settings : kSettings) {
     quantize::PipelineOptions options;
     for (const auto& [field, value] : settings) TW_CHECK(options.config.Set(field, value).ok());
