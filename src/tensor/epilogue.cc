@@ -37,15 +37,18 @@ std::string UnaryArguments(const Operator& op) {
 
 std::string OperandText(const EpilogueStep& step) {
   const std::string_view order = step.operand_first ? ",first" : "";
+  // Of a vector or a tensor: a whole number (a zero point) that is taken off it once it is cast and
+  // before the operator, where that is exact; behind it a sum of floats could have lost digits.
+  const std::string offset = step.scalar == 0 ? "" : ",less:" + ShortestDouble(step.scalar);
   switch (step.operand) {
     case OperandKind::kNone:
       return {};
     case OperandKind::kScalar:
       return fmt::format("({}{})", ShortestDouble(step.scalar), order);
     case OperandKind::kChannel:
-      return fmt::format("(channel:{}{})", DataTypeName(step.operand_dtype), order);
+      return fmt::format("(channel:{}{}{})", DataTypeName(step.operand_dtype), offset, order);
     case OperandKind::kTensor:
-      return fmt::format("(tensor:{}{})", DataTypeName(step.operand_dtype), order);
+      return fmt::format("(tensor:{}{}{})", DataTypeName(step.operand_dtype), offset, order);
     case OperandKind::kStep:
       return fmt::format("(%{}{})", step.value, order);
   }
@@ -109,6 +112,12 @@ Status ReadOperand(TextScanner& scanner, std::int64_t values, EpilogueStep& step
     auto dtype = scanner.ElementType();
     TW_RETURN_IF_ERROR(dtype);
     step.operand_dtype = *dtype;
+    const bool moved = scanner.Accept(",less:");
+    const TextScanner offset = scanner;
+    if (moved) TW_RETURN_IF_ERROR(ReadNumber(scanner, step.scalar));
+    if (std::rint(step.scalar) != step.scalar || std::isinf(step.scalar)) {
+      return offset.Error("a whole number");
+    }
   } else if (scanner.Accept("%")) {
     const TextScanner before = scanner;
     auto value = scanner.Int();

@@ -22,7 +22,7 @@ enum class OperandKind : std::uint8_t {
 struct EpilogueStep {
   Operator op;  ///< IsElementwise(op.kind)
   OperandKind operand = OperandKind::kNone;
-  double scalar = 0;
+  double scalar = 0;  ///< kScalar; of a vector or tensor: a whole number that is taken off it, cast
   DataType operand_dtype = kFloat32;  ///< of the operand in memory; cast to current's type
   bool operand_first = false;         ///< operand (op) current, for sub and div
   int value = 0;                      ///< kStep: 0 is the anchor's result, n that of the n-th step

@@ -107,8 +107,8 @@ class WorkloadLister {
         return list_.AddScalar(scalar.type(), ScalarOf(scalar));
       }
       case OperandKind::kTensor:
-        return Cast(list_.AddParameter({list_.TypeOf(current_).shape, step.operand_dtype}),
-                    dtype());
+        return CastLess(list_.AddParameter({list_.TypeOf(current_).shape, step.operand_dtype}),
+                        step.scalar);
       default:
         return AddChannels(step);
     }
@@ -129,7 +129,17 @@ class WorkloadLister {
     const int vector = list_.AddParameter({{channels}, step.operand_dtype});
     auto placed = list_.AddOperator(std::move(reshape), {vector});
     TW_RETURN_IF_ERROR(placed);
-    return Cast(*placed, dtype());
+    return CastLess(*placed, step.scalar);
+  }
+
+  /// An operand in the type of the current value, and a zero point taken off it.
+  Result<int> CastLess(int value, double zero_point) {
+    auto cast = Cast(value, dtype());
+    if (!cast.ok() || zero_point == 0) return cast;
+    Tensor scalar(TensorType{{}, dtype()});
+    scalar.Set(0, zero_point);
+    return list_.AddOperator({OpKind::kSub, {}},
+                             {*cast, list_.AddScalar(scalar.type(), ScalarOf(scalar))});
   }
 
   const Workload& workload_;

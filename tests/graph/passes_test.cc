@@ -432,6 +432,30 @@ TEST(FuseGroups, CastOfTheResidualIsPartOfTheSum) {
   EXPECT_EQ((*groups)[0].inputs.back(), x);
 }
 
+// The quantized operand is read as it lies in memory; what takes the number off the other chain is
+// a step of its own.
+TEST(FuseGroups, ZeroPointsOfTheResidualArePartOfTheSum) {
+  TestGraph t;
+  const int x = t.Input("x", {1, 2, 2, 2}, kUInt8);
+  Operator conv = Conv();
+  conv.attributes.dtype = kInt32;
+  const int c = t.Op("conv", conv, {x, t.Constant("w", MakeRange(kInt8, {2, 2, 1, 1}))});
+  const auto less = [&](const std::string& name, int numbers, double zero) {
+    const int wide = t.Cast(name + "_wide", kFloat32, numbers);
+    return t.Op(name, OpKind::kSub,
+                {wide, t.Constant(name + "_zero", MakeTensor(kFloat32, {}, {zero}))});
+  };
+  const int other = less("other", x, 128);
+  const int main = less("main", t.Cast("narrow", kInt8, c), 5);
+  t.graph.SetOutputs({t.Op("y", OpKind::kRelu, {t.Op("sum", OpKind::kSub, {main, other})})});
+  auto groups = FuseGroups(t.graph);
+  ASSERT_TRUE(groups.ok());
+  EXPECT_THAT(Describe(t.graph, *groups),
+              ElementsAre("conv other_wide other narrow main_wide main sum y -> cast(int8);"
+                          "cast(float32);sub(5);sub(tensor:uint8,less:128);relu"));
+  EXPECT_EQ((*groups)[0].inputs.back(), x);
+}
+
 TEST(FuseGroups, StopsWhereAValueIsReadTwiceOrIsAnOutput) {
   TestGraph t;
   const int x = t.Input("x", {1, 2, 2, 2});

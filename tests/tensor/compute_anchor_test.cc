@@ -188,6 +188,10 @@ INSTANTIATE_TEST_SUITE_P(
                    "add(channel:int32);cast(float32);mul(channel:float32);round_even;"
                    "saturate_cast(uint8)",
                    Form("NCHW4c", "OIHW1i16o4i", "NCHW16c")},
+        AnchorCase{"OperandsLessTheirZeroPoints", kConvInt8,
+                   "cast(float32);add(tensor:uint8,less:128);sub(channel:int8,less:-3,first);"
+                   "saturate_cast(int8)",
+                   Shifted(Form("NCHW4c", "OIHW1i16o4i", "NCHW16c"))},
         AnchorCase{"Int16Blocked",
                    "conv2d(int16[1,1,6,6,3]NCHW3c,int16[2,1,3,3,3,8]OIHW3i8o,s2x2,p0x0x0x0,d1x1,g1)"
                    "->int32",

@@ -19,6 +19,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values("", "relu",
                     "add(channel:int32);relu;add(256);shift_right(9);clip(-127,127);cast(int8)",
                     "add(tensor:float32);clip(0,6)", "sub(1.5,first);div(tensor:int8,first)",
+                    "add(tensor:uint8,less:128);sub(channel:int16,less:-3,first)",
                     "leaky_relu(0.1);sigmoid;hard_sigmoid(0.2,0.5);hard_swish;tanh",
                     "fixed_point_multiply(1466124156,-3);saturate_cast(uint8)",
                     "mul(1e-07);max(-inf);round_even;abs;negate", "sigmoid;mul(%0)", "mul(%0)",
@@ -59,6 +60,8 @@ INSTANTIATE_TEST_SUITE_P(
         RejectCase{
             "OperandType", "add(channel:int7)",
             "epilogue 'add(channel:int7)': position 12: expected an element type such as float32"},
+        RejectCase{"Offset", "add(tensor:uint8,less:0.5)",
+                   "epilogue 'add(tensor:uint8,less:0.5)': position 22: expected a whole number"},
         RejectCase{"NaN", "add(nan)",
                    "epilogue 'add(nan)': position 7: expected a number that is not NaN"},
         RejectCase{"Open", "clip(0,6", "epilogue 'clip(0,6': position 8: expected ')'"},

@@ -1,8 +1,11 @@
 // Groups are grown in topological order: each operator joins the group that ends in one of its
 // inputs, or starts one. A cast that only feeds an elementwise operator of two inputs waits for
-// that operator, which takes it along either as a step on the main chain or with the other operand.
+// that operator, which takes it along either as a step on the main chain or with the other operand;
+// so does a cast of quantized numbers with the subtraction of their zero point behind it, but for
+// the VTA, which has no step for it.
 
 #include <algorithm>
+#include <cmath>
 
 #include "src/graph/ir/operand.h"
 #include "src/graph/passes/passes.h"
@@ -70,6 +73,18 @@ class Fuser {
  private:
   const Node& At(int id) const { return graph_.node(id); }
   bool Waits(int id) const { return waiting_[static_cast<std::size_t>(id)]; }
+  void SetWaiting(int id, bool waits) { waiting_[static_cast<std::size_t>(id)] = waits; }
+  // The waiting operators that end in `id`, first computed first; none if it does not wait.
+  std::vector<int> Waiting(int id) const {
+    std::vector<int> chain;
+    for (; Waits(id); id = At(id).inputs[0]) chain.insert(chain.begin(), id);
+    return chain;
+  }
+  // What the waiting operators that end in `id` read; `id` if it does not wait.
+  int SourceOf(int id) const {
+    while (Waits(id)) id = At(id).inputs[0];
+    return id;
+  }
   FusedGroup* GroupOf(int id) {
     const int group = group_of_[static_cast<std::size_t>(id)];
     return group < 0 ? nullptr : &groups_[static_cast<std::size_t>(group)];
@@ -127,7 +142,7 @@ class Fuser {
     const int user = SingleUser(graph_, users_, id);
     if (At(id).op.kind == OpKind::kCast && user >= 0 && IsBinaryElementwise(At(user)) &&
         At(user).type.shape == At(id).type.shape) {
-      waiting_[static_cast<std::size_t>(id)] = true;
+      SetWaiting(id, true);
       return;
     }
     FusedGroup* group = Open(value, id);
@@ -143,7 +158,8 @@ class Fuser {
   // cast if there is one.
   FusedGroup* Candidate(int id, int side) {
     const int input = At(id).inputs[static_cast<std::size_t>(side)];
-    FusedGroup* group = Waits(input) ? Open(At(input).inputs[0], input) : Open(input, id);
+    const std::vector<int> waiting = Waiting(input);
+    FusedGroup* group = waiting.empty() ? Open(input, id) : Open(SourceOf(input), waiting.front());
     if (group == nullptr || At(id).type.shape != At(input).type.shape) return nullptr;
     return !group->anchor || StepOf(*group, id, side) ? group : nullptr;
   }
@@ -158,7 +174,8 @@ class Fuser {
         OperandKindOf(At(other).type, node.type, ChannelDimensions(At(*group.anchor)));
     if (!kind) return std::nullopt;
     EpilogueStep step{.op = node.op, .operand = *kind};
-    step.operand_dtype = At(Waits(other) ? At(other).inputs[0] : other).type.dtype;
+    step.operand_dtype = At(SourceOf(other)).type.dtype;
+    if (Waits(other) && IsBinaryElementwise(At(other))) step.scalar = ScalarOf(other);
     step.operand_first = main == 1 && !Commutes(node.op.kind);
     if (At(other).kind == NodeKind::kConstant) {
       if (*kind != OperandKind::kScalar) return step;
@@ -171,7 +188,31 @@ class Fuser {
     return step;
   }
 
+  // The constant that a binary operator has for its second operand.
+  double ScalarOf(int id) const { return graph_.Contents(At(id).inputs[1])->At(0); }
+
+  // Whether `id` takes a zero point off quantized numbers, which are joined with another value: as
+  // part of an operand it is the scalar of that step.
+  bool IsOffset(int id) const {
+    const Node& node = At(id);
+    const int cast = node.inputs[0], zero = node.inputs[1];
+    if (rule_ != FuseRule::kWide || node.op.kind != OpKind::kSub || !Waits(cast)) return false;
+    const DataType from = At(At(cast).inputs[0]).type.dtype, to = node.type.dtype;
+    const bool exact = from.is_integer() && from.bits <= 16 && (to == kFloat32 || to == kInt32);
+    if (!exact || At(zero).type.elements() != 1 || !graph_.HasContents(zero)) return false;
+    const double offset = graph_.Contents(zero)->At(0);
+    if (offset != std::round(offset) || std::abs(offset) > 0x1p16) return false;
+    const int user = SingleUser(graph_, users_, id);
+    if (user < 0 || HasGroup(user) || !IsBinaryElementwise(At(user)) ||
+        At(user).type.shape != node.type.shape) {
+      return false;
+    }
+    return std::ranges::all_of(At(user).inputs,
+                               [&](int input) { return At(input).kind != NodeKind::kConstant; });
+  }
+
   void AddBinary(int id) {
+    if (IsOffset(id)) return SetWaiting(id, true);
     FusedGroup* first = Candidate(id, 0);
     FusedGroup* second = Candidate(id, 1);
     // An anchor before a chain of others, then the later one.
@@ -184,12 +225,13 @@ class Fuser {
       return JoinAnchor(*group, id, group == first ? 0 : 1);
     }
     for (int input : At(id).inputs) {
-      if (!Waits(input)) continue;
-      waiting_[static_cast<std::size_t>(input)] = false;
-      if (group == nullptr) {
-        group = &Start(input);
-      } else {
-        Join(*group, input);
+      for (int waiting : Waiting(input)) {
+        SetWaiting(waiting, false);
+        if (group == nullptr) {
+          group = &Start(waiting);
+        } else {
+          Join(*group, waiting);
+        }
       }
     }
     if (group == nullptr) {
@@ -199,20 +241,25 @@ class Fuser {
     }
   }
 
+  void TakeAlong(FusedGroup& group, int waiting) {
+    SetWaiting(waiting, false);
+    Join(group, waiting);
+  }
+
   void JoinAnchor(FusedGroup& group, int id, int main) {
     const int input = At(id).inputs[static_cast<std::size_t>(main)];
     const int other = At(id).inputs[static_cast<std::size_t>(1 - main)];
     EpilogueStep step = *StepOf(group, id, main);
-    if (Waits(input)) {
-      group.epilogue.steps.push_back(EpilogueStep{.op = At(input).op});
-      Join(group, input);
+    const int operand = SourceOf(other);
+    for (int waiting : Waiting(input)) {
+      EpilogueStep& own = group.epilogue.steps.emplace_back(EpilogueStep{.op = At(waiting).op});
+      if (IsBinaryElementwise(At(waiting))) {
+        own.operand = OperandKind::kScalar;
+        own.scalar = ScalarOf(waiting);
+      }
+      TakeAlong(group, waiting);
     }
-    int operand = other;
-    if (Waits(other)) {
-      operand = At(other).inputs[0];
-      Join(group, other);
-    }
-    waiting_[static_cast<std::size_t>(input)] = waiting_[static_cast<std::size_t>(other)] = false;
+    for (int waiting : Waiting(other)) TakeAlong(group, waiting);
     if (step.has_parameter()) group.inputs.push_back(operand);
     group.epilogue.steps.push_back(std::move(step));
     Join(group, id);
@@ -247,6 +294,7 @@ class Fuser {
     if (again == values.end()) {
       // A cast that waits for its only user is left to that.
       if (At(other).kind == NodeKind::kOperator && IsCast(At(other).op.kind)) return std::nullopt;
+      if (Waits(other)) return std::nullopt;
       return StepOf(group, id, main);
     }
     if (!Commutes(node.op.kind) && node.op.kind != OpKind::kSub) return std::nullopt;
@@ -325,7 +373,7 @@ class Fuser {
   const FuseRule rule_;
   std::vector<std::vector<int>> users_;
   std::vector<int> group_of_;  // node -> position in groups_, -1 before it has one
-  std::vector<bool> waiting_;  // casts that their user takes along
+  std::vector<bool> waiting_;  // casts (and what takes a zero point off them) that the user takes
   std::vector<FusedGroup> groups_;
 };
 

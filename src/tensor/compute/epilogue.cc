@@ -30,8 +30,10 @@ Result<Expr> OperandExpr(const EpilogueStep& step, const std::vector<StepValue>&
   const Buffer buffer =
       MakeBuffer("operand" + std::to_string(inputs.size()), step.operand_dtype, std::move(shape));
   inputs.push_back(buffer);
-  return MakeCast(dtype,
-                  vector ? MakeLoad(buffer, {channel.ToExpr()}) : MakeLoad(buffer, VarsOf(axes)));
+  const Expr operand = MakeCast(
+      dtype, vector ? MakeLoad(buffer, {channel.ToExpr()}) : MakeLoad(buffer, VarsOf(axes)));
+  if (step.scalar == 0) return operand;
+  return ElementwiseExpr({OpKind::kSub, {}}, operand, ConstantOf(dtype, step.scalar));
 }
 
 /// The step's operator on `current` and its operand, if it has one.

@@ -279,6 +279,27 @@ TEST(OnnxQdq, SumsHalfWayAreRoundedToEven) {
   }
 }
 
+// A sum of 32.500003814697266 steps is 33: adding the other's number with its zero point, 250,
+// would have rounded it to 32.5 before the zero point is off again. All pairs of a row are added.
+TEST(OnnxQdq, ZeroPointsComeOffBeforeTheSum) {
+  QdqModel m({1, 256});
+  m.DequantizeInput(0.125, 128).Parameters("other", {1 + 0x1p-19}, 239, kUInt8);
+  m.model().Node("DequantizeLinear", {"x", "other_scale", "other_zero"}, {"other"});
+  m.model().Initializer("axis", MakeTensor(kInt64, {2}, {256, 1}));
+  m.model().Node("Reshape", {"other", "axis"}, {"column"});
+  m.model().Node("Add", {"x_dq", "column"}, {"y"});
+  m.Quantize("y", 0.5, 5, kInt8);
+  m.model().Output("y_q");
+  Array x{{1, 256}, {}};
+  for (int i = 0; i < 256; ++i) x.v.push_back(i);
+  const std::vector<double> results = Evaluated(m.Import(), x);
+  ASSERT_EQ(results.size(), 65536U);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const double real = 0.125 * (x.v[i % 256] - 128) + (1 + 0x1p-19) * (x.v[i / 256] - 239);
+    ASSERT_EQ(results[i], std::clamp(std::nearbyint(real / 0.5) + 5, -128.0, 127.0)) << i;
+  }
+}
+
 TEST(OnnxQdq, PoolsAndMovesStayOnIntegers) {
   QdqModel m({1, 4, 6, 6});
   m.DequantizeInput(0.5, 100);

@@ -44,7 +44,8 @@ int RoundedProduct(OnnxNode& node, int value, Tensor factors) {
 }
 
 // (main * (its scale / the other's) +- other) * (the other's scale / the range's): the other side
-// is read as it lies in memory, by the kernel that makes `main`.
+// is read as it lies in memory, by the kernel that makes `main`. Its zero point is taken off first,
+// which is exact; behind the sum it would cancel digits that the sum has lost.
 int FloatSum(OnnxNode& node, OpKind kind, const QuantizedForm& a, const QuantizedForm& b,
              const QuantizedRange& range) {
   const auto is_wide = [&](const QuantizedForm& form) {
@@ -72,9 +73,10 @@ int FloatSum(OnnxNode& node, OpKind kind, const QuantizedForm& a, const Quantize
     const int product = RoundedProduct(node, following.value, std::move(others));
     return EmitRounded(node, node.Emit(join, {sum, product}), range);
   }
-  sum = node.Emit(join, {sum, node.EmitCast(other.id, kFloat32)});
+  int addend = node.EmitCast(other.id, kFloat32);
   const auto zero = static_cast<double>(other.meaning.zero_point);
-  if (zero != 0) sum = node.Emit(OpKind::kAdd, sum, join == OpKind::kAdd ? -zero : zero);
+  if (zero != 0) addend = node.Emit(OpKind::kSub, addend, zero);
+  sum = node.Emit(join, {sum, addend});
   const int factor = node.EmitScalar(kFloat32, unit / range.scale);
   return EmitRounded(node, node.Emit(OpKind::kMul, {sum, factor}), range);
 }
