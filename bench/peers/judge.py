@@ -4,13 +4,22 @@ Every node is evaluated as ONNX defines it, in float64: once exactly, and severa
 put on every result that float32 arithmetic may make there: some units in the last place of the sum
 of magnitudes that the element is (for sums), or of the element. What the exact and the disturbed
 evaluations span, widened, is what a right program may answer; for whole numbers the span itself, so
-a tie (a value halfway between two) admits both neighbours, and everything else one number."""
+a tie (a value halfway between two) admits both neighbours, and everything else one number.
+
+What a step function (Ceil, a comparison, a cast to integers) takes is disturbed further: a value that
+may lie on either side of a step has to be seen on both, and a value without an error stays what it is."""
+import itertools
+
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 EPS = 2.0 ** -23
+LEAST = 2.0 ** -126  # of float32; what is smaller may lose its digits, or be 0
+STEPS = {"Ceil", "Floor", "Round", "Sign", "Mod", "ThresholdedRelu", "Shrink", "Hardmax", "Greater", "Less", "GreaterOrEqual",
+         "LessOrEqual", "Equal", "ArgMax", "ArgMin", "TopK"}
+BEYOND = 4  # times the error that a value has come to: how far a step function is asked
 SUMS = {"Conv", "ConvTranspose", "MatMul", "Gemm", "Einsum", "ReduceSum", "ReduceMean", "AveragePool", "GlobalAveragePool",
         "CumSum", "Sum", "Add", "Sub", "Mean", "ReduceL1", "ReduceSumSquare", "Resize", "GridSample", "ReduceL2", "LpPool", "GlobalLpPool",
         "Col2Im", "RotaryEmbedding"}
@@ -34,6 +43,40 @@ def real(q, scale, zero=None, axis=1):
     return (q.astype(np.float64) - (0 if zero is None else np.reshape(zero, shape).astype(np.float64))) * s
 
 
+def has_steps(node):
+    if node.op_type != "Cast":
+        return node.op_type in STEPS
+    to = next(a.i for a in node.attribute if a.name == "to")
+    return helper.tensor_dtype_to_np_dtype(to).kind in "iub"
+
+
+def further(value, exact):
+    """A disturbed value, moved on in the direction of its error."""
+    if value is None or exact is None or np.asarray(value).dtype.kind != "f":
+        return value
+    with np.errstate(invalid="ignore"):
+        moved = exact + BEYOND * (value.astype(np.float64) - exact)
+    return np.where(np.isfinite(moved), moved, value)
+
+
+def conv_transpose(attribute, x, w, bias=None):
+    """x [N,C,D...], w [C,M/group,K...]: every element of x adds its kernel to the result."""
+    sides, kernel = x.shape[2:], w.shape[2:]
+    of = lambda name, fallback: attribute.get(name, [fallback] * len(sides))
+    group, strides, dilations, extra = attribute.get("group", 1), of("strides", 1), of("dilations", 1), of("output_padding", 0)
+    pads = attribute.get("pads", [0] * 2 * len(sides))
+    whole = [(d - 1) * s + (k - 1) * t + 1 + e for d, s, k, t, e in zip(sides, strides, kernel, dilations, extra)]
+    y = np.zeros((x.shape[0], group, w.shape[1], *whole), x.dtype)
+    parts = x.reshape(x.shape[0], group, -1, *sides)
+    for at in itertools.product(*map(range, kernel)):
+        taps = w[(slice(None), slice(None), *at)].reshape(group, -1, w.shape[1])
+        there = tuple(slice(i * t, i * t + (d - 1) * s + 1, s) for i, t, d, s in zip(at, dilations, sides, strides))
+        y[(slice(None),) * 3 + there] += np.einsum("ngc...,gcm->ngm...", parts, taps)
+    y = y.reshape(x.shape[0], -1, *whole)
+    y = y[(slice(None),) * 2 + tuple(slice(a, d - b) for a, b, d in zip(pads, pads[len(sides):], whole))]
+    return y if bias is None else y + bias.reshape(-1, *[1] * len(sides))
+
+
 class Judge:
     def __init__(self, model, tracks=20):
         self.model, self.tracks = model, tracks
@@ -42,6 +85,10 @@ class Judge:
 
     def _evaluate(self, node, operands):
         """One node, as the format's own evaluator does it."""
+        if node.op_type == "GridSample":  # it knows the names of set 20 only
+            node = onnx.NodeProto.FromString(node.SerializeToString())
+            for mode in (x for x in node.attribute if x.name == "mode"):
+                mode.s = {b"bilinear": b"linear", b"bicubic": b"cubic"}.get(mode.s, mode.s)
         if node.output[0] not in self.single:
             self.single[node.output[0]] = ReferenceEvaluator(node, opsets=self.opsets)
         feeds = {n: a for n, a in zip(node.input, operands) if n}
@@ -68,6 +115,17 @@ class Judge:
             x = x[tuple(slice(max(0, -int(b)), d - max(0, -int(e))) for d, b, e in zip(x.shape, before, after))]
             value = float(values[2]) if len(values) > 2 and values[2] is not None else 0.0
             return [np.pad(x, [(max(0, int(b)), max(0, int(e))) for b, e in zip(before, after)], constant_values=value)]
+        if op == "Mean":
+            return [sum(values) / len(values)]
+        if op == "LpNormalization":
+            axis, p = attribute.get("axis", -1), attribute.get("p", 2)
+            norm = (np.abs(x) ** p).sum(axis, keepdims=True) ** (1.0 / p)
+            return [np.divide(x, norm, out=np.zeros_like(x), where=norm != 0)]
+        if op == "GlobalLpPool":
+            p = attribute.get("p", 2)
+            return [(np.abs(x) ** p).sum(tuple(range(2, x.ndim)), keepdims=True) ** (1.0 / p)]
+        if op == "ConvTranspose" and attribute.get("auto_pad", b"NOTSET") in (b"NOTSET", "NOTSET"):
+            return [conv_transpose(attribute, *values)]
         if op == "GroupNormalization":
             groups = attribute["num_groups"]
             y = x.reshape(x.shape[0], groups, -1)
@@ -111,7 +169,7 @@ class Judge:
             if op == "Sub":
                 magnitude = op_values[0] + op_values[1]
             elif op not in ("Resize", "GridSample"):
-                magnitude = np.abs(np.asarray(self._evaluate(node, op_values)[0]))
+                magnitude = np.abs(np.asarray(self._plain(node, attribute, op_values)[0]))
             else:
                 magnitude = np.full_like(magnitude, np.abs(values[0]).max(initial=0)) * 8
         elif op in WHOLE:
@@ -168,15 +226,19 @@ class Judge:
         """Lowest, exact and highest result of every output."""
         base = {i.name: numpy_helper.to_array(i) for i in self.model.graph.initializer}
         base.update(feeds)
-        all_results = []
+        all_results, exact = [], {}
         for track in range(self.tracks + 1):
             rng = np.random.default_rng(track)
-            noise = (lambda y, m: y) if track == 0 else (lambda y, m: y + EPS * m * rng.uniform(-1, 1, np.shape(y)))
+            noise = (lambda y, m: y) if track == 0 else (
+                lambda y, m: y + (EPS * m + LEAST * (m != 0)) * rng.uniform(-1, 1, np.shape(y)))
             values = dict(base)
             for node in self.model.graph.node:
                 operands = [values[n] if n else None for n in node.input]
+                if track > 0 and has_steps(node):
+                    operands = [further(v, exact.get(n)) for n, v in zip(node.input, operands)]
                 for name, result in zip(node.output, self._node(node, operands, noise)):
                     values[name] = result
+            exact = exact or values
             all_results.append([np.asarray(values[o.name]) for o in self.model.graph.output])
         spans = []
         for results in zip(*all_results):
