@@ -230,6 +230,11 @@ PackedConv2d RandomGroupConv(Random& random) {
   conv.groups = Between(random, 2, 4);
   conv.ci = random.Below(2) == 0 ? 1 : Between(random, 1, 3);
   conv.co = conv.groups * (random.Below(2) == 0 ? 1 : Between(random, 1, 3));
+  // Other paddings behind: none, or up to one row or column more.
+  conv.more_h = Between(random, -conv.pad_h, 1);
+  conv.more_w = Between(random, -conv.pad_w, 1);
+  conv.height = std::max(conv.height, conv.kernel_h);
+  conv.width = std::max(conv.width, conv.kernel_w);
   return conv;
 }
 

@@ -94,6 +94,9 @@ class Translator {
       }
       return AddImmediate(op, step.scalar);
     }
+    if (step.scalar != 0) {
+      return Unsupported("a number taken off an operand, expected the operand as it is");
+    }
     Operand operand = Operand::kTensor;
     if (step.operand == OperandKind::kChannel) {
       operand = Operand::kPerChannel;

@@ -22,6 +22,16 @@ using Operand = vta::EpilogueStep::Operand;
 // Streams that are timed for a default: some hundredths of a second.
 constexpr int kMaxTimed = 100;
 
+/// Errors: those of PackedConv2dOf; kUnsupported for what the slots are not made for.
+Result<PackedConv2d> SlotsShapeOf(const vta::Design& design, const Workload& workload) {
+  auto conv = PackedConv2dOf(design, workload);
+  TW_RETURN_IF_ERROR(conv);
+  if (conv->more_h != 0 || conv->more_w != 0) {
+    return Unsupported("expected the same padding on opposite sides");
+  }
+  return conv;
+}
+
 OwnConv2dPlan PlanOf(const Config& config) {
   return {.h = config.Integer("tile_h"),
           .w = config.Integer("tile_w"),
@@ -76,14 +86,14 @@ std::vector<Config> ConfigsWith(
 std::string Conv2dPackedSlotsVta::Refuses(const Workload& workload, const Target& target) {
   const auto vta = VtaTargetOf(target);
   if (!vta.ok()) return vta.status().message();
-  return PackedConv2dOf(vta->design, workload).status().message();
+  return SlotsShapeOf(vta->design, workload).status().message();
 }
 
 Result<ConfigSpace> Conv2dPackedSlotsVta::DefineSpace(const Workload& workload,
                                                       const Target& target) {
   const auto vta = VtaTargetOf(target);
   TW_RETURN_IF_ERROR(vta);
-  const auto conv = PackedConv2dOf(vta->design, workload);
+  const auto conv = SlotsShapeOf(vta->design, workload);
   TW_RETURN_IF_ERROR(conv);
   const auto even = [](const char* name, std::int64_t extent, std::int64_t parts) {
     return Knob::Other(name, vta::EvenTiles(extent, parts));
@@ -107,7 +117,7 @@ Result<Config> Conv2dPackedSlotsVta::DefaultConfig(const Workload& workload, con
   const auto space = DefineSpace(workload, target);
   TW_RETURN_IF_ERROR(space);
   const VtaTarget vta = *VtaTargetOf(target);
-  const PackedConv2d conv = *PackedConv2dOf(vta.design, workload);
+  const PackedConv2d conv = *SlotsShapeOf(vta.design, workload);
   const std::vector<vta::EpilogueStep> epilogue = LargestEpilogue();
   const std::vector<Config> configs = ConfigsWith(*space, {{"inp_slots", {2}},
                                                            {"wgt_slots", {2, 0}},
@@ -150,7 +160,7 @@ Result<vta::Stream> Conv2dPackedSlotsVta::BuildStream(const Workload& workload,
                                                       const Target& target, const Config& config) {
   const auto vta = VtaTargetOf(target);
   TW_RETURN_IF_ERROR(vta);
-  const auto conv = PackedConv2dOf(vta->design, workload);
+  const auto conv = SlotsShapeOf(vta->design, workload);
   TW_RETURN_IF_ERROR(conv);
   const auto translated = VtaEpilogueOf(vta->design, epilogue, /*gemm_adds=*/true);
   TW_RETURN_IF_ERROR(translated);

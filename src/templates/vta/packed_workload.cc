@@ -9,9 +9,6 @@ namespace {
 Result<vta::PackedConv2d> BlocksOf(const vta::Design& design, const Workload& workload) {
   auto shape = PackedConvShapeOf(design, workload);
   TW_RETURN_IF_ERROR(shape);
-  if (shape->pad_top != shape->pad_bottom || shape->pad_left != shape->pad_right) {
-    return Unsupported("expected the same padding on opposite sides");
-  }
   if (shape->k / shape->groups % design.block() != 0) {
     return Unsupported(fmt::format("{} groups of {} output channels, expected blocks of {}",
                                    shape->groups, shape->k / shape->groups, design.block()));
@@ -27,7 +24,9 @@ Result<vta::PackedConv2d> BlocksOf(const vta::Design& design, const Workload& wo
                            .stride_w = shape->stride_w,
                            .pad_h = shape->pad_top,
                            .pad_w = shape->pad_left,
-                           .groups = shape->groups};
+                           .groups = shape->groups,
+                           .more_h = shape->pad_bottom - shape->pad_top,
+                           .more_w = shape->pad_right - shape->pad_left};
 }
 
 }  // namespace

@@ -489,6 +489,9 @@ Status CheckOwnConv2d(const Design& design, const PackedConv2d& conv, const OwnC
   if (conv.groups != 1) {
     return InvalidArgument(fmt::format("groups: {}, expected 1", conv.groups));
   }
+  if (conv.more_h != 0 || conv.more_w != 0) {
+    return InvalidArgument("expected the same padding on opposite sides");
+  }
   // Results that see nothing but padding would never be written.
   if (conv.pad_h >= conv.kernel_h || conv.pad_w >= conv.kernel_w) {
     return InvalidArgument(fmt::format("padding {}x{}: expected less than the kernel, {}x{}",

@@ -55,12 +55,13 @@ Status CheckShape(const PackedConv2d& conv) {
   if (conv.co % conv.groups != 0) {
     return InvalidArgument(fmt::format("groups: {} do not divide {}", conv.groups, conv.co));
   }
-  for (const std::int64_t pad : {conv.pad_h, conv.pad_w}) {
+  for (const std::int64_t pad :
+       {conv.pad_h, conv.pad_w, conv.pad_h + conv.more_h, conv.pad_w + conv.more_w}) {
     if (pad < 0 || pad > kMaxPadding) {
       return InvalidArgument(fmt::format("padding: {}, expected 0 to {}", pad, kMaxPadding));
     }
   }
-  if (conv.height + 2 * conv.pad_h < conv.kernel_h || conv.width + 2 * conv.pad_w < conv.kernel_w) {
+  if (conv.padded_height() < conv.kernel_h || conv.padded_width() < conv.kernel_w) {
     return InvalidArgument("the kernel is larger than the padded data");
   }
   return Status();
@@ -81,7 +82,8 @@ Result<PackedOperator> SchedulePackedConv2d(const PackedConv2d& conv,
                              .width = conv.width,
                              .window_h = (tiles.h - 1) * conv.stride_h + conv.kernel_h,
                              .window_w = (tiles.w - 1) * conv.stride_w + conv.kernel_w,
-                             .padded = conv.pad_h + conv.pad_w > 0};
+                             .padded = conv.padded_height() > conv.height ||
+                                       conv.padded_width() > conv.width};
   PackedOperator op;
   op.tiles = {
       {conv.batch, conv.co, conv.out_height(), conv.out_width(), tiles.co, tiles.h, tiles.w},
