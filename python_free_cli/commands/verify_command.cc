@@ -262,7 +262,11 @@ class VerifyCommand final : public Command {
   Result<int> Compare(const Graph& graph, const std::vector<Tensor>& inputs, const Trace& other) {
     auto reference = TraceGraph(graph, inputs, kThreads);
     TW_RETURN_IF_ERROR(reference);
-    DifferenceOptions options{.tolerance = options_.tolerance, .min_sqnr_db = min_sqnr_};
+    DifferenceOptions options{.tolerance = options_.tolerance,
+                              .min_sqnr_db = min_sqnr_,
+                              .graph = &graph,
+                              .inputs = inputs,
+                              .threads = kThreads};
     auto report = CompareTraces(*reference, other, options);
     TW_RETURN_IF_ERROR(report);
     if (report->min_sqnr_db && tolerance_option_->count() > 0) {

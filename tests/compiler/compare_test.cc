@@ -96,6 +96,41 @@ TEST(CompareTraces, NamesTheFirstLayerThatDiverges) {
   EXPECT_THAT(report.Summary(), HasSubstr("the 3 before it agree"));
 }
 
+// A large addend that is taken off again: what is left has the rounding of what was not.
+constexpr char kCancels[] = R"(def @main(%data: Tensor[(1, 8), float32]) {
+  %0 = add(%data, 1000f);
+  %1 = subtract(%0, 1000f);
+  nn.relu(%1)
+})";
+
+TEST(CompareTraces, FloatsAreJudgedByWhatTheyWereMadeOf) {
+  auto graph = ImportRelay(kCancels, "cancels");
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  std::vector<Tensor> inputs;
+  inputs.push_back(Filled(kFloat32, {1, 8}, {0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08}));
+  DifferenceOptions options;
+  options.graph = &*graph;
+  options.inputs = inputs;
+  const Trace reference = *TraceGraph(*graph, inputs, 1);
+  constexpr double kShare = 0.05;  // of 1000 within the tolerance, of what is left not
+  const auto other = [&](bool also_the_sum) {
+    Trace trace = *TraceGraph(*graph, inputs, 1);
+    for (std::size_t i = also_the_sum ? 0 : 1; i < trace.values.size(); ++i) {
+      Tensor& contents = trace.values[i].contents;
+      contents.Set(3, contents.At(3) + kShare);
+    }
+    return trace;
+  };
+  EXPECT_FALSE(Compared(reference, other(true)).ok());
+  const DifferenceReport rounded = Compared(reference, other(true), options);
+  EXPECT_TRUE(rounded.ok()) << rounded.Summary();
+  const DifferenceReport wrong = Compared(reference, other(false), options);
+  EXPECT_EQ(wrong.first_bad, std::optional<std::size_t>(1));
+  DifferenceOptions strict = options;
+  strict.tolerance = 1e-6;
+  EXPECT_FALSE(Compared(reference, other(true), strict).ok());
+}
+
 TEST(CompareTraces, AProductEndsBehindItsBias) {
   const Trace trace = TraceOf(Convs());
   EXPECT_EQ(trace.values[0].product, -1);
