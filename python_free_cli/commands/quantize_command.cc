@@ -60,7 +60,8 @@ class QuantizeCommand final : public Command {
                    "channel and uint8 unless --set says otherwise");
     app.add_option("--check", check_,
                    "Inputs on which the results are compared with the float network's: of --data, "
-                   "else made up (default: 2, made-up 1; 0: do not compare)")
+                   "else made up (default: 2, made-up 1; of --calibrate auto as many as take "
+                   "2e10 multiply-adds, at least 2; 0: do not compare)")
         ->check(CLI::NonNegativeNumber);
     app.add_option("--samples", data_options_.limit, "Samples read at most")
         ->needs(data)
@@ -197,6 +198,17 @@ class QuantizeCommand final : public Command {
     return options.passes.back() == "realize" || options.passes.back() == "simulate";
   }
 
+  /// How many inputs results are compared on. Where modes are told apart by them, as many as there
+  /// are, but for networks that the reference evaluator takes minutes for; always the same number.
+  std::size_t JudgingCount(const Graph& graph, std::size_t samples) const {
+    constexpr double kMostMacs = 2e10;  // in a network of each mode
+    if (check_ >= 0) return static_cast<std::size_t>(check_);
+    if (!IsAuto()) return made_up_inputs_ ? 1 : 2;
+    const double fit = kMostMacs / std::max(quantize::MacsOf(graph), 1.0);
+    return std::max<std::size_t>(
+        2, static_cast<std::size_t>(std::min(fit, static_cast<double>(samples))));
+  }
+
   /// The results of the float network, to compare with; made-up inputs where none are given.
   Status MeasureReference(const Graph& graph, quantize::PipelineOptions& options) {
     if (!Ends(options)) return {};
@@ -208,8 +220,7 @@ class QuantizeCommand final : public Command {
           "note: ranges are measured on made-up inputs (random numbers from -1 to 1), which "
           "may be far from real ones: give some with --data\n");
     }
-    const std::size_t count =
-        check_ < 0 ? made_up_inputs_ && !IsAuto() ? 1 : 2 : static_cast<std::size_t>(check_);
+    const std::size_t count = JudgingCount(graph, options.samples.size());
     if (count == 0) return {};
     if (options.samples.empty()) {
       made_ = quantize::MadeUpSamples(graph, static_cast<int>(count));

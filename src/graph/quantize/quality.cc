@@ -8,6 +8,7 @@
 
 #include "src/graph/ir/evaluate.h"
 #include "src/tensor/made_up.h"
+#include "src/tensor/workload.h"
 
 namespace tilewright::quantize {
 namespace {
@@ -38,6 +39,17 @@ Result<std::vector<Sample>> OutputsFor(const Graph& graph, std::span<const Sampl
     results.push_back(*std::move(outputs));
   }
   return results;
+}
+
+double MacsOf(const Graph& graph) {
+  double macs = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.kind != NodeKind::kOperator || !IsAnchor(node.op.kind)) continue;
+    const auto workload = Workload::FromOperator(node.op, graph.node(node.inputs[0]).type,
+                                                 graph.node(node.inputs[1]).type);
+    if (workload.ok()) macs += static_cast<double>(workload->macs());
+  }
+  return macs;
 }
 
 Quality QualityOf(std::span<const Sample> expected, std::span<const Sample> actual) {

@@ -19,6 +19,9 @@ struct Quality {
 Result<std::vector<Sample>> OutputsFor(const Graph& graph, std::span<const Sample> samples,
                                        int threads);
 
+/// Multiply-adds of the convolutions and matrix products of a graph, for one sample.
+double MacsOf(const Graph& graph);
+
 /// Both are what OutputsFor gives, for networks of the same outputs.
 Quality QualityOf(std::span<const Sample> expected, std::span<const Sample> actual);
 
