@@ -34,10 +34,10 @@ OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
         OnnxElementwiseHandlers(), OnnxActivationHandlers(), OnnxComparisonHandlers(),
         OnnxAttentionHandlers(), OnnxTransformerHandlers(), OnnxTrigonometryHandlers(),
         OnnxBitHandlers(), OnnxSelectionHandlers(), OnnxSignalHandlers(),
-        OnnxSuppressionHandlers(),
-        OnnxReductionHandlers(), OnnxShapeHandlers(), OnnxIndexingHandlers(), OnnxPlaceHandlers(),
-        OnnxTopKHandlers(), OnnxGridSampleHandlers(), OnnxRearrangementHandlers(),
-        OnnxResizeHandlers(), OnnxLossHandlers(), OnnxQuantizedHandlers()}) {
+        OnnxSuppressionHandlers(), OnnxRecurrentHandlers(), OnnxReductionHandlers(),
+        OnnxShapeHandlers(), OnnxIndexingHandlers(), OnnxPlaceHandlers(), OnnxTopKHandlers(),
+        OnnxGridSampleHandlers(), OnnxRearrangementHandlers(), OnnxResizeHandlers(),
+        OnnxLossHandlers(), OnnxQuantizedHandlers()}) {
     if (OnnxHandler handler = find(entries)) return handler;
   }
   return nullptr;

@@ -20,6 +20,7 @@ std::span<const OnnxHandlerEntry> OnnxBitHandlers();
 std::span<const OnnxHandlerEntry> OnnxLossHandlers();
 std::span<const OnnxHandlerEntry> OnnxSelectionHandlers();
 std::span<const OnnxHandlerEntry> OnnxSignalHandlers();
+std::span<const OnnxHandlerEntry> OnnxRecurrentHandlers();
 std::span<const OnnxHandlerEntry> OnnxReductionHandlers();
 std::span<const OnnxHandlerEntry> OnnxShapeHandlers();
 std::span<const OnnxHandlerEntry> OnnxIndexingHandlers();

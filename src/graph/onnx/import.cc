@@ -16,6 +16,8 @@
 #include <queue>
 
 #include "src/graph/ir/rewrite.h"
+#include "src/graph/onnx/computed_axis.h"
+#include "src/graph/onnx/declared.h"
 #include "src/graph/onnx/empty.h"
 #include "src/graph/onnx/expand.h"
 #include "src/graph/onnx/import.h"
@@ -375,15 +377,16 @@ Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansi
     return makes ? ImportCall(proto, *function, import, expansion) : Status();
   }
   if (IsIf(proto)) return makes ? ImportIf(proto, import, expansion) : Status();
-  if (proto.output_size() == 0 || proto.output(0).empty()) {
-    return InvalidArgument("has no output");
-  }
+  if (!makes) return InvalidArgument("has no output");
   auto converted = ConvertOldNode(proto, import);
   TW_RETURN_IF_ERROR(converted);
   if (*converted) {
     const std::int64_t opset = std::max(import.opset, kOldestHandledOpset);
     // Nobody asked for these nodes by name, so their positions say nothing.
     return ImportReplacement(**converted, opset, import, expansion);
+  }
+  if (const auto choices = ExpandComputedAxis(proto, import)) {
+    return ImportReplacement(*choices, import.opset, import, expansion);
   }
   TW_RETURN_IF_ERROR(CheckEmptyInputs(proto, import));
   const std::int64_t outside = import.opset;
@@ -446,6 +449,7 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
   TW_RETURN_IF_ERROR(CheckOpset(import.opset));
   import.folder = folder;
   import.requantize = options.requantize;
+  import.declared = DeclaredShapesOf(graph);
   import.graph.name = std::move(name);
   TW_RETURN_IF_ERROR(AddInputs(graph, import));
   TW_RETURN_IF_ERROR(ImportNodes(PointersTo(graph.node()), import, expansion));

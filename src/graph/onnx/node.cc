@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "src/graph/onnx/declared.h"
 #include "src/graph/onnx/empty.h"
 #include "src/tensor/reference/reference.h"
 
@@ -162,6 +163,12 @@ std::vector<double> OnnxNode::Floats(std::string_view name) {
   return {attribute->floats().begin(), attribute->floats().end()};
 }
 
+std::vector<std::string> OnnxNode::Strings(std::string_view name) {
+  const AttributeProto* attribute = Find(name, AttributeProto::STRINGS);
+  if (attribute == nullptr) return {};
+  return {attribute->strings().begin(), attribute->strings().end()};
+}
+
 const onnx::TensorProto* OnnxNode::TensorAttribute(std::string_view name) {
   const AttributeProto* attribute = Find(name, AttributeProto::TENSOR);
   return attribute == nullptr ? nullptr : &attribute->t();
@@ -246,7 +253,13 @@ const Tensor* OnnxNode::Known(int index) {
   const int id = AnyInput(index);
   if (id < 0 || TypeOf(id).elements() > kMaxShapeElements) return nullptr;
   if (TypeOf(id).elements() == 0) return import_.graph.Contents(EmitConstant(Tensor(TypeOf(id))));
-  return import_.graph.Contents(id);
+  if (const Tensor* contents = import_.graph.Contents(id)) return contents;
+  auto declared = InputByDeclaredShape(import_, proto_, index);
+  if (!declared) return nullptr;
+  Note("input '" + proto_.input(index) + "' of " + op_type() +
+       " is not read: the file declares the shape of '" + OutputName() + "'");
+  const int constant = EmitConstant(*std::move(declared));
+  return constant < 0 ? nullptr : import_.graph.Contents(constant);
 }
 
 std::vector<std::int64_t> OnnxNode::KnownInts(int index) {
@@ -299,9 +312,15 @@ std::int64_t OnnxNode::Axis(std::int64_t axis, std::int64_t rank) {
   return resolved;
 }
 
+const std::string& OnnxNode::OutputName() const {
+  const auto named =
+      std::ranges::find_if(proto_.output(), [](auto& name) { return !name.empty(); });
+  return named == proto_.output().end() ? proto_.output(0) : *named;
+}
+
 std::string OnnxNode::PartName() {
   for (int part = 0;; ++part) {
-    std::string name = proto_.output(0) + "#" + std::to_string(part);
+    std::string name = OutputName() + "#" + std::to_string(part);
     if (import_.names.insert(name).second) return name;
   }
 }
@@ -409,7 +428,7 @@ void OnnxNode::SetOutput(int id, int index) {
   // A node made here takes the output's name. Any other (an input handed through, a value that is
   // an output already) keeps its own, and an identity carries the new name.
   const std::string& made = import_.graph.node(id).name;
-  const bool ours = made.starts_with(proto_.output(0) + "#");
+  const bool ours = made.starts_with(OutputName() + "#");
   if (!ours) id = Emit(OpKind::kIdentity, {id});
   if (id < 0) return;
   const std::string& name = proto_.output(index);

@@ -29,12 +29,16 @@ struct QuantizedForm {
   Quantization meaning;
 };
 
+/// Shapes by the names of values (declared.h).
+using DeclaredShapes = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
+
 /// What the import of one graph has come to: values by name, constants not used yet.
 struct OnnxImport {
   Graph graph;
   std::int64_t opset = 0;
   std::string folder;  ///< of the model file; empty if it was read from memory
   std::map<std::string, const onnx::TensorProto*, std::less<>> initializers;
+  DeclaredShapes declared;                         ///< what the file says of values that nodes make
   std::map<std::string, int, std::less<>> values;  ///< name in the source -> node of `graph`
   std::set<std::string, std::less<>> names;        ///< of every node of `graph`
   /// Constants that were computed from shapes: the only floats folded while importing (the others
@@ -84,7 +88,8 @@ class OnnxNode {
   void DescribeOutput(int index, Quantization meaning);
   /// A sentence for whoever reads the file; said once.
   void Note(const std::string& sentence);
-  const std::string& OutputName() const { return proto_.output(0); }
+  /// Of the first output that is asked for: one node's own values are named after it.
+  const std::string& OutputName() const;
   const std::string& op_type() const { return proto_.op_type(); }
 
   // Attributes. A handler reads each one that changes what it makes, whatever else it reads, or
@@ -102,6 +107,8 @@ class OnnxNode {
   std::vector<std::int64_t> LongInts(std::string_view name);
   /// A list of floats; empty if it is absent.
   std::vector<double> Floats(std::string_view name);
+  /// A list of texts; empty if it is absent.
+  std::vector<std::string> Strings(std::string_view name);
   /// A tensor attribute; null if it is absent.
   const onnx::TensorProto* TensorAttribute(std::string_view name);
   /// Says that attributes change nothing of what the handler makes (they are for training, say).
@@ -129,7 +136,8 @@ class OnnxNode {
   TensorType TypeOf(int id) const;
   std::int64_t Rank(int id) const { return std::ssize(TypeOf(id).shape); }
   void ExpectRank(int index, std::int64_t rank);
-  /// Contents of an input that is known while importing; null otherwise (no error).
+  /// Contents of an input that is known while importing, or follows from the declared shape of the
+  /// result (declared.h); null otherwise (no error).
   const Tensor* Known(int index);
   /// Integers of an input that must be known. Errors: it is not, or it is no list of integers.
   std::vector<std::int64_t> KnownInts(int index);

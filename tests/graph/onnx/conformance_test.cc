@@ -224,6 +224,13 @@ TEST(OnnxConformance, Pad) {
     OneOperator filled("Pad", x, 13);
     ExpectEqual(filled.With(list, kInt64).Scalar(-7).Run(), def::Pad(x, pads, -7));
   }
+  OnnxBuilder computed(18);  // what it is filled with
+  computed.Input("x", x.shape).Input("v", {}).Output("y");
+  computed.Initializer("p", MakeTensor(kInt64, {8}, {0, 1, -1, 0, 2, 0, 0, -2}));
+  computed.Node("Pad", {"x", "p", "v"}, {"y"});
+  const Tensor data = TensorOf(x), fill = MakeTensor(kFloat32, {}, {4.5});
+  ExpectEqual(EvaluateModel(computed, {&data, &fill}),
+              def::Pad(x, {0, 1, -1, 0, 2, 0, 0, -2}, 4.5));
   OneOperator axes("Pad", x, 18);
   axes.With({{4}, {1, 2, 3, 4}}, kInt64).Scalar(9).With({{2}, {3, -2}}, kInt64);
   ExpectEqual(axes.Run(), def::Pad(x, {0, 0, 2, 1, 0, 0, 4, 3}, 9));

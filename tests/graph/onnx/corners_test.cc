@@ -85,6 +85,44 @@ TEST(OnnxCorners, ModTakesTheSignOfTheDivisorOrOfTheDividend) {
   ExpectEqual(whole.With({{3}, {16, 9, 100}}, kUInt8).Run(), {{3}, {15, 7, 0}});
 }
 
+// fmod is exact, whatever the quotient.
+TEST(OnnxCorners, ModOfFloatsIsExact) {
+  constexpr double kAll = std::numeric_limits<double>::infinity();
+  const double least = std::exp2(-149), most = static_cast<double>(3.4028234e38F);
+  const double third = static_cast<double>(1.0F / 3), many = static_cast<double>(1e20F);
+  const Array a{{11}, {-4.3, 7.2, 5, 4.3, -7.2, 8, most, many, -1, 1.5 * least, -0.25}};
+  const Array b{{11}, {2.1, -3.4, 8, -2.1, 3.4, 5, 3 * least, third, -kAll, least, 0.25}};
+  Array expected = a;
+  const auto rounded = [](double v) { return static_cast<double>(static_cast<float>(v)); };
+  for (std::size_t i = 0; i < a.v.size(); ++i) {
+    expected.v[i] = std::fmod(rounded(a.v[i]), rounded(b.v[i]));
+  }
+  OneOperator floats("Mod", a, 13);
+  floats.With(b).model().Int("fmod", 1);
+  ExpectEqual(floats.Run(), expected);
+  OneOperator floored("Mod", {{4}, {-4.5, 7.5, -1, 6}}, 13);
+  ExpectEqual(floored.With({{4}, {2.25, -3.25, kAll, -3}}).Run(), {{4}, {0, -2.25, kAll, 0}});
+  OneOperator halves("Mod", {{3}, {-4.5, 65504, 7}}, 13, kFloat16);
+  halves.With({{3}, {2.25, 0.375, -3}}, kFloat16).model().Int("fmod", 1);
+  ExpectEqual(halves.Run(), {{3}, {0, std::fmod(65504, 0.375), 1}});
+  OneOperator none("Mod", {{3}, {1, kAll, std::nan("")}}, 13);
+  none.With({{3}, {0, 2, 2}}).model().Int("fmod", 1);
+  for (double value : ValuesOf(none.Run())) EXPECT_TRUE(std::isnan(value));
+}
+
+// Blocks of two along the second dimension, the last one cut.
+TEST(OnnxCorners, ScalesPerBlock) {
+  const Array x{{2, 5}, {1, 2, 3, 4, 5, -1, -2, -3, -4, -5}};
+  const Array scales{{2, 3}, {0.5, 0.25, 2, 1, 4, 0.125}}, zeros{{2, 3}, {1, 2, 3, 4, 5, 6}};
+  const Array numbers{{2, 5}, {3, 5, 14, 18, 5, 3, 2, 4, 4, -34}};
+  OneOperator quantize("QuantizeLinear", x, 21);
+  quantize.With(scales).With(zeros, kInt8).model().Int("axis", -1).Int("block_size", 2);
+  ExpectEqual(quantize.Run(), numbers);
+  OneOperator back("DequantizeLinear", numbers, 21, kInt8);
+  back.With(scales).With(zeros, kInt8).model().Int("axis", 1).Int("block_size", 2);
+  ExpectEqual(back.Run(), {{2, 5}, {1, 2, 3, 4, 4, -1, -2, -4, -4, -5}});
+}
+
 TEST(OnnxCorners, CumSum) {
   for (std::int64_t extent : {1, 2, 5, 8}) {
     const Array x = Array::Made({2, extent, 3}, 61, -9, 9);

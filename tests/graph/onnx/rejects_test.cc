@@ -106,11 +106,14 @@ const BadModel kModels[] = {
      kNot,
      "node 0 (Dropout) making 'y': expected inference (training_mode, input 2, known to be "
      "false); export the model for inference"},
-    {"ModOfFloats",
+    {"ModOfFloat64",
      [](OnnxBuilder& m) {
-       m.Node("Mod", {"x", "x"}, {"y"}).Int("fmod", 1);
+       m.Node("Cast", {"x"}, {"d"}).Int("to", onnx::TensorProto::DOUBLE);
+       m.Node("Mod", {"d", "d"}, {"y"});
      },
-     kNot, "node 0 (Mod) making 'y': input 0 is float32[1,2,4,4], expected integers"},
+     kNot,
+     "node 1 (Mod) making 'y': input 0 is float64[1,2,4,4], expected integers, float32 or "
+     "float16"},
     {"InitializerTooShort",
      [](OnnxBuilder& m) {
        m.Initializer("w", MakeRange(kFloat32, {4})).Node("Add", {"x", "w"}, {"y"});
@@ -407,12 +410,12 @@ const BadModel kModels[] = {
      "float32[1,2,4,4]"},
     {"ScalesPerBlock",
      [](OnnxBuilder& m) {
-       m.Initializer("s", MakeTensor(kFloat32, {}, {1})).Node("QuantizeLinear", {"x", "s"}, {"y"});
+       m.Initializer("s", MakeRange(kFloat32, {2}, 1)).Node("QuantizeLinear", {"x", "s"}, {"y"});
        m.Int("block_size", 16);
      },
-     kNot,
-     "node 0 (QuantizeLinear) making 'y': scales per block (block_size) are not supported, "
-     "expected per channel"},
+     kBad,
+     "node 0 (QuantizeLinear) making 'y': scales float32[2] do not fit blocks of 16 along "
+     "dimension 1 of float32[1,2,4,4]"},
     {"ZeroPointComputed",
      [](OnnxBuilder& m) {
        m.Input("z", {}, onnx::TensorProto::UINT8);

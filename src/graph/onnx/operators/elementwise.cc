@@ -1,5 +1,6 @@
 // Elementwise operators. Ours take operands of one element type, as ONNX's do (but for Pow).
 
+#include <cmath>
 #include <limits>
 
 #include "src/graph/onnx/handlers.h"
@@ -197,16 +198,51 @@ void ImportDropout(OnnxNode& node) {
   node.ReturnFilled({type.shape, node.opset() < 10 ? type.dtype : kBool}, 1, 1);
 }
 
+// What is left of |a| by |b|, exactly, by long division in float64: a digit of the quotient has
+// kDigit bits, so its product with the 24 bits of a divisor is exact, and so is the rest. Quotients
+// of float32 have up to 2^277.
+int FloatRest(OnnxNode& node, int a, int b) {
+  constexpr int kDigit = 28, kDigits = 10;
+  int rest = node.Emit(OpKind::kAbs, {node.EmitCast(a, kFloat64)});
+  const int divisor = node.Emit(OpKind::kAbs, {node.EmitCast(b, kFloat64)});
+  for (int digit = kDigits - 1; digit >= 0; --digit) {
+    const int unit = node.Emit(OpKind::kMul, divisor, std::exp2(kDigit * digit));
+    const int count = node.Emit(OpKind::kFloor, {node.Emit(OpKind::kDiv, {rest, unit})});
+    rest = node.Emit(OpKind::kSub, {rest, node.Emit(OpKind::kMul, {count, unit})});
+  }
+  return rest;
+}
+
+// a - b * trunc(a / b)
+int SignedRest(OnnxNode& node, int a, int b) {
+  const DataType dtype = node.TypeOf(a).dtype;
+  if (!dtype.is_float()) {
+    const int whole = node.Emit(OpKind::kMul, {node.Emit(OpKind::kDiv, {a, b}), b});
+    return node.Emit(OpKind::kSub, {a, whole});
+  }
+  const int rest = node.EmitCast(FloatRest(node, a, b), dtype);
+  const int below = node.Emit(OpKind::kLess, a, 0);
+  const int signed_rest =
+      node.Emit(OpKind::kWhere, {below, node.Emit(OpKind::kNegate, {rest}), rest});
+  // All of a number fits into infinity: the product with a quotient of 0 would be no number.
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto is_infinite = [&](int id) {
+    return node.Emit(OpKind::kEqual, node.Emit(OpKind::kAbs, {id}), infinity);
+  };
+  const int all = node.Emit(OpKind::kWhere, {is_infinite(a), signed_rest, a});
+  return node.Emit(OpKind::kWhere, {is_infinite(b), all, signed_rest});
+}
+
 // The remainder has the sign of the divisor, or with fmod that of the dividend.
 void ImportMod(OnnxNode& node) {
   const int a = node.Input(0), b = node.Input(1);
   if (!node.ok()) return;
   const DataType dtype = node.TypeOf(a).dtype;
-  if (!dtype.is_integer()) {
-    return node.FailUnsupported("input 0 is " + node.TypeOf(a).ToString() + ", expected integers");
+  if (dtype == kFloat64) {
+    return node.FailUnsupported("input 0 is " + node.TypeOf(a).ToString() +
+                                ", expected integers, float32 or float16");
   }
-  const int whole = node.Emit(OpKind::kMul, {node.Emit(OpKind::kDiv, {a, b}), b});
-  const int rest = node.Emit(OpKind::kSub, {a, whole});
+  const int rest = SignedRest(node, a, b);
   if (node.Int("fmod", 0) != 0 || dtype.code == TypeCode::kUInt) return node.SetOutput(rest);
   const int same_sign = node.Emit(
       OpKind::kEqual, {node.Emit(OpKind::kLess, rest, 0), node.Emit(OpKind::kLess, b, 0)});

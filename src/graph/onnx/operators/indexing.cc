@@ -1,6 +1,7 @@
 // Operators that pick, join or surround elements.
 
 #include <algorithm>
+#include <optional>
 
 #include "src/graph/onnx/handlers.h"
 
@@ -164,15 +165,27 @@ void ReturnPadded(OnnxNode& node, int data, const std::string& mode, const Shape
   node.SetOutput(data);
 }
 
-// The element of an input that is one number of the file, cast any number of times.
-double ScalarThroughCasts(OnnxNode& node, int index) {
+// The element of an input that is one number of the file, cast any number of times; nothing if it
+// is computed while the network runs.
+std::optional<double> ScalarThroughCasts(OnnxNode& node, int index) {
   int id = node.Input(index);
   while (node.ok() && node.graph().node(id).kind == NodeKind::kOperator &&
          node.graph().node(id).op.kind == OpKind::kCast && node.TypeOf(id).dtype.is_float()) {
     id = node.graph().node(id).inputs[0];
   }
-  const bool known = node.ok() && node.TypeOf(id).elements() == 1 && node.graph().HasContents(id);
-  return known ? node.graph().Contents(id)->At(0) : node.KnownScalar(index);
+  if (!node.ok()) return std::nullopt;
+  if (node.TypeOf(id).elements() != 1) return node.KnownScalar(index);
+  if (!node.graph().HasContents(id)) return std::nullopt;
+  return node.graph().Contents(id)->At(0);
+}
+
+// The result of `pad`, whose fill is input `index`.
+void ReturnFilledByInput(OnnxNode& node, const Operator& pad, int data, int index) {
+  const TensorType type = node.TypeOf(data);
+  const int inside = node.Emit(pad, {node.EmitFilled({type.shape, kUInt8}, 1)});
+  const int outside = node.Emit(OpKind::kEqual, inside, 0);
+  const int fill = node.EmitReshape(node.EmitCast(node.Input(index), type.dtype), {});
+  node.Return(Operator{OpKind::kWhere, {}}, {outside, fill, node.Emit(pad, {data})});
 }
 
 // Attributes up to set 10, inputs since: pads, value, axes. A negative pad crops.
@@ -184,7 +197,7 @@ void ImportPad(OnnxNode& node) {
     return node.FailInvalid("attribute mode is " + mode +
                             ", expected constant, reflect, edge or wrap");
   }
-  double value = node.opset() < 11 ? node.Float("value", 0) : 0;
+  std::optional<double> value = node.opset() < 11 ? node.Float("value", 0) : 0;
   if (node.opset() >= 11 && node.HasInput(2)) value = ScalarThroughCasts(node, 2);
   const Shape axes = node.HasInput(3) ? node.KnownInts(3) : Shape();
   if (!node.ok()) return;
@@ -196,7 +209,7 @@ void ImportPad(OnnxNode& node) {
   }
   Operator slice = WholeSlice(shape);
   Operator pad{OpKind::kPad, {}};
-  pad.attributes.pad_value = value;
+  pad.attributes.pad_value = value.value_or(0);
   pad.attributes.pad_width.assign(2 * shape.size(), 0);
   bool cropped = false;
   for (std::size_t i = 0; i < count; ++i) {
@@ -215,6 +228,7 @@ void ImportPad(OnnxNode& node) {
   }
   const int inner = cropped ? node.Emit(slice, {data}) : data;
   if (mode != "constant") return ReturnPadded(node, inner, mode, pad.attributes.pad_width);
+  if (!value) return ReturnFilledByInput(node, pad, inner, 2);
   node.Return(pad, {inner});
 }
 

@@ -94,23 +94,64 @@ void ImportQLinearMatMul(OnnxNode& node) {
   node.SetOutput(EmitRequantized(node, sum, std::move(factors), range));
 }
 
-// The axis of per-channel scales; 0 for one scale, where it means nothing.
+// How many numbers along the axis have a scale in common; 0 if it is all of the other dimensions,
+// or everything.
+std::int64_t BlockSize(OnnxNode& node) {
+  const std::int64_t size = node.Int("block_size", 0);
+  return node.InputType(1).elements() == 1 ? 0 : size;
+}
+
+// Errors: kInvalidArgument unless the scales have the shape of the data but for `axis`, where there
+// is one for each `size` elements.
+void CheckBlocks(OnnxNode& node, std::int64_t axis, std::int64_t size) {
+  Shape expected = node.InputType(0).shape;
+  if (!node.ok()) return;
+  std::int64_t& extent = expected[static_cast<std::size_t>(axis)];
+  if (size > 0) extent = (extent + size - 1) / size;
+  if (size > 0 && node.InputType(1).shape == expected) return;
+  node.FailInvalid("scales " + node.InputType(1).ToString() + " do not fit blocks of " +
+                   std::to_string(size) + " along dimension " + std::to_string(axis) + " of " +
+                   node.InputType(0).ToString());
+}
+
+// The axis of scales per channel or per block; 0 for one scale, where it means nothing.
 std::int64_t ScaleAxis(OnnxNode& node) {
-  if (node.Int("block_size", 0) != 0) {
-    node.FailUnsupported("scales per block (block_size) are not supported, expected per channel");
-  }
-  const std::int64_t given = node.Int("axis", 1);
+  const std::int64_t given = node.Int("axis", 1), block = BlockSize(node);
   const bool per_channel = node.InputType(1).elements() != 1;
   if (!per_channel) return 0;
   const std::int64_t axis = node.Axis(given, node.Rank(node.Input(0)));
   const std::int64_t scales = node.InputType(1).elements();
-  if (!node.ok()) return 0;
+  if (block != 0) CheckBlocks(node, axis, block);
+  if (!node.ok() || block != 0) return axis;
   const TensorType data = node.InputType(0);
   if (node.Rank(node.Input(1)) != 1 || data.shape[static_cast<std::size_t>(axis)] != scales) {
     node.FailInvalid("scales " + node.InputType(1).ToString() + " do not fit dimension " +
                      std::to_string(axis) + " of " + data.ToString());
   }
   return axis;
+}
+
+// Scales or zero points, so that they broadcast against the data (input 0): those per block are
+// repeated along the axis.
+int Spread(OnnxNode& node, int id, std::int64_t axis) {
+  const std::int64_t size = BlockSize(node);
+  if (!node.ok()) return -1;
+  const Shape data = node.TypeOf(node.Input(0)).shape;
+  if (size == 0 || node.TypeOf(id).elements() == 1) {
+    return AlongAxis(node, id, axis, std::ssize(data));
+  }
+  const auto at = static_cast<std::size_t>(axis);
+  Shape shape = node.TypeOf(id).shape, split = shape;
+  split.insert(split.begin() + axis + 1, 1);
+  Operator repeat{OpKind::kBroadcastTo, {}};
+  repeat.attributes.new_shape = split;
+  repeat.attributes.new_shape[at + 1] = size;
+  shape[at] *= size;
+  const int whole = node.EmitReshape(node.Emit(repeat, {node.EmitReshape(id, split)}), shape);
+  if (shape == data) return whole;
+  Operator slice = WholeSlice(shape);  // the last block is cut
+  slice.attributes.end = data;
+  return node.Emit(slice, {whole});
 }
 
 // The element type that an attribute names; `fallback` where it names none.
@@ -175,13 +216,13 @@ void ImportQuantizeLinear(OnnxNode& node) {
         QuantizeByIntegers(node, data, QuantizedRange::Of(scales[0], *zero, dtype));
     if (integers >= 0 || !node.ok()) return node.SetOutput(integers);
   }
-  const int scale = AlongAxis(node, node.EmitCast(node.Input(1), real), axis, node.Rank(data));
+  const int scale = Spread(node, node.EmitCast(node.Input(1), real), axis);
   int value = node.Emit(OpKind::kDiv, {node.EmitCast(data, real), scale});
   value = node.EmitCast(value, kFloat32);
   if (zero) {
     return node.SetOutput(EmitRounded(node, value, QuantizedRange::Of(1, *zero, dtype)));
   }
-  const int zeros = AlongAxis(node, node.EmitCast(node.Input(2), kFloat32), axis, node.Rank(data));
+  const int zeros = Spread(node, node.EmitCast(node.Input(2), kFloat32), axis);
   value = node.Emit(OpKind::kAdd, {node.Emit(OpKind::kRoundEven, {value}), zeros});
   node.SetOutput(node.EmitCast(value, dtype, OpKind::kSaturateCast));
 }
@@ -226,7 +267,7 @@ void RememberForm(OnnxNode& node, int result, std::int64_t axis) {
 
 void ImportDequantizeLinear(OnnxNode& node) {
   int value = node.Input(0);
-  const std::int64_t axis = ScaleAxis(node), rank = node.Rank(value);
+  const std::int64_t axis = ScaleAxis(node);
   const DataType real = RealType(node, "output_dtype");
   CheckZeroPoints(node);
   if (!node.ok()) return;
@@ -241,18 +282,18 @@ void ImportDequantizeLinear(OnnxNode& node) {
                             node.TypeOf(value).ToString());
   }
   if (node.HasInput(2) && !integers) {
-    const int zero = AlongAxis(node, node.Input(2), axis, rank);
+    const int zero = Spread(node, node.Input(2), axis);
     value = node.Emit(OpKind::kSub, {value, zero});
   } else if (node.HasInput(2)) {
-    const int zero = AlongAxis(node, node.EmitCast(node.Input(2), kInt32), axis, rank);
+    const int zero = Spread(node, node.EmitCast(node.Input(2), kInt32), axis);
     const Tensor* known = node.Known(2);
     const bool none = known != nullptr && known->elements() == 1 && known->At(0) == 0;
     if (!none) value = node.Emit(OpKind::kSub, {node.EmitCast(value, kInt32), zero});
   }
-  const int scale = AlongAxis(node, node.EmitCast(node.Input(1), kFloat32), axis, rank);
+  const int scale = Spread(node, node.EmitCast(node.Input(1), kFloat32), axis);
   const int result = node.Emit(OpKind::kMul, {node.EmitCast(value, kFloat32), scale});
   if (real == kFloat32) {
-    if (integers) RememberForm(node, result, axis);
+    if (integers && BlockSize(node) == 0) RememberForm(node, result, axis);
   } else {
     node.Note("operators behind DequantizeLinear of " + DataTypeName(real) +
               " are computed in floats: only float32 scales have an integer form; quantize the "

@@ -115,7 +115,9 @@ void ImportRange(OnnxNode& node) {
 void ImportTrilu(OnnxNode& node) {
   const int data = node.Input(0);
   const bool upper = node.Int("upper", 1) != 0;
-  const double diagonal = node.HasInput(1) ? node.KnownScalar(1) : 0;
+  const Tensor* given = node.HasInput(1) ? node.Known(1) : nullptr;
+  const bool computed = node.HasInput(1) && given == nullptr;
+  const double diagonal = given != nullptr ? node.KnownScalar(1) : 0;
   if (!node.ok()) return;
   const TensorType type = node.TypeOf(data);
   if (type.shape.size() < 2) return node.FailInvalid("has no matrix: " + type.ToString());
@@ -124,8 +126,21 @@ void ImportTrilu(OnnxNode& node) {
     return node.FailUnsupported("a matrix of " + std::to_string(mask_type.elements()) +
                                 " elements, expected at most " + std::to_string(kMaxPicked));
   }
-  Tensor mask(mask_type);
   const std::int64_t columns = type.shape.back();
+  if (computed) {
+    // Of each element: the diagonal that it lies on.
+    Tensor offsets(TensorType{mask_type.shape, kInt64});
+    for (std::int64_t i = 0; i < offsets.elements(); ++i) {
+      offsets.As<std::int64_t>()[static_cast<std::size_t>(i)] = i % columns - i / columns;
+    }
+    const int own = node.EmitConstant(std::move(offsets));
+    const int asked = node.EmitReshape(node.EmitCast(node.Input(1), kInt64), {});
+    const int beyond =
+        node.Emit(OpKind::kLess, upper ? std::vector{own, asked} : std::vector{asked, own});
+    const int zero = node.EmitScalar(type.dtype, 0);
+    return node.Return(Operator{OpKind::kWhere, {}}, {beyond, zero, data});
+  }
+  Tensor mask(mask_type);
   for (std::int64_t i = 0; i < mask.elements(); ++i) {
     const auto offset = static_cast<double>(i % columns - i / columns);
     mask.Set(i, (upper ? offset >= diagonal : offset <= diagonal) ? 1 : 0);
