@@ -58,7 +58,7 @@ Result<std::vector<Choice>> CallsFor(const Workload& workload, const Target& tar
                                      std::string& refusal) {
   std::vector<Choice> calls;
   for (const TemplateEntry& entry : Templates()) {
-    if (LibraryOfTemplate(entry.key) == nullptr || entry.target != target.kind()) continue;
+    if (LibraryOfTemplate(entry.key) == nullptr || entry.device != target.device()) continue;
     const std::string reason = entry.refuses(workload, target);
     if (!reason.empty()) {
       // The others serve other operators.

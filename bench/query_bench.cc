@@ -20,7 +20,7 @@
 #include "src/base/files/file.h"
 #include "src/base/random.h"
 #include "src/base/strings.h"
-#include "src/space/version.h"
+#include "src/target/device.h"
 #include "src/templates/registry.h"
 
 namespace tilewright {
@@ -57,7 +57,7 @@ void Fill(Store& store, std::int64_t records, const Target& target,
     trial.samples.assign(10, trial.value);
     trial.verified = trial.outcome == Outcome::kOk;
     trial.device = device;
-    trial.codegen_version = kCodegenVersion;
+    trial.codegen_version = FindDeviceTraits("llvm").codegen_version;
     trial.attempt = i;
     batch.push_back(std::move(trial));
     if (batch.size() == 10'000 || i + 1 == records) {

@@ -24,7 +24,7 @@
 #include "src/base/files/file.h"
 #include "src/base/random.h"
 #include "src/base/strings.h"
-#include "src/space/version.h"
+#include "src/target/device.h"
 #include "src/templates/registry.h"
 
 namespace tilewright {
@@ -61,7 +61,7 @@ class TrialMaker {
     trial.samples.assign(10, trial.value);
     trial.verified = true;
     trial.device = device_;
-    trial.codegen_version = kCodegenVersion;
+    trial.codegen_version = FindDeviceTraits("llvm").codegen_version;
     trial.attempt = attempt;
     trial.finished_unix_seconds = 1.75e9 + static_cast<double>(attempt);
     return trial;

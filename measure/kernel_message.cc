@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "src/target/device.h"
+
 namespace tilewright::measure {
 namespace {
 
@@ -119,14 +121,14 @@ Json ToJson(const KernelSpec& kernel) {
   for (const KernelParameter& parameter : kernel.signature.parameters) {
     parameters.push_back(TypeJson(parameter.type));
   }
-  return Json{{"workload", kernel.workload.Key()},
+  return Json{{"target", kernel.target.ToString()},
+              {"workload", kernel.workload.Key()},
               {"epilogue", kernel.epilogue.ToString()},
               {"form", FormJson(kernel.signature.form)},
               {"parameters", std::move(parameters)},
               {"artifact", kernel.artifact},
               {"symbol", kernel.symbol},
               {"threads", kernel.threads},
-              {"vta_target", kernel.vta_target},
               {"tolerance", kernel.tolerance ? Json(*kernel.tolerance) : Json()},
               {"launches", LaunchesJson(kernel)},
               {"workspace_bytes", kernel.workspace_bytes}};
@@ -135,6 +137,7 @@ Json ToJson(const KernelSpec& kernel) {
 KernelSpec KernelSpecFrom(const Json& json, Fields& outer) {
   Fields fields(json);
   KernelSpec kernel;
+  auto target = Target::Parse(fields.Text("target"));
   auto workload = Workload::Parse(fields.Text("workload"));
   auto epilogue = Epilogue::Parse(fields.Text("epilogue"));
   const AnchorForm form = FormFrom(fields.Get("form", Json::value_t::object), fields);
@@ -146,18 +149,19 @@ KernelSpec KernelSpecFrom(const Json& json, Fields& outer) {
   kernel.symbol = fields.Text("symbol");
   kernel.threads = fields.Threads();
   kernel.tolerance = fields.NumberOrNull("tolerance");
-  kernel.vta_target = fields.Text("vta_target");
   for (const Json& launch : fields.Get("launches", Json::value_t::array)) {
     kernel.launches.push_back(LaunchFrom(launch, fields));
   }
   kernel.workspace_bytes = fields.Integers("workspace_bytes");
   outer.Fail(fields.status());
+  outer.Fail(ToStatus(target));
   outer.Fail(ToStatus(workload));
   outer.Fail(ToStatus(epilogue));
   if (!outer.status().ok()) return kernel;
+  kernel.target = *std::move(target);
   kernel.workload = *std::move(workload);
   kernel.epilogue = *std::move(epilogue);
-  if (types.empty() && !kernel.vta_target.empty()) return kernel;
+  if (types.empty() && !DeviceTraitsOf(kernel.target).loops) return kernel;
   auto signature = SignatureOf(kernel.workload, kernel.epilogue, form, types);
   outer.Fail(ToStatus(signature));
   if (signature.ok()) kernel.signature = *std::move(signature);

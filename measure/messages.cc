@@ -10,6 +10,7 @@
 #include "measure/kernel_message.h"
 #include "measure/message_fields.h"
 #include "src/base/base64.h"
+#include "src/target/device.h"
 
 namespace tilewright::measure {
 namespace {
@@ -218,6 +219,10 @@ Result<RunOrder> RunOrderFrom(const Json& json) {
     if (entry.is_object() && entry.contains("fault")) item.fault = FaultFrom(entry["fault"], inner);
     fields.Fail(inner.status());
     order.items.push_back(std::move(item));
+    if (&DeviceTraitsOf(order.items.back().kernel.target) !=
+        &DeviceTraitsOf(order.items.front().kernel.target)) {
+      fields.Fail(Corrupt("message: an order for two devices"));
+    }
   }
   order.race_seconds = fields.Number("race");
   order.wait_seconds = fields.Number("wait");

@@ -36,16 +36,15 @@ enum class Blame : std::uint8_t { kCandidate, kUnclear, kMachine };
 
 /// A built kernel: all that the runner must know about it.
 struct KernelSpec {
+  Target target;  ///< whose device runs it
   Workload workload;
   Epilogue epilogue;
-  KernelSignature signature;
-  std::string artifact, symbol;
+  KernelSignature signature;     ///< of loops
+  std::string artifact, symbol;  ///< the symbol: of loops
   int threads = 1;
   std::optional<double> tolerance;            ///< of a float result, see Compare
   std::vector<CudaLaunch> launches;           ///< if the artifact is PTX: its kernels, in order
   std::vector<std::int64_t> workspace_bytes;  ///< ... and what they take behind the parameters
-  std::string vta_target;  ///< its target if the artifact is a VTA stream; then signature and
-                           ///< symbol mean nothing
 };
 
 /// Supervisor to builder: make the reference results of a workload with an epilogue.

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "src/space/version.h"
+#include "src/target/device.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::measure {
@@ -18,7 +18,7 @@ Trial NullMeasurer::Measure(const Candidate& candidate, std::int64_t attempt) co
   trial.candidate = candidate;
   trial.attempt = attempt;
   trial.device = device_;
-  trial.codegen_version = kCodegenVersion;
+  trial.codegen_version = DeviceTraitsOf(candidate.task.target).codegen_version;
   trial.finished_unix_seconds = clock_.UnixSeconds();
   if (FindTemplate(candidate.template_key) == nullptr) {
     trial.outcome = Outcome::kInvalid;
@@ -51,7 +51,7 @@ TimeSplit NullMeasurer::time_split() const {
 }
 
 Result<std::vector<Trial>> NullMeasurer::Race(const std::vector<Candidate>& finalists,
-                                               const RaceTerms& /*terms*/) {
+                                              const RaceTerms& /*terms*/) {
   std::vector<Trial> trials;
   for (const Candidate& finalist : finalists) trials.push_back(Measure(finalist, 0));
   return trials;

@@ -6,7 +6,9 @@
 #include <limits>
 
 #include "src/base/strings.h"
+#include "src/target/device.h"
 #include "src/target/gpu.h"
+#include "src/templates/device.h"
 
 namespace tilewright::cli {
 
@@ -18,7 +20,7 @@ void DeviceArgument::Declare(CLI::App& app) {
 
 Status DeviceArgument::Check(const Target& target) const {
   if (device.empty()) return {};
-  if (target.kind() != TargetKind::kCuda) {
+  if (!DeviceTraitsOf(target).grids) {
     return InvalidArgument("--device: the target is '" + target.kind_name() + "', expected cuda");
   }
   return simt() ? Status() : Ordinal().status();
@@ -35,6 +37,7 @@ Result<int> DeviceArgument::Ordinal() const {
 
 Result<DeviceFingerprint> DeviceArgument::Fingerprint(const Target& target) const {
   TW_RETURN_IF_ERROR(Check(target));
+  if (!DeviceTraitsOf(target).grids) return DeviceFor(target);
   if (!simt()) {
     auto gpu = Find(target);
     if (gpu.ok()) return FingerprintOf(gpu->device);
@@ -68,7 +71,7 @@ Result<DeviceArgument::Gpu> DeviceArgument::Find(const Target& target) const {
 
 Status DeviceArgument::CheckRuns(const Target& target) const {
   TW_RETURN_IF_ERROR(Check(target));
-  if (target.kind() != TargetKind::kCuda) return {};
+  if (!DeviceTraitsOf(target).grids) return {};
   if (simt()) {
     return Unsupported(
         "--device simt: the emulator has no times to choose by; tilewright measure --device simt "

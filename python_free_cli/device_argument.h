@@ -32,9 +32,9 @@ struct DeviceArgument {
   /// Errors: those of CudaDevices; kNotFound if there is no such device; kUnsupported if it cannot
   /// run the target's code.
   Result<Gpu> Find(const Target& target) const;
-  /// Whose records are asked for: those of the GPU that is named, else of the first one here that
-  /// can run the target's code, else (as in the emulator) of any GPU of the target's generation.
-  /// Errors: those of Find for a GPU that is named.
+  /// Whose records are asked for: without grids what DeviceFor says; else those of the GPU that is
+  /// named, else of the first one here that can run the target's code, else (as in the emulator) of
+  /// any GPU of the target's generation. Errors: those of Find for a GPU that is named.
   Result<DeviceFingerprint> Fingerprint(const Target& target) const;
   /// Whether code for the target can be run here, on a device and not emulated.
   /// Errors: those of Find and Check.

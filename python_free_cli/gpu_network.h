@@ -24,7 +24,7 @@ class GpuNetwork {
   explicit GpuNetwork(NetworkTarget& place) : place_(place) {}
   /// `--device`.
   void Declare(CLI::App& app) { device_.Declare(app); }
-  bool wanted() const { return place_.on_gpu(); }
+  bool wanted() const { return place_.device().grids; }
   /// Errors: kInvalidArgument if a device was given, which only code for CUDA has.
   Status CheckUnused() const;
 

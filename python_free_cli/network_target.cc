@@ -16,9 +16,9 @@ void NetworkTarget::Declare(CLI::App& app) {
   sources.Declare(app, "default");
 }
 
-bool NetworkTarget::on_gpu() const {
+const DeviceTraits& NetworkTarget::device() const {
   const auto parsed = Target::Parse(target);
-  return parsed.ok() && parsed->kind() == TargetKind::kCuda;
+  return parsed.ok() ? DeviceTraitsOf(*parsed) : FindDeviceTraits({});
 }
 
 Result<Target> NetworkTarget::Parse(const std::string& fallback) const {

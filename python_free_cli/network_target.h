@@ -5,6 +5,7 @@
 
 #include "python_free_cli/record_sources.h"
 #include "src/base/status.h"
+#include "src/target/device.h"
 #include "src/target/target.h"
 
 namespace CLI {
@@ -21,7 +22,8 @@ struct NetworkTarget {
 
   void Declare(CLI::App& app);
   bool given() const { return !target.empty() || !vta_config.empty(); }
-  bool on_gpu() const;
+  /// Of the device that --target means; those of none without a target that is understood.
+  const DeviceTraits& device() const;
   /// --target; `fallback` where it is not given.
   Result<Target> Parse(const std::string& fallback) const;
   /// True if the command line says where records are to come from.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "python_free_cli/device_support.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/usage.h"
@@ -17,11 +18,9 @@
 #include "records/autotvm/tuple.h"
 #include "src/base/files/file.h"
 #include "src/base/strings.h"
-#include "src/codegen/cpu_target.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"
-#include "src/target/cpu.h"
-#include "src/target/gpu.h"
+#include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/target/presets.h"
 #include "src/templates/vta/vta_target.h"
@@ -29,26 +28,6 @@
 namespace tilewright::cli {
 
 namespace {
-
-/// Completes and checks a VTA target.
-Status CompleteVta(const std::string& vta_config, Target& target) {
-  if (!vta_config.empty()) {
-    auto design = ReadDesign(vta_config);
-    TW_RETURN_IF_ERROR(design);
-    const std::string model = target.Option("model", design->Model());
-    if (model != design->Model()) {
-      return InvalidArgument("--target: -model=" + model + ", but --vta-config describes " +
-                             design->Model());
-    }
-    target.SetOption("model", model);
-  }
-  if (target.Option("model").empty()) {
-    return InvalidArgument(
-        "--target: a VTA needs its design: --vta-config with a file or a shipped one's name such "
-        "as sim, or -model=...");
-  }
-  return ToStatus(VtaTargetOf(target));
-}
 
 /// Errors: kInvalidArgument for a library nobody knows.
 Status CheckLibraries(const Target& target) {
@@ -70,36 +49,14 @@ Status CheckLibraries(const Target& target) {
   return {};
 }
 
-/// The names of the boards, for messages; empty where none are installed.
-std::string BoardNames() {
-  const auto boards = ReadPresets(ShippedPath("targets"));
-  std::string names;
-  if (!boards.ok()) return names;
-  for (const TargetPreset& board : *boards) names += (names.empty() ? "" : ", ") + board.name;
-  return names;
-}
-
 /// A text that is no target, which may have been meant to be a board.
 Status UnknownTarget(std::string_view text, const Status& why) {
   const std::string boards = BoardNames();
   if (boards.empty() || Trim(text).find_first_of(" {-=") != std::string_view::npos) return why;
-  std::vector<std::string> known = {"native", "llvm", "cuda", "vta"};
+  std::vector<std::string> known = {"native"};
+  for (const DeviceTraits& device : AllDevices()) known.emplace_back(device.name);
   for (const std::string& board : Split(boards, ',')) known.emplace_back(Trim(board));
   return InvalidArgument(why.message() + ", or a board: " + boards + DidYouMean(text, known));
-}
-
-/// Errors: those of FeaturesOf and CheckCpuTarget; kInvalidArgument for a processor that a board
-/// which nobody knows was to name: without a triple, this machine's would be taken.
-Status CheckCpu(const Target& target) {
-  const auto features = FeaturesOf(target);
-  TW_RETURN_IF_ERROR(features);
-  const bool arm = std::ranges::count(target.keys(), "arm_cpu") > 0;
-  if (arm && target.Option("mtriple").empty() && !features->neon) {
-    return InvalidArgument(
-        "-model=" + target.Option("model") +
-        ": no board of this model, expected -mtriple, or a board: " + BoardNames());
-  }
-  return CheckCpuTarget(target);
 }
 
 }  // namespace
@@ -128,7 +85,7 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
   if (!target.ok()) return UnknownTarget(text, target.status()).WithContext("--target");
   if (threads < 1)
     return InvalidArgument(fmt::format("--threads: {}, expected 1 or more", threads));
-  if (threads > 1 && target->kind() != TargetKind::kLlvm) {
+  if (threads > 1 && !DeviceTraitsOf(*target).machine_code) {
     return InvalidArgument(fmt::format("--threads: {}, but only kernels for a CPU have any, not {}",
                                        threads, target->kind_name()));
   }
@@ -143,34 +100,28 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
   if (threads > 1) target->SetOption("num-threads", std::to_string(threads));
   if (!libraries.empty()) target->SetOption("libs", libraries);
   TW_RETURN_IF_ERROR(CheckLibraries(*target));
-  if (target->kind() == TargetKind::kVta) {
-    TW_RETURN_IF_ERROR(CompleteVta(vta_config, *target));
-    return target;
-  }
-  if (!vta_config.empty()) {
+  const DeviceSupport* device = DeviceSupportOf(*target);
+  if (!vta_config.empty() && (device == nullptr || !device->takes_design)) {
     return InvalidArgument("--vta-config: the target is '" + target->kind_name() + "', no VTA");
   }
-  Status known;
-  if (target->kind() == TargetKind::kCuda) {
-    known = ComputeCapabilityOf(*target).status();
-  } else if (target->kind() == TargetKind::kLlvm) {
-    known = CheckCpu(*target);
-  } else {
-    known = Unsupported("no code can be generated for '" + target->kind_name() +
-                        "', expected llvm, native, cuda or vta");
+  if (device == nullptr) {
+    std::string known = "native";
+    for (const DeviceTraits& one : AllDevices()) known += " " + std::string(one.name);
+    return Unsupported("--target: no code can be generated for '" + target->kind_name() +
+                       "', expected one of: " + known);
   }
-  TW_RETURN_IF_ERROR(known.WithContext("--target"));
+  TW_RETURN_IF_ERROR(device->complete(vta_config, *target));
   return target;
 }
 
 Status CheckResiduals(const Target& target, bool no_fuse_residuals) {
-  if (!no_fuse_residuals || target.kind() == TargetKind::kVta) return {};
+  if (!no_fuse_residuals || DeviceTraitsOf(target).leaves_to_host) return {};
   return InvalidArgument("--no-fuse-residuals: the target is '" + target.kind_name() +
                          "', expected a VTA");
 }
 
 FuseRule FuseRuleFor(const Target& target, bool fuse_residuals) {
-  if (target.kind() != TargetKind::kVta) return FuseRule::kWide;
+  if (!DeviceTraitsOf(target).leaves_to_host) return FuseRule::kWide;
   return fuse_residuals ? FuseRule::kResiduals : FuseRule::kNarrow;
 }
 
@@ -245,10 +196,10 @@ Result<ChosenConfig> ChooseConfig(const Task& task, const std::string& key,
   if (key.empty()) {
     const auto entries = TemplatesFor(task.workload, task.target);
     if (entries.empty()) {
-      const bool vta = task.target.kind() == TargetKind::kVta;
+      const bool says_why = DeviceTraitsOf(task.target).leaves_to_host;
       return Unsupported("no template serves " + task.workload.Key() + " on " +
                          task.target.ToString() +
-                         (vta ? ": " + VtaRefusalOf(task.workload, task.target) : ""));
+                         (says_why ? ": " + VtaRefusalOf(task.workload, task.target) : ""));
     }
     chosen.entry = entries.front();
   } else {

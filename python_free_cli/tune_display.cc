@@ -68,7 +68,7 @@ std::string ShortSeconds(double seconds) {
 std::string ShortValue(std::string_view metric, double value) {
   if (metric == "seconds") return ShortSeconds(value);
   if (value <= 0) return "-";
-  if (metric == kVtaDramBytes) return fmt::format("{:.3f} MB", value * 1e-6);
+  if (metric.ends_with("bytes")) return fmt::format("{:.3f} MB", value * 1e-6);
   return fmt::format("{:.1f} k{}", value * 1e-3, metric);
 }
 

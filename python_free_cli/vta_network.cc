@@ -13,6 +13,7 @@
 #include "src/compiler/check/vta_verify.h"
 #include "src/compiler/emit/vta_bundle.h"
 #include "src/compiler/run/vta_run.h"
+#include "src/target/device.h"
 
 namespace tilewright::cli {
 
@@ -117,7 +118,7 @@ Result<VtaPlan> VtaNetwork::Plan(const std::string& file, bool seeded, const Loa
   }
   auto target = place_.Parse("vta");
   TW_RETURN_IF_ERROR(target);
-  if (target->kind() != TargetKind::kVta) {
+  if (!DeviceTraitsOf(*target).leaves_to_host) {
     return InvalidArgument("--target: '" + target->kind_name() +
                            "', expected vta or cuda (libraries have their target in them)");
   }

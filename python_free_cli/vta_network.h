@@ -50,7 +50,7 @@ class VtaNetwork {
   void DeclareTrace(CLI::App& app);
   /// True if the command line asks for a VTA, or names a bundle.
   bool wanted(const std::string& file) const {
-    return !place_.on_gpu() && (place_.given() || IsVtaBundle(file));
+    return !place_.device().grids && (place_.given() || IsVtaBundle(file));
   }
   /// Errors: kInvalidArgument if arguments were given that mean nothing without a VTA.
   Status CheckUnused() const;

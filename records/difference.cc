@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "src/space/version.h"
+#include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/registry.h"
 
@@ -22,7 +22,7 @@ std::string Without(const std::vector<std::string>& from, const std::vector<std:
 
 void CompareDevices(const DeviceFingerprint& measured, const DeviceFingerprint& here,
                     std::vector<Difference>& differences) {
-  if (measured == here || here.is_any_cpu()) return;
+  if (measured == here || here.is_any()) return;
   AddDifference("device", measured.model, here.model, differences);
   AddDifference("instruction sets", Without(measured.isa, here.isa),
                 Without(here.isa, measured.isa), differences);
@@ -60,9 +60,10 @@ std::vector<Difference> DifferencesOf(const Trial& trial, const Workload& worklo
     AddDifference("template version", std::to_string(candidate.template_version),
                   std::to_string(version), differences);
   }
-  if (trial.codegen_version != kCodegenVersion) {
+  const int codegen_version = DeviceTraitsOf(target).codegen_version;
+  if (trial.codegen_version != codegen_version) {
     AddDifference("code generator version", std::to_string(trial.codegen_version),
-                  std::to_string(kCodegenVersion), differences);
+                  std::to_string(codegen_version), differences);
   }
   return differences;
 }

@@ -43,20 +43,8 @@ constexpr double kFarthestDoublings = 4;
 
 /// Of records with the target text that is asked for.
 bool SameClass(const DeviceFingerprint& recorded, const DeviceFingerprint& asked) {
-  if (asked.is_any_cpu()) return recorded.kind == asked.kind;
+  if (asked.is_any()) return recorded.kind == asked.kind;
   return recorded.kind == asked.kind && recorded.model == asked.model && recorded.isa == asked.isa;
-}
-
-bool CanRun(const DeviceFingerprint& recorded, const DeviceFingerprint& here) {
-  return recorded.kind == here.kind &&
-         std::includes(here.isa.begin(), here.isa.end(), recorded.isa.begin(), recorded.isa.end());
-}
-
-/// Whether every CPU that runs the code of `target` runs that of `recorded`.
-bool RunsWhere(const Target& recorded, const Target& target) {
-  if (ProcessorOf(recorded) != ProcessorOf(target)) return false;
-  const auto needs = AnyCpuFor(recorded), has = AnyCpuFor(target);
-  return needs.ok() && has.ok() && CanRun(*needs, *has);
 }
 
 /// Sum over the extents of both tensors of |log2(a/b)|; infinite where anything but sizes differs.
@@ -247,8 +235,8 @@ Result<Answer> Finder::NearDevice(Store::Impl& impl, std::int64_t workload, cons
       First(impl, *query, libraries, [&](std::int64_t number, const DeviceFingerprint& d) {
         const auto recorded = impl.texts.TargetOf(impl.db, number);
         if (!recorded.ok() || (*recorded)->num_threads() != target.num_threads()) return false;
-        return device.is_any_cpu() ? RunsWhere(**recorded, target) && d.kind == device.kind
-                                   : CanRun(d, device);
+        return device.is_any() ? RunsWherever(**recorded, target) && d.kind == device.kind
+                               : device.Includes(d);
       });
   TW_RETURN_IF_ERROR(record);
   if (!record->has_value()) return Answer{};
@@ -314,7 +302,7 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
   Answer miss;
   miss.explanation = "miss: no record of this workload that may be served here (target '" +
                      target.ToString() + "', " +
-                     (device.is_any_cpu() ? "any device" : "device '" + device.model + "'") + ")";
+                     (device.is_any() ? "any device" : "device '" + device.model + "'") + ")";
   auto own = Number(impl.find_workload, workload.Key(), impl.workload_numbers);
   TW_RETURN_IF_ERROR(own);
   auto unserved = Unserved(impl, *own, target_number);
@@ -420,7 +408,7 @@ Result<Answer> Finder::Find(Store::Impl& impl, const Workload& workload, const T
                               std::to_string(std::lround(100 * trial.quiet_share)) +
                               " % of the samples quiet), its time may be too long";
       }
-      answer.explanation += device.is_any_cpu()
+      answer.explanation += device.is_any()
                                 ? "; same workload and target, on '" + trial.device.model + "'; "
                                 : "; same workload, target, device model and features; ";
       answer.explanation += Versions(trial);

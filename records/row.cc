@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "src/space/version.h"
+#include "src/target/device.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::records {
@@ -89,7 +89,7 @@ bool VersionsAreCurrent(std::string_view template_key, std::int64_t template_ver
                         std::int64_t codegen_version) {
   const TemplateEntry* entry = FindTemplate(template_key);
   return entry != nullptr && entry->version == template_version &&
-         codegen_version == kCodegenVersion;
+         codegen_version == FindDeviceTraits(entry->device).codegen_version;
 }
 
 }  // namespace tilewright::records

@@ -7,6 +7,7 @@
 #include "cost_model/tree_model.h"
 #include "search/space.h"
 #include "search/strategies/annealing.h"
+#include "src/target/device.h"
 
 namespace tilewright::search {
 namespace {
@@ -73,7 +74,7 @@ Result<Point> GuessPoint(const SearchSpace& space, const Inspector& inspector,
 
 Result<Candidate> GuessConfig(const Task& task, const Epilogue& epilogue,
                               const cost_model::CostModel& model) {
-  if (task.target.kind() == TargetKind::kVta) {
+  if (!DeviceTraitsOf(task.target).loops) {
     return Unsupported("shipped models judge loops, not VTA streams");
   }
   const Result<SearchSpace> space = MakeSearchSpace(task, epilogue);

@@ -1,8 +1,6 @@
 #include "search/inspector.h"
 
-#include "cost_model/cost_model.h"
-#include "cost_model/gpu_features.h"
-#include "cost_model/vta_features.h"
+#include "cost_model/device_features.h"
 #include "src/templates/vta/vta_target.h"
 
 namespace tilewright::search {
@@ -29,7 +27,7 @@ Status TemplateInspector::Check(Point point) const {
   const auto which = static_cast<std::size_t>(point.space);
   const TemplateEntry& entry = *space_.templates[which];
   const Config config = space_.spaces[which].At(point.index);
-  if (entry.target != TargetKind::kVta) return ToStatus(Describe(entry, config));
+  if (entry.build_stream == nullptr) return ToStatus(Describe(entry, config));
   return ToStatus(
       BuildVtaStream(entry, space_.task.workload, space_.epilogue, space_.task.target, config));
 }
@@ -38,25 +36,15 @@ Status TemplateInspector::Features(Point point, std::span<float> out) const {
   const auto which = static_cast<std::size_t>(point.space);
   const TemplateEntry& entry = *space_.templates[which];
   const Config config = space_.spaces[which].At(point.index);
-  if (entry.target != TargetKind::kVta) {
+  const Target& target = space_.task.target;
+  if (entry.build_stream == nullptr) {
     const Result<LoopSummary> summary = Describe(entry, config);
     TW_RETURN_IF_ERROR(summary);
-    if (entry.target == TargetKind::kCuda) {
-      const Result<int> capability = ComputeCapabilityOf(space_.task.target);
-      TW_RETURN_IF_ERROR(capability);
-      cost_model::ExtractGpuFeatures(*summary, LimitsOf(*capability), config, out);
-    } else {
-      cost_model::ExtractFeatures(*summary, config, out);
-    }
-    return {};
+    return cost_model::FeaturesOfLoops(target, *summary, config, out);
   }
-  const Target& target = space_.task.target;
   const auto stream = BuildVtaStream(entry, space_.task.workload, space_.epilogue, target, config);
   TW_RETURN_IF_ERROR(stream);
-  const auto vta = VtaTargetOf(target);
-  TW_RETURN_IF_ERROR(vta);
-  cost_model::ExtractVtaFeatures(vta->design, vta->cycles, *stream, config, out);
-  return {};
+  return cost_model::FeaturesOfStream(target, *stream, config, out);
 }
 
 }  // namespace tilewright::search

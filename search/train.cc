@@ -7,6 +7,7 @@
 #include "search/guess.h"
 #include "search/space.h"
 #include "search/strategies/model_guided.h"
+#include "src/target/device.h"
 
 namespace tilewright::search {
 namespace {
@@ -33,8 +34,8 @@ Result<TrainingData> LoadTrainingData(const std::vector<const records::Store*>& 
       const auto [found, added] = groups.try_emplace(
           candidate.task.workload.Key() + "\n" + candidate.task.target.ToString(), nullptr);
       if (added) {
-        // Features of a VTA's candidates mean something else: they would only mislead.
-        const bool described = candidate.task.target.kind() != TargetKind::kVta;
+        // Features of candidates without loops mean something else: they would only mislead.
+        const bool described = DeviceTraitsOf(candidate.task.target).loops;
         Result<SearchSpace> space = MakeSearchSpace(candidate.task, candidate.epilogue);
         if (space.ok() && described)
           found->second = std::make_unique<Group>(Group{std::move(*space), {}});

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "measure/device/device_lock.h"
+#include "measure/device/device_runner.h"
 #include "measure/worker/course.h"
 #include "src/ir/stmt.h"
 #include "src/runtime/cuda_session.h"
@@ -43,15 +44,13 @@ struct CudaOwned {
 };
 
 /// Takes a device and measures on it.
-class CudaRunner {
+class CudaRunner final : public DeviceRunner {
  public:
-  CudaRunner(const CudaWorkerSettings& settings, const SamplingSettings& sampling)
-      : settings_(settings), sampling_(sampling) {}
+  explicit CudaRunner(const RunWorkerSettings& settings)
+      : settings_(settings.cuda), sampling_(settings.sampling) {}
 
-  /// One reply per item, in order; more than one item: a race. The device is taken with the first.
-  /// After a reply whose runner_ends is set the process must end at once, without destructors.
-  /// Errors: kUnavailable or kNotFound if there is no device to be had.
-  Result<std::vector<RunReply>> Run(const RunOrder& order, Workbench& workbench);
+  /// The device is taken with the first order.
+  Result<std::vector<RunReply>> Run(const RunOrder& order, Workbench& workbench) override;
 
  private:
   Status Open();

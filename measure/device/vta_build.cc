@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "measure/device/builders.h"
 #include "measure/device/vta_candidate.h"
 #include "src/base/files/file.h"
 #include "src/templates/vta/vta_target.h"
@@ -18,11 +19,8 @@ Result<KernelSpec> BuildVtaKernel(const TemplateEntry& entry, const BuildOrder& 
   auto bytes = vta::WriteStreamFile({std::move(vta->design), *std::move(stream)});
   TW_RETURN_IF_ERROR(bytes);
   TW_RETURN_IF_ERROR(WriteFile(order.path, *bytes));
-  KernelSpec kernel;
-  kernel.workload = candidate.task.workload;
-  kernel.epilogue = candidate.epilogue;
+  KernelSpec kernel = KernelOf(candidate);
   kernel.artifact = order.path;
-  kernel.vta_target = target.ToString();
   return kernel;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
-#include "measure/messages.h"
+#include <vector>
+
+#include "measure/device/device_runner.h"
 #include "src/templates/registry.h"
 
 // VTA candidates: their artifact is a stream file, their device the simulator. Included by .cc
@@ -12,9 +14,13 @@ namespace tilewright::measure {
 /// Errors: why the config is not legal; those of the file.
 Result<KernelSpec> BuildVtaKernel(const TemplateEntry& entry, const BuildOrder& order);
 
-/// What the target's metric says of a stream file, by a timing-only run. One that may be the best
-/// so far is also executed with each set of inputs, and its results compared with the reference;
-/// with best_seconds 0 every one is.
-RunReply RunVtaKernel(const RunOrder::Item& item);
+/// The simulator. A reply has what the target's metric says of a stream file, by a timing-only run.
+/// One that may be the best so far is also executed with each set of inputs, and its results
+/// compared with the reference; with best_seconds 0 every one is.
+class VtaRunner final : public DeviceRunner {
+ public:
+  explicit VtaRunner(const RunWorkerSettings& /*settings*/) {}
+  Result<std::vector<RunReply>> Run(const RunOrder& order, Workbench& workbench) override;
+};
 
 }  // namespace tilewright::measure

@@ -12,9 +12,10 @@
 #include <cstring>
 #include <utility>
 
+#include "measure/device/builders.h"
 #include "measure/worker/inputs.h"
 #include "src/base/sanitizer.h"
-#include "src/space/version.h"
+#include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
 
@@ -45,17 +46,14 @@ SubprocessOptions OptionsOf(const std::vector<std::string>& command, std::vector
 }
 
 /// A kernel in the workload's own layouts, for artifacts a test brings along.
-Result<KernelSpec> PlainKernel(const Candidate& candidate) {
+Result<KernelSpec> PlainKernel(const Candidate& candidate, const Fault& fault) {
   const Workload& workload = candidate.task.workload;
-  KernelSpec kernel;
-  kernel.workload = workload;
-  kernel.epilogue = candidate.epilogue;
-  const Target& target = candidate.task.target;
-  kernel.threads = target.num_threads();
-  if (target.kind() == TargetKind::kVta) {
-    kernel.vta_target = target.ToString();
-    return kernel;
-  }
+  KernelSpec kernel = KernelOf(candidate);
+  kernel.artifact = fault.artifact;
+  kernel.symbol = fault.symbol;
+  const DeviceTraits& device = DeviceTraitsOf(kernel.target);
+  if (!device.loops) return kernel;
+  if (device.grids) kernel.launches = {{fault.symbol, {1, 1, 1}, {1, 1, 1}}};
   auto inputs = MakeAnchorInputs(workload, candidate.epilogue, InputSet::kZeroPoint);
   TW_RETURN_IF_ERROR(inputs);
   auto result = ResultType(workload, candidate.epilogue);
@@ -136,7 +134,7 @@ void Supervisor::TakeMail() {
     const KernelLibrary* library = LibraryOfTemplate(job.request.candidate.template_key);
     job.trial.device = library != nullptr ? WithLibrary(device_, *library) : device_;
     job.trial.metric = MetricOf(job.request.candidate.task.target);
-    job.trial.codegen_version = kCodegenVersion;
+    job.trial.codegen_version = DeviceTraitsOf(job.request.candidate.task.target).codegen_version;
     (void)ReferencePath(job);
     jobs_.emplace(id, std::move(job));
     to_build_.push_back(id);
@@ -275,17 +273,12 @@ void Supervisor::DispatchBuild(Worker& worker) {
     to_build_.pop_front();
     Job& job = jobs_.at(id);
     if (!job.fault.artifact.empty()) {
-      auto kernel = PlainKernel(job.request.candidate);
+      auto kernel = PlainKernel(job.request.candidate, job.fault);
       if (!kernel.ok()) {
         Finish(id, Outcome::kInvalid, kernel.status().message());
         continue;
       }
       job.kernel = *std::move(kernel);
-      job.kernel.artifact = job.fault.artifact;
-      job.kernel.symbol = job.fault.symbol;
-      if (job.request.candidate.task.target.kind() == TargetKind::kCuda) {
-        job.kernel.launches = {{job.fault.symbol, {1, 1, 1}, {1, 1, 1}}};
-      }
       to_run_.push_back(id);
       ++under_way;
       continue;
@@ -310,7 +303,7 @@ void Supervisor::EnsureRunner(Worker& worker) {
 }
 
 double Supervisor::RunLimit(const Job& job) const {
-  if (!job.kernel.vta_target.empty()) return kRunnerGraceSeconds;  // its best is in no seconds
+  if (job.trial.metric != "seconds") return kRunnerGraceSeconds;  // nor is its best
   return 20 * CallLimitSeconds(job.request.best_seconds) + kRunnerGraceSeconds;
 }
 

@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "measure/device/cuda_candidate.h"
-#include "measure/device/vta_candidate.h"
+#include "measure/device/builders.h"
 #include "measure/messages.h"
 #include "measure/worker/fault_hooks.h"
 #include "measure/worker/inputs.h"
@@ -13,81 +12,18 @@
 #include "src/base/files/file.h"
 #include "src/codegen/assemble.h"
 #include "src/codegen/codegen.h"
-#include "src/codegen/runtime_archive.h"
 #include "src/runtime/abi.h"
 #include "src/schedule/lower/lower.h"
-#include "src/schedule/tolerance.h"
-#include "src/templates/limits.h"
+#include "src/target/device.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::measure {
 namespace {
 
-constexpr const char* kSymbol = "tw_candidate";
-
-/// What a build gave, or why it did not.
-struct Built {
-  Outcome outcome = Outcome::kOk;
-  std::string reason;
-  KernelSpec kernel;
-  Blame blame = Blame::kCandidate;
-};
-
-/// What the system refused (no room, no memory, no descriptors) is not the candidate's fault.
-Blame BlameOf(const Status& status) {
-  return status.code() == StatusCode::kUnavailable ? Blame::kMachine : Blame::kUnclear;
-}
-
-/// A refusal of the candidate is `invalid`; a failure of ours is `build_failed`.
-Built Refused(const Status& status) {
-  const bool refused = status.code() == StatusCode::kInvalidArgument ||
-                       status.code() == StatusCode::kUnsupported ||
-                       status.code() == StatusCode::kNotFound;
-  if (refused) return {Outcome::kInvalid, status.message(), {}};
-  return {Outcome::kBuildFailed, status.message(), {}, BlameOf(status)};
-}
-
-Built Failed(const Status& status) {
-  return {Outcome::kBuildFailed,
-          std::string(StatusCodeName(status.code())) + ": " + status.message(),
-          {},
-          BlameOf(status)};
-}
-
 Built BuildCandidate(const BuildOrder& order) {
-  const Candidate& candidate = order.candidate;
-  const TemplateEntry* entry = FindTemplate(candidate.template_key);
-  if (entry == nullptr) return Refused(NotFound("no template " + candidate.template_key));
-  const Target& target = candidate.task.target;
-  if (target.kind() == TargetKind::kVta) {
-    auto kernel = BuildVtaKernel(*entry, order);
-    return kernel.ok() ? Built{Outcome::kOk, {}, *std::move(kernel)} : Refused(kernel.status());
-  }
-  auto kernel =
-      ApplyTemplate(*entry, candidate.task.workload, candidate.epilogue, target, candidate.config);
-  if (!kernel.ok()) return Refused(kernel.status());
-  if (!kernel->schedule.status().ok()) return Refused(kernel->schedule.status());
-  auto program = Lower(kernel->schedule, kSymbol, LowerLimitsFor(target));
-  if (!program.ok()) return Refused(program.status());
-  auto object = Generate({*program}, target, Emit::kObject);
-  if (!object.ok()) return Failed(object.status());
-  auto signature =
-      SignatureOf(candidate.task.workload, candidate.epilogue, kernel->form, program->parameters);
-  if (!signature.ok()) return Failed(signature.status());
-  const bool gpu = target.kind() == TargetKind::kCuda;  // the object is PTX
-  const Status written =
-      gpu ? WriteFile(order.path, *object) : LinkKernel(*program, *object, target, order.path);
-  if (!written.ok()) return Failed(written);
-  Built built;
-  if (gpu) DescribeLaunches(*program, &built.kernel);
-  built.kernel.workload = candidate.task.workload;
-  built.kernel.epilogue = candidate.epilogue;
-  built.kernel.signature = *std::move(signature);
-  built.kernel.artifact = order.path;
-  built.kernel.symbol = kSymbol;
-  built.kernel.threads = target.num_threads();
-  built.kernel.tolerance = ToleranceOf(*program);
-  return built;
+  const std::string& key = order.candidate.template_key;
+  const TemplateEntry* entry = FindTemplate(key);
+  return entry == nullptr ? Refused(NotFound("no template " + key)) : BuildFor(*entry, order);
 }
 
 BuildReply Build(const BuildOrder& order) {
@@ -134,7 +70,7 @@ BuildReply Prepare(const PrepareOrder& order) {
 Status BuildProbe(const ProbeOrder& order) {
   auto target = Target::Parse(order.target);
   TW_RETURN_IF_ERROR(target);
-  if (target->kind() != TargetKind::kLlvm) return WriteFile(order.path, "a probe\n");
+  if (!DeviceTraitsOf(*target).machine_code) return WriteFile(order.path, "a probe\n");
   // Room for a candidate: the linker writes through memory, and dies of a signal where there is
   // none.
   constexpr std::size_t kRoomBytes = std::size_t{1} << 20;

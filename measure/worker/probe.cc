@@ -14,6 +14,7 @@
 #include "src/base/files/file.h"
 #include "src/base/subprocess.h"
 #include "src/runtime/loader.h"
+#include "src/target/device.h"
 
 namespace tilewright::measure {
 namespace {
@@ -60,7 +61,7 @@ std::string LoadProbe(const ProbeOrder& order) {
   if (!missing.empty()) return missing;
   auto target = Target::Parse(order.target);
   if (!target.ok()) return target.status().message();
-  if (target->kind() != TargetKind::kLlvm) return ReadFile(order.path).status().message();
+  if (!DeviceTraitsOf(*target).machine_code) return ReadFile(order.path).status().message();
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return "no pipe can be made: " + ErrnoReason();
   const pid_t pid = ::fork();

@@ -7,13 +7,16 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <memory>
 #include <new>
-#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "measure/calibration.h"
 #include "measure/device/cuda_candidate.h"
+#include "measure/device/device_runner.h"
 #include "measure/device/vta_candidate.h"
 #include "measure/messages.h"
 #include "measure/quiet_file.h"
@@ -75,6 +78,7 @@ class Runner {
   Status Configure(const Json& message);
   Status Run(const RunOrder& order);
   Result<std::vector<RunReply>> RepliesTo(const RunOrder& order);
+  DeviceRunner* DeviceOf(const RunOrder& order);
   std::vector<RunReply> OutOfMemory(const RunOrder& order);
   RunReply RunAlone(const RunOrder::Item& item);
   ChildWork WorkFor(const RunOrder::Item& item, const Workbench::Setup& setup);
@@ -93,7 +97,8 @@ class Runner {
   std::array<QuietGate, MemoryCanary::kLevels> memory_gates_ = MemoryGates();  // 0 is not used
   std::string device_;
   double began_ = 0, kept_at_ = 0;  // unix seconds
-  std::optional<CudaRunner> cuda_;
+  bool configured_ = false;
+  std::map<std::string_view, std::unique_ptr<DeviceRunner>> devices_;  // by name
   FileReceiver files_;
   SystemClock clock_;
 };
@@ -105,7 +110,8 @@ Status Runner::Configure(const Json& message) {
   if (!missing.empty()) return Unavailable(missing);
   settings_ = *settings;
   workbench_ = Workbench(settings_.cache_bytes);
-  cuda_.emplace(settings_.cuda, settings_.sampling);
+  configured_ = true;
+  devices_.clear();
   Greeting greeting;
   greeting.device = ProbeHostCpu().ToString();
   greeting.target = OwnTarget();
@@ -203,7 +209,7 @@ Status Runner::Handle(const Json& message) {
   if (MessageType(message) != "run") {
     return Corrupt("message: unknown type '" + MessageType(message) + "'");
   }
-  if (!cuda_) return Corrupt("message: run before configure");
+  if (!configured_) return Corrupt("message: run before configure");
   auto order = RunOrderFrom(message);
   TW_RETURN_IF_ERROR(order);
   std::vector<std::string> artifacts;
@@ -219,17 +225,21 @@ Status Runner::Handle(const Json& message) {
   return ran;
 }
 
-bool OnGpu(const RunOrder& order) {
-  return !order.items.empty() && !order.items[0].kernel.launches.empty();
+/// Of the order's device; null where its candidates run in processes of their own. All items of an
+/// order are for one device.
+DeviceRunner* Runner::DeviceOf(const RunOrder& order) {
+  if (order.items.empty()) return nullptr;
+  const Target& target = order.items[0].kernel.target;
+  const auto [found, added] = devices_.try_emplace(target.device());
+  if (added) found->second = MakeDeviceRunner(target, settings_);
+  return found->second.get();
 }
 
 Result<std::vector<RunReply>> Runner::RepliesTo(const RunOrder& order) {
-  if (OnGpu(order)) return cuda_->Run(order, workbench_);
+  if (DeviceRunner* device = DeviceOf(order)) return device->Run(order, workbench_);
   std::vector<RunReply> replies;
-  const bool simulated = !order.items.empty() && !order.items[0].kernel.vta_target.empty();
-  if (simulated) {
-    for (const RunOrder::Item& item : order.items) replies.push_back(RunVtaKernel(item));
-  } else if (order.items.size() == 1) {
+  if (order.items.empty()) return replies;  // nobody's canaries to run
+  if (order.items.size() == 1) {
     replies.push_back(RunAlone(order.items[0]));
   } else {
     replies = RunRace(
@@ -263,10 +273,10 @@ Status Runner::Run(const RunOrder& order) {
   } catch (const std::bad_alloc&) {
     replies = OutOfMemory(order);
   }
-  const bool on_gpu = OnGpu(order);
+  const bool on_processor = DeviceOf(order) == nullptr;
   for (RunReply& reply : replies) {
     reply.run_seconds = clock_.MonotonicSeconds() - start;
-    if (!on_gpu) LearnFrom(reply, LevelOf(order.items[0].kernel));
+    if (on_processor) LearnFrom(reply, LevelOf(order.items[0].kernel));
     TW_RETURN_IF_ERROR(SendMessage(pipes_, ToJson(reply)));
   }
   const bool over = std::ranges::any_of(replies, &RunReply::runner_ends);

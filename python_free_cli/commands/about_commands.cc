@@ -12,8 +12,8 @@
 #include "python_free_cli/user_paths.h"
 #include "src/base/json.h"
 #include "src/runtime/cuda_driver.h"
-#include "src/space/version.h"
 #include "src/target/cpu.h"
+#include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/target/presets.h"
 #include "src/templates/registry.h"
@@ -144,10 +144,17 @@ class VersionCommand final : public Command {
   }
   void Declare(CLI::App& app) override { app.add_flag("--json", json_, "Print JSON"); }
   Result<int> Run() override {
+    Json versions = Json::object();
+    std::string text;
+    for (const DeviceTraits& device : AllDevices()) {
+      versions[std::string(device.name)] = device.codegen_version;
+      text +=
+          fmt::format("{}{} v{}", text.empty() ? "" : ", ", device.name, device.codegen_version);
+    }
     if (json_) {
-      PrintJson({{"version", TILEWRIGHT_VERSION}, {"code_generator", kCodegenVersion}});
+      PrintJson({{"version", TILEWRIGHT_VERSION}, {"code_generators", versions}});
     } else {
-      PrintOut("tilewright {} (code generator v{})\n", TILEWRIGHT_VERSION, kCodegenVersion);
+      PrintOut("tilewright {} (code generators: {})\n", TILEWRIGHT_VERSION, text);
     }
     return kExitDone;
   }

@@ -22,6 +22,7 @@
 #include "src/compiler/emit/bundle.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
+#include "src/target/device.h"
 #include "src/templates/device.h"
 
 namespace tilewright::cli {
@@ -85,7 +86,7 @@ class CompileCommand final : public Command {
     auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
     const OnMiss on_miss = on_miss_ == "fail" ? OnMiss::kFail : OnMiss::kWarn;
-    if (target->kind() == TargetKind::kVta) {
+    if (DeviceTraitsOf(*target).leaves_to_host) {
       TW_RETURN_IF_ERROR(RefuseGiven(
           *app_, {"--name", "--format", "--runtime", "--build-threads", "--device", "--verify"},
           "a VTA's folder has streams in it and no library"));
@@ -94,7 +95,6 @@ class CompileCommand final : public Command {
       return CompileForVta(*plan, on_miss, output_, json_);
     }
     if (vta_.given()) return InvalidArgument("--[no-]fuse-residuals: needs a VTA target");
-    const bool gpu = target->kind() == TargetKind::kCuda;
     TW_RETURN_IF_ERROR(device_.Check(*target));
     if (device_.simt()) {
       return InvalidArgument("--device simt: run and verify emulate, expected the number of a GPU");
@@ -113,7 +113,7 @@ class CompileCommand final : public Command {
     auto autotvm = sources_.Autotvm(*target);
     TW_RETURN_IF_ERROR(autotvm);
     options.autotvm = *std::move(autotvm);
-    auto device = gpu ? device_.Fingerprint(*target) : DeviceFor(*target);
+    auto device = device_.Fingerprint(*target);
     TW_RETURN_IF_ERROR(device);
     options.device = *std::move(device);
     options.on_miss = on_miss;

@@ -9,6 +9,7 @@
 #include "measure/supervisor/process_measurer.h"
 #include "measure/workers.h"
 #include "python_free_cli/command.h"
+#include "python_free_cli/device_support.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/task_argument.h"
@@ -17,6 +18,7 @@
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
+#include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
 
@@ -199,7 +201,7 @@ Status CheckRunsThere(const Target& target, const std::string& own) {
 
 /// Errors: kInvalidArgument for code of another kind of processor.
 Status CheckRunsHere(const Target& target) {
-  if (target.kind() != TargetKind::kLlvm || ProcessorOf(target) == HostProcessor()) return {};
+  if (!DeviceTraitsOf(target).machine_code || ProcessorOf(target) == HostProcessor()) return {};
   return InvalidArgument("--target: code for " + target.Option("mtriple") +
                          " does not run on this machine, expected " +
                          "--runner 'ssh board tilewright-runner' beside it");
@@ -243,17 +245,15 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
                                                           const RunnerArguments& runner,
                                                           const DeviceArgument& device) {
   measure::ProcessMeasurerSettings settings;
-  if (target.kind() == TargetKind::kCuda) {
-    auto gpu = device.Find(target);
-    TW_RETURN_IF_ERROR(gpu);
-    settings.device = FingerprintOf(gpu->device);
-    settings.runner.cuda.ordinal = gpu->ordinal;
+  const DeviceSupport* support = DeviceSupportOf(target);
+  if (support != nullptr && support->find != nullptr) {
+    TW_RETURN_IF_ERROR(support->find(target, device, settings));
   } else {
     auto fingerprint = DeviceFor(target);
     TW_RETURN_IF_ERROR(fingerprint);
     settings.device = *std::move(fingerprint);
   }
-  settings.runner.calibrate = target.kind() == TargetKind::kLlvm;  // its loop runs on a CPU
+  settings.runner.calibrate = DeviceTraitsOf(target).machine_code;  // its loop runs on a CPU
   settings.on_unprotected = [](const std::string& why) {
     PrintErr(
         "note: system calls of candidates are not filtered ({}): each may do what this user may\n",
@@ -267,11 +267,8 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
     settings.runner.quiet_file = QuietFile();
     return settings;
   }
-  if (target.kind() == TargetKind::kVta) {
-    return InvalidArgument("--runner: candidates for a VTA run on the simulator of this program");
-  }
-  if (target.kind() == TargetKind::kCuda) {
-    return InvalidArgument("--runner: a GPU is one of this machine");
+  if (support != nullptr && *support->only_here != '\0') {
+    return InvalidArgument("--runner: " + std::string(support->only_here));
   }
   TW_RETURN_IF_ERROR(CheckRunsThere(target, runner.identity->target));
   settings.remote = true;

@@ -19,6 +19,7 @@
 #include "records/store.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
+#include "src/target/device.h"
 #include "src/templates/device.h"
 
 namespace tilewright::cli {
@@ -111,7 +112,7 @@ class QueryCommand final : public Command {
   Result<std::vector<Asked>> TasksOf(const Target& target) const {
     auto tasks = ParseTasks(task_, target, !target_.no_fuse_residuals);
     TW_RETURN_IF_ERROR(tasks);
-    if (target.kind() == TargetKind::kVta && tasks->size() > 1) LeaveToHost(*tasks);
+    if (DeviceTraitsOf(target).leaves_to_host && tasks->size() > 1) LeaveToHost(*tasks);
     std::vector<Asked> asked;
     for (const search::TuneTask& task : *tasks) {
       asked.push_back({task.task.workload.Key(), task.task.workload, {}});

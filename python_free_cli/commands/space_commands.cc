@@ -14,6 +14,7 @@
 #include "src/codegen/codegen.h"
 #include "src/codegen/nvptx/ptxas.h"
 #include "src/schedule/lower/lower.h"
+#include "src/target/device.h"
 #include "src/target/gpu.h"
 #include "src/templates/limits.h"
 #include "src/templates/vta/vta_target.h"
@@ -128,10 +129,10 @@ class LowerCommand final : public Command {
     TW_RETURN_IF_ERROR(parsed);
     const auto& [task, chosen] = *parsed;
     const Target& target = task.task.target;
-    if (target.kind() == TargetKind::kVta || emit_ == "vta" || emit_ == "cost") {
+    if (chosen.entry->build_stream != nullptr || emit_ == "vta" || emit_ == "cost") {
       return PrintStream(task, chosen);
     }
-    if ((emit_ == "ptx" || emit_ == "resources") && target.kind() != TargetKind::kCuda) {
+    if ((emit_ == "ptx" || emit_ == "resources") && !DeviceTraitsOf(target).grids) {
       return InvalidArgument("--emit " + emit_ + ": the target is '" + target.kind_name() +
                              "', expected cuda");
     }

@@ -13,6 +13,7 @@
 #include "measure/supervisor/process_measurer.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/exchange_commands.h"
+#include "python_free_cli/device_support.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/task_argument.h"
@@ -21,12 +22,10 @@
 #include "search/job.h"
 #include "search/tuner.h"
 #include "src/base/files/unfinished.h"
-#include "src/runtime/roofline.h"
-#include "src/target/cpu.h"
+#include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/device.h"
 #include "src/templates/vta/vta_target.h"
-#include "src/tensor/work.h"
 
 namespace tilewright::cli {
 namespace {
@@ -117,10 +116,11 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(device_.CheckRuns(*target));
     auto tasks = TasksOfFile(settings->graph, *target, !no_fuse_residuals_);
     TW_RETURN_IF_ERROR(tasks);
-    if (target->kind() == TargetKind::kVta) {
+    if (DeviceTraitsOf(*target).leaves_to_host) {
       settings->target = target->ToString();  // with the design, wherever its file will be
       LeaveToHost(*tasks);
-      if (tasks->empty()) return Unsupported(settings->graph + ": no task for the VTA");
+      if (tasks->empty())
+        return Unsupported(settings->graph + ": no task for " + target->kind_name());
     }
     auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
     TW_RETURN_IF_ERROR(store);
@@ -163,7 +163,7 @@ class TuneCommand final : public Command {
   /// Times of more threads than this machine has say nothing.
   Status CheckThreadsHere(const Target& target) const {
     const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-    if (target.kind() != TargetKind::kLlvm || !runner_.command.empty()) return {};
+    if (!DeviceTraitsOf(target).machine_code || !runner_.command.empty()) return {};
     if (cores <= 0 || target.num_threads() <= cores) return {};
     return InvalidArgument(fmt::format("--threads: {}, but this machine has {} processors",
                                        target.num_threads(), cores));
@@ -206,44 +206,9 @@ class TuneCommand final : public Command {
   /// What no schedule of each task can go below.
   static std::vector<double> Bounds(const std::vector<search::TuneTask>& tasks,
                                     const Target& target) {
-    if (target.kind() == TargetKind::kVta) return VtaBounds(tasks, target);
-    if (target.kind() == TargetKind::kLlvm) return CpuBounds(tasks, target);
-    return std::vector<double>(tasks.size(), 0);  // nobody has measured this GPU's peaks
-  }
-
-  /// Cycles at one tile product, or one ALU operation for each tile of the result, in each; or
-  /// bytes with each tensor loaded or stored once.
-  static std::vector<double> VtaBounds(const std::vector<search::TuneTask>& tasks,
-                                       const Target& target) {
-    const auto vta = VtaTargetOf(target);
-    std::vector<double> bounds;
-    for (const search::TuneTask& task : tasks) {
-      const Workload& w = task.task.workload;
-      const auto output = w.OutputType();
-      const double entry = static_cast<double>(vta->design.batch()) * vta->design.block();
-      const auto results = static_cast<double>(output.ok() ? output->elements() : 0);
-      const std::int64_t loaded = w.data.bytes() + (w.has_weight() ? w.weight.bytes() : 0);
-      const double cycles = IsAnchor(w.op)
-                                ? static_cast<double>(w.macs()) / (entry * vta->design.block())
-                                : results / entry;
-      bounds.push_back(vta->metric == kVtaDramBytes ? static_cast<double>(loaded) + results
-                                                    : cycles);
-    }
-    return bounds;
-  }
-
-  /// Roofline of each task on this machine, in seconds.
-  static std::vector<double> CpuBounds(const std::vector<search::TuneTask>& tasks,
-                                       const Target& target) {
-    const auto features = FeaturesOf(target);
-    const MachinePeaks peaks = MeasurePeaks(features.ok() && features->avx512 ? 512 : 256);
-    std::vector<double> bounds;
-    for (const search::TuneTask& task : tasks) {
-      const Workload& w = task.task.workload;
-      bounds.push_back(RooflineSeconds(peaks, w.macs(), WorkOf(w).bytes, !w.data.dtype.is_float(),
-                                       target.num_threads()));
-    }
-    return bounds;
+    const DeviceSupport* device = DeviceSupportOf(target);
+    if (device != nullptr && device->bounds != nullptr) return device->bounds(tasks, target);
+    return std::vector<double>(tasks.size(), 0);
   }
 
   std::string file_, job_, records_, target_, vta_config_, libraries_, budget_, strategy_;

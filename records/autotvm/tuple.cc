@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
 
+#include "src/target/device.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/text_scanner.h"
 
@@ -412,24 +414,51 @@ void SetLayouts(Workload& w, Form form) {
   if (IsPacked(form)) SetPackedLayouts(w, form);
 }
 
-std::string ConvolutionName(const Workload& w, const Target& target, bool on_arm) {
+bool IsConvolution(const Workload& w) {
+  return w.op == OpKind::kConv2d || w.op == OpKind::kConv2dTranspose;
+}
+
+bool IsOfBytes(const Workload& w) { return w.data.dtype.bits == 8 && w.data.dtype.is_integer(); }
+
+/// What AutoTVM called the template that serves a workload, in one family of its templates: for
+/// processors, for CUDA, for the VTA. Empty for none.
+std::string NameOnVta(const Workload& w, const Target& /*target*/) {
+  if (w.op == OpKind::kAdd) return "add.vta";
+  return w.op == OpKind::kMul ? "multiply.vta" : w.op_name() + "_packed.vta";
+}
+
+std::string NameOnCuda(const Workload& w, const Target& target) {
   const std::string op = w.op_name();
-  const bool bytes = w.data.dtype.bits == 8 && w.data.dtype.is_integer();
-  if (target.kind() == TargetKind::kCuda) {
-    if (target.Option("libs").find("cudnn") != std::string::npos && op != "conv2d_transpose") {
-      return "conv2d_cudnn.cuda";
-    }
-    if (op == "conv2d") return bytes ? "conv2d_NCHWc_int8.cuda" : "conv2d_nchw.cuda";
-    return op + "_nchw.cuda";
+  // 32: the batch from which that program's large-batch template takes over.
+  if (w.op == OpKind::kDense) {
+    return w.data.shape[0] < 32 ? "dense_small_batch.gpu" : "dense_large_batch.gpu";
   }
-  if (on_arm) {
-    if (op == "conv2d") return "conv2d_nchw_spatial_pack.arm_cpu";
-    return op == "group_conv2d" ? "" : op + "_nchw.arm_cpu";
+  if (w.op == OpKind::kBatchMatmul) return "batch_matmul.cuda";
+  if (!IsConvolution(w)) return "";
+  if (target.Option("libs").find("cudnn") != std::string::npos && op != "conv2d_transpose") {
+    return "conv2d_cudnn.cuda";
   }
-  if (op == "conv2d") return bytes ? "conv2d_NCHWc_int8.x86" : "conv2d_NCHWc.x86";
+  if (op == "conv2d") return IsOfBytes(w) ? "conv2d_NCHWc_int8.cuda" : "conv2d_nchw.cuda";
+  return op + "_nchw.cuda";
+}
+
+std::string NameOnCpu(const Workload& w, const Target& target) {
+  const std::string op = w.op_name();
+  if (std::ranges::count(target.keys(), "arm_cpu") > 0) {
+    if (!IsConvolution(w) || op == "group_conv2d") return "";
+    return op == "conv2d" ? "conv2d_nchw_spatial_pack.arm_cpu" : op + "_nchw.arm_cpu";
+  }
+  if (w.op == OpKind::kDense) return "dense_nopack.x86";
+  if (w.op == OpKind::kBatchMatmul) return "batch_matmul.x86";
+  if (op == "conv2d") return IsOfBytes(w) ? "conv2d_NCHWc_int8.x86" : "conv2d_NCHWc.x86";
   if (op == "depthwise_conv2d") return "depthwise_conv2d_NCHWc.x86";
   return op == "conv2d_transpose" ? "conv2d_transpose_nchw.x86" : "";
 }
+
+struct Family {
+  std::string_view name;
+  std::string (*name_of)(const Workload&, const Target&);
+};
 
 }  // namespace
 
@@ -523,33 +552,11 @@ Result<Workload> ParseAutotvmTuple(std::string_view text) {
 }
 
 std::string AutotvmName(const Workload& workload, const Target& target) {
-  const bool convolution =
-      workload.op == OpKind::kConv2d || workload.op == OpKind::kConv2dTranspose;
-  bool on_arm = false;
-  for (const std::string& key : target.keys()) on_arm = on_arm || key == "arm_cpu";
-  std::string name;
-  switch (target.kind()) {
-    case TargetKind::kVta:
-      name = workload.op_name() + "_packed.vta";
-      if (workload.op == OpKind::kAdd) name = "add.vta";
-      if (workload.op == OpKind::kMul) name = "multiply.vta";
-      break;
-    case TargetKind::kCuda:
-      // 32: the batch from which that program's large-batch template takes over.
-      if (workload.op == OpKind::kDense) {
-        name = workload.data.shape[0] < 32 ? "dense_small_batch.gpu" : "dense_large_batch.gpu";
-      }
-      if (workload.op == OpKind::kBatchMatmul) name = "batch_matmul.cuda";
-      if (convolution) name = ConvolutionName(workload, target, false);
-      break;
-    case TargetKind::kLlvm:
-      if (workload.op == OpKind::kDense && !on_arm) name = "dense_nopack.x86";
-      if (workload.op == OpKind::kBatchMatmul && !on_arm) name = "batch_matmul.x86";
-      if (convolution) name = ConvolutionName(workload, target, on_arm);
-      break;
-    case TargetKind::kOther:
-      break;
-  }
+  static constexpr std::array kFamilies = {Family{"cpu", &NameOnCpu}, Family{"cuda", &NameOnCuda},
+                                           Family{"vta", &NameOnVta}};
+  const auto* family =
+      std::ranges::find(kFamilies, DeviceTraitsOf(target).autotvm_family, &Family::name);
+  const std::string name = family == kFamilies.end() ? "" : family->name_of(workload, target);
   // A name is of use only if that template can express the workload.
   return AutotvmTuple(workload, name).ok() ? name : std::string();
 }

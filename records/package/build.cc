@@ -15,7 +15,7 @@
 #include "src/base/files/file.h"
 #include "src/base/files/locked_folder.h"
 #include "src/base/hash.h"
-#include "src/space/version.h"
+#include "src/target/device.h"
 #include "src/target/target.h"
 
 namespace tilewright::records {
@@ -93,7 +93,9 @@ Result<BuiltPackage> BuildOne(const std::string& stage, const std::string& targe
     manifest.name = *std::move(name);
   }
   manifest.targets = {target};
-  manifest.codegen_version = kCodegenVersion;
+  auto parsed = Target::Parse(target);
+  TW_RETURN_IF_ERROR(parsed);
+  manifest.codegen_version = DeviceTraitsOf(*parsed).codegen_version;
   manifest.tool_version = options.tool_version;
   manifest.license = options.license;
   TW_RETURN_IF_ERROR(Count(*db, manifest));

@@ -35,6 +35,7 @@
 #include "src/graph/passes/passes.h"
 #include "src/runtime/model.h"
 #include "src/schedule/lower/launch.h"
+#include "src/target/device.h"
 #include "src/target/gpu.h"
 #include "src/tensor/made_up.h"
 
@@ -50,9 +51,9 @@ bool IsPrefix(const std::string& name) {
   return true;
 }
 
-/// What runs beside the kernels: the target itself, or this machine where that is a GPU.
+/// What runs beside the kernels: the target itself, or this machine where others launch them.
 Target HostOf(const Target& target) {
-  return target.kind() == TargetKind::kCuda ? *Target::Parse("llvm") : target;
+  return DeviceTraitsOf(target).grids ? *Target::Parse("llvm") : target;
 }
 
 /// Machine code (for a GPU PTX) of all kernels, one object each, made by several threads.
@@ -87,7 +88,7 @@ Result<std::vector<std::string>> BuildKernels(const Plan& plan, const Target& ta
 Status CheckArguments(const Graph& graph, const Plan& plan, const Target& target) {
   for (const PlanStep& step : plan.steps) {
     std::size_t count = step.buffers.size();
-    if (target.kind() == TargetKind::kCuda && step.kernel >= 0) {
+    if (DeviceTraitsOf(target).grids && step.kernel >= 0) {
       count += PlanLaunches(plan.kernels[static_cast<std::size_t>(step.kernel)]).workspace.size();
     }
     if (count > TW_MODEL_MOST_PLACES) {
@@ -155,7 +156,7 @@ Status AddTables(const Graph& graph, const Plan& plan, const CompileOptions& opt
                  const CodeTraits& traits, std::vector<std::string>& objects) {
   const Target host = HostOf(options.target);
   std::optional<GpuTables> gpu;
-  if (options.target.kind() == TargetKind::kCuda) {
+  if (DeviceTraitsOf(options.target).grids) {
     auto capability = ComputeCapabilityOf(options.target);
     TW_RETURN_IF_ERROR(capability);
     gpu = MakeGpuTables(plan, objects, *capability);
@@ -346,7 +347,7 @@ Result<CompileCheck> CheckByRunning(const Emitted& emitted, const CompileOptions
 Result<CompileCheck> CheckEmitted(const Emitted& emitted, const CompileOptions& options,
                                   const Graph* source, const std::string& library_path) {
   std::string not_run = "its kernels run on a GPU";
-  if (options.target.kind() == TargetKind::kLlvm) {
+  if (DeviceTraitsOf(options.target).machine_code) {
     auto check = CheckByRunning(emitted, options, source, library_path);
     if (check.status().code() != StatusCode::kUnsupported) return check;
     not_run = check.status().message();
@@ -387,8 +388,8 @@ Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
     return InvalidArgument("name '" + options.name +
                            "', expected letters, digits and _, and not tilewright");
   }
-  const TargetKind kind = options.target.kind();
-  if (kind != TargetKind::kLlvm && kind != TargetKind::kCuda) {
+  const DeviceTraits& device = DeviceTraitsOf(options.target);
+  if (!device.machine_code && !device.grids) {
     return Unsupported("compiling for target kind " + options.target.kind_name() +
                        ", expected llvm or cuda");
   }

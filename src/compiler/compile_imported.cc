@@ -13,6 +13,7 @@
 #include "src/compiler/check/verify.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/emit/unverified_library.h"
+#include "src/target/device.h"
 #include "src/tensor/made_up.h"
 
 namespace tilewright {
@@ -54,7 +55,7 @@ Result<Verdict> Judge(const Graph& graph, const CompiledModel& model, const std:
                       const CompileOptions& options) {
   const auto run = [&](CheckProgress& progress) { return RunAndCompare(graph, path, progress); };
   CheckAnswer answer;
-  if (options.target.kind() == TargetKind::kCuda) {
+  if (DeviceTraitsOf(options.target).grids) {
     CheckProgress progress;
     auto said = run(progress);
     TW_RETURN_IF_ERROR(said);

@@ -7,6 +7,7 @@
 #include "src/runtime/library.h"
 #include "src/target/cpu.h"
 #include "src/target/cpu_needs.h"
+#include "src/target/device.h"
 
 namespace tilewright {
 namespace {
@@ -45,7 +46,7 @@ Status CheckTarget(const Target& target) {
 Status CheckMachine(const char* target_text, const char* features) {
   auto target = Target::Parse(target_text);
   TW_RETURN_IF_ERROR(target);
-  if (target->kind() == TargetKind::kCuda) return Status();
+  if (DeviceTraitsOf(*target).grids) return Status();
   if (features == nullptr) return CheckTarget(*target);
   const std::string lacking = LackingFeature(features);
   if (lacking.empty()) return Status();

@@ -206,6 +206,16 @@ Result<DeviceFingerprint> AnyCpuFor(const Target& target) {
   return device;
 }
 
+bool RunsWherever(const Target& recorded, const Target& target) {
+  if (ProcessorOf(recorded) != ProcessorOf(target)) return false;
+  const auto needs = AnyCpuFor(recorded), has = AnyCpuFor(target);
+  return needs.ok() && has.ok() && has->Includes(*needs);
+}
+
+bool DeviceFingerprint::Includes(const DeviceFingerprint& other) const {
+  return kind == other.kind && std::ranges::includes(isa, other.isa);
+}
+
 std::string DeviceFingerprint::ToString() const {
   Json json;
   json["kind"] = kind;

@@ -42,8 +42,10 @@ struct DeviceFingerprint {
   std::string ToString() const;
   static Result<DeviceFingerprint> Parse(std::string_view text);
   friend bool operator==(const DeviceFingerprint&, const DeviceFingerprint&) = default;
-  /// Made by AnyCpuFor: asked for, never measured on.
-  bool is_any_cpu() const { return kind == "cpu" && model.empty(); }
+  /// Of the same kind, with all instruction sets of the other: it runs what the other runs.
+  bool Includes(const DeviceFingerprint& other) const;
+  /// Stands for all devices that run the code asked for, as AnyCpuFor says it: never measured on.
+  bool is_any() const { return kind == "cpu" && model.empty(); }
 };
 
 /// What kind of processor this program runs on: "x86_64", "aarch64" or "arm"; else empty.
@@ -56,6 +58,10 @@ std::string ProcessorOf(const Target& target);
 /// in `isa` what the code may use.
 /// Errors: kInvalidArgument for an unknown -mcpu.
 Result<DeviceFingerprint> AnyCpuFor(const Target& target);
+
+/// Whether every device that runs the code of `target` runs that of `recorded`, as far as AnyCpuFor
+/// knows. Errors of AnyCpuFor: false.
+bool RunsWherever(const Target& recorded, const Target& target);
 
 /// This machine (CPUID and /sys). LLVM's name of its CPU is in HostCpuName().
 DeviceFingerprint ProbeHostCpu();

@@ -18,13 +18,14 @@ constexpr Model kModels[] = {
     {"a100", 80},   {"a10", 86},    {"3090", 86}, {"l4", 89},          {"4090", 89}, {"h100", 90},
 };
 
+constexpr std::string_view kCuda = "cuda";
 constexpr int kDefault = 70;
 constexpr int kOldest = 50;
 
 }  // namespace
 
 Result<int> ComputeCapabilityOf(const Target& target) {
-  if (target.kind() != TargetKind::kCuda) {
+  if (target.device() != kCuda) {
     return InvalidArgument("target kind " + target.kind_name() + ", expected cuda");
   }
   const std::string arch = target.Option("arch");
@@ -63,11 +64,11 @@ Result<DeviceFingerprint> AnyGpuFor(const Target& target) {
 }
 
 bool AllowsTf32(const Target& target) {
-  return target.kind() == TargetKind::kCuda && target.Option("tf32") == "1";
+  return target.device() == kCuda && target.Option("tf32") == "1";
 }
 
 Status CheckTf32(const Target& target) {
-  if (target.kind() != TargetKind::kCuda) return {};
+  if (target.device() != kCuda) return {};
   constexpr int kFirst = 80;
   const std::string value = target.Option("tf32", "0");
   if (value == "0") return {};

@@ -69,8 +69,8 @@ Result<std::vector<TargetPreset>> ReadPresets(const std::string& folder) {
 Result<std::string> ExpandTarget(std::string_view text, const std::string& folder) {
   const std::string wanted(Trim(text));
   auto target = Target::Parse(wanted);
-  const bool open = target.ok() && target->kind() == TargetKind::kLlvm &&
-                    !target->Option("model").empty() && target->Option("mtriple").empty();
+  const bool open = target.ok() && target->device() == "llvm" && !target->Option("model").empty() &&
+                    target->Option("mtriple").empty();
   const bool name = !target.ok() && wanted.find_first_of(" {-") == std::string::npos;
   if (!open && !name) return wanted;
   auto presets = ReadPresets(folder);

@@ -12,6 +12,7 @@
 #include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/target/cpu.h"
+#include "src/target/device.h"
 #include "src/target/gpu.h"
 
 namespace tilewright {
@@ -21,28 +22,27 @@ constexpr std::size_t kMaxTargetBytes = 4096;  // the longest one in public pack
 
 struct KindEntry {
   std::string_view name;
-  TargetKind kind;
   std::array<std::string_view, 2> keys;  // empty: none
 };
 
 constexpr KindEntry kKinds[] = {
-    {"llvm", TargetKind::kLlvm, {"cpu", ""}},
-    {"c", TargetKind::kOther, {"cpu", ""}},
-    {"cuda", TargetKind::kCuda, {"cuda", "gpu"}},
-    {"nvptx", TargetKind::kCuda, {"cuda", "gpu"}},
-    {"vta", TargetKind::kVta, {"vta", "cpu"}},
-    {"ext_dev", TargetKind::kOther, {"", ""}},
-    {"hybrid", TargetKind::kOther, {"", ""}},
-    {"stackvm", TargetKind::kOther, {"", ""}},
-    {"rocm", TargetKind::kOther, {"rocm", "gpu"}},
-    {"opencl", TargetKind::kOther, {"opencl", "gpu"}},
-    {"metal", TargetKind::kOther, {"metal", "gpu"}},
-    {"vulkan", TargetKind::kOther, {"vulkan", "gpu"}},
-    {"webgpu", TargetKind::kOther, {"webgpu", "gpu"}},
-    {"hexagon", TargetKind::kOther, {"hexagon", ""}},
-    {"sdaccel", TargetKind::kOther, {"sdaccel", "hls"}},
-    {"aocl", TargetKind::kOther, {"aocl", "hls"}},
-    {"aocl_sw_emu", TargetKind::kOther, {"aocl", "hls"}},
+    {"llvm", {"cpu", ""}},
+    {"c", {"cpu", ""}},
+    {"cuda", {"cuda", "gpu"}},
+    {"nvptx", {"cuda", "gpu"}},
+    {"vta", {"vta", "cpu"}},
+    {"ext_dev", {"", ""}},
+    {"hybrid", {"", ""}},
+    {"stackvm", {"", ""}},
+    {"rocm", {"rocm", "gpu"}},
+    {"opencl", {"opencl", "gpu"}},
+    {"metal", {"metal", "gpu"}},
+    {"vulkan", {"vulkan", "gpu"}},
+    {"webgpu", {"webgpu", "gpu"}},
+    {"hexagon", {"hexagon", ""}},
+    {"sdaccel", {"sdaccel", "hls"}},
+    {"aocl", {"aocl", "hls"}},
+    {"aocl_sw_emu", {"aocl", "hls"}},
 };
 
 const KindEntry* FindKind(std::string_view name) {
@@ -165,10 +165,7 @@ Result<Target> Target::Parse(std::string_view text) {
     return InvalidArgument("target kind '" + target.kind_name_ +
                            "': unknown, expected native, llvm, cuda, vta or another known kind");
   }
-  target.kind_ = entry->kind;
-  if (entry->name == "ext_dev" && std::ranges::count(target.keys(), "vta") > 0) {
-    target.kind_ = TargetKind::kVta;
-  }
+  target.device_ = DeviceNameOf(target);
   TW_RETURN_IF_ERROR(CheckTf32(target));
   // What is printed is parsed again, and is longer: -flag is printed as -flag=1.
   if (const std::size_t size = target.ToString().size(); size > kMaxTargetBytes) {

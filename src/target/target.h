@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -9,8 +8,6 @@
 #include "src/base/status.h"
 
 namespace tilewright {
-
-enum class TargetKind : std::uint8_t { kLlvm, kCuda, kVta, kOther };
 
 /// What code is generated for: a kind and options, as in `llvm -mcpu=znver4 -num-threads=1`.
 /// Parsed from and printed as TVM-style strings (old -device/-model and new -keys spellings);
@@ -21,7 +18,10 @@ class Target {
   /// Errors: kInvalidArgument with the token that was not understood.
   static Result<Target> Parse(std::string_view text);
 
-  TargetKind kind() const { return kind_; }
+  /// Name of the device that code is made for, which several kinds may be spellings of (device.h);
+  /// empty for a kind that only imported records know. For src/target and tables of devices: what
+  /// depends on the device is asked of its traits or of a table.
+  std::string_view device() const { return device_; }
   const std::string& kind_name() const { return kind_name_; }
   /// Value of option `-name`, or `fallback`.
   std::string Option(std::string_view name, std::string_view fallback = {}) const;
@@ -38,7 +38,7 @@ class Target {
   friend bool operator==(const Target&, const Target&) = default;
 
  private:
-  TargetKind kind_ = TargetKind::kLlvm;
+  std::string_view device_ = "llvm";  // a literal
   std::string kind_name_ = "llvm";
   std::map<std::string, std::string> options_;
 };

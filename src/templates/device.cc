@@ -1,29 +1,59 @@
+// What trials are measured on and in what, device by device.
+
 #include "src/templates/device.h"
 
+#include <array>
+
+#include "src/target/device.h"
 #include "src/target/gpu.h"
 #include "src/templates/vta/vta_target.h"
 
 namespace tilewright {
+namespace {
 
-std::string MetricOf(const Target& target) {
-  return target.kind() == TargetKind::kVta ? target.Option("metric", kVtaCycles) : "seconds";
+struct MeasuredOn {
+  Result<DeviceFingerprint> (*fingerprint)(const Target&);
+  /// Null: seconds.
+  std::string (*metric)(const Target&) = nullptr;
+};
+
+/// This machine, or any of another kind of processor.
+Result<DeviceFingerprint> CpuFor(const Target& target) {
+  if (ProcessorOf(target) != HostProcessor()) return AnyCpuFor(target);
+  return ProbeHostCpu();
 }
 
-Result<DeviceFingerprint> DeviceFor(const Target& target) {
-  if (target.kind() == TargetKind::kCuda) {
-    auto any = AnyGpuFor(target);
-    if (any.ok()) return any;
-    DeviceFingerprint unknown;  // of a model that only imported records know
-    unknown.kind = "cuda";
-    return unknown;
-  }
-  if (target.kind() == TargetKind::kLlvm && ProcessorOf(target) != HostProcessor()) {
-    return AnyCpuFor(target);
-  }
-  if (target.kind() != TargetKind::kVta) return ProbeHostCpu();
+/// Any that runs the code; without instruction sets for a model that only imported records know.
+Result<DeviceFingerprint> GpuFor(const Target& target) {
+  auto any = AnyGpuFor(target);
+  if (any.ok()) return any;
+  DeviceFingerprint unknown;
+  unknown.kind = "cuda";
+  return unknown;
+}
+
+Result<DeviceFingerprint> SimulatorFor(const Target& target) {
   auto vta = VtaTargetOf(target);
   TW_RETURN_IF_ERROR(vta);
   return VtaDevice(*vta);
+}
+
+std::string SimulatorMetric(const Target& target) { return target.Option("metric", kVtaCycles); }
+
+constexpr std::array kMeasured = {DevicePart<MeasuredOn>{"llvm", {&CpuFor}},
+                                  DevicePart<MeasuredOn>{"cuda", {&GpuFor}},
+                                  DevicePart<MeasuredOn>{"vta", {&SimulatorFor, &SimulatorMetric}}};
+
+}  // namespace
+
+std::string MetricOf(const Target& target) {
+  const MeasuredOn* device = FindPart(kMeasured, target);
+  return device == nullptr || device->metric == nullptr ? "seconds" : device->metric(target);
+}
+
+Result<DeviceFingerprint> DeviceFor(const Target& target) {
+  const MeasuredOn* device = FindPart(kMeasured, target);
+  return device == nullptr ? ProbeHostCpu() : device->fingerprint(target);
 }
 
 }  // namespace tilewright

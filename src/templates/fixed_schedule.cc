@@ -3,6 +3,7 @@
 
 #include "src/ir/visit.h"
 #include "src/target/cpu.h"
+#include "src/target/device.h"
 #include "src/templates/cuda/fixed_schedule.h"
 #include "src/templates/registry.h"
 #include "src/templates/stages.h"
@@ -96,7 +97,7 @@ void ScheduleReduction(Schedule& schedule, StageId reduction, StageId result, st
 }  // namespace
 
 Result<Schedule> FixedSchedule(Compute compute, const Target& target) {
-  const bool gpu = target.kind() == TargetKind::kCuda;
+  const bool gpu = DeviceTraitsOf(target).grids;
   const Result<CpuFeatures> features =
       gpu ? Result<CpuFeatures>(CpuFeatures()) : FeaturesOf(target);
   TW_RETURN_IF_ERROR(features);

@@ -1,5 +1,6 @@
 #include "src/templates/library_stage.h"
 
+#include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/cuda/fixed_schedule.h"
 #include "src/templates/stages.h"
@@ -25,7 +26,7 @@ TwLibraryShape ShapeOf(const Workload& w, std::int64_t kind) {
 }
 
 Status ScheduleRest(Schedule& s, const Target& target) {
-  if (target.kind() == TargetKind::kCuda) {
+  if (DeviceTraitsOf(target).grids) {
     ScheduleFixedForCuda(s, StageId());
     return {};
   }
@@ -42,7 +43,7 @@ Result<Kernel> CallThenRest(const Workload& w, const Epilogue& epilogue, const T
                             TwLibraryShape shape) {
   if (!IsFloat32(w) && !IsInt8(w)) return Unsupported("no library is called for these types");
   // Libraries of GPUs take weights as they are.
-  if (target.kind() == TargetKind::kCuda) shape.constant_weight = 0;
+  if (DeviceTraitsOf(target).grids) shape.constant_weight = 0;
   auto compute = DefineAnchor(w, epilogue, form);
   TW_RETURN_IF_ERROR(compute);
   Schedule s(*std::move(compute));

@@ -37,10 +37,10 @@ namespace {
 /// The table's row for a template class with the four static functions.
 template <typename Template>
 constexpr TemplateEntry EntryOf(std::string_view key, int version,
-                                TargetKind target = TargetKind::kLlvm) {
+                                std::string_view device = "llvm") {
   return {key,
           version,
-          target,
+          device,
           &Template::Refuses,
           &Template::DefineSpace,
           &Template::DefaultConfig,
@@ -53,7 +53,7 @@ template <typename Template>
 constexpr TemplateEntry VtaEntryOf(std::string_view key, int version) {
   return {key,
           version,
-          TargetKind::kVta,
+          "vta",
           &Template::Refuses,
           &Template::DefineSpace,
           &Template::DefaultConfig,
@@ -64,41 +64,41 @@ constexpr TemplateEntry VtaEntryOf(std::string_view key, int version) {
 constexpr std::array kTemplates = {
     VtaEntryOf<ElementwisePackedVta<OpKind::kAdd>>("add.vta", 1),
     EntryOf<AnchorPlainCpu>("anchor_plain.cpu", 1),
-    EntryOf<BatchMatmulCublas>("batch_matmul.cublas", 1, TargetKind::kCuda),
-    EntryOf<BatchMatmulCuda>("batch_matmul.cuda", 2, TargetKind::kCuda),
+    EntryOf<BatchMatmulCublas>("batch_matmul.cublas", 1, "cuda"),
+    EntryOf<BatchMatmulCuda>("batch_matmul.cuda", 2, "cuda"),
     EntryOf<BatchMatmulDnnl>("batch_matmul.dnnl", 1),
     EntryOf<BatchMatmulX86>("batch_matmul.x86", 1),
-    EntryOf<MatmulMmaCuda<OpKind::kBatchMatmul>>("batch_matmul_mma.cuda", 2, TargetKind::kCuda),
-    EntryOf<Conv2dCudnn>("conv2d.cudnn", 1, TargetKind::kCuda),
+    EntryOf<MatmulMmaCuda<OpKind::kBatchMatmul>>("batch_matmul_mma.cuda", 2, "cuda"),
+    EntryOf<Conv2dCudnn>("conv2d.cudnn", 1, "cuda"),
     EntryOf<Conv2dDnnl>("conv2d.dnnl", 1),
     EntryOf<Conv2dNchwcX86>("conv2d_NCHWc.x86", 1),
-    EntryOf<Conv2dNchwcInt8Cuda>("conv2d_NCHWc_int8.cuda", 2, TargetKind::kCuda),
+    EntryOf<Conv2dNchwcInt8Cuda>("conv2d_NCHWc_int8.cuda", 2, "cuda"),
     EntryOf<Conv2dNchwcInt8X86>("conv2d_NCHWc_int8.x86", 1),
     EntryOf<Conv2dDirectCpu>("conv2d_direct.cpu", 1),
     EntryOf<Conv2dDirectInt8Cpu>("conv2d_direct_int8.cpu", 1),
-    EntryOf<Conv2dMmaCuda>("conv2d_mma.cuda", 2, TargetKind::kCuda),
-    EntryOf<Conv2dNchwCuda>("conv2d_nchw.cuda", 2, TargetKind::kCuda),
-    EntryOf<Conv2dNchwWinogradCuda>("conv2d_nchw_winograd.cuda", 2, TargetKind::kCuda),
+    EntryOf<Conv2dMmaCuda>("conv2d_mma.cuda", 2, "cuda"),
+    EntryOf<Conv2dNchwCuda>("conv2d_nchw.cuda", 2, "cuda"),
+    EntryOf<Conv2dNchwWinogradCuda>("conv2d_nchw_winograd.cuda", 2, "cuda"),
     VtaEntryOf<Conv2dPackedVta>("conv2d_packed.vta", 1),
     VtaEntryOf<Conv2dPackedSlotsVta>("conv2d_packed_slots.vta", 1),
     EntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
-    EntryOf<Conv2dTransposeNchwCuda>("conv2d_transpose_nchw.cuda", 2, TargetKind::kCuda),
+    EntryOf<Conv2dTransposeNchwCuda>("conv2d_transpose_nchw.cuda", 2, "cuda"),
     VtaEntryOf<Conv2dTransposePackedVta>("conv2d_transpose_packed.vta", 1),
-    EntryOf<DenseCublas>("dense.cublas", 1, TargetKind::kCuda),
+    EntryOf<DenseCublas>("dense.cublas", 1, "cuda"),
     EntryOf<DenseDnnl>("dense.dnnl", 1),
-    EntryOf<DenseInt8Cuda>("dense_int8.cuda", 2, TargetKind::kCuda),
-    EntryOf<DenseLargeBatchCuda>("dense_large_batch.cuda", 2, TargetKind::kCuda),
-    EntryOf<MatmulMmaCuda<OpKind::kDense>>("dense_mma.cuda", 3, TargetKind::kCuda),
+    EntryOf<DenseInt8Cuda>("dense_int8.cuda", 2, "cuda"),
+    EntryOf<DenseLargeBatchCuda>("dense_large_batch.cuda", 2, "cuda"),
+    EntryOf<MatmulMmaCuda<OpKind::kDense>>("dense_mma.cuda", 3, "cuda"),
     EntryOf<DenseNopackX86>("dense_nopack.x86", 1),
     EntryOf<DensePackX86>("dense_pack.x86", 1),
     EntryOf<DensePackedCpu>("dense_packed.cpu", 1),
     VtaEntryOf<DensePackedVta>("dense_packed.vta", 1),
-    EntryOf<DenseSmallBatchCuda>("dense_small_batch.cuda", 2, TargetKind::kCuda),
+    EntryOf<DenseSmallBatchCuda>("dense_small_batch.cuda", 2, "cuda"),
     EntryOf<DepthwiseNchwcX86>("depthwise_conv2d_NCHWc.x86", 1),
-    EntryOf<DepthwiseConv2dNchwCuda>("depthwise_conv2d_nchw.cuda", 2, TargetKind::kCuda),
+    EntryOf<DepthwiseConv2dNchwCuda>("depthwise_conv2d_nchw.cuda", 2, "cuda"),
     EntryOf<DepthwiseDirectCpu>("depthwise_direct.cpu", 1),
     VtaEntryOf<ElementwisePackedVta<OpKind::kIdentity>>("elementwise_packed.vta", 1),
-    EntryOf<GroupConv2dNchwCuda>("group_conv2d_nchw.cuda", 2, TargetKind::kCuda),
+    EntryOf<GroupConv2dNchwCuda>("group_conv2d_nchw.cuda", 2, "cuda"),
     VtaEntryOf<GroupConv2dPackedVta>("group_conv2d_packed.vta", 1),
     VtaEntryOf<MaxPool2dPackedVta>("max_pool2d_packed.vta", 1),
     VtaEntryOf<ElementwisePackedVta<OpKind::kMul>>("multiply.vta", 1),
@@ -183,7 +183,7 @@ std::vector<const TemplateEntry*> TemplatesFor(const Workload& workload, const T
     TW_CHECK(entry != nullptr, key);
     const KernelLibrary* library = LibraryOfTemplate(key);
     if (library != nullptr && !NamesLibrary(target, library->name)) continue;
-    if (entry->target == target.kind() && entry->refuses(workload, target).empty()) {
+    if (entry->device == target.device() && entry->refuses(workload, target).empty()) {
       entries.push_back(entry);
     }
   }
@@ -197,7 +197,7 @@ std::string VtaRefusalOf(const Workload& workload, const Target& target) {
   std::string reasons;
   for (const TemplateEntry& entry : Templates()) {
     const bool own = entry.key.starts_with(name + "_packed") || entry.key == name + ".vta";
-    if (entry.target != target.kind() || !own) continue;
+    if (entry.device != target.device() || !own) continue;
     reasons += (reasons.empty() ? "" : "; ") + std::string(entry.key) + ": " +
                entry.refuses(workload, target);
   }

@@ -22,9 +22,9 @@ struct Kernel {
 /// schedule of loops or, for the VTA, a stream of instructions. Exactly one of `apply` and
 /// `build_stream` is not null; ApplyTemplate and BuildVtaStream report the wrong choice.
 struct TemplateEntry {
-  std::string_view key;  ///< stored in records; never reused, never renamed
-  int version;           ///< raised when the meaning or order of any knob changes
-  TargetKind target;
+  std::string_view key;     ///< stored in records; never reused, never renamed
+  int version;              ///< raised when the meaning or order of any knob changes
+  std::string_view device;  ///< DeviceTraits::name
   /// Empty if it serves the workload on the target, else the reason why not.
   std::string (*refuses)(const Workload&, const Target&);
   Result<ConfigSpace> (*define_space)(const Workload&, const Target&);

@@ -13,7 +13,7 @@
 #include "src/graph/passes/passes.h"
 #include "src/runtime/cuda_session.h"
 #include "src/runtime/loaded_model.h"
-#include "src/space/version.h"
+#include "src/target/device.h"
 #include "src/target/gpu.h"
 #include "src/templates/registry.h"
 #include "src/tensor/made_up.h"
@@ -162,7 +162,7 @@ Trial TrialOn80(const Workload& workload, const std::string& template_key,
   trial.device.kind = "cuda";
   trial.device.model = "Card of tests";
   trial.device.isa = {"sm_80"};
-  trial.codegen_version = kCodegenVersion;
+  trial.codegen_version = FindDeviceTraits("cuda").codegen_version;
   return trial;
 }
 

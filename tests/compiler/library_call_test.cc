@@ -12,7 +12,7 @@
 #include "src/compiler/plan/choose.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/passes/passes.h"
-#include "src/space/version.h"
+#include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/registry.h"
 #include "src/tensor/made_up.h"
@@ -71,7 +71,7 @@ class LibraryCalls : public testing::Test {
     trial.value = seconds;
     trial.verified = true;
     trial.device = ProbeHostCpu();
-    trial.codegen_version = kCodegenVersion;
+    trial.codegen_version = FindDeviceTraits("llvm").codegen_version;
     return trial;
   }
 

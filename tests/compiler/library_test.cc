@@ -19,8 +19,8 @@
 #include "src/compiler/plan/plan.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/passes/passes.h"
-#include "src/space/version.h"
 #include "src/target/cpu_needs.h"
+#include "src/target/device.h"
 #include "src/templates/registry.h"
 #include "src/tensor/made_up.h"
 #include "tests/records/shared_file.h"
@@ -233,7 +233,7 @@ class LibraryOfRecords : public Library {
       trial.value = seconds;
       trial.verified = true;
       trial.device = options_.device;
-      trial.codegen_version = kCodegenVersion;
+      trial.codegen_version = FindDeviceTraits("llvm").codegen_version;
       trials.push_back(std::move(trial));
     }
     auto store = records::Store::Open(Path("records.db"), records::Store::Mode::kReadWrite);

@@ -14,6 +14,7 @@ namespace {
 
 KernelSpec MakeKernel() {
   KernelSpec kernel;
+  kernel.target = *Target::Parse("cuda -arch=sm_75");
   kernel.workload = DenseCandidate().task.workload;
   kernel.epilogue = *Epilogue::Parse("add(channel:float32);relu");
   const AnchorForm form = {"NCHW16c", "OIHW16i16o", "NCHW16c", kInt16, true};
@@ -60,6 +61,7 @@ TEST(Messages, ARunOrderComesBackTheSame) {
   ASSERT_EQ(back->items.size(), 2U);
   EXPECT_EQ(back->items[1].kernel.tolerance, 0.01);
   const KernelSpec& kernel = back->items[0].kernel;
+  EXPECT_EQ(kernel.target, MakeKernel().target);
   EXPECT_EQ(kernel.workload, MakeKernel().workload);
   EXPECT_EQ(kernel.epilogue, MakeKernel().epilogue);
   EXPECT_EQ(kernel.signature, MakeKernel().signature);
@@ -73,6 +75,15 @@ TEST(Messages, ARunOrderComesBackTheSame) {
   EXPECT_TRUE(back->items[0].anchor);
   EXPECT_EQ(back->race_seconds, 3);
   EXPECT_EQ(back->wait_seconds, 7);
+}
+
+TEST(Messages, AnOrderIsForOneDevice) {
+  RunOrder order;
+  order.items.push_back({5, MakeKernel(), "/tmp/reference", 0.25, 0.5, Fault()});
+  order.items.push_back(order.items[0]);
+  EXPECT_TRUE(RunOrderFrom(ToJson(order)).ok());
+  order.items[1].kernel.target = *Target::Parse("llvm");
+  EXPECT_EQ(RunOrderFrom(ToJson(order)).status().message(), "message: an order for two devices");
 }
 
 TEST(Messages, AReplyWithNumbersJsonHasNotIsStillAMessage) {

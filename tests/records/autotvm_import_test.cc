@@ -10,7 +10,7 @@
 #include "records/imported.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
-#include "src/space/version.h"
+#include "src/target/device.h"
 #include "src/templates/registry.h"
 #include "tests/records/autotvm_lines.h"
 #include "tests/records/sample_trials.h"
@@ -270,7 +270,7 @@ TEST_F(AutotvmImportTest, OwnTrialsBecomeLinesThatComeBackExact) {
   trial.outcome = Outcome::kOk;
   trial.value = 0.000123;
   trial.verified = true;
-  trial.codegen_version = kCodegenVersion;
+  trial.codegen_version = FindDeviceTraits("llvm").codegen_version;
   trial.finished_unix_seconds = 1.75e9;
   Trial slower = trial;
   slower.candidate.config = entry->define_space(workload, target)->At(3);

@@ -20,7 +20,7 @@
 #include "records/store.h"
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
-#include "src/space/version.h"
+#include "src/target/device.h"
 #include "src/templates/registry.h"
 
 namespace tilewright::records {
@@ -216,7 +216,7 @@ Result<MutatedRecords> MutatedRecords::Create(const std::string& folder,
   TW_RETURN_IF_ERROR(Store::Open(path, Store::Mode::kReadWrite));  // migrates it
   {
     Forger forger(path);
-    forger.Do("UPDATE trial SET codegen_version = " + std::to_string(kCodegenVersion));
+    forger.Do("UPDATE trial SET codegen_version = " + std::to_string(FindDeviceTraits("llvm").codegen_version));
     for (const TemplateEntry& entry : Templates()) {
       forger.Do("UPDATE trial SET template_version = " + std::to_string(entry.version) +
                 " WHERE template = '" + std::string(entry.key) + "'");

@@ -32,7 +32,7 @@ class PackageTest : public SampleStores {
     failed.outcome = Outcome::kRunFailed;
     failed.verified = false;
     Trial old_code = SampleTrial(5, 0.0001);
-    old_code.codegen_version = kCodegenVersion - 1;
+    old_code.codegen_version = FindDeviceTraits("llvm").codegen_version - 1;
     Add(Path(name), {unverified, failed, old_code, SampleTrial(3, 0.002), SampleTrial(4, 0.003),
                      SampleTrial(0, 0.004, SampleConv(32))});
     return Path(name);

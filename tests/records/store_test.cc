@@ -12,7 +12,7 @@
 #include "records/difference.h"
 #include "records/schema.h"
 #include "src/base/files/file.h"
-#include "src/space/version.h"
+#include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/registry.h"
 #include "tests/records/sample_trials.h"
@@ -103,7 +103,7 @@ TEST_F(StoreTest, QueryAnswersTheFastestVerifiedTrial) {
   Trial wrong = SampleTrial(2, 0.0001);
   wrong.outcome = Outcome::kWrongResult;
   Trial old_code = SampleTrial(5, 0.0001);
-  old_code.codegen_version = kCodegenVersion - 1;
+  old_code.codegen_version = FindDeviceTraits("llvm").codegen_version - 1;
   Trial old_template = SampleTrial(6, 0.0001);
   old_template.candidate.template_version -= 1;
   Trial tie = SampleTrial(4, 0.002);

@@ -74,11 +74,11 @@ TEST(AnyCpuFor, HasWhatTheCodeMayUse) {
   const auto any = [](const char* target) { return AnyCpuFor(*Target::Parse(target)); };
   const auto board = any("llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a76");
   ASSERT_TRUE(board.ok()) << board.status().message();
-  EXPECT_TRUE(board->is_any_cpu());
+  EXPECT_TRUE(board->is_any());
   EXPECT_EQ(board->isa, (std::vector<std::string>{"dotprod", "neon"}));
   EXPECT_EQ(any("llvm -mtriple=armv7l-linux-gnueabihf")->isa, std::vector<std::string>{"neon"});
   EXPECT_FALSE(any("llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-b1").ok());
-  EXPECT_FALSE(ProbeHostCpu().is_any_cpu());
+  EXPECT_FALSE(ProbeHostCpu().is_any());
 }
 
 TEST(DeviceFingerprintTest, BadTextIsRefused) {

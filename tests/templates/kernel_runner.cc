@@ -11,6 +11,7 @@
 #include "src/runtime/loader.h"
 #include "src/runtime/thread_pool.h"
 #include "src/schedule/lower/lower.h"
+#include "src/target/device.h"
 #include "src/templates/limits.h"
 #include "src/tensor/kernel_signature.h"
 #include "src/tensor/layout.h"
@@ -55,7 +56,7 @@ Result<Tensor> RunInSimt(const Program& program, const Target& target,
 }
 
 Result<Tensor> Run(const Program& program, const Target& target, std::vector<Tensor>& arguments) {
-  if (target.kind() == TargetKind::kCuda) return RunInSimt(program, target, arguments);
+  if (DeviceTraitsOf(target).grids) return RunInSimt(program, target, arguments);
   auto object = Generate({program}, target, Emit::kObject);
   TW_RETURN_IF_ERROR(object);
   auto folder = TemporaryFolder::Create("tilewright-test");

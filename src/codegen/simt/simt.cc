@@ -18,6 +18,7 @@
 #include "src/codegen/simt/block_machine.h"
 #include "src/codegen/simt/instrument.h"
 #include "src/target/cpu.h"
+#include "src/target/device.h"
 
 namespace tilewright {
 namespace {
@@ -167,7 +168,7 @@ SimtKernel& SimtKernel::operator=(SimtKernel&&) noexcept = default;
 SimtKernel::~SimtKernel() = default;
 
 Result<SimtKernel> SimtKernel::Build(const Program& program, const Target& target) {
-  if (target.kind() != TargetKind::kCuda) {
+  if (!DeviceTraitsOf(target).grids) {
     return InvalidArgument("target kind " + target.kind_name() + ", expected cuda");
   }
   for (const LibraryCall* call : LibraryCallsOf(program.body)) {

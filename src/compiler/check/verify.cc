@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "src/compiler/check/check_process.h"
+#include "src/compiler/check/operator_verifier.h"
 #include "src/compiler/run/real_values.h"
-#include "src/compiler/run/run_values.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
 #include "src/schedule/tolerance.h"
@@ -70,11 +70,9 @@ Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<co
 
   auto target = Target::Parse(model.target());
   TW_RETURN_IF_ERROR(target);
-  VerifyReport report;
-  report.made_up_constants = optimized->made_up_constants;
   const std::optional<double> least =
       AllowsTf32(*target) ? std::optional(kToleranceOfTf32) : std::nullopt;
-  RunValues values(*optimized, inputs, options.threads);
+  OperatorVerifier verifier(*optimized, inputs, options);
   const auto compare = [&](std::size_t index, Tensor result) -> Status {
     const ModelOperator& op = model.operators()[index];
     const auto node = by_name.find(op.result.name);
@@ -82,27 +80,7 @@ Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<co
       return InvalidArgument(fmt::format("library {} was made from another graph than {}: value {}",
                                          model.name(), optimized->name, op.result.name));
     }
-    const auto reference = values.Reference(node->second);
-    TW_RETURN_IF_ERROR(reference);
-    const auto tolerance =
-        options.tolerance ? options.tolerance : std::max(reference->tolerance, least);
-    OperatorCheck check{op.result.name, op.op, Compare(result, *reference->value, tolerance), 0};
-    if (!check.comparison.ok && !options.tolerance) {
-      // What is summed may be much larger than what is left of it.
-      const auto bounded = values.Bounded();
-      TW_RETURN_IF_ERROR(bounded);
-      check.comparison = CompareBounded(result, *bounded, tolerance);
-    }
-    if (!check.comparison.ok) {
-      check.unlike =
-          CompareReals(RealValues::Of(result, {}), RealValues::Of(*reference->value, {})).unlike;
-      if (!report.first_bad) report.first_bad = index;
-    }
-    report.checks.push_back(std::move(check));
-    if (optimized->node(node->second).kind == NodeKind::kOperator) {
-      values.Observe(node->second, std::move(result));
-    }
-    return Status();
+    return verifier.Check(node->second, op.op, std::move(result), least);
   };
   CheckProgress nobody;
   CheckProgress& progress = options.progress != nullptr ? *options.progress : nobody;
@@ -116,7 +94,7 @@ Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<co
   const auto outputs = model.RunObserved(inputs, observe);
   progress.End();
   TW_RETURN_IF_ERROR(outputs);
-  return report;
+  return verifier.Finish();
 }
 
 }  // namespace tilewright

@@ -4,17 +4,13 @@
 
 #include <utility>
 
+#include "src/compiler/check/operator_verifier.h"
 #include "src/compiler/run/run_values.h"
 #include "src/compiler/run/vta_run.h"
 #include "src/graph/ir/evaluate.h"
 
 namespace tilewright {
 namespace {
-
-void Add(OperatorCheck check, VerifyReport& report) {
-  if (!check.comparison.ok && !report.first_bad) report.first_bad = report.checks.size();
-  report.checks.push_back(std::move(check));
-}
 
 /// Errors: kInvalidArgument unless the outputs have the types of the source's.
 Status CheckOutputs(const VtaPlan& plan, const Graph& source) {
@@ -34,19 +30,15 @@ Result<VerifyReport> VerifyVta(const VtaPlan& plan, const Graph& source,
   TW_RETURN_IF_ERROR(CheckOutputs(plan, source));
   const auto expected = EvaluateGraph(source, inputs, KeepValues::kOutputs, options.threads);
   TW_RETURN_IF_ERROR(expected);
-  const auto values = EvaluateGraph(plan.graph, inputs, KeepValues::kAll, options.threads);
-  TW_RETURN_IF_ERROR(values);
-  VerifyReport report;
-  report.made_up_constants = source.made_up_constants;
+  TW_RETURN_IF_ERROR(CheckGraphInputs(plan.graph, inputs));
+  OperatorVerifier verifier(plan.graph, inputs, options);
   VtaRunOptions run_options;
   run_options.host_threads = options.threads;
   run_options.observe = [&](std::size_t index, const Tensor& result) -> Status {
     const VtaStep& step = plan.steps[index];
-    if (step.kernel < 0) return Status();
-    const int id = step.nodes.back();
-    Add({plan.graph.node(id).name, step.op,
-         Compare(result, (*values)[static_cast<std::size_t>(id)], options.tolerance)},
-        report);
+    const int node = step.nodes.back();
+    if (step.kernel >= 0) return verifier.Check(node, step.op, result.Clone());
+    verifier.Observe(node, result.Clone());
     return Status();
   };
   const auto run = RunVta(plan, inputs, run_options);
@@ -62,8 +54,10 @@ Result<VerifyReport> VerifyVta(const VtaPlan& plan, const Graph& source,
       TW_RETURN_IF_ERROR(bounded);
       comparison = CompareBounded(run->outputs[i], *bounded);
     }
-    Add({source.node(id).name, "output of the model", comparison}, report);
+    verifier.Add({source.node(id).name, "output of the model", comparison});
   }
+  VerifyReport report = verifier.Finish();
+  report.made_up_constants = source.made_up_constants;
   return report;
 }
 

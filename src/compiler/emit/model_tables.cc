@@ -12,6 +12,7 @@
 #include "src/graph/ir/meanings.h"
 #include "src/runtime/cuda_functions.h"
 #include "src/runtime/model.h"
+#include "src/target/device.h"
 
 namespace tilewright {
 namespace {
@@ -366,7 +367,7 @@ int32_t {}_load(const char* parameter_file);
 )",
                         options.name);
   }
-  if (options.target.kind() == TargetKind::kCuda) text += fmt::format(kGpuHeader, options.name);
+  if (DeviceTraitsOf(options.target).grids) text += fmt::format(kGpuHeader, options.name);
   text += fmt::format(R"(
 /** Null, or what the model cannot run without: a library that an operator calls and that is not on
  *  this machine. Ask before the first run; the words are there until {0}_release. */

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "src/schedule/lower/lower.h"
+#include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"
@@ -61,7 +62,7 @@ Result<Built> KernelOf(const Candidate& candidate, const Workload& workload,
 records::CallRule CallRuleFor(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
                               const Target& target) {
   return [&workload, &epilogue, plain_weight, &target](const Candidate& candidate) {
-    if (target.kind() == TargetKind::kCuda) {
+    if (DeviceTraitsOf(target).grids) {
       return std::string("compiled models for a GPU call no libraries");
     }
     const auto built = KernelOf(candidate, workload, epilogue, plain_weight, target);
@@ -182,7 +183,7 @@ Status ChooseDefault(const Workload& workload, const Epilogue& epilogue, bool pl
     reasons +=
         (reasons.empty() ? "" : "; ") + std::string(entry->key) + ": " + built.status().message();
   }
-  if (options.target.kind() == TargetKind::kCuda) {
+  if (DeviceTraitsOf(options.target).grids) {
     auto program = FixedKernel(workload, epilogue, options.target);
     TW_RETURN_IF_ERROR(program);
     choice.program = *std::move(program);

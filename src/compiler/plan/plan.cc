@@ -14,6 +14,7 @@
 #include "src/compiler/check/check_plan.h"
 #include "src/compiler/plan/plan_builder.h"
 #include "src/schedule/lower/lower.h"
+#include "src/target/device.h"
 #include "src/templates/registry.h"
 
 namespace tilewright {
@@ -297,7 +298,7 @@ Status PlanBuilder::FinishOutputs() {
 }
 
 Result<Plan> PlanBuilder::Build() {
-  if (options_.target.kind() == TargetKind::kLlvm) {
+  if (DeviceTraitsOf(options_.target).machine_code) {
     auto features = FeaturesOf(options_.target);
     TW_RETURN_IF_ERROR(features);
     house_layout_ = fmt::format("NCHW{}c", features->float_lanes());

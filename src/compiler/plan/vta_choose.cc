@@ -11,8 +11,7 @@
 #include "records/autotvm/tuple.h"
 #include "src/templates/registry.h"
 #include "src/templates/vta/alu_blocks.h"
-#include "src/vta/simulator/simulator.h"
-#include "src/vta/simulator/timing.h"
+#include "src/templates/vta/launch.h"
 
 namespace tilewright {
 namespace {
@@ -104,16 +103,6 @@ Status BuildAsked(const Asked& asked, const Workload& workload, const Target& ta
   return Build(*entry, candidate.config, workload, target, kernel);
 }
 
-/// What the target's metric says of a stream; nothing if it cannot be executed.
-std::optional<double> CostOf(const VtaTarget& vta, const vta::Stream& stream) {
-  vta::RunOptions options;
-  options.allow_tokens_left = true;  // as streams of one virtual thread do
-  const vta::RunResult run = vta::RunStream(vta.design, stream.instructions, nullptr, options);
-  if (!run.status().ok()) return std::nullopt;
-  if (vta.metric == kVtaDramBytes) return static_cast<double>(run.summary.dram_bytes);
-  return vta::Simulate(vta.design, stream.instructions, run.pipeline, vta.cycles).cycles;
-}
-
 /// Of the configs that differ from the asked one in one knob, the best that can be built: a config
 /// that was tuned with another epilogue may take a little more room than there is.
 /// Errors: kUnsupported if there is none.
@@ -135,9 +124,9 @@ Status BuildNeighbour(const Candidate& candidate, const Workload& workload, cons
       VtaKernel tried = kernel;
       const Config config = space->At(space->IndexOf(changed));
       if (!Build(*entry, config, workload, target, tried).ok()) continue;
-      const auto cost = CostOf(vta, tried.stream);
-      if (!cost.has_value() || (best.has_value() && *cost >= *best)) continue;
-      best = cost;
+      const auto cost = CostOfStream(vta, tried.stream);
+      if (!cost.ok() || (best.has_value() && *cost >= *best)) continue;
+      best = *cost;
       kernel = std::move(tried);
     }
   }

@@ -7,11 +7,12 @@
 #include <utility>
 
 #include "src/codegen/simt/simt.h"
-#include "src/compiler/run/run_values.h"
+#include "src/compiler/check/operator_verifier.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
 #include "src/runtime/guarded_buffer.h"
 #include "src/schedule/tolerance.h"
+#include "src/target/device.h"
 
 namespace tilewright {
 namespace {
@@ -85,7 +86,7 @@ Status RunStep(const PlanStep& step, GpuExecutor& executor, Memory& memory) {
 }  // namespace
 
 Result<GpuPlan> PlanGpu(Graph graph, const CompileOptions& options) {
-  if (options.target.kind() != TargetKind::kCuda) {
+  if (!DeviceTraitsOf(options.target).grids) {
     return InvalidArgument("target kind " + options.target.kind_name() + ", expected cuda");
   }
   auto optimized = Optimize(std::move(graph));
@@ -127,37 +128,19 @@ Result<std::vector<Tensor>> RunGpu(const GpuPlan& plan, GpuExecutor& executor,
 Result<VerifyReport> VerifyGpu(const GpuPlan& plan, GpuExecutor& executor,
                                std::span<const Tensor> inputs, const VerifyOptions& options) {
   TW_RETURN_IF_ERROR(CheckGraphInputs(plan.graph, inputs));
-  VerifyReport report;
-  report.made_up_constants = plan.graph.made_up_constants;
-  RunValues values(plan.graph, inputs, options.threads);
+  OperatorVerifier verifier(plan.graph, inputs, options);
   const auto observe = [&](std::size_t index, const Tensor& result) -> Status {
     const PlanStep& step = plan.plan.steps[index];
-    const Node& node = plan.graph.node(step.node);
     // Copies of inputs and constants are no operators.
-    if (node.kind != NodeKind::kOperator) return {};
-    const auto reference = values.Reference(step.node);
-    TW_RETURN_IF_ERROR(reference);
-    auto tolerance = options.tolerance ? options.tolerance : reference->tolerance;
-    if (!options.tolerance && step.kernel >= 0) {
-      const Program& kernel = plan.plan.kernels[static_cast<std::size_t>(step.kernel)];
-      tolerance = std::max(tolerance, ToleranceOf(kernel));
-    }
-    Comparison comparison = Compare(result, *reference->value, tolerance);
-    if (!comparison.ok && !options.tolerance) {
-      const auto bounded = values.Bounded();
-      TW_RETURN_IF_ERROR(bounded);
-      comparison = CompareBounded(result, *bounded, tolerance);
-    }
-    report.checks.push_back({node.name, step.report.op, comparison});
-    if (!report.checks.back().comparison.ok && !report.first_bad) {
-      report.first_bad = report.checks.size() - 1;
-    }
-    values.Observe(step.node, result.Clone());
-    return {};
+    if (plan.graph.node(step.node).kind != NodeKind::kOperator) return {};
+    const auto least = step.kernel >= 0
+                           ? ToleranceOf(plan.plan.kernels[static_cast<std::size_t>(step.kernel)])
+                           : std::nullopt;
+    return verifier.Check(step.node, step.report.op, result.Clone(), least);
   };
   const auto run = RunGpu(plan, executor, inputs, observe);
   TW_RETURN_IF_ERROR(run);
-  return report;
+  return verifier.Finish();
 }
 
 }  // namespace tilewright

@@ -9,35 +9,12 @@
 
 #include "src/base/clock.h"
 #include "src/graph/ir/evaluate.h"
+#include "src/templates/vta/launch.h"
 #include "src/tensor/reference/reference.h"
 #include "src/vta/simulator/trace.h"
 
 namespace tilewright {
 namespace {
-
-/// An operand as the accelerator loads it: values per channel become a tile for each block of
-/// them, every row of it the same; `addend` is added to int32 elements.
-std::vector<std::byte> OperandBytes(const vta::Design& design, const Tensor& tensor,
-                                    const TensorType& result, std::int32_t addend) {
-  const std::span raw(tensor.data(), static_cast<std::size_t>(tensor.bytes()));
-  if (tensor.dtype() != kInt32) return {raw.begin(), raw.end()};
-  const bool per_channel = tensor.elements() < result.elements();
-  const std::int64_t rows = per_channel ? design.batch() : 1;
-  std::vector<std::int32_t> values;
-  values.reserve(static_cast<std::size_t>(tensor.elements() * rows));
-  const auto elements = tensor.As<std::int32_t>();
-  const auto block = static_cast<std::size_t>(design.block());
-  for (std::size_t tile = 0; tile < elements.size(); tile += block) {
-    for (std::int64_t row = 0; row < rows; ++row) {
-      for (std::int32_t value : elements.subspan(tile, block)) {
-        values.push_back(static_cast<std::int32_t>(static_cast<std::uint32_t>(value) +
-                                                   static_cast<std::uint32_t>(addend)));
-      }
-    }
-  }
-  const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
-  return {bytes, bytes + values.size() * sizeof(std::int32_t)};
-}
 
 class VtaRunner {
  public:
@@ -119,49 +96,21 @@ class VtaRunner {
     return Status();
   }
 
-  /// Lays out the buffers of a stream: data, weight (if any), output, operands.
-  std::vector<std::int64_t> AllocateBuffers(const VtaStep& step, const VtaKernel& kernel,
-                                            vta::Dram& dram, std::int64_t& output) {
-    std::vector<std::int64_t> addresses;
-    const std::size_t operands = kernel.operand_addends.size();
-    const std::size_t tensors = step.loads.size() - operands;
-    for (std::size_t i = 0; i < step.loads.size(); ++i) {
-      if (i == tensors) {
-        output = dram.Allocate("output", kernel.result.bytes(), true);
-        addresses.push_back(output);
-      }
-      const std::int32_t addend = i < tensors ? 0 : kernel.operand_addends[i - tensors];
-      addresses.push_back(dram.Allocate(
-          "input", OperandBytes(plan_.design, Value(step.loads[i]), kernel.result, addend), false));
-    }
-    if (operands == 0) {
-      output = dram.Allocate("output", kernel.result.bytes(), true);
-      addresses.push_back(output);
-    }
-    return addresses;
-  }
-
   Status Launch(const VtaStep& step) {
     const auto number = static_cast<std::size_t>(step.kernel);
     const VtaKernel& kernel = plan_.kernels[number];
-    vta::Dram dram;
-    std::int64_t output = 0;
-    const std::vector<std::int64_t> addresses = AllocateBuffers(step, kernel, dram, output);
-    auto instructions = vta::Place(plan_.design, kernel.stream, dram, addresses);
-    TW_RETURN_IF_ERROR(instructions);
-    vta::RunOptions run_options;
-    run_options.allow_tokens_left = true;  // as streams of one virtual thread do
-    const vta::RunResult run = vta::RunStream(plan_.design, *instructions, &dram, run_options);
-    TW_RETURN_IF_ERROR(run.status());
-    Tensor value(kernel.result);
-    std::ranges::copy(dram.Bytes(output, value.bytes()), value.data());
-    Keep(step.nodes.back(), std::move(value));
+    std::vector<const Tensor*> loads;
+    for (const int id : step.loads) loads.push_back(&Value(id));
+    auto launch =
+        LaunchStream(plan_.design, kernel.stream, loads, kernel.operand_addends, kernel.result);
+    TW_RETURN_IF_ERROR(launch);
+    Keep(step.nodes.back(), std::move(launch->result));
     if (result_.launches[number]++ > 0) return Status();
     VtaLaunchCost& cost = result_.cost[number];
-    cost.summary = run.summary;
+    cost.summary = launch->run.summary;
     for (const vta::CycleModel& model : options_.models) {
       cost.timings.push_back(
-          vta::Simulate(plan_.design, *instructions, run.pipeline, model, false));
+          vta::Simulate(plan_.design, launch->instructions, launch->run.pipeline, model, false));
     }
     return Status();
   }

@@ -4,6 +4,7 @@
 
 #include "src/base/math.h"
 #include "src/target/cpu.h"
+#include "src/target/device.h"
 #include "src/templates/space_values.h"
 #include "src/templates/workload_kind.h"
 
@@ -11,7 +12,7 @@ namespace tilewright {
 namespace {
 
 std::string RefusesTarget(const Target& target) {
-  if (target.kind() != TargetKind::kLlvm) return "only CPUs";
+  if (!DeviceTraitsOf(target).machine_code) return "only CPUs";
   const std::string triple = target.Option("mtriple");
   if (!triple.empty() && !triple.starts_with("x86_64")) return "only x86-64";
   const auto features = FeaturesOf(target);

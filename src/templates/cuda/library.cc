@@ -2,6 +2,8 @@
 
 #include "src/templates/workload_kind.h"
 
+#include "src/target/device.h"
+
 namespace tilewright {
 namespace {
 
@@ -10,7 +12,7 @@ constexpr const char* kOnlyCuda = "only targets of CUDA";
 }  // namespace
 
 std::string Cublas::Refuses(const Workload& w, const Target& target) {
-  if (target.kind() != TargetKind::kCuda) return kOnlyCuda;
+  if (!DeviceTraitsOf(target).grids) return kOnlyCuda;
   if (IsFloat32(w)) return "";
   if (w.data.dtype != kInt8 || !IsInt8(w)) return "only float32, or int8 summed in int32";
   // What the library's documentation asks of integer products.
@@ -21,7 +23,7 @@ std::string Cublas::Refuses(const Workload& w, const Target& target) {
 }
 
 std::string Conv2dCudnn::Refuses(const Workload& w, const Target& target) {
-  if (target.kind() != TargetKind::kCuda) return kOnlyCuda;
+  if (!DeviceTraitsOf(target).grids) return kOnlyCuda;
   if (w.op != OpKind::kConv2d) return "only convolutions";
   if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
   if (!IsFloat32(w)) return "only float32: the library gives no sums in int32";

@@ -7,7 +7,7 @@
 namespace tilewright {
 
 Result<VtaTarget> VtaTargetOf(const Target& target) {
-  if (target.kind() != TargetKind::kVta) {
+  if (target.device() != "vta") {
     return InvalidArgument("target '" + target.ToString() + "': expected a VTA");
   }
   auto design = vta::Design::FromModel(target.Option("model"));

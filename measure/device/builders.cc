@@ -1,0 +1,110 @@
+// How candidates are built, in each form that code has. Loops are lowered and generated alike; what
+// is left of them for the runner, a library to load or the text of grids to launch, differs.
+
+#include "measure/device/builders.h"
+
+#include "measure/device/cuda_candidate.h"
+#include "measure/device/vta_candidate.h"
+#include "src/base/files/file.h"
+#include "src/codegen/codegen.h"
+#include "src/codegen/runtime_archive.h"
+#include "src/schedule/lower/lower.h"
+#include "src/schedule/tolerance.h"
+#include "src/target/device.h"
+#include "src/templates/limits.h"
+
+namespace tilewright::measure {
+namespace {
+
+constexpr const char* kSymbol = "tw_candidate";
+
+/// What the system refused (no room, no memory, no descriptors) is not the candidate's fault.
+Blame BlameOf(const Status& status) {
+  return status.code() == StatusCode::kUnavailable ? Blame::kMachine : Blame::kUnclear;
+}
+
+/// Makes the artifact of generated code, and tells the kernel what the runner cannot see in it.
+using WriteArtifact = Status (*)(const Program&, const std::string& object, const BuildOrder&,
+                                 KernelSpec&);
+
+Built BuildLoops(const TemplateEntry& entry, const BuildOrder& order, WriteArtifact write) {
+  const Candidate& candidate = order.candidate;
+  const Target& target = candidate.task.target;
+  auto kernel =
+      ApplyTemplate(entry, candidate.task.workload, candidate.epilogue, target, candidate.config);
+  if (!kernel.ok()) return Refused(kernel.status());
+  if (!kernel->schedule.status().ok()) return Refused(kernel->schedule.status());
+  auto program = Lower(kernel->schedule, kSymbol, LowerLimitsFor(target));
+  if (!program.ok()) return Refused(program.status());
+  auto object = Generate({*program}, target, Emit::kObject);
+  if (!object.ok()) return FailedBuild(object.status());
+  auto signature =
+      SignatureOf(candidate.task.workload, candidate.epilogue, kernel->form, program->parameters);
+  if (!signature.ok()) return FailedBuild(signature.status());
+  Built built{.kernel = KernelOf(candidate)};
+  const Status written = write(*program, *object, order, built.kernel);
+  if (!written.ok()) return FailedBuild(written);
+  built.kernel.signature = *std::move(signature);
+  built.kernel.artifact = order.path;
+  built.kernel.symbol = kSymbol;
+  built.kernel.tolerance = ToleranceOf(*program);
+  return built;
+}
+
+Built BuildLibrary(const TemplateEntry& entry, const BuildOrder& order) {
+  return BuildLoops(
+      entry, order,
+      [](const Program& program, const std::string& object, const BuildOrder& to,
+         KernelSpec& kernel) { return LinkKernel(program, object, kernel.target, to.path); });
+}
+
+Built BuildGrids(const TemplateEntry& entry, const BuildOrder& order) {
+  return BuildLoops(
+      entry, order,
+      [](const Program& program, const std::string& ptx, const BuildOrder& to, KernelSpec& kernel) {
+        DescribeLaunches(program, &kernel);
+        return WriteFile(to.path, ptx);
+      });
+}
+
+Built BuildStream(const TemplateEntry& entry, const BuildOrder& order) {
+  auto kernel = BuildVtaKernel(entry, order);
+  return kernel.ok() ? Built{.kernel = *std::move(kernel)} : Refused(kernel.status());
+}
+
+}  // namespace
+
+Built Refused(const Status& status) {
+  const bool refused = status.code() == StatusCode::kInvalidArgument ||
+                       status.code() == StatusCode::kUnsupported ||
+                       status.code() == StatusCode::kNotFound;
+  if (refused) return {Outcome::kInvalid, status.message(), {}};
+  return {Outcome::kBuildFailed, status.message(), {}, BlameOf(status)};
+}
+
+Built FailedBuild(const Status& status) {
+  return {Outcome::kBuildFailed,
+          std::string(StatusCodeName(status.code())) + ": " + status.message(),
+          {},
+          BlameOf(status)};
+}
+
+KernelSpec KernelOf(const Candidate& candidate) {
+  KernelSpec kernel;
+  kernel.target = candidate.task.target;
+  kernel.workload = candidate.task.workload;
+  kernel.epilogue = candidate.epilogue;
+  kernel.threads = kernel.target.num_threads();
+  return kernel;
+}
+
+Built BuildFor(const TemplateEntry& entry, const BuildOrder& order) {
+  const Target& target = order.candidate.task.target;
+  const DeviceTraits& device = DeviceTraitsOf(target);
+  if (device.machine_code) return BuildLibrary(entry, order);
+  if (device.grids) return BuildGrids(entry, order);
+  if (!device.loops) return BuildStream(entry, order);
+  return Refused(Unsupported("no candidates are built for target kind " + target.kind_name()));
+}
+
+}  // namespace tilewright::measure

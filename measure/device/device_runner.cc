@@ -1,0 +1,29 @@
+#include "measure/device/device_runner.h"
+
+#include <array>
+
+#include "measure/device/cuda_candidate.h"
+#include "measure/device/vta_candidate.h"
+#include "src/target/device.h"
+
+namespace tilewright::measure {
+namespace {
+
+template <typename Runner>
+std::unique_ptr<DeviceRunner> MakeOne(const RunWorkerSettings& settings) {
+  return std::make_unique<Runner>(settings);
+}
+
+using MakeRunner = std::unique_ptr<DeviceRunner> (*)(const RunWorkerSettings&);
+constexpr std::array kRunners = {DevicePart<MakeRunner>{"cuda", &MakeOne<CudaRunner>},
+                                 DevicePart<MakeRunner>{"vta", &MakeOne<VtaRunner>}};
+
+}  // namespace
+
+std::unique_ptr<DeviceRunner> MakeDeviceRunner(const Target& target,
+                                               const RunWorkerSettings& settings) {
+  const MakeRunner* make = FindPart(kRunners, target);
+  return make == nullptr ? nullptr : (*make)(settings);
+}
+
+}  // namespace tilewright::measure

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measure/supervisor/process_measurer.h"
+#include "python_free_cli/device_argument.h"
+#include "search/tuner.h"
+#include "src/base/status.h"
+#include "src/target/target.h"
+
+namespace tilewright::cli {
+
+/// What the program asks of a device beside its traits (src/target/device.h).
+struct DeviceSupport {
+  /// Completes a target as written, by --vta-config if there is one, and looks whether code can be
+  /// made for it. Errors: as ParseTarget tells them.
+  Status (*complete)(const std::string& vta_config, Target& target);
+  /// --vta-config describes it.
+  bool takes_design = false;
+  /// Fills in what is measured on. Null: what DeviceFor says.
+  /// Errors: why there is no such device here.
+  Status (*find)(const Target&, const DeviceArgument&, measure::ProcessMeasurerSettings&) = nullptr;
+  /// Least value of each task in the target's metric that any schedule could have. Null: nobody
+  /// knows, zeros.
+  std::vector<double> (*bounds)(const std::vector<search::TuneTask>&, const Target&) = nullptr;
+  /// Why a runner elsewhere does not have it. Empty: it may.
+  const char* only_here = "";
+};
+
+/// Of the target's device. Null: no code can be generated for it.
+const DeviceSupport* DeviceSupportOf(const Target& target);
+
+/// The names of the boards (configs/targets), for messages; empty where none are installed.
+std::string BoardNames();
+
+}  // namespace tilewright::cli

@@ -1,0 +1,14 @@
+#include "src/codegen/backend.h"
+
+#include "src/target/device.h"
+
+namespace tilewright {
+
+Result<const Backend*> BackendFor(const Target& target) {
+  const DeviceTraits& device = DeviceTraitsOf(target);
+  if (device.machine_code) return &emit::kBackend;
+  if (device.grids) return &nvptx::kBackend;
+  return Unsupported("no code generator for target kind " + target.kind_name());
+}
+
+}  // namespace tilewright

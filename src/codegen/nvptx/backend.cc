@@ -1,0 +1,30 @@
+// PTX of GPUs, as src/codegen/backend.h asks for it.
+
+#include "src/codegen/backend.h"
+
+#include "src/codegen/nvptx/launches.h"
+#include "src/codegen/nvptx/shared_memory.h"
+
+namespace tilewright::nvptx {
+namespace {
+
+/// A GPU's vectors are those of its loads and stores: 16 bytes, as without any feature.
+Result<CpuFeatures> NoFeatures(const Target& /*target*/) { return CpuFeatures(); }
+
+Status EmitForGpu(const Program& program, const Target& target, const CpuFeatures& /*features*/,
+                  const llvm::TargetMachine& /*machine*/, llvm::Module& module) {
+  return EmitLaunches(program, target, module);
+}
+
+/// Its launches give the shared memory.
+void PlaceShared(llvm::Module& module) { PlaceDynamicShared(module); }
+
+}  // namespace
+
+const Backend kBackend = {.features = &NoFeatures,
+                          .make_machine = &MakeTargetMachine,
+                          .emit = &EmitForGpu,
+                          .finish = &PlaceShared,
+                          .object_is_assembly = true};
+
+}  // namespace tilewright::nvptx

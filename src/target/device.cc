@@ -1,0 +1,52 @@
+// The devices that code is made for, one row each. A row says what every module may ask; the parts
+// that need more than a target stand in the modules' own tables.
+
+#include "src/target/device.h"
+
+#include <array>
+
+namespace tilewright {
+namespace {
+
+constexpr std::array kDevices = {
+    DeviceTraits{
+        .name = "llvm", .autotvm_family = "cpu", .codegen_version = 1, .machine_code = true},
+    DeviceTraits{.name = "cuda",
+                 .other_kind = "nvptx",
+                 .autotvm_family = "cuda",
+                 .codegen_version = 1,
+                 .grids = true},
+    DeviceTraits{.name = "vta",
+                 .other_kind = "ext_dev",
+                 .other_key = "vta",
+                 .autotvm_family = "vta",
+                 .codegen_version = 1,
+                 .loops = false,
+                 .leaves_to_host = true},
+};
+constexpr DeviceTraits kNoDevice = {};
+
+}  // namespace
+
+const DeviceTraits& DeviceTraitsOf(const Target& target) {
+  return FindDeviceTraits(target.device());
+}
+
+const DeviceTraits& FindDeviceTraits(std::string_view name) {
+  const auto* found = std::ranges::find(kDevices, name, &DeviceTraits::name);
+  return found == kDevices.end() ? kNoDevice : *found;
+}
+
+std::string_view DeviceNameOf(const Target& target) {
+  const auto means = [&](const DeviceTraits& device) {
+    if (device.name == target.kind_name()) return true;
+    if (device.other_kind.empty() || device.other_kind != target.kind_name()) return false;
+    return device.other_key.empty() || std::ranges::count(target.keys(), device.other_key) > 0;
+  };
+  const auto* found = std::ranges::find_if(kDevices, means);
+  return found == kDevices.end() ? std::string_view() : found->name;
+}
+
+std::span<const DeviceTraits> AllDevices() { return kDevices; }
+
+}  // namespace tilewright

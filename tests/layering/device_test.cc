@@ -1,0 +1,124 @@
+// No code asks which kind of device a target is: it asks what the device's traits say
+// (src/target/device.h), or looks its part up in a table with a row per device. Every spelling of
+// the question that has been seen is listed here.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "src/base/files/file.h"
+#include "src/base/strings.h"
+
+namespace tilewright {
+namespace {
+
+const std::string kSources = TILEWRIGHT_SOURCE_DIR;
+
+/// Files whose path has one of these are a device's own, or read what others say of targets.
+constexpr const char* kOwnPlaces[] = {
+    "src/target/",          // what a target is
+    "src/templates/cuda/",  // templates for GPUs
+    "/vta",                 // the VTA, its templates, and what runs its streams
+    "records/autotvm/",     // targets of AutoTVM's records, most of which we make no code for
+};
+/// One table per module that needs more of a device than its traits, with a row for each.
+constexpr const char* kTables[] = {
+    "src/templates/device.cc",
+    "cost_model/device_features.cc",
+    "measure/device/device_runner.cc",
+    "python_free_cli/device_support.cc",
+};
+
+struct Spelling {
+  const char* text;     // a regular expression
+  const char* example;  // that it has to find
+};
+const Spelling kSpellings[] = {
+    {R"re(\bTargetKind\b)re", "target.kind() == TargetKind::kVta"},
+    {R"re(\bis_(any_)?(llvm|cpu|cuda|gpu|vta)\(\))re", "if (target.is_cuda())"},
+    {R"re([!=]= ?"(llvm|cpu|cuda|gpu|vta|nvptx|ext_dev|null)")re", "kind == \"vta\""},
+    {R"re("(llvm|cpu|cuda|gpu|vta|nvptx|ext_dev|null)" ?[!=]=)re", "\"vta\" == kind"},
+    {R"re(\bdevice\(\)( |\.name )?[!=]= )re", "target.device() == kCuda"},
+    {R"re(\bDeviceTraitsOf\([^;]*\)\.name\b)re", "DeviceTraitsOf(target).name.empty()"},
+    {R"re([!=]= ?(kVtaCycles|"cycles"|"dram_bytes"))re", "metric == kVtaCycles"},
+    {R"re(\bVtaTargetOf\([^;]*\)\.ok\(\))re", "if (VtaTargetOf(target).ok())"},
+    {R"re(\bComputeCapabilityOf\([^;]*\)\.ok\(\))re", "gpu = ComputeCapabilityOf(target).ok()"},
+    {R"re(\bdynamic_cast<)re", "dynamic_cast<VtaDevice*>(device)"},
+};
+
+bool IsIn(const std::string& path, const auto& places) {
+  return std::ranges::any_of(
+      places, [&](const char* place) { return path.find(place) != std::string::npos; });
+}
+
+/// Paths of all sources, from the root.
+std::vector<std::string> SourcePaths() {
+  std::vector<std::string> paths;
+  for (const char* folder :
+       {"src", "records", "measure", "search", "cost_model", "python_free_cli"}) {
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(kSources + "/" + folder)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension != ".h" && extension != ".cc") continue;
+      paths.push_back(std::filesystem::relative(entry.path(), kSources).string());
+    }
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+TEST(DeviceLayeringTest, EachSpellingIsFound) {
+  for (const Spelling& spelling : kSpellings) {
+    EXPECT_TRUE(std::regex_search(spelling.example, std::regex(spelling.text))) << spelling.text;
+  }
+}
+
+/// What may be one of the spellings: regular expressions take their time.
+bool MayAsk(const std::string& line) {
+  return std::ranges::any_of(std::array{"==", "!=", "TargetKind", "is_", ".ok()", "Of(", "_cast<"},
+                             [&](const char* hint) { return line.find(hint) != line.npos; });
+}
+
+TEST(DeviceLayeringTest, NobodyAsksWhichDeviceItIs) {
+  const std::regex emit(R"re(\bemit_ [!=]= "\w+")re");  // words of `lower --emit` are no devices
+  std::vector<std::regex> asked;
+  for (const Spelling& spelling : kSpellings) {
+    EXPECT_TRUE(MayAsk(spelling.example)) << spelling.example;
+    asked.emplace_back(spelling.text);
+  }
+  int files = 0;
+  for (const std::string& path : SourcePaths()) {
+    if (IsIn(path, kOwnPlaces) || IsIn(path, kTables)) continue;
+    ++files;
+    const auto text = ReadFile(kSources + "/" + path);
+    ASSERT_TRUE(text.ok());
+    int number = 0;
+    for (const std::string& line : Split(*text, '\n')) {
+      ++number;
+      if (!MayAsk(line)) continue;
+      const std::string code = std::regex_replace(line, emit, "");
+      for (const std::regex& spelling : asked) {
+        EXPECT_FALSE(std::regex_search(code, spelling))
+            << path << ":" << number << ": " << line << "\nasks which device it is; ask its traits";
+      }
+    }
+  }
+  EXPECT_GT(files, 300) << "the scan found too little to be believed";
+}
+
+TEST(DeviceLayeringTest, TablesOfDevicesAreWhereTheyAreLookedFor) {
+  for (const std::string& path : SourcePaths()) {
+    const auto text = ReadFile(kSources + "/" + path);
+    ASSERT_TRUE(text.ok());
+    const bool has_table = text->find("DevicePart<") != std::string::npos;
+    EXPECT_EQ(has_table, IsIn(path, kTables)) << path;
+  }
+}
+
+}  // namespace
+}  // namespace tilewright

@@ -1,0 +1,59 @@
+#include "src/target/device.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tilewright {
+namespace {
+
+std::string DeviceOf(const char* target) { return std::string(Target::Parse(target)->device()); }
+
+TEST(DeviceTest, KindsAndKeysSayWhichOneIsMeant) {
+  EXPECT_EQ(DeviceOf("llvm -mcpu=core-avx2"), "llvm");
+  EXPECT_EQ(DeviceOf("native"), "llvm");
+  EXPECT_EQ(DeviceOf("cuda -arch=sm_75"), "cuda");
+  EXPECT_EQ(DeviceOf("nvptx -arch=sm_75"), "cuda");
+  EXPECT_EQ(DeviceOf("vta -model=sim_1x16_i8w8a32_15_15_18_17"), "vta");
+  EXPECT_EQ(DeviceOf("ext_dev -device=vta"), "vta");
+  EXPECT_EQ(DeviceOf("ext_dev -keys=cpu"), "");
+  EXPECT_EQ(DeviceOf("opencl -device=mali"), "");
+  EXPECT_EQ(DeviceOf("c"), "");
+}
+
+TEST(DeviceTest, NamesAreKindsOfTargetsAndLeadToTheTraits) {
+  for (const DeviceTraits& device : AllDevices()) {
+    SCOPED_TRACE(device.name);
+    const auto target = Target::Parse(device.name);
+    ASSERT_TRUE(target.ok()) << target.status().message();
+    EXPECT_EQ(&DeviceTraitsOf(*target), &device);
+    EXPECT_EQ(&FindDeviceTraits(device.name), &device);
+  }
+}
+
+TEST(DeviceTest, CodeHasOneForm) {
+  for (const DeviceTraits& device : AllDevices()) {
+    SCOPED_TRACE(device.name);
+    EXPECT_EQ(device.machine_code + device.grids + !device.loops, 1);
+    EXPECT_GE(device.codegen_version, 1);
+  }
+}
+
+TEST(DeviceTest, OfOtherTargetsNothingIsSaid) {
+  const DeviceTraits& none = DeviceTraitsOf(*Target::Parse("opencl"));
+  EXPECT_EQ(none.name, "");
+  EXPECT_EQ(none.autotvm_family, "");
+  EXPECT_FALSE(none.machine_code || none.grids || none.leaves_to_host);
+  EXPECT_EQ(&FindDeviceTraits(""), &none);
+  EXPECT_EQ(&FindDeviceTraits("opencl"), &none);
+}
+
+TEST(DeviceTest, PartsAreFoundByTheTargetsDevice) {
+  static constexpr DevicePart<int> kTable[] = {{"cuda", 1}, {"vta", 2}};
+  EXPECT_EQ(FindPart(kTable, *Target::Parse("nvptx")), &kTable[0].part);
+  EXPECT_EQ(FindPart(kTable, *Target::Parse("llvm")), nullptr);
+  EXPECT_EQ(FindPart(kTable, *Target::Parse("opencl")), nullptr);
+}
+
+}  // namespace
+}  // namespace tilewright
