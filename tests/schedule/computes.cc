@@ -163,12 +163,14 @@ Schedule MakeStagedSum(std::int64_t rounds, std::int64_t steps, DataType dtype) 
   return s;
 }
 
-std::vector<std::vector<double>> RandomInputs(const Compute& compute, Random* random) {
-  std::vector<std::vector<double>> inputs;
+std::vector<Tensor> RandomInputs(const Compute& compute, Random* random) {
+  std::vector<Tensor> inputs;
   for (const Buffer& buffer : compute.inputs) {
-    std::vector<double> values(static_cast<std::size_t>(buffer->elements()));
+    Tensor values(TensorType{buffer->shape, buffer->dtype});
     const int offset = buffer->dtype.code == TypeCode::kUInt ? 0 : 8;
-    for (double& v : values) v = static_cast<double>(random->Below(17)) - offset;
+    for (std::int64_t i = 0; i < values.elements(); ++i) {
+      values.Set(i, static_cast<double>(random->Below(17)) - offset);
+    }
     inputs.push_back(std::move(values));
   }
   return inputs;

@@ -3,6 +3,7 @@
 #include "src/base/random.h"
 #include "src/schedule/schedule.h"
 #include "src/tensor/compute/compute.h"
+#include "src/tensor/tensor.h"
 
 namespace tilewright {
 
@@ -28,6 +29,6 @@ Compute MakeDenseU8S8(std::int64_t m, std::int64_t n, std::int64_t k);
 /// outer one.
 Schedule MakeStagedSum(std::int64_t rounds, std::int64_t steps, DataType dtype = kFloat32);
 /// Values for every input: small integers, so that sums are exact in any order.
-std::vector<std::vector<double>> RandomInputs(const Compute& compute, Random* random);
+std::vector<Tensor> RandomInputs(const Compute& compute, Random* random);
 
 }  // namespace tilewright

@@ -6,7 +6,6 @@
 #include "src/schedule/lower/gpu_passes.h"
 #include "src/schedule/lower/lower.h"
 #include "tests/schedule/computes.h"
-#include "tests/schedule/interpreter.h"
 
 namespace tilewright {
 namespace {

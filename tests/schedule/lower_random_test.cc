@@ -7,7 +7,7 @@
 #include "src/schedule/lower/lower.h"
 #include "src/schedule/summary.h"
 #include "tests/schedule/computes.h"
-#include "tests/schedule/interpreter.h"
+#include "tests/support/interpreter.h"
 
 namespace tilewright {
 namespace {
@@ -144,15 +144,14 @@ TEST(LowerRandomTest, ProgramsComputeWhatTheirComputeSays) {
     ++accepted;
     ASSERT_TRUE(Summarize(schedule).ok()) << "seed " << seed;
     const auto inputs = RandomInputs(compute, &random);
-    Interpreter expected;
-    expected.Evaluate(compute, inputs);
-    ASSERT_EQ(expected.error(), "") << "seed " << seed;
-    Interpreter got;
-    got.Run(*program, inputs);
-    ASSERT_EQ(got.error(), "") << "seed " << seed << "\n"
-                               << schedule.ToString() << ToString(*program);
-    ASSERT_EQ(got.output(), expected.output()) << "seed " << seed << "\n"
-                                               << schedule.ToString() << ToString(*program);
+    const Interpreted expected = EvaluateCompute(compute, PointersTo(inputs));
+    ASSERT_EQ(expected.error, "") << "seed " << seed;
+    const Interpreted got = ExecuteProgram(*program, PointersTo(inputs));
+    ASSERT_EQ(got.error, "") << "seed " << seed << "\n"
+                             << schedule.ToString() << ToString(*program);
+    ASSERT_EQ(NumbersOf(got.result), NumbersOf(expected.result))
+        << "seed " << seed << "\n"
+        << schedule.ToString() << ToString(*program);
   }
   // The generator is worth something only while most of its schedules are legal.
   EXPECT_GT(accepted, kCases / 2);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/schedule/computes.h"
-#include "tests/schedule/interpreter.h"
+#include "tests/support/interpreter.h"
 
 namespace tilewright {
 namespace {
@@ -14,12 +14,11 @@ std::string LoweredText(const Schedule& schedule) {
   if (!program.ok()) return program.status().message();
   Random random(1);
   const auto inputs = RandomInputs(schedule.compute(), &random);
-  Interpreter expected;
-  expected.Evaluate(schedule.compute(), inputs);
-  Interpreter got;
-  got.Run(*program, inputs);
-  EXPECT_EQ(got.error(), "");
-  EXPECT_EQ(got.output(), expected.output());
+  const Interpreted expected = EvaluateCompute(schedule.compute(), PointersTo(inputs));
+  EXPECT_EQ(expected.error, "");
+  const Interpreted got = ExecuteProgram(*program, PointersTo(inputs));
+  EXPECT_EQ(got.error, "");
+  EXPECT_EQ(NumbersOf(got.result), NumbersOf(expected.result));
   return ToString(*program);
 }
 

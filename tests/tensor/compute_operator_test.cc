@@ -8,7 +8,7 @@
 #include "src/tensor/compute/compute.h"
 #include "src/tensor/operator_names.h"
 #include "src/tensor/reference/reference.h"
-#include "tests/tensor/interpreter.h"
+#include "tests/support/interpreter.h"
 #include "tests/tensor/operator_with.h"
 
 namespace tilewright {

@@ -6,7 +6,7 @@
 
 #include "src/tensor/layout.h"
 #include "src/tensor/reference/reference.h"
-#include "tests/tensor/interpreter.h"
+#include "tests/support/interpreter.h"
 
 namespace tilewright {
 namespace {

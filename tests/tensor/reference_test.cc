@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "src/tensor/layout.h"
-#include "tests/tensor/interpreter.h"
+#include "tests/support/interpreter.h"
 
 namespace tilewright {
 namespace {
