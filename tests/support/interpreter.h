@@ -31,6 +31,9 @@ class Interpreter {
 
   void Execute(const Stmt& stmt);
   void Evaluate(const ComputeOp& stage);
+  /// An expression of loop variables, which are given first.
+  void SetVar(const Expr& var, std::int64_t value) { vars_[var.get()] = value; }
+  std::int64_t IndexOf(const Expr& index) { return Value(index).i; }
 
   /// Empty, or the first thing that went wrong; nothing is executed after it.
   const std::string& error() const { return error_; }
