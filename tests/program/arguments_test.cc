@@ -1,0 +1,131 @@
+// What commands read from their arguments: targets, tasks, configs, devices and files.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "python_free_cli/device_argument.h"
+#include "python_free_cli/output_file.h"
+#include "python_free_cli/task_argument.h"
+#include "src/base/files/file.h"
+
+namespace tilewright::cli {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kDense = "dense(float32[6,96]MK,float32[72,96]NK)->float32";
+constexpr const char* kModel = TILEWRIGHT_SOURCE_DIR "/tests/fixtures/2026-11-23/plain.relay";
+
+std::string Refusal(std::string_view target, int threads = 1, const std::string& vta_config = "",
+                    const std::string& libraries = "") {
+  return ParseTarget(target, threads, vta_config, libraries).status().message();
+}
+
+TEST(ParseTargetTest, TakesTargetsWithTheirThreads) {
+  const auto target = ParseTarget("llvm -mcpu=core-avx2", 2);
+  ASSERT_TRUE(target.ok()) << target.status().message();
+  EXPECT_EQ(target->num_threads(), 2);
+  EXPECT_EQ(target->Option("mcpu"), "core-avx2");
+  const auto vta = ParseTarget("vta", 1, TILEWRIGHT_SOURCE_DIR "/configs/vta/sim.json");
+  ASSERT_TRUE(vta.ok()) << vta.status().message();
+  EXPECT_EQ(vta->Option("model"), "sim_1x16_i8w8a32_15_15_18_17");
+}
+
+TEST(ParseTargetTest, SaysWhatIsNotPossible) {
+  EXPECT_EQ(Refusal("native", 0), "--threads: 0, expected 1 or more");
+  EXPECT_EQ(Refusal("llvm", 1025), "--threads: 1025, expected 1 to 1024");
+  EXPECT_EQ(Refusal("cuda -arch=sm_80", 2),
+            "--threads: 2, but only kernels for a CPU have any, not cuda");
+  EXPECT_THAT(Refusal("vta"), HasSubstr("a VTA needs its design"));
+  EXPECT_EQ(Refusal("llvm", 1, "sim"), "--vta-config: the target is 'llvm', no VTA");
+  EXPECT_THAT(Refusal("llvm", 1, "", "mkl"), HasSubstr("--libs: no library 'mkl'"));
+  EXPECT_THAT(Refusal("llvm", 1, "", "cudnn"), HasSubstr("is for targets of kind cuda, not llvm"));
+  EXPECT_THAT(Refusal("opencl"), HasSubstr("expected llvm, native, cuda or vta"));
+  EXPECT_THAT(Refusal("vta", 1, "nosuch"), HasSubstr("no such file, and no design of this name"));
+}
+
+TEST(ParseTaskTest, TakesKeysTuplesAndTasksOfFiles) {
+  const Target target = *Target::Parse("llvm");
+  const auto key = ParseTask(kDense, target);
+  ASSERT_TRUE(key.ok()) << key.status().message();
+  EXPECT_EQ(key->task.workload.Key(), kDense);
+  const auto tuple = ParseTask(
+      "('dense_nopack.x86', ('TENSOR', (6, 96), 'float32'), ('TENSOR', (72, 96), 'float32'), None, "
+      "'float32')",
+      target);
+  ASSERT_TRUE(tuple.ok()) << tuple.status().message();
+  EXPECT_EQ(tuple->task.workload, key->task.workload);
+  const auto task = ParseTask(std::string(kModel) + "#1", target);
+  ASSERT_TRUE(task.ok()) << task.status().message();
+  EXPECT_EQ(task->task.workload.op, OpKind::kDense);
+  const auto all = ParseTasks(kModel, target);
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  EXPECT_EQ(all->size(), 2U);
+}
+
+TEST(ParseTaskTest, SaysWhatItTried) {
+  const Target target = *Target::Parse("llvm");
+  EXPECT_THAT(ParseTask("dense", target).status().message(),
+              HasSubstr("expected a workload key, an AutoTVM tuple, or FILE#N"));
+  EXPECT_THAT(ParseTask("('sort.x86',)", target).status().message(), HasSubstr("unknown task"));
+  EXPECT_THAT(ParseTask(std::string(kModel) + "#9", target).status().message(),
+              HasSubstr("task 9 asked for, the file has 2"));
+  EXPECT_EQ(ParseTask("no/such.onnx#0", target).status().code(), StatusCode::kNotFound);
+  // A key that is nearly one is no file.
+  EXPECT_THAT(ParseTasks("dense(float32[6,96]MK", target).status().message(),
+              HasSubstr("is no task"));
+}
+
+TEST(ChooseConfigTest, TakesIndicesValuesAndTheDefault) {
+  const Task task = {*Workload::Parse(kDense), *Target::Parse("llvm -mcpu=core-avx2")};
+  const auto standard = ChooseConfig(task, "", "");
+  ASSERT_TRUE(standard.ok()) << standard.status().message();
+  EXPECT_EQ(standard->entry, TemplatesFor(task.workload, task.target).front());
+  const auto index = ChooseConfig(task, "dense_pack.x86", "3");
+  ASSERT_TRUE(index.ok()) << index.status().message();
+  EXPECT_EQ(index->config, index->space.At(3));
+  const auto values = ChooseConfig(task, "dense_pack.x86", index->config.ToString());
+  ASSERT_TRUE(values.ok()) << values.status().message();
+  EXPECT_EQ(values->config, index->config);
+  EXPECT_THAT(ChooseConfig(task, "dense_pack.x86", "-1").status().message(),
+              HasSubstr("config -1, expected 0 to "));
+  EXPECT_THAT(ChooseConfig(task, "conv2d", "").status().message(), HasSubstr("no template 'conv2d'"));
+  EXPECT_THAT(ChooseConfig(task, "conv2d_direct.cpu", "").status().message(),
+              HasSubstr("conv2d_direct.cpu does not serve dense("));
+}
+
+TEST(DeviceArgumentTest, IsForCudaOnly) {
+  const Target cuda = *Target::Parse("cuda -arch=sm_80"), cpu = *Target::Parse("llvm");
+  EXPECT_TRUE(DeviceArgument{}.Check(cpu).ok());
+  EXPECT_EQ(DeviceArgument{"0"}.Check(cpu).message(),
+            "--device: the target is 'llvm', expected cuda");
+  EXPECT_TRUE(DeviceArgument{"simt"}.Check(cuda).ok());
+  EXPECT_EQ(*DeviceArgument{"3"}.Ordinal(), 3);
+  for (const char* text : {"-1", "first", "4294967296"}) {
+    EXPECT_EQ(DeviceArgument{text}.Check(cuda).message(),
+              "--device: '" + std::string(text) + "', expected the number of a GPU or simt");
+  }
+  EXPECT_EQ(DeviceArgument{"simt"}.CheckRuns(cuda).code(), StatusCode::kUnsupported);
+}
+
+TEST(WriteOutputTest, KeepsWhatWasThereOnAnError) {
+  const auto folder = TemporaryFolder::Create("program-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/out";
+  ASSERT_TRUE(WriteFile(path, "before").ok());
+  const Status failed = WriteOutput(path, [](const TextSink& sink) {
+    TW_RETURN_IF_ERROR(sink("half of it"));
+    return Internal("no more");
+  });
+  EXPECT_EQ(failed.message(), "no more");
+  EXPECT_EQ(*ReadFile(path), "before");
+  EXPECT_TRUE(WriteOutput(path, [](const TextSink& sink) { return sink("all of it"); }).ok());
+  EXPECT_EQ(*ReadFile(path), "all of it");
+  EXPECT_EQ(WriteOutput(folder->path() + "/none/out", [](const TextSink& sink) {
+              return sink("all of it");
+            }).code(),
+            StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace tilewright::cli

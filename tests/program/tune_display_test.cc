@@ -1,0 +1,143 @@
+#include "python_free_cli/tune_display.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tilewright::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// Stands still until it is set.
+class SetClock final : public Clock {
+ public:
+  double now = 0;
+  double MonotonicSeconds() override { return now; }
+  double UnixSeconds() override { return now; }
+  void SleepSeconds(double seconds) override { now += seconds; }
+};
+
+TEST(ShortNameTest, SaysSizesOfPlainLayouts) {
+  struct Case {
+    const char *key, *name;
+  };
+  for (const Case& c : {
+           Case{"conv2d(float32[1,64,56,56]NCHW,float32[128,64,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g1)->"
+                "float32",
+                "conv2d 64->128 3x3 s2 56x56"},
+           Case{"conv2d(int8[2,4,7,7,1,16]NCHW1n16c,int8[2,4,1,1,16,16]OIHW16o16i,s1x1,p0x0x0x0,"
+                "d1x1,g1)->int32",
+                "conv2d 64->32 1x1 n2 7x7"},
+           Case{"dense(float32[6,96]MK,float32[72,96]NK)->float32", "dense 6x96x72"},
+           Case{"batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32",
+                "batch_matmul 3x12x32x3"},
+           Case{"identity(int8[1,4,56,56,1,16]NCHW1n16c)->int32", "identity 1x4x56x56x1x16"},
+       }) {
+    EXPECT_EQ(ShortName(*Workload::Parse(c.key)), c.name);
+  }
+}
+
+TEST(ShortValueTest, PicksTheUnit) {
+  EXPECT_EQ(ShortSeconds(0), "-");
+  EXPECT_EQ(ShortSeconds(12.34e-6), "12.3 us");
+  EXPECT_EQ(ShortSeconds(0.0123), "12.30 ms");
+  EXPECT_EQ(ShortSeconds(1.5), "1.50 s");
+  EXPECT_EQ(ShortValue("seconds", 0.0123), "12.30 ms");
+  EXPECT_EQ(ShortValue("cycles", 455300), "455.3 kcycles");
+  EXPECT_EQ(ShortValue("dram_bytes", 1234000), "1.234 MB");
+  EXPECT_EQ(ShortValue("cycles", 0), "-");
+  EXPECT_EQ(ShortDuration(12.4), "12s");
+  EXPECT_EQ(ShortDuration(59.6), "1m00s");
+  EXPECT_EQ(ShortDuration(185), "3m05s");
+  EXPECT_EQ(ShortDuration(3720), "1h02m");
+}
+
+search::TaskReport Report() {
+  search::TaskReport task;
+  task.macs = 50'000'000;
+  task.trials = 7;
+  task.default_seconds = 4e-3;
+  task.best_seconds = task.current_seconds = 2e-3;
+  return task;
+}
+
+Trial Best() {
+  Trial trial;
+  trial.outcome = Outcome::kOk;
+  trial.value = 2e-3;
+  return trial;
+}
+
+TEST(TuneDisplayTest, ALogHasALineForEachImprovement) {
+  SetClock clock;
+  TuneDisplay display("seconds", {1e-3}, {"conv2d 3->8"}, /*terminal=*/false, clock);
+  testing::internal::CaptureStderr();
+  display.TrialDone(Report(), 0, Best(), 90);
+  Trial worse = Best();
+  worse.value = 3e-3;
+  display.TrialDone(Report(), 0, worse, 80);
+  Trial failed = Best();
+  failed.outcome = Outcome::kBuildFailed;
+  display.TrialDone(Report(), 0, failed, 70);
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(log,
+            "[ 1/1] conv2d 3->8                                7 trials  now    50.0  best    50.0 "
+            "GFLOP/s   50.0 %  eta 1m30s\n");
+}
+
+TEST(TuneDisplayTest, ATerminalIsRedrawnNotTooOften) {
+  SetClock clock;
+  TuneDisplay display("seconds", {1e-3, 1e-3}, {"one", "two"}, /*terminal=*/true, clock);
+  testing::internal::CaptureStderr();
+  display.TrialDone(Report(), 0, Best(), 90);
+  clock.now = 0.1;
+  display.TrialDone(Report(), 1, Best(), 90);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), Not(HasSubstr("\x1b[3A"))) << "once";
+  clock.now = 0.3;
+  testing::internal::CaptureStderr();
+  display.TrialDone(Report(), 1, Best(), 60);
+  const std::string again = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(again, HasSubstr("\x1b[3A")) << "over the lines before";
+  EXPECT_THAT(again, HasSubstr("eta 1m00s"));
+}
+
+TEST(PrintReportTest, SaysWhatTheJobBrought) {
+  search::TuneReport report;
+  report.tasks.push_back(Report());
+  report.tasks[0].occurrences = 3;
+  report.tasks[0].failures = {{"build_failed", 2}};
+  report.trials = 7;
+  report.wall_seconds = 65;
+  report.split.wall_seconds = 65;
+  report.resolution = 0.01;
+  testing::internal::CaptureStdout();
+  PrintReport(report, {"conv2d 3->8"}, {1e-3});
+  std::fflush(stdout);
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(text, HasSubstr("2.00x"));
+  EXPECT_THAT(text, HasSubstr("12.00 ms")) << "default, three times";
+  EXPECT_THAT(text, HasSubstr("failed: 2 build_failed"));
+  EXPECT_THAT(text, HasSubstr("time 1m05s"));
+  EXPECT_THAT(text, Not(HasSubstr("calibrated in noise")));
+  EXPECT_THAT(text, Not(HasSubstr("stopped early")));
+}
+
+TEST(PrintReportTest, SaysWhatIsNotToBeTrusted) {
+  search::TuneReport report;
+  report.tasks.push_back(Report());
+  report.tasks[0].disturbed = true;
+  report.resolution = 0.2;
+  report.interrupted = true;
+  testing::internal::CaptureStdout();
+  PrintReport(report, {"conv2d 3->8"}, {2.2e-3});
+  std::fflush(stdout);
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(text, HasSubstr("disturbed: 1 of 1 tasks"));
+  EXPECT_THAT(text, HasSubstr("roofl. above 105 %"));
+  EXPECT_THAT(text, HasSubstr("calibrated in noise"));
+  EXPECT_THAT(text, HasSubstr("stopped early; the same command goes on from here"));
+}
+
+}  // namespace
+}  // namespace tilewright::cli

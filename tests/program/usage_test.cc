@@ -1,0 +1,123 @@
+#include "python_free_cli/usage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+
+#include "python_free_cli/command.h"
+#include "python_free_cli/given_options.h"
+#include "src/base/files/file.h"
+
+namespace tilewright::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(DidYouMeanTest, NamesTheNearestWordOnly) {
+  const std::vector<std::string> known = {"resnet18_v1", "resnet50_v1", "mobilenet_v2"};
+  EXPECT_EQ(DidYouMean("resnet81_v1", known), "; did you mean 'resnet18_v1'?");
+  EXPECT_EQ(DidYouMean("mobil", known), "; did you mean 'mobilenet_v2'?");
+  EXPECT_EQ(DidYouMean("vgg19", known), "");
+  EXPECT_EQ(DidYouMean("resnet18_v1", known), "") << "it is known";
+  EXPECT_EQ(DidYouMean(std::string(65, 'm'), known), "");
+  EXPECT_EQ(DidYouMean("", known), "");
+}
+
+/// A program with one command, as main sets it up.
+class UsageTest : public testing::Test {
+ protected:
+  UsageTest() {
+    SetUpHelp(app_);
+    app_.require_subcommand(0, 1);
+    CLI::App* tune = app_.add_subcommand("tune", "Searches");
+    tune->add_option("--strategy", strategy_, "How")->check(CLI::IsMember({"model", "grid"}));
+    tune->add_option("--trials", trials_, "Trials of the job");
+    tune->add_option("-o,--output", output_, "Where to");
+    tune->add_flag("--json", json_, "Prints JSON");
+  }
+
+  /// What EndParsing says of a line; empty if it is understood.
+  std::string Said(const std::string& line, int* exit_code = nullptr) {
+    try {
+      app_.parse(line);
+    } catch (const CLI::ParseError& error) {
+      testing::internal::CaptureStderr();
+      const int code = EndParsing(app_, error);
+      if (exit_code != nullptr) *exit_code = code;
+      return testing::internal::GetCapturedStderr();
+    }
+    return "";
+  }
+
+  CLI::App app_{"Says what it is", "program"};
+  std::string strategy_ = "model", output_;
+  int trials_ = 100;
+  bool json_ = false;
+};
+
+TEST_F(UsageTest, SaysWhatIsWrongAndWhatMayHaveBeenMeant) {
+  int code = 0;
+  EXPECT_EQ(Said("tnue", &code),
+            "program: 'tnue': no such command; did you mean 'tune'?\n`program --help` tells more.\n");
+  EXPECT_EQ(code, kExitBadInput);
+  EXPECT_EQ(Said("tune --trails 3"),
+            "program tune: --trails: no such option; did you mean '--trials'?\n"
+            "`program tune --help` tells more.\n");
+  EXPECT_EQ(Said("tune more"),
+            "program tune: 'more': one argument too many\n`program tune --help` tells more.\n");
+  EXPECT_EQ(Said("tune --strategy gird"),
+            "program tune: --strategy: 'gird', expected model, grid; did you mean 'grid'?\n"
+            "`program tune --help` tells more.\n");
+  EXPECT_EQ(Said("tune --trials 3 --json"), "");
+}
+
+TEST_F(UsageTest, ControlCharactersDoNotReachTheTerminal) {
+  EXPECT_THAT(Said("tune \x1b[31mred"), Not(HasSubstr("\x1b")));
+}
+
+TEST_F(UsageTest, HelpSaysChoicesAndDefaultsInWords) {
+  const std::string help = app_.get_subcommand("tune")->help();
+  EXPECT_THAT(help, HasSubstr("--strategy model|grid (default model)"));
+  EXPECT_THAT(help, HasSubstr("--trials INT (default 100)"));
+  EXPECT_THAT(help, HasSubstr("--json  "));
+  EXPECT_THAT(help, Not(HasSubstr("--output TEXT (default")));
+}
+
+TEST_F(UsageTest, FoldersOfOutputsMustBeThere) {
+  const auto folder = TemporaryFolder::Create("program-test");
+  ASSERT_TRUE(folder.ok());
+  ASSERT_EQ(Said("tune -o " + folder->path() + "/new.db"), "");
+  EXPECT_TRUE(CheckOutputFolders(app_).ok());
+  ASSERT_EQ(Said("tune -o " + folder->path() + "/a/new.db"), "");
+  const Status missing = CheckOutputFolders(app_);
+  EXPECT_EQ(missing.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(missing.message(), HasSubstr("there is no folder " + folder->path() + "/a; make it"));
+}
+
+TEST_F(UsageTest, OptionsWithoutMeaningAreRefusedWhereTheyAreGiven) {
+  ASSERT_EQ(Said("tune --trials 3"), "");
+  const CLI::App& tune = *app_.get_subcommand("tune");
+  EXPECT_TRUE(RefuseGiven(tune, {"--strategy", "--output"}, "no use").ok());
+  EXPECT_EQ(RefuseGiven(tune, {"--strategy", "--trials"}, "no use").message(),
+            "--trials: no use");
+}
+
+TEST(CommandsTest, HaveNamesSummariesAndOptionsThatDoNotClash) {
+  std::vector<std::string> names;
+  for (const auto& command : AllCommands()) {
+    CLI::App app("", command->name());
+    command->Declare(app);  // the argument parser refuses an option that is there twice
+    EXPECT_STRNE(command->summary(), "") << command->name();
+    EXPECT_THAT(names, Not(testing::Contains(command->name())));
+    names.emplace_back(command->name());
+    if (command->hidden()) continue;
+    EXPECT_THAT(app.help(), HasSubstr("--help"));
+    EXPECT_STRNE(command->examples(), "") << command->name();
+  }
+  EXPECT_GT(names.size(), 15U);
+}
+
+}  // namespace
+}  // namespace tilewright::cli
