@@ -4,9 +4,12 @@
 # Ends with one line "N passed, N failed, N skipped". Skipped tests are named with their reasons before it.
 # test.sh --no-skips: a test that is skipped for want of anything but a GPU (or NVIDIA's tools) or an
 # instruction set has failed.
+# test.sh --quick: what a change touches, optimized, in a machine that is set up: builds build/release and
+# runs the test programs that are not those that passed last time (scripts/quick_tests.sh).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
+[ "${1:-}" = "--quick" ] && exec ./scripts/quick_tests.sh
 ./scripts/setup.sh || exit 1
 
 no_skips=""

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# quick_tests.sh: builds build/release and runs the tests whose programs changed since they last
+# passed. The linker decides what a change touches: a test program that comes out the same, byte for
+# byte, needs no run. Slow tests are left out.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+./scripts/build.sh build/release || exit 1
+cd build/release
+mkdir -p quick
+
+# What the tests of a label run: their program, and for those of the program the scripts beside it.
+programs_of() {
+  case $1 in
+    program) echo tests/program_tests python_free_cli/tilewright ../../tests/program/*.sh ;;
+    fuzz) echo tests/fuzz/*_fuzz ;;
+    capi) echo tests/capi_tests src/capi/libtilewright.so ../../tests/capi/*.sh ;;
+    measure) echo tests/measure_tests tests/measure_test_worker python_free_cli/runner/tilewright-runner ;;
+    *) echo "tests/${1}_tests" ;;
+  esac
+}
+
+passed="" failed="" same=""
+for label in $(ctest --print-labels | sed -n 's/^  //p' | grep -v '^slow$'); do
+  # shellcheck disable=SC2046  # words on purpose
+  sum=$(cat $(programs_of "$label") 2>/dev/null | sha256sum)
+  if [ "$(cat "quick/$label" 2>/dev/null)" = "$sum" ]; then
+    same+=" $label"
+  elif ctest -L "^$label\$" -LE slow -j 2 --timeout 300 --output-on-failure >"quick/$label.log" 2>&1; then
+    echo "$sum" >"quick/$label"
+    passed+=" $label"
+  else
+    sed -n '/The following tests FAILED/,$p' "quick/$label.log"
+    failed+=" $label"
+  fi
+done
+echo "passed:${passed:- none}; as they were:${same:- none}; failed:${failed:- none} (build/release/quick/*.log)"
+[ -z "$failed" ]
