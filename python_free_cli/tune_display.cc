@@ -105,6 +105,13 @@ void TuneDisplay::Resumed(std::int64_t trials) {
   if (trials > 0) PrintErr("going on with a job that has {} trials\n", trials);
 }
 
+void TuneDisplay::LogLeft(const std::string& why) {
+  fmt::print(stderr,
+             "this job's log does not replay any more ({}): its trials stay in the store, and a new "
+             "log begins\n",
+             why);
+}
+
 void TuneDisplay::TrialDone(const search::TaskReport& task, int task_index, const Trial& trial,
                             double eta_seconds) {
   const auto i = static_cast<std::size_t>(task_index);

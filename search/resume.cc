@@ -2,7 +2,8 @@
 //
 // The log holds every batch that was asked and every result that became durable. Replaying it in
 // the order of the batches puts strategies, scheduler and reports back to where they were after the
-// last ask. Points that were asked and never told are submitted again.
+// last ask. Points that were asked and never told are submitted again. A log that does not replay,
+// because a space or a strategy is not what it was, is left as it is, and the job begins another.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -28,18 +29,18 @@ JobSettings WithoutLimits(JobSettings settings) {
   return settings;
 }
 
-std::string JobName(const std::vector<TuneTask>& tasks, const JobSettings& settings) {
+std::string JobName(const std::vector<TuneTask>& tasks, const JobSettings& settings, int life) {
   std::string text = ToJson(WithoutLimits(settings));
   for (const TuneTask& task : tasks) {
     text += "\n" + task.task.workload.Key() + " " + task.task.target.ToString() + " " +
             task.epilogue.ToString() + " " + std::to_string(task.occurrences);
   }
-  return HexOf(Fnv1a64(text));
+  return HexOf(Fnv1a64(text)) + (life == 0 ? "" : "." + std::to_string(life));
 }
 
 }  // namespace
 
-Status TuneRun::Open(const std::vector<TuneTask>& tasks) {
+Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
   std::vector<ScheduledTask> scheduled;
   std::string unserved;
   for (const TuneTask& task : tasks) {
@@ -64,7 +65,7 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks) {
   scheduler_ = std::make_unique<TaskScheduler>(std::move(scheduled), options);
 
   Result<records::Job> job =
-      context_.store->OpenJob(JobName(tasks, settings_), ToJson(settings_), settings_.seed);
+      context_.store->OpenJob(JobName(tasks, settings_, life), ToJson(settings_), settings_.seed);
   TW_RETURN_IF_ERROR(job);
   job_ = std::move(*job);
   pool_ = std::make_unique<WarmPool>();
@@ -103,10 +104,12 @@ Status TuneRun::Resume() {
     TW_RETURN_IF_ERROR(log);
     logs.push_back(std::move(*log));
   }
-  TW_RETURN_IF_ERROR(Replay(logs));
+  Status replayed = Replay(logs);
   for (const auto& task : tasks_) {
-    if (task->strategy != nullptr) TW_RETURN_IF_ERROR(task->strategy->FinishReplay());
+    if (replayed.ok() && task->strategy != nullptr) replayed = task->strategy->FinishReplay();
   }
+  log_leads_elsewhere_ = replayed.code() == StatusCode::kCorrupt;
+  TW_RETURN_IF_ERROR(replayed);
   for (const BatchState& batch : batches_) {
     if (!batch.complete()) to_submit_.push_back(batch.number);
   }

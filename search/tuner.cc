@@ -15,6 +15,7 @@
 #include "search/tuner.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "search/tuner_impl.h"
@@ -315,8 +316,7 @@ void TuneRun::Acknowledge(const Writer::Item& item) {
   BatchState& batch = *FindBatch(place->second.batch);
   TaskState& state = TaskAt(batch.task);
   const Trial& trial = item.trials.front();
-  const Told told{batch.points[place->second.slot], trial.outcome, trial.value,
-                  trial.disturbed()};
+  const Told told{batch.points[place->second.slot], trial.outcome, trial.value, trial.disturbed()};
   batch.results[place->second.slot] = told;
   ++batch.done;
   places_.erase(place);
@@ -427,13 +427,20 @@ Result<TuneReport> Tune(const std::vector<TuneTask>& tasks, const JobSettings& s
   if (settings.batch < 1) {
     return InvalidArgument("batch: " + std::to_string(settings.batch) + ", expected at least 1");
   }
-  TuneRun run(settings, context);
-  TW_RETURN_IF_ERROR(run.Open(tasks));
-  TW_RETURN_IF_ERROR(run.Search());
-  TuneReport report = run.Report();
+  constexpr int kMostLogs = 100;  // one more with each change of the program; somebody has time
+  auto run = std::make_unique<TuneRun>(settings, context);
+  Status opened = run->Open(tasks, 0);
+  for (int life = 1; run->log_leads_elsewhere() && life < kMostLogs; ++life) {
+    if (context.observer != nullptr) context.observer->LogLeft(opened.message());
+    run = std::make_unique<TuneRun>(settings, context);
+    opened = run->Open(tasks, life);
+  }
+  TW_RETURN_IF_ERROR(opened);
+  TW_RETURN_IF_ERROR(run->Search());
+  TuneReport report = run->Report();
   if (!report.interrupted) {
-    TW_RETURN_IF_ERROR(run.Race());
-    report = run.Report();
+    TW_RETURN_IF_ERROR(run->Race());
+    report = run->Report();
   }
   return report;
 }

@@ -32,6 +32,9 @@ class TuneObserver {
   virtual ~TuneObserver() = default;
   /// Trials done in earlier lives of the job have been read back.
   virtual void Resumed(std::int64_t /*trials*/) {}
+  /// The log of an earlier life does not lead to where that life was, as a space or a strategy has
+  /// changed since. Its trials stay, and are learned from; the job begins another log.
+  virtual void LogLeft(const std::string& /*why*/) {}
   /// A trial is stored. `eta_seconds` until the job is over, 0 if unknown.
   virtual void TrialDone(const TaskReport& /*task*/, int /*task_index*/, const Trial& /*trial*/,
                          double /*eta_seconds*/) {}
@@ -54,7 +57,8 @@ struct TuneContext {
 
 /// Tunes the tasks: proposes, builds, runs and learns, all overlapped, until the trials or the
 /// budget are spent or no task improves any more. Every trial is durable before it counts. The same
-/// job (name made from tasks, settings without their limits) found in the store goes on.
+/// job (name made from tasks, settings without their limits) found in the store goes on, under a
+/// new log if its own no longer replays.
 /// Errors: kInvalidArgument for bad settings; kUnsupported naming the tasks no template serves;
 /// kUnavailable if measurer or store can not go on (all that was acknowledged is kept).
 Result<TuneReport> Tune(const std::vector<TuneTask>& tasks, const JobSettings& settings,

@@ -30,8 +30,11 @@ class TuneRun {
   TuneRun(const JobSettings& settings, const TuneContext& context)
       : settings_(settings), context_(context) {}
 
-  /// Spaces, job and, if the job has been run before, its state (resume.cc).
-  Status Open(const std::vector<TuneTask>& tasks);
+  /// Spaces, job and, if the job has been run before, its state (resume.cc). life: how many logs of
+  /// the job were left because they no longer replay.
+  Status Open(const std::vector<TuneTask>& tasks, int life);
+  /// After Open has failed: whether for a log that is whole, but leads elsewhere today.
+  bool log_leads_elsewhere() const { return log_leads_elsewhere_; }
   /// Searches until the limits are reached, every task is retired, or stop is requested.
   Status Search();
   /// Races the finalists of every task and stores the winners (race.cc).
@@ -138,6 +141,7 @@ class TuneRun {
   double earlier_seconds_ = 0;  // wall time of earlier lives
   measure::TimeSplit split_;    // of this run's Search
   bool interrupted_ = false;
+  bool log_leads_elsewhere_ = false;
   bool dropped_ = false;  // what waited when the budget was spent
 
   std::mutex asked_mutex_;

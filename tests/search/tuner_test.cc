@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cost_model/xgboost_model.h"
+#include "search/job_log.h"
 #include "search/replay.h"
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
@@ -79,6 +80,7 @@ class StopAfter final : public TuneObserver {
  public:
   explicit StopAfter(std::int64_t trials) : left_(trials) {}
   void Resumed(std::int64_t trials) override { resumed = trials; }
+  void LogLeft(const std::string& reason) override { why = reason; }
   void TrialDone(const TaskReport& task, int, const Trial& trial, double) override {
     EXPECT_EQ(task.key, trial.candidate.task.workload.Key());
     if (--left_ == 0) stop = true;
@@ -90,6 +92,7 @@ class StopAfter final : public TuneObserver {
   std::atomic<bool> stop{false};
   std::int64_t resumed = 0;
   std::vector<std::string> finished;
+  std::string why;
 
  private:
   std::int64_t left_;
@@ -564,6 +567,34 @@ TEST_F(TunerTest, AForeignLogIsRefused) {
   const auto report = Run(tasks, Settings("random", 40));
   EXPECT_EQ(report.status().code(), StatusCode::kCorrupt);
   EXPECT_THAT(report.status().message(), testing::HasSubstr("search log: ask entry"));
+}
+
+// As when a space or a strategy has changed since: nothing is wrong with the file.
+TEST_F(TunerTest, ALogThatNoLongerReplaysKeepsItsTrials) {
+  const std::vector<TuneTask> tasks = {Dense(256)};
+  StopAfter stopped(10);
+  ASSERT_TRUE(Run(tasks, Settings("random", 40), &stopped).ok());
+  const auto before = store_->Trials({});
+  ASSERT_TRUE(before.ok());
+  ASSERT_FALSE(before->empty());
+  AskEntry ask;
+  ask.batch = 77;
+  const std::int64_t job = (*before)[0].job;
+  ASSERT_TRUE(
+      store_->Append(job, {}, {Encode(tasks[0].task.workload.Key(), ask)})
+          .ok());
+  for (int run = 0; run < 2; ++run) {  // the second goes on with the new log
+    StopAfter left(20);
+    const auto report = Run(tasks, Settings("random", 40), &left);
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_THAT(left.why, testing::HasSubstr("batch 77, expected batch"));
+    EXPECT_EQ(left.resumed > 0, run == 1);
+    const auto after = store_->Trials({});
+    ASSERT_TRUE(after.ok());
+    EXPECT_EQ(std::ranges::count_if(*after, [&](const auto& r) { return r.job == job; }),
+              std::ssize(*before));
+    EXPECT_GT(after->size(), before->size());
+  }
 }
 
 TEST_F(TunerTest, WithThreadsItComesToAnEndToo) {
