@@ -55,10 +55,18 @@ if(TILEWRIGHT_PCH)
                             <vector>)
 endif()
 
-# tw_tests(<folder> DEPS <module>...): one test program from tests/<folder>/*_test.cc, its cases
-# known to ctest under the label <folder>.
+# Data of others lies beside the project, not in it, and a clone may lack it: the tests that need it are
+# there where it is. What they show is shown on files of our own in tests/fixtures, too.
+set(TILEWRIGHT_SHARED_DATA "$ENV{TILEWRIGHT_SHARED}")
+if(NOT TILEWRIGHT_SHARED_DATA)
+  set(TILEWRIGHT_SHARED_DATA ${PROJECT_SOURCE_DIR}/../shared)
+endif()
+
+# tw_tests(<folder> DEPS <module>... SHARED <test>...): one test program from tests/<folder>/*_test.cc,
+# its cases known to ctest under the label <folder>. SHARED: of its tests those that need data of others,
+# as patterns of GoogleTest's.
 function(tw_tests folder)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;SHARED" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
   # A file with a main of its own is another program.
   list(FILTER sources EXCLUDE REGEX "_main\\.cc$")
@@ -79,5 +87,11 @@ function(tw_tests folder)
     target_precompile_headers(${folder}_tests REUSE_FROM tw_test_pch)
   endif()
   include(GoogleTest)
-  gtest_discover_tests(${folder}_tests DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${folder})
+  set(filter "")
+  if(ARG_SHARED AND NOT EXISTS ${TILEWRIGHT_SHARED_DATA}/data)
+    message(STATUS "No ${TILEWRIGHT_SHARED_DATA}/data: tests of ${folder} left out: ${ARG_SHARED}")
+    list(JOIN ARG_SHARED ":" patterns)
+    set(filter TEST_FILTER -${patterns})
+  endif()
+  gtest_discover_tests(${folder}_tests ${filter} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${folder})
 endfunction()

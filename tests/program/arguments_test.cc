@@ -89,7 +89,8 @@ TEST(ChooseConfigTest, TakesIndicesValuesAndTheDefault) {
   EXPECT_EQ(values->config, index->config);
   EXPECT_THAT(ChooseConfig(task, "dense_pack.x86", "-1").status().message(),
               HasSubstr("config -1, expected 0 to "));
-  EXPECT_THAT(ChooseConfig(task, "conv2d", "").status().message(), HasSubstr("no template 'conv2d'"));
+  EXPECT_THAT(ChooseConfig(task, "conv2d", "").status().message(),
+              HasSubstr("no template 'conv2d'"));
   EXPECT_THAT(ChooseConfig(task, "conv2d_direct.cpu", "").status().message(),
               HasSubstr("conv2d_direct.cpu does not serve dense("));
 }
@@ -121,9 +122,9 @@ TEST(WriteOutputTest, KeepsWhatWasThereOnAnError) {
   EXPECT_EQ(*ReadFile(path), "before");
   EXPECT_TRUE(WriteOutput(path, [](const TextSink& sink) { return sink("all of it"); }).ok());
   EXPECT_EQ(*ReadFile(path), "all of it");
-  EXPECT_EQ(WriteOutput(folder->path() + "/none/out", [](const TextSink& sink) {
-              return sink("all of it");
-            }).code(),
+  EXPECT_EQ(WriteOutput(folder->path() + "/none/out",
+                        [](const TextSink& sink) { return sink("all of it"); })
+                .code(),
             StatusCode::kUnavailable);
 }
 

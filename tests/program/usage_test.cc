@@ -59,8 +59,9 @@ class UsageTest : public testing::Test {
 
 TEST_F(UsageTest, SaysWhatIsWrongAndWhatMayHaveBeenMeant) {
   int code = 0;
-  EXPECT_EQ(Said("tnue", &code),
-            "program: 'tnue': no such command; did you mean 'tune'?\n`program --help` tells more.\n");
+  EXPECT_EQ(
+      Said("tnue", &code),
+      "program: 'tnue': no such command; did you mean 'tune'?\n`program --help` tells more.\n");
   EXPECT_EQ(code, kExitBadInput);
   EXPECT_EQ(Said("tune --trails 3"),
             "program tune: --trails: no such option; did you mean '--trials'?\n"
@@ -100,8 +101,7 @@ TEST_F(UsageTest, OptionsWithoutMeaningAreRefusedWhereTheyAreGiven) {
   ASSERT_EQ(Said("tune --trials 3"), "");
   const CLI::App& tune = *app_.get_subcommand("tune");
   EXPECT_TRUE(RefuseGiven(tune, {"--strategy", "--output"}, "no use").ok());
-  EXPECT_EQ(RefuseGiven(tune, {"--strategy", "--trials"}, "no use").message(),
-            "--trials: no use");
+  EXPECT_EQ(RefuseGiven(tune, {"--strategy", "--trials"}, "no use").message(), "--trials: no use");
 }
 
 TEST(CommandsTest, HaveNamesSummariesAndOptionsThatDoNotClash) {

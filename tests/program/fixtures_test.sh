@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# fixtures_test.sh TILEWRIGHT SOURCE_FOLDER: what programs of earlier days left behind (tests/fixtures)
+# is read by this one: served where versions and device match, else named, and nothing is lost.
+set -euo pipefail
+
+tilewright=$1
+fixtures=$2/tests/fixtures
+design=$2/configs/vta/sim.json
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export XDG_DATA_HOME="$work/data" XDG_CONFIG_HOME="$work/config"
+
+fail() {
+  echo "fixtures_test: $*" >&2
+  exit 1
+}
+expect() {
+  local code=$1 seen=0
+  shift
+  "$tilewright" "$@" >out 2>err || seen=$?
+  [ "$seen" -eq "$code" ] || fail "'$*' gave exit code $seen, expected $code: $(head -c 500 err)"
+}
+has() { grep -qE -- "$1" "$2" || fail "no '$1' in: $(head -c 500 "$2")"; }
+count() { sqlite3 -readonly "$1" "SELECT count(*) FROM trial"; }
+
+for day in "$fixtures"/20*/; do
+  rm -rf ./*
+  cp "$day"* . 2>/dev/null || true
+  cp -r "$day"plain.bundle .
+  echo "== $(basename "$day")"
+  vta=(--target vta --vta-config "$design")
+
+  # The store: whole, and its trials answer. The simulator is the same everywhere; this CPU may be
+  # another one. Records of older versions are near hits, which say the versions.
+  kept=$(count store.db)
+  [ "$kept" -ge 20 ] || fail "$kept trials in store.db"
+  expect 0 records check store.db
+  expect 0 records stats store.db
+  expect 0 query packed.relay#0 "${vta[@]}" --records store.db --no-packages --accept near
+  has 'hit' out
+  "$tilewright" query plain.relay --target 'llvm -mcpu=x86-64' --records store.db --no-packages >out 2>err || true
+  has 'hit|miss' out
+  [ "$(count store.db)" -eq "$kept" ] || fail "trials lost"
+
+  # Packages, signed then.
+  expect 0 package verify ./*.twpkg --key lab.pub
+  for package in ./vta*.twpkg; do
+    expect 0 package query "$package" packed.relay#0 "${vta[@]}" --key lab.pub
+  done
+
+  # Libraries for any x86-64: they run, and do what the network says.
+  expect 0 run plain.so --made-up random --json
+  expect 0 verify plain.relay plain.so
+  expect 0 verify plain.relay plain.bundle
+
+  # A log of AutoTVM's form.
+  expect 0 records import autotvm.log --records imported.db --json
+  has '"imported":[1-9]' out
+
+  # A job that was killed goes on, or begins another log; its trials stay either way.
+  kept=$(count job.db)
+  sqlite3 -readonly job.db 'SELECT id FROM trial ORDER BY id' >before
+  expect 0 tune packed.relay "${vta[@]}" --records job.db --trials "$((kept + 16))"
+  has 'going on with a job that has|does not replay any more' err
+  sqlite3 -readonly job.db 'SELECT id FROM trial ORDER BY id' >after
+  [ -z "$(comm -23 before after)" ] || fail "trials of the job are gone"
+  [ "$(count job.db)" -gt "$kept" ] || fail "no trial was added"
+done
