@@ -26,8 +26,8 @@ count() { sqlite3 -readonly "$1" "SELECT count(*) FROM trial"; }
 
 for day in "$fixtures"/20*/; do
   rm -rf ./*
-  cp "$day"* . 2>/dev/null || true
-  cp -r "$day"plain.bundle .
+  cp -r "$day"* .
+  gunzip ./*.db.gz
   echo "== $(basename "$day")"
   vta=(--target vta --vta-config "$design")
 
