@@ -72,7 +72,7 @@ class VtaConformanceTest : public testing::TestWithParam<std::string> {
     item_.kernel.workload = *Workload::Parse(sample.workload);
     item_.kernel.epilogue = *Epilogue::Parse(sample.epilogue);
     const Target target = *Target::Parse(sample.target);
-    item_.kernel.vta_target = target.ToString();
+    item_.kernel.target = target;
     item_.kernel.artifact = folder_->path() + "/stream";
     item_.reference = folder_->path() + "/expected";
     const KernelSpec& kernel = item_.kernel;
@@ -109,9 +109,13 @@ class VtaConformanceTest : public testing::TestWithParam<std::string> {
     const auto bytes = vta::WriteStreamFile({VtaTargetOf(target)->design, *std::move(stream)});
     ASSERT_TRUE(bytes.ok()) << bytes.status().message();
     ASSERT_TRUE(WriteFile(kernel.artifact, *bytes).ok());
-    const RunReply reply = RunVtaKernel(item_);
-    EXPECT_EQ(reply.outcome, Outcome::kOk) << reply.reason;
-    EXPECT_TRUE(reply.verified);
+    RunOrder order;
+    order.items.push_back(item_);
+    Workbench workbench(std::int64_t{1} << 28);
+    const auto replies = VtaRunner(RunWorkerSettings()).Run(order, workbench);
+    ASSERT_TRUE(replies.ok()) << replies.status().message();
+    EXPECT_EQ(replies->front().outcome, Outcome::kOk) << replies->front().reason;
+    EXPECT_TRUE(replies->front().verified);
     ++ran_;
   }
 

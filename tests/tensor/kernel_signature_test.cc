@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/tensor/interpreter.h"
+#include "tests/support/interpreter.h"
 
 namespace tilewright {
 namespace {

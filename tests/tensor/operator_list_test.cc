@@ -5,7 +5,7 @@
 #include <array>
 
 #include "src/tensor/reference/reference.h"
-#include "tests/tensor/interpreter.h"
+#include "tests/support/interpreter.h"
 #include "tests/tensor/operator_with.h"
 
 namespace tilewright {
