@@ -106,7 +106,7 @@ void TuneDisplay::Resumed(std::int64_t trials) {
 }
 
 void TuneDisplay::LogLeft(const std::string& why) {
-  fmt::print(stderr,
+  PrintErr(
              "this job's log does not replay any more ({}): its trials stay in the store, and a new "
              "log begins\n",
              why);

@@ -67,9 +67,12 @@ TEST_F(OwnNetwork, HasTheTasksThatItIsMadeOf) {
   const auto tasks = ExtractTasks(graph_);
   ASSERT_TRUE(tasks.ok()) << tasks.status().message();
   std::vector<std::string> keys;
+  int tuples = 0;
   for (const ExtractedTask& task : *tasks) {
     keys.push_back(task.workload.Key() + " " + task.epilogue.ToString());
     auto tuple = records::AutotvmTuplesOn(*Target::Parse("llvm"))(task.workload);
+    if (tuple.empty()) continue;  // AutoTVM has no such task for this CPU
+    ++tuples;
     auto again = records::ParseAutotvmTuple(tuple);
     ASSERT_TRUE(again.ok()) << again.status().message();
     EXPECT_EQ(*again, task.workload);
@@ -86,6 +89,7 @@ TEST_F(OwnNetwork, HasTheTasksThatItIsMadeOf) {
       "dense(float32[1,24]MK,float32[10,24]NK)->float32 add(channel:float32)",
   };
   EXPECT_EQ(keys, expected);
+  EXPECT_GE(tuples, 4);
 }
 
 TEST_F(OwnNetwork, CompiledItGivesTheSame) {

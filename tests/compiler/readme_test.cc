@@ -26,17 +26,17 @@ Graph BuiltInModel(const char* name, bool int8) {
   return *std::move(graph);
 }
 
-/// The lines of the README between a command and its last line of output.
+/// The README's line with a command and what it says behind it.
 std::string ShownFor(const std::string& command) {
   const auto readme = ReadFile(TILEWRIGHT_SOURCE_DIR "/README.md");
   EXPECT_TRUE(readme.ok()) << readme.status().message();
-  const std::size_t begin = readme->find("$ " + command + "\n");
+  const std::size_t begin = readme->find("$ " + command + "  ");
   EXPECT_NE(begin, std::string::npos) << command;
-  return readme->substr(begin, readme->find("\n$", begin) - begin);
+  return readme->substr(begin, readme->find('\n', begin) - begin);
 }
 
 std::string Agree(std::ptrdiff_t count) {
-  return fmt::format("\n{} operators agree with the reference", count);
+  return fmt::format("{} operators agree with the reference", count);
 }
 
 TEST(Readme, CountsTheOperatorsOfTheCpusExample) {

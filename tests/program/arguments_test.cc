@@ -40,7 +40,7 @@ TEST(ParseTargetTest, SaysWhatIsNotPossible) {
   EXPECT_EQ(Refusal("llvm", 1, "sim"), "--vta-config: the target is 'llvm', no VTA");
   EXPECT_THAT(Refusal("llvm", 1, "", "mkl"), HasSubstr("--libs: no library 'mkl'"));
   EXPECT_THAT(Refusal("llvm", 1, "", "cudnn"), HasSubstr("is for targets of kind cuda, not llvm"));
-  EXPECT_THAT(Refusal("opencl"), HasSubstr("expected llvm, native, cuda or vta"));
+  EXPECT_THAT(Refusal("opencl"), HasSubstr("expected one of: native llvm cuda vta"));
   EXPECT_THAT(Refusal("vta", 1, "nosuch"), HasSubstr("no such file, and no design of this name"));
 }
 

@@ -114,7 +114,9 @@ TEST(CommandsTest, HaveNamesSummariesAndOptionsThatDoNotClash) {
     names.emplace_back(command->name());
     if (command->hidden()) continue;
     EXPECT_THAT(app.help(), HasSubstr("--help"));
-    EXPECT_STRNE(command->examples(), "") << command->name();
+    // Nothing is to be shown of a command without arguments.
+    const bool alone = app.get_options().size() <= 2;  // --help, --json
+    EXPECT_TRUE(alone || *command->examples() != '\0') << command->name();
   }
   EXPECT_GT(names.size(), 15U);
 }

@@ -395,7 +395,9 @@ TEST_F(AutotvmImportTest, ALogOfOurOwnSurvivesExportAndImport) {
   EXPECT_EQ(file.records, 4);
   EXPECT_EQ(file.imported, file.records);
   EXPECT_TRUE(file.refused.empty());
-  EXPECT_EQ(file.agreement[static_cast<std::size_t>(AutotvmAgreement::kExact)], file.records);
+  EXPECT_EQ(file.agreement[static_cast<std::size_t>(AutotvmAgreement::kExact)], 2);
+  // AutoTVM's own spaces of dense layers are not known here; their values are kept as they are.
+  EXPECT_EQ(file.agreement[static_cast<std::size_t>(AutotvmAgreement::kUnknown)], 2);
   Store other = Open("other.db");
   Import(other, {WriteLog("out.log", Export(store, false))});
   EXPECT_EQ(Contents(other), Contents(store));

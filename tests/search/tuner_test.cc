@@ -579,6 +579,7 @@ TEST_F(TunerTest, ALogThatNoLongerReplaysKeepsItsTrials) {
   ASSERT_FALSE(before->empty());
   AskEntry ask;
   ask.batch = 77;
+  ask.memo = "{}";
   const std::int64_t job = (*before)[0].job;
   ASSERT_TRUE(
       store_->Append(job, {}, {Encode(tasks[0].task.workload.Key(), ask)})

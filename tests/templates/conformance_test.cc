@@ -119,6 +119,7 @@ constexpr Sample kSamples[] = {
      "conv2d(float16[1,64,4,4]NCHW,float16[16,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32", ""},
     {"BatchMatmulF16Long", "batch_matmul(float16[1,16,512]BMK,float16[1,16,512]BNK)->float32", ""},
     {"BatchMatmulF16", "batch_matmul(float16[2,16,24]BMK,float16[2,24,24]BNK)->float32", ""},
+    {"DenseOfManyRows", "dense(float32[40,24]MK,float32[36,24]NK)->float32", "add(channel:float32)"},
     {"BatchMatmul", "batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32", ""},
 };
 

@@ -298,6 +298,8 @@ class Fuser {
       return StepOf(group, id, main);
     }
     if (!Commutes(node.op.kind) && node.op.kind != OpKind::kSub) return std::nullopt;
+    // x - x is 0 whatever the anchor gives: its loops would have no reader.
+    if (node.op.kind == OpKind::kSub && other == values.back()) return std::nullopt;
     const auto number = first + static_cast<std::size_t>(again - values.begin());
     return EpilogueStep{.op = node.op,
                         .operand = OperandKind::kStep,
