@@ -6,8 +6,10 @@
 namespace tilewright::measure {
 namespace {
 
-/// Between two canaries of the kernel's level of memory: a few slices.
+/// Between two canaries of the kernel's level of memory: a few slices, and several times what the
+/// call costs that brings the kernel's tensors back afterwards.
 constexpr double kMemorySectionSeconds = 8e-3;
+constexpr double kMemorySectionCalls = 8;
 
 /// Whether the caches are to be emptied before each sample.
 bool Flushes(const SamplingSettings& settings, double call_seconds) {
@@ -76,14 +78,19 @@ class MemorySection {
     Begin();
   }
   bool IsLong() const {
-    return watch_ != nullptr && set_.seconds - begun_seconds_ > kMemorySectionSeconds;
+    return watch_ != nullptr && set_.seconds - begun_seconds_ >
+                                    std::max(kMemorySectionSeconds, kMemorySectionCalls * call_seconds_);
   }
   void Begin() {
     first_quiet_ = set_.quiet.size();
     begun_seconds_ = set_.seconds;
     // The canary has taken the tensors' place in the caches. A long call brings them back by itself.
     constexpr double kLongCallSeconds = 5e-3;
-    if (any_canary_ && call_seconds_ < kLongCallSeconds) (void)subject_.Run(1);
+    if (!any_canary_ || call_seconds_ >= kLongCallSeconds) return;
+    const double start = clock_.MonotonicSeconds();
+    (void)subject_.Run(1);
+    // The estimate may come from a cold call.
+    call_seconds_ = std::min(call_seconds_, clock_.MonotonicSeconds() - start);
   }
   void Close() {
     if (watch_ == nullptr) return;

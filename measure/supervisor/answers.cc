@@ -175,6 +175,8 @@ Status Supervisor::HandleRan(Worker& worker, const RunReply& reply) {
     trial.value = reply.value;
     trial.noise = reply.noise;
     trial.quiet_share = reply.quiet_share;
+    double& best = references_.at(ReferencePath(job)).best;
+    if (reply.verified && (best == 0 || reply.value < best)) best = reply.value;
   }
   {
     const std::lock_guard lock(mailbox_.mutex);

@@ -325,7 +325,13 @@ RunOrder::Item Supervisor::ItemOf(std::uint64_t id, const Job& job) const {
   item.fault = job.fault;
   const auto path = reference_paths_.find(job.request.candidate.task.workload.Key() + "\n" +
                                           job.request.candidate.epilogue.ToString());
-  if (path != reference_paths_.end()) item.reference = path->second;
+  if (path == reference_paths_.end()) return item;
+  item.reference = path->second;
+  // Of what was submitted before it, some has been measured since.
+  const double best = references_.at(path->second).best;
+  if (best > 0 && !job.racing) {
+    item.best_seconds = item.best_seconds > 0 ? std::min(item.best_seconds, best) : best;
+  }
   return item;
 }
 

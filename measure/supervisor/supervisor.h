@@ -77,6 +77,7 @@ class Supervisor {
     ReferenceState state = ReferenceState::kWanted;
     std::string reason;
     int tries = 0;  ///< that failed by what may be the machine's fault
+    double best = 0;  ///< value of the best verified trial of these operands; 0 if there is none
   };
   /// A candidate that failed by what may be the machine's fault: a probe decides.
   struct Suspect {

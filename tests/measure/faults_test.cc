@@ -238,6 +238,24 @@ TEST(Faults, AHostileKernelOfAnOrdinaryUserEndsItselfOnly) {
 
 TEST(Faults, EveryFaultOfAWorkerIsRecordedWithItsReason) { RunAll(WorkerFaults(), TestSettings()); }
 
+// A call may take ten seconds where nothing is known of a task, and one where its best takes less
+// than a twentieth of that: what was measured since the request was made counts.
+TEST(Faults, LimitsFollowWhatWasMeasuredSince) {
+  auto measurer = ProcessMeasurer::Create(TestSettings());
+  ASSERT_TRUE(measurer.ok());
+  for (const char* symbol : {"good", "sleep_for_ever"}) {
+    Request request = RequestFor(1, DenseCandidate());
+    request.best_seconds = 0;
+    ASSERT_TRUE((*measurer)->SubmitWithFault(std::move(request), ArtifactFault(symbol)).ok());
+  }
+  const Trial good = NextReply(**measurer).trial;
+  EXPECT_EQ(good.outcome, Outcome::kOk) << good.reason;
+  EXPECT_TRUE(good.verified);
+  const Trial endless = NextReply(**measurer).trial;
+  EXPECT_EQ(endless.outcome, Outcome::kRunTimeout);
+  EXPECT_THAT(endless.reason, testing::StartsWith("one call took more than 1 s"));
+}
+
 TEST(Faults, ABuilderThatHangsIsEnded) {
   ProcessMeasurerSettings settings = TestSettings();
   settings.build_limit_seconds = 1;

@@ -113,6 +113,22 @@ TEST(Sampling, TheMemoryCanaryRunsBeforeAndAfter) {
   EXPECT_EQ(set.memory_canaries.size(), 2U);
 }
 
+// A canary costs a call that brings the tensors back: calls of 2 ms are 8 between two of them.
+TEST(Sampling, LongerCallsHaveFewerMemoryCanaries) {
+  for (const double call : {1e-3, 2e-3}) {
+    Bench bench;
+    bench.subject.call_seconds = call;
+    bench.subject.memory_canary = 100e-6;
+    bench.settings.patience_seconds = 0.04;
+    bench.settings.settled_samples = 100;
+    MemoryWatch memory(2, QuietGate(), std::int64_t{64} << 20);
+    const SampleSet set = TakeSamples(bench.subject, bench.clock, bench.gate, bench.settings,
+                                      2 * call, 0, &memory);
+    EXPECT_GT(set.seconds, 0.03);
+    EXPECT_EQ(bench.subject.memory_canaries, call < 1.5e-3 ? 5 : 3) << call;
+  }
+}
+
 // The core is quiet: only the canary of the kernel's own level of memory sees the neighbour.
 TEST(Sampling, WhatOnlyTheMemoryCanarySeesDoesNotCountAsQuiet) {
   Bench bench;
