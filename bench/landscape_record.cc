@@ -154,7 +154,7 @@ Status Record(const RecordedTask& one, const std::string& path, const std::strin
 measure::ProcessMeasurerSettings Settings() {
   measure::ProcessMeasurerSettings settings;
   settings.build_command = {"/proc/self/exe", "worker", "build"};
-  settings.run_command = {"/proc/self/exe", "worker", "run"};
+  settings.run_commands = {{"/proc/self/exe", "worker", "run"}};
   return settings;
 }
 

@@ -116,14 +116,21 @@ CudaLaunch LaunchFrom(const Json& json, Fields& outer) {
 
 }  // namespace
 
+const TaskInfo* TaskFrom(Fields& fields, const TaskTable& tasks, std::uint64_t* number) {
+  *number = static_cast<std::uint64_t>(fields.Integer("task"));
+  const TaskInfo* task = tasks.Find(*number);
+  if (task == nullptr) {
+    fields.Fail(Corrupt("message: task " + std::to_string(*number) + " was not told"));
+  }
+  return task;
+}
+
 Json ToJson(const KernelSpec& kernel) {
   Json parameters = Json::array();
   for (const KernelParameter& parameter : kernel.signature.parameters) {
     parameters.push_back(TypeJson(parameter.type));
   }
-  return Json{{"target", kernel.target.ToString()},
-              {"workload", kernel.workload.Key()},
-              {"epilogue", kernel.epilogue.ToString()},
+  return Json{{"task", static_cast<std::int64_t>(kernel.task)},
               {"form", FormJson(kernel.signature.form)},
               {"parameters", std::move(parameters)},
               {"artifact", kernel.artifact},
@@ -134,12 +141,10 @@ Json ToJson(const KernelSpec& kernel) {
               {"workspace_bytes", kernel.workspace_bytes}};
 }
 
-KernelSpec KernelSpecFrom(const Json& json, Fields& outer) {
+KernelSpec KernelSpecFrom(const Json& json, Fields& outer, const TaskTable& tasks) {
   Fields fields(json);
   KernelSpec kernel;
-  auto target = Target::Parse(fields.Text("target"));
-  auto workload = Workload::Parse(fields.Text("workload"));
-  auto epilogue = Epilogue::Parse(fields.Text("epilogue"));
+  const TaskInfo* task = TaskFrom(fields, tasks, &kernel.task);
   const AnchorForm form = FormFrom(fields.Get("form", Json::value_t::object), fields);
   std::vector<TensorType> types;
   for (const Json& type : fields.Get("parameters", Json::value_t::array)) {
@@ -154,13 +159,10 @@ KernelSpec KernelSpecFrom(const Json& json, Fields& outer) {
   }
   kernel.workspace_bytes = fields.Integers("workspace_bytes");
   outer.Fail(fields.status());
-  outer.Fail(ToStatus(target));
-  outer.Fail(ToStatus(workload));
-  outer.Fail(ToStatus(epilogue));
   if (!outer.status().ok()) return kernel;
-  kernel.target = *std::move(target);
-  kernel.workload = *std::move(workload);
-  kernel.epilogue = *std::move(epilogue);
+  kernel.target = task->target;
+  kernel.workload = task->workload;
+  kernel.epilogue = task->epilogue;
   if (types.empty() && !DeviceTraitsOf(kernel.target).loops) return kernel;
   auto signature = SignatureOf(kernel.workload, kernel.epilogue, form, types);
   outer.Fail(ToStatus(signature));

@@ -69,16 +69,14 @@ void CheckVersion(Fields& fields) {
 
 Json ToJson(const PrepareOrder& order) {
   return Json{{"type", "prepare"},
-              {"workload", order.workload},
-              {"epilogue", order.epilogue},
+              {"task", static_cast<std::int64_t>(order.task)},
               {"path", order.path}};
 }
 
 Result<PrepareOrder> PrepareOrderFrom(const Json& json) {
   Fields fields(json);
   PrepareOrder order;
-  order.workload = fields.Text("workload");
-  order.epilogue = fields.Text("epilogue");
+  order.task = static_cast<std::uint64_t>(fields.Integer("task"));
   order.path = fields.Text("path");
   return Finish(fields, std::move(order));
 }
@@ -87,9 +85,7 @@ Json ToJson(const BuildOrder& order) {
   const Candidate& candidate = order.candidate;
   Json json{{"type", "build"},
             {"ticket", TicketJson(order.ticket)},
-            {"workload", candidate.task.workload.Key()},
-            {"target", candidate.task.target.ToString()},
-            {"epilogue", candidate.epilogue.ToString()},
+            {"task", static_cast<std::int64_t>(order.task)},
             {"template", candidate.template_key},
             {"template_version", candidate.template_version},
             {"config", candidate.config.ToString()},
@@ -98,27 +94,21 @@ Json ToJson(const BuildOrder& order) {
   return json;
 }
 
-Result<BuildOrder> BuildOrderFrom(const Json& json) {
+Result<BuildOrder> BuildOrderFrom(const Json& json, const TaskTable& tasks) {
   Fields fields(json);
   BuildOrder order;
   order.ticket = TicketFrom(fields);
   Candidate& candidate = order.candidate;
-  auto workload = Workload::Parse(fields.Text("workload"));
-  auto target = Target::Parse(fields.Text("target"));
-  auto epilogue = Epilogue::Parse(fields.Text("epilogue"));
+  const TaskInfo* task = TaskFrom(fields, tasks, &order.task);
   auto config = Config::Parse(fields.Text("config"));
   candidate.template_key = fields.Text("template");
   candidate.template_version = static_cast<int>(fields.Integer("template_version"));
   order.path = fields.Text("path");
   if (json.is_object() && json.contains("fault")) order.fault = FaultFrom(json["fault"], fields);
   TW_RETURN_IF_ERROR(fields.status());
-  TW_RETURN_IF_ERROR(workload);
-  TW_RETURN_IF_ERROR(target);
-  TW_RETURN_IF_ERROR(epilogue);
   TW_RETURN_IF_ERROR(config);
-  candidate.task.workload = *std::move(workload);
-  candidate.task.target = *std::move(target);
-  candidate.epilogue = *std::move(epilogue);
+  candidate.task = {task->workload, task->target};
+  candidate.epilogue = task->epilogue;
   candidate.config = *std::move(config);
   return order;
 }
@@ -137,7 +127,7 @@ Json ToJson(const BuildReply& reply) {
   return json;
 }
 
-Result<BuildReply> BuildReplyFrom(const Json& json) {
+Result<BuildReply> BuildReplyFrom(const Json& json, const TaskTable& tasks) {
   Fields fields(json);
   BuildReply reply;
   reply.ticket = TicketFrom(fields);
@@ -147,7 +137,7 @@ Result<BuildReply> BuildReplyFrom(const Json& json) {
   reply.blame = BlameFrom(fields);
   reply.seconds = fields.Number("seconds");
   if (reply.outcome == Outcome::kOk && reply.reference.empty()) {
-    reply.kernel = KernelSpecFrom(fields.Get("kernel", Json::value_t::object), fields);
+    reply.kernel = KernelSpecFrom(fields.Get("kernel", Json::value_t::object), fields, tasks);
   }
   return Finish(fields, std::move(reply));
 }
@@ -198,14 +188,14 @@ Json ToJson(const RunOrder& order) {
               {"wait", Finite(order.wait_seconds)}};
 }
 
-Result<RunOrder> RunOrderFrom(const Json& json) {
+Result<RunOrder> RunOrderFrom(const Json& json, const TaskTable& tasks) {
   Fields fields(json);
   RunOrder order;
   for (const Json& entry : fields.Get("items", Json::value_t::array)) {
     Fields inner(entry);
     RunOrder::Item item;
     item.ticket = TicketFrom(inner);
-    item.kernel = KernelSpecFrom(inner.Get("kernel", Json::value_t::object), inner);
+    item.kernel = KernelSpecFrom(inner.Get("kernel", Json::value_t::object), inner, tasks);
     item.reference = inner.Text("reference");
     item.best_seconds = inner.Number("best");
     item.patience_seconds = inner.Number("patience");
@@ -250,6 +240,8 @@ Json ToJson(const RunReply& reply) {
               {"max_abs_error", Finite(reply.max_abs_error)},
               {"run_seconds", Finite(reply.run_seconds)},
               {"timing_seconds", Finite(reply.timing_seconds)},
+              {"device", reply.device},
+              {"capacity", reply.capacity},
               {"runner_ends", reply.runner_ends}};
 }
 
@@ -270,6 +262,8 @@ Result<RunReply> RunReplyFrom(const Json& json) {
   reply.max_abs_error = fields.Number("max_abs_error");
   reply.run_seconds = fields.Number("run_seconds");
   reply.timing_seconds = fields.Number("timing_seconds");
+  reply.device = fields.Text("device");
+  reply.capacity = static_cast<int>(std::clamp<std::int64_t>(fields.Integer("capacity"), 1, 1024));
   reply.runner_ends = fields.Flag("runner_ends");
   return Finish(fields, std::move(reply));
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "measure/sampling.h"
+#include "measure/task_table.h"
 #include "measure/workers.h"
 #include "src/base/json.h"
 #include "src/runtime/cuda_session.h"
@@ -19,7 +20,7 @@ namespace tilewright::measure {
 
 /// Raised when the meaning of a message changes: a runner on another machine may be of another
 /// version of this program.
-inline constexpr std::int64_t kProtocolVersion = 4;
+inline constexpr std::int64_t kProtocolVersion = 5;
 
 /// A failure to be injected: used by tests to show what the supervision does. Empty in real work.
 struct Fault {
@@ -36,7 +37,8 @@ enum class Blame : std::uint8_t { kCandidate, kUnclear, kMachine };
 
 /// A built kernel: all that the runner must know about it.
 struct KernelSpec {
-  Target target;  ///< whose device runs it
+  std::uint64_t task = 0;  ///< number of the next three in the table of tasks
+  Target target;           ///< whose device runs it
   Workload workload;
   Epilogue epilogue;
   KernelSignature signature;     ///< of loops
@@ -49,13 +51,14 @@ struct KernelSpec {
 
 /// Supervisor to builder: make the reference results of a workload with an epilogue.
 struct PrepareOrder {
-  std::string workload, epilogue;  ///< their text forms
-  std::string path;                ///< file to write
+  std::uint64_t task = 0;
+  std::string path;  ///< file to write
 };
 
 /// Supervisor to builder.
 struct BuildOrder {
   std::uint64_t ticket = 0;
+  std::uint64_t task = 0;  ///< the candidate's
   Candidate candidate;
   std::string path;  ///< of the artifact to write
   Fault fault;
@@ -116,6 +119,8 @@ struct RunReply {
   double quiet_share = -1;  ///< see Trial
   bool verified = false;
   double max_abs_error = 0;
+  std::string device;         ///< DeviceFingerprint of the runner's processor, as text
+  int capacity = 1;           ///< orders it takes at a time
   bool runner_ends = false;   ///< its device works no more in this process: it ends after the reply
   double run_seconds = 0;     ///< from order to reply, in the runner
   double timing_seconds = 0;  ///< of it: taking samples
@@ -148,14 +153,14 @@ Json ToJson(const Greeting& greeting);
 Json ToJson(const FilePart& part);
 Json ToJson(const RunWorkerSettings& settings);
 
-/// Errors: kCorrupt naming the field that is missing or of the wrong type; kUnsupported for
-/// settings or a greeting of another version of the protocol.
+/// Errors: kCorrupt naming the field that is missing or of the wrong type, or a task that is not in
+/// the table; kUnsupported for settings or a greeting of another version of the protocol.
 Result<PrepareOrder> PrepareOrderFrom(const Json& json);
-Result<BuildOrder> BuildOrderFrom(const Json& json);
-Result<BuildReply> BuildReplyFrom(const Json& json);
+Result<BuildOrder> BuildOrderFrom(const Json& json, const TaskTable& tasks);
+Result<BuildReply> BuildReplyFrom(const Json& json, const TaskTable& tasks);
 Result<ProbeOrder> ProbeOrderFrom(const Json& json);
 Result<ProbeReply> ProbeReplyFrom(const Json& json);
-Result<RunOrder> RunOrderFrom(const Json& json);
+Result<RunOrder> RunOrderFrom(const Json& json, const TaskTable& tasks);
 Result<RunReply> RunReplyFrom(const Json& json);
 Result<Greeting> GreetingFrom(const Json& json);
 Result<FilePart> FilePartFrom(const Json& json);

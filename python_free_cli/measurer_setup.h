@@ -16,12 +16,14 @@ namespace tilewright::cli {
 
 /// `--runner`: where candidates run, if not here.
 struct RunnerArguments {
-  std::string command;  ///< of a shell; empty: here
-  std::optional<measure::RunnerIdentity> identity;
+  std::vector<std::string> commands;  ///< of a shell, one for each runner; empty: here
+  std::optional<measure::RunnerIdentity> identity;  ///< of all of them
 
   void Declare(CLI::App& app);
-  /// Asks the runner, if there is one, what it is. `target`: "native" becomes the runner's own.
-  /// Errors: those of measure::ProbeRunner.
+  bool elsewhere() const { return !commands.empty(); }
+  /// Asks the runners, if there are any, what they are. `target`: "native" becomes their own.
+  /// Errors: those of measure::ProbeRunner; kInvalidArgument for runners of different devices, whose
+  /// times could not be compared.
   Status Connect(std::string& target);
 };
 

@@ -82,11 +82,11 @@ Status Supervisor::HandleLine(Worker& worker, const std::string& line) {
   auto json = ParseJson(line);
   TW_RETURN_IF_ERROR(json);
   const std::string type = MessageType(*json);
-  if (type == "ready" && worker.role == Role::kRun && !runner_greeted_) {
+  if (type == "ready" && worker.role == Role::kRun && !worker.runner.greeted) {
     return HandleGreeting(worker, *json);
   }
   if (type == "built" && worker.role != Role::kRun) {
-    auto reply = BuildReplyFrom(*json);
+    auto reply = BuildReplyFrom(*json, tasks_);
     TW_RETURN_IF_ERROR(reply);
     HandleBuilt(worker, *std::move(reply));
     return {};
@@ -111,7 +111,7 @@ Status Supervisor::HandleGreeting(Worker& worker, const Json& json) {
   if (settings_.remote && greeting->device != device_.ToString()) {
     return Corrupt("another device answered: " + greeting->device);
   }
-  runner_greeted_ = true;
+  worker.runner.greeted = true;
   worker.process.SetIdle();
   if (!greeting->unprotected.empty() && !std::exchange(unprotected_said_, true) &&
       settings_.on_unprotected) {
@@ -156,13 +156,16 @@ void Supervisor::HandleBuilt(Worker& worker, BuildReply reply) {
 }
 
 Status Supervisor::HandleRan(Worker& worker, const RunReply& reply) {
-  const bool raced = race_running_ && std::ranges::count(racing_, reply.ticket) != 0;
+  const bool raced = worker.runner.racing && std::ranges::count(racing_, reply.ticket) != 0;
   if (!raced && worker.job != reply.ticket) {
     return Corrupt("a result of candidate " + std::to_string(reply.ticket) +
                    ", which it does not have");
   }
+  if (settings_.remote && reply.device != device_.ToString()) {
+    return Corrupt("another device answered: " + reply.device);
+  }
   worker.failures = 0;
-  reconnect_seconds_ = 0;
+  worker.runner.reconnect_seconds = 0;
   const auto found = jobs_.find(reply.ticket);
   if (found == jobs_.end()) return {};
   Job& job = found->second;
@@ -175,7 +178,7 @@ Status Supervisor::HandleRan(Worker& worker, const RunReply& reply) {
     trial.value = reply.value;
     trial.noise = reply.noise;
     trial.quiet_share = reply.quiet_share;
-    double& best = references_.at(ReferencePath(job)).best;
+    double& best = references_.at(job.task).best;
     if (reply.verified && (best == 0 || reply.value < best)) best = reply.value;
   }
   {
@@ -191,7 +194,7 @@ Status Supervisor::HandleRan(Worker& worker, const RunReply& reply) {
   if (reply.outcome != Outcome::kOk && reply.blame != Blame::kCandidate) {
     // It may be what cannot be read any more.
     if (reply.blame == Blame::kMachine) {
-      references_.at(ReferencePath(job)).state = ReferenceState::kWanted;
+      references_.at(job.task).state = ReferenceState::kWanted;
     }
     Suspected({reply.ticket, reply.outcome, OneLine(reply.reason), reply.blame});
   } else {
@@ -211,7 +214,7 @@ void Supervisor::Release(Worker& worker) {
   PauseBuilders(false);
   if (!std::exchange(worker.ends, false)) return;
   (void)worker.process.End(/*at_once=*/false);
-  runner_greeted_ = false;
+  worker.runner.greeted = false;
 }
 
 void Supervisor::CheckDeadlines() {
@@ -226,7 +229,7 @@ void Supervisor::Lose(Worker& worker, const std::string& why, bool timed_out) {
   // A worker that talks nonsense or hangs is ended by us: how is then no news.
   const std::string ended = worker.process.End(timed_out || !why.empty());
   const std::string text = why.empty() ? ended : why;
-  const bool connected = worker.role != Role::kRun || !settings_.remote || runner_greeted_;
+  const bool connected = worker.role != Role::kRun || !settings_.remote || worker.runner.greeted;
   if (std::exchange(worker.probing, false)) {
     ProbeFailed(timed_out ? "a probe took more than its time" : OneLine(text));
   }
@@ -240,7 +243,7 @@ void Supervisor::Lose(Worker& worker, const std::string& why, bool timed_out) {
   }
   if (connected && ++worker.failures >= kMaxFailures) {
     const std::string failing = "workers fail again and again; the last one: " + text;
-    return settings_.remote ? GiveUp(Unavailable(failing)) : StopForMachine(failing);
+    return settings_.remote ? GiveUpRunner(worker, failing) : StopForMachine(failing);
   }
   CallAgain(worker, text);
 }
@@ -251,13 +254,23 @@ void Supervisor::CallAgain(Worker& worker, const std::string& why) {
     worker.ready_after = std::max(worker.ready_after, now + kRestartSeconds);
     return;
   }
-  if (now - connected_at_ > settings_.reconnect_limit_seconds) {
-    return GiveUp(Unavailable("no connection to the runner any more; the last try: " + why));
+  RunnerState& runner = worker.runner;
+  if (now - runner.connected_at > settings_.reconnect_limit_seconds) {
+    return GiveUpRunner(worker, "no connection to the runner any more; the last try: " + why);
   }
-  reconnect_seconds_ = std::min(std::max(2 * reconnect_seconds_, kReconnectSeconds),
-                                settings_.reconnect_pause_seconds);
-  worker.ready_after = now + reconnect_seconds_;
-  if (settings_.on_lost) settings_.on_lost(OneLine(why), reconnect_seconds_);
+  runner.reconnect_seconds = std::min(std::max(2 * runner.reconnect_seconds, kReconnectSeconds),
+                                      settings_.reconnect_pause_seconds);
+  worker.ready_after = now + runner.reconnect_seconds;
+  if (settings_.on_lost) settings_.on_lost(OneLine(why), runner.reconnect_seconds);
+}
+
+void Supervisor::GiveUpRunner(Worker& worker, const std::string& why) {
+  worker.runner.given_up = true;
+  const bool others = std::ranges::any_of(workers_, [](const Worker& other) {
+    return other.role == Role::kRun && !other.runner.given_up;
+  });
+  if (!others) return GiveUp(Unavailable(why));
+  if (settings_.on_lost) settings_.on_lost(OneLine(why), kNeverAgain);
 }
 
 void Supervisor::LoseBuild(Worker& worker, const std::string& why, bool timed_out, bool by_system) {
@@ -281,13 +294,13 @@ void Supervisor::LoseBuild(Worker& worker, const std::string& why, bool timed_ou
 }
 
 void Supervisor::LoseRun(Worker& worker, const std::string& why, bool timed_out) {
-  if (runner_greeted_) connected_at_ = clock_.MonotonicSeconds();
-  runner_greeted_ = false;
+  if (worker.runner.greeted) worker.runner.connected_at = clock_.MonotonicSeconds();
+  worker.runner.greeted = false;
   PauseBuilders(false);
   const std::string reason =
       timed_out ? "the runner did not answer in time" : OneLine("the runner was lost: " + why);
   const Outcome outcome = timed_out ? Outcome::kRunTimeout : Outcome::kDeviceLost;
-  if (race_running_) {
+  if (worker.runner.racing) {
     for (std::uint64_t id : std::vector<std::uint64_t>(racing_)) {
       if (jobs_.contains(id)) Finish(id, outcome, reason);
     }
@@ -307,6 +320,7 @@ void Supervisor::Finish(std::uint64_t id, Outcome outcome, std::string reason) {
   trial.reason = std::move(reason);
   trial.verified = trial.verified && outcome == Outcome::kOk;
   trial.finished_unix_seconds = clock_.UnixSeconds();
+  KeepKernel(job);
   if (!job.kernel.artifact.empty() && job.fault.artifact.empty()) {
     ::unlink(job.kernel.artifact.c_str());
   }
@@ -321,9 +335,20 @@ void Supervisor::Finish(std::uint64_t id, Outcome outcome, std::string reason) {
   mailbox_.changed.notify_all();
 }
 
+void Supervisor::KeepKernel(Job& job) {
+  const bool ok = job.trial.outcome == Outcome::kOk && job.trial.verified;
+  if (!ok || job.racing || !job.fault.artifact.empty()) return;
+  // Finalists are the fastest ones.
+  constexpr double kMayRace = 1.25;
+  if (job.trial.value > kMayRace * references_.at(job.task).best) return;
+  const std::string kept = kept_.Keep(job.task, job.request.candidate, job.kernel);
+  if (kept == job.kernel.artifact) job.kernel = KernelSpec();
+}
+
 void Supervisor::FinishRace() {
   racing_.clear();
   race_running_ = false;
+  for (Worker& worker : workers_) worker.runner.racing = false;
   race_waiting_ = 0;
   const std::lock_guard lock(mailbox_.mutex);
   mailbox_.race_result = std::move(race_trials_);
@@ -349,7 +374,7 @@ void Supervisor::UpdateLedger(double since) {
     if (worker.process.started()) pids.push_back(worker.process.pid());
     if (!worker.process.busy()) continue;
     if (worker.role == Role::kRun) {
-      (runner_greeted_ ? running : preparing) = true;
+      (worker.runner.greeted ? running : preparing) = true;
     } else if (!worker.process.paused()) {
       building = true;
     }

@@ -123,6 +123,7 @@ void Supervisor::ProbeFailed(const std::string& why) {
     }
   }
   if (probe_failures_ == kMostPauses) return StopForMachine(why);
+  kept_.Clear();  // room is what may be lacking
   ChangeFolder();
   probe_after_ = clock_.MonotonicSeconds() + PauseAfter(probe_failures_++);
   probe_ = ProbeState::kWanted;
@@ -138,16 +139,10 @@ void Supervisor::ChangeFolder() {
   folder_ = other_folders_.back().path();
 }
 
-void Supervisor::MoveReference(std::string& path) {
+void Supervisor::MoveReference(Reference& reference) {
+  std::string& path = reference.path;
   if (!settings_.reference_folder.empty() || path.starts_with(folder_ + "/")) return;
-  const std::string moved = folder_ + path.substr(path.rfind('/'));
-  for (auto& [task, place] : reference_paths_) {
-    if (place == path) place = moved;
-  }
-  auto node = references_.extract(path);
-  node.key() = moved;
-  references_.insert(std::move(node));
-  path = moved;
+  path = folder_ + path.substr(path.rfind('/'));
 }
 
 double Supervisor::PauseAfter(int failures) const {

@@ -78,7 +78,7 @@ struct ProcessMeasurer::Impl {
 };
 
 Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurerSettings settings) {
-  TW_CHECK(!settings.build_command.empty() && !settings.run_command.empty());
+  TW_CHECK(!settings.build_command.empty() && !settings.run_commands.empty());
   auto folder = LockedFolder::Create(LockedFolder::kMeasurers);
   TW_RETURN_IF_ERROR(folder);
   CoreChoice cores = CoresFor(settings);
@@ -88,6 +88,7 @@ Result<std::unique_ptr<ProcessMeasurer>> ProcessMeasurer::Create(ProcessMeasurer
     const std::size_t busy = settings.remote ? 1 : 0;
     settings.builders = std::clamp(static_cast<int>(cores.builders.size() - busy), 1, 8);
   }
+  settings.queue_limit *= static_cast<int>(settings.run_commands.size());
   auto impl = std::make_unique<Impl>(std::move(settings), *std::move(folder), std::move(cores));
   impl->wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (impl->wake_fd < 0) return Unavailable("no event descriptor can be made");
@@ -148,7 +149,8 @@ std::vector<std::uint64_t> ProcessMeasurer::DropWaiting() {
 int ProcessMeasurer::in_flight() const { return impl_->in_flight; }
 
 int ProcessMeasurer::capacity() const {
-  return impl_->settings.builders + impl_->settings.queue_limit + 1;
+  return impl_->settings.builders + impl_->settings.queue_limit +
+         static_cast<int>(impl_->settings.run_commands.size());
 }
 
 TimeSplit ProcessMeasurer::time_split() const {

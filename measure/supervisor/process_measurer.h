@@ -14,12 +14,17 @@ namespace tilewright::measure {
 
 struct Fault;
 
+/// See ProcessMeasurerSettings::on_lost.
+inline constexpr double kNeverAgain = -1;
+
 struct ProcessMeasurerSettings {
   /// How to start the workers: this program, then the words that make it call BuildWorkerMain(0, 1)
   /// and RunWorkerMain(0, 1).
-  std::vector<std::string> build_command, run_command;
+  std::vector<std::string> build_command;
+  /// One for each runner; more than one only on other machines, all of one device.
+  std::vector<std::vector<std::string>> run_commands;
   int builders = 0;     ///< 0: one per core that is not the runner's, at least 1, at most 8
-  int queue_limit = 4;  ///< built kernels waiting for the runner, builds under way included
+  int queue_limit = 4;  ///< built kernels waiting for each runner, builds under way included
   double build_limit_seconds = 10;
   double prepare_limit_seconds = 900;  ///< for the reference results of one workload
   std::int64_t builder_memory_bytes = std::int64_t{6} << 30;  ///< address space; 0 = no limit
@@ -30,16 +35,17 @@ struct ProcessMeasurerSettings {
   double machine_pause_seconds = 0.1;
   /// What trials are said to be measured on: the simulator, for VTA targets. Empty: this CPU.
   std::optional<DeviceFingerprint> device;
-  /// The runner is on another machine: run_command connects to it, and it is sent the files it
-  /// needs. A connection that is lost costs the candidate under way (device_lost) and is made
+  /// The runners are on other machines: run_commands connect to them, and they are sent the files
+  /// they need. A connection that is lost costs the candidate under way (device_lost) and is made
   /// again.
   bool remote = false;
   /// With `remote`: between two calls of the runner at most.
   double reconnect_pause_seconds = 30;
   /// With `remote`: so long without a connection, and the measurer gives up.
   double reconnect_limit_seconds = 3600;
-  /// With `remote`: told, on a thread of the measurer's, each time the runner is lost: why, and in
-  /// how many seconds it is called again. May be empty.
+  /// With `remote`: told, on a thread of the measurer's, each time a runner is lost: why, and in
+  /// how many seconds it is called again, or kNeverAgain where others go on without it. May be
+  /// empty.
   std::function<void(const std::string& why, double seconds)> on_lost;
   /// Told, on the caller's thread, if the runner's core is measured on by another process, too. May
   /// be empty.

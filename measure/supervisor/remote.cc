@@ -10,6 +10,7 @@
 #include "measure/supervisor/worker_process.h"
 #include "src/base/base64.h"
 #include "src/base/clock.h"
+#include "src/base/hash.h"
 
 namespace tilewright::measure {
 namespace {
@@ -36,15 +37,17 @@ Status AppendFile(const std::string& path, std::string_view bytes, bool anew) {
   return {};
 }
 
-Result<std::string> LinesOf(const std::string& path) {
-  auto contents = ReadFile(path);
-  TW_RETURN_IF_ERROR(contents);
+/// The name of an artifact with these bytes.
+std::string ArtifactName(std::string_view bytes) {
+  return "artifact." + HexOf(Fnv1a64(bytes)) + "." + std::to_string(bytes.size());
+}
+
+std::string LinesOf(const std::string& name, std::string_view left) {
   std::string lines;
-  std::string_view left = *contents;
   bool first = true;
   do {
     const std::string_view part = left.substr(0, kPartBytes);
-    lines += LineOf(ToJson(FilePart{NameOf(path), first, std::string(part)}));
+    lines += LineOf(ToJson(FilePart{name, first, std::string(part)}));
     left.remove_prefix(part.size());
     first = false;
   } while (!left.empty());
@@ -56,14 +59,15 @@ Result<std::string> LinesOf(const std::string& path) {
 Result<std::string> FileSender::LinesFor(RunOrder& order) {
   std::string lines;
   for (RunOrder::Item& item : order.items) {
-    auto artifact = LinesOf(item.kernel.artifact);
+    const auto artifact = ReadFile(item.kernel.artifact);
     TW_RETURN_IF_ERROR(artifact);
-    lines += *artifact;
-    item.kernel.artifact = NameOf(item.kernel.artifact);
-    if (sent_.insert(item.reference).second) {
-      auto reference = LinesOf(item.reference);
+    item.kernel.artifact = ArtifactName(*artifact);
+    lines += LinesOf(item.kernel.artifact, *artifact);
+    if (!sent_.contains(item.reference)) {
+      const auto reference = ReadFile(item.reference);
       TW_RETURN_IF_ERROR(reference);
-      lines += *reference;
+      lines += LinesOf(NameOf(item.reference), *reference);
+      sent_.insert(item.reference);
     }
     item.reference = NameOf(item.reference);
   }
@@ -80,6 +84,14 @@ Status FileReceiver::Receive(const FilePart& part) {
   }
   open_ = part.name;
   return AppendFile(PathOf(part.name), part.bytes, part.first);
+}
+
+Status FileReceiver::CheckWhole(const std::string& name) const {
+  if (!folder_ || !IsPlainName(name) || !name.starts_with("artifact.")) return {};
+  const auto bytes = ReadFile(PathOf(name));
+  TW_RETURN_IF_ERROR(bytes);
+  if (ArtifactName(*bytes) == name) return {};
+  return Corrupt("message: the file " + name + " arrived damaged");
 }
 
 std::string FileReceiver::PathOf(const std::string& name) const {

@@ -85,12 +85,14 @@ Supervisor::Supervisor(const ProcessMeasurerSettings& settings, Mailbox& mailbox
       OptionsOf(settings.build_command, cores.builders, priority, settings.builder_memory_bytes);
   for (int i = 0; i < settings.builders; ++i) add(Role::kBuild, build);
   add(Role::kReference, OptionsOf(settings.build_command, cores.builders, priority, 0));
-  SubprocessOptions run = OptionsOf(settings.run_command, cores.runner,
-                                    settings.remote ? kBuilderPriority : kRunnerPriority, 0);
-  // The runner forks once per candidate: with huge pages that takes a tenth of the time.
-  if (!settings.remote) run.environment = {"GLIBC_TUNABLES=glibc.malloc.hugetlb=1"};
-  connected_at_ = clock_.MonotonicSeconds();
-  add(Role::kRun, run);
+  for (const std::vector<std::string>& command : settings.run_commands) {
+    SubprocessOptions run = OptionsOf(command, cores.runner,
+                                      settings.remote ? kBuilderPriority : kRunnerPriority, 0);
+    // The runner forks once per candidate: with huge pages that takes a tenth of the time.
+    if (!settings.remote) run.environment = {"GLIBC_TUNABLES=glibc.malloc.hugetlb=1"};
+    add(Role::kRun, run);
+    workers_.back().runner.connected_at = clock_.MonotonicSeconds();
+  }
 }
 
 void Supervisor::Run() {
@@ -135,9 +137,16 @@ void Supervisor::TakeMail() {
     job.trial.device = library != nullptr ? WithLibrary(device_, *library) : device_;
     job.trial.metric = MetricOf(job.request.candidate.task.target);
     job.trial.codegen_version = DeviceTraitsOf(job.request.candidate.task.target).codegen_version;
-    (void)ReferencePath(job);
+    job.task = tasks_.NumberOf(job.request.candidate);
+    WantReference(job);
+    auto kept = job.racing ? kept_.Take(job.task, job.request.candidate) : std::nullopt;
+    if (kept) {
+      job.kernel = *std::move(kept);
+      --race_waiting_;
+    } else {
+      to_build_.push_back(id);
+    }
     jobs_.emplace(id, std::move(job));
-    to_build_.push_back(id);
     return id;
   };
   const bool first = next_id_ == 1;
@@ -177,18 +186,15 @@ void Supervisor::DropWaiting() {
   mailbox_.changed.notify_all();
 }
 
-const std::string& Supervisor::ReferencePath(const Job& job) {
-  const std::string workload = job.request.candidate.task.workload.Key();
-  const std::string epilogue = job.request.candidate.epilogue.ToString();
-  auto& path = reference_paths_[workload + "\n" + epilogue];
-  if (path.empty()) {
-    const std::string& root =
-        settings_.reference_folder.empty() ? folder_ : settings_.reference_folder;
-    path = root + "/" + ExpectedFileName(workload, epilogue);
-    references_[path] = {workload, epilogue, ReferenceState::kWanted, {}};
-    references_wanted_.push_back(path);
-  }
-  return path;
+void Supervisor::WantReference(const Job& job) {
+  const auto [found, added] = references_.try_emplace(job.task);
+  if (!added) return;
+  const std::string& root =
+      settings_.reference_folder.empty() ? folder_ : settings_.reference_folder;
+  found->second.path = root + "/" +
+                       ExpectedFileName(job.request.candidate.task.workload.Key(),
+                                        job.request.candidate.epilogue.ToString());
+  references_wanted_.push_back(job.task);
 }
 
 void Supervisor::Dispatch() {
@@ -198,6 +204,7 @@ void Supervisor::Dispatch() {
   for (int pass = 0; pass < 2; ++pass) {
     for (Worker& worker : workers_) {
       if (worker.process.busy() || worker.ready_after > now || broken_) continue;
+      if (worker.runner.given_up) continue;
       if (worker.role == Role::kRun) EnsureRunner(worker);
       if (worker.process.busy() || worker.ready_after > now || broken_) continue;
       if (DispatchProbe(worker) || Halted()) continue;
@@ -216,8 +223,16 @@ void Supervisor::Dispatch() {
   }
 }
 
-void Supervisor::SendTo(Worker& worker, const Json& order, double limit_seconds) {
-  const Status sent = worker.process.Send(order, clock_.MonotonicSeconds(), limit_seconds);
+void Supervisor::SendTo(Worker& worker, const Json& order, double limit_seconds,
+                        const std::vector<std::uint64_t>& tasks) {
+  const Status started = worker.process.EnsureStarted();
+  std::string before;
+  for (const std::uint64_t task : tasks) {
+    if (worker.process.Tell(task)) before += LineOf(ToJson(TaskMessage{task, *tasks_.Find(task)}));
+  }
+  const Status sent = !started.ok() ? started
+                                    : worker.process.Send(order, clock_.MonotonicSeconds(),
+                                                          limit_seconds, before);
   if (sent.ok()) return;
   // Of one that is gone it says more how it went.
   const bool gone = worker.process.started() && sent.message().ends_with(std::strerror(EPIPE));
@@ -226,12 +241,14 @@ void Supervisor::SendTo(Worker& worker, const Json& order, double limit_seconds)
 
 void Supervisor::SendRun(Worker& worker, RunOrder order, double limit_seconds) {
   if (settings_.remote) {
-    const auto lines = files_.LinesFor(order);
+    const auto lines = worker.runner.files.LinesFor(order);
     if (!lines.ok()) return Withdraw(worker, order, lines.status().message());
     const Status sent = worker.process.Push(*lines, kFilesSeconds);
     if (!sent.ok()) return Lose(worker, sent.message(), /*timed_out=*/false);
   }
-  SendTo(worker, ToJson(order), limit_seconds);
+  std::vector<std::uint64_t> tasks;
+  for (const RunOrder::Item& item : order.items) tasks.push_back(item.kernel.task);
+  SendTo(worker, ToJson(order), limit_seconds, tasks);
 }
 
 void Supervisor::Withdraw(Worker& worker, const RunOrder& order, const std::string& why) {
@@ -239,7 +256,7 @@ void Supervisor::Withdraw(Worker& worker, const RunOrder& order, const std::stri
   for (const RunOrder::Item& item : order.items) {
     if (jobs_.contains(item.ticket)) Finish(item.ticket, Outcome::kRunFailed, why);
   }
-  if (race_running_) FinishRace();
+  if (worker.runner.racing) FinishRace();
   PauseBuilders(false);
 }
 
@@ -253,14 +270,14 @@ void Supervisor::DispatchReference(Worker& worker) {
     if (again == references_.end()) return;
     references_wanted_.push_back(again->first);
   }
-  std::string path = std::move(references_wanted_.front());
+  const std::uint64_t task = references_wanted_.front();
   references_wanted_.pop_front();
-  MoveReference(path);
-  Reference& reference = references_.at(path);
+  Reference& reference = references_.at(task);
+  MoveReference(reference);
   reference.state = ReferenceState::kUnderWay;
-  worker.reference = path;
-  SendTo(worker, ToJson(PrepareOrder{reference.workload, reference.epilogue, path}),
-         settings_.prepare_limit_seconds);
+  worker.reference = task;
+  SendTo(worker, ToJson(PrepareOrder{task, reference.path}), settings_.prepare_limit_seconds,
+         {task});
 }
 
 void Supervisor::DispatchBuild(Worker& worker) {
@@ -279,6 +296,7 @@ void Supervisor::DispatchBuild(Worker& worker) {
         continue;
       }
       job.kernel = *std::move(kernel);
+      job.kernel.task = job.task;
       to_run_.push_back(id);
       ++under_way;
       continue;
@@ -286,19 +304,20 @@ void Supervisor::DispatchBuild(Worker& worker) {
     if (worker.process.orders() >= settings_.builds_per_worker) (void)worker.process.End(true);
     BuildOrder order;
     order.ticket = id;
+    order.task = job.task;
     order.candidate = job.request.candidate;
     order.path = folder_ + "/candidate." + std::to_string(id) + ".so";
     order.fault = job.fault;
     worker.job = id;
-    SendTo(worker, ToJson(order), BuildLimit());
+    SendTo(worker, ToJson(order), BuildLimit(), {job.task});
     return;
   }
 }
 
 void Supervisor::EnsureRunner(Worker& worker) {
   if (worker.process.started()) return;
-  runner_greeted_ = false;
-  files_.Forget();
+  worker.runner.greeted = false;
+  worker.runner.files.Forget();
   SendTo(worker, ToJson(settings_.runner), kCalibrationLimitSeconds);
 }
 
@@ -323,14 +342,12 @@ RunOrder::Item Supervisor::ItemOf(std::uint64_t id, const Job& job) const {
   item.known_seconds = job.known_seconds;
   item.anchor = job.anchor;
   item.fault = job.fault;
-  const auto path = reference_paths_.find(job.request.candidate.task.workload.Key() + "\n" +
-                                          job.request.candidate.epilogue.ToString());
-  if (path == reference_paths_.end()) return item;
-  item.reference = path->second;
+  const Reference& reference = references_.at(job.task);
+  item.reference = reference.path;
   // Of what was submitted before it, some has been measured since.
-  const double best = references_.at(path->second).best;
-  if (best > 0 && !job.racing) {
-    item.best_seconds = item.best_seconds > 0 ? std::min(item.best_seconds, best) : best;
+  if (reference.best > 0 && !job.racing) {
+    item.best_seconds =
+        item.best_seconds > 0 ? std::min(item.best_seconds, reference.best) : reference.best;
   }
   return item;
 }
@@ -341,7 +358,7 @@ void Supervisor::DispatchRun(Worker& worker) {
     const std::uint64_t id = to_run_[i];
     const Job& job = jobs_.at(id);
     RunOrder::Item item = ItemOf(id, job);
-    const Reference& reference = references_.at(item.reference);
+    const Reference& reference = references_.at(job.task);
     if (reference.state == ReferenceState::kFailed) {
       to_run_.erase(to_run_.begin() + static_cast<std::ptrdiff_t>(i));
       Finish(id, Outcome::kRunFailed, "no reference result: " + reference.reason);
@@ -371,10 +388,10 @@ bool Supervisor::StartRace(Worker& worker) {
     const auto job = jobs_.find(id);
     if (job == jobs_.end()) continue;  // failed to build
     RunOrder::Item item = ItemOf(id, job->second);
-    const ReferenceState state = references_.at(item.reference).state;
+    const ReferenceState state = references_.at(job->second.task).state;
     if (state == ReferenceState::kFailed) {
       Finish(id, Outcome::kRunFailed,
-             "no reference result: " + references_.at(item.reference).reason);
+             "no reference result: " + references_.at(job->second.task).reason);
       continue;
     }
     if (state != ReferenceState::kReady) return false;
@@ -385,7 +402,7 @@ bool Supervisor::StartRace(Worker& worker) {
     FinishRace();
     return false;
   }
-  race_running_ = true;
+  race_running_ = worker.runner.racing = true;
   PauseBuilders(true);
   SendRun(worker, std::move(order), limit);
   return true;

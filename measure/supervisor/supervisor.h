@@ -10,6 +10,7 @@
 
 #include "measure/messages.h"
 #include "measure/supervisor/core_choice.h"
+#include "measure/supervisor/kept_kernels.h"
 #include "measure/supervisor/process_measurer.h"
 #include "measure/supervisor/remote.h"
 #include "measure/supervisor/time_ledger.h"
@@ -27,6 +28,7 @@ struct Job {
   bool racing = false;  ///< waits for the others of its race instead of being timed alone
   double known_seconds = 0;  ///< a race: see RaceTerms
   bool anchor = false;
+  std::uint64_t task = 0;  ///< the supervisor's number of it
   Trial trial;          ///< filled on the way
   KernelSpec kernel;    ///< once built
   int tries = 0;        ///< how often it failed by what may not have been its fault
@@ -61,11 +63,21 @@ class Supervisor {
 
  private:
   enum class Role : std::uint8_t { kBuild, kReference, kRun };
+  /// What is known of a runner beyond its process.
+  struct RunnerState {
+    bool greeted = false;          ///< it has said what it is, since it was started
+    bool racing = false;           ///< the race is its
+    bool given_up = false;         ///< its connection stays broken; others go on
+    double connected_at = 0;       ///< until when it was connected; at first, when it was first called
+    double reconnect_seconds = 0;  ///< before it is called again
+    FileSender files = {};         ///< if it is on another machine
+  };
   struct Worker {
     Role role;
     WorkerProcess process;
     std::optional<std::uint64_t> job;  ///< key in jobs_ of what it works on
-    std::string reference;             ///< kReference: the file it makes
+    std::uint64_t reference = 0;       ///< kReference: the task whose results it makes
+    RunnerState runner = {};           ///< kRun
     double ready_after = 0;            ///< not to be started before (it failed just now)
     bool probing = false;              ///< works on the probe
     int failures = 0;   ///< since its last result; calls that get no connection do not count
@@ -73,7 +85,7 @@ class Supervisor {
   };
   enum class ReferenceState : std::uint8_t { kWanted, kUnderWay, kReady, kFailed };
   struct Reference {
-    std::string workload, epilogue;
+    std::string path;
     ReferenceState state = ReferenceState::kWanted;
     std::string reason;
     int tries = 0;  ///< that failed by what may be the machine's fault
@@ -90,6 +102,8 @@ class Supervisor {
 
   // Giving orders.
   void TakeMail();
+  /// The expected results of its task are to be there before it runs.
+  void WantReference(const Job& job);
   /// Forgets what is not being run, for the caller who asked for it; builds under way are ended.
   void DropWaiting();
   void Dispatch();
@@ -97,7 +111,9 @@ class Supervisor {
   void DispatchBuild(Worker& worker);
   void DispatchRun(Worker& worker);
   bool StartRace(Worker& worker);
-  void SendTo(Worker& worker, const Json& order, double limit_seconds);
+  /// tasks: numbers of those that the order names.
+  void SendTo(Worker& worker, const Json& order, double limit_seconds,
+              const std::vector<std::uint64_t>& tasks = {});
   /// The same for the runner, which gets the files first if it is on another machine.
   void SendRun(Worker& worker, RunOrder order, double limit_seconds);
   /// Its candidates have failed, through no fault of the worker.
@@ -138,7 +154,7 @@ class Supervisor {
   /// not.
   void ChangeFolder();
   /// The reference result is to be made where there is room.
-  void MoveReference(std::string& path);
+  void MoveReference(Reference& reference);
   /// The reference maker failed by what may be the machine's fault.
   void RetryReference(Worker& worker, Reference& reference, const std::string& why);
   /// Seconds to wait after so many failures that are the machine's.
@@ -152,7 +168,10 @@ class Supervisor {
   void GiveUp(const Status& why);
   /// Books what the workers do now, as begun at `since` (monotonic seconds).
   void UpdateLedger(double since);
-  const std::string& ReferencePath(const Job& job);
+  /// A racing candidate need not be built again if it may turn out to be one: keeps its kernel.
+  void KeepKernel(Job& job);
+  /// Of a connection that stays broken, or of a runner that fails again and again.
+  void GiveUpRunner(Worker& worker, const std::string& why);
   double BuildLimit() const { return settings_.build_limit_seconds; }
   double RunLimit(const Job& job) const;
   double Patience() const;
@@ -166,16 +185,16 @@ class Supervisor {
   SystemClock clock_;
   std::deque<Worker> workers_;  // builders, then the reference maker, then the runner
   std::map<std::uint64_t, Job> jobs_;
-  std::map<std::string, Reference> references_;         // by path
-  std::map<std::string, std::string> reference_paths_;  // by workload and epilogue
-  std::deque<std::string> references_wanted_;           // paths, in the order they are needed
+  TaskTable tasks_;
+  std::map<std::uint64_t, Reference> references_;  // by task
+  std::deque<std::uint64_t> references_wanted_;    // tasks, in the order they are needed
+  KeptKernels kept_;
   std::deque<std::uint64_t> to_build_, to_run_;
   std::vector<std::uint64_t> racing_;  // in the caller's order; empty when there is no race
   std::vector<Trial> race_trials_;
   RaceTerms race_terms_;
   std::size_t race_waiting_ = 0;  // racers not built yet
   bool race_running_ = false;
-  bool runner_greeted_ = false;
   std::uint64_t next_id_ = 1;
   ProbeState probe_ = ProbeState::kNone;
   ProbeOrder probe_order_;
@@ -185,9 +204,6 @@ class Supervisor {
   int probe_failures_ = 0;         // in a row
   bool unprotected_said_ = false;  // what the sandbox lacks
   double build_seconds_ = 0;       // a usual build: a moving average
-  FileSender files_;               // to a runner on another machine
-  double connected_at_ = 0;       // until when it was connected; at first, when it was first called
-  double reconnect_seconds_ = 0;  // before it is called again
   bool broken_ = false;
 };
 

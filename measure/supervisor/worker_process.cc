@@ -24,10 +24,12 @@ Status WorkerProcess::EnsureStarted() {
   tail_.Clear();
   busy_ = paused_ = false;
   orders_ = 0;
+  told_.clear();
   return {};
 }
 
-Status WorkerProcess::Send(const Json& order, double now, double limit_seconds) {
+Status WorkerProcess::Send(const Json& order, double now, double limit_seconds,
+                           const std::string& before) {
   TW_RETURN_IF_ERROR(EnsureStarted());
   busy_ = true;
   limit_seconds_ = limit_seconds;
@@ -35,7 +37,7 @@ Status WorkerProcess::Send(const Json& order, double now, double limit_seconds) 
   sent_at_ = now;
   processor_at_send_ = ProcessorSeconds(process_->pid());
   ++orders_;
-  return WriteAll(process_->input(), LineOf(order), kWriteSeconds);
+  return WriteAll(process_->input(), before + LineOf(order), kWriteSeconds);
 }
 
 Status WorkerProcess::Push(const std::string& lines, double seconds) {

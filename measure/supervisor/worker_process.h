@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,8 +21,11 @@ class WorkerProcess {
   /// Starts the process unless it runs. Errors: those of Subprocess::Start.
   Status EnsureStarted();
   bool started() const { return process_.has_value(); }
-  /// Sends an order; `limit_seconds` from `now` it counts as hanging.
-  Status Send(const Json& order, double now, double limit_seconds);
+  /// Sends an order; `limit_seconds` from `now` it counts as hanging. before: lines that go with it
+  /// and ask for no answer.
+  Status Send(const Json& order, double now, double limit_seconds, const std::string& before = {});
+  /// Notes that it is told a task. returns false if it has been since it was started.
+  bool Tell(std::uint64_t task) { return told_.insert(task).second; }
   /// Writes lines that ask for no answer, such as files; waits at most `seconds` for them to be
   /// read.
   Status Push(const std::string& lines, double seconds);
@@ -63,6 +68,7 @@ class WorkerProcess {
   double deadline_ = 0, limit_seconds_ = 0, paused_at_ = 0;
   double sent_at_ = 0, processor_at_send_ = 0;
   int orders_ = 0;
+  std::set<std::uint64_t> told_;  // numbers of tasks
 };
 
 }  // namespace tilewright::measure

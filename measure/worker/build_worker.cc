@@ -23,7 +23,10 @@ namespace {
 Built BuildCandidate(const BuildOrder& order) {
   const std::string& key = order.candidate.template_key;
   const TemplateEntry* entry = FindTemplate(key);
-  return entry == nullptr ? Refused(NotFound("no template " + key)) : BuildFor(*entry, order);
+  if (entry == nullptr) return Refused(NotFound("no template " + key));
+  Built built = BuildFor(*entry, order);
+  built.kernel.task = order.task;
+  return built;
 }
 
 BuildReply Build(const BuildOrder& order) {
@@ -41,24 +44,20 @@ BuildReply Build(const BuildOrder& order) {
 }
 
 /// blame: becomes the machine's if the results are there and cannot be kept.
-Status PrepareReference(const PrepareOrder& order, Blame& blame) {
-  auto workload = Workload::Parse(order.workload);
-  TW_RETURN_IF_ERROR(workload);
-  auto epilogue = Epilogue::Parse(order.epilogue);
-  TW_RETURN_IF_ERROR(epilogue);
-  if (ReadExpected(order.path, *workload, *epilogue).ok()) return {};
-  auto expected = EvaluateExpected(*workload, *epilogue, /*threads=*/1);
+Status PrepareReference(const std::string& path, const TaskInfo& task, Blame& blame) {
+  if (ReadExpected(path, task.workload, task.epilogue).ok()) return {};
+  auto expected = EvaluateExpected(task.workload, task.epilogue, /*threads=*/1);
   TW_RETURN_IF_ERROR(expected);
-  const Status written = WriteExpected(order.path, *workload, *epilogue, *expected);
+  const Status written = WriteExpected(path, task.workload, task.epilogue, *expected);
   if (!written.ok()) blame = Blame::kMachine;
   return written;
 }
 
-BuildReply Prepare(const PrepareOrder& order) {
+BuildReply Prepare(const PrepareOrder& order, const TaskInfo& task) {
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
   BuildReply reply;
-  const Status status = PrepareReference(order, reply.blame);
+  const Status status = PrepareReference(order.path, task, reply.blame);
   reply.reference = order.path;
   reply.outcome = status.ok() ? Outcome::kOk : Outcome::kRunFailed;
   reply.reason = status.message();
@@ -90,11 +89,15 @@ Status BuildProbe(const ProbeOrder& order) {
 
 int BuildWorkerMain(int in_fd, int out_fd) {
   const WorkerPipes pipes = TakePipes(in_fd, out_fd);
+  TaskTable tasks;
   return ServeMessages(pipes, [&](const Json& message) -> Status {
+    if (MessageType(message) == "task") return HearTask(message, tasks);
     if (MessageType(message) == "prepare") {
       auto order = PrepareOrderFrom(message);
       TW_RETURN_IF_ERROR(order);
-      return SendMessage(pipes, ToJson(Prepare(*order)));
+      const TaskInfo* task = tasks.Find(order->task);
+      if (task == nullptr) return Corrupt("message: a reference for a task that was not told");
+      return SendMessage(pipes, ToJson(Prepare(*order, *task)));
     }
     if (MessageType(message) == "probe") {
       auto order = ProbeOrderFrom(message);
@@ -102,7 +105,7 @@ int BuildWorkerMain(int in_fd, int out_fd) {
       return SendMessage(pipes, ToJson(ProbeReply{BuildProbe(*order).message()}));
     }
     if (MessageType(message) == "build") {
-      auto order = BuildOrderFrom(message);
+      auto order = BuildOrderFrom(message, tasks);
       TW_RETURN_IF_ERROR(order);
       InjectBuilderFault(order->fault.builder, pipes.out);
       return SendMessage(pipes, ToJson(Build(*order)));

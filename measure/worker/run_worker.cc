@@ -99,6 +99,7 @@ class Runner {
   double began_ = 0, kept_at_ = 0;  // unix seconds
   bool configured_ = false;
   std::map<std::string_view, std::unique_ptr<DeviceRunner>> devices_;  // by name
+  TaskTable tasks_;
   FileReceiver files_;
   SystemClock clock_;
 };
@@ -195,6 +196,7 @@ RunReply Runner::RunAlone(const RunOrder::Item& item) {
 
 Status Runner::Handle(const Json& message) {
   if (MessageType(message) == "configure") return Configure(message);
+  if (MessageType(message) == "task") return HearTask(message, tasks_);
   if (MessageType(message) == "probe") {
     auto order = ProbeOrderFrom(message);
     TW_RETURN_IF_ERROR(order);
@@ -210,12 +212,13 @@ Status Runner::Handle(const Json& message) {
     return Corrupt("message: unknown type '" + MessageType(message) + "'");
   }
   if (!configured_) return Corrupt("message: run before configure");
-  auto order = RunOrderFrom(message);
+  auto order = RunOrderFrom(message, tasks_);
   TW_RETURN_IF_ERROR(order);
   std::vector<std::string> artifacts;
   for (RunOrder::Item& item : order->items) {
     artifacts.push_back(item.kernel.artifact);
     item.kernel.artifact = files_.PathOf(item.kernel.artifact);
+    TW_RETURN_IF_ERROR(files_.CheckWhole(artifacts.back()));
     item.reference = files_.PathOf(item.reference);
     TW_RETURN_IF_ERROR(CheckPlain(item.kernel.artifact));
     TW_RETURN_IF_ERROR(CheckPlain(item.reference));
@@ -276,6 +279,7 @@ Status Runner::Run(const RunOrder& order) {
   const bool on_processor = DeviceOf(order) == nullptr;
   for (RunReply& reply : replies) {
     reply.run_seconds = clock_.MonotonicSeconds() - start;
+    reply.device = device_;
     if (on_processor) LearnFrom(reply, LevelOf(order.items[0].kernel));
     TW_RETURN_IF_ERROR(SendMessage(pipes_, ToJson(reply)));
   }

@@ -54,10 +54,10 @@ class MeasureCommand final : public Command {
     const Candidate candidate = {task.task, task.epilogue, std::string(chosen.entry->key),
                                  chosen.entry->version, chosen.config};
     TW_RETURN_IF_ERROR(device_.Check(task.task.target));
-    if (LibraryOfTemplate(chosen.entry->key) != nullptr && !runner_.command.empty()) {
+    if (LibraryOfTemplate(chosen.entry->key) != nullptr && runner_.elsewhere()) {
       return InvalidArgument("--libs: libraries are called on this machine, expected no --runner");
     }
-    if (device_.simt() && !runner_.command.empty()) {
+    if (device_.simt() && runner_.elsewhere()) {
       return InvalidArgument(
           "--runner: the emulator is in this program, expected no --device simt");
     }
@@ -211,18 +211,27 @@ Status CheckRunsHere(const Target& target) {
 
 void RunnerArguments::Declare(CLI::App& app) {
   app.add_option(
-         "--runner", command,
-         "Run candidates by this command's tilewright-runner: 'ssh board tilewright-runner'")
+         "--runner", commands,
+         "Run candidates by this command's tilewright-runner: 'ssh board tilewright-runner'; several "
+         "times for several of the same device")
+      ->allow_extra_args(false)
       ->check([](const std::string& text) {  // of a variable that is not set: no way to say "here"
         return text.empty() ? std::string("expected a command") : std::string();
       });
 }
 
 Status RunnerArguments::Connect(std::string& target) {
-  if (command.empty()) return {};
-  auto asked = measure::ProbeRunner(command);
-  if (!asked.ok()) return asked.status().WithContext("--runner");
-  identity = *std::move(asked);
+  if (!elsewhere()) return {};
+  for (const std::string& command : commands) {
+    auto asked = measure::ProbeRunner(command);
+    if (!asked.ok()) return asked.status().WithContext("--runner");
+    if (identity.has_value() && identity->device != asked->device) {
+      return InvalidArgument("--runner: '" + command + "' is " + asked->device.ToString() +
+                             ", the one before is " + identity->device.ToString() +
+                             "; expected runners of one device: times of others cannot be compared");
+    }
+    identity = *std::move(asked);
+  }
   if (target == "native") target = identity->target;
   return {};
 }
@@ -260,7 +269,7 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
         why);
   };
   settings.build_command = {"/proc/self/exe", "worker", "build"};
-  settings.run_command = {"/proc/self/exe", "worker", "run"};
+  settings.run_commands = {{"/proc/self/exe", "worker", "run"}};
   if (!runner.identity.has_value()) {
     TW_RETURN_IF_ERROR(CheckRunsHere(target));
     settings.on_disturbed = [](const std::string& note) { PrintErr("note: {}\n", note); };
@@ -273,10 +282,16 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
   TW_RETURN_IF_ERROR(CheckRunsThere(target, runner.identity->target));
   settings.remote = true;
   settings.on_lost = [](const std::string& why, double seconds) {
+    if (seconds == measure::kNeverAgain) {
+      return PrintErr("a runner was lost: {}; the others go on without it\n", why);
+    }
     PrintErr("the runner was lost: {}; called again in {:.1f} s\n", why, seconds);
   };
   settings.device = runner.identity->device;
-  settings.run_command = measure::RunnerCommand(runner.command);
+  settings.run_commands.clear();
+  for (const std::string& command : runner.commands) {
+    settings.run_commands.push_back(measure::RunnerCommand(command));
+  }
   constexpr std::int64_t kBoardCacheBytes = std::int64_t{128} << 20;
   settings.runner.cache_bytes = kBoardCacheBytes;
   return settings;

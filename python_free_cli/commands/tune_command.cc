@@ -105,7 +105,7 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(CheckResiduals(*target, no_fuse_residuals_));
     TW_RETURN_IF_ERROR(CheckThreadsHere(*target));
     if (!LibrariesOf(*target).empty()) {
-      if (!runner_.command.empty()) {
+      if (runner_.elsewhere()) {
         return InvalidArgument(
             "--libs: libraries are called on this machine, expected no --runner");
       }
@@ -163,7 +163,7 @@ class TuneCommand final : public Command {
   /// Times of more threads than this machine has say nothing.
   Status CheckThreadsHere(const Target& target) const {
     const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-    if (!DeviceTraitsOf(target).machine_code || !runner_.command.empty()) return {};
+    if (!DeviceTraitsOf(target).machine_code || runner_.elsewhere()) return {};
     if (cores <= 0 || target.num_threads() <= cores) return {};
     return InvalidArgument(fmt::format("--threads: {}, but this machine has {} processors",
                                        target.num_threads(), cores));

@@ -29,7 +29,7 @@ constexpr const char* kNarrow = "add(channel:int32);shift_right(7);clip(-127,127
 std::unique_ptr<Measurer> MakeCpu(Clock&) {
   ProcessMeasurerSettings settings;
   settings.build_command = {MEASURE_WORKER, "build"};
-  settings.run_command = {MEASURE_WORKER, "run"};
+  settings.run_commands = {{MEASURE_WORKER, "run"}};
   settings.build_limit_seconds = 60;
   auto made = ProcessMeasurer::Create(settings);
   TW_CHECK(made.ok(), made.status().message());
@@ -39,7 +39,7 @@ std::unique_ptr<Measurer> MakeCpu(Clock&) {
 std::unique_ptr<Measurer> MakeVta(Clock&) {
   ProcessMeasurerSettings settings;
   settings.build_command = {MEASURE_WORKER, "build"};
-  settings.run_command = {MEASURE_WORKER, "run"};
+  settings.run_commands = {{MEASURE_WORKER, "run"}};
   settings.device = *DeviceFor(*Target::Parse(kVta));
   settings.runner.calibrate = false;
   auto made = ProcessMeasurer::Create(settings);

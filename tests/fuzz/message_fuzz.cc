@@ -23,7 +23,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace tilewright::measure;  // NOLINT: a test program of one function
   const auto json = tilewright::ParseJson({reinterpret_cast<const char*>(data), size});
   if (!json.ok()) return 0;
-  RoundTrip(RunOrderFrom(*json), RunOrderFrom);
+  static const TaskTable tasks = [] {
+    TaskTable table;
+    TW_CHECK(table
+                 .Add(1, {*tilewright::Workload::Parse(
+                              "dense(float32[4,16]MK,float32[32,16]NK)->float32"),
+                          {},
+                          *tilewright::Target::Parse("llvm")})
+                 .ok());
+    return table;
+  }();
+  const auto order = RunOrderFrom(*json, tasks);
+  if (order.ok()) {
+    const std::string line = LineOf(ToJson(*order));
+    TW_CHECK(RunOrderFrom(*tilewright::ParseJson(line), tasks).ok(), line);
+  }
+  RoundTrip(TaskMessageFrom(*json), TaskMessageFrom);
   RoundTrip(RunReplyFrom(*json), RunReplyFrom);
   RoundTrip(ProbeOrderFrom(*json), ProbeOrderFrom);
   RoundTrip(ProbeReplyFrom(*json), ProbeReplyFrom);

@@ -217,7 +217,7 @@ TEST(Faults, AHostileKernelOfAnOrdinaryUserEndsItselfOnly) {
     return copy;
   };
   ProcessMeasurerSettings settings = TestSettings();
-  settings.build_command[0] = settings.run_command[0] = copy_of(MEASURE_WORKER);
+  settings.build_command[0] = settings.run_commands[0][0] = copy_of(MEASURE_WORKER);
   std::vector<FaultCase> cases = HostileKernels();
   for (FaultCase& each : cases) each.fault.artifact = copy_of(each.fault.artifact);
   Fault good = ArtifactFault("good");

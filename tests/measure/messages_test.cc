@@ -12,8 +12,11 @@
 namespace tilewright::measure {
 namespace {
 
+constexpr std::uint64_t kTask = 7;
+
 KernelSpec MakeKernel() {
   KernelSpec kernel;
+  kernel.task = kTask;
   kernel.target = *Target::Parse("cuda -arch=sm_75");
   kernel.workload = DenseCandidate().task.workload;
   kernel.epilogue = *Epilogue::Parse("add(channel:float32);relu");
@@ -31,14 +34,51 @@ KernelSpec MakeKernel() {
   return kernel;
 }
 
+TaskTable KnownTasks() {
+  const KernelSpec kernel = MakeKernel();
+  const Candidate dense = DenseCandidate();
+  TaskTable tasks;
+  TW_CHECK(tasks.Add(kTask, {kernel.workload, kernel.epilogue, kernel.target}).ok());
+  TW_CHECK(tasks.Add(8, {dense.task.workload, dense.epilogue, dense.task.target}).ok());
+  TW_CHECK(tasks.Add(9, {kernel.workload, kernel.epilogue, *Target::Parse("llvm")}).ok());
+  return tasks;
+}
+
+TEST(Messages, ATaskIsToldOnce) {
+  TaskTable supervisor, worker;
+  Candidate candidate = DenseCandidate();
+  const std::uint64_t first = supervisor.NumberOf(candidate);
+  candidate.epilogue = *Epilogue::Parse("relu");
+  const std::uint64_t second = supervisor.NumberOf(candidate);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(supervisor.NumberOf(candidate), second);
+  EXPECT_EQ(worker.Find(second), nullptr);
+  const Json told = *ParseJson(LineOf(ToJson(TaskMessage{second, *supervisor.Find(second)})));
+  ASSERT_TRUE(HearTask(told, worker).ok());
+  ASSERT_TRUE(HearTask(told, worker).ok()) << "twice is no harm";
+  EXPECT_EQ(*worker.Find(second), *supervisor.Find(second));
+  const Json other = ToJson(TaskMessage{second, *supervisor.Find(first)});
+  EXPECT_EQ(HearTask(other, worker).message(), "message: task 2 is another one already");
+  EXPECT_EQ(HearTask(*ParseJson(R"({"task":1})"), worker).message(),
+            "message: field workload is missing");
+}
+
+TEST(Messages, AnOrderForATaskThatWasNotToldIsRefused) {
+  RunOrder order;
+  order.items.push_back({5, MakeKernel(), "/tmp/reference", 0.25, 0.5, Fault()});
+  EXPECT_EQ(RunOrderFrom(ToJson(order), TaskTable()).status().message(),
+            "message: task 7 was not told");
+}
+
 TEST(Messages, ABuildOrderComesBackTheSame) {
   BuildOrder order;
   order.ticket = 12;
+  order.task = 8;
   order.candidate = DenseCandidate();
   order.candidate.template_version = 4;
   order.path = "/tmp/x.so";
   order.fault = ArtifactFault("crash");
-  auto back = BuildOrderFrom(*ParseJson(LineOf(ToJson(order))));
+  auto back = BuildOrderFrom(*ParseJson(LineOf(ToJson(order))), KnownTasks());
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(back->ticket, 12U);
   EXPECT_EQ(back->candidate.task, order.candidate.task);
@@ -56,7 +96,7 @@ TEST(Messages, ARunOrderComesBackTheSame) {
   order.items[1].kernel.tolerance = 0.01;
   const std::string line = LineOf(ToJson(order));
   EXPECT_EQ(line.find('\n'), line.size() - 1) << "one line";
-  auto back = RunOrderFrom(*ParseJson(line));
+  auto back = RunOrderFrom(*ParseJson(line), KnownTasks());
   ASSERT_TRUE(back.ok()) << back.status().message();
   ASSERT_EQ(back->items.size(), 2U);
   EXPECT_EQ(back->items[1].kernel.tolerance, 0.01);
@@ -81,9 +121,9 @@ TEST(Messages, AnOrderIsForOneDevice) {
   RunOrder order;
   order.items.push_back({5, MakeKernel(), "/tmp/reference", 0.25, 0.5, Fault()});
   order.items.push_back(order.items[0]);
-  EXPECT_TRUE(RunOrderFrom(ToJson(order)).ok());
-  order.items[1].kernel.target = *Target::Parse("llvm");
-  EXPECT_EQ(RunOrderFrom(ToJson(order)).status().message(), "message: an order for two devices");
+  EXPECT_TRUE(RunOrderFrom(ToJson(order), KnownTasks()).ok());
+  order.items[1].kernel.task = 9;
+  EXPECT_EQ(RunOrderFrom(ToJson(order), KnownTasks()).status().message(), "message: an order for two devices");
 }
 
 TEST(Messages, AReplyWithNumbersJsonHasNotIsStillAMessage) {
@@ -94,11 +134,15 @@ TEST(Messages, AReplyWithNumbersJsonHasNotIsStillAMessage) {
   reply.reason = "broken \xff text";
   reply.quiet_share = 0.5;
   reply.memory_canaries = {1e-4};
+  reply.device = "a board";
+  reply.capacity = 3;
   auto back = RunReplyFrom(*ParseJson(LineOf(ToJson(reply))));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_GT(back->max_abs_error, 1e299);
   EXPECT_EQ(back->quiet_share, 0.5);
   EXPECT_EQ(back->memory_canaries, reply.memory_canaries);
+  EXPECT_EQ(back->device, reply.device);
+  EXPECT_EQ(back->capacity, 3);
 }
 
 TEST(Messages, WhatIsMissingOrWrongIsNamed) {
@@ -124,9 +168,9 @@ TEST(Messages, NumbersThatNoMachineHasAreRefused) {
   for (const auto& [place, value] : changes) {
     Json json = ToJson(order);
     json[Json::json_pointer(place)] = value;
-    EXPECT_EQ(RunOrderFrom(json).status().code(), StatusCode::kCorrupt) << place << value;
+    EXPECT_EQ(RunOrderFrom(json, KnownTasks()).status().code(), StatusCode::kCorrupt) << place << value;
   }
-  EXPECT_TRUE(RunOrderFrom(ToJson(order)).ok());
+  EXPECT_TRUE(RunOrderFrom(ToJson(order), KnownTasks()).ok());
 }
 
 TEST(Messages, RunnerSettingsComeBackTheSame) {

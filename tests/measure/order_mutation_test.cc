@@ -24,6 +24,12 @@ namespace {
 constexpr int kOrders = 120;
 constexpr double kAnswerSeconds = 30;
 
+/// The task of all orders, which is told before each.
+TaskMessage TaskOf(std::uint64_t number) {
+  const Candidate candidate = DenseCandidate();
+  return {number, {candidate.task.workload, candidate.epilogue, candidate.task.target}};
+}
+
 /// The order that all others are made of: a dense of float32, right in every field.
 Json WholeOrder(const std::string& reference) {
   const Candidate candidate = DenseCandidate();
@@ -164,7 +170,7 @@ TEST(RunnerOrders, MutatedOnesEndInAnAnswerOrAnError) {
   ::signal(SIGPIPE, SIG_IGN);  // a runner may have ended by the order before
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
-  const Json whole = WholeOrder(reference);
+  Json whole = WholeOrder(reference);
   const Json probe = ToJson(ProbeOrder{"llvm", MEASURE_FAULTS, 1});
   int orders = 0;
   for (; orders < kOrders || clock.MonotonicSeconds() < start + seconds; ++orders) {
@@ -172,11 +178,15 @@ TEST(RunnerOrders, MutatedOnesEndInAnAnswerOrAnError) {
       ASSERT_TRUE(process.Send(ToJson(settings), clock.MonotonicSeconds(), 60).ok());
       ASSERT_EQ(WaitForAnswer(process, 1), "");
     }
+    const auto number = static_cast<std::int64_t>(orders) + 1;  // another task each time
+    Json task = ToJson(TaskOf(static_cast<std::uint64_t>(number)));
+    if (mutator.random().Below(2) == 0) task = mutator.Mutated(std::move(task));
+    whole["items"][0]["kernel"]["task"] = number;
     const Json order = mutator.Mutated(mutator.random().Below(8) == 0 ? probe : whole);
     const auto items = order.find("items");
     const bool races = items != order.end() && items->is_array();
     const std::size_t answers = races ? items->size() : 1;
-    (void)process.Send(order, clock.MonotonicSeconds(), 60);
+    (void)process.Send(order, clock.MonotonicSeconds(), 60, LineOf(task));
     if (answers == 0) continue;  // nothing to be done: the next order's answer is waited for
     ASSERT_EQ(WaitForAnswer(process, answers), "") << order.dump().substr(0, 3000);
     if (process.started()) {
@@ -188,7 +198,8 @@ TEST(RunnerOrders, MutatedOnesEndInAnAnswerOrAnError) {
   (void)process.End(/*at_once=*/true);
   ASSERT_TRUE(process.Send(ToJson(settings), clock.MonotonicSeconds(), 60).ok());
   ASSERT_EQ(WaitForAnswer(process, 1), "");
-  ASSERT_TRUE(process.Send(whole, clock.MonotonicSeconds(), 60).ok());
+  whole["items"][0]["kernel"]["task"] = 1;
+  ASSERT_TRUE(process.Send(whole, clock.MonotonicSeconds(), 60, LineOf(ToJson(TaskOf(1)))).ok());
   ASSERT_EQ(WaitForAnswer(process, 1), "");
 }
 

@@ -15,7 +15,7 @@ namespace tilewright::measure {
 inline ProcessMeasurerSettings TestSettings() {
   ProcessMeasurerSettings settings;
   settings.build_command = {MEASURE_WORKER, "build"};
-  settings.run_command = {MEASURE_WORKER, "run"};
+  settings.run_commands = {{MEASURE_WORKER, "run"}};
   settings.build_limit_seconds = 20;
   settings.machine_pause_seconds = 0.02;
   settings.builder_memory_bytes = std::int64_t{1} << 30;

@@ -255,7 +255,8 @@ TEST(ProcessMeasurer, AWorkerKilledWhileIdleIsReplaced) {
 
 TEST(ProcessMeasurer, WithoutAWorkerProgramItGivesUp) {
   ProcessMeasurerSettings settings = TestSettings();
-  settings.build_command = settings.run_command = {"/no/such/program"};
+  settings.build_command = {"/no/such/program"};
+  settings.run_commands = {settings.build_command};
   auto made = ProcessMeasurer::Create(settings);
   ASSERT_TRUE(made.ok());
   (void)(*made)->Submit(RequestFor(1, ConvCandidate(kConv, "")));

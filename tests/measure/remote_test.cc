@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 
 #include "measure/supervisor/runner_address.h"
 #include "tests/measure/process_fixture.h"
@@ -22,7 +23,7 @@ const std::string kRunner = std::string(MEASURE_WORKER) + " run";
 ProcessMeasurerSettings RemoteSettings(const std::string& command, DeviceFingerprint device) {
   ProcessMeasurerSettings settings = TestSettings();
   settings.remote = true;
-  settings.run_command = RunnerCommand(command);
+  settings.run_commands = {RunnerCommand(command)};
   settings.device = std::move(device);
   settings.runner.calibrate = false;
   return settings;
@@ -160,6 +161,41 @@ TEST(RemoteRunner, AnotherDeviceIsNotTakenForIt) {
   EXPECT_THAT(next.status().message(), HasSubstr("another device answered"));
 }
 
+// Two boards of a device: both work, and what one of them loses the other goes on without.
+TEST(RemoteRunner, SeveralShareTheWork) {
+  const auto folder = TemporaryFolder::Create("tilewright-remote-test");
+  ASSERT_TRUE(folder.ok());
+  // Each waits at its first order until the other has one, too; the second ends after that one.
+  const auto noting = [&](const std::string& me, const std::string& other, const char* then) {
+    return "cd " + folder->path() + "; " + kRunner +
+           " | while read -r line; do case $line in *'\"ran\"'*) touch " + me + "; while ! [ -e " +
+           other + " ]; do sleep 0.01; done;; esac; printf '%s\\n' \"$line\"; " + then + " done";
+  };
+  ProcessMeasurerSettings settings = RemoteSettings("", ProbeHostCpu());
+  settings.run_commands = {
+      RunnerCommand(noting("one", "two", "")),
+      RunnerCommand("mkdir " + folder->path() + "/begun || exit 3; " + noting("two", "one", "[ -e two ] && exit;"))};
+  settings.reconnect_limit_seconds = 0.05;
+  std::promise<void> given_up;
+  settings.on_lost = [&](const std::string&, double seconds) {
+    if (seconds == kNeverAgain) given_up.set_value();
+  };
+  auto measurer = MakeRemote(settings);
+  int good = 0;
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_TRUE(
+        measurer->SubmitWithFault(RequestFor(1, DenseCandidate()), ArtifactFault("good")).ok());
+  }
+  for (int i = 0; i < 6; ++i) good += NextReply(*measurer).trial.outcome == Outcome::kOk ? 1 : 0;
+  EXPECT_GE(good, 4) << "all but what the second had when it ended";
+  EXPECT_TRUE(FileExists(folder->path() + "/one"));
+  EXPECT_TRUE(FileExists(folder->path() + "/two"));
+  ASSERT_EQ(given_up.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  ASSERT_TRUE(
+      measurer->SubmitWithFault(RequestFor(1, DenseCandidate()), ArtifactFault("good")).ok());
+  EXPECT_EQ(NextReply(*measurer).trial.outcome, Outcome::kOk);
+}
+
 TEST(ProbeRunner, SaysWhatCameOfACommandThatIsNoRunner) {
   const std::pair<const char*, const char*> commands[] = {
       {"exit 3", "exit code 3"},
@@ -199,6 +235,33 @@ TEST(FileReceiver, KeepsFilesInAFolderOfItsOwn) {
     EXPECT_EQ(receiver.Receive({name, true, "x"}).code(), StatusCode::kCorrupt) << name;
   }
   EXPECT_EQ(receiver.Receive({"b.so", false, "x"}).code(), StatusCode::kCorrupt);
+}
+
+TEST(FileReceiver, AnArtifactIsWhatItsNameSays) {
+  const auto folder = TemporaryFolder::Create("tilewright-remote-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string built = folder->path() + "/candidate.5.so", reference = folder->path() + "/r";
+  ASSERT_TRUE(WriteFile(built, "code").ok() && WriteFile(reference, "results").ok());
+  RunOrder order;
+  order.items.resize(1);
+  order.items[0].kernel.artifact = built;
+  order.items[0].reference = reference;
+  FileSender sender;
+  const auto lines = sender.LinesFor(order);
+  ASSERT_TRUE(lines.ok());
+  const std::string name = order.items[0].kernel.artifact;
+  EXPECT_THAT(name, testing::StartsWith("artifact."));
+  const std::string first = lines->substr(0, lines->find('\n'));
+  FilePart part = *FilePartFrom(*ParseJson(first));
+  FileReceiver receiver;
+  ASSERT_TRUE(receiver.Receive(part).ok());
+  EXPECT_TRUE(receiver.CheckWhole(name).ok());
+  EXPECT_EQ(*ReadFile(receiver.PathOf(name)), "code");
+  part.bytes = "cord";
+  ASSERT_TRUE(receiver.Receive(part).ok());
+  EXPECT_EQ(receiver.CheckWhole(name).message(),
+            "message: the file " + name + " arrived damaged");
+  EXPECT_TRUE(receiver.CheckWhole("/tmp/elsewhere.so").ok()) << "not received";
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+#include "measure/task_table.h"
+
+#include <utility>
+
+#include "measure/message_fields.h"
+
+namespace tilewright::measure {
+
+std::uint64_t TaskTable::NumberOf(const Candidate& candidate) {
+  // Jobs have a handful of tasks, which differ in their first fields.
+  for (const auto& [number, task] : tasks_) {
+    if (task.workload == candidate.task.workload && task.target == candidate.task.target &&
+        task.epilogue == candidate.epilogue) {
+      return number;
+    }
+  }
+  const std::uint64_t number = tasks_.empty() ? 1 : tasks_.rbegin()->first + 1;
+  tasks_[number] = {candidate.task.workload, candidate.epilogue, candidate.task.target};
+  return number;
+}
+
+Status TaskTable::Add(std::uint64_t number, TaskInfo task) {
+  const auto found = tasks_.find(number);
+  if (found != tasks_.end()) {
+    if (found->second == task) return {};
+    return Corrupt("message: task " + std::to_string(number) + " is another one already");
+  }
+  if (tasks_.size() >= kMost) return Corrupt("message: a task too many");
+  tasks_.emplace(number, std::move(task));
+  return {};
+}
+
+const TaskInfo* TaskTable::Find(std::uint64_t number) const {
+  const auto found = tasks_.find(number);
+  return found == tasks_.end() ? nullptr : &found->second;
+}
+
+Json ToJson(const TaskMessage& message) {
+  return Json{{"type", "task"},
+              {"task", static_cast<std::int64_t>(message.number)},
+              {"workload", message.task.workload.Key()},
+              {"epilogue", message.task.epilogue.ToString()},
+              {"target", message.task.target.ToString()}};
+}
+
+Result<TaskMessage> TaskMessageFrom(const Json& json) {
+  Fields fields(json);
+  TaskMessage message;
+  message.number = static_cast<std::uint64_t>(fields.Integer("task"));
+  auto workload = Workload::Parse(fields.Text("workload"));
+  auto epilogue = Epilogue::Parse(fields.Text("epilogue"));
+  auto target = Target::Parse(fields.Text("target"));
+  TW_RETURN_IF_ERROR(fields.status());
+  TW_RETURN_IF_ERROR(workload);
+  TW_RETURN_IF_ERROR(epilogue);
+  TW_RETURN_IF_ERROR(target);
+  message.task = {*std::move(workload), *std::move(epilogue), *std::move(target)};
+  return message;
+}
+
+Status HearTask(const Json& json, TaskTable& tasks) {
+  auto message = TaskMessageFrom(json);
+  TW_RETURN_IF_ERROR(message);
+  return tasks.Add(message->number, std::move(message->task));
+}
+
+}  // namespace tilewright::measure
