@@ -9,6 +9,7 @@ a tie (a value halfway between two) admits both neighbours, and everything else 
 What a step function (Ceil, a comparison, a cast to integers) takes is disturbed further: a value that
 may lie on either side of a step has to be seen on both, and a value without an error stays what it is."""
 import itertools
+import math
 
 import numpy as np
 import onnx
@@ -24,7 +25,7 @@ SUMS = {"Conv", "ConvTranspose", "MatMul", "Gemm", "Einsum", "ReduceSum", "Reduc
         "CumSum", "Sum", "Add", "Sub", "Mean", "ReduceL1", "ReduceSumSquare", "Resize", "GridSample", "ReduceL2", "LpPool", "GlobalLpPool",
         "Col2Im", "RotaryEmbedding"}
 WHOLE = {"InstanceNormalization", "LayerNormalization", "GroupNormalization", "BatchNormalization", "LpNormalization", "LRN",
-         "RMSNormalization", "MeanVarianceNormalization", "Attention"}
+         "RMSNormalization", "Attention"}
 MOVES = {"Identity", "Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Slice", "Gather", "GatherElements", "Concat", "Split", "Expand",
          "Tile", "Pad", "MaxPool", "GlobalMaxPool", "Relu", "Max", "Min", "Clip", "Where", "Abs", "Neg", "Dropout", "DepthToSpace",
          "SpaceToDepth", "Trilu", "ScatterND", "TopK", "Cast", "Shape", "Floor", "Ceil", "Round", "Sign", "ReduceMax", "ReduceMin", "Compress", "CenterCropPad", "Shrink", "Hardmax"}
@@ -77,6 +78,20 @@ def conv_transpose(attribute, x, w, bias=None):
     return y if bias is None else y + bias.reshape(-1, *[1] * len(sides))
 
 
+def gelu(x, approximate):
+    """x times the normal distribution's function of x, or its approximation by tanh."""
+    if approximate in (b"tanh", "tanh"):
+        return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))
+    erf = np.array([math.erf(v / math.sqrt(2)) for v in np.ravel(x)]).reshape(np.shape(x))
+    return 0.5 * x * (1 + erf)
+
+
+def mean_variance(x, axes):
+    """(x less its mean, its deviation) over `axes`."""
+    centered = x - x.mean(axes, keepdims=True)
+    return centered, np.sqrt((centered ** 2).mean(axes, keepdims=True))
+
+
 class Judge:
     def __init__(self, model, tracks=20):
         self.model, self.tracks = model, tracks
@@ -115,6 +130,14 @@ class Judge:
             x = x[tuple(slice(max(0, -int(b)), d - max(0, -int(e))) for d, b, e in zip(x.shape, before, after))]
             value = float(values[2]) if len(values) > 2 and values[2] is not None else 0.0
             return [np.pad(x, [(max(0, int(b)), max(0, int(e))) for b, e in zip(before, after)], constant_values=value)]
+        if op == "Gelu":
+            return [gelu(x, attribute.get("approximate", "none"))]
+        if op == "Celu":
+            alpha = attribute.get("alpha", 1.0)
+            return [np.maximum(x, 0) + np.minimum(0, alpha * np.expm1(np.minimum(x, 0) / alpha))]
+        if op == "MeanVarianceNormalization":
+            centered, deviation = mean_variance(x, tuple(attribute.get("axes", (0, 2, 3))))
+            return [centered / (deviation + 1e-9)]
         if op == "Mean":
             return [sum(values) / len(values)]
         if op == "LpNormalization":
@@ -172,13 +195,26 @@ class Judge:
                 magnitude = np.abs(np.asarray(self._plain(node, attribute, op_values)[0]))
             else:
                 magnitude = np.full_like(magnitude, np.abs(values[0]).max(initial=0)) * 8
+        elif op == "MeanVarianceNormalization":
+            # The error of a difference from the mean is that of an operand, which the division raises; but no
+            # element of n is further from their mean than sqrt(n) of their deviations.
+            axes = tuple(attribute.get("axes", (0, 2, 3)))
+            _, deviation = mean_variance(values[0], axes)
+            raised = np.abs(values[0]).max(axes, keepdims=True) / (deviation + 1e-9)
+            furthest = math.sqrt(values[0].size / max(1, deviation.size))
+            return [wrong(results[0], np.minimum(4 * (magnitude + raised), furthest / EPS))]
+        elif op in ("Elu", "Selu", "Celu"):  # below zero they are defined as a difference, exp(x) - 1
+            unit = attribute.get("alpha", 1.67326319 if op == "Selu" else 1.0) * attribute.get("gamma", 1.05070102 if op == "Selu" else 1.0)
+            magnitude = magnitude + np.where(values[0] < 0, abs(unit), 0)
+        elif op == "Gelu":  # x * (1 + erf), a sum that cancels below zero
+            magnitude = magnitude + np.abs(values[0])
         elif op in WHOLE:
             magnitude = magnitude + np.abs(results[0]).max(initial=0)
-            if op in ("InstanceNormalization", "GroupNormalization", "LayerNormalization", "MeanVarianceNormalization"):
+            if op in ("InstanceNormalization", "GroupNormalization", "LayerNormalization"):
                 x = values[0]
                 spread = x.std() or 1.0
                 magnitude = magnitude * (1 + min(np.abs(x).max(initial=0) / spread, 1e4))
-        elif op in ("Softmax", "LogSoftmax", "Exp", "ReduceLogSumExp", "Erf", "Sin", "Cos", "Log", "Pow", "Gelu", "Mish", "Tan", "Asin", "Acos", "Atanh", "Acosh"):
+        elif op in ("Softmax", "LogSoftmax", "Exp", "ReduceLogSumExp", "Erf", "Sin", "Cos", "Log", "Pow", "Mish", "Tan", "Asin", "Acos", "Atanh", "Acosh"):
             magnitude = magnitude * (1 + np.abs(values[0]).max(initial=0)) + (1e-1 if op in ("Sin", "Cos", "Log", "LogSoftmax") else 0)
         results[0] = wrong(results[0], 4 * magnitude)
         return results

@@ -14,6 +14,7 @@ import collections
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -114,7 +115,7 @@ def compare(args, index, folder):
     onnx.save(model, path)
     library = os.path.join(folder, "g.so")
     command = [args.tilewright, "compile", path, "--target", TARGETS[target], "--threads", str(threads), "-o", library, "--no-packages"]
-    made = subprocess.run(command, capture_output=True, text=True, timeout=args.limit,
+    made = subprocess.run(command, capture_output=True, text=True, timeout=20 * args.limit, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(args.limit),) * 2),
                           env={**os.environ, "XDG_DATA_HOME": os.path.join(folder, "data")})
     lines = made.stderr.strip().split("\n")
     if made.returncode == 2:
@@ -167,7 +168,7 @@ def main():
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--limit", type=float, default=30, help="seconds a graph may take")
+    parser.add_argument("--limit", type=float, default=30, help="seconds of processor time a graph may take")
     parser.add_argument("--keep", help="folder for graphs that went wrong")
     parser.add_argument("--only", type=int, action="append")
     args = parser.parse_args()
@@ -189,7 +190,9 @@ def main():
                 os.close(out)
                 null = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(null, 1), os.dup2(null, 2)
-                signal.alarm(int(args.limit) + 30)
+                # Of this processor's time, so that a machine that stands still for a while fails no graph.
+                signal.setitimer(signal.ITIMER_PROF, args.limit + 30)
+                signal.alarm(20 * int(args.limit) + 60)
                 try:
                     child(args, index, into)
                 finally:

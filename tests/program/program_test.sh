@@ -126,6 +126,33 @@ has '"candidates":[{"calibrate_mode":"percentile","sqnr_db":' out
 has '"made_up_inputs":true' out
 has '"float":[]' out
 has 'may be far from real ones' err
+# Of each mode by itself: what auto says of it, and of the best one the file. Cubes of random numbers and
+# their exponents have different ones.
+inputs_by() {  # name, body
+  printf 'def @main(%%x: Tensor[(8, 4, 8, 8), float32]) {\n%s\n}\n' "$2" >"$1.relay"
+  expect 0 compile "$1.relay" -o "$1.so"
+  expect 0 run "$1.so" --made-up random --output "$1.npy"
+}
+finest='--set skip_conv_layers=None --set weight_scale=max --set per_channel=True --set unsigned=True'
+inputs_by cubes '%0 = multiply(%x, %x); multiply(%0, %x)'
+inputs_by exponents '%0 = multiply(%x, 6f); exp(%0)'
+for data in cubes exponents; do
+  best='' most=-1000
+  for mode in global_scale percentile mse kl_divergence; do
+    measured="--data $data.npy"
+    if [ $mode = global_scale ]; then measured=''; fi
+    # shellcheck disable=SC2086
+    expect 0 quantize net.relay $finest --calibrate $mode $measured -o $mode.relay
+  done
+  expect 0 quantize net.relay --set skip_conv_layers=None --calibrate auto --data $data.npy -o auto.relay
+  while IFS=': ' read -r mode decibels _; do
+    case $mode in global_scale | percentile | mse | kl_divergence) ;; *) continue ;; esac
+    if awk "BEGIN { exit !($decibels > $most) }"; then best=$mode most=$decibels; fi
+  done <err
+  cmp -s auto.relay "$best.relay" || fail "--calibrate auto did not keep $best, the best for $data"
+  eval "best_for_$data=$best"
+done
+[ "$best_for_cubes" != "$best_for_exponents" ] || fail "$best_for_cubes is the best mode for both"
 expect 0 quantize net.relay --set skip_conv_layers=None --set global_scale=0.001 -o made.relay
 has 'warning: little of the results is left (' err
 expect 0 quantize net.relay --set skip_conv_layers=None --check 0 -o made.relay

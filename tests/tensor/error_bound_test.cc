@@ -124,7 +124,27 @@ TEST(ErrorBound, OfAProductThatIsRoundedToIntegersIsNone) {
   const BoundedTensor even = BoundOf(OpKind::kRoundEven, product);
   const BoundedTensor moved = BoundOf(OpKind::kAdd, even, Exact(Floats({1}, {128})));
   EXPECT_FALSE(Allows(moved, 0, 1));
+  to.dtype = kUInt8;
   EXPECT_TRUE(BoundOf(OpKind::kCast, moved, to).exact());
+}
+
+TEST(ErrorBound, OfFloatsThatNoIntegerStandsForIsEverything) {
+  OpAttributes to;
+  to.dtype = kInt32;
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  const BoundedTensor cast =
+      BoundOf(OpKind::kCast, Exact(Floats({4}, {none, 3e9F, -3e9F, 2.5F})), to);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    Tensor seen = cast.value.Clone();
+    seen.Set(i, std::numeric_limits<std::int32_t>::min());
+    EXPECT_TRUE(CompareBounded(seen, cast).ok) << i;
+  }
+  EXPECT_FALSE(Allows(cast, 3, 1));
+  to.dtype = kUInt8;
+  const BoundedTensor bytes = BoundOf(OpKind::kCast, Exact(Floats({3}, {-0.5F, -1, 255.5F})), to);
+  EXPECT_FALSE(Allows(bytes, 0, 1));
+  EXPECT_TRUE(Allows(bytes, 1, 255));
+  EXPECT_FALSE(Allows(bytes, 2, -1));
 }
 
 TEST(ErrorBound, FindsWhatIsNoNumberAndOtherTypes) {

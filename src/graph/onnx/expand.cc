@@ -1,5 +1,5 @@
 // What surrounds operators in a file, undone before they are read: local functions are put in their
-// places, with their attributes, and so are branches of known conditions.
+// places, with their attributes, and so are branches of known conditions and the steps of a Scan.
 #include "src/graph/onnx/expand.h"
 
 #include <google/protobuf/unknown_field_set.h>
@@ -14,6 +14,7 @@ using onnx::FunctionProto;
 using onnx::GraphProto;
 using onnx::NodeProto;
 using Names = std::map<std::string, std::string, std::less<>>;
+using Strings = std::vector<std::string>;
 
 // Fields of the format that are newer than the library that reads it.
 constexpr int kNodeOverload = 8, kFunctionOverload = 13, kFunctionDefaults = 11;
@@ -109,12 +110,34 @@ std::string FreshPrefix(const NodeProto& node, const OnnxImport& import) {
   }
 }
 
-NodeProto IdentityOf(const std::string& from, const std::string& to) {
+NodeProto NodeOf(const std::string& op_type, const Strings& inputs, const std::string& output) {
   NodeProto node;
-  node.set_op_type("Identity");
-  node.add_input(from);
-  node.add_output(to);
+  node.set_op_type(op_type);
+  for (const std::string& input : inputs) node.add_input(input);
+  node.add_output(output);
   return node;
+}
+
+void SetAxis(NodeProto& node, std::int64_t axis) {
+  AttributeProto* attribute = node.add_attribute();
+  attribute->set_name("axis");
+  attribute->set_type(AttributeProto::INT);
+  attribute->set_i(axis);
+}
+
+// An integer, or a list of one, that becomes an initializer.
+void AddNumber(const std::string& name, std::int64_t number, bool list, OnnxImport& import) {
+  onnx::TensorProto& tensor = import.made.emplace_back();
+  tensor.set_name(name);
+  tensor.set_data_type(onnx::TensorProto::INT64);
+  if (list) tensor.add_dims(1);
+  tensor.add_int64_data(number);
+  import.initializers.emplace(name, &tensor);
+  import.taken.insert(name);
+}
+
+NodeProto IdentityOf(const std::string& from, const std::string& to) {
+  return NodeOf("Identity", {from}, to);
 }
 
 }  // namespace
@@ -241,6 +264,91 @@ Result<std::vector<NodeProto>> ExpandBranch(const NodeProto& node, const GraphPr
   for (NodeProto& inner : handed_on) {
     Rename(*inner.mutable_input(0), names);
     nodes.push_back(std::move(inner));
+  }
+  return nodes;
+}
+
+Result<std::vector<NodeProto>> ExpandScan(const NodeProto& node, const GraphProto& body,
+                                          const ScanOrder& order, OnnxImport& import) {
+  const int scans = static_cast<int>(order.input_axes.size());
+  const int results = static_cast<int>(order.output_axes.size());
+  const int states = node.input_size() - scans;
+  if (body.input_size() != node.input_size() || body.output_size() != states + results ||
+      node.output_size() > body.output_size() || body.sparse_initializer_size() > 0) {
+    return InvalidArgument("its body has " + std::to_string(body.input_size()) + " inputs and " +
+                           std::to_string(body.output_size()) + " outputs, expected " +
+                           std::to_string(node.input_size()) + " and " +
+                           std::to_string(states + results));
+  }
+  const std::string prefix = FreshPrefix(node, import);
+  Names constants;
+  for (const auto& initializer : body.initializer()) {
+    const std::string name = prefix + initializer.name();
+    if (!constants.emplace(initializer.name(), name).second ||
+        !import.initializers.emplace(name, &initializer).second) {
+      return InvalidArgument("value '" + initializer.name() + "' of its body is made twice");
+    }
+    import.taken.insert(name);
+  }
+  std::vector<std::string> state(node.input().begin(), node.input().begin() + states);
+  std::vector<std::vector<std::string>> made(static_cast<std::size_t>(results));
+  std::vector<NodeProto> nodes;
+  for (std::int64_t step = 0; step < order.steps; ++step) {
+    const std::string own = prefix + std::to_string(step) + "/";
+    Names names = constants;
+    for (int i = 0; i < states; ++i) {
+      names.insert_or_assign(body.input(i).name(), state[static_cast<std::size_t>(i)]);
+    }
+    for (int i = 0; i < scans; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const std::string element = own + "in/" + std::to_string(i), place = element + "/place";
+      AddNumber(place, order.input_reversed[at] ? order.steps - 1 - step : step, false, import);
+      nodes.push_back(NodeOf("Gather", {node.input(states + i), place}, element));
+      SetAxis(nodes.back(), order.input_axes[at]);
+      names.insert_or_assign(body.input(states + i).name(), element);
+    }
+    for (const NodeProto& inner : body.node()) {
+      for (const std::string& output : inner.output()) {
+        if (!output.empty()) names.insert_or_assign(output, own + output);
+      }
+    }
+    for (const NodeProto& inner : body.node()) {
+      NodeProto& copy = nodes.emplace_back(inner);
+      RenameValues(copy, names);
+      import.taken.insert(copy.output().begin(), copy.output().end());
+    }
+    for (int i = 0; i < states + results; ++i) {
+      std::string name = body.output(i).name();
+      Rename(name, names);
+      if (i < states) {
+        state[static_cast<std::size_t>(i)] = name;
+        continue;
+      }
+      const std::string list = own + "out/" + std::to_string(i), axes = list + "/axes";
+      const std::int64_t axis = order.output_axes[static_cast<std::size_t>(i - states)];
+      const bool input = import.opset >= 13;  // axes were an attribute before
+      nodes.push_back(NodeOf("Unsqueeze", input ? Strings{name, axes} : Strings{name}, list));
+      if (input) {
+        AddNumber(axes, axis, true, import);
+      } else {
+        AttributeProto* attribute = nodes.back().add_attribute();
+        attribute->set_name("axes");
+        attribute->set_type(AttributeProto::INTS);
+        attribute->add_ints(axis);
+      }
+      made[static_cast<std::size_t>(i - states)].push_back(list);
+    }
+  }
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty()) continue;
+    if (i < states) {
+      nodes.push_back(IdentityOf(state[static_cast<std::size_t>(i)], node.output(i)));
+      continue;
+    }
+    const auto at = static_cast<std::size_t>(i - states);
+    if (order.output_reversed[at]) std::ranges::reverse(made[at]);
+    nodes.push_back(NodeOf("Concat", made[at], node.output(i)));
+    SetAxis(nodes.back(), order.output_axes[at]);
   }
   return nodes;
 }

@@ -34,6 +34,21 @@ Result<std::vector<onnx::NodeProto>> ExpandBranch(const onnx::NodeProto& node,
                                                   const onnx::GraphProto& branch,
                                                   OnnxImport& import);
 
+/// What a Scan says beside its body: how many of its inputs it takes apart, along which dimensions
+/// (not below 0) and from which end, and so its results.
+struct ScanOrder {
+  std::int64_t steps = 0;
+  std::vector<std::int64_t> input_axes, output_axes;
+  std::vector<bool> input_reversed, output_reversed;
+};
+
+/// A Scan (of set 9 and later) as its body, once for each step; its initializers become those of
+/// the import.
+/// Errors: kInvalidArgument for a body of other inputs or outputs than the node.
+Result<std::vector<onnx::NodeProto>> ExpandScan(const onnx::NodeProto& node,
+                                                const onnx::GraphProto& body,
+                                                const ScanOrder& order, OnnxImport& import);
+
 /// Values from outside that the subgraphs of a node read.
 std::vector<std::string> CapturedValues(const onnx::NodeProto& node);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/graph/onnx/operators/determinant.h"
+#include "src/graph/onnx/operators/regions.h"
 #include "src/graph/onnx/operators/suppression.h"
 
 namespace tilewright {
@@ -37,7 +39,8 @@ OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
         OnnxSuppressionHandlers(), OnnxRecurrentHandlers(), OnnxReductionHandlers(),
         OnnxShapeHandlers(), OnnxIndexingHandlers(), OnnxPlaceHandlers(), OnnxTopKHandlers(),
         OnnxGridSampleHandlers(), OnnxRearrangementHandlers(), OnnxResizeHandlers(),
-        OnnxLossHandlers(), OnnxQuantizedHandlers()}) {
+        OnnxLossHandlers(), OnnxQuantizedHandlers(), OnnxRegionHandlers(),
+        OnnxDeterminantHandlers()}) {
     if (OnnxHandler handler = find(entries)) return handler;
   }
   return nullptr;

@@ -77,6 +77,15 @@ struct Expansion {
 };
 
 bool IsIf(const NodeProto& node) { return node.op_type() == "If" && DomainOf(node).empty(); }
+bool IsScan(const NodeProto& node) { return node.op_type() == "Scan" && DomainOf(node).empty(); }
+
+// A graph that is an attribute; null if there is none of that name.
+const GraphProto* GraphOf(const NodeProto& node, std::string_view name) {
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.name() == name && attribute.has_g()) return &attribute.g();
+  }
+  return nullptr;
+}
 
 // Nodes by the operators that have no handler, those of called functions included. Branches are
 // looked at once it is known which one is taken.
@@ -91,6 +100,10 @@ void CountUnsupported(const google::protobuf::RepeatedPtrField<NodeProto>& nodes
       continue;
     }
     const std::string domain = DomainOf(node);
+    if (const GraphProto* body = IsScan(node) ? GraphOf(node, "body") : nullptr) {
+      CountUnsupported(body->node(), functions, seen, counts);
+      continue;
+    }
     if (IsIf(node) || FindOnnxHandler(domain, node.op_type()) != nullptr) continue;
     ++counts[domain.empty() ? node.op_type() : domain + "." + node.op_type()];
   }
@@ -199,6 +212,29 @@ Result<std::vector<int>> NodeOrder(const Nodes& nodes, const OnnxImport& import)
   return order;
 }
 
+// Errors: kUnsupported for sizes that the file leaves open, all of them at once.
+Status CheckOpenSizes(const GraphProto& graph, const OnnxImport& import) {
+  std::string open;
+  int count = 0;
+  for (const auto& input : graph.input()) {
+    if (import.initializers.contains(input.name())) continue;
+    const auto& shape = input.type().tensor_type().shape();
+    bool named = false;
+    for (int i = 1; i < shape.dim_size(); ++i) {
+      if (shape.dim(i).has_dim_value()) continue;
+      if (!named) open += (open.empty() ? "" : "; ") + ("graph input '" + input.name() + "': ");
+      open += (named ? ", dimension " : "dimension ") + std::to_string(i) + " ('" +
+              shape.dim(i).dim_param() + "')";
+      named = true;
+      ++count;
+    }
+  }
+  if (count == 0) return Status();
+  return Unsupported(open + (count == 1 ? " has" : " have") +
+                     " no fixed size; only the first may have none. Write sizes into the file (in "
+                     "Python: onnxruntime.tools.make_dynamic_shape_fixed)");
+}
+
 Result<TensorType> InputType(const onnx::ValueInfoProto& input) {
   if (!input.type().has_tensor_type()) {
     return Unsupported("graph input '" + input.name() + "' is no tensor");
@@ -222,9 +258,7 @@ Result<TensorType> InputType(const onnx::ValueInfoProto& input) {
     } else if (type.shape.empty()) {
       type.shape.push_back(1);  // the batch
     } else {
-      return Unsupported("graph input '" + input.name() + "': dimension " +
-                         std::to_string(type.shape.size()) + " ('" + dim.dim_param() +
-                         "') has no fixed size; only the first may have none");
+      return Internal("graph input '" + input.name() + "' has an open size");  // CheckOpenSizes
     }
   }
   if (Status status = CheckOnnxType(type); !status.ok()) {
@@ -265,6 +299,7 @@ Status AddInputs(const GraphProto& graph, OnnxImport& import) {
   if (graph.sparse_initializer_size() > 0) {
     return Unsupported("sparse initializers are not supported");
   }
+  TW_RETURN_IF_ERROR(CheckOpenSizes(graph, import));
   for (const auto& input : graph.input()) {
     // Old files list the initializers among the inputs.
     if (import.initializers.contains(input.name())) continue;
@@ -360,15 +395,83 @@ Status ImportIf(const NodeProto& proto, OnnxImport& import, Expansion& expansion
                            ", expected one bool");
   }
   const std::string_view wanted = condition->At(0) != 0 ? "then_branch" : "else_branch";
-  for (const auto& attribute : proto.attribute()) {
-    if (attribute.name() != wanted || !attribute.has_g()) continue;
-    TW_RETURN_IF_ERROR(ReportUnsupported(attribute.g(), expansion.functions));
-    TW_RETURN_IF_ERROR(CheckNames(attribute.g()));
-    auto nodes = ExpandBranch(proto, attribute.g(), import);
-    TW_RETURN_IF_ERROR(nodes);
-    return ImportReplacement(*nodes, import.opset, import, expansion);
+  const GraphProto* branch = GraphOf(proto, wanted);
+  if (branch == nullptr) return InvalidArgument("attribute " + std::string(wanted) + " is missing");
+  TW_RETURN_IF_ERROR(ReportUnsupported(*branch, expansion.functions));
+  TW_RETURN_IF_ERROR(CheckNames(*branch));
+  auto nodes = ExpandBranch(proto, *branch, import);
+  TW_RETURN_IF_ERROR(nodes);
+  return ImportReplacement(*nodes, import.opset, import, expansion);
+}
+
+// The steps of a Scan, and the dimensions they go along.
+Result<ScanOrder> ScanOrderOf(const NodeProto& proto, OnnxImport& import, int results) {
+  OnnxNode node(import, proto);
+  const std::int64_t scans = node.Int("num_scan_inputs", 0);
+  if (node.ok() && (scans < 1 || scans > node.input_count())) {
+    return InvalidArgument("attribute num_scan_inputs is " + std::to_string(scans) +
+                           ", expected 1 to " + std::to_string(node.input_count()));
   }
-  return InvalidArgument("attribute " + std::string(wanted) + " is missing");
+  const auto list = [&](std::string_view name, std::int64_t count) {
+    const auto size = static_cast<std::size_t>(count);
+    const std::vector<std::int64_t> zeros(size, 0);
+    return count == 0 ? zeros : node.Ints(name, zeros, size);
+  };
+  ScanOrder order;
+  order.input_axes = list("scan_input_axes", scans);
+  order.output_axes = list("scan_output_axes", results);
+  for (std::int64_t way : list("scan_input_directions", scans)) {
+    order.input_reversed.push_back(way != 0);
+  }
+  for (std::int64_t way : list("scan_output_directions", results)) {
+    order.output_reversed.push_back(way != 0);
+  }
+  node.WithoutEffect({"body"});
+  const int states = node.input_count() - static_cast<int>(scans);
+  for (int i = 0; i < states; ++i) node.InputWithoutEffect(i);
+  for (int i = 0; node.ok() && i < scans; ++i) {
+    const TensorType type = node.InputType(states + i);
+    std::int64_t& axis = order.input_axes[static_cast<std::size_t>(i)];
+    axis = node.Axis(axis, std::ssize(type.shape));
+    if (!node.ok()) break;
+    const std::int64_t steps = type.shape[static_cast<std::size_t>(axis)];
+    if (i > 0 && steps != order.steps) {
+      return InvalidArgument("input " + std::to_string(states + i) + " has " +
+                             std::to_string(steps) + " elements to take, expected " +
+                             std::to_string(order.steps));
+    }
+    order.steps = steps;
+  }
+  node.RefuseUnread();
+  if (!node.ok()) return node.status();
+  return order;
+}
+
+// Its body, once for each step.
+Status ImportScan(const NodeProto& proto, OnnxImport& import, Expansion& expansion) {
+  if (import.opset < 9) {
+    return Unsupported("Scan of operator set 8 (over batches), expected one of set 9 or later");
+  }
+  const GraphProto* body = GraphOf(proto, "body");
+  if (body == nullptr) return InvalidArgument("attribute body is missing");
+  TW_RETURN_IF_ERROR(CheckNames(*body));
+  OnnxNode node(import, proto);
+  const std::int64_t states =
+      proto.input_size() - std::clamp<std::int64_t>(node.Int("num_scan_inputs", 0), 0,
+                                                    proto.input_size());
+  const std::int64_t results = std::max<std::int64_t>(body->output_size() - states, 0);
+  auto order = ScanOrderOf(proto, import, static_cast<int>(results));
+  TW_RETURN_IF_ERROR(order);
+  if (order->steps < 1) return Unsupported("it has no step");
+  const std::int64_t each = body->node_size() + std::ssize(order->input_axes) + results;
+  if (order->steps > (Expansion::kMaxNodes - expansion.nodes) / std::max<std::int64_t>(each, 1)) {
+    return Unsupported(std::to_string(order->steps) + " steps of " + std::to_string(each) +
+                       " nodes, expected at most " + std::to_string(Expansion::kMaxNodes) +
+                       " nodes in all");
+  }
+  auto nodes = ExpandScan(proto, *body, *order, import);
+  TW_RETURN_IF_ERROR(nodes);
+  return ImportReplacement(*nodes, import.opset, import, expansion);
 }
 
 Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansion) {
@@ -377,6 +480,7 @@ Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansi
     return makes ? ImportCall(proto, *function, import, expansion) : Status();
   }
   if (IsIf(proto)) return makes ? ImportIf(proto, import, expansion) : Status();
+  if (IsScan(proto)) return makes ? ImportScan(proto, import, expansion) : Status();
   if (!makes) return InvalidArgument("has no output");
   auto converted = ConvertOldNode(proto, import);
   TW_RETURN_IF_ERROR(converted);

@@ -260,6 +260,22 @@ Tensor ErrorOfLrn(const BoundedTensor& input, const Tensor& value) {
   return error;
 }
 
+/// Integers made of floats that none of them stands for (too large, infinite, NaN) mean nothing:
+/// machines wrap, cut off or answer the lowest number. There any result is right. Adds to `error`,
+/// which may be without memory.
+void FreeWhereUndefined(const BoundedTensor& input, const Tensor& value, Tensor& error) {
+  const DataType dtype = value.dtype();
+  const bool has_sign = dtype.code == TypeCode::kInt;
+  const double most = std::ldexp(1.0, has_sign ? dtype.bits - 1 : dtype.bits);
+  const double least = has_sign ? -most - 1 : -1;
+  for (std::int64_t i = 0; i < value.elements(); ++i) {
+    const double from = input.value.At(i);
+    if (from > least && from < most) continue;  // written so that NaN is not
+    if (error.data() == nullptr) error = ErrorsFor(value.type());
+    error.Set(i, 2 * most);
+  }
+}
+
 Result<Tensor> ErrorOf(const Operator& op, BoundedInputs inputs, const Tensor& value, int threads) {
   if (IsAnchor(op.kind)) return ErrorOfSums(op, inputs, value, threads);
   switch (op.kind) {
@@ -297,11 +313,16 @@ Result<BoundedTensor> EvaluateBounded(const Operator& op, BoundedInputs inputs, 
   const bool rounded = std::ranges::any_of(inputs, [](const BoundedTensor* input) {
     return !input->exact();
   });
-  if (!bounded.value.dtype().is_float() && !rounded) return bounded;
-  auto error = ErrorOf(op, inputs, bounded.value, threads);
-  TW_RETURN_IF_ERROR(error);
-  bounded.error = *std::move(error);
-  bounded.rounded_once = IsRoundedOnce(op.kind, inputs);
+  if (bounded.value.dtype().is_float() || rounded) {
+    auto error = ErrorOf(op, inputs, bounded.value, threads);
+    TW_RETURN_IF_ERROR(error);
+    bounded.error = *std::move(error);
+    bounded.rounded_once = IsRoundedOnce(op.kind, inputs);
+  }
+  const bool truncates = op.kind == OpKind::kCast && bounded.value.dtype().is_integer();
+  if (truncates && inputs[0]->value.dtype().is_float()) {
+    FreeWhereUndefined(*inputs[0], bounded.value, bounded.error);
+  }
   return bounded;
 }
 

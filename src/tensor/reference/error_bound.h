@@ -22,7 +22,8 @@ struct BoundedTensor {
 /// the types are) can make of it. Sums count by the magnitudes that went into them, whatever is
 /// left of these; elementwise functions by what they do with the ends of their operands' ranges.
 /// Numbers that are rounded to integers are exact, but where what sums and functions are off by
-/// reaches beyond a tie: there a neighbour may be right, too.
+/// reaches beyond a tie: there a neighbour may be right, too. Where kCast takes a float that its
+/// integers cannot hold, any of them is right.
 /// Errors: those of Evaluate.
 Result<BoundedTensor> EvaluateBounded(const Operator& op,
                                       std::span<const BoundedTensor* const> inputs, int threads);

@@ -283,6 +283,83 @@ TEST(OnnxIf, ComputedConditionsAreRefused) {
               HasSubstr("its condition (c) is computed while the network runs"));
 }
 
+onnx::NodeProto& AddTo(onnx::GraphProto& graph, const std::string& op_type, const Strings& inputs,
+                       const std::string& output) {
+  onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type(op_type);
+  for (const std::string& input : inputs) node.add_input(input);
+  node.add_output(output);
+  return node;
+}
+
+// Of rows a [3,2], the last one first, and columns b [2,3]: s += a * b + 2, where s begins as z.
+// Results: the last s; s + c along dimension 1; what s was, the last one first, along dimension 0.
+OnnxBuilder ScanModel(std::int64_t opset, const std::string& output) {
+  OnnxBuilder model(opset);
+  model.Input("a", {3, 2}).Input("b", {2, 3}).Output(output);
+  model.Initializer("z", MakeTensor(kFloat32, {2}, {10, 20}));
+  model.Initializer("c", MakeTensor(kFloat32, {2}, {0, 1}));
+  model.Node("Scan", {"z", "a", "b"}, {"last", "sums", "before"}).Int("num_scan_inputs", 2);
+  model.IntList("scan_input_axes", {0, -1}).IntList("scan_input_directions", {1, 0});
+  model.IntList("scan_output_axes", {1, 0}).IntList("scan_output_directions", {0, 1});
+  auto* attribute = model.proto().mutable_graph()->mutable_node(0)->add_attribute();
+  attribute->set_name("body");
+  attribute->set_type(AttributeProto::GRAPH);
+  auto& body = *attribute->mutable_g();
+  for (const char* name : {"s", "row", "column"}) body.add_input()->set_name(name);
+  auto* two = body.add_initializer();
+  two->set_name("two");
+  two->set_data_type(TensorProto::FLOAT);
+  two->add_float_data(2);
+  AddTo(body, "Mul", {"row", "column"}, "p");
+  AddTo(body, "Add", {"p", "two"}, "q");
+  AddTo(body, "Add", {"s", "q"}, "t");
+  AddTo(body, "Add", {"t", "c"}, "u");
+  for (const char* name : {"t", "u", "s"}) body.add_output()->set_name(name);
+  return model;
+}
+
+TEST(OnnxScan, IsItsBodyForEachStep) {
+  const Tensor a = MakeTensor(kFloat32, {3, 2}, {1, 2, 3, 4, 5, 6});
+  const Tensor b = MakeTensor(kFloat32, {2, 3}, {1, 10, 100, 2, 20, 200});
+  for (const std::int64_t opset : {9, 16}) {
+    SCOPED_TRACE(opset);
+    const auto run = [&](const std::string& output) {
+      return ValuesOf(EvaluateModel(ScanModel(opset, output), {&a, &b}));
+    };
+    // Steps add 7 14, 32 82, 102 402.
+    EXPECT_THAT(run("last"), ElementsAre(151, 518));
+    EXPECT_THAT(run("sums"), ElementsAre(17, 49, 151, 35, 117, 519));
+    EXPECT_THAT(run("before"), ElementsAre(49, 116, 17, 34, 10, 20));
+  }
+}
+
+TEST(OnnxScan, OfOtherSizesIsRefused) {
+  EXPECT_THAT(ScanModel(8, "last").Import().status().message(),
+              HasSubstr("Scan of operator set 8 (over batches), expected one of set 9 or later"));
+  OnnxBuilder model = ScanModel(16, "last");
+  model.proto().mutable_graph()->mutable_input(1)->mutable_type()->mutable_tensor_type()
+      ->mutable_shape()->mutable_dim(1)->set_dim_value(4);
+  EXPECT_THAT(model.Import().status().message(),
+              HasSubstr("input 2 has 4 elements to take, expected 3"));
+  model = ScanModel(16, "last");
+  auto* node = model.proto().mutable_graph()->mutable_node(0);
+  node->mutable_attribute(0)->set_i(4);
+  EXPECT_THAT(model.Import().status().message(),
+              HasSubstr("attribute num_scan_inputs is 4, expected 1 to 3"));
+  node->mutable_attribute(0)->set_i(1);
+  EXPECT_FALSE(model.Import().ok());
+  model = ScanModel(16, "last");
+  auto* body = model.proto().mutable_graph()->mutable_node(0)->mutable_attribute(5)->mutable_g();
+  body->mutable_input()->RemoveLast();
+  EXPECT_THAT(model.Import().status().message(), HasSubstr("its body has 2 inputs"));
+  model = ScanModel(16, "last");
+  body = model.proto().mutable_graph()->mutable_node(0)->mutable_attribute(5)->mutable_g();
+  body->mutable_node(0)->set_op_type("Bernoulli");
+  EXPECT_THAT(model.Import().status().message(),
+              HasSubstr("operator is not supported: Bernoulli (1 node)"));
+}
+
 double Decoded(std::int32_t code, std::uint32_t bits) {
   return StoredValue(*StoredTypeOf(code), bits);
 }

@@ -85,7 +85,7 @@ const BadModel kModels[] = {
      "graph output 'y' is made by no node"},
     {"TrainingOutput",
      [](OnnxBuilder& m) {
-       m.Node("MaxPool", {"x"}, {"a", "i"}).IntList("kernel_shape", {2, 2});
+       m.Node("Relu", {"x"}, {"a", "i"});
        m.Node("Cast", {"i"}, {"y"}).Int("to", onnx::TensorProto::FLOAT);
      },
      kBad,
@@ -93,7 +93,7 @@ const BadModel kModels[] = {
      "that is not supported; export the model without it"},
     {"OutputOfGraphThatIsNotMade",
      [](OnnxBuilder& m) {
-       m.Node("MaxPool", {"x"}, {"a", "y"}).IntList("kernel_shape", {2, 2});
+       m.Node("Relu", {"x"}, {"a", "y"});
      },
      kBad,
      "graph output 'y': value y is an output that its operator has only for training, or that is "
@@ -206,7 +206,17 @@ const BadModel kModels[] = {
      [](OnnxBuilder& m) {
        m.Input("z", {1, -1}).Node("Add", {"x", "z"}, {"y"});
      },
-     kNot, "graph input 'z': dimension 1 ('n') has no fixed size; only the first may have none"},
+     kNot,
+     "graph input 'z': dimension 1 ('n') has no fixed size; only the first may have none. Write "
+     "sizes into the file (in Python: onnxruntime.tools.make_dynamic_shape_fixed)"},
+    {"InputsWithoutSizes",
+     [](OnnxBuilder& m) {
+       m.Input("z", {-1, 2, -1, -1}).Input("w", {4, -1}).Node("Add", {"x", "z"}, {"y"});
+     },
+     kNot,
+     "graph input 'z': dimension 2 ('n'), dimension 3 ('n'); graph input 'w': dimension 1 ('n') "
+     "have no fixed size; only the first may have none. Write sizes into the file (in Python: "
+     "onnxruntime.tools.make_dynamic_shape_fixed)"},
     {"SplitOfOtherSize",
      [](OnnxBuilder& m) {
        m.Initializer("s", MakeTensor(kInt64, {2}, {1, 2}));

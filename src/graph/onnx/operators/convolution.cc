@@ -5,6 +5,7 @@
 
 #include "src/base/math.h"
 #include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/operators/pool_places.h"
 #include "src/graph/onnx/operators/qdq.h"
 
 namespace tilewright {
@@ -82,10 +83,10 @@ void ImportConvTranspose(OnnxNode& node) {
 }
 
 void ImportMaxPool(OnnxNode& node) {
-  if (node.Int("storage_order", 0) != 0) {
-    return node.FailUnsupported("storage_order 1 is not supported, expected 0");
-  }
-  node.SetOutput(EmitPool(node, OpKind::kMaxPool2d, node.Input(0)));
+  const int data = node.Input(0), pooled = EmitPool(node, OpKind::kMaxPool2d, data);
+  node.WithoutEffect({"storage_order"});
+  if (node.HasOutput(1)) node.SetOutput(EmitMaxPoolPlaces(node, data, pooled), 1);
+  node.SetOutput(pooled);
 }
 
 void ImportAveragePool(OnnxNode& node) {
