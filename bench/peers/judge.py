@@ -97,6 +97,7 @@ class Judge:
         self.model, self.tracks = model, tracks
         self.opsets = {o.domain: o.version for o in model.opset_import}
         self.single = {}
+        self.deviations = {}  # of what MeanVarianceNormalization takes, in the exact evaluation
 
     def _evaluate(self, node, operands):
         """One node, as the format's own evaluator does it."""
@@ -200,6 +201,8 @@ class Judge:
             # element of n is further from their mean than sqrt(n) of their deviations.
             axes = tuple(attribute.get("axes", (0, 2, 3)))
             _, deviation = mean_variance(values[0], axes)
+            # Of the exact evaluation if that is less: in the others, the disturbance itself deviates.
+            deviation = np.minimum(deviation, self.deviations.setdefault(node.output[0], deviation))
             raised = np.abs(values[0]).max(axes, keepdims=True) / (deviation + 1e-9)
             furthest = math.sqrt(values[0].size / max(1, deviation.size))
             return [wrong(results[0], np.minimum(4 * (magnitude + raised), furthest / EPS))]
