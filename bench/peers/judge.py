@@ -131,6 +131,8 @@ class Judge:
             x = x[tuple(slice(max(0, -int(b)), d - max(0, -int(e))) for d, b, e in zip(x.shape, before, after))]
             value = float(values[2]) if len(values) > 2 and values[2] is not None else 0.0
             return [np.pad(x, [(max(0, int(b)), max(0, int(e))) for b, e in zip(before, after)], constant_values=value)]
+        if op == "GlobalMaxPool":  # it takes two dimensions for spatial ones, whatever the rank
+            return [x.max(tuple(range(2, x.ndim)), keepdims=True)]
         if op == "Gelu":
             return [gelu(x, attribute.get("approximate", "none"))]
         if op == "Celu":
@@ -209,15 +211,17 @@ class Judge:
         elif op in ("Elu", "Selu", "Celu"):  # below zero they are defined as a difference, exp(x) - 1
             unit = attribute.get("alpha", 1.67326319 if op == "Selu" else 1.0) * attribute.get("gamma", 1.05070102 if op == "Selu" else 1.0)
             magnitude = magnitude + np.where(values[0] < 0, abs(unit), 0)
-        elif op == "Gelu":  # x * (1 + erf), a sum that cancels below zero
+        elif op in ("Gelu", "Mish"):  # x * (1 + erf), which cancels below zero; x * tanh(log(1 + exp(x)))
             magnitude = magnitude + np.abs(values[0])
+        elif op == "Softplus":  # log(1 + exp(x))
+            magnitude = magnitude + 1
         elif op in WHOLE:
             magnitude = magnitude + np.abs(results[0]).max(initial=0)
             if op in ("InstanceNormalization", "GroupNormalization", "LayerNormalization"):
                 x = values[0]
                 spread = x.std() or 1.0
                 magnitude = magnitude * (1 + min(np.abs(x).max(initial=0) / spread, 1e4))
-        elif op in ("Softmax", "LogSoftmax", "Exp", "ReduceLogSumExp", "Erf", "Sin", "Cos", "Log", "Pow", "Mish", "Tan", "Asin", "Acos", "Atanh", "Acosh"):
+        elif op in ("Softmax", "LogSoftmax", "Exp", "ReduceLogSumExp", "Erf", "Sin", "Cos", "Log", "Pow", "Tan", "Asin", "Acos", "Atanh", "Acosh"):
             magnitude = magnitude * (1 + np.abs(values[0]).max(initial=0)) + (1e-1 if op in ("Sin", "Cos", "Log", "LogSoftmax") else 0)
         results[0] = wrong(results[0], 4 * magnitude)
         return results

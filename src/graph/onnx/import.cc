@@ -469,6 +469,13 @@ Status ImportScan(const NodeProto& proto, OnnxImport& import, Expansion& expansi
                        " nodes, expected at most " + std::to_string(Expansion::kMaxNodes) +
                        " nodes in all");
   }
+  double bytes = 0;  // a node may hold constants, or graphs
+  for (const NodeProto& inner : body->node()) bytes += static_cast<double>(inner.ByteSizeLong());
+  if (bytes * static_cast<double>(order->steps) > OnnxImport::kMaxMadeBytes) {
+    return Unsupported(std::to_string(order->steps) + " steps of nodes of " +
+                       std::to_string(static_cast<std::int64_t>(bytes)) +
+                       " bytes; expected at most 2^28 in all: make their constants initializers");
+  }
   auto nodes = ExpandScan(proto, *body, *order, import);
   TW_RETURN_IF_ERROR(nodes);
   return ImportReplacement(*nodes, import.opset, import, expansion);

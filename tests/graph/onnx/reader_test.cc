@@ -355,6 +355,8 @@ TEST(OnnxScan, OfOtherSizesIsRefused) {
   EXPECT_THAT(model.Import().status().message(), HasSubstr("its body has 2 inputs"));
   model = ScanModel(16, "last");
   body = model.proto().mutable_graph()->mutable_node(0)->mutable_attribute(5)->mutable_g();
+  body->mutable_node(0)->set_doc_string(std::string(std::size_t{90} << 20, ' '));
+  EXPECT_THAT(model.Import().status().message(), HasSubstr("3 steps of nodes of 94371"));
   body->mutable_node(0)->set_op_type("Bernoulli");
   EXPECT_THAT(model.Import().status().message(),
               HasSubstr("operator is not supported: Bernoulli (1 node)"));
