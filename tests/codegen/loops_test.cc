@@ -1,7 +1,10 @@
 // Loops, vectors, guards and storage: small programs built by hand, run for every target this
 // machine can execute.
 
+#include <cmath>
 #include <functional>
+#include <sstream>
+#include <string>
 
 #include "src/runtime/thread_pool.h"
 #include "tests/codegen/kernel_runner.h"
@@ -104,6 +107,51 @@ TEST_P(LoopsTest, MultipliesMatricesInRegisterTiles) {
         ASSERT_EQ(kernel.Data<float>(2)[i * c.n + j], sum) << i << " " << j << " of " << c.m;
       }
     }
+  }
+}
+
+/// out[i, j] = exp(a[i, j]) * a[i, j] by way of a tile of registers, whose rows from `kept` on have
+/// no place in `out`.
+Program TileOfExp(std::int64_t rows, std::int64_t n, std::int64_t kept) {
+  const Buffer a = MakeBuffer("a", kFloat32, {rows, n});
+  const Buffer out = MakeBuffer("out", kFloat32, {kept, n});
+  const Buffer tile = MakeBuffer("tile", kFloat32, {rows, n}, Scope::kLocal);
+  const Expr i = MakeVar("i"), j = MakeVar("j"), k = MakeVar("k"), l = MakeVar("l");
+  const Stmt fill =
+      MakeFor(i, rows, LoopKind::kUnrolled,
+              MakeFor(j, n, LoopKind::kVectorized, MakeStore(tile, {i, j}, MakeLoad(a, {i, j}))));
+  const Expr value = MakeLoad(tile, {k, l});
+  const Stmt store = MakeStore(out, {k, l}, MakeCall(kFloat32, "exp", {value}) * value);
+  const Stmt epilogue = MakeFor(k, rows, LoopKind::kUnrolled,
+                                MakeIf(Lt(k, kept), MakeFor(l, n, LoopKind::kVectorized, store)));
+  return {"exps", {a, out}, 1, MakeAllocate(tile, MakeBlock({fill, epilogue}))};
+}
+
+TEST_P(LoopsTest, LongFunctionsOfATileStandInTheCodeOnce) {
+  for (const std::int64_t n : {1, 8, 16, 24}) {
+    const Program program = TileOfExp(14, n, 11);
+    KernelRunner kernel = Build(program);
+    Fill(kernel.Data<float>(0), 14 * n, 1);
+    kernel.Run();
+    for (std::int64_t i = 0; i < 11 * n; ++i) {
+      const float x = kernel.Data<float>(0)[i];
+      const double expected = std::exp(static_cast<double>(x)) * x;
+      // Integers up to 100: from 85 on the product is infinity.
+      if (x > 84) continue;
+      ASSERT_NEAR(kernel.Data<float>(1)[i], expected, 4e-7 * std::fabs(expected) + 1e-37) << i;
+    }
+    const auto ir = Generate({program}, *Target::Parse(GetParam()), Emit::kLlvmIr);
+    ASSERT_TRUE(ir.ok());
+    // An exp takes nine multiply-adds, and the shortest vectors have four lanes.
+    std::size_t multiply_adds = 0;
+    std::istringstream lines(*ir);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("= call") != std::string::npos && line.find("fmuladd") != std::string::npos) {
+        ++multiply_adds;
+      }
+    }
+    EXPECT_GE(multiply_adds, 9U) << n;
+    EXPECT_LE(multiply_adds, 9U * static_cast<std::size_t>((n + 3) / 4)) << n;
   }
 }
 

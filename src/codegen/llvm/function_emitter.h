@@ -150,6 +150,7 @@ class FunctionEmitter {
   Value* EmitArm(const Expr& arm, Value* mask);
   Value* EmitCall(const Expr& expr);
   Value* EmitExp(Value* x);
+  Value* EmitTimesPowerOfTwo(Value* p, Value* shifted, Value* n);
   Value* EmitTanh(Value* x);
   Value* EmitLibm(const std::string& name, DataType dtype, const std::vector<Value*>& args);
   Value* EmitUnaryIntrinsic(llvm::Intrinsic::ID id, Value* x);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "src/codegen/llvm/epilogue_loops.h"
+
 namespace tilewright::emit {
 namespace {
 
@@ -89,8 +91,9 @@ void DescribeBufferArgument(const KernelContext& kernel, const BufferNode& buffe
   }
 }
 
-Status EmitKernel(const Program& program, const CpuFeatures& features, Machine machine,
+Status EmitKernel(const Program& given, const CpuFeatures& features, Machine machine,
                   llvm::Module& module) {
+  Program program = given;
   if (!IsSymbol(program.name)) {
     return InvalidArgument("program name \"" + program.name + "\" is no C identifier");
   }
@@ -99,8 +102,11 @@ Status EmitKernel(const Program& program, const CpuFeatures& features, Machine m
   }
   if (!program.body) return InvalidArgument(program.name + ": no body");
   const std::int64_t registers = features.vector_registers();
-  const Result<StoragePlan> plan =
-      PlanStorage(program, {.register_bytes = registers * features.float_lanes() * 4});
+  const StorageRules rules{.register_bytes = registers * features.float_lanes() * 4};
+  Result<StoragePlan> plan = PlanStorage(program, rules);
+  TW_RETURN_IF_ERROR(plan);
+  program.body = RollEpilogues(given.body, *plan);
+  if (program.body.get() != given.body.get()) plan = PlanStorage(program, rules);
   TW_RETURN_IF_ERROR(plan);
   KernelContext kernel{module, program, features, *plan, machine};
 

@@ -76,6 +76,7 @@ class Planner {
 
   void Assign(const Stmt& stmt, bool in_parallel) {
     const BufferNode* buffer = stmt->buffer.get();
+    if (stmt->attributes.contains(kInMemory)) in_memory_.insert(buffer);
     Storage storage;
     if (rules_.gpu) {
       if (buffer->scope == Scope::kShared) {
@@ -120,7 +121,8 @@ class Planner {
       return;
     }
     const bool promotable = found->second.place == Place::kStack && buffer.scope == Scope::kLocal &&
-                            buffer.bytes() <= rules_.register_bytes;
+                            buffer.bytes() <= rules_.register_bytes &&
+                            !in_memory_.contains(&buffer);
     for (const Expr& index : indices) {
       VisitExpr(index);
       if (promotable) UnrollLoopsOf(index);
@@ -143,6 +145,7 @@ class Planner {
   StoragePlan plan_;
   Status status_;
   std::unordered_map<const ExprNode*, const StmtNode*> loops_;
+  std::unordered_set<const BufferNode*> in_memory_;
 };
 
 }  // namespace

@@ -18,6 +18,9 @@ enum class Place : std::uint8_t {
   kShared,     ///< of all threads of a GPU block
 };
 
+/// Attribute of a kAllocate: the buffer stays in memory, however small it is.
+constexpr const char* kInMemory = "in_memory";
+
 struct StorageRules {
   std::int64_t register_bytes = 0;  ///< private buffers up to this size get a register per slot
   bool gpu = false;                 ///< private buffers are on the stack of their thread

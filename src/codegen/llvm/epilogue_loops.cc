@@ -1,0 +1,167 @@
+// A nest of loops that only reads small private buffers is turned into
+//   allocate memory: ... in_memory
+//     NEST { memory[...] = tile[...] }       as unrolled as before
+//     nest { out[...] = exp(memory[...]) }   loops
+
+#include "src/codegen/llvm/epilogue_loops.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "src/ir/visit.h"
+
+namespace tilewright::emit {
+namespace {
+
+bool IsLong(const Expr& expr) {
+  constexpr std::array<std::string_view, 5> kLong = {"exp", "tanh", "erf", "log", "pow"};
+  return expr->kind == ExprKind::kCall && std::ranges::find(kLong, expr->name) != kLong.end();
+}
+
+class Roller {
+ public:
+  explicit Roller(const StoragePlan& plan) : plan_(plan) {}
+
+  Stmt Roll(const Stmt& stmt) {
+    if (IsUnrolled(*stmt)) {
+      if (const Stmt rolled = RollNest(stmt)) return rolled;
+    }
+    std::vector<Stmt> body;
+    bool changed = false;
+    for (const Stmt& part : stmt->body) {
+      body.push_back(part ? Roll(part) : part);
+      changed = changed || body.back().get() != part.get();
+    }
+    return changed ? WithBody(stmt, std::move(body)) : stmt;
+  }
+
+ private:
+  /// What one nest of loops holds.
+  struct Nest {
+    bool plain = true;  // elementwise stores to other buffers than those in registers
+    bool has_long = false;
+    std::int64_t copies = 1;
+    std::vector<Buffer> tiles;  // small private buffers that it reads
+  };
+
+  bool IsUnrolled(const StmtNode& stmt) const {
+    return stmt.kind == StmtKind::kFor &&
+           (stmt.loop == LoopKind::kUnrolled || plan_.unrolled.contains(&stmt));
+  }
+
+  bool IsTile(const BufferNode* buffer) const {
+    return buffer->scope == Scope::kLocal && plan_.storage.at(buffer).place == Place::kStack;
+  }
+
+  void Inspect(const Stmt& stmt, Nest* nest) const {
+    switch (stmt->kind) {
+      case StmtKind::kBlock:
+        break;
+      case StmtKind::kIf:
+        InspectValue(stmt->condition, nest);
+        break;
+      case StmtKind::kFor:
+        nest->plain = nest->plain && stmt->loop != LoopKind::kParallel;
+        if (IsUnrolled(*stmt)) nest->copies *= stmt->extent;
+        break;
+      case StmtKind::kStore:
+        nest->plain = nest->plain && !IsTile(stmt->buffer.get());
+        for (const Expr& index : stmt->indices) InspectValue(index, nest);
+        InspectValue(stmt->value, nest);
+        break;
+      default:
+        nest->plain = false;
+    }
+    for (const Stmt& part : stmt->body) {
+      if (part) Inspect(part, nest);
+    }
+  }
+
+  void InspectValue(const Expr& value, Nest* nest) const {
+    ForEachNode(value, [&](const Expr& node) {
+      nest->has_long = nest->has_long || IsLong(node);
+      if (node->kind != ExprKind::kLoad || !IsTile(node->buffer.get())) return;
+      if (std::ranges::find(nest->tiles, node->buffer) == nest->tiles.end()) {
+        nest->tiles.push_back(node->buffer);
+      }
+    });
+  }
+
+  /// Null if it is none to be rolled.
+  Stmt RollNest(const Stmt& stmt) {
+    Nest nest;
+    Inspect(stmt, &nest);
+    if (!nest.plain || !nest.has_long || nest.tiles.empty() || nest.copies < 2) return {};
+    std::vector<Buffer> memories;
+    for (const Buffer& tile : nest.tiles) {
+      memories.push_back(MakeBuffer(tile->name + ".m", tile->dtype, tile->shape, Scope::kLocal));
+    }
+    const auto memory_of = [&](const Buffer& tile) -> Buffer {
+      const auto found = std::ranges::find(nest.tiles, tile);
+      return found == nest.tiles.end()
+                 ? nullptr
+                 : memories[static_cast<std::size_t>(found - nest.tiles.begin())];
+    };
+    const auto from_memory = [&](const Expr& expr) {
+      return Rewrite(expr, [&](const Expr& node) -> Expr {
+        if (node->kind != ExprKind::kLoad) return {};
+        Buffer memory = memory_of(node->buffer);
+        return memory ? MakeLoad(std::move(memory), node->args) : Expr{};
+      });
+    };
+    Stmt rolled = MakeBlock({Copies(stmt, memory_of), MapExprs(AsLoops(stmt), from_memory)});
+    for (Buffer& memory : memories) {
+      StmtNode allocation = *MakeAllocate(std::move(memory), std::move(rolled));
+      allocation.attributes[kInMemory] = 1;
+      rolled = Stmt(std::make_shared<const StmtNode>(std::move(allocation)));
+    }
+    return rolled;
+  }
+
+  /// The nest with copies of what its stores read of the tiles in their place. A guard is kept:
+  /// what it keeps out may lie outside of the tile.
+  template <typename MemoryOf>
+  static Stmt Copies(const Stmt& stmt, const MemoryOf& memory_of) {
+    std::vector<Stmt> parts;
+    if (stmt->kind == StmtKind::kStore) {
+      std::vector<Expr> copied;
+      const auto copy = [&](const Expr& node) {
+        if (node->kind != ExprKind::kLoad) return;
+        const Buffer memory = memory_of(node->buffer);
+        const auto same = [&](const Expr& other) { return SameExpr(other, node); };
+        if (!memory || std::ranges::any_of(copied, same)) return;
+        copied.push_back(node);
+        parts.push_back(MakeStore(memory, node->args, node));
+      };
+      for (const Expr& index : stmt->indices) ForEachNode(index, copy);
+      ForEachNode(stmt->value, copy);
+      return MakeBlock(std::move(parts));
+    }
+    for (const Stmt& part : stmt->body) {
+      parts.push_back(part ? Copies(part, memory_of) : part);
+    }
+    return WithBody(stmt, std::move(parts));
+  }
+
+  /// Every loop that is none over lanes as a loop of the code.
+  static Stmt AsLoops(const Stmt& stmt) {
+    StmtNode node = *stmt;
+    if (node.kind == StmtKind::kFor) {
+      if (node.loop == LoopKind::kUnrolled) node.loop = LoopKind::kSerial;
+      node.attributes["auto_unroll_max_step"] = 0;
+    }
+    for (Stmt& part : node.body) {
+      if (part) part = AsLoops(part);
+    }
+    return Stmt(std::make_shared<const StmtNode>(std::move(node)));
+  }
+
+  const StoragePlan& plan_;
+};
+
+}  // namespace
+
+Stmt RollEpilogues(const Stmt& stmt, const StoragePlan& plan) { return Roller(plan).Roll(stmt); }
+
+}  // namespace tilewright::emit
