@@ -591,6 +591,49 @@ TEST(FuseGroups, CutsChainsThatWouldTakeLongToCompile) {
   EXPECT_THAT(sizes, ElementsAre(128, 128, 44));
 }
 
+// What a task's epilogue says can be read back: of long chains, and where each step writes much.
+TEST(FuseGroups, EpiloguesAreOnesThatParseTakes) {
+  const auto check = [](const char* what, const std::function<int(TestGraph&, int, int)>& step,
+                        std::size_t most) {
+    TestGraph t;
+    const int w = t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}));
+    int value = t.Op("conv", Conv(), {t.Input("x", {1, 2, 2, 2}), w});
+    for (int i = 0; i < 100; ++i) value = step(t, value, i);
+    t.graph.SetOutputs({value});
+    const auto groups = FuseGroups(t.graph);
+    ASSERT_TRUE(groups.ok());
+    ASSERT_GE(groups->size(), 2U) << what;
+    const Epilogue& epilogue = groups->front().epilogue;
+    EXPECT_LE(epilogue.steps.size(), most) << what;
+    EXPECT_GE(epilogue.steps.size() + 2, most) << what;
+    const auto back = Epilogue::Parse(epilogue.ToString());
+    ASSERT_TRUE(back.ok()) << what << ": " << back.status().message();
+    EXPECT_EQ(*back, epilogue) << what;
+  };
+  check(
+      "one input",
+      [](TestGraph& t, int value, int i) {
+        return t.Op("v" + std::to_string(i), i % 2 == 0 ? OpKind::kExp : OpKind::kNegate, {value});
+      },
+      64);
+  check(
+      "two inputs",
+      [](TestGraph& t, int value, int i) {
+        const std::string name = std::to_string(i);
+        return t.Op("v" + name, OpKind::kAdd,
+                    {value, t.Constant("c" + name, MakeRange(kFloat32, {1}))});
+      },
+      64);
+  check(
+      "used again",
+      [](TestGraph& t, int value, int i) {
+        const std::string name = std::to_string(i);
+        const int sigmoid = t.Op("s" + name, OpKind::kSigmoid, {value});
+        return t.Op("m" + name, OpKind::kMul, {value, sigmoid});
+      },
+      14);
+}
+
 TEST(ExtractTasks, ChoosesTheMostFrequentEpilogue) {
   TestGraph t;
   int value = t.Input("x", {1, 2, 2, 2});

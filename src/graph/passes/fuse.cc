@@ -42,6 +42,9 @@ bool Commutes(OpKind kind) {
 
 bool IsCast(OpKind kind) { return kind == OpKind::kCast || kind == OpKind::kSaturateCast; }
 
+// Whether the epilogue's text can be read back: steps and characters are not too many.
+bool CanBeRead(const Epilogue& epilogue) { return Epilogue::Parse(epilogue.ToString()).ok(); }
+
 class Fuser {
  public:
   Fuser(const Graph& graph, FuseRule rule)
@@ -146,12 +149,20 @@ class Fuser {
       return;
     }
     FusedGroup* group = Open(value, id);
+    if (group != nullptr && group->anchor) {
+      Epilogue whole = group->epilogue;
+      whole.steps.push_back(EpilogueStep{.op = At(id).op});
+      if (CanBeRead(whole)) {
+        group->epilogue = std::move(whole);
+      } else {
+        group = nullptr;
+      }
+    }
     if (group == nullptr) {
       Start(id);
-      return;
+    } else {
+      Join(*group, id);
     }
-    if (group->anchor) group->epilogue.steps.push_back(EpilogueStep{.op = At(id).op});
-    Join(*group, id);
   }
 
   // The group that operator `id` may join by way of its input `side` (0 or 1), through a waiting
@@ -161,7 +172,25 @@ class Fuser {
     const std::vector<int> waiting = Waiting(input);
     FusedGroup* group = waiting.empty() ? Open(input, id) : Open(SourceOf(input), waiting.front());
     if (group == nullptr || At(id).type.shape != At(input).type.shape) return nullptr;
-    return !group->anchor || StepOf(*group, id, side) ? group : nullptr;
+    return !group->anchor || EpilogueWith(*group, id, side) ? group : nullptr;
+  }
+
+  // The epilogue of an anchor's group with what waits before input `main` of binary operator `id`,
+  // and the operator itself, behind it; nothing if that is no step or the epilogue gets too long.
+  std::optional<Epilogue> EpilogueWith(const FusedGroup& group, int id, int main) const {
+    std::optional<EpilogueStep> step = StepOf(group, id, main);
+    if (!step) return std::nullopt;
+    Epilogue whole = group.epilogue;
+    for (int waiting : Waiting(At(id).inputs[static_cast<std::size_t>(main)])) {
+      EpilogueStep& own = whole.steps.emplace_back(EpilogueStep{.op = At(waiting).op});
+      if (IsBinaryElementwise(At(waiting))) {
+        own.operand = OperandKind::kScalar;
+        own.scalar = ScalarOf(waiting);
+      }
+    }
+    whole.steps.push_back(std::move(*step));
+    if (!CanBeRead(whole)) return std::nullopt;
+    return whole;
   }
 
   // The epilogue step of a binary operator whose input `main` is the anchor's result so far;
@@ -249,19 +278,10 @@ class Fuser {
   void JoinAnchor(FusedGroup& group, int id, int main) {
     const int input = At(id).inputs[static_cast<std::size_t>(main)];
     const int other = At(id).inputs[static_cast<std::size_t>(1 - main)];
-    EpilogueStep step = *StepOf(group, id, main);
-    const int operand = SourceOf(other);
-    for (int waiting : Waiting(input)) {
-      EpilogueStep& own = group.epilogue.steps.emplace_back(EpilogueStep{.op = At(waiting).op});
-      if (IsBinaryElementwise(At(waiting))) {
-        own.operand = OperandKind::kScalar;
-        own.scalar = ScalarOf(waiting);
-      }
-      TakeAlong(group, waiting);
-    }
+    group.epilogue = *EpilogueWith(group, id, main);
+    if (group.epilogue.steps.back().has_parameter()) group.inputs.push_back(SourceOf(other));
+    for (int waiting : Waiting(input)) TakeAlong(group, waiting);
     for (int waiting : Waiting(other)) TakeAlong(group, waiting);
-    if (step.has_parameter()) group.inputs.push_back(operand);
-    group.epilogue.steps.push_back(std::move(step));
     Join(group, id);
   }
 
@@ -341,7 +361,7 @@ class Fuser {
       const auto steps = DiamondBehind(*group);
       Epilogue whole = group->epilogue;
       for (const auto& [node, step] : steps) whole.steps.push_back(step);
-      if (steps.empty() || whole.ExpandedSteps() > Epilogue::kMaxExpandedSteps) continue;
+      if (steps.empty() || !CanBeRead(whole)) continue;
       for (const auto& [node, step] : steps) {
         if (step.has_parameter()) group->inputs.push_back(OtherInput(node, group->output));
         Join(*group, node);
