@@ -2,7 +2,7 @@
 # pairs.sh BEFORE AFTER [MODEL...]: whether a change costs time. BEFORE and AFTER are build folders
 # (python_free_cli/tilewright, bench/build_bench); nothing is built here. Measured in pairs, one
 # after the other, the first of a pair in turn:
-#   build    milliseconds to build one candidate, median of a fixed set (build_bench)
+#   build    processor milliseconds to make and build one candidate, mean of a fixed set (build_bench)
 #   compile  processor seconds of `compile` on one thread, checks included
 #   run      seconds of one run of the compiled network, the least of a run of `bench`, one thread
 #   trials   seconds of a search of TRIALS trials, by the wall clock (the inverse of trials per second)
@@ -49,8 +49,11 @@ done
 
 # Each of these prints one number for SIDE and MODEL.
 measure_build() {
-  taskset -c "$cpu" "${folder[$1]}/bench/build_bench" --benchmark_format=json 2>/dev/null |
-    awk -F'[:,]' '/"median_ms"/ { print $2 + 0; exit }'
+  local TIMEFORMAT='%U %S'
+  { time taskset -c "$cpu" "${folder[$1]}/bench/build_bench" --benchmark_format=json \
+    >"$work/log" 2>/dev/null; } 2>"$work/time" || return
+  awk -F'[:,]' '/"candidates"/ { print $2 + 0; exit }' "$work/log" | cat - "$work/time" |
+    awk 'NR == 1 { candidates = $1 } END { if (candidates > 0) print 1e3 * ($1 + $2) / candidates }'
 }
 measure_compile() {
   local TIMEFORMAT='%U %S' store=()
