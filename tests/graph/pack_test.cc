@@ -240,6 +240,17 @@ TEST(RelayExport, RefusesMoreDimensionsThanTheTextTakes) {
   EXPECT_THAT(ExportRelay(graph).status().message(), HasSubstr("at most 8 dimensions"));
 }
 
+// What was written could not be read.
+TEST(RelayExport, RefusesTensorsWithoutElements) {
+  Graph graph;
+  const int x = graph.AddInput("x", TensorType{{2}, kFloat32});
+  const int none = graph.AddConstant("none", Tensor(TensorType{{0}, kFloat32}));
+  graph.SetOutputs({*graph.AddOperator("y", Operator{OpKind::kRelu, {}}, {x}), none});
+  const auto text = ExportRelay(graph);
+  EXPECT_EQ(text.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(text.status().message(), HasSubstr("value none of type float32[0]"));
+}
+
 TEST(RelayExport, ActivationsAndNormalizationsComeBack) {
   Operator sigmoid{OpKind::kHardSigmoid, {}};
   sigmoid.attributes.alpha = 0.25;

@@ -47,6 +47,7 @@ class Exporter {
 
   Result<std::string> Run() {
     TW_RETURN_IF_ERROR(CheckOperators());
+    TW_RETURN_IF_ERROR(CheckElements());
     TW_RETURN_IF_ERROR(CheckConstants());
     module_.version = "0.0.5";
     Build();
@@ -224,6 +225,17 @@ class Exporter {
       list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", name, count);
     }
     return Unsupported("Relay text has no operator for: " + list);
+  }
+
+  /// A tensor without elements is a constant or an input; the text's reader takes none.
+  Status CheckElements() const {
+    for (const Node& node : graph_.nodes()) {
+      if (node.type.elements() > 0) continue;
+      return Unsupported(
+          fmt::format("value {} of type {}: Relay text has no tensors without elements", node.name,
+                      node.type.ToString()));
+    }
+    return Status();
   }
 
   Status CheckConstants() const {

@@ -48,6 +48,33 @@ TEST(OnnxQuantized, DequantizeTakesOneScalePerChannel) {
   EXPECT_THAT(ValuesOf(EvaluateModel(model, {&x})), ElementsAre(0.5, -64, 0, 252));
 }
 
+// A uint16 505 beside int8 numbers came to be what a pad was filled with.
+TEST(OnnxQuantized, ZeroPointsAreOfTheTypeOfTheirNumbers) {
+  const auto refused = [](const char* op, std::vector<std::string> operands) {
+    OnnxBuilder model(13);
+    model.Input("x", {1, 2, 4, 4}, onnx::TensorProto::INT8).Output("y");
+    model.Initializer("w", MakeTensor(kInt8, {1, 2, 1, 1}, {1, 2}));
+    model.Initializer("scale", MakeTensor(kFloat32, {}, {2}));
+    model.Initializer("wide", MakeTensor(kUInt16, {}, {505}));
+    model.Initializer("zero", MakeTensor(kInt8, {}, {0}));
+    model.Node(op, std::move(operands), {"y"});
+    const auto imported = model.Import();
+    return imported.ok() ? "accepted" : imported.status().message();
+  };
+  using testing::HasSubstr;
+  const auto expected = HasSubstr("expected the type of their numbers, int8[1,2");
+  EXPECT_THAT(refused("ConvInteger", {"x", "w", "wide"}), expected);
+  EXPECT_THAT(refused("ConvInteger", {"x", "w", "zero", "wide"}), expected);
+  EXPECT_THAT(refused("MatMulInteger", {"x", "x", "wide"}), expected);
+  EXPECT_THAT(refused("DequantizeLinear", {"x", "scale", "wide"}), expected);
+  const auto convolution = [&](const char* x_zero, const char* w_zero) {
+    return refused("QLinearConv", {"x", "scale", x_zero, "w", "scale", w_zero, "scale", "zero"});
+  };
+  EXPECT_THAT(convolution("wide", "zero"), expected);
+  EXPECT_THAT(convolution("zero", "wide"), expected);
+  EXPECT_EQ(convolution("zero", "zero"), "accepted");
+}
+
 struct ConvCase {
   const char* name;
   DataType data, weight;

@@ -112,6 +112,14 @@ std::int64_t ZeroPoint(OnnxNode& node, int index) {
   return zero.value_or(0);
 }
 
+void CheckZeroPointType(OnnxNode& node, int numbers, int index) {
+  if (!node.HasInput(index)) return;
+  const TensorType zeros = node.InputType(index), type = node.InputType(numbers);
+  if (!node.ok() || zeros.dtype == type.dtype) return;
+  node.FailInvalid("zero points (input " + std::to_string(index) + ") are " + zeros.ToString() +
+                   ", expected the type of their numbers, " + type.ToString());
+}
+
 std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels) {
   const Tensor* contents = node.Known(index);
   if (!node.ok()) return {};

@@ -16,6 +16,9 @@ namespace tilewright {
 std::optional<std::int64_t> UniformZeroPoint(OnnxNode& node, int index);
 /// The same. Errors: kUnsupported if there is no such one.
 std::int64_t ZeroPoint(OnnxNode& node, int index);
+/// Errors: kInvalidArgument unless the zero points of input `index`, if there are any, are of the
+/// type of the numbers of input `numbers`.
+void CheckZeroPointType(OnnxNode& node, int numbers, int index);
 /// Scales of input `index`: one, or `channels` of them (any number if 0).
 std::vector<float> Scales(OnnxNode& node, int index, std::int64_t channels);
 

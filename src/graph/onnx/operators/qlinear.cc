@@ -35,6 +35,8 @@ QuantizedInput ReadQuantized(OnnxNode& node, int index) {
                      node.TypeOf(input.id).ToString() + ", expected numbers of 8 or 16 bits");
     return input;
   }
+  CheckZeroPointType(node, index, index + 2);
+  if (!node.ok()) return input;
   input.scale = scales[0];
   node.DescribeInput(index, {scales, 0, input.zero_point});
   return input;
@@ -232,6 +234,8 @@ void ImportQGemm(OnnxNode& node) {
   const auto alpha = static_cast<float>(node.Float("alpha", 1));
   const bool transposed = node.Int("transB", 0) != 0;
   if (node.Int("transA", 0) != 0) data = node.EmitTranspose(data, {1, 0});
+  CheckZeroPointType(node, 0, 2);
+  CheckZeroPointType(node, 3, 5);
   const std::int64_t zero = ZeroPoint(node, 2);
   const int weight = CentredByInput(node, weight_given, 5, transposed ? 0 : 1);
   if (!node.ok()) return;

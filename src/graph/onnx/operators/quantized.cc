@@ -35,6 +35,8 @@ Tensor Factors(float x, const std::vector<float>& w, double y, const Shape& chan
 
 // x, w, x_zero, w_zero
 void ImportConvInteger(OnnxNode& node) {
+  CheckZeroPointType(node, 0, 2);
+  CheckZeroPointType(node, 1, 3);
   const int weight = CentredByInput(node, node.Input(1), 3, 0);
   const auto zero = UniformZeroPoint(node, 2);
   const int data = zero ? node.Input(0) : CentredByInput(node, node.Input(0), 2, 1);
@@ -44,6 +46,8 @@ void ImportConvInteger(OnnxNode& node) {
 // a, b, a_zero (one, or one per row), b_zero (one, or one per column); int32.
 int MatmulOfInputs(OnnxNode& node, int a_index, int a_zero, int b_index, int b_zero) {
   const int a = node.Input(a_index), b = node.Input(b_index);
+  CheckZeroPointType(node, a_index, a_zero);
+  CheckZeroPointType(node, b_index, b_zero);
   if (!node.ok()) return -1;
   if (node.Rank(a) < 2 || node.Rank(b) < 2) {
     node.FailUnsupported("operands are " + node.TypeOf(a).ToString() + " and " +
@@ -60,6 +64,8 @@ void ImportMatMulInteger(OnnxNode& node) { node.SetOutput(MatmulOfInputs(node, 0
 
 // x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias
 void ImportQLinearConv(OnnxNode& node) {
+  CheckZeroPointType(node, 0, 2);
+  CheckZeroPointType(node, 3, 5);
   const int weight = CentredByInput(node, node.Input(3), 5, 0);
   const std::int64_t zero = ZeroPoint(node, 2);
   const int sum = AddBias(node, IntegerConvolution(node, node.Input(0), zero, weight), 8);
@@ -277,10 +283,8 @@ void ImportDequantizeLinear(OnnxNode& node) {
     return node.FailUnsupported("input 0 is " + node.TypeOf(value).ToString() +
                                 ", expected quantized integers");
   }
-  if (node.HasInput(2) && node.TypeOf(node.Input(2)).dtype.is_integer() != integers) {
-    return node.FailInvalid("zero points " + node.InputType(2).ToString() + " of numbers " +
-                            node.TypeOf(value).ToString());
-  }
+  CheckZeroPointType(node, 0, 2);
+  if (!node.ok()) return;
   if (node.HasInput(2) && !integers) {
     const int zero = Spread(node, node.Input(2), axis);
     value = node.Emit(OpKind::kSub, {value, zero});
