@@ -13,6 +13,7 @@
 
 #include "src/base/clock.h"
 #include "tests/records/mutated_records.h"
+#include "tests/support/hang_timer.h"
 
 int main(int argc, char** argv) {
   using namespace tilewright;  // NOLINT: a program of one function
@@ -38,7 +39,7 @@ int main(int argc, char** argv) {
   for (; clock.MonotonicSeconds() < end; ++cases, ++seed) {
     std::printf("\rseed %llu in %s ", static_cast<unsigned long long>(seed), folder.c_str());
     std::fflush(stdout);
-    ::alarm(20);
+    StartHangTimer(20);
     const std::string wrong =
         what == "stores" ? records->TryStore(seed) : records->TryPackage(seed);
     if (wrong.empty()) continue;

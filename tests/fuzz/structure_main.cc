@@ -5,7 +5,6 @@
 // more than a minute ends it, too.
 
 #include <google/protobuf/stubs/logging.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -19,6 +18,7 @@
 #include "src/base/files/file.h"
 #include "src/base/random.h"
 #include "tests/fuzz/mutator.h"
+#include "tests/support/hang_timer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
@@ -47,9 +47,8 @@ int main(int argc, char** argv) {
       text = tilewright::MutateStructure(text, random.Next());
     }
     if (argc > 4 && !tilewright::WriteFile(argv[4], text).ok()) return 1;
-    ::alarm(60);
+    tilewright::StartHangTimer(60);
     LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
-    ::alarm(0);
   }
   std::printf("seed %llu, %zu files, %lld cases, no finding\n",
               static_cast<unsigned long long>(seed), corpus.size(), cases);
