@@ -90,6 +90,7 @@ class Summarizer {
     std::vector<Sum> origin;           // of its part, in components of loops outside
     std::vector<std::int64_t> low;     // constant part of the first index needed
     std::vector<std::int64_t> extent;  // of its part, per spatial axis; empty: not needed yet
+    std::vector<bool> whole;           // its part is all of this axis, which begins at 0
   };
 
   View& ViewOf(StageId id) { return views_[static_cast<std::size_t>(id.index)]; }
@@ -317,13 +318,17 @@ void Summarizer::Need(const Expr& load, const Schedule::StageInfo& reader, const
         if (!inside.Has(c.level)) origin.Add(term.component, term.coefficient);
       }
       needed.origin.push_back(origin);
+      needed.whole.push_back(false);
     } else {
       const std::int64_t low = std::min(needed.low[d], index.constant);
       const std::int64_t end = std::max(needed.low[d] + needed.extent[d], index.constant + span);
       needed.low[d] = low;
       needed.extent[d] = end - low;
     }
-    needed.extent[d] = std::min(needed.extent[d], load->buffer->shape[d]);
+    if (needed.extent[d] < load->buffer->shape[d]) continue;
+    needed.extent[d] = load->buffer->shape[d];
+    needed.origin[d] = Sum();  // wherever the loops outside are
+    needed.whole[d] = true;
   }
 }
 
@@ -344,7 +349,9 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
   access.scope = buffer->scope;
   access.write = write;
   std::vector<std::int64_t> shape = buffer->shape;
+  // Loops outside of a part move it along: they do not count, but where it is the whole axis.
   Levels inside = Levels::From(0);
+  std::vector<bool> whole(buffer->shape.size(), false);
   const Schedule::StageInfo* padded = nullptr;
   const StageId producer = schedule_.ProducerOf(buffer);
   if (producer.index >= 0) {
@@ -352,6 +359,8 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
     access.scope = info.scope;
     if (info.attach == Schedule::Attach::kAt) {
       shape = ViewOf(producer).extent;
+      whole = ViewOf(producer).whole;
+      whole.resize(shape.size());  // nobody reads it
       if (info.row_padding > 0) padded = &info;
       inside = ViewOf(producer).inside;
     }
@@ -359,10 +368,10 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
   const auto levels = view.loops.size();
   access.strides.assign(levels, 0);
   access.footprint_bytes.assign(levels + 1, 1);
-  const auto move = [&](const Sum& index, std::int64_t stride) {
+  const auto move = [&](const Sum& index, std::int64_t stride, Levels counted) {
     for (const auto& term : index) {
       const Component& c = components_[static_cast<std::size_t>(term.component)];
-      if (!inside.Has(c.level)) continue;
+      if (!counted.Has(c.level)) continue;
       const auto loop = static_cast<std::size_t>(c.level);
       if (c.divisor == 1) access.strides[loop] += term.coefficient * stride;
       if (IsThreadLoop(view.loops[loop].kind)) {
@@ -374,16 +383,17 @@ SummaryAccess Summarizer::Access(const Buffer& buffer, std::vector<Sum> indices,
   Sum rows;
   for (std::size_t d = indices.size(); d-- > 0;) {
     const Sum& index = indices[d];
-    move(index, row);
+    const Levels counted = whole[d] ? Levels::From(0) : inside;
+    move(index, row, counted);
     if (padded != nullptr && d + 1 < indices.size()) rows.Add(index, row / shape.back());
     for (std::size_t level = 0; level <= levels; ++level) {
-      const Levels running = Levels::From(static_cast<int>(level)).And(inside);
+      const Levels running = Levels::From(static_cast<int>(level)).And(counted);
       const std::int64_t count = index.whole ? shape[d] : Distinct(index, running);
       access.footprint_bytes[level] *= std::min(count, shape[d]);
     }
     row *= shape[d];
   }
-  if (padded != nullptr) move(Divide(rows, padded->padded_rows), padded->row_padding);
+  if (padded != nullptr) move(Divide(rows, padded->padded_rows), padded->row_padding, inside);
   for (std::int64_t& bytes : access.footprint_bytes) bytes *= buffer->dtype.bytes();
   return access;
 }

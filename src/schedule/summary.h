@@ -55,7 +55,8 @@ struct SummaryStage {
 };
 
 /// Extents, strides and footprints per level, from the schedule alone: features and legality read
-/// this, so scoring needs no lowering. Takes microseconds.
+/// this, so scoring needs no lowering. Takes microseconds. Where a fused loop is split so that parts
+/// begin in the middle of the inner one, strides and parts are about those of the code.
 struct LoopSummary {
   std::vector<SummaryStage> stages;
 };
