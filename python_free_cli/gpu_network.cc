@@ -8,11 +8,13 @@
 #include <utility>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/own_process.h"
 #include "python_free_cli/print.h"
 #include "src/base/files/file.h"
 #include "src/base/files/locked_folder.h"
 #include "src/base/json.h"
 #include "src/base/printable.h"
+#include "src/compiler/check/check_process.h"
 #include "src/compiler/run/gpu_run.h"
 
 namespace tilewright::cli {
@@ -23,7 +25,11 @@ struct Emulated {
   std::unique_ptr<GpuExecutor> executor;
 };
 
-Result<Emulated> Emulate(Graph graph, const CompileOptions& options, bool tells) {
+/// A thread of the emulator does about so much less than a kernel's slowest code.
+constexpr std::int64_t kEmulationFactor = 50;
+
+Result<Emulated> Emulate(Graph graph, const CompileOptions& options, bool tells,
+                         CheckProgress* progress) {
   auto plan = PlanGpu(std::move(graph), options);
   TW_RETURN_IF_ERROR(plan);
   Emulated emulated{std::make_unique<GpuPlan>(*std::move(plan)), nullptr};
@@ -33,6 +39,11 @@ Result<Emulated> Emulate(Graph graph, const CompileOptions& options, bool tells)
   std::vector<OperatorReport> operators;
   for (const PlanStep& step : emulated.plan->plan.steps) operators.push_back(step.report);
   if (tells) PrintMisses(operators);
+  for (OperatorReport& op : operators) {
+    op.macs *= kEmulationFactor;
+    op.bytes *= kEmulationFactor;
+  }
+  if (progress != nullptr) progress->SetOperators(operators);
   return emulated;
 }
 
@@ -130,7 +141,8 @@ Result<ModelLibrary> GpuNetwork::CompileHere(Graph graph, const Order& order) co
 }
 
 Result<int> GpuNetwork::Run(const std::string& file, bool seeded, const InputArguments& inputs,
-                            const OutputArguments& outputs, bool json) const {
+                            const OutputArguments& outputs, bool json,
+                            CheckProgress& progress) const {
   auto order = Read(file, seeded, {});
   TW_RETURN_IF_ERROR(order);
   const std::int64_t made_up = order->graph.made_up_constants;
@@ -139,13 +151,13 @@ Result<int> GpuNetwork::Run(const std::string& file, bool seeded, const InputArg
   const std::vector<ModelValue> names = ValuesOf(order->graph, order->graph.outputs());
   Result<std::vector<Tensor>> results = std::vector<Tensor>();
   if (device_.simt()) {
-    auto emulated = Emulate(std::move(order->graph), order->options, order->tells);
+    auto emulated = Emulate(std::move(order->graph), order->options, order->tells, &progress);
     if (!emulated.ok()) return emulated.status().WithContext(file);
-    results = RunGpu(*emulated->plan, *emulated->executor, *values, nullptr);
+    results = RunGpu(*emulated->plan, *emulated->executor, *values, nullptr, &progress);
   } else {
     auto library = CompileHere(std::move(order->graph), *order);
     if (!library.ok()) return library.status().WithContext(file);
-    results = library->Run(*values);
+    results = RunAnnounced(*library, *values, progress);
   }
   TW_RETURN_IF_ERROR(results);
   TW_RETURN_IF_ERROR(outputs.Write(*results));
@@ -166,13 +178,15 @@ Result<VerifyReport> GpuNetwork::Verify(const std::string& file, bool seeded,
   auto values = inputs.Make(ValuesOf(order->graph, order->graph.inputs()));
   TW_RETURN_IF_ERROR(values);
   if (device_.simt()) {
-    auto emulated = Emulate(std::move(order->graph), order->options, order->tells);
+    auto emulated =
+        Emulate(std::move(order->graph), order->options, order->tells, options.progress);
     if (!emulated.ok()) return emulated.status().WithContext(file);
     return VerifyGpu(*emulated->plan, *emulated->executor, *values, options);
   }
   auto library =
       CompileHere(order->graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), *order);
   if (!library.ok()) return library.status().WithContext(file);
+  if (options.progress != nullptr) Announce(*library, *options.progress);
   return tilewright::Verify(std::move(order->graph), *library, *values, options);
 }
 

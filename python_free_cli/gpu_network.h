@@ -30,8 +30,8 @@ class GpuNetwork {
 
   /// seeded, load: as for LoadForRunning.
   Result<int> Run(const std::string& file, bool seeded, const InputArguments& inputs,
-                  const OutputArguments& outputs, bool json) const;
-  /// Compares every operator with the reference.
+                  const OutputArguments& outputs, bool json, CheckProgress& progress) const;
+  /// Compares every operator with the reference. options.progress is told of what runs.
   Result<VerifyReport> Verify(const std::string& file, bool seeded, const LoadOptions& load,
                               const InputArguments& inputs, const VerifyOptions& options) const;
   /// Gives a library the device of the command line.

@@ -1,56 +1,17 @@
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <csignal>
-#include <cstdio>
-#include <new>
-#include <system_error>
 
 #include "python_free_cli/command.h"
+#include "python_free_cli/end_command.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/usage.h"
-#include "src/base/files/file.h"
 #include "src/base/files/unfinished.h"
-#include "src/base/printable.h"
 #include "src/base/stack.h"
 #include "src/base/standard_streams.h"
 
 namespace {
 
-using tilewright::StatusCode;
 namespace cli = tilewright::cli;
-
-int ExitCodeOf(StatusCode code) {
-  return code == StatusCode::kUnavailable || code == StatusCode::kInternal ? cli::kExitFailed
-                                                                           : cli::kExitBadInput;
-}
-
-/// `exit_code`, or the code of a failure if not all that was printed has arrived. A reader that
-/// went away (| head) has what it wanted.
-int CheckOutput(int exit_code) {
-  errno = 0;
-  const bool flushed = std::fflush(stdout) == 0;
-  if ((flushed && std::ferror(stdout) == 0) || errno == EPIPE) return exit_code;
-  cli::PrintErr("tilewright: standard output: cannot be written whole: {}\n",
-                flushed ? "an earlier write failed" : tilewright::ErrnoReason());
-  return exit_code == cli::kExitDone ? cli::kExitFailed : exit_code;
-}
-
-int RunCommand(cli::Command& command) {
-  tilewright::Result<int> exit_code = cli::kExitFailed;
-  try {
-    exit_code = command.Run();
-  } catch (const std::system_error& error) {  // the formatter's way to say that a write failed
-    if (error.code().value() != EPIPE) {
-      cli::PrintErr("tilewright {}: standard output: {}\n", command.name(), error.what());
-    }
-    return cli::kExitFailed;
-  } catch (const std::bad_alloc&) {
-    exit_code = tilewright::Unavailable("out of memory");
-  }
-  if (exit_code.ok()) return CheckOutput(*exit_code);
-  cli::PrintErr("tilewright {}: {}\n", command.name(), exit_code.status().message());
-  return ExitCodeOf(exit_code.status().code());
-}
 
 int RunProgram(int argc, char** argv) {
   tilewright::KeepStandardStreams();
@@ -77,14 +38,15 @@ int RunProgram(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // the argument parser's only way to say no
-    return CheckOutput(cli::EndParsing(app, error));
+    return cli::CheckOutput(cli::EndParsing(app, error));
   }
   if (const tilewright::Status folders = cli::CheckOutputFolders(app); !folders.ok()) {
     cli::PrintErr("tilewright: {}\n", folders.message());
     return cli::kExitBadInput;
   }
   for (const auto& command : commands) {
-    if (app.got_subcommand(command->name())) return RunCommand(*command);
+    if (!app.got_subcommand(command->name())) continue;
+    return cli::EndCommand(command->name(), [&] { return command->Run(); });
   }
   cli::PrintErr("{}", app.help());
   return cli::kExitBadInput;

@@ -11,6 +11,7 @@
 #include "python_free_cli/given_options.h"
 #include "python_free_cli/gpu_network.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/own_process.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/task_argument.h"
@@ -295,8 +296,14 @@ class RunCommand final : public Command {
     vta_.Declare(app);
     vta_.DeclareTrace(app);
     gpu_.Declare(app);
+    process_.Declare(app);
   }
   Result<int> Run() override {
+    return process_.Run(name(), [&](CheckProgress& progress) { return RunHere(progress); });
+  }
+
+ private:
+  Result<int> RunHere(CheckProgress& progress) {
     if (vta_.wanted(file_)) {
       TW_RETURN_IF_ERROR(gpu_.CheckUnused());
       return vta_.Run(file_, seeded_, inputs_, outputs_, threads_, json_);
@@ -304,7 +311,7 @@ class RunCommand final : public Command {
     TW_RETURN_IF_ERROR(vta_.CheckUnused());
     if (gpu_.wanted()) {
       if (threads_ > 0) return InvalidArgument("--threads: the operators run on a GPU");
-      return gpu_.Run(file_, seeded_, inputs_, outputs_, json_);
+      return gpu_.Run(file_, seeded_, inputs_, outputs_, json_, progress);
     }
     if (seeded_) return InvalidArgument("--seeded: a library has its constants in it");
     TW_RETURN_IF_ERROR(place_.CheckUnused());
@@ -313,7 +320,7 @@ class RunCommand final : public Command {
     TW_RETURN_IF_ERROR(gpu_.Prepare(*model));
     auto inputs = inputs_.Make(model->inputs());
     TW_RETURN_IF_ERROR(inputs);
-    auto outputs = model->Run(*inputs);
+    auto outputs = RunAnnounced(*model, *inputs, progress);
     TW_RETURN_IF_ERROR(outputs);
     TW_RETURN_IF_ERROR(outputs_.Write(*outputs));
     if (json_) {
@@ -325,13 +332,13 @@ class RunCommand final : public Command {
     return kExitDone;
   }
 
- private:
   std::string file_;
   InputArguments inputs_;
   OutputArguments outputs_;
   NetworkTarget place_;
   VtaNetwork vta_{place_};
   GpuNetwork gpu_{place_};
+  OwnProcess process_;
   int threads_ = 0;
   bool seeded_ = false;
   bool json_ = false;
@@ -354,8 +361,14 @@ class BenchCommand final : public Command {
     app.add_flag("--json", json_, "Print JSON");
     inputs_.Declare(app);
     gpu_.Declare(app);
+    process_.Declare(app);
   }
   Result<int> Run() override {
+    return process_.Run(name(), [&](CheckProgress& progress) { return RunHere(progress); });
+  }
+
+ private:
+  Result<int> RunHere(CheckProgress& progress) {
     auto model = OpenModel(library_, threads_);
     TW_RETURN_IF_ERROR(model);
     TW_RETURN_IF_ERROR(gpu_.Prepare(*model));
@@ -364,6 +377,8 @@ class BenchCommand final : public Command {
     BenchOptions options;
     options.seconds = seconds_;
     if (!model->on_gpu()) options.peaks = MeasurePeaks();
+    const auto first = RunAnnounced(*model, *inputs, progress);  // what is measured is left alone
+    TW_RETURN_IF_ERROR(first);
     auto report = Bench(*model, *inputs, options);
     TW_RETURN_IF_ERROR(report);
     if (json_) {
@@ -407,11 +422,11 @@ class BenchCommand final : public Command {
     return kExitDone;
   }
 
- private:
   std::string library_;
   InputArguments inputs_;
   NetworkTarget place_;
   GpuNetwork gpu_{place_};
+  OwnProcess process_;
   int threads_ = 0;
   double seconds_ = 2;
   bool json_ = false;

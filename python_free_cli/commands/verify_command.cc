@@ -9,6 +9,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/gpu_network.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/own_process.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/vta_network.h"
 #include "src/base/files/file.h"
@@ -168,8 +169,17 @@ class VerifyCommand final : public Command {
     place_.Declare(app);
     vta_.Declare(app);
     gpu_.Declare(app);
+    process_.Declare(app);
   }
   Result<int> Run() override {
+    return process_.Run(name(), [&](CheckProgress& progress) {
+      options_.progress = &progress;
+      return RunHere();
+    });
+  }
+
+ private:
+  Result<int> RunHere() {
     options_.threads = kThreads;
     if (min_sqnr_ && (vta_.wanted(other_) || gpu_.wanted())) {
       return InvalidArgument("--min-sqnr: needs a library or a model file to compare with");
@@ -194,7 +204,6 @@ class VerifyCommand final : public Command {
                     : VerifyGraph(*std::move(graph), *inputs);
   }
 
- private:
   Result<int> VerifyGpu() {
     if (!other_.empty()) {
       return InvalidArgument(other_ +
@@ -227,6 +236,7 @@ class VerifyCommand final : public Command {
     auto model = ModelLibrary::Open(other_);
     TW_RETURN_IF_ERROR(model);
     TW_RETURN_IF_ERROR(gpu_.Prepare(*model));
+    Announce(*model, *options_.progress);
     if (!min_sqnr_ && IsLibraryOf(graph, *model)) {
       auto report = Verify(std::move(graph), *model, inputs, options_);
       TW_RETURN_IF_ERROR(report);
@@ -236,7 +246,7 @@ class VerifyCommand final : public Command {
     auto fed = InputsFor(model->inputs(), ValuesOf(graph, graph.inputs()), inputs,
                          model->meanings(), graph.quantization);
     TW_RETURN_IF_ERROR(fed);
-    auto trace = TraceLibrary(*model, *fed);
+    auto trace = TraceLibrary(*model, *fed, options_.progress);
     TW_RETURN_IF_ERROR(trace);
     return Compare(graph, inputs, *trace);
   }
@@ -284,6 +294,7 @@ class VerifyCommand final : public Command {
   NetworkTarget place_;
   VtaNetwork vta_{place_};
   GpuNetwork gpu_{place_};
+  OwnProcess process_;
   bool seeded_ = false;
   bool json_ = false;
 };

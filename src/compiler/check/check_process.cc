@@ -13,7 +13,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <new>
+#include <span>
 #include <thread>
 
 #include "src/base/clock.h"
@@ -32,27 +34,32 @@ constexpr double kClockFactor = 3;  // a machine with other work may be so much 
 // No kernel is slower: plain loops on one core do fifty times as much.
 constexpr double kLeastMacsPerSecond = 2e7, kLeastBytesPerSecond = 2e6;
 
-double LimitFor(const OperatorReport& op, double seconds) {
+double LimitFor(const CheckedOperator& op, double seconds) {
   return std::max({seconds, static_cast<double>(op.macs) / kLeastMacsPerSecond,
                    static_cast<double>(op.bytes) / kLeastBytesPerSecond});
 }
 
-/// Memory of this process and of those forked from it.
+/// Memory of this process and of those forked from it, at the same address in all of them.
 class SharedProgress {
  public:
   SharedProgress() {
-    void* memory = ::mmap(nullptr, sizeof(CheckProgress), PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory != MAP_FAILED) progress_ = ::new (memory) CheckProgress();
+    void* memory =
+        ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;
+    auto* room = reinterpret_cast<CheckedOperator*>(static_cast<std::byte*>(memory) + kBegin);
+    progress_ = ::new (memory) CheckProgress(std::span(room, kMostOperators));
   }
   SharedProgress(const SharedProgress&) = delete;
   SharedProgress& operator=(const SharedProgress&) = delete;
   ~SharedProgress() {
-    if (progress_ != nullptr) ::munmap(progress_, sizeof(CheckProgress));
+    if (progress_ != nullptr) ::munmap(progress_, kBytes);
   }
   CheckProgress* get() const { return progress_; }
 
  private:
+  static constexpr std::size_t kMostOperators = 8192, kBegin = 4096;
+  static constexpr std::size_t kBytes = kBegin + kMostOperators * sizeof(CheckedOperator);
+  static_assert(sizeof(CheckProgress) <= kBegin);
   CheckProgress* progress_ = nullptr;
 };
 
@@ -85,6 +92,7 @@ std::string AnswerText(const Check& check, CheckProgress& progress) {
     ::signal(fault, SIG_DFL);
   }
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGTTOU, SIG_IGN);  // what it prints comes from the background of a terminal
   // In a thread of its own: what OpenMP keeps of the forking one (for libraries that kernels call)
   // are threads that are not here.
   auto thread = StartThread([&] {
@@ -98,9 +106,8 @@ std::string AnswerText(const Check& check, CheckProgress& progress) {
 /// Watches one check to its end.
 class Watch {
  public:
-  Watch(pid_t pid, int result, const CheckProgress& progress,
-        const std::vector<OperatorReport>& operators, double seconds)
-      : pid_(pid), result_(result), progress_(progress), operators_(operators), seconds_(seconds) {}
+  Watch(pid_t pid, int result, const CheckProgress& progress, double seconds)
+      : pid_(pid), result_(result), progress_(progress), seconds_(seconds) {}
 
   /// What it wrote until its end, or until it hung.
   std::string ReadAll() {
@@ -126,13 +133,14 @@ class Watch {
   bool IsOverdue() {
     const double now = clock_.MonotonicSeconds(), used = ProcessorSeconds(pid_);
     const auto op = progress_.current();
-    if (!op || *op >= operators_.size() || progress_.changes() != changes_) {
+    const CheckedOperator* known = op ? progress_.Operator(*op) : nullptr;
+    if (known == nullptr || progress_.changes() != changes_) {
       changes_ = progress_.changes();
       since_ = now;
       used_before_ = used;
       return false;
     }
-    const double limit = LimitFor(operators_[*op], seconds_), passed = now - since_;
+    const double limit = LimitFor(*known, seconds_), passed = now - since_;
     const bool spent = passed > limit && used - used_before_ > limit;
     if (spent || passed > kClockFactor * limit) hung_ = op;
     return hung_.has_value();
@@ -141,7 +149,6 @@ class Watch {
   pid_t pid_;
   int result_;
   const CheckProgress& progress_;
-  const std::vector<OperatorReport>& operators_;
   double seconds_;
   SystemClock clock_;
   std::uint64_t changes_ = 0;
@@ -170,15 +177,34 @@ std::optional<CheckAnswer> AnswerOf(const std::string& text) {
   return CheckAnswer{Status(code, json->at("message").get<std::string>()), {}, {}};
 }
 
-CheckAnswer Broken(const std::vector<OperatorReport>& operators, std::optional<std::size_t> op,
+CheckAnswer Broken(const CheckProgress& progress, std::optional<std::size_t> op,
                    const std::string& how) {
-  if (!op || *op >= operators.size()) return {Internal("the library " + how), {}, {}};
-  const OperatorReport& report = operators[*op];
-  const std::string kernel = report.kernel.empty() ? "it" : "its kernel " + report.kernel;
-  return {Internal(fmt::format("{} ({}): {} {}", report.value, report.op, kernel, how)), {}, op};
+  const CheckedOperator* known = op ? progress.Operator(*op) : nullptr;
+  if (known == nullptr) return {Internal("the library " + how), {}, {}};
+  const std::string kernel =
+      known->kernel[0] == 0 ? "it" : fmt::format("its kernel {}", known->kernel);
+  return {Internal(fmt::format("{} ({}): {} {}", known->value, known->op, kernel, how)), {}, op};
+}
+
+template <std::size_t N>
+void CopyName(const std::string& name, char (&place)[N]) {
+  name.copy(place, N - 1);
 }
 
 }  // namespace
+
+void CheckProgress::SetOperators(const std::vector<OperatorReport>& operators) {
+  const std::size_t count = std::min(operators.size(), operators_.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    CheckedOperator& place = operators_[i] = CheckedOperator();
+    CopyName(operators[i].value, place.value);
+    CopyName(operators[i].op, place.op);
+    CopyName(operators[i].kernel, place.kernel);
+    place.macs = operators[i].macs;
+    place.bytes = operators[i].bytes;
+  }
+  count_ = static_cast<std::int64_t>(count);
+}
 
 CheckAnswer RunCheckProcess(const Check& check, const std::vector<OperatorReport>& operators,
                             double seconds) {
@@ -189,6 +215,7 @@ CheckAnswer RunCheckProcess(const Check& check, const std::vector<OperatorReport
   };
   int ends[2];
   if (progress.get() == nullptr || ::pipe2(ends, O_CLOEXEC) != 0) return no_process();
+  progress.get()->SetOperators(operators);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) {
@@ -198,20 +225,20 @@ CheckAnswer RunCheckProcess(const Check& check, const std::vector<OperatorReport
   }
   if (pid == 0) RunChild(check, *progress.get(), ends[1], parent);
   ::close(ends[1]);
-  Watch watch(pid, ends[0], *progress.get(), operators, seconds);
+  Watch watch(pid, ends[0], *progress.get(), seconds);
   const std::string text = watch.ReadAll();
   ::close(ends[0]);
   const std::optional<std::size_t> hung = watch.hung();
   const ExitStatus ended = Reap(pid, hung.has_value());
   if (hung) {
-    return Broken(operators, hung,
-                  fmt::format("did not end in {:.3g} s", LimitFor(operators[*hung], seconds)));
+    const double limit = LimitFor(*progress.get()->Operator(*hung), seconds);
+    return Broken(*progress.get(), hung, fmt::format("did not end in {:.3g} s", limit));
   }
   if (ended.ok()) {
     if (auto answer = AnswerOf(text)) return *std::move(answer);
   }
-  return Broken(operators, progress.get()->current(),
-                "ended the process that checks it: " + ended.ToString());
+  return Broken(*progress.get(), progress.get()->current(),
+                "ended the process that runs it: " + ended.ToString());
 }
 
 }  // namespace tilewright

@@ -5,6 +5,7 @@
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,28 @@
 
 namespace tilewright {
 
+/// What the process that waits for a check knows of an operator. Long names are cut.
+struct CheckedOperator {
+  char value[192] = {}, op[192] = {}, kernel[64] = {};
+  std::int64_t macs = 0, bytes = 0;
+};
+
 /// Which operator's kernel runs at the moment, in memory that a check shares with the process that
 /// waits for it. Lock-free.
 class CheckProgress {
  public:
+  CheckProgress() = default;
+  /// operators: room for them in the same memory, all zero.
+  explicit CheckProgress(std::span<CheckedOperator> operators) : operators_(operators) {}
+
+  /// The operators that are counted below; of very many only the first are known by name. Before
+  /// any of them runs.
+  void SetOperators(const std::vector<OperatorReport>& operators);
+  /// Nothing for a number beyond those.
+  const CheckedOperator* Operator(std::size_t op) const {
+    return op < operators_.size() && op < static_cast<std::size_t>(count_) ? &operators_[op]
+                                                                           : nullptr;
+  }
   void Begin(std::int64_t op) {
     operator_ = op;
     ++changes_;
@@ -32,6 +51,8 @@ class CheckProgress {
 
  private:
   static constexpr std::int64_t kNone = -1;
+  std::span<CheckedOperator> operators_;
+  std::atomic<std::int64_t> count_{0};
   std::atomic<std::int64_t> operator_{kNone};
   std::atomic<std::uint64_t> changes_{0};
 };
@@ -48,7 +69,8 @@ struct CheckAnswer {
 /// does not end takes nothing along. The process ends with the calling thread. check: may start
 /// threads.
 ///
-/// operators: of the library. seconds: how long the kernel of one may run: of processor time, or
+/// operators: of the library, where they are known; else the check says them to its progress.
+/// seconds: how long the kernel of one may run: of processor time, or
 /// three times as long of the clock; longer where it has much to do. What is no kernel may take its
 /// time.
 CheckAnswer RunCheckProcess(

@@ -12,6 +12,7 @@
 #include <map>
 #include <string_view>
 
+#include "src/compiler/check/check_process.h"
 #include "src/compiler/run/real_values.h"
 #include "src/compiler/run/run_values.h"
 #include "src/graph/ir/evaluate.h"
@@ -394,11 +395,15 @@ Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int
   return trace;
 }
 
-Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> inputs) {
+Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> inputs,
+                           CheckProgress* progress) {
+  CheckProgress nobody;
+  if (progress == nullptr) progress = &nobody;
   Trace trace;
   trace.name = model.name();
   trace.made_up_constants = model.made_up_constants();
   const auto observe = [&](std::size_t index, Tensor result) -> Status {
+    progress->Begin(static_cast<std::int64_t>(index) + 1);
     const ModelOperator& op = model.operators()[index];
     TracedValue value;
     value.name = op.result.name;
@@ -411,7 +416,9 @@ Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> in
     trace.values.push_back(std::move(value));
     return Status();
   };
+  progress->Begin(0);
   auto outputs = model.RunObserved(inputs, observe);
+  progress->End();
   TW_RETURN_IF_ERROR(outputs);
   for (std::size_t i = 0; i < outputs->size(); ++i) {
     const std::string& name = model.outputs()[i].name;

@@ -12,6 +12,8 @@
 
 namespace tilewright {
 
+class CheckProgress;
+
 /// The result of an operator, with what is needed to find and read it beside another network's.
 struct TracedValue {
   std::string name, op;
@@ -38,8 +40,10 @@ struct Trace {
 Result<Trace> TraceGraph(const Graph& graph, std::span<const Tensor> inputs, int threads);
 /// By the library; results of its kernels and its outputs only, without `product`: names, scales
 /// and layouts are those that it says of them.
+/// progress: told which kernel runs; may be null.
 /// Errors: those of its run.
-Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> inputs);
+Result<Trace> TraceLibrary(const ModelLibrary& model, std::span<const Tensor> inputs,
+                           CheckProgress* progress = nullptr);
 
 /// The same inputs for another network: quantized or dequantized where the element types differ.
 /// wanted_meanings, given_meanings: what the numbers of their values stand for.

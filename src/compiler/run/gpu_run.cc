@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/codegen/simt/simt.h"
+#include "src/compiler/check/check_process.h"
 #include "src/compiler/check/operator_verifier.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
@@ -107,14 +108,18 @@ Result<std::unique_ptr<GpuExecutor>> EmulateGpu(const GpuPlan& plan) {
 }
 
 Result<std::vector<Tensor>> RunGpu(const GpuPlan& plan, GpuExecutor& executor,
-                                   std::span<const Tensor> inputs, const GpuObserver& observe) {
+                                   std::span<const Tensor> inputs, const GpuObserver& observe,
+                                   CheckProgress* progress) {
   TW_RETURN_IF_ERROR(CheckGraphInputs(plan.graph, inputs));
   auto memory = Memory::Create(plan, inputs);
   TW_RETURN_IF_ERROR(memory);
   for (std::size_t i = 0; i < plan.plan.steps.size(); ++i) {
     const PlanStep& step = plan.plan.steps[i];
     const std::string& name = plan.graph.node(step.node).name;
-    TW_RETURN_IF_ERROR(RunStep(step, executor, *memory).WithContext(name));
+    if (progress != nullptr) progress->Begin(static_cast<std::int64_t>(i));
+    const Status ran = RunStep(step, executor, *memory);
+    if (progress != nullptr) progress->End();
+    TW_RETURN_IF_ERROR(ran.WithContext(name));
     if (observe == nullptr) continue;
     auto result =
         ToNative(plan.graph.node(step.node).type, step.form, memory->At(step.buffers.back()));
@@ -138,7 +143,7 @@ Result<VerifyReport> VerifyGpu(const GpuPlan& plan, GpuExecutor& executor,
                            : std::nullopt;
     return verifier.Check(step.node, step.report.op, result.Clone(), least);
   };
-  const auto run = RunGpu(plan, executor, inputs, observe);
+  const auto run = RunGpu(plan, executor, inputs, observe, options.progress);
   TW_RETURN_IF_ERROR(run);
   return verifier.Finish();
 }

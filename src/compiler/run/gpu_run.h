@@ -43,11 +43,12 @@ Result<std::unique_ptr<GpuExecutor>> EmulateGpu(const GpuPlan& plan);
 /// undone); an error ends the run.
 using GpuObserver = std::function<Status(std::size_t, const Tensor&)>;
 
-/// Runs the network. inputs: in the order of graph.inputs(), of exactly their types. observe: may
-/// be null.
+/// Runs the network. inputs: in the order of graph.inputs(), of exactly their types. observe,
+/// progress: may be null; progress is told which kernel runs.
 /// Errors: kInvalidArgument for other inputs; those of the executor, with the operator's name.
 Result<std::vector<Tensor>> RunGpu(const GpuPlan& plan, GpuExecutor& executor,
-                                   std::span<const Tensor> inputs, const GpuObserver& observe);
+                                   std::span<const Tensor> inputs, const GpuObserver& observe,
+                                   CheckProgress* progress = nullptr);
 
 /// Compares every operator with the reference evaluator.
 Result<VerifyReport> VerifyGpu(const GpuPlan& plan, GpuExecutor& executor,

@@ -57,6 +57,11 @@ std::int32_t Observe(void* context, std::int64_t step, const void* result, doubl
   return observation->status.ok() ? 0 : ModelLibrary::kStopped;  // kernels return other codes
 }
 
+std::int32_t BeginNext(void* context, std::int64_t step, const void*, double) {
+  (*static_cast<std::function<void(std::size_t)>*>(context))(static_cast<std::size_t>(step) + 1);
+  return 0;
+}
+
 std::int32_t AddSeconds(void* context, std::int64_t step, const void*, double seconds) {
   (*static_cast<std::span<double>*>(context))[static_cast<std::size_t>(step)] += seconds;
   return 0;
@@ -160,9 +165,16 @@ Status ModelLibrary::RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>&
   return code == kStopped ? Status() : ModelStatus(loaded_, code);
 }
 
-Result<std::vector<Tensor>> ModelLibrary::Run(std::span<const Tensor> inputs) const {
+Result<std::vector<Tensor>> ModelLibrary::Run(
+    std::span<const Tensor> inputs, const std::function<void(std::size_t index)>& begin) const {
   std::vector<Tensor> outputs = MakeOutputs(outputs_);
-  TW_RETURN_IF_ERROR(RunRaw(inputs, outputs, nullptr, nullptr));
+  if (begin == nullptr) {
+    TW_RETURN_IF_ERROR(RunRaw(inputs, outputs, nullptr, nullptr));
+  } else {
+    auto next = begin;
+    begin(0);
+    TW_RETURN_IF_ERROR(RunRaw(inputs, outputs, BeginNext, &next));
+  }
   return outputs;
 }
 

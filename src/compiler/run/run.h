@@ -60,7 +60,11 @@ class ModelLibrary {
 
   /// inputs: in order, of the types of inputs().
   /// Errors: kInvalidArgument naming the input; kInternal if an operator fails, with its name.
-  Result<std::vector<Tensor>> Run(std::span<const Tensor> inputs) const;
+  /// begin: called before each operator with its number, and once with the number of operators
+  /// when the last is done; may be null.
+  Result<std::vector<Tensor>> Run(
+      std::span<const Tensor> inputs,
+      const std::function<void(std::size_t index)>& begin = nullptr) const;
   /// As Run; calls `observe` after each operator with its number and its result as the source has
   /// it (layout undone). An error of `observe` stops the run and is returned.
   Result<std::vector<Tensor>> RunObserved(

@@ -1,0 +1,48 @@
+#include "python_free_cli/end_command.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <new>
+#include <system_error>
+
+#include "python_free_cli/command.h"
+#include "python_free_cli/print.h"
+#include "src/base/files/file.h"
+
+namespace tilewright::cli {
+namespace {
+
+int ExitCodeOf(StatusCode code) {
+  return code == StatusCode::kUnavailable || code == StatusCode::kInternal ? kExitFailed
+                                                                           : kExitBadInput;
+}
+
+}  // namespace
+
+int CheckOutput(int exit_code) {
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  if ((flushed && std::ferror(stdout) == 0) || errno == EPIPE) return exit_code;
+  PrintErr("tilewright: standard output: cannot be written whole: {}\n",
+           flushed ? "an earlier write failed" : ErrnoReason());
+  return exit_code == kExitDone ? kExitFailed : exit_code;
+}
+
+int EndCommand(const char* name, const std::function<Result<int>()>& run) {
+  Result<int> exit_code = kExitFailed;
+  try {
+    exit_code = run();
+  } catch (const std::system_error& error) {  // the formatter's way to say that a write failed
+    if (error.code().value() != EPIPE) {
+      PrintErr("tilewright {}: standard output: {}\n", name, error.what());
+    }
+    return kExitFailed;
+  } catch (const std::bad_alloc&) {
+    exit_code = Unavailable("out of memory");
+  }
+  if (exit_code.ok()) return CheckOutput(*exit_code);
+  PrintErr("tilewright {}: {}\n", name, exit_code.status().message());
+  return ExitCodeOf(exit_code.status().code());
+}
+
+}  // namespace tilewright::cli

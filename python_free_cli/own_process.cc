@@ -1,0 +1,53 @@
+#include "python_free_cli/own_process.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "python_free_cli/end_command.h"
+#include "src/base/json.h"
+
+namespace tilewright::cli {
+
+void OwnProcess::Declare(CLI::App& app) {
+  app.add_option("--operator-seconds", operator_seconds,
+                 "Longest that one operator may run before it is said to hang")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+}
+
+Result<int> OwnProcess::Run(const char* command,
+                            const std::function<Result<int>(CheckProgress&)>& body) const {
+  (void)std::fflush(nullptr);  // what is there is not to be written twice
+  const auto whole = [&](CheckProgress& progress) -> Result<Json> {
+    return Json{{"exit", EndCommand(command, [&] { return body(progress); })}};
+  };
+  const CheckAnswer answer = RunCheckProcess(whole, {}, operator_seconds);
+  TW_RETURN_IF_ERROR(answer.status);
+  const auto json = ParseJson(answer.json);
+  TW_RETURN_IF_ERROR(json);
+  return json->at("exit").get<int>();
+}
+
+void Announce(const ModelLibrary& model, CheckProgress& progress) {
+  std::vector<OperatorReport> operators;
+  for (const ModelOperator& op : model.operators()) {
+    OperatorReport& report = operators.emplace_back();
+    report.value = op.result.name;
+    report.op = op.op;
+    report.macs = op.macs;
+    report.bytes = op.bytes;
+  }
+  progress.SetOperators(operators);
+}
+
+Result<std::vector<Tensor>> RunAnnounced(const ModelLibrary& model, std::span<const Tensor> inputs,
+                                         CheckProgress& progress) {
+  Announce(model, progress);
+  if (model.on_gpu()) return model.Run(inputs);
+  auto outputs =
+      model.Run(inputs, [&](std::size_t op) { progress.Begin(static_cast<std::int64_t>(op)); });
+  progress.End();
+  return outputs;
+}
+
+}  // namespace tilewright::cli
