@@ -48,10 +48,6 @@ Status AddRows(const Database& db, const char* sql, const std::string& what, Pro
 
 /// What is wrong with one trial; empty: nothing.
 std::string WrongWith(const Trial& trial) {
-  const auto outcome = static_cast<int>(trial.outcome);
-  if (outcome < 0 || outcome > static_cast<int>(Outcome::kDeviceLost)) {
-    return "outcome " + std::to_string(outcome) + " is none there is";
-  }
   if (trial.verified && trial.outcome != Outcome::kOk) {
     return "verified, though its outcome is " + std::string(OutcomeName(trial.outcome));
   }

@@ -65,7 +65,12 @@ Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cach
                      static_cast<int>(row.Int(7)), std::move(*config)};
   trial.device = **device;
   trial.codegen_version = static_cast<int>(row.Int(8));
-  trial.outcome = static_cast<Outcome>(row.Int(10));
+  const std::int64_t outcome = row.Int(10);
+  if (outcome < 0 || outcome > static_cast<std::int64_t>(Outcome::kDeviceLost)) {
+    return Corrupt("trial " + record.id + ": outcome " + std::to_string(outcome) +
+                   ", expected 0 to " + std::to_string(static_cast<int>(Outcome::kDeviceLost)));
+  }
+  trial.outcome = static_cast<Outcome>(outcome);
   trial.reason = row.Text(11);
   trial.metric = row.Text(12);
   trial.value = row.Real(13);

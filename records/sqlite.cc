@@ -38,8 +38,14 @@ Status SqliteError(sqlite3* db, int code, std::string_view doing) {
     case SQLITE_FULL:
       return Unavailable(message + " (free some space; nothing stored so far is lost)");
     case SQLITE_READONLY:
-    case SQLITE_IOERR:
+      return Unavailable(message +
+                         " (the file, its folder or its disk is not to be written to: give another "
+                         "record store, or a copy of this one elsewhere)");
     case SQLITE_CANTOPEN:
+      return Unavailable(message +
+                         " (is its folder there, and may this user write to it? give another "
+                         "record store where not)");
+    case SQLITE_IOERR:
     case SQLITE_PERM:
       return Unavailable(std::move(message));
     case SQLITE_CORRUPT:

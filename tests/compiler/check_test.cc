@@ -152,7 +152,7 @@ const Fault kFaults[] = {
      },
      "written over"},
     {"Crash", kChain, [](Plan& plan) { ChangeStores(KernelOf(plan, "max_pool2d"), FarAway); },
-     "max_pool2d ended the process that checks it: signal 11 (SIGSEGV)"},
+     "max_pool2d ended the process that runs it: signal 11 (SIGSEGV)"},
     {"CrashOfTheLast", kBytes, [](Plan& plan) { ChangeStores(KernelOf(plan, "negate"), FarAway); },
      "signal 11 (SIGSEGV)"},
     {"Endless", kChain, [](Plan& plan) { MakeEndless(KernelOf(plan, "max_pool2d")); },
@@ -222,6 +222,12 @@ TEST(CheckedLibrary, WhollyComparedFindsWhatSamplesMiss) {
   };
   EXPECT_THAT(Compile(SeededGraph(kChain), options, path).status().message(),
               HasSubstr("differs from the reference"));
+}
+
+TEST(CheckedLibrary, AFolderThatTakesNoneIsAnErrorOfTheLibrary) {
+  const auto compiled = Compile(SeededGraph(kChain), NativeOptions(), "/proc/model.so");
+  EXPECT_THAT(compiled.status().message(),
+              testing::StartsWith("/proc/model.so: cannot be written: "));
 }
 
 TEST(CheckedLibrary, NothingIsLeftOutOfTimeSilently) {

@@ -237,6 +237,20 @@ TEST_F(CareTest, CheckFindsWhatWasChanged) {
   }
 }
 
+// The table of comma-separated values ended the program.
+TEST_F(CareTest, AnOutcomeThatIsNoneIsAnErrorOfEveryReader) {
+  const std::string path = Path("a.db");
+  for (const char* outcome : {"17", "-1", "264"}) {
+    ::unlink(path.c_str());
+    Add(path, {SampleTrial(3, 0.002)});
+    Sql(path, std::string("UPDATE trial SET outcome = ") + outcome);
+    const Status status = ExportCsv(path, {}, [](std::string_view) { return Status(); });
+    EXPECT_EQ(status.code(), StatusCode::kCorrupt) << status.message();
+    EXPECT_THAT(status.message(),
+                HasSubstr(std::string("outcome ") + outcome + ", expected 0 to 7"));
+  }
+}
+
 TEST_F(CareTest, BestListsWinnersFirstAndTheirTies) {
   const std::vector<Trial> trials = {SampleTrial(3, 0.002), SampleTrial(4, 0.003),
                                      SampleTrial(5, 0.004)};

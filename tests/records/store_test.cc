@@ -11,6 +11,7 @@
 #include "records/care.h"
 #include "records/difference.h"
 #include "records/schema.h"
+#include "records/sqlite.h"
 #include "src/base/files/file.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
@@ -362,6 +363,15 @@ TEST_F(StoreTest, AcknowledgedTrialsSurviveKill) {
   const std::int64_t job = store.OpenJob("job", "{}", 7)->id;
   EXPECT_GE(*store.CountTrials({}), 20);
   EXPECT_EQ(*store.CountTrials({}), static_cast<std::int64_t>(store.Log(job, "task")->size()));
+}
+
+// A read-only mount: the words of SQLite alone lead nowhere.
+TEST(SqliteErrors, OfFilesThatCannotBeWrittenSayWhatToDo) {
+  for (const int code : {SQLITE_READONLY, SQLITE_READONLY_DBMOVED, SQLITE_CANTOPEN}) {
+    const Status status = SqliteError(nullptr, code, "a.db");
+    EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+    EXPECT_THAT(status.message(), testing::HasSubstr("give another record store"));
+  }
 }
 
 }  // namespace

@@ -23,7 +23,13 @@ UnverifiedLibrary::UnverifiedLibrary(const std::string& library_path,
 }
 
 Status UnverifiedLibrary::MakeFolder() const {
-  return MakeNewFolder(folder_.path());
+  const Status made = MakeNewFolder(folder_.path());
+  if (made.ok()) return made;
+  // Nobody has asked for that folder: what cannot be written is the library.
+  const std::size_t reason = made.message().rfind(": ");
+  return Status(made.code(),
+                library_path_ + ": cannot be written" +
+                    (reason == std::string::npos ? "" : made.message().substr(reason)));
 }
 
 Status UnverifiedLibrary::Finish() {
