@@ -2,12 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
+#include "src/compiler/check/check_process.h"
 #include "src/compiler/run/gpu_run.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
@@ -114,6 +117,39 @@ TEST(GpuNetworkTest, WhatIsWrittenBesideTheWorkingMemoryIsFound) {
   EXPECT_THAT(status.message(), HasSubstr("working memory: "));
 }
 
+// As `run` and `verify` run the emulator: in a process of its own.
+TEST(GpuNetworkTest, AKernelThatCrashesOrDoesNotEndIsNamed) {
+  class Faulty final : public GpuExecutor {
+   public:
+    explicit Faulty(bool crashes) : crashes_(crashes) {}
+    Status Run(std::size_t, std::span<void* const>) override {
+      if (crashes_) ::raise(SIGSEGV);
+      while (true) (void)::getpid();
+    }
+
+   private:
+    bool crashes_;
+  };
+  auto plan = PlanOf("def @main(%x: Tensor[(4, 8), float32]) { nn.relu(%x) }");
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  for (const bool crashes : {true, false}) {
+    const auto check = [&](CheckProgress& progress) -> Result<Json> {
+      std::vector<OperatorReport> operators;
+      for (const PlanStep& step : plan->plan.steps) operators.push_back(step.report);
+      progress.SetOperators(operators);
+      Faulty faulty(crashes);
+      VerifyOptions options;
+      options.progress = &progress;
+      TW_RETURN_IF_ERROR(VerifyGpu(*plan, faulty, InputsOf(plan->graph), options));
+      return Json();
+    };
+    const CheckAnswer answer = RunCheckProcess(check, {}, 0.2);
+    EXPECT_THAT(answer.status.message(),
+                HasSubstr(crashes ? "(relu): its kernel" : "did not end in 0.2 s"));
+    EXPECT_THAT(answer.status.message(), HasSubstr(crashes ? "SIGSEGV" : "(relu): its kernel"));
+  }
+}
+
 TEST(GpuNetworkTest, OtherInputsAreRefused) {
   auto plan = PlanOf(kDense);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
@@ -125,20 +161,27 @@ TEST(GpuNetworkTest, OtherInputsAreRefused) {
 
 // The first operators of the fragment, with fixed-point requantization; bench/simt_networks runs
 // all.
-TEST(EmulatedRelay, TheBeginningOfTheEfficientnetFragmentIsExact) {
-  const std::string path = SharedFile("relay/efficientnet_fused_int16.relay");
-  const std::string numbers = SharedFile("expected/seeded_efficientnet_fragment.json");
+struct Beginning {
+  const char *text, *numbers, *last;
+  double scale;
+};
+void PrintTo(const Beginning& file, std::ostream* out) { *out << file.text; }
+class EmulatedFragment : public testing::TestWithParam<Beginning> {};
+
+TEST_P(EmulatedFragment, BeginsExactly) {
+  const std::string path = SharedFile(std::string("relay/") + GetParam().text + ".relay");
+  const std::string numbers = SharedFile(std::string("expected/") + GetParam().numbers + ".json");
   TW_NEEDS_SHARED(path);
   TW_NEEDS_SHARED(numbers);
-  constexpr const char* kLast = "%1081";
+  const std::string end = GetParam().last;
   auto graph = LoadGraph(path);
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   SeedConstants(*graph, SeedRule::kMissing);
   const Node& input = graph->node(graph->inputs()[0]);
   std::vector<Tensor> inputs;
-  inputs.push_back(MakeQuantizedInput(input.name, input.type, 0.0374636, 57));
+  inputs.push_back(MakeQuantizedInput(input.name, input.type, GetParam().scale, 57));
   int last = 0;
-  while (last < graph->size() && graph->node(last).name != kLast) ++last;
+  while (last < graph->size() && graph->node(last).name != end) ++last;
   ASSERT_LT(last, graph->size());
   graph->SetOutputs({last});
   CompileOptions options;
@@ -152,11 +195,17 @@ TEST(EmulatedRelay, TheBeginningOfTheEfficientnetFragmentIsExact) {
   const Tensor& result = outputs->front();
   const std::span bytes(result.data(), static_cast<std::size_t>(result.bytes()));
   const Json expected = *ParseJson(*ReadFile(numbers));
-  const auto row = std::ranges::find_if(expected["values"],
-                                        [&](const Json& value) { return value[0] == kLast; });
+  const auto row =
+      std::ranges::find_if(expected["values"], [&](const Json& value) { return value[0] == end; });
   ASSERT_NE(row, expected["values"].end());
   EXPECT_EQ(HexOf(Crc32(bytes)).substr(8), (*row)[8].get<std::string>());
 }
+INSTANTIATE_TEST_SUITE_P(Own, EmulatedFragment,
+                         testing::Values(Beginning{"own_fixed", "seeded_own_fixed", "%21", 0.05}));
+INSTANTIATE_TEST_SUITE_P(Shared, EmulatedFragment,
+                         testing::Values(Beginning{"efficientnet_fused_int16",
+                                                   "seeded_efficientnet_fragment", "%1081",
+                                                   0.0374636}));
 
 }  // namespace
 }  // namespace tilewright

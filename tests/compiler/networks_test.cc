@@ -13,18 +13,13 @@
 #include "src/compiler/run/run.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
+#include "tests/support/data_file.h"
 
 namespace tilewright {
 namespace {
 
 constexpr int kBuildThreads = 2;
 constexpr double kTolerance = 1e-4;  // of single numbers, relative to the root mean square
-
-std::string SharedData(const std::string& file) {
-  const char* folder = std::getenv("TILEWRIGHT_SHARED");
-  return std::string(folder != nullptr ? folder : TILEWRIGHT_SOURCE_DIR "/../shared") + "/data/" +
-         file;
-}
 
 struct Loaded {
   TemporaryFolder folder;
@@ -87,9 +82,8 @@ std::vector<Tensor> RunExactly(const ModelLibrary& model, const std::vector<Tens
 class CompiledOnnx : public testing::TestWithParam<const char*> {};
 
 TEST_P(CompiledOnnx, GivesTheExpectedLogits) {
-  const std::string path = SharedData(std::string("onnx/light_") + GetParam() + ".onnx");
-  const std::string numbers =
-      SharedData(std::string("expected/seeded_light_") + GetParam() + ".json");
+  const std::string path = DataFile(std::string("onnx/") + GetParam() + ".onnx");
+  const std::string numbers = DataFile(std::string("expected/seeded_") + GetParam() + ".json");
   if (!FileExists(path) || !FileExists(numbers)) GTEST_SKIP() << "needs " << path;
   auto graph = LoadGraph(path);
   ASSERT_TRUE(graph.ok()) << graph.status().message();
@@ -108,14 +102,22 @@ TEST_P(CompiledOnnx, GivesTheExpectedLogits) {
   ExpectNear((*outputs)[0], expected["logits"].get<std::vector<double>>());
 }
 
+INSTANTIATE_TEST_SUITE_P(Own, CompiledOnnx, testing::Values("own_light"));
 INSTANTIATE_TEST_SUITE_P(Light, CompiledOnnx,
-                         testing::Values("squeezenet", "shufflenet", "resnet50", "inception_v2",
-                                         "densenet121", "vgg19"),
+                         testing::Values("light_squeezenet", "light_shufflenet", "light_resnet50",
+                                         "light_inception_v2", "light_densenet121", "light_vgg19"),
                          [](const auto& tested) { return std::string(tested.param); });
 
-TEST(CompiledRelay, PackedResnet18GivesTheExpectedLogits) {
-  const std::string path = SharedData("relay/resnet18_v1_vta_packed.relay");
-  const std::string numbers = SharedData("expected/seeded_resnet18_vta_packed.json");
+struct RelayFile {
+  const char *text, *numbers;
+  double scale = 0;  // of a quantized input
+};
+void PrintTo(const RelayFile& file, std::ostream* out) { *out << file.text; }
+class CompiledPacked : public testing::TestWithParam<RelayFile> {};
+
+TEST_P(CompiledPacked, GivesTheExpectedLogits) {
+  const std::string path = DataFile(std::string("relay/") + GetParam().text + ".relay");
+  const std::string numbers = DataFile(std::string("expected/") + GetParam().numbers + ".json");
   if (!FileExists(path) || !FileExists(numbers)) GTEST_SKIP() << "needs " << path;
   auto graph = LoadGraph(path);
   ASSERT_TRUE(graph.ok()) << graph.status().message();
@@ -131,20 +133,33 @@ TEST(CompiledRelay, PackedResnet18GivesTheExpectedLogits) {
   ExpectNear(outputs[0], expected["output"].get<std::vector<double>>());
 }
 
-TEST(CompiledRelay, EfficientnetFragmentIsExact) {
-  const std::string path = SharedData("relay/efficientnet_fused_int16.relay");
-  const std::string numbers = SharedData("expected/seeded_efficientnet_fragment.json");
+INSTANTIATE_TEST_SUITE_P(Own, CompiledPacked,
+                         testing::Values(RelayFile{"own_packed", "seeded_own_packed"}));
+INSTANTIATE_TEST_SUITE_P(Shared, CompiledPacked,
+                         testing::Values(RelayFile{"resnet18_v1_vta_packed",
+                                                   "seeded_resnet18_vta_packed"}));
+
+class CompiledFragment : public testing::TestWithParam<RelayFile> {};
+
+TEST_P(CompiledFragment, IsExact) {
+  const std::string path = DataFile(std::string("relay/") + GetParam().text + ".relay");
+  const std::string numbers = DataFile(std::string("expected/") + GetParam().numbers + ".json");
   if (!FileExists(path) || !FileExists(numbers)) GTEST_SKIP() << "needs " << path;
   auto graph = LoadGraph(path);
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   SeedConstants(*graph, SeedRule::kMissing);
   const Node& input = graph->node(graph->inputs()[0]);
   std::vector<Tensor> inputs;
-  inputs.push_back(MakeQuantizedInput(input.name, input.type, 0.0374636, 57));
+  inputs.push_back(MakeQuantizedInput(input.name, input.type, GetParam().scale, 57));
   auto loaded = CompileAndLoad(*std::move(graph), 1);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   RunExactly(loaded->model, inputs, *ParseJson(*ReadFile(numbers)));
 }
+INSTANTIATE_TEST_SUITE_P(Own, CompiledFragment,
+                         testing::Values(RelayFile{"own_fixed", "seeded_own_fixed", 0.05}));
+INSTANTIATE_TEST_SUITE_P(Shared, CompiledFragment,
+                         testing::Values(RelayFile{"efficientnet_fused_int16",
+                                                   "seeded_efficientnet_fragment", 0.0374636}));
 
 }  // namespace
 }  // namespace tilewright

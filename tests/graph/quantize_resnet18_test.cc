@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 
 #include "src/base/files/file.h"
 #include "src/graph/ir/rewrite.h"
@@ -14,6 +15,7 @@
 #include "src/graph/quantize/pipeline.h"
 #include "src/graph/relay/export.h"
 #include "src/models/models.h"
+#include "src/tensor/made_up.h"
 #include "tests/graph/shared_data.h"
 
 namespace tilewright::quantize {
@@ -28,6 +30,38 @@ void SetLargest(Graph& graph, int constant, double largest) {
   for (float x : contents.As<float>()) before = std::max(before, std::abs(x));
   for (float& x : contents.As<float>()) x *= static_cast<float>(largest) / before;
   graph.SetContents(constant, std::move(contents));
+}
+
+void ExpectListing(const Graph& graph, const std::string& file) {
+  const std::string path = TILEWRIGHT_SOURCE_DIR "/tests/fixtures/data/relay/" + file;
+  const auto listing = ListRelay(graph);
+  ASSERT_TRUE(listing.ok()) << listing.status().message();
+  if (std::getenv("TILEWRIGHT_REWRITE_GOLDEN") != nullptr) {
+    ASSERT_TRUE(WriteFile(path, *listing).ok());
+  }
+  EXPECT_EQ(*listing, *ReadFile(path));
+}
+
+// A small network with a residual, groups and a concatenation: what each step makes of it.
+TEST(QuantizeOwnTest, ListingsByteForByte) {
+  auto graph = LoadGraph(SharedData("onnx/own_light.onnx"));
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  SeedConstants(*graph, SeedRule::kAllFloat);
+  PipelineOptions options;
+  ASSERT_TRUE(options.config.Set("skip_conv_layers", "[]").ok());
+  options.passes = {"fold", "partition"};
+  std::vector<IntegerValue> values;
+  auto partitioned = RunPasses(*std::move(graph), options, &values);
+  ASSERT_TRUE(partitioned.ok()) << partitioned.status().message();
+  ExpectListing(*partitioned, "own_partitioned.relay");
+  options.passes = {"annotate", "calibrate", "realize"};
+  auto realized = RunPasses(*std::move(partitioned), options, &values);
+  ASSERT_TRUE(realized.ok()) << realized.status().message();
+  PackReport report;
+  auto packed = PackForVta(*std::move(realized), vta::Design::Default(), {}, &report);
+  ASSERT_TRUE(packed.ok()) << packed.status().message();
+  EXPECT_GT(report.convolutions, 1);
+  ExpectListing(*packed, "own_quantized.relay");
 }
 
 TEST(QuantizeResnet18Test, ListingByteForByte) {

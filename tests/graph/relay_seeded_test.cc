@@ -39,9 +39,17 @@ void ExpectExact(const Tensor& value, const Json& row) {
   EXPECT_EQ(HexOf(Crc32(bytes)).substr(8), row[8].get<std::string>());
 }
 
-TEST(RelaySeeded, PackedResnet18IsExact) {
-  const std::string path = SharedData("relay/resnet18_v1_vta_packed.relay");
-  const std::string numbers = SharedData("expected/seeded_resnet18_vta_packed.json");
+struct RelayFile {
+  const char *text, *numbers;
+  double scale = 0;  // of a quantized input
+  std::int64_t made_up_constants = 0;
+};
+void PrintTo(const RelayFile& file, std::ostream* out) { *out << file.text; }
+class RelayPacked : public testing::TestWithParam<RelayFile> {};
+
+TEST_P(RelayPacked, IsExact) {
+  const std::string path = SharedData(std::string("relay/") + GetParam().text + ".relay");
+  const std::string numbers = SharedData(std::string("expected/") + GetParam().numbers + ".json");
   TW_NEEDS_FILE(path);
   TW_NEEDS_FILE(numbers);
   auto graph = LoadGraph(path);
@@ -66,18 +74,26 @@ TEST(RelaySeeded, PackedResnet18IsExact) {
   }
 }
 
-TEST(RelaySeeded, EfficientnetFragmentIsExact) {
-  const std::string path = SharedData("relay/efficientnet_fused_int16.relay");
-  const std::string numbers = SharedData("expected/seeded_efficientnet_fragment.json");
+INSTANTIATE_TEST_SUITE_P(Own, RelayPacked,
+                         testing::Values(RelayFile{"own_packed", "seeded_own_packed"}));
+INSTANTIATE_TEST_SUITE_P(Shared, RelayPacked,
+                         testing::Values(RelayFile{"resnet18_v1_vta_packed",
+                                                   "seeded_resnet18_vta_packed"}));
+
+class RelayFragment : public testing::TestWithParam<RelayFile> {};
+
+TEST_P(RelayFragment, IsExact) {
+  const std::string path = SharedData(std::string("relay/") + GetParam().text + ".relay");
+  const std::string numbers = SharedData(std::string("expected/") + GetParam().numbers + ".json");
   TW_NEEDS_FILE(path);
   TW_NEEDS_FILE(numbers);
   auto graph = LoadGraph(path);
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   SeedConstants(*graph, SeedRule::kAllFloat);  // there are no floats: as kMissing
-  EXPECT_EQ(graph->made_up_constants, 47);
+  EXPECT_EQ(graph->made_up_constants, GetParam().made_up_constants);
   const Node& input = graph->node(graph->inputs()[0]);
   std::vector<Tensor> inputs;
-  inputs.push_back(MakeQuantizedInput(input.name, input.type, 0.0374636, 57));
+  inputs.push_back(MakeQuantizedInput(input.name, input.type, GetParam().scale, 57));
   auto values = EvaluateGraph(*graph, inputs, KeepValues::kAll, kRelayThreads);
   ASSERT_TRUE(values.ok()) << values.status().message();
   const auto by_name = NodesByName(*graph);
@@ -87,6 +103,12 @@ TEST(RelaySeeded, EfficientnetFragmentIsExact) {
     ExpectExact((*values)[id], row);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Own, RelayFragment,
+                         testing::Values(RelayFile{"own_fixed", "seeded_own_fixed", 0.05, 6}));
+INSTANTIATE_TEST_SUITE_P(Shared, RelayFragment,
+                         testing::Values(RelayFile{"efficientnet_fused_int16",
+                                                   "seeded_efficientnet_fragment", 0.0374636, 47}));
 
 TEST(RelayTasks, OfTheFragmentEqualTheIndependentList) {
   const std::string path = SharedData("relay/efficientnet_fused_int16.relay");

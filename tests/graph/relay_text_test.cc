@@ -3,26 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 
 #include "src/base/files/file.h"
 #include "src/graph/relay/syntax.h"
+#include "tests/support/data_file.h"
 
 namespace tilewright::relay {
 namespace {
 
 using testing::HasSubstr;
 
-std::string SharedFolder() {
-  const char* folder = std::getenv("TILEWRIGHT_SHARED");
-  return folder != nullptr ? folder : TILEWRIGHT_SOURCE_DIR "/../shared";
-}
-
 class PublishedText : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    const std::string path = SharedFolder() + "/data/relay/" + GetParam() + ".relay";
+    const std::string path = DataFile(std::string("relay/") + GetParam() + ".relay");
     if (!FileExists(path)) GTEST_SKIP() << path << " is not there";
     auto text = ReadFile(path);
     ASSERT_TRUE(text.ok()) << text.status().message();
@@ -46,6 +41,7 @@ TEST_P(CompleteText, PrintsTheSameBytesWithNumbersKept) {
   EXPECT_EQ(Print(*module, Numbering::kKeep), text_);
 }
 
+INSTANTIATE_TEST_SUITE_P(Own, CompleteText, testing::Values("own_packed"));
 INSTANTIATE_TEST_SUITE_P(Files, CompleteText,
                          testing::Values("resnet18_v1_vta_packed", "resnet50_nhwc_before_partition",
                                          "resnet50_nhwc_after_partition", "conv_bn_relu",
@@ -62,16 +58,13 @@ TEST_P(FragmentText, PrintsTheSameBytesWithNumbersKept) {
   EXPECT_EQ(Print(*module), text_);
 }
 
+INSTANTIATE_TEST_SUITE_P(Own, FragmentText, testing::Values("own_fixed"));
 INSTANTIATE_TEST_SUITE_P(Files, FragmentText, testing::Values("efficientnet_fused_int16"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 TEST(RelayText, RefusesTheAbbreviatedStyle) {
-  const std::string path = SharedFolder() + "/data/relay/mobilenet_v2_head.relay";
-  if (!FileExists(path)) GTEST_SKIP() << path << " is not there";
-  auto text = ReadFile(path);
-  ASSERT_TRUE(text.ok());
-  EXPECT_EQ(Parse(*text).status().message(),
-            "line 7, column 5: \"...\" stands for lines that were left out; expected a complete "
+  EXPECT_EQ(Parse("fn (%x: int8) {\n  %0 = f(%x);\n  ...\n  g(%0)\n}").status().message(),
+            "line 3, column 3: \"...\" stands for lines that were left out; expected a complete "
             "listing");
 }
 

@@ -25,9 +25,8 @@ class GraphSeeded : public testing::TestWithParam<const char*> {
  protected:
   // The network with its seeded weights; skips if it is absent.
   void SetUp() override {
-    const std::string path = SharedData(std::string("onnx/light_") + GetParam() + ".onnx");
-    const std::string numbers =
-        SharedData(std::string("expected/seeded_light_") + GetParam() + ".json");
+    const std::string path = SharedData(std::string("onnx/") + GetParam() + ".onnx");
+    const std::string numbers = SharedData(std::string("expected/seeded_") + GetParam() + ".json");
     TW_NEEDS_FILE(path);
     TW_NEEDS_FILE(numbers);
     auto graph = LoadGraph(path);
@@ -116,18 +115,22 @@ TEST_P(GraphSeededFolds, OptimizedNetworkGivesTheSameLogits) {
   ExpectLogits((*outputs)[0]);
 }
 
+INSTANTIATE_TEST_SUITE_P(Own, GraphSeededFolds, testing::Values("own_light"));
+INSTANTIATE_TEST_SUITE_P(Own, GraphSeeded, testing::Values("own_light"));
 INSTANTIATE_TEST_SUITE_P(Light, GraphSeededFolds,
-                         testing::Values("squeezenet", "shufflenet", "resnet50", "inception_v2",
-                                         "densenet121"),
+                         testing::Values("light_squeezenet", "light_shufflenet", "light_resnet50",
+                                         "light_inception_v2", "light_densenet121"),
                          [](const auto& tested) { return std::string(tested.param); });
 INSTANTIATE_TEST_SUITE_P(Light, GraphSeeded,
-                         testing::Values("squeezenet", "shufflenet", "resnet50", "inception_v2",
-                                         "densenet121", "vgg19"),
+                         testing::Values("light_squeezenet", "light_shufflenet", "light_resnet50",
+                                         "light_inception_v2", "light_densenet121", "light_vgg19"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 // The packed quantized network: the last layer is float32, everything before it exact.
-TEST(GraphSeededRelay, OptimizedPackedNetworkGivesTheSameResult) {
-  const std::string path = SharedData("relay/resnet18_v1_vta_packed.relay");
+class GraphSeededRelay : public testing::TestWithParam<const char*> {};
+
+TEST_P(GraphSeededRelay, OptimizedPackedNetworkGivesTheSameResult) {
+  const std::string path = SharedData(std::string("relay/") + GetParam() + ".relay");
   TW_NEEDS_FILE(path);
   auto graph = LoadGraph(path);
   ASSERT_TRUE(graph.ok()) << graph.status().message();
@@ -145,6 +148,8 @@ TEST(GraphSeededRelay, OptimizedPackedNetworkGivesTheSameResult) {
     ASSERT_EQ((*actual)[0].At(i), (*expected)[0].At(i)) << i;
   }
 }
+INSTANTIATE_TEST_SUITE_P(Own, GraphSeededRelay, testing::Values("own_packed"));
+INSTANTIATE_TEST_SUITE_P(Shared, GraphSeededRelay, testing::Values("resnet18_v1_vta_packed"));
 
 }  // namespace
 }  // namespace tilewright

@@ -1,16 +1,10 @@
 #pragma once
 
-#include <cstdlib>
-#include <string>
+#include "tests/support/data_file.h"
 
 namespace tilewright {
 
-/// Path of a file of the shared data; the tests that need one are skipped where it is absent.
-inline std::string SharedData(const std::string& file) {
-  const char* folder = std::getenv("TILEWRIGHT_SHARED");
-  return std::string(folder != nullptr ? folder : TILEWRIGHT_SOURCE_DIR "/../shared") + "/data/" +
-         file;
-}
+inline std::string SharedData(const std::string& file) { return DataFile(file); }
 
 }  // namespace tilewright
 

@@ -44,6 +44,17 @@ TEST_P(GraphTasks, EqualTheIndependentList) {
   }
 }
 
+std::string NameOfFile(const testing::TestParamInfo<Network>& tested) {
+  const std::string file = tested.param.file;
+  const std::size_t begin = file.find('/') + 1;
+  return file.substr(begin, file.rfind('.') - begin);
+}
+
+INSTANTIATE_TEST_SUITE_P(Own, GraphTasks,
+                         testing::Values(Network{"onnx/own_light.onnx", "own_light"},
+                                         Network{"relay/own_packed.relay", "own_packed"},
+                                         Network{"relay/own_fixed.relay", "own_fixed"}),
+                         NameOfFile);
 INSTANTIATE_TEST_SUITE_P(
     Networks, GraphTasks,
     testing::Values(Network{"onnx/light_resnet50.onnx", "light_resnet50"},
@@ -56,11 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Network{"relay/resnet50_nhwc_before_partition.relay", "resnet50_nhwc"},
                     Network{"relay/resnet50_nhwc_after_partition.relay", "resnet50_nhwc", false},
                     Network{"relay/conv_bn_relu.relay", "conv_bn_relu", false}),
-    [](const auto& tested) {
-      const std::string file = tested.param.file;
-      const std::size_t begin = file.find('/') + 1;
-      return file.substr(begin, file.rfind('.') - begin);
-    });
+    NameOfFile);
 
 }  // namespace
 }  // namespace tilewright

@@ -1,17 +1,10 @@
 #pragma once
 
-#include <cstdlib>
-#include <string>
+#include "tests/support/data_file.h"
 
 namespace tilewright {
 
-/// Path of a file of the shared data, such as "tophub/cuda_v0.10.log"; tests that need one are
-/// skipped by name where it is absent.
-inline std::string SharedFile(const std::string& file) {
-  const char* folder = std::getenv("TILEWRIGHT_SHARED");
-  return std::string(folder != nullptr ? folder : TILEWRIGHT_SOURCE_DIR "/../shared") + "/data/" +
-         file;
-}
+inline std::string SharedFile(const std::string& file) { return DataFile(file); }
 
 /// The public packages, in byte order.
 inline constexpr const char* kTophubFiles[] = {

@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "records/autotvm/tuple.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
@@ -13,16 +11,18 @@
 #include "src/codegen/codegen.h"
 #include "src/schedule/lower/lower.h"
 #include "src/templates/registry.h"
+#include "tests/support/data_file.h"
 #include "tests/templates/shared_bytes.h"
 
 namespace tilewright {
 namespace {
 
-std::string PackagePath(const char* name) {
-  const char* folder = std::getenv("TILEWRIGHT_SHARED");
-  return std::string(folder != nullptr ? folder : TILEWRIGHT_SOURCE_DIR "/../shared") +
-         "/data/tophub/" + name;
-}
+/// A log, and how many records it has.
+struct RecordLog {
+  const char* name;
+  int records, malformed = 0;
+};
+void PrintTo(const RecordLog& log, std::ostream* out) { *out << log.name; }
 
 /// The config of a record, by its values.
 Config ConfigOf(const Json& entities) {
@@ -56,8 +56,10 @@ Workload WorkloadOf(const Json& arguments) {
   return w;
 }
 
-TEST(AutotvmRecordsTest, EveryRecordOfThePackageIsAPointOfOurSpace) {
-  const std::string path = PackagePath("llvm_v0.04.log");
+class AutotvmX86Log : public testing::TestWithParam<RecordLog> {};
+
+TEST_P(AutotvmX86Log, EveryRecordIsAPointOfOurSpace) {
+  const std::string path = DataFile(std::string("tophub/") + GetParam().name + ".log");
   if (!FileExists(path)) GTEST_SKIP() << "needs " << path;
   auto text = ReadFile(path);
   ASSERT_TRUE(text.ok());
@@ -82,8 +84,10 @@ TEST(AutotvmRecordsTest, EveryRecordOfThePackageIsAPointOfOurSpace) {
     EXPECT_TRUE(kernel.ok()) << kernel.status().message();
     ++records;
   }
-  EXPECT_EQ(records, 35);
+  EXPECT_EQ(records, GetParam().records);
 }
+INSTANTIATE_TEST_SUITE_P(Own, AutotvmX86Log, testing::Values(RecordLog{"own_x86", 14}));
+INSTANTIATE_TEST_SUITE_P(Shared, AutotvmX86Log, testing::Values(RecordLog{"llvm_v0.04", 35}));
 
 /// The tuple of a task, from the JSON of its arguments.
 std::string TupleOf(const std::string& task, const Json& arguments) {
@@ -93,8 +97,10 @@ std::string TupleOf(const std::string& task, const Json& arguments) {
   return text;
 }
 
-TEST(AutotvmRecordsTest, EveryRecordOfTheCudaPackageBecomesALegalLaunch) {
-  const std::string path = PackagePath("cuda_v0.10.log");
+class AutotvmCudaLog : public testing::TestWithParam<RecordLog> {};
+
+TEST_P(AutotvmCudaLog, EveryRecordBecomesALegalLaunch) {
+  const std::string path = DataFile(std::string("tophub/") + GetParam().name + ".log");
   if (!FileExists(path)) GTEST_SKIP() << "needs " << path;
   auto text = ReadFile(path);
   ASSERT_TRUE(text.ok());
@@ -129,10 +135,13 @@ TEST(AutotvmRecordsTest, EveryRecordOfTheCudaPackageBecomesALegalLaunch) {
     }
     ++records;
   }
-  EXPECT_EQ(records, 600 + 95 + 97 + 18 + 13)
-      << "direct, Winograd, depthwise, batch_matmul, transposed";
-  EXPECT_EQ(malformed, 1);
+  EXPECT_EQ(records, GetParam().records);
+  EXPECT_EQ(malformed, GetParam().malformed);
 }
+INSTANTIATE_TEST_SUITE_P(Own, AutotvmCudaLog, testing::Values(RecordLog{"own_cuda", 2}));
+INSTANTIATE_TEST_SUITE_P(Shared,
+                         AutotvmCudaLog,  // direct, Winograd, depthwise, batched, transposed
+                         testing::Values(RecordLog{"cuda_v0.10", 600 + 95 + 97 + 18 + 13, 1}));
 
 }  // namespace
 }  // namespace tilewright

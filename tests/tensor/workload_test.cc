@@ -13,8 +13,8 @@
 namespace tilewright {
 namespace {
 
-/// Folder of expected results, or empty where it is absent.
-std::string ExpectedFolder() {
+/// Folder of expected results of others, or empty where it is absent.
+std::string SharedExpected() {
   const char* set = std::getenv("TILEWRIGHT_SHARED");
   const std::string shared = set != nullptr ? set : TILEWRIGHT_SOURCE_DIR "/../shared";
   const std::string folder = shared + "/data/expected";
@@ -176,9 +176,8 @@ Workload FromJson(const Json& task) {
   return *workload;
 }
 
-TEST(ExpectedTasksTest, KeysShapesAndCountsAgree) {
-  const std::string folder = ExpectedFolder();
-  if (folder.empty()) GTEST_SKIP() << "no shared data (set TILEWRIGHT_SHARED)";
+/// returns how many tasks the lists of the folder have.
+int ExpectListsAgree(const std::string& folder) {
   int tasks = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -197,7 +196,17 @@ TEST(ExpectedTasksTest, KeysShapesAndCountsAgree) {
     }
     EXPECT_EQ(keys.size(), list["distinct_tasks"].get<std::size_t>()) << name;
   }
-  EXPECT_GT(tasks, 200);
+  return tasks;
+}
+
+TEST(OwnTasksTest, KeysShapesAndCountsAgree) {
+  EXPECT_EQ(ExpectListsAgree(TILEWRIGHT_SOURCE_DIR "/tests/fixtures/data/expected"), 10);
+}
+
+TEST(ExpectedTasksTest, KeysShapesAndCountsAgree) {
+  const std::string folder = SharedExpected();
+  if (folder.empty()) GTEST_SKIP() << "no shared data (set TILEWRIGHT_SHARED)";
+  EXPECT_GT(ExpectListsAgree(folder), 200);
 }
 
 }  // namespace
