@@ -248,9 +248,6 @@ class Exporter {
       if (node.type.dtype.code == TypeCode::kBool) {
         return Unsupported("constant " + node.name + " of type bool");
       }
-      if (node.type.elements() == 0) {
-        return Unsupported("constant " + node.name + " has no elements, which the text cannot say");
-      }
     }
     return Status();
   }
