@@ -17,6 +17,7 @@
 #include "src/base/hash.h"
 #include "src/base/random.h"
 #include "src/tensor/layout.h"
+#include "src/tensor/operators/table.h"
 #include "src/tensor/reference/reference.h"
 
 namespace tilewright::measure {
@@ -107,10 +108,11 @@ Tensor MakeTensor(const TensorType& type, std::string_view name, bool extreme, d
 
 /// Some operands have a smaller domain: a divisor is not zero, a shift is within the type.
 void RestrictOperand(OpKind op, Tensor& tensor) {
-  if (op != OpKind::kDiv && op != OpKind::kShiftRight) return;
+  const Domain domain = RowOf(op).domain;
+  if (domain != Domain::kDivisor && domain != Domain::kShift) return;
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
     const double value = std::abs(tensor.At(i));
-    tensor.Set(i, op == OpKind::kDiv ? std::max(value, 1.0) : std::fmod(value, 16));
+    tensor.Set(i, domain == Domain::kDivisor ? std::max(value, 1.0) : std::fmod(value, 16));
   }
 }
 
@@ -182,7 +184,7 @@ Result<std::int64_t> OutputChannels(const Workload& workload) {
     TW_RETURN_IF_ERROR(layout);
     return layout->Unpack(workload.data.shape)[layout->primal().find('C')];
   }
-  if (workload.op == OpKind::kDense || workload.op == OpKind::kBatchMatmul) {
+  if (IsMatrixProduct(workload.op)) {
     auto layout = Layout::Parse(workload.kernel_layout);
     TW_RETURN_IF_ERROR(layout);
     return layout->Unpack(workload.weight.shape).at(layout->primal().find('N'));

@@ -50,6 +50,11 @@ const KindEntry* FindKind(std::string_view name) {
   return found == std::end(kKinds) ? nullptr : found;
 }
 
+/// Those of records, and the devices that code is made for.
+bool IsKnownKind(std::string_view name) {
+  return FindKind(name) != nullptr || !FindDeviceTraits(name).name.empty();
+}
+
 constexpr std::string_view kSpace = " \t\r\n\v\f";
 
 std::vector<std::string> Tokens(std::string_view text) {
@@ -160,8 +165,7 @@ Result<Target> Target::Parse(std::string_view text) {
       target.options_.emplace("mattr", std::move(attributes));
     }
   }
-  const KindEntry* entry = FindKind(target.kind_name_);
-  if (entry == nullptr) {
+  if (!IsKnownKind(target.kind_name_)) {
     return InvalidArgument("target kind '" + target.kind_name_ +
                            "': unknown, expected native, llvm, cuda, vta or another known kind");
   }

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "src/base/strings.h"
 #include "src/tensor/operator_names.h"
+#include "src/tensor/operators/table.h"
 #include "src/tensor/text_scanner.h"
 
 namespace tilewright {
@@ -15,24 +17,19 @@ namespace {
 constexpr std::size_t kMaxEpilogueText = 4000;
 constexpr std::size_t kMaxSteps = 64;
 
-// Arguments in the order in which they are written.
+std::string TextOf(double number) { return ShortestDouble(number); }
+std::string TextOf(std::int64_t number) { return std::to_string(number); }
+std::string TextOf(std::optional<DataType> dtype) {
+  return DataTypeName(dtype.value_or(kFloat32));
+}
+
 std::string UnaryArguments(const Operator& op) {
-  const OpAttributes& a = op.attributes;
-  switch (op.kind) {
-    case OpKind::kClip:
-      return fmt::format("({},{})", ShortestDouble(a.a_min), ShortestDouble(a.a_max));
-    case OpKind::kLeakyRelu:
-      return fmt::format("({})", ShortestDouble(a.alpha));
-    case OpKind::kHardSigmoid:
-      return fmt::format("({},{})", ShortestDouble(a.alpha), ShortestDouble(a.beta));
-    case OpKind::kCast:
-    case OpKind::kSaturateCast:
-      return fmt::format("({})", DataTypeName(a.dtype.value_or(kFloat32)));
-    case OpKind::kFixedPointMultiply:
-      return fmt::format("({},{})", a.multiplier, a.shift);
-    default:
-      return {};
+  std::string text;
+  for (const OpArgument& argument : RowOf(op.kind).arguments) {
+    text += text.empty() ? '(' : ',';
+    text += std::visit([&](auto field) { return TextOf(op.attributes.*field); }, argument.field);
   }
+  return text.empty() ? text : text + ")";
 }
 
 std::string OperandText(const EpilogueStep& step) {
@@ -63,44 +60,30 @@ Status ReadNumber(TextScanner& scanner, double& number) {
   return {};
 }
 
+Status ReadArgument(TextScanner& scanner, double& number) { return ReadNumber(scanner, number); }
+
+Status ReadArgument(TextScanner& scanner, std::int64_t& number) {
+  auto value = scanner.Int();
+  TW_RETURN_IF_ERROR(value);
+  number = *value;
+  return {};
+}
+
+Status ReadArgument(TextScanner& scanner, std::optional<DataType>& dtype) {
+  auto value = scanner.ElementType();
+  TW_RETURN_IF_ERROR(value);
+  dtype = *value;
+  return {};
+}
+
 Status ReadUnaryArguments(TextScanner& scanner, Operator& op) {
-  OpAttributes& a = op.attributes;
-  switch (op.kind) {
-    case OpKind::kClip:
-    case OpKind::kHardSigmoid: {
-      const bool clip = op.kind == OpKind::kClip;
-      TW_RETURN_IF_ERROR(scanner.Expect("("));
-      TW_RETURN_IF_ERROR(ReadNumber(scanner, clip ? a.a_min : a.alpha));
-      TW_RETURN_IF_ERROR(scanner.Expect(","));
-      TW_RETURN_IF_ERROR(ReadNumber(scanner, clip ? a.a_max : a.beta));
-      return scanner.Expect(")");
-    }
-    case OpKind::kLeakyRelu:
-      TW_RETURN_IF_ERROR(scanner.Expect("("));
-      TW_RETURN_IF_ERROR(ReadNumber(scanner, a.alpha));
-      return scanner.Expect(")");
-    case OpKind::kCast:
-    case OpKind::kSaturateCast: {
-      TW_RETURN_IF_ERROR(scanner.Expect("("));
-      auto dtype = scanner.ElementType();
-      TW_RETURN_IF_ERROR(dtype);
-      a.dtype = *dtype;
-      return scanner.Expect(")");
-    }
-    case OpKind::kFixedPointMultiply: {
-      TW_RETURN_IF_ERROR(scanner.Expect("("));
-      auto multiplier = scanner.Int();
-      TW_RETURN_IF_ERROR(multiplier);
-      TW_RETURN_IF_ERROR(scanner.Expect(","));
-      auto shift = scanner.Int();
-      TW_RETURN_IF_ERROR(shift);
-      a.multiplier = *multiplier;
-      a.shift = *shift;
-      return scanner.Expect(")");
-    }
-    default:
-      return {};
+  std::string_view before = "(";
+  for (const OpArgument& argument : RowOf(op.kind).arguments) {
+    TW_RETURN_IF_ERROR(scanner.Expect(std::exchange(before, ",")));
+    TW_RETURN_IF_ERROR(std::visit(
+        [&](auto field) { return ReadArgument(scanner, op.attributes.*field); }, argument.field));
   }
+  return before == "(" ? Status() : scanner.Expect(")");
 }
 
 /// values: how many there are so far.
@@ -214,7 +197,8 @@ Status CheckStepOperand(const EpilogueStep& step, DataType value, DataType curre
                                        step.value, DataTypeName(value), DataTypeName(current),
                                        OpName(step.op.kind)));
   }
-  const bool divides = step.op.kind == OpKind::kDiv || step.op.kind == OpKind::kShiftRight;
+  const Domain domain = RowOf(step.op.kind).domain;
+  const bool divides = domain == Domain::kDivisor || domain == Domain::kShift;
   if (divides && current.is_integer()) {
     return InvalidArgument(fmt::format("epilogue: {} of {} by %{}, expected a float",
                                        OpName(step.op.kind), DataTypeName(current), step.value));

@@ -8,7 +8,8 @@
 
 #include "src/tensor/layout.h"
 #include "src/tensor/operator.h"
-#include "src/tensor/operator_names.h"
+#include "src/tensor/operators/table.h"
+#include "src/tensor/operators/types.h"
 #include "src/tensor/windows.h"
 #include "src/tensor/workload.h"
 
@@ -16,7 +17,6 @@ namespace tilewright {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
-using Inputs = std::span<const TensorType>;
 
 // A tensor of more elements can only come from a damaged or hostile file.
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
@@ -30,7 +30,7 @@ Status CheckSize(const Operator& op, const TensorType& type) {
   return status.ok() ? status : status.WithContext(OpName(op.kind));
 }
 
-Status CheckInputCount(const Operator& op, Inputs inputs, std::size_t expected) {
+Status CheckInputCount(const Operator& op, InputTypes inputs, std::size_t expected) {
   if (inputs.size() == expected) return {};
   return Bad(op, fmt::format("{} inputs, expected {}", inputs.size(), expected));
 }
@@ -63,91 +63,107 @@ Result<Shape> Broadcast(const Operator& op, const Shape& a, const Shape& b) {
   return shape;
 }
 
-Result<TensorType> InferBinary(const Operator& op, Inputs inputs) {
-  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 2));
-  if (inputs[0].dtype != inputs[1].dtype) {
-    return Bad(op, fmt::format("inputs are {} and {}, expected one element type",
-                               inputs[0].ToString(), inputs[1].ToString()));
+/// Of an elementwise operator of two tensors.
+Result<TensorType> BroadcastType(const Operator& op, const TensorType& a, const TensorType& b) {
+  if (a.dtype != b.dtype) {
+    return Bad(op, fmt::format("inputs are {} and {}, expected one element type", a.ToString(),
+                               b.ToString()));
   }
-  if (op.kind == OpKind::kShiftRight && !inputs[0].dtype.is_integer()) {
+  auto shape = Broadcast(op, a.shape, b.shape);
+  TW_RETURN_IF_ERROR(shape);
+  return TensorType{*std::move(shape), a.dtype};
+}
+
+}  // namespace
+
+Result<TensorType> TypeOfBinary(const Operator& op, InputTypes inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 2));
+  return BroadcastType(op, inputs[0], inputs[1]);
+}
+
+Result<TensorType> TypeOfFloatBinary(const Operator& op, InputTypes inputs) {
+  const bool alike = inputs.size() == 2 && inputs[0].dtype == inputs[1].dtype;
+  if (alike) TW_RETURN_IF_ERROR(CheckFloat(op, inputs[0]));
+  return TypeOfBinary(op, inputs);
+}
+
+Result<TensorType> TypeOfShift(const Operator& op, InputTypes inputs) {
+  const bool alike = inputs.size() == 2 && inputs[0].dtype == inputs[1].dtype;
+  if (alike && !inputs[0].dtype.is_integer()) {
     return Bad(op, fmt::format("input is {}, expected an integer type", inputs[0].ToString()));
   }
-  if (op.kind == OpKind::kPow) TW_RETURN_IF_ERROR(CheckFloat(op, inputs[0]));
-  auto shape = Broadcast(op, inputs[0].shape, inputs[1].shape);
-  TW_RETURN_IF_ERROR(shape);
-  return TensorType{*std::move(shape), inputs[0].dtype};
+  return TypeOfBinary(op, inputs);
 }
 
-Result<TensorType> InferChoice(const Operator& op, Inputs inputs) {
-  const bool choice = op.kind == OpKind::kWhere;
-  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, choice ? 3 : 2));
-  const Inputs values = choice ? inputs.subspan(1) : inputs;
-  if (choice && !inputs[0].dtype.is_bool()) {
+Result<TensorType> TypeOfComparison(const Operator& op, InputTypes inputs) {
+  auto type = TypeOfBinary(op, inputs);
+  TW_RETURN_IF_ERROR(type);
+  return TensorType{std::move(type->shape), kBool};
+}
+
+Result<TensorType> TypeOfWhere(const Operator& op, InputTypes inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 3));
+  if (!inputs[0].dtype.is_bool()) {
     return Bad(op, fmt::format("condition is {}, expected bool", inputs[0].ToString()));
   }
-  if (values[0].dtype != values[1].dtype) {
-    return Bad(op, fmt::format("inputs are {} and {}, expected one element type",
-                               values[0].ToString(), values[1].ToString()));
-  }
-  auto shape = Broadcast(op, values[0].shape, values[1].shape);
+  auto type = BroadcastType(op, inputs[1], inputs[2]);
+  TW_RETURN_IF_ERROR(type);
+  auto shape = Broadcast(op, type->shape, inputs[0].shape);
   TW_RETURN_IF_ERROR(shape);
-  if (!choice) return TensorType{*std::move(shape), kBool};
-  shape = Broadcast(op, *shape, inputs[0].shape);
-  TW_RETURN_IF_ERROR(shape);
-  return TensorType{*std::move(shape), values[0].dtype};
+  return TensorType{*std::move(shape), type->dtype};
 }
 
-Result<TensorType> InferUnary(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfUnary(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
-  TensorType type = inputs[0];
-  switch (op.kind) {
-    case OpKind::kCast:
-    case OpKind::kSaturateCast:
-      if (!op.attributes.dtype) return Bad(op, "no dtype attribute");
-      type.dtype = *op.attributes.dtype;
-      return type;
-    case OpKind::kFixedPointMultiply: {
-      const std::int64_t shift = op.attributes.shift;
-      const std::int64_t multiplier = op.attributes.multiplier;
-      if (type.dtype != kInt32) {
-        return Bad(op, fmt::format("input is {}, expected int32", type.ToString()));
-      }
-      // Beyond these the 64-bit product has no place for the rounding bit.
-      if (shift < -30 || shift > 31)
-        return Bad(op, fmt::format("shift {}, expected -30 to 31", shift));
-      if (multiplier < 0 || multiplier > std::numeric_limits<std::int32_t>::max()) {
-        return Bad(op, fmt::format("multiplier {}, expected 0 to 2147483647", multiplier));
-      }
-      return type;
-    }
-    case OpKind::kClip:
-      if (std::isnan(op.attributes.a_min) || op.attributes.a_min > op.attributes.a_max) {
-        return Bad(op, fmt::format("a_min {}, expected at most a_max {}", op.attributes.a_min,
-                                   op.attributes.a_max));
-      }
-      return type;
-    case OpKind::kRelu:
-    case OpKind::kNegate:
-    case OpKind::kAbs:
-    case OpKind::kRound:
-    case OpKind::kRoundEven:
-    case OpKind::kFloor:
-    case OpKind::kCeil:
-      return type;
-    default:
-      TW_RETURN_IF_ERROR(CheckFloat(op, type));
-      return type;
-  }
+  return inputs[0];
 }
 
-Result<TensorType> InferAnchor(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfFloatFunction(const Operator& op, InputTypes inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  TW_RETURN_IF_ERROR(CheckFloat(op, inputs[0]));
+  return inputs[0];
+}
+
+Result<TensorType> TypeOfCast(const Operator& op, InputTypes inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  if (!op.attributes.dtype) return Bad(op, "no dtype attribute");
+  return TensorType{inputs[0].shape, *op.attributes.dtype};
+}
+
+Result<TensorType> TypeOfFixedPointMultiply(const Operator& op, InputTypes inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  const std::int64_t shift = op.attributes.shift;
+  const std::int64_t multiplier = op.attributes.multiplier;
+  if (inputs[0].dtype != kInt32) {
+    return Bad(op, fmt::format("input is {}, expected int32", inputs[0].ToString()));
+  }
+  // Beyond these the 64-bit product has no place for the rounding bit.
+  if (shift < -30 || shift > 31) {
+    return Bad(op, fmt::format("shift {}, expected -30 to 31", shift));
+  }
+  if (multiplier < 0 || multiplier > std::numeric_limits<std::int32_t>::max()) {
+    return Bad(op, fmt::format("multiplier {}, expected 0 to 2147483647", multiplier));
+  }
+  return inputs[0];
+}
+
+Result<TensorType> TypeOfClip(const Operator& op, InputTypes inputs) {
+  TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
+  const OpAttributes& a = op.attributes;
+  if (std::isnan(a.a_min) || a.a_min > a.a_max) {
+    return Bad(op, fmt::format("a_min {}, expected at most a_max {}", a.a_min, a.a_max));
+  }
+  return inputs[0];
+}
+
+Result<TensorType> TypeOfAnchor(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 2));
   auto workload = Workload::FromOperator(op, inputs[0], inputs[1]);
   TW_RETURN_IF_ERROR(workload);
   return workload->OutputType();
 }
 
-Result<TensorType> InferPool(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfPool(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   auto window = PoolWindowOf(op, inputs[0]);
   TW_RETURN_IF_ERROR(window);
@@ -157,7 +173,7 @@ Result<TensorType> InferPool(const Operator& op, Inputs inputs) {
   return type;
 }
 
-Result<TensorType> InferReduce(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfReduction(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   std::vector<bool> reduced(inputs[0].shape.size(), op.attributes.axes.empty());
   for (std::int64_t axis : op.attributes.axes) {
@@ -174,14 +190,14 @@ Result<TensorType> InferReduce(const Operator& op, Inputs inputs) {
   return type;
 }
 
-Result<TensorType> InferSoftmax(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfSoftmax(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   TW_RETURN_IF_ERROR(CheckFloat(op, inputs[0]));
   TW_RETURN_IF_ERROR(AxisOf(op, op.attributes.axis, inputs[0].shape.size()));
   return inputs[0];
 }
 
-Result<TensorType> InferLrn(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfLrn(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   TW_RETURN_IF_ERROR(CheckFloat(op, inputs[0]));
   if (inputs[0].shape.size() < 2) {
@@ -193,7 +209,7 @@ Result<TensorType> InferLrn(const Operator& op, Inputs inputs) {
   return inputs[0];
 }
 
-Result<TensorType> InferBatchNorm(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfBatchNorm(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 5));
   TW_RETURN_IF_ERROR(CheckFloat(op, inputs[0]));
   auto axis = AxisOf(op, op.attributes.axis, inputs[0].shape.size());
@@ -207,7 +223,7 @@ Result<TensorType> InferBatchNorm(const Operator& op, Inputs inputs) {
   return inputs[0];
 }
 
-Result<TensorType> InferReshape(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfReshape(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   const Shape& shape = op.attributes.new_shape;
   TW_RETURN_IF_ERROR(CheckSize(op, TensorType{shape, inputs[0].dtype}));
@@ -219,7 +235,7 @@ Result<TensorType> InferReshape(const Operator& op, Inputs inputs) {
   return TensorType{shape, inputs[0].dtype};
 }
 
-Result<TensorType> InferTranspose(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfTranspose(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   const std::size_t rank = inputs[0].shape.size();
   std::vector<bool> seen(rank, false);
@@ -237,7 +253,7 @@ Result<TensorType> InferTranspose(const Operator& op, Inputs inputs) {
   return type;
 }
 
-Result<TensorType> InferBroadcastTo(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfBroadcastTo(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   const Shape& shape = op.attributes.new_shape;
   auto joined = Broadcast(op, inputs[0].shape, shape);
@@ -249,7 +265,7 @@ Result<TensorType> InferBroadcastTo(const Operator& op, Inputs inputs) {
   return TensorType{shape, inputs[0].dtype};
 }
 
-Result<TensorType> InferConcat(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfConcat(const Operator& op, InputTypes inputs) {
   if (inputs.empty()) return Bad(op, "no inputs, expected at least 1");
   auto axis = AxisOf(op, op.attributes.axis, inputs[0].shape.size());
   TW_RETURN_IF_ERROR(axis);
@@ -270,7 +286,7 @@ Result<TensorType> InferConcat(const Operator& op, Inputs inputs) {
   return type;
 }
 
-Result<TensorType> InferSlice(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfSlice(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   const OpAttributes& a = op.attributes;
   const Shape& shape = inputs[0].shape;
@@ -295,7 +311,7 @@ Result<TensorType> InferSlice(const Operator& op, Inputs inputs) {
   return type;
 }
 
-Result<TensorType> InferPad(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfPad(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   TensorType type = inputs[0];
   const std::vector<std::int64_t>& widths = op.attributes.pad_width;
@@ -315,7 +331,7 @@ Result<TensorType> InferPad(const Operator& op, Inputs inputs) {
 
 /// new_shape (only to a layout without blocks): sizes of the result where the source was rounded up
 /// to whole blocks; empty keeps them all.
-Result<TensorType> InferLayoutTransform(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfLayoutTransform(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
   auto source = Layout::Parse(op.attributes.src_layout);
   TW_RETURN_IF_ERROR(source);
@@ -350,7 +366,7 @@ Result<TensorType> InferLayoutTransform(const Operator& op, Inputs inputs) {
   return TensorType{target->Pack(target_sizes), inputs[0].dtype};
 }
 
-Result<TensorType> InferGather(const Operator& op, Inputs inputs) {
+Result<TensorType> TypeOfGather(const Operator& op, InputTypes inputs) {
   TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 2));
   if (inputs[1].dtype != kInt32 && inputs[1].dtype != kInt64) {
     return Bad(op, fmt::format("indices are {}, expected int32 or int64", inputs[1].ToString()));
@@ -368,53 +384,6 @@ Result<TensorType> InferGather(const Operator& op, Inputs inputs) {
   return type;
 }
 
-Result<TensorType> InferByKind(const Operator& op, Inputs inputs) {
-  if (IsAnchor(op.kind)) return InferAnchor(op, inputs);
-  if (IsBinary(op.kind)) return InferBinary(op, inputs);
-  if (IsElementwise(op.kind)) return InferUnary(op, inputs);
-  if (IsChoice(op.kind)) return InferChoice(op, inputs);
-  switch (op.kind) {
-    case OpKind::kMaxPool2d:
-    case OpKind::kAvgPool2d:
-    case OpKind::kGlobalAvgPool2d:
-    case OpKind::kGlobalMaxPool2d:
-      return InferPool(op, inputs);
-    case OpKind::kReduceMean:
-    case OpKind::kReduceSum:
-    case OpKind::kReduceMax:
-    case OpKind::kReduceMin:
-      return InferReduce(op, inputs);
-    case OpKind::kSoftmax:
-    case OpKind::kLogSoftmax:
-      return InferSoftmax(op, inputs);
-    case OpKind::kLrn:
-      return InferLrn(op, inputs);
-    case OpKind::kBatchNorm:
-      return InferBatchNorm(op, inputs);
-    case OpKind::kReshape:
-      return InferReshape(op, inputs);
-    case OpKind::kTranspose:
-      return InferTranspose(op, inputs);
-    case OpKind::kBroadcastTo:
-      return InferBroadcastTo(op, inputs);
-    case OpKind::kConcat:
-      return InferConcat(op, inputs);
-    case OpKind::kSlice:
-      return InferSlice(op, inputs);
-    case OpKind::kPad:
-      return InferPad(op, inputs);
-    case OpKind::kLayoutTransform:
-      return InferLayoutTransform(op, inputs);
-    case OpKind::kGather:
-      return InferGather(op, inputs);
-    default:
-      TW_RETURN_IF_ERROR(CheckInputCount(op, inputs, 1));
-      return inputs[0];
-  }
-}
-
-}  // namespace
-
 Status CheckElementCount(const TensorType& type) {
   std::int64_t elements = 1;
   for (std::int64_t size : type.shape) {
@@ -429,7 +398,7 @@ Status CheckElementCount(const TensorType& type) {
 
 Result<TensorType> InferType(const Operator& op, std::span<const TensorType> inputs) {
   for (const TensorType& input : inputs) TW_RETURN_IF_ERROR(CheckSize(op, input));
-  auto type = InferByKind(op, inputs);
+  auto type = RowOf(op.kind).type(op, inputs);
   TW_RETURN_IF_ERROR(type);
   TW_RETURN_IF_ERROR(CheckSize(op, *type));
   return type;

@@ -13,16 +13,15 @@
 
 namespace tilewright {
 
-/// Every operator a graph node can have. The meaning of each is in infer_type.cc (types), compute/
-/// (loops) and reference/ (values, and how far floats may be from them); operands that verify it are
-/// made in measure/worker/inputs.cc.
+/// Every operator a graph node can have. What each computes, its attributes and all else that is
+/// known of it is its row in src/tensor/operators (as a page: docs/operators.md). A kind is a
+/// position in that table, and new ones come last, whatever they are like.
 enum class OpKind : std::uint8_t {
   // Tunable anchors.
-  kConv2d,  ///< data, weight; any groups (see AnchorName); strides padding dilation groups layouts
-            ///< dtype
-  kConv2dTranspose,  ///< as kConv2d; output_padding
-  kDense,            ///< data [M,K], weight [N,K] -> [M,N]
-  kBatchMatmul,      ///< a [B,M,K], b [B,N,K] -> [B,M,N]  (b transposed)
+  kConv2d,  ///< any groups (see Workload::op_name)
+  kConv2dTranspose,
+  kDense,
+  kBatchMatmul,
   // Elementwise with broadcasting (NumPy's rule) of two inputs of one type.
   kAdd,
   kSub,
@@ -31,13 +30,13 @@ enum class OpKind : std::uint8_t {
   kMax,
   kMin,
   kPow,
-  kShiftRight,  ///< arithmetic; inputs integer
+  kShiftRight,
   // Elementwise of one input.
   kRelu,
-  kClip /* a_min a_max */,
-  kLeakyRelu /* alpha */,
+  kClip,
+  kLeakyRelu,
   kSigmoid,
-  kHardSigmoid /* alpha beta */,
+  kHardSigmoid,
   kHardSwish,
   kTanh,
   kExp,
@@ -50,40 +49,40 @@ enum class OpKind : std::uint8_t {
   kRoundEven,  ///< half to even (ONNX)
   kFloor,
   kCeil,
-  kCast,                ///< dtype; float to int truncates, int to int wraps
-  kSaturateCast,        ///< dtype; rounds half to even, then saturates (ONNX quantization)
-  kFixedPointMultiply,  ///< int32; multiplier (Q31) and shift: TVM's fixed_point_multiply
-  // Windows over NCHW, NHWC or NCHW<c>c (data_layout).
-  kMaxPool2d,        ///< pool_size strides padding dilation ceil_mode
-  kAvgPool2d,        ///< and count_include_pad
-  kGlobalAvgPool2d,  ///< integers: sum, then division truncated towards zero
+  kCast,          ///< float to int truncates, int to int wraps
+  kSaturateCast,  ///< rounds half to even, then saturates (ONNX quantization)
+  kFixedPointMultiply,
+  // Windows.
+  kMaxPool2d,
+  kAvgPool2d,
+  kGlobalAvgPool2d,
   kGlobalMaxPool2d,
-  // Reductions over `axes` (empty = all) with keepdims.
+  // Reductions, and what is made of a whole row or channel.
   kReduceMean,
   kReduceSum,
   kReduceMax,
   kReduceMin,
-  kSoftmax,  ///< over axis; flatten = true: over every dimension from axis on (ONNX < 13)
+  kSoftmax,
   kLogSoftmax,
-  kLrn,        ///< across channels (dimension 1): size alpha beta bias
-  kBatchNorm,  ///< data, gamma, beta, mean, var; axis epsilon
-  // Comparisons of two inputs of one type, and a choice, with broadcasting (NumPy's rule).
-  kEqual,  ///< bool
-  kLess,   ///< bool
-  kWhere,  ///< condition (bool), two inputs of one type: the first one where it is true
+  kLrn,
+  kBatchNorm,
+  // Comparisons and a choice, with broadcasting.
+  kEqual,
+  kLess,
+  kWhere,
   // Moving data.
-  kReshape,          ///< new_shape (resolved: no 0 or -1)
-  kTranspose,        ///< axes
-  kBroadcastTo,      ///< new_shape
-  kConcat,           ///< axis; any number of inputs
-  kSlice,            ///< begin, end, steps per dimension (resolved)
-  kPad,              ///< pad_width: before, after per dimension; pad_value
-  kLayoutTransform,  ///< src_layout -> dst_layout (NCHW, NHWC, NCHW16c, OIHW16i16o, …)
-  kGather,           ///< data, indices (int32/int64); axis
-  kIdentity,         ///< also dropout, annotations
+  kReshape,
+  kTranspose,
+  kBroadcastTo,
+  kConcat,
+  kSlice,
+  kPad,
+  kLayoutTransform,
+  kGather,
+  kIdentity,
 };
 
-/// Attributes of any operator; each kind reads the ones named beside it above. Defaults are the
+/// Attributes of any operator; each kind reads the ones that its row names. Defaults are the
 /// neutral values, so two equal operators compare equal.
 struct OpAttributes {
   std::array<std::int64_t, 2> strides{1, 1};

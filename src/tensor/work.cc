@@ -1,46 +1,8 @@
 #include "src/tensor/work.h"
 
-#include <algorithm>
+#include "src/tensor/operators/table.h"
 
 namespace tilewright {
-namespace {
-
-/// Operations for each element that is read (reductions and softmax) or written (all others).
-double OperationsPerElement(const Operator& op, const TensorType& input) {
-  const OpAttributes& a = op.attributes;
-  if (IsElementwise(op.kind) || IsChoice(op.kind)) return 1;
-  switch (op.kind) {
-    case OpKind::kMaxPool2d:
-    case OpKind::kAvgPool2d:
-      return static_cast<double>(a.pool_size[0]) * static_cast<double>(a.pool_size[1]);
-    case OpKind::kGlobalAvgPool2d:
-    case OpKind::kGlobalMaxPool2d:
-    case OpKind::kReduceMean:
-    case OpKind::kReduceSum:
-    case OpKind::kReduceMax:
-    case OpKind::kReduceMin:
-      return 1;
-    case OpKind::kSoftmax:
-    case OpKind::kLogSoftmax:
-      return 5;  // maximum, difference, exponential, sum, quotient
-    case OpKind::kLrn:
-      // A square and a sum for each channel of the window, then a power and a quotient.
-      return 2.0 * static_cast<double>(std::min(a.size, input.shape[1])) + 4;
-    case OpKind::kBatchNorm:
-      return 4;
-    default:
-      return 0;
-  }
-}
-
-bool CountsByInput(OpKind kind) {
-  return kind == OpKind::kGlobalAvgPool2d || kind == OpKind::kGlobalMaxPool2d ||
-         kind == OpKind::kReduceMean || kind == OpKind::kReduceSum || kind == OpKind::kReduceMax ||
-         kind == OpKind::kReduceMin || kind == OpKind::kSoftmax || kind == OpKind::kLogSoftmax;
-}
-
-}  // namespace
-
 Work WorkOf(const Operator& op, std::span<const TensorType> inputs, const TensorType& result) {
   Work work;
   work.bytes = result.bytes();
@@ -50,8 +12,12 @@ Work WorkOf(const Operator& op, std::span<const TensorType> inputs, const Tensor
     if (workload.ok()) work.operations = 2 * static_cast<double>(workload->macs());
     return work;
   }
-  const TensorType& counted = CountsByInput(op.kind) ? inputs[0] : result;
-  work.operations = OperationsPerElement(op, inputs[0]) * static_cast<double>(counted.elements());
+  const OperatorRow& row = RowOf(op.kind);
+  if (row.operations != nullptr) {
+    work.operations = row.operations(op, inputs, result);
+  } else if (row.element != nullptr) {
+    work.operations = static_cast<double>(result.elements());
+  }
   return work;
 }
 

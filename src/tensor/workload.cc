@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "src/tensor/layout.h"
+#include "src/tensor/operators/table.h"
 #include "src/tensor/windows.h"
 
 namespace tilewright {
@@ -86,18 +87,19 @@ Status CheckSteps(const Workload& w) {
   return {};
 }
 
-/// Sizes of dense (batch 1) and batch_matmul.
+/// Sizes of a matrix product; batch is 1 where it has none.
 struct MatmulShape {
   std::int64_t batch, m, n, k;
 };
 
 Result<MatmulShape> MatmulShapeOf(const Workload& w) {
-  const bool batched = w.op == OpKind::kBatchMatmul;
-  auto a = SizesOf("data", w.data, w.data_layout, batched ? "BMK" : "MK");
+  const AnchorLayouts& layouts = RowOf(w.op).layouts;
+  auto a = SizesOf("data", w.data, w.data_layout, layouts.data);
   TW_RETURN_IF_ERROR(a);
-  auto b = SizesOf("weight", w.weight, w.kernel_layout, batched ? "BNK" : "NK");
+  auto b = SizesOf("weight", w.weight, w.kernel_layout, layouts.weight);
   TW_RETURN_IF_ERROR(b);
-  const bool same_batch = !batched || (*a)['B'] == (*b)['B'];
+  const bool batched = layouts.data.starts_with('B');
+  const bool same_batch = !layouts.weight.starts_with('B') || (*a)['B'] == (*b)['B'];
   if (!same_batch || (*a)['K'] != (*b)['K']) {
     return InvalidArgument(fmt::format("data {} and weight {}: expected equal {}",
                                        w.data.ToString(), w.weight.ToString(),
@@ -254,15 +256,10 @@ Result<Workload> Workload::FromOperator(const Operator& op, const TensorType& da
     w.dilation = a.dilation;
     w.groups = a.groups;
     if (op.kind == OpKind::kConv2dTranspose) w.output_padding = a.output_padding;
-    if (w.data_layout.empty()) w.data_layout = "NCHW";
-    if (w.kernel_layout.empty()) {
-      w.kernel_layout = op.kind == OpKind::kConv2d ? "OIHW" : "IOHW";
-    }
-  } else {
-    const bool batched = op.kind == OpKind::kBatchMatmul;
-    if (w.data_layout.empty()) w.data_layout = batched ? "BMK" : "MK";
-    if (w.kernel_layout.empty()) w.kernel_layout = batched ? "BNK" : "NK";
   }
+  const AnchorLayouts& layouts = RowOf(op.kind).layouts;
+  if (w.data_layout.empty()) w.data_layout = layouts.data;
+  if (w.kernel_layout.empty()) w.kernel_layout = layouts.weight;
   if (auto type = w.OutputType(); !type.ok()) return type.status().WithContext(OpName(op.kind));
   return w;
 }

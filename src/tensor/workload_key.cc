@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "src/tensor/operator_names.h"
 #include "src/tensor/text_scanner.h"
 #include "src/tensor/workload.h"
 
@@ -18,16 +19,11 @@ constexpr std::size_t kMaxDimensions = 12;
 
 /// Kind of an operator name of task extraction.
 std::optional<OpKind> KindOf(std::string_view name) {
-  if (name == "conv2d" || name == "depthwise_conv2d" || name == "group_conv2d") {
-    return OpKind::kConv2d;
-  }
-  if (name == "conv2d_transpose") return OpKind::kConv2dTranspose;
-  if (name == "dense") return OpKind::kDense;
-  for (OpKind kind :
-       {OpKind::kBatchMatmul, OpKind::kAdd, OpKind::kMul, OpKind::kIdentity, OpKind::kMaxPool2d}) {
-    if (name == OpName(kind)) return kind;
-  }
-  return std::nullopt;
+  if (name == "depthwise_conv2d" || name == "group_conv2d") return OpKind::kConv2d;
+  const auto kind = OpKindNamed(name);
+  const bool plain = kind == OpKind::kAdd || kind == OpKind::kMul || kind == OpKind::kIdentity ||
+                     kind == OpKind::kMaxPool2d;
+  return kind && (plain || IsAnchor(*kind)) ? kind : std::nullopt;
 }
 
 Status ReadTensor(TextScanner& scanner, TensorType& type, std::string& layout) {

@@ -5,6 +5,7 @@
 
 #include "src/tensor/layout.h"
 #include "src/tensor/operator_list.h"
+#include "src/tensor/operators/table.h"
 #include "src/tensor/workload.h"
 
 namespace tilewright {
@@ -117,8 +118,7 @@ class WorkloadLister {
   /// One element per channel, in a shape that broadcasts. The channel's parts stand in the layout
   /// with the block behind the outer part, so a vector of channels is in order.
   Result<int> AddChannels(const EpilogueStep& step) {
-    const bool product = workload_.op == OpKind::kDense || workload_.op == OpKind::kBatchMatmul;
-    const char channel = product ? 'N' : 'C';
+    const char channel = IsMatrixProduct(workload_.op) ? 'N' : 'C';
     Operator reshape{OpKind::kReshape, {}};
     const std::vector<std::int64_t>& shape = list_.TypeOf(current_).shape;
     for (std::size_t i = 0; i < shape.size(); ++i) {

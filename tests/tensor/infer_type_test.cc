@@ -4,6 +4,7 @@
 
 #include "src/tensor/operator.h"
 #include "src/tensor/operator_names.h"
+#include "src/tensor/operators/table.h"
 #include "tests/tensor/operator_with.h"
 
 namespace tilewright {
@@ -300,7 +301,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::PrintToStringParamName());
 
 TEST(OperatorTest, NamesAreUniqueAndFound) {
-  for (int i = 0; i <= static_cast<int>(OpKind::kIdentity); ++i) {
+  for (int i = 0; i < static_cast<int>(AllOperators().size()); ++i) {
     const auto kind = static_cast<OpKind>(i);
     EXPECT_EQ(OpKindNamed(OpName(kind)), kind);
     EXPECT_LE(IsAnchor(kind) + IsElementwise(kind), 1);

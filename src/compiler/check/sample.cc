@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "src/compiler/check/lettered.h"
+#include "src/tensor/operators/table.h"
 
 namespace tilewright {
 namespace {
@@ -62,32 +63,26 @@ Result<SampledReference::Sample> SampledReference::Compute(
   const std::pair key(id, Positions(positions.begin(), positions.end()));
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   const auto compute = [&]() -> Result<Sample> {
-    if (IsAnchor(node.op.kind)) return SumOfProducts(node, positions);
-    if (IsElementwise(node.op.kind) || IsChoice(node.op.kind)) return Elementwise(node, positions);
-    switch (node.op.kind) {
-      case OpKind::kMaxPool2d:
-      case OpKind::kAvgPool2d:
-      case OpKind::kGlobalAvgPool2d:
-      case OpKind::kGlobalMaxPool2d:
+    switch (FamilyOf(node.op.kind)) {
+      case OpFamily::kAnchor:
+        return SumOfProducts(node, positions);
+      case OpFamily::kUnary:
+      case OpFamily::kBinary:
+      case OpFamily::kChoice:
+        return Elementwise(node, positions);
+      case OpFamily::kPool:
         return Pooled(node, positions);
-      case OpKind::kReduceMean:
-      case OpKind::kReduceSum:
-      case OpKind::kReduceMax:
-      case OpKind::kReduceMin:
+      case OpFamily::kReduction:
         return Reduced(node, positions);
-      case OpKind::kSoftmax:
-      case OpKind::kLogSoftmax:
-      case OpKind::kLrn:
-        return OfRow(node, positions);
-      case OpKind::kBatchNorm:
-        return Normalized(node, positions);
-      case OpKind::kConcat:
-        return Concatenated(node, positions);
-      case OpKind::kGather:
-        return Gathered(node, positions);
-      default:
-        return Moved(node, positions);
+      case OpFamily::kNormalization:
+        return node.op.kind == OpKind::kBatchNorm ? Normalized(node, positions)
+                                                  : OfRow(node, positions);
+      case OpFamily::kMove:
+        break;
     }
+    if (node.op.kind == OpKind::kConcat) return Concatenated(node, positions);
+    if (node.op.kind == OpKind::kGather) return Gathered(node, positions);
+    return Moved(node, positions);
   };
   auto sample = compute();
   TW_RETURN_IF_ERROR(sample);

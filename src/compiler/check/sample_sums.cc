@@ -9,6 +9,7 @@
 
 #include "src/compiler/check/lettered.h"
 #include "src/compiler/check/sample.h"
+#include "src/tensor/operators/table.h"
 #include "src/tensor/windows.h"
 #include "src/tensor/workload.h"
 
@@ -78,17 +79,18 @@ Result<Taps> ConvolutionTaps(const Workload& w, std::span<const std::int64_t> po
 Result<Taps> MatrixTaps(const Workload& w, std::span<const std::int64_t> positions,
                         const TensorType& type) {
   const std::size_t rank = type.shape.size();
-  if (w.data.shape.size() != rank || w.weight.shape.size() != rank || rank > 3) {
+  const std::size_t weight_rank = RowOf(w.op).layouts.weight.size();
+  if (w.data.shape.size() != rank || w.weight.shape.size() != weight_rank || rank > 3) {
     return Unsupported("packed matrices are not computed by element");
   }
   const std::int64_t count = w.data.shape.back();
   Taps taps;
   for (std::int64_t position : positions) {
     const Shape index = IndexAt(position, type.shape);
-    Shape row = index, column = index;
-    column[rank - 2] = index[rank - 1];
+    Shape row = index, column(weight_rank, index[0]);
+    column[weight_rank - 2] = index[rank - 1];
     for (std::int64_t i = 0; i < count; ++i) {
-      row[rank - 1] = column[rank - 1] = i;
+      row.back() = column.back() = i;
       taps.data.push_back(PositionOf(row, w.data.shape));
       taps.weight.push_back(PositionOf(column, w.weight.shape));
     }
@@ -167,9 +169,8 @@ Result<SampledReference::Sample> SampledReference::SumOfProducts(
   const auto w = Workload::FromOperator(node.op, graph_.node(node.inputs[0]).type,
                                         graph_.node(node.inputs[1]).type);
   TW_RETURN_IF_ERROR(w);
-  const bool matrices = w->op == OpKind::kDense || w->op == OpKind::kBatchMatmul;
-  auto taps = matrices ? MatrixTaps(*w, positions, node.type)
-                       : ConvolutionTaps(*w, positions, node.type);
+  auto taps = IsMatrixProduct(w->op) ? MatrixTaps(*w, positions, node.type)
+                                     : ConvolutionTaps(*w, positions, node.type);
   TW_RETURN_IF_ERROR(taps);
   auto data = At(node.inputs[0], taps->data), weight = At(node.inputs[1], taps->weight);
   TW_RETURN_IF_ERROR(data);

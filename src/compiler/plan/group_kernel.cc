@@ -9,6 +9,7 @@
 #include <map>
 
 #include "src/tensor/layout.h"
+#include "src/tensor/operators/table.h"
 
 namespace tilewright {
 namespace {
@@ -30,16 +31,6 @@ Result<Shape> OuterPositions(const Form& form) {
   }
   if (positions.size() != form.native.size()) return Unsupported("native layout with blocks");
   return positions;
-}
-
-bool IsPool(OpKind kind) {
-  return kind == OpKind::kMaxPool2d || kind == OpKind::kAvgPool2d ||
-         kind == OpKind::kGlobalAvgPool2d || kind == OpKind::kGlobalMaxPool2d;
-}
-
-bool IsReduction(OpKind kind) {
-  return kind == OpKind::kReduceMean || kind == OpKind::kReduceSum || kind == OpKind::kReduceMax ||
-         kind == OpKind::kReduceMin;
 }
 
 Result<Operator> BlockedConcat(const Graph& graph, const Node& node, const Form& form,
@@ -117,10 +108,10 @@ Result<Operator> InForm(const Graph& graph, const Node& node, const Form& form) 
   auto positions = OuterPositions(form);
   TW_RETURN_IF_ERROR(positions);
   if (node.op.kind == OpKind::kConcat) return BlockedConcat(graph, node, form, *positions);
-  if (IsReduction(node.op.kind)) return BlockedReduction(node, form, *positions);
+  if (FamilyOf(node.op.kind) == OpFamily::kReduction) return BlockedReduction(node, form, *positions);
   if (node.op.kind == OpKind::kPad) return BlockedPad(node, form, *positions);
   if (node.op.kind == OpKind::kGather) return BlockedGather(graph, node, form, *positions);
-  if (IsPool(node.op.kind)) {
+  if (FamilyOf(node.op.kind) == OpFamily::kPool) {
     Operator op = node.op;
     const std::string& own = op.attributes.data_layout;
     if ((own.empty() ? "NCHW" : own) != form.native) return Unsupported("pool of another layout");

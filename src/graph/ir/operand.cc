@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "src/tensor/layout.h"
+#include "src/tensor/operators/table.h"
 
 namespace tilewright {
 
 std::vector<bool> ChannelDimensions(const Node& anchor) {
   std::vector<bool> channel(anchor.type.shape.size(), false);
   const OpKind kind = anchor.op.kind;
-  const bool product = kind == OpKind::kDense || kind == OpKind::kBatchMatmul;
+  const bool product = IsMatrixProduct(kind);
   // The result has the data's layout, but for the size of the channel block.
   auto layout = Layout::Parse(anchor.op.attributes.data_layout);
   if (!layout.ok() || layout->parts().size() != channel.size()) {

@@ -4,6 +4,7 @@
 
 #include "src/graph/ir/moves.h"
 #include "src/graph/ir/rewrite.h"
+#include "src/tensor/operators/table.h"
 
 namespace tilewright::quantize {
 namespace {
@@ -11,8 +12,7 @@ namespace {
 std::size_t Index(int id) { return static_cast<std::size_t>(id); }
 
 bool IsPool(OpKind kind) {
-  return kind == OpKind::kMaxPool2d || kind == OpKind::kGlobalMaxPool2d ||
-         kind == OpKind::kAvgPool2d || kind == OpKind::kGlobalAvgPool2d;
+  return FamilyOf(kind) == OpFamily::kPool;
 }
 
 class FlowFinder {
@@ -123,15 +123,8 @@ class FlowFinder {
     const auto all = [&] {
       return std::ranges::all_of(node.inputs, [&](int input) { return Known(input); });
     };
+    if (RowOf(node.op.kind).never_negative) return true;
     switch (node.op.kind) {
-      case OpKind::kRelu:
-      case OpKind::kSigmoid:
-      case OpKind::kHardSigmoid:
-      case OpKind::kExp:
-      case OpKind::kSqrt:
-      case OpKind::kAbs:
-      case OpKind::kSoftmax:
-        return true;
       case OpKind::kClip:
         return node.op.attributes.a_min >= 0 || Known(node.inputs[0]);
       case OpKind::kMax:

@@ -9,6 +9,7 @@
 #include "src/base/strings.h"
 #include "src/graph/relay/operators.h"
 #include "src/tensor/layout.h"
+#include "src/tensor/operators/table.h"
 
 namespace tilewright::relay {
 namespace {
@@ -44,9 +45,6 @@ class AttributeWriter {
         Add("units", std::to_string(KernelSize('N')));
         AddOutDtype();
         break;
-      case OpKind::kBatchMatmul:
-        AddOutDtype();
-        break;
       case OpKind::kBatchNorm:
         AddUnless("axis", std::to_string(a.axis), "1");
         AddUnless("epsilon", ShortestDouble(a.epsilon) + "f", ShortestDouble(1e-5) + "f");
@@ -63,13 +61,6 @@ class AttributeWriter {
         Add("a_min", ShortestDouble(a.a_min) + "f");
         Add("a_max", ShortestDouble(a.a_max) + "f");
         break;
-      case OpKind::kLeakyRelu:
-        Add("alpha", ShortestDouble(a.alpha));
-        break;
-      case OpKind::kHardSigmoid:
-        Add("alpha", ShortestDouble(a.alpha));
-        Add("beta", ShortestDouble(a.beta));
-        break;
       case OpKind::kLrn:
         Add("size", std::to_string(a.size));
         Add("bias", ShortestDouble(a.bias));
@@ -80,22 +71,11 @@ class AttributeWriter {
       case OpKind::kSaturateCast:
         Add("dtype", Quoted(DataTypeName(node_.type.dtype)));
         break;
-      case OpKind::kFixedPointMultiply:
-        Add("multiplier", std::to_string(a.multiplier));
-        Add("shift", std::to_string(a.shift));
-        break;
-      case OpKind::kReduceMean:
-      case OpKind::kReduceSum:
-      case OpKind::kReduceMax:
-      case OpKind::kReduceMin:
-        if (!a.axes.empty()) Add("axis", List(a.axes));
-        AddUnless("keepdims", a.keepdims ? "True" : "False", "False");
-        break;
       case OpKind::kIdentity:
         WriteMark();
         break;
       default:
-        WriteMoves();
+        WriteByFamily();
     }
     return std::move(attributes_);
   }
@@ -112,6 +92,30 @@ class AttributeWriter {
     if (node_.type.dtype != InputType(0).dtype) {
       Add("out_dtype", Quoted(DataTypeName(node_.type.dtype)));
     }
+  }
+
+  void WriteByFamily() {
+    const OpAttributes& a = node_.op.attributes;
+    const OperatorRow& row = RowOf(node_.op.kind);
+    if (row.family == OpFamily::kReduction) {
+      if (!a.axes.empty()) Add("axis", List(a.axes));
+      AddUnless("keepdims", a.keepdims ? "True" : "False", "False");
+      return;
+    }
+    if (row.family == OpFamily::kAnchor) AddOutDtype();
+    for (const OpArgument& argument : row.arguments) {
+      std::visit([&](auto field) { AddArgument(argument.name, a.*field); }, argument.field);
+    }
+    WriteMoves();
+  }
+  void AddArgument(std::string_view name, double value) {
+    Add(std::string(name), ShortestDouble(value));
+  }
+  void AddArgument(std::string_view name, std::int64_t value) {
+    Add(std::string(name), std::to_string(value));
+  }
+  void AddArgument(std::string_view name, const std::optional<DataType>& dtype) {
+    Add(std::string(name), Quoted(DataTypeName(dtype.value_or(node_.type.dtype))));
   }
 
   void WriteMark() {

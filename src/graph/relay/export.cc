@@ -16,6 +16,7 @@
 #include "src/graph/relay/metadata.h"
 #include "src/graph/relay/operators.h"
 #include "src/graph/relay/syntax.h"
+#include "src/tensor/operators/table.h"
 
 namespace tilewright::relay {
 namespace {
@@ -193,19 +194,22 @@ class Exporter {
       case OpKind::kSoftmax:
       case OpKind::kLogSoftmax:
         return !a.flatten || a.axis + 1 == std::ssize(node.type.shape);
-      case OpKind::kClip:
-        return std::isfinite(a.a_min) && std::isfinite(a.a_max);
       case OpKind::kPad:
         return std::isfinite(a.pad_value);
       case OpKind::kLayoutTransform:
         return a.new_shape.empty();
-      case OpKind::kLeakyRelu:
-      case OpKind::kHardSigmoid:
       case OpKind::kLrn:
         return std::isfinite(a.alpha) && std::isfinite(a.beta) && std::isfinite(a.bias);
       default:
-        return !RelayName(node.op.kind).empty();
+        return !RelayName(node.op.kind).empty() && HasFiniteArguments(node.op);
     }
+  }
+
+  static bool HasFiniteArguments(const Operator& op) {
+    return std::ranges::all_of(RowOf(op.kind).arguments, [&](const OpArgument& argument) {
+      const auto* number = std::get_if<double OpAttributes::*>(&argument.field);
+      return number == nullptr || std::isfinite(op.attributes.*(*number));
+    });
   }
 
   Status CheckOperators() const {

@@ -12,6 +12,7 @@
 
 #include "src/graph/relay/attributes.h"
 #include "src/tensor/layout.h"
+#include "src/tensor/operators/table.h"
 
 namespace tilewright::relay {
 namespace {
@@ -25,8 +26,6 @@ struct Entry {
   std::size_t inputs;  ///< 0: any number
   void (*read)(AttributeReader& reader, Arguments arguments, Translation* result);
 };
-
-void ReadNothing(AttributeReader&, Arguments, Translation*) {}
 
 /// Two numbers (height, width), one (both), or four (top, left, bottom, right).
 std::array<std::int64_t, 4> ReadPadding(AttributeReader& reader) {
@@ -197,11 +196,6 @@ void ReadSimulatedQuantize(AttributeReader& reader, Arguments, Translation* resu
   }
 }
 
-void ReadFixedPointMultiply(AttributeReader& reader, Arguments, Translation* result) {
-  result->op.attributes.multiplier = reader.Integer("multiplier", 0);
-  result->op.attributes.shift = reader.Integer("shift", 0);
-}
-
 void ReadReduce(AttributeReader& reader, Arguments arguments, Translation* result) {
   OpAttributes& a = result->op.attributes;
   const auto rank = static_cast<std::int64_t>(arguments[0].type.shape.size());
@@ -343,11 +337,6 @@ void ReadStridedSlice(AttributeReader& reader, Arguments arguments, Translation*
   }
 }
 
-void ReadHardSigmoid(AttributeReader& reader, Arguments, Translation* result) {
-  result->op.attributes.alpha = reader.Number("alpha", 0);
-  result->op.attributes.beta = reader.Number("beta", 0);
-}
-
 void ReadLrn(AttributeReader& reader, Arguments, Translation* result) {
   OpAttributes& a = result->op.attributes;
   a.size = reader.Integer("size", 5);
@@ -357,37 +346,40 @@ void ReadLrn(AttributeReader& reader, Arguments, Translation* result) {
   a.beta = reader.Number("beta", 0.75);
 }
 
-void ReadLeakyRelu(AttributeReader& reader, Arguments, Translation* result) {
-  result->op.attributes.alpha = reader.Number("alpha", 0);
+/// The numbers that the operator table names; 0 where one is left out.
+void ReadArguments(AttributeReader& reader, Arguments, Translation* result) {
+  OpAttributes& a = result->op.attributes;
+  const auto read = [&](std::string_view name, auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, double>) {
+      value = reader.Number(name, 0);
+    } else if constexpr (std::is_same_v<Value, std::int64_t>) {
+      value = reader.Integer(name, 0);
+    } else {
+      value = reader.ElementType(name);
+    }
+  };
+  for (const OpArgument& argument : RowOf(result->op.kind).arguments) {
+    std::visit([&](auto field) { read(argument.name, a.*field); }, argument.field);
+  }
 }
 
+void ReadResultType(AttributeReader& reader, Arguments, Translation* result) {
+  result->op.attributes.dtype = reader.ElementType("out_dtype");
+}
+
+// Operators with attributes that are read by hand, and other names of some; the rest follow from the
+// operator table.
 constexpr Entry kOperators[] = {
-    {"abs", OpKind::kAbs, 1, ReadNothing},
-    {"add", OpKind::kAdd, 2, ReadNothing},
     {"annotation.cast_hint", OpKind::kIdentity, 1, ReadCastHint},
     {"annotation.stop_fusion", OpKind::kIdentity, 1, ReadStopFusion},
     {"broadcast_to", OpKind::kBroadcastTo, 1, ReadBroadcastTo},
     {"cast", OpKind::kCast, 1, ReadCast},
-    {"ceil", OpKind::kCeil, 1, ReadNothing},
     {"clip", OpKind::kClip, 1, ReadClip},
     {"concatenate", OpKind::kConcat, 0, ReadAxis},
-    {"copy", OpKind::kIdentity, 1, ReadNothing},
-    {"divide", OpKind::kDiv, 2, ReadNothing},
-    {"equal", OpKind::kEqual, 2, ReadNothing},
-    {"erf", OpKind::kErf, 1, ReadNothing},
-    {"exp", OpKind::kExp, 1, ReadNothing},
-    {"fixed_point_multiply", OpKind::kFixedPointMultiply, 1, ReadFixedPointMultiply},
-    {"floor", OpKind::kFloor, 1, ReadNothing},
+    {"equal", OpKind::kEqual, 2, ReadArguments},
     {"layout_transform", OpKind::kLayoutTransform, 1, ReadLayoutTransform},
-    {"less", OpKind::kLess, 2, ReadNothing},
-    {"log", OpKind::kLog, 1, ReadNothing},
-    {"max", OpKind::kReduceMax, 1, ReadReduce},
-    {"maximum", OpKind::kMax, 2, ReadNothing},
-    {"mean", OpKind::kReduceMean, 1, ReadReduce},
-    {"min", OpKind::kReduceMin, 1, ReadReduce},
-    {"minimum", OpKind::kMin, 2, ReadNothing},
-    {"multiply", OpKind::kMul, 2, ReadNothing},
-    {"negative", OpKind::kNegate, 1, ReadNothing},
+    {"less", OpKind::kLess, 2, ReadArguments},
     {"nn.avg_pool2d", OpKind::kAvgPool2d, 1, ReadPool},
     {"nn.batch_flatten", OpKind::kReshape, 1, ReadBatchFlatten},
     {"nn.batch_matmul", OpKind::kBatchMatmul, 2, ReadBatchMatmul},
@@ -400,37 +392,37 @@ constexpr Entry kOperators[] = {
     {"nn.dense", OpKind::kDense, 2, ReadDense},
     {"nn.global_avg_pool2d", OpKind::kGlobalAvgPool2d, 1, ReadGlobalPool},
     {"nn.global_max_pool2d", OpKind::kGlobalMaxPool2d, 1, ReadGlobalPool},
-    {"nn.leaky_relu", OpKind::kLeakyRelu, 1, ReadLeakyRelu},
     {"nn.log_softmax", OpKind::kLogSoftmax, 1, ReadSoftmax},
     {"nn.lrn", OpKind::kLrn, 1, ReadLrn},
     {"nn.max_pool2d", OpKind::kMaxPool2d, 1, ReadPool},
     {"nn.pad", OpKind::kPad, 2, ReadPad},
-    {"nn.relu", OpKind::kRelu, 1, ReadNothing},
     {"nn.softmax", OpKind::kSoftmax, 1, ReadSoftmax},
-    {"power", OpKind::kPow, 2, ReadNothing},
     {"reshape", OpKind::kReshape, 1, ReadReshape},
-    {"right_shift", OpKind::kShiftRight, 2, ReadNothing},
-    {"round", OpKind::kRound, 1, ReadNothing},
-    {"sigmoid", OpKind::kSigmoid, 1, ReadNothing},
-    {"sqrt", OpKind::kSqrt, 1, ReadNothing},
     {"strided_slice", OpKind::kSlice, 1, ReadStridedSlice},
-    {"subtract", OpKind::kSub, 2, ReadNothing},
-    {"sum", OpKind::kReduceSum, 1, ReadReduce},
-    {"tanh", OpKind::kTanh, 1, ReadNothing},
     {"tilewright.gather", OpKind::kGather, 2, ReadAxis},
-    {"tilewright.hard_sigmoid", OpKind::kHardSigmoid, 1, ReadHardSigmoid},
-    {"tilewright.hard_swish", OpKind::kHardSwish, 1, ReadNothing},
-    {"tilewright.round_even", OpKind::kRoundEven, 1, ReadNothing},
     {"tilewright.saturate_cast", OpKind::kSaturateCast, 1, ReadCast},
     {"tilewright.simulated_quantize", OpKind::kIdentity, 1, ReadSimulatedQuantize},
     {"transpose", OpKind::kTranspose, 1, ReadTranspose},
-    {"where", OpKind::kWhere, 3, ReadNothing},
+    {"where", OpKind::kWhere, 3, ReadArguments},
 };
 static_assert(std::ranges::is_sorted(kOperators, {}, &Entry::name));
 
-const Entry* FindOperator(std::string_view name) {
+/// As the operator table has it.
+Entry EntryOf(const OperatorRow& row) {
+  const bool two = row.family == OpFamily::kBinary || row.family == OpFamily::kAnchor;
+  auto* read = &ReadArguments;
+  if (row.family == OpFamily::kReduction) read = &ReadReduce;
+  if (row.family == OpFamily::kAnchor) read = &ReadResultType;
+  return {row.relay, row.kind, two ? 2U : 1U, read};
+}
+
+std::optional<Entry> FindOperator(std::string_view name) {
   const auto found = std::ranges::lower_bound(kOperators, name, {}, &Entry::name);
-  return found != std::end(kOperators) && found->name == name ? &*found : nullptr;
+  if (found != std::end(kOperators) && found->name == name) return *found;
+  for (const OperatorRow* row : AllOperators()) {
+    if (!row->relay.empty() && row->relay == name) return EntryOf(*row);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -439,15 +431,9 @@ Type TypeOf(const TensorType& type) {
   return Type{TypeKind::kTensor, DataTypeName(type.dtype), type.shape, {}};
 }
 
-bool IsKnownOperator(std::string_view name) { return FindOperator(name) != nullptr; }
+bool IsKnownOperator(std::string_view name) { return FindOperator(name).has_value(); }
 
-std::string_view RelayName(OpKind kind) {
-  std::string_view name;
-  for (const Entry& entry : kOperators) {
-    if (entry.kind == kind && (name.empty() || entry.name.size() < name.size())) name = entry.name;
-  }
-  return name;
-}
+std::string_view RelayName(OpKind kind) { return RowOf(kind).relay; }
 
 std::string_view RelayName(MarkKind mark) {
   switch (mark) {
@@ -468,8 +454,8 @@ std::string_view ValueKindName(ValueKind kind) {
 }
 
 Result<Translation> Translate(const Expr& call, Arguments arguments) {
-  const Entry* entry = FindOperator(call.text);
-  if (entry == nullptr) return Unsupported("operator " + call.text + " is not supported");
+  const auto entry = FindOperator(call.text);
+  if (!entry) return Unsupported("operator " + call.text + " is not supported");
   if (entry->inputs != 0 && arguments.size() != entry->inputs) {
     return InvalidArgument(fmt::format("{} with {} arguments, expected {}", call.text,
                                        arguments.size(), entry->inputs));

@@ -31,7 +31,7 @@ struct Translation {
 Type TypeOf(const TensorType& type);
 
 bool IsKnownOperator(std::string_view name);
-/// The shortest name of an operator; empty if Relay has none.
+/// Name of an operator; empty if Relay text has none.
 std::string_view RelayName(OpKind kind);
 /// Of an identity with that mark, and of the kind of value that a quantization's mark names.
 std::string_view RelayName(MarkKind mark);

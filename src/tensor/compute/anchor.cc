@@ -13,6 +13,7 @@
 #include "src/tensor/compute/linear_index.h"
 #include "src/tensor/compute/winograd.h"
 #include "src/tensor/layout.h"
+#include "src/tensor/operators/table.h"
 
 namespace tilewright {
 namespace {
@@ -181,10 +182,9 @@ Result<Contraction> ConvolutionOf(const Workload& w, const AnchorForm& form) {
 }
 
 Result<Contraction> MatmulOf(const Workload& w, const AnchorForm& form) {
-  const bool batched = w.op == OpKind::kBatchMatmul;
+  const AnchorLayouts& layouts = RowOf(w.op).layouts;
   Contraction c;
-  TW_RETURN_IF_ERROR(ParseLayouts(w, form, batched ? "BMK" : "MK", batched ? "BNK" : "NK",
-                                  batched ? "BMN" : "MN", c));
+  TW_RETURN_IF_ERROR(ParseLayouts(w, form, layouts.data, layouts.weight, layouts.result, c));
   c.channel = 'N';
   auto own_data = Layout::Parse(w.data_layout);
   TW_RETURN_IF_ERROR(own_data);
@@ -197,6 +197,7 @@ Result<Contraction> MatmulOf(const Workload& w, const AnchorForm& form) {
     c.weight_sizes[own_weight->primal()[i]] = weight[i];
   }
   c.output_sizes = {{'M', c.data_sizes.at('M')}, {'N', c.weight_sizes.at('N')}};
+  const bool batched = layouts.data.starts_with('B');
   if (batched) c.output_sizes['B'] = c.data_sizes.at('B');
   c.out = MakeLayoutAxes(c.output, PackedShape(c.output, c.output_sizes),
                          {{'B', "b"}, {'M', "m"}, {'N', "n"}});
@@ -205,7 +206,8 @@ Result<Contraction> MatmulOf(const Workload& w, const AnchorForm& form) {
   c.reduce_axes.insert(c.reduce_axes.end(), inner.begin(), inner.end());
   c.data_index = {{'M', c.out.primal.at('M')}, {'K', k}};
   c.weight_index = {{'N', c.out.primal.at('N')}, {'K', k}};
-  if (batched) c.data_index['B'] = c.weight_index['B'] = c.out.primal.at('B');
+  if (batched) c.data_index['B'] = c.out.primal.at('B');
+  if (layouts.weight.starts_with('B')) c.weight_index['B'] = c.out.primal.at('B');
   CoverIndex(c, 'M');
   CoverIndex(c, 'K');
   return c;
@@ -325,9 +327,8 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
   if (auto type = workload.OutputType(); !type.ok()) return type.status().WithContext(name);
   TW_RETURN_IF_ERROR(CheckForm(workload, form));
   TW_RETURN_IF_ERROR(CheckWinograd(workload, form));
-  const bool convolution =
-      workload.op == OpKind::kConv2d || workload.op == OpKind::kConv2dTranspose;
-  auto contraction = convolution ? ConvolutionOf(workload, form) : MatmulOf(workload, form);
+  auto contraction = IsMatrixProduct(workload.op) ? MatmulOf(workload, form)
+                                                  : ConvolutionOf(workload, form);
   TW_RETURN_IF_ERROR(contraction);
   Contraction& c = *contraction;
   const DataType weight_dtype = form.multiply_dtype.value_or(workload.weight.dtype);

@@ -6,6 +6,7 @@
 
 #include "src/ir/visit.h"
 #include "src/tensor/compute/internal.h"
+#include "src/tensor/operators/table.h"
 
 namespace tilewright {
 
@@ -38,7 +39,9 @@ namespace {
 /// Whether values are added up on the way to the result: in float16 that would lose what the
 /// reference keeps.
 bool AddsUp(OpKind kind) {
-  return !IsAnchor(kind) && !IsElementwise(kind) && !IsChoice(kind) && kind < OpKind::kReshape;
+  const OpFamily family = FamilyOf(kind);
+  return family == OpFamily::kPool || family == OpFamily::kReduction ||
+         family == OpFamily::kNormalization;
 }
 
 /// What is computed from float32 inputs, from float16 ones of these types, rounded once.
@@ -94,41 +97,12 @@ Result<Compute> DefineOperator(const Operator& op, std::span<const TensorType> i
     compute.inputs.push_back(
         MakeBuffer(fmt::format("input{}", i), inputs[i].dtype, inputs[i].shape));
   }
-  if (IsElementwise(op.kind) || op.kind == OpKind::kIdentity) {
-    DefineElementwise(op, *type, compute);
+  const OperatorRow& row = RowOf(op.kind);
+  if (row.element != nullptr) {
+    TW_RETURN_IF_ERROR(DefineElementwise(op, *type, compute));
     return compute;
   }
-  if (IsChoice(op.kind)) {
-    DefineChoice(op, *type, compute);
-    return compute;
-  }
-  switch (op.kind) {
-    case OpKind::kMaxPool2d:
-    case OpKind::kAvgPool2d:
-    case OpKind::kGlobalAvgPool2d:
-    case OpKind::kGlobalMaxPool2d:
-      TW_RETURN_IF_ERROR(DefinePool(op, inputs[0], *type, compute));
-      break;
-    case OpKind::kReduceMean:
-    case OpKind::kReduceSum:
-    case OpKind::kReduceMax:
-    case OpKind::kReduceMin:
-      DefineReduce(op, *type, compute);
-      break;
-    case OpKind::kSoftmax:
-    case OpKind::kLogSoftmax:
-      DefineSoftmax(op, *type, compute);
-      break;
-    case OpKind::kLrn:
-      DefineLrn(op, *type, compute);
-      break;
-    case OpKind::kBatchNorm:
-      DefineBatchNorm(op, *type, compute);
-      break;
-    default:
-      TW_RETURN_IF_ERROR(DefineDataMovement(op, *type, compute));
-      break;
-  }
+  TW_RETURN_IF_ERROR(row.loops(op, *type, compute));
   SumInBlocks(compute);
   return compute;
 }

@@ -1,7 +1,5 @@
 // Elementwise operators, comparisons, choices and operators that only move data: one stage each,
 // whose body says where a value comes from.
-#include <fmt/format.h>
-
 #include "src/base/math.h"
 #include "src/tensor/compute/internal.h"
 #include "src/tensor/compute/linear_index.h"
@@ -109,6 +107,14 @@ Expr GatherBody(const Operator& op, const Buffer& data, const Buffer& indices,
   return MakeLoad(data, index);
 }
 
+/// One stage of the result's shape.
+Status AddOutput(const TensorType& type, std::vector<Axis> axes, Expr body, Compute& compute) {
+  compute.stages.push_back(PlainStage("output", type.dtype, std::move(axes), std::move(body)));
+  return {};
+}
+
+}  // namespace
+
 Status DefineLayoutTransform(const Operator& op, const TensorType& type, Compute& compute) {
   auto source = Layout::Parse(op.attributes.src_layout);
   TW_RETURN_IF_ERROR(source);
@@ -134,60 +140,71 @@ Status DefineLayoutTransform(const Operator& op, const TensorType& type, Compute
   return {};
 }
 
-}  // namespace
-
-void DefineElementwise(const Operator& op, const TensorType& type, Compute& compute) {
+Status DefineElementwise(const Operator& op, const TensorType& type, Compute& compute) {
   const std::vector<Axis> axes = MakeAxes("i", type.shape);
   const Expr a = BroadcastLoad(compute.inputs[0], axes);
   const Expr b = compute.inputs.size() > 1 ? BroadcastLoad(compute.inputs[1], axes) : Expr();
-  const Expr body = op.kind == OpKind::kIdentity ? a : ElementwiseExpr(op, a, b);
-  compute.stages.push_back(PlainStage("output", type.dtype, axes, body));
+  return AddOutput(type, axes, ElementwiseExpr(op, a, b), compute);
 }
 
-void DefineChoice(const Operator& op, const TensorType& type, Compute& compute) {
+Status DefineEqual(const Operator&, const TensorType& type, Compute& compute) {
   const std::vector<Axis> axes = MakeAxes("i", type.shape);
   const auto load = [&](std::size_t i) { return BroadcastLoad(compute.inputs[i], axes); };
-  Expr body;
-  if (op.kind == OpKind::kWhere) {
-    body = MakeSelect(load(0), load(1), load(2));
-  } else {
-    body = op.kind == OpKind::kEqual ? Eq(load(0), load(1)) : Lt(load(0), load(1));
-  }
-  compute.stages.push_back(PlainStage("output", type.dtype, axes, body));
+  return AddOutput(type, axes, Eq(load(0), load(1)), compute);
 }
 
-Status DefineDataMovement(const Operator& op, const TensorType& type, Compute& compute) {
-  if (op.kind == OpKind::kLayoutTransform) return DefineLayoutTransform(op, type, compute);
+Status DefineLess(const Operator&, const TensorType& type, Compute& compute) {
   const std::vector<Axis> axes = MakeAxes("i", type.shape);
-  const Buffer input = compute.inputs[0];
-  Expr body;
-  switch (op.kind) {
-    case OpKind::kReshape:
-      body = MakeLoad(input, ReshapedIndex(axes, input->shape));
-      break;
-    case OpKind::kTranspose:
-      body = TransposeBody(op, input, axes);
-      break;
-    case OpKind::kBroadcastTo:
-      body = BroadcastLoad(input, axes);
-      break;
-    case OpKind::kConcat:
-      body = ConcatBody(compute.inputs, axes, AxisPosition(op.attributes.axis, type.shape.size()));
-      break;
-    case OpKind::kSlice:
-      body = SliceBody(op, input, axes);
-      break;
-    case OpKind::kPad:
-      body = PadBody(op, input, axes);
-      break;
-    case OpKind::kGather:
-      body = GatherBody(op, input, compute.inputs[1], axes);
-      break;
-    default:
-      return Unsupported(fmt::format("{} has no compute definition", OpName(op.kind)));
-  }
-  compute.stages.push_back(PlainStage("output", type.dtype, axes, body));
-  return {};
+  const auto load = [&](std::size_t i) { return BroadcastLoad(compute.inputs[i], axes); };
+  return AddOutput(type, axes, Lt(load(0), load(1)), compute);
+}
+
+Status DefineWhere(const Operator&, const TensorType& type, Compute& compute) {
+  const std::vector<Axis> axes = MakeAxes("i", type.shape);
+  const auto load = [&](std::size_t i) { return BroadcastLoad(compute.inputs[i], axes); };
+  return AddOutput(type, axes, MakeSelect(load(0), load(1), load(2)), compute);
+}
+
+Status DefineReshape(const Operator&, const TensorType& type, Compute& compute) {
+  const std::vector<Axis> axes = MakeAxes("i", type.shape);
+  const Buffer& input = compute.inputs[0];
+  return AddOutput(type, axes, MakeLoad(input, ReshapedIndex(axes, input->shape)), compute);
+}
+
+Status DefineTranspose(const Operator& op, const TensorType& type, Compute& compute) {
+  const std::vector<Axis> axes = MakeAxes("i", type.shape);
+  return AddOutput(type, axes, TransposeBody(op, compute.inputs[0], axes), compute);
+}
+
+Status DefineBroadcastTo(const Operator&, const TensorType& type, Compute& compute) {
+  const std::vector<Axis> axes = MakeAxes("i", type.shape);
+  return AddOutput(type, axes, BroadcastLoad(compute.inputs[0], axes), compute);
+}
+
+Status DefineConcat(const Operator& op, const TensorType& type, Compute& compute) {
+  const std::vector<Axis> axes = MakeAxes("i", type.shape);
+  const std::size_t axis = AxisPosition(op.attributes.axis, type.shape.size());
+  return AddOutput(type, axes, ConcatBody(compute.inputs, axes, axis), compute);
+}
+
+Status DefineSlice(const Operator& op, const TensorType& type, Compute& compute) {
+  const std::vector<Axis> axes = MakeAxes("i", type.shape);
+  return AddOutput(type, axes, SliceBody(op, compute.inputs[0], axes), compute);
+}
+
+Status DefinePad(const Operator& op, const TensorType& type, Compute& compute) {
+  const std::vector<Axis> axes = MakeAxes("i", type.shape);
+  return AddOutput(type, axes, PadBody(op, compute.inputs[0], axes), compute);
+}
+
+Status DefineGather(const Operator& op, const TensorType& type, Compute& compute) {
+  const std::vector<Axis> axes = MakeAxes("i", type.shape);
+  return AddOutput(type, axes, GatherBody(op, compute.inputs[0], compute.inputs[1], axes), compute);
+}
+
+Status DefineIdentity(const Operator&, const TensorType& type, Compute& compute) {
+  const std::vector<Axis> axes = MakeAxes("i", type.shape);
+  return AddOutput(type, axes, BroadcastLoad(compute.inputs[0], axes), compute);
 }
 
 }  // namespace tilewright

@@ -1,14 +1,16 @@
-// Loops of elementwise operators and of casts: the expression for one element, broadcast over the
-// result.
+// Elementwise operators and casts whose expression is more than a line of the operator table.
+
+#include "src/tensor/compute/elementwise.h"
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "src/tensor/compute/compute.h"
 #include "src/tensor/compute/linear_index.h"
+#include "src/tensor/operators/table.h"
 
 namespace tilewright {
-namespace {
 
 Expr Const(DataType dtype, double value) { return ConstantOf(dtype, value); }
 
@@ -17,8 +19,6 @@ Expr Call(const char* name, Expr a) {
   return MakeCall(dtype, name, {std::move(a)});
 }
 
-/// Quotient truncated towards zero, with the two undefined cases given values: x / 0 is 0, and the
-/// lowest number divided by -1 wraps to itself.
 Expr IntegerDiv(Expr a, Expr b) {
   const DataType dtype = a.dtype();
   const Expr zero = MakeInt(dtype, 0), one = MakeInt(dtype, 1), minus_one = MakeInt(dtype, -1);
@@ -37,7 +37,6 @@ Expr IntegerDiv(Expr a, Expr b) {
   return MakeSelect(is_zero, zero, MakeSelect(is_minus_one, zero - a, quotient));
 }
 
-/// Arithmetic shift; amounts outside the width count as the width less one.
 Expr ShiftRight(Expr a, Expr b) {
   const Expr last = MakeInt(a.dtype(), a.dtype().bits - 1);
   std::int64_t constant = 0;
@@ -51,30 +50,6 @@ Expr ShiftRight(Expr a, Expr b) {
   return MakeBinary(ExprKind::kShiftRight, a, b);
 }
 
-Expr BinaryExpr(OpKind kind, Expr a, Expr b) {
-  switch (kind) {
-    case OpKind::kAdd:
-      return a + b;
-    case OpKind::kSub:
-      return a - b;
-    case OpKind::kMul:
-      return a * b;
-    case OpKind::kDiv:
-      return a.dtype().is_float() ? Div(a, b) : IntegerDiv(a, b);
-    case OpKind::kMax:
-      return Max(a, b);
-    case OpKind::kMin:
-      return Min(a, b);
-    case OpKind::kShiftRight:
-      return ShiftRight(a, b);
-    default: {
-      const DataType dtype = a.dtype();
-      return MakeCall(dtype, "pow", {std::move(a), std::move(b)});
-    }
-  }
-}
-
-/// Integer bounds are rounded inwards and cut to the type; infinite ones do nothing.
 Expr ClipExpr(Expr a, double low, double high) {
   const DataType dtype = a.dtype();
   if (dtype.is_float()) {
@@ -101,7 +76,6 @@ Expr CastExpr(DataType to, Expr a) {
   return MakeCast(to, a);
 }
 
-/// Rounds half to even and cuts to the range of the integer type `to`.
 Expr SaturateCastExpr(DataType to, Expr a) {
   if (!to.is_integer()) return CastExpr(to, a);
   if (a.dtype().is_float()) {
@@ -128,8 +102,6 @@ Expr SaturateCastExpr(DataType to, Expr a) {
   return MakeCast(to, a);
 }
 
-/// TVM's fixed_point_multiply: x * multiplier * 2^(shift - 31) in int64, rounded half upwards; a
-/// multiplier of 2^30 is a shift in 32 bits.
 Expr FixedPointMultiply(Expr x, std::int64_t multiplier, std::int64_t shift) {
   constexpr std::int64_t kHalf = std::int64_t{1} << 30;
   if (multiplier == kHalf) {
@@ -153,68 +125,12 @@ Expr HardSigmoid(Expr a, double alpha, double beta) {
   return Max(Min(line, Const(dtype, 1)), Const(dtype, 0));
 }
 
-/// Functions whose results have a fraction: inputs are floats.
-Expr FloatExpr(const Operator& op, Expr a) {
-  const DataType dtype = a.dtype();
-  const Expr one = Const(dtype, 1), zero = Const(dtype, 0);
-  switch (op.kind) {
-    case OpKind::kLeakyRelu:
-      return MakeSelect(Lt(a, zero), a * Const(dtype, op.attributes.alpha), a);
-    case OpKind::kSigmoid:
-      return Div(one, one + Call("exp", zero - a));
-    case OpKind::kHardSigmoid:
-      return HardSigmoid(a, op.attributes.alpha, op.attributes.beta);
-    case OpKind::kHardSwish:
-      return a * HardSigmoid(a, 1.0 / 6.0, 0.5);
-    case OpKind::kTanh:
-      return Call("tanh", a);
-    case OpKind::kExp:
-      return Call("exp", a);
-    case OpKind::kLog:
-      return Call("log", a);
-    case OpKind::kSqrt:
-      return Call("sqrt", a);
-    case OpKind::kErf:
-      return Call("erf", a);
-    case OpKind::kRound:
-      return Call("round", a);
-    case OpKind::kRoundEven:
-      return Call("rint", a);
-    case OpKind::kFloor:
-      return Call("floor", a);
-    case OpKind::kCeil:
-      return Call("ceil", a);
-    default:
-      return a;
-  }
-}
-
-}  // namespace
-
 Expr ElementwiseExpr(const Operator& op, Expr a, Expr b) {
-  TW_CHECK(IsElementwise(op.kind));
-  if (b) return BinaryExpr(op.kind, std::move(a), std::move(b));
-  const DataType dtype = a.dtype();
-  switch (op.kind) {
-    case OpKind::kRelu:
-      return Max(a, Const(dtype, 0));
-    case OpKind::kClip:
-      return ClipExpr(a, op.attributes.a_min, op.attributes.a_max);
-    case OpKind::kNegate:
-      return dtype.is_float() ? a * Const(dtype, -1) : MakeInt(dtype, 0) - a;
-    case OpKind::kAbs:
-      if (dtype.is_float()) return Call("abs", a);
-      return dtype.code == TypeCode::kInt ? Max(a, MakeInt(dtype, 0) - a) : a;
-    case OpKind::kCast:
-      return CastExpr(op.attributes.dtype.value_or(dtype), a);
-    case OpKind::kSaturateCast:
-      return SaturateCastExpr(op.attributes.dtype.value_or(dtype), a);
-    case OpKind::kFixedPointMultiply:
-      return FixedPointMultiply(a, op.attributes.multiplier, op.attributes.shift);
-    default:
-      // Rounding does nothing to an integer; the other functions take floats only.
-      return dtype.is_float() ? FloatExpr(op, a) : a;
-  }
+  const OperatorRow& row = RowOf(op.kind);
+  TW_CHECK(row.element != nullptr, row.name);
+  // Rounding does nothing to an integer; the other functions take floats only.
+  if (row.of_floats && !b && !a.dtype().is_float()) return a;
+  return row.element(op.attributes, a, b);
 }
 
 }  // namespace tilewright

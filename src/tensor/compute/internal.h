@@ -7,17 +7,36 @@
 
 namespace tilewright {
 
-// Definitions by family of operator, for DefineOperator. Inputs have been type-checked and `type`
-// is the result's type; `compute` has its input buffers and gets its stages.
-void DefineElementwise(const Operator& op, const TensorType& type, Compute& compute);
-Status DefinePool(const Operator& op, const TensorType& input, const TensorType& type,
-                  Compute& compute);
-void DefineReduce(const Operator& op, const TensorType& type, Compute& compute);
-void DefineSoftmax(const Operator& op, const TensorType& type, Compute& compute);
-void DefineLrn(const Operator& op, const TensorType& type, Compute& compute);
-void DefineBatchNorm(const Operator& op, const TensorType& type, Compute& compute);
-void DefineChoice(const Operator& op, const TensorType& type, Compute& compute);
-Status DefineDataMovement(const Operator& op, const TensorType& type, Compute& compute);
+// Definitions by family of operator, for the rows of the operator table. Inputs have been
+// type-checked and `type` is the result's type; `compute` has its input buffers and gets its stages.
+Status DefineElementwise(const Operator& op, const TensorType& type, Compute& compute);
+Status DefinePool(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineSoftmax(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineLrn(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineBatchNorm(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineEqual(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineLess(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineWhere(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineReshape(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineTranspose(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineBroadcastTo(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineConcat(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineSlice(const Operator& op, const TensorType& type, Compute& compute);
+Status DefinePad(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineLayoutTransform(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineGather(const Operator& op, const TensorType& type, Compute& compute);
+Status DefineIdentity(const Operator& op, const TensorType& type, Compute& compute);
+
+/// What the elements of a reduction go through on their way to the result.
+struct Reduction {
+  Combiner combiner = Combiner::kSum;
+  Expr (*before)(const Expr& element) = nullptr;  ///< each element, in the type of the sum
+  bool mean = false;                              ///< divided by their number at the end
+  Expr (*after)(const Expr& result) = nullptr;    ///< what was combined, in the type of the sum
+};
+/// Sums of integers narrower than 32 bits are made in int32.
+Status DefineReduction(const Operator& op, const TensorType& type, Compute& compute,
+                       const Reduction& reduction);
 
 /// Type in which the products of an anchor are made and summed: float32 for float16.
 DataType SumType(const Workload& workload);

@@ -37,8 +37,8 @@ Expr DivisorOf(const Operator& op, const Expr& out_h, const Expr& out_w, const W
 
 }  // namespace
 
-Status DefinePool(const Operator& op, const TensorType& input, const TensorType& type,
-                  Compute& compute) {
+Status DefinePool(const Operator& op, const TensorType& type, Compute& compute) {
+  const TensorType input{compute.inputs[0]->shape, compute.inputs[0]->dtype};
   auto window = PoolWindowOf(op, input);
   TW_RETURN_IF_ERROR(window);
   const PoolWindow& p = *window;

@@ -41,7 +41,8 @@ Expr Exp(Expr value) {
 
 }  // namespace
 
-void DefineReduce(const Operator& op, const TensorType& type, Compute& compute) {
+Status DefineReduction(const Operator& op, const TensorType& type, Compute& compute,
+                       const Reduction& reduction) {
   const Buffer input = compute.inputs[0];
   std::vector<bool> reduced(input->shape.size(), op.attributes.axes.empty());
   for (std::int64_t axis : op.attributes.axes) reduced[AxisPosition(axis, reduced.size())] = true;
@@ -62,25 +63,25 @@ void DefineReduce(const Operator& op, const TensorType& type, Compute& compute) 
     count *= input->shape[i];
   }
   const DataType dtype = type.dtype;
-  const bool sums = op.kind == OpKind::kReduceMean || op.kind == OpKind::kReduceSum;
   const bool narrow = dtype.is_integer() && dtype.bits < 32;
-  const DataType wide = sums && narrow ? kInt32 : dtype;
-  Combiner combiner = Combiner::kSum;
-  if (op.kind == OpKind::kReduceMax) combiner = Combiner::kMax;
-  if (op.kind == OpKind::kReduceMin) combiner = Combiner::kMin;
-  const bool finished = op.kind != OpKind::kReduceMean && wide == dtype;
+  const DataType wide = reduction.combiner == Combiner::kSum && narrow ? kInt32 : dtype;
+  Expr element = MakeCast(wide, MakeLoad(input, index));
+  if (reduction.before != nullptr) element = reduction.before(element);
+  const bool finished = !reduction.mean && reduction.after == nullptr && wide == dtype;
   compute.stages.push_back(ReductionStage(finished ? "output" : "reduce", axes, reduce_axes,
-                                          combiner, MakeCast(wide, MakeLoad(input, index))));
-  if (finished) return;
+                                          reduction.combiner, element));
+  if (finished) return {};
   std::vector<Axis> out_axes = MakeAxes("i", type.shape);
   Expr value = MakeLoad(compute.stages[0].output, VarsOf(out_axes));
-  if (op.kind == OpKind::kReduceMean) {
+  if (reduction.mean) {
     value = Div(value, MakeConst(wide, static_cast<double>(std::max<std::int64_t>(count, 1))));
   }
+  if (reduction.after != nullptr) value = reduction.after(value);
   compute.stages.push_back(PlainStage("output", dtype, out_axes, MakeCast(dtype, value)));
+  return {};
 }
 
-void DefineSoftmax(const Operator& op, const TensorType& type, Compute& compute) {
+Status DefineSoftmax(const Operator& op, const TensorType& type, Compute& compute) {
   const Buffer input = compute.inputs[0];
   const std::size_t rank = type.shape.size();
   const std::size_t axis = AxisPosition(op.attributes.axis, rank);
@@ -117,9 +118,10 @@ void DefineSoftmax(const Operator& op, const TensorType& type, Compute& compute)
     value = Div(MakeLoad(exp, VarsOf(axes)), MakeLoad(sum, kept));
   }
   compute.stages.push_back(PlainStage("output", type.dtype, axes, value));
+  return {};
 }
 
-void DefineLrn(const Operator& op, const TensorType& type, Compute& compute) {
+Status DefineLrn(const Operator& op, const TensorType& type, Compute& compute) {
   const Buffer input = compute.inputs[0];
   const OpAttributes& a = op.attributes;
   const DataType dtype = type.dtype;
@@ -141,9 +143,10 @@ void DefineLrn(const Operator& op, const TensorType& type, Compute& compute) {
   const Expr power = MakeCall(dtype, "pow", {scale, MakeConst(dtype, a.beta)});
   compute.stages.push_back(
       PlainStage("output", dtype, out_axes, Div(MakeLoad(input, vars), power)));
+  return {};
 }
 
-void DefineBatchNorm(const Operator& op, const TensorType& type, Compute& compute) {
+Status DefineBatchNorm(const Operator& op, const TensorType& type, Compute& compute) {
   const auto& in = compute.inputs;  // data, gamma, beta, mean, var
   const std::size_t axis = AxisPosition(op.attributes.axis, type.shape.size());
   const DataType dtype = type.dtype;
@@ -159,6 +162,7 @@ void DefineBatchNorm(const Operator& op, const TensorType& type, Compute& comput
       (MakeLoad(in[0], VarsOf(axes)) - MakeLoad(in[3], c)) * MakeLoad(compute.stages[0].output, c) +
       MakeLoad(in[2], c);
   compute.stages.push_back(PlainStage("output", dtype, axes, value));
+  return {};
 }
 
 }  // namespace tilewright

@@ -24,18 +24,28 @@ void ForEachOf(TensorPointers inputs, const Tensor& out, const Fn& fn) {
   });
 }
 
-void CompareAll(OpKind kind, TensorPointers inputs, Tensor& out) {
+template <typename Compare>
+void CompareAll(TensorPointers inputs, Tensor& out, const Compare& compare) {
   const auto to = out.As<std::uint8_t>();
   VisitType(inputs[0]->dtype(), [&]<typename T>() {
     const auto a = inputs[0]->As<T>(), b = inputs[1]->As<T>();
     ForEachOf(inputs, out, [&](std::size_t position, const std::vector<std::size_t>& from) {
-      const T x = a[from[0]], y = b[from[1]];
-      to[position] = (kind == OpKind::kEqual ? x == y : x < y) ? 1 : 0;
+      to[position] = compare(a[from[0]], b[from[1]]) ? 1 : 0;
     });
   });
 }
 
-void Choose(TensorPointers inputs, Tensor& out) {
+}  // namespace
+
+void ValuesOfEqual(const Operator&, TensorPointers inputs, Tensor& out) {
+  CompareAll(inputs, out, [](auto x, auto y) { return x == y; });
+}
+
+void ValuesOfLess(const Operator&, TensorPointers inputs, Tensor& out) {
+  CompareAll(inputs, out, [](auto x, auto y) { return x < y; });
+}
+
+void ValuesOfWhere(const Operator&, TensorPointers inputs, Tensor& out) {
   const auto condition = inputs[0]->As<std::uint8_t>();
   const auto bytes = static_cast<std::size_t>(out.dtype().bytes());
   ForEachOf(inputs, out, [&](std::size_t position, const std::vector<std::size_t>& from) {
@@ -43,13 +53,6 @@ void Choose(TensorPointers inputs, Tensor& out) {
     std::memcpy(out.data() + position * bytes, inputs[chosen]->data() + from[chosen] * bytes,
                 bytes);
   });
-}
-
-}  // namespace
-
-void EvaluateChoice(const Operator& op, TensorPointers inputs, Tensor& out) {
-  if (op.kind == OpKind::kWhere) return Choose(inputs, out);
-  CompareAll(op.kind, inputs, out);
 }
 
 }  // namespace tilewright::reference

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "src/tensor/layout.h"
+#include "src/tensor/operators/table.h"
 #include "src/tensor/reference/internal.h"
 #include "src/tensor/reference/kernels.h"
 
@@ -258,31 +259,31 @@ void Product2d(const Tensor& a, std::int64_t a_begin, const Tensor& b, std::int6
 
 template <typename T>
 void Matmul(const Workload& w, const Tensor& data, const Tensor& weight, int threads, Tensor& out) {
-  const bool batched = w.op == OpKind::kBatchMatmul;
-  const bool plain_weight =
-      w.kernel_layout == (batched ? "BNK" : "NK");  // spares a copy of the largest tensors
-  const Tensor a = *TransformLayout(data, w.data_layout, batched ? "BMK" : "MK");
+  const AnchorLayouts& layouts = RowOf(w.op).layouts;
+  const bool plain_weight = w.kernel_layout == layouts.weight;  // spares a copy of the largest ones
+  const Tensor a = *TransformLayout(data, w.data_layout, layouts.data);
   const Tensor moved =
-      plain_weight ? Tensor() : *TransformLayout(weight, w.kernel_layout, batched ? "BNK" : "NK");
+      plain_weight ? Tensor() : *TransformLayout(weight, w.kernel_layout, layouts.weight);
   const Tensor& b = plain_weight ? weight : moved;
-  const std::size_t skipped = batched ? 1 : 0;
+  const bool batched = layouts.data.starts_with('B');
   const std::int64_t batch = batched ? a.shape()[0] : 1;
-  const std::int64_t m = a.shape()[skipped], k = a.shape()[skipped + 1], n = b.shape()[skipped];
+  const std::int64_t m = a.shape().end()[-2], k = a.shape().back(), n = b.shape().end()[-2];
+  const std::int64_t weight_step = layouts.weight.starts_with('B') ? n * k : 0;
   std::vector<std::int64_t> shape{m, n};
   if (batched) shape.insert(shape.begin(), batch);
   Tensor plain_out(TensorType{shape, out.dtype()});
   for (std::int64_t i = 0; i < batch; ++i) {
-    Product2d<T>(a, i * m * k, b, i * n * k, {m, n, k}, threads, plain_out, i * m * n);
+    Product2d<T>(a, i * m * k, b, i * weight_step, {m, n, k}, threads, plain_out, i * m * n);
   }
   const std::string layout = *w.OutputLayout();
-  out = *TransformLayout(plain_out, batched ? "BMN" : "MN", layout);
+  out = *TransformLayout(plain_out, layouts.result, layout);
 }
 
 }  // namespace
 
 void EvaluateContraction(const Workload& w, const Tensor& data, const Tensor& weight, int threads,
                          Tensor& out) {
-  const bool convolution = w.op == OpKind::kConv2d || w.op == OpKind::kConv2dTranspose;
+  const bool convolution = !IsMatrixProduct(w.op);
   const bool real = w.out_dtype.is_float();
   if (convolution && real) return Convolution<double>(w, data, weight, threads, out);
   if (convolution) return Convolution<std::uint32_t>(w, data, weight, threads, out);

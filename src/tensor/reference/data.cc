@@ -112,26 +112,29 @@ void TransformLayouts(const Operator& op, const Tensor& input, Tensor& out) {
 
 }  // namespace
 
-void EvaluateDataMovement(const Operator& op, TensorPointers inputs, Tensor& out) {
-  const Tensor& input = *inputs[0];
-  switch (op.kind) {
-    case OpKind::kTranspose:
-      return Transpose(op, input, out);
-    case OpKind::kBroadcastTo:
-      return BroadcastTo(input, out);
-    case OpKind::kConcat:
-      return Concat(op, inputs, out);
-    case OpKind::kSlice:
-      return Slice(op, input, out);
-    case OpKind::kPad:
-      return Pad(op, input, out);
-    case OpKind::kGather:
-      return Gather(op, input, *inputs[1], out);
-    case OpKind::kLayoutTransform:
-      return TransformLayouts(op, input, out);
-    default:  // reshape and identity keep the bytes
-      std::memcpy(out.data(), input.data(), static_cast<std::size_t>(out.bytes()));
-  }
+void ValuesOfReshape(const Operator&, TensorPointers inputs, Tensor& out) {
+  std::memcpy(out.data(), inputs[0]->data(), static_cast<std::size_t>(out.bytes()));
+}
+void ValuesOfTranspose(const Operator& op, TensorPointers inputs, Tensor& out) {
+  Transpose(op, *inputs[0], out);
+}
+void ValuesOfBroadcastTo(const Operator&, TensorPointers inputs, Tensor& out) {
+  BroadcastTo(*inputs[0], out);
+}
+void ValuesOfConcat(const Operator& op, TensorPointers inputs, Tensor& out) {
+  Concat(op, inputs, out);
+}
+void ValuesOfSlice(const Operator& op, TensorPointers inputs, Tensor& out) {
+  Slice(op, *inputs[0], out);
+}
+void ValuesOfPad(const Operator& op, TensorPointers inputs, Tensor& out) {
+  Pad(op, *inputs[0], out);
+}
+void ValuesOfLayoutTransform(const Operator& op, TensorPointers inputs, Tensor& out) {
+  TransformLayouts(op, *inputs[0], out);
+}
+void ValuesOfGather(const Operator& op, TensorPointers inputs, Tensor& out) {
+  Gather(op, *inputs[0], *inputs[1], out);
 }
 
 }  // namespace tilewright::reference

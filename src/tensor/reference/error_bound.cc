@@ -4,12 +4,11 @@
 #include "src/tensor/reference/error_bound.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "src/tensor/operator_names.h"
+#include "src/tensor/operators/table.h"
 
 namespace tilewright {
 namespace {
@@ -70,16 +69,7 @@ Tensor ErrorsAsValues(const BoundedTensor& input) {
 /// To whole numbers, or to a choice: what is given is rounded or compared as it is, next to a step of
 /// the function, too. What it is off by may take it over the step, to the next number.
 bool IsStep(OpKind kind, DataType result) {
-  return (kind >= OpKind::kRound && kind <= OpKind::kCeil) || !result.is_float();
-}
-
-/// Gives whole numbers of whole numbers, without an error of its own.
-bool KeepsWholeNumbers(OpKind kind) {
-  constexpr std::array kKinds = {OpKind::kAdd,  OpKind::kSub,    OpKind::kMul,
-                                 OpKind::kMax,  OpKind::kMin,    OpKind::kRelu,
-                                 OpKind::kClip, OpKind::kNegate, OpKind::kAbs,
-                                 OpKind::kCast, OpKind::kWhere,  OpKind::kSaturateCast};
-  return std::ranges::find(kKinds, kind) != kKinds.end();
+  return RowOf(kind).rounds || !result.is_float();
 }
 
 /// Whether sums and products of its elements are exact in float32.
@@ -95,8 +85,7 @@ bool IsWhole(const Tensor& tensor) {
 
 /// A product of exact numbers, and what bounds of such a one give.
 bool IsRoundedOnce(OpKind kind, BoundedInputs inputs) {
-  const bool bounds = kind == OpKind::kClip || kind == OpKind::kRelu || kind == OpKind::kMax ||
-                      kind == OpKind::kMin || kind == OpKind::kNegate;
+  const bool bounds = RowOf(kind).only_bounds;
   if (!bounds && kind != OpKind::kMul && kind != OpKind::kDiv) return false;
   return std::ranges::all_of(inputs, [&](const BoundedTensor* input) {
     return input->exact() || (bounds && input->rounded_once);
@@ -111,7 +100,7 @@ Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const T
   };
   const bool step = IsStep(op.kind, value.dtype());
   const bool exact = step ||
-                     (KeepsWholeNumbers(op.kind) && IsWhole(value) &&
+                     (RowOf(op.kind).keeps_whole && IsWhole(value) &&
                       std::ranges::all_of(inputs, whole));
   Tensor error;
   std::vector<std::size_t> moved;
@@ -277,26 +266,21 @@ void FreeWhereUndefined(const BoundedTensor& input, const Tensor& value, Tensor&
 }
 
 Result<Tensor> ErrorOf(const Operator& op, BoundedInputs inputs, const Tensor& value, int threads) {
-  if (IsAnchor(op.kind)) return ErrorOfSums(op, inputs, value, threads);
-  switch (op.kind) {
-    case OpKind::kAvgPool2d:
-    case OpKind::kGlobalAvgPool2d:
-    case OpKind::kReduceMean:
-    case OpKind::kReduceSum:
+  switch (RowOf(op.kind).error) {
+    case ErrorRule::kFunction:
+      return ErrorOfFunction(op, inputs, value, threads);
+    case ErrorRule::kSums:
       return ErrorOfSums(op, inputs, value, threads);
-    case OpKind::kSoftmax:
-    case OpKind::kLogSoftmax:
+    case ErrorRule::kMoves:
+      return ErrorOfMoves(op, inputs, value, threads);
+    case ErrorRule::kSoftmax:
       return ErrorOfSoftmax(op, *inputs[0], value);
-    case OpKind::kBatchNorm:
+    case ErrorRule::kBatchNorm:
       return ErrorOfBatchNorm(op, inputs, value);
-    case OpKind::kLrn:
+    case ErrorRule::kLrn:
       return ErrorOfLrn(*inputs[0], value);
-    default:
-      break;
   }
-  const bool function = IsElementwise(op.kind) || IsChoice(op.kind);
-  return function ? ErrorOfFunction(op, inputs, value, threads)
-                  : ErrorOfMoves(op, inputs, value, threads);
+  return Internal("an operator without a rule for its error");
 }
 
 }  // namespace

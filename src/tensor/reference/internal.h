@@ -77,17 +77,24 @@ void ParallelFor(int threads, std::int64_t count, const std::function<void(std::
 /// Copy with another element type; see kCast.
 Tensor CastTensor(const Tensor& source, DataType dtype);
 
-// By family. The types have been checked; `out` has the result's type and zero contents.
+// For the rows of the operator table. The types have been checked; `out` has the result's type and
+// zero contents.
 void EvaluateContraction(const Workload& workload, const Tensor& data, const Tensor& weight,
                          int threads, Tensor& out);
-void EvaluateUnary(const Operator& op, const Tensor& input, Tensor& out);
-void EvaluateBinary(const Operator& op, const Tensor& a, const Tensor& b, Tensor& out);
-void EvaluateChoice(const Operator& op, TensorPointers inputs, Tensor& out);
-void EvaluatePool(const Operator& op, const Tensor& input, Tensor& out);
-void EvaluateReduce(const Operator& op, const Tensor& input, Tensor& out);
-void EvaluateSoftmax(const Operator& op, const Tensor& input, Tensor& out);
-void EvaluateLrn(const Operator& op, const Tensor& input, Tensor& out);
-void EvaluateBatchNorm(const Operator& op, TensorPointers inputs, Tensor& out);
-void EvaluateDataMovement(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfEqual(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfLess(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfWhere(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfPool(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfSoftmax(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfLrn(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfBatchNorm(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfReshape(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfTranspose(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfBroadcastTo(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfConcat(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfSlice(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfPad(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfLayoutTransform(const Operator& op, TensorPointers inputs, Tensor& out);
+void ValuesOfGather(const Operator& op, TensorPointers inputs, Tensor& out);
 
 }  // namespace tilewright::reference

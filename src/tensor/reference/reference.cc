@@ -12,7 +12,7 @@
 
 #include "src/tensor/layout.h"
 #include "src/tensor/operator_list.h"
-#include "src/tensor/operator_names.h"
+#include "src/tensor/operators/table.h"
 #include "src/tensor/reference/internal.h"
 
 namespace tilewright {
@@ -72,33 +72,6 @@ void ParallelFor(int threads, std::int64_t count, const std::function<void(std::
 namespace {
 
 using reference::TensorPointers;
-
-void EvaluateInto(const Operator& op, TensorPointers inputs, Tensor& out) {
-  if (IsBinary(op.kind)) return reference::EvaluateBinary(op, *inputs[0], *inputs[1], out);
-  if (IsElementwise(op.kind)) return reference::EvaluateUnary(op, *inputs[0], out);
-  if (IsChoice(op.kind)) return reference::EvaluateChoice(op, inputs, out);
-  switch (op.kind) {
-    case OpKind::kMaxPool2d:
-    case OpKind::kAvgPool2d:
-    case OpKind::kGlobalAvgPool2d:
-    case OpKind::kGlobalMaxPool2d:
-      return reference::EvaluatePool(op, *inputs[0], out);
-    case OpKind::kReduceMean:
-    case OpKind::kReduceSum:
-    case OpKind::kReduceMax:
-    case OpKind::kReduceMin:
-      return reference::EvaluateReduce(op, *inputs[0], out);
-    case OpKind::kSoftmax:
-    case OpKind::kLogSoftmax:
-      return reference::EvaluateSoftmax(op, *inputs[0], out);
-    case OpKind::kLrn:
-      return reference::EvaluateLrn(op, *inputs[0], out);
-    case OpKind::kBatchNorm:
-      return reference::EvaluateBatchNorm(op, inputs, out);
-    default:
-      return reference::EvaluateDataMovement(op, inputs, out);
-  }
-}
 
 /// The distance of neighbours in float16, at most this part of the smaller one.
 constexpr double kUnitOfFloat16 = 0x1p-10;
@@ -213,10 +186,10 @@ Result<Tensor> Evaluate(const Operator& op, TensorPointers inputs, int threads) 
   TW_RETURN_IF_ERROR(type);
   TW_RETURN_IF_ERROR(CheckWork(op, types, *type));
   half = half || type->dtype == kFloat16;
-  const bool moves_data = op.kind >= OpKind::kReshape;
+  const bool moves_data = FamilyOf(op.kind) == OpFamily::kMove;
   if (!half || moves_data) {
     Tensor out(*type);
-    if (out.elements() > 0) EvaluateInto(op, inputs, out);
+    if (out.elements() > 0) RowOf(op.kind).values(op, inputs, out);
     return out;
   }
   // Half precision is computed in single precision and rounded once.
@@ -243,7 +216,7 @@ Result<Tensor> EvaluateAnchor(const Workload& workload, const Epilogue& epilogue
   TW_RETURN_IF_ERROR(layout_text);
   auto layout = Layout::Parse(*layout_text);
   TW_RETURN_IF_ERROR(layout);
-  const bool matrices = workload.op == OpKind::kDense || workload.op == OpKind::kBatchMatmul;
+  const bool matrices = IsMatrixProduct(workload.op);
   std::vector<const Tensor*> inputs{&data};
   if (workload.has_weight()) inputs.push_back(&weight);
   const std::vector<int> parameters = list->parameters();

@@ -1,36 +1,13 @@
-// Pooling, reductions and normalisations.
+// Pooling and normalisations.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "src/tensor/reference/internal.h"
+#include "src/tensor/reference/reduction.h"
 #include "src/tensor/windows.h"
 
 namespace tilewright::reference {
 namespace {
-
-/// Sums of floats are taken in double, those of integers in 64 bits.
-template <typename T>
-using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
-
-/// The sum in the type in which the operator adds: 32 bits for narrow integers.
-template <typename T>
-SumOf<T> WrapSum(SumOf<T> sum) {
-  if constexpr (std::is_integral_v<T> && sizeof(T) <= 4) return static_cast<std::int32_t>(sum);
-  return sum;
-}
-
-/// What no element of the type is below, or above: of floats the infinities.
-template <typename T>
-constexpr T LeastOf() {
-  using Limits = std::numeric_limits<T>;
-  return Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest();
-}
-template <typename T>
-constexpr T GreatestOf() {
-  using Limits = std::numeric_limits<T>;
-  return Limits::has_infinity ? Limits::infinity() : Limits::max();
-}
 
 /// One window: its taps inside the image, and how many its average counts.
 template <typename T>
@@ -57,61 +34,10 @@ T PoolAt(const Operator& op, const PoolWindow& p, const T* channel, std::int64_t
   return static_cast<T>(WrapSum<T>(sum) / static_cast<SumOf<T>>(std::max<std::int64_t>(taps, 1)));
 }
 
-/// Index with the dimensions that `reduced` names set to zero, as a position in the kept ones.
-class KeptPosition {
- public:
-  KeptPosition(const std::vector<std::int64_t>& shape, const std::vector<bool>& reduced)
-      : steps_(shape.size(), 0) {
-    for (std::size_t i = shape.size(); i-- > 0;) {
-      if (reduced[i]) continue;
-      steps_[i] = count_;
-      count_ *= shape[i];
-    }
-  }
-  std::size_t operator()(const std::vector<std::int64_t>& index) const {
-    std::int64_t position = 0;
-    for (std::size_t i = 0; i < index.size(); ++i) position += index[i] * steps_[i];
-    return static_cast<std::size_t>(position);
-  }
-  std::size_t count() const { return static_cast<std::size_t>(count_); }
-
- private:
-  std::vector<std::int64_t> steps_;
-  std::int64_t count_ = 1;
-};
-
-template <typename T>
-void ReduceAll(const Operator& op, const Tensor& input, const std::vector<bool>& reduced,
-               Tensor& out) {
-  const KeptPosition kept(input.shape(), reduced);
-  const auto from = input.As<T>();
-  const auto to = out.As<T>();
-  const bool low = op.kind == OpKind::kReduceMax, high = op.kind == OpKind::kReduceMin;
-  std::vector<SumOf<T>> sums(kept.count(), 0);
-  std::vector<T> extremes(kept.count(), low ? LeastOf<T>() : GreatestOf<T>());
-  ForEachIndex(input.shape(), [&](std::int64_t position, const std::vector<std::int64_t>& index) {
-    const T value = from[static_cast<std::size_t>(position)];
-    const std::size_t at = kept(index);
-    if (low) extremes[at] = std::max(extremes[at], value);
-    if (high) extremes[at] = std::min(extremes[at], value);
-    sums[at] = WrapAdd<SumOf<T>>(sums[at], static_cast<SumOf<T>>(value));
-  });
-  const auto count = static_cast<SumOf<T>>(
-      std::max<std::int64_t>(input.elements() / static_cast<std::int64_t>(kept.count()), 1));
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    if (low || high) {
-      to[i] = extremes[i];
-    } else if (op.kind == OpKind::kReduceMean) {
-      to[i] = static_cast<T>(WrapSum<T>(sums[i]) / count);
-    } else {
-      to[i] = static_cast<T>(sums[i]);
-    }
-  }
-}
-
 }  // namespace
 
-void EvaluatePool(const Operator& op, const Tensor& input, Tensor& out) {
+void ValuesOfPool(const Operator& op, TensorPointers inputs, Tensor& out) {
+  const Tensor& input = *inputs[0];
   const PoolWindow p = *PoolWindowOf(op, input.type());
   const std::vector<std::int64_t> strides = StridesOf(input.shape());
   const std::int64_t row_step = strides[p.height_dimension];
@@ -132,13 +58,14 @@ void EvaluatePool(const Operator& op, const Tensor& input, Tensor& out) {
   });
 }
 
-void EvaluateReduce(const Operator& op, const Tensor& input, Tensor& out) {
-  std::vector<bool> reduced(input.shape().size(), op.attributes.axes.empty());
-  for (std::int64_t axis : op.attributes.axes) reduced[Position(axis, reduced.size())] = true;
-  VisitType(input.dtype(), [&]<typename T>() { ReduceAll<T>(op, input, reduced, out); });
+std::vector<bool> ReducedOf(const Operator& op, std::size_t rank) {
+  std::vector<bool> reduced(rank, op.attributes.axes.empty());
+  for (std::int64_t axis : op.attributes.axes) reduced[Position(axis, rank)] = true;
+  return reduced;
 }
 
-void EvaluateSoftmax(const Operator& op, const Tensor& input, Tensor& out) {
+void ValuesOfSoftmax(const Operator& op, TensorPointers inputs, Tensor& out) {
+  const Tensor& input = *inputs[0];
   const std::size_t axis = Position(op.attributes.axis, input.shape().size());
   std::vector<bool> reduced(input.shape().size(), false);
   for (std::size_t i = 0; i < reduced.size(); ++i) {
@@ -160,7 +87,8 @@ void EvaluateSoftmax(const Operator& op, const Tensor& input, Tensor& out) {
   });
 }
 
-void EvaluateLrn(const Operator& op, const Tensor& input, Tensor& out) {
+void ValuesOfLrn(const Operator& op, TensorPointers inputs, Tensor& out) {
+  const Tensor& input = *inputs[0];
   const OpAttributes& a = op.attributes;
   const std::int64_t channels = input.shape()[1], step = StridesOf(input.shape())[1];
   const std::int64_t before = (a.size - 1) / 2, after = a.size - 1 - before;
@@ -177,7 +105,7 @@ void EvaluateLrn(const Operator& op, const Tensor& input, Tensor& out) {
   });
 }
 
-void EvaluateBatchNorm(const Operator& op, TensorPointers inputs, Tensor& out) {
+void ValuesOfBatchNorm(const Operator& op, TensorPointers inputs, Tensor& out) {
   const Tensor& data = *inputs[0];
   const std::size_t axis = Position(op.attributes.axis, data.shape().size());
   const std::int64_t inner = StridesOf(data.shape())[axis], channels = data.shape()[axis];
