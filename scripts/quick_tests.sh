@@ -12,6 +12,7 @@ mkdir -p quick
 # What the tests of a label run: their program, and for those of the program the scripts beside it.
 programs_of() {
   case $1 in
+    adding) echo python_free_cli/tilewright ../../tests/adding/* ../../docs/adding.md ;;
     program) echo tests/program_tests python_free_cli/tilewright ../../tests/program/*.sh ;;
     fuzz) echo tests/fuzz/*_fuzz ;;
     capi) echo tests/capi_tests src/capi/libtilewright.so ../../tests/capi/*.sh ;;

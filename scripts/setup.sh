@@ -7,7 +7,7 @@ packages=(
   llvm-19-dev liblld-19-dev libxgboost-dev libsqlite3-dev nlohmann-json3-dev
   libonnx-dev libprotobuf-dev protobuf-compiler libcli11-dev libfmt-dev
   libgtest-dev libgmock-dev libbenchmark-dev libzstd-dev libsodium-dev zlib1g-dev libpng-dev libturbojpeg0-dev
-  sqlite3 pkg-config
+  sqlite3 pkg-config patch
 )
 # Optional: oneDNN, which tests and benchmarks of library calls load and the kernel benchmark links,
 # and what speeds builds up.

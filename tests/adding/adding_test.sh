@@ -1,0 +1,102 @@
+#!/bin/bash
+# adding_test.sh KIND BUILD SOURCE: adds one thing to a copy of the files it takes, as docs/adding.md says,
+# and runs its test. KIND.patch is the change; in front of it:
+#   At most: N               files created or changed, the test among them
+#   Program: NAME…           programs of tests/ to link with what changed; the last one is run
+#   Run: ARGUMENTS           of that program
+# Fails when the patch does not apply, when it is more files than it may be, when docs/adding.md names other files,
+# and when the test does. Only what the patch touches is compiled, with the flags of the build.
+set -euo pipefail
+kind=$1 build=$2 source=$3
+patch=$source/tests/adding/$kind.patch
+scratch=$build/adding/$kind
+field() { sed -n "s/^$1: *//p;/^diff /q" "$patch"; }
+first_of() { compgen -G "$1" | sed -n 1p; }  # reads to the end: a pipe that closes early fails
+fail() { echo "adding $kind: $*" >&2; exit 1; }
+
+rm -rf "$scratch" && mkdir -p "$scratch"
+mapfile -t files < <(sed -n 's|^diff --git a/.* b/||p' "$patch")
+for file in "${files[@]}"; do
+  mkdir -p "$scratch/$(dirname "$file")"
+  if [ -e "$source/$file" ]; then cp "$source/$file" "$scratch/$file"; fi
+done
+(cd "$scratch" && patch -p1 -s --no-backup-if-mismatch <"$patch") || fail "the patch no longer applies"
+
+# The count, and what the document says.
+most=$(field "At most")
+[ ${#files[@]} -le "$most" ] || fail "${#files[@]} files, expected at most $most"
+named=$(sed -n "/^## .*(\`$kind\`)/,/^## /p" "$source/docs/adding.md" | grep -o '^| `[^`]*`' | tr -d '|` ' | sort)
+[ "$named" = "$(printf '%s\n' "${files[@]}" | sort)" ] ||
+  fail "docs/adding.md names"$'\n'"$named"$'\n'"and the patch changes"$'\n'"$(printf '%s\n' "${files[@]}" | sort)"
+
+# Folders of the objects of the target that a source belongs to; the source's path inside is $inside.
+place() {
+  local folder
+  if [[ $1 == tests/* ]]; then
+    inside=${1#tests/}
+    objects=$build/tests/CMakeFiles/${inside%%/*}_tests.dir
+    return
+  fi
+  folder=$(dirname "$1")
+  while [ ! -d "$build/$folder/CMakeFiles" ]; do folder=$(dirname "$folder"); done
+  inside=${1#"$folder"/}
+  objects=$(first_of "$build/$folder/CMakeFiles/tw_*.dir")
+}
+
+# compile SOURCE OBJECT LIKE: as the build compiles the object LIKE, the patch's files before the project's.
+compile() {
+  local command
+  command=$(ninja -C "$build" -t commands "${3#"$build"/}" | tail -1)
+  [ -n "$command" ] || fail "$1: nothing like it is built"
+  command=$(sed -E "s| -MD -MT [^ ]+ -MF [^ ]+||; s| -o [^ ]+ -c [^ ]+.*| -o $2 -c $1|; s| -I| -I$scratch -I|
+                    s|$build/tests/measure_test_worker|$scratch/measure_test_worker|" <<<"$command")
+  (cd "$build" && eval "$command") || fail "$1 does not compile"
+}
+
+# A file that is compiled together with others is so here, too.
+library=() cli=() tests=() replaced=()
+for file in "${files[@]}"; do
+  [[ $file == *.cc ]] || continue
+  place "$file"
+  unity=$(grep -lF "\"$source/$file\"" "$objects"/Unity/*.cxx 2>/dev/null | sed -n 1p) || true
+  if [ -n "$unity" ]; then
+    object=$scratch/$(basename "$objects").$(basename "$unity").o
+    [ ! -e "$object" ] || continue
+    expressions=()
+    for changed in "${files[@]}"; do expressions+=(-e "s|\"$source/$changed\"|\"$scratch/$changed\"|"); done
+    sed "${expressions[@]}" "$unity" >"${object%.o}.cc"
+    compile "${object%.o}.cc" "$object" "$unity.o"
+    replaced+=("${unity#"$build"/}.o")
+  else
+    object=$scratch/$file.o
+    like=$objects/$inside.o
+    [ -e "$like" ] || like=$(first_of "$objects/$(dirname "$inside")/*.cc.o") ||
+      like=$(first_of "$objects/Unity/*.o") || fail "$file: nothing beside it is built"
+    compile "$scratch/$file" "$object" "$like"
+  fi
+  case $file in
+    tests/*) tests+=("$object") ;;
+    python_free_cli/*) cli+=("$object") ;;
+    *) library+=("$object") ;;
+  esac
+done
+
+# What was compiled goes before the libraries, which then are not asked for it. Of the program's own files only its
+# tests know; in others they are compiled, no more.
+for program in $(field Program); do
+  path=tests/$program
+  command=$(ninja -C "$build" -t commands "$path" | grep -F -- " -o $path " | tail -1 | sed 's/^: && //; s/ && .*//')
+  [ -n "$command" ] || fail "$path: is not built"
+  added=(${library[@]+"${library[@]}"})
+  if [ "$program" = program_tests ]; then added+=(${cli[@]+"${cli[@]}"}); fi
+  if [[ $program == *_tests ]]; then added+=(${tests[@]+"${tests[@]}"}); fi
+  for object in ${replaced[@]+"${replaced[@]}"}; do command=${command//" $object"/}; done
+  (cd "$build" && eval "${command/" -o $path "/" ${added[*]} -o $scratch/$program "}") ||
+    fail "$program does not link"
+  run=$scratch/$program
+done
+TILEWRIGHT_ADDED=$scratch eval "$run $(field Run)" >"$scratch/output" 2>&1 ||
+  { tail -60 "$scratch/output" >&2; fail "its test fails"; }
+grep -q 'PASSED.* [1-9][0-9]* test' "$scratch/output" || fail "no test ran"
+echo "adding $kind: ${#files[@]} files, $(grep -o '[0-9]* tests\? from.* ran' "$scratch/output" | tail -1)"
+rm -rf "$scratch"
