@@ -2,7 +2,7 @@
 #include <csignal>
 
 #include "python_free_cli/command.h"
-#include "python_free_cli/end_command.h"
+#include "python_free_cli/commands/end_command.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/usage.h"
 #include "src/base/files/unfinished.h"

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "python_free_cli/end_command.h"
+#include "python_free_cli/commands/end_command.h"
 #include "src/base/json.h"
 
 namespace tilewright::cli {

@@ -78,6 +78,32 @@ def conv_transpose(attribute, x, w, bias=None):
     return y if bias is None else y + bias.reshape(-1, *[1] * len(sides))
 
 
+def average_pool(attribute, x):
+    """x [N,C,D...]. A window that begins inside of the padded data counts, however far it reaches with ceil_mode."""
+    sides, kernel = x.shape[2:], attribute["kernel_shape"]
+    of = lambda name: attribute.get(name, [1] * len(sides))
+    strides, dilations = of("strides"), of("dilations")
+    pads = attribute.get("pads", [0] * 2 * len(sides))
+    before, after = pads[:len(sides)], pads[len(sides):]
+    padded = [d + b + a for d, b, a in zip(sides, before, after)]
+    counts, reach = [], []
+    for p, d, b, k, s, t in zip(padded, sides, before, kernel, strides, dilations):
+        room = p - (k - 1) * t - 1
+        count = (-(-room // s) if attribute.get("ceil_mode", 0) else room // s) + 1
+        counts.append(count - (1 if (count - 1) * s >= d + b else 0))
+        reach.append((counts[-1] - 1) * s + (k - 1) * t + 1)
+    wide = [(0, 0)] * 2 + [(b, max(0, r - d - b)) for b, r, d in zip(before, reach, sides)]
+    data = np.pad(x, wide)
+    inside = np.zeros(data.shape[2:])
+    whole = attribute.get("count_include_pad", 0)
+    inside[tuple(slice(0, p) if whole else slice(b, b + d) for p, b, d in zip(padded, before, sides))] = 1
+    total, size = 0, 0
+    for at in itertools.product(*map(range, kernel)):
+        there = tuple(slice(i * t, i * t + (c - 1) * s + 1, s) for i, t, c, s in zip(at, dilations, counts, strides))
+        total, size = total + data[(slice(None),) * 2 + there], size + inside[there]
+    return total / size
+
+
 def gelu(x, approximate):
     """x times the normal distribution's function of x, or its approximation by tanh."""
     if approximate in (b"tanh", "tanh"):
@@ -150,6 +176,8 @@ class Judge:
         if op == "GlobalLpPool":
             p = attribute.get("p", 2)
             return [(np.abs(x) ** p).sum(tuple(range(2, x.ndim)), keepdims=True) ** (1.0 / p)]
+        if op == "AveragePool" and attribute.get("auto_pad", b"NOTSET") in (b"NOTSET", "NOTSET"):
+            return [average_pool(attribute, x)]  # with ceil_mode the evaluator moves the windows
         if op == "ConvTranspose" and attribute.get("auto_pad", b"NOTSET") in (b"NOTSET", "NOTSET"):
             return [conv_transpose(attribute, *values)]
         if op == "GroupNormalization":

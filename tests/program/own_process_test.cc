@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "python_free_cli/command.h"
-#include "python_free_cli/end_command.h"
+#include "python_free_cli/commands/end_command.h"
 #include "src/base/files/file.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"

@@ -67,6 +67,24 @@ TEST(OnnxQLinear, SumsAndProductsAreMovedAndThenRounded) {
   }
 }
 
+// 17 * 0.50000026 is no half; in float32, 128 more make it one.
+TEST(OnnxQLinear, AZeroPointMakesNoHalves) {
+  const Tensor numbers = MakeTensor(kUInt8, {4}, {24, 25, 23, 27});  // 17, 18, 16 and 20
+  for (const double zero : {127, 128}) {
+    for (const double step : {0.5, 0.50000026}) {
+      OnnxBuilder model = QuantizedStart({4});
+      model.Initializer("s", MakeTensor(kFloat32, {}, {step}))
+          .Initializer("z", MakeTensor(kUInt8, {}, {zero}))
+          .Initializer("b", MakeTensor(kUInt8, {}, {12}));
+      model.Node("QLinearAdd", {"x", "s", "za", "b", "sb", "zb", "sy", "z"}, {"y"}, kRuntime);
+      const double first = step > 0.5 ? zero + 9 : 136;  // 8.5 + 127 and 8.5 + 128 both go there
+      EXPECT_THAT(ValuesOf(EvaluateModel(model, {&numbers})),
+                  ElementsAre(first, zero + 9, zero + 8, zero + 10))
+          << zero << " " << step;
+    }
+  }
+}
+
 TEST(OnnxQLinear, ConcatRoundsPartsOfAnotherScale) {
   OnnxBuilder model = QuantizedStart();
   model.Initializer("b", MakeTensor(kUInt8, {1, 1, 2, 3}, {9, 8, 7, 6, 5, 4}));

@@ -6,7 +6,7 @@
 #include "src/base/math.h"
 #include "src/graph/onnx/handlers.h"
 #include "src/graph/onnx/operators/pool_places.h"
-#include "src/graph/onnx/operators/qdq.h"
+#include "src/graph/onnx/operators/quantized/qdq.h"
 
 namespace tilewright {
 namespace {

@@ -7,7 +7,7 @@
 #include "src/base/math.h"
 #include "src/base/strings.h"
 #include "src/graph/onnx/handlers.h"
-#include "src/graph/onnx/operators/qdq.h"
+#include "src/graph/onnx/operators/quantized/qdq.h"
 
 namespace tilewright {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "src/graph/onnx/handlers.h"
-#include "src/graph/onnx/operators/qdq.h"
-#include "src/graph/onnx/operators/quantized_form.h"
+#include "src/graph/onnx/operators/quantized/qdq.h"
+#include "src/graph/onnx/operators/quantized/quantized_form.h"
 
 namespace tilewright {
 namespace {

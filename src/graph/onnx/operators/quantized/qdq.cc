@@ -1,13 +1,13 @@
 // QuantizeLinear as integer operators: from its input back through whatever has an integer form, to
 // values that stand for quantized numbers already.
 
-#include "src/graph/onnx/operators/qdq.h"
+#include "src/graph/onnx/operators/quantized/qdq.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "src/graph/onnx/operators/quantized_form.h"
-#include "src/graph/onnx/operators/quantized_sum.h"
+#include "src/graph/onnx/operators/quantized/quantized_form.h"
+#include "src/graph/onnx/operators/quantized/quantized_sum.h"
 
 namespace tilewright {
 namespace {

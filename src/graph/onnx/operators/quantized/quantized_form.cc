@@ -1,4 +1,4 @@
-#include "src/graph/onnx/operators/quantized_form.h"
+#include "src/graph/onnx/operators/quantized/quantized_form.h"
 
 #include <algorithm>
 

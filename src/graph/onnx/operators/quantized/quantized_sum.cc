@@ -1,4 +1,4 @@
-#include "src/graph/onnx/operators/quantized_sum.h"
+#include "src/graph/onnx/operators/quantized/quantized_sum.h"
 
 #include <algorithm>
 #include <cmath>

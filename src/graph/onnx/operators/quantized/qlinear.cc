@@ -69,10 +69,15 @@ int Real(OnnxNode& node, const QuantizedInput& input) {
   return node.Emit(OpKind::kMul, ExactOffset(node, input), static_cast<double>(input.scale));
 }
 
-// A value in units of the result, moved to its zero point and then rounded.
+// A value in units of the result, moved to its zero point and then rounded. What is half way goes to
+// the even number of those that were moved, so of the zero point only whether it is odd comes before
+// the rounding: all of it would cancel digits and make halves of what is none.
 void ReturnMoved(OnnxNode& node, int value, const QuantizedRange& range) {
-  if (range.zero_point != 0) {
-    value = node.Emit(OpKind::kAdd, value, static_cast<double>(range.zero_point));
+  const std::int64_t odd = range.zero_point % 2 != 0 ? 1 : 0;
+  if (odd != 0) value = node.Emit(OpKind::kAdd, value, 1.0);
+  if (range.zero_point != 0) value = node.Emit(OpKind::kRoundEven, {value});
+  if (range.zero_point != odd) {
+    value = node.Emit(OpKind::kAdd, value, static_cast<double>(range.zero_point - odd));
   }
   node.SetOutput(node.EmitCast(value, range.dtype, OpKind::kSaturateCast));
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "src/graph/onnx/operators/integer.h"
-#include "src/graph/onnx/operators/quantized_form.h"
+#include "src/graph/onnx/operators/quantized/quantized_form.h"
 
 namespace tilewright {
 

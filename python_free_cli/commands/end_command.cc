@@ -1,4 +1,4 @@
-#include "python_free_cli/end_command.h"
+#include "python_free_cli/commands/end_command.h"
 
 #include <cerrno>
 #include <cstdio>
