@@ -468,12 +468,15 @@ TEST(FuseGroups, StopsWhereAValueIsReadTwiceOrIsAnOutput) {
   EXPECT_THAT(Fuse(t.graph), ElementsAre("conv relu -> relu", "left", "right out", "y"));
 }
 
+/// A result of 2 MB, which no near cache holds.
+constexpr std::int64_t kLarge = 512;
+
 /// A convolution, its bias, and what `make` puts behind that.
 std::vector<std::string> FuseBehindBias(
     const std::function<std::vector<int>(TestGraph& t, int value)>& make,
-    FuseRule rule = FuseRule::kWide) {
+    FuseRule rule = FuseRule::kWide, std::int64_t width = kLarge) {
   TestGraph t;
-  const int x = t.Input("x", {1, 2, 2, 2});
+  const int x = t.Input("x", {1, 2, width, kLarge});
   const int conv = t.Op("conv", Conv(), {x, t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}))});
   const int bias = t.Constant("b", MakeRange(kFloat32, {2, 1, 1}));
   t.graph.SetOutputs(make(t, t.Op("sum", OpKind::kAdd, {conv, bias})));
@@ -495,6 +498,9 @@ TEST(FuseGroups, ActivationsThatReadTheirArgumentTwiceJoin) {
               ElementsAre("conv sum gate y -> add(channel:float32);sigmoid;mul(%1)"));
   EXPECT_THAT(FuseBehindBias(silu, FuseRule::kNarrow),
               ElementsAre("conv sum -> add(channel:float32)", "gate y"));
+  EXPECT_THAT(FuseBehindBias(silu, FuseRule::kWide, 2),
+              ElementsAre("conv sum -> add(channel:float32)", "gate y"))
+      << "what is in a near cache is read again for less than compiling it costs";
   const auto gelu = [](TestGraph& t, int v) {
     const int erf =
         t.Op("erf", OpKind::kErf, {t.Op("div", OpKind::kDiv, {v, Scalar(t, "root", 1.5)})});
@@ -511,7 +517,7 @@ TEST(FuseGroups, DiamondsMayNestSquareAndReadTensors) {
   const auto both = [](TestGraph& t, int v) {
     const int square = t.Op("square", OpKind::kMul, {v, v});
     const int tanh = t.Op("tanh", OpKind::kTanh, {square});
-    const int other = t.Input("other", {1, 2, 2, 2});
+    const int other = t.Input("other", {1, 2, kLarge, kLarge});
     const int rest = t.Op("rest", OpKind::kSub, {square, tanh});
     const int more = t.Op("more", OpKind::kAdd, {other, rest});
     return std::vector{t.Op("y", OpKind::kMax, {v, more})};
@@ -597,7 +603,7 @@ TEST(FuseGroups, EpiloguesAreOnesThatParseTakes) {
                         std::size_t most) {
     TestGraph t;
     const int w = t.Constant("w", MakeRange(kFloat32, {2, 2, 1, 1}));
-    int value = t.Op("conv", Conv(), {t.Input("x", {1, 2, 2, 2}), w});
+    int value = t.Op("conv", Conv(), {t.Input("x", {1, 2, kLarge, kLarge}), w});
     for (int i = 0; i < 100; ++i) value = step(t, value, i);
     t.graph.SetOutputs({value});
     const auto groups = FuseGroups(t.graph);

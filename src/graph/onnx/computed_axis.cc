@@ -46,9 +46,9 @@ std::vector<std::int64_t> Candidates(const NodeProto& node, const Shape& data,
 }
 
 // Nodes in the place of one.
-class Replacement {
+class AxisReplacement {
  public:
-  Replacement(const NodeProto& node, OnnxImport& import) : node_(node), import_(import) {}
+  AxisReplacement(const NodeProto& node, OnnxImport& import) : node_(node), import_(import) {}
 
   std::string Constant(const Shape& shape, std::int64_t number) {
     onnx::TensorProto& tensor = import_.made.emplace_back();
@@ -107,7 +107,7 @@ std::optional<std::vector<onnx::NodeProto>> ExpandComputedAxis(const onnx::NodeP
   if (rank > kMostAxes || InputByDeclaredShape(import, node, 1)) return {};
   const std::vector<std::int64_t> axes = Candidates(node, data->shape, import);
   if (axes.empty()) return {};
-  Replacement made(node, import);
+  AxisReplacement made(node, import);
   std::string chosen = made.Along(axes[0]);
   if (axes.size() > 1) {
     NodeProto& cast = made.Add("Cast", {node.input(1)});

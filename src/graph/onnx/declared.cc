@@ -189,7 +189,7 @@ struct Rule {
   Numbers (*numbers)(const Declared&);
 };
 
-constexpr Rule kRules[] = {
+constexpr Rule kDeclaredRules[] = {
     {"CenterCropPad", 1, &Sizes},
     {"ConstantOfShape", 0, &Target},
     {"Expand", 1, &Target},
@@ -235,11 +235,11 @@ DeclaredShapes DeclaredShapesOf(const onnx::GraphProto& graph) {
 
 std::optional<Tensor> InputByDeclaredShape(const OnnxImport& import, const onnx::NodeProto& node,
                                            int index) {
-  const auto rule = std::ranges::find_if(declared::kRules, [&](const declared::Rule& known) {
+  const auto rule = std::ranges::find_if(declared::kDeclaredRules, [&](const declared::Rule& known) {
     return known.op_type == node.op_type() && known.input == index;
   });
   const bool known =
-      rule != std::end(declared::kRules) && (node.domain().empty() || node.domain() == "ai.onnx");
+      rule != std::end(declared::kDeclaredRules) && (node.domain().empty() || node.domain() == "ai.onnx");
   if (!known) return std::nullopt;
   const declared::Numbers numbers = rule->numbers(declared::Declared(import, node));
   if (!numbers) return std::nullopt;

@@ -351,6 +351,27 @@ class Fuser {
     return {};
   }
 
+  // A function of many instructions stands in every part of the kernel it joins, which takes time to
+  // compile. What it saves is a pass over the result, which costs little where that is in a near
+  // cache still.
+  bool Pays(const FusedGroup& group, const std::vector<std::pair<int, EpilogueStep>>& steps) const {
+    constexpr std::int64_t kNearBytes = std::int64_t{1} << 20;
+    const auto is_long = [&](const auto& step) {
+      switch (At(step.first).op.kind) {
+        case OpKind::kSigmoid:
+        case OpKind::kTanh:
+        case OpKind::kExp:
+        case OpKind::kErf:
+        case OpKind::kLog:
+        case OpKind::kPow:
+          return true;
+        default:
+          return false;
+      }
+    };
+    return At(group.output).type.bytes() > kNearBytes || std::ranges::none_of(steps, is_long);
+  }
+
   // Joins the diamond that `id` begins to the group before it; false if there is none.
   bool JoinDiamond(int id) {
     if (rule_ != FuseRule::kWide || !IsElementwise(At(id).op.kind)) return false;
@@ -361,7 +382,7 @@ class Fuser {
       const auto steps = DiamondBehind(*group);
       Epilogue whole = group->epilogue;
       for (const auto& [node, step] : steps) whole.steps.push_back(step);
-      if (steps.empty() || !CanBeRead(whole)) continue;
+      if (steps.empty() || !CanBeRead(whole) || !Pays(*group, steps)) continue;
       for (const auto& [node, step] : steps) {
         if (step.has_parameter()) group->inputs.push_back(OtherInput(node, group->output));
         Join(*group, node);

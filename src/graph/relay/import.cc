@@ -23,7 +23,7 @@ namespace tilewright::relay {
 namespace {
 
 // Bodies can call functions that call functions …; texts of real networks stay far below.
-constexpr int kMaxNodes = 1 << 18;
+constexpr int kMaxRelayNodes = 1 << 18;
 constexpr int kMaxCalls = 1 << 20;  // bodies without operators make no nodes
 
 bool IsInPlace(ExprKind kind) {
@@ -280,8 +280,8 @@ Result<Importer::Value> Importer::EvaluateCall(int id, Scope* scope) {
 }
 
 Result<Importer::Value> Importer::EvaluateOne(int id, Scope* scope) {
-  if (graph_.size() > kMaxNodes) {
-    return Bad(module_.expr(id).offset, fmt::format("more than {} values", kMaxNodes));
+  if (graph_.size() > kMaxRelayNodes) {
+    return Bad(module_.expr(id).offset, fmt::format("more than {} values", kMaxRelayNodes));
   }
   switch (module_.expr(id).kind) {
     case ExprKind::kCall:

@@ -11,7 +11,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kLargest = 64;  // some twenty operators for each row
+constexpr std::int64_t kLargestMatrix = 64;  // some twenty operators for each row
 
 // Rows and columns of matrices [B,m,m] from `row` and `column` on, or one of each.
 int Part(OnnxNode& node, int id, std::int64_t row, std::int64_t rows, std::int64_t column,
@@ -60,9 +60,9 @@ void ImportDet(OnnxNode& node) {
     return node.FailInvalid("input 0 is " + type.ToString() +
                             ", expected floats whose last two dimensions are equal");
   }
-  if (m > kLargest) {
+  if (m > kLargestMatrix) {
     return node.FailUnsupported("matrices of " + std::to_string(m) + " rows, expected at most " +
-                                std::to_string(kLargest));
+                                std::to_string(kLargestMatrix));
   }
   const DataType dtype = type.dtype == kFloat16 ? kFloat32 : type.dtype;
   const std::int64_t count = type.elements() / (m * m);

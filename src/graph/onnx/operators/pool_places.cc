@@ -18,7 +18,7 @@ using Shape = std::vector<std::int64_t>;
 constexpr std::int64_t kLargestWindow = 1024;  // three operators for each element
 
 // The windows of one dimension: where each begins, and which elements of the data they can read.
-struct Side {
+struct PoolSide {
   WindowPart part;
   std::int64_t extent = 0, outputs = 0;
 
@@ -36,20 +36,20 @@ struct Side {
 };
 
 // Height and width of the windows over an image.
-std::array<Side, 2> SidesOf(OnnxNode& node, const Shape& image, const Shape& result) {
+std::array<PoolSide, 2> SidesOf(OnnxNode& node, const Shape& image, const Shape& result) {
   const bool sequence = node.Rank(node.Input(0)) == 3;
   Shape extents = sequence ? Shape{image[3]} : Shape{image[2], image[3]};
   const Shape kernel = node.Ints("kernel_shape", Shape(extents.size(), 1), extents.size());
   auto window = ReadWindow(node, extents, kernel);
   if (!node.ok()) return {};
   if (sequence) window.insert(window.begin(), WindowPart());
-  std::array<Side, 2> sides;
+  std::array<PoolSide, 2> sides;
   for (std::size_t i = 0; i < 2; ++i) sides[i] = {window[i], image[2 + i], result[2 + i]};
   return sides;
 }
 
 // For each window the place of element (y, x) in an image, and whether there is one.
-std::pair<Tensor, Tensor> PlacesOfTap(const Side& height, const Side& width, std::int64_t y,
+std::pair<Tensor, Tensor> PlacesOfTap(const PoolSide& height, const PoolSide& width, std::int64_t y,
                                       std::int64_t x, bool columns_first) {
   Tensor places(TensorType{{height.outputs, width.outputs}, kInt64});
   Tensor inside(TensorType{places.shape(), kBool});
@@ -98,7 +98,7 @@ int EmitMaxPoolPlaces(OnnxNode& node, int data, int pooled) {
   for (std::int64_t tap = height.part.kernel * width.part.kernel; node.ok() && tap-- > 0;) {
     const std::int64_t y = tap / width.part.kernel, x = tap % width.part.kernel;
     Operator shifted = WholeSlice(node.TypeOf(padded).shape);
-    const auto cut = [&](std::size_t axis, const Side& side, std::int64_t at) {
+    const auto cut = [&](std::size_t axis, const PoolSide& side, std::int64_t at) {
       shifted.attributes.begin[axis] = at * side.part.dilation;
       shifted.attributes.end[axis] =
           at * side.part.dilation + (side.outputs - 1) * side.part.stride + 1;

@@ -12,7 +12,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-struct Sampling {
+struct RegionSampling {
   std::int64_t bins = 1, ratio = 1;  // samples per bin
   double scale = 1;
   bool half_pixel = true;
@@ -36,7 +36,7 @@ int Corner(OnnxNode& node, int regions, std::int64_t at) {
 // Samples lie in the middles of equal parts of each bin. Those within one element of the image's
 // borders take the element there; further outside there is nothing.
 Neighbours NeighboursAlong(OnnxNode& node, int begin, int end, std::int64_t size,
-                           const Sampling& how) {
+                           const RegionSampling& how) {
   const double offset = how.half_pixel ? 0.5 : 0, last = static_cast<double>(size - 1);
   const auto scaled = [&](int id) {
     return node.Emit(OpKind::kSub, node.Emit(OpKind::kMul, id, how.scale), offset);
@@ -117,7 +117,7 @@ void ImportRoiAlign(OnnxNode& node) {
   const std::string mode = node.String("mode", "avg");
   const std::string pixel = node.String("coordinate_transformation_mode",
                                         node.opset() < 16 ? "output_half_pixel" : "half_pixel");
-  Sampling rows, columns;
+  RegionSampling rows, columns;
   rows.scale = columns.scale = node.Float("spatial_scale", 1);
   rows.ratio = columns.ratio = node.Int("sampling_ratio", 0);
   rows.half_pixel = columns.half_pixel = pixel == "half_pixel";
@@ -145,7 +145,7 @@ void ImportRoiAlign(OnnxNode& node) {
     return node.FailInvalid("sampling_ratio, output_height or output_width is out of range");
   }
   const int corners = node.EmitCast(given, kFloat32);
-  const auto along = [&](std::int64_t first, std::int64_t size, const Sampling& how) {
+  const auto along = [&](std::int64_t first, std::int64_t size, const RegionSampling& how) {
     const int begin = Corner(node, corners, first), end = Corner(node, corners, first + 2);
     return NeighboursAlong(node, begin, end, size, how);
   };

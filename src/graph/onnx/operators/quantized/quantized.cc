@@ -102,7 +102,7 @@ void ImportQLinearMatMul(OnnxNode& node) {
 
 // How many numbers along the axis have a scale in common; 0 if it is all of the other dimensions,
 // or everything.
-std::int64_t BlockSize(OnnxNode& node) {
+std::int64_t ScaleBlock(OnnxNode& node) {
   const std::int64_t size = node.Int("block_size", 0);
   return node.InputType(1).elements() == 1 ? 0 : size;
 }
@@ -122,7 +122,7 @@ void CheckBlocks(OnnxNode& node, std::int64_t axis, std::int64_t size) {
 
 // The axis of scales per channel or per block; 0 for one scale, where it means nothing.
 std::int64_t ScaleAxis(OnnxNode& node) {
-  const std::int64_t given = node.Int("axis", 1), block = BlockSize(node);
+  const std::int64_t given = node.Int("axis", 1), block = ScaleBlock(node);
   const bool per_channel = node.InputType(1).elements() != 1;
   if (!per_channel) return 0;
   const std::int64_t axis = node.Axis(given, node.Rank(node.Input(0)));
@@ -140,7 +140,7 @@ std::int64_t ScaleAxis(OnnxNode& node) {
 // Scales or zero points, so that they broadcast against the data (input 0): those per block are
 // repeated along the axis.
 int Spread(OnnxNode& node, int id, std::int64_t axis) {
-  const std::int64_t size = BlockSize(node);
+  const std::int64_t size = ScaleBlock(node);
   if (!node.ok()) return -1;
   const Shape data = node.TypeOf(node.Input(0)).shape;
   if (size == 0 || node.TypeOf(id).elements() == 1) {
@@ -297,7 +297,7 @@ void ImportDequantizeLinear(OnnxNode& node) {
   const int scale = Spread(node, node.EmitCast(node.Input(1), kFloat32), axis);
   const int result = node.Emit(OpKind::kMul, {node.EmitCast(value, kFloat32), scale});
   if (real == kFloat32) {
-    if (integers && BlockSize(node) == 0) RememberForm(node, result, axis);
+    if (integers && ScaleBlock(node) == 0) RememberForm(node, result, axis);
   } else {
     node.Note("operators behind DequantizeLinear of " + DataTypeName(real) +
               " are computed in floats: only float32 scales have an integer form; quantize the "
