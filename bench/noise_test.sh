@@ -5,7 +5,8 @@
 # are raced, several times. Prints for each task and condition: how far the jobs' best seconds are from those
 # of the same configs in quiet (p90, of jobs not marked), the share of jobs marked disturbed, the share within 3 % or
 # marked, and the share of pairs of jobs whose winners differ by at most 1 %. Needs sqlite3 and a
-# machine that is quiet but for the bursts. TASKS="1 4 8" are positions in the model; SEED=1.
+# machine that is quiet but for the bursts. TASKS="1 4 8" are positions in the model; SEED=1;
+# KEEP=FILE gets a line for each job: task, condition, best value, share of quiet samples, samples, template, config.
 # Exit code 1 if a bar is missed: 90 % of jobs within 3 % or marked, at most 5 % marked without bursts, 99 % of pairs.
 set -uo pipefail
 
@@ -17,7 +18,7 @@ seed=${SEED:-1}
 tilewright=$build/python_free_cli/tilewright
 work=$(mktemp -d)
 bursts=
-trap '[ -n "$bursts" ] && kill "$bursts" 2>/dev/null; rm -rf "$work"' EXIT
+trap '[ -n "$bursts" ] && kill "$bursts" 2>/dev/null; [ -n "${KEEP:-}" ] && cp "$work/jobs" "$KEEP"; rm -rf "$work"' EXIT
 export XDG_DATA_HOME=$work/data  # with a memory of quiet moments of its own
 
 "$tilewright" model resnet18_v1 -o "$work/model.onnx" || exit 1

@@ -112,6 +112,18 @@ void TuneDisplay::LogLeft(const std::string& why) {
              why);
 }
 
+void TuneDisplay::StaleFirst(const search::TaskReport& /*task*/, int task_index,
+                             std::int64_t configs) {
+  // Above the lines that are redrawn, which come again below it.
+  if (drawn_lines_ > 0) WriteToTerminal(fmt::format("\x1b[{}A\x1b[J", drawn_lines_));
+  drawn_lines_ = 0;
+  last_draw_ = -1;
+  PrintErr(
+             "{}: its records of other versions are not served; the fastest of their configs ({}) "
+             "are measured first\n",
+             names_[static_cast<std::size_t>(task_index)], configs);
+}
+
 void TuneDisplay::TrialDone(const search::TaskReport& task, int task_index, const Trial& trial,
                             double eta_seconds) {
   const auto i = static_cast<std::size_t>(task_index);

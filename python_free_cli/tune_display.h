@@ -22,6 +22,7 @@ class TuneDisplay final : public search::TuneObserver {
 
   void Resumed(std::int64_t trials) override;
   void LogLeft(const std::string& why) override;
+  void StaleFirst(const search::TaskReport& task, int task_index, std::int64_t configs) override;
   void TrialDone(const search::TaskReport& task, int task_index, const Trial& trial,
                  double eta_seconds) override;
   void TaskFinished(const search::TaskReport& task, int task_index) override;

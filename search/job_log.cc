@@ -8,9 +8,7 @@
 namespace tilewright::search {
 namespace {
 
-std::string PlainText(const Json& json) {
-  return DumpJson(json);
-}
+std::string PlainText(const Json& json) { return DumpJson(json); }
 
 /// Reads members of one entry; remembers whether all were there and of the right kind.
 class Reader {
@@ -35,8 +33,9 @@ class Reader {
   std::int64_t Integer(const char* name) { return Integer(Member(name)); }
   /// Of a member that older logs lack.
   std::int64_t IntegerOr(const char* name, std::int64_t missing) {
-    return json_.contains(name) ? Integer(name) : missing;
+    return Has(name) ? Integer(name) : missing;
   }
+  bool Has(const char* name) const { return json_.contains(name); }
   double Number(const char* name) {
     const Json& value = Member(name);
     if (value.is_number()) return value.get<double>();
@@ -57,6 +56,13 @@ class Reader {
     ok_ = false;
     return {};
   }
+  std::vector<Point> Points(const char* name) {
+    const Json& list = Member(name);
+    std::vector<Point> points;
+    if (!list.is_array()) ok_ = false;
+    for (std::size_t i = 0; ok_ && i < list.size(); ++i) points.push_back(PointOf(list[i]));
+    return points;
+  }
   void Fail() { ok_ = false; }
 
  private:
@@ -65,6 +71,12 @@ class Reader {
 };
 
 Json PointJson(Point point) { return Json::array({point.space, point.index}); }
+
+Json PointsJson(const std::vector<Point>& points) {
+  Json json = Json::array();
+  for (Point point : points) json.push_back(PointJson(point));
+  return json;
+}
 
 BeginEntry DecodeBegin(Reader& reader) {
   BeginEntry entry;
@@ -77,6 +89,7 @@ BeginEntry DecodeBegin(Reader& reader) {
     }
     entry.warm.push_back({warm[i][0].get<std::string>(), reader.Integer(warm[i][1])});
   }
+  if (reader.Has("first")) entry.first = reader.Points("first");
   return entry;
 }
 
@@ -84,11 +97,7 @@ AskEntry DecodeAsk(Reader& reader) {
   AskEntry entry;
   entry.batch = reader.Integer("batch");
   entry.told = reader.Integers(reader.Member("told"));
-  const Json& points = reader.Member("points");
-  if (!points.is_array()) reader.Fail();
-  for (std::size_t i = 0; reader.ok() && i < points.size(); ++i) {
-    entry.points.push_back(reader.PointOf(points[i]));
-  }
+  entry.points = reader.Points("points");
   entry.elapsed_seconds = reader.Number("elapsed");
   entry.memo = PlainText(reader.Member("memo"));
   return entry;
@@ -136,6 +145,7 @@ records::LogEntry Encode(std::string_view task_key, const BeginEntry& entry) {
   for (const BeginEntry::Source& source : entry.warm) {
     json["warm"].push_back(Json::array({source.key, source.trials}));
   }
+  if (!entry.first.empty()) json["first"] = PointsJson(entry.first);
   return {std::string(task_key), "begin", PlainText(json)};
 }
 
@@ -143,8 +153,7 @@ records::LogEntry Encode(std::string_view task_key, const AskEntry& entry) {
   Json json = Json::object();
   json["batch"] = entry.batch;
   json["told"] = entry.told;
-  json["points"] = Json::array();
-  for (Point point : entry.points) json["points"].push_back(PointJson(point));
+  json["points"] = PointsJson(entry.points);
   json["elapsed"] = entry.elapsed_seconds;
   // The memo goes in as JSON, not as a text of escaped JSON; a strategy's own bug would show here.
   Result<Json> memo = ParseJson(entry.memo);

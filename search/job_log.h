@@ -14,13 +14,15 @@ namespace tilewright::search {
 // The search log of a job, one line of JSON per entry (docs/records.md). Together, in order of the
 // batches, the entries are the whole state of the search.
 
-/// "begin": a task's strategy was made, and which trials of other tasks it may learn from.
+/// "begin": a task's strategy was made, which trials of other tasks it may learn from, and which
+/// points it proposes first.
 struct BeginEntry {
   struct Source {
     std::string key;          ///< another task of the job, or "store:" and a workload of older jobs
     std::int64_t trials = 0;  ///< the first so many
   };
   std::vector<Source> warm;
+  std::vector<Point> first;  ///< none in logs of earlier versions
 };
 
 /// "ask": batch `batch` of the job was proposed; before it, the batches `told` were told.

@@ -17,8 +17,8 @@ constexpr double kSuspect = 2;
 constexpr double kMostResolution = 0.02;
 // Of finalists so near to the fastest, the one of the lowest index wins.
 constexpr double kSameSpeed = 0.005;
-// Races wait for quiet moments: so long for one, and in a job without a budget so long in all, and
-// a share of what the search took.
+// Races wait for quiet moments: so long for one, and in a job without a budget in all as long as
+// one may, or so long and a share of what the search took.
 constexpr double kRaceWaitSeconds = 10;
 constexpr double kWaitSeconds = 6;
 constexpr double kWaitShare = 0.25;
@@ -113,7 +113,7 @@ measure::RaceTerms TuneRun::TermsOf(const TaskState& state, const std::vector<To
     terms.seconds = std::max(kLeastRaceSeconds, std::min(mine, usual));
     terms.wait_seconds = std::clamp(mine - terms.seconds, 0.0, kRaceWaitSeconds);
   } else {
-    const double all = kWaitSeconds + kWaitShare * search_seconds_;
+    const double all = std::max(kRaceWaitSeconds, kWaitSeconds + kWaitShare * search_seconds_);
     terms.wait_seconds = std::clamp(all - race_seconds_, 0.0, kRaceWaitSeconds);
   }
   return terms;

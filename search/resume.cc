@@ -38,6 +38,15 @@ std::string JobName(const std::vector<TuneTask>& tasks, const JobSettings& setti
   return HexOf(Fnv1a64(text)) + (life == 0 ? "" : "." + std::to_string(life));
 }
 
+Status CheckInSpace(const TaskState& state, std::int64_t batch, Point point) {
+  if (point.space < std::ssize(state.space.spaces) &&
+      point.index < state.space.spaces[static_cast<std::size_t>(point.space)].size()) {
+    return {};
+  }
+  return Corrupt("search log: batch " + std::to_string(batch) + ": a point outside the space of " +
+                 state.key);
+}
+
 }  // namespace
 
 Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
@@ -91,6 +100,7 @@ Status TuneRun::MakeStrategy(int task, const BeginEntry& begin) {
   made.epsilon = settings_.epsilon;
   made.make_model = context_.make_model;
   made.warm = pool_->Collect(tasks_, begin);
+  made.first = begin.first;
   state.strategy = entry->make(made);
   return {};
 }
@@ -141,8 +151,9 @@ Status TuneRun::Replay(const std::vector<TaskLog>& logs) {
     }
     RetireStaleTasks();
     if (state.strategy == nullptr) {
-      const auto& begin = logs[static_cast<std::size_t>(task)].begin;
-      TW_RETURN_IF_ERROR(MakeStrategy(task, begin.value_or(BeginEntry())));
+      const BeginEntry begin = logs[static_cast<std::size_t>(task)].begin.value_or(BeginEntry());
+      for (Point point : begin.first) TW_RETURN_IF_ERROR(CheckInSpace(state, entry->batch, point));
+      TW_RETURN_IF_ERROR(MakeStrategy(task, begin));
     }
     TW_RETURN_IF_ERROR(ReplayAsk(task, *entry, tells));
   }
@@ -157,13 +168,7 @@ Status TuneRun::ReplayAsk(
     int task, const AskEntry& ask,
     const std::map<std::pair<std::int64_t, std::int64_t>, const TellEntry*>& tells) {
   TaskState& state = TaskAt(task);
-  for (Point point : ask.points) {
-    if (point.space >= std::ssize(state.space.spaces) ||
-        point.index >= state.space.spaces[static_cast<std::size_t>(point.space)].size()) {
-      return Corrupt("search log: batch " + std::to_string(ask.batch) +
-                     ": a point outside the space of " + state.key);
-    }
-  }
+  for (Point point : ask.points) TW_RETURN_IF_ERROR(CheckInSpace(state, ask.batch, point));
   state.strategy->Tell(std::exchange(state.to_tell, {}));
   TW_RETURN_IF_ERROR(state.strategy->ReplayAsk(ask.points, ask.memo));
   state.report.filtered = state.strategy->filtered();

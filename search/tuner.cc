@@ -164,6 +164,13 @@ Status TuneRun::Plan() {
   if (state.strategy == nullptr) {
     BeginEntry begin;
     if (settings_.warm_start) begin = pool_->Choose(tasks_, *task);
+    Result<std::vector<Point>> stale =
+        StalePoints(*context_.store, state.space, context_.measurer->device());
+    TW_RETURN_IF_ERROR(stale);
+    begin.first = std::move(*stale);
+    if (!begin.first.empty() && context_.observer != nullptr) {
+      context_.observer->StaleFirst(state.report, *task, std::ssize(begin.first));
+    }
     TW_RETURN_IF_ERROR(MakeStrategy(*task, begin));
     Writer::Item item;
     item.log.push_back(Encode(state.key, begin));

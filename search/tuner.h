@@ -35,6 +35,10 @@ class TuneObserver {
   /// The log of an earlier life does not lead to where that life was, as a space or a strategy has
   /// changed since. Its trials stay, and are learned from; the job begins another log.
   virtual void LogLeft(const std::string& /*why*/) {}
+  /// The search of a task begins with so many configs that were good under another version of their
+  /// template or of the code generator, and are not served since.
+  virtual void StaleFirst(const TaskReport& /*task*/, int /*task_index*/,
+                          std::int64_t /*configs*/) {}
   /// A trial is stored. `eta_seconds` until the job is over, 0 if unknown.
   virtual void TrialDone(const TaskReport& /*task*/, int /*task_index*/, const Trial& /*trial*/,
                          double /*eta_seconds*/) {}

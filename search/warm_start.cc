@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
+
+#include "src/target/device.h"
 
 namespace tilewright::search {
 namespace {
@@ -10,6 +14,8 @@ constexpr std::size_t kMaxGroups = 6;  // a strategy begins with
 constexpr std::int64_t kMaxGroupTrials = 64;
 constexpr std::int64_t kLeastGroupTrials = 16;  // fewer say nothing about ranks
 constexpr std::int64_t kMaxRead = 20'000;       // of the store
+// Races of other versions had about as many finalists; the search finds the rest.
+constexpr std::size_t kMostStale = 8;
 constexpr std::string_view kStorePrefix = "store:";
 
 }  // namespace
@@ -95,6 +101,47 @@ std::vector<WarmGroup> WarmPool::Collect(const std::vector<std::unique_ptr<TaskS
     }
   }
   return groups;
+}
+
+Result<std::vector<Point>> StalePoints(const records::Store& store, const SearchSpace& space,
+                                       const DeviceFingerprint& device) {
+  records::TrialFilter filter;
+  filter.workload_key = space.task.workload.Key();
+  filter.target = space.task.target.ToString();
+  filter.limit = kMaxRead;
+  Result<std::vector<records::Record>> records = store.Trials(filter);
+  TW_RETURN_IF_ERROR(records);
+  const std::string epilogue = space.epilogue.ToString();  // in a graph it knows more than its text
+  const int codegen_version = DeviceTraitsOf(space.task.target).codegen_version;
+  std::set<Point> current;
+  std::vector<std::pair<double, Point>> stale;
+  for (const records::Record& record : *records) {
+    const Trial& trial = record.trial;
+    if (trial.device.kind != device.kind || trial.device.model != device.model ||
+        trial.device.isa != device.isa || trial.candidate.epilogue.ToString() != epilogue) {
+      continue;
+    }
+    // A knob may have got another meaning or other values: then the config is only a guess, or
+    // none.
+    Candidate candidate = trial.candidate;
+    for (const TemplateEntry* entry : space.templates) {
+      if (entry->key == candidate.template_key) candidate.template_version = entry->version;
+    }
+    const Result<Point> point = Locate(space, candidate);
+    if (!point.ok()) continue;
+    if (candidate.template_version == trial.candidate.template_version &&
+        trial.codegen_version == codegen_version) {
+      current.insert(*point);
+    } else if (trial.outcome == Outcome::kOk && trial.verified) {
+      stale.emplace_back(trial.value, *point);
+    }
+  }
+  std::ranges::sort(stale);
+  std::vector<Point> points;
+  for (const auto& [value, point] : stale) {
+    if (points.size() < kMostStale && current.insert(point).second) points.push_back(point);
+  }
+  return points;
 }
 
 }  // namespace tilewright::search

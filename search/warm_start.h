@@ -39,4 +39,11 @@ class WarmPool {
   std::deque<std::unique_ptr<Group>> groups_;
 };
 
+/// The fastest configs of a task that other versions of their template or of the code generator
+/// measured on this device, and the present ones have not: what a new search begins with, as nobody
+/// is served them before they are measured again. Few, the fastest first.
+/// Errors: the store's.
+Result<std::vector<Point>> StalePoints(const records::Store& store, const SearchSpace& space,
+                                       const DeviceFingerprint& device);
+
 }  // namespace tilewright::search

@@ -71,7 +71,7 @@ class Genetic final : public Proposer {
 }  // namespace
 
 std::unique_ptr<Strategy> MakeGenetic(const StrategyContext& context) {
-  return std::make_unique<Genetic>(*context.space, *context.inspector, context.seed);
+  return std::make_unique<Genetic>(context);
 }
 
 }  // namespace tilewright::search

@@ -49,7 +49,7 @@ class Grid final : public Proposer {
 }  // namespace
 
 std::unique_ptr<Strategy> MakeGrid(const StrategyContext& context) {
-  return std::make_unique<Grid>(*context.space, *context.inspector, context.seed);
+  return std::make_unique<Grid>(context);
 }
 
 }  // namespace tilewright::search

@@ -61,7 +61,7 @@ class ModelLesson final : public Lesson {
 class ModelGuided final : public Proposer {
  public:
   explicit ModelGuided(const StrategyContext& context)
-      : Proposer(*context.space, *context.inspector, context.seed),
+      : Proposer(context),
         epsilon_(context.epsilon),
         make_model_(context.make_model),
         warm_(context.warm),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "search/registry.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
 
@@ -18,17 +19,20 @@ std::size_t RefusedSlot(Point point) { return HashOf(point) % kUselessSlots; }
 
 }  // namespace
 
-Proposer::Proposer(const SearchSpace& space, const Inspector& inspector, std::uint64_t seed)
-    : space_(space),
-      inspector_(inspector),
-      seed_(seed),
-      defaults_(DefaultPoints(space)),
-      refused_(kUselessSlots, Point{-1, 0}) {}
+Proposer::Proposer(const StrategyContext& context)
+    : space_(*context.space),
+      inspector_(*context.inspector),
+      seed_(context.seed),
+      first_(context.first),
+      refused_(kUselessSlots, Point{-1, 0}) {
+  const std::vector<Point> defaults = DefaultPoints(space_);
+  first_.insert(first_.end(), defaults.begin(), defaults.end());
+}
 
 std::vector<Point> Proposer::Ask(int count) {
   std::vector<Point> out;
   const auto wanted = static_cast<std::size_t>(std::max(0, count));
-  for (Point point : defaults_) {
+  for (Point point : first_) {
     if (out.size() < wanted) Take(point, out);
   }
   Random random(Mix64(seed_) ^ Mix64(asks_ + 1));

@@ -11,12 +11,15 @@
 
 namespace tilewright::search {
 
-/// What every strategy here shares: the default configs come first, nothing is proposed twice,
-/// nothing that a static check refuses is proposed at all, and the random numbers of an Ask depend
-/// on the seed and the number of Asks before it only, so that a replay needs no generator state.
+struct StrategyContext;
+
+/// What every strategy here shares: known and default configs come first, nothing is proposed
+/// twice, nothing that a static check refuses is proposed at all, and the random numbers of an Ask
+/// depend on the seed and the number of Asks before it only, so that a replay needs no generator
+/// state.
 class Proposer : public Strategy {
  public:
-  Proposer(const SearchSpace& space, const Inspector& inspector, std::uint64_t seed);
+  explicit Proposer(const StrategyContext& context);
 
   std::vector<Point> Ask(int count) final;
   void Tell(std::span<const Told> results) override;
@@ -51,7 +54,7 @@ class Proposer : public Strategy {
   const Inspector& inspector_;
   const std::uint64_t seed_;
   Ledger ledger_;
-  std::vector<Point> defaults_;
+  std::vector<Point> first_;
   std::vector<Point> refused_;  // one slot per hash value; the newest refused point stays
   std::uint64_t asks_ = 0;
   std::int64_t filtered_ = 0;

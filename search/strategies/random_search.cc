@@ -19,7 +19,7 @@ class RandomSearch final : public Proposer {
 }  // namespace
 
 std::unique_ptr<Strategy> MakeRandomSearch(const StrategyContext& context) {
-  return std::make_unique<RandomSearch>(*context.space, *context.inspector, context.seed);
+  return std::make_unique<RandomSearch>(context);
 }
 
 }  // namespace tilewright::search

@@ -66,4 +66,14 @@ for day in "$fixtures"/20*/; do
   sqlite3 -readonly job.db 'SELECT id FROM trial ORDER BY id' >after
   [ -z "$(comm -23 before after)" ] || fail "trials of the job are gone"
   [ "$(count job.db)" -gt "$kept" ] || fail "no trial was added"
+
+  # Records of a template that has another version today are named, and measured first.
+  sqlite3 store.db 'UPDATE trial SET template_version = template_version + 1; DELETE FROM best'
+  "$tilewright" query packed.relay#0 "${vta[@]}" --records store.db --no-packages --accept near >out 2>err || true
+  has 'version' out
+  sqlite3 -readonly store.db 'SELECT config FROM trial' >before
+  expect 0 tune packed.relay#0 "${vta[@]}" --records store.db --trials 1
+  has 'records of other versions are not served; the fastest of their configs .* are measured first' err
+  [ "$(sqlite3 -readonly store.db 'SELECT config FROM trial ORDER BY rowid DESC LIMIT 1' | grep -cxFf before)" -eq 1 ] ||
+    fail "the first trial is of another config"
 done

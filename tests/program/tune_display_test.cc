@@ -112,6 +112,21 @@ TEST(TuneDisplayTest, SaysThatTrialsStayWhereALogIsLeft) {
             "trials stay in the store, and a new log begins\n");
 }
 
+TEST(TuneDisplayTest, SaysThatConfigsOfOtherVersionsAreMeasuredFirst) {
+  SetClock clock;
+  TuneDisplay display("seconds", {1e-3, 1e-3}, {"one", "two"}, /*terminal=*/true, clock);
+  testing::internal::CaptureStderr();
+  display.StaleFirst(Report(), 1, 3);
+  display.TrialDone(Report(), 1, Best(), 60);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::StartsWith("two: its records of other versions are not served; the fastest "
+                                  "of their configs (3) are measured first\n\x1b[2K"));
+  testing::internal::CaptureStderr();
+  display.StaleFirst(Report(), 0, 1);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::StartsWith("\x1b[3A\x1b[Jone: "))
+      << "over the lines before, which are drawn again";
+}
+
 TEST(PrintReportTest, SaysWhatTheJobBrought) {
   search::TuneReport report;
   report.tasks.push_back(Report());

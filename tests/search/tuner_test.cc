@@ -17,6 +17,7 @@
 #include "search/replay.h"
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
+#include "src/target/device.h"
 
 namespace tilewright::search {
 namespace {
@@ -81,6 +82,7 @@ class StopAfter final : public TuneObserver {
   explicit StopAfter(std::int64_t trials) : left_(trials) {}
   void Resumed(std::int64_t trials) override { resumed = trials; }
   void LogLeft(const std::string& reason) override { why = reason; }
+  void StaleFirst(const TaskReport&, int, std::int64_t configs) override { stale += configs; }
   void TrialDone(const TaskReport& task, int, const Trial& trial, double) override {
     EXPECT_EQ(task.key, trial.candidate.task.workload.Key());
     if (--left_ == 0) stop = true;
@@ -90,7 +92,7 @@ class StopAfter final : public TuneObserver {
     finished.push_back(task.finish_reason);
   }
   std::atomic<bool> stop{false};
-  std::int64_t resumed = 0;
+  std::int64_t resumed = 0, stale = 0;
   std::vector<std::string> finished;
   std::string why;
 
@@ -248,6 +250,50 @@ TEST_F(TunerTest, StoppedManyTimesItGoesOnAsIfItHadNot) {
   }
   EXPECT_EQ(std::set<Submitted>(submitted_.begin(), submitted_.end()),
             std::set<Submitted>(expected.begin(), expected.end()));
+}
+
+TEST_F(TunerTest, ConfigsThatAnotherVersionFoundFastAreMeasuredFirst) {
+  const auto made_by = [](int codegen_version) {
+    return [codegen_version](const Candidate& candidate) {
+      Trial trial = TrialOf(candidate);
+      trial.codegen_version = codegen_version;
+      return trial;
+    };
+  };
+  const int today = DeviceTraitsOf(Dense(256).task.target).codegen_version;
+  ASSERT_TRUE(Run({Dense(256)}, Settings("random", 40), nullptr, made_by(today + 1)).ok());
+  std::vector<std::pair<double, std::int64_t>> known;
+  for (const auto& record : *store_->Trials({})) {
+    const Trial& trial = record.trial;
+    if (trial.attempt == 0 && trial.outcome == Outcome::kOk) {
+      known.emplace_back(trial.value, trial.candidate.config.index);
+    }
+  }
+  std::ranges::sort(known);
+  ASSERT_GT(known.size(), 8u);
+
+  const auto begins = [&](std::uint64_t seed, StopAfter& observer) {
+    JobSettings settings = Settings("random", 16);
+    settings.seed = seed;
+    submitted_.clear();
+    EXPECT_TRUE(Run({Dense(256)}, settings, &observer, made_by(today)).ok());
+    std::vector<std::int64_t> first;
+    for (std::size_t i = 0; i < 8 && i < submitted_.size(); ++i) {
+      first.push_back(std::get<2>(submitted_[i]));
+    }
+    return first;
+  };
+  std::vector<std::int64_t> fastest;
+  for (std::size_t i = 0; i < 8; ++i) fastest.push_back(known[i].second);
+  // Stopped within the first batch, it goes on with the rest of it.
+  StopAfter stopped(3), resumed(-1), later(-1);
+  EXPECT_EQ(begins(2, stopped), fastest);
+  EXPECT_EQ(stopped.stale, 8);
+  begins(2, resumed);
+  EXPECT_EQ(resumed.stale, 0) << "its log says which";
+  // What was measured since is not stale any more.
+  const std::vector<std::int64_t> next = begins(3, later);
+  for (std::int64_t index : fastest) EXPECT_THAT(next, testing::Not(testing::Contains(index)));
 }
 
 TEST_F(TunerTest, AFinishedJobTellsWhatItFoundAndMoreTrialsGoOn) {
