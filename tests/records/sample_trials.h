@@ -53,7 +53,7 @@ inline Trial SampleTrial(std::int64_t index, double seconds,
   trial.noise = 0.01;
   trial.verified = true;
   trial.device = SampleDevice();
-  trial.codegen_version = FindDeviceTraits("llvm").codegen_version;
+  trial.codegen_version = DeviceTraitsOf(target).codegen_version;
   trial.finished_unix_seconds = 1.75e9 + static_cast<double>(index);
   return trial;
 }
