@@ -14,6 +14,7 @@
 #include "measure/supervisor/core_choice.h"
 #include "measure/supervisor/supervisor.h"
 #include "src/base/files/locked_folder.h"
+#include "src/base/subprocess.h"
 #include "src/base/thread.h"
 #include "src/target/library.h"
 

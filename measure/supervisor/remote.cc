@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "measure/supervisor/pipe_transport.h"
 #include "measure/supervisor/runner_address.h"
-#include "measure/supervisor/worker_process.h"
 #include "src/base/base64.h"
 #include "src/base/clock.h"
 #include "src/base/hash.h"
@@ -112,21 +112,21 @@ Result<RunnerIdentity> ProbeRunner(const std::string& command) {
   };
   SubprocessOptions options;
   options.command = RunnerCommand(command);
-  WorkerProcess process(options);
+  PipeTransport runner(options);
   RunWorkerSettings settings;
   settings.calibrate = false;
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
-  // A command that ends at once must not end this program.
+  const Status connected = runner.Connect();
+  if (!connected.ok()) return failed(connected.message());
+  // A command that ends at once must not end this program, and may still have said why.
   const auto before = ::signal(SIGPIPE, SIG_IGN);
-  const Status sent = process.Send(ToJson(settings), start, kProbeSeconds);
+  (void)runner.Send(LineOf(ToJson(settings)), kProbeSeconds);
   ::signal(SIGPIPE, before);
-  // One that ended before it read may still have said why.
-  if (!process.started()) return failed(sent.message());
   while (clock.MonotonicSeconds() < start + kProbeSeconds) {
-    auto open = process.Read();
+    auto open = runner.Receive();
     if (!open.ok()) return failed(open.status().message());
-    if (const auto line = process.Next()) {
+    if (const auto line = runner.Next()) {
       auto json = ParseJson(*line);
       if (!json.ok() || MessageType(*json) != "ready") {
         return failed("said '" + line->substr(0, 80) + "', expected a runner's greeting");
@@ -135,14 +135,14 @@ Result<RunnerIdentity> ProbeRunner(const std::string& command) {
       if (!greeting.ok()) return failed(greeting.status().message());
       auto device = DeviceFingerprint::Parse(greeting->device);
       if (!device.ok()) return failed(device.status().message());
-      (void)process.End(/*at_once=*/true);
+      (void)runner.End(/*at_once=*/true);
       return RunnerIdentity{*std::move(device), greeting->target};
     }
-    if (!*open) return failed("ended with " + process.End());
+    if (!*open) return failed("ended with " + runner.End(/*at_once=*/false));
     constexpr useconds_t kPauseMicroseconds = 5000;
     ::usleep(kPauseMicroseconds);
   }
-  (void)process.End(/*at_once=*/true);
+  (void)runner.End(/*at_once=*/true);
   return failed("said nothing for " + std::to_string(static_cast<int>(kProbeSeconds)) + " s");
 }
 

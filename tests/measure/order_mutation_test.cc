@@ -11,7 +11,7 @@
 #include <fstream>
 #include <limits>
 
-#include "measure/supervisor/worker_process.h"
+#include "measure/supervisor/pipe_transport.h"
 #include "measure/worker/inputs.h"
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
@@ -22,6 +22,7 @@ namespace tilewright::measure {
 namespace {
 
 constexpr int kOrders = 120;
+constexpr double kSendSeconds = 60;
 constexpr int kWaitMilliseconds = 200, kAnswerWaits = 150;
 
 /// The task of all orders, which is told before each.
@@ -121,24 +122,31 @@ std::int64_t PeakOf(int pid) {
 }
 
 /// Waits for `count` lines, or the end of the process. Empty if one came; else what is wrong.
-std::string WaitForAnswer(WorkerProcess& process, std::size_t count) {
+std::string WaitForAnswer(PipeTransport& process, std::size_t count) {
   // Waits are counted, not timed: a test that was stopped (SIGSTOP) with its runner blames nobody.
   for (int waits = kAnswerWaits; waits > 0;) {
-    auto open = process.Read();
+    auto open = process.Receive();
     if (!open.ok()) return open.status().message();
     while (process.Next()) {
       if (--count == 0) return {};
     }
     if (!*open) {
-      const std::string ended = process.End();
+      const std::string ended = process.End(/*at_once=*/false);
       const bool in_words = ended.starts_with("exit code 1: ");  // long ones are cut
       return in_words ? "" : "ended with " + ended;
     }
-    pollfd watched{process.output(), POLLIN, 0};
+    pollfd watched{process.descriptors().front(), POLLIN, 0};
     if (::poll(&watched, 1, kWaitMilliseconds) == 0) --waits;
   }
   (void)process.End(/*at_once=*/true);
   return "no answer";
+}
+
+/// Starts a runner. Empty if it is ready; else what is wrong.
+std::string Configure(PipeTransport& process, const RunWorkerSettings& settings) {
+  if (!process.Connect().ok()) return "cannot be started";
+  (void)process.Send(LineOf(ToJson(settings)), kSendSeconds);
+  return WaitForAnswer(process, 1);
 }
 
 TEST(RunnerOrders, MutatedOnesEndInAnAnswerOrAnError) {
@@ -165,7 +173,7 @@ TEST(RunnerOrders, MutatedOnesEndInAnAnswerOrAnError) {
   settings.memory_bytes = std::int64_t{256} << 20;
   SubprocessOptions options;
   options.command = {MEASURE_RUNNER};
-  WorkerProcess process(options);
+  PipeTransport process(options);
   ::signal(SIGPIPE, SIG_IGN);  // a runner may have ended by the order before
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
@@ -173,9 +181,8 @@ TEST(RunnerOrders, MutatedOnesEndInAnAnswerOrAnError) {
   const Json probe = ToJson(ProbeOrder{"llvm", MEASURE_FAULTS, 1});
   int orders = 0;
   for (; orders < kOrders || clock.MonotonicSeconds() < start + seconds; ++orders) {
-    if (!process.started()) {
-      ASSERT_TRUE(process.Send(ToJson(settings), clock.MonotonicSeconds(), 60).ok());
-      ASSERT_EQ(WaitForAnswer(process, 1), "");
+    if (!process.connected()) {
+      ASSERT_EQ(Configure(process, settings), "");
     }
     const auto number = static_cast<std::int64_t>(orders) + 1;  // another task each time
     Json task = ToJson(TaskOf(static_cast<std::uint64_t>(number)));
@@ -185,20 +192,19 @@ TEST(RunnerOrders, MutatedOnesEndInAnAnswerOrAnError) {
     const auto items = order.find("items");
     const bool races = items != order.end() && items->is_array();
     const std::size_t answers = races ? items->size() : 1;
-    (void)process.Send(order, clock.MonotonicSeconds(), 60, LineOf(task));
+    (void)process.Send(LineOf(task) + LineOf(order), kSendSeconds);
     if (answers == 0) continue;  // nothing to be done: the next order's answer is waited for
     ASSERT_EQ(WaitForAnswer(process, answers), "") << order.dump().substr(0, 3000);
-    if (process.started()) {
+    if (process.connected()) {
       EXPECT_LT(PeakOf(process.pid()), 1 << 20) << order.dump();
     }
   }
   if (seconds > 0) std::printf("%d orders in %.0f s\n", orders, clock.MonotonicSeconds() - start);
   // One that nothing was done to is as good as ever.
   (void)process.End(/*at_once=*/true);
-  ASSERT_TRUE(process.Send(ToJson(settings), clock.MonotonicSeconds(), 60).ok());
-  ASSERT_EQ(WaitForAnswer(process, 1), "");
+  ASSERT_EQ(Configure(process, settings), "");
   whole["items"][0]["kernel"]["task"] = 1;
-  ASSERT_TRUE(process.Send(whole, clock.MonotonicSeconds(), 60, LineOf(ToJson(TaskOf(1)))).ok());
+  ASSERT_TRUE(process.Send(LineOf(ToJson(TaskOf(1))) + LineOf(whole), kSendSeconds).ok());
   ASSERT_EQ(WaitForAnswer(process, 1), "");
 }
 

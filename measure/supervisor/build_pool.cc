@@ -1,0 +1,184 @@
+#include "measure/supervisor/build_pool.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "measure/device/builders.h"
+#include "measure/worker/inputs.h"
+#include "src/target/device.h"
+
+namespace tilewright::measure {
+namespace {
+
+std::string TookMoreThan(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "took more than %.3g s", seconds);
+  return text;
+}
+
+/// A kernel in the workload's own layouts, for artifacts a test brings along.
+Result<KernelSpec> PlainKernel(const Candidate& candidate, const Fault& fault) {
+  const Workload& workload = candidate.task.workload;
+  KernelSpec kernel = KernelOf(candidate);
+  kernel.artifact = fault.artifact;
+  kernel.symbol = fault.symbol;
+  const DeviceTraits& device = DeviceTraitsOf(kernel.target);
+  if (!device.loops) return kernel;
+  if (device.grids) kernel.launches = {{fault.symbol, {1, 1, 1}, {1, 1, 1}}};
+  auto inputs = MakeAnchorInputs(workload, candidate.epilogue, InputSet::kZeroPoint);
+  TW_RETURN_IF_ERROR(inputs);
+  auto result = ResultType(workload, candidate.epilogue);
+  TW_RETURN_IF_ERROR(result);
+  std::vector<TensorType> types = {workload.data, workload.weight};
+  for (const Tensor& operand : inputs->operands) types.push_back(operand.type());
+  types.push_back(*result);
+  auto signature = SignatureOf(workload, candidate.epilogue, {}, types);
+  TW_RETURN_IF_ERROR(signature);
+  kernel.signature = *std::move(signature);
+  return kernel;
+}
+
+}  // namespace
+
+bool BuildPool::DispatchTo(Worker& worker) {
+  if (!MakesReferences(worker) && DispatchProbe(worker, /*builder=*/true)) return true;
+  if (context_.health.halted()) return false;
+  return MakesReferences(worker) ? DispatchReference(worker) : DispatchBuild(worker);
+}
+
+bool BuildPool::DispatchReference(Worker& worker) {
+  const auto task = context_.jobs.TakeReference();
+  if (!task) return false;
+  const TaskInfo& info = *context_.jobs.tasks().Find(*task);
+  const std::string& kept = context_.settings.reference_folder;
+  Reference& reference = context_.jobs.reference(*task);
+  reference.path = (kept.empty() ? context_.health.folder() : kept) + "/" +
+                   ExpectedFileName(info.workload.Key(), info.epilogue.ToString());
+  reference_ = *task;
+  Send(worker, {.message = ToJson(PrepareOrder{*task, reference.path}),
+                .limit_seconds = context_.settings.prepare_limit_seconds,
+                .tasks = {*task}});
+  return true;
+}
+
+bool BuildPool::QueueIsFull() const {
+  const auto building =
+      std::ranges::count_if(workers_, [](const Worker& worker) { return !worker.jobs().empty(); });
+  return context_.jobs.waiting_to_run() + static_cast<std::size_t>(building) >=
+         static_cast<std::size_t>(context_.settings.queue_limit);
+}
+
+bool BuildPool::DispatchBuild(Worker& worker) {
+  JobTable& jobs = context_.jobs;
+  if (QueueIsFull()) return false;
+  const auto id = jobs.TakeToBuild();
+  if (!id) return false;
+  const Job& job = jobs.At(*id);
+  if (!job.fault.artifact.empty()) {
+    auto kernel = PlainKernel(job.request.candidate, job.fault);
+    if (!kernel.ok()) {
+      jobs.Finish(*id, Outcome::kInvalid, kernel.status().message());
+      return true;
+    }
+    kernel->task = job.task;
+    jobs.Built(*id, *std::move(kernel));
+    return true;
+  }
+  if (worker.orders_since_start() >= context_.settings.builds_per_worker) (void)worker.End(true);
+  BuildOrder order;
+  order.ticket = *id;
+  order.task = job.task;
+  order.candidate = job.request.candidate;
+  order.path = context_.health.folder() + "/candidate." + std::to_string(*id) + ".so";
+  order.fault = job.fault;
+  Send(worker, {ToJson(order), context_.settings.build_limit_seconds, {*id}, {job.task}});
+  return true;
+}
+
+Status BuildPool::Handle(Worker& worker, const std::string& type, const Json& message) {
+  if (type == "probed") return HandleProbed(worker, message, /*builder=*/true);
+  if (type != "built") return Corrupt("unexpected type '" + type + "'");
+  auto reply = BuildReplyFrom(message, context_.jobs.tasks());
+  TW_RETURN_IF_ERROR(reply);
+  return HandleBuilt(worker, *std::move(reply));
+}
+
+Status BuildPool::HandleBuilt(Worker& worker, BuildReply reply) {
+  if (worker.probing || !worker.Answered(reply.ticket)) {
+    return Corrupt("a build of candidate " + std::to_string(reply.ticket) +
+                   ", which it does not have");
+  }
+  worker.failures = 0;
+  const bool built = reply.outcome == Outcome::kOk;
+  if (MakesReferences(worker)) {
+    EndReference(worker, built, reply.reason, reply.blame == Blame::kMachine);
+    return {};
+  }
+  JobTable& jobs = context_.jobs;
+  if (!jobs.Contains(reply.ticket)) return {};  // nobody waits for it any more
+  jobs.BuildTook(reply.ticket, reply.seconds);
+  if (built) {
+    jobs.Built(reply.ticket, std::move(reply.kernel));
+  } else if (reply.blame == Blame::kCandidate) {
+    jobs.Finish(reply.ticket, reply.outcome, std::move(reply.reason));
+  } else {
+    jobs.Suspect(reply.ticket, {reply.outcome, std::move(reply.reason), reply.blame});
+  }
+  return {};
+}
+
+void BuildPool::EndReference(Worker& worker, bool made, const std::string& why, bool by_machine) {
+  Reference& reference = context_.jobs.reference(reference_);
+  if (!made && by_machine) {
+    const std::string what = "no reference result: " + why;
+    if (!context_.health.TriesAgain(reference.tries++, what, worker.ready_after)) return;
+    reference.state = ReferenceState::kWanted;
+    return;
+  }
+  reference.state = made ? ReferenceState::kReady : ReferenceState::kFailed;
+  reference.reason = why;
+}
+
+void BuildPool::HandleLoss(Worker& worker, const Loss& loss) {
+  const ProcessMeasurerSettings& settings = context_.settings;
+  if (MakesReferences(worker)) {
+    if (reference_ != 0 && context_.jobs.reference(reference_).state == ReferenceState::kUnderWay) {
+      const std::string why =
+          loss.timed_out ? TookMoreThan(settings.prepare_limit_seconds) : loss.why;
+      EndReference(worker, /*made=*/false, why, loss.by_system && !loss.timed_out);
+    }
+  }
+  for (const JobId id : loss.jobs) {
+    if (!context_.jobs.Contains(id)) continue;
+    if (loss.timed_out) {
+      context_.jobs.Finish(id, Outcome::kBuildTimeout,
+                           "compiling " + TookMoreThan(settings.build_limit_seconds));
+    } else {
+      context_.jobs.Suspect(id, {Outcome::kBuildFailed, "compiler crashed: " + loss.why,
+                                 loss.by_system ? Blame::kMachine : Blame::kUnclear});
+    }
+  }
+  if (!MayFailAgain(worker)) return context_.health.Stop(TooManyFailures(loss.why));
+  StartLater(worker);
+}
+
+void BuildPool::EndDropped() {
+  for (Worker& worker : workers_) {
+    const auto jobs = worker.jobs();
+    const bool dropped =
+        std::ranges::any_of(jobs, [this](JobId id) { return !context_.jobs.Contains(id); });
+    if (dropped) (void)worker.End(/*at_once=*/true);
+  }
+}
+
+void BuildPool::Pause(bool pause) {
+  for (Worker& worker : workers_) worker.Pause(pause);
+}
+
+bool BuildPool::working() const {
+  return std::ranges::any_of(
+      workers_, [](const Worker& worker) { return worker.busy() && !worker.paused(); });
+}
+
+}  // namespace tilewright::measure

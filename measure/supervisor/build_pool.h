@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "measure/supervisor/worker_pool.h"
+
+namespace tilewright::measure {
+
+/// Builders, and behind them the reference maker: the same program, which makes the expected
+/// results of tasks. Included by .cc files of measure/ only.
+class BuildPool final : public WorkerPool {
+ public:
+  /// transports: settings.builders to builders, then one to the reference maker.
+  BuildPool(const PoolContext& context, std::vector<std::unique_ptr<Transport>> transports)
+      : WorkerPool(context, std::move(transports)) {}
+
+  /// Ends builds of what is no job any more.
+  void EndDropped();
+  /// All of them stand still, or go on.
+  void Pause(bool pause);
+  /// A build, or a reference result, is under way.
+  bool working() const;
+
+ private:
+  bool DispatchTo(Worker& worker) override;
+  Status Handle(Worker& worker, const std::string& type, const Json& message) override;
+  void HandleLoss(Worker& worker, const Loss& loss) override;
+
+  bool DispatchBuild(Worker& worker);
+  bool DispatchReference(Worker& worker);
+  /// As many wait to be run, or will, as may.
+  bool QueueIsFull() const;
+  Status HandleBuilt(Worker& worker, BuildReply reply);
+  /// What the reference maker made of its task: or why not, and whether to try again.
+  void EndReference(Worker& worker, bool made, const std::string& why, bool by_machine);
+  bool MakesReferences(const Worker& worker) const { return &worker == &workers_.back(); }
+
+  std::uint64_t reference_ = 0;  // the task under way
+};
+
+}  // namespace tilewright::measure

@@ -1,0 +1,169 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/measurer.h"
+#include "measure/messages.h"
+#include "measure/supervisor/kept_kernels.h"
+#include "src/base/clock.h"
+
+namespace tilewright::measure {
+
+/// Number of a candidate on its way; the ticket of its orders. Given once, from 1.
+using JobId = std::uint64_t;
+
+enum class JobState : std::uint8_t {
+  kToBuild,   ///< waits for a builder
+  kBuilding,  ///< a builder has it
+  kBuilt,     ///< waits for its reference result and a runner; in a race, for the other racers
+  kRunning,   ///< a runner has it
+  kSuspect,   ///< it failed by what may not be its fault: a probe decides
+};
+
+/// How a candidate failed, and whose fault that may be.
+struct JobFailure {
+  Outcome outcome = Outcome::kRunFailed;
+  std::string reason;
+  Blame blame = Blame::kCandidate;
+};
+
+/// A candidate on its way through the supervisor.
+struct Job {
+  Request request;
+  Fault fault;
+  bool racing = false;       ///< waits for the others of its race instead of being timed alone
+  double known_seconds = 0;  ///< a race: see RaceTerms
+  bool anchor = false;
+  JobState state = JobState::kToBuild;
+  std::uint64_t task = 0;  ///< number of it in the table of tasks
+  Trial trial;             ///< filled on the way
+  KernelSpec kernel;       ///< once built
+  int tries = 0;           ///< how often it failed by what may not have been its fault
+  JobFailure failure;      ///< of a suspect
+};
+
+enum class ReferenceState : std::uint8_t { kWanted, kUnderWay, kReady, kFailed };
+
+/// The expected results of a task's kernels: nothing of it is run before they are there.
+struct Reference {
+  ReferenceState state = ReferenceState::kWanted;
+  std::string path;    ///< from kUnderWay on
+  std::string reason;  ///< if kFailed
+  int tries = 0;       ///< that failed by what may be the machine's fault
+  double best = 0;     ///< value of the best verified trial of these operands; 0 if there is none
+};
+
+/// A line of it, without ends of lines: what workers say goes into records and onto terminals.
+std::string OneLine(std::string text);
+
+/// All candidates on their way, and what their tasks need: who may go on with what. It knows
+/// nothing of workers; those who have them take a job, and say what became of it. Not thread-safe.
+/// Included by .cc files of measure/ only.
+class JobTable {
+ public:
+  /// device: what trials are said to be measured on.
+  JobTable(DeviceFingerprint device, Clock& clock) : device_(std::move(device)), clock_(clock) {}
+
+  /// A new job, which waits to be built.
+  JobId Add(Job job);
+  /// The racers, in the caller's order; those whose kernels are kept are built already. One race at
+  /// a time.
+  void AddRace(std::vector<Job> racers, const RaceTerms& terms);
+  bool HasRace() const { return race_.has_value(); }
+
+  bool empty() const { return jobs_.empty(); }
+  bool Contains(JobId id) const { return jobs_.contains(id); }
+  const Job& At(JobId id) const { return jobs_.at(id); }
+  const Job& first() const { return jobs_.begin()->second; }
+  const TaskTable& tasks() const { return tasks_; }
+
+  /// The next one to be built, which is being built now.
+  std::optional<JobId> TakeToBuild();
+  /// It is built. Requires kBuilding, as all that ends a build.
+  void Built(JobId id, KernelSpec kernel);
+  /// How long it took, built or not.
+  void BuildTook(JobId id, double seconds);
+  /// A usual build: a moving average.
+  double build_seconds() const { return build_seconds_; }
+  std::size_t waiting_to_build() const { return to_build_.size(); }
+  /// Built, outside of the race.
+  std::size_t waiting_to_run() const { return to_run_.size(); }
+
+  /// The task whose reference result is to be made first; it is under way now.
+  std::optional<std::uint64_t> TakeReference();
+  Reference& reference(std::uint64_t task) { return references_.at(task); }
+
+  /// The next one that can be run, which is being run now. Those that never can are finished.
+  std::optional<JobId> TakeToRun();
+  /// All racers, once each is built and has its reference result: they are being run now.
+  std::vector<JobId> TakeRace();
+  const RaceTerms& race_terms() const { return race_->terms; }
+  /// The race's runner was lost: the racers wait for another one. returns false, and does nothing,
+  /// if that has happened to them before, or some have been measured: the others would race alone.
+  bool ReturnRace();
+  /// What the runner found: a result, or what leaves a suspect.
+  void Ran(const RunReply& reply);
+
+  /// It failed by what may not be its fault. A racer that is built is known to work: it has failed.
+  void Suspect(JobId id, JobFailure failure);
+  bool HasSuspects() const { return !suspects_.empty(); }
+  /// Those that no probe has been made for yet.
+  std::vector<JobId> TakeSuspects() { return std::exchange(suspects_, {}); }
+  /// A suspect is built again, before all others.
+  void BuildAgain(JobId id);
+
+  /// Its trial is complete: it comes out of TakeFinished(), or out of TakeRaceResult() with the
+  /// last one of its race.
+  void Finish(JobId id, Outcome outcome, std::string reason);
+  std::vector<Reply> TakeFinished() { return std::exchange(finished_, {}); }
+  std::optional<std::vector<Trial>> TakeRaceResult() {
+    return std::exchange(race_result_, std::nullopt);
+  }
+  /// Forgets all that is not being run; a race is not touched. returns the tickets.
+  std::vector<std::uint64_t> DropWaiting();
+  /// Kernels are kept for races no more, nor their files.
+  void DropKept() { kept_.Clear(); }
+
+  /// Nothing can be measured any more: all jobs are finished as device_lost.
+  void GiveUp(const Status& why);
+  /// The same by no fault of any device: they are forgotten, and will be tried again.
+  void Abandon(const Status& why);
+  /// Not ok after one of these two.
+  const Status& broken() const { return broken_; }
+
+ private:
+  struct Race {
+    std::vector<JobId> racers;  // in the caller's order
+    std::vector<Trial> trials;
+    RaceTerms terms;
+    std::size_t taken = 0;  // by the runner
+    bool returned = false;
+  };
+  Job& Expect(JobId id, JobState state);
+  void RemoveArtifact(const Job& job) const;
+  /// A racing candidate need not be built again if it may turn out to be one: keeps its kernel.
+  void KeepKernel(Job& job);
+  void FinishRacer(JobId id, Trial trial);
+
+  const DeviceFingerprint device_;
+  Clock& clock_;
+  JobId next_id_ = 1;
+  std::map<JobId, Job> jobs_;
+  std::deque<JobId> to_build_, to_run_;  // of kToBuild; of kBuilt and in no race
+  std::vector<JobId> suspects_;          // of kSuspect: those that no probe is made for
+  TaskTable tasks_;
+  std::map<std::uint64_t, Reference> references_;  // by task, in the order they are needed
+  KeptKernels kept_;
+  std::optional<Race> race_;
+  std::vector<Reply> finished_;
+  std::optional<std::vector<Trial>> race_result_;
+  double build_seconds_ = 0;
+  Status broken_;
+};
+
+}  // namespace tilewright::measure

@@ -1,0 +1,133 @@
+#include "measure/supervisor/machine_health.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tilewright::measure {
+namespace {
+
+/// Tries of a candidate whose failures are the machine's, though probes go well.
+constexpr int kMostTries = 3;
+/// Tries again of a probe, or of what the machine refused; after the last one the measurer ends.
+constexpr int kMostPauses = 4;
+constexpr double kPauseGrowth = 3;
+
+/// What to do about it.
+std::string AdviceFor(const std::string& why, const std::string& folder) {
+  struct Advice {
+    const char* words;
+    const char* text;
+  };
+  constexpr Advice kAdvice[] = {
+      {"No space left", "make room there, or set TMPDIR to a folder with room"},
+      {"Disk quota", "make room there, or set TMPDIR to a folder with room"},
+      {"Read-only file system", "set TMPDIR to a folder that can be written to"},
+      {"Too many open files", "allow more of them (ulimit -n 1024)"},
+      {"Resource temporarily unavailable", "end other processes, or allow more (ulimit -u)"},
+      {"no threads", "end other processes, or allow more (ulimit -u)"},
+      {"Operation not permitted", "set TMPDIR to a folder whose files may be executed"},
+      {"Permission denied", "set TMPDIR to a folder whose files may be executed"},
+      {"/proc", "mount it (mount -t proc proc /proc)"},
+      {"emory", "free some memory, or allow more of it (ulimit -v)"},
+      {"SIGKILL", "the system ended it, as it does when memory runs out: free some"}};
+  for (const Advice& advice : kAdvice) {
+    if (why.find(advice.words) != std::string::npos) return advice.text;
+  }
+  return "see what this machine lacks; files are kept in " + folder;
+}
+
+}  // namespace
+
+bool MachineHealth::WantsProbe(bool builder) const {
+  if (!builder) return probe_ == Probe::kBuilt;
+  const bool wanted = probe_ == Probe::kWanted || (probe_ == Probe::kNone && jobs_.HasSuspects());
+  return wanted && !jobs_.empty();
+}
+
+ProbeOrder MachineHealth::TakeProbe() {
+  if (probe_ == Probe::kBuilt) {
+    probe_ = Probe::kLoading;
+    return order_;
+  }
+  checking_ = jobs_.TakeSuspects();
+  const Target& target = jobs_.first().request.candidate.task.target;
+  order_ = {target.ToString(), folder_ + "/probe.so", std::max(1, target.num_threads())};
+  probe_ = Probe::kBuilding;
+  return order_;
+}
+
+void MachineHealth::Probed(const ProbeReply& reply, bool builder) {
+  if (!reply.problem.empty()) return ProbeFailed(reply.problem);
+  if (builder && !settings_.remote) {
+    probe_ = Probe::kBuilt;
+  } else {
+    ProbeSucceeded();
+  }
+}
+
+void MachineHealth::ProbeSucceeded() {
+  probe_failures_ = 0;
+  probe_ = Probe::kNone;
+  for (const JobId id : std::exchange(checking_, {})) {
+    if (!jobs_.Contains(id)) continue;
+    const Job& job = jobs_.At(id);
+    const JobFailure failure = job.failure;
+    // Killed again and again where others are not: it takes more memory than there is.
+    const bool killed = failure.reason.find("SIGKILL") != std::string::npos;
+    if (failure.blame == Blame::kMachine && job.tries < kMostTries) {
+      jobs_.BuildAgain(id);
+    } else if (failure.blame == Blame::kMachine && !killed) {
+      return Stop(failure.reason);
+    } else {
+      jobs_.Finish(id, failure.outcome, failure.reason);
+    }
+  }
+}
+
+void MachineHealth::ProbeFailed(const std::string& why) {
+  for (const auto& suspects : {std::exchange(checking_, {}), jobs_.TakeSuspects()}) {
+    for (const JobId id : suspects) {
+      if (jobs_.Contains(id)) jobs_.BuildAgain(id);
+    }
+  }
+  if (probe_failures_ == kMostPauses) return Stop(why);
+  jobs_.DropKept();  // room is what may be lacking
+  ChangeFolder();
+  probe_after_ = clock_.MonotonicSeconds() + PauseAfter(probe_failures_++);
+  probe_ = Probe::kWanted;
+}
+
+void MachineHealth::ChangeFolder() {
+  const auto root = TemporaryRoot();
+  if (!root.ok() || folder_.starts_with(*root + "/")) return;
+  auto folder = LockedFolder::Create(LockedFolder::kMeasurers);
+  if (!folder.ok()) return;
+  // What is in the old one is still used: it goes with this object's end.
+  other_folders_.push_back(*std::move(folder));
+  folder_ = other_folders_.back().path();
+}
+
+double MachineHealth::PauseAfter(int failures) const {
+  return settings_.machine_pause_seconds * std::pow(kPauseGrowth, failures);
+}
+
+bool MachineHealth::TriesAgain(int tries, const std::string& why, double& retry_after) {
+  if (tries == kMostPauses) {
+    Stop(why);
+    return false;
+  }
+  ChangeFolder();
+  retry_after = clock_.MonotonicSeconds() + PauseAfter(tries);
+  return true;
+}
+
+void MachineHealth::Stop(const std::string& why) {
+  if (!jobs_.broken().ok()) return;
+  checking_.clear();
+  jobs_.Abandon(Unavailable("nothing can be measured here: " + OneLine(why) + "; " +
+                            AdviceFor(why, folder_) +
+                            ". Nothing of this is kept as a result; the same command goes on"));
+}
+
+}  // namespace tilewright::measure

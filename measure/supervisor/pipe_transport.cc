@@ -1,0 +1,76 @@
+#include "measure/supervisor/pipe_transport.h"
+
+#include <signal.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace tilewright::measure {
+namespace {
+
+/// How long a worker whose pipe closed may take to end by itself, so that its own way of ending is
+/// reported and not our signal.
+constexpr double kEndSeconds = 0.5;
+
+}  // namespace
+
+Status PipeTransport::Connect() {
+  if (process_) return {};
+  auto process = Subprocess::Start(options_);
+  TW_RETURN_IF_ERROR(process);
+  process_.emplace(*std::move(process));
+  reader_.Clear();
+  tail_.Clear();
+  return {};
+}
+
+Status PipeTransport::Send(std::string_view lines, double seconds) {
+  const Status written = WriteAll(process_->input(), lines, seconds);
+  const bool gone = !written.ok() && written.message().ends_with(std::strerror(EPIPE));
+  return gone ? Unavailable({}) : written;
+}
+
+Result<bool> PipeTransport::Receive() {
+  if (!process_) return true;
+  tail_.Fill(process_->error());
+  auto state = reader_.Fill(process_->output(), /*blocking=*/false);
+  TW_RETURN_IF_ERROR(state);
+  return *state == LineReader::State::kOpen;
+}
+
+std::vector<int> PipeTransport::descriptors() const {
+  if (!process_) return {};
+  return {process_->output(), process_->error()};
+}
+
+std::string PipeTransport::End(bool at_once) {
+  if (!process_) return "not started";
+  auto ended = process_->Wait(at_once ? 0 : kEndSeconds);
+  if (!ended) {
+    process_->KillGroup();
+    ended = process_->Wait(60);
+  }
+  tail_.Fill(process_->error());
+  std::string text = ended ? ended->ToString() : "does not end";
+  const std::string words = tail_.LastLine();
+  if (!words.empty()) text += ": " + words;
+  process_.reset();
+  reader_.Clear();
+  return text;
+}
+
+void PipeTransport::LetEnd(double seconds) {
+  if (!process_) return;
+  process_->CloseInput();
+  (void)process_->Wait(seconds);
+}
+
+bool PipeTransport::Pause(bool pause) {
+  return process_ && ::kill(-process_->pid(), pause ? SIGSTOP : SIGCONT) == 0 && pause;
+}
+
+double PipeTransport::ProcessorSeconds() const {
+  return process_ ? tilewright::ProcessorSeconds(process_->pid()) : 0;
+}
+
+}  // namespace tilewright::measure

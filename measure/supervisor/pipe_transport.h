@@ -1,0 +1,34 @@
+#pragma once
+
+#include "measure/supervisor/transport.h"
+#include "measure/worker/channel.h"
+#include "src/base/subprocess.h"
+
+namespace tilewright::measure {
+
+/// To a process of its own, over pipes: a worker of this machine, or a command that connects to
+/// one. SIGPIPE is to be blocked or ignored. Included by .cc files of measure/ only.
+class PipeTransport final : public Transport {
+ public:
+  explicit PipeTransport(SubprocessOptions options) : options_(std::move(options)) {}
+
+  Status Connect() override;
+  bool connected() const override { return process_.has_value(); }
+  Status Send(std::string_view lines, double seconds) override;
+  Result<bool> Receive() override;
+  std::optional<std::string> Next() override { return reader_.Next(); }
+  std::vector<int> descriptors() const override;
+  std::string End(bool at_once) override;
+  void LetEnd(double seconds) override;
+  bool Pause(bool pause) override;
+  double ProcessorSeconds() const override;
+  int pid() const override { return process_ ? process_->pid() : -1; }
+
+ private:
+  SubprocessOptions options_;
+  std::optional<Subprocess> process_;
+  LineReader reader_;
+  TailReader tail_;
+};
+
+}  // namespace tilewright::measure

@@ -1,0 +1,254 @@
+#include "measure/supervisor/runner_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tilewright::measure {
+namespace {
+
+constexpr double kCalibrationLimitSeconds = 60;
+/// Beyond the limits the runner itself keeps: only a runner that itself hangs gets there.
+constexpr double kRunnerGraceSeconds = 60;
+/// How long an idle runner on another machine may take to clean up and end.
+constexpr double kGoodbyeSeconds = 5;
+/// A runner on another machine is called again after this, then after twice that, and so on up to
+/// reconnect_pause_seconds.
+constexpr double kReconnectSeconds = 0.1;
+
+}  // namespace
+
+RunnerPool::RunnerPool(const PoolContext& context,
+                       std::vector<std::unique_ptr<Transport>> transports,
+                       const DeviceFingerprint& device)
+    : WorkerPool(context, std::move(transports)),
+      runners_(workers_.size()),
+      device_(device.ToString()) {
+  for (Runner& runner : runners_) runner.connected_at = context.clock.MonotonicSeconds();
+}
+
+bool RunnerPool::DispatchTo(Worker& worker) {
+  if (StateOf(worker).given_up) return false;
+  if (!worker.connected()) {
+    Configure(worker);
+    return true;
+  }
+  if (DispatchProbe(worker, /*builder=*/false)) return true;
+  if (context_.health.halted()) return false;
+  return DispatchRace(worker) || DispatchRun(worker);
+}
+
+void RunnerPool::Configure(Worker& worker) {
+  Runner& runner = StateOf(worker);
+  runner.greeted = runner.ends = false;
+  runner.capacity = 1;
+  runner.files.Forget();
+  Send(worker, {ToJson(context_.settings.runner), kCalibrationLimitSeconds});
+}
+
+RunOrder::Item RunnerPool::ItemOf(JobId id) const {
+  const Job& job = context_.jobs.At(id);
+  const Reference& reference = context_.jobs.reference(job.task);
+  RunOrder::Item item;
+  item.ticket = id;
+  item.kernel = job.kernel;
+  item.best_seconds = job.request.best_seconds;
+  item.known_seconds = job.known_seconds;
+  item.anchor = job.anchor;
+  item.fault = job.fault;
+  item.reference = reference.path;
+  // Of what was submitted before it, some has been measured since.
+  if (reference.best > 0 && !job.racing) {
+    item.best_seconds =
+        item.best_seconds > 0 ? std::min(item.best_seconds, reference.best) : reference.best;
+  }
+  return item;
+}
+
+double RunnerPool::LimitOf(const Job& job) const {
+  if (job.trial.metric != "seconds") return kRunnerGraceSeconds;  // nor is its best
+  return 20 * CallLimitSeconds(job.request.best_seconds) + kRunnerGraceSeconds;
+}
+
+/// How long the runner may go on with one candidate because the next one is not built yet: a part
+/// of a usual build, spent on more samples instead of waiting.
+double RunnerPool::Patience() const {
+  const JobTable& jobs = context_.jobs;
+  if (jobs.waiting_to_run() > 0 || jobs.waiting_to_build() == 0) return 0;
+  const double next_seconds = 0.7 * jobs.build_seconds() / context_.settings.builders;
+  return std::min(next_seconds, context_.settings.runner.sampling.budget_seconds);
+}
+
+bool RunnerPool::DispatchRace(Worker& worker) {
+  const std::vector<JobId> racers = context_.jobs.TakeRace();
+  if (racers.empty()) return false;
+  const RaceTerms& terms = context_.jobs.race_terms();
+  RunOrder order;
+  order.race_seconds = terms.seconds;
+  order.wait_seconds = terms.wait_seconds;
+  double limit = kRunnerGraceSeconds + terms.seconds + terms.wait_seconds;
+  for (const JobId id : racers) {
+    limit += LimitOf(context_.jobs.At(id));
+    order.items.push_back(ItemOf(id));
+  }
+  StateOf(worker).alone = true;
+  SendRun(worker, std::move(order), limit);
+  return true;
+}
+
+bool RunnerPool::DispatchRun(Worker& worker) {
+  const auto id = context_.jobs.TakeToRun();
+  if (!id) return false;
+  RunOrder::Item item = ItemOf(*id);
+  item.patience_seconds = Patience();
+  Runner& runner = StateOf(worker);
+  runner.alone = item.kernel.threads > 1 || (runner.alone && worker.busy());
+  SendRun(worker, RunOrder{{std::move(item)}}, LimitOf(context_.jobs.At(*id)));
+  return true;
+}
+
+void RunnerPool::SendRun(Worker& worker, RunOrder order, double limit_seconds) {
+  Order sent;
+  sent.limit_seconds = limit_seconds;
+  for (const RunOrder::Item& item : order.items) {
+    sent.jobs.push_back(item.ticket);
+    sent.tasks.push_back(item.kernel.task);
+  }
+  if (context_.settings.remote) {
+    auto files = StateOf(worker).files.LinesFor(order);
+    if (!files.ok()) {
+      for (const JobId id : sent.jobs) {
+        context_.jobs.Finish(id, Outcome::kRunFailed, files.status().message());
+      }
+      return;
+    }
+    sent.files = *std::move(files);
+  }
+  sent.message = ToJson(order);
+  Send(worker, sent);
+}
+
+Status RunnerPool::Handle(Worker& worker, const std::string& type, const Json& message) {
+  if (type == "ready" && !StateOf(worker).greeted) return HandleGreeting(worker, message);
+  if (type == "probed") return HandleProbed(worker, message, /*builder=*/false);
+  if (type != "ran") return Corrupt("unexpected type '" + type + "'");
+  auto reply = RunReplyFrom(message);
+  TW_RETURN_IF_ERROR(reply);
+  return HandleRan(worker, *reply);
+}
+
+Status RunnerPool::HandleGreeting(Worker& worker, const Json& message) {
+  auto greeting = GreetingFrom(message);
+  TW_RETURN_IF_ERROR(greeting);
+  const ProcessMeasurerSettings& settings = context_.settings;
+  if (settings.remote && greeting->device != device_) {
+    return Corrupt("another device answered: " + greeting->device);
+  }
+  StateOf(worker).greeted = true;
+  (void)worker.Answered();
+  if (!greeting->unprotected.empty() && !std::exchange(unprotected_said_, true) &&
+      settings.on_unprotected) {
+    settings.on_unprotected(OneLine(greeting->unprotected));
+  }
+  if (!greeting_) greeting_ = *std::move(greeting);
+  return {};
+}
+
+Status RunnerPool::HandleRan(Worker& worker, const RunReply& reply) {
+  if (context_.settings.remote && reply.device != device_) {
+    return Corrupt("another device answered: " + reply.device);
+  }
+  if (reply.ticket == Worker::kNoJob || !worker.Answered(reply.ticket)) {
+    return Corrupt("a result of candidate " + std::to_string(reply.ticket) +
+                   ", which it does not have");
+  }
+  Runner& runner = StateOf(worker);
+  worker.failures = 0;
+  runner.reconnect_seconds = 0;
+  runner.capacity = static_cast<std::size_t>(std::max(1, reply.capacity));
+  runner.ends = runner.ends || reply.runner_ends;
+  timing_seconds_ += reply.timing_seconds;
+  if (context_.jobs.Contains(reply.ticket)) context_.jobs.Ran(reply);
+  if (!worker.busy() && runner.ends) (void)worker.End(/*at_once=*/false);
+  return {};
+}
+
+void RunnerPool::HandleLoss(Worker& worker, const Loss& loss) {
+  Runner& runner = StateOf(worker);
+  const bool remote = context_.settings.remote;
+  const bool connected = !remote || runner.greeted;
+  if (runner.greeted) runner.connected_at = context_.clock.MonotonicSeconds();
+  runner.greeted = false;
+  LoseJobs(worker, loss);
+  // Calls that get no connection are counted by their time.
+  if (connected && !MayFailAgain(worker)) {
+    const std::string failing = TooManyFailures(loss.why);
+    return remote ? GiveUp(worker, failing) : context_.health.Stop(failing);
+  }
+  if (remote) return CallAgain(worker, loss.why);
+  StartLater(worker);
+}
+
+void RunnerPool::LoseJobs(Worker& worker, const Loss& loss) {
+  JobTable& jobs = context_.jobs;
+  const std::string reason =
+      loss.timed_out ? "the runner did not answer in time" : "the runner was lost: " + loss.why;
+  const Outcome outcome = loss.timed_out ? Outcome::kRunTimeout : Outcome::kDeviceLost;
+  const auto races = [&jobs](JobId id) { return jobs.Contains(id) && jobs.At(id).racing; };
+  const bool raced = std::ranges::any_of(loss.jobs, races);
+  const bool moves = raced && !loss.timed_out && OthersAreLeft(worker) && jobs.ReturnRace();
+  for (const JobId id : loss.jobs) {
+    if (!jobs.Contains(id) || (moves && races(id))) continue;
+    if (loss.timed_out || context_.settings.remote || races(id)) {
+      jobs.Finish(id, outcome, reason);
+    } else {
+      jobs.Suspect(id, {outcome, reason, Blame::kUnclear});
+    }
+  }
+}
+
+void RunnerPool::CallAgain(Worker& worker, const std::string& why) {
+  const ProcessMeasurerSettings& settings = context_.settings;
+  const double now = context_.clock.MonotonicSeconds();
+  Runner& runner = StateOf(worker);
+  if (now - runner.connected_at > settings.reconnect_limit_seconds) {
+    return GiveUp(worker, "no connection to the runner any more; the last try: " + why);
+  }
+  runner.reconnect_seconds = std::min(std::max(2 * runner.reconnect_seconds, kReconnectSeconds),
+                                      settings.reconnect_pause_seconds);
+  worker.ready_after = now + runner.reconnect_seconds;
+  if (settings.on_lost) settings.on_lost(why, runner.reconnect_seconds);
+}
+
+bool RunnerPool::OthersAreLeft(const Worker& worker) const {
+  for (std::size_t i = 0; i < runners_.size(); ++i) {
+    if (i != worker.index() && !runners_[i].given_up) return true;
+  }
+  return false;
+}
+
+void RunnerPool::GiveUp(Worker& worker, const std::string& why) {
+  StateOf(worker).given_up = true;
+  if (!OthersAreLeft(worker)) return context_.jobs.GiveUp(Unavailable(why));
+  if (context_.settings.on_lost) context_.settings.on_lost(why, kNeverAgain);
+}
+
+bool RunnerPool::wants_quiet() const {
+  if (context_.settings.remote) return false;  // builders are in nobody's way
+  return std::ranges::any_of(workers_, [this](const Worker& worker) {
+    return worker.busy() && runners_[worker.index()].alone;
+  });
+}
+
+bool RunnerPool::IsBusy(bool greeted) const {
+  return std::ranges::any_of(workers_, [&](const Worker& worker) {
+    return worker.busy() && runners_[worker.index()].greeted == greeted;
+  });
+}
+
+void RunnerPool::LetEnd() {
+  for (Worker& worker : workers_) {
+    if (!worker.busy()) worker.transport().LetEnd(kGoodbyeSeconds);
+  }
+}
+
+}  // namespace tilewright::measure

@@ -1,0 +1,110 @@
+#include "measure/supervisor/worker_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tilewright::measure {
+namespace {
+
+/// A worker that failed is not started again at once, in case it fails at every start.
+constexpr double kRestartSeconds = 0.05;
+/// So many failures of a worker without a success between them: it cannot work here.
+constexpr int kMaxFailures = 20;
+constexpr double kProbeLimitSeconds = 20;
+
+}  // namespace
+
+WorkerPool::WorkerPool(const PoolContext& context,
+                       std::vector<std::unique_ptr<Transport>> transports)
+    : context_(context) {
+  for (auto& transport : transports) {
+    workers_.emplace_back(std::move(transport), context.clock, workers_.size());
+  }
+}
+
+void WorkerPool::Dispatch() {
+  const auto free = [this](const Worker& worker) {
+    return context_.jobs.broken().ok() && worker.orders() < CapacityOf(worker) &&
+           worker.ready_after <= context_.clock.MonotonicSeconds();
+  };
+  for (Worker& worker : workers_) {
+    while (free(worker) && DispatchTo(worker)) continue;
+  }
+}
+
+void WorkerPool::Send(Worker& worker, const Order& order) {
+  const Status sent = worker.Send(order, context_.jobs.tasks());
+  if (!sent.ok()) Lose(worker, sent.message(), /*timed_out=*/false);
+}
+
+bool WorkerPool::DispatchProbe(Worker& worker, bool builder) {
+  MachineHealth& health = context_.health;
+  if (!health.WantsProbe(builder)) return false;
+  if (context_.clock.MonotonicSeconds() < health.probe_after()) {
+    worker.ready_after = health.probe_after();  // so that it is woken for it
+    return true;
+  }
+  worker.probing = true;
+  Send(worker, {ToJson(health.TakeProbe()), kProbeLimitSeconds});
+  return true;
+}
+
+void WorkerPool::Hear(Worker& worker) {
+  const auto open = worker.transport().Receive();
+  while (const auto line = worker.transport().Next()) {
+    const auto json = ParseJson(*line);
+    const Status handled = json.ok() ? Handle(worker, MessageType(*json), *json) : json.status();
+    if (handled.ok()) continue;
+    return Lose(worker, "sent something that is no message: " + handled.message(), false);
+  }
+  if (!worker.connected()) return;  // what it said ended it
+  if (!open.ok()) {
+    Lose(worker, open.status().message(), /*timed_out=*/false);
+  } else if (!*open) {
+    Lose(worker, {}, /*timed_out=*/false);
+  }
+}
+
+Status WorkerPool::HandleProbed(Worker& worker, const Json& message, bool builder) {
+  auto reply = ProbeReplyFrom(message);
+  TW_RETURN_IF_ERROR(reply);
+  if (!std::exchange(worker.probing, false)) return Corrupt("unexpected type 'probed'");
+  (void)worker.Answered();
+  context_.health.Probed(*reply, builder);
+  return {};
+}
+
+void WorkerPool::CheckDeadlines() {
+  for (Worker& worker : workers_) {
+    if (worker.IsOverdue()) Lose(worker, {}, /*timed_out=*/true);
+  }
+}
+
+void WorkerPool::Lose(Worker& worker, const std::string& why, bool timed_out) {
+  Loss loss;
+  loss.timed_out = timed_out;
+  loss.jobs = worker.jobs();
+  const bool started = worker.connected();
+  // A worker that talks nonsense or hangs is ended by us: how is then no news.
+  const std::string ended = worker.End(timed_out || !why.empty());
+  loss.why = OneLine(why.empty() ? ended : why);
+  // Nothing that a worker does ends in SIGKILL: somebody else sent it.
+  loss.by_system = !started || (why.empty() && ended.find("SIGKILL") != std::string::npos);
+  if (std::exchange(worker.probing, false)) {
+    context_.health.ProbeFailed(timed_out ? "a probe took more than its time" : loss.why);
+  }
+  if (context_.jobs.broken().ok()) HandleLoss(worker, loss);
+}
+
+bool WorkerPool::MayFailAgain(Worker& worker) { return ++worker.failures < kMaxFailures; }
+
+void WorkerPool::StartLater(Worker& worker) const {
+  const double now = context_.clock.MonotonicSeconds();
+  worker.ready_after = std::max(worker.ready_after, now + kRestartSeconds);
+}
+
+std::string WorkerPool::TooManyFailures(const std::string& last) {
+  return "workers fail again and again; the last one: " + last;
+}
+
+}  // namespace tilewright::measure
