@@ -1,8 +1,12 @@
 #include "measure/kernel_message.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 
+#include "src/base/files/file.h"
+#include "src/base/hash.h"
 #include "src/target/device.h"
 
 namespace tilewright::measure {
@@ -116,6 +120,21 @@ CudaLaunch LaunchFrom(const Json& json, Fields& outer) {
 
 }  // namespace
 
+std::string ArtifactName(std::string_view bytes) {
+  return "artifact." + HexOf(Fnv1a64(bytes)) + "." + std::to_string(bytes.size());
+}
+
+Status CheckArtifact(const std::string& path, const std::string& name) {
+  struct stat info{};
+  if (name.empty() || ::stat(path.c_str(), &info) != 0) return {};
+  // No more is read than it may be.
+  const bool length = name.ends_with("." + std::to_string(info.st_size));
+  const auto bytes = length ? ReadFile(path) : Result<std::string>(std::string());
+  TW_RETURN_IF_ERROR(bytes);
+  if (ArtifactName(*bytes) == name) return {};
+  return Corrupt("message: the file " + name + " arrived damaged");
+}
+
 const TaskInfo* TaskFrom(Fields& fields, const TaskTable& tasks, std::uint64_t* number) {
   *number = static_cast<std::uint64_t>(fields.Integer("task"));
   const TaskInfo* task = tasks.Find(*number);
@@ -134,6 +153,7 @@ Json ToJson(const KernelSpec& kernel) {
               {"form", FormJson(kernel.signature.form)},
               {"parameters", std::move(parameters)},
               {"artifact", kernel.artifact},
+              {"artifact_name", kernel.artifact_name},
               {"symbol", kernel.symbol},
               {"threads", kernel.threads},
               {"tolerance", kernel.tolerance ? Json(*kernel.tolerance) : Json()},
@@ -151,6 +171,7 @@ KernelSpec KernelSpecFrom(const Json& json, Fields& outer, const TaskTable& task
     types.push_back(TypeFrom(type, fields));
   }
   kernel.artifact = fields.Text("artifact");
+  kernel.artifact_name = fields.Text("artifact_name");
   kernel.symbol = fields.Text("symbol");
   kernel.threads = fields.Threads();
   kernel.tolerance = fields.NumberOrNull("tolerance");

@@ -20,7 +20,7 @@ namespace tilewright::measure {
 
 /// Raised when the meaning of a message changes: a runner on another machine may be of another
 /// version of this program.
-inline constexpr std::int64_t kProtocolVersion = 5;
+inline constexpr std::int64_t kProtocolVersion = 6;
 
 /// A failure to be injected: used by tests to show what the supervision does. Empty in real work.
 struct Fault {
@@ -42,7 +42,9 @@ struct KernelSpec {
   Workload workload;
   Epilogue epilogue;
   KernelSignature signature;     ///< of loops
-  std::string artifact, symbol;  ///< the symbol: of loops
+  std::string artifact;          ///< its file on this machine; empty: it was sent before the order
+  std::string artifact_name;     ///< what is in it, see ArtifactName; empty: anything, of a test
+  std::string symbol;            ///< of loops
   int threads = 1;
   std::optional<double> tolerance;            ///< of a float result, see Compare
   std::vector<CudaLaunch> launches;           ///< if the artifact is PTX: its kernels, in order

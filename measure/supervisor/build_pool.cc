@@ -142,12 +142,10 @@ void BuildPool::EndReference(Worker& worker, bool made, const std::string& why, 
 
 void BuildPool::HandleLoss(Worker& worker, const Loss& loss) {
   const ProcessMeasurerSettings& settings = context_.settings;
-  if (MakesReferences(worker)) {
-    if (reference_ != 0 && context_.jobs.reference(reference_).state == ReferenceState::kUnderWay) {
-      const std::string why =
-          loss.timed_out ? TookMoreThan(settings.prepare_limit_seconds) : loss.why;
-      EndReference(worker, /*made=*/false, why, loss.by_system && !loss.timed_out);
-    }
+  if (MakesReferences(worker) && loss.busy) {
+    const std::string why =
+        loss.timed_out ? TookMoreThan(settings.prepare_limit_seconds) : loss.why;
+    EndReference(worker, /*made=*/false, why, loss.by_system && !loss.timed_out);
   }
   for (const JobId id : loss.jobs) {
     if (!context_.jobs.Contains(id)) continue;
@@ -159,8 +157,7 @@ void BuildPool::HandleLoss(Worker& worker, const Loss& loss) {
                                  loss.by_system ? Blame::kMachine : Blame::kUnclear});
     }
   }
-  if (!MayFailAgain(worker)) return context_.health.Stop(TooManyFailures(loss.why));
-  StartLater(worker);
+  StartLater(worker, loss.why);
 }
 
 void BuildPool::EndDropped() {

@@ -38,7 +38,7 @@ class BuildPool final : public WorkerPool {
   void EndReference(Worker& worker, bool made, const std::string& why, bool by_machine);
   bool MakesReferences(const Worker& worker) const { return &worker == &workers_.back(); }
 
-  std::uint64_t reference_ = 0;  // the task under way
+  std::uint64_t reference_ = 0;  // the task whose results are under way
 };
 
 }  // namespace tilewright::measure

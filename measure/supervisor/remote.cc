@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <memory>
 
+#include "measure/kernel_message.h"
 #include "measure/supervisor/pipe_transport.h"
 #include "measure/supervisor/runner_address.h"
 #include "src/base/base64.h"
 #include "src/base/clock.h"
-#include "src/base/hash.h"
 
 namespace tilewright::measure {
 namespace {
@@ -37,11 +37,6 @@ Status AppendFile(const std::string& path, std::string_view bytes, bool anew) {
   return {};
 }
 
-/// The name of an artifact with these bytes.
-std::string ArtifactName(std::string_view bytes) {
-  return "artifact." + HexOf(Fnv1a64(bytes)) + "." + std::to_string(bytes.size());
-}
-
 std::string LinesOf(const std::string& name, std::string_view left) {
   std::string lines;
   bool first = true;
@@ -61,8 +56,10 @@ Result<std::string> FileSender::LinesFor(RunOrder& order) {
   for (RunOrder::Item& item : order.items) {
     const auto artifact = ReadFile(item.kernel.artifact);
     TW_RETURN_IF_ERROR(artifact);
-    item.kernel.artifact = ArtifactName(*artifact);
-    lines += LinesOf(item.kernel.artifact, *artifact);
+    item.kernel.artifact.clear();
+    std::string& name = item.kernel.artifact_name;
+    if (name.empty()) name = ArtifactName(*artifact);
+    lines += LinesOf(name, *artifact);
     if (!sent_.contains(item.reference)) {
       const auto reference = ReadFile(item.reference);
       TW_RETURN_IF_ERROR(reference);
@@ -84,14 +81,6 @@ Status FileReceiver::Receive(const FilePart& part) {
   }
   open_ = part.name;
   return AppendFile(PathOf(part.name), part.bytes, part.first);
-}
-
-Status FileReceiver::CheckWhole(const std::string& name) const {
-  if (!folder_ || !IsPlainName(name) || !name.starts_with("artifact.")) return {};
-  const auto bytes = ReadFile(PathOf(name));
-  TW_RETURN_IF_ERROR(bytes);
-  if (ArtifactName(*bytes) == name) return {};
-  return Corrupt("message: the file " + name + " arrived damaged");
 }
 
 std::string FileReceiver::PathOf(const std::string& name) const {

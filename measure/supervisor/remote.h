@@ -16,8 +16,8 @@ namespace tilewright::measure {
 /// The supervisor's side. One object per runner; Forget when its connection is lost.
 class FileSender {
  public:
-  /// Lines to be written before the order: every file of it the runner has not got yet. The order's
-  /// paths become the names the runner knows them by: that of an artifact says what is in it.
+  /// Lines to be written before the order: every file of it the runner has not got yet. From then
+  /// on the order names no files of this machine.
   /// Errors: those of reading a file.
   Result<std::string> LinesFor(RunOrder& order);
   void Forget() { sent_.clear(); }
@@ -32,9 +32,6 @@ class FileReceiver {
   /// Errors: kCorrupt for a name that is no plain file name, or a part that does not follow the one
   /// before; kUnavailable if it cannot be written.
   Status Receive(const FilePart& part);
-  /// Errors: kCorrupt if the received artifact of that name does not hold what the name says: the
-  /// connection has damaged it. Other files are taken as they are.
-  Status CheckWhole(const std::string& name) const;
   /// Where the file of an order is: received ones have names without a slash.
   std::string PathOf(const std::string& name) const;
   /// Removes a received file; does nothing to others.

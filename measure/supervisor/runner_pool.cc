@@ -174,18 +174,14 @@ Status RunnerPool::HandleRan(Worker& worker, const RunReply& reply) {
 
 void RunnerPool::HandleLoss(Worker& worker, const Loss& loss) {
   Runner& runner = StateOf(worker);
-  const bool remote = context_.settings.remote;
-  const bool connected = !remote || runner.greeted;
-  if (runner.greeted) runner.connected_at = context_.clock.MonotonicSeconds();
-  runner.greeted = false;
+  const bool connected = std::exchange(runner.greeted, false);
+  if (connected) runner.connected_at = context_.clock.MonotonicSeconds();
   LoseJobs(worker, loss);
+  if (!context_.settings.remote) return StartLater(worker, loss.why);
   // Calls that get no connection are counted by their time.
-  if (connected && !MayFailAgain(worker)) {
-    const std::string failing = TooManyFailures(loss.why);
-    return remote ? GiveUp(worker, failing) : context_.health.Stop(failing);
-  }
-  if (remote) return CallAgain(worker, loss.why);
-  StartLater(worker);
+  const auto failing = connected ? OneTooMany(worker, loss.why) : std::nullopt;
+  if (failing) return GiveUp(worker, *failing);
+  CallAgain(worker, loss.why);
 }
 
 void RunnerPool::LoseJobs(Worker& worker, const Loss& loss) {

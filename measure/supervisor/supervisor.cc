@@ -114,10 +114,13 @@ void Supervisor::Deliver() {
   auto race = jobs_.TakeRaceResult();
   const std::lock_guard lock(mailbox_.mutex);
   mailbox_.ledger.AddTiming(runners_.TakeTimingSeconds());
+  const bool greeted = !mailbox_.greeting && runners_.greeting();
+  const bool breaks = mailbox_.broken.ok() && !jobs_.broken().ok();
+  if (finished.empty() && !race && !greeted && !breaks) return;
   std::ranges::move(finished, std::back_inserter(mailbox_.finished));
   if (race) mailbox_.race_result = std::move(race);
-  if (!mailbox_.greeting) mailbox_.greeting = runners_.greeting();
-  if (mailbox_.broken.ok()) mailbox_.broken = jobs_.broken();
+  if (greeted) mailbox_.greeting = runners_.greeting();
+  if (breaks) mailbox_.broken = jobs_.broken();
   mailbox_.changed.notify_all();
 }
 

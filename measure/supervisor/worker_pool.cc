@@ -83,6 +83,7 @@ void WorkerPool::CheckDeadlines() {
 void WorkerPool::Lose(Worker& worker, const std::string& why, bool timed_out) {
   Loss loss;
   loss.timed_out = timed_out;
+  loss.busy = worker.busy();
   loss.jobs = worker.jobs();
   const bool started = worker.connected();
   // A worker that talks nonsense or hangs is ended by us: how is then no news.
@@ -96,15 +97,15 @@ void WorkerPool::Lose(Worker& worker, const std::string& why, bool timed_out) {
   if (context_.jobs.broken().ok()) HandleLoss(worker, loss);
 }
 
-bool WorkerPool::MayFailAgain(Worker& worker) { return ++worker.failures < kMaxFailures; }
-
-void WorkerPool::StartLater(Worker& worker) const {
-  const double now = context_.clock.MonotonicSeconds();
-  worker.ready_after = std::max(worker.ready_after, now + kRestartSeconds);
+std::optional<std::string> WorkerPool::OneTooMany(Worker& worker, const std::string& why) {
+  if (++worker.failures < kMaxFailures) return std::nullopt;
+  return "workers fail again and again; the last one: " + why;
 }
 
-std::string WorkerPool::TooManyFailures(const std::string& last) {
-  return "workers fail again and again; the last one: " + last;
+void WorkerPool::StartLater(Worker& worker, const std::string& why) const {
+  if (const auto failing = OneTooMany(worker, why)) return context_.health.Stop(*failing);
+  const double now = context_.clock.MonotonicSeconds();
+  worker.ready_after = std::max(worker.ready_after, now + kRestartSeconds);
 }
 
 }  // namespace tilewright::measure

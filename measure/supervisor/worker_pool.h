@@ -25,6 +25,7 @@ struct Loss {
   std::string why;  ///< one line
   bool timed_out = false;
   bool by_system = false;  ///< it was killed from outside, or could not be started
+  bool busy = false;       ///< it had an order, also one about no jobs
   std::vector<JobId> jobs;
 };
 
@@ -57,10 +58,10 @@ class WorkerPool {
   /// The next order is a probe, if one is wanted: from a builder, or from a runner.
   bool DispatchProbe(Worker& worker, bool builder);
   Status HandleProbed(Worker& worker, const Json& message, bool builder);
-  /// It has failed: it is started again a little later. returns false once that is too often.
-  static bool MayFailAgain(Worker& worker);
-  void StartLater(Worker& worker) const;
-  static std::string TooManyFailures(const std::string& last);
+  /// Counts a failure. Once it is one too many without a success between them, returns what to say.
+  static std::optional<std::string> OneTooMany(Worker& worker, const std::string& why);
+  /// A worker that has failed is started again a little later, if it still may.
+  void StartLater(Worker& worker, const std::string& why) const;
 
   const PoolContext context_;
   std::deque<Worker> workers_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "measure/device/builders.h"
+#include "measure/kernel_message.h"
 #include "measure/messages.h"
 #include "measure/worker/fault_hooks.h"
 #include "measure/worker/inputs.h"
@@ -26,6 +27,10 @@ Built BuildCandidate(const BuildOrder& order) {
   if (entry == nullptr) return Refused(NotFound("no template " + key));
   Built built = BuildFor(*entry, order);
   built.kernel.task = order.task;
+  if (built.outcome != Outcome::kOk) return built;
+  const auto artifact = ReadFile(built.kernel.artifact);
+  if (!artifact.ok()) return FailedBuild(artifact.status());
+  built.kernel.artifact_name = ArtifactName(*artifact);
   return built;
 }
 

@@ -18,6 +18,7 @@
 #include "measure/device/cuda_candidate.h"
 #include "measure/device/device_runner.h"
 #include "measure/device/vta_candidate.h"
+#include "measure/kernel_message.h"
 #include "measure/messages.h"
 #include "measure/quiet_file.h"
 #include "measure/supervisor/remote.h"
@@ -214,17 +215,20 @@ Status Runner::Handle(const Json& message) {
   if (!configured_) return Corrupt("message: run before configure");
   auto order = RunOrderFrom(message, tasks_);
   TW_RETURN_IF_ERROR(order);
-  std::vector<std::string> artifacts;
+  std::vector<std::string> received;
   for (RunOrder::Item& item : order->items) {
-    artifacts.push_back(item.kernel.artifact);
-    item.kernel.artifact = files_.PathOf(item.kernel.artifact);
-    TW_RETURN_IF_ERROR(files_.CheckWhole(artifacts.back()));
+    KernelSpec& kernel = item.kernel;
+    if (kernel.artifact.empty()) {
+      received.push_back(kernel.artifact_name);
+      kernel.artifact = files_.PathOf(kernel.artifact_name);
+    }
     item.reference = files_.PathOf(item.reference);
-    TW_RETURN_IF_ERROR(CheckPlain(item.kernel.artifact));
+    TW_RETURN_IF_ERROR(CheckPlain(kernel.artifact));
+    TW_RETURN_IF_ERROR(CheckArtifact(kernel.artifact, kernel.artifact_name));
     TW_RETURN_IF_ERROR(CheckPlain(item.reference));
   }
   const Status ran = Run(*order);
-  for (const std::string& artifact : artifacts) files_.Remove(artifact);
+  for (const std::string& artifact : received) files_.Remove(artifact);
   return ran;
 }
 

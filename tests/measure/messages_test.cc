@@ -25,6 +25,7 @@ KernelSpec MakeKernel() {
       {{1, 2, 3}, kInt8}, {{}, kFloat32}, {{7}, kInt32}, {{7}, kFloat32}, {{4, 7}, kFloat32}};
   kernel.signature = *SignatureOf(kernel.workload, kernel.epilogue, form, types);
   kernel.artifact = "/tmp/a b.so";
+  kernel.artifact_name = "artifact.1234.5";
   kernel.symbol = "tw";
   kernel.threads = 3;
   kernel.launches.resize(2);
@@ -107,6 +108,7 @@ TEST(Messages, ARunOrderComesBackTheSame) {
   EXPECT_EQ(kernel.signature, MakeKernel().signature);
   EXPECT_EQ(kernel.launches, MakeKernel().launches);
   EXPECT_EQ(kernel.artifact, "/tmp/a b.so");
+  EXPECT_EQ(kernel.artifact_name, "artifact.1234.5");
   EXPECT_EQ(kernel.threads, 3);
   EXPECT_EQ(kernel.tolerance, std::nullopt);
   EXPECT_EQ(back->items[0].best_seconds, 0.25);

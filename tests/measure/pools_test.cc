@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "measure/kernel_message.h"
 #include "measure/supervisor/build_pool.h"
 #include "measure/supervisor/runner_pool.h"
 #include "src/base/files/file.h"
@@ -455,8 +456,10 @@ TEST_F(PoolsTest, AnArtifactDamagedOnTheWayCostsOneCandidate) {
       ASSERT_TRUE(files->Receive(part).ok());
     }
     if (MessageType(message) != "run") return;
-    const std::string name = message["items"][0]["kernel"]["artifact"].get<std::string>();
-    refused = files->CheckWhole(name).message();
+    const Json& kernel = message["items"][0]["kernel"];
+    EXPECT_EQ(kernel["artifact"], "") << "of this machine";
+    const std::string name = kernel["artifact_name"].get<std::string>();
+    refused = CheckArtifact(files->PathOf(name), name).message();
   };
   const JobId first = AddBuilt(1), second = AddBuilt(2);
   BecomeReady();

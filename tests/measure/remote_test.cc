@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <future>
 
+#include "measure/kernel_message.h"
 #include "measure/supervisor/runner_address.h"
 #include "tests/measure/process_fixture.h"
 
@@ -249,19 +250,23 @@ TEST(FileReceiver, AnArtifactIsWhatItsNameSays) {
   FileSender sender;
   const auto lines = sender.LinesFor(order);
   ASSERT_TRUE(lines.ok());
-  const std::string name = order.items[0].kernel.artifact;
+  EXPECT_EQ(order.items[0].kernel.artifact, "");
+  const std::string name = order.items[0].kernel.artifact_name;
   EXPECT_THAT(name, testing::StartsWith("artifact."));
   const std::string first = lines->substr(0, lines->find('\n'));
   FilePart part = *FilePartFrom(*ParseJson(first));
   FileReceiver receiver;
   ASSERT_TRUE(receiver.Receive(part).ok());
-  EXPECT_TRUE(receiver.CheckWhole(name).ok());
+  EXPECT_TRUE(CheckArtifact(receiver.PathOf(name), name).ok());
   EXPECT_EQ(*ReadFile(receiver.PathOf(name)), "code");
-  part.bytes = "cord";
-  ASSERT_TRUE(receiver.Receive(part).ok());
-  EXPECT_EQ(receiver.CheckWhole(name).message(),
-            "message: the file " + name + " arrived damaged");
-  EXPECT_TRUE(receiver.CheckWhole("/tmp/elsewhere.so").ok()) << "not received";
+  for (const char* bytes : {"cord", "cod", "codes"}) {
+    part.bytes = bytes;
+    ASSERT_TRUE(receiver.Receive(part).ok());
+    EXPECT_EQ(CheckArtifact(receiver.PathOf(name), name).message(),
+              "message: the file " + name + " arrived damaged");
+  }
+  EXPECT_TRUE(CheckArtifact(receiver.PathOf(name), "").ok()) << "a test's";
+  EXPECT_TRUE(CheckArtifact("/no/such.so", name).ok()) << "whoever loads it says so";
 }
 
 }  // namespace
