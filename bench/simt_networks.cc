@@ -20,7 +20,7 @@
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
-#include "src/compiler/run/gpu_run.h"
+#include "src/compiler/run/plan_run.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
 
@@ -78,15 +78,15 @@ double ErrorOf(const Tensor& output, const std::vector<double>& expected) {
 /// Follows a run and compares the integers on the way.
 class Follower {
  public:
-  Follower(const GpuPlan& plan, const Json& numbers) : plan_(plan) {
+  Follower(const Plan& plan, const Json& numbers) : plan_(plan) {
     if (numbers["columns"].back() != "crc32") return;  // floats have none
     for (const Json& row : numbers["values"]) checksums_[row[0]] = row.back();
   }
   Status See(std::size_t index, const Tensor& result) {
-    const PlanStep& step = plan_.plan.steps[index];
+    const PlanStep& step = plan_.steps[index];
     const std::string& name = plan_.graph.node(step.node).name;
     fmt::print(stderr, "{:8.1f} s {}/{} {} {}\n", clock_.MonotonicSeconds() - start_, index + 1,
-               plan_.plan.steps.size(), name, step.report.op);
+               plan_.steps.size(), name, step.report.op);
     const auto known = checksums_.find(name);
     if (known == checksums_.end()) return {};
     const std::span bytes(result.data(), static_cast<std::size_t>(result.bytes()));
@@ -96,14 +96,14 @@ class Follower {
   }
   std::int64_t macs() const {
     std::int64_t macs = 0;
-    for (const PlanStep& step : plan_.plan.steps) macs += step.report.macs;
+    for (const PlanStep& step : plan_.steps) macs += step.report.macs;
     return macs;
   }
   int equal() const { return equal_; }
   double seconds() { return clock_.MonotonicSeconds() - start_; }
 
  private:
-  const GpuPlan& plan_;
+  const Plan& plan_;
   SystemClock clock_;
   const double start_ = clock_.MonotonicSeconds();
   std::map<std::string, std::string> checksums_;
@@ -122,17 +122,18 @@ Result<std::string> Run(const Network& network, const std::string& folder) {
   auto target = Target::Parse("cuda -arch=sm_80");
   TW_RETURN_IF_ERROR(target);
   options.target = *target;
-  auto plan = PlanGpu(*std::move(graph), options);
+  auto plan = MakePlan(*std::move(graph), options);
   TW_RETURN_IF_ERROR(plan);
   auto executor = EmulateGpu(*plan);
   TW_RETURN_IF_ERROR(executor);
   Follower follower(*plan, *numbers);
-  auto outputs = RunGpu(*plan, **executor, inputs, [&](std::size_t index, const Tensor& result) {
+  const auto see = [&](std::size_t index, const Tensor& result) {
     return follower.See(index, result);
-  });
+  };
+  auto outputs = PlannedNetwork(*plan, **executor).RunObserved(inputs, see);
   TW_RETURN_IF_ERROR(outputs);
   std::string line = fmt::format("{} operators, {} kernels, {:.0f} million multiply-accumulates",
-                                 plan->plan.steps.size(), plan->plan.kernels.size(),
+                                 plan->steps.size(), plan->kernels.size(),
                                  1e-6 * static_cast<double>(follower.macs()));
   if (follower.equal() > 0) line += fmt::format("; {} values equal", follower.equal());
   const char* last = network.kind == Kind::kOnnx ? "logits" : "output";

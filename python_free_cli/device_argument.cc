@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "src/base/strings.h"
+#include "src/compiler/run/run.h"
 #include "src/target/device.h"
 #include "src/target/gpu.h"
 #include "src/templates/device.h"
@@ -78,6 +79,25 @@ Status DeviceArgument::CheckRuns(const Target& target) const {
         "verifies one config");
   }
   return Find(target).status();
+}
+
+Status DeviceArgument::CheckUnused() const {
+  if (device.empty()) return {};
+  return InvalidArgument("--device: expected --target cuda with it");
+}
+
+Status DeviceArgument::Prepare(ModelLibrary& library) const {
+  if (!library.on_gpu()) return CheckUnused().WithContext(library.name());
+  if (simt()) {
+    return InvalidArgument("--device simt: the emulator takes the model file, with --target cuda");
+  }
+  auto ordinal = Ordinal();
+  TW_RETURN_IF_ERROR(ordinal);
+  const Status opened = library.UseDevice(CudaApi::kLibrary, *ordinal);
+  if (opened.code() != StatusCode::kNotFound) return opened;  // there is a driver and the device
+  return NotFound(opened.message() +
+                  "; `run` and `verify` of the model file emulate one with --target 'cuda "
+                  "-arch=...' --device simt");
 }
 
 }  // namespace tilewright::cli

@@ -10,6 +10,10 @@ namespace CLI {
 class App;
 }
 
+namespace tilewright {
+class ModelLibrary;
+}
+
 namespace tilewright::cli {
 
 /// `--device` of a command: what code for CUDA runs on.
@@ -39,6 +43,11 @@ struct DeviceArgument {
   /// Whether code for the target can be run here, on a device and not emulated.
   /// Errors: those of Find and Check.
   Status CheckRuns(const Target& target) const;
+  /// Errors: kInvalidArgument if a device was given, which only code for CUDA has.
+  Status CheckUnused() const;
+  /// Gives a library the device. Errors: kInvalidArgument if one was given and the library is not
+  /// for a GPU.
+  Status Prepare(ModelLibrary& library) const;
 };
 
 }  // namespace tilewright::cli

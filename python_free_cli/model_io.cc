@@ -120,12 +120,6 @@ Result<Graph> LoadForRunning(const std::string& file, bool seeded, const LoadOpt
   return graph;
 }
 
-std::vector<ModelValue> ValuesOf(const Graph& graph, const std::vector<int>& nodes) {
-  std::vector<ModelValue> values;
-  for (int id : nodes) values.push_back({graph.node(id).name, graph.node(id).type});
-  return values;
-}
-
 void DeclarePictureOptions(CLI::App& app, PictureOptions& options, CLI::Option* files) {
   app.add_option("--image-fit", options.fit,
                  "Pictures of another size than the input: exact (refuse them), crop (the middle, "

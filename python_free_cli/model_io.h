@@ -38,9 +38,6 @@ nlohmann::ordered_json MadeUpJson(std::int64_t constants);
 /// `seeded` for every float constant, which is told on standard error. Prints its notes.
 Result<Graph> LoadForRunning(const std::string& file, bool seeded, const LoadOptions& options = {});
 
-/// Those of a graph's nodes.
-std::vector<ModelValue> ValuesOf(const Graph& graph, const std::vector<int>& nodes);
-
 /// `--image-fit`, `--image-mean` and `--image-std`. files: the option that they need.
 void DeclarePictureOptions(CLI::App& app, PictureOptions& options, CLI::Option* files);
 

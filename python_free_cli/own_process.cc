@@ -28,26 +28,31 @@ Result<int> OwnProcess::Run(const char* command,
   return json->at("exit").get<int>();
 }
 
-void Announce(const ModelLibrary& model, CheckProgress& progress) {
+void Announce(const RunnableNetwork& network, CheckProgress& progress, std::int64_t factor) {
   std::vector<OperatorReport> operators;
-  for (const ModelOperator& op : model.operators()) {
+  for (const ModelOperator& op : network.operators()) {
     OperatorReport& report = operators.emplace_back();
     report.value = op.result.name;
     report.op = op.op;
-    report.macs = op.macs;
-    report.bytes = op.bytes;
+    report.macs = factor * op.macs;
+    report.bytes = factor * op.bytes;
   }
   progress.SetOperators(operators);
 }
 
-Result<std::vector<Tensor>> RunAnnounced(const ModelLibrary& model, std::span<const Tensor> inputs,
-                                         CheckProgress& progress) {
-  Announce(model, progress);
-  if (model.on_gpu()) return model.Run(inputs);
+Result<std::vector<Tensor>> RunTold(const RunnableNetwork& network, std::span<const Tensor> inputs,
+                                    CheckProgress& progress) {
+  if (network.on_gpu()) return network.Run(inputs);
   auto outputs =
-      model.Run(inputs, [&](std::size_t op) { progress.Begin(static_cast<std::int64_t>(op)); });
+      network.Run(inputs, [&](std::size_t op) { progress.Begin(static_cast<std::int64_t>(op)); });
   progress.End();
   return outputs;
+}
+
+Result<std::vector<Tensor>> RunAnnounced(const RunnableNetwork& network,
+                                         std::span<const Tensor> inputs, CheckProgress& progress) {
+  Announce(network, progress);
+  return RunTold(network, inputs, progress);
 }
 
 }  // namespace tilewright::cli

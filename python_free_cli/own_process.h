@@ -27,11 +27,15 @@ struct OwnProcess {
                   const std::function<Result<int>(CheckProgress&)>& body) const;
 };
 
-/// Says which operators a library has, before they run.
-void Announce(const ModelLibrary& model, CheckProgress& progress);
-/// The same, and runs it once; which operator of a GPU's library runs nobody is told: to look on, a
-/// run would have to wait after each.
-Result<std::vector<Tensor>> RunAnnounced(const ModelLibrary& model, std::span<const Tensor> inputs,
-                                         CheckProgress& progress);
+/// Says which operators a network has, before they run. factor: how much longer they may take than
+/// a library's.
+void Announce(const RunnableNetwork& network, CheckProgress& progress, std::int64_t factor = 1);
+/// Runs an announced network once; which operator of a GPU's library runs nobody is told: to look
+/// on, a run would have to wait after each.
+Result<std::vector<Tensor>> RunTold(const RunnableNetwork& network, std::span<const Tensor> inputs,
+                                    CheckProgress& progress);
+/// Both.
+Result<std::vector<Tensor>> RunAnnounced(const RunnableNetwork& network,
+                                         std::span<const Tensor> inputs, CheckProgress& progress);
 
 }  // namespace tilewright::cli

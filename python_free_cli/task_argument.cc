@@ -18,6 +18,7 @@
 #include "records/autotvm/tuple.h"
 #include "src/base/files/file.h"
 #include "src/base/strings.h"
+#include "src/compiler/compile.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"
 #include "src/target/device.h"
@@ -118,11 +119,6 @@ Status CheckResiduals(const Target& target, bool no_fuse_residuals) {
   if (!no_fuse_residuals || DeviceTraitsOf(target).leaves_to_host) return {};
   return InvalidArgument("--no-fuse-residuals: the target is '" + target.kind_name() +
                          "', expected a VTA");
-}
-
-FuseRule FuseRuleFor(const Target& target, bool fuse_residuals) {
-  if (!DeviceTraitsOf(target).leaves_to_host) return FuseRule::kWide;
-  return fuse_residuals ? FuseRule::kResiduals : FuseRule::kNarrow;
 }
 
 Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target,

@@ -31,9 +31,6 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
 /// Errors: kInvalidArgument for --no-fuse-residuals with a target that is no VTA.
 Status CheckResiduals(const Target& target, bool no_fuse_residuals);
 
-/// Where groups of operators end for the target: behind int8 for a VTA, but for residuals.
-FuseRule FuseRuleFor(const Target& target, bool fuse_residuals = true);
-
 /// A task as written on the command line: a workload key, an AutoTVM tuple, or `FILE#N`, task N
 /// (from 0) of a model file with its most frequent epilogue.
 /// Errors: kInvalidArgument naming what was tried.

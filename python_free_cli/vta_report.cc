@@ -65,10 +65,10 @@ void AddLaunches(const VtaLaunchCost& launch, int times, Cost& sum) {
 }
 
 /// Of a whole run. Kernels that never ran add nothing but their names.
-Cost Total(const VtaPlan& plan, const VtaRunResult& run) {
+Cost Total(const Plan& plan, const VtaCosts& run) {
   Cost total;
   AddLaunches(VtaLaunchCost(), 0, total);
-  for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
+  for (std::size_t k = 0; k < plan.streams.size(); ++k) {
     AddLaunches(run.cost[k], run.launches[k], total);
   }
   return total;
@@ -82,7 +82,7 @@ std::array<std::pair<const char*, double>, 4> Shares(const vta::EngineTime& time
            {"idle", time.idle / whole}}};
 }
 
-Json CostJson(const Cost& cost, const std::vector<std::string>& models) {
+Json CostJson(const Cost& cost, std::span<const char* const> models) {
   Json json;
   for (const auto& [name, value] : cost.statistics) json[std::string(name)] = value;
   json["dram_bytes"] = cost.dram_bytes;
@@ -102,7 +102,7 @@ Json CostJson(const Cost& cost, const std::vector<std::string>& models) {
   return json;
 }
 
-void PrintTotal(const Cost& total, const std::vector<std::string>& models) {
+void PrintTotal(const Cost& total, std::span<const char* const> models) {
   PrintOut("Execution statistics:\n");
   for (const auto& [name, value] : total.statistics) PrintOut("  {:<18} {:>14}\n", name, value);
   PrintOut("  {:<18} {:>14}\n", "dram_bytes", total.dram_bytes);
@@ -112,7 +112,7 @@ void PrintTotal(const Cost& total, const std::vector<std::string>& models) {
   }
   PrintOut("\n");
   for (std::size_t m = 0; m < total.cycles.size(); ++m) {
-    PrintOut("  {:<18} {:>14.0f}\n", "cycles " + models[m], total.cycles[m]);
+    PrintOut("  {:<18} {:>14.0f}\n", std::string("cycles ") + models[m], total.cycles[m]);
     for (std::size_t e = 0; e < vta::kEngineCount; ++e) {
       PrintOut("    {:<8}", EngineName(static_cast<vta::Engine>(e)));
       for (const auto& [what, share] : Shares(total.engine_cycles[m][e], total.cycles[m])) {
@@ -123,18 +123,18 @@ void PrintTotal(const Cost& total, const std::vector<std::string>& models) {
   }
 }
 
-void PrintLayers(const VtaPlan& plan, const VtaRunResult& run,
-                 const std::vector<std::string>& models) {
+void PrintLayers(const Plan& plan, const VtaCosts& run, std::span<const char* const> models) {
   PrintOut("Layers (of one launch):\n{:>3} {:>9} {:>9} {:>9} {:>8} {:>9} {:>8} {:>8} {:>7}", "x",
            "inp", "wgt", "acc", "uop", "out", "gemm", "alu", "instr.");
-  for (const std::string& model : models) PrintOut(" {:>11}", "cyc. " + model);
+  for (const char* model : models) PrintOut(" {:>11}", std::string("cyc. ") + model);
   PrintOut("\n");
-  for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
-    const VtaKernel& kernel = plan.kernels[k];
+  for (std::size_t k = 0; k < plan.streams.size(); ++k) {
+    const StreamKernel& kernel = plan.streams[k];
+    const OperatorReport& report = kernel.report;
     const vta::Statistics& s = run.cost[k].summary.statistics;
-    PrintOut("{} + {}\n  {} {}\n  {}{}\n", kernel.workload, kernel.epilogue.ToString(),
-             kernel.template_key, kernel.config, kernel.explanation,
-             kernel.source.empty() ? "" : " (" + kernel.source + ")");
+    PrintOut("{} + {}\n  {} {}\n  {}{}\n", report.workload_key, kernel.epilogue.ToString(),
+             report.template_key, report.config, report.explanation,
+             report.source.empty() ? "" : " (" + report.source + ")");
     PrintOut("{:>3} {:>9} {:>9} {:>9} {:>8} {:>9} {:>8} {:>8} {:>7}", run.launches[k],
              s.inp_load_nbytes, s.wgt_load_nbytes, s.acc_load_nbytes, s.uop_load_nbytes,
              s.out_store_nbytes, s.gemm_counter, s.alu_counter, run.cost[k].summary.counts.Total());
@@ -145,31 +145,31 @@ void PrintLayers(const VtaPlan& plan, const VtaRunResult& run,
 
 }  // namespace
 
-Json VtaReportJson(const VtaPlan& plan, const VtaRunResult& run,
-                   const std::vector<std::string>& models) {
+Json VtaReportJson(const Plan& plan, const VtaCosts& run, std::span<const char* const> models) {
   Json layers = Json::array();
-  for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
-    const VtaKernel& kernel = plan.kernels[k];
+  for (std::size_t k = 0; k < plan.streams.size(); ++k) {
+    const StreamKernel& kernel = plan.streams[k];
+    const OperatorReport& report = kernel.report;
     Cost cost;
     AddLaunches(run.cost[k], 1, cost);
-    Json layer = {{"workload", kernel.workload},
+    Json layer = {{"workload", report.workload_key},
                   {"epilogue", kernel.epilogue.ToString()},
                   {"count", run.launches[k]},
-                  {"template", kernel.template_key},
-                  {"config", *ParseJson(kernel.config)},
-                  {"tuned", kernel.tuned},
-                  {"source", kernel.source},
-                  {"why", kernel.explanation}};
+                  {"template", report.template_key},
+                  {"config", *ParseJson(report.config)},
+                  {"tuned", report.tuned},
+                  {"source", report.source},
+                  {"why", report.explanation}};
     layer.update(CostJson(cost, models));
     layers.push_back(std::move(layer));
   }
   Json operators = Json::array();
-  for (const VtaStep& step : plan.steps) {
-    operators.push_back({{"value", plan.graph.node(step.nodes.back()).name},
-                         {"op", step.op},
-                         {"on", step.kernel < 0 ? "host" : "vta"},
-                         {"layer", step.kernel < 0 ? Json(nullptr) : Json(step.kernel)},
-                         {"why", step.reason}});
+  for (const PlanStep& step : plan.steps) {
+    operators.push_back({{"value", step.report.value},
+                         {"op", step.report.op},
+                         {"on", step.on_host() ? "host" : "vta"},
+                         {"layer", step.on_host() ? Json(nullptr) : Json(step.stream)},
+                         {"why", step.report.explanation}});
   }
   return {{"target", plan.target.ToString()},
           {"vta", CostJson(Total(plan, run), models)},
@@ -179,16 +179,15 @@ Json VtaReportJson(const VtaPlan& plan, const VtaRunResult& run,
           {"host_seconds", run.host_seconds}};
 }
 
-void PrintVtaReport(const VtaPlan& plan, const VtaRunResult& run,
-                    const std::vector<std::string>& models) {
+void PrintVtaReport(const Plan& plan, const VtaCosts& run, std::span<const char* const> models) {
   PrintOut("{}\n", plan.target.ToString());
   PrintTotal(Total(plan, run), models);
   PrintLayers(plan, run, models);
-  const auto host = std::ranges::count(plan.steps, -1, &VtaStep::kernel);
+  const auto host = std::ranges::count_if(plan.steps, &PlanStep::on_host);
   PrintOut("On the host, by the reference evaluator:\n");
-  for (const VtaStep& step : plan.steps) {
-    if (step.kernel >= 0) continue;
-    PrintOut("  {:<10} {:<44} {}\n", plan.graph.node(step.nodes.back()).name, step.op, step.reason);
+  for (const PlanStep& step : plan.steps) {
+    if (!step.on_host()) continue;
+    PrintOut("  {:<10} {:<44} {}\n", step.report.value, step.report.op, step.report.explanation);
   }
   PrintOut("{} operators on the VTA in {:.1f} s, {} on the host in {:.1f} s\n",
            std::ssize(plan.steps) - host, run.simulator_seconds, host, run.host_seconds);

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <string>
-#include <vector>
+#include <span>
 
-#include "src/compiler/plan/vta_plan.h"
 #include "src/compiler/run/vta_run.h"
 
 namespace tilewright::cli {
@@ -13,11 +11,10 @@ namespace tilewright::cli {
 /// engine shares of the network), "layers" (the same of one launch of each kernel) and "operators"
 /// (what ran where, and why).
 /// models: names of the cycle models the run was timed with.
-nlohmann::ordered_json VtaReportJson(const VtaPlan& plan, const VtaRunResult& run,
-                                     const std::vector<std::string>& models);
+nlohmann::ordered_json VtaReportJson(const Plan& plan, const VtaCosts& run,
+                                     std::span<const char* const> models);
 
 /// The same as tables.
-void PrintVtaReport(const VtaPlan& plan, const VtaRunResult& run,
-                    const std::vector<std::string>& models);
+void PrintVtaReport(const Plan& plan, const VtaCosts& run, std::span<const char* const> models);
 
 }  // namespace tilewright::cli

@@ -8,15 +8,14 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/device_argument.h"
+#include "python_free_cli/device_network.h"
 #include "python_free_cli/given_options.h"
-#include "python_free_cli/gpu_network.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/own_process.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
-#include "python_free_cli/vta_network.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/thread.h"
@@ -63,7 +62,7 @@ class CompileCommand final : public Command {
                    "What src/runtime/*.c was compiled to, for a target this program has none for");
     sources_.Declare(app, "default");
     target_.Declare(app);
-    vta_.Declare(app);
+    fuse_.Declare(app);
     device_.Declare(app);
     load_.Declare(app);
     app.add_option("--name", name_, "Prefix of the C functions (default: from the file's name)");
@@ -91,32 +90,21 @@ class CompileCommand final : public Command {
       TW_RETURN_IF_ERROR(RefuseGiven(
           *app_, {"--name", "--format", "--runtime", "--build-threads", "--device", "--verify"},
           "a VTA's folder has streams in it and no library"));
-      auto plan = vta_.Plan(file_, seeded_, load_.Options(), *target, sources_);
+      auto order = Order(*target);
+      TW_RETURN_IF_ERROR(order);
+      auto plan = PlanForVta(file_, std::move(order->graph), order->options);
       TW_RETURN_IF_ERROR(plan);
       return CompileForVta(*plan, on_miss, output_, json_);
     }
-    if (vta_.given()) return InvalidArgument("--[no-]fuse-residuals: needs a VTA target");
+    if (fuse_.given()) return InvalidArgument("--[no-]fuse-residuals: needs a VTA target");
     TW_RETURN_IF_ERROR(device_.Check(*target));
     if (device_.simt()) {
       return InvalidArgument("--device simt: run and verify emulate, expected the number of a GPU");
     }
-    auto graph = LoadForRunning(file_, seeded_, load_.Options());
-    TW_RETURN_IF_ERROR(graph);
-    const std::int64_t made_up = graph->made_up_constants;
-    auto catalog = sources_.Open(*target);
-    TW_RETURN_IF_ERROR(catalog);
-    auto accept = sources_.Accept();
-    TW_RETURN_IF_ERROR(accept);
-    CompileOptions options;
-    options.target = *target;
-    options.catalog = &*catalog;
-    options.accept = *accept;
-    auto autotvm = sources_.Autotvm(*target);
-    TW_RETURN_IF_ERROR(autotvm);
-    options.autotvm = *std::move(autotvm);
-    auto device = device_.Fingerprint(*target);
-    TW_RETURN_IF_ERROR(device);
-    options.device = *std::move(device);
+    auto order = Order(*target);
+    TW_RETURN_IF_ERROR(order);
+    const std::int64_t made_up = order->graph.made_up_constants;
+    CompileOptions& options = order->options;
     options.on_miss = on_miss;
     options.build_threads = build_threads_;
     options.name = name_;
@@ -125,9 +113,9 @@ class CompileCommand final : public Command {
                     : verify_ == "none" ? CheckLevel::kNone
                                         : CheckLevel::kSample;
     const bool bundle = format_ == "bundle";
-    auto model = bundle                        ? CompileBundle(std::move(*graph), options, output_)
-                 : options.autotvm.has_value() ? CompileImported(*graph, options, output_)
-                                               : Compile(std::move(*graph), options, output_);
+    auto model = bundle ? CompileBundle(std::move(order->graph), options, output_)
+                 : options.autotvm.has_value() ? CompileImported(order->graph, options, output_)
+                                               : Compile(std::move(order->graph), options, output_);
     if (model.status().code() == StatusCode::kNotFound) {  // the input is fine, records are missing
       PrintErr("tilewright compile: {}\n", model.status().message());
       return kExitFailed;
@@ -169,6 +157,10 @@ class CompileCommand final : public Command {
   }
 
  private:
+  Result<CompileOrder> Order(const Target& target) const {
+    return ReadOrder(file_, seeded_, load_.Options(), target, sources_, device_, fuse_);
+  }
+
   /// What the checks leave open, on standard error; --json has the whole lists.
   static void PrintUnchecked(const CompileCheck& check) {
     constexpr std::size_t kMostNamed = 5;
@@ -240,7 +232,7 @@ class CompileCommand final : public Command {
   std::string format_ = "so";
   RecordSources sources_;
   TargetArguments target_;
-  VtaChoice vta_;
+  FuseArguments fuse_;
   DeviceArgument device_;
   LoadArguments load_;
   std::string on_miss_ = "warn", verify_ = "sample";
@@ -293,9 +285,9 @@ class RunCommand final : public Command {
     inputs_.Declare(app);
     outputs_.Declare(app);
     place_.Declare(app);
-    vta_.Declare(app);
-    vta_.DeclareTrace(app);
-    gpu_.Declare(app);
+    network_.Declare(app);
+    network_.DeclareTrace(app);
+    device_.Declare(app);
     process_.Declare(app);
   }
   Result<int> Run() override {
@@ -304,20 +296,15 @@ class RunCommand final : public Command {
 
  private:
   Result<int> RunHere(CheckProgress& progress) {
-    if (vta_.wanted(file_)) {
-      TW_RETURN_IF_ERROR(gpu_.CheckUnused());
-      return vta_.Run(file_, seeded_, inputs_, outputs_, threads_, json_);
+    if (network_.wanted(file_)) {
+      return network_.Run(file_, seeded_, inputs_, outputs_, threads_, json_, progress);
     }
-    TW_RETURN_IF_ERROR(vta_.CheckUnused());
-    if (gpu_.wanted()) {
-      if (threads_ > 0) return InvalidArgument("--threads: the operators run on a GPU");
-      return gpu_.Run(file_, seeded_, inputs_, outputs_, json_, progress);
-    }
+    TW_RETURN_IF_ERROR(network_.CheckUnused());
     if (seeded_) return InvalidArgument("--seeded: a library has its constants in it");
     TW_RETURN_IF_ERROR(place_.CheckUnused());
     auto model = OpenModel(file_, threads_);
     TW_RETURN_IF_ERROR(model);
-    TW_RETURN_IF_ERROR(gpu_.Prepare(*model));
+    TW_RETURN_IF_ERROR(device_.Prepare(*model));
     auto inputs = inputs_.Make(model->inputs());
     TW_RETURN_IF_ERROR(inputs);
     auto outputs = RunAnnounced(*model, *inputs, progress);
@@ -336,8 +323,8 @@ class RunCommand final : public Command {
   InputArguments inputs_;
   OutputArguments outputs_;
   NetworkTarget place_;
-  VtaNetwork vta_{place_};
-  GpuNetwork gpu_{place_};
+  DeviceArgument device_;
+  DeviceNetwork network_{place_, device_};
   OwnProcess process_;
   int threads_ = 0;
   bool seeded_ = false;
@@ -360,7 +347,7 @@ class BenchCommand final : public Command {
         ->check(CLI::PositiveNumber);
     app.add_flag("--json", json_, "Print JSON");
     inputs_.Declare(app);
-    gpu_.Declare(app);
+    device_.Declare(app);
     process_.Declare(app);
   }
   Result<int> Run() override {
@@ -371,7 +358,7 @@ class BenchCommand final : public Command {
   Result<int> RunHere(CheckProgress& progress) {
     auto model = OpenModel(library_, threads_);
     TW_RETURN_IF_ERROR(model);
-    TW_RETURN_IF_ERROR(gpu_.Prepare(*model));
+    TW_RETURN_IF_ERROR(device_.Prepare(*model));
     auto inputs = inputs_.Make(model->inputs());
     TW_RETURN_IF_ERROR(inputs);
     BenchOptions options;
@@ -424,8 +411,7 @@ class BenchCommand final : public Command {
 
   std::string library_;
   InputArguments inputs_;
-  NetworkTarget place_;
-  GpuNetwork gpu_{place_};
+  DeviceArgument device_;
   OwnProcess process_;
   int threads_ = 0;
   double seconds_ = 2;

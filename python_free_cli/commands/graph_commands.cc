@@ -12,6 +12,7 @@
 #include "python_free_cli/usage.h"
 #include "records/autotvm/tuple.h"
 #include "src/base/files/file.h"
+#include "src/compiler/compile.h"
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"
 #include "src/models/models.h"

@@ -7,11 +7,10 @@
 #include <limits>
 
 #include "python_free_cli/command.h"
-#include "python_free_cli/gpu_network.h"
+#include "python_free_cli/device_network.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/own_process.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/vta_network.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/base/strings.h"
@@ -167,8 +166,8 @@ class VerifyCommand final : public Command {
     load_.Declare(app);
     inputs_.Declare(app);
     place_.Declare(app);
-    vta_.Declare(app);
-    gpu_.Declare(app);
+    network_.Declare(app);
+    device_.Declare(app);
     process_.Declare(app);
   }
   Result<int> Run() override {
@@ -181,15 +180,8 @@ class VerifyCommand final : public Command {
  private:
   Result<int> RunHere() {
     options_.threads = kThreads;
-    if (min_sqnr_ && (vta_.wanted(other_) || gpu_.wanted())) {
-      return InvalidArgument("--min-sqnr: needs a library or a model file to compare with");
-    }
-    if (vta_.wanted(other_)) {
-      TW_RETURN_IF_ERROR(gpu_.CheckUnused());
-      return VerifyVta();
-    }
-    TW_RETURN_IF_ERROR(vta_.CheckUnused());
-    if (gpu_.wanted()) return VerifyGpu();
+    if (network_.wanted(other_)) return VerifyOnDevice();
+    TW_RETURN_IF_ERROR(network_.CheckUnused());
     TW_RETURN_IF_ERROR(place_.CheckUnused());
     if (other_.empty()) {
       return InvalidArgument("other: missing, expected a library made by compile, or a model file");
@@ -204,13 +196,19 @@ class VerifyCommand final : public Command {
                     : VerifyGraph(*std::move(graph), *inputs);
   }
 
-  Result<int> VerifyGpu() {
-    if (!other_.empty()) {
+  Result<int> VerifyOnDevice() {
+    if (min_sqnr_) {
+      return InvalidArgument("--min-sqnr: needs a library or a model file to compare with");
+    }
+    if (!other_.empty() && place_.device().grids) {
       return InvalidArgument(other_ +
                              ": --target makes the kernels anew, expected nothing beside the model "
                              "(a library has its target in it)");
     }
-    auto report = gpu_.Verify(file_, seeded_, load_.Options(), inputs_, options_);
+    if (!other_.empty() && !IsVtaBundle(other_)) {
+      return InvalidArgument(other_ + ": no folder made by compile --target vta");
+    }
+    auto report = network_.Verify(file_, other_, seeded_, load_.Options(), inputs_, options_);
     TW_RETURN_IF_ERROR(report);
     return Print(*report, json_);
   }
@@ -223,19 +221,10 @@ class VerifyCommand final : public Command {
     return bytes->starts_with("\177ELF");
   }
 
-  Result<int> VerifyVta() {
-    if (!other_.empty() && !IsVtaBundle(other_)) {
-      return InvalidArgument(other_ + ": no folder made by compile --target vta");
-    }
-    auto report = vta_.Verify(file_, other_, seeded_, load_.Options(), inputs_, options_);
-    TW_RETURN_IF_ERROR(report);
-    return Print(*report, json_);
-  }
-
   Result<int> VerifyLibrary(Graph graph, const std::vector<Tensor>& inputs) {
     auto model = ModelLibrary::Open(other_);
     TW_RETURN_IF_ERROR(model);
-    TW_RETURN_IF_ERROR(gpu_.Prepare(*model));
+    TW_RETURN_IF_ERROR(device_.Prepare(*model));
     Announce(*model, *options_.progress);
     if (!min_sqnr_ && IsLibraryOf(graph, *model)) {
       auto report = Verify(std::move(graph), *model, inputs, options_);
@@ -253,7 +242,7 @@ class VerifyCommand final : public Command {
 
   // With the constants of both folded: pack writes a bias as operators on a constant.
   Result<int> VerifyGraph(Graph unfolded, const std::vector<Tensor>& inputs) {
-    TW_RETURN_IF_ERROR(gpu_.CheckUnused());
+    TW_RETURN_IF_ERROR(device_.CheckUnused());
     auto folded = FoldConstants(std::move(unfolded));
     TW_RETURN_IF_ERROR(folded);
     const Graph& graph = *folded;
@@ -292,8 +281,8 @@ class VerifyCommand final : public Command {
   LoadArguments load_;
   InputArguments inputs_;
   NetworkTarget place_;
-  VtaNetwork vta_{place_};
-  GpuNetwork gpu_{place_};
+  DeviceArgument device_;
+  DeviceNetwork network_{place_, device_};
   OwnProcess process_;
   bool seeded_ = false;
   bool json_ = false;

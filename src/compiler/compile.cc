@@ -32,7 +32,6 @@
 #include "src/compiler/emit/model_tables.h"
 #include "src/compiler/emit/unverified_library.h"
 #include "src/compiler/plan/plan.h"
-#include "src/graph/passes/passes.h"
 #include "src/runtime/model.h"
 #include "src/schedule/lower/launch.h"
 #include "src/target/device.h"
@@ -85,7 +84,7 @@ Result<std::vector<std::string>> BuildKernels(const Plan& plan, const Target& ta
 }
 
 /// Errors: kUnsupported naming an operator with more tensors than the runtime passes on.
-Status CheckArguments(const Graph& graph, const Plan& plan, const Target& target) {
+Status CheckArguments(const Plan& plan, const Target& target) {
   for (const PlanStep& step : plan.steps) {
     std::size_t count = step.buffers.size();
     if (DeviceTraitsOf(target).grids && step.kernel >= 0) {
@@ -93,7 +92,7 @@ Status CheckArguments(const Graph& graph, const Plan& plan, const Target& target
     }
     if (count > TW_MODEL_MOST_PLACES) {
       return Unsupported(fmt::format("{} ({}): a kernel with {} tensors, expected at most {}",
-                                     graph.node(step.node).name, step.report.op, count,
+                                     step.report.value, step.report.op, count,
                                      static_cast<int>(TW_MODEL_MOST_PLACES)));
     }
   }
@@ -132,12 +131,11 @@ Status CheckBytes(const std::string& what, std::int64_t bytes, std::int64_t most
 }
 
 /// Errors: kUnsupported for what does not fit in the address space of a 32-bit target.
-Status CheckSizes(const Graph& graph, const Plan& plan, const Target& target,
-                  const CodeTraits& traits) {
+Status CheckSizes(const Plan& plan, const Target& target, const CodeTraits& traits) {
   if (traits.pointer_bits > 32) return Status();
   for (const PlanStep& step : plan.steps) {
     for (const int buffer : step.buffers) {
-      TW_RETURN_IF_ERROR(CheckBytes("a tensor of " + graph.node(step.node).name,
+      TW_RETURN_IF_ERROR(CheckBytes("a tensor of " + step.report.value,
                                     plan.buffers[static_cast<std::size_t>(buffer)].bytes));
     }
   }
@@ -145,15 +143,16 @@ Status CheckSizes(const Graph& graph, const Plan& plan, const Target& target,
   TW_RETURN_IF_ERROR(CheckBytes("working memory", plan.arena_bytes));
   const auto workspace = FindLargestWorkspace(plan, target.num_threads());
   TW_RETURN_IF_ERROR(workspace);
-  const std::string owner = workspace->node < 0 ? "" : " of " + graph.node(workspace->node).name;
+  const std::string owner =
+      workspace->node < 0 ? "" : " of " + plan.graph.node(workspace->node).name;
   TW_RETURN_IF_ERROR(CheckBytes("the workspace" + owner, workspace->bytes));
   return CheckBytes("constants, working memory and the workspace" + owner,
                     plan.constant_bytes + plan.arena_bytes + workspace->bytes, kMostBytesTogether);
 }
 
 /// The object of the model's tables, behind those of its kernels. A GPU's kernels are part of it.
-Status AddTables(const Graph& graph, const Plan& plan, const CompileOptions& options,
-                 const CodeTraits& traits, std::vector<std::string>& objects) {
+Status AddTables(const Plan& plan, const CompileOptions& options, const CodeTraits& traits,
+                 std::vector<std::string>& objects) {
   const Target host = HostOf(options.target);
   std::optional<GpuTables> gpu;
   if (DeviceTraitsOf(options.target).grids) {
@@ -163,16 +162,15 @@ Status AddTables(const Graph& graph, const Plan& plan, const CompileOptions& opt
     objects.clear();
   }
   auto tables =
-      AssembleIr(ModelTablesIr(graph, plan, options, traits.features, gpu ? &*gpu : nullptr), host);
+      AssembleIr(ModelTablesIr(plan, options, traits.features, gpu ? &*gpu : nullptr), host);
   TW_RETURN_IF_ERROR(tables);
   objects.push_back(*std::move(tables));
   return Status();
 }
 
-Status Link(const Graph& graph, const Plan& plan, const CompileOptions& options,
-            const CodeTraits& traits, std::vector<std::string> objects,
-            const std::string& library_path) {
-  TW_RETURN_IF_ERROR(AddTables(graph, plan, options, traits, objects));
+Status Link(const Plan& plan, const CompileOptions& options, const CodeTraits& traits,
+            std::vector<std::string> objects, const std::string& library_path) {
+  TW_RETURN_IF_ERROR(AddTables(plan, options, traits, objects));
   const Target host = HostOf(options.target);
   const Unfinished constants(NewNameBeside(library_path, ".constants.o"));
   const Unfinished runtime(NewNameBeside(library_path, ".runtime.a"));
@@ -234,7 +232,6 @@ Status CheckMisses(const CompiledModel& model, OnMiss on_miss) {
 /// A library at its path, and what it was made of.
 struct Emitted {
   CompiledModel model;
-  Graph graph;  // optimized
   Plan plan;
 };
 
@@ -245,22 +242,20 @@ Result<Emitted> EmitLibrary(Graph graph, const CompileOptions& options,
   TW_RETURN_IF_ERROR(traits);
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
-  auto optimized = Optimize(std::move(graph));
-  TW_RETURN_IF_ERROR(optimized);
-  auto plan = MakePlan(*optimized, options);
+  auto plan = MakePlan(std::move(graph), options);
   TW_RETURN_IF_ERROR(plan);
   if (options.change_plan) {
     options.change_plan(*plan);
-    TW_RETURN_IF_ERROR(CheckPlan(*optimized, *plan));
+    TW_RETURN_IF_ERROR(CheckPlan(*plan));
   }
-  TW_RETURN_IF_ERROR(CheckArguments(*optimized, *plan, options.target));
-  TW_RETURN_IF_ERROR(CheckSizes(*optimized, *plan, options.target, *traits));
+  TW_RETURN_IF_ERROR(CheckArguments(*plan, options.target));
+  TW_RETURN_IF_ERROR(CheckSizes(*plan, options.target, *traits));
   if (!options.parameter_path.empty()) plan->constant_hash = HashOf(plan->constants);
   CompiledModel model;
   model.name = options.name;
   model.library_path = library_path;
-  model.header = ModelHeader(*optimized, *plan, options);
-  if (!options.parameter_path.empty()) model.graph_json = GraphJson(*optimized, *plan, options);
+  model.header = ModelHeader(*plan, options);
+  if (!options.parameter_path.empty()) model.graph_json = GraphJson(*plan, options);
   for (const PlanStep& step : plan->steps) model.operators.push_back(step.report);
   model.kernels = static_cast<int>(plan->kernels.size());
   model.transforms = plan->transforms;
@@ -272,11 +267,11 @@ Result<Emitted> EmitLibrary(Graph graph, const CompileOptions& options,
   TW_RETURN_IF_ERROR(objects);
   const double built = clock.MonotonicSeconds();
   if (place != nullptr) TW_RETURN_IF_ERROR(place->MakeFolder());
-  TW_RETURN_IF_ERROR(Link(*optimized, *plan, options, *traits, *std::move(objects), library_path));
+  TW_RETURN_IF_ERROR(Link(*plan, options, *traits, *std::move(objects), library_path));
   model.plan_seconds = planned - start;
   model.build_seconds = built - planned;
   model.link_seconds = clock.MonotonicSeconds() - built;
-  return Emitted{std::move(model), *std::move(optimized), *std::move(plan)};
+  return Emitted{std::move(model), *std::move(plan)};
 }
 
 /// The whole library, operator by operator.
@@ -329,8 +324,7 @@ CompileCheck CheckOf(const Json& json) {
 Result<CompileCheck> CheckByRunning(const Emitted& emitted, const CompileOptions& options,
                                     const Graph* source, const std::string& library_path) {
   const auto check = [&](CheckProgress& progress) -> Result<Json> {
-    auto seen =
-        CheckBySample(emitted.graph, emitted.plan, library_path, options.check_seconds, progress);
+    auto seen = CheckBySample(emitted.plan, library_path, options.check_seconds, progress);
     TW_RETURN_IF_ERROR(seen);
     if (source != nullptr) TW_RETURN_IF_ERROR(VerifyAll(*source, library_path, progress, *seen));
     return JsonOf(*seen);
@@ -355,7 +349,7 @@ Result<CompileCheck> CheckEmitted(const Emitted& emitted, const CompileOptions& 
   if (source != nullptr) {
     return Unsupported("the library cannot be verified here, expected sample or none: " + not_run);
   }
-  auto check = CheckByCode(emitted.graph, emitted.plan);
+  auto check = CheckByCode(emitted.plan);
   TW_RETURN_IF_ERROR(check);
   check->not_run = not_run;
   return check;

@@ -11,6 +11,7 @@
 #include "records/package/catalog.h"
 #include "src/base/status.h"
 #include "src/graph/ir/graph.h"
+#include "src/graph/passes/passes.h"
 #include "src/target/cpu.h"
 #include "src/target/target.h"
 
@@ -45,6 +46,7 @@ struct Plan;
 
 struct CompileOptions {
   /// Of kind llvm: its num_threads is how many threads the model starts with. Or of kind cuda.
+  /// Plans (plan.h) are made for a VTA too: its -model is the design.
   Target target;
   /// Asked for each operator. Not owned; null: everything gets its default config.
   records::Catalog* catalog = nullptr;
@@ -52,11 +54,15 @@ struct CompileOptions {
   /// none still gets its default config, which is then a miss (see on_miss).
   records::AnswerLevel accept = records::AnswerLevel::kDefault;
   /// Not none: configs of imported records, by AutoTVM's rule. Nobody has verified them: see
-  /// CompileImported.
+  /// CompileImported. For a VTA only records of boards of its design, and only operators that
+  /// AutoTVM has templates for.
   std::optional<records::AutotvmQuestion> autotvm;
   /// Workloads whose imported record is not to be used, and why.
   std::map<std::string, std::string> refused_imports;
-  DeviceFingerprint device;  ///< what the records must have been measured on; ProbeHostCpu()
+  DeviceFingerprint device;  ///< what the records must have been measured on; DeviceFor(target)
+  /// Where a device leaves operators to the host: sums with a residual are behind their
+  /// convolutions.
+  bool fuse_residuals = false;
   OnMiss on_miss = OnMiss::kWarn;
   int build_threads = 1;
   /// Prefix of the C functions, [A-Za-z_][A-Za-z0-9_]*; empty: made from the graph's name.
@@ -109,6 +115,9 @@ struct CompiledModel {
   /// Anchors without a record.
   std::vector<std::string> untuned() const;
 };
+
+/// Where groups of operators end for a target.
+FuseRule FuseRuleFor(const Target& target, bool fuse_residuals);
 
 /// options.name, or what stands for it: "resnet18_v1" for a graph "resnet18-v1".
 std::string ModelName(const Graph& graph, const CompileOptions& options);

@@ -17,9 +17,9 @@ bool SameSizes(const std::array<std::int64_t, 3>& expected, const unsigned* give
 
 }  // namespace
 
-FakeGpu::FakeGpu(const std::string& library, const GpuPlan& plan)
+FakeGpu::FakeGpu(const std::string& library, const Plan& plan)
     : plan_(plan), library_(OpenDriver(library)) {
-  for (const Program& program : plan.plan.kernels) {
+  for (const Program& program : plan.kernels) {
     const LaunchPlan launches = PlanLaunches(program);
     for (std::size_t i = 0; i < launches.launches.size(); ++i) {
       launches_.push_back({kernels_.size(), i, launches.launches[i]});
@@ -62,7 +62,7 @@ Status FakeGpu::Launched(const std::string& entry, const unsigned* grid, const u
                            " bytes of shared memory, expected " +
                            std::to_string(known->shape.dynamic_shared_bytes()));
   }
-  const Program& program = plan_.plan.kernels[known->kernel];
+  const Program& program = plan_.kernels[known->kernel];
   std::vector<Buffer> buffers = program.parameters;
   const LaunchPlan launches = PlanLaunches(program);
   buffers.insert(buffers.end(), launches.workspace.begin(), launches.workspace.end());

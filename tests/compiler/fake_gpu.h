@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "src/codegen/simt/simt.h"
-#include "src/compiler/run/gpu_run.h"
+#include "src/compiler/run/plan_run.h"
 #include "src/runtime/loader.h"
 #include "src/schedule/lower/launch.h"
 #include "tests/runtime/fake_cuda/fake_cuda.h"
@@ -18,7 +18,7 @@ namespace tilewright {
 class FakeGpu {
  public:
   /// library: FAKE_CUDA or one of its like. plan: outlives this.
-  FakeGpu(const std::string& library, const GpuPlan& plan);
+  FakeGpu(const std::string& library, const Plan& plan);
   FakeGpu(const FakeGpu&) = delete;
   FakeGpu& operator=(const FakeGpu&) = delete;
   ~FakeGpu();
@@ -43,7 +43,7 @@ class FakeGpu {
     return reinterpret_cast<Function>(library_.Symbol(symbol));
   }
 
-  const GpuPlan& plan_;
+  const Plan& plan_;
   SharedLibrary library_;
   std::vector<SimtKernel> kernels_;
   std::vector<Known> launches_;

@@ -41,7 +41,7 @@ class GpuLibraryFixture {
     ASSERT_TRUE(compiled.ok()) << compiled.status().message();
     header_ = compiled->header;
     operators_ = compiled->operators;
-    auto plan = PlanGpu(Load(), options_);
+    auto plan = MakePlan(Load(), options_);
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     plan_.emplace(*std::move(plan));
   }
@@ -77,7 +77,7 @@ class GpuLibraryFixture {
   std::vector<OperatorReport> operators_;
   CompileOptions options_;
   std::optional<TemporaryFolder> folder_;
-  std::optional<GpuPlan> plan_;
+  std::optional<Plan> plan_;
 };
 
 void ExpectSame(const Result<std::vector<Tensor>>& outputs, const std::vector<Tensor>& expected) {
@@ -99,7 +99,7 @@ TEST_P(GpuLibraryOf, GivesWhatTheReferenceGives) {
   auto report = Verify(Load(), model, Inputs(), {});
   ASSERT_TRUE(report.ok()) << report.status().message() << gpu.problem();
   EXPECT_TRUE(report->ok()) << report->Summary();
-  EXPECT_EQ(report->checks.size(), plan_->plan.steps.size());
+  EXPECT_EQ(report->checks.size(), plan_->steps.size());
   ExpectSame(model.Run(Inputs()), Expected());
   EXPECT_EQ(gpu.problem(), "");
   EXPECT_EQ(gpu.counts().pushed, 0);
@@ -137,7 +137,7 @@ TEST_F(GpuLibrary, CopiesOnlyInputsAndOutputsAndReplaysTheLaunches) {
       ExpectSame(model.Run(Inputs()), Expected());
       EXPECT_EQ(gpu.counts().to_device, 1 + run);
       EXPECT_EQ(gpu.counts().to_host, 3 * run);
-      EXPECT_EQ(gpu.counts().launches, run * LaunchesOf(plan_->plan));
+      EXPECT_EQ(gpu.counts().launches, run * LaunchesOf(*plan_));
       EXPECT_EQ(gpu.counts().replays, std::string(driver) == FAKE_CUDA ? run : 0);
       EXPECT_EQ(gpu.counts().recorded_in_the_way, 0);
     }

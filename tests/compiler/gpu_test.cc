@@ -11,7 +11,8 @@
 #include "src/base/hash.h"
 #include "src/base/json.h"
 #include "src/compiler/check/check_process.h"
-#include "src/compiler/run/gpu_run.h"
+#include "src/compiler/check/verify.h"
+#include "src/compiler/run/plan_run.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
 #include "tests/compiler/sample_networks.h"
@@ -22,13 +23,13 @@ namespace {
 
 using testing::HasSubstr;
 
-Result<GpuPlan> PlanOf(const std::string& text, SeedRule rule = SeedRule::kMissing) {
+Result<Plan> PlanOf(const std::string& text, SeedRule rule = SeedRule::kMissing) {
   auto graph = ImportRelay(text, "small");
   TW_RETURN_IF_ERROR(graph);
   SeedConstants(*graph, rule);
   CompileOptions options;
   options.target = *Target::Parse("cuda -arch=sm_80");
-  return PlanGpu(*std::move(graph), options);
+  return MakePlan(*std::move(graph), options);
 }
 
 std::vector<Tensor> InputsOf(const Graph& graph) {
@@ -48,11 +49,12 @@ TEST_P(EmulatedNetwork, GivesWhatTheReferenceGives) {
   auto executor = EmulateGpu(*plan);
   ASSERT_TRUE(executor.ok()) << executor.status().message();
   const std::vector<Tensor> inputs = InputsOf(plan->graph);
-  auto report = VerifyGpu(*plan, **executor, inputs, {});
+  const PlannedNetwork network(*plan, **executor);
+  auto report = VerifyPlanned(*plan, network, nullptr, inputs, {});
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_TRUE(report->ok()) << report->Summary();
   EXPECT_FALSE(report->checks.empty());
-  auto outputs = RunGpu(*plan, **executor, inputs, nullptr);
+  auto outputs = network.Run(inputs);
   ASSERT_TRUE(outputs.ok());
   EXPECT_EQ(outputs->size(), plan->graph.outputs().size());
 }
@@ -65,17 +67,17 @@ constexpr const char* kDense = R"(def @main(%data: Tensor[(4, 16), float32]) {
 })";
 
 /// A kernel that adds one to the first element of what another executor makes.
-class OffByOne final : public GpuExecutor {
+class OffByOne final : public StepExecutor {
  public:
-  explicit OffByOne(GpuExecutor& inner) : inner_(inner) {}
-  Status Run(std::size_t kernel, std::span<void* const> arguments) override {
-    TW_RETURN_IF_ERROR(inner_.Run(kernel, arguments));
+  explicit OffByOne(StepExecutor& inner) : inner_(inner) {}
+  Status Run(const PlanStep& step, std::span<void* const> arguments) override {
+    TW_RETURN_IF_ERROR(inner_.Run(step, arguments));
     *static_cast<float*>(arguments.back()) += 1;
     return {};
   }
 
  private:
-  GpuExecutor& inner_;
+  StepExecutor& inner_;
 };
 
 TEST(GpuNetworkTest, AnOperatorThatDiffersIsNamed) {
@@ -84,16 +86,17 @@ TEST(GpuNetworkTest, AnOperatorThatDiffersIsNamed) {
   auto executor = EmulateGpu(*plan);
   ASSERT_TRUE(executor.ok()) << executor.status().message();
   OffByOne wrong(**executor);
-  auto report = VerifyGpu(*plan, wrong, InputsOf(plan->graph), {});
+  auto report =
+      VerifyPlanned(*plan, PlannedNetwork(*plan, wrong), nullptr, InputsOf(plan->graph), {});
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_FALSE(report->ok());
   EXPECT_THAT(report->Summary(), HasSubstr("operator 0 ("));
 }
 
 /// A kernel that writes in front of its result.
-class WritesInFront final : public GpuExecutor {
+class WritesInFront final : public StepExecutor {
  public:
-  Status Run(std::size_t, std::span<void* const> arguments) override {
+  Status Run(const PlanStep&, std::span<void* const> arguments) override {
     static_cast<char*>(arguments.back())[-1] ^= 1;
     return {};
   }
@@ -106,23 +109,23 @@ TEST(GpuNetworkTest, WhatIsWrittenBesideTheWorkingMemoryIsFound) {
 })");
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   // Only what lies in working memory has something in front that may be written to.
-  std::erase_if(plan->plan.steps, [&](const PlanStep& step) {
-    const PlanBuffer& result = plan->plan.buffers[static_cast<std::size_t>(step.buffers.back())];
+  std::erase_if(plan->steps, [&](const PlanStep& step) {
+    const PlanBuffer& result = plan->buffers[static_cast<std::size_t>(step.buffers.back())];
     return result.space != BufferSpace::kArena || result.offset != 0;
   });
-  ASSERT_FALSE(plan->plan.steps.empty());
+  ASSERT_FALSE(plan->steps.empty());
   WritesInFront executor;
-  const Status status = RunGpu(*plan, executor, InputsOf(plan->graph), nullptr).status();
+  const Status status = PlannedNetwork(*plan, executor).Run(InputsOf(plan->graph)).status();
   EXPECT_EQ(status.code(), StatusCode::kCorrupt);
   EXPECT_THAT(status.message(), HasSubstr("working memory: "));
 }
 
 // As `run` and `verify` run the emulator: in a process of its own.
 TEST(GpuNetworkTest, AKernelThatCrashesOrDoesNotEndIsNamed) {
-  class Faulty final : public GpuExecutor {
+  class Faulty final : public StepExecutor {
    public:
     explicit Faulty(bool crashes) : crashes_(crashes) {}
-    Status Run(std::size_t, std::span<void* const>) override {
+    Status Run(const PlanStep&, std::span<void* const>) override {
       if (crashes_) ::raise(SIGSEGV);
       while (true) (void)::getpid();
     }
@@ -135,12 +138,13 @@ TEST(GpuNetworkTest, AKernelThatCrashesOrDoesNotEndIsNamed) {
   for (const bool crashes : {true, false}) {
     const auto check = [&](CheckProgress& progress) -> Result<Json> {
       std::vector<OperatorReport> operators;
-      for (const PlanStep& step : plan->plan.steps) operators.push_back(step.report);
+      for (const PlanStep& step : plan->steps) operators.push_back(step.report);
       progress.SetOperators(operators);
       Faulty faulty(crashes);
       VerifyOptions options;
       options.progress = &progress;
-      TW_RETURN_IF_ERROR(VerifyGpu(*plan, faulty, InputsOf(plan->graph), options));
+      TW_RETURN_IF_ERROR(VerifyPlanned(*plan, PlannedNetwork(*plan, faulty), nullptr,
+                                       InputsOf(plan->graph), options));
       return Json();
     };
     const CheckAnswer answer = RunCheckProcess(check, {}, 0.2);
@@ -155,7 +159,7 @@ TEST(GpuNetworkTest, OtherInputsAreRefused) {
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   auto executor = EmulateGpu(*plan);
   ASSERT_TRUE(executor.ok());
-  EXPECT_THAT(RunGpu(*plan, **executor, {}, nullptr).status().message(),
+  EXPECT_THAT(PlannedNetwork(*plan, **executor).Run({}).status().message(),
               HasSubstr("0 inputs, expected 1"));
 }
 
@@ -186,11 +190,11 @@ TEST_P(EmulatedFragment, BeginsExactly) {
   graph->SetOutputs({last});
   CompileOptions options;
   options.target = *Target::Parse("cuda -arch=sm_80");
-  auto plan = PlanGpu(*std::move(graph), options);
+  auto plan = MakePlan(*std::move(graph), options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   auto executor = EmulateGpu(*plan);
   ASSERT_TRUE(executor.ok()) << executor.status().message();
-  auto outputs = RunGpu(*plan, **executor, inputs, nullptr);
+  auto outputs = PlannedNetwork(*plan, **executor).Run(inputs);
   ASSERT_TRUE(outputs.ok()) << outputs.status().message();
   const Tensor& result = outputs->front();
   const std::span bytes(result.data(), static_cast<std::size_t>(result.bytes()));

@@ -8,9 +8,7 @@
 
 #include "src/base/files/file.h"
 #include "src/compiler/plan/plan.h"
-#include "src/compiler/plan/vta_plan.h"
 #include "src/graph/passes/pack.h"
-#include "src/graph/passes/passes.h"
 #include "src/models/models.h"
 
 namespace tilewright {
@@ -40,28 +38,26 @@ std::string Agree(std::ptrdiff_t count) {
 }
 
 TEST(Readme, CountsTheOperatorsOfTheCpusExample) {
-  auto graph = Optimize(BuiltInModel("resnet18_v1", false));
-  ASSERT_TRUE(graph.ok()) << graph.status().message();
   CompileOptions options;
   options.target = *Target::Parse("llvm -mcpu=core-avx2");
   options.device = ProbeHostCpu();
-  const auto plan = MakePlan(*graph, options);
+  const auto plan = MakePlan(BuiltInModel("resnet18_v1", false), options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_THAT(ShownFor("tilewright verify resnet18.onnx resnet18.so"),
               testing::HasSubstr(Agree(std::ssize(plan->steps))));
 }
 
 TEST(Readme, CountsTheOperatorsOfTheVtasExample) {
-  VtaOptions options;
+  CompileOptions options;
   options.target = *Target::Parse("vta -model=sim_1x16_i8w8a32_15_15_18_17");
   PackReport report;
   auto packed =
       PackForVta(BuiltInModel("squeezenet1_1", true), vta::Design::Default(), {}, &report);
   ASSERT_TRUE(packed.ok()) << packed.status().message();
-  const auto plan = PlanVta(*std::move(packed), options);
+  const auto plan = MakePlan(*std::move(packed), options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   const auto launched =
-      std::ranges::count_if(plan->steps, [](const VtaStep& step) { return step.kernel >= 0; });
+      std::ranges::count_if(plan->steps, [](const PlanStep& step) { return step.stream >= 0; });
   const auto outputs = std::ssize(plan->graph.outputs());
   EXPECT_THAT(ShownFor("tilewright verify s8.relay --target vta --vta-config sim"),
               testing::HasSubstr(Agree(launched + outputs)));

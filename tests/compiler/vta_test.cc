@@ -11,12 +11,13 @@
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
-#include "src/compiler/check/vta_verify.h"
+#include "src/compiler/check/verify.h"
 #include "src/compiler/emit/vta_bundle.h"
-#include "src/compiler/plan/vta_plan.h"
+#include "src/compiler/plan/plan.h"
 #include "src/compiler/run/vta_run.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/pack.h"
+#include "src/templates/device.h"
 #include "src/tensor/made_up.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/graph/quantized_graph.h"
@@ -35,9 +36,10 @@ constexpr int kThreads = 2;
 constexpr const char* kDesign1x16 = "1x16_i8w8a32_15_15_18_17";
 constexpr const char* kDesign4x8 = "4x8_i8w8a32_15_16_16_18";
 
-VtaOptions OptionsFor(const std::string& board, const std::string& design = kDesign1x16) {
-  VtaOptions options;
+CompileOptions OptionsFor(const std::string& board, const std::string& design = kDesign1x16) {
+  CompileOptions options;
   options.target = *Target::Parse("vta -model=" + board + "_" + design);
+  options.device = *DeviceFor(options.target);
   return options;
 }
 
@@ -60,34 +62,48 @@ Graph PackedGraph(const std::string& design = kDesign1x16,
   return *std::move(packed);
 }
 
-VtaPlan PlanOf(Graph graph, const VtaOptions& options) {
-  auto plan = PlanVta(std::move(graph), options);
+Plan PlanOf(Graph graph, const CompileOptions& options) {
+  auto plan = MakePlan(std::move(graph), options);
   EXPECT_TRUE(plan.ok()) << plan.status().message();
   return *std::move(plan);
 }
 
-VtaRunResult Ran(const VtaPlan& plan) {
-  VtaRunOptions options;
-  options.host_threads = kThreads;
-  options.models = {vta::CycleModel::Pynq()};
-  auto run = RunVta(plan, MadeUpInputs(plan.graph), options);
-  EXPECT_TRUE(run.ok()) << run.status().message();
-  return *std::move(run);
+struct Ran {
+  explicit Ran(const Plan& plan) {
+    auto executor = VtaExecutor::Create(plan, {vta::CycleModel::Pynq()}, kThreads);
+    EXPECT_TRUE(executor.ok()) << executor.status().message();
+    auto run = PlannedNetwork(plan, *executor).Run(MadeUpInputs(plan.graph));
+    EXPECT_TRUE(run.ok()) << run.status().message();
+    outputs = *std::move(run);
+    costs = executor->costs();
+  }
+  std::vector<Tensor> outputs;
+  VtaCosts costs;
+};
+
+VerifyReport Verified(const Plan& plan, const Graph& source) {
+  auto executor = VtaExecutor::Create(plan, {}, kThreads);
+  EXPECT_TRUE(executor.ok()) << executor.status().message();
+  auto report = VerifyPlanned(plan, PlannedNetwork(plan, *executor), &source, MadeUpInputs(source),
+                              {.threads = kThreads});
+  EXPECT_TRUE(report.ok()) << report.status().message();
+  return *std::move(report);
 }
 
-std::int64_t StoredBytes(const VtaPlan& plan, const VtaRunResult& run) {
+std::int64_t StoredBytes(const Ran& run) {
+  const VtaCosts& costs = run.costs;
   std::int64_t bytes = 0;
-  for (std::size_t k = 0; k < plan.kernels.size(); ++k) {
-    bytes += run.launches[k] * run.cost[k].summary.statistics.out_store_nbytes;
+  for (std::size_t k = 0; k < costs.cost.size(); ++k) {
+    bytes += costs.launches[k] * costs.cost[k].summary.statistics.out_store_nbytes;
   }
   return bytes;
 }
 
-std::vector<std::string> OnTheVta(const VtaPlan& plan) {
+std::vector<std::string> OnTheVta(const Plan& plan) {
   std::vector<std::string> names;
-  for (const VtaStep& step : plan.steps) {
-    if (step.kernel >= 0) {
-      names.emplace_back(SourceName(plan.graph.node(step.nodes.back()).name));
+  for (const PlanStep& step : plan.steps) {
+    if (step.stream >= 0) {
+      names.emplace_back(SourceName(plan.graph.node(step.node).name));
     }
   }
   return names;
@@ -99,19 +115,18 @@ TEST_P(VtaDesigns, ComputeWhatTheUnpackedNetworkDoes) {
   const Graph graph = MakeQuantizedGraph(std::string(GetParam()) == kDesign4x8 ? 4 : 1);
   auto expected = EvaluateGraph(graph, MadeUpInputs(graph), KeepValues::kOutputs, kThreads);
   ASSERT_TRUE(expected.ok());
-  for (const FuseRule fuse : {FuseRule::kNarrow, FuseRule::kResiduals}) {
-    VtaOptions options = OptionsFor("sim", GetParam());
-    options.fuse = fuse;
-    const VtaPlan plan = PlanOf(PackedGraph(GetParam()), options);
-    const VtaRunResult run = Ran(plan);
+  for (const bool fuse_residuals : {false, true}) {
+    CompileOptions options = OptionsFor("sim", GetParam());
+    options.fuse_residuals = fuse_residuals;
+    const Plan plan = PlanOf(PackedGraph(GetParam()), options);
+    const Ran run(plan);
     ASSERT_EQ(run.outputs.size(), expected->size());
     for (std::size_t i = 0; i < expected->size(); ++i) {
       EXPECT_TRUE(Compare(run.outputs[i], (*expected)[i], 0).ok) << "output " << i;
     }
-    auto report = VerifyVta(plan, graph, MadeUpInputs(graph), {.threads = kThreads});
-    ASSERT_TRUE(report.ok()) << report.status().message();
-    EXPECT_TRUE(report->ok()) << report->Summary();
-    EXPECT_EQ(report->checks.size(), OnTheVta(plan).size() + 2);  // and the outputs
+    const VerifyReport report = Verified(plan, graph);
+    EXPECT_TRUE(report.ok()) << report.Summary();
+    EXPECT_EQ(report.checks.size(), OnTheVta(plan).size() + 2);  // and the outputs
     EXPECT_GE(OnTheVta(plan).size(), 5u);
   }
 }
@@ -122,76 +137,74 @@ INSTANTIATE_TEST_SUITE_P(Designs, VtaDesigns, testing::Values(kDesign1x16, kDesi
                          });
 
 TEST(Vta, TakesConvolutionsResidualsAndPoolsAndNothingElse) {
-  const VtaPlan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
+  const Plan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
   EXPECT_THAT(OnTheVta(plan),
               ElementsAre("wide_int8", "sum_int8", "odd_int8", "odd_again_int8", "odd_sum_int8",
                           "depthwise_int8", "even_int8", "pooled", "last_int8"));
-  for (const VtaStep& step : plan.steps) EXPECT_FALSE(step.reason.empty());
+  for (const PlanStep& step : plan.steps) EXPECT_FALSE(step.report.explanation.empty());
   const auto step_of = [&](const std::string& name) {
-    for (const VtaStep& step : plan.steps) {
-      if (plan.graph.node(step.nodes.back()).name == name) return step;
+    for (const PlanStep& step : plan.steps) {
+      if (plan.graph.node(step.node).name == name) return step;
     }
-    return VtaStep();
+    return PlanStep();
   };
-  EXPECT_THAT(step_of("first_int8").reason, HasSubstr("layouts NCHW and OIHW"));
-  EXPECT_EQ(step_of("pooled#packed").op, "max_pool2d");
-  EXPECT_EQ(step_of("sum_int8#packed").op, "add + relu, clip, cast");
-  EXPECT_EQ(step_of("wide_int8#packed").op, "conv2d + add, add, shift_right, clip, cast");
+  EXPECT_THAT(step_of("first_int8").report.explanation, HasSubstr("layouts NCHW and OIHW"));
+  EXPECT_EQ(step_of("pooled#packed").report.op, "max_pool2d");
+  EXPECT_EQ(step_of("sum_int8#packed").report.op, "add + relu, clip, cast");
+  EXPECT_EQ(step_of("wide_int8#packed").report.op, "conv2d + add, add, shift_right, clip, cast");
 }
 
 TEST_P(VtaDesigns, TakeEveryKindOfProduct) {
   const Graph graph = MakeProductGraph(std::string(GetParam()) == kDesign4x8 ? 4 : 1);
-  const VtaPlan plan =
+  const Plan plan =
       PlanOf(PackedGraph(GetParam(), &MakeProductGraph), OptionsFor("sim", GetParam()));
   EXPECT_THAT(OnTheVta(plan), ElementsAre("parts_int8", "blocks_int8", "doubled_int8",
                                           "depthwise_int8", "pooled", "rows_int8", "more_int8"));
-  auto report = VerifyVta(plan, graph, MadeUpInputs(graph), {.threads = kThreads});
-  ASSERT_TRUE(report.ok()) << report.status().message();
-  EXPECT_TRUE(report->ok()) << report->Summary();
+  const VerifyReport report = Verified(plan, graph);
+  EXPECT_TRUE(report.ok()) << report.Summary();
 }
 
 TEST(Vta, ResidualsBehindTheirConvolutionsAreStoredOnce) {
-  VtaOptions options = OptionsFor("sim");
-  const VtaPlan apart = PlanOf(PackedGraph(), options);
-  options.fuse = FuseRule::kResiduals;
-  const VtaPlan fused = PlanOf(PackedGraph(), options);
+  CompileOptions options = OptionsFor("sim");
+  const Plan apart = PlanOf(PackedGraph(), options);
+  options.fuse_residuals = true;
+  const Plan fused = PlanOf(PackedGraph(), options);
   EXPECT_EQ(OnTheVta(fused).size() + 2, OnTheVta(apart).size());
-  EXPECT_EQ(StoredBytes(apart, Ran(apart)) - StoredBytes(fused, Ran(fused)), 2 * 2 * 36 * 16);
+  EXPECT_EQ(StoredBytes(Ran(apart)) - StoredBytes(Ran(fused)), 2 * 2 * 36 * 16);
 }
 
 TEST(Vta, BoardsThatCannotAddInt8LeaveResidualsToTheHost) {
-  VtaOptions options = OptionsFor("pynq");
-  const VtaPlan plan = PlanOf(PackedGraph(), options);
+  CompileOptions options = OptionsFor("pynq");
+  const Plan plan = PlanOf(PackedGraph(), options);
   EXPECT_THAT(OnTheVta(plan), ElementsAre("wide_int8", "odd_int8", "odd_again_int8",
                                           "depthwise_int8", "even_int8", "last_int8"));
-  for (const VtaStep& step : plan.steps) {
-    if (plan.graph.node(step.nodes.back()).name == "sum_int8#packed") {
-      EXPECT_THAT(step.reason, HasSubstr("pynq does not load int8 data"));
+  for (const PlanStep& step : plan.steps) {
+    if (plan.graph.node(step.node).name == "sum_int8#packed") {
+      EXPECT_THAT(step.report.explanation, HasSubstr("pynq does not load int8 data"));
     }
   }
 }
 
 TEST(Vta, BoardsThatCannotAddInt8AddResidualsByProducts) {
-  VtaOptions options = OptionsFor("pynq");
-  options.fuse = FuseRule::kResiduals;
-  const VtaPlan plan = PlanOf(PackedGraph(), options);
+  CompileOptions options = OptionsFor("pynq");
+  options.fuse_residuals = true;
+  const Plan plan = PlanOf(PackedGraph(), options);
   EXPECT_THAT(OnTheVta(plan), ElementsAre("sum_int8", "odd_int8", "odd_sum_int8", "depthwise_int8",
                                           "even_int8", "last_int8"));
   const Graph graph = MakeQuantizedGraph(1);
-  auto report = VerifyVta(plan, graph, MadeUpInputs(graph), {.threads = kThreads});
-  ASSERT_TRUE(report.ok()) << report.status().message();
-  EXPECT_TRUE(report->ok()) << report->Summary();
+  const VerifyReport report = Verified(plan, graph);
+  EXPECT_TRUE(report.ok()) << report.Summary();
 }
 
 TEST(Vta, AutotvmsRuleLeavesWhatAutotvmHasNoTemplateForToTheHost) {
-  VtaOptions options = OptionsFor("sim");
+  CompileOptions options = OptionsFor("sim");
   options.autotvm = records::AutotvmQuestion();
-  const VtaPlan plan = PlanOf(PackedGraph(), options);
+  const Plan plan = PlanOf(PackedGraph(), options);
   EXPECT_THAT(OnTheVta(plan), Not(Contains("pooled")));
   EXPECT_THAT(OnTheVta(plan), Contains("sum_int8"));
-  for (const VtaKernel& kernel : plan.kernels) {
-    if (kernel.template_key != "add.vta") continue;
-    EXPECT_THAT(kernel.config, HasSubstr("\"tile_w\":[6,1]"));  // a tile at a time
+  for (const StreamKernel& kernel : plan.streams) {
+    if (kernel.report.template_key != "add.vta") continue;
+    EXPECT_THAT(kernel.report.config, HasSubstr("\"tile_w\":[6,1]"));  // a tile at a time
   }
 }
 
@@ -213,16 +226,16 @@ TEST(Vta, ElementwiseOperatorsRunAlone) {
       net.Op("times", OpKind::kMul, {net.Cast("a32", kInt32, a), net.Cast("b32", kInt32, b)}));
   const int wrapped = net.Op("wrapped", OpKind::kAdd, {a, b});
   net.graph.SetOutputs({relu, shifted, biased, product, wrapped});
-  const VtaPlan plan = PlanOf(std::move(net.graph), OptionsFor("sim"));
+  const Plan plan = PlanOf(std::move(net.graph), OptionsFor("sim"));
   ASSERT_EQ(plan.steps.size(), 5U);
-  for (const VtaStep& step : plan.steps) EXPECT_GE(step.kernel, 0) << step.op << step.reason;
-  auto report = VerifyVta(plan, plan.graph, MadeUpInputs(plan.graph), {.threads = kThreads});
-  ASSERT_TRUE(report.ok()) << report.status().message();
-  EXPECT_TRUE(report->ok()) << report->Summary();
+  for (const PlanStep& step : plan.steps)
+    EXPECT_GE(step.stream, 0) << step.report.op << step.report.explanation;
+  const VerifyReport report = Verified(plan, plan.graph);
+  EXPECT_TRUE(report.ok()) << report.Summary();
 }
 
 TEST(Vta, TheTimelineHasEveryLaunch) {
-  const VtaPlan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
+  const Plan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
   auto trace = TraceVta(plan, vta::CycleModel::Rtl());
   ASSERT_TRUE(trace.ok()) << trace.status().message();
   for (const std::string& name : OnTheVta(plan)) EXPECT_THAT(*trace, HasSubstr(name));
@@ -232,16 +245,16 @@ TEST(Vta, ABundleRunsAlone) {
   auto folder = TemporaryFolder::Create("tilewright-vta-bundle");
   ASSERT_TRUE(folder.ok());
   const std::string path = folder->path() + "/net";
-  VtaOptions options = OptionsFor("sim");
-  options.fuse = FuseRule::kResiduals;
-  const VtaPlan plan = PlanOf(PackedGraph(), options);
+  CompileOptions options = OptionsFor("sim");
+  options.fuse_residuals = true;
+  const Plan plan = PlanOf(PackedGraph(), options);
   const Status written = WriteVtaBundle(plan, path);
   ASSERT_TRUE(written.ok()) << written.message();
   auto read = ReadVtaBundle(path);
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(OnTheVta(*read).size(), OnTheVta(plan).size());
-  const VtaRunResult expected = Ran(plan), actual = Ran(*read);
-  EXPECT_EQ(StoredBytes(*read, actual), StoredBytes(plan, expected));
+  const Ran expected(plan), actual(*read);
+  EXPECT_EQ(StoredBytes(actual), StoredBytes(expected));
   ASSERT_EQ(actual.outputs.size(), expected.outputs.size());
   for (std::size_t i = 0; i < expected.outputs.size(); ++i) {
     EXPECT_TRUE(Compare(actual.outputs[i], expected.outputs[i], 0).ok) << "output " << i;
@@ -267,18 +280,20 @@ TEST(Vta, ABundleRunsAlone) {
 }
 
 TEST(Vta, RefusesWhatItCannotRun) {
-  VtaOptions options = OptionsFor("sim");
+  CompileOptions options = OptionsFor("sim");
   options.target.SetOption("model", "sim_1x16_i8w4a32_15_15_17_17");
-  EXPECT_THAT(PlanVta(PackedGraph(), options).status().message(), HasSubstr("expected 8"));
+  EXPECT_THAT(MakePlan(PackedGraph(), options).status().message(), HasSubstr("expected 8"));
   Graph graph;
   const int x = graph.AddInput("x", TensorType{{2}, kInt32});
   auto sum = graph.AddOperator("sum", Operator{OpKind::kAdd, {}},
                                {x, graph.AddConstant("c", TensorType{{2}, kInt32})});
   graph.SetOutputs({*sum});
-  EXPECT_THAT(PlanVta(std::move(graph), OptionsFor("sim")).status().message(),
+  EXPECT_THAT(MakePlan(std::move(graph), OptionsFor("sim")).status().message(),
               HasSubstr("constant c has no contents"));
-  const VtaPlan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
-  EXPECT_EQ(RunVta(plan, {}, {}).status().code(), StatusCode::kInvalidArgument);
+  const Plan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
+  auto executor = VtaExecutor::Create(plan, {}, kThreads);
+  ASSERT_TRUE(executor.ok()) << executor.status().message();
+  EXPECT_EQ(PlannedNetwork(plan, *executor).Run({}).status().code(), StatusCode::kInvalidArgument);
 }
 
 /// ResNet-18 with the public package for the VTA, planned as AutoTVM would choose.
@@ -307,8 +322,8 @@ class Resnet18 : public testing::Test {
     store_ = *std::move(store);
   }
 
-  VtaPlan PlanOn(const std::string& model) {
-    VtaOptions options = OptionsFor("sim");
+  Plan PlanOn(const std::string& model) {
+    CompileOptions options = OptionsFor("sim");
     options.target.SetOption("model", model);
     options.autotvm = records::AutotvmQuestion();
     records::Catalog catalog;
@@ -331,8 +346,8 @@ class Resnet18 : public testing::Test {
   }
 
   /// The step that computes the value of this name.
-  static const VtaStep* StepOf(const VtaPlan& plan, const std::string& name) {
-    for (const VtaStep& step : plan.steps) {
+  static const PlanStep* StepOf(const Plan& plan, const std::string& name) {
+    for (const PlanStep& step : plan.steps) {
       for (int id : step.nodes) {
         if (plan.graph.node(id).name == name) return &step;
       }
@@ -361,18 +376,16 @@ TEST_F(Resnet18, PublishedStatisticsComeOutExactly) {
   const std::string values = SharedFile("expected/seeded_resnet18_vta_packed.json");
   TW_NEEDS_SHARED(layers);
   TW_NEEDS_SHARED(values);
-  const VtaPlan plan = PlanOn("sim_1x16_i8w8a32_15_15_18_17");
+  const Plan plan = PlanOn("sim_1x16_i8w8a32_15_15_18_17");
   const Json expected = *ParseJson(*ReadFile(layers));
   const Json seeded = *ParseJson(*ReadFile(values));
   const auto checksums = Checksums(seeded);
   int compared = 0;
-  VtaRunOptions options;
-  options.host_threads = kThreads;
-  options.observe = [&](std::size_t s, const Tensor& value) -> Status {
-    const std::string& name = plan.graph.node(plan.steps[s].nodes.back()).name;
+  const auto observe = [&](std::size_t s, const Tensor& value) -> Status {
+    const std::string& name = plan.graph.node(plan.steps[s].node).name;
     const auto checksum = checksums.find(name);
     if (checksum == checksums.end()) {
-      EXPECT_LT(plan.steps[s].kernel, 0) << name << " is not compared";
+      EXPECT_LT(plan.steps[s].stream, 0) << name << " is not compared";
       return Status();
     }
     const std::span bytes(value.data(), static_cast<std::size_t>(value.bytes()));
@@ -380,34 +393,37 @@ TEST_F(Resnet18, PublishedStatisticsComeOutExactly) {
     ++compared;
     return Status();
   };
-  auto run = RunVta(plan, MadeUpInputs(plan.graph), options);
-  ASSERT_TRUE(run.ok()) << run.status().message();
+  auto executor = VtaExecutor::Create(plan, {}, kThreads);
+  ASSERT_TRUE(executor.ok()) << executor.status().message();
+  auto outputs = PlannedNetwork(plan, *executor).RunObserved(MadeUpInputs(plan.graph), observe);
+  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+  const VtaCosts& costs = executor->costs();
   EXPECT_GE(compared, 27);
   const auto logits = seeded["output"].get<std::vector<double>>();
-  ASSERT_EQ(static_cast<std::size_t>(run->outputs[0].elements()), logits.size());
+  ASSERT_EQ(static_cast<std::size_t>(outputs->front().elements()), logits.size());
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    EXPECT_NEAR(run->outputs[0].At(static_cast<std::int64_t>(i)), logits[i], 5e-4) << i;
+    EXPECT_NEAR(outputs->front().At(static_cast<std::int64_t>(i)), logits[i], 5e-4) << i;
   }
 
   vta::Statistics total;
   std::int64_t dram_bytes = 0, instructions = 0;
   for (const Json& layer : expected["layers"]) {
     SCOPED_TRACE(layer["node"].get<std::string>());
-    const VtaStep* step = StepOf(plan, layer["node"]);
+    const PlanStep* step = StepOf(plan, layer["node"]);
     ASSERT_NE(step, nullptr);
-    ASSERT_GE(step->kernel, 0) << step->reason;
-    const vta::StreamSummary& summary = run->cost[static_cast<std::size_t>(step->kernel)].summary;
+    ASSERT_GE(step->stream, 0) << step->report.explanation;
+    const vta::StreamSummary& summary = costs.cost[static_cast<std::size_t>(step->stream)].summary;
     ExpectCounters(summary.statistics, layer["counters"]);
     EXPECT_EQ(summary.dram_bytes, layer["bus_bytes"].get<std::int64_t>());
     EXPECT_EQ(summary.counts.Total(), layer["instructions"]["total"].get<std::int64_t>());
     total += summary.statistics;
     dram_bytes += summary.dram_bytes;
     instructions += summary.counts.Total();
-    const VtaKernel& kernel = plan.kernels[static_cast<std::size_t>(step->kernel)];
+    const StreamKernel& kernel = plan.streams[static_cast<std::size_t>(step->stream)];
     if (layer.contains("config_index")) {
-      EXPECT_TRUE(kernel.tuned);
-      EXPECT_THAT(kernel.source, HasSubstr("vta_v0.10.log:"));
-      EXPECT_EQ((*ParseJson(kernel.config))["index"], layer["config_index"]);
+      EXPECT_TRUE(kernel.report.tuned);
+      EXPECT_THAT(kernel.report.source, HasSubstr("vta_v0.10.log:"));
+      EXPECT_EQ((*ParseJson(kernel.report.config))["index"], layer["config_index"]);
     }
   }
   ExpectCounters(total, expected["published_totals"]);
@@ -416,18 +432,18 @@ TEST_F(Resnet18, PublishedStatisticsComeOutExactly) {
   EXPECT_EQ(instructions, expected["instructions"]["convolutions"].get<std::int64_t>() +
                               expected["instructions"]["alu"].get<std::int64_t>());
   int launches = 0;
-  for (int count : run->launches) launches += count;
+  for (int count : costs.launches) launches += count;
   EXPECT_EQ(launches, static_cast<int>(expected["layers"].size()));  // and nothing else
 }
 
 TEST_F(Resnet18, RecordsOfAnotherDesignAreNotServed) {
   // Half the accumulators: none of the recorded schedules may even be tried.
-  const VtaPlan plan = PlanOn("sim_1x16_i8w8a32_15_15_18_16");
-  for (const VtaKernel& kernel : plan.kernels) {
-    EXPECT_FALSE(kernel.tuned);
-    if (kernel.template_key != "conv2d_packed.vta") continue;
-    EXPECT_THAT(kernel.explanation, HasSubstr("no record of a board with the design"));
-    EXPECT_THAT(kernel.explanation, HasSubstr("default config"));
+  const Plan plan = PlanOn("sim_1x16_i8w8a32_15_15_18_16");
+  for (const StreamKernel& kernel : plan.streams) {
+    EXPECT_FALSE(kernel.report.tuned);
+    if (kernel.report.template_key != "conv2d_packed.vta") continue;
+    EXPECT_THAT(kernel.report.explanation, HasSubstr("no record of a board with the design"));
+    EXPECT_THAT(kernel.report.explanation, HasSubstr("default config"));
   }
 }
 

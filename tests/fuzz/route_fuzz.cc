@@ -109,11 +109,12 @@ void CheckQuantized(const Graph& graph) {
 }
 
 void CheckKernels(const Graph& graph) {
-  for (const char* target : {"llvm -mcpu=x86-64-v3", "cuda -arch=sm_80"}) {
+  for (const char* target :
+       {"llvm -mcpu=x86-64-v3", "cuda -arch=sm_80", "vta -model=sim_1x16_i8w8a32_15_15_18_17"}) {
     CompileOptions options;
     options.target = *Target::Parse(target);
     options.name = "fuzz";
-    (void)MakePlan(graph, options).ok();
+    (void)MakePlan(Copy(graph), options).ok();
   }
 }
 

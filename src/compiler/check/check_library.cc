@@ -58,9 +58,8 @@ std::vector<std::int64_t> ChoosePositions(const TensorType& type, const std::str
 /// One run of the library after the other, step by step.
 class CheckedRun {
  public:
-  CheckedRun(const Graph& graph, const Plan& plan, const ModelLibrary& library, double seconds,
-             CheckProgress& progress)
-      : graph_(graph),
+  CheckedRun(const Plan& plan, const ModelLibrary& library, double seconds, CheckProgress& progress)
+      : graph_(plan.graph),
         plan_(plan),
         library_(library),
         progress_(progress),
@@ -344,19 +343,18 @@ class CheckedRun {
 
 }  // namespace
 
-Result<CompileCheck> CheckBySample(const Graph& graph, const Plan& plan,
-                                   const std::string& library_path, double seconds,
-                                   CheckProgress& progress) {
+Result<CompileCheck> CheckBySample(const Plan& plan, const std::string& library_path,
+                                   double seconds, CheckProgress& progress) {
   auto library = ModelLibrary::Open(library_path);
   if (!library.ok()) {  // code for another machine, too much memory, a library that is not here
     std::string why = library.status().message();
     if (why.starts_with(library_path + ": ")) why.erase(0, library_path.size() + 2);
     return Unsupported(why);
   }
-  return CheckedRun(graph, plan, *library, seconds, progress).Run();
+  return CheckedRun(plan, *library, seconds, progress).Run();
 }
 
-Result<CompileCheck> CheckByCode(const Graph& graph, const Plan& plan) {
+Result<CompileCheck> CheckByCode(const Plan& plan) {
   CompileCheck check;
   check.operators = static_cast<std::int64_t>(plan.steps.size());
   std::set<int> known;
@@ -366,10 +364,10 @@ Result<CompileCheck> CheckByCode(const Graph& graph, const Plan& plan) {
     const Coverage coverage = CoverageOf(kernel, kMostPlaces);
     if (coverage == Coverage::kPart) {
       return Internal(fmt::format("{}: kernel {} does not write all of its result",
-                                  NameOf(graph, step), kernel.name));
+                                  NameOf(plan.graph, step), kernel.name));
     }
-    if (coverage == Coverage::kUnknown) check.not_proved.push_back(NameOf(graph, step));
-    check.not_compared.emplace_back(NameOf(graph, step), "not run");
+    if (coverage == Coverage::kUnknown) check.not_proved.push_back(NameOf(plan.graph, step));
+    check.not_compared.emplace_back(NameOf(plan.graph, step), "not run");
   }
   return check;
 }

@@ -20,12 +20,11 @@ namespace tilewright {
 /// counted. What was not compared is named in the result. progress: told which kernel runs.
 /// Errors: kInternal naming the operator that leaves something unwritten, or differs; kUnsupported
 /// if the library cannot be run here; those of a run.
-Result<CompileCheck> CheckBySample(const Graph& graph, const Plan& plan,
-                                   const std::string& library_path, double seconds,
-                                   CheckProgress& progress);
+Result<CompileCheck> CheckBySample(const Plan& plan, const std::string& library_path,
+                                   double seconds, CheckProgress& progress);
 
 /// Without running: that the code of every kernel writes all of its result.
 /// Errors: kInternal naming a kernel that does not.
-Result<CompileCheck> CheckByCode(const Graph& graph, const Plan& plan);
+Result<CompileCheck> CheckByCode(const Plan& plan);
 
 }  // namespace tilewright

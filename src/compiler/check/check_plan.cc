@@ -11,8 +11,8 @@ namespace {
 /// Walks over the steps and keeps what each byte of the arena holds.
 class PlanCheck {
  public:
-  PlanCheck(const Graph& graph, const Plan& plan)
-      : graph_(graph), plan_(plan), written_(plan.buffers.size(), false) {}
+  explicit PlanCheck(const Plan& plan)
+      : graph_(plan.graph), plan_(plan), written_(plan.buffers.size(), false) {}
 
   Status Run() {
     for (const PlanStep& step : plan_.steps) {
@@ -36,7 +36,7 @@ class PlanCheck {
   }
 
   Status CheckStep(const PlanStep& step) {
-    if (step.buffers.size() < 2 && step.kernel < 0) return Internal("a copy without two places");
+    if (step.buffers.size() < 2 && step.copies()) return Internal("a copy without two places");
     if (step.buffers.empty()) return Internal("a kernel without a result");
     for (int buffer : step.buffers) {
       if (buffer < 0 || buffer >= static_cast<int>(plan_.buffers.size())) {
@@ -102,10 +102,11 @@ class PlanCheck {
                       type.ToString(), step.form.layout, result, step.result_bytes,
                       At(step.buffers.back()).bytes));
     }
-    if (step.kernel < 0) {
+    if (step.copies()) {
       if (At(step.buffers.front()).bytes == result) return Status();
       return Internal(fmt::format("copies {} bytes of {}", result, At(step.buffers.front()).bytes));
     }
+    if (step.kernel < 0) return CheckReads(step);
     const Program& kernel = plan_.kernels[static_cast<std::size_t>(step.kernel)];
     if (kernel.parameters.size() != step.buffers.size()) {
       return Internal(fmt::format("a kernel of {} tensors is given {}", kernel.parameters.size(),
@@ -118,6 +119,21 @@ class PlanCheck {
                                   At(step.buffers[i]).bytes));
     }
     return Status();
+  }
+
+  /// Of the values that a stream or the host takes.
+  Status CheckReads(const PlanStep& step) const {
+    std::size_t next = 0;
+    for (const int id : step.reads) {
+      const Node& node = graph_.node(id);
+      if (node.kind == NodeKind::kConstant) continue;
+      if (next + 1 >= step.buffers.size()) return Internal("no memory for " + node.name);
+      const std::int64_t bytes = At(step.buffers[next++]).bytes;
+      if (bytes == node.type.bytes()) continue;
+      return Internal(
+          fmt::format("{} has {} bytes, its memory {}", node.name, node.type.bytes(), bytes));
+    }
+    return next + 1 == step.buffers.size() ? Status() : Internal("memory that is not read");
   }
 
   Status CheckRead(int buffer, std::size_t position) const {
@@ -183,6 +199,6 @@ class PlanCheck {
 
 }  // namespace
 
-Status CheckPlan(const Graph& graph, const Plan& plan) { return PlanCheck(graph, plan).Run(); }
+Status CheckPlan(const Plan& plan) { return PlanCheck(plan).Run(); }
 
 }  // namespace tilewright

@@ -8,17 +8,16 @@
 
 #include "src/compiler/check/check_process.h"
 #include "src/compiler/check/operator_verifier.h"
+#include "src/compiler/plan/plan.h"
 #include "src/compiler/run/real_values.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
-#include "src/schedule/tolerance.h"
-#include "src/target/gpu.h"
 
 namespace tilewright {
 namespace {
 
 /// Errors: kInvalidArgument unless graph and library have the same inputs and outputs.
-Status CheckSame(const Graph& graph, const ModelLibrary& model) {
+Status CheckSame(const Graph& graph, const RunnableNetwork& model) {
   const auto check = [&](const std::vector<int>& nodes, const std::vector<ModelValue>& values,
                          const char* what) -> Status {
     bool same = nodes.size() == values.size();
@@ -34,6 +33,70 @@ Status CheckSame(const Graph& graph, const ModelLibrary& model) {
   };
   TW_RETURN_IF_ERROR(check(graph.inputs(), model.inputs(), "inputs"));
   return check(graph.outputs(), model.outputs(), "outputs");
+}
+
+/// Runs the network; `verifier` gets what each operator makes of the graph's values, and compares.
+Result<std::vector<Tensor>> CompareOperators(const Graph& graph, const RunnableNetwork& network,
+                                             std::span<const Tensor> inputs, CheckProgress* told,
+                                             OperatorVerifier& verifier) {
+  std::map<std::string_view, int> by_name;
+  for (int id = 0; id < graph.size(); ++id) by_name.emplace(graph.node(id).name, id);
+  const auto compare = [&](std::size_t index, Tensor result) -> Status {
+    const ModelOperator& op = network.operators()[index];
+    const auto node = by_name.find(op.result.name);
+    if (node == by_name.end() || graph.node(node->second).type != op.result.type) {
+      return InvalidArgument(fmt::format("library {} was made from another graph than {}: value {}",
+                                         network.name(), graph.name, op.result.name));
+    }
+    if (!op.is_reference) {
+      return verifier.Check(node->second, op.op, std::move(result), op.tolerance);
+    }
+    verifier.Observe(node->second, std::move(result));
+    return Status();
+  };
+  CheckProgress nobody;
+  CheckProgress& progress = told != nullptr ? *told : nobody;
+  const auto observe = [&](std::size_t index, Tensor result) {
+    progress.End();
+    Status status = compare(index, std::move(result));
+    progress.Begin(static_cast<std::int64_t>(index) + 1);
+    return status;
+  };
+  progress.Begin(0);
+  auto outputs = network.RunObserved(inputs, observe);
+  progress.End();
+  return outputs;
+}
+
+/// Errors: kInvalidArgument unless both have outputs of the same types.
+Status CheckOutputs(const Graph& graph, const Graph& source) {
+  const auto same = [&](int made, int read) {
+    return graph.node(made).type == source.node(read).type;
+  };
+  if (std::ranges::equal(graph.outputs(), source.outputs(), same)) return Status();
+  return InvalidArgument("made from another graph than " + source.name + ": the outputs differ");
+}
+
+/// Compares outputs with those that the reference evaluator makes of a whole graph.
+Status CompareOutputs(const Graph& source, std::span<const Tensor> inputs,
+                      std::span<const Tensor> outputs, const VerifyOptions& options,
+                      OperatorVerifier& verifier) {
+  const auto expected = EvaluateGraph(source, inputs, KeepValues::kOutputs, options.threads);
+  TW_RETURN_IF_ERROR(expected);
+  RunValues made(source, inputs, options.threads);
+  for (std::size_t i = 0; i < expected->size(); ++i) {
+    const int id = source.outputs()[i];
+    auto comparison = Compare(outputs[i], (*expected)[i], options.tolerance);
+    if (!comparison.ok && !options.tolerance && source.node(id).kind == NodeKind::kOperator) {
+      // What the host makes of the accelerator's integers: by the magnitudes that went into it.
+      TW_RETURN_IF_ERROR(made.Reference(id));
+      const auto bounded = made.Bounded();
+      TW_RETURN_IF_ERROR(bounded);
+      comparison = CompareBounded(outputs[i], *bounded);
+    }
+    verifier.Add({source.node(id).name, "output of the model", comparison});
+  }
+  return Status();
 }
 
 }  // namespace
@@ -59,42 +122,30 @@ std::string VerifyReport::Summary() const {
       bad.comparison.reference_rms, UnlikeText(bad.unlike), *first_bad);
 }
 
-Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<const Tensor> inputs,
-                            const VerifyOptions& options) {
+Result<VerifyReport> Verify(Graph graph, const RunnableNetwork& network,
+                            std::span<const Tensor> inputs, const VerifyOptions& options) {
   auto optimized = Optimize(std::move(graph));
   TW_RETURN_IF_ERROR(optimized);
-  TW_RETURN_IF_ERROR(CheckSame(*optimized, model));
+  TW_RETURN_IF_ERROR(CheckSame(*optimized, network));
   TW_RETURN_IF_ERROR(CheckGraphInputs(*optimized, inputs));
-  std::map<std::string_view, int> by_name;
-  for (int id = 0; id < optimized->size(); ++id) by_name.emplace(optimized->node(id).name, id);
-
-  auto target = Target::Parse(model.target());
-  TW_RETURN_IF_ERROR(target);
-  const std::optional<double> least =
-      AllowsTf32(*target) ? std::optional(kToleranceOfTf32) : std::nullopt;
   OperatorVerifier verifier(*optimized, inputs, options);
-  const auto compare = [&](std::size_t index, Tensor result) -> Status {
-    const ModelOperator& op = model.operators()[index];
-    const auto node = by_name.find(op.result.name);
-    if (node == by_name.end() || optimized->node(node->second).type != op.result.type) {
-      return InvalidArgument(fmt::format("library {} was made from another graph than {}: value {}",
-                                         model.name(), optimized->name, op.result.name));
-    }
-    return verifier.Check(node->second, op.op, std::move(result), least);
-  };
-  CheckProgress nobody;
-  CheckProgress& progress = options.progress != nullptr ? *options.progress : nobody;
-  const auto observe = [&](std::size_t index, Tensor result) {
-    progress.End();
-    Status status = compare(index, std::move(result));
-    progress.Begin(static_cast<std::int64_t>(index) + 1);
-    return status;
-  };
-  progress.Begin(0);
-  const auto outputs = model.RunObserved(inputs, observe);
-  progress.End();
-  TW_RETURN_IF_ERROR(outputs);
+  TW_RETURN_IF_ERROR(CompareOperators(*optimized, network, inputs, options.progress, verifier));
   return verifier.Finish();
+}
+
+Result<VerifyReport> VerifyPlanned(const Plan& plan, const RunnableNetwork& network,
+                                   const Graph* source, std::span<const Tensor> inputs,
+                                   const VerifyOptions& options) {
+  if (source != nullptr) TW_RETURN_IF_ERROR(CheckOutputs(plan.graph, *source));
+  TW_RETURN_IF_ERROR(CheckGraphInputs(plan.graph, inputs));
+  OperatorVerifier verifier(plan.graph, inputs, options);
+  auto outputs = CompareOperators(plan.graph, network, inputs, options.progress, verifier);
+  TW_RETURN_IF_ERROR(outputs);
+  if (source == nullptr) return verifier.Finish();
+  TW_RETURN_IF_ERROR(CompareOutputs(*source, inputs, *outputs, options, verifier));
+  VerifyReport report = verifier.Finish();
+  report.made_up_constants = source->made_up_constants;
+  return report;
 }
 
 }  // namespace tilewright

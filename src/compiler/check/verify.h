@@ -12,8 +12,9 @@
 namespace tilewright {
 
 class CheckProgress;
+struct Plan;
 
-/// Result of comparing one operator of a library with the reference evaluator.
+/// Result of comparing one operator of a network with the reference evaluator.
 struct OperatorCheck {
   std::string value, op;
   Comparison comparison;
@@ -41,12 +42,19 @@ struct VerifyOptions {
 /// Whether the library was made of this graph (as imported), as far as names and types say.
 bool IsLibraryOf(const Graph& graph, const ModelLibrary& model);
 
-/// Runs the library and compares operator by operator with the reference evaluator, over the graph
-/// it was compiled from (as imported, constants with contents): each operator is evaluated on the
-/// values that the library gave it, so that nothing adds up. Integers must be equal.
-/// Errors: kInvalidArgument if the graph is not the one the library was made from (inputs, outputs
-/// or values it lacks).
-Result<VerifyReport> Verify(Graph graph, const ModelLibrary& model, std::span<const Tensor> inputs,
-                            const VerifyOptions& options);
+/// Runs a network and compares operator by operator with the reference evaluator, over the graph it
+/// was made from (as imported, constants with contents): each operator is evaluated on the values
+/// that the network gave it, so that nothing adds up. Integers must be equal. What the reference
+/// evaluator made itself is not compared.
+/// Errors: kInvalidArgument if the graph is not the one the network was made from (inputs, outputs
+/// or values it lacks); those of the run.
+Result<VerifyReport> Verify(Graph graph, const RunnableNetwork& network,
+                            std::span<const Tensor> inputs, const VerifyOptions& options);
+
+/// The same for the steps of a plan (PlannedNetwork), and of the outputs with those of `source`,
+/// the model as it was read; null: they are those of the steps.
+Result<VerifyReport> VerifyPlanned(const Plan& plan, const RunnableNetwork& network,
+                                   const Graph* source, std::span<const Tensor> inputs,
+                                   const VerifyOptions& options);
 
 }  // namespace tilewright

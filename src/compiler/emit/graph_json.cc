@@ -39,12 +39,12 @@ Json PlaceJson(const PlanBuffer& buffer) {
   return place;
 }
 
-Json StepJson(const Graph& graph, const Plan& plan, const PlanStep& step) {
+Json StepJson(const Plan& plan, const PlanStep& step) {
   Json places = Json::array();
   for (int id : step.buffers) {
     places.push_back(PlaceJson(plan.buffers[static_cast<std::size_t>(id)]));
   }
-  return {{"result", ValueJson(graph.node(step.node))},
+  return {{"result", ValueJson(plan.graph.node(step.node))},
           {"op", step.report.op},
           {"kernel", step.report.kernel},
           {"task", step.report.workload_key},
@@ -59,9 +59,9 @@ Json StepJson(const Graph& graph, const Plan& plan, const PlanStep& step) {
 
 }  // namespace
 
-std::string GraphJson(const Graph& graph, const Plan& plan, const CompileOptions& options) {
+std::string GraphJson(const Plan& plan, const CompileOptions& options) {
   Json steps = Json::array();
-  for (const PlanStep& step : plan.steps) steps.push_back(StepJson(graph, plan, step));
+  for (const PlanStep& step : plan.steps) steps.push_back(StepJson(plan, step));
   const Json json = {{"format", "tilewright-bundle-1"},
                      {"name", options.name},
                      {"target", options.target.ToString()},
@@ -70,8 +70,8 @@ std::string GraphJson(const Graph& graph, const Plan& plan, const CompileOptions
                      {"parameter_bytes", plan.constant_bytes},
                      {"parameter_hash", HexOf(plan.constant_hash)},
                      {"arena_bytes", plan.arena_bytes},
-                     {"inputs", ValuesJson(graph, graph.inputs())},
-                     {"outputs", ValuesJson(graph, graph.outputs())},
+                     {"inputs", ValuesJson(plan.graph, plan.graph.inputs())},
+                     {"outputs", ValuesJson(plan.graph, plan.graph.outputs())},
                      {"steps", std::move(steps)}};
   return DumpJson(json, 1) + "\n";
 }

@@ -67,9 +67,9 @@ int SpaceOf(BufferSpace space) {
 
 class IrWriter {
  public:
-  IrWriter(const Graph& graph, const Plan& plan, const CompileOptions& options,
-           const std::string& features, const GpuTables* gpu)
-      : graph_(graph), plan_(plan), options_(options), features_(features), gpu_(gpu) {}
+  IrWriter(const Plan& plan, const CompileOptions& options, const std::string& features,
+           const GpuTables* gpu)
+      : graph_(plan.graph), plan_(plan), options_(options), features_(features), gpu_(gpu) {}
 
   std::string Write() {
     text_ += kTypes;
@@ -346,12 +346,13 @@ const char* {0}_message(void);
 
 }  // namespace
 
-std::string ModelTablesIr(const Graph& graph, const Plan& plan, const CompileOptions& options,
-                     const std::string& features, const GpuTables* gpu) {
-  return IrWriter(graph, plan, options, features, gpu).Write();
+std::string ModelTablesIr(const Plan& plan, const CompileOptions& options,
+                          const std::string& features, const GpuTables* gpu) {
+  return IrWriter(plan, options, features, gpu).Write();
 }
 
-std::string ModelHeader(const Graph& graph, const Plan& plan, const CompileOptions& options) {
+std::string ModelHeader(const Plan& plan, const CompileOptions& options) {
+  const Graph& graph = plan.graph;
   std::string text = fmt::format(
       "#pragma once\n\n/* Model {0}, compiled by Tilewright for {1}.\n{2}{3} * Working memory: {4} "
       "bytes. */\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",

@@ -15,10 +15,10 @@ inline constexpr const char* kMadeUpSymbol = "tilewright_made_up_constants";
 /// LLVM IR of the tables of a planned model (src/runtime/model.h) and of its C functions.
 /// features: CodeTraits::features of the code (src/codegen/code_traits.h).
 /// gpu: null, or what a model for a GPU has beside that.
-std::string ModelTablesIr(const Graph& graph, const Plan& plan, const CompileOptions& options,
-                     const std::string& features, const GpuTables* gpu);
+std::string ModelTablesIr(const Plan& plan, const CompileOptions& options,
+                          const std::string& features, const GpuTables* gpu);
 
 /// Text of the C header of those functions.
-std::string ModelHeader(const Graph& graph, const Plan& plan, const CompileOptions& options);
+std::string ModelHeader(const Plan& plan, const CompileOptions& options);
 
 }  // namespace tilewright

@@ -42,28 +42,30 @@ bool FlagOf(const Json& object, const char* name) {
   return object.is_object() && object.contains(name) && object[name] == true;
 }
 
-Json KernelJson(const VtaKernel& kernel) {
-  return {{"workload", kernel.workload},     {"epilogue", kernel.epilogue.ToString()},
-          {"template", kernel.template_key}, {"config", kernel.config},
-          {"tuned", kernel.tuned},           {"source", kernel.source},
-          {"why", kernel.explanation}};
+Json KernelJson(const StreamKernel& kernel) {
+  const OperatorReport& report = kernel.report;
+  return {{"workload", report.workload_key}, {"epilogue", kernel.epilogue.ToString()},
+          {"template", report.template_key}, {"config", report.config},
+          {"tuned", report.tuned},           {"source", report.source},
+          {"why", report.explanation}};
 }
 
 /// The kernel but for its stream.
-Result<VtaKernel> KernelFrom(const Json& json) {
-  VtaKernel kernel;
+Result<StreamKernel> KernelFrom(const Json& json) {
+  StreamKernel kernel;
+  OperatorReport& report = kernel.report;
   std::string epilogue;
   const std::pair<const char*, std::string*> texts[] = {
-      {"workload", &kernel.workload},     {"epilogue", &epilogue},
-      {"template", &kernel.template_key}, {"config", &kernel.config},
-      {"source", &kernel.source},         {"why", &kernel.explanation}};
+      {"workload", &report.workload_key}, {"epilogue", &epilogue},
+      {"template", &report.template_key}, {"config", &report.config},
+      {"source", &report.source},         {"why", &report.explanation}};
   for (const auto& [name, text] : texts) {
     auto value = TextOf(json, name);
     TW_RETURN_IF_ERROR(value);
     *text = *std::move(value);
   }
-  kernel.tuned = FlagOf(json, "tuned");
-  if (const Status parsed = ToStatus(Config::Parse(kernel.config)); !parsed.ok()) {
+  report.tuned = FlagOf(json, "tuned");
+  if (const Status parsed = ToStatus(Config::Parse(report.config)); !parsed.ok()) {
     return parsed.WithContext("field config");
   }
   auto steps = Epilogue::Parse(epilogue);
@@ -85,11 +87,11 @@ Result<vta::Stream> ReadStream(const std::string& path, const vta::Design& desig
   return std::move(file->stream);
 }
 
-Result<std::vector<VtaKernel>> KernelsFrom(const Json& index) {
+Result<std::vector<StreamKernel>> KernelsFrom(const Json& index) {
   if (!index.is_object() || !index.contains("kernels") || !index["kernels"].is_array()) {
     return InvalidArgument("field kernels: missing or no list");
   }
-  std::vector<VtaKernel> kernels;
+  std::vector<StreamKernel> kernels;
   for (const Json& json : index["kernels"]) {
     auto kernel = KernelFrom(json);
     if (!kernel.ok()) return kernel.status().WithContext(fmt::format("kernel {}", kernels.size()));
@@ -100,17 +102,17 @@ Result<std::vector<VtaKernel>> KernelsFrom(const Json& index) {
 
 }  // namespace
 
-std::string VtaBundleIndex(const VtaPlan& plan) {
+std::string VtaBundleIndex(const Plan& plan) {
   Json kernels = Json::array();
-  for (const VtaKernel& kernel : plan.kernels) kernels.push_back(KernelJson(kernel));
+  for (const StreamKernel& kernel : plan.streams) kernels.push_back(KernelJson(kernel));
   const Json index = {{"format", kFormat},
                       {"target", plan.target.ToString()},
-                      {"fuse_residuals", plan.fuse == FuseRule::kResiduals},
+                      {"fuse_residuals", plan.fuse_residuals},
                       {"kernels", std::move(kernels)}};
   return DumpJson(index, 1) + "\n";
 }
 
-Result<VtaPlan> ParseVtaBundleIndex(std::string_view text) {
+Result<Plan> ParseVtaBundleIndex(std::string_view text) {
   const auto index = ParseJson(text);
   TW_RETURN_IF_ERROR(index);
   auto format = TextOf(*index, "format");
@@ -122,19 +124,17 @@ Result<VtaPlan> ParseVtaBundleIndex(std::string_view text) {
   TW_RETURN_IF_ERROR(spelled);
   auto target = Target::Parse(*spelled);
   TW_RETURN_IF_ERROR(target);
-  auto vta = VtaTargetOf(*target);
-  TW_RETURN_IF_ERROR(vta);
+  TW_RETURN_IF_ERROR(VtaTargetOf(*target));
   auto kernels = KernelsFrom(*index);
   TW_RETURN_IF_ERROR(kernels);
-  VtaPlan plan;
+  Plan plan;
   plan.target = *std::move(target);
-  plan.design = vta->design;
-  plan.fuse = FlagOf(*index, "fuse_residuals") ? FuseRule::kResiduals : FuseRule::kNarrow;
-  plan.kernels = *std::move(kernels);
+  plan.fuse_residuals = FlagOf(*index, "fuse_residuals");
+  plan.streams = *std::move(kernels);
   return plan;
 }
 
-Status WriteVtaBundle(const VtaPlan& plan, const std::string& path) {
+Status WriteVtaBundle(const Plan& plan, const std::string& path) {
   auto place = FolderToFill::Create(path);
   TW_RETURN_IF_ERROR(place);
   const std::string& folder = place->filling();
@@ -142,33 +142,36 @@ Status WriteVtaBundle(const VtaPlan& plan, const std::string& path) {
   auto graph = ExportRelay(plan.graph);
   TW_RETURN_IF_ERROR(graph);
   TW_RETURN_IF_ERROR(WriteFile(GraphPath(folder), *graph));
-  for (std::size_t i = 0; i < plan.kernels.size(); ++i) {
-    const VtaKernel& kernel = plan.kernels[i];
-    auto stream = vta::WriteStreamFile({plan.design, kernel.stream});
-    if (!stream.ok()) return stream.status().WithContext(kernel.workload);
+  const auto vta = VtaTargetOf(plan.target);
+  TW_RETURN_IF_ERROR(vta);
+  for (std::size_t i = 0; i < plan.streams.size(); ++i) {
+    const StreamKernel& kernel = plan.streams[i];
+    auto stream = vta::WriteStreamFile({vta->design, kernel.stream});
+    if (!stream.ok()) return stream.status().WithContext(kernel.report.workload_key);
     TW_RETURN_IF_ERROR(WriteFile(StreamPath(folder, i), *stream));
   }
   TW_RETURN_IF_ERROR(WriteFile(KernelsPath(folder), VtaBundleIndex(plan)));
   return place->Finish();
 }
 
-Result<VtaPlan> ReadVtaBundle(const std::string& folder) {
+Result<Plan> ReadVtaBundle(const std::string& folder) {
   auto text = ReadFile(KernelsPath(folder));
   TW_RETURN_IF_ERROR(text);
   auto index = ParseVtaBundleIndex(*text);
   if (!index.ok()) return index.status().WithContext(KernelsPath(folder));
-  for (std::size_t i = 0; i < index->kernels.size(); ++i) {
-    auto stream = ReadStream(StreamPath(folder, i), index->design);
+  const auto vta = VtaTargetOf(index->target);
+  TW_RETURN_IF_ERROR(vta);
+  for (std::size_t i = 0; i < index->streams.size(); ++i) {
+    auto stream = ReadStream(StreamPath(folder, i), vta->design);
     TW_RETURN_IF_ERROR(stream);
-    index->kernels[i].stream = *std::move(stream);
+    index->streams[i].stream = *std::move(stream);
   }
   auto graph = LoadGraph(GraphPath(folder));
   TW_RETURN_IF_ERROR(graph);
-  VtaOptions options;
+  CompileOptions options;
   options.target = index->target;
-  options.fuse = index->fuse;
-  options.kernels = &index->kernels;
-  auto plan = PlanVta(*std::move(graph), options);
+  options.fuse_residuals = index->fuse_residuals;
+  auto plan = MakePlan(*std::move(graph), options, &index->streams);
   if (!plan.ok()) return plan.status().WithContext(folder);
   return plan;
 }

@@ -1,5 +1,6 @@
-// Which kernel an anchor gets: the best record, another one that saves changes of layout, a config
-// of the cost model, the default; each has to build with the epilogue as it is.
+// Which kernel a workload gets: the best record, another one that saves changes of layout, a config
+// of the cost model, the default; each has to build with the epilogue as it is, into loops or into
+// a stream of instructions, as its template makes them.
 
 #include "src/compiler/plan/choose.h"
 
@@ -9,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "src/compiler/plan/vta_choose.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/device.h"
 #include "src/target/library.h"
@@ -18,234 +20,281 @@
 namespace tilewright {
 namespace {
 
-struct Built {
-  AnchorForm form;
-  Program program;
-};
+/// The choice for one workload.
+class KernelChooser {
+ public:
+  KernelChooser(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
+                const LayoutSeconds& layout_seconds, const CompileOptions& options)
+      : workload_(workload),
+        epilogue_(epilogue),
+        plain_weight_(plain_weight),
+        layout_seconds_(layout_seconds),
+        options_(options),
+        target_(options.target),
+        device_(DeviceTraitsOf(options.target)) {}
 
-/// Errors: why the config cannot be used here.
-Result<Built> Build(const TemplateEntry& entry, const Config& config, const Workload& workload,
-                    const Epilogue& epilogue, bool plain_weight, const Target& target) {
-  auto kernel = ApplyTemplate(entry, workload, epilogue, target, config);
-  TW_RETURN_IF_ERROR(kernel);
-  if (plain_weight &&
-      (kernel->form.shift_data || kernel->form.multiply_dtype || kernel->form.winograd_tile > 0)) {
-    return Unsupported("the weight is computed at run time");
-  }
-  auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(target));
-  TW_RETURN_IF_ERROR(program);
-  for (const LibraryCall* call : LibraryCallsOf(program->body)) {
-    if (plain_weight && call->shape.constant_weight != 0) {
-      return Unsupported("the weight is computed at run time, and the library keeps it");
+  Result<Choice> Choose() {
+    auto asked = Ask();
+    TW_RETURN_IF_ERROR(asked);
+    if (layout_seconds_ != nullptr && asked->level == records::AnswerLevel::kHit &&
+        asked->answer.record.has_value()) {
+      TW_RETURN_IF_ERROR(WeighLayouts(*asked));
     }
-  }
-  return Built{std::move(kernel->form), *std::move(program)};
-}
-
-/// The kernel that a candidate describes.
-/// Errors: why it cannot be used here.
-Result<Built> KernelOf(const Candidate& candidate, const Workload& workload,
-                       const Epilogue& epilogue, bool plain_weight, const Target& target) {
-  const TemplateEntry* entry = FindTemplate(candidate.template_key);
-  if (entry == nullptr || entry->version != candidate.template_version) {
-    return NotFound("template " + candidate.template_key + " version " +
-                    std::to_string(candidate.template_version) + " is no longer there");
-  }
-  if (std::string reason = entry->refuses(workload, target); !reason.empty()) {
-    return Unsupported(reason);
-  }
-  return Build(*entry, candidate.config, workload, epilogue, plain_weight, target);
-}
-
-/// What candidates that call a library are refused for, when they are asked about for an operator.
-/// The arguments outlive the rule.
-records::CallRule CallRuleFor(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
-                              const Target& target) {
-  return [&workload, &epilogue, plain_weight, &target](const Candidate& candidate) {
-    if (DeviceTraitsOf(target).grids) {
-      return std::string("compiled models for a GPU call no libraries");
+    OperatorReport report;
+    report.workload_key = workload_.Key();
+    report.answer = asked->level;
+    report.expected_slowdown = asked->answer.expected_slowdown;
+    report.explanation = asked->answer.explanation;
+    report.passed_over = asked->answer.passed_over;
+    if (const Candidate* candidate = asked->candidate()) {
+      auto built = BuildAsked(*candidate, asked->level);
+      if (built.ok()) {
+        report.tuned = asked->answer.record.has_value() || asked->imported() != nullptr;
+        report.imported = asked->imported() != nullptr;
+        report.source = report.tuned ? asked->source : std::string();
+        return With(std::move(report), *std::move(built));
+      }
+      report.answer = records::AnswerLevel::kMiss;
+      report.explanation += "; not usable here: " + built.status().message();
+      built = BuildNextTo(*candidate);
+      if (built.ok()) {
+        report.explanation += "; the best of the configs next to it";
+        return With(std::move(report), *std::move(built));
+      }
     }
-    const auto built = KernelOf(candidate, workload, epilogue, plain_weight, target);
-    return built.ok() ? std::string() : built.status().message();
-  };
-}
-
-/// The best answer there is, down to a cost model's choice: the default config is ChooseDefault's,
-/// which takes the first that builds with the epilogue.
-Result<records::CatalogAnswer> Ask(const Workload& workload, const records::CallRule& refuses_call,
-                                   const CompileOptions& options) {
-  records::CatalogAnswer none;
-  if (options.catalog == nullptr) {
-    none.answer.explanation = "no record store was given";
-    return none;
+    auto built = BuildDefault();
+    TW_RETURN_IF_ERROR(built);
+    report.explanation += "; default config of " + built->report.template_key;
+    return With(std::move(report), *std::move(built));
   }
-  if (const auto refused = options.refused_imports.find(workload.Key());
-      refused != options.refused_imports.end()) {
-    none.answer.explanation = "the imported record's config was tried here: " + refused->second;
-    return none;
-  }
-  records::Question question;
-  question.workload = &workload;
-  question.target = &options.target;
-  question.device = &options.device;
-  question.accept = records::DownTo(std::min(options.accept, records::AnswerLevel::kModel));
-  question.autotvm = options.autotvm.has_value() ? &*options.autotvm : nullptr;
-  question.refuses_call = refuses_call;
-  return options.catalog->Query(question);
-}
 
-/// Whether a trial may be served where `best` is.
-bool ServedLike(const Trial& trial, const Trial& best, const records::CallRule& refuses_call,
-                const Target& target) {
-  const Candidate& candidate = trial.candidate;
-  const KernelLibrary* library = LibraryOfTemplate(candidate.template_key);
-  if (library != nullptr &&
-      (!RefusesLibrary(*library, target).empty() || !refuses_call(candidate).empty())) {
-    return false;
+ private:
+  /// The kernel with why it is this one.
+  static Choice With(OperatorReport report, Choice built) {
+    report.template_key = std::move(built.report.template_key);
+    report.config = std::move(built.report.config);
+    built.report = std::move(report);
+    return built;
   }
-  const TemplateEntry* entry = FindTemplate(candidate.template_key);
-  // What else is said of a device may be the version of a library that one of both calls.
-  const DeviceFingerprint &device = trial.device, &best_device = best.device;
-  const bool same_device = device.kind == best_device.kind && device.model == best_device.model &&
-                           device.isa == best_device.isa;
-  return trial.outcome == Outcome::kOk && trial.verified && trial.metric == best.metric &&
-         same_device && trial.codegen_version == best.codegen_version && entry != nullptr &&
-         entry->version == candidate.template_version;
-}
 
-/// Replaces a hit by another trial of the workload if time and changes of layout together are less.
-Status WeighLayouts(const Workload& workload, const Epilogue& epilogue, const Target& target,
-                    const records::CallRule& refuses_call, const LayoutSeconds& layout_seconds,
-                    records::CatalogAnswer& asked) {
-  records::Record& best = *asked.answer.record;
-  const auto total = [&](const Trial& trial) -> Result<double> {
-    const TemplateEntry* entry = FindTemplate(trial.candidate.template_key);
-    if (entry == nullptr) return NotFound("no such template");
-    auto kernel = ApplyTemplate(*entry, workload, epilogue, target, trial.candidate.config);
+  // What can be built. The report says template and config only.
+
+  /// Errors: why the config cannot be used here.
+  Result<Choice> Build(const TemplateEntry& entry, const Config& config) const {
+    Choice choice;
+    choice.report.template_key = entry.key;
+    choice.report.config = config.ToString();
+    if (entry.build_stream != nullptr) {
+      auto stream = BuildVtaStream(entry, workload_, epilogue_, target_, config);
+      TW_RETURN_IF_ERROR(stream);
+      choice.stream = *std::move(stream);
+      return choice;
+    }
+    auto kernel = ApplyTemplate(entry, workload_, epilogue_, target_, config);
     TW_RETURN_IF_ERROR(kernel);
-    return trial.value + layout_seconds(kernel->form);
-  };
-  auto least = total(best.trial);
-  if (!least.ok() || *least <= best.trial.value) return Status();
-  records::TrialFilter filter;
-  filter.workload_key = workload.Key();
-  filter.target = best.trial.candidate.task.target.ToString();
-  filter.outcome = Outcome::kOk;
-  auto trials = asked.store->Trials(filter);
-  TW_RETURN_IF_ERROR(trials);
-  std::erase_if(*trials, [&](const records::Record& record) {
-    return record.trial.value >= *least ||
-           !ServedLike(record.trial, best.trial, refuses_call, target);
-  });
-  std::ranges::stable_sort(*trials, {}, [](const records::Record& r) { return r.trial.value; });
-  const records::Record first = best;
-  constexpr std::size_t kMostTried = 64;  // each takes a schedule to be made
-  for (std::size_t i = 0; i < std::min(trials->size(), kMostTried); ++i) {
-    records::Record& record = (*trials)[i];
-    auto seconds = total(record.trial);
-    if (!seconds.ok() || *seconds >= *least) continue;
-    least = seconds;
-    best = record;
-  }
-  if (best.id != first.id) {
-    asked.answer.explanation +=
-        fmt::format("; another config, {:.1f} % slower, because it saves changes of layout",
-                    100 * (best.trial.value / first.trial.value - 1));
-  }
-  return Status();
-}
-
-/// An anchor that no template for GPUs serves: right, and slow.
-Result<Program> FixedKernel(const Workload& workload, const Epilogue& epilogue,
-                            const Target& target) {
-  auto compute = DefineAnchor(workload, epilogue);
-  TW_RETURN_IF_ERROR(compute);
-  auto schedule = FixedSchedule(*std::move(compute), target);
-  TW_RETURN_IF_ERROR(schedule);
-  return Lower(*schedule, "kernel");
-}
-
-Status ChooseDefault(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
-                     const CompileOptions& options, Choice& choice) {
-  std::string reasons;
-  for (const TemplateEntry* entry : TemplatesFor(workload, WithoutLibraries(options.target))) {
-    auto config = entry->default_config(workload, options.target);
-    auto built = config.ok()
-                     ? Build(*entry, *config, workload, epilogue, plain_weight, options.target)
-                     : Result<Built>(config.status());
-    if (built.ok()) {
-      choice.form = std::move(built->form);
-      choice.program = std::move(built->program);
-      choice.report.template_key = entry->key;
-      choice.report.config = config->ToString();
-      return Status();
+    choice.form = kernel->form;
+    if (plain_weight_ &&
+        (choice.form.shift_data || choice.form.multiply_dtype || choice.form.winograd_tile > 0)) {
+      return Unsupported("the weight is computed at run time");
     }
-    reasons +=
-        (reasons.empty() ? "" : "; ") + std::string(entry->key) + ": " + built.status().message();
-  }
-  if (DeviceTraitsOf(options.target).grids) {
-    auto program = FixedKernel(workload, epilogue, options.target);
+    auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(target_));
     TW_RETURN_IF_ERROR(program);
+    for (const LibraryCall* call : LibraryCallsOf(program->body)) {
+      if (plain_weight_ && call->shape.constant_weight != 0) {
+        return Unsupported("the weight is computed at run time, and the library keeps it");
+      }
+    }
+    choice.program = *std::move(program);
+    return choice;
+  }
+
+  /// The kernel that a candidate describes.
+  /// Errors: why it cannot be used here.
+  Result<Choice> KernelOf(const Candidate& candidate) const {
+    const TemplateEntry* entry = FindTemplate(candidate.template_key);
+    if (entry == nullptr || entry->version != candidate.template_version) {
+      return NotFound("template " + candidate.template_key + " version " +
+                      std::to_string(candidate.template_version) + " is no longer there");
+    }
+    if (std::string reason = entry->refuses(workload_, target_); !reason.empty()) {
+      return Unsupported(reason);
+    }
+    return Build(*entry, candidate.config);
+  }
+
+  Result<Choice> BuildAsked(const Candidate& candidate, records::AnswerLevel level) const {
+    auto built = KernelOf(candidate);
+    // What a model promises is a guess, a change of layout is sure to take its time.
+    if (built.ok() && level == records::AnswerLevel::kModel && DefaultSavesLayouts(built->form)) {
+      return Unsupported("it needs changes of layout that the default config does without");
+    }
+    return built;
+  }
+
+  /// What a stream costs is known without measuring.
+  Result<Choice> BuildNextTo(const Candidate& candidate) const {
+    const TemplateEntry* entry = FindTemplate(candidate.template_key);
+    if (entry == nullptr || device_.loops) return Unsupported("its costs are not known");
+    return BestNextTo(*entry, candidate.config, workload_, target_,
+                      [&](const Config& config) { return Build(*entry, config); });
+  }
+
+  /// The config of a template without a record: AutoTVM's fallback for operators without products
+  /// is the first one.
+  Result<Config> DefaultConfig(const TemplateEntry& entry) const {
+    if (!options_.autotvm.has_value() || IsAnchor(workload_.op)) {
+      return entry.default_config(workload_, target_);
+    }
+    auto space = entry.define_space(workload_, target_);
+    TW_RETURN_IF_ERROR(space);
+    return space->At(0);
+  }
+
+  Result<Choice> BuildDefault() const {
+    std::string reasons;
+    for (const TemplateEntry* entry : TemplatesFor(workload_, WithoutLibraries(target_))) {
+      auto config = DefaultConfig(*entry);
+      auto built = config.ok() ? Build(*entry, *config) : Result<Choice>(config.status());
+      if (built.ok()) return built;
+      reasons +=
+          (reasons.empty() ? "" : "; ") + std::string(entry->key) + ": " + built.status().message();
+    }
+    if (device_.grids) return BuildFixed();
+    if (device_.leaves_to_host) return Unsupported(reasons);
+    return Unsupported(workload_.Key() + ": no template serves it" +
+                       (reasons.empty() ? "" : " (" + reasons + ")"));
+  }
+
+  /// An anchor that no template for GPUs serves: right, and slow.
+  Result<Choice> BuildFixed() const {
+    auto compute = DefineAnchor(workload_, epilogue_);
+    TW_RETURN_IF_ERROR(compute);
+    auto schedule = FixedSchedule(*std::move(compute), target_);
+    TW_RETURN_IF_ERROR(schedule);
+    auto program = Lower(*schedule, "kernel");
+    TW_RETURN_IF_ERROR(program);
+    Choice choice;
     choice.program = *std::move(program);
     choice.report.template_key = "fixed";
+    return choice;
+  }
+
+  /// Whether the default config needs fewer changes of layout than a kernel of this form.
+  bool DefaultSavesLayouts(const AnchorForm& form) const {
+    if (layout_seconds_ == nullptr) return false;
+    const auto built = BuildDefault();
+    return built.ok() && layout_seconds_(built->form) < layout_seconds_(form);
+  }
+
+  // What the stores say.
+
+  /// Why a candidate that calls a library is refused.
+  std::string RefusesCall(const Candidate& candidate) const {
+    if (device_.grids) return "compiled models for a GPU call no libraries";
+    const auto built = KernelOf(candidate);
+    return built.ok() ? std::string() : built.status().message();
+  }
+
+  /// The best answer there is, down to a cost model's choice: the default config is BuildDefault's,
+  /// which takes the first that builds with the epilogue.
+  Result<records::CatalogAnswer> Ask() const {
+    records::CatalogAnswer none;
+    if (options_.catalog == nullptr) {
+      none.answer.explanation = "no record store was given";
+      return none;
+    }
+    if (const auto refused = options_.refused_imports.find(workload_.Key());
+        refused != options_.refused_imports.end()) {
+      none.answer.explanation = "the imported record's config was tried here: " + refused->second;
+      return none;
+    }
+    records::Question question;
+    question.workload = &workload_;
+    question.target = &target_;
+    question.device = &options_.device;
+    question.accept = records::DownTo(std::min(options_.accept, records::AnswerLevel::kModel));
+    question.autotvm = options_.autotvm.has_value() ? &*options_.autotvm : nullptr;
+    question.refuses_call = [this](const Candidate& candidate) { return RefusesCall(candidate); };
+    if (question.autotvm != nullptr && device_.leaves_to_host) {
+      return AskBoards(std::move(question), *options_.catalog);
+    }
+    return options_.catalog->Query(question);
+  }
+
+  /// Whether a trial may be served where `best` is.
+  bool ServedLike(const Trial& trial, const Trial& best) const {
+    const Candidate& candidate = trial.candidate;
+    const KernelLibrary* library = LibraryOfTemplate(candidate.template_key);
+    if (library != nullptr &&
+        (!RefusesLibrary(*library, target_).empty() || !RefusesCall(candidate).empty())) {
+      return false;
+    }
+    const TemplateEntry* entry = FindTemplate(candidate.template_key);
+    // What else is said of a device may be the version of a library that one of both calls.
+    const DeviceFingerprint &device = trial.device, &best_device = best.device;
+    const bool same_device = device.kind == best_device.kind && device.model == best_device.model &&
+                             device.isa == best_device.isa;
+    return trial.outcome == Outcome::kOk && trial.verified && trial.metric == best.metric &&
+           same_device && trial.codegen_version == best.codegen_version && entry != nullptr &&
+           entry->version == candidate.template_version;
+  }
+
+  /// Time of a trial and of the changes of layout around its kernel.
+  Result<double> SecondsWithLayouts(const Trial& trial) const {
+    const TemplateEntry* entry = FindTemplate(trial.candidate.template_key);
+    if (entry == nullptr) return NotFound("no such template");
+    auto kernel = ApplyTemplate(*entry, workload_, epilogue_, target_, trial.candidate.config);
+    TW_RETURN_IF_ERROR(kernel);
+    return trial.value + layout_seconds_(kernel->form);
+  }
+
+  /// Replaces a hit by another trial of the workload if time and changes of layout together are
+  /// less.
+  Status WeighLayouts(records::CatalogAnswer& asked) const {
+    records::Record& best = *asked.answer.record;
+    auto least = SecondsWithLayouts(best.trial);
+    if (!least.ok() || *least <= best.trial.value) return Status();
+    records::TrialFilter filter;
+    filter.workload_key = workload_.Key();
+    filter.target = best.trial.candidate.task.target.ToString();
+    filter.outcome = Outcome::kOk;
+    auto trials = asked.store->Trials(filter);
+    TW_RETURN_IF_ERROR(trials);
+    std::erase_if(*trials, [&](const records::Record& record) {
+      return record.trial.value >= *least || !ServedLike(record.trial, best.trial);
+    });
+    std::ranges::stable_sort(*trials, {}, [](const records::Record& r) { return r.trial.value; });
+    const records::Record first = best;
+    constexpr std::size_t kMostTried = 64;  // each takes a schedule to be made
+    for (std::size_t i = 0; i < std::min(trials->size(), kMostTried); ++i) {
+      records::Record& record = (*trials)[i];
+      auto seconds = SecondsWithLayouts(record.trial);
+      if (!seconds.ok() || *seconds >= *least) continue;
+      least = seconds;
+      best = record;
+    }
+    if (best.id != first.id) {
+      asked.answer.explanation +=
+          fmt::format("; another config, {:.1f} % slower, because it saves changes of layout",
+                      100 * (best.trial.value / first.trial.value - 1));
+    }
     return Status();
   }
-  return Unsupported(workload.Key() + ": no template serves it" +
-                     (reasons.empty() ? "" : " (" + reasons + ")"));
-}
 
-/// Whether the default config needs fewer changes of layout than a kernel of this form.
-bool DefaultSavesLayouts(const AnchorForm& form, const Workload& workload, const Epilogue& epilogue,
-                         bool plain_weight, const LayoutSeconds& layout_seconds,
-                         const CompileOptions& options) {
-  Choice choice;
-  return ChooseDefault(workload, epilogue, plain_weight, options, choice).ok() &&
-         layout_seconds(choice.form) < layout_seconds(form);
-}
+  const Workload& workload_;
+  const Epilogue& epilogue_;
+  const bool plain_weight_;
+  const LayoutSeconds& layout_seconds_;
+  const CompileOptions& options_;
+  const Target& target_;
+  const DeviceTraits& device_;
+};
 
 }  // namespace
 
 Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
                             const LayoutSeconds& layout_seconds, const CompileOptions& options) {
-  const records::CallRule refuses_call =
-      CallRuleFor(workload, epilogue, plain_weight, options.target);
-  auto asked = Ask(workload, refuses_call, options);
-  TW_RETURN_IF_ERROR(asked);
-  if (asked->level == records::AnswerLevel::kHit && asked->answer.record.has_value()) {
-    TW_RETURN_IF_ERROR(
-        WeighLayouts(workload, epilogue, options.target, refuses_call, layout_seconds, *asked));
-  }
-  Choice choice;
-  choice.report.workload_key = workload.Key();
-  choice.report.answer = asked->level;
-  const bool has_record = asked->answer.record.has_value() || asked->imported() != nullptr;
-  choice.report.source = has_record ? asked->source : std::string();
-  choice.report.expected_slowdown = asked->answer.expected_slowdown;
-  choice.report.explanation = asked->answer.explanation;
-  choice.report.passed_over = asked->answer.passed_over;
-  if (const Candidate* candidate = asked->candidate()) {
-    auto built = KernelOf(*candidate, workload, epilogue, plain_weight, options.target);
-    // What a model promises is a guess, a change of layout is sure to take its time.
-    if (built.ok() && asked->level == records::AnswerLevel::kModel &&
-        DefaultSavesLayouts(built->form, workload, epilogue, plain_weight, layout_seconds,
-                            options)) {
-      built = Unsupported("it needs changes of layout that the default config does without");
-    }
-    if (built.ok()) {
-      choice.form = std::move(built->form);
-      choice.program = std::move(built->program);
-      choice.report.template_key = candidate->template_key;
-      choice.report.config = candidate->config.ToString();
-      choice.report.tuned = has_record;
-      choice.report.imported = asked->imported() != nullptr;
-      return choice;
-    }
-    choice.report.answer = records::AnswerLevel::kMiss;
-    choice.report.explanation += "; not usable here: " + built.status().message();
-  }
-  TW_RETURN_IF_ERROR(ChooseDefault(workload, epilogue, plain_weight, options, choice));
-  choice.report.explanation += "; default config of " + choice.report.template_key;
-  return choice;
+  return KernelChooser(workload, epilogue, plain_weight, layout_seconds, options).Choose();
 }
 
 }  // namespace tilewright

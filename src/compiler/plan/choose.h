@@ -7,13 +7,15 @@
 #include "src/tensor/compute/compute.h"
 #include "src/tensor/epilogue.h"
 #include "src/tensor/workload.h"
+#include "src/vta/stream_builder.h"
 
 namespace tilewright {
 
-/// The kernel of one anchor with its epilogue, and why it is this one.
+/// The kernel of one workload with its epilogue, and why it is this one.
 struct Choice {
   AnchorForm form;
   Program program;
+  vta::Stream stream;     ///< in the place of both, where templates write streams
   OperatorReport report;  ///< workload_key, template_key, config, tuned, answer, explanation
 };
 
@@ -22,9 +24,11 @@ using LayoutSeconds = std::function<double(const AnchorForm&)>;
 
 /// Asks the stores for the best config, or for another one of the workload that is slower by less
 /// than the changes of layout it saves, falling back to the default config of the preferred
-/// template that can do it. With `plain_weight` only kernels that take the weight converted by a
-/// mere change of layout are accepted (for weights that are computed at run time). Errors:
-/// kUnsupported if no template serves the workload.
+/// template that can do it; where a stream cannot be built with the epilogue, first to the best of
+/// the configs next to it. With `plain_weight` only kernels that take the weight converted by a
+/// mere change of layout are accepted (for weights that are computed at run time). layout_seconds:
+/// null where layouts are as they are. Errors: kUnsupported if no template serves the workload;
+/// those of the stores.
 Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
                             const LayoutSeconds& layout_seconds, const CompileOptions& options);
 

@@ -13,6 +13,7 @@
 
 #include "src/compiler/check/check_plan.h"
 #include "src/compiler/plan/plan_builder.h"
+#include "src/compiler/plan/vta_choose.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/device.h"
 #include "src/templates/registry.h"
@@ -115,11 +116,14 @@ double PlanBuilder::LayoutSecondsOf(const Workload& workload, const FusedGroup& 
   return seconds;
 }
 
+Result<Workload> PlanBuilder::AnchorOf(const FusedGroup& group) const {
+  return Workload::FromOperator(graph_.node(*group.anchor).op, graph_.node(group.inputs[0]).type,
+                                graph_.node(group.inputs[1]).type);
+}
+
 Status PlanBuilder::AddAnchor(const FusedGroup& group) {
-  const Node& anchor = graph_.node(*group.anchor);
   const int data = group.inputs[0], weight = group.inputs[1];
-  auto workload =
-      Workload::FromOperator(anchor.op, graph_.node(data).type, graph_.node(weight).type);
+  auto workload = AnchorOf(group);
   TW_RETURN_IF_ERROR(workload);
   const bool plain_weight = graph_.node(weight).kind != NodeKind::kConstant;
   const std::string key = workload->Key() + (plain_weight ? " plain " : " ") +
@@ -265,6 +269,7 @@ Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
 }
 
 Status PlanBuilder::AddGroup(const FusedGroup& group) {
+  if (device_.leaves_to_host) return AddPlaced(group);
   if (group.alias) return AddAlias(group);
   return group.anchor ? AddAnchor(group) : AddOther(group);
 }
@@ -298,12 +303,13 @@ Status PlanBuilder::FinishOutputs() {
 }
 
 Result<Plan> PlanBuilder::Build() {
-  if (DeviceTraitsOf(options_.target).machine_code) {
+  if (device_.machine_code) {
     auto features = FeaturesOf(options_.target);
     TW_RETURN_IF_ERROR(features);
     house_layout_ = fmt::format("NCHW{}c", features->float_lanes());
   }
-  auto groups = FuseGroups(graph_);
+  if (device_.leaves_to_host) TW_RETURN_IF_ERROR(CheckContents());
+  auto groups = FuseGroups(graph_, FuseRuleFor(options_.target, options_.fuse_residuals));
   TW_RETURN_IF_ERROR(groups);
   TW_RETURN_IF_ERROR(AddInputs());
   for (const FusedGroup& group : *groups) {
@@ -316,11 +322,21 @@ Result<Plan> PlanBuilder::Build() {
   return std::move(plan_);
 }
 
-Result<Plan> MakePlan(const Graph& graph, const CompileOptions& options) {
-  auto plan = PlanBuilder(graph, options).Build();
+Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
+                      const std::vector<StreamKernel>* streams) {
+  if (DeviceTraitsOf(options.target).leaves_to_host)
+    TW_RETURN_IF_ERROR(CheckDesign(options.target));
+  auto optimized = Optimize(std::move(graph));
+  TW_RETURN_IF_ERROR(optimized);
+  auto plan = PlanBuilder(*std::move(optimized), options, streams).Build();
   TW_RETURN_IF_ERROR(plan);
-  TW_RETURN_IF_ERROR(CheckPlan(graph, *plan));
+  TW_RETURN_IF_ERROR(CheckPlan(*plan));
   return plan;
+}
+
+FuseRule FuseRuleFor(const Target& target, bool fuse_residuals) {
+  if (!DeviceTraitsOf(target).leaves_to_host) return FuseRule::kWide;
+  return fuse_residuals ? FuseRule::kResiduals : FuseRule::kNarrow;
 }
 
 }  // namespace tilewright

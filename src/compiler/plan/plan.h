@@ -8,6 +8,8 @@
 #include "src/compiler/plan/form.h"
 #include "src/graph/ir/graph.h"
 #include "src/ir/stmt.h"
+#include "src/tensor/epilogue.h"
+#include "src/vta/stream_builder.h"
 
 namespace tilewright {
 
@@ -21,9 +23,22 @@ struct PlanBuffer {
   std::int64_t offset = 0;  ///< into the arena or the constants, set by PlanMemory
 };
 
-/// One operator in the order of execution.
+/// What a VTA executes for operators of equal shapes, attributes and followers.
+struct StreamKernel {
+  OperatorReport report;  ///< workload_key, template_key, config and why it is this one
+  Epilogue epilogue;
+  vta::Stream stream;
+  /// For each tensor operand of the ALU's steps, in order: added to its elements before the launch.
+  std::vector<std::int32_t> operand_addends;
+};
+
+/// One operator in the order of execution. Machine code or a grid computes it (`kernel`), a VTA
+/// (`stream`), or else the host: it evaluates `nodes`, or, of none, copies buffers[0].
 struct PlanStep {
-  int kernel = -1;                 ///< position in Plan::kernels; -1: copies buffers[0]
+  int kernel = -1;         ///< position in Plan::kernels
+  int stream = -1;         ///< position in Plan::streams
+  std::vector<int> nodes;  ///< of a stream or the host: the operators, topological
+  std::vector<int> reads;  ///< of them: the values taken; what is no constant lies in `buffers`
   std::vector<int> buffers;        ///< of the kernel's parameters; the last one is the result
   std::vector<int> may_overwrite;  ///< buffers read element by element where the result is written
   int node = -1;                   ///< whose value it makes
@@ -31,11 +46,18 @@ struct PlanStep {
   std::int64_t result_bytes = 0;   ///< in memory
   bool int8 = false;
   OperatorReport report;
+
+  bool on_host() const { return kernel < 0 && stream < 0; }
+  bool copies() const { return on_host() && nodes.empty(); }
 };
 
 /// A model as kernels, memory and a list of steps; what is left is to make machine code of it.
 struct Plan {
+  Graph graph;  ///< optimized
+  Target target;
+  bool fuse_residuals = false;  ///< as CompileOptions has it
   std::vector<Program> kernels;
+  std::vector<StreamKernel> streams;
   std::vector<PlanBuffer> buffers;
   std::vector<Tensor> constants;  ///< packed
   std::vector<PlanStep> steps;
@@ -44,9 +66,15 @@ struct Plan {
   int transforms = 0;
 };
 
-/// Chooses kernels and layouts for an optimized graph.
-/// Errors: those of Compile.
-Result<Plan> MakePlan(const Graph& graph, const CompileOptions& options);
+/// Optimizes a graph (as imported, or optimized already), and chooses kernels and layouts for it. A
+/// VTA gets packed int8 convolutions with their followers, and what its ALU computes alone
+/// (src/graph/passes/alu_group.h); the host the rest, each with the reason.
+///
+/// streams: not null, nothing is chosen for a VTA: these are what there is (of a bundle).
+/// Errors: those of Compile; kInvalidArgument if a VTA's widths are not 8 bits, or a constant has
+/// no contents; those of the stores.
+Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
+                      const std::vector<StreamKernel>* streams = nullptr);
 
 /// Gives every buffer of the arena an offset such that no two that are alive at the same time
 /// overlap, a step's result the place of an operand it may overwrite where that operand dies, and

@@ -9,6 +9,7 @@
 #include "src/compiler/plan/group_kernel.h"
 #include "src/compiler/plan/plan.h"
 #include "src/graph/passes/passes.h"
+#include "src/target/device.h"
 #include "src/tensor/kernel_signature.h"
 
 namespace tilewright {
@@ -16,8 +17,18 @@ namespace tilewright {
 /// Walks the groups of a graph in order and writes down steps, buffers, constants and kernels.
 class PlanBuilder {
  public:
-  PlanBuilder(const Graph& graph, const CompileOptions& options)
-      : graph_(graph), options_(options), forms_(graph.nodes().size()) {}
+  /// graph: optimized. options, streams: outlive this; see MakePlan.
+  PlanBuilder(Graph graph, const CompileOptions& options, const std::vector<StreamKernel>* streams)
+      : options_(options),
+        device_(DeviceTraitsOf(options.target)),
+        streams_(streams),
+        forms_(graph.nodes().size()) {
+    plan_.graph = std::move(graph);
+    plan_.target = options.target;
+    plan_.fuse_residuals = options.fuse_residuals;
+  }
+  PlanBuilder(const PlanBuilder&) = delete;
+  PlanBuilder& operator=(const PlanBuilder&) = delete;
   /// Errors: those of Compile.
   Result<Plan> Build();
 
@@ -29,6 +40,7 @@ class PlanBuilder {
   };
 
   // Groups (plan.cc).
+  Result<Workload> AnchorOf(const FusedGroup& group) const;
   Status AddGroup(const FusedGroup& group);
   Status AddAlias(const FusedGroup& group);
   Status AddAnchor(const FusedGroup& group);
@@ -49,6 +61,16 @@ class PlanBuilder {
   Status FinishOutputs();
   Status AddCopy(int node, int from, int to);
 
+  // Groups for a device that leaves some to the host (plan_streams.cc).
+  Status CheckContents() const;
+  Status AddPlaced(const FusedGroup& group);
+  /// Finds the group's stream and what it reads.
+  /// Errors: kUnsupported or kInvalidArgument with the reason why the host has to do it.
+  Status PlaceStream(const FusedGroup& group, PlanStep& step);
+  Result<int> StreamOf(const Workload& workload, const Epilogue& epilogue);
+  Result<StreamKernel> GivenStream(const Workload& workload, const Epilogue& epilogue) const;
+  Result<StreamKernel> ChooseStream(const Workload& workload, const Epilogue& epilogue) const;
+
   // Values (plan_values.cc).
   Status AddInputs();
   /// Buffer of a value in a form, which is made if the value is not there in it.
@@ -64,13 +86,16 @@ class PlanBuilder {
   int AddKernel(Program program, const std::string& op);
   void AddStep(PlanStep step, int node, const std::vector<int>& operands);
 
-  const Graph& graph_;
-  const CompileOptions& options_;
   Plan plan_;
+  const Graph& graph_ = plan_.graph;
+  const CompileOptions& options_;
+  const DeviceTraits& device_;
+  const std::vector<StreamKernel>* streams_;  // of a bundle; null: they are chosen
   std::vector<std::vector<Stored>> forms_;  // by node
   std::string house_layout_;  // that anchors agree on if it costs little; empty: the native one
   std::map<int, int> views_;  // reshaped values that nobody has asked for: what they are views of
   std::map<std::string, int> kernel_numbers_;              // by code
+  std::map<std::string, int> stream_numbers_;              // by workload and epilogue
   std::map<std::string, int> constant_buffers_;            // by what they hold
   std::map<std::string, std::pair<Choice, int>> choices_;  // by workload and epilogue, with kernel
 };

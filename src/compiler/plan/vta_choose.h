@@ -1,14 +1,30 @@
 #pragma once
 
-#include "src/compiler/plan/vta_plan.h"
-#include "src/templates/vta/vta_target.h"
+#include <functional>
+
+#include "src/compiler/plan/choose.h"
+#include "src/templates/registry.h"
 
 namespace tilewright {
 
-/// Config and stream of a workload, and why they are these: a record's, or, where none serves or
-/// its stream cannot be built with this epilogue, the template's default.
-/// Errors: kUnsupported with the reason why no stream can be built; those of the stores.
-Result<VtaKernel> ChooseVtaKernel(const Workload& workload, const Epilogue& epilogue,
-                                  const VtaTarget& vta, const VtaOptions& options);
+// What choosing a kernel is for a VTA alone.
+
+/// Errors: kInvalidArgument if the target is no VTA, or its design's widths are not 8 bits.
+Status CheckDesign(const Target& target);
+
+/// Errors: kUnsupported with the reason why no stream computes the workload.
+Status CheckServedByVta(const Workload& workload, const CompileOptions& options);
+
+/// The record AutoTVM would take, of a board of the very design that is asked for: an imported one,
+/// whose source is its file and line. question: by AutoTVM's rule.
+/// Errors: those of the catalog.
+Result<records::CatalogAnswer> AskBoards(records::Question question, records::Catalog& catalog);
+
+/// Of the configs that differ from `config` in one knob, the best whose stream can be built: a
+/// config that was tuned with another epilogue may take a little more room than there is.
+/// Errors: kUnsupported if there is none.
+Result<Choice> BestNextTo(const TemplateEntry& entry, const Config& config,
+                          const Workload& workload, const Target& target,
+                          const std::function<Result<Choice>(const Config&)>& build);
 
 }  // namespace tilewright

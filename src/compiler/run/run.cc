@@ -12,6 +12,8 @@
 #include "src/compiler/emit/model_tables.h"
 #include "src/compiler/plan/form.h"
 #include "src/graph/ir/meanings.h"
+#include "src/schedule/tolerance.h"
+#include "src/target/gpu.h"
 
 namespace tilewright {
 namespace {
@@ -81,6 +83,24 @@ double MedianOf(std::vector<double> values) {
 
 }  // namespace
 
+std::vector<ModelValue> ValuesOf(const Graph& graph, const std::vector<int>& nodes) {
+  std::vector<ModelValue> values;
+  for (int id : nodes) values.push_back({graph.node(id).name, graph.node(id).type});
+  return values;
+}
+
+Status RunnableNetwork::CheckInputs(std::span<const Tensor> inputs) const {
+  if (inputs.size() != inputs_.size()) {
+    return InvalidArgument(fmt::format("{} inputs, expected {}", inputs.size(), inputs_.size()));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].type() == inputs_[i].type) continue;
+    return InvalidArgument(fmt::format("input {} is {}, expected {}", inputs_[i].name,
+                                       inputs[i].type().ToString(), inputs_[i].type.ToString()));
+  }
+  return Status();
+}
+
 Result<ModelLibrary> ModelLibrary::Open(const std::string& path) {
   auto loaded = LoadModel(path);
   TW_RETURN_IF_ERROR(loaded);
@@ -102,12 +122,15 @@ Status ModelLibrary::Load() {
   const std::int64_t arena_bytes = on_gpu() ? 0 : model_->arena_bytes;
   TW_RETURN_IF_ERROR(
       CheckMemory("running the model", arena_bytes + BytesOf(inputs_) + BytesOf(outputs_)));
+  const auto target = Target::Parse(target_);
+  const std::optional<double> tolerance =
+      target.ok() && AllowsTf32(*target) ? std::optional(kToleranceOfTf32) : std::nullopt;
   for (std::int64_t i = 0; i < model_->step_count; ++i) {
     const TwStep& step = model_->steps[i];
     auto result = ValueOf(*step.result);
     TW_RETURN_IF_ERROR(result);
     operators_.push_back({*std::move(result), step.op, step.native, step.layout, step.macs,
-                          step.bytes, (step.flags & 1) != 0});
+                          step.bytes, (step.flags & 1) != 0, tolerance});
   }
   return LoadMeanings();
 }
@@ -139,18 +162,6 @@ Status ModelLibrary::UseDevice(const std::string& driver, int ordinal) {
   return ModelStatus(loaded_, loaded_.gpu.open(model_, driver.c_str(), ordinal));
 }
 
-Status ModelLibrary::CheckInputs(std::span<const Tensor> inputs) const {
-  if (inputs.size() != inputs_.size()) {
-    return InvalidArgument(fmt::format("{} inputs, expected {}", inputs.size(), inputs_.size()));
-  }
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].type() == inputs_[i].type) continue;
-    return InvalidArgument(fmt::format("input {} is {}, expected {}", inputs_[i].name,
-                                       inputs[i].type().ToString(), inputs_[i].type.ToString()));
-  }
-  return Status();
-}
-
 Status ModelLibrary::RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>& outputs,
                             TwObserver observer, void* context) const {
   TW_RETURN_IF_ERROR(CheckInputs(inputs));
@@ -165,25 +176,20 @@ Status ModelLibrary::RunRaw(std::span<const Tensor> inputs, std::vector<Tensor>&
   return code == kStopped ? Status() : ModelStatus(loaded_, code);
 }
 
-Result<std::vector<Tensor>> ModelLibrary::Run(
-    std::span<const Tensor> inputs, const std::function<void(std::size_t index)>& begin) const {
-  std::vector<Tensor> outputs = MakeOutputs(outputs_);
-  if (begin == nullptr) {
-    TW_RETURN_IF_ERROR(RunRaw(inputs, outputs, nullptr, nullptr));
-  } else {
-    auto next = begin;
-    begin(0);
-    TW_RETURN_IF_ERROR(RunRaw(inputs, outputs, BeginNext, &next));
-  }
-  return outputs;
-}
-
-Result<std::vector<Tensor>> ModelLibrary::RunObserved(
-    std::span<const Tensor> inputs,
-    const std::function<Status(std::size_t, Tensor)>& observe) const {
+Result<std::vector<Tensor>> ModelLibrary::RunWatched(std::span<const Tensor> inputs,
+                                                     const OnBegin& begin,
+                                                     const OnResult& observe) const {
   std::vector<Tensor> outputs = MakeOutputs(outputs_);
   Observation observation{&operators_, &observe, Status()};
-  TW_RETURN_IF_ERROR(RunRaw(inputs, outputs, Observe, &observation));
+  if (observe != nullptr) {
+    TW_RETURN_IF_ERROR(RunRaw(inputs, outputs, Observe, &observation));
+  } else if (begin != nullptr) {
+    OnBegin next = begin;
+    begin(0);
+    TW_RETURN_IF_ERROR(RunRaw(inputs, outputs, BeginNext, &next));
+  } else {
+    TW_RETURN_IF_ERROR(RunRaw(inputs, outputs, nullptr, nullptr));
+  }
   TW_RETURN_IF_ERROR(observation.status);
   return outputs;
 }

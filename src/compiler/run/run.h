@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,8 +20,10 @@ struct ModelValue {
   std::string name;
   TensorType type;
 };
+/// Those of a graph's nodes.
+std::vector<ModelValue> ValuesOf(const Graph& graph, const std::vector<int>& nodes);
 
-/// One operator of a loaded model.
+/// One operator of a network in a form that runs.
 struct ModelOperator {
   ModelValue result;   ///< as the source has it
   std::string op;      ///< "conv2d + add, relu"
@@ -29,21 +32,67 @@ struct ModelOperator {
   std::int64_t macs = 0;
   std::int64_t bytes = 0;
   bool int8 = false;  ///< its products are of 8-bit integers
+  /// Of floats, where its kernel needs more than Compare allows for their type.
+  std::optional<double> tolerance = std::nullopt;
+  /// The reference evaluator made it: there is nothing to compare.
+  bool is_reference = false;
+};
+
+/// A network in a form that runs: a library, or the steps of a plan (plan_run.h).
+class RunnableNetwork {
+ public:
+  /// Called before each operator with its number, and once with the number of operators when the
+  /// last is done.
+  using OnBegin = std::function<void(std::size_t index)>;
+  /// Called after each operator with its number and its result as the source has it (layout
+  /// undone). An error stops the run and is returned.
+  using OnResult = std::function<Status(std::size_t index, Tensor result)>;
+
+  virtual ~RunnableNetwork() = default;
+
+  const std::string& name() const { return name_; }
+  const std::vector<ModelValue>& inputs() const { return inputs_; }
+  const std::vector<ModelValue>& outputs() const { return outputs_; }
+  const std::vector<ModelOperator>& operators() const { return operators_; }
+  /// Whether the operators run on a GPU, where to look on makes a run wait after each.
+  virtual bool on_gpu() const { return false; }
+
+  /// inputs: in order, of the types of inputs(). begin: may be null.
+  /// Errors: kInvalidArgument naming the input; those of an operator, with its name.
+  Result<std::vector<Tensor>> Run(std::span<const Tensor> inputs,
+                                  const OnBegin& begin = nullptr) const {
+    return RunWatched(inputs, begin, nullptr);
+  }
+  Result<std::vector<Tensor>> RunObserved(std::span<const Tensor> inputs,
+                                          const OnResult& observe) const {
+    return RunWatched(inputs, nullptr, observe);
+  }
+
+ protected:
+  RunnableNetwork() = default;
+  RunnableNetwork(RunnableNetwork&&) = default;
+  RunnableNetwork& operator=(RunnableNetwork&&) = default;
+  /// One of begin and observe is null.
+  virtual Result<std::vector<Tensor>> RunWatched(std::span<const Tensor> inputs,
+                                                 const OnBegin& begin,
+                                                 const OnResult& observe) const = 0;
+  /// Errors: kInvalidArgument unless they are what Run takes.
+  Status CheckInputs(std::span<const Tensor> inputs) const;
+
+  std::string name_;
+  std::vector<ModelValue> inputs_, outputs_;
+  std::vector<ModelOperator> operators_;
 };
 
 /// A library made by Compile, loaded. One run at a time; runs of several threads wait for each
 /// other.
-class ModelLibrary {
+class ModelLibrary final : public RunnableNetwork {
  public:
   /// Errors: kNotFound; kInvalidArgument if it is no compiled model; kUnsupported if it was made by
   /// another version of the interface, for a CPU with more features, or needs too much memory.
   static Result<ModelLibrary> Open(const std::string& path);
 
-  const std::string& name() const { return name_; }
   const std::string& target() const { return target_; }
-  const std::vector<ModelValue>& inputs() const { return inputs_; }
-  const std::vector<ModelValue>& outputs() const { return outputs_; }
-  const std::vector<ModelOperator>& operators() const { return operators_; }
   /// Of inputs and results of operators, as far as the graph said it that the library was made of.
   const Meanings& meanings() const { return meanings_; }
   /// Of that graph.
@@ -51,25 +100,12 @@ class ModelLibrary {
   /// Errors: kInvalidArgument if threads is not positive; kUnavailable if they cannot be started.
   Status SetThreads(int threads);
   int threads() const { return threads_; }
-  /// Whether the operators run on a GPU.
-  bool on_gpu() const { return loaded_.gpu.open != nullptr; }
+  bool on_gpu() const override { return loaded_.gpu.open != nullptr; }
   /// Opens the device that the runs to come use; otherwise the first run opens device 0.
   /// Errors: kInvalidArgument if the model is not for a GPU; kNotFound, kUnsupported, kUnavailable
   /// with the driver's words.
   Status UseDevice(const std::string& driver, int ordinal);
 
-  /// inputs: in order, of the types of inputs().
-  /// Errors: kInvalidArgument naming the input; kInternal if an operator fails, with its name.
-  /// begin: called before each operator with its number, and once with the number of operators
-  /// when the last is done; may be null.
-  Result<std::vector<Tensor>> Run(
-      std::span<const Tensor> inputs,
-      const std::function<void(std::size_t index)>& begin = nullptr) const;
-  /// As Run; calls `observe` after each operator with its number and its result as the source has
-  /// it (layout undone). An error of `observe` stops the run and is returned.
-  Result<std::vector<Tensor>> RunObserved(
-      std::span<const Tensor> inputs,
-      const std::function<Status(std::size_t index, Tensor result)>& observe) const;
   /// As Run; adds each operator's seconds to `seconds` (one per operator).
   Status RunTimed(std::span<const Tensor> inputs, std::span<double> seconds) const;
   /// What an observer of RunRaw returns to stop the run, which then succeeds.
@@ -84,13 +120,12 @@ class ModelLibrary {
       : loaded_(std::move(loaded)), model_(loaded_.functions.model) {}
   Status Load();
   Status LoadMeanings();
-  Status CheckInputs(std::span<const Tensor> inputs) const;
+  Result<std::vector<Tensor>> RunWatched(std::span<const Tensor> inputs, const OnBegin& begin,
+                                         const OnResult& observe) const override;
 
   LoadedModel loaded_;
   const TwModel* model_ = nullptr;
-  std::string name_, target_;
-  std::vector<ModelValue> inputs_, outputs_;
-  std::vector<ModelOperator> operators_;
+  std::string target_;
   Meanings meanings_;
   std::int64_t made_up_constants_ = 0;
   int threads_ = 1;

@@ -1,0 +1,371 @@
+#include "python_free_cli/device_network.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "python_free_cli/command.h"
+#include "python_free_cli/own_process.h"
+#include "python_free_cli/print.h"
+#include "python_free_cli/vta_report.h"
+#include "src/base/files/file.h"
+#include "src/base/files/locked_folder.h"
+#include "src/base/json.h"
+#include "src/base/printable.h"
+#include "src/compiler/check/check_process.h"
+#include "src/compiler/emit/vta_bundle.h"
+#include "src/compiler/run/vta_run.h"
+#include "src/target/device.h"
+
+namespace tilewright::cli {
+namespace {
+
+/// A thread of the emulator does about so much less than a kernel's slowest code.
+constexpr std::int64_t kEmulationFactor = 50;
+
+/// Cycle models that every run on a VTA is timed with.
+constexpr const char* kCycleModels[] = {"pynq", "rtl"};
+
+std::ptrdiff_t HostSteps(const Plan& plan) {
+  return std::ranges::count_if(plan.steps, &PlanStep::on_host);
+}
+
+Graph CopyOf(const Graph& graph) {
+  return graph.CloneWithout(std::numeric_limits<std::int64_t>::max());
+}
+
+/// Names as lines that fit a terminal; of very many some, and how many more there are.
+std::vector<std::string> NameLines(const std::vector<std::string_view>& names) {
+  constexpr std::size_t kWidth = 90, kMostLines = 6;
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string name = Printable(names[i]) + (i + 1 < names.size() ? ", " : "");
+    const bool fits = !lines.empty() && lines.back().size() + name.size() <= kWidth;
+    if (!fits && lines.size() == kMostLines) {
+      lines.push_back(fmt::format("and {} more (`compile --json` names all)", names.size() - i));
+      break;
+    }
+    if (!fits) lines.emplace_back();
+    lines.back() += name;
+  }
+  return lines;
+}
+
+}  // namespace
+
+void PrintMisses(const std::vector<OperatorReport>& operators) {
+  struct Miss {
+    bool tuned;
+    std::string_view why;
+    std::vector<std::string_view> values;
+  };
+  std::vector<Miss> misses;  // one reason mostly serves many operators: it is said once
+  for (const OperatorReport& op : operators) {
+    if (!op.passed_over.empty()) {
+      PrintErr("passed over: {} ({}): {}\n", op.value, op.op, op.passed_over);
+    }
+    if (op.workload_key.empty() || op.answer == records::AnswerLevel::kHit) continue;
+    const auto same = [&](const Miss& miss) {
+      return miss.tuned == op.tuned && miss.why == op.explanation;
+    };
+    auto miss = std::ranges::find_if(misses, same);
+    if (miss == misses.end()) miss = misses.insert(miss, {op.tuned, op.explanation, {}});
+    miss->values.push_back(op.value);
+  }
+  for (const Miss& miss : misses) {
+    const char* kind = miss.tuned ? "near" : "untuned";
+    std::vector<std::string> lines = NameLines(miss.values);
+    if (lines.size() == 1) {
+      PrintErr("{}: {}: {}\n", kind, lines.front(), miss.why);
+      continue;
+    }
+    PrintErr("{}: {} operators: {}\n  {}\n", kind, miss.values.size(), miss.why,
+             fmt::join(lines, "\n  "));
+  }
+}
+
+void FuseArguments::Declare(CLI::App& app) {
+  app.add_flag("--fuse-residuals", fuse_residuals,
+               "On a VTA, add residuals behind the convolution, before its result is stored "
+               "(default, but for --rule autotvm)");
+  app.add_flag("--no-fuse-residuals", no_fuse_residuals, "On a VTA, add residuals by themselves");
+}
+
+Result<bool> FuseArguments::Residuals(bool autotvm) const {
+  if (fuse_residuals && no_fuse_residuals) {
+    return InvalidArgument("--fuse-residuals and --no-fuse-residuals: expected one of them");
+  }
+  return fuse_residuals || (!no_fuse_residuals && !autotvm);
+}
+
+Result<CompileOrder> ReadOrder(const std::string& file, bool seeded, const LoadOptions& load,
+                               const Target& target, const RecordSources& sources,
+                               const DeviceArgument& device, const FuseArguments& fuse) {
+  auto graph = LoadForRunning(file, seeded, load);
+  TW_RETURN_IF_ERROR(graph);
+  auto catalog = sources.Open(target);
+  TW_RETURN_IF_ERROR(catalog);
+  auto accept = sources.Accept();
+  TW_RETURN_IF_ERROR(accept);
+  auto autotvm = sources.Autotvm(target);
+  TW_RETURN_IF_ERROR(autotvm);
+  auto residuals = fuse.Residuals(autotvm->has_value());
+  TW_RETURN_IF_ERROR(residuals);
+  auto fingerprint = device.Fingerprint(target);
+  TW_RETURN_IF_ERROR(fingerprint);
+  CompileOrder order;
+  order.graph = *std::move(graph);
+  order.catalog = std::make_unique<records::Catalog>(*std::move(catalog));
+  order.options.target = target;
+  order.options.catalog = order.catalog.get();
+  order.options.accept = *accept;
+  order.options.autotvm = *std::move(autotvm);
+  order.options.device = *std::move(fingerprint);
+  order.options.fuse_residuals = *residuals;
+  return order;
+}
+
+Result<Plan> PlanForVta(const std::string& file, Graph graph, const CompileOptions& options) {
+  auto plan = MakePlan(std::move(graph), options);
+  if (!plan.ok()) return plan.status().WithContext(file);
+  if (plan->streams.empty()) {
+    PrintErr(
+        "{}: no operator has the layout of this VTA, all are left to the host; tilewright pack "
+        "gives a quantized model that layout\n",
+        file);
+  }
+  return plan;
+}
+
+bool IsVtaBundle(const std::string& path) { return FileExists(path + "/kernels.json"); }
+
+Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& folder, bool json) {
+  std::int64_t untuned = 0;
+  for (const StreamKernel& kernel : plan.streams) {
+    if (kernel.report.tuned) continue;
+    PrintErr("untuned: {}: {}\n", kernel.report.workload_key, kernel.report.explanation);
+    ++untuned;
+  }
+  if (on_miss == OnMiss::kFail && untuned > 0) return kExitFailed;
+  TW_RETURN_IF_ERROR(WriteVtaBundle(plan, folder));
+  const auto host = HostSteps(plan);
+  const std::int64_t launches = std::ssize(plan.steps) - host;
+  if (json) {
+    PrintJson({{"folder", folder},
+               {"target", plan.target.ToString()},
+               {"streams", plan.streams.size()},
+               {"untuned", untuned},
+               {"operators_on_vta", launches},
+               {"operators_on_host", host},
+               {"made_up_constants", MadeUpJson(plan.graph.made_up_constants)}});
+  } else {
+    PrintOut("{}: {} streams ({} untuned) for {} operators on the VTA, {} on the host\n", folder,
+             plan.streams.size(), untuned, launches, host);
+  }
+  return kExitDone;
+}
+
+/// What runs a network.
+struct DeviceNetwork::Opened {
+  Graph source;                      // as it was read; of a bundle nothing
+  std::int64_t made_up = 0;          // constants
+  std::unique_ptr<Plan> plan;        // null for a library
+  std::unique_ptr<VtaExecutor> vta;  // null for a GPU
+  std::unique_ptr<StepExecutor> emulator;
+  std::unique_ptr<RunnableNetwork> network;
+
+  /// Says which operators there are, before they run; not those of a VTA, which take the time they
+  /// take.
+  void Announce(CheckProgress& progress) const {
+    if (vta == nullptr) {
+      cli::Announce(*network, progress, emulator != nullptr ? kEmulationFactor : 1);
+    }
+  }
+};
+
+void DeviceNetwork::DeclareTrace(CLI::App& app) {
+  CLI::Option* trace =
+      app.add_option("--vta-trace", trace_file_, "File for the timeline (Chrome's trace format)");
+  app.add_option("--vta-cycles", trace_model_, "Cycle model of the timeline")
+      ->needs(trace)
+      ->check(CLI::IsMember({"pynq", "rtl", "pynq_shared_bus"}))
+      ->capture_default_str();
+}
+
+Status DeviceNetwork::CheckUnused() const {
+  if (!fuse_.given() && trace_file_.empty()) return {};
+  return InvalidArgument("--[no-]fuse-residuals and --vta-trace need --target vta");
+}
+
+Result<CompileOrder> DeviceNetwork::Read(const std::string& file, bool seeded,
+                                         const LoadOptions& load) const {
+  auto target = place_.Parse(on_gpu() ? "cuda" : "vta");
+  TW_RETURN_IF_ERROR(target);
+  const DeviceTraits& device = DeviceTraitsOf(*target);
+  if (device.grids) {
+    TW_RETURN_IF_ERROR(CheckUnused());
+    if (place_.sources.rule != "own") return InvalidArgument("--rule autotvm: needs --target vta");
+    if (!place_.sources.tophub.empty()) return InvalidArgument("--tophub: needs --target vta");
+  } else if (!device.leaves_to_host) {
+    return InvalidArgument("--target: '" + target->kind_name() +
+                           "', expected vta or cuda (libraries have their target in them)");
+  } else {
+    TW_RETURN_IF_ERROR(device_.CheckUnused());
+  }
+  return ReadOrder(file, seeded, load, *target, place_.sources, device_, fuse_);
+}
+
+Result<Plan> DeviceNetwork::ReadBundle(const std::string& folder, bool seeded) const {
+  TW_RETURN_IF_ERROR(device_.CheckUnused());
+  if (seeded) return InvalidArgument("--seeded: " + folder + " has its constants in it");
+  TW_RETURN_IF_ERROR(place_.CheckUnusedBy(folder));
+  if (fuse_.given()) {
+    return InvalidArgument("--[no-]fuse-residuals: " + folder + " has its operators fused");
+  }
+  auto plan = ReadVtaBundle(folder);
+  TW_RETURN_IF_ERROR(plan);
+  PrintMadeUp(folder, plan->graph.made_up_constants);
+  return plan;
+}
+
+Status DeviceNetwork::OpenVta(Plan plan, int threads, bool timed, Opened& opened) {
+  opened.plan = std::make_unique<Plan>(std::move(plan));
+  std::vector<vta::CycleModel> models;
+  for (const char* name : kCycleModels) {
+    if (!timed) break;
+    auto model = vta::CycleModel::Preset(name);
+    TW_RETURN_IF_ERROR(model);
+    models.push_back(*std::move(model));
+  }
+  auto executor = VtaExecutor::Create(*opened.plan, std::move(models), threads);
+  TW_RETURN_IF_ERROR(executor);
+  opened.vta = std::make_unique<VtaExecutor>(*std::move(executor));
+  opened.network = std::make_unique<PlannedNetwork>(*opened.plan, *opened.vta);
+  return Status();
+}
+
+Status DeviceNetwork::Emulate(CompileOrder order, bool tells, Opened& opened) {
+  auto plan = MakePlan(std::move(order.graph), order.options);
+  TW_RETURN_IF_ERROR(plan);
+  opened.plan = std::make_unique<Plan>(*std::move(plan));
+  auto emulator = EmulateGpu(*opened.plan);
+  TW_RETURN_IF_ERROR(emulator);
+  opened.emulator = *std::move(emulator);
+  opened.network = std::make_unique<PlannedNetwork>(*opened.plan, *opened.emulator);
+  std::vector<OperatorReport> operators;
+  for (const PlanStep& step : opened.plan->steps) operators.push_back(step.report);
+  if (tells) PrintMisses(operators);
+  return Status();
+}
+
+Status DeviceNetwork::OpenGpu(CompileOrder order, Opened& opened) const {
+  const bool tells = order.catalog->size() > 0 || place_.asks_for_records();
+  if (device_.simt()) return Emulate(std::move(order), tells, opened);
+  // A library for this process alone; the file may go while it is loaded.
+  auto folder = LockedFolder::Create("tilewright-gpu");
+  TW_RETURN_IF_ERROR(folder);
+  const std::string path = folder->path() + "/net.so";
+  auto compiled = Compile(std::move(order.graph), order.options, path);
+  TW_RETURN_IF_ERROR(compiled);
+  if (tells) PrintMisses(compiled->operators);
+  auto library = ModelLibrary::Open(path);
+  TW_RETURN_IF_ERROR(library);
+  TW_RETURN_IF_ERROR(device_.Prepare(*library));
+  opened.network = std::make_unique<ModelLibrary>(*std::move(library));
+  return Status();
+}
+
+Result<DeviceNetwork::Opened> DeviceNetwork::Open(const std::string& file, bool seeded,
+                                                  const LoadOptions& load, int threads,
+                                                  bool timed) const {
+  Opened opened;
+  if (IsVtaBundle(file)) {
+    auto plan = ReadBundle(file, seeded);
+    TW_RETURN_IF_ERROR(plan);
+    opened.made_up = plan->graph.made_up_constants;
+    TW_RETURN_IF_ERROR(OpenVta(*std::move(plan), threads, timed, opened));
+    return opened;
+  }
+  auto order = Read(file, seeded, load);
+  TW_RETURN_IF_ERROR(order);
+  opened.source = CopyOf(order->graph);
+  opened.made_up = order->graph.made_up_constants;
+  if (on_gpu()) {
+    const Status status = OpenGpu(*std::move(order), opened);
+    if (!status.ok()) return status.WithContext(file);
+    return opened;
+  }
+  auto plan = PlanForVta(file, std::move(order->graph), order->options);
+  TW_RETURN_IF_ERROR(plan);
+  TW_RETURN_IF_ERROR(OpenVta(*std::move(plan), threads, timed, opened));
+  return opened;
+}
+
+Result<int> DeviceNetwork::Run(const std::string& file, bool seeded, const InputArguments& inputs,
+                               const OutputArguments& outputs, int threads, bool json,
+                               CheckProgress& progress) const {
+  if (on_gpu() && threads > 0) return InvalidArgument("--threads: the operators run on a GPU");
+  auto opened = Open(file, seeded, {}, std::max(1, threads), /*timed=*/true);
+  TW_RETURN_IF_ERROR(opened);
+  const RunnableNetwork& network = *opened->network;
+  const VtaExecutor* vta = opened->vta.get();
+  auto values = inputs.Make(network.inputs(), vta != nullptr ? "quantized" : "ramp");
+  TW_RETURN_IF_ERROR(values);
+  opened->Announce(progress);
+  auto results = vta != nullptr ? network.Run(*values) : RunTold(network, *values, progress);
+  TW_RETURN_IF_ERROR(results);
+  TW_RETURN_IF_ERROR(outputs.Write(*results));
+  if (!trace_file_.empty()) {
+    auto trace_model = vta::CycleModel::Preset(trace_model_);
+    TW_RETURN_IF_ERROR(trace_model);
+    auto trace = TraceVta(*opened->plan, *trace_model);
+    TW_RETURN_IF_ERROR(trace);
+    TW_RETURN_IF_ERROR(WriteFile(trace_file_, *trace));
+  }
+  if (json) {
+    Json report;
+    if (vta != nullptr) report = VtaReportJson(*opened->plan, vta->costs(), kCycleModels);
+    report["outputs"] = OutputsJson(network.outputs(), *results);
+    report["made_up_constants"] = MadeUpJson(opened->made_up);
+    PrintJson(report);
+  } else {
+    if (vta != nullptr) PrintVtaReport(*opened->plan, vta->costs(), kCycleModels);
+    PrintOutputs(network.outputs(), *results);
+  }
+  return kExitDone;
+}
+
+Result<VerifyReport> DeviceNetwork::Verify(const std::string& file, const std::string& bundle,
+                                           bool seeded, const LoadOptions& load,
+                                           const InputArguments& inputs,
+                                           VerifyOptions options) const {
+  auto opened = bundle.empty() ? Open(file, seeded, load, options.threads, /*timed=*/false)
+                               : Open(bundle, false, load, options.threads, /*timed=*/false);
+  TW_RETURN_IF_ERROR(opened);
+  if (!bundle.empty()) {
+    auto source = LoadForRunning(file, seeded, load);
+    TW_RETURN_IF_ERROR(source);
+    opened->source = *std::move(source);
+  }
+  const Graph& source = opened->source;
+  const bool vta = opened->vta != nullptr;
+  auto values = inputs.Make(ValuesOf(source, source.inputs()), vta ? "quantized" : "ramp");
+  TW_RETURN_IF_ERROR(values);
+  if (vta) {
+    PrintErr("{} operators on the host: evaluated by the reference itself\n",
+             HostSteps(*opened->plan));
+    options.progress = nullptr;
+  }
+  if (options.progress != nullptr) opened->Announce(*options.progress);
+  if (opened->plan == nullptr) {
+    return tilewright::Verify(std::move(opened->source), *opened->network, *values, options);
+  }
+  return VerifyPlanned(*opened->plan, *opened->network, vta ? &source : nullptr, *values, options);
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,177 @@
+// Groups for a device that leaves to the host what it cannot do: a VTA. Its streams take and leave
+// values as the graph has them, and so does the host.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "src/compiler/plan/plan_builder.h"
+#include "src/compiler/plan/vta_choose.h"
+#include "src/graph/passes/alu_group.h"
+#include "src/templates/vta/alu_blocks.h"
+#include "src/templates/vta/vta_target.h"
+
+namespace tilewright {
+namespace {
+
+/// Errors: kInvalidArgument unless a stream addresses so many tensors, beside its micro-ops and the
+/// constants that it brings along.
+Status CheckTensors(const StreamKernel& kernel, std::size_t expected) {
+  const auto& buffers = kernel.stream.buffers;
+  const auto tensors = std::ranges::count_if(
+      buffers.begin() + std::min<std::ptrdiff_t>(1, std::ssize(buffers)), buffers.end(),
+      [](const vta::Stream::Buffer& buffer) { return buffer.contents.empty(); });
+  if (static_cast<std::size_t>(tensors) == expected) return Status();
+  return InvalidArgument(fmt::format("{}: a stream of {} tensors, expected {}",
+                                     kernel.report.workload_key, tensors, expected));
+}
+
+/// "add + relu, clip, cast": without the casts that a load does.
+std::string DescribeAlu(const AluGroup& group) {
+  std::string text;
+  const char* separator = "";
+  if (group.workload.op != OpKind::kIdentity) {
+    text = group.workload.op_name();
+    separator = " + ";
+  }
+  for (const EpilogueStep& step : group.epilogue.steps) {
+    text += separator + std::string(OpName(step.op.kind));
+    separator = text.find(" + ") == std::string::npos ? " + " : ", ";
+  }
+  return text;
+}
+
+/// Values that the operators of a group take from outside, each once.
+std::vector<int> ReadsOf(const Graph& graph, const FusedGroup& group) {
+  std::vector<int> reads;
+  for (const int id : group.nodes) {
+    for (const int input : graph.node(id).inputs) {
+      if (std::ranges::count(group.nodes, input) > 0 || std::ranges::count(reads, input) > 0) {
+        continue;
+      }
+      reads.push_back(input);
+    }
+  }
+  return reads;
+}
+
+Result<std::vector<std::int32_t>> OperandAddends(const Workload& workload, const Epilogue& epilogue,
+                                                 const Target& target) {
+  const auto vta = VtaTargetOf(target);
+  TW_RETURN_IF_ERROR(vta);
+  auto steps = VtaStepsOf(vta->design, workload, epilogue);
+  TW_RETURN_IF_ERROR(steps);
+  return std::move(steps->operand_addends);
+}
+
+}  // namespace
+
+Status PlanBuilder::CheckContents() const {
+  for (int id = 0; id < graph_.size(); ++id) {
+    const Node& node = graph_.node(id);
+    if (node.kind == NodeKind::kConstant && !graph_.HasContents(id)) {
+      return InvalidArgument("constant " + node.name + " has no contents");
+    }
+  }
+  return Status();
+}
+
+Status PlanBuilder::AddPlaced(const FusedGroup& group) {
+  PlanStep step;
+  const Status placed = PlaceStream(group, step);
+  if (placed.ok()) {
+    const StreamKernel& kernel = plan_.streams[static_cast<std::size_t>(step.stream)];
+    TW_RETURN_IF_ERROR(CheckTensors(kernel, step.reads.size() + 1));
+    const std::string op = std::move(step.report.op);
+    step.report = kernel.report;
+    step.report.op = op;
+  } else if (placed.code() == StatusCode::kUnsupported ||
+             placed.code() == StatusCode::kInvalidArgument) {
+    step.reads = ReadsOf(graph_, group);
+    step.report.explanation = placed.message();
+  } else {
+    return placed;
+  }
+  step.nodes = group.nodes;
+  std::vector<int> buffers;
+  for (const int id : step.reads) {
+    if (graph_.node(id).kind == NodeKind::kConstant) continue;
+    auto buffer = BufferOf(id, Form());
+    TW_RETURN_IF_ERROR(buffer);
+    buffers.push_back(*buffer);
+  }
+  step.result_bytes = graph_.node(group.output).type.bytes();
+  buffers.push_back(AddBuffer(BufferSpace::kArena, step.result_bytes));
+  Store(group.output, Form(), buffers.back());
+  AddStep(std::move(step), group.output, buffers);
+  return Status();
+}
+
+Status PlanBuilder::PlaceStream(const FusedGroup& group, PlanStep& step) {
+  Result<int> stream = -1;
+  if (group.anchor) {
+    auto workload = AnchorOf(group);
+    if (!workload.ok()) {
+      return workload.status().WithContext("value " + graph_.node(*group.anchor).name);
+    }
+    step.report.op = DescribeGroup(graph_, group, workload->op_name());
+    step.reads = group.inputs;
+    stream = StreamOf(*workload, group.epilogue);
+  } else {
+    const std::string first(OpName(graph_.node(group.nodes.front()).op.kind));
+    step.report.op = DescribeGroup(graph_, group, first);
+    auto alu = AluGroupOf(graph_, group);
+    TW_RETURN_IF_ERROR(alu);
+    step.report.op = DescribeAlu(*alu);
+    step.reads = std::move(alu->inputs);
+    stream = StreamOf(alu->workload, alu->epilogue);
+  }
+  TW_RETURN_IF_ERROR(stream);
+  step.stream = *stream;
+  return Status();
+}
+
+Result<int> PlanBuilder::StreamOf(const Workload& workload, const Epilogue& epilogue) {
+  const std::string key = workload.Key() + " " + epilogue.ToString();
+  if (const auto known = stream_numbers_.find(key); known != stream_numbers_.end()) {
+    return known->second;
+  }
+  auto kernel =
+      streams_ == nullptr ? ChooseStream(workload, epilogue) : GivenStream(workload, epilogue);
+  TW_RETURN_IF_ERROR(kernel);
+  const int number = static_cast<int>(plan_.streams.size());
+  plan_.streams.push_back(*std::move(kernel));
+  stream_numbers_.emplace(key, number);
+  return number;
+}
+
+Result<StreamKernel> PlanBuilder::GivenStream(const Workload& workload,
+                                              const Epilogue& epilogue) const {
+  const std::string key = workload.Key();
+  for (const StreamKernel& known : *streams_) {
+    if (known.report.workload_key != key || known.epilogue.ToString() != epilogue.ToString()) {
+      continue;
+    }
+    auto addends = OperandAddends(workload, epilogue, options_.target);
+    TW_RETURN_IF_ERROR(addends);
+    StreamKernel given = known;
+    given.operand_addends = *std::move(addends);
+    return given;
+  }
+  return Unsupported("the bundle has no stream for it");
+}
+
+Result<StreamKernel> PlanBuilder::ChooseStream(const Workload& workload,
+                                               const Epilogue& epilogue) const {
+  TW_RETURN_IF_ERROR(CheckServedByVta(workload, options_));
+  // Templates that cannot add residuals by products refuse them.
+  auto addends = OperandAddends(workload, epilogue, options_.target);
+  TW_RETURN_IF_ERROR(addends);
+  auto choice = ChooseKernel(workload, epilogue, /*plain_weight=*/false, nullptr, options_);
+  TW_RETURN_IF_ERROR(choice);
+  return StreamKernel{std::move(choice->report), epilogue, std::move(choice->stream),
+                      *std::move(addends)};
+}
+
+}  // namespace tilewright
