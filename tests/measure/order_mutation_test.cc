@@ -122,7 +122,8 @@ std::int64_t PeakOf(int pid) {
 }
 
 /// Waits for `count` lines, or the end of the process. Empty if one came; else what is wrong.
-std::string WaitForAnswer(PipeTransport& process, std::size_t count) {
+/// words: gets what it said at its end.
+std::string WaitForAnswer(PipeTransport& process, std::size_t count, std::string* words = nullptr) {
   // Waits are counted, not timed: a test that was stopped (SIGSTOP) with its runner blames nobody.
   for (int waits = kAnswerWaits; waits > 0;) {
     auto open = process.Receive();
@@ -132,6 +133,7 @@ std::string WaitForAnswer(PipeTransport& process, std::size_t count) {
     }
     if (!*open) {
       const std::string ended = process.End(/*at_once=*/false);
+      if (words != nullptr) *words = ended;
       const bool in_words = ended.starts_with("exit code 1: ");  // long ones are cut
       return in_words ? "" : "ended with " + ended;
     }
@@ -206,6 +208,12 @@ TEST(RunnerOrders, MutatedOnesEndInAnAnswerOrAnError) {
   whole["items"][0]["kernel"]["task"] = 1;
   ASSERT_TRUE(process.Send(LineOf(ToJson(TaskOf(1))) + LineOf(whole), kSendSeconds).ok());
   ASSERT_EQ(WaitForAnswer(process, 1), "");
+  // ... and one whose file is not what it names is loaded by nobody.
+  whole["items"][0]["kernel"]["artifact_name"] = "artifact.0.5";
+  ASSERT_TRUE(process.Send(LineOf(whole), kSendSeconds).ok());
+  std::string words;
+  ASSERT_EQ(WaitForAnswer(process, 1, &words), "");
+  EXPECT_NE(words.find("artifact.0.5 arrived damaged"), std::string::npos) << words;
 }
 
 }  // namespace

@@ -294,22 +294,27 @@ TEST_F(PoolsTest, ABuilderThatHangsIsEnded) {
 }
 
 TEST_F(PoolsTest, BuildersStandStillWhileARaceIsRun) {
-  settings_.builders = 2;  // one goes on with a build
+  settings_.builders = 2;
   Start();
   (void)AddJob(7);
+  FakeTransport& busy = *builders_[1];  // while the first one probes
+  ASSERT_EQ(busy.Count("build"), 1U);
   BecomeReady();
   AddRace();
   ASSERT_EQ(RunBy(runner()).size(), 2U);
   EXPECT_TRUE(run_->wants_quiet());
   build_->Pause(run_->wants_quiet());
-  EXPECT_TRUE(builder().paused);
+  EXPECT_TRUE(busy.paused);
   Pass(10 * settings_.build_limit_seconds);
   EXPECT_THAT(Finished(), IsEmpty()) << "its time stands still, too";
   for (const JobId racer : RunBy(runner())) AnswerRun(runner(), racer);
   build_->Pause(run_->wants_quiet());
-  EXPECT_FALSE(builder().paused);
+  EXPECT_FALSE(busy.paused);
   EXPECT_FALSE(jobs_.HasRace());
-  Pass(4 * settings_.build_limit_seconds);
+  busy.processor_seconds = settings_.build_limit_seconds;  // busy all the time it had
+  Pass(0.5 * settings_.build_limit_seconds);
+  EXPECT_THAT(Finished(), IsEmpty());
+  Pass(settings_.build_limit_seconds);
   EXPECT_THAT(Finished(), ElementsAre(Is(7, Outcome::kBuildTimeout)));
 }
 
