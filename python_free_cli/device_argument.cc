@@ -12,6 +12,23 @@
 #include "src/templates/device.h"
 
 namespace tilewright::cli {
+namespace {
+
+/// Errors: kInvalidArgument for threads that the library of a file cannot have.
+Status CheckThreads(const std::string& file, const ModelLibrary& model, int threads) {
+  if (model.on_gpu()) {
+    return InvalidArgument("--threads: the operators of " + file + " run on a GPU");
+  }
+  const auto target = Target::Parse(model.target());
+  if (threads > 1 && target.ok() && target->num_threads() == 1) {
+    return InvalidArgument(fmt::format(
+        "--threads: {}, but {} was compiled for one thread; compile it with --threads {}", threads,
+        file, threads));
+  }
+  return Status();
+}
+
+}  // namespace
 
 void DeviceArgument::Declare(CLI::App& app) {
   app.add_option("--device", device,
@@ -86,14 +103,23 @@ Status DeviceArgument::CheckUnused() const {
   return InvalidArgument("--device: expected --target cuda with it");
 }
 
-Status DeviceArgument::Prepare(ModelLibrary& library) const {
-  if (!library.on_gpu()) return CheckUnused().WithContext(library.name());
+Result<ModelLibrary> DeviceArgument::OpenLibrary(const std::string& file, int threads) const {
+  auto model = ModelLibrary::Open(file);
+  TW_RETURN_IF_ERROR(model);
+  if (threads > 0) TW_RETURN_IF_ERROR(CheckThreads(file, *model, threads));
+  if (threads > 0) TW_RETURN_IF_ERROR(model->SetThreads(threads));
+  if (!model->on_gpu()) {
+    const Status unused = CheckUnused();
+    if (!unused.ok()) return unused.WithContext(model->name());
+    return model;
+  }
   if (simt()) {
     return InvalidArgument("--device simt: the emulator takes the model file, with --target cuda");
   }
   auto ordinal = Ordinal();
   TW_RETURN_IF_ERROR(ordinal);
-  const Status opened = library.UseDevice(CudaApi::kLibrary, *ordinal);
+  const Status opened = model->UseDevice(CudaApi::kLibrary, *ordinal);
+  if (opened.ok()) return model;
   if (opened.code() != StatusCode::kNotFound) return opened;  // there is a driver and the device
   return NotFound(opened.message() +
                   "; `run` and `verify` of the model file emulate one with --target 'cuda "

@@ -45,9 +45,10 @@ struct DeviceArgument {
   Status CheckRuns(const Target& target) const;
   /// Errors: kInvalidArgument if a device was given, which only code for CUDA has.
   Status CheckUnused() const;
-  /// Gives a library the device. Errors: kInvalidArgument if one was given and the library is not
-  /// for a GPU.
-  Status Prepare(ModelLibrary& library) const;
+  /// A library made by compile, on the device. threads: 0: as it was compiled.
+  /// Errors: those of ModelLibrary; kInvalidArgument if a device was given and the library is not
+  /// for a GPU, or threads that it cannot have.
+  Result<ModelLibrary> OpenLibrary(const std::string& file, int threads = 0) const;
 };
 
 }  // namespace tilewright::cli

@@ -188,18 +188,28 @@ struct DeviceNetwork::Opened {
   }
 };
 
-void DeviceNetwork::DeclareTrace(CLI::App& app) {
-  CLI::Option* trace =
-      app.add_option("--vta-trace", trace_file_, "File for the timeline (Chrome's trace format)");
-  app.add_option("--vta-cycles", trace_model_, "Cycle model of the timeline")
-      ->needs(trace)
-      ->check(CLI::IsMember({"pynq", "rtl", "pynq_shared_bus"}))
-      ->capture_default_str();
+void DeviceNetwork::Declare(CLI::App& app, bool traces) {
+  place_.Declare(app);
+  fuse_.Declare(app);
+  if (traces) {
+    CLI::Option* trace =
+        app.add_option("--vta-trace", trace_file_, "File for the timeline (Chrome's trace format)");
+    app.add_option("--vta-cycles", trace_model_, "Cycle model of the timeline")
+        ->needs(trace)
+        ->check(CLI::IsMember({"pynq", "rtl", "pynq_shared_bus"}))
+        ->capture_default_str();
+  }
+  device_.Declare(app);
+}
+
+Status DeviceNetwork::CheckNoVta() const {
+  if (!fuse_.given() && trace_file_.empty()) return {};
+  return InvalidArgument("--[no-]fuse-residuals and --vta-trace need --target vta");
 }
 
 Status DeviceNetwork::CheckUnused() const {
-  if (!fuse_.given() && trace_file_.empty()) return {};
-  return InvalidArgument("--[no-]fuse-residuals and --vta-trace need --target vta");
+  TW_RETURN_IF_ERROR(CheckNoVta());
+  return place_.CheckUnused();
 }
 
 Result<CompileOrder> DeviceNetwork::Read(const std::string& file, bool seeded,
@@ -208,7 +218,7 @@ Result<CompileOrder> DeviceNetwork::Read(const std::string& file, bool seeded,
   TW_RETURN_IF_ERROR(target);
   const DeviceTraits& device = DeviceTraitsOf(*target);
   if (device.grids) {
-    TW_RETURN_IF_ERROR(CheckUnused());
+    TW_RETURN_IF_ERROR(CheckNoVta());
     if (place_.sources.rule != "own") return InvalidArgument("--rule autotvm: needs --target vta");
     if (!place_.sources.tophub.empty()) return InvalidArgument("--tophub: needs --target vta");
   } else if (!device.leaves_to_host) {
@@ -273,16 +283,31 @@ Status DeviceNetwork::OpenGpu(CompileOrder order, Opened& opened) const {
   auto compiled = Compile(std::move(order.graph), order.options, path);
   TW_RETURN_IF_ERROR(compiled);
   if (tells) PrintMisses(compiled->operators);
-  auto library = ModelLibrary::Open(path);
+  auto library = device_.OpenLibrary(path);
   TW_RETURN_IF_ERROR(library);
-  TW_RETURN_IF_ERROR(device_.Prepare(*library));
   opened.network = std::make_unique<ModelLibrary>(*std::move(library));
   return Status();
+}
+
+Result<DeviceNetwork::Opened> DeviceNetwork::OpenLibrary(const std::string& file, bool seeded,
+                                                         int threads) const {
+  TW_RETURN_IF_ERROR(CheckNoVta());
+  if (seeded) return InvalidArgument("--seeded: a library has its constants in it");
+  TW_RETURN_IF_ERROR(place_.CheckUnused());
+  auto library = device_.OpenLibrary(file, threads);
+  TW_RETURN_IF_ERROR(library);
+  Opened opened;
+  opened.made_up = library->made_up_constants();
+  PrintMadeUp(file, opened.made_up);
+  opened.network = std::make_unique<ModelLibrary>(*std::move(library));
+  return opened;
 }
 
 Result<DeviceNetwork::Opened> DeviceNetwork::Open(const std::string& file, bool seeded,
                                                   const LoadOptions& load, int threads,
                                                   bool timed) const {
+  if (!planned(file)) return OpenLibrary(file, seeded, threads);
+  threads = std::max(1, threads);
   Opened opened;
   if (IsVtaBundle(file)) {
     auto plan = ReadBundle(file, seeded);
@@ -306,11 +331,19 @@ Result<DeviceNetwork::Opened> DeviceNetwork::Open(const std::string& file, bool 
   return opened;
 }
 
+Status DeviceNetwork::WriteTrace(const Plan& plan) const {
+  auto model = vta::CycleModel::Preset(trace_model_);
+  TW_RETURN_IF_ERROR(model);
+  auto trace = TraceVta(plan, *model);
+  TW_RETURN_IF_ERROR(trace);
+  return WriteFile(trace_file_, *trace);
+}
+
 Result<int> DeviceNetwork::Run(const std::string& file, bool seeded, const InputArguments& inputs,
                                const OutputArguments& outputs, int threads, bool json,
                                CheckProgress& progress) const {
   if (on_gpu() && threads > 0) return InvalidArgument("--threads: the operators run on a GPU");
-  auto opened = Open(file, seeded, {}, std::max(1, threads), /*timed=*/true);
+  auto opened = Open(file, seeded, {}, threads, /*timed=*/true);
   TW_RETURN_IF_ERROR(opened);
   const RunnableNetwork& network = *opened->network;
   const VtaExecutor* vta = opened->vta.get();
@@ -320,13 +353,7 @@ Result<int> DeviceNetwork::Run(const std::string& file, bool seeded, const Input
   auto results = vta != nullptr ? network.Run(*values) : RunTold(network, *values, progress);
   TW_RETURN_IF_ERROR(results);
   TW_RETURN_IF_ERROR(outputs.Write(*results));
-  if (!trace_file_.empty()) {
-    auto trace_model = vta::CycleModel::Preset(trace_model_);
-    TW_RETURN_IF_ERROR(trace_model);
-    auto trace = TraceVta(*opened->plan, *trace_model);
-    TW_RETURN_IF_ERROR(trace);
-    TW_RETURN_IF_ERROR(WriteFile(trace_file_, *trace));
-  }
+  if (!trace_file_.empty()) TW_RETURN_IF_ERROR(WriteTrace(*opened->plan));
   if (json) {
     Json report;
     if (vta != nullptr) report = VtaReportJson(*opened->plan, vta->costs(), kCycleModels);

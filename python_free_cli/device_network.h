@@ -50,51 +50,53 @@ bool IsVtaBundle(const std::string& path);
 /// OnMiss::kFail a convolution without a record is a failure, and nothing is written.
 Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& folder, bool json);
 
-/// `run` and `verify` of a model file with a target, step by step on a simulated VTA (also of its
-/// bundles) or in the emulator of a GPU's threads, or on a GPU as a library like compile's. Records
-/// of other GPUs of the target's generation are taken too, which is told on standard error,
-/// operator by operator.
+/// What `run` and `verify` run: a library; or a model file with a target, step by step on a
+/// simulated VTA (also its bundles) or in the emulator of a GPU's threads, or on a GPU as a library
+/// like compile's. Records of other GPUs of the target's generation are taken too, which is told on
+/// standard error, operator by operator.
 class DeviceNetwork {
  public:
-  /// Both outlive this.
-  DeviceNetwork(NetworkTarget& place, const DeviceArgument& device)
-      : place_(place), device_(device) {}
-  /// How it is cut.
-  void Declare(CLI::App& app) { fuse_.Declare(app); }
-  /// `--vta-trace` and `--vta-cycles`.
-  void DeclareTrace(CLI::App& app);
-  /// True if the command line has a target, or names a VTA's bundle.
-  bool wanted(const std::string& file) const { return place_.given() || IsVtaBundle(file); }
-  /// Errors: kInvalidArgument if arguments were given that mean nothing for a library.
+  /// The target and where records come from, how it is cut for a VTA, and the device.
+  /// traces: also `--vta-trace` and `--vta-cycles`.
+  void Declare(CLI::App& app, bool traces);
+  /// True if the command line has a target, or names a VTA's bundle; else the file is a library.
+  bool planned(const std::string& file) const { return place_.given() || IsVtaBundle(file); }
+  /// True if the target's kernels run on a GPU.
+  bool on_gpu() const { return place_.device().grids; }
+  const DeviceArgument& device() const { return device_; }
+  /// Errors: kInvalidArgument if arguments were given that only planned networks use.
   Status CheckUnused() const;
 
   /// Runs the network and prints what it made; of a VTA also the statistics, and a row for each
-  /// kind of layer. seeded: as for LoadForRunning.
+  /// kind of layer. seeded: as for LoadForRunning. threads: 0: one, or as the library has it.
   Result<int> Run(const std::string& file, bool seeded, const InputArguments& inputs,
                   const OutputArguments& outputs, int threads, bool json,
                   CheckProgress& progress) const;
-  /// Compares every operator with the reference; for a VTA also the results with those of `file`.
-  /// bundle: made of it by compile; empty: the file itself is planned. seeded, load: as for
-  /// LoadForRunning. options.progress is told what runs on a GPU.
+  /// Compares every operator of a planned network with the reference; for a VTA also the results
+  /// with those of `file`. bundle: made of it by compile; empty: the file itself is planned.
+  /// seeded, load: as for LoadForRunning. options.progress is told what runs on a GPU.
   Result<VerifyReport> Verify(const std::string& file, const std::string& bundle, bool seeded,
                               const LoadOptions& load, const InputArguments& inputs,
                               VerifyOptions options) const;
 
  private:
   struct Opened;
-  bool on_gpu() const { return place_.device().grids; }
-  /// What runs the file, or a VTA's bundle. threads: of a VTA's host. timed: on a VTA, by all
-  /// cycle models.
+  /// What runs the file. threads: of a VTA's host, or a library. timed: on a VTA, by all cycle
+  /// models.
   Result<Opened> Open(const std::string& file, bool seeded, const LoadOptions& load, int threads,
                       bool timed) const;
+  Result<Opened> OpenLibrary(const std::string& file, bool seeded, int threads) const;
   Result<CompileOrder> Read(const std::string& file, bool seeded, const LoadOptions& load) const;
   Result<Plan> ReadBundle(const std::string& folder, bool seeded) const;
   static Status OpenVta(Plan plan, int threads, bool timed, Opened& opened);
   Status OpenGpu(CompileOrder order, Opened& opened) const;
   static Status Emulate(CompileOrder order, bool tells, Opened& opened);
+  Status WriteTrace(const Plan& plan) const;
+  /// Of what only a VTA has. Errors: kInvalidArgument if something of it was given.
+  Status CheckNoVta() const;
 
-  NetworkTarget& place_;
-  const DeviceArgument& device_;
+  NetworkTarget place_;
+  DeviceArgument device_;
   FuseArguments fuse_;
   std::string trace_file_;
   std::string trace_model_ = "pynq";

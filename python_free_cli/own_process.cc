@@ -49,10 +49,4 @@ Result<std::vector<Tensor>> RunTold(const RunnableNetwork& network, std::span<co
   return outputs;
 }
 
-Result<std::vector<Tensor>> RunAnnounced(const RunnableNetwork& network,
-                                         std::span<const Tensor> inputs, CheckProgress& progress) {
-  Announce(network, progress);
-  return RunTold(network, inputs, progress);
-}
-
 }  // namespace tilewright::cli

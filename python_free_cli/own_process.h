@@ -30,12 +30,9 @@ struct OwnProcess {
 /// Says which operators a network has, before they run. factor: how much longer they may take than
 /// a library's.
 void Announce(const RunnableNetwork& network, CheckProgress& progress, std::int64_t factor = 1);
-/// Runs an announced network once; which operator of a GPU's library runs nobody is told: to look
-/// on, a run would have to wait after each.
+/// Runs it once; which operator of a GPU's library runs nobody is told: to look on, a run would
+/// have to wait after each.
 Result<std::vector<Tensor>> RunTold(const RunnableNetwork& network, std::span<const Tensor> inputs,
                                     CheckProgress& progress);
-/// Both.
-Result<std::vector<Tensor>> RunAnnounced(const RunnableNetwork& network,
-                                         std::span<const Tensor> inputs, CheckProgress& progress);
 
 }  // namespace tilewright::cli

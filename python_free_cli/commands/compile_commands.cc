@@ -241,25 +241,6 @@ class CompileCommand final : public Command {
   bool json_ = false;
 };
 
-Result<ModelLibrary> OpenModel(const std::string& file, int threads) {
-  auto model = ModelLibrary::Open(file);
-  TW_RETURN_IF_ERROR(model);
-  if (threads > 0 && model->on_gpu()) {
-    return InvalidArgument("--threads: the operators of " + file + " run on a GPU");
-  }
-  if (threads > 1) {
-    auto target = Target::Parse(model->target());
-    if (target.ok() && target->num_threads() == 1) {
-      return InvalidArgument(fmt::format(
-          "--threads: {}, but {} was compiled for one thread; compile it with --threads {}",
-          threads, file, threads));
-    }
-  }
-  if (threads > 0) TW_RETURN_IF_ERROR(model->SetThreads(threads));
-  PrintMadeUp(file, model->made_up_constants());
-  return model;
-}
-
 class RunCommand final : public Command {
  public:
   const char* name() const override { return "run"; }
@@ -284,47 +265,20 @@ class RunCommand final : public Command {
     app.add_flag("--json", json_, "Print JSON with every output element");
     inputs_.Declare(app);
     outputs_.Declare(app);
-    place_.Declare(app);
-    network_.Declare(app);
-    network_.DeclareTrace(app);
-    device_.Declare(app);
+    network_.Declare(app, /*traces=*/true);
     process_.Declare(app);
   }
   Result<int> Run() override {
-    return process_.Run(name(), [&](CheckProgress& progress) { return RunHere(progress); });
+    return process_.Run(name(), [&](CheckProgress& progress) {
+      return network_.Run(file_, seeded_, inputs_, outputs_, threads_, json_, progress);
+    });
   }
 
  private:
-  Result<int> RunHere(CheckProgress& progress) {
-    if (network_.wanted(file_)) {
-      return network_.Run(file_, seeded_, inputs_, outputs_, threads_, json_, progress);
-    }
-    TW_RETURN_IF_ERROR(network_.CheckUnused());
-    if (seeded_) return InvalidArgument("--seeded: a library has its constants in it");
-    TW_RETURN_IF_ERROR(place_.CheckUnused());
-    auto model = OpenModel(file_, threads_);
-    TW_RETURN_IF_ERROR(model);
-    TW_RETURN_IF_ERROR(device_.Prepare(*model));
-    auto inputs = inputs_.Make(model->inputs());
-    TW_RETURN_IF_ERROR(inputs);
-    auto outputs = RunAnnounced(*model, *inputs, progress);
-    TW_RETURN_IF_ERROR(outputs);
-    TW_RETURN_IF_ERROR(outputs_.Write(*outputs));
-    if (json_) {
-      PrintJson({{"outputs", OutputsJson(model->outputs(), *outputs)},
-                 {"made_up_constants", MadeUpJson(model->made_up_constants())}});
-    } else {
-      PrintOutputs(model->outputs(), *outputs);
-    }
-    return kExitDone;
-  }
-
   std::string file_;
   InputArguments inputs_;
   OutputArguments outputs_;
-  NetworkTarget place_;
-  DeviceArgument device_;
-  DeviceNetwork network_{place_, device_};
+  DeviceNetwork network_;
   OwnProcess process_;
   int threads_ = 0;
   bool seeded_ = false;
@@ -356,15 +310,16 @@ class BenchCommand final : public Command {
 
  private:
   Result<int> RunHere(CheckProgress& progress) {
-    auto model = OpenModel(library_, threads_);
+    auto model = device_.OpenLibrary(library_, threads_);
     TW_RETURN_IF_ERROR(model);
-    TW_RETURN_IF_ERROR(device_.Prepare(*model));
+    PrintMadeUp(library_, model->made_up_constants());
     auto inputs = inputs_.Make(model->inputs());
     TW_RETURN_IF_ERROR(inputs);
     BenchOptions options;
     options.seconds = seconds_;
     if (!model->on_gpu()) options.peaks = MeasurePeaks();
-    const auto first = RunAnnounced(*model, *inputs, progress);  // what is measured is left alone
+    Announce(*model, progress);
+    const auto first = RunTold(*model, *inputs, progress);  // what is measured is left alone
     TW_RETURN_IF_ERROR(first);
     auto report = Bench(*model, *inputs, options);
     TW_RETURN_IF_ERROR(report);

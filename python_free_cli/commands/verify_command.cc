@@ -165,9 +165,7 @@ class VerifyCommand final : public Command {
     app.add_flag("--json", json_, "Print JSON");
     load_.Declare(app);
     inputs_.Declare(app);
-    place_.Declare(app);
-    network_.Declare(app);
-    device_.Declare(app);
+    network_.Declare(app, /*traces=*/false);
     process_.Declare(app);
   }
   Result<int> Run() override {
@@ -180,9 +178,8 @@ class VerifyCommand final : public Command {
  private:
   Result<int> RunHere() {
     options_.threads = kThreads;
-    if (network_.wanted(other_)) return VerifyOnDevice();
+    if (network_.planned(other_)) return VerifyPlan();
     TW_RETURN_IF_ERROR(network_.CheckUnused());
-    TW_RETURN_IF_ERROR(place_.CheckUnused());
     if (other_.empty()) {
       return InvalidArgument("other: missing, expected a library made by compile, or a model file");
     }
@@ -196,11 +193,11 @@ class VerifyCommand final : public Command {
                     : VerifyGraph(*std::move(graph), *inputs);
   }
 
-  Result<int> VerifyOnDevice() {
+  Result<int> VerifyPlan() {
     if (min_sqnr_) {
       return InvalidArgument("--min-sqnr: needs a library or a model file to compare with");
     }
-    if (!other_.empty() && place_.device().grids) {
+    if (!other_.empty() && network_.on_gpu()) {
       return InvalidArgument(other_ +
                              ": --target makes the kernels anew, expected nothing beside the model "
                              "(a library has its target in it)");
@@ -222,9 +219,8 @@ class VerifyCommand final : public Command {
   }
 
   Result<int> VerifyLibrary(Graph graph, const std::vector<Tensor>& inputs) {
-    auto model = ModelLibrary::Open(other_);
+    auto model = network_.device().OpenLibrary(other_);
     TW_RETURN_IF_ERROR(model);
-    TW_RETURN_IF_ERROR(device_.Prepare(*model));
     Announce(*model, *options_.progress);
     if (!min_sqnr_ && IsLibraryOf(graph, *model)) {
       auto report = Verify(std::move(graph), *model, inputs, options_);
@@ -242,7 +238,7 @@ class VerifyCommand final : public Command {
 
   // With the constants of both folded: pack writes a bias as operators on a constant.
   Result<int> VerifyGraph(Graph unfolded, const std::vector<Tensor>& inputs) {
-    TW_RETURN_IF_ERROR(device_.CheckUnused());
+    TW_RETURN_IF_ERROR(network_.device().CheckUnused());
     auto folded = FoldConstants(std::move(unfolded));
     TW_RETURN_IF_ERROR(folded);
     const Graph& graph = *folded;
@@ -280,9 +276,7 @@ class VerifyCommand final : public Command {
   std::optional<double> min_sqnr_;
   LoadArguments load_;
   InputArguments inputs_;
-  NetworkTarget place_;
-  DeviceArgument device_;
-  DeviceNetwork network_{place_, device_};
+  DeviceNetwork network_;
   OwnProcess process_;
   bool seeded_ = false;
   bool json_ = false;

@@ -36,7 +36,6 @@
 #include "src/schedule/lower/launch.h"
 #include "src/target/device.h"
 #include "src/target/gpu.h"
-#include "src/tensor/made_up.h"
 
 namespace tilewright {
 namespace {
@@ -117,8 +116,6 @@ Result<LargestWorkspace> FindLargestWorkspace(const Plan& plan, int threads) {
   }
   return largest;
 }
-
-constexpr int kVerifyThreads = 2;
 
 // What a pointer of 32 bits reaches, and what Linux leaves a program of its 4 GiB of addresses.
 constexpr std::int64_t kMostBytes = std::numeric_limits<std::int32_t>::max();
@@ -274,25 +271,17 @@ Result<Emitted> EmitLibrary(Graph graph, const CompileOptions& options,
   return Emitted{std::move(model), *std::move(plan)};
 }
 
-/// The whole library, operator by operator.
-Status VerifyAll(const Graph& source, const std::string& library_path, CheckProgress& progress,
-                 CompileCheck& check) {
-  auto library = ModelLibrary::Open(library_path);
-  TW_RETURN_IF_ERROR(library);
-  std::vector<Tensor> inputs;
-  for (const ModelValue& value : library->inputs()) {
-    inputs.push_back(MakeInput(value.name, value.type, InputRule::kRandom));
-  }
-  VerifyOptions options;
-  options.threads = kVerifyThreads;
-  options.progress = &progress;
-  auto report = Verify(source.CloneWithout(std::numeric_limits<std::int64_t>::max()), *library,
-                       inputs, options);
+/// The whole library, operator by operator. source: as imported.
+Status VerifyAll(const Graph& source, const Plan& plan, const std::string& library_path,
+                 CheckProgress& progress, CompileCheck& check) {
+  const auto report = VerifyFile(source, library_path, progress);
   TW_RETURN_IF_ERROR(report);
   if (!report->ok()) return Internal(report->Summary());
   check.compared = static_cast<std::int64_t>(report->checks.size());
   check.elements = 0;
-  for (const ModelOperator& op : library->operators()) check.elements += op.result.type.elements();
+  for (const PlanStep& step : plan.steps) {
+    check.elements += plan.graph.node(step.node).type.elements();
+  }
   check.not_compared.clear();
   return Status();
 }
@@ -326,7 +315,9 @@ Result<CompileCheck> CheckByRunning(const Emitted& emitted, const CompileOptions
   const auto check = [&](CheckProgress& progress) -> Result<Json> {
     auto seen = CheckBySample(emitted.plan, library_path, options.check_seconds, progress);
     TW_RETURN_IF_ERROR(seen);
-    if (source != nullptr) TW_RETURN_IF_ERROR(VerifyAll(*source, library_path, progress, *seen));
+    if (source != nullptr) {
+      TW_RETURN_IF_ERROR(VerifyAll(*source, emitted.plan, library_path, progress, *seen));
+    }
     return JsonOf(*seen);
   };
   const CheckAnswer answer =

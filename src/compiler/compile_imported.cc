@@ -14,12 +14,9 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/emit/unverified_library.h"
 #include "src/target/device.h"
-#include "src/tensor/made_up.h"
 
 namespace tilewright {
 namespace {
-
-constexpr int kReferenceThreads = 2;
 
 /// What a library does, beside the reference.
 struct Verdict {
@@ -30,20 +27,10 @@ struct Verdict {
 
 Result<Json> RunAndCompare(const Graph& graph, const std::string& library_path,
                            CheckProgress& progress) {
-  auto library = ModelLibrary::Open(library_path);
-  if (!library.ok()) {
-    return library.status().WithContext("verifying the configs of imported records");
+  const auto report = VerifyFile(graph, library_path, progress);
+  if (!report.ok()) {
+    return report.status().WithContext("verifying the configs of imported records");
   }
-  std::vector<Tensor> inputs;
-  for (const ModelValue& value : library->inputs()) {
-    inputs.push_back(MakeInput(value.name, value.type, InputRule::kRandom));
-  }
-  VerifyOptions options;
-  options.threads = kReferenceThreads;
-  options.progress = &progress;
-  auto report = Verify(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), *library,
-                       inputs, options);
-  TW_RETURN_IF_ERROR(report);
   Json verdict = {{"summary", report->Summary()}, {"operators", report->checks.size()}};
   if (!report->ok()) verdict["bad"] = *report->first_bad;
   return verdict;

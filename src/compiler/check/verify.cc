@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
 #include "src/compiler/check/check_process.h"
-#include "src/compiler/check/operator_verifier.h"
 #include "src/compiler/plan/plan.h"
 #include "src/compiler/run/real_values.h"
+#include "src/compiler/run/run_values.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
+#include "src/tensor/made_up.h"
 
 namespace tilewright {
 namespace {
@@ -35,6 +37,57 @@ Status CheckSame(const Graph& graph, const RunnableNetwork& model) {
   return check(graph.outputs(), model.outputs(), "outputs");
 }
 
+/// Compares a run with the reference, each operator evaluated on the values that the run itself
+/// gave.
+class OperatorVerifier {
+ public:
+  /// inputs: of exactly the types of graph.inputs().
+  OperatorVerifier(const Graph& graph, std::span<const Tensor> inputs, const VerifyOptions& options)
+      : graph_(graph), options_(options), values_(graph, inputs, options.threads) {
+    report_.made_up_constants = graph.made_up_constants;
+  }
+
+  /// Takes over the run's value of a node, compared if the reference did not make it.
+  Status Take(int node, const ModelOperator& op, Tensor result) {
+    if (!op.is_reference) TW_RETURN_IF_ERROR(Check(node, op, result));
+    if (graph_.node(node).kind == NodeKind::kOperator) values_.Observe(node, std::move(result));
+    return Status();
+  }
+  /// Adds a check of something that is no operator.
+  void Add(OperatorCheck check) {
+    if (!check.comparison.ok && !report_.first_bad) report_.first_bad = report_.checks.size();
+    report_.checks.push_back(std::move(check));
+  }
+  VerifyReport Finish() { return std::move(report_); }
+
+ private:
+  Status Check(int node, const ModelOperator& op, const Tensor& result) {
+    const auto reference = values_.Reference(node);
+    TW_RETURN_IF_ERROR(reference);
+    const auto tolerance =
+        options_.tolerance ? options_.tolerance : std::max(reference->tolerance, op.tolerance);
+    OperatorCheck check{graph_.node(node).name, op.op,
+                        Compare(result, *reference->value, tolerance), 0};
+    if (!check.comparison.ok && !options_.tolerance) {
+      // What is summed may be much larger than what is left of it.
+      const auto bounded = values_.Bounded();
+      TW_RETURN_IF_ERROR(bounded);
+      check.comparison = CompareBounded(result, *bounded, tolerance);
+    }
+    if (!check.comparison.ok) {
+      check.unlike =
+          CompareReals(RealValues::Of(result, {}), RealValues::Of(*reference->value, {})).unlike;
+    }
+    Add(std::move(check));
+    return Status();
+  }
+
+  const Graph& graph_;
+  const VerifyOptions& options_;
+  RunValues values_;
+  VerifyReport report_;
+};
+
 /// Runs the network; `verifier` gets what each operator makes of the graph's values, and compares.
 Result<std::vector<Tensor>> CompareOperators(const Graph& graph, const RunnableNetwork& network,
                                              std::span<const Tensor> inputs, CheckProgress* told,
@@ -48,11 +101,7 @@ Result<std::vector<Tensor>> CompareOperators(const Graph& graph, const RunnableN
       return InvalidArgument(fmt::format("library {} was made from another graph than {}: value {}",
                                          network.name(), graph.name, op.result.name));
     }
-    if (!op.is_reference) {
-      return verifier.Check(node->second, op.op, std::move(result), op.tolerance);
-    }
-    verifier.Observe(node->second, std::move(result));
-    return Status();
+    return verifier.Take(node->second, op, std::move(result));
   };
   CheckProgress nobody;
   CheckProgress& progress = told != nullptr ? *told : nobody;
@@ -131,6 +180,22 @@ Result<VerifyReport> Verify(Graph graph, const RunnableNetwork& network,
   OperatorVerifier verifier(*optimized, inputs, options);
   TW_RETURN_IF_ERROR(CompareOperators(*optimized, network, inputs, options.progress, verifier));
   return verifier.Finish();
+}
+
+Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_path,
+                                CheckProgress& progress) {
+  constexpr int kThreads = 2;
+  auto library = ModelLibrary::Open(library_path);
+  TW_RETURN_IF_ERROR(library);
+  std::vector<Tensor> inputs;
+  for (const ModelValue& value : library->inputs()) {
+    inputs.push_back(MakeInput(value.name, value.type, InputRule::kRandom));
+  }
+  VerifyOptions options;
+  options.threads = kThreads;
+  options.progress = &progress;
+  return Verify(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()), *library, inputs,
+                options);
 }
 
 Result<VerifyReport> VerifyPlanned(const Plan& plan, const RunnableNetwork& network,

@@ -51,6 +51,10 @@ bool IsLibraryOf(const Graph& graph, const ModelLibrary& model);
 Result<VerifyReport> Verify(Graph graph, const RunnableNetwork& network,
                             std::span<const Tensor> inputs, const VerifyOptions& options);
 
+/// The same for a library in a file, on random inputs.
+Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_path,
+                                CheckProgress& progress);
+
 /// The same for the steps of a plan (PlannedNetwork), and of the outputs with those of `source`,
 /// the model as it was read; null: they are those of the steps.
 Result<VerifyReport> VerifyPlanned(const Plan& plan, const RunnableNetwork& network,
