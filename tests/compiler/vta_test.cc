@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/base/json.h"
+#include "src/compiler/check/check_plan.h"
 #include "src/compiler/check/verify.h"
 #include "src/compiler/emit/vta_bundle.h"
 #include "src/compiler/plan/plan.h"
@@ -29,6 +31,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 constexpr int kThreads = 2;
@@ -277,6 +280,40 @@ TEST(Vta, ABundleRunsAlone) {
   ASSERT_TRUE(WriteFile(stream, bytes.substr(0, bytes.size() - 1)).ok());
   EXPECT_THAT(ReadVtaBundle(path).status().message(), HasSubstr("streams/0.vta"));
   EXPECT_EQ(ReadVtaBundle(path + "/nowhere").status().code(), StatusCode::kNotFound);
+}
+
+TEST(Vta, ItsStepsLieInMemoryThatIsChecked) {
+  const auto refusal = [](const std::function<void(Plan&, PlanStep&)>& change) {
+    Plan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
+    EXPECT_TRUE(CheckPlan(plan).ok());
+    const auto second = [](const PlanStep& step) {
+      return step.stream >= 0 && step.reads.size() > 1;
+    };
+    change(plan, *std::ranges::find_if(plan.steps, second));
+    return CheckPlan(plan).message();
+  };
+  EXPECT_THAT(refusal([](Plan& plan, PlanStep& step) {
+                plan.buffers[static_cast<std::size_t>(step.buffers.front())].bytes -= 1;
+              }),
+              HasSubstr("bytes"));
+  EXPECT_THAT(
+      refusal([](Plan&, PlanStep& step) { step.buffers.insert(step.buffers.end() - 1, 0); }),
+      HasSubstr("memory that is not read"));
+  EXPECT_THAT(refusal([](Plan&, PlanStep& step) { step.buffers.erase(step.buffers.begin()); }),
+              HasSubstr("no memory for "));
+}
+
+TEST(Vta, ABundleWithAStreamForOtherOperatorsIsRefused) {
+  const Plan plan = PlanOf(PackedGraph(), OptionsFor("sim"));
+  CompileOptions options = OptionsFor("sim");
+  std::vector<StreamKernel> streams = plan.streams;
+  for (StreamKernel& kernel : streams) kernel.stream.buffers.pop_back();
+  EXPECT_THAT(MakePlan(PackedGraph(), options, &streams).status().message(),
+              HasSubstr("tensors, expected"));
+  streams.clear();
+  const Plan host = *MakePlan(PackedGraph(), options, &streams);
+  EXPECT_THAT(OnTheVta(host), IsEmpty());
+  EXPECT_TRUE(Verified(host, MakeQuantizedGraph(1)).ok());
 }
 
 TEST(Vta, RefusesWhatItCannotRun) {
