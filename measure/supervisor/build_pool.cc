@@ -42,7 +42,7 @@ Result<KernelSpec> PlainKernel(const Candidate& candidate, const Fault& fault) {
 }  // namespace
 
 bool BuildPool::DispatchTo(Worker& worker) {
-  if (!MakesReferences(worker) && DispatchProbe(worker, /*builder=*/true)) return true;
+  if (!MakesReferences(worker) && DispatchProbe(worker)) return true;
   if (context_.health.halted()) return false;
   return MakesReferences(worker) ? DispatchReference(worker) : DispatchBuild(worker);
 }
@@ -97,7 +97,6 @@ bool BuildPool::DispatchBuild(Worker& worker) {
 }
 
 Status BuildPool::Handle(Worker& worker, const std::string& type, const Json& message) {
-  if (type == "probed") return HandleProbed(worker, message, /*builder=*/true);
   if (type != "built") return Corrupt("unexpected type '" + type + "'");
   auto reply = BuildReplyFrom(message, context_.jobs.tasks());
   TW_RETURN_IF_ERROR(reply);

@@ -15,7 +15,7 @@ class BuildPool final : public WorkerPool {
  public:
   /// transports: settings.builders to builders, then one to the reference maker.
   BuildPool(const PoolContext& context, std::vector<std::unique_ptr<Transport>> transports)
-      : WorkerPool(context, std::move(transports)) {}
+      : WorkerPool(context, std::move(transports), /*builds=*/true) {}
 
   /// Ends builds of what is no job any more.
   void EndDropped();

@@ -20,7 +20,7 @@ constexpr double kReconnectSeconds = 0.1;
 RunnerPool::RunnerPool(const PoolContext& context,
                        std::vector<std::unique_ptr<Transport>> transports,
                        const DeviceFingerprint& device)
-    : WorkerPool(context, std::move(transports)),
+    : WorkerPool(context, std::move(transports), /*builds=*/false),
       runners_(workers_.size()),
       device_(device.ToString()) {
   for (Runner& runner : runners_) runner.connected_at = context.clock.MonotonicSeconds();
@@ -32,7 +32,7 @@ bool RunnerPool::DispatchTo(Worker& worker) {
     Configure(worker);
     return true;
   }
-  if (DispatchProbe(worker, /*builder=*/false)) return true;
+  if (DispatchProbe(worker)) return true;
   if (context_.health.halted()) return false;
   return DispatchRace(worker) || DispatchRun(worker);
 }
@@ -129,7 +129,6 @@ void RunnerPool::SendRun(Worker& worker, RunOrder order, double limit_seconds) {
 
 Status RunnerPool::Handle(Worker& worker, const std::string& type, const Json& message) {
   if (type == "ready" && !StateOf(worker).greeted) return HandleGreeting(worker, message);
-  if (type == "probed") return HandleProbed(worker, message, /*builder=*/false);
   if (type != "ran") return Corrupt("unexpected type '" + type + "'");
   auto reply = RunReplyFrom(message);
   TW_RETURN_IF_ERROR(reply);

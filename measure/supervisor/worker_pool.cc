@@ -15,8 +15,8 @@ constexpr double kProbeLimitSeconds = 20;
 }  // namespace
 
 WorkerPool::WorkerPool(const PoolContext& context,
-                       std::vector<std::unique_ptr<Transport>> transports)
-    : context_(context) {
+                       std::vector<std::unique_ptr<Transport>> transports, bool builds)
+    : context_(context), builds_(builds) {
   for (auto& transport : transports) {
     workers_.emplace_back(std::move(transport), context.clock, workers_.size());
   }
@@ -37,9 +37,9 @@ void WorkerPool::Send(Worker& worker, const Order& order) {
   if (!sent.ok()) Lose(worker, sent.message(), /*timed_out=*/false);
 }
 
-bool WorkerPool::DispatchProbe(Worker& worker, bool builder) {
+bool WorkerPool::DispatchProbe(Worker& worker) {
   MachineHealth& health = context_.health;
-  if (!health.WantsProbe(builder)) return false;
+  if (!health.WantsProbe(builds_)) return false;
   if (context_.clock.MonotonicSeconds() < health.probe_after()) {
     worker.ready_after = health.probe_after();  // so that it is woken for it
     return true;
@@ -52,8 +52,7 @@ bool WorkerPool::DispatchProbe(Worker& worker, bool builder) {
 void WorkerPool::Hear(Worker& worker) {
   const auto open = worker.transport().Receive();
   while (const auto line = worker.transport().Next()) {
-    const auto json = ParseJson(*line);
-    const Status handled = json.ok() ? Handle(worker, MessageType(*json), *json) : json.status();
+    const Status handled = HandleLine(worker, *line);
     if (handled.ok()) continue;
     return Lose(worker, "sent something that is no message: " + handled.message(), false);
   }
@@ -65,12 +64,16 @@ void WorkerPool::Hear(Worker& worker) {
   }
 }
 
-Status WorkerPool::HandleProbed(Worker& worker, const Json& message, bool builder) {
-  auto reply = ProbeReplyFrom(message);
+Status WorkerPool::HandleLine(Worker& worker, const std::string& line) {
+  const auto json = ParseJson(line);
+  TW_RETURN_IF_ERROR(json);
+  const std::string type = MessageType(*json);
+  if (type != "probed" || !worker.probing) return Handle(worker, type, *json);
+  auto reply = ProbeReplyFrom(*json);
   TW_RETURN_IF_ERROR(reply);
-  if (!std::exchange(worker.probing, false)) return Corrupt("unexpected type 'probed'");
+  worker.probing = false;
   (void)worker.Answered();
-  context_.health.Probed(*reply, builder);
+  context_.health.Probed(*reply, builds_);
   return {};
 }
 

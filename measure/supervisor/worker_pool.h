@@ -43,7 +43,9 @@ class WorkerPool {
   std::deque<Worker>& workers() { return workers_; }
 
  protected:
-  WorkerPool(const PoolContext& context, std::vector<std::unique_ptr<Transport>> transports);
+  /// builds: as far as probes are concerned.
+  WorkerPool(const PoolContext& context, std::vector<std::unique_ptr<Transport>> transports,
+             bool builds);
 
   /// The next order for one that is free. returns false if there is none.
   virtual bool DispatchTo(Worker& worker) = 0;
@@ -55,9 +57,8 @@ class WorkerPool {
   virtual void HandleLoss(Worker& worker, const Loss& loss) = 0;
 
   void Send(Worker& worker, const Order& order);
-  /// The next order is a probe, if one is wanted: from a builder, or from a runner.
-  bool DispatchProbe(Worker& worker, bool builder);
-  Status HandleProbed(Worker& worker, const Json& message, bool builder);
+  /// The next order is a probe, if one is wanted. returns false if not.
+  bool DispatchProbe(Worker& worker);
   /// Counts a failure. Once it is one too many without a success between them, returns what to say.
   static std::optional<std::string> OneTooMany(Worker& worker, const std::string& why);
   /// A worker that has failed is started again a little later, if it still may.
@@ -67,7 +68,10 @@ class WorkerPool {
   std::deque<Worker> workers_;
 
  private:
+  Status HandleLine(Worker& worker, const std::string& line);
   void Lose(Worker& worker, const std::string& why, bool timed_out);
+
+  const bool builds_;
 };
 
 }  // namespace tilewright::measure
