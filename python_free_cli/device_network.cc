@@ -214,7 +214,7 @@ Status DeviceNetwork::CheckUnused() const {
 
 Result<CompileOrder> DeviceNetwork::Read(const std::string& file, bool seeded,
                                          const LoadOptions& load) const {
-  auto target = place_.Parse(on_gpu() ? "cuda" : "vta");
+  auto target = place_.Parse();
   TW_RETURN_IF_ERROR(target);
   const DeviceTraits& device = DeviceTraitsOf(*target);
   if (device.grids) {

@@ -21,8 +21,8 @@ const DeviceTraits& NetworkTarget::device() const {
   return parsed.ok() ? DeviceTraitsOf(*parsed) : FindDeviceTraits({});
 }
 
-Result<Target> NetworkTarget::Parse(const std::string& fallback) const {
-  return ParseTarget(target.empty() ? fallback : target, 1, vta_config);
+Result<Target> NetworkTarget::Parse() const {
+  return ParseTarget(target.empty() ? "vta" : target, 1, vta_config);
 }
 
 bool NetworkTarget::asks_for_records() const {

@@ -24,8 +24,8 @@ struct NetworkTarget {
   bool given() const { return !target.empty() || !vta_config.empty(); }
   /// Of the device that --target means; those of none without a target that is understood.
   const DeviceTraits& device() const;
-  /// --target; `fallback` where it is not given.
-  Result<Target> Parse(const std::string& fallback) const;
+  /// --target; a VTA where only its design is given.
+  Result<Target> Parse() const;
   /// True if the command line says where records are to come from.
   bool asks_for_records() const;
   /// Errors: kInvalidArgument if the command line says where records come from, or how they are

@@ -67,9 +67,8 @@ class PlanBuilder {
   /// Finds the group's stream and what it reads.
   /// Errors: kUnsupported or kInvalidArgument with the reason why the host has to do it.
   Status PlaceStream(const FusedGroup& group, PlanStep& step);
+  /// Number of the stream, which is the bundle's, or chosen if there is none like it.
   Result<int> StreamOf(const Workload& workload, const Epilogue& epilogue);
-  Result<StreamKernel> GivenStream(const Workload& workload, const Epilogue& epilogue) const;
-  Result<StreamKernel> ChooseStream(const Workload& workload, const Epilogue& epilogue) const;
 
   // Values (plan_values.cc).
   Status AddInputs();

@@ -137,41 +137,30 @@ Result<int> PlanBuilder::StreamOf(const Workload& workload, const Epilogue& epil
   if (const auto known = stream_numbers_.find(key); known != stream_numbers_.end()) {
     return known->second;
   }
-  auto kernel =
-      streams_ == nullptr ? ChooseStream(workload, epilogue) : GivenStream(workload, epilogue);
-  TW_RETURN_IF_ERROR(kernel);
-  const int number = static_cast<int>(plan_.streams.size());
-  plan_.streams.push_back(*std::move(kernel));
-  stream_numbers_.emplace(key, number);
-  return number;
-}
-
-Result<StreamKernel> PlanBuilder::GivenStream(const Workload& workload,
-                                              const Epilogue& epilogue) const {
-  const std::string key = workload.Key();
-  for (const StreamKernel& known : *streams_) {
-    if (known.report.workload_key != key || known.epilogue.ToString() != epilogue.ToString()) {
-      continue;
-    }
-    auto addends = OperandAddends(workload, epilogue, options_.target);
-    TW_RETURN_IF_ERROR(addends);
-    StreamKernel given = known;
-    given.operand_addends = *std::move(addends);
-    return given;
+  StreamKernel kernel{{}, epilogue, {}, {}};
+  if (streams_ == nullptr) {
+    TW_RETURN_IF_ERROR(CheckServedByVta(workload, options_));
+  } else {
+    const auto given = std::ranges::find_if(*streams_, [&](const StreamKernel& one) {
+      return one.report.workload_key + " " + one.epilogue.ToString() == key;
+    });
+    if (given == streams_->end()) return Unsupported("the bundle has no stream for it");
+    kernel = *given;
   }
-  return Unsupported("the bundle has no stream for it");
-}
-
-Result<StreamKernel> PlanBuilder::ChooseStream(const Workload& workload,
-                                               const Epilogue& epilogue) const {
-  TW_RETURN_IF_ERROR(CheckServedByVta(workload, options_));
   // Templates that cannot add residuals by products refuse them.
   auto addends = OperandAddends(workload, epilogue, options_.target);
   TW_RETURN_IF_ERROR(addends);
-  auto choice = ChooseKernel(workload, epilogue, /*plain_weight=*/false, nullptr, options_);
-  TW_RETURN_IF_ERROR(choice);
-  return StreamKernel{std::move(choice->report), epilogue, std::move(choice->stream),
-                      *std::move(addends)};
+  kernel.operand_addends = *std::move(addends);
+  if (streams_ == nullptr) {
+    auto choice = ChooseKernel(workload, epilogue, /*plain_weight=*/false, nullptr, options_);
+    TW_RETURN_IF_ERROR(choice);
+    kernel.report = std::move(choice->report);
+    kernel.stream = std::move(choice->stream);
+  }
+  const int number = static_cast<int>(plan_.streams.size());
+  plan_.streams.push_back(std::move(kernel));
+  stream_numbers_.emplace(key, number);
+  return number;
 }
 
 }  // namespace tilewright
