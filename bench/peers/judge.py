@@ -104,6 +104,21 @@ def average_pool(attribute, x):
     return total / size
 
 
+def from_the_first(attribute, values):
+    """Operands of a Resize by pytorch_half_pixel, for the evaluator. Where one element is made along an axis,
+    its place is 0 by the definition, and the evaluator takes -0.5."""
+    values = list(values)
+    lengths = len(values) > 3 and values[3] is not None and values[3].size > 0
+    which = 3 if lengths else 2
+    values[which] = values[which].copy()
+    for k, axis in enumerate(attribute.get("axes", range(values[0].ndim))):
+        made = values[which][k] if lengths else math.floor(values[0].shape[axis] * values[which][k])
+        if made == 1:
+            values[0] = values[0].take([0], axis)
+            values[which][k] = 1
+    return values
+
+
 def gelu(x, approximate):
     """x times the normal distribution's function of x, or its approximation by tanh."""
     if approximate in (b"tanh", "tanh"):
@@ -157,6 +172,8 @@ class Judge:
             x = x[tuple(slice(max(0, -int(b)), d - max(0, -int(e))) for d, b, e in zip(x.shape, before, after))]
             value = float(values[2]) if len(values) > 2 and values[2] is not None else 0.0
             return [np.pad(x, [(max(0, int(b)), max(0, int(e))) for b, e in zip(before, after)], constant_values=value)]
+        if op == "Resize" and attribute.get("coordinate_transformation_mode") == b"pytorch_half_pixel":
+            values = from_the_first(attribute, values)
         if op == "GlobalMaxPool":  # it takes two dimensions for spatial ones, whatever the rank
             return [x.max(tuple(range(2, x.ndim)), keepdims=True)]
         if op == "Gelu":
