@@ -263,7 +263,9 @@ TEST_F(TunerTest, ConfigsThatAnotherVersionFoundFastAreMeasuredFirst) {
   const int today = DeviceTraitsOf(Dense(256).task.target).codegen_version;
   ASSERT_TRUE(Run({Dense(256)}, Settings("random", 40), nullptr, made_by(today + 1)).ok());
   std::vector<std::pair<double, std::int64_t>> known;
-  for (const auto& record : *store_->Trials({})) {
+  const auto stored = store_->Trials({});
+  ASSERT_TRUE(stored.ok());
+  for (const auto& record : *stored) {
     const Trial& trial = record.trial;
     if (trial.attempt == 0 && trial.outcome == Outcome::kOk) {
       known.emplace_back(trial.value, trial.candidate.config.index);
