@@ -15,6 +15,7 @@
 #include "src/schedule/lower/lower.h"
 #include "src/target/target.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -49,7 +50,7 @@ std::vector<Program> Candidates(const Target& target) {
         *Workload::Parse("conv2d(float32[1," + c + "," + h + "," + h + "]NCHW,float32[" +
                          std::to_string(layer.k) + "," + c + "," + r + "," + r + "]OIHW,s" + s +
                          "x" + s + ",p" + p + "x" + p + "x" + p + "x" + p + ",d1x1,g1)->float32");
-    for (const TemplateEntry* entry : TemplatesFor(workload, target)) {
+    for (const TemplateEntry* entry : BuiltInTemplates().For(workload, target)) {
       const auto space = entry->define_space(workload, target);
       if (!space.ok()) continue;
       int taken = 0;

@@ -11,6 +11,7 @@
 #include "src/base/random.h"
 #include "src/schedule/summary.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -49,7 +50,7 @@ class Scorer {
     Fail(epilogue.status(), one.name);
     epilogue_ = *epilogue;
     target_ = *Target::Parse("llvm -mcpu=skylake-avx512");
-    entry_ = TemplatesFor(workload_, target_).front();
+    entry_ = BuiltInTemplates().For(workload_, target_).front();
     space_ = *entry_->define_space(workload_, target_);
     row_.resize(static_cast<std::size_t>(cost_model::FeatureCount()));
     Train();

@@ -24,6 +24,7 @@
 #include "src/base/strings.h"
 #include "src/schedule/summary.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -42,7 +43,7 @@ Result<Row> Read(const std::string& text, std::uint64_t folds) {
   TW_RETURN_IF_ERROR(records::ParseLogLine(text, line));
   auto input = records::ParseAutotvmInput(line);
   TW_RETURN_IF_ERROR(input);
-  const TemplateEntry* entry = FindTemplate(input->task.name);
+  const TemplateEntry* entry = BuiltInTemplates().Find(input->task.name);
   if (entry == nullptr || !input->task.workload) return Unsupported("no such template");
   const Workload& workload = *input->task.workload;
   const Target& target = input->target.target;

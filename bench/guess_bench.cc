@@ -18,6 +18,7 @@
 #include "search/landscape.h"
 #include "search/space.h"
 #include "search/strategies/model_guided.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::search {
 namespace {
@@ -32,7 +33,7 @@ struct Task {
   static Result<std::unique_ptr<Task>> Load(const std::string& file) {
     auto landscape = Landscape::Load(file);
     TW_RETURN_IF_ERROR(landscape);
-    auto space = landscape->Space();
+    auto space = landscape->Space(BuiltInTemplates());
     TW_RETURN_IF_ERROR(space);
     std::vector<Told> trials;
     for (const Landscape::Row& row : landscape->rows) {

@@ -19,6 +19,7 @@
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"
 #include "src/models/models.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::bench {
 namespace {
@@ -152,7 +153,7 @@ std::map<std::string, Choice> ReadChoices(const std::string& path) {
 Result<Choice> Choose(const Layer& layer, const Epilogue& epilogue, const Target& target,
                       const Options& options, const std::map<std::string, Choice>& known) {
   if (const auto found = known.find(layer.workload.Key()); found != known.end()) {
-    const TemplateEntry* entry = FindTemplate(found->second.template_key);
+    const TemplateEntry* entry = BuiltInTemplates().Find(found->second.template_key);
     if (entry != nullptr) {
       auto space = entry->define_space(layer.workload, target);
       TW_RETURN_IF_ERROR(space);
@@ -185,8 +186,8 @@ Status BenchLayer(const Layer& layer, Mode mode, const Target& target, const Opt
   TW_RETURN_IF_ERROR(peer);
   auto choice = Choose(layer, *epilogue, target, options, known);
   TW_RETURN_IF_ERROR(choice);
-  auto ours = OurKernel::Make(*FindTemplate(choice->template_key), layer.workload, *epilogue,
-                              target, choice->config);
+  auto ours = OurKernel::Make(*BuiltInTemplates().Find(choice->template_key), layer.workload,
+                              *epilogue, target, choice->config);
   TW_RETURN_IF_ERROR(ours);
   const auto timings =
       timer.Measure({[&] { (*ours)->Run(); }, [&] { (*peer)->Run(); }}, options.rounds);

@@ -8,6 +8,7 @@
 #include "src/codegen/codegen.h"
 #include "src/codegen/runtime_archive.h"
 #include "src/schedule/lower/lower.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::bench {
 namespace {
@@ -119,7 +120,7 @@ Result<std::unique_ptr<OurKernel>> OurKernel::Make(const TemplateEntry& entry,
 
 Result<Choice> QuickSearch(const Workload& workload, const Epilogue& epilogue, const Target& target,
                            int builds, std::uint64_t seed) {
-  const auto entries = TemplatesFor(workload, target);
+  const auto entries = BuiltInTemplates().For(workload, target);
   if (entries.empty()) return NotFound(workload.Key() + ": no template");
   const TemplateEntry& entry = *entries.front();
   auto space = entry.define_space(workload, target);

@@ -18,6 +18,7 @@
 #include "src/base/files/file.h"
 #include "src/base/strings.h"
 #include "src/templates/device.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -135,7 +136,7 @@ Status Record(const RecordedTask& one, const std::string& path, const std::strin
     const Result<Target> target = Target::Parse(target_text);
     TW_RETURN_IF_ERROR(target);
     const Result<search::SearchSpace> space =
-        search::MakeSearchSpace({*workload, *target}, *epilogue);
+        search::MakeSearchSpace(BuiltInTemplates(), {*workload, *target}, *epilogue);
     TW_RETURN_IF_ERROR(space);
     landscape = search::PlanLandscape(*space, configs);
   }
@@ -147,7 +148,7 @@ Status Record(const RecordedTask& one, const std::string& path, const std::strin
     // What is measured survives an interruption; the next run goes on.
     return rows % 50 != 0 || WriteFile(path, landscape.ToString()).ok();
   };
-  TW_RETURN_IF_ERROR(search::RecordLandscape(landscape, measurer, progress));
+  TW_RETURN_IF_ERROR(search::RecordLandscape(BuiltInTemplates(), landscape, measurer, progress));
   return WriteFile(path, landscape.ToString());
 }
 
@@ -186,7 +187,7 @@ int Main(int argc, char** argv) {
     return status.ok() ? 0 : 1;
   }
   if (argc == 3 && std::strcmp(argv[1], "worker") == 0) {
-    return std::strcmp(argv[2], "build") == 0 ? measure::BuildWorkerMain(0, 1)
+    return std::strcmp(argv[2], "build") == 0 ? measure::BuildWorkerMain(BuiltInTemplates(), 0, 1)
                                               : measure::RunWorkerMain(0, 1);
   }
   if (argc < 2) {

@@ -18,6 +18,7 @@
 #include "src/graph/passes/passes.h"
 #include "src/models/models.h"
 #include "src/target/library.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::bench {
 namespace {
@@ -57,7 +58,7 @@ struct Totals {
 Result<std::vector<Choice>> CallsFor(const Workload& workload, const Target& target,
                                      std::string& refusal) {
   std::vector<Choice> calls;
-  for (const TemplateEntry& entry : Templates()) {
+  for (const TemplateEntry& entry : BuiltInTemplates().all()) {
     if (LibraryOfTemplate(entry.key) == nullptr || entry.device != target.device()) continue;
     const std::string reason = entry.refuses(workload, target);
     if (!reason.empty()) {
@@ -100,8 +101,8 @@ Status BenchTask(const ExtractedTask& task, const Target& target,
   std::vector<std::unique_ptr<OurKernel>> kernels;
   std::vector<std::function<void()>> functions;
   for (const Choice& choice : *calls) {
-    auto kernel = OurKernel::Make(*FindTemplate(choice.template_key), workload, epilogue, target,
-                                  choice.config);
+    auto kernel = OurKernel::Make(*BuiltInTemplates().Find(choice.template_key), workload, epilogue,
+                                  target, choice.config);
     TW_RETURN_IF_ERROR(kernel);
     kernels.push_back(*std::move(kernel));
     functions.emplace_back([kernel = kernels.back().get()] { kernel->Run(); });

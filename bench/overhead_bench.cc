@@ -13,6 +13,7 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/run/run.h"
 #include "src/tensor/made_up.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -39,6 +40,7 @@ Result<double> SecondsOf(int operators, const std::string& folder) {
   auto target = Target::Parse("native");
   TW_RETURN_IF_ERROR(target);
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   options.target = *target;
   options.device = ProbeHostCpu();
   const std::string path = fmt::format("{}/chain{}.so", folder, operators);

@@ -22,6 +22,7 @@
 #include "src/base/strings.h"
 #include "src/target/device.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -39,7 +40,7 @@ void Fill(Store& store, std::int64_t records, const Target& target,
   std::vector<ConfigSpace> spaces;
   std::vector<const TemplateEntry*> entries;
   for (int i = 0; i < kWorkloads; ++i) {
-    entries.push_back(TemplatesFor(SampleWorkload(i), target).front());
+    entries.push_back(BuiltInTemplates().For(SampleWorkload(i), target).front());
     spaces.push_back(*entries.back()->define_space(SampleWorkload(i), target));
   }
   for (std::int64_t i = 0; i < records; ++i) {
@@ -105,7 +106,7 @@ int Main(std::int64_t records, const std::string& folder) {
     for (int i = 0; i < 60'000; ++i) {
       const Workload workload = SampleWorkload(static_cast<int>(random.Below(kWorkloads)));
       const double before = Now();
-      auto answer = store->Query(workload, target, device);
+      auto answer = store->Query(BuiltInTemplates(), workload, target, device);
       const double seconds = Now() - before;
       if (i >= 10'000) warm.push_back(seconds);
       hits += answer.ok() && answer->kind == records::AnswerKind::kHit ? 1 : 0;
@@ -121,7 +122,7 @@ int Main(std::int64_t records, const std::string& folder) {
     const double before = Now();
     auto store = Store::Open(path, Store::Mode::kReadOnly);
     opens.push_back(Now() - before);
-    if (!store->Query(SampleWorkload(i), target, device).ok()) return 1;
+    if (!store->Query(BuiltInTemplates(), SampleWorkload(i), target, device).ok()) return 1;
     firsts.push_back(Now() - before);
   }
   PrintLatencies("cold open", opens);

@@ -22,6 +22,7 @@
 #include "src/schedule/tolerance.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference/reference.h"
+#include "tests/support/built_in.h"
 #include "tests/templates/kernel_runner.h"
 
 namespace tilewright {
@@ -200,7 +201,7 @@ int Run(int pairs, std::uint64_t seed, const std::string& only) {
     if (!workload.ok()) continue;  // a kernel larger than its data
     const Epilogue epilogue = DrawEpilogue(workload->out_dtype, random);
     const Target& target = targets[random.Below(targets.size())];
-    for (const TemplateEntry* entry : TemplatesFor(*workload, target)) {
+    for (const TemplateEntry* entry : BuiltInTemplates().For(*workload, target)) {
       if (!only.empty() && entry->key != only) continue;
       auto space = entry->define_space(*workload, target);
       TW_CHECK(space.ok(), space.status().message());

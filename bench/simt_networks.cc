@@ -23,6 +23,7 @@
 #include "src/compiler/run/plan_run.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -119,6 +120,7 @@ Result<std::string> Run(const Network& network, const std::string& folder) {
   TW_RETURN_IF_ERROR(graph);
   const std::vector<Tensor> inputs = Prepare(*graph, network.kind);
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   auto target = Target::Parse("cuda -arch=sm_80");
   TW_RETURN_IF_ERROR(target);
   options.target = *target;

@@ -26,6 +26,7 @@
 #include "src/base/strings.h"
 #include "src/target/device.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -43,7 +44,7 @@ class TrialMaker {
     for (int i = 0; i < tasks; ++i) {
       const int w = static_cast<int>(random_.Below(1000));
       workloads_.push_back({SampleWorkload(w), target});
-      entries_.push_back(TemplatesFor(workloads_.back().workload, target).front());
+      entries_.push_back(BuiltInTemplates().For(workloads_.back().workload, target).front());
       spaces_.push_back(*entries_.back()->define_space(workloads_.back().workload, target));
     }
   }
@@ -206,7 +207,7 @@ int OpenPackages(std::int64_t records, const std::string& folder) {
   const double begin = Now();
   records::PackageOptions options;
   options.best = 0;
-  auto built = records::BuildPackages({path}, options);
+  auto built = records::BuildPackages(BuiltInTemplates(), {path}, options);
   if (!built.ok()) {
     std::fprintf(stderr, "%s\n", built.status().message().c_str());
     return 1;
@@ -234,7 +235,7 @@ int OpenPackages(std::int64_t records, const std::string& folder) {
       auto store = records::OpenInstalled(installed->package);
       if (!store.ok()) return 1;
       (drop ? cold : warm).push_back(Now() - before);
-      auto answer = store->Query(task.workload, task.target, device);
+      auto answer = store->Query(BuiltInTemplates(), task.workload, task.target, device);
       if (!answer.ok() || answer->kind != records::AnswerKind::kHit) return 1;
       if (drop) first.push_back(Now() - before);
     }
@@ -242,6 +243,7 @@ int OpenPackages(std::int64_t records, const std::string& folder) {
     records::Catalog catalog;
     if (!catalog.AddInstalledFrom({root}).ok()) return 1;
     records::Question question;
+    question.templates = &BuiltInTemplates();
     question.workload = &task.workload;
     question.target = &task.target;
     question.device = &device;

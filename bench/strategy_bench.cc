@@ -16,6 +16,8 @@
 #include "search/landscape.h"
 #include "search/registry.h"
 #include "src/base/strings.h"
+#include "tests/support/built_in.h"
+#include "tests/support/built_in_strategies.h"
 
 namespace tilewright::search {
 namespace {
@@ -47,7 +49,7 @@ Found Run(const Landscape& landscape, const SearchSpace& space, const std::strin
   context.inspector = &inspector;
   context.seed = seed;
   context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
-  const auto strategy = FindStrategy(key)->make(context);
+  const auto strategy = BuiltInStrategies().Find(key)->make(context);
   std::vector<std::vector<Told>> batches;
   Found found;
   double best = 0;
@@ -95,7 +97,7 @@ struct Verdict {
 Status Compare(const std::string& file, const Options& options, std::map<int, Verdict>& verdicts) {
   const Result<Landscape> landscape = Landscape::Load(file);
   TW_RETURN_IF_ERROR(landscape);
-  const Result<SearchSpace> space = landscape->Space();
+  const Result<SearchSpace> space = landscape->Space(BuiltInTemplates());
   TW_RETURN_IF_ERROR(space);
   const double optimum = landscape->best_value();
   std::string name = file.substr(file.rfind('/') + 1);

@@ -29,6 +29,7 @@
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference/reference.h"
+#include "tests/support/built_in.h"
 #include "tests/templates/kernel_runner.h"
 
 namespace tilewright {
@@ -102,7 +103,7 @@ Result<Built> Build(const records::LogLine& line, const records::AutotvmInput& i
     return Unsupported(input.task.malformed_tensor ? "a tensor of four items, expected three"
                                                    : "arguments that are no operator here");
   }
-  const TemplateEntry* entry = FindTemplate(input.task.name);
+  const TemplateEntry* entry = BuiltInTemplates().Find(input.task.name);
   if (entry == nullptr) return Unsupported("no such template");
   const Workload& workload = *input.task.workload;
   if (auto why = entry->refuses(workload, target); !why.empty()) return Unsupported(why);

@@ -3,12 +3,14 @@
 #include <utility>
 
 #include "src/target/device.h"
-#include "src/templates/registry.h"
 
 namespace tilewright::measure {
 
-NullMeasurer::NullMeasurer(Clock& clock, double seconds)
-    : clock_(clock), seconds_(seconds), start_seconds_(clock.MonotonicSeconds()) {
+NullMeasurer::NullMeasurer(const TemplateRegistry& templates, Clock& clock, double seconds)
+    : templates_(templates),
+      clock_(clock),
+      seconds_(seconds),
+      start_seconds_(clock.MonotonicSeconds()) {
   device_.kind = "null";
   device_.model = "no device";
 }
@@ -20,7 +22,7 @@ Trial NullMeasurer::Measure(const Candidate& candidate, std::int64_t attempt) co
   trial.device = device_;
   trial.codegen_version = DeviceTraitsOf(candidate.task.target).codegen_version;
   trial.finished_unix_seconds = clock_.UnixSeconds();
-  if (FindTemplate(candidate.template_key) == nullptr) {
+  if (templates_.Find(candidate.template_key) == nullptr) {
     trial.outcome = Outcome::kInvalid;
     trial.reason = "no template " + candidate.template_key;
     return trial;

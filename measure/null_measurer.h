@@ -4,6 +4,7 @@
 
 #include "measure/measurer.h"
 #include "src/base/clock.h"
+#include "src/templates/registry.h"
 
 namespace tilewright::measure {
 
@@ -12,8 +13,8 @@ namespace tilewright::measure {
 /// and add that device to the table of tests/conformance.
 class NullMeasurer final : public Measurer {
  public:
-  /// seconds: what every candidate is said to take. clock: outlives the measurer.
-  NullMeasurer(Clock& clock, double seconds);
+  /// seconds: what every candidate is said to take. templates, clock: outlive the measurer.
+  NullMeasurer(const TemplateRegistry& templates, Clock& clock, double seconds);
 
   Status Submit(Request request) override;
   Result<std::optional<Reply>> Next(double timeout_seconds) override;
@@ -30,6 +31,7 @@ class NullMeasurer final : public Measurer {
  private:
   Trial Measure(const Candidate& candidate, std::int64_t attempt) const;
 
+  const TemplateRegistry& templates_;
   Clock& clock_;
   double seconds_;
   double start_seconds_;

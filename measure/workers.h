@@ -7,6 +7,10 @@
 #include "src/runtime/cuda_api.h"
 #include "src/runtime/nvml.h"
 
+namespace tilewright {
+class TemplateRegistry;
+}
+
 namespace tilewright::measure {
 
 /// Where the runner finds a GPU, for targets of CUDA.
@@ -33,7 +37,7 @@ struct RunWorkerSettings {
 /// output may be the two descriptors: they are moved away first, so that nothing a library prints
 /// gets between the messages.
 /// returns the exit code: 0 at the end of in_fd, 1 if a message cannot be understood.
-int BuildWorkerMain(int in_fd, int out_fd);
+int BuildWorkerMain(const TemplateRegistry& templates, int in_fd, int out_fd);
 
 /// The runner, likewise: `worker run`. Once configured it calibrates, makes the A/A test and writes
 /// a greeting with their result.

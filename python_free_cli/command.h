@@ -9,8 +9,13 @@
 namespace CLI {
 class App;
 }
+namespace tilewright {
+class TemplateRegistry;
+}
 
 namespace tilewright::cli {
+
+struct Registries;
 
 /// Exit codes of the program.
 inline constexpr int kExitDone = 0;
@@ -31,6 +36,17 @@ class Command {
   /// returns the exit code. A Status is printed to standard error and becomes kExitBadInput, or
   /// kExitFailed for kUnavailable and kInternal.
   virtual Result<int> Run() = 0;
+
+  /// What there is to choose from, before Run. It outlives the command.
+  void Use(const Registries& registries) { registries_ = &registries; }
+
+ protected:
+  /// Only for Run: while arguments are declared there are none yet.
+  const Registries& registries() const { return *registries_; }
+  const TemplateRegistry& templates() const;
+
+ private:
+  const Registries* registries_ = nullptr;
 };
 
 /// Every subcommand, in the order of --help. One line each: a new command is one new file and a

@@ -1,6 +1,9 @@
 #include "python_free_cli/command.h"
+#include "python_free_cli/registries.h"
 
 namespace tilewright::cli {
+
+const TemplateRegistry& Command::templates() const { return registries_->templates; }
 
 std::vector<std::unique_ptr<Command>> AllCommands() {
   std::vector<std::unique_ptr<Command>> commands;

@@ -103,12 +103,13 @@ Result<bool> FuseArguments::Residuals(bool autotvm) const {
   return fuse_residuals || (!no_fuse_residuals && !autotvm);
 }
 
-Result<CompileOrder> ReadOrder(const std::string& file, bool seeded, const LoadOptions& load,
-                               const Target& target, const RecordSources& sources,
-                               const DeviceArgument& device, const FuseArguments& fuse) {
+Result<CompileOrder> ReadOrder(const TemplateRegistry& templates, const std::string& file,
+                               bool seeded, const LoadOptions& load, const Target& target,
+                               const RecordSources& sources, const DeviceArgument& device,
+                               const FuseArguments& fuse) {
   auto graph = LoadForRunning(file, seeded, load);
   TW_RETURN_IF_ERROR(graph);
-  auto catalog = sources.Open(target);
+  auto catalog = sources.Open(templates, target);
   TW_RETURN_IF_ERROR(catalog);
   auto accept = sources.Accept();
   TW_RETURN_IF_ERROR(accept);
@@ -121,6 +122,7 @@ Result<CompileOrder> ReadOrder(const std::string& file, bool seeded, const LoadO
   CompileOrder order;
   order.graph = *std::move(graph);
   order.catalog = std::make_unique<records::Catalog>(*std::move(catalog));
+  order.options.templates = &templates;
   order.options.target = target;
   order.options.catalog = order.catalog.get();
   order.options.accept = *accept;
@@ -227,7 +229,7 @@ Result<CompileOrder> DeviceNetwork::Read(const std::string& file, bool seeded,
   } else {
     TW_RETURN_IF_ERROR(device_.CheckUnused());
   }
-  return ReadOrder(file, seeded, load, *target, place_.sources, device_, fuse_);
+  return ReadOrder(*templates_, file, seeded, load, *target, place_.sources, device_, fuse_);
 }
 
 Result<Plan> DeviceNetwork::ReadBundle(const std::string& folder, bool seeded) const {

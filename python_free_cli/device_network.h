@@ -37,10 +37,11 @@ struct CompileOrder {
   std::unique_ptr<records::Catalog> catalog;  ///< options point to it
   CompileOptions options;
 };
-/// seeded, load: as for LoadForRunning.
-Result<CompileOrder> ReadOrder(const std::string& file, bool seeded, const LoadOptions& load,
-                               const Target& target, const RecordSources& sources,
-                               const DeviceArgument& device, const FuseArguments& fuse);
+/// templates: outlives the order. seeded, load: as for LoadForRunning.
+Result<CompileOrder> ReadOrder(const TemplateRegistry& templates, const std::string& file,
+                               bool seeded, const LoadOptions& load, const Target& target,
+                               const RecordSources& sources, const DeviceArgument& device,
+                               const FuseArguments& fuse);
 
 /// The plan of a model file for a VTA; standard error is told if the VTA gets none of it.
 Result<Plan> PlanForVta(const std::string& file, Graph graph, const CompileOptions& options);
@@ -59,6 +60,8 @@ class DeviceNetwork {
   /// The target and where records come from, how it is cut for a VTA, and the device.
   /// traces: also `--vta-trace` and `--vta-cycles`.
   void Declare(CLI::App& app, bool traces);
+  /// What kernels are made by, before the network runs; outlives this.
+  void Use(const TemplateRegistry& templates) { templates_ = &templates; }
   /// True if the command line has a target, or names a VTA's bundle; else the file is a library.
   bool planned(const std::string& file) const { return place_.given() || IsVtaBundle(file); }
   /// True if the target's kernels run on a GPU.
@@ -95,6 +98,7 @@ class DeviceNetwork {
   /// Of what only a VTA has. Errors: kInvalidArgument if something of it was given.
   Status CheckNoVta() const;
 
+  const TemplateRegistry* templates_ = nullptr;
   NetworkTarget place_;
   DeviceArgument device_;
   FuseArguments fuse_;

@@ -4,6 +4,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/end_command.h"
 #include "python_free_cli/print.h"
+#include "python_free_cli/registries.h"
 #include "python_free_cli/usage.h"
 #include "src/base/files/unfinished.h"
 #include "src/base/stack.h"
@@ -28,6 +29,7 @@ int RunProgram(int argc, char** argv) {
   app.require_subcommand(0, 1);  // none: the help; an unknown one is named as not expected
   app.set_version_flag("--version", "tilewright " TILEWRIGHT_VERSION);
   app.footer("`tilewright COMMAND --help` tells more about each, with examples.");
+  const cli::Registries registries;
   auto commands = cli::AllCommands();
   for (const auto& command : commands) {
     CLI::App* sub = app.add_subcommand(command->name(), command->summary());
@@ -46,6 +48,7 @@ int RunProgram(int argc, char** argv) {
   }
   for (const auto& command : commands) {
     if (!app.got_subcommand(command->name())) continue;
+    command->Use(registries);
     return cli::EndCommand(command->name(), [&] { return command->Run(); });
   }
   cli::PrintErr("{}", app.help());

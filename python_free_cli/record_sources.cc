@@ -67,12 +67,13 @@ Result<records::AnswerLevel> RecordSources::Accept() const {
   return given ? std::max(*level, records::AnswerLevel::kModel) : *level;
 }
 
-Status RecordSources::AddModel(const Target& target, records::Catalog& catalog) const {
+Status RecordSources::AddModel(const TemplateRegistry& templates, const Target& target,
+                               records::Catalog& catalog) const {
   if (model_file == kNoModel) return {};
   const std::string shipped = model_file.empty() ? ShippedModel(target.kind_name()) : "";
   const std::string& path = model_file.empty() ? shipped : model_file;
   if (path.empty()) return {};
-  auto model = search::LoadChooser(path);
+  auto model = search::LoadChooser(templates, path);
   if (model.ok()) {
     catalog.SetModel(*std::move(model));
     return {};
@@ -82,7 +83,8 @@ Status RecordSources::AddModel(const Target& target, records::Catalog& catalog) 
   return {};
 }
 
-Result<records::Catalog> RecordSources::Open(const Target& target) const {
+Result<records::Catalog> RecordSources::Open(const TemplateRegistry& templates,
+                                             const Target& target) const {
   records::Catalog catalog;
   std::vector<std::string> paths = stores;
   if (paths.empty()) {
@@ -108,7 +110,7 @@ Result<records::Catalog> RecordSources::Open(const Target& target) const {
     return InvalidArgument("--key and --allow-unsigned: need --package");
   }
   if (!no_packages) TW_RETURN_IF_ERROR(catalog.AddInstalledFrom(PackageRoots()));
-  TW_RETURN_IF_ERROR(AddModel(target, catalog));
+  TW_RETURN_IF_ERROR(AddModel(templates, target, catalog));
   for (const std::string& problem : catalog.problems()) {
     PrintErr("package left out: {}\n", problem);
   }

@@ -31,11 +31,11 @@ struct RecordSources {
   TrustArguments trust;
 
   void Declare(CLI::App& app, const std::string& accept_default);
-  /// Stores of --records (else the user's own, if there is one), packages of --package, then the
-  /// installed ones, then the cost model of --model. What was left out is told on standard error.
-  /// Errors: those of opening them; kInvalidArgument for packages by AutoTVM's rule, and for
-  /// trust without packages.
-  Result<records::Catalog> Open(const Target& target) const;
+  /// templates: outlives the catalog. Stores of --records (else the user's own, if there is one),
+  /// packages of --package, then the installed ones, then the cost model of --model. What was left
+  /// out is told on standard error. Errors: those of opening them; kInvalidArgument for packages by
+  /// AutoTVM's rule, and for trust without packages.
+  Result<records::Catalog> Open(const TemplateRegistry& templates, const Target& target) const;
   /// --accept; a model that is given is asked.
   Result<records::AnswerLevel> Accept() const;
   /// What --rule autotvm looks at; none by our own rule.
@@ -43,7 +43,8 @@ struct RecordSources {
   Result<std::optional<records::AutotvmQuestion>> Autotvm(const Target& target) const;
 
  private:
-  Status AddModel(const Target& target, records::Catalog& catalog) const;
+  Status AddModel(const TemplateRegistry& templates, const Target& target,
+                  records::Catalog& catalog) const;
 };
 
 /// The answer as lines for people; `whole` adds config, record and reason. workload: null if we

@@ -150,9 +150,9 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const
   return tasks;
 }
 
-void LeaveToHost(std::vector<search::TuneTask>& tasks) {
-  std::erase_if(tasks, [](const search::TuneTask& task) {
-    const bool host = TemplatesFor(task.task.workload, task.task.target).empty();
+void LeaveToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks) {
+  std::erase_if(tasks, [&templates](const search::TuneTask& task) {
+    const bool host = templates.For(task.task.workload, task.task.target).empty();
     if (host) PrintErr("left to the host: {}\n", ShortName(task.task.workload));
     return host;
   });
@@ -186,23 +186,23 @@ Result<std::vector<search::TuneTask>> ParseTasks(const std::string& text, const 
   return TasksOfFile(text, target, fuse_residuals);
 }
 
-Result<ChosenConfig> ChooseConfig(const Task& task, const std::string& key,
-                                  const std::string& config) {
+Result<ChosenConfig> ChooseConfig(const TemplateRegistry& templates, const Task& task,
+                                  const std::string& key, const std::string& config) {
   ChosenConfig chosen;
   if (key.empty()) {
-    const auto entries = TemplatesFor(task.workload, task.target);
+    const auto entries = templates.For(task.workload, task.target);
     if (entries.empty()) {
       const bool says_why = DeviceTraitsOf(task.target).leaves_to_host;
-      return Unsupported("no template serves " + task.workload.Key() + " on " +
-                         task.target.ToString() +
-                         (says_why ? ": " + VtaRefusalOf(task.workload, task.target) : ""));
+      return Unsupported(
+          "no template serves " + task.workload.Key() + " on " + task.target.ToString() +
+          (says_why ? ": " + VtaRefusalOf(templates, task.workload, task.target) : ""));
     }
     chosen.entry = entries.front();
   } else {
-    chosen.entry = FindTemplate(key);
+    chosen.entry = templates.Find(key);
     if (chosen.entry == nullptr) {
       std::string known;
-      for (const TemplateEntry& entry : Templates()) known += " " + std::string(entry.key);
+      for (const TemplateEntry& entry : templates.all()) known += " " + std::string(entry.key);
       return InvalidArgument("no template '" + key + "', expected one of:" + known);
     }
     if (auto why = chosen.entry->refuses(task.workload, task.target); !why.empty()) {
@@ -264,7 +264,8 @@ void CandidateArguments::Declare(CLI::App& app) {
   target.DeclareWithResiduals(app);
 }
 
-Result<CandidateArguments::Parsed> CandidateArguments::Parse() const {
+Result<CandidateArguments::Parsed> CandidateArguments::Parse(
+    const TemplateRegistry& templates) const {
   auto parsed_target = target.Parse();
   TW_RETURN_IF_ERROR(parsed_target);
   auto parsed_task = ParseTask(task, *parsed_target, !target.no_fuse_residuals);
@@ -274,7 +275,7 @@ Result<CandidateArguments::Parsed> CandidateArguments::Parse() const {
     if (!parsed.ok()) return parsed.status().WithContext("--epilogue");
     parsed_task->epilogue = std::move(*parsed);
   }
-  auto chosen = ChooseConfig(parsed_task->task, template_key, config);
+  auto chosen = ChooseConfig(templates, parsed_task->task, template_key, config);
   TW_RETURN_IF_ERROR(chosen);
   return Parsed{std::move(*parsed_task), std::move(*chosen)};
 }

@@ -42,7 +42,7 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const
                                                   bool fuse_residuals = true);
 
 /// Takes out the tasks no VTA template serves, and says so: the host computes them.
-void LeaveToHost(std::vector<search::TuneTask>& tasks);
+void LeaveToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks);
 
 /// What ParseTask takes, or all tasks of a model file.
 Result<std::vector<search::TuneTask>> ParseTasks(const std::string& text, const Target& target,
@@ -56,8 +56,8 @@ struct ChosenConfig {
 };
 /// key: empty picks the preferred template. config: an index, the JSON of values, or empty for the
 /// default config.
-Result<ChosenConfig> ChooseConfig(const Task& task, const std::string& key,
-                                  const std::string& config);
+Result<ChosenConfig> ChooseConfig(const TemplateRegistry& templates, const Task& task,
+                                  const std::string& key, const std::string& config);
 
 /// `--target`, `--threads`, `--libs` and `--vta-config` of a command.
 struct TargetArguments {
@@ -82,7 +82,7 @@ struct CandidateArguments {
     search::TuneTask task;
     ChosenConfig chosen;
   };
-  Result<Parsed> Parse() const;
+  Result<Parsed> Parse(const TemplateRegistry& templates) const;
 };
 
 }  // namespace tilewright::cli

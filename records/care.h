@@ -10,6 +10,10 @@
 #include "records/store.h"
 #include "src/base/status.h"
 
+namespace tilewright {
+class TemplateRegistry;
+}
+
 namespace tilewright::records {
 
 /// Looking after a record store: what is in it, whether it is sound, and making it smaller.
@@ -30,7 +34,7 @@ struct StoreSummary {
   std::string store_id;
   std::map<std::string, std::int64_t> stores;  ///< trials by the store they were measured into
 };
-Result<StoreSummary> Summarize(const std::string& path);
+Result<StoreSummary> Summarize(const TemplateRegistry& templates, const std::string& path);
 
 /// One of the best trials of a task.
 struct BestTrial {
@@ -40,7 +44,8 @@ struct BestTrial {
 };
 /// The `top` fastest trials that may be served of every workload, target and device, with what is
 /// equal to the last of them, and the winners of races; winners first, then by value and index.
-Result<std::vector<BestTrial>> BestOfStore(const std::string& path, std::int64_t top);
+Result<std::vector<BestTrial>> BestOfStore(const TemplateRegistry& templates,
+                                           const std::string& path, std::int64_t top);
 
 struct PruneOptions {
   /// Fastest ok trials kept for each workload, target and device (once among those that may be
@@ -59,13 +64,15 @@ struct PruneReport {
 /// Removes trials that are neither among the best, nor winners of races or tied with one, nor of
 /// the training set, nor of a job that has not finished. Logs of searches stay, so jobs still go
 /// on. Errors: those of opening the store for writing.
-Result<PruneReport> PruneStore(const std::string& path, const PruneOptions& options);
+Result<PruneReport> PruneStore(const TemplateRegistry& templates, const std::string& path,
+                               const PruneOptions& options);
 
 /// What is wrong with a store: SQLite's integrity check, references to rows that are not there, and
 /// our own rules (texts parse, ids are the hash of what they identify, values fit samples, winners
 /// are there). At most `limit` lines. Empty: sound.
 /// Errors: those of opening the store.
-Result<std::vector<std::string>> CheckStore(const std::string& path, std::size_t limit = 20);
+Result<std::vector<std::string>> CheckStore(const TemplateRegistry& templates,
+                                            const std::string& path, std::size_t limit = 20);
 
 struct VacuumReport {
   std::int64_t bytes_before = 0, bytes_after = 0;

@@ -66,9 +66,10 @@ std::string WrongWith(const Trial& trial) {
 /// Spaces of the tasks seen, since making one takes longer than looking a config up in it.
 class Spaces {
  public:
+  explicit Spaces(const TemplateRegistry& templates) : templates_(templates) {}
   /// Empty if the config is in the space of its template, or the template is not today's.
   std::string WrongWith(const Candidate& candidate) {
-    const TemplateEntry* entry = FindTemplate(candidate.template_key);
+    const TemplateEntry* entry = templates_.Find(candidate.template_key);
     if (entry == nullptr || entry->version != candidate.template_version) return {};
     const std::string key = candidate.template_key + "\n" + candidate.task.workload.Key() + "\n" +
                             candidate.task.target.ToString();
@@ -85,6 +86,7 @@ class Spaces {
   }
 
  private:
+  const TemplateRegistry& templates_;
   std::map<std::string, ConfigSpace> spaces_;
 };
 
@@ -95,7 +97,7 @@ std::pair<std::string, std::string> JobAndStore(std::string_view name, const std
   return {std::string(name.substr(0, at)), std::string(name.substr(at + 1))};
 }
 
-Status CheckTrials(const Database& db, Problems& problems) {
+Status CheckTrials(const TemplateRegistry& templates, const Database& db, Problems& problems) {
   auto store_id = StoreIdOf(db, "main");
   TW_RETURN_IF_ERROR(store_id);
   auto query = Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) +
@@ -105,7 +107,7 @@ Status CheckTrials(const Database& db, Problems& problems) {
   constexpr int kIndexColumn = kTrialColumnCount, kJobColumn = kIndexColumn + 1,
                 kSamplesColumn = kIndexColumn + 2;
   TextCache cache;
-  Spaces spaces;
+  Spaces spaces(templates);
   while (!problems.full()) {
     auto row = query->Step();
     TW_RETURN_IF_ERROR(row);
@@ -149,7 +151,8 @@ Status CheckLog(const Database& db, Problems& problems) {
 
 }  // namespace
 
-Result<std::vector<std::string>> CheckStore(const std::string& path, std::size_t limit) {
+Result<std::vector<std::string>> CheckStore(const TemplateRegistry& templates,
+                                            const std::string& path, std::size_t limit) {
   if (!FileExists(path)) return NotFound(path + ": no such record store");
   auto db = Database::Open(path, Database::Mode::kReadOnly);
   TW_RETURN_IF_ERROR(db);
@@ -176,7 +179,7 @@ Result<std::vector<std::string>> CheckStore(const std::string& path, std::size_t
                      " t.job = b.job WHERE t.id IS NULL",
                      "winner of a race that is no trial of its task: ", problems);
   }
-  if (status.ok()) status = CheckTrials(*db, problems);
+  if (status.ok()) status = CheckTrials(templates, *db, problems);
   if (status.ok()) status = CheckLog(*db, problems);
   std::vector<std::string> lines = problems.Take();
   if (!status.ok()) {

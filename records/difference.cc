@@ -40,8 +40,9 @@ void AddDifference(std::string what, const std::string& recorded, const std::str
   if (recorded != asked) differences.push_back({std::move(what), recorded, asked});
 }
 
-std::vector<Difference> DifferencesOf(const Trial& trial, const Workload& workload,
-                                      const Target& target, const DeviceFingerprint& device) {
+std::vector<Difference> DifferencesOf(const TemplateRegistry& templates, const Trial& trial,
+                                      const Workload& workload, const Target& target,
+                                      const DeviceFingerprint& device) {
   std::vector<Difference> differences;
   const Candidate& candidate = trial.candidate;
   // Printing them takes longer than comparing them, and mostly they are equal.
@@ -54,7 +55,7 @@ std::vector<Difference> DifferencesOf(const Trial& trial, const Workload& worklo
   const KernelLibrary* library = LibraryOfTemplate(candidate.template_key);
   CompareDevices(trial.device, library != nullptr ? WithLibrary(device, *library) : device,
                  differences);
-  const TemplateEntry* entry = FindTemplate(candidate.template_key);
+  const TemplateEntry* entry = templates.Find(candidate.template_key);
   const int version = entry != nullptr ? entry->version : 0;
   if (version != candidate.template_version) {
     AddDifference("template version", std::to_string(candidate.template_version),

@@ -5,6 +5,10 @@
 
 #include "src/space/trial.h"
 
+namespace tilewright {
+class TemplateRegistry;
+}
+
 namespace tilewright::records {
 
 /// One thing that was otherwise when a record was measured than it is where it is to be used.
@@ -24,7 +28,8 @@ void AddDifference(std::string what, const std::string& recorded, const std::str
 
 /// Everything that is not as in the trial: workload, target, device, driver, versions of template
 /// and code generator. Of instruction sets, those that only one of the two has.
-std::vector<Difference> DifferencesOf(const Trial& trial, const Workload& workload,
-                                      const Target& target, const DeviceFingerprint& device);
+std::vector<Difference> DifferencesOf(const TemplateRegistry& templates, const Trial& trial,
+                                      const Workload& workload, const Target& target,
+                                      const DeviceFingerprint& device);
 
 }  // namespace tilewright::records

@@ -126,8 +126,9 @@ Result<Config> ConfigOfImported(const ImportedRecord& record) {
   return config;
 }
 
-Result<Candidate> CandidateOfImported(const ImportedRecord& record, const Target& target) {
-  const TemplateEntry* entry = FindTemplate(record.task);
+Result<Candidate> CandidateOfImported(const TemplateRegistry& templates,
+                                      const ImportedRecord& record, const Target& target) {
+  const TemplateEntry* entry = templates.Find(record.task);
   if (entry == nullptr) return Unsupported("no template " + record.task + " to make code with");
   auto workload = Workload::Parse(record.workload_key);
   if (!workload.ok()) return Unsupported(record.tuple + ": no operator we know");

@@ -11,6 +11,10 @@
 #include "records/store.h"
 #include "src/base/status.h"
 
+namespace tilewright {
+class TemplateRegistry;
+}
+
 namespace tilewright::records {
 
 /// What is to be known about an imported record. Stored as bits: values never change.
@@ -69,10 +73,11 @@ Status ForEachImported(const Store& store,
 /// where they are outside or the space is unknown.
 Result<Config> ConfigOfImported(const ImportedRecord& record);
 
-/// The record as a candidate of our own template of that name, to be built and verified for
+/// The record as a candidate of the template of that name, to be built and verified for
 /// `target`, which need not be the one it was measured on.
-/// Errors: kUnsupported if we have no such template, it refuses the workload or target, or its
+/// Errors: kUnsupported if there is no such template, it refuses the workload or target, or its
 /// space lacks the config; the message says which.
-Result<Candidate> CandidateOfImported(const ImportedRecord& record, const Target& target);
+Result<Candidate> CandidateOfImported(const TemplateRegistry& templates,
+                                      const ImportedRecord& record, const Target& target);
 
 }  // namespace tilewright::records

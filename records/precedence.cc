@@ -27,7 +27,7 @@ constexpr std::array<std::pair<AnswerLevel, std::string_view>, 5> kLevels = {{
 /// same, under version 0 of its template.
 Status ChooseImported(const Question& question, CatalogAnswer& found) {
   const ImportedRecord& record = *found.autotvm->record;
-  auto candidate = CandidateOfImported(record, *question.target);
+  auto candidate = CandidateOfImported(*question.templates, record, *question.target);
   if (candidate.ok()) {
     found.chosen = *std::move(candidate);
     return {};
@@ -65,14 +65,15 @@ Status AskByAutotvm(const Store& store, const Question& question, CatalogAnswer&
 }
 
 Status AskByOwnRule(const Store& store, const Question& question, CatalogAnswer& found) {
-  auto answer =
-      store.Query(*question.workload, *question.target, *question.device, question.refuses_call);
+  auto answer = store.Query(*question.templates, *question.workload, *question.target,
+                            *question.device, question.refuses_call);
   TW_RETURN_IF_ERROR(answer);
   found.answer = *std::move(answer);
   if (!found.answer.record.has_value()) return {};
   found.level = found.answer.kind == AnswerKind::kHit ? AnswerLevel::kHit : AnswerLevel::kNearHit;
-  found.differences = DifferencesOf(found.answer.record->trial, *question.workload,
-                                    WithoutLibraries(*question.target), *question.device);
+  found.differences =
+      DifferencesOf(*question.templates, found.answer.record->trial, *question.workload,
+                    WithoutLibraries(*question.target), *question.device);
   return {};
 }
 
@@ -80,7 +81,7 @@ Status AskByOwnRule(const Store& store, const Question& question, CatalogAnswer&
 CatalogAnswer DefaultOf(const Question& question) {
   CatalogAnswer answer;
   answer.answer.expected_slowdown = std::nan("");
-  for (const TemplateEntry* entry : TemplatesFor(*question.workload, *question.target)) {
+  for (const TemplateEntry* entry : question.templates->For(*question.workload, *question.target)) {
     auto config = entry->default_config(*question.workload, *question.target);
     if (!config.ok()) continue;
     answer.level = AnswerLevel::kDefault;

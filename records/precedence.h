@@ -14,6 +14,10 @@
 #include "records/store.h"
 #include "src/space/trial.h"
 
+namespace tilewright {
+class TemplateRegistry;
+}
+
 namespace tilewright::records {
 
 /// How an answer came about, best first.
@@ -43,6 +47,7 @@ struct AutotvmQuestion {
 
 /// What is asked. Borrows everything.
 struct Question {
+  const TemplateRegistry* templates = nullptr;  ///< whose records may be served; never null
   const Workload* workload = nullptr;  ///< null: a task of AutoTVM's that we have no operator for
   const Target* target = nullptr;
   const DeviceFingerprint* device = nullptr;

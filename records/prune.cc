@@ -15,8 +15,9 @@ Result<std::int64_t> Keep(const Database& db, const std::string& select) {
   return QueryInt(db, "SELECT count(*) FROM (" + select + ")");
 }
 
-Status ChooseKept(const Database& db, const PruneOptions& options, PruneReport& report) {
-  TW_RETURN_IF_ERROR(FindCurrent(db, "main"));
+Status ChooseKept(const TemplateRegistry& templates, const Database& db,
+                  const PruneOptions& options, PruneReport& report) {
+  TW_RETURN_IF_ERROR(FindCurrent(templates, db, "main"));
   TW_RETURN_IF_ERROR(
       db.Execute("DROP TABLE IF EXISTS temp.kept; CREATE TEMP TABLE kept (id TEXT PRIMARY KEY)"
                  " WITHOUT ROWID"));
@@ -46,7 +47,8 @@ Status ChooseKept(const Database& db, const PruneOptions& options, PruneReport& 
 
 }  // namespace
 
-Result<PruneReport> PruneStore(const std::string& path, const PruneOptions& options) {
+Result<PruneReport> PruneStore(const TemplateRegistry& templates, const std::string& path,
+                               const PruneOptions& options) {
   if (options.best < 1) return InvalidArgument("prune keeps at least the best trial of each task");
   if (!FileExists(path)) return NotFound(path + ": no such record store");
   {
@@ -61,7 +63,7 @@ Result<PruneReport> PruneStore(const std::string& path, const PruneOptions& opti
   auto transaction = Transaction::Begin(*db);
   TW_RETURN_IF_ERROR(transaction);
   PruneReport report;
-  TW_RETURN_IF_ERROR(ChooseKept(*db, options, report));
+  TW_RETURN_IF_ERROR(ChooseKept(templates, *db, options, report));
   auto trials = QueryInt(*db, "SELECT count(*) FROM trial");
   TW_RETURN_IF_ERROR(trials);
   auto kept = QueryInt(*db, "SELECT count(*) FROM temp.kept");

@@ -26,6 +26,7 @@
 #include "records/row.h"
 #include "records/store.h"
 #include "records/store_impl.h"
+#include "src/base/plugin_key.h"
 #include "src/base/strings.h"
 #include "src/target/library.h"
 #include "src/templates/registry.h"
@@ -81,11 +82,24 @@ std::string Percent(double ratio) {
 
 }  // namespace
 
-/// Leaves out records whose library may not be called for the workload, and tells of the best one.
+/// Leaves out records of templates that are not there, and those whose library may not be called
+/// for the workload, and tells of the best one.
 class LibraryRule {
  public:
-  LibraryRule(const Workload& workload, const Target& target, const CallRule& refuses_call)
-      : workload_(workload), target_(target), refuses_call_(refuses_call) {}
+  LibraryRule(const TemplateRegistry& templates, const Workload& workload, const Target& target,
+              const CallRule& refuses_call)
+      : templates_(templates), workload_(workload), target_(target), refuses_call_(refuses_call) {}
+  const TemplateRegistry& templates() const { return templates_; }
+  bool IsCurrent(std::string_view template_key, std::int64_t template_version,
+                 std::int64_t codegen_version) {
+    if (VersionsAreCurrent(templates_, template_key, template_version, codegen_version)) {
+      return true;
+    }
+    if (not_loaded_.empty() && IsPluginKey(template_key)) {
+      not_loaded_ = WhyNotTemplate(templates_, template_key, static_cast<int>(template_version));
+    }
+    return false;
+  }
   bool Allows(const Trial& trial) {
     const KernelLibrary* library = LibraryOfTemplate(trial.candidate.template_key);
     if (library == nullptr) return true;
@@ -98,20 +112,23 @@ class LibraryRule {
   }
   /// Empty if nothing was left out.
   const std::string& passed_over() const { return passed_over_; }
+  /// Why records of a plugin's template were left out; empty if none were.
+  const std::string& not_loaded() const { return not_loaded_; }
 
  private:
   std::string Refuses(const KernelLibrary& library, const Candidate& candidate) const {
     if (std::string reason = RefusesLibrary(library, target_); !reason.empty()) return reason;
-    const TemplateEntry* entry = FindTemplate(candidate.template_key);
+    const TemplateEntry* entry = templates_.Find(candidate.template_key);
     if (entry == nullptr) return "there is no such template";
     if (std::string reason = entry->refuses(workload_, target_); !reason.empty()) return reason;
     return refuses_call_ != nullptr ? refuses_call_(candidate) : std::string();
   }
 
+  const TemplateRegistry& templates_;
   const Workload& workload_;
   const Target& target_;
   const CallRule& refuses_call_;
-  std::string passed_over_;
+  std::string passed_over_, not_loaded_;
 };
 
 /// The queries of one store, prepared once.
@@ -183,7 +200,7 @@ Result<std::optional<Record>> Finder::First(Store::Impl& impl, Statement& query,
     auto row = query.Step();
     TW_RETURN_IF_ERROR(row);
     if (!*row) break;
-    if (!VersionsAreCurrent(query.Text(6), query.Int(7), query.Int(8))) continue;
+    if (!libraries.IsCurrent(query.Text(6), query.Int(7), query.Int(8))) continue;
     const double value = query.Real(13);
     if (!std::isfinite(value) || value <= 0) continue;  // a row that somebody forged
     auto device = impl.texts.DeviceOf(impl.db, query.Int(4));
@@ -284,7 +301,7 @@ Result<Answer> Finder::NearWorkload(Store::Impl& impl, const Workload& workload,
     TW_RETURN_IF_ERROR(record);
     if (!record->has_value()) continue;
     Trial& trial = (*record)->trial;
-    const TemplateEntry* entry = FindTemplate(trial.candidate.template_key);
+    const TemplateEntry* entry = libraries.templates().Find(trial.candidate.template_key);
     if (entry == nullptr || !entry->refuses(workload, target).empty()) continue;
     auto space = entry->define_space(workload, target);
     if (!space.ok()) continue;
@@ -423,15 +440,19 @@ Result<Answer> Finder::Find(Store::Impl& impl, const Workload& workload, const T
   return NearWorkload(impl, workload, target, *target_number, device, libraries);
 }
 
-Result<Answer> Store::Query(const Workload& workload, const Target& target,
-                            const DeviceFingerprint& device, const CallRule& refuses_call) const {
+Result<Answer> Store::Query(const TemplateRegistry& templates, const Workload& workload,
+                            const Target& target, const DeviceFingerprint& device,
+                            const CallRule& refuses_call) const {
   TW_RETURN_IF_ERROR(Finder::Prepare(*impl_));
   const ReadTransaction transaction(*impl_);
-  LibraryRule libraries(workload, target, refuses_call);
+  LibraryRule libraries(templates, workload, target, refuses_call);
   auto answer = Finder::Find(*impl_, workload, target, device, libraries);
   TW_RETURN_IF_ERROR(answer);
   answer->passed_over = libraries.passed_over();
   if (!answer->passed_over.empty()) answer->explanation += "; passed over: " + answer->passed_over;
+  if (!libraries.not_loaded().empty()) {
+    answer->explanation += "; " + libraries.not_loaded() + ", so its records are left out";
+  }
   return answer;
 }
 

@@ -90,9 +90,9 @@ Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cach
   return record;
 }
 
-bool VersionsAreCurrent(std::string_view template_key, std::int64_t template_version,
-                        std::int64_t codegen_version) {
-  const TemplateEntry* entry = FindTemplate(template_key);
+bool VersionsAreCurrent(const TemplateRegistry& templates, std::string_view template_key,
+                        std::int64_t template_version, std::int64_t codegen_version) {
+  const TemplateEntry* entry = templates.Find(template_key);
   return entry != nullptr && entry->version == template_version &&
          codegen_version == FindDeviceTraits(entry->device).codegen_version;
 }

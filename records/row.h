@@ -9,6 +9,10 @@
 #include "records/sqlite.h"
 #include "records/store.h"
 
+namespace tilewright {
+class TemplateRegistry;
+}
+
 namespace tilewright::records {
 
 /// Columns every reader of trials selects, in the order ReadRow expects.
@@ -54,8 +58,8 @@ Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cach
 /// 128 bits of store, device, job, task, template, config and attempt, as 32 hexadecimal digits.
 std::string TrialId(std::string_view store_id, std::string_view job_name, const Trial& trial);
 
-/// True if a kernel of this template and these versions is what this program would make today.
-bool VersionsAreCurrent(std::string_view template_key, std::int64_t template_version,
-                        std::int64_t codegen_version);
+/// True if a kernel of this template and these versions is what would be made today.
+bool VersionsAreCurrent(const TemplateRegistry& templates, std::string_view template_key,
+                        std::int64_t template_version, std::int64_t codegen_version);
 
 }  // namespace tilewright::records

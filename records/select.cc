@@ -6,7 +6,7 @@
 
 namespace tilewright::records {
 
-Status FindCurrent(const Database& db, std::string_view schema) {
+Status FindCurrent(const TemplateRegistry& templates, const Database& db, std::string_view schema) {
   TW_RETURN_IF_ERROR(
       db.Execute("DROP TABLE IF EXISTS temp.current; CREATE TEMP TABLE current (template TEXT,"
                  " template_version INTEGER, codegen_version INTEGER)"));
@@ -20,7 +20,7 @@ Status FindCurrent(const Database& db, std::string_view schema) {
     auto row = list->Step();
     TW_RETURN_IF_ERROR(row);
     if (!*row) return {};
-    if (!VersionsAreCurrent(list->Text(0), list->Int(1), list->Int(2))) continue;
+    if (!VersionsAreCurrent(templates, list->Text(0), list->Int(1), list->Int(2))) continue;
     insert->Bind(1, list->Text(0)).Bind(2, list->Int(1)).Bind(3, list->Int(2));
     TW_RETURN_IF_ERROR(insert->Run());
   }

@@ -6,13 +6,17 @@
 
 #include "records/sqlite.h"
 
+namespace tilewright {
+class TemplateRegistry;
+}
+
 namespace tilewright::records {
 
 /// Which trials are worth keeping. Packages and pruning choose by the same rules.
 
 /// Fills `temp.current (template, template_version, codegen_version)` with those of the trials of
-/// the attached database `schema` that this program could serve today.
-Status FindCurrent(const Database& db, std::string_view schema);
+/// the attached database `schema` that could be served today.
+Status FindCurrent(const TemplateRegistry& templates, const Database& db, std::string_view schema);
 
 /// SQL that selects the ids of trials of `schema` that are ok, verified and current (FindCurrent):
 /// the `best` fastest of each workload, target and device, and all that are equal to the last of

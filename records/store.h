@@ -12,6 +12,10 @@
 #include "src/base/status.h"
 #include "src/space/trial.h"
 
+namespace tilewright {
+class TemplateRegistry;
+}
+
 namespace tilewright::records {
 
 class Database;
@@ -118,8 +122,9 @@ class Store {
   /// Best config for a workload: served view only (ok, verified, same template and code-generator
   /// version), device matched by rule; see docs/records.md. refuses_call: whose records
   /// are passed over beside those whose library is not here; empty: no others.
-  Result<Answer> Query(const Workload& workload, const Target& target,
-                       const DeviceFingerprint& device, const CallRule& refuses_call = {}) const;
+  Result<Answer> Query(const TemplateRegistry& templates, const Workload& workload,
+                       const Target& target, const DeviceFingerprint& device,
+                       const CallRule& refuses_call = {}) const;
   /// Key/value facts of the store: A/A resolution per device, canary rate, …
   Status SetFact(std::string_view key, std::string_view value);
   Result<std::optional<std::string>> Fact(std::string_view key) const;

@@ -55,12 +55,12 @@ Status SummarizeTasks(const Database& db, StoreSummary& summary) {
 
 }  // namespace
 
-Result<StoreSummary> Summarize(const std::string& path) {
+Result<StoreSummary> Summarize(const TemplateRegistry& templates, const std::string& path) {
   if (!FileExists(path)) return NotFound(path + ": no such record store");
   auto db = Database::Open(path, Database::Mode::kReadOnly);
   TW_RETURN_IF_ERROR(db);
   TW_RETURN_IF_ERROR(CheckSchema(*db, path));
-  TW_RETURN_IF_ERROR(FindCurrent(*db, "main"));
+  TW_RETURN_IF_ERROR(FindCurrent(templates, *db, "main"));
   StoreSummary summary;
   summary.schema = SchemaVersion();
   auto id = StoreIdOf(*db, "main");
@@ -103,12 +103,13 @@ Result<StoreSummary> Summarize(const std::string& path) {
   return summary;
 }
 
-Result<std::vector<BestTrial>> BestOfStore(const std::string& path, std::int64_t top) {
+Result<std::vector<BestTrial>> BestOfStore(const TemplateRegistry& templates,
+                                           const std::string& path, std::int64_t top) {
   if (!FileExists(path)) return NotFound(path + ": no such record store");
   auto db = Database::Open(path, Database::Mode::kReadOnly);
   TW_RETURN_IF_ERROR(db);
   TW_RETURN_IF_ERROR(CheckSchema(*db, path));
-  TW_RETURN_IF_ERROR(FindCurrent(*db, "main"));
+  TW_RETURN_IF_ERROR(FindCurrent(templates, *db, "main"));
   auto query = Statement::Prepare(
       *db, "SELECT " + std::string(kTrialColumns) +
                ", max(ifnull(best.ties, '')), count(best.trial) FROM trial JOIN workload w ON"

@@ -21,8 +21,9 @@ constexpr float kClearlyBetter = 0.2F;
 
 class FileChooser final : public records::ModelChooser {
  public:
-  FileChooser(std::string path, std::unique_ptr<cost_model::TreeModel> model)
-      : path_(std::move(path)), model_(std::move(model)) {}
+  FileChooser(const TemplateRegistry& templates, std::string path,
+              std::unique_ptr<cost_model::TreeModel> model)
+      : templates_(templates), path_(std::move(path)), model_(std::move(model)) {}
 
   Result<std::optional<records::ModelChoice>> Choose(const Workload& workload,
                                                      const Target& target) const override {
@@ -31,7 +32,7 @@ class FileChooser final : public records::ModelChooser {
         std::ranges::count(families, FamilyOf(workload)) == 0) {
       return std::optional<records::ModelChoice>();
     }
-    auto guess = GuessConfig({workload, target}, Epilogue(), *model_);
+    auto guess = GuessConfig(templates_, {workload, target}, Epilogue(), *model_);
     if (guess.status().code() == StatusCode::kUnsupported) {
       return std::optional<records::ModelChoice>();  // no template serves it
     }
@@ -43,6 +44,7 @@ class FileChooser final : public records::ModelChooser {
   }
 
  private:
+  const TemplateRegistry& templates_;
   const std::string path_;
   const std::unique_ptr<cost_model::TreeModel> model_;
 };
@@ -72,23 +74,24 @@ Result<Point> GuessPoint(const SearchSpace& space, const Inspector& inspector,
   return tie ? standard->point : best.point;
 }
 
-Result<Candidate> GuessConfig(const Task& task, const Epilogue& epilogue,
-                              const cost_model::CostModel& model) {
+Result<Candidate> GuessConfig(const TemplateRegistry& templates, const Task& task,
+                              const Epilogue& epilogue, const cost_model::CostModel& model) {
   if (!DeviceTraitsOf(task.target).loops) {
     return Unsupported("shipped models judge loops, not VTA streams");
   }
-  const Result<SearchSpace> space = MakeSearchSpace(task, epilogue);
+  const Result<SearchSpace> space = MakeSearchSpace(templates, task, epilogue);
   TW_RETURN_IF_ERROR(space);
   const Result<Point> point = GuessPoint(*space, TemplateInspector(*space), model);
   TW_RETURN_IF_ERROR(point);
   return ToCandidate(*space, *point);
 }
 
-Result<std::unique_ptr<records::ModelChooser>> LoadChooser(const std::string& path) {
+Result<std::unique_ptr<records::ModelChooser>> LoadChooser(const TemplateRegistry& templates,
+                                                           const std::string& path) {
   auto model = cost_model::TreeModel::Load(path);
   TW_RETURN_IF_ERROR(model);
   return std::unique_ptr<records::ModelChooser>(
-      std::make_unique<FileChooser>(path, *std::move(model)));
+      std::make_unique<FileChooser>(templates, path, *std::move(model)));
 }
 
 }  // namespace tilewright::search

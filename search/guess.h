@@ -23,12 +23,13 @@ Result<Point> GuessPoint(const SearchSpace& space, const Inspector& inspector,
                          const cost_model::CostModel& model);
 
 /// The same for a task. Errors: also kUnsupported if no template serves it, or its target is a VTA.
-Result<Candidate> GuessConfig(const Task& task, const Epilogue& epilogue,
-                              const cost_model::CostModel& model);
+Result<Candidate> GuessConfig(const TemplateRegistry& templates, const Task& task,
+                              const Epilogue& epilogue, const cost_model::CostModel& model);
 
 /// The model of a file, made by `tilewright train`, as a chooser of configs for workloads of the
 /// families it learned from. Takes a tenth of a second per workload.
-/// Errors: as cost_model::TreeModel::Load.
-Result<std::unique_ptr<records::ModelChooser>> LoadChooser(const std::string& path);
+/// templates: outlives the chooser. Errors: as cost_model::TreeModel::Load.
+Result<std::unique_ptr<records::ModelChooser>> LoadChooser(const TemplateRegistry& templates,
+                                                           const std::string& path);
 
 }  // namespace tilewright::search

@@ -133,10 +133,12 @@ std::string Listed(const Key& keys) {
 }
 
 /// As Set, for what one member alone must be. Errors: kInvalidArgument as "key: value, expected …".
-Status SetChecked(const Field& field, const Json& value, JobSettings& settings) {
+Status SetChecked(const StrategyRegistry& strategies, const Field& field, const Json& value,
+                  JobSettings& settings) {
   std::string expected = Set(field, value, settings);
-  if (expected.empty() && field.key == "strategy" && FindStrategy(settings.strategy) == nullptr) {
-    expected = "one of " + Listed(Strategies());
+  if (expected.empty() && field.key == "strategy" &&
+      strategies.Find(settings.strategy) == nullptr) {
+    expected = "one of " + Listed(strategies.all());
   }
   if (expected.empty()) return Status();
   return InvalidArgument(std::string(field.key) + ": " + Shown(value) + ", expected " + expected);
@@ -166,7 +168,8 @@ Result<double> ParseDuration(std::string_view text) {
   return *value * unit;
 }
 
-Result<JobSettings> ParseJobSettings(std::string_view json, std::string_view file) {
+Result<JobSettings> ParseJobSettings(const StrategyRegistry& strategies, std::string_view json,
+                                     std::string_view file) {
   const std::string name(file);
   const Result<Json> parsed = ParseJson(json);
   if (!parsed.ok()) return parsed.status().WithContext(name);
@@ -183,22 +186,22 @@ Result<JobSettings> ParseJobSettings(std::string_view json, std::string_view fil
       return InvalidArgument(place() + ": " + key + ": unknown key, expected one of " +
                              Listed(Fields()));
     }
-    const Status status = SetChecked(*field, item.value(), settings);
+    const Status status = SetChecked(strategies, *field, item.value(), settings);
     if (!status.ok()) return status.WithContext(place());
   }
   return settings;
 }
 
-Result<JobSettings> LoadJobSettings(const std::string& path) {
+Result<JobSettings> LoadJobSettings(const StrategyRegistry& strategies, const std::string& path) {
   const Result<std::string> text = ReadFile(path, kMaxFileBytes);
   TW_RETURN_IF_ERROR(text);
-  return ParseJobSettings(*text, path);
+  return ParseJobSettings(strategies, *text, path);
 }
 
-Status CheckJobSettings(const JobSettings& settings) {
+Status CheckJobSettings(const StrategyRegistry& strategies, const JobSettings& settings) {
   JobSettings unused;
   for (const Field& field : Fields()) {
-    TW_RETURN_IF_ERROR(SetChecked(field, ValueOf(field, settings), unused));
+    TW_RETURN_IF_ERROR(SetChecked(strategies, field, ValueOf(field, settings), unused));
   }
   return Status();
 }

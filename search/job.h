@@ -9,6 +9,8 @@
 
 namespace tilewright::search {
 
+class StrategyRegistry;
+
 /// What a tuning job is asked to do. As a file: one JSON object whose keys are the names below
 /// (all optional); unknown keys are an error.
 struct JobSettings {
@@ -27,7 +29,7 @@ struct JobSettings {
   double early_stop_improvement = 0.01;  ///< what counts as one, relative
 
   // How it searches.
-  std::string strategy = "model";  ///< key of search/registry.h
+  std::string strategy = "model";  ///< key of a StrategyRegistry
   std::uint64_t seed = 1;
   int batch = 8;           ///< points asked at once
   double epsilon = 0.1;    ///< share of random points among the model's
@@ -39,10 +41,11 @@ struct JobSettings {
 
 /// Errors: kInvalidArgument as "file:line: key: value, expected …" for an unknown key, a wrong type
 /// or a value out of range. `file` is only for messages.
-Result<JobSettings> ParseJobSettings(std::string_view json, std::string_view file);
-Result<JobSettings> LoadJobSettings(const std::string& path);
+Result<JobSettings> ParseJobSettings(const StrategyRegistry& strategies, std::string_view json,
+                                     std::string_view file);
+Result<JobSettings> LoadJobSettings(const StrategyRegistry& strategies, const std::string& path);
 /// As for those of a file. Errors: kInvalidArgument as "key: value, expected …".
-Status CheckJobSettings(const JobSettings& settings);
+Status CheckJobSettings(const StrategyRegistry& strategies, const JobSettings& settings);
 /// JSON object with every key in a fixed order; parses back to the same value.
 std::string ToJson(const JobSettings& settings);
 /// Seconds of "90", "90s", "10m", "8h" or "1.5h". Errors: kInvalidArgument.

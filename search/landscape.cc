@@ -179,12 +179,12 @@ Result<Landscape> Landscape::Load(const std::string& path) {
   return landscape;
 }
 
-Result<SearchSpace> Landscape::Space() const {
+Result<SearchSpace> Landscape::Space(const TemplateRegistry& templates) const {
   SearchSpace space;
   space.task = task;
   space.epilogue = epilogue;
   for (const Reduced& reduced : spaces) {
-    const TemplateEntry* entry = FindTemplate(reduced.template_key);
+    const TemplateEntry* entry = templates.Find(reduced.template_key);
     if (entry == nullptr || entry->version != reduced.template_version) {
       return NotFound("template " + reduced.template_key + " version " +
                       std::to_string(reduced.template_version));
@@ -250,9 +250,10 @@ Landscape PlanLandscape(const SearchSpace& space, std::int64_t configs) {
   return landscape;
 }
 
-Status RecordLandscape(Landscape& landscape, measure::Measurer& measurer,
+Status RecordLandscape(const TemplateRegistry& templates, Landscape& landscape,
+                       measure::Measurer& measurer,
                        const std::function<bool(std::size_t, std::size_t)>& progress) {
-  const Result<SearchSpace> space = landscape.Space();
+  const Result<SearchSpace> space = landscape.Space(templates);
   TW_RETURN_IF_ERROR(space);
   const TemplateInspector inspector(*space);
   std::deque<Point> left;

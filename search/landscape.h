@@ -52,7 +52,7 @@ struct Landscape {
   static Result<Landscape> Load(const std::string& path);
 
   /// The reduced space. Errors: kNotFound if a template or knob value does not exist any more.
-  Result<SearchSpace> Space() const;
+  Result<SearchSpace> Space(const TemplateRegistry& templates) const;
   /// What was measured at a point; null if nothing (refused by a static check then).
   const Row* Find(Point point) const;
   /// Of the fastest row; 0 if none is ok.
@@ -66,7 +66,8 @@ Landscape PlanLandscape(const SearchSpace& space, std::int64_t configs);
 /// Measures what the plan holds and no row says yet. `progress` is called after every trial with
 /// (rows, legal configs) and returns false to stop early.
 /// Errors: the measurer's.
-Status RecordLandscape(Landscape& landscape, measure::Measurer& measurer,
+Status RecordLandscape(const TemplateRegistry& templates, Landscape& landscape,
+                       measure::Measurer& measurer,
                        const std::function<bool(std::size_t, std::size_t)>& progress);
 
 /// Features of the template; a point that was not recorded counts as refused.

@@ -7,6 +7,7 @@
 #include "search/strategies/grid.h"
 #include "search/strategies/model_guided.h"
 #include "search/strategies/random_search.h"
+#include "src/base/plugin_key.h"
 
 namespace tilewright::search {
 namespace {
@@ -23,13 +24,26 @@ static_assert(std::ranges::adjacent_find(kStrategies, {}, &StrategyEntry::key) =
 
 }  // namespace
 
-std::span<const StrategyEntry> Strategies() { return kStrategies; }
+StrategyRegistry StrategyRegistry::BuiltIn() {
+  StrategyRegistry registry;
+  registry.entries_.assign(kStrategies.begin(), kStrategies.end());
+  return registry;
+}
 
-const StrategyEntry* FindStrategy(std::string_view key) {
-  for (const StrategyEntry& entry : kStrategies) {
-    if (entry.key == key) return &entry;
+Status StrategyRegistry::Add(const StrategyEntry& entry) {
+  const std::string name = "strategy '" + std::string(entry.key) + "'";
+  if (!IsPluginKey(entry.key)) {
+    return InvalidArgument(name + ": expected a key " + std::string(kPluginKeyForm));
   }
-  return nullptr;
+  if (Find(entry.key) != nullptr) return InvalidArgument(name + ": there is one already");
+  if (entry.make == nullptr) return InvalidArgument(name + ": a function lacks");
+  entries_.insert(std::ranges::lower_bound(entries_, entry.key, {}, &StrategyEntry::key), entry);
+  return {};
+}
+
+const StrategyEntry* StrategyRegistry::Find(std::string_view key) const {
+  const auto found = std::ranges::find(entries_, key, &StrategyEntry::key);
+  return found != entries_.end() ? &*found : nullptr;
 }
 
 }  // namespace tilewright::search

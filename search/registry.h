@@ -10,6 +10,7 @@
 #include "cost_model/cost_model.h"
 #include "search/inspector.h"
 #include "search/strategy.h"
+#include "src/base/callback.h"
 
 namespace tilewright::search {
 
@@ -35,12 +36,26 @@ struct StrategyContext {
 struct StrategyEntry {
   std::string_view key;  ///< stored in jobs; never reused, never renamed
   std::string_view summary;
-  std::unique_ptr<Strategy> (*make)(const StrategyContext& context);
+  Callback<std::unique_ptr<Strategy>(const StrategyContext&)> make;
 };
 
-/// All strategies, sorted by key.
-std::span<const StrategyEntry> Strategies();
-/// Null if there is none.
-const StrategyEntry* FindStrategy(std::string_view key);
+/// The strategies there are: those of this program, and what was added to them. Made once, where a
+/// program starts, and passed on.
+class StrategyRegistry {
+ public:
+  /// Those of this program.
+  static StrategyRegistry BuiltIn();
+  /// Adds one that is not of this program; what the entry points to outlives the registry.
+  /// Errors: kInvalidArgument for a key that is there already or is no IsPluginKey.
+  Status Add(const StrategyEntry& entry);
+
+  /// All of them, sorted by key.
+  std::span<const StrategyEntry> all() const { return entries_; }
+  /// Null if there is none.
+  const StrategyEntry* Find(std::string_view key) const;
+
+ private:
+  std::vector<StrategyEntry> entries_;
+};
 
 }  // namespace tilewright::search

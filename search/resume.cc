@@ -53,7 +53,7 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
   std::vector<ScheduledTask> scheduled;
   std::string unserved;
   for (const TuneTask& task : tasks) {
-    Result<std::unique_ptr<TaskState>> state = MakeTaskState(task);
+    Result<std::unique_ptr<TaskState>> state = MakeTaskState(*context_.templates, task);
     if (!state.ok() && state.status().code() == StatusCode::kUnsupported) {
       unserved += (unserved.empty() ? "" : "; ") + state.status().message();
       continue;
@@ -80,7 +80,7 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
   pool_ = std::make_unique<WarmPool>();
   if (settings_.warm_start && !tasks_.empty()) {
     const Target target = WithoutLibraries(tasks_.front()->input.task.target);
-    Result<WarmPool> pool = WarmPool::Load(*context_.store, job_.id, target);
+    Result<WarmPool> pool = WarmPool::Load(*context_.templates, *context_.store, job_.id, target);
     TW_RETURN_IF_ERROR(pool);
     *pool_ = std::move(*pool);
   }
@@ -91,7 +91,7 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
 
 Status TuneRun::MakeStrategy(int task, const BeginEntry& begin) {
   TaskState& state = TaskAt(task);
-  const StrategyEntry* entry = FindStrategy(settings_.strategy);
+  const StrategyEntry* entry = context_.strategies->Find(settings_.strategy);
   if (entry == nullptr) return InvalidArgument("strategy: " + settings_.strategy + ", unknown");
   StrategyContext made;
   made.space = &state.space;
@@ -102,7 +102,7 @@ Status TuneRun::MakeStrategy(int task, const BeginEntry& begin) {
   made.warm = pool_->Collect(tasks_, begin);
   made.first = begin.first;
   state.strategy = entry->make(made);
-  return {};
+  return state.strategy->status();
 }
 
 Status TuneRun::Resume() {

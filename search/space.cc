@@ -21,11 +21,12 @@ std::int64_t SearchSpace::size() const {
   return sum;
 }
 
-Result<SearchSpace> MakeSearchSpace(const Task& task, const Epilogue& epilogue) {
+Result<SearchSpace> MakeSearchSpace(const TemplateRegistry& templates, const Task& task,
+                                    const Epilogue& epilogue) {
   SearchSpace result;
   result.task = {task.workload, WithoutLibraries(task.target)};  // as records say it
   result.epilogue = epilogue;
-  for (const TemplateEntry* entry : TemplatesFor(task.workload, task.target)) {
+  for (const TemplateEntry* entry : templates.For(task.workload, task.target)) {
     const KernelLibrary* library = LibraryOfTemplate(entry->key);
     if (library != nullptr && !RefusesLibrary(*library, task.target).empty()) continue;
     Result<ConfigSpace> space = entry->define_space(task.workload, task.target);

@@ -11,7 +11,8 @@ namespace tilewright::search {
 /// The spaces of every template that serves the task, the preferred template first.
 /// Errors: kUnsupported naming workload and target if no template serves it; the template's own if
 /// a space can not be defined.
-Result<SearchSpace> MakeSearchSpace(const Task& task, const Epilogue& epilogue);
+Result<SearchSpace> MakeSearchSpace(const TemplateRegistry& templates, const Task& task,
+                                    const Epilogue& epilogue);
 
 /// The point as a candidate to be measured. Requires that it lies in the space.
 Candidate ToCandidate(const SearchSpace& space, Point point);

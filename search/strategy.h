@@ -62,6 +62,10 @@ class Strategy {
   virtual void Tell(std::span<const Told> results) = 0;
   virtual std::string_view name() const = 0;
 
+  /// What has gone wrong in it, which ends the job; it proposes nothing more. Only one of a plugin
+  /// can go wrong.
+  virtual Status status() const { return {}; }
+
   /// Learning that is due, or null; call after Tell (and once before the first Ask). Proposals made
   /// before it is handed back by Finish use what was known before.
   virtual std::unique_ptr<Lesson> NextLesson() { return nullptr; }

@@ -54,8 +54,9 @@ void TaskState::Tell(const Told& told) {
   }
 }
 
-Result<std::unique_ptr<TaskState>> MakeTaskState(const TuneTask& task) {
-  Result<SearchSpace> space = MakeSearchSpace(task.task, task.epilogue);
+Result<std::unique_ptr<TaskState>> MakeTaskState(const TemplateRegistry& templates,
+                                                 const TuneTask& task) {
+  Result<SearchSpace> space = MakeSearchSpace(templates, task.task, task.epilogue);
   TW_RETURN_IF_ERROR(space);
   auto state = std::make_unique<TaskState>();
   state->input = task;

@@ -67,6 +67,7 @@ struct BatchState {
 };
 
 /// Builds space and inspector. Errors: kUnsupported if no template serves the task.
-Result<std::unique_ptr<TaskState>> MakeTaskState(const TuneTask& task);
+Result<std::unique_ptr<TaskState>> MakeTaskState(const TemplateRegistry& templates,
+                                                 const TuneTask& task);
 
 }  // namespace tilewright::search

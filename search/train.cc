@@ -21,7 +21,8 @@ struct Group {
 
 }  // namespace
 
-Result<TrainingData> LoadTrainingData(const std::vector<const records::Store*>& stores,
+Result<TrainingData> LoadTrainingData(const TemplateRegistry& templates,
+                                      const std::vector<const records::Store*>& stores,
                                       const std::function<bool(const Task&)>& wanted) {
   TrainingData training;
   std::map<std::string, std::unique_ptr<Group>> groups;  // null: no template serves it
@@ -36,7 +37,7 @@ Result<TrainingData> LoadTrainingData(const std::vector<const records::Store*>& 
       if (added) {
         // Features of candidates without loops mean something else: they would only mislead.
         const bool described = DeviceTraitsOf(candidate.task.target).loops;
-        Result<SearchSpace> space = MakeSearchSpace(candidate.task, candidate.epilogue);
+        Result<SearchSpace> space = MakeSearchSpace(templates, candidate.task, candidate.epilogue);
         if (space.ok() && described)
           found->second = std::make_unique<Group>(Group{std::move(*space), {}});
       }

@@ -9,6 +9,10 @@
 #include "cost_model/cost_model.h"
 #include "records/store.h"
 
+namespace tilewright {
+class TemplateRegistry;
+}
+
 namespace tilewright::search {
 
 /// What a shipped cost model learns from.
@@ -22,7 +26,8 @@ struct TrainingData {
 /// The trials of all stores whose task `wanted` accepts, grouped by workload and target. Groups of
 /// fewer than 16 trials are left out: they say nothing about ranks. Trials of VTA targets are left
 /// out too: a shipped model judges loops. Errors: the stores'.
-Result<TrainingData> LoadTrainingData(const std::vector<const records::Store*>& stores,
+Result<TrainingData> LoadTrainingData(const TemplateRegistry& templates,
+                                      const std::vector<const records::Store*>& stores,
                                       const std::function<bool(const Task&)>& wanted);
 
 }  // namespace tilewright::search

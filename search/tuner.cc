@@ -206,6 +206,7 @@ void TuneRun::Think(int task, int count, std::vector<Told> results) {
   asked.points = strategy.Ask(count);
   asked.memo = strategy.Memo();
   asked.filtered = strategy.filtered();
+  asked.status = strategy.status();
   model_seconds_.fetch_add(context_.clock->MonotonicSeconds() - start);
   const std::lock_guard lock(asked_mutex_);
   asked_ = std::move(asked);
@@ -247,6 +248,7 @@ Status TuneRun::TakeAsked() {
     asked = std::exchange(asked_, std::nullopt);
   }
   if (!asked) return {};
+  TW_RETURN_IF_ERROR(asked->status);
   TaskState& state = TaskAt(asked->task);
   state.report.filtered = asked->filtered;
   AskEntry entry = std::move(*planned_);

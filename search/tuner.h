@@ -11,6 +11,7 @@
 #include "measure/measurer.h"
 #include "records/store.h"
 #include "search/job.h"
+#include "search/registry.h"
 #include "search/report.h"
 #include "src/base/clock.h"
 #include "src/tensor/epilogue.h"
@@ -47,6 +48,8 @@ class TuneObserver {
 
 /// What a job runs with. All of it outlives the call.
 struct TuneContext {
+  const TemplateRegistry* templates = nullptr;
+  const StrategyRegistry* strategies = nullptr;
   measure::Measurer* measurer = nullptr;
   records::Store* store = nullptr;
   Clock* clock = nullptr;

@@ -20,8 +20,8 @@ constexpr std::string_view kStorePrefix = "store:";
 
 }  // namespace
 
-Result<WarmPool> WarmPool::Load(const records::Store& store, std::int64_t job,
-                                const Target& target) {
+Result<WarmPool> WarmPool::Load(const TemplateRegistry& templates, const records::Store& store,
+                                std::int64_t job, const Target& target) {
   records::TrialFilter filter;
   filter.target = target.ToString();
   filter.limit = kMaxRead;
@@ -35,7 +35,7 @@ Result<WarmPool> WarmPool::Load(const records::Store& store, std::int64_t job,
     const std::string key = candidate.task.workload.Key();
     const auto [found, added] = by_key.try_emplace(key, nullptr);
     if (added) {
-      Result<SearchSpace> space = MakeSearchSpace(candidate.task, candidate.epilogue);
+      Result<SearchSpace> space = MakeSearchSpace(templates, candidate.task, candidate.epilogue);
       if (!space.ok()) continue;
       auto group = std::make_unique<Group>();
       group->key = key;

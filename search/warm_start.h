@@ -19,7 +19,8 @@ class WarmPool {
  public:
   /// Reads trials of other jobs on the same target, up to a fixed number. Those that no present
   /// template can describe are left out. Errors: the store's.
-  static Result<WarmPool> Load(const records::Store& store, std::int64_t job, const Target& target);
+  static Result<WarmPool> Load(const TemplateRegistry& templates, const records::Store& store,
+                               std::int64_t job, const Target& target);
   WarmPool() = default;
 
   /// Which trials a strategy of tasks[task] should begin with: first those of like operators.

@@ -50,9 +50,9 @@ Result<Workbench::Setup> SetUp(const KernelSpec& kernel, Workbench& workbench) {
 
 }  // namespace
 
-SimtVerdict VerifyInSimt(const Candidate& candidate) {
+SimtVerdict VerifyInSimt(const TemplateRegistry& templates, const Candidate& candidate) {
   const Task& task = candidate.task;
-  const TemplateEntry* entry = FindTemplate(candidate.template_key);
+  const TemplateEntry* entry = templates.Find(candidate.template_key);
   if (entry == nullptr) return {Outcome::kInvalid, "no template " + candidate.template_key, 0};
   auto applied =
       ApplyTemplate(*entry, task.workload, candidate.epilogue, task.target, candidate.config);

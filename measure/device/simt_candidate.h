@@ -4,6 +4,10 @@
 
 #include "src/space/trial.h"
 
+namespace tilewright {
+class TemplateRegistry;
+}
+
 namespace tilewright::measure {
 
 /// What the emulator of threads says of a candidate. There is no time in it: an emulated kernel
@@ -16,6 +20,6 @@ struct SimtVerdict {
 
 /// Builds a candidate for CUDA and runs it in the emulator on the three sets of inputs: the results
 /// must be the reference's, without a race, an access outside of a buffer or a missing barrier.
-SimtVerdict VerifyInSimt(const Candidate& candidate);
+SimtVerdict VerifyInSimt(const TemplateRegistry& templates, const Candidate& candidate);
 
 }  // namespace tilewright::measure

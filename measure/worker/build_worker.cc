@@ -21,10 +21,11 @@
 namespace tilewright::measure {
 namespace {
 
-Built BuildCandidate(const BuildOrder& order) {
+Built BuildCandidate(const TemplateRegistry& templates, const BuildOrder& order) {
   const std::string& key = order.candidate.template_key;
-  const TemplateEntry* entry = FindTemplate(key);
-  if (entry == nullptr) return Refused(NotFound("no template " + key));
+  const TemplateEntry* entry = templates.Find(key);
+  if (entry == nullptr)
+    return Refused(NotFound(WhyNotTemplate(templates, key, order.candidate.template_version)));
   Built built = BuildFor(*entry, order);
   built.kernel.task = order.task;
   if (built.outcome != Outcome::kOk) return built;
@@ -34,10 +35,10 @@ Built BuildCandidate(const BuildOrder& order) {
   return built;
 }
 
-BuildReply Build(const BuildOrder& order) {
+BuildReply Build(const TemplateRegistry& templates, const BuildOrder& order) {
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
-  Built built = BuildCandidate(order);
+  Built built = BuildCandidate(templates, order);
   BuildReply reply;
   reply.ticket = order.ticket;
   reply.outcome = built.outcome;
@@ -92,7 +93,7 @@ Status BuildProbe(const ProbeOrder& order) {
 
 }  // namespace
 
-int BuildWorkerMain(int in_fd, int out_fd) {
+int BuildWorkerMain(const TemplateRegistry& templates, int in_fd, int out_fd) {
   const WorkerPipes pipes = TakePipes(in_fd, out_fd);
   TaskTable tasks;
   return ServeMessages(pipes, [&](const Json& message) -> Status {
@@ -113,7 +114,7 @@ int BuildWorkerMain(int in_fd, int out_fd) {
       auto order = BuildOrderFrom(message, tasks);
       TW_RETURN_IF_ERROR(order);
       InjectBuilderFault(order->fault.builder, pipes.out);
-      return SendMessage(pipes, ToJson(Build(*order)));
+      return SendMessage(pipes, ToJson(Build(templates, *order)));
     }
     return Corrupt("message: unknown type '" + MessageType(message) + "'");
   });

@@ -77,7 +77,7 @@ class TargetsCommand final : public Command {
                                   {version.ok() ? "version" : "missing",
                                    version.ok() ? *version : version.status().message()}});
     }
-    for (const TemplateEntry& entry : Templates()) {
+    for (const TemplateEntry& entry : templates().all()) {
       out["templates"].push_back(
           {{"template", std::string(entry.key)}, {"version", entry.version}});
     }

@@ -158,7 +158,8 @@ class CompileCommand final : public Command {
 
  private:
   Result<CompileOrder> Order(const Target& target) const {
-    return ReadOrder(file_, seeded_, load_.Options(), target, sources_, device_, fuse_);
+    return ReadOrder(templates(), file_, seeded_, load_.Options(), target, sources_, device_,
+                     fuse_);
   }
 
   /// What the checks leave open, on standard error; --json has the whole lists.
@@ -269,6 +270,7 @@ class RunCommand final : public Command {
     process_.Declare(app);
   }
   Result<int> Run() override {
+    network_.Use(templates());
     return process_.Run(name(), [&](CheckProgress& progress) {
       return network_.Run(file_, seeded_, inputs_, outputs_, threads_, json_, progress);
     });

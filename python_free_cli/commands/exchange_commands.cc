@@ -146,7 +146,9 @@ const char* ExchangeCommands::Examples() {
          "  tilewright records export --format autotvm --best --records records.db -o best.log\n";
 }
 
-Result<int> ExchangeCommands::Run() { return verb_ == "import" ? Import() : Export(); }
+Result<int> ExchangeCommands::Run(const TemplateRegistry& templates) {
+  return verb_ == "import" ? Import() : Export(templates);
+}
 
 Result<int> ExchangeCommands::Import() {
   std::string path = store_;
@@ -186,7 +188,7 @@ Result<int> ExchangeCommands::Import() {
   return records == 0 ? kExitBadInput : kExitFailed;
 }
 
-Result<int> ExchangeCommands::Export() {
+Result<int> ExchangeCommands::Export(const TemplateRegistry& templates) {
   if (format_ != "autotvm") {
     return InvalidArgument("--format: '" + format_ + "', expected autotvm");
   }
@@ -200,10 +202,11 @@ Result<int> ExchangeCommands::Export() {
   TW_RETURN_IF_ERROR(store);
   records::AutotvmExported exported;
   const Status written = WriteOutput(output_, [&](const TextSink& sink) -> Status {
-    auto done = records::ExportAutotvm(*store, {.best = best_}, [&](std::string_view line) {
-      const Status status = sink(line);
-      return status.ok() ? sink("\n") : status;
-    });
+    auto done =
+        records::ExportAutotvm(templates, *store, {.best = best_}, [&](std::string_view line) {
+          const Status status = sink(line);
+          return status.ok() ? sink("\n") : status;
+        });
     TW_RETURN_IF_ERROR(done);
     exported = *std::move(done);
     return {};

@@ -9,6 +9,10 @@ namespace CLI {
 class App;
 }
 
+namespace tilewright {
+class TemplateRegistry;
+}
+
 namespace tilewright::cli {
 
 /// The user's own store, which a command uses when none is named. `make_folder`: create its folder
@@ -21,12 +25,12 @@ class ExchangeCommands {
   void Declare(CLI::App& records);
   /// True if the command line named one of them.
   bool chosen() const { return !verb_.empty(); }
-  Result<int> Run();
+  Result<int> Run(const TemplateRegistry& templates);
   static const char* Examples();
 
  private:
   Result<int> Import();
-  Result<int> Export();
+  Result<int> Export(const TemplateRegistry& templates);
 
   std::string verb_, store_, target_, format_ = "autotvm", output_;
   std::vector<std::string> files_;

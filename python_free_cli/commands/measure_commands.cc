@@ -48,7 +48,7 @@ class MeasureCommand final : public Command {
   }
   Result<int> Run() override {
     TW_RETURN_IF_ERROR(runner_.Connect(candidate_.target.target));
-    auto parsed = candidate_.Parse();
+    auto parsed = candidate_.Parse(templates());
     TW_RETURN_IF_ERROR(parsed);
     const auto& [task, chosen] = *parsed;
     const Candidate candidate = {task.task, task.epilogue, std::string(chosen.entry->key),
@@ -106,7 +106,7 @@ class MeasureCommand final : public Command {
         return InvalidArgument(where + "expected an object with \"template\" and \"config\"");
       }
       const auto key = (*json)["template"].get<std::string>();
-      const TemplateEntry* entry = FindTemplate(key);
+      const TemplateEntry* entry = templates().Find(key);
       if (entry == nullptr) return InvalidArgument(where + "no template " + key);
       auto values = Config::Parse(DumpJson((*json)["config"]));
       TW_RETURN_IF_ERROR(values);
@@ -137,8 +137,8 @@ class MeasureCommand final : public Command {
   }
 
   /// Without a device: whether it is right, and no word of how fast.
-  static Result<int> Emulate(const Candidate& candidate) {
-    const measure::SimtVerdict verdict = measure::VerifyInSimt(candidate);
+  Result<int> Emulate(const Candidate& candidate) const {
+    const measure::SimtVerdict verdict = measure::VerifyInSimt(templates(), candidate);
     if (verdict.outcome != Outcome::kOk) {
       PrintErr("{}: {}\n", OutcomeName(verdict.outcome), verdict.reason);
       return kExitFailed;
@@ -181,7 +181,8 @@ class WorkerCommand final : public Command {
     app.add_option("kind", kind_)->required()->check(CLI::IsMember({"build", "run"}));
   }
   Result<int> Run() override {
-    return kind_ == "build" ? measure::BuildWorkerMain(0, 1) : measure::RunWorkerMain(0, 1);
+    return kind_ == "build" ? measure::BuildWorkerMain(templates(), 0, 1)
+                            : measure::RunWorkerMain(0, 1);
   }
 
  private:

@@ -188,7 +188,7 @@ Result<int> PackageCommand::Build() {
     if (!target.ok()) return target.status().WithContext("--target");
     build_.target = target->ToString();
   }
-  auto packages = records::BuildPackages(arguments_, build_);
+  auto packages = records::BuildPackages(templates(), arguments_, build_);
   TW_RETURN_IF_ERROR(packages);
   const bool one_file = output_.ends_with(records::kPackageExtension);
   if (one_file && packages->size() > 1) {
@@ -448,6 +448,7 @@ Result<int> PackageCommand::Query() {
   bool missed = false;
   for (const search::TuneTask& task : *tasks) {
     records::Question question;
+    question.templates = &templates();
     question.workload = &task.task.workload;
     question.target = &*target;
     question.device = &*device;

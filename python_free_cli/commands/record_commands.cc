@@ -63,7 +63,7 @@ class QueryCommand final : public Command {
     auto target = as_written ? Target::Parse(target_.target) : target_.Parse();
     if (!target.ok()) return target.status().WithContext("--target");
     TW_RETURN_IF_ERROR(CheckResiduals(*target, target_.no_fuse_residuals));
-    auto catalog = sources_.Open(*target);
+    auto catalog = sources_.Open(templates(), *target);
     TW_RETURN_IF_ERROR(catalog);
     auto autotvm = sources_.Autotvm(*target);
     TW_RETURN_IF_ERROR(autotvm);
@@ -75,6 +75,7 @@ class QueryCommand final : public Command {
     std::map<records::AnswerLevel, int> counts;
     for (Asked& one : *asked) {
       records::Question question;
+      question.templates = &templates();
       question.workload = one.workload.has_value() ? &*one.workload : nullptr;
       question.target = &*target;
       question.device = &*device;
@@ -112,7 +113,8 @@ class QueryCommand final : public Command {
   Result<std::vector<Asked>> TasksOf(const Target& target) const {
     auto tasks = ParseTasks(task_, target, !target_.no_fuse_residuals);
     TW_RETURN_IF_ERROR(tasks);
-    if (DeviceTraitsOf(target).leaves_to_host && tasks->size() > 1) LeaveToHost(*tasks);
+    if (DeviceTraitsOf(target).leaves_to_host && tasks->size() > 1)
+      LeaveToHost(templates(), *tasks);
     std::vector<Asked> asked;
     for (const search::TuneTask& task : *tasks) {
       asked.push_back({task.task.workload.Key(), task.task.workload, {}});
@@ -170,8 +172,8 @@ class RecordsCommand final : public Command {
     sub->add_option("--limit", filter_.limit, "At most this many")->check(CLI::PositiveNumber);
   }
   Result<int> Run() override {
-    if (care_.chosen()) return care_.Run();
-    if (exchange_.chosen()) return exchange_.Run();
+    if (care_.chosen()) return care_.Run(templates());
+    if (exchange_.chosen()) return exchange_.Run(templates());
     auto store = records::Store::Open(store_, records::Store::Mode::kReadOnly);
     TW_RETURN_IF_ERROR(store);
     if (!outcome_.empty()) {

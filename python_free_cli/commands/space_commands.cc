@@ -49,7 +49,7 @@ class SpaceCommand final : public Command {
     auto task = ParseTask(task_, *target, !target_.no_fuse_residuals);
     TW_RETURN_IF_ERROR(task);
     Json out = {{"task", task->task.workload.Key()}, {"target", target->ToString()}};
-    for (const TemplateEntry* entry : TemplatesFor(task->task.workload, *target)) {
+    for (const TemplateEntry* entry : templates().For(task->task.workload, *target)) {
       auto space = entry->define_space(task->task.workload, *target);
       TW_RETURN_IF_ERROR(space);
       auto standard = entry->default_config(task->task.workload, *target);
@@ -125,7 +125,7 @@ class LowerCommand final : public Command {
     candidate_.Declare(app);
   }
   Result<int> Run() override {
-    auto parsed = candidate_.Parse();
+    auto parsed = candidate_.Parse(templates());
     TW_RETURN_IF_ERROR(parsed);
     const auto& [task, chosen] = *parsed;
     const Target& target = task.task.target;

@@ -83,7 +83,7 @@ void StoreVerbs::Declare(CLI::App& app) {
 }
 
 Result<int> StoreVerbs::Stats() {
-  auto summary = records::Summarize(store_);
+  auto summary = records::Summarize(*templates_, store_);
   TW_RETURN_IF_ERROR(summary);
   if (json_) {
     Json out = {{"store", store_},
@@ -128,7 +128,7 @@ Result<int> StoreVerbs::Stats() {
 }
 
 Result<int> StoreVerbs::Best() {
-  auto list = records::BestOfStore(store_, top_);
+  auto list = records::BestOfStore(*templates_, store_, top_);
   TW_RETURN_IF_ERROR(list);
   Json out = Json::array();
   for (const records::BestTrial& best : *list) {
@@ -199,7 +199,7 @@ Result<int> StoreVerbs::SplitUp() {
 }
 
 Result<int> StoreVerbs::Prune() {
-  auto report = records::PruneStore(store_, prune_);
+  auto report = records::PruneStore(*templates_, store_, prune_);
   TW_RETURN_IF_ERROR(report);
   if (json_) {
     PrintJson({{"store", store_},
@@ -224,7 +224,7 @@ Result<int> StoreVerbs::Prune() {
 }
 
 Result<int> StoreVerbs::Check() {
-  auto problems = records::CheckStore(store_);
+  auto problems = records::CheckStore(*templates_, store_);
   TW_RETURN_IF_ERROR(problems);
   if (json_) {
     PrintJson({{"store", store_}, {"sound", problems->empty()}, {"problems", *problems}});

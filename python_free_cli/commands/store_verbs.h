@@ -20,7 +20,10 @@ class StoreVerbs {
   /// True if one of them was given.
   bool chosen() const { return run_ != nullptr; }
   /// Requires chosen().
-  Result<int> Run() { return (this->*run_)(); }
+  Result<int> Run(const TemplateRegistry& templates) {
+    templates_ = &templates;
+    return (this->*run_)();
+  }
 
  private:
   using Verb = Result<int> (StoreVerbs::*)();
@@ -37,6 +40,7 @@ class StoreVerbs {
   Result<int> Vacuum();
   Result<int> Csv();
 
+  const TemplateRegistry* templates_ = nullptr;
   Verb run_ = nullptr;
   std::string store_, output_, by_ = "target", outcome_;
   std::vector<std::string> from_;

@@ -92,7 +92,7 @@ class TrainCommand final : public Command {
     // Seconds, cycles and what makes them differ from kind to kind of target: a model is for one.
     const auto is_of_kind = [this](const Task& task) { return task.target.kind_name() == kind_; };
     const auto training = search::LoadTrainingData(
-        asked, [&](const Task& task) { return is_of_kind(task) && !held_out(task); });
+        templates(), asked, [&](const Task& task) { return is_of_kind(task) && !held_out(task); });
     TW_RETURN_IF_ERROR(training);
     if (training->tasks == 0) {
       return InvalidArgument("--records: no task for " + kind_ +
@@ -103,7 +103,7 @@ class TrainCommand final : public Command {
     cost_model::XgboostModel model(options);
     TW_RETURN_IF_ERROR(model.Train(training->data));
     const auto rest = search::LoadTrainingData(
-        asked, [&](const Task& task) { return is_of_kind(task) && held_out(task); });
+        templates(), asked, [&](const Task& task) { return is_of_kind(task) && held_out(task); });
     TW_RETURN_IF_ERROR(rest);
     const auto judged = Judge(model, rest->data);
     TW_RETURN_IF_ERROR(judged);

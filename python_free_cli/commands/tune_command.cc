@@ -16,6 +16,7 @@
 #include "python_free_cli/device_support.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
+#include "python_free_cli/registries.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "records/store.h"
@@ -118,7 +119,7 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(tasks);
     if (DeviceTraitsOf(*target).leaves_to_host) {
       settings->target = target->ToString();  // with the design, wherever its file will be
-      LeaveToHost(*tasks);
+      LeaveToHost(templates(), *tasks);
       if (tasks->empty())
         return Unsupported(settings->graph + ": no task for " + target->kind_name());
     }
@@ -136,6 +137,8 @@ class TuneCommand final : public Command {
     TuneDisplay display(MetricOf(*target), bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
 
     search::TuneContext context;
+    context.templates = &templates();
+    context.strategies = &registries().strategies;
     context.measurer = measurer->get();
     context.store = &*store;
     context.clock = &clock;
@@ -172,7 +175,7 @@ class TuneCommand final : public Command {
   Result<search::JobSettings> Settings() const {
     search::JobSettings settings;
     if (!job_.empty()) {
-      auto loaded = search::LoadJobSettings(job_);
+      auto loaded = search::LoadJobSettings(registries().strategies, job_);
       TW_RETURN_IF_ERROR(loaded);
       settings = std::move(*loaded);
     }
@@ -196,7 +199,7 @@ class TuneCommand final : public Command {
       settings.records = *std::move(standard);
       PrintErr("records: {}\n", settings.records);
     }
-    TW_RETURN_IF_ERROR(search::CheckJobSettings(settings));
+    TW_RETURN_IF_ERROR(search::CheckJobSettings(registries().strategies, settings));
     if (settings.trials == 0 && settings.budget_seconds == 0) {
       return InvalidArgument("no limit given (--trials or --budget)");
     }

@@ -169,6 +169,7 @@ class VerifyCommand final : public Command {
     process_.Declare(app);
   }
   Result<int> Run() override {
+    network_.Use(templates());
     return process_.Run(name(), [&](CheckProgress& progress) {
       options_.progress = &progress;
       return RunHere();

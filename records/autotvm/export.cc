@@ -203,9 +203,9 @@ std::string_view KindText(KnobKind kind) {
 }
 
 /// Errors: kUnsupported with the reason for which AutoTVM cannot take the trial.
-Result<OutLine> LineOf(const Trial& trial) {
+Result<OutLine> LineOf(const TemplateRegistry& templates, const Trial& trial) {
   const Candidate& c = trial.candidate;
-  const TemplateEntry* entry = FindTemplate(c.template_key);
+  const TemplateEntry* entry = templates.Find(c.template_key);
   if (entry == nullptr) return Unsupported("unknown template");
   auto tuple = AutotvmTuple(c.task.workload, c.template_key);
   if (!tuple.ok()) return Unsupported("template " + c.template_key + " is none of AutoTVM's");
@@ -248,7 +248,8 @@ Result<OutLine> LineOf(const Trial& trial) {
 constexpr std::string_view kExported =
     "outcome = 0 AND verified = 1 AND metric = 'seconds' AND value > 0 AND value < 9e999";
 
-Status ExportTrials(const Store& store, const Write& write, AutotvmExported& exported) {
+Status ExportTrials(const TemplateRegistry& templates, const Store& store, const Write& write,
+                    AutotvmExported& exported) {
   const Database& db = Store::DatabaseOf(store);
   auto query =
       Statement::Prepare(db, "SELECT " + std::string(kTrialColumns) + " FROM trial WHERE " +
@@ -259,13 +260,13 @@ Status ExportTrials(const Store& store, const Write& write, AutotvmExported& exp
     auto row = query->Step();
     TW_RETURN_IF_ERROR(row);
     if (!*row) return {};
-    if (!VersionsAreCurrent(query->Text(6), query->Int(7), query->Int(8))) {
+    if (!VersionsAreCurrent(templates, query->Text(6), query->Int(7), query->Int(8))) {
       ++exported.left["made by another version of template or code generator"];
       continue;
     }
     auto record = ReadRow(db, *query, texts);
     TW_RETURN_IF_ERROR(record);
-    auto line = LineOf(record->trial);
+    auto line = LineOf(templates, record->trial);
     if (!line.ok()) {
       ++exported.left[line.status().message()];
       continue;
@@ -277,12 +278,12 @@ Status ExportTrials(const Store& store, const Write& write, AutotvmExported& exp
 
 /// What is served for a workload and a target: of the devices it was measured on, the fastest
 /// one's. None: nothing is.
-Result<std::optional<Trial>> ServedFor(const Store& store, const Workload& workload,
-                                       const Target& target,
+Result<std::optional<Trial>> ServedFor(const TemplateRegistry& templates, const Store& store,
+                                       const Workload& workload, const Target& target,
                                        const std::vector<DeviceFingerprint>& devices) {
   std::optional<Trial> served;
   for (const DeviceFingerprint& device : devices) {
-    auto answer = store.Query(workload, target, device);
+    auto answer = store.Query(templates, workload, target, device);
     TW_RETURN_IF_ERROR(answer);
     if (answer->kind != AnswerKind::kHit || !answer->record.has_value()) continue;
     const Trial& trial = answer->record->trial;
@@ -294,21 +295,23 @@ Result<std::optional<Trial>> ServedFor(const Store& store, const Workload& workl
 /// Writes the fastest trial of a task that AutoTVM can take; of those measured in noise a query's
 /// rule holds. Returns its seconds, 0 if there is none. fastest_first: its two parameters are the
 /// numbers of the workload and of the target.
-Result<double> WriteFallback(const Database& db, Statement& fastest_first, std::int64_t workload,
-                             std::int64_t target, const Write& write, TextCache& texts) {
+Result<double> WriteFallback(const TemplateRegistry& templates, const Database& db,
+                             Statement& fastest_first, std::int64_t workload, std::int64_t target,
+                             const Write& write, TextCache& texts) {
   fastest_first.Bind(1, workload).Bind(2, target);
   std::optional<std::pair<Trial, OutLine>> chosen;
   while (true) {
     auto row = fastest_first.Step();
     TW_RETURN_IF_ERROR(row);
     if (!*row) break;
-    if (!VersionsAreCurrent(fastest_first.Text(6), fastest_first.Int(7), fastest_first.Int(8))) {
+    if (!VersionsAreCurrent(templates, fastest_first.Text(6), fastest_first.Int(7),
+                            fastest_first.Int(8))) {
       continue;
     }
     auto record = ReadRow(db, fastest_first, texts);
     TW_RETURN_IF_ERROR(record);
     if (chosen && !IsQuieter(record->trial, chosen->first)) continue;
-    auto line = LineOf(record->trial);
+    auto line = LineOf(templates, record->trial);
     if (!line.ok()) continue;
     chosen.emplace(record->trial, *std::move(line));
     if (!chosen->first.disturbed()) break;
@@ -345,7 +348,8 @@ Result<std::vector<ExportedTask>> TasksWithTrials(const Database& db) {
 
 /// One line for each workload and target: what is served for it. Where AutoTVM cannot take that,
 /// the winner is named, and the fastest one that it can take is written.
-Status ExportBestTrials(const Store& store, const Write& write, AutotvmExported& exported) {
+Status ExportBestTrials(const TemplateRegistry& templates, const Store& store, const Write& write,
+                        AutotvmExported& exported) {
   const Database& db = Store::DatabaseOf(store);
   auto tasks = TasksWithTrials(db);
   TW_RETURN_IF_ERROR(tasks);
@@ -366,19 +370,20 @@ Status ExportBestTrials(const Store& store, const Write& write, AutotvmExported&
       TW_RETURN_IF_ERROR(device);
       devices.push_back(**device);
     }
-    auto served = ServedFor(store, **workload, **target, devices);
+    auto served = ServedFor(templates, store, **workload, **target, devices);
     TW_RETURN_IF_ERROR(served);
     if (!served->has_value()) {
       ++exported.left["no trial of the task may be served today"];
       continue;
     }
-    auto line = LineOf(**served);
+    auto line = LineOf(templates, **served);
     if (line.ok()) {
       ++exported.trials;
       TW_RETURN_IF_ERROR(write(LineText(*line)));
       continue;
     }
-    auto seconds = WriteFallback(db, *fastest_first, task.workload, task.target, write, texts);
+    auto seconds =
+        WriteFallback(templates, db, *fastest_first, task.workload, task.target, write, texts);
     TW_RETURN_IF_ERROR(seconds);
     exported.trials += *seconds > 0 ? 1 : 0;
     exported.left_winners.push_back({(*workload)->Key(), (*target)->ToString(),
@@ -390,15 +395,15 @@ Status ExportBestTrials(const Store& store, const Write& write, AutotvmExported&
 
 }  // namespace
 
-Result<AutotvmExported> ExportAutotvm(const Store& store, const AutotvmExportOptions& options,
-                                      const Write& write) {
+Result<AutotvmExported> ExportAutotvm(const TemplateRegistry& templates, const Store& store,
+                                      const AutotvmExportOptions& options, const Write& write) {
   AutotvmExported exported;
   if (options.imported) {
     TW_RETURN_IF_ERROR(ExportImported(store, options.best, write, exported));
   }
   if (options.trials) {
-    TW_RETURN_IF_ERROR(options.best ? ExportBestTrials(store, write, exported)
-                                    : ExportTrials(store, write, exported));
+    TW_RETURN_IF_ERROR(options.best ? ExportBestTrials(templates, store, write, exported)
+                                    : ExportTrials(templates, store, write, exported));
   }
   return exported;
 }

@@ -10,6 +10,10 @@
 #include "records/store.h"
 #include "src/base/status.h"
 
+namespace tilewright {
+class TemplateRegistry;
+}
+
 namespace tilewright::records {
 
 struct AutotvmExportOptions {
@@ -42,7 +46,8 @@ struct AutotvmExported {
 /// The index is that of the values in AutoTVM's space: as recorded where it agreed, recomputed
 /// where it was edited. Targets of our own trials keep the options TVM knows. Errors: of the store,
 /// or of `write`.
-Result<AutotvmExported> ExportAutotvm(const Store& store, const AutotvmExportOptions& options,
+Result<AutotvmExported> ExportAutotvm(const TemplateRegistry& templates, const Store& store,
+                                      const AutotvmExportOptions& options,
                                       const std::function<Status(std::string_view)>& write);
 
 }  // namespace tilewright::records

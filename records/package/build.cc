@@ -34,12 +34,13 @@ Result<std::vector<std::string>> Column(const Database& db, const std::string& s
 }
 
 /// Copies the trials that `select` names, and what they need, from the store at `path`.
-Status CopyFrom(const Database& db, const std::string& path, const std::string& select) {
+Status CopyFrom(const TemplateRegistry& templates, const Database& db, const std::string& path,
+                const std::string& select) {
   auto attached = AttachedSource::Attach(db, path);
   TW_RETURN_IF_ERROR(attached);
   auto source_id = StoreIdOf(db, "source");
   if (!source_id.ok()) return source_id.status().WithContext(path);
-  TW_RETURN_IF_ERROR(FindCurrent(db, "source"));
+  TW_RETURN_IF_ERROR(FindCurrent(templates, db, "source"));
   auto copier = Copier::Create(db, *source_id, "");
   TW_RETURN_IF_ERROR(copier);
   auto transaction = Transaction::Begin(db);
@@ -69,12 +70,12 @@ Status Count(const Database& db, PackageManifest& manifest) {
   return {};
 }
 
-Result<BuiltPackage> BuildOne(const std::string& stage, const std::string& target,
-                              const PackageOptions& options) {
+Result<BuiltPackage> BuildOne(const TemplateRegistry& templates, const std::string& stage,
+                              const std::string& target, const PackageOptions& options) {
   auto db = OpenMemory();
   TW_RETURN_IF_ERROR(db);
   TW_RETURN_IF_ERROR(MakeTables(*db, SchemaVersion()));
-  TW_RETURN_IF_ERROR(CopyFrom(*db, stage,
+  TW_RETURN_IF_ERROR(CopyFrom(templates, *db, stage,
                               "SELECT id FROM (" + SelectServed("source", options.best) +
                                   ") WHERE id IN (SELECT t.id FROM source.trial t JOIN"
                                   " source.target g ON g.id = t.target WHERE g.text = " +
@@ -131,7 +132,8 @@ Result<std::string> PackageNameOf(const std::string& target) {
   return name.substr(0, 100) + "-" + HexOf(Mix64(Fnv1a64(target))).substr(0, 8);
 }
 
-Result<std::vector<BuiltPackage>> BuildPackages(const std::vector<std::string>& stores,
+Result<std::vector<BuiltPackage>> BuildPackages(const TemplateRegistry& templates,
+                                                const std::vector<std::string>& stores,
                                                 const PackageOptions& options) {
   auto folder = LockedFolder::Create("tilewright-package");
   TW_RETURN_IF_ERROR(folder);
@@ -146,7 +148,7 @@ Result<std::vector<BuiltPackage>> BuildPackages(const std::vector<std::string>& 
       TW_RETURN_IF_ERROR(checked);
       auto version = StoreVersion(*checked, store);
       TW_RETURN_IF_ERROR(version);
-      TW_RETURN_IF_ERROR(CopyFrom(*db, store, SelectServed("source", options.best)));
+      TW_RETURN_IF_ERROR(CopyFrom(templates, *db, store, SelectServed("source", options.best)));
     }
     auto found =
         Column(*db, "SELECT text FROM target WHERE id IN (SELECT target FROM trial) ORDER BY text");
@@ -167,7 +169,7 @@ Result<std::vector<BuiltPackage>> BuildPackages(const std::vector<std::string>& 
   }
   std::vector<BuiltPackage> packages;
   for (const std::string& target : targets) {
-    auto built = BuildOne(stage, target, options);
+    auto built = BuildOne(templates, stage, target, options);
     TW_RETURN_IF_ERROR(built);
     packages.push_back(*std::move(built));
   }

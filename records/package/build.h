@@ -7,6 +7,10 @@
 #include "records/package/package.h"
 #include "src/base/status.h"
 
+namespace tilewright {
+class TemplateRegistry;
+}
+
 namespace tilewright::records {
 
 struct PackageOptions {
@@ -25,11 +29,12 @@ struct BuiltPackage {
   std::string bytes;  ///< of the file
 };
 
-/// Packages of what the stores have that may be served by this program, one for each target, in the
+/// Packages of what the stores have that may be served, one for each target, in the
 /// order of their texts. The same records give the same bytes, in whatever order they came into
 /// which store.
 /// Errors: kNotFound if there is nothing to be served (for the target); those of opening a store.
-Result<std::vector<BuiltPackage>> BuildPackages(const std::vector<std::string>& stores,
+Result<std::vector<BuiltPackage>> BuildPackages(const TemplateRegistry& templates,
+                                                const std::vector<std::string>& stores,
                                                 const PackageOptions& options);
 
 /// Name for packages of a target: "llvm-znver5-t1-8c1f22ab" for `llvm -mcpu=znver5`.

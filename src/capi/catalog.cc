@@ -50,7 +50,7 @@ const char* Catalog::problem(std::size_t index) const {
 }
 
 Status Catalog::SetModel(const std::string& path) {
-  auto model = search::LoadChooser(path);
+  auto model = search::LoadChooser(templates_, path);
   TW_RETURN_IF_ERROR(model);
   const std::lock_guard lock(add_mutex_);
   if (has_model()) return InvalidArgument(path + ": the catalog has a model already");
@@ -97,6 +97,7 @@ Result<AnswerPtr> Catalog::AskSources(const AnswerCache::Question& question,
     sources.push_back(&views.emplace_back(sources_[i]->Now()));
   }
   records::Question wanted;
+  wanted.templates = &templates_;
   wanted.workload = asked.workload.has_value() ? &*asked.workload : nullptr;
   wanted.target = &target.target;
   wanted.device = &target.device;

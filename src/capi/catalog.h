@@ -13,6 +13,7 @@
 #include "src/capi/answer_cache.h"
 #include "src/capi/knob_kinds.h"
 #include "src/capi/source.h"
+#include "src/templates/registry.h"
 
 namespace tilewright::capi {
 
@@ -68,7 +69,8 @@ class Catalog {
   std::atomic<std::size_t> count_{0};
   std::atomic<double> next_look_{0};
   AnswerCache cache_;
-  KnobKinds knob_kinds_;
+  const TemplateRegistry templates_ = TemplateRegistry::BuiltIn();
+  KnobKinds knob_kinds_{templates_};
   std::unique_ptr<const records::ModelChooser> owned_model_;
   std::atomic<const records::ModelChooser*> model_{nullptr};
   mutable std::mutex problems_mutex_;

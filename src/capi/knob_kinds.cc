@@ -4,8 +4,6 @@
 #include <mutex>
 #include <utility>
 
-#include "src/templates/registry.h"
-
 namespace tilewright::capi {
 namespace {
 
@@ -26,9 +24,8 @@ std::int32_t GuessKind(const KnobValue& value) {
 
 }  // namespace
 
-KnobKinds::Kinds KnobKinds::KindsOfSpace(const Candidate& candidate) {
-  const TemplateEntry* entry = FindTemplate(candidate.template_key);
-  auto space = entry->define_space(candidate.task.workload, candidate.task.target);
+KnobKinds::Kinds KnobKinds::KindsOfSpace(const TemplateEntry& entry, const Candidate& candidate) {
+  auto space = entry.define_space(candidate.task.workload, candidate.task.target);
   Kinds kinds;
   if (!space.ok()) return kinds;
   for (const Knob& knob : space->knobs()) {
@@ -47,7 +44,7 @@ std::vector<std::int32_t> KnobKinds::Of(const Candidate& candidate) {
       kinds.push_back(told ? found->second : GuessKind(value));
     }
   };
-  const TemplateEntry* entry = FindTemplate(candidate.template_key);
+  const TemplateEntry* entry = templates_.Find(candidate.template_key);
   if (entry == nullptr || entry->version != candidate.template_version) {
     fill(nullptr);
     return kinds;
@@ -59,7 +56,7 @@ std::vector<std::int32_t> KnobKinds::Of(const Candidate& candidate) {
       return kinds;
     }
   }
-  Kinds made = KindsOfSpace(candidate);
+  Kinds made = KindsOfSpace(*entry, candidate);
   const std::unique_lock lock(mutex_);
   fill(&known_.emplace(candidate.template_key, std::move(made)).first->second);
   return kinds;

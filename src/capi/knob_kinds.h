@@ -8,6 +8,7 @@
 
 #include "include/tilewright/tilewright.h"
 #include "src/space/trial.h"
+#include "src/templates/registry.h"
 
 namespace tilewright::capi {
 
@@ -15,14 +16,17 @@ namespace tilewright::capi {
 /// space takes as long as a query. Thread-safe.
 class KnobKinds {
  public:
+  /// templates: outlives it.
+  explicit KnobKinds(const TemplateRegistry& templates) : templates_(templates) {}
   /// TW_KNOB_ of each value of the candidate's config. For templates (or versions of them) that
   /// this library lacks it is guessed from the values.
   std::vector<std::int32_t> Of(const Candidate& candidate);
 
  private:
   using Kinds = std::map<std::string, std::int32_t, std::less<>>;  // by knob
-  static Kinds KindsOfSpace(const Candidate& candidate);
+  static Kinds KindsOfSpace(const TemplateEntry& entry, const Candidate& candidate);
 
+  const TemplateRegistry& templates_;
   std::shared_mutex mutex_;
   std::map<std::string, Kinds, std::less<>> known_;  // by template
 };

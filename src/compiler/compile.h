@@ -43,8 +43,11 @@ struct CompileCheck {
 };
 
 struct Plan;
+class TemplateRegistry;
 
 struct CompileOptions {
+  /// What kernels are made by; outlives the call. Null only where streams are given to the plan.
+  const TemplateRegistry* templates = nullptr;
   /// Of kind llvm: its num_threads is how many threads the model starts with. Or of kind cuda.
   /// Plans (plan.h) are made for a VTA too: its -model is the design.
   Target target;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "src/base/plugin_key.h"
+#include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/cpu/anchor_plain.h"
 #include "src/templates/cpu/conv2d_direct.h"
@@ -152,11 +154,50 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
 
 }  // namespace
 
-std::span<const TemplateEntry> Templates() { return kTemplates; }
+TemplateRegistry TemplateRegistry::BuiltIn() {
+  TemplateRegistry registry;
+  registry.entries_.assign(kTemplates.begin(), kTemplates.end());
+  registry.preference_.assign(kPreference.begin(), kPreference.end());
+  return registry;
+}
 
-const TemplateEntry* FindTemplate(std::string_view key) {
-  const auto* found = std::ranges::lower_bound(kTemplates, key, {}, &TemplateEntry::key);
-  return found != kTemplates.end() && found->key == key ? found : nullptr;
+Status TemplateRegistry::Add(const TemplateEntry& entry) {
+  const std::string name = "template '" + std::string(entry.key) + "'";
+  if (!IsPluginKey(entry.key)) {
+    return InvalidArgument(name + ": expected a key " + std::string(kPluginKeyForm));
+  }
+  if (Find(entry.key) != nullptr) return InvalidArgument(name + ": there is one already");
+  if (entry.version < 1) {
+    return InvalidArgument(name + ": version " + std::to_string(entry.version) +
+                           ", expected 1 or more");
+  }
+  if (std::ranges::find(AllDevices(), entry.device, &DeviceTraits::name) == AllDevices().end()) {
+    return InvalidArgument(name + ": no code is made for device '" + std::string(entry.device) +
+                           "'");
+  }
+  if (entry.refuses == nullptr || entry.define_space == nullptr ||
+      entry.default_config == nullptr ||
+      (entry.apply == nullptr) == (entry.build_stream == nullptr)) {
+    return InvalidArgument(name + ": a function lacks");
+  }
+  entries_.insert(std::ranges::lower_bound(entries_, entry.key, {}, &TemplateEntry::key), entry);
+  preference_.push_back(entry.key);
+  return {};
+}
+
+const TemplateEntry* TemplateRegistry::Find(std::string_view key) const {
+  const auto found = std::ranges::lower_bound(entries_, key, {}, &TemplateEntry::key);
+  return found != entries_.end() && found->key == key ? &*found : nullptr;
+}
+
+std::string WhyNotTemplate(const TemplateRegistry& templates, std::string_view key, int version) {
+  const TemplateEntry* entry = templates.Find(key);
+  const std::string name = "template " + std::string(key);
+  if (entry != nullptr) {
+    return name + " is of version " + std::to_string(entry->version) + ", not " +
+           std::to_string(version);
+  }
+  return IsPluginKey(key) ? name + " is of a plugin that is not loaded" : "no " + name;
 }
 
 Result<Kernel> ApplyTemplate(const TemplateEntry& entry, const Workload& workload,
@@ -176,10 +217,11 @@ Result<vta::Stream> BuildVtaStream(const TemplateEntry& entry, const Workload& w
   return entry.build_stream(workload, epilogue, target, config);
 }
 
-std::vector<const TemplateEntry*> TemplatesFor(const Workload& workload, const Target& target) {
+std::vector<const TemplateEntry*> TemplateRegistry::For(const Workload& workload,
+                                                        const Target& target) const {
   std::vector<const TemplateEntry*> entries;
-  for (std::string_view key : kPreference) {
-    const TemplateEntry* entry = FindTemplate(key);
+  for (std::string_view key : preference_) {
+    const TemplateEntry* entry = Find(key);
     TW_CHECK(entry != nullptr, key);
     const KernelLibrary* library = LibraryOfTemplate(key);
     if (library != nullptr && !NamesLibrary(target, library->name)) continue;
@@ -190,12 +232,13 @@ std::vector<const TemplateEntry*> TemplatesFor(const Workload& workload, const T
   return entries;
 }
 
-std::string VtaRefusalOf(const Workload& workload, const Target& target) {
+std::string VtaRefusalOf(const TemplateRegistry& templates, const Workload& workload,
+                         const Target& target) {
   std::string name = workload.op_name();
   if (workload.op == OpKind::kMul) name = "multiply";
   if (workload.op == OpKind::kIdentity) name = "elementwise";
   std::string reasons;
-  for (const TemplateEntry& entry : Templates()) {
+  for (const TemplateEntry& entry : templates.all()) {
     const bool own = entry.key.starts_with(name + "_packed") || entry.key == name + ".vta";
     if (entry.device != target.device() || !own) continue;
     reasons += (reasons.empty() ? "" : "; ") + std::string(entry.key) + ": " +

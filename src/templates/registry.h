@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/base/callback.h"
 #include "src/schedule/schedule.h"
 #include "src/space/config.h"
 #include "src/tensor/workload.h"
@@ -26,29 +27,50 @@ struct TemplateEntry {
   int version;              ///< raised when the meaning or order of any knob changes
   std::string_view device;  ///< DeviceTraits::name
   /// Empty if it serves the workload on the target, else the reason why not.
-  std::string (*refuses)(const Workload&, const Target&);
-  Result<ConfigSpace> (*define_space)(const Workload&, const Target&);
+  Callback<std::string(const Workload&, const Target&)> refuses;
+  Callback<Result<ConfigSpace>(const Workload&, const Target&)> define_space;
   /// The config used when nothing is known (AutoTVM: fallback).
-  Result<Config> (*default_config)(const Workload&, const Target&);
+  Callback<Result<Config>(const Workload&, const Target&)> default_config;
   /// Errors: kInvalidArgument with the reason if the config is illegal (outcome `invalid`).
-  Result<Kernel> (*apply)(const Workload&, const Epilogue&, const Target&, const Config&);
+  Callback<Result<Kernel>(const Workload&, const Epilogue&, const Target&, const Config&)> apply;
   /// The same for the VTA. Buffers of the stream, after the micro-ops: data, weight, output, then
   /// the tensor operands of the epilogue in order (VtaEpilogue says what is added to them); without
   /// products data, output, the second tensor if there is one, then those operands.
-  Result<vta::Stream> (*build_stream)(const Workload&, const Epilogue&, const Target&,
-                                      const Config&);
+  Callback<Result<vta::Stream>(const Workload&, const Epilogue&, const Target&, const Config&)>
+      build_stream;
 };
 
-/// All templates, sorted by key.
-std::span<const TemplateEntry> Templates();
-/// Null if there is none.
-const TemplateEntry* FindTemplate(std::string_view key);
-/// Those that serve the workload on the target, preferred first (the first one's default config is
-/// what an untuned operator gets); those of a library only if the target names it (-libs).
-std::vector<const TemplateEntry*> TemplatesFor(const Workload& workload, const Target& target);
+/// The templates there are: those of this program, and what was added to them. Made once, where a
+/// program starts, and passed on; pointers to its entries hold while it does, and is not added to.
+class TemplateRegistry {
+ public:
+  /// Those of this program.
+  static TemplateRegistry BuiltIn();
+  /// Adds one that is not of this program; what the entry points to outlives the registry. It is
+  /// preferred to none that was there before it.
+  /// Errors: kInvalidArgument for a key that is there already or is no IsPluginKey, a version below
+  /// 1, a device that code is not made for, or functions that lack.
+  Status Add(const TemplateEntry& entry);
+
+  /// All of them, sorted by key.
+  std::span<const TemplateEntry> all() const { return entries_; }
+  /// Null if there is none.
+  const TemplateEntry* Find(std::string_view key) const;
+  /// Those that serve the workload on the target, preferred first (the first one's default config
+  /// is what an untuned operator gets); those of a library only if the target names it (-libs).
+  std::vector<const TemplateEntry*> For(const Workload& workload, const Target& target) const;
+
+ private:
+  std::vector<TemplateEntry> entries_;
+  std::vector<std::string_view> preference_;
+};
+/// Why a record or an order that names this template cannot be followed: there is none, or not this
+/// version of it.
+std::string WhyNotTemplate(const TemplateRegistry& templates, std::string_view key, int version);
 /// Why no template serves a workload on a VTA: what those of its operator say, or that there are
 /// none.
-std::string VtaRefusalOf(const Workload& workload, const Target& target);
+std::string VtaRefusalOf(const TemplateRegistry& templates, const Workload& workload,
+                         const Target& target);
 
 /// The loops of a config. Errors: kUnsupported if the template writes VTA streams; those of
 /// `apply`.

@@ -8,6 +8,7 @@
 
 #include "src/base/json.h"
 #include "tests/capi/capi_fixture.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::capi {
 namespace {
@@ -49,7 +50,7 @@ TEST_F(QueryTest, HitTellsKnobsCostAndProvenance) {
   EXPECT_EQ(tw_answer_config(answer.get()), trial.candidate.config.ToString());
 
   const auto& values = trial.candidate.config.values;
-  const TemplateEntry* entry = FindTemplate(trial.candidate.template_key);
+  const TemplateEntry* entry = BuiltInTemplates().Find(trial.candidate.template_key);
   const auto space =
       entry->define_space(trial.candidate.task.workload, trial.candidate.task.target);
   ASSERT_EQ(tw_answer_knob_count(answer.get()), values.size());

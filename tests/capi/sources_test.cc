@@ -14,6 +14,7 @@
 #include "src/base/json.h"
 #include "tests/capi/capi_fixture.h"
 #include "tests/records/autotvm_lines.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::capi {
 namespace {
@@ -32,7 +33,7 @@ class SourcesTest : public CapiTest {
     records::PackageOptions options;
     options.name = name;
     options.key = key;
-    const auto built = records::BuildPackages({Path(name + ".db")}, options);
+    const auto built = records::BuildPackages(BuiltInTemplates(), {Path(name + ".db")}, options);
     EXPECT_TRUE(built.ok()) << built.status().message();
     EXPECT_TRUE(WriteFile(Path(name + ".twpkg"), built->front().bytes).ok());
     return Path(name + ".twpkg");

@@ -10,6 +10,7 @@
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
 #include "src/tensor/made_up.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -27,6 +28,7 @@ class Bundle : public testing::Test {
     auto folder = TemporaryFolder::Create("tilewright-bundle-test");
     ASSERT_TRUE(folder.ok());
     folder_.emplace(*std::move(folder));
+    options_.templates = &BuiltInTemplates();
     options_.target = *Target::Parse("llvm");
     options_.name = "net";
   }

@@ -16,6 +16,7 @@
 #include "src/ir/visit.h"
 #include "src/tensor/made_up.h"
 #include "tests/compiler/sample_networks.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -44,6 +45,7 @@ Graph SeededGraph(const char* text) {
 
 CompileOptions NativeOptions() {
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("native");
   options.device = ProbeHostCpu();
   return options;
@@ -185,6 +187,7 @@ TEST(CheckedLibrary, ForAnotherMachineIsProvedByItsCode) {
   auto folder = TemporaryFolder::Create("tilewright-check-test");
   ASSERT_TRUE(folder.ok());
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("cuda -arch=sm_80");
   const std::string path = folder->path() + "/model.so";
   const auto compiled = Compile(SeededGraph(kChain), options, path);

@@ -11,6 +11,7 @@
 
 #include "records/package/catalog.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -51,12 +52,13 @@ TEST(ChooseKernel, AModelsChoiceIsTakenUnlessItNeedsMoreChangesOfLayout) {
   const Workload conv = *Workload::Parse(
       "conv2d(float32[1,24,14,14]NCHW,float32[24,24,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("llvm -mcpu=core-avx2");
   options.accept = records::AnswerLevel::kDefault;
-  const TemplateEntry& first = *TemplatesFor(conv, options.target).front();
+  const TemplateEntry& first = *BuiltInTemplates().For(conv, options.target).front();
   const Config config = *first.default_config(conv, options.target);
   const AnchorForm form = first.apply(conv, Epilogue(), options.target, config)->form;
-  const TemplateEntry& other = *FindTemplate("conv2d_NCHWc.x86");
+  const TemplateEntry& other = *BuiltInTemplates().Find("conv2d_NCHWc.x86");
   records::Catalog catalog;
   catalog.SetModel(
       std::make_unique<OneChooser>(other, ConfigOfOtherLayout(other, conv, options.target, form)));
@@ -90,6 +92,7 @@ TEST(ChooseKernel, WidensProductsWhereThereIsNoFastDotProduct) {
          {std::pair("core-avx2", true), std::pair("skylake-avx512", true),
           std::pair("cascadelake", false), std::pair("alderlake", false)}) {
       CompileOptions options;
+      options.templates = &BuiltInTemplates();
       options.target = *Target::Parse(std::string("llvm -mcpu=") + cpu);
       auto choice = ChooseKernel(
           workload, Epilogue(), /*plain_weight=*/false, [](const AnchorForm&) { return 0.0; },

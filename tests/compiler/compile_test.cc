@@ -12,6 +12,7 @@
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
 #include "tests/compiler/sample_networks.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -28,6 +29,7 @@ class Compiled : public testing::TestWithParam<std::tuple<Network, const char*>>
   void SetUp() override {
     auto target = Target::Parse(std::get<1>(GetParam()));
     ASSERT_TRUE(target.ok());
+    options_.templates = &BuiltInTemplates();
     options_.target = *target;
     options_.device = ProbeHostCpu();
     auto features = FeaturesOf(*target);
@@ -111,6 +113,7 @@ TEST(CompiledTables, AKernelWithTooManyTensorsIsRefusedByName) {
   auto folder = TemporaryFolder::Create("tilewright-compile-test");
   ASSERT_TRUE(folder.ok());
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("llvm");
   auto compiled = Compile(*std::move(graph), options, folder->path() + "/wide.so");
   EXPECT_EQ(compiled.status().code(), StatusCode::kUnsupported);

@@ -17,6 +17,7 @@
 #include "src/tensor/made_up.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/compiler/cross/machines.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -60,6 +61,7 @@ void ExpectExact(Graph graph, const cross::Machine& machine, const std::string& 
     command += " " + path;
   }
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   options.target = *Target::Parse(target);
   options.build_threads = 2;
   const auto optimized = Optimize(graph.CloneWithout(std::numeric_limits<std::int64_t>::max()));
@@ -186,6 +188,7 @@ TEST(CrossCompile, RefusesWhatItHasNoRuntimeFor) {
     ASSERT_TRUE(graph.ok());
     SeedConstants(*graph, SeedRule::kMissing);
     CompileOptions options;
+    options.templates = &BuiltInTemplates();
     options.target = *Target::Parse(target);
     const auto model = Compile(*std::move(graph), options, "/dev/null/model.so");
     EXPECT_EQ(model.status().code(), StatusCode::kUnsupported) << target;

@@ -19,6 +19,7 @@
 #include "src/tensor/made_up.h"
 #include "tests/compiler/fake_gpu.h"
 #include "tests/compiler/sample_networks.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -35,6 +36,7 @@ class GpuLibraryFixture {
   }
   void Make(const std::string& text, const std::string& target = "cuda -arch=sm_80") {
     text_ = text;
+    options_.templates = &BuiltInTemplates();
     options_.target = *Target::Parse(target);
     options_.name = "net";
     auto compiled = Compile(Load(), options_, path());
@@ -148,7 +150,7 @@ TEST_F(GpuLibrary, CopiesOnlyInputsAndOutputsAndReplaysTheLaunches) {
 Trial TrialOn80(const Workload& workload, const std::string& template_key,
                 const std::optional<Config>& config = std::nullopt) {
   const Target target = *Target::Parse("cuda -arch=sm_80");
-  const TemplateEntry& entry = *FindTemplate(template_key);
+  const TemplateEntry& entry = *BuiltInTemplates().Find(template_key);
   Trial trial;
   trial.candidate = {{workload, target},
                      {},

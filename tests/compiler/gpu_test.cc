@@ -17,6 +17,7 @@
 #include "src/tensor/made_up.h"
 #include "tests/compiler/sample_networks.h"
 #include "tests/records/shared_file.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -28,6 +29,7 @@ Result<Plan> PlanOf(const std::string& text, SeedRule rule = SeedRule::kMissing)
   TW_RETURN_IF_ERROR(graph);
   SeedConstants(*graph, rule);
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("cuda -arch=sm_80");
   return MakePlan(*std::move(graph), options);
 }
@@ -189,6 +191,7 @@ TEST_P(EmulatedFragment, BeginsExactly) {
   ASSERT_LT(last, graph->size());
   graph->SetOutputs({last});
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("cuda -arch=sm_80");
   auto plan = MakePlan(*std::move(graph), options);
   ASSERT_TRUE(plan.ok()) << plan.status().message();

@@ -8,6 +8,7 @@
 #include "src/base/files/file.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/records/shared_file.h"
+#include "tests/support/built_in.h"
 #include "tests/templates/kernel_runner.h"
 
 namespace tilewright {
@@ -35,12 +36,12 @@ TEST_P(ImportedRecordsTest, EveryX86RecordBuildsRunsAndVerifies) {
   const Status visited =
       records::ForEachImported(*store, [&](const records::ImportedRecord& record) -> Status {
         SCOPED_TRACE(record.tuple);
-        if (FindTemplate(record.task) == nullptr) return {};  // of AutoTVM alone
-        auto candidate = records::CandidateOfImported(record, target);
+        if (BuiltInTemplates().Find(record.task) == nullptr) return {};  // of AutoTVM alone
+        auto candidate = records::CandidateOfImported(BuiltInTemplates(), record, target);
         TW_RETURN_IF_ERROR(candidate);
         EXPECT_EQ(candidate->config.index, record.index);
         const Workload& workload = candidate->task.workload;
-        const TemplateEntry* entry = FindTemplate(candidate->template_key);
+        const TemplateEntry* entry = BuiltInTemplates().Find(candidate->template_key);
         auto kernel = entry->apply(workload, {}, target, candidate->config);
         TW_RETURN_IF_ERROR(kernel);
         const AnchorData operands = MakeAnchorData(workload, {}, 7);

@@ -16,6 +16,7 @@
 #include "src/target/library.h"
 #include "src/templates/registry.h"
 #include "src/tensor/made_up.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -36,6 +37,7 @@ class LibraryCalls : public testing::Test {
     auto folder = TemporaryFolder::Create("tilewright-library-call-test");
     ASSERT_TRUE(folder.ok());
     folder_.emplace(*std::move(folder));
+    options_.templates = &BuiltInTemplates();
     options_.target = *Target::Parse("native -libs=dnnl");
     options_.device = ProbeHostCpu();
     options_.name = "small";
@@ -56,7 +58,7 @@ class LibraryCalls : public testing::Test {
 
   /// A verified trial of the convolution above with the default config of a template.
   tilewright::Trial Trial(const char* key, double seconds) const {
-    const TemplateEntry& entry = *FindTemplate(key);
+    const TemplateEntry& entry = *BuiltInTemplates().Find(key);
     tilewright::Trial trial;
     Candidate& candidate = trial.candidate;
     candidate.task = {
@@ -166,8 +168,10 @@ TEST_F(LibraryCalls, GiveWayToAKernelThatSavesChangesOfLayout) {
   tilewright::Trial call = Trial("conv2d.dnnl", 1e-6);
   call.device = WithLibrary(call.device, *FindLibrary("dnnl"));
   const Workload& conv = call.candidate.task.workload;
-  call.candidate.config =
-      FindTemplate("conv2d.dnnl")->define_space(conv, options_.target)->At(1);  // channels last
+  call.candidate.config = BuiltInTemplates()
+                              .Find("conv2d.dnnl")
+                              ->define_space(conv, options_.target)
+                              ->At(1);  // channels last
   const tilewright::Trial generated = Trial("conv2d_direct.cpu", 2e-6);
   Serve("layouts.db", {call, generated});
   const auto choose = [&](double seconds) {

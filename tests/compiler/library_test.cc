@@ -24,6 +24,7 @@
 #include "src/templates/registry.h"
 #include "src/tensor/made_up.h"
 #include "tests/records/shared_file.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -42,6 +43,7 @@ constexpr char kConv[] = R"(def @main(%data: Tensor[(1, 16, 8, 8), float32]) {
 class Library : public testing::Test {
  protected:
   void SetUp() override {
+    options_.templates = &BuiltInTemplates();
     options_.target = *Target::Parse("native");
     options_.device = ProbeHostCpu();
     options_.name = "small";
@@ -209,7 +211,7 @@ class LibraryOfRecords : public Library {
     auto tasks = ExtractTasks(graph);
     TW_RETURN_IF_ERROR(tasks);
     const Workload& workload = (*tasks)[0].workload;
-    const TemplateEntry* entry = FindTemplate("conv2d_NCHWc.x86");
+    const TemplateEntry* entry = BuiltInTemplates().Find("conv2d_NCHWc.x86");
     auto space = entry->define_space(workload, options_.target);
     TW_RETURN_IF_ERROR(space);
     std::vector<Trial> trials;

@@ -13,6 +13,7 @@
 #include "src/compiler/run/run.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
+#include "tests/support/built_in.h"
 #include "tests/support/data_file.h"
 
 namespace tilewright {
@@ -30,6 +31,7 @@ Result<Loaded> CompileAndLoad(Graph graph, int threads) {
   auto target = Target::Parse("native");
   TW_RETURN_IF_ERROR(target);
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   options.target = *target;
   options.target.SetOption("num-threads", std::to_string(threads));
   options.device = ProbeHostCpu();

@@ -10,6 +10,7 @@
 #include "src/compiler/run/run.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/made_up.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -35,6 +36,7 @@ TEST_P(OnnxCorpus, GivesTheNumbersOfTheReference) {
   auto folder = TemporaryFolder::Create("tilewright-onnx-corpus");
   ASSERT_TRUE(folder.ok());
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   options.target = *Target::Parse(target);
   options.device = ProbeHostCpu();
   auto compiled = Compile(*std::move(graph), options, folder->path() + "/model.so");

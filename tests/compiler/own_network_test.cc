@@ -15,6 +15,7 @@
 #include "src/graph/ir/graph.h"
 #include "src/graph/passes/passes.h"
 #include "src/media/npy.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -99,6 +100,7 @@ TEST_F(OwnNetwork, CompiledItGivesTheSame) {
     auto graph = LoadGraph(kOwnFolder + "network.onnx");
     ASSERT_TRUE(graph.ok());
     CompileOptions options;
+    options.templates = &BuiltInTemplates();
     options.target = *Target::Parse("native");
     if (threads > 1) options.target.SetOption("num-threads", std::to_string(threads));
     const std::string path = folder->path() + "/network" + std::to_string(threads) + ".so";

@@ -15,6 +15,7 @@
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/ir/graph.h"
 #include "src/tensor/made_up.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -160,6 +161,7 @@ TEST(RandomGraphs, HavePlansWhoseKernelsWriteAllResults) {
   for (const char* name : {"llvm -mcpu=skylake-avx512", "llvm -mcpu=core-avx2", "llvm",
                            "cuda -arch=sm_80"}) {
     CompileOptions options;
+    options.templates = &BuiltInTemplates();
     options.name = "random";
     options.target = *Target::Parse(name);
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -177,6 +179,7 @@ TEST(RandomGraphs, HavePlansWhoseKernelsWriteAllResults) {
 // be wrong.
 TEST(RandomGraphs, AreEvaluatedByTheHostInTheMemoryOfThePlan) {
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("vta -model=sim_1x16_i8w8a32_15_15_18_17");
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const auto plan = MakePlan(RandomGroups(seed).Make(), options);
@@ -206,6 +209,7 @@ TEST(RandomGraphs, ComputeWhatTheReferenceDoes) {
   ASSERT_TRUE(folder.ok());
   for (const char* name : {"native", "llvm -mcpu=core-avx2"}) {
     CompileOptions options;
+    options.templates = &BuiltInTemplates();
     options.target = *Target::Parse(name);
     options.device = ProbeHostCpu();
     options.check = CheckLevel::kAll;

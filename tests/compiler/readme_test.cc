@@ -10,6 +10,7 @@
 #include "src/compiler/plan/plan.h"
 #include "src/graph/passes/pack.h"
 #include "src/models/models.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -39,6 +40,7 @@ std::string Agree(std::ptrdiff_t count) {
 
 TEST(Readme, CountsTheOperatorsOfTheCpusExample) {
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("llvm -mcpu=core-avx2");
   options.device = ProbeHostCpu();
   const auto plan = MakePlan(BuiltInModel("resnet18_v1", false), options);
@@ -49,6 +51,7 @@ TEST(Readme, CountsTheOperatorsOfTheCpusExample) {
 
 TEST(Readme, CountsTheOperatorsOfTheVtasExample) {
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("vta -model=sim_1x16_i8w8a32_15_15_18_17");
   PackReport report;
   auto packed =

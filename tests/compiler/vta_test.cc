@@ -24,6 +24,7 @@
 #include "src/tensor/reference/reference.h"
 #include "tests/graph/quantized_graph.h"
 #include "tests/records/shared_file.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -41,6 +42,7 @@ constexpr const char* kDesign4x8 = "4x8_i8w8a32_15_16_16_18";
 
 CompileOptions OptionsFor(const std::string& board, const std::string& design = kDesign1x16) {
   CompileOptions options;
+  options.templates = &BuiltInTemplates();
   options.target = *Target::Parse("vta -model=" + board + "_" + design);
   options.device = *DeviceFor(options.target);
   return options;

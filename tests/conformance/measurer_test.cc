@@ -14,6 +14,7 @@
 #include "src/base/clock.h"
 #include "src/templates/device.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::measure {
 namespace {
@@ -48,7 +49,7 @@ std::unique_ptr<Measurer> MakeVta(Clock&) {
 }
 
 std::unique_ptr<Measurer> MakeNull(Clock& clock) {
-  return std::make_unique<NullMeasurer>(clock, 1e-3);
+  return std::make_unique<NullMeasurer>(BuiltInTemplates(), clock, 1e-3);
 }
 
 struct Device {
@@ -73,7 +74,7 @@ class MeasurerConformance : public testing::TestWithParam<Device> {
     Candidate candidate;
     candidate.task = {*workload, *target};
     candidate.epilogue = *epilogue;
-    const auto templates = TemplatesFor(*workload, *target);
+    const auto templates = BuiltInTemplates().For(*workload, *target);
     TW_CHECK(!templates.empty());
     candidate.template_key = std::string(templates.front()->key);
     candidate.template_version = templates.front()->version;

@@ -7,6 +7,7 @@
 
 #include "cost_model/cost_model.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::cost_model {
 namespace {
@@ -68,7 +69,7 @@ TEST(GpuFeaturesTest, AThreadLoopOverFusedAxesHasSteps) {
 TEST(GpuFeaturesTest, FragmentsAreWhatEachThreadOfAWarpLoads) {
   const Workload workload = *Workload::Parse("dense(int8[64,64]MK,int8[64,64]NK)->int32");
   const Target target = *Target::Parse("cuda -arch=sm_80");
-  const TemplateEntry* entry = FindTemplate("dense_mma.cuda");
+  const TemplateEntry* entry = BuiltInTemplates().Find("dense_mma.cuda");
   const auto kernel = entry->apply(workload, {}, target, *entry->default_config(workload, target));
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
   const GpuProfile p = ProfileOf(*Summarize(kernel->schedule), LimitsOf(80));
@@ -84,7 +85,7 @@ TEST(GpuFeaturesTest, FragmentsAreWhatEachThreadOfAWarpLoads) {
 TEST(GpuFeaturesTest, PaddingKeepsTheFragmentsOfAWarpApart) {
   const Workload workload = *Workload::Parse("dense(int8[256,512]MK,int8[256,512]NK)->int32");
   const Target target = *Target::Parse("cuda -arch=sm_80");
-  const TemplateEntry& entry = *FindTemplate("dense_mma.cuda");
+  const TemplateEntry& entry = *BuiltInTemplates().Find("dense_mma.cuda");
   const auto passes = [&](int pad) {
     const Config config = *Config::Parse(
         R"({"index":0,"values":{"warps_m":1,"warps_n":1,"tiles_m":2,"tiles_n":4,"steps_k":2,)"
@@ -110,7 +111,8 @@ TEST(GpuFeaturesTest, AllOfAMultiprocessorsSharedMemoryCounts) {
         R"({"index":0,"values":{"warps_m":2,"warps_n":2,"tiles_m":2,"tiles_n":4,"steps_k":8,)"
         R"("copy_bytes":16,"auto_unroll_max_step":0,"pad_bytes":0,"stages":)" +
         std::to_string(stages) + "}}");
-    const auto kernel = FindTemplate("dense_mma.cuda")->apply(workload, {}, target, config);
+    const auto kernel =
+        BuiltInTemplates().Find("dense_mma.cuda")->apply(workload, {}, target, config);
     TW_CHECK(kernel.ok(), kernel.status().message());
     return ProfileOf(*Summarize(kernel->schedule), LimitsOf(capability));
   };
@@ -124,7 +126,7 @@ TEST(GpuFeaturesTest, AllOfAMultiprocessorsSharedMemoryCounts) {
 class PublishedConv : public testing::Test {
  protected:
   PublishedConv() {
-    const TemplateEntry* entry = FindTemplate("conv2d_nchw.cuda");
+    const TemplateEntry* entry = BuiltInTemplates().Find("conv2d_nchw.cuda");
     const Workload workload = *Workload::Parse(
         "conv2d(float32[1,3,224,224]NCHW,float32[16,3,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
     config_ = *Config::Parse(

@@ -9,6 +9,7 @@
 
 #include "records/package/package.h"
 #include "records/store.h"
+#include "tests/support/built_in.h"
 
 namespace {
 
@@ -20,7 +21,8 @@ void UseDatabase(std::string_view bytes) {
   (void)store->Trials({}).ok();
   const auto workload = Workload::Parse("dense(float32[1,512]MK,float32[1000,512]NK)->float32");
   const auto target = Target::Parse("llvm -mcpu=haswell");
-  if (workload.ok() && target.ok()) (void)store->Query(*workload, *target, {}).ok();
+  if (workload.ok() && target.ok())
+    (void)store->Query(BuiltInTemplates(), *workload, *target, {}).ok();
 }
 
 void Use(const Result<records::Package>& package) {

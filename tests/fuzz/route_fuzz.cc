@@ -19,6 +19,7 @@
 #include "src/graph/relay/export.h"
 #include "src/tensor/made_up.h"
 #include "src/tensor/workload.h"
+#include "tests/support/built_in.h"
 
 namespace {
 
@@ -112,6 +113,7 @@ void CheckKernels(const Graph& graph) {
   for (const char* target :
        {"llvm -mcpu=x86-64-v3", "cuda -arch=sm_80", "vta -model=sim_1x16_i8w8a32_15_15_18_17"}) {
     CompileOptions options;
+    options.templates = &BuiltInTemplates();
     options.target = *Target::Parse(target);
     options.name = "fuzz";
     (void)MakePlan(Copy(graph), options).ok();

@@ -6,6 +6,7 @@
 
 #include "records/store.h"
 #include "src/base/files/file.h"
+#include "tests/support/built_in.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tilewright;  // NOLINT: a test program of one function
@@ -20,6 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)store->Check().ok();
   const auto workload = Workload::Parse("dense(float32[1,512]MK,float32[1000,512]NK)->float32");
   const auto target = Target::Parse("llvm -mcpu=haswell");
-  if (workload.ok() && target.ok()) (void)store->Query(*workload, *target, {}).ok();
+  if (workload.ok() && target.ok())
+    (void)store->Query(BuiltInTemplates(), *workload, *target, {}).ok();
   return 0;
 }

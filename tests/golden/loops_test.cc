@@ -11,6 +11,7 @@
 #include "src/schedule/lower/lower.h"
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -53,7 +54,7 @@ TEST_P(GoldenLoopsTest, OfTheDefaultConfig) {
   const GoldenCase& c = GetParam();
   const Target target = *Target::Parse(c.target);
   const Workload workload = *Workload::Parse(c.workload);
-  const TemplateEntry* entry = FindTemplate(c.key);
+  const TemplateEntry* entry = BuiltInTemplates().Find(c.key);
   ASSERT_NE(entry, nullptr);
   ASSERT_EQ(entry->refuses(workload, target), "");
   const auto config = entry->default_config(workload, target);

@@ -7,6 +7,7 @@
 #include "src/base/files/file.h"
 #include "src/templates/registry.h"
 #include "tests/measure/process_fixture.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::measure {
 namespace {
@@ -46,7 +47,7 @@ class CudaMeasurer : public testing::Test {
 TEST_F(CudaMeasurer, BuildsVerifiesAndTimesACandidate) {
   auto measurer = Create();
   Candidate candidate = CudaCandidate();
-  const auto templates = TemplatesFor(candidate.task.workload, candidate.task.target);
+  const auto templates = BuiltInTemplates().For(candidate.task.workload, candidate.task.target);
   ASSERT_FALSE(templates.empty());
   candidate.template_key = std::string(templates.front()->key);
   candidate.config =
@@ -147,7 +148,7 @@ TEST_F(CudaMeasurer, WithoutADriverTheJobIsToldAndNotKeptWaiting) {
 TEST_F(CudaMeasurer, RacesFinalistsOnOneDevice) {
   auto measurer = Create();
   Candidate candidate = CudaCandidate();
-  const auto templates = TemplatesFor(candidate.task.workload, candidate.task.target);
+  const auto templates = BuiltInTemplates().For(candidate.task.workload, candidate.task.target);
   candidate.template_key = std::string(templates.front()->key);
   candidate.config =
       *templates.front()->default_config(candidate.task.workload, candidate.task.target);

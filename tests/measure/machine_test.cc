@@ -19,6 +19,7 @@
 #include "src/base/sanitizer.h"
 #include "src/templates/registry.h"
 #include "tests/measure/process_fixture.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::measure {
 namespace {
@@ -62,7 +63,8 @@ bool Mount(const char* folder, unsigned long flags, const char* options) {
 Candidate RealCandidate() {
   Candidate candidate = DenseCandidate();
   candidate.task.target = *Target::Parse("native");
-  const TemplateEntry* entry = TemplatesFor(candidate.task.workload, candidate.task.target).front();
+  const TemplateEntry* entry =
+      BuiltInTemplates().For(candidate.task.workload, candidate.task.target).front();
   candidate.template_key = std::string(entry->key);
   candidate.template_version = entry->version;
   candidate.config = *entry->default_config(candidate.task.workload, candidate.task.target);

@@ -11,6 +11,7 @@
 #include "src/target/library.h"
 #include "src/templates/registry.h"
 #include "tests/measure/process_fixture.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::measure {
 namespace {
@@ -25,7 +26,7 @@ Candidate ConvCandidate(const char* key, const char* epilogue, const char* targe
   TW_CHECK(workload.ok() && target.ok() && steps.ok());
   candidate.task = {*workload, *target};
   candidate.epilogue = *steps;
-  const auto templates = TemplatesFor(candidate.task.workload, candidate.task.target);
+  const auto templates = BuiltInTemplates().For(candidate.task.workload, candidate.task.target);
   TW_CHECK(!templates.empty());
   if (entry == nullptr) entry = templates.front();
   candidate.template_key = std::string(entry->key);
@@ -91,7 +92,7 @@ TEST(ProcessMeasurer, IntegersWithARequantizingEpilogueAreExact) {
 TEST(ProcessMeasurer, ChannelsThatFillNoBlockAreRight) {
   auto measurer = MakeMeasurer();
   const char* key = "conv2d(int8[1,96,14,14]NCHW,int8[24,96,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->int32";
-  const auto templates = TemplatesFor(*Workload::Parse(key), *Target::Parse("native"));
+  const auto templates = BuiltInTemplates().For(*Workload::Parse(key), *Target::Parse("native"));
   ASSERT_FALSE(templates.empty());
   for (const TemplateEntry* entry : templates) {
     const Candidate candidate =
@@ -112,8 +113,8 @@ TEST(ProcessMeasurer, ACallOfALibraryIsATrialLikeOthers) {
   if (!version.ok()) GTEST_SKIP() << version.status().message();
   for (const char* target : {"native -libs=dnnl", "native -libs=dnnl -num-threads=2"}) {
     auto measurer = MakeMeasurer();
-    const Candidate candidate =
-        ConvCandidate(kConv, "add(channel:float32);relu", target, FindTemplate("conv2d.dnnl"));
+    const Candidate candidate = ConvCandidate(kConv, "add(channel:float32);relu", target,
+                                              BuiltInTemplates().Find("conv2d.dnnl"));
     Request request = RequestFor(1, candidate);
     request.best_seconds = 0;  // a much slower one than the task's best would be left unverified
     ASSERT_TRUE(measurer->Submit(request).ok());

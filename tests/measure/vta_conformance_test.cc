@@ -16,6 +16,7 @@
 #include "src/templates/registry.h"
 #include "src/templates/vta/vta_target.h"
 #include "src/vta/stream_file.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::measure {
 namespace {
@@ -124,7 +125,7 @@ class VtaConformanceTest : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(VtaConformanceTest, EqualsTheReference) {
-  const TemplateEntry& entry = *FindTemplate(GetParam());
+  const TemplateEntry& entry = *BuiltInTemplates().Find(GetParam());
   for (const VtaSample& sample : kVtaSamples) {
     const Target target = *Target::Parse(sample.target);
     if (!entry.refuses(*Workload::Parse(sample.workload), target).empty()) continue;
@@ -137,7 +138,7 @@ TEST_P(VtaConformanceTest, EqualsTheReference) {
 
 std::vector<std::string> VtaTemplates() {
   std::vector<std::string> keys;
-  for (const TemplateEntry& entry : Templates()) {
+  for (const TemplateEntry& entry : BuiltInTemplates().all()) {
     if (entry.build_stream != nullptr) keys.emplace_back(entry.key);
   }
   return keys;

@@ -7,6 +7,7 @@
 #include "src/templates/registry.h"
 #include "src/vta/stream_file.h"
 #include "tests/measure/process_fixture.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::measure {
 namespace {
@@ -29,7 +30,7 @@ Candidate CandidateOf(const std::string& target_text, const char* workload_key,
   Candidate candidate;
   candidate.task = {*Workload::Parse(workload_key), *Target::Parse(target_text)};
   candidate.epilogue = *Epilogue::Parse(epilogue_text);
-  const TemplateEntry* entry = FindTemplate(template_key);
+  const TemplateEntry* entry = BuiltInTemplates().Find(template_key);
   candidate.template_key = entry->key;
   candidate.template_version = entry->version;
   candidate.config = *entry->default_config(candidate.task.workload, candidate.task.target);
@@ -38,7 +39,8 @@ Candidate CandidateOf(const std::string& target_text, const char* workload_key,
 
 /// The config of these inner extents.
 Config ConfigOf(const Candidate& candidate, std::int64_t h, std::int64_t ci, std::int64_t threads) {
-  const auto space = FindTemplate(candidate.template_key)
+  const auto space = BuiltInTemplates()
+                         .Find(candidate.template_key)
                          ->define_space(candidate.task.workload, candidate.task.target);
   for (std::int64_t i = 0; i < space->size(); ++i) {
     const Config config = space->At(i);
@@ -203,8 +205,9 @@ class VtaArtifactTest : public VtaMeasurerTest {
     folder_ = std::make_unique<TemporaryFolder>(*std::move(folder));
     candidate_ = CandidateOf(kSim, kConv, kEpilogue);
     candidate_.config = ConfigOf(candidate_, 4, 1, 2);
-    auto stream = BuildVtaStream(*FindTemplate(candidate_.template_key), candidate_.task.workload,
-                                 candidate_.epilogue, candidate_.task.target, candidate_.config);
+    auto stream =
+        BuildVtaStream(*BuiltInTemplates().Find(candidate_.template_key), candidate_.task.workload,
+                       candidate_.epilogue, candidate_.task.target, candidate_.config);
     ASSERT_TRUE(stream.ok()) << stream.status().message();
     stream_ = *std::move(stream);
   }

@@ -7,6 +7,7 @@
 #include "python_free_cli/output_file.h"
 #include "python_free_cli/task_argument.h"
 #include "src/base/files/file.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::cli {
 namespace {
@@ -78,20 +79,21 @@ TEST(ParseTaskTest, SaysWhatItTried) {
 
 TEST(ChooseConfigTest, TakesIndicesValuesAndTheDefault) {
   const Task task = {*Workload::Parse(kDense), *Target::Parse("llvm -mcpu=core-avx2")};
-  const auto standard = ChooseConfig(task, "", "");
+  const auto standard = ChooseConfig(BuiltInTemplates(), task, "", "");
   ASSERT_TRUE(standard.ok()) << standard.status().message();
-  EXPECT_EQ(standard->entry, TemplatesFor(task.workload, task.target).front());
-  const auto index = ChooseConfig(task, "dense_pack.x86", "3");
+  EXPECT_EQ(standard->entry, BuiltInTemplates().For(task.workload, task.target).front());
+  const auto index = ChooseConfig(BuiltInTemplates(), task, "dense_pack.x86", "3");
   ASSERT_TRUE(index.ok()) << index.status().message();
   EXPECT_EQ(index->config, index->space.At(3));
-  const auto values = ChooseConfig(task, "dense_pack.x86", index->config.ToString());
+  const auto values =
+      ChooseConfig(BuiltInTemplates(), task, "dense_pack.x86", index->config.ToString());
   ASSERT_TRUE(values.ok()) << values.status().message();
   EXPECT_EQ(values->config, index->config);
-  EXPECT_THAT(ChooseConfig(task, "dense_pack.x86", "-1").status().message(),
+  EXPECT_THAT(ChooseConfig(BuiltInTemplates(), task, "dense_pack.x86", "-1").status().message(),
               HasSubstr("config -1, expected 0 to "));
-  EXPECT_THAT(ChooseConfig(task, "conv2d", "").status().message(),
+  EXPECT_THAT(ChooseConfig(BuiltInTemplates(), task, "conv2d", "").status().message(),
               HasSubstr("no template 'conv2d'"));
-  EXPECT_THAT(ChooseConfig(task, "conv2d_direct.cpu", "").status().message(),
+  EXPECT_THAT(ChooseConfig(BuiltInTemplates(), task, "conv2d_direct.cpu", "").status().message(),
               HasSubstr("conv2d_direct.cpu does not serve dense("));
 }
 

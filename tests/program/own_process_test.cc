@@ -12,6 +12,7 @@
 #include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
 #include "src/ir/stmt.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::cli {
 namespace {
@@ -57,6 +58,7 @@ class FaultyKernels : public testing::Test {
     auto graph = ImportRelay(kRelu, "net");
     EXPECT_TRUE(graph.ok()) << graph.status().message();
     CompileOptions options;
+    options.templates = &BuiltInTemplates();
     options.target = *Target::Parse("native");
     options.device = ProbeHostCpu();
     options.check = CheckLevel::kNone;

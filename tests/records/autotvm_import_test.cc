@@ -15,6 +15,7 @@
 #include "tests/records/autotvm_lines.h"
 #include "tests/records/sample_trials.h"
 #include "tests/records/shared_file.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::records {
 namespace {
@@ -66,10 +67,11 @@ class AutotvmImportTest : public testing::Test {
   }
   static std::vector<std::string> Export(const Store& store, bool best) {
     std::vector<std::string> lines;
-    auto exported = ExportAutotvm(store, {.best = best}, [&lines](std::string_view line) {
-      lines.emplace_back(line);
-      return Status();
-    });
+    auto exported =
+        ExportAutotvm(BuiltInTemplates(), store, {.best = best}, [&lines](std::string_view line) {
+          lines.emplace_back(line);
+          return Status();
+        });
     EXPECT_TRUE(exported.ok()) << exported.status().message();
     return lines;
   }
@@ -226,7 +228,8 @@ TEST_F(AutotvmImportTest, OwnRuleNeverServesImportedRecords) {
   Import(store, {WriteLog("a.log", {ConvLine(16, 28, "0.001")})});
   auto task = AutotvmTask::Parse(kConvTuple);
   ASSERT_TRUE(task->workload.has_value());
-  auto answer = store.Query(*task->workload, *Target::Parse("llvm -mcpu=core-avx2"), {});
+  auto answer =
+      store.Query(BuiltInTemplates(), *task->workload, *Target::Parse("llvm -mcpu=core-avx2"), {});
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(answer->kind, AnswerKind::kMiss);
   EXPECT_EQ(*store.CountTrials({}), 0);
@@ -263,7 +266,7 @@ TEST_F(AutotvmImportTest, OwnTrialsBecomeLinesThatComeBackExact) {
   Trial trial;
   trial.candidate.task = {workload, target};
   trial.candidate.template_key = "conv2d_NCHWc.x86";
-  const TemplateEntry* entry = FindTemplate("conv2d_NCHWc.x86");
+  const TemplateEntry* entry = BuiltInTemplates().Find("conv2d_NCHWc.x86");
   ASSERT_NE(entry, nullptr);
   trial.candidate.template_version = entry->version;
   trial.candidate.config = entry->define_space(workload, target)->At(188);
@@ -300,7 +303,7 @@ TEST_F(AutotvmImportTest, BestOwnTrialsAreTheServedOnesAndWinnersLeftOutAreNamed
   const Workload conv = SampleConv(), other = SampleConv(32);
   const auto trial = [](const Workload& workload, const char* key, std::int64_t index,
                         double seconds) {
-    const TemplateEntry& entry = *FindTemplate(key);
+    const TemplateEntry& entry = *BuiltInTemplates().Find(key);
     Trial made = SampleTrial(0, seconds, workload);
     made.candidate.template_key = key;
     made.candidate.template_version = entry.version;
@@ -323,10 +326,11 @@ TEST_F(AutotvmImportTest, BestOwnTrialsAreTheServedOnesAndWinnersLeftOutAreNamed
           .ok());
   ASSERT_TRUE(store.StoreBest(job, winner, {}).ok());  // raced: the single trial was luck
   std::vector<std::string> lines;
-  const auto exported = ExportAutotvm(store, {.best = true}, [&](std::string_view line) {
-    lines.emplace_back(line);
-    return Status();
-  });
+  const auto exported =
+      ExportAutotvm(BuiltInTemplates(), store, {.best = true}, [&](std::string_view line) {
+        lines.emplace_back(line);
+        return Status();
+      });
   ASSERT_TRUE(exported.ok()) << exported.status().message();
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_THAT(lines[0], HasSubstr("[[0.002]"));
@@ -346,7 +350,7 @@ TEST_F(AutotvmImportTest, BestThatAutotvmCanTakeIsTheQuietOneOfLater) {
   const Workload conv = SampleConv();
   const auto trial = [&](const char* key, std::int64_t index, double seconds, double quiet_share,
                          double finished) {
-    const TemplateEntry& entry = *FindTemplate(key);
+    const TemplateEntry& entry = *BuiltInTemplates().Find(key);
     Trial made = SampleTrial(0, seconds, conv);
     made.candidate.template_key = key;
     made.candidate.template_version = entry.version;
@@ -366,10 +370,11 @@ TEST_F(AutotvmImportTest, BestThatAutotvmCanTakeIsTheQuietOneOfLater) {
                           {})
                   .ok());
   std::string lines;
-  const auto exported = ExportAutotvm(store, {.best = true}, [&](std::string_view line) {
-    lines += line;
-    return Status();
-  });
+  const auto exported =
+      ExportAutotvm(BuiltInTemplates(), store, {.best = true}, [&](std::string_view line) {
+        lines += line;
+        return Status();
+      });
   ASSERT_TRUE(exported.ok()) << exported.status().message();
   EXPECT_THAT(lines, HasSubstr("[[0.004]"));
   ASSERT_EQ(exported->left_winners.size(), 1U);

@@ -8,6 +8,7 @@
 #include "records/schema.h"
 #include "records/sqlite.h"
 #include "tests/records/sample_trials.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::records {
 namespace {
@@ -48,10 +49,11 @@ TEST_F(CareTest, MergeLosesNothingAndKeepsWhoMeasuredWhat) {
   EXPECT_TRUE(a->Fact("store/" + b_id + "/merged")->has_value());
   EXPECT_EQ(a->Log(a->OpenJob("job", "", 0)->id, "task")->size(), 1U) << "its own job is as it was";
   EXPECT_EQ(a->Log(a->OpenJob("job@" + b_id, "", 0)->id, "task")->size(), 2U);
-  EXPECT_THAT(a->Query(SampleConv(), SampleTarget(), SampleDevice())->explanation,
-              HasSubstr("final race"));
-  EXPECT_THAT(*CheckStore(Path("a.db")), testing::IsEmpty());
-  auto summary = Summarize(Path("a.db"));
+  EXPECT_THAT(
+      a->Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice())->explanation,
+      HasSubstr("final race"));
+  EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("a.db")), testing::IsEmpty());
+  auto summary = Summarize(BuiltInTemplates(), Path("a.db"));
   ASSERT_TRUE(summary.ok()) << summary.status().message();
   EXPECT_EQ(summary->stores.at(b_id), 2);
   EXPECT_EQ(summary->stores.size(), 2U);
@@ -128,7 +130,7 @@ TEST_F(CareTest, MergeCarriesImportedRecords) {
                       "SELECT count(*) FROM imported i JOIN imported_task t ON t.id = i.task"
                       " WHERE t.tuple = 'tuple'"),
             2);
-  EXPECT_THAT(*CheckStore(Path("a.db")), testing::IsEmpty());
+  EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("a.db")), testing::IsEmpty());
   auto split = SplitStore(Path("a.db"), Path("parts"), SplitBy::kTarget);
   ASSERT_TRUE(split.ok()) << split.status().message();
   auto part = Database::Open(split->front().path, Database::Mode::kReadOnly);
@@ -151,7 +153,7 @@ TEST_F(CareTest, SplitPartsHoldEveryTrialOnce) {
     for (const SplitPart& part : *split) paths.push_back(part.path);
     ASSERT_TRUE(MergeStores(folder + "/all.db", paths).ok());
     EXPECT_EQ(Ids(folder + "/all.db"), Ids(Path("a.db")));
-    EXPECT_THAT(*CheckStore(folder + "/all.db"), testing::IsEmpty());
+    EXPECT_THAT(*CheckStore(BuiltInTemplates(), folder + "/all.db"), testing::IsEmpty());
   }
   EXPECT_EQ(SplitStore(Path("a.db"), Path("parts0"), SplitBy::kTarget).status().code(),
             StatusCode::kInvalidArgument);
@@ -170,19 +172,19 @@ TEST_F(CareTest, PruneKeepsBestTiesWinnersSampleAndUnfinishedJobs) {
   options.best = 2;
   options.training = 0;
   options.dry_run = true;
-  auto dry = PruneStore(Path("a.db"), options);
+  auto dry = PruneStore(BuiltInTemplates(), Path("a.db"), options);
   ASSERT_TRUE(dry.ok()) << dry.status().message();
   EXPECT_EQ(CountIn(Path("a.db")), 41);
   options.dry_run = false;
-  auto report = PruneStore(Path("a.db"), options);
+  auto report = PruneStore(BuiltInTemplates(), Path("a.db"), options);
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_EQ(report->removed, dry->removed);
   EXPECT_EQ(report->removed, 41 - 6);  // three equal ones, the winner and its tie, the unfinished
   EXPECT_EQ(CountIn(Path("a.db")), 6);
-  EXPECT_EQ(PruneStore(Path("a.db"), options)->removed, 0);
-  EXPECT_THAT(*CheckStore(Path("a.db")), testing::IsEmpty());
+  EXPECT_EQ(PruneStore(BuiltInTemplates(), Path("a.db"), options)->removed, 0);
+  EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("a.db")), testing::IsEmpty());
   auto store = Store::Open(Path("a.db"), Store::Mode::kReadOnly);
-  EXPECT_EQ(store->Query(SampleConv(), SampleTarget(), SampleDevice())
+  EXPECT_EQ(store->Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice())
                 ->record->trial.candidate.config.index,
             20);
 }
@@ -200,13 +202,13 @@ TEST_F(CareTest, PruneKeepsTheSameSampleEveryTime) {
   PruneOptions options;
   options.best = 1;
   options.training = 10;
-  auto report = PruneStore(Path("a.db"), options);
+  auto report = PruneStore(BuiltInTemplates(), Path("a.db"), options);
   ASSERT_TRUE(report.ok()) << report.status().message();
   EXPECT_EQ(report->kept_training, 10);
   const std::vector<std::string> ids = Ids(Path("a.db"));
   EXPECT_LE(ids.size(), 11U);
   options.training = -1;
-  EXPECT_EQ(PruneStore(Path("a.db"), options)->removed, 0);
+  EXPECT_EQ(PruneStore(BuiltInTemplates(), Path("a.db"), options)->removed, 0);
   EXPECT_EQ(Ids(Path("a.db")), ids);
 }
 
@@ -229,9 +231,9 @@ TEST_F(CareTest, CheckFindsWhatWasChanged) {
   for (const auto& [sql, reason] : kChanges) {
     ::unlink(path.c_str());
     Add(path, {SampleTrial(3, 0.002)}, {{"task", "tell", "{}"}});
-    ASSERT_THAT(*CheckStore(path), testing::IsEmpty());
+    ASSERT_THAT(*CheckStore(BuiltInTemplates(), path), testing::IsEmpty());
     Sql(path, sql);
-    auto problems = CheckStore(path);
+    auto problems = CheckStore(BuiltInTemplates(), path);
     ASSERT_TRUE(problems.ok()) << problems.status().message();
     EXPECT_THAT(*problems, testing::Contains(HasSubstr(reason))) << sql;
   }
@@ -259,7 +261,7 @@ TEST_F(CareTest, BestListsWinnersFirstAndTheirTies) {
     auto store = Store::Open(Path("a.db"), Store::Mode::kReadWrite);
     ASSERT_TRUE(store->StoreBest(store->OpenJob("job", "", 0)->id, trials[1], {4, 5}).ok());
   }
-  auto best = BestOfStore(Path("a.db"), 1);
+  auto best = BestOfStore(BuiltInTemplates(), Path("a.db"), 1);
   ASSERT_TRUE(best.ok()) << best.status().message();
   ASSERT_EQ(best->size(), 3U);
   EXPECT_TRUE((*best)[0].raced);
@@ -275,8 +277,8 @@ TEST_F(CareTest, VacuumGivesSpaceBackAndMakesCopies) {
   PruneOptions options;
   options.best = 1;
   options.training = 0;
-  ASSERT_TRUE(PruneStore(Path("a.db"), options).ok());
-  EXPECT_GT(Summarize(Path("a.db"))->free_bytes, 0);
+  ASSERT_TRUE(PruneStore(BuiltInTemplates(), Path("a.db"), options).ok());
+  EXPECT_GT(Summarize(BuiltInTemplates(), Path("a.db"))->free_bytes, 0);
   auto copied = VacuumStore(Path("a.db"), Path("copy.db"));
   ASSERT_TRUE(copied.ok()) << copied.status().message();
   EXPECT_LT(copied->bytes_after, copied->bytes_before);
@@ -284,7 +286,7 @@ TEST_F(CareTest, VacuumGivesSpaceBackAndMakesCopies) {
   EXPECT_EQ(CountIn(Path("copy.db")), 1);
   auto vacuumed = VacuumStore(Path("a.db"), "");
   ASSERT_TRUE(vacuumed.ok()) << vacuumed.status().message();
-  EXPECT_EQ(Summarize(Path("a.db"))->free_bytes, 0);
+  EXPECT_EQ(Summarize(BuiltInTemplates(), Path("a.db"))->free_bytes, 0);
   EXPECT_EQ(VacuumStore(Path("a.db"), Path("copy.db")).status().code(),
             StatusCode::kInvalidArgument);
 }

@@ -8,6 +8,7 @@
 
 #include "records/package/build.h"
 #include "tests/records/sample_trials.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::records {
 namespace {
@@ -27,7 +28,7 @@ class CatalogTest : public SampleStores {
     Add(path, trials);
     PackageOptions options;
     options.name = name;
-    auto built = BuildPackages({path}, options);
+    auto built = BuildPackages(BuiltInTemplates(), {path}, options);
     EXPECT_TRUE(built.ok()) << built.status().message();
     return built->front().bytes;
   }
@@ -47,6 +48,7 @@ Result<CatalogAnswer> AskCatalog(Catalog& catalog, const Workload& workload,
   const Target target = SampleTarget();
   const DeviceFingerprint device = SampleDevice();
   Question question;
+  question.templates = &BuiltInTemplates();
   question.workload = &workload;
   question.target = &target;
   question.device = &device;
@@ -156,7 +158,8 @@ TEST_F(CatalogTest, APackageThatIsThereUnsignedTakesItsSignedFormAndKeepsIt) {
   PackageOptions options;
   options.name = "p";
   options.key = &*key;
-  const std::string with_key = BuildPackages({Path("pack_p.db")}, options)->front().bytes;
+  const std::string with_key =
+      BuildPackages(BuiltInTemplates(), {Path("pack_p.db")}, options)->front().bytes;
   EXPECT_EQ(Install(plain).package.SignerText(), "unsigned");
   const InstallResult again = Install(with_key);
   EXPECT_TRUE(again.was_there);

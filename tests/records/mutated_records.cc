@@ -22,6 +22,7 @@
 #include "src/base/files/file.h"
 #include "src/target/device.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::records {
 namespace {
@@ -184,7 +185,7 @@ std::string AskStore(const Store& store, std::int64_t& answered) {
   device.kind = "cpu";
   device.model = "any";
   for (const char* text : {"llvm -mcpu=znver5", "llvm -mcpu=haswell"}) {
-    auto answer = store.Query(workload, *Target::Parse(text), device);
+    auto answer = store.Query(BuiltInTemplates(), workload, *Target::Parse(text), device);
     if (!answer.ok() || !answer->record.has_value()) continue;
     const Trial& trial = answer->record->trial;
     ++answered;
@@ -195,7 +196,7 @@ std::string AskStore(const Store& store, std::int64_t& answered) {
   auto records = store.Trials({});
   if (!records.ok()) return {};
   for (const Record& record : *records) {
-    auto answer = store.Query(record.trial.candidate.task.workload,
+    auto answer = store.Query(BuiltInTemplates(), record.trial.candidate.task.workload,
                               record.trial.candidate.task.target, record.trial.device);
     if (!answer.ok() || !answer->record.has_value()) continue;
     ++answered;
@@ -217,7 +218,7 @@ Result<MutatedRecords> MutatedRecords::Create(const std::string& folder,
   {
     Forger forger(path);
     forger.Do("UPDATE trial SET codegen_version = " + std::to_string(FindDeviceTraits("llvm").codegen_version));
-    for (const TemplateEntry& entry : Templates()) {
+    for (const TemplateEntry& entry : BuiltInTemplates().all()) {
       forger.Do("UPDATE trial SET template_version = " + std::to_string(entry.version) +
                 " WHERE template = '" + std::string(entry.key) + "'");
     }
@@ -265,25 +266,25 @@ std::string MutatedRecords::TryStore(std::uint64_t seed) {
          ++opened;
          return AskStore(*store, answered);
        }},
-      {"check", [&] { return none(ToStatus(CheckStore(path))); }},
-      {"stats", [&] { return none(ToStatus(Summarize(path))); }},
-      {"best", [&] { return none(ToStatus(BestOfStore(path, 2))); }},
-      {"csv",
-       [&] { return none(ExportCsv(path, {}, [](std::string_view) { return Status(); })); }},
+      {"check", [&] { return none(ToStatus(CheckStore(BuiltInTemplates(), path))); }},
+      {"stats", [&] { return none(ToStatus(Summarize(BuiltInTemplates(), path))); }},
+      {"best", [&] { return none(ToStatus(BestOfStore(BuiltInTemplates(), path, 2))); }},
+      {"csv", [&] { return none(ExportCsv(path, {}, [](std::string_view) { return Status(); })); }},
       {"export",
        [&]() -> std::string {
          auto store = Store::Open(path, Store::Mode::kReadOnly);
          if (!store.ok()) return {};
-         return none(ToStatus(ExportAutotvm(*store, {.best = random.Below(2) == 0},
-                                            [](std::string_view) { return Status(); })));
+         return none(
+             ToStatus(ExportAutotvm(BuiltInTemplates(), *store, {.best = random.Below(2) == 0},
+                                    [](std::string_view) { return Status(); })));
        }},
       {"backup", [&] { return none(ToStatus(BackupStore(path, work + "/backup.db"))); }},
       {"vacuum", [&] { return none(ToStatus(VacuumStore(path, work + "/vacuum.db"))); }},
       {"merge", [&] { return none(ToStatus(MergeStores(work + "/sound.db", {path}))); }},
       {"split",
        [&] { return none(ToStatus(SplitStore(path, work + "/parts", SplitBy::kDevice))); }},
-      {"package", [&] { return none(ToStatus(BuildPackages({path}, {}))); }},
-      {"prune", [&] { return none(ToStatus(PruneStore(path, {}))); }},
+      {"package", [&] { return none(ToStatus(BuildPackages(BuiltInTemplates(), {path}, {}))); }},
+      {"prune", [&] { return none(ToStatus(PruneStore(BuiltInTemplates(), path, {}))); }},
       {"write",
        [&]() -> std::string {
          auto store = Store::Open(path, Store::Mode::kReadWrite);
@@ -296,7 +297,7 @@ std::string MutatedRecords::TryStore(std::uint64_t seed) {
     if (std::string wrong = Timed(what, run); !wrong.empty()) return wrong;
   }
   // A store that took something in must be sound after it.
-  auto sound = CheckStore(work + "/sound.db");
+  auto sound = CheckStore(BuiltInTemplates(), work + "/sound.db");
   return sound.ok() ? "" : "merge damaged a store: " + sound.status().message();
 }
 
@@ -309,7 +310,7 @@ std::string MutatedRecords::TryPackage(std::uint64_t seed) {
   PackageOptions options;
   options.name = "mutated";
   options.license = "CC0-1.0";
-  auto built = BuildPackages({path}, options);
+  auto built = BuildPackages(BuiltInTemplates(), {path}, options);
   if (!built.ok()) return "no package of the sound store: " + built.status().message();
   auto package = ReadPackage(built->front().bytes, {{}, true});
   if (!package.ok() || !WriteFile(path, package->database).ok()) return "the sound one is refused";

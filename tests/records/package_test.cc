@@ -11,6 +11,7 @@
 #include "records/package/diff.h"
 #include "records/schema.h"
 #include "tests/records/sample_trials.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::records {
 namespace {
@@ -41,7 +42,7 @@ class PackageTest : public SampleStores {
     options.key = key_.get();
     options.license = "CC0-1.0";
     options.tool_version = "0.1.0";
-    auto built = BuildPackages({store}, options);
+    auto built = BuildPackages(BuiltInTemplates(), {store}, options);
     EXPECT_TRUE(built.ok()) << built.status().message();
     return built->front();
   }
@@ -83,7 +84,7 @@ TEST_F(PackageTest, HoldsWhatMayBeServedAndNothingElse) {
   EXPECT_EQ(package->SignerText().substr(0, 8), "tester (");
   auto store = Store::OpenImage(package->database, "package");
   ASSERT_TRUE(store.ok()) << store.status().message();
-  auto answer = store->Query(SampleConv(), SampleTarget(), SampleDevice());
+  auto answer = store->Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice());
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   EXPECT_EQ(answer->kind, AnswerKind::kHit);
   EXPECT_EQ(answer->record->trial.candidate.config.index, 3);
@@ -95,7 +96,8 @@ TEST_F(PackageTest, SameRecordsGiveTheSameBytes) {
   const BuiltPackage first = Build(store), second = Build(store);
   EXPECT_EQ(first.bytes, second.bytes);
   // A store that got the same records in another order and has more that is not packed.
-  auto merged = BuildPackages({store, store}, {"", "", "CC0-1.0", "0.1.0", 8, key_.get()});
+  auto merged = BuildPackages(BuiltInTemplates(), {store, store},
+                              {"", "", "CC0-1.0", "0.1.0", 8, key_.get()});
   ASSERT_TRUE(merged.ok()) << merged.status().message();
   EXPECT_EQ(merged->front().bytes, first.bytes);
   Trial failed = SampleTrial(9, 0);
@@ -125,17 +127,20 @@ TEST_F(PackageTest, KeepsTheBestOfEachTaskWithTiesAndWinners) {
 TEST_F(PackageTest, OnePackageForEachTarget) {
   Add(Path("r.db"), {SampleTrial(3, 0.002),
                      SampleTrial(3, 0.002, SampleConv(), SampleTarget(" -num-threads=2"))});
-  auto built = BuildPackages({Path("r.db")}, {});
+  auto built = BuildPackages(BuiltInTemplates(), {Path("r.db")}, {});
   ASSERT_TRUE(built.ok()) << built.status().message();
   ASSERT_EQ(built->size(), 2U);
   EXPECT_NE((*built)[0].manifest.name, (*built)[1].manifest.name);
   PackageOptions named;
   named.name = "mine";
-  EXPECT_EQ(BuildPackages({Path("r.db")}, named).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(BuildPackages(BuiltInTemplates(), {Path("r.db")}, named).status().code(),
+            StatusCode::kInvalidArgument);
   named.target = "llvm -mcpu=haswell";
-  EXPECT_EQ(BuildPackages({Path("r.db")}, named)->front().manifest.name, "mine");
+  EXPECT_EQ(BuildPackages(BuiltInTemplates(), {Path("r.db")}, named)->front().manifest.name,
+            "mine");
   named.target = "llvm -mcpu=skylake";
-  EXPECT_EQ(BuildPackages({Path("r.db")}, named).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(BuildPackages(BuiltInTemplates(), {Path("r.db")}, named).status().code(),
+            StatusCode::kNotFound);
 }
 
 TEST_F(PackageTest, RefusesEveryFlippedBit) {
@@ -172,7 +177,7 @@ TEST_F(PackageTest, AsksWhomToTrust) {
   other.keys = {{GenerateKey()->public_key(), "other"}};
   EXPECT_EQ(ReadPackage(built.bytes, other).status().code(), StatusCode::kUnsupported);
 
-  auto plain = BuildPackages({store}, {});
+  auto plain = BuildPackages(BuiltInTemplates(), {store}, {});
   ASSERT_TRUE(plain.ok());
   EXPECT_THAT(Refusal(plain->front().bytes), HasSubstr("not signed; --allow-unsigned"));
   EXPECT_TRUE(ReadPackage(plain->front().bytes, nobody).ok());
@@ -251,7 +256,8 @@ TEST_F(PackageTest, TextsThatReachATerminalHaveNoControlCharacters) {
   const std::string store = SmallStore();
   PackageOptions options;
   options.license = "CC0\x1b]0;x\x07";
-  EXPECT_THAT(BuildPackages({store}, options).status().message(), HasSubstr("control characters"));
+  EXPECT_THAT(BuildPackages(BuiltInTemplates(), {store}, options).status().message(),
+              HasSubstr("control characters"));
   BuiltPackage built = Build(store);
   const Package package = *ReadPackage(built.bytes, policy_);
   for (const char* text : {"\x1b[2J", "a\rb", "\xc2\x9b" "1m", "\xff"}) {

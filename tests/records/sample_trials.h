@@ -13,6 +13,7 @@
 #include "src/base/files/file.h"
 #include "src/target/device.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::records {
 
@@ -41,7 +42,7 @@ inline Target SampleTarget(std::string_view extra = "") {
 inline Trial SampleTrial(std::int64_t index, double seconds,
                          const Workload& workload = SampleConv(),
                          const Target& target = SampleTarget()) {
-  const TemplateEntry* entry = TemplatesFor(workload, target).front();
+  const TemplateEntry* entry = BuiltInTemplates().For(workload, target).front();
   Trial trial;
   trial.candidate.task = {workload, target};
   trial.candidate.template_key = entry->key;
@@ -60,7 +61,7 @@ inline Trial SampleTrial(std::int64_t index, double seconds,
 
 /// A call of oneDNN for the sample convolution that took `seconds`.
 inline Trial SampleCall(double seconds) {
-  const TemplateEntry& entry = *FindTemplate("conv2d.dnnl");
+  const TemplateEntry& entry = *BuiltInTemplates().Find("conv2d.dnnl");
   Trial trial = SampleTrial(0, seconds);
   trial.candidate.template_key = entry.key;
   trial.candidate.template_version = entry.version;

@@ -11,6 +11,7 @@
 #include "records/row.h"
 #include "records/watch.h"
 #include "tests/records/sample_trials.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::records {
 namespace {
@@ -59,11 +60,11 @@ TEST_P(EverySchema, StoreOpensAndMigrates) {
   }
   auto store = Store::Open(Path("old.db"), Store::Mode::kReadWrite);
   ASSERT_TRUE(store.ok()) << store.status().message();
-  auto answer = store->Query(SampleConv(), SampleTarget(), SampleDevice());
+  auto answer = store->Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice());
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   EXPECT_EQ(answer->kind, AnswerKind::kHit);
-  EXPECT_EQ(Summarize(Path("old.db"))->schema, SchemaVersion());
-  EXPECT_TRUE(CheckStore(Path("old.db"))->empty());
+  EXPECT_EQ(Summarize(BuiltInTemplates(), Path("old.db"))->schema, SchemaVersion());
+  EXPECT_TRUE(CheckStore(BuiltInTemplates(), Path("old.db"))->empty());
 }
 
 TEST_P(EverySchema, PackageOpens) {
@@ -86,7 +87,8 @@ TEST_P(EverySchema, PackageOpens) {
   ASSERT_TRUE(package.ok()) << package.status().message();
   auto store = Store::OpenImage(package->database, "old");
   ASSERT_TRUE(store.ok()) << store.status().message();
-  EXPECT_EQ(store->Query(SampleConv(), SampleTarget(), SampleDevice())->kind, AnswerKind::kHit);
+  EXPECT_EQ(store->Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice())->kind,
+            AnswerKind::kHit);
 }
 
 // A store is as little trusted as a package: what others have put into it never runs.
@@ -134,21 +136,21 @@ TEST_F(ForeignParts, AreRefusedByEverythingThatOpensAStoreAndNamedByCheck) {
     refused(ToStatus(Store::Open(path, Store::Mode::kReadOnly)));
     refused(ToStatus(Store::Open(path, Store::Mode::kReadWrite)));
     refused(ToStatus(StoreWatch::Open(path)));
-    refused(ToStatus(Summarize(path)));
-    refused(ToStatus(BestOfStore(path, 1)));
-    refused(ToStatus(PruneStore(path, {})));
+    refused(ToStatus(Summarize(BuiltInTemplates(), path)));
+    refused(ToStatus(BestOfStore(BuiltInTemplates(), path, 1)));
+    refused(ToStatus(PruneStore(BuiltInTemplates(), path, {})));
     refused(ToStatus(VacuumStore(path, "")));
     refused(ToStatus(VacuumStore(path, Path("copy.db"))));
     refused(ToStatus(MergeStores(path, {Path("sound.db")})));
     refused(ToStatus(MergeStores(Path("sound.db"), {path})));
     refused(ToStatus(SplitStore(path, Path("parts"), SplitBy::kTarget)));
-    refused(ToStatus(BuildPackages({path}, {})));
+    refused(ToStatus(BuildPackages(BuiltInTemplates(), {path}, {})));
     refused(ExportCsv(path, {}, [](std::string_view) { return Status(); }));
-    const auto problems = CheckStore(path);
+    const auto problems = CheckStore(BuiltInTemplates(), path);
     ASSERT_TRUE(problems.ok()) << problems.status().message();
     EXPECT_THAT(*problems, testing::Contains(testing::HasSubstr(part))) << sql;
   }
-  EXPECT_THAT(*CheckStore(Path("sound.db")), testing::IsEmpty());
+  EXPECT_THAT(*CheckStore(BuiltInTemplates(), Path("sound.db")), testing::IsEmpty());
 }
 
 /// What a user's ANALYZE leaves changes nothing.
@@ -159,7 +161,7 @@ TEST_F(ForeignParts, StatisticsOfSqliteAreNone) {
     const auto store = Store::Open(Path("analyzed.db"), mode);
     EXPECT_TRUE(store.ok()) << store.status().message();
   }
-  const auto problems = CheckStore(Path("analyzed.db"));
+  const auto problems = CheckStore(BuiltInTemplates(), Path("analyzed.db"));
   ASSERT_TRUE(problems.ok()) << problems.status().message();
   EXPECT_THAT(*problems, testing::IsEmpty());
   Sql(Path("analyzed.db"),

@@ -17,6 +17,7 @@
 #include "src/target/library.h"
 #include "src/templates/registry.h"
 #include "tests/records/sample_trials.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::records {
 namespace {
@@ -111,7 +112,7 @@ TEST_F(StoreTest, QueryAnswersTheFastestVerifiedTrial) {
   ASSERT_TRUE(
       store.Append(job, {unverified, wrong, old_code, old_template, tie, SampleTrial(3, 0.002)}, {})
           .ok());
-  auto answer = store.Query(SampleConv(), SampleTarget(), SampleDevice());
+  auto answer = store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice());
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   EXPECT_EQ(answer->kind, AnswerKind::kHit);
   EXPECT_EQ(answer->record->trial.candidate.config.index, 3) << "ties go to the lowest index";
@@ -124,7 +125,7 @@ TEST_F(StoreTest, WinnerOfARaceComesBeforeALuckySingleTrial) {
   Trial winner = SampleTrial(9, 0.0025);
   ASSERT_TRUE(store.Append(job, {SampleTrial(3, 0.002), winner}, {}).ok());
   ASSERT_TRUE(store.StoreBest(job, winner, {9, 12}).ok());
-  auto answer = store.Query(SampleConv(), SampleTarget(), SampleDevice());
+  auto answer = store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice());
   EXPECT_EQ(answer->record->trial.candidate.config.index, 9);
   EXPECT_THAT(answer->explanation, testing::HasSubstr("final race"));
 }
@@ -143,7 +144,7 @@ TEST_F(StoreTest, ARecordMeasuredInNoiseGivesWayToALaterQuietOne) {
   const Trial noisy = trial_at(1, 1e-3, 0.1, 100);
   ASSERT_TRUE(store.Append(job, {trial_at(2, 2e-3, 1, 90), noisy}, {}).ok());
   const auto index_served = [&] {
-    auto answer = store.Query(SampleConv(), SampleTarget(), SampleDevice());
+    auto answer = store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice());
     EXPECT_TRUE(answer.ok() && answer->record.has_value());
     why = answer->explanation;
     return answer->record->trial.candidate.config.index;
@@ -173,7 +174,7 @@ TEST_F(StoreTest, ALibraryIsCalledOnlyWhereTheTargetNamesItAndPassedOverByName) 
       store->Append(job->id, {called, SampleTrial(1, 3e-4), SampleTrial(2, 2e-4)}, {}).ok());
   ASSERT_TRUE(store->StoreBest(job->id, called, {}).ok());
 
-  auto plain = store->Query(SampleConv(), SampleTarget(), SampleDevice());
+  auto plain = store->Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice());
   ASSERT_TRUE(plain.ok()) << plain.status().message();
   EXPECT_EQ(plain->kind, AnswerKind::kHit);
   EXPECT_EQ(plain->record->trial.value, 2e-4);
@@ -182,7 +183,8 @@ TEST_F(StoreTest, ALibraryIsCalledOnlyWhereTheTargetNamesItAndPassedOverByName) 
                              testing::HasSubstr("oneDNN 2.6.3"), testing::HasSubstr("-libs=dnnl")));
   EXPECT_THAT(plain->explanation, testing::HasSubstr(plain->passed_over));
 
-  auto named = store->Query(SampleConv(), SampleTarget(" -libs=dnnl"), SampleDevice());
+  auto named =
+      store->Query(BuiltInTemplates(), SampleConv(), SampleTarget(" -libs=dnnl"), SampleDevice());
   ASSERT_TRUE(named.ok()) << named.status().message();
   EXPECT_EQ(named->kind, AnswerKind::kHit);
   const bool here = LibraryVersion(*FindLibrary("dnnl")).ok();
@@ -196,8 +198,9 @@ TEST_F(StoreTest, ACallThatWhoAsksCannotUseIsPassedOver) {
   auto job = store->OpenJob("job", "{}", 1);
   ASSERT_TRUE(store->Append(job->id, {SampleCall(1e-4), SampleTrial(2, 2e-4)}, {}).ok());
   const bool here = LibraryVersion(*FindLibrary("dnnl")).ok();
-  auto answer = store->Query(SampleConv(), SampleTarget(" -libs=dnnl"), SampleDevice(),
-                             [](const Candidate&) { return std::string("its weight changes"); });
+  auto answer =
+      store->Query(BuiltInTemplates(), SampleConv(), SampleTarget(" -libs=dnnl"), SampleDevice(),
+                   [](const Candidate&) { return std::string("its weight changes"); });
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   EXPECT_EQ(answer->kind, AnswerKind::kHit);
   EXPECT_EQ(answer->record->trial.value, 2e-4);
@@ -213,15 +216,18 @@ TEST_F(StoreTest, RecordsOfABoardAreServedToWhoCompilesForIt) {
   Store store = OpenForWriting();
   ASSERT_TRUE(store.Append(store.OpenJob("job", "{}", 7)->id, {trial}, {}).ok());
   const auto level = [&store](const Target& target) {
-    return store.Query(SampleConv(), target, *AnyCpuFor(target))->kind;
+    return store.Query(BuiltInTemplates(), SampleConv(), target, *AnyCpuFor(target))->kind;
   };
-  const auto hit = store.Query(SampleConv(), board, *AnyCpuFor(board));
+  const auto hit = store.Query(BuiltInTemplates(), SampleConv(), board, *AnyCpuFor(board));
   ASSERT_EQ(hit->kind, AnswerKind::kHit) << hit->explanation;
   EXPECT_THAT(hit->explanation, testing::HasSubstr("on 'Board'"));
-  EXPECT_TRUE(DifferencesOf(hit->record->trial, SampleConv(), board, *AnyCpuFor(board)).empty());
+  EXPECT_TRUE(
+      DifferencesOf(BuiltInTemplates(), hit->record->trial, SampleConv(), board, *AnyCpuFor(board))
+          .empty());
   EXPECT_EQ(level(*Target::Parse(arm + "cortex-a53")), AnswerKind::kNearHit);
   EXPECT_EQ(level(*Target::Parse("llvm -mtriple=armv7l-linux-gnueabihf")), AnswerKind::kMiss);
-  EXPECT_EQ(store.Query(SampleConv(), board, SampleDevice())->kind, AnswerKind::kMiss);
+  EXPECT_EQ(store.Query(BuiltInTemplates(), SampleConv(), board, SampleDevice())->kind,
+            AnswerKind::kMiss);
 }
 
 TEST_F(StoreTest, OtherCpuModelIsANearHitOnlyIfItsCodeRunsHere) {
@@ -230,13 +236,14 @@ TEST_F(StoreTest, OtherCpuModelIsANearHitOnlyIfItsCodeRunsHere) {
   Trial other = SampleTrial(3, 0.002);
   other.device = SampleDevice("Other CPU");
   ASSERT_TRUE(store.Append(job, {other}, {}).ok());
-  auto near = store.Query(SampleConv(), SampleTarget(), SampleDevice());
+  auto near = store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice());
   EXPECT_EQ(near->kind, AnswerKind::kNearHit);
   EXPECT_GT(near->expected_slowdown, 1.0);
   EXPECT_THAT(near->explanation, testing::HasSubstr("Other CPU"));
   DeviceFingerprint plain = SampleDevice();
   plain.isa = {};
-  EXPECT_EQ(store.Query(SampleConv(), SampleTarget(), plain)->kind, AnswerKind::kMiss);
+  EXPECT_EQ(store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), plain)->kind,
+            AnswerKind::kMiss);
 }
 
 TEST_F(StoreTest, AConfigForAnotherNumberOfThreadsIsNoNearHit) {
@@ -245,7 +252,7 @@ TEST_F(StoreTest, AConfigForAnotherNumberOfThreadsIsNoNearHit) {
   ASSERT_TRUE(store.Append(job, {SampleTrial(3, 0.002)}, {}).ok());
   const auto ask = [&store](const char* options) {
     auto target = Target::Parse(SampleTarget().ToString() + options);
-    return store.Query(SampleConv(), *target, SampleDevice())->kind;
+    return store.Query(BuiltInTemplates(), SampleConv(), *target, SampleDevice())->kind;
   };
   EXPECT_EQ(ask(" -mattr=+fma"), AnswerKind::kNearHit);
   EXPECT_EQ(ask(" -num-threads=2"), AnswerKind::kMiss);
@@ -257,11 +264,11 @@ TEST_F(StoreTest, MissNamesTheNearestWorkloads) {
   ASSERT_TRUE(store.Append(job, {SampleTrial(0, 0.002)}, {}).ok());
   auto dense = Workload::Parse("dense(float32[1,512]MK,float32[1000,512]NK)->float32");
   ASSERT_TRUE(dense.ok()) << dense.status().message();
-  auto miss = store.Query(*dense, SampleTarget(), SampleDevice());
+  auto miss = store.Query(BuiltInTemplates(), *dense, SampleTarget(), SampleDevice());
   EXPECT_EQ(miss->kind, AnswerKind::kMiss);
   EXPECT_THAT(miss->explanation, testing::StartsWith("miss: no record of this workload"));
   Workload far = SampleConv(64 * 1024);
-  auto answer = store.Query(far, SampleTarget(), SampleDevice());
+  auto answer = store.Query(BuiltInTemplates(), far, SampleTarget(), SampleDevice());
   EXPECT_EQ(answer->kind, AnswerKind::kMiss);
   EXPECT_THAT(answer->explanation, testing::HasSubstr("nearest with records: conv2d(float32[1,64"));
 }
@@ -306,11 +313,11 @@ TEST_F(StoreTest, ValuesThatNothingCanHaveTakenAreNotServed) {
     const std::string forge = "UPDATE trial SET value = " + std::string(value);
     Sql((forge + " WHERE config_index = 3").c_str());
     Store store = OpenForWriting();
-    auto answer = store.Query(SampleConv(), SampleTarget(), SampleDevice());
+    auto answer = store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice());
     ASSERT_TRUE(answer.ok()) << answer.status().message();
     ASSERT_TRUE(answer->record.has_value()) << value;
     EXPECT_EQ(answer->record->trial.candidate.config.index, 4) << value;
-    auto best = BestOfStore(path_, 8);
+    auto best = BestOfStore(BuiltInTemplates(), path_, 8);
     ASSERT_TRUE(best.ok()) << best.status().message();
     EXPECT_EQ(best->size(), 1U) << value;
   }
@@ -325,8 +332,9 @@ TEST_F(StoreTest, DamagedTextIsReportedAndNotServed) {
   Sql("UPDATE trial SET config = '{'");
   Store store = OpenForWriting();
   EXPECT_EQ(store.Trials({}).status().code(), StatusCode::kCorrupt);
-  EXPECT_EQ(store.Query(SampleConv(), SampleTarget(), SampleDevice()).status().code(),
-            StatusCode::kCorrupt);
+  EXPECT_EQ(
+      store.Query(BuiltInTemplates(), SampleConv(), SampleTarget(), SampleDevice()).status().code(),
+      StatusCode::kCorrupt);
 }
 
 // A writer killed at any instant loses at most the transaction that was open.

@@ -12,6 +12,7 @@
 #include "src/vta/simulator/statistics.h"
 #include "tests/records/sample_trials.h"
 #include "tests/records/shared_file.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::records {
 namespace {
@@ -35,7 +36,7 @@ TEST_F(VtaRecords, AreServedForTheirDesignCycleModelAndMetricOnly) {
   ASSERT_TRUE(store.ok()) << store.status().message();
   const auto ask = [&](const std::string& target_text) {
     const Target target = *Target::Parse(target_text);
-    const auto answer = store->Query(conv, target, *DeviceFor(target));
+    const auto answer = store->Query(BuiltInTemplates(), conv, target, *DeviceFor(target));
     EXPECT_TRUE(answer.ok()) << answer.status().message();
     return answer->kind;
   };
@@ -71,7 +72,7 @@ TEST(VtaTemplate, GivesThePublishedCountersOfResnet18) {
   TW_NEEDS_SHARED(path);
   const Json expected = *ParseJson(*ReadFile(path));
   const Target target = *Target::Parse("vta -model=pynq_1x16_i8w8a32_15_15_18_17");
-  const TemplateEntry* entry = FindTemplate("conv2d_packed.vta");
+  const TemplateEntry* entry = BuiltInTemplates().Find("conv2d_packed.vta");
   int layers = 0;
   for (const Json& layer : expected["layers"]) {
     if (layer["kind"] != "conv") continue;
@@ -126,15 +127,15 @@ TEST_F(VtaRecords, PublicPackageApplies) {
     if ((record.flags & kImportedUnreachable) != 0) ++unreachable;
     SCOPED_TRACE(record.tuple);
     const Target target = *Target::Parse(record.target);
-    auto candidate = CandidateOfImported(record, target);
+    auto candidate = CandidateOfImported(BuiltInTemplates(), record, target);
     if (!candidate.ok()) {
       refused.push_back(candidate.status().message());
       return {};
     }
     EXPECT_EQ(candidate->config.index, record.index);
     const auto stream =
-        BuildVtaStream(*FindTemplate(candidate->template_key), candidate->task.workload, epilogue,
-                       target, candidate->config);
+        BuildVtaStream(*BuiltInTemplates().Find(candidate->template_key), candidate->task.workload,
+                       epilogue, target, candidate->config);
     applied += stream.ok() ? 1 : 0;
     EXPECT_TRUE(stream.ok() || (record.flags & kImportedCopy) != 0) << stream.status().message();
     return {};

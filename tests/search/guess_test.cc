@@ -9,6 +9,7 @@
 #include "search/space.h"
 #include "src/base/files/file.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::search {
 namespace {
@@ -33,23 +34,24 @@ TreeModel Unroller(float gain) {
 
 TEST(GuessTest, TiesGoToTheDefaultConfig) {
   const Task task = DenseTask();
-  const TemplateEntry* preferred = TemplatesFor(task.workload, task.target).front();
+  const TemplateEntry* preferred = BuiltInTemplates().For(task.workload, task.target).front();
   const Config standard = *preferred->default_config(task.workload, task.target);
-  const auto slight = GuessConfig(task, {}, Unroller(0.1F));
+  const auto slight = GuessConfig(BuiltInTemplates(), task, {}, Unroller(0.1F));
   ASSERT_TRUE(slight.ok()) << slight.status().message();
   EXPECT_EQ(slight->template_key, preferred->key);
   EXPECT_EQ(slight->config.values, standard.values);
-  const auto clear = GuessConfig(task, {}, Unroller(5));
+  const auto clear = GuessConfig(BuiltInTemplates(), task, {}, Unroller(5));
   ASSERT_TRUE(clear.ok()) << clear.status().message();
   EXPECT_NE(clear->config, slight->config);
-  EXPECT_EQ(GuessConfig(task, {}, Unroller(5))->config, clear->config) << "the same every time";
+  EXPECT_EQ(GuessConfig(BuiltInTemplates(), task, {}, Unroller(5))->config, clear->config)
+      << "the same every time";
 }
 
 TEST(GuessTest, ChooserKeepsToWhatItLearnedFrom) {
   auto folder = TemporaryFolder::Create("tw_guess");
   ASSERT_TRUE(folder.ok());
   ASSERT_TRUE(Unroller(5).Save(folder->path() + "/m").ok());
-  const auto chooser = LoadChooser(folder->path() + "/m");
+  const auto chooser = LoadChooser(BuiltInTemplates(), folder->path() + "/m");
   ASSERT_TRUE(chooser.ok()) << chooser.status().message();
   const Task task = DenseTask();
   const auto choice = (*chooser)->Choose(task.workload, task.target);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "src/base/files/file.h"
+#include "tests/support/built_in_strategies.h"
 
 namespace tilewright::search {
 namespace {
@@ -19,7 +20,7 @@ TEST(JobTest, ReadsWhatItPrints) {
   settings.seed = 18446744073709551615U;
   settings.warm_start = false;
   settings.epsilon = 0.25;
-  const auto again = ParseJobSettings(ToJson(settings), "printed");
+  const auto again = ParseJobSettings(BuiltInStrategies(), ToJson(settings), "printed");
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(*again, settings);
 }
@@ -27,7 +28,7 @@ TEST(JobTest, ReadsWhatItPrints) {
 TEST(JobTest, KeepsTheDefaultsOfWhatIsNotSaid) {
   JobSettings expected;
   expected.budget_seconds = 8 * 3600;
-  EXPECT_EQ(*ParseJobSettings(R"({"budget_seconds": "8h"})", "job"), expected);
+  EXPECT_EQ(*ParseJobSettings(BuiltInStrategies(), R"({"budget_seconds": "8h"})", "job"), expected);
 }
 
 struct BadCase {
@@ -38,7 +39,7 @@ struct BadCase {
 class BadJobTest : public testing::TestWithParam<BadCase> {};
 
 TEST_P(BadJobTest, IsRefusedWithFileAndLine) {
-  const auto settings = ParseJobSettings(GetParam().json, "night.json");
+  const auto settings = ParseJobSettings(BuiltInStrategies(), GetParam().json, "night.json");
   ASSERT_FALSE(settings.ok());
   EXPECT_EQ(settings.status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(settings.status().message(), GetParam().message);
@@ -73,18 +74,18 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(JobTest, ChecksSettingsThatAreOfNoFileTheSameWay) {
   JobSettings settings;
-  EXPECT_TRUE(CheckJobSettings(settings).ok());
+  EXPECT_TRUE(CheckJobSettings(BuiltInStrategies(), settings).ok());
   settings.trials = -1;
-  EXPECT_EQ(CheckJobSettings(settings).message(),
+  EXPECT_EQ(CheckJobSettings(BuiltInStrategies(), settings).message(),
             "trials: -1, expected an integer from 0 to 1000000000");
   settings.trials = 1;
   settings.strategy = "magic";
-  EXPECT_EQ(CheckJobSettings(settings).message(),
+  EXPECT_EQ(CheckJobSettings(BuiltInStrategies(), settings).message(),
             "strategy: \"magic\", expected one of genetic, grid, model, random");
 }
 
 TEST(JobTest, NamesThePlaceOfMalformedJson) {
-  const auto settings = ParseJobSettings("{\n \"trials\": }", "night.json");
+  const auto settings = ParseJobSettings(BuiltInStrategies(), "{\n \"trials\": }", "night.json");
   ASSERT_FALSE(settings.ok());
   EXPECT_TRUE(settings.status().message().starts_with("night.json: line 2, column "))
       << settings.status().message();
@@ -107,7 +108,7 @@ TEST(JobTest, TheShippedJobsAreValid) {
   for (const auto& entry :
        std::filesystem::directory_iterator(TILEWRIGHT_SOURCE_DIR "/configs/jobs")) {
     if (entry.path().extension() != ".json") continue;
-    const auto settings = LoadJobSettings(entry.path().string());
+    const auto settings = LoadJobSettings(BuiltInStrategies(), entry.path().string());
     EXPECT_TRUE(settings.ok()) << settings.status().message();
     ++count;
   }
@@ -115,7 +116,8 @@ TEST(JobTest, TheShippedJobsAreValid) {
 }
 
 TEST(JobTest, NamesAFileThatIsMissing) {
-  EXPECT_EQ(LoadJobSettings("/nowhere/job.json").status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(LoadJobSettings(BuiltInStrategies(), "/nowhere/job.json").status().code(),
+            StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "cost_model/cost_model.h"
 #include "search/replay.h"
 #include "search/space.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::search {
 namespace {
@@ -14,13 +15,13 @@ SearchSpace DenseSpace() {
   Task task;
   task.workload = *Workload::Parse("dense(float32[16,256]MK,float32[256,256]NK)->float32");
   task.target = *Target::Parse("llvm -mcpu=core-avx2");
-  return *MakeSearchSpace(task, Epilogue());
+  return *MakeSearchSpace(BuiltInTemplates(), task, Epilogue());
 }
 
 TEST(LandscapeTest, KeepsAboutAsManyConfigsAsPlannedAndTheDefaults) {
   const SearchSpace whole = DenseSpace();
   const Landscape plan = PlanLandscape(whole, 100);
-  const auto part = plan.Space();
+  const auto part = plan.Space(BuiltInTemplates());
   ASSERT_TRUE(part.ok()) << part.status().message();
   EXPECT_LT(part->size(), 400);
   EXPECT_EQ(DefaultPoints(*part).size(), DefaultPoints(whole).size());
@@ -39,10 +40,10 @@ TEST(LandscapeTest, RecordsEveryLegalConfigOnceAndReadsWhatItPrints) {
       },
       clock);
   const auto all = [](std::size_t, std::size_t) { return true; };
-  ASSERT_TRUE(RecordLandscape(landscape, measurer, all).ok());
+  ASSERT_TRUE(RecordLandscape(BuiltInTemplates(), landscape, measurer, all).ok());
   const std::size_t recorded = landscape.rows.size();
   EXPECT_GT(recorded, 10u);
-  ASSERT_TRUE(RecordLandscape(landscape, measurer, all).ok());
+  ASSERT_TRUE(RecordLandscape(BuiltInTemplates(), landscape, measurer, all).ok());
   EXPECT_EQ(landscape.rows.size(), recorded);
 
   const auto again = Landscape::Parse(landscape.ToString());
@@ -61,7 +62,7 @@ TEST(LandscapeTest, RecordsEveryLegalConfigOnceAndReadsWhatItPrints) {
   EXPECT_EQ(counted->metric, "cycles");
   EXPECT_EQ(counted->rows[0].value, landscape.rows[0].value);
 
-  const auto space = again->Space();
+  const auto space = again->Space(BuiltInTemplates());
   ASSERT_TRUE(space.ok());
   const LandscapeInspector inspector(*again, *space);
   std::vector<float> features(static_cast<std::size_t>(cost_model::FeatureCount()));

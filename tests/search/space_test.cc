@@ -8,6 +8,7 @@
 #include "search/strategies/ledger.h"
 #include "src/target/library.h"
 #include "tests/strategy/synthetic.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright::search {
 namespace {
@@ -47,9 +48,9 @@ TEST(SpaceTest, ALibraryIsOneMoreTemplateOfTheSameTask) {
   const Workload workload = *Workload::Parse(
       "conv2d(float32[1,32,10,9]NCHW,float32[48,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
   const Target plain = *Target::Parse("llvm -mcpu=haswell");
-  auto without = MakeSearchSpace({workload, plain}, Epilogue());
-  auto with =
-      MakeSearchSpace({workload, *Target::Parse("llvm -mcpu=haswell -libs=dnnl")}, Epilogue());
+  auto without = MakeSearchSpace(BuiltInTemplates(), {workload, plain}, Epilogue());
+  auto with = MakeSearchSpace(
+      BuiltInTemplates(), {workload, *Target::Parse("llvm -mcpu=haswell -libs=dnnl")}, Epilogue());
   ASSERT_TRUE(without.ok() && with.ok());
   EXPECT_EQ(with->task.target, plain);
   const bool here = LibraryVersion(*FindLibrary("dnnl")).ok();

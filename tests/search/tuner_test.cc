@@ -18,6 +18,8 @@
 #include "src/base/files/file.h"
 #include "src/base/hash.h"
 #include "src/target/device.h"
+#include "tests/support/built_in.h"
+#include "tests/support/built_in_strategies.h"
 
 namespace tilewright::search {
 namespace {
@@ -124,6 +126,8 @@ class TunerTest : public testing::Test {
     options.resolution = resolution_;
     ReplayMeasurer measurer(outcomes, clock, options);
     TuneContext context;
+    context.templates = &BuiltInTemplates();
+    context.strategies = &BuiltInStrategies();
     context.measurer = &measurer;
     context.store = store_.get();
     context.clock = &clock;
@@ -650,6 +654,8 @@ TEST_F(TunerTest, WithThreadsItComesToAnEndToo) {
   VirtualClock clock;
   ReplayMeasurer measurer(TrialOf, clock);
   TuneContext context;
+  context.templates = &BuiltInTemplates();
+  context.strategies = &BuiltInStrategies();
   context.measurer = &measurer;
   context.store = store_.get();
   context.clock = &clock;

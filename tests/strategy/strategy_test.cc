@@ -11,6 +11,7 @@
 
 #include "search/registry.h"
 #include "tests/strategy/synthetic.h"
+#include "tests/support/built_in_strategies.h"
 
 namespace tilewright::search {
 namespace {
@@ -20,7 +21,7 @@ class StrategyTest : public testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<Strategy> Make(const SearchSpace& space, const Inspector& inspector,
                                  std::uint64_t seed = 1) {
-    return FindStrategy(GetParam())->make(MadeContext(space, inspector, seed));
+    return BuiltInStrategies().Find(GetParam())->make(MadeContext(space, inspector, seed));
   }
 };
 
@@ -145,20 +146,21 @@ TEST_P(StrategyTest, SurvivesATaskOnWhichEverythingFails) {
 
 INSTANTIATE_TEST_SUITE_P(All, StrategyTest, testing::ValuesIn([] {
                            std::vector<std::string> keys;
-                           for (const auto& entry : Strategies()) keys.emplace_back(entry.key);
+                           for (const auto& entry : BuiltInStrategies().all())
+                             keys.emplace_back(entry.key);
                            return keys;
                          }()),
                          [](const auto& tested) { return tested.param; });
 
 TEST(StrategiesTest, AreFoundByKey) {
-  EXPECT_NE(FindStrategy("model"), nullptr);
-  EXPECT_EQ(FindStrategy("bogus"), nullptr);
+  EXPECT_NE(BuiltInStrategies().Find("model"), nullptr);
+  EXPECT_EQ(BuiltInStrategies().Find("bogus"), nullptr);
 }
 
 double BestAfter(const char* key, std::uint64_t seed, int trials) {
   const SearchSpace space = MadeSpace(40);
   const MadeInspector inspector(space, 9);
-  auto strategy = FindStrategy(key)->make(MadeContext(space, inspector, seed));
+  auto strategy = BuiltInStrategies().Find(key)->make(MadeContext(space, inspector, seed));
   double best = 1;
   for (int told = 0; told < trials; told += 8) {
     const std::vector<Told> results = Results(space, strategy->Ask(8));
@@ -192,9 +194,9 @@ TEST(ModelGuidedTest, LearnsFromOtherTasksBeforeItHasTrials) {
     group.trials.push_back({point, Outcome::kOk, 7 * MadeSeconds(space, point)});
   }
   context.warm = {group};
-  auto warm = FindStrategy("model")->make(context);
+  auto warm = BuiltInStrategies().Find("model")->make(context);
   LearnNow(*warm);
-  auto cold = FindStrategy("model")->make(MadeContext(space, inspector, 1));
+  auto cold = BuiltInStrategies().Find("model")->make(MadeContext(space, inspector, 1));
   LearnNow(*cold);
   const auto median = [&](Strategy& strategy) {
     std::vector<double> seconds;

@@ -6,6 +6,8 @@
 #include "cost_model/xgboost_model.h"
 #include "search/landscape.h"
 #include "search/registry.h"
+#include "tests/support/built_in.h"
+#include "tests/support/built_in_strategies.h"
 
 namespace tilewright::search {
 namespace {
@@ -21,14 +23,14 @@ TEST_P(VtaLandscapeTest, ModelFindsTheOptimumInTime) {
   const auto landscape = Landscape::Load(path);
   ASSERT_TRUE(landscape.ok()) << landscape.status().message();
   EXPECT_NE(landscape->metric, "seconds");
-  const auto space = landscape->Space();
+  const auto space = landscape->Space(BuiltInTemplates());
   ASSERT_TRUE(space.ok()) << space.status().message();
   const LandscapeInspector inspector(*landscape, *space);
   StrategyContext context;
   context.space = &*space;
   context.inspector = &inspector;
   context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
-  const auto strategy = FindStrategy("model")->make(context);
+  const auto strategy = BuiltInStrategies().Find("model")->make(context);
   double best = 0;
   for (int trials = 0; trials < kTrials; trials += kBatch) {
     std::vector<Told> batch;
@@ -57,7 +59,7 @@ TEST(VtaLandscapeTest, HoldsExactlyTheLegalConfigs) {
       Landscape::Load(TILEWRIGHT_SOURCE_DIR "/bench/landscapes/vta/vta_3x3_7_cycles.csv");
   ASSERT_TRUE(landscape.ok()) << landscape.status().message();
   EXPECT_EQ(landscape->rows.size(), 40u);
-  const auto space = landscape->Space();
+  const auto space = landscape->Space(BuiltInTemplates());
   ASSERT_TRUE(space.ok()) << space.status().message();
   const TemplateInspector inspector(*space);
   for (std::int64_t index = 0; index < space->spaces[0].size(); ++index) {

@@ -11,6 +11,7 @@
 #include "src/codegen/codegen.h"
 #include "src/schedule/lower/lower.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 #include "tests/support/data_file.h"
 #include "tests/templates/shared_bytes.h"
 
@@ -70,7 +71,7 @@ TEST_P(AutotvmX86Log, EveryRecordIsAPointOfOurSpace) {
     auto json = ParseJson(line);
     ASSERT_TRUE(json.ok());
     const Json& input = (*json)["input"];
-    const TemplateEntry* entry = FindTemplate(input[1].get<std::string>());
+    const TemplateEntry* entry = BuiltInTemplates().Find(input[1].get<std::string>());
     ASSERT_NE(entry, nullptr);
     const Target target = *Target::Parse(input[0].get<std::string>());
     const Workload workload = WorkloadOf(input[2]);
@@ -112,7 +113,7 @@ TEST_P(AutotvmCudaLog, EveryRecordBecomesALegalLaunch) {
     ASSERT_TRUE(json.ok());
     const Json& input = (*json)["input"];
     const std::string task = input[1].get<std::string>();
-    const TemplateEntry* entry = FindTemplate(task);
+    const TemplateEntry* entry = BuiltInTemplates().Find(task);
     if (entry == nullptr) continue;
     SCOPED_TRACE(line);
     const Target target = *Target::Parse(input[0].get<std::string>());

@@ -16,6 +16,7 @@
 #include "src/target/library.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference/reference.h"
+#include "tests/support/built_in.h"
 #include "tests/templates/kernel_runner.h"
 
 namespace tilewright {
@@ -159,7 +160,7 @@ std::vector<std::string> TargetsOf(const TemplateEntry& entry) {
 /// pass otherwise.
 class TemplateConformanceTest : public testing::TestWithParam<std::string> {
  protected:
-  const TemplateEntry& entry() const { return *FindTemplate(GetParam()); }
+  const TemplateEntry& entry() const { return *BuiltInTemplates().Find(GetParam()); }
 
   void CheckSample(const Expected& expected, const Target& target) {
     auto space = entry().define_space(expected.workload, target);
@@ -231,7 +232,7 @@ TEST_P(TemplateConformanceTest, EqualsTheReference) {
 /// GPUs by nobody without one.
 std::vector<std::string> Runnable() {
   std::vector<std::string> keys;
-  for (const TemplateEntry& entry : Templates()) {
+  for (const TemplateEntry& entry : BuiltInTemplates().all()) {
     const bool of_gpu = entry.device == "cuda";
     if (entry.apply == nullptr || (of_gpu && LibraryOfTemplate(entry.key) != nullptr)) continue;
     keys.emplace_back(entry.key);
@@ -250,7 +251,8 @@ INSTANTIATE_TEST_SUITE_P(Templates, TemplateConformanceTest, testing::ValuesIn(R
 TEST(TemplateRegistryTest, EveryAnchorOfTheSamplesHasATemplateOnEveryCpu) {
   for (const Sample& sample : kSamples) {
     for (const char* target : {"native", "native -num-threads=2", "llvm -mcpu=core-avx2"}) {
-      EXPECT_FALSE(TemplatesFor(*Workload::Parse(sample.workload), *Target::Parse(target)).empty())
+      EXPECT_FALSE(
+          BuiltInTemplates().For(*Workload::Parse(sample.workload), *Target::Parse(target)).empty())
           << sample.name << " on " << target;
     }
   }
@@ -259,7 +261,7 @@ TEST(TemplateRegistryTest, EveryAnchorOfTheSamplesHasATemplateOnEveryCpu) {
 TEST(TemplateHalfTest, ACpuWithoutConversionsIsToldSo) {
   const Workload workload = *Workload::Parse("dense(float16[4,8]MK,float16[8,8]NK)->float32");
   const Target old = *Target::Parse("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64");
-  const TemplateEntry* entry = TemplatesFor(workload, old).front();
+  const TemplateEntry* entry = BuiltInTemplates().For(workload, old).front();
   auto kernel = entry->apply(workload, {}, old, *entry->default_config(workload, old));
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
   auto program = Lower(kernel->schedule, "kernel");
@@ -270,9 +272,10 @@ TEST(TemplateHalfTest, ACpuWithoutConversionsIsToldSo) {
 }
 
 TEST(TemplateRegistryTest, KeysAreFoundAndUnknownOnesAreNot) {
-  for (const TemplateEntry& entry : Templates()) EXPECT_EQ(FindTemplate(entry.key), &entry);
-  EXPECT_EQ(FindTemplate("conv2d"), nullptr);
-  EXPECT_EQ(FindTemplate(""), nullptr);
+  for (const TemplateEntry& entry : BuiltInTemplates().all())
+    EXPECT_EQ(BuiltInTemplates().Find(entry.key), &entry);
+  EXPECT_EQ(BuiltInTemplates().Find("conv2d"), nullptr);
+  EXPECT_EQ(BuiltInTemplates().Find(""), nullptr);
 }
 
 }  // namespace

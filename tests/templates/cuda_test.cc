@@ -13,6 +13,7 @@
 #include "src/schedule/lower/lower.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference/reference.h"
+#include "tests/support/built_in.h"
 #include "tests/templates/kernel_runner.h"
 #include "tests/templates/shared_bytes.h"
 
@@ -29,7 +30,7 @@ constexpr const char* kSmall =
 Target Turing() { return *Target::Parse("cuda -arch=sm_75"); }
 
 Result<Program> LowerConv(const std::string& workload, const std::string& values) {
-  const auto* entry = FindTemplate("conv2d_nchw.cuda");
+  const auto* entry = BuiltInTemplates().Find("conv2d_nchw.cuda");
   TW_CHECK(entry != nullptr);
   const Workload w = *Workload::Parse(workload);
   auto space = entry->define_space(w, Turing());
@@ -126,7 +127,7 @@ TEST(CudaTest, TheSummaryKnowsTheSharedMemoryOfEveryTemplate) {
         "dense(int8[48,64]MK,int8[40,64]NK)->int32",
         "batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32"}) {
     const Workload workload = *Workload::Parse(key);
-    for (const TemplateEntry* entry : TemplatesFor(workload, Turing())) {
+    for (const TemplateEntry* entry : BuiltInTemplates().For(workload, Turing())) {
       const auto space = entry->define_space(workload, Turing());
       ASSERT_TRUE(space.ok());
       for (int i = 0; i < kConfigs; ++i) {

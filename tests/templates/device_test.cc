@@ -7,6 +7,7 @@
 
 #include "src/target/device.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -15,10 +16,10 @@ constexpr const char* kSimulator = "vta -model=sim_1x16_i8w8a32_15_15_18_17";
 
 TEST(DeviceTablesTest, EveryDeviceHasTemplatesAndEveryTemplateADevice) {
   for (const DeviceTraits& device : AllDevices()) {
-    EXPECT_GT(std::ranges::count(Templates(), device.name, &TemplateEntry::device), 0)
+    EXPECT_GT(std::ranges::count(BuiltInTemplates().all(), device.name, &TemplateEntry::device), 0)
         << device.name;
   }
-  for (const TemplateEntry& entry : Templates()) {
+  for (const TemplateEntry& entry : BuiltInTemplates().all()) {
     const DeviceTraits& device = FindDeviceTraits(entry.device);
     EXPECT_FALSE(device.name.empty()) << entry.key;
     EXPECT_EQ(device.loops, entry.apply != nullptr) << entry.key;

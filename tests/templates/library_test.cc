@@ -11,6 +11,7 @@
 #include "src/schedule/lower/launch.h"
 #include "src/schedule/lower/lower.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string Refusal(const char* key, const char* workload, const char* target) {
-  return FindTemplate(key)->refuses(*Workload::Parse(workload), *Target::Parse(target));
+  return BuiltInTemplates().Find(key)->refuses(*Workload::Parse(workload), *Target::Parse(target));
 }
 
 constexpr const char* kLibraryConv =
@@ -30,11 +31,13 @@ TEST(LibraryTemplates, ServeOnlyTargetsThatNameTheLibrary) {
                       "llvm -mtriple=aarch64-linux-gnu -mattr=+neon -libs=dnnl"),
               HasSubstr("x86-64"));
   const Workload workload = *Workload::Parse(kLibraryConv);
-  for (const TemplateEntry* entry : TemplatesFor(workload, *Target::Parse("llvm -mcpu=haswell"))) {
+  for (const TemplateEntry* entry :
+       BuiltInTemplates().For(workload, *Target::Parse("llvm -mcpu=haswell"))) {
     EXPECT_FALSE(entry->key.ends_with(".dnnl")) << entry->key;
   }
   // The default config of an operator is never a call.
-  const auto entries = TemplatesFor(workload, *Target::Parse("llvm -mcpu=haswell -libs=dnnl"));
+  const auto entries =
+      BuiltInTemplates().For(workload, *Target::Parse("llvm -mcpu=haswell -libs=dnnl"));
   EXPECT_FALSE(entries.front()->key.ends_with(".dnnl"));
   EXPECT_EQ(entries.back()->key, "conv2d.dnnl");
 }
@@ -62,7 +65,7 @@ TEST(LibraryTemplates, RefuseIntegersThatWouldNotBeExact) {
 }
 
 std::string LoopsOf(const char* key, const char* workload, const char* epilogue) {
-  const TemplateEntry& entry = *FindTemplate(key);
+  const TemplateEntry& entry = *BuiltInTemplates().Find(key);
   const Workload parsed = *Workload::Parse(workload);
   const Target target = *Target::Parse("llvm -mcpu=haswell -libs=dnnl");
   auto config = entry.default_config(parsed, target);
@@ -85,7 +88,7 @@ TEST(LibraryTemplates, CallTheLibraryThenTheRest) {
 TEST(LibraryTemplates, AreALaunchAmongOthersOnAGpu) {
   const Target target = *Target::Parse("cuda -arch=sm_80 -libs=cudnn,cublas");
   const Workload workload = *Workload::Parse(kLibraryConv);
-  const TemplateEntry& entry = *FindTemplate("conv2d.cudnn");
+  const TemplateEntry& entry = *BuiltInTemplates().Find("conv2d.cudnn");
   EXPECT_EQ(entry.refuses(workload, target), "");
   auto kernel = entry.apply(workload, *Epilogue::Parse("add(channel:float32);relu"), target,
                             *entry.default_config(workload, target));

@@ -16,6 +16,7 @@
 #include "src/target/gpu.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference/reference.h"
+#include "tests/support/built_in.h"
 #include "tests/templates/kernel_runner.h"
 
 namespace tilewright {
@@ -75,7 +76,7 @@ class MmaTest : public testing::TestWithParam<MmaCase> {
  protected:
   Workload workload() const { return *Workload::Parse(GetParam().workload); }
   Target target() const { return *Target::Parse(GetParam().target); }
-  const TemplateEntry& entry() const { return *FindTemplate(GetParam().key); }
+  const TemplateEntry& entry() const { return *BuiltInTemplates().Find(GetParam().key); }
 
   /// What networks put behind an anchor of these types.
   Epilogue epilogue() const {
@@ -254,8 +255,9 @@ TEST(MmaSpaceTest, HasNoMoreStagesThanTheTargetOrTheStepsAllow) {
         Case{"dense(float16[16,48]MK,float16[16,48]NK)->float32", "sm_80", {1, 2, 3}},
         Case{"dense(float16[16,16]MK,float16[16,16]NK)->float32", "sm_80", {1}}}) {
     const Target target = *Target::Parse(std::string("cuda -arch=") + c.arch);
-    const auto space =
-        FindTemplate("dense_mma.cuda")->define_space(*Workload::Parse(c.workload), target);
+    const auto space = BuiltInTemplates()
+                           .Find("dense_mma.cuda")
+                           ->define_space(*Workload::Parse(c.workload), target);
     ASSERT_TRUE(space.ok()) << space.status().message();
     std::set<std::int64_t> stages;
     for (std::int64_t i = 0; i < space->size(); ++i) stages.insert(space->At(i).Integer("stages"));
@@ -267,7 +269,7 @@ TEST(MmaGridTest, HoldsMoreThan65535BlocksOfRows) {
   const Workload workload = *Workload::Parse(
       "conv2d(float16[128,16,224,224]NCHW,float16[64,16,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->float16");
   const Target target = *Target::Parse("cuda -arch=sm_80");
-  const TemplateEntry* entry = FindTemplate("conv2d_mma.cuda");
+  const TemplateEntry* entry = BuiltInTemplates().Find("conv2d_mma.cuda");
   auto kernel =
       entry->apply(workload, Epilogue(), target, *entry->default_config(workload, target));
   ASSERT_TRUE(kernel.ok()) << kernel.status().message();
@@ -302,7 +304,7 @@ TEST(MmaRefusalTest, SaysWhatIsMissing) {
                 "batch_matmul(float16[2,16,32]BMK,float16[2,16,32]BNK)->float32", "sm_70",
                 "tensor cores of sm_70 have no product"}}) {
     const Target target = *Target::Parse(std::string("cuda -arch=") + c.arch);
-    EXPECT_THAT(FindTemplate(c.key)->refuses(*Workload::Parse(c.workload), target),
+    EXPECT_THAT(BuiltInTemplates().Find(c.key)->refuses(*Workload::Parse(c.workload), target),
                 HasSubstr(c.reason));
   }
 }

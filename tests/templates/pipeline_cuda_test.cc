@@ -14,6 +14,7 @@
 #include "src/templates/registry.h"
 #include "src/templates/space_values.h"
 #include "src/tensor/reference/reference.h"
+#include "tests/support/built_in.h"
 #include "tests/templates/kernel_runner.h"
 #include "tests/templates/shared_bytes.h"
 
@@ -34,7 +35,7 @@ class PipelineCudaTest : public testing::TestWithParam<PipelineCase> {
  protected:
   Workload workload() const { return *Workload::Parse(GetParam().workload); }
   Target target() const { return *Target::Parse("cuda -arch=sm_80"); }
-  const TemplateEntry& entry() const { return *FindTemplate(GetParam().key); }
+  const TemplateEntry& entry() const { return *BuiltInTemplates().Find(GetParam().key); }
 
   /// The default config with some knobs as they are given.
   Config ConfigWith(const std::vector<std::pair<std::string, std::int64_t>>& values) const {

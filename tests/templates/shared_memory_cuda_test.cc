@@ -12,6 +12,7 @@
 #include "src/templates/limits.h"
 #include "src/templates/registry.h"
 #include "src/tensor/reference/reference.h"
+#include "tests/support/built_in.h"
 #include "tests/templates/kernel_runner.h"
 #include "tests/templates/shared_bytes.h"
 
@@ -46,7 +47,8 @@ struct SharedKernel {
   SharedKernel(const SharedCase& tested, const std::string& target_text)
       : workload(*Workload::Parse(tested.workload)),
         target(*Target::Parse(target_text)),
-        kernel(FindTemplate("dense_mma.cuda")
+        kernel(BuiltInTemplates()
+                   .Find("dense_mma.cuda")
                    ->apply(workload, Epilogue(), target, *Config::Parse(tested.config))) {}
   Result<Program> Lowered() const {
     TW_RETURN_IF_ERROR(kernel);
@@ -133,8 +135,9 @@ TEST(SharedMemory, RandomConfigsAreRight) {
   SharedCase drawn = {"Drawn", "cuda -arch=sm_80", "dense(int8[64,512]MK,int8[64,512]NK)->int32",
                       nullptr};
   const Target target = *Target::Parse(drawn.target);
-  const ConfigSpace space =
-      *FindTemplate("dense_mma.cuda")->define_space(*Workload::Parse(drawn.workload), target);
+  const ConfigSpace space = *BuiltInTemplates()
+                                 .Find("dense_mma.cuda")
+                                 ->define_space(*Workload::Parse(drawn.workload), target);
   Random random(5);
   int right = 0;
   for (int i = 0; i < 400 && right < 3; ++i) {

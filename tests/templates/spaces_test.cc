@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -69,7 +70,7 @@ class SpaceTest : public testing::TestWithParam<SpaceCase> {};
 
 TEST_P(SpaceTest, SizeAndDefaultConfigStay) {
   const SpaceCase& c = GetParam();
-  const TemplateEntry* entry = FindTemplate(c.template_key);
+  const TemplateEntry* entry = BuiltInTemplates().Find(c.template_key);
   ASSERT_NE(entry, nullptr);
   const Target target = *Target::Parse(c.target);
   auto workload = Workload::Parse(c.workload);
@@ -89,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(Typical, SpaceTest, testing::ValuesIn(kCases),
 TEST(TemplatesForTest, PrefersOurOwnAndServesEveryAnchor) {
   const Target target = *Target::Parse(kCascadeLake);
   const auto first = [&target](const char* key) {
-    const auto entries = TemplatesFor(*Workload::Parse(key), target);
+    const auto entries = BuiltInTemplates().For(*Workload::Parse(key), target);
     return entries.empty() ? std::string() : std::string(entries.front()->key);
   };
   EXPECT_EQ(first(kConv3x3), "conv2d_direct.cpu");
@@ -105,7 +106,7 @@ TEST(TemplatesForTest, PrefersOurOwnAndServesEveryAnchor) {
       first("conv2d_transpose(float32[1,8,5,5]NCHW,float32[8,12,4,4]IOHW,s2x2,p1x1x1x1,d1x1,g1,"
             "o0x0)->float32"),
       "anchor_plain.cpu");
-  EXPECT_TRUE(TemplatesFor(*Workload::Parse(kDense), *Target::Parse("opencl")).empty());
+  EXPECT_TRUE(BuiltInTemplates().For(*Workload::Parse(kDense), *Target::Parse("opencl")).empty());
 }
 
 struct RecordCase {
@@ -121,7 +122,7 @@ class CudaIndexTest : public testing::TestWithParam<RecordCase> {};
 
 TEST_P(CudaIndexTest, IsThatOfAutotvm) {
   const RecordCase& c = GetParam();
-  const TemplateEntry* entry = FindTemplate(c.template_key);
+  const TemplateEntry* entry = BuiltInTemplates().Find(c.template_key);
   ASSERT_NE(entry, nullptr);
   const Target target = *Target::Parse("cuda -model=v100");
   const Workload workload = *Workload::Parse(c.workload);
@@ -174,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(TemplatesTest, TilesThatNoRegisterHoldsAreRefused) {
   const Target target = *Target::Parse(kSkylakeX);
   const Workload workload = *Workload::Parse(kConv3x3);
-  const TemplateEntry* entry = FindTemplate("conv2d_NCHWc.x86");
+  const TemplateEntry* entry = BuiltInTemplates().Find("conv2d_NCHWc.x86");
   auto space = entry->define_space(workload, target);
   ASSERT_TRUE(space.ok());
   Config config = *entry->default_config(workload, target);

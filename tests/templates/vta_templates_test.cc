@@ -7,6 +7,7 @@
 #include "src/templates/vta/alu_epilogue.h"
 #include "src/templates/vta/vta_target.h"
 #include "src/vta/simulator/simulator.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
@@ -163,9 +164,9 @@ TEST_P(VtaSpaceTest, SizeAndDefaultConfigStay) {
   const VtaSpaceCase& c = GetParam();
   const Target target = *Target::Parse(c.target);
   const Workload workload = *Workload::Parse(c.workload);
-  const auto entries = TemplatesFor(workload, target);
+  const auto entries = BuiltInTemplates().For(workload, target);
   ASSERT_FALSE(entries.empty());
-  const TemplateEntry* entry = FindTemplate(c.template_key);
+  const TemplateEntry* entry = BuiltInTemplates().Find(c.template_key);
   ASSERT_NE(entry, nullptr);
   EXPECT_EQ(std::ranges::count(entries, entry), 1);
   const auto space = entry->define_space(workload, target);
@@ -239,13 +240,14 @@ TEST(VtaTemplatesTest, IndicesAreAutotvms) {
       }) {
     const Target target = *Target::Parse(kSim);
     const Workload workload = *Workload::Parse(c.workload);
-    const auto space = FindTemplate(c.key)->define_space(workload, target);
+    const auto space = BuiltInTemplates().Find(c.key)->define_space(workload, target);
     ASSERT_TRUE(space.ok()) << space.status().message();
     const Config config = space->At(c.index);
     EXPECT_EQ(config.ToString(), c.config);
     // As measured there: with a bias the accumulators of the second would not suffice.
     const Epilogue epilogue = *Epilogue::Parse("shift_right(8);clip(-127,127);cast(int8)");
-    const auto stream = BuildVtaStream(*FindTemplate(c.key), workload, epilogue, target, config);
+    const auto stream =
+        BuildVtaStream(*BuiltInTemplates().Find(c.key), workload, epilogue, target, config);
     ASSERT_TRUE(stream.ok()) << stream.status().message();
     vta::RunOptions options;
     options.allow_tokens_left = true;
@@ -259,7 +261,7 @@ TEST(VtaTemplatesTest, EachServesItsKindOfOperator) {
   const Target target = *Target::Parse(kSim);
   const auto serving = [&](const char* key) {
     std::string keys;
-    for (const TemplateEntry* entry : TemplatesFor(*Workload::Parse(key), target)) {
+    for (const TemplateEntry* entry : BuiltInTemplates().For(*Workload::Parse(key), target)) {
       keys += std::string(entry->key) + " ";
     }
     return keys;
@@ -269,7 +271,8 @@ TEST(VtaTemplatesTest, EachServesItsKindOfOperator) {
   EXPECT_EQ(serving(kTransposed), "conv2d_transpose_packed.vta ");
   EXPECT_EQ(serving(kProduct), "dense_packed.vta ");
   EXPECT_EQ(serving("dense(int8[16,16]MK,int8[16,16]NK)->int32"), "");
-  EXPECT_EQ(FindTemplate("conv2d_transpose_packed.vta")
+  EXPECT_EQ(BuiltInTemplates()
+                .Find("conv2d_transpose_packed.vta")
                 ->refuses(*Workload::Parse(
                               "conv2d_transpose(int8[1,1,4,4,1,16]NCHW1n16c,int8[1,1,1,1,16,16]"
                               "OIHW16o16i,s2x2,p0x0x0x0,d1x1,g1,o0x0)->int32"),
@@ -278,12 +281,12 @@ TEST(VtaTemplatesTest, EachServesItsKindOfOperator) {
 }
 
 TEST(VtaTemplatesTest, ServeOnlyTheirTargetAndLayout) {
-  const TemplateEntry* entry = FindTemplate("conv2d_packed.vta");
+  const TemplateEntry* entry = BuiltInTemplates().Find("conv2d_packed.vta");
   const Workload conv = *Workload::Parse(kPackedConv);
   EXPECT_EQ(entry->refuses(conv, *Target::Parse("llvm")), "target 'llvm': expected a VTA");
   EXPECT_EQ(entry->refuses(conv, *Target::Parse(kWide)),
             "layouts NCHW1n16c and OIHW16o16i, expected NCHW4n8c and OIHW8o8i");
-  for (const TemplateEntry* served : TemplatesFor(conv, *Target::Parse("llvm"))) {
+  for (const TemplateEntry* served : BuiltInTemplates().For(conv, *Target::Parse("llvm"))) {
     EXPECT_NE(served->apply, nullptr) << served->key;
   }
 }
@@ -304,13 +307,13 @@ TEST(VtaTemplatesTest, OperatorsWithoutProductsHaveOneTemplate) {
                 "multiply.vta", "pynq does not multiply"},
        }) {
     const Workload workload = *Workload::Parse(c.workload);
-    const auto served = TemplatesFor(workload, *Target::Parse(kSim));
+    const auto served = BuiltInTemplates().For(workload, *Target::Parse(kSim));
     ASSERT_EQ(served.size(), 1U) << c.workload;
     EXPECT_EQ(served[0]->key, c.template_key);
     const Target board = *Target::Parse("vta -model=pynq_1x16_i8w8a32_15_15_18_17");
     EXPECT_EQ(served[0]->refuses(workload, board), c.refusal);
     for (const char* other : {"llvm -mcpu=znver4", "cuda -arch=sm_80", kWide}) {
-      EXPECT_TRUE(TemplatesFor(workload, *Target::Parse(other)).empty()) << other;
+      EXPECT_TRUE(BuiltInTemplates().For(workload, *Target::Parse(other)).empty()) << other;
     }
   }
 }
@@ -318,7 +321,7 @@ TEST(VtaTemplatesTest, OperatorsWithoutProductsHaveOneTemplate) {
 TEST(VtaTemplatesTest, StreamsAreNoLoops) {
   const Workload conv = *Workload::Parse(kPackedConv);
   const Target target = *Target::Parse(kSim);
-  for (const TemplateEntry& entry : Templates()) {
+  for (const TemplateEntry& entry : BuiltInTemplates().all()) {
     EXPECT_NE(entry.apply == nullptr, entry.build_stream == nullptr) << entry.key;
     EXPECT_EQ(entry.build_stream != nullptr, entry.device == "vta") << entry.key;
     if (entry.device == "vta") {

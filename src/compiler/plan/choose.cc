@@ -111,10 +111,10 @@ class KernelChooser {
   /// The kernel that a candidate describes.
   /// Errors: why it cannot be used here.
   Result<Choice> KernelOf(const Candidate& candidate) const {
-    const TemplateEntry* entry = FindTemplate(candidate.template_key);
+    const TemplateEntry* entry = options_.templates->Find(candidate.template_key);
     if (entry == nullptr || entry->version != candidate.template_version) {
-      return NotFound("template " + candidate.template_key + " version " +
-                      std::to_string(candidate.template_version) + " is no longer there");
+      return NotFound(
+          WhyNotTemplate(*options_.templates, candidate.template_key, candidate.template_version));
     }
     if (std::string reason = entry->refuses(workload_, target_); !reason.empty()) {
       return Unsupported(reason);
@@ -133,7 +133,7 @@ class KernelChooser {
 
   /// What a stream costs is known without measuring.
   Result<Choice> BuildNextTo(const Candidate& candidate) const {
-    const TemplateEntry* entry = FindTemplate(candidate.template_key);
+    const TemplateEntry* entry = options_.templates->Find(candidate.template_key);
     if (entry == nullptr || device_.loops) return Unsupported("its costs are not known");
     return BestNextTo(*entry, candidate.config, workload_, target_,
                       [&](const Config& config) { return Build(*entry, config); });
@@ -152,7 +152,8 @@ class KernelChooser {
 
   Result<Choice> BuildDefault() const {
     std::string reasons;
-    for (const TemplateEntry* entry : TemplatesFor(workload_, WithoutLibraries(target_))) {
+    for (const TemplateEntry* entry :
+         options_.templates->For(workload_, WithoutLibraries(target_))) {
       auto config = DefaultConfig(*entry);
       auto built = config.ok() ? Build(*entry, *config) : Result<Choice>(config.status());
       if (built.ok()) return built;
@@ -209,6 +210,7 @@ class KernelChooser {
       return none;
     }
     records::Question question;
+    question.templates = options_.templates;
     question.workload = &workload_;
     question.target = &target_;
     question.device = &options_.device;
@@ -229,7 +231,7 @@ class KernelChooser {
         (!RefusesLibrary(*library, target_).empty() || !RefusesCall(candidate).empty())) {
       return false;
     }
-    const TemplateEntry* entry = FindTemplate(candidate.template_key);
+    const TemplateEntry* entry = options_.templates->Find(candidate.template_key);
     // What else is said of a device may be the version of a library that one of both calls.
     const DeviceFingerprint &device = trial.device, &best_device = best.device;
     const bool same_device = device.kind == best_device.kind && device.model == best_device.model &&
@@ -241,7 +243,7 @@ class KernelChooser {
 
   /// Time of a trial and of the changes of layout around its kernel.
   Result<double> SecondsWithLayouts(const Trial& trial) const {
-    const TemplateEntry* entry = FindTemplate(trial.candidate.template_key);
+    const TemplateEntry* entry = options_.templates->Find(trial.candidate.template_key);
     if (entry == nullptr) return NotFound("no such template");
     auto kernel = ApplyTemplate(*entry, workload_, epilogue_, target_, trial.candidate.config);
     TW_RETURN_IF_ERROR(kernel);

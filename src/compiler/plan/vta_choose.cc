@@ -30,8 +30,8 @@ Status CheckDesign(const Target& target) {
 }
 
 Status CheckServedByVta(const Workload& workload, const CompileOptions& options) {
-  if (TemplatesFor(workload, options.target).empty()) {
-    return Unsupported(VtaRefusalOf(workload, options.target));
+  if (options.templates->For(workload, options.target).empty()) {
+    return Unsupported(VtaRefusalOf(*options.templates, workload, options.target));
   }
   const bool alone =
       !IsAnchor(workload.op) && records::AutotvmName(workload, options.target).empty();

@@ -7,13 +7,14 @@
 #include "records/store.h"
 #include "src/target/device.h"
 #include "src/templates/registry.h"
+#include "tests/support/built_in.h"
 
 namespace tilewright {
 namespace {
 
 Trial MakeTrial(const char* key, const Target& target) {
   const Workload workload = *Workload::Parse(key);
-  const TemplateEntry* entry = TemplatesFor(workload, target).front();
+  const TemplateEntry* entry = BuiltInTemplates().For(workload, target).front();
   Trial trial;
   trial.candidate.task = {workload, target};
   trial.candidate.template_key = entry->key;

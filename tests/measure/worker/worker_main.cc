@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "measure/workers.h"
+#include "tests/support/built_in.h"
 
 // A sanitizer's own handlers would hide the signal that a crashed worker dies by.
 extern "C" const char* __asan_default_options() {
@@ -14,7 +15,7 @@ extern "C" const char* __tsan_default_options() {
 /// Stands for the program in tests of the measurer: `worker build` and `worker run`.
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "build") == 0) {
-    return tilewright::measure::BuildWorkerMain(0, 1);
+    return tilewright::measure::BuildWorkerMain(tilewright::BuiltInTemplates(), 0, 1);
   }
   if (argc == 2 && std::strcmp(argv[1], "run") == 0)
     return tilewright::measure::RunWorkerMain(0, 1);

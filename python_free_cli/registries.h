@@ -1,0 +1,14 @@
+#pragma once
+
+#include "search/registry.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::cli {
+
+/// What the commands choose from: made once, in main, and passed on.
+struct Registries {
+  TemplateRegistry templates = TemplateRegistry::BuiltIn();
+  search::StrategyRegistry strategies = search::StrategyRegistry::BuiltIn();
+};
+
+}  // namespace tilewright::cli

@@ -1,0 +1,58 @@
+// What there is to choose from is made where a program starts and passed on: nobody else asks for
+// the whole table, and there is no function that has it for everybody.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <regex>
+#include <string>
+#include <string_view>
+
+#include "src/base/files/file.h"
+
+namespace tilewright {
+namespace {
+
+/// The tables themselves, and where they become what a program has: the command line's and the C
+/// interface's.
+constexpr std::array<std::string_view, 6> kMakers = {
+    "src/templates/registry.cc", "src/templates/registry.h",     "search/registry.cc",
+    "search/registry.h",         "python_free_cli/registries.h", "src/capi/catalog.h"};
+
+const std::regex& Makes() {
+  static const std::regex made(
+      R"re(\bBuiltIn\(\)|\bstatic (const )?(search::)?(Template|Strategy)Registry [\w]+( =|;|\{))re");
+  return made;
+}
+
+TEST(RegistryLayeringTest, TheTablesAreMadeAtTheStartAlone) {
+  const std::filesystem::path root = TILEWRIGHT_SOURCE_DIR;
+  std::size_t seen = 0;
+  for (const char* folder :
+       {"src", "records", "measure", "search", "cost_model", "python_free_cli"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
+      if (entry.path().extension() != ".h" && entry.path().extension() != ".cc") continue;
+      const std::string path = std::filesystem::relative(entry.path(), root).string();
+      if (std::ranges::count(kMakers, path) > 0) continue;
+      const auto text = ReadFile(entry.path().string());
+      ASSERT_TRUE(text.ok()) << text.status().message();
+      EXPECT_FALSE(std::regex_search(*text, Makes())) << path;
+      ++seen;
+    }
+  }
+  EXPECT_GT(seen, 500U);
+}
+
+TEST(RegistryLayeringTest, FindsWhatItIsAfter) {
+  for (const char* line :
+       {"auto all = TemplateRegistry::BuiltIn();", "static const TemplateRegistry templates;",
+        "static search::StrategyRegistry strategies = Make();"}) {
+    EXPECT_TRUE(std::regex_search(line, Makes())) << line;
+  }
+  EXPECT_FALSE(std::regex_search("const TemplateRegistry& templates_;", Makes()));
+}
+
+}  // namespace
+}  // namespace tilewright
