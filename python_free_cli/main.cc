@@ -3,6 +3,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/end_command.h"
+#include "python_free_cli/plugins/load_plugin.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/registries.h"
 #include "python_free_cli/usage.h"
@@ -29,13 +30,15 @@ int RunProgram(int argc, char** argv) {
   app.require_subcommand(0, 1);  // none: the help; an unknown one is named as not expected
   app.set_version_flag("--version", "tilewright " TILEWRIGHT_VERSION);
   app.footer("`tilewright COMMAND --help` tells more about each, with examples.");
-  const cli::Registries registries;
+  cli::Registries registries;
+  std::vector<std::string> plugins;
   auto commands = cli::AllCommands();
   for (const auto& command : commands) {
     CLI::App* sub = app.add_subcommand(command->name(), command->summary());
     if (*command->examples() != '\0') sub->footer(std::string("Examples:\n") + command->examples());
     if (command->hidden()) sub->group("");
     command->Declare(*sub);
+    cli::DeclarePlugins(*sub, plugins);
   }
   try {
     app.parse(argc, argv);
@@ -49,7 +52,12 @@ int RunProgram(int argc, char** argv) {
   for (const auto& command : commands) {
     if (!app.got_subcommand(command->name())) continue;
     command->Use(registries);
-    return cli::EndCommand(command->name(), [&] { return command->Run(); });
+    return cli::EndCommand(command->name(), [&]() -> tilewright::Result<int> {
+      for (const std::string& file : plugins) {
+        TW_RETURN_IF_ERROR(cli::LoadPlugin(file, registries));
+      }
+      return command->Run();
+    });
   }
   cli::PrintErr("{}", app.help());
   return cli::kExitBadInput;

@@ -14,6 +14,8 @@ class App;
 
 namespace tilewright::cli {
 
+struct Registries;
+
 /// `--runner`: where candidates run, if not here.
 struct RunnerArguments {
   std::vector<std::string> commands;  ///< of a shell, one for each runner; empty: here
@@ -27,10 +29,11 @@ struct RunnerArguments {
   Status Connect(std::string& target);
 };
 
-/// A measurer for a target whose workers are this program again, or the runner that is connected.
-/// Errors: those of DeviceFor and DeviceArgument::Find; kInvalidArgument for a target that a runner
-/// elsewhere cannot have (a VTA, whose simulator is here, and a GPU).
-Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
+/// A measurer for a target whose workers are this program again, with its plugins, or the runner
+/// that is connected. Errors: those of DeviceFor and DeviceArgument::Find; kInvalidArgument for a
+/// target that a runner elsewhere cannot have (a VTA, whose simulator is here, and a GPU).
+Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& registries,
+                                                          const Target& target,
                                                           const RunnerArguments& runner = {},
                                                           const DeviceArgument& device = {});
 

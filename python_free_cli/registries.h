@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "search/registry.h"
 #include "src/templates/registry.h"
 
@@ -9,6 +12,7 @@ namespace tilewright::cli {
 struct Registries {
   TemplateRegistry templates = TemplateRegistry::BuiltIn();
   search::StrategyRegistry strategies = search::StrategyRegistry::BuiltIn();
+  std::vector<std::string> plugins;  ///< absolute paths of what was loaded, for workers
 };
 
 }  // namespace tilewright::cli

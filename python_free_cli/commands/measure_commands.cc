@@ -12,6 +12,7 @@
 #include "python_free_cli/device_support.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
+#include "python_free_cli/registries.h"
 #include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
@@ -62,7 +63,7 @@ class MeasureCommand final : public Command {
           "--runner: the emulator is in this program, expected no --device simt");
     }
     if (device_.simt()) return Emulate(candidate);
-    auto settings = MeasurerSettings(task.task.target, runner_, device_);
+    auto settings = MeasurerSettings(registries(), task.task.target, runner_, device_);
     TW_RETURN_IF_ERROR(settings);
     auto measurer = measure::ProcessMeasurer::Create(*std::move(settings));
     TW_RETURN_IF_ERROR(measurer);
@@ -251,7 +252,8 @@ std::string QuietFile() {
 
 }  // namespace
 
-Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
+Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Registries& registries,
+                                                          const Target& target,
                                                           const RunnerArguments& runner,
                                                           const DeviceArgument& device) {
   measure::ProcessMeasurerSettings settings;
@@ -270,6 +272,9 @@ Result<measure::ProcessMeasurerSettings> MeasurerSettings(const Target& target,
         why);
   };
   settings.build_command = {"/proc/self/exe", "worker", "build"};
+  for (const std::string& file : registries.plugins) {
+    settings.build_command.insert(settings.build_command.end(), {"--plugin", file});
+  }
   settings.run_commands = {{"/proc/self/exe", "worker", "run"}};
   if (!runner.identity.has_value()) {
     TW_RETURN_IF_ERROR(CheckRunsHere(target));

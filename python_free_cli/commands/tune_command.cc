@@ -91,7 +91,8 @@ class TuneCommand final : public Command {
     threads_option_ = app.add_option("--threads", threads_, "Threads a kernel may use");
     trials_option_ = app.add_option("--trials", trials_, "Trials of the whole job");
     app.add_option("--budget", budget_, "Wall time of the whole job: 90s, 10m, 8h");
-    strategy_option_ = app.add_option("--strategy", strategy_, "model, genetic, random or grid");
+    strategy_option_ = app.add_option("--strategy", strategy_,
+                                      "model, genetic, random or grid, or one of a plugin");
     seed_option_ = app.add_option("--seed", seed_, "Seed of everything random");
     app.add_flag("--json", json_, "End with one line of JSON on standard output");
   }
@@ -126,7 +127,7 @@ class TuneCommand final : public Command {
     auto store = records::Store::Open(settings->records, records::Store::Mode::kReadWrite);
     TW_RETURN_IF_ERROR(store);
     SystemClock clock;
-    auto measurer_settings = MeasurerSettings(*target, runner_, device_);
+    auto measurer_settings = MeasurerSettings(registries(), *target, runner_, device_);
     TW_RETURN_IF_ERROR(measurer_settings);
     auto measurer = measure::ProcessMeasurer::Create(*std::move(measurer_settings));
     TW_RETURN_IF_ERROR(measurer);

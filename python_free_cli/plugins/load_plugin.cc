@@ -1,0 +1,120 @@
+#include "python_free_cli/plugins/load_plugin.h"
+
+#include <dlfcn.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "include/tilewright/plugin.h"
+#include "python_free_cli/plugins/plugin_call.h"
+#include "python_free_cli/plugins/plugin_strategy.h"
+#include "python_free_cli/plugins/plugin_template.h"
+#include "src/base/printable.h"
+
+namespace tilewright::cli {
+namespace {
+
+/// Commands that choose, build or explain templates, or search.
+constexpr std::array<std::string_view, 14> kTakers = {
+    "space", "lower",   "tune",    "query", "compile", "run",     "verify",
+    "bench", "records", "package", "train", "targets", "measure", "worker"};
+
+/// Of the command, and of its verbs.
+void AddOption(CLI::App& command, std::vector<std::string>& files) {
+  command
+      .add_option("--plugin", files,
+                  "Library with templates and strategies of your own; several times for several")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+  for (CLI::App* verb : command.get_subcommands(nullptr)) AddOption(*verb, files);
+}
+
+std::string NameOf(const char* text) {
+  return text == nullptr ? "without a name" : "'" + Printable(text) + "'";
+}
+
+/// Errors: kInvalidArgument if a part is shorter than this interface's, or has a null in it.
+template <typename Part>
+Status CheckPart(const Part& part, const char* what, std::initializer_list<const void*> members) {
+  const std::string name = std::string(what) + " " + NameOf(part.key);
+  if (part.struct_size < sizeof(Part)) {
+    return InvalidArgument(name + ": struct_size " + std::to_string(part.struct_size) +
+                           ", expected at least " + std::to_string(sizeof(Part)));
+  }
+  if (std::ranges::count(members, nullptr) > 0) return InvalidArgument(name + ": a member is null");
+  return {};
+}
+
+/// Errors: kInvalidArgument if the key does not begin with the plugin's name.
+Status CheckKey(const char* key, const tw_plugin& plugin) {
+  if (std::string_view(key).starts_with(std::string(plugin.name) + "/")) return {};
+  return InvalidArgument("key " + NameOf(key) + ", expected one that begins with '" +
+                         Printable(plugin.name) + "/'");
+}
+
+const void* Address(auto* function) { return reinterpret_cast<const void*>(function); }
+
+Status AddStrategy(const tw_strategy& row, const tw_plugin& plugin, Registries& registries) {
+  TW_RETURN_IF_ERROR(CheckPart(row, "strategy",
+                               {row.key, row.summary, Address(row.create), Address(row.ask),
+                                Address(row.tell), Address(row.destroy)}));
+  TW_RETURN_IF_ERROR(CheckKey(row.key, plugin));
+  return registries.strategies.Add(EntryOfPlugin(row));
+}
+
+Status AddTemplate(const tw_template& row, const tw_plugin& plugin, Registries& registries) {
+  TW_RETURN_IF_ERROR(CheckPart(
+      row, "template",
+      {row.key, row.device, Address(row.refuses), Address(row.define_space), Address(row.apply)}));
+  TW_RETURN_IF_ERROR(CheckKey(row.key, plugin));
+  return registries.templates.Add(EntryOfPlugin(row));
+}
+
+Status AddPlugin(const tw_plugin* plugin, Registries& registries) {
+  if (plugin == nullptr) return InvalidArgument("tw_plugin_main returned null");
+  if (plugin->version != TW_PLUGIN_VERSION) {
+    return InvalidArgument("made for version " + std::to_string(plugin->version) +
+                           " of plugin.h, expected " + std::to_string(TW_PLUGIN_VERSION));
+  }
+  if (plugin->struct_size < sizeof(tw_plugin) || plugin->name == nullptr) {
+    return InvalidArgument("tw_plugin: struct_size " + std::to_string(plugin->struct_size) +
+                           ", name " + NameOf(plugin->name) + ", expected at least " +
+                           std::to_string(sizeof(tw_plugin)) + " and a name");
+  }
+  for (auto* row = plugin->strategies; row != nullptr && *row != nullptr; ++row) {
+    TW_RETURN_IF_ERROR(AddStrategy(**row, *plugin, registries));
+  }
+  for (auto* row = plugin->templates; row != nullptr && *row != nullptr; ++row) {
+    TW_RETURN_IF_ERROR(AddTemplate(**row, *plugin, registries));
+  }
+  return {};
+}
+
+}  // namespace
+
+void DeclarePlugins(CLI::App& command, std::vector<std::string>& files) {
+  if (std::ranges::count(kTakers, command.get_name()) > 0) AddOption(command, files);
+}
+
+Status LoadPlugin(const std::string& file, Registries& registries) {
+  std::error_code failed;
+  const std::string path = std::filesystem::canonical(file, failed).string();
+  const std::string context = "--plugin " + file;
+  if (failed) return InvalidArgument(context + ": " + failed.message());
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed
+  if (handle == nullptr) return InvalidArgument(context + ": " + Printable(dlerror()));
+  const auto make = reinterpret_cast<decltype(&tw_plugin_main)>(dlsym(handle, "tw_plugin_main"));
+  if (make == nullptr) {
+    return InvalidArgument(context + ": no plugin: it does not export tw_plugin_main");
+  }
+  const tw_plugin* plugin = nullptr;
+  Status status = CallPlugin("plugin", "tw_plugin_main", [&] { plugin = make(); });
+  if (status.ok()) status = AddPlugin(plugin, registries);
+  if (!status.ok()) return InvalidArgument(context + ": " + status.message());
+  registries.plugins.push_back(path);
+  return {};
+}
+
+}  // namespace tilewright::cli

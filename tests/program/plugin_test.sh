@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# plugin_test.sh TILEWRIGHT EXAMPLE ROUGH: tuning with the template and the strategy of a plugin, as
+# a user would; ROUGH is one whose strategies and template do what they may not.
+set -euo pipefail
+
+tilewright=$1 example=$2 rough=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export XDG_DATA_HOME="$work/data" XDG_CONFIG_HOME="$work/config"
+
+fail() {
+  echo "plugin_test: $*" >&2
+  exit 1
+}
+expect() {
+  local code=$1 seen=0
+  shift
+  "$tilewright" "$@" >out 2>err || seen=$?
+  [ "$seen" -eq "$code" ] || fail "'$*' gave exit code $seen, expected $code: $(head -c 800 err)"
+}
+has() { grep -qF -- "$1" "$2" || fail "no '$1' in: $(head -c 800 "$2")"; }
+
+expect 0 model squeezenet1_1 -o m.onnx
+cp "$example" acme.so
+expect 0 space m.onnx#1 --plugin acme.so
+has 'acme/conv_rows v1' out
+expect 0 targets --json --plugin acme.so
+has 'acme/conv_rows' out
+expect 0 lower m.onnx#1 --plugin acme.so --template acme/conv_rows
+has 'kernel(data: ' out
+expect 2 lower m.onnx#1 --template acme/conv_rows
+has "no template 'acme/conv_rows'" err
+expect 0 measure --task m.onnx#1 --plugin acme.so --template acme/conv_rows
+has 'ok' out
+
+# The search visits both kinds of templates; each kernel is built in a worker, which has the plugin
+# too, and verified as any.
+tune=(tune m.onnx#1 --plugin acme.so --strategy acme/stride --records r.db)
+expect 0 "${tune[@]}" --trials 16
+expect 0 records list r.db --template acme/conv_rows --json
+has '"outcome":"ok"' out
+if grep -qE '"outcome":"(wrong_result|build_failed|run_failed)"' out; then fail "$(head -c 800 out)"; fi
+expect 0 "${tune[@]}" --trials 24
+has 'going on with a job that has 16 trials' err
+if grep -qF 'does not replay' err; then fail "$(cat err)"; fi
+expect 0 query m.onnx#1 --records r.db --plugin acme.so
+has 'hit' out
+expect 0 records check r.db --plugin acme.so
+expect 0 records check r.db
+expect 2 tune m.onnx#1 --strategy acme/stride --records r.db --trials 24
+has 'expected one of genetic, grid, model, random' err
+
+# What is wrong with a plugin ends the command, and a job keeps its trials.
+for strategy in far twice fails throws nothing; do
+  expect 2 tune m.onnx#1 --plugin "$rough" --strategy "rough/$strategy" --records s.db --trials 40
+  has "rough/$strategy: " err
+done
+expect 0 records list s.db
+expect 2 query m.onnx#1 --records r.db --plugin missing.so
+has '--plugin missing.so: No such file' err
+expect 2 space m.onnx#1 --plugin m.onnx
+has '--plugin m.onnx: ' err
+expect 0 tune m.onnx#1 --plugin "$rough" --strategy grid --records t.db --trials 12
+expect 0 records list t.db --json
+has '"outcome":"ok"' out
+echo "plugin_test: passed"
