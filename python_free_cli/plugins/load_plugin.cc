@@ -35,16 +35,17 @@ std::string NameOf(const char* text) {
   return text == nullptr ? "without a name" : "'" + Printable(text) + "'";
 }
 
-/// Errors: kInvalidArgument if a part is shorter than this interface's, or has a null in it.
-template <typename Part>
-Status CheckPart(const Part& part, const char* what, std::initializer_list<const void*> members) {
-  const std::string name = std::string(what) + " " + NameOf(part.key);
-  if (part.struct_size < sizeof(Part)) {
-    return InvalidArgument(name + ": struct_size " + std::to_string(part.struct_size) +
-                           ", expected at least " + std::to_string(sizeof(Part)));
-  }
-  if (std::ranges::count(members, nullptr) > 0) return InvalidArgument(name + ": a member is null");
-  return {};
+/// Errors: kInvalidArgument if a struct is shorter than this interface's: no more of it is read.
+Status CheckSize(std::uint32_t size, std::size_t least, const std::string& what) {
+  if (size >= least) return {};
+  return InvalidArgument(what + ": struct_size " + std::to_string(size) + ", expected at least " +
+                         std::to_string(least));
+}
+
+/// Errors: kInvalidArgument if something that has to be there is null.
+Status CheckMembers(const std::string& what, std::initializer_list<const void*> members) {
+  if (std::ranges::count(members, nullptr) == 0) return {};
+  return InvalidArgument(what + ": a member is null");
 }
 
 /// Errors: kInvalidArgument if the key does not begin with the plugin's name.
@@ -57,16 +58,18 @@ Status CheckKey(const char* key, const tw_plugin& plugin) {
 const void* Address(auto* function) { return reinterpret_cast<const void*>(function); }
 
 Status AddStrategy(const tw_strategy& row, const tw_plugin& plugin, Registries& registries) {
-  TW_RETURN_IF_ERROR(CheckPart(row, "strategy",
-                               {row.key, row.summary, Address(row.create), Address(row.ask),
-                                Address(row.tell), Address(row.destroy)}));
+  TW_RETURN_IF_ERROR(CheckSize(row.struct_size, sizeof(row), "a strategy"));
+  TW_RETURN_IF_ERROR(CheckMembers("strategy " + NameOf(row.key),
+                                  {row.key, row.summary, Address(row.create), Address(row.ask),
+                                   Address(row.tell), Address(row.destroy)}));
   TW_RETURN_IF_ERROR(CheckKey(row.key, plugin));
   return registries.strategies.Add(EntryOfPlugin(row));
 }
 
 Status AddTemplate(const tw_template& row, const tw_plugin& plugin, Registries& registries) {
-  TW_RETURN_IF_ERROR(CheckPart(
-      row, "template",
+  TW_RETURN_IF_ERROR(CheckSize(row.struct_size, sizeof(row), "a template"));
+  TW_RETURN_IF_ERROR(CheckMembers(
+      "template " + NameOf(row.key),
       {row.key, row.device, Address(row.refuses), Address(row.define_space), Address(row.apply)}));
   TW_RETURN_IF_ERROR(CheckKey(row.key, plugin));
   return registries.templates.Add(EntryOfPlugin(row));
@@ -78,11 +81,8 @@ Status AddPlugin(const tw_plugin* plugin, Registries& registries) {
     return InvalidArgument("made for version " + std::to_string(plugin->version) +
                            " of plugin.h, expected " + std::to_string(TW_PLUGIN_VERSION));
   }
-  if (plugin->struct_size < sizeof(tw_plugin) || plugin->name == nullptr) {
-    return InvalidArgument("tw_plugin: struct_size " + std::to_string(plugin->struct_size) +
-                           ", name " + NameOf(plugin->name) + ", expected at least " +
-                           std::to_string(sizeof(tw_plugin)) + " and a name");
-  }
+  TW_RETURN_IF_ERROR(CheckSize(plugin->struct_size, sizeof(tw_plugin), "tw_plugin"));
+  TW_RETURN_IF_ERROR(CheckMembers("tw_plugin", {plugin->name}));
   for (auto* row = plugin->strategies; row != nullptr && *row != nullptr; ++row) {
     TW_RETURN_IF_ERROR(AddStrategy(**row, *plugin, registries));
   }

@@ -51,15 +51,15 @@ TEST_P(PluginRefusals, NamesTheFileAndWhatIsWrong) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Kinds, PluginRefusals,
-    testing::Values(
-        WrongPlugin{"rough_null", "tw_plugin_main returned null"},
-        WrongPlugin{"rough_version", "made for version 2 of plugin.h, expected 1"},
-        WrongPlugin{"rough_short", "strategy 'rough/part': struct_size 8, expected at least 56"},
-        WrongPlugin{"rough_lacks", "template 'rough/illegal': a member is null"},
-        WrongPlugin{"rough_key", "key 'other/part', expected one that begins with 'rough/'"},
-        WrongPlugin{"rough_form",
-                    "strategy 'rough/a part': expected a key such as 'vendor/name', of "
-                    "letters, digits, '_' and '-'"}),
+    testing::Values(WrongPlugin{"rough_null", "tw_plugin_main returned null"},
+                    WrongPlugin{"rough_version", "made for version 2 of plugin.h, expected 1"},
+                    WrongPlugin{"rough_short", "a strategy: struct_size 8, expected at least 56"},
+                    WrongPlugin{"rough_lacks", "template 'rough/illegal': a member is null"},
+                    WrongPlugin{"rough_key",
+                                "key 'other/part', expected one that begins with 'rough/'"},
+                    WrongPlugin{"rough_form",
+                                "strategy 'rough/a part': expected a key such as 'vendor/name', of "
+                                "letters, digits, '_' and '-'"}),
     [](const auto& tested) { return std::string(tested.param.kind); });
 
 TEST(PluginTest, WhatIsNoPluginIsRefused) {
