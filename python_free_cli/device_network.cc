@@ -31,10 +31,6 @@ constexpr std::int64_t kEmulationFactor = 50;
 /// Cycle models that every run on a VTA is timed with.
 constexpr const char* kCycleModels[] = {"pynq", "rtl"};
 
-std::ptrdiff_t HostSteps(const Plan& plan) {
-  return std::ranges::count_if(plan.steps, &PlanStep::on_host);
-}
-
 Graph CopyOf(const Graph& graph) {
   return graph.CloneWithout(std::numeric_limits<std::int64_t>::max());
 }
@@ -156,7 +152,7 @@ Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& f
   if (on_miss == OnMiss::kFail && untuned > 0) return kExitFailed;
   TW_RETURN_IF_ERROR(WriteVtaBundle(plan, folder));
   const auto host = HostSteps(plan);
-  const std::int64_t launches = std::ssize(plan.steps) - host;
+  const auto launches = VtaSteps(plan);
   if (json) {
     PrintJson({{"folder", folder},
                {"target", plan.target.ToString()},
@@ -174,9 +170,9 @@ Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& f
 
 /// What runs a network.
 struct DeviceNetwork::Opened {
-  Graph source;                      // as it was read; of a bundle nothing
-  std::int64_t made_up = 0;          // constants
-  std::unique_ptr<Plan> plan;        // null for a library
+  Graph source;                // as it was read, if it is to be compared with; of a bundle nothing
+  std::int64_t made_up = 0;    // constants
+  std::unique_ptr<Plan> plan;  // null for a library
   std::unique_ptr<VtaExecutor> vta;  // null for a GPU
   std::unique_ptr<StepExecutor> emulator;
   std::unique_ptr<RunnableNetwork> network;
@@ -306,8 +302,8 @@ Result<DeviceNetwork::Opened> DeviceNetwork::OpenLibrary(const std::string& file
 }
 
 Result<DeviceNetwork::Opened> DeviceNetwork::Open(const std::string& file, bool seeded,
-                                                  const LoadOptions& load, int threads,
-                                                  bool timed) const {
+                                                  const LoadOptions& load, int threads, bool timed,
+                                                  bool verified) const {
   if (!planned(file)) return OpenLibrary(file, seeded, threads);
   threads = std::max(1, threads);
   Opened opened;
@@ -320,7 +316,8 @@ Result<DeviceNetwork::Opened> DeviceNetwork::Open(const std::string& file, bool 
   }
   auto order = Read(file, seeded, load);
   TW_RETURN_IF_ERROR(order);
-  opened.source = CopyOf(order->graph);
+  // What is emulated is compared with its own plan.
+  if (verified && !(on_gpu() && device_.simt())) opened.source = CopyOf(order->graph);
   opened.made_up = order->graph.made_up_constants;
   if (on_gpu()) {
     const Status status = OpenGpu(*std::move(order), opened);
@@ -345,7 +342,7 @@ Result<int> DeviceNetwork::Run(const std::string& file, bool seeded, const Input
                                const OutputArguments& outputs, int threads, bool json,
                                CheckProgress& progress) const {
   if (on_gpu() && threads > 0) return InvalidArgument("--threads: the operators run on a GPU");
-  auto opened = Open(file, seeded, {}, threads, /*timed=*/true);
+  auto opened = Open(file, seeded, {}, threads, /*timed=*/true, /*verified=*/false);
   TW_RETURN_IF_ERROR(opened);
   const RunnableNetwork& network = *opened->network;
   const VtaExecutor* vta = opened->vta.get();
@@ -373,17 +370,20 @@ Result<VerifyReport> DeviceNetwork::Verify(const std::string& file, const std::s
                                            bool seeded, const LoadOptions& load,
                                            const InputArguments& inputs,
                                            VerifyOptions options) const {
-  auto opened = bundle.empty() ? Open(file, seeded, load, options.threads, /*timed=*/false)
-                               : Open(bundle, false, load, options.threads, /*timed=*/false);
+  const bool bundled = !bundle.empty();
+  auto opened = Open(bundled ? bundle : file, !bundled && seeded, load, options.threads,
+                     /*timed=*/false, /*verified=*/true);
   TW_RETURN_IF_ERROR(opened);
-  if (!bundle.empty()) {
+  if (bundled) {
     auto source = LoadForRunning(file, seeded, load);
     TW_RETURN_IF_ERROR(source);
     opened->source = *std::move(source);
   }
   const Graph& source = opened->source;
   const bool vta = opened->vta != nullptr;
-  auto values = inputs.Make(ValuesOf(source, source.inputs()), vta ? "quantized" : "ramp");
+  auto values = inputs.Make(
+      opened->emulator != nullptr ? opened->network->inputs() : ValuesOf(source, source.inputs()),
+      vta ? "quantized" : "ramp");
   TW_RETURN_IF_ERROR(values);
   if (vta) {
     PrintErr("{} operators on the host: evaluated by the reference itself\n",

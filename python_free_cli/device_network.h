@@ -85,9 +85,9 @@ class DeviceNetwork {
  private:
   struct Opened;
   /// What runs the file. threads: of a VTA's host, or a library. timed: on a VTA, by all cycle
-  /// models.
+  /// models. verified: the graph as it was read is kept, where results are compared with its own.
   Result<Opened> Open(const std::string& file, bool seeded, const LoadOptions& load, int threads,
-                      bool timed) const;
+                      bool timed, bool verified) const;
   Result<Opened> OpenLibrary(const std::string& file, bool seeded, int threads) const;
   Result<CompileOrder> Read(const std::string& file, bool seeded, const LoadOptions& load) const;
   Result<Plan> ReadBundle(const std::string& folder, bool seeded) const;

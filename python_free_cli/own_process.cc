@@ -34,6 +34,7 @@ void Announce(const RunnableNetwork& network, CheckProgress& progress, std::int6
     OperatorReport& report = operators.emplace_back();
     report.value = op.result.name;
     report.op = op.op;
+    report.kernel = op.kernel;
     report.macs = factor * op.macs;
     report.bytes = factor * op.bytes;
   }

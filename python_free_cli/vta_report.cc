@@ -165,6 +165,7 @@ Json VtaReportJson(const Plan& plan, const VtaCosts& run, std::span<const char* 
   }
   Json operators = Json::array();
   for (const PlanStep& step : plan.steps) {
+    if (step.copies()) continue;
     operators.push_back({{"value", step.report.value},
                          {"op", step.report.op},
                          {"on", step.on_host() ? "host" : "vta"},
@@ -183,14 +184,21 @@ void PrintVtaReport(const Plan& plan, const VtaCosts& run, std::span<const char*
   PrintOut("{}\n", plan.target.ToString());
   PrintTotal(Total(plan, run), models);
   PrintLayers(plan, run, models);
-  const auto host = std::ranges::count_if(plan.steps, &PlanStep::on_host);
   PrintOut("On the host, by the reference evaluator:\n");
   for (const PlanStep& step : plan.steps) {
     if (!step.on_host()) continue;
     PrintOut("  {:<10} {:<44} {}\n", step.report.value, step.report.op, step.report.explanation);
   }
-  PrintOut("{} operators on the VTA in {:.1f} s, {} on the host in {:.1f} s\n",
-           std::ssize(plan.steps) - host, run.simulator_seconds, host, run.host_seconds);
+  PrintOut("{} operators on the VTA in {:.1f} s, {} on the host in {:.1f} s\n", VtaSteps(plan),
+           run.simulator_seconds, HostSteps(plan), run.host_seconds);
+}
+
+std::int64_t HostSteps(const Plan& plan) {
+  return std::ranges::count_if(plan.steps, &PlanStep::on_host);
+}
+
+std::int64_t VtaSteps(const Plan& plan) {
+  return std::ranges::count_if(plan.steps, [](const PlanStep& step) { return step.stream >= 0; });
 }
 
 }  // namespace tilewright::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 
@@ -16,5 +17,9 @@ nlohmann::ordered_json VtaReportJson(const Plan& plan, const VtaCosts& run,
 
 /// The same as tables.
 void PrintVtaReport(const Plan& plan, const VtaCosts& run, std::span<const char* const> models);
+
+/// How many operators the host evaluates, and the VTA executes. Copies are neither.
+std::int64_t HostSteps(const Plan& plan);
+std::int64_t VtaSteps(const Plan& plan);
 
 }  // namespace tilewright::cli

@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/end_command.h"
+#include "python_free_cli/own_process.h"
 #include "src/base/files/file.h"
+#include "src/base/json.h"
 #include "src/compiler/compile.h"
 #include "src/compiler/plan/plan.h"
 #include "src/ir/stmt.h"
@@ -18,6 +21,36 @@ namespace tilewright::cli {
 namespace {
 
 using testing::HasSubstr;
+
+/// One operator, whose kernel has a name.
+class NamedNetwork final : public RunnableNetwork {
+ public:
+  NamedNetwork() {
+    ModelOperator& op = operators_.emplace_back();
+    op.result.name = "y";
+    op.op = "relu";
+    op.kernel = "net_0_relu";
+  }
+
+ private:
+  Result<std::vector<Tensor>> RunWatched(std::span<const Tensor>, const OnBegin& begin,
+                                         const OnResult&) const override {
+    begin(0);
+    ::raise(SIGSEGV);
+    return std::vector<Tensor>();
+  }
+};
+
+TEST(AnnounceTest, AKernelThatCrashesIsNamed) {
+  const auto body = [](CheckProgress& progress) -> Result<Json> {
+    const NamedNetwork network;
+    Announce(network, progress, 1);
+    TW_RETURN_IF_ERROR(RunTold(network, {}, progress));
+    return Json();
+  };
+  EXPECT_THAT(RunCheckProcess(body, {}, 60).status.message(),
+              testing::StartsWith("y (relu): its kernel net_0_relu"));
+}
 
 constexpr const char* kRelu = "def @main(%x: Tensor[(4, 8), float32]) { nn.relu(%x) }";
 

@@ -47,8 +47,8 @@ struct PlanStep {
   bool int8 = false;
   OperatorReport report;
 
-  bool on_host() const { return kernel < 0 && stream < 0; }
-  bool copies() const { return on_host() && nodes.empty(); }
+  bool on_host() const { return kernel < 0 && stream < 0 && !nodes.empty(); }
+  bool copies() const { return kernel < 0 && stream < 0 && nodes.empty(); }
 };
 
 /// A model as kernels, memory and a list of steps; what is left is to make machine code of it.

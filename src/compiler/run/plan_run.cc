@@ -85,8 +85,11 @@ ModelOperator OperatorOf(const Plan& plan, const PlanStep& step) {
   if (step.kernel >= 0) {
     op.tolerance = ToleranceOf(plan.kernels[static_cast<std::size_t>(step.kernel)]);
   }
-  // Copies of inputs and constants are no operators.
-  op.is_reference = node.kind != NodeKind::kOperator || (step.on_host() && !step.copies());
+  // Copies of inputs and constants are no operators, and what a host copies was looked at where it
+  // was made.
+  op.is_reference = node.kind != NodeKind::kOperator || step.on_host() ||
+                    (step.copies() && DeviceTraitsOf(plan.target).leaves_to_host);
+  op.kernel = step.report.kernel;
   return op;
 }
 

@@ -36,6 +36,7 @@ struct ModelOperator {
   std::optional<double> tolerance = std::nullopt;
   /// The reference evaluator made it: there is nothing to compare.
   bool is_reference = false;
+  std::string kernel = {};  ///< symbol, where it is known
 };
 
 /// A network in a form that runs: a library, or the steps of a plan (plan_run.h).
