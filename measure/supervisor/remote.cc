@@ -27,6 +27,8 @@ bool IsPlainName(const std::string& name) {
          name.find('\0') == std::string::npos;
 }
 
+constexpr std::int64_t kMostReferenceBytes = std::int64_t{1} << 34;  // as a runner reads
+
 Status AppendFile(const std::string& path, std::string_view bytes, bool anew) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
       std::fopen(path.c_str(), anew ? "wb" : "ab"), &std::fclose);
@@ -61,7 +63,7 @@ Result<std::string> FileSender::LinesFor(RunOrder& order) {
     if (name.empty()) name = ArtifactName(*artifact);
     lines += LinesOf(name, *artifact);
     if (!sent_.contains(item.reference)) {
-      const auto reference = ReadFile(item.reference);
+      const auto reference = ReadFile(item.reference, kMostReferenceBytes);
       TW_RETURN_IF_ERROR(reference);
       lines += LinesOf(NameOf(item.reference), *reference);
       sent_.insert(item.reference);

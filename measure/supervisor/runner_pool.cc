@@ -34,12 +34,16 @@ bool RunnerPool::DispatchTo(Worker& worker) {
   }
   if (DispatchProbe(worker)) return true;
   if (context_.health.halted()) return false;
+  if (worker.busy() && StateOf(worker).alone)
+    return false;  // nor does anything run beside it there
   return DispatchRace(worker) || DispatchRun(worker);
 }
 
 void RunnerPool::Configure(Worker& worker) {
   Runner& runner = StateOf(worker);
-  runner.greeted = runner.ends = false;
+  if (runner.greeted)
+    runner.connected_at = context_.clock.MonotonicSeconds();  // it ended as it said
+  runner.greeted = runner.ends = runner.alone = false;
   runner.capacity = 1;
   runner.files.Forget();
   Send(worker, {ToJson(context_.settings.runner), kCalibrationLimitSeconds});
@@ -79,6 +83,7 @@ double RunnerPool::Patience() const {
 }
 
 bool RunnerPool::DispatchRace(Worker& worker) {
+  if (worker.busy()) return false;
   const std::vector<JobId> racers = context_.jobs.TakeRace();
   if (racers.empty()) return false;
   const RaceTerms& terms = context_.jobs.race_terms();
@@ -115,16 +120,23 @@ void RunnerPool::SendRun(Worker& worker, RunOrder order, double limit_seconds) {
   }
   if (context_.settings.remote) {
     auto files = StateOf(worker).files.LinesFor(order);
-    if (!files.ok()) {
-      for (const JobId id : sent.jobs) {
-        context_.jobs.Finish(id, Outcome::kRunFailed, files.status().message());
-      }
-      return;
-    }
+    if (!files.ok()) return FailToSend(worker, sent, files.status());
     sent.files = *std::move(files);
   }
   sent.message = ToJson(order);
   Send(worker, sent);
+}
+
+/// Files that were here are not any more: no fault of the candidates.
+void RunnerPool::FailToSend(Worker& worker, const Order& order, const Status& why) {
+  StateOf(worker).files.Forget();
+  StateOf(worker).alone = false;
+  for (const std::uint64_t task : order.tasks) {
+    context_.jobs.reference(task).state = ReferenceState::kWanted;
+  }
+  for (const JobId id : order.jobs) {
+    context_.jobs.Suspect(id, {Outcome::kRunFailed, why.message(), Blame::kMachine});
+  }
 }
 
 Status RunnerPool::Handle(Worker& worker, const std::string& type, const Json& message) {
@@ -162,6 +174,9 @@ Status RunnerPool::HandleRan(Worker& worker, const RunReply& reply) {
   }
   Runner& runner = StateOf(worker);
   worker.failures = 0;
+  if (!worker.busy()) runner.alone = false;
+  // What the machine there has lost is sent again.
+  if (reply.blame == Blame::kMachine) runner.files.Forget();
   runner.reconnect_seconds = 0;
   runner.capacity = static_cast<std::size_t>(std::max(1, reply.capacity));
   runner.ends = runner.ends || reply.runner_ends;

@@ -57,6 +57,7 @@ class RunnerPool final : public WorkerPool {
   bool DispatchRun(Worker& worker);
   /// Sends the files, if it is on another machine, and the order.
   void SendRun(Worker& worker, RunOrder order, double limit_seconds);
+  void FailToSend(Worker& worker, const Order& order, const Status& why);
   RunOrder::Item ItemOf(JobId id) const;
   double LimitOf(const Job& job) const;
   double Patience() const;

@@ -30,7 +30,8 @@ Built BuildCandidate(const TemplateRegistry& templates, const BuildOrder& order)
   built.kernel.task = order.task;
   if (built.outcome != Outcome::kOk) return built;
   const auto artifact = ReadFile(built.kernel.artifact);
-  if (!artifact.ok()) return FailedBuild(artifact.status());
+  // It was written just now: that it cannot be read is the machine's fault.
+  if (!artifact.ok()) return FailedBuild(Unavailable(artifact.status().message()));
   built.kernel.artifact_name = ArtifactName(*artifact);
   return built;
 }

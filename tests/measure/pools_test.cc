@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "measure/kernel_message.h"
 #include "measure/supervisor/build_pool.h"
@@ -436,12 +437,47 @@ TEST_F(PoolsTest, ARaceMovesToAnotherRunnerOnce) {
   for (const Trial& trial : *lost) EXPECT_EQ(trial.outcome, Outcome::kDeviceLost);
 }
 
+TEST_F(PoolsTest, FilesThatAreGoneAreTheMachinesFault) {
+  Start(1, /*remote=*/true);
+  (void)AddJob(1);
+  Say(builder(), Probed());
+  const std::string artifact = builder().Last("build").value("path", "");
+  AnswerBuild(builder());
+  ASSERT_EQ(::unlink(artifact.c_str()), 0);
+  MakeReference();
+  EXPECT_THAT(RunBy(runner()), IsEmpty());
+  EXPECT_EQ(builders_.back()->Count("prepare"), 2U) << "what it is compared with may be gone, too";
+  Say(builder(), Probed());
+  EXPECT_EQ(builder().Count("build"), 2U);
+  EXPECT_THAT(Finished(), IsEmpty());
+  AnswerBuild(builder());
+  MakeReference();
+  ASSERT_EQ(RunBy(runner()).size(), 1U);
+  AnswerRun(runner(), RunBy(runner()).front());
+  EXPECT_THAT(Finished(), ElementsAre(Is(1, Outcome::kOk)));
+}
+
+TEST_F(PoolsTest, NothingRunsBesideARace) {
+  Start(1, /*remote=*/true);
+  const JobId first = AddBuilt(1);
+  BecomeReady();
+  (void)AddBuilt(2);
+  AddRace();
+  AnswerRun(runner(), first, /*capacity=*/8);
+  const std::vector<JobId> racers = RunBy(runner());
+  ASSERT_EQ(racers.size(), 2U) << "the other one waits";
+  (void)AddBuilt(3);
+  EXPECT_EQ(RunBy(runner()), racers);
+}
+
 TEST_F(PoolsTest, ARaceOfTheOnlyRunnerIsLostWithIt) {
   Start();
   AddRace();
   BecomeReady();
   ASSERT_EQ(RunBy(runner()).size(), 2U);
   Break(runner(), "signal 9 (SIGKILL)");
+  Pass(1);
+  EXPECT_FALSE(run_->wants_quiet()) << "builders go on while it is started";
   const auto trials = jobs_.TakeRaceResult();
   ASSERT_TRUE(trials);
   for (const Trial& trial : *trials) EXPECT_EQ(trial.outcome, Outcome::kDeviceLost);
