@@ -334,6 +334,15 @@ const BadModel kModels[] = {
        m.Int("axis", 1);
      },
      kBad, "node 0 (Gather) making 'y': index 2 is outside of 2 elements"},
+    {"PlacesOfALargePool",
+     [](OnnxBuilder& m) {
+       m.Input("v", {1, 1, std::int64_t{1} << 28, 5}).Node("MaxPool", {"v"}, {"p", "i"});
+       m.IntList("kernel_shape", {2, 2}).Node("Relu", {"x"}, {"y"});
+     },
+     kNot,
+     "node 0 (MaxPool) making 'p': the places of largest elements (output 1) need more than "
+     "67108864 "
+     "numbers"},
     {"GatherFarOutside",
      [](OnnxBuilder& m) {
        Tensor index(TensorType{{1}, kInt64});

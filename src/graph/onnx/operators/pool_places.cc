@@ -15,7 +15,8 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kLargestWindow = 1024;  // three operators for each element
+constexpr std::int64_t kLargestWindow = 1024;                // three operators for each element
+constexpr std::int64_t kMostPlaces = std::int64_t{1} << 26;  // in all constants
 
 // The windows of one dimension: where each begins, and which elements of the data they can read.
 struct PoolSide {
@@ -90,9 +91,18 @@ int EmitMaxPoolPlaces(OnnxNode& node, int data, int pooled) {
                          std::to_string(kLargestWindow) + " elements are not supported");
     return -1;
   }
+  const double numbers = static_cast<double>(height.part.kernel * width.part.kernel) *
+                             static_cast<double>(height.outputs) *
+                             static_cast<double>(width.outputs) +
+                         static_cast<double>(image[0]) * static_cast<double>(image[1]);
+  if (numbers > static_cast<double>(kMostPlaces)) {
+    node.FailUnsupported("the places of largest elements (output 1) need more than " +
+                         std::to_string(kMostPlaces) + " numbers");
+    return -1;
+  }
   Operator pad{OpKind::kPad, {}};
-  pad.attributes.pad_width = {0, 0, 0, 0, height.part.before, height.After(),
-                              width.part.before, width.After()};
+  pad.attributes.pad_width = {
+      0, 0, 0, 0, height.part.before, height.After(), width.part.before, width.After()};
   const int padded = node.Emit(pad, {data});
   int found = -1;
   for (std::int64_t tap = height.part.kernel * width.part.kernel; node.ok() && tap-- > 0;) {
