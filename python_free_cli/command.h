@@ -42,7 +42,7 @@ class Command {
 
  protected:
   /// Only for Run: while arguments are declared there are none yet.
-  const Registries& registries() const { return *registries_; }
+  const Registries& registries() const;
   const TemplateRegistry& templates() const;
 
  private:

@@ -1,9 +1,15 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/registries.h"
+#include "src/base/status.h"
 
 namespace tilewright::cli {
 
-const TemplateRegistry& Command::templates() const { return registries_->templates; }
+const Registries& Command::registries() const {
+  TW_CHECK(registries_ != nullptr, "a command is run that was told of no registries");
+  return *registries_;
+}
+
+const TemplateRegistry& Command::templates() const { return registries().templates; }
 
 std::vector<std::unique_ptr<Command>> AllCommands() {
   std::vector<std::unique_ptr<Command>> commands;

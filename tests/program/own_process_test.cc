@@ -10,6 +10,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/end_command.h"
 #include "python_free_cli/own_process.h"
+#include "python_free_cli/registries.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/compiler/compile.h"
@@ -101,6 +102,8 @@ class FaultyKernels : public testing::Test {
     return Path("net.so");
   }
   static Result<int> Run(std::unique_ptr<Command> command, std::vector<std::string> arguments) {
+    const Registries registries;
+    command->Use(registries);
     CLI::App app;
     command->Declare(app);
     std::ranges::reverse(arguments);  // as the parser takes them
