@@ -111,14 +111,13 @@ Result<std::vector<Point>> StalePoints(const records::Store& store, const Search
   filter.limit = kMaxRead;
   Result<std::vector<records::Record>> records = store.Trials(filter);
   TW_RETURN_IF_ERROR(records);
-  const std::string epilogue = space.epilogue.ToString();  // in a graph it knows more than its text
   const int codegen_version = DeviceTraitsOf(space.task.target).codegen_version;
   std::set<Point> current;
   std::vector<std::pair<double, Point>> stale;
   for (const records::Record& record : *records) {
     const Trial& trial = record.trial;
     if (trial.device.kind != device.kind || trial.device.model != device.model ||
-        trial.device.isa != device.isa || trial.candidate.epilogue.ToString() != epilogue) {
+        trial.device.isa != device.isa || trial.candidate.epilogue != space.epilogue) {
       continue;
     }
     // A knob may have got another meaning or other values: then the config is only a guess, or

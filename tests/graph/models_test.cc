@@ -207,6 +207,20 @@ TEST(Models, QuantizedConvolutionsAreInt8WithOneEpilogue) {
   EXPECT_EQ((*tasks)[1].epilogue.ToString().substr(0, 22), "add(channel:int32);rel");
 }
 
+// A record says an epilogue as text, and is compared with a graph's.
+TEST(Models, EpiloguesAreWhatTheirTextSays) {
+  for (const bool int8 : {false, true}) {
+    for (const FuseRule rule : {FuseRule::kWide, FuseRule::kNarrow, FuseRule::kResiduals}) {
+      auto tasks = ExtractTasks(MakeModel("resnet18_v1", {.batch = 1, .int8 = int8}), rule);
+      ASSERT_TRUE(tasks.ok());
+      for (const auto& task : *tasks) {
+        EXPECT_EQ(*Epilogue::Parse(task.epilogue.ToString()), task.epilogue)
+            << task.epilogue.ToString();
+      }
+    }
+  }
+}
+
 TEST(Models, BatchIsTheFirstDimension) {
   const Graph graph = MakeModel("squeezenet1_1", {.batch = 3});
   EXPECT_EQ(graph.node(graph.outputs()[0]).type.ToString(), "float32[3,1000,1,1]");

@@ -137,13 +137,13 @@ class AluGroupReader {
     const auto kind = OperandKindOf(type, node.type, channel);
     if (!kind || Inside(operand)) return No("cannot load " + type.ToString());
     EpilogueStep step{.op = node.op, .operand = *kind};
-    step.operand_dtype = type.dtype;
     step.operand_first = main == 1 && node.op.kind == OpKind::kSub;
     if (*kind == OperandKind::kScalar) {
       const Tensor* contents = graph_.Contents(operand);
       if (contents == nullptr) return No("computes a scalar operand");
       step.scalar = contents->At(0);
     } else {
+      step.operand_dtype = type.dtype;
       result_.inputs.push_back(operand);
     }
     result_.epilogue.steps.push_back(std::move(step));

@@ -203,15 +203,16 @@ class Fuser {
         OperandKindOf(At(other).type, node.type, ChannelDimensions(At(*group.anchor)));
     if (!kind) return std::nullopt;
     EpilogueStep step{.op = node.op, .operand = *kind};
-    step.operand_dtype = At(SourceOf(other)).type.dtype;
-    if (Waits(other) && IsBinaryElementwise(At(other))) step.scalar = ScalarOf(other);
     step.operand_first = main == 1 && !Commutes(node.op.kind);
-    if (At(other).kind == NodeKind::kConstant) {
-      if (*kind != OperandKind::kScalar) return step;
+    const bool constant = At(other).kind == NodeKind::kConstant;
+    if (constant && *kind == OperandKind::kScalar) {
       if (!graph_.HasContents(other)) return std::nullopt;
       step.scalar = graph_.Contents(other)->At(0);
       return step;
     }
+    step.operand_dtype = At(SourceOf(other)).type.dtype;
+    if (Waits(other) && IsBinaryElementwise(At(other))) step.scalar = ScalarOf(other);
+    if (constant) return step;
     if (At(other).type.shape != node.type.shape) return std::nullopt;
     step.operand = OperandKind::kTensor;
     return step;
