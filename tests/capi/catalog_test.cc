@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/capi/capi_fixture.h"
+#include "tests/support/set_clock.h"
 
 namespace tilewright::capi {
 namespace {
@@ -106,19 +107,11 @@ TEST_F(CatalogTest, StoreWithoutALogIsWatchedToo) {
   EXPECT_EQ(IndexOf(DenseKey(1)), 6);
 }
 
-class FakeClock final : public Clock {
- public:
-  double MonotonicSeconds() override { return now; }
-  double UnixSeconds() override { return now; }
-  void SleepSeconds(double seconds) override { now += seconds; }
-  double now = 100;
-};
-
 TEST_F(CatalogTest, FilesAreLookedAtTenTimesASecond) {
   const std::string other = folder_->path() + "/other.db";
   Write(path_, {OkTrial(DenseKey(1), 5, 0.002)});
   Write(other, {OkTrial(DenseKey(1), 8, 0.009)});
-  FakeClock clock;
+  SetClock clock(100);
   Catalog catalog(clock);
   ASSERT_TRUE(catalog.Add(std::move(*Source::OpenStore(path_))).ok());
   const std::string key = DenseKey(1);

@@ -8,19 +8,9 @@
 
 #include "measure/messages.h"
 #include "measure/supervisor/transport.h"
-#include "src/base/clock.h"
 #include "src/base/strings.h"
 
 namespace tilewright::measure {
-
-/// Stands still until the test moves it.
-class StillClock final : public Clock {
- public:
-  double MonotonicSeconds() override { return now; }
-  double UnixSeconds() override { return now; }
-  void SleepSeconds(double seconds) override { now += seconds; }
-  double now = 100;
-};
 
 /// The test is the worker: it sees what was sent, and says what comes.
 class FakeTransport final : public Transport {

@@ -1,11 +1,14 @@
+// The way of a candidate through the table of jobs: who may take it when, what ends it, and what is
+// left of it after races, drops and failures of the machine.
+
 #include "measure/supervisor/job_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "src/base/files/file.h"
-#include "tests/measure/fake_transport.h"
 #include "tests/measure/process_fixture.h"
+#include "tests/support/set_clock.h"
 
 namespace tilewright::measure {
 namespace {
@@ -62,7 +65,7 @@ class JobTableTest : public testing::Test {
   }
 
   Result<TemporaryFolder> folder_ = TemporaryFolder::Create("tilewright-test");
-  StillClock clock_;
+  SetClock clock_{100};
   JobTable jobs_{ProbeHostCpu(), clock_};
 };
 

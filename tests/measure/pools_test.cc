@@ -11,6 +11,7 @@
 #include "src/base/files/file.h"
 #include "tests/measure/fake_transport.h"
 #include "tests/measure/process_fixture.h"
+#include "tests/support/set_clock.h"
 
 namespace tilewright::measure {
 namespace {
@@ -186,7 +187,7 @@ class PoolsTest : public testing::Test {
   }
 
   Result<TemporaryFolder> folder_ = TemporaryFolder::Create("tilewright-test");
-  StillClock clock_;
+  SetClock clock_{100};
   ProcessMeasurerSettings settings_;
   JobTable jobs_{ProbeHostCpu(), clock_};
   MachineHealth health_{settings_, folder_->path(), jobs_, clock_};

@@ -12,21 +12,13 @@
 
 #include "measure/worker/race_turns.h"
 #include "src/base/random.h"
+#include "tests/support/set_clock.h"
 
 // Races of made-up kernels on made-up machines: the truth is known, time passes where the test says
 // so, and a seed makes every run the same.
 
 namespace tilewright::measure {
 namespace {
-
-/// Time passes only where the test says so.
-class RaceClock final : public Clock {
- public:
-  double MonotonicSeconds() override { return now; }
-  double UnixSeconds() override { return now; }
-  void SleepSeconds(double seconds) override { now += seconds; }
-  double now = 1000;
-};
 
 /// A machine: how much slower everything is at a moment, and whether a canary sees it.
 struct Weather {
@@ -85,7 +77,7 @@ struct Raced {
 Raced RunSimulated(const std::vector<double>& truth, const std::vector<double>& known,
                    const Weather& weather, std::uint64_t seed, double wait_seconds) {
   Random random(seed);
-  RaceClock clock;
+  SetClock clock(1000);
   const auto slowdown = weather.slowdown(random);
   RunOrder order;
   order.wait_seconds = wait_seconds;

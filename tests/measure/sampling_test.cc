@@ -4,22 +4,15 @@
 
 #include <functional>
 
+#include "tests/support/set_clock.h"
+
 namespace tilewright::measure {
 namespace {
-
-/// Time passes only where the test says so.
-class FakeClock final : public Clock {
- public:
-  double MonotonicSeconds() override { return now; }
-  double UnixSeconds() override { return now; }
-  void SleepSeconds(double seconds) override { now += seconds; }
-  double now = 100;
-};
 
 /// A kernel whose every call takes `call_seconds(now)`, on a core that is disturbed when told.
 class FakeSubject final : public Subject {
  public:
-  explicit FakeSubject(FakeClock& clock) : clock_(clock) {}
+  explicit FakeSubject(SetClock& clock) : clock_(clock) {}
   bool Run(std::int64_t calls) override {
     ++runs;
     if (runs == failing_run) return false;
@@ -47,11 +40,11 @@ class FakeSubject final : public Subject {
   int runs = 0, flushes = 0, failing_run = -1;
 
  private:
-  FakeClock& clock_;
+  SetClock& clock_;
 };
 
 struct Bench {
-  FakeClock clock;
+  SetClock clock{100};
   FakeSubject subject{clock};
   QuietGate gate;
   SamplingSettings settings;

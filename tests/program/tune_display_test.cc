@@ -3,20 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/set_clock.h"
+
 namespace tilewright::cli {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-/// Stands still until it is set.
-class SetClock final : public Clock {
- public:
-  double now = 0;
-  double MonotonicSeconds() override { return now; }
-  double UnixSeconds() override { return now; }
-  void SleepSeconds(double seconds) override { now += seconds; }
-};
 
 TEST(ShortNameTest, SaysSizesOfPlainLayouts) {
   struct Case {
