@@ -6,22 +6,7 @@ set -euo pipefail
 tilewright=$1
 fixtures=$2/tests/fixtures
 design=$2/configs/vta/sim.json
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-export XDG_DATA_HOME="$work/data" XDG_CONFIG_HOME="$work/config"
-
-fail() {
-  echo "fixtures_test: $*" >&2
-  exit 1
-}
-expect() {
-  local code=$1 seen=0
-  shift
-  "$tilewright" "$@" >out 2>err || seen=$?
-  [ "$seen" -eq "$code" ] || fail "'$*' gave exit code $seen, expected $code: $(head -c 500 err)"
-}
-has() { grep -qE -- "$1" "$2" || fail "no '$1' in: $(head -c 500 "$2")"; }
+. "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 count() { sqlite3 -readonly "$1" "SELECT count(*) FROM trial"; }
 
 for day in "$fixtures"/20*/; do
@@ -38,9 +23,9 @@ for day in "$fixtures"/20*/; do
   expect 0 records check store.db
   expect 0 records stats store.db
   expect 0 query packed.relay#0 "${vta[@]}" --records store.db --no-packages --accept near
-  has 'hit' out
+  matches 'hit' out
   "$tilewright" query plain.relay --target 'llvm -mcpu=x86-64' --records store.db --no-packages >out 2>err || true
-  has 'hit|miss' out
+  matches 'hit|miss' out
   [ "$(count store.db)" -eq "$kept" ] || fail "trials lost"
 
   # Packages, signed then.
@@ -56,13 +41,13 @@ for day in "$fixtures"/20*/; do
 
   # A log of AutoTVM's form.
   expect 0 records import autotvm.log --records imported.db --json
-  has '"imported":[1-9]' out
+  matches '"imported":[1-9]' out
 
   # A job that was killed goes on, or begins another log; its trials stay either way.
   kept=$(count job.db)
   sqlite3 -readonly job.db 'SELECT id FROM trial ORDER BY id' >before
   expect 0 tune packed.relay "${vta[@]}" --records job.db --trials "$((kept + 16))"
-  has 'going on with a job that has|does not replay any more' err
+  matches 'going on with a job that has|does not replay any more' err
   sqlite3 -readonly job.db 'SELECT id FROM trial ORDER BY id' >after
   [ -z "$(comm -23 before after)" ] || fail "trials of the job are gone"
   [ "$(count job.db)" -gt "$kept" ] || fail "no trial was added"
@@ -70,10 +55,10 @@ for day in "$fixtures"/20*/; do
   # Records of a template that has another version today are named, and measured first.
   sqlite3 store.db 'UPDATE trial SET template_version = template_version + 1; DELETE FROM best'
   "$tilewright" query packed.relay#0 "${vta[@]}" --records store.db --no-packages --accept near >out 2>err || true
-  has 'version' out
+  matches 'version' out
   sqlite3 -readonly store.db 'SELECT config FROM trial' >before
   expect 0 tune packed.relay#0 "${vta[@]}" --records store.db --trials 1
-  has 'records of other versions are not served; the fastest of their configs .* are measured first' err
+  matches 'records of other versions are not served; the fastest of their configs .* are measured first' err
   [ "$(sqlite3 -readonly store.db 'SELECT config FROM trial ORDER BY rowid DESC LIMIT 1' | grep -cxFf before)" -eq 1 ] ||
     fail "the first trial is of another config"
 done

@@ -4,22 +4,7 @@
 set -euo pipefail
 
 tilewright=$1 example=$2 rough=$3
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-export XDG_DATA_HOME="$work/data" XDG_CONFIG_HOME="$work/config"
-
-fail() {
-  echo "plugin_test: $*" >&2
-  exit 1
-}
-expect() {
-  local code=$1 seen=0
-  shift
-  "$tilewright" "$@" >out 2>err || seen=$?
-  [ "$seen" -eq "$code" ] || fail "'$*' gave exit code $seen, expected $code: $(head -c 800 err)"
-}
-has() { grep -qF -- "$1" "$2" || fail "no '$1' in: $(head -c 800 "$2")"; }
+. "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 
 expect 0 model squeezenet1_1 -o m.onnx
 cp "$example" acme.so

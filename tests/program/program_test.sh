@@ -5,23 +5,7 @@ set -euo pipefail
 tilewright=$1
 source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 corpus="$source_folder/tests/fuzz/corpus/onnx"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-export XDG_DATA_HOME="$work/data" XDG_CONFIG_HOME="$work/config"  # no package of this machine's user
-
-fail() {
-  echo "program_test: $*" >&2
-  exit 1
-}
-# expect CODE ARGUMENT...: runs the program and checks its exit code; output in out and err.
-expect() {
-  local code=$1 seen=0
-  shift
-  "$tilewright" "$@" >out 2>err || seen=$?
-  [ "$seen" -eq "$code" ] || fail "'$*' gave exit code $seen, expected $code: $(head -c 500 err)"
-}
-has() { grep -qF -- "$1" "$2" || fail "no '$1' in: $(head -c 500 "$2")"; }
+. "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
 
 if ldd "$tilewright" | grep -qi python; then fail "links Python"; fi
 
