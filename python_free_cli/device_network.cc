@@ -1,3 +1,7 @@
+// A network by its target: compiled for a VTA into a folder of streams, and run or verified as a
+// library, on a GPU or in its emulator, or on a simulated VTA. What these have in common is a
+// RunnableNetwork; here it is opened.
+
 #include "python_free_cli/device_network.h"
 
 #include <fmt/format.h>

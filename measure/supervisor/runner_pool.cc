@@ -1,3 +1,7 @@
+// Runners, here or behind commands: each is configured and greets, gets the files its orders name
+// if it is elsewhere, runs one candidate or a race at a time, and is called again when it is lost,
+// until it is given up and the others go on.
+
 #include "measure/supervisor/runner_pool.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Plugins as the program loads them: the example of the documents does what ours do, and one that
+// does all it may not is refused by name, call by call.
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
