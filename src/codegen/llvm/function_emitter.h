@@ -151,7 +151,10 @@ class FunctionEmitter {
   Value* EmitCall(const Expr& expr);
   Value* EmitExp(Value* x);
   Value* EmitTimesPowerOfTwo(Value* p, Value* shifted, Value* n);
+  Value* EmitOddQuotient(Value* x, std::span<const double> numerator,
+                         std::span<const double> denominator, double end);
   Value* EmitTanh(Value* x);
+  Value* EmitErf(Value* x);
   Value* EmitLibm(const std::string& name, DataType dtype, const std::vector<Value*>& args);
   Value* EmitUnaryIntrinsic(llvm::Intrinsic::ID id, Value* x);
   Value* MulAdd(Value* a, Value* b, Value* c);

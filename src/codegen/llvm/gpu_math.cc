@@ -1,6 +1,7 @@
 // Functions that a GPU has no library for here, as arithmetic in the kernel: exp, tanh, log, erf
 // and pow of float32 and float64, by reduction of the argument and a polynomial or a quotient. What
-// they are off by is in docs/gpu.md and asserted in the emulator of threads.
+// they are off by is in docs/gpu.md and asserted in the emulator of threads. log and pow of float32
+// are computed like this on CPUs, too, a vector at a time.
 #include "src/codegen/llvm/gpu_math.h"
 
 #include <llvm/IR/Constants.h>
@@ -15,25 +16,14 @@ namespace {
 using llvm::Value;
 
 // erf(x) / x by powers of x^2, for |x| < 1, and log(1 - erf(t)) + t^2 by powers of u, which goes
-// from -1 to 1 as t goes from 1 to the end (4 and 6): interpolated at Chebyshev nodes.
-constexpr double kErfSmall32[] = {1.128379167062361,     -0.37612638475990445,
-                                  0.11283782622050677,   -0.026865438309886913,
-                                  0.005221053410842884,  -0.000848439652652433,
-                                  0.00011268253721323958, -9.67359031721636e-06};
-constexpr double kErfLarge32[] = {-1.556815277051929,     -0.5290210216092829,
-                                  0.1262393093868409,     -0.03664749491767116,
-                                  0.0109611240679642,     -0.0031904728096533706,
-                                  0.0008815708784306845,  -0.00022740341234096895,
-                                  4.136663364354669e-05};
-constexpr double kErfSmall64[] = {1.1283791670955126,     -0.3761263890318005,
-                                  0.1128379167080471,     -0.02686617061790976,
-                                  0.005223977365959462,   -0.0008548312651227978,
-                                  0.0001205485247844746,  -1.4916378381548186e-05,
-                                  1.6392037116329313e-06, -1.7488167066792885e-07,
-                                  5.317108147432769e-08,  -5.1521614046285115e-08,
-                                  3.65041005215208e-08,   -1.4327512495570027e-08,
-                                  2.4005303436346205e-09};
-constexpr double kErfLarge64[] = {
+// from -1 to 1 as t goes from 1 to 6: interpolated at Chebyshev nodes.
+constexpr double kErfNear[] = {
+    1.1283791670955126,     -0.3761263890318005,     0.1128379167080471,
+    -0.02686617061790976,   0.005223977365959462,    -0.0008548312651227978,
+    0.0001205485247844746,  -1.4916378381548186e-05, 1.6392037116329313e-06,
+    -1.7488167066792885e-07, 5.317108147432769e-08,  -5.1521614046285115e-08,
+    3.65041005215208e-08,   -1.4327512495570027e-08, 2.4005303436346205e-09};
+constexpr double kErfFar[] = {
     -1.862437402148175,      -0.6652489709130165,     0.20779340786112746,
     -0.0816509097142776,     0.03412841107692827,     -0.014384548421099205,
     0.00595370453061876,     -0.002373996202983615,   0.0008935760282387048,
@@ -116,16 +106,15 @@ class GpuMath {
     return at_.CreateSelect(is_small, at_.CreateFDiv(x, fraction), large);
   }
 
+  /// float64 only.
   Value* Erf(Value* x) {
-    const double end = wide_ ? 6 : 4;  // beyond it the result is 1
+    constexpr double kEnd = 6;  // beyond it the result is 1
     Value* size = Unary(llvm::Intrinsic::fabs, x);
     Value* square = at_.CreateFMul(x, x);
-    const std::span<const double> near = wide_ ? std::span<const double>(kErfSmall64) : kErfSmall32;
-    const std::span<const double> far = wide_ ? std::span<const double>(kErfLarge64) : kErfLarge32;
-    Value* small = at_.CreateFMul(x, Polynomial(square, near));
-    Value* t = at_.CreateSelect(at_.CreateFCmpOGT(size, Real(end)), Real(end), size);
-    Value* u = Fma(t, Real(2 / (end - 1)), Real(-(end + 1) / (end - 1)));
-    Value* power = Fma(at_.CreateFNeg(t), t, Polynomial(u, far));
+    Value* small = at_.CreateFMul(x, Polynomial(square, kErfNear));
+    Value* t = at_.CreateSelect(at_.CreateFCmpOGT(size, Real(kEnd)), Real(kEnd), size);
+    Value* u = Fma(t, Real(2 / (kEnd - 1)), Real(-(kEnd + 1) / (kEnd - 1)));
+    Value* power = Fma(at_.CreateFNeg(t), t, Polynomial(u, kErfFar));
     Value* large = at_.CreateFSub(Real(1), Exp(power));
     large = at_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, large, x);
     return at_.CreateSelect(at_.CreateFCmpULT(size, Real(1)), small, large);
@@ -162,8 +151,9 @@ class GpuMath {
   Value* Integer(std::int64_t value) { return llvm::ConstantInt::getSigned(integers_, value); }
   Value* Unary(llvm::Intrinsic::ID id, Value* x) { return at_.CreateUnaryIntrinsic(id, x); }
   Value* IsNan(Value* x) { return at_.CreateFCmpUNO(x, x); }
+  /// Fused where the target has that; no result depends on it but by rounding.
   Value* Fma(Value* a, Value* b, Value* c) {
-    return at_.CreateIntrinsic(llvm::Intrinsic::fma, {real_}, {a, b, c});
+    return at_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {real_}, {a, b, c});
   }
   /// Coefficients from the lowest power up.
   Value* Polynomial(Value* x, std::span<const double> coefficients) {
@@ -192,8 +182,8 @@ bool IsAlways(const Value* value, double number) {
 
 }  // namespace
 
-Value* EmitGpuFunction(llvm::IRBuilder<>& builder, const std::string& name,
-                       const std::vector<Value*>& args) {
+Value* EmitByArithmetic(llvm::IRBuilder<>& builder, const std::string& name,
+                        const std::vector<Value*>& args) {
   llvm::Type* type = args[0]->getType();
   GpuMath math(builder, type);
   if (name == "exp") return math.Exp(args[0]);
