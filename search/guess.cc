@@ -18,6 +18,10 @@ constexpr std::uint64_t kSeed = 1;
 // config has been thought about. Without this one of 12 recorded tasks got a config of 0.19 to 0.67
 // of the fastest one's speed, by the seed of the training, where the default has 0.74.
 constexpr float kClearlyBetter = 0.2F;
+// Models learn how fast loops are, not how evenly they can be dealt out to a number of threads they
+// have not seen: of configs that leave threads idle longer than the default config does, none is
+// taken.
+constexpr double kAsBusy = 0.97;
 
 class FileChooser final : public records::ModelChooser {
  public:
@@ -67,8 +71,12 @@ Result<Point> GuessPoint(const SearchSpace& space, const Inspector& inspector,
   if (visited->empty()) {
     return Unsupported(space.task.workload.Key() + ": no legal config was found");
   }
-  const ScoredPoint& best = visited->front();
-  if (defaults.empty()) return best.point;
+  if (defaults.empty()) return visited->front().point;
+  const double busy = kAsBusy * inspector.Busy(defaults.front());
+  const auto even = std::ranges::find_if(
+      *visited, [&](const ScoredPoint& scored) { return inspector.Busy(scored.point) >= busy; });
+  if (even == visited->end()) return defaults.front();
+  const ScoredPoint& best = *even;
   const auto standard = std::ranges::find(*visited, defaults.front(), &ScoredPoint::point);
   const bool tie = standard != visited->end() && best.score < standard->score + kClearlyBetter;
   return tie ? standard->point : best.point;

@@ -47,4 +47,12 @@ Status TemplateInspector::Features(Point point, std::span<float> out) const {
   return cost_model::FeaturesOfStream(target, *stream, config, out);
 }
 
+double TemplateInspector::Busy(Point point) const {
+  const auto which = static_cast<std::size_t>(point.space);
+  const TemplateEntry& entry = *space_.templates[which];
+  if (entry.build_stream != nullptr) return 1;
+  const Result<LoopSummary> summary = Describe(entry, space_.spaces[which].At(point.index));
+  return summary.ok() ? BusyShare(*summary, space_.task.target.num_threads()) : 0;
+}
+
 }  // namespace tilewright::search

@@ -17,6 +17,9 @@ class Inspector {
   virtual Status Check(Point point) const = 0;
   /// Fills cost_model::FeatureCount() features. Errors: as Check.
   virtual Status Features(Point point, std::span<float> out) const = 0;
+  /// The share of the target's threads' time in which they work, as far as loops tell (BusyShare of
+  /// src/schedule/summary.h). 0 for a point that Check refuses.
+  virtual double Busy(Point) const { return 1; }
 };
 
 /// Applies the template and reads the loop summary; what lowering would refuse for the size of
@@ -29,6 +32,7 @@ class TemplateInspector final : public Inspector {
       : space_(space), limits_(LowerLimitsFor(space.task.target)) {}
   Status Check(Point point) const override;
   Status Features(Point point, std::span<float> out) const override;
+  double Busy(Point point) const override;
 
  private:
   Result<LoopSummary> Describe(const TemplateEntry& entry, const Config& config) const;

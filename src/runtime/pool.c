@@ -1,9 +1,16 @@
-/* Every worker has a mailbox: the launcher writes a part of the loop into it and raises its ticket;
- * the worker runs the part and copies the ticket to `done`. No cache line is written by more than
- * two threads, and a launch of fewer parts than threads leaves the other workers alone. An idle
- * worker watches its ticket for a while, then sleeps on it (futex); `parked` tells the launcher
- * that a wake-up is needed. Both sides write their flag before they read the other's, sequentially
- * consistent, so no wake-up is lost. */
+/* Every worker has a mailbox: the launcher writes the loop into it and raises its ticket; the
+ * worker claims the ticket, takes iterations until there are none left and copies the ticket to
+ * `done`. A launch of fewer parts than threads leaves the other workers alone. An idle worker
+ * watches its ticket for a while, then sleeps on it (futex); `parked` tells the launcher that a
+ * wake-up is needed. Both sides write their flag before they read the other's, sequentially
+ * consistent, so no wake-up is lost.
+ *
+ * Each thread has a share of the iterations, neighbours of one another and the same ones in every
+ * launch of that count, so that it finds in its cache what it wrote the last time. It takes a
+ * quarter of what is left of its share at a time, from the front; who has nothing left takes half
+ * of what another has, from the back. So a thread that loses its CPU keeps at most what it has
+ * taken: and one that has not begun when all is done is not waited for, as the launcher claims its
+ * ticket instead. */
 
 #define _GNU_SOURCE
 #include "src/runtime/pool.h"
@@ -25,19 +32,28 @@ typedef struct Mailbox {
   _Alignas(kMailboxAlignment) atomic_uint ticket;
   TwParallelBody body; /* null: end the thread */
   void* closure;
-  int64_t begin, end;
-  int32_t worker;
+  int64_t base; /* what is added to the iterations of the shares */
+  int32_t parts, worker;
+  struct TwPool* pool;
   int32_t cpu; /* to run on, or -1 */
   int64_t spin_nanoseconds;
   pthread_t thread;
   _Alignas(kMailboxAlignment) atomic_uint done;
+  atomic_uint claimed; /* the last ticket that its worker took, or the launcher took back */
   atomic_uint parked;
   int32_t result;
 } Mailbox;
 
+/* Iterations that nobody has taken: begin in the upper half, end in the lower one. While a launch
+ * is under way begin only rises and end only falls. */
+typedef struct Share {
+  _Alignas(kMailboxAlignment) atomic_ullong range;
+} Share;
+
 struct TwPool {
   TwParallel parallel;
   Mailbox* mailboxes; /* of workers 1 .. started */
+  Share* shares;      /* of all threads, the caller's first */
   int32_t started;
   atomic_flag occupied;
   long process; /* that the workers are in */
@@ -80,6 +96,42 @@ static unsigned AwaitTicket(Mailbox* box, unsigned seen) {
   }
 }
 
+static uint64_t RangeOf(uint64_t begin, uint64_t end) { return begin << 32 | end; }
+
+/* Takes a part of what is left: a quarter from the front, or half from the back. 0: nothing is
+ * left. */
+static int Take(Share* share, int own, int64_t* begin, int64_t* end) {
+  unsigned long long range = atomic_load_explicit(&share->range, memory_order_relaxed);
+  for (;;) {
+    const uint64_t first = range >> 32, last = range & UINT32_MAX;
+    if (first >= last) return 0;
+    const uint64_t count = (last - first + (own ? 3 : 1)) / (own ? 4 : 2);
+    const uint64_t left = own ? RangeOf(first + count, last) : RangeOf(first, last - count);
+    if (atomic_compare_exchange_weak_explicit(&share->range, &range, left, memory_order_relaxed,
+                                              memory_order_relaxed)) {
+      *begin = (int64_t)(own ? first : last - count);
+      *end = *begin + (int64_t)count;
+      return 1;
+    }
+  }
+}
+
+/* Runs iterations, its own share first, until nobody has any left. Returns the first code that is
+ * not 0. */
+static int32_t Drain(TwPool* pool, TwParallelBody body, void* closure, int64_t base, int32_t parts,
+                     int32_t worker) {
+  int32_t result = 0;
+  for (int32_t i = 0; i < parts; ++i) {
+    Share* share = &pool->shares[(worker + i) % parts];
+    int64_t begin, end;
+    while (Take(share, i == 0, &begin, &end)) {
+      const int32_t code = body(closure, base + begin, base + end, worker);
+      if (result == 0) result = code;
+    }
+  }
+  return result;
+}
+
 static void* Work(void* argument) {
   Mailbox* box = argument;
   if (box->cpu >= 0) {
@@ -90,8 +142,10 @@ static void* Work(void* argument) {
   }
   for (unsigned seen = 0;;) {
     seen = AwaitTicket(box, seen);
+    unsigned before = seen - 1;
+    if (!atomic_compare_exchange_strong(&box->claimed, &before, seen)) continue;
     if (box->body == NULL) return NULL;
-    box->result = box->body(box->closure, box->begin, box->end, box->worker);
+    box->result = Drain(box->pool, box->body, box->closure, box->base, box->parts, box->worker);
     atomic_store_explicit(&box->done, seen, memory_order_release);
   }
 }
@@ -103,8 +157,11 @@ static void Post(Mailbox* box) {
   }
 }
 
-static void AwaitDone(Mailbox* box) {
+/* Waits for the worker unless it has not begun; returns its result. */
+static int32_t Collect(Mailbox* box) {
   const unsigned wanted = atomic_load_explicit(&box->ticket, memory_order_relaxed);
+  unsigned before = wanted - 1;
+  if (atomic_compare_exchange_strong(&box->claimed, &before, wanted)) return 0;
   for (unsigned round = 1; atomic_load_explicit(&box->done, memory_order_acquire) != wanted;
        ++round) {
     /* 16384 rounds are about a millisecond: the worker has probably lost its CPU. */
@@ -114,31 +171,51 @@ static void AwaitDone(Mailbox* box) {
       Pause();
     }
   }
+  return box->result;
+}
+
+/* A loop of at most 2^32 - 1 iterations, which shares can count. */
+static int32_t LaunchShares(TwPool* pool, TwParallelBody body, void* closure, int64_t base,
+                            int64_t count, int32_t parts) {
+  /* The first count % parts shares are one iteration longer. */
+  const int64_t share = count / parts;
+  const int64_t longer = count % parts;
+  for (int32_t part = 0; part < parts; ++part) {
+    const int64_t begin = part * share + (part < longer ? part : longer);
+    const int64_t end = begin + share + (part < longer ? 1 : 0);
+    atomic_store_explicit(&pool->shares[part].range, RangeOf((uint64_t)begin, (uint64_t)end),
+                          memory_order_relaxed);
+  }
+  for (int32_t part = 1; part < parts; ++part) {
+    Mailbox* box = &pool->mailboxes[part - 1];
+    box->body = body;
+    box->closure = closure;
+    box->base = base;
+    box->parts = parts;
+    box->worker = part;
+    Post(box);
+  }
+  int32_t result = Drain(pool, body, closure, base, parts, 0);
+  for (int32_t part = 1; part < parts; ++part) {
+    const int32_t code = Collect(&pool->mailboxes[part - 1]);
+    if (result == 0) result = code;
+  }
+  return result;
 }
 
 static int32_t Launch(void* context, TwParallelBody body, void* closure, int64_t count) {
   TwPool* pool = context;
   if (count <= 0) return 0;
-  const int64_t parts = count < pool->started + 1 ? count : pool->started + 1;
+  const int32_t parts = count < pool->started + 1 ? (int32_t)count : pool->started + 1;
   if (parts == 1 || atomic_flag_test_and_set_explicit(&pool->occupied, memory_order_acquire)) {
     return body(closure, 0, count, 0);
   }
-  /* The first count % parts parts are one iteration longer. */
-  const int64_t share = count / parts;
-  const int64_t longer = count % parts;
-  for (int64_t part = 1; part < parts; ++part) {
-    Mailbox* box = &pool->mailboxes[part - 1];
-    box->body = body;
-    box->closure = closure;
-    box->begin = part * share + (part < longer ? part : longer);
-    box->end = box->begin + share + (part < longer ? 1 : 0);
-    box->worker = (int32_t)part;
-    Post(box);
-  }
-  int32_t result = body(closure, 0, share + (longer > 0 ? 1 : 0), 0);
-  for (int64_t part = 1; part < parts; ++part) {
-    AwaitDone(&pool->mailboxes[part - 1]);
-    if (result == 0) result = pool->mailboxes[part - 1].result;
+  int32_t result = 0;
+  for (int64_t base = 0; base < count; base += UINT32_MAX) {
+    const int64_t left = count - base < UINT32_MAX ? count - base : UINT32_MAX;
+    const int32_t code =
+        LaunchShares(pool, body, closure, base, left, left < parts ? (int32_t)left : parts);
+    if (result == 0) result = code;
   }
   atomic_flag_clear_explicit(&pool->occupied, memory_order_release);
   return result;
@@ -200,7 +277,17 @@ TwPool* TwPoolCreate(const TwPoolOptions* options) {
       return NULL;
     }
     memset(pool->mailboxes, 0, workers * sizeof(Mailbox));
-    for (size_t i = 0; i < workers; ++i) pool->mailboxes[i].cpu = -1;
+    pool->shares = aligned_alloc(kMailboxAlignment, (workers + 1) * sizeof(Share));
+    if (pool->shares == NULL) {
+      free(pool->mailboxes);
+      free(pool);
+      return NULL;
+    }
+    memset(pool->shares, 0, (workers + 1) * sizeof(Share));
+    for (size_t i = 0; i < workers; ++i) {
+      pool->mailboxes[i].cpu = -1;
+      pool->mailboxes[i].pool = pool;
+    }
   }
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -232,6 +319,7 @@ void TwPoolDestroy(TwPool* pool) {
   }
   for (int32_t i = 0; i < workers; ++i) pthread_join(pool->mailboxes[i].thread, NULL);
   free(pool->mailboxes);
+  free(pool->shares);
   free(pool);
 }
 

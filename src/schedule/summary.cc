@@ -475,6 +475,42 @@ Result<LoopSummary> Summarize(const Schedule& schedule) {
   return Summarizer(schedule).Run();
 }
 
+double BusyShare(const LoopSummary& summary, int threads) {
+  if (threads == 1) return 1;
+  struct Root {
+    double operations = 0, busy = 1;
+  };
+  std::map<int, Root> roots;
+  for (const SummaryStage& stage : summary.stages) {
+    double executions = 1, elements = 1;
+    for (const SummaryLoop& loop : stage.loops) {
+      executions *= static_cast<double>(loop.extent);
+      if (!loop.reduction) elements *= static_cast<double>(loop.extent);
+    }
+    Root& root = roots[stage.root];
+    root.operations +=
+        executions * static_cast<double>(std::max<std::int64_t>(1, stage.arithmetic_ops));
+    const SummaryAccess& result = stage.accesses.back();
+    if (!result.write || result.scope != Scope::kGlobal || stage.loops.empty()) continue;
+    if (stage.loops[0].kind != LoopKind::kParallel) {
+      root.busy = 1.0 / threads;
+      continue;
+    }
+    // Extents are rounded up: of so many whole iterations' work the last one may have a part only.
+    const double work = static_cast<double>(result.footprint_bytes[0]) / result.dtype.bytes() /
+                        elements * static_cast<double>(stage.loops[0].extent);
+    const auto whole = static_cast<std::int64_t>(work);
+    const double last = whole % threads == 0 ? work - static_cast<double>(whole) : 0;
+    root.busy = work / (threads * (static_cast<double>(CeilDiv(whole, threads)) + last));
+  }
+  double worked = 0, spent = 0;
+  for (const auto& [id, root] : roots) {
+    worked += root.operations;
+    spent += root.operations / std::max(root.busy, 1e-6);
+  }
+  return spent > 0 ? worked / spent : 1;
+}
+
 Status CheckSharedMemory(const LoopSummary& summary, const LaunchLimits& limits) {
   std::map<int, Launch> launches;
   for (const SummaryStage& stage : summary.stages) {

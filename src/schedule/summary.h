@@ -62,6 +62,10 @@ struct LoopSummary {
 };
 Result<LoopSummary> Summarize(const Schedule& schedule);
 
+/// The share of the threads' time in which they work, 0 to 1: less than 1 where a stage is not
+/// parallel, or the iterations of its parallel loop cannot be dealt out evenly.
+double BusyShare(const LoopSummary& summary, int threads);
+
 /// Whether the blocks of each launch have room for what they keep in shared memory, as Lower finds
 /// it. Errors: those of CheckLaunch.
 Status CheckSharedMemory(const LoopSummary& summary, const LaunchLimits& limits);

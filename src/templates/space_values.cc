@@ -1,6 +1,8 @@
 #include "src/templates/space_values.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 
 #include "src/base/math.h"
 
@@ -20,6 +22,33 @@ std::vector<std::int64_t> ThriftyTiles(std::int64_t extent, std::int64_t limit) 
     if (smallest) tiles.push_back(tile);
   }
   return tiles;
+}
+
+std::int64_t BalancedPass(const std::vector<std::int64_t>& sizes, std::int64_t count,
+                          const std::vector<double>& groups, int threads) {
+  if (threads == 1) return sizes.back();
+  constexpr double kBusyEnough = 0.97;
+  std::int64_t best = sizes.back();
+  double busiest = 0;
+  for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {
+    std::priority_queue<double, std::vector<double>, std::greater<>> ends;
+    for (int thread = 0; thread < threads; ++thread) ends.push(0);
+    double total = 0, last = 0;
+    for (const double work : groups) {
+      for (std::int64_t begin = 0; begin < count; begin += *size) {
+        const double pass = work * static_cast<double>(std::min(*size, count - begin));
+        const double end = ends.top() + pass;
+        ends.pop();
+        ends.push(end);
+        total += pass;
+        last = std::max(last, end);
+      }
+    }
+    const double busy = total / (last * threads);
+    if (busy > busiest) busiest = busy, best = *size;
+    if (busiest >= kBusyEnough) break;
+  }
+  return best;
 }
 
 KnobValue InnerFactor(std::int64_t extent, std::int64_t inner) {

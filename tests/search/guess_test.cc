@@ -47,6 +47,25 @@ TEST(GuessTest, TiesGoToTheDefaultConfig) {
       << "the same every time";
 }
 
+/// The model likes loops that are not shared.
+TEST(GuessTest, KeepsThreadsAsBusyAsTheDefaultConfigDoes) {
+  const auto& names = cost_model::FeatureNames();
+  const auto parallel = static_cast<std::int32_t>(
+      std::ranges::find(names, std::string("main.parallel")) - names.begin());
+  ASSERT_LT(parallel, std::ssize(names));
+  const TreeModel model(0, {{{parallel, 2, 1.2F}, {-1, 0, 0}, {-1, 0, 9}}},
+                        {1.25, "llvm", {"conv2d/float32"}, "a test"});
+  const Task task{*Workload::Parse("conv2d(float32[1,32,64,64]NCHW,float32[16,32,3,3]OIHW,s1x1,"
+                                   "p1x1x1x1,d1x1,g1)->float32"),
+                  *Target::Parse("llvm -mcpu=haswell -num-threads=2")};
+  const auto space = MakeSearchSpace(BuiltInTemplates(), task, {});
+  ASSERT_TRUE(space.ok()) << space.status().message();
+  const TemplateInspector inspector(*space);
+  const auto point = GuessPoint(*space, inspector, model);
+  ASSERT_TRUE(point.ok()) << point.status().message();
+  EXPECT_GT(inspector.Busy(*point), 0.9);
+}
+
 TEST(GuessTest, ChooserKeepsToWhatItLearnedFrom) {
   auto folder = TemporaryFolder::Create("tw_guess");
   ASSERT_TRUE(folder.ok());

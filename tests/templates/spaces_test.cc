@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "src/schedule/summary.h"
 #include "src/templates/registry.h"
+#include "src/templates/space_values.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright {
@@ -171,6 +173,44 @@ INSTANTIATE_TEST_SUITE_P(
                    R"({"index":50881,"values":{"tile_y":[2,32,2],"tile_x":[32,2,2],)"
                    R"("tile_k":[4,5],"auto_unroll_max_step":32,"unroll_explicit":1}})"}),
     [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(BalancedPassTest, IsTheLargestThatThreadsCanShare) {
+  const std::vector<std::int64_t> sizes = {1, 2, 4, 7, 14, 28, 80};
+  EXPECT_EQ(BalancedPass(sizes, 80, {1}, 1), 80);
+  EXPECT_EQ(BalancedPass(sizes, 80, {1, 1}, 2), 80);  // a group each
+  // 28 leaves 28 + 24 to one thread, 14 five passes of six and a short one: 42 and 38.
+  EXPECT_EQ(BalancedPass(sizes, 80, {1}, 2), 4);
+  EXPECT_EQ(BalancedPass(sizes, 28, {1}, 2), 14);
+  EXPECT_EQ(BalancedPass({1, 2, 28}, 28, {2, 1}, 2), 2) << "groups of unlike work";
+  EXPECT_EQ(BalancedPass({1}, 1, {1}, 8), 1) << "nothing to share";
+}
+
+/// One block of output channels: rows are what two threads can share.
+TEST(TemplatesTest, DefaultConfigsGiveEveryThreadWork) {
+  for (const char* key :
+       {"conv2d(float32[1,32,64,64]NCHW,float32[16,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
+        "conv2d(int8[1,32,64,64]NCHW,int8[16,32,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32",
+        "conv2d(float32[1,32,64,64]NCHW,float32[16,32,1,1]OIHW,s1x1,p0x0x0x0,d1x1,g1)->float32",
+        "depthwise_conv2d(float32[1,16,64,64]NCHW,float32[16,1,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g16)"
+        "->float32"}) {
+    const auto workload = Workload::Parse(key);
+    ASSERT_TRUE(workload.ok()) << workload.status().message();
+    for (const int threads : {1, 2, 3, 8}) {
+      const auto target =
+          Target::Parse("llvm -mcpu=skylake-avx512 -num-threads=" + std::to_string(threads));
+      ASSERT_TRUE(target.ok());
+      const TemplateEntry* entry = BuiltInTemplates().For(*workload, *target).front();
+      const auto config = entry->default_config(*workload, *target);
+      ASSERT_TRUE(config.ok()) << config.status().message();
+      const auto kernel = ApplyTemplate(*entry, *workload, Epilogue(), *target, *config);
+      ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+      const auto summary = Summarize(kernel->schedule);
+      ASSERT_TRUE(summary.ok());
+      EXPECT_GE(BusyShare(*summary, threads), threads == 1 ? 1 : 0.88)
+          << key << " on " << threads << ": " << config->ToString();
+    }
+  }
+}
 
 TEST(TemplatesTest, TilesThatNoRegisterHoldsAreRefused) {
   const Target target = *Target::Parse(kSkylakeX);

@@ -39,6 +39,7 @@ struct Plan {
   std::string dot;
   std::int64_t oc_blocks = 0;  // of the output
   bool padded = false;
+  int threads = 1;
 };
 
 void SetDot(const CpuFeatures& features, const Workload& w, Plan& plan) {
@@ -56,6 +57,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8) {
   TW_RETURN_IF_ERROR(features);
   Plan plan;
   plan.shape = *shape;
+  plan.threads = target.num_threads();
   plan.flat = IsFlatConvolution(*shape);
   plan.workload = PlainConvolution(w, *shape, plan.flat);
   plan.lanes = features->float_lanes();
@@ -197,6 +199,19 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
        Knob::Bool("channels_first", {false, true}), PadKnob(plan)});
 }
 
+/// Rows of tiles (of a flat convolution: tiles) in one pass, for the target's threads.
+std::int64_t DefaultPass(const Plan& plan, const Tile& tile) {
+  std::vector<double> groups;  // of each picture
+  for (std::int64_t n = 0; n < plan.shape.n; ++n) {
+    for (std::int64_t first = 0; first < plan.oc_blocks; first += tile[0]) {
+      groups.push_back(static_cast<double>(std::min(tile[0], plan.oc_blocks - first)));
+    }
+  }
+  const std::int64_t tiles =
+      plan.flat ? CeilDiv(OutCols(plan), tile[2]) : CeilDiv(OutRows(plan), tile[1]);
+  return BalancedPass(PassSizes(plan), tiles, groups, plan.threads);
+}
+
 Result<Config> DefaultOf(const Plan& plan) {
   auto space = SpaceOf(plan);
   TW_RETURN_IF_ERROR(space);
@@ -213,7 +228,7 @@ Result<Config> DefaultOf(const Plan& plan) {
   const std::int64_t inlined = Product(tile) * unroll * (1 + 2 * plan.shape.s);
   if (pads.Find(pad) < 0 || inlined > kMaxUnrolledProducts) pad = pads[0];
   return LocateValues(*space, {{"register_tile", KnobValue{tile}},
-                               {"pass_tiles", KnobValue{PassSizes(plan).back()}},
+                               {"pass_tiles", KnobValue{DefaultPass(plan, tile)}},
                                {"ic_unroll", KnobValue{unroll}},
                                {"unroll_kw", KnobValue{false}},
                                {"channels_first", KnobValue{true}},

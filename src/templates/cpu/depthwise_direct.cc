@@ -20,6 +20,7 @@ struct Plan {
   ConvShape shape;
   std::int64_t lanes = 0, registers = 0;
   bool padded = false;
+  int threads = 1;
 };
 
 Result<Plan> MakePlan(const Workload& w, const Target& target) {
@@ -29,7 +30,7 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
   TW_RETURN_IF_ERROR(features);
   const ConvShape& s = *shape;
   return Plan{s, features->float_lanes(), features->vector_registers(),
-              s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0};
+              s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0, target.num_threads()};
 }
 
 using Tile = std::vector<std::int64_t>;  // rows, columns
@@ -52,19 +53,23 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
   return tiles;
 }
 
+std::vector<std::int64_t> PassSizes(const Plan& plan) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t size : {1, 2, 4, 7, 14, 28}) {
+    if (size < plan.shape.oh) sizes.push_back(size);
+  }
+  sizes.push_back(plan.shape.oh);
+  return sizes;
+}
+
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   std::vector<KnobValue> tiles, pads;
   for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
   for (const char* word : {"copy", "rows", "skip"}) {
     if (plan.padded || pads.empty()) pads.emplace_back().value = std::string(word);
   }
-  std::vector<std::int64_t> passes;
-  for (std::int64_t size : {1, 2, 4, 7, 14, 28}) {
-    if (size < plan.shape.oh) passes.push_back(size);
-  }
-  passes.push_back(plan.shape.oh);
   return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-                    Knob::Other("pass_tiles", std::move(passes)),
+                    Knob::Other("pass_tiles", PassSizes(plan)),
                     Knob::Bool("unroll_kh", {true, false}),
                     Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
 }
@@ -104,14 +109,16 @@ Result<Config> DepthwiseDirectCpu::DefaultConfig(const Workload& w, const Target
   TW_RETURN_IF_ERROR(plan);
   auto space = SpaceOf(*plan);
   TW_RETURN_IF_ERROR(space);
-  const auto last = [&space](std::size_t knob) {
-    const Knob& k = space->knobs()[knob];
-    return k[k.size() - 1];
-  };
-  return LocateValues(*space, {{"register_tile", KnobValue{DefaultTile(*plan)}},
-                               {"pass_tiles", last(1)},
+  const Tile tile = DefaultTile(*plan);
+  const std::vector<double> blocks(
+      static_cast<std::size_t>(plan->shape.n * CeilDiv(plan->shape.c, plan->lanes)), 1);
+  const std::int64_t pass =
+      BalancedPass(PassSizes(*plan), CeilDiv(plan->shape.oh, tile[0]), blocks, plan->threads);
+  const Knob& pads = space->knobs().back();
+  return LocateValues(*space, {{"register_tile", KnobValue{tile}},
+                               {"pass_tiles", KnobValue{pass}},
                                {"unroll_kh", KnobValue{true}},
-                               {"pad", last(3)}});
+                               {"pad", pads[pads.size() - 1]}});
 }
 
 Result<Kernel> DepthwiseDirectCpu::Apply(const Workload& w, const Epilogue& epilogue,

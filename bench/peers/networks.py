@@ -1,0 +1,323 @@
+"""networks.py WORK PROGRAM [--only TEXT] [--threads 1,2] [--turns N] [--tune SECONDS]: whole networks beside
+ONNX Runtime. Called by networks.sh, which puts the models into WORK/models.
+
+Each network is compiled with its sizes bound on the command line, its results are compared with ONNX
+Runtime's (all optimizations on), and both are timed in turns: a process for each, of which one waits
+while the other computes. Variants of one model count once in the means (their geometric mean). --tune: a
+job of so many seconds first, whose records `compile` gets."""
+import argparse
+import glob
+import hashlib
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+import zlib
+
+import numpy as np
+
+SILERO = ("silero-vad", "MIT")
+OCR = ("rapidocr-onnxruntime", "Apache-2.0")
+ZOO = ("onnx", "Apache-2.0")
+OWN = ("-", "of the project")
+
+
+class Model:
+    """`group`: variants of one model have the same. `bind`: arguments of the program; `feeds`: shapes of
+    the inputs that are left."""
+
+    def __init__(self, name, source, path, bind="", group=None, kind="float", recurrent=False):
+        self.name, self.source, self.path, self.bind = name, source, path, bind.split()
+        self.group, self.kind, self.recurrent = group or name, kind, recurrent
+
+
+MODELS = [
+    Model("nudenet", ("nudenet", "MIT"), "nudenet/320n.onnx", "--shape images=1x3x320x320"),
+    Model("ocr-det-320", OCR, "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx", "--shape x=1x3x320x320",
+          "ocr-det"),
+    Model("ocr-det-640", OCR, "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx", "--shape x=1x3x640x640",
+          "ocr-det"),
+    Model("ocr-rec", OCR, "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx", "--shape x=1x3x48x320"),
+    Model("ocr-cls", OCR, "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx", "--shape x=1x3x48x192"),
+    Model("silero-16k", SILERO, "silero_vad/data/silero_vad.onnx",
+          "--shape input=1x576 --shape state=2x1x128 --value sr=16000", "silero", recurrent=True),
+    Model("silero-8k", SILERO, "silero_vad/data/silero_vad.onnx",
+          "--shape input=1x288 --shape state=2x1x128 --value sr=8000", "silero", recurrent=True),
+    Model("silero-op15", SILERO, "silero_vad/data/silero_vad_16k_op15.onnx",
+          "--shape input=1x576 --shape state=2x1x128 --value sr=16000", "silero", recurrent=True),
+    Model("silero-half", SILERO, "silero_vad/data/silero_vad_half.onnx",
+          "--shape input=1x576 --shape state=2x1x128", "silero", recurrent=True),
+    Model("silero-ifless-16k", SILERO, "silero_vad/data/silero_vad_op18_ifless.onnx",
+          "--shape input=1x576 --shape state=2x1x128 --value sr=16000", "silero", recurrent=True),
+    Model("silero-ifless-8k", SILERO, "silero_vad/data/silero_vad_op18_ifless.onnx",
+          "--shape input=1x288 --shape state=2x1x128 --value sr=8000", "silero", recurrent=True),
+    Model("silero-openvino", SILERO, "silero_vad/data/silero_vad_openvino_16k.onnx", "", "silero", recurrent=True),
+    Model("silero-sequence", SILERO, "silero_vad/data/silero_vad_16k_sequence.onnx", "--shape input=32x576", "silero",
+          recurrent=True),
+    Model("magika", ("magika", "Apache-2.0"), "magika/models/standard_v3_3/model.onnx", "--shape bytes=1x2048"),
+] + [
+    Model(f"light-{name}", ZOO, f"onnx/backend/test/data/light/light_{name}.onnx")
+    for name in ("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50", "shufflenet", "squeezenet",
+                 "vgg19", "zfnet512")
+] + [
+    Model(name, OWN, f"made/{name}.onnx")
+    for name in ("resnet18_v1", "resnet50_v1", "mobilenet_v2", "squeezenet1_1")
+] + [
+    Model(f"{name}-int8", OWN, f"made/{name}.qdq.onnx", kind="int8")
+    for name in ("resnet18_v1", "resnet50_v1", "mobilenet_v2", "squeezenet1_1")
+] + [
+    Model(f"encoder{size}-{form}", OWN, f"made/encoder{size}_{form}.onnx", group=f"encoder{size}", kind="transformer")
+    for size in (768, 384) for form in ("decomposed", "fused")
+]
+
+
+def bindings(model):
+    shapes, values = {}, {}
+    for flag, text in zip(model.bind[::2], model.bind[1::2]):
+        name, what = text.split("=")
+        if flag == "--shape":
+            shapes[name] = [int(n) for n in what.split("x")]
+        else:
+            values[name] = int(what)
+    return shapes, values
+
+
+def feeds_of(session, model):
+    """Inputs by name, the same in every process."""
+    shapes, values = bindings(model)
+    feeds = {}
+    for i in session.get_inputs():
+        random = np.random.default_rng(zlib.crc32(f"{model.name}/{i.name}".encode()))
+        shape = shapes.get(i.name) or [d if isinstance(d, int) and d > 0 else 1 for d in i.shape]
+        if i.name in values:
+            feeds[i.name] = np.full([] if not i.shape else shape, values[i.name], np.int64)
+        elif i.type == "tensor(float)":
+            scale = 0.1 if model.recurrent else 1.0
+            feeds[i.name] = (scale * random.standard_normal(shape)).astype(np.float32)
+            if i.name == "mask":
+                feeds[i.name] = np.ones(shape, np.float32)
+                feeds[i.name][:, -shape[-1] // 4:] = 0
+        else:
+            feeds[i.name] = random.integers(0, 200, shape).astype({"tensor(int32)": np.int32,
+                                                                   "tensor(int64)": np.int64}[i.type])
+    return feeds
+
+
+def session_of(path, threads):
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def serve(run, outputs):
+    """Times `run` whenever asked: a line with seconds in, the median time of a run out."""
+    print("ready", flush=True)
+    for line in sys.stdin:
+        if line.strip() == "results":
+            np.savez(sys.argv[-1], *outputs())
+            print("saved", flush=True)
+            continue
+        end = time.perf_counter() + float(line)
+        times = []
+        while len(times) < 3 or time.perf_counter() < end:
+            begin = time.perf_counter()
+            run()
+            times.append(time.perf_counter() - begin)
+        print(statistics.median(times), flush=True)
+
+
+def serve_theirs(path, name, threads):
+    model = next(m for m in MODELS if m.name == name)
+    session = session_of(path, threads)
+    feeds = feeds_of(session, model)
+    binding = session.io_binding()
+    import onnxruntime
+    for key, value in feeds.items():
+        binding.bind_ortvalue_input(key, onnxruntime.OrtValue.ortvalue_from_numpy(value))
+    for o in session.get_outputs():
+        binding.bind_output(o.name)
+    serve(lambda: session.run_with_iobinding(binding), lambda: session.run(None, feeds))
+
+
+def serve_ours(library, path, name, threads):
+    import ctypes
+
+    from library import Library, aligned
+    model = next(m for m in MODELS if m.name == name)
+    feeds = feeds_of(session_of(path, 1), model)
+    library = Library(library, threads)
+    ins = []
+    for key, shape, dtype in library.inputs:
+        a = aligned(shape, dtype)
+        a[...] = feeds[key].reshape(shape)
+        ins.append(a)
+    outs = [aligned(shape, dtype) for _, shape, dtype in library.outputs]
+    pointers = lambda arrays: (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
+    call, a, b = library._function("run"), pointers(ins), pointers(outs)
+
+    def run():
+        if call(a, b) != 0:
+            raise RuntimeError("run")
+
+    run()
+    serve(run, lambda: outs)
+
+
+class Child:
+    def __init__(self, *arguments):
+        self.results_file = arguments[-1]
+        self.process = subprocess.Popen([sys.executable, __file__, *map(str, arguments)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.expect("ready")
+
+    def expect(self, word=None):
+        line = self.process.stdout.readline().strip()
+        if not line or (word and line != word):
+            raise RuntimeError(f"{' '.join(self.process.args[2:4])}: ended ({line})")
+        return line
+
+    def ask(self, text):
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
+        return self.expect()
+
+    def results(self):
+        self.ask("results")
+        with np.load(self.results_file) as arrays:
+            return [arrays[key] for key in arrays.files]
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def difference(ours, theirs):
+    """The largest difference of an output over the root mean square of theirs; integers: steps."""
+    worst = 0.0
+    for a, b in zip(ours, theirs):
+        if b.dtype.kind != "f":
+            worst = max(worst, float(np.max(np.abs(a.astype(np.float64) - b.astype(np.float64)), initial=0)) * 1e-4)
+            continue
+        a, b = a.astype(np.float64).reshape(b.shape), b.astype(np.float64)
+        finite = np.isfinite(b)
+        if not np.array_equal(np.isfinite(a), finite):
+            return math.inf
+        root = math.sqrt(np.mean(b[finite] ** 2)) if finite.any() else 0
+        worst = max(worst, float(np.max(np.abs(a[finite] - b[finite]), initial=0)) / (root or 1))
+    return worst
+
+
+class Bench:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.work = arguments.work
+        self.libraries = os.path.join(self.work, "libraries")
+        os.makedirs(self.libraries, exist_ok=True)
+
+    def path(self, model):
+        return os.path.join(self.work, "models", model.path)
+
+    def command(self, *arguments):
+        begin = time.perf_counter()
+        done = subprocess.run([self.arguments.program, *arguments], capture_output=True, text=True)
+        seconds = time.perf_counter() - begin
+        if done.returncode != 0:
+            raise RuntimeError((done.stderr.strip().splitlines() or ["failed"])[-1])
+        return seconds, done.stdout
+
+    def compile(self, model, threads):
+        """Returns the library and the seconds that compiling took."""
+        output = os.path.join(self.libraries, f"{model.name}-{threads}.so")
+        records = []
+        if self.arguments.tune:
+            store = output[:-3] + ".db"
+            self.command("tune", self.path(model), *model.bind, "--store", store, "--threads", str(threads), "--seconds",
+                         str(self.arguments.tune))
+            records = ["--records", store]
+        seconds, _ = self.command("compile", self.path(model), *model.bind, "--threads", str(threads), "--name", "net",
+                                  *records, "-o", output)
+        return output, seconds
+
+    def compare(self, model, threads):
+        library, seconds = self.compile(model, threads)
+        path = self.path(model)
+        results = [os.path.join(self.work, f"{side}.npz") for side in ("theirs", "ours")]
+        theirs = Child("theirs", path, model.name, threads, results[0])
+        ours = Child("ours", library, path, model.name, threads, results[1])
+        error = difference(ours.results(), theirs.results())
+        pairs = []
+        for turn in range(self.arguments.turns + 1):
+            pair = [float(child.ask(str(self.arguments.seconds))) for child in (theirs, ours)]
+            if turn > 0:
+                pairs.append(pair)
+        theirs.end()
+        ours.end()
+        return {
+            "ratio": statistics.median(b / a for a, b in pairs),
+            "theirs": statistics.median(a for a, _ in pairs) * 1e3,
+            "ours": statistics.median(b for _, b in pairs) * 1e3,
+            "error": error,
+            "compile": seconds,
+        }
+
+    def run(self):
+        chosen = [m for m in MODELS if re.search(self.arguments.only, m.name)]
+        counts = [int(t) for t in self.arguments.threads.split(",")]
+        rows = {}
+        print(f"{'':22}" + "".join(f"{f'{t} thread' + 's' * (t > 1):>28}" for t in counts) +
+              f"{'error':>10}{'compile':>9}{'scaling':>9}")
+        print(f"{'':22}" + f"{'theirs':>10}{'ours':>9}{'ratio':>9}" * len(counts) + f"{'of RMS':>10}{'s':>9}")
+        for model in chosen:
+            line, error, seconds, times = f"{model.name:22}", 0.0, 0.0, []
+            for threads in counts:
+                try:
+                    r = self.compare(model, threads)
+                except RuntimeError as problem:
+                    line += f"  {problem}"
+                    rows.setdefault(model.name, {})[threads] = None
+                    continue
+                rows.setdefault(model.name, {})[threads] = r["ratio"]
+                line += f"{r['theirs']:10.3f}{r['ours']:9.3f}{r['ratio']:9.3f}"
+                error, seconds = max(error, r["error"]), max(seconds, r["compile"])
+                times.append(r["ours"])
+            scaling = f"{times[0] / times[1]:9.2f}" if len(times) == 2 else ""
+            print(line + f"{error:10.1e}{seconds:9.2f}{scaling}", flush=True)
+        for kind, members in [("float", ("float", "transformer")), ("transformer", ("transformer",)), ("int8", ("int8",))]:
+            line = []
+            for threads in counts:
+                groups = {}
+                for model in chosen:
+                    if model.kind in members and rows[model.name].get(threads):
+                        groups.setdefault(model.group, []).append(math.log(rows[model.name][threads]))
+                if groups:
+                    means = [statistics.fmean(g) for g in groups.values()]
+                    line.append(f"{threads}: {math.exp(statistics.fmean(means)):.3f} ({len(groups)})")
+            if line:
+                print(f"geometric mean, {kind} (threads: ratio, models): " + ", ".join(line))
+
+
+def main():
+    if sys.argv[1] == "theirs":
+        return serve_theirs(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    if sys.argv[1] == "ours":
+        return serve_ours(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("work")
+    parser.add_argument("program")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--seconds", type=float, default=0.15)
+    parser.add_argument("--tune", type=int, default=0)
+    Bench(parser.parse_args()).run()
+
+
+main()
