@@ -9,6 +9,7 @@
 #include "src/target/device.h"
 #include "src/target/library.h"
 #include "src/templates/cpu/anchor_plain.h"
+#include "src/templates/cpu/batch_matmul_packed.h"
 #include "src/templates/cpu/conv2d_direct.h"
 #include "src/templates/cpu/conv2d_nchwc.h"
 #include "src/templates/cpu/conv2d_pixels.h"
@@ -71,6 +72,7 @@ constexpr std::array kTemplates = {
     EntryOf<BatchMatmulDnnl>("batch_matmul.dnnl", 1),
     EntryOf<BatchMatmulX86>("batch_matmul.x86", 1),
     EntryOf<MatmulMmaCuda<OpKind::kBatchMatmul>>("batch_matmul_mma.cuda", 2, "cuda"),
+    EntryOf<BatchMatmulPackedCpu>("batch_matmul_packed.cpu", 1),
     EntryOf<Conv2dCudnn>("conv2d.cudnn", 1, "cuda"),
     EntryOf<Conv2dDnnl>("conv2d.dnnl", 1),
     EntryOf<Conv2dNchwcX86>("conv2d_NCHWc.x86", 1),
@@ -114,6 +116,7 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "conv2d_direct_int8.cpu",
     "depthwise_direct.cpu",
     "dense_packed.cpu",
+    "batch_matmul_packed.cpu",
     "conv2d_NCHWc_int8.x86",
     "conv2d_NCHWc.x86",
     "conv2d_pixels.cpu",

@@ -38,6 +38,8 @@ constexpr GoldenCase kCases[] = {
     {"anchor_plain.cpu", kCpu, "dense(float32[6,9]MK,float32[10,9]NK)->float32", "relu"},
     {"batch_matmul.x86", kCpu, "batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32",
      ""},
+    {"batch_matmul_packed.cpu", kCpu,
+     "batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32", "mul(0.125)"},
     {"conv2d_NCHWc.x86", kCpu, kConv, kBias},
     {"conv2d_direct.cpu", kCpu, kConv, kBias},
     {"conv2d_direct_int8.cpu", kVnni, kConvU8, "add(channel:int32);relu"},

@@ -121,6 +121,8 @@ constexpr Sample kSamples[] = {
     {"BatchMatmulF16Long", "batch_matmul(float16[1,16,512]BMK,float16[1,16,512]BNK)->float32", ""},
     {"BatchMatmulF16", "batch_matmul(float16[2,16,24]BMK,float16[2,24,24]BNK)->float32", ""},
     {"DenseOfManyRows", "dense(float32[40,24]MK,float32[36,24]NK)->float32", "add(channel:float32)"},
+    {"BatchMatmulOfOddSizes", "batch_matmul(float32[2,19,11]BMK,float32[2,37,11]BNK)->float32",
+     "mul(0.125);add(channel:float32);add(tensor:float32)"},
     {"BatchMatmul", "batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32", ""},
 };
 

@@ -100,6 +100,8 @@ TEST(TemplatesForTest, PrefersOurOwnAndServesEveryAnchor) {
   EXPECT_EQ(first(kDepthwise), "depthwise_direct.cpu");
   EXPECT_EQ(first(kDense), "dense_packed.cpu");
   EXPECT_EQ(first("batch_matmul(float32[3,12,32]BMK,float32[3,20,32]BNK)->float32"),
+            "batch_matmul_packed.cpu");
+  EXPECT_EQ(first("batch_matmul(float32[3,2,32]BMK,float32[3,20,32]BNK)->float32"),
             "batch_matmul.x86");
   EXPECT_EQ(first("group_conv2d(float32[1,16,9,9]NCHW,float32[32,4,3,3]OIHW,s1x1,p1x1x1x1,d1x1,"
                   "g4)->float32"),

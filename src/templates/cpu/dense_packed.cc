@@ -1,18 +1,16 @@
 #include "src/templates/cpu/dense_packed.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "src/base/math.h"
 #include "src/templates/cpu/dot_choice.h"
+#include "src/templates/cpu/matmul_tile.h"
 #include "src/templates/space_values.h"
 #include "src/templates/stages.h"
 #include "src/templates/workload_kind.h"
 
 namespace tilewright {
 namespace {
-
-constexpr std::int64_t kDefaultBlocks = 8;
 
 struct Plan {
   std::int64_t m = 0, n = 0, k = 0;
@@ -51,24 +49,11 @@ AnchorForm FormOf(const Plan& plan, std::int64_t columns) {
   return form;
 }
 
-using Tile = std::vector<std::int64_t>;  // rows, blocks of columns
-
-std::vector<Tile> RegisterTiles(const Plan& plan) {
-  constexpr std::int64_t kMostRows = 14, kMostBlocks = 16;
-  constexpr std::int64_t kReserved = 2;  // a value of the data and a product
-  std::vector<Tile> tiles;
-  for (std::int64_t row : ThriftyTiles(plan.m, kMostRows)) {
-    for (std::int64_t block : ThriftyTiles(plan.blocks, kMostBlocks)) {
-      const std::int64_t weights = row > 1 ? block : 0;  // read straight from memory for one row
-      if (row * block + weights + kReserved <= plan.registers) tiles.push_back({row, block});
-    }
-  }
-  return tiles;
-}
-
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   std::vector<KnobValue> tiles;
-  for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
+  for (MatmulTile& tile : MatmulTiles(plan.m, plan.blocks, plan.registers)) {
+    tiles.emplace_back().value = std::move(tile);
+  }
   return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
                     Knob::Other("k_unroll", {1, 2, 4, 8, 16})});
 }
@@ -94,12 +79,7 @@ Result<Config> DensePackedCpu::DefaultConfig(const Workload& w, const Target& ta
   TW_RETURN_IF_ERROR(plan);
   auto space = SpaceOf(*plan);
   TW_RETURN_IF_ERROR(space);
-  // As many sums as fit beside weights and data: one row has little else to hide latencies with.
-  Tile best = {1, 1};
-  for (const Tile& tile : RegisterTiles(*plan)) {
-    const bool fits = 4 * Product(tile) <= 3 * plan->registers && tile[1] <= kDefaultBlocks;
-    if (fits && Product(tile) >= Product(best)) best = tile;
-  }
+  const MatmulTile best = DefaultMatmulTile(plan->m, plan->blocks, plan->registers);
   return LocateValues(
       *space, {{"register_tile", KnobValue{best}}, {"k_unroll", KnobValue{std::int64_t{4}}}});
 }
@@ -108,7 +88,7 @@ Result<Kernel> DensePackedCpu::Apply(const Workload& w, const Epilogue& epilogue
                                      const Target& target, const Config& config) {
   auto plan = MakePlan(w, target);
   TW_RETURN_IF_ERROR(plan);
-  const Tile& tile = config.Factors("register_tile");
+  const MatmulTile& tile = config.Factors("register_tile");
   const std::int64_t columns = tile[1] * plan->lanes;
   const AnchorForm form = FormOf(*plan, columns);
   auto compute = DefineAnchor(w, epilogue, form);
@@ -117,32 +97,12 @@ Result<Kernel> DensePackedCpu::Apply(const Workload& w, const Epilogue& epilogue
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum;
 
-  const auto [row_tile, row] = s.Split(result, s.SpatialAxis(result, 0), tile[0], Tail::kPeel);
-  const auto [group, column] = s.Split(result, s.SpatialAxis(result, 1), columns, Tail::kPeel);
-  const auto [block, lane] = s.Split(result, column, plan->lanes, Tail::kPeel);
-  s.Reorder(result, {group, row_tile, row, block, lane});
-  s.Unroll(result, row);
-  s.Unroll(result, block);
-  s.Vectorize(result, lane);
-  const LoopId outer = FuseAll(s, result, {group, row_tile});
+  const MatmulLoops loops = TileMatmulResult(s, result, false, tile, plan->lanes);
+  const LoopId outer = FuseAll(s, result, {loops.group, loops.rows});
   ParallelFor(s, result, outer, target);
-
   s.ComputeAt(sum, result, outer);
-  const LoopId sum_row = s.SpatialAxis(sum, 0);
-  const auto [sum_block, sum_lane] = s.Split(sum, s.SpatialAxis(sum, 1), plan->lanes, Tail::kPeel);
-  const auto [k_step, k_unrolled] =
-      s.Split(sum, s.ReductionAxis(sum, 0), config.Integer("k_unroll"), Tail::kPeel);
-  std::vector<LoopId> order = {k_step, k_unrolled, sum_row, sum_block, sum_lane};
-  if (plan->depth > 0) order.push_back(s.ReductionAxis(sum, 1));
-  s.Reorder(sum, order);
-  s.Unroll(sum, k_unrolled);
-  s.Unroll(sum, sum_row);
-  s.Unroll(sum, sum_block);
-  if (plan->depth > 0) {
-    s.Tensorize(sum, sum_lane, plan->dot);
-  } else {
-    s.Vectorize(sum, sum_lane);
-  }
+  TileMatmulSum(s, sum, false, plan->lanes, config.Integer("k_unroll"),
+                plan->depth > 0 ? plan->dot : std::string());
   if (stages.has_pad) ScheduleFlat(s, stages.pad, plan->lanes, target);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), form};

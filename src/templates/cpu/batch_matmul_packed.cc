@@ -1,0 +1,116 @@
+#include "src/templates/cpu/batch_matmul_packed.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "src/base/math.h"
+#include "src/ir/visit.h"
+#include "src/target/cpu.h"
+#include "src/templates/cpu/matmul_tile.h"
+#include "src/templates/space_values.h"
+#include "src/templates/stages.h"
+#include "src/templates/workload_kind.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t kFewestRows = 8;  // of fewer, turning takes as long as multiplying
+
+struct Sizes {
+  std::int64_t rows = 0, blocks = 0, lanes = 0, registers = 0;
+};
+
+Result<Sizes> SizesOf(const Workload& w, const Target& target) {
+  auto features = FeaturesOf(target);
+  TW_RETURN_IF_ERROR(features);
+  Sizes sizes;
+  sizes.rows = w.data.shape[1];
+  sizes.lanes = features->float_lanes();
+  sizes.registers = features->vector_registers();
+  sizes.blocks = CeilDiv(w.weight.shape[1], sizes.lanes);
+  return sizes;
+}
+
+Result<ConfigSpace> SpaceOf(const Sizes& sizes) {
+  std::vector<KnobValue> tiles;
+  for (MatmulTile& tile : MatmulTiles(sizes.rows, sizes.blocks, sizes.registers)) {
+    tiles.emplace_back().value = std::move(tile);
+  }
+  return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
+                    Knob::Other("k_unroll", {1, 2, 4, 8, 16})});
+}
+
+/// Has the sum read columns[b, k, n], a stage that is weight[b, n, k].
+void TurnColumns(Compute& compute) {
+  const Buffer weight = compute.inputs[1];
+  const auto reduce = std::ranges::find(compute.stages, "reduce", &ComputeOp::name);
+  const std::int64_t batches = weight->shape[0], n = weight->shape[1], k = weight->shape[2];
+  ComputeOp columns;
+  columns.name = "columns";
+  columns.output = MakeBuffer("columns", weight->dtype, {batches, k, n});
+  columns.axes = {{MakeVar("b"), batches, false}, {MakeVar("k"), k, false}, {MakeVar("n"), n, false}};
+  columns.body =
+      MakeLoad(weight, {columns.axes[0].var, columns.axes[2].var, columns.axes[1].var});
+  reduce->body = Rewrite(reduce->body, [&](const Expr& node) -> Expr {
+    if (node->kind != ExprKind::kLoad || node->buffer != weight) return {};
+    return MakeLoad(columns.output, {node->args[0], node->args[2], node->args[1]});
+  });
+  compute.stages.insert(reduce, std::move(columns));
+}
+
+}  // namespace
+
+std::string BatchMatmulPackedCpu::Refuses(const Workload& w, const Target& target) {
+  if (w.op != OpKind::kBatchMatmul) return "only batch_matmul";
+  if (w.data_layout != "BMK" || w.kernel_layout != "BNK") return "only BMK and BNK layouts";
+  if (!IsFloat32(w)) return "only float32";
+  if (w.data.shape[1] < kFewestRows) return "only 8 rows or more";
+  const auto sizes = SizesOf(w, target);
+  return sizes.ok() ? "" : sizes.status().message();
+}
+
+Result<ConfigSpace> BatchMatmulPackedCpu::DefineSpace(const Workload& w, const Target& target) {
+  auto sizes = SizesOf(w, target);
+  TW_RETURN_IF_ERROR(sizes);
+  return SpaceOf(*sizes);
+}
+
+Result<Config> BatchMatmulPackedCpu::DefaultConfig(const Workload& w, const Target& target) {
+  auto sizes = SizesOf(w, target);
+  TW_RETURN_IF_ERROR(sizes);
+  auto space = SpaceOf(*sizes);
+  TW_RETURN_IF_ERROR(space);
+  MatmulTile tile = DefaultMatmulTile(sizes->rows, sizes->blocks, sizes->registers);
+  return LocateValues(*space, {{"register_tile", KnobValue{std::move(tile)}},
+                               {"k_unroll", KnobValue{std::int64_t{4}}}});
+}
+
+Result<Kernel> BatchMatmulPackedCpu::Apply(const Workload& w, const Epilogue& epilogue,
+                                           const Target& target, const Config& config) {
+  auto sizes = SizesOf(w, target);
+  TW_RETURN_IF_ERROR(sizes);
+  auto compute = DefineAnchor(w, epilogue);
+  TW_RETURN_IF_ERROR(compute);
+  TurnColumns(*compute);
+  Schedule s(*std::move(compute));
+  const AnchorStages stages = PrepareStages(s);
+  const StageId result = stages.result, sum = stages.sum, columns = s.Stage("columns");
+
+  const MatmulLoops loops =
+      TileMatmulResult(s, result, true, config.Factors("register_tile"), sizes->lanes);
+  const LoopId outer = FuseAll(s, result, {loops.batch, loops.group});
+  ParallelFor(s, result, outer, target);
+  s.ComputeAt(sum, result, loops.rows);
+  TileMatmulSum(s, sum, true, sizes->lanes, config.Integer("k_unroll"), {});
+
+  s.SetScope(columns, Scope::kLocal);
+  s.ComputeAt(columns, result, outer);
+  const auto [block, lane] =
+      s.Split(columns, s.SpatialAxis(columns, 2), sizes->lanes, Tail::kPeel);
+  s.Reorder(columns, {s.SpatialAxis(columns, 0), block, s.SpatialAxis(columns, 1), lane});
+  s.Vectorize(columns, lane);
+  TW_RETURN_IF_ERROR(s.status());
+  return Kernel{std::move(s), AnchorForm()};
+}
+
+}  // namespace tilewright

@@ -1,0 +1,71 @@
+#include "src/templates/cpu/matmul_tile.h"
+
+#include "src/base/math.h"
+#include "src/templates/space_values.h"
+
+namespace tilewright {
+
+std::vector<MatmulTile> MatmulTiles(std::int64_t rows, std::int64_t blocks,
+                                    std::int64_t registers) {
+  constexpr std::int64_t kMostRows = 14, kMostBlocks = 16;
+  constexpr std::int64_t kReserved = 2;  // a value of the data and a product
+  std::vector<MatmulTile> tiles;
+  for (std::int64_t row : ThriftyTiles(rows, kMostRows)) {
+    for (std::int64_t block : ThriftyTiles(blocks, kMostBlocks)) {
+      const std::int64_t weights = row > 1 ? block : 0;  // read straight from memory for one row
+      if (row * block + weights + kReserved <= registers) tiles.push_back({row, block});
+    }
+  }
+  return tiles;
+}
+
+MatmulTile DefaultMatmulTile(std::int64_t rows, std::int64_t blocks, std::int64_t registers) {
+  constexpr std::int64_t kMostBlocks = 8;
+  MatmulTile best = {1, 1};
+  for (const MatmulTile& tile : MatmulTiles(rows, blocks, registers)) {
+    const bool fits = 4 * Product(tile) <= 3 * registers && tile[1] <= kMostBlocks;
+    if (fits && Product(tile) >= Product(best)) best = tile;
+  }
+  return best;
+}
+
+MatmulLoops TileMatmulResult(Schedule& s, StageId result, bool batched, const MatmulTile& tile,
+                             std::int64_t lanes) {
+  const int first = batched ? 1 : 0;
+  const auto [row_tile, row] = s.Split(result, s.SpatialAxis(result, first), tile[0], Tail::kPeel);
+  const auto [group, column] =
+      s.Split(result, s.SpatialAxis(result, first + 1), tile[1] * lanes, Tail::kPeel);
+  const auto [block, lane] = s.Split(result, column, lanes, Tail::kPeel);
+  MatmulLoops loops{{}, group, row_tile};
+  std::vector<LoopId> order = {group, row_tile, row, block, lane};
+  if (batched) {
+    loops.batch = s.SpatialAxis(result, 0);
+    order.insert(order.begin(), loops.batch);
+  }
+  s.Reorder(result, order);
+  s.Unroll(result, row);
+  s.Unroll(result, block);
+  s.Vectorize(result, lane);
+  return loops;
+}
+
+void TileMatmulSum(Schedule& s, StageId sum, bool batched, std::int64_t lanes,
+                   std::int64_t k_unroll, const std::string& dot) {
+  const int first = batched ? 1 : 0;
+  const LoopId row = s.SpatialAxis(sum, first);
+  const auto [block, lane] = s.Split(sum, s.SpatialAxis(sum, first + 1), lanes, Tail::kPeel);
+  const auto [k_step, k_unrolled] = s.Split(sum, s.ReductionAxis(sum, 0), k_unroll, Tail::kPeel);
+  std::vector<LoopId> order = {k_step, k_unrolled, row, block, lane};
+  if (!dot.empty()) order.push_back(s.ReductionAxis(sum, 1));
+  s.Reorder(sum, order);
+  s.Unroll(sum, k_unrolled);
+  s.Unroll(sum, row);
+  s.Unroll(sum, block);
+  if (dot.empty()) {
+    s.Vectorize(sum, lane);
+  } else {
+    s.Tensorize(sum, lane, dot);
+  }
+}
+
+}  // namespace tilewright
