@@ -15,6 +15,9 @@ OF = {np.dtype(t): p for t, p in (
     (np.uint64, TensorProto.UINT64), (BOOL, TensorProto.BOOL))}
 
 
+RUNTIME = "com.microsoft"  # ONNX Runtime's own domain
+
+
 class Impossible(Exception):
     """The operator finds nothing in the pool that it could take."""
 
@@ -116,7 +119,10 @@ class Maker:
             outputs.append(inner[int(self.rng.integers(len(inner)))])
         info = lambda v: helper.make_tensor_value_info(v.name, OF[v.dtype], v.shape)
         graph = helper.make_graph(self.nodes, "g", [info(v) for v in self.inputs], [info(v) for v in outputs], self.inits)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)],
+        sets = [helper.make_opsetid("", self.opset)]
+        if any(n.domain for n in self.nodes):
+            sets.append(helper.make_opsetid(RUNTIME, 1))
+        return helper.make_model(graph, opset_imports=sets,
                                  ir_version=min(10, 3 if self.opset < 7 else 8 if self.opset < 21 else 10))
 
 
@@ -848,6 +854,240 @@ def mean_variance(m):
     if x.shape[0] * x.shape[2] * x.shape[3] < 4:
         raise Impossible
     return m.add("MeanVarianceNormalization", [x], x.shape)
+
+
+# ---- Recurrent operators, and those of ONNX Runtime's domain.
+FUNCTIONS = {"Relu": 0, "Tanh": 0, "Sigmoid": 0, "Softsign": 0, "Softplus": 0, "LeakyRelu": 1, "ThresholdedRelu": 1, "Elu": 1,
+             "Affine": 2, "ScaledTanh": 2, "HardSigmoid": 2}
+
+
+def three(m):
+    """A value [steps, batch, inputs], for which images will do."""
+    x = m.find(lambda v: v.rank in (3, 4) and v.size < 3000)
+    if x.rank == 3:
+        return x
+    shape = (x.shape[0] * x.shape[2], x.shape[3], x.shape[1])
+    return m.add("Reshape", [m.add("Transpose", [x], tuple(x.shape[i] for i in (0, 2, 3, 1)), keep=False, perm=[0, 2, 3, 1]),
+                             m.ints(*shape)], shape, keep=False)
+
+
+@maker(2, since=14)
+def recurrent(m):
+    x = three(m)
+    kind = m.pick("LSTM", "LSTM", "GRU", "GRU", "RNN")
+    gates, each = {"LSTM": (4, 3), "GRU": (3, 2), "RNN": (1, 1)}[kind]
+    steps, batch, size = x.shape
+    attributes = {}
+    if m.chance(0.2) and kind != "GRU":  # ONNX Runtime has it for no operator but by a transposition of its own
+        attributes["layout"] = 0
+    direction = m.pick("forward", "reverse", "bidirectional")
+    d, h = (2 if direction == "bidirectional" else 1), m.pick(1, 4, 5, 8, 16, 24)
+    if direction != "forward":
+        attributes["direction"] = direction
+    optional = lambda chance, shape: m.weights(shape, 2) if m.chance(chance) else ""
+    operands = [x, m.weights((d, gates * h, size), size), m.weights((d, gates * h, h), h), optional(0.7, (d, 2 * gates * h))]
+    operands.append(m.constant(m.rng.integers(1, steps + 1, batch).astype(I32)) if m.chance(0.3) else "")
+    operands.append(optional(0.5, (d, batch, h)))
+    if kind == "LSTM":
+        operands.append(optional(0.5, (d, batch, h)))
+        operands.append(optional(0.3, (d, 3 * h)))
+        if m.chance(0.2):
+            attributes["input_forget"] = 1
+    if kind == "GRU" and m.chance(0.5):
+        attributes["linear_before_reset"] = 1
+    if m.chance(0.2):
+        attributes["clip"] = float(m.rng.uniform(0.3, 2))
+    if m.chance(0.4):
+        bounded = ("Tanh", "Sigmoid", "Softsign", "HardSigmoid", "ScaledTanh")  # gates that open wider let states grow without end
+        names = [m.pick(*bounded) if i % each == 0 else m.pick(*FUNCTIONS) for i in range(d * each)]
+        attributes["activations"] = names
+        if m.chance(0.6):
+            for k, name in enumerate(("activation_alpha", "activation_beta")):
+                numbers = [float(m.rng.uniform(0.1, 1)) for n in names if FUNCTIONS[n] > k]
+                if numbers:
+                    attributes[name] = numbers
+    shapes = [(steps, d, batch, h), (d, batch, h), (d, batch, h)][:3 if kind == "LSTM" else 2]
+    return m.add(kind, operands, shapes, outputs=len(shapes), hidden_size=h, **attributes)
+
+
+@maker(0.6, since=13)
+def dynamic_recurrent(m):
+    x = three(m)
+    steps, batch, size = x.shape
+    d, h = m.pick(1, 2), m.pick(4, 8, 16)
+    weight = lambda rows: m.constant(m.rng.integers(-60, 61, (d, rows, 4 * h)).astype(I8))
+    per_column = m.chance(0.5)
+    scale = lambda rows: m.constant((m.rng.uniform(0.5, 1, (d, 4 * h) if per_column else (d,)) / 40 / np.sqrt(rows)).astype(F32))
+    zero = lambda: m.constant(np.zeros((d, 4 * h) if per_column else (d,), I8))
+    optional = lambda chance, shape: m.weights(shape, 2) if m.chance(chance) else ""
+    operands = [x, weight(size), weight(h), optional(0.7, (d, 8 * h)), "", optional(0.5, (d, batch, h)), optional(0.5, (d, batch, h)),
+                optional(0.2, (d, 3 * h)), scale(size), zero(), scale(h), zero()]
+    return m.add("DynamicQuantizeLSTM", operands, [(steps, d, batch, h), (d, batch, h), (d, batch, h)], outputs=3, domain=RUNTIME,
+                 hidden_size=h, direction="bidirectional" if d == 2 else "forward")
+
+
+@maker(1, since=13)
+def fused_gelu(m):
+    x = m.find(lambda v: v.rank > 0)
+    op = m.pick("BiasGelu", "FastGelu", "FastGelu", "Gelu", "QuickGelu")
+    bias = op == "BiasGelu" or (op == "FastGelu" and m.chance(0.5))
+    operands = [x] + ([m.weights(x.shape[-1:], 2)] if bias else [])
+    attributes = {"alpha": 1.3} if op == "QuickGelu" and m.chance(0.5) else {}
+    return m.add(op, operands, x.shape, domain=RUNTIME, **attributes)
+
+
+@maker(1, since=13)
+def fused_conv(m):
+    x = m.find(lambda v: v.rank == 4)
+    n, c, height, width = x.shape
+    features, k = m.channels(), m.pick(1, 3)
+    shape = (n, features, height, width)
+    operands = [x, m.weights((features, c, k, k)), m.weights((features,), 4) if m.chance(0.6) else ""]
+    if m.chance(0.4):
+        operands.append(m.constant(m.rng.standard_normal(shape).astype(F32)))
+    name, numbers = m.pick(("Relu", []), ("Tanh", []), ("Sigmoid", []), ("LeakyRelu", [0.3]), ("Clip", [-0.5, 0.7]),
+                           ("HardSigmoid", [0.3, 0.4]))
+    attributes = dict(activation_params=numbers) if numbers else {}
+    return m.add("FusedConv", operands, shape, domain=RUNTIME, kernel_shape=[k, k], pads=[k // 2] * 4, activation=name, **attributes)
+
+
+@maker(1, since=13)
+def fused_product(m):
+    x = m.find(lambda v: v.rank >= 2)
+    n = m.channels()
+    if x.rank == 2 and m.chance(0.5):
+        trans = m.between(0, 1)
+        operands = [x, m.weights((n, x.shape[1]) if trans else (x.shape[1], n), x.shape[1])]
+        if m.chance(0.6):
+            operands.append(m.weights((n,), 2))
+        name = m.pick("Relu", "Tanh", "Sigmoid", "LeakyRelu", "Elu")
+        attributes = dict(activation_alpha=0.3) if name in ("LeakyRelu", "Elu") else {}
+        return m.add("FusedGemm", operands, (x.shape[0], n), domain=RUNTIME, transB=trans, activation=name, **attributes)
+    trans_a, trans_b = m.between(0, 1), m.between(0, 1)
+    shape, attributes = x.shape, {}
+    if x.rank > 2 and m.chance(0.4):
+        attributes["transBatchA"] = 1
+        shape = (*shape[1:-1], shape[0], shape[-1])
+    if trans_a:
+        shape = (*shape[:-2], shape[-1], shape[-2])
+    batch = shape[:-2] if attributes else ()  # ONNX Runtime wants both sides to have one then
+    w = m.weights((*batch, n, shape[-1]) if trans_b else (*batch, shape[-1], n), shape[-1])
+    return m.add("FusedMatMul", [x, w], (*shape[:-1], n), domain=RUNTIME, transA=trans_a, transB=trans_b,
+                 alpha=float(m.pick(1.0, 0.5, -1.25)), **attributes)
+
+
+@maker(1, since=13)
+def skip_norm(m):
+    x = m.find(lambda v: v.rank == 3)
+    ones = lambda: m.constant(m.rng.uniform(0.5, 1.5, x.shape[-1:]).astype(F32))
+    skip = m.constant(m.rng.standard_normal(x.shape if m.chance(0.6) else x.shape[1:]).astype(F32))
+    if m.chance(0.3):
+        return m.add("SimplifiedLayerNormalization", [x, ones()], x.shape, axis=-1, epsilon=1e-5)
+    simple = m.chance(0.4)
+    operands = [x, skip, ones()] + ([] if simple else [m.weights(x.shape[-1:], 2) if m.chance(0.7) else ""])
+    if m.chance(0.5):
+        operands.append(m.weights(x.shape[-1:], 2))
+    if not operands[-1]:
+        operands.pop()
+    op = "SkipSimplifiedLayerNormalization" if simple else "SkipLayerNormalization"
+    attributes = dict(epsilon=float(m.pick(1e-5, 1e-12, 1e-3)))
+    if m.chance(0.5):
+        return m.add(op, operands, x.shape, domain=RUNTIME, **attributes)
+    y = m.add(op, operands, x.shape, domain=RUNTIME, **attributes)
+    total = Value(m.name(), x.shape, F32)
+    m.nodes[-1].output.extend(["", "", total.name])
+    m.pool.append(total)
+    return y
+
+
+@maker(0.4, since=13)
+def embedded(m):
+    b, n, d = m.between(1, 3), m.between(1, 7), m.pick(4, 8, 12, 33)
+    ids = lambda top, shape: m.constant(m.rng.integers(0, top, shape).astype(I32))
+    table = lambda rows: m.constant(m.rng.standard_normal((rows, d)).astype(F32))
+    kinds = m.chance(0.6)
+    operands = [ids(20, (b, n)), ids(2, (b, n)) if kinds else "", table(20), table(9), table(2) if kinds else "",
+                m.constant(m.rng.uniform(0.5, 1.5, d).astype(F32)), m.weights((d,), 2)]
+    operands.append(ids(2, (b, n)) if m.chance(0.5) else "")
+    if m.chance(0.4):
+        operands.append(ids(9, (b, n)))
+    elif not operands[-1]:
+        operands.pop()
+    y = m.add("EmbedLayerNormalization", operands, (b, n, d), domain=RUNTIME, epsilon=1e-5)
+    count = Value(m.name(), (b,), I32)
+    m.nodes[-1].output.append(count.name)
+    m.pool.append(count)
+    x = m.find(lambda v: v.rank == 3 and broadcasts(v.shape, y.shape))  # what is constant is no graph
+    return m.add("Add", [x, y], joined(x.shape, y.shape))
+
+
+@maker(1.5, since=13)
+def fused_attention(m):
+    x = m.find(lambda v: v.rank == 3)
+    b, n, d = x.shape
+    heads, size = m.pick(1, 2, 4), m.pick(4, 8, 5)
+    w = heads * size
+    attributes = dict(num_heads=heads)
+    if m.chance(0.3):
+        attributes["unidirectional"] = 1
+    if m.chance(0.3):
+        attributes["scale"] = 0.4
+    past = m.pick(0, 0, 3)
+    total = n + past
+    mask = ""
+    if m.chance(0.5) and past == 0:
+        mask = m.pick(lambda: m.rng.integers(1, n + 1, b), lambda: m.rng.integers(0, 2, (b, n)), lambda: m.rng.integers(0, 2, (b, n, n)))()
+        mask = m.constant(mask.astype(I32))
+        if m.chance(0.5):
+            attributes["mask_filter_value"] = -50.0
+    bias = m.constant(m.rng.standard_normal((m.pick(1, b), m.pick(1, heads), n, total)).astype(F32)) if m.chance(0.3) and not past else ""
+    normal = lambda *shape: m.constant(m.rng.standard_normal(shape).astype(F32))
+    outputs = 1
+    if m.chance(0.5):
+        operands = [x, m.weights((d, 3 * w), d), m.weights((3 * w,), 4), mask, normal(2, b, heads, past, size) if past else "", bias]
+        op, shapes = "Attention", [(b, n, w), (2, b, heads, total, size)]
+        outputs = 2 if past else 1
+    else:
+        project = lambda: m.add("MatMul", [x, m.weights((d, w), d)], (b, n, w), keep=False)
+        operands = [project(), project(), project(), m.weights((3 * w,), 4) if m.chance(0.5) else "", mask, bias]
+        if past:
+            operands += [normal(b, heads, past, size), normal(b, heads, past, size)]
+            outputs = 3
+        op, shapes = "MultiHeadAttention", [(b, n, w), *[(b, heads, total, size)] * 2]
+    while not operands[-1]:
+        operands.pop()
+    return m.add(op, operands, shapes[:outputs] if outputs > 1 else shapes[0], outputs=outputs, domain=RUNTIME, **attributes)
+
+
+@maker(1, since=13)
+def dynamic_product(m):
+    x = m.find(lambda v: v.rank >= 2)
+    n, k = m.channels(), x.shape[-1]
+    w = m.constant(m.rng.integers(-100, 101, (k, n)).astype(I8))
+    per_column = m.chance(0.5)
+    scale = m.constant((m.rng.uniform(0.5, 1, (n,) if per_column else ()) / 100).astype(F32))
+    zero = m.constant(m.rng.integers(-5, 6, (n,) if per_column else ()).astype(I8)) if m.chance(0.5) else ""
+    bias = [m.weights((n,), 4)] if m.chance(0.5) else []
+    shape = (*x.shape[:-1], n)
+    if m.chance(0.5):
+        operands = [x, w, scale, zero, *bias]
+        while not operands[-1]:
+            operands.pop()
+        return m.add("DynamicQuantizeMatMul", operands, shape, domain=RUNTIME)
+    q, step, at = m.add("DynamicQuantizeLinear", [x], [x.shape, (), ()], outputs=3, keep=False)
+    operands = [q, w, step, scale, at, zero, *bias]
+    while not operands[-1]:
+        operands.pop()
+    return m.add("MatMulIntegerToFloat", operands, shape, domain=RUNTIME)
+
+
+@maker(0.5, since=13)
+def last_channels_pool(m):
+    x = m.find(lambda v: v.rank == 4 and v.dtype in (U8, I8) and min(v.shape[1:3]) >= 2, None)
+    n, h, w, c = x.shape
+    s = m.between(1, 2)
+    shape = (n, (h - 2) // s + 1, (w - 2) // s + 1, c)
+    return m.add("NhwcMaxPool", [x], shape, x.dtype, domain=RUNTIME, kernel_shape=[2, 2], strides=[s, s])
 
 
 def make(seed, opset, quantized=False):

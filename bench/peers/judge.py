@@ -16,6 +16,8 @@ import onnx
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+from runtime_operators import DEFINED, function
+
 EPS = 2.0 ** -23
 LEAST = 2.0 ** -126  # of float32; what is smaller may lose its digits, or be 0
 STEPS = {"Ceil", "Floor", "Round", "Sign", "Mod", "ThresholdedRelu", "Shrink", "Hardmax", "Greater", "Less", "GreaterOrEqual",
@@ -159,6 +161,10 @@ class Judge:
     def _plain(self, node, attribute, values):
         """As `_evaluate`, where that evaluator does not do what an older set says, or fails."""
         op, x = node.op_type, values[0]
+        if (node.domain, op) in DEFINED:
+            return [r for r in DEFINED[node.domain, op](attribute, *values)[:len(node.output)]]
+        if op in ("FusedConv", "NhwcMaxPool"):
+            return [self._runtime_window(op, attribute, values)]
         if op in ("Softmax", "LogSoftmax", "Hardmax") and self.opsets[""] < 13:
             axis = attribute.get("axis", 1) % max(1, x.ndim)
             flat = x.reshape(int(np.prod(x.shape[:axis], dtype=np.int64)), -1)
@@ -211,6 +217,18 @@ class Judge:
             return [x / scale ** attribute.get("beta", 0.75)]
         return self._evaluate(node, values)
 
+    def _runtime_window(self, op, attribute, values):
+        made = {k: v for k, v in attribute.items() if not k.startswith("activation")}
+        if op == "NhwcMaxPool":
+            plain = helper.make_node("MaxPool", ["x"], ["max_pool"], **made)
+            return np.moveaxis(self._evaluate(plain, [np.moveaxis(values[0].astype(np.float64), 3, 1)])[0], 1, 3).astype(values[0].dtype)
+        operands = [v for v in values[:3] if v is not None]
+        plain = helper.make_node("Conv", ["x", "w", "b"][:len(operands)], [f"conv{len(operands)}{sorted(made.items())}"], **made)
+        y = np.asarray(self._evaluate(plain, operands)[0])
+        y = y + values[3] if len(values) > 3 and values[3] is not None else y
+        name, numbers = attribute["activation"].decode(), attribute.get("activation_params", [])
+        return np.clip(y, *numbers) if name == "Clip" else function(name, *numbers)(y)
+
     def _node(self, node, a, noise):
         attribute = {x.name: helper.get_attribute_value(x) for x in node.attribute}
         op, axis = node.op_type, attribute.get("axis", 1)
@@ -231,9 +249,14 @@ class Judge:
         values = [np.asarray(as_float(v)) if v is not None else None for v in a]
         if op == "Cast" and attribute["to"] in (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE):
             return [values[0].astype(np.float64)]
-        results = [np.asarray(r) for r in self._plain(node, attribute, values)]
+        results = [None if r is None else np.asarray(r) for r in self._plain(node, attribute, values)]
         if op in MOVES or results[0].dtype.kind != "f":
             return results
+        if (node.domain, op) in DEFINED or op == "FusedConv":
+            # What a number of 8 bits is rounded to decides more than float32 does.
+            step = 1 / 255 / EPS / 4 if op.startswith("DynamicQuantize") else 0
+            return [r if r is None or r.dtype.kind != "f" else
+                    wrong(r, 8 * (np.abs(r) + np.abs(r).max(initial=0) * (1 + step)) + 4) for r in results]
         magnitude = np.abs(results[0])
         if op in SUMS:
             op_values = [np.abs(v) if v is not None and v.dtype.kind == "f" else v for v in values]

@@ -107,7 +107,7 @@ def compare(args, index, folder):
         feeds = feeds_of(model, index)
         other = theirs(model, feeds)
     except Exception as error:
-        return {**result, "kind": "", "what": "no graph", "why": str(error)[:160]}
+        return {**result, "kind": "", "what": "no graph", "why": str(error)[:400]}
     target = list(TARGETS)[index // 6 % 3]
     threads = 1 + index // 18 % 2
     result.update(kind=kind, target=target, threads=threads, operators=sorted({n.op_type for n in model.graph.node}))

@@ -28,7 +28,13 @@ OnnxHandler FindOnnxHandler(std::string_view domain, std::string_view op_type) {
   if (domain == kRuntimeDomain) {
     // Two of ONNX's own are there as well, for types that it did not have at the time.
     const bool same = op_type == "QuantizeLinear" || op_type == "DequantizeLinear";
-    return same ? find(OnnxQuantizedHandlers()) : find(RuntimeDomainHandlers());
+    if (same) return find(OnnxQuantizedHandlers());
+    for (const auto entries :
+         {RuntimeQLinearHandlers(), RuntimeFusedHandlers(), RuntimeEmbeddingHandlers(),
+          RuntimeAttentionHandlers(), RuntimeDynamicHandlers(), RuntimeRecurrentHandlers()}) {
+      if (OnnxHandler handler = find(entries)) return handler;
+    }
+    return nullptr;
   }
   if (!domain.empty()) return nullptr;
   for (const auto entries :

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <array>
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include "src/graph/onnx/node.h"
 
@@ -31,7 +34,13 @@ std::span<const OnnxHandlerEntry> OnnxRearrangementHandlers();
 std::span<const OnnxHandlerEntry> OnnxResizeHandlers();
 std::span<const OnnxHandlerEntry> OnnxQuantizedHandlers();
 /// Of ONNX Runtime's domain: what its files of quantized operators (QOperator) have.
-std::span<const OnnxHandlerEntry> RuntimeDomainHandlers();
+std::span<const OnnxHandlerEntry> RuntimeQLinearHandlers();
+/// Of ONNX Runtime's domain: what its optimizer and its quantizer leave in files.
+std::span<const OnnxHandlerEntry> RuntimeFusedHandlers();
+std::span<const OnnxHandlerEntry> RuntimeEmbeddingHandlers();
+std::span<const OnnxHandlerEntry> RuntimeAttentionHandlers();
+std::span<const OnnxHandlerEntry> RuntimeDynamicHandlers();
+std::span<const OnnxHandlerEntry> RuntimeRecurrentHandlers();
 /// Of this project's own domain (docs: model files).
 std::span<const OnnxHandlerEntry> OwnDomainHandlers();
 
@@ -61,7 +70,7 @@ void SetWindow(OpAttributes& attributes, std::size_t dimension, const WindowPart
 /// Pooling of `data`, of as many dimensions as input 0, by the window of the node's attributes.
 int EmitPool(OnnxNode& node, OpKind kind, int data);
 /// Convolution of volumes, and pooling of them by `op`, whose window is still to be set.
-void ImportVolumeConvolution(OnnxNode& node);
+int EmitVolumeConvolution(OnnxNode& node);
 int EmitVolumePool(OnnxNode& node, Operator op, int data);
 /// Attributes of a convolution as ONNX spells them, for a window of `kernel` over the last two
 /// dimensions of `data` (an image that input 0 is or has become): strides, pads or auto_pad,
@@ -85,6 +94,34 @@ Operator WholeSlice(const std::vector<std::int64_t>& shape);
 inline constexpr std::int64_t kMaxPicked = std::int64_t{1} << 22;
 /// data [N,K,...] plus a bias [K] that came as input `index`, if there is one.
 int AddBias(OnnxNode& node, int id, int index);
+/// The convolution of a Conv node, its bias (input 2) added.
+int EmitConv(OnnxNode& node);
+/// x / 2 * (1 + erf(x / sqrt(2))), or with tanh(sqrt(2 / pi) * (x + 0.044715 x^3)) in place of erf.
+int EmitGelu(OnnxNode& node, int data, bool by_tanh);
+/// An activation function by the name that it has as an attribute of another operator, in any
+/// case of letters, with the numbers that the function takes.
+struct NamedActivation {
+  std::string_view name;  ///< in small letters
+  /// How many of alpha, beta and gamma the function takes.
+  int parameters = 0;
+  std::array<double, 3> values = {};  ///< alpha, beta, gamma: first the function's defaults
+};
+/// Null if there is no function of that name.
+std::optional<NamedActivation> ActivationNamed(std::string_view name);
+int EmitActivation(OnnxNode& node, const NamedActivation& activation, int data);
+/// A value less its mean over some dimensions, divided by its standard deviation over them. float16
+/// is computed in float32, as the format says: squares of 256 and more would overflow.
+struct NormalizedValue {
+  int value = -1;                         ///< of the type of the data
+  int mean = -1, inverse_deviation = -1;  ///< as computed; the second if output 2 is asked for
+};
+NormalizedValue EmitNormalized(OnnxNode& node, int data, const std::vector<std::int64_t>& axes,
+                               double epsilon);
+/// `data` divided by the root of the mean of its squares over some dimensions.
+NormalizedValue EmitRmsNormalized(OnnxNode& node, int data, const std::vector<std::int64_t>& axes,
+                                  double epsilon);
+/// The product, its factors and its addend of a Gemm node.
+int EmitGemm(OnnxNode& node);
 /// Weight times data, both 2-D: [M,K] and a weight [K,N] or (if transposed) [N,K]; sums of type
 /// `sums`, where it is given.
 int EmitDense(OnnxNode& node, int data, int weight, bool weight_transposed,

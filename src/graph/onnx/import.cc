@@ -54,9 +54,6 @@ std::string_view HintFor(std::string_view op_type) {
            "(operator set 13 or later for one scale per channel), or convert the model before "
            "exporting";
   }
-  for (const std::string_view recurrent : {"LSTM", "GRU", "RNN"}) {
-    if (op_type.ends_with(recurrent)) return "; recurrent operators are not read in any form";
-  }
   if (op_type.find(".QLinear") != op_type.npos) {
     return "; quantize the model in the QDQ format (QuantFormat.QDQ) instead of QOperator";
   }

@@ -27,6 +27,7 @@ struct RecurrentCase {
   const char* attribute = "";        // set to 1
   std::vector<double> lengths = {};  // of the sequences; none: all steps
   bool rectified = false;            // Relu for tanh
+  double clip = 0;
 };
 void PrintTo(const RecurrentCase& c, std::ostream* os) { *os << c.name; }
 
@@ -62,17 +63,18 @@ struct LayerResults {
 
 class LayerDefinition {
  public:
-  LayerDefinition(const RecurrentCase& c, const LayerOperands& o) : c_(c), o_(o) {}
+  LayerDefinition(const RecurrentCase& c, const LayerOperands& o, std::int64_t steps = kSteps)
+      : c_(c), o_(o), steps_(steps) {}
 
   LayerResults Run() {
-    LayerResults expected{Array::Filled({kSteps, o_.directions, kSequences, kHidden}), o_.h,
+    LayerResults expected{Array::Filled({steps_, o_.directions, kSequences, kHidden}), o_.h,
                           o_.cell};
     for (std::int64_t d = 0; d < o_.directions; ++d) {
       const bool backwards = d == 1 || std::string(c_.direction) == "reverse";
       for (std::int64_t n = 0; n < kSequences; ++n) {
         const auto i = static_cast<std::size_t>(n);
         const std::int64_t length =
-            c_.lengths.empty() ? kSteps : static_cast<std::int64_t>(c_.lengths[i]);
+            c_.lengths.empty() ? steps_ : static_cast<std::int64_t>(c_.lengths[i]);
         for (std::int64_t t = 0; t < length; ++t) {
           const std::int64_t step = backwards ? length - 1 - t : t;
           Step(d, n, step, expected);
@@ -83,7 +85,11 @@ class LayerDefinition {
   }
 
  private:
-  double Tanh(double x) const { return c_.rectified ? std::max(x, 0.0) : std::tanh(x); }
+  double Clipped(double x) const { return c_.clip > 0 ? std::clamp(x, -c_.clip, c_.clip) : x; }
+  double Sigmoid(double x) const { return tilewright::Sigmoid(Clipped(x)); }
+  double Tanh(double x) const {
+    return c_.rectified ? std::max(Clipped(x), 0.0) : std::tanh(Clipped(x));
+  }
   // Products of a gate's rows with the data and with `state`, and their biases.
   double FromData(std::int64_t d, std::int64_t n, std::int64_t t, std::int64_t row) const {
     double sum = o_.b.At({d, row});
@@ -138,6 +144,7 @@ class LayerDefinition {
 
   const RecurrentCase& c_;
   const LayerOperands& o_;
+  std::int64_t steps_;
 };
 
 // With the dimension `axis` of the batch moved to the front.
@@ -184,6 +191,7 @@ TEST_P(Recurrent, DoesWhatItsDefinitionDoes) {
   model.Node(c.op, inputs, outputs).Int("hidden_size", kHidden).Text("direction", c.direction);
   if (std::string(c.attribute) != "") model.Int(c.attribute, 1);
   if (c.batch_first) model.Int("layout", 1);
+  if (c.clip > 0) model.Float("clip", static_cast<float>(c.clip));
   if (c.rectified) {
     auto* functions = model.proto().mutable_graph()->mutable_node(0)->add_attribute();
     functions->set_name("activations");
@@ -222,6 +230,8 @@ const RecurrentCase kRecurrent[] = {
     {.name = "Lstm", .op = "LSTM"},
     {.name = "LstmWithPeepholes", .op = "LSTM", .states = true, .peepholes = true},
     {.name = "LstmCoupled", .op = "LSTM", .biased = false, .attribute = "input_forget"},
+    {.name = "GruClipped", .op = "GRU", .states = true, .clip = 0.5},
+    {.name = "LstmClipped", .op = "LSTM", .states = true, .peepholes = true, .clip = 0.5},
     {.name = "LstmBothWays",
      .op = "LSTM",
      .direction = "bidirectional",
@@ -232,6 +242,57 @@ const RecurrentCase kRecurrent[] = {
 
 INSTANTIATE_TEST_SUITE_P(Layers, Recurrent, testing::ValuesIn(kRecurrent),
                          [](const auto& tested) { return tested.param.name; });
+
+// A cell without weights but for its biases: f of the first step's bias, by each function that the
+// format has. Numbers go to the functions that take one, in their order.
+TEST(RecurrentLayers, Functions) {
+  struct Case {
+    const char* name;
+    std::vector<float> alpha, beta;
+    double (*function)(double);
+  };
+  const Case cases[] = {
+      {"Affine", {0.5F}, {0.25F}, [](double x) { return 0.5 * x + 0.25; }},
+      {"LeakyRelu", {}, {}, [](double x) { return x < 0 ? 0.01F * x : x; }},
+      {"leakyrelu", {0.5F}, {}, [](double x) { return x < 0 ? 0.5 * x : x; }},
+      {"ThresholdedRelu", {}, {}, [](double x) { return x > 1 ? x : 0; }},
+      {"ThresholdedRelu", {0.25F}, {}, [](double x) { return x > 0.25 ? x : 0; }},
+      {"ScaledTanh", {0.5F}, {2}, [](double x) { return 0.5 * std::tanh(2 * x); }},
+      {"HardSigmoid", {}, {}, [](double x) { return std::clamp(0.2F * x + 0.5, 0.0, 1.0); }},
+      {"HardSigmoid", {0.5F}, {0.25F}, [](double x) { return std::clamp(x / 2 + 0.25, 0.0, 1.0); }},
+      {"Elu", {}, {}, [](double x) { return x < 0 ? std::expm1(x) : x; }},
+      {"Elu", {0.5F}, {}, [](double x) { return x < 0 ? 0.5 * std::expm1(x) : x; }},
+      {"Softsign", {}, {}, [](double x) { return x / (1 + std::abs(x)); }},
+      {"Softplus", {}, {}, [](double x) { return std::log1p(std::exp(x)); }},
+      {"Sigmoid", {}, {}, &Sigmoid},
+  };
+  const Array x = Array::Filled({1, 1, 2}), w = Array::Filled({2, 4, 2}),
+              r = Array::Filled({2, 4, 4});
+  Array b = Array::Filled({2, 8});
+  const std::vector<double> sums = {-2, -0.5, 0.75, 1.5};
+  for (std::size_t i = 0; i < 4; ++i) b.v[i] = b.v[8 + i] = sums[i];
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    OnnxBuilder model(14);
+    model.Input("x", x.shape).Initializer("w", TensorOf(w)).Initializer("r", TensorOf(r));
+    model.Initializer("b", TensorOf(b)).Node("RNN", {"x", "w", "r", "b"}, {"", "y"});
+    model.Text("direction", "bidirectional").Output("y");
+    if (!c.alpha.empty()) model.FloatList("activation_alpha", c.alpha);
+    if (!c.beta.empty()) model.FloatList("activation_beta", c.beta);
+    auto* functions = model.proto().mutable_graph()->mutable_node(0)->add_attribute();
+    functions->set_name("activations");
+    functions->set_type(onnx::AttributeProto::STRINGS);
+    functions->add_strings("Tanh");  // takes none of the numbers
+    functions->add_strings(c.name);
+    Array expected = Array::Filled({2, 1, 4});
+    for (std::size_t i = 0; i < 4; ++i) {
+      expected.v[i] = std::tanh(sums[i]);
+      expected.v[4 + i] = c.function(sums[i]);
+    }
+    const Tensor input = TensorOf(x);
+    ExpectEqual(EvaluateModel(model, {&input}), expected, 1e-6);
+  }
+}
 
 // Of a layer whose first result nobody asks for, and of one that is refused.
 TEST(RecurrentLayers, LastStateAlone) {
@@ -251,6 +312,58 @@ TEST(RecurrentLayers, LastStateAlone) {
   ASSERT_FALSE(both.ok());
   EXPECT_THAT(both.status().message(), HasSubstr("attribute direction is bidirectional, the "
                                                  "weights are of 1"));
+}
+
+// Weights of integers, [inputs,4*hidden], with a scale and a zero point for each column or
+// direction. Data and states whose ranges are 255 steps of a power of two are not rounded, so that
+// one step is what LSTM makes of the weights as reals.
+TEST(RecurrentLayers, DynamicallyQuantized) {
+  const RecurrentCase c{.name = "", .op = "LSTM", .direction = "bidirectional"};
+  for (const bool per_column : {false, true}) {
+    LayerOperands o(c);
+    const std::int64_t rows = 4 * kHidden;
+    const Ints scale_shape = per_column ? Ints{2, rows} : Ints{2};
+    const auto turned = [&](std::int64_t columns, int seed, Array& real, Array& scales,
+                            Array& zeros) {
+      Array q = Array::Made({2, columns, rows}, seed, -100, 100);
+      scales = Array::Made(scale_shape, seed + 1, 1, 4);
+      zeros = Array::Made(scale_shape, seed + 2, -9, 9);
+      if (!per_column) zeros.v[1] = zeros.v[0];
+      for (double& s : scales.v) s /= 512;
+      onnx_definitions::ForEach(q.shape, [&](const Ints& i) {
+        const auto at = static_cast<std::size_t>(per_column ? i[0] * rows + i[2] : i[0]);
+        real.At({i[0], i[2], i[1]}) = (q.At(i) - zeros.v[at]) * scales.v[at];
+      });
+      return q;
+    };
+    Array w_scale, w_zero, r_scale, r_zero;
+    const Array w = turned(kInputs, 51, o.w, w_scale, w_zero);
+    const Array r = turned(kHidden, 61, o.r, r_scale, r_zero);
+    const auto whole = [](Array& a, double low) {
+      for (double& v : a.v) v = std::round(v * 64);
+      a.v[0] = low, a.v[1] = low + 255;
+      for (double& v : a.v) v /= 64;
+    };
+    whole(o.x, -100);
+    const auto directions = static_cast<std::size_t>(kSequences * kHidden);
+    whole(o.h, -120);
+    o.h.v[directions] = -120.0 / 64, o.h.v[directions + 1] = 135.0 / 64;  // of the other one
+    o.x.shape[0] = 1;
+    o.x.v.resize(static_cast<std::size_t>(kSequences * kInputs));
+    LayerResults expected = LayerDefinition(c, o, 1).Run();
+    OnnxBuilder model(14);
+    model.Input("x", o.x.shape).Initializer("w", TensorOf(w, kInt8));
+    model.Initializer("r", TensorOf(r, kInt8)).Initializer("b", TensorOf(o.b));
+    model.Initializer("h", TensorOf(o.h)).Initializer("c", TensorOf(o.cell));
+    model.Initializer("ws", TensorOf(w_scale)).Initializer("wz", TensorOf(w_zero, kInt8));
+    model.Initializer("rs", TensorOf(r_scale)).Initializer("rz", TensorOf(r_zero, kInt8));
+    model.Node("DynamicQuantizeLSTM",
+               {"x", "w", "r", "b", "", "h", "c", "", "ws", "wz", "rs", "rz"}, {"", "y"},
+               "com.microsoft");
+    model.Int("hidden_size", kHidden).Text("direction", "bidirectional").Output("y");
+    const Tensor x = TensorOf(o.x);
+    ExpectEqual(EvaluateModel(model, {&x}), expected.hidden, 1e-5);
+  }
 }
 
 }  // namespace

@@ -375,17 +375,11 @@ const BadModel kModels[] = {
      "quantization is for training: export it as QuantizeLinear and DequantizeLinear (operator set "
      "13 or later for one scale per channel), or convert the model before exporting"},
     {"DynamicScales",
-     [](OnnxBuilder& m) {
-       m.Node("DynamicQuantizeMatMul", {"x", "w", "s"}, {"y"}, "com.microsoft");
-     },
+     [](OnnxBuilder& m) { m.Node("DynamicQuantizeAny", {"x", "w", "s"}, {"y"}, "com.microsoft"); },
      kNot,
-     "1 operator is not supported: com.microsoft.DynamicQuantizeMatMul (1 node); export it "
-     "without ONNX Runtime's fusions, as DynamicQuantizeLinear and MatMulInteger, or quantize "
-     "statically, with calibration data"},
-    {"RecurrentInNoForm",
-     [](OnnxBuilder& m) { m.Node("DynamicQuantizeLSTM", {"x"}, {"y"}, "com.microsoft"); }, kNot,
-     "1 operator is not supported: com.microsoft.DynamicQuantizeLSTM (1 node); recurrent operators "
-     "are not read in any form"},
+     "1 operator is not supported: com.microsoft.DynamicQuantizeAny (1 node); export it without "
+     "ONNX Runtime's fusions, as DynamicQuantizeLinear and MatMulInteger, or quantize statically, "
+     "with calibration data"},
     {"QOperatorThatIsNotRead",
      [](OnnxBuilder& m) { m.Node("QLinearReduceMean", {"x"}, {"y"}, "com.microsoft"); }, kNot,
      "1 operator is not supported: com.microsoft.QLinearReduceMean (1 node); quantize the model in "

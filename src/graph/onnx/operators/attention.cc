@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/operators/attention.h"
 
 namespace tilewright {
 namespace {
@@ -21,15 +22,8 @@ int Heads(OnnxNode& node, int index, const char* attribute) {
   const std::int64_t heads = node.Int(attribute, 0);
   if (!node.ok() || node.Rank(id) == 4) return id;
   node.ExpectRank(index, 3);
-  if (!node.ok()) return -1;
-  const Shape s = node.TypeOf(id).shape;
-  if (heads < 1 || s[2] % heads != 0) {
-    node.FailInvalid("attribute " + std::string(attribute) + " is " + std::to_string(heads) +
-                     ", expected a divisor of " + std::to_string(s[2]) + " columns of input " +
-                     std::to_string(index));
-    return -1;
-  }
-  return node.EmitTranspose(node.EmitReshape(id, {s[0], s[1], heads, s[2] / heads}), {0, 2, 1, 3});
+  return EmitSplitHeads(node, id, heads,
+                        "input " + std::to_string(index) + ", attribute " + attribute);
 }
 
 // `id` behind what input `past` has of earlier keys or values, and as output `present`.
@@ -150,16 +144,14 @@ DataType SoftmaxType(OnnxNode& node, DataType fallback) {
 
 // The softmax along the keys. Rows whose bias is minus infinity throughout become zero.
 int Probabilities(OnnxNode& node, int scores, int bias) {
-  Operator softmax{OpKind::kSoftmax, {}};
-  softmax.attributes.axis = node.Rank(scores) - 1;
-  if (bias < 0) return node.Emit(softmax, {scores});
+  if (bias < 0) return EmitShares(node, scores);
   Operator most{OpKind::kReduceMax, {}};
   most.attributes.axes = {node.Rank(bias) - 1};
   most.attributes.keepdims = true;
   const int masked = node.Emit(OpKind::kEqual, node.Emit(most, {bias}), kNever);
   const int zero = node.EmitScalar(node.TypeOf(scores).dtype, 0);
   const int safe = node.Emit(OpKind::kWhere, {masked, zero, scores});
-  return node.Emit(OpKind::kWhere, {masked, zero, node.Emit(softmax, {safe})});
+  return node.Emit(OpKind::kWhere, {masked, zero, EmitShares(node, safe)});
 }
 
 // Each of the heads several times in a row, as many as there are for queries.
@@ -186,10 +178,6 @@ void CheckFit(OnnxNode& node, int query, int key, int value) {
                    " do not fit (batch, heads, length, size)");
 }
 
-int TimesFactor(OnnxNode& node, int id, double factor) {
-  return factor == 1 ? id : node.Emit(OpKind::kMul, id, factor);
-}
-
 // Outputs the stage of the scores that the attribute asks for.
 void ReturnScores(OnnxNode& node, int stage, int scores, DataType dtype) {
   if (!node.HasOutput(3) || node.Int("qk_matmul_output_mode", 0) != stage) return;
@@ -211,20 +199,14 @@ void ImportAttention(OnnxNode& node) {
                             ", expected 0 to 3");
   }
   const TensorType type = node.TypeOf(query);
-  const Shape q = type.shape, k = node.TypeOf(key).shape, v = node.TypeOf(value).shape;
+  const Shape q = type.shape, k = node.TypeOf(key).shape;
   key = Repeated(node, key, q[1]);
   value = Repeated(node, value, q[1]);
-  // Both sides by the root of the scale: a product of unscaled float16 may overflow.
-  const double head = static_cast<double>(q[3]);
-  const double root = std::sqrt(node.HasAttribute("scale") ? node.Float("scale", 1)
-                                                           : 1 / std::sqrt(head));
-  if (!std::isfinite(root)) return node.FailInvalid("attribute scale is negative or no number");
-  Operator product{OpKind::kBatchMatmul, {}};
-  product.attributes.data_layout = "BMK";
-  product.attributes.kernel_layout = "BNK";
-  const int left = node.EmitReshape(TimesFactor(node, query, root), {q[0] * q[1], q[2], q[3]});
-  const int right = node.EmitReshape(TimesFactor(node, key, root), {q[0] * q[1], k[2], q[3]});
-  int scores = node.EmitReshape(node.Emit(product, {left, right}), {q[0], q[1], q[2], k[2]});
+  const double scale = node.Float("scale", 1 / std::sqrt(static_cast<double>(q[3])));
+  if (!(scale >= 0) || !std::isfinite(scale)) {
+    return node.FailInvalid("attribute scale is negative or no number");
+  }
+  int scores = EmitScores(node, query, key, scale);
   ReturnScores(node, 0, scores, type.dtype);
   if (const double cap = node.Float("softcap", 0); cap > 0) {
     const int bounded = node.Emit(OpKind::kTanh, {node.Emit(OpKind::kDiv, scores, cap)});
@@ -239,10 +221,7 @@ void ImportAttention(OnnxNode& node) {
   const int shares = Probabilities(node, scores, bias);
   ReturnScores(node, 3, shares, type.dtype);
   int result = EmitMatmul(node, node.EmitCast(shares, type.dtype), value);
-  if (node.ok() && node.Rank(node.Input(0)) == 3) {
-    const int rows = node.EmitTranspose(result, {0, 2, 1, 3});
-    result = node.EmitReshape(rows, {q[0], q[2], q[1] * v[3]});
-  }
+  if (node.ok() && node.Rank(node.Input(0)) == 3) result = EmitJoinedHeads(node, result);
   node.SetOutput(result);
 }
 
@@ -251,5 +230,46 @@ constexpr OnnxHandlerEntry kAttentionHandlers[] = {{"Attention", &ImportAttentio
 }  // namespace
 
 std::span<const OnnxHandlerEntry> OnnxAttentionHandlers() { return kAttentionHandlers; }
+
+int EmitSplitHeads(OnnxNode& node, int id, std::int64_t heads, const std::string& what) {
+  if (!node.ok()) return -1;
+  const Shape s = node.TypeOf(id).shape;
+  if (heads < 1 || s[2] % heads != 0) {
+    node.FailInvalid(what + ": " + std::to_string(heads) + " heads, expected a divisor of " +
+                     std::to_string(s[2]) + " columns");
+    return -1;
+  }
+  return node.EmitTranspose(node.EmitReshape(id, {s[0], s[1], heads, s[2] / heads}), {0, 2, 1, 3});
+}
+
+int EmitJoinedHeads(OnnxNode& node, int id) {
+  if (!node.ok()) return -1;
+  const Shape s = node.TypeOf(id).shape;
+  return node.EmitReshape(node.EmitTranspose(id, {0, 2, 1, 3}), {s[0], s[2], s[1] * s[3]});
+}
+
+int EmitScores(OnnxNode& node, int query, int key, double scale) {
+  if (!node.ok()) return -1;
+  const Shape q = node.TypeOf(query).shape, k = node.TypeOf(key).shape;
+  const auto times = [&](int id, double factor) {
+    return factor == 1 ? id : node.Emit(OpKind::kMul, id, factor);
+  };
+  // Of float16 both sides by the root: a product of what is not scaled may overflow.
+  const bool half = node.TypeOf(query).dtype == kFloat16;
+  const double before = half ? std::sqrt(scale) : 1;
+  Operator product{OpKind::kBatchMatmul, {}};
+  product.attributes.data_layout = "BMK";
+  product.attributes.kernel_layout = "BNK";
+  const int left = node.EmitReshape(times(query, before), {q[0] * q[1], q[2], q[3]});
+  const int right = node.EmitReshape(times(key, before), {q[0] * q[1], k[2], q[3]});
+  const int scores = times(node.Emit(product, {left, right}), half ? 1 : scale);
+  return node.EmitReshape(scores, {q[0], q[1], q[2], k[2]});
+}
+
+int EmitShares(OnnxNode& node, int scores) {
+  Operator softmax{OpKind::kSoftmax, {}};
+  softmax.attributes.axis = node.Rank(scores) - 1;
+  return node.Emit(softmax, {scores});
+}
 
 }  // namespace tilewright

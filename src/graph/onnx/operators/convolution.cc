@@ -62,16 +62,10 @@ void ExpectConvolution(OnnxNode& node) {
 }
 
 void ImportConv(OnnxNode& node) {
-  if (node.Rank(node.Input(0)) == 5) return ImportVolumeConvolution(node);
+  if (node.Rank(node.Input(0)) == 5) return node.SetOutput(EmitVolumeConvolution(node));
   ExpectConvolution(node);
   if (!node.ok() || ImportQuantizedConv(node)) return;
-  const int data = AsImage(node, node.Input(0)), weight = AsImage(node, node.Input(1));
-  if (!node.ok()) return;
-  const auto kernel = node.TypeOf(weight).shape;
-  Operator op{OpKind::kConv2d, WindowAttributes(node, node.TypeOf(data), {kernel[2], kernel[3]})};
-  op.attributes.data_layout = "NCHW";
-  op.attributes.kernel_layout = "OIHW";
-  node.SetOutput(FromImage(node, AddBias(node, node.Emit(op, {data, weight}), 2)));
+  node.SetOutput(EmitConv(node));
 }
 
 void ImportConvTranspose(OnnxNode& node) {
@@ -162,6 +156,18 @@ int EmitPool(OnnxNode& node, OpKind kind, int data) {
   SetImageWindow(node, node.TypeOf(data), {kernel[0], kernel[1]}, op.attributes);
   op.attributes.pool_size = {kernel[0], kernel[1]};
   return FromImage(node, node.Emit(op, {data}));
+}
+
+int EmitConv(OnnxNode& node) {
+  if (node.Rank(node.Input(0)) == 5) return EmitVolumeConvolution(node);
+  ExpectConvolution(node);
+  const int data = AsImage(node, node.Input(0)), weight = AsImage(node, node.Input(1));
+  if (!node.ok()) return -1;
+  const auto kernel = node.TypeOf(weight).shape;
+  Operator op{OpKind::kConv2d, WindowAttributes(node, node.TypeOf(data), {kernel[2], kernel[3]})};
+  op.attributes.data_layout = "NCHW";
+  op.attributes.kernel_layout = "OIHW";
+  return FromImage(node, AddBias(node, node.Emit(op, {data, weight}), 2));
 }
 
 int AddBias(OnnxNode& node, int id, int index) {

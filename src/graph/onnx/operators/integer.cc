@@ -224,6 +224,58 @@ int IntegerMatmul(OnnxNode& node, int a, std::int64_t a_zero, int b, bool transp
   return node.EmitReshape(corrected, result);
 }
 
+int IntegerMatmulOfInputs(OnnxNode& node, int a_index, int a_zero, int b_index, int b_zero) {
+  const int a = node.Input(a_index), b = node.Input(b_index);
+  CheckZeroPointType(node, a_index, a_zero);
+  CheckZeroPointType(node, b_index, b_zero);
+  if (!node.ok()) return -1;
+  if (node.Rank(a) < 2 || node.Rank(b) < 2) {
+    node.FailUnsupported("operands are " + node.TypeOf(a).ToString() + " and " +
+                         node.TypeOf(b).ToString() + ", expected at least 2 dimensions");
+    return -1;
+  }
+  const int weight = CentredByInput(node, b, b_zero, node.Rank(b) - 1);
+  const auto zero = UniformZeroPoint(node, a_zero);
+  if (zero) return IntegerMatmul(node, a, *zero, weight);
+  return IntegerMatmul(node, CentredByInput(node, a, a_zero, node.Rank(a) - 2), 0, weight);
+}
+
+DynamicallyQuantized EmitDynamicallyQuantized(OnnxNode& node, int data) {
+  const int low = node.Emit(OpKind::kMin, node.Emit(OpKind::kReduceMin, {data}), 0);
+  const int high = node.Emit(OpKind::kMax, node.Emit(OpKind::kReduceMax, {data}), 0);
+  const int range = node.Emit(OpKind::kSub, {high, low});
+  const int none = node.Emit(OpKind::kEqual, range, 0);
+  const int steps = node.Emit(OpKind::kDiv, range, 255);
+  DynamicallyQuantized result;
+  result.scale =
+      node.Emit(OpKind::kWhere, {none, node.EmitScalar(node.TypeOf(data).dtype, 1), steps});
+  const int first = node.Emit(OpKind::kNegate, {node.Emit(OpKind::kDiv, {low, result.scale})});
+  result.zero = node.EmitCast(first, kUInt8, OpKind::kSaturateCast);
+  const int units = node.Emit(OpKind::kDiv, {data, result.scale});
+  const int rounded = node.Emit(OpKind::kRoundEven, {units});
+  const int value = node.Emit(OpKind::kAdd, {rounded, node.EmitCast(result.zero, kFloat32)});
+  result.numbers = node.EmitCast(value, kUInt8, OpKind::kSaturateCast);
+  return result;
+}
+
+// With a weight of two dimensions the zero point is taken from the sums, so that the product itself
+// is one of 8-bit numbers.
+int EmitDynamicProduct(OnnxNode& node, const DynamicallyQuantized& data, int weight,
+                       bool transposed) {
+  if (!node.ok()) return -1;
+  if (node.Rank(weight) != 2) {
+    const int zero = node.EmitCast(data.zero, kInt16);
+    const int centred = node.Emit(OpKind::kSub, {node.EmitCast(data.numbers, kInt16), zero});
+    return IntegerMatmul(node, centred, 0, weight);
+  }
+  Operator total{OpKind::kReduceSum, {}};
+  total.attributes.axes = {transposed ? 1 : 0};
+  const int totals = node.Emit(total, {node.EmitCast(weight, kInt32)});
+  const int moved = node.Emit(OpKind::kMul, {totals, node.EmitCast(data.zero, kInt32)});
+  const int sums = IntegerMatmul(node, data.numbers, 0, weight, transposed);
+  return node.Emit(OpKind::kSub, {sums, moved});
+}
+
 QuantizedRange QuantizedRange::Of(double scale, std::int64_t zero_point, DataType dtype) {
   const auto [low, high] = LimitsOf(dtype);
   return {scale, zero_point, dtype, low, high};

@@ -41,6 +41,21 @@ int IntegerConvTranspose(OnnxNode& node, int data, int weight);
 /// `transposed`, b is [N,K] and both have two dimensions.
 int IntegerMatmul(OnnxNode& node, int a, std::int64_t a_zero, int b, bool transposed = false);
 
+/// The product of inputs `a` and `b` less their zero points, inputs too (of `a`: one, or one per
+/// row; of `b`: one, or one per column). int32.
+int IntegerMatmulOfInputs(OnnxNode& node, int a, int a_zero, int b, int b_zero);
+
+/// Floats as uint8 numbers, and the scale and zero point (scalars) that were chosen for them.
+struct DynamicallyQuantized {
+  int numbers = -1, scale = -1, zero = -1;
+};
+/// Quantizes `data` as DynamicQuantizeLinear says: by its least and its greatest element.
+DynamicallyQuantized EmitDynamicallyQuantized(OnnxNode& node, int data);
+/// Matrix product of such numbers, less their zero point, with a centred `weight`; [N,K] with
+/// `transposed`. int32.
+int EmitDynamicProduct(OnnxNode& node, const DynamicallyQuantized& data, int weight,
+                       bool transposed);
+
 /// What a quantized tensor may hold: round(x / scale) + zero_point, within [low, high].
 struct QuantizedRange {
   double scale = 1;

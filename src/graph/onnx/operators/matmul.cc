@@ -20,19 +20,7 @@ int Scaled(OnnxNode& node, int id, double factor) {
 }
 
 void ImportGemm(OnnxNode& node) {
-  if (ImportQuantizedGemm(node)) return;
-  node.ExpectRank(0, 2);
-  node.ExpectRank(1, 2);
-  int data = node.Input(0);
-  if (!node.ok()) return;
-  if (node.Int("transA", 0) != 0) data = node.EmitTranspose(data, {1, 0});
-  int result = EmitDense(node, data, node.Input(1), node.Int("transB", 0) != 0);
-  result = Scaled(node, result, node.Float("alpha", 1));
-  const double beta = node.Float("beta", 1);
-  if (node.HasInput(2) && beta != 0) {
-    result = node.Emit(OpKind::kAdd, {result, Scaled(node, node.Input(2), beta)});
-  }
-  node.SetOutput(result);
+  if (!ImportQuantizedGemm(node)) node.SetOutput(EmitGemm(node));
 }
 
 void ImportMatMul(OnnxNode& node) {
@@ -199,6 +187,21 @@ constexpr OnnxHandlerEntry kMatmulHandlers[] = {
 }  // namespace
 
 std::span<const OnnxHandlerEntry> OnnxMatmulHandlers() { return kMatmulHandlers; }
+
+int EmitGemm(OnnxNode& node) {
+  node.ExpectRank(0, 2);
+  node.ExpectRank(1, 2);
+  int data = node.Input(0);
+  if (!node.ok()) return -1;
+  if (node.Int("transA", 0) != 0) data = node.EmitTranspose(data, {1, 0});
+  int result = EmitDense(node, data, node.Input(1), node.Int("transB", 0) != 0);
+  result = Scaled(node, result, node.Float("alpha", 1));
+  const double beta = node.Float("beta", 1);
+  if (node.HasInput(2) && beta != 0) {
+    result = node.Emit(OpKind::kAdd, {result, Scaled(node, node.Input(2), beta)});
+  }
+  return result;
+}
 
 int EmitDense(OnnxNode& node, int data, int weight, bool weight_transposed,
               std::optional<DataType> sums) {

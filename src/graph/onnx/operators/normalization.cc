@@ -31,48 +31,36 @@ void ImportLrn(OnnxNode& node) {
   node.Return(op, {node.Input(0)});
 }
 
-// A value less its mean over some dimensions, divided by its standard deviation over them. float16
-// is computed in float32, as the format says (stash_type): squares of 256 and more would overflow.
-struct Normalized {
-  int value = -1;                         // of the type of the data
-  int mean = -1, inverse_deviation = -1;  // as computed
-};
+// The format has float32 for what is computed of float16, and nothing else here.
+void ReadStashType(OnnxNode& node) {
+  const std::int64_t stash = node.Int("stash_type", 1);
+  if (stash == 1) return;
+  node.FailUnsupported("attribute stash_type is " + std::to_string(stash) +
+                       ", expected 1 (float32)");
+}
+
+double Epsilon(OnnxNode& node) { return node.Float("epsilon", 1e-5F); }
 
 int Widened(OnnxNode& node, int data) {
-  if (const std::int64_t stash = node.Int("stash_type", 1); stash != 1) {
-    node.FailUnsupported("attribute stash_type is " + std::to_string(stash) +
-                         ", expected 1 (float32)");
-  }
   return node.TypeOf(data).dtype == kFloat16 ? node.EmitCast(data, kFloat32) : data;
 }
 
 // sqrt(mean of the squares + epsilon)
-int RootMeanSquare(OnnxNode& node, int data, const Operator& mean) {
+int RootMeanSquare(OnnxNode& node, int data, const Operator& mean, double epsilon) {
   const int squares = node.Emit(mean, {node.Emit(OpKind::kMul, {data, data})});
-  return node.Emit(OpKind::kSqrt, {node.Emit(OpKind::kAdd, squares, node.Float("epsilon", 1e-5F))});
+  return node.Emit(OpKind::kSqrt, {node.Emit(OpKind::kAdd, squares, epsilon)});
 }
 
-// The mean of what is centred already is what rounding has cost the mean: of data far from zero
-// that is a part of the deviation.
-Normalized Normalize(OnnxNode& node, int data, const Shape& axes) {
+Operator MeanOver(const Shape& axes) {
   Operator mean{OpKind::kReduceMean, {}};
   mean.attributes.axes = axes;
   mean.attributes.keepdims = true;
-  Normalized result;
-  const int wide = Widened(node, data);
-  const int first = node.Emit(mean, {wide});
-  const int near = node.Emit(OpKind::kSub, {wide, first});
-  const int rest = node.Emit(mean, {near});
-  const int centred = node.Emit(OpKind::kSub, {near, rest});
-  result.mean = node.Emit(OpKind::kAdd, {first, rest});
-  const int deviation = RootMeanSquare(node, centred, mean);
-  const int value = node.Emit(OpKind::kDiv, {centred, deviation});
-  result.value = node.EmitCast(value, node.TypeOf(data).dtype);
-  if (node.HasOutput(2)) {
-    const int one = node.EmitScalar(node.TypeOf(wide).dtype, 1);
-    result.inverse_deviation = node.Emit(OpKind::kDiv, {one, deviation});
-  }
-  return result;
+  return mean;
+}
+
+// 1 / deviation
+int Inverse(OnnxNode& node, int deviation) {
+  return node.Emit(OpKind::kDiv, {node.EmitScalar(node.TypeOf(deviation).dtype, 1), deviation});
 }
 
 // Dimensions first … rank - 1.
@@ -102,24 +90,27 @@ void ImportLayerNormalization(OnnxNode& node) {
   const std::int64_t rank = node.Rank(data);
   const std::int64_t axis = node.Axis(node.Int("axis", -1), rank);
   if (!node.ok()) return;
-  const Normalized normalized = Normalize(node, data, AxesFrom(axis, rank));
+  ReadStashType(node);
+  const auto normalized = EmitNormalized(node, data, AxesFrom(axis, rank), Epsilon(node));
   node.SetOutput(ScaledAndShifted(node, normalized.value, [](int id) { return id; }));
   node.SetOutput(normalized.mean, 1);
   node.SetOutput(normalized.inverse_deviation, 2);
 }
 
-void ImportRmsNormalization(OnnxNode& node) {
+// Output `place` is the reciprocal of the root, where the operator has it.
+void ReturnRmsNormalization(OnnxNode& node, int place) {
   const int data = node.Input(0);
-  const std::int64_t rank = node.Rank(data);
-  Operator mean{OpKind::kReduceMean, {}};
-  mean.attributes.axes = AxesFrom(node.Axis(node.Int("axis", -1), rank), rank);
-  mean.attributes.keepdims = true;
+  const std::int64_t rank = node.Rank(data), axis = node.Axis(node.Int("axis", -1), rank);
   if (!node.ok()) return;
-  const int wide = Widened(node, data);
-  const int value = node.Emit(OpKind::kDiv, {wide, RootMeanSquare(node, wide, mean)});
-  const int narrow = node.EmitCast(value, node.TypeOf(data).dtype);
-  node.SetOutput(ScaledAndShifted(node, narrow, [](int id) { return id; }));
+  ReadStashType(node);
+  const auto normalized = EmitRmsNormalized(node, data, AxesFrom(axis, rank), Epsilon(node));
+  node.SetOutput(node.Emit(OpKind::kMul, {normalized.value, node.Input(1)}));
+  if (place > 0 && node.HasOutput(place)) node.SetOutput(normalized.inverse_deviation, place);
 }
+
+void ImportRmsNormalization(OnnxNode& node) { ReturnRmsNormalization(node, 0); }
+// The same as ONNX Runtime's optimizer writes it, in ONNX's own domain.
+void ImportSimplifiedLayerNormalization(OnnxNode& node) { ReturnRmsNormalization(node, 1); }
 
 // Divides by the sum of magnitudes (p 1) or the Euclidean length (p 2) along a dimension; what has
 // none stays zero.
@@ -157,7 +148,7 @@ void ImportInstanceNormalization(OnnxNode& node) {
   if (!HasChannels(node)) return;
   const int data = node.Input(0);
   const std::int64_t rank = node.Rank(data);
-  const int value = Normalize(node, data, AxesFrom(2, rank)).value;
+  const int value = EmitNormalized(node, data, AxesFrom(2, rank), Epsilon(node)).value;
   node.SetOutput(ScaledAndShifted(node, value, [&](int id) { return PerChannel(node, id, rank); }));
 }
 
@@ -171,8 +162,9 @@ void ImportGroupNormalization(OnnxNode& node) {
     return node.FailInvalid("attribute num_groups is " + std::to_string(groups) +
                             ", expected a divisor of " + std::to_string(shape[1]) + " channels");
   }
+  ReadStashType(node);
   const Shape grouped = {shape[0], groups, Product(shape) / shape[0] / groups};
-  int value = Normalize(node, node.EmitReshape(data, grouped), {2}).value;
+  int value = EmitNormalized(node, node.EmitReshape(data, grouped), {2}, Epsilon(node)).value;
   const bool per_group = node.opset() < 21;
   if (!per_group) value = node.EmitReshape(value, shape);
   const std::int64_t rank = per_group ? 3 : std::ssize(shape);
@@ -205,10 +197,39 @@ constexpr OnnxHandlerEntry kNormalizationHandlers[] = {
     {"LpNormalization", &ImportLpNormalization},
     {"MeanVarianceNormalization", &ImportMeanVarianceNormalization},
     {"RMSNormalization", &ImportRmsNormalization},
+    {"SimplifiedLayerNormalization", &ImportSimplifiedLayerNormalization},
 };
 
 }  // namespace
 
 std::span<const OnnxHandlerEntry> OnnxNormalizationHandlers() { return kNormalizationHandlers; }
+
+// The mean of what is centred already is what rounding has cost the mean: of data far from zero
+// that is a part of the deviation.
+NormalizedValue EmitNormalized(OnnxNode& node, int data, const Shape& axes, double epsilon) {
+  const Operator mean = MeanOver(axes);
+  NormalizedValue result;
+  const int wide = Widened(node, data);
+  const int first = node.Emit(mean, {wide});
+  const int near = node.Emit(OpKind::kSub, {wide, first});
+  const int rest = node.Emit(mean, {near});
+  const int centred = node.Emit(OpKind::kSub, {near, rest});
+  result.mean = node.Emit(OpKind::kAdd, {first, rest});
+  const int deviation = RootMeanSquare(node, centred, mean, epsilon);
+  const int value = node.Emit(OpKind::kDiv, {centred, deviation});
+  result.value = node.EmitCast(value, node.TypeOf(data).dtype);
+  if (node.HasOutput(2)) result.inverse_deviation = Inverse(node, deviation);
+  return result;
+}
+
+NormalizedValue EmitRmsNormalized(OnnxNode& node, int data, const Shape& axes, double epsilon) {
+  NormalizedValue result;
+  const int wide = Widened(node, data);
+  const int root = RootMeanSquare(node, wide, MeanOver(axes), epsilon);
+  const int value = node.Emit(OpKind::kDiv, {wide, root});
+  result.value = node.EmitCast(value, node.TypeOf(data).dtype);
+  if (node.output_count() > 1) result.inverse_deviation = Inverse(node, root);
+  return result;
+}
 
 }  // namespace tilewright

@@ -1,6 +1,7 @@
 // RNN, GRU and LSTM, unrolled: an input of fixed shape has a fixed number of steps, so every step
 // becomes a product with the state before it and a few elementwise operators. The products with the
-// data are one matrix product over all steps, in front of them.
+// data are one matrix product over all steps, in front of them. ONNX Runtime's DynamicQuantizeLSTM
+// has weights of integers; its data and every state are quantized by their range, as they come.
 //
 // Data is [steps,batch,inputs], weights are [directions,gates*hidden,inputs or hidden], biases
 // [directions,2*gates*hidden] (those of the data's products, then those of the state's), states
@@ -10,6 +11,7 @@
 #include <array>
 
 #include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/operators/integer.h"
 
 namespace tilewright {
 namespace {
@@ -53,19 +55,29 @@ int Stacked(OnnxNode& node, const std::vector<int>& values, std::int64_t axis) {
 struct Layer {
   std::int64_t gates = 1, directions = 1, steps = 0, batch = 0, inputs = 0, hidden = 0;
   bool batch_first = false;
+  bool quantized = false;  // then weights are [directions,inputs or hidden,gates*hidden]
+  double clip = 0;         // what functions are given is within +-clip; 0: anything
   int data = -1;  // steps first
   DataType dtype;
+};
+
+// What a state is multiplied by for some of the gates, side by side.
+struct StateWeight {
+  int weight = -1;  // [gates*hidden,hidden]; of integers, less their zero points, its transpose
+  int scale = -1;   // of integers: what the products are multiplied by
+  int bias = -1;    // [gates*hidden]; -1: none
 };
 
 // One direction of it.
 struct Direction {
   std::int64_t index = 0;
   bool backwards = false;
-  std::array<OpKind, 3> functions = {};  // f, g and h of the format
-  int data = -1;        // products with all steps and biases of them, [steps,batch,gates*hidden]
-  int weight = -1;      // of the state: [gates*hidden,hidden]
-  int state_bias = -1;  // [gates*hidden]; -1: none
-  int peephole = -1;    // of LSTM: [3*hidden]; -1: none
+  std::array<NamedActivation, 3> functions = {};  // f, g and h of the format
+  int data = -1;       // products with all steps and biases of them, [steps,batch,gates*hidden]
+  StateWeight all;     // of all gates
+  StateWeight first;   // of GRU: its first two gates,
+  StateWeight hidden;  // and the one behind them
+  int peephole = -1;   // of LSTM: [3*hidden]; -1: none
 };
 
 struct State {
@@ -74,16 +86,46 @@ struct State {
 
 using Cell = State (*)(OnnxNode&, const Layer&, const Direction&, int data, const State&);
 
-std::optional<OpKind> FunctionNamed(const std::string& name) {
-  if (name == "Relu") return OpKind::kRelu;
-  if (name == "Sigmoid") return OpKind::kSigmoid;
-  if (name == "Tanh") return OpKind::kTanh;
-  return std::nullopt;
+// Functions that the format allows here, beside those that only other operators take.
+bool IsRecurrentFunction(std::string_view name) {
+  constexpr std::string_view kNames[] = {"affine",     "elu",        "hardsigmoid", "leakyrelu",
+                                         "relu",       "scaledtanh", "sigmoid",     "softplus",
+                                         "softsign",   "tanh",       "thresholdedrelu"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
-Layer ReadLayer(OnnxNode& node, std::int64_t gates) {
+// Errors: input `index` is there and has another shape.
+void ExpectShape(OnnxNode& node, int index, const Shape& expected) {
+  if (!node.ok() || !node.HasInput(index) || node.InputType(index).shape == expected) return;
+  const TensorType given = node.InputType(index);
+  node.FailInvalid("input " + std::to_string(index) + " is " + given.ToString() + ", expected " +
+                   TensorType{expected, given.dtype}.ToString());
+}
+
+// Errors: an operand does not have the shape that follows from the data and the weights.
+void CheckShapes(OnnxNode& node, const Layer& layer) {
+  const std::int64_t rows = layer.gates * layer.hidden;
+  const Shape states = layer.batch_first ? Shape{layer.batch, layer.directions, layer.hidden}
+                                         : Shape{layer.directions, layer.batch, layer.hidden};
+  const auto weight = [&](std::int64_t columns) {
+    return layer.quantized ? Shape{layer.directions, columns, rows}
+                           : Shape{layer.directions, rows, columns};
+  };
+  ExpectShape(node, 1, weight(layer.inputs));
+  ExpectShape(node, 2, weight(layer.hidden));
+  ExpectShape(node, 3, {layer.directions, 2 * rows});
+  ExpectShape(node, 4, {layer.batch});
+  ExpectShape(node, 5, states);
+  if (layer.gates != 4) return;
+  ExpectShape(node, 6, states);
+  ExpectShape(node, 7, {layer.directions, 3 * layer.hidden});
+}
+
+Layer ReadLayer(OnnxNode& node, std::int64_t gates, bool quantized) {
   Layer layer;
   layer.gates = gates;
+  layer.quantized = quantized;
+  layer.clip = node.Float("clip", 0);
   layer.batch_first = node.Int("layout", 0) != 0;
   layer.data = node.Input(0);
   node.ExpectRank(0, 3);
@@ -93,23 +135,11 @@ Layer ReadLayer(OnnxNode& node, std::int64_t gates) {
   const Shape data = node.TypeOf(layer.data).shape, state = node.InputType(2).shape;
   layer.dtype = node.TypeOf(layer.data).dtype;
   layer.steps = data[0], layer.batch = data[1], layer.inputs = data[2];
-  layer.directions = state[0], layer.hidden = state[2];
-  const auto expect = [&](int index, const Shape& expected) {
-    if (!node.ok() || !node.HasInput(index) || node.InputType(index).shape == expected) return;
-    node.FailInvalid("input " + std::to_string(index) + " is " + node.InputType(index).ToString() +
-                     ", expected " + TensorType{expected, layer.dtype}.ToString());
-  };
-  const std::int64_t rows = gates * layer.hidden;
-  const Shape states = layer.batch_first ? Shape{layer.batch, layer.directions, layer.hidden}
-                                         : Shape{layer.directions, layer.batch, layer.hidden};
-  expect(1, {layer.directions, rows, layer.inputs});
-  expect(2, {layer.directions, rows, layer.hidden});
-  expect(3, {layer.directions, 2 * rows});
-  expect(4, {layer.batch});
-  expect(5, states);
-  if (gates == 4) {
-    expect(6, states);
-    expect(7, {layer.directions, 3 * layer.hidden});
+  layer.directions = state[0], layer.hidden = state[quantized ? 1 : 2];
+  CheckShapes(node, layer);
+  if (node.HasAttribute("clip") && !(layer.clip > 0)) {
+    node.FailInvalid("attribute clip is " + std::to_string(layer.clip) +
+                     ", expected a positive number");
   }
   if (node.Int("hidden_size", layer.hidden) != layer.hidden) {
     node.FailInvalid("attribute hidden_size is " + std::to_string(node.Int("hidden_size", 0)) +
@@ -129,45 +159,6 @@ Layer ReadLayer(OnnxNode& node, std::int64_t gates) {
   return layer;
 }
 
-Direction ReadDirection(OnnxNode& node, const Layer& layer, std::int64_t index,
-                        std::vector<std::string> functions) {
-  Direction direction;
-  direction.index = index;
-  direction.backwards = index == 1 || node.String("direction", "forward") == "reverse";
-  const std::size_t each = functions.size();
-  if (node.HasAttribute("activations")) {
-    const std::vector<std::string> given = node.Strings("activations");
-    if (given.size() != each * static_cast<std::size_t>(layer.directions)) {
-      node.FailInvalid("attribute activations has " + std::to_string(given.size()) +
-                       " names, expected " + std::to_string(each) + " for each direction");
-      return direction;
-    }
-    functions.assign(given.begin() + index * static_cast<std::int64_t>(each),
-                     given.begin() + (index + 1) * static_cast<std::int64_t>(each));
-  }
-  for (std::size_t i = 0; i < each; ++i) {
-    const auto function = FunctionNamed(functions[i]);
-    if (!function) {
-      node.FailUnsupported("activation " + functions[i] +
-                           " is not supported, expected Relu, Sigmoid or Tanh");
-      return direction;
-    }
-    direction.functions[i] = *function;
-  }
-  const std::int64_t rows = layer.gates * layer.hidden;
-  const int all = node.EmitReshape(layer.data, {layer.steps * layer.batch, layer.inputs});
-  int products = EmitDense(node, all, At(node, node.Input(1), index), true);
-  if (node.HasInput(3)) {
-    const int biases = At(node, node.Input(3), index);
-    products = node.Emit(OpKind::kAdd, {products, Part(node, biases, 0, 0, rows)});
-    direction.state_bias = Part(node, biases, 0, rows, 2 * rows);
-  }
-  direction.data = node.EmitReshape(products, {layer.steps, layer.batch, rows});
-  direction.weight = At(node, node.Input(2), index);
-  if (layer.gates == 4 && node.HasInput(7)) direction.peephole = At(node, node.Input(7), index);
-  return direction;
-}
-
 // Columns of gate `index` of something that has all of them, or `count` of them, side by side.
 int Gate(OnnxNode& node, const Layer& layer, int id, std::int64_t index, std::int64_t count = 1) {
   if (!node.ok()) return -1;
@@ -175,14 +166,134 @@ int Gate(OnnxNode& node, const Layer& layer, int id, std::int64_t index, std::in
   return Part(node, id, last, index * layer.hidden, (index + count) * layer.hidden);
 }
 
-// Rows of the state's weight for some gates, times `state`, and their biases.
-int FromState(OnnxNode& node, const Layer& layer, const Direction& direction, int state,
-              std::int64_t gate, std::int64_t count) {
-  const int weight =
-      Part(node, direction.weight, 0, gate * layer.hidden, (gate + count) * layer.hidden);
-  const int product = EmitDense(node, state, weight, true);
-  if (direction.state_bias < 0) return product;
-  return node.Emit(OpKind::kAdd, {product, Gate(node, layer, direction.state_bias, gate, count)});
+// Reads the functions of all directions, `functions` by default, and what they are given: numbers
+// go to those that take one, in their order. Gives those of direction `index`.
+std::array<NamedActivation, 3> ReadFunctions(OnnxNode& node, const Layer& layer,
+                                             std::int64_t index,
+                                             const std::vector<std::string>& functions) {
+  const std::size_t each = functions.size();
+  const std::size_t count = each * static_cast<std::size_t>(layer.directions);
+  std::vector<std::string> names = node.Strings("activations");
+  if (!node.HasAttribute("activations")) {
+    for (std::size_t i = 0; i < count; ++i) names.push_back(functions[i % each]);
+  }
+  const std::vector<double> given[] = {node.Floats("activation_alpha"),
+                                       node.Floats("activation_beta")};
+  std::array<NamedActivation, 3> result = {};
+  if (names.size() != count) {
+    node.FailInvalid("attribute activations has " + std::to_string(names.size()) +
+                     " names, expected " + std::to_string(each) + " for each direction");
+    return result;
+  }
+  std::array<std::size_t, 2> used = {};
+  for (std::size_t i = 0; i < count; ++i) {
+    auto function = ActivationNamed(names[i]);
+    if (!function || !IsRecurrentFunction(function->name)) {
+      node.FailUnsupported("activation " + names[i] + " is not supported");
+      return result;
+    }
+    for (std::size_t k = 0; k < std::size(given); ++k) {
+      const bool taken = static_cast<int>(k) < function->parameters && used[k] < given[k].size();
+      if (taken) function->values[k] = given[k][used[k]++];
+    }
+    if (i / each == static_cast<std::size_t>(index)) result[i % each] = *function;
+  }
+  for (std::size_t k = 0; k < std::size(given); ++k) {
+    if (used[k] == given[k].size()) continue;
+    node.FailInvalid(std::string("attribute activation_") + (k == 0 ? "alpha" : "beta") + " has " +
+                     std::to_string(given[k].size()) + " numbers, the functions take " +
+                     std::to_string(used[k]));
+  }
+  return result;
+}
+
+// The weight of `index` in input `input`: [rows,columns], or of integers [columns,rows] less their
+// zero points; then inputs 8 on are scales and zero points of W and of R, one or one per row.
+StateWeight ReadWeight(OnnxNode& node, const Layer& layer, std::int64_t index, int input) {
+  StateWeight result{At(node, node.Input(input), index)};
+  if (!layer.quantized || !node.ok()) return result;
+  const int scale = input == 1 ? 8 : 10, zero = scale + 1;
+  const std::int64_t rows = layer.gates * layer.hidden;
+  const auto vector = [&](int place) {
+    const int all = node.Input(place);
+    if (!node.ok()) return -1;
+    const std::int64_t elements = node.TypeOf(all).elements();
+    if (elements != layer.directions && elements != layer.directions * rows) {
+      node.FailInvalid("input " + std::to_string(place) + " is " + node.TypeOf(all).ToString() +
+                       ", expected a number for each direction, or for each of its " +
+                       std::to_string(rows) + " columns");
+      return -1;
+    }
+    const int of = At(node, node.EmitReshape(all, {layer.directions, elements / layer.directions}),
+                      index);
+    return elements == layer.directions ? node.EmitReshape(of, {}) : of;
+  };
+  result.scale = vector(scale);
+  CheckZeroPointType(node, input, zero);
+  if (const auto same = UniformZeroPoint(node, zero)) {
+    result.weight = Centred(node, result.weight, *same);
+  } else {
+    const int wide = node.EmitCast(result.weight, kInt16);
+    result.weight = node.Emit(OpKind::kSub, {wide, node.EmitCast(vector(zero), kInt16)});
+  }
+  return result;
+}
+
+// `data` [rows,inputs] times a weight, without its bias.
+int TimesWeight(OnnxNode& node, int data, const StateWeight& weight) {
+  if (weight.scale < 0) return EmitDense(node, data, weight.weight, true);
+  const DynamicallyQuantized numbers = EmitDynamicallyQuantized(node, data);
+  const int sums = EmitDynamicProduct(node, numbers, weight.weight, false);
+  const int scale = node.Emit(OpKind::kMul, {numbers.scale, weight.scale});
+  return node.Emit(OpKind::kMul, {node.EmitCast(sums, kFloat32), scale});
+}
+
+Direction ReadDirection(OnnxNode& node, const Layer& layer, std::int64_t index,
+                        const std::vector<std::string>& functions) {
+  Direction direction;
+  direction.index = index;
+  direction.backwards = index == 1 || node.String("direction", "forward") == "reverse";
+  direction.functions = ReadFunctions(node, layer, index, functions);
+  const std::int64_t rows = layer.gates * layer.hidden;
+  const int all = node.EmitReshape(layer.data, {layer.steps * layer.batch, layer.inputs});
+  int products = TimesWeight(node, all, ReadWeight(node, layer, index, 1));
+  StateWeight& state = direction.all;
+  state = ReadWeight(node, layer, index, 2);
+  if (node.HasInput(3)) {
+    const int biases = At(node, node.Input(3), index);
+    products = node.Emit(OpKind::kAdd, {products, Part(node, biases, 0, 0, rows)});
+    state.bias = Part(node, biases, 0, rows, 2 * rows);
+  }
+  direction.data = node.EmitReshape(products, {layer.steps, layer.batch, rows});
+  if (layer.gates == 3) {
+    const auto part = [&](std::int64_t begin, std::int64_t end) {
+      begin *= layer.hidden, end *= layer.hidden;
+      const int bias = state.bias < 0 ? -1 : Part(node, state.bias, 0, begin, end);
+      return StateWeight{Part(node, state.weight, 0, begin, end), -1, bias};
+    };
+    direction.first = part(0, 2);
+    direction.hidden = part(2, 3);
+  }
+  if (layer.gates == 4 && node.HasInput(7)) direction.peephole = At(node, node.Input(7), index);
+  return direction;
+}
+
+// The state's part of the sums of some gates.
+int FromState(OnnxNode& node, int state, const StateWeight& weight) {
+  const int product = TimesWeight(node, state, weight);
+  return weight.bias < 0 ? product : node.Emit(OpKind::kAdd, {product, weight.bias});
+}
+
+// Function `index` of a direction (0: f, 1: g, 2: h).
+int Function(OnnxNode& node, const Layer& layer, const Direction& direction, std::size_t index,
+             int value) {
+  if (layer.clip > 0) {
+    Operator clip{OpKind::kClip, {}};
+    clip.attributes.a_min = -layer.clip;
+    clip.attributes.a_max = layer.clip;
+    value = node.Emit(clip, {value});
+  }
+  return EmitActivation(node, direction.functions[index], value);
 }
 
 int Sum(OnnxNode& node, int a, int b) { return node.Emit(OpKind::kAdd, {a, b}); }
@@ -190,23 +301,26 @@ int Product(OnnxNode& node, int a, int b) { return node.Emit(OpKind::kMul, {a, b
 
 State RnnCell(OnnxNode& node, const Layer& layer, const Direction& direction, int data,
               const State& state) {
-  const int sum = Sum(node, data, FromState(node, layer, direction, state.hidden, 0, 1));
-  return {node.Emit(direction.functions[0], {sum}), -1};
+  const int sum = Sum(node, data, FromState(node, state.hidden, direction.all));
+  return {Function(node, layer, direction, 0, sum), -1};
 }
 
-// Gates: update, reset, hidden.
+// Gates: update, reset, hidden. With linear_before_reset the reset gate follows the product with
+// the state, which is one for all gates then.
 State GruCell(OnnxNode& node, const Layer& layer, const Direction& direction, int data,
               const State& state) {
-  const auto [f, g, unused] = direction.functions;
-  const int both = Sum(node, Gate(node, layer, data, 0, 2),
-                       FromState(node, layer, direction, state.hidden, 0, 2));
-  const int gates = node.Emit(f, {both});
-  const int update = Gate(node, layer, gates, 0), reset = Gate(node, layer, gates, 1);
   const bool product_first = node.Int("linear_before_reset", 0) != 0;
-  const int from = product_first ? state.hidden : Product(node, reset, state.hidden);
-  int recurrent = FromState(node, layer, direction, from, 2, 1);
-  if (product_first) recurrent = Product(node, reset, recurrent);
-  const int hidden = node.Emit(g, {Sum(node, Gate(node, layer, data, 2), recurrent)});
+  const int products =
+      FromState(node, state.hidden, product_first ? direction.all : direction.first);
+  const int both = Sum(node, Gate(node, layer, data, 0, 2), Gate(node, layer, products, 0, 2));
+  const int gates = Function(node, layer, direction, 0, both);
+  const int update = Gate(node, layer, gates, 0), reset = Gate(node, layer, gates, 1);
+  const int recurrent =
+      product_first
+          ? Product(node, reset, Gate(node, layer, products, 2))
+          : FromState(node, Product(node, reset, state.hidden), direction.hidden);
+  const int hidden = Function(node, layer, direction, 1,
+                              Sum(node, Gate(node, layer, data, 2), recurrent));
   const int rest = node.Emit(OpKind::kSub, {node.EmitScalar(layer.dtype, 1), update});
   return {Sum(node, Product(node, rest, hidden), Product(node, update, state.hidden)), -1};
 }
@@ -214,23 +328,22 @@ State GruCell(OnnxNode& node, const Layer& layer, const Direction& direction, in
 // Gates: input, output, forget, cell.
 State LstmCell(OnnxNode& node, const Layer& layer, const Direction& direction, int data,
                const State& state) {
-  const auto [f, g, h] = direction.functions;
-  const int sums = Sum(node, data, FromState(node, layer, direction, state.hidden, 0, 4));
+  const int sums = Sum(node, data, FromState(node, state.hidden, direction.all));
   const auto gate = [&](std::int64_t index, std::int64_t peephole, int cell) {
     int sum = Gate(node, layer, sums, index);
     if (direction.peephole >= 0) {
       sum = Sum(node, sum, Product(node, Gate(node, layer, direction.peephole, peephole), cell));
     }
-    return node.Emit(f, {sum});
+    return Function(node, layer, direction, 0, sum);
   };
   const int input = gate(0, 0, state.cell);
   const bool coupled = node.Int("input_forget", 0) != 0;
   const int forget = coupled ? node.Emit(OpKind::kSub, {node.EmitScalar(layer.dtype, 1), input})
                              : gate(2, 2, state.cell);
-  const int fresh = node.Emit(g, {Gate(node, layer, sums, 3)});
+  const int fresh = Function(node, layer, direction, 1, Gate(node, layer, sums, 3));
   const int cell = Sum(node, Product(node, forget, state.cell), Product(node, input, fresh));
   const int output = gate(1, 1, cell);
-  return {Product(node, output, node.Emit(h, {cell})), cell};
+  return {Product(node, output, Function(node, layer, direction, 2, cell)), cell};
 }
 
 // A state to begin with: input `index`, or zeros.
@@ -282,8 +395,8 @@ std::vector<int> RunSteps(OnnxNode& node, const Layer& layer, const Direction& d
 
 // Results [steps,directions,batch,hidden], then the last states.
 void ImportLayer(OnnxNode& node, std::int64_t gates, const std::vector<std::string>& functions,
-                 Cell cell) {
-  const Layer layer = ReadLayer(node, gates);
+                 Cell cell, bool quantized = false) {
+  const Layer layer = ReadLayer(node, gates, quantized);
   if (!node.ok()) return;
   const int lengths = Lengths(node, layer);
   std::vector<int> results, hidden, cells;
@@ -310,14 +423,22 @@ void ImportRnn(OnnxNode& node) { ImportLayer(node, 1, {"Tanh"}, &RnnCell); }
 void ImportGru(OnnxNode& node) { ImportLayer(node, 3, {"Sigmoid", "Tanh"}, &GruCell); }
 void ImportLstm(OnnxNode& node) { ImportLayer(node, 4, {"Sigmoid", "Tanh", "Tanh"}, &LstmCell); }
 
+void ImportDynamicQuantizeLstm(OnnxNode& node) {
+  ImportLayer(node, 4, {"Sigmoid", "Tanh", "Tanh"}, &LstmCell, true);
+}
+
 }  // namespace recurrent
 
 constexpr OnnxHandlerEntry kRecurrentHandlers[] = {{"GRU", &recurrent::ImportGru},
                                                    {"LSTM", &recurrent::ImportLstm},
                                                    {"RNN", &recurrent::ImportRnn}};
 
+constexpr OnnxHandlerEntry kRuntimeRecurrentHandlers[] = {
+    {"DynamicQuantizeLSTM", &recurrent::ImportDynamicQuantizeLstm}};
+
 }  // namespace
 
 std::span<const OnnxHandlerEntry> OnnxRecurrentHandlers() { return kRecurrentHandlers; }
+std::span<const OnnxHandlerEntry> RuntimeRecurrentHandlers() { return kRuntimeRecurrentHandlers; }
 
 }  // namespace tilewright

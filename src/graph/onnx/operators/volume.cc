@@ -48,10 +48,10 @@ int ImagesOf(OnnxNode& node, int data, const WindowPart& depth) {
 
 }  // namespace
 
-void ImportVolumeConvolution(OnnxNode& node) {
+int EmitVolumeConvolution(OnnxNode& node) {
   node.ExpectRank(1, 5);
   const int data = node.Input(0), weight = node.Input(1);
-  if (!node.ok()) return;
+  if (!node.ok()) return -1;
   if (node.Form(data) != nullptr || node.Form(weight) != nullptr) {
     node.Note("Conv '" + node.OutputName() +
               "' is computed in float32: windows over volumes have no integer form");
@@ -62,7 +62,7 @@ void ImportVolumeConvolution(OnnxNode& node) {
   op.attributes.data_layout = "NCHW";
   op.attributes.kernel_layout = "OIHW";
   op.attributes.groups = node.Int("group", 1);
-  if (!node.ok()) return;
+  if (!node.ok()) return -1;
   const WindowPart& depth = window[0];
   const std::int64_t outputs = Outputs(node, v[2], depth);
   SetWindow(op.attributes, 0, window[1]);
@@ -80,10 +80,10 @@ void ImportVolumeConvolution(OnnxNode& node) {
     sum = sum < 0 ? product : node.Emit(OpKind::kAdd, {sum, product});
   }
   sum = AddBias(node, sum, 2);
-  if (!node.ok()) return;
+  if (!node.ok()) return -1;
   const Shape made = node.TypeOf(sum).shape;
   const int result = node.EmitReshape(sum, {v[0], outputs, made[1], made[2], made[3]});
-  node.SetOutput(node.EmitTranspose(result, {0, 2, 1, 3, 4}));
+  return node.EmitTranspose(result, {0, 2, 1, 3, 4});
 }
 
 int EmitVolumePool(OnnxNode& node, Operator op, int data) {

@@ -281,6 +281,6 @@ constexpr OnnxHandlerEntry kRuntimeHandlers[] = {
 
 }  // namespace
 
-std::span<const OnnxHandlerEntry> RuntimeDomainHandlers() { return kRuntimeHandlers; }
+std::span<const OnnxHandlerEntry> RuntimeQLinearHandlers() { return kRuntimeHandlers; }
 
 }  // namespace tilewright

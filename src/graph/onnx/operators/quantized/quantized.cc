@@ -44,23 +44,7 @@ void ImportConvInteger(OnnxNode& node) {
 }
 
 // a, b, a_zero (one, or one per row), b_zero (one, or one per column); int32.
-int MatmulOfInputs(OnnxNode& node, int a_index, int a_zero, int b_index, int b_zero) {
-  const int a = node.Input(a_index), b = node.Input(b_index);
-  CheckZeroPointType(node, a_index, a_zero);
-  CheckZeroPointType(node, b_index, b_zero);
-  if (!node.ok()) return -1;
-  if (node.Rank(a) < 2 || node.Rank(b) < 2) {
-    node.FailUnsupported("operands are " + node.TypeOf(a).ToString() + " and " +
-                         node.TypeOf(b).ToString() + ", expected at least 2 dimensions");
-    return -1;
-  }
-  const int weight = CentredByInput(node, b, b_zero, node.Rank(b) - 1);
-  const auto zero = UniformZeroPoint(node, a_zero);
-  if (zero) return IntegerMatmul(node, a, *zero, weight);
-  return IntegerMatmul(node, CentredByInput(node, a, a_zero, node.Rank(a) - 2), 0, weight);
-}
-
-void ImportMatMulInteger(OnnxNode& node) { node.SetOutput(MatmulOfInputs(node, 0, 2, 1, 3)); }
+void ImportMatMulInteger(OnnxNode& node) { node.SetOutput(IntegerMatmulOfInputs(node, 0, 2, 1, 3)); }
 
 // x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias
 void ImportQLinearConv(OnnxNode& node) {
@@ -81,7 +65,7 @@ void ImportQLinearConv(OnnxNode& node) {
 
 // a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero
 void ImportQLinearMatMul(OnnxNode& node) {
-  const int sum = MatmulOfInputs(node, 0, 2, 3, 5);
+  const int sum = IntegerMatmulOfInputs(node, 0, 2, 3, 5);
   if (!node.ok()) return;
   const Shape shape_a = node.InputType(0).shape, shape_b = node.InputType(3).shape;
   const std::int64_t rows = shape_a[shape_a.size() - 2], columns = shape_b.back();
@@ -236,21 +220,10 @@ void ImportQuantizeLinear(OnnxNode& node) {
 // Scale and zero point of uint8 numbers from the smallest and the largest element, 0 being among
 // them: y, y_scale, y_zero.
 void ImportDynamicQuantizeLinear(OnnxNode& node) {
-  const int data = node.Input(0);
-  const int low = node.Emit(OpKind::kMin, node.Emit(OpKind::kReduceMin, {data}), 0);
-  const int high = node.Emit(OpKind::kMax, node.Emit(OpKind::kReduceMax, {data}), 0);
-  const int range = node.Emit(OpKind::kSub, {high, low});
-  const int none = node.Emit(OpKind::kEqual, range, 0);
-  const int steps = node.Emit(OpKind::kDiv, range, 255);
-  const int scale =
-      node.Emit(OpKind::kWhere, {none, node.EmitScalar(node.TypeOf(data).dtype, 1), steps});
-  const int first = node.Emit(OpKind::kNegate, {node.Emit(OpKind::kDiv, {low, scale})});
-  const int zero = node.EmitCast(first, kUInt8, OpKind::kSaturateCast);
-  const int rounded = node.Emit(OpKind::kRoundEven, {node.Emit(OpKind::kDiv, {data, scale})});
-  const int value = node.Emit(OpKind::kAdd, {rounded, node.EmitCast(zero, kFloat32)});
-  node.SetOutput(node.EmitCast(value, kUInt8, OpKind::kSaturateCast));
-  node.SetOutput(scale, 1);
-  node.SetOutput(zero, 2);
+  const DynamicallyQuantized made = EmitDynamicallyQuantized(node, node.Input(0));
+  node.SetOutput(made.numbers);
+  node.SetOutput(made.scale, 1);
+  node.SetOutput(made.zero, 2);
 }
 
 // Remembers which numbers the result stands for, so that what reads it can compute with those.

@@ -1,0 +1,121 @@
+// Normalizations of sums, as ONNX Runtime's optimizer joins them: of a layer and what skips it, and
+// of the embeddings at the begin of a transformer.
+
+#include "src/graph/onnx/handlers.h"
+
+namespace tilewright {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+// Of the operators' schemas: ONNX's own is 1e-5.
+constexpr double kEpsilon = 1e-12F;
+
+// Errors: input `index` is no vector of a number for each column of `data`.
+int VectorOf(OnnxNode& node, int index, int data) {
+  const int vector = node.Input(index);
+  if (!node.ok()) return -1;
+  const TensorType type = node.TypeOf(vector), all = node.TypeOf(data);
+  if (type.shape.size() == 1 && !all.shape.empty() && type.shape[0] == all.shape.back()) {
+    return vector;
+  }
+  node.FailInvalid("input " + std::to_string(index) + " is " + type.ToString() +
+                   ", expected a number for each column of " + all.ToString());
+  return -1;
+}
+
+// input, skip, gamma, then (unless `rms`) beta, bias: the sum of the first two and the bias,
+// normalized over the last dimension. Output 3 is the sum.
+void ReturnSkipNormalization(OnnxNode& node, bool rms) {
+  const int data = node.Input(0), skip = node.Input(1);
+  int sum = node.Emit(OpKind::kAdd, {data, skip});
+  if (!node.ok()) return;
+  if (node.TypeOf(sum) != node.TypeOf(data)) {
+    return node.FailInvalid("skip is " + node.TypeOf(skip).ToString() + ", expected one that " +
+                            "broadcasts against " + node.TypeOf(data).ToString());
+  }
+  const int bias = rms ? 3 : 4;
+  if (node.HasInput(bias)) sum = node.Emit(OpKind::kAdd, {sum, VectorOf(node, bias, sum)});
+  const double epsilon = node.Float("epsilon", kEpsilon);
+  const Shape last = {node.Rank(sum) - 1};
+  const NormalizedValue normalized =
+      rms ? EmitRmsNormalized(node, sum, last, epsilon) : EmitNormalized(node, sum, last, epsilon);
+  int result = node.Emit(OpKind::kMul, {normalized.value, VectorOf(node, 2, sum)});
+  if (!rms && node.HasInput(3)) {
+    result = node.Emit(OpKind::kAdd, {result, VectorOf(node, 3, sum)});
+  }
+  node.SetOutput(result);
+  if (!rms && node.HasOutput(1)) node.SetOutput(normalized.mean, 1);
+  if (node.HasOutput(2)) node.SetOutput(normalized.inverse_deviation, 2);
+  if (rms && node.HasOutput(1)) {
+    return node.FailUnsupported("output 1 (the mean) is asked for, which is not computed");
+  }
+  if (node.HasOutput(3)) node.SetOutput(sum, 3);
+}
+
+void ImportSkipLayerNormalization(OnnxNode& node) { ReturnSkipNormalization(node, false); }
+void ImportSkipSimplifiedLayerNormalization(OnnxNode& node) {
+  ReturnSkipNormalization(node, true);
+}
+
+// Rows of table `table` for the numbers [batch, places] of input `numbers`.
+int Rows(OnnxNode& node, int table, int numbers) {
+  node.ExpectRank(table, 2);
+  return node.Emit(Operator{OpKind::kGather, {}}, {node.Input(table), node.Input(numbers)});
+}
+
+// Of each batch, how many of a mask's numbers are 1; zeros without a mask.
+int MaskedCounts(OnnxNode& node, const Shape& numbers) {
+  if (!node.HasInput(7)) return node.EmitFilled({{numbers[0]}, kInt32}, 0);
+  const int ones = node.EmitCast(node.Emit(OpKind::kEqual, node.Input(7), 1), kInt32);
+  Operator sum{OpKind::kReduceSum, {}};
+  sum.attributes.axes = {1};
+  return node.Emit(sum, {ones});
+}
+
+// input_ids, segment_ids, word, position and segment embeddings, gamma, beta, mask, position_ids.
+// Outputs: the normalized sum of the embeddings, counts of the mask, the sum.
+void ImportEmbedLayerNormalization(OnnxNode& node) {
+  node.ExpectRank(0, 2);
+  int sum = Rows(node, 2, 0);
+  if (!node.ok()) return;
+  const Shape numbers = node.TypeOf(node.Input(0)).shape;
+  if (node.HasInput(8)) {
+    sum = node.Emit(OpKind::kAdd, {sum, Rows(node, 3, 8)});
+  } else {
+    node.ExpectRank(3, 2);
+    const int table = node.Input(3);
+    if (!node.ok()) return;
+    Operator first = WholeSlice(node.TypeOf(table).shape);
+    if (numbers[1] > first.attributes.end[0]) {
+      return node.FailInvalid("input 3 has " + std::to_string(first.attributes.end[0]) +
+                              " positions, expected at least " + std::to_string(numbers[1]));
+    }
+    first.attributes.end[0] = numbers[1];
+    sum = node.Emit(OpKind::kAdd, {sum, node.Emit(first, {table})});
+  }
+  if (node.HasInput(1) != node.HasInput(4)) {
+    return node.FailInvalid("expected segment_ids and segment_embedding, or neither");
+  }
+  if (node.HasInput(1)) sum = node.Emit(OpKind::kAdd, {sum, Rows(node, 4, 1)});
+  const double epsilon = node.Float("epsilon", kEpsilon);
+  node.WithoutEffect({"mask_index_type"});  // of shape inference
+  if (!node.HasOutput(1)) node.InputWithoutEffect(7);
+  const int value = EmitNormalized(node, sum, {2}, epsilon).value;
+  const int scaled = node.Emit(OpKind::kMul, {value, VectorOf(node, 5, sum)});
+  node.SetOutput(node.Emit(OpKind::kAdd, {scaled, VectorOf(node, 6, sum)}));
+  if (node.HasOutput(1)) node.SetOutput(MaskedCounts(node, numbers), 1);
+  if (node.HasOutput(2)) node.SetOutput(sum, 2);
+}
+
+constexpr OnnxHandlerEntry kEmbeddingHandlers[] = {
+    {"EmbedLayerNormalization", &ImportEmbedLayerNormalization},
+    {"SkipLayerNormalization", &ImportSkipLayerNormalization},
+    {"SkipSimplifiedLayerNormalization", &ImportSkipSimplifiedLayerNormalization},
+};
+
+}  // namespace
+
+std::span<const OnnxHandlerEntry> RuntimeEmbeddingHandlers() { return kEmbeddingHandlers; }
+
+}  // namespace tilewright

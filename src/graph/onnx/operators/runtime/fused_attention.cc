@@ -1,0 +1,263 @@
+// Attention and MultiHeadAttention of ONNX Runtime's domain. What its masks forbid gets a large
+// negative number added to its scores (mask_filter_value), not minus infinity: a row in which
+// everything is forbidden looks at everything.
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "src/graph/onnx/handlers.h"
+#include "src/graph/onnx/operators/attention.h"
+
+namespace tilewright {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+// Queries, keys and values, [batch, heads, rows, size] each.
+struct AttentionOperands {
+  int query = -1, key = -1, value = -1;
+};
+
+// Which inputs and outputs of the operator say what.
+struct AttentionPlaces {
+  int mask = -1, bias = -1, scores = -1;
+};
+
+int Slice(OnnxNode& node, int id, std::size_t axis, std::int64_t begin, std::int64_t end) {
+  if (!node.ok()) return -1;
+  Operator slice = WholeSlice(node.TypeOf(id).shape);
+  slice.attributes.begin[axis] = begin;
+  slice.attributes.end[axis] = end;
+  return node.Emit(slice, {id});
+}
+
+// What is at `index` of dimension `axis`, without that dimension.
+int PartAt(OnnxNode& node, int id, std::size_t axis, std::int64_t index) {
+  const int part = Slice(node, id, axis, index, index + 1);
+  if (!node.ok()) return -1;
+  Shape shape = node.TypeOf(part).shape;
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  return node.EmitReshape(part, shape);
+}
+
+// `later` behind `earlier` along the rows.
+int Behind(OnnxNode& node, int earlier, int later) {
+  Operator concat{OpKind::kConcat, {}};
+  concat.attributes.axis = 2;
+  return node.Emit(concat, {earlier, later});
+}
+
+// 0 where `allowed`, else the number that stands for minus infinity.
+int Filtered(OnnxNode& node, int allowed, DataType dtype) {
+  const double filter = node.Float("mask_filter_value", -10000);
+  return node.Emit(OpKind::kWhere,
+                   {allowed, node.EmitScalar(dtype, 0), node.EmitScalar(dtype, filter)});
+}
+
+// A mask of lengths [batch], of ends and begins [2 * batch], or of numbers that are above 0 where
+// a key may be looked at: [batch, keys] or [batch, queries, keys]. It broadcasts against `scores`.
+int MaskTerm(OnnxNode& node, int index, const Shape& scores, DataType dtype) {
+  const int given = node.Input(index);
+  if (!node.ok()) return -1;
+  const Shape shape = node.TypeOf(given).shape;
+  const std::int64_t batch = scores[0], queries = scores[2], keys = scores[3];
+  const int mask = node.EmitCast(given, kInt32);
+  if (shape == Shape{batch} || shape == Shape{2 * batch}) {
+    const int places = EmitPositions(node, kInt32, keys);
+    const int ends = node.EmitReshape(Slice(node, mask, 0, 0, batch), {batch, 1, 1, 1});
+    const int before = node.Emit(OpKind::kLess, {places, ends});
+    if (shape[0] == batch) return Filtered(node, before, dtype);
+    const int begins = node.EmitReshape(Slice(node, mask, 0, batch, 2 * batch), {batch, 1, 1, 1});
+    const int outside = node.Emit(OpKind::kLess, {places, begins});
+    const int inside = node.Emit(OpKind::kWhere, {outside, node.EmitScalar(kBool, 0), before});
+    return Filtered(node, inside, dtype);
+  }
+  const bool rows = shape == Shape{batch, queries, keys};
+  if (!rows && shape != Shape{batch, keys}) {
+    node.FailUnsupported("the mask is " + node.TypeOf(given).ToString() + ", expected " +
+                         std::to_string(batch) + " lengths, twice as many, or a number for each " +
+                         "key (" + std::to_string(keys) + "), also of each query (" +
+                         std::to_string(queries) + ")");
+    return -1;
+  }
+  const int shaped = node.EmitReshape(mask, {batch, 1, rows ? queries : 1, keys});
+  return Filtered(node, node.Emit(OpKind::kLess, {node.EmitScalar(kInt32, 0), shaped}), dtype);
+}
+
+// The least float for keys behind the query, the last of which is at the end of the keys.
+int CausalTerm(OnnxNode& node, const Shape& scores, DataType dtype) {
+  const std::int64_t queries = scores[2], keys = scores[3], past = keys - queries;
+  const int places = EmitPositions(node, kInt32, keys);
+  const int rows = EmitPositions(node, kInt32, queries, 1);
+  const int last = node.Emit(OpKind::kAdd, rows, static_cast<double>(past + 1));
+  const double least = dtype == kFloat16 ? -65504.0 : std::numeric_limits<float>::lowest();
+  return node.Emit(OpKind::kWhere,
+                   {node.Emit(OpKind::kLess, {places, last}), node.EmitScalar(dtype, 0),
+                    node.EmitScalar(dtype, least)});
+}
+
+// Scores, their softmax, and its products with the values: output 0.
+void ReturnAttention(OnnxNode& node, const AttentionOperands& of, const AttentionPlaces& places) {
+  if (!node.ok()) return;
+  const TensorType query = node.TypeOf(of.query), key = node.TypeOf(of.key),
+                   value = node.TypeOf(of.value);
+  const Shape &q = query.shape, &k = key.shape, &v = value.shape;
+  if (q[0] != k[0] || q[1] != k[1] || q[3] != k[3] || k[0] != v[0] || k[1] != v[1] ||
+      k[2] != v[2]) {
+    return node.FailInvalid("queries " + query.ToString() + ", keys " + key.ToString() +
+                            " and values " + value.ToString() +
+                            " do not fit (batch, heads, length, size)");
+  }
+  double scale = node.Float("scale", 0);
+  if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(q[3]));
+  if (!(scale > 0) || !std::isfinite(scale)) {
+    return node.FailInvalid("attribute scale is negative or no number");
+  }
+  node.WithoutEffect({"mask_filter_value"});  // without a mask
+  const Shape shape = {q[0], q[1], q[2], k[2]};
+  int scores = EmitScores(node, of.query, of.key, scale);
+  const auto add = [&](int term) { scores = node.Emit(OpKind::kAdd, {scores, term}); };
+  if (node.HasInput(places.mask)) add(MaskTerm(node, places.mask, shape, query.dtype));
+  if (node.Int("unidirectional", 0) != 0) add(CausalTerm(node, shape, query.dtype));
+  if (node.HasInput(places.bias)) add(node.Input(places.bias));
+  if (!node.ok()) return;
+  if (node.TypeOf(scores).shape != shape) {
+    return node.FailInvalid("the bias of the scores is " + node.InputType(places.bias).ToString() +
+                            ", expected one that broadcasts against " +
+                            TensorType{shape, query.dtype}.ToString());
+  }
+  const int result = EmitMatmul(node, EmitShares(node, scores), of.value);
+  node.SetOutput(EmitJoinedHeads(node, result));
+}
+
+// input [B,S,I], weights [I,q+k+v], bias, mask, past [2,B,N,P,h], bias of the scores.
+void ImportRuntimeAttention(OnnxNode& node) {
+  node.ExpectRank(0, 3);
+  node.ExpectRank(1, 2);
+  const int data = node.Input(0), weight = node.Input(1);
+  const std::int64_t heads = node.Int("num_heads", 0);
+  if (node.Int("do_rotary", 0) != 0) node.FailUnsupported("attribute do_rotary is not supported");
+  if (node.Int("past_present_share_buffer", 0) != 0) {
+    node.FailUnsupported("attribute past_present_share_buffer is not supported");
+  }
+  node.WithoutEffect({"rotary_embedding_dim"});
+  if (!node.ok()) return;
+  const std::int64_t columns = node.TypeOf(weight).shape[1];
+  const Shape sizes =
+      node.Ints("qkv_hidden_sizes", {columns / 3, columns / 3, columns / 3}, 3);
+  if (!node.ok()) return;
+  if (sizes[0] < 1 || sizes[2] < 1 || sizes[1] != sizes[0] || 2 * sizes[0] + sizes[2] != columns) {
+    return node.FailInvalid("weights of " + std::to_string(columns) +
+                            " columns do not fit the sizes of queries, keys and values");
+  }
+  int all = EmitMatmul(node, data, weight);
+  if (node.HasInput(2)) all = node.Emit(OpKind::kAdd, {all, node.Input(2)});
+  if (!node.ok()) return;
+  AttentionOperands of;
+  std::int64_t begin = 0;
+  int* const parts[] = {&of.query, &of.key, &of.value};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const int part = Slice(node, all, 2, begin, begin + sizes[i]);
+    *parts[i] = EmitSplitHeads(node, part, heads, "attribute num_heads");
+    begin += sizes[i];
+  }
+  if (node.HasInput(4)) {
+    node.ExpectRank(4, 5);
+    of.key = Behind(node, PartAt(node, node.Input(4), 0, 0), of.key);
+    of.value = Behind(node, PartAt(node, node.Input(4), 0, 1), of.value);
+  }
+  if (node.HasOutput(1) && node.ok()) {
+    Operator concat{OpKind::kConcat, {}};
+    std::vector<int> both;
+    for (const int id : {of.key, of.value}) {
+      Shape shape = node.TypeOf(id).shape;
+      shape.insert(shape.begin(), 1);
+      both.push_back(node.EmitReshape(id, shape));
+    }
+    node.SetOutput(node.Emit(concat, both), 1);
+  }
+  ReturnAttention(node, of, {.mask = 3, .bias = 5});
+}
+
+// `id` [B,S,size] with the elements `begin` … of input 3 added, if that is there.
+int WithBias(OnnxNode& node, int id, std::int64_t begin) {
+  if (!node.HasInput(3) || !node.ok()) return id;
+  const std::int64_t size = node.TypeOf(id).shape.back();
+  return node.Emit(OpKind::kAdd, {id, Slice(node, node.Input(3), 0, begin, begin + size)});
+}
+
+// Queries, keys and values of MultiHeadAttention: three inputs of three dimensions; keys and values
+// of four (heads apart already); all of them in one, [B,S,N,3,h]; or keys and values, [B,S,N,2,h].
+AttentionOperands MultiHeadOperands(OnnxNode& node, std::int64_t heads) {
+  AttentionOperands of;
+  const int query = node.Input(0);
+  if (!node.ok()) return of;
+  const auto packed = [&](int id, std::int64_t index) {
+    return node.EmitTranspose(PartAt(node, id, 3, index), {0, 2, 1, 3});
+  };
+  const auto fits = [&](int id, std::int64_t count) {
+    const Shape shape = node.TypeOf(id).shape;
+    return shape.size() == 5 && shape[2] == heads && shape[3] == count;
+  };
+  if (fits(query, 3) && !node.HasInput(1) && !node.HasInput(2) && !node.HasInput(3)) {
+    return {packed(query, 0), packed(query, 1), packed(query, 2)};
+  }
+  node.ExpectRank(0, 3);
+  const auto split = [&](int id, std::int64_t begin) {
+    return EmitSplitHeads(node, WithBias(node, id, begin), heads, "attribute num_heads");
+  };
+  of.query = split(query, 0);
+  const int key = node.Input(1);
+  if (!node.ok()) return of;
+  const std::int64_t width = node.TypeOf(query).shape[2];
+  if (fits(key, 2) && !node.HasInput(2) && !node.HasInput(3)) {
+    of.key = packed(key, 0);
+    of.value = packed(key, 1);
+    return of;
+  }
+  const int value = node.Input(2);
+  if (node.ok() && node.Rank(key) == 4 && node.Rank(value) == 4) {
+    if (node.HasInput(3)) node.FailUnsupported("a bias for keys of four dimensions");
+    of.key = key;
+    of.value = value;
+    return of;
+  }
+  node.ExpectRank(1, 3);
+  node.ExpectRank(2, 3);
+  of.key = split(key, width);
+  of.value = split(value, 2 * width);
+  return of;
+}
+
+// query, key, value, bias, key padding mask, bias of the scores, past keys and values.
+void ImportMultiHeadAttention(OnnxNode& node) {
+  const std::int64_t heads = node.Int("num_heads", 0);
+  AttentionOperands of = MultiHeadOperands(node, heads);
+  if (node.HasInput(6) != node.HasInput(7)) {
+    return node.FailInvalid("expected past keys and values, or neither");
+  }
+  if (node.HasInput(6)) {
+    node.ExpectRank(6, 4);
+    node.ExpectRank(7, 4);
+    of.key = Behind(node, node.Input(6), of.key);
+    of.value = Behind(node, node.Input(7), of.value);
+  }
+  if (node.HasOutput(1)) node.SetOutput(of.key, 1);
+  if (node.HasOutput(2)) node.SetOutput(of.value, 2);
+  if (node.HasOutput(3)) {
+    return node.FailUnsupported("output 3 (the scores) is asked for, which is not supported");
+  }
+  ReturnAttention(node, of, {.mask = 4, .bias = 5});
+}
+
+constexpr OnnxHandlerEntry kRuntimeAttentionHandlers[] = {
+    {"Attention", &ImportRuntimeAttention},
+    {"MultiHeadAttention", &ImportMultiHeadAttention},
+};
+
+}  // namespace
+
+std::span<const OnnxHandlerEntry> RuntimeAttentionHandlers() { return kRuntimeAttentionHandlers; }
+
+}  // namespace tilewright
