@@ -133,6 +133,8 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const
   }
   auto graph = LoadGraph(file);
   TW_RETURN_IF_ERROR(graph);
+  graph = GraphFor(*std::move(graph), target);
+  TW_RETURN_IF_ERROR(graph);
   auto extracted = ExtractTasks(*graph, FuseRuleFor(target, fuse_residuals));
   TW_RETURN_IF_ERROR(extracted);
   const auto count = static_cast<std::int64_t>(extracted->size());

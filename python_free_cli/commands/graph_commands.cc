@@ -77,6 +77,8 @@ class TasksCommand final : public Command {
     auto graph = LoadGraph(file_);
     TW_RETURN_IF_ERROR(graph);
     PrintNotes(*graph);
+    graph = GraphFor(*std::move(graph), *target);
+    TW_RETURN_IF_ERROR(graph);
     auto tasks = ExtractTasks(*graph, FuseRuleFor(*target, !no_fuse_residuals_));
     TW_RETURN_IF_ERROR(tasks);
     if (json_) {

@@ -65,7 +65,7 @@ class RandomGroups {
   }
 
   void Step() {
-    switch (Pick(10)) {
+    switch (Pick(13)) {
       case 0:
       case 1:
       case 2:
@@ -77,6 +77,15 @@ class RandomGroups {
         return;
       case 5:
         values_.push_back(Window(Any()));
+        return;
+      case 6:
+        values_.push_back(Part(Any()));
+        return;
+      case 7:
+        values_.push_back(Joined(Any()));
+        return;
+      case 8:
+        values_.push_back(Spread(Any()));
         return;
       default:
         values_.push_back(Binary(Any()));
@@ -98,6 +107,47 @@ class RandomGroups {
     OpAttributes narrow;
     narrow.dtype = kInt8;
     return Add(OpKind::kSaturateCast, {product}, narrow);
+  }
+
+  /// Some of the channels, a few whole blocks of them as often as not.
+  int Part(int value) {
+    const auto& shape = TypeOf(value).shape;
+    const std::int64_t step = Pick(2) == 0 && shape[1] > 16 ? 16 : 1;
+    OpAttributes attributes;
+    attributes.begin = {0, step * Pick((shape[1] - 1) / step + 1), 0, 0};
+    attributes.end = shape;
+    attributes.end[1] -= Pick(2) * Pick(shape[1] - attributes.begin[1]);
+    attributes.steps = {1, 1, 1, 1};
+    return Add(OpKind::kSlice, {value}, attributes);
+  }
+
+  /// A value beside others of its image's size, which itself may be among them.
+  int Joined(int value) {
+    const auto& shape = TypeOf(value).shape;
+    std::vector<int> inputs = {value};
+    for (int other : values_) {
+      const auto& its = TypeOf(other).shape;
+      const bool fits = its[0] == shape[0] && its[2] == shape[2] && its[3] == shape[3];
+      if (fits && Pick(2) == 0 && inputs.size() < 4) inputs.push_back(other);
+    }
+    OpAttributes attributes;
+    attributes.axis = 1;
+    return Add(OpKind::kConcat, inputs, attributes);
+  }
+
+  /// A transposed convolution whose windows do not overlap; small images stay small.
+  int Spread(int data) {
+    const auto& shape = TypeOf(data).shape;
+    if (integers_ || shape[2] * shape[3] > 64) return Unary(data);
+    constexpr std::int64_t kChannels[] = {1, 2, 16, 20};
+    const std::int64_t rows = 1 + Pick(2), columns = 1 + Pick(3);
+    OpAttributes attributes;
+    attributes.data_layout = "NCHW";
+    attributes.kernel_layout = "IOHW";
+    attributes.strides = {rows, columns};
+    attributes.dtype = kFloat32;
+    const TensorType type{{shape[1], kChannels[Pick(4)], rows, columns}, kFloat32};
+    return Add(OpKind::kConv2dTranspose, {data, graph_.AddConstant(Name(), type)}, attributes);
   }
 
   int Unary(int value) {

@@ -69,6 +69,21 @@ inline constexpr Network kNetworks[] = {
   %8 = cast(%3, dtype="int32");
   (%7, %3, %8)
 })"},
+    {"TransposedInPhases", R"(def @main(%data: Tensor[(2, 5, 6, 7), float32]) {
+  %0 = nn.conv2d_transpose(%data, meta[relay.Constant][0] /* ty=Tensor[(5, 6, 2, 2), float32] */, channels=6, kernel_size=[2, 2], strides=[2, 2]);
+  %1 = add(%0, meta[relay.Constant][1] /* ty=Tensor[(6, 1, 1), float32] */);
+  %2 = nn.relu(%1);
+  %3 = nn.conv2d_transpose(%2, meta[relay.Constant][2] /* ty=Tensor[(6, 1, 2, 2), float32] */, channels=1, kernel_size=[2, 2], strides=[2, 2]);
+  sigmoid(%3)
+})"},
+    {"SlicedBetweenConvolutions", R"(def @main(%data: Tensor[(1, 16, 6, 5), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(52, 16, 1, 1), float32] */);
+  %1 = strided_slice(%0, begin=[0, 16, 0, 1], end=[1, 52, 6, 5], strides=[1, 1, 2, 1]);
+  %2 = strided_slice(%0, begin=[0, 0, 0, 0], end=[1, 24, 6, 5], strides=[1, 1, 1, 1]);
+  %3 = nn.conv2d(%1, meta[relay.Constant][1] /* ty=Tensor[(16, 36, 1, 1), float32] */);
+  %4 = nn.conv2d(%2, meta[relay.Constant][2] /* ty=Tensor[(16, 24, 1, 1), float32] */);
+  (%3, %4)
+})"},
     {"GatheredBetweenConvolutions", R"(def @main(%data: Tensor[(1, 16, 6, 5), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16, 1, 1), float32] */);
   %1 = tilewright.gather(%0, meta[relay.Constant][1] /* ty=Tensor[(12), int32] */, axis=2);

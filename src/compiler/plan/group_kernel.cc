@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 
+#include "src/base/math.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/operators/table.h"
 
@@ -80,6 +81,37 @@ Result<Operator> BlockedPad(const Node& node, const Form& form, const Shape& pos
   return op;
 }
 
+Result<Operator> BlockedSlice(const Graph& graph, const Node& node, const Form& form,
+                              const Shape& positions) {
+  auto layout = Layout::Parse(form.layout);
+  TW_RETURN_IF_ERROR(layout);
+  const TensorType& type = graph.node(node.inputs[0]).type;
+  auto memory = MemoryShape(type, form);
+  TW_RETURN_IF_ERROR(memory);
+  Operator op = node.op;
+  op.attributes.begin.assign(memory->size(), 0);
+  op.attributes.end = *memory;
+  op.attributes.steps.assign(memory->size(), 1);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const OpAttributes& own = node.op.attributes;
+    const std::int64_t block = layout->BlockOf(form.native[i]);
+    const auto outer = static_cast<std::size_t>(positions[i]);
+    if (block == 1) {
+      op.attributes.begin[outer] = own.begin[i];
+      op.attributes.end[outer] = own.end[i];
+      op.attributes.steps[outer] = own.steps[i];
+      continue;
+    }
+    // The last block of the value may have elements that are no part of it, in the result too.
+    const bool whole = own.begin[i] % block == 0 &&
+                       (own.end[i] % block == 0 || own.end[i] == type.shape[i]);
+    if (own.steps[i] != 1 || !whole) return Unsupported("slicing within a block");
+    op.attributes.begin[outer] = own.begin[i] / block;
+    op.attributes.end[outer] = CeilDiv(own.end[i], block);
+  }
+  return op;
+}
+
 /// Whether input `position` is read as it is, whatever form the group has: where to gather from.
 bool IsIndices(const Node& user, std::size_t position) {
   return user.op.kind == OpKind::kGather && position == 1;
@@ -110,6 +142,7 @@ Result<Operator> InForm(const Graph& graph, const Node& node, const Form& form) 
   if (node.op.kind == OpKind::kConcat) return BlockedConcat(graph, node, form, *positions);
   if (FamilyOf(node.op.kind) == OpFamily::kReduction) return BlockedReduction(node, form, *positions);
   if (node.op.kind == OpKind::kPad) return BlockedPad(node, form, *positions);
+  if (node.op.kind == OpKind::kSlice) return BlockedSlice(graph, node, form, *positions);
   if (node.op.kind == OpKind::kGather) return BlockedGather(graph, node, form, *positions);
   if (FamilyOf(node.op.kind) == OpFamily::kPool) {
     Operator op = node.op;

@@ -326,12 +326,19 @@ Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
                       const std::vector<StreamKernel>* streams) {
   if (DeviceTraitsOf(options.target).leaves_to_host)
     TW_RETURN_IF_ERROR(CheckDesign(options.target));
-  auto optimized = Optimize(std::move(graph));
+  auto own = GraphFor(std::move(graph), options.target);
+  TW_RETURN_IF_ERROR(own);
+  auto optimized = Optimize(*std::move(own));
   TW_RETURN_IF_ERROR(optimized);
   auto plan = PlanBuilder(*std::move(optimized), options, streams).Build();
   TW_RETURN_IF_ERROR(plan);
   TW_RETURN_IF_ERROR(CheckPlan(*plan));
   return plan;
+}
+
+Result<Graph> GraphFor(Graph graph, const Target& target) {
+  if (!DeviceTraitsOf(target).machine_code) return graph;
+  return SplitTransposed(std::move(graph));
 }
 
 FuseRule FuseRuleFor(const Target& target, bool fuse_residuals) {

@@ -30,6 +30,7 @@ class PlannedNetwork final : public RunnableNetwork {
  public:
   /// Both outlive this.
   PlannedNetwork(const Plan& plan, StepExecutor& executor);
+  bool machine_code() const override { return false; }
 
  private:
   Result<std::vector<Tensor>> RunWatched(std::span<const Tensor> inputs, const OnBegin& begin,

@@ -57,6 +57,8 @@ class RunnableNetwork {
   const std::vector<ModelOperator>& operators() const { return operators_; }
   /// Whether the operators run on a GPU, where to look on makes a run wait after each.
   virtual bool on_gpu() const { return false; }
+  /// Whether the operators are machine code, so that the graph they are of is GraphFor's.
+  virtual bool machine_code() const { return true; }
 
   /// inputs: in order, of the types of inputs(). begin: may be null.
   /// Errors: kInvalidArgument naming the input; those of an operator, with its name.
@@ -102,6 +104,7 @@ class ModelLibrary final : public RunnableNetwork {
   Status SetThreads(int threads);
   int threads() const { return threads_; }
   bool on_gpu() const override { return loaded_.gpu.open != nullptr; }
+  bool machine_code() const override { return !on_gpu(); }
   /// Opens the device that the runs to come use; otherwise the first run opens device 0.
   /// Errors: kInvalidArgument if the model is not for a GPU; kNotFound, kUnsupported, kUnavailable
   /// with the driver's words.

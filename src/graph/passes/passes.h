@@ -35,6 +35,11 @@ Result<Graph> Simplify(Graph graph);
 /// All of these, in the order that compiling uses.
 Result<Graph> Optimize(Graph graph, FoldExtent extent = FoldExtent::kAll);
 
+/// Transposed convolutions whose kernel is their stride, without padding, as 1x1 convolutions with
+/// more channels, of which a transposition makes rows and columns behind the elementwise operators
+/// that follow. Needs no contents.
+Result<Graph> SplitTransposed(Graph graph);
+
 /// Where a group of operators must end.
 enum class FuseRule : std::uint8_t {
   kWide,    ///< anywhere
