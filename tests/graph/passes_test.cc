@@ -223,6 +223,62 @@ TEST(Simplify, CountsAxesFromEitherEnd) {
   ExpectNear(Outputs(*simple), before);
 }
 
+// A product of three dimensions, as an import leaves it: x [6, 4] * w, as [2, 3, 5].
+int ReshapedProduct(TestGraph& t) {
+  const int x = t.Input("x", {6, 4});
+  Operator dense{OpKind::kDense, {}}, reshape{OpKind::kReshape, {}};
+  reshape.attributes.new_shape = {2, 3, 5};
+  const int product = t.Op("p#1", dense, {x, t.Constant("w", MakeRange(kFloat32, {5, 4}, -1, 0.1))});
+  return t.Op("p", reshape, {product});
+}
+
+TEST(Simplify, ReshapesOfProductsSinkBelowWhatIsElementwise) {
+  TestGraph t;
+  const int p = ReshapedProduct(t);
+  const int biased =
+      t.Op("biased", OpKind::kAdd, {t.Constant("b", MakeRange(kFloat32, {1, 1, 5})), p});
+  const int other = t.Input("other", {2, 3, 5});
+  const int sum = t.Op("sum", OpKind::kSub, {biased, other});
+  const int gate = t.Op("gate", OpKind::kSigmoid, {sum});
+  const int gated = t.Op("gated", OpKind::kMul, {sum, gate});
+  Operator halves{OpKind::kReshape, {}};
+  halves.attributes.new_shape = {2, 15};
+  const int scalar = t.Constant("s", MakeTensor(kFloat32, {1, 1, 1}, {3}));
+  t.graph.SetOutputs({t.Op("y", halves, {t.Op("scaled", OpKind::kDiv, {gated, scalar})})});
+  const auto before = Outputs(t.graph);
+  auto simple = Optimize(std::move(t.graph));
+  ASSERT_TRUE(simple.ok()) << simple.status().message();
+  EXPECT_THAT(OperatorNames(*simple),
+              ElementsAre("dense", "add", "reshape", "sub", "sigmoid", "mul", "div", "reshape"));
+  EXPECT_EQ(simple->node(simple->outputs()[0]).name, "y");
+  ExpectNear(Outputs(*simple), before);
+}
+
+TEST(Simplify, ReshapesStayBeforeWhatTellsTheirDimensionsApart) {
+  TestGraph t;
+  const int p = ReshapedProduct(t);
+  const int rows = t.Constant("r", MakeRange(kFloat32, {3, 1}));
+  const int wide = t.Input("wide", {4, 2, 3, 5});
+  t.graph.SetOutputs({t.Op("sum", OpKind::kAdd, {p, rows}), t.Op("more", OpKind::kMul, {p, wide})});
+  const auto before = Outputs(t.graph);
+  auto simple = Simplify(std::move(t.graph));
+  ASSERT_TRUE(simple.ok()) << simple.status().message();
+  EXPECT_THAT(OperatorNames(*simple), ElementsAre("dense", "reshape", "add", "mul"));
+  ExpectNear(Outputs(*simple), before);
+}
+
+TEST(Simplify, SquaresAreProducts) {
+  TestGraph t;
+  const int x = t.Input("x", {2, 3});
+  const int two = t.Constant("two", MakeTensor(kFloat32, {}, {2}));
+  const int three = t.Constant("three", MakeTensor(kFloat32, {}, {3}));
+  t.graph.SetOutputs(
+      {t.Op("square", OpKind::kPow, {x, two}), t.Op("cube", OpKind::kPow, {x, three})});
+  auto simple = Simplify(std::move(t.graph));
+  ASSERT_TRUE(simple.ok()) << simple.status().message();
+  EXPECT_THAT(OperatorNames(*simple), ElementsAre("mul", "pow"));
+}
+
 TEST(Simplify, OutputsKeepTheirNames) {
   TestGraph t;
   const int x = t.Input("x", {2});

@@ -29,8 +29,9 @@ Result<Graph> FoldConstants(Graph graph, FoldExtent extent = FoldExtent::kAll);
 /// batch_norm elsewhere into mul and add.
 Result<Graph> FoldBatchNorm(Graph graph);
 /// Removes identities, casts and moves that change nothing, moves of moves, clips of clipped
-/// values; computes equal operators once; finds hard_swish. Anchors stay as they are: a pad in
-/// front of a convolution does too, because merging it would make another task of the convolution.
+/// values; computes equal operators once; finds hard_swish; has reshapes of matrix products behind
+/// the elementwise operators that follow. Anchors stay as they are: a pad in front of a
+/// convolution does too, because merging it would make another task of the convolution.
 Result<Graph> Simplify(Graph graph);
 /// All of these, in the order that compiling uses.
 Result<Graph> Optimize(Graph graph, FoldExtent extent = FoldExtent::kAll);

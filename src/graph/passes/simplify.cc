@@ -1,6 +1,7 @@
 // Local rules, applied once in topological order on values that are simplified already: a rule
 // looks at the operator to be added and at the new graph's nodes that it reads. A rule that applies
-// gives an existing value, or a replacement operator.
+// gives an existing value, or a replacement operator. Reshapes behind matrix products sink below
+// the elementwise operators that follow.
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "src/graph/ir/rewrite.h"
 #include "src/graph/passes/passes.h"
 #include "src/tensor/operator_hash.h"
+#include "src/tensor/operators/table.h"
 #include "src/tensor/windows.h"
 
 namespace tilewright {
@@ -168,8 +170,38 @@ std::optional<Replacement> JoinHardSwish(const Graph& graph, const Operator& op,
   return std::nullopt;
 }
 
+// x^2 as a product, which everything that looks at calls takes for what it is.
+std::optional<Replacement> MultiplySquare(const Graph& graph, const Operator& op,
+                                          const std::vector<int>& inputs) {
+  if (op.kind != OpKind::kPow || !graph.node(inputs[0]).type.dtype.is_float()) return std::nullopt;
+  if (ScalarOf(graph, inputs[1]) != 2) return std::nullopt;
+  return Replacement{Operator{OpKind::kMul, {}}, {inputs[0], inputs[0]}};
+}
+
+using Shape = std::vector<std::int64_t>;
+
+std::string FlatName(std::string_view name) { return std::string(SourceName(name)) + "#flat"; }
+
+// What shape an operand has that is combined, element by element, with a value of shape `from`
+// instead of `to`, of which that is a reshape; nothing if no broadcast does the same.
+std::optional<Shape> ShapeBefore(const Shape& operand, const Shape& from, const Shape& to) {
+  if (operand == to) return from;
+  if (std::ranges::all_of(operand, [](auto size) { return size == 1; })) {
+    return operand.size() <= from.size() ? operand : Shape{1};
+  }
+  std::size_t same = 0;  // dimensions at the end that both have
+  while (same < std::min(from.size(), to.size()) &&
+         from[from.size() - 1 - same] == to[to.size() - 1 - same]) {
+    ++same;
+  }
+  const std::size_t kept = std::min(same, operand.size());
+  const auto cut = operand.end() - static_cast<std::ptrdiff_t>(kept);
+  if (!std::all_of(operand.begin(), cut, [](auto size) { return size == 1; })) return std::nullopt;
+  return Shape(cut, operand.end());
+}
+
 using Rule = std::optional<Replacement> (*)(const Graph&, const Operator&, const std::vector<int>&);
-constexpr Rule kRules[] = {&JoinMoves, &DropSecondClip, &JoinHardSwish};
+constexpr Rule kRules[] = {&JoinMoves, &DropSecondClip, &JoinHardSwish, &MultiplySquare};
 
 class Simplifier {
  public:
@@ -194,6 +226,9 @@ class Simplifier {
 
  private:
   Result<int> Add(const std::string& name, Operator op, std::vector<int> inputs) {
+    auto moved = AddBeforeReshape(name, op, inputs);
+    TW_RETURN_IF_ERROR(moved);
+    if (*moved) return **moved;
     Graph& graph = rewriter_.result();
     for (bool changed = true; changed;) {
       if (IsNothing(graph, op, inputs)) return inputs[0];
@@ -209,7 +244,15 @@ class Simplifier {
       }
     }
     // Equal operators once; anchors stay, they are what tasks count.
-    if (IsAnchor(op.kind)) return graph.AddOperator(name, std::move(op), std::move(inputs));
+    if (IsAnchor(op.kind)) {
+      const bool product = IsMatrixProduct(op.kind);
+      auto anchor = graph.AddOperator(name, std::move(op), std::move(inputs));
+      if (anchor.ok() && product) products_.insert(*anchor);
+      return anchor;
+    }
+    const bool follows = IsElementwise(op.kind) && std::ranges::any_of(inputs, [&](int input) {
+                           return products_.contains(input);
+                         });
     const std::uint64_t hash = HashOf(op, inputs);
     const auto [first, last] = by_hash_.equal_range(hash);
     for (auto other = first; other != last; ++other) {
@@ -218,7 +261,55 @@ class Simplifier {
     }
     auto id = graph.AddOperator(name, std::move(op), std::move(inputs));
     if (id.ok()) by_hash_.emplace(hash, *id);
+    if (id.ok() && follows) products_.insert(*id);
     return id;
+  }
+
+  /// The input that is a matrix product, or elementwise operators behind one, in another shape; null
+  /// if there is none.
+  const Node* ReshapedProduct(const std::vector<int>& inputs) const {
+    for (int input : inputs) {
+      const Node* reshape = OperatorOf(rewriter_.result(), input, OpKind::kReshape);
+      if (reshape != nullptr && products_.contains(reshape->inputs[0])) return reshape;
+    }
+    return nullptr;
+  }
+
+  /// An elementwise operator on a reshaped matrix product (what a product of three dimensions is)
+  /// as one on the product itself, where it can join its kernel; the result gets the shape instead.
+  /// Nothing if it is no such operator.
+  Result<std::optional<int>> AddBeforeReshape(const std::string& name, const Operator& op,
+                                              const std::vector<int>& inputs) {
+    const Graph& graph = rewriter_.result();
+    const Node* reshape = IsElementwise(op.kind) ? ReshapedProduct(inputs) : nullptr;
+    if (reshape == nullptr) return std::optional<int>();
+    const Shape to = reshape->type.shape, from = graph.node(reshape->inputs[0]).type.shape;
+    const auto type = TypeOf(op, inputs);
+    if (!type.ok() || type->shape != to) return std::optional<int>();
+    std::vector<Shape> shapes;
+    for (int input : inputs) {
+      auto shape = ShapeBefore(graph.node(input).type.shape, from, to);
+      if (!shape) return std::optional<int>();
+      shapes.push_back(*std::move(shape));
+    }
+    std::vector<int> moved;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const std::string operand = FlatName(graph.node(inputs[i]).name);
+      auto value = AddReshape(operand, shapes[i], inputs[i]);
+      TW_RETURN_IF_ERROR(value);
+      moved.push_back(*value);
+    }
+    auto result = Add(FlatName(name), op, std::move(moved));
+    TW_RETURN_IF_ERROR(result);
+    auto reshaped = AddReshape(name, to, *result);
+    TW_RETURN_IF_ERROR(reshaped);
+    return std::optional(*reshaped);
+  }
+
+  Result<int> AddReshape(const std::string& name, const Shape& shape, int value) {
+    Operator op{OpKind::kReshape, {}};
+    op.attributes.new_shape = shape;
+    return Add(name, std::move(op), {value});
   }
 
   /// Scalars of a pattern may broadcast: what replaces it must not lose their dimensions.
@@ -257,6 +348,7 @@ class Simplifier {
 
   Rewriter rewriter_;
   std::unordered_multimap<std::uint64_t, int> by_hash_;  // no two equal ones
+  std::set<int> products_;  // matrix products, and elementwise operators behind them
 };
 
 }  // namespace
