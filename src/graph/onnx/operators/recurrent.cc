@@ -45,10 +45,20 @@ int Stacked(OnnxNode& node, const std::vector<int>& values, std::int64_t axis) {
   shape.insert(shape.begin() + axis, 1);
   std::vector<int> parts;
   for (int value : values) parts.push_back(node.EmitReshape(value, shape));
-  if (parts.size() == 1) return parts[0];
+  // A kernel takes up to 256 tensors.
+  constexpr std::ptrdiff_t kMostJoined = 128;
   Operator concat{OpKind::kConcat, {}};
   concat.attributes.axis = axis;
-  return node.Emit(concat, parts);
+  while (parts.size() > 1 && node.ok()) {
+    std::vector<int> joined;
+    for (auto at = parts.begin(); at != parts.end();) {
+      const auto end = at + std::min(kMostJoined, parts.end() - at);
+      joined.push_back(end - at == 1 ? *at : node.Emit(concat, std::vector<int>(at, end)));
+      at = end;
+    }
+    parts = std::move(joined);
+  }
+  return parts[0];
 }
 
 // What a layer is, and how large.

@@ -1,0 +1,116 @@
+"""Recurrent layers of one network each beside ONNX Runtime: one thread, the two programs in turns.
+
+usage: recurrent.py TILEWRIGHT [--rounds 40] [--hidden 128]
+
+Each layer is compiled (untuned), its results are compared with ONNX Runtime's, and both run for about 5 ms by turns.
+Prints the medians over the rounds of the time of one run, in microseconds, and their ratio. Needs numpy, onnx, onnxruntime."""
+import argparse
+import ctypes
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import library as caller
+
+
+def model_of(kind, steps, hidden, batch=1, **attributes):
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[kind]
+    rng = np.random.default_rng(steps + gates)
+    weight = lambda *shape: (rng.standard_normal(shape) / np.sqrt(hidden)).astype(np.float32)
+    constants = dict(w=weight(1, gates * hidden, hidden), r=weight(1, gates * hidden, hidden), b=weight(1, 2 * gates * hidden))
+    states = ["h", "c"] if kind == "LSTM" else ["h"]
+    results = ["y", "y_h", "y_c"] if kind == "LSTM" else ["y", "y_h"]
+    info = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+    node = helper.make_node(kind, ["x", "w", "r", "b", "", *states], results, hidden_size=hidden, **attributes)
+    state = (1, batch, hidden)
+    graph = helper.make_graph([node], "recurrent", [info("x", (steps, batch, hidden)), *[info(s, state) for s in states]],
+                              [info("y", (steps, 1, batch, hidden)), *[info(r, state) for r in results[1:]]],
+                              [numpy_helper.from_array(a, n) for n, a in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
+
+
+class Theirs:
+    def __init__(self, model, feeds):
+        import onnxruntime
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        self.session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        self.binding = self.session.io_binding()
+        for name, value in feeds.items():
+            self.binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(value))
+        for output in self.session.get_outputs():
+            self.binding.bind_output(output.name)
+
+    def run(self):
+        self.session._sess.run_with_iobinding(self.binding._iobinding, None)
+
+    def results(self):
+        self.run()
+        return self.binding.copy_outputs_to_cpu()
+
+
+class Ours:
+    def __init__(self, program, model, feeds, folder):
+        path, made = os.path.join(folder, "m.onnx"), os.path.join(folder, "m.so")
+        onnx.save(model, path)
+        subprocess.run([program, "compile", path, "--threads", "1", "-o", made, "--no-packages"], check=True, capture_output=True)
+        self.library = caller.Library(made)
+        self.inputs = [caller.aligned(shape, dtype) for _, shape, dtype in self.library.inputs]
+        for array, (name, shape, _) in zip(self.inputs, self.library.inputs):
+            array[...] = feeds[name].reshape(shape)
+        self.outputs = [caller.aligned(shape, dtype) for _, shape, dtype in self.library.outputs]
+        pointers = lambda arrays: (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
+        self.arguments = pointers(self.inputs), pointers(self.outputs)
+        self.function = self.library._function("run")
+
+    def run(self):
+        if self.function(*self.arguments) != 0:
+            raise RuntimeError("run")
+
+    def results(self):
+        self.run()
+        return self.outputs
+
+
+def seconds(program, count):
+    begin = time.perf_counter()
+    for _ in range(count):
+        program.run()
+    return (time.perf_counter() - begin) / count
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tilewright")
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--hidden", type=int, default=128)
+    args = parser.parse_args()
+    layers = [("LSTM", 1, {}), ("LSTM", 8, {}), ("LSTM", 32, {}), ("GRU", 1, {}), ("GRU", 64, dict(linear_before_reset=1)), ("GRU", 64, {}), ("RNN", 32, {})]
+    print(f"{'layer':28s} {'ours us':>9s} {'theirs us':>9s} {'ratio':>6s}  largest difference")
+    for kind, steps, attributes in layers:
+        model = model_of(kind, steps, args.hidden, **attributes)
+        rng = np.random.default_rng(7)
+        feeds = {v.name: rng.standard_normal([d.dim_value for d in v.type.tensor_type.shape.dim]).astype(np.float32) for v in model.graph.input}
+        with tempfile.TemporaryDirectory() as folder:
+            programs = Ours(os.path.abspath(args.tilewright), model, feeds, folder), Theirs(model, feeds)
+            difference = max(float(np.abs(a - b.reshape(a.shape)).max()) for a, b in zip(programs[0].results(), programs[1].results()))
+            counts = [max(1, int(0.005 / max(1e-7, seconds(p, 20)))) for p in programs]
+            times = [[], []]
+            for _ in range(args.rounds):
+                for i, program in enumerate(programs):
+                    times[i].append(seconds(program, counts[i]))
+        ours, theirs = (float(np.median(t)) * 1e6 for t in times)
+        text = f"{kind} {steps} x {args.hidden} " + " ".join(f"{k}={v}" for k, v in attributes.items())
+        print(f"{text:28s} {ours:9.1f} {theirs:9.1f} {ours / theirs:6.2f}  {difference:.1e}", flush=True)
+        if difference > 1e-4:
+            sys.exit("results differ")
+
+
+if __name__ == "__main__":
+    main()
