@@ -22,11 +22,12 @@ struct ModelOptions {
 /// in the paper), mobilenet_v2, squeezenet1_1.
 std::span<const std::string_view> ModelNames();
 
-/// A network as an ONNX file (operator set 13): topology of the paper, input "data"
+/// A network as an ONNX file (operator set 14): topology of the paper, input "data"
 /// float32[batch,3,224,224], 1000 outputs; every weight is an initializer, computed from its name,
 /// so that values neither vanish nor grow. Float convolutions are followed by BatchNormalization
 /// (but for squeezenet1_1, which has biases). The int8 form uses one operator of the domain
-/// ai.tilewright, version 1: RightShift(x, count), the arithmetic shift of int32 numbers.
+/// ai.tilewright, version 1: RightShift(x, count), the arithmetic shift of int32 numbers, which the
+/// file also has as a function of ONNX's own operators, for other programs.
 /// Errors: kNotFound listing the names; kInvalidArgument for a batch out of range, or both int8 and
 /// float16.
 Result<std::string> MakeModelOnnx(std::string_view name, const ModelOptions& options = {});

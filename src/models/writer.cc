@@ -14,6 +14,8 @@
 namespace tilewright {
 namespace {
 
+constexpr std::int64_t kOpset = 14;  // the first one whose Relu takes int32
+
 // Of int8 values before an activation: 127 is six times as much, so hardly any saturates, and the
 // smaller ones still have several bits.
 constexpr double kTargetRms = 20;
@@ -70,15 +72,45 @@ Tensor InHalf(const Tensor& contents) {
 }  // namespace
 
 ModelWriter::ModelWriter(std::string_view name, const ModelOptions& options) : options_(options) {
-  model_.set_ir_version(7);
+  model_.set_ir_version(8);  // functions
   model_.set_producer_name("tilewright");
-  model_.add_opset_import()->set_version(13);
+  model_.add_opset_import()->set_version(kOpset);
   if (options.int8) {
     auto* own = model_.add_opset_import();
     own->set_domain(std::string(kOwnDomain));
     own->set_version(1);
+    DefineRightShift();
   }
   model_.mutable_graph()->set_name(std::string(name));
+}
+
+// For readers that do not know this project's operators: (x - x mod 2^count) / 2^count, where mod
+// has the sign of the divisor.
+void ModelWriter::DefineRightShift() {
+  onnx::FunctionProto* function = model_.add_functions();
+  function->set_domain(std::string(kOwnDomain));
+  function->set_name("RightShift");
+  function->add_input("x");
+  function->add_input("count");
+  function->add_output("y");
+  function->add_opset_import()->set_version(kOpset);
+  const auto add = [&](const char* op_type, const std::vector<const char*>& inputs,
+                       const char* output) {
+    onnx::NodeProto* node = function->add_node();
+    node->set_op_type(op_type);
+    for (const char* input : inputs) node->add_input(input);
+    node->add_output(output);
+    return node;
+  };
+  onnx::AttributeProto* value = add("Constant", {}, "two")->add_attribute();
+  value->set_name("value");
+  value->set_type(onnx::AttributeProto::TENSOR);
+  value->mutable_t()->set_data_type(onnx::TensorProto::INT32);
+  value->mutable_t()->add_int32_data(2);
+  add("Pow", {"two", "count"}, "unit");
+  add("Mod", {"x", "unit"}, "rest");
+  add("Sub", {"x", "rest"}, "whole");
+  add("Div", {"whole", "unit"}, "y");
 }
 
 onnx::NodeProto* ModelWriter::AddNode(std::string_view op_type,
@@ -132,13 +164,16 @@ ModelValue ModelWriter::Input() {
   return {"data_int8", 3, 224, kInputRms};
 }
 
-std::string ModelWriter::Narrow(const std::string& value, const std::string& output) {
+std::string ModelWriter::Narrow(const std::string& value, const std::string& output,
+                                Activation activation) {
   if (!has_bounds_) {
     AddScalar("int8_min", kInt32, -127);
+    AddScalar("int8_zero", kInt32, 0);
     AddScalar("int8_max", kInt32, 127);
     has_bounds_ = true;
   }
-  AddNode("Clip", {value, "int8_min", "int8_max"}, output + "_clipped");
+  const char* least = activation == Activation::kNone ? "int8_min" : "int8_zero";
+  AddNode("Clip", {value, least, "int8_max"}, output + "_clipped");
   SetInt(AddNode("Cast", {output + "_clipped"}, output), "to", onnx::TensorProto::INT8);
   return output;
 }
@@ -226,7 +261,7 @@ ModelValue ModelWriter::QuantizedConv(const std::string& name, const ModelValue&
       ->set_domain(std::string(kOwnDomain));
   double rms = sum_rms / std::exp2(static_cast<double>(shift));
   if (options.activation != Activation::kNone) rms *= std::sqrt(kReluKeeps);
-  return {Narrow(name + "_shifted", name + "_int8"), channels,
+  return {Narrow(name + "_shifted", name + "_int8", Activation::kNone), channels,
           OutputSize(data.size, options.kernel, options.stride, options.pad), rms};
 }
 
@@ -255,8 +290,9 @@ ModelValue ModelWriter::Add(const std::string& name, const ModelValue& a, const 
     }
   }
   AddNode("Add", {left, right}, name);
-  std::string value = Activate(name, name + "_relu", activation);
-  if (options_.int8) value = Narrow(value, name + "_int8");
+  // One Clip for both: ONNX Runtime 1.32 fails on a Relu of int32 right in front of one.
+  const std::string value = options_.int8 ? Narrow(name, name + "_int8", activation)
+                                          : Activate(name, name + "_relu", activation);
   const double keeps = activation == Activation::kNone ? 1 : kReluKeeps;
   // The first one is rectified already: only what the second adds is cut.
   return {value, a.channels, a.size, std::sqrt(a.rms * a.rms + keeps * b.rms * b.rms)};

@@ -51,6 +51,8 @@ class ModelWriter {
   std::string Finish(const ModelValue& output, const std::vector<std::int64_t>& shape);
 
  private:
+  /// A function for the operator of this project's own that quantized networks have.
+  void DefineRightShift();
   onnx::NodeProto* AddNode(std::string_view op_type, const std::vector<std::string>& inputs,
                            const std::string& output);
   /// The model's inputs and outputs.
@@ -63,8 +65,8 @@ class ModelWriter {
   ModelValue QuantizedConv(const std::string& name, const ModelValue& data, std::int64_t channels,
                            const ConvOptions& options);
   std::string Activate(const std::string& value, const std::string& output, Activation activation);
-  /// clip(-127, 127) and cast to int8.
-  std::string Narrow(const std::string& value, const std::string& output);
+  /// clip(-127, 127), or clip(0, 127) as an activation, and cast to int8.
+  std::string Narrow(const std::string& value, const std::string& output, Activation activation);
 
   onnx::ModelProto model_;
   ModelOptions options_;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "src/graph/onnx/handlers.h"
+
 namespace tilewright {
 namespace {
 
@@ -145,6 +147,9 @@ NodeProto IdentityOf(const std::string& from, const std::string& to) {
 Result<LocalFunctions> LocalFunctions::Of(const onnx::ModelProto& model) {
   LocalFunctions functions;
   for (const FunctionProto& function : model.functions()) {
+    // What an operator of this project's own means is known here: other programs read the function.
+    const bool own = function.domain() == kOwnDomain;
+    if (own && FindOnnxHandler(kOwnDomain, function.name()) != nullptr) continue;
     const std::string key =
         FunctionKey(function.domain(), function.name(), OverloadOf(function, kFunctionOverload));
     if (!functions.functions_.emplace(key, &function).second) {

@@ -319,8 +319,8 @@ const std::string& OnnxNode::OutputName() const {
 }
 
 std::string OnnxNode::PartName() {
-  for (int part = 0;; ++part) {
-    std::string name = OutputName() + "#" + std::to_string(part);
+  while (true) {
+    std::string name = OutputName() + "#" + std::to_string(next_part_++);
     if (import_.names.insert(name).second) return name;
   }
 }
@@ -433,6 +433,7 @@ void OnnxNode::SetOutput(int id, int index) {
   if (id < 0) return;
   const std::string& name = proto_.output(index);
   import_.names.erase(import_.graph.node(id).name);
+  next_part_ = 0;
   if (!import_.names.insert(name).second) {
     FailInvalid("value " + name + " is made twice");
     return;

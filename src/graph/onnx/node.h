@@ -195,6 +195,7 @@ class OnnxNode {
   Status status_;
   std::set<std::string, std::less<>> read_;  // names of attributes
   std::set<int> read_inputs_;
+  int next_part_ = 0;  // parts of lower numbers have their names
 };
 
 /// Imports the nodes of one operator.

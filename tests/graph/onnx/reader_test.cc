@@ -12,6 +12,7 @@
 #include "src/base/files/file.h"
 #include "src/graph/ir/evaluate.h"
 #include "src/graph/onnx/stored_type.h"
+#include "src/models/models.h"
 #include "tests/graph/onnx/builder.h"
 
 namespace tilewright {
@@ -179,6 +180,30 @@ TEST(OnnxFunctions, AreExpandedWithTheirAttributes) {
   const Tensor x = MakeTensor(kFloat32, {2, 2}, {1, 2, 3, 4});
   const Tensor y = EvaluateModel(model, {&x});
   EXPECT_THAT(ValuesOf(y), ElementsAre(90, 210));
+}
+
+// A generated int8 network tells other programs what this project's own operator means; here the
+// operator is known, whatever a function of its name says.
+TEST(OnnxFunctions, OfOwnOperatorsAreForOtherPrograms) {
+  const auto bytes = MakeModelOnnx("squeezenet1_1", {.int8 = true});
+  ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+  onnx::ModelProto generated;
+  ASSERT_TRUE(generated.ParseFromString(*bytes));
+  ASSERT_EQ(generated.functions_size(), 1);
+  const auto result = [](onnx::FunctionProto function, const std::string& domain) {
+    function.set_domain(domain);
+    OnnxBuilder model(14);
+    *model.proto().add_functions() = std::move(function);
+    model.Input("x", {6}, onnx::TensorProto::INT32).Output("y");
+    model.Initializer("n", MakeTensor(kInt32, {}, {3}));
+    model.Node("RightShift", {"x", "n"}, {"y"}, domain);
+    const Tensor x = MakeTensor(kInt32, {6}, {-17, -16, -1, 0, 15, 16});
+    return ValuesOf(EvaluateModel(model, {&x}));
+  };
+  onnx::FunctionProto function = generated.functions(0);
+  EXPECT_THAT(result(function, "local"), ElementsAre(-3, -2, -1, 0, 1, 2));
+  function.mutable_node(0)->mutable_attribute(0)->mutable_t()->set_int32_data(0, 4);
+  EXPECT_THAT(result(function, "ai.tilewright"), ElementsAre(-3, -2, -1, 0, 1, 2));
 }
 
 TEST(OnnxFunctions, ThatNeverEndAreRefused) {
