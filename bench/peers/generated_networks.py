@@ -1,10 +1,9 @@
 """The networks of `tilewright model` as other programs see them, and their QDQ forms.
 
-usage: generated_networks.py TILEWRIGHT FOLDER [--networks a,b] [--qdq-only]
+usage: generated_networks.py TILEWRIGHT FOLDER [--networks a,b]
 
-Writes NAME.onnx (float32), NAME.int8.onnx, NAME.float16.onnx and NAME.qdq.onnx (made of the first by ONNX Runtime's static
-quantization: uint8 values, int8 weights with a scale per channel, ranges from 8 seeded pictures) into FOLDER. Each must pass
-the format's full check and run in ONNX Runtime, and the int8 form must have the same results there as a compiled library, to
+Writes NAME.onnx (float32), NAME.int8.onnx, NAME.float16.onnx and NAME.qdq.onnx (made of the first by
+quantize_qdq.py) into FOLDER. Each must pass the format's full check and run in ONNX Runtime, and the int8 form must have the same results there as a compiled library, to
 the last bit of its integers (the layers behind the mean are floats). Exit code 1 if one does not. Needs numpy, onnx, onnxruntime."""
 import argparse
 import os
@@ -14,31 +13,17 @@ import sys
 import numpy as np
 import onnx
 import onnxruntime
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
-from onnxruntime.quantization.shape_inference import quant_pre_process
 
 import library as caller
 
 NETWORKS = ("resnet18_v1", "resnet50_v1", "mobilenet_v2", "squeezenet1_1")
 
 
-class Pictures(CalibrationDataReader):
-    def __init__(self, count):
-        rng = np.random.default_rng(1)
-        self.feeds = iter([{"data": rng.standard_normal((1, 3, 224, 224)).astype(np.float32)} for _ in range(count)])
-
-    def get_next(self):
-        return next(self.feeds, None)
-
-
 def write(program, name, form, folder):
     path = os.path.join(folder, name + (f".{form}" if form else "") + ".onnx")
     if form == "qdq":
-        prepared = path + ".prepared"
-        quant_pre_process(os.path.join(folder, name + ".onnx"), prepared, skip_symbolic_shape=True)
-        quantize_static(prepared, path, Pictures(8), quant_format=QuantFormat.QDQ, per_channel=True,
-                        activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
-        os.remove(prepared)
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "quantize_qdq.py")
+        subprocess.run([sys.executable, script, os.path.join(folder, name + ".onnx"), path], check=True, capture_output=True)
     else:
         subprocess.run([program, "model", name, *([f"--{form}"] if form else []), "-o", path], check=True, stdout=subprocess.DEVNULL)
     return path
@@ -64,7 +49,6 @@ def main():
     parser.add_argument("tilewright")
     parser.add_argument("folder")
     parser.add_argument("--networks", default=",".join(NETWORKS))
-    parser.add_argument("--qdq-only", action="store_true")
     args = parser.parse_args()
     program = os.path.abspath(args.tilewright)
     os.makedirs(args.folder, exist_ok=True)
@@ -73,8 +57,6 @@ def main():
         for form in ("", "int8", "float16", "qdq"):
             try:
                 path = write(program, name, form, args.folder)
-                if args.qdq_only and form != "qdq":
-                    continue
                 onnx.checker.check_model(path, full_check=True)
                 data, result = run(path)
                 word = "checked, runs"
