@@ -1,10 +1,19 @@
 #include "src/templates/stages.h"
 
 #include <algorithm>
+#include <bit>
+#include <tuple>
 
 #include "src/base/math.h"
 
 namespace tilewright {
+namespace {
+
+std::int64_t FloorPowerOfTwo(std::int64_t value) {
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(value)));
+}
+
+}  // namespace
 
 AnchorStages PrepareStages(Schedule& schedule) {
   AnchorStages stages;
@@ -33,13 +42,19 @@ void ParallelFor(Schedule& schedule, StageId stage, LoopId loop, const Target& t
 }
 
 FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, const Target& target,
-                       std::int64_t tile) {
+                       std::int64_t tile, int across) {
   std::vector<LoopId> outer = schedule.Leaves(stage);
   outer.resize(std::min(schedule.stage(stage).op.axes.size(), outer.size()));
   FlatLoops loops;
   if (outer.empty()) return loops;
   LoopId last = outer.back();
   outer.pop_back();
+  LoopId rows;
+  if (across >= 0) {
+    LoopId& axis = outer[static_cast<std::size_t>(across)];
+    const std::int64_t count = std::min(lanes, FloorPowerOfTwo(schedule.Extent(axis)));
+    std::tie(axis, rows) = schedule.Split(stage, axis, count, Tail::kPeel);
+  }
   if (schedule.Extent(last) > lanes) {
     const auto [chunks, lane] = schedule.Split(stage, last, lanes, Tail::kPeel);
     outer.push_back(chunks);
@@ -49,6 +64,11 @@ FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, co
     std::vector<LoopId> inner;
     for (LoopId loop : schedule.Leaves(stage)) {
       if (schedule.loop(loop).reduction) inner.push_back(loop);
+    }
+    if (rows.index >= 0) {
+      inner.insert(inner.begin(), outer.begin(), outer.end());
+      inner.push_back(rows);
+      schedule.Unroll(stage, rows);
     }
     inner.push_back(last);
     schedule.Reorder(stage, inner);

@@ -29,8 +29,9 @@ struct FlatLoops {
   LoopId innermost;  ///< the innermost loop outside vector and tile; index -1 if there is none
 };
 /// A root stage as a whole: innermost axis vectorized in steps of `lanes`, around it `tile`
-/// iterations unrolled, outer loops parallel.
+/// iterations unrolled, outer loops parallel. across: an axis of which a vector's worth of
+/// iterations is unrolled inside of all others, or -1.
 FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, const Target& target,
-                       std::int64_t tile = 1);
+                       std::int64_t tile = 1, int across = -1);
 
 }  // namespace tilewright

@@ -354,6 +354,60 @@ TEST_P(LoopsTest, CopiesRegionsWithPadding) {
   }
 }
 
+/// out[p, j, i] = in[p, i, j] + in[p, i, j + shift] for j < columns: columns unrolled, rows vector
+/// lanes, both in part only where the back end can take rows of memory for them.
+template <typename T>
+void CheckTransposed(const std::string& target, DataType dtype, std::int64_t rows,
+                     std::int64_t columns, std::int64_t shift) {
+  const std::int64_t planes = 3, width = columns + shift;
+  const Buffer in = MakeBuffer("in", dtype, {planes, rows, width});
+  const Buffer out = MakeBuffer("out", dtype, {planes, columns, rows});
+  const Expr p = MakeVar("p"), i = MakeVar("i"), j = MakeVar("j");
+  const Expr sum = MakeLoad(in, {p, i, j}) + MakeLoad(in, {p, i, j + Expr(shift)});
+  const Stmt lanes = MakeFor(i, rows, LoopKind::kVectorized, MakeStore(out, {p, j, i}, sum));
+  const Program program{"transpose",
+                        {in, out},
+                        1,
+                        MakeFor(p, planes, LoopKind::kSerial,
+                                MakeFor(j, columns, LoopKind::kUnrolled, lanes))};
+  auto kernel = KernelRunner::Build(program, *Target::Parse(target));
+  ASSERT_TRUE(kernel.ok()) << kernel.status().message();
+  const auto at = [&](std::int64_t index) {
+    return static_cast<T>(Seeded(7, index, 50));
+  };
+  for (std::int64_t k = 0; k < in->elements(); ++k) kernel->Data<T>(0)[k] = at(k);
+  kernel->Run();
+  for (std::int64_t k = 0; k < out->elements(); ++k) {
+    const std::int64_t row = k % rows, column = k / rows % columns, plane = k / rows / columns;
+    const std::int64_t from = (plane * rows + row) * width + column;
+    ASSERT_EQ(kernel->Data<T>(1)[k], static_cast<T>(at(from) + at(from + shift)))
+        << rows << " rows, " << columns << " columns, element " << k;
+  }
+}
+
+TEST_P(LoopsTest, TakesRowsOfMemoryForColumns) {
+  for (const std::int64_t rows : {4, 8, 16, 24}) {
+    for (const std::int64_t columns : {3, 4, 8, 16}) {
+      CheckTransposed<float>(GetParam(), kFloat32, rows, columns, 5);
+      CheckTransposed<std::int8_t>(GetParam(), kInt8, rows, columns, 1);
+    }
+  }
+}
+
+TEST(TransposedLoads, AreShufflesOfVectors) {
+  const Buffer in = MakeBuffer("in", kFloat32, {16, 16});
+  const Buffer out = MakeBuffer("out", kFloat32, {16, 16});
+  const Expr i = MakeVar("i"), j = MakeVar("j");
+  const Stmt lanes =
+      MakeFor(i, 16, LoopKind::kVectorized, MakeStore(out, {j, i}, MakeLoad(in, {i, j})));
+  const auto text =
+      Generate({{"transpose", {in, out}, 1, MakeFor(j, 16, LoopKind::kUnrolled, lanes)}},
+               *Target::Parse("llvm -mcpu=skylake-avx512"), Emit::kLlvmIr);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  EXPECT_NE(text->find("load <16 x float>"), std::string::npos);
+  EXPECT_EQ(text->find("insertelement"), std::string::npos);
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, LoopsTest, testing::ValuesIn(RunnableTargets()),
                          [](const auto& tested) { return TargetTestName(tested.param); });
 

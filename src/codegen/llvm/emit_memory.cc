@@ -68,7 +68,8 @@ llvm::Value* FunctionEmitter::EmitLoad(const ExprNode& load) {
   const BufferNode& buffer = *load.buffer;
   const std::optional<Linear> index = Flatten(buffer, load.args);
   if (lanes_ > 0 && (!index || (index->lane != 0 && index->lane != 1))) {
-    return Gather(buffer, load.args);
+    Value* columns = TransposedLoad(load);
+    return columns != nullptr ? columns : Gather(buffer, load.args);
   }
   if (!index) {
     kernel_.Fail(Internal("index of " + buffer.name + " is not a scalar"));

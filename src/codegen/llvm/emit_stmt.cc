@@ -169,10 +169,14 @@ void FunctionEmitter::EmitRange(const Stmt& stmt, Value* begin, Value* end) {
 }
 
 void FunctionEmitter::EmitUnrolled(const Stmt& stmt) {
+  auto outer = std::move(transposition_);
+  FindTransposition(stmt);
   for (std::int64_t i = 0; i < stmt->extent && kernel_.status.ok(); ++i) {
+    if (transposition_) transposition_->step = i;
     indexer_.Bind(stmt->var, Linear::Constant(i));
     Emit(stmt->body[0]);
   }
+  transposition_ = std::move(outer);
 }
 
 void FunctionEmitter::EmitVectorized(const Stmt& stmt) {

@@ -4,6 +4,7 @@
 #include <llvm/IR/Module.h>
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -126,6 +127,12 @@ class FunctionEmitter {
   Value* LoadOrConstant(const ExprNode& load, Value* condition, Value* otherwise);
   void Scatter(const BufferNode& buffer, const std::vector<Expr>& indices, Value* value);
   void StoreVector(const BufferNode& buffer, const Linear& index, Value* value);
+  // ... whose rows are the vectors' columns (emit_transposed.cc)
+  void FindTransposition(const Stmt& stmt);
+  Value* TransposedLoad(const ExprNode& load);
+  std::vector<Value*> Columns(const ExprNode& load);
+  Value* LoadRow(const BufferNode& buffer, const Linear& index, std::int64_t count);
+  Value* Joined(std::vector<Value*> parts);
   Value* FromMemory(Value* value, DataType dtype);
   Value* ToMemory(Value* value, DataType dtype);
   Value* SafeAddress(Value* condition, Value* address);
@@ -184,6 +191,15 @@ class FunctionEmitter {
   Value* parallel_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   Value* result_ = nullptr;  // alloca of the first return code that is not 0, or null
+
+  /// An unrolled loop around a vector loop of one store.
+  struct Transposition {
+    Expr var;
+    std::int64_t extent = 0, step = 0;  // iterations, the one being emitted
+    // Of the loads that are read along the loop, by load and first lane: a vector per iteration.
+    std::map<std::pair<const ExprNode*, std::int64_t>, std::vector<Value*>> columns;
+  };
+  std::optional<Transposition> transposition_;
 
   int lanes_ = 0;
   Expr lane_var_;

@@ -12,6 +12,37 @@
 #include "src/tensor/layout.h"
 
 namespace tilewright {
+namespace {
+
+/// Position of an image's rows in a layout that has their columns right behind them, both whole;
+/// -1 if it has not.
+std::ptrdiff_t RowsIn(const std::string& layout_text) {
+  const auto layout = Layout::Parse(layout_text);
+  if (!layout.ok() || layout->BlockOf('H') != 1 || layout->BlockOf('W') != 1) return -1;
+  const std::vector<Layout::Part>& parts = layout->parts();
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    if (parts[i].dimension == 'H' && parts[i + 1].dimension == 'W') return static_cast<std::ptrdiff_t>(i);
+  }
+  return -1;
+}
+
+/// Makes one row of the images of a change of layout where both sides have them whole, for longer
+/// loops. shape: of what is changed.
+void JoinImage(Operator& op, std::vector<std::int64_t>& shape) {
+  const std::ptrdiff_t from = RowsIn(op.attributes.src_layout);
+  const std::ptrdiff_t to = RowsIn(op.attributes.dst_layout);
+  if (from < 0 || to < 0) return;
+  const auto join = [](std::vector<std::int64_t>& sizes, std::ptrdiff_t rows) {
+    if (sizes.empty()) return;
+    const auto row = sizes.begin() + rows;
+    row[1] *= row[0];
+    row[0] = 1;
+  };
+  join(shape, from);
+  join(op.attributes.new_shape, to);
+}
+
+}  // namespace
 
 int PlanBuilder::AddBuffer(BufferSpace space, std::int64_t bytes, int index) {
   plan_.buffers.push_back({space, bytes, index, 0});
@@ -99,7 +130,8 @@ Result<int> PlanBuilder::AddTransform(int node, const Stored& from, const Form& 
   TW_RETURN_IF_ERROR(from_shape);
   auto to_shape = MemoryShape(type, to);
   TW_RETURN_IF_ERROR(to_shape);
-  const TensorType input{*from_shape, type.dtype};
+  TensorType input{*from_shape, type.dtype};
+  JoinImage(*op, input.shape);
   auto compute = DefineOperator(*op, std::span(&input, 1));
   TW_RETURN_IF_ERROR(compute);
   auto schedule = FixedSchedule(*std::move(compute), options_.target);

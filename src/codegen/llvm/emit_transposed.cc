@@ -1,0 +1,132 @@
+// Loads whose lanes are far apart, but whose neighbours along an unrolled loop around the vector
+// loop lie side by side: rows are loaded and become columns in registers. A block of n x n takes
+// n loads and n log2(n) shuffles, where a gather takes n x n loads.
+
+#include <bit>
+#include <numeric>
+
+#include "src/codegen/llvm/function_emitter.h"
+
+namespace tilewright::emit {
+namespace {
+
+constexpr std::int64_t kLeastBlock = 4;
+
+bool IsBlock(std::int64_t extent) {
+  return extent >= kLeastBlock && std::has_single_bit(static_cast<std::uint64_t>(extent));
+}
+
+/// n vectors of n elements, transposed: in each step the blocks off the diagonal change places, of
+/// half the size of the step before.
+void Transpose(llvm::IRBuilder<>& builder, std::vector<llvm::Value*>& rows) {
+  const int n = static_cast<int>(rows.size());
+  for (int half = n / 2; half > 0; half /= 2) {
+    std::vector<int> upper, lower;
+    for (int lane = 0; lane < n; ++lane) {
+      const bool second = (lane & half) != 0;
+      upper.push_back(second ? n + lane - half : lane);
+      lower.push_back(second ? n + lane : lane + half);
+    }
+    for (int row = 0; row < n; ++row) {
+      if ((row & half) != 0) continue;
+      llvm::Value*& a = rows[static_cast<std::size_t>(row)];
+      llvm::Value*& b = rows[static_cast<std::size_t>(row + half)];
+      llvm::Value* first = builder.CreateShuffleVector(a, b, upper);
+      b = builder.CreateShuffleVector(a, b, lower);
+      a = first;
+    }
+  }
+}
+
+}  // namespace
+
+void FunctionEmitter::FindTransposition(const Stmt& stmt) {
+  transposition_.reset();
+  if (on_gpu() || lanes_ > 0 || !IsBlock(stmt->extent)) return;
+  // One chunk after the other without control flow: what one of them loads is there for the rest.
+  const StmtNode& inner = *stmt->body[0];
+  if (inner.kind != StmtKind::kFor || inner.loop != LoopKind::kVectorized ||
+      inner.extent > kernel_.features.float_lanes() || inner.body[0]->kind != StmtKind::kStore) {
+    return;
+  }
+  transposition_.emplace();
+  transposition_->var = stmt->var;
+  transposition_->extent = stmt->extent;
+}
+
+/// The lanes of a load, taken from rows along the unrolled loop; null if they do not lie like that.
+llvm::Value* FunctionEmitter::TransposedLoad(const ExprNode& load) {
+  if (!transposition_ || mask_ != nullptr || !lane_first_.terms.empty()) return nullptr;
+  const std::pair key(&load, lane_first_.constant);
+  auto known = transposition_->columns.find(key);
+  if (known == transposition_->columns.end()) {
+    if (transposition_->step != 0) return nullptr;
+    known = transposition_->columns.emplace(key, Columns(load)).first;
+  }
+  if (known->second.empty()) return nullptr;
+  return FromMemory(known->second[static_cast<std::size_t>(transposition_->step)],
+                    load.buffer->dtype);
+}
+
+/// A vector for each iteration of the unrolled loop; none if their elements are no rows of memory.
+std::vector<llvm::Value*> FunctionEmitter::Columns(const ExprNode& load) {
+  const BufferNode& buffer = *load.buffer;
+  const std::int64_t lanes = lanes_, extent = transposition_->extent;
+  if (!IsBlock(lanes)) return {};
+  std::optional<Linear> first;
+  bool rows = true;
+  for (std::int64_t i = 0; i < extent && rows; ++i) {
+    indexer_.Bind(transposition_->var, Linear::Constant(i));
+    std::optional<Linear> index = Flatten(buffer, load.args);
+    if (i == 0) first = index;
+    if (index) index->constant -= i;
+    rows = index.has_value() && *index == *first;
+  }
+  indexer_.Bind(transposition_->var, Linear::Constant(transposition_->step));
+  if (!rows) return {};
+
+  const std::int64_t block = std::min(lanes, extent);
+  std::vector<std::vector<Value*>> parts(static_cast<std::size_t>(extent));
+  for (std::int64_t lane = 0; lane < lanes; lane += block) {
+    for (std::int64_t column = 0; column < extent; column += block) {
+      std::vector<Value*> square;
+      for (std::int64_t i = 0; i < block; ++i) {
+        Linear row = *first;
+        row.constant += (lane + i) * first->lane + column;
+        row.lane = 0;
+        square.push_back(LoadRow(buffer, row, block));
+      }
+      Transpose(builder_, square);
+      for (std::int64_t i = 0; i < block; ++i) {
+        parts[static_cast<std::size_t>(column + i)].push_back(square[static_cast<std::size_t>(i)]);
+      }
+    }
+  }
+  std::vector<Value*> columns;
+  for (std::vector<Value*>& part : parts) columns.push_back(Joined(std::move(part)));
+  return columns;
+}
+
+llvm::Value* FunctionEmitter::LoadRow(const BufferNode& buffer, const Linear& index,
+                                      std::int64_t count) {
+  auto* type =
+      llvm::FixedVectorType::get(MemoryType(context_, buffer.dtype), static_cast<unsigned>(count));
+  return builder_.CreateAlignedLoad(type, AddressOf(buffer, index), AlignmentOf(buffer, index));
+}
+
+/// Vectors of one length, of which there are a power of two, behind one another.
+llvm::Value* FunctionEmitter::Joined(std::vector<Value*> parts) {
+  while (parts.size() > 1) {
+    std::vector<Value*> pairs;
+    for (std::size_t i = 0; i < parts.size(); i += 2) {
+      const auto* type = llvm::cast<llvm::FixedVectorType>(parts[i]->getType());
+      std::vector<int> lanes(2 * type->getNumElements());
+      std::iota(lanes.begin(), lanes.end(), 0);
+      pairs.push_back(builder_.CreateShuffleVector(parts[i], parts[i + 1], lanes));
+    }
+    parts = std::move(pairs);
+  }
+  return parts[0];
+}
+
+}  // namespace tilewright::emit
