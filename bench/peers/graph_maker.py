@@ -901,7 +901,7 @@ def recurrent(m):
         bounded = ("Tanh", "Sigmoid", "Softsign", "HardSigmoid", "ScaledTanh")  # gates that open wider let states grow without end
         names = [m.pick(*bounded) if i % each == 0 else m.pick(*FUNCTIONS) for i in range(d * each)]
         attributes["activations"] = names
-        if m.chance(0.6):
+        if m.chance(0.6) or {"Affine", "ScaledTanh"} & set(names):  # two that have no defaults
             for k, name in enumerate(("activation_alpha", "activation_beta")):
                 numbers = [float(m.rng.uniform(0.1, 1)) for n in names if FUNCTIONS[n] > k]
                 if numbers:
@@ -955,7 +955,9 @@ def fused_conv(m):
 def fused_product(m):
     x = m.find(lambda v: v.rank >= 2)
     n = m.channels()
-    if x.rank == 2 and m.chance(0.5):
+    if m.chance(0.4):
+        if x.rank > 2:
+            x = m.add("Flatten", [x], (x.shape[0], x.size // x.shape[0]), keep=False)
         trans = m.between(0, 1)
         operands = [x, m.weights((n, x.shape[1]) if trans else (x.shape[1], n), x.shape[1])]
         if m.chance(0.6):
@@ -1083,7 +1085,9 @@ def dynamic_product(m):
 
 @maker(0.5, since=13)
 def last_channels_pool(m):
-    x = m.find(lambda v: v.rank == 4 and v.dtype in (U8, I8) and min(v.shape[1:3]) >= 2, None)
+    x = m.find(lambda v: v.rank == 4 and min(v.shape[1:3]) >= 2)
+    zero = m.constant(np.array(m.between(100, 140), U8) if m.chance(0.5) else np.array(m.between(-9, 9), I8))
+    x = m.add("QuantizeLinear", [x, m.constant(np.array(0.02, F32)), zero], x.shape, zero.dtype, keep=False)
     n, h, w, c = x.shape
     s = m.between(1, 2)
     shape = (n, (h - 2) // s + 1, (w - 2) // s + 1, c)
