@@ -3,7 +3,8 @@
 usage: recurrent.py TILEWRIGHT [--rounds 40] [--hidden 128]
 
 Each layer is compiled (untuned), its results are compared with ONNX Runtime's, and both run for about 5 ms by turns.
-Prints the medians over the rounds of the time of one run, in microseconds, and their ratio. Needs numpy, onnx, onnxruntime."""
+Prints the medians over the rounds of the processor time of one run, in microseconds, their ratio, and that of the fastest rounds (for a
+machine that does other things as well). Needs numpy, onnx, onnxruntime."""
 import argparse
 import ctypes
 import os
@@ -20,19 +21,27 @@ import library as caller
 
 
 def model_of(kind, steps, hidden, batch=1, **attributes):
-    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[kind]
+    quantized = kind == "DynamicQuantizeLSTM"
+    gates = {"GRU": 3, "RNN": 1}.get(kind, 4)
     rng = np.random.default_rng(steps + gates)
     weight = lambda *shape: (rng.standard_normal(shape) / np.sqrt(hidden)).astype(np.float32)
     constants = dict(w=weight(1, gates * hidden, hidden), r=weight(1, gates * hidden, hidden), b=weight(1, 2 * gates * hidden))
-    states = ["h", "c"] if kind == "LSTM" else ["h"]
-    results = ["y", "y_h", "y_c"] if kind == "LSTM" else ["y", "y_h"]
+    states = ["h", "c"] if gates == 4 else ["h"]
+    results = ["y", "y_h", "y_c"] if gates == 4 else ["y", "y_h"]
+    operands = ["x", "w", "r", "b", "", *states]
+    if quantized:
+        for name in "wr":
+            scale = np.abs(constants[name]).max() / 127
+            constants[name] = np.rint(constants[name] / scale).astype(np.int8).transpose(0, 2, 1).copy()
+            constants |= {name + "_scale": np.array([scale], np.float32), name + "_zero": np.zeros(1, np.int8)}
+        operands += ["", "w_scale", "w_zero", "r_scale", "r_zero"]
     info = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-    node = helper.make_node(kind, ["x", "w", "r", "b", "", *states], results, hidden_size=hidden, **attributes)
+    node = helper.make_node(kind, operands, results, hidden_size=hidden, domain="com.microsoft" if quantized else "", **attributes)
     state = (1, batch, hidden)
     graph = helper.make_graph([node], "recurrent", [info("x", (steps, batch, hidden)), *[info(s, state) for s in states]],
                               [info("y", (steps, 1, batch, hidden)), *[info(r, state) for r in results[1:]]],
                               [numpy_helper.from_array(a, n) for n, a in constants.items()])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14), helper.make_opsetid("com.microsoft", 1)], ir_version=8)
 
 
 class Theirs:
@@ -79,10 +88,10 @@ class Ours:
 
 
 def seconds(program, count):
-    begin = time.perf_counter()
+    begin = time.thread_time()
     for _ in range(count):
         program.run()
-    return (time.perf_counter() - begin) / count
+    return (time.thread_time() - begin) / count
 
 
 def main():
@@ -91,8 +100,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--hidden", type=int, default=128)
     args = parser.parse_args()
-    layers = [("LSTM", 1, {}), ("LSTM", 8, {}), ("LSTM", 32, {}), ("GRU", 1, {}), ("GRU", 64, dict(linear_before_reset=1)), ("GRU", 64, {}), ("RNN", 32, {})]
-    print(f"{'layer':28s} {'ours us':>9s} {'theirs us':>9s} {'ratio':>6s}  largest difference")
+    layers = [("LSTM", 1, {}), ("LSTM", 8, {}), ("LSTM", 32, {}), ("GRU", 1, {}), ("GRU", 64, dict(linear_before_reset=1)), ("GRU", 64, {}), ("RNN", 32, {}),
+              ("DynamicQuantizeLSTM", 1, {}), ("DynamicQuantizeLSTM", 32, {})]
+    print(f"{'layer':36s} {'ours us':>9s} {'theirs us':>9s} {'ratio':>6s} {'fastest':>8s}  largest difference")
     for kind, steps, attributes in layers:
         model = model_of(kind, steps, args.hidden, **attributes)
         rng = np.random.default_rng(7)
@@ -107,8 +117,9 @@ def main():
                     times[i].append(seconds(program, counts[i]))
         ours, theirs = (float(np.median(t)) * 1e6 for t in times)
         text = f"{kind} {steps} x {args.hidden} " + " ".join(f"{k}={v}" for k, v in attributes.items())
-        print(f"{text:28s} {ours:9.1f} {theirs:9.1f} {ours / theirs:6.2f}  {difference:.1e}", flush=True)
-        if difference > 1e-4:
+        fastest = min(times[0]) / min(times[1])
+        print(f"{text:36s} {ours:9.1f} {theirs:9.1f} {ours / theirs:6.2f} {fastest:8.2f}  {difference:.1e}", flush=True)
+        if difference > (0.05 if kind.startswith("Dynamic") else 1e-4):  # a step of 8 bits more or less, from state to state
             sys.exit("results differ")
 
 

@@ -117,12 +117,17 @@ constexpr std::array<const char*, 72> kOperators = {"Add",
                                                     "Trilu",
                                                     "Unsqueeze",
                                                     "Where"};
-constexpr std::array<const char*, 30> kAttributes = {
+constexpr std::array<const char*, 36> kAttributes = {
     "axis",      "axes",    "pads",       "paddings",  "strides",      "dilations",
     "group",     "alpha",   "beta",       "epsilon",   "to",           "perm",
     "keepdims",  "mode",    "shape",      "split",     "starts",       "ends",
     "broadcast", "is_test", "spatial",    "blocksize", "allowzero",    "auto_pad",
-    "ceil_mode", "transA",  "block_size", "reduction", "kernel_shape", "value"};
+    "ceil_mode", "transA",  "block_size", "reduction", "kernel_shape", "value",
+    "clip",      "layout",  "direction",  "num_heads", "hidden_size",  "activation"};
+
+constexpr std::array<const char*, 16> kTexts = {
+    "SAME_UPPER", "VALID", "linear", "cubic", "reflect", "wrap",          "none",    "add",
+    "CRD",        "FLOAT", "ij,jk",  "",      "Affine",  "bidirectional", "reverse", "Elu"};
 
 class Mutator {
  public:
@@ -231,11 +236,10 @@ class Mutator {
     if (attribute.type() == AttributeProto::INT) return attribute.set_i(Number());
     if (attribute.type() == AttributeProto::FLOAT) return attribute.set_f(One(kFloats));
     if (attribute.type() == AttributeProto::STRING) {
-      const std::array<const char*, 12> texts = {"SAME_UPPER", "VALID", "linear", "cubic",
-                                                 "reflect",    "wrap",  "none",   "add",
-                                                 "CRD",        "FLOAT", "ij,jk",  ""};
-      return attribute.set_s(One(texts));
+      return attribute.set_s(One(kTexts));
     }
+    if (attribute.type() == AttributeProto::STRINGS) return attribute.add_strings(One(kTexts));
+    if (attribute.type() == AttributeProto::FLOATS) return attribute.add_floats(One(kFloats));
     if (attribute.has_t()) return Change(*attribute.mutable_t());
     if (attribute.ints_size() == 0 || Below(4) == 0) return attribute.add_ints(Number());
     if (Below(4) == 0) return attribute.mutable_ints()->RemoveLast();

@@ -503,6 +503,10 @@ TEST(OnnxRuntimeDomain, DynamicQuantizeMatMul) {
   }
   const std::vector<Operand> operands = {{a}, {b, kInt8}, {scales}, {zeros, kInt8}, {bias}};
   ExpectEqual(RunNode("DynamicQuantizeMatMul", operands)[0], expected, 1e-6);
+  // Of nothing but zeros there is no range; nothing is left but the bias.
+  const Array nothing = Array::Filled({3, 4}), none = Array::Filled({3, 5});
+  const std::vector<Operand> zero = {{nothing}, {b, kInt8}, {scales}, {zeros, kInt8}, {bias}};
+  ExpectEqual(RunNode("DynamicQuantizeMatMul", zero)[0], PlusLast(none, bias));
 }
 
 TEST(OnnxRuntimeDomain, NhwcMaxPool) {

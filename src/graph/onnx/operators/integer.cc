@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "src/graph/onnx/handlers.h"
 #include "src/graph/quantize/fixed_point.h"
@@ -240,20 +241,24 @@ int IntegerMatmulOfInputs(OnnxNode& node, int a_index, int a_zero, int b_index, 
   return IntegerMatmul(node, CentredByInput(node, a, a_zero, node.Rank(a) - 2), 0, weight);
 }
 
-DynamicallyQuantized EmitDynamicallyQuantized(OnnxNode& node, int data) {
+DynamicallyQuantized EmitDynamicallyQuantized(OnnxNode& node, int data, bool unit_of_nothing) {
   const int low = node.Emit(OpKind::kMin, node.Emit(OpKind::kReduceMin, {data}), 0);
   const int high = node.Emit(OpKind::kMax, node.Emit(OpKind::kReduceMax, {data}), 0);
   const int range = node.Emit(OpKind::kSub, {high, low});
-  const int none = node.Emit(OpKind::kEqual, range, 0);
   const int steps = node.Emit(OpKind::kDiv, range, 255);
   DynamicallyQuantized result;
-  result.scale =
-      node.Emit(OpKind::kWhere, {none, node.EmitScalar(node.TypeOf(data).dtype, 1), steps});
+  if (unit_of_nothing) {
+    const int none = node.Emit(OpKind::kEqual, range, 0);
+    const int one = node.EmitScalar(node.TypeOf(data).dtype, 1);
+    result.scale = node.Emit(OpKind::kWhere, {none, one, steps});
+  } else {  // one kernel less: what the scale of zeros is decides nothing but that 0 / scale is 0
+    result.scale = node.Emit(OpKind::kMax, steps, std::numeric_limits<float>::min());
+  }
   const int first = node.Emit(OpKind::kNegate, {node.Emit(OpKind::kDiv, {low, result.scale})});
-  result.zero = node.EmitCast(first, kUInt8, OpKind::kSaturateCast);
+  result.zero = EmitClip(node, node.Emit(OpKind::kRoundEven, {first}), 0, 255);
   const int units = node.Emit(OpKind::kDiv, {data, result.scale});
   const int rounded = node.Emit(OpKind::kRoundEven, {units});
-  const int value = node.Emit(OpKind::kAdd, {rounded, node.EmitCast(result.zero, kFloat32)});
+  const int value = node.Emit(OpKind::kAdd, {rounded, result.zero});
   result.numbers = node.EmitCast(value, kUInt8, OpKind::kSaturateCast);
   return result;
 }

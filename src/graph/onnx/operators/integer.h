@@ -45,12 +45,15 @@ int IntegerMatmul(OnnxNode& node, int a, std::int64_t a_zero, int b, bool transp
 /// row; of `b`: one, or one per column). int32.
 int IntegerMatmulOfInputs(OnnxNode& node, int a, int a_zero, int b, int b_zero);
 
-/// Floats as uint8 numbers, and the scale and zero point (scalars) that were chosen for them.
+/// Floats as uint8 numbers, and the scale and zero point that were chosen for them: scalars, both
+/// floats.
 struct DynamicallyQuantized {
   int numbers = -1, scale = -1, zero = -1;
 };
-/// Quantizes `data` as DynamicQuantizeLinear says: by its least and its greatest element.
-DynamicallyQuantized EmitDynamicallyQuantized(OnnxNode& node, int data);
+/// Quantizes `data` as DynamicQuantizeLinear says: by its least and its greatest element. Of nothing
+/// but zeros the scale is 1, or some other one unless `unit_of_nothing`.
+DynamicallyQuantized EmitDynamicallyQuantized(OnnxNode& node, int data,
+                                              bool unit_of_nothing = false);
 /// Matrix product of such numbers, less their zero point, with a centred `weight`; [N,K] with
 /// `transposed`. int32.
 int EmitDynamicProduct(OnnxNode& node, const DynamicallyQuantized& data, int weight,

@@ -220,10 +220,10 @@ void ImportQuantizeLinear(OnnxNode& node) {
 // Scale and zero point of uint8 numbers from the smallest and the largest element, 0 being among
 // them: y, y_scale, y_zero.
 void ImportDynamicQuantizeLinear(OnnxNode& node) {
-  const DynamicallyQuantized made = EmitDynamicallyQuantized(node, node.Input(0));
+  const DynamicallyQuantized made = EmitDynamicallyQuantized(node, node.Input(0), true);
   node.SetOutput(made.numbers);
   node.SetOutput(made.scale, 1);
-  node.SetOutput(made.zero, 2);
+  node.SetOutput(node.EmitCast(made.zero, kUInt8, OpKind::kSaturateCast), 2);
 }
 
 // Remembers which numbers the result stands for, so that what reads it can compute with those.
