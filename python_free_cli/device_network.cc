@@ -103,11 +103,10 @@ Result<bool> FuseArguments::Residuals(bool autotvm) const {
   return fuse_residuals || (!no_fuse_residuals && !autotvm);
 }
 
-Result<CompileOrder> ReadOrder(const TemplateRegistry& templates, const std::string& file,
-                               bool seeded, const LoadOptions& load, const Target& target,
-                               const RecordSources& sources, const DeviceArgument& device,
-                               const FuseArguments& fuse) {
-  auto graph = LoadForRunning(file, seeded, load);
+Result<CompileOrder> ReadOrder(const TemplateRegistry& templates, const ModelSource& source,
+                               bool seeded, const Target& target, const RecordSources& sources,
+                               const DeviceArgument& device, const FuseArguments& fuse) {
+  auto graph = LoadForRunning(source, seeded);
   TW_RETURN_IF_ERROR(graph);
   auto catalog = sources.Open(templates, target);
   TW_RETURN_IF_ERROR(catalog);
@@ -164,6 +163,7 @@ Result<int> CompileForVta(const Plan& plan, OnMiss on_miss, const std::string& f
                {"untuned", untuned},
                {"operators_on_vta", launches},
                {"operators_on_host", host},
+               {"bound", plan.graph.bound},
                {"made_up_constants", MadeUpJson(plan.graph.made_up_constants)}});
   } else {
     PrintOut("{}: {} streams ({} untuned) for {} operators on the VTA, {} on the host\n", folder,
@@ -214,8 +214,7 @@ Status DeviceNetwork::CheckUnused() const {
   return place_.CheckUnused();
 }
 
-Result<CompileOrder> DeviceNetwork::Read(const std::string& file, bool seeded,
-                                         const LoadOptions& load) const {
+Result<CompileOrder> DeviceNetwork::Read(const ModelSource& source, bool seeded) const {
   auto target = place_.Parse();
   TW_RETURN_IF_ERROR(target);
   const DeviceTraits& device = DeviceTraitsOf(*target);
@@ -229,7 +228,7 @@ Result<CompileOrder> DeviceNetwork::Read(const std::string& file, bool seeded,
   } else {
     TW_RETURN_IF_ERROR(device_.CheckUnused());
   }
-  return ReadOrder(*templates_, file, seeded, load, *target, place_.sources, device_, fuse_);
+  return ReadOrder(*templates_, source, seeded, *target, place_.sources, device_, fuse_);
 }
 
 Result<Plan> DeviceNetwork::ReadBundle(const std::string& folder, bool seeded) const {
@@ -305,9 +304,12 @@ Result<DeviceNetwork::Opened> DeviceNetwork::OpenLibrary(const std::string& file
   return opened;
 }
 
-Result<DeviceNetwork::Opened> DeviceNetwork::Open(const std::string& file, bool seeded,
-                                                  const LoadOptions& load, int threads, bool timed,
-                                                  bool verified) const {
+Result<DeviceNetwork::Opened> DeviceNetwork::Open(const ModelSource& model, bool seeded,
+                                                  int threads, bool timed, bool verified) const {
+  const std::string& file = model.path;
+  if (!planned(file) || IsVtaBundle(file)) {
+    TW_RETURN_IF_ERROR(cli::CheckUnused(model.options, file + " has its sizes in it"));
+  }
   if (!planned(file)) return OpenLibrary(file, seeded, threads);
   threads = std::max(1, threads);
   Opened opened;
@@ -318,7 +320,7 @@ Result<DeviceNetwork::Opened> DeviceNetwork::Open(const std::string& file, bool 
     TW_RETURN_IF_ERROR(OpenVta(*std::move(plan), threads, timed, opened));
     return opened;
   }
-  auto order = Read(file, seeded, load);
+  auto order = Read(model, seeded);
   TW_RETURN_IF_ERROR(order);
   // What is emulated is compared with its own plan.
   if (verified && !(on_gpu() && device_.simt())) opened.source = CopyOf(order->graph);
@@ -342,11 +344,11 @@ Status DeviceNetwork::WriteTrace(const Plan& plan) const {
   return WriteFile(trace_file_, *trace);
 }
 
-Result<int> DeviceNetwork::Run(const std::string& file, bool seeded, const InputArguments& inputs,
+Result<int> DeviceNetwork::Run(const ModelSource& source, bool seeded, const InputArguments& inputs,
                                const OutputArguments& outputs, int threads, bool json,
                                CheckProgress& progress) const {
   if (on_gpu() && threads > 0) return InvalidArgument("--threads: the operators run on a GPU");
-  auto opened = Open(file, seeded, {}, threads, /*timed=*/true, /*verified=*/false);
+  auto opened = Open(source, seeded, threads, /*timed=*/true, /*verified=*/false);
   TW_RETURN_IF_ERROR(opened);
   const RunnableNetwork& network = *opened->network;
   const VtaExecutor* vta = opened->vta.get();
@@ -370,16 +372,16 @@ Result<int> DeviceNetwork::Run(const std::string& file, bool seeded, const Input
   return kExitDone;
 }
 
-Result<VerifyReport> DeviceNetwork::Verify(const std::string& file, const std::string& bundle,
-                                           bool seeded, const LoadOptions& load,
-                                           const InputArguments& inputs,
+Result<VerifyReport> DeviceNetwork::Verify(const ModelSource& file, const std::string& bundle,
+                                           bool seeded, const InputArguments& inputs,
                                            VerifyOptions options) const {
   const bool bundled = !bundle.empty();
-  auto opened = Open(bundled ? bundle : file, !bundled && seeded, load, options.threads,
+  const ModelSource folder{bundle};
+  auto opened = Open(bundled ? folder : file, !bundled && seeded, options.threads,
                      /*timed=*/false, /*verified=*/true);
   TW_RETURN_IF_ERROR(opened);
   if (bundled) {
-    auto source = LoadForRunning(file, seeded, load);
+    auto source = LoadForRunning(file, seeded);
     TW_RETURN_IF_ERROR(source);
     opened->source = *std::move(source);
   }

@@ -6,6 +6,7 @@
 
 #include "python_free_cli/device_argument.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/model_source.h"
 #include "python_free_cli/network_target.h"
 #include "python_free_cli/record_sources.h"
 #include "src/base/status.h"
@@ -37,11 +38,10 @@ struct CompileOrder {
   std::unique_ptr<records::Catalog> catalog;  ///< options point to it
   CompileOptions options;
 };
-/// templates: outlives the order. seeded, load: as for LoadForRunning.
-Result<CompileOrder> ReadOrder(const TemplateRegistry& templates, const std::string& file,
-                               bool seeded, const LoadOptions& load, const Target& target,
-                               const RecordSources& sources, const DeviceArgument& device,
-                               const FuseArguments& fuse);
+/// templates: outlives the order. seeded: as for LoadForRunning.
+Result<CompileOrder> ReadOrder(const TemplateRegistry& templates, const ModelSource& source,
+                               bool seeded, const Target& target, const RecordSources& sources,
+                               const DeviceArgument& device, const FuseArguments& fuse);
 
 /// The plan of a model file for a VTA; standard error is told if the VTA gets none of it.
 Result<Plan> PlanForVta(const std::string& file, Graph graph, const CompileOptions& options);
@@ -72,24 +72,24 @@ class DeviceNetwork {
 
   /// Runs the network and prints what it made; of a VTA also the statistics, and a row for each
   /// kind of layer. seeded: as for LoadForRunning. threads: 0: one, or as the library has it.
-  Result<int> Run(const std::string& file, bool seeded, const InputArguments& inputs,
+  /// Errors: kInvalidArgument for options of a source that is a library or a VTA's bundle.
+  Result<int> Run(const ModelSource& source, bool seeded, const InputArguments& inputs,
                   const OutputArguments& outputs, int threads, bool json,
                   CheckProgress& progress) const;
   /// Compares every operator of a planned network with the reference; for a VTA also the results
   /// with those of `file`. bundle: made of it by compile; empty: the file itself is planned.
-  /// seeded, load: as for LoadForRunning. options.progress is told what runs on a GPU.
-  Result<VerifyReport> Verify(const std::string& file, const std::string& bundle, bool seeded,
-                              const LoadOptions& load, const InputArguments& inputs,
-                              VerifyOptions options) const;
+  /// seeded: as for LoadForRunning. options.progress is told what runs on a GPU.
+  Result<VerifyReport> Verify(const ModelSource& source, const std::string& bundle, bool seeded,
+                              const InputArguments& inputs, VerifyOptions options) const;
 
  private:
   struct Opened;
   /// What runs the file. threads: of a VTA's host, or a library. timed: on a VTA, by all cycle
   /// models. verified: the graph as it was read is kept, where results are compared with its own.
-  Result<Opened> Open(const std::string& file, bool seeded, const LoadOptions& load, int threads,
-                      bool timed, bool verified) const;
+  Result<Opened> Open(const ModelSource& source, bool seeded, int threads, bool timed,
+                      bool verified) const;
   Result<Opened> OpenLibrary(const std::string& file, bool seeded, int threads) const;
-  Result<CompileOrder> Read(const std::string& file, bool seeded, const LoadOptions& load) const;
+  Result<CompileOrder> Read(const ModelSource& source, bool seeded) const;
   Result<Plan> ReadBundle(const std::string& folder, bool seeded) const;
   static Status OpenVta(Plan plan, int threads, bool timed, Opened& opened);
   Status OpenGpu(CompileOrder order, Opened& opened) const;

@@ -79,17 +79,6 @@ Result<Tensor> MakeUp(const std::string& rule, const ModelValue& value) {
 
 }  // namespace
 
-void LoadArguments::Declare(CLI::App& app) {
-  app.add_option("--requantize", requantize,
-                 "How quantized operators of ONNX round: by float32, as ONNX says, or by integers")
-      ->check(CLI::IsMember({"float", "integer"}))
-      ->capture_default_str();
-}
-
-LoadOptions LoadArguments::Options() const {
-  return {requantize == "integer" ? Requantize::kByIntegers : Requantize::kByFloat};
-}
-
 void PrintNotes(const Graph& graph) {
   for (const std::string& note : graph.notes) PrintErr("note: {}: {}\n", graph.name, note);
 }
@@ -107,8 +96,9 @@ Json MadeUpJson(std::int64_t constants) {
   return {{"count", constants}, {"seed", "name"}};
 }
 
-Result<Graph> LoadForRunning(const std::string& file, bool seeded, const LoadOptions& options) {
-  auto graph = LoadGraph(file, options);
+Result<Graph> LoadForRunning(const ModelSource& source, bool seeded) {
+  const std::string& file = source.path;
+  auto graph = LoadGraph(source);
   TW_RETURN_IF_ERROR(graph);
   PrintNotes(*graph);
   if (Status status = CheckMemory(*graph); !status.ok()) return status.WithContext(file);

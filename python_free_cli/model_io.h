@@ -17,14 +17,6 @@ class Option;
 
 namespace tilewright::cli {
 
-/// How a model file is read: `--requantize`.
-struct LoadArguments {
-  std::string requantize = "float";
-
-  void Declare(CLI::App& app);
-  LoadOptions Options() const;
-};
-
 /// What somebody who reads the graph should be told, to standard error.
 void PrintNotes(const Graph& graph);
 
@@ -36,7 +28,7 @@ nlohmann::ordered_json MadeUpJson(std::int64_t constants);
 
 /// The graph with contents for every constant: made-up ones where the file has none, and with
 /// `seeded` for every float constant, which is told on standard error. Prints its notes.
-Result<Graph> LoadForRunning(const std::string& file, bool seeded, const LoadOptions& options = {});
+Result<Graph> LoadForRunning(const ModelSource& source, bool seeded);
 
 /// `--image-fit`, `--image-mean` and `--image-std`. files: the option that they need.
 void DeclarePictureOptions(CLI::App& app, PictureOptions& options, CLI::Option* files);

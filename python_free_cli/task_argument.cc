@@ -121,8 +121,9 @@ Status CheckResiduals(const Target& target, bool no_fuse_residuals) {
                          "', expected a VTA");
 }
 
-Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target,
+Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, const Target& target,
                                                   bool fuse_residuals) {
+  const std::string& path = source.path;
   std::string file = path;
   std::int64_t only = -1;
   if (const auto hash = path.rfind('#'); hash != std::string::npos) {
@@ -131,7 +132,7 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const
       file = path.substr(0, hash);
     }
   }
-  auto graph = LoadGraph(file);
+  auto graph = LoadGraph(file, source.options);
   TW_RETURN_IF_ERROR(graph);
   graph = GraphFor(*std::move(graph), target);
   TW_RETURN_IF_ERROR(graph);
@@ -160,19 +161,23 @@ void LeaveToHost(const TemplateRegistry& templates, std::vector<search::TuneTask
   });
 }
 
-Result<search::TuneTask> ParseTask(const std::string& text, const Target& target,
+Result<search::TuneTask> ParseTask(const ModelSource& source, const Target& target,
                                    bool fuse_residuals) {
+  const std::string& text = source.path;
+  constexpr std::string_view kNoFile = "the task is no model file";
   if (auto workload = Workload::Parse(text); workload.ok()) {
+    TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
     return search::TuneTask{{std::move(*workload), target}, {}, 1};
   } else if (!text.empty() && text.front() == '(') {
     auto tuple = records::ParseAutotvmTuple(text);
     TW_RETURN_IF_ERROR(tuple);
+    TW_RETURN_IF_ERROR(CheckUnused(source.options, kNoFile));
     return search::TuneTask{{std::move(*tuple), target}, {}, 1};
   } else if (text.find('#') == std::string::npos) {
     return InvalidArgument("'" + text + "' is no task: " + workload.status().message() +
                            "; expected a workload key, an AutoTVM tuple, or FILE#N");
   }
-  auto tasks = TasksOfFile(text, target, fuse_residuals);
+  auto tasks = TasksOfFile(source, target, fuse_residuals);
   TW_RETURN_IF_ERROR(tasks);
   if (tasks->size() != 1) {
     return InvalidArgument("'" + text + "' does not name one task, expected FILE#N");
@@ -180,12 +185,12 @@ Result<search::TuneTask> ParseTask(const std::string& text, const Target& target
   return std::move(tasks->front());
 }
 
-Result<std::vector<search::TuneTask>> ParseTasks(const std::string& text, const Target& target,
+Result<std::vector<search::TuneTask>> ParseTasks(const ModelSource& source, const Target& target,
                                                  bool fuse_residuals) {
-  auto one = ParseTask(text, target, fuse_residuals);
+  auto one = ParseTask(source, target, fuse_residuals);
   if (one.ok()) return std::vector<search::TuneTask>{*std::move(one)};
-  if (text.find('(') != std::string::npos) return one.status();
-  return TasksOfFile(text, target, fuse_residuals);
+  if (source.path.find('(') != std::string::npos) return one.status();
+  return TasksOfFile(source, target, fuse_residuals);
 }
 
 Result<ChosenConfig> ChooseConfig(const TemplateRegistry& templates, const Task& task,
@@ -264,13 +269,16 @@ void CandidateArguments::Declare(CLI::App& app) {
   app.add_option("--template", template_key, "Template key (default: the preferred one)");
   app.add_option("--epilogue", epilogue, "Epilogue to fuse (default: the task's own)");
   target.DeclareWithResiduals(app);
+  model.Declare(app);
 }
 
 Result<CandidateArguments::Parsed> CandidateArguments::Parse(
     const TemplateRegistry& templates) const {
   auto parsed_target = target.Parse();
   TW_RETURN_IF_ERROR(parsed_target);
-  auto parsed_task = ParseTask(task, *parsed_target, !target.no_fuse_residuals);
+  auto source = model.Source(task);
+  TW_RETURN_IF_ERROR(source);
+  auto parsed_task = ParseTask(*source, *parsed_target, !target.no_fuse_residuals);
   TW_RETURN_IF_ERROR(parsed_task);
   if (!epilogue.empty()) {
     auto parsed = Epilogue::Parse(epilogue);

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "python_free_cli/model_source.h"
 #include "search/tuner.h"
 #include "src/base/status.h"
 #include "src/graph/passes/passes.h"
@@ -32,20 +33,21 @@ Result<Target> ParseTarget(std::string_view text, int threads, const std::string
 Status CheckResiduals(const Target& target, bool no_fuse_residuals);
 
 /// A task as written on the command line: a workload key, an AutoTVM tuple, or `FILE#N`, task N
-/// (from 0) of a model file with its most frequent epilogue.
-/// Errors: kInvalidArgument naming what was tried.
-Result<search::TuneTask> ParseTask(const std::string& text, const Target& target,
+/// (from 0) of a model file with its most frequent epilogue. text: as the path of a source, whose
+/// options are for a file.
+/// Errors: kInvalidArgument naming what was tried, or an option that what is no file does not use.
+Result<search::TuneTask> ParseTask(const ModelSource& text, const Target& target,
                                    bool fuse_residuals = true);
 
 /// Every task of a model file, with occurrences and epilogues. `#N` behind the name picks one.
-Result<std::vector<search::TuneTask>> TasksOfFile(const std::string& path, const Target& target,
+Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, const Target& target,
                                                   bool fuse_residuals = true);
 
 /// Takes out the tasks no VTA template serves, and says so: the host computes them.
 void LeaveToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks);
 
 /// What ParseTask takes, or all tasks of a model file.
-Result<std::vector<search::TuneTask>> ParseTasks(const std::string& text, const Target& target,
+Result<std::vector<search::TuneTask>> ParseTasks(const ModelSource& text, const Target& target,
                                                  bool fuse_residuals = true);
 
 /// A template of a task and one config of its space.
@@ -75,6 +77,7 @@ struct TargetArguments {
 /// A task, its target, and one config of it, as `lower` and `measure` take them.
 struct CandidateArguments {
   TargetArguments target;
+  ModelArguments model;
   std::string task, template_key, config, epilogue;
   /// Everything but the task.
   void Declare(CLI::App& app);

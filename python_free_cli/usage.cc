@@ -16,23 +16,6 @@
 namespace tilewright::cli {
 namespace {
 
-/// Letters to change, add, leave out, or exchange with the next one.
-std::size_t LettersApart(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> rows(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  std::iota(rows[0].begin(), rows[0].end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    rows[i][0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const bool same = a[i - 1] == b[j - 1];
-      rows[i][j] =
-          std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + (same ? 0 : 1)});
-      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (exchanged) rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
-    }
-  }
-  return rows[a.size()][b.size()];
-}
-
 /// The choices in the argument parser's name of a type, "TEXT:{hit,near}" or "ENUM:value in
 /// {crop->1,exact->0} OR {1,0}"; empty if it names none.
 std::vector<std::string> ChoicesIn(const std::string& type) {
@@ -173,20 +156,6 @@ Status CheckOutputFolders(const CLI::App& app) {
                            "; make it first (mkdir -p " + folder.string() + ")");
   }
   return {};
-}
-
-std::string DidYouMean(std::string_view word, const std::vector<std::string>& known) {
-  if (word.size() > 64) return {};
-  std::string nearest;
-  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
-  for (const std::string& other : known) {
-    const bool begins = word.size() >= 3 && other.starts_with(word);
-    const std::size_t apart = begins ? 1 : LettersApart(word, other);
-    if (apart >= least) continue;
-    least = apart;
-    nearest = other;
-  }
-  return nearest.empty() || nearest == word ? "" : "; did you mean '" + nearest + "'?";
 }
 
 }  // namespace tilewright::cli

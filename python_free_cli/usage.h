@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/base/did_you_mean.h"
 #include "src/base/status.h"
 
 namespace CLI {
@@ -25,8 +26,5 @@ int EndParsing(const CLI::App& app, const CLI::ParseError& error);
 /// What --output and --into name lies in a folder that is there: said before the work begins.
 /// Errors: kInvalidArgument.
 Status CheckOutputFolders(const CLI::App& app);
-
-/// "; did you mean 'resnet18_v1'?" for the nearest of the known words, empty if none is near.
-std::string DidYouMean(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace tilewright::cli

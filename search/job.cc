@@ -23,6 +23,7 @@ constexpr std::int64_t kMaxCount = 1'000'000'000;
 constexpr double kMaxSeconds = 1e9;
 
 using Text = std::string JobSettings::*;
+using Texts = std::vector<std::string> JobSettings::*;
 using Whole = std::int64_t JobSettings::*;
 using Small = int JobSettings::*;
 using Real = double JobSettings::*;
@@ -32,18 +33,23 @@ using Seed = std::uint64_t JobSettings::*;
 /// A member of the file: its name, where it goes and, for numbers, the values allowed.
 struct Field {
   std::string_view key;
-  std::variant<Text, Whole, Small, Real, Flag, Seed> member;
+  std::variant<Text, Texts, Whole, Small, Real, Flag, Seed> member;
   double least = 0, most = 0;
 };
 
 constexpr std::string_view kBudget = "budget_seconds";
+constexpr std::string_view kRequantize = "requantize";
 
-const std::array<Field, 15>& Fields() {
-  static const std::array<Field, 15> kFields = {{
+const std::array<Field, 19>& Fields() {
+  static const std::array<Field, 19> kFields = {{
       {"graph", &JobSettings::graph},
       {"target", &JobSettings::target},
       {"threads", &JobSettings::threads, 1, 1024},
       {"records", &JobSettings::records},
+      {"shape", &JobSettings::shape},
+      {"dim", &JobSettings::dim},
+      {"value", &JobSettings::value},
+      {kRequantize, &JobSettings::requantize},
       {"trials", &JobSettings::trials, 0, kMaxCount},
       {kBudget, &JobSettings::budget_seconds, 0, kMaxSeconds},
       {"min_trials_per_task", &JobSettings::min_trials_per_task, 1, kMaxCount},
@@ -88,6 +94,14 @@ std::string Set(const Field& field, const Json& value, JobSettings& settings) {
   if (const auto* text = std::get_if<Text>(&field.member)) {
     if (!value.is_string()) return "a text";
     settings.*(*text) = value.get<std::string>();
+    return {};
+  }
+  if (const auto* texts = std::get_if<Texts>(&field.member)) {
+    const bool list =
+        value.is_array() && std::ranges::all_of(value, [](auto& one) { return one.is_string(); });
+    if (!list && !value.is_string()) return "a text or a list of texts";
+    settings.*(*texts) = list ? value.get<std::vector<std::string>>()
+                              : std::vector<std::string>{value.get<std::string>()};
     return {};
   }
   if (const auto* flag = std::get_if<Flag>(&field.member)) {
@@ -140,6 +154,8 @@ Status SetChecked(const StrategyRegistry& strategies, const Field& field, const 
       strategies.Find(settings.strategy) == nullptr) {
     expected = "one of " + Listed(strategies.all());
   }
+  const bool rounds = settings.requantize == "float" || settings.requantize == "integer";
+  if (expected.empty() && field.key == kRequantize && !rounds) expected = "float or integer";
   if (expected.empty()) return Status();
   return InvalidArgument(std::string(field.key) + ": " + Shown(value) + ", expected " + expected);
 }
@@ -208,7 +224,13 @@ Status CheckJobSettings(const StrategyRegistry& strategies, const JobSettings& s
 
 std::string ToJson(const JobSettings& settings) {
   Json json = Json::object();
-  for (const Field& field : Fields()) json[std::string(field.key)] = ValueOf(field, settings);
+  const JobSettings defaults;
+  for (const Field& field : Fields()) {
+    Json value = ValueOf(field, settings);
+    const bool reading = std::holds_alternative<Texts>(field.member) || field.key == kRequantize;
+    if (reading && value == ValueOf(field, defaults)) continue;  // as before there were these keys
+    json[std::string(field.key)] = std::move(value);
+  }
   return DumpJson(json);
 }
 

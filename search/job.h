@@ -19,6 +19,11 @@ struct JobSettings {
   std::string target = "native";
   int threads = 1;      ///< a kernel may use
   std::string records;  ///< record store
+  // How the model file is read (docs/graphs.md#sizes-and-values-that-a-file-leaves-open).
+  std::vector<std::string> shape;  ///< "x=1x3x320x320"
+  std::vector<std::string> dim;    ///< "height=320"
+  std::vector<std::string> value;  ///< "sr=16000"
+  std::string requantize = "float";
 
   // How long.
   std::int64_t trials = 0;    ///< of the whole job; 0 = no limit
@@ -46,7 +51,8 @@ Result<JobSettings> ParseJobSettings(const StrategyRegistry& strategies, std::st
 Result<JobSettings> LoadJobSettings(const StrategyRegistry& strategies, const std::string& path);
 /// As for those of a file. Errors: kInvalidArgument as "key: value, expected …".
 Status CheckJobSettings(const StrategyRegistry& strategies, const JobSettings& settings);
-/// JSON object with every key in a fixed order; parses back to the same value.
+/// JSON object with every key in a fixed order (of how the file is read only what was said); parses
+/// back to the same value.
 std::string ToJson(const JobSettings& settings);
 /// Seconds of "90", "90s", "10m", "8h" or "1.5h". Errors: kInvalidArgument.
 Result<double> ParseDuration(std::string_view text);

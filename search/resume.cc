@@ -20,6 +20,11 @@ namespace {
 JobSettings WithoutLimits(JobSettings settings) {
   const JobSettings defaults;
   settings.graph = defaults.graph;
+  // How the file was read is in the tasks.
+  settings.shape = defaults.shape;
+  settings.dim = defaults.dim;
+  settings.value = defaults.value;
+  settings.requantize = defaults.requantize;
   settings.records = defaults.records;
   settings.trials = defaults.trials;
   settings.budget_seconds = defaults.budget_seconds;

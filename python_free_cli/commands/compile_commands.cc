@@ -11,6 +11,7 @@
 #include "python_free_cli/device_network.h"
 #include "python_free_cli/given_options.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/model_source.h"
 #include "python_free_cli/own_process.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/record_sources.h"
@@ -64,7 +65,7 @@ class CompileCommand final : public Command {
     target_.Declare(app);
     fuse_.Declare(app);
     device_.Declare(app);
-    load_.Declare(app);
+    model_.Declare(app);
     app.add_option("--name", name_, "Prefix of the C functions (default: from the file's name)");
     app.add_option("--on-miss", on_miss_, "What to do about operators without a record")
         ->check(CLI::IsMember({"warn", "fail"}))
@@ -104,6 +105,7 @@ class CompileCommand final : public Command {
     auto order = Order(*target);
     TW_RETURN_IF_ERROR(order);
     const std::int64_t made_up = order->graph.made_up_constants;
+    const std::vector<std::string> bound = order->graph.bound;
     CompileOptions& options = order->options;
     options.on_miss = on_miss;
     options.build_threads = build_threads_;
@@ -133,6 +135,7 @@ class CompileCommand final : public Command {
     }
     if (json_) {
       Json report = ReportOf(*model);
+      report["bound"] = bound;
       report["made_up_constants"] = MadeUpJson(made_up);
       report["check"] = CheckOf(model->check, verify_);
       PrintJson(report);
@@ -158,8 +161,9 @@ class CompileCommand final : public Command {
 
  private:
   Result<CompileOrder> Order(const Target& target) const {
-    return ReadOrder(templates(), file_, seeded_, load_.Options(), target, sources_, device_,
-                     fuse_);
+    auto source = model_.Source(file_);
+    TW_RETURN_IF_ERROR(source);
+    return ReadOrder(templates(), *source, seeded_, target, sources_, device_, fuse_);
   }
 
   /// What the checks leave open, on standard error; --json has the whole lists.
@@ -235,7 +239,7 @@ class CompileCommand final : public Command {
   TargetArguments target_;
   FuseArguments fuse_;
   DeviceArgument device_;
-  LoadArguments load_;
+  ModelArguments model_;
   std::string on_miss_ = "warn", verify_ = "sample";
   int build_threads_ = 2;
   bool seeded_ = false;
@@ -264,6 +268,7 @@ class RunCommand final : public Command {
     app.add_flag("--seeded", seeded_,
                  "Replace every float constant of the model file by made-up contents");
     app.add_flag("--json", json_, "Print JSON with every output element");
+    model_.Declare(app);
     inputs_.Declare(app);
     outputs_.Declare(app);
     network_.Declare(app, /*traces=*/true);
@@ -272,12 +277,15 @@ class RunCommand final : public Command {
   Result<int> Run() override {
     network_.Use(templates());
     return process_.Run(name(), [&](CheckProgress& progress) {
-      return network_.Run(file_, seeded_, inputs_, outputs_, threads_, json_, progress);
+      auto source = model_.Source(file_);
+      if (!source.ok()) return Result<int>(source.status());
+      return network_.Run(*source, seeded_, inputs_, outputs_, threads_, json_, progress);
     });
   }
 
  private:
   std::string file_;
+  ModelArguments model_;
   InputArguments inputs_;
   OutputArguments outputs_;
   DeviceNetwork network_;

@@ -33,9 +33,12 @@ class InspectCommand final : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
     app.add_flag("--json", json_, "Print JSON");
+    model_.Declare(app);
   }
   Result<int> Run() override {
-    auto graph = LoadGraph(file_);
+    const auto source = model_.Source(file_);
+    TW_RETURN_IF_ERROR(source);
+    auto graph = LoadGraph(*source);
     TW_RETURN_IF_ERROR(graph);
     PrintNotes(*graph);
     if (json_) {
@@ -48,6 +51,7 @@ class InspectCommand final : public Command {
 
  private:
   std::string file_;
+  ModelArguments model_;
   bool json_ = false;
 };
 
@@ -69,12 +73,15 @@ class TasksCommand final : public Command {
     app.add_flag("--no-fuse-residuals", no_fuse_residuals_,
                  "On a VTA, additions of residuals are tasks of their own");
     app.add_flag("--json", json_, "Print JSON");
+    model_.Declare(app);
   }
   Result<int> Run() override {
     auto target = ParseTarget(target_, 1, vta_config_);
     TW_RETURN_IF_ERROR(target);
     TW_RETURN_IF_ERROR(CheckResiduals(*target, no_fuse_residuals_));
-    auto graph = LoadGraph(file_);
+    const auto source = model_.Source(file_);
+    TW_RETURN_IF_ERROR(source);
+    auto graph = LoadGraph(*source);
     TW_RETURN_IF_ERROR(graph);
     PrintNotes(*graph);
     graph = GraphFor(*std::move(graph), *target);
@@ -103,6 +110,7 @@ class TasksCommand final : public Command {
 
  private:
   std::string file_;
+  ModelArguments model_;
   std::string target_ = "native";
   std::string vta_config_;
   bool no_fuse_residuals_ = false;

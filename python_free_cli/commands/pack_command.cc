@@ -6,6 +6,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/model_source.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/task_argument.h"
 #include "src/base/files/file.h"
@@ -42,11 +43,14 @@ class PackCommand final : public Command {
                    "First value or operator whose result is packed (default: by itself)");
     app.add_option("--stop", options_.stop, "First one behind it that is not packed any more");
     app.add_flag("--json", json_, "Print JSON");
+    model_.Declare(app);
   }
   Result<int> Run() override {
     auto design = ReadDesign(vta_config_);
     TW_RETURN_IF_ERROR(design);
-    auto graph = LoadForRunning(file_, false);
+    const auto source = model_.Source(file_);
+    TW_RETURN_IF_ERROR(source);
+    auto graph = LoadForRunning(*source, false);
     TW_RETURN_IF_ERROR(graph);
     PackReport report;
     auto packed = PackForVta(*std::move(graph), *design, options_, &report);
@@ -92,6 +96,7 @@ class PackCommand final : public Command {
         report.leaving);
   }
 
+  ModelArguments model_;
   std::string file_, vta_config_, output_;
   PackOptions options_;
   bool json_ = false;

@@ -106,6 +106,7 @@ class PackageCommand final : public Command {
 
   Verb run_ = nullptr;
   std::vector<std::string> arguments_;
+  ModelArguments model_;
   std::string output_ = ".", key_file_, comment_, task_, before_, after_;
   records::PackageOptions build_;
   TrustArguments trust_;
@@ -161,6 +162,7 @@ void PackageCommand::Declare(CLI::App& app) {
       ->required();
   trust_.Declare(*query);
   target_.Declare(*query);
+  model_.Declare(*query);
 
   CLI::App* keygen = Add(app, "keygen", "Make a key pair to sign with", &PackageCommand::Keygen);
   keygen->add_option("-o,--output", output_, "Secret key; the public one is beside it, FILE.pub")
@@ -440,7 +442,9 @@ Result<int> PackageCommand::Query() {
   TW_RETURN_IF_ERROR(store);
   records::Catalog catalog;
   catalog.AddStore(*std::move(store));
-  auto tasks = ParseTasks(task_, *target);
+  const auto source = model_.Source(task_);
+  TW_RETURN_IF_ERROR(source);
+  auto tasks = ParseTasks(*source, *target);
   TW_RETURN_IF_ERROR(tasks);
   const auto device = DeviceFor(*target);
   TW_RETURN_IF_ERROR(device);

@@ -13,6 +13,7 @@
 
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/model_source.h"
 #include "python_free_cli/print.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
@@ -47,6 +48,7 @@ class QuantizeCommand final : public Command {
   }
   void Declare(CLI::App& app) override {
     app.add_option("file", file_, "Model file (ONNX or Relay text)")->required();
+    model_.Declare(app);
     app.add_option("-o,--output", output_, "Relay text to write, with the weights");
     app.add_option("--config", config_file_, "JSON file with fields of the configuration");
     app.add_option("--set", fields_, "A field of the configuration, FIELD=VALUE; repeat for more");
@@ -161,7 +163,9 @@ class QuantizeCommand final : public Command {
         output_.empty() && std::ranges::all_of(passes, [](const std::string& pass) {
           return pass == "partition" || pass == "annotate";
         });
-    return listing_only ? LoadGraph(file_) : LoadForRunning(file_, false);
+    const auto source = model_.Source(file_);
+    TW_RETURN_IF_ERROR(source);
+    return listing_only ? LoadGraph(*source) : LoadForRunning(*source, false);
   }
 
   Status CheckOptions(const quantize::PipelineOptions& options) const {
@@ -416,6 +420,7 @@ class QuantizeCommand final : public Command {
 
   static constexpr std::int64_t kAllElements = std::numeric_limits<std::int64_t>::max();
 
+  ModelArguments model_;
   std::string file_, output_, config_file_, print_after_, listing_, calibrate_;
   std::vector<std::string> fields_, data_, passes_;
   quantize::DataSetOptions data_options_;

@@ -47,6 +47,7 @@ class QueryCommand final : public Command {
         ->required();
     sources_.Declare(app, "near");
     target_.DeclareWithResiduals(app);
+    model_.Declare(app);
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
@@ -111,7 +112,9 @@ class QueryCommand final : public Command {
   };
 
   Result<std::vector<Asked>> TasksOf(const Target& target) const {
-    auto tasks = ParseTasks(task_, target, !target_.no_fuse_residuals);
+    const auto source = model_.Source(task_);
+    TW_RETURN_IF_ERROR(source);
+    auto tasks = ParseTasks(*source, target, !target_.no_fuse_residuals);
     TW_RETURN_IF_ERROR(tasks);
     if (DeviceTraitsOf(target).leaves_to_host && tasks->size() > 1)
       LeaveToHost(templates(), *tasks);
@@ -133,6 +136,7 @@ class QueryCommand final : public Command {
 
   const CLI::App* app_ = nullptr;
   std::string task_;
+  ModelArguments model_;
   RecordSources sources_;
   TargetArguments target_;
   bool json_ = false;

@@ -41,12 +41,15 @@ class SpaceCommand final : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("task", task_, "Workload key, AutoTVM tuple, or FILE#N")->required();
     target_.DeclareWithResiduals(app);
+    model_.Declare(app);
     app.add_flag("--json", json_, "Print JSON");
   }
   Result<int> Run() override {
     auto target = target_.Parse();
     TW_RETURN_IF_ERROR(target);
-    auto task = ParseTask(task_, *target, !target_.no_fuse_residuals);
+    const auto source = model_.Source(task_);
+    TW_RETURN_IF_ERROR(source);
+    auto task = ParseTask(*source, *target, !target_.no_fuse_residuals);
     TW_RETURN_IF_ERROR(task);
     Json out = {{"task", task->task.workload.Key()}, {"target", target->ToString()}};
     for (const TemplateEntry* entry : templates().For(task->task.workload, *target)) {
@@ -99,6 +102,7 @@ class SpaceCommand final : public Command {
   }
 
   std::string task_;
+  ModelArguments model_;
   TargetArguments target_;
   bool json_ = false;
 };

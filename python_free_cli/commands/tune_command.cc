@@ -94,6 +94,7 @@ class TuneCommand final : public Command {
     strategy_option_ = app.add_option("--strategy", strategy_,
                                       "model, genetic, random or grid, or one of a plugin");
     seed_option_ = app.add_option("--seed", seed_, "Seed of everything random");
+    model_.Declare(app);
     app.add_flag("--json", json_, "End with one line of JSON on standard output");
   }
 
@@ -116,7 +117,11 @@ class TuneCommand final : public Command {
     // A board's name means what a file of this machine says.
     if (!Target::Parse(settings->target).ok()) settings->target = target->ToString();
     TW_RETURN_IF_ERROR(device_.CheckRuns(*target));
-    auto tasks = TasksOfFile(settings->graph, *target, !no_fuse_residuals_);
+    const ModelArguments model{{settings->shape, settings->dim, settings->value},
+                               settings->requantize};
+    const auto source = model.Source(settings->graph);
+    TW_RETURN_IF_ERROR(source);
+    auto tasks = TasksOfFile(*source, *target, !no_fuse_residuals_);
     TW_RETURN_IF_ERROR(tasks);
     if (DeviceTraitsOf(*target).leaves_to_host) {
       settings->target = target->ToString();  // with the design, wherever its file will be
@@ -181,6 +186,10 @@ class TuneCommand final : public Command {
       settings = std::move(*loaded);
     }
     if (!file_.empty()) settings.graph = file_;
+    if (!model_.bindings.shapes.empty()) settings.shape = model_.bindings.shapes;
+    if (!model_.bindings.dims.empty()) settings.dim = model_.bindings.dims;
+    if (!model_.bindings.values.empty()) settings.value = model_.bindings.values;
+    if (model_.requantize_option->count() > 0) settings.requantize = model_.requantize;
     if (!records_.empty()) settings.records = records_;
     if (target_option_->count() > 0) settings.target = target_;
     if (threads_option_->count() > 0) settings.threads = threads_;
@@ -215,6 +224,7 @@ class TuneCommand final : public Command {
     return std::vector<double>(tasks.size(), 0);
   }
 
+  ModelArguments model_;
   std::string file_, job_, records_, target_, vta_config_, libraries_, budget_, strategy_;
   DeviceArgument device_;
   int threads_ = 1;

@@ -9,6 +9,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/device_network.h"
 #include "python_free_cli/model_io.h"
+#include "python_free_cli/model_source.h"
 #include "python_free_cli/own_process.h"
 #include "python_free_cli/print.h"
 #include "src/base/files/file.h"
@@ -163,7 +164,7 @@ class VerifyCommand final : public Command {
         ->excludes(tolerance_option_);
     app.add_flag("--seeded", seeded_, "The library was compiled with --seeded");
     app.add_flag("--json", json_, "Print JSON");
-    load_.Declare(app);
+    model_.Declare(app);
     inputs_.Declare(app);
     network_.Declare(app, /*traces=*/false);
     process_.Declare(app);
@@ -184,7 +185,9 @@ class VerifyCommand final : public Command {
     if (other_.empty()) {
       return InvalidArgument("other: missing, expected a library made by compile, or a model file");
     }
-    auto graph = LoadForRunning(file_, seeded_, load_.Options());
+    const auto source = model_.Source(file_);
+    TW_RETURN_IF_ERROR(source);
+    auto graph = LoadForRunning(*source, seeded_);
     TW_RETURN_IF_ERROR(graph);
     auto inputs = inputs_.Make(ValuesOf(*graph, graph->inputs()));
     TW_RETURN_IF_ERROR(inputs);
@@ -206,7 +209,9 @@ class VerifyCommand final : public Command {
     if (!other_.empty() && !IsVtaBundle(other_)) {
       return InvalidArgument(other_ + ": no folder made by compile --target vta");
     }
-    auto report = network_.Verify(file_, other_, seeded_, load_.Options(), inputs_, options_);
+    const auto source = model_.Source(file_);
+    TW_RETURN_IF_ERROR(source);
+    auto report = network_.Verify(*source, other_, seeded_, inputs_, options_);
     TW_RETURN_IF_ERROR(report);
     return Print(*report, json_);
   }
@@ -243,7 +248,10 @@ class VerifyCommand final : public Command {
     auto folded = FoldConstants(std::move(unfolded));
     TW_RETURN_IF_ERROR(folded);
     const Graph& graph = *folded;
-    auto loaded = LoadForRunning(other_, seeded_, load_.Options());
+    auto source = model_.Source(other_);  // whose names may be others, and whose sizes fixed
+    TW_RETURN_IF_ERROR(source);
+    source->options.ignores_unknown_names = true;
+    auto loaded = LoadForRunning(*source, seeded_);
     TW_RETURN_IF_ERROR(loaded);
     auto other = FoldConstants(*std::move(loaded));
     TW_RETURN_IF_ERROR(other);
@@ -275,7 +283,7 @@ class VerifyCommand final : public Command {
   std::string file_, other_;
   VerifyOptions options_;
   std::optional<double> min_sqnr_;
-  LoadArguments load_;
+  ModelArguments model_;
   InputArguments inputs_;
   DeviceNetwork network_;
   OwnProcess process_;

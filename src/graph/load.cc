@@ -57,6 +57,27 @@ std::string FolderOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// Relay text leaves nothing open, but it may be said again what it says.
+Status CheckRelayBindings(const Graph& graph, const Bindings& bindings) {
+  if (!bindings.dims.empty() || !bindings.values.empty()) {
+    return InvalidArgument(bindings.Options()[bindings.dims.empty() ? bindings.shapes.size() : 0] +
+                           ": Relay text has no open dimensions, and its inputs stay inputs");
+  }
+  for (const auto& [name, shape] : bindings.shapes) {
+    std::string inputs;
+    bool agrees = false;
+    for (int id : graph.inputs()) {
+      const Node& input = graph.node(id);
+      agrees = agrees || (input.name == name && input.type.shape == shape);
+      inputs += (inputs.empty() ? "" : ", ") + input.name + "=" + ShapeText(input.type.shape);
+    }
+    if (agrees) continue;
+    return InvalidArgument("--shape " + name + "=" + ShapeText(shape) +
+                           ": Relay text has fixed sizes: " + inputs);
+  }
+  return Status();
+}
+
 }  // namespace
 
 Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
@@ -77,6 +98,10 @@ Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options) {
   auto graph = relay ? ImportRelay(*bytes, BaseName(path))
                      : ImportOnnxIn(FolderOf(path), *bytes, BaseName(path), options);
   if (!graph.ok()) return graph.status().WithContext(path);
+  if (relay && !options.ignores_unknown_names) {
+    Status status = CheckRelayBindings(*graph, options.bindings);
+    if (!status.ok()) return status.WithContext(path);
+  }
   return graph;
 }
 

@@ -357,6 +357,41 @@ has 'sigmoid has no integer form' err
 has '"notes"' out
 expect 0 compile "$corpus/qdq.onnx" --requantize integer -o qdq.so
 expect 0 verify "$corpus/qdq.onnx" qdq.so --requantize integer
+# Sizes and values that a file leaves open: one way to say them for every command, remembered by what is
+# made.
+open="$corpus/open.onnx"
+expect 2 inspect "$open"
+has "graph input 'x': dimension 1 ('width'), dimension 2: no fixed size" err
+has '--shape x=1xSIZExSIZE' err
+sizes=(--shape x=1x4x6 --value shape=4,6)
+expect 2 inspect "$open" --shape x=1x4x6
+has '--value shape=NUMBER' err
+expect 2 inspect "$open" --shape x=1x4x6 --value shap=4,6
+has "did you mean 'shape'?" err
+expect 2 compile "$open" "${sizes[@]}" --dim width=5 -o open.so
+has 'but 5 by --dim width=5' err
+[ ! -e open.so ] && [ ! -e open.h ] || fail "a library of sizes that contradict each other"
+expect 0 inspect "$open" "${sizes[@]}" --json
+has '"--value shape=4,6"' out
+expect 0 compile "$open" "${sizes[@]}" --json -o open.so
+has '"bound":["--shape x=1x4x6","--value shape=4,6"]' out
+has ' * Read with --shape x=1x4x6' open.h
+expect 0 verify "$open" open.so "${sizes[@]}"
+expect 0 compile "$open" "${sizes[@]}" --format bundle -o open
+has '"--shape x=1x4x6"' open/graph.json
+expect 0 tasks "$open" "${sizes[@]}"
+expect 0 query "$open" "${sizes[@]}" --accept default
+expect 0 space "$open#0" "${sizes[@]}"
+expect 2 space 'dense(float32[1,8]MK,float32[8,8]NK)->float32' --dim n=3
+has '--dim n=3: the task is no model file' err
+expect 2 run open.so --shape x=1x4x6
+has '--shape x=1x4x6: open.so has its sizes in it' err
+cat >open.json <<END
+{"graph": "$open", "records": "open.db", "trials": 2, "shape": "x=1x4x6", "value": ["shape=4,6"]}
+END
+expect 0 tune --job open.json --json
+expect 2 tune --job open.json --shape x=1x5
+has 'the file says' err
 expect 0 compile "$corpus/qdq.onnx" --format bundle -o qdq
 expect 0 verify "$corpus/qdq.onnx" qdq
 expect 0 verify "$corpus/qdq_float.onnx" "$corpus/qdq.onnx" --made-up random

@@ -20,6 +20,10 @@ TEST(JobTest, ReadsWhatItPrints) {
   settings.seed = 18446744073709551615U;
   settings.warm_start = false;
   settings.epsilon = 0.25;
+  settings.shape = {"x=1x3x320x320", "y=2"};
+  settings.dim = {"height=320"};
+  settings.value = {"sr=16000"};
+  settings.requantize = "integer";
   const auto again = ParseJobSettings(BuiltInStrategies(), ToJson(settings), "printed");
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(*again, settings);
@@ -29,6 +33,20 @@ TEST(JobTest, KeepsTheDefaultsOfWhatIsNotSaid) {
   JobSettings expected;
   expected.budget_seconds = 8 * 3600;
   EXPECT_EQ(*ParseJobSettings(BuiltInStrategies(), R"({"budget_seconds": "8h"})", "job"), expected);
+}
+
+// Names of jobs are made of what is printed: those of older stores stay the same.
+TEST(JobTest, SaysHowTheFileIsReadOnlyWhereThatWasSaid) {
+  const std::string text = ToJson(JobSettings());
+  for (const char* key : {"shape", "dim", "value", "requantize"}) {
+    EXPECT_EQ(text.find('"' + std::string(key) + '"'), std::string::npos) << key;
+  }
+}
+
+TEST(JobTest, TakesOneTextForAList) {
+  const auto settings = ParseJobSettings(BuiltInStrategies(), R"({"shape": "x=1x8"})", "job");
+  ASSERT_TRUE(settings.ok()) << settings.status().message();
+  EXPECT_EQ(settings->shape, std::vector<std::string>{"x=1x8"});
 }
 
 struct BadCase {
@@ -50,8 +68,15 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadCase{"UnknownKey", "{\n  \"trials\": 10,\n  \"trails\": 20\n}",
                 "night.json:3: trails: unknown key, expected one of graph, target, threads, "
-                "records, trials, budget_seconds, min_trials_per_task, early_stop_trials, "
-                "early_stop_improvement, strategy, seed, batch, epsilon, warm_start, finalists"},
+                "records, shape, dim, value, requantize, trials, budget_seconds, "
+                "min_trials_per_task, early_stop_trials, early_stop_improvement, strategy, seed, "
+                "batch, epsilon, warm_start, finalists"},
+        BadCase{"ShapeAsObject", "{\n\"shape\": {\"x\": 1}}",
+                "night.json:2: shape: {\"x\":1}, expected a text or a list of texts"},
+        BadCase{"NumberAmongTexts", "{\"dim\": [\"n=3\", 4]}",
+                "night.json:1: dim: [\"n=3\",4], expected a text or a list of texts"},
+        BadCase{"UnknownRounding", "{\"requantize\": \"int\"}",
+                "night.json:1: requantize: \"int\", expected float or integer"},
         BadCase{"TextForNumber", "{\"trials\": \"many\"}",
                 "night.json:1: trials: \"many\", expected an integer from 0 to 1000000000"},
         BadCase{"Negative", "{\n\"trials\": -1}",

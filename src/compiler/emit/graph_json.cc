@@ -67,6 +67,7 @@ std::string GraphJson(const Plan& plan, const CompileOptions& options) {
                      {"target", options.target.ToString()},
                      {"library", options.name + ".so"},
                      {"parameters", options.name + ".params"},
+                     {"bound", plan.graph.bound},
                      {"parameter_bytes", plan.constant_bytes},
                      {"parameter_hash", HexOf(plan.constant_hash)},
                      {"arena_bytes", plan.arena_bytes},

@@ -344,6 +344,13 @@ int32_t {0}_run_on_device(const uint64_t* inputs, const uint64_t* outputs, void*
 const char* {0}_message(void);
 )";
 
+// How the model file was read.
+std::string DescribeBound(const Graph& graph) {
+  std::string text;
+  for (const std::string& option : graph.bound) text += " * Read with " + InComment(option) + "\n";
+  return text;
+}
+
 }  // namespace
 
 std::string ModelTablesIr(const Plan& plan, const CompileOptions& options,
@@ -354,11 +361,12 @@ std::string ModelTablesIr(const Plan& plan, const CompileOptions& options,
 std::string ModelHeader(const Plan& plan, const CompileOptions& options) {
   const Graph& graph = plan.graph;
   std::string text = fmt::format(
-      "#pragma once\n\n/* Model {0}, compiled by Tilewright for {1}.\n{2}{3} * Working memory: {4} "
+      "#pragma once\n\n/* Model {0}, compiled by Tilewright for {1}.\n{5}{2}{3} * Working memory: "
+      "{4} "
       "bytes. */\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
       InComment(graph.name), InComment(options.target.ToString()),
       DescribeValues(graph, graph.inputs(), "input"),
-      DescribeValues(graph, graph.outputs(), "output"), plan.arena_bytes);
+      DescribeValues(graph, graph.outputs(), "output"), plan.arena_bytes, DescribeBound(graph));
   text += kHeaderTypes;
   if (!options.parameter_path.empty()) {
     text += fmt::format(R"(

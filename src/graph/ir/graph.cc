@@ -194,6 +194,7 @@ Graph Graph::CloneWithout(std::int64_t max_elements) const {
   clone.quantization = quantization;
   clone.notes = notes;
   clone.made_up_constants = made_up_constants;
+  clone.bound = bound;
   clone.nodes_ = nodes_;
   clone.outputs_ = outputs_;
   clone.fills_ = fills_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/base/status.h"
+#include "src/graph/ir/bindings.h"
 #include "src/graph/ir/mark.h"
 #include "src/tensor/operator.h"
 
@@ -79,6 +80,9 @@ class Graph {
   /// Constants that the source has no contents for, or that were replaced: see SeedConstants. Also
   /// of a file that was written with such contents.
   std::int64_t made_up_constants = 0;
+  /// How the file was read, where it could have been otherwise: options of the command line
+  /// ("--dim height=320").
+  std::vector<std::string> bound;
 
   int AddInput(std::string value_name, TensorType type);
   /// A constant with contents, or (no payload in the source) with none: see SeedConstants.
@@ -138,14 +142,26 @@ enum class Requantize : std::uint8_t {
 };
 struct LoadOptions {
   Requantize requantize = Requantize::kByFloat;
+  Bindings bindings = {};
+  /// Bindings of names that the file does not have are left out: of another form of a model.
+  bool ignores_unknown_names = false;
+};
+/// A model as a command reads it: the same source gives the same graph, whatever is done with it.
+struct ModelSource {
+  std::string path;
+  LoadOptions options = {};
 };
 
 /// Reads a model file by its contents: ONNX protobuf, Relay text, or this project's own model
 /// files (ONNX, written by the model generator).
-/// Errors: kInvalidArgument with file, place and what was expected; kUnsupported listing every
-/// operator that is not supported, by name and count.
+/// Errors: kInvalidArgument with file, place and what was expected, for bindings too; kUnsupported
+/// listing every operator that is not supported, by name and count, or every size that stays open.
 Result<Graph> LoadGraph(const std::string& path, const LoadOptions& options = {});
-/// `name` becomes the graph's. Symbolic first dimensions of inputs (batch) are read as 1.
+inline Result<Graph> LoadGraph(const ModelSource& source) {
+  return LoadGraph(source.path, source.options);
+}
+/// `name` becomes the graph's. Symbolic first dimensions of inputs (batch) are read as 1 unless
+/// they are bound.
 Result<Graph> ImportOnnx(std::string_view bytes, std::string name, const LoadOptions& options = {});
 Result<Graph> ImportRelay(std::string_view text, std::string name);
 

@@ -17,6 +17,7 @@ class Rewriter {
     result_.quantization = source_.quantization;
     result_.notes = source_.notes;
     result_.made_up_constants = source_.made_up_constants;
+    result_.bound = source_.bound;
   }
 
   const Graph& source() const { return source_; }

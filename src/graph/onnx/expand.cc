@@ -142,6 +142,66 @@ NodeProto IdentityOf(const std::string& from, const std::string& to) {
   return NodeOf("Identity", {from}, to);
 }
 
+// A list of no element of a type that is declared; nothing if that says no shape.
+void AddEmptyList(const onnx::ValueInfoProto& element, const std::string& name,
+                  OnnxImport& import) {
+  const auto& type = element.type().tensor_type();
+  const auto open = [](const auto& dim) { return !dim.has_dim_value(); };
+  if (!type.has_shape() || std::ranges::any_of(type.shape().dim(), open)) return;
+  onnx::TensorProto& list = import.made.emplace_back();
+  list.set_name(name);
+  list.set_data_type(type.elem_type());
+  list.add_dims(0);
+  for (const auto& dim : type.shape().dim()) list.add_dims(dim.dim_value());
+  import.initializers.emplace(name, &list);
+}
+
+// The initializers of a subgraph as those of the import. where: for messages.
+Status AddConstants(const GraphProto& graph, const std::string& prefix, const std::string& where,
+                    Names& names, OnnxImport& import) {
+  for (const auto& initializer : graph.initializer()) {
+    const std::string name = prefix + initializer.name();
+    if (!names.emplace(initializer.name(), name).second ||
+        !import.initializers.emplace(name, &initializer).second) {
+      return InvalidArgument("value '" + initializer.name() + "' of " + where + " is made twice");
+    }
+    import.taken.insert(name);
+  }
+  return Status();
+}
+
+// The nodes of a body once more: what they make gets the prefix `own`.
+void AddBody(const GraphProto& body, const std::string& own, Names& names,
+             std::vector<NodeProto>& nodes, OnnxImport& import) {
+  for (const NodeProto& inner : body.node()) {
+    for (const std::string& output : inner.output()) {
+      if (!output.empty()) names.insert_or_assign(output, own + output);
+    }
+  }
+  for (const NodeProto& inner : body.node()) {
+    NodeProto& copy = nodes.emplace_back(inner);
+    RenameValues(copy, names);
+    import.taken.insert(copy.output().begin(), copy.output().end());
+  }
+}
+
+// `name` as one element along a new dimension.
+NodeProto ElementOfList(const std::string& name, std::int64_t axis, const std::string& element,
+                        OnnxImport& import) {
+  const std::string axes = element + "/axes";
+  const bool input = import.opset >= 13;  // axes were an attribute before
+  NodeProto node = NodeOf("Unsqueeze", input ? Strings{name, axes} : Strings{name}, element);
+  if (input) {
+    AddNumber(axes, axis, true, import);
+  } else {
+    AttributeProto* attribute = node.add_attribute();
+    attribute->set_name("axes");
+    attribute->set_type(AttributeProto::INTS);
+    attribute->add_ints(axis);
+  }
+  return node;
+}
+
 }  // namespace
 
 Result<LocalFunctions> LocalFunctions::Of(const onnx::ModelProto& model) {
@@ -253,14 +313,7 @@ Result<std::vector<NodeProto>> ExpandBranch(const NodeProto& node, const GraphPr
     // A value from outside, a constant of the branch, or an output that is there twice.
     handed_on.push_back(IdentityOf(result, node.output(i)));
   }
-  for (const auto& initializer : branch.initializer()) {
-    const std::string name = prefix + initializer.name();
-    if (!names.emplace(initializer.name(), name).second ||
-        !import.initializers.emplace(name, &initializer).second) {
-      return InvalidArgument("value '" + initializer.name() + "' of a branch is made twice");
-    }
-    import.taken.insert(name);
-  }
+  TW_RETURN_IF_ERROR(AddConstants(branch, prefix, "a branch", names, import));
   std::vector<NodeProto> nodes(branch.node().begin(), branch.node().end());
   for (NodeProto& inner : nodes) {
     RenameValues(inner, names);
@@ -287,14 +340,7 @@ Result<std::vector<NodeProto>> ExpandScan(const NodeProto& node, const GraphProt
   }
   const std::string prefix = FreshPrefix(node, import);
   Names constants;
-  for (const auto& initializer : body.initializer()) {
-    const std::string name = prefix + initializer.name();
-    if (!constants.emplace(initializer.name(), name).second ||
-        !import.initializers.emplace(name, &initializer).second) {
-      return InvalidArgument("value '" + initializer.name() + "' of its body is made twice");
-    }
-    import.taken.insert(name);
-  }
+  TW_RETURN_IF_ERROR(AddConstants(body, prefix, "its body", constants, import));
   std::vector<std::string> state(node.input().begin(), node.input().begin() + states);
   std::vector<std::vector<std::string>> made(static_cast<std::size_t>(results));
   std::vector<NodeProto> nodes;
@@ -312,16 +358,7 @@ Result<std::vector<NodeProto>> ExpandScan(const NodeProto& node, const GraphProt
       SetAxis(nodes.back(), order.input_axes[at]);
       names.insert_or_assign(body.input(states + i).name(), element);
     }
-    for (const NodeProto& inner : body.node()) {
-      for (const std::string& output : inner.output()) {
-        if (!output.empty()) names.insert_or_assign(output, own + output);
-      }
-    }
-    for (const NodeProto& inner : body.node()) {
-      NodeProto& copy = nodes.emplace_back(inner);
-      RenameValues(copy, names);
-      import.taken.insert(copy.output().begin(), copy.output().end());
-    }
+    AddBody(body, own, names, nodes, import);
     for (int i = 0; i < states + results; ++i) {
       std::string name = body.output(i).name();
       Rename(name, names);
@@ -329,18 +366,9 @@ Result<std::vector<NodeProto>> ExpandScan(const NodeProto& node, const GraphProt
         state[static_cast<std::size_t>(i)] = name;
         continue;
       }
-      const std::string list = own + "out/" + std::to_string(i), axes = list + "/axes";
+      const std::string list = own + "out/" + std::to_string(i);
       const std::int64_t axis = order.output_axes[static_cast<std::size_t>(i - states)];
-      const bool input = import.opset >= 13;  // axes were an attribute before
-      nodes.push_back(NodeOf("Unsqueeze", input ? Strings{name, axes} : Strings{name}, list));
-      if (input) {
-        AddNumber(axes, axis, true, import);
-      } else {
-        AttributeProto* attribute = nodes.back().add_attribute();
-        attribute->set_name("axes");
-        attribute->set_type(AttributeProto::INTS);
-        attribute->add_ints(axis);
-      }
+      nodes.push_back(ElementOfList(name, axis, list, import));
       made[static_cast<std::size_t>(i - states)].push_back(list);
     }
   }
@@ -354,6 +382,80 @@ Result<std::vector<NodeProto>> ExpandScan(const NodeProto& node, const GraphProt
     if (order.output_reversed[at]) std::ranges::reverse(made[at]);
     nodes.push_back(NodeOf("Concat", made[at], node.output(i)));
     SetAxis(nodes.back(), order.output_axes[at]);
+  }
+  return nodes;
+}
+
+Result<LoopSteps> LoopSteps::Of(const NodeProto& node, const GraphProto& body, OnnxImport& import) {
+  constexpr int kBeside = 2;  // trips and condition, or number of the step and condition
+  const int carried = node.input_size() - kBeside;
+  const int lists = body.output_size() - 1 - carried;
+  if (carried < 0 || body.input_size() != node.input_size() || lists < 0 ||
+      node.output_size() > carried + lists || body.sparse_initializer_size() > 0) {
+    return InvalidArgument("it has " + std::to_string(node.input_size()) + " inputs and " +
+                           std::to_string(node.output_size()) + " outputs, its body " +
+                           std::to_string(body.input_size()) + " and " +
+                           std::to_string(body.output_size()) +
+                           ", expected as many inputs, and a condition more");
+  }
+  LoopSteps loop(node, body, import);
+  loop.prefix_ = FreshPrefix(node, import);
+  loop.condition_ = node.input(1);
+  loop.carried_.assign(node.input().begin() + kBeside, node.input().end());
+  loop.lists_.resize(static_cast<std::size_t>(lists));
+  TW_RETURN_IF_ERROR(AddConstants(body, loop.prefix_, "its body", loop.constants_, import));
+  onnx::TensorProto& going_on = import.made.emplace_back();
+  going_on.set_name(loop.prefix_ + "true");
+  going_on.set_data_type(onnx::TensorProto::BOOL);
+  going_on.add_int32_data(1);
+  import.initializers.emplace(going_on.name(), &going_on);
+  import.taken.insert(going_on.name());
+  return loop;
+}
+
+std::vector<NodeProto> LoopSteps::Next() {
+  const std::string own = prefix_ + std::to_string(steps_) + "/";
+  Names names = constants_;
+  AddNumber(own + "step", steps_, false, *import_);
+  names.insert_or_assign(body_->input(0).name(), own + "step");
+  names.insert_or_assign(body_->input(1).name(), prefix_ + "true");
+  for (std::size_t i = 0; i < carried_.size(); ++i) {
+    names.insert_or_assign(body_->input(static_cast<int>(i) + 2).name(), carried_[i]);
+  }
+  std::vector<NodeProto> nodes;
+  AddBody(*body_, own, names, nodes, *import_);
+  const auto output = [&](std::size_t i) {
+    std::string name = body_->output(static_cast<int>(i)).name();
+    Rename(name, names);
+    return name;
+  };
+  condition_ = output(0);
+  for (std::size_t i = 0; i < carried_.size(); ++i) carried_[i] = output(1 + i);
+  for (std::size_t i = 0; i < lists_.size(); ++i) {
+    const std::string element = own + "out/" + std::to_string(i);
+    nodes.push_back(ElementOfList(output(1 + carried_.size() + i), 0, element, *import_));
+    lists_[i].push_back(element);
+  }
+  ++steps_;
+  return nodes;
+}
+
+std::vector<NodeProto> LoopSteps::Results() {
+  std::vector<NodeProto> nodes;
+  for (int i = 0; i < node_->output_size(); ++i) {
+    const std::string& name = node_->output(i);
+    const auto at = static_cast<std::size_t>(i);
+    if (name.empty()) continue;
+    if (at < carried_.size()) {
+      nodes.push_back(IdentityOf(carried_[at], name));
+      continue;
+    }
+    if (steps_ == 0) {
+      AddEmptyList(body_->output(1 + i), name, *import_);
+      continue;
+    }
+    nodes.push_back(NodeOf("Concat", lists_[at - carried_.size()], name));
+    SetAxis(nodes.back(), 0);
   }
   return nodes;
 }

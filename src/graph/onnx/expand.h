@@ -49,6 +49,37 @@ Result<std::vector<onnx::NodeProto>> ExpandScan(const onnx::NodeProto& node,
                                                 const onnx::GraphProto& body,
                                                 const ScanOrder& order, OnnxImport& import);
 
+/// A Loop as its body, step by step: what the condition of a step is may follow from the one
+/// before.
+class LoopSteps {
+ public:
+  /// The body's initializers become those of the import. All of them outlive this.
+  /// Errors: kInvalidArgument for a body of other inputs or outputs than the node.
+  static Result<LoopSteps> Of(const onnx::NodeProto& node, const onnx::GraphProto& body,
+                              OnnxImport& import);
+  std::int64_t steps() const { return steps_; }
+  /// Value that says whether there is a next step; empty: there is.
+  const std::string& condition() const { return condition_; }
+  /// The body for the next step.
+  std::vector<onnx::NodeProto> Next();
+  /// What makes the outputs of the node of what the steps made. A list of what no step made, and
+  /// whose elements have no declared shape, stays unmade.
+  std::vector<onnx::NodeProto> Results();
+
+ private:
+  LoopSteps(const onnx::NodeProto& node, const onnx::GraphProto& body, OnnxImport& import)
+      : node_(&node), body_(&body), import_(&import) {}
+
+  const onnx::NodeProto* node_;
+  const onnx::GraphProto* body_;
+  OnnxImport* import_;
+  std::string prefix_, condition_;
+  std::map<std::string, std::string, std::less<>> constants_;
+  std::vector<std::string> carried_;             // from step to step
+  std::vector<std::vector<std::string>> lists_;  // results of which every step makes one element
+  std::int64_t steps_ = 0;
+};
+
 /// Values from outside that the subgraphs of a node read.
 std::vector<std::string> CapturedValues(const onnx::NodeProto& node);
 

@@ -16,6 +16,7 @@
 #include <queue>
 
 #include "src/graph/ir/rewrite.h"
+#include "src/graph/onnx/bind.h"
 #include "src/graph/onnx/computed_axis.h"
 #include "src/graph/onnx/declared.h"
 #include "src/graph/onnx/empty.h"
@@ -75,6 +76,7 @@ struct Expansion {
 
 bool IsIf(const NodeProto& node) { return node.op_type() == "If" && DomainOf(node).empty(); }
 bool IsScan(const NodeProto& node) { return node.op_type() == "Scan" && DomainOf(node).empty(); }
+bool IsLoop(const NodeProto& node) { return node.op_type() == "Loop" && DomainOf(node).empty(); }
 
 // A graph that is an attribute; null if there is none of that name.
 const GraphProto* GraphOf(const NodeProto& node, std::string_view name) {
@@ -97,7 +99,8 @@ void CountUnsupported(const google::protobuf::RepeatedPtrField<NodeProto>& nodes
       continue;
     }
     const std::string domain = DomainOf(node);
-    if (const GraphProto* body = IsScan(node) ? GraphOf(node, "body") : nullptr) {
+    const bool repeats = IsScan(node) || IsLoop(node);
+    if (const GraphProto* body = repeats ? GraphOf(node, "body") : nullptr) {
       CountUnsupported(body->node(), functions, seen, counts);
       continue;
     }
@@ -209,61 +212,6 @@ Result<std::vector<int>> NodeOrder(const Nodes& nodes, const OnnxImport& import)
   return order;
 }
 
-// Errors: kUnsupported for sizes that the file leaves open, all of them at once.
-Status CheckOpenSizes(const GraphProto& graph, const OnnxImport& import) {
-  std::string open;
-  int count = 0;
-  for (const auto& input : graph.input()) {
-    if (import.initializers.contains(input.name())) continue;
-    const auto& shape = input.type().tensor_type().shape();
-    bool named = false;
-    for (int i = 1; i < shape.dim_size(); ++i) {
-      if (shape.dim(i).has_dim_value()) continue;
-      if (!named) open += (open.empty() ? "" : "; ") + ("graph input '" + input.name() + "': ");
-      open += (named ? ", dimension " : "dimension ") + std::to_string(i) + " ('" +
-              shape.dim(i).dim_param() + "')";
-      named = true;
-      ++count;
-    }
-  }
-  if (count == 0) return Status();
-  return Unsupported(open + (count == 1 ? " has" : " have") +
-                     " no fixed size; only the first may have none. Write sizes into the file (in "
-                     "Python: onnxruntime.tools.make_dynamic_shape_fixed)");
-}
-
-Result<TensorType> InputType(const onnx::ValueInfoProto& input) {
-  if (!input.type().has_tensor_type()) {
-    return Unsupported("graph input '" + input.name() + "' is no tensor");
-  }
-  const auto& proto = input.type().tensor_type();
-  if (proto.elem_type() == onnx::TensorProto::UNDEFINED) {
-    return InvalidArgument("graph input '" + input.name() +
-                           "' has no element type; infer the types when exporting (in Python: "
-                           "onnx.shape_inference.infer_shapes), or give the exporter an example "
-                           "input");
-  }
-  auto dtype = DataTypeOfOnnx(proto.elem_type());
-  if (!dtype.ok()) return dtype.status().WithContext("graph input '" + input.name() + "'");
-  if (!proto.has_shape()) {
-    return Unsupported("graph input '" + input.name() + "' has no shape");
-  }
-  TensorType type{{}, *dtype};
-  for (const auto& dim : proto.shape().dim()) {
-    if (dim.has_dim_value()) {
-      type.shape.push_back(dim.dim_value());
-    } else if (type.shape.empty()) {
-      type.shape.push_back(1);  // the batch
-    } else {
-      return Internal("graph input '" + input.name() + "' has an open size");  // CheckOpenSizes
-    }
-  }
-  if (Status status = CheckOnnxType(type); !status.ok()) {
-    return status.WithContext("graph input '" + input.name() + "'");
-  }
-  return type;
-}
-
 // Errors: kInvalidArgument for a name with a zero byte, which would be another name, or somebody
 // else's, wherever names are texts of C (in a compiled library).
 Status CheckName(const std::string& name) {
@@ -287,7 +235,7 @@ Status CheckNames(const GraphProto& graph) {
   return CheckResultNames(graph.node());
 }
 
-Status AddInputs(const GraphProto& graph, OnnxImport& import) {
+Status AddInputs(const GraphProto& graph, const LoadOptions& options, OnnxImport& import) {
   for (const auto& initializer : graph.initializer()) {
     if (!import.initializers.emplace(initializer.name(), &initializer).second) {
       return InvalidArgument("initializer '" + initializer.name() + "' is there twice");
@@ -296,17 +244,21 @@ Status AddInputs(const GraphProto& graph, OnnxImport& import) {
   if (graph.sparse_initializer_size() > 0) {
     return Unsupported("sparse initializers are not supported");
   }
-  TW_RETURN_IF_ERROR(CheckOpenSizes(graph, import));
-  for (const auto& input : graph.input()) {
-    // Old files list the initializers among the inputs.
-    if (import.initializers.contains(input.name())) continue;
-    auto type = InputType(input);
-    TW_RETURN_IF_ERROR(type);
-    if (import.values.contains(input.name())) {
-      return InvalidArgument("graph input '" + input.name() + "' is there twice");
+  auto inputs = BindInputs(graph, import, options);
+  TW_RETURN_IF_ERROR(inputs);
+  for (BoundInput& input : *inputs) {
+    if (import.values.contains(input.name)) {
+      return InvalidArgument("graph input '" + input.name + "' is there twice");
     }
-    import.values.emplace(input.name(), import.graph.AddInput(input.name(), *std::move(type)));
-    import.names.insert(input.name());
+    int id = -1;
+    if (input.value) {  // a constant of ours, so that nothing replaces its contents
+      id = import.graph.AddConstant(input.name + "#value", *std::move(input.value));
+      import.derived.insert(id);
+    } else {
+      id = import.graph.AddInput(input.name, std::move(input.type));
+    }
+    import.values.emplace(input.name, id);
+    import.names.insert(import.graph.node(id).name);
   }
   for (const auto& [name, id] : import.values) import.taken.insert(name);
   for (const auto& [name, proto] : import.initializers) import.taken.insert(name);
@@ -385,7 +337,9 @@ Status ImportIf(const NodeProto& proto, OnnxImport& import, Expansion& expansion
   if (condition == nullptr) {
     return Unsupported("its condition (" + proto.input(0) +
                        ") is computed while the network runs, expected one that is constant or "
-                       "follows from shapes; export the model for one of its branches");
+                       "follows from shapes" +
+                       HintToBind(import.graph, import.values.at(proto.input(0))) +
+                       "; or export the model for one of its branches");
   }
   if (condition->elements() != 1 || !condition->dtype().is_bool()) {
     return InvalidArgument("its condition is " + condition->type().ToString() +
@@ -444,6 +398,16 @@ Result<ScanOrder> ScanOrderOf(const NodeProto& proto, OnnxImport& import, int re
   return order;
 }
 
+// Errors: kUnsupported if so many copies of a body take too much memory.
+Status CheckBytes(std::int64_t steps, const GraphProto& body) {
+  double bytes = 0;  // a node may hold constants, or graphs
+  for (const NodeProto& inner : body.node()) bytes += static_cast<double>(inner.ByteSizeLong());
+  if (bytes * static_cast<double>(steps) <= OnnxImport::kMaxMadeBytes) return Status();
+  return Unsupported(std::to_string(steps) + " steps of nodes of " +
+                     std::to_string(static_cast<std::int64_t>(bytes)) +
+                     " bytes; expected at most 2^28 in all: make their constants initializers");
+}
+
 // Its body, once for each step.
 Status ImportScan(const NodeProto& proto, OnnxImport& import, Expansion& expansion) {
   if (import.opset < 9) {
@@ -454,8 +418,8 @@ Status ImportScan(const NodeProto& proto, OnnxImport& import, Expansion& expansi
   TW_RETURN_IF_ERROR(CheckNames(*body));
   OnnxNode node(import, proto);
   const std::int64_t states =
-      proto.input_size() - std::clamp<std::int64_t>(node.Int("num_scan_inputs", 0), 0,
-                                                    proto.input_size());
+      proto.input_size() -
+      std::clamp<std::int64_t>(node.Int("num_scan_inputs", 0), 0, proto.input_size());
   const std::int64_t results = std::max<std::int64_t>(body->output_size() - states, 0);
   auto order = ScanOrderOf(proto, import, static_cast<int>(results));
   TW_RETURN_IF_ERROR(order);
@@ -466,16 +430,78 @@ Status ImportScan(const NodeProto& proto, OnnxImport& import, Expansion& expansi
                        " nodes, expected at most " + std::to_string(Expansion::kMaxNodes) +
                        " nodes in all");
   }
-  double bytes = 0;  // a node may hold constants, or graphs
-  for (const NodeProto& inner : body->node()) bytes += static_cast<double>(inner.ByteSizeLong());
-  if (bytes * static_cast<double>(order->steps) > OnnxImport::kMaxMadeBytes) {
-    return Unsupported(std::to_string(order->steps) + " steps of nodes of " +
-                       std::to_string(static_cast<std::int64_t>(bytes)) +
-                       " bytes; expected at most 2^28 in all: make their constants initializers");
-  }
+  TW_RETURN_IF_ERROR(CheckBytes(order->steps, *body));
   auto nodes = ExpandScan(proto, *body, *order, import);
   TW_RETURN_IF_ERROR(nodes);
   return ImportReplacement(*nodes, import.opset, import, expansion);
+}
+
+// Whether a Loop has a next step. `condition` names a value; empty: it has.
+Result<bool> GoesOn(const std::string& condition, std::int64_t step, OnnxImport& import) {
+  if (condition.empty()) return true;
+  auto id = import.Value(condition);
+  TW_RETURN_IF_ERROR(id);
+  const Tensor* contents = import.graph.Contents(*id);
+  if (contents == nullptr) {
+    return Unsupported("its condition (" + condition + ") in front of step " +
+                       std::to_string(step) +
+                       " is computed while the network runs, expected one that is constant or "
+                       "follows from shapes" +
+                       HintToBind(import.graph, *id));
+  }
+  if (contents->elements() == 1 && contents->dtype().is_bool()) return contents->At(0) != 0;
+  return InvalidArgument("its condition (" + condition + ") is " + contents->type().ToString() +
+                         ", expected one bool");
+}
+
+// The number of trips of a Loop, which a condition may end before; none if only that does.
+Result<std::optional<std::int64_t>> TripsOf(const NodeProto& proto, OnnxImport& import) {
+  OnnxNode node(import, proto);
+  node.WithoutEffect({"body"});
+  std::optional<std::int64_t> trips;
+  if (node.HasInput(0)) {
+    const std::vector<std::int64_t> known = node.KnownInts(0);
+    if (node.ok() && known.size() != 1) {
+      return InvalidArgument("input 0 (" + proto.input(0) + ") has " +
+                             std::to_string(known.size()) + " elements, expected one");
+    }
+    if (node.ok()) trips = std::max<std::int64_t>(known[0], 0);
+  }
+  for (int i = 1; i < node.input_count(); ++i) node.InputWithoutEffect(i);
+  node.RefuseUnread();
+  if (!node.ok()) return node.status();
+  return trips;
+}
+
+// Its body, once for each step, as long as conditions that are known while reading say so.
+Status ImportLoop(const NodeProto& proto, OnnxImport& import, Expansion& expansion) {
+  constexpr std::int64_t kMostSteps = 16'384;
+  const GraphProto* body = GraphOf(proto, "body");
+  if (body == nullptr) return InvalidArgument("attribute body is missing");
+  if (proto.input_size() < 2) return InvalidArgument("it has less than 2 inputs");
+  TW_RETURN_IF_ERROR(CheckNames(*body));
+  const auto trips = TripsOf(proto, import);
+  TW_RETURN_IF_ERROR(trips);
+  auto loop = LoopSteps::Of(proto, *body, import);
+  TW_RETURN_IF_ERROR(loop);
+  for (;;) {
+    const std::int64_t step = loop->steps();
+    if (trips->has_value() && step >= **trips) break;
+    const auto goes_on = GoesOn(loop->condition(), step, import);
+    TW_RETURN_IF_ERROR(goes_on);
+    if (!*goes_on) break;
+    if (step == kMostSteps) {
+      return Unsupported("it does not end within " + std::to_string(kMostSteps) + " steps: " +
+                         (trips->has_value() ? "it has " + std::to_string(**trips)
+                                             : std::string("it has no number of trips")) +
+                         (loop->condition().empty()
+                              ? ""
+                              : ", and its condition (" + loop->condition() + ") still is true"));
+    }
+    TW_RETURN_IF_ERROR(CheckBytes(step + 1, *body));
+    TW_RETURN_IF_ERROR(ImportReplacement(loop->Next(), import.opset, import, expansion));
+  }
+  return ImportReplacement(loop->Results(), import.opset, import, expansion);
 }
 
 Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansion) {
@@ -485,6 +511,7 @@ Status ImportNode(const NodeProto& proto, OnnxImport& import, Expansion& expansi
   }
   if (IsIf(proto)) return makes ? ImportIf(proto, import, expansion) : Status();
   if (IsScan(proto)) return makes ? ImportScan(proto, import, expansion) : Status();
+  if (IsLoop(proto)) return makes ? ImportLoop(proto, import, expansion) : Status();
   if (!makes) return InvalidArgument("has no output");
   auto converted = ConvertOldNode(proto, import);
   TW_RETURN_IF_ERROR(converted);
@@ -559,7 +586,11 @@ Result<Graph> ImportOnnxIn(const std::string& folder, std::string_view bytes, st
   import.requantize = options.requantize;
   import.declared = DeclaredShapesOf(graph);
   import.graph.name = std::move(name);
-  TW_RETURN_IF_ERROR(AddInputs(graph, import));
+  import.graph.bound = options.bindings.Options();
+  if (options.requantize == Requantize::kByIntegers) {
+    import.graph.bound.emplace_back("--requantize integer");
+  }
+  TW_RETURN_IF_ERROR(AddInputs(graph, options, import));
   TW_RETURN_IF_ERROR(ImportNodes(PointersTo(graph.node()), import, expansion));
   TW_RETURN_IF_ERROR(SetOutputs(graph, import));
   return Prune(std::move(import.graph));

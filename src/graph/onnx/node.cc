@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "src/graph/onnx/bind.h"
 #include "src/graph/onnx/declared.h"
 #include "src/graph/onnx/empty.h"
 #include "src/tensor/reference/reference.h"
@@ -269,7 +270,8 @@ std::vector<std::int64_t> OnnxNode::KnownInts(int index) {
                         contents->dtype() != DataType{TypeCode::kUInt, 64};
   if (!integers || contents->shape().size() > 1) {
     FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) +
-                    ") must be a list of integers known before the network runs");
+                    ") must be a list of integers known before the network runs" +
+                    HintToBind(import_.graph, AnyInput(index)));
     return {};
   }
   std::vector<std::int64_t> values;
@@ -289,7 +291,8 @@ double OnnxNode::KnownScalar(int index) {
   if (!ok()) return 0;
   if (contents == nullptr || contents->elements() != 1) {
     FailUnsupported("input " + std::to_string(index) + " (" + proto_.input(index) +
-                    ") must be one number known before the network runs");
+                    ") must be one number known before the network runs" +
+                    HintToBind(import_.graph, AnyInput(index)));
     return 0;
   }
   return contents->At(0);

@@ -189,7 +189,8 @@ const BadModel kModels[] = {
      },
      kNot,
      "node 0 (Reshape) making 'y': input 1 (s) must be a list of integers known before the "
-     "network runs"},
+     "network runs; it follows from input 's' (int64[2]): if that is the same in every run, give "
+     "it: --value s=NUMBER"},
     {"ReshapeToOtherSize",
      [](OnnxBuilder& m) {
        m.Initializer("s", MakeTensor(kInt64, {2}, {5, -1})).Node("Reshape", {"x", "s"}, {"y"});
@@ -207,16 +208,15 @@ const BadModel kModels[] = {
        m.Input("z", {1, -1}).Node("Add", {"x", "z"}, {"y"});
      },
      kNot,
-     "graph input 'z': dimension 1 ('n') has no fixed size; only the first may have none. Write "
-     "sizes into the file (in Python: onnxruntime.tools.make_dynamic_shape_fixed)"},
+     "graph input 'z': dimension 1 ('n'): no fixed size; give the sizes that the network is to run "
+     "with: --dim n=SIZE"},
     {"InputsWithoutSizes",
      [](OnnxBuilder& m) {
-       m.Input("z", {-1, 2, -1, -1}).Input("w", {4, -1}).Node("Add", {"x", "z"}, {"y"});
+       m.Input("z", {1, 2, -1, -1}).Input("w", {4, -1}).Node("Add", {"x", "z"}, {"y"});
      },
      kNot,
-     "graph input 'z': dimension 2 ('n'), dimension 3 ('n'); graph input 'w': dimension 1 ('n') "
-     "have no fixed size; only the first may have none. Write sizes into the file (in Python: "
-     "onnxruntime.tools.make_dynamic_shape_fixed)"},
+     "graph input 'z': dimension 2 ('n'), dimension 3 ('n'); graph input 'w': dimension 1 ('n'): "
+     "no fixed size; give the sizes that the network is to run with: --dim n=SIZE"},
     {"SplitOfOtherSize",
      [](OnnxBuilder& m) {
        m.Initializer("s", MakeTensor(kInt64, {2}, {1, 2}));
@@ -389,7 +389,7 @@ const BadModel kModels[] = {
        m.Input("z", {2}, onnx::TensorProto::UNDEFINED).Node("Relu", {"x"}, {"y"});
      },
      kBad,
-     "graph input 'z' has no element type; infer the types when exporting (in Python: "
+     "graph input 'z': it has no element type; infer the types when exporting (in Python: "
      "onnx.shape_inference.infer_shapes), or give the exporter an example input"},
     {"InitializerWithoutType",
      [](OnnxBuilder& m) {
@@ -629,7 +629,8 @@ const BadModel kModels[] = {
      },
      kNot,
      "node 0 (TopK) making 'y': input 1 (k) must be a list of integers known before the "
-     "network runs"},
+     "network runs; it follows from input 'k' (int64[1]): if that is the same in every run, give "
+     "it: --value k=NUMBER"},
     {"CycleThroughQuantization",
      [](OnnxBuilder& m) {
        m.Initializer("s", MakeTensor(kFloat32, {}, {1}));
