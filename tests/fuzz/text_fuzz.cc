@@ -1,12 +1,15 @@
 // Every short text of ours: workload keys, tuples, epilogues, configs, targets, boards,
-// fingerprints, models of VTA designs. What parses must print to a text that parses back to the same
-// value.
+// fingerprints, models of VTA designs, sizes and values of inputs. What parses must print to a text
+// that parses back to the same value.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "records/autotvm/tuple.h"
 #include "src/base/status.h"
+#include "src/graph/ir/bindings.h"
 #include "src/space/config.h"
 #include "src/target/cpu.h"
 #include "src/target/gpu.h"
@@ -24,6 +27,30 @@ void RoundTrip(std::string_view text, Parse parse, Print print) {
   if (!value.ok()) return;
   tilewright::Result<T> again = parse(print(*value));
   TW_CHECK(again.ok() && *again == *value, print(*value));
+}
+
+using Texts = std::vector<std::string>;
+
+// What says the same as some bindings, as texts of options.
+tilewright::BindingTexts TextsOf(const tilewright::Bindings& bindings) {
+  tilewright::BindingTexts texts;
+  for (const std::string& option : bindings.Options()) {
+    const std::size_t space = option.find(' ');
+    const std::string name = option.substr(0, space);
+    Texts& list = name == "--shape" ? texts.shapes : name == "--dim" ? texts.dims : texts.values;
+    list.push_back(option.substr(space + 1));
+  }
+  return texts;
+}
+
+void BindingRoundTrip(const tilewright::BindingTexts& texts) {
+  const auto sets = tilewright::ParseBindings(texts);
+  if (!sets.ok()) return;
+  for (const tilewright::Bindings& set : *sets) {
+    const auto again = tilewright::ParseBindings(TextsOf(set));
+    TW_CHECK(again.ok() && again->size() == 1, again.status().message());
+    TW_CHECK(again->front().Options() == set.Options(), set.Options().front());
+  }
 }
 
 }  // namespace
@@ -44,6 +71,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     TW_CHECK(!capability.ok() || (*capability >= 50 && *capability <= 999), target->ToString());
     (void)target->num_threads();
     (void)target->keys();
+  }
+  const Texts one = {std::string(text)};
+  BindingRoundTrip({one, {}, {}});
+  BindingRoundTrip({{}, one, {}});
+  BindingRoundTrip({{}, {}, one});
+  for (const DataType dtype : {kInt64, kInt8, kBool, kFloat32}) {
+    (void)TensorOfText(text, {{2}, dtype}).ok();
   }
   (void)records::ParseAutotvmTuple(text).ok();
   (void)ParsePreset(text, "board").ok();

@@ -47,33 +47,43 @@ TEST(ParseTargetTest, SaysWhatIsNotPossible) {
 
 TEST(ParseTaskTest, TakesKeysTuplesAndTasksOfFiles) {
   const Target target = *Target::Parse("llvm");
-  const auto key = ParseTask(kDense, target);
+  const auto key = ParseTask({kDense}, target);
   ASSERT_TRUE(key.ok()) << key.status().message();
   EXPECT_EQ(key->task.workload.Key(), kDense);
-  const auto tuple = ParseTask(
-      "('dense_nopack.x86', ('TENSOR', (6, 96), 'float32'), ('TENSOR', (72, 96), 'float32'), None, "
-      "'float32')",
-      target);
+  const auto tuple = ParseTask({"('dense_nopack.x86', ('TENSOR', (6, 96), 'float32'), ('TENSOR', "
+                                "(72, 96), 'float32'), None, "
+                                "'float32')"},
+                               target);
   ASSERT_TRUE(tuple.ok()) << tuple.status().message();
   EXPECT_EQ(tuple->task.workload, key->task.workload);
-  const auto task = ParseTask(std::string(kModel) + "#1", target);
+  const auto task = ParseTask({std::string(kModel) + "#1"}, target);
   ASSERT_TRUE(task.ok()) << task.status().message();
   EXPECT_EQ(task->task.workload.op, OpKind::kDense);
-  const auto all = ParseTasks(kModel, target);
+  const auto all = ParseTasks({kModel}, target);
   ASSERT_TRUE(all.ok()) << all.status().message();
   EXPECT_EQ(all->size(), 2U);
 }
 
+TEST(ParseTaskTest, OptionsOfAFileAreForFiles) {
+  const Target target = *Target::Parse("llvm");
+  ModelSource source{kDense};
+  source.options.bindings.dims["n"] = 3;
+  EXPECT_EQ(ParseTask(source, target).status().message(), "--dim n=3: the task is no model file");
+  source.path = std::string(kModel) + "#1";
+  EXPECT_THAT(ParseTask(source, target).status().message(),
+              HasSubstr("--dim n=3: Relay text has no open dimensions"));
+}
+
 TEST(ParseTaskTest, SaysWhatItTried) {
   const Target target = *Target::Parse("llvm");
-  EXPECT_THAT(ParseTask("dense", target).status().message(),
+  EXPECT_THAT(ParseTask({"dense"}, target).status().message(),
               HasSubstr("expected a workload key, an AutoTVM tuple, or FILE#N"));
-  EXPECT_THAT(ParseTask("('sort.x86',)", target).status().message(), HasSubstr("unknown task"));
-  EXPECT_THAT(ParseTask(std::string(kModel) + "#9", target).status().message(),
+  EXPECT_THAT(ParseTask({"('sort.x86',)"}, target).status().message(), HasSubstr("unknown task"));
+  EXPECT_THAT(ParseTask({std::string(kModel) + "#9"}, target).status().message(),
               HasSubstr("task 9 asked for, the file has 2"));
-  EXPECT_EQ(ParseTask("no/such.onnx#0", target).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(ParseTask({"no/such.onnx#0"}, target).status().code(), StatusCode::kNotFound);
   // A key that is nearly one is no file.
-  EXPECT_THAT(ParseTasks("dense(float32[6,96]MK", target).status().message(),
+  EXPECT_THAT(ParseTasks({"dense(float32[6,96]MK"}, target).status().message(),
               HasSubstr("is no task"));
 }
 

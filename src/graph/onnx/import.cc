@@ -400,7 +400,9 @@ Result<ScanOrder> ScanOrderOf(const NodeProto& proto, OnnxImport& import, int re
 
 // Errors: kUnsupported if so many copies of a body take too much memory.
 Status CheckBytes(std::int64_t steps, const GraphProto& body) {
-  double bytes = 0;  // a node may hold constants, or graphs
+  constexpr double kBytesOfAName = 64;
+  double bytes = kBytesOfAName * body.initializer_size();
+  // A node may hold constants, or graphs.
   for (const NodeProto& inner : body.node()) bytes += static_cast<double>(inner.ByteSizeLong());
   if (bytes * static_cast<double>(steps) <= OnnxImport::kMaxMadeBytes) return Status();
   return Unsupported(std::to_string(steps) + " steps of nodes of " +
@@ -499,6 +501,7 @@ Status ImportLoop(const NodeProto& proto, OnnxImport& import, Expansion& expansi
                               : ", and its condition (" + loop->condition() + ") still is true"));
     }
     TW_RETURN_IF_ERROR(CheckBytes(step + 1, *body));
+    ++expansion.nodes;  // a body may have none
     TW_RETURN_IF_ERROR(ImportReplacement(loop->Next(), import.opset, import, expansion));
   }
   return ImportReplacement(loop->Results(), import.opset, import, expansion);
