@@ -23,6 +23,10 @@ constexpr float kClearlyBetter = 0.2F;
 // taken.
 constexpr double kAsBusy = 0.97;
 
+// Models rank configs of like loops, and know nothing of an algorithm that is the first choice on
+// some workloads only.
+bool IsOfAnotherAlgorithm(const TemplateEntry& entry) { return entry.goes_first != nullptr; }
+
 class FileChooser final : public records::ModelChooser {
  public:
   FileChooser(const TemplateRegistry& templates, std::string path,
@@ -34,6 +38,10 @@ class FileChooser final : public records::ModelChooser {
     const auto& families = model_->about().families;
     if (target.kind_name() != model_->about().target_kind ||
         std::ranges::count(families, FamilyOf(workload)) == 0) {
+      return std::optional<records::ModelChoice>();
+    }
+    const auto entries = templates_.For(workload, target);
+    if (!entries.empty() && IsOfAnotherAlgorithm(*entries.front())) {
       return std::optional<records::ModelChoice>();
     }
     auto guess = GuessConfig(templates_, {workload, target}, Epilogue(), *model_);
@@ -73,8 +81,10 @@ Result<Point> GuessPoint(const SearchSpace& space, const Inspector& inspector,
   }
   if (defaults.empty()) return visited->front().point;
   const double busy = kAsBusy * inspector.Busy(defaults.front());
-  const auto even = std::ranges::find_if(
-      *visited, [&](const ScoredPoint& scored) { return inspector.Busy(scored.point) >= busy; });
+  const auto even = std::ranges::find_if(*visited, [&](const ScoredPoint& scored) {
+    const TemplateEntry& entry = *space.templates[static_cast<std::size_t>(scored.point.space)];
+    return !IsOfAnotherAlgorithm(entry) && inspector.Busy(scored.point) >= busy;
+  });
   if (even == visited->end()) return defaults.front();
   const ScoredPoint& best = *even;
   const auto standard = std::ranges::find(*visited, defaults.front(), &ScoredPoint::point);

@@ -13,6 +13,7 @@
 #include "src/templates/cpu/conv2d_direct.h"
 #include "src/templates/cpu/conv2d_nchwc.h"
 #include "src/templates/cpu/conv2d_pixels.h"
+#include "src/templates/cpu/conv2d_winograd.h"
 #include "src/templates/cpu/dense.h"
 #include "src/templates/cpu/dense_packed.h"
 #include "src/templates/cpu/depthwise_direct.h"
@@ -49,6 +50,14 @@ constexpr TemplateEntry EntryOf(std::string_view key, int version,
           &Template::DefaultConfig,
           &Template::Apply,
           nullptr};
+}
+
+/// The same for a template that goes before all others on some workloads.
+template <typename Template>
+constexpr TemplateEntry FirstEntryOf(std::string_view key, int version) {
+  TemplateEntry entry = EntryOf<Template>(key, version);
+  entry.goes_first = &Template::GoesFirst;
+  return entry;
 }
 
 /// The table's row for a VTA template class with the four static functions.
@@ -88,6 +97,7 @@ constexpr std::array kTemplates = {
     EntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
     EntryOf<Conv2dTransposeNchwCuda>("conv2d_transpose_nchw.cuda", 2, "cuda"),
     VtaEntryOf<Conv2dTransposePackedVta>("conv2d_transpose_packed.vta", 1),
+    FirstEntryOf<Conv2dWinogradCpu>("conv2d_winograd.cpu", 1),
     EntryOf<DenseCublas>("dense.cublas", 1, "cuda"),
     EntryOf<DenseDnnl>("dense.dnnl", 1),
     EntryOf<DenseInt8Cuda>("dense_int8.cuda", 2, "cuda"),
@@ -120,6 +130,7 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "conv2d_NCHWc_int8.x86",
     "conv2d_NCHWc.x86",
     "conv2d_pixels.cpu",
+    "conv2d_winograd.cpu",
     "depthwise_conv2d_NCHWc.x86",
     "dense_pack.x86",
     "dense_nopack.x86",
@@ -229,7 +240,8 @@ std::vector<const TemplateEntry*> TemplateRegistry::For(const Workload& workload
     const KernelLibrary* library = LibraryOfTemplate(key);
     if (library != nullptr && !NamesLibrary(target, library->name)) continue;
     if (entry->device == target.device() && entry->refuses(workload, target).empty()) {
-      entries.push_back(entry);
+      const bool first = entry->goes_first != nullptr && entry->goes_first(workload, target);
+      entries.insert(first ? entries.begin() : entries.end(), entry);
     }
   }
   return entries;

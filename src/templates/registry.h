@@ -38,6 +38,8 @@ struct TemplateEntry {
   /// products data, output, the second tensor if there is one, then those operands.
   Callback<Result<vta::Stream>(const Workload&, const Epilogue&, const Target&, const Config&)>
       build_stream;
+  /// Null, or whether it goes before all others on a workload that it serves.
+  Callback<bool(const Workload&, const Target&)> goes_first = nullptr;
 };
 
 /// The templates there are: those of this program, and what was added to them. Made once, where a

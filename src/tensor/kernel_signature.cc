@@ -140,7 +140,9 @@ Result<Tensor> PackWeight(const Workload& workload, const AnchorForm& form, cons
                            workload.weight.ToString());
   }
   TW_RETURN_IF_ERROR(CheckWinograd(workload, form));
-  if (form.winograd_tile > 0) return WinogradWeight(weight, form.winograd_tile);
+  if (form.winograd_tile > 0) {
+    return WinogradWeight(weight, form.winograd_tile, WinogradBlock(form));
+  }
   const std::string& layout = form.weight.empty() ? workload.kernel_layout : form.weight;
   auto packed = TransformLayout(weight, workload.kernel_layout, layout);
   TW_RETURN_IF_ERROR(packed);

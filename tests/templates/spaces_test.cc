@@ -64,6 +64,11 @@ constexpr SpaceCase kCases[] = {
      R"({"index":445,"values":{"register_tile":[2,1,6],"pass_tiles":56,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"copy"}})"},
     {"DirectDepthwise", "depthwise_direct.cpu", kSkylakeX, kDepthwise, 1302,
      R"({"index":1061,"values":{"register_tile":[1,14],"pass_tiles":56,"unroll_kh":true,"pad":"skip"}})"},
+    {"Winograd", "conv2d_winograd.cpu", kSkylakeX, kConv3x3, 768,
+     R"({"index":480,"values":{"tile":4,"register_tile":[2,7],"ic_unroll":2,"channels_first":true,"data":"rows"}})"},
+    {"WinogradOfTwoThreads", "conv2d_winograd.cpu", "llvm -mcpu=skylake-avx512 -num-threads=2",
+     "conv2d(float32[1,128,28,28]NCHW,float32[128,128,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32", 600,
+     R"({"index":74,"values":{"tile":4,"register_tile":[2,7],"ic_unroll":2,"channels_first":true,"data":"all"}})"},
     {"DensePacked", "dense_packed.cpu", kSkylakeX, kDense, 60,
      R"({"index":31,"values":{"register_tile":[1,8],"k_unroll":4}})"},
 };
@@ -95,7 +100,12 @@ TEST(TemplatesForTest, PrefersOurOwnAndServesEveryAnchor) {
     const auto entries = BuiltInTemplates().For(*Workload::Parse(key), target);
     return entries.empty() ? std::string() : std::string(entries.front()->key);
   };
-  EXPECT_EQ(first(kConv3x3), "conv2d_direct.cpu");
+  EXPECT_EQ(first(kConv3x3), "conv2d_winograd.cpu");
+  EXPECT_EQ(first(kFlat), "conv2d_direct.cpu");
+  EXPECT_EQ(first("conv2d(float32[1,512,8,8]NCHW,float32[512,512,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)"
+                  "->float32"),
+            "conv2d_direct.cpu")
+      << "weights that are read for four tiles only";
   EXPECT_EQ(first(kBytes), "conv2d_direct_int8.cpu");
   EXPECT_EQ(first(kDepthwise), "depthwise_direct.cpu");
   EXPECT_EQ(first(kDense), "dense_packed.cpu");

@@ -46,7 +46,7 @@ TEST(WinogradTest, WeightsAreTransformedInBothDirections) {
   Tensor weight(TensorType{{2, 1, 3, 3}, kFloat32});
   weight.Set(4, 1);      // the middle of the first kernel
   weight.Set(9 + 2, 8);  // the end of the first row of the second
-  const Tensor transformed = WinogradWeight(weight, 2);
+  const Tensor transformed = WinogradWeight(weight, 2, 0);
   EXPECT_EQ(transformed.shape(), (std::vector<std::int64_t>{4, 4, 1, 2}));
   const WinogradMatrices::Matrix matrix = MakeWinogradMatrices(2, 3).weight;
   for (std::size_t e = 0; e < 4; ++e) {
@@ -56,6 +56,22 @@ TEST(WinogradTest, WeightsAreTransformedInBothDirections) {
                       static_cast<float>(matrix[e][1] * matrix[f][1]));
       EXPECT_FLOAT_EQ(static_cast<float>(transformed.At(place + 1)),
                       static_cast<float>(8 * matrix[e][0] * matrix[f][2]));
+    }
+  }
+}
+
+TEST(WinogradTest, WeightsInBlocksAreTheSameNumbers) {
+  Random random(5);
+  Tensor weight(TensorType{{19, 12, 3, 3}, kFloat32});
+  for (std::int64_t i = 0; i < weight.elements(); ++i) weight.Set(i, random.Uniform());
+  const Tensor plain = WinogradWeight(weight, 4, 0), blocked = WinogradWeight(weight, 4, 8);
+  ASSERT_EQ(blocked.shape(), (std::vector<std::int64_t>{6, 6, 3, 12, 8}));
+  for (std::int64_t position = 0; position < 36; ++position) {
+    for (std::int64_t k = 0; k < 24; ++k) {
+      for (std::int64_t c = 0; c < 12; ++c) {
+        const double in_block = blocked.At(((position * 3 + k / 8) * 12 + c) * 8 + k % 8);
+        EXPECT_EQ(in_block, k < 19 ? plain.At((position * 12 + c) * 19 + k) : 0);
+      }
     }
   }
 }

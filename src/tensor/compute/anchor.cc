@@ -327,8 +327,8 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
   if (auto type = workload.OutputType(); !type.ok()) return type.status().WithContext(name);
   TW_RETURN_IF_ERROR(CheckForm(workload, form));
   TW_RETURN_IF_ERROR(CheckWinograd(workload, form));
-  auto contraction = IsMatrixProduct(workload.op) ? MatmulOf(workload, form)
-                                                  : ConvolutionOf(workload, form);
+  auto contraction =
+      IsMatrixProduct(workload.op) ? MatmulOf(workload, form) : ConvolutionOf(workload, form);
   TW_RETURN_IF_ERROR(contraction);
   Contraction& c = *contraction;
   const DataType weight_dtype = form.multiply_dtype.value_or(workload.weight.dtype);
@@ -340,8 +340,9 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
   if (form.winograd_tile > 0) {
     tiled = *ConvShapeOf(workload);
     GrowForTiles(*tiled, form.winograd_tile, c);
-    const std::int64_t window = WinogradTilesOf(*tiled, form.winograd_tile).window;
-    compute.inputs[1] = MakeBuffer("weight", weight_dtype, {window, window, tiled->c, tiled->k});
+    compute.inputs[1] =
+        MakeBuffer("weight", weight_dtype,
+                   WinogradWeightShape(*tiled, form.winograd_tile, WinogradBlock(form)));
   }
   Buffer data = compute.inputs[0];
   if (!c.padding.empty() || form.shift_data ||
@@ -350,7 +351,8 @@ Result<Compute> DefineAnchor(const Workload& workload, const Epilogue& epilogue,
     data = compute.stages.back().output;
   }
   if (tiled) {
-    for (ComputeOp& stage : WinogradStages(data, compute.inputs[1], *tiled, form.winograd_tile)) {
+    for (ComputeOp& stage :
+         WinogradStages(data, compute.inputs[1], *tiled, form.winograd_tile, WinogradBlock(form))) {
       compute.stages.push_back(std::move(stage));
     }
   } else {

@@ -5,11 +5,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
+#include <span>
 
 #include "src/base/math.h"
 #include "src/tensor/compute/internal.h"
+#include "src/tensor/layout.h"
 
 namespace tilewright {
 namespace {
@@ -82,13 +86,18 @@ Axis NewAxis(const char* name, std::int64_t extent, bool reduction = false) {
 /// The stages, one after the other; each has axes of its own.
 class StageMaker {
  public:
-  StageMaker(const ConvShape& shape, std::int64_t m)
+  StageMaker(const ConvShape& shape, std::int64_t m, std::int64_t block)
       : shape_(shape),
+        block_(block),
         tiles_(WinogradTilesOf(shape, m)),
         matrices_(MakeWinogradMatrices(m, shape.r)) {}
 
   std::vector<ComputeOp> Make(const Buffer& data, const Buffer& weight) {
-    MakePlaces(MakeTile(MakeProducts(MakeData(data), weight)));
+    if (block_ > 0) {
+      MakeBlockedPlaces(MakeBlockedTile(MakeBlockedProducts(MakeBlockedData(data), weight)));
+    } else {
+      MakePlaces(MakeTile(MakeProducts(MakeData(data), weight)));
+    }
     return std::move(stages_);
   }
 
@@ -102,14 +111,27 @@ class StageMaker {
   Axis Tile() const { return NewAxis("p", tiles_.count); }
   Axis Position(const char* name) const { return NewAxis(name, tiles_.window); }
 
+  // Where tile p begins in the padded data.
+  Expr FirstRow(const Axis& p) const {
+    return FloorMod(FloorDiv(p.var, Expr(tiles_.cols)), Expr(tiles_.rows)) * Expr(tiles_.m);
+  }
+  Expr FirstColumn(const Axis& p) const {
+    return FloorMod(p.var, Expr(tiles_.cols)) * Expr(tiles_.m);
+  }
+  Expr Image(const Axis& p) const { return FloorDiv(p.var, Expr(tiles_.rows * tiles_.cols)); }
+  /// The tile that output (y, x) of image n is in.
+  Expr TileOf(const Axis& n, const Axis& y, const Axis& x) const {
+    const Expr m(tiles_.m);
+    return (n.var * Expr(tiles_.rows) + FloorDiv(y.var, m)) * Expr(tiles_.cols) +
+           FloorDiv(x.var, m);
+  }
+
   /// The data of each tile, transformed: B^T d B.
   Buffer MakeData(const Buffer& data) {
     Axis c = Input(), p = Tile(), a = Position("a"), b = Position("b");
-    const Expr row =
-        FloorMod(FloorDiv(p.var, Expr(tiles_.cols)), Expr(tiles_.rows)) * Expr(tiles_.m) + a.var;
-    const Expr column = FloorMod(p.var, Expr(tiles_.cols)) * Expr(tiles_.m) + b.var;
-    const Expr image = FloorDiv(p.var, Expr(tiles_.rows * tiles_.cols));
-    const Buffer window = Add("window", {c, p, a, b}, MakeLoad(data, {image, c.var, row, column}));
+    const Buffer window =
+        Add("window", {c, p, a, b},
+            MakeLoad(data, {Image(p), c.var, FirstRow(p) + a.var, FirstColumn(p) + b.var}));
 
     c = Input(), p = Tile(), b = Position("b");
     Axis e = Position("e");
@@ -151,12 +173,68 @@ class StageMaker {
     const Axis n = NewAxis("n", shape_.n), k = Output(), y = NewAxis("oh", shape_.oh),
                x = NewAxis("ow", shape_.ow);
     const Expr m(tiles_.m);
-    const Expr p =
-        (n.var * Expr(tiles_.rows) + FloorDiv(y.var, m)) * Expr(tiles_.cols) + FloorDiv(x.var, m);
-    Add("reduce", {n, k, y, x}, MakeLoad(tile, {k.var, p, FloorMod(y.var, m), FloorMod(x.var, m)}));
+    Add("reduce", {n, k, y, x},
+        MakeLoad(tile, {k.var, TileOf(n, y, x), FloorMod(y.var, m), FloorMod(x.var, m)}));
+  }
+
+  // The same with the channels in blocks.
+
+  Axis InputBlock() const { return NewAxis("cb", CeilDiv(shape_.c, block_)); }
+  Axis OutputBlock() const { return NewAxis("kb", CeilDiv(shape_.k, block_)); }
+  Axis Lane() const { return NewAxis("c", block_); }
+
+  Buffer MakeBlockedData(const Buffer& data) {
+    Axis cb = InputBlock(), p = Tile(), c = Lane();
+    Axis e = Position("e");
+    const Axis b = Position("b");
+    const Buffer rows = Add(
+        "rows", {cb, p, e, b, c}, Transform(matrices_.data, e.var, [&](const Expr& i) {
+          return MakeLoad(data, {Image(p), cb.var, FirstRow(p) + i, FirstColumn(p) + b.var, c.var});
+        }));
+    cb = InputBlock(), p = Tile(), c = Lane(), e = Position("e");
+    const Axis f = Position("f");
+    return Add("data_transform", {e, f, cb, p, c}, Transform(matrices_.data, f.var, [&](Expr i) {
+                 return MakeLoad(rows, {cb.var, p.var, e.var, std::move(i), c.var});
+               }));
+  }
+
+  Buffer MakeBlockedProducts(const Buffer& data, const Buffer& weight) {
+    const Axis e = Position("e"), f = Position("f"), kb = OutputBlock(), p = Tile(), k = Lane();
+    // Steps that divide channels and blocks: what fills up the last block is not read.
+    const std::int64_t step = std::gcd(shape_.c, block_), parts = block_ / step;
+    const Axis cs = NewAxis("cs", shape_.c / step, true), c = NewAxis("ci", step, true);
+    const Expr lane = FloorMod(cs.var, Expr(parts)) * Expr(step) + c.var;
+    stages_.push_back(ReductionStage(
+        "products", {e, f, kb, p, k}, {cs, c}, Combiner::kSum,
+        MakeLoad(data, {e.var, f.var, FloorDiv(cs.var, Expr(parts)), p.var, lane}) *
+            MakeLoad(weight, {e.var, f.var, kb.var, cs.var * Expr(step) + c.var, k.var})));
+    return stages_.back().output;
+  }
+
+  Buffer MakeBlockedTile(const Buffer& products) {
+    Axis kb = OutputBlock(), p = Tile(), i = NewAxis("i", tiles_.m), k = Lane();
+    const Axis f = Position("f");
+    const Buffer columns =
+        Add("columns", {kb, p, i, f, k}, Transform(matrices_.output, i.var, [&](Expr e) {
+              return MakeLoad(products, {std::move(e), f.var, kb.var, p.var, k.var});
+            }));
+    kb = OutputBlock(), p = Tile(), i = NewAxis("i", tiles_.m), k = Lane();
+    const Axis j = NewAxis("j", tiles_.m);
+    return Add("tile", {kb, p, i, j, k}, Transform(matrices_.output, j.var, [&](Expr at) {
+                 return MakeLoad(columns, {kb.var, p.var, i.var, std::move(at), k.var});
+               }));
+  }
+
+  void MakeBlockedPlaces(const Buffer& tile) {
+    const Axis n = NewAxis("n", shape_.n), kb = OutputBlock(), y = NewAxis("oh", shape_.oh),
+               x = NewAxis("ow", shape_.ow), k = Lane();
+    const Expr m(tiles_.m);
+    Add("reduce", {n, kb, y, x, k},
+        MakeLoad(tile, {kb.var, TileOf(n, y, x), FloorMod(y.var, m), FloorMod(x.var, m), k.var}));
   }
 
   const ConvShape& shape_;
+  std::int64_t block_;
   WinogradTiles tiles_;
   WinogradMatrices matrices_;
   std::vector<ComputeOp> stages_;
@@ -203,26 +281,56 @@ WinogradTiles WinogradTilesOf(const ConvShape& shape, std::int64_t m) {
   return tiles;
 }
 
-Tensor WinogradWeight(const Tensor& weight, std::int64_t m) {
+std::int64_t WinogradBlock(const AnchorForm& form) {
+  if (form.data.empty()) return 0;
+  const auto layout = Layout::Parse(form.data);
+  return layout.ok() && layout->BlockOf('C') > 1 ? layout->BlockOf('C') : 0;
+}
+
+std::vector<std::int64_t> WinogradWeightShape(const ConvShape& shape, std::int64_t m,
+                                              std::int64_t block) {
+  const std::int64_t window = m + shape.r - 1;
+  if (block == 0) return {window, window, shape.c, shape.k};
+  return {window, window, CeilDiv(shape.k, block), shape.c, block};
+}
+
+Tensor WinogradWeight(const Tensor& weight, std::int64_t m, std::int64_t block) {
   const std::int64_t outputs = weight.shape()[0], inputs = weight.shape()[1], r = weight.shape()[2],
                      window = m + r - 1;
   const WinogradMatrices::Matrix matrix = MakeWinogradMatrices(m, r).weight;
-  Tensor result(TensorType{{window, window, inputs, outputs}, kFloat32});
+  ConvShape shape{};
+  shape.c = inputs, shape.k = outputs, shape.r = r;
+  Tensor result(TensorType{WinogradWeightShape(shape, m, block), kFloat32});
   auto transformed = result.As<float>();
+  std::ranges::fill(transformed, 0.0F);
+  const auto place = [&](std::int64_t position, std::int64_t c, std::int64_t k) {
+    if (block == 0) return (position * inputs + c) * outputs + k;
+    return ((position * CeilDiv(outputs, block) + k / block) * inputs + c) * block + k % block;
+  };
+  const std::span<const float> plain = weight.As<float>();
+  std::vector<double> half(static_cast<std::size_t>(window * r));  // transformed along rows
   for (std::int64_t k = 0; k < outputs; ++k) {
     for (std::int64_t c = 0; c < inputs; ++c) {
+      const float* kernel = plain.data() + (k * inputs + c) * r * r;
+      for (std::int64_t e = 0; e < window; ++e) {
+        const std::vector<double>& row = matrix[static_cast<std::size_t>(e)];
+        for (std::int64_t x = 0; x < r; ++x) {
+          double sum = 0;
+          for (std::int64_t y = 0; y < r; ++y) {
+            sum += row[static_cast<std::size_t>(y)] * kernel[y * r + x];
+          }
+          half[static_cast<std::size_t>(e * r + x)] = sum;
+        }
+      }
       for (std::int64_t e = 0; e < window; ++e) {
         for (std::int64_t f = 0; f < window; ++f) {
           double sum = 0;
-          for (std::int64_t y = 0; y < r; ++y) {
-            for (std::int64_t x = 0; x < r; ++x) {
-              sum += matrix[static_cast<std::size_t>(e)][static_cast<std::size_t>(y)] *
-                     matrix[static_cast<std::size_t>(f)][static_cast<std::size_t>(x)] *
-                     weight.At(((k * inputs + c) * r + y) * r + x);
-            }
+          for (std::int64_t x = 0; x < r; ++x) {
+            sum += matrix[static_cast<std::size_t>(f)][static_cast<std::size_t>(x)] *
+                   half[static_cast<std::size_t>(e * r + x)];
           }
-          const std::int64_t place = ((e * window + f) * inputs + c) * outputs + k;
-          transformed[static_cast<std::size_t>(place)] = static_cast<float>(sum);
+          transformed[static_cast<std::size_t>(place(e * window + f, c, k))] =
+              static_cast<float>(sum);
         }
       }
     }
@@ -236,9 +344,12 @@ Status CheckWinograd(const Workload& w, const AnchorForm& form) {
   auto shape = ConvShapeOf(w);
   TW_RETURN_IF_ERROR(shape);
   const ConvShape& s = *shape;
-  const bool plain = w.op == OpKind::kConv2d && s.groups == 1 && w.data_layout == "NCHW" &&
-                     w.kernel_layout == "OIHW" && form.data.empty() && form.weight.empty() &&
-                     form.output.empty() && !form.shift_data && !form.multiply_dtype;
+  const bool blocked = WinogradBlock(form) > 0 && form.output == form.data;
+  const bool plain =
+      w.op == OpKind::kConv2d && s.groups == 1 && w.data_layout == "NCHW" &&
+      w.kernel_layout == "OIHW" &&
+      (blocked || (form.data.empty() && form.weight.empty() && form.output.empty())) &&
+      !form.shift_data && !form.multiply_dtype;
   const bool floats =
       w.data.dtype == kFloat32 && w.weight.dtype == kFloat32 && w.out_dtype == kFloat32;
   const bool dense = s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1;
@@ -254,8 +365,8 @@ Status CheckWinograd(const Workload& w, const AnchorForm& form) {
 }
 
 std::vector<ComputeOp> WinogradStages(const Buffer& data, const Buffer& weight,
-                                      const ConvShape& shape, std::int64_t m) {
-  return StageMaker(shape, m).Make(data, weight);
+                                      const ConvShape& shape, std::int64_t m, std::int64_t block) {
+  return StageMaker(shape, m, block).Make(data, weight);
 }
 
 }  // namespace tilewright

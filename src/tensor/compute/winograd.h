@@ -35,8 +35,15 @@ struct WinogradTiles {
 };
 WinogradTiles WinogradTilesOf(const ConvShape& shape, std::int64_t m);
 
-/// The weight [O, I, r, r] for tiles of m x m outputs: float32 [window, window, I, O].
-Tensor WinogradWeight(const Tensor& weight, std::int64_t m);
+/// Channels per block of a form whose data and result are in "NCHW<b>c"; 0 for plain NCHW.
+std::int64_t WinogradBlock(const AnchorForm& form);
+
+/// The shape of the weight [O, I, r, r] for tiles of m x m outputs: [window, window, I, O], or with
+/// channels in blocks of b [window, window, O / b, I, b], O rounded up to whole blocks.
+std::vector<std::int64_t> WinogradWeightShape(const ConvShape& shape, std::int64_t m,
+                                              std::int64_t block);
+/// The weight of that shape, float32, zeros where it was rounded up.
+Tensor WinogradWeight(const Tensor& weight, std::int64_t m, std::int64_t block);
 
 /// The stages of the convolution of `data` (padded: zeros for all windows are there) with a
 /// transformed weight. In order:
@@ -45,7 +52,10 @@ Tensor WinogradWeight(const Tensor& weight, std::int64_t m);
 ///   "products" [e, f, k, p]: one matrix product for each of window^2 positions
 ///   "columns" [k, p, i, f], "tile" [k, p, i, j]: transformed back
 ///   "reduce" [n, k, oh, ow]: the tiles in their places
+/// With channels in blocks, c the channel of a block: "rows" [cb, p, e, b, c], "data_transform"
+/// [e, f, cb, p, c], "products" [e, f, kb, p, c], "columns" [kb, p, i, f, c], "tile" [kb, p, i, j,
+/// c], "reduce" [n, kb, oh, ow, c].
 std::vector<ComputeOp> WinogradStages(const Buffer& data, const Buffer& weight,
-                                      const ConvShape& shape, std::int64_t m);
+                                      const ConvShape& shape, std::int64_t m, std::int64_t block);
 
 }  // namespace tilewright

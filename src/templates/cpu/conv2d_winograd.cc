@@ -1,0 +1,307 @@
+#include "src/templates/cpu/conv2d_winograd.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <vector>
+
+#include "src/base/math.h"
+#include "src/schedule/lower/lower.h"
+#include "src/target/cpu.h"
+#include "src/templates/space_values.h"
+#include "src/templates/stages.h"
+#include "src/templates/workload_kind.h"
+#include "src/tensor/compute/winograd.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t kMostBlocks = 4;    // of output channels, in one group
+constexpr std::int64_t kMostUnrolled = 4;  // input channels
+constexpr std::int64_t kMostIdle = 16;     // one in so many threads may have no row
+constexpr std::int64_t kLeastStep = 4;     // shorter loops over channels cost more than they do
+
+/// What follows from workload and target alone.
+struct Plan {
+  ConvShape shape;
+  std::int64_t lanes = 0, registers = 0;
+  std::int64_t oc_blocks = 0;
+  std::int64_t ic_step = 0;  // input channels that are summed without a look at the block's end
+  int threads = 1;
+};
+
+Result<Plan> MakePlan(const Workload& w, const Target& target) {
+  auto shape = ConvShapeOf(w);
+  TW_RETURN_IF_ERROR(shape);
+  auto features = FeaturesOf(target);
+  TW_RETURN_IF_ERROR(features);
+  const std::int64_t lanes = features->float_lanes();
+  return Plan{*shape,
+              lanes,
+              features->vector_registers(),
+              CeilDiv(shape->k, lanes),
+              std::gcd(shape->c, lanes),
+              target.num_threads()};
+}
+
+/// Rows and columns of a tile: those that divide the result, so that no tile is cut.
+std::vector<std::int64_t> TileSizes(const Plan& plan) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t m : {4, 2}) {
+    if (plan.shape.oh % m == 0 && plan.shape.ow % m == 0) sizes.push_back(m);
+  }
+  return sizes;
+}
+
+/// Products of one run of tiles, which stay in local memory.
+std::int64_t LocalBytes(const Plan& plan, std::int64_t m, std::int64_t blocks, std::int64_t run) {
+  const std::int64_t window = m + plan.shape.r - 1;
+  const std::int64_t vectors = (window * window + 1) * blocks * run + 2 * m * window + m * m;
+  return vectors * plan.lanes * 4;
+}
+
+/// Transformed data of all channels, of one row of tiles.
+std::int64_t RowBytes(const Plan& plan, std::int64_t m) {
+  const std::int64_t window = m + plan.shape.r - 1;
+  return window * window * RoundUp(plan.shape.c, plan.lanes) * (plan.shape.ow / m) * 4;
+}
+/// Transformed weights.
+std::int64_t WeightBytes(const Plan& plan, std::int64_t m) {
+  const std::int64_t window = m + plan.shape.r - 1;
+  return window * window * plan.shape.c * plan.oc_blocks * plan.lanes * 4;
+}
+constexpr std::int64_t kCachedBytes = std::int64_t{12} << 20;  // a share of the last-level cache
+constexpr std::int64_t kMostRowBytes = std::int64_t{1} << 20;  // a near cache, with room for more
+
+using Tile = std::vector<std::int64_t>;  // blocks of output channels, tiles of a run
+
+/// Those whose sums fit into registers and whose products fit into local memory for some tile size.
+std::vector<Tile> RegisterTiles(const Plan& plan) {
+  const std::int64_t least = TileSizes(plan).back();
+  std::vector<Tile> tiles;
+  for (std::int64_t blocks = 1; blocks <= std::min(kMostBlocks, plan.oc_blocks); ++blocks) {
+    const std::int64_t most = (plan.registers - blocks - 1) / blocks;
+    for (std::int64_t run : ThriftyTiles(plan.shape.ow / least, most)) {
+      if (LocalBytes(plan, least, blocks, run) <= LowerLimits().max_local_bytes) {
+        tiles.push_back({blocks, run});
+      }
+    }
+  }
+  return tiles;
+}
+
+Result<ConfigSpace> SpaceOf(const Plan& plan) {
+  std::vector<KnobValue> tiles;
+  for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
+  std::vector<std::int64_t> unrolls;
+  for (std::int64_t u = 1; u <= std::min(kMostUnrolled, plan.ic_step); u *= 2) unrolls.push_back(u);
+  std::vector<KnobValue> data;  // transformed before everything else, or by rows of tiles
+  data.emplace_back().value = std::string("all");
+  if (RowBytes(plan, TileSizes(plan).back()) <= kMostRowBytes) {
+    data.emplace_back().value = std::string("rows");
+  }
+  return MakeSpace({Knob::Other("tile", TileSizes(plan)),
+                    Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
+                    Knob::Other("ic_unroll", std::move(unrolls)),
+                    Knob::Bool("channels_first", {true, false}),
+                    Knob::Candidates("data", KnobKind::kOther, std::move(data))});
+}
+
+/// The most sums that registers and local memory hold; of equal ones those with fewer loads.
+Tile DefaultTile(const Plan& plan, std::int64_t m) {
+  Tile best = {1, 1};
+  const auto even = [&](const Tile& t) {  // of the work in whole tiles
+    const std::int64_t cols = plan.shape.ow / m;
+    return static_cast<double>(plan.oc_blocks * cols) /
+           static_cast<double>(RoundUp(plan.oc_blocks, t[0]) * RoundUp(cols, t[1]));
+  };
+  const auto worth = [&](const Tile& t) {
+    const auto sums = static_cast<double>(t[0] * t[1]);
+    return even(t) * sums / std::max(sums, 0.65 * static_cast<double>(t[0] + t[1]) * 2) *
+           (1 - 1 / (1 + sums));
+  };
+  for (const Tile& tile : RegisterTiles(plan)) {
+    if (LocalBytes(plan, m, tile[0], tile[1]) > LowerLimits().max_local_bytes) continue;
+    if (tile[1] <= plan.shape.ow / m && worth(tile) > worth(best)) best = tile;
+  }
+  return best;
+}
+
+/// A stage of few vectors beside the one that reads it, in registers as far as they go.
+void KeepPrivate(Schedule& s, StageId stage, StageId consumer, LoopId loop) {
+  s.SetScope(stage, Scope::kLocal);
+  s.ComputeAt(stage, consumer, loop);
+  s.Unroll(stage, s.SpatialAxis(stage, 2));
+  s.Unroll(stage, s.SpatialAxis(stage, 3));
+  s.Vectorize(stage, s.SpatialAxis(stage, 4));
+}
+
+/// Where the data are transformed; without a loop, before everything else.
+struct DataPlace {
+  StageId consumer;
+  LoopId loop;
+};
+
+void ScheduleData(Schedule& s, std::int64_t lanes, const DataPlace& place, const Target& target) {
+  if (s.HasStage("pad")) ScheduleFlat(s, s.Stage("pad"), lanes, target);
+  const StageId transform = s.Stage("data_transform");
+  const LoopId e = s.SpatialAxis(transform, 0), f = s.SpatialAxis(transform, 1),
+               block = s.SpatialAxis(transform, 2), tile = s.SpatialAxis(transform, 3),
+               lane = s.SpatialAxis(transform, 4);
+  s.Reorder(transform, {block, tile, e, f, lane});
+  s.Unroll(transform, e);
+  s.Unroll(transform, f);
+  s.Vectorize(transform, lane);
+  LoopId each = tile;
+  if (place.loop.index >= 0) {
+    s.ComputeAt(transform, place.consumer, place.loop);
+  } else {
+    each = s.Fuse(transform, block, tile);
+    ParallelFor(s, transform, each, target);
+  }
+  KeepPrivate(s, s.Stage("rows"), transform, each);
+}
+
+void ScheduleProducts(Schedule& s, StageId result, LoopId run, std::int64_t parts,
+                      std::int64_t unroll) {
+  const StageId products = s.Stage("products");
+  const StageId sum = s.CacheWrite(products, Scope::kLocal);
+  s.SetScope(products, Scope::kLocal);
+  s.ComputeAt(products, result, run);
+  s.Vectorize(products, s.SpatialAxis(products, 4));
+  const LoopId position = s.SpatialAxis(products, 1);
+  s.Unroll(products, s.SpatialAxis(products, 2));
+  s.Unroll(products, s.SpatialAxis(products, 3));
+  s.ComputeAt(sum, products, position);
+  const LoopId blocks = s.SpatialAxis(sum, 2), tiles = s.SpatialAxis(sum, 3),
+               lane = s.SpatialAxis(sum, 4);
+  // Steps may be parts of a block; whole blocks outside keep the indices simple.
+  const auto [block, part] = s.Split(sum, s.ReductionAxis(sum, 0), parts, Tail::kPeel);
+  const auto [steps, unrolled] = s.Split(sum, s.ReductionAxis(sum, 1), unroll, Tail::kPeel);
+  s.Reorder(sum, {block, part, steps, unrolled, tiles, blocks, lane});
+  s.Unroll(sum, unrolled);
+  s.Unroll(sum, tiles);
+  s.Unroll(sum, blocks);
+  s.Vectorize(sum, lane);
+}
+
+}  // namespace
+
+std::string Conv2dWinogradCpu::Refuses(const Workload& w, const Target& target) {
+  if (w.op_name() != "conv2d") return "only convolutions of one group";
+  if (!IsPlainNchw(w)) return "only NCHW data and OIHW weights";
+  if (!IsFloat32(w)) return "only float32";
+  constexpr std::array<std::int64_t, 2> kOne = {1, 1};
+  if (w.strides != kOne || w.dilation != kOne) return "only without strides and dilation";
+  auto plan = MakePlan(w, target);
+  if (!plan.ok()) return plan.status().message();
+  if (plan->shape.r != 3 || plan->shape.s != 3) return "only kernels of 3 x 3";
+  if (plan->shape.c < plan->lanes || plan->shape.k < plan->lanes) {
+    return "only of as many channels as a vector has elements, or more";
+  }
+  if (plan->ic_step < kLeastStep) return "only of a multiple of 4 input channels";
+  if (TileSizes(*plan).empty()) return "only results of an even number of rows and columns";
+  return "";
+}
+
+Result<ConfigSpace> Conv2dWinogradCpu::DefineSpace(const Workload& w, const Target& target) {
+  auto plan = MakePlan(w, target);
+  TW_RETURN_IF_ERROR(plan);
+  return SpaceOf(*plan);
+}
+
+Result<Config> Conv2dWinogradCpu::DefaultConfig(const Workload& w, const Target& target) {
+  auto plan = MakePlan(w, target);
+  TW_RETURN_IF_ERROR(plan);
+  auto space = SpaceOf(*plan);
+  TW_RETURN_IF_ERROR(space);
+  const std::int64_t m = TileSizes(*plan).front();
+  // By rows the weights are read again for each row, and rows are what threads share.
+  const std::int64_t rows = plan->shape.n * plan->shape.oh / m;
+  const std::int64_t turns = RoundUp(rows, plan->threads);
+  const bool even = turns - rows <= turns / kMostIdle;
+  KnobValue data;
+  data.value = std::string(
+      RowBytes(*plan, m) <= kMostRowBytes && WeightBytes(*plan, m) <= kCachedBytes && even ? "rows"
+                                                                                           : "all");
+  return LocateValues(*space, {{"tile", KnobValue{m}},
+                               {"register_tile", KnobValue{DefaultTile(*plan, m)}},
+                               {"ic_unroll", KnobValue{std::int64_t{2}}},
+                               {"channels_first", KnobValue{true}},
+                               {"data", data}});
+}
+
+Result<Kernel> Conv2dWinogradCpu::Apply(const Workload& w, const Epilogue& epilogue,
+                                        const Target& target, const Config& config) {
+  auto plan = MakePlan(w, target);
+  TW_RETURN_IF_ERROR(plan);
+  const std::int64_t m = config.Integer("tile");
+  const Tile& tile = config.Factors("register_tile");
+  if (tile[1] > plan->shape.ow / m) {
+    return InvalidArgument("runs of " + std::to_string(tile[1]) + " tiles, a row has " +
+                           std::to_string(plan->shape.ow / m));
+  }
+  if (const std::int64_t bytes = LocalBytes(*plan, m, tile[0], tile[1]);
+      bytes > LowerLimits().max_local_bytes) {
+    return InvalidArgument("products of " + std::to_string(bytes) + " bytes, expected at most " +
+                           std::to_string(LowerLimits().max_local_bytes));
+  }
+  const bool by_rows = std::get<std::string>(config.Find("data")->value) == "rows";
+  if (by_rows && RowBytes(*plan, m) > kMostRowBytes) {
+    return InvalidArgument("transformed rows of " + std::to_string(RowBytes(*plan, m)) +
+                           " bytes, expected at most " + std::to_string(kMostRowBytes));
+  }
+  AnchorForm form;
+  form.data = form.output = Blocked("NCHW", plan->lanes, 'c');
+  form.weight = Blocked(Blocked("OIHW", plan->lanes, 'i'), plan->lanes, 'o');
+  form.winograd_tile = m;
+  auto compute = DefineAnchor(w, epilogue, form);
+  TW_RETURN_IF_ERROR(compute);
+  Schedule s(*std::move(compute));
+  const StageId result = s.HasStage("output") ? s.Stage("output") : s.Stage("reduce");
+  if (s.HasStage("output")) s.ComputeInline(s.Stage("reduce"));
+  const auto [group, block] = s.Split(result, s.SpatialAxis(result, 1), tile[0], Tail::kPeel);
+  const auto [row, i] = s.Split(result, s.SpatialAxis(result, 2), m);
+  const auto [col, j] = s.Split(result, s.SpatialAxis(result, 3), m);
+  const auto [run, each] = s.Split(result, col, tile[1], Tail::kPeel);
+  const LoopId image = s.SpatialAxis(result, 0), lane = s.SpatialAxis(result, 4);
+  std::vector<LoopId> outer = {image, row, run};
+  const auto before_rows = outer.begin() + 1, before_run = outer.begin() + 2;
+  const bool channels_first = config.Integer("channels_first") != 0;
+  outer.insert(!channels_first ? outer.end() : by_rows ? before_run : before_rows, group);
+  std::vector<LoopId> order = outer;
+  order.insert(order.end(), {block, each, i, j, lane});
+  s.Reorder(result, order);
+  s.Unroll(result, i);
+  s.Unroll(result, j);
+  s.Vectorize(result, lane);
+  DataPlace place{result, {}};
+  LoopId pass;
+  if (by_rows) {
+    place.loop = s.Fuse(result, image, row);
+    ParallelFor(s, result, place.loop, target);
+    pass = s.Fuse(result, outer[2], outer[3]);
+  } else {
+    pass = FuseAll(s, result, outer);
+    ParallelFor(s, result, pass, target);
+  }
+  KeepPrivate(s, s.Stage("tile"), result, each);
+  KeepPrivate(s, s.Stage("columns"), result, each);
+  ScheduleProducts(s, result, pass, plan->lanes / plan->ic_step, config.Integer("ic_unroll"));
+  ScheduleData(s, plan->lanes, place, target);
+  TW_RETURN_IF_ERROR(s.status());
+  return Kernel{std::move(s), form};
+}
+
+bool Conv2dWinogradCpu::GoesFirst(const Workload& w, const Target& target) {
+  if (!Refuses(w, target).empty()) return false;
+  auto plan = MakePlan(w, target);
+  if (!plan.ok()) return false;
+  const std::int64_t m = TileSizes(*plan).front();
+  const std::int64_t tiles = WinogradTilesOf(plan->shape, m).count;
+  // Of few tiles the transformed weights, several times as many as there were, are used too rarely.
+  constexpr std::int64_t kFew = 4, kMany = 16;
+  return tiles >= kMany || (tiles >= kFew && WeightBytes(*plan, m) <= kCachedBytes);
+}
+
+}  // namespace tilewright
