@@ -8,6 +8,7 @@
 #include "src/target/device.h"
 #include "src/templates/cuda/fixed_schedule.h"
 #include "src/templates/registry.h"
+#include "src/templates/row_schedule.h"
 #include "src/templates/stages.h"
 
 namespace tilewright {
@@ -154,6 +155,9 @@ Result<Schedule> FixedSchedule(Compute compute, const Target& target) {
       gpu ? Result<CpuFeatures>(CpuFeatures()) : FeaturesOf(target);
   TW_RETURN_IF_ERROR(features);
   Schedule schedule(std::move(compute));
+  if (!gpu) {
+    if (auto rows = RowSchedule(schedule, features->float_lanes(), target)) return *std::move(rows);
+  }
   InlineElementwise(schedule);
   const StageId result = schedule.order().back();
   const bool reduces = schedule.stage(result).op.combiner != Combiner::kNone;

@@ -107,7 +107,7 @@ class WritesInFront final : public StepExecutor {
 TEST(GpuNetworkTest, WhatIsWrittenBesideTheWorkingMemoryIsFound) {
   auto plan = PlanOf(R"(def @main(%data: Tensor[(4, 16), float32]) {
   %0 = nn.softmax(%data);
-  nn.softmax(%0)
+  nn.softmax(%0, axis=0)
 })");
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   // Only what lies in working memory has something in front that may be written to.

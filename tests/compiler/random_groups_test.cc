@@ -65,7 +65,7 @@ class RandomGroups {
   }
 
   void Step() {
-    switch (Pick(13)) {
+    switch (Pick(15)) {
       case 0:
       case 1:
       case 2:
@@ -86,6 +86,10 @@ class RandomGroups {
         return;
       case 8:
         values_.push_back(Spread(Any()));
+        return;
+      case 9:
+      case 10:
+        values_.push_back(Rows(Any()));
         return;
       default:
         values_.push_back(Binary(Any()));
@@ -167,6 +171,20 @@ class RandomGroups {
     attributes.pool_size = {3, 3};
     attributes.padding = {1, 1, 1, 1};
     return Add(OpKind::kMaxPool2d, {value}, attributes);
+  }
+
+  /// A number for each row, or what the row as a whole becomes.
+  int Rows(int value) {
+    constexpr OpKind kReductions[] = {OpKind::kReduceMax, OpKind::kReduceMin, OpKind::kReduceSum,
+                                      OpKind::kReduceMean};
+    OpAttributes attributes;
+    if (!integers_ && Pick(3) == 0) {
+      attributes.axis = 3;
+      return Add(Pick(4) == 0 ? OpKind::kLogSoftmax : OpKind::kSoftmax, {value}, attributes);
+    }
+    attributes.axes = {Pick(2) == 0 ? -1 : 3};
+    attributes.keepdims = true;
+    return Add(kReductions[Pick(integers_ ? 2 : 4)], {value}, attributes);
   }
 
   int Binary(int value) {

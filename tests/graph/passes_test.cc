@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "src/graph/ir/evaluate.h"
 #include "src/tensor/made_up.h"
@@ -251,6 +252,45 @@ TEST(Simplify, ReshapesOfProductsSinkBelowWhatIsElementwise) {
   EXPECT_THAT(OperatorNames(*simple),
               ElementsAre("dense", "add", "reshape", "sub", "sigmoid", "mul", "div", "reshape"));
   EXPECT_EQ(simple->node(simple->outputs()[0]).name, "y");
+  std::set<std::string> names;
+  for (const Node& node : simple->nodes()) {
+    EXPECT_TRUE(names.insert(node.name).second) << node.name;
+  }
+  ExpectNear(Outputs(*simple), before);
+}
+
+TEST(Simplify, ReshapesOfProductsSinkBelowRows) {
+  TestGraph t;
+  const int p = ReshapedProduct(t);
+  Operator mean{OpKind::kReduceMean, {}}, softmax{OpKind::kSoftmax, {}};
+  mean.attributes.axes = {2};
+  mean.attributes.keepdims = true;
+  softmax.attributes.axis = -1;
+  const int centred = t.Op("centred", OpKind::kSub, {p, t.Op("mean", mean, {p})});
+  const int y = t.Op("y", softmax, {centred});
+  Operator columns{OpKind::kSoftmax, {}};
+  columns.attributes.axis = 1;
+  t.graph.SetOutputs({y, t.Op("columns", columns, {centred})});
+  const auto before = Outputs(t.graph);
+  auto simple = Optimize(std::move(t.graph));
+  ASSERT_TRUE(simple.ok()) << simple.status().message();
+  EXPECT_THAT(OperatorNames(*simple),
+              ElementsAre("dense", "reduce_mean", "sub", "reshape", "softmax", "reshape", "softmax"));
+  ExpectNear(Outputs(*simple), before);
+}
+
+// Two products of different shapes meet in a third: neither gives way for ever.
+TEST(Simplify, ReshapedProductsOfTwoShapesMeet) {
+  TestGraph t;
+  const int p = ReshapedProduct(t);
+  Operator product{OpKind::kBatchMatmul, {}}, reshape{OpKind::kReshape, {}};
+  reshape.attributes.new_shape = {2, 3, 5};
+  const int q = t.Op("q#1", product, {t.Input("a", {3, 2, 4}), t.Input("b", {3, 5, 4})});
+  const int sum = t.Op("sum", OpKind::kAdd, {p, t.Op("q", reshape, {q})});
+  t.graph.SetOutputs({sum});
+  const auto before = Outputs(t.graph);
+  auto simple = Optimize(std::move(t.graph));
+  ASSERT_TRUE(simple.ok()) << simple.status().message();
   ExpectNear(Outputs(*simple), before);
 }
 
@@ -606,6 +646,77 @@ TEST(FuseGroups, DiamondsThatDoNotCloseStayOutside) {
   EXPECT_THAT(FuseBehindBias(many).front(),
               "conv sum v0 v1 v2 v3 v4 v5 v6 -> add(channel:float32);mul(%1);mul(%2);mul(%3);"
               "mul(%4);mul(%5);mul(%6);mul(%7)");
+}
+
+Operator MeanOfRows() {
+  Operator mean{OpKind::kReduceMean, {}};
+  mean.attributes.axes = {-1};
+  mean.attributes.keepdims = true;
+  return mean;
+}
+
+// Layer normalization of `x`, spelled out; its operators have names with this beginning.
+int Normalized(TestGraph& t, const std::string& name, int x) {
+  const int mean = t.Op(name + "mean", MeanOfRows(), {x});
+  const int centred = t.Op(name + "centred", OpKind::kSub, {x, mean});
+  const int square = t.Op(name + "square", OpKind::kMul, {centred, centred});
+  const int variance = t.Op(name + "variance", MeanOfRows(), {square});
+  const int root = t.Op(name + "root", OpKind::kSqrt, {variance});
+  const int unit = t.Op(name + "unit", OpKind::kDiv, {centred, root});
+  return t.Op(name + "y", OpKind::kMul, {unit, t.Constant(name + "s", MakeRange(kFloat32, {4}))});
+}
+
+TEST(FuseGroups, RowsAreOneGroup) {
+  TestGraph t;
+  const int x = t.Input("x", {2, 3, 4});
+  const int sum = t.Op("sum", OpKind::kAdd, {x, t.Input("residual", {2, 3, 4})});
+  t.graph.SetOutputs({Normalized(t, "", sum)});
+  EXPECT_THAT(Fuse(t.graph), ElementsAre("sum mean centred square variance root unit y"));
+  auto narrow = FuseGroups(t.graph, FuseRule::kNarrow);
+  ASSERT_TRUE(narrow.ok());
+  EXPECT_GT(narrow->size(), 3u);
+}
+
+TEST(FuseGroups, RowsEndWhereSomebodyElseReads) {
+  TestGraph t;
+  const int x = t.Input("x", {2, 3, 4});
+  const int first = Normalized(t, "a_", t.Op("sum", OpKind::kAdd, {x, x}));
+  const int second = Normalized(t, "b_", first);
+  t.graph.SetOutputs({t.Op("both", OpKind::kAdd, {first, second})});
+  EXPECT_THAT(Fuse(t.graph),
+              ElementsAre("sum a_mean a_centred a_square a_variance a_root a_unit a_y b_mean "
+                          "b_centred b_square b_variance b_root b_unit b_y both"));
+  t.graph.SetOutputs({second, first, static_cast<int>(t.graph.size()) - 1});
+  EXPECT_THAT(Fuse(t.graph),
+              ElementsAre("sum a_mean a_centred a_square a_variance a_root a_unit a_y",
+                          "b_mean b_centred b_square b_variance b_root b_unit b_y", "both"));
+}
+
+TEST(FuseGroups, RowsTakeNothingThatIsMadeOfThem) {
+  TestGraph t;
+  const int x = t.Input("x", {6, 4});
+  const int y = Normalized(t, "", x);
+  Operator dense{OpKind::kDense, {}};
+  const int p = t.Op("p", dense, {y, t.Constant("w", MakeRange(kFloat32, {4, 4}))});
+  t.graph.SetOutputs({t.Op("sum", OpKind::kAdd, {y, p})});
+  EXPECT_THAT(Fuse(t.graph), ElementsAre("mean centred square variance root unit y",
+                                         "p sum -> add(tensor:float32)"));
+}
+
+TEST(FuseGroups, MaskAndSoftmaxAreOneGroup) {
+  for (const std::int64_t axis : {-1, 1}) {
+    TestGraph t;
+    const int x = t.Input("x", {2, 3, 4});
+    const int masked = t.Op("masked", OpKind::kAdd, {x, t.Input("mask", {1, 4})});
+    Operator softmax{OpKind::kSoftmax, {}};
+    softmax.attributes.axis = axis;
+    t.graph.SetOutputs({t.Op("y", softmax, {masked})});
+    if (axis == -1) {
+      EXPECT_THAT(Fuse(t.graph), ElementsAre("masked y"));
+    } else {
+      EXPECT_THAT(Fuse(t.graph), ElementsAre("masked", "y"));
+    }
+  }
 }
 
 TEST(FuseGroups, PackedBiasIsPerChannel) {

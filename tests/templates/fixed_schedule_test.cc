@@ -4,6 +4,7 @@
 
 #include "src/base/random.h"
 #include "src/templates/registry.h"
+#include "src/tensor/operator_list.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/templates/kernel_runner.h"
 
@@ -136,6 +137,83 @@ TEST_P(FixedScheduleTest, EqualsTheReference) {
 }
 INSTANTIATE_TEST_SUITE_P(Operators, FixedScheduleTest, testing::ValuesIn(Cases()),
                          [](const auto& tested) { return tested.param.name; });
+
+struct RowsCase {
+  const char* name;
+  std::vector<std::int64_t> shape;
+};
+
+class RowScheduleTest : public testing::TestWithParam<RowsCase> {};
+
+/// Layer normalization of a sum, a softmax of that with a mask, and what is elementwise behind it.
+OperatorList NormalizedRows(const std::vector<std::int64_t>& shape) {
+  OperatorList list;
+  const auto add = [&](OpKind kind, std::vector<int> operands, OpAttributes attributes = {}) {
+    auto value = list.AddOperator({kind, std::move(attributes)}, std::move(operands));
+    TW_CHECK(value.ok(), value.status().message());
+    return *value;
+  };
+  OpAttributes last;
+  last.axes = {-1};
+  last.keepdims = true;
+  OpAttributes along;
+  along.axis = -1;
+  const int x = list.AddParameter({shape, kFloat32}), other = list.AddParameter({shape, kFloat32});
+  const int scale = list.AddParameter({{shape.back()}, kFloat32});
+  const int sum = add(OpKind::kAdd, {x, other});
+  const int mean = add(OpKind::kReduceMean, {sum}, last);
+  const int centred = add(OpKind::kSub, {sum, mean});
+  const int square = add(OpKind::kMul, {centred, centred});
+  const int variance = add(OpKind::kReduceMean, {square}, last);
+  const int safe = add(OpKind::kAdd, {variance, list.AddScalar({{}, kFloat32}, {1e-5, 0})});
+  const int unit = add(OpKind::kDiv, {centred, add(OpKind::kSqrt, {safe})});
+  const int scaled = add(OpKind::kMul, {unit, scale});
+  const int chances = add(OpKind::kSoftmax, {scaled}, along);
+  const int least = add(OpKind::kReduceMin, {chances}, last);
+  add(OpKind::kSub, {chances, least});
+  return list;
+}
+
+TEST_P(RowScheduleTest, IsOneLoopAndEqualsTheReference) {
+  const OperatorList list = NormalizedRows(GetParam().shape);
+  Random random(5);
+  std::vector<Tensor> inputs;
+  for (int parameter : list.parameters()) {
+    inputs.emplace_back(list.values()[static_cast<std::size_t>(parameter)].type);
+    for (std::int64_t i = 0; i < inputs.back().elements(); ++i) {
+      inputs.back().Set(i, 4 * random.Uniform() - 2);
+    }
+  }
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& input : inputs) pointers.push_back(&input);
+  auto expected = EvaluateList(list, pointers);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  for (const char* text : {"native", "native -num-threads=2", "llvm -mcpu=x86-64"}) {
+    const Target target = *Target::Parse(text);
+    auto compute = DefineList(list);
+    ASSERT_TRUE(compute.ok()) << compute.status().message();
+    auto schedule = FixedSchedule(*std::move(compute), target);
+    ASSERT_TRUE(schedule.ok()) << schedule.status().message();
+    const auto is_root = [&](StageId id) {
+      return schedule->stage(id).attach == Schedule::Attach::kRoot;
+    };
+    EXPECT_EQ(std::ranges::count_if(schedule->order(), is_root), 1);
+    std::vector<Tensor> arguments;
+    for (const Tensor& input : inputs) arguments.push_back(input.Clone());
+    arguments.emplace_back(expected->type());
+    auto result = RunSchedule(*schedule, target, arguments);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    const Comparison comparison = Compare(*result, *expected);
+    EXPECT_TRUE(comparison.ok) << text << ": element " << comparison.first_bad << ", error "
+                               << comparison.max_abs_error;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(
+    Rows, RowScheduleTest,
+    testing::Values(RowsCase{"Vectors", {3, 4, 64}}, RowsCase{"OddLength", {5, 37}},
+                    RowsCase{"HalfVectors", {2, 1, 3, 40}}, RowsCase{"Pairs", {7, 2}},
+                    RowsCase{"SumsInBlocks", {2, 768}}, RowsCase{"LongSumsInBlocks", {3, 5000}}),
+    [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
 }  // namespace tilewright

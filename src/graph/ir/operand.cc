@@ -38,6 +38,15 @@ std::optional<OperandKind> OperandKindOf(const TensorType& operand, const Tensor
   return std::nullopt;
 }
 
+bool WorksOnRows(const Operator& op, std::size_t rank) {
+  const auto last = static_cast<std::int64_t>(rank) - 1;
+  const auto is_last = [last](std::int64_t axis) { return axis == last || axis == -1; };
+  const OpAttributes& a = op.attributes;
+  if (op.kind == OpKind::kSoftmax || op.kind == OpKind::kLogSoftmax) return is_last(a.axis);
+  return FamilyOf(op.kind) == OpFamily::kReduction && a.keepdims && a.axes.size() == 1 &&
+         is_last(a.axes[0]);
+}
+
 bool IsBinaryElementwise(const Node& node) {
   return node.kind == NodeKind::kOperator && IsElementwise(node.op.kind) && node.inputs.size() == 2;
 }

@@ -19,6 +19,10 @@ std::vector<bool> ChannelDimensions(const Node& anchor);
 std::optional<OperandKind> OperandKindOf(const TensorType& operand, const TensorType& value,
                                          const std::vector<bool>& channel);
 
+/// Whether an operator reduces the last of `rank` dimensions, which stays as one element, or does
+/// something to each row along it as a whole (softmax).
+bool WorksOnRows(const Operator& op, std::size_t rank);
+
 /// Elementwise of two inputs.
 bool IsBinaryElementwise(const Node& node);
 

@@ -13,6 +13,8 @@
 namespace tilewright {
 namespace {
 
+using Shape = std::vector<std::int64_t>;
+
 // Longer chains are cut: the time to make a kernel grows with the square of the operators in it,
 // and what walks its expressions goes a level deeper for each.
 constexpr std::size_t kMostOperators = 128;
@@ -57,7 +59,8 @@ class Fuser {
   std::vector<FusedGroup> Run() {
     for (int id = 0; id < graph_.size(); ++id) {
       const Node& node = graph_.node(id);
-      if (node.kind != NodeKind::kOperator || HasGroup(id) || JoinDiamond(id)) continue;
+      if (node.kind != NodeKind::kOperator || HasGroup(id)) continue;
+      if (JoinDiamond(id) || StartRows(id)) continue;
       if (IsAlias(node.op.kind)) {
         AddAlias(id);
       } else if (IsBinaryElementwise(node)) {
@@ -392,6 +395,75 @@ class Fuser {
       return true;
     }
     return false;
+  }
+
+  bool IsOfRows(const Node& node) const {
+    return WorksOnRows(node.op, At(node.inputs[0]).type.shape.size());
+  }
+
+  // Whether an operator works on rows like those of `shape` and gives such rows, or a number for
+  // each; it is no cast that waits for the only operator that reads it.
+  bool HasRows(int id, const Shape& shape) const {
+    const Node& node = At(id);
+    if (node.kind != NodeKind::kOperator || HasGroup(id) || Waits(id)) return false;
+    if (!IsElementwise(node.op.kind) && !IsOfRows(node)) return false;
+    const Shape& own = node.type.shape;
+    if (own.size() != shape.size() || (own.back() != shape.back() && own.back() != 1)) return false;
+    if (!std::equal(own.begin(), own.end() - 1, shape.begin())) return false;
+    return std::ranges::none_of(node.inputs, [&](int input) { return Waits(input); });
+  }
+
+  bool JoinsAnchor(int id) {
+    const Node& node = At(id);
+    const auto is_anchor = [](const FusedGroup* group) { return group != nullptr && group->anchor; };
+    if (!IsElementwise(node.op.kind)) return false;
+    if (node.inputs.size() == 1) return is_anchor(Open(node.inputs[0], id));
+    return is_anchor(Candidate(id, 0)) || is_anchor(Candidate(id, 1));
+  }
+
+  // Operators from `id` on that work on the same rows, of which some reduce them, up to the last one
+  // whose result is all that the others read (its post-dominator). What comes from outside is there
+  // before `id`. Empty if there are none.
+  std::vector<int> RowsFrom(int id) const {
+    constexpr std::size_t kMostOfRows = 32;
+    const Node& first = At(id);
+    const Shape& shape = IsOfRows(first) ? At(first.inputs[0]).type.shape : first.type.shape;
+    if (shape.size() < 2 || shape.back() < 2 || !HasRows(id, shape)) return {};
+    std::vector<int> rows{id};
+    std::size_t best = 0;
+    bool reduces = IsOfRows(first);
+    int last_user = UsersOf(id).empty() ? id : UsersOf(id).back();
+    for (int next = id + 1; next <= last_user && rows.size() < kMostOfRows; ++next) {
+      const Node& node = At(next);
+      const auto inside = [&](int input) { return std::ranges::find(rows, input) != rows.end(); };
+      if (std::ranges::none_of(node.inputs, inside) || !HasRows(next, shape)) continue;
+      if (!std::ranges::all_of(node.inputs, [&](int input) {
+            return inside(input) || input < id || At(input).kind != NodeKind::kOperator;
+          })) {
+        continue;
+      }
+      rows.push_back(next);
+      reduces = reduces || IsOfRows(node);
+      if (!UsersOf(next).empty()) last_user = std::max(last_user, UsersOf(next).back());
+      const bool whole = std::all_of(rows.begin(), rows.end() - 1,
+                                     [&](int value) { return IsInner(value, rows); });
+      if (reduces && whole && node.type.shape == shape) best = rows.size();
+    }
+    rows.resize(best);
+    return rows;
+  }
+
+  // Starts a group of all that is done to rows, one after the other, from `id` on; false if there is
+  // nothing such, or `id` belongs to an anchor.
+  bool StartRows(int id) {
+    if (rule_ != FuseRule::kWide) return false;
+    const OpKind kind = At(id).op.kind;
+    if (IsCast(kind) || (!IsElementwise(kind) && !IsOfRows(At(id))) || JoinsAnchor(id)) return false;
+    const std::vector<int> rows = RowsFrom(id);
+    if (rows.empty()) return false;
+    FusedGroup& group = Start(rows.front());
+    for (std::size_t i = 1; i < rows.size(); ++i) Join(group, rows[i]);
+    return true;
   }
 
   // The input of a binary operator that is not `value`.

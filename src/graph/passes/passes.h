@@ -30,7 +30,7 @@ Result<Graph> FoldConstants(Graph graph, FoldExtent extent = FoldExtent::kAll);
 Result<Graph> FoldBatchNorm(Graph graph);
 /// Removes identities, casts and moves that change nothing, moves of moves, clips of clipped
 /// values; computes equal operators once; finds hard_swish; has reshapes of matrix products behind
-/// the elementwise operators that follow. Anchors stay as they are: a pad in front of a
+/// the operators that follow, elementwise or on rows. Anchors stay as they are: a pad in front of a
 /// convolution does too, because merging it would make another task of the convolution.
 Result<Graph> Simplify(Graph graph);
 /// All of these, in the order that compiling uses.
@@ -72,7 +72,10 @@ struct FusedGroup {
 /// results one after the other and ends in one value that is all the rest of the graph reads, such
 /// as x * sigmoid(x) (by kWide only). Identities on the way are in `nodes` without a step. Other
 /// groups: one operator of any kind, then, unless it is a softmax, a concat or an alias,
-/// elementwise operators on its result (same shape); the value each of them adds to may be cast.
+/// elementwise operators on its result (same shape); the value each of them adds to may be cast. By
+/// kWide, operators on the same rows (elementwise, reductions of the last dimension that stays as one
+/// element, softmax along it) are one group from the first that reads what others made to the last
+/// one before which nothing leaves: a layer normalization, with the sum before it, say.
 Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph, FuseRule rule = FuseRule::kWide);
 /// "conv2d + add, relu": the name of the first operator, `main`, and its followers.
 std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std::string& main);

@@ -1,7 +1,7 @@
 // Local rules, applied once in topological order on values that are simplified already: a rule
 // looks at the operator to be added and at the new graph's nodes that it reads. A rule that applies
 // gives an existing value, or a replacement operator. Reshapes behind matrix products sink below
-// the elementwise operators that follow.
+// the operators that follow, as long as those are elementwise or work on rows.
 
 #include <algorithm>
 #include <cmath>
@@ -180,12 +180,32 @@ std::optional<Replacement> MultiplySquare(const Graph& graph, const Operator& op
 
 using Shape = std::vector<std::int64_t>;
 
-std::string FlatName(std::string_view name) { return std::string(SourceName(name)) + "#flat"; }
+// Elementwise, or of rows.
+bool FollowsProduct(const Graph& graph, const Operator& op, const std::vector<int>& inputs) {
+  return IsElementwise(op.kind) ||
+         (!inputs.empty() && WorksOnRows(op, graph.node(inputs[0]).type.shape.size()));
+}
+
+// The operator on values of another number of dimensions.
+Operator OnRows(Operator op, std::size_t rank) {
+  if (IsElementwise(op.kind)) return op;
+  const auto last = static_cast<std::int64_t>(rank) - 1;
+  if (!op.attributes.axes.empty()) op.attributes.axes = {last};
+  op.attributes.axis = last;
+  return op;
+}
 
 // What shape an operand has that is combined, element by element, with a value of shape `from`
-// instead of `to`, of which that is a reshape; nothing if no broadcast does the same.
+// instead of `to`, of which that is a reshape with rows as long; nothing if no broadcast does the
+// same.
 std::optional<Shape> ShapeBefore(const Shape& operand, const Shape& from, const Shape& to) {
-  if (operand == to) return from;
+  const bool rows = operand.size() == to.size() && !to.empty() &&
+                    std::equal(to.begin(), to.end() - 1, operand.begin());
+  if (rows && (operand.back() == to.back() || operand.back() == 1)) {  // one element for each row
+    Shape shape = from;
+    shape.back() = operand.back();
+    return shape;
+  }
   if (std::ranges::all_of(operand, [](auto size) { return size == 1; })) {
     return operand.size() <= from.size() ? operand : Shape{1};
   }
@@ -250,9 +270,9 @@ class Simplifier {
       if (anchor.ok() && product) products_.insert(*anchor);
       return anchor;
     }
-    const bool follows = IsElementwise(op.kind) && std::ranges::any_of(inputs, [&](int input) {
-                           return products_.contains(input);
-                         });
+    const bool follows =
+        FollowsProduct(graph, op, inputs) &&
+        std::ranges::any_of(inputs, [&](int input) { return products_.contains(input); });
     const std::uint64_t hash = HashOf(op, inputs);
     const auto [first, last] = by_hash_.equal_range(hash);
     for (auto other = first; other != last; ++other) {
@@ -265,45 +285,55 @@ class Simplifier {
     return id;
   }
 
-  /// The input that is a matrix product, or elementwise operators behind one, in another shape; null
-  /// if there is none.
-  const Node* ReshapedProduct(const std::vector<int>& inputs) const {
+  /// The input that is a matrix product, or what follows one, in another shape, which has this
+  /// result's dimensions (of its last one maybe only one element); null if there is none.
+  const Node* ReshapedProduct(const Operator& op, const std::vector<int>& inputs,
+                              const Shape& result) const {
     for (int input : inputs) {
       const Node* reshape = OperatorOf(rewriter_.result(), input, OpKind::kReshape);
-      if (reshape != nullptr && products_.contains(reshape->inputs[0])) return reshape;
+      if (reshape == nullptr || !products_.contains(reshape->inputs[0])) continue;
+      if (!IsElementwise(op.kind) || reshape->type.shape == result) return reshape;
     }
     return nullptr;
   }
 
-  /// An elementwise operator on a reshaped matrix product (what a product of three dimensions is)
-  /// as one on the product itself, where it can join its kernel; the result gets the shape instead.
-  /// Nothing if it is no such operator.
+  /// An operator that is elementwise or works on rows (the last dimension), on a reshaped matrix
+  /// product (what a product of three dimensions is), as one on the product itself, where it can
+  /// join its kernel; the result gets the shape instead. Nothing if it is no such operator.
   Result<std::optional<int>> AddBeforeReshape(const std::string& name, const Operator& op,
                                               const std::vector<int>& inputs) {
     const Graph& graph = rewriter_.result();
-    const Node* reshape = IsElementwise(op.kind) ? ReshapedProduct(inputs) : nullptr;
+    if (!FollowsProduct(graph, op, inputs)) return std::optional<int>();
+    const auto type = TypeOf(op, inputs);
+    const Node* reshape = type.ok() ? ReshapedProduct(op, inputs, type->shape) : nullptr;
     if (reshape == nullptr) return std::optional<int>();
     const Shape to = reshape->type.shape, from = graph.node(reshape->inputs[0]).type.shape;
-    const auto type = TypeOf(op, inputs);
-    if (!type.ok() || type->shape != to) return std::optional<int>();
+    if (from.empty() || to.empty() || from.back() != to.back()) return std::optional<int>();
     std::vector<Shape> shapes;
     for (int input : inputs) {
-      auto shape = ShapeBefore(graph.node(input).type.shape, from, to);
-      if (!shape) return std::optional<int>();
+      const Shape& own = graph.node(input).type.shape;
+      auto shape = ShapeBefore(own, from, to);
+      // One product as it is would get the shape of the other, and back.
+      if (!shape || (products_.contains(input) && *shape != own)) return std::optional<int>();
       shapes.push_back(*std::move(shape));
     }
     std::vector<int> moved;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const std::string operand = FlatName(graph.node(inputs[i]).name);
-      auto value = AddReshape(operand, shapes[i], inputs[i]);
+      auto value = AddReshape(FlatName(graph.node(inputs[i]).name), shapes[i], inputs[i]);
       TW_RETURN_IF_ERROR(value);
       moved.push_back(*value);
     }
-    auto result = Add(FlatName(name), op, std::move(moved));
+    auto result = Add(FlatName(name), OnRows(op, from.size()), std::move(moved));
     TW_RETURN_IF_ERROR(result);
-    auto reshaped = AddReshape(name, to, *result);
+    auto reshaped = AddReshape(name, type->shape, *result);
     TW_RETURN_IF_ERROR(reshaped);
     return std::optional(*reshaped);
+  }
+
+  /// A name of its own for a value that the source does not have.
+  std::string FlatName(const std::string& name) {
+    const char* mark = SourceName(name) == name ? "#" : ".";
+    return name + mark + "flat" + std::to_string(++flat_names_);
   }
 
   Result<int> AddReshape(const std::string& name, const Shape& shape, int value) {
@@ -348,7 +378,8 @@ class Simplifier {
 
   Rewriter rewriter_;
   std::unordered_multimap<std::uint64_t, int> by_hash_;  // no two equal ones
-  std::set<int> products_;  // matrix products, and elementwise operators behind them
+  int flat_names_ = 0;
+  std::set<int> products_;  // matrix products, and what follows them element by element or in rows
 };
 
 }  // namespace

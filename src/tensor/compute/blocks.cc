@@ -1,9 +1,11 @@
 // Long sums of floats in blocks. One accumulator loses digits as it grows: of a million equal
 // numbers the last ones are cut to a millionth. So a long sum becomes sums of a hundred elements or
 // so, then sums of those, and so on; where the elements lie side by side, sixteen
-// neighbours go to sixteen accumulators, which makes the loop over them one of vectors.
+// neighbours go to sixteen accumulators, which makes the loop over them one of vectors. For that
+// reason only, maxima and minima of neighbours are cut, too.
 
 #include <algorithm>
+#include <limits>
 
 #include "src/ir/visit.h"
 #include "src/tensor/compute/internal.h"
@@ -55,6 +57,13 @@ Blocks InBlocksOf(std::int64_t extent, std::int64_t most) {
   return {count, (extent + count - 1) / count};
 }
 
+/// What changes no result of the combiner, as a float.
+Expr NothingOf(Combiner combiner, DataType dtype) {
+  if (combiner == Combiner::kSum) return MakeConst(dtype, 0);
+  const double infinity = std::numeric_limits<double>::infinity();
+  return MakeConst(dtype, combiner == Combiner::kMax ? -infinity : infinity);
+}
+
 std::int64_t LanesOf(std::int64_t extent) {
   if (extent <= 2 * kLanes) return extent;
   return extent % kLanes != 0 && extent % (kLanes / 2) == 0 ? kLanes / 2 : kLanes;
@@ -89,10 +98,10 @@ class BlockedSum {
     Append(axes, lane_);
     Append(index, lane_index_);
     Expr body = Substitute(whole_.body, substitution_);
-    if (inside_) body = MakeSelect(inside_, body, MakeConst(body.dtype(), 0));
+    if (inside_) body = MakeSelect(inside_, body, NothingOf(whole_.combiner, body.dtype()));
     ComputeOp partial =
         ReductionStage(whole_.name + ".part" + std::to_string(level), std::move(axes),
-                       std::move(inner_), Combiner::kSum, std::move(body));
+                       std::move(inner_), whole_.combiner, std::move(body));
     whole.reduce_axes = std::move(rest_);
     whole.body = MakeLoad(partial.output, std::move(index));
     return partial;
@@ -146,8 +155,12 @@ class BlockedSum {
 void SumInBlocks(Compute& compute) {
   std::vector<ComputeOp> stages;
   for (ComputeOp& stage : compute.stages) {
-    const bool sums = stage.combiner == Combiner::kSum && stage.output->dtype.is_float();
-    for (std::size_t level = 0; sums && Elements(stage) > kLongest; ++level) {
+    const bool real = stage.output->dtype.is_float();
+    const auto is_cut = [&] {
+      if (!real || stage.combiner == Combiner::kNone || Elements(stage) <= kLongest) return false;
+      return stage.combiner == Combiner::kSum || SumsNeighbours(stage);
+    };
+    for (std::size_t level = 0; is_cut(); ++level) {
       stages.push_back(BlockedSum(stage).Take(stage, level));
     }
     stages.push_back(std::move(stage));
