@@ -509,6 +509,18 @@ TEST(OnnxRuntimeDomain, DynamicQuantizeMatMul) {
   ExpectEqual(RunNode("DynamicQuantizeMatMul", zero)[0], PlusLast(none, bias));
 }
 
+TEST(OnnxRuntimeDomain, ScalarsAreNoMatrices) {
+  const Array scalar{{}, {1}}, b = Array::Made({4, 5}, 41, -9, 9), scale{{}, {0.5}};
+  EXPECT_THAT(Refusal("DynamicQuantizeMatMul", {{scalar}, {b, kInt8}, {scale}}),
+              HasSubstr("an operand is a scalar, expected at least one dimension"));
+  EXPECT_THAT(Refusal("DynamicQuantizeMatMul", {{b, kInt32}, {b, kInt8}, {scale}}),
+              HasSubstr("the data to be quantized is int32[4,5], expected float32"));
+  const Array x = Reals({1, 2, 4}, 44);
+  EXPECT_THAT(Refusal("MultiHeadAttention", {{x}, {x}, {x}, {scalar}},
+                      [](OnnxBuilder& m) { m.Int("num_heads", 2); }),
+              HasSubstr("an operand is float32[], expected more dimensions"));
+}
+
 TEST(OnnxRuntimeDomain, NhwcMaxPool) {
   const Array x = Array::Made({1, 5, 4, 3}, 43, 0, 255);
   Array expected = Array::Filled({1, 2, 2, 3});

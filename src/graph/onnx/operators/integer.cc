@@ -216,6 +216,10 @@ int IntegerMatmul(OnnxNode& node, int a, std::int64_t a_zero, int b, bool transp
     return EmitMatmul(node, Centred(node, a, a_zero), b, kInt32);
   }
   Shape result = node.TypeOf(a).shape;
+  if (result.empty()) {
+    node.FailInvalid("an operand is a scalar, expected at least one dimension");
+    return -1;
+  }
   const int rows = node.EmitReshape(a, {node.TypeOf(a).elements() / result.back(), result.back()});
   const std::int64_t depth = transposed ? 1 : 0;
   const std::int64_t columns = shape[static_cast<std::size_t>(1 - depth)];
@@ -242,6 +246,10 @@ int IntegerMatmulOfInputs(OnnxNode& node, int a_index, int a_zero, int b_index, 
 }
 
 DynamicallyQuantized EmitDynamicallyQuantized(OnnxNode& node, int data, bool unit_of_nothing) {
+  if (node.ok() && node.TypeOf(data).dtype != kFloat32) {
+    node.FailInvalid("the data to be quantized is " + node.TypeOf(data).ToString() +
+                     ", expected float32");
+  }
   const int low = node.Emit(OpKind::kMin, node.Emit(OpKind::kReduceMin, {data}), 0);
   const int high = node.Emit(OpKind::kMax, node.Emit(OpKind::kReduceMax, {data}), 0);
   const int range = node.Emit(OpKind::kSub, {high, low});

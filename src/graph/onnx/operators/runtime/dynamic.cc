@@ -22,7 +22,8 @@ int PerColumn(OnnxNode& node, int index, std::int64_t columns) {
 // int32 sums times the scale of the data and that of the weight, and the bias if there is one.
 void ReturnReal(OnnxNode& node, int sums, int data_scale, int weight_scale, int bias) {
   if (!node.ok()) return;
-  const std::int64_t columns = node.TypeOf(sums).shape.back();
+  const auto shape = node.TypeOf(sums).shape;
+  const std::int64_t columns = shape.empty() ? 1 : shape.back();
   const int scale = node.Emit(OpKind::kMul, {data_scale, PerColumn(node, weight_scale, columns)});
   int result = node.Emit(OpKind::kMul, {node.EmitCast(sums, kFloat32), scale});
   if (node.HasInput(bias)) {

@@ -26,7 +26,12 @@ struct AttentionPlaces {
 
 int Slice(OnnxNode& node, int id, std::size_t axis, std::int64_t begin, std::int64_t end) {
   if (!node.ok()) return -1;
-  Operator slice = WholeSlice(node.TypeOf(id).shape);
+  const TensorType type = node.TypeOf(id);
+  if (axis >= type.shape.size()) {
+    node.FailInvalid("an operand is " + type.ToString() + ", expected more dimensions");
+    return -1;
+  }
+  Operator slice = WholeSlice(type.shape);
   slice.attributes.begin[axis] = begin;
   slice.attributes.end[axis] = end;
   return node.Emit(slice, {id});
