@@ -103,8 +103,9 @@ Status DeviceArgument::CheckUnused() const {
   return InvalidArgument("--device: expected --target cuda with it");
 }
 
-Result<ModelLibrary> DeviceArgument::OpenLibrary(const std::string& file, int threads) const {
-  auto model = ModelLibrary::Open(file);
+Result<ModelLibrary> DeviceArgument::OpenLibrary(const std::string& file, int threads,
+                                                 int set) const {
+  auto model = ModelLibrary::Open(file, set);
   TW_RETURN_IF_ERROR(model);
   if (threads > 0) TW_RETURN_IF_ERROR(CheckThreads(file, *model, threads));
   if (threads > 0) TW_RETURN_IF_ERROR(model->SetThreads(threads));

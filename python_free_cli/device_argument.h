@@ -48,7 +48,7 @@ struct DeviceArgument {
   /// A library made by compile, on the device. threads: 0: as it was compiled.
   /// Errors: those of ModelLibrary; kInvalidArgument if a device was given and the library is not
   /// for a GPU, or threads that it cannot have.
-  Result<ModelLibrary> OpenLibrary(const std::string& file, int threads = 0) const;
+  Result<ModelLibrary> OpenLibrary(const std::string& file, int threads = 0, int set = 0) const;
 };
 
 }  // namespace tilewright::cli

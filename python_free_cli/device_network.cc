@@ -290,12 +290,15 @@ Status DeviceNetwork::OpenGpu(CompileOrder order, Opened& opened) const {
   return Status();
 }
 
-Result<DeviceNetwork::Opened> DeviceNetwork::OpenLibrary(const std::string& file, bool seeded,
+Result<DeviceNetwork::Opened> DeviceNetwork::OpenLibrary(const ModelSource& source, bool seeded,
                                                          int threads) const {
+  const std::string& file = source.path;
   TW_RETURN_IF_ERROR(CheckNoVta());
   if (seeded) return InvalidArgument("--seeded: a library has its constants in it");
   TW_RETURN_IF_ERROR(place_.CheckUnused());
-  auto library = device_.OpenLibrary(file, threads);
+  const auto set = SetFor(source);
+  TW_RETURN_IF_ERROR(set);
+  auto library = device_.OpenLibrary(file, threads, *set);
   TW_RETURN_IF_ERROR(library);
   Opened opened;
   opened.made_up = library->made_up_constants();
@@ -307,10 +310,10 @@ Result<DeviceNetwork::Opened> DeviceNetwork::OpenLibrary(const std::string& file
 Result<DeviceNetwork::Opened> DeviceNetwork::Open(const ModelSource& model, bool seeded,
                                                   int threads, bool timed, bool verified) const {
   const std::string& file = model.path;
-  if (!planned(file) || IsVtaBundle(file)) {
+  if (IsVtaBundle(file)) {
     TW_RETURN_IF_ERROR(cli::CheckUnused(model.options, file + " has its sizes in it"));
   }
-  if (!planned(file)) return OpenLibrary(file, seeded, threads);
+  if (!planned(file)) return OpenLibrary(model, seeded, threads);
   threads = std::max(1, threads);
   Opened opened;
   if (IsVtaBundle(file)) {

@@ -88,7 +88,7 @@ class DeviceNetwork {
   /// models. verified: the graph as it was read is kept, where results are compared with its own.
   Result<Opened> Open(const ModelSource& source, bool seeded, int threads, bool timed,
                       bool verified) const;
-  Result<Opened> OpenLibrary(const std::string& file, bool seeded, int threads) const;
+  Result<Opened> OpenLibrary(const ModelSource& source, bool seeded, int threads) const;
   Result<CompileOrder> Read(const ModelSource& source, bool seeded) const;
   Result<Plan> ReadBundle(const std::string& folder, bool seeded) const;
   static Status OpenVta(Plan plan, int threads, bool timed, Opened& opened);

@@ -110,6 +110,64 @@ Result<Graph> LoadForRunning(const ModelSource& source, bool seeded) {
   return graph;
 }
 
+namespace {
+
+std::string ShapesOf(const ModelLibrary& library) {
+  std::string text;
+  for (const ModelValue& input : library.inputs()) {
+    text += (text.empty() ? "" : ", ") + input.name + "=" + ShapeText(input.type.shape);
+  }
+  return text;
+}
+
+bool HasShapes(const ModelLibrary& library, const Bindings& bindings) {
+  return std::ranges::all_of(bindings.shapes, [&](const auto& shape) {
+    return std::ranges::any_of(library.inputs(), [&](const ModelValue& input) {
+      return input.name == shape.first && input.type.shape == shape.second;
+    });
+  });
+}
+
+}  // namespace
+
+Result<int> SetFor(const ModelSource& source) {
+  const Bindings& bindings = source.options.bindings;
+  LoadOptions others{source.options.requantize, bindings.Clone()};
+  others.bindings.shapes.clear();
+  TW_RETURN_IF_ERROR(CheckUnused(others, source.path + " has its sizes in it"));
+  std::string known;
+  int sets = 1;
+  for (int set = 0; set < sets; ++set) {
+    const auto library = ModelLibrary::Open(source.path, set);
+    TW_RETURN_IF_ERROR(library);
+    sets = library->sets();
+    known += (known.empty() ? "" : "; ") + ShapesOf(*library);
+    if (!HasShapes(*library, bindings)) continue;
+    if (sets > 1 && bindings.shapes.empty()) {
+      PrintErr("note: {}: the first of {} sets of sizes, {}; --shape chooses another\n",
+               source.path, sets, known);
+    }
+    return set;
+  }
+  return InvalidArgument(fmt::format("{}: {} has its sizes in it: {}", bindings.Options().front(),
+                                     source.path, known));
+}
+
+Result<int> SetFor(const std::string& path, const Graph& graph) {
+  int sets = 1;
+  const std::vector<ModelValue> wanted = ValuesOf(graph, graph.inputs());
+  for (int set = 0; set < sets; ++set) {
+    const auto library = ModelLibrary::Open(path, set);
+    TW_RETURN_IF_ERROR(library);
+    sets = library->sets();
+    const bool same = std::ranges::equal(
+        library->inputs(), wanted,
+        [](const ModelValue& a, const ModelValue& b) { return a.type == b.type; });
+    if (same) return set;
+  }
+  return 0;
+}
+
 void DeclarePictureOptions(CLI::App& app, PictureOptions& options, CLI::Option* files) {
   app.add_option("--image-fit", options.fit,
                  "Pictures of another size than the input: exact (refuse them), crop (the middle, "

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "python_free_cli/model_source.h"
 #include "src/base/status.h"
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
@@ -29,6 +30,14 @@ nlohmann::ordered_json MadeUpJson(std::int64_t constants);
 /// The graph with contents for every constant: made-up ones where the file has none, and with
 /// `seeded` for every float constant, which is told on standard error. Prints its notes.
 Result<Graph> LoadForRunning(const ModelSource& source, bool seeded);
+
+/// Which set of sizes of a library the shapes of a source mean; the first one where it says none,
+/// which is told on standard error if there are more.
+/// Errors: those of ModelLibrary::Open; kInvalidArgument for options that mean nothing beside a
+/// library, and for shapes that it was not made for, with those that there are.
+Result<int> SetFor(const ModelSource& library);
+/// The same by the inputs of a graph; the first one if none has them.
+Result<int> SetFor(const std::string& library, const Graph& graph);
 
 /// `--image-fit`, `--image-mean` and `--image-std`. files: the option that they need.
 void DeclarePictureOptions(CLI::App& app, PictureOptions& options, CLI::Option* files);

@@ -41,17 +41,24 @@ void ModelArguments::Declare(CLI::App& app) {
           ->group("How the model is read");
 }
 
-Result<ModelSource> ModelArguments::Source(const std::string& file) const {
+Result<std::vector<ModelSource>> ModelArguments::Sources(const std::string& file) const {
   auto sets = ParseBindings(bindings);
   TW_RETURN_IF_ERROR(sets);
-  if (sets->size() != 1) {
-    return InvalidArgument(std::to_string(sets->size()) +
-                           " sets of sizes (--shape, --dim), expected one");
+  const auto rounding = requantize == "integer" ? Requantize::kByIntegers : Requantize::kByFloat;
+  std::vector<ModelSource> sources;
+  for (Bindings& set : *sets) {
+    TW_RETURN_IF_ERROR(ReadValues(set));
+    sources.push_back({file, {rounding, std::move(set)}});
   }
-  TW_RETURN_IF_ERROR(ReadValues(sets->front()));
-  return ModelSource{file,
-                     {requantize == "integer" ? Requantize::kByIntegers : Requantize::kByFloat,
-                      std::move(sets->front())}};
+  return sources;
+}
+
+Result<ModelSource> ModelArguments::Source(const std::string& file) const {
+  auto sources = Sources(file);
+  TW_RETURN_IF_ERROR(sources);
+  if (sources->size() == 1) return std::move(sources->front());
+  return InvalidArgument(std::to_string(sources->size()) +
+                         " sets of sizes (--shape, --dim), expected one");
 }
 
 Status ModelArguments::CheckUnused(std::string_view why) const {

@@ -153,6 +153,26 @@ Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, con
   return tasks;
 }
 
+Result<std::vector<search::TuneTask>> TasksOfSets(std::span<const ModelSource> sources,
+                                                  const Target& target, bool fuse_residuals) {
+  std::vector<search::TuneTask> all;
+  for (const ModelSource& source : sources) {
+    auto tasks = TasksOfFile(source, target, fuse_residuals);
+    TW_RETURN_IF_ERROR(tasks);
+    for (search::TuneTask& task : *tasks) {
+      const auto known = std::ranges::find_if(all, [&](const search::TuneTask& other) {
+        return other.task.workload == task.task.workload && other.epilogue == task.epilogue;
+      });
+      if (known != all.end()) {
+        known->occurrences += task.occurrences;
+      } else {
+        all.push_back(std::move(task));
+      }
+    }
+  }
+  return all;
+}
+
 void LeaveToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks) {
   std::erase_if(tasks, [&templates](const search::TuneTask& task) {
     const bool host = templates.For(task.task.workload, task.task.target).empty();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -42,6 +43,10 @@ Result<search::TuneTask> ParseTask(const ModelSource& text, const Target& target
 /// Every task of a model file, with occurrences and epilogues. `#N` behind the name picks one.
 Result<std::vector<search::TuneTask>> TasksOfFile(const ModelSource& source, const Target& target,
                                                   bool fuse_residuals = true);
+
+/// Those of all sets of sizes, each task once, with the sum of its occurrences.
+Result<std::vector<search::TuneTask>> TasksOfSets(std::span<const ModelSource> sources,
+                                                  const Target& target, bool fuse_residuals = true);
 
 /// Takes out the tasks no VTA template serves, and says so: the host computes them.
 void LeaveToHost(const TemplateRegistry& templates, std::vector<search::TuneTask>& tasks);

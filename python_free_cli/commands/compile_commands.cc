@@ -102,7 +102,10 @@ class CompileCommand final : public Command {
     if (device_.simt()) {
       return InvalidArgument("--device simt: run and verify emulate, expected the number of a GPU");
     }
-    auto order = Order(*target);
+    auto sources = model_.Sources(file_);
+    TW_RETURN_IF_ERROR(sources);
+    auto order =
+        ReadOrder(templates(), sources->front(), seeded_, *target, sources_, device_, fuse_);
     TW_RETURN_IF_ERROR(order);
     const std::int64_t made_up = order->graph.made_up_constants;
     const std::vector<std::string> bound = order->graph.bound;
@@ -115,9 +118,11 @@ class CompileCommand final : public Command {
                     : verify_ == "none" ? CheckLevel::kNone
                                         : CheckLevel::kSample;
     const bool bundle = format_ == "bundle";
-    auto model = bundle ? CompileBundle(std::move(order->graph), options, output_)
-                 : options.autotvm.has_value() ? CompileImported(order->graph, options, output_)
-                                               : Compile(std::move(order->graph), options, output_);
+    auto graphs = ReadSets(*sources, std::move(order->graph));
+    TW_RETURN_IF_ERROR(graphs);
+    auto model = bundle ? CompileBundle(std::move(graphs->front()), options, output_)
+                 : options.autotvm.has_value() ? CompileImported(graphs->front(), options, output_)
+                                               : CompileSets(*std::move(graphs), options, output_);
     if (model.status().code() == StatusCode::kNotFound) {  // the input is fine, records are missing
       PrintErr("tilewright compile: {}\n", model.status().message());
       return kExitFailed;
@@ -135,12 +140,17 @@ class CompileCommand final : public Command {
     }
     if (json_) {
       Json report = ReportOf(*model);
-      report["bound"] = bound;
+      if (model->sets.empty()) report["bound"] = bound;
+      for (const CompiledModel& set : model->sets) {
+        report["sets"].push_back(
+            {{"name", set.name}, {"bound", set.bound}, {"operators", set.operators.size()}});
+      }
       report["made_up_constants"] = MadeUpJson(made_up);
       report["check"] = CheckOf(model->check, verify_);
       PrintJson(report);
     } else {
       const std::size_t untuned = model->untuned().size();
+      if (!model->sets.empty()) PrintOut("{} sets of sizes\n", model->sets.size());
       PrintOut(
           "{}: {} operators, {} kernels, {} layout changes, {:.1f} MB constants, "
           "{:.1f} MB memory, {} untuned; planned in {:.1f} s, built in {:.1f} s\n",
@@ -164,6 +174,22 @@ class CompileCommand final : public Command {
     auto source = model_.Source(file_);
     TW_RETURN_IF_ERROR(source);
     return ReadOrder(templates(), *source, seeded_, target, sources_, device_, fuse_);
+  }
+
+  /// The graphs of all sets of sizes; the order has that of the first one.
+  Result<std::vector<Graph>> ReadSets(std::span<const ModelSource> sources, Graph first) const {
+    if (sources.size() > 1 && (format_ != "so" || sources_.rule != "own")) {
+      return InvalidArgument(
+          "several sets of sizes (--shape, --dim) need --format so and --rule own");
+    }
+    std::vector<Graph> graphs;
+    graphs.push_back(std::move(first));
+    for (const ModelSource& source : sources.subspan(1)) {
+      auto graph = LoadForRunning(source, seeded_);
+      TW_RETURN_IF_ERROR(graph);
+      graphs.push_back(*std::move(graph));
+    }
+    return graphs;
   }
 
   /// What the checks leave open, on standard error; --json has the whole lists.
@@ -311,6 +337,7 @@ class BenchCommand final : public Command {
         ->check(CLI::PositiveNumber);
     app.add_flag("--json", json_, "Print JSON");
     inputs_.Declare(app);
+    model_.Declare(app);
     device_.Declare(app);
     process_.Declare(app);
   }
@@ -320,7 +347,11 @@ class BenchCommand final : public Command {
 
  private:
   Result<int> RunHere(CheckProgress& progress) {
-    auto model = device_.OpenLibrary(library_, threads_);
+    const auto source = model_.Source(library_);
+    TW_RETURN_IF_ERROR(source);
+    const auto set = SetFor(*source);
+    TW_RETURN_IF_ERROR(set);
+    auto model = device_.OpenLibrary(library_, threads_, *set);
     TW_RETURN_IF_ERROR(model);
     PrintMadeUp(library_, model->made_up_constants());
     auto inputs = inputs_.Make(model->inputs());
@@ -375,6 +406,7 @@ class BenchCommand final : public Command {
   }
 
   std::string library_;
+  ModelArguments model_;
   InputArguments inputs_;
   DeviceArgument device_;
   OwnProcess process_;

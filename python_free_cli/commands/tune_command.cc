@@ -119,9 +119,9 @@ class TuneCommand final : public Command {
     TW_RETURN_IF_ERROR(device_.CheckRuns(*target));
     const ModelArguments model{{settings->shape, settings->dim, settings->value},
                                settings->requantize};
-    const auto source = model.Source(settings->graph);
-    TW_RETURN_IF_ERROR(source);
-    auto tasks = TasksOfFile(*source, *target, !no_fuse_residuals_);
+    const auto sources = model.Sources(settings->graph);
+    TW_RETURN_IF_ERROR(sources);
+    auto tasks = TasksOfSets(*sources, *target, !no_fuse_residuals_);
     TW_RETURN_IF_ERROR(tasks);
     if (DeviceTraitsOf(*target).leaves_to_host) {
       settings->target = target->ToString();  // with the design, wherever its file will be

@@ -225,7 +225,9 @@ class VerifyCommand final : public Command {
   }
 
   Result<int> VerifyLibrary(Graph graph, const std::vector<Tensor>& inputs) {
-    auto model = network_.device().OpenLibrary(other_);
+    const auto set = SetFor(other_, graph);
+    TW_RETURN_IF_ERROR(set);
+    auto model = network_.device().OpenLibrary(other_, 0, *set);
     TW_RETURN_IF_ERROR(model);
     Announce(*model, *options_.progress);
     if (!min_sqnr_ && IsLibraryOf(graph, *model)) {

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <thread>
@@ -147,27 +149,76 @@ Status CheckSizes(const Plan& plan, const Target& target, const CodeTraits& trai
                     plan.constant_bytes + plan.arena_bytes + workspace->bytes, kMostBytesTogether);
 }
 
-/// The object of the model's tables, behind those of its kernels. A GPU's kernels are part of it.
-Status AddTables(const Plan& plan, const CompileOptions& options, const CodeTraits& traits,
+/// One of the models of a library: what it was made of, and what is told about it.
+struct Emitted {
+  CompileOptions options;
+  Plan plan;
+  CompiledModel model;
+};
+
+/// The object of a model's tables, behind those of its kernels. A GPU's kernels are part of it.
+Status AddTables(const Emitted& part, int set, const CodeTraits& traits,
                  std::vector<std::string>& objects) {
+  const CompileOptions& options = part.options;
   const Target host = HostOf(options.target);
   std::optional<GpuTables> gpu;
   if (DeviceTraitsOf(options.target).grids) {
     auto capability = ComputeCapabilityOf(options.target);
     TW_RETURN_IF_ERROR(capability);
-    gpu = MakeGpuTables(plan, objects, *capability);
+    gpu = MakeGpuTables(part.plan, objects, *capability);
     objects.clear();
   }
-  auto tables =
-      AssembleIr(ModelTablesIr(plan, options, traits.features, gpu ? &*gpu : nullptr), host);
+  auto tables = AssembleIr(
+      ModelTablesIr(part.plan, options, traits.features, gpu ? &*gpu : nullptr, set), host);
   TW_RETURN_IF_ERROR(tables);
   objects.push_back(*std::move(tables));
   return Status();
 }
 
-Status Link(const Plan& plan, const CompileOptions& options, const CodeTraits& traits,
-            std::vector<std::string> objects, const std::string& library_path) {
-  TW_RETURN_IF_ERROR(AddTables(plan, options, traits, objects));
+std::string_view BytesOf(const Tensor& tensor) {
+  return {reinterpret_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())};
+}
+
+/// The constants of all models one after the other, equal ones once; the plans' buffers get their
+/// offsets there.
+std::vector<const Tensor*> ShareConstants(std::span<Emitted> parts) {
+  std::vector<const Tensor*> shared;
+  std::multimap<std::uint64_t, std::pair<const Tensor*, std::int64_t>> known;  // with their offset
+  std::int64_t bytes = 0;
+  for (Emitted& part : parts) {
+    std::vector<std::int64_t> offsets;
+    for (const Tensor& constant : part.plan.constants) {
+      const std::uint64_t hash = Fnv1a64(BytesOf(constant));
+      const auto [first, last] = known.equal_range(hash);
+      const auto same = std::find_if(first, last, [&](const auto& entry) {
+        return BytesOf(*entry.second.first) == BytesOf(constant);
+      });
+      if (same != last) {
+        offsets.push_back(same->second.second);
+        continue;
+      }
+      known.emplace(hash, std::pair(&constant, bytes));
+      shared.push_back(&constant);
+      offsets.push_back(bytes);
+      bytes = RoundUp(bytes + constant.bytes(), kTensorAlignment);
+    }
+    for (PlanBuffer& buffer : part.plan.buffers) {
+      if (buffer.space != BufferSpace::kConstant) continue;
+      buffer.offset = offsets[static_cast<std::size_t>(buffer.index)];
+    }
+  }
+  for (Emitted& part : parts) {
+    part.plan.constant_bytes = bytes;
+    part.model.constant_bytes = bytes;
+  }
+  return shared;
+}
+
+/// objects: the code of all models.
+Status Link(const Emitted& first, std::span<const Tensor* const> all,
+            const std::vector<std::string>& objects, const std::string& library_path) {
+  const CompileOptions& options = first.options;
+  const Plan& plan = first.plan;
   const Target host = HostOf(options.target);
   const Unfinished constants(NewNameBeside(library_path, ".constants.o"));
   const Unfinished runtime(NewNameBeside(library_path, ".runtime.a"));
@@ -175,8 +226,7 @@ Status Link(const Plan& plan, const CompileOptions& options, const CodeTraits& t
   Unfinished parameters = bundle ? Unfinished::Beside(options.parameter_path) : Unfinished();
   std::vector<std::string> files;
   if (!bundle) {
-    TW_RETURN_IF_ERROR(
-        WriteConstantObject(plan.constants, plan.constant_bytes, host, constants.path()));
+    TW_RETURN_IF_ERROR(WriteConstantObject(all, plan.constant_bytes, host, constants.path()));
     files.push_back(constants.path());
   } else {
     const TwParameterHeader header = {{'T', 'W', 'P', 'A', 'R', 'A', 'M', 'S'},
@@ -184,7 +234,7 @@ Status Link(const Plan& plan, const CompileOptions& options, const CodeTraits& t
                                       0,
                                       plan.constant_bytes,
                                       plan.constant_hash};
-    TW_RETURN_IF_ERROR(WriteParameterFile(plan.constants, header, parameters.path()));
+    TW_RETURN_IF_ERROR(WriteParameterFile(all, header, parameters.path()));
   }
   if (options.runtime_path.empty()) {
     auto code = RuntimeFor(host);
@@ -202,9 +252,7 @@ Status Link(const Plan& plan, const CompileOptions& options, const CodeTraits& t
 std::uint64_t HashOf(const std::vector<Tensor>& constants) {
   std::uint64_t hash = Fnv1a64("");
   for (const Tensor& constant : constants) {
-    hash = Fnv1a64({reinterpret_cast<const char*>(constant.data()),
-                    static_cast<std::size_t>(constant.bytes())},
-                   hash);
+    hash = Fnv1a64(BytesOf(constant), hash);
   }
   return hash;
 }
@@ -226,19 +274,13 @@ Status CheckMisses(const CompiledModel& model, OnMiss on_miss) {
   return NotFound(fmt::format("{} operators without a record: {}", untuned.size(), names));
 }
 
-/// A library at its path, and what it was made of.
-struct Emitted {
-  CompiledModel model;
-  Plan plan;
-};
-
-/// place: whose folder is made when there is something to write; may be null.
-Result<Emitted> EmitLibrary(Graph graph, const CompileOptions& options,
-                            const std::string& library_path, const UnverifiedLibrary* place) {
-  const auto traits = TraitsOf(HostOf(options.target));
-  TW_RETURN_IF_ERROR(traits);
+/// Everything about a model that needs no code.
+Result<Emitted> PlanModel(Graph graph, const CompileOptions& options, const CodeTraits& traits,
+                          const std::string& library_path) {
   SystemClock clock;
   const double start = clock.MonotonicSeconds();
+  CompiledModel model;
+  model.bound = graph.bound;
   auto plan = MakePlan(std::move(graph), options);
   TW_RETURN_IF_ERROR(plan);
   if (options.change_plan) {
@@ -246,9 +288,8 @@ Result<Emitted> EmitLibrary(Graph graph, const CompileOptions& options,
     TW_RETURN_IF_ERROR(CheckPlan(*plan));
   }
   TW_RETURN_IF_ERROR(CheckArguments(*plan, options.target));
-  TW_RETURN_IF_ERROR(CheckSizes(*plan, options.target, *traits));
+  TW_RETURN_IF_ERROR(CheckSizes(*plan, options.target, traits));
   if (!options.parameter_path.empty()) plan->constant_hash = HashOf(plan->constants);
-  CompiledModel model;
   model.name = options.name;
   model.library_path = library_path;
   model.header = ModelHeader(*plan, options);
@@ -259,22 +300,48 @@ Result<Emitted> EmitLibrary(Graph graph, const CompileOptions& options,
   model.arena_bytes = plan->arena_bytes;
   model.constant_bytes = plan->constant_bytes;
   TW_RETURN_IF_ERROR(CheckMisses(model, options.on_miss));
-  const double planned = clock.MonotonicSeconds();
-  auto objects = BuildKernels(*plan, options.target, options.build_threads);
-  TW_RETURN_IF_ERROR(objects);
+  model.plan_seconds = clock.MonotonicSeconds() - start;
+  return Emitted{options, *std::move(plan), std::move(model)};
+}
+
+/// Writes a library of some models, of one or of several sets of sizes of `name`.
+/// place: whose folder is made when there is something to write; may be null.
+Status EmitLibrary(std::span<Emitted> parts, const std::string& name, const CodeTraits& traits,
+                   const std::string& library_path, const UnverifiedLibrary* place) {
+  SystemClock clock;
+  std::vector<const Tensor*> constants;
+  if (parts.size() > 1) {
+    constants = ShareConstants(parts);
+  } else {
+    for (const Tensor& constant : parts[0].plan.constants) constants.push_back(&constant);
+  }
+  std::vector<std::string> objects;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Emitted& part = parts[i];
+    const double start = clock.MonotonicSeconds();
+    auto code = BuildKernels(part.plan, part.options.target, part.options.build_threads);
+    TW_RETURN_IF_ERROR(code);
+    part.model.build_seconds = clock.MonotonicSeconds() - start;
+    TW_RETURN_IF_ERROR(AddTables(part, static_cast<int>(i), traits, *code));
+    std::ranges::move(*code, std::back_inserter(objects));
+  }
   const double built = clock.MonotonicSeconds();
+  if (parts.size() > 1) {
+    auto tables = AssembleIr(SetTablesIr(name, static_cast<int>(parts.size())),
+                             HostOf(parts[0].options.target));
+    TW_RETURN_IF_ERROR(tables);
+    objects.push_back(*std::move(tables));
+  }
   if (place != nullptr) TW_RETURN_IF_ERROR(place->MakeFolder());
-  TW_RETURN_IF_ERROR(Link(*plan, options, *traits, *std::move(objects), library_path));
-  model.plan_seconds = planned - start;
-  model.build_seconds = built - planned;
-  model.link_seconds = clock.MonotonicSeconds() - built;
-  return Emitted{std::move(model), *std::move(plan)};
+  TW_RETURN_IF_ERROR(Link(parts[0], constants, objects, library_path));
+  parts[0].model.link_seconds = clock.MonotonicSeconds() - built;
+  return Status();
 }
 
 /// The whole library, operator by operator. source: as imported.
-Status VerifyAll(const Graph& source, const Plan& plan, const std::string& library_path,
+Status VerifyAll(const Graph& source, const Plan& plan, const std::string& library_path, int set,
                  CheckProgress& progress, CompileCheck& check) {
-  const auto report = VerifyFile(source, library_path, progress);
+  const auto report = VerifyFile(source, library_path, set, progress);
   TW_RETURN_IF_ERROR(report);
   if (!report->ok()) return Internal(report->Summary());
   check.compared = static_cast<std::int64_t>(report->checks.size());
@@ -310,13 +377,14 @@ CompileCheck CheckOf(const Json& json) {
 }
 
 /// In a process of its own, which may crash or not end. source: as imported, for kAll only.
-Result<CompileCheck> CheckByRunning(const Emitted& emitted, const CompileOptions& options,
-                                    const Graph* source, const std::string& library_path) {
+Result<CompileCheck> CheckByRunning(const Emitted& emitted, int set, const Graph* source,
+                                    const std::string& library_path) {
+  const CompileOptions& options = emitted.options;
   const auto check = [&](CheckProgress& progress) -> Result<Json> {
-    auto seen = CheckBySample(emitted.plan, library_path, options.check_seconds, progress);
+    auto seen = CheckBySample(emitted.plan, library_path, set, options.check_seconds, progress);
     TW_RETURN_IF_ERROR(seen);
     if (source != nullptr) {
-      TW_RETURN_IF_ERROR(VerifyAll(*source, emitted.plan, library_path, progress, *seen));
+      TW_RETURN_IF_ERROR(VerifyAll(*source, emitted.plan, library_path, set, progress, *seen));
     }
     return JsonOf(*seen);
   };
@@ -329,11 +397,12 @@ Result<CompileCheck> CheckByRunning(const Emitted& emitted, const CompileOptions
 }
 
 /// source: as imported, for kAll only.
-Result<CompileCheck> CheckEmitted(const Emitted& emitted, const CompileOptions& options,
-                                  const Graph* source, const std::string& library_path) {
+Result<CompileCheck> CheckEmitted(const Emitted& emitted, int set, const Graph* source,
+                                  const std::string& library_path) {
+  const CompileOptions& options = emitted.options;
   std::string not_run = "its kernels run on a GPU";
   if (DeviceTraitsOf(options.target).machine_code) {
-    auto check = CheckByRunning(emitted, options, source, library_path);
+    auto check = CheckByRunning(emitted, set, source, library_path);
     if (check.status().code() != StatusCode::kUnsupported) return check;
     not_run = check.status().message();
   }
@@ -344,6 +413,120 @@ Result<CompileCheck> CheckEmitted(const Emitted& emitted, const CompileOptions& 
   TW_RETURN_IF_ERROR(check);
   check->not_run = not_run;
   return check;
+}
+
+/// Errors: kInvalidArgument unless the shapes of the inputs say which graph is meant.
+Status CheckSets(std::span<const Graph> graphs) {
+  std::vector<std::string> all;
+  for (const Graph& graph : graphs) {
+    std::string shapes;
+    for (int id : graph.inputs()) {
+      const Node& input = graph.node(id);
+      shapes += (shapes.empty() ? "" : ", ") + input.name + "=" + ShapeText(input.type.shape);
+    }
+    if (std::ranges::find(all, shapes) != all.end()) {
+      return InvalidArgument("two sets of sizes have the same shapes: " + shapes);
+    }
+    all.push_back(shapes);
+    bool same = graph.inputs().size() == graphs[0].inputs().size();
+    for (std::size_t i = 0; same && i < graph.inputs().size(); ++i) {
+      const Node& input = graph.node(graph.inputs()[i]);
+      const Node& first = graphs[0].node(graphs[0].inputs()[i]);
+      same = input.name == first.name && input.type.dtype == first.type.dtype &&
+             input.type.shape.size() == first.type.shape.size();
+    }
+    if (!same) {
+      return InvalidArgument("sets of sizes with other inputs: " + all.front() + " and " + shapes);
+    }
+  }
+  return Status();
+}
+
+/// What is told of a library of several models.
+CompiledModel Together(std::vector<CompiledModel> sets, const std::string& name,
+                       std::string header) {
+  CompiledModel all;
+  all.name = name;
+  all.library_path = sets[0].library_path;
+  all.check.ran = true;
+  for (const CompiledModel& one : sets) {
+    all.header += one.header;
+    all.operators.insert(all.operators.end(), one.operators.begin(), one.operators.end());
+    all.kernels += one.kernels;
+    all.transforms += one.transforms;
+    all.arena_bytes = std::max(all.arena_bytes, one.arena_bytes);
+    all.constant_bytes = one.constant_bytes;
+    all.plan_seconds += one.plan_seconds;
+    all.build_seconds += one.build_seconds;
+    all.link_seconds += one.link_seconds;
+    all.check.ran = all.check.ran && one.check.ran;
+    all.check.not_run = one.check.not_run;
+    all.check.operators += one.check.operators;
+    all.check.compared += one.check.compared;
+    all.check.elements += one.check.elements;
+    all.check.seconds += one.check.seconds;
+    std::ranges::copy(one.check.not_compared, std::back_inserter(all.check.not_compared));
+    std::ranges::copy(one.check.not_proved, std::back_inserter(all.check.not_proved));
+  }
+  all.header += header;
+  all.sets = std::move(sets);
+  return all;
+}
+
+/// The models of a library, and what is looked at before anybody gets it.
+Result<CompiledModel> CompileAll(std::vector<Graph> graphs, const CompileOptions& given,
+                                 const std::string& library_path) {
+  CompileOptions options = given;
+  options.name = ModelName(graphs[0], options);
+  if (!IsPrefix(options.name)) {
+    return InvalidArgument("name '" + options.name +
+                           "', expected letters, digits and _, and not tilewright");
+  }
+  const DeviceTraits& device = DeviceTraitsOf(options.target);
+  if (!device.machine_code && !device.grids) {
+    return Unsupported("compiling for target kind " + options.target.kind_name() +
+                       ", expected llvm or cuda");
+  }
+  TW_RETURN_IF_ERROR(CheckRuntime(options));
+  const auto traits = TraitsOf(HostOf(options.target));
+  TW_RETURN_IF_ERROR(traits);
+  const bool checked = options.check != CheckLevel::kNone;
+  std::optional<UnverifiedLibrary> place;
+  if (checked) {
+    place.emplace(library_path, options.parameter_path);
+    options.parameter_path = place->parameter_path();
+  }
+  const std::string path = checked ? place->path() : library_path;
+  std::vector<std::optional<Graph>> sources;  // as imported, which is what Verify takes
+  std::vector<Emitted> parts;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    sources.emplace_back();
+    if (options.check == CheckLevel::kAll) {
+      sources.back() = graphs[i].CloneWithout(std::numeric_limits<std::int64_t>::max());
+    }
+    CompileOptions own = options;
+    if (graphs.size() > 1) own.name += "_" + std::to_string(i + 1);
+    auto part = PlanModel(std::move(graphs[i]), own, *traits, library_path);
+    TW_RETURN_IF_ERROR(part);
+    names.push_back(own.name);
+    parts.push_back(*std::move(part));
+  }
+  TW_RETURN_IF_ERROR(EmitLibrary(parts, options.name, *traits, path, place ? &*place : nullptr));
+  for (std::size_t i = 0; checked && i < parts.size(); ++i) {
+    auto check =
+        CheckEmitted(parts[i], static_cast<int>(i), sources[i] ? &*sources[i] : nullptr, path);
+    TW_RETURN_IF_ERROR(check);
+    parts[i].model.check = *std::move(check);
+  }
+  if (checked) TW_RETURN_IF_ERROR(place->Finish());
+  if (parts.size() == 1) return std::move(parts[0].model);
+  std::vector<const Graph*> planned;
+  for (const Emitted& part : parts) planned.push_back(&part.plan.graph);
+  std::string header = SetHeader(options.name, names, planned);
+  std::vector<CompiledModel> models;
+  for (Emitted& part : parts) models.push_back(std::move(part.model));
+  return Together(std::move(models), options.name, std::move(header));
 }
 
 }  // namespace
@@ -365,39 +548,24 @@ std::string ModelName(const Graph& graph, const CompileOptions& options) {
   return IsPrefix(name) ? name : "model_" + name;
 }
 
-Result<CompiledModel> Compile(Graph graph, const CompileOptions& given,
+Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
                               const std::string& library_path) {
-  CompileOptions options = given;
-  options.name = ModelName(graph, options);
-  if (!IsPrefix(options.name)) {
-    return InvalidArgument("name '" + options.name +
-                           "', expected letters, digits and _, and not tilewright");
+  std::vector<Graph> graphs;
+  graphs.push_back(std::move(graph));
+  return CompileAll(std::move(graphs), options, library_path);
+}
+
+Result<CompiledModel> CompileSets(std::vector<Graph> graphs, const CompileOptions& options,
+                                  const std::string& library_path) {
+  if (graphs.size() == 1) return Compile(std::move(graphs[0]), options, library_path);
+  if (!options.parameter_path.empty()) {
+    return Unsupported("several sets of sizes have their constants in the library, no bundle");
   }
-  const DeviceTraits& device = DeviceTraitsOf(options.target);
-  if (!device.machine_code && !device.grids) {
-    return Unsupported("compiling for target kind " + options.target.kind_name() +
-                       ", expected llvm or cuda");
+  if (!DeviceTraitsOf(options.target).machine_code) {
+    return Unsupported("several sets of sizes are for CPUs, expected one set");
   }
-  TW_RETURN_IF_ERROR(CheckRuntime(options));
-  if (options.check == CheckLevel::kNone) {
-    auto emitted = EmitLibrary(std::move(graph), options, library_path, nullptr);
-    TW_RETURN_IF_ERROR(emitted);
-    return std::move(emitted->model);
-  }
-  std::optional<Graph> source;  // as imported, which is what Verify takes
-  if (options.check == CheckLevel::kAll) {
-    source = graph.CloneWithout(std::numeric_limits<std::int64_t>::max());
-  }
-  UnverifiedLibrary place(library_path, options.parameter_path);
-  options.parameter_path = place.parameter_path();
-  auto emitted = EmitLibrary(std::move(graph), options, place.path(), &place);
-  TW_RETURN_IF_ERROR(emitted);
-  auto check = CheckEmitted(*emitted, options, source ? &*source : nullptr, place.path());
-  TW_RETURN_IF_ERROR(check);
-  emitted->model.check = *std::move(check);
-  emitted->model.library_path = library_path;
-  TW_RETURN_IF_ERROR(place.Finish());
-  return std::move(emitted->model);
+  TW_RETURN_IF_ERROR(CheckSets(graphs));
+  return CompileAll(std::move(graphs), options, library_path);
 }
 
 }  // namespace tilewright

@@ -115,6 +115,10 @@ struct CompiledModel {
   std::int64_t arena_bytes = 0, constant_bytes = 0;
   double plan_seconds = 0, build_seconds = 0, link_seconds = 0;
   CompileCheck check;
+  /// Of a library for several sets of sizes: the model of each. Then the numbers here are sums, but
+  /// that of the constants is what they take together, and the memory the largest.
+  std::vector<CompiledModel> sets;
+  std::vector<std::string> bound;  ///< Graph::bound
   /// Anchors without a record.
   std::vector<std::string> untuned() const;
 };
@@ -145,6 +149,16 @@ std::string ModelName(const Graph& graph, const CompileOptions& options);
 /// does not end.
 Result<CompiledModel> Compile(Graph graph, const CompileOptions& options,
                               const std::string& library_path);
+
+/// As Compile for several sets of sizes of one network: one library with a model for each, named
+/// NAME_1, NAME_2, …, which share every constant that is the same in memory, and functions that
+/// choose by the shapes of the inputs.
+///
+/// graphs: of inputs of the same names, element types and numbers of dimensions, in one order.
+/// Errors: also kInvalidArgument for other graphs, or two of the same shapes; kUnsupported for a
+/// parameter file and for GPUs.
+Result<CompiledModel> CompileSets(std::vector<Graph> graphs, const CompileOptions& options,
+                                  const std::string& library_path);
 
 /// As Compile with options.autotvm, but the library is run on made-up inputs and compared with the
 /// reference, operator by operator, before it is written where it was asked for. An operator that

@@ -27,7 +27,7 @@ struct Verdict {
 
 Result<Json> RunAndCompare(const Graph& graph, const std::string& library_path,
                            CheckProgress& progress) {
-  const auto report = VerifyFile(graph, library_path, progress);
+  const auto report = VerifyFile(graph, library_path, 0, progress);
   if (!report.ok()) {
     return report.status().WithContext("verifying the configs of imported records");
   }

@@ -118,22 +118,36 @@ Status LoadParameters(const TwModelFunctions& functions, const std::string& libr
 }
 
 /// Errors: kUnavailable naming operator and library.
-Status CheckLibraries(const SharedLibrary& library) {
+Status CheckLibraries(const SharedLibrary& library, const std::string& suffix) {
   // POSIX: an object pointer from dlsym converts to a function pointer.
-  const auto problem = reinterpret_cast<const char* (*)()>(library.Symbol("tilewright_problem"));
+  const auto problem =
+      reinterpret_cast<const char* (*)()>(library.Symbol(("tilewright_problem" + suffix).c_str()));
   const char* words = problem != nullptr ? problem() : nullptr;
   return words == nullptr ? Status() : Unavailable(std::string("the model needs ") + words);
 }
 
 }  // namespace
 
-Result<LoadedModel> LoadModel(const std::string& given) {
+std::string SetSuffix(int set) { return set == 0 ? "" : "_set" + std::to_string(set + 1); }
+
+int SetsOf(const SharedLibrary& library) {
+  const auto* count = static_cast<const std::int64_t*>(library.Symbol("tilewright_sets"));
+  constexpr std::int64_t kMostSets = 1024;
+  return count == nullptr || *count < 1 || *count > kMostSets ? 1 : static_cast<int>(*count);
+}
+
+Result<LoadedModel> LoadModel(const std::string& given, int set) {
   auto found = LibraryOf(given);
   TW_RETURN_IF_ERROR(found);
   const std::string& path = *found;
   auto library = SharedLibrary::Open(path);
   TW_RETURN_IF_ERROR(library);
-  const auto* functions = static_cast<const TwModelFunctions*>(library->Symbol("tilewright_model"));
+  const std::string suffix = SetSuffix(set);
+  const auto* functions =
+      static_cast<const TwModelFunctions*>(library->Symbol(("tilewright_model" + suffix).c_str()));
+  if (functions == nullptr && set > 0) {
+    return NotFound(path + ": it has no set " + std::to_string(set) + " of sizes");
+  }
   if (functions == nullptr) return InvalidArgument(path + ": this library is no compiled model");
   LoadedModel loaded{*std::move(library), *functions, {}};
   const void* gpu = loaded.library.Symbol("tilewright_gpu_model");
@@ -142,7 +156,7 @@ Result<LoadedModel> LoadModel(const std::string& given) {
   const auto* features = static_cast<const char*>(loaded.library.Symbol("tilewright_features"));
   Status status = Check(loaded.functions, features);
   if (status.ok()) status = LoadParameters(loaded.functions, path);
-  if (status.ok()) status = CheckLibraries(loaded.library);
+  if (status.ok()) status = CheckLibraries(loaded.library, suffix);
   if (!status.ok()) return status.WithContext(path);
   return loaded;
 }

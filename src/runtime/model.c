@@ -285,3 +285,43 @@ void TwModelUnload(const TwModel* model) {
   *model->state = NULL;
   pthread_mutex_unlock(&lock);
 }
+
+static int HasShapes(const TwModel* model, const int64_t* const* shapes) {
+  for (int64_t i = 0; i < model->input_count; ++i) {
+    const TwValue* input = &model->inputs[i];
+    for (int64_t d = 0; d < input->rank; ++d) {
+      if (shapes[i] == NULL || shapes[i][d] != input->shape[d]) return 0;
+    }
+  }
+  return 1;
+}
+
+int64_t TwModelSetOf(const TwModelFunctions* const* sets, int64_t count,
+                     const int64_t* const* shapes) {
+  if (shapes == NULL) return -1;
+  for (int64_t i = 0; i < count; ++i) {
+    if (HasShapes(sets[i]->model, shapes)) return i;
+  }
+  return -1;
+}
+
+int32_t TwModelRunSet(const TwModelFunctions* const* sets, int64_t count,
+                      const int64_t* const* shapes, const void* const* inputs,
+                      void* const* outputs) {
+  const int64_t set = TwModelSetOf(sets, count, shapes);
+  if (set < 0) return TW_MODEL_NO_SUCH_SHAPES;
+  return sets[set]->run(sets[set]->model, inputs, outputs, NULL, NULL);
+}
+
+int32_t TwModelSetThreadsOfSets(const TwModelFunctions* const* sets, int64_t count,
+                                int32_t threads) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int32_t code = sets[i]->set_threads(sets[i]->model, threads);
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
+void TwModelReleaseSets(const TwModelFunctions* const* sets, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) sets[i]->release(sets[i]->model);
+}

@@ -101,8 +101,9 @@ enum {
   TW_MODEL_NO_DEVICE_MEMORY = 109,
   TW_MODEL_DEVICE_FAILED = 110,
   /* 111: TW_LIBRARY_FAILED of src/runtime/library.h */
-  TW_MODEL_NOT_ALIGNED = 112, /* an address on the device */
-  TW_MODEL_BUSY = 113         /* called by an observer, during the run that it observes */
+  TW_MODEL_NOT_ALIGNED = 112,   /* an address on the device */
+  TW_MODEL_BUSY = 113,          /* called by an observer, during the run that it observes */
+  TW_MODEL_NO_SUCH_SHAPES = 114 /* the library was not made for them */
 };
 
 /** Runs a model. inputs and outputs: one pointer per tensor, of any alignment. Returns 0, one of
@@ -131,6 +132,19 @@ typedef struct TwModelFunctions {
   void (*release)(const TwModel*);
   int32_t (*load)(const TwModel*, const char*);
 } TwModelFunctions;
+
+/** One model for each of several sets of sizes of its inputs: `tilewright_model` is the first one.
+ *  shapes: for each input its sizes; their numbers are known. Returns its position, or -1. */
+int64_t TwModelSetOf(const TwModelFunctions* const* sets, int64_t count,
+                     const int64_t* const* shapes);
+/** Runs the model of those sizes; TW_MODEL_NO_SUCH_SHAPES if there is none. */
+int32_t TwModelRunSet(const TwModelFunctions* const* sets, int64_t count,
+                      const int64_t* const* shapes, const void* const* inputs,
+                      void* const* outputs);
+/** Threads of every model, as TwModelSetThreads; the first failure ends it. */
+int32_t TwModelSetThreadsOfSets(const TwModelFunctions* const* sets, int64_t count,
+                                int32_t threads);
+void TwModelReleaseSets(const TwModelFunctions* const* sets, int64_t count);
 
 #ifdef __cplusplus
 }

@@ -384,12 +384,32 @@ expect 0 query "$open" "${sizes[@]}" --accept default
 expect 0 space "$open#0" "${sizes[@]}"
 expect 2 space 'dense(float32[1,8]MK,float32[8,8]NK)->float32' --dim n=3
 has '--dim n=3: the task is no model file' err
-expect 2 run open.so --shape x=1x4x6
-has '--shape x=1x4x6: open.so has its sizes in it' err
+expect 2 run open.so --shape x=1x4x5
+has '--shape x=1x4x5: open.so has its sizes in it: x=1x4x6' err
+expect 2 run open.so --dim width=4
+has '--dim width=4: open.so has its sizes in it' err
+# Several sets of sizes are one library.
+sets=(--shape x=1x4x6,1x3x8 --value shape=4,6)
+expect 0 compile "$open" "${sets[@]}" --json -o sets.so
+has '"sets":[{"name":"open_1","bound":["--shape x=1x4x6"' out
+has 'open_set(const int64_t' sets.h
+expect 0 run sets.so
+has 'the first of 2 sets of sizes' err
+expect 0 run sets.so --shape x=1x3x8
+expect 0 verify "$open" sets.so --shape x=1x3x8 --value shape=4,6
+expect 0 bench sets.so --shape x=1x3x8 --seconds 0.1
+expect 2 run sets.so --shape x=1x3x9
+has 'x=1x4x6; x=1x3x8' err
+expect 2 compile "$open" "${sets[@]}" --format bundle -o sets
+expect 2 compile "$open" --shape x=1x4x6,1x4x6 --value shape=4,6 -o same.so
+has 'two sets of sizes have the same shapes' err
+expect 2 inspect "$open" "${sets[@]}"
+has '2 sets of sizes' err
 cat >open.json <<END
 {"graph": "$open", "records": "open.db", "trials": 2, "shape": "x=1x4x6", "value": ["shape=4,6"]}
 END
 expect 0 tune --job open.json --json
+expect 0 tune "$open" "${sets[@]}" --records open.db --trials 2 --json
 expect 2 tune --job open.json --shape x=1x5
 has 'the file says' err
 expect 0 compile "$corpus/qdq.onnx" --format bundle -o qdq

@@ -343,9 +343,9 @@ class CheckedRun {
 
 }  // namespace
 
-Result<CompileCheck> CheckBySample(const Plan& plan, const std::string& library_path,
+Result<CompileCheck> CheckBySample(const Plan& plan, const std::string& library_path, int set,
                                    double seconds, CheckProgress& progress) {
-  auto library = ModelLibrary::Open(library_path);
+  auto library = ModelLibrary::Open(library_path, set);
   if (!library.ok()) {  // code for another machine, too much memory, a library that is not here
     std::string why = library.status().message();
     if (why.starts_with(library_path + ": ")) why.erase(0, library_path.size() + 2);

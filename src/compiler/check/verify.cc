@@ -184,10 +184,10 @@ Result<VerifyReport> Verify(Graph graph, const RunnableNetwork& network,
   return verifier.Finish();
 }
 
-Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_path,
+Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_path, int set,
                                 CheckProgress& progress) {
   constexpr int kThreads = 2;
-  auto library = ModelLibrary::Open(library_path);
+  auto library = ModelLibrary::Open(library_path, set);
   TW_RETURN_IF_ERROR(library);
   std::vector<Tensor> inputs;
   for (const ModelValue& value : library->inputs()) {

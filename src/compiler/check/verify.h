@@ -52,7 +52,8 @@ Result<VerifyReport> Verify(Graph graph, const RunnableNetwork& network,
                             std::span<const Tensor> inputs, const VerifyOptions& options);
 
 /// The same for a library in a file, on random inputs.
-Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_path,
+/// set: of the library's sets of sizes, the graph's.
+Result<VerifyReport> VerifyFile(const Graph& graph, const std::string& library_path, int set,
                                 CheckProgress& progress);
 
 /// The same for the steps of a plan (PlannedNetwork), and of the outputs with those of `source`,

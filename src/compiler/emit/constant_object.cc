@@ -37,11 +37,11 @@ class Writer {
     }
   }
   /// One after the other, each at the next multiple of kTensorAlignment from here.
-  void WriteTensors(const std::vector<Tensor>& tensors) {
+  void WriteTensors(std::span<const Tensor* const> tensors) {
     const std::int64_t begin = position_;
-    for (const Tensor& tensor : tensors) {
+    for (const Tensor* tensor : tensors) {
       PadTo(begin + RoundUp(position_ - begin, kTensorAlignment));
-      Write(tensor.data(), tensor.bytes());
+      Write(tensor->data(), tensor->bytes());
     }
   }
   Status Finish() {
@@ -131,7 +131,7 @@ typename Elf::Header Header(const Machine& machine, std::int64_t section_headers
 }
 
 template <typename Elf>
-Status WriteObject(const std::vector<Tensor>& constants, std::int64_t total_bytes,
+Status WriteObject(std::span<const Tensor* const> constants, std::int64_t total_bytes,
                    const Machine& machine, const std::string& path) {
   const std::string symbol = kConstantsSymbol;
   const std::string strings = std::string(1, '\0') + symbol + '\0' + ".rodata" + '\0' + ".symtab" +
@@ -173,7 +173,7 @@ Status WriteObject(const std::vector<Tensor>& constants, std::int64_t total_byte
 
 }  // namespace
 
-Status WriteConstantObject(const std::vector<Tensor>& constants, std::int64_t total_bytes,
+Status WriteConstantObject(std::span<const Tensor* const> constants, std::int64_t total_bytes,
                            const Target& target, const std::string& path) {
   auto machine = MachineOf(target);
   TW_RETURN_IF_ERROR(machine);
@@ -186,7 +186,7 @@ Status WriteConstantObject(const std::vector<Tensor>& constants, std::int64_t to
   return WriteObject<Elf32>(constants, total_bytes, *machine, path);
 }
 
-Status WriteParameterFile(const std::vector<Tensor>& constants, const TwParameterHeader& header,
+Status WriteParameterFile(std::span<const Tensor* const> constants, const TwParameterHeader& header,
                           const std::string& path) {
   Writer writer(path);
   writer.Write(&header, sizeof header);

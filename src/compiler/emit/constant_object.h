@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "src/base/status.h"
 #include "src/runtime/model.h"
@@ -19,12 +19,12 @@ inline constexpr const char* kConstantsSymbol = "tw_constants";
 /// start. Constants go straight to the file: they can be larger than what a compiler likes to see
 /// as code. total_bytes: size of the section, at least that of the tensors. Errors: kUnavailable
 /// with the system's reason; kUnsupported for an unknown architecture, or more than it can address.
-Status WriteConstantObject(const std::vector<Tensor>& constants, std::int64_t total_bytes,
+Status WriteConstantObject(std::span<const Tensor* const> constants, std::int64_t total_bytes,
                            const Target& target, const std::string& path);
 
 /// Writes the same tensors as the parameter file of a bundle (src/runtime/model.h).
 /// Errors: kUnavailable with the system's reason.
-Status WriteParameterFile(const std::vector<Tensor>& constants, const TwParameterHeader& header,
+Status WriteParameterFile(std::span<const Tensor* const> constants, const TwParameterHeader& header,
                           const std::string& path);
 
 }  // namespace tilewright

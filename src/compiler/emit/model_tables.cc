@@ -11,6 +11,7 @@
 #include "src/compiler/emit/constant_object.h"
 #include "src/graph/ir/meanings.h"
 #include "src/runtime/cuda_functions.h"
+#include "src/runtime/loaded_model.h"
 #include "src/runtime/model.h"
 #include "src/target/device.h"
 
@@ -31,7 +32,8 @@ constexpr std::string_view kRuntime =
     "declare void @{0}Release(ptr)\n"
     "declare void @{0}Unload(ptr)\n"
     "declare i32 @{0}Load(ptr, ptr)\n"
-    "@tilewright_model = constant %Functions {{ ptr @model, ptr @{0}Run, ptr @{0}SetThreads, ptr "
+    "@tilewright_model{1} = constant %Functions {{ ptr @model, ptr @{0}Run, ptr @{0}SetThreads, "
+    "ptr "
     "@{0}Release, ptr @{0}Load }}\n";
 constexpr std::string_view kGpuFunctions =
     "declare i32 @TwGpuOpen(ptr, ptr, i32)\n"
@@ -68,8 +70,13 @@ int SpaceOf(BufferSpace space) {
 class IrWriter {
  public:
   IrWriter(const Plan& plan, const CompileOptions& options, const std::string& features,
-           const GpuTables* gpu)
-      : graph_(plan.graph), plan_(plan), options_(options), features_(features), gpu_(gpu) {}
+           const GpuTables* gpu, int set)
+      : graph_(plan.graph),
+        plan_(plan),
+        options_(options),
+        features_(features),
+        suffix_(SetSuffix(set)),
+        gpu_(gpu) {}
 
   std::string Write() {
     text_ += kTypes;
@@ -181,8 +188,8 @@ class IrWriter {
     }
     text_ += fmt::format(
         "define ptr @{0}_problem() {{\n{1}  ret ptr {2}\n}}\n"
-        "@tilewright_problem = alias ptr (), ptr @{0}_problem\n",
-        options_.name, asked, last);
+        "@tilewright_problem{3} = alias ptr (), ptr @{0}_problem\n",
+        options_.name, asked, last, suffix_);
   }
 
   /// What nobody needs who runs the model, but who compares it with another.
@@ -195,8 +202,9 @@ class IrWriter {
     };
     for (int id : graph_.inputs()) add(id);
     for (const PlanStep& step : plan_.steps) add(step.node);
-    text_ += fmt::format("@{} = constant {}\n@{} = constant i64 {}\n", kMeaningsSymbol,
-                         IrString(MeaningsText(meanings)), kMadeUpSymbol, graph_.made_up_constants);
+    text_ += fmt::format("@{0}{4} = constant {1}\n@{2}{4} = constant i64 {3}\n", kMeaningsSymbol,
+                         IrString(MeaningsText(meanings)), kMadeUpSymbol, graph_.made_up_constants,
+                         suffix_);
   }
 
   void WriteModel() {
@@ -222,9 +230,11 @@ class IrWriter {
   void WriteFunctions() {
     const std::string& name = options_.name;
     const char* runtime = gpu_ != nullptr ? "TwGpu" : "TwModel";
-    text_ += fmt::format(kRuntime, runtime);
+    text_ += fmt::format(kRuntime, runtime, suffix_);
     // Read before anything in here runs: it may use all of them.
-    text_ += fmt::format("@tilewright_features = constant {}\n", IrString(features_));
+    if (suffix_.empty()) {
+      text_ += fmt::format("@tilewright_features = constant {}\n", IrString(features_));
+    }
     if (gpu_ != nullptr) text_ += fmt::format(kGpuFunctions, name, IrString(TW_CUDA_LIBRARY));
     text_ += fmt::format(
         "define i32 @{0}_run(ptr %i, ptr %o) {{\n"
@@ -272,6 +282,7 @@ class IrWriter {
   const Plan& plan_;
   const CompileOptions& options_;
   const std::string& features_;
+  std::string suffix_;  // of symbols that do not begin with the model's name
   const GpuTables* gpu_;
   std::string text_;
   std::map<std::string, std::string> strings_, shapes_;
@@ -354,8 +365,68 @@ std::string DescribeBound(const Graph& graph) {
 }  // namespace
 
 std::string ModelTablesIr(const Plan& plan, const CompileOptions& options,
-                          const std::string& features, const GpuTables* gpu) {
-  return IrWriter(plan, options, features, gpu).Write();
+                          const std::string& features, const GpuTables* gpu, int set) {
+  return IrWriter(plan, options, features, gpu, set).Write();
+}
+
+std::string SetTablesIr(const std::string& name, int sets) {
+  std::string text =
+      "declare i64 @TwModelSetOf(ptr, i64, ptr)\n"
+      "declare i32 @TwModelRunSet(ptr, i64, ptr, ptr, ptr)\n"
+      "declare i32 @TwModelSetThreadsOfSets(ptr, i64, i32)\n"
+      "declare void @TwModelReleaseSets(ptr, i64)\n";
+  std::string list;
+  for (int set = 0; set < sets; ++set) {
+    text += fmt::format("@tilewright_model{} = external constant i8\n", SetSuffix(set));
+    list += fmt::format("{}ptr @tilewright_model{}", set == 0 ? "" : ", ", SetSuffix(set));
+  }
+  return text + fmt::format(
+                    "@sets = internal constant [{1} x ptr] [{2}]\n"
+                    "@tilewright_sets = constant i64 {1}\n"
+                    "define i64 @{0}_set(ptr %s) {{\n"
+                    "  %r = call i64 @TwModelSetOf(ptr @sets, i64 {1}, ptr %s)\n  ret i64 %r\n}}\n"
+                    "define i32 @{0}_run(ptr %s, ptr %i, ptr %o) {{\n"
+                    "  %r = call i32 @TwModelRunSet(ptr @sets, i64 {1}, ptr %s, ptr %i, ptr %o)\n"
+                    "  ret i32 %r\n}}\n"
+                    "define i32 @{0}_set_threads(i32 %t) {{\n"
+                    "  %r = call i32 @TwModelSetThreadsOfSets(ptr @sets, i64 {1}, i32 %t)\n"
+                    "  ret i32 %r\n}}\n"
+                    "define void @{0}_release() {{\n"
+                    "  call void @TwModelReleaseSets(ptr @sets, i64 {1})\n  ret void\n}}\n",
+                    name, sets, list);
+}
+
+std::string SetHeader(const std::string& name, std::span<const std::string> models,
+                      std::span<const Graph* const> graphs) {
+  std::string text = fmt::format(
+      "\n/* {0}: the models above are one network for {1} sets of sizes; they share their "
+      "constants.\n",
+      name, models.size());
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    text += fmt::format(" * Set {}, {}_run:\n{}", i, models[i],
+                        DescribeValues(*graphs[i], graphs[i]->inputs(), "input"));
+  }
+  return text + fmt::format(R"( */
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+/** The set of these sizes, or -1 if there is none. shapes: for each input its sizes, as many as it
+ *  has dimensions. */
+int64_t {0}_set(const int64_t* const* shapes);
+/** Runs the model of the set of these sizes. Returns 114 if there is none, else what that one
+ *  returns. */
+int32_t {0}_run(const int64_t* const* shapes, const void* const* inputs, void* const* outputs);
+/** As those of every model, for all of them. */
+int32_t {0}_set_threads(int32_t threads);
+void {0}_release(void);
+
+#ifdef __cplusplus
+}}
+#endif
+)",
+                            name);
 }
 
 std::string ModelHeader(const Plan& plan, const CompileOptions& options) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "src/compiler/emit/gpu_tables.h"
@@ -14,9 +15,18 @@ inline constexpr const char* kMadeUpSymbol = "tilewright_made_up_constants";
 
 /// LLVM IR of the tables of a planned model (src/runtime/model.h) and of its C functions.
 /// features: CodeTraits::features of the code (src/codegen/code_traits.h).
-/// gpu: null, or what a model for a GPU has beside that.
+/// gpu: null, or what a model for a GPU has beside that. set: of a library for several sets of
+/// sizes, whose symbols end with SetSuffix(set) (src/runtime/loaded_model.h).
 std::string ModelTablesIr(const Plan& plan, const CompileOptions& options,
-                          const std::string& features, const GpuTables* gpu);
+                          const std::string& features, const GpuTables* gpu, int set = 0);
+
+/// LLVM IR of what chooses among the models of `sets` sets of sizes.
+std::string SetTablesIr(const std::string& name, int sets);
+
+/// Text of the C header of that, behind those of the models.
+/// names: of the models. inputs: of each, for comments.
+std::string SetHeader(const std::string& name, std::span<const std::string> models,
+                      std::span<const Graph* const> graphs);
 
 /// Text of the C header of those functions.
 std::string ModelHeader(const Plan& plan, const CompileOptions& options);

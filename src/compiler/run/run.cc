@@ -101,10 +101,10 @@ Status RunnableNetwork::CheckInputs(std::span<const Tensor> inputs) const {
   return Status();
 }
 
-Result<ModelLibrary> ModelLibrary::Open(const std::string& path) {
-  auto loaded = LoadModel(path);
+Result<ModelLibrary> ModelLibrary::Open(const std::string& path, int set) {
+  auto loaded = LoadModel(path, set);
   TW_RETURN_IF_ERROR(loaded);
-  ModelLibrary model(*std::move(loaded));
+  ModelLibrary model(*std::move(loaded), set);
   if (Status status = model.Load(); !status.ok()) return status.WithContext(path);
   return model;
 }
@@ -137,10 +137,12 @@ Status ModelLibrary::Load() {
 
 // Libraries made before there was this have neither.
 Status ModelLibrary::LoadMeanings() {
-  if (const void* count = loaded_.library.Symbol(kMadeUpSymbol); count != nullptr) {
+  if (const void* count = loaded_.library.Symbol((kMadeUpSymbol + SetSuffix(set_)).c_str());
+      count != nullptr) {
     made_up_constants_ = *static_cast<const std::int64_t*>(count);
   }
-  const auto* text = static_cast<const char*>(loaded_.library.Symbol(kMeaningsSymbol));
+  const auto* text =
+      static_cast<const char*>(loaded_.library.Symbol((kMeaningsSymbol + SetSuffix(set_)).c_str()));
   if (text == nullptr) return Status();
   auto meanings = ParseMeanings(text);
   if (!meanings.ok()) return meanings.status().WithContext(kMeaningsSymbol);

@@ -93,7 +93,10 @@ class ModelLibrary final : public RunnableNetwork {
  public:
   /// Errors: kNotFound; kInvalidArgument if it is no compiled model; kUnsupported if it was made by
   /// another version of the interface, for a CPU with more features, or needs too much memory.
-  static Result<ModelLibrary> Open(const std::string& path);
+  /// set: of several sets of sizes.
+  static Result<ModelLibrary> Open(const std::string& path, int set = 0);
+  /// Of several sets of sizes, of which this is one: how many there are.
+  int sets() const { return SetsOf(loaded_.library); }
 
   const std::string& target() const { return target_; }
   /// Of inputs and results of operators, as far as the graph said it that the library was made of.
@@ -120,8 +123,8 @@ class ModelLibrary final : public RunnableNetwork {
                 void* context) const;
 
  private:
-  explicit ModelLibrary(LoadedModel loaded)
-      : loaded_(std::move(loaded)), model_(loaded_.functions.model) {}
+  ModelLibrary(LoadedModel loaded, int set)
+      : loaded_(std::move(loaded)), model_(loaded_.functions.model), set_(set) {}
   Status Load();
   Status LoadMeanings();
   Result<std::vector<Tensor>> RunWatched(std::span<const Tensor> inputs, const OnBegin& begin,
@@ -129,6 +132,7 @@ class ModelLibrary final : public RunnableNetwork {
 
   LoadedModel loaded_;
   const TwModel* model_ = nullptr;
+  int set_ = 0;
   std::string target_;
   Meanings meanings_;
   std::int64_t made_up_constants_ = 0;
