@@ -31,6 +31,13 @@ constexpr const char* kChain =
   %3 = nn.conv2d(%2, meta[relay.Constant][1] /* ty=Tensor[(4, 20, 1, 1), float32] */);
   (%3, nn.softmax(%2, axis=1))
 })";
+constexpr const char* kJoined = R"(def @main(%data: Tensor[(1, 16, 6, 6), float32]) {
+  %0 = nn.relu(%data);
+  %1 = sigmoid(%0);
+  %2 = (%0, %1);
+  %3 = concatenate(%2, axis=1);
+  nn.max_pool2d(%3, pool_size=[2, 2])
+})";
 constexpr const char* kBytes = R"(def @main(%data: Tensor[(1, 16, 8, 8), int8]) {
   %0 = nn.max_pool2d(%data, pool_size=[2, 2], strides=[2, 2]);
   maximum(%0, negative(%0))
@@ -153,6 +160,27 @@ const Fault kFaults[] = {
        }
      },
      "written over"},
+    {"PartsElsewhere", kJoined,
+     [](Plan& plan) {
+       for (PlanBuffer& buffer : plan.buffers) {
+         if (buffer.whole >= 0) buffer.offset += 64;
+       }
+     },
+     "is no part of buffer"},
+    {"PartsInOnePlace", kJoined,
+     [](Plan& plan) {
+       for (PlanBuffer& buffer : plan.buffers) {
+         if (buffer.whole >= 0) buffer.offset -= buffer.begin, buffer.begin = 0;
+       }
+     },
+     "written over"},
+    {"PartOfItself", kJoined,
+     [](Plan& plan) {
+       for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+         if (plan.buffers[i].whole >= 0) plan.buffers[i].whole = static_cast<int>(i);
+       }
+     },
+     "is a part of itself"},
     {"Crash", kChain, [](Plan& plan) { ChangeStores(KernelOf(plan, "max_pool2d"), FarAway); },
      "max_pool2d ended the process that runs it: signal 11 (SIGSEGV)"},
     {"CrashOfTheLast", kBytes, [](Plan& plan) { ChangeStores(KernelOf(plan, "negate"), FarAway); },

@@ -18,6 +18,7 @@
 #include "src/compiler/emit/bundle.h"
 #include "src/compiler/plan/plan.h"
 #include "src/compiler/run/run.h"
+#include "src/graph/ir/evaluate.h"
 #include "src/graph/passes/passes.h"
 #include "src/target/cpu_needs.h"
 #include "src/target/device.h"
@@ -187,6 +188,44 @@ TEST_F(Library, SharesKernelsAndKeepsLayouts) {
   EXPECT_EQ(model->operators[1].kernel, model->operators[2].kernel);
   EXPECT_EQ(model->kernels, 3);
   EXPECT_EQ(model->transforms, 2);
+}
+
+// As a block of a detector has it: a value is split, one half goes on, and all are joined.
+constexpr char kSplit[] = R"(def @main(%data: Tensor[(1, 16, 6, 6), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(32, 16, 1, 1), float32] */);
+  %1 = strided_slice(%0, begin=[0, 0, 0, 0], end=[1, 16, 6, 6], strides=[1, 1, 1, 1]);
+  %2 = strided_slice(%0, begin=[0, 16, 0, 0], end=[1, 32, 6, 6], strides=[1, 1, 1, 1]);
+  %3 = nn.conv2d(%2, meta[relay.Constant][1] /* ty=Tensor[(16, 16, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  %4 = (%1, %2, %3);
+  %5 = concatenate(%4, axis=1);
+  %6 = nn.conv2d(%5, meta[relay.Constant][2] /* ty=Tensor[(16, 48, 1, 1), float32] */);
+  %7 = (%6, %5);
+  %8 = concatenate(%7, axis=1);
+  (%8, %3)
+})";
+
+TEST_F(Library, PartsOfAValueLieInIt) {
+  Graph graph = Load(kSplit);
+  const std::vector<Tensor> inputs = Inputs(graph);
+  const auto expected = EvaluateGraph(graph, inputs);
+  ASSERT_TRUE(expected.ok());
+  auto compiled = Compile(std::move(graph), options_, Path("model.so"));
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  std::vector<std::string> ops;
+  for (const OperatorReport& report : compiled->operators) ops.push_back(report.op);
+  EXPECT_THAT(ops, ElementsAre("layout_transform", "conv2d", "conv2d", "conv2d",
+                               "layout_transform", "layout_transform"));
+  EXPECT_THAT(compiled->check.not_compared, testing::IsEmpty());
+  auto model = ModelLibrary::Open(Path("model.so"));
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const auto outputs = model->Run(inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(Compare((*outputs)[i], (*expected)[i]).ok) << "output " << i;
+  }
+  const auto report = Verify(Load(kSplit), *model, inputs, {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report->ok()) << report->Summary();
 }
 
 TEST_F(Library, NamesEveryOperatorWithoutARecord) {

@@ -50,6 +50,33 @@ TEST(PlanMemory, AlignsOffsets) {
   for (const PlanBuffer& buffer : plan.buffers) EXPECT_EQ(buffer.offset % kTensorAlignment, 0);
 }
 
+TEST(PlanMemory, PutsPartsIntoTheirWhole) {
+  // 0 and 1 are joined as 2, which is read when 3 is there; 4 is a part of 1 and read last.
+  Plan plan = PlanOf({128, 64, 192, 640, 64},
+                     {Step({0}), Step({1}, {0}), Step({0, 3}), Step({2, 3}), Step({4, 3})});
+  const auto is_part = [&](std::size_t part, int whole, std::int64_t begin) {
+    plan.buffers[part].whole = whole;
+    plan.buffers[part].begin = begin;
+  };
+  is_part(0, 2, 0);
+  is_part(1, 2, 128);
+  is_part(4, 1, 0);
+  PlanMemory(plan);
+  EXPECT_EQ(plan.buffers[0].offset, plan.buffers[2].offset);
+  EXPECT_EQ(plan.buffers[1].offset, plan.buffers[2].offset + 128);
+  EXPECT_EQ(plan.buffers[4].offset, plan.buffers[1].offset);
+  EXPECT_EQ(plan.arena_bytes, 192 + 640);
+}
+
+TEST(PlanMemory, NeverWritesOverAPart) {
+  // 0 dies where 2 is made, but is a part of 1, which is read later.
+  Plan plan = PlanOf({128, 256, 128}, {Step({0}), Step({0, 2}, {0}), Step({2, 1})});
+  plan.buffers[0].whole = 1;
+  PlanMemory(plan);
+  EXPECT_NE(plan.buffers[0].offset, plan.buffers[2].offset);
+  EXPECT_EQ(plan.arena_bytes, 256 + 128);
+}
+
 TEST(PlanMemory, NeverLetsLivingBuffersOverlap) {
   Random random(1);
   for (int round = 0; round < 200; ++round) {

@@ -1,5 +1,5 @@
-// Transposed convolutions as 1x1 convolutions of their phases: the same values, and the moves as late
-// as can be.
+// Transposed convolutions as 1x1 convolutions of their phases: the same values, and the moves as
+// late as can be.
 
 #include <gtest/gtest.h>
 

@@ -221,6 +221,23 @@ class CheckedRun {
       if (made == made_.end() || made->second->node != node) continue;
       return ValueInMemory{AddressOf(step.buffers[i]), made->second->form};
     }
+    return FindPart(step, node);
+  }
+
+  int TopOf(int buffer) const {
+    while (BufferAt(buffer).whole >= 0) buffer = BufferAt(buffer).whole;
+    return buffer;
+  }
+
+  /// A value that is a part of an operand, or that an operand is a part of.
+  std::optional<ValueInMemory> FindPart(const PlanStep& step, int node) {
+    for (const auto& [buffer, made] : made_) {
+      if (made->node != node || made >= &step) continue;  // steps lie in their order
+      const bool related = std::any_of(
+          step.buffers.begin(), step.buffers.end() - 1,
+          [&](int operand) { return TopOf(operand) == TopOf(buffer); });
+      if (related) return ValueInMemory{AddressOf(buffer), made->form};
+    }
     return std::nullopt;
   }
 

@@ -12,9 +12,13 @@ namespace {
 class PlanCheck {
  public:
   explicit PlanCheck(const Plan& plan)
-      : graph_(plan.graph), plan_(plan), written_(plan.buffers.size(), false) {}
+      : graph_(plan.graph),
+        plan_(plan),
+        written_(plan.buffers.size(), false),
+        has_parts_(plan.buffers.size(), false) {}
 
   Status Run() {
+    TW_RETURN_IF_ERROR(CheckParts());
     for (const PlanStep& step : plan_.steps) {
       if (Status status = CheckStep(step); !status.ok()) {
         return status.WithContext(fmt::format("the plan for {} ({})", graph_.node(step.node).name,
@@ -33,6 +37,28 @@ class PlanCheck {
 
   const PlanBuffer& At(int buffer) const {
     return plan_.buffers[static_cast<std::size_t>(buffer)];
+  }
+
+  /// A part lies where it is said to, and no buffer is a part of itself.
+  Status CheckParts() {
+    const auto count = static_cast<int>(plan_.buffers.size());
+    for (int buffer = 0; buffer < count; ++buffer) {
+      const PlanBuffer& part = At(buffer);
+      if (part.whole < 0) continue;
+      int top = buffer;
+      for (int steps = 0; top >= 0 && top < count && steps <= count; ++steps) top = At(top).whole;
+      if (top != -1) {
+        return Internal(fmt::format("buffer {} is a part of itself or nothing", buffer));
+      }
+      const PlanBuffer& whole = At(part.whole);
+      if (part.space != BufferSpace::kArena || whole.space != BufferSpace::kArena ||
+          part.offset != whole.offset + part.begin || part.begin < 0 ||
+          part.begin + part.bytes > whole.bytes) {
+        return Internal(fmt::format("buffer {} is no part of buffer {}", buffer, part.whole));
+      }
+      has_parts_[static_cast<std::size_t>(part.whole)] = true;
+    }
+    return Status();
   }
 
   Status CheckStep(const PlanStep& step) {
@@ -139,13 +165,30 @@ class PlanCheck {
   Status CheckRead(int buffer, std::size_t position) const {
     const BufferSpace space = At(buffer).space;
     if (space == BufferSpace::kConstant || space == BufferSpace::kInput) return Status();
-    if (!written_[static_cast<std::size_t>(buffer)]) {
+    const bool related = At(buffer).whole >= 0 || has_parts_[static_cast<std::size_t>(buffer)];
+    if (!related && !written_[static_cast<std::size_t>(buffer)]) {
       return Internal(fmt::format("operand {} is read before anything writes it", position));
     }
-    const bool held = space == BufferSpace::kOutput ||
-                      std::ranges::find(held_, buffer, &Held::buffer) != held_.end();
-    if (held) return Status();
+    if (space == BufferSpace::kOutput || IsHeld(buffer)) return Status();
     return Internal(fmt::format("operand {} was written over", position));
+  }
+
+  /// The buffer that it is a part of, of no other one a part.
+  int TopOf(int buffer) const {
+    while (At(buffer).whole >= 0) buffer = At(buffer).whole;
+    return buffer;
+  }
+
+  /// Whether its bytes are those that it, its parts or what it is a part of were given.
+  bool IsHeld(int buffer) const {
+    const PlanBuffer& own = At(buffer);
+    std::int64_t held = 0;
+    for (const Held& other : held_) {
+      if (TopOf(other.buffer) != TopOf(buffer)) continue;
+      held += std::max<std::int64_t>(0, std::min(other.end, own.offset + own.bytes) -
+                                            std::max(other.begin, own.offset));
+    }
+    return held == own.bytes;  // what is held does not overlap
   }
 
   /// A result may take the place of an operand that is read only where the result is written.
@@ -193,7 +236,7 @@ class PlanCheck {
 
   const Graph& graph_;
   const Plan& plan_;
-  std::vector<bool> written_;
+  std::vector<bool> written_, has_parts_;
   std::vector<Held> held_;
 };
 

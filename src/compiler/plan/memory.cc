@@ -33,19 +33,47 @@ std::vector<Life> LivesOf(const Plan& plan) {
   return lives;
 }
 
+/// A whole and its parts live together: from the first of them to the last.
+void JoinLivesOfParts(const Plan& plan, std::vector<Life>& lives) {
+  std::vector<int> top(plan.buffers.size());
+  for (std::size_t i = 0; i < top.size(); ++i) {
+    int buffer = static_cast<int>(i);
+    while (plan.buffers[static_cast<std::size_t>(buffer)].whole >= 0) {
+      buffer = plan.buffers[static_cast<std::size_t>(buffer)].whole;
+    }
+    top[i] = buffer;
+    Life& all = lives[static_cast<std::size_t>(buffer)];
+    all.first = std::min(all.first, lives[i].first);
+    all.last = std::max(all.last, lives[i].last);
+  }
+  for (std::size_t i = 0; i < top.size(); ++i) {
+    const Life& all = lives[static_cast<std::size_t>(top[i])];
+    lives[i].first = all.first;
+    lives[i].last = all.last;
+  }
+}
+
+std::int64_t OffsetOf(const Plan& plan, const std::vector<Life>& lives, int buffer) {
+  const PlanBuffer& own = plan.buffers[static_cast<std::size_t>(buffer)];
+  if (own.whole >= 0) return OffsetOf(plan, lives, own.whole) + own.begin;
+  const int root = lives[static_cast<std::size_t>(buffer)].root;
+  return plan.buffers[static_cast<std::size_t>(root)].offset;
+}
+
 /// Lets results take the place of operands that die with the step.
 void ReuseInPlace(const Plan& plan, std::vector<Life>& lives) {
   for (std::size_t step = 0; step < plan.steps.size(); ++step) {
     const PlanStep& s = plan.steps[step];
     const int result = s.buffers.back();
-    if (plan.buffers[static_cast<std::size_t>(result)].space != BufferSpace::kArena) continue;
+    const PlanBuffer& made = plan.buffers[static_cast<std::size_t>(result)];
+    if (made.space != BufferSpace::kArena || made.whole >= 0) continue;
     for (int operand : s.may_overwrite) {
       const PlanBuffer& buffer = plan.buffers[static_cast<std::size_t>(operand)];
       const Life& life = lives[static_cast<std::size_t>(operand)];
       const int root = life.root;
       const bool dies = lives[static_cast<std::size_t>(root)].last == static_cast<int>(step);
-      if (buffer.space != BufferSpace::kArena || !dies ||
-          buffer.bytes != plan.buffers[static_cast<std::size_t>(result)].bytes) {
+      if (buffer.space != BufferSpace::kArena || buffer.whole >= 0 || !dies ||
+          buffer.bytes != made.bytes) {
         continue;
       }
       Life& taken = lives[static_cast<std::size_t>(root)];
@@ -60,7 +88,7 @@ std::int64_t PlaceArena(Plan& plan, const std::vector<Life>& lives) {
   std::vector<int> order;
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
     const bool placed = plan.buffers[i].space == BufferSpace::kArena && lives[i].last >= 0 &&
-                        lives[i].root == static_cast<int>(i);
+                        plan.buffers[i].whole < 0 && lives[i].root == static_cast<int>(i);
     if (placed) order.push_back(static_cast<int>(i));
   }
   std::ranges::stable_sort(order, [&](int a, int b) {
@@ -94,6 +122,7 @@ std::int64_t PlaceArena(Plan& plan, const std::vector<Life>& lives) {
 
 void PlanMemory(Plan& plan) {
   std::vector<Life> lives = LivesOf(plan);
+  JoinLivesOfParts(plan, lives);
   ReuseInPlace(plan, lives);
   plan.arena_bytes = RoundUp(PlaceArena(plan, lives), kTensorAlignment);
   std::vector<std::int64_t> offsets;
@@ -107,7 +136,7 @@ void PlanMemory(Plan& plan) {
     if (buffer.space == BufferSpace::kConstant) {
       buffer.offset = offsets[static_cast<std::size_t>(buffer.index)];
     } else if (buffer.space == BufferSpace::kArena) {
-      buffer.offset = plan.buffers[static_cast<std::size_t>(lives[i].root)].offset;
+      buffer.offset = OffsetOf(plan, lives, static_cast<int>(i));
     }
   }
 }

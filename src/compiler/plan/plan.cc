@@ -230,6 +230,9 @@ Status PlanBuilder::AddOther(const FusedGroup& given) {
 }
 
 Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
+  auto in_place = AddInPlace(group, form);
+  TW_RETURN_IF_ERROR(in_place);
+  if (*in_place) return Status();
   auto kernel = ListGroup(graph_, group, form);
   TW_RETURN_IF_ERROR(kernel);
   auto compute = DefineList(kernel->operators);
@@ -283,14 +286,14 @@ Status PlanBuilder::AddCopy(int node, int from, int to) {
 }
 
 /// Results that leave the model are written where the caller wants them; a copy is needed only for
-/// an input, a constant, or a value that leaves twice.
+/// an input, a constant, a part of another value or its whole, or a value that leaves twice.
 Status PlanBuilder::FinishOutputs() {
   for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
     const int node = graph_.outputs()[i];
     auto buffer = BufferOf(node, Form());
     TW_RETURN_IF_ERROR(buffer);
     PlanBuffer& memory = plan_.buffers[static_cast<std::size_t>(*buffer)];
-    if (memory.space == BufferSpace::kArena) {
+    if (memory.space == BufferSpace::kArena && memory.whole < 0 && !HasParts(*buffer)) {
       memory.space = BufferSpace::kOutput;
       memory.index = static_cast<int>(i);
       continue;

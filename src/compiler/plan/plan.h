@@ -21,6 +21,8 @@ struct PlanBuffer {
   std::int64_t bytes = 0;
   int index = 0;            ///< of the constant, input or output
   std::int64_t offset = 0;  ///< into the arena or the constants, set by PlanMemory
+  int whole = -1;           ///< the buffer of the arena that it is a part of; -1: none
+  std::int64_t begin = 0;   ///< of a part: where in the whole, in bytes
 };
 
 /// What a VTA executes for operators of equal shapes, attributes and followers.
@@ -78,7 +80,7 @@ Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
 
 /// Gives every buffer of the arena an offset such that no two that are alive at the same time
 /// overlap, a step's result the place of an operand it may overwrite where that operand dies, and
-/// every constant its offset.
+/// every constant its offset. A part lies in its whole, which is alive as long as any part is.
 void PlanMemory(Plan& plan);
 
 /// Alignment of every tensor in memory, in bytes.

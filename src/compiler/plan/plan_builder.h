@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +53,23 @@ class PlanBuilder {
   Status AddOther(const FusedGroup& group);
   Status AddOtherIn(const FusedGroup& group, const Form& form);
   Form FormForOther(const FusedGroup& group) const;
+
+  // Groups that are no step at all: parts of one another's memory (plan_parts.cc).
+  /// Whether the group's values in this form just lie in one another, now that their buffers do.
+  /// Errors: kUnsupported if the group cannot work in this form.
+  Result<bool> AddInPlace(const FusedGroup& group, const Form& form);
+  Result<bool> JoinInPlace(const FusedGroup& group, const Form& form, const GroupKernel& kernel);
+  Result<bool> SliceInPlace(const FusedGroup& group, const Form& form, const GroupKernel& kernel);
+  /// Something that is to lie in a joined value: a buffer, or a copy of one.
+  struct JoinedPart {
+    int node = -1, buffer = -1;
+    std::int64_t bytes = 0;
+    bool in_place = false;
+  };
+  /// The whole of which buffers [first, …) are all the parts, in order; -1 if there is none.
+  int WholeOf(std::span<const JoinedPart> parts) const;
+  bool HasParts(int buffer) const;
+
   /// Whether the transposition that a group begins with leaves the bytes of a form that its input
   /// is in; then the result is there already.
   bool FindTransposed(const FusedGroup& group);

@@ -21,7 +21,9 @@ std::ptrdiff_t RowsIn(const std::string& layout_text) {
   if (!layout.ok() || layout->BlockOf('H') != 1 || layout->BlockOf('W') != 1) return -1;
   const std::vector<Layout::Part>& parts = layout->parts();
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-    if (parts[i].dimension == 'H' && parts[i + 1].dimension == 'W') return static_cast<std::ptrdiff_t>(i);
+    if (parts[i].dimension == 'H' && parts[i + 1].dimension == 'W') {
+      return static_cast<std::ptrdiff_t>(i);
+    }
   }
   return -1;
 }

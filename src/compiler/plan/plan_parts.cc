@@ -1,0 +1,129 @@
+// Operators that need no kernel because their values can lie in one another's memory: a concat
+// whose inputs are written where they belong, and a slice that is a range of bytes. Both need the
+// dimensions outside of the axis to have one element, as in batches of one, in blocks or not.
+
+#include <algorithm>
+
+#include "src/base/math.h"
+#include "src/compiler/plan/plan_builder.h"
+
+namespace tilewright {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+/// Whether what lies beside one another along this dimension does so in memory.
+bool IsOutermost(const Shape& shape, std::size_t dimension) {
+  return std::all_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(dimension),
+                     [](std::int64_t extent) { return extent == 1; });
+}
+
+}  // namespace
+
+bool PlanBuilder::HasParts(int buffer) const {
+  return std::ranges::find(plan_.buffers, buffer, &PlanBuffer::whole) != plan_.buffers.end();
+}
+
+Result<bool> PlanBuilder::AddInPlace(const FusedGroup& group, const Form& form) {
+  const OpKind kind = graph_.node(group.output).op.kind;
+  if (!device_.machine_code || group.nodes.size() != 1) return false;
+  if (kind != OpKind::kConcat && kind != OpKind::kSlice) return false;
+  auto kernel = ListGroup(graph_, group, form);
+  TW_RETURN_IF_ERROR(kernel);
+  return kind == OpKind::kConcat ? JoinInPlace(group, form, *kernel)
+                                 : SliceInPlace(group, form, *kernel);
+}
+
+int PlanBuilder::WholeOf(std::span<const JoinedPart> parts) const {
+  std::int64_t bytes = 0;
+  int whole = -1;
+  for (const JoinedPart& part : parts) {
+    const PlanBuffer& own = plan_.buffers[static_cast<std::size_t>(part.buffer)];
+    if (own.whole < 0 || own.begin != bytes || (whole >= 0 && own.whole != whole)) return -1;
+    whole = own.whole;
+    bytes += own.bytes;
+    if (bytes == plan_.buffers[static_cast<std::size_t>(whole)].bytes) return whole;
+  }
+  return -1;
+}
+
+Result<bool> PlanBuilder::JoinInPlace(const FusedGroup& group, const Form& form,
+                                      const GroupKernel& kernel) {
+  const ListedValue& joined = kernel.operators.values().back();
+  const std::vector<int> parameters = kernel.operators.parameters();
+  const auto axis = static_cast<std::size_t>(joined.op->attributes.axis);
+  if (joined.op->attributes.axis < 0 || !IsOutermost(joined.type.shape, axis)) return false;
+  std::vector<JoinedPart> inputs;
+  std::int64_t begin = 0;
+  for (int operand : joined.operands) {
+    const auto found = std::ranges::find(parameters, operand);
+    if (found == parameters.end() || begin % kTensorAlignment != 0) return false;
+    const GroupInput& input = kernel.inputs[static_cast<std::size_t>(found - parameters.begin())];
+    auto buffer = BufferOf(input.node, input.form);
+    TW_RETURN_IF_ERROR(buffer);
+    inputs.push_back({input.node, *buffer, kernel.operators.TypeOf(operand).bytes()});
+    begin += inputs.back().bytes;
+  }
+  // Neighbours that are all of a value lie in it already.
+  std::vector<JoinedPart> parts;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    JoinedPart part = inputs[i];
+    if (const int whole = WholeOf(std::span(inputs).subspan(i)); whole >= 0) {
+      part.buffer = whole;
+      part.bytes = plan_.buffers[static_cast<std::size_t>(whole)].bytes;
+      for (std::int64_t covered = inputs[i].bytes; covered < part.bytes;) {
+        covered += inputs[++i].bytes;
+      }
+    }
+    const PlanBuffer& own = plan_.buffers[static_cast<std::size_t>(part.buffer)];
+    const bool again = std::ranges::find(parts, part.buffer, &JoinedPart::buffer) != parts.end();
+    part.in_place = own.space == BufferSpace::kArena && own.whole < 0 && !again;
+    parts.push_back(part);
+  }
+  std::int64_t copied = 0;
+  for (const JoinedPart& part : parts) copied += part.in_place ? 0 : part.bytes;
+  if (2 * copied > begin) return false;
+  const int whole = AddBuffer(BufferSpace::kArena, begin);
+  begin = 0;
+  for (const JoinedPart& part : parts) {
+    int buffer = part.buffer;
+    if (!part.in_place) {
+      buffer = AddBuffer(BufferSpace::kArena, part.bytes);
+      TW_RETURN_IF_ERROR(AddCopy(part.node, part.buffer, buffer));
+      plan_.steps.back().form = Canonical(graph_.node(part.node).type, form);
+    }
+    PlanBuffer& own = plan_.buffers[static_cast<std::size_t>(buffer)];
+    own.whole = whole;
+    own.begin = begin;
+    begin += part.bytes;
+  }
+  Store(group.output, Canonical(graph_.node(group.output).type, form), whole);
+  return true;
+}
+
+Result<bool> PlanBuilder::SliceInPlace(const FusedGroup& group, const Form& form,
+                                       const GroupKernel& kernel) {
+  const ListedValue& slice = kernel.operators.values().back();
+  if (kernel.inputs.size() != 1) return false;
+  const Shape& shape = kernel.inputs[0].shape;
+  const OpAttributes& a = slice.op->attributes;
+  if (std::ranges::any_of(a.steps, [](std::int64_t step) { return step != 1; })) return false;
+  std::size_t axis = 0;
+  while (axis + 1 < shape.size() && slice.type.shape[axis] == shape[axis]) ++axis;
+  const bool rest = std::equal(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end(),
+                               slice.type.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
+  if (!rest || !IsOutermost(shape, axis)) return false;
+  std::int64_t begin = a.begin[axis] * slice.type.dtype.bytes();
+  for (std::size_t i = axis + 1; i < shape.size(); ++i) begin *= shape[i];
+  auto source = BufferOf(kernel.inputs[0].node, kernel.inputs[0].form);
+  TW_RETURN_IF_ERROR(source);
+  const PlanBuffer& own = plan_.buffers[static_cast<std::size_t>(*source)];
+  if (own.space != BufferSpace::kArena || begin % kTensorAlignment != 0) return false;
+  const int part = AddBuffer(BufferSpace::kArena, slice.type.bytes());
+  plan_.buffers[static_cast<std::size_t>(part)].whole = *source;
+  plan_.buffers[static_cast<std::size_t>(part)].begin = begin;
+  Store(group.output, Canonical(graph_.node(group.output).type, form), part);
+  return true;
+}
+
+}  // namespace tilewright
