@@ -259,7 +259,7 @@ class Bench:
         done = subprocess.run([self.arguments.program, *arguments], capture_output=True, text=True)
         seconds = time.perf_counter() - begin
         if done.returncode != 0:
-            raise RuntimeError((done.stderr.strip().splitlines() or ["failed"])[-1])
+            raise RuntimeError((done.stderr.strip().splitlines() or ["failed"])[0])
         return seconds, done.stdout
 
     def compile(self, model, threads):
@@ -268,8 +268,8 @@ class Bench:
         records = []
         if self.arguments.tune:
             store = output[:-3] + ".db"
-            self.command("tune", self.path(model), *model.bind, "--store", store, "--threads", str(threads), "--seconds",
-                         str(self.arguments.tune))
+            self.command("tune", self.path(model), *model.bind, "--records", store, "--threads", str(threads),
+                         "--budget", f"{self.arguments.tune}s")
             records = ["--records", store]
         seconds, _ = self.command("compile", self.path(model), *model.bind, "--threads", str(threads), "--name", "net",
                                   *records, "-o", output)
