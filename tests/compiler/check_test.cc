@@ -360,5 +360,32 @@ TEST(SampledReferences, AreTheReference) {
   }
 }
 
+// Rows of rows: by itself an element needs 64^4 of the data, but those of one row need the same ones.
+TEST(SampledReferences, ComputeEachElementOfARowOnce) {
+  const Graph graph = SeededGraph(R"(def @main(%data: Tensor[(4, 64), float32]) {
+  %0 = nn.softmax(%data, axis=1);
+  %1 = nn.softmax(%0, axis=1);
+  %2 = max(%1, axis=1, keepdims=True);
+  %3 = subtract(%1, %2);
+  nn.softmax(%3, axis=1)
+})");
+  const Tensor data = MakeInput("data", graph.node(graph.inputs()[0]).type, InputRule::kRandom);
+  const auto find = [&](int id) -> std::optional<ValueInMemory> {
+    if (id != graph.inputs()[0]) return std::nullopt;
+    return ValueInMemory{data.data(), Form()};
+  };
+  constexpr std::int64_t kReads = 3 * 64 * 64;  // for each element of two rows its row
+  SampledReference reference(graph, find, kReads);
+  const std::vector<std::int64_t> positions = {5, 3, 5, 70};
+  const auto sample = reference.At(graph.outputs()[0], positions);
+  ASSERT_TRUE(sample.ok()) << sample.status().message();
+  const auto values = EvaluateGraph(graph, std::span(&data, 1), KeepValues::kOutputs);
+  ASSERT_TRUE(values.ok());
+  const Tensor& expected = values->front();
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    EXPECT_NEAR((*sample)->value.At(static_cast<std::int64_t>(i)), expected.At(positions[i]), 1e-6);
+  }
+}
+
 }  // namespace
 }  // namespace tilewright

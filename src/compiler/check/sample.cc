@@ -25,6 +25,27 @@ TensorType VectorOf(std::size_t count, DataType dtype) {
   return {{static_cast<std::int64_t>(count)}, dtype};
 }
 
+/// Elements at `positions` of what is known at `distinct` ones, ascending.
+SampledReference::Sample Repeated(const BoundedTensor& known,
+                                  std::span<const std::int64_t> distinct,
+                                  std::span<const std::int64_t> positions) {
+  auto sample = std::make_shared<BoundedTensor>();
+  sample->value = Tensor(VectorOf(positions.size(), known.value.dtype()));
+  sample->rounded_once = known.rounded_once;
+  if (!known.exact()) sample->error = Tensor(VectorOf(positions.size(), known.error.dtype()));
+  const auto copy = [](const Tensor& from, std::size_t place, Tensor& to, std::size_t i) {
+    const auto bytes = static_cast<std::size_t>(from.dtype().bytes());
+    std::memcpy(to.data() + i * bytes, from.data() + place * bytes, bytes);
+  };
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const auto place = static_cast<std::size_t>(std::ranges::lower_bound(distinct, positions[i]) -
+                                                distinct.begin());
+    copy(known.value, place, sample->value, i);
+    if (!known.exact()) copy(known.error, place, sample->error, i);
+  }
+  return sample;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> IndexAt(std::int64_t position, const Shape& shape) {
@@ -54,7 +75,15 @@ Result<SampledReference::Sample> SampledReference::At(int id,
   }
   if (const auto value = find_(id)) return Read(node.type, *value, positions);
   if (node.kind != NodeKind::kOperator) return Internal("input " + node.name + " is nowhere");
-  return Compute(id, positions);
+  // Elements of one row ask for the same row: rows of rows would be a row's length more each.
+  Positions distinct(positions.begin(), positions.end());
+  std::ranges::sort(distinct);
+  const auto rest = std::ranges::unique(distinct);
+  distinct.erase(rest.begin(), rest.end());
+  if (distinct.size() == positions.size()) return Compute(id, positions);
+  auto each = Compute(id, distinct);
+  TW_RETURN_IF_ERROR(each);
+  return Repeated(**each, distinct, positions);
 }
 
 Result<SampledReference::Sample> SampledReference::Compute(
