@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMostBlocks = 4;    // of output channels, in one group
 constexpr std::int64_t kMostUnrolled = 4;  // input channels
-constexpr std::int64_t kMostIdle = 16;     // one in so many threads may have no row
+constexpr std::int64_t kMostIdle = 4;      // of so many turns of threads one may be without a row
 constexpr std::int64_t kLeastStep = 4;     // shorter loops over channels cost more than they do
 
 /// What follows from workload and target alone.
