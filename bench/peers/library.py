@@ -44,8 +44,9 @@ class Library:
             result.append((v.name.decode(), [v.shape[j] for j in range(v.rank)], v.dtype.decode()))
         return result
 
-    def run(self, feeds):
-        """`feeds`: arrays by name. Returns the outputs in their order."""
+    def prepared(self, feeds):
+        """`feeds`: arrays by name. Returns a function that runs the library on them, and the outputs that it
+        writes, in their order."""
         ins = []
         for name, shape, dtype in self.inputs:
             a = aligned(shape, dtype)
@@ -53,7 +54,18 @@ class Library:
             ins.append(a)
         outs = [aligned(shape, dtype) for _, shape, dtype in self.outputs]
         pointers = lambda arrays: (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
-        code = self._function("run")(pointers(ins), pointers(outs))
-        if code != 0:
-            raise RuntimeError(f"run: {code}")
+        call, into, out_of = self._function("run"), pointers(ins), pointers(outs)
+
+        def run():
+            code = call(into, out_of)
+            if code != 0:
+                raise RuntimeError(f"run: {code}")
+
+        run.inputs = ins  # their addresses do not keep them
+        return run, outs
+
+    def run(self, feeds):
+        """Returns the outputs in their order."""
+        run, outs = self.prepared(feeds)
+        run()
         return outs

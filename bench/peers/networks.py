@@ -177,25 +177,9 @@ def serve_theirs(path, name, threads):
 
 
 def serve_ours(library, path, name, threads):
-    import ctypes
-
-    from library import Library, aligned
+    from library import Library
     model = next(m for m in MODELS if m.name == name)
-    feeds = feeds_of(session_of(path, 1), model)
-    library = Library(library, threads)
-    ins = []
-    for key, shape, dtype in library.inputs:
-        a = aligned(shape, dtype)
-        a[...] = feeds[key].reshape(shape)
-        ins.append(a)
-    outs = [aligned(shape, dtype) for _, shape, dtype in library.outputs]
-    pointers = lambda arrays: (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
-    call, a, b = library._function("run"), pointers(ins), pointers(outs)
-
-    def run():
-        if call(a, b) != 0:
-            raise RuntimeError("run")
-
+    run, outs = Library(library, threads).prepared(feeds_of(session_of(path, 1), model))
     run()
     serve(run, lambda _: outs)
 

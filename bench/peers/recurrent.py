@@ -6,7 +6,6 @@ Each layer is compiled (untuned), its results are compared with ONNX Runtime's, 
 Prints the medians over the rounds of the processor time of one run, in microseconds, their ratio, and that of the fastest rounds (for a
 machine that does other things as well). Needs numpy, onnx, onnxruntime."""
 import argparse
-import ctypes
 import os
 import subprocess
 import sys
@@ -69,18 +68,7 @@ class Ours:
         path, made = os.path.join(folder, "m.onnx"), os.path.join(folder, "m.so")
         onnx.save(model, path)
         subprocess.run([program, "compile", path, "--threads", "1", "-o", made, "--no-packages"], check=True, capture_output=True)
-        self.library = caller.Library(made)
-        self.inputs = [caller.aligned(shape, dtype) for _, shape, dtype in self.library.inputs]
-        for array, (name, shape, _) in zip(self.inputs, self.library.inputs):
-            array[...] = feeds[name].reshape(shape)
-        self.outputs = [caller.aligned(shape, dtype) for _, shape, dtype in self.library.outputs]
-        pointers = lambda arrays: (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
-        self.arguments = pointers(self.inputs), pointers(self.outputs)
-        self.function = self.library._function("run")
-
-    def run(self):
-        if self.function(*self.arguments) != 0:
-            raise RuntimeError("run")
+        self.run, self.outputs = caller.Library(made).prepared(feeds)
 
     def results(self):
         self.run()

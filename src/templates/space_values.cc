@@ -24,6 +24,15 @@ std::vector<std::int64_t> ThriftyTiles(std::int64_t extent, std::int64_t limit) 
   return tiles;
 }
 
+std::vector<std::int64_t> PassSizes(std::int64_t all) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t size : {1, 2, 4, 7, 14, 28}) {
+    if (size < all) sizes.push_back(size);
+  }
+  sizes.push_back(all);
+  return sizes;
+}
+
 std::int64_t BalancedPass(const std::vector<std::int64_t>& sizes, std::int64_t count,
                           const std::vector<double>& groups, int threads) {
   if (threads == 1) return sizes.back();

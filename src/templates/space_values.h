@@ -17,6 +17,8 @@ std::int64_t LargestDivisor(std::int64_t extent, std::int64_t limit);
 /// on its last one. 56, limit 28: 1, 2, …, 8, 10, 12, 14, 19, 28.
 std::vector<std::int64_t> ThriftyTiles(std::int64_t extent, std::int64_t limit);
 
+/// How much of `all` one pass takes: a few small counts, and all.
+std::vector<std::int64_t> PassSizes(std::int64_t all);
 /// The largest of `sizes` (ascending) with which `threads` threads, each taking the next pass when it
 /// is done with one, are busy nearly all of the time; if none is, that which keeps them busiest. A
 /// pass is up to `size` of `count` tiles of one group; `groups`: work of a tile of each group.

@@ -155,15 +155,9 @@ Tile BestTile(const Plan& plan) {
   return best;
 }
 
-/// Tiles per pass: a few small counts and all of them.
-std::vector<std::int64_t> PassSizes(const Plan& plan) {
-  const std::int64_t all = plan.flat ? OutCols(plan) : OutRows(plan);
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t size : {1, 2, 4, 7, 14, 28}) {
-    if (size < all) sizes.push_back(size);
-  }
-  sizes.push_back(all);
-  return sizes;
+/// Tiles per pass.
+std::vector<std::int64_t> PassTiles(const Plan& plan) {
+  return PassSizes(plan.flat ? OutCols(plan) : OutRows(plan));
 }
 
 std::vector<std::int64_t> IcUnrolls(const Plan& plan) {
@@ -193,7 +187,7 @@ Knob PadKnob(const Plan& plan) {
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   const bool columns = plan.shape.s > 1;
   return MakeSpace(
-      {TileKnob(plan), Knob::Other("pass_tiles", PassSizes(plan)),
+      {TileKnob(plan), Knob::Other("pass_tiles", PassTiles(plan)),
        Knob::Other("ic_unroll", IcUnrolls(plan)),
        Knob::Bool("unroll_kw", columns ? std::vector{false, true} : std::vector{false}),
        Knob::Bool("channels_first", {false, true}), PadKnob(plan)});
@@ -209,7 +203,7 @@ std::int64_t DefaultPass(const Plan& plan, const Tile& tile) {
   }
   const std::int64_t tiles =
       plan.flat ? CeilDiv(OutCols(plan), tile[2]) : CeilDiv(OutRows(plan), tile[1]);
-  return BalancedPass(PassSizes(plan), tiles, groups, plan.threads);
+  return BalancedPass(PassTiles(plan), tiles, groups, plan.threads);
 }
 
 Result<Config> DefaultOf(const Plan& plan) {

@@ -1,3 +1,7 @@
+// Winograd's convolution for CPUs: tiles of the data transformed, the products of a run of tiles
+// and a group of output channels summed in registers, tile by tile transformed back with the
+// epilogue.
+
 #include "src/templates/cpu/conv2d_winograd.h"
 
 #include <algorithm>
@@ -53,21 +57,24 @@ std::vector<std::int64_t> TileSizes(const Plan& plan) {
   return sizes;
 }
 
+/// Rows and columns of the data that a tile needs.
+std::int64_t WindowOf(const Plan& plan, std::int64_t m) { return m + plan.shape.r - 1; }
+
 /// Products of one run of tiles, which stay in local memory.
 std::int64_t LocalBytes(const Plan& plan, std::int64_t m, std::int64_t blocks, std::int64_t run) {
-  const std::int64_t window = m + plan.shape.r - 1;
+  const std::int64_t window = WindowOf(plan, m);
   const std::int64_t vectors = (window * window + 1) * blocks * run + 2 * m * window + m * m;
   return vectors * plan.lanes * 4;
 }
 
 /// Transformed data of all channels, of one row of tiles.
 std::int64_t RowBytes(const Plan& plan, std::int64_t m) {
-  const std::int64_t window = m + plan.shape.r - 1;
+  const std::int64_t window = WindowOf(plan, m);
   return window * window * RoundUp(plan.shape.c, plan.lanes) * (plan.shape.ow / m) * 4;
 }
 /// Transformed weights.
 std::int64_t WeightBytes(const Plan& plan, std::int64_t m) {
-  const std::int64_t window = m + plan.shape.r - 1;
+  const std::int64_t window = WindowOf(plan, m);
   return window * window * plan.shape.c * plan.oc_blocks * plan.lanes * 4;
 }
 constexpr std::int64_t kCachedBytes = std::int64_t{12} << 20;  // a share of the last-level cache
@@ -294,7 +301,6 @@ Result<Kernel> Conv2dWinogradCpu::Apply(const Workload& w, const Epilogue& epilo
 }
 
 bool Conv2dWinogradCpu::GoesFirst(const Workload& w, const Target& target) {
-  if (!Refuses(w, target).empty()) return false;
   auto plan = MakePlan(w, target);
   if (!plan.ok()) return false;
   const std::int64_t m = TileSizes(*plan).front();

@@ -15,7 +15,7 @@ struct Conv2dWinogradCpu {
   static Result<Config> DefaultConfig(const Workload& w, const Target& target);
   static Result<Kernel> Apply(const Workload& w, const Epilogue& epilogue, const Target& target,
                               const Config& config);
-  /// Whether its default config is faster than a direct convolution's.
+  /// Whether its default config is faster than a direct convolution's; of a workload that it serves.
   static bool GoesFirst(const Workload& w, const Target& target);
 };
 

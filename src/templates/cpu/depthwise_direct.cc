@@ -53,15 +53,6 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
   return tiles;
 }
 
-std::vector<std::int64_t> PassSizes(const Plan& plan) {
-  std::vector<std::int64_t> sizes;
-  for (std::int64_t size : {1, 2, 4, 7, 14, 28}) {
-    if (size < plan.shape.oh) sizes.push_back(size);
-  }
-  sizes.push_back(plan.shape.oh);
-  return sizes;
-}
-
 Result<ConfigSpace> SpaceOf(const Plan& plan) {
   std::vector<KnobValue> tiles, pads;
   for (Tile& tile : RegisterTiles(plan)) tiles.emplace_back().value = std::move(tile);
@@ -69,7 +60,7 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
     if (plan.padded || pads.empty()) pads.emplace_back().value = std::string(word);
   }
   return MakeSpace({Knob::Candidates("register_tile", KnobKind::kOther, std::move(tiles)),
-                    Knob::Other("pass_tiles", PassSizes(plan)),
+                    Knob::Other("pass_tiles", PassSizes(plan.shape.oh)),
                     Knob::Bool("unroll_kh", {true, false}),
                     Knob::Candidates("pad", KnobKind::kOther, std::move(pads))});
 }
@@ -112,8 +103,8 @@ Result<Config> DepthwiseDirectCpu::DefaultConfig(const Workload& w, const Target
   const Tile tile = DefaultTile(*plan);
   const std::vector<double> blocks(
       static_cast<std::size_t>(plan->shape.n * CeilDiv(plan->shape.c, plan->lanes)), 1);
-  const std::int64_t pass =
-      BalancedPass(PassSizes(*plan), CeilDiv(plan->shape.oh, tile[0]), blocks, plan->threads);
+  const std::int64_t pass = BalancedPass(PassSizes(plan->shape.oh),
+                                         CeilDiv(plan->shape.oh, tile[0]), blocks, plan->threads);
   const Knob& pads = space->knobs().back();
   return LocateValues(*space, {{"register_tile", KnobValue{tile}},
                                {"pass_tiles", KnobValue{pass}},
