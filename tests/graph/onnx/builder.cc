@@ -40,6 +40,15 @@ std::vector<double> ValuesOf(const Tensor& tensor) {
   return values;
 }
 
+onnx::NodeProto& AddTo(onnx::GraphProto& graph, const std::string& op_type, const Strings& inputs,
+                       const std::string& output) {
+  onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type(op_type);
+  for (const std::string& input : inputs) node.add_input(input);
+  node.add_output(output);
+  return node;
+}
+
 OnnxBuilder::OnnxBuilder(std::int64_t opset) {
   model_.set_ir_version(7);
   model_.add_opset_import()->set_version(opset);

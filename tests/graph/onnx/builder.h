@@ -19,6 +19,10 @@ Tensor MakeTensor(DataType dtype, Ints shape, const std::vector<double>& values)
 Tensor MakeRange(DataType dtype, Ints shape, double first = 0, double step = 1);
 std::vector<double> ValuesOf(const Tensor& tensor);
 
+/// A new node of one result, behind those of the graph.
+onnx::NodeProto& AddTo(onnx::GraphProto& graph, const std::string& op_type, const Strings& inputs,
+                       const std::string& output);
+
 /// Small ONNX models, made by hand.
 class OnnxBuilder {
  public:

@@ -13,15 +13,6 @@ using onnx::TensorProto;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-onnx::NodeProto& AddNode(onnx::GraphProto& graph, const std::string& op_type, const Strings& inputs,
-                         const std::string& output) {
-  onnx::NodeProto& node = *graph.add_node();
-  node.set_op_type(op_type);
-  for (const std::string& input : inputs) node.add_input(input);
-  node.add_output(output);
-  return node;
-}
-
 void AddContents(onnx::GraphProto& graph, const std::string& name, std::int32_t type,
                  std::int64_t number) {
   auto* tensor = graph.add_initializer();
@@ -52,22 +43,22 @@ class LoopModel {
     attribute->set_type(onnx::AttributeProto::GRAPH);
     body = attribute->mutable_g();
     for (const char* name : {"i", "going", "s"}) body->add_input()->set_name(name);
-    auto& cast = AddNode(*body, "Cast", {"i"}, "number");
+    auto& cast = AddTo(*body, "Cast", {"i"}, "number");
     auto* to = cast.add_attribute();
     to->set_name("to");
     to->set_type(onnx::AttributeProto::INT);
     to->set_i(TensorProto::FLOAT);
-    AddNode(*body, "Mul", {"s", "c"}, "p");
-    AddNode(*body, "Add", {"p", "number"}, "t");
+    AddTo(*body, "Mul", {"s", "c"}, "p");
+    AddTo(*body, "Add", {"p", "number"}, "t");
     for (const char* name : {"going_on", "t", "s"}) body->add_output()->set_name(name);
   }
   LoopModel& Forever() {
-    AddNode(*body, "Identity", {"going"}, "going_on");
+    AddTo(*body, "Identity", {"going"}, "going_on");
     return *this;
   }
   LoopModel& While(std::int64_t last) {
     AddContents(*body, "last_step", TensorProto::INT64, last);
-    AddNode(*body, "Less", {"i", "last_step"}, "going_on");
+    AddTo(*body, "Less", {"i", "last_step"}, "going_on");
     return *this;
   }
   std::string Message() const { return model.Import().status().message(); }
@@ -111,14 +102,14 @@ TEST(OnnxLoop, MayHoldAnIfAndStandInOne) {
   auto& body = *loop.body;
   body.mutable_output(1)->set_name("chosen");
   AddContents(body, "one", TensorProto::INT64, 1);
-  AddNode(body, "Equal", {"i", "one"}, "second");
-  onnx::NodeProto& choice = AddNode(body, "If", {"second"}, "chosen");
+  AddTo(body, "Equal", {"i", "one"}, "second");
+  onnx::NodeProto& choice = AddTo(body, "If", {"second"}, "chosen");
   for (const char* name : {"then_branch", "else_branch"}) {
     auto* attribute = choice.add_attribute();
     attribute->set_name(name);
     attribute->set_type(onnx::AttributeProto::GRAPH);
     auto& branch = *attribute->mutable_g();
-    AddNode(branch, name == std::string("then_branch") ? "Neg" : "Identity", {"t"}, "made");
+    AddTo(branch, name == std::string("then_branch") ? "Neg" : "Identity", {"t"}, "made");
     branch.add_output()->set_name("made");
   }
   EXPECT_THAT(loop.Run(), ElementsAre(-8, -80));
@@ -143,9 +134,9 @@ TEST(OnnxLoop, OfUnknownStepsIsRefused) {
   EXPECT_THAT(condition.Message(), HasSubstr("its condition (go) in front of step 0 is computed "
                                              "while the network runs"));
   LoopModel computed(16, "three", "", "last");
-  AddNode(*computed.body, "ReduceMax", {"s"}, "largest");
-  AddNode(*computed.body, "Less", {"largest", "c"}, "compared");
-  AddNode(*computed.body, "Squeeze", {"compared"}, "going_on");
+  AddTo(*computed.body, "ReduceMax", {"s"}, "largest");
+  AddTo(*computed.body, "Less", {"largest", "c"}, "compared");
+  AddTo(*computed.body, "Squeeze", {"compared"}, "going_on");
   EXPECT_THAT(computed.Message(), HasSubstr("(last/0/going_on) in front of step 1 is computed"));
 }
 

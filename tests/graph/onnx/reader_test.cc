@@ -308,15 +308,6 @@ TEST(OnnxIf, ComputedConditionsAreRefused) {
               HasSubstr("its condition (c) is computed while the network runs"));
 }
 
-onnx::NodeProto& AddTo(onnx::GraphProto& graph, const std::string& op_type, const Strings& inputs,
-                       const std::string& output) {
-  onnx::NodeProto& node = *graph.add_node();
-  node.set_op_type(op_type);
-  for (const std::string& input : inputs) node.add_input(input);
-  node.add_output(output);
-  return node;
-}
-
 // Of rows a [3,2], the last one first, and columns b [2,3]: s += a * b + 2, where s begins as z.
 // Results: the last s; s + c along dimension 1; what s was, the last one first, along dimension 0.
 OnnxBuilder ScanModel(std::int64_t opset, const std::string& output) {
