@@ -43,7 +43,7 @@ struct Task {
     return std::make_unique<Task>(Task{name.substr(0, name.rfind('.')), *std::move(landscape),
                                        *std::move(space), std::move(trials)});
   }
-  std::string family() const { return FamilyOf(landscape.task.workload); }
+  std::string family() const { return FamilyOf(landscape.task); }
   /// Relative to the fastest config; 0 for one that does not run.
   double SpeedOf(Point point) const {
     const Landscape::Row* row = landscape.Find(point);

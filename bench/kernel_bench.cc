@@ -1,252 +1,256 @@
-// Our kernels against oneDNN's, layer by layer, in the same run and interleaved, on one thread.
+// Our kernels against the vendor libraries' best algorithms, layer by layer, in the same run and
+// interleaved.
 //
-//   kernel_bench --layers resnet18_v1.csv|resnet18_v1 --mode fp32|int8|avx2|int8avx2
-//                [--configs FILE] [--builds N] [--rounds N] [--only NAME] [--json]
+//   kernel_bench TASK... [--mode fp32|int8|avx2|int8avx2] [--threads N] [--rounds N]
+//                [--only TEXT] [--json] [--shape ...] [--records STORE] [--accept default] ...
 //
-// --layers is a CSV of layers or the name of a built-in model. --configs names a file of one line
-// per layer, `<workload key>\t<template>\t<config>`: layers found there are not searched, and what
-// a search finds is appended. The sums weigh each layer by its count in the network.
+// A TASK is a model file, the name of a built-in model, or the key of a workload. Each layer gets
+// the config that `compile` would take: records of --records, else the shipped cost model's or the
+// default. Both sides have a bias and relu behind the sums (matrix products of batches nothing) and
+// int8 is requantized to uint8; weights are packed beforehand. The sums weigh each layer by its
+// count in the network; layers without a peer are named and left out.
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <map>
+#include <optional>
 
 #include "bench/kernel_bench_ours.h"
+#include "python_free_cli/model_source.h"
+#include "python_free_cli/record_sources.h"
+#include "python_free_cli/task_argument.h"
 #include "src/base/files/file.h"
-#include "src/base/strings.h"
-#include "src/graph/ir/graph.h"
-#include "src/graph/passes/passes.h"
 #include "src/models/models.h"
+#include "src/runtime/roofline.h"
+#include "src/runtime/thread_pool.h"
+#include "src/tensor/work.h"
 #include "tests/support/built_in.h"
 
 namespace tilewright::bench {
 namespace {
 
+struct ModeTraits {
+  Mode mode;
+  const char* target;
+  int widest_bits;
+};
+const std::map<std::string, ModeTraits>& Modes() {
+  static const std::map<std::string, ModeTraits> modes = {
+      {"fp32", {Mode::kFloat32, "native", 512}},
+      {"int8", {Mode::kInt8Vnni, "native", 512}},
+      {"avx2", {Mode::kFloat32Avx2, "llvm -mcpu=core-avx2", 256}},
+      {"int8avx2", {Mode::kInt8Avx2, "llvm -mcpu=core-avx2", 256}}};
+  return modes;
+}
+
 struct Options {
-  std::string layers, mode = "fp32", configs, only;
-  int builds = 40, rounds = 25;
+  std::vector<std::string> tasks;
+  std::string mode = "fp32", only;
+  int threads = 1, rounds = 15;
   bool json = false;
+  cli::ModelArguments model;
+  cli::RecordSources records;
+
+  void Declare(CLI::App& app) {
+    app.add_option("tasks", tasks, "Model files, built-in models, workload keys")->required();
+    app.add_option("--mode", mode, "fp32, int8, avx2 or int8avx2");
+    app.add_option("--only", only, "Layers whose key has this in it");
+    app.add_option("--threads", threads, "Of both sides")->check(CLI::PositiveNumber);
+    app.add_option("--rounds", rounds, "Slices of time for each kernel")
+        ->check(CLI::PositiveNumber);
+    app.add_flag("--json", json, "A line of JSON per layer");
+    model.Declare(app);
+    records.Declare(app, "default");
+  }
 };
 
-struct Layer {
-  std::string name;
-  Workload workload;
-  std::int64_t count = 1;
-};
-
-Result<Options> ParseOptions(int argc, char** argv) {
-  Options options;
-  const std::map<std::string, std::string*> texts = {{"--layers", &options.layers},
-                                                     {"--mode", &options.mode},
-                                                     {"--configs", &options.configs},
-                                                     {"--only", &options.only}};
-  const std::map<std::string, int*> numbers = {{"--builds", &options.builds},
-                                               {"--rounds", &options.rounds}};
-  for (int i = 1; i < argc; ++i) {
-    const std::string name = argv[i];
-    if (name == "--json") {
-      options.json = true;
-      continue;
-    }
-    if (i + 1 >= argc) return InvalidArgument(name + ": unknown, or without a value");
-    const std::string value = argv[++i];
-    if (texts.contains(name)) {
-      *texts.at(name) = value;
-    } else if (numbers.contains(name)) {
-      auto number = ParseInt64(value);
-      TW_RETURN_IF_ERROR(number);
-      *numbers.at(name) = static_cast<int>(*number);
-    } else {
-      return InvalidArgument(name + ": unknown option");
-    }
-  }
-  if (options.layers.empty()) return InvalidArgument("--layers FILE is missing");
-  return options;
-}
-
-/// A line of the CSV: name,n,c,h,w,k,r,s,stride,pad,dil,groups,count; dense layers are 1x1.
-Result<Layer> ParseLayer(const std::string& line, bool int8) {
-  const std::vector<std::string> fields = Split(line, ',');
-  if (fields.size() != 13) return InvalidArgument(line + ": expected 13 fields");
-  std::vector<std::int64_t> v = {0};
-  for (std::size_t i = 1; i < fields.size(); ++i) {
-    auto number = ParseInt64(Trim(fields[i]));
-    TW_RETURN_IF_ERROR(number);
-    v.push_back(*number);
-  }
-  Layer layer{fields[0], {}, v[12]};
-  Workload& w = layer.workload;
-  w.data.dtype = int8 ? kUInt8 : kFloat32;
-  w.weight.dtype = int8 ? kInt8 : kFloat32;
-  w.out_dtype = int8 ? kInt32 : kFloat32;
-  if (layer.name.starts_with("dense")) {
-    w.op = OpKind::kDense;
-    w.data.shape = {v[1], v[2]};
-    w.weight.shape = {v[5], v[2]};
-    w.data_layout = "MK", w.kernel_layout = "NK";
-    return layer;
-  }
-  w.data.shape = {v[1], v[2], v[3], v[4]};
-  w.weight.shape = {v[5], v[2] / v[11], v[6], v[7]};
-  w.strides = {v[8], v[8]};
-  w.padding = {v[9], v[9], v[9], v[9]};
-  w.dilation = {v[10], v[10]};
-  w.groups = v[11];
-  w.data_layout = "NCHW", w.kernel_layout = "OIHW";
-  return layer;
-}
-
-/// The distinct convolutions and matrix products of a built-in model.
-Result<std::vector<Layer>> ModelLayers(const Options& options) {
-  auto bytes = MakeModelOnnx(options.layers);
+/// A built-in model as a file in `folder`; everything else as it is.
+Result<std::string> FileOf(const std::string& task, const TemporaryFolder& folder) {
+  if (std::ranges::count(ModelNames(), task) == 0) return task;
+  auto bytes = MakeModelOnnx(task);
   TW_RETURN_IF_ERROR(bytes);
-  auto graph = ImportOnnx(*bytes, options.layers);
-  TW_RETURN_IF_ERROR(graph);
-  auto tasks = ExtractTasks(*graph);
-  TW_RETURN_IF_ERROR(tasks);
-  std::vector<Layer> layers;
-  for (const ExtractedTask& task : *tasks) {
-    Layer layer{task.sites.front(), task.workload, task.occurrences()};
-    if (options.mode.starts_with("int8")) {
-      layer.workload.data.dtype = kUInt8;
-      layer.workload.weight.dtype = kInt8;
-      layer.workload.out_dtype = kInt32;
+  const std::string path = folder.path() + "/" + task + ".onnx";
+  TW_RETURN_IF_ERROR(WriteFile(path, *bytes));
+  return path;
+}
+
+Result<std::vector<search::TuneTask>> ReadLayers(const Options& options, const Target& target,
+                                                 Mode mode) {
+  auto folder = TemporaryFolder::Create("tilewright-bench");
+  TW_RETURN_IF_ERROR(folder);
+  std::vector<search::TuneTask> layers;
+  for (const std::string& text : options.tasks) {
+    auto file = FileOf(text, *folder);
+    TW_RETURN_IF_ERROR(file);
+    auto source = options.model.Source(*file);
+    TW_RETURN_IF_ERROR(source);
+    auto tasks = cli::ParseTasks(*source, target);
+    TW_RETURN_IF_ERROR(tasks);
+    for (search::TuneTask& layer : *tasks) {
+      Workload& w = layer.task.workload;
+      if (IsInt8(mode) && w.data.dtype.is_float()) {
+        w.data.dtype = kUInt8;
+        w.weight.dtype = kInt8;
+        w.out_dtype = kInt32;
+      }
+      if (w.Key().find(options.only) != std::string::npos) layers.push_back(std::move(layer));
     }
-    layers.push_back(std::move(layer));
   }
   return layers;
 }
 
-Result<std::vector<Layer>> ReadLayers(const Options& options) {
-  if (std::ranges::count(ModelNames(), options.layers) > 0) return ModelLayers(options);
-  auto text = ReadFile(options.layers);
-  TW_RETURN_IF_ERROR(text);
-  std::vector<Layer> layers;
-  for (const std::string& line : Split(*text, '\n')) {
-    if (Trim(line).empty() || line.starts_with("name,")) continue;
-    auto layer = ParseLayer(line, options.mode.starts_with("int8"));
-    TW_RETURN_IF_ERROR(layer);
-    if (options.only.empty() || layer->name.find(options.only) != std::string::npos) {
-      layers.push_back(*std::move(layer));
-    }
-  }
-  return layers;
+const char* EpilogueText(const Workload& workload, Mode mode) {
+  if (workload.op == OpKind::kBatchMatmul) return "";
+  return IsInt8(mode) ? "add(channel:int32);relu;cast(float32);mul(0.0005);saturate_cast(uint8)"
+                      : "add(channel:float32);relu";
 }
 
-std::map<std::string, Choice> ReadChoices(const std::string& path) {
-  std::map<std::string, Choice> choices;
-  auto text = path.empty() ? Result<std::string>(std::string()) : ReadFile(path);
-  if (!text.ok()) return choices;
-  for (const std::string& line : Split(*text, '\n')) {
-    const std::vector<std::string> fields = Split(line, '\t');
-    if (fields.size() != 3) continue;
-    if (auto config = Config::Parse(fields[2]); config.ok()) {
-      choices[fields[0]] = {fields[1], *std::move(config)};
-    }
-  }
-  return choices;
-}
+constexpr double kSliceSeconds = 0.002;
+constexpr double kSleepSeconds = 0.01;  // longer than threads of either side wait awake
 
-/// The config of the file, found again in today's space, or what a search finds.
-Result<Choice> Choose(const Layer& layer, const Epilogue& epilogue, const Target& target,
-                      const Options& options, const std::map<std::string, Choice>& known) {
-  if (const auto found = known.find(layer.workload.Key()); found != known.end()) {
-    const TemplateEntry* entry = BuiltInTemplates().Find(found->second.template_key);
-    if (entry != nullptr) {
-      auto space = entry->define_space(layer.workload, target);
-      TW_RETURN_IF_ERROR(space);
-      auto config = space->Locate(found->second.config);
-      if (config.ok()) return Choice{found->second.template_key, *config};
-    }
+/// A layer's time on each side.
+struct Comparison {
+  double ours = 0, peer = 0, roofline = 0;
+  std::string peer_name, template_key, level;
+  int quiet_slices = 0;
+  double ratio() const { return ours / peer; }
+};
+
+class KernelBench {
+ public:
+  KernelBench(const Options& options, const ModeTraits& mode, Target target, ThreadPool pool,
+              records::Catalog catalog, records::AnswerLevel accept)
+      : options_(options),
+        mode_(mode),
+        target_(std::move(target)),
+        pool_(std::move(pool)),
+        catalog_(std::move(catalog)),
+        accept_(accept),
+        peaks_(MeasurePeaks(mode.widest_bits)) {}
+
+  /// None: no library has the operator.
+  Result<std::optional<Comparison>> Compare(const Workload& workload) {
+    const std::vector<Peer> peers = MakePeers(workload, mode_.mode);
+    if (peers.empty()) return std::optional<Comparison>();
+    Comparison result;
+    auto ours = MakeOurs(workload, result);
+    TW_RETURN_IF_ERROR(ours);
+    std::vector<std::function<void()>> functions = {[&] { (*ours)->Run(); }};
+    for (const Peer& peer : peers) functions.emplace_back([&] { peer.runnable->Run(); });
+    const auto timings = timer_.Measure(functions, options_.rounds, kSliceSeconds,
+                                        options_.threads > 1 ? kSleepSeconds : 0);
+    const auto best = std::ranges::min_element(timings.begin() + 1, timings.end(), {},
+                                               &QuietTimer::Timing::seconds);
+    result.ours = timings[0].seconds;
+    result.peer = best->seconds;
+    result.peer_name = peers[static_cast<std::size_t>(best - timings.begin() - 1)].name;
+    result.quiet_slices = std::min(timings[0].quiet_slices, best->quiet_slices);
+    result.roofline = RooflineSeconds(peaks_, workload.macs(), WorkOf(workload).bytes,
+                                      IsInt8(mode_.mode), options_.threads);
+    return std::optional(std::move(result));
   }
-  auto choice = QuickSearch(layer.workload, epilogue, target, options.builds, 1);
-  TW_RETURN_IF_ERROR(choice);
-  if (!options.configs.empty()) {
-    std::ofstream(options.configs, std::ios::app)
-        << layer.workload.Key() << '\t' << choice->template_key << '\t' << choice->config.ToString()
-        << '\n';
+
+ private:
+  Result<std::unique_ptr<OurKernel>> MakeOurs(const Workload& workload, Comparison& result) {
+    auto epilogue = Epilogue::Parse(EpilogueText(workload, mode_.mode));
+    TW_RETURN_IF_ERROR(epilogue);
+    records::Question question;
+    question.templates = &BuiltInTemplates();
+    question.workload = &workload;
+    question.target = &target_;
+    question.accept = records::DownTo(accept_);
+    auto answer = catalog_.Query(question);
+    TW_RETURN_IF_ERROR(answer);
+    const Candidate* candidate = answer->candidate();
+    if (candidate == nullptr) return Unsupported("no template");
+    result.template_key = candidate->template_key;
+    result.level = records::AnswerLevelName(answer->level);
+    return OurKernel::Make(*BuiltInTemplates().Find(candidate->template_key), workload, *epilogue,
+                           target_, candidate->config, pool_.parallel());
   }
-  return choice;
+
+  const Options& options_;
+  const ModeTraits mode_;
+  const Target target_;
+  const ThreadPool pool_;
+  records::Catalog catalog_;
+  const records::AnswerLevel accept_;
+  const MachinePeaks peaks_;
+  QuietTimer timer_;
+};
+
+void Print(const search::TuneTask& layer, const Comparison& c, bool json) {
+  if (json) {
+    fmt::print(
+        "{{\"layer\":\"{}\",\"count\":{},\"ours_seconds\":{:.4e},\"peer_seconds\":{:.4e},"
+        "\"peer\":\"{}\",\"roofline_seconds\":{:.4e},\"quiet_slices\":{},\"template\":\"{}\","
+        "\"level\":\"{}\"}}\n",
+        layer.task.workload.Key(), layer.occurrences, c.ours, c.peer, c.peer_name, c.roofline,
+        c.quiet_slices, c.template_key, c.level);
+  } else {
+    fmt::print("{:6.2f} {:9.1f} us {:9.1f} us {:<13} roofline {:4.2f} quiet {:2} x{:<2} {} {} {}\n",
+               c.ratio(), c.ours * 1e6, c.peer * 1e6, c.peer_name, c.roofline / c.ours,
+               c.quiet_slices, layer.occurrences, layer.task.workload.Key(), c.template_key,
+               c.level);
+  }
+  std::fflush(stdout);
 }
 
 struct Sums {
-  double ours = 0, peer = 0;
+  double ours = 0, peer = 0, roofline = 0, worst = 0;
+
+  void Add(const Comparison& c, double count) {
+    ours += count * c.ours;
+    peer += count * c.peer;
+    roofline += count * c.roofline;
+    worst = std::max(worst, c.ratio());
+  }
+  void Print(const Options& options) const {
+    const std::string name = fmt::format("{}", fmt::join(options.tasks, " "));
+    if (options.json) {
+      fmt::print(
+          "{{\"tasks\":\"{}\",\"mode\":\"{}\",\"threads\":{},\"ours_seconds\":{:.4e},"
+          "\"peer_seconds\":{:.4e},\"ratio\":{:.4f},\"worst\":{:.4f},\"roofline\":{:.4f}}}\n",
+          name, options.mode, options.threads, ours, peer, ours / peer, worst, roofline / ours);
+      return;
+    }
+    fmt::print(
+        "{} {} threads {}: ours {:.3f} ms, best of the libraries {:.3f} ms, ratio {:.3f}, worst "
+        "layer {:.2f}, of the roofline {:.2f}\n",
+        name, options.mode, options.threads, ours * 1e3, peer * 1e3, ours / peer, worst,
+        roofline / ours);
+  }
 };
 
-Status BenchLayer(const Layer& layer, Mode mode, const Target& target, const Options& options,
-                  const std::map<std::string, Choice>& known, QuietTimer& timer, Sums& sums) {
-  auto epilogue =
-      Epilogue::Parse(IsInt8(mode) ? "add(channel:int32);relu;cast(float32);mul(0.0005);"
-                                     "saturate_cast(uint8)"
-                                   : "add(channel:float32);relu");
-  TW_RETURN_IF_ERROR(epilogue);
-  auto peer = MakePeer(layer.workload, mode);
-  TW_RETURN_IF_ERROR(peer);
-  auto choice = Choose(layer, *epilogue, target, options, known);
-  TW_RETURN_IF_ERROR(choice);
-  auto ours = OurKernel::Make(*BuiltInTemplates().Find(choice->template_key), layer.workload,
-                              *epilogue, target, choice->config);
-  TW_RETURN_IF_ERROR(ours);
-  const auto timings =
-      timer.Measure({[&] { (*ours)->Run(); }, [&] { (*peer)->Run(); }}, options.rounds);
-  const auto macs = static_cast<double>(layer.workload.macs());
-  const double count = static_cast<double>(layer.count);
-  sums.ours += count * timings[0].seconds;
-  sums.peer += count * timings[1].seconds;
-  if (options.json) {
-    fmt::print(
-        "{{\"layer\":\"{}\",\"count\":{},\"ours_seconds\":{:.4e},\"peer_seconds\":{:.4e},"
-        "\"quiet_slices\":[{},{}],\"config\":{}}}\n",
-        layer.name, layer.count, timings[0].seconds, timings[1].seconds, timings[0].quiet_slices,
-        timings[1].quiet_slices, choice->config.ToString());
-  } else {
-    fmt::print(
-        "{:<28} x{:<2} ours {:8.1f} us {:7.1f} GOP/s   peer {:8.1f} us {:7.1f} GOP/s   "
-        "ratio {:5.2f}  quiet {}/{}  {}\n",
-        layer.name, layer.count, timings[0].seconds * 1e6, 2e-9 * macs / timings[0].seconds,
-        timings[1].seconds * 1e6, 2e-9 * macs / timings[1].seconds,
-        timings[0].seconds / timings[1].seconds, timings[0].quiet_slices, timings[1].quiet_slices,
-        choice->config.ToString());
-  }
-  std::fflush(stdout);
-  return {};
-}
-
-Status Main(int argc, char** argv) {
-  auto options = ParseOptions(argc, argv);
-  TW_RETURN_IF_ERROR(options);
-  const std::map<std::string, std::pair<Mode, const char*>> modes = {
-      {"fp32", {Mode::kFloat32, "native"}},
-      {"int8", {Mode::kInt8Vnni, "native"}},
-      {"avx2", {Mode::kFloat32Avx2, "llvm -mcpu=core-avx2"}},
-      {"int8avx2", {Mode::kInt8Avx2, "llvm -mcpu=core-avx2"}}};
-  const auto chosen = modes.find(options->mode);
-  if (chosen == modes.end())
-    return InvalidArgument("--mode: expected fp32, int8, avx2 or int8avx2");
-  const Mode mode = chosen->second.first;
-  LimitPeer(mode);
-  auto target = Target::Parse(chosen->second.second);
+Status Run(const Options& options) {
+  const auto mode = Modes().find(options.mode);
+  if (mode == Modes().end()) return InvalidArgument("--mode: fp32, int8, avx2 or int8avx2");
+  LimitPeers(mode->second.mode, options.threads);
+  auto target = cli::ParseTarget(mode->second.target, options.threads);
   TW_RETURN_IF_ERROR(target);
-  auto layers = ReadLayers(*options);
+  auto layers = ReadLayers(options, *target, mode->second.mode);
   TW_RETURN_IF_ERROR(layers);
-  const auto known = ReadChoices(options->configs);
-  QuietTimer timer;
+  auto pool = ThreadPool::Create(options.threads);
+  TW_RETURN_IF_ERROR(pool);
+  auto accept = options.records.Accept();
+  TW_RETURN_IF_ERROR(accept);
+  auto catalog = options.records.Open(BuiltInTemplates(), *target);
+  TW_RETURN_IF_ERROR(catalog);
+  KernelBench bench(options, mode->second, *target, *std::move(pool), *std::move(catalog), *accept);
   Sums sums;
-  for (const Layer& layer : *layers) {
-    const Status done = BenchLayer(layer, mode, *target, *options, known, timer, sums);
-    if (!done.ok()) return done.WithContext(layer.name);
+  for (const search::TuneTask& layer : *layers) {
+    auto compared = bench.Compare(layer.task.workload);
+    if (!compared.ok()) return compared.status().WithContext(layer.task.workload.Key());
+    if (!compared->has_value()) {
+      fmt::print(stderr, "{}: no library has it; left out\n", layer.task.workload.Key());
+      continue;
+    }
+    Print(layer, **compared, options.json);
+    sums.Add(**compared, static_cast<double>(layer.occurrences));
   }
-  if (options->json) {
-    fmt::print(
-        "{{\"layers\":\"{}\",\"mode\":\"{}\",\"ours_seconds\":{:.4e},\"peer_seconds\":{:.4e},"
-        "\"ratio\":{:.4f}}}\n",
-        options->layers, options->mode, sums.ours, sums.peer, sums.ours / sums.peer);
-  } else {
-    fmt::print("{} {}: ours {:.3f} ms, oneDNN {:.3f} ms, ratio {:.3f}\n", options->layers,
-               options->mode, sums.ours * 1e3, sums.peer * 1e3, sums.ours / sums.peer);
-  }
+  sums.Print(options);
   return {};
 }
 
@@ -254,7 +258,11 @@ Status Main(int argc, char** argv) {
 }  // namespace tilewright::bench
 
 int main(int argc, char** argv) {
-  const tilewright::Status status = tilewright::bench::Main(argc, argv);
+  CLI::App app("Kernels against vendor libraries' best algorithms");
+  tilewright::bench::Options options;
+  options.Declare(app);
+  CLI11_PARSE(app, argc, argv);
+  const tilewright::Status status = tilewright::bench::Run(options);
   if (status.ok()) return 0;
   fmt::print(stderr, "kernel_bench: {}\n", status.message());
   return status.code() == tilewright::StatusCode::kInvalidArgument ? 2 : 1;

@@ -95,7 +95,8 @@ class Climber {
 Result<std::unique_ptr<OurKernel>> OurKernel::Make(const TemplateEntry& entry,
                                                    const Workload& workload,
                                                    const Epilogue& epilogue, const Target& target,
-                                                   const Config& config) {
+                                                   const Config& config,
+                                                   const TwParallel* threads) {
   auto kernel = entry.apply(workload, epilogue, target, config);
   TW_RETURN_IF_ERROR(kernel);
   auto program = Lower(kernel->schedule, "kernel");
@@ -108,13 +109,14 @@ Result<std::unique_ptr<OurKernel>> OurKernel::Make(const TemplateEntry& entry,
   TW_RETURN_IF_ERROR(LinkKernel(*program, *object, target, path));
   auto loaded = LoadKernel(path, "kernel");
   TW_RETURN_IF_ERROR(loaded);
-  std::unique_ptr<OurKernel> made(new OurKernel(*std::move(loaded)));
+  std::unique_ptr<OurKernel> made(new OurKernel(*std::move(loaded), threads));
   for (const Buffer& parameter : program->parameters) {
     made->tensors_.emplace_back(TensorType{parameter->shape, parameter->dtype});
     Fill(made->tensors_.back());
     made->pointers_.push_back(made->tensors_.back().data());
   }
-  made->workspace_ = Tensor(TensorType{{made->entry_.WorkspaceBytes(1) + 64}, kInt8});
+  const int count = threads == nullptr ? 1 : threads->threads;
+  made->workspace_ = Tensor(TensorType{{made->entry_.WorkspaceBytes(count) + 64}, kInt8});
   return made;
 }
 

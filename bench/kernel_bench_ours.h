@@ -14,19 +14,22 @@ namespace tilewright::bench {
 /// One of our kernels, compiled and loaded, with operands of its own.
 class OurKernel final : public Runnable {
  public:
+  /// threads: as many as the target has; null: one. Outlives the kernel.
   /// Errors: those of apply, lowering, code generation and loading.
   static Result<std::unique_ptr<OurKernel>> Make(const TemplateEntry& entry,
                                                  const Workload& workload, const Epilogue& epilogue,
-                                                 const Target& target, const Config& config);
+                                                 const Target& target, const Config& config,
+                                                 const TwParallel* threads = nullptr);
   void Run() override {
-    TW_CHECK(entry_.run(pointers_.data(), workspace_.data(), nullptr) == 0, "the kernel failed");
+    TW_CHECK(entry_.run(pointers_.data(), workspace_.data(), threads_) == 0, "the kernel failed");
   }
 
  private:
-  explicit OurKernel(LoadedKernel kernel)
-      : library_(std::move(kernel.library)), entry_(kernel.entry) {}
+  OurKernel(LoadedKernel kernel, const TwParallel* threads)
+      : library_(std::move(kernel.library)), entry_(kernel.entry), threads_(threads) {}
   SharedLibrary library_;
   KernelEntry entry_;
+  const TwParallel* threads_;
   std::vector<Tensor> tensors_;
   std::vector<void*> pointers_;
   Tensor workspace_;

@@ -1,9 +1,13 @@
 #include "bench/kernel_bench_peer.h"
 
+#include <array>
 #include <cstring>
 #include <dnnl.hpp>
-
+#include <functional>
 #include <unordered_map>
+#include <utility>
+
+#include "bench/kernel_bench_blas.h"
 
 extern "C" void omp_set_num_threads(int threads);  // of the threading library oneDNN uses
 
@@ -17,7 +21,7 @@ using Tag = memory::format_tag;
 constexpr float kOutputScale = 0.0005f;
 
 /// A primitive and the memories it runs on.
-struct Peer final : Runnable {
+struct Primitive final : Runnable {
   void Run() override {
     primitive.execute(stream, arguments);
     stream.wait();
@@ -55,7 +59,8 @@ struct Types {
   Type data, weight, bias, result;
 };
 
-void MakeConvolution(const ConvShape& s, const Types& types, Peer& peer) {
+void MakeConvolution(const ConvShape& s, const Types& types, dnnl::algorithm algorithm,
+                     Primitive& peer) {
   const bool grouped = s.groups > 1;
   const memory::desc data({s.n, s.c, s.h, s.w}, types.data, Tag::any);
   const memory::desc weight =
@@ -65,9 +70,9 @@ void MakeConvolution(const ConvShape& s, const Types& types, Peer& peer) {
   const memory::desc bias({s.k}, types.bias, Tag::x);
   const memory::desc result({s.n, s.k, s.oh, s.ow}, types.result, Tag::any);
   const dnnl::convolution_forward::desc operation(
-      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, data, weight, bias,
-      result, {s.stride_h, s.stride_w}, {s.dilation_h - 1, s.dilation_w - 1},
-      {s.pad_top, s.pad_left}, {s.pad_bottom, s.pad_right});
+      dnnl::prop_kind::forward_inference, algorithm, data, weight, bias, result,
+      {s.stride_h, s.stride_w}, {s.dilation_h - 1, s.dilation_w - 1}, {s.pad_top, s.pad_left},
+      {s.pad_bottom, s.pad_right});
   const dnnl::convolution_forward::primitive_desc chosen(
       operation, Attributes(types.data != Type::f32), peer.engine);
   peer.primitive = dnnl::convolution_forward(chosen);
@@ -77,7 +82,7 @@ void MakeConvolution(const ConvShape& s, const Types& types, Peer& peer) {
                     {DNNL_ARG_DST, Filled(chosen.dst_desc(), peer.engine)}};
 }
 
-void MakeDense(const Workload& w, const Types& types, Peer& peer) {
+void MakeInnerProduct(const Workload& w, const Types& types, Primitive& peer) {
   const std::int64_t m = w.data.shape[0], k = w.data.shape[1], n = w.weight.shape[0];
   const dnnl::inner_product_forward::desc operation(
       dnnl::prop_kind::forward_inference, memory::desc({m, k}, types.data, Tag::any),
@@ -92,31 +97,78 @@ void MakeDense(const Workload& w, const Types& types, Peer& peer) {
                     {DNNL_ARG_DST, Filled(chosen.dst_desc(), peer.engine)}};
 }
 
+/// dense and batch_matmul as [batch,] m x k times k x n; a constant right side in any layout.
+void MakeMatmul(const Workload& w, const Types& types, Primitive& peer) {
+  const bool one = w.op == OpKind::kDense;
+  const auto& a = w.data.shape;
+  const auto& b = w.weight.shape;
+  const std::int64_t m = a[a.size() - 2], k = a.back(), n = b[b.size() - 2];
+  memory::dims data = {m, k}, weight = {k, n}, bias = {1, n}, result = {m, n};
+  if (!one) {
+    for (memory::dims* dims : {&data, &weight, &result}) dims->insert(dims->begin(), a[0]);
+  }
+  const Tag plain = one ? Tag::ab : Tag::abc;
+  const memory::desc left(data, types.data, plain),
+      right(weight, types.weight, one ? Tag::any : Tag::acb), out(result, types.result, plain);
+  const auto operation =
+      one ? dnnl::matmul::desc(left, right, memory::desc(bias, types.bias, Tag::ab), out)
+          : dnnl::matmul::desc(left, right, out);
+  const dnnl::matmul::primitive_desc chosen =
+      one ? dnnl::matmul::primitive_desc(operation, Attributes(types.data != Type::f32),
+                                         peer.engine)
+          : dnnl::matmul::primitive_desc(operation, peer.engine);
+  peer.primitive = dnnl::matmul(chosen);
+  peer.arguments = {{DNNL_ARG_SRC, Filled(chosen.src_desc(), peer.engine)},
+                    {DNNL_ARG_WEIGHTS, Filled(chosen.weights_desc(), peer.engine)},
+                    {DNNL_ARG_DST, Filled(chosen.dst_desc(), peer.engine)}};
+  if (one) peer.arguments[DNNL_ARG_BIAS] = Filled(chosen.bias_desc(), peer.engine);
+}
+
+/// Nothing where the library has no such primitive, which its C++ interface tells by an exception.
+void Add(std::vector<Peer>& peers, std::string name, const std::function<void(Primitive&)>& make) {
+  auto primitive = std::make_unique<Primitive>();
+  try {
+    make(*primitive);
+  } catch (const dnnl::error&) {
+    return;
+  }
+  peers.push_back({std::move(name), std::move(primitive)});
+}
+
 }  // namespace
 
-void LimitPeer(Mode mode) {
-  omp_set_num_threads(1);
+void LimitPeers(Mode mode, int threads) {
+  omp_set_num_threads(threads);
+  LimitBlas(threads);
   if (mode == Mode::kInt8Vnni) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_vnni);
   if (mode == Mode::kFloat32Avx2 || mode == Mode::kInt8Avx2)
     dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
 }
 
-Result<std::unique_ptr<Runnable>> MakePeer(const Workload& workload, Mode mode) {
-  auto peer = std::make_unique<Peer>();
+std::vector<Peer> MakePeers(const Workload& workload, Mode mode) {
   const Types types = IsInt8(mode) ? Types{Type::u8, Type::s8, Type::s32, Type::u8}
                                    : Types{Type::f32, Type::f32, Type::f32, Type::f32};
-  try {
-    if (workload.op == OpKind::kDense) {
-      MakeDense(workload, types, *peer);
-    } else {
-      auto shape = ConvShapeOf(workload);
-      TW_RETURN_IF_ERROR(shape);
-      MakeConvolution(*shape, types, *peer);
+  std::vector<Peer> peers;
+  if (const auto shape = ConvShapeOf(workload); shape.ok()) {
+    if (workload.op == OpKind::kConv2dTranspose) return peers;
+    constexpr std::array kAlgorithms = {
+        std::pair{"direct", dnnl::algorithm::convolution_direct},
+        std::pair{"winograd", dnnl::algorithm::convolution_winograd}};
+    for (const auto& [name, algorithm] : kAlgorithms) {
+      Add(peers, name, [&, algorithm = algorithm](Primitive& peer) {
+        MakeConvolution(*shape, types, algorithm, peer);
+      });
     }
-  } catch (const dnnl::error& error) {  // the library's C++ interface knows no other way
-    return Unsupported(std::string("oneDNN: ") + error.what());
+    return peers;
   }
-  return std::unique_ptr<Runnable>(std::move(peer));
+  if (workload.op == OpKind::kDense) {
+    Add(peers, "inner product", [&](Primitive& peer) { MakeInnerProduct(workload, types, peer); });
+  }
+  Add(peers, "matmul", [&](Primitive& peer) { MakeMatmul(workload, types, peer); });
+  if (mode == Mode::kFloat32) {
+    for (Peer& peer : MakeBlasPeers(workload)) peers.push_back(std::move(peer));
+  }
+  return peers;
 }
 
 }  // namespace tilewright::bench

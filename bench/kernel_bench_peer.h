@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "src/base/status.h"
 #include "src/tensor/workload.h"
@@ -18,13 +20,20 @@ class Runnable {
   virtual void Run() = 0;
 };
 
-/// Restricts oneDNN to the instruction set of the mode and to one thread. Call before the first
-/// MakePeer.
-void LimitPeer(Mode mode);
+/// One way in which a library computes a workload.
+struct Peer {
+  std::string name;  ///< e.g. "winograd"
+  std::unique_ptr<Runnable> runnable;
+};
 
-/// oneDNN's direct convolution (inner product for dense) of the workload with bias and relu, one
-/// thread, layouts of its choice, weights packed beforehand; int8: requantized to uint8.
-/// Errors: kUnsupported with oneDNN's words.
-Result<std::unique_ptr<Runnable>> MakePeer(const Workload& workload, Mode mode);
+/// Restricts the libraries to the instruction set of the mode and to so many threads. Call before
+/// the first MakePeers.
+void LimitPeers(Mode mode, int threads);
+
+/// oneDNN's algorithms for the workload (convolution: direct and Winograd; matrix products: inner
+/// product, matmul) with bias and relu (batch_matmul: without), layouts of its choice, constant
+/// weights packed beforehand; int8: requantized to uint8. Of matrix products in float32 also the
+/// BLAS library's, without bias and relu. Those that a library does not have are left out.
+std::vector<Peer> MakePeers(const Workload& workload, Mode mode);
 
 }  // namespace tilewright::bench

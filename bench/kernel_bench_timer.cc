@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -74,7 +75,8 @@ double QuietTimer::Canary() {
 }
 
 std::vector<QuietTimer::Timing> QuietTimer::Measure(
-    const std::vector<std::function<void()>>& functions, int rounds, double slice_seconds) {
+    const std::vector<std::function<void()>>& functions, int rounds, double slice_seconds,
+    double pause_seconds) {
   struct Slice {
     double per_call, canary;
     bool preempted;
@@ -93,6 +95,9 @@ std::vector<QuietTimer::Timing> QuietTimer::Measure(
     const bool enough = std::ranges::min(quiet_slices) >= kEnoughQuietSlices;
     if (round >= rounds && enough) break;
     for (std::size_t f = 0; f < functions.size(); ++f) {
+      if (pause_seconds > 0) {
+        std::this_thread::sleep_for(std::chrono::duration<double>(pause_seconds));
+      }
       functions[f]();
       const long preemptions = Preemptions();
       const double before = Canary();

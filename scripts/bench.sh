@@ -23,17 +23,16 @@ trap 'rm -rf "$work"' EXIT
   date -u
 } >"$out/machine.txt"
 
-# Kernels against oneDNN, in the same process, interleaved. The layer lists are those of the
-# built-in models where the shared lists are absent.
+# Kernels against the best of the vendor libraries' algorithms, in the same process, interleaved.
 shared=${TILEWRIGHT_SHARED:-../shared}
 if [ -x "$bin/bench/kernel_bench" ]; then
   for mode in fp32 int8 avx2 int8avx2; do
-    for network in resnet18_v1 resnet50_v1 mobilenet_v2; do
-      layers=$shared/bench-workloads/$network.csv
-      [ -f "$layers" ] || layers=$network
-      taskset -c 0 "$bin/bench/kernel_bench" --layers "$layers" --mode "$mode" --builds 24 --rounds 15 \
-        >"$out/kernels_${mode}_$network.txt" 2>&1
-      tail -n 1 "$out/kernels_${mode}_$network.txt"
+    for network in resnet18_v1 resnet50_v1 mobilenet_v2 squeezenet1_1; do
+      for threads in 1 2; do
+        kernels="$out/kernels_${mode}_${network}_$threads.txt"
+        "$bin/bench/kernel_bench" "$network" --mode "$mode" --threads "$threads" >"$kernels" 2>&1
+        tail -n 1 "$kernels"
+      done
     done
   done
 fi

@@ -7,6 +7,7 @@
 #include "cost_model/tree_model.h"
 #include "search/space.h"
 #include "search/strategies/annealing.h"
+#include "src/target/cpu.h"
 #include "src/target/device.h"
 
 namespace tilewright::search {
@@ -37,7 +38,7 @@ class FileChooser final : public records::ModelChooser {
                                                      const Target& target) const override {
     const auto& families = model_->about().families;
     if (target.kind_name() != model_->about().target_kind ||
-        std::ranges::count(families, FamilyOf(workload)) == 0) {
+        std::ranges::count(families, FamilyOf({workload, target})) == 0) {
       return std::optional<records::ModelChoice>();
     }
     const auto entries = templates_.For(workload, target);
@@ -61,10 +62,19 @@ class FileChooser final : public records::ModelChooser {
   const std::unique_ptr<cost_model::TreeModel> model_;
 };
 
+std::string VectorsOf(const Target& target) {
+  const auto features = FeaturesOf(target);
+  if (!features.ok()) return "unknown";
+  return features->avx512 ? "avx512" : features->avx2 ? "avx2" : features->neon ? "neon" : "plain";
+}
+
 }  // namespace
 
-std::string FamilyOf(const Workload& workload) {
-  return std::string(workload.op_name()) + "/" + std::string(DataTypeName(workload.data.dtype));
+std::string FamilyOf(const Task& task) {
+  const Workload& w = task.workload;
+  std::string family = std::string(w.op_name()) + "/" + std::string(DataTypeName(w.data.dtype));
+  if (DeviceTraitsOf(task.target).machine_code) family += "/" + VectorsOf(task.target);
+  return family;
 }
 
 Result<Point> GuessPoint(const SearchSpace& space, const Inspector& inspector,

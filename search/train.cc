@@ -55,7 +55,7 @@ Result<TrainingData> LoadTrainingData(const TemplateRegistry& templates,
   for (const auto& [name, group] : groups) {
     if (group == nullptr || group->trials.size() < kLeastTrials) continue;
     AddGroup(TemplateInspector(group->space), group->trials, training.data);
-    training.families.insert(FamilyOf(group->space.task.workload));
+    training.families.insert(FamilyOf(group->space.task));
     ++training.tasks;
   }
   return training;

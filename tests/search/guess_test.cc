@@ -29,7 +29,7 @@ TreeModel Unroller(float gain) {
   const auto unrolled = static_cast<std::int32_t>(
       std::ranges::find(names, std::string("main.unrolled")) - names.begin());
   return TreeModel(0, {{{unrolled, 2, 1.2F}, {-1, 0, gain}, {-1, 0, 0}}},
-                   {1.25, "llvm", {"dense/float32"}, "a test"});
+                   {1.25, "llvm", {"dense/float32/avx2"}, "a test"});
 }
 
 TEST(GuessTest, TiesGoToTheDefaultConfig) {
@@ -54,7 +54,7 @@ TEST(GuessTest, KeepsThreadsAsBusyAsTheDefaultConfigDoes) {
       std::ranges::find(names, std::string("main.parallel")) - names.begin());
   ASSERT_LT(parallel, std::ssize(names));
   const TreeModel model(0, {{{parallel, 2, 1.2F}, {-1, 0, 0}, {-1, 0, 9}}},
-                        {1.25, "llvm", {"conv2d/float32"}, "a test"});
+                        {1.25, "llvm", {"conv2d/float32/avx2"}, "a test"});
   const Task task{*Workload::Parse("conv2d(float32[1,32,64,64]NCHW,float32[16,32,3,3]OIHW,s1x1,"
                                    "p1x1x1x1,d1x1,g1)->float32"),
                   *Target::Parse("llvm -mcpu=haswell -num-threads=2")};
@@ -79,6 +79,10 @@ TEST(GuessTest, ChooserKeepsToWhatItLearnedFrom) {
   EXPECT_THAT((*choice)->explanation, testing::HasSubstr("a test"));
   EXPECT_FALSE((*chooser)->Choose(DenseTask("int8").workload, task.target)->has_value());
   EXPECT_FALSE((*chooser)->Choose(task.workload, *Target::Parse("cuda"))->has_value());
+  for (const char* other : {"llvm -mcpu=skylake-avx512", "llvm -mcpu=nehalem",
+                            "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72"}) {
+    EXPECT_FALSE((*chooser)->Choose(task.workload, *Target::Parse(other))->has_value()) << other;
+  }
 }
 
 }  // namespace
