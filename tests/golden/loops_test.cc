@@ -44,6 +44,8 @@ constexpr GoldenCase kCases[] = {
     {"conv2d_direct.cpu", kCpu, kConv, kBias},
     {"conv2d_direct_int8.cpu", kVnni, kConvU8, "add(channel:int32);relu"},
     {"conv2d_nchw.cuda", kGpu, kConv, kBias},
+    {"conv2d_winograd.cpu", kCpu,
+     "conv2d(float32[1,16,7,7]NCHW,float32[16,16,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32", kBias},
     {"dense_mma.cuda", kGpu, "dense(float16[64,64]MK,float16[64,64]NK)->float32", ""},
     {"dense_packed.cpu", kCpu, kDense, "add(channel:float32)"},
     {"dense_small_batch.cuda", kGpu, kDense, ""},

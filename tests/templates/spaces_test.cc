@@ -64,12 +64,12 @@ constexpr SpaceCase kCases[] = {
      R"({"index":445,"values":{"register_tile":[2,1,6],"pass_tiles":56,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"copy"}})"},
     {"DirectDepthwise", "depthwise_direct.cpu", kSkylakeX, kDepthwise, 1302,
      R"({"index":1061,"values":{"register_tile":[1,14],"pass_tiles":56,"unroll_kh":true,"pad":"skip"}})"},
-    {"Winograd", "conv2d_winograd.cpu", kSkylakeX, kConv3x3, 768,
-     R"({"index":480,"values":{"tile":4,"register_tile":[2,7],"ic_unroll":2,"channels_first":true,"data":"rows"}})"},
+    {"Winograd", "conv2d_winograd.cpu", kSkylakeX, kConv3x3, 2088,
+     R"({"index":1324,"values":{"tile":4,"register_tile":[2,7],"ic_unroll":2,"channels_first":true,"data":"rows"}})"},
     {"WinogradOfSixThreads", "conv2d_winograd.cpu", "llvm -mcpu=skylake-avx512 -num-threads=6",
      "conv2d(float32[1,128,28,28]NCHW,float32[128,128,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32",
-     600,
-     R"({"index":74,"values":{"tile":4,"register_tile":[2,7],"ic_unroll":2,"channels_first":true,"data":"all"}})"},
+     1800,
+     R"({"index":232,"values":{"tile":4,"register_tile":[2,7],"ic_unroll":2,"channels_first":true,"data":"all"}})"},
     {"DensePacked", "dense_packed.cpu", kSkylakeX, kDense, 60,
      R"({"index":31,"values":{"register_tile":[1,8],"k_unroll":4}})"},
 };
@@ -103,10 +103,17 @@ TEST(TemplatesForTest, PrefersOurOwnAndServesEveryAnchor) {
   };
   EXPECT_EQ(first(kConv3x3), "conv2d_winograd.cpu");
   EXPECT_EQ(first(kFlat), "conv2d_direct.cpu");
-  EXPECT_EQ(first("conv2d(float32[1,512,8,8]NCHW,float32[512,512,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)"
+  EXPECT_EQ(first("conv2d(float32[1,512,7,7]NCHW,float32[512,512,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)"
+                  "->float32"),
+            "conv2d_winograd.cpu");
+  EXPECT_EQ(first("conv2d(float32[1,512,4,4]NCHW,float32[512,512,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)"
                   "->float32"),
             "conv2d_direct.cpu")
       << "weights that are read for four tiles only";
+  EXPECT_EQ(first("conv2d(float32[1,64,3,3]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)"
+                  "->float32"),
+            "conv2d_direct.cpu")
+      << "most products are with the border's zeros, which the direct one leaves out";
   EXPECT_EQ(first(kBytes), "conv2d_direct_int8.cpu");
   EXPECT_EQ(first(kDepthwise), "depthwise_direct.cpu");
   EXPECT_EQ(first(kDense), "dense_packed.cpu");

@@ -65,11 +65,11 @@ TEST(WinogradTest, WeightsInBlocksAreTheSameNumbers) {
   Tensor weight(TensorType{{19, 12, 3, 3}, kFloat32});
   for (std::int64_t i = 0; i < weight.elements(); ++i) weight.Set(i, random.Uniform());
   const Tensor plain = WinogradWeight(weight, 4, 0), blocked = WinogradWeight(weight, 4, 8);
-  ASSERT_EQ(blocked.shape(), (std::vector<std::int64_t>{6, 6, 3, 12, 8}));
+  ASSERT_EQ(blocked.shape(), (std::vector<std::int64_t>{3, 6, 6, 12, 8}));
   for (std::int64_t position = 0; position < 36; ++position) {
     for (std::int64_t k = 0; k < 24; ++k) {
       for (std::int64_t c = 0; c < 12; ++c) {
-        const double in_block = blocked.At(((position * 3 + k / 8) * 12 + c) * 8 + k % 8);
+        const double in_block = blocked.At(((k / 8 * 36 + position) * 12 + c) * 8 + k % 8);
         EXPECT_EQ(in_block, k < 19 ? plain.At((position * 12 + c) * 19 + k) : 0);
       }
     }

@@ -12,12 +12,34 @@
 #include "src/schedule/lower/lowering.h"
 
 namespace tilewright {
+namespace {
 
-void Lowering::GrowPart(const Expr& load, const BoxMap& axes, std::optional<Part>* part) {
+bool HasDivision(const Expr& expr) {
+  bool has = false;
+  ForEachNode(expr, [&](const Expr& node) {
+    has = has || node->kind == ExprKind::kFloorDiv || node->kind == ExprKind::kFloorMod;
+  });
+  return has;
+}
+
+}  // namespace
+
+/// The axes' boxes know nothing of each other: two axes that were fused and split again seem to be
+/// all of one and some of the other. Where axes are divisions of loops, the index over the loops
+/// tells more.
+std::optional<Box> Lowering::BoxOfIndex(const Expr& index, const AxisBoxes& boxes) const {
+  std::optional<Box> box = BoxOf(index, boxes.axes, ranges_);
+  if (boxes.values.empty() || !Mentions(index, boxes.axes)) return box;
+  const auto exact =
+      BoxOf(Simplify(Substitute(index, boxes.values), ranges_), boxes.loops, ranges_);
+  return exact && (!box || exact->extent < box->extent) ? exact : box;
+}
+
+void Lowering::GrowPart(const Expr& load, const AxisBoxes& boxes, std::optional<Part>* part) {
   const auto& shape = load->buffer->shape;
   Part needed;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    std::optional<Box> box = BoxOf(load->args[d], axes, ranges_);
+    std::optional<Box> box = BoxOfIndex(load->args[d], boxes);
     if (box && part->has_value()) {
       box = Unite(Box{(*part)->min[d], (*part)->extent[d]}, *box, ranges_);
     }
@@ -40,34 +62,39 @@ void Lowering::RelaxOverThreads(const std::vector<std::int64_t>& shape, Part* pa
 
 std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nest, std::size_t p) {
   std::vector<std::optional<Part>> parts(schedule_.stages().size());
-  const auto visit_loads = [&](const ComputeOp& op, const BoxMap& axes) {
+  AxisBoxes boxes;
+  const auto visit_loads = [&](const ComputeOp& op) {
     ForEachNode(op.body, [&](const Expr& node) {
       if (node->kind != ExprKind::kLoad) return;
       const StageId producer = schedule_.ProducerOf(node->buffer);
       if (producer.index < 0) return;
-      GrowPart(node, axes, &parts[static_cast<std::size_t>(producer.index)]);
+      GrowPart(node, boxes, &parts[static_cast<std::size_t>(producer.index)]);
     });
   };
   const auto axis_of = [](const ComputeOp& op, std::size_t a) -> const Axis& {
     return a < op.axes.size() ? op.axes[a] : op.reduce_axes[a - op.axes.size()];
   };
 
-  BoxMap inner;  // loops inside the attach point
   for (std::size_t q = p; q < nest.leaf.size(); ++q) {
-    inner.emplace_back(nest.leaf[q].get(), Box{Expr(0), nest.loops.extent(nest.info->leaves[q])});
+    boxes.loops.emplace_back(nest.leaf[q].get(),
+                             Box{Expr(0), nest.loops.extent(nest.info->leaves[q])});
   }
-  BoxMap axes;
+  bool divided = false;  // an axis is a quotient or a remainder of loops
   for (std::size_t a = 0; a < nest.axis.size(); ++a) {
     const Axis& axis = axis_of(nest.info->op, a);
-    auto box = BoxOf(nest.axis[a], inner, ranges_);
+    auto box = BoxOf(nest.axis[a], boxes.loops, ranges_);
     // Tails of loops still to come reach beyond the axis; nothing is computed there.
     std::int64_t first = 0;
     if (box && box->min.IsInt(&first) && first >= 0 && first < axis.extent) {
       box->extent = std::min(box->extent, axis.extent - first);
     }
-    axes.emplace_back(axis.var.get(), box ? *box : Box{Expr(0), axis.extent});
+    boxes.axes.emplace_back(axis.var.get(), box ? *box : Box{Expr(0), axis.extent});
+    boxes.values.emplace_back(axis.var.get(), nest.axis[a]);
+    divided = divided || HasDivision(nest.axis[a]);
   }
-  visit_loads(nest.info->op, axes);
+  if (!divided) boxes.values.clear();
+  visit_loads(nest.info->op);
+  boxes.values.clear();
 
   const auto& order = schedule_.order();
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
@@ -75,14 +102,14 @@ std::vector<std::optional<Lowering::Part>> Lowering::NeededParts(const Nest& nes
     if (!part || !ComputedInside(schedule_, *id, nest.stage, p - 1)) continue;
     const ComputeOp& op = schedule_.stage(*id).op;
     if (schedule_.stage(*id).scope == Scope::kShared) RelaxOverThreads(op.output->shape, &*part);
-    axes.clear();
+    boxes.axes.clear();
     for (std::size_t d = 0; d < op.axes.size(); ++d) {
-      axes.emplace_back(op.axes[d].var.get(), Box{part->min[d], part->extent[d]});
+      boxes.axes.emplace_back(op.axes[d].var.get(), Box{part->min[d], part->extent[d]});
     }
     for (const Axis& axis : op.reduce_axes) {
-      axes.emplace_back(axis.var.get(), Box{Expr(0), axis.extent});
+      boxes.axes.emplace_back(axis.var.get(), Box{Expr(0), axis.extent});
     }
-    visit_loads(op, axes);
+    visit_loads(op);
   }
   return parts;
 }

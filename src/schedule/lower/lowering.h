@@ -10,6 +10,7 @@
 
 #include "src/ir/simplify.h"
 #include "src/ir/stmt.h"
+#include "src/ir/visit.h"
 #include "src/schedule/loops.h"
 #include "src/schedule/lower/gpu_passes.h"
 #include "src/schedule/lower/lower.h"
@@ -66,6 +67,12 @@ class Lowering {
     std::vector<std::int64_t> extent;
   };
 
+  /// Over what the axes of a stage range while loops run.
+  struct AxisBoxes {
+    BoxMap axes, loops;
+    Substitution values;  // the axes as expressions of the loops; empty where boxes say it all
+  };
+
   // nest.cc
   Stmt EmitStage(StageId stage, const Part& part);
   Stmt EmitLibraryCall(StageId stage);
@@ -94,7 +101,8 @@ class Lowering {
   Stmt EmitAttached(Nest* nest, std::size_t p);
   std::vector<std::optional<Part>> NeededParts(const Nest& nest, std::size_t p);
   void RelaxOverThreads(const std::vector<std::int64_t>& shape, Part* part);
-  void GrowPart(const Expr& load, const BoxMap& axes, std::optional<Part>* part);
+  std::optional<Box> BoxOfIndex(const Expr& index, const AxisBoxes& boxes) const;
+  void GrowPart(const Expr& load, const AxisBoxes& boxes, std::optional<Part>* part);
 
   // body.cc
   std::vector<Expr> IndicesOf(const Realized& realized, std::vector<Expr> local);

@@ -207,7 +207,7 @@ class StageMaker {
     stages_.push_back(ReductionStage(
         "products", {e, f, kb, p, k}, {cs, c}, Combiner::kSum,
         MakeLoad(data, {e.var, f.var, FloorDiv(cs.var, Expr(parts)), p.var, lane}) *
-            MakeLoad(weight, {e.var, f.var, kb.var, cs.var * Expr(step) + c.var, k.var})));
+            MakeLoad(weight, {kb.var, e.var, f.var, cs.var * Expr(step) + c.var, k.var})));
     return stages_.back().output;
   }
 
@@ -291,7 +291,7 @@ std::vector<std::int64_t> WinogradWeightShape(const ConvShape& shape, std::int64
                                               std::int64_t block) {
   const std::int64_t window = m + shape.r - 1;
   if (block == 0) return {window, window, shape.c, shape.k};
-  return {window, window, CeilDiv(shape.k, block), shape.c, block};
+  return {CeilDiv(shape.k, block), window, window, shape.c, block};
 }
 
 Tensor WinogradWeight(const Tensor& weight, std::int64_t m, std::int64_t block) {
@@ -305,7 +305,7 @@ Tensor WinogradWeight(const Tensor& weight, std::int64_t m, std::int64_t block) 
   std::ranges::fill(transformed, 0.0F);
   const auto place = [&](std::int64_t position, std::int64_t c, std::int64_t k) {
     if (block == 0) return (position * inputs + c) * outputs + k;
-    return ((position * CeilDiv(outputs, block) + k / block) * inputs + c) * block + k % block;
+    return ((k / block * window * window + position) * inputs + c) * block + k % block;
   };
   const std::span<const float> plain = weight.As<float>();
   std::vector<double> half(static_cast<std::size_t>(window * r));  // transformed along rows

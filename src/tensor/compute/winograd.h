@@ -39,7 +39,7 @@ WinogradTiles WinogradTilesOf(const ConvShape& shape, std::int64_t m);
 std::int64_t WinogradBlock(const AnchorForm& form);
 
 /// The shape of the weight [O, I, r, r] for tiles of m x m outputs: [window, window, I, O], or with
-/// channels in blocks of b [window, window, O / b, I, b], O rounded up to whole blocks.
+/// channels in blocks of b [O / b, window, window, I, b], O rounded up to whole blocks.
 std::vector<std::int64_t> WinogradWeightShape(const ConvShape& shape, std::int64_t m,
                                               std::int64_t block);
 /// The weight of that shape, float32, zeros where it was rounded up.
