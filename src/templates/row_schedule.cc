@@ -15,13 +15,6 @@
 namespace tilewright {
 namespace {
 
-// Buffers of more elements than this are no longer in a near cache.
-constexpr std::int64_t kLongestRow = 1 << 15;
-
-/// By row axis of the result: which axis of a stage it is; -1 where it has one iteration and the
-/// stage does without.
-using RowAxes = std::vector<int>;
-
 bool Mentions(const Expr& expr, const Expr& var) {
   bool mentions = false;
   ForEachNode(expr, [&](const Expr& node) { mentions = mentions || node.Same(var); });
@@ -30,78 +23,6 @@ bool Mentions(const Expr& expr, const Expr& var) {
 
 bool IsInline(const Schedule& s, StageId id) {
   return s.stage(id).attach == Schedule::Attach::kInline;
-}
-
-/// Finds the rows of every stage; fails where a stage reads other rows than its own.
-class RowFinder {
- public:
-  explicit RowFinder(const Schedule& schedule) : schedule_(schedule) {}
-
-  bool Find() {
-    const StageId result = schedule_.order().back();
-    const std::vector<Axis>& axes = schedule_.stage(result).op.axes;
-    RowAxes rows;
-    for (int i = 0; i + 1 < static_cast<int>(axes.size()); ++i) {
-      rows.push_back(i);
-      extents_.push_back(axes[static_cast<std::size_t>(i)].extent);
-    }
-    rows_[result.index] = std::move(rows);
-    const std::vector<StageId>& order = schedule_.order();
-    for (std::size_t i = order.size(); i-- > 0;) {
-      if (IsInline(schedule_, order[i])) continue;
-      if (!rows_.contains(order[i].index) || !Follow(order[i])) return false;
-    }
-    return true;
-  }
-  const RowAxes& Of(StageId stage) const { return rows_.at(stage.index); }
-
- private:
-  bool Follow(StageId reader) {
-    bool follows = true;
-    ForEachNode(schedule_.stage(reader).op.body, [&](const Expr& node) {
-      if (!follows || node->kind != ExprKind::kLoad) return;
-      const StageId producer = schedule_.ProducerOf(node->buffer);
-      if (producer.index >= 0) follows = FollowLoad(reader, producer, node->args);
-    });
-    return follows;
-  }
-
-  bool FollowLoad(StageId reader, StageId producer, const std::vector<Expr>& index) {
-    const RowAxes own = rows_.at(reader.index);
-    RowAxes rows;
-    for (std::size_t d = 0; d < own.size(); ++d) {
-      if (own[d] < 0) {
-        rows.push_back(-1);
-        continue;
-      }
-      const Expr& var = schedule_.stage(reader).op.axes[static_cast<std::size_t>(own[d])].var;
-      int place = -1;
-      for (std::size_t i = 0; i < index.size(); ++i) {
-        if (index[i].Same(var) && place < 0) {
-          place = static_cast<int>(i);
-        } else if (Mentions(index[i], var)) {
-          return false;
-        }
-      }
-      if (place < 0 && extents_[d] > 1) return false;
-      rows.push_back(place);
-    }
-    const auto [known, added] = rows_.emplace(producer.index, rows);
-    return added || known->second == rows;
-  }
-
-  const Schedule& schedule_;
-  std::vector<std::int64_t> extents_;
-  std::map<int, RowAxes> rows_;  // by stage
-};
-
-/// Elements of a row that a stage has.
-std::int64_t ElementsOfRow(const ComputeOp& op, const RowAxes& rows) {
-  std::int64_t elements = 1;
-  for (std::size_t i = 0; i < op.axes.size(); ++i) {
-    if (std::ranges::find(rows, static_cast<int>(i)) == rows.end()) elements *= op.axes[i].extent;
-  }
-  return elements;
 }
 
 /// Cheap stages along the row are computed where they are read. Those of one element per row are
@@ -118,7 +39,68 @@ void InlineRows(Schedule& schedule) {
   }
 }
 
-/// Gives reductions to one number a vector of parts.
+}  // namespace
+
+bool RowFinder::Find() {
+  const StageId result = stages_.back();
+  const std::vector<Axis>& axes = schedule_.stage(result).op.axes;
+  RowAxes rows;
+  for (int i = 0; i + 1 < static_cast<int>(axes.size()); ++i) {
+    rows.push_back(i);
+    extents_.push_back(axes[static_cast<std::size_t>(i)].extent);
+  }
+  rows_[result.index] = std::move(rows);
+  for (std::size_t i = stages_.size(); i-- > 0;) {
+    if (!rows_.contains(stages_[i].index) || !Follow(stages_[i])) return false;
+  }
+  return true;
+}
+
+bool RowFinder::Follow(StageId reader) {
+  bool follows = true;
+  ForEachNode(schedule_.stage(reader).op.body, [&](const Expr& node) {
+    if (!follows || node->kind != ExprKind::kLoad) return;
+    const StageId producer = schedule_.ProducerOf(node->buffer);
+    if (std::ranges::find(stages_, producer) == stages_.end()) return;
+    follows = FollowLoad(reader, producer, node->args);
+  });
+  return follows;
+}
+
+bool RowFinder::FollowLoad(StageId reader, StageId producer, const std::vector<Expr>& index) {
+  const RowAxes own = rows_.at(reader.index);
+  RowAxes rows;
+  for (std::size_t d = 0; d < own.size(); ++d) {
+    if (own[d] < 0) {
+      rows.push_back(-1);
+      continue;
+    }
+    const Expr& var = schedule_.stage(reader).op.axes[static_cast<std::size_t>(own[d])].var;
+    int place = -1;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      if (index[i].Same(var) && place < 0) {
+        place = static_cast<int>(i);
+      } else if (Mentions(index[i], var)) {
+        return false;
+      }
+    }
+    if (place < 0 && extents_[d] > 1) return false;
+    rows.push_back(place);
+  }
+  const auto [known, added] = rows_.emplace(producer.index, rows);
+  return added || known->second == rows;
+}
+
+std::int64_t RowFinder::ElementsOfRow(StageId stage) const {
+  const std::vector<Axis>& axes = schedule_.stage(stage).op.axes;
+  const RowAxes& rows = Of(stage);
+  std::int64_t elements = 1;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (std::ranges::find(rows, static_cast<int>(i)) == rows.end()) elements *= axes[i].extent;
+  }
+  return elements;
+}
+
 void SumInLanes(Schedule& schedule, std::int64_t lanes, std::int64_t rows) {
   const std::vector<StageId> order = schedule.order();
   for (const StageId id : order) {
@@ -132,7 +114,6 @@ void SumInLanes(Schedule& schedule, std::int64_t lanes, std::int64_t rows) {
   }
 }
 
-/// The loops of a stage inside a row: rows, reductions, then the elements in vectors.
 void ScheduleInRow(Schedule& s, StageId stage, const RowAxes& rows, std::int64_t lanes) {
   const ComputeOp& op = s.stage(stage).op;
   std::vector<LoopId> order, elements;
@@ -159,8 +140,6 @@ void ScheduleInRow(Schedule& s, StageId stage, const RowAxes& rows, std::int64_t
   s.Vectorize(stage, lane);
 }
 
-}  // namespace
-
 std::optional<Schedule> RowSchedule(Schedule schedule, std::int64_t lanes, const Target& target) {
   const StageId result = schedule.order().back();
   const ComputeOp& whole = schedule.stage(result).op;
@@ -170,16 +149,15 @@ std::optional<Schedule> RowSchedule(Schedule schedule, std::int64_t lanes, const
   if (length < 2 || length > kLongestRow || rows < target.num_threads()) return std::nullopt;
   InlineRows(schedule);
   SumInLanes(schedule, lanes, rows);
-  RowFinder finder(schedule);
+  std::vector<StageId> order = schedule.order();
+  std::erase_if(order, [&](StageId id) { return IsInline(schedule, id); });
+  RowFinder finder(schedule, order);
   if (!finder.Find()) return std::nullopt;
 
   bool reduces = false;
-  const std::vector<StageId> order = schedule.order();
   for (const StageId id : order) {
-    if (IsInline(schedule, id)) continue;
-    const ComputeOp& op = schedule.stage(id).op;
-    reduces = reduces || op.combiner != Combiner::kNone;
-    if (ElementsOfRow(op, finder.Of(id)) > kLongestRow) return std::nullopt;
+    reduces = reduces || schedule.stage(id).op.combiner != Combiner::kNone;
+    if (finder.ElementsOfRow(id) > kLongestRow) return std::nullopt;
   }
   if (!reduces) return std::nullopt;
 
@@ -192,7 +170,6 @@ std::optional<Schedule> RowSchedule(Schedule schedule, std::int64_t lanes, const
   ParallelFor(schedule, result, row, target);
   for (std::size_t i = order.size() - 1; i-- > 0;) {  // readers are in the row before what they read
     const StageId id = order[i];
-    if (IsInline(schedule, id)) continue;
     schedule.SetScope(id, Scope::kLocal);
     schedule.ComputeAt(id, result, row);
     ScheduleInRow(schedule, id, finder.Of(id), lanes);

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "src/schedule/schedule.h"
 #include "src/target/target.h"
@@ -13,5 +16,42 @@ namespace tilewright {
 /// are made in as many parts as a vector has lanes. Takes a schedule without any decision yet;
 /// nothing if the computation is none such.
 std::optional<Schedule> RowSchedule(Schedule schedule, std::int64_t lanes, const Target& target);
+
+// Parts of it, for computations of which some stages go row by row.
+
+/// Buffers of more elements than this are no longer in a near cache.
+inline constexpr std::int64_t kLongestRow = 1 << 15;
+
+/// By row axis of the last stage: which axis of a stage it is; -1 where it has one iteration and the
+/// stage does without.
+using RowAxes = std::vector<int>;
+
+/// Finds the rows of stages.
+class RowFinder {
+ public:
+  /// stages: those to look at, readers behind what they read. schedule outlives this.
+  RowFinder(const Schedule& schedule, std::vector<StageId> stages)
+      : schedule_(schedule), stages_(std::move(stages)) {}
+  /// Rows are all axes of the last stage but the last one. False where a stage reads other rows than
+  /// its own, or none of them reads it.
+  bool Find();
+  const RowAxes& Of(StageId stage) const { return rows_.at(stage.index); }
+  /// Elements of a row that a stage has.
+  std::int64_t ElementsOfRow(StageId stage) const;
+
+ private:
+  bool Follow(StageId reader);
+  bool FollowLoad(StageId reader, StageId producer, const std::vector<Expr>& index);
+
+  const Schedule& schedule_;
+  std::vector<StageId> stages_;
+  std::vector<std::int64_t> extents_;
+  std::map<int, RowAxes> rows_;  // by stage
+};
+
+/// Gives reductions to one number for each of `rows` rows (or fewer) a vector of parts.
+void SumInLanes(Schedule& schedule, std::int64_t lanes, std::int64_t rows);
+/// The loops of a stage inside a row: rows, reductions, then the elements in vectors.
+void ScheduleInRow(Schedule& schedule, StageId stage, const RowAxes& rows, std::int64_t lanes);
 
 }  // namespace tilewright

@@ -2,15 +2,45 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <tuple>
 
 #include "src/base/math.h"
+#include "src/ir/simplify.h"
+#include "src/ir/visit.h"
 
 namespace tilewright {
 namespace {
 
 std::int64_t FloorPowerOfTwo(std::int64_t value) {
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(value)));
+}
+
+/// Position in memory of what a load reads where all axes are 0 but one, which has this value; none
+/// if that depends on what is in memory.
+std::optional<std::int64_t> PositionAt(const ExprNode& load, const std::vector<Axis>& axes,
+                                       std::size_t axis, std::int64_t value) {
+  Substitution point;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    point.emplace_back(axes[i].var.get(), i == axis ? Expr(value) : Expr(0));
+  }
+  std::int64_t position = 0;
+  for (std::size_t d = 0; d < load.args.size(); ++d) {
+    std::int64_t index = 0;
+    if (!Simplify(Substitute(load.args[d], point), Ranges()).IsInt(&index)) return std::nullopt;
+    position = position * load.buffer->shape[d] + index;
+  }
+  return position;
+}
+
+/// Whether the loads for neighbours along an axis are neighbours in memory, a block at least.
+bool IsContiguous(const ExprNode& load, const std::vector<Axis>& axes, std::size_t axis,
+                  std::int64_t block) {
+  const auto first = PositionAt(load, axes, axis, 0);
+  for (std::int64_t i = 1; i < block; ++i) {
+    if (!first || PositionAt(load, axes, axis, i) != *first + i) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -39,6 +69,26 @@ LoopId FuseAll(Schedule& schedule, StageId stage, const std::vector<LoopId>& loo
 
 void ParallelFor(Schedule& schedule, StageId stage, LoopId loop, const Target& target) {
   if (target.num_threads() > 1) schedule.Parallel(stage, loop);
+}
+
+int AcrossAxis(const ComputeOp& op, std::int64_t lanes) {
+  constexpr std::int64_t kLeast = 4;  // rows and columns of a block
+  const std::vector<Axis>& axes = op.axes;
+  if (axes.size() < 2 || axes.back().extent < kLeast) return -1;
+  int found = -1;
+  ForEachNode(op.body, [&](const Expr& node) {
+    if (node->kind != ExprKind::kLoad || found >= 0) return;
+    const std::size_t last = axes.size() - 1;
+    const auto first = PositionAt(*node, axes, last, 0), second = PositionAt(*node, axes, last, 1);
+    if (!first || !second || *second - *first == 0 || *second - *first == 1) return;
+    for (std::size_t axis = 0; axis < last && found < 0; ++axis) {
+      const std::int64_t block = std::min(lanes, axes[axis].extent);
+      if (block >= kLeast && IsContiguous(*node, axes, axis, block)) {
+        found = static_cast<int>(axis);
+      }
+    }
+  });
+  return found;
 }
 
 FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, const Target& target,

@@ -24,6 +24,10 @@ AnchorStages PrepareStages(Schedule& schedule);
 LoopId FuseAll(Schedule& schedule, StageId stage, const std::vector<LoopId>& loops);
 /// Parallel over the loop if the target has more than one thread.
 void ParallelFor(Schedule& schedule, StageId stage, LoopId loop, const Target& target);
+/// The axis along which the data of a stage lie in memory if that is not the innermost one, which
+/// is then the one that vectors of the result are made along: the back end turns blocks of rows
+/// into columns. -1 if there is none.
+int AcrossAxis(const ComputeOp& op, std::int64_t lanes);
 /// What ScheduleFlat leaves for stages that are to be computed inside.
 struct FlatLoops {
   LoopId innermost;  ///< the innermost loop outside vector and tile; index -1 if there is none

@@ -207,6 +207,28 @@ inline constexpr Network kNetworks[] = {
     {"BatchMatmul", R"(def @main(%a: Tensor[(3, 5, 8), float32], %b: Tensor[(3, 6, 8), float32]) {
   %0 = nn.batch_matmul(%a, %b);
   nn.softmax(%0)
+})"},
+    {"AttentionOfHeads",
+     R"(def @main(%q: Tensor[(1, 21, 24), float32], %k: Tensor[(1, 37, 24), float32], %v: Tensor[(1, 37, 24), float32], %mask: Tensor[(1, 1, 37), float32]) {
+  %0 = reshape(%q, newshape=[21, 3, 8]);
+  %1 = transpose(%0, axes=[1, 0, 2]);
+  %2 = reshape(%k, newshape=[37, 3, 8]);
+  %3 = transpose(%2, axes=[1, 0, 2]);
+  %4 = nn.batch_matmul(%1, %3);
+  %5 = multiply(%4, 0.35f);
+  %6 = add(%5, %mask);
+  %7 = nn.softmax(%6);
+  %8 = reshape(%v, newshape=[37, 3, 8]);
+  %9 = transpose(%8, axes=[1, 2, 0]);
+  %10 = nn.batch_matmul(%7, %9);
+  %11 = transpose(%10, axes=[1, 0, 2]);
+  reshape(%11, newshape=[1, 21, 24])
+})"},
+    {"AttentionOfFewRows",
+     R"(def @main(%q: Tensor[(2, 3, 8), float32], %k: Tensor[(2, 9, 8), float32], %v: Tensor[(2, 5, 9), float32]) {
+  %0 = nn.batch_matmul(%q, %k);
+  %1 = nn.softmax(%0);
+  nn.batch_matmul(%1, %v)
 })"}};
 
 }  // namespace tilewright

@@ -719,6 +719,55 @@ TEST(FuseGroups, MaskAndSoftmaxAreOneGroup) {
   }
 }
 
+// Two heads of attention, read and left by positions; `also`: a value of it that is
+// an output of the graph, too.
+std::vector<std::string> JoinedNames(std::string_view also) {
+  TestGraph t;
+  Operator turn{OpKind::kTranspose, {}}, shape{OpKind::kReshape, {}}, softmax{OpKind::kSoftmax, {}};
+  turn.attributes.axes = {1, 0, 2};
+  shape.attributes.new_shape = {9, 8};
+  softmax.attributes.axis = -1;
+  const int q = t.Op("q_turned", turn, {t.Input("q", {9, 2, 4})});
+  const int k = t.Op("k_turned", turn, {t.Input("k", {7, 2, 4})});
+  const int scores = t.Op("scores", OpKind::kBatchMatmul, {q, k});
+  const int masked = t.Op("masked", OpKind::kAdd, {scores, t.Input("mask", {1, 1, 7})});
+  const int chances = t.Op("chances", softmax, {masked});
+  const int seen = t.Op("seen", OpKind::kBatchMatmul, {chances, t.Input("v", {2, 4, 7})});
+  const int back = t.Op("back", turn, {seen});
+  std::vector<int> outputs{t.Op("joined", shape, {back})};
+  for (int id = 0; id < t.graph.size(); ++id) {
+    if (t.graph.node(id).name == also) outputs.push_back(id);
+  }
+  t.graph.SetOutputs(outputs);
+  auto groups = FuseGroups(t.graph);
+  EXPECT_TRUE(groups.ok()) << groups.status().message();
+  std::vector<std::string> names;
+  for (const JoinedGroups& joined : FindAttention(t.graph, *groups)) {
+    std::string text;
+    for (int id : joined.whole.nodes) text += t.graph.node(id).name + " ";
+    text += "of";
+    for (int id : joined.whole.inputs) text += " " + t.graph.node(id).name;
+    names.push_back(text);
+    EXPECT_EQ(joined.whole.output, joined.whole.nodes.back());
+  }
+  return names;
+}
+
+TEST(FindAttention, TakesProductsRowsAndMoves) {
+  EXPECT_THAT(JoinedNames(""), ElementsAre("q_turned k_turned scores masked chances seen back of "
+                                           "q k mask v"));
+}
+
+TEST(FindAttention, LeavesWhatOthersRead) {
+  EXPECT_THAT(JoinedNames("scores"), ElementsAre());
+  EXPECT_THAT(JoinedNames("masked"), ElementsAre());
+  EXPECT_THAT(JoinedNames("chances"), ElementsAre());
+  EXPECT_THAT(JoinedNames("k_turned"),
+              ElementsAre("q_turned scores masked chances seen back of q k_turned mask v"));
+  EXPECT_THAT(JoinedNames("seen"), ElementsAre("q_turned k_turned scores masked chances seen of "
+                                               "q k mask v"));
+}
+
 TEST(FuseGroups, PackedBiasIsPerChannel) {
   TestGraph t;
   const int x = t.Input("x", {1, 1, 2, 2, 1, 16}, kInt8);

@@ -27,6 +27,8 @@ constexpr std::int64_t kMostPlaces = std::int64_t{1} << 22;  // half a second of
 constexpr std::int64_t kMostReads = std::int64_t{1} << 22;   // for a single element
 constexpr std::int64_t kReadsOfStep = std::int64_t{1} << 15;
 constexpr std::int64_t kMostElements = 24, kElementsOfKnownKernels = 4;
+// Of kernels whose elements are made of many, as long as that is no more than this of each.
+constexpr std::int64_t kFewestElements = 4, kReadsOfFewest = std::int64_t{1} << 17;
 
 /// Bytes of memory that nothing has written. A float of the first ones is no number that arithmetic
 /// makes; integers may have such values, so that two runs have to agree that nothing wrote them.
@@ -196,8 +198,9 @@ class CheckedRun {
     const std::int64_t last = type.elements() - 1;
     auto sample = one.At(step.node, std::span(&last, 1));
     const std::int64_t reads = std::max<std::int64_t>(kMostReads - one.reads_left(), 1);
-    const std::int64_t count =
-        std::min(kReadsOfStep / reads, known ? kElementsOfKnownKernels : kMostElements);
+    const std::int64_t fewest = !known && reads <= kReadsOfFewest ? kFewestElements : 1;
+    const std::int64_t count = std::clamp(kReadsOfStep / reads, fewest,
+                                          known ? kElementsOfKnownKernels : kMostElements);
     positions_ = {last};
     half_ = one.rounded_to_half();
     if (sample.ok() && count > 1) {

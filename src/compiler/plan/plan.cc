@@ -16,6 +16,7 @@
 #include "src/compiler/plan/vta_choose.h"
 #include "src/schedule/lower/lower.h"
 #include "src/target/device.h"
+#include "src/templates/attention_schedule.h"
 #include "src/templates/registry.h"
 
 namespace tilewright {
@@ -241,33 +242,64 @@ Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
   TW_RETURN_IF_ERROR(schedule);
   auto program = Lower(*schedule, "kernel");
   TW_RETURN_IF_ERROR(program);
+  const std::string name{OpName(graph_.node(group.nodes.front()).op.kind)};
+  PlanStep step;
+  step.report.op = DescribeGroup(graph_, group, name);
+  TW_RETURN_IF_ERROR(AddListed(group, form, *kernel, *std::move(program), std::move(step), name));
   const TensorType& type = graph_.node(group.output).type;
   const TensorType& result = kernel->operators.result();
-  PlanStep step;
+  PlanStep& added = plan_.steps.back();
+  for (std::size_t i = 0; i < kernel->inputs.size(); ++i) {
+    const GroupInput& input = kernel->inputs[i];
+    const Node& node = graph_.node(input.node);
+    // One that is also read elsewhere in the kernel must keep its contents.
+    if (input.elementwise && node.kind != NodeKind::kConstant && input.shape == result.shape &&
+        node.type.dtype.bytes() == type.dtype.bytes() &&
+        std::ranges::count(added.buffers, added.buffers[i]) == 1) {
+      added.may_overwrite.push_back(added.buffers[i]);
+    }
+  }
+  return Status();
+}
+
+Status PlanBuilder::AddListed(const FusedGroup& group, const Form& form, const GroupKernel& kernel,
+                              Program program, PlanStep step, const std::string& name) {
   std::vector<int> buffers;
-  for (const GroupInput& input : kernel->inputs) {
+  for (const GroupInput& input : kernel.inputs) {
     const bool constant = graph_.node(input.node).kind == NodeKind::kConstant;
     auto buffer = constant ? PackConstant(input.node, input.form, input.shape)
                            : BufferOf(input.node, input.form);
     TW_RETURN_IF_ERROR(buffer);
-    const bool again = std::ranges::find(buffers, *buffer) != buffers.end();
-    if (input.elementwise && !again && !constant && input.shape == result.shape &&
-        graph_.node(input.node).type.dtype.bytes() == type.dtype.bytes()) {
-      step.may_overwrite.push_back(*buffer);
-    }
     buffers.push_back(*buffer);
   }
-  // One that is also read elsewhere in the kernel must keep its contents.
-  std::erase_if(step.may_overwrite,
-                [&](int buffer) { return std::ranges::count(buffers, buffer) > 1; });
-  const std::string name{OpName(graph_.node(group.nodes.front()).op.kind)};
-  step.kernel = AddKernel(*std::move(program), name);
-  step.form = Canonical(type, form);
-  step.result_bytes = result.bytes();
-  step.report.op = DescribeGroup(graph_, group, name);
+  step.kernel = AddKernel(std::move(program), name);
+  step.form = Canonical(graph_.node(group.output).type, form);
+  step.result_bytes = kernel.operators.result().bytes();
   buffers.push_back(AddBuffer(BufferSpace::kArena, step.result_bytes));
   Store(group.output, step.form, buffers.back());
   AddStep(std::move(step), group.output, buffers);
+  return Status();
+}
+
+Status PlanBuilder::AddAttention(const FusedGroup& group) {
+  auto kernel = ListGroup(graph_, group, Form());
+  TW_RETURN_IF_ERROR(kernel);
+  auto compute = DefineList(kernel->operators);
+  TW_RETURN_IF_ERROR(compute);
+  PlanStep step;
+  step.report.op = "attention";
+  step.report.macs = compute->macs;
+  const auto schedule = AttentionSchedule(*std::move(compute), options_.target);
+  if (!schedule) return Unsupported("no schedule");
+  auto program = Lower(*schedule, "kernel");
+  if (!program.ok()) return Unsupported(program.status().message());
+  return AddListed(group, Form(), *kernel, *std::move(program), std::move(step), "attention");
+}
+
+Status PlanBuilder::AddJoined(const JoinedGroups& joined, const std::vector<FusedGroup>& groups) {
+  const Status status = AddAttention(joined.whole);
+  if (status.ok() || status.code() != StatusCode::kUnsupported) return status;
+  for (std::size_t part : joined.parts) TW_RETURN_IF_ERROR(AddGroup(groups[part]));
   return Status();
 }
 
@@ -315,10 +347,19 @@ Result<Plan> PlanBuilder::Build() {
   auto groups = FuseGroups(graph_, FuseRuleFor(options_.target, options_.fuse_residuals));
   TW_RETURN_IF_ERROR(groups);
   TW_RETURN_IF_ERROR(AddInputs());
-  for (const FusedGroup& group : *groups) {
-    if (Status status = AddGroup(group); !status.ok()) {
-      return status.WithContext("value " + graph_.node(group.output).name);
-    }
+  std::map<std::size_t, const JoinedGroups*> joined;  // by their parts
+  const std::vector<JoinedGroups> attention =
+      device_.machine_code ? FindAttention(graph_, *groups) : std::vector<JoinedGroups>();
+  for (const JoinedGroups& each : attention) {
+    for (std::size_t part : each.parts) joined[part] = &each;
+  }
+  for (std::size_t i = 0; i < groups->size(); ++i) {
+    const FusedGroup& group = (*groups)[i];
+    const auto whole = joined.find(i);
+    if (whole != joined.end() && whole->second->parts.back() != i) continue;
+    const Status status =
+        whole == joined.end() ? AddGroup(group) : AddJoined(*whole->second, *groups);
+    if (!status.ok()) return status.WithContext("value " + graph_.node(group.output).name);
   }
   TW_RETURN_IF_ERROR(FinishOutputs());
   PlanMemory(plan_);

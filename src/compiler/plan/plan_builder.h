@@ -52,6 +52,13 @@ class PlanBuilder {
   std::string FormsOf(const FusedGroup& group) const;
   Status AddOther(const FusedGroup& group);
   Status AddOtherIn(const FusedGroup& group, const Form& form);
+  /// The step of a kernel whose values are in `form`; name: what the kernel is called after.
+  Status AddListed(const FusedGroup& group, const Form& form, const GroupKernel& kernel,
+                   Program program, PlanStep step, const std::string& name);
+  /// The groups as one kernel if that can be, else one after the other.
+  Status AddJoined(const JoinedGroups& joined, const std::vector<FusedGroup>& groups);
+  /// Errors: kUnsupported if it cannot be one kernel.
+  Status AddAttention(const FusedGroup& group);
   Form FormForOther(const FusedGroup& group) const;
 
   // Groups that are no step at all: parts of one another's memory (plan_parts.cc).

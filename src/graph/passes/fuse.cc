@@ -474,15 +474,7 @@ class Fuser {
 
   void Finish(FusedGroup& group) const {
     std::ranges::sort(group.nodes);
-    if (group.anchor) return;
-    for (int id : group.nodes) {
-      for (int input : At(id).inputs) {
-        if (!std::ranges::binary_search(group.nodes, input) &&
-            std::ranges::find(group.inputs, input) == group.inputs.end()) {
-          group.inputs.push_back(input);
-        }
-      }
-    }
+    if (!group.anchor) group.inputs = InputsOf(graph_, group.nodes);
   }
 
   const Graph& graph_;
@@ -497,6 +489,18 @@ class Fuser {
 
 Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph, FuseRule rule) {
   return Fuser(graph, rule).Run();
+}
+
+std::vector<int> InputsOf(const Graph& graph, const std::vector<int>& nodes) {
+  std::vector<int> inputs;
+  for (int id : nodes) {
+    for (int input : graph.node(id).inputs) {
+      const bool inside = std::ranges::binary_search(nodes, input);
+      const bool known = std::ranges::find(inputs, input) != inputs.end();
+      if (!inside && !known) inputs.push_back(input);
+    }
+  }
+  return inputs;
 }
 
 std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std::string& main) {

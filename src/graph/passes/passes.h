@@ -77,6 +77,17 @@ struct FusedGroup {
 /// element, softmax along it) are one group from the first that reads what others made to the last
 /// one before which nothing leaves: a layer normalization, with the sum before it, say.
 Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph, FuseRule rule = FuseRule::kWide);
+/// The values that operators `nodes` (sorted) read and none of them makes, each once.
+std::vector<int> InputsOf(const Graph& graph, const std::vector<int>& nodes);
+/// Groups that may be one kernel.
+struct JoinedGroups {
+  FusedGroup whole;                ///< without an anchor
+  std::vector<std::size_t> parts;  ///< positions of the groups, ascending
+};
+/// Attention: the product of queries and keys with its followers, a softmax with its own, and the
+/// product of that with the values, with moves (reshapes, transpositions, slices) before, between and
+/// behind them. Nothing else reads what is made on the way. Groups are in at most one of them.
+std::vector<JoinedGroups> FindAttention(const Graph& graph, const std::vector<FusedGroup>& groups);
 /// "conv2d + add, relu": the name of the first operator, `main`, and its followers.
 std::string DescribeGroup(const Graph& graph, const FusedGroup& group, const std::string& main);
 

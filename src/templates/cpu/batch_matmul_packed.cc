@@ -1,10 +1,8 @@
 #include "src/templates/cpu/batch_matmul_packed.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "src/base/math.h"
-#include "src/ir/visit.h"
 #include "src/target/cpu.h"
 #include "src/templates/cpu/matmul_tile.h"
 #include "src/templates/space_values.h"
@@ -40,24 +38,6 @@ Result<ConfigSpace> SpaceOf(const Sizes& sizes) {
                     Knob::Other("k_unroll", {1, 2, 4, 8, 16})});
 }
 
-/// Has the sum read columns[b, k, n], a stage that is weight[b, n, k].
-void TurnColumns(Compute& compute) {
-  const Buffer weight = compute.inputs[1];
-  const auto reduce = std::ranges::find(compute.stages, "reduce", &ComputeOp::name);
-  const std::int64_t batches = weight->shape[0], n = weight->shape[1], k = weight->shape[2];
-  ComputeOp columns;
-  columns.name = "columns";
-  columns.output = MakeBuffer("columns", weight->dtype, {batches, k, n});
-  columns.axes = {{MakeVar("b"), batches, false}, {MakeVar("k"), k, false}, {MakeVar("n"), n, false}};
-  columns.body =
-      MakeLoad(weight, {columns.axes[0].var, columns.axes[2].var, columns.axes[1].var});
-  reduce->body = Rewrite(reduce->body, [&](const Expr& node) -> Expr {
-    if (node->kind != ExprKind::kLoad || node->buffer != weight) return {};
-    return MakeLoad(columns.output, {node->args[0], node->args[2], node->args[1]});
-  });
-  compute.stages.insert(reduce, std::move(columns));
-}
-
 }  // namespace
 
 std::string BatchMatmulPackedCpu::Refuses(const Workload& w, const Target& target) {
@@ -91,7 +71,7 @@ Result<Kernel> BatchMatmulPackedCpu::Apply(const Workload& w, const Epilogue& ep
   TW_RETURN_IF_ERROR(sizes);
   auto compute = DefineAnchor(w, epilogue);
   TW_RETURN_IF_ERROR(compute);
-  TurnColumns(*compute);
+  TurnColumns(*compute, "reduce", "columns");
   Schedule s(*std::move(compute));
   const AnchorStages stages = PrepareStages(s);
   const StageId result = stages.result, sum = stages.sum, columns = s.Stage("columns");
@@ -103,12 +83,7 @@ Result<Kernel> BatchMatmulPackedCpu::Apply(const Workload& w, const Epilogue& ep
   s.ComputeAt(sum, result, loops.rows);
   TileMatmulSum(s, sum, true, sizes->lanes, config.Integer("k_unroll"), {});
 
-  s.SetScope(columns, Scope::kLocal);
-  s.ComputeAt(columns, result, outer);
-  const auto [block, lane] =
-      s.Split(columns, s.SpatialAxis(columns, 2), sizes->lanes, Tail::kPeel);
-  s.Reorder(columns, {s.SpatialAxis(columns, 0), block, s.SpatialAxis(columns, 1), lane});
-  s.Vectorize(columns, lane);
+  ScheduleColumns(s, columns, result, outer, sizes->lanes);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), AnchorForm()};
 }

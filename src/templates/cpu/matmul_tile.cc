@@ -1,6 +1,10 @@
 #include "src/templates/cpu/matmul_tile.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "src/base/math.h"
+#include "src/ir/visit.h"
 #include "src/templates/space_values.h"
 
 namespace tilewright {
@@ -66,6 +70,45 @@ void TileMatmulSum(Schedule& s, StageId sum, bool batched, std::int64_t lanes,
   } else {
     s.Tensorize(sum, lane, dot);
   }
+}
+
+void TurnColumns(Compute& compute, std::string_view sum, std::string name) {
+  const auto reduce = std::ranges::find(compute.stages, sum, &ComputeOp::name);
+  const Buffer weight = reduce->body->args[1]->buffer;
+  const std::int64_t batches = weight->shape[0], n = weight->shape[1], k = weight->shape[2];
+  ComputeOp columns;
+  columns.output = MakeBuffer(name, weight->dtype, {batches, k, n});
+  columns.name = std::move(name);
+  columns.axes = {
+      {MakeVar("b"), batches, false}, {MakeVar("k"), k, false}, {MakeVar("n"), n, false}};
+  columns.body =
+      MakeLoad(weight, {columns.axes[0].var, columns.axes[2].var, columns.axes[1].var});
+  reduce->body = Rewrite(reduce->body, [&](const Expr& node) -> Expr {
+    if (node->kind != ExprKind::kLoad || node->buffer != weight) return {};
+    return MakeLoad(columns.output, {node->args[0], node->args[2], node->args[1]});
+  });
+  compute.stages.insert(reduce, std::move(columns));
+}
+
+void ScheduleColumns(Schedule& s, StageId columns, StageId consumer, LoopId at,
+                     std::int64_t lanes) {
+  constexpr std::int64_t kMostLocalBytes = 16 * 1024;  // of each, of the 64 KiB there are
+  const ComputeOp& op = s.stage(columns).op;
+  const Buffer& output = op.output;
+  const std::int64_t bytes = output->shape[1] * output->shape[2] * output->dtype.bytes();
+  const bool turns = AcrossAxis(op, lanes) == 1;
+  s.SetScope(columns, bytes > kMostLocalBytes ? Scope::kGlobal : Scope::kLocal);
+  s.ComputeAt(columns, consumer, at);
+  const LoopId row = s.SpatialAxis(columns, 1);
+  const auto [block, lane] = s.Split(columns, s.SpatialAxis(columns, 2), lanes, Tail::kPeel);
+  if (turns) {
+    const auto [chunk, inner] = s.Split(columns, row, lanes, Tail::kPeel);
+    s.Reorder(columns, {s.SpatialAxis(columns, 0), block, chunk, inner, lane});
+    s.Unroll(columns, inner);
+  } else {
+    s.Reorder(columns, {s.SpatialAxis(columns, 0), block, row, lane});
+  }
+  s.Vectorize(columns, lane);
 }
 
 }  // namespace tilewright

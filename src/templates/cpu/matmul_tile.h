@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/templates/stages.h"
@@ -33,5 +34,13 @@ MatmulLoops TileMatmulResult(Schedule& schedule, StageId result, bool batched,
 /// innermost reduction; empty for plain products.
 void TileMatmulSum(Schedule& schedule, StageId sum, bool batched, std::int64_t lanes,
                    std::int64_t k_unroll, const std::string& dot);
+
+/// Has the sum of products, a stage with three axes whose second factor is weight[b, n, k], read a
+/// new stage before it, of this name: columns[b, k, n].
+void TurnColumns(Compute& compute, std::string_view sum, std::string name);
+/// Those columns, inside a loop: vectors of them, which the back end makes of rows where the weight
+/// has those in memory. They lie in a near cache or behind it, as their size has it.
+void ScheduleColumns(Schedule& schedule, StageId columns, StageId consumer, LoopId at,
+                     std::int64_t lanes);
 
 }  // namespace tilewright

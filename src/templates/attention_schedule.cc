@@ -1,0 +1,295 @@
+// The result (the product with the values, in whatever order its dimensions are left) has all loops
+// that others are computed in:
+//
+//   for each head, run of rows (parallel):     keys and values, packed
+//     for each block of rows:                  scores with what is elementwise, softmax by rows
+//       for each group of columns:             a register tile of sums
+//
+// The scores have loops of their own over groups of keys, with register tiles inside.
+
+#include "src/templates/attention_schedule.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "src/base/math.h"
+#include "src/ir/visit.h"
+#include "src/target/cpu.h"
+#include "src/templates/cpu/matmul_tile.h"
+#include "src/templates/row_schedule.h"
+#include "src/templates/space_values.h"
+#include "src/templates/stages.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t kFewestRows = 8;             // of fewer, packing takes too long
+constexpr std::int64_t kMostRowBytes = 128 * 1024;  // of a block of scores
+constexpr std::int64_t kMostPackedBytes = 4 << 20;  // of keys and values of a head
+
+/// sum(a[b, m, k] * b[b, n, k]) in float32.
+bool IsMatrixProduct(const ComputeOp& op) {
+  const bool sums = op.combiner == Combiner::kSum && op.reduce_axes.size() == 1;
+  if (!sums || op.axes.size() != 3) return false;
+  if (op.output->dtype != kFloat32 || op.body->kind != ExprKind::kMul) return false;
+  return std::ranges::all_of(op.body->args, [](const Expr& factor) {
+    return factor->kind == ExprKind::kLoad && factor->buffer->dtype == kFloat32 &&
+           factor->buffer->shape.size() == 3;
+  });
+}
+
+bool HasCalls(const Expr& expr) {
+  bool calls = false;
+  ForEachNode(expr, [&](const Expr& node) { calls = calls || node->kind == ExprKind::kCall; });
+  return calls;
+}
+
+bool ReadsBuffer(const Expr& expr, const Buffer& buffer) {
+  bool reads = false;
+  ForEachNode(expr, [&](const Expr& node) {
+    reads = reads || (node->kind == ExprKind::kLoad && node->buffer == buffer);
+  });
+  return reads;
+}
+
+struct Tiles {
+  MatmulTile scores, seen;
+};
+
+class AttentionScheduler {
+ public:
+  AttentionScheduler(Compute compute, const CpuFeatures& features, const Target& target)
+      : schedule_(std::move(compute)),
+        target_(target),
+        lanes_(features.float_lanes()),
+        registers_(features.vector_registers()) {}
+
+  std::optional<Schedule> Run(const std::string& scores, const std::string& seen) {
+    sum_ = schedule_.Stage(scores);
+    seen_sum_ = schedule_.Stage(seen);
+    keys_ = schedule_.Stage("keys");
+    values_ = schedule_.Stage("values");
+    if (!FindChances()) return std::nullopt;
+    InlineCheap();
+    FindScores();
+    FindResult();
+    if (!FindRows() || !FindLoops()) return std::nullopt;
+    ChooseTiles();
+    if (!Fits()) return std::nullopt;
+    Place();
+    if (!schedule_.status().ok()) return std::nullopt;
+    return std::move(schedule_);
+  }
+
+ private:
+  const ComputeOp& Op(StageId stage) const { return schedule_.stage(stage).op; }
+  bool IsInline(StageId stage) const {
+    return schedule_.stage(stage).attach == Schedule::Attach::kInline;
+  }
+  /// Stages that are not inlined and read what this one makes.
+  std::vector<StageId> ReadersOf(StageId stage) const {
+    std::vector<StageId> readers;
+    for (StageId other : schedule_.order()) {
+      if (!IsInline(other) && ReadsBuffer(Op(other).body, Op(stage).output)) readers.push_back(other);
+    }
+    return readers;
+  }
+
+  /// The first factor of the product with the values, before it was moved.
+  bool FindChances() {
+    chances_ = schedule_.ProducerOf(Op(seen_sum_).body->args[0]->buffer);
+    while (chances_.index >= 0 && Op(chances_).body->kind == ExprKind::kLoad) {
+      chances_ = schedule_.ProducerOf(Op(chances_).body->buffer);
+    }
+    return chances_.index >= 0 && Op(chances_).combiner == Combiner::kNone;
+  }
+
+  void InlineCheap() {
+    const std::vector<StageId> order = schedule_.order();
+    for (StageId id : order) {
+      const ComputeOp& op = Op(id);
+      if (op.combiner != Combiner::kNone || HasCalls(op.body)) continue;
+      if (id == chances_ || id == keys_ || id == values_ || id == order.back()) continue;
+      const bool moves = op.body->kind == ExprKind::kLoad;
+      if (moves || ReadersOf(id).size() == 1) schedule_.ComputeInline(id);
+    }
+  }
+
+  /// The stage that writes the scores, be it the product or what is computed of its elements alone.
+  void FindScores() {
+    const std::vector<StageId> readers = ReadersOf(sum_);
+    const bool one = readers.size() == 1 && readers[0] != chances_ && readers[0] != seen_sum_;
+    if (one && Op(readers[0]).combiner == Combiner::kNone && !HasCalls(Op(readers[0]).body)) {
+      scores_ = readers[0];
+      schedule_.SetScope(sum_, Scope::kLocal);
+    } else {
+      scores_ = sum_;
+      sum_ = schedule_.CacheWrite(scores_, Scope::kLocal);
+    }
+  }
+
+  void FindResult() {
+    result_ = schedule_.order().back();
+    if (result_ == seen_sum_) {
+      seen_sum_ = schedule_.CacheWrite(result_, Scope::kLocal);
+    } else {
+      schedule_.SetScope(seen_sum_, Scope::kLocal);
+    }
+  }
+
+  /// The stages from the scores to the chances, each of which works on their rows.
+  bool FindRows() {
+    SumInLanes(schedule_, lanes_, Op(scores_).output->elements() / Op(scores_).axes.back().extent);
+    bool max = false;
+    for (StageId id : schedule_.order()) {
+      const bool product = id == sum_ || id == seen_sum_ || id == result_;
+      if (IsInline(id) || product || id == keys_ || id == values_) continue;
+      rows_.push_back(id);
+      max = max || Op(id).combiner == Combiner::kMax;
+    }
+    if (!max || rows_.empty() || rows_.front() != scores_ || rows_.back() != chances_) return false;
+    finder_.emplace(schedule_, rows_);
+    return finder_->Find();
+  }
+
+  /// Which loops of the result are rows and columns; the others are heads.
+  bool FindLoops() {
+    const ComputeOp& op = Op(result_);
+    if (op.combiner != Combiner::kNone || op.axes.size() < 2 || HasCalls(op.body)) return false;
+    Expr load;
+    ForEachNode(op.body, [&](const Expr& node) {
+      if (node->kind == ExprKind::kLoad && node->buffer == Op(seen_sum_).output) load = node;
+    });
+    if (!load || !load->args[2].Same(op.axes.back().var)) return false;
+    for (std::size_t i = 0; i + 1 < op.axes.size(); ++i) {
+      if (load->args[1].Same(op.axes[i].var)) row_axis_ = static_cast<int>(i);
+    }
+    return row_axis_ >= 0 && scores_rows() >= 0 && Op(scores_).axes.size() >= 2;
+  }
+  /// The axis of the scores that are rows of a head: the last but one.
+  int scores_rows() const { return static_cast<int>(Op(scores_).axes.size()) - 2; }
+
+  void ChooseTiles() {
+    const std::int64_t rows = Op(result_).axes[static_cast<std::size_t>(row_axis_)].extent;
+    const auto blocks = [&](StageId stage) {
+      return CeilDiv(Op(stage).axes.back().extent, lanes_);
+    };
+    tiles_.scores = DefaultMatmulTile(rows, blocks(scores_), registers_);
+    tiles_.seen = {tiles_.scores[0], 1};
+    for (std::int64_t block : ThriftyTiles(blocks(result_), registers_)) {
+      if (4 * tiles_.scores[0] * block <= 3 * registers_) tiles_.seen[1] = block;
+    }
+  }
+
+  bool Fits() const {
+    const std::int64_t rows = Op(result_).axes[static_cast<std::size_t>(row_axis_)].extent;
+    const std::int64_t keys = Op(scores_).axes.back().extent;
+    const auto& key = Op(keys_).output->shape;
+    const auto& value = Op(values_).output->shape;
+    const std::int64_t packed = key[1] * key[2] + value[1] * value[2];
+    return rows >= kFewestRows && keys >= 2 && tiles_.scores[0] * keys * 4 <= kMostRowBytes &&
+           packed * 4 <= kMostPackedBytes;
+  }
+
+  /// Runs of blocks of rows of a head, so many that threads have enough to share.
+  std::int64_t RunsOf(std::int64_t heads, std::int64_t blocks) const {
+    constexpr std::int64_t kIterationsPerThread = 4;
+    if (target_.num_threads() == 1) return 1;
+    std::int64_t runs =
+        std::min(CeilDiv(kIterationsPerThread * target_.num_threads(), heads), blocks);
+    while (blocks % runs != 0) ++runs;
+    return runs;
+  }
+
+  void Place() {
+    PlaceResult();
+    schedule_.ComputeAt(seen_sum_, result_, group_);
+    TileMatmulSum(schedule_, seen_sum_, true, lanes_, kUnrolledK, {});
+    for (std::size_t i = rows_.size(); i-- > 0;) {  // readers before what they read
+      const StageId id = rows_[i];
+      // Rows in registers would be all of them, unrolled, and spilled.
+      const bool whole = finder_->ElementsOfRow(id) > lanes_;
+      schedule_.SetScope(id, whole ? Scope::kGlobal : Scope::kLocal);
+      schedule_.ComputeAt(id, result_, block_);
+      if (id != scores_) ScheduleInRow(schedule_, id, finder_->Of(id), lanes_);
+    }
+    PlaceScores();
+    ScheduleColumns(schedule_, keys_, result_, outer_, lanes_);
+    ScheduleColumns(schedule_, values_, result_, outer_, lanes_);
+  }
+
+  void PlaceResult() {
+    const ComputeOp& op = Op(result_);
+    std::vector<LoopId> outer;
+    std::int64_t heads = 1;
+    for (int i = 0; i + 1 < static_cast<int>(op.axes.size()); ++i) {
+      if (i == row_axis_) continue;
+      outer.push_back(schedule_.SpatialAxis(result_, i));
+      heads *= op.axes[static_cast<std::size_t>(i)].extent;
+    }
+    const auto [blocks, row] = schedule_.Split(result_, schedule_.SpatialAxis(result_, row_axis_),
+                                               tiles_.seen[0], Tail::kPeel);
+    const std::int64_t count = schedule_.Extent(blocks);
+    const auto [run, block] =
+        schedule_.Split(result_, blocks, count / RunsOf(heads, count), Tail::kPeel);
+    const LoopId columns = schedule_.SpatialAxis(result_, static_cast<int>(op.axes.size()) - 1);
+    const auto [group, column] =
+        schedule_.Split(result_, columns, tiles_.seen[1] * lanes_, Tail::kPeel);
+    const auto [vector, lane] = schedule_.Split(result_, column, lanes_, Tail::kPeel);
+    outer.push_back(run);
+    std::vector<LoopId> order = outer;
+    order.insert(order.end(), {block, group, row, vector, lane});
+    schedule_.Reorder(result_, order);
+    schedule_.Unroll(result_, row);
+    schedule_.Unroll(result_, vector);
+    schedule_.Vectorize(result_, lane);
+    outer_ = FuseAll(schedule_, result_, outer);
+    ParallelFor(schedule_, result_, outer_, target_);
+    block_ = block;
+    group_ = group;
+  }
+
+  void PlaceScores() {
+    const int axes = static_cast<int>(Op(scores_).axes.size());
+    const LoopId row = schedule_.SpatialAxis(scores_, scores_rows());
+    const LoopId columns = schedule_.SpatialAxis(scores_, axes - 1);
+    const auto [group, column] =
+        schedule_.Split(scores_, columns, tiles_.scores[1] * lanes_, Tail::kPeel);
+    const auto [vector, lane] = schedule_.Split(scores_, column, lanes_, Tail::kPeel);
+    schedule_.Reorder(scores_, {group, row, vector, lane});
+    schedule_.Unroll(scores_, row);
+    schedule_.Unroll(scores_, vector);
+    schedule_.Vectorize(scores_, lane);
+    schedule_.ComputeAt(sum_, scores_, group);
+    TileMatmulSum(schedule_, sum_, true, lanes_, kUnrolledK, {});
+  }
+
+  static constexpr std::int64_t kUnrolledK = 4;
+  Schedule schedule_;
+  const Target& target_;
+  const std::int64_t lanes_, registers_;
+  StageId sum_, scores_, chances_, keys_, values_, seen_sum_, result_;
+  std::vector<StageId> rows_;  // scores to chances, readers behind what they read
+  std::optional<RowFinder> finder_;
+  int row_axis_ = -1;  // of the result
+  Tiles tiles_;
+  LoopId outer_, block_, group_;  // of the result
+};
+
+}  // namespace
+
+std::optional<Schedule> AttentionSchedule(Compute compute, const Target& target) {
+  const auto features = FeaturesOf(target);
+  if (!features.ok()) return std::nullopt;
+  std::vector<std::string> products;
+  for (const ComputeOp& op : compute.stages) {
+    if (IsMatrixProduct(op)) products.push_back(op.name);
+  }
+  if (products.size() != 2) return std::nullopt;
+  TurnColumns(compute, products[0], "keys");
+  TurnColumns(compute, products[1], "values");
+  return AttentionScheduler(std::move(compute), *features, target).Run(products[0], products[1]);
+}
+
+}  // namespace tilewright
