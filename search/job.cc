@@ -39,9 +39,10 @@ struct Field {
 
 constexpr std::string_view kBudget = "budget_seconds";
 constexpr std::string_view kRequantize = "requantize";
+constexpr std::string_view kFloatError = "float_error";
 
-const std::array<Field, 19>& Fields() {
-  static const std::array<Field, 19> kFields = {{
+const std::array<Field, 20>& Fields() {
+  static const std::array<Field, 20> kFields = {{
       {"graph", &JobSettings::graph},
       {"target", &JobSettings::target},
       {"threads", &JobSettings::threads, 1, 1024},
@@ -50,6 +51,7 @@ const std::array<Field, 19>& Fields() {
       {"dim", &JobSettings::dim},
       {"value", &JobSettings::value},
       {kRequantize, &JobSettings::requantize},
+      {kFloatError, &JobSettings::float_error},
       {"trials", &JobSettings::trials, 0, kMaxCount},
       {kBudget, &JobSettings::budget_seconds, 0, kMaxSeconds},
       {"min_trials_per_task", &JobSettings::min_trials_per_task, 1, kMaxCount},
@@ -154,8 +156,13 @@ Status SetChecked(const StrategyRegistry& strategies, const Field& field, const 
       strategies.Find(settings.strategy) == nullptr) {
     expected = "one of " + Listed(strategies.all());
   }
-  const bool rounds = settings.requantize == "float" || settings.requantize == "integer";
-  if (expected.empty() && field.key == kRequantize && !rounds) expected = "float or integer";
+  const auto one_of = [&](std::string_view key, const std::string& given, const std::string& first,
+                          const std::string& second) {
+    if (!expected.empty() || field.key != key || given == first || given == second) return;
+    expected = first + " or " + second;
+  };
+  one_of(kRequantize, settings.requantize, "float", "integer");
+  one_of(kFloatError, settings.float_error, "bounded", "strict");
   if (expected.empty()) return Status();
   return InvalidArgument(std::string(field.key) + ": " + Shown(value) + ", expected " + expected);
 }
@@ -227,8 +234,9 @@ std::string ToJson(const JobSettings& settings) {
   const JobSettings defaults;
   for (const Field& field : Fields()) {
     Json value = ValueOf(field, settings);
-    const bool reading = std::holds_alternative<Texts>(field.member) || field.key == kRequantize;
-    if (reading && value == ValueOf(field, defaults)) continue;  // as before there were these keys
+    const bool late = std::holds_alternative<Texts>(field.member) || field.key == kRequantize ||
+                      field.key == kFloatError;
+    if (late && value == ValueOf(field, defaults)) continue;  // as before there were these keys
     json[std::string(field.key)] = std::move(value);
   }
   return DumpJson(json);

@@ -24,6 +24,8 @@ struct JobSettings {
   std::vector<std::string> dim;    ///< "height=320"
   std::vector<std::string> value;  ///< "sr=16000"
   std::string requantize = "float";
+  /// "strict": only templates whose float results differ by the order of sums alone.
+  std::string float_error = "bounded";
 
   // How long.
   std::int64_t trials = 0;    ///< of the whole job; 0 = no limit
@@ -51,7 +53,7 @@ Result<JobSettings> ParseJobSettings(const StrategyRegistry& strategies, std::st
 Result<JobSettings> LoadJobSettings(const StrategyRegistry& strategies, const std::string& path);
 /// As for those of a file. Errors: kInvalidArgument as "key: value, expected …".
 Status CheckJobSettings(const StrategyRegistry& strategies, const JobSettings& settings);
-/// JSON object with every key in a fixed order (of how the file is read only what was said); parses
+/// JSON object with every key in a fixed order (of how the file is read, and of the error, only what was said); parses
 /// back to the same value.
 std::string ToJson(const JobSettings& settings);
 /// Seconds of "90", "90s", "10m", "8h" or "1.5h". Errors: kInvalidArgument.

@@ -9,6 +9,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/device_argument.h"
 #include "python_free_cli/device_network.h"
+#include "python_free_cli/float_error.h"
 #include "python_free_cli/given_options.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/model_source.h"
@@ -62,6 +63,7 @@ class CompileCommand final : public Command {
     app.add_option("--runtime", runtime_,
                    "What src/runtime/*.c was compiled to, for a target this program has none for");
     sources_.Declare(app, "default");
+    float_error_.Declare(app);
     target_.Declare(app);
     fuse_.Declare(app);
     device_.Declare(app);
@@ -104,8 +106,8 @@ class CompileCommand final : public Command {
     }
     auto sources = model_.Sources(file_);
     TW_RETURN_IF_ERROR(sources);
-    auto order =
-        ReadOrder(templates(), sources->front(), seeded_, *target, sources_, device_, fuse_);
+    auto order = ReadOrder(float_error_.Choose(templates()), sources->front(), seeded_, *target,
+                           sources_, device_, fuse_);
     TW_RETURN_IF_ERROR(order);
     const std::int64_t made_up = order->graph.made_up_constants;
     const std::vector<std::string> bound = order->graph.bound;
@@ -170,10 +172,11 @@ class CompileCommand final : public Command {
   }
 
  private:
-  Result<CompileOrder> Order(const Target& target) const {
+  Result<CompileOrder> Order(const Target& target) {
     auto source = model_.Source(file_);
     TW_RETURN_IF_ERROR(source);
-    return ReadOrder(templates(), *source, seeded_, target, sources_, device_, fuse_);
+    return ReadOrder(float_error_.Choose(templates()), *source, seeded_, target, sources_, device_,
+                     fuse_);
   }
 
   /// The graphs of all sets of sizes; the order has that of the first one.
@@ -266,6 +269,7 @@ class CompileCommand final : public Command {
   FuseArguments fuse_;
   DeviceArgument device_;
   ModelArguments model_;
+  FloatErrorArgument float_error_;
   std::string on_miss_ = "warn", verify_ = "sample";
   int build_threads_ = 2;
   bool seeded_ = false;

@@ -85,10 +85,10 @@ class MeasureCommand final : public Command {
                trial.verified ? "verified" : "not verified");
       return kExitDone;
     }
-    PrintOut("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s{}\n", ShortSeconds(trial.value),
-             100 * trial.noise, trial.samples.size(),
+    PrintOut("{} +- {:.1f} % ({} samples), {:.1f} GFLOP/s, error {:.1e}{}\n",
+             ShortSeconds(trial.value), 100 * trial.noise, trial.samples.size(),
              2e-9 * static_cast<double>(task.task.workload.macs()) / trial.value,
-             trial.disturbed() ? ", disturbed: measured in noise" : "");
+             trial.max_abs_error, trial.disturbed() ? ", disturbed: measured in noise" : "");
     return kExitDone;
   }
 
@@ -212,10 +212,10 @@ Status CheckRunsHere(const Target& target) {
 }  // namespace
 
 void RunnerArguments::Declare(CLI::App& app) {
-  app.add_option(
-         "--runner", commands,
-         "Run candidates by this command's tilewright-runner: 'ssh board tilewright-runner'; several "
-         "times for several of the same device")
+  app.add_option("--runner", commands,
+                 "Run candidates by this command's tilewright-runner: 'ssh board "
+                 "tilewright-runner'; several "
+                 "times for several of the same device")
       ->allow_extra_args(false)
       ->check([](const std::string& text) {  // of a variable that is not set: no way to say "here"
         return text.empty() ? std::string("expected a command") : std::string();
@@ -228,9 +228,10 @@ Status RunnerArguments::Connect(std::string& target) {
     auto asked = measure::ProbeRunner(command);
     if (!asked.ok()) return asked.status().WithContext("--runner");
     if (identity.has_value() && identity->device != asked->device) {
-      return InvalidArgument("--runner: '" + command + "' is " + asked->device.ToString() +
-                             ", the one before is " + identity->device.ToString() +
-                             "; expected runners of one device: times of others cannot be compared");
+      return InvalidArgument(
+          "--runner: '" + command + "' is " + asked->device.ToString() + ", the one before is " +
+          identity->device.ToString() +
+          "; expected runners of one device: times of others cannot be compared");
     }
     identity = *std::move(asked);
   }

@@ -10,6 +10,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/exchange_commands.h"
 #include "python_free_cli/commands/store_verbs.h"
+#include "python_free_cli/float_error.h"
 #include "python_free_cli/given_options.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/record_sources.h"
@@ -46,6 +47,7 @@ class QueryCommand final : public Command {
     app.add_option("task", task_, "Workload key, AutoTVM tuple, FILE#N, or FILE for all its tasks")
         ->required();
     sources_.Declare(app, "near");
+    float_error_.Declare(app);
     target_.DeclareWithResiduals(app);
     model_.Declare(app);
     app.add_flag("--json", json_, "Print JSON");
@@ -64,7 +66,8 @@ class QueryCommand final : public Command {
     auto target = as_written ? Target::Parse(target_.target) : target_.Parse();
     if (!target.ok()) return target.status().WithContext("--target");
     TW_RETURN_IF_ERROR(CheckResiduals(*target, target_.no_fuse_residuals));
-    auto catalog = sources_.Open(templates(), *target);
+    const TemplateRegistry& chosen = float_error_.Choose(templates());
+    auto catalog = sources_.Open(chosen, *target);
     TW_RETURN_IF_ERROR(catalog);
     auto autotvm = sources_.Autotvm(*target);
     TW_RETURN_IF_ERROR(autotvm);
@@ -76,7 +79,7 @@ class QueryCommand final : public Command {
     std::map<records::AnswerLevel, int> counts;
     for (Asked& one : *asked) {
       records::Question question;
-      question.templates = &templates();
+      question.templates = &chosen;
       question.workload = one.workload.has_value() ? &*one.workload : nullptr;
       question.target = &*target;
       question.device = &*device;
@@ -137,6 +140,7 @@ class QueryCommand final : public Command {
   const CLI::App* app_ = nullptr;
   std::string task_;
   ModelArguments model_;
+  FloatErrorArgument float_error_;
   RecordSources sources_;
   TargetArguments target_;
   bool json_ = false;

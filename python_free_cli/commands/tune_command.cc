@@ -14,6 +14,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/exchange_commands.h"
 #include "python_free_cli/device_support.h"
+#include "python_free_cli/float_error.h"
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/registries.h"
@@ -95,6 +96,7 @@ class TuneCommand final : public Command {
                                       "model, genetic, random or grid, or one of a plugin");
     seed_option_ = app.add_option("--seed", seed_, "Seed of everything random");
     model_.Declare(app);
+    float_error_.Declare(app);
     app.add_flag("--json", json_, "End with one line of JSON on standard output");
   }
 
@@ -143,7 +145,8 @@ class TuneCommand final : public Command {
     TuneDisplay display(MetricOf(*target), bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
 
     search::TuneContext context;
-    context.templates = &templates();
+    float_error_.value = settings->float_error;
+    context.templates = &float_error_.Choose(templates());
     context.strategies = &registries().strategies;
     context.measurer = measurer->get();
     context.store = &*store;
@@ -190,6 +193,7 @@ class TuneCommand final : public Command {
     if (!model_.bindings.dims.empty()) settings.dim = model_.bindings.dims;
     if (!model_.bindings.values.empty()) settings.value = model_.bindings.values;
     if (model_.requantize_option->count() > 0) settings.requantize = model_.requantize;
+    if (float_error_.option->count() > 0) settings.float_error = float_error_.value;
     if (!records_.empty()) settings.records = records_;
     if (target_option_->count() > 0) settings.target = target_;
     if (threads_option_->count() > 0) settings.threads = threads_;
@@ -225,6 +229,7 @@ class TuneCommand final : public Command {
   }
 
   ModelArguments model_;
+  FloatErrorArgument float_error_;
   std::string file_, job_, records_, target_, vta_config_, libraries_, budget_, strategy_;
   DeviceArgument device_;
   int threads_ = 1;

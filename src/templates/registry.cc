@@ -60,6 +60,12 @@ constexpr TemplateEntry FirstEntryOf(std::string_view key, int version) {
   return entry;
 }
 
+/// The same for one whose float results differ by more than the order of sums.
+constexpr TemplateEntry Transforming(TemplateEntry entry) {
+  entry.only_reorders_sums = false;
+  return entry;
+}
+
 /// The table's row for a VTA template class with the four static functions.
 template <typename Template>
 constexpr TemplateEntry VtaEntryOf(std::string_view key, int version) {
@@ -82,7 +88,7 @@ constexpr std::array kTemplates = {
     EntryOf<BatchMatmulX86>("batch_matmul.x86", 1),
     EntryOf<MatmulMmaCuda<OpKind::kBatchMatmul>>("batch_matmul_mma.cuda", 2, "cuda"),
     EntryOf<BatchMatmulPackedCpu>("batch_matmul_packed.cpu", 1),
-    EntryOf<Conv2dCudnn>("conv2d.cudnn", 1, "cuda"),
+    Transforming(EntryOf<Conv2dCudnn>("conv2d.cudnn", 1, "cuda")),  // times algorithms itself
     EntryOf<Conv2dDnnl>("conv2d.dnnl", 1),
     EntryOf<Conv2dNchwcX86>("conv2d_NCHWc.x86", 1),
     EntryOf<Conv2dNchwcInt8Cuda>("conv2d_NCHWc_int8.cuda", 2, "cuda"),
@@ -91,13 +97,13 @@ constexpr std::array kTemplates = {
     EntryOf<Conv2dDirectInt8Cpu>("conv2d_direct_int8.cpu", 1),
     EntryOf<Conv2dMmaCuda>("conv2d_mma.cuda", 2, "cuda"),
     EntryOf<Conv2dNchwCuda>("conv2d_nchw.cuda", 2, "cuda"),
-    EntryOf<Conv2dNchwWinogradCuda>("conv2d_nchw_winograd.cuda", 2, "cuda"),
+    Transforming(EntryOf<Conv2dNchwWinogradCuda>("conv2d_nchw_winograd.cuda", 2, "cuda")),
     VtaEntryOf<Conv2dPackedVta>("conv2d_packed.vta", 1),
     VtaEntryOf<Conv2dPackedSlotsVta>("conv2d_packed_slots.vta", 1),
     EntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
     EntryOf<Conv2dTransposeNchwCuda>("conv2d_transpose_nchw.cuda", 2, "cuda"),
     VtaEntryOf<Conv2dTransposePackedVta>("conv2d_transpose_packed.vta", 1),
-    FirstEntryOf<Conv2dWinogradCpu>("conv2d_winograd.cpu", 2),
+    Transforming(FirstEntryOf<Conv2dWinogradCpu>("conv2d_winograd.cpu", 2)),
     EntryOf<DenseCublas>("dense.cublas", 1, "cuda"),
     EntryOf<DenseDnnl>("dense.dnnl", 1),
     EntryOf<DenseInt8Cuda>("dense_int8.cuda", 2, "cuda"),
@@ -199,6 +205,22 @@ Status TemplateRegistry::Add(const TemplateEntry& entry) {
   return {};
 }
 
+TemplateRegistry TemplateRegistry::OnlyReorderingSums() const {
+  TemplateRegistry rest = *this;
+  for (const TemplateEntry& entry : entries_) {
+    if (entry.only_reorders_sums) continue;
+    rest.left_out_.push_back(entry.key);
+    std::erase(rest.preference_, entry.key);
+  }
+  std::erase_if(rest.entries_,
+                [](const TemplateEntry& entry) { return !entry.only_reorders_sums; });
+  return rest;
+}
+
+bool TemplateRegistry::LeftOut(std::string_view key) const {
+  return std::ranges::count(left_out_, key) > 0;
+}
+
 const TemplateEntry* TemplateRegistry::Find(std::string_view key) const {
   const auto found = std::ranges::lower_bound(entries_, key, {}, &TemplateEntry::key);
   return found != entries_.end() && found->key == key ? &*found : nullptr;
@@ -211,6 +233,7 @@ std::string WhyNotTemplate(const TemplateRegistry& templates, std::string_view k
     return name + " is of version " + std::to_string(entry->version) + ", not " +
            std::to_string(version);
   }
+  if (templates.LeftOut(key)) return name + " does more to floats than to order sums another way";
   return IsPluginKey(key) ? name + " is of a plugin that is not loaded" : "no " + name;
 }
 

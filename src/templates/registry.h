@@ -40,6 +40,9 @@ struct TemplateEntry {
       build_stream;
   /// Null, or whether it goes before all others on a workload that it serves.
   Callback<bool(const Workload&, const Target&)> goes_first = nullptr;
+  /// Float results differ from the definition's by the order of sums alone. False for algorithms
+  /// that multiply something else than the operands' elements, and libraries that may choose one.
+  bool only_reorders_sums = true;
 };
 
 /// The templates there are: those of this program, and what was added to them. Made once, where a
@@ -53,18 +56,22 @@ class TemplateRegistry {
   /// Errors: kInvalidArgument for a key that is there already or is no IsPluginKey, a version below
   /// 1, a device that code is not made for, or functions that lack.
   Status Add(const TemplateEntry& entry);
+  /// The same without the templates that do more to floats than to order sums another way.
+  TemplateRegistry OnlyReorderingSums() const;
 
   /// All of them, sorted by key.
   std::span<const TemplateEntry> all() const { return entries_; }
   /// Null if there is none.
   const TemplateEntry* Find(std::string_view key) const;
+  /// Whether OnlyReorderingSums has left out a template of this key.
+  bool LeftOut(std::string_view key) const;
   /// Those that serve the workload on the target, preferred first (the first one's default config
   /// is what an untuned operator gets); those of a library only if the target names it (-libs).
   std::vector<const TemplateEntry*> For(const Workload& workload, const Target& target) const;
 
  private:
   std::vector<TemplateEntry> entries_;
-  std::vector<std::string_view> preference_;
+  std::vector<std::string_view> preference_, left_out_;
 };
 /// Why a record or an order that names this template cannot be followed: there is none, or not this
 /// version of it.

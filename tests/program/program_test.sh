@@ -234,6 +234,11 @@ has 'package ' out
 expect 1 query m.onnx#1 --no-packages
 expect 0 query m.onnx#1 --no-packages --accept default --model none --json
 has '"kind":"default"' out
+expect 2 query m.onnx#1 --float-error none
+expect 0 query 'conv2d(float32[1,64,28,28]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32' --no-packages --accept default
+has 'conv2d_winograd.cpu' out
+expect 0 query 'conv2d(float32[1,64,28,28]NCHW,float32[64,64,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32' --no-packages --accept default --float-error strict
+has 'conv2d_direct.cpu' out
 # The shipped model is asked first; it knows AVX-512.
 expect 0 query m.onnx#1 --no-packages --accept default --target 'llvm -mcpu=skylake-avx512' --json
 has '"kind":"model"' out

@@ -24,6 +24,7 @@ TEST(JobTest, ReadsWhatItPrints) {
   settings.dim = {"height=320"};
   settings.value = {"sr=16000"};
   settings.requantize = "integer";
+  settings.float_error = "strict";
   const auto again = ParseJobSettings(BuiltInStrategies(), ToJson(settings), "printed");
   ASSERT_TRUE(again.ok()) << again.status().message();
   EXPECT_EQ(*again, settings);
@@ -38,7 +39,7 @@ TEST(JobTest, KeepsTheDefaultsOfWhatIsNotSaid) {
 // Names of jobs are made of what is printed: those of older stores stay the same.
 TEST(JobTest, SaysHowTheFileIsReadOnlyWhereThatWasSaid) {
   const std::string text = ToJson(JobSettings());
-  for (const char* key : {"shape", "dim", "value", "requantize"}) {
+  for (const char* key : {"shape", "dim", "value", "requantize", "float_error"}) {
     EXPECT_EQ(text.find('"' + std::string(key) + '"'), std::string::npos) << key;
   }
 }
@@ -68,13 +69,15 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadCase{"UnknownKey", "{\n  \"trials\": 10,\n  \"trails\": 20\n}",
                 "night.json:3: trails: unknown key, expected one of graph, target, threads, "
-                "records, shape, dim, value, requantize, trials, budget_seconds, "
+                "records, shape, dim, value, requantize, float_error, trials, budget_seconds, "
                 "min_trials_per_task, early_stop_trials, early_stop_improvement, strategy, seed, "
                 "batch, epsilon, warm_start, finalists"},
         BadCase{"ShapeAsObject", "{\n\"shape\": {\"x\": 1}}",
                 "night.json:2: shape: {\"x\":1}, expected a text or a list of texts"},
         BadCase{"NumberAmongTexts", "{\"dim\": [\"n=3\", 4]}",
                 "night.json:1: dim: [\"n=3\",4], expected a text or a list of texts"},
+        BadCase{"UnknownFloatError", "{\"float_error\": \"none\"}",
+                "night.json:1: float_error: \"none\", expected bounded or strict"},
         BadCase{"UnknownRounding", "{\"requantize\": \"int\"}",
                 "night.json:1: requantize: \"int\", expected float or integer"},
         BadCase{"TextForNumber", "{\"trials\": \"many\"}",

@@ -131,6 +131,21 @@ TEST(TemplatesForTest, PrefersOurOwnAndServesEveryAnchor) {
   EXPECT_TRUE(BuiltInTemplates().For(*Workload::Parse(kDense), *Target::Parse("opencl")).empty());
 }
 
+TEST(TemplatesForTest, StrictOnesOnlyReorderSums) {
+  const TemplateRegistry strict = BuiltInTemplates().OnlyReorderingSums();
+  const Workload conv = *Workload::Parse(kConv3x3);
+  EXPECT_EQ(strict.For(conv, *Target::Parse(kSkylakeX)).front()->key, "conv2d_direct.cpu");
+  for (const char* target : {kSkylakeX, "cuda -libs=cudnn"}) {
+    for (const TemplateEntry* entry : strict.For(conv, *Target::Parse(target))) {
+      EXPECT_EQ(entry->key.find("winograd"), std::string::npos) << entry->key;
+      EXPECT_NE(entry->key, "conv2d.cudnn");
+    }
+  }
+  EXPECT_EQ(strict.Find("conv2d_winograd.cpu"), nullptr);
+  EXPECT_EQ(WhyNotTemplate(strict, "conv2d_winograd.cpu", 2),
+            "template conv2d_winograd.cpu does more to floats than to order sums another way");
+}
+
 struct RecordCase {
   const char* name;
   const char* template_key;

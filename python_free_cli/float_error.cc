@@ -1,0 +1,21 @@
+#include "python_free_cli/float_error.h"
+
+#include <CLI/CLI.hpp>
+
+namespace tilewright::cli {
+
+void FloatErrorArgument::Declare(CLI::App& app) {
+  option = app.add_option("--float-error", value,
+                          "What kernels may do to floats: what stays within the bound of "
+                          "verification (Winograd too), or strict: order sums another way, no more")
+               ->check(CLI::IsMember({"bounded", "strict"}))
+               ->capture_default_str();
+}
+
+const TemplateRegistry& FloatErrorArgument::Choose(const TemplateRegistry& all) {
+  if (value != "strict") return all;
+  if (!strict_.has_value()) strict_ = all.OnlyReorderingSums();
+  return *strict_;
+}
+
+}  // namespace tilewright::cli
