@@ -160,6 +160,14 @@ class CompileCommand final : public Command {
           1e-6 * static_cast<double>(model->constant_bytes),
           1e-6 * static_cast<double>(model->arena_bytes), untuned, model->plan_seconds,
           model->build_seconds + model->link_seconds);
+      if (const LayoutReport& layouts = model->layouts; layouts.changed > 0) {
+        PrintOut(
+            "layouts: {} of {} operators with a choice work in another one than that of their "
+            "largest input or preferred kernel; estimated {:.1f} % less time ({})\n",
+            layouts.changed, layouts.choices,
+            100 * (1 - layouts.seconds / layouts.rule_seconds),
+            layouts.exact ? "the least there is" : "a bounded search");
+      }
       if (model->check.ran) {
         PrintOut(
             "checked in {:.1f} s: all results are written, {} of {} operators compared with "
@@ -258,6 +266,12 @@ class CompileCommand final : public Command {
     return {{"library", model.library_path},          {"kernels", model.kernels},
             {"layout_changes", model.transforms},     {"arena_bytes", model.arena_bytes},
             {"constant_bytes", model.constant_bytes}, {"untuned", model.untuned().size()},
+            {"layouts",
+             {{"choices", model.layouts.choices},
+              {"changed", model.layouts.changed},
+              {"rule_seconds", model.layouts.rule_seconds},
+              {"seconds", model.layouts.seconds},
+              {"exact", model.layouts.exact}}},
             {"operators", std::move(operators)}};
   }
 

@@ -297,6 +297,7 @@ Result<Emitted> PlanModel(Graph graph, const CompileOptions& options, const Code
   for (const PlanStep& step : plan->steps) model.operators.push_back(step.report);
   model.kernels = static_cast<int>(plan->kernels.size());
   model.transforms = plan->transforms;
+  model.layouts = plan->layouts;
   model.arena_bytes = plan->arena_bytes;
   model.constant_bytes = plan->constant_bytes;
   TW_RETURN_IF_ERROR(CheckMisses(model, options.on_miss));
@@ -449,11 +450,17 @@ CompiledModel Together(std::vector<CompiledModel> sets, const std::string& name,
   all.name = name;
   all.library_path = sets[0].library_path;
   all.check.ran = true;
+  all.layouts.exact = true;
   for (const CompiledModel& one : sets) {
     all.header += one.header;
     all.operators.insert(all.operators.end(), one.operators.begin(), one.operators.end());
     all.kernels += one.kernels;
     all.transforms += one.transforms;
+    all.layouts.choices += one.layouts.choices;
+    all.layouts.changed += one.layouts.changed;
+    all.layouts.rule_seconds += one.layouts.rule_seconds;
+    all.layouts.seconds += one.layouts.seconds;
+    all.layouts.exact = all.layouts.exact && one.layouts.exact;
     all.arena_bytes = std::max(all.arena_bytes, one.arena_bytes);
     all.constant_bytes = one.constant_bytes;
     all.plan_seconds += one.plan_seconds;

@@ -83,6 +83,15 @@ struct CompileOptions {
   std::function<void(Plan&)> change_plan;
 };
 
+/// How the layouts of a model were chosen, in estimated seconds (src/compiler/plan/layouts.h).
+struct LayoutReport {
+  int choices = 0;           ///< groups of operators that can work in several layouts
+  int changed = 0;           ///< those for which another one was chosen than by the rule
+  double rule_seconds = 0;   ///< of the network if each group follows the one before it
+  double seconds = 0;        ///< as chosen
+  bool exact = false;        ///< nothing is cheaper; else the search was bounded
+};
+
 /// One operator of a compiled model, in the order in which they run.
 struct OperatorReport {
   std::string value;         ///< name of the result in the source
@@ -112,6 +121,7 @@ struct CompiledModel {
   std::vector<OperatorReport> operators;
   int kernels = 0;     ///< distinct ones
   int transforms = 0;  ///< layout changes at run time
+  LayoutReport layouts;
   std::int64_t arena_bytes = 0, constant_bytes = 0;
   double plan_seconds = 0, build_seconds = 0, link_seconds = 0;
   CompileCheck check;

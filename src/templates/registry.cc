@@ -17,6 +17,7 @@
 #include "src/templates/cpu/dense.h"
 #include "src/templates/cpu/dense_packed.h"
 #include "src/templates/cpu/depthwise_direct.h"
+#include "src/templates/cpu/depthwise_pixels.h"
 #include "src/templates/cpu/library.h"
 #include "src/templates/cuda/conv2d_mma.h"
 #include "src/templates/cuda/conv2d_nchw.h"
@@ -66,6 +67,14 @@ constexpr TemplateEntry Transforming(TemplateEntry entry) {
   return entry;
 }
 
+/// The same for a template that networks may keep other layouts for.
+template <typename Template>
+constexpr TemplateEntry LayoutsEntryOf(std::string_view key, int version) {
+  TemplateEntry entry = EntryOf<Template>(key, version);
+  entry.in_layouts = &Template::InLayouts;
+  return entry;
+}
+
 /// The table's row for a VTA template class with the four static functions.
 template <typename Template>
 constexpr TemplateEntry VtaEntryOf(std::string_view key, int version) {
@@ -100,7 +109,7 @@ constexpr std::array kTemplates = {
     Transforming(EntryOf<Conv2dNchwWinogradCuda>("conv2d_nchw_winograd.cuda", 2, "cuda")),
     VtaEntryOf<Conv2dPackedVta>("conv2d_packed.vta", 1),
     VtaEntryOf<Conv2dPackedSlotsVta>("conv2d_packed_slots.vta", 1),
-    EntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
+    LayoutsEntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
     EntryOf<Conv2dTransposeNchwCuda>("conv2d_transpose_nchw.cuda", 2, "cuda"),
     VtaEntryOf<Conv2dTransposePackedVta>("conv2d_transpose_packed.vta", 1),
     Transforming(FirstEntryOf<Conv2dWinogradCpu>("conv2d_winograd.cpu", 2)),
@@ -117,9 +126,11 @@ constexpr std::array kTemplates = {
     EntryOf<DepthwiseNchwcX86>("depthwise_conv2d_NCHWc.x86", 1),
     EntryOf<DepthwiseConv2dNchwCuda>("depthwise_conv2d_nchw.cuda", 2, "cuda"),
     EntryOf<DepthwiseDirectCpu>("depthwise_direct.cpu", 1),
+    LayoutsEntryOf<DepthwisePixelsCpu>("depthwise_pixels.cpu", 1),
     VtaEntryOf<ElementwisePackedVta<OpKind::kIdentity>>("elementwise_packed.vta", 1),
     EntryOf<GroupConv2dNchwCuda>("group_conv2d_nchw.cuda", 2, "cuda"),
     VtaEntryOf<GroupConv2dPackedVta>("group_conv2d_packed.vta", 1),
+    LayoutsEntryOf<GroupConv2dShuffledCpu>("group_conv2d_shuffled.cpu", 1),
     VtaEntryOf<MaxPool2dPackedVta>("max_pool2d_packed.vta", 1),
     VtaEntryOf<ElementwisePackedVta<OpKind::kMul>>("multiply.vta", 1),
 };
@@ -138,6 +149,8 @@ constexpr std::array<std::string_view, kTemplates.size()> kPreference = {
     "conv2d_pixels.cpu",
     "conv2d_winograd.cpu",
     "depthwise_conv2d_NCHWc.x86",
+    "depthwise_pixels.cpu",
+    "group_conv2d_shuffled.cpu",
     "dense_pack.x86",
     "dense_nopack.x86",
     "batch_matmul.x86",

@@ -43,6 +43,9 @@ struct TemplateEntry {
   /// Float results differ from the definition's by the order of sums alone. False for algorithms
   /// that multiply something else than the operands' elements, and libraries that may choose one.
   bool only_reorders_sums = true;
+  /// Null, or configs that stand for the default one in a network that keeps other layouts: one for
+  /// each pair of layouts of data and result that the template may be wanted in.
+  Callback<Result<std::vector<Config>>(const Workload&, const Target&)> in_layouts = nullptr;
 };
 
 /// The templates there are: those of this program, and what was added to them. Made once, where a

@@ -22,12 +22,18 @@ std::vector<std::int64_t> OffsetTable(const Layout& layout, std::span<const std:
   for (std::int64_t value = 0; value < size; ++value) {
     std::int64_t rest = value;
     std::int64_t offset = 0;
+    std::size_t outer = 0;
     for (std::size_t i = layout.parts().size(); i-- > 0;) {
       const Layout::Part& part = layout.parts()[i];
       if (part.dimension != dimension) continue;
-      offset += (part.block == 0 ? rest : rest % part.block) * strides[i];
-      if (part.block != 0) rest /= part.block;
+      if (part.block == 0) {
+        outer = i;  // what all blocks leave, wherever they stand
+        continue;
+      }
+      offset += rest % part.block * strides[i];
+      rest /= part.block;
     }
+    offset += rest * strides[outer];
     table[static_cast<std::size_t>(value)] = offset;
   }
   return table;
@@ -87,13 +93,15 @@ Result<Layout> Layout::Parse(std::string_view text) {
       return bad("expected a lower-case letter after a block");
     }
     const char dimension = static_cast<char>(text[i] - 'a' + 'A');
-    if (layout.primal().find(dimension) == std::string::npos) {
-      return bad(fmt::format("block of dimension {} before the dimension", dimension));
-    }
     all_blocks *= block;
     if (all_blocks > kMaxBlock) return bad("blocks of more than 1048576 elements");
     layout.parts_.push_back({dimension, block});
     ++i;
+  }
+  for (const Part& part : layout.parts_) {
+    if (layout.primal().find(part.dimension) == std::string::npos) {
+      return bad(fmt::format("block of dimension {}, which it has not", part.dimension));
+    }
   }
   return layout;
 }

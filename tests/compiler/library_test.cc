@@ -228,6 +228,56 @@ TEST_F(Library, PartsOfAValueLieInIt) {
   EXPECT_TRUE(report->ok()) << report->Summary();
 }
 
+// As of ShuffleNet, with groups of 12 channels, which no block fits.
+constexpr char kShuffle[] = R"(def @main(%data: Tensor[(1, 24, 12, 16), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(48, 6, 1, 1), float32] */, groups=4);
+  %1 = reshape(%0, newshape=[1, 4, 12, 12, 16]);
+  %2 = transpose(%1, axes=[0, 2, 1, 3, 4]);
+  %3 = reshape(%2, newshape=[1, 48, 12, 16]);
+  %4 = nn.conv2d(%3, meta[relay.Constant][1] /* ty=Tensor[(48, 1, 3, 3), float32] */, padding=[1, 1, 1, 1], groups=48);
+  nn.conv2d(%4, meta[relay.Constant][2] /* ty=Tensor[(24, 12, 1, 1), float32] */, groups=4)
+})";
+
+TEST_F(Library, AChannelShuffleIsNoStep) {
+  Graph graph = Load(kShuffle);
+  const std::vector<Tensor> inputs = Inputs(graph);
+  const auto expected = EvaluateGraph(graph, inputs);
+  ASSERT_TRUE(expected.ok());
+  auto compiled = Compile(std::move(graph), options_, Path("model.so"));
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  std::vector<std::string> ops;
+  for (const OperatorReport& report : compiled->operators) ops.push_back(report.op);
+  EXPECT_THAT(ops, ElementsAre("group_conv2d", "depthwise_conv2d", "group_conv2d"));
+  EXPECT_EQ(compiled->operators[0].layout, "N12cCHW");
+  EXPECT_GT(compiled->layouts.changed, 0);
+  EXPECT_LT(compiled->layouts.seconds, compiled->layouts.rule_seconds);
+  auto model = ModelLibrary::Open(Path("model.so"));
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const auto outputs = model->Run(inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.status().message();
+  EXPECT_TRUE(Compare((*outputs)[0], (*expected)[0]).ok);
+  const auto report = Verify(Load(kShuffle), *model, inputs, {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report->ok()) << report->Summary();
+}
+
+// The second convolution alone would take blocks of 16 channels for its 18.
+constexpr char kOdd[] = R"(def @main(%data: Tensor[(1, 64, 32, 32), float32]) {
+  %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(64, 64, 3, 3), float32] */, padding=[1, 1, 1, 1]);
+  nn.conv2d(%0, meta[relay.Constant][1] /* ty=Tensor[(18, 64, 1, 1), float32] */)
+})";
+
+TEST_F(Library, LayoutsAreChosenForTheWholeNetwork) {
+  auto compiled = Compile(Load(kOdd), options_, Path("model.so"));
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  EXPECT_TRUE(compiled->layouts.exact);
+  EXPECT_LT(compiled->layouts.seconds, compiled->layouts.rule_seconds);
+  const OperatorReport& last = compiled->operators.back();
+  EXPECT_EQ(last.op, "conv2d");
+  EXPECT_EQ(last.template_key, "conv2d_pixels.cpu");
+  EXPECT_THAT(last.explanation, HasSubstr("in layouts that cost the network less"));
+}
+
 TEST_F(Library, NamesEveryOperatorWithoutARecord) {
   auto model = Compile(Load(kConv), options_, Path("model.so"));
   ASSERT_TRUE(model.ok()) << model.status().message();

@@ -137,7 +137,13 @@ TEST(Form, SeesALayoutChangeInAReshapeAndATranspose) {
   EXPECT_EQ(TransposedOrder(image, "NCHW", {1, 1, 4, 16, 5, 6}, {0, 2, 4, 5, 1, 3}), blocked);
   EXPECT_NE(TransposedOrder(image, "NCHW", {1, 1, 16, 4, 5, 6}, {0, 2, 4, 5, 1, 3}), blocked);
   // The parts of the channels the other way round: a shuffle.
-  EXPECT_TRUE(TransposedOrder(image, "NCHW", {1, 4, 16, 5, 6}, {0, 2, 1, 3, 4}).empty());
+  const auto shuffled = TransposedOrder(image, "NCHW", {1, 4, 16, 5, 6}, {0, 2, 1, 3, 4});
+  EXPECT_EQ(shuffled, MemoryOrder(image, "NCHW", "N16cCHW"));
+  EXPECT_NE(shuffled, MemoryOrder(image, "NCHW", "N4cCHW"));
+  EXPECT_NE(shuffled, MemoryOrder(image, "NCHW", "NCHW"));
+  EXPECT_FALSE(SameBytes(image, "NCHW", "NCHW", "N16cCHW"));
+  // Three parts of them, in an order that no layout says.
+  EXPECT_TRUE(TransposedOrder(image, "NCHW", {1, 4, 4, 4, 5, 6}, {0, 2, 1, 3, 4, 5}).empty());
   // No split of dimensions.
   EXPECT_TRUE(TransposedOrder(image, "NCHW", {1, 5, 64, 6}, {0, 1, 2, 3}).empty());
 }

@@ -36,6 +36,7 @@ INSTANTIATE_TEST_SUITE_P(
                     LayoutCase{"Batch", "NCHW1n16c", "NCHW", {2, 16, 5, 7}, {2, 1, 5, 7, 1, 16}},
                     LayoutCase{
                         "TwoBlocks", "OIHW4i16o4i", "OIHW", {32, 20, 3, 3}, {2, 2, 3, 3, 4, 16, 4}},
+                    LayoutCase{"Shuffled", "N34cCHW", "NCHW", {1, 136, 2, 3}, {1, 34, 4, 2, 3}},
                     LayoutCase{"Matrix", "NK16n4k", "NK", {17, 9}, {2, 3, 16, 4}}),
     testing::PrintToStringParamName());
 
@@ -71,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         RejectCase{"Zero", "NCHW0c", "layout 'NCHW0c': block out of range, expected 1 to 1048576"},
         RejectCase{"Huge", "NCHW99999999999999999999c",
                    "layout 'NCHW99999999999999999999c': block out of range, expected 1 to 1048576"},
-        RejectCase{"Early", "N16cC", "layout 'N16cC': block of dimension C before the dimension"},
+        RejectCase{"Nowhere", "N16c", "layout 'N16c': block of dimension C, which it has not"},
         RejectCase{"ManyBlocks", "NC1048576c2c",
                    "layout 'NC1048576c2c': blocks of more than 1048576 elements"}),
     testing::PrintToStringParamName());
@@ -112,6 +113,8 @@ INSTANTIATE_TEST_SUITE_P(
                     TransformCase{"Narrow", "NCHW16c", "NCHW4c", {1, 10, 2, 2}},
                     TransformCase{"Accelerator", "NCHW", "NCHW1n16c", {2, 32, 2, 2}},
                     TransformCase{"Weights", "OIHW", "OIHW4i16o4i", {17, 5, 3, 2}},
+                    TransformCase{"Shuffle", "NCHW", "N3cCHW", {2, 12, 2, 3}},
+                    TransformCase{"ShuffleBlocks", "N3cCHW", "NCHW8c", {2, 12, 2, 3}},
                     TransformCase{"FromNhwc", "HWIO", "OIHW16i32o", {3, 3, 16, 20}}),
     testing::PrintToStringParamName());
 
@@ -123,6 +126,18 @@ TEST(TransformLayoutTest, PlacesElements) {
   const std::vector<double> expected{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0, 0, 0, 0};
   for (std::int64_t i = 0; i < 16; ++i) {
     EXPECT_EQ(packed.At(i), expected[static_cast<std::size_t>(i)]) << i;
+  }
+}
+
+// As a channel shuffle (reshape, transpose, reshape) of 2 groups of 3 channels places them.
+TEST(TransformLayoutTest, PlacesABlockBeforeItsDimension) {
+  Tensor source(TensorType{{1, 6}, kInt8});
+  for (std::int64_t i = 0; i < 6; ++i) source.Set(i, static_cast<double>(i));
+  const Tensor shuffled = *TransformLayout(source, "NC", "N3cC");
+  EXPECT_EQ(shuffled.shape(), (Shape{1, 3, 2}));
+  const std::vector<double> expected{0, 3, 1, 4, 2, 5};
+  for (std::int64_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(shuffled.At(i), expected[static_cast<std::size_t>(i)]) << i;
   }
 }
 

@@ -24,12 +24,14 @@ namespace {
 class KernelChooser {
  public:
   KernelChooser(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
-                const LayoutSeconds& layout_seconds, const CompileOptions& options)
+                const LayoutSeconds& layout_seconds, const CompileOptions& options,
+                const KernelOption* option = nullptr)
       : workload_(workload),
         epilogue_(epilogue),
         plain_weight_(plain_weight),
         layout_seconds_(layout_seconds),
         options_(options),
+        option_(option),
         target_(options.target),
         device_(DeviceTraitsOf(options.target)) {}
 
@@ -68,7 +70,60 @@ class KernelChooser {
     return With(std::move(report), *std::move(built));
   }
 
+  /// See KernelOptions.
+  Result<std::vector<KernelOption>> Options() {
+    auto asked = Ask();
+    TW_RETURN_IF_ERROR(asked);
+    std::vector<KernelOption> found;
+    if (const Candidate* candidate = asked->candidate()) {
+      const TemplateEntry* entry = options_.templates->Find(candidate->template_key);
+      if (entry != nullptr && AddOption(*entry, candidate->config, found).ok()) return found;
+    }
+    std::string reasons;
+    for (const TemplateEntry* entry :
+         options_.templates->For(workload_, WithoutLibraries(target_))) {
+      if (found.empty()) {
+        auto config = DefaultConfig(*entry);
+        const Status added =
+            config.ok() ? AddOption(*entry, *config, found) : config.status();
+        if (!added.ok()) reasons += "; " + std::string(entry->key) + ": " + added.message();
+      }
+      if (entry->in_layouts == nullptr || options_.autotvm.has_value()) continue;
+      auto configs = entry->in_layouts(workload_, target_);
+      if (!configs.ok()) continue;
+      for (const Config& config : *configs) {
+        // What cannot be built with this epilogue is no choice.
+        [[maybe_unused]] const Status added = AddOption(*entry, config, found);
+      }
+    }
+    if (found.empty()) return Unsupported(workload_.Key() + ": no template serves it" + reasons);
+    return found;
+  }
+
  private:
+  /// Adds a kernel if there is none yet in its layouts. Errors: why it cannot be used here.
+  Status AddOption(const TemplateEntry& entry, const Config& config,
+                   std::vector<KernelOption>& found) const {
+    if (std::string reason = entry.refuses(workload_, target_); !reason.empty()) {
+      return Unsupported(reason);
+    }
+    auto kernel = ApplyTemplate(entry, workload_, epilogue_, target_, config);
+    TW_RETURN_IF_ERROR(kernel);
+    const AnchorForm& form = kernel->form;
+    if (plain_weight_ && NeedsConstantWeight(form)) {
+      return Unsupported("the weight is computed at run time");
+    }
+    const bool known = std::ranges::any_of(found, [&](const KernelOption& other) {
+      return other.form.data == form.data && other.form.output == form.output;
+    });
+    if (!known) found.push_back({&entry, config, form});
+    return Status();
+  }
+
+  static bool NeedsConstantWeight(const AnchorForm& form) {
+    return form.shift_data || form.multiply_dtype || form.winograd_tile > 0;
+  }
+
   /// The kernel with why it is this one.
   static Choice With(OperatorReport report, Choice built) {
     report.template_key = std::move(built.report.template_key);
@@ -93,8 +148,7 @@ class KernelChooser {
     auto kernel = ApplyTemplate(entry, workload_, epilogue_, target_, config);
     TW_RETURN_IF_ERROR(kernel);
     choice.form = kernel->form;
-    if (plain_weight_ &&
-        (choice.form.shift_data || choice.form.multiply_dtype || choice.form.winograd_tile > 0)) {
+    if (plain_weight_ && NeedsConstantWeight(choice.form)) {
       return Unsupported("the weight is computed at run time");
     }
     auto program = Lower(kernel->schedule, "kernel", LowerLimitsFor(target_));
@@ -152,6 +206,11 @@ class KernelChooser {
 
   Result<Choice> BuildDefault() const {
     std::string reasons;
+    if (option_ != nullptr) {
+      auto built = Build(*option_->entry, option_->config);
+      if (built.ok()) return built;
+      reasons = std::string(option_->entry->key) + ": " + built.status().message();
+    }
     for (const TemplateEntry* entry :
          options_.templates->For(workload_, WithoutLibraries(target_))) {
       auto config = DefaultConfig(*entry);
@@ -288,6 +347,7 @@ class KernelChooser {
   const bool plain_weight_;
   const LayoutSeconds& layout_seconds_;
   const CompileOptions& options_;
+  const KernelOption* option_;
   const Target& target_;
   const DeviceTraits& device_;
 };
@@ -295,8 +355,15 @@ class KernelChooser {
 }  // namespace
 
 Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
-                            const LayoutSeconds& layout_seconds, const CompileOptions& options) {
-  return KernelChooser(workload, epilogue, plain_weight, layout_seconds, options).Choose();
+                            const LayoutSeconds& layout_seconds, const CompileOptions& options,
+                            const KernelOption* option) {
+  return KernelChooser(workload, epilogue, plain_weight, layout_seconds, options, option).Choose();
+}
+
+Result<std::vector<KernelOption>> KernelOptions(const Workload& workload, const Epilogue& epilogue,
+                                                bool plain_weight, const CompileOptions& options) {
+  const LayoutSeconds none;
+  return KernelChooser(workload, epilogue, plain_weight, none, options).Options();
 }
 
 }  // namespace tilewright

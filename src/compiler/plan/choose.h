@@ -2,8 +2,12 @@
 
 #include <functional>
 
+#include <vector>
+
 #include "src/compiler/compile.h"
 #include "src/ir/stmt.h"
+#include "src/space/config.h"
+#include "src/templates/registry.h"
 #include "src/tensor/compute/compute.h"
 #include "src/tensor/epilogue.h"
 #include "src/tensor/workload.h"
@@ -22,14 +26,29 @@ struct Choice {
 /// Seconds that changes of layout around a kernel of this form take.
 using LayoutSeconds = std::function<double(const AnchorForm&)>;
 
+/// A kernel that a workload may get, before it is built.
+struct KernelOption {
+  const TemplateEntry* entry = nullptr;
+  Config config;
+  AnchorForm form;
+};
+
+/// What there is for a workload: the kernel that ChooseKernel takes by itself, as far as can be said
+/// without building it, then, if no store has an answer, others that work in other layouts.
+/// Errors: kUnsupported if no template serves the workload; those of the stores.
+Result<std::vector<KernelOption>> KernelOptions(const Workload& workload, const Epilogue& epilogue,
+                                                bool plain_weight, const CompileOptions& options);
+
 /// Asks the stores for the best config, or for another one of the workload that is slower by less
 /// than the changes of layout it saves, falling back to the default config of the preferred
 /// template that can do it; where a stream cannot be built with the epilogue, first to the best of
 /// the configs next to it. With `plain_weight` only kernels that take the weight converted by a
 /// mere change of layout are accepted (for weights that are computed at run time). layout_seconds:
-/// null where layouts are as they are. Errors: kUnsupported if no template serves the workload;
+/// null where layouts are as they are. option: not null, the kernel to take before any other if the
+/// stores have no answer. Errors: kUnsupported if no template serves the workload;
 /// those of the stores.
 Result<Choice> ChooseKernel(const Workload& workload, const Epilogue& epilogue, bool plain_weight,
-                            const LayoutSeconds& layout_seconds, const CompileOptions& options);
+                            const LayoutSeconds& layout_seconds, const CompileOptions& options,
+                            const KernelOption* option = nullptr);
 
 }  // namespace tilewright

@@ -45,6 +45,9 @@ Result<Shape> PackedShape(const Sizes& sizes, const std::string& layout_text) {
 
 using Order = std::vector<std::pair<char, std::int64_t>>;
 
+/// The letter of an inner part of a dimension that stands before the outer one.
+char Early(char letter) { return static_cast<char>(letter - 'A' + 'a'); }
+
 /// Appends a dimension in memory, joined with the one before it if they are parts of one.
 void Append(Order& order, char letter, std::int64_t extent) {
   if (extent == 1) return;
@@ -73,8 +76,11 @@ std::vector<std::pair<char, std::int64_t>> MemoryOrder(const TensorType& type,
   if (!sizes.ok() || !layout.ok()) return order;
   auto shape = PackedShape(*sizes, layout_text);
   if (!shape.ok() || Product(*shape) != Product(sizes->sizes)) return order;
+  std::string seen;
   for (std::size_t i = 0; i < shape->size(); ++i) {
-    Append(order, layout->parts()[i].dimension, (*shape)[i]);
+    const char letter = layout->parts()[i].dimension;
+    if (layout->parts()[i].block == 0) seen += letter;
+    Append(order, seen.find(letter) == std::string::npos ? Early(letter) : letter, (*shape)[i]);
   }
   return order;
 }
@@ -96,6 +102,8 @@ std::vector<std::pair<char, std::int64_t>> TransposedOrder(const TensorType& typ
     if (product != type.shape[i]) return {};
   }
   if (next != reshaped.size()) return {};
+  std::vector<int> parts(type.shape.size(), 0);  // of each dimension, those of one element left out
+  for (std::size_t i = 0; i < reshaped.size(); ++i) parts[part_of[i]] += reshaped[i] > 1 ? 1 : 0;
   Order order;
   std::vector<std::int64_t> innermost(type.shape.size(), -1);  // part of each dimension so far
   for (std::int64_t axis : axes) {
@@ -103,9 +111,17 @@ std::vector<std::pair<char, std::int64_t>> TransposedOrder(const TensorType& typ
     if (reshaped[a] == 1) continue;
     const std::size_t dimension = part_of[a];
     const auto part = static_cast<std::int64_t>(a);
-    if (part < innermost[dimension]) return {};  // an inner part outside of an outer one
-    innermost[dimension] = part;
-    Append(order, native[dimension], reshaped[a]);
+    // An inner part outside of an outer one: only where there are just these two.
+    const bool outer_lies_inside = part < innermost[dimension];
+    if (outer_lies_inside && parts[dimension] != 2) return {};
+    const bool early = parts[dimension] == 2 && innermost[dimension] < 0 && [&] {
+      for (std::size_t other = 0; other < a; ++other) {
+        if (part_of[other] == dimension && reshaped[other] > 1) return true;
+      }
+      return false;
+    }();
+    innermost[dimension] = std::max(innermost[dimension], part);
+    Append(order, early ? Early(native[dimension]) : native[dimension], reshaped[a]);
   }
   return order;
 }

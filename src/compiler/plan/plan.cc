@@ -1,9 +1,10 @@
 // From the fused groups of a graph to the steps of a compiled model.
 //
-// Layouts are chosen on the way, in the order of execution: an anchor's kernel says in which form
-// it takes its data and leaves its result, every other operator works in the form its largest input
-// has if it can, and only where two disagree a layout change is put in between, once per value and
-// form. Inputs and outputs of the model stay as the graph has them.
+// For machine code layouts are chosen for all groups together (layouts.h). Elsewhere they are on the
+// way, in the order of execution: an anchor's kernel says in which form it takes its data and leaves
+// its result, every other operator works in the form its largest input has if it can. Only where two
+// disagree a layout change is put in between, once per value and form. Inputs and outputs of the
+// model stay as the graph has them.
 
 #include "src/compiler/plan/plan.h"
 
@@ -127,14 +128,19 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   auto workload = AnchorOf(group);
   TW_RETURN_IF_ERROR(workload);
   const bool plain_weight = graph_.node(weight).kind != NodeKind::kConstant;
-  const std::string key = workload->Key() + (plain_weight ? " plain " : " ") +
-                          group.epilogue.ToString() + " " + FormsOf(group);
+  const KernelOption* option =
+      layout_ != nullptr && layout_->kernel ? &*layout_->kernel : nullptr;
+  const std::string key =
+      workload->Key() + (plain_weight ? " plain " : " ") + group.epilogue.ToString() + " " +
+      FormsOf(group) +
+      (option != nullptr ? " " + option->form.data + " " + option->form.output : "");
   auto known = choices_.find(key);
   if (known == choices_.end()) {
     const auto layout_seconds = [&](const AnchorForm& form) {
       return LayoutSecondsOf(*workload, group, form);
     };
-    auto choice = ChooseKernel(*workload, group.epilogue, plain_weight, layout_seconds, options_);
+    auto choice =
+        ChooseKernel(*workload, group.epilogue, plain_weight, layout_seconds, options_, option);
     TW_RETURN_IF_ERROR(choice);
     const int kernel = AddKernel(choice->program, SymbolPart(workload->op_name()));
     known = choices_.emplace(key, std::pair(*std::move(choice), kernel)).first;
@@ -175,6 +181,10 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   Store(group.output, step.form, buffers.back());
   step.kernel = kernel;
   step.report = choice.report;
+  if (layout_ != nullptr && layout_->changed) {
+    step.report.explanation +=
+        "; in layouts that cost the network less than those of the preferred kernel";
+  }
   step.report.op = DescribeGroup(graph_, group, workload->op_name());
   step.report.macs = workload->macs();
   step.int8 = workload->data.dtype.bits == 8 && workload->weight.dtype.bits == 8;
@@ -222,7 +232,7 @@ Status PlanBuilder::AddOther(const FusedGroup& given) {
     group.nodes.erase(group.nodes.begin());
     if (group.nodes.empty()) return Status();
   }
-  const Form form = FormForOther(group);
+  const Form form = layout_ != nullptr ? layout_->form : FormForOther(group);
   if (!form.is_native()) {
     const Status status = AddOtherIn(group, form);
     if (status.ok() || status.code() != StatusCode::kUnsupported) return status;
@@ -245,6 +255,10 @@ Status PlanBuilder::AddOtherIn(const FusedGroup& group, const Form& form) {
   const std::string name{OpName(graph_.node(group.nodes.front()).op.kind)};
   PlanStep step;
   step.report.op = DescribeGroup(graph_, group, name);
+  if (layout_ != nullptr && layout_->changed) {
+    step.report.explanation =
+        "in a layout that costs the network less than that of its largest input";
+  }
   TW_RETURN_IF_ERROR(AddListed(group, form, *kernel, *std::move(program), std::move(step), name));
   const TensorType& type = graph_.node(group.output).type;
   const TensorType& result = kernel->operators.result();
@@ -299,11 +313,13 @@ Status PlanBuilder::AddAttention(const FusedGroup& group) {
 Status PlanBuilder::AddJoined(const JoinedGroups& joined, const std::vector<FusedGroup>& groups) {
   const Status status = AddAttention(joined.whole);
   if (status.ok() || status.code() != StatusCode::kUnsupported) return status;
-  for (std::size_t part : joined.parts) TW_RETURN_IF_ERROR(AddGroup(groups[part]));
+  for (std::size_t part : joined.parts) TW_RETURN_IF_ERROR(AddGroup(groups, part));
   return Status();
 }
 
-Status PlanBuilder::AddGroup(const FusedGroup& group) {
+Status PlanBuilder::AddGroup(const std::vector<FusedGroup>& groups, std::size_t number) {
+  const FusedGroup& group = groups[number];
+  layout_ = layouts_.empty() ? nullptr : &layouts_[number];
   if (device_.leaves_to_host) return AddPlaced(group);
   if (group.alias) return AddAlias(group);
   return group.anchor ? AddAnchor(group) : AddOther(group);
@@ -347,6 +363,12 @@ Result<Plan> PlanBuilder::Build() {
   auto groups = FuseGroups(graph_, FuseRuleFor(options_.target, options_.fuse_residuals));
   TW_RETURN_IF_ERROR(groups);
   TW_RETURN_IF_ERROR(AddInputs());
+  if (device_.machine_code) {
+    auto choice = ChooseLayouts(graph_, *groups, options_);
+    TW_RETURN_IF_ERROR(choice);
+    layouts_ = std::move(choice->groups);
+    plan_.layouts = choice->report;
+  }
   std::map<std::size_t, const JoinedGroups*> joined;  // by their parts
   const std::vector<JoinedGroups> attention =
       device_.machine_code ? FindAttention(graph_, *groups) : std::vector<JoinedGroups>();
@@ -354,12 +376,13 @@ Result<Plan> PlanBuilder::Build() {
     for (std::size_t part : each.parts) joined[part] = &each;
   }
   for (std::size_t i = 0; i < groups->size(); ++i) {
-    const FusedGroup& group = (*groups)[i];
     const auto whole = joined.find(i);
     if (whole != joined.end() && whole->second->parts.back() != i) continue;
     const Status status =
-        whole == joined.end() ? AddGroup(group) : AddJoined(*whole->second, *groups);
-    if (!status.ok()) return status.WithContext("value " + graph_.node(group.output).name);
+        whole == joined.end() ? AddGroup(*groups, i) : AddJoined(*whole->second, *groups);
+    if (!status.ok()) {
+      return status.WithContext("value " + graph_.node((*groups)[i].output).name);
+    }
   }
   TW_RETURN_IF_ERROR(FinishOutputs());
   PlanMemory(plan_);

@@ -66,6 +66,7 @@ struct Plan {
   std::int64_t arena_bytes = 0, constant_bytes = 0;
   std::uint64_t constant_hash = 0;  ///< of the constants; 0 while they are part of the library
   int transforms = 0;
+  LayoutReport layouts;
 };
 
 /// Optimizes a graph (as imported, or optimized already), and chooses kernels and layouts for it. A

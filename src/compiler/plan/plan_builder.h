@@ -8,6 +8,7 @@
 
 #include "src/compiler/plan/choose.h"
 #include "src/compiler/plan/group_kernel.h"
+#include "src/compiler/plan/layouts.h"
 #include "src/compiler/plan/plan.h"
 #include "src/graph/passes/passes.h"
 #include "src/target/device.h"
@@ -42,7 +43,7 @@ class PlanBuilder {
 
   // Groups (plan.cc).
   Result<Workload> AnchorOf(const FusedGroup& group) const;
-  Status AddGroup(const FusedGroup& group);
+  Status AddGroup(const std::vector<FusedGroup>& groups, std::size_t number);
   Status AddAlias(const FusedGroup& group);
   Status AddAnchor(const FusedGroup& group);
   /// Seconds for the changes of layout that a kernel of this form would need around it.
@@ -116,6 +117,8 @@ class PlanBuilder {
   const DeviceTraits& device_;
   const std::vector<StreamKernel>* streams_;  // of a bundle; null: they are chosen
   std::vector<std::vector<Stored>> forms_;  // by node
+  std::vector<GroupLayout> layouts_;  // of the groups; empty: each follows the one before it
+  const GroupLayout* layout_ = nullptr;  // of the group that is being added
   std::string house_layout_;  // that anchors agree on if it costs little; empty: the native one
   std::map<int, int> views_;  // reshaped values that nobody has asked for: what they are views of
   std::map<std::string, int> kernel_numbers_;              // by code

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "src/base/math.h"
@@ -78,14 +79,29 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
        Knob::Bool("pixels_first", {false, true})});
 }
 
+/// Axes of the result whose channels are shuffled: n, channel of the group, group, row, column;
+/// else one axis has the channels of all groups.
+struct ResultAxes {
+  bool shuffled = false;
+  int row() const { return shuffled ? 3 : 2; }
+  int column() const { return row() + 1; }
+};
+
 /// Loops of the result: n, group | channel tile, row tile, column tile | register tile.
 LoopId ScheduleResult(Schedule& s, StageId result, const Plan& plan, const Tile& tile,
-                      bool pixels_first, const Target& target) {
-  const auto [group, in_group] = s.Split(result, s.SpatialAxis(result, 1), plan.group_channels);
+                      ResultAxes axes, bool pixels_first, const Target& target) {
+  LoopId group, in_group;
+  if (axes.shuffled) {
+    group = s.SpatialAxis(result, 2);
+    in_group = s.SpatialAxis(result, 1);
+  } else {
+    std::tie(group, in_group) = s.Split(result, s.SpatialAxis(result, 1), plan.group_channels);
+  }
   const auto [channel_tile, channel] = s.Split(result, in_group, tile[0]);
-  const auto [row_tile, row] = s.Split(result, s.SpatialAxis(result, 2), tile[1], Tail::kPeel);
+  const auto [row_tile, row] =
+      s.Split(result, s.SpatialAxis(result, axes.row()), tile[1], Tail::kPeel);
   const auto [col_tile, cols] =
-      s.Split(result, s.SpatialAxis(result, 3), tile[2] * plan.lanes, Tail::kPeel);
+      s.Split(result, s.SpatialAxis(result, axes.column()), tile[2] * plan.lanes, Tail::kPeel);
   const auto [vector, lane] = s.Split(result, cols, plan.lanes, Tail::kPeel);
   std::vector<LoopId> outer = {s.SpatialAxis(result, 0), group, row_tile, col_tile};
   outer.insert(pixels_first ? outer.end() : outer.begin() + 2, channel_tile);
@@ -102,19 +118,50 @@ LoopId ScheduleResult(Schedule& s, StageId result, const Plan& plan, const Tile&
   return innermost;
 }
 
-void ScheduleSum(Schedule& s, StageId sum, const Plan& plan, std::int64_t ic_unroll,
-                 bool unroll_kw) {
-  const auto [vector, lane] = s.Split(sum, s.SpatialAxis(sum, 3), plan.lanes, Tail::kPeel);
+void ScheduleSum(Schedule& s, StageId sum, const Plan& plan, ResultAxes axes,
+                 std::int64_t ic_unroll, bool unroll_kw) {
+  const LoopId row = s.SpatialAxis(sum, axes.row());
+  const auto [vector, lane] =
+      s.Split(sum, s.SpatialAxis(sum, axes.column()), plan.lanes, Tail::kPeel);
   const auto [ic, ic_unrolled] = s.Split(sum, s.ReductionAxis(sum, 0), ic_unroll, Tail::kPeel);
   const LoopId kh = s.ReductionAxis(sum, 1), kw = s.ReductionAxis(sum, 2);
-  s.Reorder(sum,
-            {ic, kh, kw, ic_unrolled, s.SpatialAxis(sum, 1), s.SpatialAxis(sum, 2), vector, lane});
+  s.Reorder(sum, {ic, kh, kw, ic_unrolled, s.SpatialAxis(sum, 1), row, vector, lane});
   if (unroll_kw) s.Unroll(sum, kw);
   s.Unroll(sum, ic_unrolled);
   s.Unroll(sum, s.SpatialAxis(sum, 1));
-  s.Unroll(sum, s.SpatialAxis(sum, 2));
+  s.Unroll(sum, row);
   s.Unroll(sum, vector);
   s.Vectorize(sum, lane);
+}
+
+Result<Kernel> ApplyPixels(const Workload& w, const Epilogue& epilogue, const Target& target,
+                           const Config& config, ResultAxes axes) {
+  auto plan = MakePlan(w, target);
+  TW_RETURN_IF_ERROR(plan);
+  const Tile& tile = config.Factors("register_tile");
+  const std::int64_t ic_unroll = config.Integer("ic_unroll");
+  const bool unroll_kw = config.Integer("unroll_kw") != 0;
+  const std::int64_t products = Product(tile) * ic_unroll * (unroll_kw ? plan->shape.s : 1);
+  if (products > kMaxUnrolledProducts) {
+    return InvalidArgument("unrolled body of " + std::to_string(products) +
+                           " products, expected at most " + std::to_string(kMaxUnrolledProducts));
+  }
+  AnchorForm form;
+  form.data = "NCHW";
+  form.output = axes.shuffled ? "N" + std::to_string(plan->group_channels) + "cCHW" : "NCHW";
+  form.weight = Blocked("OIHW", tile[0], 'o');
+  auto compute = DefineAnchor(plan->workload, epilogue, form);
+  TW_RETURN_IF_ERROR(compute);
+  Schedule s(*std::move(compute));
+  const AnchorStages stages = PrepareStages(s);
+  const bool pixels_first = config.Integer("pixels_first") != 0;
+  const LoopId innermost =
+      ScheduleResult(s, stages.result, *plan, tile, axes, pixels_first, target);
+  s.ComputeAt(stages.sum, stages.result, innermost);
+  ScheduleSum(s, stages.sum, *plan, axes, ic_unroll, unroll_kw);
+  if (stages.has_pad) ScheduleFlat(s, stages.pad, plan->lanes, target);
+  TW_RETURN_IF_ERROR(s.status());
+  return Kernel{std::move(s), form};
 }
 
 }  // namespace
@@ -152,32 +199,42 @@ Result<Config> Conv2dPixelsCpu::DefaultConfig(const Workload& w, const Target& t
                                {"pixels_first", KnobValue{false}}});
 }
 
+Result<std::vector<Config>> Conv2dPixelsCpu::InLayouts(const Workload& w, const Target& target) {
+  if (!IsFloat32(w)) return std::vector<Config>();
+  auto config = DefaultConfig(w, target);
+  TW_RETURN_IF_ERROR(config);
+  return std::vector<Config>{*std::move(config)};
+}
+
 Result<Kernel> Conv2dPixelsCpu::Apply(const Workload& w, const Epilogue& epilogue,
                                       const Target& target, const Config& config) {
-  auto plan = MakePlan(w, target);
-  TW_RETURN_IF_ERROR(plan);
-  const Tile& tile = config.Factors("register_tile");
-  const std::int64_t ic_unroll = config.Integer("ic_unroll");
-  const bool unroll_kw = config.Integer("unroll_kw") != 0;
-  const std::int64_t products = Product(tile) * ic_unroll * (unroll_kw ? plan->shape.s : 1);
-  if (products > kMaxUnrolledProducts) {
-    return InvalidArgument("unrolled body of " + std::to_string(products) +
-                           " products, expected at most " + std::to_string(kMaxUnrolledProducts));
-  }
-  AnchorForm form;
-  form.data = form.output = "NCHW";
-  form.weight = Blocked("OIHW", tile[0], 'o');
-  auto compute = DefineAnchor(plan->workload, epilogue, form);
-  TW_RETURN_IF_ERROR(compute);
-  Schedule s(*std::move(compute));
-  const AnchorStages stages = PrepareStages(s);
-  const LoopId innermost =
-      ScheduleResult(s, stages.result, *plan, tile, config.Integer("pixels_first") != 0, target);
-  s.ComputeAt(stages.sum, stages.result, innermost);
-  ScheduleSum(s, stages.sum, *plan, ic_unroll, unroll_kw);
-  if (stages.has_pad) ScheduleFlat(s, stages.pad, plan->lanes, target);
-  TW_RETURN_IF_ERROR(s.status());
-  return Kernel{std::move(s), form};
+  return ApplyPixels(w, epilogue, target, config, {});
+}
+
+std::string GroupConv2dShuffledCpu::Refuses(const Workload& w, const Target& target) {
+  if (w.op_name() != "group_conv2d" || !IsFloat32(w)) return "only float32 in several groups";
+  if (std::string reason = Conv2dPixelsCpu::Refuses(w, target); !reason.empty()) return reason;
+  const auto shape = ConvShapeOf(w);
+  if (!shape.ok()) return shape.status().message();
+  return shape->k > shape->groups ? "" : "only groups of several channels";
+}
+
+Result<ConfigSpace> GroupConv2dShuffledCpu::DefineSpace(const Workload& w, const Target& target) {
+  return Conv2dPixelsCpu::DefineSpace(w, target);
+}
+
+Result<Config> GroupConv2dShuffledCpu::DefaultConfig(const Workload& w, const Target& target) {
+  return Conv2dPixelsCpu::DefaultConfig(w, target);
+}
+
+Result<std::vector<Config>> GroupConv2dShuffledCpu::InLayouts(const Workload& w,
+                                                              const Target& target) {
+  return Conv2dPixelsCpu::InLayouts(w, target);
+}
+
+Result<Kernel> GroupConv2dShuffledCpu::Apply(const Workload& w, const Epilogue& epilogue,
+                                             const Target& target, const Config& config) {
+  return ApplyPixels(w, epilogue, target, config, {.shuffled = true});
 }
 
 }  // namespace tilewright

@@ -77,14 +77,16 @@ std::vector<Expr> MemoryIndices(const Layout& layout, const PrimalIndices& prima
   std::vector<Expr> indices(layout.parts().size());
   for (std::size_t i = indices.size(); i-- > 0;) {
     const Layout::Part& part = layout.parts()[i];
+    if (part.block == 0) continue;
     LinearIndex& index = rest.at(part.dimension);
-    if (part.block == 0) {
-      indices[i] = index.ToExpr();
-    } else {
-      auto [quotient, remainder] = index.DivMod(part.block);
-      indices[i] = remainder.ToExpr();
-      index = quotient;
-    }
+    auto [quotient, remainder] = index.DivMod(part.block);
+    indices[i] = remainder.ToExpr();
+    index = quotient;
+  }
+  // What the blocks leave, also of those that stand before the dimension.
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const Layout::Part& part = layout.parts()[i];
+    if (part.block == 0) indices[i] = rest.at(part.dimension).ToExpr();
   }
   return indices;
 }
@@ -104,8 +106,10 @@ LayoutAxes MakeLayoutAxes(const Layout& layout, const std::vector<std::int64_t>&
     const Axis axis{MakeVar(name), shape[i], false};
     name += "i";
     if (part.block != 0) stride[part.dimension] /= part.block;
+    const std::int64_t step =
+        part.block != 0 ? stride[part.dimension] : layout.BlockOf(part.dimension);
     LinearIndex& primal = result.primal[part.dimension];
-    primal = primal.Plus(LinearIndex::Of(axis).Times(stride[part.dimension]));
+    primal = primal.Plus(LinearIndex::Of(axis).Times(step));
     result.axes.push_back(axis);
   }
   return result;

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "src/compiler/plan/form.h"
+#include "src/compiler/plan/group_kernel.h"
+#include "src/target/target.h"
+#include "src/tensor/compute/compute.h"
+#include "src/tensor/workload.h"
+
+namespace tilewright {
+
+/// Estimates of what kernels take, for weighing layouts against one another: how they differ is
+/// measured (on Zen 4, bench/results), what they add up to is not to be relied on.
+class LayoutCosts {
+ public:
+  /// Errors: those of FeaturesOf.
+  static Result<LayoutCosts> For(const Target& target);
+
+  /// Seconds of an anchor's default kernel in these layouts, its multiply-adds with zeros included.
+  double Anchor(const Workload& workload, const AnchorForm& form) const;
+  /// Seconds of a group without anchor; 0 if it only names parts of memory.
+  double Group(const Graph& graph, const FusedGroup& group, const GroupKernel& kernel,
+               const Form& form) const;
+  /// Seconds of one change of layout.
+  double Change(const TensorType& type, const Form& from, const Form& to) const;
+
+ private:
+  LayoutCosts(int lanes, int threads) : lanes_(lanes), threads_(threads) {}
+
+  int lanes_, threads_;
+};
+
+}  // namespace tilewright

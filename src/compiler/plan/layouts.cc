@@ -1,0 +1,487 @@
+// The choice of layouts as a sum of costs over discrete variables. A group of the graph is a
+// variable; its values are the ways to work, each with the forms in which it wants what it reads and
+// the form it leaves its result in. What a value costs depends on the form it is made in and those
+// it is wanted in, each of which is made once: with one reader that is a table of two variables, with
+// several there is a variable more, the set of forms that are there.
+
+#include "src/compiler/plan/layouts.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "src/compiler/plan/group_kernel.h"
+#include "src/compiler/plan/layout_costs.h"
+#include "src/compiler/plan/minimize.h"
+#include "src/target/device.h"
+
+namespace tilewright {
+namespace {
+
+/// More than anything takes: in the place of what cannot be.
+constexpr double kImpossible = 1e6;
+
+/// A value in a form that a group reads.
+struct Wanted {
+  int value;
+  Form form;
+  friend bool operator==(const Wanted&, const Wanted&) = default;
+};
+
+/// One way to work that a group has.
+struct Mode {
+  Form works_in;
+  std::vector<Wanted> wants;
+  Form result;
+  bool makes = true;  ///< false: a reshaped value that nobody wants
+  double seconds = 0;
+  std::optional<KernelOption> kernel;
+};
+
+class LayoutProblem {
+ public:
+  LayoutProblem(const Graph& graph, std::span<const FusedGroup> groups,
+                const CompileOptions& options, LayoutCosts costs)
+      : graph_(graph), groups_(groups), options_(options), costs_(costs), modes_(groups.size()) {}
+
+  Result<LayoutChoice> Choose() {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      if (groups_[g].alias) AddAliasModes(g);
+    }
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      if (groups_[g].anchor) TW_RETURN_IF_ERROR(AddAnchorModes(g));
+    }
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      if (!groups_[g].alias && !groups_[g].anchor) TW_RETURN_IF_ERROR(AddOtherModes(g));
+    }
+    const std::vector<int> rule = ByRule();
+    const CostSum sum = SumOf();
+    // Variables behind those of the groups follow from them.
+    std::vector<int> start = rule;
+    SetSubsets(start);
+    const CostMinimum minimum = Minimize(sum, start);
+    LayoutChoice choice;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const Mode& mode = modes_[g][static_cast<std::size_t>(minimum.values[g])];
+      choice.groups.push_back({mode.works_in, mode.kernel, minimum.values[g] != rule[g]});
+      if (modes_[g].size() > 1 && !groups_[g].alias) ++choice.report.choices;
+      if (choice.groups.back().changed) ++choice.report.changed;
+    }
+    choice.report.rule_seconds = sum.At(start);
+    choice.report.seconds = minimum.cost;
+    choice.report.exact = minimum.exact;
+    return choice;
+  }
+
+ private:
+  const TensorType& TypeOf(int value) const { return graph_.node(value).type; }
+
+  /// The form, equal for equal bytes.
+  Form FormOf(int value, Form form) const {
+    form = Canonical(TypeOf(value), std::move(form));
+    return form.is_native() ? Form() : form;
+  }
+
+  /// Whose memory an unchanged value is.
+  int SourceOf(int value) const {
+    for (auto same = same_.find(value); same != same_.end(); same = same_.find(value)) {
+      value = same->second;
+    }
+    return value;
+  }
+
+  bool IsConstant(int value) const { return graph_.node(value).kind == NodeKind::kConstant; }
+
+  void AddWanted(Mode& mode, int value, Form form) const {
+    if (IsConstant(value)) return;
+    const int source = SourceOf(value);
+    mode.wants.push_back({source, FormOf(source, std::move(form))});
+  }
+
+  // What each group can do.
+
+  Status AddAnchorModes(std::size_t g) {
+    const FusedGroup& group = groups_[g];
+    auto workload =
+        Workload::FromOperator(graph_.node(*group.anchor).op, TypeOf(group.inputs[0]),
+                               TypeOf(group.inputs[1]));
+    TW_RETURN_IF_ERROR(workload);
+    const bool plain_weight = !IsConstant(group.inputs[1]);
+    const std::string key =
+        workload->Key() + (plain_weight ? " plain " : " ") + group.epilogue.ToString();
+    auto known = options_by_key_.find(key);
+    if (known == options_by_key_.end()) {
+      auto kernels = KernelOptions(*workload, group.epilogue, plain_weight, options_);
+      TW_RETURN_IF_ERROR(kernels);
+      known = options_by_key_.emplace(key, *std::move(kernels)).first;
+    }
+    auto native = workload->OutputLayout();
+    TW_RETURN_IF_ERROR(native);
+    for (const KernelOption& kernel : known->second) {
+      Mode mode;
+      const Form data{workload->data_layout, kernel.form.data};
+      const Form result{*native, kernel.form.output};
+      AddWanted(mode, group.inputs[0], data);
+      if (plain_weight) {
+        AddWanted(mode, group.inputs[1], {workload->kernel_layout, kernel.form.weight});
+      }
+      for (std::size_t i = 2; i < group.inputs.size(); ++i) {
+        AddWanted(mode, group.inputs[i], FormOf(group.output, result));
+      }
+      mode.result = FormOf(group.output, result);
+      mode.seconds = costs_.Anchor(*workload, kernel.form);
+      mode.kernel = kernel;
+      AddForm(data);
+      AddForm(result);
+      modes_[g].push_back(std::move(mode));
+    }
+    return Status();
+  }
+
+  /// Layouts of images that anchors have are what the others may work in.
+  void AddForm(const Form& form) {
+    constexpr std::size_t kMostForms = 4;
+    if (form.is_native() || form.layout == form.native || form.native.size() != 4) return;
+    if (forms_.size() == kMostForms || std::ranges::find(forms_, form) != forms_.end()) return;
+    forms_.push_back(form);
+  }
+
+  Status AddOtherModes(std::size_t g) {
+    const FusedGroup& group = groups_[g];
+    auto native = ModeIn(group, Form());
+    TW_RETURN_IF_ERROR(native);
+    modes_[g].push_back(*std::move(native));
+    for (const Form& form : forms_) AddTransposedMode(g, form);
+    for (const Form& form : forms_) {
+      if (form.native.size() != TypeOf(group.output).shape.size()) continue;
+      auto mode = ModeIn(group, form);
+      if (!mode.ok()) continue;
+      const bool known = std::ranges::any_of(modes_[g], [&](const Mode& other) {
+        return other.result == mode->result && other.wants == mode->wants;
+      });
+      if (!known) modes_[g].push_back(*std::move(mode));
+    }
+    return Status();
+  }
+
+  void AddAliasModes(std::size_t g) {
+    const FusedGroup& group = groups_[g];
+    const bool unchanged = std::ranges::all_of(
+        group.nodes, [&](int id) { return graph_.node(id).op.kind == OpKind::kIdentity; });
+    if (unchanged) {
+      same_[group.output] = group.inputs.front();
+      modes_[g].emplace_back();
+      modes_[g].back().makes = false;
+      return;
+    }
+    Mode view;
+    AddWanted(view, group.inputs.front(), Form());
+    views_[group.output] = group.inputs.front();
+    modes_[g].push_back(std::move(view));
+    modes_[g].emplace_back();
+    modes_[g].back().makes = false;
+  }
+
+  /// A transposition that leaves the bytes of a form of what it transposes is no step; what follows
+  /// it works in the graph's layout.
+  void AddTransposedMode(std::size_t g, const Form& form) {
+    FusedGroup rest = groups_[g];
+    const Node& node = graph_.node(rest.nodes.front());
+    if (node.op.kind != OpKind::kTranspose) return;
+    const int input = node.inputs[0];
+    int source = input;
+    for (auto view = views_.find(source); view != views_.end(); view = views_.find(source)) {
+      source = view->second;
+    }
+    const TensorType& type = TypeOf(source);
+    if (IsConstant(source) || form.native.size() != type.shape.size()) return;
+    const auto order =
+        TransposedOrder(type, form.native, TypeOf(input).shape, node.op.attributes.axes);
+    if (order.empty() || order != MemoryOrder(type, form.native, form.layout)) return;
+    Mode mode;
+    rest.nodes.erase(rest.nodes.begin());
+    if (!rest.nodes.empty()) {
+      auto worked = ModeIn(rest, Form());
+      if (!worked.ok()) return;
+      mode = *std::move(worked);
+      std::erase_if(mode.wants, [&](const Wanted& w) { return w.value == groups_[g].nodes.front(); });
+    }
+    AddWanted(mode, source, form);
+    modes_[g].push_back(std::move(mode));
+  }
+
+  /// Errors: those of ListGroup.
+  Result<Mode> ModeIn(const FusedGroup& group, const Form& form) const {
+    auto kernel = ListGroup(graph_, group, form);
+    TW_RETURN_IF_ERROR(kernel);
+    Mode mode;
+    mode.works_in = form;
+    for (const GroupInput& input : kernel->inputs) AddWanted(mode, input.node, input.form);
+    mode.result = FormOf(group.output, form);
+    mode.seconds = costs_.Group(graph_, group, *kernel, form);
+    // What lies in other memory is copied to where the caller wants it.
+    const bool leaves = std::ranges::find(graph_.outputs(), group.output) != graph_.outputs().end();
+    if (mode.seconds == 0 && leaves && mode.result.is_native()) {
+      mode.seconds = costs_.Change(TypeOf(group.output), Form(), Form());
+    }
+    return mode;
+  }
+
+  // The rule.
+
+  bool IsThere(int value, const Form& form) const {
+    const auto there = there_.find(value);
+    return there != there_.end() && std::ranges::find(there->second, form) != there->second.end();
+  }
+
+  void Want(int value, const Form& form) {
+    if (IsThere(value, form)) return;
+    if (const auto view = views_.find(value); view != views_.end() && !IsThere(value, Form())) {
+      Want(SourceOf(view->second), Form());
+      there_[value].push_back(Form());
+    }
+    if (!IsThere(value, form)) there_[value].push_back(form);
+  }
+
+  std::size_t ModeByRule(std::size_t g) const {
+    const FusedGroup& group = groups_[g];
+    if (group.anchor || group.alias) return 0;
+    if (graph_.node(group.nodes.front()).op.kind == OpKind::kTranspose) {
+      for (std::size_t m = 1; m < modes_[g].size(); ++m) {
+        const std::vector<Wanted>& wants = modes_[g][m].wants;
+        if (modes_[g][m].works_in.is_native() &&
+            std::ranges::all_of(wants, [&](const Wanted& w) { return IsThere(w.value, w.form); })) {
+          return m;
+        }
+      }
+    }
+    Form best;
+    std::int64_t most = 0;
+    for (int input : group.inputs) {
+      const int source = SourceOf(input);
+      const auto there = there_.find(source);
+      const std::int64_t bytes = TypeOf(source).bytes();
+      if (there == there_.end() || IsThere(source, Form()) || bytes <= most) continue;
+      best = there->second.front();
+      most = bytes;
+    }
+    for (std::size_t m = 1; m < modes_[g].size(); ++m) {
+      if (modes_[g][m].works_in == best) return m;
+    }
+    return 0;
+  }
+
+  /// The mode of each group if one is chosen after the other.
+  std::vector<int> ByRule() {
+    for (int input : graph_.inputs()) there_[input].push_back(Form());
+    std::vector<int> values;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const std::size_t chosen = ModeByRule(g);
+      values.push_back(static_cast<int>(chosen));
+      if (groups_[g].alias) continue;  // made when somebody wants it
+      const Mode& mode = modes_[g][chosen];
+      for (const Wanted& wanted : mode.wants) Want(wanted.value, wanted.form);
+      there_[groups_[g].output].push_back(mode.result);
+    }
+    for (int output : graph_.outputs()) Want(SourceOf(output), Form());
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      if (modes_[g].size() > 1 && groups_[g].alias && !there_.contains(groups_[g].output)) {
+        values[g] = 1;
+      }
+    }
+    return values;
+  }
+
+  // The sum.
+
+  /// What is to be known of a value: who makes it, who reads it, in which forms.
+  struct Value {
+    int id = -1;
+    int maker = -1;            // group; -1: an input of the graph
+    std::vector<int> readers;  // groups
+    std::vector<Form> forms;
+    bool leaves = false;
+    int subset = -1;  // the variable that says which forms there are; -1: one reader needs none
+
+    unsigned BitOf(const Form& form) const {
+      return 1U << (std::ranges::find(forms, form) - forms.begin());
+    }
+  };
+
+  /// The forms in which a mode wants a value, as bits.
+  static unsigned WantedBits(const Mode& mode, const Value& value) {
+    unsigned bits = 0;
+    for (const Wanted& wanted : mode.wants) {
+      if (wanted.value == value.id) bits |= value.BitOf(wanted.form);
+    }
+    return bits;
+  }
+
+  /// Seconds to have a value in the forms of these bits, made in `from` by a mode.
+  double SecondsFor(const Value& value, const Mode* maker, unsigned bits) const {
+    if (value.leaves) bits |= value.BitOf(Form());
+    if (bits == 0) return 0;
+    if (maker != nullptr && !maker->makes) return kImpossible;
+    const Form from = maker != nullptr ? maker->result : Form();
+    const TensorType& type = TypeOf(value.id);
+    double seconds = 0;
+    bool by_native = false;
+    for (std::size_t i = 0; i < value.forms.size(); ++i) {
+      const Form& to = value.forms[i];
+      if ((bits >> i & 1U) == 0 || to == from) continue;
+      // Blocks that reach beyond the value are changed by way of the native form.
+      const bool direct = from.is_native() || to.is_native() || !IsRounded(type, from);
+      by_native = by_native || !direct;
+      seconds += costs_.Change(type, direct ? from : Form(), to);
+    }
+    if (by_native && (bits & value.BitOf(Form())) == 0) {
+      seconds += costs_.Change(type, from, Form());
+    }
+    return seconds;
+  }
+
+  std::vector<Value> Values() const {
+    std::map<int, Value> found;
+    const auto add = [&](int id, const Form& form) {
+      Value& value = found[id];
+      value.id = id;
+      if (std::ranges::find(value.forms, form) == value.forms.end()) value.forms.push_back(form);
+    };
+    for (int input : graph_.inputs()) add(input, Form());
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      for (const Mode& mode : modes_[g]) {
+        if (mode.makes) {
+          add(groups_[g].output, mode.result);
+          found[groups_[g].output].maker = static_cast<int>(g);
+        }
+        for (const Wanted& wanted : mode.wants) {
+          add(wanted.value, wanted.form);
+          std::vector<int>& readers = found[wanted.value].readers;
+          if (readers.empty() || readers.back() != static_cast<int>(g)) {
+            readers.push_back(static_cast<int>(g));
+          }
+        }
+      }
+    }
+    for (int output : graph_.outputs()) {
+      if (IsConstant(output)) continue;
+      add(SourceOf(output), Form());
+      found[SourceOf(output)].leaves = true;
+    }
+    std::vector<Value> values;
+    for (auto& [id, value] : found) {
+      const bool view = value.maker >= 0 && groups_[static_cast<std::size_t>(value.maker)].alias;
+      if (value.forms.size() > 1 || view) values.push_back(std::move(value));
+    }
+    return values;
+  }
+
+  /// The mode of a group by a table's coordinate; null for an input of the graph.
+  const Mode* ModeOf(int group, std::size_t mode) const {
+    return group < 0 ? nullptr : &modes_[static_cast<std::size_t>(group)][mode];
+  }
+
+  std::size_t ModesOf(int group) const {
+    return group < 0 ? 1 : modes_[static_cast<std::size_t>(group)].size();
+  }
+
+  CostSum SumOf() {
+    CostSum sum;
+    for (const std::vector<Mode>& modes : modes_) sum.sizes.push_back(static_cast<int>(modes.size()));
+    values_ = Values();
+    constexpr std::size_t kMostForms = 6;  // two to the power of it are the sets of them
+    for (Value& value : values_) {
+      if (value.readers.size() <= 1 || value.forms.size() > kMostForms) continue;
+      value.subset = static_cast<int>(sum.sizes.size());
+      sum.sizes.push_back(1 << value.forms.size());
+    }
+    for (std::size_t g = 0; g < modes_.size(); ++g) {
+      CostTable& own = sum.AddTable({static_cast<int>(g)});
+      for (std::size_t m = 0; m < modes_[g].size(); ++m) own.costs[m] = modes_[g][m].seconds;
+    }
+    for (const Value& value : values_) AddValue(value, sum);
+    return sum;
+  }
+
+  void AddValue(const Value& value, CostSum& sum) const {
+    const std::size_t made = ModesOf(value.maker);
+    if (value.subset < 0) {
+      // Of one reader, or of too many forms: then each change is counted for each reader.
+      for (const int reader : value.readers) {
+        std::vector<int> variables = {reader};
+        if (value.maker >= 0) variables.insert(variables.begin(), value.maker);
+        CostTable& table = sum.AddTable(std::move(variables));
+        for (std::size_t from = 0, i = 0; from < made; ++from) {
+          for (std::size_t m = 0; m < ModesOf(reader); ++m) {
+            table.costs[i++] = SecondsFor(value, ModeOf(value.maker, from),
+                                          WantedBits(*ModeOf(reader, m), value));
+          }
+        }
+      }
+      if (value.readers.empty() && value.maker >= 0) {
+        CostTable& table = sum.AddTable({value.maker});
+        for (std::size_t from = 0; from < made; ++from) {
+          table.costs[from] = SecondsFor(value, ModeOf(value.maker, from), 0);
+        }
+      }
+      return;
+    }
+    const auto subsets = static_cast<std::size_t>(sum.sizes[static_cast<std::size_t>(value.subset)]);
+    std::vector<int> variables = {value.subset};
+    if (value.maker >= 0) variables.insert(variables.begin(), value.maker);
+    CostTable& making = sum.AddTable(std::move(variables));
+    for (std::size_t from = 0, i = 0; from < made; ++from) {
+      for (std::size_t bits = 0; bits < subsets; ++bits) {
+        making.costs[i++] =
+            SecondsFor(value, ModeOf(value.maker, from), static_cast<unsigned>(bits));
+      }
+    }
+    for (const int reader : value.readers) {
+      CostTable& reading = sum.AddTable({reader, value.subset});
+      for (std::size_t m = 0, i = 0; m < ModesOf(reader); ++m) {
+        const unsigned wanted = WantedBits(*ModeOf(reader, m), value);
+        for (std::size_t bits = 0; bits < subsets; ++bits) {
+          reading.costs[i++] = (wanted & ~bits) == 0 ? 0 : kImpossible;
+        }
+      }
+    }
+  }
+
+  /// Appends the values of the variables that say which forms there are, for modes given.
+  void SetSubsets(std::vector<int>& values) const {
+    for (const Value& value : values_) {
+      if (value.subset < 0) continue;
+      unsigned bits = 0;
+      for (const int reader : value.readers) {
+        const auto mode = static_cast<std::size_t>(values[static_cast<std::size_t>(reader)]);
+        bits |= WantedBits(*ModeOf(reader, mode), value);
+      }
+      values.push_back(static_cast<int>(bits));
+    }
+  }
+
+  const Graph& graph_;
+  std::span<const FusedGroup> groups_;
+  const CompileOptions& options_;
+  LayoutCosts costs_;
+  std::vector<std::vector<Mode>> modes_;  // by group
+  std::vector<Form> forms_;               // that groups without anchor may work in
+  std::map<std::string, std::vector<KernelOption>> options_by_key_;
+  std::map<int, int> same_;    // unchanged values: what they are
+  std::map<int, int> views_;   // reshaped values: of what
+  std::map<int, std::vector<Form>> there_;  // by value, while the rule is followed
+  std::vector<Value> values_;
+};
+
+}  // namespace
+
+Result<LayoutChoice> ChooseLayouts(const Graph& graph, std::span<const FusedGroup> groups,
+                                   const CompileOptions& options) {
+  auto costs = LayoutCosts::For(options.target);
+  TW_RETURN_IF_ERROR(costs);
+  return LayoutProblem(graph, groups, options, *costs).Choose();
+}
+
+}  // namespace tilewright
