@@ -1,5 +1,6 @@
 // Which axes of each stage are those of the rows follows from the result, whose rows are all axes
-// but the last, backwards: where a stage reads another at its own row, that one has the same rows.
+// but the last ones, backwards: where a stage reads another at its own row, that one has the same
+// rows.
 
 #include "src/templates/row_schedule.h"
 
@@ -45,7 +46,7 @@ bool RowFinder::Find() {
   const StageId result = stages_.back();
   const std::vector<Axis>& axes = schedule_.stage(result).op.axes;
   RowAxes rows;
-  for (int i = 0; i + 1 < static_cast<int>(axes.size()); ++i) {
+  for (int i = 0; i + inside_ < static_cast<int>(axes.size()); ++i) {
     rows.push_back(i);
     extents_.push_back(axes[static_cast<std::size_t>(i)].extent);
   }
@@ -140,18 +141,30 @@ void ScheduleInRow(Schedule& s, StageId stage, const RowAxes& rows, std::int64_t
   s.Vectorize(stage, lane);
 }
 
-std::optional<Schedule> RowSchedule(Schedule schedule, std::int64_t lanes, const Target& target) {
+namespace {
+
+/// Whether some stage makes one number of each row.
+bool HasNumberPerRow(const Schedule& schedule, std::int64_t rows) {
+  return std::ranges::any_of(schedule.stages(), [&](const Schedule::StageInfo& stage) {
+    return stage.op.combiner != Combiner::kNone && stage.op.output->elements() == rows;
+  });
+}
+
+/// With the last `inside` axes of the result as rows.
+std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t lanes,
+                                     const Target& target) {
   const StageId result = schedule.order().back();
   const ComputeOp& whole = schedule.stage(result).op;
-  if (whole.combiner != Combiner::kNone || whole.axes.size() < 2) return std::nullopt;
-  const std::int64_t length = whole.axes.back().extent;
+  std::int64_t length = 1;
+  for (int i = 0; i < inside; ++i) length *= (whole.axes.end() - 1 - i)->extent;
   const std::int64_t rows = whole.output->elements() / length;
   if (length < 2 || length > kLongestRow || rows < target.num_threads()) return std::nullopt;
+  if (inside > 1 && !HasNumberPerRow(schedule, rows)) return std::nullopt;
   InlineRows(schedule);
   SumInLanes(schedule, lanes, rows);
   std::vector<StageId> order = schedule.order();
   std::erase_if(order, [&](StageId id) { return IsInline(schedule, id); });
-  RowFinder finder(schedule, order);
+  RowFinder finder(schedule, order, inside);
   if (!finder.Find()) return std::nullopt;
 
   bool reduces = false;
@@ -176,6 +189,18 @@ std::optional<Schedule> RowSchedule(Schedule schedule, std::int64_t lanes, const
   }
   if (!schedule.status().ok()) return std::nullopt;
   return schedule;
+}
+
+}  // namespace
+
+std::optional<Schedule> RowSchedule(const Schedule& schedule, std::int64_t lanes,
+                                    const Target& target) {
+  const ComputeOp& whole = schedule.stage(schedule.order().back()).op;
+  if (whole.combiner != Combiner::kNone) return std::nullopt;
+  for (int inside = 1; inside < static_cast<int>(whole.axes.size()); ++inside) {
+    if (auto rows = ScheduleRows(schedule, inside, lanes, target)) return rows;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tilewright

@@ -10,12 +10,13 @@
 
 namespace tilewright {
 
-/// A computation that goes row by row of its result (softmax, normalization over the last axis, and
+/// A computation that goes row by row of its result (softmax, normalization over the last axes, and
 /// what is elementwise around them) as one loop over rows, which threads share: every stage is
 /// computed in it, into a buffer of one row, with vectors along the row. Sums and maxima of a row
 /// are made in as many parts as a vector has lanes. Takes a schedule without any decision yet;
 /// nothing if the computation is none such.
-std::optional<Schedule> RowSchedule(Schedule schedule, std::int64_t lanes, const Target& target);
+std::optional<Schedule> RowSchedule(const Schedule& schedule, std::int64_t lanes,
+                                    const Target& target);
 
 // Parts of it, for computations of which some stages go row by row.
 
@@ -30,9 +31,10 @@ using RowAxes = std::vector<int>;
 class RowFinder {
  public:
   /// stages: those to look at, readers behind what they read. schedule outlives this.
-  RowFinder(const Schedule& schedule, std::vector<StageId> stages)
-      : schedule_(schedule), stages_(std::move(stages)) {}
-  /// Rows are all axes of the last stage but the last one. False where a stage reads other rows than
+  /// inside: how many of the last stage's axes are no rows.
+  RowFinder(const Schedule& schedule, std::vector<StageId> stages, int inside = 1)
+      : schedule_(schedule), stages_(std::move(stages)), inside_(inside) {}
+  /// Rows are all axes of the last stage but the last ones. False where a stage reads other rows than
   /// its own, or none of them reads it.
   bool Find();
   const RowAxes& Of(StageId stage) const { return rows_.at(stage.index); }
@@ -45,6 +47,7 @@ class RowFinder {
 
   const Schedule& schedule_;
   std::vector<StageId> stages_;
+  int inside_;
   std::vector<std::int64_t> extents_;
   std::map<int, RowAxes> rows_;  // by stage
 };

@@ -183,6 +183,7 @@ class RandomGroups {
       return Add(Pick(4) == 0 ? OpKind::kLogSoftmax : OpKind::kSoftmax, {value}, attributes);
     }
     attributes.axes = {Pick(2) == 0 ? -1 : 3};
+    if (Pick(4) == 0) attributes.axes = {2, 3};
     attributes.keepdims = true;
     return Add(kReductions[Pick(integers_ ? 2 : 4)], {value}, attributes);
   }

@@ -141,6 +141,7 @@ INSTANTIATE_TEST_SUITE_P(Operators, FixedScheduleTest, testing::ValuesIn(Cases()
 struct RowsCase {
   const char* name;
   std::vector<std::int64_t> shape;
+  std::int64_t dimensions = 1;  // of a row
 };
 
 class RowScheduleTest : public testing::TestWithParam<RowsCase> {};
@@ -174,8 +175,35 @@ OperatorList NormalizedRows(const std::vector<std::int64_t>& shape) {
   return list;
 }
 
+/// Normalization over several last dimensions with a scale for each element of the first of them;
+/// what has no deviation stays as it is.
+OperatorList NormalizedImages(const std::vector<std::int64_t>& shape, std::int64_t dimensions) {
+  OperatorList list;
+  const auto add = [&](OpKind kind, std::vector<int> operands, OpAttributes attributes = {}) {
+    auto value = list.AddOperator({kind, std::move(attributes)}, std::move(operands));
+    TW_CHECK(value.ok(), value.status().message());
+    return *value;
+  };
+  OpAttributes last;
+  for (std::int64_t i = -dimensions; i < 0; ++i) last.axes.push_back(i);
+  last.keepdims = true;
+  std::vector<std::int64_t> factors(shape.end() - dimensions, shape.end());
+  std::fill(factors.begin() + 1, factors.end(), 1);
+  const int x = list.AddParameter({shape, kFloat32}),
+            scale = list.AddParameter({factors, kFloat32});
+  const int zero = list.AddScalar({{}, kFloat32}, {}), one = list.AddScalar({{}, kFloat32}, {1, 0});
+  const int centred = add(OpKind::kSub, {x, add(OpKind::kReduceMean, {x}, last)});
+  const int square = add(OpKind::kMul, {centred, centred});
+  const int deviation = add(OpKind::kSqrt, {add(OpKind::kReduceMean, {square}, last)});
+  const int divisor = add(OpKind::kWhere, {add(OpKind::kEqual, {deviation, zero}), one, deviation});
+  add(OpKind::kMul, {add(OpKind::kDiv, {centred, divisor}), scale});
+  return list;
+}
+
 TEST_P(RowScheduleTest, IsOneLoopAndEqualsTheReference) {
-  const OperatorList list = NormalizedRows(GetParam().shape);
+  const std::int64_t dimensions = GetParam().dimensions;
+  const OperatorList list = dimensions > 1 ? NormalizedImages(GetParam().shape, dimensions)
+                                           : NormalizedRows(GetParam().shape);
   Random random(5);
   std::vector<Tensor> inputs;
   for (int parameter : list.parameters()) {
@@ -212,7 +240,10 @@ INSTANTIATE_TEST_SUITE_P(
     Rows, RowScheduleTest,
     testing::Values(RowsCase{"Vectors", {3, 4, 64}}, RowsCase{"OddLength", {5, 37}},
                     RowsCase{"HalfVectors", {2, 1, 3, 40}}, RowsCase{"Pairs", {7, 2}},
-                    RowsCase{"SumsInBlocks", {2, 768}}, RowsCase{"LongSumsInBlocks", {3, 5000}}),
+                    RowsCase{"SumsInBlocks", {2, 768}}, RowsCase{"LongSumsInBlocks", {3, 5000}},
+                    RowsCase{"Images", {2, 3, 4, 48}, 2}, RowsCase{"OddImages", {5, 7, 9}, 2},
+                    RowsCase{"LongImages", {2, 2, 30, 41}, 2},
+                    RowsCase{"Volumes", {3, 2, 5, 32}, 3}),
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

@@ -38,14 +38,25 @@ std::optional<OperandKind> OperandKindOf(const TensorType& operand, const Tensor
   return std::nullopt;
 }
 
-bool WorksOnRows(const Operator& op, std::size_t rank) {
-  const auto last = static_cast<std::int64_t>(rank) - 1;
-  const auto is_last = [last](std::int64_t axis) { return axis == last || axis == -1; };
+std::size_t DimensionsOfRows(const Operator& op, std::size_t rank) {
   const OpAttributes& a = op.attributes;
-  if (op.kind == OpKind::kSoftmax || op.kind == OpKind::kLogSoftmax) return is_last(a.axis);
-  return FamilyOf(op.kind) == OpFamily::kReduction && a.keepdims && a.axes.size() == 1 &&
-         is_last(a.axes[0]);
+  const auto from_front = [rank](std::int64_t axis) {
+    return axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
+  };
+  if (op.kind == OpKind::kSoftmax || op.kind == OpKind::kLogSoftmax) {
+    return std::cmp_equal(from_front(a.axis) + 1, rank) ? 1 : 0;
+  }
+  if (FamilyOf(op.kind) != OpFamily::kReduction || !a.keepdims) return 0;
+  std::vector<std::int64_t> axes;
+  for (std::int64_t axis : a.axes) axes.push_back(from_front(axis));
+  std::ranges::sort(axes);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (!std::cmp_equal(axes[i], rank - axes.size() + i)) return 0;
+  }
+  return axes.size();
 }
+
+bool WorksOnRows(const Operator& op, std::size_t rank) { return DimensionsOfRows(op, rank) == 1; }
 
 bool IsBinaryElementwise(const Node& node) {
   return node.kind == NodeKind::kOperator && IsElementwise(node.op.kind) && node.inputs.size() == 2;

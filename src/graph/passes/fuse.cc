@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "src/graph/ir/operand.h"
 #include "src/graph/passes/passes.h"
@@ -57,6 +58,11 @@ class Fuser {
         waiting_(graph.nodes().size(), false) {}
 
   std::vector<FusedGroup> Run() {
+    for (const Node& node : graph_.nodes()) {
+      if (node.kind == NodeKind::kOperator && !node.inputs.empty() && IsOfRows(node)) {
+        dimensions_of_rows_.insert(DimensionsOfRows(node));
+      }
+    }
     for (int id = 0; id < graph_.size(); ++id) {
       const Node& node = graph_.node(id);
       if (node.kind != NodeKind::kOperator || HasGroup(id)) continue;
@@ -397,19 +403,32 @@ class Fuser {
     return false;
   }
 
-  bool IsOfRows(const Node& node) const {
-    return WorksOnRows(node.op, At(node.inputs[0]).type.shape.size());
+  std::size_t DimensionsOfRows(const Node& node) const {
+    return tilewright::DimensionsOfRows(node.op, At(node.inputs[0]).type.shape.size());
   }
+  bool IsOfRows(const Node& node) const { return DimensionsOfRows(node) > 0; }
 
-  // Whether an operator works on rows like those of `shape` and gives such rows, or a number for
-  // each; it is no cast that waits for the only operator that reads it.
-  bool HasRows(int id, const Shape& shape) const {
+  // Rows: what the last dimensions of values of a shape are.
+  struct Rows {
+    Shape shape;
+    std::size_t dimensions = 1;
+  };
+
+  // Whether an operator works on such rows and gives such rows, or a number for each; it is no cast
+  // that waits for the only operator that reads it.
+  bool HasRows(int id, const Rows& rows) const {
     const Node& node = At(id);
     if (node.kind != NodeKind::kOperator || HasGroup(id) || Waits(id)) return false;
-    if (!IsElementwise(node.op.kind) && !IsOfRows(node)) return false;
+    if (!IsElementwise(node.op.kind) && !IsChoice(node.op.kind) &&
+        DimensionsOfRows(node) != rows.dimensions) {
+      return false;
+    }
     const Shape& own = node.type.shape;
-    if (own.size() != shape.size() || (own.back() != shape.back() && own.back() != 1)) return false;
-    if (!std::equal(own.begin(), own.end() - 1, shape.begin())) return false;
+    if (own.size() != rows.shape.size()) return false;
+    const auto behind = own.end() - static_cast<std::ptrdiff_t>(rows.dimensions);
+    if (!std::equal(own.begin(), behind, rows.shape.begin())) return false;
+    const bool whole = std::equal(behind, own.end(), rows.shape.end() - (own.end() - behind));
+    if (!whole && std::any_of(behind, own.end(), [](auto size) { return size != 1; })) return false;
     return std::ranges::none_of(node.inputs, [&](int input) { return Waits(input); });
   }
 
@@ -424,11 +443,12 @@ class Fuser {
   // Operators from `id` on that work on the same rows, of which some reduce them, up to the last one
   // whose result is all that the others read (its post-dominator). What comes from outside is there
   // before `id`. Empty if there are none.
-  std::vector<int> RowsFrom(int id) const {
+  std::vector<int> RowsFrom(int id, std::size_t dimensions) const {
     constexpr std::size_t kMostOfRows = 32;
     const Node& first = At(id);
     const Shape& shape = IsOfRows(first) ? At(first.inputs[0]).type.shape : first.type.shape;
-    if (shape.size() < 2 || shape.back() < 2 || !HasRows(id, shape)) return {};
+    const Rows all{shape, dimensions};
+    if (shape.size() <= dimensions || shape.back() < 2 || !HasRows(id, all)) return {};
     std::vector<int> rows{id};
     std::size_t best = 0;
     bool reduces = IsOfRows(first);
@@ -436,7 +456,7 @@ class Fuser {
     for (int next = id + 1; next <= last_user && rows.size() < kMostOfRows; ++next) {
       const Node& node = At(next);
       const auto inside = [&](int input) { return std::ranges::find(rows, input) != rows.end(); };
-      if (std::ranges::none_of(node.inputs, inside) || !HasRows(next, shape)) continue;
+      if (std::ranges::none_of(node.inputs, inside) || !HasRows(next, all)) continue;
       if (!std::ranges::all_of(node.inputs, [&](int input) {
             return inside(input) || input < id || At(input).kind != NodeKind::kOperator;
           })) {
@@ -459,7 +479,11 @@ class Fuser {
     if (rule_ != FuseRule::kWide) return false;
     const OpKind kind = At(id).op.kind;
     if (IsCast(kind) || (!IsElementwise(kind) && !IsOfRows(At(id))) || JoinsAnchor(id)) return false;
-    const std::vector<int> rows = RowsFrom(id);
+    std::vector<int> rows;
+    for (std::size_t dimensions : dimensions_of_rows_) {
+      rows = RowsFrom(id, dimensions);
+      if (!rows.empty()) break;
+    }
     if (rows.empty()) return false;
     FusedGroup& group = Start(rows.front());
     for (std::size_t i = 1; i < rows.size(); ++i) Join(group, rows[i]);
@@ -483,6 +507,7 @@ class Fuser {
   std::vector<int> group_of_;  // node -> position in groups_, -1 before it has one
   std::vector<bool> waiting_;  // casts (and what takes a zero point off them) that the user takes
   std::vector<FusedGroup> groups_;
+  std::set<std::size_t> dimensions_of_rows_;  // that some operator works on
 };
 
 }  // namespace

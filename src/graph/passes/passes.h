@@ -73,9 +73,10 @@ struct FusedGroup {
 /// as x * sigmoid(x) (by kWide only). Identities on the way are in `nodes` without a step. Other
 /// groups: one operator of any kind, then, unless it is a softmax, a concat or an alias,
 /// elementwise operators on its result (same shape); the value each of them adds to may be cast. By
-/// kWide, operators on the same rows (elementwise, reductions of the last dimension that stays as one
-/// element, softmax along it) are one group from the first that reads what others made to the last
-/// one before which nothing leaves: a layer normalization, with the sum before it, say.
+/// kWide, operators on the same rows (elementwise, choices, reductions of the last dimensions that
+/// stay as one element, softmax along the last one) are one group from the first that reads what
+/// others made to the last one before which nothing leaves: a layer normalization, with the sum
+/// before it, say.
 Result<std::vector<FusedGroup>> FuseGroups(const Graph& graph, FuseRule rule = FuseRule::kWide);
 /// The values that operators `nodes` (sorted) read and none of them makes, each once.
 std::vector<int> InputsOf(const Graph& graph, const std::vector<int>& nodes);

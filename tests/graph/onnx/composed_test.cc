@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "src/graph/onnx/proto.h"
+#include "src/graph/passes/passes.h"
 #include "tests/graph/one_operator.h"
 
 namespace tilewright {
@@ -124,6 +125,44 @@ TEST(OnnxComposed, LayerNormalization) {
         ExpectEqual(norm.Run(), expected, 1e-5);
       }
     }
+  }
+}
+
+// Whatever dimensions it is over, as long as these are the last ones in memory.
+TEST(OnnxComposed, NormalizationsAreOneKernel) {
+  struct Case {
+    const char* op;
+    std::int64_t opset;
+    Ints shape, factors;
+    const char* attribute;
+    std::int64_t number;
+  };
+  const Case cases[] = {{"InstanceNormalization", 13, {2, 6, 4, 5}, {6}, "", 0},
+                        {"GroupNormalization", 21, {2, 6, 4, 5}, {6}, "num_groups", 3},
+                        {"GroupNormalization", 18, {2, 6, 4, 5}, {3}, "num_groups", 3},
+                        {"LayerNormalization", 17, {2, 6, 4, 5}, {5}, "axis", -1},
+                        {"LayerNormalization", 17, {2, 6, 4, 5}, {6, 4, 5}, "axis", 1},
+                        {"LpNormalization", 13, {2, 6, 4, 5}, {}, "p", 2},
+                        {"MeanVarianceNormalization", 13, {1, 6, 4, 5}, {}, "", 0}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.op);
+    OnnxBuilder model(c.opset);
+    model.Input("x", c.shape);
+    Strings inputs = {"x"};
+    for (const char* name : {"s", "b"}) {
+      if (c.factors.empty()) continue;
+      model.Initializer(name, TensorOf(Array::Made(c.factors, 3, 1, 9)));
+      inputs.emplace_back(name);
+    }
+    model.Node(c.op, inputs, {"y"}).Output("y");
+    if (*c.attribute != '\0') model.Int(c.attribute, c.number);
+    auto graph = model.Import();
+    ASSERT_TRUE(graph.ok()) << graph.status().message();
+    auto optimized = Optimize(*std::move(graph));
+    ASSERT_TRUE(optimized.ok()) << optimized.status().message();
+    const auto groups = FuseGroups(*optimized);
+    ASSERT_TRUE(groups.ok());
+    EXPECT_EQ(std::ranges::count(*groups, false, &FusedGroup::alias), 1);
   }
 }
 

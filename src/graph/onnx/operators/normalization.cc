@@ -85,12 +85,29 @@ int PerChannel(OnnxNode& node, int vector, std::int64_t rank) {
   return node.EmitReshape(vector, std::move(shape));
 }
 
+// Whether scale and bias are of the shape of dimensions `axis` on, so that these can be one.
+bool IsOfLastDimensions(OnnxNode& node, std::int64_t axis) {
+  const Shape shape = node.TypeOf(node.Input(0)).shape;
+  const Shape last(shape.begin() + axis, shape.end());
+  return node.InputType(1).shape == last && (!node.HasInput(2) || node.InputType(2).shape == last);
+}
+
 void ImportLayerNormalization(OnnxNode& node) {
   const int data = node.Input(0);
   const std::int64_t rank = node.Rank(data);
   const std::int64_t axis = node.Axis(node.Int("axis", -1), rank);
   if (!node.ok()) return;
   ReadStashType(node);
+  const bool alone = !node.HasOutput(1) && !node.HasOutput(2);
+  if (alone && axis + 1 < rank && IsOfLastDimensions(node, axis) && node.ok()) {
+    const Shape shape = node.TypeOf(data).shape;
+    Shape rows(shape.begin(), shape.begin() + axis);
+    rows.push_back(Product(Shape(shape.begin() + axis, shape.end())));
+    const int value =
+        EmitNormalized(node, node.EmitReshape(data, rows), {axis}, Epsilon(node)).value;
+    const auto row = [&](int id) { return node.EmitReshape(id, {rows.back()}); };
+    return node.SetOutput(node.EmitReshape(ScaledAndShifted(node, value, row), shape));
+  }
   const auto normalized = EmitNormalized(node, data, AxesFrom(axis, rank), Epsilon(node));
   node.SetOutput(ScaledAndShifted(node, normalized.value, [](int id) { return id; }));
   node.SetOutput(normalized.mean, 1);
@@ -144,12 +161,15 @@ bool HasChannels(OnnxNode& node) {
   return node.ok();
 }
 
+// Images as rows, which one kernel works on.
 void ImportInstanceNormalization(OnnxNode& node) {
   if (!HasChannels(node)) return;
   const int data = node.Input(0);
-  const std::int64_t rank = node.Rank(data);
-  const int value = EmitNormalized(node, data, AxesFrom(2, rank), Epsilon(node)).value;
-  node.SetOutput(ScaledAndShifted(node, value, [&](int id) { return PerChannel(node, id, rank); }));
+  const Shape shape = node.TypeOf(data).shape;
+  const Shape rows = {shape[0], shape[1], Product(shape) / shape[0] / shape[1]};
+  const int value = EmitNormalized(node, node.EmitReshape(data, rows), {2}, Epsilon(node)).value;
+  const auto of_channel = [&](int id) { return PerChannel(node, id, 3); };
+  node.SetOutput(node.EmitReshape(ScaledAndShifted(node, value, of_channel), shape));
 }
 
 // Scales and biases are per group up to set 20, per channel since.
@@ -163,18 +183,35 @@ void ImportGroupNormalization(OnnxNode& node) {
                             ", expected a divisor of " + std::to_string(shape[1]) + " channels");
   }
   ReadStashType(node);
-  const Shape grouped = {shape[0], groups, Product(shape) / shape[0] / groups};
-  int value = EmitNormalized(node, node.EmitReshape(data, grouped), {2}, Epsilon(node)).value;
   const bool per_group = node.opset() < 21;
-  if (!per_group) value = node.EmitReshape(value, shape);
-  const std::int64_t rank = per_group ? 3 : std::ssize(shape);
-  value = ScaledAndShifted(node, value, [&](int id) { return PerChannel(node, id, rank); });
-  node.SetOutput(node.EmitReshape(value, shape));
+  const std::int64_t channels = per_group ? 1 : shape[1] / groups;
+  const Shape grouped = {shape[0], groups, channels, Product(shape) / shape[0] / groups / channels};
+  const auto factors = [&](int id) { return node.EmitReshape(id, {groups, channels, 1}); };
+  const int value =
+      EmitNormalized(node, node.EmitReshape(data, grouped), {2, 3}, Epsilon(node)).value;
+  node.SetOutput(node.EmitReshape(ScaledAndShifted(node, value, factors), shape));
+}
+
+// The value without those of the dimensions `axes` that have one element, as long as some stay: the
+// others are the last ones in batches of one.
+int DropUnitDimensions(OnnxNode& node, int data, Shape& axes) {
+  const Shape shape = node.TypeOf(data).shape;
+  Shape kept, own;
+  for (std::int64_t i = 0; i < std::ssize(shape); ++i) {
+    const bool reduced = std::ranges::binary_search(axes, i);
+    const std::int64_t size = shape[static_cast<std::size_t>(i)];
+    if (reduced && size == 1) continue;
+    if (reduced) own.push_back(std::ssize(kept));
+    kept.push_back(size);
+  }
+  if (own.empty()) return data;
+  axes = std::move(own);
+  return node.EmitReshape(data, std::move(kept));
 }
 
 // (x - mean) / (deviation + 1e-9), over the dimensions of a batch and its places by default.
 void ImportMeanVarianceNormalization(OnnxNode& node) {
-  const int data = node.Input(0);
+  int data = node.Input(0);
   const std::int64_t rank = node.Rank(data);
   Operator mean{OpKind::kReduceMean, {}};
   mean.attributes.keepdims = true;
@@ -182,10 +219,13 @@ void ImportMeanVarianceNormalization(OnnxNode& node) {
     mean.attributes.axes.push_back(node.Axis(axis, rank));
   }
   std::ranges::sort(mean.attributes.axes);
+  if (!node.ok()) return;
+  const Shape shape = node.TypeOf(data).shape;
+  data = DropUnitDimensions(node, data, mean.attributes.axes);
   const int centred = node.Emit(OpKind::kSub, {data, node.Emit(mean, {data})});
   const int squares = node.Emit(mean, {node.Emit(OpKind::kMul, {centred, centred})});
   const int deviation = node.Emit(OpKind::kAdd, node.Emit(OpKind::kSqrt, {squares}), 1e-9);
-  node.Return(Operator{OpKind::kDiv, {}}, {centred, deviation});
+  node.SetOutput(node.EmitReshape(node.Emit(OpKind::kDiv, {centred, deviation}), shape));
 }
 
 constexpr OnnxHandlerEntry kNormalizationHandlers[] = {
