@@ -12,6 +12,7 @@
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/graph/passes/pack.h"
+#include "src/graph/passes/passes.h"
 #include "src/graph/relay/export.h"
 
 namespace tilewright::cli {
@@ -52,8 +53,10 @@ class PackCommand final : public Command {
     TW_RETURN_IF_ERROR(source);
     auto graph = LoadForRunning(*source, false);
     TW_RETURN_IF_ERROR(graph);
+    auto unrolled = UnrollRecurrences(*std::move(graph));  // Relay text has no recurrences
+    TW_RETURN_IF_ERROR(unrolled);
     PackReport report;
-    auto packed = PackForVta(*std::move(graph), *design, options_, &report);
+    auto packed = PackForVta(*std::move(unrolled), *design, options_, &report);
     if (!packed.ok()) return packed.status().WithContext(file_);
     if (report.convolutions + report.products == 0) {
       Print(report, design->Name(), packed->made_up_constants);

@@ -17,6 +17,7 @@
 #include "python_free_cli/print.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
+#include "src/graph/passes/passes.h"
 #include "src/graph/quantize/integral.h"
 #include "src/graph/quantize/pipeline.h"
 #include "src/graph/quantize/quality.h"
@@ -165,7 +166,9 @@ class QuantizeCommand final : public Command {
         });
     const auto source = model_.Source(file_);
     TW_RETURN_IF_ERROR(source);
-    return listing_only ? LoadGraph(*source) : LoadForRunning(*source, false);
+    auto graph = listing_only ? LoadGraph(*source) : LoadForRunning(*source, false);
+    TW_RETURN_IF_ERROR(graph);
+    return UnrollRecurrences(*std::move(graph));  // Relay text has none
   }
 
   Status CheckOptions(const quantize::PipelineOptions& options) const {

@@ -39,17 +39,22 @@ int Readers(const Schedule& schedule, const Buffer& buffer, bool* reduced) {
   return readers;
 }
 
-void InlineElementwise(Schedule& schedule) {
+}  // namespace
+
+void InlineElementwise(Schedule& schedule, const std::vector<StageId>& kept) {
   const std::vector<StageId> order = schedule.order();
   for (const StageId id : order) {
     const Schedule::StageInfo& stage = schedule.stage(id);
     if (id == order.back() || stage.op.combiner != Combiner::kNone) continue;
+    if (std::ranges::find(kept, id) != kept.end()) continue;
     bool reduced = false;
     const int readers = Readers(schedule, stage.op.output, &reduced);
     if (IsExpensive(stage.op.body) && (readers > 1 || reduced)) continue;
     schedule.ComputeInline(id);
   }
 }
+
+namespace {
 
 /// The reduction that `stage` only finishes, element by element; index -1 if there is none.
 StageId ReductionBehind(const Schedule& schedule, StageId stage) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -80,6 +81,31 @@ enum class OpKind : std::uint8_t {
   kLayoutTransform,
   kGather,
   kIdentity,
+  kRecurrence,  ///< steps, each of which goes on from the one before it
+};
+
+struct Recurrence;  // src/tensor/recurrence.h
+
+/// A Recurrence as a value of its own, or none: operators have it for an attribute, and it has
+/// operators.
+class RecurrenceValue {
+ public:
+  RecurrenceValue();
+  explicit RecurrenceValue(Recurrence recurrence);
+  RecurrenceValue(const RecurrenceValue& other);
+  RecurrenceValue(RecurrenceValue&& other) noexcept;
+  RecurrenceValue& operator=(const RecurrenceValue& other);
+  RecurrenceValue& operator=(RecurrenceValue&& other) noexcept;
+  ~RecurrenceValue();
+
+  explicit operator bool() const { return value_ != nullptr; }
+  const Recurrence& operator*() const { return *value_; }
+  const Recurrence* operator->() const { return value_.get(); }
+  friend bool operator==(const RecurrenceValue& a, const RecurrenceValue& b) { return a.Equals(b); }
+
+ private:
+  bool Equals(const RecurrenceValue& other) const;
+  std::unique_ptr<const Recurrence> value_;
 };
 
 /// Attributes of any operator; each kind reads the ones that its row names. Defaults are the
@@ -108,6 +134,7 @@ struct OpAttributes {
   double alpha = 0, beta = 0, epsilon = 0, bias = 0;
   std::int64_t size = 0;
   std::int64_t multiplier = 0, shift = 0;
+  RecurrenceValue recurrence;
   friend bool operator==(const OpAttributes&, const OpAttributes&) = default;
 };
 

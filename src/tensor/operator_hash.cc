@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "src/base/hash.h"
+#include "src/tensor/recurrence.h"
 
 namespace tilewright {
 namespace {
@@ -41,6 +42,18 @@ class Hasher {
   std::uint64_t state_ = 0;
 };
 
+/// Types follow from operators and from the inputs, and need no place in it.
+std::uint64_t HashOf(const Recurrence& recurrence) {
+  Hasher hash;
+  hash.AddAll(recurrence.sliced, recurrence.backwards);
+  for (int next : recurrence.next) hash.Add(next);
+  for (const ListedValue& value : recurrence.step.values()) {
+    hash.Add(value.op ? tilewright::HashOf(*value.op, value.operands) : std::uint64_t{0});
+    if (value.scalar) hash.AddAll(value.scalar->number, value.scalar->integer);
+  }
+  return hash.state();
+}
+
 }  // namespace
 
 std::uint64_t HashOf(const Operator& op, std::span<const int> inputs) {
@@ -52,6 +65,7 @@ std::uint64_t HashOf(const Operator& op, std::span<const int> inputs) {
   hash.AddAll(a.groups, a.data_layout, a.kernel_layout, a.src_layout, a.dst_layout, a.dtype, a.axis,
               a.keepdims, a.ceil_mode, a.count_include_pad, a.flatten, a.pad_value, a.a_min,
               a.a_max, a.alpha, a.beta, a.epsilon, a.bias, a.size, a.multiplier, a.shift);
+  if (a.recurrence) hash.Add(HashOf(*a.recurrence));
   hash.Add(inputs);
   return hash.state();
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -26,7 +27,7 @@ class ListDefiner {
  public:
   explicit ListDefiner(const OperatorList& list) : list_(list) {}
 
-  Result<Compute> Run() {
+  Result<Compute> Run(std::vector<Buffer>* buffers) {
     for (const ListedValue& value : list_.values()) {
       buffers_.push_back(nullptr);
       if (value.op) {
@@ -40,6 +41,7 @@ class ListDefiner {
     if (list_.values().empty() || !list_.values().back().op) {
       return InvalidArgument("a list of operators that ends in none");
     }
+    if (buffers != nullptr) *buffers = buffers_;
     return std::move(compute_);
   }
 
@@ -104,7 +106,9 @@ std::vector<std::size_t> LastUses(const OperatorList& list) {
   return last;
 }
 
-Tensor TensorOf(const ListedValue& value) {
+}  // namespace
+
+Tensor ScalarTensor(const ListedValue& value) {
   Tensor tensor(value.type);
   if (value.type.dtype == kInt64) {
     tensor.As<std::int64_t>()[0] = value.scalar->integer;
@@ -114,8 +118,6 @@ Tensor TensorOf(const ListedValue& value) {
   }
   return tensor;
 }
-
-}  // namespace
 
 ScalarConstant ScalarOf(const Tensor& tensor) {
   const double number = tensor.At(0);
@@ -154,11 +156,15 @@ std::vector<int> OperatorList::parameters() const {
   return numbers;
 }
 
-Result<Compute> DefineList(const OperatorList& list) { return ListDefiner(list).Run(); }
+Result<Compute> DefineList(const OperatorList& list, std::vector<Buffer>* buffers) {
+  return ListDefiner(list).Run(buffers);
+}
 
-Result<Tensor> EvaluateList(const OperatorList& list, std::span<const Tensor* const> inputs,
-                            int threads) {
-  const std::vector<std::size_t> last_use = LastUses(list);
+Result<std::vector<Tensor>> EvaluateValues(const OperatorList& list,
+                                           std::span<const Tensor* const> inputs,
+                                           std::span<const int> wanted, int threads) {
+  std::vector<std::size_t> last_use = LastUses(list);
+  for (int value : wanted) last_use[static_cast<std::size_t>(value)] = list.values().size();
   std::vector<Tensor> made(list.values().size());  // by operators, and of scalars
   std::vector<const Tensor*> values;
   std::size_t next = 0;
@@ -166,7 +172,7 @@ Result<Tensor> EvaluateList(const OperatorList& list, std::span<const Tensor* co
     Tensor& own = made[values.size()];
     values.push_back(&own);
     if (value.scalar) {
-      own = TensorOf(value);
+      own = ScalarTensor(value);
     } else if (value.op) {
       std::vector<const Tensor*> operands;
       for (int operand : value.operands) {
@@ -186,10 +192,25 @@ Result<Tensor> EvaluateList(const OperatorList& list, std::span<const Tensor* co
       values.back() = inputs[next++];
     }
   }
+  std::vector<Tensor> results;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto number = static_cast<std::size_t>(wanted[i]);
+    const bool again = std::ranges::find(wanted.subspan(i + 1), wanted[i]) != wanted.end();
+    const bool own = values[number] == &made[number] && !again;
+    results.push_back(own ? std::move(made[number]) : values[number]->Clone());
+  }
+  return results;
+}
+
+Result<Tensor> EvaluateList(const OperatorList& list, std::span<const Tensor* const> inputs,
+                            int threads) {
   if (list.values().empty() || !list.values().back().op) {
     return InvalidArgument("a list of operators that ends in none");
   }
-  return std::move(made.back());
+  const int last = static_cast<int>(list.values().size()) - 1;
+  auto result = EvaluateValues(list, inputs, {&last, 1}, threads);
+  TW_RETURN_IF_ERROR(result);
+  return std::move(result->front());
 }
 
 Work WorkOf(const OperatorList& list) {

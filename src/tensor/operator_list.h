@@ -33,6 +33,9 @@ struct ListedValue {
   friend bool operator==(const ListedValue&, const ListedValue&) = default;
 };
 
+/// A scalar as a tensor of one element.
+Tensor ScalarTensor(const ListedValue& value);
+
 /// What a kernel computes, as operators on values: each is made once, by its number, of those with
 /// smaller ones. The last value is the result. Its meaning follows from its operators' alone, as
 /// loops (DefineList), as a reference result (EvaluateList) and as work (WorkOf).
@@ -65,13 +68,19 @@ class OperatorList {
 Result<OperatorList> ListOf(const Workload& workload, const Epilogue& epilogue);
 
 /// The list as stages, which follow those of its operators; inputs: the parameters.
+/// buffers: gets where each value is, null for a scalar, unless it is null.
 /// Errors: those of DefineOperator; kInvalidArgument if the last value is no operator's.
-Result<Compute> DefineList(const OperatorList& list);
+Result<Compute> DefineList(const OperatorList& list, std::vector<Buffer>* buffers = nullptr);
 
 /// inputs: of the parameters. Errors: kInvalidArgument if they are of other types; those of
 /// Evaluate.
 Result<Tensor> EvaluateList(const OperatorList& list, std::span<const Tensor* const> inputs,
                             int threads = 1);
+
+/// The same for several values, by their numbers; the first error that there is.
+Result<std::vector<Tensor>> EvaluateValues(const OperatorList& list,
+                                           std::span<const Tensor* const> inputs,
+                                           std::span<const int> wanted, int threads = 1);
 
 /// What its operators do, and the bytes of parameters and result.
 Work WorkOf(const OperatorList& list);

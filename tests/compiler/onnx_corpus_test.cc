@@ -67,7 +67,8 @@ INSTANTIATE_TEST_SUITE_P(Quantized, OnnxCorpus,
 // computed, windows over volumes, images sampled along a grid.
 INSTANTIATE_TEST_SUITE_P(Float, OnnxCorpus,
                          testing::Combine(testing::Values("resize", "transformer", "sequence",
-                                                          "places", "volume", "grid_sample"),
+                                                          "places", "volume", "grid_sample",
+                                                          "recurrent"),
                                           testing::Values("native", "llvm -mcpu=core-avx2"),
                                           testing::Values(Requantize::kByFloat)),
                          NameOf);

@@ -1,8 +1,12 @@
-// Runs a fuzz entry point over its corpus, whole and mutilated: 1,000 seeded cases. What libFuzzer
-// does for hours with feedback, the tests do for a second without.
+// Runs a fuzz entry point over its corpus, whole and mutilated:
+//   PROGRAM CORPUS [SECONDS [SEED]]
+// 1,000 cases, or as many as fit in SECONDS. What libFuzzer does for hours with feedback, the tests
+// do for a second without.
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -14,7 +18,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace {
 
-constexpr std::uint64_t kSeed = 1;
 constexpr int kCases = 1000;
 
 void Run(const std::string& text) {
@@ -42,7 +45,9 @@ std::string Mutilate(std::string text, tilewright::Random& random) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc < 2 || argc > 4) return 2;
+  const int seconds = argc > 2 ? std::atoi(argv[2]) : 0;
+  const std::uint64_t seed = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1;
   std::set<std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[1])) {
     if (entry.is_regular_file()) files.insert(entry.path().string());
@@ -51,18 +56,23 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s: no corpus\n", argv[1]);
     return 1;
   }
-  std::printf("seed %llu, %zu files\n", static_cast<unsigned long long>(kSeed), files.size());
-  tilewright::Random random(kSeed);
+  std::printf("seed %llu, %zu files\n", static_cast<unsigned long long>(seed), files.size());
+  tilewright::Random random(seed);
   const int per_file = kCases / static_cast<int>(files.size()) + 1;
-  for (const std::string& file : files) {
-    const auto text = tilewright::ReadFile(file);
-    if (!text.ok()) return 1;
-    Run(*text);
-    for (int i = 0; i < per_file; ++i) {
-      std::string changed = Mutilate(*text, random);
-      if (random.Below(2) == 0) changed = Mutilate(std::move(changed), random);
-      Run(changed);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  long long cases = 0;
+  do {
+    for (const std::string& file : files) {
+      const auto text = tilewright::ReadFile(file);
+      if (!text.ok()) return 1;
+      Run(*text);
+      for (int i = 0; i < per_file; ++i, ++cases) {
+        std::string changed = Mutilate(*text, random);
+        while (random.Below(2) == 0) changed = Mutilate(std::move(changed), random);
+        Run(changed);
+      }
     }
-  }
+  } while (std::chrono::steady_clock::now() < end);
+  std::printf("%lld cases, no finding\n", cases);
   return 0;
 }

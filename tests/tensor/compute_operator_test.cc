@@ -10,6 +10,7 @@
 #include "src/tensor/operators/table.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/support/interpreter.h"
+#include "tests/support/recurrences.h"
 #include "tests/tensor/operator_with.h"
 
 namespace tilewright {
@@ -312,6 +313,13 @@ std::vector<OperatorCase> ChoiceCases() {
   return cases;
 }
 
+std::vector<OperatorCase> RecurrenceCases() {
+  return {{"recurrence", GatedRecurrence(2, 3, false), GatedRecurrenceInputs(4, 2, 3)},
+          {"recurrence_backwards", GatedRecurrence(1, 4, true), GatedRecurrenceInputs(3, 1, 4)}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Recurrences, OperatorTest, testing::ValuesIn(RecurrenceCases()),
+                         testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Choices, OperatorTest, testing::ValuesIn(ChoiceCases()),
                          testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Elementwise, OperatorTest, testing::ValuesIn(ElementwiseCases()),
@@ -327,8 +335,8 @@ INSTANTIATE_TEST_SUITE_P(Data, OperatorTest, testing::ValuesIn(DataCases()),
 
 TEST(DefineOperatorTest, EveryKindHasACase) {
   std::set<OpKind> covered;
-  for (const auto& cases :
-       {ElementwiseCases(), CastCases(), PoolCases(), ReduceCases(), DataCases(), ChoiceCases()}) {
+  for (const auto& cases : {ElementwiseCases(), CastCases(), PoolCases(), ReduceCases(),
+                            DataCases(), ChoiceCases(), RecurrenceCases()}) {
     for (const OperatorCase& c : cases) covered.insert(c.op.kind);
   }
   for (int i = 0; i < static_cast<int>(AllOperators().size()); ++i) {

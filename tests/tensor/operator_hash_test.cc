@@ -6,6 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "tests/support/recurrences.h"
+
 namespace tilewright {
 namespace {
 
@@ -50,6 +52,9 @@ TEST(OperatorHash, EveryAttributeCounts) {
       [](A& a) { a.size = 2; },
       [](A& a) { a.multiplier = 2; },
       [](A& a) { a.shift = 2; },
+      [](A& a) { a.recurrence = GatedRecurrence(1, 2, false).attributes.recurrence; },
+      [](A& a) { a.recurrence = GatedRecurrence(1, 2, true).attributes.recurrence; },
+      [](A& a) { a.recurrence = RecurrenceValue(Recurrence()); },
   };
   const std::vector<int> inputs = {3, 4};
   std::set<std::uint64_t> hashes = {HashOf({OpKind::kClip, {}}, inputs),

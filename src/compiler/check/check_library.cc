@@ -19,6 +19,7 @@
 #include "src/compiler/run/run.h"
 #include "src/graph/ir/graph.h"
 #include "src/tensor/made_up.h"
+#include "src/tensor/recurrence.h"
 
 namespace tilewright {
 namespace {
@@ -55,6 +56,20 @@ std::vector<std::int64_t> ChoosePositions(const TensorType& type, const std::str
     positions.insert(PositionOf(index, type.shape));
   }
   return {positions.begin(), positions.end()};
+}
+
+/// Elements of a recurrence's steps that are within reach, all at once: one takes as long as many.
+/// Its last steps have the code of the first.
+std::vector<std::int64_t> ChooseSteps(const Graph& graph, const Node& node, std::int64_t count) {
+  const Recurrence& recurrence = *node.op.attributes.recurrence;
+  const std::int64_t steps = node.type.shape[0] - std::ssize(recurrence.next);
+  const std::int64_t reach = StepsWithinReach(graph, node);
+  const std::int64_t first = reach < steps && recurrence.backwards ? steps - reach : 0;
+  TensorType type = node.type;
+  if (reach < steps) type.shape[0] = reach;
+  std::vector<std::int64_t> positions = ChoosePositions(type, node.name, count);
+  for (std::int64_t& position : positions) position += first * recurrence.step.result().elements();
+  return positions;
 }
 
 /// One run of the library after the other, step by step.
@@ -195,6 +210,14 @@ class CheckedRun {
     const TensorType& type = graph_.node(step.node).type;
     const std::string& name = graph_.node(step.node).name;
     SampledReference one(graph_, find, kMostReads);
+    if (graph_.node(step.node).op.kind == OpKind::kRecurrence) {
+      positions_ = ChooseSteps(graph_, graph_.node(step.node), kMostElements);
+      auto steps = one.At(step.node, positions_);
+      TW_RETURN_IF_ERROR(steps);
+      expected_ = *std::move(steps);
+      half_ = false;
+      return Status();
+    }
     const std::int64_t last = type.elements() - 1;
     auto sample = one.At(step.node, std::span(&last, 1));
     const std::int64_t reads = std::max<std::int64_t>(kMostReads - one.reads_left(), 1);

@@ -106,6 +106,8 @@ Result<SampledReference::Sample> SampledReference::Compute(
       case OpFamily::kNormalization:
         return node.op.kind == OpKind::kBatchNorm ? Normalized(node, positions)
                                                   : OfRow(node, positions);
+      case OpFamily::kRecurrence:
+        return Stepped(node, positions);
       case OpFamily::kMove:
         break;
     }

@@ -65,12 +65,18 @@ class SampledReference {
   Result<Sample> OfRow(const Node& node, std::span<const std::int64_t> positions);
   Result<Sample> Normalized(const Node& node, std::span<const std::int64_t> positions);
 
+  // Steps that follow one another (sample_steps.cc).
+  Result<Sample> Stepped(const Node& node, std::span<const std::int64_t> positions);
+
   const Graph& graph_;
   FindValue find_;
   std::int64_t reads_left_;
   bool rounded_to_half_ = false;
   std::map<std::pair<int, Positions>, Sample> known_;
 };
+
+/// How many steps of a recurrence, from its first one on, At takes on.
+std::int64_t StepsWithinReach(const Graph& graph, const Node& node);
 
 /// Index of each dimension at a row-major position.
 std::vector<std::int64_t> IndexAt(std::int64_t position, const std::vector<std::int64_t>& shape);

@@ -173,7 +173,8 @@ std::string VerifyReport::Summary() const {
 
 Result<VerifyReport> Verify(Graph graph, const RunnableNetwork& network,
                             std::span<const Tensor> inputs, const VerifyOptions& options) {
-  auto own = network.machine_code() ? SplitTransposed(std::move(graph)) : std::move(graph);
+  auto own = network.machine_code() ? SplitTransposed(std::move(graph))
+                                    : UnrollRecurrences(std::move(graph));
   TW_RETURN_IF_ERROR(own);
   auto optimized = Optimize(*std::move(own));
   TW_RETURN_IF_ERROR(optimized);

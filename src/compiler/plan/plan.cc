@@ -19,6 +19,7 @@
 #include "src/target/device.h"
 #include "src/templates/attention_schedule.h"
 #include "src/templates/registry.h"
+#include "src/templates/step_kernel.h"
 
 namespace tilewright {
 namespace {
@@ -317,11 +318,35 @@ Status PlanBuilder::AddJoined(const JoinedGroups& joined, const std::vector<Fuse
   return Status();
 }
 
+Status PlanBuilder::AddRecurrence(const FusedGroup& group) {
+  const Node& node = graph_.node(group.output);
+  std::vector<TensorType> types;
+  for (int input : node.inputs) types.push_back(graph_.node(input).type);
+  auto kernel = BuildStepKernel(node.op, types, options_.target);
+  TW_RETURN_IF_ERROR(kernel);
+  std::vector<int> buffers;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const std::string& layout = kernel->layouts[i];
+    auto buffer = BufferOf(node.inputs[i], layout.empty() ? Form() : Form{"NK", layout});
+    TW_RETURN_IF_ERROR(buffer);
+    buffers.push_back(*buffer);
+  }
+  PlanStep step;
+  step.kernel = AddKernel(std::move(kernel->program), "recurrence");
+  step.result_bytes = node.type.bytes();
+  step.report.op = DescribeGroup(graph_, group, std::string(OpName(node.op.kind)));
+  buffers.push_back(AddBuffer(BufferSpace::kArena, step.result_bytes));
+  Store(group.output, step.form, buffers.back());
+  AddStep(std::move(step), group.output, buffers);
+  return Status();
+}
+
 Status PlanBuilder::AddGroup(const std::vector<FusedGroup>& groups, std::size_t number) {
   const FusedGroup& group = groups[number];
   layout_ = layouts_.empty() ? nullptr : &layouts_[number];
   if (device_.leaves_to_host) return AddPlaced(group);
   if (group.alias) return AddAlias(group);
+  if (graph_.node(group.output).op.kind == OpKind::kRecurrence) return AddRecurrence(group);
   return group.anchor ? AddAnchor(group) : AddOther(group);
 }
 
@@ -404,8 +429,8 @@ Result<Plan> MakePlan(Graph graph, const CompileOptions& options,
 }
 
 Result<Graph> GraphFor(Graph graph, const Target& target) {
-  if (!DeviceTraitsOf(target).machine_code) return graph;
-  return SplitTransposed(std::move(graph));
+  return DeviceTraitsOf(target).machine_code ? SplitTransposed(std::move(graph))
+                                             : UnrollRecurrences(std::move(graph));
 }
 
 FuseRule FuseRuleFor(const Target& target, bool fuse_residuals) {

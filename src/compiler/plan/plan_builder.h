@@ -51,6 +51,8 @@ class PlanBuilder {
                          const AnchorForm& form) const;
   /// The forms that the values an anchor reads are in, as text.
   std::string FormsOf(const FusedGroup& group) const;
+  /// Of one operator, as machine code.
+  Status AddRecurrence(const FusedGroup& group);
   Status AddOther(const FusedGroup& group);
   Status AddOtherIn(const FusedGroup& group, const Form& form);
   /// The step of a kernel whose values are in `form`; name: what the kernel is called after.

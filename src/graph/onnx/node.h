@@ -72,6 +72,9 @@ class OnnxNode {
  public:
   OnnxNode(OnnxImport& import, const onnx::NodeProto& proto) : import_(import), proto_(proto) {}
 
+  /// The same source node, whose operators go to another graph.
+  OnnxNode In(OnnxImport& import) const { return OnnxNode(import, proto_); }
+
   const Status& status() const { return status_; }
   bool ok() const { return status_.ok(); }
   void Fail(Status status);

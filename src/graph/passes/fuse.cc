@@ -32,6 +32,7 @@ bool AcceptsFollowers(OpKind kind) {
     case OpKind::kConcat:
     case OpKind::kReshape:
     case OpKind::kIdentity:
+    case OpKind::kRecurrence:
       return false;
     default:
       return true;

@@ -41,6 +41,10 @@ Result<Graph> Optimize(Graph graph, FoldExtent extent = FoldExtent::kAll);
 /// that follow. Needs no contents.
 Result<Graph> SplitTransposed(Graph graph);
 
+/// Recurrences as operators, step after step, for what has no loops of them. Needs no contents.
+/// Errors: kUnsupported naming a value with more than kMostUnrolledSteps steps.
+Result<Graph> UnrollRecurrences(Graph graph);
+
 /// Where a group of operators must end.
 enum class FuseRule : std::uint8_t {
   kWide,    ///< anywhere

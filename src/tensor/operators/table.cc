@@ -17,7 +17,7 @@ namespace {
 std::vector<const OperatorRow*> MakeTable() {
   std::vector<const OperatorRow*> table;
   for (const auto& rows : {AnchorOperators(), BinaryOperators(), UnaryOperators(),
-                           ReductionOperators(), MoveOperators()}) {
+                           ReductionOperators(), MoveOperators(), RecurrenceOperators()}) {
     for (const OperatorRow& row : rows) table.push_back(&row);
   }
   std::ranges::sort(table, {}, [](const OperatorRow* row) { return row->kind; });
@@ -28,9 +28,15 @@ std::vector<const OperatorRow*> MakeTable() {
 }
 
 std::string_view FamilyName(OpFamily family) {
-  constexpr std::array<std::string_view, 8> kNames = {
-      "anchor", "elementwise, one input", "elementwise, two inputs", "choice", "window",
-      "reduction", "normalization", "move"};
+  constexpr std::array<std::string_view, 9> kNames = {"anchor",
+                                                      "elementwise, one input",
+                                                      "elementwise, two inputs",
+                                                      "choice",
+                                                      "window",
+                                                      "reduction",
+                                                      "normalization",
+                                                      "move",
+                                                      "recurrence"};
   return kNames[static_cast<std::size_t>(family)];
 }
 

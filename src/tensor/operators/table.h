@@ -24,6 +24,7 @@ enum class OpFamily : std::uint8_t {
   kReduction,      ///< over `axes` (empty = all) with keepdims
   kNormalization,  ///< an element by others of its row, or of its channel
   kMove,           ///< elements stay what they are
+  kRecurrence,     ///< the same operators again and again, each time on what they made before
 };
 
 /// How far a result may be from the reference's: reference/error_bound.cc.
@@ -34,6 +35,7 @@ enum class ErrorRule : std::uint8_t {
   kSoftmax,
   kBatchNorm,
   kLrn,
+  kSteps,  ///< those of the operators of a step, step after step
 };
 
 /// What operands an operator is defined for; of one with two, the second.
@@ -109,5 +111,6 @@ std::span<const OperatorRow> BinaryOperators();
 std::span<const OperatorRow> UnaryOperators();
 std::span<const OperatorRow> ReductionOperators();
 std::span<const OperatorRow> MoveOperators();
+std::span<const OperatorRow> RecurrenceOperators();
 
 }  // namespace tilewright

@@ -35,5 +35,6 @@ Result<TensorType> TypeOfSlice(const Operator& op, InputTypes inputs);
 Result<TensorType> TypeOfPad(const Operator& op, InputTypes inputs);
 Result<TensorType> TypeOfLayoutTransform(const Operator& op, InputTypes inputs);
 Result<TensorType> TypeOfGather(const Operator& op, InputTypes inputs);
+Result<TensorType> TypeOfRecurrence(const Operator& op, InputTypes inputs);
 
 }  // namespace tilewright

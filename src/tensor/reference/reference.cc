@@ -13,6 +13,7 @@
 #include "src/tensor/layout.h"
 #include "src/tensor/operator_list.h"
 #include "src/tensor/operators/table.h"
+#include "src/tensor/recurrence.h"
 #include "src/tensor/reference/internal.h"
 
 namespace tilewright {
@@ -166,6 +167,11 @@ Status CheckWork(const Operator& op, std::span<const TensorType> inputs, const T
   if (op.kind == OpKind::kLrn) {
     const std::int64_t window = std::min(op.attributes.size, inputs[0].shape[1]);
     return check(results * static_cast<double>(window));
+  }
+  if (op.kind == OpKind::kRecurrence) {
+    const double steps = static_cast<double>(StepsOf(inputs));
+    return CheckMost(op.kind, inputs[0], steps * WorkOf(op.attributes.recurrence->step).operations,
+                     2 * kMostMacs, "operations");
   }
   return Status();
 }

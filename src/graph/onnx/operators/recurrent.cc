@@ -1,7 +1,8 @@
-// RNN, GRU and LSTM, unrolled: an input of fixed shape has a fixed number of steps, so every step
-// becomes a product with the state before it and a few elementwise operators. The products with the
-// data are one matrix product over all steps, in front of them. ONNX Runtime's DynamicQuantizeLSTM
-// has weights of integers; its data and every state are quantized by their range, as they come.
+// RNN, GRU and LSTM: a step is a product with the state before it and a few elementwise operators.
+// The products with the data are one matrix product over all steps, in front of them. Steps in
+// float32 are one recurrence; a single step, and those of other types, are operators of their own,
+// one step after the other. ONNX Runtime's DynamicQuantizeLSTM has weights of integers; its data
+// and every state are quantized by their range, as they come.
 //
 // Data is [steps,batch,inputs], weights are [directions,gates*hidden,inputs or hidden], biases
 // [directions,2*gates*hidden] (those of the data's products, then those of the state's), states
@@ -12,6 +13,7 @@
 
 #include "src/graph/onnx/handlers.h"
 #include "src/graph/onnx/operators/integer.h"
+#include "src/tensor/recurrence.h"
 
 namespace tilewright {
 namespace {
@@ -19,7 +21,8 @@ namespace recurrent {
 
 using Shape = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostSteps = 1024;  // of all directions: an operator is a dozen of ours each
+// Of all directions, one after the other.
+constexpr std::int64_t kMostSteps = kMostUnrolledSteps;
 
 int Part(OnnxNode& node, int id, std::size_t axis, std::int64_t begin, std::int64_t end) {
   if (!node.ok()) return -1;
@@ -67,8 +70,12 @@ struct Layer {
   bool batch_first = false;
   bool quantized = false;  // then weights are [directions,inputs or hidden,gates*hidden]
   double clip = 0;         // what functions are given is within +-clip; 0: anything
+  bool product_first = false;  // of GRU: the reset gate follows the product with the state
+  bool coupled = false;        // of LSTM: the forget gate is what the input gate leaves
   int data = -1;  // steps first
   DataType dtype;
+
+  bool is_loop() const { return !quantized && dtype == kFloat32 && steps > 1; }
 };
 
 // What a state is multiplied by for some of the gates, side by side.
@@ -137,6 +144,8 @@ Layer ReadLayer(OnnxNode& node, std::int64_t gates, bool quantized) {
   layer.quantized = quantized;
   layer.clip = node.Float("clip", 0);
   layer.batch_first = node.Int("layout", 0) != 0;
+  layer.product_first = gates == 3 && node.Int("linear_before_reset", 0) != 0;
+  layer.coupled = gates == 4 && node.Int("input_forget", 0) != 0;
   layer.data = node.Input(0);
   node.ExpectRank(0, 3);
   node.ExpectRank(2, 3);
@@ -162,9 +171,10 @@ Layer ReadLayer(OnnxNode& node, std::int64_t gates, bool quantized) {
     node.FailInvalid("attribute direction is " + direction + ", the weights are of " +
                      std::to_string(layer.directions));
   }
-  if (layer.steps * layer.directions > kMostSteps) {
-    node.FailUnsupported("has " + std::to_string(layer.steps * layer.directions) +
-                         " steps, expected at most " + std::to_string(kMostSteps));
+  if (!layer.is_loop() && layer.steps * layer.directions > kMostSteps) {
+    node.FailUnsupported("has " + std::to_string(layer.steps * layer.directions) + " steps of " +
+                         DataTypeName(layer.dtype) + (quantized ? ", quantized" : "") +
+                         ", expected at most " + std::to_string(kMostSteps) + ", or float32");
   }
   return layer;
 }
@@ -271,15 +281,20 @@ Direction ReadDirection(OnnxNode& node, const Layer& layer, std::int64_t index,
   state = ReadWeight(node, layer, index, 2);
   if (node.HasInput(3)) {
     const int biases = At(node, node.Input(3), index);
-    products = node.Emit(OpKind::kAdd, {products, Part(node, biases, 0, 0, rows)});
-    state.bias = Part(node, biases, 0, rows, 2 * rows);
+    const int of_state = Part(node, biases, 0, rows, 2 * rows);
+    int bias = Part(node, biases, 0, 0, rows);
+    if (layer.product_first) {
+      state.bias = of_state;
+    } else {
+      bias = node.Emit(OpKind::kAdd, {bias, of_state});
+    }
+    products = node.Emit(OpKind::kAdd, {products, bias});
   }
   direction.data = node.EmitReshape(products, {layer.steps, layer.batch, rows});
-  if (layer.gates == 3) {
+  if (layer.gates == 3 && !layer.product_first) {
     const auto part = [&](std::int64_t begin, std::int64_t end) {
       begin *= layer.hidden, end *= layer.hidden;
-      const int bias = state.bias < 0 ? -1 : Part(node, state.bias, 0, begin, end);
-      return StateWeight{Part(node, state.weight, 0, begin, end), -1, bias};
+      return StateWeight{Part(node, state.weight, 0, begin, end)};
     };
     direction.first = part(0, 2);
     direction.hidden = part(2, 3);
@@ -319,16 +334,14 @@ State RnnCell(OnnxNode& node, const Layer& layer, const Direction& direction, in
 // the state, which is one for all gates then.
 State GruCell(OnnxNode& node, const Layer& layer, const Direction& direction, int data,
               const State& state) {
-  const bool product_first = node.Int("linear_before_reset", 0) != 0;
   const int products =
-      FromState(node, state.hidden, product_first ? direction.all : direction.first);
+      FromState(node, state.hidden, layer.product_first ? direction.all : direction.first);
   const int both = Sum(node, Gate(node, layer, data, 0, 2), Gate(node, layer, products, 0, 2));
   const int gates = Function(node, layer, direction, 0, both);
   const int update = Gate(node, layer, gates, 0), reset = Gate(node, layer, gates, 1);
-  const int recurrent =
-      product_first
-          ? Product(node, reset, Gate(node, layer, products, 2))
-          : FromState(node, Product(node, reset, state.hidden), direction.hidden);
+  const int recurrent = layer.product_first
+                            ? Product(node, reset, Gate(node, layer, products, 2))
+                            : FromState(node, Product(node, reset, state.hidden), direction.hidden);
   const int hidden = Function(node, layer, direction, 1,
                               Sum(node, Gate(node, layer, data, 2), recurrent));
   const int rest = node.Emit(OpKind::kSub, {node.EmitScalar(layer.dtype, 1), update});
@@ -347,9 +360,9 @@ State LstmCell(OnnxNode& node, const Layer& layer, const Direction& direction, i
     return Function(node, layer, direction, 0, sum);
   };
   const int input = gate(0, 0, state.cell);
-  const bool coupled = node.Int("input_forget", 0) != 0;
-  const int forget = coupled ? node.Emit(OpKind::kSub, {node.EmitScalar(layer.dtype, 1), input})
-                             : gate(2, 2, state.cell);
+  const int forget = layer.coupled
+                         ? node.Emit(OpKind::kSub, {node.EmitScalar(layer.dtype, 1), input})
+                         : gate(2, 2, state.cell);
   const int fresh = Function(node, layer, direction, 1, Gate(node, layer, sums, 3));
   const int cell = Sum(node, Product(node, forget, state.cell), Product(node, input, fresh));
   const int output = gate(1, 1, cell);
@@ -378,29 +391,113 @@ int Lengths(OnnxNode& node, const Layer& layer) {
   return node.EmitReshape(node.EmitCast(node.Input(4), kInt32), {layer.batch, 1});
 }
 
-// The results of a direction's steps, in the order of the data. Beyond its length a sequence keeps
-// its state, and has zeros for results.
-std::vector<int> RunSteps(OnnxNode& node, const Layer& layer, const Direction& direction, Cell cell,
-                          int lengths, State& state) {
+// What a sequence has behind a step, by whether it goes on that far ([batch,1]; -1: all do): else
+// it keeps its state, and has zeros for a result, which is returned.
+int Behind(OnnxNode& node, const Layer& layer, int goes_on, const State& before, State& next) {
+  if (goes_on < 0) return next.hidden;
+  const int made = next.hidden, zero = node.EmitScalar(layer.dtype, 0);
+  next.hidden = node.Emit(OpKind::kWhere, {goes_on, made, before.hidden});
+  if (next.cell >= 0) next.cell = node.Emit(OpKind::kWhere, {goes_on, next.cell, before.cell});
+  return node.Emit(OpKind::kWhere, {goes_on, made, zero});
+}
+
+// The results of all steps, in the order of the data, and the last states.
+struct Run {
+  int results = -1;
+  State last;
+};
+
+// The steps one after the other.
+Run RunSteps(OnnxNode& node, const Layer& layer, const Direction& direction, Cell cell, int lengths,
+             State state) {
   std::vector<int> results(static_cast<std::size_t>(layer.steps), -1);
   for (std::int64_t i = 0; i < layer.steps && node.ok(); ++i) {
     const std::int64_t step = direction.backwards ? layer.steps - 1 - i : i;
-    int& result = results[static_cast<std::size_t>(step)];
     State next = cell(node, layer, direction, At(node, direction.data, step), state);
-    result = next.hidden;
+    int goes_on = -1;
     if (lengths >= 0) {
       const int now = node.EmitScalar(kInt32, static_cast<double>(step));
-      const int goes_on = node.Emit(OpKind::kLess, {now, lengths});
-      const int zero = node.EmitScalar(layer.dtype, 0);
-      result = node.Emit(OpKind::kWhere, {goes_on, next.hidden, zero});
-      next.hidden = node.Emit(OpKind::kWhere, {goes_on, next.hidden, state.hidden});
-      if (next.cell >= 0) {
-        next.cell = node.Emit(OpKind::kWhere, {goes_on, next.cell, state.cell});
-      }
+      goes_on = node.Emit(OpKind::kLess, {now, lengths});
     }
+    results[static_cast<std::size_t>(step)] = Behind(node, layer, goes_on, state, next);
     state = next;
   }
-  return results;
+  return {Stacked(node, results, 0), state};
+}
+
+// The step that a graph computes, whose inputs are the parameters and whose constants are scalars.
+Recurrence StepOf(const Graph& graph, int result, const State& next) {
+  Recurrence recurrence;
+  OperatorList& step = recurrence.step;
+  std::vector<int> values;
+  for (int id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.kind == NodeKind::kInput) {
+      values.push_back(step.AddParameter(node.type));
+    } else if (node.kind == NodeKind::kConstant) {
+      values.push_back(step.AddScalar(node.type, ScalarOf(*graph.Contents(id))));
+    } else {
+      std::vector<int> operands;
+      for (int input : node.inputs) operands.push_back(values[static_cast<std::size_t>(input)]);
+      const auto value = step.AddOperator(node.op, std::move(operands));
+      TW_CHECK(value.ok(), value.status().message());  // the graph inferred the same type
+      values.push_back(*value);
+    }
+  }
+  const auto value = [&](int id) { return values[static_cast<std::size_t>(id)]; };
+  if (result != graph.size() - 1) {
+    TW_CHECK(step.AddOperator({OpKind::kIdentity, {}}, {value(result)}).ok(), "identity");
+  }
+  recurrence.next.push_back(value(next.hidden));
+  if (next.cell >= 0) recurrence.next.push_back(value(next.cell));
+  return recurrence;
+}
+
+// The steps as one operator. A step is written down in a graph of its own.
+Run LoopSteps(OnnxNode& node, const Layer& layer, const Direction& direction, Cell cell,
+              int lengths, const State& first) {
+  OnnxImport import;
+  import.opset = node.opset();
+  OnnxNode step = node.In(import);
+  std::vector<int> inputs;
+  const auto parameter = [&](int id, bool of_all_steps = false) {
+    if (id < 0 || !node.ok()) return -1;
+    TensorType type = node.TypeOf(id);
+    if (of_all_steps) type.shape.erase(type.shape.begin());
+    inputs.push_back(id);
+    return import.graph.AddInput("in" + std::to_string(inputs.size()), type);
+  };
+  int goes_on = -1;
+  if (lengths >= 0) {
+    goes_on = node.Emit(OpKind::kLess, {EmitPositions(node, kInt32, layer.steps, 2), lengths});
+  }
+  const int data = parameter(direction.data, true);
+  goes_on = parameter(goes_on, true);
+  const auto sliced = static_cast<int>(inputs.size());
+  const State before{parameter(first.hidden), parameter(first.cell)};
+  Direction inside = direction;
+  for (StateWeight* weight : {&inside.all, &inside.first, &inside.hidden}) {
+    const bool unused = weight == &inside.all && layer.gates == 3 && !layer.product_first;
+    if (unused) continue;
+    weight->weight = parameter(weight->weight);
+    weight->bias = parameter(weight->bias);
+  }
+  inside.peephole = parameter(direction.peephole);
+  if (!node.ok()) return {};
+  State next = cell(step, layer, inside, data, before);
+  const int result = Behind(step, layer, goes_on, before, next);
+  if (!step.ok()) {
+    node.Fail(step.status());
+    return {};
+  }
+  Recurrence recurrence = StepOf(import.graph, result, next);
+  recurrence.sliced = sliced;
+  recurrence.backwards = direction.backwards;
+  const int all = node.Emit(RecurrenceOperator(std::move(recurrence)), inputs);
+  if (!node.ok()) return {};
+  Run run{Part(node, all, 0, 0, layer.steps), {At(node, all, layer.steps), -1}};
+  if (first.cell >= 0) run.last.cell = At(node, all, layer.steps + 1);
+  return run;
 }
 
 // Results [steps,directions,batch,hidden], then the last states.
@@ -412,11 +509,13 @@ void ImportLayer(OnnxNode& node, std::int64_t gates, const std::vector<std::stri
   std::vector<int> results, hidden, cells;
   for (std::int64_t index = 0; index < layer.directions && node.ok(); ++index) {
     const Direction direction = ReadDirection(node, layer, index, functions);
-    State state{FirstState(node, layer, 5, index), -1};
-    if (gates == 4) state.cell = FirstState(node, layer, 6, index);
-    results.push_back(Stacked(node, RunSteps(node, layer, direction, cell, lengths, state), 0));
-    hidden.push_back(state.hidden);
-    cells.push_back(state.cell);
+    State first{FirstState(node, layer, 5, index), -1};
+    if (gates == 4) first.cell = FirstState(node, layer, 6, index);
+    const Run run = layer.is_loop() ? LoopSteps(node, layer, direction, cell, lengths, first)
+                                    : RunSteps(node, layer, direction, cell, lengths, first);
+    results.push_back(run.results);
+    hidden.push_back(run.last.hidden);
+    cells.push_back(run.last.cell);
   }
   if (!node.ok()) return;
   const auto states = [&](const std::vector<int>& values) {

@@ -1,0 +1,89 @@
+// Results of a recurrence: the steps up to the one that is asked for, from the data of those.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "src/compiler/check/sample.h"
+#include "src/tensor/recurrence.h"
+#include "src/tensor/work.h"
+
+namespace tilewright {
+namespace {
+
+// A tenth of a second by the reference, with the bounds of its errors.
+constexpr double kMostStepOperations = 0x1p24;
+
+std::vector<TensorType> InputTypesOf(const Graph& graph, const Node& node) {
+  std::vector<TensorType> types;
+  for (int input : node.inputs) types.push_back(graph.node(input).type);
+  return types;
+}
+
+/// A sample that is all of a tensor, in order.
+BoundedTensor WholeOf(const BoundedTensor& sample, const TensorType& type) {
+  BoundedTensor whole{sample.value.Clone(), Tensor(), sample.rounded_once};
+  whole.value.Reshape(type.shape);
+  if (sample.exact()) return whole;
+  whole.error = sample.error.Clone();
+  whole.error.Reshape(type.shape);
+  return whole;
+}
+
+}  // namespace
+
+std::int64_t StepsWithinReach(const Graph& graph, const Node& node) {
+  const std::int64_t steps = StepsOf(InputTypesOf(graph, node));
+  const double each = std::max(WorkOf(node.op.attributes.recurrence->step).operations, 1.0);
+  const double within = std::max(kMostStepOperations / each, 1.0);
+  return within < static_cast<double>(steps) ? static_cast<std::int64_t>(within) : steps;
+}
+
+Result<SampledReference::Sample> SampledReference::Stepped(
+    const Node& node, std::span<const std::int64_t> positions) {
+  const Recurrence& recurrence = *node.op.attributes.recurrence;
+  const std::int64_t steps = StepsOf(InputTypesOf(graph_, node));
+  const std::int64_t row_elements = recurrence.step.result().elements();
+  std::int64_t needed = 1;
+  for (std::int64_t position : positions) {
+    const std::int64_t row = position / row_elements;
+    const std::int64_t before = recurrence.backwards ? steps - row : row + 1;
+    needed = std::max(needed, row < steps ? before : steps);
+  }
+  if (needed > StepsWithinReach(graph_, node))
+    return Unsupported("one element takes too many steps");
+  const std::int64_t first = recurrence.backwards ? steps - needed : 0;
+  std::vector<BoundedTensor> operands;
+  operands.reserve(node.inputs.size());
+  std::vector<const BoundedTensor*> pointers;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    TensorType type = graph_.node(node.inputs[i]).type;
+    std::int64_t begin = 0;
+    if (std::cmp_less(i, recurrence.sliced)) {
+      begin = type.elements() / steps * first;
+      type.shape[0] = needed;
+    }
+    if (type.elements() > reads_left_) return Unsupported("one element is made of too many");
+    Positions all(static_cast<std::size_t>(type.elements()));
+    std::iota(all.begin(), all.end(), begin);
+    auto read = At(node.inputs[i], all);
+    TW_RETURN_IF_ERROR(read);
+    operands.push_back(WholeOf(**read, type));
+    pointers.push_back(&operands.back());
+  }
+  auto result = EvaluateBounded(node.op, pointers, 1);
+  TW_RETURN_IF_ERROR(result);
+  auto sample = std::make_shared<BoundedTensor>();
+  const TensorType vector{{std::ssize(positions)}, node.type.dtype};
+  sample->value = Tensor(vector);
+  sample->error = Tensor(TensorType{vector.shape, kFloat64});
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    const std::int64_t row = positions[i] / row_elements;
+    const std::int64_t own = row < steps ? row - first : row - steps + needed;
+    const std::int64_t place = own * row_elements + positions[i] % row_elements;
+    sample->value.Set(static_cast<std::int64_t>(i), result->value.At(place));
+    if (!result->exact()) sample->error.Set(static_cast<std::int64_t>(i), result->error.At(place));
+  }
+  return Sample(std::move(sample));
+}
+
+}  // namespace tilewright
