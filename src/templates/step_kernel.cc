@@ -53,6 +53,7 @@ class StepScheduler {
     std::vector<Buffer> buffers;
     auto compute = DefineList(*packed, &buffers);
     TW_RETURN_IF_ERROR(compute);
+    const std::int64_t macs = compute->macs;
     Schedule schedule(*std::move(compute));
     ScheduleStep(schedule, buffers);
     TW_RETURN_IF_ERROR(schedule.status());
@@ -60,7 +61,7 @@ class StepScheduler {
     TW_RETURN_IF_ERROR(step);
     StepLoop loop{steps, recurrence_.backwards, static_cast<std::size_t>(recurrence_.sliced), {}};
     for (int next : recurrence_.next) loop.next.push_back(BufferOf(next, buffers));
-    return StepKernel{RepeatSteps(*step, loop), Layouts()};
+    return StepKernel{RepeatSteps(*step, loop), Layouts(), steps * macs};
   }
 
  private:
@@ -195,7 +196,11 @@ class StepScheduler {
     const StageId sum = s.CacheWrite(result, Scope::kLocal);
     const MatmulLoops loops = TileMatmulResult(s, result, false, product.tile, product.lanes);
     const LoopId outer = FuseAll(s, result, {loops.group, loops.rows});
-    ParallelFor(s, result, outer, product.macs() >= kLeastSharedMacs ? target_ : serial_);
+    if (product.macs() >= kLeastSharedMacs && target_.num_threads() > 1) {
+      s.Parallel(result, outer);  // each thread has the same weights in every step
+    } else if (s.Extent(outer) > 1) {
+      s.Pragma(result, outer, kTurningLoop, 1);
+    }
     s.ComputeAt(sum, result, outer);
     TileMatmulSum(s, sum, false, product.lanes, kUnrolledDepth, {});
   }

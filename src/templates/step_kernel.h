@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ struct StepKernel {
   /// By input: the layout in which it is read ("NK64n"), of a weight whose own is NK; empty for one
   /// that is read as it is.
   std::vector<std::string> layouts;
+  std::int64_t macs = 0;  ///< multiply-adds of all steps
 };
 
 /// A loop over the steps as machine code: products with the state in register tiles, from packed

@@ -74,6 +74,8 @@ const StepsCase kStepsCases[] = {
     {.name = "Backwards", .steps = 9, .batch = 3, .units = 32, .backwards = true},
     {.name = "Odd", .steps = 7, .batch = 5, .units = 13},
     {.name = "OddBackwards", .steps = 7, .batch = 1, .units = 50, .backwards = true},
+    {.name = "Turning", .steps = 5, .batch = 1, .units = 192},
+    {.name = "TurningBackwards", .steps = 6, .batch = 3, .units = 130, .backwards = true},
     {.name = "Units", .steps = 4, .batch = 2, .units = 1},
     {.name = "TwoThreads", .steps = 5, .batch = 4, .units = 192, .target = "native -num-threads=2"},
     {.name = "Avx2", .steps = 6, .batch = 4, .units = 40, .target = "llvm -mcpu=core-avx2"},

@@ -144,15 +144,19 @@ struct RowsCase {
   std::int64_t dimensions = 1;  // of a row
 };
 
+int AddTo(OperatorList& list, OpKind kind, std::vector<int> operands, OpAttributes attributes) {
+  auto value = list.AddOperator({kind, std::move(attributes)}, std::move(operands));
+  TW_CHECK(value.ok(), value.status().message());
+  return *value;
+}
+
 class RowScheduleTest : public testing::TestWithParam<RowsCase> {};
 
 /// Layer normalization of a sum, a softmax of that with a mask, and what is elementwise behind it.
 OperatorList NormalizedRows(const std::vector<std::int64_t>& shape) {
   OperatorList list;
   const auto add = [&](OpKind kind, std::vector<int> operands, OpAttributes attributes = {}) {
-    auto value = list.AddOperator({kind, std::move(attributes)}, std::move(operands));
-    TW_CHECK(value.ok(), value.status().message());
-    return *value;
+    return AddTo(list, kind, std::move(operands), std::move(attributes));
   };
   OpAttributes last;
   last.axes = {-1};
@@ -180,9 +184,7 @@ OperatorList NormalizedRows(const std::vector<std::int64_t>& shape) {
 OperatorList NormalizedImages(const std::vector<std::int64_t>& shape, std::int64_t dimensions) {
   OperatorList list;
   const auto add = [&](OpKind kind, std::vector<int> operands, OpAttributes attributes = {}) {
-    auto value = list.AddOperator({kind, std::move(attributes)}, std::move(operands));
-    TW_CHECK(value.ok(), value.status().message());
-    return *value;
+    return AddTo(list, kind, std::move(operands), std::move(attributes));
   };
   OpAttributes last;
   for (std::int64_t i = -dimensions; i < 0; ++i) last.axes.push_back(i);

@@ -332,6 +332,7 @@ Status PlanBuilder::AddRecurrence(const FusedGroup& group) {
     buffers.push_back(*buffer);
   }
   PlanStep step;
+  step.report.macs = kernel->macs;
   step.kernel = AddKernel(std::move(kernel->program), "recurrence");
   step.result_bytes = node.type.bytes();
   step.report.op = DescribeGroup(graph_, group, std::string(OpName(node.op.kind)));

@@ -1,11 +1,13 @@
 // States lie in memory of their own between the steps: a step reads the old ones while it makes the
-// new ones, which are copied there when it is done.
+// new ones, which are copied there when it is done. Weights that a cache does not quite hold are
+// read from alternating ends: what the step before read last is there still.
 #include "src/schedule/lower/step_loop.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
+#include "src/base/math.h"
 #include "src/schedule/lower/redirect.h"
 
 namespace tilewright {
@@ -34,46 +36,101 @@ Stmt CopyWhole(const Redirection& to, const Redirection& from,
   return copy;
 }
 
+bool HasTurning(const Stmt& stmt) {
+  if (stmt->kind == StmtKind::kFor && stmt->attributes.contains(kTurningLoop)) return true;
+  return std::any_of(stmt->body.begin(), stmt->body.end(), HasTurning);
+}
+
+/// The statement with the loops that turn from their last iteration to their first.
+Stmt Turned(const Stmt& stmt) {
+  std::vector<Stmt> body;
+  for (const Stmt& part : stmt->body) body.push_back(Turned(part));
+  const Stmt turned = WithBody(stmt, std::move(body));
+  if (stmt->kind != StmtKind::kFor || !stmt->attributes.contains(kTurningLoop)) return turned;
+  const Substitution other{{stmt->var.get(), Expr(stmt->extent - 1) - stmt->var}};
+  return WithBody(turned, {Redirect(turned->body[0], other, {})});
+}
+
+/// What the steps have in common.
+class Repeater {
+ public:
+  Repeater(const Program& step, const StepLoop& loop) : step_(step), loop_(loop) {
+    for (body_ = step.body; body_->kind == StmtKind::kAllocate; body_ = body_->body[0]) {
+      allocated_.push_back(body_->buffer);
+    }
+  }
+
+  Program Run() {
+    const auto states = static_cast<std::int64_t>(loop_.next.size());
+    Program whole{step_.name, step_.parameters, step_.output_count, {}};
+    for (std::size_t i = 0; i < loop_.sliced; ++i) {
+      whole.parameters[i] = InFront(step_.parameters[i], loop_.steps);
+    }
+    result_ = InFront(step_.parameters.back(), loop_.steps + states);
+    whole.parameters.back() = result_;
+    data_.assign(whole.parameters.begin(),
+                 whole.parameters.begin() + static_cast<std::ptrdiff_t>(loop_.sliced));
+    std::vector<Stmt> code, last;
+    for (std::size_t i = 0; i < loop_.next.size(); ++i) {
+      const Buffer& given = step_.parameters[loop_.sliced + i];
+      states_.push_back(MakeBuffer("state" + std::to_string(i), given->dtype, given->shape));
+      const auto behind = loop_.steps + static_cast<std::int64_t>(i);
+      code.push_back(CopyWhole({states_[i]}, {given}, given->shape));
+      last.push_back(CopyWhole({result_, {Expr(behind)}}, {states_[i]}, given->shape));
+    }
+    code.push_back(Loop());
+    code.insert(code.end(), last.begin(), last.end());
+    whole.body = MakeBlock(std::move(code));
+    allocated_.insert(allocated_.end(), states_.begin(), states_.end());
+    for (const Buffer& buffer : allocated_) whole.body = MakeAllocate(buffer, whole.body);
+    return whole;
+  }
+
+ private:
+  Stmt Loop() const {
+    const Expr var = MakeVar("step");
+    if (!HasTurning(body_)) {
+      return MakeFor(var, loop_.steps, LoopKind::kSerial, StepAt(body_, var));
+    }
+    const Expr second = var * Expr(2) + Expr(1);
+    Stmt pair = StepAt(body_, var * Expr(2));
+    Stmt back = Duplicate(StepAt(Turned(body_), second), {}, {});
+    if (loop_.steps % 2 != 0) back = MakeIf(Lt(second, Expr(loop_.steps)), std::move(back));
+    return MakeFor(var, CeilDiv(loop_.steps, 2), LoopKind::kSerial,
+                   MakeBlock({std::move(pair), std::move(back)}));
+  }
+
+  /// The step of a number, counted from the first to be done.
+  Stmt StepAt(const Stmt& body, const Expr& number) const {
+    const Expr row = loop_.backwards ? Expr(loop_.steps - 1) - number : number;
+    const Buffer own_result = step_.parameters.back();
+    Redirections buffers{{own_result.get(), {result_, {row}}}};
+    for (std::size_t i = 0; i < data_.size(); ++i) {
+      buffers[step_.parameters[i].get()] = {data_[i], {row}};
+    }
+    std::vector<Stmt> code;
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      buffers[step_.parameters[loop_.sliced + i].get()] = {states_[i]};
+      const bool is_result = loop_.next[i] == own_result;
+      const Redirection next = is_result ? Redirection{result_, {row}} : Redirection{loop_.next[i]};
+      code.push_back(CopyWhole({states_[i]}, next, states_[i]->shape));
+    }
+    code.insert(code.begin(), Redirect(body, {}, buffers));
+    return MakeBlock(std::move(code));
+  }
+
+  const Program& step_;
+  const StepLoop& loop_;
+  Stmt body_;
+  std::vector<Buffer> allocated_;  // around everything else
+  std::vector<Buffer> data_, states_;
+  Buffer result_;
+};
+
 }  // namespace
 
 Program RepeatSteps(const Program& step, const StepLoop& loop) {
-  std::vector<Buffer> allocated;
-  Stmt body = step.body;
-  for (; body->kind == StmtKind::kAllocate; body = body->body[0]) allocated.push_back(body->buffer);
-
-  const Expr var = MakeVar("step");
-  const Expr row = loop.backwards ? Expr(loop.steps - 1) - var : var;
-  const auto states = static_cast<std::int64_t>(loop.next.size());
-  Program whole{step.name, step.parameters, step.output_count, {}};
-  Redirections buffers;
-  for (std::size_t i = 0; i < loop.sliced; ++i) {
-    whole.parameters[i] = InFront(step.parameters[i], loop.steps);
-    buffers[step.parameters[i].get()] = {whole.parameters[i], {row}};
-  }
-  const Buffer own_result = step.parameters.back();
-  const Buffer result = InFront(own_result, loop.steps + states);
-  whole.parameters.back() = result;
-  buffers[own_result.get()] = {result, {row}};
-
-  std::vector<Stmt> first, each, last;
-  for (std::size_t i = 0; i < loop.next.size(); ++i) {
-    const Buffer& given = step.parameters[loop.sliced + i];
-    const Buffer state = MakeBuffer("state" + std::to_string(i), given->dtype, given->shape);
-    allocated.push_back(state);
-    buffers[given.get()] = {state};
-    const bool is_result = loop.next[i] == own_result;
-    const Redirection next = is_result ? Redirection{result, {row}} : Redirection{loop.next[i]};
-    const auto behind = loop.steps + static_cast<std::int64_t>(i);
-    first.push_back(CopyWhole({state}, {given}, given->shape));
-    each.push_back(CopyWhole({state}, next, given->shape));
-    last.push_back(CopyWhole({result, {Expr(behind)}}, {state}, given->shape));
-  }
-  each.insert(each.begin(), Redirect(body, {}, buffers));
-  first.push_back(MakeFor(var, loop.steps, LoopKind::kSerial, MakeBlock(std::move(each))));
-  first.insert(first.end(), last.begin(), last.end());
-  whole.body = MakeBlock(std::move(first));
-  for (const Buffer& buffer : allocated) whole.body = MakeAllocate(buffer, std::move(whole.body));
-  return whole;
+  return Repeater(step, loop).Run();
 }
 
 }  // namespace tilewright

@@ -7,6 +7,9 @@
 
 namespace tilewright {
 
+/// Attribute of a loop over weights that may go either way: every other step goes from the end.
+inline constexpr const char* kTurningLoop = "turning";
+
 /// What the parameters of a program are that is one of many steps: first the data of the step, then
 /// the states that the step before it left, then what all steps read, and last the step's result.
 struct StepLoop {
