@@ -18,9 +18,9 @@
 #include <optional>
 
 #include "bench/kernel_bench_ours.h"
+#include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/model_source.h"
 #include "python_free_cli/record_sources.h"
-#include "python_free_cli/task_argument.h"
 #include "src/base/files/file.h"
 #include "src/models/models.h"
 #include "src/runtime/roofline.h"

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "python_free_cli/device_argument.h"
+#include "python_free_cli/arguments/device_argument.h"
+#include "python_free_cli/arguments/network_target.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/model_source.h"
-#include "python_free_cli/network_target.h"
 #include "python_free_cli/record_sources.h"
 #include "src/base/status.h"
 #include "src/compiler/check/verify.h"

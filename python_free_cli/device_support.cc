@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "python_free_cli/task_argument.h"
+#include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/user_paths.h"
 #include "src/codegen/cpu_target.h"
 #include "src/runtime/roofline.h"

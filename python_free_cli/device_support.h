@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "measure/supervisor/process_measurer.h"
-#include "python_free_cli/device_argument.h"
+#include "python_free_cli/arguments/device_argument.h"
 #include "search/tuner.h"
 #include "src/base/status.h"
 #include "src/target/target.h"

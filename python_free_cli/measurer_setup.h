@@ -5,7 +5,7 @@
 
 #include "measure/supervisor/process_measurer.h"
 #include "measure/supervisor/runner_address.h"
-#include "python_free_cli/device_argument.h"
+#include "python_free_cli/arguments/device_argument.h"
 #include "src/target/target.h"
 
 namespace CLI {
@@ -24,8 +24,8 @@ struct RunnerArguments {
   void Declare(CLI::App& app);
   bool elsewhere() const { return !commands.empty(); }
   /// Asks the runners, if there are any, what they are. `target`: "native" becomes their own.
-  /// Errors: those of measure::ProbeRunner; kInvalidArgument for runners of different devices, whose
-  /// times could not be compared.
+  /// Errors: those of measure::ProbeRunner; kInvalidArgument for runners of different devices,
+  /// whose times could not be compared.
   Status Connect(std::string& target);
 };
 

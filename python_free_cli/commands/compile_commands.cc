@@ -6,17 +6,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "python_free_cli/arguments/device_argument.h"
+#include "python_free_cli/arguments/float_error.h"
+#include "python_free_cli/arguments/given_options.h"
+#include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
-#include "python_free_cli/device_argument.h"
 #include "python_free_cli/device_network.h"
-#include "python_free_cli/float_error.h"
-#include "python_free_cli/given_options.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/model_source.h"
 #include "python_free_cli/own_process.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/record_sources.h"
-#include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
@@ -164,8 +164,7 @@ class CompileCommand final : public Command {
         PrintOut(
             "layouts: {} of {} operators with a choice work in another one than that of their "
             "largest input or preferred kernel; estimated {:.1f} % less time ({})\n",
-            layouts.changed, layouts.choices,
-            100 * (1 - layouts.seconds / layouts.rule_seconds),
+            layouts.changed, layouts.choices, 100 * (1 - layouts.seconds / layouts.rule_seconds),
             layouts.exact ? "the least there is" : "a bounded search");
       }
       if (model->check.ran) {
@@ -263,9 +262,12 @@ class CompileCommand final : public Command {
                            {"macs", op.macs},
                            {"bytes", op.bytes}});
     }
-    return {{"library", model.library_path},          {"kernels", model.kernels},
-            {"layout_changes", model.transforms},     {"arena_bytes", model.arena_bytes},
-            {"constant_bytes", model.constant_bytes}, {"untuned", model.untuned().size()},
+    return {{"library", model.library_path},
+            {"kernels", model.kernels},
+            {"layout_changes", model.transforms},
+            {"arena_bytes", model.arena_bytes},
+            {"constant_bytes", model.constant_bytes},
+            {"untuned", model.untuned().size()},
             {"layouts",
              {{"choices", model.layouts.choices},
               {"changed", model.layouts.changed},

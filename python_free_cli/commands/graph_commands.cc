@@ -4,10 +4,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/usage.h"
 #include "records/autotvm/tuple.h"

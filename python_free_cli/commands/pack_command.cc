@@ -4,11 +4,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/model_source.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/task_argument.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/graph/passes/pack.h"

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/record_sources.h"
-#include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
 #include "records/answer_json.h"

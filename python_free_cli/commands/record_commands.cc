@@ -7,14 +7,14 @@
 #include <optional>
 
 #include "measure/supervisor/process_measurer.h"
+#include "python_free_cli/arguments/float_error.h"
+#include "python_free_cli/arguments/given_options.h"
+#include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/commands/exchange_commands.h"
 #include "python_free_cli/commands/store_verbs.h"
-#include "python_free_cli/float_error.h"
-#include "python_free_cli/given_options.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/record_sources.h"
-#include "python_free_cli/task_argument.h"
 #include "python_free_cli/tune_display.h"
 #include "records/answer_json.h"
 #include "records/store.h"

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/task_argument.h"
 #include "src/base/json.h"
 #include "src/codegen/codegen.h"
 #include "src/codegen/nvptx/ptxas.h"

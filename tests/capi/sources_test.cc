@@ -236,7 +236,7 @@ TEST_F(SourcesTest, ModelIsAskedWhereNothingWasMeasured) {
   const std::string path = Path("cpu.model");
   // Prefers what has most unrolled iterations: no good advice, but the same every time.
   const TreeModel model(0, {{{6, 2, 3}, {-1, 0, 0}, {-1, 0, 1}}},
-                        {1.4, "llvm", {"dense/float32"}, "nothing but this test"});
+                        {1.4, "llvm", {"dense/float32/avx2"}, "nothing but this test"});
   ASSERT_TRUE(model.Save(path).ok());
   EXPECT_EQ(Ask(DenseKey(1), TW_ACCEPT_MODEL), nullptr);
   EXPECT_EQ(code_, TW_UNSUPPORTED);

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "python_free_cli/device_argument.h"
+#include "python_free_cli/arguments/device_argument.h"
+#include "python_free_cli/arguments/task_argument.h"
 #include "python_free_cli/output_file.h"
-#include "python_free_cli/task_argument.h"
 #include "src/base/files/file.h"
 #include "tests/support/built_in.h"
 

@@ -5,8 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "python_free_cli/arguments/given_options.h"
 #include "python_free_cli/command.h"
-#include "python_free_cli/given_options.h"
 #include "src/base/files/file.h"
 
 namespace tilewright::cli {

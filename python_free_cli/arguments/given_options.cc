@@ -1,4 +1,4 @@
-#include "python_free_cli/given_options.h"
+#include "python_free_cli/arguments/given_options.h"
 
 #include <CLI/CLI.hpp>
 #include <string>

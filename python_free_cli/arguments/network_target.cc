@@ -1,9 +1,9 @@
-#include "python_free_cli/network_target.h"
+#include "python_free_cli/arguments/network_target.h"
 
 #include <CLI/CLI.hpp>
 
-#include "python_free_cli/given_options.h"
-#include "python_free_cli/task_argument.h"
+#include "python_free_cli/arguments/given_options.h"
+#include "python_free_cli/arguments/task_argument.h"
 
 namespace tilewright::cli {
 

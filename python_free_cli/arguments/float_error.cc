@@ -1,4 +1,4 @@
-#include "python_free_cli/float_error.h"
+#include "python_free_cli/arguments/float_error.h"
 
 #include <CLI/CLI.hpp>
 

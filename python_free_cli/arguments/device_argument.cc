@@ -1,4 +1,4 @@
-#include "python_free_cli/device_argument.h"
+#include "python_free_cli/arguments/device_argument.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // tuple of AutoTVM, and FILE#N, in this order; what none of them understands is refused with all
 // three.
 
-#include "python_free_cli/task_argument.h"
+#include "python_free_cli/arguments/task_argument.h"
 
 #include <fmt/format.h>
 
