@@ -261,6 +261,7 @@ class CompileCommand final : public Command {
                            {"passed_over", op.passed_over},
                            {"macs", op.macs},
                            {"bytes", op.bytes}});
+      if (op.max_abs_error) operators.back()["max_abs_error"] = *op.max_abs_error;
     }
     return {{"library", model.library_path},
             {"kernels", model.kernels},

@@ -103,6 +103,8 @@ struct OperatorReport {
   bool tuned = false;     ///< the config comes from a record
   bool imported = false;  ///< of another program, which nobody verified
   bool verified = false;  ///< imported, and its result here was the reference's
+  /// Of the record: how far floats were from the reference when it was measured. Nothing without one.
+  std::optional<double> max_abs_error = std::nullopt;
   records::AnswerLevel answer = records::AnswerLevel::kMiss;
   std::string source;            ///< store or package the record came from; empty without one
   double expected_slowdown = 1;  ///< of a near hit

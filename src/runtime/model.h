@@ -49,7 +49,8 @@ typedef struct TwStep {
   int64_t result_bytes; /* in memory */
   int64_t macs;
   int64_t bytes; /* of inputs, constants and the result, each once */
-  int64_t flags; /* bit 0: products of 8-bit integers */
+  /* bit 0: products of 8-bit integers; bits 8 to 15: rows and columns of Winograd's tiles, or 0 */
+  int64_t flags;
 } TwStep;
 
 typedef struct TwModelState TwModelState;

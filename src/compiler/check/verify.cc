@@ -66,11 +66,11 @@ class OperatorVerifier {
     TW_RETURN_IF_ERROR(reference);
     const auto tolerance =
         options_.tolerance ? options_.tolerance : std::max(reference->tolerance, op.tolerance);
-    OperatorCheck check{graph_.node(node).name, op.op,
+    OperatorCheck check{graph_.node(node).name, op.Description(),
                         Compare(result, *reference->value, tolerance), 0};
     if (!check.comparison.ok && !options_.tolerance) {
       // What is summed may be much larger than what is left of it.
-      const auto bounded = values_.Bounded();
+      const auto bounded = values_.Bounded(op.winograd_tile);
       TW_RETURN_IF_ERROR(bounded);
       check.comparison = CompareBounded(result, *bounded, tolerance);
     }

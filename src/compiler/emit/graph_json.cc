@@ -44,17 +44,19 @@ Json StepJson(const Plan& plan, const PlanStep& step) {
   for (int id : step.buffers) {
     places.push_back(PlaceJson(plan.buffers[static_cast<std::size_t>(id)]));
   }
-  return {{"result", ValueJson(plan.graph.node(step.node))},
-          {"op", step.report.op},
-          {"kernel", step.report.kernel},
-          {"task", step.report.workload_key},
-          {"template", step.report.template_key},
-          {"config", step.report.config},
-          {"tuned", step.report.tuned},
-          {"source_layout", step.form.native},
-          {"memory_layout", step.form.layout},
-          {"macs", step.report.macs},
-          {"places", std::move(places)}};
+  Json json = {{"result", ValueJson(plan.graph.node(step.node))},
+               {"op", step.report.op},
+               {"kernel", step.report.kernel},
+               {"task", step.report.workload_key},
+               {"template", step.report.template_key},
+               {"config", step.report.config},
+               {"tuned", step.report.tuned},
+               {"source_layout", step.form.native},
+               {"memory_layout", step.form.layout},
+               {"macs", step.report.macs},
+               {"places", std::move(places)}};
+  if (step.report.max_abs_error) json["max_abs_error"] = *step.report.max_abs_error;
+  return json;
 }
 
 }  // namespace

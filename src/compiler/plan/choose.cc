@@ -53,6 +53,9 @@ class KernelChooser {
       if (built.ok()) {
         report.tuned = asked->answer.record.has_value() || asked->imported() != nullptr;
         report.imported = asked->imported() != nullptr;
+        if (asked->answer.record && asked->answer.record->trial.verified) {
+          report.max_abs_error = asked->answer.record->trial.max_abs_error;
+        }
         report.source = report.tuned ? asked->source : std::string();
         return With(std::move(report), *std::move(built));
       }
@@ -84,8 +87,7 @@ class KernelChooser {
          options_.templates->For(workload_, WithoutLibraries(target_))) {
       if (found.empty()) {
         auto config = DefaultConfig(*entry);
-        const Status added =
-            config.ok() ? AddOption(*entry, *config, found) : config.status();
+        const Status added = config.ok() ? AddOption(*entry, *config, found) : config.status();
         if (!added.ok()) reasons += "; " + std::string(entry->key) + ": " + added.message();
       }
       if (entry->in_layouts == nullptr || options_.autotvm.has_value()) continue;

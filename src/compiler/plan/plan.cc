@@ -1,10 +1,10 @@
 // From the fused groups of a graph to the steps of a compiled model.
 //
-// For machine code layouts are chosen for all groups together (layouts.h). Elsewhere they are on the
-// way, in the order of execution: an anchor's kernel says in which form it takes its data and leaves
-// its result, every other operator works in the form its largest input has if it can. Only where two
-// disagree a layout change is put in between, once per value and form. Inputs and outputs of the
-// model stay as the graph has them.
+// For machine code layouts are chosen for all groups together (layouts.h). Elsewhere they are on
+// the way, in the order of execution: an anchor's kernel says in which form it takes its data and
+// leaves its result, every other operator works in the form its largest input has if it can. Only
+// where two disagree a layout change is put in between, once per value and form. Inputs and outputs
+// of the model stay as the graph has them.
 
 #include "src/compiler/plan/plan.h"
 
@@ -129,8 +129,7 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   auto workload = AnchorOf(group);
   TW_RETURN_IF_ERROR(workload);
   const bool plain_weight = graph_.node(weight).kind != NodeKind::kConstant;
-  const KernelOption* option =
-      layout_ != nullptr && layout_->kernel ? &*layout_->kernel : nullptr;
+  const KernelOption* option = layout_ != nullptr && layout_->kernel ? &*layout_->kernel : nullptr;
   const std::string key =
       workload->Key() + (plain_weight ? " plain " : " ") + group.epilogue.ToString() + " " +
       FormsOf(group) +
@@ -189,6 +188,7 @@ Status PlanBuilder::AddAnchor(const FusedGroup& group) {
   step.report.op = DescribeGroup(graph_, group, workload->op_name());
   step.report.macs = workload->macs();
   step.int8 = workload->data.dtype.bits == 8 && workload->weight.dtype.bits == 8;
+  step.winograd_tile = signature->form.winograd_tile;
   AddStep(std::move(step), group.output, buffers);
   return Status();
 }

@@ -47,6 +47,7 @@ struct PlanStep {
   Form form;                       ///< of the result
   std::int64_t result_bytes = 0;   ///< in memory
   bool int8 = false;
+  std::int64_t winograd_tile = 0;  ///< as AnchorForm has it
   OperatorReport report;
 
   bool on_host() const { return kernel < 0 && stream < 0 && !nodes.empty(); }

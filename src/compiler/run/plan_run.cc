@@ -90,6 +90,7 @@ ModelOperator OperatorOf(const Plan& plan, const PlanStep& step) {
   op.is_reference = node.kind != NodeKind::kOperator || step.on_host() ||
                     (step.copies() && DeviceTraitsOf(plan.target).leaves_to_host);
   op.kernel = step.report.kernel;
+  op.winograd_tile = step.winograd_tile;
   return op;
 }
 

@@ -109,6 +109,11 @@ Result<ModelLibrary> ModelLibrary::Open(const std::string& path, int set) {
   return model;
 }
 
+std::string ModelOperator::Description() const {
+  if (winograd_tile == 0) return op;
+  return fmt::format("{}, Winograd {}x{}", op, winograd_tile, winograd_tile);
+}
+
 Status ModelLibrary::Load() {
   name_ = model_->name;
   target_ = model_->target;
@@ -131,6 +136,7 @@ Status ModelLibrary::Load() {
     TW_RETURN_IF_ERROR(result);
     operators_.push_back({*std::move(result), step.op, step.native, step.layout, step.macs,
                           step.bytes, (step.flags & 1) != 0, tolerance});
+    operators_.back().winograd_tile = step.flags >> 8 & 0xff;
   }
   return LoadMeanings();
 }
@@ -230,7 +236,8 @@ Result<BenchReport> Bench(const ModelLibrary& model, std::span<const Tensor> inp
   double least = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const ModelOperator& op = model.operators()[i];
-    BenchReport::Row row{op.result.name, op.op, op.layout, MedianOf(samples[i]), op.macs, op.bytes};
+    BenchReport::Row row{op.result.name,       op.Description(), op.layout,
+                         MedianOf(samples[i]), op.macs,          op.bytes};
     const double bound = model.on_gpu() ? 0
                                         : RooflineSeconds(options.peaks, op.macs, op.bytes, op.int8,
                                                           model.threads());

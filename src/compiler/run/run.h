@@ -36,7 +36,11 @@ struct ModelOperator {
   std::optional<double> tolerance = std::nullopt;
   /// The reference evaluator made it: there is nothing to compare.
   bool is_reference = false;
-  std::string kernel = {};  ///< symbol, where it is known
+  std::string kernel = {};         ///< symbol, where it is known
+  std::int64_t winograd_tile = 0;  ///< as AnchorForm has it
+
+  /// `op`, and the algorithm where that is not what the operator says.
+  std::string Description() const;
 };
 
 /// A network in a form that runs: a library, or the steps of a plan (plan_run.h).

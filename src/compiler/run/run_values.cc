@@ -63,7 +63,7 @@ Result<RunValues::ReferenceValue> RunValues::Reference(int id) {
   return InvalidArgument("constant " + graph_.node(id).name + " has no contents");
 }
 
-Result<BoundedTensor> RunValues::Bounded() {
+Result<BoundedTensor> RunValues::Bounded(std::int64_t winograd_tile) {
   std::map<int, BoundedTensor> values;
   for (const int id : evaluated_) {
     const Node& node = graph_.node(id);
@@ -77,7 +77,7 @@ Result<BoundedTensor> RunValues::Bounded() {
     }
     std::vector<const BoundedTensor*> operands;
     for (const int input : node.inputs) operands.push_back(&values.at(input));
-    auto result = EvaluateBounded(node.op, operands, threads_);
+    auto result = EvaluateBounded(node.op, operands, threads_, winograd_tile);
     if (!result.ok()) return result.status().WithContext("value " + node.name);
     values.insert_or_assign(id, *std::move(result));
   }

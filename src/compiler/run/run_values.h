@@ -31,8 +31,9 @@ class RunValues {
   Result<ReferenceValue> Reference(int id);
   /// The value that Reference was last asked for, with what a right one may be off by: it is made
   /// again from the same operands, which takes longer. Before anything else is observed.
+  /// winograd_tile: of convolutions on the way, as EvaluateBounded has it.
   /// Errors: those of Reference.
-  Result<BoundedTensor> Bounded();
+  Result<BoundedTensor> Bounded(std::int64_t winograd_tile = 0);
   /// The run's own value of an operator, from now on what its users are evaluated on.
   void Observe(int id, Tensor value);
 
@@ -44,7 +45,7 @@ class RunValues {
   int threads_;
   int asked_ = -1;
   std::vector<int> evaluated_;  // for it, in order
-  std::vector<Tensor> made_;  // by node: inputs, and operators that are known
+  std::vector<Tensor> made_;    // by node: inputs, and operators that are known
   std::vector<bool> known_;
 };
 

@@ -67,11 +67,9 @@ Tensor ErrorsAsValues(const BoundedTensor& input) {
   return errors;
 }
 
-/// To whole numbers, or to a choice: what is given is rounded or compared as it is, next to a step of
-/// the function, too. What it is off by may take it over the step, to the next number.
-bool IsStep(OpKind kind, DataType result) {
-  return RowOf(kind).rounds || !result.is_float();
-}
+/// To whole numbers, or to a choice: what is given is rounded or compared as it is, next to a step
+/// of the function, too. What it is off by may take it over the step, to the next number.
+bool IsStep(OpKind kind, DataType result) { return RowOf(kind).rounds || !result.is_float(); }
 
 /// Whether sums and products of its elements are exact in float32.
 bool IsWhole(const Tensor& tensor) {
@@ -100,9 +98,8 @@ Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const T
     return IsWhole(input->value) && IsWhole(input->error);
   };
   const bool step = IsStep(op.kind, value.dtype());
-  const bool exact = step ||
-                     (RowOf(op.kind).keeps_whole && IsWhole(value) &&
-                      std::ranges::all_of(inputs, whole));
+  const bool exact =
+      step || (RowOf(op.kind).keeps_whole && IsWhole(value) && std::ranges::all_of(inputs, whole));
   Tensor error;
   std::vector<std::size_t> moved;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -138,9 +135,68 @@ Result<Tensor> ErrorOfFunction(const Operator& op, BoundedInputs inputs, const T
   return error;
 }
 
+/// A kernel whose taps are all the largest of theirs, per output and input channel.
+Tensor LargestTaps(Tensor weight, const std::string& layout) {
+  const std::vector<std::int64_t>& shape = weight.shape();
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t d = shape.size() - 1; d > 0; --d) strides[d - 1] = strides[d] * shape[d];
+  const std::size_t h = layout.find('H'), w = layout.find('W');
+  const auto first_tap = [&](std::int64_t i) {
+    return i - i / strides[h] % shape[h] * strides[h] - i / strides[w] % shape[w] * strides[w];
+  };
+  for (const bool collects : {true, false}) {  // first tap of each kernel, then all from it
+    for (std::int64_t i = 0; i < weight.elements(); ++i) {
+      const std::int64_t first = first_tap(i), to = collects ? first : i;
+      weight.Set(to, std::max(weight.At(to), weight.At(collects ? i : first)));
+    }
+  }
+  return weight;
+}
+
+/// The largest element of each tile for all of its elements.
+Tensor LargestOfTiles(Tensor image, const std::string& layout, std::int64_t tile) {
+  const std::vector<std::int64_t>& shape = image.shape();
+  for (const char axis : {'H', 'W'}) {
+    const std::size_t d = layout.find(axis);
+    std::int64_t stride = 1;
+    for (std::size_t k = d + 1; k < shape.size(); ++k) stride *= shape[k];
+    const auto first_of = [&](std::int64_t i) { return i - i / stride % shape[d] % tile * stride; };
+    for (const bool collects : {true, false}) {
+      for (std::int64_t i = 0; i < image.elements(); ++i) {
+        const std::int64_t to = collects ? first_of(i) : i, from = collects ? i : first_of(i);
+        image.Set(to, std::max(image.At(to), image.At(from)));
+      }
+    }
+  }
+  return image;
+}
+
+/// Whether the operator is one that Winograd's tiles were written for.
+bool HasTiles(const Operator& op, BoundedInputs inputs) {
+  const auto plain = [](const std::string& layout, std::size_t rank) {
+    return rank == 4 && layout.size() == 4 && layout.find('H') != std::string::npos &&
+           layout.find('W') != std::string::npos;
+  };
+  return op.kind == OpKind::kConv2d &&
+         plain(op.attributes.data_layout, inputs[0]->value.shape().size()) &&
+         plain(op.attributes.kernel_layout, inputs[1]->value.shape().size());
+}
+
+/// Of the sums of magnitudes of a convolution, what they are where each tile is computed as a
+/// whole.
+Result<Tensor> MagnitudesOfTiles(const Operator& op, const std::vector<const Tensor*>& magnitudes,
+                                 std::int64_t tile, int threads) {
+  const Tensor weight = LargestTaps(magnitudes[1]->Clone(), op.attributes.kernel_layout);
+  std::vector<const Tensor*> operands = magnitudes;
+  operands[1] = &weight;
+  auto sum = Evaluate(op, operands, threads);
+  TW_RETURN_IF_ERROR(sum);
+  return LargestOfTiles(*std::move(sum), op.attributes.data_layout, tile);
+}
+
 /// Of a sum of products or of elements: units of what the same sum of magnitudes is.
 Result<Tensor> ErrorOfSums(const Operator& op, BoundedInputs inputs, const Tensor& value,
-                           int threads) {
+                           int threads, std::int64_t winograd_tile) {
   const bool whole = !value.dtype().is_float();
   if (whole && std::ranges::all_of(inputs, &BoundedTensor::exact)) return Tensor();
   Tensor error = ErrorsFor(value.type());
@@ -151,7 +207,9 @@ Result<Tensor> ErrorOfSums(const Operator& op, BoundedInputs inputs, const Tenso
     magnitudes.push_back(Magnitudes(*input));
     operands.push_back(&magnitudes.back());
   }
-  auto sum = Evaluate(op, operands, threads);
+  auto sum = winograd_tile > 0 && HasTiles(op, inputs)
+                 ? MagnitudesOfTiles(op, operands, winograd_tile, threads)
+                 : Evaluate(op, operands, threads);
   TW_RETURN_IF_ERROR(sum);
   const double unit = UnitOfSums(value.dtype());
   for (std::int64_t i = 0; i < value.elements(); ++i) {
@@ -230,9 +288,8 @@ Tensor ErrorOfBatchNorm(const Operator& op, BoundedInputs inputs, const Tensor& 
     const std::int64_t c = i / inner % channels;
     const double scale = std::fabs(inputs[1]->value.At(c)) /
                          std::sqrt(inputs[4]->value.At(c) + op.attributes.epsilon);
-    const double magnitude =
-        scale * (std::fabs(data.At(i)) + std::fabs(inputs[3]->value.At(c))) +
-        std::fabs(inputs[2]->value.At(c));
+    const double magnitude = scale * (std::fabs(data.At(i)) + std::fabs(inputs[3]->value.At(c))) +
+                             std::fabs(inputs[2]->value.At(c));
     error.Set(i, unit * magnitude + scale * ErrorAt(*inputs[0], i) + kLeastNormal);
   }
   return error;
@@ -338,12 +395,13 @@ Result<Tensor> ErrorOfSteps(const Operator& op, BoundedInputs inputs, const Tens
   return error;
 }
 
-Result<Tensor> ErrorOf(const Operator& op, BoundedInputs inputs, const Tensor& value, int threads) {
+Result<Tensor> ErrorOf(const Operator& op, BoundedInputs inputs, const Tensor& value, int threads,
+                       std::int64_t winograd_tile) {
   switch (RowOf(op.kind).error) {
     case ErrorRule::kFunction:
       return ErrorOfFunction(op, inputs, value, threads);
     case ErrorRule::kSums:
-      return ErrorOfSums(op, inputs, value, threads);
+      return ErrorOfSums(op, inputs, value, threads, winograd_tile);
     case ErrorRule::kMoves:
       return ErrorOfMoves(op, inputs, value, threads);
     case ErrorRule::kSoftmax:
@@ -364,16 +422,16 @@ double UnitOfSums(DataType dtype) {
   return dtype == kFloat16 ? kUnitOfHalf : kUnitsOfSums * UnitOf(dtype);
 }
 
-Result<BoundedTensor> EvaluateBounded(const Operator& op, BoundedInputs inputs, int threads) {
+Result<BoundedTensor> EvaluateBounded(const Operator& op, BoundedInputs inputs, int threads,
+                                      std::int64_t winograd_tile) {
   auto value = Evaluate(op, ValuesOf(inputs), threads);
   TW_RETURN_IF_ERROR(value);
   BoundedTensor bounded{*std::move(value), Tensor()};
   // Whole numbers are exact, unless they were rounded from what is not.
-  const bool rounded = std::ranges::any_of(inputs, [](const BoundedTensor* input) {
-    return !input->exact();
-  });
+  const bool rounded =
+      std::ranges::any_of(inputs, [](const BoundedTensor* input) { return !input->exact(); });
   if (bounded.value.dtype().is_float() || rounded) {
-    auto error = ErrorOf(op, inputs, bounded.value, threads);
+    auto error = ErrorOf(op, inputs, bounded.value, threads, winograd_tile);
     TW_RETURN_IF_ERROR(error);
     bounded.error = *std::move(error);
     bounded.rounded_once = IsRoundedOnce(op.kind, inputs);

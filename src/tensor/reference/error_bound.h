@@ -24,9 +24,12 @@ struct BoundedTensor {
 /// Numbers that are rounded to integers are exact, but where what sums and functions are off by
 /// reaches beyond a tie: there a neighbour may be right, too. Where kCast takes a float that its
 /// integers cannot hold, any of them is right.
-/// Errors: those of Evaluate.
+/// winograd_tile: not 0 for a convolution computed by Winograd's F(winograd_tile, kernel): all that
+/// a tile reads, times the largest weight, may have rounded each of its elements. Errors: those of
+/// Evaluate.
 Result<BoundedTensor> EvaluateBounded(const Operator& op,
-                                      std::span<const BoundedTensor* const> inputs, int threads);
+                                      std::span<const BoundedTensor* const> inputs, int threads,
+                                      std::int64_t winograd_tile = 0);
 
 /// What a sum may be off by, as a part of the sum of the magnitudes: 32 units of the type; of
 /// float16, which is added up in float32, one.
