@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "src/runtime/large_pages.h"
 #include "src/runtime/parameters.h"
 #include "src/runtime/pool.h"
 
@@ -33,6 +34,9 @@ struct TwModelState {
 /* One lock for all models of the process: it is held during a run, and models of one library are
  * one. It refuses the thread that has it: an observer of a run. */
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+/* Runs, up to two, with the constants that came with the library: its models share them. */
+static int constant_runs;
 
 static void* Allocate(int64_t bytes) {
   if (bytes > PTRDIFF_MAX - kAlignment) return NULL; /* more than 32 bits can address */
@@ -228,6 +232,13 @@ static int32_t RunSteps(const TwModel* model, TwObserver observer, void* context
   return 0;
 }
 
+/* In large pages from the second run on: who runs a model once would wait for it in vain. Parameter
+ * files stay what they are, shared with other processes. */
+static void MoveConstants(const TwModel* model) {
+  if (model->constants == NULL || constant_runs == 2 || ++constant_runs < 2) return;
+  TwLargePagesMove(model->constants, model->constant_bytes);
+}
+
 int32_t TwModelRun(const TwModel* model, const void* const* inputs, void* const* outputs,
                    TwObserver observer, void* context) {
   if (inputs == NULL || outputs == NULL) return TW_MODEL_NULL_POINTER;
@@ -236,6 +247,7 @@ int32_t TwModelRun(const TwModel* model, const void* const* inputs, void* const*
   int32_t code = state != NULL ? PrepareTensors(model, state) : TW_MODEL_NO_MEMORY;
   if (code == 0) code = PrepareThreads(model, state);
   if (code == 0) code = Bind(model, inputs, outputs);
+  if (code == 0) MoveConstants(model);
   if (code == 0) code = RunSteps(model, observer, context);
   for (int64_t i = 0; code == 0 && i < model->output_count; ++i) {
     const void* result = state->outputs[i];

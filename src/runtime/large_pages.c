@@ -1,0 +1,79 @@
+/* A copy is made elsewhere and then moved, with its pages, to where the memory was: one system call,
+ * after which addresses mean what they meant. */
+
+#define _GNU_SOURCE
+#include "src/runtime/large_pages.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+  kPage = 2 << 20,
+  kLeast = 4 << 20,  /* below, the tables that processors keep are large enough */
+  kAtOnce = 64 << 20 /* until a part has been moved it is there twice */
+};
+
+/* Whether the system's answer to a question about large pages has these words in it. */
+static int Says(const char* question, const char* words) {
+  char answer[128] = "";
+  const int file = open(question, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t bytes = read(file, answer, sizeof answer - 1);
+  close(file);
+  return bytes > 0 && strstr(answer, words) != NULL;
+}
+
+static int SystemHasThem(void) {
+  return Says("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "2097152") &&
+         !Says("/sys/kernel/mm/transparent_hugepage/enabled", "[never]");
+}
+
+/* Where the system took the old memory and then could not move the new one. */
+static int PutBack(unsigned char* memory, size_t bytes, const unsigned char* copy) {
+  void* again = mmap(memory, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (again != memory) abort(); /* no memory even for that: its contents are nowhere else */
+  memcpy(memory, copy, bytes);
+  return mprotect(memory, bytes, PROT_READ) == 0;
+}
+
+/* memory, bytes: multiples of kPage. Returns whether it was moved. */
+static int Move(unsigned char* memory, size_t bytes) {
+  unsigned char* room = mmap(NULL, bytes + kPage, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return 0;
+  const size_t before = (kPage - (uintptr_t)room % kPage) % kPage;
+  unsigned char* copy = room + before;
+  if (before > 0) munmap(room, before);
+  munmap(copy + bytes, kPage - before);
+  if (madvise(copy, bytes, MADV_HUGEPAGE) != 0) {
+    munmap(copy, bytes);
+    return 0;
+  }
+  memcpy(copy, memory, bytes);
+  if (mprotect(copy, bytes, PROT_READ) == 0 &&
+      mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, memory) == memory) {
+    return 1;
+  }
+  unsigned char resident;
+  const int kept = mincore(memory, 1, &resident) == 0;
+  const int moved = kept ? 0 : PutBack(memory, bytes, copy);
+  munmap(copy, bytes);
+  return moved;
+}
+
+int64_t TwLargePagesMove(const unsigned char* memory, int64_t bytes) {
+  if (bytes < kLeast || !SystemHasThem()) return 0;
+  const uintptr_t begin = ((uintptr_t)memory + kPage - 1) / kPage * kPage;
+  const uintptr_t end = ((uintptr_t)memory + (size_t)bytes) / kPage * kPage;
+  int64_t moved = 0;
+  for (uintptr_t at = begin; at < end; at += kAtOnce) {
+    const size_t part = end - at < kAtOnce ? end - at : kAtOnce;
+    if (!Move((unsigned char*)at, part)) break;
+    moved += (int64_t)part;
+  }
+  return moved;
+}

@@ -1,0 +1,100 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include "src/runtime/large_pages.h"
+}
+
+namespace tilewright {
+namespace {
+
+constexpr std::int64_t kPage = 2 << 20;
+
+/// A private mapping of a file of numbers, as constants of a library are.
+class MappedFile {
+ public:
+  explicit MappedFile(std::int64_t bytes)
+      : path_(testing::TempDir() + "large_pages_test.bin"),
+        bytes_(static_cast<std::size_t>(bytes)),
+        contents_(bytes_ / sizeof(std::uint32_t)) {
+    for (std::size_t i = 0; i < contents_.size(); ++i) {
+      contents_[i] = static_cast<std::uint32_t>(i * 2654435761u);
+    }
+    std::ofstream(path_, std::ios::binary)
+        .write(reinterpret_cast<const char*>(contents_.data()), bytes);
+    const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    memory_ = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, file, 0);
+    close(file);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile() {
+    munmap(memory_, bytes_);
+    unlink(path_.c_str());
+  }
+
+  bool mapped() const { return memory_ != MAP_FAILED; }
+  const unsigned char* data() const { return static_cast<const unsigned char*>(memory_); }
+  bool IsWhole() const {
+    const auto* words = static_cast<const std::uint32_t*>(memory_);
+    return std::equal(contents_.begin(), contents_.end(), words);
+  }
+  /// Bytes of the mapping that still are the file's.
+  std::int64_t OfFile() const {
+    std::ifstream maps("/proc/self/maps");
+    std::int64_t bytes = 0;
+    for (std::string line; std::getline(maps, line);) {
+      if (line.find(path_) == std::string::npos) continue;
+      std::size_t end = 0;
+      const auto begin = std::stoull(line, &end, 16);
+      bytes += static_cast<std::int64_t>(std::stoull(line.substr(end + 1), nullptr, 16) - begin);
+    }
+    return bytes;
+  }
+
+ private:
+  std::string path_;
+  std::size_t bytes_;
+  std::vector<std::uint32_t> contents_;
+  void* memory_ = MAP_FAILED;
+};
+
+bool SystemHasLargePages() {
+  std::string size, enabled;
+  const std::string folder = "/sys/kernel/mm/transparent_hugepage/";
+  std::ifstream(folder + "hpage_pmd_size") >> size;
+  std::getline(std::ifstream(folder + "enabled"), enabled);
+  return size == std::to_string(kPage) && enabled.find("[never]") == std::string::npos;
+}
+
+TEST(LargePagesTest, MovesWhatFillsThemAndKeepsTheContents) {
+  // More than is moved at once, and of no even size.
+  const std::int64_t bytes = 71 * kPage / 2 + 12;
+  MappedFile file(bytes);
+  ASSERT_TRUE(file.mapped());
+  const auto begin = reinterpret_cast<std::uintptr_t>(file.data());
+  const auto first = (begin + kPage - 1) / kPage, last = (begin + bytes) / kPage;
+  const std::int64_t expected =
+      SystemHasLargePages() ? static_cast<std::int64_t>(last - first) * kPage : 0;
+  const std::int64_t before = file.OfFile();
+  EXPECT_EQ(TwLargePagesMove(file.data(), bytes), expected);
+  EXPECT_EQ(before - file.OfFile(), expected);
+  EXPECT_TRUE(file.IsWhole());
+}
+
+TEST(LargePagesTest, LeavesWhatIsSmall) {
+  MappedFile file(2 * kPage);
+  ASSERT_TRUE(file.mapped());
+  EXPECT_EQ(TwLargePagesMove(file.data(), 2 * kPage - 1), 0);
+  EXPECT_TRUE(file.IsWhole());
+}
+
+}  // namespace
+}  // namespace tilewright
