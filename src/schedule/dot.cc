@@ -1,5 +1,8 @@
 #include "src/schedule/dot.h"
 
+#include <cstdint>
+#include <limits>
+
 #include "src/ir/visit.h"
 
 namespace tilewright {
@@ -8,6 +11,17 @@ namespace {
 bool IsZero(const Expr& e) {
   return (e->kind == ExprKind::kInt && e->int_value == 0) ||
          (e->kind == ExprKind::kFloat && e->float_value == 0);
+}
+
+/// The least value of its type.
+bool IsLeast(const Expr& e) {
+  if (e->kind == ExprKind::kFloat) {
+    return e->float_value == -std::numeric_limits<double>::infinity();
+  }
+  if (e->kind != ExprKind::kInt) return false;
+  const bool is_signed = e->dtype.code == TypeCode::kInt;
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  return e->int_value == (is_signed ? kLeast >> (64 - e->dtype.bits) : 0);
 }
 
 bool Loads(const Expr& e) {
@@ -51,6 +65,17 @@ Expr StripZeroTaps(const Expr& product, std::vector<Expr>* conditions) {
     default:
       return product;
   }
+}
+
+Expr StripNeutralTaps(const ComputeOp& op, std::vector<Expr>* conditions) {
+  const Expr& body = op.body;
+  if (op.combiner == Combiner::kSum) return StripZeroTaps(body, conditions);
+  if (op.combiner != Combiner::kMax || body->kind != ExprKind::kSelect ||
+      Loads(body->args[0]) || !IsLeast(body->args[2])) {
+    return body;
+  }
+  AppendConjuncts(body->args[0], conditions);
+  return body->args[1];
 }
 
 std::optional<ProductTypes> TypesOfIntrinsic(std::string_view name) {

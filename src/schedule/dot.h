@@ -13,6 +13,8 @@ namespace tilewright {
 /// and the conjuncts of `inside` are appended to *conditions (unless they load from a buffer).
 /// What is left is the product where all conditions hold; where one does not, the product is zero.
 Expr StripZeroTaps(const Expr& product, std::vector<Expr>* conditions);
+/// The same for what a stage reduces: of a maximum, `select(inside, value, least value)`.
+Expr StripNeutralTaps(const ComputeOp& op, std::vector<Expr>* conditions);
 
 /// The conjuncts of a condition, in order.
 void AppendConjuncts(const Expr& condition, std::vector<Expr>* conjuncts);

@@ -198,8 +198,9 @@ void Schedule::SetScope(StageId stage, Scope scope) {
 
 void Schedule::SkipZeroTaps(StageId stage) {
   if (!Usable(stage, "skip_zero_taps")) return;
-  if (this->stage(stage).op.combiner != Combiner::kSum) {
-    RefuseStage(stage, "skip_zero_taps", "the stage is no sum");
+  const Combiner combiner = this->stage(stage).op.combiner;
+  if (combiner != Combiner::kSum && combiner != Combiner::kMax) {
+    RefuseStage(stage, "skip_zero_taps", "the stage is no sum or maximum");
     return;
   }
   Mutable(stage).skip_zero_taps = true;

@@ -104,9 +104,9 @@ class Schedule {
   /// axis of the new stage; `stage` then combines those. Call before splitting.
   StageId RFactor(StageId stage, int reduction, std::int64_t factor);
   void SetScope(StageId stage, Scope scope);
-  /// Zero padding by `select(inside, load, 0)` as a factor of a sum of products (inline the padding
-  /// first): skip the product instead of multiplying by zero. Conditions are placed in the
-  /// outermost loop where they are known. Where the sum is computed in a serial loop of its
+  /// Zero padding by `select(inside, load, 0)` as a factor of a sum of products, or the padding of a
+  /// maximum by its type's least value (inline it first): skip it. Conditions are placed in the
+  /// outermost loop where they are known. Where the stage is computed in a serial loop of its
   /// consumer, the iterations without padding become a loop without conditions and the others code
   /// of their own; there, short kernel loops are unrolled where that makes the conditions constant.
   void SkipZeroTaps(StageId stage);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "src/ir/visit.h"
+#include "src/schedule/dot.h"
 #include "src/target/cpu.h"
 #include "src/target/device.h"
 #include "src/templates/cuda/fixed_schedule.h"
@@ -79,6 +80,17 @@ StageId ReductionBehind(const Schedule& schedule, StageId stage) {
   return Readers(schedule, schedule.stage(found).op.output, &reduced) == 1 ? found : StageId();
 }
 
+/// Whether a window reaches into padding, and the same for all elements of a vector along an axis.
+bool IsPaddedBeside(const ComputeOp& op, const Expr& along) {
+  std::vector<Expr> conditions;
+  StripNeutralTaps(op, &conditions);
+  bool beside = !conditions.empty();
+  for (const Expr& condition : conditions) {
+    ForEachNode(condition, [&](const Expr& node) { beside = beside && !node.Same(along); });
+  }
+  return beside;
+}
+
 /// Sums of a few neighbouring outputs at a time, in registers, inside the stage that writes them.
 void ScheduleReduction(Schedule& schedule, StageId reduction, StageId result, std::int64_t lanes,
                        const Target& target) {
@@ -98,7 +110,9 @@ void ScheduleReduction(Schedule& schedule, StageId reduction, StageId result, st
   const LoopId inner = schedule.ReductionAxis(reduction, reductions - 1);
   if (schedule.Extent(inner) <= kMostUnrolled) schedule.Unroll(reduction, inner);
   if (axes > 1) schedule.Unroll(reduction, schedule.SpatialAxis(reduction, axes - 2));
-  schedule.Vectorize(reduction, schedule.SpatialAxis(reduction, axes - 1));
+  const LoopId lane = schedule.SpatialAxis(reduction, axes - 1);
+  schedule.Vectorize(reduction, lane);
+  if (IsPaddedBeside(op, op.axes.back().var)) schedule.SkipZeroTaps(reduction);
 }
 
 }  // namespace

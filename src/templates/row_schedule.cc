@@ -169,7 +169,13 @@ std::optional<Schedule> ScheduleRows(Schedule schedule, int inside, std::int64_t
 
   bool reduces = false;
   for (const StageId id : order) {
-    reduces = reduces || schedule.stage(id).op.combiner != Combiner::kNone;
+    const ComputeOp& op = schedule.stage(id).op;
+    // Windows of a few elements beside the row, as of a pool in blocks, are no sums of rows.
+    constexpr std::int64_t kLongestWindow = 32;
+    std::int64_t window = 1;
+    for (const Axis& axis : op.reduce_axes) window *= axis.extent;
+    const bool beside = finder.ElementsOfRow(id) >= length && window <= kLongestWindow;
+    reduces = reduces || (op.combiner != Combiner::kNone && !beside);
     if (finder.ElementsOfRow(id) > kLongestRow) return std::nullopt;
   }
   if (!reduces) return std::nullopt;

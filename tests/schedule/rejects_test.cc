@@ -123,7 +123,7 @@ const Reject kRejects[] = {
      [](Schedule* s) { s->CacheRead("weight", Scope::kLocal, s->Stage("output")); },
      "cache_read of stage 'output': it does not read 'weight'"},
     {"SkipTapsOfNoSum", [](Schedule* s) { s->SkipZeroTaps(s->Stage("output")); },
-     "skip_zero_taps of stage 'output': the stage is no sum"},
+     "skip_zero_taps of stage 'output': the stage is no sum or maximum"},
     {"PrefetchUnknown",
      [](Schedule* s) {
        const StageId c = s->Stage("conv");

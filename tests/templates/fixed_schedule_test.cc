@@ -36,7 +36,9 @@ std::vector<FixedCase> Cases() {
   return {
       {"MaxPool", OpKind::kMaxPool2d, pool("NCHW"), {image}},
       {"MaxPoolBlocked", OpKind::kMaxPool2d, pool("NCHW16c"), {blocked}},
+      {"MaxPoolBlockedBytes", OpKind::kMaxPool2d, pool("NCHW16c"), {{{1, 2, 9, 9, 16}, kInt8}}},
       {"AvgPool", OpKind::kAvgPool2d, pool("NCHW"), {image}},
+      {"AvgPoolBlocked", OpKind::kAvgPool2d, pool("NCHW16c"), {blocked}},
       {"GlobalAvgPool",
        OpKind::kGlobalAvgPool2d,
        with([](OpAttributes& a) { a.data_layout = "NCHW"; }),

@@ -71,7 +71,7 @@ std::optional<Interval> Lowering::InsideOf(const Nest& nest, std::size_t p) {
     if (!parts) parts = NeededParts(nest, p + 1);
     const auto& part = (*parts)[static_cast<std::size_t>(id.index)];
     std::vector<Expr> taps;
-    StripZeroTaps(info.op.body, &taps);
+    StripNeutralTaps(info.op, &taps);
     for (const Expr& tap : taps) {
       if (part) NarrowInside(tap, info.op, *part, nest.leaf[p], &inside);
     }

@@ -62,7 +62,7 @@ Stmt Lowering::EmitStage(StageId stage, const Part& part) {
             .axis = {},
             .guards = {},
             .emitted = {}};
-  if (info.skip_zero_taps) nest.body = StripZeroTaps(info.op.body, &nest.taps);
+  if (info.skip_zero_taps) nest.body = StripNeutralTaps(info.op, &nest.taps);
   nest.leaf.resize(info.leaves.size());
   Refresh(&nest, 0);
   nest.emitted.assign(nest.guards.size(), false);
