@@ -408,6 +408,40 @@ TEST(TransposedLoads, AreShufflesOfVectors) {
   EXPECT_EQ(text->find("insertelement"), std::string::npos);
 }
 
+/// out[i, j] = in[i, 4 * (j / 4) + 1]: of each four lanes the second.
+TEST_P(LoopsTest, PicksLanesFromOneRowOfMemory) {
+  for (const std::int64_t columns : {8, 16, 20}) {
+    const Buffer in = MakeBuffer("in", kFloat32, {3, columns});
+    const Buffer out = MakeBuffer("out", kFloat32, {3, columns});
+    const Expr i = MakeVar("i"), j = MakeVar("j");
+    const Expr picked = MakeLoad(in, {i, FloorDiv(j, Expr(4)) * Expr(4) + Expr(1)});
+    const Stmt lanes = MakeFor(j, columns, LoopKind::kVectorized, MakeStore(out, {i, j}, picked));
+    KernelRunner kernel =
+        Build({"pick", {in, out}, 1, MakeFor(i, 3, LoopKind::kSerial, lanes)});
+    for (std::int64_t k = 0; k < in->elements(); ++k) {
+      kernel.Data<float>(0)[k] = static_cast<float>(k);
+    }
+    kernel.Run();
+    for (std::int64_t k = 0; k < out->elements(); ++k) {
+      EXPECT_EQ(kernel.Data<float>(1)[k], static_cast<float>(k / 4 * 4 + 1)) << columns;
+    }
+  }
+}
+
+TEST(PickedLoads, AreShufflesOfVectors) {
+  const Buffer in = MakeBuffer("in", kFloat32, {5, 16});
+  const Buffer out = MakeBuffer("out", kFloat32, {5, 16});
+  const Expr i = MakeVar("i"), j = MakeVar("j");
+  const Expr picked = MakeLoad(in, {i, FloorDiv(j, Expr(8)) * Expr(8) + Expr(3)});
+  const Stmt lanes = MakeFor(j, 16, LoopKind::kVectorized, MakeStore(out, {i, j}, picked));
+  const auto text =
+      Generate({{"pick", {in, out}, 1, MakeFor(i, 5, LoopKind::kSerial, lanes)}},
+               *Target::Parse("llvm -mcpu=skylake-avx512"), Emit::kLlvmIr);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  EXPECT_NE(text->find("shufflevector <16 x float>"), std::string::npos);
+  EXPECT_EQ(text->find("insertelement"), std::string::npos);
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, LoopsTest, testing::ValuesIn(RunnableTargets()),
                          [](const auto& tested) { return TargetTestName(tested.param); });
 

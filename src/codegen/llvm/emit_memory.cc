@@ -4,9 +4,11 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 
+#include "src/base/math.h"
 #include "src/codegen/llvm/function_emitter.h"
 #include "src/codegen/llvm/loops.h"
 #include "src/schedule/lower/launch.h"
@@ -68,8 +70,9 @@ llvm::Value* FunctionEmitter::EmitLoad(const ExprNode& load) {
   const BufferNode& buffer = *load.buffer;
   const std::optional<Linear> index = Flatten(buffer, load.args);
   if (lanes_ > 0 && (!index || (index->lane != 0 && index->lane != 1))) {
-    Value* columns = TransposedLoad(load);
-    return columns != nullptr ? columns : Gather(buffer, load.args);
+    if (Value* columns = TransposedLoad(load)) return columns;
+    if (Value* picked = LoadFromRow(buffer, load.args)) return picked;
+    return Gather(buffer, load.args);
   }
   if (!index) {
     kernel_.Fail(Internal("index of " + buffer.name + " is not a scalar"));
@@ -118,6 +121,36 @@ llvm::Value* FunctionEmitter::Gather(const BufferNode& buffer, const std::vector
     gathered = builder_.CreateInsertElement(gathered, LoadScalar(buffer, *index, active), lane);
   });
   return gathered;
+}
+
+/// The lanes of a load that all lie in one row of memory, as many elements as lanes, whose place is
+/// a multiple of that (as of the channels of several groups in one block): one load and a shuffle.
+/// Null if they do not.
+llvm::Value* FunctionEmitter::LoadFromRow(const BufferNode& buffer,
+                                          const std::vector<Expr>& indices) {
+  const int lanes = lanes_;
+  if (on_gpu() || mask_ != nullptr || buffer.elements() % lanes != 0 ||
+      !std::ranges::all_of(indices, IsIndexExpr)) {
+    return nullptr;
+  }
+  std::optional<Linear> row;
+  std::vector<int> picked;
+  bool together = true;
+  ForEachLane([&](int, Value*) {
+    std::optional<Linear> index = together ? Flatten(buffer, indices) : std::nullopt;
+    together = index.has_value();
+    if (!together) return;
+    const std::int64_t place = FloorMod(index->constant, std::int64_t{lanes});
+    picked.push_back(static_cast<int>(place));
+    index->constant -= place;
+    if (!row) row = index;
+    together = *index == *row;
+  });
+  if (!together) return nullptr;
+  for (const auto& term : row->terms) together = together && term.second % lanes == 0;
+  if (!together) return nullptr;
+  Value* loaded = LoadRow(buffer, *row, lanes);
+  return FromMemory(builder_.CreateShuffleVector(loaded, picked), buffer.dtype);
 }
 
 void FunctionEmitter::Scatter(const BufferNode& buffer, const std::vector<Expr>& indices,

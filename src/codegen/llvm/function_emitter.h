@@ -123,6 +123,7 @@ class FunctionEmitter {
   Value* EmitLoad(const ExprNode& load);
   Value* LoadScalar(const BufferNode& buffer, const Linear& index, Value* condition);
   Value* LoadVector(const BufferNode& buffer, const Linear& index);
+  Value* LoadFromRow(const BufferNode& buffer, const std::vector<Expr>& indices);
   Value* Gather(const BufferNode& buffer, const std::vector<Expr>& indices);
   Value* LoadOrConstant(const ExprNode& load, Value* condition, Value* otherwise);
   void Scatter(const BufferNode& buffer, const std::vector<Expr>& indices, Value* value);

@@ -33,13 +33,20 @@ constexpr std::size_t kMinMultiplyAdds = 6;
 struct MultiplyAdd {
   llvm::CallInst* call;
   llvm::Value* acc;
-  llvm::Value* x;  // the broadcast operand, if one is
+  llvm::Value* x;  // the broadcast or shuffled operand, if one is
   llvm::Value* y;
 };
 
 bool IsBroadcast(const llvm::Value* value) {
   const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(value);
   return shuffle != nullptr && shuffle->isZeroEltSplat();
+}
+
+/// The load whose lanes a shuffle puts into another order; null if it is none.
+llvm::LoadInst* ShuffledLoad(llvm::Value* value) {
+  auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(value);
+  if (shuffle == nullptr || !llvm::isa<llvm::UndefValue>(shuffle->getOperand(1))) return nullptr;
+  return llvm::dyn_cast<llvm::LoadInst>(shuffle->getOperand(0));
 }
 
 bool AsMultiplyAdd(llvm::Instruction& instruction, MultiplyAdd& result) {
@@ -61,7 +68,7 @@ bool AsMultiplyAdd(llvm::Instruction& instruction, MultiplyAdd& result) {
     default:
       return false;
   }
-  if (IsBroadcast(result.y)) std::swap(result.x, result.y);
+  if (IsBroadcast(result.y) || ShuffledLoad(result.y) != nullptr) std::swap(result.x, result.y);
   return true;
 }
 
@@ -121,11 +128,14 @@ class Tile {
     return true;
   }
 
-  /// A load of this piece, or a broadcast of one: what can be read again anywhere in it.
+  /// A load of this piece, a broadcast or a shuffle of one: what can be read again anywhere in it.
   bool IsRead(llvm::Value* value) const {
     auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
     if (instruction == nullptr || instruction->getParent() != &block_) return false;
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) return load->isSimple();
+    if (const llvm::LoadInst* load = ShuffledLoad(instruction)) {
+      return load->isSimple() && load->getParent() == &block_;
+    }
     if (!IsBroadcast(instruction)) return false;
     auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(instruction->getOperand(0));
     if (insert == nullptr) return false;
@@ -139,7 +149,11 @@ class Tile {
     auto* instruction = llvm::cast<llvm::Instruction>(value);
     dead_.push_back(instruction);
     llvm::Instruction* copy = instruction->clone();
-    if (!llvm::isa<llvm::LoadInst>(instruction)) {
+    if (llvm::LoadInst* shuffled = ShuffledLoad(instruction)) {
+      llvm::Instruction* load = shuffled->clone();
+      load->insertBefore(end_);
+      copy->setOperand(0, load);
+    } else if (!llvm::isa<llvm::LoadInst>(instruction)) {
       auto* insert = llvm::cast<llvm::InsertElementInst>(instruction->getOperand(0));
       llvm::Instruction* load = llvm::cast<llvm::LoadInst>(insert->getOperand(1))->clone();
       llvm::Instruction* inserted = insert->clone();
@@ -225,7 +239,7 @@ class Tile {
     for (llvm::Instruction* instruction : dead_) {
       while (instruction != nullptr && !gone.contains(instruction) && instruction->use_empty()) {
         llvm::Instruction* next = nullptr;
-        if (IsBroadcast(instruction)) {
+        if (IsBroadcast(instruction) || ShuffledLoad(instruction) != nullptr) {
           next = llvm::dyn_cast<llvm::Instruction>(instruction->getOperand(0));
         } else if (llvm::isa<llvm::InsertElementInst>(instruction)) {
           next = llvm::dyn_cast<llvm::Instruction>(instruction->getOperand(1));

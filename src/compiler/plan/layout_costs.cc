@@ -99,6 +99,8 @@ double LayoutCosts::Anchor(const Workload& workload, const AnchorForm& form) con
     } else {
       const std::int64_t block = ChannelBlockOf(form.output);
       vectors *= static_cast<double>(RoundUp(s.k, block)) / static_cast<double>(s.k);
+      // Of several groups in one block each vector of data is shuffled for each product.
+      if (s.groups > 1 && !depthwise && s.k / s.groups < block) vectors *= 1.3;
     }
     if (form.winograd_tile > 0) vectors *= 0.45;
     // In rows the padding is copied.

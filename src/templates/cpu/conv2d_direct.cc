@@ -38,6 +38,8 @@ struct Plan {
   int depth = 0;              // of the dot product, 0 for float
   std::string dot;
   std::int64_t oc_blocks = 0;  // of the output
+  std::int64_t group_blocks = 0;  // of a group's output; 0: there is one group
+  bool groups_in_block = false;   // a block of channels has several groups
   bool padded = false;
   int threads = 1;
 };
@@ -65,6 +67,11 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8) {
   plan.oc_blocks = CeilDiv(shape->k, plan.lanes);
   plan.padded = shape->pad_top + shape->pad_left + shape->pad_bottom + shape->pad_right > 0;
   if (int8) SetDot(*features, w, plan);
+  const std::int64_t group_channels = shape->c / shape->groups;
+  if (shape->groups > 1) {
+    plan.group_blocks = std::max<std::int64_t>(1, shape->k / shape->groups / plan.lanes);
+    plan.groups_in_block = group_channels < plan.lanes;
+  }
   plan.form.output = Blocked("NCHW", plan.lanes, 'c');
   const bool few_channels = shape->c < plan.lanes;
   if (!int8 && few_channels) {
@@ -79,7 +86,8 @@ Result<Plan> MakePlan(const Workload& w, const Target& target, bool int8) {
   constexpr std::int64_t kLeastBlock = 4;
   plan.ic_block = few_channels ? RoundUp(shape->c, plan.depth)
                                : std::max(kLeastBlock, std::gcd(shape->c, plan.lanes));
-  if (!few_channels) plan.ic_parts = plan.lanes / plan.ic_block;
+  if (shape->groups > 1) plan.ic_block = std::gcd(group_channels, plan.lanes);
+  if (!few_channels && !plan.groups_in_block) plan.ic_parts = plan.lanes / plan.ic_block;
   plan.form.weight =
       int8 ? Blocked(Blocked(Blocked("OIHW", plan.ic_block / plan.depth, 'i'), plan.lanes, 'o'),
                      plan.depth, 'i')
@@ -105,7 +113,8 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
   const std::int64_t rows = OutRows(plan), cols = OutCols(plan);
   constexpr std::int64_t kMostBlocks = 6;
   std::vector<Tile> tiles, small;
-  for (std::int64_t oc = 1; oc <= std::min(kMostBlocks, plan.oc_blocks); ++oc) {
+  const std::int64_t blocks = plan.group_blocks > 0 ? plan.group_blocks : plan.oc_blocks;
+  for (std::int64_t oc = 1; oc <= std::min(kMostBlocks, blocks); ++oc) {
     const std::int64_t budget = AccumulatorBudget(plan, oc);
     if (budget < oc) break;
     for (std::int64_t col : ThriftyTiles(cols, budget / oc)) {
@@ -144,10 +153,20 @@ double TileCost(const Plan& plan, const Tile& tile) {
   return total;
 }
 
+/// Products of the default config's unrolled body if no copy of the data is made.
+std::int64_t InlinedProducts(const Plan& plan, const Tile& tile, std::int64_t ic_unroll) {
+  return Product(tile) * ic_unroll * (1 + 2 * plan.shape.s);
+}
+
 Tile BestTile(const Plan& plan) {
   Tile best;
   double best_cost = 0;
   for (const Tile& tile : RegisterTiles(plan)) {
+    // All channels of a group are unrolled: small tiles go without a copy of the data.
+    if (plan.groups_in_block && !best.empty() &&
+        InlinedProducts(plan, tile, plan.ic_block) > kMaxUnrolledProducts) {
+      continue;
+    }
     // Of tiles of one cost the larger one loads less.
     const double cost = TileCost(plan, tile) * (1 + 0.5 / static_cast<double>(Product(tile)));
     if (best.empty() || cost < best_cost) best = tile, best_cost = cost;
@@ -163,7 +182,8 @@ std::vector<std::int64_t> PassTiles(const Plan& plan) {
 std::vector<std::int64_t> IcUnrolls(const Plan& plan) {
   const std::int64_t steps = plan.ic_block / std::max(1, plan.depth);
   std::vector<std::int64_t> unrolls;
-  for (std::int64_t u = 1; u < steps; u *= 2) unrolls.push_back(u);
+  // Of several groups in a block each step has its own shuffle, which is code.
+  for (std::int64_t u = 1; u < steps && !plan.groups_in_block; u *= 2) unrolls.push_back(u);
   unrolls.push_back(steps);
   return unrolls;
 }
@@ -211,7 +231,7 @@ Result<Config> DefaultOf(const Plan& plan) {
   TW_RETURN_IF_ERROR(space);
   const Tile tile = BestTile(plan);
   // Two steps hide the loop's own work; more only cost time to build.
-  std::int64_t unroll = 1;
+  std::int64_t unroll = IcUnrolls(plan).front();
   for (std::int64_t u : IcUnrolls(plan)) {
     if (u <= 2) unroll = std::max(unroll, u);
   }
@@ -219,8 +239,9 @@ Result<Config> DefaultOf(const Plan& plan) {
   const Knob& pads = space->knobs().back();
   KnobValue pad;
   pad.value = std::string("skip");
-  const std::int64_t inlined = Product(tile) * unroll * (1 + 2 * plan.shape.s);
-  if (pads.Find(pad) < 0 || inlined > kMaxUnrolledProducts) pad = pads[0];
+  if (pads.Find(pad) < 0 || InlinedProducts(plan, tile, unroll) > kMaxUnrolledProducts) {
+    pad = pads[0];
+  }
   return LocateValues(*space, {{"register_tile", KnobValue{tile}},
                                {"pass_tiles", KnobValue{DefaultPass(plan, tile)}},
                                {"ic_unroll", KnobValue{unroll}},
@@ -260,6 +281,7 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Targe
                            " registers hold");
   }
   nest.oc_blocks = tile[0];
+  nest.group_blocks = plan.group_blocks;
   nest.rows = tile[1];
   nest.cols = tile[2];
   (plan.flat ? nest.col_tiles : nest.row_tiles) = config.Integer("pass_tiles");
@@ -292,10 +314,22 @@ Result<Kernel> ApplyPlan(const Plan& plan, const Epilogue& epilogue, const Targe
   return Kernel{std::move(schedule), plan.form};
 }
 
+/// Whether blocks of channels are whole groups or parts of one, of data and result alike.
+bool HasGroupsOfBlocks(const ConvShape& s, std::int64_t lanes) {
+  const std::int64_t in = s.c / s.groups, out = s.k / s.groups;
+  if (in % lanes == 0 && out % lanes == 0) return true;
+  return in == out && in > 1 && lanes % in == 0 && s.c % lanes == 0;
+}
+
 std::string RefusesPlan(const Workload& w, const Target& target, bool int8) {
-  if (w.op_name() != "conv2d") return "only convolutions of one group";
+  if (w.op != OpKind::kConv2d) return "only convolutions";
   auto plan = MakePlan(w, target, int8);
-  return plan.ok() ? "" : plan.status().message();
+  if (!plan.ok()) return plan.status().message();
+  if (plan->shape.groups == 1) return "";
+  if (int8) return "only convolutions of one group";
+  return HasGroupsOfBlocks(plan->shape, plan->lanes)
+             ? ""
+             : "only groups that are whole blocks of channels, or of which a block has several";
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ namespace tilewright {
 
 /// `conv2d_direct.cpu`: float32. Knobs: register_tile [blocks of output channels, rows, columns],
 /// row_tiles (rows of tiles per pass over the output channels), ic_unroll, unroll_kw, pad, order.
-/// Data of fewer channels than lanes (first layers) stay in NCHW.
+/// Data of fewer channels than lanes (first layers) stay in NCHW. Groups of channels: whole blocks,
+/// or several in one, as many channels out as in.
 struct Conv2dDirectCpu {
   static std::string Refuses(const Workload& workload, const Target& target);
   static Result<ConfigSpace> DefineSpace(const Workload& workload, const Target& target);

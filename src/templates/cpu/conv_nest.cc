@@ -1,5 +1,6 @@
 #include "src/templates/cpu/conv_nest.h"
 
+#include <tuple>
 #include <vector>
 
 namespace tilewright {
@@ -19,8 +20,11 @@ struct ResultLoops {
 ResultLoops ScheduleResult(Schedule& s, StageId result, const ConvNest& nest,
                            const Target& target) {
   const LoopId n = s.SpatialAxis(result, kN), lane = s.SpatialAxis(result, kLane);
-  const auto [oc_group, oc_tile] =
-      s.Split(result, s.SpatialAxis(result, kOcBlock), nest.oc_blocks, Tail::kPeel);
+  LoopId group, in_group = s.SpatialAxis(result, kOcBlock);
+  if (nest.group_blocks > 0) {
+    std::tie(group, in_group) = s.Split(result, in_group, nest.group_blocks, Tail::kPeel);
+  }
+  const auto [oc_group, oc_tile] = s.Split(result, in_group, nest.oc_blocks, Tail::kPeel);
   const auto [row_tile_all, row] =
       s.Split(result, s.SpatialAxis(result, kRow), nest.rows, Tail::kPeel);
   const auto [row_pass, row_tile] = s.Split(result, row_tile_all, nest.row_tiles, Tail::kPeel);
@@ -28,7 +32,9 @@ ResultLoops ScheduleResult(Schedule& s, StageId result, const ConvNest& nest,
       s.Split(result, s.SpatialAxis(result, kCol), nest.cols, Tail::kPeel);
   const auto [col_pass, col_tile] = s.Split(result, col_tile_all, nest.col_tiles, Tail::kPeel);
   std::vector<LoopId> outer = {n, row_pass, col_pass};
-  outer.insert(nest.channels_first ? outer.begin() + 1 : outer.end(), oc_group);
+  const auto place = nest.channels_first ? outer.begin() + 1 : outer.end();
+  const auto channels = outer.insert(place, oc_group);
+  if (nest.group_blocks > 0) outer.insert(channels, group);
   std::vector<LoopId> order = outer;
   order.insert(order.end(), {row_tile, col_tile, oc_tile, row, col, lane});
   s.Reorder(result, order);

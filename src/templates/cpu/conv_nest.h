@@ -19,11 +19,13 @@ enum class PadPlace : std::uint8_t {
 /// The result is cut into register tiles of oc_blocks x rows x cols vectors. A pass walks over
 /// `row_tiles` rows of tiles for one group of output channels, so its weights stay in cache:
 ///   n, row pass | output channel group | row tile, column tile | reduction | register tile
+/// A register tile of a grouped convolution stays within one group of channels.
 /// The reduction runs input channel block (as the weight layout blocks them), kernel row, kernel
 /// column, channels of the block.
 struct ConvNest {
   static constexpr std::int64_t kWholeAxis = std::int64_t{1} << 40;
   std::int64_t oc_blocks = 1;
+  std::int64_t group_blocks = 0;  ///< blocks of a group's output channels; 0: there is one group
   std::int64_t rows = 1, cols = 1;
   std::int64_t row_tiles = 1;
   std::int64_t col_tiles = kWholeAxis;
