@@ -121,6 +121,23 @@ Status DefineSoftmax(const Operator& op, const TensorType& type, Compute& comput
   return {};
 }
 
+namespace {
+
+/// base ^ exponent. Quarters, such as the usual 0.75, by square roots, which take a tenth of the time.
+Expr PowerOf(const Expr& base, double exponent) {
+  const DataType dtype = base.dtype();
+  const auto root = [&](const Expr& value) { return MakeCall(dtype, "sqrt", {value}); };
+  if (dtype == kFloat32 || dtype == kFloat64) {
+    if (exponent == 0.25) return root(root(base));
+    if (exponent == 0.5) return root(base);
+    if (exponent == 0.75) return root(base) * root(root(base));
+    if (exponent == 1) return base;
+  }
+  return MakeCall(dtype, "pow", {base, MakeConst(dtype, exponent)});
+}
+
+}  // namespace
+
 Status DefineLrn(const Operator& op, const TensorType& type, Compute& compute) {
   const Buffer input = compute.inputs[0];
   const OpAttributes& a = op.attributes;
@@ -140,7 +157,7 @@ Status DefineLrn(const Operator& op, const TensorType& type, Compute& compute) {
   const Expr scale = MakeLoad(compute.stages[0].output, vars) *
                          MakeConst(dtype, a.alpha / static_cast<double>(a.size)) +
                      MakeConst(dtype, a.bias);
-  const Expr power = MakeCall(dtype, "pow", {scale, MakeConst(dtype, a.beta)});
+  const Expr power = PowerOf(scale, a.beta);
   compute.stages.push_back(
       PlainStage("output", dtype, out_axes, Div(MakeLoad(input, vars), power)));
   return {};
