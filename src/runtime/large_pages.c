@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
   kPage = 2 << 20,
   kLeast = 4 << 20,  /* below, the tables that processors keep are large enough */
-  kAtOnce = 64 << 20 /* until a part has been moved it is there twice */
+  kAtOnce = 16 << 20 /* until a part has been moved it is there twice */
 };
 
 /* Whether the system's answer to a question about large pages has these words in it. */
@@ -65,15 +66,21 @@ static int Move(unsigned char* memory, size_t bytes) {
   return moved;
 }
 
-int64_t TwLargePagesMove(const unsigned char* memory, int64_t bytes) {
-  if (bytes < kLeast || !SystemHasThem()) return 0;
-  const uintptr_t begin = ((uintptr_t)memory + kPage - 1) / kPage * kPage;
+static double Seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int64_t TwLargePagesMove(const unsigned char* memory, int64_t bytes, int64_t done, double seconds) {
+  if (bytes < kLeast || !SystemHasThem()) return bytes;
+  const double start = Seconds();
+  const uintptr_t begin = ((uintptr_t)memory + (size_t)done + kPage - 1) / kPage * kPage;
   const uintptr_t end = ((uintptr_t)memory + (size_t)bytes) / kPage * kPage;
-  int64_t moved = 0;
   for (uintptr_t at = begin; at < end; at += kAtOnce) {
+    if (at > begin && Seconds() - start > seconds) return (int64_t)(at - (uintptr_t)memory);
     const size_t part = end - at < kAtOnce ? end - at : kAtOnce;
     if (!Move((unsigned char*)at, part)) break;
-    moved += (int64_t)part;
   }
-  return moved;
+  return bytes;
 }

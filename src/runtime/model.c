@@ -35,8 +35,10 @@ struct TwModelState {
  * one. It refuses the thread that has it: an observer of a run. */
 static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 
-/* Runs, up to two, with the constants that came with the library: its models share them. */
-static int constant_runs;
+/* Of the constants that came with the library, which its models share: whether a model has run, and
+ * how many bytes have been dealt with by MoveConstants. */
+static int constants_used;
+static int64_t constants_moved;
 
 static void* Allocate(int64_t bytes) {
   if (bytes > PTRDIFF_MAX - kAlignment) return NULL; /* more than 32 bits can address */
@@ -232,11 +234,17 @@ static int32_t RunSteps(const TwModel* model, TwObserver observer, void* context
   return 0;
 }
 
-/* In large pages from the second run on: who runs a model once would wait for it in vain. Parameter
- * files stay what they are, shared with other processes. */
+/* To large pages from the second run on, as who runs a model once would wait for it in vain; part by
+ * part, so that no run takes much longer. Parameter files stay what they are, shared with other
+ * processes. */
 static void MoveConstants(const TwModel* model) {
-  if (model->constants == NULL || constant_runs == 2 || ++constant_runs < 2) return;
-  TwLargePagesMove(model->constants, model->constant_bytes);
+  const double kSeconds = 0.02;
+  if (model->constants == NULL || constants_moved >= model->constant_bytes) return;
+  if (constants_used) {
+    constants_moved =
+        TwLargePagesMove(model->constants, model->constant_bytes, constants_moved, kSeconds);
+  }
+  constants_used = 1;
 }
 
 int32_t TwModelRun(const TwModel* model, const void* const* inputs, void* const* outputs,

@@ -76,7 +76,7 @@ bool SystemHasLargePages() {
 
 TEST(LargePagesTest, MovesWhatFillsThemAndKeepsTheContents) {
   // More than is moved at once, and of no even size.
-  const std::int64_t bytes = 71 * kPage / 2 + 12;
+  const std::int64_t bytes = 25 * kPage / 2 + 12;
   MappedFile file(bytes);
   ASSERT_TRUE(file.mapped());
   const auto begin = reinterpret_cast<std::uintptr_t>(file.data());
@@ -84,15 +84,34 @@ TEST(LargePagesTest, MovesWhatFillsThemAndKeepsTheContents) {
   const std::int64_t expected =
       SystemHasLargePages() ? static_cast<std::int64_t>(last - first) * kPage : 0;
   const std::int64_t before = file.OfFile();
-  EXPECT_EQ(TwLargePagesMove(file.data(), bytes), expected);
+  EXPECT_EQ(TwLargePagesMove(file.data(), bytes, 0, 1e9), bytes);
   EXPECT_EQ(before - file.OfFile(), expected);
+  EXPECT_TRUE(file.IsWhole());
+}
+
+TEST(LargePagesTest, GoesOnWhereTheTimeWasUp) {
+  const std::int64_t bytes = 17 * kPage;
+  MappedFile file(bytes);
+  ASSERT_TRUE(file.mapped());
+  int calls = 0;
+  for (std::int64_t done = 0; done < bytes; ++calls) {
+    const std::int64_t before = file.OfFile();
+    const std::int64_t next = TwLargePagesMove(file.data(), bytes, done, 0);
+    ASSERT_GT(next, done);
+    EXPECT_LE(before - file.OfFile(), next - done);
+    done = next;
+  }
+  EXPECT_EQ(calls > 1, SystemHasLargePages());
+  EXPECT_LE(file.OfFile(), SystemHasLargePages() ? 2 * kPage : bytes);
   EXPECT_TRUE(file.IsWhole());
 }
 
 TEST(LargePagesTest, LeavesWhatIsSmall) {
   MappedFile file(2 * kPage);
   ASSERT_TRUE(file.mapped());
-  EXPECT_EQ(TwLargePagesMove(file.data(), 2 * kPage - 1), 0);
+  const std::int64_t before = file.OfFile();
+  EXPECT_EQ(TwLargePagesMove(file.data(), 2 * kPage - 1, 0, 1e9), 2 * kPage - 1);
+  EXPECT_EQ(file.OfFile(), before);
   EXPECT_TRUE(file.IsWhole());
 }
 
