@@ -9,6 +9,7 @@
 #include "search/strategies/annealing.h"
 #include "src/target/cpu.h"
 #include "src/target/device.h"
+#include "src/tensor/operators/table.h"
 
 namespace tilewright::search {
 namespace {
@@ -23,6 +24,11 @@ constexpr float kClearlyBetter = 0.2F;
 // have not seen: of configs that leave threads idle longer than the default config does, none is
 // taken.
 constexpr double kAsBusy = 0.97;
+
+// Nor do they know matrix products of few rows, which are as fast as memory: a config that reads the
+// weights again for each row takes as many times as long. Loads and products take equally long at
+// about this many bytes for an operation.
+constexpr double kMemoryBound = 0.8, kAsFewBytes = 1.25;
 
 // Models rank configs of like loops, and know nothing of an algorithm that is the first choice on
 // some workloads only.
@@ -91,9 +97,13 @@ Result<Point> GuessPoint(const SearchSpace& space, const Inspector& inspector,
   }
   if (defaults.empty()) return visited->front().point;
   const double busy = kAsBusy * inspector.Busy(defaults.front());
+  const double far_bytes =
+      std::max(kMemoryBound, kAsFewBytes * inspector.FarBytes(defaults.front()));
+  const bool matrix_product = IsMatrixProduct(space.task.workload.op);
   const auto even = std::ranges::find_if(*visited, [&](const ScoredPoint& scored) {
     const TemplateEntry& entry = *space.templates[static_cast<std::size_t>(scored.point.space)];
-    return !IsOfAnotherAlgorithm(entry) && inspector.Busy(scored.point) >= busy;
+    return !IsOfAnotherAlgorithm(entry) && inspector.Busy(scored.point) >= busy &&
+           !(matrix_product && inspector.FarBytes(scored.point) > far_bytes);
   });
   if (even == visited->end()) return defaults.front();
   const ScoredPoint& best = *even;

@@ -55,4 +55,13 @@ double TemplateInspector::Busy(Point point) const {
   return summary.ok() ? BusyShare(*summary, space_.task.target.num_threads()) : 0;
 }
 
+double TemplateInspector::FarBytes(Point point) const {
+  constexpr std::int64_t kOwnCache = 1 << 20;  // of a core; 1 to 2 MiB in those of servers
+  const auto which = static_cast<std::size_t>(point.space);
+  const TemplateEntry& entry = *space_.templates[which];
+  if (entry.build_stream != nullptr) return 0;
+  const Result<LoopSummary> summary = Describe(entry, space_.spaces[which].At(point.index));
+  return summary.ok() ? FarBytesPerOperation(*summary, kOwnCache) : 0;
+}
+
 }  // namespace tilewright::search

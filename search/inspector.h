@@ -20,6 +20,9 @@ class Inspector {
   /// The share of the target's threads' time in which they work, as far as loops tell (BusyShare of
   /// src/schedule/summary.h). 0 for a point that Check refuses.
   virtual double Busy(Point) const { return 1; }
+  /// Bytes from beyond a core's own caches for each arithmetic operation (FarBytesPerOperation).
+  /// 0 for a point that Check refuses.
+  virtual double FarBytes(Point) const { return 0; }
 };
 
 /// Applies the template and reads the loop summary; what lowering would refuse for the size of
@@ -33,6 +36,7 @@ class TemplateInspector final : public Inspector {
   Status Check(Point point) const override;
   Status Features(Point point, std::span<float> out) const override;
   double Busy(Point point) const override;
+  double FarBytes(Point point) const override;
 
  private:
   Result<LoopSummary> Describe(const TemplateEntry& entry, const Config& config) const;

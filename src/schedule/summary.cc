@@ -475,6 +475,25 @@ Result<LoopSummary> Summarize(const Schedule& schedule) {
   return Summarizer(schedule).Run();
 }
 
+double FarBytesPerOperation(const LoopSummary& summary, std::int64_t cache_bytes) {
+  double bytes = 0, operations = 0;
+  for (const SummaryStage& stage : summary.stages) {
+    double executions = 1;
+    for (const SummaryLoop& loop : stage.loops) executions *= static_cast<double>(loop.extent);
+    operations += executions * static_cast<double>(stage.arithmetic_ops);
+    for (const SummaryAccess& access : stage.accesses) {
+      if (access.write || access.scope != Scope::kGlobal) continue;
+      std::size_t level = 0;
+      double times = 1;
+      for (; level < stage.loops.size() && access.footprint_bytes[level] > cache_bytes; ++level) {
+        times *= static_cast<double>(stage.loops[level].extent);
+      }
+      bytes += times * static_cast<double>(access.footprint_bytes[level]);
+    }
+  }
+  return operations > 0 ? bytes / operations : 0;
+}
+
 double BusyShare(const LoopSummary& summary, int threads) {
   if (threads == 1) return 1;
   struct Root {

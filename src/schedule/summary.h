@@ -66,6 +66,11 @@ Result<LoopSummary> Summarize(const Schedule& schedule);
 /// parallel, or the iterations of its parallel loop cannot be dealt out evenly.
 double BusyShare(const LoopSummary& summary, int threads);
 
+/// Bytes that are read from beyond a cache of this size for each arithmetic operation, as far as
+/// loops tell: what the inside of a loop touches and the cache has room for comes once for each time
+/// that the inside is executed.
+double FarBytesPerOperation(const LoopSummary& summary, std::int64_t cache_bytes);
+
 /// Whether the blocks of each launch have room for what they keep in shared memory, as Lower finds
 /// it. Errors: those of CheckLaunch.
 Status CheckSharedMemory(const LoopSummary& summary, const LaunchLimits& limits);

@@ -66,6 +66,29 @@ TEST(GuessTest, KeepsThreadsAsBusyAsTheDefaultConfigDoes) {
   EXPECT_GT(inspector.Busy(*point), 0.9);
 }
 
+/// The model likes tiles of one row, which read all weights once for each row.
+TEST(GuessTest, ReadsWeightsOfThinProductsOnce) {
+  const auto& names = cost_model::FeatureNames();
+  const auto unrolled = static_cast<std::int32_t>(
+      std::ranges::find(names, std::string("main.unrolled")) - names.begin());
+  const Task task{*Workload::Parse("dense(float32[4,4096]MK,float32[4096,4096]NK)->float32"),
+                  *Target::Parse("llvm -mcpu=skylake-avx512")};
+  const auto space = MakeSearchSpace(BuiltInTemplates(), task, {});
+  ASSERT_TRUE(space.ok()) << space.status().message();
+  const TemplateInspector inspector(*space);
+  for (const float gain : {9.0F, -9.0F}) {
+    const TreeModel model(0, {{{unrolled, 2, 4.0F}, {-1, 0, gain}, {-1, 0, 0}}},
+                          {1.25, "llvm", {"dense/float32/avx512"}, "a test"});
+    const auto point = GuessPoint(*space, inspector, model);
+    ASSERT_TRUE(point.ok()) << point.status().message();
+    const auto rows = space->spaces[static_cast<std::size_t>(point->space)]
+                          .At(point->index)
+                          .Factors("register_tile")[0];
+    EXPECT_EQ(rows, 4) << "gain " << gain;
+    EXPECT_LE(inspector.FarBytes(*point), 0.8);
+  }
+}
+
 TEST(GuessTest, ChooserKeepsToWhatItLearnedFrom) {
   auto folder = TemporaryFolder::Create("tw_guess");
   ASSERT_TRUE(folder.ok());
