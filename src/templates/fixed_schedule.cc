@@ -102,17 +102,19 @@ void ScheduleReduction(Schedule& schedule, StageId reduction, StageId result, st
   schedule.ComputeAt(reduction, result, loops.innermost);
   const ComputeOp& op = schedule.stage(reduction).op;
   const int axes = static_cast<int>(op.axes.size());
+  const int vector_axis = InnermostAxis(op);
   const int reductions = static_cast<int>(op.reduce_axes.size());
   std::vector<LoopId> order;
   for (int i = 0; i < reductions; ++i) order.push_back(schedule.ReductionAxis(reduction, i));
-  for (int i = 0; i < axes; ++i) order.push_back(schedule.SpatialAxis(reduction, i));
+  for (int i = vector_axis + 1; i < axes; ++i) order.push_back(schedule.SpatialAxis(reduction, i));
+  for (int i = 0; i <= vector_axis; ++i) order.push_back(schedule.SpatialAxis(reduction, i));
   schedule.Reorder(reduction, order);
   const LoopId inner = schedule.ReductionAxis(reduction, reductions - 1);
   if (schedule.Extent(inner) <= kMostUnrolled) schedule.Unroll(reduction, inner);
-  if (axes > 1) schedule.Unroll(reduction, schedule.SpatialAxis(reduction, axes - 2));
-  const LoopId lane = schedule.SpatialAxis(reduction, axes - 1);
-  schedule.Vectorize(reduction, lane);
-  if (IsPaddedBeside(op, op.axes.back().var)) schedule.SkipZeroTaps(reduction);
+  if (vector_axis > 0) schedule.Unroll(reduction, schedule.SpatialAxis(reduction, vector_axis - 1));
+  schedule.Vectorize(reduction, schedule.SpatialAxis(reduction, vector_axis));
+  const Expr& along = op.axes[static_cast<std::size_t>(vector_axis)].var;
+  if (IsPaddedBeside(op, along)) schedule.SkipZeroTaps(reduction);
 }
 
 }  // namespace

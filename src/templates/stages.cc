@@ -71,14 +71,23 @@ void ParallelFor(Schedule& schedule, StageId stage, LoopId loop, const Target& t
   if (target.num_threads() > 1) schedule.Parallel(stage, loop);
 }
 
+int InnermostAxis(const ComputeOp& op) {
+  auto axis = static_cast<int>(op.axes.size()) - 1;
+  for (int i = axis; i >= 0; --i) {
+    if (op.axes[static_cast<std::size_t>(i)].extent > 1) return i;
+  }
+  return axis;
+}
+
 int AcrossAxis(const ComputeOp& op, std::int64_t lanes) {
   constexpr std::int64_t kLeast = 4;  // rows and columns of a block
   const std::vector<Axis>& axes = op.axes;
-  if (axes.size() < 2 || axes.back().extent < kLeast) return -1;
+  if (axes.size() < 2) return -1;
+  const auto last = static_cast<std::size_t>(InnermostAxis(op));
+  if (axes[last].extent < kLeast) return -1;
   int found = -1;
   ForEachNode(op.body, [&](const Expr& node) {
     if (node->kind != ExprKind::kLoad || found >= 0) return;
-    const std::size_t last = axes.size() - 1;
     const auto first = PositionAt(*node, axes, last, 0), second = PositionAt(*node, axes, last, 1);
     if (!first || !second || *second - *first == 0 || *second - *first == 1) return;
     for (std::size_t axis = 0; axis < last && found < 0; ++axis) {
@@ -97,8 +106,13 @@ FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, co
   outer.resize(std::min(schedule.stage(stage).op.axes.size(), outer.size()));
   FlatLoops loops;
   if (outer.empty()) return loops;
-  LoopId last = outer.back();
-  outer.pop_back();
+  const auto innermost = std::min(outer.size() - 1,
+                                  static_cast<std::size_t>(InnermostAxis(schedule.stage(stage).op)));
+  LoopId last = outer[innermost];
+  // Loops of one iteration inside of it go outside.
+  const std::vector<LoopId> single(outer.begin() + static_cast<std::ptrdiff_t>(innermost) + 1,
+                                   outer.end());
+  outer.resize(innermost);
   LoopId rows;
   if (across >= 0) {
     LoopId& axis = outer[static_cast<std::size_t>(across)];
@@ -111,7 +125,7 @@ FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, co
     last = lane;
   }
   if (schedule.Extent(last) > 1) {
-    std::vector<LoopId> inner;
+    std::vector<LoopId> inner = single;
     for (LoopId loop : schedule.Leaves(stage)) {
       if (schedule.loop(loop).reduction) inner.push_back(loop);
     }

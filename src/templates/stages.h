@@ -27,6 +27,8 @@ void InlineElementwise(Schedule& schedule, const std::vector<StageId>& kept = {}
 LoopId FuseAll(Schedule& schedule, StageId stage, const std::vector<LoopId>& loops);
 /// Parallel over the loop if the target has more than one thread.
 void ParallelFor(Schedule& schedule, StageId stage, LoopId loop, const Target& target);
+/// The innermost axis of more than one element (the innermost one if there is none).
+int InnermostAxis(const ComputeOp& op);
 /// The axis along which the data of a stage lie in memory if that is not the innermost one, which
 /// is then the one that vectors of the result are made along: the back end turns blocks of rows
 /// into columns. -1 if there is none.
@@ -35,7 +37,7 @@ int AcrossAxis(const ComputeOp& op, std::int64_t lanes);
 struct FlatLoops {
   LoopId innermost;  ///< the innermost loop outside vector and tile; index -1 if there is none
 };
-/// A root stage as a whole: innermost axis vectorized in steps of `lanes`, around it `tile`
+/// A root stage as a whole: InnermostAxis vectorized in steps of `lanes`, around it `tile`
 /// iterations unrolled, outer loops parallel. across: an axis of which a vector's worth of
 /// iterations is unrolled inside of all others, or -1.
 FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, const Target& target,

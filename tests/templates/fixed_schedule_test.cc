@@ -64,6 +64,22 @@ std::vector<FixedCase> Cases() {
          a.axes = {0, 2, 3, 1};
        }),
        {image}},
+      {"TransposeToColumnsOfOne",
+       OpKind::kTranspose,
+       with([](OpAttributes& a) {
+         a.axes = {0, 2, 1, 3};
+       }),
+       {{{1, 33, 20, 1}, kFloat32}}},
+      {"MaxPoolOfColumnsOfOne",
+       OpKind::kMaxPool2d,
+       with([](OpAttributes& a) {
+         a.pool_size = {3, 1};
+         a.strides = {2, 1};
+         a.padding = {1, 0, 1, 0};
+         a.data_layout = "NCHW";
+       }),
+       {{{1, 5, 41, 1}, kFloat32}}},
+      {"AddOfOneElement", OpKind::kAdd, {}, {{{1, 1}, kFloat32}, {{1, 1}, kFloat32}}},
       {"Reshape",
        OpKind::kReshape,
        with([](OpAttributes& a) {
