@@ -112,7 +112,7 @@ constexpr std::array kTemplates = {
     LayoutsEntryOf<Conv2dPixelsCpu>("conv2d_pixels.cpu", 1),
     EntryOf<Conv2dTransposeNchwCuda>("conv2d_transpose_nchw.cuda", 2, "cuda"),
     VtaEntryOf<Conv2dTransposePackedVta>("conv2d_transpose_packed.vta", 1),
-    Transforming(FirstEntryOf<Conv2dWinogradCpu>("conv2d_winograd.cpu", 2)),
+    Transforming(FirstEntryOf<Conv2dWinogradCpu>("conv2d_winograd.cpu", 3)),
     EntryOf<DenseCublas>("dense.cublas", 1, "cuda"),
     EntryOf<DenseDnnl>("dense.dnnl", 1),
     EntryOf<DenseInt8Cuda>("dense_int8.cuda", 2, "cuda"),

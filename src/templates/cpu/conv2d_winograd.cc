@@ -35,6 +35,7 @@ struct Plan {
   std::int64_t oc_blocks = 0;
   std::int64_t ic_step = 0;  // input channels that are summed without a look at the block's end
   int threads = 1;
+  bool masks = false;  // of vectors
 };
 
 Result<Plan> MakePlan(const Workload& w, const Target& target) {
@@ -48,7 +49,8 @@ Result<Plan> MakePlan(const Workload& w, const Target& target) {
               features->vector_registers(),
               CeilDiv(shape->k, lanes),
               std::gcd(shape->c, lanes),
-              target.num_threads()};
+              target.num_threads(),
+              features->avx512};
 }
 
 /// Rows and columns of a tile; the last ones of a result may be cut.
@@ -218,8 +220,21 @@ struct DataPlace {
   LoopId loop;
 };
 
-void ScheduleData(Schedule& s, std::int64_t lanes, const DataPlace& place, const Target& target) {
-  if (s.HasStage("pad")) ScheduleFlat(s, s.Stage("pad"), lanes, target);
+/// A padded copy of all data would go through memory twice. With masks a load that may be outside is
+/// as good as any other; without them such loads are made once each, for the window of a tile.
+void SchedulePadOfTile(Schedule& s, StageId transform, LoopId each, bool masks) {
+  const StageId pad = s.Stage("pad");
+  if (masks) {
+    s.ComputeInline(pad);
+    return;
+  }
+  s.SetScope(pad, Scope::kLocal);
+  s.ComputeAt(pad, transform, each);
+  s.Unroll(pad, s.SpatialAxis(pad, 3));
+  s.Vectorize(pad, s.SpatialAxis(pad, 4));
+}
+
+void ScheduleData(Schedule& s, const DataPlace& place, bool masks, const Target& target) {
   const StageId transform = s.Stage("data_transform");
   const LoopId e = s.SpatialAxis(transform, 0), f = s.SpatialAxis(transform, 1),
                block = s.SpatialAxis(transform, 2), tile = s.SpatialAxis(transform, 3),
@@ -236,6 +251,7 @@ void ScheduleData(Schedule& s, std::int64_t lanes, const DataPlace& place, const
     ParallelFor(s, transform, each, target);
   }
   KeepPrivate(s, s.Stage("rows"), transform, each);
+  if (s.HasStage("pad")) SchedulePadOfTile(s, transform, each, masks);
 }
 
 /// Loops over the result: groups of blocks of channels, runs of tiles.
@@ -322,13 +338,10 @@ Result<Config> Conv2dWinogradCpu::DefaultConfig(const Workload& w, const Target&
   const std::int64_t turns = RoundUp(rows, plan->threads);
   const bool even = turns - rows <= turns / kMostIdle;
   KnobValue data;
-  if (getenv("TWD"))
-    data.value = std::string(getenv("TWD"));
-  else
-    data.value = std::string(RowBytes(*plan, m) <= kMostRowBytes &&
-                                     WeightBytes(*plan, m) <= kCachedBytes && even
-                                 ? "rows"
-                                 : "all");
+  data.value = std::string(RowBytes(*plan, m) <= kMostRowBytes &&
+                                   WeightBytes(*plan, m) <= kCachedBytes && even
+                               ? "rows"
+                               : "all");
   return LocateValues(
       *space, {{"tile", KnobValue{m}},
                {"register_tile",
@@ -390,7 +403,7 @@ Result<Kernel> Conv2dWinogradCpu::Apply(const Workload& w, const Epilogue& epilo
   KeepPrivate(s, s.Stage("tile"), result, nest.each);
   KeepPrivate(s, s.Stage("columns"), result, nest.each);
   ScheduleProducts(s, result, pass, plan->lanes / plan->ic_step, config.Integer("ic_unroll"));
-  ScheduleData(s, plan->lanes, place, target);
+  ScheduleData(s, place, plan->masks, target);
   TW_RETURN_IF_ERROR(s.status());
   return Kernel{std::move(s), form};
 }
