@@ -17,6 +17,7 @@
 #include "python_free_cli/user_paths.h"
 #include "records/autotvm/tuple.h"
 #include "src/base/files/file.h"
+#include "src/base/json.h"
 #include "src/base/strings.h"
 #include "src/compiler/compile.h"
 #include "src/graph/ir/graph.h"
@@ -213,6 +214,12 @@ Result<std::vector<search::TuneTask>> ParseTasks(const ModelSource& source, cons
   return TasksOfFile(source, target, fuse_residuals);
 }
 
+Result<Config> ParseConfig(const std::string& text) {
+  const auto json = ParseJson(text);
+  const bool values_only = json.ok() && json->is_object() && !json->contains("values");
+  return Config::Parse(values_only ? R"({"index":0,"values":)" + text + "}" : text);
+}
+
 Result<ChosenConfig> ChooseConfig(const TemplateRegistry& templates, const Task& task,
                                   const std::string& key, const std::string& config) {
   ChosenConfig chosen;
@@ -250,7 +257,7 @@ Result<ChosenConfig> ChooseConfig(const TemplateRegistry& templates, const Task&
     }
     chosen.config = chosen.space.At(*index);
   } else {
-    auto values = Config::Parse(config);
+    auto values = ParseConfig(config);
     TW_RETURN_IF_ERROR(values);
     auto located = chosen.space.Locate(*values);
     TW_RETURN_IF_ERROR(located);

@@ -55,6 +55,11 @@ void LeaveToHost(const TemplateRegistry& templates, std::vector<search::TuneTask
 Result<std::vector<search::TuneTask>> ParseTasks(const ModelSource& text, const Target& target,
                                                  bool fuse_residuals = true);
 
+/// A config as `space` and records print it, or its values alone ({"tile_ic":[1,64],…}): the index
+/// then says nothing, and ConfigSpace::Locate finds it.
+/// Errors: kInvalidArgument.
+Result<Config> ParseConfig(const std::string& text);
+
 /// A template of a task and one config of its space.
 struct ChosenConfig {
   const TemplateEntry* entry = nullptr;

@@ -109,7 +109,7 @@ class MeasureCommand final : public Command {
       const auto key = (*json)["template"].get<std::string>();
       const TemplateEntry* entry = templates().Find(key);
       if (entry == nullptr) return InvalidArgument(where + "no template " + key);
-      auto values = Config::Parse(DumpJson((*json)["config"]));
+      auto values = ParseConfig(DumpJson((*json)["config"]));
       TW_RETURN_IF_ERROR(values);
       auto space = entry->define_space(like.task.workload, like.task.target);
       TW_RETURN_IF_ERROR(space);

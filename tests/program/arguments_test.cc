@@ -99,6 +99,12 @@ TEST(ChooseConfigTest, TakesIndicesValuesAndTheDefault) {
       ChooseConfig(BuiltInTemplates(), task, "dense_pack.x86", index->config.ToString());
   ASSERT_TRUE(values.ok()) << values.status().message();
   EXPECT_EQ(values->config, index->config);
+  const std::string text = index->config.ToString();
+  const auto alone =
+      ChooseConfig(BuiltInTemplates(), task, "dense_pack.x86",
+                   text.substr(text.find('{', 1), text.size() - 1 - text.find('{', 1)));
+  ASSERT_TRUE(alone.ok()) << alone.status().message();
+  EXPECT_EQ(alone->config, index->config) << "its values alone";
   EXPECT_THAT(ChooseConfig(BuiltInTemplates(), task, "dense_pack.x86", "-1").status().message(),
               HasSubstr("config -1, expected 0 to "));
   EXPECT_THAT(ChooseConfig(BuiltInTemplates(), task, "conv2d", "").status().message(),
