@@ -30,9 +30,10 @@ constexpr const char* kLibraryFolders[] = {"/lib/x86_64-linux-gnu", "/lib/aarch6
 /// sees that nothing else is missing, and the result names no version of a symbol, so that it runs
 /// with an old C library too.
 constexpr const char* kLibcSymbols[] = {
-    "__sched_cpucount", "aligned_alloc", "calloc", "clock_gettime", "close", "free", "lseek",
-    "madvise", "malloc", "memcmp", "memcpy", "memmove", "memset", "mmap", "munmap", "open", "raise",
-    "sched_getaffinity", "sched_getcpu", "sched_setaffinity", "sched_yield", "syscall",
+    "__sched_cpucount", "abort", "aligned_alloc", "calloc", "clock_gettime", "close", "free",
+    "lseek", "madvise", "malloc", "memcmp", "memcpy", "memmove", "memset", "mincore", "mmap",
+    "mprotect", "mremap", "munmap", "open", "raise", "read", "sched_getaffinity", "sched_getcpu",
+    "sched_setaffinity", "sched_yield", "strstr", "syscall",
     // 32-bit Arm: its own names for the same
     "__aeabi_memclr", "__aeabi_memclr4", "__aeabi_memclr8", "__aeabi_memcpy", "__aeabi_memcpy4",
     "__aeabi_memcpy8", "__aeabi_memmove", "__aeabi_memmove4", "__aeabi_memmove8", "__aeabi_memset",
