@@ -168,6 +168,25 @@ TEST(TourTest, FunctionsAreInTheFilesThatItNames) {
   EXPECT_GT(rows, 25);
 }
 
+// What is found, built and chosen depends on arguments alone: only paths come from the environment.
+TEST(LayeringTest, OnlyPathsComeFromTheEnvironment) {
+  const std::set<std::string> readers = {"src/base/files/scratch.cc",
+                                         "src/base/files/locked_folder.cc",
+                                         "python_free_cli/user_paths.cc"};
+  std::set<std::string> found;
+  for (const auto& [module, unused] : AllowedEdges()) {
+    const std::filesystem::path folder = kRoot + "/" + module;
+    if (!std::filesystem::exists(folder)) continue;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      if (!entry.is_regular_file()) continue;
+      const auto text = ReadFile(entry.path().string());
+      if (!text.ok() || text->find("getenv") == std::string::npos) continue;
+      found.insert(std::filesystem::relative(entry.path(), kRoot).string());
+    }
+  }
+  EXPECT_EQ(found, readers);
+}
+
 // A stranger finds a file by its folder: one with more files has rooms.
 TEST(LayeringTest, NoFolderHasMoreThan40Files) {
   constexpr int kMostFiles = 40;
