@@ -9,7 +9,6 @@
 #include "search/strategies/annealing.h"
 #include "src/target/cpu.h"
 #include "src/target/device.h"
-#include "src/tensor/operators/table.h"
 
 namespace tilewright::search {
 namespace {
@@ -25,10 +24,13 @@ constexpr float kClearlyBetter = 0.2F;
 // taken.
 constexpr double kAsBusy = 0.97;
 
-// Nor do they know matrix products of few rows, which are as fast as memory: a config that reads the
-// weights again for each row takes as many times as long. Loads and products take equally long at
-// about this many bytes for an operation.
-constexpr double kMemoryBound = 0.8, kAsFewBytes = 1.25;
+// Nor do they know dense layers of few rows, which are as fast as memory: a config that reads the
+// weights again for some of the rows takes as many times as long. Below about this many bytes for an
+// operation the products take longer.
+constexpr double kMemoryBound = 0.3, kAsFewBytes = 1.25;
+bool IsThin(const Workload& workload) {
+  return workload.op == OpKind::kDense && workload.data.shape[0] <= 16;
+}
 
 // Models rank configs of like loops, and know nothing of an algorithm that is the first choice on
 // some workloads only.
@@ -99,11 +101,11 @@ Result<Point> GuessPoint(const SearchSpace& space, const Inspector& inspector,
   const double busy = kAsBusy * inspector.Busy(defaults.front());
   const double far_bytes =
       std::max(kMemoryBound, kAsFewBytes * inspector.FarBytes(defaults.front()));
-  const bool matrix_product = IsMatrixProduct(space.task.workload.op);
+  const bool thin = IsThin(space.task.workload);
   const auto even = std::ranges::find_if(*visited, [&](const ScoredPoint& scored) {
     const TemplateEntry& entry = *space.templates[static_cast<std::size_t>(scored.point.space)];
     return !IsOfAnotherAlgorithm(entry) && inspector.Busy(scored.point) >= busy &&
-           !(matrix_product && inspector.FarBytes(scored.point) > far_bytes);
+           !(thin && inspector.FarBytes(scored.point) > far_bytes);
   });
   if (even == visited->end()) return defaults.front();
   const ScoredPoint& best = *even;
