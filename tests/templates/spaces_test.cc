@@ -34,6 +34,8 @@ constexpr const char* kBytes =
 constexpr const char* kDepthwise =
     "depthwise_conv2d(float32[1,96,112,112]NCHW,float32[96,1,3,3]OIHW,s2x2,p1x1x1x1,d1x1,g96)->"
     "float32";
+constexpr const char* kGroups =
+    "group_conv2d(float32[1,256,28,28]NCHW,float32[256,8,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g32)->float32";
 constexpr const char* kDense = "dense(float32[1,512]MK,float32[1000,512]NK)->float32";
 constexpr const char* kRows = "dense(float32[4,512]MK,float32[1000,512]NK)->float32";
 
@@ -58,6 +60,16 @@ constexpr SpaceCase kCases[] = {
      R"({"index":3229,"values":{"register_tile":[2,1,6],"pass_tiles":56,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"skip"}})"},
     {"DirectFlat", "conv2d_direct.cpu", kSkylakeX, kFlat, 3080,
      R"({"index":2136,"values":{"register_tile":[2,1,14],"pass_tiles":196,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"copy"}})"},
+    {"DirectGroupsOfOneBlock", "conv2d_direct.cpu", kSkylakeX,
+     "group_conv2d(float32[1,512,14,14]NCHW,float32[512,16,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g32)->"
+     "float32",
+     600,
+     R"({"index":519,"values":{"register_tile":[1,2,14],"pass_tiles":14,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"skip"}})"},
+    {"DirectGroupsInOneBlock", "conv2d_direct.cpu", kSkylakeX, kGroups, 216,
+     R"({"index":51,"values":{"register_tile":[1,1,10],"pass_tiles":28,"ic_unroll":8,"unroll_kw":false,"channels_first":true,"pad":"copy"}})"},
+    // 28 columns are vectors of 16, 8 and 4: three rows of them and four channels would spill.
+    {"PixelsOfOddColumns", "conv2d_pixels.cpu", kSkylakeX, kGroups, 240,
+     R"({"index":56,"values":{"register_tile":[4,2,2],"ic_unroll":4,"unroll_kw":false,"pixels_first":false}})"},
     {"DirectBytes", "conv2d_direct_int8.cpu", kCascadeLake, kBytes, 6300,
      R"({"index":5588,"values":{"register_tile":[2,1,14],"pass_tiles":56,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"skip"}})"},
     {"DirectBytesInPairs", "conv2d_direct_int8.cpu", kHaswell, kBytes, 1344,

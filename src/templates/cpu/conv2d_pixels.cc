@@ -1,6 +1,7 @@
 #include "src/templates/cpu/conv2d_pixels.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -59,6 +60,19 @@ std::vector<Tile> RegisterTiles(const Plan& plan) {
     }
   }
   return tiles;
+}
+
+/// Registers for a row of a tile: a rest of columns takes one of half the size, of a quarter, …
+std::int64_t PiecesOfRow(const Plan& plan, std::int64_t vectors) {
+  const std::int64_t rest = plan.cols % (vectors * plan.lanes);
+  const auto odd = static_cast<std::uint64_t>(rest % plan.lanes);
+  const std::int64_t full = plan.cols > rest ? vectors : 0;
+  return std::max(full, rest / plan.lanes + std::popcount(odd));
+}
+
+bool FitsRegisters(const Plan& plan, const Tile& tile) {
+  const std::int64_t data = tile[1] * PiecesOfRow(plan, tile[2]);
+  return tile[0] * data + data + 1 <= plan.registers;
 }
 
 std::vector<std::int64_t> IcUnrolls(const Plan& plan) {
@@ -190,6 +204,7 @@ Result<Config> Conv2dPixelsCpu::DefaultConfig(const Workload& w, const Target& t
   const auto loads = [](const Tile& t) { return t[0] + t[1] * t[2]; };
   Tile best = {1, 1, 1};
   for (const Tile& tile : RegisterTiles(*plan)) {
+    if (!FitsRegisters(*plan, tile)) continue;
     const std::int64_t sums = Product(tile), most = Product(best);
     if (sums > most || (sums == most && loads(tile) < loads(best))) best = tile;
   }
