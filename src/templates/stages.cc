@@ -106,8 +106,8 @@ FlatLoops ScheduleFlat(Schedule& schedule, StageId stage, std::int64_t lanes, co
   outer.resize(std::min(schedule.stage(stage).op.axes.size(), outer.size()));
   FlatLoops loops;
   if (outer.empty()) return loops;
-  const auto innermost = std::min(outer.size() - 1,
-                                  static_cast<std::size_t>(InnermostAxis(schedule.stage(stage).op)));
+  const auto vector_axis = static_cast<std::size_t>(InnermostAxis(schedule.stage(stage).op));
+  const std::size_t innermost = std::min(outer.size() - 1, vector_axis);
   LoopId last = outer[innermost];
   // Loops of one iteration inside of it go outside.
   const std::vector<LoopId> single(outer.begin() + static_cast<std::ptrdiff_t>(innermost) + 1,
