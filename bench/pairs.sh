@@ -4,21 +4,23 @@
 # after the other, the first of a pair in turn:
 #   build    processor milliseconds to make and build one candidate, mean of a fixed set (build_bench)
 #   compile  processor seconds of `compile` on one thread, checks included
-#   run      seconds of one run of the compiled network, the least of a run of `bench`, one thread
+#   run      seconds of one run of the compiled network, the least of a run of `bench`, on THREADS
 #   trials   seconds of a search of TRIALS trials, by the wall clock (the inverse of trials per second)
 # Prints after / before: of each network the geometric mean of its pairs with the least and the
 # greatest, and the geometric mean of all networks. Above 1: slower. Both programs compile with the
 # records of one store, which BEFORE makes by TRIALS trials on each network (0: default configs).
 # MODEL: files besides the networks of the README.
 # Environment: PAIRS (10), WHAT ("build compile run trials"), TRIALS (100), SECONDS_OF_RUN (1),
-# NETWORKS, CPU (the core that all is pinned to but the search: 0), LIMIT (1.02).
+# NETWORKS, THREADS (1), CPU (the core that all is pinned to but the search: 0; of several threads
+# the first so many), LIMIT (1.02).
 # Exit code 1 if a mean over all networks is above LIMIT, 2 on a failure.
 set -uo pipefail
 
 [ $# -ge 2 ] || { sed -n '2,/^set/{/^#/p}' "$0" >&2; exit 2; }
 declare -A folder=([before]=$(realpath "$1") [after]=$(realpath "$2"))
 shift 2
-pairs=${PAIRS:-10} what=${WHAT:-build compile run trials} trials=${TRIALS:-100} cpu=${CPU:-0}
+pairs=${PAIRS:-10} what=${WHAT:-build compile run trials} trials=${TRIALS:-100} threads=${THREADS:-1}
+cpu=${CPU:-$([ "$threads" -eq 1 ] && echo 0 || echo "0-$((threads - 1))")}
 networks=${NETWORKS-resnet18_v1 resnet18_v1:--int8 resnet50_v1 mobilenet_v2 mobilenet_v2:--int8 squeezenet1_1}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -59,11 +61,12 @@ measure_compile() {
   local TIMEFORMAT='%U %S' store=()
   [ "$trials" -eq 0 ] || store=(--records "$work/$1.db")
   { time taskset -c "$cpu" "$(program "$1")" compile "$2" "${store[@]}" --no-packages --model none \
+    --threads "$threads" \
     --build-threads 1 -o "$work/$1.so" >"$work/log" 2>&1; } 2>"$work/time" || return
   tail -n 1 "$work/time" | awk '{ print $1 + $2 }'
 }
 measure_run() {
-  taskset -c "$cpu" "$(program "$1")" bench "$work/$1.so" --threads 1 \
+  taskset -c "$cpu" "$(program "$1")" bench "$work/$1.so" --threads "$threads" \
     --seconds "${SECONDS_OF_RUN:-1}" --json 2>/dev/null |
     grep -oE '"least_seconds": ?[0-9.e+-]+' | head -n 1 | grep -oE '[0-9.e+-]+$'
 }
