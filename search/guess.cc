@@ -25,8 +25,8 @@ constexpr float kClearlyBetter = 0.2F;
 constexpr double kAsBusy = 0.97;
 
 // Nor do they know dense layers of few rows, which are as fast as memory: a config that reads the
-// weights again for some of the rows takes as many times as long. Below about this many bytes for an
-// operation the products take longer.
+// weights again for some of the rows takes as many times as long. Below about this many bytes for
+// an operation the products take longer.
 constexpr double kMemoryBound = 0.3, kAsFewBytes = 1.25;
 bool IsThin(const Workload& workload) {
   return workload.op == OpKind::kDense && workload.data.shape[0] <= 16;

@@ -1,5 +1,5 @@
-/* A copy is made elsewhere and then moved, with its pages, to where the memory was: one system call,
- * after which addresses mean what they meant. */
+/* A copy is made elsewhere and then moved, with its pages, to where the memory was: one system
+ * call, after which addresses mean what they meant. */
 
 #define _GNU_SOURCE
 #include "src/runtime/large_pages.h"

@@ -234,8 +234,8 @@ static int32_t RunSteps(const TwModel* model, TwObserver observer, void* context
   return 0;
 }
 
-/* To large pages from the second run on, as who runs a model once would wait for it in vain; part by
- * part, so that no run takes much longer. Parameter files stay what they are, shared with other
+/* To large pages from the second run on, as who runs a model once would wait for it in vain; part
+ * by part, so that no run takes much longer. Parameter files stay what they are, shared with other
  * processes. */
 static void MoveConstants(const TwModel* model) {
   const double kSeconds = 0.02;
