@@ -55,7 +55,7 @@ struct SummaryStage {
 };
 
 /// Extents, strides and footprints per level, from the schedule alone: features and legality read
-/// this, so scoring needs no lowering. Takes microseconds. Where a fused loop is split so that parts
+/// this, so scoring needs no lowering. Takes microseconds. Where a fused loop is cut so that parts
 /// begin in the middle of the inner one, strides and parts are about those of the code.
 struct LoopSummary {
   std::vector<SummaryStage> stages;
@@ -67,7 +67,7 @@ Result<LoopSummary> Summarize(const Schedule& schedule);
 double BusyShare(const LoopSummary& summary, int threads);
 
 /// Bytes that are read from beyond a cache of this size for each arithmetic operation, as far as
-/// loops tell: what the inside of a loop touches and the cache has room for comes once for each time
+/// loops tell: what the inside of a loop touches and the cache has room for comes once each time
 /// that the inside is executed.
 double FarBytesPerOperation(const LoopSummary& summary, std::int64_t cache_bytes);
 
