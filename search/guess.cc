@@ -126,10 +126,24 @@ Result<Candidate> GuessConfig(const TemplateRegistry& templates, const Task& tas
   return ToCandidate(*space, *point);
 }
 
+/// Errors: kInvalidArgument for a model that was trained before families of machine code named their
+/// vectors: it would never be asked.
+Status CheckFamilies(const cost_model::TreeModel& model, const std::string& path) {
+  const auto& about = model.about();
+  if (!FindDeviceTraits(about.target_kind).machine_code) return {};
+  for (const std::string& family : about.families) {
+    if (std::ranges::count(family, '/') == 2) continue;
+    return InvalidArgument(path + ": cost model of " + family +
+                           ", which does not say of which vectors; train it again");
+  }
+  return {};
+}
+
 Result<std::unique_ptr<records::ModelChooser>> LoadChooser(const TemplateRegistry& templates,
                                                            const std::string& path) {
   auto model = cost_model::TreeModel::Load(path);
   TW_RETURN_IF_ERROR(model);
+  TW_RETURN_IF_ERROR(CheckFamilies(**model, path));
   return std::unique_ptr<records::ModelChooser>(
       std::make_unique<FileChooser>(templates, path, *std::move(model)));
 }

@@ -189,17 +189,33 @@ class AttentionScheduler {
     const auto& value = Op(values_).output->shape;
     const std::int64_t packed = key[1] * key[2] + value[1] * value[2];
     return rows >= kFewestRows && keys >= 2 && tiles_.scores[0] * keys * 4 <= kMostRowBytes &&
-           packed * 4 <= kMostPackedBytes;
+           packed * 4 <= kMostPackedBytes && SharesWork(CeilDiv(rows, tiles_.seen[0]));
   }
 
-  /// Runs of blocks of rows of a head, so many that threads have enough to share.
-  std::int64_t RunsOf(std::int64_t heads, std::int64_t blocks) const {
-    constexpr std::int64_t kIterationsPerThread = 4;
+  std::int64_t Heads() const {
+    const ComputeOp& op = Op(result_);
+    std::int64_t heads = 1;
+    for (int i = 0; i + 1 < static_cast<int>(op.axes.size()); ++i) {
+      if (i != row_axis_) heads *= op.axes[static_cast<std::size_t>(i)].extent;
+    }
+    return heads;
+  }
+
+  /// Runs of blocks of rows of a head, equally long. Each packs the keys and values of its head, so
+  /// there are no more of them than threads need.
+  std::int64_t RunsOf(std::int64_t blocks) const {
+    constexpr std::int64_t kIterationsPerThread = 2;
     if (target_.num_threads() == 1) return 1;
     std::int64_t runs =
-        std::min(CeilDiv(kIterationsPerThread * target_.num_threads(), heads), blocks);
-    while (blocks % runs != 0) ++runs;
+        std::min(CeilDiv(kIterationsPerThread * target_.num_threads(), Heads()), blocks);
+    while (blocks % runs != 0) --runs;
     return runs;
+  }
+
+  /// Whether every thread has a run, if there are as many blocks.
+  bool SharesWork(std::int64_t blocks) const {
+    const std::int64_t runs = RunsOf(blocks);
+    return runs == blocks || Heads() * runs >= target_.num_threads();
   }
 
   void Place() {
@@ -222,17 +238,14 @@ class AttentionScheduler {
   void PlaceResult() {
     const ComputeOp& op = Op(result_);
     std::vector<LoopId> outer;
-    std::int64_t heads = 1;
     for (int i = 0; i + 1 < static_cast<int>(op.axes.size()); ++i) {
-      if (i == row_axis_) continue;
-      outer.push_back(schedule_.SpatialAxis(result_, i));
-      heads *= op.axes[static_cast<std::size_t>(i)].extent;
+      if (i != row_axis_) outer.push_back(schedule_.SpatialAxis(result_, i));
     }
     const auto [blocks, row] = schedule_.Split(result_, schedule_.SpatialAxis(result_, row_axis_),
                                                tiles_.seen[0], Tail::kPeel);
     const std::int64_t count = schedule_.Extent(blocks);
     const auto [run, block] =
-        schedule_.Split(result_, blocks, count / RunsOf(heads, count), Tail::kPeel);
+        schedule_.Split(result_, blocks, count / RunsOf(count), Tail::kPeel);
     const LoopId columns = schedule_.SpatialAxis(result_, static_cast<int>(op.axes.size()) - 1);
     const auto [group, column] =
         schedule_.Split(result_, columns, tiles_.seen[1] * lanes_, Tail::kPeel);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -80,6 +81,43 @@ TEST(ChooseKernel, AModelsChoiceIsTakenUnlessItNeedsMoreChangesOfLayout) {
   EXPECT_EQ(costly.template_key, first.key);
   EXPECT_EQ(costly.answer, records::AnswerLevel::kMiss);
   EXPECT_THAT(costly.explanation, HasSubstr("changes of layout"));
+}
+
+// A guess in one layout does not keep the network from others.
+TEST(ChooseKernel, AModelsChoiceIsOneOfTheLayoutsThatAreWeighed) {
+  const Workload conv = *Workload::Parse(
+      "conv2d(float32[1,24,14,14]NCHW,float32[24,24,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->float32");
+  CompileOptions options;
+  options.templates = &BuiltInTemplates();
+  options.target = *Target::Parse("llvm -mcpu=core-avx2");
+  const auto alone = KernelOptions(conv, Epilogue(), /*plain_weight=*/false, options);
+  ASSERT_TRUE(alone.ok()) << alone.status().message();
+  const AnchorForm form = alone->front().form;
+  const TemplateEntry& other = *BuiltInTemplates().Find("conv2d_NCHWc.x86");
+  records::Catalog catalog;
+  catalog.SetModel(
+      std::make_unique<OneChooser>(other, ConfigOfOtherLayout(other, conv, options.target, form)));
+  options.catalog = &catalog;
+  const auto all = KernelOptions(conv, Epilogue(), /*plain_weight=*/false, options);
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  EXPECT_EQ(all->front().entry, &other);
+  ASSERT_GE(all->size(), alone->size());
+  const auto standard = std::ranges::find_if(*all, [&](const KernelOption& option) {
+    return option.form.data == form.data && option.form.output == form.output;
+  });
+  ASSERT_NE(standard, all->end());
+  const auto report = [&](const KernelOption& option) {
+    auto choice = ChooseKernel(
+        conv, Epilogue(), /*plain_weight=*/false, [](const AnchorForm&) { return 0.0; }, options,
+        &option);
+    EXPECT_TRUE(choice.ok()) << choice.status().message();
+    return choice->report;
+  };
+  EXPECT_EQ(report(all->front()).answer, records::AnswerLevel::kModel);
+  const OperatorReport chosen = report(*standard);
+  EXPECT_EQ(chosen.answer, records::AnswerLevel::kMiss);
+  EXPECT_EQ(chosen.template_key, standard->entry->key);
+  EXPECT_THAT(chosen.explanation, HasSubstr("other layouts cost the network less"));
 }
 
 // 8-bit numbers are multiplied as such only where an instruction does that.

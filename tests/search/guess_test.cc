@@ -89,6 +89,19 @@ TEST(GuessTest, ReadsWeightsOfThinProductsOnce) {
   }
 }
 
+TEST(GuessTest, ChooserSaysThatItWasTrainedWithoutVectors) {
+  auto folder = TemporaryFolder::Create("tw_guess");
+  ASSERT_TRUE(folder.ok());
+  const std::string path = folder->path() + "/m";
+  const TreeModel model(0, {{{0, 2, 4.0F}, {-1, 0, 1}, {-1, 0, 0}}},
+                        {1.25, "llvm", {"dense/float32/avx2", "conv2d/float32"}, "a test"});
+  ASSERT_TRUE(model.Save(path).ok());
+  const auto chooser = LoadChooser(BuiltInTemplates(), path);
+  EXPECT_EQ(chooser.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(chooser.status().message(),
+              testing::HasSubstr("conv2d/float32, which does not say of which vectors; train it"));
+}
+
 TEST(GuessTest, ChooserKeepsToWhatItLearnedFrom) {
   auto folder = TemporaryFolder::Create("tw_guess");
   ASSERT_TRUE(folder.ok());

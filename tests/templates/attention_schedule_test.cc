@@ -117,6 +117,23 @@ INSTANTIATE_TEST_SUITE_P(Attention, AttentionScheduleTest,
                                          AttentionCase{"Plain", 2, 24, 40, 16, 8, true}),
                          [](const auto& tested) { return tested.param.name; });
 
+// Each run of blocks of rows packs the keys and values of its head again.
+TEST(AttentionSchedule, HasNoMoreRunsThanThreadsNeed) {
+  const auto outer = [](const AttentionCase& of, const char* target) {
+    const auto schedule = ScheduleOf(MaskedHeads(of), *Target::Parse(target));
+    if (!schedule) return std::int64_t{0};
+    const StageId result = schedule->order().back();
+    return schedule->Extent(schedule->stage(result).leaves.front());
+  };
+  // Eleven blocks of rows: a run for each would pack eleven times.
+  const AttentionCase few = {"", 4, 64, 64, 64, 64};
+  EXPECT_EQ(outer(few, "llvm -mcpu=skylake-avx512"), 4);
+  EXPECT_EQ(outer(few, "llvm -mcpu=skylake-avx512 -num-threads=2"), 4);
+  EXPECT_EQ(outer({"", 1, 96, 48, 64, 64}, "llvm -mcpu=skylake-avx512 -num-threads=2"), 4);
+  // 86 blocks, which two runs or 43 share: kernels of their own keep eight threads busy.
+  EXPECT_EQ(outer({"", 2, 512, 64, 64, 64}, "llvm -mcpu=skylake-avx512 -num-threads=8"), 0);
+}
+
 TEST(AttentionSchedule, LeavesOtherComputationsAlone) {
   const Target target = *Target::Parse("native");
   EXPECT_FALSE(ScheduleOf(MaskedHeads({"FewRows", 2, 7, 32, 16, 16}), target).has_value());

@@ -54,6 +54,11 @@ constexpr SpaceCase kCases[] = {
      R"({"index":194,"values":{"tile_y":[1,4],"tile_x":[1000,1],"tile_k":[32,16]}})"},
     {"DensePack", "dense_pack.x86", kSkylakeX, kRows, 6000,
      R"({"index":431,"values":{"tile_y":[1,1,4],"tile_x":[5,8,25],"tile_k":[512,1]}})"},
+    {"DepthwisePixelsOfLongRows", "depthwise_pixels.cpu", kSkylakeX,
+     "depthwise_conv2d(float32[1,96,16,48]NCHW,float32[96,1,1,51]OIHW,s1x1,p0x25x0x25,d1x1,g96)->"
+     "float32",
+     60,
+     R"({"index":43,"values":{"register_tile":[3,3],"unroll_kh":true,"pad":"channel"}})"},
     {"DirectConv", "conv2d_direct.cpu", kSkylakeX, kConv3x3, 10500,
      R"({"index":9088,"values":{"register_tile":[2,1,14],"pass_tiles":56,"ic_unroll":2,"unroll_kw":false,"channels_first":true,"pad":"skip"}})"},
     {"DirectConvAvx2", "conv2d_direct.cpu", kHaswell, kConv3x3, 3696,

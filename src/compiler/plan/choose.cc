@@ -80,14 +80,19 @@ class KernelChooser {
     std::vector<KernelOption> found;
     if (const Candidate* candidate = asked->candidate()) {
       const TemplateEntry* entry = options_.templates->Find(candidate->template_key);
-      if (entry != nullptr && AddOption(*entry, candidate->config, found).ok()) return found;
+      const bool usable = entry != nullptr && entry->version == candidate->template_version &&
+                          AddOption(*entry, candidate->config, found).ok();
+      // A model's config is a guess: in other layouts the default may cost the network less.
+      if (usable && asked->level != records::AnswerLevel::kModel) return found;
     }
+    bool has_default = false;
     std::string reasons;
     for (const TemplateEntry* entry :
          options_.templates->For(workload_, WithoutLibraries(target_))) {
-      if (found.empty()) {
+      if (!has_default) {
         auto config = DefaultConfig(*entry);
         const Status added = config.ok() ? AddOption(*entry, *config, found) : config.status();
+        has_default = added.ok();
         if (!added.ok()) reasons += "; " + std::string(entry->key) + ": " + added.message();
       }
       if (entry->in_layouts == nullptr || options_.autotvm.has_value()) continue;
@@ -116,7 +121,7 @@ class KernelChooser {
       return Unsupported("the weight is computed at run time");
     }
     const bool known = std::ranges::any_of(found, [&](const KernelOption& other) {
-      return other.form.data == form.data && other.form.output == form.output;
+      return IsIn(other.form, form);
     });
     if (!known) found.push_back({&entry, config, form});
     return Status();
@@ -180,11 +185,19 @@ class KernelChooser {
 
   Result<Choice> BuildAsked(const Candidate& candidate, records::AnswerLevel level) const {
     auto built = KernelOf(candidate);
+    if (!built.ok() || level != records::AnswerLevel::kModel) return built;
     // What a model promises is a guess, a change of layout is sure to take its time.
-    if (built.ok() && level == records::AnswerLevel::kModel && DefaultSavesLayouts(built->form)) {
+    if (option_ != nullptr && !IsIn(option_->form, built->form)) {
+      return Unsupported("other layouts cost the network less");
+    }
+    if (option_ == nullptr && DefaultSavesLayouts(built->form)) {
       return Unsupported("it needs changes of layout that the default config does without");
     }
     return built;
+  }
+
+  static bool IsIn(const AnchorForm& layouts, const AnchorForm& form) {
+    return layouts.data == form.data && layouts.output == form.output;
   }
 
   /// What a stream costs is known without measuring.

@@ -143,14 +143,15 @@ double TileCost(const Plan& plan, const Tile& tile) {
     return list;
   };
   double total = 0;
-  for (const auto& [oc_count, oc] : parts(plan.oc_blocks, tile[0])) {
+  const std::int64_t blocks = plan.group_blocks > 0 ? plan.group_blocks : plan.oc_blocks;
+  for (const auto& [oc_count, oc] : parts(blocks, tile[0])) {
     for (const auto& [row_count, row] : parts(OutRows(plan), tile[1])) {
       for (const auto& [col_count, col] : parts(OutCols(plan), tile[2])) {
         total += static_cast<double>(oc_count * row_count * col_count) * cost(oc, row, col);
       }
     }
   }
-  return total;
+  return total * static_cast<double>(plan.oc_blocks / blocks);
 }
 
 /// Products of the default config's unrolled body if no copy of the data is made.

@@ -125,7 +125,8 @@ double DirectCycles(const Plan& plan) {
   const auto taps = [](std::int64_t out, std::int64_t in, std::int64_t kernel, std::int64_t pad) {
     std::int64_t count = 0;
     for (std::int64_t o = 0; o < out; ++o) {
-      count += std::min(o - pad + kernel, in) - std::max<std::int64_t>(o - pad, 0);
+      const std::int64_t first = std::max<std::int64_t>(o - pad, 0);
+      count += std::max<std::int64_t>(std::min(o - pad + kernel, in) - first, 0);
     }
     return count;
   };

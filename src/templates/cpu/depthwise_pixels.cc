@@ -74,6 +74,7 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
 Tile DefaultTile(const Plan& plan) {
   Tile best = {1, 1};
   for (const Tile& tile : RegisterTiles(plan)) {
+    if (Product(tile) * plan.shape.s > kMaxUnrolledProducts) continue;
     if (Product(tile) > Product(best)) best = tile;
   }
   return best;
@@ -88,6 +89,7 @@ std::string DepthwisePixelsCpu::Refuses(const Workload& w, const Target& target)
   auto plan = MakePlan(w, target);
   if (!plan.ok()) return plan.status().message();
   if (plan->shape.c != plan->shape.k) return "only as many channels out as in";
+  if (plan->shape.s > kMaxUnrolledProducts) return "only kernels whose rows can be unrolled";
   return plan->shape.stride_w == 1 ? "" : "only windows that move by one column";
 }
 
