@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "cost_model/tree_model.h"
@@ -44,6 +48,23 @@ class FileChooser final : public records::ModelChooser {
 
   Result<std::optional<records::ModelChoice>> Choose(const Workload& workload,
                                                      const Target& target) const override {
+    const std::string key = workload.Key() + " " + target.ToString();
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = known_.find(key); known != known_.end()) return known->second;
+    }
+    auto choice = Guess(workload, target);
+    TW_RETURN_IF_ERROR(choice);
+    constexpr std::size_t kMostKnown = 4096;
+    const std::lock_guard lock(mutex_);
+    if (known_.size() >= kMostKnown) known_.clear();
+    known_.emplace(key, *choice);
+    return choice;
+  }
+
+ private:
+  Result<std::optional<records::ModelChoice>> Guess(const Workload& workload,
+                                                    const Target& target) const {
     const auto& families = model_->about().families;
     if (target.kind_name() != model_->about().target_kind ||
         std::ranges::count(families, FamilyOf({workload, target})) == 0) {
@@ -64,10 +85,12 @@ class FileChooser final : public records::ModelChooser {
         "what " + path_ + " (" + about.learned_from + ") thinks best, not measured"});
   }
 
- private:
   const TemplateRegistry& templates_;
   const std::string path_;
   const std::unique_ptr<cost_model::TreeModel> model_;
+  mutable std::mutex mutex_;
+  // Answers, by workload and target: each takes tens of milliseconds, and a network asks twice.
+  mutable std::map<std::string, std::optional<records::ModelChoice>> known_;
 };
 
 std::string VectorsOf(const Target& target) {
