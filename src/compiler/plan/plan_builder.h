@@ -76,7 +76,8 @@ class PlanBuilder {
     std::int64_t bytes = 0;
     bool in_place = false;
   };
-  /// The whole of which buffers [first, …) are all the parts, in order; -1 if there is none.
+  /// The buffer that is no part of another and that the first of these fill, in order, as its parts
+  /// or parts of its parts; -1 if there is none.
   int WholeOf(std::span<const JoinedPart> parts) const;
   bool HasParts(int buffer) const;
 

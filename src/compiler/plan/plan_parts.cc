@@ -3,6 +3,7 @@
 // dimensions outside of the axis to have one element, as in batches of one, in blocks or not.
 
 #include <algorithm>
+#include <utility>
 
 #include "src/base/math.h"
 #include "src/compiler/plan/plan_builder.h"
@@ -38,10 +39,17 @@ int PlanBuilder::WholeOf(std::span<const JoinedPart> parts) const {
   std::int64_t bytes = 0;
   int whole = -1;
   for (const JoinedPart& part : parts) {
-    const PlanBuffer& own = plan_.buffers[static_cast<std::size_t>(part.buffer)];
-    if (own.whole < 0 || own.begin != bytes || (whole >= 0 && own.whole != whole)) return -1;
-    whole = own.whole;
-    bytes += own.bytes;
+    // What is joined several times lies in values that lie in one another: the outermost counts.
+    int outermost = -1;
+    std::int64_t begin = 0;
+    for (int buffer = part.buffer; buffer >= 0;) {
+      const PlanBuffer& own = plan_.buffers[static_cast<std::size_t>(buffer)];
+      begin += own.begin;
+      outermost = std::exchange(buffer, own.whole);
+    }
+    if (begin != bytes || (whole >= 0 && outermost != whole)) return -1;
+    whole = outermost;
+    bytes += part.bytes;
     if (bytes == plan_.buffers[static_cast<std::size_t>(whole)].bytes) return whole;
   }
   return -1;
@@ -66,9 +74,14 @@ Result<bool> PlanBuilder::JoinInPlace(const FusedGroup& group, const Form& form,
   }
   // Neighbours that are all of a value lie in it already.
   std::vector<JoinedPart> parts;
+  const auto has = [&](int buffer) {
+    return std::ranges::find(parts, buffer, &JoinedPart::buffer) != parts.end();
+  };
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     JoinedPart part = inputs[i];
-    if (const int whole = WholeOf(std::span(inputs).subspan(i)); whole >= 0) {
+    const int whole = WholeOf(std::span(inputs).subspan(i));
+    // The first time only: what is there again is copied, part by part.
+    if (whole >= 0 && !has(whole)) {
       part.buffer = whole;
       part.bytes = plan_.buffers[static_cast<std::size_t>(whole)].bytes;
       for (std::int64_t covered = inputs[i].bytes; covered < part.bytes;) {
@@ -76,8 +89,7 @@ Result<bool> PlanBuilder::JoinInPlace(const FusedGroup& group, const Form& form,
       }
     }
     const PlanBuffer& own = plan_.buffers[static_cast<std::size_t>(part.buffer)];
-    const bool again = std::ranges::find(parts, part.buffer, &JoinedPart::buffer) != parts.end();
-    part.in_place = own.space == BufferSpace::kArena && own.whole < 0 && !again;
+    part.in_place = own.space == BufferSpace::kArena && own.whole < 0 && !has(part.buffer);
     parts.push_back(part);
   }
   std::int64_t copied = 0;
