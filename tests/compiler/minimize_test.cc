@@ -91,5 +91,25 @@ TEST(Minimize, KeepsTheStartOnTies) {
   EXPECT_EQ(Minimize(sum, {2, 1}).values, (std::vector<int>{2, 1}));
 }
 
+TEST(Minimize, VariablesWithoutAChoiceCostNothing) {
+  // One that all others share a table with. Eliminating it first would make them all neighbours.
+  constexpr int kVariables = 10000;
+  CostSum sum;
+  sum.sizes.assign(kVariables, 1);
+  std::vector<int> expected(kVariables, 0);
+  for (int i = 1000; i < kVariables; i += 1000) {
+    sum.sizes[static_cast<std::size_t>(i)] = 3;
+    expected[static_cast<std::size_t>(i)] = 2;
+  }
+  for (int i = 1; i < kVariables; ++i) {
+    double cost = 3;
+    for (double& entry : sum.AddTable({0, i}).costs) entry = cost--;
+  }
+  const CostMinimum minimum = Minimize(sum, std::vector<int>(kVariables, 0));
+  EXPECT_TRUE(minimum.exact);
+  EXPECT_EQ(minimum.values, expected);
+  EXPECT_EQ(minimum.cost, 3 * (kVariables - 1 - 9) + 9);
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -6,6 +6,7 @@
 #include "src/compiler/plan/minimize.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "src/base/status.h"
@@ -49,8 +50,14 @@ class Elimination {
         tables_(sum.tables),
         start_(start.begin(), start.end()),
         most_entries_(most_entries),
-        left_(sum.sizes.size(), true),
+        left_(sum.sizes.size()),
         neighbours_(sum.sizes.size()) {
+    // Variables of one value choose nothing and change no position in a table; as neighbours they
+    // would make one another's, as many as there are, since no number of them makes a table grow.
+    const auto chooses = [&](int v) { return sizes_[static_cast<std::size_t>(v)] > 1; };
+    for (std::size_t v = 0; v < left_.size(); ++v) left_[v] = chooses(static_cast<int>(v));
+    for (CostTable& table : tables_) std::erase_if(table.variables, std::not_fn(chooses));
+    std::erase_if(tables_, [](const CostTable& table) { return table.variables.empty(); });
     for (const CostTable& table : tables_) Connect(table.variables);
   }
 
@@ -64,6 +71,7 @@ class Elimination {
         const std::size_t entries = EntriesAround(variable);
         if (cheapest < 0 || entries < least) cheapest = variable, least = entries;
       }
+      if (cheapest < 0) break;
       const std::size_t whole = least * static_cast<std::size_t>(sizes_[static_cast<std::size_t>(cheapest)]);
       if (whole > static_cast<std::size_t>(most_entries_)) {
         Hold(MostConnected(wear));
