@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "src/tensor/reference/error_bound.h"
 #include "src/tensor/reference/reference.h"
 #include "tests/support/recurrences.h"
@@ -108,6 +110,101 @@ TEST(Recurrence, ErrorsOfAStateReachTheStepsBehindIt) {
     EXPECT_GT(off.error.At(step * kBatch * kUnits), 1e-3);
   }
   EXPECT_LT(off.error.At(kUnits), 1e-4) << "another sequence";
+}
+
+/// RNN (1 gate), GRU (3) or LSTM (4): data [steps,1,gates*units], states [1,units], weight
+/// [gates*units,units].
+Operator Layer(std::int64_t gates, std::int64_t units) {
+  Recurrence recurrence;
+  OperatorList& step = recurrence.step;
+  const auto add = [&](OpKind kind, std::vector<int> operands, OpAttributes attributes = {}) {
+    auto value = step.AddOperator({kind, std::move(attributes)}, std::move(operands));
+    TW_CHECK(value.ok(), value.status().message());
+    return *value;
+  };
+  const int x = step.AddParameter({{1, gates * units}, kFloat32});
+  const int h = step.AddParameter({{1, units}, kFloat32});
+  const int c = gates == 4 ? step.AddParameter({{1, units}, kFloat32}) : -1;
+  const int weight = step.AddParameter({{gates * units, units}, kFloat32});
+  const int product = add(OpKind::kDense, {h, weight}), sums = add(OpKind::kAdd, {x, product});
+  const auto gate = [&](int of, std::int64_t index) {
+    OpAttributes part;
+    part.begin = {0, index * units}, part.end = {1, (index + 1) * units}, part.steps = {1, 1};
+    return add(OpKind::kSlice, {of}, part);
+  };
+  const auto sigmoid = [&](std::int64_t index) {
+    return add(OpKind::kSigmoid, {gate(sums, index)});
+  };
+  if (gates == 1) {
+    recurrence.next = {add(OpKind::kTanh, {sums})};
+  } else if (gates == 3) {
+    const int update = sigmoid(0), reset = sigmoid(1);
+    const int hidden = add(OpKind::kMul, {reset, gate(product, 2)});
+    const int fresh = add(OpKind::kTanh, {add(OpKind::kAdd, {gate(x, 2), hidden})});
+    const int change = add(OpKind::kMul, {update, add(OpKind::kSub, {h, fresh})});
+    recurrence.next = {add(OpKind::kAdd, {fresh, change})};
+  } else {
+    const int input = sigmoid(0), output = sigmoid(1), forget = sigmoid(2);
+    const int fresh = add(OpKind::kMul, {input, add(OpKind::kTanh, {gate(sums, 3)})});
+    const int cell = add(OpKind::kAdd, {add(OpKind::kMul, {forget, c}), fresh});
+    recurrence.next = {add(OpKind::kMul, {output, add(OpKind::kTanh, {cell})}), cell};
+    add(OpKind::kMul, {output, add(OpKind::kTanh, {cell})});
+  }
+  return RecurrenceOperator(std::move(recurrence));
+}
+
+/// Weights are within +-spread / sqrt(units).
+BoundedTensor LayerBounds(std::int64_t gates, std::int64_t steps, double spread = 1) {
+  constexpr std::int64_t kHidden = 64;
+  std::vector<BoundedTensor> operands;
+  const auto add = [&](std::vector<std::int64_t> shape, double most) {
+    Tensor tensor = RandomTensor({std::move(shape), kFloat32}, 7 + operands.size());
+    double largest = 0;
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+      largest = std::max(largest, std::fabs(tensor.At(i)));
+    }
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+      tensor.Set(i, tensor.At(i) * most / largest);
+    }
+    operands.push_back({std::move(tensor), Tensor()});
+  };
+  add({steps, 1, gates * kHidden}, 1);
+  for (int i = 0; i < (gates == 4 ? 2 : 1); ++i) add({1, kHidden}, 1);
+  add({gates * kHidden, kHidden}, spread / std::sqrt(kHidden));
+  std::vector<const BoundedTensor*> pointers;
+  for (const BoundedTensor& operand : operands) pointers.push_back(&operand);
+  auto result = EvaluateBounded(Layer(gates, kHidden), pointers, 1);
+  EXPECT_TRUE(result.ok()) << result.status().message();
+  return *std::move(result);
+}
+
+TEST(Recurrence, ZerosAreWrongHoweverLateTheyBegin) {
+  for (const std::int64_t gates : {1, 3, 4}) {
+    for (const std::int64_t steps : {40, 250}) {
+      const BoundedTensor bounded = LayerBounds(gates, steps);
+      EXPECT_FALSE(bounded.cut_off) << gates;
+      EXPECT_TRUE(CompareBounded(bounded.value, bounded).ok);
+      const std::int64_t row = bounded.value.elements() / bounded.value.shape()[0];
+      for (const std::int64_t from : {std::int64_t{10}, steps / 2, steps - 1, steps}) {
+        Tensor wrong = bounded.value.Clone();
+        for (std::int64_t i = from * row; i < wrong.elements(); ++i) wrong.Set(i, 0);
+        EXPECT_FALSE(CompareBounded(wrong, bounded).ok) << gates << " gates from " << from;
+        wrong = bounded.value.Clone();
+        wrong.Set(from * row, wrong.At(from * row) + 0.01);
+        EXPECT_FALSE(CompareBounded(wrong, bounded).ok) << gates << " gates, one of " << from;
+      }
+    }
+  }
+}
+
+// Steps that double what is rounded, and more, soon have no digit left.
+TEST(Recurrence, BoundsOfChaosAreCutOff) {
+  const BoundedTensor bounded = LayerBounds(1, 200, 8);
+  EXPECT_TRUE(bounded.cut_off);
+  Tensor wrong = bounded.value.Clone();
+  for (std::int64_t i = wrong.elements() / 2; i < wrong.elements(); ++i) wrong.Set(i, 0);
+  EXPECT_FALSE(CompareBounded(wrong, bounded).ok);
+  EXPECT_FALSE(LayerBounds(1, 3, 8).cut_off);
 }
 
 }  // namespace

@@ -59,14 +59,13 @@ std::vector<std::int64_t> ChoosePositions(const TensorType& type, const std::str
 }
 
 /// Elements of a recurrence's steps that are within reach, all at once: one takes as long as many.
-/// Its last steps have the code of the first.
-std::vector<std::int64_t> ChooseSteps(const Graph& graph, const Node& node, std::int64_t count) {
+/// Its last steps have the code of the first. most: of the steps.
+std::vector<std::int64_t> ChooseSteps(const Node& node, std::int64_t count, std::int64_t most) {
   const Recurrence& recurrence = *node.op.attributes.recurrence;
   const std::int64_t steps = node.type.shape[0] - std::ssize(recurrence.next);
-  const std::int64_t reach = StepsWithinReach(graph, node);
-  const std::int64_t first = reach < steps && recurrence.backwards ? steps - reach : 0;
+  const std::int64_t first = most < steps && recurrence.backwards ? steps - most : 0;
   TensorType type = node.type;
-  if (reach < steps) type.shape[0] = reach;
+  if (most < steps) type.shape[0] = most;
   std::vector<std::int64_t> positions = ChoosePositions(type, node.name, count);
   for (std::int64_t& position : positions) position += first * recurrence.step.result().elements();
   return positions;
@@ -209,15 +208,8 @@ class CheckedRun {
     const FindValue find = [&](int node) { return Find(step, node); };
     const TensorType& type = graph_.node(step.node).type;
     const std::string& name = graph_.node(step.node).name;
+    if (graph_.node(step.node).op.kind == OpKind::kRecurrence) return SampleSteps(step, find);
     SampledReference one(graph_, find, kMostReads);
-    if (graph_.node(step.node).op.kind == OpKind::kRecurrence) {
-      positions_ = ChooseSteps(graph_, graph_.node(step.node), kMostElements);
-      auto steps = one.At(step.node, positions_);
-      TW_RETURN_IF_ERROR(steps);
-      expected_ = *std::move(steps);
-      half_ = false;
-      return Status();
-    }
     const std::int64_t last = type.elements() - 1;
     auto sample = one.At(step.node, std::span(&last, 1));
     const std::int64_t reads = std::max<std::int64_t>(kMostReads - one.reads_left(), 1);
@@ -234,6 +226,22 @@ class CheckedRun {
     TW_RETURN_IF_ERROR(sample);
     expected_ = *std::move(sample);
     return Status();
+  }
+
+  /// Fewer of the steps where they multiply what is rounded until nothing can be told.
+  Status SampleSteps(const PlanStep& step, const FindValue& find) {
+    const Node& node = graph_.node(step.node);
+    half_ = false;
+    for (std::int64_t most = StepsWithinReach(graph_, node); most > 0; most /= 2) {
+      positions_ = ChooseSteps(node, kMostElements, most);
+      SampledReference reference(graph_, find, kMostReads);
+      auto sample = reference.At(step.node, positions_);
+      TW_RETURN_IF_ERROR(sample);
+      if ((*sample)->cut_off) continue;
+      expected_ = *std::move(sample);
+      return Status();
+    }
+    return Unsupported("a step multiplies what is rounded until nothing can be told");
   }
 
   std::optional<ValueInMemory> Find(const PlanStep& step, int node) {

@@ -73,6 +73,7 @@ Result<SampledReference::Sample> SampledReference::Stepped(
   auto result = EvaluateBounded(node.op, pointers, 1);
   TW_RETURN_IF_ERROR(result);
   auto sample = std::make_shared<BoundedTensor>();
+  sample->cut_off = result->cut_off;
   const TensorType vector{{std::ssize(positions)}, node.type.dtype};
   sample->value = Tensor(vector);
   sample->error = Tensor(TensorType{vector.shape, kFloat64});

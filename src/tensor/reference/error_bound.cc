@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "src/tensor/operators/table.h"
-#include "src/tensor/recurrence.h"
+#include "src/tensor/reference/error_of_steps.h"
 
 namespace tilewright {
 namespace {
@@ -323,78 +323,6 @@ void FreeWhereUndefined(const BoundedTensor& input, const Tensor& value, Tensor&
   }
 }
 
-/// What a step reads of the data of all.
-BoundedTensor PartOfSteps(const BoundedTensor& data, std::int64_t step, const TensorType& type) {
-  const std::int64_t elements = type.elements();
-  BoundedTensor part{Tensor(type), data.exact() ? Tensor() : ErrorsFor(type), data.rounded_once};
-  for (std::int64_t i = 0; i < elements; ++i) {
-    part.value.Set(i, data.value.At(step * elements + i));
-    if (!data.exact()) part.error.Set(i, ErrorAt(data, step * elements + i));
-  }
-  return part;
-}
-
-/// Every value of a list. inputs: of the parameters.
-Result<std::vector<BoundedTensor>> EvaluateListBounded(const OperatorList& list,
-                                                       BoundedInputs inputs, int threads) {
-  std::vector<BoundedTensor> made(list.values().size());
-  std::vector<const BoundedTensor*> values;
-  std::size_t next = 0;
-  for (const ListedValue& value : list.values()) {
-    BoundedTensor& own = made[values.size()];
-    values.push_back(&own);
-    if (value.scalar) {
-      own.value = ScalarTensor(value);
-    } else if (!value.op) {
-      values.back() = inputs[next++];
-    } else {
-      std::vector<const BoundedTensor*> operands;
-      for (int operand : value.operands) {
-        operands.push_back(values[static_cast<std::size_t>(operand)]);
-      }
-      auto result = EvaluateBounded(*value.op, operands, threads);
-      TW_RETURN_IF_ERROR(result);
-      own = *std::move(result);
-    }
-  }
-  return made;
-}
-
-/// Of each step what its operators make of the errors of the one before it.
-Result<Tensor> ErrorOfSteps(const Operator& op, BoundedInputs inputs, const Tensor& value,
-                            int threads) {
-  const Recurrence& recurrence = *op.attributes.recurrence;
-  const OperatorList& list = recurrence.step;
-  const std::vector<int> parameters = list.parameters();
-  const auto sliced = static_cast<std::size_t>(recurrence.sliced);
-  const std::int64_t steps = inputs[0]->value.shape()[0], elements = list.result().elements();
-  Tensor error = ErrorsFor(value.type());
-  const auto write = [&](std::int64_t row, const BoundedTensor& from) {
-    for (std::int64_t i = 0; i < elements; ++i) error.Set(row * elements + i, ErrorAt(from, i));
-  };
-  std::vector<const BoundedTensor*> operands(inputs.begin(), inputs.end());
-  std::vector<BoundedTensor> made;
-  for (std::int64_t i = 0; i < steps; ++i) {
-    const std::int64_t step = recurrence.backwards ? steps - 1 - i : i;
-    std::vector<BoundedTensor> data;
-    for (std::size_t k = 0; k < sliced; ++k) {
-      data.push_back(PartOfSteps(*inputs[k], step, list.TypeOf(parameters[k])));
-    }
-    for (std::size_t k = 0; k < sliced; ++k) operands[k] = &data[k];
-    auto values = EvaluateListBounded(list, operands, threads);
-    TW_RETURN_IF_ERROR(values);
-    made = *std::move(values);
-    write(step, made.back());
-    for (std::size_t k = 0; k < recurrence.next.size(); ++k) {
-      operands[sliced + k] = &made[static_cast<std::size_t>(recurrence.next[k])];
-    }
-  }
-  for (std::size_t k = 0; k < recurrence.next.size(); ++k) {
-    write(steps + static_cast<std::int64_t>(k), *operands[sliced + k]);
-  }
-  return error;
-}
-
 Result<Tensor> ErrorOf(const Operator& op, BoundedInputs inputs, const Tensor& value, int threads,
                        std::int64_t winograd_tile) {
   switch (RowOf(op.kind).error) {
@@ -411,7 +339,7 @@ Result<Tensor> ErrorOf(const Operator& op, BoundedInputs inputs, const Tensor& v
     case ErrorRule::kLrn:
       return ErrorOfLrn(*inputs[0], value);
     case ErrorRule::kSteps:
-      return ErrorOfSteps(op, inputs, value, threads);
+      return reference::ErrorOfSteps(op, inputs, value, threads);
   }
   return Internal("an operator without a rule for its error");
 }
@@ -434,6 +362,9 @@ Result<BoundedTensor> EvaluateBounded(const Operator& op, BoundedInputs inputs, 
     auto error = ErrorOf(op, inputs, bounded.value, threads, winograd_tile);
     TW_RETURN_IF_ERROR(error);
     bounded.error = *std::move(error);
+    if (op.kind == OpKind::kRecurrence) {
+      bounded.cut_off = reference::CutOffSteps(bounded.value, bounded.error);
+    }
     bounded.rounded_once = IsRoundedOnce(op.kind, inputs);
   }
   const bool truncates = op.kind == OpKind::kCast && bounded.value.dtype().is_integer();

@@ -15,6 +15,9 @@ struct BoundedTensor {
   /// The error is that of one product or quotient of exact numbers, which a sum with it may leave
   /// out (fused multiply-add). By itself it is rounded everywhere alike.
   bool rounded_once = false;
+  /// Of a recurrence: steps multiply what is rounded so much that some bound was cut off. What is
+  /// right may be further off there, as what is wrong is.
+  bool cut_off = false;
   bool exact() const { return error.data() == nullptr; }
 };
 
@@ -25,8 +28,9 @@ struct BoundedTensor {
 /// reaches beyond a tie: there a neighbour may be right, too. Where kCast takes a float that its
 /// integers cannot hold, any of them is right.
 /// winograd_tile: not 0 for a convolution computed by Winograd's F(winograd_tile, kernel): all that
-/// a tile reads, times the largest weight, may have rounded each of its elements. Errors: those of
-/// Evaluate.
+/// a tile reads, times the largest weight, may have rounded each of its elements. What steps of a
+/// recurrence leave to those behind them is measured, not the worst case, and a bound is at most a
+/// hundredth of the root mean square of a row. Errors: those of Evaluate.
 Result<BoundedTensor> EvaluateBounded(const Operator& op,
                                       std::span<const BoundedTensor* const> inputs, int threads,
                                       std::int64_t winograd_tile = 0);
