@@ -35,14 +35,14 @@ std::int64_t GatesOf(const std::string& op) { return op == "RNN" ? 1 : op == "GR
 
 // The operands of a case, random numbers small enough for gates that are neither open nor shut.
 struct LayerOperands {
-  explicit LayerOperands(const RecurrentCase& c)
+  explicit LayerOperands(const RecurrentCase& c, std::int64_t steps = kSteps)
       : gates(GatesOf(c.op)), directions(std::string(c.direction) == "bidirectional" ? 2 : 1) {
     const auto made = [](Ints shape, int seed) {
       Array array = Array::Made(std::move(shape), seed, -100, 100);
       for (double& v : array.v) v = static_cast<double>(static_cast<float>(v / 130));
       return array;
     };
-    x = made({kSteps, kSequences, kInputs}, 1);
+    x = made({steps, kSequences, kInputs}, 1);
     w = made({directions, gates * kHidden, kInputs}, 2);
     r = made({directions, gates * kHidden, kHidden}, 3);
     b = c.biased ? made({directions, 2 * gates * kHidden}, 4)
@@ -163,10 +163,10 @@ Array BatchFirst(const Array& a, std::size_t axis) {
 
 class Recurrent : public testing::TestWithParam<RecurrentCase> {};
 
-TEST_P(Recurrent, DoesWhatItsDefinitionDoes) {
-  const RecurrentCase& c = GetParam();
-  const LayerOperands o(c);
-  LayerResults expected = LayerDefinition(c, o).Run();
+void ExpectDefinition(const RecurrentCase& c, std::int64_t steps, bool loop) {
+  SCOPED_TRACE(steps);
+  const LayerOperands o(c, steps);
+  LayerResults expected = LayerDefinition(c, o, steps).Run();
   const auto given = [&](const Array& a, std::size_t axis) {
     return TensorOf(c.batch_first ? BatchFirst(a, axis) : a);
   };
@@ -201,6 +201,9 @@ TEST_P(Recurrent, DoesWhatItsDefinitionDoes) {
   for (const std::string& output : outputs) model.Output(output);
   const auto graph = model.Import();
   ASSERT_TRUE(graph.ok()) << graph.status().message();
+  const auto loops = std::ranges::count_if(
+      graph->nodes(), [](const Node& node) { return node.op.kind == OpKind::kRecurrence; });
+  EXPECT_EQ(loops, loop ? o.directions : 0);
   const auto results = EvaluateGraph(*graph, tensors);
   ASSERT_TRUE(results.ok()) << results.status().message();
   if (c.batch_first) {
@@ -210,6 +213,12 @@ TEST_P(Recurrent, DoesWhatItsDefinitionDoes) {
   ExpectEqual((*results)[0], expected.all, 1e-5);
   ExpectEqual((*results)[1], expected.hidden, 1e-5);
   if (o.gates == 4) ExpectEqual((*results)[2], expected.cell, 1e-5);
+}
+
+// Few steps are operators one after the other, more are a loop.
+TEST_P(Recurrent, DoesWhatItsDefinitionDoes) {
+  ExpectDefinition(GetParam(), 4, false);
+  ExpectDefinition(GetParam(), 5, true);
 }
 
 const RecurrentCase kRecurrent[] = {
