@@ -115,6 +115,17 @@ TEST(StepLoops, AreComparedWhenTheyAreCompiled) {
   }
 }
 
+// Their weights have more elements than one that is compared may otherwise be made of.
+TEST(StepLoops, OfManyUnitsAreComparedWhenTheyAreCompiled) {
+  const StepsCase c{.name = "", .steps = 2, .batch = 1, .units = 1456};
+  auto folder = TemporaryFolder::Create("tilewright-steps");
+  ASSERT_TRUE(folder.ok());
+  auto compiled = Compile(StepsGraph(c), StepsOptions(c), folder->path() + "/model.so");
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  EXPECT_EQ(compiled->check.compared, 1);
+  EXPECT_TRUE(compiled->check.not_compared.empty());
+}
+
 // No digit is left after some dozen of steps; the first ones can be told from wrong ones.
 TEST(StepLoops, OfChaosAreComparedAsFarAsTheyCanBe) {
   for (const bool backwards : {false, true}) {
