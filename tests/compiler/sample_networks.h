@@ -138,6 +138,11 @@ inline constexpr Network kNetworks[] = {
   %3 = multiply(%2, %2);
   (nn.conv2d(%3, %3), nn.conv2d(%data, %1))
 })"},
+    // Each function is computed in float32, by expressions of its own.
+    {"FunctionsOfHalfPrecision", R"(def @main(%data: Tensor[(1, 32), float16]) {
+  %0 = sigmoid(%data);
+  (tanh(%0), tanh(multiply(%0, %data)), exp(tanh(sigmoid(negative(%data)))))
+})"},
     {"HalfPrecision", R"(def @main(%data: Tensor[(1, 3, 16, 16), float16]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(16, 3, 3, 3), float16] */, padding=[1, 1, 1, 1], strides=[2, 2]);
   %1 = nn.batch_norm(%0, meta[relay.Constant][1] /* ty=Tensor[(16), float16] */, meta[relay.Constant][2] /* ty=Tensor[(16), float16] */, meta[relay.Constant][3] /* ty=Tensor[(16), float16] */, meta[relay.Constant][4] /* ty=Tensor[(16), float16] */);

@@ -59,9 +59,9 @@ llvm::Value* FunctionEmitter::AndMask(Value* condition) {
 
 llvm::Value* FunctionEmitter::EmitExpr(const Expr& expr) {
   if (!Costs(expr->kind)) return EmitUncached(expr);
-  if (const auto found = memo_.find(expr.get()); found != memo_.end()) return found->second;
+  if (const auto found = memo_.find(expr.get()); found != memo_.end()) return found->second.value;
   Value* value = EmitUncached(expr);
-  memo_[expr.get()] = value;
+  memo_.insert_or_assign(expr.get(), Emitted{expr, value});
   return value;
 }
 

@@ -208,8 +208,13 @@ class FunctionEmitter {
   Value* mask_ = nullptr;
   std::int64_t unroll_steps_ = 0;  // auto_unroll_max_step in effect
 
-  // Values of the statement being emitted, valid at the builder's position and mask.
-  std::unordered_map<const ExprNode*, Value*> memo_;
+  // Values of the statement being emitted, valid at the builder's position and mask. Each keeps its
+  // expression: another one made at the same address must not be taken for it.
+  struct Emitted {
+    Expr expr;
+    Value* value;
+  };
+  std::unordered_map<const ExprNode*, Emitted> memo_;
   std::unordered_map<const ExprNode*, bool> needs_guard_;
 };
 
