@@ -335,14 +335,14 @@ llvm::Value* FunctionEmitter::EmitLogical(const Expr& expr) {
 bool FunctionEmitter::NeedsGuard(const Expr& expr) {
   if (!Costs(expr->kind)) return false;
   if (const auto found = needs_guard_.find(expr.get()); found != needs_guard_.end()) {
-    return found->second;
+    return found->second.needs;
   }
   const bool divides = expr->kind == ExprKind::kDiv || expr->kind == ExprKind::kFloorDiv ||
                        expr->kind == ExprKind::kFloorMod;
   bool needs = expr->kind == ExprKind::kLoad ||
                (divides && expr->dtype.is_integer() && !expr->args[1].IsInt());
   for (const Expr& arg : expr->args) needs = needs || NeedsGuard(arg);
-  needs_guard_[expr.get()] = needs;
+  needs_guard_.insert_or_assign(expr.get(), Guarded{expr, needs});
   return needs;
 }
 

@@ -215,7 +215,11 @@ class FunctionEmitter {
     Value* value;
   };
   std::unordered_map<const ExprNode*, Emitted> memo_;
-  std::unordered_map<const ExprNode*, bool> needs_guard_;
+  struct Guarded {
+    Expr expr;
+    bool needs;
+  };
+  std::unordered_map<const ExprNode*, Guarded> needs_guard_;
 };
 
 }  // namespace tilewright::emit
