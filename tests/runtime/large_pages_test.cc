@@ -21,7 +21,7 @@ constexpr std::int64_t kPage = 2 << 20;
 class MappedFile {
  public:
   explicit MappedFile(std::int64_t bytes)
-      : path_(testing::TempDir() + "large_pages_test.bin"),
+      : path_(testing::TempDir() + "large_pages_test." + std::to_string(getpid())),
         bytes_(static_cast<std::size_t>(bytes)),
         contents_(bytes_ / sizeof(std::uint32_t)) {
     for (std::size_t i = 0; i < contents_.size(); ++i) {
