@@ -234,11 +234,21 @@ static int32_t RunSteps(const TwModel* model, TwObserver observer, void* context
   return 0;
 }
 
-/* To large pages from the second run on, as who runs a model once would wait for it in vain; part
- * by part, so that no run takes much longer. Parameter files stay what they are, shared with other
- * processes. */
+/* Whether most constants are read for a few products only, as by dense layers of one row: other
+ * networks wait for the processor's arithmetic, and gain nothing that is worth the copy. */
+static int ReadsConstantsOnce(const TwModel* model) {
+  enum { kFewProducts = 8 }; /* per byte */
+  int64_t macs = 0;
+  for (int64_t i = 0; i < model->step_count; ++i) macs += model->steps[i].macs;
+  return macs / kFewProducts < model->constant_bytes;
+}
+
+/* To large pages in the second run, as who runs a model once would wait for it in vain; all at once:
+ * a copy in parts took as long, and so did many runs. Parameter files stay what they are, shared
+ * with other processes. */
 static void MoveConstants(const TwModel* model) {
-  const double kSeconds = 0.02;
+  const double kSeconds = 60;
+  if (!ReadsConstantsOnce(model)) return;
   if (model->constants == NULL || constants_moved >= model->constant_bytes) return;
   if (constants_used) {
     constants_moved =
