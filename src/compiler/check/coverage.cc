@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "src/ir/fold.h"
-#include "src/ir/visit.h"
 
 namespace tilewright {
 namespace {
@@ -159,6 +159,80 @@ class WriterFinder {
   std::vector<WriteSite> writers_;
 };
 
+/// Index expressions under loops as a list of operations on numbered slots. Each is computed where the
+/// innermost variable in it changes, so that a step of the innermost loop computes little.
+class IndexCode {
+ public:
+  using Value = std::optional<std::int64_t>;  ///< nothing for what index maths does not say
+
+  explicit IndexCode(const std::vector<Loop>& loops) : at_depth_(loops.size() + 1) {
+    for (std::size_t i = 0; i < loops.size(); ++i) slots_[loops[i].var] = NewSlot(i + 1);
+  }
+
+  /// Returns the slot that has the expression's value.
+  std::size_t Add(const Expr& expr) {
+    const auto known = slots_.find(expr.get());
+    if (known != slots_.end()) {
+      if (known->second + 1 < at_depth_.size()) used_.insert(known->second);
+      return known->second;
+    }
+    const std::size_t slot = Made(expr);
+    slots_.emplace(expr.get(), slot);
+    return slot;
+  }
+
+  /// Whether an expression has the variable of a loop in it.
+  bool Uses(std::size_t loop) const { return used_.contains(loop); }
+  /// Gives the variable of a loop its value.
+  void Set(std::size_t loop, std::int64_t value) { values_[loop] = value; }
+  /// Computes what follows from the variables of that many outermost loops, and from no other.
+  void Compute(std::size_t depth) {
+    for (const Operation& op : at_depth_[depth]) {
+      const Value &left = values_[op.left], &right = values_[op.right];
+      values_[op.result] =
+          left && right ? FoldInt(op.kind, op.dtype, *left, *right) : std::nullopt;
+    }
+  }
+  const Value& value(std::size_t slot) const { return values_[slot]; }
+
+ private:
+  struct Operation {
+    ExprKind kind;
+    DataType dtype;
+    std::size_t left, right, result;
+  };
+
+  std::size_t NewSlot(std::size_t depth, Value value = std::nullopt) {
+    values_.push_back(value);
+    depths_.push_back(depth);
+    return values_.size() - 1;
+  }
+
+  std::size_t Made(const Expr& expr) {
+    const bool real = expr.dtype().is_float();
+    if (expr->kind == ExprKind::kInt) return NewSlot(0, expr->int_value);
+    if (expr->kind == ExprKind::kCast && !real) return Add(expr->args[0]);
+    if (expr->kind == ExprKind::kNot) {  // x == 0
+      return Computed(ExprKind::kEq, expr->args[0].dtype(), Add(expr->args[0]), NewSlot(0, 0));
+    }
+    if (expr->args.size() != 2 || expr->args[0].dtype().is_float()) return NewSlot(0);
+    return Computed(expr->kind, expr->args[0].dtype(), Add(expr->args[0]), Add(expr->args[1]));
+  }
+
+  std::size_t Computed(ExprKind kind, DataType dtype, std::size_t left, std::size_t right) {
+    const std::size_t depth = std::max(depths_[left], depths_[right]);
+    const std::size_t slot = NewSlot(depth);
+    at_depth_[depth].push_back({kind, dtype, left, right, slot});
+    return slot;
+  }
+
+  std::map<const ExprNode*, std::size_t> slots_;  // the first ones are those of the loops
+  std::vector<Value> values_;                     // by slot, as the depths
+  std::vector<std::size_t> depths_;
+  std::vector<std::vector<Operation>> at_depth_;
+  std::set<std::size_t> used_;  // loops
+};
+
 /// Goes through the places of writers one by one.
 class PlaceCounter {
  public:
@@ -167,77 +241,50 @@ class PlaceCounter {
 
   /// False if it cannot be said where the writer writes.
   bool Count(const WriteSite& writer) {
-    writer_ = &writer;
-    used_.clear();
-    const auto collect = [&](const Expr& expr) {
-      ForEachNode(expr, [&](const Expr& node) {
-        if (node->kind == ExprKind::kVar) used_[node.get()] = 0;
-      });
-    };
-    collect(writer.place);
-    for (const Expr& condition : writer.conditions) collect(condition);
-    return Loops(0);
+    IndexCode code(writer.loops);
+    Site site{writer.loops, code, {}, 0};
+    for (const Expr& condition : writer.conditions) site.conditions.push_back(code.Add(condition));
+    site.place = code.Add(writer.place);
+    code.Compute(0);
+    return Loops(site, 0);
   }
   bool all() const { return std::ranges::find(written_, false) == written_.end(); }
 
  private:
-  bool Loops(std::size_t depth) {
-    if (depth == writer_->loops.size()) return Place();
-    const Loop& loop = writer_->loops[depth];
-    const auto var = used_.find(loop.var);
-    const std::int64_t extent = var == used_.end() ? std::min<std::int64_t>(loop.extent, 1)
-                                                   : loop.extent;
+  struct Site {
+    const std::vector<Loop>& loops;
+    IndexCode& code;
+    std::vector<std::size_t> conditions;  // slots
+    std::size_t place;
+  };
+
+  bool Loops(Site& site, std::size_t depth) {
+    if (depth == site.loops.size()) return Place(site);
+    const std::int64_t most = site.loops[depth].extent;
+    const std::int64_t extent = site.code.Uses(depth) ? most : std::min<std::int64_t>(most, 1);
     for (std::int64_t i = 0; i < extent; ++i) {
-      if (var != used_.end()) var->second = i;
-      if (!Loops(depth + 1)) return false;
+      site.code.Set(depth, i);
+      site.code.Compute(depth + 1);
+      if (!Loops(site, depth + 1)) return false;
     }
     return true;
   }
 
-  bool Place() {
+  bool Place(const Site& site) {
     if (--left_ < 0) return false;
-    for (const Expr& condition : writer_->conditions) {
-      const auto holds = Value(condition);
+    for (const std::size_t condition : site.conditions) {
+      const IndexCode::Value& holds = site.code.value(condition);
       if (!holds) return false;
       if (*holds == 0) return true;
     }
-    const auto place = Value(writer_->place);
-    if (!place || *place < 0 || *place >= static_cast<std::int64_t>(written_.size())) return false;
+    const IndexCode::Value& place = site.code.value(site.place);
+    if (!place || *place < 0 || *place >= std::ssize(written_)) return false;
     written_[static_cast<std::size_t>(*place)] = true;
     return true;
   }
 
-  /// Nothing for what data says, and for what index maths does not use.
-  std::optional<std::int64_t> Value(const Expr& expr) const {
-    switch (expr->kind) {
-      case ExprKind::kInt:
-        return expr->int_value;
-      case ExprKind::kVar: {
-        const auto var = used_.find(expr.get());
-        return var == used_.end() ? std::nullopt : std::optional(var->second);
-      }
-      case ExprKind::kCast:
-        return !expr->dtype.is_float() ? Value(expr->args[0]) : std::nullopt;
-      case ExprKind::kNot: {
-        const auto value = Value(expr->args[0]);
-        return value ? std::optional<std::int64_t>(*value == 0) : std::nullopt;
-      }
-      default:
-        return Binary(expr);
-    }
-  }
-
-  std::optional<std::int64_t> Binary(const Expr& expr) const {
-    if (expr->args.size() != 2 || expr->args[0].dtype().is_float()) return std::nullopt;
-    const auto left = Value(expr->args[0]), right = Value(expr->args[1]);
-    if (!left || !right) return std::nullopt;
-    return FoldInt(expr->kind, expr->args[0].dtype(), *left, *right);
-  }
-
   std::vector<bool> written_;
   std::int64_t left_;
-  const WriteSite* writer_ = nullptr;
-  std::map<const ExprNode*, std::int64_t> used_;  // variables that say where
 };
 
 }  // namespace
