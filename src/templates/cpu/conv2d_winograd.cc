@@ -91,12 +91,12 @@ std::int64_t WeightBytes(const Plan& plan, std::int64_t m) {
   return window * window * plan.shape.c * plan.oc_blocks * plan.lanes * 4;
 }
 constexpr std::int64_t kCachedBytes = std::int64_t{12} << 20;  // a share of the last-level cache
+constexpr std::int64_t kNearBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kMostRowBytes = std::int64_t{1} << 20;  // a near cache, with room for more
 
 /// Of `threads`, each with so many cycles of sums and transforms, which read `weight_bytes` from
 /// the last-level cache or from memory meanwhile.
 double CyclesWith(double cycles, std::int64_t weight_bytes, int threads) {
-  constexpr std::int64_t kNearBytes = std::int64_t{1} << 20;
   constexpr double kLastLevelRate = 28, kMemoryRate = 7;  // bytes per cycle
   const double rate = weight_bytes <= kCachedBytes ? kLastLevelRate : kMemoryRate;
   const double reading = weight_bytes <= kNearBytes ? 0 : static_cast<double>(weight_bytes) / rate;
@@ -221,8 +221,8 @@ struct DataPlace {
   LoopId loop;
 };
 
-/// A padded copy of all data would go through memory twice. With masks a load that may be outside is
-/// as good as any other; without them such loads are made once each, for the window of a tile.
+/// A padded copy of all data would go through memory twice. With masks a load that may be outside
+/// is as good as any other; without them such loads are made once each, for the window of a tile.
 void SchedulePadOfTile(Schedule& s, StageId transform, LoopId each, bool masks) {
   const StageId pad = s.Stage("pad");
   if (masks) {
@@ -334,15 +334,18 @@ Result<Config> Conv2dWinogradCpu::DefaultConfig(const Workload& w, const Target&
   auto space = SpaceOf(*plan);
   TW_RETURN_IF_ERROR(space);
   const std::int64_t m = CheapestTile(*plan);
-  // By rows the weights are read again for each row, and rows are what threads share.
+  // By rows the weights are read again for each row, and rows are what threads share. Of few rows,
+  // weights that no near cache keeps are read once instead, for runs of tiles of all rows.
   const std::int64_t rows = plan->shape.n * CeilDiv(plan->shape.oh, m);
   const std::int64_t turns = RoundUp(rows, plan->threads);
   const bool even = turns - rows <= turns / kMostIdle;
+  const std::int64_t few = plan->threads == 1 ? 4 : 3;
   KnobValue data;
-  data.value = std::string(RowBytes(*plan, m) <= kMostRowBytes &&
-                                   WeightBytes(*plan, m) <= kCachedBytes && even
-                               ? "rows"
-                               : "all");
+  data.value =
+      std::string(RowBytes(*plan, m) <= kMostRowBytes &&
+                          WeightBytes(*plan, m) <= (rows > few ? kCachedBytes : kNearBytes) && even
+                      ? "rows"
+                      : "all");
   return LocateValues(
       *space, {{"tile", KnobValue{m}},
                {"register_tile",
