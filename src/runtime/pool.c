@@ -35,7 +35,8 @@ typedef struct Mailbox {
   int64_t base; /* what is added to the iterations of the shares */
   int32_t parts, worker;
   struct TwPool* pool;
-  int32_t cpu; /* to run on, or -1 */
+  int32_t cpu;   /* to run on, or -1; the launcher's once `id` is known */
+  atomic_int id; /* of the thread for system calls, once it runs on `cpu` */
   int64_t spin_nanoseconds;
   pthread_t thread;
   _Alignas(kMailboxAlignment) atomic_uint done;
@@ -56,7 +57,8 @@ struct TwPool {
   Share* shares;      /* of all threads, the caller's first */
   int32_t started;
   atomic_flag occupied;
-  long process; /* that the workers are in */
+  int32_t free_cpu; /* one that no worker is bound to, for the caller; -1: workers are not bound */
+  long process;     /* that the workers are in */
 };
 
 static void Pause(void) {
@@ -140,6 +142,7 @@ static void* Work(void* argument) {
     CPU_SET(box->cpu, &set);
     sched_setaffinity(0, sizeof set, &set);
   }
+  atomic_store_explicit(&box->id, (int)syscall(SYS_gettid), memory_order_release);
   for (unsigned seen = 0;;) {
     seen = AwaitTicket(box, seen);
     unsigned before = seen - 1;
@@ -203,6 +206,25 @@ static int32_t LaunchShares(TwPool* pool, TwParallelBody body, void* closure, in
   return result;
 }
 
+/* A calling thread that has come to the CPU of a worker would take turns with it: the worker goes
+ * to where the caller was. */
+static void LeaveToCaller(TwPool* pool) {
+  const int32_t caller = sched_getcpu();
+  if (caller == pool->free_cpu || pool->free_cpu < 0) return;
+  for (int32_t i = 0; i < pool->started; ++i) {
+    Mailbox* box = &pool->mailboxes[i];
+    if (box->cpu != caller) continue;
+    const int id = atomic_load_explicit(&box->id, memory_order_acquire);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(pool->free_cpu, &set);
+    if (id == 0 || sched_setaffinity(id, sizeof set, &set) != 0) return;
+    box->cpu = pool->free_cpu;
+    pool->free_cpu = caller;
+    return;
+  }
+}
+
 static int32_t Launch(void* context, TwParallelBody body, void* closure, int64_t count) {
   TwPool* pool = context;
   if (count <= 0) return 0;
@@ -210,6 +232,7 @@ static int32_t Launch(void* context, TwParallelBody body, void* closure, int64_t
   if (parts == 1 || atomic_flag_test_and_set_explicit(&pool->occupied, memory_order_acquire)) {
     return body(closure, 0, count, 0);
   }
+  LeaveToCaller(pool);
   int32_t result = 0;
   for (int64_t base = 0; base < count; base += UINT32_MAX) {
     const int64_t left = count - base < UINT32_MAX ? count - base : UINT32_MAX;
@@ -237,6 +260,7 @@ static void WidenToProcess(cpu_set_t* allowed) {
 static void AssignCpus(TwPool* pool, const cpu_set_t* allowed, int32_t workers) {
   const int caller = sched_getcpu();
   int cpu = caller;
+  pool->free_cpu = caller;
   for (int32_t i = 0; i < workers; ++i) {
     do {
       cpu = (cpu + 1) % CPU_SETSIZE;
@@ -268,6 +292,7 @@ TwPool* TwPoolCreate(const TwPoolOptions* options) {
   TwPool* pool = calloc(1, sizeof *pool);
   if (pool == NULL) return NULL;
   atomic_flag_clear(&pool->occupied);
+  pool->free_cpu = -1;
   pool->process = ThisProcess();
   const size_t workers = (size_t)options->threads - 1;
   if (workers > 0) {

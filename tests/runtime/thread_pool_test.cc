@@ -167,10 +167,8 @@ class BoundToOneCpu {
   cpu_set_t before_, one_;
 };
 
-/// CPUs that the worker of a pool of two threads may use.
-cpu_set_t CpusOfWorker(const TwPoolOptions& options) {
-  TwPool* pool = TwPoolCreate(&options);
-  TW_CHECK(pool != nullptr);
+/// CPUs that the worker of a pool of two threads may use in a launch.
+cpu_set_t CpusOfWorker(TwPool* pool) {
   struct Meeting {  // of both threads: the caller does not take the worker's iteration
     std::atomic<int> arrived{0};
     cpu_set_t sets[2];
@@ -185,8 +183,14 @@ cpu_set_t CpusOfWorker(const TwPoolOptions& options) {
   };
   const TwParallel* parallel = TwPoolParallel(pool);
   EXPECT_EQ(parallel->launch(parallel->context, body, &meeting, 2), 0);
-  TwPoolDestroy(pool);
   return meeting.sets[1];
+}
+cpu_set_t CpusOfWorker(const TwPoolOptions& options) {
+  TwPool* pool = TwPoolCreate(&options);
+  TW_CHECK(pool != nullptr);
+  const cpu_set_t cpus = CpusOfWorker(pool);
+  TwPoolDestroy(pool);
+  return cpus;
 }
 
 /// A measurer that is bound to one CPU must not drag its workers onto it.
@@ -205,6 +209,28 @@ TEST(ThreadPoolTest, WidensABindingToOneCpuIfAsked) {
     EXPECT_EQ(CPU_COUNT(&common), pin ? 0 : 1);
     EXPECT_GE(CPU_COUNT(&cpus), pin ? 1 : 2);
   }
+}
+
+/// The system moves a thread that has slept to any CPU; on the worker's both took turns, and two
+/// threads were as fast as one.
+TEST(ThreadPoolTest, AWorkerLeavesItsCpuToTheCaller) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "this process may use one CPU only";
+  const TwPoolOptions options = TwPoolDefaults(2);
+  TwPool* pool = TwPoolCreate(&options);
+  ASSERT_NE(pool, nullptr);
+  cpu_set_t of_worker = CpusOfWorker(pool);
+  EXPECT_EQ(CPU_COUNT(&of_worker), 1);
+  for (int turn = 0; turn < 3; ++turn) {
+    ASSERT_EQ(sched_setaffinity(0, sizeof of_worker, &of_worker), 0);  // the caller
+    const cpu_set_t left = CpusOfWorker(pool);
+    EXPECT_EQ(CPU_COUNT(&left), 1);
+    EXPECT_FALSE(CPU_EQUAL(&left, &of_worker)) << "turn " << turn;
+    of_worker = left;
+  }
+  TwPoolDestroy(pool);
+  sched_setaffinity(0, sizeof before, &before);
 }
 
 /// A compiled model in a program that was given one CPU (taskset) must not take others.
