@@ -3,7 +3,7 @@ ONNX Runtime. Called by networks.sh, which puts the models into WORK/models.
 
 Each network is compiled with its sizes bound on the command line, its results are compared with ONNX
 Runtime's (all optimizations on; `theirs` is how far its own results without optimizations are from
-those), and both are timed in turns: a process for each, of which one waits
+those), and both are timed in turns: a process for each, of which one waits, asleep,
 while the other computes. Variants of one model count once in the means (their geometric mean). --tune: a
 job of so many seconds first, whose records `compile` gets."""
 import argparse
@@ -198,6 +198,7 @@ class Child:
         return line
 
     def ask(self, text):
+        time.sleep(0.1)  # until the other process's threads no longer wait awake
         self.process.stdin.write(text + "\n")
         self.process.stdin.flush()
         return self.expect()
