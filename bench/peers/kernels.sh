@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
-# kernels.sh WORK OUT [ROUNDS]: kernel_bench for the networks that docs/measured.md compares, layer by layer beside the
-# libraries' best algorithms: every mode, 1 and 2 threads. WORK is networks.sh's, which gets the models; OUT gets a file for each mode and
-# number of threads, whose lines of sums are printed. Models that are missing are named and left out.
+# kernels.sh WORK OUT [ROUNDS [PART…]]: kernel_bench beside the libraries' best algorithms, layer by layer, with 1 and 2 threads.
+# A part is a mode of the networks that docs/measured.md compares (fp32 int8 avx2 int8avx2) or `products`, the matrix
+# products of encoders and of dense layers of few rows; all by default. WORK is networks.sh's, which gets the models; OUT gets a file for each part and number of
+# threads, whose lines of sums are printed. Models that are missing are named and left out.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
-[ $# -ge 2 ] || { echo "usage: kernels.sh WORK OUT [ROUNDS]" >&2; exit 2; }
-models=$1/models out=$2 rounds=${3:-7}
+[ $# -ge 2 ] || { echo "usage: kernels.sh WORK OUT [ROUNDS [PART...]]" >&2; exit 2; }
+work=$1 out=$2 rounds=${3:-7}
+parts=("${@:4}")
+[ ${#parts[@]} -gt 0 ] || parts=(fp32 int8 avx2 int8avx2 products)
+models=$work/models
 bench=${KERNEL_BENCH:-build/release/bench/kernel_bench}
 [ -x "$bench" ] || { echo "kernels.sh: no $bench; scripts/build.sh build/release makes it" >&2; exit 2; }
 mkdir -p "$out"
@@ -15,14 +19,27 @@ networks=(
   "$models/nudenet/320n.onnx --shape images=1x3x320x320"
   "$models/rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx --shape x=1x3x320x320"
 )
-for mode in fp32 int8 avx2 int8avx2; do
+products=()
+for places in 16 64 128 512; do
+  model=$models/made/encoder_products_$places.onnx
+  [ -f "$model" ] || "$work/venv/bin/python" bench/peers/encoder.py 1 768 12 "$places" fused "$model" 2>/dev/null
+  products+=("$model")
+done
+few=""
+for rows in 1 2 3 4 6 8 12 16; do few+=" dense(float32[$rows,4096]MK,float32[4096,4096]NK)->float32"; done
+products+=("$few")
+
+for part in "${parts[@]}"; do
+  mode=$part
+  tasks=("${networks[@]}")
+  [ "$part" = products ] && { mode=fp32 tasks=("${products[@]}"); }
   for threads in 1 2; do
-    file=$out/kernels_${mode}_$threads.txt
+    file=$out/kernels_${part}_$threads.txt
     {
       echo "kernel_bench --mode $mode --threads $threads --rounds $rounds; $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2-), $(nproc) cores"
-      for network in "${networks[@]}"; do
+      for task in "${tasks[@]}"; do
         # shellcheck disable=SC2086  # the options are words
-        set -- $network
+        set -- $task
         if [ "${1%.onnx}" != "$1" ] && [ ! -f "$1" ]; then
           echo "skipped: no $(basename "$1")"
           continue
