@@ -119,8 +119,28 @@ void ScheduleReduction(Schedule& schedule, StageId reduction, StageId result, st
 
 }  // namespace
 
-Result<Schedule> FixedSchedule(Compute compute, const Target& target) {
-  const bool gpu = DeviceTraitsOf(target).grids;
+namespace {
+
+/// Whether one thread is done before others have begun: handing them work takes it half a
+/// microsecond and more.
+bool IsShort(const Compute& compute) {
+  constexpr std::int64_t kMostElements = 8192;
+  constexpr std::int64_t kElementsOfCall = 8;
+  std::int64_t work = 0;
+  for (const ComputeOp& op : compute.stages) {
+    std::int64_t elements = op.output->elements();
+    for (const Axis& axis : op.reduce_axes) elements *= axis.extent;
+    work += elements * (IsExpensive(op.body) ? kElementsOfCall : 1);
+  }
+  return work <= kMostElements;
+}
+
+}  // namespace
+
+Result<Schedule> FixedSchedule(Compute compute, const Target& whole_target) {
+  const bool gpu = DeviceTraitsOf(whole_target).grids;
+  Target target = whole_target;
+  if (!gpu && IsShort(compute)) target.SetOption("num-threads", "1");
   const Result<CpuFeatures> features =
       gpu ? Result<CpuFeatures>(CpuFeatures()) : FeaturesOf(target);
   TW_RETURN_IF_ERROR(features);
