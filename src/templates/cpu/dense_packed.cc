@@ -58,6 +58,13 @@ Result<ConfigSpace> SpaceOf(const Plan& plan) {
                     Knob::Other("k_unroll", {1, 2, 4, 8, 16})});
 }
 
+/// Rows of data a whole number of pages apart lie in one set of the nearest cache, which has eight
+/// ways: of twelve none would be there when its next element is read.
+std::int64_t MostRows(const Workload& w, const Plan& plan) {
+  constexpr std::int64_t kBytesOfWay = 4096, kWays = 8;
+  return plan.k * w.data.dtype.bytes() % kBytesOfWay == 0 ? kWays : plan.m;
+}
+
 }  // namespace
 
 std::string DensePackedCpu::Refuses(const Workload& w, const Target& target) {
@@ -79,7 +86,8 @@ Result<Config> DensePackedCpu::DefaultConfig(const Workload& w, const Target& ta
   TW_RETURN_IF_ERROR(plan);
   auto space = SpaceOf(*plan);
   TW_RETURN_IF_ERROR(space);
-  const MatmulTile best = DefaultMatmulTile(plan->m, plan->blocks, plan->registers);
+  const MatmulTile best =
+      DefaultMatmulTile(plan->m, plan->blocks, plan->registers, MostRows(w, *plan));
   return LocateValues(
       *space, {{"register_tile", KnobValue{best}}, {"k_unroll", KnobValue{std::int64_t{4}}}});
 }

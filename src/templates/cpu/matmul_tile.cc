@@ -23,11 +23,13 @@ std::vector<MatmulTile> MatmulTiles(std::int64_t rows, std::int64_t blocks,
   return tiles;
 }
 
-MatmulTile DefaultMatmulTile(std::int64_t rows, std::int64_t blocks, std::int64_t registers) {
+MatmulTile DefaultMatmulTile(std::int64_t rows, std::int64_t blocks, std::int64_t registers,
+                             std::int64_t most_rows) {
   constexpr std::int64_t kMostBlocks = 8;
   MatmulTile best = {1, 1};
   for (const MatmulTile& tile : MatmulTiles(rows, blocks, registers)) {
-    const bool fits = 4 * Product(tile) <= 3 * registers && tile[1] <= kMostBlocks;
+    const bool fits =
+        4 * Product(tile) <= 3 * registers && tile[0] <= most_rows && tile[1] <= kMostBlocks;
     if (fits && Product(tile) >= Product(best)) best = tile;
   }
   return best;
@@ -81,8 +83,7 @@ void TurnColumns(Compute& compute, std::string_view sum, std::string name) {
   columns.name = std::move(name);
   columns.axes = {
       {MakeVar("b"), batches, false}, {MakeVar("k"), k, false}, {MakeVar("n"), n, false}};
-  columns.body =
-      MakeLoad(weight, {columns.axes[0].var, columns.axes[2].var, columns.axes[1].var});
+  columns.body = MakeLoad(weight, {columns.axes[0].var, columns.axes[2].var, columns.axes[1].var});
   reduce->body = Rewrite(reduce->body, [&](const Expr& node) -> Expr {
     if (node->kind != ExprKind::kLoad || node->buffer != weight) return {};
     return MakeLoad(columns.output, {node->args[0], node->args[2], node->args[1]});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,9 @@ using MatmulTile = std::vector<std::int64_t>;
 /// columns of the result are.
 std::vector<MatmulTile> MatmulTiles(std::int64_t rows, std::int64_t blocks, std::int64_t registers);
 /// The one with most sums that leaves a quarter of the registers: one row has little else to hide
-/// latencies with.
-MatmulTile DefaultMatmulTile(std::int64_t rows, std::int64_t blocks, std::int64_t registers);
+/// latencies with. most_rows: of a tile.
+MatmulTile DefaultMatmulTile(std::int64_t rows, std::int64_t blocks, std::int64_t registers,
+                             std::int64_t most_rows = std::numeric_limits<std::int64_t>::max());
 
 /// Loops around the tiles of a result, not fused yet.
 struct MatmulLoops {
