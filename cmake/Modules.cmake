@@ -62,11 +62,12 @@ if(NOT TILEWRIGHT_SHARED_DATA)
   set(TILEWRIGHT_SHARED_DATA ${PROJECT_SOURCE_DIR}/../shared)
 endif()
 
-# tw_tests(<folder> DEPS <module>... SHARED <test>...): one test program from tests/<folder>/*_test.cc,
-# its cases known to ctest under the label <folder>. SHARED: of its tests those that need data of others,
-# as patterns of GoogleTest's.
+# tw_tests(<folder> DEPS <module>... PARTS <number> SHARED <test>...): one test program from
+# tests/<folder>/*_test.cc, known to ctest under the label <folder>: in PARTS parts (otherwise one), each a
+# process that runs its share of the cases (tests/cases.sh). To start a process for each case takes longer
+# than most cases do. SHARED: of its tests those that need data of others, as patterns of GoogleTest's.
 function(tw_tests folder)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;SHARED" ${ARGN})
+  cmake_parse_arguments(ARG "" "PARTS" "DEPS;LIBS;SHARED" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
   # A file with a main of its own is another program.
   list(FILTER sources EXCLUDE REGEX "_main\\.cc$")
@@ -86,12 +87,23 @@ function(tw_tests folder)
   if(TILEWRIGHT_PCH)
     target_precompile_headers(${folder}_tests REUSE_FROM tw_test_pch)
   endif()
-  include(GoogleTest)
-  set(filter "")
+  set(filter "*")
   if(ARG_SHARED AND NOT EXISTS ${TILEWRIGHT_SHARED_DATA}/data)
     message(STATUS "No ${TILEWRIGHT_SHARED_DATA}/data: tests of ${folder} left out: ${ARG_SHARED}")
     list(JOIN ARG_SHARED ":" patterns)
-    set(filter TEST_FILTER -${patterns})
+    set(filter "-${patterns}")
   endif()
-  gtest_discover_tests(${folder}_tests ${filter} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${folder})
+  if(NOT ARG_PARTS)
+    set(ARG_PARTS 1)
+  endif()
+  foreach(part RANGE 1 ${ARG_PARTS})
+    set(name ${folder}_tests_${part}_of_${ARG_PARTS})
+    # Each case has the time that scripts/test.sh gives a test, so a part has more. Programs of many
+    # parts go first.
+    add_test(NAME ${name}
+             COMMAND ${PROJECT_SOURCE_DIR}/tests/cases.sh $<TARGET_FILE:${folder}_tests> ${part}
+                     ${ARG_PARTS} ${PROJECT_BINARY_DIR}/cases/${name} ${filter})
+    set_tests_properties(${name} PROPERTIES LABELS ${folder} TIMEOUT 3600
+                         COST ${ARG_PARTS})
+  endforeach()
 endfunction()

@@ -17,30 +17,23 @@ no_skips=""
 passed=0 failed=0 skipped=0
 skipped_tests="" # a line each: folder, test and reason
 
-# run_tests FOLDER [CTEST_OPTION...]: adds the folder's results to the totals.
+# run_tests FOLDER [CTEST_OPTION...]: adds the folder's results to the totals, and names what failed.
 run_tests() {
-  local folder=$1 report="$PWD/$1/junit.xml"
+  local folder=$1 what name reason p f s
   shift
-  rm -f "$report"
-  (cd "$folder" && ctest --output-on-failure --output-junit "$report" --timeout 300 -j 2 "$@" |
+  rm -rf "$folder/junit.xml" "$folder/cases"
+  (cd "$folder" && ctest --output-on-failure --output-junit "$PWD/junit.xml" --timeout 300 -j 2 "$@" |
     grep -vE '^ *(Start|[0-9]+/[0-9]+ .* Passed)|^ *$')
-  local tests failures skips
-  tests=$(grep -c '<testcase ' "$report")
-  failures=$(grep -cE '<testcase .*status="fail"' "$report")
-  skips=$(grep -cE '<testcase .*status="(notrun|disabled)"' "$report")
-  [ "$tests" -gt 0 ] || failed=$((failed + 1)) # no report: ctest itself failed
-  local names
-  names=$(awk -v folder="$folder" '
-    /<testcase / { name = $0; sub(/.*<testcase name="/, "", name); sub(/".*/, "", name)
-                   skipped = /status="(notrun|disabled)"/; reason = "" }
-    skipped && after { reason = $0; sub(/^ +/, "", reason) }
-    { after = /: Skipped$/ }
-    skipped && reason == "" && /^[^<]*(needs|missing|no such)/ { reason = $0 }
-    /<\/testcase>/ && skipped { print folder ": " name ": " (reason == "" ? "no reason given" : reason) }' "$report")
-  [ -n "$names" ] && skipped_tests+="$names"$'\n'
-  passed=$((passed + tests - failures - skips))
-  failed=$((failed + failures))
-  skipped=$((skipped + skips))
+  while IFS=$'\t' read -r what name reason; do
+    case $what in
+      failed) echo "FAILED: $folder: $name${reason:+: $reason}" ;;
+      skipped) skipped_tests+="$folder: $name: $reason"$'\n' ;;
+      total)
+        IFS=$'\t' read -r p f s <<<"$name"$'\t'"$reason"
+        passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+        ;;
+    esac
+  done < <(./scripts/results.sh "$folder")
 }
 
 begin=$SECONDS
