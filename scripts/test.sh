@@ -36,16 +36,28 @@ run_tests() {
   done < <(./scripts/results.sh "$folder")
 }
 
-begin=$SECONDS
-echo "== optimized build"
+begin=$SECONDS cpu_before=0
+# phase NAME: says that a phase begins, and what the one before took: on a machine that others use, too,
+# its processor time says more than the clock.
+phase() {
+  local cpu
+  times >build/times # of what this shell ran; not in a subshell, which has run nothing
+  cpu=$(awk 'NR == 2 { split($1 "m" $2, part, "[ms]"); printf "%d", 60 * (part[1] + part[4]) + part[2] + part[5] }' build/times)
+  echo "== $1 ($((SECONDS - begin)) s so far, the phase before took $((cpu - cpu_before)) s of processor time)"
+  cpu_before=$cpu
+}
+mkdir -p build
+phase "optimized build"
 if ./scripts/build.sh build/release; then
+  phase "optimized: tests"
   run_tests build/release
 else
   failed=$((failed + 1))
 fi
 
-echo "== AddressSanitizer and UndefinedBehaviorSanitizer ($((SECONDS - begin)) s so far)"
+phase "AddressSanitizer and UndefinedBehaviorSanitizer: build"
 if ./scripts/build.sh build/asan -DTILEWRIGHT_SANITIZE=address,undefined -DTILEWRIGHT_BENCH=OFF; then
+  phase "AddressSanitizer and UndefinedBehaviorSanitizer: tests"
   # Other people's shared libraries keep memory until the end; ours is checked for errors, not leaks.
   # LLVM gives its threads signal stacks of its own, which the sanitizer must not unmap.
   ASAN_OPTIONS=detect_leaks=0:use_sigaltstack=0 run_tests build/asan -LE slow
@@ -53,10 +65,12 @@ else
   failed=$((failed + 1))
 fi
 
-echo "== ThreadSanitizer ($((SECONDS - begin)) s so far)"
+phase "ThreadSanitizer: build"
 if ./scripts/build.sh build/tsan -DTILEWRIGHT_SANITIZE=thread -DTILEWRIGHT_BENCH=OFF -- \
   measure_tests search_tests runtime_tests capi_tests; then
-  TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp" run_tests build/tsan -L 'measure|search|runtime|capi' -LE slow
+  phase "ThreadSanitizer: tests"
+  # A race ends the program, so that it is the failure of the case that has it.
+  TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp halt_on_error=1" run_tests build/tsan -L 'measure|search|runtime|capi' -LE slow
 else
   failed=$((failed + 1))
 fi
@@ -73,6 +87,6 @@ if [ -n "$no_skips" ]; then
     skipped=$((skipped - unwanted))
   fi
 fi
-echo "== done in $((SECONDS - begin)) s"
+phase "done"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
