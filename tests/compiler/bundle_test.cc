@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr char kConv[] = R"(def @main(%data: Tensor[(1, 16, 8, 8), float32]) {
+constexpr char kBundledConv[] = R"(def @main(%data: Tensor[(1, 16, 8, 8), float32]) {
   %0 = nn.conv2d(%data, meta[relay.Constant][0] /* ty=Tensor[(16, 16, 3, 3), float32] */, padding=[1, 1, 1, 1]);
   nn.relu(%0)
 })";
@@ -32,7 +32,7 @@ class Bundle : public testing::Test {
     options_.target = *Target::Parse("llvm");
     options_.name = "net";
   }
-  static Graph Load(const std::string& text = kConv) {
+  static Graph Load(const std::string& text = kBundledConv) {
     auto graph = ImportRelay(text, "net");
     TW_CHECK(graph.ok(), graph.status().message());
     SeedConstants(*graph, SeedRule::kMissing);
@@ -74,7 +74,7 @@ TEST_F(Bundle, ANewOneLeavesProgramsThatRunTheOldOneAlone) {
   inputs.push_back(MakeInput("data", old->inputs()[0].type, InputRule::kRandom));
   const auto before = old->Run(inputs);
   const auto parameters = ReadFile(bundle + "/net.params");
-  std::string text = kConv;
+  std::string text = kBundledConv;
   text.replace(text.find("[0]"), 3, "[1]");  // made-up contents depend on the name
   ASSERT_TRUE(CompileBundle(Load(text), options_, bundle).ok());
   EXPECT_FALSE(FileExists(bundle + "/net.so.params"));

@@ -19,9 +19,9 @@ std::string CorpusFile(const std::string& name) {
   return TILEWRIGHT_SOURCE_DIR "/tests/fuzz/corpus/onnx/" + name + ".onnx";
 }
 
-using Case = std::tuple<const char*, const char*, Requantize>;
+using CorpusCase = std::tuple<const char*, const char*, Requantize>;
 
-class OnnxCorpus : public testing::TestWithParam<Case> {};
+class OnnxCorpus : public testing::TestWithParam<CorpusCase> {};
 
 TEST_P(OnnxCorpus, GivesTheNumbersOfTheReference) {
   const auto& [name, target, requantize] = GetParam();
@@ -48,7 +48,7 @@ TEST_P(OnnxCorpus, GivesTheNumbersOfTheReference) {
   EXPECT_TRUE(report->ok()) << report->Summary();
 }
 
-std::string NameOf(const testing::TestParamInfo<Case>& tested) {
+std::string NameOf(const testing::TestParamInfo<CorpusCase>& tested) {
   const auto& [name, target, requantize] = tested.param;
   return std::string(name) + (std::string(target) == "native" ? "_native" : "_avx2") +
          (requantize == Requantize::kByFloat ? "_float" : "_integer");

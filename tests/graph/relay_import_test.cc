@@ -20,7 +20,7 @@ int FindNode(const Graph& graph, std::string_view name) {
   return -1;
 }
 
-std::vector<std::string> OperatorNames(const Graph& graph) {
+std::vector<std::string> NamesOfOperators(const Graph& graph) {
   std::vector<std::string> names;
   for (const Node& node : graph.nodes()) {
     if (node.kind == NodeKind::kOperator) names.push_back(node.name);
@@ -38,7 +38,7 @@ TEST(RelayImport, NamesValuesAsTheTextDoes) {
                            "small");
   ASSERT_TRUE(graph.ok()) << graph.status().message();
   EXPECT_EQ(graph->name, "small");
-  EXPECT_THAT(OperatorNames(*graph), ElementsAre("%0", "%1#0", "%1", "%2", "%result"));
+  EXPECT_THAT(NamesOfOperators(*graph), ElementsAre("%0", "%1#0", "%1", "%2", "%result"));
   EXPECT_GE(FindNode(*graph, "relay.Constant.1"), 0);
   EXPECT_EQ(graph->node(graph->inputs()[0]).name, "data");
   const Node& conv = graph->node(FindNode(*graph, "%0"));
@@ -59,7 +59,7 @@ TEST(RelayImport, OrdersNodesFromTheResultNotByLines) {
 })",
                            "order");
   ASSERT_TRUE(graph.ok()) << graph.status().message();
-  EXPECT_THAT(OperatorNames(*graph), ElementsAre("%0", "%2", "%1", "%3", "%result"));
+  EXPECT_THAT(NamesOfOperators(*graph), ElementsAre("%0", "%2", "%1", "%3", "%result"));
 }
 
 constexpr char kTwoCalls[] = R"(fn (%x: Tensor[(2, 3), int8]) -> Tensor[(2, 3), int8] {
@@ -75,7 +75,7 @@ constexpr char kTwoCalls[] = R"(fn (%x: Tensor[(2, 3), int8]) -> Tensor[(2, 3), 
 TEST(RelayImport, ReplacesEachCallByTheBody) {
   auto graph = ImportRelay(kTwoCalls, "calls");
   ASSERT_TRUE(graph.ok()) << graph.status().message();
-  EXPECT_THAT(OperatorNames(*graph), ElementsAre("%1", "%3", "%1#copy2", "%result"));
+  EXPECT_THAT(NamesOfOperators(*graph), ElementsAre("%1", "%3", "%1#copy2", "%result"));
 }
 
 TEST(RelayImport, ConvertsTheValueToPadWith) {
@@ -108,7 +108,7 @@ TEST(RelayImport, TakesFieldsOfTuples) {
 })",
                            "tuples");
   ASSERT_TRUE(graph.ok()) << graph.status().message();
-  EXPECT_THAT(OperatorNames(*graph), ElementsAre("%0", "%result"));
+  EXPECT_THAT(NamesOfOperators(*graph), ElementsAre("%0", "%result"));
   EXPECT_EQ(graph->node(FindNode(*graph, "%0")).op.attributes.epsilon, 0.001);
 }
 
@@ -122,18 +122,18 @@ TEST(RelayImport, CallsTheFunctionThatAFragmentEndsWith) {
 )",
                            "cut");
   ASSERT_TRUE(graph.ok()) << graph.status().message();
-  EXPECT_THAT(OperatorNames(*graph), ElementsAre("%0", "%1", "%2(...)"));
+  EXPECT_THAT(NamesOfOperators(*graph), ElementsAre("%0", "%1", "%2(...)"));
   EXPECT_GE(FindNode(*graph, "%2.1"), 0);
 }
 
-struct Rejected {
+struct NoImport {
   const char* name;
   const char* text;
   StatusCode code;
   const char* message;
 };
-void PrintTo(const Rejected& rejected, std::ostream* out) { *out << rejected.name; }
-class RejectedImport : public testing::TestWithParam<Rejected> {};
+void PrintTo(const NoImport& rejected, std::ostream* out) { *out << rejected.name; }
+class RejectedImport : public testing::TestWithParam<NoImport> {};
 
 TEST_P(RejectedImport, NamesPlaceAndExpectation) {
   auto graph = ImportRelay(GetParam().text, "rejected");
@@ -145,71 +145,71 @@ TEST_P(RejectedImport, NamesPlaceAndExpectation) {
 INSTANTIATE_TEST_SUITE_P(
     Texts, RejectedImport,
     testing::Values(
-        Rejected{"UnknownOperators",
+        NoImport{"UnknownOperators",
                  "fn (%x: int8) {\n %0 = foo(%x);\n %1 = vision.nms(%0);\n foo(%1)\n}",
                  StatusCode::kUnsupported,
                  "unsupported operators: foo (2), vision.nms (1); the first at line 2, column 7"},
-        Rejected{"StaleType",
+        NoImport{"StaleType",
                  "fn (%x: Tensor[(4), int8]) {\n  nn.relu(%x) /* ty=Tensor[(5), int8] */\n}",
                  StatusCode::kInvalidArgument,
                  "line 2, column 3: nn.relu has type Tensor[(4), int8], but the text says "
                  "Tensor[(5), int8]"},
-        Rejected{"StaleResult", "fn (%x: int8) -> int16 {\n  nn.relu(%x)\n}",
+        NoImport{"StaleResult", "fn (%x: int8) -> int16 {\n  nn.relu(%x)\n}",
                  StatusCode::kInvalidArgument,
                  "line 2, column 3: the result has type int8, but the text says int16"},
-        Rejected{"StaleLiteral", "fn (%x: int8) {\n  add(%x, 1 /* ty=int8 */)\n}",
+        NoImport{"StaleLiteral", "fn (%x: int8) {\n  add(%x, 1 /* ty=int8 */)\n}",
                  StatusCode::kInvalidArgument,
                  "line 2, column 11: literal 1 of type int32 has the comment ty=int8"},
-        Rejected{
+        NoImport{
             "UntypedConstant", "fn (%x: int8) { add(%x, meta[relay.Constant][0]) }",
             StatusCode::kInvalidArgument,
             "line 1, column 25: constant: no type, expected one such as Tensor[(1, 64), int8]"},
-        Rejected{"Attribute", "fn (%x: int8) { nn.relu(%x, speed=9) }", StatusCode::kUnsupported,
+        NoImport{"Attribute", "fn (%x: int8) { nn.relu(%x, speed=9) }", StatusCode::kUnsupported,
                  "line 1, column 17: nn.relu: attribute speed=9 is not supported"},
-        Rejected{"Channels",
+        NoImport{"Channels",
                  "fn (%x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32]) {\n"
                  "  nn.conv2d(%x, %w, channels=8, kernel_size=[3, 3]) }",
                  StatusCode::kInvalidArgument,
                  "line 2, column 3: nn.conv2d: channels=8, expected 4"},
-        Rejected{"PackedUnits",
+        NoImport{"PackedUnits",
                  "fn (%x: Tensor[(1, 2, 1, 4), int8], %w: Tensor[(3, 2, 4, 4), int8]) {\n"
                  "  nn.dense(%x, %w, units=3, out_dtype=\"int32\") }",
                  StatusCode::kInvalidArgument, "line 2, column 3: nn.dense: units=3, expected 12"},
-        Rejected{"PadValue", "fn (%x: Tensor[(2), uint8]) { nn.pad(%x, 300f, pad_width=[[1, 1]]) }",
+        NoImport{"PadValue", "fn (%x: Tensor[(2), uint8]) { nn.pad(%x, 300f, pad_width=[[1, 1]]) }",
                  StatusCode::kInvalidArgument,
                  "line 1, column 31: nn.pad: 300 to pad with, expected a value of uint8"},
         // The number whose magnitude is none of its type.
-        Rejected{"LeastInteger",
+        NoImport{"LeastInteger",
                  "fn (%x: Tensor[(2), int8]) { concatenate((%x, %x), axis=-9223372036854775808) }",
                  StatusCode::kInvalidArgument,
                  "line 1, column 30: concatenate: axis=-9223372036854775808, expected an integer"},
-        Rejected{"Arguments", "fn (%x: int8) { add(%x) }", StatusCode::kInvalidArgument,
+        NoImport{"Arguments", "fn (%x: int8) { add(%x) }", StatusCode::kInvalidArgument,
                  "line 1, column 17: add with 1 arguments, expected 2"},
-        Rejected{"CallOfAParameter", "fn (%f: int8) { %f(%f) }", StatusCode::kInvalidArgument,
+        NoImport{"CallOfAParameter", "fn (%f: int8) { %f(%f) }", StatusCode::kInvalidArgument,
                  "line 1, column 17: call of a value that is no function written in this text"},
-        Rejected{"UnknownFunction", "def @main(%x: int8) {\n  @f(%x)\n}",
+        NoImport{"UnknownFunction", "def @main(%x: int8) {\n  @f(%x)\n}",
                  StatusCode::kInvalidArgument, "line 2, column 3: @f is not defined in this text"},
-        Rejected{"FunctionTwice", "def @f(%x: int8) { %x }\ndef @f(%x: int8) { %x }",
+        NoImport{"FunctionTwice", "def @f(%x: int8) { %x }\ndef @f(%x: int8) { %x }",
                  StatusCode::kInvalidArgument, "line 2, column 1: @f is defined twice"},
-        Rejected{"FunctionAsValue", "def @f(%x: int8) { @f }", StatusCode::kInvalidArgument,
+        NoImport{"FunctionAsValue", "def @f(%x: int8) { @f }", StatusCode::kInvalidArgument,
                  "line 1, column 23: '}', expected '(' after @f"},
-        Rejected{"Recursion", "def @main(%x: int8) {\n  @main(%x)\n}", StatusCode::kInvalidArgument,
+        NoImport{"Recursion", "def @main(%x: int8) {\n  @main(%x)\n}", StatusCode::kInvalidArgument,
                  "line 2, column 3: calls deeper than 64 levels"},
-        Rejected{"CallOfWhatTheTextEndsIn",
+        NoImport{"CallOfWhatTheTextEndsIn",
                  "def @main(%x: int8) { @f(%x) }\ndef @f(%y: int8) { %0 = nn.relu(%y);",
                  StatusCode::kInvalidArgument, "line 1, column 23: the text ends inside @f"},
-        Rejected{"NestedTuple", "fn (%x: int8) {\n  %0 = (%x, %x);\n  %1 = (%0, %x);\n  %1.1\n}",
+        NoImport{"NestedTuple", "fn (%x: int8) {\n  %0 = (%x, %x);\n  %1 = (%0, %x);\n  %1.1\n}",
                  StatusCode::kUnsupported, "line 3, column 8: a tuple inside a tuple"},
-        Rejected{"ExcludesAllAxes",
+        NoImport{"ExcludesAllAxes",
                  "fn (%x: Tensor[(2, 3), float32]) { sum(%x, axis=[0, 1], exclude=True) }",
                  StatusCode::kInvalidArgument,
                  "line 1, column 36: sum: exclude=True leaves no axis to reduce"},
-        Rejected{"BatchNormField",
+        NoImport{"BatchNormField",
                  "fn (%x: Tensor[(1, 2), float32], %v: Tensor[(2), float32]) {\n"
                  "  %0 = nn.batch_norm(%x, %v, %v, %v, %v);\n  %0.1\n}",
                  StatusCode::kUnsupported,
                  "line 3, column 3: only field 0 of nn.batch_norm is supported"},
-        Rejected{"UnknownDimension", "fn (%x: Tensor[(?, 2), int8]) { %x }",
+        NoImport{"UnknownDimension", "fn (%x: Tensor[(?, 2), int8]) { %x }",
                  StatusCode::kInvalidArgument,
                  "line 1, column 5: parameter %x: type Tensor[(?, 2), int8], expected a tensor of "
                  "known shape"}),
@@ -255,7 +255,7 @@ def @sum(%b: Tensor[(3), int8], %c: Tensor[(3), int8]) -> Tensor[(3), int8] {
 )",
                   "calls");
   ASSERT_TRUE(graph.ok()) << graph.status().message();
-  EXPECT_THAT(OperatorNames(*graph), ElementsAre("%0", "%result"));
+  EXPECT_THAT(NamesOfOperators(*graph), ElementsAre("%0", "%result"));
   const Node& sum = graph->node(graph->outputs()[0]);
   EXPECT_EQ(graph->node(sum.inputs[0]).name, "%0");
   EXPECT_EQ(graph->node(sum.inputs[1]).name, "x");

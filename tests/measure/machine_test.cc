@@ -72,7 +72,7 @@ Candidate RealCandidate() {
 }
 
 /// One real candidate is measured.
-void ExpectWorks(const std::string& root) {
+void ExpectWorksIn(const std::string& root) {
   auto made = ProcessMeasurer::Create(TestSettings());
   ASSERT_TRUE(made.ok()) << made.status().message();
   EXPECT_EQ(*TemporaryRoot(), root);
@@ -102,7 +102,7 @@ TEST(Machine, AFolderThatMayNotExecuteIsNotUsed) {
   OnAMachine([] { return OwnMounts() && Mount("/dev/shm", MS_NOEXEC, "size=1g"); },
              [] {
                ::unsetenv("TMPDIR");
-               ExpectWorks("/tmp");
+               ExpectWorksIn("/tmp");
              });
 }
 
@@ -113,7 +113,7 @@ TEST(Machine, ASmallFolderIsNotUsedWhereAnotherHasRoom) {
       },
       [] {
         ::unsetenv("TMPDIR");
-        ExpectWorks("/tmp");
+        ExpectWorksIn("/tmp");
       });
 }
 

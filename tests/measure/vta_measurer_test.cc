@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kSim = "vta -model=sim_1x16_i8w8a32_15_15_18_17";
 constexpr const char* kWide = "vta -model=pynq_4x8_i8w8a32_15_16_16_18";
-constexpr const char* kConv =
+constexpr const char* kVtaConv =
     "conv2d(int8[1,2,8,8,1,16]NCHW1n16c,int8[4,2,3,3,16,16]OIHW16o16i,s1x1,p1x1x1x1,d1x1,g1)->"
     "int32";
 constexpr const char* kWideConv =
@@ -75,7 +75,7 @@ class VtaMeasurerTest : public testing::Test {
 TEST_F(VtaMeasurerTest, ContendersAreVerifiedOthersOnlyTimed) {
   auto measurer = Make(kSim);
   EXPECT_EQ(measurer->resolution(), 0);
-  const Candidate candidate = CandidateOf(kSim, kConv, kEpilogue);
+  const Candidate candidate = CandidateOf(kSim, kVtaConv, kEpilogue);
   const Trial first = Measure(*measurer, candidate, 0);
   ASSERT_EQ(first.outcome, Outcome::kOk) << first.reason;
   EXPECT_TRUE(first.verified);
@@ -95,7 +95,7 @@ TEST_F(VtaMeasurerTest, ContendersAreVerifiedOthersOnlyTimed) {
 TEST_F(VtaMeasurerTest, TheMetricIsTheTargets) {
   const std::string bytes = std::string(kSim) + " -metric=dram_bytes";
   auto measurer = Make(bytes);
-  const Trial trial = Measure(*measurer, CandidateOf(bytes, kConv, kEpilogue), 0);
+  const Trial trial = Measure(*measurer, CandidateOf(bytes, kVtaConv, kEpilogue), 0);
   ASSERT_EQ(trial.outcome, Outcome::kOk) << trial.reason;
   EXPECT_EQ(trial.metric, "dram_bytes");
   // At least every tensor once: data, weight, output, bias.
@@ -105,7 +105,7 @@ TEST_F(VtaMeasurerTest, TheMetricIsTheTargets) {
 
 TEST_F(VtaMeasurerTest, ResidualsAndOtherDesignsAreExact) {
   auto sim = Make(kSim);
-  const Trial fused = Measure(*sim, CandidateOf(kSim, kConv, kResidual), 0);
+  const Trial fused = Measure(*sim, CandidateOf(kSim, kVtaConv, kResidual), 0);
   EXPECT_EQ(fused.outcome, Outcome::kOk) << fused.reason;
   EXPECT_TRUE(fused.verified);
   auto wide = Make(kWide);
@@ -117,7 +117,7 @@ TEST_F(VtaMeasurerTest, ResidualsAndOtherDesignsAreExact) {
 TEST_F(VtaMeasurerTest, OurOwnTemplateAddsResidualsOnEveryDesign) {
   constexpr const char* kOwn = "conv2d_packed_slots.vta";
   auto sim = Make(kSim);
-  const Trial plain = Measure(*sim, CandidateOf(kSim, kConv, kEpilogue, kOwn), 0);
+  const Trial plain = Measure(*sim, CandidateOf(kSim, kVtaConv, kEpilogue, kOwn), 0);
   EXPECT_EQ(plain.outcome, Outcome::kOk) << plain.reason;
   EXPECT_TRUE(plain.verified);
   auto wide = Make(kWide);
@@ -182,7 +182,7 @@ TEST_F(VtaMeasurerTest, EveryPackedOperatorIsExact) {
 
 TEST_F(VtaMeasurerTest, IllegalConfigsAreInvalidWithTheirReason) {
   auto measurer = Make(kSim);
-  Candidate candidate = CandidateOf(kSim, kConv, kEpilogue);
+  Candidate candidate = CandidateOf(kSim, kVtaConv, kEpilogue);
   candidate.config = ConfigOf(candidate, 8, 2, 1);
   const Trial padded = Measure(*measurer, candidate, 0);
   EXPECT_EQ(padded.outcome, Outcome::kInvalid);
@@ -203,7 +203,7 @@ class VtaArtifactTest : public VtaMeasurerTest {
     auto folder = TemporaryFolder::Create("tilewright-vta-test");
     ASSERT_TRUE(folder.ok());
     folder_ = std::make_unique<TemporaryFolder>(*std::move(folder));
-    candidate_ = CandidateOf(kSim, kConv, kEpilogue);
+    candidate_ = CandidateOf(kSim, kVtaConv, kEpilogue);
     candidate_.config = ConfigOf(candidate_, 4, 1, 2);
     auto stream =
         BuildVtaStream(*BuiltInTemplates().Find(candidate_.template_key), candidate_.task.workload,

@@ -32,13 +32,13 @@ TEST(EpilogueTest, KnowsItsOutputType) {
             kUInt8);
 }
 
-struct RejectCase {
+struct RejectStep {
   const char* name;
   const char* text;
   const char* message;
 };
-void PrintTo(const RejectCase& c, std::ostream* os) { *os << c.name; }
-class EpilogueRejectTest : public testing::TestWithParam<RejectCase> {};
+void PrintTo(const RejectStep& c, std::ostream* os) { *os << c.name; }
+class EpilogueRejectTest : public testing::TestWithParam<RejectStep> {};
 
 TEST_P(EpilogueRejectTest, SaysWhereAndWhat) {
   const auto epilogue = Epilogue::Parse(GetParam().text);
@@ -50,39 +50,39 @@ TEST_P(EpilogueRejectTest, SaysWhereAndWhat) {
 INSTANTIATE_TEST_SUITE_P(
     Texts, EpilogueRejectTest,
     testing::Values(
-        RejectCase{
+        RejectStep{
             "Unknown", "relu;relu7",
             "epilogue 'relu;relu7': position 5: expected an elementwise operator such as relu"},
-        RejectCase{"NotElementwise", "softmax",
+        RejectStep{"NotElementwise", "softmax",
                    "epilogue 'softmax': position 0: expected an elementwise operator such as relu"},
-        RejectCase{"NoOperand", "add", "epilogue 'add': position 3: expected '('"},
-        RejectCase{"Operand", "add(row)", "epilogue 'add(row)': position 4: expected a number"},
-        RejectCase{
+        RejectStep{"NoOperand", "add", "epilogue 'add': position 3: expected '('"},
+        RejectStep{"Operand", "add(row)", "epilogue 'add(row)': position 4: expected a number"},
+        RejectStep{
             "OperandType", "add(channel:int7)",
             "epilogue 'add(channel:int7)': position 12: expected an element type such as float32"},
-        RejectCase{"Offset", "add(tensor:uint8,less:0.5)",
+        RejectStep{"Offset", "add(tensor:uint8,less:0.5)",
                    "epilogue 'add(tensor:uint8,less:0.5)': position 22: expected a whole number"},
-        RejectCase{"NaN", "add(nan)",
+        RejectStep{"NaN", "add(nan)",
                    "epilogue 'add(nan)': position 7: expected a number that is not NaN"},
-        RejectCase{"Open", "clip(0,6", "epilogue 'clip(0,6': position 8: expected ')'"},
-        RejectCase{"Order", "clip(6,0)", "clip: a_min 6, expected at most a_max 0"},
-        RejectCase{"Shift", "fixed_point_multiply(1,40)",
+        RejectStep{"Open", "clip(0,6", "epilogue 'clip(0,6': position 8: expected ')'"},
+        RejectStep{"Order", "clip(6,0)", "clip: a_min 6, expected at most a_max 0"},
+        RejectStep{"Shift", "fixed_point_multiply(1,40)",
                    "fixed_point_multiply: shift 40, expected -30 to 31"},
-        RejectCase{"Separator", "relu,relu",
+        RejectStep{"Separator", "relu,relu",
                    "epilogue 'relu,relu': position 4: expected ';' or the end"},
-        RejectCase{"LaterValue", "sigmoid;mul(%2)",
+        RejectStep{"LaterValue", "sigmoid;mul(%2)",
                    "epilogue 'sigmoid;mul(%2)': position 13: expected the number of a value so "
                    "far, 0 to 1"},
-        RejectCase{"NegativeValue", "mul(%-1)",
+        RejectStep{"NegativeValue", "mul(%-1)",
                    "epilogue 'mul(%-1)': position 5: expected the number of a value so far, 0 to "
                    "0"},
-        RejectCase{"NoValue", "mul(%)", "epilogue 'mul(%)': position 5: expected an integer"},
-        RejectCase{
+        RejectStep{"NoValue", "mul(%)", "epilogue 'mul(%)': position 5: expected an integer"},
+        RejectStep{
             "Explodes", "mul(%0);mul(%1);mul(%2);mul(%3);mul(%4);mul(%5);mul(%6);mul(%7);mul(%8)",
             "epilogue 'mul(%0);mul(%1);mul(%2);mul(%3);mul(%4);mul(%5);mul(%6);mul(%7);mul(%8)': "
             "position 71: expected at most 256 steps, what is used again "
             "counted again"},
-        RejectCase{"Trailing", "relu;",
+        RejectStep{"Trailing", "relu;",
                    "epilogue 'relu;': position 5: expected an elementwise operator such as relu"}),
     testing::PrintToStringParamName());
 

@@ -7,7 +7,7 @@
 namespace tilewright {
 namespace {
 
-constexpr const char* kConv =
+constexpr const char* kSignedConv =
     "conv2d(int8[1,6,5,6]NCHW,int8[10,6,3,3]OIHW,s1x1,p1x1x1x1,d1x1,g1)->int32";
 constexpr const char* kEpilogue =
     "add(channel:int32);cast(float32);div(channel:float32);sigmoid;mul(%2);add(tensor:float32)";
@@ -35,7 +35,7 @@ KernelSignature Signature(const Workload& workload, const Epilogue& epilogue,
 TEST(KernelSignature, SaysWhatEachParameterIs) {
   using enum ParameterRole;
   const KernelSignature signature =
-      Signature(*Workload::Parse(kConv), *Epilogue::Parse(kEpilogue), Shifted());
+      Signature(*Workload::Parse(kSignedConv), *Epilogue::Parse(kEpilogue), Shifted());
   const std::vector<KernelParameter> expected = {
       {kData, {{1, 2, 5, 6, 4}, kInt8}, "NCHW4c"},
       {kWeight, {{1, 2, 3, 3, 1, 16, 4}, kInt8}, "OIHW1i16o4i"},
@@ -71,7 +71,7 @@ TEST(KernelSignature, RefusesAnotherNumberOfParameters) {
 }
 
 TEST(ParameterTensor, ContinuesChannelsByWhatDoesNoHarm) {
-  const Workload conv = *Workload::Parse(kConv);
+  const Workload conv = *Workload::Parse(kSignedConv);
   const KernelSignature signature = Signature(conv, *Epilogue::Parse(kEpilogue), Shifted());
   const Tensor bias = RandomTensor({{10}, kInt32}, 1), divisor = RandomTensor({{10}, kFloat32}, 2);
   const auto added = ParameterTensor(conv, signature, 3, bias);
@@ -84,7 +84,7 @@ TEST(ParameterTensor, ContinuesChannelsByWhatDoesNoHarm) {
 }
 
 TEST(ParameterTensor, RefusesWhatDoesNotFit) {
-  const Workload conv = *Workload::Parse(kConv);
+  const Workload conv = *Workload::Parse(kSignedConv);
   const KernelSignature signature = Signature(conv, *Epilogue::Parse(kEpilogue), Shifted());
   const Tensor many = RandomTensor({{17}, kInt32}, 1), real = RandomTensor({{10}, kFloat32}, 2);
   EXPECT_EQ(ParameterTensor(conv, signature, 3, many).status().message(),

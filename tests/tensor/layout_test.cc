@@ -47,13 +47,13 @@ TEST(LayoutTest, BlocksMultiply) {
   EXPECT_EQ(layout.BlockOf('H'), 1);
 }
 
-struct RejectCase {
+struct RejectForm {
   const char* name;
   const char* text;
   const char* message;
 };
-void PrintTo(const RejectCase& c, std::ostream* os) { *os << c.name; }
-class LayoutRejectTest : public testing::TestWithParam<RejectCase> {};
+void PrintTo(const RejectForm& c, std::ostream* os) { *os << c.name; }
+class LayoutRejectTest : public testing::TestWithParam<RejectForm> {};
 
 TEST_P(LayoutRejectTest, SaysWhy) {
   const auto layout = Layout::Parse(GetParam().text);
@@ -64,16 +64,16 @@ TEST_P(LayoutRejectTest, SaysWhy) {
 INSTANTIATE_TEST_SUITE_P(
     Texts, LayoutRejectTest,
     testing::Values(
-        RejectCase{"Empty", "", "layout '': empty, expected letters such as NCHW16c"},
-        RejectCase{"Twice", "NCHWC", "layout 'NCHWC': dimension C appears twice"},
-        RejectCase{"Lower", "NCHWc", "layout 'NCHWc': unexpected character at position 4"},
-        RejectCase{"NoLetter", "NCHW16",
+        RejectForm{"Empty", "", "layout '': empty, expected letters such as NCHW16c"},
+        RejectForm{"Twice", "NCHWC", "layout 'NCHWC': dimension C appears twice"},
+        RejectForm{"Lower", "NCHWc", "layout 'NCHWc': unexpected character at position 4"},
+        RejectForm{"NoLetter", "NCHW16",
                    "layout 'NCHW16': expected a lower-case letter after a block"},
-        RejectCase{"Zero", "NCHW0c", "layout 'NCHW0c': block out of range, expected 1 to 1048576"},
-        RejectCase{"Huge", "NCHW99999999999999999999c",
+        RejectForm{"Zero", "NCHW0c", "layout 'NCHW0c': block out of range, expected 1 to 1048576"},
+        RejectForm{"Huge", "NCHW99999999999999999999c",
                    "layout 'NCHW99999999999999999999c': block out of range, expected 1 to 1048576"},
-        RejectCase{"Nowhere", "N16c", "layout 'N16c': block of dimension C, which it has not"},
-        RejectCase{"ManyBlocks", "NC1048576c2c",
+        RejectForm{"Nowhere", "N16c", "layout 'N16c': block of dimension C, which it has not"},
+        RejectForm{"ManyBlocks", "NC1048576c2c",
                    "layout 'NC1048576c2c': blocks of more than 1048576 elements"}),
     testing::PrintToStringParamName());
 

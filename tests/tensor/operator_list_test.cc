@@ -11,7 +11,7 @@
 namespace tilewright {
 namespace {
 
-Operator Plain(OpKind kind) { return Operator{kind, {}}; }
+Operator PlainOperator(OpKind kind) { return Operator{kind, {}}; }
 
 /// The definition, run by an interpreter, against the reference, which evaluates the operators.
 void ExpectSame(const OperatorList& list, std::span<const Tensor* const> inputs) {
@@ -30,11 +30,11 @@ TEST(OperatorList, SoftmaxOfAMaskedSumEqualsTheReference) {
   const int x = list.AddParameter({{2, 3, 8}, kFloat32});
   const int mask = list.AddParameter({{8}, kFloat32});
   const int scale = list.AddScalar({{}, kFloat32}, {.number = 0.25});
-  const int scaled = *list.AddOperator(Plain(OpKind::kMul), {x, scale});
-  const int masked = *list.AddOperator(Plain(OpKind::kAdd), {scaled, mask});
+  const int scaled = *list.AddOperator(PlainOperator(OpKind::kMul), {x, scale});
+  const int masked = *list.AddOperator(PlainOperator(OpKind::kAdd), {scaled, mask});
   const int soft =
       *list.AddOperator(With(OpKind::kSoftmax, [](OpAttributes& a) { a.axis = -1; }), {masked});
-  ASSERT_TRUE(list.AddOperator(Plain(OpKind::kMul), {soft, x}).ok());
+  ASSERT_TRUE(list.AddOperator(PlainOperator(OpKind::kMul), {soft, x}).ok());
   EXPECT_EQ(list.parameters(), (std::vector{x, mask}));
   const Tensor data = RandomTensor(list.TypeOf(x), 1), other = RandomTensor(list.TypeOf(mask), 2);
   ExpectSame(list, std::array{&data, &other});
@@ -47,10 +47,13 @@ TEST(OperatorList, AConvolutionAndWhatFollowsIsAListToo) {
   OperatorList list;
   const int data = list.AddParameter({{1, 3, 5, 5}, kFloat32});
   const int weight = list.AddParameter({{4, 3, 3, 3}, kFloat32});
-  const int conv = *list.AddOperator(
-      With(OpKind::kConv2d, [](OpAttributes& a) { a.padding = {1, 1, 1, 1}; }), {data, weight});
-  const int gate = *list.AddOperator(Plain(OpKind::kSigmoid), {conv});
-  ASSERT_TRUE(list.AddOperator(Plain(OpKind::kMul), {conv, gate}).ok());
+  const int conv = *list.AddOperator(With(OpKind::kConv2d,
+                                          [](OpAttributes& a) {
+                                            a.padding = {1, 1, 1, 1};
+                                          }),
+                                     {data, weight});
+  const int gate = *list.AddOperator(PlainOperator(OpKind::kSigmoid), {conv});
+  ASSERT_TRUE(list.AddOperator(PlainOperator(OpKind::kMul), {conv, gate}).ok());
   const Tensor a = RandomTensor(list.TypeOf(data), 3), b = RandomTensor(list.TypeOf(weight), 4);
   ExpectSame(list, std::array{&a, &b});
   EXPECT_EQ(WorkOf(list).operations, 2 * 100 * 27 + 100 + 100);
@@ -62,7 +65,7 @@ TEST(OperatorList, ScalarsOf64BitsKeepAllOfThem) {
   OperatorList list;
   const int x = list.AddParameter({{3}, kInt64});
   const int wide = list.AddScalar({{1}, kInt64}, {.integer = kWide});
-  ASSERT_TRUE(list.AddOperator(Plain(OpKind::kAdd), {x, wide}).ok());
+  ASSERT_TRUE(list.AddOperator(PlainOperator(OpKind::kAdd), {x, wide}).ok());
   const Tensor data = RandomTensor(list.TypeOf(x), 5);
   const auto sum = EvaluateList(list, std::array{&data});
   ASSERT_TRUE(sum.ok());
@@ -77,11 +80,11 @@ TEST(OperatorList, RefusesWhatIsNone) {
   EXPECT_FALSE(DefineList(list).ok());
   const int x = list.AddParameter({{3}, kFloat32});
   EXPECT_EQ(DefineList(list).status().message(), "a list of operators that ends in none");
-  EXPECT_EQ(list.AddOperator(Plain(OpKind::kRelu), {1}).status().message(),
+  EXPECT_EQ(list.AddOperator(PlainOperator(OpKind::kRelu), {1}).status().message(),
             "relu of %1, expected one of 1 values");
-  EXPECT_FALSE(list.AddOperator(Plain(OpKind::kRelu), {-1}).ok());
-  EXPECT_FALSE(list.AddOperator(Plain(OpKind::kAdd), {x}).ok());
-  ASSERT_TRUE(list.AddOperator(Plain(OpKind::kRelu), {x}).ok());
+  EXPECT_FALSE(list.AddOperator(PlainOperator(OpKind::kRelu), {-1}).ok());
+  EXPECT_FALSE(list.AddOperator(PlainOperator(OpKind::kAdd), {x}).ok());
+  ASSERT_TRUE(list.AddOperator(PlainOperator(OpKind::kRelu), {x}).ok());
   const Tensor other = RandomTensor({{4}, kFloat32}, 1);
   EXPECT_EQ(EvaluateList(list, std::array{&other}).status().message(),
             "input 0: expected float32[3]");
