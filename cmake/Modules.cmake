@@ -81,9 +81,13 @@ function(tw_tests folder)
   target_compile_definitions(${folder}_tests PRIVATE
                              TILEWRIGHT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # Compiling a test takes longer than running it, and most of that is what matchers instantiate:
-  # several files at once.
+  # several files at once, and more of them where nobody waits for one that changed.
+  set(batch 6)
+  if(TILEWRIGHT_SANITIZE)
+    set(batch 18)
+  endif()
   target_compile_options(${folder}_tests PRIVATE -O0)
-  set_target_properties(${folder}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  set_target_properties(${folder}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
   if(TILEWRIGHT_PCH)
     target_precompile_headers(${folder}_tests REUSE_FROM tw_test_pch)
   endif()
