@@ -30,6 +30,7 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
   commands.push_back(MakePackageCommand());
   commands.push_back(MakeTrainCommand());
   commands.push_back(MakeRunnerCommand());
+  commands.push_back(MakeDoctorCommand());
   commands.push_back(MakeTargetsCommand());
   commands.push_back(MakeVersionCommand());
   commands.push_back(MakeMeasureCommand());

@@ -5,6 +5,7 @@
 #include "python_free_cli/commands/end_command.h"
 #include "python_free_cli/plugins/load_plugin.h"
 #include "python_free_cli/print.h"
+#include "python_free_cli/program_arguments.h"
 #include "python_free_cli/registries.h"
 #include "python_free_cli/usage.h"
 #include "src/base/files/unfinished.h"
@@ -22,24 +23,11 @@ int RunProgram(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   tilewright::RemoveUnfinishedAtSignals();
-  CLI::App app(
-      "Tilewright: finds fast schedules for tensor operators, keeps them, and compiles with "
-      "them",
-      "tilewright");
-  cli::SetUpHelp(app);
-  app.require_subcommand(0, 1);  // none: the help; an unknown one is named as not expected
-  app.set_version_flag("--version", "tilewright " TILEWRIGHT_VERSION);
-  app.footer("`tilewright COMMAND --help` tells more about each, with examples.");
+  CLI::App app("", "tilewright");
   cli::Registries registries;
   std::vector<std::string> plugins;
   auto commands = cli::AllCommands();
-  for (const auto& command : commands) {
-    CLI::App* sub = app.add_subcommand(command->name(), command->summary());
-    if (*command->examples() != '\0') sub->footer(std::string("Examples:\n") + command->examples());
-    if (command->hidden()) sub->group("");
-    command->Declare(*sub);
-    cli::DeclarePlugins(*sub, plugins);
-  }
+  cli::DeclareProgram(app, commands, plugins);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // the argument parser's only way to say no

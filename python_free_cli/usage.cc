@@ -33,21 +33,13 @@ class PlainFormatter final : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0) return {};  // a flag
-    const std::string type = option->get_type_name();
-    const std::vector<std::string> choices = ChoicesIn(type);
+    const std::vector<std::string> choices = ChoicesOf(*option);
     std::string text = " ";
-    text += choices.empty() ? type.substr(0, type.find(':'))
-                            : fmt::format("{}", fmt::join(choices, "|"));
-    if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
+    text += choices.empty() ? TypeOf(*option) : fmt::format("{}", fmt::join(choices, "|"));
+    if (TakesAnyNumber(*option)) text += " ...";
     if (option->get_required()) text += " (required)";
-    // What the parser knows of a default; where none and zero mean something else, the description
-    // tells.
-    const std::string& standard = option->get_default_str();
-    const bool told = option->get_description().find("default") != std::string::npos;
-    constexpr std::string_view kNone[] = {"", "0", "-1", "[]", "{}", "\"\""};
-    if (!told && std::ranges::find(kNone, standard) == std::end(kNone)) {
-      text += " (default " + standard + ")";
-    }
+    const std::string standard = DefaultToTell(*option);
+    if (!standard.empty()) text += " (default " + standard + ")";
     return text;
   }
 };
@@ -126,6 +118,27 @@ void OutputsOf(const CLI::App& app, std::vector<std::string>& paths) {
 }
 
 }  // namespace
+
+std::vector<std::string> ChoicesOf(const CLI::Option& option) {
+  return ChoicesIn(option.get_type_name());
+}
+
+std::string TypeOf(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
+}
+
+bool TakesAnyNumber(const CLI::Option& option) {
+  return option.get_expected_max() == CLI::detail::expected_max_vector_size;
+}
+
+std::string DefaultToTell(const CLI::Option& option) {
+  const std::string& standard = option.get_default_str();
+  const bool told = option.get_description().find("default") != std::string::npos;
+  constexpr std::string_view kNone[] = {"", "0", "-1", "[]", "{}", "\"\""};
+  if (told || std::ranges::find(kNone, standard) != std::end(kNone)) return {};
+  return standard;
+}
 
 void SetUpHelp(CLI::App& app) {
   app.formatter(std::make_shared<PlainFormatter>());

@@ -9,6 +9,7 @@
 
 namespace CLI {
 class App;
+class Option;
 class ParseError;
 }  // namespace CLI
 
@@ -17,6 +18,16 @@ namespace tilewright::cli {
 /// Makes the help say defaults and choices in words. For an app that has no commands yet: they take
 /// it over.
 void SetUpHelp(CLI::App& app);
+
+/// The values of an option that takes one of a few, in the order of its declaration; else empty.
+std::vector<std::string> ChoicesOf(const CLI::Option& option);
+/// The kind of value it takes, "TEXT" or "INT".
+std::string TypeOf(const CLI::Option& option);
+/// It takes any number of values.
+bool TakesAnyNumber(const CLI::Option& option);
+/// Its default as the parser knows it; empty where there is none, where none and zero mean
+/// something else, and where its description tells.
+std::string DefaultToTell(const CLI::Option& option);
 
 /// Prints what a command line that could not be read asked for (the help, the version) to standard
 /// output, or what is wrong with it, and what may have been meant, to standard error.

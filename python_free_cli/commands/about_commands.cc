@@ -1,14 +1,12 @@
-// `tilewright targets`, `version`, and `completion` (hidden): what this program is and knows.
+// `tilewright targets` and `version`: what this program is and knows.
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 
 #include "measure/worker/sandbox.h"
 #include "python_free_cli/command.h"
 #include "python_free_cli/print.h"
-#include "python_free_cli/usage.h"
 #include "python_free_cli/user_paths.h"
 #include "src/base/json.h"
 #include "src/runtime/cuda_driver.h"
@@ -163,109 +161,9 @@ class VersionCommand final : public Command {
   bool json_ = false;
 };
 
-/// Prints what the installation needs, made from the commands themselves so that it can not go
-/// stale.
-class CompletionCommand final : public Command {
- public:
-  const char* name() const override { return "completion"; }
-  const char* summary() const override { return "Print shell completion or the manual page"; }
-  bool hidden() const override { return true; }
-  void Declare(CLI::App& app) override {
-    app.add_option("what", what_, "bash or man")->required()->check(CLI::IsMember({"bash", "man"}));
-  }
-  Result<int> Run() override {
-    PrintOut("{}", what_ == "bash" ? Bash() : Man());
-    return kExitDone;
-  }
-
- private:
-  struct Described {
-    std::string name, examples, help;
-    std::vector<std::string> options, verbs;  // options: of its verbs, too
-  };
-  static void AddOptions(const CLI::App& app, std::vector<std::string>& options) {
-    for (const CLI::Option* option : app.get_options()) {
-      for (const std::string& name : option->get_lnames()) {
-        const std::string word = "--" + name;
-        if (std::ranges::count(options, word) == 0) options.push_back(word);
-      }
-    }
-  }
-  static std::vector<Described> Describe() {
-    std::vector<Described> all;
-    for (const auto& command : AllCommands()) {
-      if (command->hidden()) continue;
-      CLI::App app(command->summary(), std::string("tilewright ") + command->name());
-      SetUpHelp(app);
-      command->Declare(app);
-      Described described{command->name(), command->examples(), app.help(), {}, {}};
-      AddOptions(app, described.options);
-      for (const CLI::App* verb : app.get_subcommands({})) {
-        described.verbs.push_back(verb->get_name());
-        described.help += "\n" + verb->help(app.get_name());
-        AddOptions(*verb, described.options);
-      }
-      all.push_back(std::move(described));
-    }
-    return all;
-  }
-  static std::string Bash() {
-    std::string names;
-    std::string cases;
-    for (const Described& d : Describe()) {
-      names += " " + d.name;
-      cases += fmt::format("    {}) words=\"{}\" verbs=\"{}\" ;;\n", d.name,
-                           fmt::join(d.options, " "), fmt::join(d.verbs, " "));
-    }
-    return "# bash completion for tilewright\n"
-           "_tilewright() {\n"
-           "  local word=\"${COMP_WORDS[COMP_CWORD]}\" words verbs\n"
-           "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-           "    COMPREPLY=($(compgen -W \"" +
-           names.substr(1) +
-           "\" -- \"$word\"))\n"
-           "    return\n"
-           "  fi\n"
-           "  case \"${COMP_WORDS[1]}\" in\n" +
-           cases +
-           "  esac\n"
-           "  if [[ \"$word\" == -* ]]; then\n"
-           "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-           "  else\n"
-           "    [ \"$COMP_CWORD\" -eq 2 ] || verbs=\n"
-           "    COMPREPLY=($(compgen -W \"$verbs\" -- \"$word\") $(compgen -f -- \"$word\"))\n"
-           "  fi\n"
-           "}\n"
-           "complete -o filenames -F _tilewright tilewright\n";
-  }
-  /// Text that no formatting request can start in.
-  static std::string Quoted(std::string text) {
-    for (std::size_t at = 0; (at = text.find('\\', at)) != std::string::npos; at += 2)
-      text.insert(at, "\\");
-    for (std::size_t at = 0; (at = text.find("\n.", at)) != std::string::npos; at += 2)
-      text.insert(at + 1, "\\&");
-    return text;
-  }
-  static std::string Man() {
-    std::string page =
-        ".TH TILEWRIGHT 1 \"\" \"tilewright " TILEWRIGHT_VERSION
-        "\"\n.SH NAME\n"
-        "tilewright \\- find fast schedules for tensor operators, keep them, compile with them\n"
-        ".SH SYNOPSIS\n.B tilewright\n.I command\n[\\fIarguments\\fR]\n"
-        ".SH EXIT STATUS\n0: done. 1: the work failed. 2: bad usage or bad input.\n.SH COMMANDS\n";
-    for (const Described& d : Describe()) {
-      page += ".SS " + d.name + "\n.nf\n" + Quoted(d.help) + ".fi\n";
-      if (!d.examples.empty()) page += "Examples:\n.nf\n" + Quoted(d.examples) + ".fi\n";
-    }
-    return page;
-  }
-  std::string what_;
-};
-
 }  // namespace
 
 std::unique_ptr<Command> MakeTargetsCommand() { return std::make_unique<TargetsCommand>(); }
 std::unique_ptr<Command> MakeVersionCommand() { return std::make_unique<VersionCommand>(); }
-std::unique_ptr<Command> MakeCompletionCommand() { return std::make_unique<CompletionCommand>(); }
 
 }  // namespace tilewright::cli

@@ -1,0 +1,82 @@
+// `tilewright doctor`: what of this machine decides over good measurements, and what to do about
+// it.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "python_free_cli/command.h"
+#include "python_free_cli/doctor/doctor.h"
+#include "python_free_cli/print.h"
+#include "python_free_cli/user_paths.h"
+#include "src/base/json.h"
+
+namespace tilewright::cli {
+namespace {
+
+class DoctorCommand final : public Command {
+ public:
+  const char* name() const override { return "doctor"; }
+  const char* summary() const override {
+    return "Look at what of this machine decides over good measurements, and say what to do";
+  }
+  const char* examples() const override {
+    return "  tilewright doctor\n"
+           "  tilewright doctor --records /data/records.db --json\n"
+           "The exit code is 1 if there is a problem.\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("--records", records_,
+                   "The store whose disk is looked at (default: the user's own)");
+    app.add_flag("--json", json_, "Print JSON");
+  }
+  Result<int> Run() override {
+    if (records_.empty()) {
+      const auto paths = FindUserPaths();
+      TW_RETURN_IF_ERROR(paths);
+      records_ = paths->records;
+    }
+    std::error_code failed;
+    const auto path = std::filesystem::absolute(records_, failed);
+    if (failed) return InvalidArgument(records_ + ": " + failed.message());
+    const std::vector<Finding> findings = Examine("", ProbeMachine(path.parent_path().string()));
+    const auto problems = std::ranges::count(findings, Verdict::kProblem, &Finding::verdict);
+    if (json_) {
+      Json list = Json::array();
+      for (const Finding& finding : findings) {
+        list.push_back({{"name", finding.name},
+                        {"verdict", std::string(VerdictName(finding.verdict))},
+                        {"is", finding.is},
+                        {"why", finding.why},
+                        {"do", finding.command.empty() ? Json() : Json(finding.command)}});
+      }
+      PrintJson({{"ok", problems == 0}, {"findings", list}});
+    } else {
+      Print(findings);
+    }
+    return problems == 0 ? kExitDone : kExitFailed;
+  }
+
+ private:
+  static void Print(const std::vector<Finding>& findings) {
+    int counts[4] = {};
+    for (const Finding& finding : findings) {
+      ++counts[static_cast<int>(finding.verdict)];
+      PrintOut("{:<8} {:<16} {}\n", VerdictName(finding.verdict), finding.name, finding.is);
+      if (finding.verdict == Verdict::kGood) continue;
+      PrintOut("{:<25} {}\n", "", finding.why);
+      if (!finding.command.empty()) PrintOut("{:<25} do: {}\n", "", finding.command);
+    }
+    PrintOut("{} good, {} notes, {} to improve, {} problems\n", counts[0], counts[1], counts[2],
+             counts[3]);
+  }
+
+  std::string records_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeDoctorCommand() { return std::make_unique<DoctorCommand>(); }
+
+}  // namespace tilewright::cli

@@ -1,0 +1,148 @@
+// Where records go, and what is installed beside the program.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <sstream>
+
+#include "python_free_cli/doctor/checks.h"
+#include "src/base/strings.h"
+
+namespace tilewright::cli {
+namespace {
+
+struct Mount {
+  std::string folder, type, options;
+};
+
+/// What a path lies on: the longest mount point above it.
+Mount MountOf(const MachineFiles& files, const std::string& path) {
+  Mount best;
+  std::istringstream lines(files.Read("/proc/self/mounts").value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<std::string> words = Split(line, ' ');
+    if (words.size() < 4) continue;
+    const std::string& folder = words[1];
+    const bool above = folder == "/" || path == folder || path.starts_with(folder + "/");
+    if (above && folder.size() >= best.folder.size()) best = {folder, words[2], words[3]};
+  }
+  return best;
+}
+
+bool IsOf(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+void LookAtSpace(const CheckInput& in, Finding& out) {
+  const DiskProbe& disk = in.probe.store;
+  if (disk.free_bytes < 0) {
+    out.verdict = Verdict::kNote;
+    out.is = disk.failed.empty() ? "the system does not say" : disk.failed;
+    return;
+  }
+  out.is = fmt::format("{} MiB free in {}", disk.free_bytes >> 20, disk.folder);
+  constexpr std::int64_t kWanted = std::int64_t{1} << 30;  // 100,000 trials and their logs
+  if (disk.free_bytes >= kWanted) return;
+  out.verdict = Verdict::kProblem;
+  out.command = "tilewright records prune STORE --best 8, or --records on another disk";
+}
+
+void LookAtSync(const CheckInput& in, Finding& out) {
+  const DiskProbe& disk = in.probe.store;
+  const Mount mount = MountOf(in.files, disk.folder);
+  constexpr std::array<std::string_view, 6> kRemote = {"nfs",  "nfs4", "cifs",
+                                                       "smb3", "9p",   "fuse.sshfs"};
+  constexpr std::array<std::string_view, 2> kMemory = {"tmpfs", "ramfs"};
+  constexpr std::array<std::string_view, 3> kUnsafe = {"nobarrier", "barrier=0", "data=writeback"};
+  const std::vector<std::string> options = Split(mount.options, ',');
+  const auto unsafe =
+      std::ranges::find_if(options, [&](const std::string& word) { return IsOf(word, kUnsafe); });
+  out.is = mount.type.empty() ? "a file system that is not named" : mount.type;
+  if (disk.sync_seconds >= 0) {
+    out.is += fmt::format(", {:.1f} ms for a write that is kept", 1e3 * disk.sync_seconds);
+  } else if (!disk.failed.empty()) {
+    out.is += "; " + disk.failed;
+  }
+  if (IsOf(mount.type, kRemote)) {
+    out.verdict = Verdict::kProblem;
+    out.is += ": its locks and shared memory are not those of one machine";
+    out.command = "keep the store on a local disk (--records FILE)";
+  } else if (IsOf(mount.type, kMemory)) {
+    out.verdict = Verdict::kProblem;
+    out.is += ": gone when the machine is switched off";
+    out.command = "keep the store on a disk (--records FILE)";
+  } else if (unsafe != options.end()) {
+    out.verdict = Verdict::kProblem;
+    out.is += ", mounted with " + *unsafe + ": what is written may be lost with the power";
+    out.command = "sudo mount -o remount,barrier=1 " + mount.folder;
+  } else if (disk.sync_seconds < 0) {
+    out.verdict = Verdict::kProblem;
+    out.command = "ls -ld " + disk.folder + "    # it has to be yours; or --records FILE";
+  } else if (disk.sync_seconds > 0.1) {
+    out.verdict = Verdict::kAdvice;
+    out.command = "keep the store on a faster disk (--records FILE)";
+  }
+}
+
+void LookAtDriver(const CheckInput& in, Finding& out) {
+  const auto version = in.files.Read("/sys/module/nvidia/version");
+  if (!version) {
+    out.verdict = Verdict::kNote;
+    out.is = in.probe.cuda_works ? in.probe.cuda : "no NVIDIA driver";
+    return;
+  }
+  out.is = "NVIDIA " + *version + "; " + in.probe.cuda;
+  if (in.probe.cuda_works) return;
+  out.verdict = Verdict::kProblem;
+  out.command = "nvidia-smi    # says what is wrong with it; `tilewright targets` what was loaded";
+}
+
+void LookAtLibraries(const CheckInput& in, Finding& out) {
+  std::vector<std::string> words;
+  bool none = true;
+  for (const MachineProbe::Library& library : in.probe.libraries) {
+    none = none && library.version.empty();
+    words.push_back(library.name + ": " +
+                    (library.version.empty() ? library.missing : library.version));
+  }
+  out.is = fmt::format("{}", fmt::join(words, "; "));
+  if (!none) return;
+  out.verdict = Verdict::kNote;
+  out.command = "sudo apt-get install libdnnl2    # then tilewright tune ... --libs dnnl";
+}
+
+void LookAtNats(const CheckInput& in, Finding& out) {
+  constexpr std::array<std::string_view, 4> kFolders = {"/usr/sbin", "/usr/bin", "/usr/local/bin",
+                                                        "/usr/local/sbin"};
+  const bool server = std::ranges::any_of(kFolders, [&](std::string_view folder) {
+    return in.files.Has(std::string(folder) + "/nats-server");
+  });
+  bool library = !in.files.Names("/usr/lib", "libnats.so").empty();
+  for (const char* folder : {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+                             "/usr/lib/arm-linux-gnueabihf"}) {
+    library = library || !in.files.Names(folder, "libnats.so").empty();
+  }
+  out.is = fmt::format("nats-server {}, its library {}", server ? "installed" : "not installed",
+                       library ? "installed" : "not installed");
+  if (server && library) return;
+  out.verdict = Verdict::kNote;
+  out.command = fmt::format("sudo apt-get install{}{}", server ? "" : " nats-server",
+                            library ? "" : " libnats3.4");
+}
+
+}  // namespace
+
+std::vector<Check> InstalledChecks() {
+  return {
+      {"disk space", "a job stops when its store cannot grow", &LookAtSpace},
+      {"disk sync", "a trial counts once it is on the disk, also after a loss of power",
+       &LookAtSync},
+      {"driver", "kernels for GPUs are measured through it", &LookAtDriver},
+      {"libraries", "with --libs their functions compete with generated kernels", &LookAtLibraries},
+      {"NATS", "a job over several machines (--fleet) goes through it", &LookAtNats},
+  };
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,96 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "measure/worker/sandbox.h"
+#include "python_free_cli/doctor/doctor.h"
+#include "src/base/files/file.h"
+#include "src/base/files/unfinished.h"
+#include "src/runtime/cuda_driver.h"
+#include "src/target/library.h"
+
+namespace tilewright::cli {
+namespace {
+
+std::int64_t FreeBytes(const std::string& folder) {
+  struct statvfs info {};
+  if (::statvfs(folder.c_str(), &info) != 0) return -1;
+  return static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
+}
+
+/// Writes as a store does: a page at a time, each synced.
+void TimeSync(DiskProbe& disk) {
+  const Unfinished file = Unfinished::Beside(disk.folder + "/doctor");
+  const int descriptor = ::open(file.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor < 0) {
+    disk.failed = disk.folder + " cannot be written to: " + ErrnoReason();
+    return;
+  }
+  constexpr int kWrites = 5;
+  const std::string page(4096, '\0');
+  std::vector<double> seconds;
+  for (int i = 0; i < kWrites; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    if (::write(descriptor, page.data(), page.size()) != static_cast<ssize_t>(page.size()) ||
+        ::fdatasync(descriptor) != 0) {
+      disk.failed = disk.folder + ": " + ErrnoReason();
+      break;
+    }
+    seconds.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  ::close(descriptor);
+  if (seconds.size() < kWrites) return;
+  std::ranges::nth_element(seconds, seconds.begin() + kWrites / 2);
+  disk.sync_seconds = seconds[kWrites / 2];
+}
+
+std::string RefusedOfSandbox() {
+  const measure::SandboxParts missing = measure::TrySandbox();
+  std::string text;
+  for (const auto& [part, reason] :
+       {std::pair{"system calls are not filtered", missing.system_calls},
+        std::pair{"no Landlock", missing.files}, std::pair{"no namespace", missing.user}}) {
+    if (!reason.empty()) text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", part, reason);
+  }
+  return text;
+}
+
+}  // namespace
+
+MachineProbe ProbeMachine(const std::string& store_folder) {
+  MachineProbe probe;
+  std::filesystem::path folder = store_folder;
+  std::error_code failed;
+  while (folder.has_relative_path() && !std::filesystem::is_directory(folder, failed)) {
+    folder = folder.parent_path();
+  }
+  probe.store.folder = folder.string();
+  probe.store.free_bytes = FreeBytes(probe.store.folder);
+  TimeSync(probe.store);
+  probe.shm_free_bytes = FreeBytes("/dev/shm");
+  probe.sandbox_refused = RefusedOfSandbox();
+  if (const auto gpus = CudaDevices(); gpus.ok() && !gpus->empty()) {
+    probe.cuda_works = true;
+    for (const CudaDevice& gpu : *gpus) {
+      probe.cuda += fmt::format("{}{} (sm_{}, CUDA {}.{})", probe.cuda.empty() ? "" : ", ",
+                                gpu.name, gpu.compute_capability, gpu.driver_version / 1000,
+                                gpu.driver_version % 1000 / 10);
+    }
+  } else {
+    probe.cuda = gpus.ok() ? "no device" : gpus.status().message();
+  }
+  for (const KernelLibrary& library : KernelLibraries()) {
+    const auto version = LibraryVersion(library);
+    probe.libraries.push_back({std::string(library.name), version.ok() ? *version : std::string(),
+                               version.ok() ? std::string() : version.status().message()});
+  }
+  return probe;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "python_free_cli/pages/pages.h"
+
+namespace tilewright::cli {
+namespace {
+
+/// Lines of a `case`: what may follow a command, and after which of its options only a few words
+/// may.
+void AddCases(const std::string& path, const CommandPage& page, std::string& words,
+              std::string& values) {
+  std::vector<std::string> options, verbs;
+  for (const ArgumentPage& argument : page.arguments) {
+    if (!argument.positional) {
+      options.insert(options.end(), argument.names.begin(), argument.names.end());
+    }
+    if (argument.choices.empty()) continue;
+    const std::string choices = fmt::format("{}", fmt::join(argument.choices, " "));
+    if (argument.positional) {
+      verbs.insert(verbs.end(), argument.choices.begin(), argument.choices.end());
+      continue;
+    }
+    for (const std::string& name : argument.names) {
+      values += fmt::format("    \"{} {}\") values=\"{}\" ;;\n", path, name, choices);
+    }
+  }
+  for (const CommandPage& verb : page.verbs) verbs.push_back(verb.name);
+  words += fmt::format("    \"{}\") options=\"{}\" verbs=\"{}\" ;;\n", path,
+                       fmt::join(options, " "), fmt::join(verbs, " "));
+  for (const CommandPage& verb : page.verbs) AddCases(path + " " + verb.name, verb, words, values);
+}
+
+}  // namespace
+
+std::string BashCompletion(const CommandPage& program) {
+  std::string words, values, paths;
+  AddCases(program.name, program, words, values);
+  // "tilewright records list" is a path where the second word is a verb of the first.
+  for (const CommandPage& command : program.verbs) {
+    std::vector<std::string> verbs;
+    for (const CommandPage& verb : command.verbs) verbs.push_back(verb.name);
+    if (!verbs.empty()) {
+      paths += fmt::format(
+          "    {}) case \"${{COMP_WORDS[2]}}\" in {}) "
+          "[ \"$COMP_CWORD\" -gt 2 ] && path+=\" ${{COMP_WORDS[2]}}\" ;; esac ;;\n",
+          command.name, fmt::join(verbs, "|"));
+    }
+  }
+  return "# bash completion for tilewright\n"
+         "_tilewright() {\n"
+         "  local word=\"${COMP_WORDS[COMP_CWORD]}\" before=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+         "  local path=tilewright options verbs values=\n"
+         "  [ \"$COMP_CWORD\" -gt 1 ] && path+=\" ${COMP_WORDS[1]}\"\n"
+         "  case \"${COMP_WORDS[1]}\" in\n" +
+         paths +
+         "  esac\n"
+         "  case \"$path\" in\n" +
+         words +
+         "  esac\n"
+         "  case \"$path $before\" in\n" +
+         values +
+         "  esac\n"
+         "  if [ -n \"$values\" ]; then\n"
+         "    COMPREPLY=($(compgen -W \"$values\" -- \"$word\"))\n"
+         "  elif [[ \"$word\" == -* ]]; then\n"
+         "    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+         "  elif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+         "    COMPREPLY=($(compgen -W \"$verbs\" -- \"$word\"))\n"
+         "  else\n"
+         "    compopt -o filenames 2>/dev/null\n"
+         "    COMPREPLY=($(compgen -W \"$verbs\" -- \"$word\") $(compgen -f -- \"$word\"))\n"
+         "  fi\n"
+         "}\n"
+         "complete -F _tilewright tilewright\n";
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,45 @@
+#include "python_free_cli/pages/description.h"
+
+#include <CLI/CLI.hpp>
+
+#include "python_free_cli/usage.h"
+
+namespace tilewright::cli {
+namespace {
+
+ArgumentPage DescribeArgument(const CLI::Option& option) {
+  ArgumentPage page;
+  for (const std::string& name : option.get_lnames()) page.names.push_back("--" + name);
+  for (const std::string& name : option.get_snames()) page.names.push_back("-" + name);
+  if (page.names.empty()) page.names.push_back(option.get_single_name());
+  page.positional = page.names.front().front() != '-';
+  page.flag = TypeOf(option).empty();
+  page.required = option.get_required();
+  page.text = option.get_description();
+  if (page.flag) return page;
+  page.repeated = TakesAnyNumber(option);
+  page.choices = ChoicesOf(option);
+  page.type = TypeOf(option);
+  page.standard = DefaultToTell(option);
+  return page;
+}
+
+CommandPage Describe(const CLI::App& app) {
+  CommandPage page;
+  page.name = app.get_name();
+  page.summary = app.get_description();
+  page.footer = app.get_footer();
+  for (const CLI::Option* option : app.get_options()) {
+    page.arguments.push_back(DescribeArgument(*option));
+  }
+  for (const CLI::App* verb : app.get_subcommands({})) {
+    if (!verb->get_group().empty()) page.verbs.push_back(Describe(*verb));
+  }
+  return page;
+}
+
+}  // namespace
+
+CommandPage DescribeProgram(const CLI::App& app) { return Describe(app); }
+
+}  // namespace tilewright::cli

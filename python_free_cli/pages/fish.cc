@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "python_free_cli/pages/pages.h"
+
+namespace tilewright::cli {
+namespace {
+
+std::string FishQuoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out + "'";
+}
+
+/// condition: when the command is the one that is typed, in fish's words; empty for the program.
+void AddOptions(const CommandPage& page, const std::string& condition, std::string& text) {
+  const std::string when =
+      condition.empty() ? " -n __fish_use_subcommand" : " -n " + FishQuoted(condition);
+  for (const ArgumentPage& argument : page.arguments) {
+    const std::string choices = fmt::format("{}", fmt::join(argument.choices, " "));
+    if (argument.positional) {
+      if (!choices.empty())
+        text += "complete -c tilewright" + when + " -a " + FishQuoted(choices) + "\n";
+      continue;
+    }
+    text += "complete -c tilewright" + when;
+    for (const std::string& name : argument.names) {
+      text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+    }
+    if (!argument.flag) text += " -r";
+    if (!choices.empty()) text += " -f -a " + FishQuoted(choices);
+    text += " -d " + FishQuoted(argument.text) + "\n";
+  }
+}
+
+}  // namespace
+
+std::string FishCompletion(const CommandPage& program) {
+  std::string text = "# fish completion for tilewright\n";
+  AddOptions(program, "", text);
+  for (const CommandPage& command : program.verbs) {
+    text += fmt::format("complete -c tilewright -f -n __fish_use_subcommand -a {} -d {}\n",
+                        command.name, FishQuoted(command.summary));
+    const std::string here = "__fish_seen_subcommand_from " + command.name;
+    AddOptions(command, here, text);
+    std::string all;
+    for (const CommandPage& verb : command.verbs) all += " " + verb.name;
+    for (const CommandPage& verb : command.verbs) {
+      text += fmt::format("complete -c tilewright -f -n {} -a {} -d {}\n",
+                          FishQuoted(here + "; and not __fish_seen_subcommand_from" + all),
+                          verb.name, FishQuoted(verb.summary));
+      AddOptions(verb, here + "; and __fish_seen_subcommand_from " + verb.name, text);
+    }
+  }
+  return text;
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,89 @@
+// Completion for zsh by _arguments: a function for each command and each verb.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "python_free_cli/pages/pages.h"
+
+namespace tilewright::cli {
+namespace {
+
+/// Inside single quotes, where brackets and colons of _arguments are escaped.
+std::string InSpecification(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else if (c == '\n') {
+      out += ' ';
+    } else {
+      if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+      out += c;
+    }
+  }
+  return out;
+}
+
+/// ":what:(a b)" or ":what:_files".
+std::string ZshValueOf(const ArgumentPage& page) {
+  const std::string what = InSpecification(page.positional ? page.names.front() : page.type);
+  if (!page.choices.empty()) return fmt::format(":{}:({})", what, fmt::join(page.choices, " "));
+  const bool number = page.type == "INT" || page.type == "UINT" || page.type == "FLOAT";
+  return ":" + what + ":" + (number ? " " : "_files");
+}
+
+std::string FunctionName(const std::string& path) {
+  std::string name = "_" + path;
+  std::ranges::replace(name, ' ', '_');
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+void AddFunctions(const std::string& path, const CommandPage& page, std::string& functions) {
+  std::string arguments;
+  for (const ArgumentPage& argument : page.arguments) {
+    if (argument.positional) {
+      if (page.verbs.empty()) {
+        arguments +=
+            fmt::format(" \\\n    '{}{}'", argument.repeated ? "*" : "", ZshValueOf(argument));
+      }
+      continue;
+    }
+    for (const std::string& name : argument.names) {
+      arguments +=
+          fmt::format(" \\\n    '{}{}[{}]{}'", argument.flag ? "" : "*", name,
+                      InSpecification(argument.text), argument.flag ? "" : ZshValueOf(argument));
+    }
+  }
+  if (page.verbs.empty()) {
+    functions += fmt::format("{}() {{\n  _arguments{}\n}}\n", FunctionName(path), arguments);
+    return;
+  }
+  std::string list, cases;
+  for (const CommandPage& verb : page.verbs) {
+    list += fmt::format("    '{}:{}'\n", verb.name, InSpecification(verb.summary));
+    cases += fmt::format("        {}) {} ;;\n", verb.name, FunctionName(path + " " + verb.name));
+  }
+  functions += fmt::format(
+      "{}() {{\n  local context state line\n  local -a verbs=(\n{}  )\n"
+      "  _arguments -C{} \\\n    '1: :->verb' '*:: :->rest'\n"
+      "  case $state in\n    verb) _describe command verbs ;;\n    rest)\n"
+      "      case $words[1] in\n{}      esac ;;\n  esac\n}}\n",
+      FunctionName(path), list, arguments, cases);
+  for (const CommandPage& verb : page.verbs) AddFunctions(path + " " + verb.name, verb, functions);
+}
+
+}  // namespace
+
+std::string ZshCompletion(const CommandPage& program) {
+  std::string functions;
+  AddFunctions(program.name, program, functions);
+  // The file is the body of its function the first time, and what it defines from then on.
+  return "#compdef tilewright\n# zsh completion for tilewright\n\n" + functions +
+         "\nif [ \"$funcstack[1]\" = _tilewright ]; then\n  _tilewright \"$@\"\nelse\n"
+         "  compdef _tilewright tilewright\nfi\n";
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,204 @@
+#include "python_free_cli/doctor/doctor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "src/base/files/file.h"
+
+namespace tilewright::cli {
+namespace {
+
+using testing::HasSubstr;
+
+using MadeUpFiles = std::map<std::string, std::string>;
+constexpr const char* kCpuFolder = "/sys/devices/system/cpu";
+
+/// A machine with nothing to be said against it: two cores, on metal.
+MadeUpFiles GoodFiles() {
+  const std::string cpu = kCpuFolder;
+  const std::string clock = "/sys/devices/system/clocksource/clocksource0/";
+  return {
+      {cpu + "/cpu0/cpufreq/scaling_governor", "performance\n"},
+      {cpu + "/cpu1/cpufreq/scaling_governor", "performance\n"},
+      {cpu + "/cpu0/topology/thread_siblings_list", "0\n"},
+      {cpu + "/cpu1/topology/thread_siblings_list", "1\n"},
+      {cpu + "/cpufreq/boost", "0\n"},
+      {cpu + "/isolated", "\n"},
+      {"/sys/fs/cgroup/cpu.max", "max 100000\n"},
+      {"/proc/loadavg", "0.05 0.10 0.08 1/200 4711\n"},
+      {"/proc/stat", "cpu  100 0 50 10000 10 0 0 0 0 0\ncpu0 1 2 3\n"},
+      {"/proc/cpuinfo", "flags : fpu vme\n"},
+      {"/proc/meminfo", "MemTotal:  24000000 kB\nMemAvailable:  8000000 kB\n"},
+      {"/proc/self/mounts",
+       "/dev/sda / ext4 rw,relatime 0 0\ntmpfs /dev/shm tmpfs rw,nosuid 0 0\n"},
+      {"/proc/self/limits",
+       "Limit                     Soft Limit           Hard Limit           Units\n"
+       "Max file size             unlimited            unlimited            bytes\n"
+       "Max processes             63000                63000                processes\n"
+       "Max open files            1024                 524288               files\n"},
+      {clock + "current_clocksource", "tsc\n"},
+      {clock + "available_clocksource", "tsc hpet acpi_pm \n"},
+      {"/sys/module/nvidia/version", "535.86\n"},
+      {"/usr/sbin/nats-server", ""},
+      {"/usr/lib/x86_64-linux-gnu/libnats.so.3.4", ""},
+  };
+}
+
+MachineProbe GoodProbe() {
+  MachineProbe probe;
+  probe.store = {"/home/user", std::int64_t{50} << 30, 0.001, ""};
+  probe.shm_free_bytes = std::int64_t{2} << 30;
+  probe.cuda = "a GPU";
+  probe.cuda_works = true;
+  probe.libraries = {{"dnnl", "oneDNN 2.6.3", ""}};
+  return probe;
+}
+
+std::vector<Finding> ExamineMadeUp(const MadeUpFiles& files, const MachineProbe& probe) {
+  auto root = TemporaryFolder::Create("doctor_test");
+  EXPECT_TRUE(root.ok());
+  for (const auto& [path, text] : files) {
+    std::filesystem::create_directories(std::filesystem::path(root->path() + path).parent_path());
+    EXPECT_TRUE(WriteFile(root->path() + path, text).ok());
+  }
+  return Examine(root->path(), probe);
+}
+
+struct DoctorCase {
+  const char* name;
+  const char* finding;
+  const char* path;      // the file that is other than it should be; empty: the probe is
+  const char* contents;  // null: the file is not there
+  Verdict verdict;
+  const char* is;       // in what is said
+  const char* command;  // in what to do
+  void (*change)(MachineProbe& probe) = nullptr;
+};
+
+const DoctorCase kDoctorCases[] = {
+    {"Governor", "governor", "/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n",
+     Verdict::kProblem, "powersave on 1 CPU", "echo performance | sudo tee"},
+    {"Turbo", "turbo", "/sys/devices/system/cpu/cpufreq/boost", "1\n", Verdict::kAdvice, "on",
+     "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"},
+    {"TurboOfIntel", "turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n",
+     Verdict::kAdvice, "on", "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"},
+    {"NoSwitchForTurbo", "turbo", "/sys/devices/system/cpu/cpufreq/boost", nullptr, Verdict::kNote,
+     "no switch", ""},
+    {"Siblings", "siblings", "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0-1\n",
+     Verdict::kAdvice, "share 1 cores (0-1)", "smt/control"},
+    {"Isolated", "isolated cores", "/sys/devices/system/cpu/isolated", "2-3\n", Verdict::kNote,
+     "CPUs 2-3", "taskset -c 2-3"},
+    {"Quota", "processor quota", "/sys/fs/cgroup/cpu.max", "150000 100000\n", Verdict::kProblem,
+     "1.50 CPUs", "--cpus"},
+    {"NoQuotaFile", "processor quota", "/sys/fs/cgroup/cpu.max", nullptr, Verdict::kGood,
+     "no limit", ""},
+    {"Load", "load", "/proc/loadavg", "1.50 1.0 1.0 2/200 1\n", Verdict::kAdvice, "1.50 processes",
+     "top"},
+    {"LoadIsNoNumber", "load", "/proc/loadavg", "\x1b[2J\n", Verdict::kNote, "does not say", ""},
+    {"Steal", "stolen time", "/proc/stat", "cpu  100 0 0 800 0 0 0 100 0 0\n", Verdict::kAdvice,
+     "10.00 %", "no other guest"},
+    {"ShortStat", "stolen time", "/proc/stat", "cpu  100 0\n", Verdict::kNote, "does not say", ""},
+    {"Clock", "clock source", "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+     "hpet\n", Verdict::kProblem, "hpet", "echo tsc | sudo tee"},
+    {"ShmNoexec", "/dev/shm", "/proc/self/mounts", "tmpfs /dev/shm tmpfs rw,noexec 0 0\n",
+     Verdict::kAdvice, "executed", "remount,exec"},
+    {"ShmSmall", "/dev/shm", "", nullptr, Verdict::kProblem, "64 MiB", "--shm-size",
+     [](MachineProbe& probe) { probe.shm_free_bytes = 64 << 20; }},
+    {"NoShm", "/dev/shm", "", nullptr, Verdict::kAdvice, "there is none", "mount -t tmpfs",
+     [](MachineProbe& probe) { probe.shm_free_bytes = -1; }},
+    {"Files", "limits", "/proc/self/limits", "Max open files            256    4096    files\n",
+     Verdict::kProblem, "open files 256, expected 1024", "ulimit -n 1024"},
+    {"AddressSpace", "limits", "/proc/self/limits",
+     "Max address space         1000000              unlimited            bytes\n",
+     Verdict::kProblem, "address space 1000000", "ulimit -v 16777216"},
+    {"Memory", "memory", "/proc/meminfo", "MemAvailable: 500000 kB\n", Verdict::kAdvice, "488 MiB",
+     "rss"},
+    {"Space", "disk space", "", nullptr, Verdict::kProblem, "100 MiB free in /home/user", "prune",
+     [](MachineProbe& probe) { probe.store.free_bytes = 100 << 20; }},
+    {"Remote", "disk sync", "/proc/self/mounts", "server:/ / nfs4 rw 0 0\n", Verdict::kProblem,
+     "nfs4", "local disk"},
+    {"Barrier", "disk sync", "/proc/self/mounts",
+     "/dev/sda / ext4 rw 0 0\n/dev/sdb /home ext4 rw,nobarrier 0 0\n", Verdict::kProblem,
+     "nobarrier", "remount,barrier=1 /home"},
+    {"SlowSync", "disk sync", "", nullptr, Verdict::kAdvice, "250.0 ms", "faster disk",
+     [](MachineProbe& probe) { probe.store.sync_seconds = 0.25; }},
+    {"Unwritable", "disk sync", "", nullptr, Verdict::kProblem, "Permission denied",
+     "has to be yours",
+     [](MachineProbe& probe) {
+       probe.store.sync_seconds = -1;
+       probe.store.failed = "/home/user cannot be written to: Permission denied";
+     }},
+    {"NoDriver", "driver", "/sys/module/nvidia/version", nullptr, Verdict::kNote,
+     "no NVIDIA driver", "", [](MachineProbe& probe) { probe.cuda_works = false; }},
+    {"BrokenDriver", "driver", "/sys/module/nvidia/version", "470.1", Verdict::kProblem,
+     "470.1; lost", "nvidia-smi",
+     [](MachineProbe& probe) {
+       probe.cuda_works = false;
+       probe.cuda = "lost";
+     }},
+    {"NoLibrary", "libraries", "", nullptr, Verdict::kNote, "dnnl: no such file", "libdnnl2",
+     [](MachineProbe& probe) {
+       probe.libraries = {{"dnnl", "", "no such file"}};
+     }},
+    {"NoServer", "NATS", "/usr/sbin/nats-server", nullptr, Verdict::kNote,
+     "nats-server not installed", "apt-get install nats-server"},
+    {"NoNatsLibrary", "NATS", "/usr/lib/x86_64-linux-gnu/libnats.so.3.4", nullptr, Verdict::kNote,
+     "its library not installed", "libnats"},
+    {"Sandbox", "sandbox", "", nullptr, Verdict::kNote, "no Landlock: old kernel", "",
+     [](MachineProbe& probe) { probe.sandbox_refused = "no Landlock: old kernel"; }},
+};
+
+class DoctorTest : public testing::TestWithParam<DoctorCase> {};
+
+TEST_P(DoctorTest, FindsWhatIsWrong) {
+  const DoctorCase& c = GetParam();
+  MadeUpFiles files = GoodFiles();
+  if (*c.path != '\0' && c.contents == nullptr) files.erase(c.path);
+  if (*c.path != '\0' && c.contents != nullptr) files[c.path] = c.contents;
+  MachineProbe probe = GoodProbe();
+  if (c.change != nullptr) c.change(probe);
+  const std::vector<Finding> findings = ExamineMadeUp(files, probe);
+  const auto found = std::ranges::find(findings, c.finding, &Finding::name);
+  ASSERT_NE(found, findings.end());
+  EXPECT_EQ(VerdictName(found->verdict), VerdictName(c.verdict)) << found->is;
+  EXPECT_THAT(found->is, HasSubstr(c.is));
+  EXPECT_THAT(found->command, HasSubstr(c.command));
+  EXPECT_NE(found->why, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, DoctorTest, testing::ValuesIn(kDoctorCases),
+                         [](const auto& tested) { return tested.param.name; });
+
+TEST(DoctorOfTest, AGoodMachineHasNoProblemAndNothingToDo) {
+  const std::vector<Finding> findings = ExamineMadeUp(GoodFiles(), GoodProbe());
+  EXPECT_GE(findings.size(), 15u);
+  for (const Finding& finding : findings) {
+    if (finding.name == "isolated cores") continue;  // of two cores none can be spared
+    EXPECT_EQ(VerdictName(finding.verdict), "good") << finding.name << ": " << finding.is;
+    EXPECT_EQ(finding.command, "") << finding.name;
+  }
+}
+
+TEST(DoctorOfTest, AMachineWithoutFilesIsNoProblem) {
+  for (const Finding& finding : ExamineMadeUp({}, GoodProbe())) {
+    EXPECT_NE(VerdictName(finding.verdict), "problem") << finding.name << ": " << finding.is;
+    EXPECT_NE(finding.is, "") << finding.name;
+  }
+}
+
+TEST(DoctorOfTest, LooksAtTheNearestFolderThereIs) {
+  auto folder = TemporaryFolder::Create("doctor_test");
+  ASSERT_TRUE(folder.ok());
+  const MachineProbe probe = ProbeMachine(folder->path() + "/not/there/yet");
+  EXPECT_EQ(probe.store.folder, folder->path());
+  EXPECT_GT(probe.store.free_bytes, 0);
+  EXPECT_GE(probe.store.sync_seconds, 0) << probe.store.failed;
+  EXPECT_TRUE(std::filesystem::is_empty(folder->path())) << "what was written is gone again";
+}
+
+}  // namespace
+}  // namespace tilewright::cli
