@@ -18,3 +18,4 @@ foreach(folder src/base src/ir src/target src/vta src/tensor src/schedule src/sp
                src/runtime measure python_free_cli/runner)
   add_subdirectory(${folder})
 endforeach()
+include(cmake/Packages.cmake)

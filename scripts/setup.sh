@@ -12,11 +12,14 @@ packages=(
 # Optional: oneDNN, which tests and benchmarks of library calls load and the kernel benchmark links,
 # and what speeds builds up.
 optional=(libdnnl-dev ccache)
-[ "${1:-}" = "--with-fuzzers" ] && packages+=(clang-14 libclang-rt-14-dev)
+[[ " $* " == *" --with-fuzzers "* ]] && packages+=(clang-14 libclang-rt-14-dev)
 # Models, the runner and the examples for Arm boards, and their tests under emulation: 117 MB to
 # download, 491 MB installed.
-[ "${1:-}" = "--with-cross" ] && packages+=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu
+[[ " $* " == *" --with-cross "* ]] && packages+=(gcc-aarch64-linux-gnu g++-aarch64-linux-gnu
   gcc-arm-linux-gnueabihf g++-arm-linux-gnueabihf libc6-dev-arm64-cross libc6-dev-armhf-cross qemu-user)
+
+# What looks at the packages that scripts/package.sh makes, and the shells they have completion for.
+[[ " $* " == *" --with-packages "* ]] && packages+=(lintian dpkg-dev man-db zsh fish)
 
 missing=()
 for package in "${packages[@]}" "${optional[@]}"; do

@@ -42,7 +42,7 @@ extern "C" {
 /** Version of the interface that the loaded library has; at least TW_API_VERSION, else the library
  *  is older than the header and lacks functions. */
 TW_API uint32_t tw_api_version(void) TW_NOEXCEPT;
-/** Version of the library, such as "0.1.0". */
+/** Version of the library, such as "1.0.0". */
 TW_API const char* tw_version(void) TW_NOEXCEPT;
 
 /* ---- Errors */

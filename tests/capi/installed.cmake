@@ -13,7 +13,8 @@ add_executable(capi_make_store capi/store/make_store_main.cc)
 target_link_libraries(capi_make_store PRIVATE tw_options tw_records)
 add_dependencies(capi_tests tilewright_shared capi_make_store)
 add_test(NAME capi_library COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/capi/library_test.sh
-         $<TARGET_FILE:tilewright_shared> ${PROJECT_SOURCE_DIR}/include/tilewright/tilewright.h)
+         $<TARGET_FILE:tilewright_shared> ${PROJECT_SOURCE_DIR}/include/tilewright/tilewright.h
+         ${PROJECT_SOURCE_DIR}/packaging/libtilewright${PROJECT_VERSION_MAJOR}.symbols)
 # A sanitizer's runtime has to be loaded first, which the programs outside do not know.
 if(NOT TILEWRIGHT_SANITIZE)
   add_test(NAME capi_installed COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/capi/installed_test.sh

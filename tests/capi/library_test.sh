@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# library_test.sh LIBRARY HEADER: what libtilewright.so needs and exports.
+# library_test.sh LIBRARY HEADER SYMBOLS: what libtilewright.so needs and exports; SYMBOLS is the list of its
+# Debian package, which says since which version a function is there.
 set -euo pipefail
 library=$1
 header=$2
+symbols=$3
 fail() {
   echo "FAILED: $*" >&2
   exit 1
@@ -23,4 +25,10 @@ unversioned=$(grep -v '@@TILEWRIGHT_' <<<"$exported" || true)
 [ -z "$unversioned" ] || fail "exports without a version: $unversioned"
 difference=$(diff <(echo "$declared") <(sed 's/@@.*//' <<<"$exported") || true)
 [ -z "$difference" ] || fail "header and exports differ: $difference"
+# The list names them all, with the version of the list they came with: what is released stays.
+listed=$(sed -nE "s/^ (tw_[a-z_]+)@(TILEWRIGHT_[0-9.]+) [0-9.]+\$/\1@@\2/p" "$symbols" | sort)
+difference=$(diff <(echo "$listed") <(echo "$exported") || true)
+[ -z "$difference" ] || fail "$symbols and exports differ: $difference"
+soname=$(readelf -d "$library" | sed -nE "s/.*SONAME.*\[(.*)\]/\1/p")
+grep -q "^$soname libtilewright${soname##*.} " "$symbols" || fail "$symbols is not of $soname"
 echo "$(wc -l <<<"$exported") functions, needs: $(readelf -d "$library" | grep -oE 'NEEDED.*\[.*' | grep -oE '\[.*' | tr '\n' ' ')"

@@ -1,0 +1,80 @@
+// What programs that are compiled with the header of 1.0.0 have in them: numbers, and where members
+// are (64-bit; the rest of the interface is packaging/libtilewright1.symbols). A line is added for
+// what is new; none is changed as long as the library is libtilewright.so.1 (docs/versions.md).
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#include "include/tilewright/tilewright.h"
+
+namespace tilewright {
+namespace {
+
+TEST(AbiTest, NumbersAreThoseOfTheFirstRelease) {
+  EXPECT_EQ(TW_API_VERSION, 1u);
+  EXPECT_EQ(TW_TOO_SMALL, 8);
+  const int codes[] = {TW_OK,      TW_INVALID_ARGUMENT, TW_NOT_FOUND, TW_UNSUPPORTED,
+                       TW_CORRUPT, TW_UNAVAILABLE,      TW_INTERNAL,  TW_NO_MEMORY};
+  const int kinds[] = {TW_KIND_HIT, TW_KIND_NEAR, TW_KIND_MODEL, TW_KIND_DEFAULT, TW_KIND_MISS};
+  const int knobs[] = {TW_KNOB_SPLIT, TW_KNOB_REORDER, TW_KNOB_ANNOTATE, TW_KNOB_OTHER};
+  const int values[] = {TW_VALUE_INTEGERS, TW_VALUE_STRINGS, TW_VALUE_INTEGER, TW_VALUE_BOOL,
+                        TW_VALUE_STRING};
+  const int rules[] = {TW_RULE_TILEWRIGHT, TW_RULE_AUTOTVM};
+  const auto count_up = [](const auto& list) {
+    int next = 0;
+    for (const int number : list) EXPECT_EQ(number, next++);
+  };
+  count_up(codes);
+  count_up(kinds);
+  count_up(knobs);
+  count_up(values);
+  count_up(rules);
+  EXPECT_EQ(TW_ACCEPT_HIT, 1);
+  EXPECT_EQ(TW_ACCEPT_NEAR, 2);
+  EXPECT_EQ(TW_ACCEPT_MODEL, 4);
+  EXPECT_EQ(TW_ACCEPT_DEFAULT, 8);
+}
+
+TEST(AbiTest, MembersAreWhereTheFirstReleaseHasThem) {
+  if (sizeof(void*) != 8) GTEST_SKIP() << "needs pointers of 64 bits";
+  EXPECT_EQ(offsetof(tw_error, code), 4u);
+  EXPECT_EQ(offsetof(tw_error, message), 8u);
+  EXPECT_GE(sizeof(tw_error), 1024u);
+  EXPECT_EQ(offsetof(tw_package_options, allow_unsigned), 4u);
+  EXPECT_EQ(offsetof(tw_package_options, trusted_keys), 8u);
+  EXPECT_EQ(offsetof(tw_query_options, accept), 4u);
+  EXPECT_EQ(offsetof(tw_query_options, rule), 8u);
+  EXPECT_EQ(offsetof(tw_knob, kind), 4u);
+  EXPECT_EQ(offsetof(tw_knob, value_type), 8u);
+  EXPECT_EQ(offsetof(tw_knob, name), 16u);
+  EXPECT_EQ(offsetof(tw_knob, count), 24u);
+  EXPECT_EQ(offsetof(tw_knob, integers), 32u);
+  EXPECT_EQ(offsetof(tw_knob, strings), 40u);
+  EXPECT_EQ(offsetof(tw_knob, text), 48u);
+  EXPECT_EQ(offsetof(tw_record, verified), 4u);
+  EXPECT_EQ(offsetof(tw_record, id), 8u);
+  EXPECT_EQ(offsetof(tw_record, source), 16u);
+  EXPECT_EQ(offsetof(tw_record, workload), 24u);
+  EXPECT_EQ(offsetof(tw_record, target), 32u);
+  EXPECT_EQ(offsetof(tw_record, device), 40u);
+  EXPECT_EQ(offsetof(tw_record, device_model), 48u);
+  EXPECT_EQ(offsetof(tw_record, epilogue), 56u);
+  EXPECT_EQ(offsetof(tw_record, metric), 64u);
+  EXPECT_EQ(offsetof(tw_record, value), 72u);
+  EXPECT_EQ(offsetof(tw_record, noise), 80u);
+  EXPECT_EQ(offsetof(tw_record, measured_unix_seconds), 88u);
+  EXPECT_EQ(offsetof(tw_record, codegen_version), 96u);
+  EXPECT_EQ(offsetof(tw_record, sample_count), 104u);
+  EXPECT_EQ(offsetof(tw_record, samples), 112u);
+  EXPECT_EQ(offsetof(tw_tensor_info, rank), 4u);
+  EXPECT_EQ(offsetof(tw_tensor_info, name), 8u);
+  EXPECT_EQ(offsetof(tw_tensor_info, dtype), 16u);
+  EXPECT_EQ(offsetof(tw_tensor_info, shape), 24u);
+  EXPECT_EQ(offsetof(tw_tensor_info, bytes), 32u);
+  EXPECT_EQ(offsetof(tw_buffer, bytes), 8u);
+  EXPECT_EQ(sizeof(tw_buffer), 16u);  // in arrays: it can not grow
+}
+
+}  // namespace
+}  // namespace tilewright
