@@ -27,7 +27,7 @@ export XDG_DATA_HOME=$work/data XDG_CONFIG_HOME=$work/config # no records of thi
 "$tilewright" targets --json >"$work/targets.json"
 sql() { sqlite3 -batch "$work/bench.db" "$@"; }
 device=$(sql "SELECT json_extract(readfile('$work/targets.json'), '\$.device.model')")
-mcpu=$(sed -E 's/.*-mcpu=([a-z0-9-]+).*/\1/' "$work/targets.json")
+mcpu=$(sql "SELECT json_extract(readfile('$work/targets.json'), '\$.native')" | sed -E "s/.*-mcpu=([a-z0-9-]+).*/\1/")
 out=${1:-bench/results/$(date +%Y-%m-%d)-$mcpu}
 cores=$(nproc)
 
@@ -136,14 +136,14 @@ CREATE TABLE past AS
   FROM json_each(readfile('$work/before.json'), '\$.rows');
 CREATE TABLE compared AS
   SELECT now.*, now.spread / now.value AS noise, past.value AS before, now.value / past.value - 1 AS change,
-    max(0.03, now.spread / now.value + past.noise) AS allowed
+    max(0.03, now.spread / now.value + past.noise) AS allowed, min(place) OVER (PARTITION BY part) AS first
   FROM now LEFT JOIN past USING (part, name) WHERE now.value > 0;
 CREATE TABLE row AS
-  SELECT *, CASE WHEN before IS NULL THEN 'new'
+  SELECT *, row_number() OVER (ORDER BY first, place) AS line, CASE WHEN before IS NULL THEN 'new'
       WHEN (better = 'less' AND change > allowed) OR (better = 'more' AND change < -allowed) THEN 'slower'
       WHEN (better = 'less' AND change < -allowed) OR (better = 'more' AND change > allowed) THEN 'faster'
       ELSE 'same' END AS verdict
-  FROM compared ORDER BY place;
+  FROM compared ORDER BY line;
 SQL
 gone=$(sql "SELECT json_group_array(past.part || ': ' || past.name) FROM past LEFT JOIN now USING (part, name) WHERE now.name IS NULL")
 sql "SELECT json_object('schema', 1, 'cpu', '$device ($mcpu)', 'cores', $cores, 'date', '$(date -u +%Y-%m-%dT%H:%M:%SZ)',
@@ -155,7 +155,7 @@ sql "SELECT json_object('schema', 1, 'cpu', '$device ($mcpu)', 'cores', $cores, 
   'rows', json_group_array(json_object('group', part, 'name', name, 'unit', unit, 'better', better,
     'value', round(value, 6), 'noise', round(noise, 4), 'before', before, 'change', round(change, 4),
     'verdict', verdict)))
-  FROM (SELECT * FROM row ORDER BY place)" >"$work/table.json"
+  FROM (SELECT * FROM row ORDER BY line)" >"$work/table.json"
 
 {
   echo "CPU $device ($mcpu), $cores cores; $(date -u +'%Y-%m-%d %H:%M UTC'); commit $commit; median of $rounds rounds"
@@ -169,10 +169,10 @@ sql "SELECT json_object('schema', 1, 'cpu', '$device ($mcpu)', 'cores', $cores, 
   slower=$(sql "SELECT printf('  %s: %s: %.4g %s, was %.4g (%+.1f %%, noise %.1f %%)', part, name, value, unit, before,
     100 * change, 100 * allowed) FROM row WHERE verdict = 'slower' ORDER BY change DESC")
   echo "${slower:-  nothing}"
-  sql "SELECT printf('%s%-44s %12.5g %-3s  noise %5.1f %%%s', CASE WHEN part <> ifnull(lag(part) OVER (ORDER BY place), '')
+  sql "SELECT printf('%s%-44s %12.5g %-3s  noise %5.1f %%%s', CASE WHEN part <> ifnull(lag(part) OVER (ORDER BY line), '')
       THEN char(10) || part || char(10) ELSE '' END || '  ', name, value, unit, 100 * noise,
     CASE WHEN before IS NULL THEN '' ELSE printf('  was %12.5g  %+6.1f %%  %s', before, 100 * change,
-      CASE verdict WHEN 'same' THEN '' ELSE verdict END) END) FROM row ORDER BY place"
+      CASE verdict WHEN 'same' THEN '' ELSE verdict END) END) FROM row ORDER BY line"
 } >"$work/table.txt"
 mv "$work/table.json" "$work/table.txt" "$out/"
 sed -n '1,/^$/p' "$out/table.txt"
