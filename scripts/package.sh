@@ -59,5 +59,5 @@ fi
 (cd "$folder" && du -h --apparent-size -- *.deb)
 if [ -n "$lint" ]; then
   command -v lintian >/dev/null || { echo "package: no lintian; scripts/setup.sh --with-packages installs it" >&2; exit 1; }
-  lintian --fail-on error,warning,info --display-info --tag-display-limit 0 "$folder"/*.deb
+  lintian --fail-on error,warning "$folder"/*.deb
 fi

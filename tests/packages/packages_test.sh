@@ -143,6 +143,6 @@ changed=$(diff <(echo "$before") <(users_files) || true)
 
 if [ "${4:-}" = lint ]; then
   command -v lintian >/dev/null || { echo "packages: needs lintian (scripts/setup.sh --with-packages)" >&2; exit 77; }
-  lintian --fail-on error,warning,info --display-info --tag-display-limit 0 debs/*.deb
+  lintian --fail-on error,warning debs/*.deb
 fi
 echo "installed, used, upgraded and removed: $(du -ch debs/*.deb | tail -n 1 | cut -f1) of packages"
