@@ -30,6 +30,7 @@ device=$(sql "SELECT json_extract(readfile('$work/targets.json'), '\$.device.mod
 mcpu=$(sql "SELECT json_extract(readfile('$work/targets.json'), '\$.native')" | sed -E "s/.*-mcpu=([a-z0-9-]+).*/\1/")
 out=${1:-bench/results/$(date +%Y-%m-%d)-$mcpu}
 cores=$(nproc)
+load=$(cut -d' ' -f1 /proc/loadavg)  # before anything is measured
 
 # sample GROUP NAME UNIT BETTER VALUE: one measured value; BETTER is less or more.
 sample() { printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" "$round" "$5" >>"$work/samples.tsv"; }
@@ -147,7 +148,7 @@ CREATE TABLE row AS
 SQL
 gone=$(sql "SELECT json_group_array(past.part || ': ' || past.name) FROM past LEFT JOIN now USING (part, name) WHERE now.name IS NULL")
 sql "SELECT json_object('schema', 1, 'cpu', '$device ($mcpu)', 'cores', $cores, 'date', '$(date -u +%Y-%m-%dT%H:%M:%SZ)',
-  'commit', '$commit', 'version', '$("$tilewright" version --json | sed -E 's/.*"version":"([^"]*)".*/\1/')', 'rounds', $rounds,
+  'commit', '$commit', 'version', '$("$tilewright" version --json | sed -E 's/.*"version":"([^"]*)".*/\1/')', 'rounds', $rounds, 'load', $load,
   'compared_with', $([ -n "$before" ] && echo "'$before'" || echo NULL),
   'compared_commit', json_extract(readfile('$work/before.json'), '\$.commit'),
   'slower', (SELECT count(*) FROM row WHERE verdict = 'slower'),
@@ -158,7 +159,7 @@ sql "SELECT json_object('schema', 1, 'cpu', '$device ($mcpu)', 'cores', $cores, 
   FROM (SELECT * FROM row ORDER BY line)" >"$work/table.json"
 
 {
-  echo "CPU $device ($mcpu), $cores cores; $(date -u +'%Y-%m-%d %H:%M UTC'); commit $commit; median of $rounds rounds"
+  echo "CPU $device ($mcpu), $cores cores; $(date -u +'%Y-%m-%d %H:%M UTC'); commit $commit; median of $rounds rounds; load before $load"
   if [ -n "$before" ]; then
     echo "compared with $before (commit $(sql "SELECT json_extract(readfile('$work/before.json'), '\$.commit')"))"
   else
