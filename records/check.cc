@@ -55,6 +55,7 @@ std::string WrongWith(const Trial& trial) {
   if (!std::ranges::all_of(trial.samples, is_fine)) return "a sample is not a number";
   if (!is_fine(trial.noise)) return "its noise is not a number";
   if (!(trial.quiet_share >= -1 && trial.quiet_share <= 1)) return "its quiet share is not one";
+  if (trial.predicted && !std::isfinite(*trial.predicted)) return "its prediction is not a number";
   if (trial.outcome != Outcome::kOk) return {};
   if (!is_fine(trial.value) || trial.value == 0) return "ok, but its value is not positive";
   if (trial.samples.empty()) return {};

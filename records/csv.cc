@@ -33,6 +33,7 @@ constexpr std::array kNames = {
     "attempt",
     "finished_unix_seconds",
     "quiet_share",
+    "predicted",
 };
 
 /// A field, in quotes where it needs them.
@@ -81,7 +82,8 @@ std::string LineOf(const Record& record) {
                                    ShortestDouble(t.run_seconds),
                                    std::to_string(t.attempt),
                                    ShortestDouble(t.finished_unix_seconds),
-                                   t.quiet_share < 0 ? "" : ShortestDouble(t.quiet_share)}) {
+                                   t.quiet_share < 0 ? "" : ShortestDouble(t.quiet_share),
+                                   t.predicted ? ShortestDouble(*t.predicted) : ""}) {
     Put(line, field);
   }
   return line + "\r\n";

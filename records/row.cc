@@ -87,6 +87,7 @@ Result<Record> ReadRow(const Database& db, const Statement& row, TextCache& cach
   trial.attempt = row.Int(20);
   trial.finished_unix_seconds = row.Real(21);
   trial.quiet_share = row.Real(22);
+  if (!row.IsNull(23)) trial.predicted = row.Real(23);
   return record;
 }
 

@@ -21,9 +21,9 @@ inline constexpr std::string_view kTrialColumns =
     " trial.template, trial.template_version, trial.codegen_version, trial.config, trial.outcome,"
     " trial.reason, trial.metric, trial.value, trial.noise, trial.samples, trial.verified,"
     " trial.max_abs_error, trial.build_seconds, trial.run_seconds, trial.attempt, trial.finished,"
-    " trial.quiet";
+    " trial.quiet, trial.predicted";
 /// How many they are: what a statement selects beside them comes after.
-inline constexpr int kTrialColumnCount = 23;
+inline constexpr int kTrialColumnCount = 24;
 
 /// SQL: 1 for a trial that Trial::disturbed says of, else 0. A sample takes eight bytes.
 inline constexpr std::string_view kDisturbedSql =

@@ -87,6 +87,11 @@ CREATE INDEX imported_by_time ON imported (finished);
     R"sql(
 ALTER TABLE trial ADD COLUMN quiet REAL NOT NULL DEFAULT -1;
 )sql",
+    // What the search's cost model thought of a candidate before it was measured; null where none
+    // was asked, as in all trials before this.
+    R"sql(
+ALTER TABLE trial ADD COLUMN predicted REAL;
+)sql",
 };
 
 /// Runs the entries that lead from one version to another, and marks the file.

@@ -146,6 +146,11 @@ Status InsertTrial(Statement& insert, std::int64_t job, const TrialTexts& texts,
   insert.Bind(18, trial.verified ? 1 : 0).Bind(19, trial.max_abs_error);
   insert.Bind(20, trial.build_seconds).Bind(21, trial.run_seconds).Bind(22, trial.attempt);
   insert.Bind(23, trial.finished_unix_seconds).Bind(24, trial.quiet_share);
+  if (trial.predicted) {
+    insert.Bind(25, *trial.predicted);
+  } else {
+    insert.BindNull(25);
+  }
   return insert.Run();
 }
 
@@ -268,33 +273,6 @@ Result<Store> Store::OpenImage(std::string_view bytes, const std::string& name) 
   return Store(std::make_unique<Impl>(std::move(*db), name));
 }
 
-Result<Job> Store::OpenJob(std::string_view name, std::string_view settings, std::uint64_t seed) {
-  auto transaction = Transaction::Begin(impl_->db);
-  TW_RETURN_IF_ERROR(transaction);
-  auto insert = Statement::Prepare(
-      impl_->db, "INSERT OR IGNORE INTO job (name, settings, seed) VALUES (?1, ?2, ?3)");
-  TW_RETURN_IF_ERROR(insert);
-  insert->Bind(1, name).Bind(2, settings).Bind(3, static_cast<std::int64_t>(seed));
-  TW_RETURN_IF_ERROR(insert->Run());
-  auto query = Statement::Prepare(
-      impl_->db, "SELECT id, name, settings, seed, finished FROM job WHERE name = ?1");
-  TW_RETURN_IF_ERROR(query);
-  query->Bind(1, name);
-  auto row = query->Step();
-  TW_RETURN_IF_ERROR(row);
-  Job job{query->Int(0), std::string(query->Text(1)), std::string(query->Text(2)),
-          static_cast<std::uint64_t>(query->Int(3)), query->Int(4) != 0};
-  query->Reset();
-  TW_RETURN_IF_ERROR(transaction->Commit());
-  return job;
-}
-
-Status Store::FinishJob(std::int64_t job) {
-  auto update = Statement::Prepare(impl_->db, "UPDATE job SET finished = 1 WHERE id = ?1");
-  TW_RETURN_IF_ERROR(update);
-  return update->Bind(1, job).Run();
-}
-
 void Store::SetDurability(Durability durability) { impl_->durability = durability; }
 
 Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
@@ -309,9 +287,9 @@ Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
       "INSERT OR IGNORE INTO trial (id, job, workload, target, device, epilogue, template,"
       " template_version, codegen_version, config_index, config, outcome, reason, metric, value,"
       " noise, samples, verified, max_abs_error, build_seconds, run_seconds, attempt, finished,"
-      " quiet)"
+      " quiet, predicted)"
       " VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,"
-      "?23,?24)");
+      "?23,?24,?25)");
   TW_RETURN_IF_ERROR(insert);
   auto add_entry = Statement::Prepare(
       impl_->db, "INSERT INTO log (job, task, kind, payload) VALUES (?1, ?2, ?3, ?4)");
@@ -332,21 +310,6 @@ Status Store::Append(std::int64_t job, const std::vector<Trial>& trials,
   }
   TW_RETURN_IF_ERROR(transaction->Commit());
   return impl_->durability == Durability::kDisk ? impl_->db.SyncLog() : Status();
-}
-
-Result<std::vector<LogEntry>> Store::Log(std::int64_t job, std::string_view task_key) {
-  auto query = Statement::Prepare(
-      impl_->db, "SELECT task, kind, payload FROM log WHERE job = ?1 AND task = ?2 ORDER BY seq");
-  TW_RETURN_IF_ERROR(query);
-  query->Bind(1, job).Bind(2, task_key);
-  std::vector<LogEntry> entries;
-  while (true) {
-    auto row = query->Step();
-    TW_RETURN_IF_ERROR(row);
-    if (!*row) return entries;
-    entries.push_back(
-        {std::string(query->Text(0)), std::string(query->Text(1)), std::string(query->Text(2))});
-  }
 }
 
 Status Store::ForEachTrial(const TrialFilter& filter,

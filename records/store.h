@@ -104,6 +104,8 @@ class Store {
   /// Finds the unfinished or finished job of this name, or makes it.
   Result<Job> OpenJob(std::string_view name, std::string_view settings, std::uint64_t seed);
   Status FinishJob(std::int64_t job);
+  /// Every job, the first one first.
+  Result<std::vector<Job>> Jobs() const;
   /// Stores trials and log entries in one durable transaction: after ok they survive kill -9 and
   /// power loss (see Durability; kDisk unless SetDurability says otherwise). A trial already there
   /// (same id) is left as it is.
@@ -111,6 +113,8 @@ class Store {
                 const std::vector<LogEntry>& log);
   void SetDurability(Durability durability);
   Result<std::vector<LogEntry>> Log(std::int64_t job, std::string_view task_key);
+  /// What a job's log has of one kind, of all tasks and of the job itself, in order.
+  Result<std::vector<LogEntry>> LogOfKind(std::int64_t job, std::string_view kind) const;
   Result<std::vector<Record>> Trials(const TrialFilter& filter) const;
   /// As Trials, one at a time: for stores that do not fit into memory. Ends with the first status
   /// of `visit` that is not ok, and returns it.

@@ -3,6 +3,8 @@
 
 #include "search/job_log.h"
 
+#include <cmath>
+
 #include "src/base/json.h"
 
 namespace tilewright::search {
@@ -41,6 +43,16 @@ class Reader {
     if (value.is_number()) return value.get<double>();
     ok_ = false;
     return 0;
+  }
+  std::vector<float> Numbers(const char* name) {
+    const Json& list = Member(name);
+    std::vector<float> values;
+    if (!list.is_array()) ok_ = false;
+    for (std::size_t i = 0; ok_ && i < list.size(); ++i) {
+      if (!list[i].is_number()) ok_ = false;
+      if (ok_) values.push_back(list[i].get<float>());
+    }
+    return values;
   }
   std::vector<std::int64_t> Integers(const Json& list) {
     std::vector<std::int64_t> values;
@@ -98,6 +110,7 @@ AskEntry DecodeAsk(Reader& reader) {
   entry.batch = reader.Integer("batch");
   entry.told = reader.Integers(reader.Member("told"));
   entry.points = reader.Points("points");
+  if (reader.Has("scores")) entry.scores = reader.Numbers("scores");
   entry.elapsed_seconds = reader.Number("elapsed");
   entry.memo = PlainText(reader.Member("memo"));
   return entry;
@@ -137,7 +150,72 @@ BestEntry DecodeBest(Reader& reader) {
   return entry;
 }
 
+LifeEntry DecodeLife(Reader& reader) {
+  LifeEntry entry;
+  entry.unix_seconds = reader.Number("unix");
+  entry.elapsed_seconds = reader.Number("elapsed");
+  entry.resolution = reader.Number("resolution");
+  const Json& tasks = reader.Member("tasks");
+  if (!tasks.is_array()) reader.Fail();
+  for (std::size_t i = 0; reader.ok() && i < tasks.size(); ++i) {
+    const Json& task = tasks[i];
+    if (!task.is_array() || task.size() != 3 || !task[0].is_string() || !task[1].is_string()) {
+      reader.Fail();
+      break;
+    }
+    entry.tasks.push_back(
+        {task[0].get<std::string>(), task[1].get<std::string>(), reader.Integer(task[2])});
+  }
+  return entry;
+}
+
+TimeEntry DecodeTime(Reader& reader) {
+  TimeEntry entry;
+  entry.elapsed_seconds = reader.Number("elapsed");
+  entry.wall_seconds = reader.Number("wall");
+  entry.runner_busy_seconds = reader.Number("runner");
+  entry.runner_timing_seconds = reader.Number("timing");
+  entry.builder_busy_seconds = reader.Number("builder");
+  entry.model_seconds = reader.Number("model");
+  entry.idle_seconds = reader.Number("idle");
+  entry.trials = reader.Integer("trials");
+  return entry;
+}
+
+Status NotUnderstood(const records::LogEntry& entry) {
+  return Corrupt("search log: " + entry.kind + " entry " + entry.payload.substr(0, 120) + " of " +
+                 (entry.task_key.empty() ? "the job" : entry.task_key) + " is not understood");
+}
+
+/// Milliseconds are enough.
+double Rounded(double seconds) { return std::round(1e3 * seconds) / 1e3; }
+
 }  // namespace
+
+records::LogEntry Encode(const LifeEntry& entry) {
+  Json json = Json::object();
+  json["unix"] = Rounded(entry.unix_seconds);
+  json["elapsed"] = Rounded(entry.elapsed_seconds);
+  json["resolution"] = entry.resolution;
+  json["tasks"] = Json::array();
+  for (const LifeEntry::Task& task : entry.tasks) {
+    json["tasks"].push_back(Json::array({task.key, task.epilogue, task.occurrences}));
+  }
+  return {"", "life", PlainText(json)};
+}
+
+records::LogEntry Encode(const TimeEntry& entry) {
+  Json json = Json::object();
+  json["elapsed"] = Rounded(entry.elapsed_seconds);
+  json["wall"] = Rounded(entry.wall_seconds);
+  json["runner"] = Rounded(entry.runner_busy_seconds);
+  json["timing"] = Rounded(entry.runner_timing_seconds);
+  json["builder"] = Rounded(entry.builder_busy_seconds);
+  json["model"] = Rounded(entry.model_seconds);
+  json["idle"] = Rounded(entry.idle_seconds);
+  json["trials"] = entry.trials;
+  return {"", "time", PlainText(json)};
+}
 
 records::LogEntry Encode(std::string_view task_key, const BeginEntry& entry) {
   Json json = Json::object();
@@ -154,6 +232,14 @@ records::LogEntry Encode(std::string_view task_key, const AskEntry& entry) {
   json["batch"] = entry.batch;
   json["told"] = entry.told;
   json["points"] = PointsJson(entry.points);
+  if (!entry.scores.empty()) {
+    Json scores = Json::array();
+    // Four decimals tell apart what the trees do, and are a fourth of a double's text.
+    for (const float score : entry.scores) {
+      scores.push_back(std::round(1e4 * static_cast<double>(score)) / 1e4);
+    }
+    json["scores"] = std::move(scores);
+  }
   json["elapsed"] = entry.elapsed_seconds;
   // The memo goes in as JSON, not as a text of escaped JSON; a strategy's own bug would show here.
   Result<Json> memo = ParseJson(entry.memo);
@@ -189,11 +275,8 @@ records::LogEntry Encode(std::string_view task_key, const BestEntry& entry) {
 Result<TaskLog> Decode(const std::vector<records::LogEntry>& entries) {
   TaskLog log;
   for (const records::LogEntry& entry : entries) {
-    const Status bad =
-        Corrupt("search log: " + entry.kind + " entry " + entry.payload.substr(0, 120) + " of " +
-                entry.task_key + " is not understood");
     const Result<Json> json = ParseJson(entry.payload);
-    if (!json.ok() || !json->is_object()) return bad;
+    if (!json.ok() || !json->is_object()) return NotUnderstood(entry);
     Reader reader(*json);
     if (entry.kind == "begin") {
       log.begin = DecodeBegin(reader);
@@ -204,9 +287,27 @@ Result<TaskLog> Decode(const std::vector<records::LogEntry>& entries) {
     } else if (entry.kind == "best") {
       log.best = DecodeBest(reader);
     } else {
-      return bad;
+      return NotUnderstood(entry);
     }
-    if (!reader.ok()) return bad;
+    if (!reader.ok()) return NotUnderstood(entry);
+  }
+  return log;
+}
+
+Result<WholeJobLog> DecodeWholeJob(const std::vector<records::LogEntry>& entries) {
+  WholeJobLog log;
+  for (const records::LogEntry& entry : entries) {
+    const Result<Json> json = ParseJson(entry.payload);
+    if (!json.ok() || !json->is_object()) return NotUnderstood(entry);
+    Reader reader(*json);
+    if (entry.kind == "life") {
+      log.lives.push_back(DecodeLife(reader));
+    } else if (entry.kind == "time") {
+      log.times.push_back(DecodeTime(reader));
+    } else {
+      return NotUnderstood(entry);
+    }
+    if (!reader.ok()) return NotUnderstood(entry);
   }
   return log;
 }

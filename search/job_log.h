@@ -29,7 +29,10 @@ struct BeginEntry {
 struct AskEntry {
   std::int64_t batch = 0;  ///< counted over all tasks of the job, from 0
   std::vector<std::int64_t> told;
-  std::vector<Point> points;   ///< none: the strategy had no more
+  std::vector<Point> points;  ///< none: the strategy had no more
+  /// What its model thought of them, parallel to points; none in logs of earlier versions, or
+  /// without a model.
+  std::vector<float> scores;
   double elapsed_seconds = 0;  ///< wall time the job had spent in all its lives
   std::string memo;            ///< the strategy's
 };
@@ -52,6 +55,31 @@ struct BestEntry {
   bool disturbed = false;  ///< the race found no quiet moments
 };
 
+/// "life": the job was started, or went on. Of the whole job: its task key is empty.
+struct LifeEntry {
+  struct Task {
+    std::string key, epilogue;
+    std::int64_t occurrences = 1;
+  };
+  double unix_seconds = 0;
+  double elapsed_seconds = 0;  ///< wall time of the lives before
+  double resolution = 0;       ///< smallest difference the device can tell, relative
+  std::vector<Task> tasks;
+};
+
+/// "time": where the time of this life has gone so far. Of the whole job: its task key is empty.
+struct TimeEntry {
+  double elapsed_seconds = 0;  ///< wall time of all lives
+  double wall_seconds = 0;     ///< of this life; the others, too
+  double runner_busy_seconds = 0, runner_timing_seconds = 0;
+  double builder_busy_seconds = 0;  ///< at least one builder works
+  double model_seconds = 0;         ///< asking and learning, on threads beside
+  double idle_seconds = 0;          ///< neither builder nor runner works
+  std::int64_t trials = 0;          ///< of this life
+};
+
+records::LogEntry Encode(const LifeEntry& entry);
+records::LogEntry Encode(const TimeEntry& entry);
 records::LogEntry Encode(std::string_view task_key, const BeginEntry& entry);
 records::LogEntry Encode(std::string_view task_key, const AskEntry& entry);
 records::LogEntry Encode(std::string_view task_key, const TellEntry& entry);
@@ -64,6 +92,13 @@ struct TaskLog {
   std::vector<TellEntry> tells;
   std::optional<BestEntry> best;  ///< the last one
 };
+/// What a job's own entries say, those with an empty task key.
+struct WholeJobLog {
+  std::vector<LifeEntry> lives;
+  std::vector<TimeEntry> times;
+};
+/// Errors: kCorrupt with the entry that was not understood.
+Result<WholeJobLog> DecodeWholeJob(const std::vector<records::LogEntry>& entries);
 /// Errors: kCorrupt with the entry that was not understood.
 Result<TaskLog> Decode(const std::vector<records::LogEntry>& entries);
 

@@ -82,6 +82,7 @@ Status TuneRun::Open(const std::vector<TuneTask>& tasks, int life) {
       context_.store->OpenJob(JobName(tasks, settings_, life), ToJson(settings_), settings_.seed);
   TW_RETURN_IF_ERROR(job);
   job_ = std::move(*job);
+  if (context_.observer != nullptr) context_.observer->Opened(job_.name);
   pool_ = std::make_unique<WarmPool>();
   if (settings_.warm_start && !tasks_.empty()) {
     const Target target = WithoutLibraries(tasks_.front()->input.task.target);
@@ -188,6 +189,7 @@ Status TuneRun::ReplayAsk(
   batch.number = ask.batch;
   batch.task = task;
   batch.points = ask.points;
+  if (ask.scores.size() == ask.points.size()) batch.scores = ask.scores;
   batch.results.resize(ask.points.size());
   for (std::size_t slot = 0; slot < ask.points.size(); ++slot) {
     const auto tell = tells.find({ask.batch, static_cast<std::int64_t>(slot)});

@@ -60,6 +60,9 @@ class Strategy {
   /// Up to `count` points not proposed before; fewer (or none) when the space is exhausted.
   virtual std::vector<Point> Ask(int count) = 0;
   virtual void Tell(std::span<const Told> results) = 0;
+  /// What its model thinks of the points just asked for, higher is better, one number each; empty
+  /// where it has none. Called after every Ask, and changes no proposal.
+  virtual std::vector<float> Scores(std::span<const Point> /*points*/) { return {}; }
   virtual std::string_view name() const = 0;
 
   /// What has gone wrong in it, which ends the job; it proposes nothing more. Only one of a plugin

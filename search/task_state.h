@@ -61,6 +61,7 @@ struct BatchState {
   std::int64_t number = 0;
   int task = 0;
   std::vector<Point> points;
+  std::vector<float> scores;                 ///< parallel to points, or empty; see Trial::predicted
   std::vector<std::optional<Told>> results;  ///< parallel to points; durable ones only
   std::size_t done = 0;
   bool complete() const { return done == points.size(); }

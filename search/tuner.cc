@@ -204,6 +204,7 @@ void TuneRun::Think(int task, int count, std::vector<Told> results) {
   Asked asked;
   asked.task = task;
   asked.points = strategy.Ask(count);
+  asked.scores = strategy.Scores(asked.points);
   asked.memo = strategy.Memo();
   asked.filtered = strategy.filtered();
   asked.status = strategy.status();
@@ -254,6 +255,7 @@ Status TuneRun::TakeAsked() {
   AskEntry entry = std::move(*planned_);
   planned_.reset();
   entry.points = asked->points;
+  entry.scores = std::move(asked->scores);
   entry.memo = std::move(asked->memo);
   Writer::Item item;
   item.log.push_back(Encode(state.key, entry));
@@ -268,6 +270,7 @@ Status TuneRun::TakeAsked() {
   batch.number = entry.batch;
   batch.task = asked->task;
   batch.points = std::move(entry.points);
+  batch.scores = std::move(entry.scores);
   batch.results.resize(batch.points.size());
   proposed_trials_ += std::ssize(batch.points);
   scheduler_->Proposed(asked->task, std::ssize(batch.points));
@@ -344,6 +347,9 @@ void TuneRun::Store(std::uint64_t ticket, const Place& place, Trial trial) {
   entry.slot = static_cast<std::int64_t>(place.slot);
   entry.told = {batch.points[place.slot], trial.outcome, trial.value, trial.disturbed()};
   entry.verified = trial.verified;
+  if (place.slot < batch.scores.size()) {
+    trial.predicted = static_cast<double>(batch.scores[place.slot]);
+  }
   Writer::Item item;
   item.ticket = ticket;
   item.log.push_back(Encode(TaskAt(batch.task).key, entry));
@@ -381,8 +387,10 @@ Status TuneRun::Search() {
     TW_RETURN_IF_ERROR(learner_.StartThread());
     TW_RETURN_IF_ERROR(writer_->StartThread());
   }
-  const measure::TimeSplit before = context_.measurer->time_split();
+  before_ = context_.measurer->time_split();
+  NoteLife();
   while (!StopRequested()) {
+    NoteTime(false);
     const double now = context_.clock->MonotonicSeconds();
     if (MayPlan(now)) TW_RETURN_IF_ERROR(Plan());
     TW_RETURN_IF_ERROR(TakeAsked());
@@ -401,12 +409,8 @@ Status TuneRun::Search() {
   interrupted_ = StopRequested();
   const std::string reason = interrupted_ ? "stopped" : LimitReached();
   search_seconds_ = context_.clock->MonotonicSeconds() - start_seconds_;
-  split_ = context_.measurer->time_split();
-  split_.wall_seconds -= before.wall_seconds;
-  split_.runner_busy_seconds -= before.runner_busy_seconds;
-  split_.runner_timing_seconds -= before.runner_timing_seconds;
-  split_.builder_busy_seconds -= before.builder_busy_seconds;
-  split_.idle_seconds -= before.idle_seconds;
+  split_ = SplitNow();
+  NoteTime(true);
   for (int i = 0; i < static_cast<int>(tasks_.size()); ++i) {
     Retire(i, reason.empty() ? "no improvement" : reason);
   }

@@ -31,6 +31,8 @@ struct TuneTask {
 class TuneObserver {
  public:
   virtual ~TuneObserver() = default;
+  /// The job is there, by this name in the store; again if it begins another log.
+  virtual void Opened(const std::string& /*job_name*/) {}
   /// Trials done in earlier lives of the job have been read back.
   virtual void Resumed(std::int64_t /*trials*/) {}
   /// The log of an earlier life does not lead to where that life was, as a space or a strategy has

@@ -46,6 +46,7 @@ class TuneRun {
   struct Asked {
     int task = 0;
     std::vector<Point> points;
+    std::vector<float> scores;
     std::string memo;
     std::int64_t filtered = 0;
     Status status;
@@ -97,6 +98,14 @@ class TuneRun {
   /// Seconds of the budget that the search leaves to the races.
   double RaceReserve() const;
 
+  // time_notes.cc
+  /// Writes down that the job runs, and what it tunes.
+  void NoteLife();
+  /// What the measurer's time since the search began was spent on.
+  measure::TimeSplit SplitNow() const;
+  /// Writes down where the time has gone, when it is due or `always`.
+  void NoteTime(bool always);
+
   // race.cc
   /// races_left: this one and those after it, which share what is left of the budget.
   Status RaceTask(int task, int races_left);
@@ -139,7 +148,9 @@ class TuneRun {
   double search_seconds_ = 0;   // wall time of Search in this run
   double race_seconds_ = 0;     // of the races in this run
   double earlier_seconds_ = 0;  // wall time of earlier lives
+  measure::TimeSplit before_;   // the measurer's at the start of Search
   measure::TimeSplit split_;    // of this run's Search
+  double noted_wall_ = 0;       // of this run at its last note of the time
   bool interrupted_ = false;
   bool log_leads_elsewhere_ = false;
   bool dropped_ = false;  // what waited when the budget was spent

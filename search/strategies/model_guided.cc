@@ -106,6 +106,19 @@ class ModelGuided final : public Proposer {
     return {};
   }
 
+  std::vector<float> Scores(std::span<const Point> points) override {
+    if (!model_->trained()) return {};
+    std::vector<float> rows;
+    for (Point point : points) {
+      const std::span<const float> row = features_.Get(point);
+      rows.insert(rows.end(), row.begin(), row.end());
+    }
+    Result<std::vector<float>> scores = model_->Predict(rows);
+    model_->Rest();  // until this task is asked again
+    if (!scores.ok() || scores->size() != points.size()) return {};
+    return *std::move(scores);
+  }
+
  protected:
   void Propose(std::size_t count, Random& random, std::vector<Point>& out) override {
     if (!model_->trained()) {
@@ -129,7 +142,6 @@ class ModelGuided final : public Proposer {
     chains_ = std::move(starts);
     Result<std::vector<ScoredPoint>> visited =
         Anneal(space(), *model_, options, features_, random, chains_);
-    model_->Rest();  // until this task is asked again
     if (!visited.ok()) {
       TakeRandom(count, random, out);
       return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,10 @@ struct Trial {
   /// Share of the samples that were taken in quiet moments; below 0 where nobody knows (simulators,
   /// records of earlier versions).
   double quiet_share = -1;
+  /// What the cost model that the search asked thought of the candidate before it was measured:
+  /// higher is better, and only the order among trials of one task counts. None where no model was
+  /// asked (records of earlier versions, too).
+  std::optional<double> predicted;
   bool verified = false;        ///< result equal to the reference
   double max_abs_error = 0;     ///< of the verification
   double build_seconds = 0, run_seconds = 0;
