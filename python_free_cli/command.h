@@ -68,6 +68,7 @@ std::unique_ptr<Command> MakeBenchCommand();
 std::unique_ptr<Command> MakeVerifyCommand();
 std::unique_ptr<Command> MakeRecordsCommand();
 std::unique_ptr<Command> MakePackageCommand();
+std::unique_ptr<Command> MakeReportCommand();
 std::unique_ptr<Command> MakeTrainCommand();
 std::unique_ptr<Command> MakeRunnerCommand();
 std::unique_ptr<Command> MakeDoctorCommand();

@@ -28,6 +28,7 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
   commands.push_back(MakeVerifyCommand());
   commands.push_back(MakeRecordsCommand());
   commands.push_back(MakePackageCommand());
+  commands.push_back(MakeReportCommand());
   commands.push_back(MakeTrainCommand());
   commands.push_back(MakeRunnerCommand());
   commands.push_back(MakeDoctorCommand());

@@ -40,10 +40,14 @@ Status CompleteCpu(const std::string& /*vta_config*/, Target& target) {
   return CheckCpu(target).WithContext("--target");
 }
 
+MachinePeaks CpuPeaks(const Target& target) {
+  const auto features = FeaturesOf(target);
+  return MeasurePeaks(features.ok() && features->avx512 ? 512 : 256);
+}
+
 /// Roofline of each task on this machine, in seconds.
 std::vector<double> CpuBounds(const Tasks& tasks, const Target& target) {
-  const auto features = FeaturesOf(target);
-  const MachinePeaks peaks = MeasurePeaks(features.ok() && features->avx512 ? 512 : 256);
+  const MachinePeaks peaks = CpuPeaks(target);
   std::vector<double> bounds;
   for (const search::TuneTask& task : tasks) {
     const Workload& w = task.task.workload;
@@ -106,7 +110,7 @@ std::vector<double> VtaBounds(const Tasks& tasks, const Target& target) {
 
 // Nobody has measured the peaks of a GPU that a target names.
 constexpr std::array kSupported = {
-    DevicePart<DeviceSupport>{"llvm", {.complete = &CompleteCpu, .bounds = &CpuBounds}},
+    DevicePart<DeviceSupport>{"llvm", {.complete = &CompleteCpu, .bounds = &CpuBounds, .peaks = &CpuPeaks}},
     DevicePart<DeviceSupport>{
         "cuda",
         {.complete = &CompleteCuda, .find = &FindGpu, .only_here = "a GPU is one of this machine"}},

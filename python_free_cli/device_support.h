@@ -7,6 +7,7 @@
 #include "python_free_cli/arguments/device_argument.h"
 #include "search/tuner.h"
 #include "src/base/status.h"
+#include "src/runtime/roofline.h"
 #include "src/target/target.h"
 
 namespace tilewright::cli {
@@ -24,6 +25,8 @@ struct DeviceSupport {
   /// Least value of each task in the target's metric that any schedule could have. Null: nobody
   /// knows, zeros.
   std::vector<double> (*bounds)(const std::vector<search::TuneTask>&, const Target&) = nullptr;
+  /// What this machine reaches, for code of the target. Null: nobody has measured such a device.
+  MachinePeaks (*peaks)(const Target&) = nullptr;
   /// Why a runner elsewhere does not have it. Empty: it may.
   const char* only_here = "";
 };

@@ -5,10 +5,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "python_free_cli/print.h"
+#include "python_free_cli/progress.h"
 #include "src/base/printable.h"
 #include "src/templates/vta/vta_target.h"
 #include "src/tensor/layout.h"
@@ -21,6 +24,9 @@ constexpr double kRedrawSeconds = 0.2;
 
 // More than all of it, and a little for the clock: something was wrong with the roofline.
 constexpr double kBeyondRoofline = 105;
+constexpr std::size_t kMostLines = 16;  // of tasks on a terminal
+constexpr double kJobLineSeconds = 60;
+constexpr int kJobBarWidth = 20;
 // A quiet machine tells smaller differences.
 constexpr double kCoarse = 0.05;
 
@@ -86,7 +92,10 @@ TuneDisplay::TuneDisplay(std::string metric, std::vector<double> bounds,
       names_(std::move(names)),
       tasks_(names_.size()),
       terminal_(terminal),
-      clock_(clock) {}
+      clock_(clock),
+      touched_(names_.size(), 0),
+      begun_(clock.MonotonicSeconds()),
+      last_line_(begun_) {}
 
 std::string TuneDisplay::Line(const search::TaskReport& task, int task_index) const {
   const auto i = static_cast<std::size_t>(task_index);
@@ -102,14 +111,15 @@ std::string TuneDisplay::Line(const search::TaskReport& task, int task_index) co
 }
 
 void TuneDisplay::Resumed(std::int64_t trials) {
+  resumed_ = trials;
   if (trials > 0) PrintErr("going on with a job that has {} trials\n", trials);
 }
 
 void TuneDisplay::LogLeft(const std::string& why) {
   PrintErr(
-             "this job's log does not replay any more ({}): its trials stay in the store, and a new "
-             "log begins\n",
-             why);
+      "this job's log does not replay any more ({}): its trials stay in the store, and a new "
+      "log begins\n",
+      why);
 }
 
 void TuneDisplay::StaleFirst(const search::TaskReport& /*task*/, int task_index,
@@ -119,9 +129,9 @@ void TuneDisplay::StaleFirst(const search::TaskReport& /*task*/, int task_index,
   drawn_lines_ = 0;
   last_draw_ = -1;
   PrintErr(
-             "{}: its records of other versions are not served; the fastest of their configs ({}) "
-             "are measured first\n",
-             names_[static_cast<std::size_t>(task_index)], configs);
+      "{}: its records of other versions are not served; the fastest of their configs ({}) "
+      "are measured first\n",
+      names_[static_cast<std::size_t>(task_index)], configs);
 }
 
 void TuneDisplay::TrialDone(const search::TaskReport& task, int task_index, const Trial& trial,
@@ -129,12 +139,51 @@ void TuneDisplay::TrialDone(const search::TaskReport& task, int task_index, cons
   const auto i = static_cast<std::size_t>(task_index);
   const bool improved = trial.outcome == Outcome::kOk && task.best_seconds == trial.value;
   tasks_[i] = task;
+  touched_[i] = ++done_;
   if (terminal_) {
     Redraw(eta_seconds);
-  } else if (improved) {
+    return;
+  }
+  if (improved) {
     PrintErr("{}  eta {}\n", Line(task, task_index),
              eta_seconds > 0 ? ShortDuration(eta_seconds) : "-");
   }
+  const double now = clock_.MonotonicSeconds();
+  if (now - last_line_ < kJobLineSeconds) return;
+  last_line_ = now;
+  PrintErr("job: {}\n", JobLine(ShareDone(eta_seconds), eta_seconds));
+}
+
+double TuneDisplay::ShareDone(double eta_seconds) const {
+  if (limit_ > 0) {
+    return std::min(1.0, static_cast<double>(resumed_ + done_) / static_cast<double>(limit_));
+  }
+  const double passed = clock_.MonotonicSeconds() - begun_;
+  return passed + eta_seconds > 0 ? passed / (passed + eta_seconds) : 0;
+}
+
+std::string TuneDisplay::JobLine(double share, double eta_seconds) const {
+  double before = 0, after = 0;
+  for (const search::TaskReport& task : tasks_) {
+    if (task.default_seconds <= 0 || task.best_seconds <= 0) continue;
+    before += static_cast<double>(task.occurrences) * task.default_seconds;
+    after += static_cast<double>(task.occurrences) * task.best_seconds;
+  }
+  const double passed = clock_.MonotonicSeconds() - begun_;
+  return fmt::format("{:.0f} %  eta {}  all {} (default {})  {:.1f} trials/s", 100 * share,
+                     eta_seconds > 0 ? ShortDuration(eta_seconds) : "-", ShortValue(metric_, after),
+                     ShortValue(metric_, before),
+                     passed > 0 ? static_cast<double>(done_) / passed : 0);
+}
+
+std::vector<std::size_t> TuneDisplay::Shown() const {
+  std::vector<std::size_t> shown(tasks_.size());
+  std::iota(shown.begin(), shown.end(), 0);
+  if (shown.size() <= kMostLines) return shown;
+  std::ranges::stable_sort(shown, std::greater(), [this](std::size_t i) { return touched_[i]; });
+  shown.resize(kMostLines);
+  std::ranges::sort(shown);
+  return shown;
 }
 
 void TuneDisplay::TaskFinished(const search::TaskReport& task, int task_index) {
@@ -147,13 +196,15 @@ void TuneDisplay::Redraw(double eta_seconds) {
   if (last_draw_ >= 0 && now - last_draw_ < kRedrawSeconds) return;
   last_draw_ = now;
   std::string text = drawn_lines_ > 0 ? fmt::format("\x1b[{}A", drawn_lines_) : "";
-  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+  const std::vector<std::size_t> shown = Shown();
+  for (const std::size_t i : shown) {
     text += "\x1b[2K" + Printable(Line(tasks_[i], static_cast<int>(i)));
     if (tasks_[i].finished) text += "  done";
     text += "\n";
   }
-  text += fmt::format("\x1b[2Keta {}\n", eta_seconds > 0 ? ShortDuration(eta_seconds) : "-");
-  drawn_lines_ = static_cast<int>(tasks_.size()) + 1;
+  const double share = ShareDone(eta_seconds);
+  text += "\x1b[2K" + ProgressBar(share, kJobBarWidth) + " " + JobLine(share, eta_seconds) + "\n";
+  drawn_lines_ = static_cast<int>(shown.size()) + 1;
   WriteToTerminal(text);
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,8 +13,10 @@
 
 namespace tilewright::cli {
 
-/// Shows a tuning job on standard error: one live line per task on a terminal, one plain line per
-/// improvement or finished task in a log.
+/// Shows a tuning job on standard error. On a terminal: a live line per task (of many those that
+/// changed last) and a bar for the job (share of trials or budget, time left, the network's total,
+/// trials per second). In a log: a plain line per improvement or finished task, and one for the job
+/// each minute.
 class TuneDisplay final : public search::TuneObserver {
  public:
   /// metric: what values are, "seconds" or a metric of the VTA. bounds: per task the least value
@@ -20,18 +24,30 @@ class TuneDisplay final : public search::TuneObserver {
   TuneDisplay(std::string metric, std::vector<double> bounds, std::vector<std::string> names,
               bool terminal, Clock& clock);
 
+  void Opened(const std::string& job_name) override {
+    if (opened_) opened_(job_name);
+  }
   void Resumed(std::int64_t trials) override;
   void LogLeft(const std::string& why) override;
   void StaleFirst(const search::TaskReport& task, int task_index, std::int64_t configs) override;
   void TrialDone(const search::TaskReport& task, int task_index, const Trial& trial,
                  double eta_seconds) override;
   void TaskFinished(const search::TaskReport& task, int task_index) override;
+  /// Who else is told the name of the job.
+  void TellOpened(std::function<void(const std::string&)> opened) { opened_ = std::move(opened); }
+  /// The job has so many trials in all; without it the bar goes by the time that is left.
+  void SetTrials(std::int64_t trials) { limit_ = trials; }
   /// Draws the last state; nothing is redrawn afterwards.
   void Finish();
 
  private:
   std::string Line(const search::TaskReport& task, int task_index) const;
   void Redraw(double eta_seconds);
+  /// The tasks whose lines are drawn, in order.
+  std::vector<std::size_t> Shown() const;
+  /// "43 %  eta 3m05s  all 12.3 ms (default 20.1 ms)  35.2 trials/s". share: 0 to 1.
+  std::string JobLine(double share, double eta_seconds) const;
+  double ShareDone(double eta_seconds) const;
 
   std::string metric_;
   std::vector<double> bounds_;
@@ -39,6 +55,10 @@ class TuneDisplay final : public search::TuneObserver {
   std::vector<search::TaskReport> tasks_;
   bool terminal_;
   Clock& clock_;
+  std::function<void(const std::string&)> opened_;
+  std::vector<std::int64_t> touched_;  // per task: the trial of this run that was its last
+  std::int64_t limit_ = 0, resumed_ = 0, done_ = 0;
+  double begun_ = -1, last_line_ = -1;
   double last_draw_ = -1;
   int drawn_lines_ = 0;
 };

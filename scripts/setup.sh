@@ -10,8 +10,10 @@ packages=(
   sqlite3 pkg-config patch
 )
 # Optional: oneDNN, which tests and benchmarks of library calls load and the kernel benchmark links,
-# and what speeds builds up.
-optional=(libdnnl-dev ccache)
+# what speeds builds up, and what draws the pages of reports and serves them while a job runs.
+optional=(libdnnl-dev ccache libjs-chart.js libcpp-httplib-dev)
+# A browser, which tests of the pages lead: with what it needs 122 MB to download, 417 MB installed.
+[[ " $* " == *" --with-browser "* ]] && packages+=(chromium)
 [[ " $* " == *" --with-fuzzers "* ]] && packages+=(clang-14 libclang-rt-14-dev)
 # Models, the runner and the examples for Arm boards, and their tests under emulation: 117 MB to
 # download, 491 MB installed.

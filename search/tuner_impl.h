@@ -98,7 +98,7 @@ class TuneRun {
   /// Seconds of the budget that the search leaves to the races.
   double RaceReserve() const;
 
-  // time_notes.cc
+  // report.cc
   /// Writes down that the job runs, and what it tunes.
   void NoteLife();
   /// What the measurer's time since the search began was spent on.

@@ -16,6 +16,7 @@
 #include "python_free_cli/model_source.h"
 #include "python_free_cli/own_process.h"
 #include "python_free_cli/print.h"
+#include "python_free_cli/progress.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/tune_display.h"
 #include "src/base/files/file.h"
@@ -120,11 +121,18 @@ class CompileCommand final : public Command {
                     : verify_ == "none" ? CheckLevel::kNone
                                         : CheckLevel::kSample;
     const bool bundle = format_ == "bundle";
+    WorkProgress progress("compile");
+    progress.Set(0, 0, "plan");
+    options.progress = [&progress](std::string_view stage, std::size_t done, std::size_t total) {
+      if (stage == "check") return progress.Stop();  // it is done by another process
+      progress.Set(static_cast<double>(done), static_cast<double>(total), stage);
+    };
     auto graphs = ReadSets(*sources, std::move(order->graph));
     TW_RETURN_IF_ERROR(graphs);
     auto model = bundle ? CompileBundle(std::move(graphs->front()), options, output_)
                  : options.autotvm.has_value() ? CompileImported(graphs->front(), options, output_)
                                                : CompileSets(*std::move(graphs), options, output_);
+    progress.Stop();
     if (model.status().code() == StatusCode::kNotFound) {  // the input is fine, records are missing
       PrintErr("tilewright compile: {}\n", model.status().message());
       return kExitFailed;

@@ -10,6 +10,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/output_file.h"
 #include "python_free_cli/print.h"
+#include "python_free_cli/progress.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
 #include "records/autotvm/export.h"
@@ -169,10 +170,12 @@ Result<int> ExchangeCommands::Import() {
   records::ImportOptions options;
   options.target = target_;
   options.dry_run = dry_run_;
-  options.progress = [](const records::ImportedFile& file) {
-    PrintErr("{}: {} lines read\n", file.file, file.lines);
+  WorkProgress progress("import");
+  options.progress = [&progress](const records::ImportedFile& file) {
+    progress.Set(static_cast<double>(file.lines), 0, "lines of " + file.file);
   };
   auto files = records::ImportAutotvm(*store, files_, options);
+  progress.Stop();
   TW_RETURN_IF_ERROR(files);
   Json list = Json::array();
   std::int64_t records = 0, refused = 0;

@@ -10,6 +10,7 @@
 #include "python_free_cli/command.h"
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/print.h"
+#include "python_free_cli/progress.h"
 #include "python_free_cli/record_sources.h"
 #include "python_free_cli/tune_display.h"
 #include "python_free_cli/user_paths.h"
@@ -190,7 +191,10 @@ Result<int> PackageCommand::Build() {
     if (!target.ok()) return target.status().WithContext("--target");
     build_.target = target->ToString();
   }
+  WorkProgress progress("package build");
+  progress.Set(0, 0, fmt::format("of {} stores", arguments_.size()));
   auto packages = records::BuildPackages(templates(), arguments_, build_);
+  progress.Stop();
   TW_RETURN_IF_ERROR(packages);
   const bool one_file = output_.ends_with(records::kPackageExtension);
   if (one_file && packages->size() > 1) {

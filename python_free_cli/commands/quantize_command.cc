@@ -15,6 +15,7 @@
 #include "python_free_cli/model_io.h"
 #include "python_free_cli/model_source.h"
 #include "python_free_cli/print.h"
+#include "python_free_cli/progress.h"
 #include "src/base/files/file.h"
 #include "src/base/json.h"
 #include "src/graph/passes/passes.h"
@@ -91,10 +92,15 @@ class QuantizeCommand final : public Command {
     TW_RETURN_IF_ERROR(samples);
     if (!data_.empty() && samples->empty()) return InvalidArgument("--data: not one whole sample");
     options.samples = *std::move(samples);
+    WorkProgress progress("quantize");
+    progress_ = &progress;
+    progress.Set(0, 0, "reference results");
     TW_RETURN_IF_ERROR(MeasureReference(*graph, options));
     std::vector<quantize::IntegerValue> values;
     const std::size_t known = graph->notes.size();  // printed while it was read
     auto result = Quantize(*std::move(graph), options, values);
+    progress.Stop();
+    progress_ = nullptr;
     if (!result.ok()) return result.status().WithContext(file_);
     for (std::size_t i = known; i < result->notes.size(); ++i) {
       PrintErr("note: {}\n", result->notes[i]);
@@ -302,6 +308,7 @@ class QuantizeCommand final : public Command {
     return Status();
   }
   Status ListAfter(std::string_view pass, const Graph& graph, std::string& listing) const {
+    if (progress_ != nullptr) progress_->Set(0, 0, "after " + std::string(pass));
     if (pass != print_after_) return Status();
     auto text = ListRelay(graph);
     TW_RETURN_IF_ERROR(text);
@@ -428,6 +435,7 @@ class QuantizeCommand final : public Command {
   std::vector<std::string> fields_, data_, passes_;
   quantize::DataSetOptions data_options_;
   int threads_ = 2, check_ = -1;
+  WorkProgress* progress_ = nullptr;  // while passes run
   bool json_ = false;
 
   std::vector<quantize::FloatLayer> left_;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -19,7 +20,9 @@
 #include "python_free_cli/measurer_setup.h"
 #include "python_free_cli/print.h"
 #include "python_free_cli/registries.h"
+#include "python_free_cli/report/gather.h"
 #include "python_free_cli/tune_display.h"
+#include "python_free_cli/tune_watch.h"
 #include "records/store.h"
 #include "search/job.h"
 #include "search/tuner.h"
@@ -72,6 +75,7 @@ class TuneCommand final : public Command {
            "  tilewright tune resnet18.onnx --runner 'ssh board tilewright-runner' --target "
            "rasp4b64 "
            "--records records.db --budget 2h\n"
+           "  tilewright tune resnet18.onnx --records records.db --budget 8h --watch\n"
            "A job that was stopped, or killed, goes on when the same command is started again.\n";
   }
   void Declare(CLI::App& app) override {
@@ -97,6 +101,8 @@ class TuneCommand final : public Command {
     seed_option_ = app.add_option("--seed", seed_, "Seed of everything random");
     model_.Declare(app);
     float_error_.Declare(app);
+    app.add_flag("--watch", watch_,
+                 "Serve a page of charts on 127.0.0.1 while the job runs; its address is printed");
     app.add_flag("--json", json_, "End with one line of JSON on standard output");
   }
 
@@ -142,7 +148,10 @@ class TuneCommand final : public Command {
     std::vector<std::string> names;
     for (const search::TuneTask& task : *tasks) names.push_back(ShortName(task.task.workload));
     const std::vector<double> bounds = Bounds(*tasks, *target);
+    TW_RETURN_IF_ERROR(KeepPeaks(*store, *target, (*measurer)->device()));
     TuneDisplay display(MetricOf(*target), bounds, names, ::isatty(STDERR_FILENO) == 1, clock);
+
+    if (settings->budget_seconds == 0) display.SetTrials(settings->trials);
 
     search::TuneContext context;
     float_error_.value = settings->float_error;
@@ -154,10 +163,19 @@ class TuneCommand final : public Command {
     context.make_model = [] { return std::make_unique<cost_model::XgboostModel>(); };
     context.observer = &display;
     context.stop = &stop_requested;
+    std::optional<TuneWatch> watch;
+    if (watch_) {
+      auto started = TuneWatch::Start(templates(), settings->records, settings->graph);
+      TW_RETURN_IF_ERROR(started);
+      watch.emplace(*std::move(started));
+      display.TellOpened([&watch](const std::string& name) { watch->SetJob(name); });
+      PrintErr("watch: {}\n", watch->address());
+    }
     StopAtSignals();
     auto report = search::Tune(*tasks, *settings, context);
     TW_RETURN_IF_ERROR(report);
     display.Finish();
+    if (watch) watch->Finish();
     if (json_) {
       PrintJsonText(search::ToJson(*report));
     } else {
@@ -220,6 +238,28 @@ class TuneCommand final : public Command {
     return settings;
   }
 
+  /// Keeps what this machine reaches for reports, where candidates run here: of several
+  /// measurements the highest, as noise only lowers them.
+  Status KeepPeaks(records::Store& store, const Target& target,
+                   const DeviceFingerprint& fingerprint) const {
+    const DeviceSupport* device = DeviceSupportOf(target);
+    if (device == nullptr || device->peaks == nullptr || runner_.elsewhere()) return {};
+    MachinePeaks peaks = device->peaks(target);
+    const std::string name = report::PeaksFact(fingerprint);
+    auto known = store.Fact(name);
+    TW_RETURN_IF_ERROR(known);
+    if (known->has_value()) {
+      if (const auto before = report::ParsePeaks(**known); before.ok()) {
+        for (double MachinePeaks::*rate :
+             {&MachinePeaks::float_ops_per_second, &MachinePeaks::int8_ops_per_second,
+              &MachinePeaks::near_bytes_per_second, &MachinePeaks::far_bytes_per_second}) {
+          peaks.*rate = std::max(peaks.*rate, (*before).*rate);
+        }
+      }
+    }
+    return store.SetFact(name, report::PeaksText(peaks));
+  }
+
   /// What no schedule of each task can go below.
   static std::vector<double> Bounds(const std::vector<search::TuneTask>& tasks,
                                     const Target& target) {
@@ -236,7 +276,7 @@ class TuneCommand final : public Command {
   std::int64_t trials_ = 0;
   std::uint64_t seed_ = 1;
   bool no_fuse_residuals_ = false;
-  bool json_ = false;
+  bool watch_ = false, json_ = false;
   RunnerArguments runner_;
   CLI::Option* target_option_ = nullptr;
   CLI::Option* threads_option_ = nullptr;

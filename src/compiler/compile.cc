@@ -57,23 +57,26 @@ Target HostOf(const Target& target) {
 }
 
 /// Machine code (for a GPU PTX) of all kernels, one object each, made by several threads.
-Result<std::vector<std::string>> BuildKernels(const Plan& plan, const Target& target,
-                                              int thread_count) {
+Result<std::vector<std::string>> BuildKernels(const Plan& plan, const CompileOptions& options) {
+  const Target& target = options.target;
   std::vector<std::string> objects(plan.kernels.size());
   std::vector<Status> failures(plan.kernels.size());
   std::atomic<std::size_t> next = 0;
+  std::atomic<std::size_t> done = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < objects.size(); i = next++) {
+      if (options.progress) options.progress("build", done, objects.size());
       auto object = Generate({plan.kernels[i]}, target, Emit::kObject);
       if (object.ok()) {
         objects[i] = *std::move(object);
       } else {
         failures[i] = object.status().WithContext("kernel " + plan.kernels[i].name);
       }
+      ++done;
     }
   };
   std::vector<std::thread> threads;
-  for (int i = 1; i < thread_count; ++i) {
+  for (int i = 1; i < options.build_threads; ++i) {
     auto thread = StartThread(work);
     if (!thread.ok()) break;  // those that there are do the work
     threads.push_back(*std::move(thread));
@@ -320,7 +323,7 @@ Status EmitLibrary(std::span<Emitted> parts, const std::string& name, const Code
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Emitted& part = parts[i];
     const double start = clock.MonotonicSeconds();
-    auto code = BuildKernels(part.plan, part.options.target, part.options.build_threads);
+    auto code = BuildKernels(part.plan, part.options);
     TW_RETURN_IF_ERROR(code);
     part.model.build_seconds = clock.MonotonicSeconds() - start;
     TW_RETURN_IF_ERROR(AddTables(part, static_cast<int>(i), traits, *code));
@@ -333,6 +336,8 @@ Status EmitLibrary(std::span<Emitted> parts, const std::string& name, const Code
     TW_RETURN_IF_ERROR(tables);
     objects.push_back(*std::move(tables));
   }
+  const CompileOptions& options = parts[0].options;
+  if (options.progress) options.progress("link", 0, 0);
   if (place != nullptr) TW_RETURN_IF_ERROR(place->MakeFolder());
   TW_RETURN_IF_ERROR(Link(parts[0], constants, objects, library_path));
   parts[0].model.link_seconds = clock.MonotonicSeconds() - built;
@@ -401,6 +406,7 @@ Result<CompileCheck> CheckByRunning(const Emitted& emitted, int set, const Graph
 Result<CompileCheck> CheckEmitted(const Emitted& emitted, int set, const Graph* source,
                                   const std::string& library_path) {
   const CompileOptions& options = emitted.options;
+  if (options.progress) options.progress("check", 0, 0);
   std::string not_run = "its kernels run on a GPU";
   if (DeviceTraitsOf(options.target).machine_code) {
     auto check = CheckByRunning(emitted, set, source, library_path);

@@ -79,6 +79,10 @@ struct CompileOptions {
   double check_seconds = 1;  ///< of comparing samples
   /// How long one operator may run while the library is checked; longer if it has much to do.
   double check_operator_seconds = 60;
+  /// Told how far it is: a stage ("build", "link", "check"), and how many of how many kernels are
+  /// done; "check" comes before anything is forked. Called from the threads that build, also at
+  /// once. May be null.
+  std::function<void(std::string_view stage, std::size_t done, std::size_t total)> progress;
   /// For tests of the checks: changes the plan before code is made of it.
   std::function<void(Plan&)> change_plan;
 };

@@ -95,6 +95,45 @@ TEST(TuneDisplayTest, ATerminalIsRedrawnNotTooOften) {
   EXPECT_THAT(again, HasSubstr("eta 1m00s"));
 }
 
+TEST(TuneDisplayTest, TheJobHasABar) {
+  SetClock clock;
+  TuneDisplay display("seconds", {1e-3}, {"one"}, /*terminal=*/true, clock);
+  display.SetTrials(8);
+  display.Resumed(1);
+  clock.now = 2;
+  testing::internal::CaptureStderr();
+  display.TrialDone(Report(), 0, Best(), 30);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("[#####...............] 25 %  eta 30s  all 2.00 ms (default 4.00 ms)  0.5 "
+                        "trials/s\n"));
+}
+
+TEST(TuneDisplayTest, OfManyTasksThoseThatChangedLastAreDrawn) {
+  SetClock clock;
+  TuneDisplay display("seconds", std::vector<double>(40, 1e-3),
+                      std::vector<std::string>(40, "task"), /*terminal=*/true, clock);
+  testing::internal::CaptureStderr();
+  display.TrialDone(Report(), 33, Best(), 30);
+  const std::string drawn = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(drawn, HasSubstr("[34/40] task"));
+  EXPECT_EQ(std::count(drawn.begin(), drawn.end(), '\n'), 17);
+}
+
+TEST(TuneDisplayTest, ALogHasALineForTheJobEachMinute) {
+  SetClock clock;
+  TuneDisplay display("seconds", {1e-3}, {"one"}, /*terminal=*/false, clock);
+  Trial worse = Best();
+  worse.value = 3e-3;
+  testing::internal::CaptureStderr();
+  clock.now = 59;
+  display.TrialDone(Report(), 0, worse, 60);
+  clock.now = 61;
+  display.TrialDone(Report(), 0, worse, 61);
+  display.TrialDone(Report(), 0, worse, 61);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "job: 50 %  eta 1m01s  all 2.00 ms (default 4.00 ms)  0.0 trials/s\n");
+}
+
 TEST(TuneDisplayTest, SaysThatTrialsStayWhereALogIsLeft) {
   SetClock clock;
   TuneDisplay display("seconds", {1e-3}, {"one"}, /*terminal=*/false, clock);

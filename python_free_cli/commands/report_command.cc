@@ -1,0 +1,147 @@
+// `tilewright report`: what stores say about jobs, as a page, as text, or as JSON.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "python_free_cli/command.h"
+#include "python_free_cli/device_network.h"
+#include "python_free_cli/model_source.h"
+#include "python_free_cli/print.h"
+#include "python_free_cli/report/code.h"
+#include "python_free_cli/report/compare.h"
+#include "python_free_cli/report/device_pages.h"
+#include "python_free_cli/report/document_text.h"
+#include "python_free_cli/report/gather.h"
+#include "python_free_cli/report/network.h"
+#include "python_free_cli/report/page.h"
+#include "src/base/clock.h"
+#include "src/base/files/file.h"
+#include "src/base/json.h"
+#include "src/compiler/plan/plan.h"
+#include "src/target/device.h"
+
+namespace tilewright::cli {
+namespace {
+
+class ReportCommand final : public Command {
+ public:
+  const char* name() const override { return "report"; }
+  const char* summary() const override {
+    return "Show what tuning came to: a page with charts (-o), text, or JSON";
+  }
+  const char* examples() const override {
+    return "  tilewright report records.db\n"
+           "  tilewright report records.db -o report.html\n"
+           "  tilewright report records.db --graph resnet18.onnx -o report.html\n"
+           "  tilewright report today.db --compare yesterday.db -o report.html\n"
+           "  tilewright report records.db --json\n"
+           "The page is one file that needs no network and no server.\n";
+  }
+  void Declare(CLI::App& app) override {
+    app.add_option("store", stores_, "Record stores")->required();
+    app.add_option("-o,--output", output_, "Page to write (HTML); without it: text");
+    app.add_option("--graph", graph_,
+                   "Model file: its operators in time, what records cover of it, its memory");
+    model_.Declare(app);
+    app.add_option("--compare", other_, "Another store: what became faster or slower");
+    app.add_option("--job", job_, "Only the job of this name, or whose name begins so");
+    app.add_flag("--no-code", no_code_, "Leave loops and assembly out: nothing is compiled");
+    app.add_flag("--json", json_, "Print what the charts show as JSON");
+  }
+  Result<int> Run() override {
+    report::Document document;
+    SystemClock clock;
+    document.made_unix = clock.UnixSeconds();
+    document.program = "tilewright " TILEWRIGHT_VERSION;
+    if (!output_.empty()) TW_RETURN_IF_ERROR(report::CheckPage());
+    report::GatherOptions options;
+    options.templates = &templates();
+    options.job = job_;
+    const bool code = !no_code_ && (json_ || !output_.empty());
+    if (code) {
+      options.finish = [this](const report::TaskTrials& trials, report::TaskPage& page) {
+        AddCode(trials, page);
+        report::FillDevicePages(templates(), trials.fastest(), page);
+        return Status();
+      };
+    }
+    for (const std::string& store : stores_) {
+      TW_RETURN_IF_ERROR(report::GatherStore(store, options, document));
+    }
+    document.title =
+        document.jobs.front().graph.empty() ? stores_.front() : document.jobs.front().graph;
+    if (!other_.empty()) TW_RETURN_IF_ERROR(AddComparison(document));
+    if (!graph_.empty()) TW_RETURN_IF_ERROR(AddNetwork(document));
+    if (!output_.empty()) {
+      auto page = report::MakePage(document);
+      TW_RETURN_IF_ERROR(page);
+      TW_RETURN_IF_ERROR(WriteFile(output_, *page));
+    }
+    if (json_) {
+      PrintJson(report::ToJson(document));
+    } else if (output_.empty()) {
+      PrintOut("{}", report::ToText(document));
+    } else {
+      PrintErr("{}: {} jobs\n", output_, document.jobs.size());
+    }
+    return kExitDone;
+  }
+
+ private:
+  Status AddComparison(report::Document& document) const {
+    report::Document other;
+    report::GatherOptions options;
+    options.templates = &templates();
+    TW_RETURN_IF_ERROR(report::GatherStore(other_, options, other).WithContext("--compare"));
+    std::string names;
+    for (const std::string& store : stores_) names += (names.empty() ? "" : ", ") + store;
+    document.comparison = report::Compare(document, other, names, other_);
+    return {};
+  }
+
+  /// Plans the model as `compile` would with these stores, for the target and the device of the
+  /// newest job.
+  Status AddNetwork(report::Document& document) const {
+    const report::JobPage& job = document.jobs.front();
+    auto target = Target::Parse(job.target);
+    if (!target.ok()) return target.status().WithContext("the job's target");
+    auto device = DeviceFingerprint::Parse(job.fingerprint);
+    if (!device.ok()) return device.status().WithContext("the job's device");
+    auto source = model_.Source(graph_);
+    TW_RETURN_IF_ERROR(source);
+    RecordSources sources;
+    sources.stores = stores_;
+    sources.no_packages = true;
+    sources.accept = "default";
+    auto order =
+        ReadOrder(templates(), *source, false, *target, sources, DeviceArgument(), FuseArguments());
+    if (!order.ok()) return order.status().WithContext("--graph");
+    order->options.device = *std::move(device);
+    auto plan = MakePlan(std::move(order->graph), order->options);
+    if (!plan.ok()) return plan.status().WithContext("--graph " + graph_);
+    document.network = report::NetworkOf(*plan, graph_, document);
+    return {};
+  }
+
+  void AddCode(const report::TaskTrials& trials, report::TaskPage& page) const {
+    const auto& leaders = trials.leaders();
+    for (std::size_t i = 0; i < leaders.size(); ++i) {
+      const bool assembly = i == 0 && DeviceTraitsOf(trials.task().target).machine_code;
+      page.code.push_back(
+          report::ListingOf(templates(), leaders[i], i == 0 ? "winner" : "runner-up", assembly));
+    }
+  }
+
+  std::vector<std::string> stores_;
+  std::string output_, job_, graph_, other_;
+  ModelArguments model_;
+  bool no_code_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeReportCommand() { return std::make_unique<ReportCommand>(); }
+
+}  // namespace tilewright::cli

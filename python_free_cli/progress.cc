@@ -1,0 +1,103 @@
+#include "python_free_cli/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "python_free_cli/print.h"
+#include "python_free_cli/tune_display.h"
+#include "src/base/printable.h"
+#include "src/base/thread.h"
+
+namespace tilewright::cli {
+namespace {
+
+constexpr double kSilentSeconds = 1;
+constexpr double kRedrawBarSeconds = 0.1;
+constexpr double kLineSeconds = 10;
+constexpr int kBarWidth = 24;
+
+}  // namespace
+
+std::string ProgressBar(double share, int width) {
+  const int full = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * width));
+  return "[" + std::string(static_cast<std::size_t>(full), '#') +
+         std::string(static_cast<std::size_t>(width - full), '.') + "]";
+}
+
+Progress::Progress(std::string what, bool terminal, Clock& clock)
+    : what_(std::move(what)),
+      terminal_(terminal),
+      clock_(clock),
+      begun_(clock.MonotonicSeconds()) {}
+
+Progress::~Progress() { Clear(); }
+
+void Progress::Clear() {
+  if (drawn_) WriteToTerminal("\r\x1b[2K");
+  drawn_ = false;
+}
+
+void Progress::Tell(double done, double total, std::string_view now) {
+  const double time = clock_.MonotonicSeconds();
+  const double passed = time - begun_;
+  if (passed < kSilentSeconds) return;
+  if (told_ >= 0 && time - told_ < (terminal_ ? kRedrawBarSeconds : kLineSeconds)) return;
+  told_ = time;
+  const double share = total > 0 ? std::clamp(done / total, 0.0, 1.0) : 0;
+  std::string state;
+  if (total > 0) {
+    state = fmt::format("{:.0f} %", 100 * share);
+    // A guess from the first percent would be one from noise.
+    if (share > 0.02 && share < 1) state += "  eta " + ShortDuration(passed * (1 - share) / share);
+  } else {
+    state = done > 0 ? fmt::format("{:.0f}", done) : ShortDuration(passed);
+  }
+  const std::string text = Printable(now);
+  if (!terminal_) {
+    PrintErr("{}: {}  {}\n", what_, state, text);
+    return;
+  }
+  WriteToTerminal(fmt::format("\r\x1b[2K{}{} {}  {}", what_ + " ",
+                              total > 0 ? ProgressBar(share, kBarWidth) : "", state,
+                              text.substr(0, 40)));
+  drawn_ = true;
+}
+
+WorkProgress::WorkProgress(std::string what)
+    : progress_(std::move(what), ::isatty(STDERR_FILENO) == 1, clock_) {
+  Result<std::thread> thread = StartThread([this] { Loop(); });
+  if (thread.ok()) thread_ = *std::move(thread);  // without it nothing is shown, and nothing lost
+}
+
+WorkProgress::~WorkProgress() { Stop(); }
+
+void WorkProgress::Set(double done, double total, std::string_view now) {
+  const std::lock_guard lock(mutex_);
+  done_ = done;
+  total_ = total;
+  now_ = now;
+}
+
+void WorkProgress::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  progress_.Clear();
+}
+
+void WorkProgress::Loop() {
+  std::unique_lock lock(mutex_);
+  while (!stopped_) {
+    wake_.wait_for(lock, std::chrono::duration<double>(kRedrawBarSeconds));
+    if (!stopped_) progress_.Tell(done_, total_, now_);
+  }
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,249 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+// What a report shows, as values: every chart of the page is drawn from these and nothing else.
+// They are gathered from stores (gather.h), printed as text (document_text.h), and as the JSON of
+// `report --json`, which is also what the page carries.
+//
+// Values of trials are in the task's metric (seconds but for a VTA). Times of a job are seconds
+// since it began, pauses left out. Columns of one table have one length.
+
+namespace tilewright::report {
+
+/// The best value so far: one entry for each trial that was better than all before it.
+struct BestSteps {
+  std::vector<std::int64_t> trial;  ///< number within the task, from 1
+  std::vector<double> seconds;      ///< of the job, when it was finished
+  std::vector<double> value;
+};
+
+/// Trials as points, thinned where there are many (kMostPoints): what improved and what failed
+/// first is kept, then each so-manieth.
+struct TrialPoints {
+  std::vector<std::int64_t> trial;
+  std::vector<double> seconds;
+  std::vector<double> value;      ///< 0 of one that failed
+  std::vector<double> predicted;  ///< what the model's score meant before it was measured; 0: none
+  std::vector<int> kind;          ///< position in TaskPage::templates
+  std::vector<int> disturbed;     ///< 1: measured in noise
+};
+
+/// How much of the spread of log(value) one knob, or what two of them do only together, explains.
+struct KnobShare {
+  std::string first, second;  ///< second: empty for a single knob
+  double share = 0;           ///< 0 to 1, corrected for the number of values
+};
+
+/// The trials of one template as points of its space.
+struct KnobTable {
+  struct Axis {
+    std::string name;
+    std::vector<std::string> values;  ///< those that were tried, in order
+  };
+  std::string template_key;
+  std::vector<Axis> axes;
+  std::vector<std::vector<int>> rows;  ///< position of the value on each axis; thinned
+  std::vector<double> value;           ///< of each row
+  std::int64_t trials = 0;             ///< ok ones there are
+  std::vector<KnobShare> importance;   ///< knobs, then pairs, each largest first; empty: too few
+};
+
+/// How well the model ranked.
+struct Ranking {
+  struct Window {
+    std::int64_t first = 0, last = 0;  ///< trials of the task
+    double tau = 0;                    ///< Kendall's tau-b of score against speed, -1 to 1
+  };
+  /// Trials whose predictions are alike.
+  struct Bin {
+    double predicted = 0, measured = 0;  ///< medians
+    double low = 0, high = 0;            ///< quartiles of measured
+    std::int64_t trials = 0;
+  };
+  std::int64_t trials = 0;  ///< ok ones with a prediction; 0: nothing is known
+  double tau = 0;           ///< mean of the windows
+  std::vector<Window> windows;
+  std::vector<Bin> calibration;
+};
+
+/// Trials that failed alike.
+struct Failure {
+  std::string outcome, reason;
+  std::int64_t trials = 0;
+  std::string task;       ///< name of that of the command
+  std::string reproduce;  ///< does one of them again
+};
+
+/// One config of the final race, or of the fastest trials where there was none.
+struct Finalist {
+  std::string template_key, config;
+  double value = 0;
+  double noise = 0;  ///< relative half-width of the 95 % interval
+  bool winner = false, tied = false, standard = false, disturbed = false;
+};
+
+/// What a config becomes.
+struct CodeListing {
+  std::string title;  ///< "winner", "runner-up"
+  std::string template_key, config;
+  double value = 0;
+  std::string loops;                         ///< readable pseudo-code, or why there is none
+  std::string assembly;                      ///< empty: not asked for, or there is none
+  std::int64_t hot_first = 0, hot_last = 0;  ///< lines of assembly, from 1: the hot loop; 0: none
+};
+
+/// Operations and bytes of a task against what the device can do.
+struct Roofline {
+  double operations = 0, bytes = 0;
+  double peak_operations = 0;            ///< per second, of all threads; 0: not known
+  double near_bytes = 0, far_bytes = 0;  ///< per second, of all threads
+  bool int8 = false;
+  double bound = 0;      ///< least value; 0: not known
+  std::string peaks_of;  ///< where the peaks come from, or why there are none
+};
+
+/// What the simulator says of one config on a VTA.
+struct VtaPoint {
+  double cycles = 0, bytes = 0;
+  bool best = false, front = false;  ///< front: none has fewer of both
+};
+struct VtaPage {
+  struct Span {
+    double begin = 0, end = 0;  ///< cycles
+    std::string what;
+  };
+  std::string model;  ///< cycle model of the timeline
+  double cycles = 0;
+  std::vector<std::string> engines;
+  std::vector<std::vector<Span>> timeline;                     ///< of each engine
+  std::vector<std::pair<std::string, std::int64_t>> memories;  ///< bytes moved by kind
+  std::vector<VtaPoint> points;
+  std::int64_t points_of = 0;  ///< trials they were chosen from
+};
+
+/// One task of a job.
+struct TaskPage {
+  std::string key, name, epilogue, target, metric = "seconds";
+  std::int64_t occurrences = 1;
+  std::int64_t trials = 0, ok = 0, disturbed_trials = 0, race_trials = 0;
+  std::map<std::string, std::int64_t> outcomes;
+  double default_value = 0, best_value = 0, best_noise = 0;  ///< 0: not measured
+  bool raced = false, disturbed = false;
+  std::string best_template, best_config;
+  std::vector<std::int64_t> ties;  ///< indices of configs
+  std::vector<std::string> templates;
+  BestSteps best;
+  TrialPoints points;
+  std::vector<KnobTable> knobs;
+  Ranking ranking;
+  std::vector<Finalist> finalists;
+  std::vector<CodeListing> code;
+  Roofline roofline;
+  std::optional<VtaPage> vta;
+  std::vector<std::pair<std::string, double>> gpu;  ///< resources of the winner's kernels
+
+  /// Share of its value that the default config costs more, 1: none.
+  double speedup() const { return best_value > 0 ? default_value / best_value : 0; }
+};
+
+/// Where the time of a job went. Shares are of the wall time between two notes; building, timing
+/// and learning go on beside each other.
+struct TimePage {
+  std::vector<double> seconds;                                    ///< end of each stretch
+  std::vector<double> timing, running, building, learning, idle;  ///< shares, 0 to 1
+  double wall = 0;  ///< seconds in all, of those that were noted
+  double timing_seconds = 0, running_seconds = 0, building_seconds = 0, learning_seconds = 0,
+         idle_seconds = 0;
+  bool known() const { return wall > 0; }
+};
+
+/// Trials over time, in stretches of equal length.
+struct PacePage {
+  double step = 0;  ///< seconds
+  std::vector<std::int64_t> trials, failed, disturbed;
+  std::vector<double> noise;  ///< median of ok trials, relative; 0: none
+};
+
+/// One job of one store.
+struct JobPage {
+  std::string store, name, graph, target, device, strategy;
+  std::string fingerprint;  ///< of the device, whole; not printed
+  std::uint64_t seed = 0;
+  bool finished = false;
+  double began_unix = 0, ended_unix = 0;
+  double wall_seconds = 0;   ///< without pauses
+  double pause_seconds = 0;  ///< left out of every time axis
+  std::int64_t pauses = 0;
+  double resolution = 0;  ///< 0: not known
+  std::int64_t trials = 0, ok = 0, disturbed = 0;
+  TimePage time;
+  PacePage pace;
+  std::vector<Failure> failures;
+  std::vector<TaskPage> tasks;
+
+  /// Sum of occurrences x default or best over the tasks that have both.
+  double default_total() const;
+  double best_total() const;
+};
+
+/// A task that two stores have.
+struct ComparedTask {
+  std::string name, key, target, device, other_device, metric;
+  std::int64_t occurrences = 1;
+  double value = 0, noise = 0, other_value = 0, other_noise = 0;
+  /// other / this: above 1, this is faster; with the 95 % interval.
+  double ratio = 0, low = 0, high = 0;
+  std::string config, other_config, template_key, other_template;
+  /// "faster", "slower", or "same" where the interval has 1 in it.
+  std::string verdict;
+};
+struct Comparison {
+  std::string store, other;
+  std::vector<ComparedTask> tasks;  ///< those that explain most first
+  double total = 0, other_total = 0, low = 0,
+         high = 0;  ///< occurrences x value, and the ratio's interval
+  std::vector<std::string> only_here, only_there;
+};
+
+/// One step of a network.
+struct NetworkStep {
+  std::string value, op, layout, answer, template_key, config, explanation, where;
+  double seconds = 0;  ///< of its record; else what its cost model or roofline says
+  bool estimated = false;
+  double miss_cost =
+      0;  ///< seconds more than a tuned kernel is expected to take; 0: none, or unknown
+  std::int64_t macs = 0, bytes = 0;
+  std::int64_t live_bytes = 0;  ///< of the arena while it runs
+  bool transform = false;       ///< a change of layout
+};
+struct NetworkPage {
+  std::string graph, target;
+  std::vector<NetworkStep> steps;
+  std::map<std::string, std::int64_t> coverage;  ///< steps by answer
+  std::int64_t arena_bytes = 0, constant_bytes = 0, layout_changes = 0;
+  std::int64_t layout_choices = 0, layouts_changed = 0;
+  double layout_seconds = 0, layout_rule_seconds = 0;
+};
+
+/// All of a report.
+struct Document {
+  std::string title;
+  std::string program;  ///< name and version of what made it
+  double made_unix = 0;
+  bool live = false;  ///< of a job that runs: the page asks again
+  std::vector<JobPage> jobs;
+  std::optional<Comparison> comparison;
+  std::optional<NetworkPage> network;
+  std::vector<std::string> missing;  ///< what stores lack, a sentence each
+};
+
+/// As `report --json` prints it. Numbers are rounded to six digits.
+nlohmann::ordered_json ToJson(const Document& document);
+
+}  // namespace tilewright::report

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "python_free_cli/report/document.h"
+#include "python_free_cli/report/task_trials.h"
+#include "records/store.h"
+#include "src/base/status.h"
+#include "src/runtime/roofline.h"
+
+namespace tilewright {
+class TemplateRegistry;
+}
+
+namespace tilewright::report {
+
+/// Points of all tasks of a report, at most; each task has at least kLeastPoints.
+inline constexpr std::size_t kMostPointsInAll = 60'000;
+inline constexpr std::size_t kLeastPoints = 200;
+
+/// What is gathered from a store.
+struct GatherOptions {
+  const TemplateRegistry* templates = nullptr;
+  /// Only the job of this name, or whose name begins so; empty: all that have trials.
+  std::string job;
+  std::size_t most_points = kMostPointsInAll;
+  /// Called for each task that is done with what Page leaves out: the task's trials, to lower the
+  /// winner, say. May be null.
+  std::function<Status(const TaskTrials& trials, TaskPage& page)> finish;
+};
+
+/// Fact of a store under which tune keeps the peaks of a device; see PeaksText.
+std::string PeaksFact(const DeviceFingerprint& device);
+/// The peaks as JSON text, and back. Errors: kCorrupt.
+std::string PeaksText(const MachinePeaks& peaks);
+Result<MachinePeaks> ParsePeaks(std::string_view text);
+
+/// The jobs of a store, the newest first, added to the document, with what the store lacks.
+/// Errors: those of opening and reading it; kNotFound for a job it does not have.
+Status GatherStore(const std::string& path, const GatherOptions& options, Document& document);
+
+/// Numbers seconds of a job for its trials (in the order of their ends): pauses longer than a
+/// minute and than the trial itself took are left out, and counted in the page.
+void SetJobSeconds(std::vector<SeenTrial*>& trials, JobPage& page);
+
+/// Fills JobPage::pace from trials whose seconds are set.
+PacePage PaceOf(const std::vector<SeenTrial*>& trials, double wall_seconds);
+
+/// What the notes of a job say of its time; see search::TimeEntry.
+TimePage TimeOf(const std::vector<search::TimeEntry>& notes);
+
+}  // namespace tilewright::report

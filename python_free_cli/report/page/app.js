@@ -1,0 +1,119 @@
+// Which view is shown, by the address behind #, and what changes it: links, the theme, printing, and,
+// while a job runs, new data.
+
+let report = JSON.parse(document.getElementById('data').textContent);
+const main = document.getElementById('main');
+
+function say(text) {
+  document.body.dataset.error = text;
+  document.body.prepend(element('div', {class: 'failed', role: 'alert'}, 'This page could not be drawn: ' + text));
+}
+window.addEventListener('error', event => say(event.message));
+
+function route() {
+  const parts = location.hash.replace(/^#\/?/, '').split('/').filter(Boolean);
+  const number = (text, count) => /^\d+$/.test(text || '') && Number(text) < count ? Number(text) : 0;
+  if (!report.jobs.length) return {view: 'waiting', job: 0};
+  const job = parts[0] === 'job' ? number(parts[1], report.jobs.length) : 0;
+  if (parts[0] === 'network' && report.network) return {view: 'network', job};
+  if (parts[0] === 'comparison' && report.comparison) return {view: 'comparison', job};
+  if (parts[0] === 'all') return {view: 'all', job};
+  if (parts[2] === 'task' && report.jobs[job].tasks.length) {
+    return {view: 'task', job, task: number(parts[3], report.jobs[job].tasks.length)};
+  }
+  return {view: 'overview', job};
+}
+
+function everything() {
+  const views = report.jobs.flatMap((job, i) => [overview(report, i), ...job.tasks.map((_, k) => taskView(report, i, k))]);
+  if (report.network) views.push(networkView(report));
+  if (report.comparison) views.push(comparisonView(report));
+  return element('div', {}, views);
+}
+
+function viewOf(at) {
+  if (at.view === 'waiting') {
+    return element('div', {}, element('h1', {}, report.title),
+        none(report.live ? 'The job has begun; its first trials are on their way.' : 'There are no trials.'));
+  }
+  if (at.view === 'network') return networkView(report);
+  if (at.view === 'comparison') return comparisonView(report);
+  if (at.view === 'all') return everything();
+  return at.view === 'task' ? taskView(report, at.job, at.task) : overview(report, at.job);
+}
+
+function show() {
+  const at = route();
+  forgetCharts();
+  main.replaceChildren(viewOf(at));
+  drawPlaced();
+  if (at.view !== 'waiting') showViews(at);
+  document.title = (at.view === 'task' ? report.jobs[at.job].tasks[at.task].name + ' · ' : '') + report.title + ' · Tilewright';
+  document.getElementById('foot').textContent = `Made ${dateText(report.made_unix)} by ${report.program}`;
+}
+
+/** Links to the other views, and the jobs there are. */
+function showViews(at) {
+  const overviewLink = at.job ? '#/job/' + at.job : '#/';
+  const views = [['Overview', overviewLink, at.view === 'overview'], ['Tasks', `#/job/${at.job}/task/0`, at.view === 'task']];
+  if (report.network) views.push(['Network', '#/network', at.view === 'network']);
+  if (report.comparison) views.push(['Comparison', '#/comparison', at.view === 'comparison']);
+  views.push(['All', '#/all', at.view === 'all']);
+  document.getElementById('views').replaceChildren(...views.map(([name, href, here]) =>
+      element('a', {href, 'aria-current': here ? 'page' : null}, name)));
+  const pick = document.getElementById('job');
+  document.getElementById('job-choice').hidden = report.jobs.length < 2;
+  pick.replaceChildren(...report.jobs.map((job, i) => {
+    const option = element('option', {value: i}, `${job.graph || 'job'} ${job.name.slice(0, 8)}, ${dateText(job.ended_unix)}`);
+    option.selected = i === at.job;
+    return option;
+  }));
+}
+
+document.getElementById('job').addEventListener('change', event => { location.hash = '#/job/' + event.target.value; });
+window.addEventListener('hashchange', () => {
+  show();
+  window.scrollTo(0, 0);
+  main.focus({preventScroll: true});
+});
+window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', show);
+const printing = on => { document.documentElement.classList.toggle('print', on); show(); };
+window.addEventListener('beforeprint', () => printing(true));
+window.addEventListener('afterprint', () => printing(false));
+
+/** While a job runs the same data is asked for again, and drawn if it has changed. */
+function follow() {
+  const state = element('span', {class: 'live', id: 'live'}, 'live');
+  document.querySelector('.top').append(state);
+  let seen = '';
+  const ask = async () => {
+    let wait = 2000;
+    try {
+      const answer = await fetch('data.json' + location.search, {cache: 'no-store'});
+      if (!answer.ok) throw new Error(String(answer.status));
+      const text = await answer.text();
+      state.classList.remove('lost');
+      state.textContent = 'live';
+      if (text !== seen) {
+        seen = text;
+        report = JSON.parse(text);
+        const top = window.scrollY;
+        show();
+        window.scrollTo(0, top);
+      }
+      if (!report.live) {
+        state.remove();
+        return;
+      }
+    } catch (error) {
+      state.classList.add('lost');
+      state.textContent = 'the job does not answer';
+      wait = 5000;
+    }
+    setTimeout(ask, wait);
+  };
+  setTimeout(ask, 2000);
+}
+
+show();
+if (report.live) follow();

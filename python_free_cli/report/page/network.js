@@ -1,0 +1,101 @@
+// A network as a whole, and two stores against each other.
+
+const ANSWERS = [['hit', 'good'], ['near hit', 'teal'], ['near', 'teal'], ['model', 'violet'], ['default', 'warm'], ['miss', 'bad'], ['no task', 'faint']];
+const answerColour = name => (ANSWERS.find(one => one[0] === name) || ['', 'faint'])[1];
+
+function memoryChart(canvas, network) {
+  const c = colours();
+  let at = 0;
+  const points = [];
+  for (const step of network.steps) {
+    points.push({x: at, y: step.live_bytes, step});
+    at += step.seconds;
+  }
+  points.push({x: at, y: 0});
+  return new Chart(canvas, {
+    type: 'line',
+    data: {datasets: [{label: 'alive', data: points, stepped: 'before', fill: true, borderColor: c.accent, borderWidth: 1.6,
+      backgroundColor: faded(c.accent, .16), pointRadius: 0}]},
+    options: chartOptions({
+      x: {type: 'linear', min: 0, max: at, ticks: {callback: value => value === 0 ? '0' : shown('seconds', value)}},
+      y: {min: 0, suggestedMax: network.arena_bytes, ticks: {callback: value => value === 0 ? '0' : bytesText(value)}}},
+    {plugins: {legend: {display: false}, tooltip: {callbacks: {title: () => '',
+      label: item => item.raw.step ? bytesText(item.parsed.y) + ' while ' + item.raw.step.op : ''}}}}),
+  });
+}
+
+function networkView(report) {
+  const network = report.network;
+  const total = network.steps.reduce((sum, step) => sum + step.seconds, 0);
+  const missed = network.steps.reduce((sum, step) => sum + step.miss_seconds, 0);
+  const measured = network.steps.reduce((sum, step) => sum + (step.estimated ? 0 : step.seconds), 0);
+  const families = [...new Set(network.steps.map(step => step.op.split(' ')[0]))];
+  const colour = step => `var(--${['accent', 'teal', 'violet', 'sand', 'good', 'warm'][families.indexOf(step.op.split(' ')[0]) % 6]})`;
+  const strip = element('div', {class: 'strip'}, network.steps.map(step => styled(element('i', {
+    class: step.answer !== 'hit' && step.template ? 'untuned' : '',
+    title: `${step.op}\n${step.value}\n${shown('seconds', step.seconds)}${step.estimated ? ' (estimated)' : ''}\n${step.answer}`}),
+  {flex: String(1000 * Math.max(step.seconds / (total || 1), 1e-4)), background: colour(step)})));
+  const coverage = Object.entries(network.coverage).sort((a, b) => b[1] - a[1]);
+  const timeOf = answer => network.steps.reduce((sum, step) => sum + (step.answer === answer ? step.seconds : 0), 0);
+  const rows = network.steps.map((step, index) => ({step, index}));
+  const table = sortedTable([
+    {name: '#', sort: row => row.index, cell: row => row.index + 1},
+    {name: 'Operator', text: true, sort: row => row.step.op, cell: row => [row.step.op, row.step.layout_change ? element('span', {class: 'tag'}, 'layout change') : null]},
+    {name: 'Layout', text: true, sort: row => row.step.layout, cell: row => row.step.layout || '–'},
+    {name: 'Time', sort: row => row.step.seconds, cell: row => [row.step.estimated ? '≈ ' : '', shown('seconds', row.step.seconds), bar(row.step.seconds / (total || 1) * 5, colour(row.step))]},
+    {name: 'Answer', text: true, sort: row => row.step.answer, cell: row => styled(element('span', {class: 'tag', title: row.step.explanation}, row.step.answer), {color: `var(--${answerColour(row.step.answer)})`})},
+    {name: 'Costs', hint: 'more than a tuned kernel is expected to take', sort: row => row.step.miss_seconds, cell: row => row.step.miss_seconds > 0 ? '+ ' + shown('seconds', row.step.miss_seconds) : '–'},
+    {name: 'Bytes', sort: row => row.step.bytes, cell: row => bytesText(row.step.bytes)},
+    {name: 'Config', text: true, cell: row => row.step.template ? [row.step.template, ' ', element('code', {}, configText(row.step.config))] : '–'},
+  ], rows);
+  return element('div', {},
+      element('h1', {}, network.graph), element('p', {class: 'sub', title: network.target}, shortTarget(network.target)),
+      element('div', {class: 'tiles'},
+          tile('Network', shown('seconds', total), percent(total ? measured / total : 0) + ' of it measured'),
+          tile('Steps', countText(network.steps.length), network.layout_changes + ' layout changes'),
+          tile('Untuned costs', missed > 0 ? shown('seconds', missed) : 'nothing', missed > 0 ? percent(missed / total) + ' of the time' : 'every task has a record', missed > 0 ? 'bad' : 'good'),
+          tile('Memory', bytesText(network.arena_bytes), bytesText(network.constant_bytes) + ' of constants'),
+          tile('Layouts', network.layouts_changed + ' of ' + network.layout_choices, network.layout_rule_seconds > 0
+              ? 'chosen, ' + percent(1 - network.layout_seconds / network.layout_rule_seconds) + ' saved (estimate)' : 'chosen')),
+      element('div', {class: 'grid'},
+          card('Operators, as long as they take', 'In the order in which they run; hatched ones have no record of their own', [strip,
+            element('div', {class: 'legend'}, families.map(family => styled(element('span', {}, family), {'--swatch': colour({op: family})})))], {size: 'wide'}),
+          card('Coverage', 'Operators by where their config comes from, and their share of the time', element('div', {class: 'meters'}, coverage.map(([name, count]) =>
+              meter(name, timeOf(name) / (total || 1), count + ' · ' + percent(timeOf(name) / (total || 1)), answerColour(name)))), {size: 'third'}),
+          card('Memory that is in use', 'While the network runs', canvas => memoryChart(canvas, network), {size: 'two-thirds'}),
+          card('Steps', null, table, {size: 'wide'})));
+}
+
+function comparisonView(report) {
+  const comparison = report.comparison, tasks = comparison.tasks;
+  const count = verdict => tasks.filter(task => task.verdict === verdict).length;
+  const logs = tasks.flatMap(task => [task.low, task.high].map(Math.log2)).filter(Number.isFinite);
+  const reach = Math.max(.1, ...logs.map(Math.abs));
+  const kind = {faster: 'good', slower: 'bad', same: 'same'};
+  const change = task => task.occurrences * (task.other_value - task.value);
+  const ratio = comparison.total > 0 ? comparison.other_total / comparison.total : 0;
+  const table = sortedTable([
+    {name: 'Task', text: true, sort: task => task.name, cell: task => [element('span', {title: task.key}, task.name),
+      task.device !== task.other_device ? element('span', {class: 'tag'}, task.device + ' / ' + task.other_device) : null]},
+    {name: 'Uses', sort: task => task.occurrences, cell: task => task.occurrences},
+    {name: 'This', sort: task => task.value, cell: task => shown(task.metric, task.value)},
+    {name: 'Other', sort: task => task.other_value, cell: task => shown(task.metric, task.other_value)},
+    {name: 'Faster by', sort: task => task.ratio, cell: task => task.ratio.toFixed(3) + '×'},
+    {name: '95 %', text: true, cell: task => intervalBar(Math.log2(task.low), Math.log2(task.ratio), Math.log2(task.high), -reach, reach, kind[task.verdict], 0)},
+    {name: '', text: true, sort: task => task.verdict, cell: task => element('span', {class: 'tag ' + (task.verdict === 'faster' ? 'good' : task.verdict === 'slower' ? 'bad' : '')}, task.verdict)},
+    {name: 'In the network', sort: task => Math.abs(change(task)), cell: task => change(task) === 0 ? '–' : (change(task) > 0 ? '− ' : '+ ') + shown(task.metric, Math.abs(change(task)))},
+  ], tasks, {sort: 7});
+  const only = (names, where) => names.length ? card(`Only in ${where}`, null, element('ul', {}, names.map(name => element('li', {}, name)))) : null;
+  return element('div', {},
+      element('h1', {}, 'Comparison'), element('p', {class: 'sub'}, `${comparison.store} against ${comparison.other}`),
+      element('div', {class: 'tiles'},
+          tile('All of these', ratio ? ratio.toFixed(3) + '×' : '–', ratio ? `between ${comparison.low.toFixed(3)} and ${comparison.high.toFixed(3)}` : '',
+              comparison.low > 1 ? 'good' : comparison.high < 1 ? 'bad' : ''),
+          tile('Faster', String(count('faster')), 'tasks', count('faster') ? 'good' : ''), tile('Slower', String(count('slower')), 'tasks', count('slower') ? 'bad' : ''),
+          tile('Same', String(count('same')), 'the interval has 1 in it'),
+          tile('This', shown('seconds', comparison.total), 'all uses'), tile('Other', shown('seconds', comparison.other_total), 'all uses')),
+      element('div', {class: 'grid'}, tasks.length
+          ? card('Task by task', 'How much faster than the other store; the bar is the 95 % interval, the line is equal', table, {size: 'wide'})
+          : card('Task by task', null, none('The two have no task in common.'), {size: 'wide'}),
+      only(comparison.only_here, comparison.store), only(comparison.only_there, comparison.other)));
+}

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "python_free_cli/report/document.h"
+#include "records/store.h"
+#include "search/job_log.h"
+#include "src/templates/registry.h"
+
+namespace tilewright::report {
+
+/// Points of one task's charts, and rows of its parallel coordinates, at most.
+inline constexpr std::size_t kMostPoints = 2000;
+inline constexpr std::size_t kMostRows = 400;
+
+/// What a chart needs of one trial.
+struct SeenTrial {
+  double finished = 0;  ///< unix time
+  double took = 0;      ///< seconds from the start of its build to its end, waiting left out
+  double seconds = 0;   ///< of the job; set when all are known
+  double value = 0;     ///< 0 unless ok
+  double noise = 0;
+  std::optional<double> predicted;
+  Outcome outcome = Outcome::kInvalid;
+  std::int64_t attempt = 0;
+  int kind = 0;         ///< position of its template
+  std::size_t row = 0;  ///< of its template's levels
+  bool disturbed = false, verified = false;
+};
+
+/// The trials of one task of a job while they are read, and then the task's page. Keeps a few dozen
+/// bytes of a trial, whole ones only of the fastest, of a race and of one failure of a sort.
+class TaskTrials {
+ public:
+  explicit TaskTrials(const Task& task, const Epilogue& epilogue)
+      : task_(task), epilogue_(epilogue) {}
+  void Add(const records::Record& record);
+
+  const Task& task() const { return task_; }
+  const DeviceFingerprint& device() const { return device_; }
+  std::vector<SeenTrial>& seen() { return seen_; }
+  const std::vector<SeenTrial>& seen() const { return seen_; }
+  const std::map<std::string, std::pair<Failure, Candidate>>& failures() const { return failures_; }
+
+  /// What the log says of the last race, if there was one.
+  void SetRace(search::BestEntry race) { race_ = std::move(race); }
+  void set_occurrences(std::int64_t occurrences) { occurrences_ = occurrences; }
+
+  /// All but code and roofline. Call once, after SeenTrial::seconds are set.
+  /// most_points, most_rows: see TrialPoints and KnobTable.
+  TaskPage Page(const TemplateRegistry& templates, std::size_t most_points, std::size_t most_rows);
+  /// Winner and runner-up, as far as they are known; after Page.
+  const std::vector<Trial>& leaders() const { return leaders_; }
+  /// The fastest verified trials, after Page with the winner of the race first: a few, of what is
+  /// not measured in seconds (and so costs nothing to look at again) many.
+  const std::vector<Trial>& fastest() const { return fastest_; }
+
+ private:
+  struct Kind {
+    std::string key;
+    std::vector<std::string> names;                   // of knobs
+    std::vector<std::map<std::string, int>> numbers;  // per knob: text -> level
+    std::vector<std::vector<int>> rows;
+  };
+  int KindOf(const Candidate& candidate);
+  void KeepFastest(const Trial& trial);
+  void FillSeries(std::size_t most_points, TaskPage& page);
+  void FillFinalists(const TemplateRegistry& templates, TaskPage& page);
+  KnobTable TableOf(int kind, std::size_t most_rows) const;
+
+  Task task_;
+  Epilogue epilogue_;
+  DeviceFingerprint device_;
+  std::int64_t occurrences_ = 1;
+  std::string metric_ = "seconds";
+  std::vector<SeenTrial> seen_;
+  std::vector<Kind> kinds_;
+  std::vector<Trial> fastest_, raced_, leaders_;
+  std::optional<search::BestEntry> race_;
+  std::map<std::string, std::pair<Failure, Candidate>> failures_;  // by outcome and reason
+};
+
+/// Score against speed over time, and what scores came to.
+Ranking RankingOf(const std::vector<SeenTrial>& trials, const std::vector<double>& predicted);
+
+}  // namespace tilewright::report

@@ -1,0 +1,108 @@
+#include "python_free_cli/tune_watch.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "python_free_cli/report/gather.h"
+#include "python_free_cli/report/page.h"
+#include "python_free_cli/report/server.h"
+#include "src/base/clock.h"
+#include "src/base/json.h"
+
+namespace tilewright::cli {
+namespace {
+
+constexpr std::size_t kWatchedPoints = 12'000;  // an eighth of a core for a hundred thousand trials
+constexpr double kLeastPauseSeconds = 2;
+constexpr double kPauseFactor = 20;  // at most 5 % of a core's time go to the page
+
+}  // namespace
+
+struct TuneWatch::State {
+  const TemplateRegistry* templates = nullptr;
+  std::string store, title;
+  SystemClock clock;
+  std::mutex mutex;  // guards what follows, up to the server
+  std::string job;
+  bool live = true;
+  std::optional<report::Document> document;
+  double gathered_at = 0, gathering_took = 0;
+  std::optional<report::WatchServer> server;  // last: it ends first, as it uses the others
+
+  /// The document, gathered anew where it is old. Errors: the store's.
+  Result<const report::Document*> Look() {
+    const double now = clock.MonotonicSeconds();
+    const double pause = std::max(kLeastPauseSeconds, kPauseFactor * gathering_took);
+    if (document && document->live == live && now - gathered_at < pause) return &*document;
+    report::Document fresh;
+    fresh.title = title;
+    fresh.program = "tilewright " TILEWRIGHT_VERSION;
+    fresh.live = live;
+    fresh.made_unix = clock.UnixSeconds();
+    if (!job.empty()) {
+      report::GatherOptions options;
+      options.templates = templates;
+      options.job = job;
+      options.most_points = kWatchedPoints;
+      const Status gathered = report::GatherStore(store, options, fresh);
+      // No trials yet: the page says so.
+      if (!gathered.ok() && gathered.code() != StatusCode::kNotFound) return gathered;
+    }
+    document = std::move(fresh);
+    gathered_at = clock.MonotonicSeconds();
+    gathering_took = gathered_at - now;
+    return &*document;
+  }
+
+  Result<std::string> Page() {
+    const std::lock_guard lock(mutex);
+    auto seen = Look();
+    TW_RETURN_IF_ERROR(seen);
+    return report::MakePage(**seen);
+  }
+
+  Result<std::string> Data() {
+    const std::lock_guard lock(mutex);
+    auto seen = Look();
+    TW_RETURN_IF_ERROR(seen);
+    return DumpJson(report::ToJson(**seen));
+  }
+};
+
+Result<TuneWatch> TuneWatch::Start(const TemplateRegistry& templates, const std::string& store,
+                                   const std::string& title) {
+  TW_RETURN_IF_ERROR(report::CheckPage());
+  auto state = std::make_unique<State>();
+  State* const self = state.get();
+  state->templates = &templates;
+  state->store = store;
+  state->title = title;
+  auto server = report::WatchServer::Start(
+      {[self] { return self->Page(); }, [self] { return self->Data(); }});
+  TW_RETURN_IF_ERROR(server);
+  state->server.emplace(*std::move(server));
+  return TuneWatch(std::move(state));
+}
+
+TuneWatch::TuneWatch(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TuneWatch::TuneWatch(TuneWatch&&) noexcept = default;
+TuneWatch& TuneWatch::operator=(TuneWatch&&) noexcept = default;
+TuneWatch::~TuneWatch() = default;
+
+void TuneWatch::SetJob(const std::string& name) {
+  const std::lock_guard lock(state_->mutex);
+  state_->job = name;
+}
+
+const std::string& TuneWatch::address() const { return state_->server->address(); }
+
+void TuneWatch::Finish() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->live = false;
+  }
+  state_->server->WaitForLastLook();
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,187 @@
+// The page of `tilewright report` as a browser shows it. One browser for all tests: to start one
+// takes longer than what is tested.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "python_free_cli/report/code.h"
+#include "python_free_cli/report/compare.h"
+#include "python_free_cli/report/page.h"
+#include "tests/program/browser.h"
+#include "tests/program/report_samples.h"
+
+namespace tilewright::report {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+// All charts that the page has placed are drawn, and none is blank.
+constexpr const char* kDrawn =
+    "(() => { const [drawn, placed] = (document.body.dataset.charts || '0/1').split('/');"
+    " return drawn === placed && [...document.querySelectorAll('canvas')].every(canvas =>"
+    " canvas.dataset.drawn === 'yes'); })()";
+constexpr const char* kBlank =
+    "[...document.querySelectorAll('canvas')].filter(canvas => { const pixels ="
+    " canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;"
+    " return !pixels.some(value => value !== 0); }).map(canvas => "
+    "canvas.getAttribute('aria-label'))";
+constexpr const char* kTooWide =
+    "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+
+/// A network of two steps, as a plan would give it.
+NetworkPage MadeUpNetwork() {
+  NetworkPage network;
+  network.graph = kHostile;
+  network.coverage = {{"hit", 1}, {"default", 1}};
+  network.arena_bytes = 4096;
+  for (const char* answer : {"hit", "default"}) {
+    NetworkStep step;
+    step.value = step.op = step.explanation = step.config = kHostile;
+    step.answer = answer;
+    step.template_key = "conv2d.cpu";
+    step.seconds = 1e-3;
+    step.miss_cost = 1e-4;
+    step.live_bytes = 2048;
+    network.steps.push_back(step);
+  }
+  return network;
+}
+
+/// A task of a VTA and of a GPU at once: all that there is to draw.
+VtaPage MadeUpVta() {
+  VtaPage vta;
+  vta.model = "pynq";
+  vta.cycles = 1000;
+  vta.engines = {"load", "compute", "store"};
+  vta.timeline = {{{0, 300, "load"}}, {{200, 900, "gemm"}}, {{900, 1000, "store"}}};
+  vta.memories = {{"inp", 4096}, {"wgt", 8192}};
+  vta.points = {{1000, 5000, true, true}, {1500, 4000, false, true}, {2000, 6000, false, false}};
+  vta.points_of = 3;
+  return vta;
+}
+
+class ReportPageTest : public records::SampleStores {
+ protected:
+  static void SetUpTestSuite() {
+    if (!Browser::IsThere() || !CheckPage().ok()) return;
+    auto browser = Browser::Start();
+    ASSERT_TRUE(browser.ok()) << browser.status().message();
+    browser_.emplace(*std::move(browser));
+  }
+  static void TearDownTestSuite() { browser_.reset(); }
+  void SetUp() override {
+    if (!CheckPage().ok()) GTEST_SKIP() << CheckPage().message();
+    if (!browser_) GTEST_SKIP() << "no Chromium here (scripts/setup.sh --with-browser)";
+    records::SampleStores::SetUp();
+    document_ = std::make_unique<Document>();
+  }
+  /// A document with one hostile job.
+  void Gather(std::int64_t trials) {
+    AddMadeUpJob(Path("made.db"), MadeUpTrials(trials, trials / 2));
+    GatherOptions options;
+    options.templates = &BuiltInTemplates();
+    options.finish = [](const TaskTrials& of, TaskPage& page) {
+      for (const Trial& leader : of.leaders()) {
+        page.code.push_back(ListingOf(BuiltInTemplates(), leader, "winner", page.code.empty()));
+      }
+      return Status();
+    };
+    const Status gathered = GatherStore(Path("made.db"), options, *document_);
+    ASSERT_TRUE(gathered.ok()) << gathered.message();
+    document_->title = document_->jobs.front().graph;
+  }
+  void Open(const std::string& view) {
+    auto page = MakePage(*document_);
+    ASSERT_TRUE(page.ok()) << page.status().message();
+    ASSERT_TRUE(WriteFile(Path("report.html"), *page).ok());
+    // Another address first: only what is behind # would not be loaded again.
+    const Status opened =
+        browser_->Open("file://" + Path("report.html") + "?" + view + "#/" + view, kDrawn);
+    ASSERT_TRUE(opened.ok()) << opened.message();
+  }
+  static std::string Text(const std::string& expression) {
+    auto value = browser_->Evaluate(expression);
+    EXPECT_TRUE(value.ok()) << value.status().message();
+    return value.ok() && value->is_string() ? value->get<std::string>()
+           : value.ok()                     ? value->dump()
+                                            : "";
+  }
+  /// Nothing was complained of, and nobody was asked for anything.
+  static void ExpectQuiet() {
+    EXPECT_THAT(browser_->complaints(), IsEmpty());
+    EXPECT_THAT(browser_->requests(), Each(StartsWith("file:///")));
+    EXPECT_EQ(browser_->requests().size(), 1u);
+  }
+
+  static std::optional<Browser> browser_;
+  std::unique_ptr<Document> document_;
+};
+std::optional<Browser> ReportPageTest::browser_;
+
+TEST_F(ReportPageTest, DrawsEveryChartAndShowsHostileTextsAsText) {
+  Gather(240);
+  document_->network = MadeUpNetwork();
+  document_->comparison = Compare(*document_, *document_, kHostile, kHostile);
+  document_->missing.push_back(kHostile);
+  TaskPage& task = document_->jobs.front().tasks.front();
+  task.vta = MadeUpVta();
+  task.gpu = {{"occupancy", 0.5}, {"shared memory", 4096}};
+  task.key = task.name = task.best_config = kHostile;
+  task.finalists.front().config = task.finalists.front().template_key = kHostile;
+  document_->jobs.front().device = kHostile;
+  ASSERT_TRUE(browser_->Resize(1280, 900, false).ok());
+  Open("all");
+  ExpectQuiet();
+  EXPECT_EQ(Text("document.querySelectorAll('canvas').length"), "14");
+  EXPECT_EQ(Text(std::string(kBlank) + ".join()"), "");
+  // What the page is made of is what it was made of: three scripts, no pictures, no frames.
+  EXPECT_EQ(Text("document.querySelectorAll('script').length"), "3");
+  EXPECT_EQ(Text("document.querySelectorAll('img, iframe, object, link, b').length"), "0");
+  EXPECT_EQ(Text("document.title.endsWith(' · Tilewright')"), "true");
+  EXPECT_EQ(Text("document.querySelector('.task-page h1').textContent"), kHostile);
+  EXPECT_EQ(Text("document.querySelector('.notes li').textContent"), kHostile);
+  EXPECT_EQ(Text("document.querySelector('h1').textContent"), "</script><b>net\x1b[31m");
+}
+
+TEST_F(ReportPageTest, FitsAPhoneInTheDark) {
+  Gather(60);
+  ASSERT_TRUE(browser_->Resize(375, 700, true).ok());
+  for (const char* view : {"", "job/0/task/0"}) {
+    Open(view);
+    ExpectQuiet();
+    EXPECT_EQ(Text(kTooWide), "0") << view;
+    EXPECT_EQ(Text(std::string(kBlank) + ".join()"), "") << view;
+  }
+  EXPECT_EQ(Text("getComputedStyle(document.body).backgroundColor"), "rgb(17, 21, 27)");
+}
+
+TEST_F(ReportPageTest, LacksWhatTheStoreLacks) {
+  std::vector<Trial> trials = MadeUpTrials(12, 5);
+  for (Trial& trial : trials) trial.predicted.reset();
+  Add(Path("old.db"), trials);
+  GatherOptions options;
+  options.templates = &BuiltInTemplates();
+  ASSERT_TRUE(GatherStore(Path("old.db"), options, *document_).ok());
+  Open("all");
+  ExpectQuiet();
+  EXPECT_EQ(Text("document.querySelectorAll('.notes li').length"), "2");
+  EXPECT_EQ(Text("[...document.querySelectorAll('.none')].length >= 3"), "true");
+}
+
+TEST_F(ReportPageTest, FollowsLinksAndSorts) {
+  Gather(60);
+  ASSERT_TRUE(browser_->Resize(1280, 900, false).ok());
+  Open("");
+  EXPECT_EQ(Text("document.querySelector('td a').click(), 'clicked'"), "clicked");
+  ASSERT_TRUE(browser_->WaitFor("!!document.querySelector('.task-page')").ok());
+  EXPECT_EQ(Text("[...document.querySelectorAll('.switch button')][1].click(), 'clicked'"),
+            "clicked");
+  EXPECT_EQ(Text(std::string(kBlank) + ".join()"), "");
+  ExpectQuiet();
+}
+
+}  // namespace
+}  // namespace tilewright::report

@@ -1,0 +1,221 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "python_free_cli/report/code.h"
+#include "python_free_cli/report/compare.h"
+#include "python_free_cli/report/document_text.h"
+#include "python_free_cli/report/page.h"
+#include "python_free_cli/report/statistics.h"
+#include "src/base/json.h"
+#include "tests/program/report_samples.h"
+
+namespace tilewright::report {
+namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(KendallTauTest, SaysHowFarTwoOrdersAgree) {
+  EXPECT_EQ(KendallTau(std::vector<double>{1, 2, 3, 4}, std::vector<double>{1, 5, 6, 9}), 1);
+  EXPECT_EQ(KendallTau(std::vector<double>{1, 2, 3, 4}, std::vector<double>{9, 6, 5, 1}), -1);
+  // Of six pairs five agree and one does not.
+  EXPECT_NEAR(KendallTau(std::vector<double>{1, 2, 3, 4}, std::vector<double>{1, 3, 2, 4}), 4.0 / 6,
+              1e-12);
+  // A tie takes no side: of three pairs two agree; tau-b divides by sqrt(3 * 2).
+  EXPECT_NEAR(KendallTau(std::vector<double>{1, 2, 3}, std::vector<double>{1, 1, 2}),
+              2 / std::sqrt(6.0), 1e-12);
+  EXPECT_EQ(KendallTau(std::vector<double>{1, 1}, std::vector<double>{1, 2}), 0);
+  EXPECT_EQ(KendallTau(std::vector<double>{}, std::vector<double>{}), 0);
+}
+
+TEST(ExplainedShareTest, IsOneForAKnobThatDecidesAllAndNothingForChance) {
+  const std::vector<int> levels = {0, 0, 0, 1, 1, 1};
+  EXPECT_NEAR(ExplainedShare(levels, 2, std::vector<double>{1, 1, 1, 5, 5, 5}), 1, 1e-12);
+  EXPECT_EQ(ExplainedShare(levels, 2, std::vector<double>{1, 5, 3, 1, 5, 3}), 0);
+  // As many groups as rows explain everything, and tell nothing.
+  EXPECT_EQ(ExplainedShare(std::vector<int>{0, 1, 2}, 3, std::vector<double>{1, 5, 3}), 0);
+}
+
+TEST(ThinTest, KeepsWhatItMustAndSpreadsTheRest) {
+  EXPECT_THAT(Thin(4, {}, 9), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(Thin(100, {99, 50}, 4), ElementsAre(0, 50, 99));  // 50 is there twice
+  EXPECT_EQ(Thin(100'000, {7}, 2000).size(), 2000u);
+}
+
+TEST(RunningLineTest, ForgetsWhatIsLongPast) {
+  RunningLine line(4, 3);
+  EXPECT_EQ(line.At(1), std::nullopt);
+  for (const double x : {0.0, 1.0, 2.0, 3.0}) line.Add(x, 100 - x);
+  EXPECT_NEAR(*line.At(5), 95, 1e-9);
+  for (const double x : {0.0, 1.0, 2.0, 3.0}) line.Add(x, 2 * x);
+  EXPECT_NEAR(*line.At(5), 10, 1e-9);
+}
+
+TEST(HotLoopTest, IsTheInnermostOneThatMultipliesMost) {
+  const std::string code =
+      "kernel:\n"                             // 1
+      "\txorl %eax, %eax\n"                   // 2
+      ".LBB0_1:\n"                            // 3
+      "\tvmovups (%rdi), %ymm0\n"             // 4
+      ".LBB0_2:                # inner\n"     // 5
+      "\tvfmadd231ps (%rsi), %ymm1, %ymm0\n"  // 6
+      "\tvfmadd231ps (%rdx), %ymm1, %ymm2\n"  // 7
+      "\tjne\t.LBB0_2\n"                      // 8
+      ".LBB0_3:\n"                            // 9
+      "\tvmulps %ymm0, %ymm0, %ymm0\n"        // 10
+      "\tjb\t.LBB0_3\n"                       // 11
+      "\tjne\t.LBB0_1\n"                      // 12
+      "\tretq\n";
+  EXPECT_EQ(HotLoop(code), std::pair(std::int64_t{5}, std::int64_t{8}));
+  EXPECT_EQ(HotLoop("kernel:\n\tretq\n"), std::pair(std::int64_t{0}, std::int64_t{0}));
+  EXPECT_EQ(HotLoop(""), std::pair(std::int64_t{0}, std::int64_t{0}));
+}
+
+TEST(JobSecondsTest, LeavesPausesOut) {
+  std::vector<SeenTrial> trials(3);
+  trials[0].finished = 1000, trials[0].took = 2;
+  trials[1].finished = 1005, trials[1].took = 2;
+  trials[2].finished = 9000, trials[2].took = 2;  // the job slept, and then took two seconds
+  std::vector<SeenTrial*> pointers = {&trials[0], &trials[1], &trials[2]};
+  JobPage page;
+  SetJobSeconds(pointers, page);
+  EXPECT_EQ(trials[0].seconds, 2);
+  EXPECT_EQ(trials[1].seconds, 7);
+  EXPECT_EQ(trials[2].seconds, 9);
+  EXPECT_EQ(page.pauses, 1);
+  EXPECT_EQ(page.wall_seconds, 9);
+}
+
+TEST(TimePageTest, GoesOnInAnotherLife) {
+  const std::vector<search::TimeEntry> notes = {
+      {10, 10, 8, 6, 4, 2, 1, 5}, {20, 20, 16, 12, 8, 4, 2, 9}, {25, 5, 5, 1, 0, 0, 0, 2}};
+  const TimePage page = TimeOf(notes);
+  EXPECT_EQ(page.wall, 25);
+  EXPECT_THAT(page.timing, ElementsAre(0.6, 0.6, 0.2));
+  EXPECT_EQ(page.running_seconds, 21);
+}
+
+TEST(EscapeForScriptTest, LeavesNothingThatHtmlOrAScriptTakesForItsOwn) {
+  const std::string json = DumpJson({{"a", kHostile}});
+  const std::string escaped = EscapeForScript(json);
+  for (const char* taboo : {"<", ">", "&", "\x1b", "\x07", "\xE2\x80\xA8", "\xE2\x80\xA9"}) {
+    EXPECT_THAT(escaped, Not(HasSubstr(taboo)));
+  }
+  EXPECT_EQ(*ParseJson(escaped), *ParseJson(json));
+}
+
+class ReportTest : public records::SampleStores {
+ protected:
+  Document Gather(const std::string& path, const std::string& job = "") {
+    Document document;
+    GatherOptions options;
+    options.templates = &BuiltInTemplates();
+    options.job = job;
+    const Status gathered = GatherStore(path, options, document);
+    EXPECT_TRUE(gathered.ok()) << gathered.message();
+    return document;
+  }
+};
+
+TEST_F(ReportTest, HasWhatChartsNeed) {
+  AddMadeUpJob(Path("made.db"), MadeUpTrials(300, 200));
+  const Document document = Gather(Path("made.db"));
+  ASSERT_EQ(document.jobs.size(), 1u);
+  EXPECT_TRUE(document.missing.empty());
+  const JobPage& job = document.jobs.front();
+  EXPECT_EQ(job.trials, 300);
+  EXPECT_EQ(job.trials - job.ok, 27);
+  EXPECT_NEAR(job.wall_seconds, 30, 0.2);
+  EXPECT_EQ(job.time.seconds.size(), 20u);
+  ASSERT_EQ(job.tasks.size(), 1u);
+  const TaskPage& task = job.tasks.front();
+  EXPECT_EQ(task.occurrences, 3);
+  EXPECT_GT(task.default_value, task.best_value);
+  EXPECT_GT(task.roofline.bound, 0);
+  EXPECT_TRUE(std::ranges::is_sorted(task.best.value, std::greater()));
+  EXPECT_EQ(task.best.value.back(), task.best_value);
+  EXPECT_EQ(task.points.trial.size(), 300u);
+  EXPECT_GT(task.ranking.tau, 0.1);
+  EXPECT_FALSE(task.ranking.calibration.empty());
+  ASSERT_EQ(task.knobs.size(), 1u);
+  EXPECT_FALSE(task.knobs.front().importance.empty());
+  EXPECT_EQ(task.finalists.size(), 6u);
+  // Two sorts of failures, whatever the numbers in their reasons.
+  ASSERT_EQ(job.failures.size(), 2u);
+  EXPECT_EQ(job.failures[0].trials + job.failures[1].trials, 27);
+  EXPECT_THAT(job.failures[0].reproduce, HasSubstr("tilewright measure"));
+}
+
+TEST_F(ReportTest, ManyTrialsAreThinnedButTheLineIsExact) {
+  AddMadeUpJob(Path("made.db"), MadeUpTrials(2600, 2400));
+  const Document document = Gather(Path("made.db"));
+  const TaskPage& task = document.jobs.front().tasks.front();
+  EXPECT_LE(task.points.trial.size(), kMostPoints);
+  EXPECT_LE(task.knobs.front().rows.size(), kMostRows);
+  auto store = records::Store::Open(Path("made.db"), records::Store::Mode::kReadOnly);
+  ASSERT_TRUE(store.ok());
+  const auto stored = store->Trials({});  // fewer, where the space has fewer configs
+  ASSERT_TRUE(stored.ok());
+  double least = 1;
+  std::size_t steps = 0;
+  for (const records::Record& record : *stored) {
+    if (record.trial.outcome != Outcome::kOk || record.trial.value >= least) continue;
+    least = record.trial.value;
+    ++steps;
+  }
+  EXPECT_EQ(task.best.value.size(), steps);
+}
+
+TEST_F(ReportTest, OlderStoresLackSomethingAndItIsSaid) {
+  std::vector<Trial> trials = MadeUpTrials(40, 20);
+  for (Trial& trial : trials) trial.predicted.reset();
+  Add(Path("old.db"), trials);
+  const Document document = Gather(Path("old.db"));
+  EXPECT_THAT(document.missing, ElementsAre(HasSubstr("how often"), HasSubstr("no predictions")));
+  EXPECT_FALSE(document.jobs.front().time.known());
+  EXPECT_THAT(document.jobs.front().tasks.front().roofline.peaks_of, HasSubstr("has no peaks"));
+  EXPECT_THAT(ToText(document), HasSubstr("not known: "));
+}
+
+TEST_F(ReportTest, TextsOfStoresStayText) {
+  AddMadeUpJob(Path("made.db"), MadeUpTrials(60, 20));
+  const std::string text = ToText(Gather(Path("made.db")));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, HasSubstr("again: tilewright measure"));
+}
+
+TEST_F(ReportTest, NamesTheJobsThereAre) {
+  AddMadeUpJob(Path("made.db"), MadeUpTrials(20, 10));
+  EXPECT_EQ(Gather(Path("made.db"), "0123").jobs.size(), 1u);
+  Document document;
+  GatherOptions options;
+  options.templates = &BuiltInTemplates();
+  options.job = "77";
+  const Status gathered = GatherStore(Path("made.db"), options, document);
+  EXPECT_EQ(gathered.code(), StatusCode::kNotFound);
+  EXPECT_THAT(gathered.message(), HasSubstr("0123456789abcdef"));
+}
+
+TEST_F(ReportTest, ComparesByIntervals) {
+  std::vector<Trial> trials = MadeUpTrials(60, 20);
+  AddMadeUpJob(Path("now.db"), trials);
+  for (Trial& trial : trials) {
+    trial.value *= 1.5;
+    for (double& sample : trial.samples) sample *= 1.5;
+  }
+  AddMadeUpJob(Path("then.db"), trials);
+  const Document now = Gather(Path("now.db")), then = Gather(Path("then.db"));
+  Comparison comparison = Compare(now, then, "now", "then");
+  ASSERT_EQ(comparison.tasks.size(), 1u);
+  EXPECT_NEAR(comparison.tasks[0].ratio, 1.5, 1e-9);
+  EXPECT_EQ(comparison.tasks[0].verdict, "faster");
+  EXPECT_NEAR(comparison.tasks[0].low, 1.5 * 0.99 / 1.01, 1e-9);
+  comparison = Compare(then, now, "then", "now");
+  EXPECT_EQ(comparison.tasks[0].verdict, "slower");
+  EXPECT_EQ(Compare(now, now, "now", "now").tasks[0].verdict, "same");
+}
+
+}  // namespace
+}  // namespace tilewright::report
